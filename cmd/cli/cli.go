@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes shared by the commands; a command may define more.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// exitError carries the exit code of an error. An empty err exits silently: the
+// command has said what there is to say.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usageError marks a wrong command line.
+func usageError(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// Main runs the command line and returns the exit code.
+func Main(w World) int {
+	root := newRoot(w)
+	root.SetArgs(commandArgs(w.Args))
+	root.SetIn(w.Stdin)
+	root.SetOut(w.Stdout)
+	root.SetErr(w.Stderr)
+	err := root.Execute()
+	if err == nil {
+		return exitOK
+	}
+	code := exitFailure
+	var ee *exitError
+	if errors.As(err, &ee) {
+		code = ee.code
+	}
+	if msg := err.Error(); msg != "" {
+		fmt.Fprintln(w.Stderr, "triton: "+msg)
+	}
+	return code
+}
+
+// commandArgs lets the program stand in for Triton's: called as "tritonserver",
+// or with that as the first argument, it is "serve".
+func commandArgs(args []string) []string {
+	if len(args) == 0 {
+		return nil
+	}
+	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
+	rest := args[1:]
+	if name == "tritonserver" {
+		return append([]string{"serve"}, rest...)
+	}
+	if len(rest) > 0 && rest[0] == "tritonserver" {
+		return append([]string{"serve"}, rest[1:]...)
+	}
+	return rest
+}
+
+func newRoot(w World) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "triton",
+		Short:         "Serve, measure, size and check machine-learning models",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       w.Version,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return &exitError{exitUsage, err}
+	})
+	root.CompletionOptions.HiddenDefaultCmd = true
+	repo := &cobra.Command{
+		Use:   "repo",
+		Short: "Check and create model repositories",
+	}
+	root.AddCommand(repo)
+	return root
+}

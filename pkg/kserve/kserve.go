@@ -1,0 +1,153 @@
+// Package kserve holds the messages of the v2 inference protocol as Go structs,
+// the same for HTTP and gRPC. The codecs are kserve/rest and kserve/rpc. The
+// structs are made for reuse: Reset keeps their storage.
+package kserve
+
+import "triton/pkg/tensor"
+
+// Tensor is one named input or output. It owns the references in Data.
+type Tensor struct {
+	Name     string
+	DataType tensor.DataType
+	Shape    tensor.Shape
+	Data     tensor.Data
+}
+
+// ParameterKind says which field of a Parameter holds its value.
+type ParameterKind uint8
+
+// The kinds of parameter values.
+const (
+	ParamBool ParameterKind = iota + 1
+	ParamInt
+	ParamUint
+	ParamDouble
+	ParamString
+)
+
+// Parameter is one request or response parameter.
+type Parameter struct {
+	Name   string
+	Kind   ParameterKind
+	Bool   bool
+	Int    int64
+	Uint   uint64
+	Double float64
+	String string
+}
+
+// RequestedOutput is one entry of a request's outputs.
+type RequestedOutput struct {
+	Name           string
+	Binary         bool   // HTTP: as raw bytes after the JSON
+	Classification uint32 // 0 off, else top-K
+}
+
+// Request is an inference request. An empty Outputs asks for all of them. The
+// parameters that the protocol gives a meaning stand in fields of their own and
+// not in Parameters.
+type Request struct {
+	ModelName    string
+	ModelVersion string // empty: the server's choice
+	ID           string
+
+	SequenceID    uint64
+	SequenceIDStr string // set instead of SequenceID when the id is a string
+	SequenceStart bool
+	SequenceEnd   bool
+	Priority      uint64
+	TimeoutMicros uint64
+	BinaryOutput  bool // HTTP: outputs that are not listed come as raw bytes
+	EmptyFinal    bool // triton_enable_empty_final_response
+
+	Parameters []Parameter
+	Inputs     []Tensor
+	Outputs    []RequestedOutput
+
+	// Raw says that Inputs holds one tensor without name, type and shape whose
+	// data is the whole request body; the model's only input gives the rest.
+	Raw bool
+}
+
+// AddInput appends an input, reusing the storage of an earlier one, and returns
+// it reset.
+func (r *Request) AddInput() *Tensor {
+	var t *Tensor
+	r.Inputs, t = addTensor(r.Inputs)
+	return t
+}
+
+// Input finds an input by name; nil when there is none.
+func (r *Request) Input(name string) *Tensor { return find(r.Inputs, name) }
+
+// Wants says whether an output of that name was asked for.
+func (r *Request) Wants(output string) bool {
+	if len(r.Outputs) == 0 {
+		return true
+	}
+	for i := range r.Outputs {
+		if r.Outputs[i].Name == output {
+			return true
+		}
+	}
+	return false
+}
+
+// Reset releases the tensors and clears the message for reuse.
+func (r *Request) Reset() {
+	ReleaseTensors(r.Inputs)
+	*r = Request{Parameters: r.Parameters[:0], Inputs: r.Inputs[:0], Outputs: r.Outputs[:0]}
+}
+
+// Response is an inference response.
+type Response struct {
+	ModelName    string
+	ModelVersion string
+	ID           string
+	Parameters   []Parameter
+	Outputs      []Tensor
+}
+
+// AddOutput appends an output, reusing storage, and returns it reset.
+func (r *Response) AddOutput() *Tensor {
+	var t *Tensor
+	r.Outputs, t = addTensor(r.Outputs)
+	return t
+}
+
+// Output finds an output by name; nil when there is none.
+func (r *Response) Output(name string) *Tensor { return find(r.Outputs, name) }
+
+// Reset releases the tensors and clears the message for reuse.
+func (r *Response) Reset() {
+	ReleaseTensors(r.Outputs)
+	*r = Response{Parameters: r.Parameters[:0], Outputs: r.Outputs[:0]}
+}
+
+// ReleaseTensors gives back the memory of all tensors.
+func ReleaseTensors(ts []Tensor) {
+	for i := range ts {
+		ts[i].Data.Release()
+	}
+}
+
+func addTensor(ts []Tensor) ([]Tensor, *Tensor) {
+	if n := len(ts); n < cap(ts) {
+		ts = ts[:n+1]
+		t := &ts[n]
+		t.Name, t.DataType, t.Shape = "", tensor.Invalid, t.Shape[:0]
+		t.Data.Release()
+		return ts, t
+	}
+	ts = append(ts, Tensor{})
+	return ts, &ts[len(ts)-1]
+}
+
+func find(ts []Tensor, name string) *Tensor {
+	for i := range ts {
+		if ts[i].Name == name {
+			return &ts[i]
+		}
+	}
+	return nil
+}

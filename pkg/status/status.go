@@ -1,0 +1,113 @@
+// Package status holds the one error type that clients can see: a code and a
+// message, with the mapping of codes to HTTP and gRPC. It is not for errors
+// that stay inside the program; those are wrapped with %w as usual.
+package status
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"google.golang.org/grpc/codes"
+)
+
+// Code is the kind of a client-visible error. The numbers are those of
+// TRITONSERVER_Error_Code, so they can cross the backend C API unchanged.
+type Code uint8
+
+// The codes, with the meaning that Triton gives them.
+const (
+	Unknown Code = iota
+	Internal
+	NotFound
+	InvalidArg
+	Unavailable
+	Unsupported
+	AlreadyExists
+	Cancelled
+)
+
+var table = [...]struct {
+	text string
+	http int
+	grpc codes.Code
+}{
+	Unknown:       {"Unknown", http.StatusBadRequest, codes.Unknown},
+	Internal:      {"Internal", http.StatusInternalServerError, codes.Internal},
+	NotFound:      {"Not found", http.StatusNotFound, codes.NotFound},
+	InvalidArg:    {"Invalid argument", http.StatusBadRequest, codes.InvalidArgument},
+	Unavailable:   {"Unavailable", http.StatusServiceUnavailable, codes.Unavailable},
+	Unsupported:   {"Unsupported", http.StatusNotImplemented, codes.Unimplemented},
+	AlreadyExists: {"Already exists", http.StatusBadRequest, codes.AlreadyExists},
+	Cancelled:     {"Cancelled", http.StatusBadRequest, codes.Canceled},
+}
+
+func (c Code) valid() bool { return int(c) < len(table) }
+
+// String is the text used in logs and in repository-index reasons.
+func (c Code) String() string {
+	if !c.valid() {
+		return fmt.Sprintf("Code(%d)", uint8(c))
+	}
+	return table[c].text
+}
+
+// HTTP is the HTTP status of the code.
+func (c Code) HTTP() int {
+	if !c.valid() {
+		return http.StatusInternalServerError
+	}
+	return table[c].http
+}
+
+// GRPC is the gRPC status code of the code.
+func (c Code) GRPC() codes.Code {
+	if !c.valid() {
+		return codes.Internal
+	}
+	return table[c].grpc
+}
+
+// Error is an error whose message may be shown to a client.
+type Error struct {
+	Code  Code
+	Msg   string
+	Cause error // for logs and errors.Is; never sent
+}
+
+// Error is the message alone, as clients see it.
+func (e *Error) Error() string { return e.Msg }
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Text is the log form, "<Code>: <message>".
+func (e *Error) Text() string { return e.Code.String() + ": " + e.Msg }
+
+// New is an error with a formatted message. A %w verb sets the cause.
+func New(c Code, format string, args ...any) *Error {
+	if len(args) == 0 {
+		return &Error{Code: c, Msg: format}
+	}
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: c, Msg: err.Error(), Cause: errors.Unwrap(err)}
+}
+
+// From finds the client-visible error in err's chain; any other error becomes
+// Internal with its own text. From(nil) is nil.
+func From(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		if e.Msg == err.Error() {
+			return e
+		}
+		return &Error{Code: e.Code, Msg: err.Error(), Cause: err}
+	}
+	return &Error{Code: Internal, Msg: err.Error(), Cause: err}
+}
+
+// CodeOf is the code of err; Internal for errors that carry none.
+func CodeOf(err error) Code { return From(err).Code }

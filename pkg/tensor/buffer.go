@@ -1,0 +1,81 @@
+package tensor
+
+import (
+	"sync/atomic"
+
+	"triton/pkg/invariant"
+)
+
+// Buffer is a block of memory with a reference count. Who holds a *Buffer in a
+// struct owns one reference; a function argument is a loan for the call. To
+// keep it, Retain; every reference is given back with one Release. Bytes are
+// read-only once they have left their writer.
+type Buffer struct {
+	data   []byte
+	owner  Owner
+	stable bool
+	refs   atomic.Int32
+	class  int8 // size class in its pool, -1 for a mapping of its own
+}
+
+// Owner takes a buffer's memory back when the last reference is gone.
+type Owner interface{ Free(b *Buffer) }
+
+// NewBuffer makes a buffer with one reference over memory that its owner takes
+// back at the last Release. A nil owner leaves the memory to the garbage
+// collector. stable says that the memory is not moved or collected by Go and
+// may be handed to C for longer than one call.
+func NewBuffer(data []byte, stable bool, owner Owner) *Buffer {
+	b := &Buffer{}
+	b.Init(data, stable, owner)
+	return b
+}
+
+// Init makes b a fresh buffer with one reference; for owners that reuse the
+// structs. It must not be called while references exist.
+func (b *Buffer) Init(data []byte, stable bool, owner Owner) {
+	invariant.Check(b.refs.Load() == 0, "buffer initialised while it has %d references", b.refs.Load())
+	b.data, b.stable, b.owner = data, stable, owner
+	b.refs.Store(1)
+}
+
+// HeapBuffer is a buffer over Go memory: not stable, freed by the collector.
+func HeapBuffer(data []byte) *Buffer { return NewBuffer(data, false, nil) }
+
+// Bytes is the memory. It is valid while the caller holds a reference.
+func (b *Buffer) Bytes() []byte { return b.data }
+
+// Len is the number of bytes.
+func (b *Buffer) Len() int { return len(b.data) }
+
+// Stable says whether C code may keep the address past one call.
+func (b *Buffer) Stable() bool { return b.stable }
+
+// Truncate shortens the buffer; only its writer, who holds the one reference,
+// may do so.
+func (b *Buffer) Truncate(n int) {
+	invariant.Check(b.refs.Load() == 1, "buffer truncated while shared")
+	b.data = b.data[:n]
+}
+
+// Retain adds a reference and returns b.
+func (b *Buffer) Retain() *Buffer {
+	if n := b.refs.Add(1); n <= 1 {
+		panic("tensor: Retain of a released buffer")
+	}
+	return b
+}
+
+// Release gives one reference back; the last one returns the memory.
+func (b *Buffer) Release() {
+	n := b.refs.Add(-1)
+	if n > 0 {
+		return
+	}
+	if n < 0 {
+		panic("tensor: buffer released more often than retained")
+	}
+	if b.owner != nil {
+		b.owner.Free(b)
+	}
+}

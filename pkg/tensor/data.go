@@ -1,0 +1,117 @@
+package tensor
+
+// Segment is a piece of a buffer.
+type Segment struct {
+	Buffer *Buffer
+	Off, N int
+}
+
+// Bytes is the memory of the piece.
+func (s Segment) Bytes() []byte { return s.Buffer.data[s.Off : s.Off+s.N : s.Off+s.N] }
+
+// Data is the bytes of one tensor: a list of segments in order, because a
+// transport may deliver them in pieces. Data owns one reference per segment.
+// The zero value is an empty tensor. Copying the struct moves the ownership.
+type Data struct {
+	first Segment
+	rest  []Segment
+	size  int
+}
+
+// NewData is data of one whole buffer; the caller's reference moves in.
+func NewData(b *Buffer) Data {
+	return Data{first: Segment{Buffer: b, N: b.Len()}, size: b.Len()}
+}
+
+// SliceData is data of b[off:off+n]; it retains b.
+func SliceData(b *Buffer, off, n int) Data {
+	_ = b.data[off : off+n] // bounds, at the place that made the mistake
+	return Data{first: Segment{Buffer: b.Retain(), Off: off, N: n}, size: n}
+}
+
+// Append adds a piece at the end; it retains b. Empty pieces are dropped.
+func (d *Data) Append(b *Buffer, off, n int) {
+	if n == 0 {
+		return
+	}
+	_ = b.data[off : off+n]
+	s := Segment{Buffer: b.Retain(), Off: off, N: n}
+	d.size += n
+	if d.first.Buffer == nil {
+		d.first = s
+		return
+	}
+	d.rest = append(d.rest, s)
+}
+
+// Len is the number of bytes.
+func (d *Data) Len() int { return d.size }
+
+// Segments is the number of pieces.
+func (d *Data) Segments() int {
+	if d.first.Buffer == nil {
+		return 0
+	}
+	return 1 + len(d.rest)
+}
+
+// Segment is piece i; a loan.
+func (d *Data) Segment(i int) Segment {
+	if i == 0 {
+		return d.first
+	}
+	return d.rest[i-1]
+}
+
+// Contiguous is the bytes when they lie in one piece (or are none).
+func (d *Data) Contiguous() ([]byte, bool) {
+	switch d.Segments() {
+	case 0:
+		return nil, true
+	case 1:
+		return d.first.Bytes(), true
+	}
+	return nil, false
+}
+
+// Stable says whether the data lies in one piece at an address that C code may
+// use for longer than one call.
+func (d *Data) Stable() bool {
+	return d.Segments() == 0 || len(d.rest) == 0 && d.first.Buffer.stable
+}
+
+// CopyTo copies all pieces into dst and returns the number of bytes.
+func (d *Data) CopyTo(dst []byte) int {
+	n := 0
+	for i := range d.Segments() {
+		n += copy(dst[n:], d.Segment(i).Bytes())
+	}
+	return n
+}
+
+// Clone is the same data with references of its own.
+func (d *Data) Clone() Data {
+	c := Data{size: d.size}
+	if d.first.Buffer == nil {
+		return c
+	}
+	c.first = d.first
+	c.first.Buffer.Retain()
+	for _, s := range d.rest {
+		s.Buffer.Retain()
+		c.rest = append(c.rest, s)
+	}
+	return c
+}
+
+// Release gives all references back and leaves d empty.
+func (d *Data) Release() {
+	if d.first.Buffer != nil {
+		d.first.Buffer.Release()
+	}
+	for i := range d.rest {
+		d.rest[i].Buffer.Release()
+		d.rest[i] = Segment{}
+	}
+	d.first, d.rest, d.size = Segment{}, d.rest[:0], 0
+}

@@ -1,0 +1,137 @@
+package tensor
+
+import (
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"triton/pkg/invariant"
+)
+
+const (
+	minClassBits = 8  // 256 bytes
+	maxClassBits = 24 // 16 MiB; larger buffers are mapped and unmapped one by one
+	classes      = maxClassBits - minClassBits + 1
+	slabBytes    = 1 << 20
+)
+
+// Pool hands out buffers outside the Go heap, in power-of-two size classes. The
+// addresses are page- or at least 256-byte-aligned and stable, the collector
+// neither scans nor counts them, and freed buffers are kept for reuse up to a
+// limit per class.
+type Pool struct {
+	classes     [classes]class
+	outstanding atomic.Int64
+	bytes       atomic.Int64 // mapped
+	structs     sync.Pool    // *Buffer
+}
+
+type class struct {
+	mu struct {
+		sync.Mutex
+		free []([]byte)
+	}
+}
+
+// NewPool makes an empty pool.
+func NewPool() *Pool { return &Pool{} }
+
+// Get is a buffer of n bytes with one reference. The contents are undefined.
+// It panics only when the system has no memory left, as the Go runtime does.
+func (p *Pool) Get(n int) *Buffer {
+	b, _ := p.structs.Get().(*Buffer)
+	if b == nil {
+		b = &Buffer{}
+	}
+	mem, c := p.take(n)
+	b.class = c
+	b.Init(mem[:n], true, p)
+	p.outstanding.Add(1)
+	return b
+}
+
+func classOf(n int) int8 {
+	if n <= 1<<minClassBits {
+		return 0
+	}
+	c := bits.Len(uint(n-1)) - minClassBits
+	if c >= classes {
+		return -1
+	}
+	return int8(c)
+}
+
+func (p *Pool) take(n int) ([]byte, int8) {
+	c := classOf(n)
+	if c < 0 {
+		return p.mapping(n), c
+	}
+	cl := &p.classes[c]
+	cl.mu.Lock()
+	if k := len(cl.mu.free); k > 0 {
+		mem := cl.mu.free[k-1]
+		cl.mu.free = cl.mu.free[:k-1]
+		cl.mu.Unlock()
+		return mem, c
+	}
+	cl.mu.Unlock()
+	size := 1 << (int(c) + minClassBits)
+	if size >= slabBytes {
+		return p.mapping(size), c
+	}
+	slab := p.mapping(slabBytes)
+	cl.mu.Lock()
+	for off := size; off < slabBytes; off += size {
+		cl.mu.free = append(cl.mu.free, slab[off:off+size:off+size])
+	}
+	cl.mu.Unlock()
+	return slab[:size:size], c
+}
+
+// keepBytes bounds what a class of whole mappings keeps for reuse. Classes cut
+// from slabs never give memory back: a slab is small and its pieces mixed.
+const keepBytes = 64 << 20
+
+// Free takes a buffer back; it is called by the last Release.
+func (p *Pool) Free(b *Buffer) {
+	mem, c := b.data[:cap(b.data)], b.class
+	invariant.Poison(mem)
+	b.data, b.owner = nil, nil
+	p.structs.Put(b)
+	p.outstanding.Add(-1)
+	if c < 0 {
+		p.unmapping(mem)
+		return
+	}
+	size := 1 << (int(c) + minClassBits)
+	cl := &p.classes[c]
+	cl.mu.Lock()
+	if size >= slabBytes && len(cl.mu.free) >= keepBytes/size {
+		cl.mu.Unlock()
+		p.unmapping(mem)
+		return
+	}
+	cl.mu.free = append(cl.mu.free, mem)
+	cl.mu.Unlock()
+}
+
+func (p *Pool) mapping(n int) []byte {
+	mem, err := mapMemory(n)
+	if err != nil {
+		panic("tensor: out of memory: " + err.Error())
+	}
+	p.bytes.Add(int64(cap(mem)))
+	return mem
+}
+
+func (p *Pool) unmapping(mem []byte) {
+	p.bytes.Add(-int64(cap(mem)))
+	unmapMemory(mem)
+}
+
+// Outstanding is the number of buffers not yet released; 0 at the end of every
+// test.
+func (p *Pool) Outstanding() int64 { return p.outstanding.Load() }
+
+// Bytes is the memory mapped, in use or kept.
+func (p *Pool) Bytes() int64 { return p.bytes.Load() }

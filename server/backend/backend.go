@@ -1,0 +1,88 @@
+// Package backend is what an inference engine implements to be served: Backend,
+// Model and Instance, the set of engines of one server, and the helpers that
+// put a batch's inputs together and split its outputs. The engines themselves
+// are the packages below this one.
+package backend
+
+import (
+	"context"
+	"log/slog"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// Spec says which model version to load and with what.
+type Spec struct {
+	Name    string
+	Version int64
+	// Config is normalised and validated. Only AutoComplete may change it.
+	Config *inferencepb.ModelConfig
+	// Dir is the version directory, File the model file in it that the
+	// configuration names (its name and existence are not checked yet).
+	Dir, File string
+	// Settings are the --backend-config pairs of this engine, global ones first
+	// merged in.
+	Settings map[string]string
+	Pool     *tensor.Pool
+	Log      *slog.Logger
+	// CPUs is how many processors the whole server may use (cgroup quota and
+	// affinity considered).
+	CPUs int
+}
+
+// Placement is where one instance runs.
+type Placement struct {
+	Name   string // "<group>_<index>", as in logs
+	Kind   inferencepb.ModelInstanceGroup_Kind
+	Device int // GPU index for KIND_GPU, else 0
+	// Instances is how many instances of this model version run on the same
+	// kind, so that an engine can share out threads.
+	Instances int
+}
+
+// Backend is one engine, named as in config.pbtxt ("onnxruntime", ...).
+type Backend interface {
+	Load(ctx context.Context, spec Spec) (Model, error)
+}
+
+// Model is one loaded model version.
+type Model interface {
+	NewInstance(ctx context.Context, at Placement) (Instance, error)
+	// Close is called after the last instance is closed.
+	Close() error
+}
+
+// Instance is called by one goroutine at a time, not always the same one.
+type Instance interface {
+	// Execute runs a batch. A nil error means every request was answered by the
+	// instance, each with exactly one final response. Otherwise none was, and
+	// the caller answers all of them with the error. Execute sets the batch's
+	// InputEnd and OutputStart. It does not release requests.
+	Execute(ctx context.Context, batch *infer.Batch) error
+	Close() error
+}
+
+// The optional abilities, found by type assertion.
+type (
+	// AutoCompleter is a Backend that can fill what spec.Config leaves out from
+	// the model file. It runs before validation and before Load.
+	AutoCompleter interface {
+		AutoComplete(ctx context.Context, spec Spec) error
+	}
+	// MemoryReporter is a Model or Instance that knows what it holds.
+	MemoryReporter interface {
+		Memory() []Memory
+	}
+)
+
+// Memory is one kind of memory that a model or instance holds.
+type Memory struct {
+	Place string // "CPU", "CPU_PINNED" or "GPU"
+	ID    int64  // GPU index
+	Bytes uint64
+}
+
+// Set is the engines of one server by name.
+type Set map[string]Backend

@@ -1,0 +1,46 @@
+package infer
+
+// Batch is what an instance runs in one execution: whole requests, never split,
+// in arrival order. The core owns it; a backend holds it for the call.
+type Batch struct {
+	Requests []*Request
+	Rows     int // sum of the requests' rows
+
+	// The backend sets these two, by Now, around its engine's own call; the
+	// core sets the outer ones.
+	InputEnd    int64
+	OutputStart int64
+}
+
+// Reset clears the batch for reuse.
+func (b *Batch) Reset() {
+	clear(b.Requests)
+	*b = Batch{Requests: b.Requests[:0]}
+}
+
+// Add appends a request.
+func (b *Batch) Add(r *Request) {
+	b.Requests = append(b.Requests, r)
+	b.Rows += r.Rows()
+}
+
+// Wants says whether any request of the batch asks for the output.
+func (b *Batch) Wants(output string) bool {
+	for _, r := range b.Requests {
+		if r.Wants(output) {
+			return true
+		}
+	}
+	return false
+}
+
+// Abandoned says whether nobody waits for any request of the batch any more, so
+// that running it on is work for no one.
+func (b *Batch) Abandoned() bool {
+	for _, r := range b.Requests {
+		if !r.Cancelled() {
+			return false
+		}
+	}
+	return true
+}
