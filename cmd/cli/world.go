@@ -72,4 +72,3 @@ func (w World) Getenv(key string) string {
 	}
 	return ""
 }
-
