@@ -1,0 +1,56 @@
+// Package modelconfig reads and checks config.pbtxt, the configuration of one
+// model: a text-format parser that keeps the position of every field, Triton's
+// defaults and normalisation, its validation with its own message texts, the
+// choice of backend and of versions, and the text and JSON forms. It does not
+// read model files and does not load anything; what a model file adds is in
+// pkg/onnxmodel/autofill.
+package modelconfig
+
+import (
+	"strings"
+
+	"triton/pkg/inferencepb"
+)
+
+// FileName is the name of the configuration in a model's directory.
+const FileName = "config.pbtxt"
+
+// Config is a model configuration together with where it was written.
+type Config struct {
+	*inferencepb.ModelConfig
+	// File is the path that messages show; empty when there is no file.
+	File string
+
+	pos map[string]Position
+}
+
+// New wraps a configuration that does not come from a text file.
+func New(file string, cfg *inferencepb.ModelConfig) *Config {
+	return &Config{ModelConfig: cfg, File: file}
+}
+
+// Position is a place in a file. Line and Col count from 1, Col in bytes; the
+// zero value says that the place is not known.
+type Position struct{ Line, Col int }
+
+// Position is where a field was set, such as "input[0].dims[1]" or
+// "parameters[\"k\"].string_value". A field that was not written gets the place
+// of the nearest enclosing one that was.
+func (c *Config) Position(path string) Position {
+	for {
+		if p, ok := c.pos[path]; ok {
+			return p
+		}
+		cut := strings.LastIndexAny(path, ".[")
+		if cut < 0 {
+			return Position{}
+		}
+		path = path[:cut]
+	}
+}
+
+// Has says whether the file sets the field at path.
+func (c *Config) Has(path string) bool {
+	_, ok := c.pos[path]
+	return ok
+}

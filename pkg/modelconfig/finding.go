@@ -1,0 +1,45 @@
+package modelconfig
+
+import (
+	"fmt"
+
+	"triton/pkg/status"
+)
+
+// Finding is one thing that is wrong with a configuration.
+type Finding struct {
+	Rule string // stable id, such as "TRN301"
+	Code status.Code
+	Path string // field, such as "input[0].dims"
+	Pos  Position
+	Msg  string // Triton's own text
+	Hint string // what to do
+}
+
+// Err is the finding as the error that clients see, with Triton's text alone.
+func (f Finding) Err() error { return status.New(f.Code, "%s", f.Msg) }
+
+// FirstError is what Triton would report: it stops at the first finding.
+func FirstError(fs []Finding) error {
+	if len(fs) == 0 {
+		return nil
+	}
+	return fs[0].Err()
+}
+
+// SyntaxError is one mistake in the text of a configuration.
+type SyntaxError struct {
+	File string
+	Pos  Position
+	Msg  string // what is wrong
+	Hint string // what to do
+}
+
+// Error is "file:line:col: what; what to do".
+func (e *SyntaxError) Error() string {
+	s := fmt.Sprintf("%s:%d:%d: %s", e.File, e.Pos.Line, e.Pos.Col, e.Msg)
+	if e.Hint != "" {
+		s += "; " + e.Hint
+	}
+	return s
+}
