@@ -1,0 +1,108 @@
+// Package onnxmodel reads what a server needs to know of an ONNX file (its
+// inputs, outputs and origin) without an inference engine and without reading
+// the weights, and writes ONNX files. It does not run, check or change graphs.
+package onnxmodel
+
+import "slices"
+
+// Model is the outline of an ONNX file.
+type Model struct {
+	IRVersion       int64
+	Producer        string
+	ProducerVersion string
+	Domain          string
+	Version         int64
+	Opsets          []Opset
+	// Metadata is the model's own key-value pairs. Values over 64 KiB are left
+	// out.
+	Metadata map[string]string
+
+	Graph string
+	// Inputs are the graph inputs that a request must give: those that are no
+	// initializer.
+	Inputs []Value
+	// Overridable are the graph inputs with an initializer as default value,
+	// which a request may replace. Before IR version 4 there are none: every
+	// initializer had to be listed as an input then.
+	Overridable []Value
+	Outputs     []Value
+	// Initializers are the names of the graph's weights, in file order.
+	Initializers []string
+	// Parameters is the number of elements of all initializers.
+	Parameters int64
+	// External are the files beside the model that hold weights, each once.
+	External []string
+	Nodes    int
+}
+
+// Opset is one operator set that the model uses; Domain "" is ONNX's own.
+type Opset struct {
+	Domain  string
+	Version int64
+}
+
+// Opset is the version of the domain's operator set; 0 when it is not imported.
+func (m *Model) Opset(domain string) int64 {
+	for _, o := range m.Opsets {
+		if o.Domain == domain {
+			return o.Version
+		}
+	}
+	return 0
+}
+
+// Value is an input or output of a graph.
+type Value struct {
+	Name string
+	Kind Kind
+	// Elem, Ranked, Dims and Symbols are set for (sparse) tensors only.
+	Elem ElemType
+	// Ranked says that the file gives a shape. A scalar is ranked and has no
+	// dims; without a rank Dims says nothing.
+	Ranked bool
+	// Dims has -1 for each dimension that may vary.
+	Dims []int64
+	// Symbols has the name of each dimension, "" for none; it is as long as
+	// Dims. Equal names stand for equal sizes.
+	Symbols []string
+}
+
+// Tensor makes a tensor value for writing. A dimension is an int or int64 (-1
+// for unknown) or a string, the name of a dimension that varies.
+func Tensor(name string, elem ElemType, dims ...any) Value {
+	v := Value{Name: name, Kind: KindTensor, Elem: elem, Ranked: true}
+	for _, d := range dims {
+		n, symbol := int64(-1), ""
+		switch d := d.(type) {
+		case int:
+			n = int64(d)
+		case int64:
+			n = d
+		case string:
+			symbol = d
+		}
+		v.Dims = append(v.Dims, n)
+		v.Symbols = append(v.Symbols, symbol)
+	}
+	return v
+}
+
+// Input is the graph input of this name, required or overridable; false when
+// there is none.
+func (m *Model) Input(name string) (Value, bool) {
+	if v, ok := find(m.Inputs, name); ok {
+		return v, true
+	}
+	return find(m.Overridable, name)
+}
+
+// Output is the graph output of this name; false when there is none.
+func (m *Model) Output(name string) (Value, bool) { return find(m.Outputs, name) }
+
+func find(values []Value, name string) (Value, bool) {
+	i := slices.IndexFunc(values, func(v Value) bool { return v.Name == name })
+	if i < 0 {
+		return Value{}, false
+	}
+	return values[i], true
+}
