@@ -1,0 +1,90 @@
+// Package rpc is the protobuf codec of inference messages for gRPC, both ways:
+// it reads and writes kserve messages over the transport's buffers without
+// generated structs in between. All other messages go through the stock
+// protobuf codec. It knows no server and no client; it checks the form of a
+// message, not whether a model wants it.
+package rpc
+
+import (
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+
+	"triton/pkg/kserve"
+	"triton/pkg/tensor"
+)
+
+// The names of the service and its inference call.
+const (
+	Service    = "inference.GRPCInferenceService"
+	ModelInfer = "/" + Service + "/ModelInfer"
+)
+
+// Codec is a gRPC codec for both sides of a connection. Servers pass it to
+// grpc.ForceServerCodecV2, clients to grpc.ForceCodecV2. It is safe for
+// concurrent use.
+//
+//	Marshal    *kserve.Request, *kserve.Response, *Prepared, protobuf messages
+//	Unmarshal  *Request, *kserve.Response, protobuf messages
+//
+// Marshal keeps references of its own to what it has not copied: the message
+// stays the caller's and may be released as soon as Marshal has returned.
+type Codec struct {
+	pool  *tensor.Pool
+	names names
+	stock encoding.CodecV2
+}
+
+var _ encoding.CodecV2 = (*Codec)(nil)
+
+// NewCodec makes a codec whose message and tensor memory comes from pool.
+func NewCodec(pool *tensor.Pool) *Codec {
+	c := &Codec{pool: pool, stock: encoding.GetCodecV2(proto.Name)}
+	c.names.init()
+	return c
+}
+
+// Name is the content subtype, that of plain protobuf.
+func (c *Codec) Name() string { return proto.Name }
+
+// Marshal writes a message.
+func (c *Codec) Marshal(v any) (mem.BufferSlice, error) {
+	switch m := v.(type) {
+	case *kserve.Response:
+		return c.EncodeResponse(m), nil
+	case *kserve.Request:
+		return c.EncodeRequest(m), nil
+	case *Prepared:
+		m.buffers.Ref()
+		return m.buffers, nil
+	}
+	return c.stock.Marshal(v)
+}
+
+// Unmarshal reads a message.
+func (c *Codec) Unmarshal(data mem.BufferSlice, v any) error {
+	switch m := v.(type) {
+	case *Request:
+		return c.DecodeRequest(data, m)
+	case *kserve.Response:
+		return c.DecodeResponse(data, m)
+	}
+	return c.stock.Unmarshal(data, v)
+}
+
+// Prepared is a request that was encoded once and is sent many times.
+type Prepared struct{ buffers mem.BufferSlice }
+
+// Prepare encodes a request for repeated sending.
+func (c *Codec) Prepare(r *kserve.Request) *Prepared {
+	return &Prepared{buffers: c.EncodeRequest(r)}
+}
+
+// Len is the size of the message on the wire.
+func (p *Prepared) Len() int { return p.buffers.Len() }
+
+// Release gives the memory back once no more sends follow.
+func (p *Prepared) Release() {
+	p.buffers.Free()
+	p.buffers = nil
+}
