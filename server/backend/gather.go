@@ -1,0 +1,188 @@
+package backend
+
+import (
+	"unsafe"
+
+	"triton/pkg/kserve"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// align is where inputs start that are copied into one buffer: engines use
+// vector instructions up to this width.
+const align = 64
+
+// Gather puts the inputs of a batch together for an engine: every input as one
+// run of bytes at an address that C code may use, naturally aligned for its
+// type. A batch of one request whose memory is already like that is passed
+// through; everything else is copied once, into one buffer for all inputs. An
+// instance owns one Gather and uses it for all its batches.
+type Gather struct {
+	// Inputs stand in the order of the signature's inputs.
+	Inputs []Gathered
+
+	sig    *Signature
+	pool   *tensor.Pool
+	copies *tensor.Buffer
+	need   int
+}
+
+// Gathered is one input of the batch.
+type Gathered struct {
+	// Present is false for an optional input that no request brought.
+	Present bool
+	// Shape is the shape for the engine, with the rows of the whole batch.
+	Shape tensor.Shape
+	// Bytes is valid until Release.
+	Bytes []byte
+
+	at int // offset in the buffer of copies, or -1 when passed through
+}
+
+// NewGather makes a Gather for the inputs of sig.
+func NewGather(sig *Signature, pool *tensor.Pool) *Gather {
+	return &Gather{Inputs: make([]Gathered, len(sig.Inputs)), sig: sig, pool: pool}
+}
+
+// Collect fills Inputs from the batch. The bytes may be the requests' own and
+// so need the requests alive. After an error nothing needs to be released.
+func (g *Gather) Collect(b *infer.Batch) error {
+	g.need = 0
+	for i := range g.Inputs {
+		if err := g.plan(b, i); err != nil {
+			return err
+		}
+	}
+	if g.need == 0 {
+		return nil
+	}
+	g.copies = g.pool.Get(g.need)
+	mem := g.copies.Bytes()
+	for i := range g.Inputs {
+		in := &g.Inputs[i]
+		if in.at < 0 {
+			continue
+		}
+		off := in.at
+		for _, r := range b.Requests {
+			off += find(r, i, g.sig.Inputs[i].Name).Data.CopyTo(mem[off:])
+		}
+		in.Bytes = mem[in.at:off]
+	}
+	return nil
+}
+
+// Release ends the use of the bytes.
+func (g *Gather) Release() {
+	if g.copies != nil {
+		g.copies.Release()
+		g.copies = nil
+	}
+	for i := range g.Inputs {
+		g.Inputs[i].Bytes = nil
+	}
+}
+
+// plan finds the shape and size of input i and decides whether it is copied.
+// Copied inputs get their place here and their bytes once all sizes are known.
+func (g *Gather) plan(b *infer.Batch, i int) error {
+	v, in := &g.sig.Inputs[i], &g.Inputs[i]
+	in.Present, in.Bytes, in.at = false, nil, -1
+	first := find(b.Requests[0], i, v.Name)
+	size := 0
+	for _, r := range b.Requests {
+		t := find(r, i, v.Name)
+		if (t == nil) != (first == nil) || t == nil && !v.Optional {
+			return missing(v, r)
+		}
+		if t == nil {
+			continue
+		}
+		if t != first && !sameRow(first.Shape, t.Shape) {
+			return status.New(status.InvalidArg, "unexpected shape %v for input '%s' in a batch with shape %v", t.Shape, v.Name, first.Shape)
+		}
+		size += t.Data.Len()
+	}
+	if first == nil {
+		return nil
+	}
+	in.Present = true
+	g.shape(b, v, in, first.Shape)
+	if err := checkSize(v, in.Shape, size); err != nil {
+		return err
+	}
+	if len(b.Requests) == 1 && passable(&first.Data, v.DataType) {
+		in.Bytes, _ = first.Data.Contiguous()
+		return nil
+	}
+	in.at = g.need
+	g.need += (size + align - 1) &^ (align - 1)
+	return nil
+}
+
+// shape sets the shape that the engine sees from that of the first request.
+func (g *Gather) shape(b *infer.Batch, v *Value, in *Gathered, first tensor.Shape) {
+	in.Shape = in.Shape[:0]
+	if g.sig.Batching {
+		in.Shape = append(in.Shape, int64(b.Rows))
+		first = first[min(1, len(first)):]
+	}
+	if v.Reshape == nil {
+		in.Shape = append(in.Shape, first...)
+		return
+	}
+	in.Shape = reshape(in.Shape, first, v.Dims, v.Reshape)
+}
+
+// find is the request's input of that name, which mostly stands at index i.
+func find(r *infer.Request, i int, name string) *kserve.Tensor {
+	if i < len(r.Inputs) && r.Inputs[i].Name == name {
+		return &r.Inputs[i]
+	}
+	return r.Input(name)
+}
+
+// sameRow says whether two shapes differ in no more than their first dimension.
+func sameRow(a, b tensor.Shape) bool {
+	return len(a) == len(b) && (len(a) == 0 || a[1:].Equal(b[1:]))
+}
+
+// checkSize keeps an engine from reading past the end of an input.
+func checkSize(v *Value, shape tensor.Shape, size int) error {
+	if v.DataType == tensor.Bytes {
+		return nil // its reader counts the elements
+	}
+	want, err := shape.ByteSize(v.DataType)
+	if err != nil {
+		return status.New(status.InvalidArg, "shape %v of input '%s': %w", shape, v.Name, err)
+	}
+	if int64(size) != want {
+		return status.New(status.InvalidArg, "unexpected total byte size %d for input '%s', expecting %d", size, v.Name, want)
+	}
+	return nil
+}
+
+// passable says whether an engine can read the data where it lies.
+func passable(d *tensor.Data, t tensor.DataType) bool {
+	if !d.Stable() {
+		return false
+	}
+	mem, _ := d.Contiguous()
+	return len(mem) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(mem)))%uintptr(max(t.Size(), 1)) == 0
+}
+
+func missing(v *Value, r *infer.Request) error {
+	if v.Optional {
+		return status.New(status.InvalidArg, "optional input '%s' is in some requests of the batch and not in others", v.Name)
+	}
+	return status.New(status.InvalidArg, "%sinput '%s' is missing", requestID(r), v.Name)
+}
+
+// requestID is how messages name a request.
+func requestID(r *infer.Request) string {
+	if r.ID == "" {
+		return "[request id: <id_unknown>] "
+	}
+	return "[request id: " + r.ID + "] "
+}

@@ -1,0 +1,151 @@
+package backend
+
+import (
+	"encoding/binary"
+
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// Scatter splits the outputs of a batch along the first dimension into one
+// response per request. The responses share the engine's buffers by reference;
+// nothing is copied. An instance owns one Scatter and uses it for all its
+// batches: Start, Output for every output, then Send or Drop.
+type Scatter struct {
+	sig       *Signature
+	batch     *infer.Batch
+	responses []*infer.Response
+	shape     tensor.Shape
+}
+
+// NewScatter makes a Scatter for the outputs of sig.
+func NewScatter(sig *Signature) *Scatter { return &Scatter{sig: sig} }
+
+// Start takes a response for every request of the batch.
+func (s *Scatter) Start(b *infer.Batch) {
+	s.batch = b
+	for range b.Requests {
+		s.responses = append(s.responses, infer.NewResponse())
+	}
+}
+
+// Output adds output i of the signature, of this shape, lying in buf[off:off+n],
+// to the responses of those requests that asked for it. buf is a loan. What is
+// wrong with the output fails the requests that miss a part of it.
+func (s *Scatter) Output(i int, shape tensor.Shape, buf *tensor.Buffer, off, n int) {
+	v := &s.sig.Outputs[i]
+	if !s.sig.Batching {
+		s.shape = s.clientShape(v, s.shape[:0], shape)
+		for k, r := range s.batch.Requests {
+			if r.Wants(v.Name) && s.responses[k].Err == nil {
+				s.responses[k].Add(v.Name, v.DataType, s.shape, tensor.SliceData(buf, off, n))
+			}
+		}
+		return
+	}
+	s.split(v, shape, buf, off, n)
+}
+
+// split hands out the rows of one output.
+func (s *Scatter) split(v *Value, shape tensor.Shape, buf *tensor.Buffer, off, n int) {
+	total := int64(0)
+	if len(shape) > 0 {
+		total = shape[0]
+	}
+	var row tensor.Shape
+	if len(shape) > 0 {
+		row = shape[1:]
+	}
+	end, rows := off+n, int64(0)
+	for k, r := range s.batch.Requests {
+		resp := s.responses[k]
+		rows += int64(r.Rows())
+		if rows > total {
+			s.fail(resp, status.New(status.Unsupported,
+				"%sfailed to split the output tensor '%s' in responses: expected batch size of at least %d in model output, got %d",
+				requestID(r), v.Name, rows, total))
+			continue
+		}
+		size, err := rowBytes(v.DataType, row, r.Rows(), buf.Bytes()[off:end])
+		if err != nil {
+			s.fail(resp, status.New(status.Internal, "%soutput tensor '%s': %w", requestID(r), v.Name, err))
+			continue
+		}
+		if r.Wants(v.Name) && resp.Err == nil {
+			s.shape = append(s.shape[:0], int64(r.Rows()))
+			s.shape = s.clientShape(v, s.shape, row)
+			resp.Add(v.Name, v.DataType, s.shape, tensor.SliceData(buf, off, size))
+		}
+		off += size
+	}
+}
+
+// Send answers every request of the batch, finally.
+func (s *Scatter) Send() {
+	for k, r := range s.batch.Requests {
+		resp := s.responses[k]
+		s.responses[k] = nil
+		r.Respond(resp, true)
+	}
+	s.batch, s.responses = nil, s.responses[:0]
+}
+
+// Drop gives the responses back unsent, for a batch that failed as a whole.
+func (s *Scatter) Drop() {
+	for k, resp := range s.responses {
+		s.responses[k] = nil
+		resp.Release()
+	}
+	s.batch, s.responses = nil, s.responses[:0]
+}
+
+// clientShape appends to dst what the client sees of an engine's shape without
+// its batch dimension. A scalar has the configured dimensions.
+func (s *Scatter) clientShape(v *Value, dst, shape tensor.Shape) tensor.Shape {
+	switch {
+	case v.Reshape != nil:
+		return reshape(dst, shape, v.Reshape, v.Dims)
+	case len(shape) == 0:
+		return append(dst, v.Dims...)
+	}
+	return append(dst, shape...)
+}
+
+func (s *Scatter) fail(resp *infer.Response, err error) {
+	if resp.Err == nil {
+		resp.Err = err
+	}
+}
+
+// rowBytes is the size of the next rows at the start of mem.
+func rowBytes(d tensor.DataType, row tensor.Shape, rows int, mem []byte) (int, error) {
+	per, err := row.Elements()
+	if err != nil {
+		return 0, err
+	}
+	if d == tensor.Bytes {
+		return skip(mem, per*int64(rows))
+	}
+	size := per * int64(rows) * int64(d.Size())
+	if size > int64(len(mem)) {
+		return 0, tensor.ErrTruncated
+	}
+	return int(size), nil
+}
+
+// skip is the length of the first n elements of a BYTES tensor.
+func skip(mem []byte, n int64) (int, error) {
+	at := 0
+	for range n {
+		if len(mem)-at < 4 {
+			return 0, tensor.ErrTruncated
+		}
+		size := int(binary.LittleEndian.Uint32(mem[at:]))
+		if size > len(mem)-at-4 {
+			return 0, tensor.ErrTruncated
+		}
+		at += 4 + size
+	}
+	return at, nil
+}

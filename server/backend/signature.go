@@ -1,0 +1,76 @@
+package backend
+
+import (
+	"triton/pkg/inferencepb"
+	"triton/pkg/tensor"
+)
+
+// Signature is the inputs and outputs of a model as its configuration names
+// them: what batches are put together and split by.
+type Signature struct {
+	// Batching says that the first dimension of every tensor is the batch.
+	Batching bool
+	Inputs   []Value
+	Outputs  []Value
+}
+
+// Value is one input or output of a Signature.
+type Value struct {
+	Name     string
+	DataType tensor.DataType
+	// Dims is what clients see, without the batch dimension.
+	Dims tensor.Shape
+	// Reshape is what the engine sees in place of Dims; nil when that is the
+	// same. An empty one that is not nil is a scalar.
+	Reshape  tensor.Shape
+	Optional bool
+}
+
+// NewSignature reads a configuration.
+func NewSignature(c *inferencepb.ModelConfig) *Signature {
+	s := &Signature{Batching: c.GetMaxBatchSize() > 0}
+	for _, in := range c.GetInput() {
+		s.Inputs = append(s.Inputs, value(in.GetName(), in.GetDataType(), in.GetDims(), in.GetReshape(), in.GetOptional()))
+	}
+	for _, out := range c.GetOutput() {
+		s.Outputs = append(s.Outputs, value(out.GetName(), out.GetDataType(), out.GetDims(), out.GetReshape(), false))
+	}
+	return s
+}
+
+func value(name string, d inferencepb.DataType, dims []int64, r *inferencepb.ModelTensorReshape, optional bool) Value {
+	v := Value{Name: name, DataType: tensor.DataType(d), Dims: dims, Optional: optional}
+	if r != nil {
+		v.Reshape = append(tensor.Shape{}, r.GetShape()...)
+	}
+	return v
+}
+
+// Engine is the shape of the value as the engine sees it, without the batch
+// dimension; -1 stands for a dimension that may vary.
+func (v *Value) Engine() tensor.Shape {
+	if v.Reshape != nil {
+		return v.Reshape
+	}
+	return v.Dims
+}
+
+// reshape appends to dst the shape "to", with its -1s replaced in order by
+// those dimensions of shape that are -1 in "from". Validation of the
+// configuration sees to it that both have the same number of them.
+func reshape(dst, shape, from, to tensor.Shape) tensor.Shape {
+	next := 0
+	for _, d := range to {
+		if d == -1 {
+			for next < len(from) && from[next] != -1 {
+				next++
+			}
+			if next < len(from) && next < len(shape) {
+				d = shape[next]
+				next++
+			}
+		}
+		dst = append(dst, d)
+	}
+	return dst
+}
