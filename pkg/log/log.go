@@ -1,0 +1,155 @@
+// Package log writes slog records in Triton's log line formats, with levels,
+// format and file that can be changed while the program runs. It decides
+// nothing about what is logged.
+package log
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+)
+
+// Format is the form of a log line.
+type Format uint8
+
+// The formats. JSON is not one of Triton's.
+const (
+	Default Format = iota // I1121 15:36:01.123456 1234 file.go:12] "message"
+	ISO8601               // 2025-11-21T15:36:01Z I 1234 file.go:12] "message"
+	JSON                  // {"time":...,"level":"INFO","source":"file.go:12","msg":...}
+)
+
+var formatNames = [...]string{Default: "default", ISO8601: "ISO8601", JSON: "json"}
+
+// String is the name on the command line.
+func (f Format) String() string { return formatNames[f] }
+
+// ErrFormat is found when a format has another name than default, ISO8601 or
+// json.
+var ErrFormat = errors.New("invalid argument for --log-format")
+
+// ParseFormat reads a format's name.
+func ParseFormat(name string) (Format, error) {
+	for f, n := range formatNames {
+		if n == name {
+			return Format(f), nil
+		}
+	}
+	return Default, ErrFormat
+}
+
+// Verbose is the slog level of verbose messages: level 1 is slog.LevelDebug,
+// higher ones are more talkative.
+func Verbose(n int) slog.Level { return slog.LevelDebug - slog.Level(n-1) }
+
+// Settings are what can be changed at run time.
+type Settings struct {
+	Error, Warning, Info bool
+	Verbose              int
+	Format               Format
+	File                 string // empty: the console
+}
+
+// DefaultSettings are those of a server started without log flags.
+func DefaultSettings() Settings { return Settings{Error: true, Warning: true, Info: true} }
+
+func (s Settings) enabled(l slog.Level) bool {
+	switch {
+	case l >= slog.LevelError:
+		return s.Error
+	case l >= slog.LevelWarn:
+		return s.Warning
+	case l >= slog.LevelInfo:
+		return s.Info
+	}
+	return l >= Verbose(s.Verbose)
+}
+
+// Sink is where log lines end: the console, where errors and warnings go to the
+// second stream, or one file.
+type Sink struct {
+	out, err io.Writer
+	settings atomic.Pointer[Settings]
+	mu       struct {
+		sync.Mutex
+		file *os.File
+	}
+}
+
+// Open makes a sink. The file is opened for appending.
+func Open(s Settings, out, err io.Writer) (*Sink, error) {
+	k := &Sink{out: out, err: err}
+	k.settings.Store(&Settings{})
+	if e := k.Set(s); e != nil {
+		return nil, e
+	}
+	return k, nil
+}
+
+// Settings are the current ones.
+func (k *Sink) Settings() Settings { return *k.settings.Load() }
+
+// Set changes the settings. When the file cannot be opened nothing changes.
+func (k *Sink) Set(s Settings) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s.File != k.settings.Load().File {
+		var f *os.File
+		if s.File != "" {
+			var err error
+			if f, err = os.OpenFile(s.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err != nil {
+				return fmt.Errorf("log file: %w", err)
+			}
+		}
+		old := k.mu.file
+		k.mu.file = f
+		if old != nil {
+			_ = old.Close()
+		}
+	}
+	k.settings.Store(&s)
+	return nil
+}
+
+// Close closes the file, if there is one; later lines go to the console.
+func (k *Sink) Close() error {
+	s := k.Settings()
+	s.File = ""
+	return k.Set(s)
+}
+
+// Logger is a logger that writes to the sink.
+func (k *Sink) Logger() *slog.Logger { return slog.New(&handler{sink: k}) }
+
+func (k *Sink) write(l slog.Level, line []byte) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	w := k.out
+	switch {
+	case k.mu.file != nil:
+		w = k.mu.file
+	case l >= slog.LevelWarn:
+		w = k.err
+	}
+	_, err := w.Write(line)
+	return err
+}
+
+// rawText is an attribute value that is written below the line as it is.
+type rawText string
+
+// Table logs a block of text, such as a table, below an informational line. The
+// line's source is the caller's.
+func Table(ctx context.Context, l *slog.Logger, heading, text string) {
+	if !l.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	r := newRecord(slog.LevelInfo, heading, 3)
+	r.AddAttrs(slog.Any("table", rawText(text)))
+	_ = l.Handler().Handle(ctx, r)
+}
