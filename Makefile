@@ -1,0 +1,106 @@
+# `make help` lists the targets. Two of them set everything up on a fresh machine:
+# `make demo` and `make test`. Both need Go, a C compiler and Python with pip (or npm).
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null)
+LDFLAGS  = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+PYTHON  ?= python3
+MODELS  ?= models
+PORTS    = --http-port=$(DEMO_PORT) --grpc-port=$(shell expr $(DEMO_PORT) + 1) --metrics-port=$(shell expr $(DEMO_PORT) + 2)
+DEMO_PORT ?= 8000
+
+GOLANGCI_LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GORELEASER    = github.com/goreleaser/goreleaser/v2@v2.15.0
+BENCHSTAT     = golang.org/x/perf/cmd/benchstat@latest
+PROTOC_GEN_GO = google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
+PROTOC_GEN_GO_GRPC = google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
+
+VENV   = .venv
+ORACLE = .oracle
+TOOLS  = build/tools
+
+.DEFAULT_GOAL := help
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/triton
+	@mkdir -p bin
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/triton ./cmd/triton
+
+.PHONY: onnxruntime
+onnxruntime: ## get the pinned, hash-checked ONNX Runtime library into lib/
+	@deploy/onnxruntime.sh lib
+
+.PHONY: demo
+demo: build onnxruntime ## build, make the example models, serve them, measure resnet50
+	@[ -d $(MODELS) ] || bin/triton repo example $(MODELS)
+	@deploy/demo.sh bin/triton $(MODELS) $(DEMO_PORT)
+
+.PHONY: test
+test: build onnxruntime $(VENV)/.stamp ## everything: unit, race, no-cgo, real ONNX Runtime, real Python clients
+	go vet ./...
+	CGO_ENABLED=0 go build ./... 
+	go test -timeout 10m ./...
+	go test -race -short -timeout 12m $(RACE_PACKAGES)
+
+# The packages with goroutines or shared memory of their own; the others have
+# nothing that the race detector could see.
+RACE_PACKAGES = ./pkg/... ./server/... ./perf/... ./analyzer/...
+
+$(VENV)/.stamp: testdata/python/requirements.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint $(TOOLS)/goreleaser ## golangci-lint, go.mod tidy, goreleaser check
+	$(TOOLS)/golangci-lint run
+	go mod tidy -diff
+	$(TOOLS)/goreleaser check
+
+$(TOOLS)/golangci-lint:
+	@mkdir -p $(TOOLS)
+	GOBIN=$(abspath $(TOOLS)) go install $(GOLANGCI_LINT)
+
+$(TOOLS)/goreleaser:
+	@mkdir -p $(TOOLS)
+	GOBIN=$(abspath $(TOOLS)) go install $(GORELEASER)
+
+.PHONY: generate
+generate: ## regenerate the protobuf code
+	@mkdir -p $(TOOLS)
+	[ -x build/protoc/bin/python ] || { $(PYTHON) -m venv build/protoc && build/protoc/bin/pip install -q grpcio-tools==1.76.0; }
+	GOBIN=$(abspath $(TOOLS)) go install $(PROTOC_GEN_GO)
+	GOBIN=$(abspath $(TOOLS)) go install $(PROTOC_GEN_GO_GRPC)
+	cd pkg/inferencepb && PATH=$(abspath $(TOOLS)):$$PATH $(abspath build/protoc)/bin/python -m grpc_tools.protoc -I. \
+	  --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative *.proto
+
+FUZZTIME ?= 30s
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (30s)
+	@set -e; for pkg in $$(go list ./...); do \
+	  for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "== $$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+
+.PHONY: oracle
+oracle: ## install NVIDIA's tritonserver and perf_analyzer into .oracle/ (linux x86_64)
+	testdata/oracle/setup.sh $(ORACLE)
+
+.PHONY: compare
+compare: build onnxruntime oracle ## put the same questions to NVIDIA's server and to ours
+	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -run 'TestCompare' ./cmd/triton/
+
+.PHONY: bench
+bench: build onnxruntime oracle ## the figures of docs/benchmarks.md, beside NVIDIA's programs
+	[ -d $(MODELS) ] || bin/triton repo example $(MODELS)
+	$(ORACLE)/bin/python testdata/bench/bench.py --triton bin/triton --oracle $(ORACLE) --models $(MODELS)
+
+.PHONY: microbench
+microbench: ## Go benchmarks of the hot paths; COUNT=6 for benchstat
+	go test -run '^$$' -bench . -benchmem -benchtime 0.3s -count $(or $(COUNT),1) ./pkg/... ./server/... ./perf/...
+
+.PHONY: clean
+clean: ## remove what the build made (not lib/, models/, .venv/, .oracle/)
+	rm -rf bin build dist

@@ -1,0 +1,143 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// mayImport is the import table of docs/architecture.md: which of our packages
+// each package may use. status, invariant and log are open to all. A package
+// that is missing here fails the test, so that a new room is a decision.
+var mayImport = map[string]string{
+	"cmd/triton":               "cmd/cli",
+	"cmd/cli":                  "*",
+	"pkg/invariant":            "",
+	"pkg/status":               "",
+	"pkg/log":                  "",
+	"pkg/tensor":               "",
+	"pkg/inferencepb":          "",
+	"pkg/onnxmodel":            "pkg/tensor",
+	"pkg/modelconfig":          "pkg/inferencepb pkg/tensor pkg/onnxmodel",
+	"pkg/kserve":               "pkg/tensor",
+	"pkg/kserve/rest":          "pkg/kserve pkg/tensor",
+	"pkg/kserve/rpc":           "pkg/kserve pkg/tensor pkg/inferencepb",
+	"pkg/client":               "pkg/kserve pkg/kserve/rest pkg/kserve/rpc pkg/inferencepb pkg/modelconfig pkg/tensor",
+	"pkg/gpu":                  "",
+	"pkg/measure":              "",
+	"pkg/ui":                   "",
+	"server":                   "server/* pkg/*",
+	"server/infer":             "pkg/kserve pkg/tensor pkg/inferencepb",
+	"server/httpapi":           "server/infer pkg/kserve pkg/kserve/rest pkg/inferencepb pkg/modelconfig pkg/tensor",
+	"server/grpcapi":           "server/infer pkg/kserve pkg/kserve/rpc pkg/inferencepb pkg/modelconfig pkg/tensor",
+	"server/repository":        "server/infer server/scheduler server/scheduler/dynamic server/instance server/backend server/stats pkg/modelconfig pkg/inferencepb pkg/kserve pkg/tensor",
+	"server/scheduler":         "server/infer server/stats pkg/inferencepb pkg/tensor",
+	"server/scheduler/dynamic": "server/scheduler server/infer server/stats pkg/inferencepb pkg/tensor",
+	"server/instance":          "server/scheduler server/infer server/backend server/stats pkg/inferencepb pkg/tensor",
+	"server/backend":           "server/infer pkg/kserve pkg/inferencepb pkg/tensor",
+	"server/backend/builtin":   "server/backend server/infer pkg/inferencepb pkg/kserve pkg/tensor",
+	"server/backend/onnx":      "server/backend server/infer pkg/inferencepb pkg/kserve pkg/modelconfig pkg/onnxmodel pkg/tensor",
+	"server/stats":             "pkg/gpu pkg/inferencepb",
+	"server/servertest":        "*",
+	"perf":                     "perf/load perf/data pkg/client pkg/kserve pkg/measure pkg/inferencepb pkg/tensor",
+	"perf/load":                "pkg/client pkg/kserve pkg/measure",
+	"perf/data":                "pkg/client pkg/inferencepb pkg/kserve pkg/tensor",
+	"perf/report":              "perf pkg/measure pkg/ui",
+	"analyzer":                 "analyzer/search pkg/modelconfig pkg/inferencepb pkg/gpu pkg/measure pkg/client",
+	"analyzer/search":          "",
+	"analyzer/report":          "analyzer analyzer/search pkg/measure pkg/ui",
+	"repo":                     "pkg/modelconfig pkg/inferencepb",
+	"repo/lint":                "repo pkg/modelconfig pkg/inferencepb pkg/onnxmodel pkg/tensor",
+	"repo/scaffold":            "repo pkg/modelconfig pkg/inferencepb pkg/onnxmodel pkg/tensor",
+	"repo/report":              "repo pkg/ui",
+	"repo/example":             "pkg/onnxmodel pkg/tensor",
+}
+
+var openToAll = []string{"pkg/status", "pkg/invariant", "pkg/log"}
+
+type listed struct {
+	ImportPath string
+	Name       string
+	Doc        string
+	Imports    []string
+}
+
+func listPackages(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Name,Doc,Imports", "triton/...").Output()
+	require.NoError(t, err)
+	var all []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		require.NoError(t, err)
+		all = append(all, p)
+	}
+}
+
+func allowed(table, pkg string) bool {
+	for _, pattern := range append(strings.Fields(table), openToAll...) {
+		prefix, wild := strings.CutSuffix(pattern, "*")
+		if pkg == pattern || wild && strings.HasPrefix(pkg, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestImportTable(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, p := range listPackages(t) {
+		name := strings.TrimPrefix(p.ImportPath, "triton/")
+		seen[name] = true
+		table, known := mayImport[name]
+		if !known {
+			t.Errorf("%s is not in the import table: decide what it may import and add it", name)
+			continue
+		}
+		for _, i := range p.Imports {
+			ours, ok := strings.CutPrefix(i, "triton/")
+			if ok && !allowed(table, ours) {
+				t.Errorf("%s imports %s, which the import table does not allow", name, ours)
+			}
+		}
+	}
+	for name := range mayImport {
+		if !seen[name] {
+			t.Errorf("the import table names %s, which does not exist", name)
+		}
+	}
+}
+
+func TestEveryPackageIsDocumented(t *testing.T) {
+	t.Parallel()
+	for _, p := range listPackages(t) {
+		if !strings.HasPrefix(p.Doc, "Package "+p.Name) && p.Name != "main" {
+			t.Errorf("%s: package comment missing or not starting with %q", p.ImportPath, "Package "+p.Name)
+		}
+	}
+}
+
+// cgo stays in the rooms made for it (docs/architecture.md), so that the rest
+// builds everywhere.
+func TestCgoStaysInItsRooms(t *testing.T) {
+	t.Parallel()
+	rooms := []string{"triton/server/backend/onnx", "triton/pkg/gpu"}
+	for _, p := range listPackages(t) {
+		for _, i := range []string{"C", "github.com/yalue/onnxruntime_go", "github.com/NVIDIA/go-nvml/pkg/nvml"} {
+			if slices.Contains(p.Imports, i) && !slices.Contains(rooms, p.ImportPath) {
+				t.Errorf("%s imports %s", p.ImportPath, i)
+			}
+		}
+	}
+}
