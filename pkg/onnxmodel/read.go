@@ -4,7 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/bits"
 	"os"
+	"slices"
+)
+
+const (
+	maxRank      = 256
+	firstDefault = 4 // the IR version from which initializers may be defaults
 )
 
 // ReadFile reads the outline of the ONNX file at path. Its memory does not
@@ -20,7 +28,7 @@ func ReadFile(path string) (*Model, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s: not a regular file", path)
+		return nil, fmt.Errorf("read ONNX model %s: not a regular file", path)
 	}
 	m, err := Read(f, info.Size())
 	if err != nil {
@@ -29,8 +37,205 @@ func ReadFile(path string) (*Model, error) {
 	return m, nil
 }
 
-// Read reads the outline of an ONNX file of size bytes. Errors name the field
-// and its byte offset.
+// Read reads the outline of an ONNX file of size bytes. Errors name the byte
+// offset and the message it is in.
 func Read(r io.ReaderAt, size int64) (*Model, error) {
-	return nil, errors.New("not done")
+	d := &decoder{
+		scanner: scanner{r: r, size: size, window: make([]byte, 0, windowSize)},
+		m:       &Model{},
+	}
+	if err := d.fields(size, d.model); err != nil {
+		return nil, err
+	}
+	if !d.graphs {
+		return nil, errors.New("not an ONNX model: it has no graph")
+	}
+	d.separate()
+	return d.m, nil
+}
+
+// decoder fills a Model while the scanner walks.
+type decoder struct {
+	scanner
+	m      *Model
+	graphs bool
+	inputs []Value // all graph inputs, initializers included
+}
+
+// The field numbers below are those of onnx.proto.
+
+func (d *decoder) model(f field) (err error) {
+	switch {
+	case f.num == 1 && f.varint():
+		d.m.IRVersion = int64(f.uint)
+	case f.num == 2 && f.message():
+		d.m.Producer, err = d.name(f, "producer_name")
+	case f.num == 3 && f.message():
+		d.m.ProducerVersion, err = d.name(f, "producer_version")
+	case f.num == 4 && f.message():
+		d.m.Domain, err = d.name(f, "domain")
+	case f.num == 5 && f.varint():
+		d.m.Version = int64(f.uint)
+	case f.num == 7 && f.message():
+		d.graphs = true
+		err = d.in(f, "graph", -1, d.graph)
+	case f.num == 8 && f.message():
+		err = d.opset(f)
+	case f.num == 14 && f.message():
+		err = d.metadata(f)
+	}
+	return err
+}
+
+func (d *decoder) opset(f field) error {
+	var o Opset
+	err := d.in(f, "opset_import", len(d.m.Opsets), func(f field) (err error) {
+		switch {
+		case f.num == 1 && f.message():
+			o.Domain, err = d.name(f, "domain")
+		case f.num == 2 && f.varint():
+			o.Version = int64(f.uint)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if o.Domain == "ai.onnx" {
+		o.Domain = ""
+	}
+	d.m.Opsets = append(d.m.Opsets, o)
+	return d.keep(f, 0)
+}
+
+func (d *decoder) metadata(f field) error {
+	key, value, whole := "", "", true
+	err := d.in(f, "metadata_props", -1, func(f field) (err error) {
+		switch {
+		case f.num == 1 && f.message():
+			key, err = d.name(f, "key")
+		case f.num == 2 && f.message():
+			value, whole, err = d.text(f)
+		}
+		return err
+	})
+	if err != nil || !whole {
+		return err
+	}
+	if d.m.Metadata == nil {
+		d.m.Metadata = make(map[string]string)
+	}
+	d.m.Metadata[key] = value
+	return d.keep(f, 64)
+}
+
+func (d *decoder) graph(f field) (err error) {
+	if !f.message() {
+		return nil
+	}
+	switch f.num {
+	case 1:
+		d.m.Nodes++
+	case 2:
+		d.m.Graph, err = d.name(f, "name")
+	case 5:
+		err = d.initializer(f)
+	case 11:
+		d.inputs, err = d.value(f, "input", d.inputs)
+	case 12:
+		d.m.Outputs, err = d.value(f, "output", d.m.Outputs)
+	case 15:
+		err = d.in(f, "sparse_initializer", -1, func(f field) error {
+			if f.num == 1 && f.message() {
+				return d.initializer(f)
+			}
+			return nil
+		})
+	}
+	return err
+}
+
+// initializer takes a weight's name, size and file and skips its data.
+func (d *decoder) initializer(f field) error {
+	name, elements := "", int64(1)
+	err := d.in(f, "initializer", len(d.m.Initializers), func(f field) (err error) {
+		switch {
+		case f.num == 1 && f.varint():
+			elements = multiply(elements, f.uint)
+		case f.num == 1 && f.message(): // packed
+			for d.pos < f.end {
+				v, err := d.varint(f.end)
+				if err != nil {
+					return err
+				}
+				elements = multiply(elements, v)
+			}
+		case f.num == 8 && f.message():
+			name, err = d.name(f, "name")
+		case f.num == 13 && f.message():
+			err = d.external(f)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	d.m.Initializers = append(d.m.Initializers, name)
+	if d.m.Parameters += elements; d.m.Parameters < 0 {
+		d.m.Parameters = math.MaxInt64
+	}
+	return d.keep(f, 0)
+}
+
+// multiply is a*b, at most the largest int64.
+func multiply(a int64, b uint64) int64 {
+	hi, lo := bits.Mul64(uint64(a), b)
+	if hi != 0 || lo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(lo)
+}
+
+func (d *decoder) external(f field) error {
+	key, value := "", ""
+	err := d.in(f, "external_data", -1, func(f field) (err error) {
+		switch {
+		case f.num == 1 && f.message():
+			key, err = d.name(f, "key")
+		case f.num == 2 && f.message():
+			value, err = d.name(f, "value")
+		}
+		return err
+	})
+	// All weights of a model are usually in one file, so the last one suffices
+	// to leave nearly all repetitions out before the sort in separate.
+	n := len(d.m.External)
+	if err != nil || key != "location" || n > 0 && d.m.External[n-1] == value {
+		return err
+	}
+	d.m.External = append(d.m.External, value)
+	return d.keep(f, 0)
+}
+
+// separate tells the inputs that a request gives from the weights.
+func (d *decoder) separate() {
+	weight := make(map[string]bool, len(d.inputs))
+	for _, v := range d.inputs {
+		weight[v.Name] = false
+	}
+	for _, name := range d.m.Initializers {
+		if _, ok := weight[name]; ok {
+			weight[name] = true
+		}
+	}
+	for _, v := range d.inputs {
+		switch {
+		case !weight[v.Name]:
+			d.m.Inputs = append(d.m.Inputs, v)
+		case d.m.IRVersion >= firstDefault:
+			d.m.Overridable = append(d.m.Overridable, v)
+		}
+	}
+	slices.Sort(d.m.External)
+	d.m.External = slices.Compact(d.m.External)
 }

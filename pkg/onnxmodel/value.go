@@ -1,0 +1,80 @@
+package onnxmodel
+
+// value appends one graph input or output to list.
+func (d *decoder) value(f field, what string, list []Value) ([]Value, error) {
+	var v Value
+	err := d.in(f, what, len(list), func(f field) (err error) {
+		switch {
+		case f.num == 1 && f.message():
+			v.Name, err = d.name(f, "name")
+		case f.num == 2 && f.message():
+			err = d.in(f, "type", -1, func(f field) error { return d.valueType(f, &v) })
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return append(list, v), d.keep(f, 128)
+}
+
+// typeKinds maps the fields of TypeProto's oneof.
+var typeKinds = map[int32]Kind{
+	1: KindTensor,
+	4: KindSequence,
+	5: KindMap,
+	7: KindOpaque,
+	8: KindSparseTensor,
+	9: KindOptional,
+}
+
+func (d *decoder) valueType(f field, v *Value) error {
+	kind, ok := typeKinds[int32(f.num)]
+	if !ok || !f.message() {
+		return nil
+	}
+	if kind != v.Kind { // the last member of a oneof counts
+		*v = Value{Name: v.Name, Kind: kind}
+	}
+	if kind != KindTensor && kind != KindSparseTensor {
+		return nil
+	}
+	return d.in(f, "tensor_type", -1, func(f field) error {
+		switch {
+		case f.num == 1 && f.varint():
+			v.Elem = ElemType(int32(f.uint))
+		case f.num == 2 && f.message():
+			v.Ranked = true
+			return d.in(f, "shape", -1, func(f field) error { return d.dim(f, v) })
+		}
+		return nil
+	})
+}
+
+// dim appends one dimension. As in ONNX Runtime, a negative size and an empty
+// name say as little as no size at all.
+func (d *decoder) dim(f field, v *Value) error {
+	if f.num != 1 || !f.message() {
+		return nil
+	}
+	if len(v.Dims) == maxRank {
+		return d.errorf(f.at, "more than %d dimensions", maxRank)
+	}
+	size, symbol := int64(-1), ""
+	err := d.in(f, "dim", len(v.Dims), func(f field) (err error) {
+		switch {
+		case f.num == 1 && f.varint():
+			size, symbol = max(int64(f.uint), -1), ""
+		case f.num == 2 && f.message():
+			size = -1
+			symbol, err = d.name(f, "dim_param")
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	v.Dims = append(v.Dims, size)
+	v.Symbols = append(v.Symbols, symbol)
+	return d.keep(f, 24)
+}

@@ -1,0 +1,175 @@
+package onnxmodel
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"triton/pkg/tensor"
+)
+
+// Weight is a tensor stored in a file. Its elements have a fixed size and are
+// made when they are written.
+type Weight struct {
+	Name string
+	Elem ElemType
+	Dims []int64
+	// Data writes the elements, little-endian, outermost dimension first, and
+	// exactly as many as Dims say.
+	Data func(io.Writer) error
+}
+
+// Floats is a FLOAT weight of these values.
+func Floats(name string, dims []int64, values ...float32) Weight {
+	b := make([]byte, 0, 4*len(values))
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	return Weight{name, Float, dims, raw(b)}
+}
+
+// Ints is an INT64 weight of these values.
+func Ints(name string, dims []int64, values ...int64) Weight {
+	b := make([]byte, 0, 8*len(values))
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint64(b, uint64(v))
+	}
+	return Weight{name, Int64, dims, raw(b)}
+}
+
+func raw(b []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	}
+}
+
+// bytes is the size of the elements; 0 when head reports an error.
+func (t Weight) bytes() int64 {
+	n, err := tensor.Shape(t.Dims).ByteSize(t.Elem.DataType())
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// head is the TensorProto up to and with the length of its raw data.
+func (t Weight) head() ([]byte, error) {
+	size := t.Elem.DataType().Size()
+	if size == 0 {
+		return nil, fmt.Errorf("%v elements have no fixed size", t.Elem)
+	}
+	n, err := tensor.Shape(t.Dims).ByteSize(t.Elem.DataType())
+	if err != nil {
+		return nil, err
+	}
+	if n > math.MaxInt32 {
+		return nil, errors.New("larger than the 2 GiB that an ONNX file can hold")
+	}
+	var b []byte
+	for _, d := range t.Dims {
+		b = appendInt(b, 1, d)
+	}
+	b = appendInt(b, 2, int64(t.Elem))
+	b = appendText(b, 8, t.Name)
+	b = protowire.AppendTag(b, 9, protowire.BytesType)
+	return protowire.AppendVarint(b, uint64(n)), nil
+}
+
+// fill writes the elements and checks their number.
+func (t Weight) fill(w io.Writer) error {
+	c := counter{w: w}
+	if err := t.Data(&c); err != nil {
+		return err
+	}
+	if c.n != t.bytes() {
+		return fmt.Errorf("%d bytes of data for %v of shape %v, which takes %d",
+			c.n, t.Elem, tensor.Shape(t.Dims), t.bytes())
+	}
+	return nil
+}
+
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// Attr is an attribute of a node.
+type Attr struct{ encoded []byte }
+
+// The numbers of AttributeProto.AttributeType.
+const (
+	attrFloat  = 1
+	attrInt    = 2
+	attrString = 3
+	attrTensor = 4
+	attrFloats = 6
+	attrInts   = 7
+)
+
+// attr starts an AttributeProto; the value follows.
+func attr(name string, typ int64) []byte {
+	return appendInt(appendText(nil, 1, name), 20, typ)
+}
+
+// IntAttr is an integer attribute.
+func IntAttr(name string, v int64) Attr {
+	return Attr{appendInt(attr(name, attrInt), 3, v)}
+}
+
+// IntsAttr is a list of integers.
+func IntsAttr(name string, values ...int64) Attr {
+	b := attr(name, attrInts)
+	for _, v := range values {
+		b = appendInt(b, 8, v)
+	}
+	return Attr{b}
+}
+
+// FloatAttr is a number attribute.
+func FloatAttr(name string, v float32) Attr {
+	return Attr{appendFloat(attr(name, attrFloat), 2, v)}
+}
+
+// FloatsAttr is a list of numbers.
+func FloatsAttr(name string, values ...float32) Attr {
+	b := attr(name, attrFloats)
+	for _, v := range values {
+		b = appendFloat(b, 7, v)
+	}
+	return Attr{b}
+}
+
+// StringAttr is a text attribute.
+func StringAttr(name, v string) Attr {
+	return Attr{appendBytes(attr(name, attrString), 4, []byte(v))}
+}
+
+// TensorAttr is a tensor attribute, such as the value of a Constant.
+func TensorAttr(name string, t Weight) (Attr, error) {
+	b, err := t.head()
+	if err != nil {
+		return Attr{}, fmt.Errorf("attribute %q: %w", name, err)
+	}
+	buf := bytes.NewBuffer(b)
+	if err := t.fill(buf); err != nil {
+		return Attr{}, fmt.Errorf("attribute %q: %w", name, err)
+	}
+	return Attr{appendBytes(attr(name, attrTensor), 5, buf.Bytes())}, nil
+}
+
+func appendFloat(b []byte, num protowire.Number, v float32) []byte {
+	b = protowire.AppendTag(b, num, protowire.Fixed32Type)
+	return protowire.AppendFixed32(b, math.Float32bits(v))
+}
