@@ -5,10 +5,13 @@
 package infer
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 
+	"triton/pkg/invariant"
 	"triton/pkg/kserve"
+	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
 
@@ -54,13 +57,15 @@ type Request struct {
 	// Times are the time stamps, by Now.
 	Times Times
 
-	// QueueSlot is the scheduler's own note of where the request waits.
-	QueueSlot int
-
 	state     atomic.Uint32
 	cancelled atomic.Bool
+	overdone  atomic.Bool
 	refs      atomic.Int32
+	failed    bool
+	ctx       context.Context // of a request that one caller waits for
 	wait      waiter
+
+	next, prev *Request // in a List
 }
 
 // Times are monotonic time stamps in nanoseconds. The four compute stamps are
@@ -98,11 +103,13 @@ func (r *Request) Release() {
 	if n < 0 {
 		panic("infer: request released more often than held")
 	}
+	invariant.Check(r.next == nil && r.prev == nil, "request released while it stands in a list")
 	r.Request.Reset()
-	r.Batch, r.Sink, r.QueueSlot = 0, nil, 0
+	r.Batch, r.Sink, r.ctx, r.failed = 0, nil, nil, false
 	r.state.Store(uint32(Decoded))
 	r.cancelled.Store(false)
-	r.wait.drain()
+	r.overdone.Store(false)
+	r.wait.reset()
 	requests.Put(r)
 }
 
@@ -122,19 +129,41 @@ func (r *Request) Move(from, to State) bool {
 // Cancel marks that nobody waits for the answer any more.
 func (r *Request) Cancel() { r.cancelled.Store(true) }
 
-// Cancelled says whether anybody still waits; backends may poll it.
-func (r *Request) Cancelled() bool { return r.cancelled.Load() }
+// Cancelled says that nobody waits any more; backends may poll it.
+func (r *Request) Cancelled() bool {
+	return r.cancelled.Load() || r.ctx != nil && r.ctx.Err() != nil
+}
 
 // Respond sends one response through the sink. A final one moves the request
-// to Answered.
+// to Answered; whatever comes after it is dropped and leaves the mark Overdone.
 func (r *Request) Respond(resp *Response, final bool) {
+	if r.answered(final) {
+		r.overdone.Store(true)
+		if resp != nil {
+			resp.Release()
+		}
+		return
+	}
+	if resp == nil && final && r.unary() {
+		resp = NewResponse()
+		resp.Err = status.New(status.Internal, "expected a single response, got 0")
+	}
 	if resp != nil {
 		resp.ModelName, resp.ModelVersion, resp.ID = r.ModelName, r.ModelVersion, r.ID
-	}
-	if final {
-		r.state.Store(uint32(Answered))
+		if final && resp.Err != nil {
+			r.failed = true
+		}
 	}
 	r.Sink.Send(resp, final)
+}
+
+// answered says whether the request had its final answer before; it has it now
+// when final is set.
+func (r *Request) answered(final bool) bool {
+	if final {
+		return State(r.state.Swap(uint32(Answered))) == Answered
+	}
+	return r.State() == Answered
 }
 
 // Fail answers the request with an error, finally.
@@ -144,8 +173,23 @@ func (r *Request) Fail(err error) {
 	r.Respond(resp, true)
 }
 
+// Failed says whether the final response carried an error. Only the core may
+// ask, once the backend is done with the request.
+func (r *Request) Failed() bool { return r.failed }
+
+// Overdone says whether responses came after the final one.
+func (r *Request) Overdone() bool { return r.overdone.Load() }
+
 // Rows is the batch size as batchers count it: at least 1.
 func (r *Request) Rows() int { return max(r.Batch, 1) }
+
+// Tag is how messages about the request begin: "[request id: <id>] ".
+func (r *Request) Tag() string {
+	if r.ID == "" {
+		return "[request id: <id_unknown>] "
+	}
+	return "[request id: " + r.ID + "] "
+}
 
 // Response is one response in flight. Err set means the request failed and the
 // outputs do not count.

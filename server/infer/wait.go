@@ -2,10 +2,7 @@ package infer
 
 import (
 	"context"
-	"time"
-
-	"triton/pkg/status"
-)
+	"time")
 
 var start = time.Now()
 
@@ -13,9 +10,12 @@ var start = time.Now()
 func Now() int64 { return int64(time.Since(start)) }
 
 // waiter is the sink of a unary request: it keeps the one response until the
-// caller takes it.
+// caller takes it. While it is held the response stays in kept, so that the
+// core can finish its own work on the batch before the caller wakes up.
 type waiter struct {
-	ch chan *Response
+	ch   chan *Response
+	kept *Response
+	held bool
 }
 
 // Send keeps the final response. A model that sends another number of
@@ -29,14 +29,19 @@ func (w *waiter) Send(resp *Response, final bool) {
 		}
 		return
 	}
-	if resp == nil {
-		resp = NewResponse()
-		resp.Err = status.New(status.Internal, "expected a single response, got 0")
+	if w.held {
+		w.kept = resp
+		return
 	}
 	w.ch <- resp
 }
 
-func (w *waiter) drain() {
+func (w *waiter) reset() {
+	w.held = false
+	if w.kept != nil {
+		w.kept.Release()
+		w.kept = nil
+	}
 	select {
 	case resp := <-w.ch:
 		resp.Release()
@@ -46,6 +51,40 @@ func (w *waiter) drain() {
 
 // Unary makes the request keep its one response for Wait.
 func (r *Request) Unary() { r.Sink = &r.wait }
+
+func (r *Request) unary() bool { return r.Sink == &r.wait }
+
+// Bind makes the end of ctx cancel the request, for whoever polls Cancelled.
+func (r *Request) Bind(ctx context.Context) {
+	if ctx.Done() != nil {
+		r.ctx = ctx
+	}
+}
+
+// Hold keeps the final response of a Unary request back until Deliver or Take;
+// other requests are not affected. The core calls it before a backend may
+// answer.
+func (r *Request) Hold() { r.wait.held = r.unary() }
+
+// Deliver hands a response that was held to the caller of Wait. The request may
+// be gone when it returns, unless the caller of Deliver has a reference.
+func (r *Request) Deliver() {
+	if !r.wait.held {
+		return
+	}
+	r.wait.held = false
+	resp := r.wait.kept
+	r.wait.kept = nil
+	r.wait.ch <- resp
+}
+
+// Take is the response that was held, for a caller that ran the request itself.
+func (r *Request) Take() (*Response, error) {
+	r.wait.held = false
+	resp := r.wait.kept
+	r.wait.kept = nil
+	return r.result(resp)
+}
 
 // Wait blocks until the final response of a Unary request or the end of ctx.
 // The response is the caller's to release. On the end of ctx the request is
