@@ -1,6 +1,93 @@
 package modelconfig
 
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+)
+
+const (
+	maxFileSize = 4 << 20 // a configuration of this size is a mistake
+	maxMistakes = 20      // reported per file
+)
+
+// SyntaxErrors are the mistakes in one text, in its order.
+type SyntaxErrors []*SyntaxError
+
+// Error is one line per mistake.
+func (es SyntaxErrors) Error() string {
+	lines := make([]string, len(es))
+	for i, e := range es {
+		lines[i] = e.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Parse reads a configuration in protobuf text format. The file name is only
-// for messages. The error joins one *SyntaxError per mistake; the
-// configuration is then nil.
-func Parse(file string, src []byte) (*Config, error) { return parse(file, src) }
+// for messages. The error is of type SyntaxErrors.
+func Parse(file string, src []byte) (*Config, error) {
+	c := &Config{ModelConfig: &inferencepb.ModelConfig{}, File: file, pos: make(map[string]Position)}
+	if len(src) > maxFileSize {
+		return nil, SyntaxErrors{{File: file, Pos: Position{1, 1},
+			Msg:  fmt.Sprintf("The file has %d bytes.", len(src)),
+			Hint: fmt.Sprintf("a configuration may have at most %d", maxFileSize)}}
+	}
+	p := syntax{scan: newScanner(src)}
+	p.advance()
+	nodes := p.fields("", Position{}, 0)
+	b := binder{pos: c.pos}
+	b.message(c.ProtoReflect(), "", nodes)
+	errs := append(p.errs, b.errs...)
+	if len(errs) == 0 {
+		return c, nil
+	}
+	slices.SortStableFunc(errs, func(a, b *SyntaxError) int {
+		if a.Pos.Line != b.Pos.Line {
+			return a.Pos.Line - b.Pos.Line
+		}
+		return a.Pos.Col - b.Pos.Col
+	})
+	errs = errs[:min(len(errs), maxMistakes)]
+	for _, e := range errs {
+		e.File = file
+	}
+	return nil, SyntaxErrors(errs)
+}
+
+// ReadFile reads and parses a file. Its errors begin with Triton's text and
+// say what is wrong and where after it.
+func ReadFile(path string) (*Config, error) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &status.Error{
+			Code:  status.Internal,
+			Msg:   fmt.Sprintf("failed to open text file for read %s: %s", path, reason(err)),
+			Cause: err,
+		}
+	}
+	c, err := Parse(path, src)
+	if err != nil {
+		return nil, &status.Error{
+			Code:  status.Internal,
+			Msg:   fmt.Sprintf("failed to read text proto from %s: %v", path, err),
+			Cause: err,
+		}
+	}
+	return c, nil
+}
+
+// reason is the operating system's own words, in C's capitalisation.
+func reason(err error) string {
+	var no syscall.Errno
+	if !errors.As(err, &no) {
+		return err.Error()
+	}
+	s := no.Error()
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -4,9 +4,6 @@ import (
 	"errors"
 	"io/fs"
 
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/encoding/prototext"
-
 	"triton/pkg/inferencepb"
 )
 
@@ -29,21 +26,10 @@ func (v *validator) config()                {}
 func (v *validator) io()                    {}
 func (v *validator) instanceGroups(Machine) {}
 
-func parse(file string, src []byte) (*Config, error) {
-	c := New(file, &inferencepb.ModelConfig{})
-	return c, prototext.Unmarshal(src, c.ModelConfig)
-}
 func normalize(*inferencepb.ModelConfig)                   {}
 func normalizeGroups(*inferencepb.ModelConfig, Machine)    {}
 func detect(*inferencepb.ModelConfig, string, fs.FS) error { return errUnfinished }
 func versions(fs.FS) ([]VersionDir, error)                 { return nil, errUnfinished }
 func selectVersions(*inferencepb.ModelVersionPolicy, []int64) (chosen, missing []int64) {
 	return nil, nil
-}
-func encode(cfg *inferencepb.ModelConfig) []byte {
-	b, _ := prototext.MarshalOptions{Multiline: true}.Marshal(cfg)
-	return b
-}
-func marshalJSON(cfg *inferencepb.ModelConfig) ([]byte, error) {
-	return protojson.MarshalOptions{UseProtoNames: true, EmitUnpopulated: true}.Marshal(cfg)
 }

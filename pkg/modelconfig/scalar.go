@@ -1,0 +1,192 @@
+package modelconfig
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// written is the value as messages show it.
+func (v *value) written() string {
+	switch {
+	case v.message:
+		return "{"
+	case v.minus:
+		return "-"
+	}
+	return v.tok.text
+}
+
+// scalar reads one scalar of the field's type; false when it reported a mistake.
+func (b *binder) scalar(fd protoreflect.FieldDescriptor, v *value) (protoreflect.Value, bool) {
+	none := protoreflect.Value{}
+	switch fd.Kind() {
+	case protoreflect.BoolKind:
+		t, ok := b.boolean(fd, v)
+		return protoreflect.ValueOfBool(t), ok
+	case protoreflect.EnumKind:
+		n, ok := b.enum(fd, v)
+		return protoreflect.ValueOfEnum(n), ok
+	case protoreflect.StringKind:
+		return b.text(fd, v)
+	case protoreflect.Int32Kind:
+		n, ok := b.integer(fd, v, 1<<31, math.MaxInt32)
+		return protoreflect.ValueOfInt32(int32(n)), ok
+	case protoreflect.Int64Kind:
+		n, ok := b.integer(fd, v, 1<<63, math.MaxInt64)
+		return protoreflect.ValueOfInt64(int64(n)), ok
+	case protoreflect.Uint32Kind:
+		n, ok := b.integer(fd, v, 0, math.MaxUint32)
+		return protoreflect.ValueOfUint32(uint32(n)), ok
+	case protoreflect.Uint64Kind:
+		n, ok := b.integer(fd, v, 0, math.MaxUint64)
+		return protoreflect.ValueOfUint64(n), ok
+	case protoreflect.FloatKind:
+		f, ok := b.float(v, 32)
+		return protoreflect.ValueOfFloat32(float32(f)), ok
+	case protoreflect.DoubleKind:
+		f, ok := b.float(v, 64)
+		return protoreflect.ValueOfFloat64(f), ok
+	}
+	b.fail(v.pos, fmt.Sprintf("Field %q has a type that configurations do not use.", fd.Name()), "remove it")
+	return none, false
+}
+
+// integer reads an integer of at most low below zero or high above it. The
+// result is the two's complement of negative numbers.
+func (b *binder) integer(fd protoreflect.FieldDescriptor, v *value, low, high uint64) (uint64, bool) {
+	if v.message || v.tok.kind != tokInt || (v.minus && low == 0) {
+		hint := fmt.Sprintf("%q takes a whole number without quotes", fd.Name())
+		if low == 0 {
+			hint = fmt.Sprintf("%q takes a whole number of at least 0, without quotes", fd.Name())
+		}
+		b.fail(v.pos, "Expected integer, got: "+v.written(), hint)
+		return 0, false
+	}
+	n, err := parseUint(v.tok.text)
+	limit := high
+	if v.minus {
+		limit = low
+	}
+	if err != nil || n > limit {
+		b.fail(v.pos, fmt.Sprintf("Integer out of range (%s)", v.tok.text),
+			fmt.Sprintf("%q takes at most %d", fd.Name(), high))
+		return 0, false
+	}
+	if v.minus {
+		n = -n
+	}
+	return n, true
+}
+
+func parseUint(text string) (uint64, error) {
+	switch {
+	case len(text) > 2 && (text[1] == 'x' || text[1] == 'X'):
+		return strconv.ParseUint(text[2:], 16, 64)
+	case len(text) > 1 && text[0] == '0':
+		return strconv.ParseUint(text, 8, 64)
+	}
+	return strconv.ParseUint(text, 10, 64)
+}
+
+func (b *binder) boolean(fd protoreflect.FieldDescriptor, v *value) (result, ok bool) {
+	if !v.message && !v.minus {
+		switch v.tok.kind {
+		case tokInt:
+			if n, err := parseUint(v.tok.text); err == nil && n <= 1 {
+				return n == 1, true
+			}
+		case tokIdent:
+			switch v.tok.text {
+			case "true", "True", "t":
+				return true, true
+			case "false", "False", "f":
+				return false, true
+			}
+		}
+	}
+	b.fail(v.pos, fmt.Sprintf("Invalid value for boolean field %q. Value: %q.", fd.Name(), v.plain()), "write true or false")
+	return false, false
+}
+
+// plain is the value without quotes.
+func (v *value) plain() string {
+	if !v.message && v.tok.kind == tokString {
+		return v.tok.value
+	}
+	return v.written()
+}
+
+func (b *binder) enum(fd protoreflect.FieldDescriptor, v *value) (protoreflect.EnumNumber, bool) {
+	values := fd.Enum().Values()
+	switch {
+	case !v.message && v.tok.kind == tokIdent && !v.minus:
+		if e := values.ByName(protoreflect.Name(v.tok.text)); e != nil {
+			return e.Number(), true
+		}
+	case !v.message && v.tok.kind == tokInt:
+		n, ok := b.integer(fd, v, 1<<31, math.MaxInt32)
+		return protoreflect.EnumNumber(int32(n)), ok
+	case !v.message && v.tok.kind == tokString:
+		b.fail(v.pos, "Expected integer or identifier, got: "+v.tok.text, suggestQuotedEnum(fd, v.tok.value))
+		return 0, false
+	default:
+		b.fail(v.pos, "Expected integer or identifier, got: "+v.written(), suggestEnum(fd.Enum(), ""))
+		return 0, false
+	}
+	b.fail(v.pos, fmt.Sprintf("Unknown enumeration value of %q for field %q.", v.tok.text, fd.Name()),
+		suggestEnum(fd.Enum(), v.tok.text))
+	return 0, false
+}
+
+func (b *binder) text(fd protoreflect.FieldDescriptor, v *value) (protoreflect.Value, bool) {
+	if v.message || v.minus || v.tok.kind != tokString {
+		hint := fmt.Sprintf("%q takes text in quotes", fd.Name())
+		if !v.message && !v.minus {
+			hint = fmt.Sprintf("put it in quotes: %q", v.tok.text)
+		}
+		b.fail(v.pos, "Expected string, got: "+v.written(), hint)
+		return protoreflect.Value{}, false
+	}
+	if !utf8.ValidString(v.tok.value) {
+		b.fail(v.pos, fmt.Sprintf("String field %q contains invalid UTF-8.", fd.Name()), "save the file as UTF-8")
+		return protoreflect.Value{}, false
+	}
+	return protoreflect.ValueOfString(v.tok.value), true
+}
+
+func (b *binder) float(v *value, bits int) (float64, bool) {
+	f, ok := 0.0, false
+	if !v.message {
+		switch v.tok.kind {
+		case tokInt:
+			ok = len(v.tok.text) == 1 || v.tok.text[0] != '0'
+			fallthrough
+		case tokFloat:
+			ok = ok || v.tok.kind == tokFloat
+			var err error
+			f, err = strconv.ParseFloat(strings.TrimRight(v.tok.text, "fF"), bits)
+			ok = ok && (err == nil || errors.Is(err, strconv.ErrRange)) // too large is infinite
+		case tokIdent:
+			switch strings.ToLower(v.tok.text) {
+			case "inf", "infinity":
+				f, ok = math.Inf(1), true
+			case "nan":
+				f, ok = math.NaN(), true
+			}
+		}
+	}
+	if !ok {
+		b.fail(v.pos, "Expected double, got: "+v.written(), "write a decimal number without quotes")
+		return 0, false
+	}
+	if v.minus {
+		f = -f
+	}
+	return f, true
+}

@@ -1,0 +1,143 @@
+package modelconfig
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"triton/pkg/inferencepb"
+)
+
+// suggestField says what may have been meant by a field name that the message
+// does not have.
+func suggestField(md protoreflect.MessageDescriptor, name string) string {
+	fields := md.Fields()
+	names := make([]string, fields.Len())
+	for i := range names {
+		fd := fields.Get(i)
+		names[i] = string(fd.Name())
+		if fd.JSONName() == name {
+			return didYouMean(names[i])
+		}
+	}
+	if best, ok := Nearest(name, names); ok {
+		return didYouMean(best)
+	}
+	if home := homeOf(protoreflect.Name(name)); home != "" {
+		return fmt.Sprintf("it belongs into %s { }", home)
+	}
+	if len(names) <= 6 {
+		return "it has " + strings.Join(names, ", ")
+	}
+	return "remove it or correct its name"
+}
+
+func didYouMean(name string) string { return fmt.Sprintf("did you mean %q?", name) }
+
+// homeOf finds the first block of a configuration that has a field of this name.
+func homeOf(name protoreflect.Name) string {
+	root := (&inferencepb.ModelConfig{}).ProtoReflect().Descriptor()
+	if root.Fields().ByName(name) != nil {
+		return "the top level, not a block such as this:"
+	}
+	type place struct {
+		md   protoreflect.MessageDescriptor
+		path string
+	}
+	seen := map[protoreflect.FullName]bool{root.FullName(): true}
+	for queue := []place{{root, ""}}; len(queue) > 0; queue = queue[1:] {
+		fields := queue[0].md.Fields()
+		for i := range fields.Len() {
+			fd := fields.Get(i)
+			md := fd.Message()
+			if md == nil || fd.IsMap() || seen[md.FullName()] {
+				continue
+			}
+			seen[md.FullName()] = true
+			path := join(queue[0].path, string(fd.Name()))
+			if md.Fields().ByName(name) != nil {
+				return path
+			}
+			queue = append(queue, place{md, path})
+		}
+	}
+	return ""
+}
+
+// typeNames are names of element types that people carry over from elsewhere.
+var typeNames = map[string]string{
+	"FLOAT": "TYPE_FP32", "FLOAT32": "TYPE_FP32", "FLOAT16": "TYPE_FP16", "HALF": "TYPE_FP16", "FLOAT64": "TYPE_FP64",
+	"DOUBLE": "TYPE_FP64", "BFLOAT16": "TYPE_BF16", "BYTES": "TYPE_STRING", "STR": "TYPE_STRING", "STRING": "TYPE_STRING",
+	"INT": "TYPE_INT32", "LONG": "TYPE_INT64", "BOOLEAN": "TYPE_BOOL",
+}
+
+func suggestEnum(ed protoreflect.EnumDescriptor, name string) string {
+	values := ed.Values()
+	names := make([]string, values.Len())
+	for i := range names {
+		names[i] = string(values.Get(i).Name())
+	}
+	upper := strings.ToUpper(name)
+	if ed.Name() == "DataType" {
+		if known, ok := typeNames[strings.TrimPrefix(upper, "TYPE_")]; ok {
+			return didYouMean(known)
+		}
+	}
+	for _, n := range names {
+		if upper == n || upper != "" && strings.HasSuffix(n, "_"+upper) {
+			return didYouMean(n)
+		}
+	}
+	if best, ok := Nearest(upper, names); ok {
+		return didYouMean(best)
+	}
+	return "use one of " + strings.Join(names, ", ")
+}
+
+func suggestQuotedEnum(fd protoreflect.FieldDescriptor, name string) string {
+	if fd.Enum().Values().ByName(protoreflect.Name(name)) != nil {
+		return "write " + name + " without quotes"
+	}
+	return suggestEnum(fd.Enum(), name)
+}
+
+// Nearest finds the name that the fewest changed letters make of the given one;
+// false when none is near enough to be meant.
+func Nearest(name string, names []string) (string, bool) {
+	if len(name) > 64 {
+		return "", false
+	}
+	best, limit := "", max(1, len(name)/3)+1
+	for _, n := range names {
+		if d := distance(name, n); d < limit {
+			best, limit = n, d
+		}
+	}
+	return best, best != ""
+}
+
+// distance is the number of letters to change, add, drop or swap with their
+// neighbour that makes b of a.
+func distance(a, b string) int {
+	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
+	before, last, row := rows[0], rows[1], rows[2]
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

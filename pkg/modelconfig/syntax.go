@@ -1,0 +1,207 @@
+package modelconfig
+
+import "fmt"
+
+// maxDepth bounds the nesting of messages; the schema needs 7.
+const maxDepth = 64
+
+// node is one "name: value" of the text, before it is matched with the schema.
+type node struct {
+	name      string
+	pos       Position
+	extension bool
+	colon     bool
+	list      bool
+	values    []value
+}
+
+// value is a scalar (one token, perhaps with a sign) or a message.
+type value struct {
+	pos     Position
+	tok     token
+	minus   bool
+	message bool
+	bad     bool // already reported
+	fields  []node
+}
+
+// syntax reads tokens into nodes. It goes on after a missing colon or comma and
+// stops at any other mistake.
+type syntax struct {
+	scan scanner
+	tok  token
+	errs []*SyntaxError
+	dead bool
+}
+
+func (p *syntax) advance() token {
+	t := p.tok
+	p.tok = p.scan.next()
+	if p.scan.err != nil && !p.dead {
+		p.errs = append(p.errs, p.scan.err)
+		p.dead = true
+	}
+	return t
+}
+
+func (p *syntax) is(symbol string) bool { return p.tok.kind == tokSymbol && p.tok.text == symbol }
+
+func (p *syntax) accept(symbol string) bool {
+	if !p.is(symbol) {
+		return false
+	}
+	p.advance()
+	return true
+}
+
+// note records a mistake that parsing can go on after.
+func (p *syntax) note(at Position, msg, hint string) {
+	if !p.dead {
+		p.errs = append(p.errs, &SyntaxError{Pos: at, Msg: msg, Hint: hint})
+	}
+}
+
+// fail records a mistake and ends parsing.
+func (p *syntax) fail(at Position, msg, hint string) {
+	p.note(at, msg, hint)
+	p.dead = true
+}
+
+func (p *syntax) found() string {
+	if p.tok.kind == tokEOF {
+		return "end of file"
+	}
+	return p.tok.text
+}
+
+// fields reads up to the closing symbol, or to the end of the file when it is
+// empty. The closing symbol is read too.
+func (p *syntax) fields(closing string, opened Position, depth int) []node {
+	var list []node
+	for !p.dead {
+		switch {
+		case closing != "" && p.accept(closing), closing == "" && p.tok.kind == tokEOF:
+			return list
+		case p.tok.kind == tokEOF:
+			p.fail(p.tok.pos, fmt.Sprintf("Expected identifier, got: %s", p.found()),
+				fmt.Sprintf("close the message opened at line %d column %d with %q", opened.Line, opened.Col, closing))
+		default:
+			list = append(list, p.field(depth))
+		}
+	}
+	return list
+}
+
+func (p *syntax) field(depth int) node {
+	n := node{pos: p.tok.pos}
+	switch {
+	case p.tok.kind == tokIdent:
+		n.name = p.advance().text
+	case p.is("["):
+		p.extensionName(&n)
+	default:
+		hint := "a field starts with its name"
+		if p.is("}") || p.is(">") {
+			hint = "nothing is open here: remove it or look for a missing opening brace"
+		}
+		p.fail(p.tok.pos, "Expected identifier, got: "+p.found(), hint)
+		return n
+	}
+	n.colon = p.accept(":")
+	if !n.colon && (p.tok.kind != tokSymbol || p.is("-")) {
+		p.note(p.tok.pos, fmt.Sprintf("Expected \":\", found %q.", p.found()), fmt.Sprintf("write %q", n.name+": ..."))
+		n.colon = true // reported once is enough
+	}
+	if p.is("[") {
+		p.list(&n, depth)
+	} else {
+		n.values = append(n.values, p.value(depth))
+	}
+	if !p.accept(";") {
+		p.accept(",")
+	}
+	return n
+}
+
+// extensionName reads "[a.b/c]", which no configuration can use.
+func (p *syntax) extensionName(n *node) {
+	n.extension = true
+	p.advance()
+	for p.tok.kind == tokIdent || p.is(".") || p.is("/") || p.is("-") {
+		n.name += p.advance().text
+	}
+	if !p.accept("]") {
+		p.fail(p.tok.pos, fmt.Sprintf("Expected \"]\", found %q.", p.found()), "a field starts with its name")
+	}
+}
+
+func (p *syntax) list(n *node, depth int) {
+	open := p.advance().pos
+	n.list = true
+	for !p.dead {
+		if len(n.values) == 0 && p.accept("]") {
+			return
+		}
+		n.values = append(n.values, p.value(depth))
+		switch {
+		case p.dead || p.accept("]"):
+			return
+		case p.accept(","):
+			if p.is("]") {
+				p.note(p.tok.pos, "Expected a value, got: ]", "remove the comma before it")
+				p.advance()
+				return
+			}
+		case p.tok.kind == tokEOF:
+			p.fail(p.tok.pos, `Expected "]", found "end of file".`,
+				fmt.Sprintf("close the list opened at line %d column %d", open.Line, open.Col))
+		case p.tok.kind == tokSymbol && !p.is("-") && !p.is("{") && !p.is("<"):
+			p.fail(p.tok.pos, fmt.Sprintf("Expected \"]\", found %q.", p.found()), "separate the values of a list with commas")
+		default:
+			p.note(p.tok.pos, fmt.Sprintf("Expected \"]\", found %q.", p.found()), "separate the values of a list with commas")
+		}
+	}
+}
+
+func (p *syntax) value(depth int) value {
+	v := value{pos: p.tok.pos}
+	switch {
+	case p.is("{"), p.is("<"):
+		v.message = true
+		if depth >= maxDepth {
+			p.fail(v.pos, "Message is too deep, the parser exceeded the configured recursion limit.",
+				fmt.Sprintf("nest at most %d messages", maxDepth))
+			v.bad = true
+			return v
+		}
+		closing := "}"
+		if p.advance().text == "<" {
+			closing = ">"
+		}
+		v.fields = p.fields(closing, v.pos, depth+1)
+		return v
+	case p.is("-"):
+		v.minus = true
+		p.advance()
+	}
+	switch p.tok.kind {
+	case tokIdent, tokInt, tokFloat:
+		v.tok = p.advance()
+	case tokString:
+		v.tok = p.advance()
+		var parts []byte
+		for p.tok.kind == tokString { // adjacent strings are one
+			if parts == nil {
+				parts = append(parts, v.tok.value...)
+			}
+			parts = append(parts, p.advance().value...)
+		}
+		if parts != nil {
+			v.tok.value = string(parts)
+		}
+	default:
+		p.fail(p.tok.pos, "Expected a value, got: "+p.found(), "write a value after the name")
+		v.bad = true
+	}
+	return v
+}
