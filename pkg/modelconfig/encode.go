@@ -1,6 +1,7 @@
 package modelconfig
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -119,10 +120,7 @@ func (w *textWriter) mapField(fd protoreflect.FieldDescriptor, m protoreflect.Ma
 		if fd.MapKey().Kind() == protoreflect.StringKind {
 			return strings.Compare(a.String(), b.String())
 		}
-		if a.Uint() < b.Uint() {
-			return -1
-		}
-		return 1
+		return cmp.Compare(a.Uint(), b.Uint())
 	})
 	for _, k := range keys {
 		w.pad()

@@ -1,9 +1,12 @@
 package modelconfig
 
 import (
+	"cmp"
 	"io/fs"
+	"slices"
+	"strconv"
 
-	"triton/pkg/inferencepb"
+	pb "triton/pkg/inferencepb"
 )
 
 // VersionDir is one subdirectory of a model that is a candidate for a version.
@@ -15,11 +18,69 @@ type VersionDir struct {
 	Ignored string
 }
 
-// Versions lists the candidates among a model directory's entries.
-func Versions(dir fs.FS) ([]VersionDir, error) { return versions(dir) }
+// notVersions are the subdirectories of a model that have another meaning.
+var notVersions = []string{"configs", "initial_state", "warmup"}
+
+// Versions lists the candidates in a model's directory by name.
+func Versions(dir fs.FS) ([]VersionDir, error) {
+	entries, err := fs.ReadDir(dir, ".")
+	if err != nil {
+		return nil, err
+	}
+	var list []VersionDir
+	for _, e := range entries {
+		if isDir(dir, e, e.Name()) && !slices.Contains(notVersions, e.Name()) {
+			list = append(list, versionDir(e.Name()))
+		}
+	}
+	return list, nil
+}
+
+func versionDir(name string) VersionDir {
+	v := VersionDir{Name: name}
+	if len(name) > 1 && name[0] == '0' {
+		v.Ignored = "ignore version directory '" + name + "' which contains leading zeros in its directory name"
+		return v
+	}
+	// Triton reads as many digits as there are: "1abc" is version 1.
+	end := 0
+	if name != "" && (name[0] == '-' || name[0] == '+') {
+		end = 1
+	}
+	for end < len(name) && isDigit(name[end]) {
+		end++
+	}
+	n, err := strconv.ParseInt(name[:end], 10, 64)
+	if err != nil {
+		v.Ignored = "ignore version directory '" + name + "' which fails to convert to integral number"
+	}
+	v.Number = n
+	return v
+}
 
 // Select picks the versions that a policy serves among those present, highest
 // first. Missing are the ones that a specific policy names in vain.
-func Select(policy *inferencepb.ModelVersionPolicy, present []int64) (chosen, missing []int64) {
-	return selectVersions(policy, present)
+func Select(policy *pb.ModelVersionPolicy, present []int64) (chosen, missing []int64) {
+	all := slices.Clone(present)
+	slices.SortFunc(all, func(a, b int64) int { return cmp.Compare(b, a) })
+	all = slices.Compact(all)
+	switch p := policy.GetPolicyChoice().(type) {
+	case *pb.ModelVersionPolicy_All_:
+		return all, nil
+	case *pb.ModelVersionPolicy_Latest_:
+		return all[:min(uint64(len(all)), uint64(p.Latest.GetNumVersions()))], nil
+	case *pb.ModelVersionPolicy_Specific_:
+		for _, v := range p.Specific.GetVersions() {
+			if !slices.Contains(all, v) && !slices.Contains(missing, v) {
+				missing = append(missing, v)
+			}
+		}
+		for _, v := range all {
+			if slices.Contains(p.Specific.GetVersions(), v) {
+				chosen = append(chosen, v)
+			}
+		}
+		return chosen, missing
+	}
+	return all[:min(len(all), 1)], nil // the default
 }
