@@ -43,7 +43,7 @@ var mayImport = map[string]string{
 	"server/backend":           "server/infer pkg/kserve pkg/inferencepb pkg/tensor",
 	"server/backend/builtin":   "server/backend server/infer pkg/inferencepb pkg/kserve pkg/tensor",
 	"server/backend/onnx":      "server/backend server/infer pkg/inferencepb pkg/kserve pkg/modelconfig pkg/onnxmodel pkg/tensor",
-	"server/stats":             "pkg/gpu pkg/inferencepb",
+	"server/stats":             "server/infer pkg/gpu pkg/inferencepb",
 	"server/servertest":        "*",
 	"perf":                     "perf/load perf/data pkg/client pkg/kserve pkg/measure pkg/inferencepb pkg/tensor",
 	"perf/load":                "pkg/client pkg/kserve pkg/measure",

@@ -2,7 +2,8 @@ package infer
 
 import (
 	"context"
-	"time")
+	"time"
+)
 
 var start = time.Now()
 
@@ -78,11 +79,15 @@ func (r *Request) Deliver() {
 	r.wait.ch <- resp
 }
 
-// Take is the response that was held, for a caller that ran the request itself.
+// Take is the response for a caller that ran the batch itself: the one that was
+// held or, when its own request did not come to run, the one it got instead.
 func (r *Request) Take() (*Response, error) {
 	r.wait.held = false
 	resp := r.wait.kept
 	r.wait.kept = nil
+	if resp == nil {
+		resp = <-r.wait.ch
+	}
 	return r.result(resp)
 }
 

@@ -1,0 +1,210 @@
+// Package instance runs the batches of one model version: a Group owns the
+// version's instances, their goroutines and the queue in front of them. When a
+// batch is due is decided by package scheduler; what an instance does with it
+// by its backend.
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/pprof"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/server/backend"
+	"triton/server/infer"
+	"triton/server/scheduler"
+	"triton/server/stats"
+)
+
+// Options say what a Group runs.
+type Options struct {
+	Name, Version string
+	Config        *inferencepb.ModelConfig
+	// Model is closed by the group, after its instances.
+	Model      backend.Model
+	Placements []backend.Placement
+	Policy     scheduler.Policy
+	Stats      *stats.Model
+	Log        *slog.Logger
+	// HandOver keeps batches off the goroutines of callers.
+	HandOver bool
+}
+
+// Group is the instances of one model version and the queue in front of them.
+type Group struct {
+	opts    Options
+	queue   *scheduler.Queue
+	workers []*worker
+	// life ends when a drain gives up; backends see it. It is here because
+	// callers run batches too, and a batch outlives the caller's own context.
+	life    context.Context
+	abandon context.CancelFunc
+
+	running atomic.Int32
+	ended   chan struct{} // all goroutines of the instances have returned
+	close   sync.Once
+	closed  error
+}
+
+type worker struct {
+	at       backend.Placement
+	seat     *scheduler.Seat
+	instance backend.Instance
+}
+
+// New makes a group; Start makes it run.
+func New(o Options) *Group {
+	g := &Group{opts: o, ended: make(chan struct{})}
+	g.life, g.abandon = context.WithCancel(context.Background())
+	var seats []*scheduler.Seat
+	g.queue, seats = scheduler.NewQueue(o.Policy, scheduler.Limit(o.Config), len(o.Placements), o.Stats)
+	for i, s := range seats {
+		g.workers = append(g.workers, &worker{at: o.Placements[i], seat: s})
+	}
+	return g
+}
+
+// loads bounds how many instances are made at the same time.
+const loads = 4
+
+// Start makes the instances and their goroutines. When one instance cannot be
+// made, all are closed again and the model too.
+func (g *Group) Start(ctx context.Context) error {
+	if len(g.workers) == 0 {
+		return errors.Join(fmt.Errorf("model '%s' has no instances", g.opts.Name), g.closeAll())
+	}
+	making, mctx := errgroup.WithContext(ctx)
+	making.SetLimit(loads)
+	for _, w := range g.workers {
+		making.Go(func() error {
+			in, err := g.opts.Model.NewInstance(mctx, w.at)
+			if err != nil {
+				return fmt.Errorf("instance '%s': %w", w.at.Name, err)
+			}
+			w.instance = in
+			return nil
+		})
+	}
+	if err := making.Wait(); err != nil {
+		return errors.Join(err, g.closeAll())
+	}
+	g.running.Store(int32(len(g.workers)))
+	for _, w := range g.workers {
+		go g.serve(w)
+	}
+	return nil
+}
+
+func (g *Group) serve(w *worker) {
+	defer func() {
+		if g.running.Add(-1) == 0 {
+			close(g.ended)
+		}
+	}()
+	labels := pprof.Labels("model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
+	pprof.Do(g.life, labels, func(ctx context.Context) {
+		for g.queue.Next(w.seat) {
+			if !g.run(ctx, w, nil) {
+				g.queue.Retire(w.seat, false)
+			}
+		}
+	})
+}
+
+// Infer runs one request and waits for its one response. It uses up the core's
+// reference in every case. When an instance is idle and nothing is to be waited
+// for, the batch runs on the caller's own goroutine.
+func (g *Group) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
+	if ctx.Err() != nil {
+		r.Release()
+		return nil, cancelled(ctx)
+	}
+	r.Unary()
+	r.Bind(ctx)
+	seat, err := g.queue.Enqueue(r, !g.opts.HandOver)
+	if err != nil {
+		r.Release()
+		return nil, err
+	}
+	if seat != nil {
+		if g.run(g.life, g.workers[seat.Index], r) {
+			g.queue.Done(seat)
+		} else {
+			g.queue.Retire(seat, true)
+		}
+		return r.Take()
+	}
+	resp, err := r.Wait(ctx)
+	if err != nil && r.Cancelled() {
+		g.queue.Withdraw(r)
+		return nil, cancelled(ctx)
+	}
+	return resp, err
+}
+
+func cancelled(ctx context.Context) error {
+	return &status.Error{Code: status.Cancelled, Cause: context.Cause(ctx)}
+}
+
+// Submit queues a request whose Sink takes the responses. The core's reference
+// moves into the group unless there is an error. A request that is cancelled
+// while it waits is answered when its turn comes and never run.
+func (g *Group) Submit(r *infer.Request) error {
+	_, err := g.queue.Enqueue(r, false)
+	return err
+}
+
+// Ready says whether any instance works.
+func (g *Group) Ready() bool { return g.queue.Alive() > 0 }
+
+// Memory is what the model and its instances say they hold.
+func (g *Group) Memory() []backend.Memory {
+	var all []backend.Memory
+	add := func(v any) {
+		if m, ok := v.(backend.MemoryReporter); ok {
+			all = append(all, m.Memory()...)
+		}
+	}
+	add(g.opts.Model)
+	for _, w := range g.workers {
+		add(w.instance)
+	}
+	return all
+}
+
+// Drain stops accepting requests, lets what waits and runs finish, and closes
+// the instances and the model. When ctx ends first everything that waits is
+// answered Unavailable, running batches see their context end, and the error
+// says that they run on; Drain may then be called again.
+func (g *Group) Drain(ctx context.Context) error {
+	g.queue.Close()
+	select {
+	case <-g.ended:
+	case <-ctx.Done():
+		g.queue.Abort()
+		g.abandon()
+		return fmt.Errorf("model '%s' version %s: instances still run: %w", g.opts.Name, g.opts.Version, context.Cause(ctx))
+	}
+	return g.closeAll()
+}
+
+func (g *Group) closeAll() error {
+	g.close.Do(func() {
+		var errs []error
+		for _, w := range g.workers {
+			if w.instance != nil {
+				errs = append(errs, g.safely(w.at.Name, w.instance.Close))
+			}
+		}
+		g.closed = errors.Join(append(errs, g.safely(g.opts.Name, g.opts.Model.Close))...)
+		g.abandon()
+	})
+	return g.closed
+}

@@ -1,0 +1,68 @@
+package instance
+
+import (
+	"fmt"
+	"slices"
+
+	"triton/pkg/inferencepb"
+	"triton/server/backend"
+)
+
+// Placements lists the instances that a configuration asks for on a machine
+// with that many GPUs, in the order in which they are made.
+func Placements(cfg *inferencepb.ModelConfig, gpus int) ([]backend.Placement, error) {
+	var all []backend.Placement
+	for i, group := range cfg.GetInstanceGroup() {
+		name := group.GetName()
+		if name == "" {
+			name = fmt.Sprintf("%s_%d", cfg.GetName(), i)
+		}
+		kind, devices, err := place(group, gpus)
+		if err != nil {
+			return nil, fmt.Errorf("instance group '%s' of model '%s': %w", name, cfg.GetName(), err)
+		}
+		for n := range max(int(group.GetCount()), 1) {
+			for _, device := range devices {
+				all = append(all, backend.Placement{Name: fmt.Sprintf("%s_%d", name, n), Kind: kind, Device: device})
+			}
+		}
+	}
+	for i := range all {
+		for j := range all {
+			if all[i].Kind == all[j].Kind {
+				all[i].Instances++
+			}
+		}
+	}
+	return all, nil
+}
+
+func place(group *inferencepb.ModelInstanceGroup, gpus int) (inferencepb.ModelInstanceGroup_Kind, []int, error) {
+	kind := group.GetKind()
+	if kind == inferencepb.ModelInstanceGroup_KIND_AUTO {
+		kind = inferencepb.ModelInstanceGroup_KIND_CPU
+		if gpus > 0 {
+			kind = inferencepb.ModelInstanceGroup_KIND_GPU
+		}
+	}
+	if kind != inferencepb.ModelInstanceGroup_KIND_GPU {
+		return kind, []int{0}, nil
+	}
+	var devices []int
+	for _, d := range group.GetGpus() {
+		if int(d) >= gpus {
+			return kind, nil, fmt.Errorf("GPU %d was asked for but this machine has %d; set kind: KIND_CPU to run on the CPU", d, gpus)
+		}
+		devices = append(devices, int(d))
+	}
+	if len(devices) == 0 {
+		for d := range gpus {
+			devices = append(devices, d)
+		}
+	}
+	slices.Sort(devices)
+	if len(devices) == 0 {
+		return kind, nil, fmt.Errorf("kind is KIND_GPU but this machine has no usable GPU; set kind: KIND_CPU to run on the CPU")
+	}
+	return kind, devices, nil
+}

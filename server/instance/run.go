@@ -1,0 +1,111 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"triton/pkg/status"
+	"triton/server/infer"
+	"triton/server/stats"
+)
+
+// run executes the batch of a seat, counts it and answers everybody but self,
+// the caller whose goroutine this is. False when the instance is broken.
+//
+// Responses are held back until the statistics are counted and the inputs
+// released: who has an answer also finds it in the statistics.
+func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) (healthy bool) {
+	b := &w.seat.Batch
+	begin := infer.Now()
+	for _, r := range b.Requests {
+		r.Times.ComputeStart = begin
+		r.Hold()
+	}
+	err, healthy := g.execute(ctx, w, b)
+	end := infer.Now()
+	g.settle(w, b, err)
+	g.count(w, b, begin, end, err == nil)
+	for _, r := range b.Requests {
+		r.ReleaseInputs()
+		if r != self {
+			r.Deliver()
+		}
+		r.Release()
+	}
+	b.Reset()
+	return healthy
+}
+
+// execute calls the backend and turns a panic into an error.
+func (g *Group) execute(ctx context.Context, w *worker, b *infer.Batch) (err error, healthy bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			g.opts.Log.Error("an instance panicked and is taken out of service", "model", g.opts.Name, "version", g.opts.Version,
+				"instance", w.at.Name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = status.New(status.Internal, "instance '%s' of model '%s' broke down during execution", w.at.Name, g.opts.Name)
+			healthy = false
+		}
+	}()
+	return w.instance.Execute(ctx, b), true
+}
+
+// settle makes sure that every request has exactly one final answer.
+func (g *Group) settle(w *worker, b *infer.Batch, err error) {
+	for _, r := range b.Requests {
+		if r.State() != infer.Answered {
+			if err == nil {
+				r.Fail(status.New(status.Internal, "instance '%s' of model '%s' gave no response to the request", w.at.Name, g.opts.Name))
+			} else {
+				r.Fail(err)
+			}
+		}
+		if r.Overdone() {
+			g.opts.Log.Error("an instance answered a request more than once; the first answer counts", "model", g.opts.Name,
+				"version", g.opts.Version, "instance", w.at.Name)
+		}
+	}
+}
+
+// count brings the batch into the statistics and completes the requests' time
+// stamps. A batch that failed as a whole is no execution.
+func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, executed bool) {
+	if b.InputEnd == 0 {
+		b.InputEnd = begin
+	}
+	if b.OutputStart == 0 {
+		b.OutputStart = end
+	}
+	s := stats.Batch{
+		Rows: b.Rows, End: end,
+		Input: b.InputEnd - begin, Infer: b.OutputStart - b.InputEnd, Output: end - b.OutputStart,
+	}
+	for _, r := range b.Requests {
+		r.Times.InputEnd, r.Times.OutputStart, r.Times.ComputeEnd = b.InputEnd, b.OutputStart, end
+		if r.Failed() {
+			g.opts.Stats.Fail(stats.Backend, end-r.Times.Received)
+			continue
+		}
+		s.Requests++
+		s.Succeeded += r.Rows()
+		s.Total += end - r.Times.Received
+		s.Queued += begin - r.Times.Queued
+	}
+	g.opts.Stats.Cut(w.seat.Why)
+	if executed {
+		g.opts.Stats.Executed(&s)
+	}
+}
+
+// safely closes something of a backend that may be broken.
+func (g *Group) safely(what string, close func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("closing '%s': panic: %v", what, p)
+		}
+	}()
+	if err = close(); err != nil {
+		err = fmt.Errorf("closing '%s': %w", what, err)
+	}
+	return err
+}

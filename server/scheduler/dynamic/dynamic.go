@@ -1,0 +1,111 @@
+// Package dynamic is the policy of the dynamic batcher: how many of the
+// waiting requests make the next batch, and when. It is a pure function of the
+// queue and the time; the queue itself and its locking are package scheduler's.
+package dynamic
+
+import (
+	"slices"
+
+	"triton/pkg/inferencepb"
+	"triton/server/infer"
+	"triton/server/scheduler"
+	"triton/server/stats"
+)
+
+var _ scheduler.Policy = (*Policy)(nil)
+
+// Policy batches requests of one model.
+type Policy struct {
+	preferred []int // ascending
+	largest   int   // of preferred; 0 when there are none
+	maxBatch  int
+	delay     int64 // ns
+	same      sameness
+}
+
+// New reads the policy from a configuration with dynamic_batching.
+func New(cfg *inferencepb.ModelConfig) *Policy {
+	d := cfg.GetDynamicBatching()
+	p := &Policy{
+		maxBatch: int(cfg.GetMaxBatchSize()),
+		delay:    int64(d.GetMaxQueueDelayMicroseconds()) * 1000,
+		same:     newSameness(cfg),
+	}
+	for _, n := range d.GetPreferredBatchSize() {
+		p.preferred = append(p.preferred, int(n))
+	}
+	if len(p.preferred) == 0 && p.maxBatch > 0 {
+		p.preferred = []int{p.maxBatch}
+	}
+	slices.Sort(p.preferred)
+	if n := len(p.preferred); n > 0 {
+		p.largest = p.preferred[n-1]
+	}
+	return p
+}
+
+// scan is what a walk over the queue found.
+type scan struct {
+	count, rows int         // that fit together
+	best        int         // requests up to the largest preferred size met
+	why         stats.Close // of best
+	closed      bool        // the next request cannot join
+	closedWhy   stats.Close
+}
+
+// Next says how many requests make a batch now.
+//
+// A preferred size that can be met exactly wins until the oldest request has
+// waited the delay; then everything that fits goes.
+func (p *Policy) Next(waiting *infer.List, now int64, flush bool) scheduler.Cut {
+	oldest := waiting.Front().Times.Queued
+	exceeded := p.delay > 0 && (flush || now-oldest >= p.delay)
+	s := p.scan(waiting)
+	switch {
+	case s.best > 0 && !exceeded:
+		return scheduler.Cut{Count: s.best, Why: s.why}
+	case s.closed:
+		return scheduler.Cut{Count: s.count, Why: s.closedWhy}
+	case s.rows >= p.largest:
+		return scheduler.Cut{Count: s.count, Why: stats.Full}
+	case exceeded:
+		return scheduler.Cut{Count: s.count, Why: stats.Delay}
+	case p.delay == 0:
+		return scheduler.Cut{Count: s.count, Why: stats.Immediate}
+	}
+	return scheduler.Cut{At: oldest + p.delay}
+}
+
+func (p *Policy) scan(waiting *infer.List) scan {
+	var s scan
+	first := waiting.Front()
+	for r := first; r != nil; r = r.Next() {
+		n := r.Rows()
+		if s.count > 0 {
+			if s.rows+n > p.largest && s.best == 0 {
+				s.best, s.why = s.count, stats.Full
+			}
+			if s.rows+n > p.maxBatch {
+				s.closed, s.closedWhy = true, stats.Full
+				break
+			}
+			if !p.same.equal(first, r) {
+				s.closed, s.closedWhy = true, stats.Shape
+				break
+			}
+		}
+		s.rows += n
+		s.count++
+		if slices.Contains(p.preferred, s.rows) {
+			s.best, s.why = s.count, p.whyPreferred(s.rows)
+		}
+	}
+	return s
+}
+
+func (p *Policy) whyPreferred(rows int) stats.Close {
+	if rows == p.maxBatch {
+		return stats.Full
+	}
+	return stats.Preferred
+}

@@ -1,0 +1,83 @@
+package dynamic
+
+import (
+	"bytes"
+	"slices"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/kserve"
+	"triton/server/infer"
+)
+
+// sameness says which requests may share a batch: those whose inputs of
+// variable size have the same shape, whose shape tensors also have the same
+// contents and, when the model has optional inputs, that give the same ones.
+type sameness struct {
+	inputs   []sameInput
+	optional bool
+	skip     int // leading dimensions that are the batch's
+}
+
+type sameInput struct {
+	name     string
+	contents bool
+}
+
+func newSameness(cfg *inferencepb.ModelConfig) sameness {
+	var s sameness
+	if cfg.GetMaxBatchSize() > 0 {
+		s.skip = 1
+	}
+	for _, in := range cfg.GetInput() {
+		s.optional = s.optional || in.GetOptional()
+		switch {
+		case in.GetIsShapeTensor():
+			s.inputs = append(s.inputs, sameInput{in.GetName(), true})
+		case slices.Contains(in.GetDims(), -1) && !in.GetAllowRaggedBatch():
+			s.inputs = append(s.inputs, sameInput{in.GetName(), false})
+		}
+	}
+	return s
+}
+
+func (s *sameness) equal(a, b *infer.Request) bool {
+	if s.optional && !sameNames(a, b) {
+		return false
+	}
+	for i := range s.inputs {
+		in := &s.inputs[i]
+		x, y := a.Input(in.name), b.Input(in.name)
+		if x == nil || y == nil {
+			if x != y {
+				return false
+			}
+			continue
+		}
+		if !s.equalInput(in, x, y) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *sameness) equalInput(in *sameInput, x, y *kserve.Tensor) bool {
+	if in.contents {
+		p, ok := x.Data.Contiguous()
+		q, ok2 := y.Data.Contiguous()
+		return slices.Equal(x.Shape, y.Shape) && ok && ok2 && bytes.Equal(p, q)
+	}
+	n := len(x.Shape)
+	return n == len(y.Shape) && n >= s.skip && slices.Equal(x.Shape[s.skip:], y.Shape[s.skip:])
+}
+
+func sameNames(a, b *infer.Request) bool {
+	if len(a.Inputs) != len(b.Inputs) {
+		return false
+	}
+	for i := range a.Inputs {
+		if b.Input(a.Inputs[i].Name) == nil {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,168 @@
+// Package stats counts what one model version does: requests, batches, their
+// durations, failures and why batches closed. Hot code touches atomics only;
+// readers take a snapshot. What the numbers are called on the wire or in
+// Prometheus is written at the edge of the package, in snapshot.go and in the
+// collector.
+package stats
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Failure is why a request failed, the label "reason" of
+// nv_inference_request_failure.
+type Failure uint8
+
+// The reasons.
+const (
+	Rejected Failure = iota
+	Canceled
+	Backend
+	Other
+	failures
+)
+
+// String is the label's value.
+func (f Failure) String() string {
+	return [...]string{Rejected: "REJECTED", Canceled: "CANCELED", Backend: "BACKEND", Other: "OTHER"}[f]
+}
+
+// Failures lists all reasons.
+func Failures() []Failure { return []Failure{Rejected, Canceled, Backend, Other} }
+
+// Close is why a batch was closed and given to an instance.
+type Close uint8
+
+// The reasons.
+const (
+	Immediate Close = iota // nothing to wait for
+	Preferred              // a preferred size was reached
+	Full                   // nothing more fits
+	Delay                  // the oldest request had waited long enough
+	Shape                  // the next request has other shapes
+	closes
+)
+
+// String is the reason in lower case.
+func (c Close) String() string {
+	return [...]string{Immediate: "immediate", Preferred: "preferred", Full: "full", Delay: "delay", Shape: "shape"}[c]
+}
+
+// Closes lists all reasons.
+func Closes() []Close { return []Close{Immediate, Preferred, Full, Delay, Shape} }
+
+// denseSizes bounds the table of batch sizes that is kept without a lock.
+const denseSizes = 1024
+
+// Model is the counters of one model version.
+type Model struct {
+	name, version string
+
+	// Pending is the requests that wait in a queue. The scheduler moves it.
+	Pending atomic.Int64
+
+	inferences atomic.Uint64
+	executions atomic.Uint64
+	latest     atomic.Int64 // end of the latest execution, monotonic
+	success    Duration
+	queue      Duration
+	input      Duration
+	infer      Duration
+	output     Duration
+	fail       Duration
+	failed     [failures]atomic.Uint64
+	closed     [closes]atomic.Uint64
+
+	sizes []sizeCounts // index is the batch size
+	rare  struct {
+		sync.Mutex
+		sizes map[int]*sizeCounts
+	}
+}
+
+// Duration is a count and the nanoseconds they took together.
+type Duration struct{ count, ns atomic.Uint64 }
+
+func (d *Duration) add(n int, ns int64) {
+	d.count.Add(uint64(n))
+	d.ns.Add(uint64(max(ns, 0)))
+}
+
+type sizeCounts struct {
+	count, input, infer, output atomic.Uint64
+}
+
+// NewModel makes counters for a version whose batches have up to maxBatch rows.
+func NewModel(name, version string, maxBatch int) *Model {
+	m := &Model{name: name, version: version}
+	m.sizes = make([]sizeCounts, min(max(maxBatch, 1), denseSizes)+1)
+	return m
+}
+
+// Name is the model's name.
+func (m *Model) Name() string { return m.name }
+
+// Version is the model's version.
+func (m *Model) Version() string { return m.version }
+
+// Batch is what one execution adds. The durations are those of the batch; every
+// successful request is counted with them.
+type Batch struct {
+	Rows      int   // of the whole batch
+	Requests  int   // that succeeded
+	Succeeded int   // rows of those
+	Total     int64 // sum over those of received to answered, ns
+	Queued    int64 // sum over those of their time in the queue, ns
+	Input     int64
+	Infer     int64
+	Output    int64
+	End       int64 // infer.Now at the end
+}
+
+// Executed counts one execution.
+func (m *Model) Executed(b *Batch) {
+	m.executions.Add(1)
+	m.latest.Store(b.End)
+	s := m.size(b.Rows)
+	s.count.Add(1)
+	s.input.Add(uint64(max(b.Input, 0)))
+	s.infer.Add(uint64(max(b.Infer, 0)))
+	s.output.Add(uint64(max(b.Output, 0)))
+	if b.Requests == 0 {
+		return
+	}
+	n := int64(b.Requests)
+	m.inferences.Add(uint64(b.Succeeded))
+	m.success.add(b.Requests, b.Total)
+	m.queue.add(b.Requests, b.Queued)
+	m.input.add(b.Requests, n*b.Input)
+	m.infer.add(b.Requests, n*b.Infer)
+	m.output.add(b.Requests, n*b.Output)
+}
+
+func (m *Model) size(rows int) *sizeCounts {
+	if rows < len(m.sizes) {
+		return &m.sizes[rows]
+	}
+	m.rare.Lock()
+	defer m.rare.Unlock()
+	s := m.rare.sizes[rows]
+	if s == nil {
+		if m.rare.sizes == nil {
+			m.rare.sizes = map[int]*sizeCounts{}
+		}
+		s = &sizeCounts{}
+		m.rare.sizes[rows] = s
+	}
+	return s
+}
+
+// Fail counts one failed request that took ns from its arrival.
+func (m *Model) Fail(why Failure, ns int64) {
+	m.fail.add(1, ns)
+	m.failed[why].Add(1)
+}
+
+// Cut counts a batch given to an instance.
+func (m *Model) Cut(why Close) { m.closed[why].Add(1) }

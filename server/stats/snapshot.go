@@ -1,0 +1,100 @@
+package stats
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"triton/pkg/inferencepb"
+	"triton/server/infer"
+)
+
+// Counters is a copy of the counters at one moment. The parts are read one
+// after the other, so sums may differ by what happened meanwhile.
+type Counters struct {
+	Inferences, Executions                    uint64
+	Success, Fail, Queue                      Count
+	ComputeInput, ComputeInfer, ComputeOutput Count
+	CacheHit, CacheMiss                       Count
+	Pending                                   int64
+	LastInference                             time.Time        // zero: none yet
+	Failures                                  [failures]uint64 // by Failure
+	Closes                                    [closes]uint64   // by Close
+	Sizes                                     []Size           // ascending
+}
+
+// Count is a count and the time they took together.
+type Count struct{ Count, Ns uint64 }
+
+// Size is the executions of one batch size.
+type Size struct {
+	Rows                 int
+	Count                uint64
+	Input, Infer, Output uint64 // ns
+}
+
+func (d *Duration) load() Count { return Count{d.count.Load(), d.ns.Load()} }
+
+// Counters reads all counters.
+func (m *Model) Counters() Counters {
+	c := Counters{
+		Inferences: m.inferences.Load(), Executions: m.executions.Load(),
+		Success: m.success.load(), Fail: m.fail.load(), Queue: m.queue.load(),
+		ComputeInput: m.input.load(), ComputeInfer: m.infer.load(), ComputeOutput: m.output.load(),
+		Pending: m.Pending.Load(),
+	}
+	if at := m.latest.Load(); at != 0 {
+		c.LastInference = time.Now().Add(time.Duration(at - infer.Now()))
+	}
+	for i := range c.Failures {
+		c.Failures[i] = m.failed[i].Load()
+	}
+	for i := range c.Closes {
+		c.Closes[i] = m.closed[i].Load()
+	}
+	for rows := range m.sizes {
+		c.add(rows, &m.sizes[rows])
+	}
+	m.rare.Lock()
+	defer m.rare.Unlock()
+	for _, rows := range slices.Sorted(maps.Keys(m.rare.sizes)) {
+		c.add(rows, m.rare.sizes[rows])
+	}
+	return c
+}
+
+func (c *Counters) add(rows int, s *sizeCounts) {
+	if n := s.count.Load(); n != 0 {
+		c.Sizes = append(c.Sizes, Size{rows, n, s.input.Load(), s.infer.Load(), s.output.Load()})
+	}
+}
+
+// Snapshot is the counters as the statistics calls of the protocol send them.
+func (m *Model) Snapshot() *inferencepb.ModelStatistics {
+	c := m.Counters()
+	s := &inferencepb.ModelStatistics{
+		Name: m.name, Version: m.version,
+		InferenceCount: c.Inferences, ExecutionCount: c.Executions,
+		InferenceStats: &inferencepb.InferStatistics{
+			Success: c.Success.proto(), Fail: c.Fail.proto(), Queue: c.Queue.proto(),
+			ComputeInput: c.ComputeInput.proto(), ComputeInfer: c.ComputeInfer.proto(), ComputeOutput: c.ComputeOutput.proto(),
+			CacheHit: c.CacheHit.proto(), CacheMiss: c.CacheMiss.proto(),
+		},
+	}
+	if !c.LastInference.IsZero() {
+		s.LastInference = uint64(c.LastInference.UnixMilli())
+	}
+	for _, size := range c.Sizes {
+		s.BatchStats = append(s.BatchStats, &inferencepb.InferBatchStatistics{
+			BatchSize:     uint64(size.Rows),
+			ComputeInput:  Count{size.Count, size.Input}.proto(),
+			ComputeInfer:  Count{size.Count, size.Infer}.proto(),
+			ComputeOutput: Count{size.Count, size.Output}.proto(),
+		})
+	}
+	return s
+}
+
+func (c Count) proto() *inferencepb.StatisticDuration {
+	return &inferencepb.StatisticDuration{Count: c.Count, Ns: c.Ns}
+}
