@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
@@ -87,25 +88,32 @@ type Client interface {
 
 // Conn is a lane that carries one request at a time.
 type Conn interface {
-	// Do sends p and waits for the whole response, noting the marks in x. The
-	// connection may be used again after an error that the server sent.
+	// Do sends p, waits for the whole response and notes the times in x. The
+	// lane may be used again after an error that the server sent. Close, from
+	// any goroutine, ends a Do under way.
 	Do(ctx context.Context, p *Prepared, x *Exchange) error
 	Close() error
 }
 
 // Exchange is what is known of one request after Do. It is reused from request
-// to request. The marks are readings of Now.
+// to request.
 type Exchange struct {
 	Keep bool // asks for Body
 
-	Start int64 // before the first byte is handed over
-	Sent  int64 // the last byte was handed over
-	First int64 // the first byte of the response was seen
-	End   int64 // the response is complete
+	Start   int64 // reading of Now before the request is handed over
+	End     int64 // reading of Now when the response is complete
+	Send    int64 // nanoseconds: HTTP writing, gRPC encoding
+	Receive int64 // nanoseconds: HTTP reading from the first byte, gRPC decoding
 
 	Body    []byte // the response, when Keep was set; valid until the next Do
 	JSONLen int    // HTTP: bytes of Body that are JSON, the rest is binary
 }
+
+// epoch is the zero of Now. Only differences of readings have a meaning.
+var epoch = time.Now()
+
+// Now is a monotonic clock in nanoseconds.
+func Now() int64 { return int64(time.Since(epoch)) }
 
 // Options say how to reach a server.
 type Options struct {

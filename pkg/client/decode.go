@@ -1,0 +1,84 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/kserve"
+	"triton/pkg/tensor"
+)
+
+type jsonResponse struct {
+	ModelName    string `json:"model_name"`
+	ModelVersion string `json:"model_version"`
+	ID           string `json:"id"`
+	Outputs      []struct {
+		Name       string  `json:"name"`
+		DataType   string  `json:"datatype"`
+		Shape      []int64 `json:"shape"`
+		Parameters struct {
+			BinarySize *int `json:"binary_data_size"`
+		} `json:"parameters"`
+	} `json:"outputs"`
+}
+
+// Decode reads a response whose outputs are binary, as Prepare asks for them.
+func (c *httpClient) Decode(x *Exchange, resp *kserve.Response) error {
+	if x.JSONLen < 0 || x.JSONLen > len(x.Body) {
+		return fmt.Errorf("response of %d bytes says that %d are JSON", len(x.Body), x.JSONLen)
+	}
+	var j jsonResponse
+	if err := json.Unmarshal(x.Body[:x.JSONLen], &j); err != nil {
+		return fmt.Errorf("response JSON: %w", err)
+	}
+	resp.ModelName, resp.ModelVersion, resp.ID = j.ModelName, j.ModelVersion, j.ID
+	rest := x.Body[x.JSONLen:]
+	for _, o := range j.Outputs {
+		n := o.Parameters.BinarySize
+		if n == nil {
+			return fmt.Errorf("output %q is not binary", o.Name)
+		}
+		if *n < 0 || *n > len(rest) {
+			return fmt.Errorf("output %q: %d bytes declared, %d are left", o.Name, *n, len(rest))
+		}
+		if err := addOutput(resp, o.Name, o.DataType, o.Shape, rest[:*n]); err != nil {
+			return err
+		}
+		rest = rest[*n:]
+	}
+	return nil
+}
+
+// Decode reads a response whose outputs are raw, which is what servers send to
+// requests with raw inputs.
+func (c *grpcClient) Decode(x *Exchange, resp *kserve.Response) error {
+	var m inferencepb.ModelInferResponse
+	if err := proto.Unmarshal(x.Body, &m); err != nil {
+		return fmt.Errorf("response message: %w", err)
+	}
+	if len(m.GetRawOutputContents()) != len(m.GetOutputs()) {
+		return fmt.Errorf("response with %d outputs has %d raw contents", len(m.GetOutputs()), len(m.GetRawOutputContents()))
+	}
+	resp.ModelName, resp.ModelVersion, resp.ID = m.GetModelName(), m.GetModelVersion(), m.GetId()
+	for i, o := range m.GetOutputs() {
+		if err := addOutput(resp, o.GetName(), o.GetDatatype(), o.GetShape(), m.GetRawOutputContents()[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func addOutput(resp *kserve.Response, name, dataType string, shape []int64, data []byte) error {
+	dt, ok := tensor.ParseDataType(dataType)
+	if !ok {
+		return fmt.Errorf("output %q: unknown data type %q", name, dataType)
+	}
+	t := resp.AddOutput()
+	t.Name, t.DataType = name, dt
+	t.Shape = append(t.Shape[:0], shape...)
+	t.Data = tensor.NewData(tensor.HeapBuffer(append([]byte(nil), data...)))
+	return nil
+}

@@ -1,0 +1,148 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"triton/pkg/kserve"
+)
+
+func (c *httpClient) Prepare(req *kserve.Request) (*Prepared, error) {
+	if req.Raw {
+		return nil, errors.New("a raw request cannot be prepared: name its input")
+	}
+	body, binary := appendRequestJSON(nil, req)
+	path := c.modelPath(req.ModelName, req.ModelVersion) + "/infer"
+	head := make([]byte, 0, 256+len(path)+len(body))
+	head = append(head, "POST "...)
+	head = append(head, path...)
+	head = append(head, " HTTP/1.1\r\nHost: "...)
+	head = append(head, c.base.Host...)
+	head = append(head, "\r\nContent-Type: "...)
+	if binary > 0 {
+		head = append(head, "application/octet-stream\r\nInference-Header-Content-Length: "...)
+		head = strconv.AppendInt(head, int64(len(body)), 10)
+	} else {
+		head = append(head, "application/json"...)
+	}
+	head = append(head, "\r\nContent-Length: "...)
+	head = strconv.AppendInt(head, int64(len(body)+binary), 10)
+	for _, name := range c.headerNames {
+		head = append(head, "\r\n"+name+": "+c.headers[name]...)
+	}
+	head = append(head, "\r\n\r\n"...)
+	return newPrepared(append(head, body...), req), nil
+}
+
+// modelPath is the path of a model's resources.
+func (c *httpClient) modelPath(model, version string) string {
+	p := c.base.Path + "/v2/models/" + url.PathEscape(model)
+	if version != "" {
+		p += "/versions/" + url.PathEscape(version)
+	}
+	return p
+}
+
+// appendRequestJSON writes the JSON part of a request whose tensors follow as
+// binary; the second result is how many bytes follow.
+func appendRequestJSON(b []byte, req *kserve.Request) ([]byte, int) {
+	b = append(b, '{')
+	if req.ID != "" {
+		b = append(b, `"id":`...)
+		b = appendString(b, req.ID)
+		b = append(b, ',')
+	}
+	b = appendParametersJSON(b, req)
+	b = append(b, `"inputs":[`...)
+	binary := 0
+	for i := range req.Inputs {
+		t := &req.Inputs[i]
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"name":`...)
+		b = appendString(b, t.Name)
+		b = append(b, `,"datatype":"`...)
+		b = append(b, t.DataType.String()...)
+		b = append(b, `","shape":`...)
+		b = t.Shape.Append(b)
+		b = append(b, `,"parameters":{"binary_data_size":`...)
+		b = strconv.AppendInt(b, int64(t.Data.Len()), 10)
+		b = append(b, "}}"...)
+		binary += t.Data.Len()
+	}
+	b = append(b, ']')
+	for i, o := range req.Outputs {
+		if i == 0 {
+			b = append(b, `,"outputs":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = append(b, `{"name":`...)
+		b = appendString(b, o.Name)
+		b = append(b, `,"parameters":{"binary_data":true`...)
+		if o.Classification > 0 {
+			b = append(b, `,"classification":`...)
+			b = strconv.AppendUint(b, uint64(o.Classification), 10)
+		}
+		b = append(b, "}}"...)
+	}
+	if len(req.Outputs) > 0 {
+		b = append(b, ']')
+	}
+	return append(b, '}'), binary
+}
+
+func appendParametersJSON(b []byte, req *kserve.Request) []byte {
+	start := len(b)
+	open := func(name string) {
+		if len(b) == start {
+			b = append(b, `"parameters":{`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, name), ':')
+	}
+	if req.Priority > 0 {
+		open("priority")
+		b = strconv.AppendUint(b, req.Priority, 10)
+	}
+	if req.TimeoutMicros > 0 {
+		open("timeout")
+		b = strconv.AppendUint(b, req.TimeoutMicros, 10)
+	}
+	if len(req.Outputs) == 0 {
+		open("binary_data_output")
+		b = append(b, "true"...)
+	}
+	for _, p := range req.Parameters {
+		open(p.Name)
+		switch p.Kind {
+		case kserve.ParamBool:
+			b = strconv.AppendBool(b, p.Bool)
+		case kserve.ParamInt:
+			b = strconv.AppendInt(b, p.Int, 10)
+		case kserve.ParamUint:
+			b = strconv.AppendUint(b, p.Uint, 10)
+		case kserve.ParamDouble:
+			b = strconv.AppendFloat(b, p.Double, 'g', -1, 64)
+		case kserve.ParamString:
+			b = appendString(b, p.String)
+		}
+	}
+	if len(b) == start {
+		return b
+	}
+	return append(b, "},"...)
+}
+
+func appendString(b []byte, s string) []byte {
+	q, err := json.Marshal(s)
+	if err != nil {
+		panic(fmt.Sprintf("client: a string that JSON cannot hold: %v", err)) // Marshal replaces bad UTF-8
+	}
+	return append(b, q...)
+}

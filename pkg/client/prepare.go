@@ -1,0 +1,44 @@
+package client
+
+import (
+	"slices"
+
+	"google.golang.org/grpc/mem"
+
+	"triton/pkg/kserve"
+)
+
+// flatBytes is the size up to which a prepared request is kept in one piece:
+// one write is cheaper than a vector of them as long as the copy, made once,
+// does not multiply the memory of large tensors.
+const flatBytes = 64 << 10
+
+// Prepared is one request in wire form.
+type Prepared struct {
+	segments [][]byte // HTTP: head and body; gRPC: the message
+	message  mem.BufferSlice
+	size     int
+}
+
+// Size is the bytes of one request.
+func (p *Prepared) Size() int { return p.size }
+
+func newPrepared(head []byte, req *kserve.Request) *Prepared {
+	p := &Prepared{segments: [][]byte{head}, size: len(head)}
+	for i := range req.Inputs {
+		d := &req.Inputs[i].Data
+		for k := range d.Segments() {
+			b := d.Segment(k).Bytes()
+			p.segments = append(p.segments, b)
+			p.size += len(b)
+		}
+	}
+	p.flatten()
+	return p
+}
+
+func (p *Prepared) flatten() {
+	if len(p.segments) > 1 && p.size <= flatBytes {
+		p.segments = [][]byte{slices.Concat(p.segments...)}
+	}
+}

@@ -1,0 +1,268 @@
+package client
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+)
+
+const (
+	readBuffer = 16 << 10
+	maxHead    = 256 << 10
+	maxError   = 1 << 20 // of an error's body that is kept
+)
+
+// responseReader reads HTTP/1.1 responses from one connection, which may be
+// used on afterwards.
+type responseReader struct {
+	src  io.Reader
+	buf  []byte
+	r, w int // unread bytes are buf[r:w]
+
+	any    bool  // a byte of this response was seen
+	first  int64 // when
+	status int
+	close  bool // the server ends the connection after this response
+
+	length  int64 // of the body; -1 when it says otherwise
+	chunked bool
+	jsonLen int
+}
+
+func (d *responseReader) reset(src io.Reader) {
+	d.src, d.r, d.w = src, 0, 0
+	if d.buf == nil {
+		d.buf = make([]byte, readBuffer)
+	}
+}
+
+// fill reads more bytes, making room first.
+func (d *responseReader) fill() error {
+	if d.r > 0 && d.r == d.w {
+		d.r, d.w = 0, 0
+	}
+	if d.w == len(d.buf) {
+		if d.r > 0 {
+			d.w = copy(d.buf, d.buf[d.r:d.w])
+			d.r = 0
+		} else if len(d.buf) >= maxHead {
+			return fmt.Errorf("header of more than %d bytes", maxHead)
+		} else {
+			d.buf = append(d.buf, make([]byte, len(d.buf))...)
+		}
+	}
+	n, err := d.src.Read(d.buf[d.w:])
+	if n > 0 && !d.any {
+		d.any, d.first = true, Now()
+	}
+	d.w += n
+	if n > 0 {
+		return nil
+	}
+	if err == nil {
+		return io.ErrNoProgress
+	}
+	return err
+}
+
+// line returns the next line without its end; a view until the next fill.
+func (d *responseReader) line() ([]byte, error) {
+	seen := 0
+	for {
+		if i := bytes.IndexByte(d.buf[d.r+seen:d.w], '\n'); i >= 0 {
+			l := d.buf[d.r : d.r+seen+i]
+			d.r += seen + i + 1
+			return bytes.TrimSuffix(l, []byte("\r")), nil
+		}
+		seen = d.w - d.r
+		if err := d.fill(); err != nil {
+			if d.any {
+				err = noEOF(err)
+			}
+			return nil, err
+		}
+	}
+}
+
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// read takes one whole response. The body is kept in x when asked for, or when
+// it is an error's.
+func (d *responseReader) read(x *Exchange) error {
+	d.any = d.r < d.w
+	if d.any {
+		return errors.New("bytes came before the request was sent")
+	}
+	for {
+		if err := d.head(); err != nil {
+			return err
+		}
+		if d.status >= 200 {
+			break
+		}
+	}
+	x.Body, x.JSONLen = x.Body[:0], d.jsonLen
+	limit := int64(0)
+	switch {
+	case d.status != http.StatusOK:
+		limit = maxError
+	case x.Keep:
+		limit = 1<<63 - 1
+	}
+	err := d.body(&x.Body, limit)
+	if x.JSONLen < 0 {
+		x.JSONLen = len(x.Body)
+	}
+	return err
+}
+
+func (d *responseReader) head() error {
+	l, err := d.line()
+	if err != nil {
+		return err
+	}
+	// "HTTP/1.1 200 OK"
+	if len(l) < 12 || string(l[:7]) != "HTTP/1." || l[8] != ' ' {
+		return fmt.Errorf("not an HTTP answer: %.40q", l)
+	}
+	code, err := strconv.Atoi(string(l[9:12]))
+	if err != nil || code < 100 {
+		return fmt.Errorf("not an HTTP status: %.40q", l)
+	}
+	d.status, d.close = code, l[7] == '0'
+	d.length, d.chunked, d.jsonLen = -1, false, -1
+	for {
+		l, err := d.line()
+		if err != nil {
+			return err
+		}
+		if len(l) == 0 {
+			return nil
+		}
+		if err := d.header(l); err != nil {
+			return err
+		}
+	}
+}
+
+func (d *responseReader) header(l []byte) error {
+	name, value, ok := bytes.Cut(l, []byte(":"))
+	if !ok {
+		return fmt.Errorf("not a header: %.40q", l)
+	}
+	value = bytes.TrimSpace(value)
+	var err error
+	switch {
+	case is(name, "content-length"):
+		d.length, err = strconv.ParseInt(string(value), 10, 64)
+		if err == nil && d.length < 0 {
+			err = errors.New("negative")
+		}
+	case is(name, "inference-header-content-length"):
+		d.jsonLen, err = strconv.Atoi(string(value))
+	case is(name, "transfer-encoding"):
+		d.chunked = is(value, "chunked")
+	case is(name, "connection"):
+		d.close = is(value, "close")
+	}
+	if err != nil {
+		return fmt.Errorf("header %.80q: %w", l, err)
+	}
+	return nil
+}
+
+// is compares without regard to case; lower must be lower case.
+func is(b []byte, lower string) bool {
+	if len(b) != len(lower) {
+		return false
+	}
+	for i := range b {
+		c := b[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// body reads the body and keeps its first limit bytes.
+func (d *responseReader) body(into *[]byte, limit int64) error {
+	switch {
+	case d.status == http.StatusNoContent || d.status == http.StatusNotModified:
+		return nil
+	case d.chunked:
+		return d.chunks(into, limit)
+	case d.length >= 0:
+		return noEOF(d.take(into, d.length, limit))
+	}
+	d.close = true // until the connection ends
+	for {
+		if err := d.take(into, int64(d.w-d.r), limit); err != nil {
+			return err
+		}
+		if err := d.fill(); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+func (d *responseReader) take(into *[]byte, n, limit int64) error {
+	for n > 0 {
+		if d.r == d.w {
+			if err := d.fill(); err != nil {
+				return err
+			}
+		}
+		k := min(n, int64(d.w-d.r))
+		if keep := min(k, limit-int64(len(*into))); keep > 0 {
+			*into = append(*into, d.buf[d.r:d.r+int(keep)]...)
+		}
+		d.r += int(k)
+		n -= k
+	}
+	return nil
+}
+
+func (d *responseReader) chunks(into *[]byte, limit int64) error {
+	for {
+		l, err := d.line()
+		if err != nil {
+			return err
+		}
+		size, _, _ := bytes.Cut(l, []byte(";"))
+		n, err := strconv.ParseInt(string(bytes.TrimSpace(size)), 16, 64)
+		if err != nil || n < 0 {
+			return fmt.Errorf("not a chunk size: %.40q", l)
+		}
+		if err := d.take(into, n, limit); err != nil {
+			return noEOF(err)
+		}
+		l, err = d.line() // after the last chunk: the end or a trailer
+		for n == 0 && err == nil && len(l) > 0 {
+			l, err = d.line()
+		}
+		if err != nil {
+			return err
+		}
+		if len(l) > 0 {
+			return fmt.Errorf("chunk is longer than its size: %.40q", l)
+		}
+		if n == 0 {
+			return nil
+		}
+	}
+}
