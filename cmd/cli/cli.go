@@ -92,6 +92,7 @@ func newRoot(w World) *cobra.Command {
 		Use:   "repo",
 		Short: "Check and create model repositories",
 	}
+	repo.AddCommand(newRepoExampleCommand(w))
 	root.AddCommand(repo)
 	return root
 }

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"triton/repo/example"
+)
+
+func newRepoExampleCommand(w World) *cobra.Command {
+	o := example.Options{}
+	cmd := &cobra.Command{
+		Use:   "example DIR",
+		Short: "Write a model repository to try things with",
+		Long: `Write ONNX models with seeded random weights and their config.pbtxt into the
+model repository DIR: a real ResNet-50, a small text classifier with two
+versions, simple vector arithmetic on integers and on text, and an identity
+model for each data type. The same seed gives the same bytes everywhere.`,
+		Example: `  triton repo example models/
+  triton repo example models/ --model simple --model resnet50`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError("repo example takes one folder to write into, %d were given", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runRepoExample(cmd.Context(), w, args[0], o)
+		},
+	}
+	f := cmd.Flags()
+	f.Uint64Var(&o.Seed, "seed", example.DefaultSeed, "seed of the random weights")
+	f.StringSliceVar(&o.Models, "model", nil, "write only this model; may be repeated (default all)")
+	f.BoolVar(&o.Force, "force", false, "replace model folders that exist already")
+	return cmd
+}
+
+// runRepoExample writes the models and reports each; an interrupt ends it and
+// leaves only complete models behind.
+func runRepoExample(ctx context.Context, w World, dir string, o example.Options) error {
+	ctx, stop := interruptible(ctx, w)
+	defer stop()
+	o.Written = func(model string, bytes int64) {
+		fmt.Fprintf(w.Stdout, "%-18s %9.1f KiB\n", model, float64(bytes)/1024)
+	}
+	err := example.Write(ctx, dir, o)
+	if exists := (*example.ExistsError)(nil); errors.As(err, &exists) {
+		return fmt.Errorf("%w; --force replaces these folders", err)
+	}
+	if err == nil {
+		fmt.Fprintf(w.Stdout, "serve them with: triton serve --model-repository %s\n", dir)
+	}
+	return err
+}

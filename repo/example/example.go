@@ -1,0 +1,121 @@
+// Package example makes a model repository to try the program with: real
+// network graphs with seeded random weights, so that nothing is downloaded and
+// every machine gets the same bytes. The models compute at real cost but know
+// nothing; they are not for judging accuracy.
+package example
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"triton/pkg/onnxmodel"
+)
+
+// DefaultSeed is the seed of the models when the user gives none.
+const DefaultSeed = 42
+
+// Options say what to write.
+type Options struct {
+	Seed uint64
+	// Models are the names to write, in any order; none means all.
+	Models []string
+	// Force replaces model folders that exist already.
+	Force bool
+	// Written, if set, is called after each model with the bytes on disk.
+	Written func(model string, bytes int64)
+}
+
+//go:embed configs
+var configs embed.FS
+
+// model is one entry of the repository.
+type model struct {
+	name     string
+	config   func() (string, error)
+	versions []version
+}
+
+// version is one numbered folder; build makes its graph from a seed.
+type version struct {
+	number string
+	build  func(g *graph)
+}
+
+// catalog is every model, in the order in which they are written.
+func catalog() []model {
+	all := []model{
+		{"simple", stored("simple"), []version{{"1", buildSimple}}},
+		{"simple_string", stored("simple_string"), []version{{"1", buildSimpleString}}},
+		{"text_classifier", stored("text_classifier"), []version{{"1", buildTextClassifier}, {"2", buildTextClassifier}}},
+		{"resnet50", stored("resnet50"), []version{{"1", buildResNet50}}},
+	}
+	return append(all, identities()...)
+}
+
+// stored is the configuration kept as configs/<name>.pbtxt.
+func stored(name string) func() (string, error) {
+	return func() (string, error) {
+		b, err := configs.ReadFile("configs/" + name + ".pbtxt")
+		return string(b), err
+	}
+}
+
+// Names are the models that can be written.
+func Names() []string {
+	var names []string
+	for _, m := range catalog() {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+// Write writes models into the repository folder dir, which it makes if need
+// be. Folders that exist already are an *ExistsError, unless o.Force is set. Each model appears complete or not at all.
+func Write(ctx context.Context, dir string, o Options) error {
+	models, err := choose(o.Models)
+	if err != nil {
+		return err
+	}
+	r := repository{dir: dir, force: o.Force}
+	if err := r.open(models); err != nil {
+		return err
+	}
+	defer r.close()
+	for _, m := range models {
+		n, err := r.write(ctx, m, o.Seed)
+		if err != nil {
+			return fmt.Errorf("write model %s: %w", m.name, err)
+		}
+		if o.Written != nil {
+			o.Written(m.name, n)
+		}
+	}
+	return r.close()
+}
+
+// choose picks models of the catalog by name and keeps the catalog's order.
+func choose(names []string) ([]model, error) {
+	all := catalog()
+	if len(names) == 0 {
+		return all, nil
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(m model) bool { return m.name == name }) {
+			return nil, fmt.Errorf("no example model is called %q; there are %s", name, strings.Join(Names(), ", "))
+		}
+	}
+	return slices.DeleteFunc(all, func(m model) bool { return !slices.Contains(names, m.name) }), nil
+}
+
+// newFile is the frame that all models share.
+func newFile(name string) onnxmodel.File {
+	return onnxmodel.File{
+		IRVersion: 8,
+		Producer:  "triton repo example",
+		Opsets:    []onnxmodel.Opset{{Version: 17}},
+		Graph:     name,
+	}
+}

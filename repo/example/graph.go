@@ -1,0 +1,105 @@
+package example
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+
+	"triton/pkg/onnxmodel"
+)
+
+// graph is an ONNX graph in the making. Each operation returns the name of its
+// result, so that networks read like code.
+type graph struct {
+	file onnxmodel.File
+	seed uint64
+	// scope keeps the random numbers of models and versions apart.
+	scope string
+	known map[string]bool // weights that exist already
+}
+
+func newGraph(model string, v version, seed uint64) *graph {
+	g := &graph{
+		file:  newFile(model),
+		seed:  seed,
+		scope: model + "/" + v.number + "/",
+		known: make(map[string]bool),
+	}
+	v.build(g)
+	return g
+}
+
+// op adds an operation and returns the name of its only result.
+func (g *graph) op(op string, inputs []string, attrs ...onnxmodel.Attr) string {
+	out := fmt.Sprintf("%s_%d", op, len(g.file.Nodes))
+	g.result(out, op, inputs, attrs...)
+	return out
+}
+
+// result is op for a result that has a name of its own.
+func (g *graph) result(out, op string, inputs []string, attrs ...onnxmodel.Attr) {
+	g.file.Nodes = append(g.file.Nodes, onnxmodel.Node{
+		Op: op, Name: "node_" + out, Inputs: inputs, Outputs: []string{out}, Attrs: attrs,
+	})
+}
+
+// in is the input list of an operation.
+func in(names ...string) []string { return names }
+
+func (g *graph) input(name string, elem onnxmodel.ElemType, dims ...any) {
+	g.file.Inputs = append(g.file.Inputs, onnxmodel.Tensor(name, elem, dims...))
+}
+
+func (g *graph) output(name string, elem onnxmodel.ElemType, dims ...any) {
+	g.file.Outputs = append(g.file.Outputs, onnxmodel.Tensor(name, elem, dims...))
+}
+
+// weight adds w once and returns its name.
+func (g *graph) weight(w onnxmodel.Weight) string {
+	if !g.known[w.Name] {
+		g.known[w.Name] = true
+		g.file.Weights = append(g.file.Weights, w)
+	}
+	return w.Name
+}
+
+// ints is a constant list of integers, number a constant scalar of them.
+func (g *graph) ints(name string, values ...int64) string {
+	return g.weight(onnxmodel.Ints(name, []int64{int64(len(values))}, values...))
+}
+
+func (g *graph) integer(name string, v int64) string {
+	return g.weight(onnxmodel.Ints(name, nil, v))
+}
+
+func (g *graph) number(name string, v float32) string {
+	return g.weight(onnxmodel.Floats(name, nil, v))
+}
+
+// constant is a weight of n equal elements.
+func (g *graph) constant(name string, n int64, v float32) string {
+	return g.weight(onnxmodel.Weight{
+		Name: name, Elem: onnxmodel.Float, Dims: []int64{n},
+		Data: repeated(n, v),
+	})
+}
+
+// uniform is a weight of random elements between -bound and bound.
+func (g *graph) uniform(name string, bound float64, dims ...int64) string {
+	n := int64(1)
+	for _, d := range dims {
+		n *= d
+	}
+	h := fnv.New64a()
+	h.Write([]byte(g.scope + name))
+	return g.weight(onnxmodel.Weight{
+		Name: name, Elem: onnxmodel.Float, Dims: dims,
+		Data: uniform(g.seed, h.Sum64(), n, bound),
+	})
+}
+
+// spread is a random weight that keeps the variance of fanIn summed terms at
+// gain times that of one: gain 2 before a ReLU, which halves it, else 1.
+func (g *graph) spread(name string, gain float64, fanIn int64, dims ...int64) string {
+	return g.uniform(name, math.Sqrt(3*gain/float64(fanIn)), dims...)
+}

@@ -1,0 +1,108 @@
+package example
+
+import (
+	"fmt"
+
+	"triton/pkg/onnxmodel"
+)
+
+// The size of BERT-tiny.
+const (
+	textVocabulary = 30522
+	textPositions  = 512
+	textHidden     = 128
+	textHeads      = 2
+	textInner      = 512
+	textLayers     = 2
+	textClasses    = 2
+)
+
+// buildTextClassifier is a transformer encoder with a classifier over the mean
+// of its positions. Ids and positions outside the tables wrap around, so that
+// random input from a load generator is valid input.
+func buildTextClassifier(g *graph) {
+	g.input("input_ids", onnxmodel.Int64, "batch", "sequence")
+	g.input("attention_mask", onnxmodel.Int64, "batch", "sequence")
+	g.output("logits", onnxmodel.Float, "batch", textClasses)
+
+	flag := g.op("Cast", in("attention_mask"), onnxmodel.IntAttr("to", int64(onnxmodel.Bool)))
+	mask := g.op("Cast", in(flag), onnxmodel.IntAttr("to", int64(onnxmodel.Float)))
+	bias := g.maskBias(mask)
+	x := g.embedding()
+	for layer := range textLayers {
+		name := fmt.Sprintf("encoder.layer.%d.", layer)
+		x = g.layerNorm(name+"attention.output.LayerNorm", g.op("Add", in(g.attention(name+"attention.", x, bias), x)))
+		y := g.gelu(g.linear(name+"intermediate.dense", x, textHidden, textInner))
+		y = g.linear(name+"output.dense", y, textInner, textHidden)
+		x = g.layerNorm(name+"output.LayerNorm", g.op("Add", in(y, x)))
+	}
+	x = g.meanOf(x, mask)
+	w := g.spread("classifier.weight", 1, textHidden, textClasses, textHidden)
+	b := g.uniform("classifier.bias", 0.1, textClasses)
+	g.result("logits", "Gemm", in(x, w, b), onnxmodel.IntAttr("transB", 1))
+}
+
+// maskBias is what is added to attention scores, [batch,1,1,sequence]: nothing
+// for tokens, much below zero for padding. It is finite, so that a row without
+// any token gives numbers too.
+func (g *graph) maskBias(mask string) string {
+	m := g.op("Unsqueeze", in(mask, g.ints("axes_1_2", 1, 2)))
+	absent := g.op("Sub", in(g.number("one", 1), m))
+	return g.op("Mul", in(absent, g.number("masked", -10000)))
+}
+
+// embedding is the sum of token and position embeddings, normalised.
+func (g *graph) embedding() string {
+	ids := g.op("Mod", in("input_ids", g.integer("vocabulary", textVocabulary)))
+	tokens := g.op("Gather", in(g.uniform("embeddings.word_embeddings.weight", 1, textVocabulary, textHidden), ids))
+
+	zero, one := g.integer("int_0", 0), g.integer("int_1", 1)
+	length := g.op("Gather", in(g.op("Shape", in("input_ids")), one))
+	at := g.op("Mod", in(g.op("Range", in(zero, length, one)), g.integer("positions", textPositions)))
+	positions := g.op("Gather", in(g.uniform("embeddings.position_embeddings.weight", 1, textPositions, textHidden), at))
+	return g.layerNorm("embeddings.LayerNorm", g.op("Add", in(tokens, positions)))
+}
+
+// attention is multi-head self-attention with its output projection.
+func (g *graph) attention(name, x, bias string) string {
+	split := g.ints("split_heads", 0, 0, textHeads, textHidden/textHeads)
+	head := func(part string, order ...int64) string {
+		y := g.linear(name+"self."+part, x, textHidden, textHidden)
+		y = g.op("Reshape", in(y, split))
+		return g.op("Transpose", in(y), onnxmodel.IntsAttr("perm", order...))
+	}
+	q, k, v := head("query", 0, 2, 1, 3), head("key", 0, 2, 3, 1), head("value", 0, 2, 1, 3)
+	scores := g.op("Div", in(g.op("MatMul", in(q, k)), g.number("sqrt_head", 8))) // the root of 64
+	weights := g.op("Softmax", in(g.op("Add", in(scores, bias))), onnxmodel.IntAttr("axis", -1))
+	y := g.op("Transpose", in(g.op("MatMul", in(weights, v))), onnxmodel.IntsAttr("perm", 0, 2, 1, 3))
+	y = g.op("Reshape", in(y, g.ints("join_heads", 0, 0, textHidden)))
+	return g.linear(name+"output.dense", y, textHidden, textHidden)
+}
+
+// linear is x*W + b.
+func (g *graph) linear(name, x string, from, to int64) string {
+	w := g.spread(name+".weight", 1, from, from, to)
+	return g.op("Add", in(g.op("MatMul", in(x, w)), g.uniform(name+".bias", 0.05, to)))
+}
+
+func (g *graph) layerNorm(name, x string) string {
+	return g.op("LayerNormalization", in(x,
+		g.constant(name+".weight", textHidden, 1), g.uniform(name+".bias", 0.05, textHidden),
+	), onnxmodel.IntAttr("axis", -1), onnxmodel.FloatAttr("epsilon", 1e-12))
+}
+
+// gelu is x/2 * (1 + erf(x/sqrt(2))).
+func (g *graph) gelu(x string) string {
+	e := g.op("Erf", in(g.op("Div", in(x, g.number("sqrt_2", 1.4142135)))))
+	y := g.op("Mul", in(x, g.op("Add", in(e, g.number("one", 1)))))
+	return g.op("Mul", in(y, g.number("half", 0.5)))
+}
+
+// meanOf is the mean over the positions that the mask selects.
+func (g *graph) meanOf(x, mask string) string {
+	axis := g.ints("axes_1", 1)
+	none := onnxmodel.IntAttr("keepdims", 0)
+	sum := g.op("ReduceSum", in(g.op("Mul", in(x, g.op("Unsqueeze", in(mask, g.ints("axes_2", 2))))), axis), none)
+	count := g.op("ReduceSum", in(mask, axis), onnxmodel.IntAttr("keepdims", 1))
+	return g.op("Div", in(sum, g.op("Max", in(count, g.number("one", 1)))))
+}
