@@ -6,6 +6,8 @@
 package rpc
 
 import (
+	"sync"
+
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
@@ -30,9 +32,10 @@ const (
 // Marshal keeps references of its own to what it has not copied: the message
 // stays the caller's and may be released as soon as Marshal has returned.
 type Codec struct {
-	pool  *tensor.Pool
-	names names
-	stock encoding.CodecV2
+	pool     *tensor.Pool
+	names    names
+	stock    encoding.CodecV2
+	decoders sync.Pool
 }
 
 var _ encoding.CodecV2 = (*Codec)(nil)

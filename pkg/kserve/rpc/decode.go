@@ -1,9 +1,13 @@
 package rpc
 
 import (
+	"unicode/utf8"
+
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"triton/pkg/kserve"
+	"triton/pkg/tensor"
 )
 
 // Request is a ModelInferRequest on its way into a server.
@@ -19,7 +23,252 @@ type Request struct {
 // DecodeRequest reads a ModelInferRequest. Large tensors stay in the
 // transport's buffers, which the message then holds; small ones are copied into
 // one stable buffer. The error is for bytes that are no such message.
-func (c *Codec) DecodeRequest(data mem.BufferSlice, r *Request) error { panic("todo") }
+func (c *Codec) DecodeRequest(data mem.BufferSlice, r *Request) error {
+	m := r.Message
+	m.Reset()
+	d := c.decoder(data)
+	defer c.done(d)
+	if err := d.request(m); err != nil {
+		return err
+	}
+	if r.Err = d.requestMeaning(m); r.Err == nil {
+		d.place(m.Inputs)
+	}
+	return nil
+}
 
 // DecodeResponse reads a ModelInferResponse, with memory as DecodeRequest.
-func (c *Codec) DecodeResponse(data mem.BufferSlice, r *kserve.Response) error { panic("todo") }
+func (c *Codec) DecodeResponse(data mem.BufferSlice, r *kserve.Response) error {
+	r.Reset()
+	d := c.decoder(data)
+	defer c.done(d)
+	if err := d.response(r); err != nil {
+		return err
+	}
+	if err := d.planData(r.ModelName, "output", r.Outputs); err != nil {
+		return err
+	}
+	d.place(r.Outputs)
+	return nil
+}
+
+// decoder is the state of reading one message.
+type decoder struct {
+	scanner
+	codec    *Codec
+	raws     []span     // raw contents in order
+	contents []contents // typed contents, in order of their tensors
+	inputs   []mark     // parameters of inputs, those with a meaning
+	outputs  []mark     // the same of requested outputs
+	plan     []piece    // where each tensor's data is
+	shared   []*frame   // frames that tensors hold, by index
+}
+
+func (c *Codec) decoder(data mem.BufferSlice) *decoder {
+	d, _ := c.decoders.Get().(*decoder)
+	if d == nil {
+		d = &decoder{codec: c}
+	}
+	d.reset(data)
+	return d
+}
+
+// keep bounds what an idle decoder holds on to after a message of many pieces.
+const keep = 256
+
+func (c *Codec) done(d *decoder) {
+	if cap(d.raws)+cap(d.contents)+cap(d.inputs)+cap(d.outputs)+cap(d.plan)+cap(d.shared) > keep {
+		return
+	}
+	clear(d.contents)
+	clear(d.inputs)
+	clear(d.outputs)
+	clear(d.plan)
+	clear(d.shared)
+	*d = decoder{
+		codec: c, raws: d.raws[:0], contents: d.contents[:0], inputs: d.inputs[:0],
+		outputs: d.outputs[:0], plan: d.plan[:0], shared: d.shared[:0],
+	}
+	c.decoders.Put(d)
+}
+
+// request reads the fields of a ModelInferRequest.
+func (d *decoder) request(m *kserve.Request) error {
+	for {
+		num, err := d.field(7)
+		if err != nil || num == 0 {
+			return err
+		}
+		switch num {
+		case 1:
+			m.ModelName, err = d.name()
+		case 2:
+			m.ModelVersion, err = d.name()
+		case 3:
+			m.ID, err = d.text()
+		case 4:
+			m.Parameters, err = d.parameter(m.Parameters)
+		case 5:
+			err = d.tensor(m.AddInput(), len(m.Inputs)-1)
+		case 6:
+			m.Outputs = append(m.Outputs, kserve.RequestedOutput{})
+			err = d.output(&m.Outputs[len(m.Outputs)-1], len(m.Outputs)-1)
+		case 7:
+			err = d.raw()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// response reads the fields of a ModelInferResponse.
+func (d *decoder) response(m *kserve.Response) error {
+	for {
+		num, err := d.field(6)
+		if err != nil || num == 0 {
+			return err
+		}
+		switch num {
+		case 1:
+			m.ModelName, err = d.name()
+		case 2:
+			m.ModelVersion, err = d.name()
+		case 3:
+			m.ID, err = d.text()
+		case 4:
+			m.Parameters, err = d.parameter(m.Parameters)
+		case 5:
+			err = d.tensor(m.AddOutput(), len(m.Outputs)-1)
+		case 6:
+			err = d.raw()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// field reads the tag of the next field that the message defines, all of which
+// are bytes on the wire and numbered from 1 to last. Others are passed over. It
+// is 0 at the end.
+func (d *decoder) field(last protowire.Number) (protowire.Number, error) {
+	for d.left > 0 {
+		num, typ, err := d.tag()
+		switch {
+		case err != nil:
+			return 0, err
+		case num > protowire.MaxValidNumber:
+			return 0, errMalformed
+		case typ == protowire.BytesType && num <= last:
+			return num, nil
+		}
+		if err := d.skip(num, typ, maxDepth); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+func (d *decoder) raw() error {
+	at, err := d.span()
+	if err == nil {
+		d.raws = append(d.raws, at)
+	}
+	return err
+}
+
+// name reads a string that is likely to come again.
+func (d *decoder) name() (string, error) {
+	b, err := d.bytes()
+	if err != nil {
+		return "", err
+	}
+	return d.intern(b)
+}
+
+func (d *decoder) intern(b []byte) (string, error) {
+	s, ok := d.codec.names.get(b)
+	if !ok {
+		return "", errUTF8
+	}
+	return s, nil
+}
+
+// text reads a string that is likely to be new.
+func (d *decoder) text() (string, error) {
+	b, err := d.bytes()
+	if err != nil {
+		return "", err
+	}
+	return text(b)
+}
+
+func text(b []byte) (string, error) {
+	if !utf8.Valid(b) {
+		return "", errUTF8
+	}
+	return string(b), nil
+}
+
+// tensor reads an InferInputTensor or InferOutputTensor, which are the same on
+// the wire.
+func (d *decoder) tensor(t *kserve.Tensor, index int) error {
+	msg, err := d.bytes()
+	for err == nil && len(msg) > 0 {
+		var f field
+		if f, msg, err = next(msg); err != nil {
+			break
+		}
+		switch {
+		case f.num == 3 && (f.typ == protowire.VarintType || f.typ == protowire.BytesType):
+			t.Shape, err = dims(t.Shape, f)
+		case f.typ != protowire.BytesType:
+		case f.num == 1:
+			t.Name, err = d.intern(f.b)
+		case f.num == 2:
+			if t.DataType, _ = tensor.ParseDataType(string(f.b)); t.DataType == tensor.Invalid && !utf8.Valid(f.b) {
+				err = errUTF8
+			}
+		case f.num == 4:
+			err = d.mark(&d.inputs, f.b, index)
+		case f.num == 5:
+			err = d.content(f.b, index)
+		}
+	}
+	return err
+}
+
+// dims reads a shape, packed or not.
+func dims(s tensor.Shape, f field) (tensor.Shape, error) {
+	if f.typ == protowire.VarintType {
+		return append(s, int64(f.v)), nil
+	}
+	for b := f.b; len(b) > 0; {
+		v, n := protowire.ConsumeVarint(b)
+		if n < 0 {
+			return s, errMalformed
+		}
+		s = append(s, int64(v))
+		b = b[n:]
+	}
+	return s, nil
+}
+
+// output reads an InferRequestedOutputTensor.
+func (d *decoder) output(o *kserve.RequestedOutput, index int) error {
+	msg, err := d.bytes()
+	for err == nil && len(msg) > 0 {
+		var f field
+		if f, msg, err = next(msg); err != nil || f.typ != protowire.BytesType {
+			continue
+		}
+		switch f.num {
+		case 1:
+			o.Name, err = d.intern(f.b)
+		case 2:
+			err = d.mark(&d.outputs, f.b, index)
+		}
+	}
+	return err
+}

@@ -1,13 +1,251 @@
 package rpc
 
 import (
+	"math"
+
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"triton/pkg/kserve"
+	"triton/pkg/tensor"
+)
+
+// lendLimit is the size of a tensor from which it is lent to the transport
+// instead of copied into the message.
+const lendLimit = 16 << 10
+
+// The fields that differ between the two messages.
+const (
+	requestTensors, requestOutputs, requestRaw = 5, 6, 7
+	responseTensors, responseRaw               = 5, 6
 )
 
 // EncodeRequest writes a ModelInferRequest with raw tensor contents.
-func (c *Codec) EncodeRequest(r *kserve.Request) mem.BufferSlice { panic("todo") }
+func (c *Codec) EncodeRequest(r *kserve.Request) mem.BufferSlice {
+	w := c.writer(requestSize(r)+rawSize(r.Inputs), r.Inputs)
+	b := w.head
+	b = appendString(b, 1, r.ModelName)
+	b = appendString(b, 2, r.ModelVersion)
+	b = appendString(b, 3, r.ID)
+	b = appendRequestParameters(b, r)
+	for i := range r.Inputs {
+		b = appendTensor(b, requestTensors, &r.Inputs[i])
+	}
+	for i := range r.Outputs {
+		b = appendOutput(b, &r.Outputs[i])
+	}
+	w.head = b
+	return w.raws(requestRaw, r.Inputs)
+}
 
 // EncodeResponse writes a ModelInferResponse with raw tensor contents.
-func (c *Codec) EncodeResponse(r *kserve.Response) mem.BufferSlice { panic("todo") }
+func (c *Codec) EncodeResponse(r *kserve.Response) mem.BufferSlice {
+	w := c.writer(responseSize(r)+rawSize(r.Outputs), r.Outputs)
+	b := w.head
+	b = appendString(b, 1, r.ModelName)
+	b = appendString(b, 2, r.ModelVersion)
+	b = appendString(b, 3, r.ID)
+	for i := range r.Parameters {
+		b = appendParameter(b, &r.Parameters[i])
+	}
+	for i := range r.Outputs {
+		b = appendTensor(b, responseTensors, &r.Outputs[i])
+	}
+	w.head = b
+	return w.raws(responseRaw, r.Outputs)
+}
+
+// writer fills one buffer of ours, with large tensors lent in between.
+type writer struct {
+	buffer *tensor.Buffer
+	head   []byte // what is written of it
+	loans  int    // pieces of tensors that will be lent
+}
+
+// writer makes one for a message that needs size bytes of our own.
+func (c *Codec) writer(size int, ts []kserve.Tensor) writer {
+	w := writer{buffer: c.pool.Get(max(size, minLoan))}
+	w.head = w.buffer.Bytes()[:0]
+	for i := range ts {
+		if d := &ts[i].Data; d.Len() > lendLimit {
+			w.loans += d.Segments()
+		}
+	}
+	return w
+}
+
+// rawSize is how much of the raw contents goes into our own buffer.
+func rawSize(ts []kserve.Tensor) int {
+	n := 0
+	for i := range ts {
+		size := ts[i].Data.Len()
+		n += 1 + protowire.SizeVarint(uint64(size))
+		if size <= lendLimit {
+			n += size
+		}
+	}
+	return n
+}
+
+// raws writes the raw contents and ends the message.
+func (w *writer) raws(num protowire.Number, ts []kserve.Tensor) mem.BufferSlice {
+	if w.loans == 0 {
+		for i := range ts {
+			d := &ts[i].Data
+			w.rawHeader(num, d.Len())
+			w.copy(d)
+		}
+		return mem.BufferSlice{lend(w.buffer, w.head)}
+	}
+	whole := lend(w.buffer, w.buffer.Bytes())
+	defer whole.Free()
+	out := make(mem.BufferSlice, 0, 2*w.loans+1)
+	from := 0
+	for i := range ts {
+		d := &ts[i].Data
+		w.rawHeader(num, d.Len())
+		if d.Len() <= lendLimit {
+			w.copy(d)
+			continue
+		}
+		if len(w.head) > from {
+			out = append(out, whole.Slice(from, len(w.head)))
+			from = len(w.head)
+		}
+		for k := range d.Segments() {
+			s := d.Segment(k)
+			out = append(out, piecewise(s))
+		}
+	}
+	if len(w.head) > from {
+		out = append(out, whole.Slice(from, len(w.head)))
+	}
+	return out
+}
+
+// piecewise lends one segment, or copies it where gRPC would forget to give it
+// back.
+func piecewise(s tensor.Segment) mem.Buffer {
+	if s.N < minLoan {
+		return mem.SliceBuffer(append([]byte(nil), s.Bytes()...))
+	}
+	return lend(s.Buffer.Retain(), s.Bytes())
+}
+
+func (w *writer) rawHeader(num protowire.Number, n int) {
+	w.head = protowire.AppendTag(w.head, num, protowire.BytesType)
+	w.head = protowire.AppendVarint(w.head, uint64(n))
+}
+
+func (w *writer) copy(d *tensor.Data) {
+	n := len(w.head)
+	w.head = w.head[:n+d.Len()]
+	d.CopyTo(w.head[n:])
+}
+
+func appendBytesHeader(b []byte, num protowire.Number, n int) []byte {
+	b = protowire.AppendTag(b, num, protowire.BytesType)
+	return protowire.AppendVarint(b, uint64(n))
+}
+
+func appendString(b []byte, num protowire.Number, s string) []byte {
+	if s == "" {
+		return b
+	}
+	return append(appendBytesHeader(b, num, len(s)), s...)
+}
+
+func appendTensor(b []byte, num protowire.Number, t *kserve.Tensor) []byte {
+	b = appendBytesHeader(b, num, tensorSize(t))
+	b = appendString(b, 1, t.Name)
+	if t.DataType != tensor.Invalid {
+		b = appendString(b, 2, t.DataType.String())
+	}
+	if len(t.Shape) > 0 {
+		b = appendBytesHeader(b, 3, dimsSize(t.Shape))
+		for _, d := range t.Shape {
+			b = protowire.AppendVarint(b, uint64(d))
+		}
+	}
+	return b
+}
+
+func appendOutput(b []byte, o *kserve.RequestedOutput) []byte {
+	b = appendBytesHeader(b, requestOutputs, outputSize(o))
+	b = appendString(b, 1, o.Name)
+	if o.Classification > 0 {
+		p := classParameter(o)
+		b = appendEntry(b, 2, &p)
+	}
+	return b
+}
+
+func classParameter(o *kserve.RequestedOutput) kserve.Parameter {
+	return kserve.Parameter{Name: paramClassification, Kind: kserve.ParamInt, Int: int64(o.Classification)}
+}
+
+func appendParameter(b []byte, p *kserve.Parameter) []byte { return appendEntry(b, 4, p) }
+
+// appendEntry writes an entry of a parameter map.
+func appendEntry(b []byte, num protowire.Number, p *kserve.Parameter) []byte {
+	v := valueSize(p)
+	b = appendBytesHeader(b, num, fieldSize(len(p.Name))+fieldSize(v))
+	b = append(appendBytesHeader(b, 1, len(p.Name)), p.Name...)
+	b = appendBytesHeader(b, 2, v)
+	switch p.Kind {
+	case kserve.ParamBool:
+		b = protowire.AppendTag(b, 1, protowire.VarintType)
+		return protowire.AppendVarint(b, protowire.EncodeBool(p.Bool))
+	case kserve.ParamInt:
+		b = protowire.AppendTag(b, 2, protowire.VarintType)
+		return protowire.AppendVarint(b, uint64(p.Int))
+	case kserve.ParamString:
+		return append(appendBytesHeader(b, 3, len(p.String)), p.String...)
+	case kserve.ParamDouble:
+		b = protowire.AppendTag(b, 4, protowire.Fixed64Type)
+		return protowire.AppendFixed64(b, math.Float64bits(p.Double))
+	case kserve.ParamUint:
+		b = protowire.AppendTag(b, 5, protowire.VarintType)
+		return protowire.AppendVarint(b, p.Uint)
+	}
+	return b
+}
+
+// fieldParameters are those that stand in fields of the message, as Triton's
+// clients send them. There are at most six.
+func fieldParameters(r *kserve.Request, ps *[6]kserve.Parameter) []kserve.Parameter {
+	out := ps[:0]
+	if r.SequenceID != 0 || r.SequenceIDStr != "" {
+		id := kserve.Parameter{Name: "sequence_id", Kind: kserve.ParamInt, Int: int64(r.SequenceID)}
+		if r.SequenceIDStr != "" {
+			id = kserve.Parameter{Name: "sequence_id", Kind: kserve.ParamString, String: r.SequenceIDStr}
+		}
+		out = append(out, id,
+			kserve.Parameter{Name: "sequence_start", Kind: kserve.ParamBool, Bool: r.SequenceStart},
+			kserve.Parameter{Name: "sequence_end", Kind: kserve.ParamBool, Bool: r.SequenceEnd})
+	}
+	if r.Priority != 0 {
+		out = append(out, kserve.Parameter{Name: "priority", Kind: kserve.ParamUint, Uint: r.Priority})
+	}
+	if r.TimeoutMicros != 0 {
+		out = append(out, kserve.Parameter{Name: "timeout", Kind: kserve.ParamInt, Int: int64(r.TimeoutMicros)})
+	}
+	if r.EmptyFinal {
+		out = append(out, kserve.Parameter{
+			Name: "triton_enable_empty_final_response", Kind: kserve.ParamBool, Bool: true,
+		})
+	}
+	return out
+}
+
+func appendRequestParameters(b []byte, r *kserve.Request) []byte {
+	var own [6]kserve.Parameter
+	ps := fieldParameters(r, &own)
+	for i := range ps {
+		b = appendParameter(b, &ps[i])
+	}
+	for i := range r.Parameters {
+		b = appendParameter(b, &r.Parameters[i])
+	}
+	return b
+}

@@ -1,0 +1,173 @@
+package rpc
+
+import (
+	"encoding/binary"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"triton/pkg/tensor"
+)
+
+// The fields of InferTensorContents.
+const (
+	boolContents = iota + 1
+	intContents
+	int64Contents
+	uintContents
+	uint64Contents
+	fp32Contents
+	fp64Contents
+	bytesContents
+	numContents
+)
+
+// contents is the typed contents of one tensor, read as far as to know how many
+// elements there are. The bytes are a view.
+type contents struct {
+	tensor int
+	msg    []byte
+	counts [numContents]int
+	bytes  int // all elements of bytes_contents together
+}
+
+// content reads an InferTensorContents.
+func (d *decoder) content(msg []byte, tensor int) error {
+	c := contents{tensor: tensor, msg: msg}
+	for len(msg) > 0 {
+		var f field
+		var err error
+		if f, msg, err = next(msg); err != nil {
+			return err
+		}
+		n, err := count(f)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			c.counts[f.num] += n
+		}
+		if f.num == bytesContents && f.typ == protowire.BytesType {
+			c.bytes += len(f.b)
+		}
+	}
+	d.contents = append(d.contents, c)
+	return nil
+}
+
+// wireType is how an element of the field stands on the wire alone.
+func wireType(num protowire.Number) protowire.Type {
+	switch num {
+	case fp32Contents:
+		return protowire.Fixed32Type
+	case fp64Contents:
+		return protowire.Fixed64Type
+	case bytesContents:
+		return protowire.BytesType
+	}
+	return protowire.VarintType
+}
+
+// count is the number of elements that a field adds: one, or a packed run. It
+// is 0 for fields that are not known.
+func count(f field) (int, error) {
+	if f.num < boolContents || f.num > bytesContents {
+		return 0, nil
+	}
+	want := wireType(f.num)
+	switch {
+	case f.typ == want:
+		return 1, nil
+	case f.typ != protowire.BytesType:
+		return 0, nil
+	case want == protowire.Fixed32Type || want == protowire.Fixed64Type:
+		size := 4
+		if want == protowire.Fixed64Type {
+			size = 8
+		}
+		if len(f.b)%size != 0 {
+			return 0, errMalformed
+		}
+		return len(f.b) / size, nil
+	}
+	n := 0
+	for b := f.b; len(b) > 0; n++ {
+		_, k := protowire.ConsumeVarint(b)
+		if k < 0 {
+			return 0, errMalformed
+		}
+		b = b[k:]
+	}
+	return n, nil
+}
+
+// fieldType is the data type of the contents field for a tensor of type d; the
+// two integer fields of 32 bits also carry the narrower types.
+func fieldType(num int, d tensor.DataType) tensor.DataType {
+	switch num {
+	case boolContents:
+		return tensor.Bool
+	case intContents:
+		if d == tensor.Int8 || d == tensor.Int16 {
+			return d
+		}
+		return tensor.Int32
+	case int64Contents:
+		return tensor.Int64
+	case uintContents:
+		if d == tensor.Uint8 || d == tensor.Uint16 {
+			return d
+		}
+		return tensor.Uint32
+	case uint64Contents:
+		return tensor.Uint64
+	case fp32Contents:
+		return tensor.FP32
+	case fp64Contents:
+		return tensor.FP64
+	}
+	return tensor.Bytes
+}
+
+// write appends the elements of one field, as tensor bytes of elements of the
+// given size, to dst, which has the room.
+func write(dst []byte, msg []byte, num protowire.Number, size int) []byte {
+	want := wireType(num)
+	for len(msg) > 0 {
+		var f field
+		f, msg, _ = next(msg) // was read before
+		switch {
+		case f.num != num:
+		case num == bytesContents:
+			if f.typ == want {
+				dst = tensor.AppendElement(dst, f.b)
+			}
+		case f.typ == want:
+			dst = appendElement(dst, f.v, num, size)
+		case f.typ == protowire.BytesType && want == protowire.VarintType:
+			for b := f.b; len(b) > 0; {
+				v, n := protowire.ConsumeVarint(b)
+				dst = appendElement(dst, v, num, size)
+				b = b[n:]
+			}
+		case f.typ == protowire.BytesType:
+			dst = append(dst, f.b...) // fixed-size elements, packed: tensor bytes
+		}
+	}
+	return dst
+}
+
+// appendElement writes the low bytes of v; a bool is 0 or 1.
+func appendElement(dst []byte, v uint64, num protowire.Number, size int) []byte {
+	switch size {
+	case 1:
+		if num == boolContents && v != 0 {
+			v = 1
+		}
+		return append(dst, byte(v))
+	case 2:
+		return binary.LittleEndian.AppendUint16(dst, uint16(v))
+	case 4:
+		return binary.LittleEndian.AppendUint32(dst, uint32(v))
+	}
+	return binary.LittleEndian.AppendUint64(dst, v)
+}

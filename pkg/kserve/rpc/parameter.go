@@ -1,0 +1,157 @@
+package rpc
+
+import (
+	"errors"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"triton/pkg/kserve"
+)
+
+var errUTF8 = errors.New("string field contains invalid UTF-8")
+
+// The tensor parameters that mean something.
+const (
+	paramRegion         = "shared_memory_region"
+	paramOffset         = "shared_memory_offset"
+	paramByteSize       = "shared_memory_byte_size"
+	paramClassification = "classification"
+)
+
+// entry reads an entry of a parameter map. A parameter without a value keeps
+// kind 0.
+func (d *decoder) entry(msg []byte) (p kserve.Parameter, err error) {
+	for len(msg) > 0 {
+		var f field
+		if f, msg, err = next(msg); err != nil {
+			return p, err
+		}
+		if f.typ != protowire.BytesType {
+			continue
+		}
+		switch f.num {
+		case 1:
+			p.Name, err = d.intern(f.b)
+		case 2:
+			err = value(f.b, &p)
+		}
+		if err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// value reads an InferParameter over what p has: the last choice wins.
+func value(msg []byte, p *kserve.Parameter) error {
+	for len(msg) > 0 {
+		f, rest, err := next(msg)
+		if err != nil {
+			return err
+		}
+		msg = rest
+		n := kserve.Parameter{Name: p.Name}
+		switch {
+		case f.num == 1 && f.typ == protowire.VarintType:
+			n.Kind, n.Bool = kserve.ParamBool, f.v != 0
+		case f.num == 2 && f.typ == protowire.VarintType:
+			n.Kind, n.Int = kserve.ParamInt, int64(f.v)
+		case f.num == 3 && f.typ == protowire.BytesType:
+			n.Kind = kserve.ParamString
+			if n.String, err = text(f.b); err != nil {
+				return err
+			}
+		case f.num == 4 && f.typ == protowire.Fixed64Type:
+			n.Kind, n.Double = kserve.ParamDouble, math.Float64frombits(f.v)
+		case f.num == 5 && f.typ == protowire.VarintType:
+			n.Kind, n.Uint = kserve.ParamUint, f.v
+		default:
+			continue
+		}
+		*p = n
+	}
+	return nil
+}
+
+// parameter reads a map entry of the message and adds it; of two with one name
+// the last stays.
+func (d *decoder) parameter(ps []kserve.Parameter) ([]kserve.Parameter, error) {
+	b, err := d.bytes()
+	if err != nil {
+		return ps, err
+	}
+	p, err := d.entry(b)
+	if err != nil {
+		return ps, err
+	}
+	// Looking for the name is quadratic; beyond a few parameters unique does it.
+	if len(ps) < fewParameters {
+		for i := range ps {
+			if ps[i].Name == p.Name {
+				ps[i] = p
+				return ps, nil
+			}
+		}
+	}
+	return append(ps, p), nil
+}
+
+const fewParameters = 16
+
+// unique drops all but the last of parameters with one name.
+func unique(ps []kserve.Parameter) []kserve.Parameter {
+	if len(ps) <= fewParameters {
+		return ps
+	}
+	at := make(map[string]int, len(ps))
+	kept := ps[:0]
+	for _, p := range ps {
+		if i, ok := at[p.Name]; ok {
+			kept[i] = p
+			continue
+		}
+		at[p.Name] = len(kept)
+		kept = append(kept, p)
+	}
+	clear(ps[len(kept):])
+	return kept
+}
+
+// mark is a parameter with a meaning on one input or requested output.
+type mark struct {
+	tensor int
+	p      kserve.Parameter
+}
+
+// mark reads a map entry of a tensor's parameters.
+func (d *decoder) mark(to *[]mark, b []byte, tensor int) error {
+	p, err := d.entry(b)
+	if err != nil {
+		return err
+	}
+	switch p.Name {
+	case paramRegion, paramOffset, paramByteSize, paramClassification:
+		*to = append(*to, mark{tensor, p})
+	}
+	return nil
+}
+
+// marksOf takes the marks of one tensor off the front; they come in order.
+func marksOf(ms []mark, tensor int) (of, rest []mark) {
+	n := 0
+	for n < len(ms) && ms[n].tensor == tensor {
+		n++
+	}
+	return ms[:n], ms[n:]
+}
+
+// find is the parameter of that name; the last one wins.
+func find(ms []mark, name string) (kserve.Parameter, bool) {
+	for i := len(ms) - 1; i >= 0; i-- {
+		if ms[i].p.Name == name {
+			return ms[i].p, true
+		}
+	}
+	return kserve.Parameter{}, false
+}

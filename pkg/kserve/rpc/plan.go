@@ -1,0 +1,90 @@
+package rpc
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"triton/pkg/kserve"
+	"triton/pkg/tensor"
+)
+
+// planData finds the data of every tensor: its own typed contents, or the next
+// raw contents. Raw contents left over are ignored. The kind, "input" or
+// "output", is for the messages.
+func (d *decoder) planData(model, kind string, ts []kserve.Tensor) error {
+	raw, typed, marks := 0, 0, d.inputs
+	for i := range ts {
+		t := &ts[i]
+		has := typed < len(d.contents) && d.contents[typed].tensor == i
+		var own []mark
+		own, marks = marksOf(marks, i)
+		if err := checkRegion(own, model, t.Name, has); err != nil {
+			return err
+		}
+		switch {
+		case has && len(d.raws) > 0:
+			return invalid("contents field must not be specified when using raw_%s_contents for '%s' for model '%s'",
+				kind, t.Name, model)
+		case has:
+			p := piece{raw: -1, typed: typed}
+			if err := d.planTyped(&p, model, kind, t); err != nil {
+				return err
+			}
+			d.plan = append(d.plan, p)
+			for typed < len(d.contents) && d.contents[typed].tensor == i {
+				typed++
+			}
+		case raw == len(d.raws):
+			return invalid("unable to find data for %s tensor '%s' for model '%s' in request.", kind, t.Name, model)
+		default:
+			d.plan = append(d.plan, piece{raw: raw, size: d.raws[raw].n})
+			raw++
+		}
+	}
+	return nil
+}
+
+// checkRegion refuses an input in shared memory.
+func checkRegion(ms []mark, model, input string, contents bool) error {
+	name, shared, err := region(ms, input)
+	switch {
+	case err != nil:
+		return err
+	case shared && contents:
+		return invalid("unexpected 'content' provided when using shared memory for input tensor '%s' for model '%s'",
+			input, model)
+	case shared:
+		return unknownRegion(name)
+	}
+	return nil
+}
+
+// planTyped checks the typed contents of a tensor and sums up their size.
+func (d *decoder) planTyped(p *piece, model, kind string, t *kserve.Tensor) error {
+	var sum contents
+	for i := p.typed; i < len(d.contents) && d.contents[i].tensor == d.contents[p.typed].tensor; i++ {
+		c := &d.contents[i]
+		for f, n := range c.counts {
+			sum.counts[f] += n
+		}
+		sum.bytes += c.bytes
+	}
+	for f, n := range sum.counts {
+		if n == 0 {
+			continue
+		}
+		if p.size > 0 {
+			return invalid("unexpected explicit tensor data for %s tensor '%s' for model '%s', "+
+				"binary data was already supplied.", kind, t.Name, model)
+		}
+		if ft := fieldType(f, t.DataType); ft != t.DataType {
+			return invalid("unexpected explicit tensor data for %s tensor '%s' for model '%s' of type '%s', "+
+				"expected datatype '%s'", kind, t.Name, model, ft, t.DataType)
+		}
+		p.num, p.width = protowire.Number(f), t.DataType.Size()
+		p.size = n * p.width
+		if t.DataType == tensor.Bytes {
+			p.size = 4*n + sum.bytes
+		}
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package grpcapi
+
+import (
+	"context"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+)
+
+var (
+	errExiting  = status.New(status.Unavailable, "Server exiting")
+	errNotReady = status.New(status.Unavailable, "Server not ready")
+)
+
+// open refuses calls while the server does not answer.
+func (s *service) open() error {
+	if s.svc.Exiting() || !s.svc.Live() {
+		return failure(errNotReady)
+	}
+	return nil
+}
+
+func (s *service) ServerLive(context.Context, *inferencepb.ServerLiveRequest) (*inferencepb.ServerLiveResponse, error) {
+	if s.svc.Exiting() {
+		return nil, failure(errExiting)
+	}
+	return &inferencepb.ServerLiveResponse{Live: s.svc.Live()}, nil
+}
+
+func (s *service) ServerReady(context.Context, *inferencepb.ServerReadyRequest) (*inferencepb.ServerReadyResponse, error) {
+	if s.svc.Exiting() {
+		return nil, failure(errExiting)
+	}
+	return &inferencepb.ServerReadyResponse{Ready: s.svc.Ready()}, nil
+}
+
+func (s *service) ModelReady(_ context.Context, r *inferencepb.ModelReadyRequest) (*inferencepb.ModelReadyResponse, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	ready, err := s.svc.ModelReady(r.GetName(), r.GetVersion())
+	if err != nil {
+		return nil, failure(err)
+	}
+	return &inferencepb.ModelReadyResponse{Ready: ready}, nil
+}
+
+func (s *service) ServerMetadata(
+	context.Context, *inferencepb.ServerMetadataRequest,
+) (*inferencepb.ServerMetadataResponse, error) {
+	return s.svc.Metadata(), nil
+}
+
+func (s *service) ModelMetadata(
+	_ context.Context, r *inferencepb.ModelMetadataRequest,
+) (*inferencepb.ModelMetadataResponse, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	m, err := s.svc.Model(r.GetName(), r.GetVersion())
+	if err != nil {
+		return nil, failure(err)
+	}
+	defer m.Release()
+	return m.Metadata(), nil
+}
+
+func (s *service) ModelConfig(
+	_ context.Context, r *inferencepb.ModelConfigRequest,
+) (*inferencepb.ModelConfigResponse, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	m, err := s.svc.Model(r.GetName(), r.GetVersion())
+	if err != nil {
+		return nil, failure(err)
+	}
+	defer m.Release()
+	return &inferencepb.ModelConfigResponse{Config: m.Config()}, nil
+}
+
+func (s *service) ModelStatistics(
+	_ context.Context, r *inferencepb.ModelStatisticsRequest,
+) (*inferencepb.ModelStatisticsResponse, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	stats, err := s.svc.Statistics(r.GetName(), r.GetVersion())
+	if err != nil {
+		return nil, failure(err)
+	}
+	return stats, nil
+}
+
+func (s *service) RepositoryIndex(
+	_ context.Context, r *inferencepb.RepositoryIndexRequest,
+) (*inferencepb.RepositoryIndexResponse, error) {
+	if r.GetRepositoryName() != "" {
+		return nil, failure(status.New(status.Unsupported, "'repository_name' specification is not supported"))
+	}
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	return s.svc.Index(r.GetReady()), nil
+}

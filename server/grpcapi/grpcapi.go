@@ -1,0 +1,48 @@
+// Package grpcapi is the gRPC front end: the inference service, health and
+// reflection over infer.Service. It checks no request against a model, listens
+// on no port and knows no flags.
+package grpcapi
+
+import (
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/kserve/rpc"
+	"triton/server/infer"
+)
+
+// Register adds the services to a server made with ServerOptions.
+func Register(s *grpc.Server, svc infer.Service, opts Options) {
+	desc := serviceDesc()
+	s.RegisterService(&desc, &service{svc: svc})
+	grpc_health_v1.RegisterHealthServer(s, &health{svc: svc, every: opts.HealthInterval})
+	reflection.Register(s)
+}
+
+// serviceDesc is the generated descriptor with the inference call taken over:
+// its messages are not the generated ones.
+func serviceDesc() grpc.ServiceDesc {
+	desc := inferencepb.GRPCInferenceService_ServiceDesc
+	methods := make([]grpc.MethodDesc, 0, len(desc.Methods))
+	for _, m := range desc.Methods {
+		if "/"+desc.ServiceName+"/"+m.MethodName != rpc.ModelInfer {
+			methods = append(methods, m)
+		}
+	}
+	desc.Methods = methods
+	// As a stream description that streams neither way it is a unary call, with
+	// receiving and sending in our hands.
+	streams := append([]grpc.StreamDesc(nil), desc.Streams...)
+	desc.Streams = append(streams, grpc.StreamDesc{StreamName: "ModelInfer", Handler: modelInfer})
+	return desc
+}
+
+// service answers the calls of GRPCInferenceService.
+type service struct {
+	inferencepb.UnimplementedGRPCInferenceServiceServer
+	svc infer.Service
+}
+
+var _ inferencepb.GRPCInferenceServiceServer = (*service)(nil)

@@ -1,0 +1,72 @@
+package grpcapi
+
+import (
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/pkg/kserve/rpc"
+	"triton/pkg/status"
+	"triton/server/infer"
+)
+
+var messages = sync.Pool{New: func() any { return &rpc.Request{} }}
+
+// modelInfer is the handler of ModelInfer.
+func modelInfer(srv any, stream grpc.ServerStream) error {
+	r := infer.NewRequest()
+	msg := messages.Get().(*rpc.Request)
+	msg.Message = &r.Request
+	err := stream.RecvMsg(msg)
+	wrong := msg.Err
+	*msg = rpc.Request{}
+	messages.Put(msg)
+	if err != nil {
+		discard(r)
+		return err
+	}
+	return srv.(*service).infer(stream, r, wrong)
+}
+
+// discard gives up a request that no model has seen.
+func discard(r *infer.Request) {
+	r.Release()
+	r.Release() // the core's reference, which Model.Infer would have used up
+}
+
+// infer finds the model, reports what is wrong with the message, and runs it.
+func (s *service) infer(stream grpc.ServerStream, r *infer.Request, wrong error) error {
+	m, err := s.svc.Model(r.ModelName, r.ModelVersion)
+	if err != nil {
+		discard(r)
+		return failure(err)
+	}
+	defer m.Release()
+	if m.Config().GetModelTransactionPolicy().GetDecoupled() {
+		wrong = errDecoupled
+	}
+	if wrong != nil {
+		discard(r)
+		return failure(wrong)
+	}
+	defer r.Release()
+	resp, err := m.Infer(stream.Context(), r)
+	if err != nil {
+		return failure(err)
+	}
+	defer resp.Release()
+	return stream.SendMsg(&resp.Response)
+}
+
+var errDecoupled = status.New(status.Unsupported, "ModelInfer RPC doesn't support models with decoupled transaction policy")
+
+// failure is the gRPC form of an error of ours.
+func failure(err error) error {
+	e := status.From(err)
+	if e.Code == status.Unknown && e.Msg == "" {
+		return grpcstatus.Error(codes.Unknown, err.Error())
+	}
+	return grpcstatus.Error(e.Code.GRPC(), e.Msg)
+}

@@ -1,0 +1,114 @@
+package grpcapi
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+
+	"triton/pkg/kserve/rpc"
+	"triton/pkg/tensor"
+)
+
+// Options are the settings of the front end. Those of Triton that grpc-go has
+// no use for (the two limits on pings, thread count, pool sizes) are not here.
+type Options struct {
+	// Pool is where message and tensor memory comes from.
+	Pool *tensor.Pool
+	// Credentials are for TLS; nil serves plain text.
+	Credentials credentials.TransportCredentials
+
+	KeepaliveTime       time.Duration // of silence until the server asks
+	KeepaliveTimeout    time.Duration // for the answer
+	MinPingInterval     time.Duration // clients that ask more often are refused
+	PermitWithoutCalls  bool          // clients may ask without calls in flight
+	MaxConnectionAge    time.Duration // 0: no limit
+	MaxConnectionGrace  time.Duration // 0: no limit
+	MaxConcurrentStream uint32        // per connection; 0: no limit
+
+	// Workers is how many goroutines with warm stacks stand ready for calls;
+	// more calls than that start goroutines of their own.
+	Workers uint32
+	// StreamWindow and ConnWindow are the HTTP/2 flow control windows.
+	StreamWindow, ConnWindow int32
+	// ReadBuffer and WriteBuffer are the buffers of one connection.
+	ReadBuffer, WriteBuffer int
+	// HealthInterval is how often a health watch looks for a change.
+	HealthInterval time.Duration
+}
+
+// Default is Triton's settings, and what was measured to serve best.
+func Default(pool *tensor.Pool) Options {
+	return Options{
+		Pool:             pool,
+		KeepaliveTime:    2 * time.Hour,
+		KeepaliveTimeout: 20 * time.Second,
+		MinPingInterval:  5 * time.Minute,
+		Workers:          16,
+		StreamWindow:     1 << 20,
+		ConnWindow:       4 << 20,
+		ReadBuffer:       64 << 10,
+		WriteBuffer:      64 << 10,
+		HealthInterval:   250 * time.Millisecond,
+	}
+}
+
+// Validate finds everything that is wrong.
+func (o Options) Validate() error {
+	var errs []error
+	if o.Pool == nil {
+		errs = append(errs, errors.New("gRPC: no memory pool"))
+	}
+	for name, d := range map[string]time.Duration{
+		"keepalive time": o.KeepaliveTime, "keepalive timeout": o.KeepaliveTimeout, "health interval": o.HealthInterval,
+	} {
+		if d <= 0 {
+			errs = append(errs, fmt.Errorf("gRPC: %s is %v, must be above 0", name, d))
+		}
+	}
+	for name, d := range map[string]time.Duration{
+		"minimum ping interval": o.MinPingInterval, "maximum connection age": o.MaxConnectionAge,
+		"maximum connection age grace": o.MaxConnectionGrace,
+	} {
+		if d < 0 {
+			errs = append(errs, fmt.Errorf("gRPC: %s is %v, must not be below 0", name, d))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ServerOptions are the options for grpc.NewServer. The codec is part of them.
+func ServerOptions(o Options) []grpc.ServerOption {
+	opts := []grpc.ServerOption{
+		grpc.ForceServerCodecV2(rpc.NewCodec(o.Pool)),
+		grpc.MaxRecvMsgSize(math.MaxInt32),
+		grpc.MaxSendMsgSize(math.MaxInt32),
+		grpc.NumStreamWorkers(o.Workers),
+		grpc.SharedWriteBuffer(true),
+		grpc.StaticStreamWindowSize(o.StreamWindow),
+		grpc.StaticConnWindowSize(o.ConnWindow),
+		grpc.ReadBufferSize(o.ReadBuffer),
+		grpc.WriteBufferSize(o.WriteBuffer),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			Time:                  o.KeepaliveTime,
+			Timeout:               o.KeepaliveTimeout,
+			MaxConnectionAge:      o.MaxConnectionAge,
+			MaxConnectionAgeGrace: o.MaxConnectionGrace,
+		}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+			MinTime:             o.MinPingInterval,
+			PermitWithoutStream: o.PermitWithoutCalls,
+		}),
+	}
+	if o.MaxConcurrentStream > 0 {
+		opts = append(opts, grpc.MaxConcurrentStreams(o.MaxConcurrentStream))
+	}
+	if o.Credentials != nil {
+		opts = append(opts, grpc.Creds(o.Credentials))
+	}
+	return opts
+}

@@ -1,0 +1,120 @@
+package grpcapi_test
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/kserve/rpc"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/grpcapi"
+	"triton/server/infer"
+)
+
+// stub is a core of one model, "echo", whose outputs are its inputs.
+type stub struct {
+	pool              *tensor.Pool
+	notReady, exiting atomic.Bool
+	config            *inferencepb.ModelConfig
+	held              atomic.Int64 // references to the model
+	block             func(context.Context) error
+}
+
+func (s *stub) Live() bool    { return true }
+func (s *stub) Ready() bool   { return !s.notReady.Load() }
+func (s *stub) Exiting() bool { return s.exiting.Load() }
+
+func (s *stub) Metadata() *inferencepb.ServerMetadataResponse {
+	return &inferencepb.ServerMetadataResponse{Name: "triton", Version: "1.2.3", Extensions: []string{"statistics"}}
+}
+
+func (s *stub) ModelReady(name, _ string) (bool, error) { return name == "echo", nil }
+
+func (s *stub) Statistics(name, _ string) (*inferencepb.ModelStatisticsResponse, error) {
+	if name != "" && name != "echo" {
+		return nil, status.New(status.InvalidArg, "requested model '%s' is not available", name)
+	}
+	return &inferencepb.ModelStatisticsResponse{ModelStats: []*inferencepb.ModelStatistics{{Name: "echo", Version: "1"}}}, nil
+}
+
+func (s *stub) Index(bool) *inferencepb.RepositoryIndexResponse {
+	return &inferencepb.RepositoryIndexResponse{
+		Models: []*inferencepb.RepositoryIndexResponse_ModelIndex{{Name: "echo", Version: "1", State: "READY"}},
+	}
+}
+
+func (s *stub) Model(name, _ string) (infer.Model, error) {
+	if name != "echo" {
+		return nil, status.New(status.InvalidArg, "Request for unknown model: '%s' is not found", name)
+	}
+	s.held.Add(1)
+	return (*echo)(s), nil
+}
+
+type echo stub
+
+func (m *echo) Name() string                     { return "echo" }
+func (m *echo) Version() string                  { return "1" }
+func (m *echo) Config() *inferencepb.ModelConfig { return m.config }
+func (m *echo) Labels(string) []string           { return nil }
+func (m *echo) Release()                         { m.held.Add(-1) }
+
+func (m *echo) Metadata() *inferencepb.ModelMetadataResponse {
+	return &inferencepb.ModelMetadataResponse{Name: "echo", Versions: []string{"1"}, Platform: "identity"}
+}
+
+func (m *echo) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
+	defer r.Release()
+	if m.block != nil {
+		if err := m.block(ctx); err != nil {
+			return nil, err
+		}
+	}
+	resp := infer.NewResponse()
+	resp.ModelName, resp.ModelVersion, resp.ID = "echo", "1", r.ID
+	for i := range r.Inputs {
+		t := &r.Inputs[i]
+		resp.Add(t.Name, t.DataType, t.Shape, t.Data.Clone())
+	}
+	return resp, nil
+}
+
+// start serves the stub in memory and returns a plain client.
+func start(t testing.TB, s *stub) *grpc.ClientConn {
+	t.Helper()
+	lis := bufconn.Listen(1 << 20)
+	opts := grpcapi.Default(s.pool)
+	require.NoError(t, opts.Validate())
+	srv := grpc.NewServer(grpcapi.ServerOptions(opts)...)
+	grpcapi.Register(srv, s, opts)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = srv.Serve(lis)
+	}()
+	conn, err := grpc.NewClient("passthrough:bufconn", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		conn.Close()
+		srv.Stop()
+		<-done
+		require.Zero(t, s.held.Load(), "models still held")
+		require.Zero(t, s.pool.Outstanding(), "buffers not given back")
+	})
+	return conn
+}
+
+func newStub() *stub {
+	return &stub{pool: tensor.NewPool(), config: &inferencepb.ModelConfig{Name: "echo", Backend: "identity"}}
+}
+
+var _ = rpc.ModelInfer
