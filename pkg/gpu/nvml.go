@@ -1,0 +1,156 @@
+//go:build linux && cgo
+
+package gpu
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+)
+
+// Open starts NVML; ErrNoDriver when there is none.
+func Open() (View, error) { return open(nvml.New()) }
+
+// view is View over NVML. NVML itself is safe for concurrent use.
+type view struct {
+	lib     nvml.Interface
+	devices []Device
+	handles []nvml.Device // by position in devices
+	// Entry points that older drivers lack; a call of a missing one would end
+	// the program.
+	hasMemoryV2, hasEnergy bool
+}
+
+var _ View = (*view)(nil)
+
+// open is Open over any implementation of NVML. No other call may come before
+// Init has succeeded.
+func open(lib nvml.Interface) (View, error) {
+	switch ret := lib.Init(); ret {
+	case nvml.SUCCESS:
+	case nvml.ERROR_LIBRARY_NOT_FOUND:
+		return nil, fmt.Errorf("%w: libnvidia-ml.so.1 was not found", ErrNoDriver)
+	case nvml.ERROR_DRIVER_NOT_LOADED:
+		return nil, fmt.Errorf("%w: NVML is installed, but the kernel driver is not loaded", ErrNoDriver)
+	case nvml.ERROR_LIB_RM_VERSION_MISMATCH:
+		return nil, fmt.Errorf("%w: NVML and the kernel driver have different versions; reload the driver", ErrNoDriver)
+	default:
+		return nil, fmt.Errorf("%w: start NVML: %w", ErrNoDriver, ret)
+	}
+	v := &view{lib: lib}
+	v.hasMemoryV2 = lib.Extensions().LookupSymbol("nvmlDeviceGetMemoryInfo_v2") == nil
+	v.hasEnergy = lib.Extensions().LookupSymbol("nvmlDeviceGetTotalEnergyConsumption") == nil
+	if err := v.enumerate(); err != nil {
+		lib.Shutdown()
+		return nil, err
+	}
+	return v, nil
+}
+
+// enumerate lists the devices. Those that this user may not open are left out.
+func (v *view) enumerate() error {
+	n, ret := v.lib.DeviceGetCount()
+	if ret != nvml.SUCCESS {
+		return fmt.Errorf("count GPUs: %w", ret)
+	}
+	for i := range n {
+		h, ret := v.lib.DeviceGetHandleByIndex(i)
+		if ret == nvml.ERROR_NO_PERMISSION {
+			continue
+		}
+		if ret != nvml.SUCCESS {
+			return fmt.Errorf("open GPU %d: %w", i, ret)
+		}
+		d := Device{Index: i}
+		if d.UUID, ret = h.GetUUID(); ret != nvml.SUCCESS {
+			return fmt.Errorf("read UUID of GPU %d: %w", i, ret)
+		}
+		if d.Name, ret = h.GetName(); ret != nvml.SUCCESS {
+			d.Name = ""
+		}
+		v.devices = append(v.devices, d)
+		v.handles = append(v.handles, h)
+	}
+	return nil
+}
+
+func (v *view) Devices() []Device { return slices.Clone(v.devices) }
+
+func (v *view) handle(d Device) (nvml.Device, bool) {
+	i := slices.IndexFunc(v.devices, func(o Device) bool { return o.UUID == d.UUID })
+	if i < 0 {
+		return nil, false
+	}
+	return v.handles[i], true
+}
+
+func (v *view) Read(d Device) Reading {
+	var r Reading
+	h, ok := v.handle(d)
+	if !ok {
+		return r
+	}
+	v.readMemory(h, &r)
+	if u, ret := h.GetUtilizationRates(); ret == nvml.SUCCESS {
+		r.Utilization = Some(float64(u.Gpu) / 100)
+	}
+	if mw, ret := h.GetPowerUsage(); ret == nvml.SUCCESS {
+		r.Power = Some(float64(mw) / 1000)
+	}
+	if mw, ret := h.GetEnforcedPowerLimit(); ret == nvml.SUCCESS {
+		r.PowerLimit = Some(float64(mw) / 1000)
+	}
+	if v.hasEnergy {
+		if mj, ret := h.GetTotalEnergyConsumption(); ret == nvml.SUCCESS {
+			r.Energy = Some(float64(mj) / 1000)
+		}
+	}
+	return r
+}
+
+// readMemory prefers the second form, which tells the driver's own memory
+// apart. Drivers disagree whether its Used contains that, so it is not used.
+func (v *view) readMemory(h nvml.Device, r *Reading) {
+	if v.hasMemoryV2 {
+		if m, ret := h.GetMemoryInfo_v2(); ret == nvml.SUCCESS && m.Reserved+m.Free <= m.Total {
+			r.MemoryTotal, r.MemoryFree = Some(m.Total), Some(m.Free)
+			r.MemoryUsed = Some(m.Total - m.Reserved - m.Free)
+			return
+		}
+	}
+	if m, ret := h.GetMemoryInfo(); ret == nvml.SUCCESS {
+		r.MemoryTotal, r.MemoryFree, r.MemoryUsed = Some(m.Total), Some(m.Free), Some(m.Used)
+	}
+}
+
+func (v *view) Processes(d Device) ([]Process, error) {
+	h, ok := v.handle(d)
+	if !ok {
+		return nil, fmt.Errorf("list processes: no GPU has UUID %q", d.UUID)
+	}
+	infos, ret := h.GetComputeRunningProcesses()
+	if ret != nvml.SUCCESS {
+		return nil, fmt.Errorf("list processes of GPU %d: %w", d.Index, ret)
+	}
+	procs := make([]Process, 0, len(infos))
+	for _, info := range infos {
+		p := Process{PID: int(info.Pid)}
+		// In containers some drivers say zero, others all ones, for unknown.
+		if info.UsedGpuMemory != 0 && info.UsedGpuMemory != math.MaxUint64 {
+			p.Memory = Some(info.UsedGpuMemory)
+		}
+		procs = append(procs, p)
+	}
+	slices.SortFunc(procs, func(a, b Process) int { return cmp.Compare(a.PID, b.PID) })
+	return procs, nil
+}
+
+func (v *view) Close() error {
+	if ret := v.lib.Shutdown(); ret != nvml.SUCCESS {
+		return fmt.Errorf("stop NVML: %w", ret)
+	}
+	return nil
+}
