@@ -1,0 +1,187 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The tests of this package run the real binary as users do. It is built once.
+var (
+	buildOnce sync.Once
+	binary    string
+	buildErr  error
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if binary != "" {
+		os.RemoveAll(filepath.Dir(binary))
+	}
+	os.Exit(code)
+}
+
+func tritonBinary(t *testing.T) string {
+	t.Helper()
+	buildOnce.Do(func() {
+		dir, err := os.MkdirTemp("", "triton-binary-")
+		if err != nil {
+			buildErr = err
+			return
+		}
+		binary = filepath.Join(dir, "triton")
+		out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
+		if err != nil {
+			buildErr = fmt.Errorf("%w: %s", err, out)
+		}
+	})
+	require.NoError(t, buildErr)
+	return binary
+}
+
+// root is a path below the repository's root.
+func root(t *testing.T, elem ...string) string {
+	t.Helper()
+	p, err := filepath.Abs(filepath.Join(append([]string{"..", ".."}, elem...)...))
+	require.NoError(t, err)
+	return p
+}
+
+// needORT skips when the engine is missing, and returns the flag that names it.
+func needORT(t *testing.T) string {
+	t.Helper()
+	if lib := os.Getenv("TRITON_ONNXRUNTIME_LIBRARY"); lib != "" {
+		return lib
+	}
+	found, _ := filepath.Glob(root(t, "lib", "libonnxruntime*"))
+	if len(found) == 0 {
+		t.Skip("ONNX Runtime is not in lib/: run `make onnxruntime`")
+	}
+	return found[0]
+}
+
+// exampleModels writes the example repository, or some models of it.
+func exampleModels(t *testing.T, models ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "models")
+	args := []string{"repo", "example", dir}
+	for _, m := range models {
+		args = append(args, "--model", m)
+	}
+	out, err := exec.CommandContext(t.Context(), tritonBinary(t), args...).CombinedOutput()
+	require.NoError(t, err, string(out))
+	return dir
+}
+
+// server is a child process of the real binary.
+type server struct {
+	cmd        *exec.Cmd
+	http, grpc string // addresses
+	metrics    string
+	log        *lockedBuffer
+	done       chan struct{}
+	err        error
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func freePorts(t *testing.T, n int) []int {
+	t.Helper()
+	ports := make([]int, n)
+	for i := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close()
+		ports[i] = l.Addr().(*net.TCPAddr).Port
+	}
+	return ports
+}
+
+// serve starts the binary on free ports and waits until it is ready.
+func serve(t *testing.T, models string, args ...string) *server {
+	t.Helper()
+	p := freePorts(t, 3)
+	at := func(i int) string { return "127.0.0.1:" + strconv.Itoa(p[i]) }
+	s := &server{http: at(0), grpc: at(1), metrics: at(2), log: &lockedBuffer{}, done: make(chan struct{})}
+	s.cmd = exec.Command(tritonBinary(t), append([]string{
+		"serve", "--model-repository", models,
+		"--http-address=127.0.0.1", "--grpc-address=127.0.0.1", "--metrics-address=127.0.0.1",
+		"--http-port", strconv.Itoa(p[0]), "--grpc-port", strconv.Itoa(p[1]), "--metrics-port", strconv.Itoa(p[2]),
+	}, args...)...)
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	require.NoError(t, s.cmd.Start())
+	go func() { s.err = s.cmd.Wait(); close(s.done) }()
+	t.Cleanup(func() {
+		_ = s.cmd.Process.Kill()
+		<-s.done
+		if t.Failed() {
+			t.Logf("server log:\n%s", s.log)
+		}
+	})
+	s.waitReady(t)
+	return s
+}
+
+func (s *server) waitReady(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.http+"/v2/health/ready", nil)
+		require.NoError(t, err)
+		if resp, err := http.DefaultClient.Do(req); err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-s.done:
+			t.Fatalf("the server ended before it was ready: %v\n%s", s.err, s.log)
+		case <-ctx.Done():
+			t.Fatalf("the server was not ready in time\n%s", s.log)
+		}
+	}
+}
+
+// stop asks the server to end and expects exit code 0.
+func (s *server) stop(t *testing.T) {
+	t.Helper()
+	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
+	select {
+	case <-s.done:
+	case <-time.After(60 * time.Second):
+		t.Fatalf("the server did not stop\n%s", s.log)
+	}
+	require.NoError(t, s.err, s.log.String())
+}

@@ -1,0 +1,124 @@
+package main_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// classify sends one text_classifier request, which waits in the batcher for up
+// to 100 ms, and returns the status.
+func classify(s *server, client *http.Client) (int, string, error) {
+	body := `{"inputs":[{"name":"input_ids","datatype":"INT64","shape":[1,4],"data":[1,2,3,4]},` +
+		`{"name":"attention_mask","datatype":"INT64","shape":[1,4],"data":[1,1,1,1]}]}`
+	resp, err := client.Post("http://"+s.http+"/v2/models/text_classifier/infer", "application/json", strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text), err
+}
+
+// TestTermDrains sends SIGTERM while requests wait in the batcher: all of them
+// are answered, and the process ends with code 0.
+func TestTermDrains(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: starts the binary")
+	}
+	lib := needORT(t)
+	s := serve(t, exampleModels(t, "text_classifier"), "--onnxruntime-library", lib)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	defer client.CloseIdleConnections()
+
+	const n = 20 // between two preferred sizes, so that the last ones wait for the delay
+	errs := make(chan error, n)
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			code, text, err := classify(s, client)
+			if err == nil && code != http.StatusOK {
+				err = fmt.Errorf("status %d: %s", code, text)
+			}
+			errs <- err
+		})
+	}
+	waitPending(t, s, client)
+	s.stop(t)
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		require.NoError(t, err, "an accepted request was lost")
+	}
+	_, _, err := classify(s, client)
+	require.Error(t, err, "the port is closed")
+}
+
+// waitPending returns once the server has taken all the requests in.
+func waitPending(t *testing.T, s *server, client *http.Client) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for time.Now().Before(deadline) {
+		resp, err := client.Get("http://" + s.metrics + "/metrics")
+		require.NoError(t, err)
+		text, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		require.NoError(t, err)
+		total := 0.0
+		for _, line := range strings.Split(string(text), "\n") {
+			name, value, ok := strings.Cut(line, "} ")
+			if !ok || !strings.Contains(name, "text_classifier") {
+				continue
+			}
+			var v float64
+			fmt.Sscan(value, &v)
+			if strings.HasPrefix(name, "nv_inference_pending_request_count") || strings.HasPrefix(name, "nv_inference_request_success") {
+				total += v
+			}
+		}
+		if total >= 4 {
+			return
+		}
+	}
+	t.Fatal("no request reached the server")
+}
+
+// TestSecondSignalEndsAtOnce holds a connection open with half a request, which
+// the drain waits for, and sends a second signal.
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: starts the binary")
+	}
+	lib := needORT(t)
+	s := serve(t, exampleModels(t, "simple"), "--onnxruntime-library", lib)
+	reader, writer := io.Pipe()
+	defer writer.Close()
+	sent := make(chan struct{})
+	go func() {
+		_, _ = writer.Write([]byte(`{"inputs":`))
+		close(sent)
+	}()
+	go func() {
+		resp, err := http.Post("http://"+s.http+"/v2/models/simple/infer", "application/json", reader)
+		if err == nil {
+			resp.Body.Close()
+		}
+	}()
+	<-sent
+	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
+	require.Eventually(t, func() bool { return strings.Contains(s.log.String(), "Waiting for in-flight") }, 10*time.Second, 5*time.Millisecond)
+	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
+	select {
+	case <-s.done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("a second signal did not end the server")
+	}
+	require.Error(t, s.err, "ending with requests unanswered is not a success")
+}
