@@ -6,6 +6,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"triton/pkg/inferencepb"
@@ -83,6 +84,10 @@ type Memory struct {
 	ID    int64  // GPU index
 	Bytes uint64
 }
+
+// ErrNoEngine is found in the error of a Backend whose own library is not there.
+// A server starts all the same and serves the models that need other backends.
+var ErrNoEngine = errors.New("the engine's library was not found")
 
 // Set is the engines of one server by name.
 type Set map[string]Backend

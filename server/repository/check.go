@@ -1,0 +1,196 @@
+package repository
+
+import (
+	"slices"
+	"strings"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/kserve"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// checker checks requests against one model version. It is made once at load;
+// a request that passes costs no allocation.
+type checker struct {
+	model    string
+	maxBatch int64 // 0: the model does not batch
+	sig      *backend.Signature
+	byName   []int // indices of sig.Inputs in the order of their names
+	required int
+}
+
+func newChecker(c *inferencepb.ModelConfig) *checker {
+	k := &checker{model: c.GetName(), maxBatch: int64(c.GetMaxBatchSize()), sig: backend.NewSignature(c)}
+	for i := range k.sig.Inputs {
+		k.byName = append(k.byName, i)
+		if !k.sig.Inputs[i].Optional {
+			k.required++
+		}
+	}
+	slices.SortFunc(k.byName, func(a, b int) int {
+		return strings.Compare(k.sig.Inputs[a].Name, k.sig.Inputs[b].Name)
+	})
+	return k
+}
+
+// check completes a raw request, drops repeated outputs, sets the request's
+// batch size and says what is wrong with it, in Triton's order and words.
+func (k *checker) check(r *infer.Request) error {
+	if r.Raw {
+		if err := k.completeRaw(r); err != nil {
+			return err
+		}
+	}
+	matched := 0
+	for i := range k.sig.Inputs {
+		if input(r, i, k.sig.Inputs[i].Name) != nil {
+			matched++
+		}
+	}
+	// A name that is unknown or there twice leaves fewer matches than inputs.
+	if matched < len(r.Inputs) {
+		if name, ok := duplicate(r.Inputs); ok {
+			return invalid(r, "input '%s' already exists in request", name)
+		}
+	}
+	if err := k.outputs(r); err != nil {
+		return err
+	}
+	if n := len(r.Inputs); n > len(k.sig.Inputs) || n < k.required {
+		return k.wrongCount(r)
+	}
+	unknown := ""
+	if matched < len(r.Inputs) {
+		unknown = k.firstUnknown(r)
+	}
+	if err := k.batch(r, unknown); err != nil {
+		return err
+	}
+	for _, i := range k.byName {
+		if t := input(r, i, k.sig.Inputs[i].Name); t != nil {
+			if err := k.input(r, &k.sig.Inputs[i], t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// outputs refuses unknown outputs; of an output that is asked for twice the
+// first mention counts.
+func (k *checker) outputs(r *infer.Request) error {
+	kept := r.Outputs[:0]
+	for _, o := range r.Outputs {
+		same := func(p kserve.RequestedOutput) bool { return p.Name == o.Name }
+		if slices.ContainsFunc(kept, same) {
+			continue
+		}
+		known := len(kept) < len(k.sig.Outputs) && k.sig.Outputs[len(kept)].Name == o.Name
+		for i := 0; !known && i < len(k.sig.Outputs); i++ {
+			known = k.sig.Outputs[i].Name == o.Name
+		}
+		if !known {
+			return status.New(status.InvalidArg, "unexpected inference output '%s' for model '%s'", o.Name, k.model)
+		}
+		kept = append(kept, o)
+	}
+	r.Outputs = kept
+	return nil
+}
+
+// batch finds the request's batch size. The inputs are looked at in the order of
+// their names; an unknown one is reported where it would stand.
+func (k *checker) batch(r *infer.Request, unknown string) error {
+	r.Batch = 0
+	size, found := int64(0), false
+	for _, i := range k.byName {
+		name := k.sig.Inputs[i].Name
+		if unknown != "" && unknown < name {
+			break
+		}
+		t := input(r, i, name)
+		if t == nil || k.maxBatch == 0 {
+			continue
+		}
+		if len(t.Shape) == 0 {
+			return invalid(r, "input '%s' has no shape but model requires batch dimension for '%s'", name, k.model)
+		}
+		if !found {
+			size, found = t.Shape[0], true
+		} else if size != t.Shape[0] {
+			return invalid(r, "input '%s' batch size does not match other inputs for '%s'", name, k.model)
+		}
+	}
+	if unknown != "" {
+		return status.New(status.InvalidArg, "unexpected inference input '%s' for model '%s'", unknown, k.model)
+	}
+	if size > k.maxBatch || size < 0 { // Triton reads it as unsigned
+		return invalid(r, "inference request batch-size must be <= %d for '%s'", k.maxBatch, k.model)
+	}
+	r.Batch = int(size)
+	return nil
+}
+
+// input checks type, shape and byte size of one input.
+func (k *checker) input(r *infer.Request, want *backend.Value, t *kserve.Tensor) error {
+	if t.DataType != want.DataType {
+		return invalid(r, "inference input '%s' data-type is '%s', but model '%s' expects '%s'",
+			want.Name, t.DataType, k.model, want.DataType)
+	}
+	shape := t.Shape
+	if k.maxBatch > 0 {
+		shape = shape[1:]
+	}
+	for _, d := range shape {
+		if d == -1 && len(shape) == len(want.Dims) {
+			return invalid(r, "All input dimensions should be specified for input '%s' for model '%s', got %s", want.Name, k.model, t.Shape)
+		}
+	}
+	if !fits(shape, want.Dims) {
+		return k.wrongShape(r, want, t)
+	}
+	if r.Batch > 0 { // a batch dimension of 0 counts as none
+		shape = t.Shape
+	}
+	if want.DataType == tensor.Bytes {
+		n, err := shape.Elements()
+		if err != nil {
+			return k.tooLarge(r, want, t, err)
+		}
+		return k.elements(r, want, t, n)
+	}
+	size, err := shape.ByteSize(want.DataType)
+	if err != nil {
+		return k.tooLarge(r, want, t, err)
+	}
+	if int64(t.Data.Len()) != size {
+		return invalid(r, "input byte size mismatch for input '%s' for model '%s'. Expected %d, got %d",
+			displayName(r, want), k.model, size, t.Data.Len())
+	}
+	return nil
+}
+
+// fits is tensor.Shape.Matches for what a client may send: no negative
+// dimension passes.
+func fits(shape, dims tensor.Shape) bool {
+	if !shape.Matches(dims) {
+		return false
+	}
+	for _, d := range shape {
+		if d < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// input is the request's input of that name, which mostly stands at index i.
+func input(r *infer.Request, i int, name string) *kserve.Tensor {
+	if i < len(r.Inputs) && r.Inputs[i].Name == name {
+		return &r.Inputs[i]
+	}
+	return r.Input(name)
+}

@@ -1,0 +1,136 @@
+package repository
+
+import (
+	"context"
+	"sync/atomic"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+	"triton/server/instance"
+	"triton/server/stats"
+)
+
+// state is where a model version is in its life, with the names of the
+// repository index.
+type state string
+
+// The states of this server so far; a version is unloaded only at its end.
+const (
+	stateLoading     state = "LOADING"
+	stateReady       state = "READY"
+	stateUnavailable state = "UNAVAILABLE"
+)
+
+// version is one version of a model. Everything but refs is fixed before it is
+// published in a view. A ready one implements infer.Model.
+type version struct {
+	model  string
+	number int64
+	text   string // number in decimal
+	state  state
+	reason string
+	err    error // why it is unavailable
+
+	config   *inferencepb.ModelConfig
+	metadata *inferencepb.ModelMetadataResponse
+	labels   map[string][]string
+	check    *checker
+	stats    *stats.Model
+	group    *instance.Group
+	seconds  float64 // time to load
+
+	// refs counts requests plus one for the repository; at zero the version
+	// can be closed.
+	refs    atomic.Int64
+	drained chan struct{}
+	closing atomic.Bool // the repository has given its reference up
+}
+
+var _ infer.Model = (*version)(nil)
+
+// acquire takes a reference; false when the version is closed already.
+func (v *version) acquire() bool {
+	for {
+		n := v.refs.Load()
+		if n == 0 {
+			return false
+		}
+		if v.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// Release gives a reference back.
+func (v *version) Release() {
+	switch n := v.refs.Add(-1); {
+	case n == 0:
+		close(v.drained)
+	case n < 0:
+		panic("repository: model version released more often than taken")
+	}
+}
+
+// inFlight is the number of requests that hold the version.
+func (v *version) inFlight() int64 {
+	n := v.refs.Load()
+	if !v.closing.Load() {
+		n--
+	}
+	return max(n, 0)
+}
+
+// Name is the model's name.
+func (v *version) Name() string { return v.model }
+
+// Version is the version in decimal.
+func (v *version) Version() string { return v.text }
+
+// Config is the completed configuration.
+func (v *version) Config() *inferencepb.ModelConfig { return v.config }
+
+// Metadata is the metadata of this version alone.
+func (v *version) Metadata() *inferencepb.ModelMetadataResponse { return v.metadata }
+
+// Labels are the class names of an output.
+func (v *version) Labels(output string) []string { return v.labels[output] }
+
+// Infer checks and runs a request.
+func (v *version) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
+	if v.closing.Load() {
+		err := status.New(status.Unavailable, "%sServer is stopping, scheduler for model has stopped accepting new inference requests", r.Tag())
+		r.Release()
+		return nil, err
+	}
+	r.ModelName, r.ModelVersion = v.model, v.text
+	if err := v.check.check(r); err != nil {
+		r.Release()
+		return nil, err
+	}
+	return v.group.Infer(ctx, r)
+}
+
+// describe makes the metadata of a version.
+func describe(c *inferencepb.ModelConfig, versions ...string) *inferencepb.ModelMetadataResponse {
+	m := &inferencepb.ModelMetadataResponse{Name: c.GetName(), Versions: versions, Platform: c.GetPlatform()}
+	if m.Platform == "" {
+		m.Platform = c.GetBackend()
+	}
+	add := func(name string, d inferencepb.DataType, dims []int64) *inferencepb.ModelMetadataResponse_TensorMetadata {
+		t := &inferencepb.ModelMetadataResponse_TensorMetadata{Name: name, Datatype: tensor.DataType(d).String()}
+		if c.GetMaxBatchSize() > 0 {
+			t.Shape = append(t.Shape, -1)
+		}
+		t.Shape = append(t.Shape, dims...)
+		return t
+	}
+	for _, in := range c.GetInput() {
+		m.Inputs = append(m.Inputs, add(in.GetName(), in.GetDataType(), in.GetDims()))
+	}
+	for _, out := range c.GetOutput() {
+		m.Outputs = append(m.Outputs, add(out.GetName(), out.GetDataType(), out.GetDims()))
+	}
+	return m
+}
