@@ -5,22 +5,96 @@
 package autofill
 
 import (
-	"triton/pkg/inferencepb"
-	"triton/pkg/modelconfig"
+	"fmt"
+	"slices"
+
+	pb "triton/pkg/inferencepb"
 	"triton/pkg/onnxmodel"
+	"triton/pkg/status"
 )
 
+// DefaultMaxBatch is the max_batch_size that Triton gives a model that can
+// batch and does not say (--backend-config=default-max-batch-size).
+const DefaultMaxBatch = 4
+
 // Complete fills max_batch_size, dynamic batching, inputs and outputs from the
-// graph where the configuration leaves them out. defaultMaxBatch is the batch
-// size for a graph that can batch and a configuration that does not say. The
-// notes are Triton's log lines about what was done. Normalize the configuration
-// afterwards.
-func Complete(cfg *inferencepb.ModelConfig, graph *onnxmodel.Model, defaultMaxBatch int) (notes []string, err error) {
-	return nil, nil
+// graph where the configuration leaves them out; when it gives inputs and
+// outputs nothing changes. defaultMaxBatch is the batch size for a graph that
+// can batch and a configuration that does not say. The notes are Triton's log
+// lines about what was done. Normalize the configuration afterwards.
+func Complete(cfg *pb.ModelConfig, graph *onnxmodel.Model, defaultMaxBatch int) (notes []string, err error) {
+	if len(cfg.Input)+len(cfg.BatchInput) > 0 && len(cfg.Output) > 0 {
+		return []string{fmt.Sprintf("skipping model configuration auto-complete for '%s': inputs and outputs already specified", cfg.Name)}, nil
+	}
+	if err := onlyTensors(graph); err != nil {
+		return nil, err
+	}
+	switch {
+	case Batches(graph):
+		notes = completeBatching(cfg, defaultMaxBatch)
+	case cfg.MaxBatchSize != 0:
+		return nil, status.New(status.InvalidArg,
+			"autofill failed for model '%s': model does not support batching while non-zero max_batch_size is specified", cfg.Name)
+	}
+	if len(cfg.Input)+len(cfg.BatchInput) == 0 {
+		for _, v := range graph.Inputs {
+			in := &pb.ModelInput{Name: v.Name, DataType: pb.DataType(v.Elem.DataType())}
+			in.Dims, in.Reshape = configDims(cfg, v)
+			cfg.Input = append(cfg.Input, in)
+		}
+	}
+	if len(cfg.Output) == 0 {
+		for _, v := range graph.Outputs {
+			out := &pb.ModelOutput{Name: v.Name, DataType: pb.DataType(v.Elem.DataType())}
+			out.Dims, out.Reshape = configDims(cfg, v)
+			cfg.Output = append(cfg.Output, out)
+		}
+	}
+	return notes, nil
 }
 
-// Check compares a complete configuration with the graph. The findings are in
-// the order of Triton's checks; modelconfig.FirstError is what it reports.
-func Check(cfg *inferencepb.ModelConfig, graph *onnxmodel.Model) []modelconfig.Finding {
+func completeBatching(cfg *pb.ModelConfig, defaultMaxBatch int) (notes []string) {
+	if cfg.MaxBatchSize == 0 {
+		cfg.MaxBatchSize = int32(max(defaultMaxBatch, 0))
+		notes = append(notes, fmt.Sprintf("autofilled max_batch_size to %d for model '%s' since batching is supporrted but no "+
+			"max_batch_size is specified in model configuration. Must specify max_batch_size to utilize autofill with a larger "+
+			"max batch size", cfg.MaxBatchSize, cfg.Name))
+	}
+	if cfg.MaxBatchSize > 1 && cfg.GetDynamicBatching() == nil && cfg.GetSequenceBatching() == nil {
+		cfg.SchedulingChoice = &pb.ModelConfig_DynamicBatching{DynamicBatching: &pb.ModelDynamicBatching{}}
+	}
+	return notes
+}
+
+// Batches says whether the graph's first dimension can be the batch: every
+// input and output has one and leaves it open.
+func Batches(graph *onnxmodel.Model) bool {
+	open := func(v onnxmodel.Value) bool { return len(v.Dims) > 0 && v.Dims[0] == -1 }
+	not := func(v onnxmodel.Value) bool { return !open(v) }
+	return !slices.ContainsFunc(graph.Inputs, not) && !slices.ContainsFunc(graph.Outputs, not)
+}
+
+func onlyTensors(graph *onnxmodel.Model) error {
+	for _, v := range slices.Concat(graph.Inputs, graph.Outputs) {
+		if v.Kind != onnxmodel.KindTensor {
+			return status.New(status.InvalidArg, "Unsupported ONNX Type '%s' for I/O '%s', expected 'ONNX_TYPE_TENSOR'.", v.Kind, v.Name)
+		}
+	}
 	return nil
+}
+
+// configDims are the dims that the configuration lists for a value. A
+// configuration has no scalars: they are [1], reshaped where items are batched.
+func configDims(cfg *pb.ModelConfig, v onnxmodel.Value) ([]int64, *pb.ModelTensorReshape) {
+	dims := slices.Clone(v.Dims)
+	if cfg.MaxBatchSize > 0 && len(dims) > 0 {
+		dims = dims[1:]
+	}
+	switch {
+	case len(dims) > 0:
+		return dims, nil
+	case cfg.MaxBatchSize > 0:
+		return []int64{1}, &pb.ModelTensorReshape{}
+	}
+	return []int64{1}, nil
 }

@@ -1,0 +1,248 @@
+package autofill
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	pb "triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+	"triton/pkg/onnxmodel"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+)
+
+// The rules that Check reports.
+const (
+	ruleCount    = "TRN601"
+	ruleName     = "TRN602"
+	ruleType     = "TRN603"
+	ruleDims     = "TRN604"
+	ruleBatch    = "TRN605"
+	ruleOptional = "TRN606"
+	ruleControl  = "TRN607"
+	ruleKind     = "TRN608"
+)
+
+// Rules lists the rules of this package by id.
+func Rules() []modelconfig.Rule {
+	return []modelconfig.Rule{
+		{ID: ruleCount, Doc: "the configuration lists as many inputs as the ONNX graph needs"},
+		{ID: ruleName, Doc: "every input and output is one of the ONNX graph's"},
+		{ID: ruleType, Doc: "data_type is the ONNX graph's element type"},
+		{ID: ruleDims, Doc: "dims (or reshape) are the ONNX graph's shape"},
+		{ID: ruleBatch, Doc: "the ONNX graph leaves its first dimension open when max_batch_size is not 0"},
+		{ID: ruleOptional, Doc: "optional inputs need a default in the ONNX graph and max_batch_size 0"},
+		{ID: ruleControl, Doc: "sequence controls are inputs of the ONNX graph with dims [1]"},
+		{ID: ruleKind, Doc: "inputs and outputs of the ONNX graph are tensors"},
+	}
+}
+
+// Check compares a complete configuration with the graph. The findings are in
+// the order of Triton's checks; modelconfig.FirstError is what it reports.
+func Check(cfg *pb.ModelConfig, graph *onnxmodel.Model) []modelconfig.Finding {
+	c := checker{cfg: cfg, graph: graph}
+	if err := onlyTensors(graph); err != nil {
+		c.add(ruleKind, "", "such a model cannot be served: convert it", "%s", err.Error())
+		return c.found
+	}
+	controls := c.controls()
+	c.inputCount(controls)
+	for i, in := range cfg.Input {
+		c.input(fmt.Sprintf("input[%d]", i), in)
+	}
+	for i, b := range cfg.BatchInput {
+		for j, name := range b.TargetName {
+			if _, ok := graph.Input(name); !ok {
+				c.unknown(fmt.Sprintf("batch_input[%d].target_name[%d]", i, j), "input", name, graph.Inputs)
+			}
+		}
+	}
+	for i, out := range cfg.Output {
+		c.output(fmt.Sprintf("output[%d]", i), out)
+	}
+	return c.found
+}
+
+type checker struct {
+	cfg   *pb.ModelConfig
+	graph *onnxmodel.Model
+	found []modelconfig.Finding
+}
+
+func (c *checker) add(rule, path, hint, format string, args ...any) {
+	c.found = append(c.found, modelconfig.Finding{
+		Rule: rule, Code: status.InvalidArg, Path: path, Msg: fmt.Sprintf(format, args...), Hint: hint,
+	})
+}
+
+func (c *checker) internal() { c.found[len(c.found)-1].Code = status.Internal }
+
+func (c *checker) inputCount(controls int) {
+	n := controls + len(c.cfg.BatchInput) + len(c.cfg.GetSequenceBatching().GetState())
+	for _, in := range c.cfg.Input {
+		if !in.Optional {
+			n++
+		}
+	}
+	if have := len(c.graph.Inputs); n != have {
+		c.add(ruleCount, "input", "the graph has "+names(c.graph.Inputs),
+			"unable to load model '%s', configuration expects %d inputs, model provides %d", c.cfg.Name, n, have)
+	}
+}
+
+func names(values []onnxmodel.Value) string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = v.Name
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+func (c *checker) unknown(path, kind, name string, allowed []onnxmodel.Value) {
+	hint := "use one of them"
+	list := names(allowed)
+	if near, ok := modelconfig.Nearest(name, strings.Split(list, ", ")); ok {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	c.add(ruleName, path, hint, "unexpected inference %s '%s', allowed %ss are: %s", kind, name, kind, list)
+}
+
+func (c *checker) input(path string, in *pb.ModelInput) {
+	v, ok := c.graph.Input(in.Name)
+	if in.Optional && c.cfg.MaxBatchSize != 0 {
+		c.add(ruleOptional, path+".optional", "remove optional or max_batch_size",
+			"unable to load model '%s', optional input '%s' is not supported for models that support batching", c.cfg.Name, in.Name)
+	}
+	if !ok {
+		allowed := c.graph.Inputs
+		if in.Optional {
+			allowed = c.graph.Overridable
+		}
+		c.unknown(path+".name", "input", in.Name, allowed)
+		return
+	}
+	if !c.dataType(path, "input", in.Name, in.DataType, v) {
+		return
+	}
+	dims, field := in.Dims, ".dims"
+	if in.Reshape != nil {
+		dims, field = in.Reshape.Shape, ".reshape"
+	}
+	if in.AllowRaggedBatch {
+		c.ragged(path, in, v)
+		return
+	}
+	c.dims(path+field, in.Name, dims, v, false)
+}
+
+func (c *checker) output(path string, out *pb.ModelOutput) {
+	v, ok := c.graph.Output(out.Name)
+	if !ok {
+		c.unknown(path+".name", "output", out.Name, c.graph.Outputs)
+		return
+	}
+	if !c.dataType(path, "output", out.Name, out.DataType, v) {
+		return
+	}
+	dims, field := out.Dims, ".dims"
+	if out.Reshape != nil {
+		dims, field = out.Reshape.Shape, ".reshape"
+	}
+	for _, b := range c.cfg.BatchOutput {
+		if slices.Contains(b.TargetName, out.Name) {
+			return // its shape depends on the batch
+		}
+	}
+	c.dims(path+field, out.Name, dims, v, true)
+}
+
+func (c *checker) dataType(path, kind, name string, want pb.DataType, v onnxmodel.Value) bool {
+	if onnxmodel.ElemTypeOf(tensor.DataType(want)) == onnxmodel.Undefined {
+		c.add(ruleType, path+".data_type", "", "unsupported datatype %s for %s '%s' for model '%s'", want, kind, name, c.cfg.Name)
+		c.internal()
+		return false
+	}
+	have := v.Elem.DataType()
+	if tensor.DataType(want) == have {
+		return true
+	}
+	hint := "write data_type: " + have.ConfigName()
+	if have == tensor.Invalid {
+		hint = fmt.Sprintf("the graph's type %s cannot be served: convert the model", v.Elem)
+	}
+	c.add(ruleType, path+".data_type", hint, "unable to load model '%s', configuration expects datatype %s for %s '%s', model provides %s",
+		c.cfg.Name, want, kind, name, have.ConfigName())
+	return false
+}
+
+func (c *checker) ragged(path string, in *pb.ModelInput, v onnxmodel.Value) {
+	switch {
+	case in.Optional:
+		c.add(ruleOptional, path+".allow_ragged_batch", "remove one of them", "unable to load model '%s', configuration expects "+
+			"model provides input with shape [-1] for ragged input '%s', which is not supported for optional input", c.cfg.Name, in.Name)
+	case len(v.Dims) != 1 || v.Dims[0] != -1:
+		c.add(ruleDims, path+".allow_ragged_batch", "remove it: the graph does not take the items of a batch in one row",
+			"unable to load model '%s', configuration expects model provides input with shape [-1]  for ragged input '%s', model provides %s",
+			c.cfg.Name, in.Name, tensor.Shape(v.Dims))
+	}
+}
+
+// dims compares the configured dims with the graph's. An open dimension of the
+// graph fits any configured one, unless exact.
+func (c *checker) dims(path, name string, dims []int64, v onnxmodel.Value, exact bool) {
+	graph := tensor.Shape(v.Dims)
+	if c.cfg.MaxBatchSize == 0 && len(graph) == 0 {
+		if slices.ContainsFunc(dims, func(d int64) bool { return d != 1 }) {
+			c.add(ruleDims, path, "write dims: [ 1 ]", "unable to load model '%s', scalar tensor '%s', should only provide 1 in the "+
+				"model configuration when the model doesn't support batching. Model configuration provided: %s.",
+				c.cfg.Name, name, tensor.Shape(dims))
+		}
+		return
+	}
+	if c.cfg.MaxBatchSize > 0 && (len(graph) == 0 || graph[0] != -1) {
+		c.add(ruleBatch, path, "set max_batch_size: 0 and list all dims, or export the model with an open first dimension",
+			"model '%s', tensor '%s': for the model to support batching the shape should have at least 1 dimension and the first "+
+				"dimension must be -1; but shape expected by the model is %s", c.cfg.Name, name, graph)
+		return
+	}
+	full, tail := tensor.Shape(dims), ""
+	if c.cfg.MaxBatchSize > 0 {
+		full = slices.Concat(tensor.Shape{-1}, full)
+		tail = fmt.Sprintf("an initial batch dimension because max_batch_size > 0 followed by the explicit tensor shape, making complete shape %s", full)
+	} else {
+		tail = fmt.Sprintf("shape %s", full)
+	}
+	if fits(graph, full, exact) {
+		return
+	}
+	c.add(ruleDims, path, c.dimsHint(path, graph), "model '%s', tensor '%s': the model expects %d dimensions (shape %s) but the model "+
+		"configuration specifies %d dimensions (%s)", c.cfg.Name, name, len(graph), graph, len(full), tail)
+}
+
+func fits(graph, full tensor.Shape, exact bool) bool {
+	if len(graph) != len(full) {
+		return false
+	}
+	for i, d := range graph {
+		if d != full[i] && (exact || d != -1) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *checker) dimsHint(path string, graph tensor.Shape) string {
+	if c.cfg.MaxBatchSize > 0 {
+		graph = graph[1:]
+	}
+	list := strings.ReplaceAll(strings.Trim(graph.String(), "[]"), ",", ", ")
+	switch {
+	case strings.HasSuffix(path, ".reshape"):
+		return fmt.Sprintf("write reshape { shape: [ %s ] }", list)
+	case len(graph) == 0:
+		return "write dims: [ 1 ] and reshape { shape: [ ] }"
+	}
+	return fmt.Sprintf("write dims: [ %s ]", list)
+}
