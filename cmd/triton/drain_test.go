@@ -50,7 +50,7 @@ func TestTermDrains(t *testing.T) {
 			errs <- err
 		})
 	}
-	waitPending(t, s, client)
+	waitTaken(t, s, client, n)
 	s.stop(t)
 	wg.Wait()
 	close(errs)
@@ -61,8 +61,8 @@ func TestTermDrains(t *testing.T) {
 	require.Error(t, err, "the port is closed")
 }
 
-// waitPending returns once the server has taken all the requests in.
-func waitPending(t *testing.T, s *server, client *http.Client) {
+// waitTaken returns once the server has taken all the requests in.
+func waitTaken(t *testing.T, s *server, client *http.Client, n float64) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
 	for time.Now().Before(deadline) {
@@ -83,11 +83,11 @@ func waitPending(t *testing.T, s *server, client *http.Client) {
 				total += v
 			}
 		}
-		if total >= 4 {
+		if total >= n {
 			return
 		}
 	}
-	t.Fatal("no request reached the server")
+	t.Fatal("the requests did not reach the server")
 }
 
 // TestSecondSignalEndsAtOnce holds a connection open with half a request, which
