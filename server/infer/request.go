@@ -62,6 +62,7 @@ type Request struct {
 	overdone  atomic.Bool
 	refs      atomic.Int32
 	failed    bool
+	pooled    bool
 	ctx       context.Context // of a request that one caller waits for
 	wait      waiter
 
@@ -80,14 +81,25 @@ type Times struct {
 }
 
 var requests = sync.Pool{New: func() any {
-	r := &Request{}
+	r := &Request{pooled: true}
 	r.wait.ch = make(chan *Response, 1)
 	return r
 }}
 
 // NewRequest is an empty request in state Decoded, received now.
 func NewRequest() *Request {
-	r := requests.Get().(*Request)
+	return requests.Get().(*Request).begin()
+}
+
+// NewUnpooled is NewRequest without the pool. Tests in a testing/synctest
+// bubble need it: the channel inside a request must not leave its bubble.
+func NewUnpooled() *Request {
+	r := &Request{}
+	r.wait.ch = make(chan *Response, 1)
+	return r.begin()
+}
+
+func (r *Request) begin() *Request {
 	r.refs.Store(2)
 	r.Times = Times{Received: Now()}
 	return r
@@ -110,7 +122,9 @@ func (r *Request) Release() {
 	r.cancelled.Store(false)
 	r.overdone.Store(false)
 	r.wait.reset()
-	requests.Put(r)
+	if r.pooled {
+		requests.Put(r)
+	}
 }
 
 // ReleaseInputs gives the input memory back early, before the reply is encoded.

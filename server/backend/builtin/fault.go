@@ -1,0 +1,108 @@
+package builtin
+
+import (
+	"context"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// Fault is the engine "fault": identity with faults on demand. A parameter
+// named after a fault holds n, and every n-th batch of an instance has it:
+//
+//	fail     the batch fails as a whole
+//	refuse   every request of the batch is answered with an error of its own
+//	panic    the engine panics before it answers anybody
+//	silent   the last request of the batch gets no answer
+//	twice    the first request of the batch gets two answers
+//
+// Three more hold the text of an error: load_error, instance_error and
+// close_error.
+type Fault struct{}
+
+var _ backend.Backend = Fault{}
+
+// Load reads the faults.
+func (Fault) Load(ctx context.Context, spec backend.Spec) (backend.Model, error) {
+	if err := errorParameter(spec.Config, "load_error"); err != nil {
+		return nil, err
+	}
+	m, err := load(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	f := &faultModel{model: m, cfg: spec.Config}
+	for _, p := range []struct {
+		name  string
+		every *int64
+	}{
+		{"fail", &f.fail}, {"refuse", &f.refuse}, {"panic", &f.panic}, {"silent", &f.silent}, {"twice", &f.twice},
+	} {
+		if *p.every, err = intParameter(spec.Config, p.name); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func errorParameter(cfg *inferencepb.ModelConfig, name string) error {
+	if text := cfg.GetParameters()[name].GetStringValue(); text != "" {
+		return status.New(status.Internal, "%s", text)
+	}
+	return nil
+}
+
+type faultModel struct {
+	*model
+	cfg                                *inferencepb.ModelConfig
+	fail, refuse, panic, silent, twice int64
+}
+
+func (f *faultModel) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	if err := errorParameter(f.cfg, "instance_error"); err != nil {
+		return nil, err
+	}
+	return &faultInstance{faultModel: f, instance: f.instance()}, nil
+}
+
+func (f *faultModel) Close() error { return errorParameter(f.cfg, "close_error") }
+
+type faultInstance struct {
+	*faultModel
+	instance *instance
+	batches  int64
+}
+
+func (f *faultInstance) due(every int64) bool { return every > 0 && f.batches%every == 0 }
+
+func (f *faultInstance) Execute(ctx context.Context, b *infer.Batch) error {
+	f.batches++
+	b.InputEnd = infer.Now()
+	if err := wait(ctx, f.instance.delay); err != nil {
+		return err
+	}
+	b.OutputStart = infer.Now()
+	switch {
+	case f.due(f.panic):
+		panic("fault: a panic was asked for")
+	case f.due(f.fail):
+		return status.New(status.Internal, "fault: a failed batch was asked for")
+	}
+	for i, r := range b.Requests {
+		switch {
+		case f.due(f.silent) && i == len(b.Requests)-1:
+		case f.due(f.refuse):
+			r.Fail(status.New(status.InvalidArg, "fault: a refused request was asked for"))
+		default:
+			r.Respond(f.instance.answer(r), true)
+		}
+		if f.due(f.twice) && i == 0 {
+			r.Respond(f.instance.answer(r), true)
+		}
+	}
+	return nil
+}
+
+func (*faultInstance) Close() error { return nil }

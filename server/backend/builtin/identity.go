@@ -1,0 +1,241 @@
+// Package builtin holds the engines written in Go that every build has:
+// "identity", which answers with its inputs, and "fault", the same with faults
+// on demand, for testing what stands around an engine. They need no model
+// file.
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/kserve"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// Identity is the engine "identity": any number of pairs INPUT<i> and OUTPUT<i>
+// of the same type and shape; an output is its input, by reference. An input
+// that is optional and absent has no output.
+//
+// Parameters: creation_delay_sec, execute_delay_ms and
+// instance_wise_delay_multiplier, which makes instance n wait the delay n times
+// the multiplier, and at least once.
+type Identity struct{}
+
+var (
+	_ backend.Backend  = Identity{}
+	_ backend.Model    = (*model)(nil)
+	_ backend.Instance = (*instance)(nil)
+)
+
+// Load checks the configuration.
+func (Identity) Load(ctx context.Context, spec backend.Spec) (backend.Model, error) {
+	return load(ctx, spec)
+}
+
+type model struct {
+	pairs      []pair
+	batching   bool
+	delay      time.Duration
+	multiplier int64
+	made       atomic.Int64
+}
+
+// pair is an output and the input it repeats.
+type pair struct {
+	in, out string
+	// Dimensions as clients give and get them, when a reshape makes them differ.
+	from, to tensor.Shape
+}
+
+func load(ctx context.Context, spec backend.Spec) (*model, error) {
+	cfg := spec.Config
+	m := &model{batching: cfg.GetMaxBatchSize() > 0}
+	var err error
+	if m.pairs, err = pairs(cfg); err != nil {
+		return nil, err
+	}
+	delay, err := intParameter(cfg, "execute_delay_ms")
+	if err != nil {
+		return nil, err
+	}
+	m.delay = time.Duration(delay) * time.Millisecond
+	if m.multiplier, err = intParameter(cfg, "instance_wise_delay_multiplier"); err != nil {
+		return nil, err
+	}
+	creation, err := intParameter(cfg, "creation_delay_sec")
+	if err != nil {
+		return nil, err
+	}
+	return m, wait(ctx, time.Duration(creation)*time.Second)
+}
+
+func intParameter(cfg *inferencepb.ModelConfig, name string) (int64, error) {
+	text := cfg.GetParameters()[name].GetStringValue()
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < 0 {
+		return 0, status.New(status.InvalidArg, "parameter '%s' must be a number that is not negative, got '%s'", name, text)
+	}
+	return n, nil
+}
+
+func pairs(cfg *inferencepb.ModelConfig) ([]pair, error) {
+	ins, outs := cfg.GetInput(), cfg.GetOutput()
+	if len(ins) != len(outs) {
+		return nil, status.New(status.InvalidArg, "model configuration must have equal input/output pairs")
+	}
+	byIndex := map[string]*inferencepb.ModelInput{}
+	for i, in := range ins {
+		index, ok := strings.CutPrefix(in.GetName(), "INPUT")
+		if !ok {
+			return nil, status.New(status.InvalidArg, "expected input name to follow INPUT<index> pattern, got '%s'", in.GetName())
+		}
+		if !strings.HasPrefix(outs[i].GetName(), "OUTPUT") {
+			return nil, status.New(status.InvalidArg, "expected output name to follow OUTPUT<index> pattern, got '%s'", outs[i].GetName())
+		}
+		byIndex[index] = in
+	}
+	var all []pair
+	for _, out := range outs {
+		in := byIndex[strings.TrimPrefix(out.GetName(), "OUTPUT")]
+		if in == nil {
+			return nil, status.New(status.InvalidArg, "expected input and output indices to match")
+		}
+		p, err := newPair(in, out)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func newPair(in *inferencepb.ModelInput, out *inferencepb.ModelOutput) (pair, error) {
+	if in.GetDataType() != out.GetDataType() {
+		return pair{}, status.New(status.InvalidArg, "expected input and output datatype to match, got %s and %s", in.GetDataType(), out.GetDataType())
+	}
+	from, to := tensor.Shape(in.GetDims()), tensor.Shape(out.GetDims())
+	a, b := from, to
+	if in.GetReshape() != nil {
+		a = in.GetReshape().GetShape()
+	}
+	if out.GetReshape() != nil {
+		b = out.GetReshape().GetShape()
+	}
+	if !a.Equal(b) {
+		return pair{}, status.New(status.InvalidArg, "expected input and output shape to match, got %s and %s", a, b)
+	}
+	p := pair{in: in.GetName(), out: out.GetName()}
+	if !from.Equal(to) {
+		p.from, p.to = from, to
+	}
+	return p, nil
+}
+
+func (m *model) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	return m.instance(), nil
+}
+
+func (m *model) instance() *instance {
+	in := &instance{model: m, delay: m.delay}
+	if n := m.made.Add(1) - 1; m.multiplier > 0 {
+		in.delay *= time.Duration(max(1, m.multiplier*n))
+	}
+	return in
+}
+
+func (*model) Close() error { return nil }
+
+type instance struct {
+	*model
+	delay time.Duration
+	shape tensor.Shape
+}
+
+func (in *instance) Execute(ctx context.Context, b *infer.Batch) error {
+	b.InputEnd = infer.Now()
+	if err := wait(ctx, in.delay); err != nil {
+		return err
+	}
+	b.OutputStart = infer.Now()
+	if in.delay == 0 {
+		b.OutputStart = b.InputEnd
+	}
+	for _, r := range b.Requests {
+		r.Respond(in.answer(r), true)
+	}
+	return nil
+}
+
+func (in *instance) answer(r *infer.Request) *infer.Response {
+	resp := infer.NewResponse()
+	resp.Parameters = append(resp.Parameters, parameters[:]...)
+	for i := range in.pairs {
+		p := &in.pairs[i]
+		t := r.Input(p.in)
+		if t == nil || !r.Wants(p.out) {
+			continue
+		}
+		resp.Add(p.out, t.DataType, in.shapeOf(p, t.Shape), t.Data.Clone())
+	}
+	return resp
+}
+
+// parameters come with every answer of Triton's identity backend.
+var parameters = [...]kserve.Parameter{
+	{Name: "param0", Kind: kserve.ParamString, String: "an example string parameter"},
+	{Name: "param1", Kind: kserve.ParamInt, Int: 42},
+	{Name: "param2", Kind: kserve.ParamBool, Bool: false},
+	{Name: "param3", Kind: kserve.ParamDouble, Double: 123.123},
+}
+
+// shapeOf is the output's shape for an input of that shape.
+func (in *instance) shapeOf(p *pair, shape tensor.Shape) tensor.Shape {
+	if p.to == nil {
+		return shape
+	}
+	lead := 0
+	if in.batching {
+		lead = 1
+	}
+	in.shape = append(in.shape[:0], shape[:lead]...)
+	next := 0
+	for _, d := range p.to {
+		if d == -1 {
+			for p.from[next] != -1 {
+				next++
+			}
+			d = shape[lead+next]
+			next++
+		}
+		in.shape = append(in.shape, d)
+	}
+	return in.shape
+}
+
+func (*instance) Close() error { return nil }
+
+// wait blocks for d, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("interrupted: %w", context.Cause(ctx))
+	}
+}

@@ -1,0 +1,164 @@
+package instance_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+	"triton/server/instance"
+	"triton/server/scheduler"
+	"triton/server/scheduler/dynamic"
+	"triton/server/stats"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// engine is a backend that takes a fixed time for a batch and notes what it
+// ran.
+type engine struct {
+	exec  time.Duration
+	begin time.Time
+	mu    struct {
+		sync.Mutex
+		ran    []string // "<ms since begin>: <rows>"
+		ids    []string
+		closed int
+	}
+	execute func(ctx context.Context, b *infer.Batch) error // instead of sleeping
+}
+
+func (e *engine) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	return (*engineInstance)(e), nil
+}
+
+func (e *engine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.mu.closed++
+	return nil
+}
+
+func (e *engine) ran() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]string(nil), e.mu.ran...)
+}
+
+type engineInstance engine
+
+func (e *engineInstance) Execute(ctx context.Context, b *infer.Batch) error {
+	e.mu.Lock()
+	e.mu.ran = append(e.mu.ran, fmt.Sprintf("%d: %d", time.Since(e.begin).Milliseconds(), b.Rows))
+	for _, r := range b.Requests {
+		e.mu.ids = append(e.mu.ids, r.ID)
+	}
+	e.mu.Unlock()
+	b.InputEnd = infer.Now()
+	if e.execute != nil {
+		if err := e.execute(ctx, b); err != nil {
+			return err
+		}
+	} else if e.exec > 0 {
+		time.Sleep(e.exec)
+	}
+	b.OutputStart = infer.Now()
+	for _, r := range b.Requests {
+		if r.State() != infer.Answered {
+			r.Respond(infer.NewResponse(), true)
+		}
+	}
+	return nil
+}
+
+func (e *engineInstance) Close() error { return (*engine)(e).Close() }
+
+// group starts a group over a model; it is drained when the test ends.
+func group(t testing.TB, cfg *inferencepb.ModelConfig, m backend.Model, instances int, change ...func(*instance.Options)) (*instance.Group, *stats.Model) {
+	t.Helper()
+	var policy scheduler.Policy = scheduler.Direct{}
+	if cfg.GetDynamicBatching() != nil {
+		policy = dynamic.New(cfg)
+	}
+	o := instance.Options{
+		Name: "m", Version: "1", Config: cfg, Model: m, Policy: policy,
+		Placements: make([]backend.Placement, instances),
+		Stats:      stats.NewModel("m", "1", int(cfg.GetMaxBatchSize())),
+		Log:        slog.New(slog.DiscardHandler),
+	}
+	for i := range o.Placements {
+		o.Placements[i].Name = fmt.Sprintf("m_0_%d", i)
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	g := instance.New(o)
+	require.NoError(t, g.Start(context.Background()))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		require.NoError(t, g.Drain(ctx))
+		require.Zero(t, o.Stats.Pending.Load())
+	})
+	return g, o.Stats
+}
+
+func batching(max int32, delay time.Duration, preferred ...int32) *inferencepb.ModelConfig {
+	return &inferencepb.ModelConfig{
+		Name: "m", MaxBatchSize: max,
+		SchedulingChoice: &inferencepb.ModelConfig_DynamicBatching{DynamicBatching: &inferencepb.ModelDynamicBatching{
+			PreferredBatchSize: preferred, MaxQueueDelayMicroseconds: uint64(delay.Microseconds()),
+		}},
+	}
+}
+
+func request(id string, rows int) *infer.Request {
+	r := infer.NewUnpooled()
+	r.ID, r.Batch, r.ModelName = id, rows, "m"
+	return r
+}
+
+// call is a whole unary request, as a front end makes it.
+func call(ctx context.Context, g *instance.Group, r *infer.Request) error {
+	defer r.Release()
+	resp, err := g.Infer(ctx, r)
+	if err != nil {
+		return err
+	}
+	resp.Release()
+	return nil
+}
+
+// sink takes the answers of submitted requests.
+type sink struct {
+	answers chan error
+}
+
+func (s *sink) Send(resp *infer.Response, final bool) {
+	if !final {
+		return
+	}
+	err := resp.Err
+	resp.Release()
+	s.answers <- err
+}
+
+// variable is an input whose first dimension after the batch may vary.
+func variable(ragged bool) []*inferencepb.ModelInput {
+	return []*inferencepb.ModelInput{{Name: "IN", DataType: inferencepb.DataType_TYPE_INT32, Dims: []int64{-1}, AllowRaggedBatch: ragged}}
+}
+
+func shaped(r *infer.Request, width int64) *infer.Request {
+	in := r.AddInput()
+	in.Name, in.DataType, in.Shape = "IN", tensor.Int32, append(in.Shape, int64(r.Batch), width)
+	return r
+}
