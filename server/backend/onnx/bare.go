@@ -1,0 +1,29 @@
+//go:build cgo && (linux || darwin)
+
+package onnx
+
+/*
+#include "ort.h"
+*/
+import "C"
+
+import "triton/server/infer"
+
+// bare runs the batch n times over the same values and answers nobody: the
+// engine's own cost, which the benchmarks put beside Execute's. It stands here
+// because test files cannot use cgo.
+func (i *instance) bare(b *infer.Batch, n int) error {
+	if err := i.gather.Collect(b); err != nil {
+		return err
+	}
+	defer i.gather.Release()
+	defer i.dropOutputs()
+	i.setInputs()
+	if _, err := i.setOutputs(b, true); err != nil {
+		return err
+	}
+	if C.trt_ort_run_bare(i.call, C.int64_t(n)) != 0 {
+		return i.runError()
+	}
+	return nil
+}

@@ -1,0 +1,227 @@
+//go:build cgo && (linux || darwin)
+
+package onnx
+
+/*
+#include <stdlib.h>
+#include "ort.h"
+*/
+import "C"
+
+import (
+	"context"
+	"unsafe"
+
+	"triton/pkg/onnxmodel"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// align is where outputs start that share a buffer.
+const align = 64
+
+// instance runs one batch at a time. What a run needs is made once.
+type instance struct {
+	model   *model
+	name    string
+	limit   int // rows
+	own     *session
+	call    *C.trt_ort_call
+	in, out []C.trt_ort_tensor // C memory of call
+	gather  *backend.Gather
+	scatter *backend.Scatter
+	rules   []shapeRule
+	buffer  *tensor.Buffer // of the outputs that the run writes into
+	offset  []int          // of each output in buffer; -1: the engine allocates it
+	size    []int
+	shape   tensor.Shape
+}
+
+var _ backend.Instance = (*instance)(nil)
+
+func (m *model) instance(s *session, name string) (*instance, error) {
+	o, err := parseOptions(m.spec, false)
+	if err != nil {
+		return nil, err
+	}
+	n, k := len(m.sig.Inputs), len(m.sig.Outputs)
+	i := &instance{
+		model: m, name: name, limit: max(1, int(m.spec.Config.GetMaxBatchSize())),
+		gather: backend.NewGather(m.sig, m.spec.Pool), scatter: backend.NewScatter(m.sig),
+		rules: make([]shapeRule, k), offset: make([]int, k), size: make([]int, k),
+	}
+	i.call = C.trt_ort_call_new(s.ptr, C.int32_t(n), C.int32_t(k))
+	if i.call == nil {
+		return nil, status.New(status.Internal, "no memory for instance '%s'", name)
+	}
+	all := unsafe.Slice(i.call.tensor, n+k)
+	i.in, i.out = all[:n:n], all[n:]
+	if err := i.bind(s, o); err != nil {
+		i.free()
+		return nil, err
+	}
+	return i, nil
+}
+
+// bind sets what is the same in all runs.
+func (i *instance) bind(s *session, o *options) error {
+	sig := i.model.sig
+	for k := range sig.Inputs {
+		v, ok := s.graph.Input(sig.Inputs[k].Name)
+		if !ok {
+			return status.New(status.InvalidArg, "unexpected inference input '%s'", sig.Inputs[k].Name)
+		}
+		if err := i.checkValue(&sig.Inputs[k], v); err != nil {
+			return err
+		}
+		i.in[k].name, i.in[k]._type = s.names[v.Name], C.int32_t(v.Elem)
+	}
+	for k := range sig.Outputs {
+		v, ok := s.graph.Output(sig.Outputs[k].Name)
+		if !ok {
+			return status.New(status.InvalidArg, "unexpected inference output '%s'", sig.Outputs[k].Name)
+		}
+		if err := i.checkValue(&sig.Outputs[k], v); err != nil {
+			return err
+		}
+		i.out[k].name, i.out[k]._type = s.names[v.Name], C.int32_t(v.Elem)
+		i.rules[k] = rule(sig, s.graph, v)
+	}
+	for _, e := range o.runEntries {
+		key, value := C.CString(e.key), C.CString(e.value)
+		err := check(C.trt_ort_call_option(i.call, key, value))
+		C.free(unsafe.Pointer(key))
+		C.free(unsafe.Pointer(value))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkValue refuses what the C layer must not meet. checkGraph has looked at
+// the rest, and has better words.
+func (i *instance) checkValue(v *backend.Value, declared onnxmodel.Value) error {
+	if declared.Elem.DataType() != v.DataType {
+		return status.New(status.InvalidArg, "unable to load model '%s', configuration expects datatype %s for '%s', model provides %s",
+			i.model.spec.Name, v.DataType.ConfigName(), v.Name, declared.Elem.DataType().ConfigName())
+	}
+	if len(v.Engine())+1 > C.TRT_ORT_MAX_RANK {
+		return status.New(status.Unsupported, "tensor '%s' of model '%s' has more than %d dimensions", v.Name, i.model.spec.Name, C.TRT_ORT_MAX_RANK-1)
+	}
+	return nil
+}
+
+// Execute runs the batch: one call into the engine, no copy of the inputs of a
+// batch of one, no copy of outputs.
+func (i *instance) Execute(_ context.Context, b *infer.Batch) error {
+	if len(b.Requests) == 0 || b.Rows > i.limit {
+		return status.New(status.Internal, "batch size %d for '%s', max allowed is %d", b.Rows, i.name, i.limit)
+	}
+	if err := i.gather.Collect(b); err != nil {
+		return err
+	}
+	err := i.run(b)
+	if err == nil {
+		err = i.prepare(b)
+	}
+	i.gather.Release()
+	i.dropOutputs()
+	if err != nil {
+		return err
+	}
+	i.scatter.Send()
+	return nil
+}
+
+// run calls the engine. When it refuses a shape that we worked out from the
+// names of dimensions, the model's names are wrong: it runs again with memory
+// of its own and is not asked so again.
+func (i *instance) run(b *infer.Batch) error {
+	i.setInputs()
+	guess := i.model.guess.Load()
+	guessed, err := i.setOutputs(b, guess)
+	if err != nil {
+		return err
+	}
+	b.InputEnd = infer.Now()
+	code := C.trt_ort_run(i.call)
+	if code != 0 && guessed && code < C.TRT_ORT_NO_LIBRARY {
+		first := i.runError()
+		if _, err := i.setOutputs(b, false); err != nil {
+			return err
+		}
+		if code = C.trt_ort_run(i.call); code == 0 && i.model.guess.CompareAndSwap(true, false) {
+			i.model.spec.Log.Warn("output shapes differ from those that the model declares; outputs are allocated by the engine",
+				"model", i.model.spec.Name, "error", first)
+		}
+	}
+	b.OutputStart = infer.Now()
+	if code != 0 {
+		return i.runError()
+	}
+	return nil
+}
+
+func (i *instance) setInputs() {
+	for k := range i.in {
+		t, g := &i.in[k], &i.gather.Inputs[k]
+		if !g.Present {
+			t.use = 0
+			continue
+		}
+		t.use = 1
+		t.data, t.bytes = unsafe.Pointer(unsafe.SliceData(g.Bytes)), C.uint64_t(len(g.Bytes))
+		setShape(t, g.Shape)
+		if i.model.sig.Inputs[k].DataType == tensor.Bytes {
+			n, _ := g.Shape.Elements() // checked by the core; a wrong one is found in C
+			t.elements = C.uint64_t(n)
+		}
+	}
+}
+
+func setShape(t *C.trt_ort_tensor, shape tensor.Shape) {
+	t.rank = C.int32_t(len(shape))
+	for d, n := range shape {
+		t.dims[d] = C.int64_t(n)
+	}
+}
+
+// setOutputs chooses which outputs the run computes and where they are written.
+// All that go into our memory share one buffer.
+func (i *instance) setOutputs(b *infer.Batch, guess bool) (guessed bool, err error) {
+	i.dropOutputs()
+	need := 0
+	for k := range i.out {
+		t := &i.out[k]
+		t.use, t.data, i.offset[k] = 0, nil, -1
+		if !b.Wants(i.model.sig.Outputs[k].Name) {
+			continue
+		}
+		t.use = 1
+		if !guess || i.rules[k] == nil {
+			continue
+		}
+		i.shape = i.rules[k].append(i.shape[:0], i.gather.Inputs)
+		n, err := i.shape.ByteSize(i.model.sig.Outputs[k].DataType)
+		if err != nil {
+			return false, status.New(status.InvalidArg, "shape %v of output '%s': %w", i.shape, i.model.sig.Outputs[k].Name, err)
+		}
+		setShape(t, i.shape)
+		i.offset[k], i.size[k] = need, int(n)
+		need += (int(n) + align) &^ (align - 1) // at least one byte: an address of its own
+	}
+	if need == 0 {
+		return false, nil
+	}
+	i.buffer = i.model.spec.Pool.Get(need)
+	mem := i.buffer.Bytes()
+	for k := range i.out {
+		if t := &i.out[k]; i.offset[k] >= 0 {
+			t.data, t.bytes = unsafe.Pointer(&mem[i.offset[k]]), C.uint64_t(i.size[k])
+		}
+	}
+	return true, nil
+}

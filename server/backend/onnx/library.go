@@ -1,0 +1,205 @@
+//go:build cgo && (linux || darwin)
+
+package onnx
+
+/*
+#cgo CFLAGS: -O2 -Wall
+#cgo linux LDFLAGS: -ldl
+#cgo noescape trt_ort_run
+#cgo nocallback trt_ort_run
+#cgo noescape trt_ort_run_bare
+#cgo nocallback trt_ort_run_bare
+#cgo noescape trt_ort_strings
+#cgo nocallback trt_ort_strings
+#cgo nocallback trt_ort_value_free
+#include <stdlib.h>
+#include "ort.h"
+*/
+import "C"
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unsafe"
+
+	ort "github.com/yalue/onnxruntime_go"
+
+	"triton/pkg/status"
+)
+
+// Providers by ONNX Runtime's names.
+const cudaProvider = "CUDAExecutionProvider"
+
+// engine is the one ONNX Runtime of the process. It is global because the
+// library is: one environment, one set of functions, never unloaded.
+var engine struct {
+	sync.Mutex
+	library
+	opened, ready bool
+}
+
+// library is what is known of the opened library.
+type library struct {
+	path, version string
+	providers     []string
+	globalPool    bool
+}
+
+// HasGPU says whether the library can run models on a GPU; false also when
+// there is no library.
+func (b *Backend) HasGPU() bool {
+	have, err := b.Providers()
+	return err == nil && slices.Contains(have, cudaProvider)
+}
+
+// Providers lists the library's execution providers by ONNX Runtime's names.
+func (b *Backend) Providers() ([]string, error) {
+	engine.Lock()
+	defer engine.Unlock()
+	if err := b.open(nil); err != nil {
+		return nil, err
+	}
+	return engine.providers, nil
+}
+
+// open opens the library once per process; engine is locked.
+func (b *Backend) open(settings map[string]string) error {
+	search := b.search
+	if path := settings["library"]; path != "" {
+		search.Explicit = path
+	}
+	if engine.opened && search.Explicit == "" {
+		return nil
+	}
+	path, err := Find(search)
+	if err != nil {
+		return err
+	}
+	if engine.opened {
+		if path != engine.path {
+			return status.New(status.Unavailable, "the ONNX Runtime library '%s' cannot be used: the process has opened '%s' already", path, engine.path)
+		}
+		return nil
+	}
+	version, err := openLibrary(path)
+	if err != nil {
+		return err
+	}
+	engine.path, engine.version, engine.opened = path, version, true
+	engine.providers, err = providers()
+	return err
+}
+
+func openLibrary(path string) (string, error) {
+	name := C.CString(path)
+	defer C.free(unsafe.Pointer(name))
+	var v *C.char
+	e := C.trt_ort_open(name, &v)
+	version := C.GoString(v)
+	C.free(unsafe.Pointer(v))
+	switch e.code {
+	case C.TRT_ORT_NO_LIBRARY, C.TRT_ORT_NO_SYMBOL:
+		return "", status.New(status.Unavailable, "unable to load shared library: %s", message(e))
+	case C.TRT_ORT_TOO_OLD:
+		return "", status.New(status.Unavailable, "the ONNX Runtime library '%s' is version %s; 1.%d or newer is needed",
+			path, version, C.TRT_ORT_API_VERSION)
+	}
+	return version, check(e)
+}
+
+// environment makes the process's environment; engine is locked. The first
+// settings and log level win, as the engine knows only one environment.
+func environment(ctx context.Context, log *slog.Logger, settings map[string]string) error {
+	if engine.ready {
+		return nil
+	}
+	level, option := logLevel(ctx, log)
+	pool, err := poolSettings(settings)
+	if err != nil {
+		return err
+	}
+	if pool.global {
+		// An environment with global pools has to come before the binding's.
+		if err := check(C.trt_ort_env(level, 1, C.int32_t(pool.intra), C.int32_t(pool.inter))); err != nil {
+			return err
+		}
+	}
+	if !ort.IsInitialized() {
+		ort.SetSharedLibraryPath(engine.path)
+		if err := ort.InitializeEnvironment(option); err != nil {
+			return status.New(status.Internal, "onnx runtime: %w", err)
+		}
+	}
+	if err := check(C.trt_ort_env(level, 0, 0, 0)); err != nil {
+		return err
+	}
+	engine.globalPool, engine.ready = pool.global, true
+	log.Info("ONNX Runtime is open", "version", engine.version, "library", engine.path,
+		"providers", strings.Join(engine.providers, ","))
+	return nil
+}
+
+// logLevel is the engine's level for what our logger shows.
+func logLevel(ctx context.Context, log *slog.Logger) (C.int32_t, ort.EnvironmentOption) {
+	switch {
+	case log.Enabled(ctx, slog.LevelDebug):
+		return 0, ort.WithLogLevelVerbose()
+	case log.Enabled(ctx, slog.LevelWarn):
+		return 2, ort.WithLogLevelWarning()
+	}
+	return 3, ort.WithLogLevelError()
+}
+
+type poolConfig struct {
+	global       bool
+	intra, inter int
+}
+
+// poolSettings reads the backend settings of the process-wide thread pools.
+func poolSettings(settings map[string]string) (p poolConfig, err error) {
+	if v, ok := settings["enable-global-threadpool"]; ok {
+		if p.global, err = parseBool(v); err != nil {
+			return p, err
+		}
+	}
+	for key, to := range map[string]*int{"intra_op_thread_count": &p.intra, "inter_op_thread_count": &p.inter} {
+		if v, ok := settings[key]; ok && p.global {
+			if *to, err = strconv.Atoi(v); err != nil {
+				return p, notIntegral(v)
+			}
+		}
+	}
+	return p, nil
+}
+
+func providers() ([]string, error) {
+	var names **C.char
+	var n C.int32_t
+	if err := check(C.trt_ort_providers(&names, &n)); err != nil {
+		return nil, err
+	}
+	defer C.trt_ort_providers_free(names, n)
+	var list []string
+	for _, name := range unsafe.Slice(names, int(n)) {
+		list = append(list, C.GoString(name))
+	}
+	return list, nil
+}
+
+// check makes the client-visible error of an engine's error.
+func check(e C.trt_ort_error) error {
+	if e.code == 0 {
+		return nil
+	}
+	return status.New(status.Internal, "onnx runtime error %d: %s", int(e.code), message(e))
+}
+
+// message takes the text out of e.
+func message(e C.trt_ort_error) string {
+	defer C.free(unsafe.Pointer(e.message))
+	return C.GoString(e.message)
+}

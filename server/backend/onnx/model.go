@@ -1,0 +1,154 @@
+//go:build cgo && (linux || darwin)
+
+package onnx
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"triton/pkg/inferencepb"
+	"triton/server/backend"
+)
+
+// model is one loaded version. Its instances on the CPU share one session:
+// weights are in memory once. A GPU instance has its own, because the runs of
+// one session share a stream there.
+type model struct {
+	spec    backend.Spec
+	path    string
+	sig     *backend.Signature
+	library library
+	mu      sync.Mutex
+	cpu     *session
+	guess   atomic.Bool // whether outputs of known shape are written into our buffers
+}
+
+var (
+	_ backend.Model          = (*model)(nil)
+	_ backend.MemoryReporter = (*model)(nil)
+)
+
+// Load opens the library if this is its first use and finds the model's file.
+// The session is opened with the first instance, which says where it runs.
+func (b *Backend) Load(ctx context.Context, spec backend.Spec) (backend.Model, error) {
+	path, err := modelPath(spec)
+	if err != nil {
+		return nil, err
+	}
+	engine.Lock()
+	defer engine.Unlock()
+	if err := b.open(spec.Settings); err != nil {
+		return nil, err
+	}
+	if err := environment(ctx, spec.Log, spec.Settings); err != nil {
+		return nil, err
+	}
+	m := &model{spec: spec, path: path, sig: backend.NewSignature(spec.Config), library: engine.library}
+	m.guess.Store(true)
+	return m, nil
+}
+
+// NewInstance opens the session, or joins it, and checks it against the
+// configuration.
+func (m *model) NewInstance(_ context.Context, at backend.Placement) (backend.Instance, error) {
+	if at.Kind == inferencepb.ModelInstanceGroup_KIND_GPU {
+		s, err := m.openGPU(at.Device)
+		if err != nil {
+			return nil, err
+		}
+		i, err := m.instance(s, at.Name)
+		if err != nil {
+			s.close()
+			return nil, err
+		}
+		i.own = s
+		return i, nil
+	}
+	s, err := m.openCPU(at.Instances)
+	if err != nil {
+		return nil, err
+	}
+	return m.instance(s, at.Name)
+}
+
+func (m *model) openCPU(instances int) (*session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cpu != nil {
+		return m.cpu, nil
+	}
+	o, err := parseOptions(m.spec, false)
+	if err != nil {
+		return nil, err
+	}
+	t := planThreads(m.spec.CPUs, instances, o)
+	s, err := m.open(o, t)
+	if err != nil {
+		return nil, err
+	}
+	m.cpu = s
+	m.logThreads(t, instances)
+	return s, nil
+}
+
+func (m *model) openGPU(device int) (*session, error) {
+	if !slices.Contains(m.library.providers, cudaProvider) {
+		return nil, providerHint(m.spec.Name, cudaProvider, m.library.path, m.library.providers)
+	}
+	o, err := parseOptions(m.spec, true)
+	if err != nil {
+		return nil, err
+	}
+	o.cuda = append(o.cuda, pair{"device_id", strconv.Itoa(device)})
+	return m.open(o, threads{intra: max(o.intra, 1), inter: o.inter})
+}
+
+func (m *model) open(o *options, t threads) (*session, error) {
+	s, err := openSession(m.path, o, t, m.library.globalPool)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkGraph(m.spec, s.graph); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (m *model) logThreads(t threads, instances int) {
+	if m.library.globalPool {
+		m.spec.Log.Info("threads: the process-wide pool", "model", m.spec.Name, "version", m.spec.Version)
+		return
+	}
+	m.spec.Log.Info("threads", "model", m.spec.Name, "version", m.spec.Version, "instances", instances,
+		"cpus", m.spec.CPUs, "pool", t.intra, "inter_op", t.inter, "spinning", t.spin, "by", t.why)
+}
+
+// Memory is what the engine's arena holds for the model.
+func (m *model) Memory() []backend.Memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cpu == nil {
+		return nil
+	}
+	n, err := m.cpu.memory()
+	if err != nil || n == 0 {
+		return nil
+	}
+	return []backend.Memory{{Place: "CPU", Bytes: n}}
+}
+
+// Close gives the shared session back. Outputs still lent to responses keep
+// their memory alive themselves.
+func (m *model) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cpu != nil {
+		m.cpu.close()
+		m.cpu = nil
+	}
+	return nil
+}

@@ -1,0 +1,22 @@
+//go:build !cgo || !(linux || darwin)
+
+package onnx
+
+import (
+	"context"
+
+	"triton/pkg/status"
+	"triton/server/backend"
+)
+
+// Load answers that this build cannot run ONNX models.
+func (b *Backend) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
+	return nil, status.New(status.Unsupported,
+		"model '%s' needs ONNX Runtime, and this program was built without cgo: use a build with CGO_ENABLED=1 on Linux or macOS", spec.Name)
+}
+
+// HasGPU is false in a build without cgo.
+func (b *Backend) HasGPU() bool { return false }
+
+// Providers is empty in a build without cgo.
+func (b *Backend) Providers() ([]string, error) { return nil, nil }

@@ -1,0 +1,129 @@
+// Our own thin layer over ONNX Runtime: whole steps of the server's work, each
+// one call from Go. Nothing here is linked; the library is opened at run time.
+#ifndef TRT_ORT_H
+#define TRT_ORT_H
+
+#include "api.h"
+
+// The most dimensions of a tensor.
+#define TRT_ORT_MAX_RANK 16
+
+// Our own error codes, beside those of the engine, which are small.
+enum {
+	TRT_ORT_OK = 0,
+	TRT_ORT_NO_LIBRARY = 1001, // the file cannot be opened
+	TRT_ORT_NO_SYMBOL,         // it is no ONNX Runtime
+	TRT_ORT_TOO_OLD,           // it lacks functions that we need
+	TRT_ORT_RANK,              // a tensor has too many dimensions
+	TRT_ORT_MEMORY,
+	TRT_ORT_STRING_COUNT, // a string input holds another number of elements
+	TRT_ORT_STRING_LENGTH, // a string input ends inside a length
+	TRT_ORT_STRING_DATA,   // a string input ends inside an element
+	TRT_ORT_TYPE,         // an output is not of the type that the model declares
+};
+
+// An error; the message is for the receiver to free. Code 0 is none.
+typedef struct {
+	int32_t code;
+	char *message;
+} trt_ort_error;
+
+// Inputs, outputs and initializers that may be overridden.
+enum { TRT_ORT_INPUT, TRT_ORT_OUTPUT, TRT_ORT_INITIALIZER };
+
+// One input or output as the session declares it. name and symbols are for the
+// receiver to free.
+typedef struct {
+	char *name;
+	int32_t kind; // ONNXType
+	int32_t type; // ONNXTensorElementDataType, for tensors
+	int32_t ranked; // whether the model gives a shape
+	int32_t rank;
+	int64_t dims[TRT_ORT_MAX_RANK]; // -1 where it varies
+	char *symbols[TRT_ORT_MAX_RANK];
+} trt_ort_info;
+
+// One input or output of a run. No address here is of Go's memory.
+typedef struct {
+	const char *name;
+	void *data; // the input, or where to write the output; NULL: the engine allocates it
+	uint64_t bytes;
+	int32_t type;
+	int32_t rank;
+	int32_t use;       // this run has the input or wants the output
+	int32_t lent;      // set by a run for an output that the engine allocated
+	OrtValue *value;   // that output's owner, for the receiver to release
+	uint64_t elements; // of a string tensor
+	int64_t dims[TRT_ORT_MAX_RANK];
+} trt_ort_tensor;
+
+// What one instance needs for its runs; allocated once.
+typedef struct {
+	OrtSession *session;
+	OrtRunOptions *options;
+	int32_t inputs, outputs;
+	trt_ort_tensor *tensor; // the inputs, then the outputs
+	const char **name;      // those in use, for the engine's call
+	OrtValue **value;
+	trt_ort_error error;
+} trt_ort_call;
+
+// The opened library: its table, and what all sessions share.
+typedef struct {
+	const void *const *table;
+	OrtEnv *env;
+	OrtMemoryInfo *cpu;
+	OrtAllocator *allocator;
+} trt_ort_library;
+
+extern trt_ort_library trt_ort;
+
+// Calls a function of the table.
+#define ORT(name) ((trt_ort_fn_##name)trt_ort.table[trt_ort_at_##name])
+
+// Turns a status, which it releases, into an error.
+trt_ort_error trt_ort_check(OrtStatus *status);
+// An error of our own with a copy of the message.
+trt_ort_error trt_ort_fail(int32_t code, const char *message);
+
+trt_ort_error trt_ort_open(const char *path, char **version);
+trt_ort_error trt_ort_env(int32_t level, int32_t global_pool, int32_t intra, int32_t inter);
+trt_ort_error trt_ort_providers(char ***names, int32_t *n);
+void trt_ort_providers_free(char **names, int32_t n);
+
+trt_ort_error trt_ort_options_new(OrtSessionOptions **options);
+void trt_ort_options_free(OrtSessionOptions *options);
+trt_ort_error trt_ort_options_level(OrtSessionOptions *options, int32_t level);
+trt_ort_error trt_ort_options_mode(OrtSessionOptions *options, int32_t mode);
+trt_ort_error trt_ort_options_threads(OrtSessionOptions *options, int32_t intra, int32_t inter);
+trt_ort_error trt_ort_options_global_pool(OrtSessionOptions *options);
+trt_ort_error trt_ort_options_arena(OrtSessionOptions *options, int32_t on);
+trt_ort_error trt_ort_options_pattern(OrtSessionOptions *options, int32_t on);
+trt_ort_error trt_ort_options_entry(OrtSessionOptions *options, const char *key, const char *value);
+trt_ort_error trt_ort_options_library(OrtSessionOptions *options, const char *path);
+trt_ort_error trt_ort_options_cuda(OrtSessionOptions *options, const char *const *keys, const char *const *values, size_t n);
+
+trt_ort_error trt_ort_session_open(const char *path, const OrtSessionOptions *options, OrtSession **session);
+void trt_ort_session_free(OrtSession *session);
+trt_ort_error trt_ort_session_count(const OrtSession *session, int32_t which, size_t *n);
+trt_ort_error trt_ort_session_info(const OrtSession *session, int32_t which, size_t i, trt_ort_info *info);
+trt_ort_error trt_ort_session_memory(const OrtSession *session, uint64_t *in_use, uint64_t *total);
+
+trt_ort_call *trt_ort_call_new(OrtSession *session, int32_t inputs, int32_t outputs);
+trt_ort_error trt_ort_call_option(trt_ort_call *call, const char *key, const char *value);
+void trt_ort_call_free(trt_ort_call *call);
+
+// Runs the session over the tensors in use and returns call->error.code.
+// Outputs with data are written there; the others come back with data, bytes,
+// type, rank and dims set and value to release; strings come back with the
+// bytes they need and the value to read with trt_ort_strings.
+int32_t trt_ort_run(trt_ort_call *call);
+// Writes the output's strings to dst, each behind its length, and releases the
+// value.
+int32_t trt_ort_strings(trt_ort_call *call, int32_t output, void *dst);
+void trt_ort_value_free(OrtValue *value);
+
+// Runs the call n times and nothing else: the yardstick of the benchmarks.
+int32_t trt_ort_run_bare(trt_ort_call *call, int64_t n);
+
+#endif

@@ -1,0 +1,147 @@
+//go:build cgo && (linux || darwin)
+
+package onnx
+
+/*
+#include <stdlib.h>
+#include "ort.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// prepare makes the responses of the batch from the outputs of a run.
+func (i *instance) prepare(b *infer.Batch) error {
+	i.scatter.Start(b)
+	for k := range i.out {
+		if i.out[k].use == 0 {
+			continue
+		}
+		if err := i.prepareOutput(k); err != nil {
+			i.scatter.Drop()
+			return err
+		}
+	}
+	return nil
+}
+
+func (i *instance) prepareOutput(k int) error {
+	t := &i.out[k]
+	i.shape = i.shape[:0]
+	for d := range int(t.rank) {
+		i.shape = append(i.shape, int64(t.dims[d]))
+	}
+	if i.offset[k] >= 0 {
+		i.scatter.Output(k, i.shape, i.buffer, i.offset[k], i.size[k])
+		return nil
+	}
+	buf, err := i.take(k)
+	if err != nil {
+		return err
+	}
+	i.scatter.Output(k, i.shape, buf, 0, buf.Len())
+	buf.Release()
+	return nil
+}
+
+// take is an output that the engine allocated, as a buffer of ours: lent where
+// possible, copied for strings and for an output that is an input unchanged,
+// whose memory goes away with the batch.
+func (i *instance) take(k int) (*tensor.Buffer, error) {
+	t := &i.out[k]
+	switch {
+	case i.model.sig.Outputs[k].DataType == tensor.Bytes:
+		buf := i.model.spec.Pool.Get(int(t.bytes))
+		if C.trt_ort_strings(i.call, C.int32_t(k), unsafe.Pointer(unsafe.SliceData(buf.Bytes()))) != 0 {
+			buf.Release()
+			return nil, i.runError()
+		}
+		return buf, nil
+	case i.isInput(t.data):
+		buf := i.model.spec.Pool.Get(int(t.bytes))
+		copy(buf.Bytes(), unsafe.Slice((*byte)(t.data), int(t.bytes)))
+		return buf, nil // dropOutputs releases the value
+	}
+	return lend(t), nil
+}
+
+func (i *instance) isInput(at unsafe.Pointer) bool {
+	for k := range i.in {
+		if i.in[k].use != 0 && i.in[k].data == at {
+			return true
+		}
+	}
+	return false
+}
+
+// dropOutputs gives up what the last run left: its buffer, which the responses
+// hold by now, and values that nobody took.
+func (i *instance) dropOutputs() {
+	if i.buffer != nil {
+		i.buffer.Release()
+		i.buffer = nil
+	}
+	for k := range i.out {
+		if v := i.out[k].value; v != nil {
+			C.trt_ort_value_free(v)
+			i.out[k].value = nil
+		}
+	}
+}
+
+// runError is the error of the last run as clients see it. The texts about
+// strings are those of Triton's backend library.
+func (i *instance) runError() error {
+	e := &i.call.error
+	msg := C.GoString(e.message)
+	var t *C.trt_ort_tensor
+	for k := range i.in {
+		if C.GoString(i.in[k].name) == msg {
+			t = &i.in[k]
+		}
+	}
+	switch e.code {
+	case C.TRT_ORT_STRING_COUNT:
+		if t.bytes > t.elements {
+			return status.New(status.InvalidArg, "unexpected number of string elements %d for inference input '%s', expecting %d", t.bytes, msg, t.elements)
+		}
+		return status.New(status.InvalidArg, "expected %d strings for inference input '%s', got %d", t.elements, msg, t.bytes)
+	case C.TRT_ORT_STRING_LENGTH:
+		return status.New(status.InvalidArg,
+			"incomplete string length indicator for inference input '%s' for model '%s', expecting 4 bytes but only %d bytes available. Please make sure the string length indicator is in one buffer.",
+			msg, i.model.spec.Name, t.bytes)
+	case C.TRT_ORT_STRING_DATA:
+		if t == nil {
+			return status.New(status.Internal, "a string of output '%s' is too long", msg)
+		}
+		return status.New(status.InvalidArg, "incomplete string data for inference input '%s', expecting string of length %d but only %d bytes available", msg, t.elements, t.bytes)
+	case C.TRT_ORT_TYPE:
+		return status.New(status.Internal, "output '%s' is not of the type that the model declares", msg)
+	case C.TRT_ORT_RANK:
+		return status.New(status.Internal, "output '%s' has more than %d dimensions", msg, C.TRT_ORT_MAX_RANK)
+	}
+	return status.New(status.Internal, "onnx runtime error %d: %s", int(e.code), msg)
+}
+
+// Close gives the run's memory back, and the session if it is the instance's
+// own.
+func (i *instance) Close() error {
+	i.free()
+	if i.own != nil {
+		i.own.close()
+		i.own = nil
+	}
+	return nil
+}
+
+func (i *instance) free() {
+	i.dropOutputs()
+	C.trt_ort_call_free(i.call)
+	i.call, i.in, i.out = nil, nil, nil
+}

@@ -1,0 +1,275 @@
+//go:build cgo && (linux || darwin)
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ort.h"
+
+#define STRING_TYPE 8 // ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING
+
+// What the address of a tensor without elements points to: the engine takes no
+// null pointer.
+static char nothing[64];
+
+trt_ort_call *trt_ort_call_new(OrtSession *session, int32_t inputs, int32_t outputs) {
+	size_t n = (size_t)inputs + (size_t)outputs;
+	trt_ort_call *c = calloc(1, sizeof *c);
+	if (c == NULL) {
+		return NULL;
+	}
+	c->session = session;
+	c->inputs = inputs;
+	c->outputs = outputs;
+	c->tensor = calloc(n + 1, sizeof *c->tensor);
+	c->name = calloc(n + 1, sizeof *c->name);
+	c->value = calloc(n + 1, sizeof *c->value);
+	trt_ort_error e = trt_ort_check(ORT(CreateRunOptions)(&c->options));
+	if (c->tensor == NULL || c->name == NULL || c->value == NULL || e.code != 0) {
+		free(e.message);
+		trt_ort_call_free(c);
+		return NULL;
+	}
+	return c;
+}
+
+trt_ort_error trt_ort_call_option(trt_ort_call *c, const char *key, const char *value) {
+	return trt_ort_check(ORT(AddRunConfigEntry)(c->options, key, value));
+}
+
+void trt_ort_call_free(trt_ort_call *c) {
+	if (c->options != NULL) {
+		ORT(ReleaseRunOptions)(c->options);
+	}
+	free(c->tensor);
+	free(c->name);
+	free(c->value);
+	free(c->error.message);
+	free(c);
+}
+
+static uint32_t length_at(const unsigned char *p) {
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+// fail notes an error of our own about tensor t, whose name the message is.
+static int fail(trt_ort_call *c, int32_t code, const trt_ort_tensor *t) {
+	c->error = trt_ort_fail(code, t->name);
+	return -1;
+}
+
+static int check(trt_ort_call *c, OrtStatus *s) {
+	if (s == NULL) {
+		return 0;
+	}
+	c->error = trt_ort_check(s);
+	return -1;
+}
+
+// fill_strings copies length-prefixed elements into a string tensor. The
+// lengths come from outside and are checked before any use.
+static int fill_strings(trt_ort_call *c, trt_ort_tensor *t, OrtValue *value) {
+	const unsigned char *p = t->data;
+	uint64_t left = t->bytes, i = 0;
+	for (; i < t->elements && left > 0; i++) {
+		if (left < 4) {
+			t->bytes = left; // for the message, here and below
+			return fail(c, TRT_ORT_STRING_LENGTH, t);
+		}
+		uint64_t n = length_at(p);
+		if (n > left - 4) {
+			t->elements = n;
+			t->bytes = left - 4;
+			return fail(c, TRT_ORT_STRING_DATA, t);
+		}
+		char *to = NULL;
+		if (check(c, ORT(GetResizedStringTensorElementBuffer)(value, i, n, &to)) != 0) {
+			return -1;
+		}
+		memcpy(to, p + 4, n);
+		p += 4 + n;
+		left -= 4 + n;
+	}
+	if (i == t->elements && left == 0) {
+		return 0;
+	}
+	t->bytes = left > 0 ? i + 1 : i;
+	return fail(c, TRT_ORT_STRING_COUNT, t);
+}
+
+// over makes a tensor over memory that is not its own.
+static int over(trt_ort_call *c, const trt_ort_tensor *t, OrtValue **value) {
+	void *data = t->data != NULL ? t->data : nothing;
+	return check(c, ORT(CreateTensorWithDataAsOrtValue)(trt_ort.cpu, data, t->bytes, t->dims, (size_t)t->rank,
+	                                                    (ONNXTensorElementDataType)t->type, value));
+}
+
+static int input(trt_ort_call *c, trt_ort_tensor *t, OrtValue **value) {
+	if (t->type != STRING_TYPE) {
+		return over(c, t, value);
+	}
+	if (check(c, ORT(CreateTensorAsOrtValue)(trt_ort.allocator, t->dims, (size_t)t->rank, STRING_TYPE, value)) != 0) {
+		return -1;
+	}
+	return fill_strings(c, t, *value);
+}
+
+// take describes an output that the engine allocated.
+static int take(trt_ort_call *c, trt_ort_tensor *t, OrtValue *value) {
+	const int64_t *dims = NULL;
+	ONNXTensorElementDataType type = 0;
+	size_t rank = 0, n = 0;
+	void *data = NULL;
+	if (check(c, ORT(GetTensorElementTypeAndShapeDataReference)(value, &type, &dims, &rank)) != 0) {
+		return -1;
+	}
+	if ((int32_t)type != t->type) {
+		return fail(c, TRT_ORT_TYPE, t);
+	}
+	if (rank > TRT_ORT_MAX_RANK) {
+		return fail(c, TRT_ORT_RANK, t);
+	}
+	uint64_t elements = 1;
+	for (size_t i = 0; i < rank; i++) {
+		t->dims[i] = dims[i];
+		elements *= (uint64_t)dims[i];
+	}
+	t->rank = (int32_t)rank;
+	if (t->type == STRING_TYPE) {
+		t->elements = elements;
+		if (elements > 0 && check(c, ORT(GetStringTensorDataLength)(value, &n)) != 0) {
+			return -1;
+		}
+		t->bytes = n + 4 * elements;
+		return 0;
+	}
+	if (check(c, ORT(GetTensorMutableData)(value, &data)) != 0 || check(c, ORT(GetTensorSizeInBytes)(value, &n)) != 0) {
+		return -1;
+	}
+	t->data = data;
+	t->bytes = n;
+	return 0;
+}
+
+static void release(OrtValue **values, int32_t n) {
+	for (int32_t i = 0; i < n; i++) {
+		if (values[i] != NULL) {
+			ORT(ReleaseValue)(values[i]);
+			values[i] = NULL;
+		}
+	}
+}
+
+// bind makes the values of the tensors in use, inputs first, and counts them.
+static int bind(trt_ort_call *c, int32_t *ins, int32_t *outs) {
+	int32_t n = 0;
+	for (int32_t i = 0; i < c->inputs + c->outputs; i++) {
+		trt_ort_tensor *t = &c->tensor[i];
+		t->lent = 0;
+		t->value = NULL;
+		if (!t->use) {
+			continue;
+		}
+		c->name[n] = t->name;
+		c->value[n] = NULL;
+		n++; // first, so that a value half made is released
+		if (i < c->inputs) {
+			++*ins;
+			if (input(c, t, &c->value[n - 1]) != 0) {
+				return -1;
+			}
+			continue;
+		}
+		++*outs;
+		if (t->data != NULL && over(c, t, &c->value[n - 1]) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+// collect hands out the engine's outputs. After an error none is kept.
+static int collect(trt_ort_call *c, OrtValue **values) {
+	int32_t n = 0;
+	for (int32_t i = c->inputs; i < c->inputs + c->outputs; i++) {
+		trt_ort_tensor *t = &c->tensor[i];
+		if (!t->use || t->data != NULL) {
+			n += t->use != 0;
+			continue;
+		}
+		if (take(c, t, values[n]) != 0) {
+			return -1;
+		}
+		t->lent = 1;
+		n++;
+	}
+	n = 0;
+	for (int32_t i = c->inputs; i < c->inputs + c->outputs; i++) {
+		trt_ort_tensor *t = &c->tensor[i];
+		if (!t->use) {
+			continue;
+		}
+		if (t->lent) {
+			t->value = values[n];
+			values[n] = NULL;
+		}
+		n++;
+	}
+	return 0;
+}
+
+static int run(trt_ort_call *c, int32_t ins, int32_t outs) {
+	return check(c, ORT(Run)(c->session, c->options, c->name, (const OrtValue *const *)c->value, (size_t)ins,
+	                         c->name + ins, (size_t)outs, c->value + ins));
+}
+
+int32_t trt_ort_run(trt_ort_call *c) {
+	int32_t ins = 0, outs = 0;
+	free(c->error.message);
+	c->error = (trt_ort_error){0};
+	if (bind(c, &ins, &outs) == 0 && run(c, ins, outs) == 0) {
+		collect(c, c->value + ins);
+	}
+	release(c->value, ins + outs);
+	return c->error.code;
+}
+
+int32_t trt_ort_strings(trt_ort_call *c, int32_t output, void *dst) {
+	trt_ort_tensor *t = &c->tensor[c->inputs + output];
+	OrtValue *value = t->value;
+	unsigned char *p = dst, *end = p + t->bytes;
+	t->value = NULL;
+	for (uint64_t i = 0; i < t->elements; i++) {
+		size_t n = 0;
+		if (check(c, ORT(GetStringTensorElementLength)(value, i, &n)) != 0) {
+			break;
+		}
+		if (n > UINT32_MAX || n + 4 > (size_t)(end - p)) {
+			fail(c, TRT_ORT_STRING_DATA, t);
+			break;
+		}
+		p[0] = (unsigned char)n;
+		p[1] = (unsigned char)(n >> 8);
+		p[2] = (unsigned char)(n >> 16);
+		p[3] = (unsigned char)(n >> 24);
+		if (check(c, ORT(GetStringTensorElement)(value, n, i, p + 4)) != 0) {
+			break;
+		}
+		p += 4 + n;
+	}
+	ORT(ReleaseValue)(value);
+	return c->error.code;
+}
+
+void trt_ort_value_free(OrtValue *value) { ORT(ReleaseValue)(value); }
+
+int32_t trt_ort_run_bare(trt_ort_call *c, int64_t n) {
+	int32_t ins = 0, outs = 0;
+	free(c->error.message);
+	c->error = (trt_ort_error){0};
+	if (bind(c, &ins, &outs) == 0) {
+		while (n-- > 0 && run(c, ins, outs) == 0) {
+		}
+	}
+	release(c->value, ins + outs);
+	return c->error.code;
+}

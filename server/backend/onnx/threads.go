@@ -1,0 +1,35 @@
+package onnx
+
+// threads is how a session works with the processors.
+type threads struct {
+	intra, inter int
+	spin         bool
+	why          string // for the log
+}
+
+const spinEntry = "session.intra_op.allow_spinning"
+
+// planThreads shares cpus processors out among the instances of a model. They
+// run on one session, whose pool helps whichever instance has work, and every
+// instance's own thread works too; so a pool of N-1 helpers and I instances
+// keeps N+I-1 processors busy.
+//
+// A count that the user sets is per instance, as if each had a session of its
+// own. Idle helpers do not spin: the processors they would burn are those that
+// the server and the other models need.
+func planThreads(cpus, instances int, o *options) threads {
+	cpus, instances = max(cpus, 1), max(instances, 1)
+	t := threads{inter: o.inter}
+	switch {
+	case o.intra > 0:
+		t.intra, t.why = instances*(o.intra-1)+1, "intra_op_thread_count"
+	case instances >= cpus:
+		t.intra, t.why = 1, "every processor has an instance"
+	default:
+		t.intra, t.why = cpus-instances+1, "the processors that the instances leave"
+	}
+	if o.mode == modeParallel && t.inter == 0 {
+		t.inter = t.intra
+	}
+	return t
+}
