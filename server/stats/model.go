@@ -20,7 +20,7 @@ const (
 	Canceled
 	Backend
 	Other
-	failures
+	failureKinds
 )
 
 // String is the label's value.
@@ -41,7 +41,7 @@ const (
 	Full                   // nothing more fits
 	Delay                  // the oldest request had waited long enough
 	Shape                  // the next request has other shapes
-	closes
+	closeKinds
 )
 
 // String is the reason in lower case.
@@ -71,8 +71,8 @@ type Model struct {
 	infer      Duration
 	output     Duration
 	fail       Duration
-	failed     [failures]atomic.Uint64
-	closed     [closes]atomic.Uint64
+	failed     [failureKinds]atomic.Uint64
+	closed     [closeKinds]atomic.Uint64
 
 	sizes []sizeCounts // index is the batch size
 	rare  struct {
