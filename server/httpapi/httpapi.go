@@ -6,7 +6,9 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
+	"sync"
 
+	"triton/pkg/kserve/rest"
 	"triton/pkg/tensor"
 	"triton/server/infer"
 )
@@ -19,7 +21,35 @@ type Options struct {
 	MaxInput int64
 }
 
+// api is the front end without a transport.
+type api struct {
+	svc       infer.Service
+	pool      *tensor.Pool
+	log       *slog.Logger
+	maxInput  int64
+	exchanges sync.Pool
+}
+
+func newAPI(svc infer.Service, o Options) *api {
+	a := &api{svc: svc, pool: o.Pool, log: o.Log, maxInput: o.MaxInput}
+	if a.maxInput <= 0 {
+		a.maxInput = rest.DefaultMaxInput
+	}
+	if a.pool == nil {
+		a.pool = tensor.NewPool()
+	}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	a.exchanges.New = func() any {
+		x := &exchange{api: a}
+		x.decoder.Pool, x.decoder.MaxInput = a.pool, a.maxInput
+		return x
+	}
+	return a
+}
+
 // New is the front end as an http.Handler. It starts nothing.
 func New(svc infer.Service, o Options) http.Handler {
-	panic("to be written")
+	return &handler{api: newAPI(svc, o)}
 }

@@ -1,7 +1,10 @@
 package rest
 
 import (
+	"strconv"
+
 	"triton/pkg/kserve"
+	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
 
@@ -14,11 +17,140 @@ type Encoder struct {
 	// Batched says that the model's outputs have a batch dimension.
 	Batched bool
 	Labels  Labels
+
+	tail    []tensor.Segment
+	classes classes
 }
 
 // EncodeResponse appends the JSON text of resp to dst, with the outputs in the
-// form that req asks for, and returns it with the outputs whose bytes follow
-// the text. Those are loans that end with resp or with the encoder's next call.
-func (e *Encoder) EncodeResponse(dst []byte, resp *kserve.Response, req *kserve.Request) (text []byte, tail []tensor.Data, err error) {
-	panic("to be written")
+// form that req asks for, and returns it with the pieces of memory that follow
+// the text and their total size. The pieces are loans that end with resp or
+// with the encoder's next call.
+func (e *Encoder) EncodeResponse(dst []byte, resp *kserve.Response, req *kserve.Request) (text []byte, tail []tensor.Segment, size int, err error) {
+	e.tail = e.tail[:0]
+	dst = append(dst, '{')
+	if resp.ID != "" {
+		dst = append(dst, `"id":`...)
+		dst = AppendString(dst, resp.ID)
+		dst = append(dst, ',')
+	}
+	dst = append(dst, `"model_name":`...)
+	dst = AppendString(dst, resp.ModelName)
+	dst = append(dst, `,"model_version":`...)
+	dst = AppendString(dst, resp.ModelVersion)
+	if len(resp.Parameters) > 0 {
+		dst = append(dst, `,"parameters":`...)
+		dst = appendParameters(dst, resp.Parameters)
+	}
+	dst = append(dst, `,"outputs":[`...)
+	for i := range resp.Outputs {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		n := 0
+		if dst, n, err = e.output(dst, &resp.Outputs[i], req); err != nil {
+			return nil, nil, 0, err
+		}
+		size += n
+	}
+	return append(dst, `]}`...), e.tail, size, nil
+}
+
+// Release ends the loans of the last response.
+func (e *Encoder) Release() {
+	clear(e.tail)
+	e.tail = e.tail[:0]
+	e.Labels = nil
+}
+
+// output writes one element of outputs; n is the bytes that follow the text.
+func (e *Encoder) output(dst []byte, t *kserve.Tensor, req *kserve.Request) (_ []byte, n int, err error) {
+	isBinary, topK := req.BinaryOutput, uint32(0)
+	if len(req.Outputs) > 0 {
+		isBinary = false
+		for i := range req.Outputs {
+			if o := &req.Outputs[i]; o.Name == t.Name {
+				isBinary, topK = o.Binary, o.Classification
+				break
+			}
+		}
+	}
+	if topK > 0 {
+		if t, err = e.classes.classify(t, int(topK), e.Batched, e.Labels); err != nil {
+			return nil, 0, err
+		}
+	}
+	dst = append(dst, `{"name":`...)
+	dst = AppendString(dst, t.Name)
+	dst = append(dst, `,"datatype":"`...)
+	dst = append(dst, t.DataType.String()...)
+	dst = append(dst, `","shape":`...)
+	dst = t.Shape.Append(dst)
+	if isBinary {
+		dst = append(dst, `,"parameters":{"binary_data_size":`...)
+		n = t.Data.Len()
+		dst = strconv.AppendInt(dst, int64(n), 10)
+		for i := range t.Data.Segments() {
+			e.tail = append(e.tail, t.Data.Segment(i))
+		}
+		return append(dst, "}}"...), n, nil
+	}
+	if dst, err = appendData(dst, t); err != nil {
+		return nil, 0, err
+	}
+	return append(dst, '}'), 0, nil
+}
+
+func appendParameters(dst []byte, ps []kserve.Parameter) []byte {
+	dst = append(dst, '{')
+	for i := range ps {
+		p := &ps[i]
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = AppendString(dst, p.Name)
+		dst = append(dst, ':')
+		switch p.Kind {
+		case kserve.ParamBool:
+			dst = strconv.AppendBool(dst, p.Bool)
+		case kserve.ParamInt:
+			dst = strconv.AppendInt(dst, p.Int, 10)
+		case kserve.ParamUint:
+			dst = strconv.AppendUint(dst, p.Uint, 10)
+		case kserve.ParamDouble:
+			dst = AppendFloat(dst, p.Double)
+		case kserve.ParamString:
+			dst = AppendString(dst, p.String)
+		default:
+			dst = append(dst, "null"...)
+		}
+	}
+	return append(dst, '}')
+}
+
+// appendData writes ,"data":[...] with all elements in row order.
+func appendData(dst []byte, t *kserve.Tensor) ([]byte, error) {
+	switch t.DataType {
+	case tensor.FP16, tensor.BF16:
+		return nil, status.New(status.InvalidArg, "sending %s data via JSON is not supported. Please use the binary data format for output", t.DataType)
+	}
+	data, whole := t.Data.Contiguous()
+	if !whole {
+		data = make([]byte, t.Data.Len())
+		t.Data.CopyTo(data)
+	}
+	count, err := t.Shape.Elements()
+	if err != nil {
+		return nil, status.New(status.Internal, "output '%s' has shape %s: %w", t.Name, t.Shape, err)
+	}
+	dst = append(dst, `,"data":[`...)
+	if t.DataType == tensor.Bytes {
+		dst, err = appendStrings(dst, t, data, count)
+	} else {
+		dst, err = appendNumbers(dst, t, data, count)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return append(dst, ']'), nil
 }

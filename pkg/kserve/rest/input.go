@@ -1,0 +1,271 @@
+package rest
+
+import (
+	"math"
+
+	"triton/pkg/kserve"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+)
+
+// source says where the data of an input stands. More than one flag is an error.
+type source struct {
+	data   bool
+	binary bool
+	shm    bool
+	size   uint64 // binary
+	region string // shm
+}
+
+// input reads one input in text order. All errors are as good as any other:
+// they send the request to inputExact.
+func (d *Decoder) input(t *kserve.Tensor) error {
+	r := &d.r
+	if !r.is('{') {
+		return errOneSource("")
+	}
+	r.i++
+	var from source
+	var named, typed, shaped, params bool
+	dataAt := 0
+	for first := true; ; first = false {
+		name, ok := r.member(first)
+		if !ok {
+			return r.err()
+		}
+		if name == nil {
+			break
+		}
+		var err error
+		switch {
+		case string(name) == "name" && !named:
+			named = true
+			err = d.name(&t.Name)
+		case string(name) == "datatype" && !typed:
+			typed = true
+			err = d.datatype(t)
+		case string(name) == "shape" && !shaped:
+			shaped = true
+			err = d.shape(t)
+		case string(name) == "parameters" && !params:
+			params = true
+			err = d.inputParameters(&from)
+		case string(name) == "data" && !from.data:
+			from.data = true
+			if named && typed && shaped {
+				err = d.data(t)
+				break
+			}
+			dataAt = r.i
+			fallthrough
+		default:
+			if !r.skip(3) {
+				err = r.err()
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !named || !typed || !shaped {
+		return missing("name")
+	}
+	if err := from.check(); err != nil {
+		return err
+	}
+	if dataAt > 0 {
+		end := r.i
+		r.i = dataAt
+		if err := d.data(t); err != nil {
+			return err
+		}
+		r.i = end
+	}
+	return d.otherData(t, &from)
+}
+
+// inputExact reads one input in the order in which Triton looks at its members.
+func (d *Decoder) inputExact(t *kserve.Tensor) error {
+	r := &d.r
+	object := r.i
+	if !r.skip(0) {
+		return r.err()
+	}
+	end := r.i
+	var from source
+	from.data = r.find(object, "data")
+	if r.find(object, "parameters") {
+		if err := d.inputParameters(&from); err != nil {
+			return err
+		}
+	}
+	if err := from.check(); err != nil {
+		return err
+	}
+	for _, m := range [...]struct {
+		name string
+		read func(*kserve.Tensor) error
+	}{
+		{"name", func(t *kserve.Tensor) error { return d.name(&t.Name) }},
+		{"datatype", d.datatype},
+		{"shape", d.shape},
+	} {
+		if !r.find(object, m.name) {
+			return missing(m.name)
+		}
+		if err := m.read(t); err != nil {
+			return err
+		}
+	}
+	if from.data {
+		r.find(object, "data")
+		if err := d.data(t); err != nil {
+			return err
+		}
+	}
+	r.i = end
+	return d.otherData(t, &from)
+}
+
+func (d *Decoder) name(to *string) error {
+	if !d.r.is('"') {
+		return within("Unable to parse 'name'", errString)
+	}
+	s, ok := d.r.str()
+	if !ok {
+		return d.r.err()
+	}
+	*to = d.names.get(s)
+	return nil
+}
+
+func (d *Decoder) datatype(t *kserve.Tensor) error {
+	if !d.r.is('"') {
+		return within("Unable to parse 'datatype'", errString)
+	}
+	s, ok := d.r.str()
+	if !ok {
+		return d.r.err()
+	}
+	// An unknown name stays Invalid: the core says so for binary data, data for
+	// the rest.
+	t.DataType, _ = tensor.ParseDataType(string(s))
+	return nil
+}
+
+func (d *Decoder) shape(t *kserve.Tensor) error {
+	const context = "Unable to parse 'shape'"
+	r := &d.r
+	if !r.is('[') {
+		return within(context, errArray)
+	}
+	r.i++
+	bad := false
+	for first := true; ; first = false {
+		more, ok := r.element(first)
+		if !ok {
+			return r.err()
+		}
+		if !more {
+			break
+		}
+		v, ok := r.uint()
+		if !ok {
+			return within(context, errUint)
+		}
+		bad = bad || v > math.MaxInt64
+		t.Shape = append(t.Shape, int64(v))
+	}
+	if bad {
+		return status.New(status.InvalidArg, "invalid shape for input '%s': shape %s contains one or more invalid dimensions", t.Name, t.Shape)
+	}
+	return nil
+}
+
+// inputParameters looks for the two parameters that name a source of data.
+// Anything but an object counts as none.
+func (d *Decoder) inputParameters(from *source) error {
+	r := &d.r
+	if !r.is('{') {
+		if !r.skip(3) {
+			return r.err()
+		}
+		return nil
+	}
+	r.i++
+	for first := true; ; first = false {
+		name, ok := r.member(first)
+		if !ok {
+			return r.err()
+		}
+		switch {
+		case name == nil:
+			return nil
+		case string(name) == "binary_data_size" && !from.binary:
+			from.binary = true
+			if from.size, ok = r.uint(); !ok {
+				return within("Unable to parse 'binary_data_size'", errUint)
+			}
+		case string(name) == "shared_memory_region" && !from.shm:
+			from.shm = true
+			if !r.is('"') {
+				return within("Unable to parse 'shared_memory_region'", errString)
+			}
+			s, ok := r.str()
+			if !ok {
+				return r.err()
+			}
+			from.region = string(s)
+		default:
+			if !r.skip(4) {
+				return r.err()
+			}
+		}
+	}
+}
+
+func (s *source) check() error {
+	set := ""
+	n := 0
+	for _, f := range [...]struct {
+		on   bool
+		name string
+	}{{s.data, " 'data'"}, {s.binary, " 'binary_data_size'"}, {s.shm, " 'shared_memory_region'"}} {
+		if f.on {
+			n++
+			set += f.name
+		}
+	}
+	if n == 1 {
+		return nil
+	}
+	return errOneSource(set)
+}
+
+func errOneSource(set string) error {
+	text := "But no field is set"
+	if set != "" {
+		text = "But set" + set
+	}
+	return status.New(status.InvalidArg, "Input must set only one of the following fields: 'data', 'binary_data_size' in 'parameters', "+
+		"'shared_memory_region' in 'parameters'. %s", text)
+}
+
+// otherData completes an input whose data is not in the text.
+func (d *Decoder) otherData(t *kserve.Tensor, from *source) error {
+	switch {
+	case from.shm:
+		return status.New(status.NotFound, "Unable to find shared memory region: '%s'", from.region)
+	case from.binary:
+		left := uint64(d.body.Len() - d.tail)
+		if from.size > left {
+			return status.New(status.InvalidArg, "unexpected size for input '%s', expecting %d additional bytes for model '%s'",
+				t.Name, from.size-left, d.req.ModelName)
+		}
+		if from.size > 0 {
+			t.Data = tensor.SliceData(d.body, d.tail, int(from.size))
+			d.tail += int(from.size)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package httpapi
+
+import (
+	"triton/pkg/kserve/rest"
+	"triton/pkg/modelconfig"
+	"triton/pkg/status"
+)
+
+// health answers with a status alone.
+func (a *api) health(x *exchange, good bool) error {
+	switch {
+	case a.svc.Exiting():
+		return status.New(status.Unavailable, "Server exiting")
+	case !good:
+		x.status = 400
+	}
+	return nil
+}
+
+func (a *api) modelReady(r *route) error {
+	ready, err := a.svc.ModelReady(r.model, r.version)
+	if err != nil {
+		return err
+	}
+	if !ready {
+		return status.New(status.InvalidArg, "Model version not ready")
+	}
+	return nil
+}
+
+func (a *api) modelMetadata(x *exchange, r *route) error {
+	m, err := a.svc.Model(r.model, r.version)
+	if err != nil {
+		return err
+	}
+	defer m.Release()
+	md := m.Metadata()
+	versions := md.Versions
+	if r.version != "" {
+		versions = []string{m.Version()}
+	}
+	x.text = appendModelMetadata(x.text[:0], md, versions)
+	return nil
+}
+
+func (a *api) modelConfig(x *exchange, r *route) error {
+	m, err := a.svc.Model(r.model, r.version)
+	if err != nil {
+		return err
+	}
+	defer m.Release()
+	text, err := modelconfig.MarshalJSON(m.Config())
+	if err != nil {
+		return err
+	}
+	x.text = append(x.text[:0], text...)
+	return nil
+}
+
+func (a *api) statistics(x *exchange, r *route) error {
+	s, err := a.svc.Statistics(r.model, r.version)
+	if err != nil {
+		return err
+	}
+	x.text = appendStatistics(x.text[:0], s)
+	return nil
+}
+
+// maxIndexRequest limits the body of an index request, which holds one flag.
+const maxIndexRequest = 1 << 20
+
+func (a *api) index(x *exchange) error {
+	body, err := x.read(maxIndexRequest)
+	if err != nil {
+		return err
+	}
+	defer body.Release()
+	readyOnly := false
+	if body.Len() > 0 {
+		if readyOnly, err = rest.DecodeIndexRequest(body.Bytes()); err != nil {
+			return err
+		}
+	}
+	x.text = appendIndex(x.text[:0], a.svc.Index(readyOnly))
+	return nil
+}

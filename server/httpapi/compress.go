@@ -1,0 +1,123 @@
+package httpapi
+
+import (
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+)
+
+var errInflate = status.New(status.Internal, "encountered inconsistent stream state during decompression")
+
+// receiveCompressed reads a gzip or deflate body. What comes out counts against
+// the limit, so that a small body cannot unfold without end.
+func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
+	if x.length == 0 {
+		return nil, 0, status.New(status.InvalidArg, "nothing to be decompressed")
+	}
+	in := io.LimitReader(x.body, maxBody)
+	var plain io.Reader
+	var err error
+	if x.header.contentEncoding == "gzip" {
+		plain, err = gzip.NewReader(in)
+	} else {
+		plain, err = zlib.NewReader(in)
+	}
+	if err != nil {
+		return nil, 0, errInflate
+	}
+	body, err := x.inflate(plain)
+	if err != nil {
+		return nil, 0, err
+	}
+	n, err := x.jsonLength(body.Len())
+	if err != nil {
+		body.Release()
+		return nil, 0, err
+	}
+	return body, n, nil
+}
+
+func (x *exchange) inflate(plain io.Reader) (*tensor.Buffer, error) {
+	limit := x.api.maxInput
+	inner := exchange{api: x.api, body: plain, length: -1}
+	body, err := inner.read(limit)
+	var e *status.Error
+	switch {
+	case err == nil && int64(body.Len()) > limit:
+		body.Release()
+	case err == nil:
+		return body, nil
+	case !errors.As(err, &e) || e.Cause != nil:
+		return nil, errInflate
+	}
+	return nil, status.New(status.InvalidArg,
+		"Decompressed data size exceeds the maximum allowed value of %d bytes. Use --http-max-input-size to increase the limit.", limit)
+}
+
+// compress packs the reply the way the client likes best, if it does.
+func (x *exchange) compress() {
+	encoding := preferred(x.header.acceptEncoding)
+	if encoding == "" {
+		return
+	}
+	var out writer
+	var packer io.WriteCloser = zlib.NewWriter(&out)
+	if encoding == "gzip" {
+		packer = gzip.NewWriter(&out)
+	}
+	_, err := packer.Write(x.text)
+	for i := 0; i < len(x.tail) && err == nil; i++ {
+		_, err = packer.Write(x.tail[i].Bytes())
+	}
+	if err == nil {
+		err = packer.Close()
+	}
+	if err != nil { // then it goes out as it is
+		return
+	}
+	x.text, x.tail, x.tailSize, x.encoding = out, nil, 0, encoding
+}
+
+type writer []byte
+
+func (w *writer) Write(p []byte) (int, error) {
+	*w = append(*w, p...)
+	return len(p), nil
+}
+
+// preferred is the encoding of the highest weight in an Accept-Encoding header,
+// the first among equals; empty for none. What is unknown is passed over.
+func preferred(header string) string {
+	if header == "" {
+		return ""
+	}
+	best, weight := "", 0.0
+	for item := range strings.SplitSeq(header, ",") {
+		name, q := strings.TrimLeft(item, " \t"), 1.0
+		if at := strings.IndexByte(name, ';'); at >= 0 {
+			text, ok := strings.CutPrefix(strings.TrimSpace(name[at+1:]), "q=")
+			v, err := strconv.ParseFloat(text, 64)
+			if !ok || err != nil {
+				continue
+			}
+			name, q = name[:at], v
+		}
+		if name != "identity" && name != "gzip" && name != "deflate" {
+			continue
+		}
+		if q > weight {
+			best, weight = name, q
+		}
+	}
+	if best == "identity" {
+		return ""
+	}
+	return best
+}
