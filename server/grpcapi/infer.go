@@ -20,15 +20,20 @@ func modelInfer(srv any, stream grpc.ServerStream) error {
 	msg := messages.Get().(*rpc.Request)
 	msg.Message = &r.Request
 	err := stream.RecvMsg(msg)
-	wrong := msg.Err
+	wrong, broken := msg.Err, msg.Broken
 	*msg = rpc.Request{}
 	messages.Put(msg)
+	if err == nil && broken != nil {
+		err = errParse
+	}
 	if err != nil {
 		discard(r)
 		return err
 	}
 	return srv.(*service).infer(stream, r, wrong)
 }
+
+var errParse = grpcstatus.Error(codes.Internal, "Unable to parse request")
 
 // discard gives up a request that no model has seen.
 func discard(r *infer.Request) {

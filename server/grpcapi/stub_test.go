@@ -3,6 +3,7 @@ package grpcapi_test
 import (
 	"context"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -12,20 +13,30 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/kserve/rpc"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/grpcapi"
 	"triton/server/infer"
 )
 
-// stub is a core of one model, "echo", whose outputs are its inputs.
+// stub is a core whose models are those of testdata/conformance: outputs are
+// inputs, with X for Y in the name. It checks nothing.
 type stub struct {
 	pool              *tensor.Pool
 	notReady, exiting atomic.Bool
-	config            *inferencepb.ModelConfig
-	held              atomic.Int64 // references to the model
+	held              atomic.Int64 // references to models
 	block             func(context.Context) error
+	echo, decoupled   *inferencepb.ModelConfig
+}
+
+func newStub() *stub {
+	return &stub{
+		pool: tensor.NewPool(),
+		echo: &inferencepb.ModelConfig{Name: "echo", Backend: "identity"},
+		decoupled: &inferencepb.ModelConfig{
+			Name: "dec", ModelTransactionPolicy: &inferencepb.ModelTransactionPolicy{Decoupled: true},
+		},
+	}
 }
 
 func (s *stub) Live() bool    { return true }
@@ -36,13 +47,17 @@ func (s *stub) Metadata() *inferencepb.ServerMetadataResponse {
 	return &inferencepb.ServerMetadataResponse{Name: "triton", Version: "1.2.3", Extensions: []string{"statistics"}}
 }
 
-func (s *stub) ModelReady(name, _ string) (bool, error) { return name == "echo", nil }
+func known(name string) bool {
+	return name == "echo" || name == "two" || name == "dec" || strings.HasPrefix(name, "t_")
+}
+
+func (s *stub) ModelReady(name, _ string) (bool, error) { return known(name), nil }
 
 func (s *stub) Statistics(name, _ string) (*inferencepb.ModelStatisticsResponse, error) {
-	if name != "" && name != "echo" {
+	if !known(name) {
 		return nil, status.New(status.InvalidArg, "requested model '%s' is not available", name)
 	}
-	return &inferencepb.ModelStatisticsResponse{ModelStats: []*inferencepb.ModelStatistics{{Name: "echo", Version: "1"}}}, nil
+	return &inferencepb.ModelStatisticsResponse{ModelStats: []*inferencepb.ModelStatistics{{Name: name, Version: "1"}}}, nil
 }
 
 func (s *stub) Index(bool) *inferencepb.RepositoryIndexResponse {
@@ -52,10 +67,13 @@ func (s *stub) Index(bool) *inferencepb.RepositoryIndexResponse {
 }
 
 func (s *stub) Model(name, _ string) (infer.Model, error) {
-	if name != "echo" {
-		return nil, status.New(status.InvalidArg, "Request for unknown model: '%s' is not found", name)
+	if !known(name) {
+		return nil, status.New(status.NotFound, "Request for unknown model: '%s' is not found", name)
 	}
 	s.held.Add(1)
+	if name == "dec" {
+		return &dec{(*echo)(s)}, nil
+	}
 	return (*echo)(s), nil
 }
 
@@ -63,7 +81,7 @@ type echo stub
 
 func (m *echo) Name() string                     { return "echo" }
 func (m *echo) Version() string                  { return "1" }
-func (m *echo) Config() *inferencepb.ModelConfig { return m.config }
+func (m *echo) Config() *inferencepb.ModelConfig { return m.echo }
 func (m *echo) Labels(string) []string           { return nil }
 func (m *echo) Release()                         { m.held.Add(-1) }
 
@@ -79,13 +97,32 @@ func (m *echo) Infer(ctx context.Context, r *infer.Request) (*infer.Response, er
 		}
 	}
 	resp := infer.NewResponse()
-	resp.ModelName, resp.ModelVersion, resp.ID = "echo", "1", r.ID
+	resp.ModelName, resp.ModelVersion, resp.ID = r.ModelName, "1", r.ID
 	for i := range r.Inputs {
 		t := &r.Inputs[i]
-		resp.Add(t.Name, t.DataType, t.Shape, t.Data.Clone())
+		name := outputName(t.Name)
+		if r.Wants(name) {
+			resp.Add(name, t.DataType, t.Shape, t.Data.Clone())
+		}
 	}
 	return resp, nil
 }
+
+func outputName(input string) string {
+	switch input { // no allocation, for the benchmarks
+	case "X":
+		return "Y"
+	case "X0":
+		return "Y0"
+	case "X1":
+		return "Y1"
+	}
+	return input
+}
+
+type dec struct{ *echo }
+
+func (m *dec) Config() *inferencepb.ModelConfig { return m.decoupled }
 
 // start serves the stub in memory and returns a plain client.
 func start(t testing.TB, s *stub) *grpc.ClientConn {
@@ -112,9 +149,3 @@ func start(t testing.TB, s *stub) *grpc.ClientConn {
 	})
 	return conn
 }
-
-func newStub() *stub {
-	return &stub{pool: tensor.NewPool(), config: &inferencepb.ModelConfig{Name: "echo", Backend: "identity"}}
-}
-
-var _ = rpc.ModelInfer

@@ -64,11 +64,13 @@ func (c *Codec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.stock.Marshal(v)
 }
 
-// Unmarshal reads a message.
+// Unmarshal reads a message. A *Request that is none is no error here but noted
+// in the request: gRPC would answer with a text of its own.
 func (c *Codec) Unmarshal(data mem.BufferSlice, v any) error {
 	switch m := v.(type) {
 	case *Request:
-		return c.DecodeRequest(data, m)
+		m.Broken = c.DecodeRequest(data, m)
+		return nil
 	case *kserve.Response:
 		return c.DecodeResponse(data, m)
 	}

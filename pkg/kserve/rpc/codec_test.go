@@ -31,6 +31,9 @@ func decode(t testing.TB, c *rpc.Codec, wire []byte, frame int) (*kserve.Request
 	data := split(wire, frame)
 	err := c.Unmarshal(data, r)
 	data.Free()
+	if err == nil {
+		err = r.Broken
+	}
 	return m, r.Err, err
 }
 

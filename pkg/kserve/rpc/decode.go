@@ -18,6 +18,8 @@ type Request struct {
 	// *status.Error that the caller reports once it has found the model. The
 	// names, the version and the id in Message count even then.
 	Err error
+	// Broken is why the bytes are no message; nothing else counts then.
+	Broken error
 }
 
 // DecodeRequest reads a ModelInferRequest. Large tensors stay in the
