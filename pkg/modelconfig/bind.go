@@ -25,7 +25,6 @@ func (b *binder) mark(path string, at Position) {
 }
 
 func (b *binder) message(m protoreflect.Message, path string, nodes []node) {
-	seen := make(map[protoreflect.FieldNumber]bool)
 	for i := range nodes {
 		n := &nodes[i]
 		if n.incomplete() {
@@ -36,7 +35,7 @@ func (b *binder) message(m protoreflect.Message, path string, nodes []node) {
 			continue
 		}
 		if fd.Message() == nil && !n.colon {
-			b.fail(n.bodyPos(), fmt.Sprintf("Expected \":\", found %q.", n.opening()), fmt.Sprintf("write %q", n.name+": ..."))
+			b.noColon(n)
 			continue
 		}
 		at := join(path, n.name)
@@ -47,7 +46,7 @@ func (b *binder) message(m protoreflect.Message, path string, nodes []node) {
 		case fd.IsList():
 			b.elements(m.Mutable(fd).List(), fd, at, n)
 		default:
-			if b.repeats(m, fd, n, seen) {
+			if b.repeats(m, fd, n) {
 				continue
 			}
 			b.singular(m, fd, at, n)
@@ -57,24 +56,21 @@ func (b *binder) message(m protoreflect.Message, path string, nodes []node) {
 
 // incomplete says that reading the text ended within the node, after a report.
 func (n *node) incomplete() bool {
-	if n.name == "" && !n.extension || !n.list && len(n.values) == 0 {
-		return true
-	}
-	return len(n.values) > 0 && n.values[len(n.values)-1].bad
+	return n.name == "" && !n.extension || !n.list && len(n.values) == 0
 }
 
-func (n *node) bodyPos() Position {
-	if len(n.values) > 0 && !n.list {
-		return n.values[0].pos
-	}
-	return n.pos
-}
-
-func (n *node) opening() string {
+// first is what stands at the place of a single value. Of a list that is its
+// opening bracket.
+func (n *node) first() value {
 	if n.list {
-		return "["
+		return value{pos: n.open, tok: token{kind: tokSymbol, text: "[", pos: n.open}}
 	}
-	return "{"
+	return n.values[0]
+}
+
+func (b *binder) noColon(n *node) {
+	v := n.first()
+	b.fail(v.pos, fmt.Sprintf(`Expected ":", found "%s".`, v.written()), "write "+n.name+": ...")
 }
 
 func (b *binder) lookup(md protoreflect.MessageDescriptor, n *node) protoreflect.FieldDescriptor {
@@ -91,13 +87,12 @@ func (b *binder) lookup(md protoreflect.MessageDescriptor, n *node) protoreflect
 }
 
 // repeats reports a singular field that is given twice or next to another
-// member of its oneof.
-func (b *binder) repeats(m protoreflect.Message, fd protoreflect.FieldDescriptor, n *node, seen map[protoreflect.FieldNumber]bool) bool {
-	if seen[fd.Number()] {
+// member of its oneof. As in Triton, a default value may be given again.
+func (b *binder) repeats(m protoreflect.Message, fd protoreflect.FieldDescriptor, n *node) bool {
+	if m.Has(fd) {
 		b.fail(n.pos, fmt.Sprintf("Non-repeated field %q is specified multiple times.", fd.Name()), "keep one of them")
 		return true
 	}
-	seen[fd.Number()] = true
 	oneof := fd.ContainingOneof()
 	if oneof == nil {
 		return false
@@ -111,18 +106,14 @@ func (b *binder) repeats(m protoreflect.Message, fd protoreflect.FieldDescriptor
 }
 
 func (b *binder) singular(m protoreflect.Message, fd protoreflect.FieldDescriptor, at string, n *node) {
-	if n.list {
-		b.fail(n.pos, fmt.Sprintf("Expected a single value for field %q, got: [", fd.Name()), "remove the brackets")
-		return
-	}
-	v := &n.values[0]
+	v := n.first()
 	if fd.Message() != nil {
-		if b.wantMessage(fd, v) {
+		if b.wantMessage(fd, &v) {
 			b.message(m.Mutable(fd).Message(), at, v.fields)
 		}
 		return
 	}
-	if s, ok := b.scalar(fd, v); ok {
+	if s, ok := b.scalar(fd, &v); ok {
 		m.Set(fd, s)
 	}
 }
@@ -190,22 +181,18 @@ func (b *binder) mapEntries(mp protoreflect.Map, fd protoreflect.FieldDescriptor
 }
 
 func (b *binder) entryField(fd protoreflect.FieldDescriptor, n *node, key *protoreflect.MapKey, val *protoreflect.Value) {
-	if n.list {
-		b.fail(n.pos, fmt.Sprintf("Expected a single value for field %q, got: [", fd.Name()), "remove the brackets")
-		return
-	}
-	v := &n.values[0]
+	v := n.first()
 	if fd.Message() != nil {
-		if b.wantMessage(fd, v) {
+		if b.wantMessage(fd, &v) {
 			b.message(val.Message(), "", v.fields)
 		}
 		return
 	}
 	if !n.colon {
-		b.fail(v.pos, `Expected ":", found "{".`, fmt.Sprintf("write %q", n.name+": ..."))
+		b.noColon(n)
 		return
 	}
-	s, ok := b.scalar(fd, v)
+	s, ok := b.scalar(fd, &v)
 	switch {
 	case !ok:
 	case fd.Number() == 1:
@@ -219,8 +206,9 @@ func (b *binder) wantMessage(fd protoreflect.FieldDescriptor, v *value) bool {
 	if v.message {
 		return true
 	}
-	b.fail(v.pos, fmt.Sprintf("Expected \"{\", found %q.", v.written()),
-		fmt.Sprintf("%q is a message: write %q", fd.Name(), string(fd.Name())+" { ... }"))
+	if !v.reported {
+		b.fail(v.pos, fmt.Sprintf(`Expected "{", found "%s".`, v.written()), "write "+string(fd.Name())+" { ... }")
+	}
 	return false
 }
 

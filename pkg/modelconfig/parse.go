@@ -44,8 +44,11 @@ func Parse(file string, src []byte) (*Config, error) {
 	b := binder{pos: c.pos}
 	b.message(c.ProtoReflect(), "", nodes)
 	errs := append(p.errs, b.errs...)
-	if len(errs) == 0 {
+	if len(errs) == 0 && !p.dead {
 		return c, nil
+	}
+	if len(errs) == 0 {
+		errs = append(errs, &SyntaxError{Pos: p.tok.pos, Msg: "Expected a value, got: " + p.tok.text})
 	}
 	slices.SortStableFunc(errs, func(a, b *SyntaxError) int {
 		if a.Pos.Line != b.Pos.Line {

@@ -25,6 +25,9 @@ func (v *value) written() string {
 // scalar reads one scalar of the field's type; false when it reported a mistake.
 func (b *binder) scalar(fd protoreflect.FieldDescriptor, v *value) (protoreflect.Value, bool) {
 	none := protoreflect.Value{}
+	if v.reported {
+		return none, false
+	}
 	switch fd.Kind() {
 	case protoreflect.BoolKind:
 		t, ok := b.boolean(fd, v)
@@ -65,7 +68,11 @@ func (b *binder) integer(fd protoreflect.FieldDescriptor, v *value, low, high ui
 		if low == 0 {
 			hint = fmt.Sprintf("%q takes a whole number of at least 0, without quotes", fd.Name())
 		}
-		b.fail(v.pos, "Expected integer, got: "+v.written(), hint)
+		got := v.written()
+		if v.minus && low != 0 {
+			got = v.tok.text
+		}
+		b.fail(v.pos, "Expected integer, got: "+got, hint)
 		return 0, false
 	}
 	n, err := parseUint(v.tok.text)
@@ -95,31 +102,28 @@ func parseUint(text string) (uint64, error) {
 }
 
 func (b *binder) boolean(fd protoreflect.FieldDescriptor, v *value) (result, ok bool) {
-	if !v.message && !v.minus {
-		switch v.tok.kind {
-		case tokInt:
-			if n, err := parseUint(v.tok.text); err == nil && n <= 1 {
-				return n == 1, true
-			}
-		case tokIdent:
-			switch v.tok.text {
-			case "true", "True", "t":
-				return true, true
-			case "false", "False", "f":
-				return false, true
-			}
+	const hint = "write true or false"
+	switch {
+	case v.message || v.minus:
+	case v.tok.kind == tokInt:
+		n, err := parseUint(v.tok.text)
+		if err == nil && n <= 1 {
+			return n == 1, true
 		}
+		b.fail(v.pos, fmt.Sprintf("Integer out of range (%s)", v.tok.text), hint)
+		return false, false
+	case v.tok.kind == tokIdent:
+		switch v.tok.text {
+		case "true", "True", "t":
+			return true, true
+		case "false", "False", "f":
+			return false, true
+		}
+		b.fail(v.pos, fmt.Sprintf("Invalid value for boolean field %q. Value: %q.", fd.Name(), v.tok.text), hint)
+		return false, false
 	}
-	b.fail(v.pos, fmt.Sprintf("Invalid value for boolean field %q. Value: %q.", fd.Name(), v.plain()), "write true or false")
+	b.fail(v.pos, "Expected identifier, got: "+v.written(), hint)
 	return false, false
-}
-
-// plain is the value without quotes.
-func (v *value) plain() string {
-	if !v.message && v.tok.kind == tokString {
-		return v.tok.value
-	}
-	return v.written()
 }
 
 func (b *binder) enum(fd protoreflect.FieldDescriptor, v *value) (protoreflect.EnumNumber, bool) {
@@ -180,6 +184,10 @@ func (b *binder) float(v *value, bits int) (float64, bool) {
 				f, ok = math.NaN(), true
 			}
 		}
+	}
+	if !ok && !v.message && v.tok.kind == tokInt {
+		b.fail(v.pos, "Expect a decimal number, got: "+v.tok.text, "write it in decimal")
+		return 0, false
 	}
 	if !ok {
 		b.fail(v.pos, "Expected double, got: "+v.written(), "write a decimal number without quotes")

@@ -123,6 +123,9 @@ func (s *scanner) number(at Position) token {
 	default:
 		kind = s.decimal()
 	}
+	if s.err != nil {
+		return token{kind: tokEOF, pos: at}
+	}
 	if s.off < len(s.src) && (isLetter(s.src[s.off]) || s.src[s.off] == '.') {
 		return s.fail(s.here(), "Need space between number and identifier.", "write the number alone")
 	}
@@ -142,7 +145,6 @@ func (s *scanner) decimal() tokenKind {
 		s.span(isDigit)
 	}
 	if s.off < len(s.src) && (s.src[s.off] == 'e' || s.src[s.off] == 'E') {
-		mark := s.off
 		s.off++
 		if s.off < len(s.src) && (s.src[s.off] == '+' || s.src[s.off] == '-') {
 			s.off++
@@ -150,7 +152,7 @@ func (s *scanner) decimal() tokenKind {
 		digits := s.off
 		s.span(isDigit)
 		if s.off == digits {
-			s.off = mark // the letter is then reported
+			s.fail(s.here(), `"e" must be followed by exponent.`, "write a number such as 1e3")
 			return kind
 		}
 		kind = tokFloat

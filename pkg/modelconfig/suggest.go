@@ -25,7 +25,7 @@ func suggestField(md protoreflect.MessageDescriptor, name string) string {
 		return didYouMean(best)
 	}
 	if home := homeOf(protoreflect.Name(name)); home != "" {
-		return fmt.Sprintf("it belongs into %s { }", home)
+		return fmt.Sprintf("it belongs in %s { }", home)
 	}
 	if len(names) <= 6 {
 		return "it has " + strings.Join(names, ", ")

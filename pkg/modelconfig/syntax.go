@@ -12,17 +12,18 @@ type node struct {
 	extension bool
 	colon     bool
 	list      bool
+	open      Position // of the list
 	values    []value
 }
 
 // value is a scalar (one token, perhaps with a sign) or a message.
 type value struct {
-	pos     Position
-	tok     token
-	minus   bool
-	message bool
-	bad     bool // already reported
-	fields  []node
+	pos      Position
+	tok      token
+	minus    bool
+	message  bool
+	reported bool // what is wrong with it
+	fields   []node
 }
 
 // syntax reads tokens into nodes. It goes on after a missing colon or comma and
@@ -67,11 +68,9 @@ func (p *syntax) fail(at Position, msg, hint string) {
 	p.dead = true
 }
 
-func (p *syntax) found() string {
-	if p.tok.kind == tokEOF {
-		return "end of file"
-	}
-	return p.tok.text
+// expect is the text for a token that is not the one that must follow.
+func (p *syntax) expect(symbol string) string {
+	return fmt.Sprintf(`Expected "%s", found "%s".`, symbol, p.tok.text)
 }
 
 // fields reads up to the closing symbol, or to the end of the file when it is
@@ -82,8 +81,11 @@ func (p *syntax) fields(closing string, opened Position, depth int) []node {
 		switch {
 		case closing != "" && p.accept(closing), closing == "" && p.tok.kind == tokEOF:
 			return list
+		case closing != "" && (p.is("}") || p.is(">")):
+			p.fail(p.tok.pos, p.expect(closing),
+				fmt.Sprintf("the message opened at line %d column %d needs its own closing sign", opened.Line, opened.Col))
 		case p.tok.kind == tokEOF:
-			p.fail(p.tok.pos, fmt.Sprintf("Expected identifier, got: %s", p.found()),
+			p.fail(p.tok.pos, "Expected identifier, got: ",
 				fmt.Sprintf("close the message opened at line %d column %d with %q", opened.Line, opened.Col, closing))
 		default:
 			list = append(list, p.field(depth))
@@ -104,12 +106,16 @@ func (p *syntax) field(depth int) node {
 		if p.is("}") || p.is(">") {
 			hint = "nothing is open here: remove it or look for a missing opening brace"
 		}
-		p.fail(p.tok.pos, "Expected identifier, got: "+p.found(), hint)
+		p.fail(p.tok.pos, "Expected identifier, got: "+p.tok.text, hint)
 		return n
 	}
 	n.colon = p.accept(":")
-	if !n.colon && (p.tok.kind != tokSymbol || p.is("-")) {
-		p.note(p.tok.pos, fmt.Sprintf("Expected \":\", found %q.", p.found()), fmt.Sprintf("write %q", n.name+": ..."))
+	switch {
+	case !n.colon && p.tok.kind == tokEOF:
+		p.fail(p.tok.pos, p.expect(":"), "the file ends here")
+		return n
+	case !n.colon && (p.tok.kind != tokSymbol || p.is("-")):
+		p.note(p.tok.pos, p.expect(":"), "write "+n.name+": ...")
 		n.colon = true // reported once is enough
 	}
 	if p.is("[") {
@@ -131,12 +137,12 @@ func (p *syntax) extensionName(n *node) {
 		n.name += p.advance().text
 	}
 	if !p.accept("]") {
-		p.fail(p.tok.pos, fmt.Sprintf("Expected \"]\", found %q.", p.found()), "a field starts with its name")
+		p.fail(p.tok.pos, p.expect("]"), "a field starts with its name")
 	}
 }
 
 func (p *syntax) list(n *node, depth int) {
-	open := p.advance().pos
+	n.open = p.advance().pos
 	n.list = true
 	for !p.dead {
 		if len(n.values) == 0 && p.accept("]") {
@@ -147,18 +153,14 @@ func (p *syntax) list(n *node, depth int) {
 		case p.dead || p.accept("]"):
 			return
 		case p.accept(","):
-			if p.is("]") {
-				p.note(p.tok.pos, "Expected a value, got: ]", "remove the comma before it")
-				p.advance()
-				return
-			}
 		case p.tok.kind == tokEOF:
-			p.fail(p.tok.pos, `Expected "]", found "end of file".`,
-				fmt.Sprintf("close the list opened at line %d column %d", open.Line, open.Col))
+			p.fail(p.tok.pos, p.expect("]"), fmt.Sprintf("close the list opened at line %d column %d", n.open.Line, n.open.Col))
 		case p.tok.kind == tokSymbol && !p.is("-") && !p.is("{") && !p.is("<"):
-			p.fail(p.tok.pos, fmt.Sprintf("Expected \"]\", found %q.", p.found()), "separate the values of a list with commas")
+			p.fail(p.tok.pos, p.expect("]"), "separate the values of a list with commas and close it")
+		case p.tok.kind == tokIdent && n.values[0].message:
+			p.fail(p.tok.pos, p.expect(","), fmt.Sprintf("close the list opened at line %d column %d with \"]\"", n.open.Line, n.open.Col))
 		default:
-			p.note(p.tok.pos, fmt.Sprintf("Expected \"]\", found %q.", p.found()), "separate the values of a list with commas")
+			p.note(p.tok.pos, p.expect(","), "separate the values of a list with commas")
 		}
 	}
 }
@@ -171,7 +173,7 @@ func (p *syntax) value(depth int) value {
 		if depth >= maxDepth {
 			p.fail(v.pos, "Message is too deep, the parser exceeded the configured recursion limit.",
 				fmt.Sprintf("nest at most %d messages", maxDepth))
-			v.bad = true
+			v.reported = true
 			return v
 		}
 		closing := "}"
@@ -200,8 +202,9 @@ func (p *syntax) value(depth int) value {
 			v.tok.value = string(parts)
 		}
 	default:
-		p.fail(p.tok.pos, "Expected a value, got: "+p.found(), "write a value after the name")
-		v.bad = true
+		v.tok = p.tok // no value: what should stand here depends on the field
+		v.reported = p.scan.err != nil
+		p.dead = true
 	}
 	return v
 }

@@ -174,7 +174,7 @@ func (v *validator) batchTensors() {
 		path := fmt.Sprintf("batch_input[%d]", i)
 		switch {
 		case pb.BatchInput_Kind_name[int32(b.Kind)] == "":
-			v.add(ruleBatchInput, path+".kind", "", "unknown batch input kind '%s' for %s", b.Kind, v.Name)
+			v.add(ruleBatchInput, path+".kind", "", "unknown batch input kind '' for %s", v.Name)
 		case len(b.SourceInput) != 1:
 			v.add(ruleBatchInput, path+".source_input", "name one input",
 				"batch input kind '%s' expects 1 source input, got %d for %s", b.Kind, len(b.SourceInput), v.Name)
@@ -188,7 +188,7 @@ func (v *validator) batchTensors() {
 		path := fmt.Sprintf("batch_output[%d]", i)
 		switch {
 		case pb.BatchOutput_Kind_name[int32(b.Kind)] == "":
-			v.add(ruleBatchOutput, path+".kind", "", "unknown batch output kind '%s' for %s", b.Kind, v.Name)
+			v.add(ruleBatchOutput, path+".kind", "", "unknown batch output kind '' for %s", v.Name)
 		case len(b.SourceInput) != 1:
 			v.add(ruleBatchOutput, path+".source_input", "name one input",
 				"batch output kind '%s' expects 1 source input, got %d for %s", b.Kind, len(b.SourceInput), v.Name)

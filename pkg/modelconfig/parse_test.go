@@ -1,0 +1,84 @@
+package modelconfig_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+	"triton/pkg/status"
+)
+
+// TestParseLikeTriton holds our reader against what NVIDIA's server took or
+// logged for the same texts (testdata/triton_text.json, recorded from it).
+func TestParseLikeTriton(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("testdata/triton_text.json")
+	require.NoError(t, err)
+	var cases []struct{ Text, Error string }
+	require.NoError(t, json.Unmarshal(raw, &cases))
+	require.Greater(t, len(cases), 90)
+	for _, c := range cases {
+		_, err := modelconfig.Parse("f", []byte(c.Text))
+		if c.Error == "" {
+			require.NoError(t, err, c.Text)
+			continue
+		}
+		var es modelconfig.SyntaxErrors
+		require.ErrorAs(t, err, &es, "Triton refuses %q: %s", c.Text, c.Error)
+		require.Equal(t, c.Error, es[0].Msg, c.Text)
+		require.NotEmpty(t, es[0].Hint, c.Text)
+	}
+}
+
+// TestParseEqualsProtobuf reads every seed with protobuf's own reader too.
+func TestParseEqualsProtobuf(t *testing.T) {
+	t.Parallel()
+	compared := 0
+	for _, src := range seeds {
+		want := &inferencepb.ModelConfig{}
+		if prototext.Unmarshal([]byte(src), want) != nil {
+			continue
+		}
+		got, err := modelconfig.Parse("f", []byte(src))
+		require.NoError(t, err, src)
+		require.True(t, proto.Equal(want, got.ModelConfig), "%s\n%v", src, got.ModelConfig)
+		compared++
+	}
+	require.GreaterOrEqual(t, compared, 12)
+}
+
+func TestParseLimits(t *testing.T) {
+	t.Parallel()
+	_, err := modelconfig.Parse("f", []byte(strings.Repeat("x { ", 100)))
+	require.ErrorContains(t, err, "recursion limit")
+	_, err = modelconfig.Parse("f", make([]byte, 5<<20))
+	require.ErrorContains(t, err, "at most 4194304")
+	_, err = modelconfig.Parse("f", []byte(strings.Repeat("wrong: 1\n", 1000)))
+	var es modelconfig.SyntaxErrors
+	require.ErrorAs(t, err, &es)
+	require.Len(t, es, 20)
+}
+
+func TestReadFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), modelconfig.FileName)
+	_, err := modelconfig.ReadFile(path)
+	require.EqualError(t, err, "failed to open text file for read "+path+": No such file or directory")
+	require.Equal(t, status.Internal, status.CodeOf(err))
+
+	require.NoError(t, os.WriteFile(path, []byte("name: \"m\"\nmax_batchsize: 3\n"), 0o600))
+	_, err = modelconfig.ReadFile(path)
+	require.EqualError(t, err, "failed to read text proto from "+path+": "+path+
+		`:2:1: Message type "inference.ModelConfig" has no field named "max_batchsize".; did you mean "max_batch_size"?`)
+	var es modelconfig.SyntaxErrors
+	require.True(t, errors.As(err, &es))
+}
