@@ -33,6 +33,9 @@ type Options struct {
 	Policy     scheduler.Policy
 	Stats      *stats.Model
 	Log        *slog.Logger
+	// Alarm makes what wakes the queue when a delay is over; nil is Go's own
+	// timer. It is not called for a model without a delay.
+	Alarm func() scheduler.Alarm
 	// HandOver keeps batches off the goroutines of callers.
 	HandOver bool
 }
@@ -64,7 +67,13 @@ func New(o Options) *Group {
 	g := &Group{opts: o, ended: make(chan struct{})}
 	g.life, g.abandon = context.WithCancel(context.Background())
 	var seats []*scheduler.Seat
-	g.queue, seats = scheduler.NewQueue(o.Policy, scheduler.Limit(o.Config), len(o.Placements), o.Stats)
+	var alarm scheduler.Alarm
+	if o.Alarm != nil && o.Config.GetDynamicBatching().GetMaxQueueDelayMicroseconds() > 0 {
+		alarm = o.Alarm()
+	}
+	g.queue, seats = scheduler.NewQueue(scheduler.Options{
+		Policy: o.Policy, Limit: scheduler.Limit(o.Config), Seats: len(o.Placements), Stats: o.Stats, Alarm: alarm,
+	})
 	for i, s := range seats {
 		g.workers = append(g.workers, &worker{at: o.Placements[i], seat: s})
 	}
@@ -205,6 +214,7 @@ func (g *Group) closeAll() error {
 		}
 		g.closed = errors.Join(append(errs, g.safely(g.opts.Name, g.opts.Model.Close))...)
 		g.abandon()
+		g.queue.Free()
 	})
 	return g.closed
 }

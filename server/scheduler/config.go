@@ -34,21 +34,5 @@ func Ignored(cfg *inferencepb.ModelConfig) []string {
 		}
 	}
 	add(len(cfg.GetModelWarmup()) != 0, "model_warmup")
-	add(len(cfg.GetBatchInput()) != 0, "batch_input")
-	add(len(cfg.GetBatchOutput()) != 0, "batch_output")
 	return paths
-}
-
-// Missing names the kind of scheduling that a configuration needs and this
-// server does not have; empty when it has it. Such a model cannot be loaded.
-func Missing(cfg *inferencepb.ModelConfig) string {
-	switch {
-	case cfg.GetSequenceBatching() != nil:
-		return "sequence_batching"
-	case cfg.GetEnsembleScheduling() != nil || cfg.GetPlatform() == "ensemble":
-		return "ensemble_scheduling"
-	case cfg.GetModelTransactionPolicy().GetDecoupled():
-		return "model_transaction_policy.decoupled"
-	}
-	return ""
 }

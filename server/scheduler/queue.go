@@ -61,7 +61,7 @@ type Queue struct {
 	policy Policy
 	limit  int
 	stats  *stats.Model
-	timer  *time.Timer // the tick for what Policy said is due later
+	alarm  Alarm // for what Policy said is due later
 
 	mu struct {
 		sync.Mutex
@@ -69,18 +69,29 @@ type Queue struct {
 		idle    []*Seat // the last is taken first: its memory is warm
 		woken   int     // seats on their way to their goroutine
 		alive   int
-		tick    int64 // what the timer is set to; 0 when it is not
+		tick    int64 // what the alarm is set to; 0 when it is not
 		closed  bool
 	}
 }
 
-// NewQueue makes a queue with that many seats, all of them held by the
-// instances' goroutines until they call Next. A limit of 0 is no limit.
-func NewQueue(p Policy, limit, seats int, m *stats.Model) (*Queue, []*Seat) {
-	q := &Queue{policy: p, limit: limit, stats: m, timer: time.NewTimer(time.Hour)}
-	q.timer.Stop()
-	q.mu.alive = seats
-	all := make([]*Seat, seats)
+// Options say what a Queue is made of.
+type Options struct {
+	Policy Policy
+	Limit  int // of requests that wait; 0: none
+	Seats  int
+	Stats  *stats.Model
+	Alarm  Alarm // nil: NewClock
+}
+
+// NewQueue makes a queue and its seats, all of them held by the instances'
+// goroutines until they call Next.
+func NewQueue(o Options) (*Queue, []*Seat) {
+	if o.Alarm == nil {
+		o.Alarm = NewClock()
+	}
+	q := &Queue{policy: o.Policy, limit: o.Limit, stats: o.Stats, alarm: o.Alarm}
+	q.mu.alive = o.Seats
+	all := make([]*Seat, o.Seats)
 	for i := range all {
 		all[i] = &Seat{Index: i, wake: make(chan struct{}, 1)}
 	}
@@ -151,7 +162,7 @@ func errDead(r *infer.Request) error {
 }
 
 // choose takes an idle seat out when a batch is due, and otherwise sets the
-// timer for when one will be. A seat that is on its way already will look at
+// alarm for when one will be. A seat that is on its way already will look at
 // the queue itself, and then call choose for what it leaves.
 func (q *Queue) choose(now int64) (*Seat, Cut) {
 	n := len(q.mu.idle)
@@ -174,7 +185,7 @@ func (q *Queue) arm(at, now int64) {
 		return
 	}
 	q.mu.tick = at
-	q.timer.Reset(time.Duration(at - now))
+	q.alarm.Set(time.Duration(at - now))
 }
 
 // fill moves the batch from the queue to the seat. Requests that nobody waits

@@ -61,7 +61,7 @@ func (q *Queue) rest(s *Seat) {
 }
 
 // park blocks the goroutine of a seat until the seat is its own again, and
-// returns with the lock held. All parked goroutines wait for the timer, and the
+// returns with the lock held. All parked goroutines wait for the alarm, and the
 // one that gets the tick takes its own seat or, while a caller runs on that,
 // passes the tick on.
 func (q *Queue) park(s *Seat) {
@@ -71,7 +71,7 @@ func (q *Queue) park(s *Seat) {
 			q.mu.Lock()
 			q.mu.woken--
 			return
-		case <-q.timer.C:
+		case <-q.alarm.C():
 		}
 		q.mu.Lock()
 		q.mu.tick = 0
@@ -175,6 +175,9 @@ func (q *Queue) Close() {
 		s.wake <- struct{}{}
 	}
 }
+
+// Free ends the alarm, once no goroutine uses the queue any more.
+func (q *Queue) Free() { q.alarm.Close() }
 
 // Abort answers everything that waits as Close answers new requests.
 func (q *Queue) Abort() {
