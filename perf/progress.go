@@ -1,14 +1,85 @@
 package perf
 
-import "time"
+import (
+	"sync"
+	"time"
 
-// Progress is a glance at the level under way.
+	"triton/perf/load"
+	"triton/pkg/measure"
+)
+
+// Progress is a glance at the level under way. Latencies and the rate are there
+// when Config.Live is set.
 type Progress struct {
 	Batch, Concurrency int
-	Trial              int
-	InWindow           time.Duration // since the window began
-	Window             time.Duration // planned length; 0 when not by time
-	Requests           uint64        // since the level began
-	P50, P90, P95, P99 time.Duration // since the level began
+	Trial              int           // the window, from 1
+	InWindow           time.Duration // since it began
+	Window             time.Duration // its planned length; 0 when by count
+	Requests           uint64        // completed since the level began
+	Elapsed            time.Duration // since the level began
+	P50, P90, P95, P99 time.Duration // since the level began, about
 	Passes             []float64     // throughput of the windows so far
+}
+
+// progress is what Progress is read from.
+type progress struct {
+	mu struct {
+		sync.Mutex
+		gen   *load.Generator
+		base  measure.Counts // before the level
+		began time.Time
+		p     Progress
+		since time.Time // the window's begin
+	}
+}
+
+func (s *progress) start(gen *load.Generator, l *Level, c Settings) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.gen = gen
+	s.mu.base = measure.Counts{}
+	if c.Live {
+		gen.Snapshot(&s.mu.base)
+	}
+	s.mu.p = Progress{Batch: l.Batch, Concurrency: l.Concurrency}
+	if c.Windows == TimeWindows && c.RequestCount == 0 {
+		s.mu.p.Window = windowLength(c.Interval)
+	}
+	s.mu.began = time.Now()
+	s.mu.since = s.mu.began
+}
+
+func (s *progress) window() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.p.Trial++
+	s.mu.since = time.Now()
+}
+
+func (s *progress) pass(throughput float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.p.Passes = append(s.mu.p.Passes, throughput)
+}
+
+func (s *progress) snapshot() Progress {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.mu.p
+	p.Passes = append([]float64(nil), p.Passes...)
+	if s.mu.gen == nil {
+		return p
+	}
+	p.InWindow, p.Elapsed = time.Since(s.mu.since), time.Since(s.mu.began)
+	var c measure.Counts
+	s.mu.gen.Snapshot(&c)
+	c.Sub(&s.mu.base)
+	p.Requests = c.N()
+	for _, q := range []struct {
+		p    int
+		into *time.Duration
+	}{{50, &p.P50}, {90, &p.P90}, {95, &p.P95}, {99, &p.P99}} {
+		*q.into = time.Duration(c.Percentile(q.p))
+	}
+	return p
 }

@@ -55,11 +55,8 @@ type Summary struct {
 
 	Client   ClientTimes
 	Overhead float64 // percent of the time that workers did not wait
-	SendRate float64 // requests per second
 	Server   *ServerStats
 	GPU      *GPUStats
-
-	latencies []int64 // nanoseconds
 }
 
 // Latency of percentile p; 0 when it was not computed.

@@ -1,52 +1,214 @@
 package perf
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
 
-// Observer is told what happens during a run.
-type Observer interface{ Observe(Event) }
-
-// Event is one of the Event types.
-type Event interface{ event() }
-
-type (
-	// DataRead tells of input data read from files.
-	DataRead struct{ Streams, Steps int }
-	// Started comes once, before any load.
-	Started struct {
-		Settings Settings
-		// Progress is the state of the level under way; safe from any goroutine.
-		Progress func() Progress
-	}
-	// BatchStarted comes before the levels of each batch size of a sweep over
-	// several.
-	BatchStarted struct{ Batch int }
-	// LevelStarted comes when the load is up.
-	LevelStarted struct{ Batch, Concurrency int }
-	// WindowDone comes after each window; Err is why it does not count.
-	WindowDone struct {
-		Trial   int
-		Summary *Summary
-		Err     error
-	}
-	// LevelDone ends a level.
-	LevelDone struct{ Level *Level }
-	// Notice is a remark for the user, without a line end.
-	Notice struct{ Text string }
-	// Finished comes last, also after an error that left levels to report.
-	Finished struct{ Report *Report }
+	"triton/perf/data"
+	"triton/perf/load"
+	"triton/pkg/client"
+	"triton/pkg/kserve"
 )
 
-func (DataRead) event()     {}
-func (Started) event()      {}
-func (BatchStarted) event() {}
-func (LevelStarted) event() {}
-func (WindowDone) event()   {}
-func (LevelDone) event()    {}
-func (Notice) event()       {}
-func (Finished) event()     {}
+// LoadError ends a run because requests failed.
+type LoadError struct {
+	Err      error
+	Failures []load.Failure
+}
 
-// Run measures a model. The error may come with a report of the levels that
+func (e *LoadError) Error() string { return e.Err.Error() }
+
+// Unwrap is the cause.
+func (e *LoadError) Unwrap() error { return e.Err }
+
+// runner is one run.
+type runner struct {
+	settings Settings
+	deps     Deps
+	client   client.Client
+	model    *model
+	set      *data.Set
+	report   *Report
+	progress progress
+}
+
+// Run measures a model. With an error may come a report of the levels that
 // were complete before it.
 func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
-	return nil, nil
+	r := &runner{settings: Settings{Config: c}, deps: d, report: &Report{}}
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	if err := r.connect(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.client.Close() }()
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	r.report.Settings = r.settings
+	r.observe(Started{Settings: r.settings, Progress: r.progress.snapshot})
+	err := r.sweep(ctx)
+	r.observe(Finished{r.report})
+	return r.report, err
 }
+
+func (c *Config) validate() error {
+	switch {
+	case c.Model == "":
+		return errors.New("perf: no model is named")
+	case len(c.Batches) == 0 || slices.Min(c.Batches) < 1:
+		return errors.New("perf: batch sizes must be > 0")
+	case c.Concurrency.Start < 1:
+		return errors.New("The start of the search range must be > 0")
+	case c.Concurrency.Step < 1 && c.Concurrency.End > c.Concurrency.Start:
+		return errors.New("The step of the search range must be > 0")
+	case c.Concurrency.End == 0 && c.LatencyLimit == 0:
+		return errors.New("The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously")
+	case c.MaxTrials < 1, c.Interval <= 0, c.Samples < 1, c.Stability < 0:
+		return errors.New("perf: trials, interval and samples must be > 0, stability must be >= 0")
+	}
+	return nil
+}
+
+func (r *runner) connect(ctx context.Context) error {
+	c, err := r.deps.Dial(ctx)
+	if err != nil {
+		return &SetupError{What: "failed to create triton client backend", Err: err}
+	}
+	r.client = c
+	r.settings.Protocol = c.Protocol().String()
+	return nil
+}
+
+// prepare learns the model and reads the data.
+func (r *runner) prepare(ctx context.Context) error {
+	var err error
+	if r.model, err = discover(ctx, r.client, r.settings.Model, r.settings.Version); err != nil {
+		return err
+	}
+	r.settings.MaxBatchSize = r.model.maxBatch
+	r.settings.Ensemble = r.model.ensemble
+	r.settings.TopCache = r.model.cached[r.model.signature.Model]
+	r.settings.Cache = r.model.anyCache()
+	if r.model.maxBatch == 0 && slices.Max(r.settings.Batches) > 1 {
+		return &SetupError{Err: errors.New("can not specify batch size > 1 as the model does not support batching")}
+	}
+	if r.set, err = data.Load(r.settings.Data, r.model.signature); err != nil {
+		return &SetupError{What: "Failed to init manager inputs", Err: err, Data: true}
+	}
+	if r.set.FromFiles {
+		r.observe(DataRead{len(r.set.Streams), len(r.set.Streams[0])})
+	}
+	meta, err := r.client.ServerMetadata(ctx)
+	if err != nil {
+		return &SetupError{What: "unable to get server metadata", Err: err}
+	}
+	r.settings.ServerStats = slices.Contains(meta.GetExtensions(), "statistics")
+	return nil
+}
+
+// sweep measures every batch size over the range of concurrencies.
+func (r *runner) sweep(ctx context.Context) error {
+	for _, batch := range r.settings.Batches {
+		if len(r.settings.Batches) > 1 {
+			r.observe(BatchStarted{batch})
+		}
+		if err := r.sweepBatch(ctx, batch); err != nil {
+			return err
+		}
+		if r.report.Interrupted {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (r *runner) sweepBatch(ctx context.Context, batch int) error {
+	requests, err := r.requests(batch)
+	if err != nil {
+		return &SetupError{What: "Failed to init manager inputs", Err: err, Data: true}
+	}
+	gen := load.New(ctx, r.client, requests, r.settings.Live)
+	defer gen.Close()
+	if err := r.warmUp(ctx, gen); err != nil {
+		return r.loadError(gen, err)
+	}
+	return r.loadError(gen, r.search(ctx, gen, batch))
+}
+
+// loadError adds why workers failed.
+func (r *runner) loadError(gen *load.Generator, err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &LoadError{err, gen.Failures()}
+}
+
+// requests encodes the request of every step once.
+func (r *runner) requests(batch int) (load.Requests, error) {
+	out := load.Requests{Batch: batch}
+	for k := range r.set.Steps() {
+		req, err := r.set.Request(k, batch)
+		if err != nil {
+			return out, err
+		}
+		req.EmptyFinal = r.client.Protocol() == client.GRPC
+		p, err := r.client.Prepare(req)
+		if err != nil {
+			return out, err
+		}
+		out.Prepared = append(out.Prepared, p)
+	}
+	if r.set.Expects() {
+		out.Check = func(step int, x *client.Exchange) error {
+			var resp kserve.Response
+			defer resp.Reset()
+			if err := r.client.Decode(x, &resp); err != nil {
+				return err
+			}
+			return r.set.Check(&resp, step, batch)
+		}
+	}
+	return out, nil
+}
+
+// warmUp sends requests that are in no statistics.
+func (r *runner) warmUp(ctx context.Context, gen *load.Generator) error {
+	n := r.settings.WarmupCount
+	if n == 0 {
+		return nil
+	}
+	level := r.settings.Concurrency.Start
+	if level > n {
+		r.notice("WARNING: The number of concurrent requests exceeds the warmup request count. Adjusting warmup concurrency to match the warmup request count.")
+		level = n
+	}
+	done := gen.SetQuota(level, n)
+	r.observe(LevelStarted{Batch: r.settings.Batches[0], Concurrency: level})
+	return r.await(ctx, gen, done)
+}
+
+// await waits for a quota to be used up.
+func (r *runner) await(ctx context.Context, gen *load.Generator, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-gen.Failed():
+		return gen.Err()
+	case <-r.deps.Interrupt:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stopped: %w", ctx.Err())
+	}
+}
+
+func (r *runner) observe(e Event) {
+	if r.deps.Observer != nil {
+		r.deps.Observer.Observe(e)
+	}
+}
+
+func (r *runner) notice(text string) { r.observe(Notice{text}) }

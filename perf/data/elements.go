@@ -1,0 +1,183 @@
+package data
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"triton/pkg/tensor"
+)
+
+// elements encodes the values of an array. Nested arrays give the shape where
+// the model leaves it open and none was written.
+func elements(n *node, t Tensor, v Value, derive bool) (Value, error) {
+	flat, shape, err := flatten(n, nil)
+	if err != nil {
+		return v, err
+	}
+	if len(shape) > 1 && derive && dynamic(t.Shape) {
+		v.Shape = shape
+	}
+	for i := range flat {
+		if v.Data, err = appendElement(v.Data, &flat[i], t.DataType); err != nil {
+			return v, err
+		}
+	}
+	return v, nil
+}
+
+// flatten walks nested arrays in row-major order.
+func flatten(n *node, into []node) ([]node, tensor.Shape, error) {
+	shape := tensor.Shape{int64(len(n.items))}
+	if len(n.items) == 0 || n.items[0].kind != array {
+		for i := range n.items {
+			if n.items[i].kind == array {
+				return nil, nil, errRagged
+			}
+		}
+		return append(into, n.items...), shape, nil
+	}
+	var inner tensor.Shape
+	for i := range n.items {
+		if n.items[i].kind != array {
+			return nil, nil, errRagged
+		}
+		var sub tensor.Shape
+		var err error
+		if into, sub, err = flatten(&n.items[i], into); err != nil {
+			return nil, nil, err
+		}
+		if i > 0 && !sub.Equal(inner) {
+			return nil, nil, errRagged
+		}
+		inner = sub
+	}
+	return into, append(shape, inner...), nil
+}
+
+var errRagged = errors.New("nested arrays of a tensor must all have the same length")
+
+func appendElement(b []byte, n *node, d tensor.DataType) ([]byte, error) {
+	switch d {
+	case tensor.Bool:
+		if n.kind != boolean {
+			return nil, errors.New("unable to find bool data in json")
+		}
+		if n.truth {
+			return append(b, 1), nil
+		}
+		return append(b, 0), nil
+	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64:
+		u, ok := unsigned(n, max(d.Size(), 4))
+		if !ok {
+			return nil, fmt.Errorf("unable to find %s_t data in json", strings.ToLower(d.String()))
+		}
+		return appendUint(b, u, d.Size()), nil
+	case tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64:
+		i, ok := signed(n, max(d.Size(), 4))
+		if !ok {
+			return nil, fmt.Errorf("unable to find %s_t data in json", strings.ToLower(d.String()))
+		}
+		return appendUint(b, uint64(i), d.Size()), nil
+	case tensor.FP16, tensor.BF16, tensor.FP32, tensor.FP64:
+		f, ok := float(n)
+		if !ok {
+			return nil, fmt.Errorf("unable to find %s data in json", floatNames[d])
+		}
+		return appendFloat(b, f, d), nil
+	case tensor.Bytes:
+		if n.kind != text {
+			return nil, errors.New("unable to find string data in json")
+		}
+		return tensor.AppendElementString(b, n.text), nil
+	}
+	return nil, fmt.Errorf("Unexpected type %s", d)
+}
+
+var floatNames = map[tensor.DataType]string{tensor.FP16: "fp16", tensor.BF16: "bf16", tensor.FP32: "float", tensor.FP64: "fp64"}
+
+func unsigned(n *node, size int) (uint64, bool) {
+	u, err := strconv.ParseUint(n.text, 10, 8*size)
+	return u, err == nil && n.kind == number
+}
+
+func signed(n *node, size int) (int64, bool) {
+	i, err := strconv.ParseInt(n.text, 10, 8*size)
+	return i, err == nil && n.kind == number
+}
+
+func float(n *node) (float64, bool) {
+	f, err := strconv.ParseFloat(n.text, 64)
+	return f, n.kind == number && (err == nil || errors.Is(err, strconv.ErrRange))
+}
+
+func appendUint(b []byte, u uint64, size int) []byte {
+	switch size {
+	case 1:
+		return append(b, byte(u))
+	case 2:
+		return binary.LittleEndian.AppendUint16(b, uint16(u))
+	case 4:
+		return binary.LittleEndian.AppendUint32(b, uint32(u))
+	}
+	return binary.LittleEndian.AppendUint64(b, u)
+}
+
+func appendFloat(b []byte, f float64, d tensor.DataType) []byte {
+	switch d {
+	case tensor.FP16:
+		return binary.LittleEndian.AppendUint16(b, half(float32(f)))
+	case tensor.BF16:
+		return binary.LittleEndian.AppendUint16(b, brain(float32(f)))
+	case tensor.FP32:
+		return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(f)))
+	}
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
+}
+
+// brain rounds to BF16, to nearest even.
+func brain(f float32) uint16 {
+	u := math.Float32bits(f)
+	if f != f {
+		return uint16(u>>16) | 0x40
+	}
+	return uint16((u + 0x7fff + u>>16&1) >> 16)
+}
+
+// half rounds to FP16, to nearest even.
+func half(f float32) uint16 {
+	u := math.Float32bits(f)
+	sign := uint16(u >> 16 & 0x8000)
+	exp := int(u>>23&0xff) - 127
+	mant := u & 0x7fffff
+	switch {
+	case exp == 128: // infinity or NaN
+		if mant != 0 {
+			return sign | 0x7e00
+		}
+		return sign | 0x7c00
+	case exp > 15:
+		return sign | 0x7c00
+	case exp >= -14:
+		v := uint32(exp+15)<<10 | mant>>13
+		return sign | uint16(v+round(mant, 13, v))
+	case exp >= -25:
+		mant |= 0x800000
+		shift := uint(-exp - 1)
+		v := mant >> shift
+		return sign | uint16(v+round(mant, shift, v))
+	}
+	return sign
+}
+
+// round is what to add to v, which is mant without its low bits.
+func round(mant uint32, low uint, v uint32) uint32 {
+	rest, halfway := mant&(1<<low-1), uint32(1)<<(low-1)
+	if rest > halfway || rest == halfway && v&1 == 1 {
+		return 1
+	}
+	return 0
+}

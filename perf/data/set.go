@@ -1,0 +1,201 @@
+package data
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"triton/pkg/kserve"
+	"triton/pkg/tensor"
+)
+
+// Signature is what the data must fit.
+type Signature struct {
+	Model, Version string
+	Inputs         []Tensor // ordered by name
+	Outputs        []Tensor // ordered by name
+	Batching       bool     // a batch dimension stands before the shapes
+}
+
+// Tensor is one input or output of the model. The shape is per item, with -1
+// for dimensions that vary.
+type Tensor struct {
+	Name        string
+	DataType    tensor.DataType
+	Shape       tensor.Shape
+	Optional    bool
+	ShapeTensor bool
+}
+
+// Value is the data of one tensor for one item.
+type Value struct {
+	Shape tensor.Shape
+	Data  []byte
+}
+
+// Step is the data of one item: inputs, and the outputs to expect if any.
+type Step struct {
+	Inputs  map[string]Value
+	Outputs map[string]Value
+}
+
+// Set is all data of a run. Only the first stream is used for models without
+// sequences.
+type Set struct {
+	Signature Signature
+	Streams   [][]Step
+	FromFiles bool // read from JSON, worth telling
+}
+
+// Load reads or makes the data.
+func Load(o Options, s Signature) (*Set, error) {
+	set := &Set{Signature: s}
+	s.Inputs = applyShapes(s.Inputs, o.Shapes)
+	set.Signature = s
+	if o.Source != Files {
+		step, err := generate(o, s.Inputs)
+		if err != nil {
+			return nil, err
+		}
+		set.Streams = [][]Step{{step}}
+		return set, nil
+	}
+	if len(o.Paths) == 0 {
+		return nil, errors.New("no path of input data was given")
+	}
+	if isDir(o.Paths[0]) {
+		step, err := readDir(o.Paths[0], s)
+		if err != nil {
+			return nil, err
+		}
+		set.Streams = [][]Step{{step}}
+		return set, nil
+	}
+	set.FromFiles = true
+	r := reader{sig: s}
+	for _, p := range o.Paths {
+		if err := r.readFile(p); err != nil {
+			return nil, err
+		}
+	}
+	set.Streams = r.streams
+	if len(set.Streams) == 0 || len(set.Streams[0]) == 0 {
+		return nil, fmt.Errorf("%s: the data array is empty", o.Paths[0])
+	}
+	return set, nil
+}
+
+// applyShapes replaces shapes with the user's where the model leaves a
+// dimension open.
+func applyShapes(in []Tensor, shapes map[string][]int64) []Tensor {
+	out := append([]Tensor(nil), in...)
+	for i := range out {
+		if sh, ok := shapes[out[i].Name]; ok && dynamic(out[i].Shape) {
+			out[i].Shape = tensor.Shape(sh)
+		}
+	}
+	return out
+}
+
+func dynamic(s tensor.Shape) bool {
+	for _, d := range s {
+		if d < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Steps is how many requests differ: the steps of the first stream.
+func (s *Set) Steps() int { return len(s.Streams[0]) }
+
+// Request builds the request of batch items that begins with step first. The
+// bytes are those of the set, not copies.
+func (s *Set) Request(first, batch int) (*kserve.Request, error) {
+	req := &kserve.Request{ModelName: s.Signature.Model, ModelVersion: s.Signature.Version}
+	for _, in := range s.Signature.Inputs {
+		if err := s.addInput(req, in, first, batch); err != nil {
+			return nil, err
+		}
+	}
+	for _, out := range s.Signature.Outputs {
+		req.Outputs = append(req.Outputs, kserve.RequestedOutput{Name: out.Name, Binary: true})
+	}
+	return req, nil
+}
+
+func (s *Set) step(i int) *Step {
+	stream := s.Streams[0]
+	return &stream[i%len(stream)]
+}
+
+func (s *Set) addInput(req *kserve.Request, in Tensor, first, batch int) error {
+	v, ok := s.step(first).Inputs[in.Name]
+	for i := 1; i < batch; i++ {
+		if _, also := s.step(first + i).Inputs[in.Name]; also != ok {
+			return errors.New("For batch sizes larger than 1, the same set of inputs must be specified for each batch. You cannot use different set of optional inputs for each individual batch.")
+		}
+	}
+	if !ok {
+		if in.Optional {
+			return nil
+		}
+		return fmt.Errorf("unable to find data for input '%s'.", in.Name)
+	}
+	t := req.AddInput()
+	t.Name, t.DataType = in.Name, in.DataType
+	if s.Signature.Batching && !in.ShapeTensor {
+		t.Shape = append(t.Shape[:0], int64(batch))
+	}
+	t.Shape = append(t.Shape, v.Shape...)
+	for i := range batch {
+		w := s.step(first + i).Inputs[in.Name]
+		if in.ShapeTensor && i > 0 {
+			switch {
+			case len(w.Data) != len(v.Data):
+				return errors.New("The shape tensors should be identical in a batch (mismatch in size)")
+			case !bytes.Equal(w.Data, v.Data):
+				return errors.New("The shape tensors should be identical in a batch (mismatch in content)")
+			}
+			continue
+		}
+		if !w.Shape.Equal(v.Shape) {
+			return fmt.Errorf("can not batch tensors with different shapes together (input '%s' expected shape %s and received %s", in.Name, v.Shape, w.Shape)
+		}
+		t.Data.Append(tensor.HeapBuffer(w.Data), 0, len(w.Data))
+	}
+	return nil
+}
+
+// Expects says whether any step has outputs to compare with.
+func (s *Set) Expects() bool {
+	for i := range s.Streams[0] {
+		if len(s.Streams[0][i].Outputs) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Check compares a response with the outputs expected of the request that
+// begins with step first.
+func (s *Set) Check(resp *kserve.Response, first, batch int) error {
+	for name := range s.step(first).Outputs {
+		var want []byte
+		for i := range batch {
+			want = append(want, s.step(first + i).Outputs[name].Data...)
+		}
+		got := resp.Output(name)
+		if got == nil {
+			return fmt.Errorf("Output '%s' is expected but the response has none", name)
+		}
+		data, ok := got.Data.Contiguous()
+		switch {
+		case !ok || len(data) != len(want):
+			return errors.New("Output size doesn't match expected size")
+		case !bytes.Equal(data, want):
+			return errors.New("Output doesn't match expected output")
+		}
+	}
+	return nil
+}

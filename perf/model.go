@@ -1,0 +1,176 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"triton/perf/data"
+	"triton/pkg/client"
+	"triton/pkg/tensor"
+)
+
+// SetupError is a failure before any load.
+type SetupError struct {
+	What string // the step in perf_analyzer's words, or empty
+	Err  error
+	Data bool // the input data is at fault
+}
+
+func (e *SetupError) Error() string {
+	if e.What == "" {
+		return e.Err.Error()
+	}
+	return e.What + ": " + e.Err.Error()
+}
+
+// Unwrap is the cause.
+func (e *SetupError) Unwrap() error { return e.Err }
+
+// member names a model in an ensemble; an empty version is the server's choice.
+type member struct{ name, version string }
+
+// model is what the server told about the model under test.
+type model struct {
+	signature data.Signature
+	maxBatch  int
+	ensemble  bool
+	parts     map[member][]member // of ensembles, top included
+	cached    map[string]bool     // by name: uses the response cache
+}
+
+func (m *model) anyCache() bool {
+	for _, c := range m.cached {
+		if c {
+			return true
+		}
+	}
+	return false
+}
+
+// discover asks the server for everything that the run needs of the model.
+func discover(ctx context.Context, c client.Client, name, version string) (*model, error) {
+	meta, err := c.ModelMetadata(ctx, name, version)
+	if err != nil {
+		return nil, &SetupError{What: "failed to get model metadata", Err: err}
+	}
+	config, err := c.ModelConfig(ctx, name, version)
+	if err != nil {
+		return nil, &SetupError{What: "failed to get model config", Err: err}
+	}
+	m := &model{
+		maxBatch: int(config.GetMaxBatchSize()),
+		parts:    map[member][]member{},
+		cached:   map[string]bool{},
+	}
+	m.signature = data.Signature{Model: meta.GetName(), Version: version, Batching: m.maxBatch > 0}
+	if m.signature.Inputs, err = m.tensors(meta.GetInputs(), "input"); err != nil {
+		return nil, err
+	}
+	if m.signature.Outputs, err = m.tensors(meta.GetOutputs(), "output"); err != nil {
+		return nil, err
+	}
+	if err := m.refine(config); err != nil {
+		return nil, err
+	}
+	if err := unsupported(config); err != nil {
+		return nil, err
+	}
+	m.ensemble = config.GetPlatform() == "ensemble"
+	if err := m.expand(ctx, c, member{m.signature.Model, version}, config, 0); err != nil {
+		return nil, &SetupError{What: "failed to create model parser", Err: err}
+	}
+	return m, nil
+}
+
+func unsupported(config *client.ModelConfig) error {
+	switch {
+	case config.GetSequenceBatching() != nil:
+		return &SetupError{Err: errors.New("models with sequence batching cannot be measured yet")}
+	case config.GetModelTransactionPolicy().GetDecoupled():
+		return &SetupError{Err: errors.New("Decoupled models must be run with `--async` and `--streaming` and either `-i grpc` or `--service-kind=triton_c_api`; streaming is not supported yet")}
+	}
+	return nil
+}
+
+func (m *model) tensors(list []*client.TensorMetadata, what string) ([]data.Tensor, error) {
+	all := make([]data.Tensor, 0, len(list))
+	for _, t := range list {
+		dt, ok := tensor.ParseDataType(t.GetDatatype())
+		if !ok {
+			return nil, &SetupError{Err: fmt.Errorf("%s %s has the unknown data type %q", what, t.GetName(), t.GetDatatype())}
+		}
+		shape := tensor.Shape(t.GetShape())
+		if m.maxBatch > 0 && len(shape) > 0 {
+			shape = shape[1:]
+		}
+		all = append(all, data.Tensor{Name: t.GetName(), DataType: dt, Shape: shape.Clone()})
+	}
+	slices.SortFunc(all, func(a, b data.Tensor) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// refine adds what only the configuration knows.
+func (m *model) refine(config *client.ModelConfig) error {
+	for _, in := range config.GetInput() {
+		t := find(m.signature.Inputs, in.GetName())
+		if t == nil {
+			return &SetupError{What: "failed to create model parser", Err: fmt.Errorf("no metadata found for input tensor %s", in.GetName())}
+		}
+		t.Optional, t.ShapeTensor = in.GetOptional(), in.GetIsShapeTensor()
+	}
+	for _, out := range config.GetOutput() {
+		t := find(m.signature.Outputs, out.GetName())
+		if t == nil {
+			return &SetupError{What: "failed to create model parser", Err: fmt.Errorf("no metadata found for output tensor %s", out.GetName())}
+		}
+		t.ShapeTensor = out.GetIsShapeTensor()
+	}
+	return nil
+}
+
+func find(list []data.Tensor, name string) *data.Tensor {
+	for i := range list {
+		if list[i].Name == name {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// maxNesting bounds ensembles of ensembles; Triton refuses circles at load.
+const maxNesting = 32
+
+// expand registers the parts of an ensemble under it, recursively.
+func (m *model) expand(ctx context.Context, c client.Client, self member, config *client.ModelConfig, depth int) error {
+	m.cached[self.name] = config.GetResponseCache().GetEnable()
+	if depth > maxNesting {
+		return fmt.Errorf("ensembles are nested deeper than %d at %s", maxNesting, self.name)
+	}
+	if config.GetPlatform() != "ensemble" {
+		return nil
+	}
+	for _, step := range config.GetEnsembleScheduling().GetStep() {
+		part := member{name: step.GetModelName()}
+		if v := step.GetModelVersion(); v >= 0 {
+			part.version = fmt.Sprint(v)
+		}
+		if slices.Contains(m.parts[self], part) {
+			continue
+		}
+		m.parts[self] = append(m.parts[self], part)
+		sub, err := c.ModelConfig(ctx, part.name, part.version)
+		if err != nil {
+			return err
+		}
+		if sub.GetSequenceBatching() != nil {
+			return errors.New("ensembles with sequence batching cannot be measured yet")
+		}
+		if err := m.expand(ctx, c, part, sub, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}

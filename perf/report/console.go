@@ -1,0 +1,218 @@
+// Package report tells of a run of package perf: perf_analyzer's console text
+// and CSV, byte for byte, a closing table over batch sizes and concurrencies,
+// and a live view for terminals. It measures nothing and decides nothing.
+package report
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"triton/perf"
+)
+
+// Console writes perf_analyzer's text. Remarks go to a stream of their own. The
+// first error of writing is kept and ends the output.
+type Console struct {
+	out, notes io.Writer
+	verbose    bool
+	settings   perf.Settings
+	err        error
+}
+
+var _ perf.Observer = (*Console)(nil)
+
+// NewConsole writes reports to out and remarks to notes.
+func NewConsole(out, notes io.Writer, verbose bool) *Console {
+	return &Console{out: out, notes: notes, verbose: verbose}
+}
+
+// Err is the first error of writing.
+func (c *Console) Err() error { return c.err }
+
+func (c *Console) printf(format string, args ...any) {
+	if c.err == nil {
+		_, c.err = fmt.Fprintf(c.out, format, args...)
+	}
+}
+
+func (c *Console) note(text string) {
+	if c.err == nil {
+		_, c.err = fmt.Fprintln(c.notes, text)
+	}
+}
+
+// Observe writes what happened.
+func (c *Console) Observe(e perf.Event) {
+	switch e := e.(type) {
+	case perf.DataRead:
+		c.dataRead(e)
+	case perf.Started:
+		c.settings = e.Settings
+		c.start()
+	case perf.BatchStarted:
+		c.printf("*** Batch size: %d ***\n", e.Batch)
+	case perf.LevelStarted:
+		c.printf("Request concurrency: %d\n", e.Concurrency)
+	case perf.WindowDone:
+		c.pass(e)
+	case perf.LevelDone:
+		c.level(e.Level)
+	case perf.Notice:
+		c.note(e.Text)
+	case perf.Finished:
+		c.closing(e.Report)
+	}
+}
+
+func (c *Console) dataRead(e perf.DataRead) {
+	if e.Streams == 1 {
+		c.printf(" Successfully read data for 1 stream/streams with %d step/steps.\n", e.Steps)
+		return
+	}
+	c.printf(" Successfully read data for %d stream/streams.\n", e.Streams)
+}
+
+// start is the settings block.
+func (c *Console) start() {
+	s := c.settings
+	c.printf("*** Measurement Settings ***\n  Batch size: %s\n  Service Kind: TRITON\n", sizes(s.Batches))
+	if n := s.WarmupCount; n > 0 {
+		c.printf("  Sending %d warmup request%s\n", n, plural(n))
+	}
+	if n := s.RequestCount; n > 0 {
+		c.printf("  Sending %d benchmark request%s\n", n, plural(n))
+	} else {
+		c.windows()
+	}
+	if s.Concurrency.End != 1 {
+		c.printf("  Latency limit: %d msec\n", s.LatencyLimit.Milliseconds())
+		if s.Concurrency.End != 0 {
+			c.printf("  Concurrency limit: %d concurrent requests\n", max(s.Concurrency.Start, s.Concurrency.End))
+		}
+	}
+	if s.Search == perf.Binary {
+		c.printf("  Using Binary Search algorithm\n")
+	}
+	if s.Async {
+		c.printf("  Using asynchronous calls for inference\n\n")
+	} else {
+		c.printf("  Using synchronous calls for inference\n\n")
+	}
+}
+
+func (c *Console) windows() {
+	s := c.settings
+	mode := "time_windows"
+	if s.Windows == perf.CountWindows {
+		mode = "count_windows"
+	}
+	c.printf("  Using %q mode for stabilization\n", mode)
+	latency := "average "
+	if s.Percentile > 0 {
+		latency = fmt.Sprintf("p%d", s.Percentile) // no blank behind it, as in the original
+	}
+	if !s.Async {
+		latency += "latency and "
+	}
+	c.printf("  Stabilizing using %sthroughput\n", latency)
+	if s.Windows == perf.CountWindows {
+		c.printf("  Minimum number of samples in each window: %d\n", s.Samples)
+		return
+	}
+	c.printf("  Measurement window: %d msec\n", s.Interval.Milliseconds())
+}
+
+func plural(n int) string {
+	if n > 1 {
+		return "s"
+	}
+	return ""
+}
+
+func (c *Console) pass(e perf.WindowDone) {
+	if !c.verbose {
+		return
+	}
+	if e.Err != nil {
+		c.printf("  Pass [%d] cb::Error: %s\n", e.Trial, e.Err)
+		return
+	}
+	c.printf("  Pass [%d] throughput: %.6g infer/sec. ", e.Trial, e.Summary.Throughput)
+	if p := c.settings.Percentile; p > 0 {
+		c.printf("p%d latency: %d usec\n", p, usec(e.Summary.Latency(p)))
+		return
+	}
+	c.printf("Avg latency: %d usec (std %d usec). \n", usec(e.Summary.AvgLatency), e.Summary.StdDev)
+}
+
+func usec(d time.Duration) int64 { return int64(d) / 1000 }
+
+// level is the block of one level; nothing of levels that do not count.
+func (c *Console) level(l *perf.Level) {
+	if l.Requests == 0 || !l.Incomplete && (!l.Stable || l.OverLimit) {
+		return
+	}
+	c.clientBlock(&l.Summary)
+	if c.settings.ServerStats && l.Server != nil {
+		c.printf("  Server: \n")
+		c.serverBlock(l.Server, 2, anyCache(l.Server))
+	}
+	if c.settings.CollectMetrics {
+		c.metrics(l.GPU)
+	}
+	if l.Overhead > 50 {
+		c.printf("[WARNING] Perf Analyzer is not able to keep up with the desired load. The results may not be accurate.\n")
+	}
+}
+
+func (c *Console) clientBlock(s *perf.Summary) {
+	c.printf("  Client: \n    Request count: %d\n    Throughput: %.6g infer/sec\n", s.Requests, s.Throughput)
+	if c.verbose {
+		c.printf("    Avg client overhead: %.2f%%\n", s.Overhead)
+	}
+	if c.settings.Percentile == 0 {
+		c.printf("    Avg latency: %d usec (standard deviation %d usec)\n", usec(s.AvgLatency), s.StdDev)
+	}
+	for _, p := range s.Percentiles {
+		c.printf("    p%d latency: %d usec\n", p.P, usec(p.Latency))
+	}
+	total, send, recv, wait := clientMicros(s)
+	protocol := c.settings.Protocol
+	c.printf("    Avg %s time: %d usec (", protocol, total)
+	switch {
+	case protocol == "gRPC" && c.verbose:
+		c.printf("marshal %d usec + response wait %d usec + unmarshal %d usec)\n", send, wait, recv)
+	case protocol == "gRPC":
+		c.printf("(un)marshal request/response %d usec + response wait %d usec)\n", send+recv, wait)
+	case c.verbose:
+		c.printf("send %d usec + response wait %d usec + receive %d usec)\n", send, wait, recv)
+	default:
+		c.printf("send/recv %d usec + response wait %d usec)\n", send+recv, wait)
+	}
+}
+
+// clientMicros splits the client library's time of a request.
+func clientMicros(s *perf.Summary) (total, send, recv, wait int64) {
+	total, send, recv = usec(s.Client.Request), usec(s.Client.Send), usec(s.Client.Receive)
+	return total, send, recv, max(0, total-send-recv)
+}
+
+// closing is the list of levels at the end.
+func (c *Console) closing(r *perf.Report) {
+	if len(r.Levels) == 0 {
+		return
+	}
+	if p := r.Settings.Percentile; p > 0 {
+		c.printf("Inferences/Second vs. Client p%d Batch Latency\n", p)
+	} else {
+		c.printf("Inferences/Second vs. Client Average Batch Latency\n")
+	}
+	for i := range r.Levels {
+		l := &r.Levels[i]
+		if len(r.Settings.Batches) > 1 {
+			c.printf("Batch size: %d, ", l.Batch)
+		}
+		c.printf("Concurrency: %d, throughput: %.6g infer/sec, latency %d usec\n", l.Concurrency, l.Throughput, usec(l.Stabilizing))
+	}
+}

@@ -1,0 +1,222 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"triton/perf"
+)
+
+// CSVOptions choose the columns.
+type CSVOptions struct {
+	Verbose bool
+	// Notes gets remarks on single rows; may be nil.
+	Notes io.Writer
+}
+
+// WriteCSV writes the levels in ascending throughput. A sweep over several batch
+// sizes has one more column, "Batch Size", at the front.
+func WriteCSV(w io.Writer, r *perf.Report, o CSVOptions) error {
+	t := csvTable{report: r, options: o}
+	var b strings.Builder
+	b.WriteString(strings.Join(t.header(), ","))
+	b.WriteByte('\n')
+	for _, l := range byThroughput(r.Levels) {
+		b.WriteString(strings.Join(t.row(l), ","))
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func byThroughput(levels []perf.Level) []*perf.Level {
+	rows := make([]*perf.Level, len(levels))
+	for i := range levels {
+		rows[i] = &levels[i]
+	}
+	slices.SortStableFunc(rows, func(a, b *perf.Level) int { return cmp.Compare(a.Throughput, b.Throughput) })
+	return rows
+}
+
+type csvTable struct {
+	report  *perf.Report
+	options CSVOptions
+}
+
+func (t *csvTable) header() []string {
+	s := &t.report.Settings
+	var h []string
+	if len(s.Batches) > 1 {
+		h = append(h, "Batch Size")
+	}
+	h = append(h, "Concurrency", "Inferences/Second", "Client Send")
+	if s.ServerStats {
+		h = append(h, "Network+Server Send/Recv", "Server Queue", "Server Compute Input", "Server Compute Infer", "Server Compute Output")
+		if s.Cache {
+			h = append(h, "Server Cache Hit", "Server Cache Miss")
+		}
+	}
+	h = append(h, "Client Recv")
+	for _, p := range t.report.Levels[0].Percentiles {
+		h = append(h, fmt.Sprintf("p%d latency", p.P))
+	}
+	if t.options.Verbose {
+		if s.Percentile == 0 {
+			h = append(h, "Avg latency")
+		}
+		h = append(h, "request/response", "response wait")
+		if s.CollectMetrics {
+			h = append(h, "Avg GPU Utilization", "Avg GPU Power Usage", "Max GPU Memory Usage", "Total GPU Memory")
+		}
+	}
+	return h
+}
+
+func (t *csvTable) row(l *perf.Level) []string {
+	s := &t.report.Settings
+	var row []string
+	add := func(values ...int64) {
+		for _, v := range values {
+			row = append(row, strconv.FormatInt(v, 10))
+		}
+	}
+	if len(s.Batches) > 1 {
+		add(int64(l.Batch))
+	}
+	add(int64(l.Concurrency))
+	row = append(row, fmt.Sprintf("%.6g", l.Throughput))
+	_, send, recv, wait := clientMicros(&l.Summary)
+	add(send)
+	if s.ServerStats {
+		server := l.Server
+		if server == nil {
+			server = &perf.ServerStats{}
+		}
+		m := microsOf(server)
+		client := int64(l.AvgLatency - l.Client.Send - l.Client.Receive)
+		add(t.network(client, accountedNs(server)), int64(m.queue), int64(m.input), int64(m.infer), int64(m.output))
+		if s.Cache {
+			add(int64(m.hit), int64(m.miss))
+		}
+	}
+	add(recv)
+	for _, p := range l.Percentiles {
+		add(usec(p.Latency))
+	}
+	if !t.options.Verbose {
+		return row
+	}
+	if s.Percentile == 0 {
+		add(usec(l.AvgLatency))
+	}
+	add(send+recv, wait)
+	if s.CollectMetrics {
+		row = append(row, gpuCells(l.GPU)...)
+	}
+	return row
+}
+
+// accountedNs is the average time that the server can tell of.
+func accountedNs(s *perf.ServerStats) int64 {
+	avg := func(ns, n uint64) int64 {
+		if n == 0 {
+			return 0
+		}
+		return int64(ns / n)
+	}
+	compute := s.ComputeInput.Ns + s.ComputeInfer.Ns + s.ComputeOutput.Ns
+	return avg(s.Queue.Ns, s.Queue.Count) + avg(compute, s.ComputeInput.Count) +
+		avg(s.CacheHit.Ns, s.CacheHit.Count) + avg(s.CacheMiss.Ns, s.CacheMiss.Count)
+}
+
+// network is the time that neither the client nor the server accounts for.
+func (t *csvTable) network(client, accounted int64) int64 {
+	us := max(0, client-accounted) / 1000
+	if us == 0 && t.options.Notes != nil {
+		// A remark that cannot be written is not worth failing a report for.
+		_, _ = fmt.Fprintln(t.options.Notes, "Server average accounted time was larger than client average wait time due to small sample size. Increase the measurement interval with `--measurement-interval`.")
+	}
+	return us
+}
+
+func gpuCells(g *perf.GPUStats) []string {
+	if g == nil {
+		g = &perf.GPUStats{}
+	}
+	cell := func(format string, values map[string]float64) string {
+		var b strings.Builder
+		for _, id := range slices.Sorted(maps.Keys(values)) {
+			fmt.Fprintf(&b, "%s:"+format+";", id, values[id])
+		}
+		return b.String()
+	}
+	return []string{
+		cell("%.6g", g.Utilization), cell("%.6g", g.Power),
+		cell("%.0f", g.MemoryUsed), cell("%.0f", g.MemoryTotal),
+	}
+}
+
+// Part names a model inside an ensemble.
+type Part struct{ Model, Version string }
+
+// Parts are the models that get a CSV of their own.
+func Parts(r *perf.Report) []Part {
+	var parts []Part
+	if len(r.Levels) == 0 || r.Levels[0].Server == nil {
+		return nil
+	}
+	for _, p := range r.Levels[0].Server.Composing {
+		parts = append(parts, Part{p.Model, p.Version})
+	}
+	return parts
+}
+
+// WritePartCSV writes the levels as one part of an ensemble saw them.
+func WritePartCSV(w io.Writer, r *perf.Report, part Part, o CSVOptions) error {
+	t := csvTable{report: r, options: o}
+	h := []string{"Concurrency", "Inferences/Second", "Client Send", "Network+Server Send/Recv", "Server Queue", "Server Compute Input", "Server Compute Infer", "Server Compute Output"}
+	if r.Settings.Cache {
+		h = append(h, "Server Cache Hit", "Server Cache Miss")
+	}
+	h = append(h, "Client Recv")
+	var b strings.Builder
+	b.WriteString(strings.Join(h, ",") + "\n")
+	for _, l := range byThroughput(r.Levels) {
+		if l.Server == nil {
+			continue
+		}
+		for i := range l.Server.Composing {
+			if p := &l.Server.Composing[i]; p.Model == part.Model && p.Version == part.Version {
+				b.WriteString(strings.Join(t.partRow(l, p), ",") + "\n")
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (t *csvTable) partRow(l *perf.Level, p *perf.ServerStats) []string {
+	share := 0.0
+	if n := l.Server.Success.Count; n > 0 {
+		share = float64(p.Success.Count) / float64(n)
+	}
+	m := microsOf(p)
+	total := int64(0)
+	if p.Success.Count > 0 {
+		total = int64(p.Success.Ns / p.Success.Count)
+	}
+	row := []string{strconv.Itoa(l.Concurrency), fmt.Sprintf("%.6g", l.Throughput*share), "0"}
+	values := []int64{t.network(total, accountedNs(p)), int64(m.queue), int64(m.input), int64(m.infer), int64(m.output)}
+	if t.report.Settings.Cache {
+		values = append(values, int64(m.hit), int64(m.miss))
+	}
+	for _, v := range append(values, 0) {
+		row = append(row, strconv.FormatInt(v, 10))
+	}
+	return row
+}

@@ -1,0 +1,154 @@
+package report
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"triton/perf"
+)
+
+// anyCache says whether a model or one of its parts uses the response cache,
+// which changes the layout of all of them.
+func anyCache(s *perf.ServerStats) bool {
+	return s.Cache || slices.ContainsFunc(s.Composing, func(p perf.ServerStats) bool { return anyCache(&p) })
+}
+
+// serverMicros are averages in whole microseconds.
+type serverMicros struct {
+	total, queue                  uint64
+	input, infer, output, compute uint64
+	hit, miss                     uint64
+	cacheTime                     uint64 // hits, misses and compute together
+}
+
+func average(d perf.Duration) uint64 { return averageOf(d.Ns, d.Count) }
+
+func averageOf(ns, count uint64) uint64 {
+	if count == 0 {
+		return 0
+	}
+	return ns / (count * 1000)
+}
+
+func microsOf(s *perf.ServerStats) serverMicros {
+	compute := s.ComputeInput.Ns + s.ComputeInfer.Ns + s.ComputeOutput.Ns
+	return serverMicros{
+		total: average(s.Success), queue: average(s.Queue),
+		input: average(s.ComputeInput), infer: average(s.ComputeInfer), output: average(s.ComputeOutput),
+		compute: averageOf(compute, s.ComputeInput.Count),
+		hit:     average(s.CacheHit), miss: average(s.CacheMiss),
+		cacheTime: averageOf(s.CacheHit.Ns+s.CacheMiss.Ns+compute, s.ComputeInput.Count+s.CacheHit.Count),
+	}
+}
+
+// partsOf sums the averages of the leaves below an ensemble.
+func partsOf(s *perf.ServerStats) serverMicros {
+	var sum serverMicros
+	for i := range s.Composing {
+		m := microsOf(&s.Composing[i])
+		if s.Composing[i].Ensemble {
+			m = partsOf(&s.Composing[i])
+		}
+		sum.queue += m.queue
+		sum.compute += m.compute
+		sum.hit += m.hit
+		sum.miss += m.miss
+		sum.cacheTime += m.cacheTime
+	}
+	return sum
+}
+
+func less(total uint64, parts ...uint64) uint64 {
+	for _, p := range parts {
+		if p > total {
+			return 0
+		}
+		total -= p
+	}
+	return total
+}
+
+// serverBlock is the block of one model, indented; cache says that some model
+// of the run uses the response cache.
+func (c *Console) serverBlock(s *perf.ServerStats, indent int, cache bool) {
+	in := strings.Repeat(" ", indent+2)
+	if s.Success.Count == 0 {
+		c.printf("%sRequest count: 0\n", in)
+		return
+	}
+	c.printf("%sInference count: %d\n%sExecution count: %d\n", in, s.Inferences, in, s.Executions)
+	if cache {
+		c.printf("%sCache hit count: %d\n%sCache miss count: %d\n", in, s.CacheHit.Count, in, s.CacheMiss.Count)
+	}
+	c.printf("%sSuccessful request count: %d\n%sAvg request latency: %d usec", in, s.Success.Count, in, average(s.Success))
+	if s.Ensemble {
+		c.ensemble(s, indent, cache)
+		return
+	}
+	m := microsOf(s)
+	if cache {
+		c.cached(s, m, indent)
+		return
+	}
+	c.printf(" (overhead %d usec + queue %d usec + compute input %d usec + compute infer %d usec + compute output %d usec)\n\n",
+		less(m.total, m.queue, m.compute), m.queue, m.input, m.infer, m.output)
+}
+
+func (c *Console) cached(s *perf.ServerStats, m serverMicros, indent int) {
+	in := strings.Repeat(" ", 2*indent+2)
+	c.printf(" (overhead %d usec + queue %d usec + cache hit/miss %d usec)\n", less(m.total, m.queue, m.cacheTime), m.queue, m.cacheTime)
+	c.printf("%sAverage Cache Hit Latency: %d usec\n", in, m.hit)
+	c.printf("%sAverage Cache Miss Latency: %d usec (cache lookup/insertion %d usec + compute input %d usec + compute infer %d usec + compute output %d usec)\n\n",
+		in, m.miss+m.compute, m.miss, m.input, m.infer, m.output)
+	if !s.Cache && (m.hit != 0 || m.miss != 0) {
+		c.note("Response Cache is disabled for model [" + s.Model + "] but cache hit/miss latency is non-zero.")
+	}
+}
+
+func (c *Console) ensemble(s *perf.ServerStats, indent int, cache bool) {
+	sum, total := partsOf(s), average(s.Success)
+	own := microsOf(s)
+	switch {
+	case !cache:
+		c.printf(" (overhead %d usec + queue %d usec + compute %d usec)\n\n", less(total, sum.queue, sum.compute), sum.queue, sum.compute)
+	default:
+		if !s.Cache {
+			c.printf(" (overhead %d usec + queue %d usec + cache hit/miss %d usec)", less(total, sum.queue, sum.cacheTime), sum.queue, sum.cacheTime)
+		}
+		in := strings.Repeat(" ", 2*indent+2)
+		c.printf("\n%sAverage Cache Hit Latency: %d usec\n", in, sum.hit+own.hit)
+		c.printf("%sAverage Cache Miss Latency: %d usec \n\n", in, sum.miss+own.miss+sum.compute)
+	}
+	in := strings.Repeat(" ", indent)
+	c.printf("%sComposing models: \n", in)
+	for i := range s.Composing {
+		p := &s.Composing[i]
+		c.printf("%s%s, version: %s\n", in, p.Model, p.Version)
+		c.serverBlock(p, indent+2, cache)
+	}
+}
+
+// maxGPUs is how many GPUs are printed one by one.
+const maxGPUs = 16
+
+func (c *Console) metrics(g *perf.GPUStats) {
+	if g == nil {
+		g = &perf.GPUStats{}
+	}
+	c.printf("  Server Prometheus Metrics: \n")
+	if max(len(g.Utilization), len(g.Power), len(g.MemoryUsed), len(g.MemoryTotal)) > maxGPUs {
+		c.printf("Too many GPUs on system to print out individual Prometheus metrics, use the CSV output feature to see metrics.\n")
+		return
+	}
+	gauge := func(title, format string, values map[string]float64, scale float64) {
+		c.printf("    %s:\n", title)
+		for _, id := range slices.Sorted(maps.Keys(values)) {
+			c.printf("      %s : "+format+"\n", id, values[id]*scale)
+		}
+	}
+	gauge("Avg GPU Utilization", "%.6g%%", g.Utilization, 100)
+	gauge("Avg GPU Power Usage", "%.6g watts", g.Power, 1)
+	gauge("Max GPU Memory Usage", "%.0f bytes", g.MemoryUsed, 1)
+	gauge("Total GPU Memory", "%.0f bytes", g.MemoryTotal, 1)
+}

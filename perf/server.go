@@ -1,0 +1,168 @@
+package perf
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"triton/pkg/client"
+)
+
+// snapshot is the server's counters at one moment, by name and version.
+type snapshot map[member]*client.ModelStatistics
+
+// serverSnapshot reads the counters of the model, or of all models for an
+// ensemble; nil when the server has none.
+func (r *runner) serverSnapshot(ctx context.Context) (snapshot, error) {
+	if !r.settings.ServerStats {
+		return nil, nil
+	}
+	name, version := r.model.signature.Model, r.settings.Version
+	if r.model.ensemble {
+		name, version = "", ""
+	}
+	list, err := r.client.Statistics(ctx, name, version)
+	if err != nil {
+		return nil, fmt.Errorf("server statistics: %w", err)
+	}
+	s := make(snapshot, len(list))
+	for _, m := range list {
+		s[member{m.GetName(), m.GetVersion()}] = m
+	}
+	return s, nil
+}
+
+// serverDelta is what the server did between two snapshots.
+func (r *runner) serverDelta(before, after snapshot) (*ServerStats, error) {
+	return r.memberDelta(member{r.model.signature.Model, r.settings.Version}, before, after)
+}
+
+func (r *runner) memberDelta(self member, before, after snapshot) (*ServerStats, error) {
+	top := self.name == r.model.signature.Model
+	id, err := r.whichVersion(self, before, after, top && r.settings.TopCache)
+	if err != nil {
+		return nil, err
+	}
+	s := &ServerStats{Model: self.name, Version: id.version}
+	if end := after[id]; end != nil {
+		if err := s.fill(before[id], end); err != nil {
+			return nil, err
+		}
+	} else if !r.settings.TopCache {
+		return nil, errors.New("missing statistics for requested model")
+	}
+	s.Cache = r.model.cached[self.name]
+	for _, part := range r.model.parts[self] {
+		sub, err := r.memberDelta(part, before, after)
+		if err != nil {
+			return nil, err
+		}
+		s.Composing = append(s.Composing, *sub)
+	}
+	s.Ensemble = len(s.Composing) > 0
+	slices.SortFunc(s.Composing, func(a, b ServerStats) int {
+		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Version, b.Version))
+	})
+	return s, nil
+}
+
+// whichVersion finds the version that worked: the one asked for, or the highest
+// whose queue count grew.
+func (r *runner) whichVersion(self member, before, after snapshot, cached bool) (member, error) {
+	if self.version != "" {
+		if _, ok := after[self]; !ok {
+			return self, errVersion
+		}
+		return self, nil
+	}
+	best, found, several := member{name: self.name}, int64(-1), false
+	for id, m := range after {
+		if id.name != self.name {
+			continue
+		}
+		if m.GetInferenceStats().GetQueue().GetCount() <= before[id].GetInferenceStats().GetQueue().GetCount() {
+			continue
+		}
+		v, err := strconv.ParseInt(id.version, 10, 64)
+		if err != nil {
+			continue
+		}
+		several = several || found >= 0
+		if v > found {
+			best, found = id, v
+		}
+	}
+	if several {
+		r.notice(fmt.Sprintf("WARNING: Multiple versions of model %s are loaded in the triton server, and the version to use was unspecified. The stats for that model may be inaccurate.", self.name))
+	}
+	if found < 0 && !cached {
+		return best, errVersion
+	}
+	if found < 0 {
+		for id := range after { // a cached model answers without queueing
+			if id.name == self.name {
+				best = id
+			}
+		}
+	}
+	return best, nil
+}
+
+var errVersion = errors.New("failed to find the requested model version")
+
+func (s *ServerStats) fill(before, after *client.ModelStatistics) error {
+	s.Inferences = after.GetInferenceCount() - before.GetInferenceCount()
+	s.Executions = after.GetExecutionCount() - before.GetExecutionCount()
+	a, b := after.GetInferenceStats(), before.GetInferenceStats()
+	s.Success = delta(a.GetSuccess(), b.GetSuccess())
+	s.Queue = delta(a.GetQueue(), b.GetQueue())
+	s.ComputeInput = delta(a.GetComputeInput(), b.GetComputeInput())
+	s.ComputeInfer = delta(a.GetComputeInfer(), b.GetComputeInfer())
+	s.ComputeOutput = delta(a.GetComputeOutput(), b.GetComputeOutput())
+	s.CacheHit = delta(a.GetCacheHit(), b.GetCacheHit())
+	s.CacheMiss = delta(a.GetCacheMiss(), b.GetCacheMiss())
+	if s.ComputeInput.Count != s.ComputeInfer.Count || s.ComputeInfer.Count != s.ComputeOutput.Count {
+		return errors.New("Server side statistics compute counts must be the same.")
+	}
+	return nil
+}
+
+type statistic interface {
+	GetCount() uint64
+	GetNs() uint64
+}
+
+func delta(a, b statistic) Duration {
+	return Duration{a.GetCount() - b.GetCount(), a.GetNs() - b.GetNs()}
+}
+
+// addServer adds the counters of one more window.
+func addServer(sum, w *ServerStats) *ServerStats {
+	if sum == nil {
+		c := *w
+		c.Composing = slices.Clone(w.Composing)
+		return &c
+	}
+	sum.Version = w.Version
+	sum.Inferences += w.Inferences
+	sum.Executions += w.Executions
+	for _, d := range [][2]*Duration{
+		{&sum.Success, &w.Success}, {&sum.Queue, &w.Queue}, {&sum.ComputeInput, &w.ComputeInput},
+		{&sum.ComputeInfer, &w.ComputeInfer}, {&sum.ComputeOutput, &w.ComputeOutput},
+		{&sum.CacheHit, &w.CacheHit}, {&sum.CacheMiss, &w.CacheMiss},
+	} {
+		d[0].Count += d[1].Count
+		d[0].Ns += d[1].Ns
+	}
+	for i := range w.Composing {
+		for k := range sum.Composing {
+			if sum.Composing[k].Model == w.Composing[i].Model && sum.Composing[k].Version == w.Composing[i].Version {
+				sum.Composing[k] = *addServer(&sum.Composing[k], &w.Composing[i])
+			}
+		}
+	}
+	return sum
+}

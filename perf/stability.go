@@ -1,0 +1,49 @@
+package perf
+
+import "math"
+
+// point is what stability is judged by.
+type point struct {
+	throughput float64
+	latency    int64 // nanoseconds
+}
+
+// failed is the point of a window that does not count.
+var failed = point{0, math.MaxInt64}
+
+// windowCount is how many windows in a row must agree.
+const windowCount = 3
+
+// stable says whether the last windows agree within the threshold.
+func stable(history []point, windows int, threshold float64, checkLatency bool) bool {
+	if len(history) < windows {
+		return false
+	}
+	last := history[len(history)-windows:]
+	low, high := last[0], last[0]
+	for _, p := range last {
+		if p.throughput == 0 {
+			return false
+		}
+		low.throughput, high.throughput = min(low.throughput, p.throughput), max(high.throughput, p.throughput)
+		low.latency, high.latency = min(low.latency, p.latency), max(high.latency, p.latency)
+	}
+	if high.throughput/low.throughput > 1+threshold {
+		return false
+	}
+	return !checkLatency || float64(high.latency)/float64(low.latency) <= 1+threshold
+}
+
+// exceeded says whether a recent window has reached the latency limit, so that
+// more trials are in vain. Limit 0 is none.
+func exceeded(history []point, windows int, limitNs int64) bool {
+	if limitNs == 0 || len(history) < windows {
+		return false
+	}
+	for _, p := range history[len(history)-windows:] {
+		if p.latency >= limitNs {
+			return true
+		}
+	}
+	return false
+}

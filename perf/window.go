@@ -1,0 +1,219 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"triton/perf/load"
+	"triton/pkg/client"
+	"triton/pkg/measure"
+)
+
+// ErrNoRequests is a window in which nothing completed.
+var ErrNoRequests = errors.New("No valid requests recorded within time interval. Please use a larger time window.") //nolint:staticcheck // perf_analyzer's text
+
+var errInterrupted = errors.New("interrupted")
+
+// window is one measurement, or the windows of a level put together.
+type window struct {
+	latencies []int64
+	ns        int64 // duration
+	span      int64 // from the first start to the last end
+	totals    measure.Totals
+	overhead  float64
+	server    *ServerStats
+	gpu       *GPUStats
+}
+
+// levelClock is where the windows of one level follow each other.
+type levelClock struct {
+	gen     *load.Generator
+	from    int64 // start of the next window
+	later   []measure.Sample
+	totals  measure.Totals
+	stats   snapshot // of the server at from
+	scraper *scraper
+}
+
+// begin discards what was recorded before and takes the first snapshots.
+func (r *runner) begin(ctx context.Context, gen *load.Generator) (*levelClock, error) {
+	c := &levelClock{gen: gen}
+	if r.settings.CollectMetrics {
+		c.scraper = startScraper(ctx, r.settings.Config, r.notice)
+	}
+	var err error
+	if c.stats, err = r.serverSnapshot(ctx); err != nil {
+		c.stop()
+		return nil, err
+	}
+	c.from = client.Now()
+	c.totals = gen.Collect(nil, c.from).Totals
+	return c, nil
+}
+
+func (c *levelClock) stop() {
+	if c.scraper != nil {
+		c.scraper.stop()
+	}
+}
+
+// measure runs one window to its end or until the interrupt; what was measured
+// until then comes with errInterrupted.
+func (r *runner) measure(ctx context.Context, c *levelClock) (*window, error) {
+	waitErr := r.wait(ctx, c)
+	if waitErr != nil && !errors.Is(waitErr, errInterrupted) {
+		return nil, waitErr
+	}
+	w, err := r.cut(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if len(w.latencies) == 0 {
+		return nil, errors.Join(ErrNoRequests, waitErr)
+	}
+	return w, waitErr
+}
+
+// wait lets the window pass.
+func (r *runner) wait(ctx context.Context, c *levelClock) error {
+	if r.settings.Windows == TimeWindows {
+		return r.pause(ctx, c.gen, windowLength(r.settings.Interval))
+	}
+	for {
+		if err := r.pause(ctx, c.gen, time.Second); err != nil {
+			return err
+		}
+		if c.gen.Pending() >= r.settings.Samples {
+			return nil
+		}
+		if err := c.gen.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// windowLength is what perf_analyzer makes of the interval asked for.
+func windowLength(interval time.Duration) time.Duration {
+	return time.Duration(float64(interval.Milliseconds())*1.2) * time.Millisecond
+}
+
+// pause sleeps; a failed worker or the interrupt wakes it.
+func (r *runner) pause(ctx context.Context, gen *load.Generator, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-gen.Failed():
+		return gen.Err()
+	case <-r.deps.Interrupt:
+		return errInterrupted
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// cut ends the window now.
+func (r *runner) cut(ctx context.Context, c *levelClock) (*window, error) {
+	to := client.Now()
+	w := &window{ns: to - c.from}
+	batch := c.gen.Collect(c.later, to)
+	w.totals = batch.Totals.Sub(c.totals)
+	c.totals = batch.Totals
+	w.span = measure.Span(batch.Samples)
+	w.latencies, c.later = measure.Cut(batch.Samples, c.from, to, nil)
+	w.overhead = overhead(w.ns, batch.Waited)
+	c.from = to
+	if c.scraper != nil {
+		var err error
+		if w.gpu, err = c.scraper.take(); err != nil {
+			return nil, err
+		}
+	}
+	after, err := r.serverSnapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.settings.ServerStats {
+		if w.server, err = r.serverDelta(c.stats, after); err != nil {
+			return nil, err
+		}
+	}
+	c.stats = after
+	return w, nil
+}
+
+// overhead is the percentage of a window that workers did not spend waiting.
+func overhead(duration, waited int64) float64 {
+	if duration <= 0 || waited > duration {
+		return 0
+	}
+	return 100 * float64(duration-waited) / float64(duration)
+}
+
+// merge puts the windows of a level together.
+func merge(windows []*window) *window {
+	all := &window{}
+	var request, send, receive int64
+	for _, w := range windows {
+		all.latencies = append(all.latencies, w.latencies...)
+		all.ns += w.ns
+		all.overhead += w.overhead / float64(len(windows))
+		if n := int64(w.totals.Completed); n > 0 {
+			request += w.totals.Request / n * n
+			send += w.totals.Send / n * n
+			receive += w.totals.Receive / n * n
+			all.totals.Completed += w.totals.Completed
+		}
+		if w.server != nil {
+			all.server = addServer(all.server, w.server)
+		}
+		all.gpu = addGPU(all.gpu, w.gpu, len(windows))
+	}
+	all.totals.Request, all.totals.Send, all.totals.Receive = request, send, receive
+	return all
+}
+
+// summarize computes the figures of a window.
+func (r *runner) summarize(w *window, batch int) Summary {
+	s := Summary{
+		Requests: len(w.latencies),
+		Duration: time.Duration(w.ns),
+		Overhead: w.overhead,
+		Server:   w.server,
+		GPU:      w.gpu,
+		StdDev:   math.MaxUint64,
+	}
+	s.Throughput = measure.Throughput(uint64(s.Requests)*uint64(max(batch, 1)), w.ns)
+	slices.Sort(w.latencies)
+	s.AvgLatency = time.Duration(measure.Mean(w.latencies))
+	s.StdDev = measure.StdDevMicros(w.latencies)
+	for _, p := range percentiles(r.settings.Percentile) {
+		s.Percentiles = append(s.Percentiles, Percentile{p, time.Duration(measure.Percentile(w.latencies, p))})
+	}
+	s.Stabilizing = s.AvgLatency
+	if p := r.settings.Percentile; p > 0 {
+		s.Stabilizing = s.Latency(p)
+	}
+	if n := int64(w.totals.Completed); n > 0 {
+		s.Client = ClientTimes{
+			Completed: w.totals.Completed,
+			Request:   time.Duration(w.totals.Request / n),
+			Send:      time.Duration(w.totals.Send / n),
+			Receive:   time.Duration(w.totals.Receive / n),
+		}
+	}
+	return s
+}
+
+func percentiles(extra int) []int {
+	ps := []int{50, 90, 95, 99}
+	if extra > 0 && !slices.Contains(ps, extra) {
+		ps = append(ps, extra)
+		slices.Sort(ps)
+	}
+	return ps
+}

@@ -1,0 +1,111 @@
+package measure
+
+import "sync"
+
+// Sample is one completed request.
+type Sample struct {
+	End     int64 // on the clock of the recorder's user
+	Latency int64 // nanoseconds
+}
+
+// Totals are sums over completed requests, in nanoseconds.
+type Totals struct {
+	Completed              uint64
+	Request, Send, Receive int64
+}
+
+// Sub is the difference t - u.
+func (t Totals) Sub(u Totals) Totals {
+	return Totals{t.Completed - u.Completed, t.Request - u.Request, t.Send - u.Send, t.Receive - u.Receive}
+}
+
+// Add is the sum of both.
+func (t Totals) Add(u Totals) Totals {
+	return Totals{t.Completed + u.Completed, t.Request + u.Request, t.Send + u.Send, t.Receive + u.Receive}
+}
+
+// Recorder takes the samples of one worker. Recording allocates only while the
+// buffer grows to the size that one window needs.
+type Recorder struct {
+	mu struct {
+		sync.Mutex
+		samples []Sample
+		totals  Totals
+		waited  int64 // inside requests since the last Take
+		since   int64 // when that was
+		last    int64 // end of the last request
+	}
+	spare []Sample
+	// Histogram, when set, gets every latency too.
+	Histogram *Histogram
+}
+
+// Add records a request that took from start to end.
+func (r *Recorder) Add(start, end, send, receive int64) {
+	latency := end - start
+	r.mu.Lock()
+	r.mu.samples = append(r.mu.samples, Sample{end, latency})
+	r.mu.totals.Completed++
+	r.mu.totals.Request += latency
+	r.mu.totals.Send += send
+	r.mu.totals.Receive += receive
+	r.mu.waited += end - max(start, r.mu.since)
+	r.mu.last = end
+	r.mu.Unlock()
+	if r.Histogram != nil {
+		r.Histogram.Add(latency)
+	}
+}
+
+// Pending is the number of samples not yet taken.
+func (r *Recorder) Pending() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.mu.samples)
+}
+
+// Take appends the samples since the last Take to into and returns it with the
+// totals so far and the time that was spent inside requests since then. busy
+// says that the worker is inside a request now.
+func (r *Recorder) Take(into []Sample, now int64, busy bool) (_ []Sample, totals Totals, waited int64) {
+	r.mu.Lock()
+	samples := r.mu.samples
+	r.mu.samples = r.spare[:0]
+	totals, waited = r.mu.totals, r.mu.waited
+	if busy {
+		waited += max(0, now-max(r.mu.last, r.mu.since))
+	}
+	r.mu.waited, r.mu.since = 0, now
+	r.mu.Unlock()
+	into = append(into, samples...)
+	r.spare = samples
+	return into, totals, waited
+}
+
+// Cut moves the samples that ended in [from, to] to the front and returns their
+// latencies, appended to latencies, and the samples that ended later. Earlier
+// ones are dropped.
+func Cut(samples []Sample, from, to int64, latencies []int64) ([]int64, []Sample) {
+	later := samples[:0]
+	for _, s := range samples {
+		switch {
+		case s.End > to:
+			later = append(later, s)
+		case s.End >= from:
+			latencies = append(latencies, s.Latency)
+		}
+	}
+	return latencies, later
+}
+
+// Span is the time from the first start to the last end; 0 of none.
+func Span(samples []Sample) int64 {
+	if len(samples) == 0 {
+		return 0
+	}
+	first, last := samples[0].End-samples[0].Latency, samples[0].End
+	for _, s := range samples {
+		first, last = min(first, s.End-s.Latency), max(last, s.End)
+	}
+	return last - first
+}
