@@ -127,20 +127,29 @@ func freePorts(t *testing.T, n int) []int {
 // serve starts the binary on free ports and waits until it is ready.
 func serve(t *testing.T, models string, args ...string) *server {
 	t.Helper()
+	return start(t, exec.Command(tritonBinary(t), append([]string{"serve", "--model-repository", models}, args...)...))
+}
+
+// start runs a server's command line with free ports added.
+func start(t *testing.T, cmd *exec.Cmd) *server {
+	t.Helper()
 	p := freePorts(t, 3)
 	at := func(i int) string { return "127.0.0.1:" + strconv.Itoa(p[i]) }
-	s := &server{http: at(0), grpc: at(1), metrics: at(2), log: &lockedBuffer{}, done: make(chan struct{})}
-	s.cmd = exec.Command(tritonBinary(t), append([]string{
-		"serve", "--model-repository", models,
+	s := &server{cmd: cmd, http: at(0), grpc: at(1), metrics: at(2), log: &lockedBuffer{}, done: make(chan struct{})}
+	cmd.Args = append(cmd.Args,
 		"--http-address=127.0.0.1", "--grpc-address=127.0.0.1", "--metrics-address=127.0.0.1",
-		"--http-port", strconv.Itoa(p[0]), "--grpc-port", strconv.Itoa(p[1]), "--metrics-port", strconv.Itoa(p[2]),
-	}, args...)...)
-	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	require.NoError(t, s.cmd.Start())
-	go func() { s.err = s.cmd.Wait(); close(s.done) }()
+		"--http-port="+strconv.Itoa(p[0]), "--grpc-port="+strconv.Itoa(p[1]), "--metrics-port="+strconv.Itoa(p[2]))
+	cmd.Stdout, cmd.Stderr = s.log, s.log
+	require.NoError(t, cmd.Start())
+	go func() { s.err = cmd.Wait(); close(s.done) }()
 	t.Cleanup(func() {
-		_ = s.cmd.Process.Kill()
-		<-s.done
+		_ = cmd.Process.Signal(syscall.SIGTERM) // lets NVIDIA's server end its Python children
+		select {
+		case <-s.done:
+		case <-time.After(10 * time.Second):
+			_ = cmd.Process.Kill()
+			<-s.done
+		}
 		if t.Failed() {
 			t.Logf("server log:\n%s", s.log)
 		}
