@@ -7,13 +7,15 @@ import (
 	"time"
 )
 
+// Exit tells everybody who asks that the server is about to end. Requests are
+// still served.
+func (r *Repository) Exit() { r.phase.Store(exiting) }
+
 // Drain refuses new requests, waits for those accepted, and closes every model.
 // When ctx ends first the error says so and models may be left running; after
 // it the repository cannot be used again.
 func (r *Repository) Drain(ctx context.Context) error {
-	r.phase.Store(exiting)
-	log := r.opts.Log
-	log.Info("Waiting for in-flight requests to complete.")
+	r.Exit()
 	var open []*version
 	for _, m := range r.view.Load().models {
 		for _, v := range m.versions {

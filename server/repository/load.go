@@ -239,6 +239,7 @@ func (r *Repository) start(ctx context.Context, v *version, engine backend.Backe
 	v.group = instance.New(instance.Options{
 		Name: v.model, Version: v.text, Config: v.config, Model: m,
 		Placements: placements, Policy: policy, Stats: v.stats, Log: spec.Log,
+		Alarm: scheduler.NewPrecise,
 	})
 	return v.group.Start(ctx)
 }

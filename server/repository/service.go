@@ -6,6 +6,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
+	"triton/server/stats"
 )
 
 // Live says whether the server answers at all.
@@ -154,5 +155,19 @@ func (r *Repository) Status() []Status {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Status) int { return cmp.Compare(a.Model, b.Model) })
+	return all
+}
+
+// Served lists the ready versions for the metrics.
+func (r *Repository) Served() []stats.Served {
+	var all []stats.Served
+	view := r.view.Load()
+	for _, name := range view.names {
+		for _, v := range view.models[name].versions {
+			if v.state == stateReady {
+				all = append(all, stats.Served{Model: v.stats, Tags: v.config.GetMetricTags(), LoadSeconds: v.seconds})
+			}
+		}
+	}
 	return all
 }

@@ -1,0 +1,16 @@
+package server
+
+import (
+	"triton/server/backend"
+	"triton/server/backend/builtin"
+	"triton/server/backend/onnx"
+)
+
+// NewBackends is the engines of this program.
+func NewBackends(search onnx.Search) backend.Set {
+	return backend.Set{
+		onnx.Name:  onnx.New(search),
+		"identity": builtin.Identity{},
+		"fault":    builtin.Fault{},
+	}
+}

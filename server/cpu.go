@@ -1,0 +1,104 @@
+package server
+
+import (
+	"bytes"
+	"io/fs"
+	"math"
+	"path"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// cpus is how many processors this process may use: those of its affinity mask,
+// less where a control group allows less time. root is the file system.
+func cpus(root fs.FS) int {
+	n := runtime.NumCPU()
+	if q := quota(root); q > 0 {
+		n = min(n, int(math.Ceil(q)))
+	}
+	return max(n, 1)
+}
+
+// quota is the processors' time that the process's control groups allow, in
+// processors; 0 when there is no limit. The tightest group on the way to the
+// root counts.
+func quota(root fs.FS) float64 {
+	groups, err := fs.ReadFile(root, "proc/self/cgroup")
+	if err != nil {
+		return 0
+	}
+	least := 0.0
+	tighten := func(q float64) {
+		if q > 0 && (least == 0 || q < least) {
+			least = q
+		}
+	}
+	for line := range strings.Lines(string(groups)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		switch {
+		case parts[1] == "": // version 2
+			climb(parts[2], func(dir string) { tighten(quotaV2(root, path.Join("sys/fs/cgroup", dir))) })
+		case hasField(parts[1], "cpu"):
+			climb(parts[2], func(dir string) {
+				tighten(quotaV1(root, path.Join("sys/fs/cgroup", parts[1], dir)))
+				tighten(quotaV1(root, path.Join("sys/fs/cgroup/cpu", dir)))
+			})
+		}
+	}
+	return least
+}
+
+// climb visits a control group and all above it.
+func climb(group string, visit func(string)) {
+	for dir := path.Clean("/" + group); ; dir = path.Dir(dir) {
+		visit(dir)
+		if dir == "/" {
+			return
+		}
+	}
+}
+
+func hasField(list, name string) bool {
+	for f := range strings.SplitSeq(list, ",") {
+		if f == name {
+			return true
+		}
+	}
+	return false
+}
+
+// quotaV2 reads "max 100000" or "150000 100000".
+func quotaV2(root fs.FS, dir string) float64 {
+	b, err := fs.ReadFile(root, path.Join(dir, "cpu.max"))
+	if err != nil {
+		return 0
+	}
+	f := strings.Fields(string(b))
+	if len(f) != 2 {
+		return 0
+	}
+	return ratio(f[0], f[1])
+}
+
+func quotaV1(root fs.FS, dir string) float64 {
+	q, err1 := fs.ReadFile(root, path.Join(dir, "cpu.cfs_quota_us"))
+	p, err2 := fs.ReadFile(root, path.Join(dir, "cpu.cfs_period_us"))
+	if err1 != nil || err2 != nil {
+		return 0
+	}
+	return ratio(string(bytes.TrimSpace(q)), string(bytes.TrimSpace(p)))
+}
+
+// ratio is 0 for what is no limit, such as "max" or -1.
+func ratio(quota, period string) float64 {
+	q, err1 := strconv.ParseFloat(quota, 64)
+	p, err2 := strconv.ParseFloat(period, 64)
+	if err1 != nil || err2 != nil || q <= 0 || p <= 0 || math.IsInf(q/p, 0) {
+		return 0
+	}
+	return q / p
+}

@@ -1,0 +1,157 @@
+// Package server puts a whole inference server together: the model repository,
+// the HTTP and gRPC front ends, the metrics endpoint, and their start and end.
+// It holds no behaviour of its own beyond that and knows nothing of flags,
+// signals or the environment.
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"strconv"
+	"time"
+
+	"triton/server/backend"
+	"triton/server/grpcapi"
+)
+
+// Options are everything that can be set. Start from Default.
+type Options struct {
+	// ID and Version are what the server says of itself.
+	ID, Version string
+
+	Repositories []string
+	// ExitOnError ends the start when any model cannot be loaded.
+	ExitOnError     bool
+	StrictReadiness bool
+	// AutoComplete lets backends fill in what configurations leave out.
+	AutoComplete bool
+	LoadThreads  int
+	// ExitTimeout is how long the end waits for requests in flight.
+	ExitTimeout time.Duration
+	// MinComputeCapability is the least that a GPU must have to be used.
+	MinComputeCapability float64
+
+	// Backends are the engines. Settings are the --backend-config pairs by
+	// backend name; those under the empty name are for all.
+	Backends backend.Set
+	Settings map[string]map[string]string
+	// BackendDirectory is where backends that are files are looked for.
+	BackendDirectory string
+
+	HTTP    HTTP
+	GRPC    GRPC
+	Metrics Metrics
+
+	Log *slog.Logger
+}
+
+// Endpoint is where a service listens. Port 0 is any free one.
+type Endpoint struct {
+	Allow   bool
+	Address string
+	Port    int
+	Reuse   bool // SO_REUSEPORT: several servers may share the port
+}
+
+// HTTP is the settings of the HTTP front end.
+type HTTP struct {
+	Endpoint
+	MaxInput int64 // of one request body, in bytes
+}
+
+// GRPC is the settings of the gRPC front end. Limits.Pool is set by the server.
+type GRPC struct {
+	Endpoint
+	Limits grpcapi.Options
+}
+
+// Metrics is the settings of the metrics endpoint. Without an address it is
+// that of HTTP.
+type Metrics struct {
+	Endpoint
+	GPU, CPU bool
+	Interval time.Duration // how old polled values may get
+}
+
+// Default is Triton's defaults. Repositories and Backends are left to the
+// caller; NewBackends makes the latter.
+func Default() Options {
+	return Options{
+		ID: "triton", Version: "devel",
+		ExitOnError: true, StrictReadiness: true, AutoComplete: true,
+		LoadThreads: 4, ExitTimeout: 30 * time.Second,
+		MinComputeCapability: 6, BackendDirectory: "/opt/tritonserver/backends",
+		HTTP:    HTTP{Endpoint{Allow: true, Address: "0.0.0.0", Port: 8000}, 64 << 20},
+		GRPC:    GRPC{Endpoint{Allow: true, Address: "0.0.0.0", Port: 8001}, grpcapi.Default(nil)},
+		Metrics: Metrics{Endpoint{Allow: true, Port: 8002}, true, true, 2 * time.Second},
+		Log:     slog.New(slog.DiscardHandler),
+	}
+}
+
+// Validate finds everything that is wrong.
+func (o *Options) Validate() error {
+	var errs []error
+	bad := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	bad(len(o.Repositories) == 0, "--model-repository must be specified")
+	bad(o.LoadThreads < 1, "model load thread count is %d, must be at least 1", o.LoadThreads)
+	bad(o.ExitTimeout < 0, "exit timeout is %v, must not be negative", o.ExitTimeout)
+	bad(o.HTTP.MaxInput <= 0, "--http-max-input-size must be greater than 0.")
+	bad(o.Metrics.Interval <= 0, "metrics interval is %v, must be positive", o.Metrics.Interval)
+	bad(o.Log == nil, "no logger")
+	services := o.services()
+	for i, a := range services {
+		bad(a.at.Port < 0 || a.at.Port > 65535, "%s port is %d, must be from 0 to 65535", a.name, a.at.Port)
+		for _, b := range services[:i] {
+			if a.at.Port != 0 && a.at.String() == b.at.String() {
+				bad(true, "The server cannot listen to %s requests and %s requests at the same address and port %s", b.name, a.name, a.at)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// settings are the pairs that backends see: Triton's own, then the given ones.
+func (o *Options) settings() map[string]map[string]string {
+	all := map[string]map[string]string{"": {
+		"auto-complete-config":   strconv.FormatBool(o.AutoComplete),
+		"min-compute-capability": strconv.FormatFloat(o.MinComputeCapability, 'f', 6, 64),
+		"backend-directory":      o.BackendDirectory,
+		"default-max-batch-size": "4",
+	}}
+	for name, pairs := range o.Settings {
+		if all[name] == nil {
+			all[name] = map[string]string{}
+		}
+		maps.Copy(all[name], pairs)
+	}
+	return all
+}
+
+type service struct {
+	name string
+	at   Endpoint
+}
+
+func (o *Options) services() []service {
+	metrics := o.Metrics.Endpoint
+	if metrics.Address == "" {
+		metrics.Address = o.HTTP.Address
+	}
+	var all []service
+	for _, s := range []service{{"HTTP", o.HTTP.Endpoint}, {"GRPC", o.GRPC.Endpoint}, {"metrics", metrics}} {
+		if s.at.Allow {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// String is "address:port".
+func (e Endpoint) String() string { return net.JoinHostPort(e.Address, strconv.Itoa(e.Port)) }

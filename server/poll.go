@@ -1,0 +1,207 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+func rootFS() fs.FS { return os.DirFS("/") }
+
+// machine is the metrics of the machine that are read now and then, not at a
+// scrape.
+type machine struct {
+	root  fs.FS
+	gpus  gpus
+	cpu   bool
+	gpu   bool
+	every time.Duration
+	first map[int]float64 // energy of each GPU at the start, joules
+	now   atomic.Pointer[[]reading]
+	ticks cpuTicks
+}
+
+// reading is one value of one metric.
+type reading struct {
+	*polled
+	uuid  string // of a GPU; else empty
+	value float64
+}
+
+// polled is a metric that is read now and then.
+type polled struct {
+	name, help string
+	kind       prometheus.ValueType
+}
+
+var (
+	pinnedTotal = &polled{"nv_pinned_memory_pool_total_bytes", "Pinned memory pool total memory size, in bytes", prometheus.GaugeValue}
+	pinnedUsed  = &polled{"nv_pinned_memory_pool_used_bytes", "Pinned memory pool used memory size, in bytes", prometheus.GaugeValue}
+	gpuUtil     = &polled{"nv_gpu_utilization", "GPU utilization rate [0.0 - 1.0)", prometheus.GaugeValue}
+	gpuTotal    = &polled{"nv_gpu_memory_total_bytes", "GPU total memory, in bytes", prometheus.GaugeValue}
+	gpuUsed     = &polled{"nv_gpu_memory_used_bytes", "GPU used memory, in bytes", prometheus.GaugeValue}
+	gpuPower    = &polled{"nv_gpu_power_usage", "GPU power usage in watts", prometheus.GaugeValue}
+	gpuLimit    = &polled{"nv_gpu_power_limit", "GPU power management limit in watts", prometheus.GaugeValue}
+	gpuEnergy   = &polled{"nv_energy_consumption", "GPU energy consumption in joules since the Triton Server started", prometheus.CounterValue}
+	cpuUtil     = &polled{"nv_cpu_utilization", "CPU utilization rate [0.0 - 1.0]", prometheus.GaugeValue}
+	cpuTotal    = &polled{"nv_cpu_memory_total_bytes", "CPU total memory (RAM), in bytes", prometheus.GaugeValue}
+	cpuUsed     = &polled{"nv_cpu_memory_used_bytes", "CPU used memory (RAM), in bytes", prometheus.GaugeValue}
+
+	polledOrder = []*polled{pinnedTotal, pinnedUsed, gpuUtil, gpuTotal, gpuUsed, gpuPower, gpuLimit, gpuEnergy, cpuUtil, cpuTotal, cpuUsed}
+)
+
+// poll reads until ctx ends.
+func (m *machine) poll(ctx context.Context) {
+	m.read()
+	if !m.cpu && !m.gpu {
+		return
+	}
+	tick := time.NewTicker(max(m.every/2, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			m.read()
+		}
+	}
+}
+
+func (m *machine) read() {
+	// There is no pool of pinned memory; the metrics are Triton's.
+	all := []reading{{pinnedTotal, "", 0}, {pinnedUsed, "", 0}}
+	if m.gpu {
+		all = m.readGPUs(all)
+	}
+	if m.cpu {
+		all = m.readCPU(all)
+	}
+	m.now.Store(&all)
+}
+
+func (m *machine) readGPUs(all []reading) []reading {
+	if m.first == nil {
+		m.first = map[int]float64{}
+	}
+	for _, d := range m.gpus.devices() {
+		r := m.gpus.view.Read(d)
+		add := func(p *polled, v float64, known bool) {
+			if known {
+				all = append(all, reading{p, d.UUID, v})
+			}
+		}
+		add(gpuUtil, r.Utilization.Value, r.Utilization.Known)
+		add(gpuTotal, float64(r.MemoryTotal.Value), r.MemoryTotal.Known)
+		add(gpuUsed, float64(r.MemoryUsed.Value), r.MemoryUsed.Known)
+		add(gpuPower, r.Power.Value, r.Power.Known)
+		add(gpuLimit, r.PowerLimit.Value, r.PowerLimit.Known)
+		if r.Energy.Known {
+			if _, seen := m.first[d.Index]; !seen {
+				m.first[d.Index] = r.Energy.Value
+			}
+			add(gpuEnergy, r.Energy.Value-m.first[d.Index], true)
+		}
+	}
+	return all
+}
+
+func (m *machine) readCPU(all []reading) []reading {
+	next, err := readTicks(m.root)
+	if err == nil {
+		all = append(all, reading{cpuUtil, "", next.utilization(m.ticks)})
+		m.ticks = next
+	}
+	total, used, err := readMemory(m.root)
+	if err == nil {
+		all = append(all, reading{cpuTotal, "", total}, reading{cpuUsed, "", used})
+	}
+	return all
+}
+
+// Describe sends nothing: what there is depends on the machine.
+func (m *machine) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends what was read last.
+func (m *machine) Collect(out chan<- prometheus.Metric) {
+	readings := m.now.Load()
+	if readings == nil {
+		return
+	}
+	for _, r := range *readings {
+		var names, values []string
+		if r.uuid != "" {
+			names, values = []string{"gpu_uuid"}, []string{r.uuid}
+		}
+		desc := prometheus.NewDesc(r.name, r.help, names, nil)
+		metric, err := prometheus.NewConstMetric(desc, r.kind, r.value, values...)
+		if err != nil {
+			metric = prometheus.NewInvalidMetric(desc, err)
+		}
+		out <- metric
+	}
+}
+
+// cpuTicks are the machine's processor times since its start.
+type cpuTicks struct{ busy, idle uint64 }
+
+// utilization is the busy share since an earlier reading; 0 without one.
+func (t cpuTicks) utilization(before cpuTicks) float64 {
+	busy, idle := t.busy-before.busy, t.idle-before.idle
+	if before == (cpuTicks{}) || busy+idle == 0 {
+		return 0
+	}
+	return float64(busy) / float64(busy+idle)
+}
+
+var errProc = errors.New("unexpected form of a file below /proc")
+
+// readTicks reads the first line of /proc/stat:
+// cpu user nice system idle iowait irq softirq steal ...
+func readTicks(root fs.FS) (cpuTicks, error) {
+	b, err := fs.ReadFile(root, "proc/stat")
+	if err != nil {
+		return cpuTicks{}, err
+	}
+	line, _, _ := bytes.Cut(b, []byte("\n"))
+	f := strings.Fields(string(line))
+	if len(f) < 9 || f[0] != "cpu" {
+		return cpuTicks{}, errProc
+	}
+	var v [8]uint64
+	for i := range v {
+		if v[i], err = strconv.ParseUint(f[i+1], 10, 64); err != nil {
+			return cpuTicks{}, errProc
+		}
+	}
+	return cpuTicks{busy: v[0] + v[1] + v[2] + v[5] + v[6] + v[7], idle: v[3] + v[4]}, nil
+}
+
+// readMemory reads total and used bytes, the latter what is not available.
+func readMemory(root fs.FS) (total, used float64, err error) {
+	b, err := fs.ReadFile(root, "proc/meminfo")
+	if err != nil {
+		return 0, 0, err
+	}
+	kib := map[string]float64{}
+	for line := range strings.Lines(string(b)) {
+		name, rest, _ := strings.Cut(line, ":")
+		if f := strings.Fields(rest); len(f) > 0 {
+			kib[name], _ = strconv.ParseFloat(f[0], 64)
+		}
+	}
+	if kib["MemTotal"] == 0 {
+		return 0, 0, errProc
+	}
+	return kib["MemTotal"] * 1024, (kib["MemTotal"] - kib["MemAvailable"]) * 1024, nil
+}
+
+var _ prometheus.Collector = (*machine)(nil)

@@ -1,0 +1,90 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"triton/pkg/log"
+)
+
+// logModels writes the table of models, as Triton does after loading.
+func (s *Server) logModels() {
+	rows := [][]string{{"Model", "Version", "Status"}}
+	for _, m := range s.models.Status() {
+		version, status := m.Version, m.Reason
+		if version == "" {
+			version = "-"
+		}
+		switch {
+		case m.Ready:
+			status = "READY"
+		case m.Version != "":
+			status = "UNAVAILABLE: " + m.Reason
+		}
+		rows = append(rows, []string{m.Model, version, status})
+	}
+	log.Table(context.Background(), s.opts.Log, "", table(rows))
+}
+
+// logOptions writes the table of options.
+func (s *Server) logOptions() {
+	rows := [][]string{
+		{"Option", "Value"},
+		{"server_id", s.opts.ID},
+		{"server_version", s.opts.Version},
+		{"server_extensions", strings.Join(extensions, " ")},
+	}
+	for i, path := range s.opts.Repositories {
+		rows = append(rows, []string{fmt.Sprintf("model_repository_path[%d]", i), path})
+	}
+	rows = append(rows,
+		[]string{"model_control_mode", "MODE_NONE"},
+		[]string{"strict_model_config", digit(!s.opts.AutoComplete)},
+		[]string{"strict_readiness", digit(s.opts.StrictReadiness)},
+		[]string{"exit_timeout", fmt.Sprint(int(s.opts.ExitTimeout / time.Second))},
+		[]string{"cpus", fmt.Sprint(s.cpus)},
+	)
+	for _, d := range s.gpus.devices() {
+		rows = append(rows, []string{fmt.Sprintf("gpu[%d]", d.Index), d.Name})
+	}
+	log.Table(context.Background(), s.opts.Log, "", table(rows))
+}
+
+func digit(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
+// table draws rows in Triton's form; the first is the heading.
+func table(rows [][]string) string {
+	widths := make([]int, len(rows[0]))
+	for _, r := range rows {
+		for i, cell := range r {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	rule := func() {
+		for _, w := range widths {
+			b.WriteString("+" + strings.Repeat("-", w+2))
+		}
+		b.WriteString("+\n")
+	}
+	rule()
+	for i, r := range rows {
+		for j, cell := range r {
+			b.WriteString("| " + cell + strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)+1))
+		}
+		b.WriteString("|\n")
+		if i == 0 {
+			rule()
+		}
+	}
+	rule()
+	return b.String()
+}

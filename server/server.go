@@ -1,0 +1,215 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"triton/pkg/modelconfig"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+	"triton/server/repository"
+)
+
+// Server is one inference server.
+type Server struct {
+	opts   Options
+	pool   *tensor.Pool
+	models *repository.Repository
+	gpus   gpus
+	cpus   int
+
+	serving chan struct{} // closed when the ports are open
+	addrs   Addresses
+	// hurry ends the waiting of a drain.
+	hurry  context.Context
+	kill   context.CancelFunc
+	killed atomic.Bool
+	ran    atomic.Bool
+}
+
+// Addresses are where the services listen; empty for those that do not.
+type Addresses struct{ HTTP, GRPC, Metrics string }
+
+// Errors of Run.
+var (
+	// ErrKilled says that Kill cut the end short.
+	ErrKilled = errors.New("the server was ended before its requests were")
+	// ErrExitTimeout says that requests took longer than the exit timeout.
+	ErrExitTimeout error = status.New(status.Internal, "Exit timeout expired. Exiting immediately.")
+)
+
+// extensions are the protocol extensions that this server has.
+var extensions = []string{
+	"classification", "model_configuration", "binary_tensor_data", "parameters", "statistics",
+}
+
+// New checks the options and makes a server. It starts nothing.
+func New(o Options) (*Server, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Metrics.Address == "" {
+		o.Metrics.Address = o.HTTP.Address
+	}
+	s := &Server{opts: o, pool: tensor.NewPool(), cpus: cpus(rootFS()), serving: make(chan struct{})}
+	s.hurry, s.kill = context.WithCancel(context.Background())
+	s.gpus = openGPUs(o.Log)
+	s.models = repository.New(repository.Options{
+		Paths: o.Repositories, Backends: o.Backends, Settings: o.settings(), AutoComplete: o.AutoComplete,
+		LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness, CPUs: s.cpus,
+		Machine: modelconfig.Machine{GPUs: s.gpus.indices(), MinComputeCapability: o.MinComputeCapability},
+		Pool:    s.pool, Log: o.Log, ID: o.ID, Version: o.Version, Extensions: extensions,
+	})
+	return s, nil
+}
+
+// Service is the core, for callers in the same process.
+func (s *Server) Service() infer.Service { return s.models }
+
+// Pool is where tensor memory comes from.
+func (s *Server) Pool() *tensor.Pool { return s.pool }
+
+// Serving is closed when the models are loaded and the ports open.
+func (s *Server) Serving() <-chan struct{} { return s.serving }
+
+// Addresses are valid after Serving.
+func (s *Server) Addresses() Addresses { return s.addrs }
+
+// Kill ends the server without waiting for requests.
+func (s *Server) Kill() {
+	s.killed.Store(true)
+	s.kill()
+}
+
+// Run loads the models, opens the ports and serves until ctx ends; then it
+// takes no new requests, finishes those it has and returns. A server runs once.
+func (s *Server) Run(ctx context.Context) error {
+	if s.ran.Swap(true) {
+		return errors.New("the server has run already")
+	}
+	defer s.kill()
+	defer s.gpus.close()
+	if err := s.load(ctx); err != nil {
+		return err
+	}
+	fronts, err := s.open()
+	if err != nil {
+		return errors.Join(err, s.stop(nil))
+	}
+	failed := make(chan error, len(fronts))
+	var serving sync.WaitGroup
+	for _, f := range fronts {
+		serving.Go(func() {
+			if err := f.serve(); err != nil {
+				failed <- fmt.Errorf("%s service: %w", f.name(), err)
+			}
+		})
+	}
+	close(s.serving)
+	select {
+	case <-ctx.Done():
+	case <-s.hurry.Done():
+	case err = <-failed:
+	}
+	err = errors.Join(err, s.stop(fronts))
+	serving.Wait()
+	return err
+}
+
+// load loads the models and says what became of them.
+func (s *Server) load(ctx context.Context) error {
+	err := s.models.Load(ctx)
+	if err == nil || errors.Is(err, repository.ErrLoad) {
+		s.logModels()
+		s.logOptions()
+	}
+	if err == nil || errors.Is(err, repository.ErrLoad) && !s.opts.ExitOnError {
+		return ctx.Err()
+	}
+	return errors.Join(fmt.Errorf("creating server: %w", textual{status.From(err)}), s.stop(nil))
+}
+
+// stop takes no new requests, waits for those in flight and closes everything.
+// All steps share one budget of time.
+func (s *Server) stop(fronts []front) error {
+	ctx, cancel := context.WithTimeout(s.hurry, s.opts.ExitTimeout)
+	defer cancel()
+	s.opts.Log.Info("Waiting for in-flight requests to complete.")
+	s.models.Exit()
+	// The metrics endpoint, the last, stays until the models are closed.
+	var wg sync.WaitGroup
+	var last front
+	for _, f := range fronts {
+		if _, ok := f.(*metricsFront); ok {
+			last = f
+			continue
+		}
+		wg.Go(func() { f.drain(ctx) })
+	}
+	stopReports := s.reportWaiting(ctx, fronts)
+	wg.Wait()
+	stopReports()
+	err := s.models.Drain(ctx)
+	if last != nil {
+		last.drain(ctx)
+	}
+	switch {
+	case s.killed.Load():
+		return ErrKilled
+	case ctx.Err() != nil:
+		return fmt.Errorf("failed to stop server: %w", textual{status.From(ErrExitTimeout)})
+	}
+	return err
+}
+
+// reportWaiting says every second which front ends still have work. The
+// returned function ends that.
+func (s *Server) reportWaiting(ctx context.Context, fronts []front) (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				left, _ := ctx.Deadline()
+				for _, f := range fronts {
+					if n, what := f.waiting(); n > 0 {
+						s.opts.Log.Info(fmt.Sprintf("Timeout %d: Found %d %s", max(int(time.Until(left).Seconds()), 0), n, what))
+					}
+				}
+			}
+		}
+	})
+	return func() {
+		close(done)
+		wg.Wait()
+	}
+}
+
+// textual is an error in the form that Triton's console messages have.
+type textual struct{ err *status.Error }
+
+func (t textual) Error() string { return t.err.Code.String() + " - " + t.err.Msg }
+func (t textual) Unwrap() error { return t.err }
+
+func listen(e Endpoint, name string) (net.Listener, error) {
+	l, err := listenConfig(e.Reuse).Listen(context.Background(), "tcp", e.String())
+	if err != nil {
+		msg := fmt.Sprintf("cannot listen at '%s': %v", e, err)
+		if inUse(err) {
+			msg = fmt.Sprintf("Socket '%s' already in use ", e)
+		}
+		return nil, fmt.Errorf("failed to start %s service: %w", name, textual{&status.Error{Code: status.Unavailable, Msg: msg, Cause: err}})
+	}
+	return l, nil
+}
