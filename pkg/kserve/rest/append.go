@@ -40,9 +40,8 @@ func AppendString[T string | []byte](dst []byte, s T) []byte {
 	return append(dst, '"')
 }
 
-// AppendFloat writes a number in its shortest form that reads back the same:
-// with a decimal point up to 21 digits before it and six zeros after it, else
-// with an exponent.
+// AppendFloat writes a number so that it reads back the same: with a decimal
+// point up to 21 digits before it and six zeros after it, else with an exponent.
 func AppendFloat(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -51,43 +50,22 @@ func AppendFloat(dst []byte, f float64) []byte {
 		return append(dst, "Infinity"...)
 	case math.IsInf(f, -1):
 		return append(dst, "-Infinity"...)
-	case f == 0:
-		if math.Signbit(f) {
-			dst = append(dst, '-')
-		}
+	}
+	if math.Signbit(f) {
+		dst = append(dst, '-')
+		f = -f
+	}
+	if f == 0 {
 		return append(dst, "0.0"...)
 	}
-	if a := math.Abs(f); a < 1e6 && a == math.Trunc(a) {
-		return append(strconv.AppendInt(dst, int64(f), 10), ".0"...)
-	}
-	var buf [32]byte
-	e := strconv.AppendFloat(buf[:0], f, 'e', -1, 64)
-	if e[0] == '-' {
-		dst = append(dst, '-')
-		e = e[1:]
-	}
-	return layout(dst, e)
+	var buf [24]byte
+	digits, exp := shortest(buf[:0], f)
+	return layout(dst, digits, exp)
 }
 
-// layout turns d.ddde±xx into the form that AppendFloat describes.
-func layout(dst, e []byte) []byte {
-	k := len(e) - 1
-	for e[k] != 'e' {
-		k--
-	}
-	exp := 0
-	for _, c := range e[k+2:] {
-		exp = exp*10 + int(c-'0')
-	}
-	if e[k+1] == '-' {
-		exp = -exp
-	}
-	digits := e[:1]
-	if k > 1 {
-		e[1] = e[0] // over the point
-		digits = e[1:k]
-	}
-	point := exp + 1 // digits before the decimal point
+// layout writes the number digits * 10^exp.
+func layout(dst, digits []byte, exp int) []byte {
+	point := len(digits) + exp // digits before the decimal point
 	switch {
 	case point > 21 || point <= -6:
 		dst = append(dst, digits[0])
@@ -96,14 +74,14 @@ func layout(dst, e []byte) []byte {
 			dst = append(dst, digits[1:]...)
 		}
 		dst = append(dst, 'e')
-		return strconv.AppendInt(dst, int64(exp), 10)
+		return strconv.AppendInt(dst, int64(point-1), 10)
 	case point <= 0:
 		dst = append(dst, "0."...)
 		dst = append(dst, "00000"[:-point]...)
 		return append(dst, digits...)
-	case point >= len(digits):
+	case exp >= 0:
 		dst = append(dst, digits...)
-		for range point - len(digits) {
+		for range exp {
 			dst = append(dst, '0')
 		}
 		return append(dst, ".0"...)
