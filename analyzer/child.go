@@ -1,0 +1,270 @@
+package analyzer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	pollEvery   = 20 * time.Millisecond // of a server that starts
+	keptOutput  = 16 << 10              // the server's last words
+	shownLines  = 12
+	portsTries  = 3
+	portsTaken  = "address already in use"
+	defaultWait = 2 * time.Minute
+	defaultEnd  = 15 * time.Second
+	waitDelay   = 2 * time.Second // for output that a grandchild still holds open
+)
+
+// Child launches servers as child processes on free loopback ports. They end
+// with this process, however it ends, where the system can promise that.
+type Child struct {
+	// Command is the program with its first arguments, such as "triton serve".
+	// The repository and the ports are added as Triton's flags.
+	Command []string
+	Env     []string      // nil for this process's own
+	Ready   time.Duration // how long a start may take; 0 for two minutes
+	Stop    time.Duration // how long an orderly end may take; 0 for 15 s
+}
+
+var _ Launcher = Child{}
+
+// Launch starts a server and waits until it and its model are ready.
+func (l Child) Launch(ctx context.Context, s Setup) (Server, error) {
+	for try := 1; ; try++ {
+		c, err := l.start(s)
+		if err != nil {
+			return nil, err
+		}
+		err = l.await(ctx, c, s.Model)
+		if err == nil {
+			return c, nil
+		}
+		taken := c.ended() && strings.Contains(c.output.String(), portsTaken)
+		c.Close()
+		if !taken || try == portsTries {
+			return nil, err
+		}
+	}
+}
+
+// start starts the program; its ports were free a moment ago.
+func (l Child) start(s Setup) (*child, error) {
+	ports, err := freePorts(3)
+	if err != nil {
+		return nil, err
+	}
+	args := append(l.Command[1:len(l.Command):len(l.Command)],
+		"--model-repository="+s.Repository,
+		"--http-address=127.0.0.1", "--http-port="+ports[0],
+		"--grpc-address=127.0.0.1", "--grpc-port="+ports[1],
+		"--metrics-address=127.0.0.1", "--metrics-port="+ports[2])
+	c := &child{
+		cmd:    exec.Command(l.Command[0], args...),
+		done:   make(chan struct{}),
+		output: &tail{limit: keptOutput},
+		at: Endpoints{
+			HTTP:    net.JoinHostPort("127.0.0.1", ports[0]),
+			GRPC:    net.JoinHostPort("127.0.0.1", ports[1]),
+			Metrics: net.JoinHostPort("127.0.0.1", ports[2]),
+		},
+		grace: l.Stop,
+	}
+	if c.grace == 0 {
+		c.grace = defaultEnd
+	}
+	c.cmd.Env = l.Env
+	c.cmd.Stdout, c.cmd.Stderr = c.output, c.output
+	c.cmd.SysProcAttr = attributes()
+	c.cmd.WaitDelay = waitDelay
+	started := make(chan error)
+	go c.run(started)
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", l.Command[0], err)
+	}
+	return c, nil
+}
+
+// await polls until the server is ready, has ended, or takes too long.
+func (l Child) await(ctx context.Context, c *child, model string) error {
+	wait := l.Ready
+	if wait == 0 {
+		wait = defaultWait
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	url := "http://" + c.at.HTTP + "/v2/health/ready"
+	if model != "" {
+		url = "http://" + c.at.HTTP + "/v2/models/" + model + "/ready"
+	}
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for !ready(ctx, url) {
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return fmt.Errorf("the server was not ready within %v%s", wait, c.lastWords())
+			}
+			return context.Cause(ctx)
+		case <-c.done:
+			return c.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+func ready(ctx context.Context, url string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// freePorts finds ports that nobody listens on now.
+func freePorts(n int) ([]string, error) {
+	var ports []string
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		defer l.Close() // all are held until the last is found, so they differ
+		ports = append(ports, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+	}
+	return ports, nil
+}
+
+// child is one server process.
+type child struct {
+	cmd    *exec.Cmd
+	at     Endpoints
+	grace  time.Duration
+	output *tail
+	done   chan struct{}
+	err    error // how it ended; read after done
+	mu     struct {
+		sync.Mutex
+		closing bool
+	}
+}
+
+// run starts the process and waits for its end. It keeps its thread for as
+// long: the system ends the child when the thread that started it ends.
+func (c *child) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(c.done)
+	err := c.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	err = c.cmd.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.closing {
+		return
+	}
+	if err == nil {
+		err = errors.New("exit status 0")
+	}
+	c.err = fmt.Errorf("the server ended by itself (%w)%s", err, c.lastWords())
+}
+
+func (c *child) Endpoints() Endpoints  { return c.at }
+func (c *child) PID() int              { return c.cmd.Process.Pid }
+func (c *child) Done() <-chan struct{} { return c.done }
+
+func (c *child) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *child) Err() error {
+	if !c.ended() {
+		return nil
+	}
+	return c.err
+}
+
+// Close asks the server to end and, if it does not in time, ends it.
+func (c *child) Close() error {
+	c.mu.Lock()
+	c.mu.closing = true
+	c.mu.Unlock()
+	if c.ended() {
+		return nil
+	}
+	// An error means that it ended just now, which done tells below.
+	_ = c.cmd.Process.Signal(syscall.SIGTERM)
+	late := time.NewTimer(c.grace)
+	defer late.Stop()
+	select {
+	case <-c.done:
+		return nil
+	case <-late.C:
+	}
+	_ = c.cmd.Process.Kill()
+	<-c.done
+	return fmt.Errorf("the server did not end within %v and was killed", c.grace)
+}
+
+// lastWords are the last lines of output as the end of an error text.
+func (c *child) lastWords() string {
+	text := strings.TrimSpace(c.output.String())
+	if text == "" {
+		return "; it wrote nothing"
+	}
+	lines := strings.Split(text, "\n")
+	if n := len(lines); n > shownLines {
+		lines = lines[n-shownLines:]
+	}
+	return "; its last output:\n  " + strings.Join(lines, "\n  ")
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	limit int
+	mu    struct {
+		sync.Mutex
+		b bytes.Buffer
+	}
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.b.Write(b)
+	if over := t.mu.b.Len() - t.limit; over > 0 {
+		t.mu.b.Next(over)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.b.String()
+}

@@ -1,0 +1,121 @@
+package analyzer
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+)
+
+// subject is the model under analysis, as the user's repository has it.
+type subject struct {
+	name   string
+	dir    string // the model's folder, absolute
+	config *modelconfig.Config
+}
+
+// findSubject looks the model up in the repositories.
+func findSubject(name string, repositories []string) (*subject, error) {
+	if name != filepath.Base(name) || strings.HasPrefix(name, ".") {
+		return nil, fmt.Errorf("%q is not the name of a model folder", name)
+	}
+	for _, r := range repositories {
+		dir, err := filepath.Abs(filepath.Join(r, name))
+		if err != nil {
+			return nil, err
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			continue
+		}
+		config, err := readConfig(name, filepath.Join(dir, modelconfig.FileName))
+		if err != nil {
+			return nil, err
+		}
+		return &subject{name, dir, config}, nil
+	}
+	return nil, fmt.Errorf("model %q is not in %s", name, strings.Join(repositories, ", "))
+}
+
+// readConfig reads a config.pbtxt; a model without one gets only a name, and
+// the server completes the rest.
+func readConfig(name, path string) (*modelconfig.Config, error) {
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return modelconfig.New("", &inferencepb.ModelConfig{Name: name}), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := modelconfig.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if c.GetName() == "" {
+		c.Name = name
+	}
+	if c.GetEnsembleScheduling() != nil {
+		return nil, fmt.Errorf("model %q is an ensemble; analyze the models that it is made of", name)
+	}
+	return c, nil
+}
+
+// base is the configuration that all variants share: able to take the largest
+// batch, with one instance group. The texts say what was changed for that.
+func (s *subject) base(batches []int) (*inferencepb.ModelConfig, []string, error) {
+	config := proto.Clone(s.config.ModelConfig).(*inferencepb.ModelConfig)
+	var changes []string
+	largest := int32(slices.Max(batches))
+	switch allowed := config.GetMaxBatchSize(); {
+	case largest <= max(allowed, 1):
+	case allowed == 0 && s.config.Has("max_batch_size"):
+		return nil, nil, fmt.Errorf("model %q does not batch (max_batch_size is 0), so the only batch size is 1, not %d", s.name, largest)
+	default:
+		config.MaxBatchSize = largest
+		changes = append(changes, fmt.Sprintf("max_batch_size is raised from %d to %d, the largest batch size asked for", allowed, largest))
+	}
+	if n := len(config.GetInstanceGroup()); n > 1 {
+		config.InstanceGroup = config.InstanceGroup[:1]
+		changes = append(changes, fmt.Sprintf("the model has %d instance groups; only the first is analyzed and kept", n))
+	}
+	if len(config.GetInstanceGroup()) == 0 {
+		config.InstanceGroup = []*inferencepb.ModelInstanceGroup{{}}
+	}
+	return config, changes, nil
+}
+
+// variant is a shared configuration with so many instances, as text.
+func variant(shared *inferencepb.ModelConfig, instances int) []byte {
+	config := proto.Clone(shared).(*inferencepb.ModelConfig)
+	config.InstanceGroup[0].Count = int32(instances)
+	return modelconfig.Encode(config)
+}
+
+// overlay makes a repository at dir that has the subject under another
+// configuration. Everything else in it is a link to the user's files.
+func (s *subject) overlay(dir string, config []byte) error {
+	model := filepath.Join(dir, s.name)
+	if err := os.MkdirAll(model, 0o755); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == modelconfig.FileName {
+			continue
+		}
+		if err := os.Symlink(filepath.Join(s.dir, e.Name()), filepath.Join(model, e.Name())); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(model, modelconfig.FileName), config, 0o644)
+}

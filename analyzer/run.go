@@ -1,0 +1,184 @@
+package analyzer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"triton/analyzer/search"
+	"triton/pkg/inferencepb"
+)
+
+// ErrNothingMeasured says that no setting was measured at all.
+var ErrNothingMeasured = errors.New("nothing was measured")
+
+// run is one analysis under way.
+type run struct {
+	Config
+	Deps
+	subject *subject
+	shared  *inferencepb.ModelConfig
+	meter   *meter
+	dir     string // of the repositories made here
+	result  *Result
+}
+
+// Run analyzes a model. Its servers have ended when it returns. When the
+// context ends, the result has what was measured until then and says so; the
+// error is nil if that is anything.
+func Run(ctx context.Context, c Config, d Deps) (*Result, error) {
+	result := &Result{Model: c.Model, Started: time.Now(), Source: NoSource, Recommended: -1}
+	if err := c.Validate(); err != nil {
+		return result, err
+	}
+	if d.Observe == nil {
+		d.Observe = func(Event) {}
+	}
+	r := &run{Config: c, Deps: d, result: result}
+	if err := r.prepare(); err != nil {
+		return result, err
+	}
+	defer os.RemoveAll(r.dir)
+	err := r.measure(ctx)
+	if ctx.Err() != nil {
+		result.Interrupted, err = true, nil
+	}
+	r.conclude()
+	if err == nil && len(result.Points) == 0 {
+		err = r.nothing(ctx)
+	}
+	return result, err
+}
+
+// nothing is the error of an analysis without a point.
+func (r *run) nothing(ctx context.Context) error {
+	for _, v := range r.result.Variants {
+		if v.Err != nil {
+			return fmt.Errorf("%w: %w", ErrNothingMeasured, v.Err)
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrNothingMeasured, context.Cause(ctx))
+}
+
+func (r *run) prepare() (err error) {
+	if r.subject, err = findSubject(r.Model, r.Repositories); err != nil {
+		return err
+	}
+	if r.shared, r.result.Warnings, err = r.subject.base(r.Space.Batches); err != nil {
+		return err
+	}
+	r.meter = newMeter(r.Host, r.GPU)
+	r.dir, err = os.MkdirTemp(r.TempDir, "triton-analyze-")
+	return err
+}
+
+// measure starts the bare server and then one server per count, until one
+// fails: what does not run with few instances is not tried with more.
+func (r *run) measure(ctx context.Context) error {
+	if err := r.measureBase(ctx); err != nil {
+		return fmt.Errorf("measure the server without models: %w", err)
+	}
+	for _, count := range r.Space.Counts() {
+		v := r.measureCount(ctx, count)
+		r.result.Variants = append(r.result.Variants, v)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if v.Err != nil {
+			r.Observe(GaveUp{count, v.Err})
+			return nil
+		}
+	}
+	return nil
+}
+
+// measureBase reads the memory of a server with an empty repository.
+func (r *run) measureBase(ctx context.Context) error {
+	r.Observe(Launching{})
+	dir := filepath.Join(r.dir, "empty")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	server, err := r.Launcher.Launch(ctx, Setup{Repository: dir})
+	if err != nil {
+		return err
+	}
+	r.result.Base = r.read(server)
+	return server.Close()
+}
+
+func (r *run) read(s Server) Memory { return r.meter.read(r.Host.Tree(s.PID())) }
+
+// measureCount measures all loads on one server with so many instances.
+func (r *run) measureCount(ctx context.Context, count int) (v Variant) {
+	v.Instances = count
+	r.Observe(Launching{count})
+	dir := filepath.Join(r.dir, strconv.Itoa(count))
+	if v.Err = r.subject.overlay(dir, variant(r.shared, count)); v.Err != nil {
+		return v
+	}
+	server, err := r.Launcher.Launch(ctx, Setup{Repository: dir, Model: r.Model})
+	if err != nil {
+		v.Err = fmt.Errorf("start a server with %d instances: %w", count, err)
+		return v
+	}
+	ctx, end := whileRunning(ctx, server)
+	w := newWatch(ctx, r.Interval, func() Memory { return r.read(server) })
+	v.Loaded = w.now()
+	v.Complete = true
+	for _, load := range r.Space.Loads() {
+		p, ended := r.measureLoad(ctx, server, w, count, load)
+		if ended {
+			v.Complete = false
+			break
+		}
+		v.Complete = v.Complete && p.Err == nil
+	}
+	w.close()
+	v.Peak = w.mu.peak
+	if server.Err() != nil {
+		v.Err = fmt.Errorf("the server with %d instances ended under load: %w", count, server.Err())
+	}
+	end()
+	if err := server.Close(); err != nil && v.Err == nil {
+		v.Err = fmt.Errorf("end the server with %d instances: %w", count, err)
+	}
+	return v
+}
+
+// whileRunning is a context that ends with the server, so that nobody loads a
+// server that is gone. end must be called.
+func whileRunning(ctx context.Context, s Server) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-s.Done():
+			cancel(s.Err())
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-done
+	}
+}
+
+// measureLoad measures one load. ended says that the context ended before it
+// was done, so that there is no point.
+func (r *run) measureLoad(ctx context.Context, s Server, w *watch, count int, load search.Load) (p Point, ended bool) {
+	p = Point{Instances: count, Load: load}
+	p.Measurement, p.Err = r.Loader.Measure(ctx, s.Endpoints(), r.Model, load)
+	if ctx.Err() != nil {
+		return p, true
+	}
+	p.Memory = w.now()
+	r.result.Points = append(r.result.Points, p)
+	r.Observe(Measured{p})
+	return p, false
+}

@@ -1,0 +1,93 @@
+package search
+
+import "math"
+
+// Sample is the memory above the bare server, in bytes, with so many instances.
+type Sample struct {
+	Instances int
+	Bytes     int64
+}
+
+// Line is memory as a function of the instance count:
+// PerModel + PerInstance * count.
+type Line struct {
+	// PerModel and PerInstance are the least-squares line, for people.
+	PerModel, PerInstance float64
+	// Residual is the largest distance of a sample from that line.
+	Residual float64
+	// MaxPerInstance is the largest step between neighbouring counts and not
+	// below the line's slope. Capacity counts with it: being wrong on this side
+	// leaves memory free, on the other it ends servers.
+	MaxPerInstance float64
+	last           Sample // the sample with most instances
+}
+
+// Fit draws the line through samples of distinct counts, in any order. With
+// fewer than two counts there is no slope, and ok is false.
+func Fit(samples []Sample) (line Line, ok bool) {
+	if len(samples) < 2 {
+		return Line{}, false
+	}
+	var meanX, meanY float64
+	for _, s := range samples {
+		meanX += float64(s.Instances) / float64(len(samples))
+		meanY += float64(s.Bytes) / float64(len(samples))
+	}
+	var xx, xy float64
+	for _, s := range samples {
+		dx := float64(s.Instances) - meanX
+		xx += dx * dx
+		xy += dx * (float64(s.Bytes) - meanY)
+	}
+	if xx == 0 {
+		return Line{}, false
+	}
+	line.PerInstance = xy / xx
+	line.PerModel = meanY - line.PerInstance*meanX
+	line.MaxPerInstance = line.PerInstance
+	for _, s := range samples {
+		line.Residual = max(line.Residual, math.Abs(float64(s.Bytes)-line.At(s.Instances)))
+		if s.Instances > line.last.Instances {
+			line.last = s
+		}
+		if next, ok := following(samples, s); ok {
+			step := float64(next.Bytes-s.Bytes) / float64(next.Instances-s.Instances)
+			line.MaxPerInstance = max(line.MaxPerInstance, step)
+		}
+	}
+	return line, true
+}
+
+// following is the sample with the next larger count.
+func following(samples []Sample, s Sample) (next Sample, ok bool) {
+	for _, o := range samples {
+		if o.Instances > s.Instances && (!ok || o.Instances < next.Instances) {
+			next, ok = o, true
+		}
+	}
+	return next, ok
+}
+
+// At is the memory that the line gives for a count.
+func (l Line) At(instances int) float64 {
+	return l.PerModel + l.PerInstance*float64(instances)
+}
+
+// Bound is the memory that a count will not exceed if every further instance
+// costs as much as the dearest one measured. It starts from the largest count
+// measured.
+func (l Line) Bound(instances int) float64 {
+	return float64(l.last.Bytes) + l.MaxPerInstance*float64(instances-l.last.Instances)
+}
+
+// Capacity is how many instances fit into usable bytes beside the bare server.
+// limited is false when instances cost nothing that was seen, so that memory
+// does not limit their number.
+func Capacity(usable, base int64, line Line) (instances int, limited bool) {
+	if line.MaxPerInstance <= 0 {
+		return 0, false
+	}
+	free := float64(usable) - float64(base) - float64(line.last.Bytes)
+	n := math.Floor(float64(line.last.Instances) + free/line.MaxPerInstance)
+	return int(min(max(n, 0), math.MaxInt32)), true
+}

@@ -1,0 +1,61 @@
+package search
+
+import "time"
+
+// Outcome is one measured setting.
+type Outcome struct {
+	Instances int
+	Load
+	Throughput float64       // inferences per second
+	P99        time.Duration // of a request
+	Bytes      int64         // memory of the whole server
+}
+
+// Limits are what a setting must keep.
+type Limits struct {
+	P99   time.Duration // 0: none
+	Bytes int64         // 0: none
+	// Tolerance is the share of the best throughput that a cheaper setting may
+	// stay behind. Throughput differs from run to run; memory is paid always.
+	Tolerance float64
+}
+
+// Keeps says whether a setting stays within the limits.
+func (l Limits) Keeps(o Outcome) bool {
+	return (l.P99 == 0 || o.P99 <= l.P99) && (l.Bytes == 0 || o.Bytes <= l.Bytes)
+}
+
+// Recommend picks, among the settings within the limits whose throughput is
+// within the tolerance of the best, the one with the fewest instances; then
+// the one with least memory, best throughput and lowest latency. It returns the
+// position in outcomes, or -1 when no setting keeps the limits.
+func Recommend(outcomes []Outcome, limits Limits) int {
+	best := 0.0
+	for _, o := range outcomes {
+		if limits.Keeps(o) {
+			best = max(best, o.Throughput)
+		}
+	}
+	chosen := -1
+	for i, o := range outcomes {
+		if !limits.Keeps(o) || o.Throughput < best*(1-limits.Tolerance) {
+			continue
+		}
+		if chosen < 0 || cheaper(o, outcomes[chosen]) {
+			chosen = i
+		}
+	}
+	return chosen
+}
+
+func cheaper(a, b Outcome) bool {
+	switch {
+	case a.Instances != b.Instances:
+		return a.Instances < b.Instances
+	case a.Bytes != b.Bytes:
+		return a.Bytes < b.Bytes
+	case a.Throughput != b.Throughput:
+		return a.Throughput > b.Throughput
+	}
+	return a.P99 < b.P99
+}

@@ -1,0 +1,117 @@
+// Package search is the arithmetic of an analysis: which settings to try, what
+// an instance costs, how many fit, and which setting to recommend. It is pure:
+// it measures nothing and knows no server.
+package search
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxListed bounds a list of numbers: each one costs a measurement.
+const maxListed = 1024
+
+// Space is what to vary, each a list of positive numbers.
+type Space struct {
+	Instances     []int
+	Batches       []int
+	Concurrencies []int
+}
+
+// Load is what a client puts on a server: requests of Batch items, Concurrency
+// of them in flight.
+type Load struct{ Batch, Concurrency int }
+
+// Validate returns everything that is wrong with the space.
+func (s Space) Validate() error {
+	check := func(what string, list []int) error {
+		if len(list) == 0 {
+			return fmt.Errorf("%s: nothing to try", what)
+		}
+		if i := slices.IndexFunc(list, func(n int) bool { return n < 1 }); i >= 0 {
+			return fmt.Errorf("%s: %d is less than 1", what, list[i])
+		}
+		return nil
+	}
+	return errors.Join(
+		check("instance counts", s.Instances),
+		check("batch sizes", s.Batches),
+		check("concurrencies", s.Concurrencies),
+	)
+}
+
+// Counts are the instance counts in the order to try them. Every count gets a
+// server of its own, the smallest first, so that running out of memory ends a
+// search that has learnt the most.
+func (s Space) Counts() []int { return ascending(s.Instances) }
+
+// Loads are the loads to put on one server, in an order in which its memory
+// grows: allocators keep what they once took, so a smaller batch after a larger
+// one would be charged for it.
+func (s Space) Loads() []Load {
+	var loads []Load
+	for _, b := range ascending(s.Batches) {
+		for _, c := range ascending(s.Concurrencies) {
+			loads = append(loads, Load{b, c})
+		}
+	}
+	return loads
+}
+
+// Points is how many measurements the space asks for.
+func (s Space) Points() int { return len(s.Counts()) * len(s.Loads()) }
+
+func ascending(list []int) []int {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// ParseList reads numbers and ranges between commas: "4", "1,4,8", "1:4" (1 to
+// 4), "2:8:2" (2, 4, 6, 8).
+func ParseList(text string) ([]int, error) {
+	var list []int
+	for _, part := range strings.Split(text, ",") {
+		more, err := parseRange(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, more...); len(list) > maxListed {
+			return nil, fmt.Errorf("%q is more than %d numbers", text, maxListed)
+		}
+	}
+	return list, nil
+}
+
+func parseRange(text string) ([]int, error) {
+	parts := strings.Split(text, ":")
+	if len(parts) > 3 {
+		return nil, fmt.Errorf("%q is not of the form start:end:step", text)
+	}
+	numbers := []int{0, 0, 1}
+	for i, p := range parts {
+		n, err := strconv.Atoi(p)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%q is not a positive number", p)
+		}
+		numbers[i] = n
+	}
+	start, end, step := numbers[0], numbers[1], numbers[2]
+	if len(parts) == 1 {
+		return []int{start}, nil
+	}
+	if end < start {
+		return nil, fmt.Errorf("range %q ends before it starts", text)
+	}
+	if (end-start)/step >= maxListed {
+		return nil, fmt.Errorf("range %q is more than %d numbers", text, maxListed)
+	}
+	var list []int
+	for n := start; n <= end; n += step {
+		list = append(list, n)
+	}
+	return list, nil
+}
