@@ -62,6 +62,9 @@ func (s *service) infer(stream grpc.ServerStream, r *infer.Request, wrong error)
 		return failure(err)
 	}
 	defer resp.Release()
+	if err := classify(m, r, resp); err != nil {
+		return failure(err)
+	}
 	return stream.SendMsg(&resp.Response)
 }
 
@@ -70,8 +73,5 @@ var errDecoupled = status.New(status.Unsupported, "ModelInfer RPC doesn't suppor
 // failure is the gRPC form of an error of ours.
 func failure(err error) error {
 	e := status.From(err)
-	if e.Code == status.Unknown && e.Msg == "" {
-		return grpcstatus.Error(codes.Unknown, err.Error())
-	}
 	return grpcstatus.Error(e.Code.GRPC(), e.Msg)
 }

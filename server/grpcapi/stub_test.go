@@ -26,16 +26,13 @@ type stub struct {
 	notReady, exiting atomic.Bool
 	held              atomic.Int64 // references to models
 	block             func(context.Context) error
-	echo, decoupled   *inferencepb.ModelConfig
+	config            *inferencepb.ModelConfig
 }
 
 func newStub() *stub {
 	return &stub{
-		pool: tensor.NewPool(),
-		echo: &inferencepb.ModelConfig{Name: "echo", Backend: "identity"},
-		decoupled: &inferencepb.ModelConfig{
-			Name: "dec", ModelTransactionPolicy: &inferencepb.ModelTransactionPolicy{Decoupled: true},
-		},
+		pool:   tensor.NewPool(),
+		config: &inferencepb.ModelConfig{Name: "echo", Backend: "identity"},
 	}
 }
 
@@ -71,8 +68,12 @@ func (s *stub) Model(name, _ string) (infer.Model, error) {
 		return nil, status.New(status.NotFound, "Request for unknown model: '%s' is not found", name)
 	}
 	s.held.Add(1)
-	if name == "dec" {
-		return &dec{(*echo)(s)}, nil
+	switch name {
+	case "two":
+		return &special{(*echo)(s), &inferencepb.ModelConfig{MaxBatchSize: 8}}, nil
+	case "dec":
+		c := &inferencepb.ModelConfig{ModelTransactionPolicy: &inferencepb.ModelTransactionPolicy{Decoupled: true}}
+		return &special{(*echo)(s), c}, nil
 	}
 	return (*echo)(s), nil
 }
@@ -81,7 +82,7 @@ type echo stub
 
 func (m *echo) Name() string                     { return "echo" }
 func (m *echo) Version() string                  { return "1" }
-func (m *echo) Config() *inferencepb.ModelConfig { return m.echo }
+func (m *echo) Config() *inferencepb.ModelConfig { return m.config }
 func (m *echo) Labels(string) []string           { return nil }
 func (m *echo) Release()                         { m.held.Add(-1) }
 
@@ -120,9 +121,13 @@ func outputName(input string) string {
 	return input
 }
 
-type dec struct{ *echo }
+// special is the same with another configuration.
+type special struct {
+	*echo
+	config *inferencepb.ModelConfig
+}
 
-func (m *dec) Config() *inferencepb.ModelConfig { return m.decoupled }
+func (m *special) Config() *inferencepb.ModelConfig { return m.config }
 
 // start serves the stub in memory and returns a plain client.
 func start(t testing.TB, s *stub) *grpc.ClientConn {

@@ -19,7 +19,7 @@ type Encoder struct {
 	Labels  Labels
 
 	tail    []tensor.Segment
-	classes classes
+	classes kserve.Classes
 }
 
 // EncodeResponse appends the JSON text of resp to dst, with the outputs in the
@@ -76,7 +76,11 @@ func (e *Encoder) output(dst []byte, t *kserve.Tensor, req *kserve.Request) (_ [
 		}
 	}
 	if topK > 0 {
-		if t, err = e.classes.classify(t, int(topK), e.Batched, e.Labels); err != nil {
+		var labels []string
+		if e.Labels != nil {
+			labels = e.Labels.Labels(t.Name)
+		}
+		if t, err = e.classes.Of(t, int(topK), e.Batched, labels); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -1,4 +1,4 @@
-package rest
+package kserve
 
 import (
 	"cmp"
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
@@ -15,14 +14,16 @@ import (
 // maxClasses limits the elements per batch item of a classification.
 const maxClasses = 1000000
 
-// classes turns the values of an output into its top classes.
-type classes struct {
+// Classes turns the values of outputs into their top classes. It keeps scratch
+// between calls and must not be used by two goroutines at once.
+type Classes struct {
 	order []int32
 }
 
-// classify is the tensor of the strings "value:index" or "value:index:label",
-// largest values first.
-func (c *classes) classify(t *kserve.Tensor, k int, batched bool, labels Labels) (*kserve.Tensor, error) {
+// Of is the tensor of the k top classes as strings "value:index", with ":label"
+// where labels has one, largest values first; batched says that the first
+// dimension counts items that have classes of their own.
+func (c *Classes) Of(t *Tensor, k int, batched bool, labels []string) (*Tensor, error) {
 	switch t.DataType {
 	case tensor.Bool, tensor.Bytes, tensor.FP16, tensor.BF16, tensor.Invalid:
 		return nil, status.New(status.InvalidArg, "class result not available for output due to unsupported type '%s'", t.DataType)
@@ -46,25 +47,21 @@ func (c *classes) classify(t *kserve.Tensor, k int, batched bool, labels Labels)
 		return nil, status.New(status.InvalidArg, "classification output tensor too large")
 	}
 	k = min(k, per)
-	var names []string
-	if labels != nil {
-		names = labels.Labels(t.Name)
-	}
 	var out []byte
 	for i := range items {
 		part := data[i*per*t.DataType.Size():]
 		for _, class := range c.top(t.DataType, part, per, k) {
-			out = appendClass(out, t.DataType, part, int(class), names)
+			out = appendClass(out, t.DataType, part, int(class), labels)
 		}
 	}
-	return &kserve.Tensor{
+	return &Tensor{
 		Name: t.Name, DataType: tensor.Bytes, Shape: append(shape, int64(k)), Data: tensor.NewData(tensor.HeapBuffer(out)),
 	}, nil
 }
 
 // top is the indices of the k largest of n values. Among equals the lower index
 // comes first.
-func (c *classes) top(d tensor.DataType, data []byte, n, k int) []int32 {
+func (c *Classes) top(d tensor.DataType, data []byte, n, k int) []int32 {
 	c.order = c.order[:0]
 	for i := range n {
 		c.order = append(c.order, int32(i))
@@ -136,8 +133,10 @@ func appendClassValue(dst []byte, d tensor.DataType, b []byte) []byte {
 		f = float64(math.Float32frombits(le.Uint32(b)))
 	case tensor.FP64:
 		f = math.Float64frombits(le.Uint64(b))
+	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64:
+		return strconv.AppendUint(dst, unsignedAt(d, b), 10)
 	default:
-		return appendNumber(dst, d, b)
+		return strconv.AppendInt(dst, signedAt(d, b), 10)
 	}
 	switch {
 	case math.IsNaN(f) && math.Signbit(f):

@@ -1,0 +1,142 @@
+package grpcapi_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/kserve/rpc"
+	"triton/server/grpcapi"
+)
+
+// BenchmarkModelInfer measures whole calls over loopback TCP, client included:
+// a core that answers at once ("stub") beside a handler that reads and writes
+// nothing ("constant"), which is what gRPC itself costs.
+func BenchmarkModelInfer(b *testing.B) {
+	for _, size := range []int{64, 64 << 10, 600 << 10} {
+		for _, clients := range []int{1, 8, 64} {
+			if size > 64 && clients > 1 {
+				continue
+			}
+			for _, kind := range []string{"constant", "stub"} {
+				b.Run(fmt.Sprintf("%dB/c%d/%s", size, clients, kind), func(b *testing.B) {
+					benchmark(b, size, clients, kind)
+				})
+			}
+		}
+	}
+}
+
+func benchmark(b *testing.B, size, clients int, kind string) {
+	req := request(b, size)
+	conn, codec := serveBench(b, kind, response(b, size))
+	call := func() {
+		var n received
+		if err := conn.Invoke(context.Background(), rpc.ModelInfer, req, &n, grpc.ForceCodecV2(codec)); err != nil || int(n) < size {
+			b.Error(err, n)
+		}
+	}
+	call() // connect
+	b.ReportAllocs()
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for c := range clients {
+		wg.Go(func() {
+			for range b.N/clients + min(1, b.N%clients/(c+1)) {
+				call()
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+}
+
+// received is how long an answer was.
+type received int
+
+// lightCodec is the least that a client can do, so that the figures are the
+// server's.
+type lightCodec struct{ bytesCodec }
+
+func (lightCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	*v.(*received) = received(data.Len())
+	return nil
+}
+
+func request(b *testing.B, size int) []byte {
+	b.Helper()
+	m := &inferencepb.ModelInferRequest{ModelName: "echo"}
+	for _, name := range []string{"X0", "X1"} {
+		m.Inputs = append(m.Inputs, &inferencepb.ModelInferRequest_InferInputTensor{
+			Name: name, Datatype: "UINT8", Shape: []int64{1, int64(size)},
+		})
+		m.RawInputContents = append(m.RawInputContents, make([]byte, size))
+	}
+	data, err := proto.Marshal(m)
+	require.NoError(b, err)
+	return data
+}
+
+func response(b *testing.B, size int) []byte {
+	b.Helper()
+	data, err := proto.Marshal(&inferencepb.ModelInferResponse{RawOutputContents: [][]byte{make([]byte, size), make([]byte, size)}})
+	require.NoError(b, err)
+	return data
+}
+
+// serveBench serves on TCP, with the constant answer or the stub.
+func serveBench(b *testing.B, kind string, constant []byte) (*grpc.ClientConn, lightCodec) {
+	b.Helper()
+	s := newStub()
+	opts := grpcapi.Default(s.pool)
+	var srv *grpc.Server
+	if kind == "stub" {
+		srv = grpc.NewServer(grpcapi.ServerOptions(opts)...)
+		grpcapi.Register(srv, s, opts)
+	} else {
+		srv = grpc.NewServer(append(grpcapi.ServerOptions(opts), grpc.ForceServerCodecV2(constantCodec{constant}))...)
+		srv.RegisterService(&grpc.ServiceDesc{
+			ServiceName: rpc.Service,
+			Methods:     []grpc.MethodDesc{{MethodName: "ModelInfer", Handler: constantAnswer}},
+		}, nil)
+	}
+	lis, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	require.NoError(b, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = srv.Serve(lis)
+	}()
+	conn, err := grpc.NewClient(lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<30)))
+	require.NoError(b, err)
+	b.Cleanup(func() {
+		conn.Close()
+		srv.Stop()
+		<-done
+	})
+	return conn, lightCodec{}
+}
+
+func constantAnswer(_ any, _ context.Context, dec func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+	return struct{}{}, dec(nil)
+}
+
+// constantCodec reads nothing and always writes the same.
+type constantCodec struct{ answer []byte }
+
+func (constantCodec) Name() string                         { return "proto" }
+func (constantCodec) Unmarshal(mem.BufferSlice, any) error { return nil }
+
+func (c constantCodec) Marshal(any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(c.answer)}, nil
+}
