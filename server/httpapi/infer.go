@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"strconv"
 
 	"triton/pkg/kserve/rest"
@@ -93,13 +94,10 @@ func (x *exchange) jsonLength(body int) (int, error) {
 		return body, nil
 	}
 	v := x.header.jsonLength
-	const name = "Inference-Header-Content-Length"
 	n, err := strconv.ParseInt(v, 10, 64)
 	switch {
-	case err != nil:
-		return 0, status.New(status.InvalidArg, "Unable to parse %s, got: %s", name, v)
-	case n < -1<<31 || n >= 1<<31:
-		return 0, status.New(status.InvalidArg, "Unable to parse %s, value is out of range [ -2147483648, 2147483647 ], got: %s", name, v)
+	case err != nil && !errors.Is(err, strconv.ErrRange):
+		return 0, status.New(status.InvalidArg, "Unable to parse Inference-Header-Content-Length, got: %s", v)
 	case n < 0 || n > int64(body):
 		return 0, status.New(status.InvalidArg, "inference header size should be in range (0, %d), got: %s", body, v)
 	}
@@ -111,6 +109,7 @@ func (x *exchange) encode(m infer.Model, resp *infer.Response, req *infer.Reques
 	x.encoder.Labels, x.encoder.Batched = m, m.Config().GetMaxBatchSize() > 0
 	text, tail, size, err := x.encoder.EncodeResponse(x.text[:0], &resp.Response, &req.Request)
 	if err != nil {
+		x.form = textPlain
 		return err
 	}
 	x.text, x.tail, x.tailSize = text, tail, size

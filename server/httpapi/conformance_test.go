@@ -1,0 +1,111 @@
+package httpapi_test
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/tensor"
+	"triton/server/httpapi"
+)
+
+// differences says why our answer is another than Triton's, by the start of the
+// case's name. docs/compatibility.md has the same list.
+var differences = []struct{ cases, why string }{
+	{"route 35", "names are percent-decoded; Triton cannot reach such models at all"},
+	{"route 56", "trace settings come later"},
+	{"route 57", "log settings come later"},
+	{"route 58", "shared memory comes later"},
+	{"route 59", "shared memory comes later"},
+	{"route 60", "loading and unloading come later"},
+	{"route 61", "the generate extension comes later"},
+	{"route 63", "a later Triton's answer; 2.51 says 500"},
+	{"syntax 70", "a number above the largest double is refused; 2.51 rounds it down"},
+	{"request 37", "a dimension above 2^63-1 is refused as such, as by later Tritons; one of 2^64-1 ends 2.51"},
+	{"output 23", "2.51 ends at the classification of strings; the text is a later Triton's"},
+	{"type 34", "numbers are rounded correctly; 2.51 may be off by some units in the last place"},
+	{"type 35", "numbers are rounded correctly; 2.51 may be off by some units in the last place"},
+	{"framing 19", "a length that is no number is refused, as by later Tritons; 2.51 takes it for 0"},
+	{"framing 26", "a length that is no number is refused, as by later Tritons; 2.51 takes it for 0"},
+	{"framing 27", "a length that is no number is refused, as by later Tritons; 2.51 takes the digits before"},
+	{"framing 29", "chunk extensions are read over; 2.51 drops the connection"},
+	{"compression 07", "what is not compressed is refused; 2.51 takes it for an empty body"},
+	{"compression 08", "what is not compressed is refused; 2.51 takes it for an empty body"},
+}
+
+func why(name string) string {
+	for _, d := range differences {
+		if strings.HasPrefix(name, d.cases) {
+			return d.why
+		}
+	}
+	return ""
+}
+
+// TestConformance compares the answers with those that NVIDIA's server gave.
+//
+//	go test ./server/httpapi -run Conformance -record 127.0.0.1:8000
+//	go test ./server/httpapi -run Conformance -update
+func TestConformance(t *testing.T) {
+	all := cases()
+	var names []string
+	for _, w := range all {
+		require.NotContains(t, names, w.name)
+		names = append(names, w.name)
+	}
+	if *record != "" {
+		got := map[string]string{}
+		for _, w := range all {
+			got[w.name] = send(t, *record, w)
+		}
+		writeRecord(t, tritonFile, names, got)
+	}
+	theirs, ours := recorded(t, tritonFile), recorded(t, oursFile)
+	pool := tensor.NewPool()
+	svc := newStub(pool)
+	describeModels(t, svc, theirs)
+	server := httptest.NewServer(httpapi.New(svc, httpapi.Options{Pool: pool}))
+	defer server.Close()
+	changed := map[string]string{}
+	for _, w := range all {
+		got := send(t, server.Listener.Addr().String(), w)
+		if reason := why(w.name); reason != "" {
+			changed[w.name] = got
+			if !*update {
+				require.Equal(t, ours[w.name], got, "%s (differs from Triton: %s)", w.name, reason)
+			}
+			require.NotEqual(t, theirs[w.name], got, "%s is listed as different but is not", w.name)
+			continue
+		}
+		if theirs[w.name] != got {
+			t.Errorf("%s\nTriton:\n%s\nhere:\n%s", w.name, theirs[w.name], got)
+		}
+	}
+	if *update {
+		writeRecord(t, oursFile, names, changed)
+	}
+	require.GreaterOrEqual(t, len(all), 80)
+	require.Zero(t, pool.Outstanding())
+}
+
+// describeModels gives the stub the configuration and statistics of the
+// recording, so that their JSON forms are compared too.
+func describeModels(t *testing.T, svc *stub, theirs map[string]string) {
+	t.Helper()
+	for name, text := range theirs {
+		_, body, _ := strings.Cut(text, "\n{")
+		switch {
+		case strings.HasSuffix(name, `"GET /v2/models/simple/config"`):
+			cfg := &inferencepb.ModelConfig{}
+			require.NoError(t, protojson.Unmarshal([]byte("{"+body), cfg))
+			svc.models["simple"].config = cfg
+		case strings.HasSuffix(name, `"GET /v2/models/simple/stats"`):
+			svc.stats = &inferencepb.ModelStatisticsResponse{}
+			require.NoError(t, protojson.Unmarshal([]byte("{"+body), svc.stats))
+		}
+	}
+}
