@@ -111,18 +111,7 @@ func (w *textWriter) list(fd protoreflect.FieldDescriptor, l protoreflect.List) 
 }
 
 func (w *textWriter) mapField(fd protoreflect.FieldDescriptor, m protoreflect.Map) {
-	keys := make([]protoreflect.MapKey, 0, m.Len())
-	m.Range(func(k protoreflect.MapKey, _ protoreflect.Value) bool {
-		keys = append(keys, k)
-		return true
-	})
-	slices.SortFunc(keys, func(a, b protoreflect.MapKey) int {
-		if fd.MapKey().Kind() == protoreflect.StringKind {
-			return strings.Compare(a.String(), b.String())
-		}
-		return cmp.Compare(a.Uint(), b.Uint())
-	})
-	for _, k := range keys {
+	for _, k := range sortedKeys(fd, m) {
 		w.pad()
 		w.out = append(w.out, fd.Name()...)
 		w.out = append(w.out, " {\n"...)
@@ -192,4 +181,19 @@ func quote(out []byte, s string) []byte {
 		}
 	}
 	return append(out, '"')
+}
+
+func sortedKeys(fd protoreflect.FieldDescriptor, m protoreflect.Map) []protoreflect.MapKey {
+	keys := make([]protoreflect.MapKey, 0, m.Len())
+	m.Range(func(k protoreflect.MapKey, _ protoreflect.Value) bool {
+		keys = append(keys, k)
+		return true
+	})
+	slices.SortFunc(keys, func(a, b protoreflect.MapKey) int {
+		if fd.MapKey().Kind() == protoreflect.StringKind {
+			return strings.Compare(a.String(), b.String())
+		}
+		return cmp.Compare(a.Uint(), b.Uint())
+	})
+	return keys
 }

@@ -118,7 +118,7 @@ func (s *scanner) number(at Position) token {
 		s.off += 2
 		s.span(isHex)
 		if s.off == start+2 {
-			return s.fail(at, `"0x" must be followed by hex digits.`, "")
+			return s.fail(at, `"0x" must be followed by hex digits.`, "write a number such as 0x10")
 		}
 	default:
 		kind = s.decimal()
