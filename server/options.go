@@ -99,10 +99,9 @@ func (o *Options) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	bad(len(o.Repositories) == 0, "--model-repository must be specified")
 	bad(o.LoadThreads < 1, "model load thread count is %d, must be at least 1", o.LoadThreads)
 	bad(o.ExitTimeout < 0, "exit timeout is %v, must not be negative", o.ExitTimeout)
-	bad(o.HTTP.MaxInput <= 0, "--http-max-input-size must be greater than 0.")
+	bad(o.HTTP.MaxInput <= 0, "HTTP input size limit is %d, must be positive", o.HTTP.MaxInput)
 	bad(o.Metrics.Interval <= 0, "metrics interval is %v, must be positive", o.Metrics.Interval)
 	bad(o.Log == nil, "no logger")
 	services := o.services()

@@ -93,6 +93,8 @@ func newRoot(w World) *cobra.Command {
 		Short: "Check and create model repositories",
 	}
 	repo.AddCommand(newRepoExampleCommand(w))
+	root.AddCommand(newServeCommand(w))
 	root.AddCommand(repo)
+	root.AddCommand(newPerfCommand(w))
 	return root
 }

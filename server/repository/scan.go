@@ -24,6 +24,9 @@ type found struct {
 // scan lists the model directories of all paths by name. Hidden directories
 // count like others; files are ignored; links are followed.
 func scan(paths []string) ([]*found, error) {
+	if len(paths) == 0 {
+		return nil, status.New(status.InvalidArg, "--model-repository must be specified")
+	}
 	byName := map[string]*found{}
 	for _, path := range dedupe(paths) {
 		info, err := os.Stat(path)
