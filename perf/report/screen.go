@@ -1,0 +1,107 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"triton/perf"
+	"triton/pkg/ui"
+)
+
+// ScreenOptions say where and how a run is shown.
+type ScreenOptions struct {
+	Out, Notes io.Writer
+	Verbose    bool
+	Live       bool // Out is a terminal that can be drawn on
+	Table      bool // a table at the end
+}
+
+// Screen shows a run: perf_analyzer's lines, under them a live view on a
+// terminal, and a table at the end.
+type Screen struct {
+	options ScreenOptions
+	console *Console
+	mu      sync.Mutex // the writers and the view; Print comes from outside
+	live    *ui.Live
+	err     error
+}
+
+var _ perf.Observer = (*Screen)(nil)
+
+// NewScreen shows a run. Close ends it.
+func NewScreen(o ScreenOptions) *Screen {
+	s := &Screen{options: o}
+	s.console = NewConsole(&lines{screen: s, to: o.Out}, &lines{screen: s, to: o.Notes}, o.Verbose)
+	return s
+}
+
+// Observe shows an event.
+func (s *Screen) Observe(e perf.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := e.(perf.Finished); ok {
+		s.stop()
+	}
+	s.console.Observe(e)
+	switch e := e.(type) {
+	case perf.Started:
+		if s.options.Live {
+			s.live = ui.StartLive(s.options.Out, 250*time.Millisecond, newLiveView(e.Progress).render)
+		}
+	case perf.Finished:
+		if s.options.Table {
+			s.err = errors.Join(s.err, WriteTable(s.options.Out, e.Report))
+		}
+	}
+}
+
+// Print writes lines of the program's own.
+func (s *Screen) Print(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.console.printf("%s\n", text)
+}
+
+func (s *Screen) stop() {
+	if s.live != nil {
+		s.err = errors.Join(s.err, s.live.Stop())
+		s.live = nil
+	}
+}
+
+// Close takes the view away and returns the first error of showing.
+func (s *Screen) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop()
+	return errors.Join(s.err, s.console.Err())
+}
+
+// lines hands whole lines to the view while there is one.
+type lines struct {
+	screen *Screen
+	to     io.Writer
+	part   []byte
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	if l.screen.live == nil && len(l.part) == 0 {
+		return l.to.Write(p)
+	}
+	l.part = append(l.part, p...)
+	end := bytes.LastIndexByte(l.part, '\n') + 1
+	if end == 0 {
+		return len(p), nil
+	}
+	whole := l.part[:end]
+	if l.screen.live != nil {
+		l.screen.live.Print(string(whole))
+	} else if _, err := l.to.Write(whole); err != nil {
+		return 0, err
+	}
+	l.part = append(l.part[:0], l.part[end:]...)
+	return len(p), nil
+}

@@ -1,0 +1,95 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"triton/perf"
+	"triton/pkg/ui"
+)
+
+// WriteTable writes one row for each level that was measured, also of those
+// that do not count, with the reason.
+func WriteTable(w io.Writer, r *perf.Report) error {
+	if len(r.Levels)+len(r.Failed) == 0 {
+		return nil
+	}
+	columns := []ui.Column{{Title: "Batch", Align: ui.Right}, {Title: "Concurrency", Align: ui.Right}, {Title: "Infer/s", Align: ui.Right}, {Title: "Avg us", Align: ui.Right}}
+	if levels := append(r.Levels[:len(r.Levels):len(r.Levels)], r.Failed...); len(levels) > 0 {
+		for _, p := range percentileTitles(levels) {
+			columns = append(columns, ui.Column{Title: p, Align: ui.Right})
+		}
+	}
+	if r.Settings.ServerStats {
+		columns = append(columns, ui.Column{Title: "Server queue us", Align: ui.Right}, ui.Column{Title: "Server compute us", Align: ui.Right}, ui.Column{Title: "Batch executed", Align: ui.Right})
+	}
+	columns = append(columns, ui.Column{Title: "Note"})
+	var rows [][]string
+	for _, batch := range r.Settings.Batches {
+		rows = append(rows, tableRows(r, batch, len(columns))...)
+	}
+	return ui.Table(w, columns, rows)
+}
+
+func percentileTitles(levels []perf.Level) []string {
+	var titles []string
+	for i := range levels {
+		if ps := levels[i].Percentiles; len(ps) > 0 {
+			for _, p := range ps {
+				titles = append(titles, fmt.Sprintf("p%d us", p.P))
+			}
+			return titles
+		}
+	}
+	return nil
+}
+
+// tableRows are the rows of one batch size, in the order of the concurrency.
+func tableRows(r *perf.Report, batch, width int) [][]string {
+	var rows [][]string
+	good, bad := r.Levels, r.Failed
+	for i := range good {
+		if good[i].Batch == batch {
+			rows = append(rows, tableRow(r, &good[i], width))
+		}
+	}
+	for i := range bad {
+		if bad[i].Batch == batch {
+			rows = append(rows, tableRow(r, &bad[i], width))
+		}
+	}
+	return rows
+}
+
+func tableRow(r *perf.Report, l *perf.Level, width int) []string {
+	row := []string{fmt.Sprint(l.Batch), fmt.Sprint(l.Concurrency)}
+	if l.Requests > 0 {
+		row = append(row, fmt.Sprintf("%.1f", l.Throughput), fmt.Sprint(usec(l.AvgLatency)))
+		for _, p := range l.Percentiles {
+			row = append(row, fmt.Sprint(usec(p.Latency)))
+		}
+		if s := l.Server; r.Settings.ServerStats && s != nil {
+			m := microsOf(s)
+			row = append(row, fmt.Sprint(m.queue), fmt.Sprint(m.compute))
+			if s.Executions > 0 {
+				row = append(row, fmt.Sprintf("%.1f", float64(s.Inferences)/float64(s.Executions)))
+			}
+		}
+	}
+	for len(row) < width-1 {
+		row = append(row, "-")
+	}
+	return append(row, remark(l))
+}
+
+func remark(l *perf.Level) string {
+	switch {
+	case l.Incomplete:
+		return "interrupted"
+	case !l.Stable:
+		return "not stable"
+	case l.OverLimit:
+		return "over the latency limit"
+	}
+	return ""
+}
