@@ -1,0 +1,32 @@
+package rest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/kserve"
+	"triton/pkg/tensor"
+)
+
+// decode reads a request and checks afterwards that all memory came back.
+func decode(t testing.TB, body string, headerLen int, check func(*kserve.Request, error)) {
+	t.Helper()
+	pool := tensor.NewPool()
+	d := Decoder{Pool: pool}
+	b := pool.Get(len(body))
+	copy(b.Bytes(), body)
+	req := &kserve.Request{ModelName: "m"}
+	err := d.DecodeRequest(req, b, headerLen)
+	b.Release()
+	check(req, err)
+	req.Reset()
+	require.Zero(t, pool.Outstanding())
+}
+
+func bytesOf(t testing.TB, x *kserve.Tensor) []byte {
+	t.Helper()
+	b := make([]byte, x.Data.Len())
+	require.Equal(t, len(b), x.Data.CopyTo(b))
+	return b
+}
