@@ -63,19 +63,20 @@ func (o Options) Validate() error {
 	if o.Pool == nil {
 		errs = append(errs, errors.New("gRPC: no memory pool"))
 	}
-	for name, d := range map[string]time.Duration{
-		"keepalive time": o.KeepaliveTime, "keepalive timeout": o.KeepaliveTimeout, "health interval": o.HealthInterval,
+	for _, c := range []struct {
+		name string
+		d    time.Duration
+		min  time.Duration
+	}{
+		{"keepalive time", o.KeepaliveTime, 1},
+		{"keepalive timeout", o.KeepaliveTimeout, 1},
+		{"health interval", o.HealthInterval, 1},
+		{"minimum ping interval", o.MinPingInterval, 0},
+		{"maximum connection age", o.MaxConnectionAge, 0},
+		{"maximum connection age grace", o.MaxConnectionGrace, 0},
 	} {
-		if d <= 0 {
-			errs = append(errs, fmt.Errorf("gRPC: %s is %v, must be above 0", name, d))
-		}
-	}
-	for name, d := range map[string]time.Duration{
-		"minimum ping interval": o.MinPingInterval, "maximum connection age": o.MaxConnectionAge,
-		"maximum connection age grace": o.MaxConnectionGrace,
-	} {
-		if d < 0 {
-			errs = append(errs, fmt.Errorf("gRPC: %s is %v, must not be below 0", name, d))
+		if c.d < c.min {
+			errs = append(errs, fmt.Errorf("gRPC: %s is %v, must be at least %v", c.name, c.d, c.min))
 		}
 	}
 	return errors.Join(errs...)
@@ -87,6 +88,7 @@ func ServerOptions(o Options) []grpc.ServerOption {
 		grpc.ForceServerCodecV2(rpc.NewCodec(o.Pool)),
 		grpc.MaxRecvMsgSize(math.MaxInt32),
 		grpc.MaxSendMsgSize(math.MaxInt32),
+		grpc.RPCDecompressor(deflate{}), //nolint:staticcheck // see deflate
 		grpc.NumStreamWorkers(o.Workers),
 		grpc.SharedWriteBuffer(true),
 		grpc.StaticStreamWindowSize(o.StreamWindow),

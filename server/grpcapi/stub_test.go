@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
@@ -130,10 +131,11 @@ type special struct {
 func (m *special) Config() *inferencepb.ModelConfig { return m.config }
 
 // start serves the stub in memory and returns a plain client.
-func start(t testing.TB, s *stub) *grpc.ClientConn {
+func start(t testing.TB, s *stub, dial ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
 	lis := bufconn.Listen(1 << 20)
 	opts := grpcapi.Default(s.pool)
+	opts.HealthInterval = time.Millisecond
 	require.NoError(t, opts.Validate())
 	srv := grpc.NewServer(grpcapi.ServerOptions(opts)...)
 	grpcapi.Register(srv, s, opts)
@@ -142,12 +144,13 @@ func start(t testing.TB, s *stub) *grpc.ClientConn {
 		defer close(done)
 		_ = srv.Serve(lis)
 	}()
-	conn, err := grpc.NewClient("passthrough:bufconn", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+	conn, err := grpc.NewClient("passthrough:bufconn", append(dial,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		conn.Close()
-		srv.Stop()
+		srv.GracefulStop() // waits for the handlers
 		<-done
 		require.Zero(t, s.held.Load(), "models still held")
 		require.Zero(t, s.pool.Outstanding(), "buffers not given back")
