@@ -12,9 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/invariant"
 	"triton/server/backend"
 	"triton/server/infer"
 	"triton/server/instance"
+	"triton/server/scheduler"
 )
 
 // burner is an engine that keeps its processor busy for a fixed time per batch
@@ -104,6 +106,9 @@ func cpu() time.Duration {
 }
 
 func TestAllocations(t *testing.T) {
+	if invariant.Enabled {
+		t.Skip("the race detector makes sync.Pool forget on purpose")
+	}
 	for name, change := range map[string][]func(*instance.Options){"inline": nil, "queued": {handOver}} {
 		t.Run(name, func(t *testing.T) {
 			g, _ := group(t, batching(8, 0), burner{}, 1, change...)
@@ -119,6 +124,19 @@ func TestAllocations(t *testing.T) {
 			one()
 			// The pools lose an item now and then to the garbage collector.
 			require.Less(t, testing.AllocsPerRun(2000, one), 0.1)
+		})
+	}
+}
+
+// How late a batch leaves whose delay is over, on an otherwise idle machine.
+func BenchmarkDelay(b *testing.B) {
+	const delay = 100 * time.Microsecond
+	for name, alarm := range map[string]func() scheduler.Alarm{"clock": scheduler.NewClock, "precise": scheduler.NewPrecise} {
+		b.Run(name, func(b *testing.B) {
+			g, counters := group(b, batching(8, delay), burner{}, 1, func(o *instance.Options) { o.Alarm = alarm })
+			hammer(b, g, 1)
+			queued := time.Duration(counters.Counters().Queue.Ns / uint64(b.N))
+			b.ReportMetric(float64((queued - delay).Microseconds()), "late-us/op")
 		})
 	}
 }

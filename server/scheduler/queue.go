@@ -194,11 +194,11 @@ func (q *Queue) fill(s *Seat, c Cut) {
 	s.Why = c.Why
 	for range c.Count {
 		r := q.mu.waiting.Pop()
+		r.Move(infer.Queued, infer.Executing) // no longer to be withdrawn
 		if r.Cancelled() {
 			s.dropped.Push(r)
 			continue
 		}
-		r.Move(infer.Queued, infer.Executing)
 		s.Batch.Add(r)
 	}
 	q.stats.Pending.Add(-int64(c.Count))

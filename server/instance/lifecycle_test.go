@@ -1,0 +1,321 @@
+package instance_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/server/backend"
+	"triton/server/infer"
+	"triton/server/instance"
+	"triton/server/stats"
+)
+
+// both runs a test with callers that may run batches themselves and without.
+func both(t *testing.T, f func(t *testing.T, change ...func(*instance.Options))) {
+	t.Parallel()
+	t.Run("inline", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) { f(t) })
+	})
+	t.Run("handover", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) { f(t, handOver) })
+	})
+}
+
+func code(err error) status.Code { return status.CodeOf(err) }
+
+func TestAQueuedRequestIsWithdrawnWhenItsCallerGoes(t *testing.T) {
+	both(t, func(t *testing.T, change ...func(*instance.Options)) {
+		e := &engine{exec: time.Second, begin: time.Now()}
+		g, counters := group(t, batching(8, 0), e, 1, change...)
+		var all sync.WaitGroup
+		all.Go(func() { require.NoError(t, call(context.Background(), g, request("runs", 1))) })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeoutCause(context.Background(), 100*time.Millisecond, errors.New("the client hung up"))
+		defer cancel()
+		err := call(ctx, g, request("leaves", 1))
+		require.Equal(t, 100*time.Millisecond, time.Since(e.begin))
+		require.Equal(t, status.Cancelled, code(err))
+		require.Empty(t, err.Error(), "Triton's text for this is empty")
+		require.ErrorContains(t, errors.Unwrap(err), "the client hung up")
+		require.Zero(t, counters.Pending.Load())
+		all.Wait()
+		require.Equal(t, []string{"runs"}, e.mu.ids)
+		c := counters.Counters()
+		require.EqualValues(t, 1, c.Failures[stats.Canceled])
+		require.EqualValues(t, 1, c.Fail.Count)
+		require.EqualValues(t, 100e6, c.Fail.Ns)
+	})
+}
+
+func TestARunningRequestIsMarkedWhenItsCallerGoes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		abandoned := false
+		e := &engine{begin: time.Now(), execute: func(_ context.Context, b *infer.Batch) error {
+			time.Sleep(time.Second)
+			abandoned = b.Abandoned()
+			return nil
+		}}
+		g, counters := group(t, &inferencepb.ModelConfig{}, e, 1, handOver)
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		require.Equal(t, status.Cancelled, code(call(ctx, g, request("", 1))))
+		require.Equal(t, 100*time.Millisecond, time.Since(e.begin))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.True(t, abandoned)
+		require.EqualValues(t, 1, counters.Counters().Success.Count, "it ran to its end")
+	})
+}
+
+// A caller that runs its batch itself cannot leave, but the engine can see that
+// its client has.
+func TestACallerThatRunsItselfIsMarkedToo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := &engine{begin: time.Now(), execute: func(_ context.Context, b *infer.Batch) error {
+			for !b.Abandoned() {
+				time.Sleep(7 * time.Millisecond)
+			}
+			return status.New(status.Cancelled, "stopped")
+		}}
+		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1)
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		require.EqualError(t, call(ctx, g, request("", 1)), "stopped")
+		require.Equal(t, 105*time.Millisecond, time.Since(e.begin), "at its next look")
+	})
+}
+
+func TestACancelledRequestIsNotRunWhenItsTurnComes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := &engine{exec: time.Second, begin: time.Now()}
+		g, counters := group(t, batching(8, 0), e, 1)
+		answers := &sink{answers: make(chan error, 3)}
+		submit := func(r *infer.Request) {
+			r.Sink = answers
+			require.NoError(t, g.Submit(r))
+			r.Release()
+		}
+		submit(request("runs", 1))
+		synctest.Wait()
+		gone := request("gone", 1)
+		gone.Sink = answers
+		require.NoError(t, g.Submit(gone))
+		submit(request("stays", 1))
+		gone.Cancel()
+		require.NoError(t, <-answers.answers)
+		require.Equal(t, status.Cancelled, code(<-answers.answers))
+		require.NoError(t, <-answers.answers)
+		gone.Release()
+		require.Equal(t, []string{"runs", "stays"}, e.mu.ids)
+		require.EqualValues(t, 1, counters.Counters().Failures[stats.Canceled])
+	})
+}
+
+func TestDrainFinishesWhatWasAccepted(t *testing.T) {
+	both(t, func(t *testing.T, change ...func(*instance.Options)) {
+		e := &engine{exec: time.Second, begin: time.Now()}
+		g, _ := group(t, batching(8, time.Hour), e, 2, change...)
+		var all sync.WaitGroup
+		all.Go(func() { require.NoError(t, call(context.Background(), g, request("full", 8))) })
+		synctest.Wait()
+		for range 3 {
+			all.Go(func() { require.NoError(t, call(context.Background(), g, request("waits an hour", 1))) })
+			synctest.Wait()
+		}
+		require.NoError(t, g.Drain(context.Background()))
+		require.Equal(t, time.Second, time.Since(e.begin))
+		require.Equal(t, []string{"0: 8", "0: 3"}, e.ran())
+		require.Equal(t, 3, e.mu.closed, "two instances and the model")
+		all.Wait()
+		require.EqualError(t, call(context.Background(), g, request("", 1)),
+			"[request id: <id_unknown>] Server is stopping, scheduler for model has stopped accepting new inference requests")
+		require.NoError(t, g.Drain(context.Background()), "again")
+		require.Equal(t, 3, e.mu.closed)
+	})
+}
+
+func TestDrainGivesUp(t *testing.T) {
+	both(t, func(t *testing.T, change ...func(*instance.Options)) {
+		e := &engine{begin: time.Now(), execute: func(ctx context.Context, _ *infer.Batch) error {
+			<-ctx.Done() // an engine that listens
+			return ctx.Err()
+		}}
+		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1, change...)
+		synctest.Wait()
+		var all sync.WaitGroup
+		all.Go(func() { require.ErrorIs(t, call(context.Background(), g, request("", 1)), context.Canceled) })
+		synctest.Wait()
+		all.Go(func() { require.Equal(t, status.Unavailable, code(call(context.Background(), g, request("", 1)))) })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, g.Drain(ctx), context.DeadlineExceeded)
+		all.Wait()
+		require.NoError(t, g.Drain(context.Background()))
+		require.Len(t, e.ran(), 1)
+	})
+}
+
+func TestAPanicTakesOneInstanceOut(t *testing.T) {
+	both(t, func(t *testing.T, change ...func(*instance.Options)) {
+		panics := 1
+		e := &engine{begin: time.Now(), execute: func(context.Context, *infer.Batch) error {
+			time.Sleep(time.Second)
+			if panics > 0 {
+				panics--
+				panic("boom")
+			}
+			return nil
+		}}
+		g, counters := group(t, &inferencepb.ModelConfig{}, e, 2, change...)
+		err := call(context.Background(), g, request("", 1))
+		require.Equal(t, status.Internal, code(err))
+		require.ErrorContains(t, err, "of model 'm' broke down during execution")
+		require.NotContains(t, err.Error(), "boom", "what is inside stays inside")
+		require.True(t, g.Ready())
+
+		// One of two is left: two requests take two seconds.
+		begin := time.Now()
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() { require.NoError(t, call(context.Background(), g, request("", 1))) })
+		}
+		all.Wait()
+		require.Equal(t, 2*time.Second, time.Since(begin))
+
+		panics = 1
+		for i := range 3 {
+			all.Go(func() {
+				time.Sleep(time.Duration(i) * time.Millisecond)
+				err := call(context.Background(), g, request("", 1))
+				require.Equal(t, []status.Code{status.Internal, status.Unavailable, status.Unavailable}[i], code(err))
+			})
+		}
+		all.Wait()
+		require.False(t, g.Ready())
+		require.ErrorContains(t, call(context.Background(), g, request("7", 1)), "[request id: 7] model 'm' has no working instance left")
+		c := counters.Counters()
+		require.EqualValues(t, 2, c.Failures[stats.Backend])
+		require.EqualValues(t, 2, c.Failures[stats.Other], "waiting when the last instance broke")
+		require.EqualValues(t, 2, c.Executions)
+	})
+}
+
+// What a backend answers, and what the caller gets.
+func TestAnswersOfABackend(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		execute func(ctx context.Context, b *infer.Batch) error
+		want    string
+		code    status.Code
+		counts  [2]uint64 // executions, failures of the backend
+	}{
+		"fails as a whole": {func(context.Context, *infer.Batch) error {
+			return status.New(status.Unsupported, "cannot do that")
+		}, "cannot do that", status.Unsupported, [2]uint64{0, 1}},
+		"refuses the request": {func(_ context.Context, b *infer.Batch) error {
+			b.Requests[0].Fail(status.New(status.InvalidArg, "not this one"))
+			return nil
+		}, "not this one", status.InvalidArg, [2]uint64{1, 1}},
+		"says nothing": {func(_ context.Context, b *infer.Batch) error {
+			b.Requests[0].Respond(nil, true)
+			return nil
+		}, "expected a single response, got 0", status.Internal, [2]uint64{1, 1}},
+		"says it twice": {func(_ context.Context, b *infer.Batch) error {
+			b.Requests[0].Respond(infer.NewResponse(), true)
+			b.Requests[0].Respond(infer.NewResponse(), true)
+			return nil
+		}, "", status.Unknown, [2]uint64{1, 0}},
+		"answers and then fails": {func(_ context.Context, b *infer.Batch) error {
+			b.Requests[0].Respond(infer.NewResponse(), true)
+			return errors.New("too late")
+		}, "", status.Unknown, [2]uint64{0, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g, counters := group(t, &inferencepb.ModelConfig{}, &engine{execute: c.execute}, 1)
+			err := call(context.Background(), g, request("", 1))
+			if c.want == "" {
+				require.NoError(t, err)
+			} else {
+				require.EqualError(t, err, c.want)
+				require.Equal(t, c.code, code(err))
+			}
+			got := counters.Counters()
+			require.Equal(t, c.counts, [2]uint64{got.Executions, got.Failures[stats.Backend]})
+		})
+	}
+}
+
+func TestAnInstanceThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	m := &breaks{engine: engine{}}
+	g := instance.New(instance.Options{
+		Name: "m", Version: "1", Config: &inferencepb.ModelConfig{}, Model: m, Stats: stats.NewModel("m", "1", 0),
+		Placements: []backend.Placement{{Name: "good_0"}, {Name: "good_1"}, {Name: "bad"}},
+	})
+	require.EqualError(t, g.Start(context.Background()), "instance 'bad': out of luck")
+	require.LessOrEqual(t, m.mu.closed, 3, "the instances that were made, and the model")
+	require.GreaterOrEqual(t, m.mu.closed, 1)
+}
+
+type breaks struct{ engine }
+
+func (b *breaks) NewInstance(ctx context.Context, at backend.Placement) (backend.Instance, error) {
+	if at.Name == "bad" {
+		return nil, errors.New("out of luck")
+	}
+	return b.engine.NewInstance(ctx, at)
+}
+
+func TestPlacements(t *testing.T) {
+	t.Parallel()
+	const (
+		auto, gpu, cpu, model = inferencepb.ModelInstanceGroup_KIND_AUTO, inferencepb.ModelInstanceGroup_KIND_GPU,
+			inferencepb.ModelInstanceGroup_KIND_CPU, inferencepb.ModelInstanceGroup_KIND_MODEL
+	)
+	place := func(name string, kind inferencepb.ModelInstanceGroup_Kind, device, of int) backend.Placement {
+		return backend.Placement{Name: name, Kind: kind, Device: device, Instances: of}
+	}
+	for name, c := range map[string]struct {
+		groups []*inferencepb.ModelInstanceGroup
+		gpus   int
+		want   []backend.Placement
+		err    string
+	}{
+		"auto without a GPU": {[]*inferencepb.ModelInstanceGroup{{Kind: auto, Count: 1}}, 0, []backend.Placement{place("m_0_0", cpu, 0, 1)}, ""},
+		"auto with GPUs":     {[]*inferencepb.ModelInstanceGroup{{Kind: auto, Count: 1}}, 2, []backend.Placement{place("m_0_0", gpu, 0, 2), place("m_0_0", gpu, 1, 2)}, ""},
+		"two groups": {[]*inferencepb.ModelInstanceGroup{{Kind: cpu, Count: 2, Name: "fast"}, {Kind: cpu, Count: 1}, {Kind: model}}, 0,
+			[]backend.Placement{place("fast_0", cpu, 0, 3), place("fast_1", cpu, 0, 3), place("m_1_0", cpu, 0, 3), place("m_2_0", model, 0, 1)}, ""},
+		"chosen GPUs": {[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1, Gpus: []int32{3, 1}}}, 4, []backend.Placement{place("m_0_0", gpu, 1, 2), place("m_0_0", gpu, 3, 2)}, ""},
+		"no GPU": {[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1}}, 0, nil,
+			"instance group 'm_0' of model 'm': kind is KIND_GPU but this machine has no usable GPU; set kind: KIND_CPU to run on the CPU"},
+		"a GPU too many": {[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1, Gpus: []int32{1}}}, 1, nil,
+			"instance group 'm_0' of model 'm': GPU 1 was asked for but this machine has 1; set kind: KIND_CPU to run on the CPU"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := instance.Placements(&inferencepb.ModelConfig{Name: "m", InstanceGroup: c.groups}, c.gpus)
+			if c.err != "" {
+				require.EqualError(t, err, c.err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		})
+	}
+}

@@ -1,0 +1,190 @@
+package instance_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/backend/builtin"
+	"triton/server/infer"
+	"triton/server/instance"
+	"triton/server/scheduler"
+)
+
+// Callers that leave, engines that fail, refuse, forget and panic, and a drain
+// in the middle: everybody gets one answer, the right bytes, and all memory
+// comes back.
+func TestStress(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		cfg       *inferencepb.ModelConfig
+		instances int
+		faults    map[string]string
+	}{
+		{"direct", &inferencepb.ModelConfig{MaxBatchSize: 8}, 1, nil},
+		{"direct, faults", &inferencepb.ModelConfig{MaxBatchSize: 8}, 3, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}},
+		{"batching", batching(8, 0), 2, nil},
+		{"batching, delay, faults", batching(8, 200*time.Microsecond, 4), 2, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}},
+		{"dying", batching(8, 100*time.Microsecond), 3, map[string]string{"panic": "60"}},
+		{"limited", limited(batching(8, 100*time.Microsecond), 4), 2, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pool := tensor.NewPool()
+			g := stressGroup(t, c.cfg, c.instances, c.faults)
+			s := &stress{pool: pool, group: g, limit: time.Now().Add(150 * time.Millisecond)}
+			var all sync.WaitGroup
+			for i := range 16 {
+				all.Go(func() { s.caller(uint64(i)) })
+			}
+			time.Sleep(100 * time.Millisecond) // of load; the drain comes in the middle of it
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			require.NoError(t, g.Drain(ctx))
+			all.Wait()
+			require.Empty(t, s.wrong.Load())
+			require.Zero(t, pool.Outstanding())
+			require.NotZero(t, s.answered.Load())
+			t.Logf("answered %d, failed %d, cancelled %d, unavailable %d", s.answered.Load(), s.failed.Load(), s.cancelled.Load(), s.unavailable.Load())
+		})
+	}
+}
+
+func limited(cfg *inferencepb.ModelConfig, n uint32) *inferencepb.ModelConfig {
+	cfg.GetDynamicBatching().DefaultQueuePolicy = &inferencepb.ModelQueuePolicy{MaxQueueSize: n}
+	return cfg
+}
+
+func stressGroup(t *testing.T, cfg *inferencepb.ModelConfig, instances int, faults map[string]string) *instance.Group {
+	cfg.Input = []*inferencepb.ModelInput{{Name: "INPUT0", DataType: inferencepb.DataType_TYPE_UINT8, Dims: []int64{-1}}}
+	cfg.Output = []*inferencepb.ModelOutput{{Name: "OUTPUT0", DataType: inferencepb.DataType_TYPE_UINT8, Dims: []int64{-1}}}
+	cfg.Parameters = map[string]*inferencepb.ModelParameter{}
+	for name, value := range faults {
+		cfg.Parameters[name] = &inferencepb.ModelParameter{StringValue: value}
+	}
+	m, err := builtin.Fault{}.Load(t.Context(), backend.Spec{Config: cfg, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	g, _ := group(t, cfg, m, instances, func(o *instance.Options) { o.Alarm = scheduler.NewPrecise })
+	return g
+}
+
+type stress struct {
+	pool                                     *tensor.Pool
+	group                                    *instance.Group
+	limit                                    time.Time
+	answered, failed, cancelled, unavailable atomic.Int64
+	wrong                                    atomic.Value
+}
+
+func (s *stress) caller(seed uint64) {
+	rng := rand.New(rand.NewPCG(1, seed))
+	s.wrong.CompareAndSwap(nil, "")
+	for n := 0; time.Now().Before(s.limit); n++ {
+		if rng.IntN(4) == 0 {
+			s.submit(rng, n)
+		} else {
+			s.call(rng, n)
+		}
+	}
+}
+
+func (s *stress) request(rng *rand.Rand, n int) (*infer.Request, []byte) {
+	r := infer.NewRequest()
+	r.ID, r.ModelName, r.Batch = fmt.Sprint(n), "m", 1+rng.IntN(3)
+	in := r.AddInput()
+	in.Name, in.DataType = "INPUT0", tensor.Uint8
+	width := 1 + rng.IntN(3)
+	in.Shape = append(in.Shape, int64(r.Batch), int64(width))
+	buf := s.pool.Get(r.Batch * width)
+	for i := range buf.Bytes() {
+		buf.Bytes()[i] = byte(rng.Uint32())
+	}
+	want := bytes.Clone(buf.Bytes())
+	in.Data = tensor.NewData(buf)
+	return r, want
+}
+
+func (s *stress) call(rng *rand.Rand, n int) {
+	r, want := s.request(rng, n)
+	ctx, cancel := context.Background(), context.CancelFunc(func() {})
+	if rng.IntN(3) == 0 {
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(rng.IntN(300))*time.Microsecond)
+	}
+	defer cancel()
+	resp, err := s.group.Infer(ctx, r)
+	if err == nil {
+		s.check(resp, want, fmt.Sprint(n))
+		resp.Release()
+	} else {
+		s.tally(err)
+	}
+	r.Release()
+}
+
+func (s *stress) submit(rng *rand.Rand, n int) {
+	r, want := s.request(rng, n)
+	answer := make(chan error, 2)
+	r.Sink = sinkFunc(func(resp *infer.Response, _ bool) {
+		if resp.Err == nil {
+			s.check(resp, want, fmt.Sprint(n))
+		}
+		answer <- resp.Err
+		resp.Release()
+	})
+	if err := s.group.Submit(r); err != nil {
+		s.tally(err)
+		r.Release()
+		r.Release()
+		return
+	}
+	if rng.IntN(3) == 0 {
+		r.Cancel()
+	}
+	if err := <-answer; err != nil {
+		s.tally(err)
+	}
+	r.Release()
+	if len(answer) != 0 {
+		s.wrong.Store("a request was answered twice")
+	}
+}
+
+type sinkFunc func(resp *infer.Response, final bool)
+
+func (f sinkFunc) Send(resp *infer.Response, final bool) { f(resp, final) }
+
+func (s *stress) check(resp *infer.Response, want []byte, id string) {
+	s.answered.Add(1)
+	out := resp.Output("OUTPUT0")
+	if out == nil || resp.ID != id {
+		s.wrong.Store(fmt.Sprintf("request %s got an answer for %s", id, resp.ID))
+		return
+	}
+	if got, ok := out.Data.Contiguous(); !ok || !bytes.Equal(got, want) {
+		s.wrong.Store(fmt.Sprintf("request %s: got %v, want %v", id, got, want))
+	}
+}
+
+func (s *stress) tally(err error) {
+	switch status.CodeOf(err) {
+	case status.Cancelled:
+		s.cancelled.Add(1)
+	case status.Unavailable:
+		s.unavailable.Add(1)
+	case status.Internal, status.InvalidArg:
+		s.failed.Add(1)
+	default:
+		s.wrong.Store(err.Error())
+	}
+}
