@@ -1,11 +1,13 @@
 package rpc
 
 import (
+	"bytes"
 	"math"
 
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"triton/pkg/invariant"
 	"triton/pkg/kserve"
 	"triton/pkg/tensor"
 )
@@ -59,12 +61,13 @@ func (c *Codec) EncodeResponse(r *kserve.Response) mem.BufferSlice {
 type writer struct {
 	buffer *tensor.Buffer
 	head   []byte // what is written of it
+	size   int    // what will have been written
 	loans  int    // pieces of tensors that will be lent
 }
 
 // writer makes one for a message that needs size bytes of our own.
 func (c *Codec) writer(size int, ts []kserve.Tensor) writer {
-	w := writer{buffer: c.pool.Get(max(size, minLoan))}
+	w := writer{buffer: c.pool.Get(max(size, minLoan)), size: size}
 	w.head = w.buffer.Bytes()[:0]
 	for i := range ts {
 		if d := &ts[i].Data; d.Len() > lendLimit {
@@ -95,6 +98,7 @@ func (w *writer) raws(num protowire.Number, ts []kserve.Tensor) mem.BufferSlice 
 			w.rawHeader(num, d.Len())
 			w.copy(d)
 		}
+		w.check()
 		return mem.BufferSlice{lend(w.buffer, w.head)}
 	}
 	whole := lend(w.buffer, w.buffer.Bytes())
@@ -113,21 +117,26 @@ func (w *writer) raws(num protowire.Number, ts []kserve.Tensor) mem.BufferSlice 
 			from = len(w.head)
 		}
 		for k := range d.Segments() {
-			s := d.Segment(k)
-			out = append(out, piecewise(s))
+			out = append(out, lendSegment(d.Segment(k)))
 		}
 	}
 	if len(w.head) > from {
 		out = append(out, whole.Slice(from, len(w.head)))
 	}
+	w.check()
 	return out
 }
 
-// piecewise lends one segment, or copies it where gRPC would forget to give it
-// back.
-func piecewise(s tensor.Segment) mem.Buffer {
+// check finds a message that did not come out as its size was reckoned.
+func (w *writer) check() {
+	invariant.Check(len(w.head) == w.size, "message of %d bytes, reckoned %d", len(w.head), w.size)
+}
+
+// lendSegment lends one segment, or copies it where gRPC would forget to give
+// it back.
+func lendSegment(s tensor.Segment) mem.Buffer {
 	if s.N < minLoan {
-		return mem.SliceBuffer(append([]byte(nil), s.Bytes()...))
+		return mem.SliceBuffer(bytes.Clone(s.Bytes()))
 	}
 	return lend(s.Buffer.Retain(), s.Bytes())
 }
