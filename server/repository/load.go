@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -31,6 +32,7 @@ type candidate struct {
 	config   *modelconfig.Config
 	versions []numbered
 	model    *model
+	loading  atomic.Int32 // versions not done yet
 }
 
 // Load scans the paths and loads every model. The error is ErrLoad when some
@@ -42,24 +44,26 @@ func (r *Repository) Load(ctx context.Context) error {
 		r.phase.Store(failed)
 		return err
 	}
-	next, candidates, complete := r.survey(dirs)
+	next, candidates, readable := r.survey(dirs)
+	var complete atomic.Bool
+	complete.Store(readable)
 	g := errgroup.Group{}
 	g.SetLimit(max(r.opts.LoadThreads, 1))
 	for _, c := range candidates {
 		for i, n := range c.versions {
 			g.Go(func() error {
 				c.model.versions[i] = r.loadVersion(ctx, c, n)
+				if c.loading.Add(-1) == 0 && !r.settle(c) {
+					complete.Store(false)
+				}
 				return nil
 			})
 		}
 	}
 	_ = g.Wait()
-	for _, c := range candidates {
-		complete = r.settle(c) && complete
-	}
 	r.view.Store(next)
 	r.phase.Store(ready)
-	if !complete {
+	if !complete.Load() {
 		return ErrLoad
 	}
 	return nil
@@ -106,14 +110,13 @@ func (r *Repository) examine(f *found) (*candidate, error) {
 		r.opts.Log.Error(fmt.Sprintf("failed to load model '%s': %s", f.name, err))
 	}
 	c.model.versions = make([]*version, len(c.versions))
+	c.loading.Store(int32(len(c.versions)))
 	return c, nil
 }
 
-// settle ends the loading of a model: it serves all its versions or none.
+// settle ends the loading of a model: it serves all its versions or none. False
+// when it does not serve though it should.
 func (r *Repository) settle(c *candidate) bool {
-	if len(c.versions) == 0 {
-		return false
-	}
 	bad := func(v *version) bool { return v.state != stateReady }
 	if !slices.ContainsFunc(c.model.versions, bad) {
 		c.model.choose()
@@ -124,7 +127,9 @@ func (r *Repository) settle(c *candidate) bool {
 	for _, v := range c.model.versions {
 		if v.state == stateReady {
 			v.state, v.reason = stateUnavailable, reasonUnloaded
-			r.closeVersion(context.Background(), v)
+			if err := r.closeVersion(context.Background(), v); err != nil {
+				r.opts.Log.Error("closing a model version that is not to serve", "error", err)
+			}
 			continue
 		}
 		tolerable = tolerable && errors.Is(v.err, backend.ErrNoEngine)

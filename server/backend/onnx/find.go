@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"triton/pkg/status"
+	"triton/server/backend"
 )
 
 // Environment is the variable that names the library.
@@ -40,8 +41,8 @@ func Find(s Search) (string, error) {
 			return path, nil
 		}
 	}
-	return "", status.New(status.Unavailable,
-		"the ONNX Runtime library is missing: get it with 'make onnxruntime' (or 'pip download onnxruntime==1.31.1' and unzip), then name it with --onnxruntime-library or %s, or put it into lib/ beside the program", Environment)
+	return "", &status.Error{Code: status.Unavailable, Cause: backend.ErrNoEngine,
+		Msg: "the ONNX Runtime library is missing: get it with 'make onnxruntime' (or 'pip download onnxruntime==1.31.1' and unzip), then name it with --onnxruntime-library or " + Environment + ", or put it into lib/ beside the program"}
 }
 
 // named is a library that the user names: a file, or a folder that holds one.
