@@ -1,0 +1,205 @@
+// Package servertest runs a real server inside a test, on free ports, over
+// models that the test writes down. It is for tests only.
+package servertest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"triton/pkg/log"
+	"triton/server"
+	"triton/server/backend/onnx"
+	"triton/server/infer"
+)
+
+// Option changes how the server is started.
+type Option func(*setup)
+
+type setup struct {
+	models map[string]string
+	change []func(*server.Options)
+	paths  []string
+}
+
+// Model adds a model with one version and this config.pbtxt.
+func Model(name, config string) Option {
+	return func(s *setup) { s.models[name] = config }
+}
+
+// Repository adds a model repository that exists.
+func Repository(path string) Option {
+	return func(s *setup) { s.paths = append(s.paths, path) }
+}
+
+// With changes the server's options.
+func With(change func(*server.Options)) Option {
+	return func(s *setup) { s.change = append(s.change, change) }
+}
+
+// Identity is a config.pbtxt for the builtin engine: INPUT0 comes back as
+// OUTPUT0. The type is such as "INT32", the dimensions such as "16" or "-1, 4".
+func Identity(datatype, dims string, maxBatch int) string {
+	return fmt.Sprintf(`backend: "identity"
+max_batch_size: %d
+input { name: "INPUT0" data_type: TYPE_%s dims: [ %s ] }
+output { name: "OUTPUT0" data_type: TYPE_%s dims: [ %s ] }
+`, maxBatch, datatype, dims, datatype, dims)
+}
+
+// Server is a running server.
+type Server struct {
+	server.Addresses
+	server *server.Server
+	stop   context.CancelFunc
+	done   chan struct{}
+	err    error
+}
+
+// Start starts a server and waits until it serves. The test's end stops it and
+// fails the test when anything was lost or left over.
+func Start(t testing.TB, opts ...Option) *Server {
+	t.Helper()
+	s, err := Try(t, opts...)
+	if err != nil {
+		t.Fatalf("starting the server: %v", err)
+	}
+	return s
+}
+
+// Try is Start for servers that may not start.
+func Try(t testing.TB, opts ...Option) (*Server, error) {
+	t.Helper()
+	set := &setup{models: map[string]string{}}
+	for _, o := range opts {
+		o(set)
+	}
+	o := server.Default()
+	for _, e := range []*server.Endpoint{&o.HTTP.Endpoint, &o.GRPC.Endpoint, &o.Metrics.Endpoint} {
+		e.Address, e.Port = "127.0.0.1", 0
+	}
+	o.Repositories = append(set.paths, write(t, set.models))
+	o.Backends = server.NewBackends(onnx.Search{Getenv: os.Getenv, Executable: os.Args[0], Directory: root()})
+	o.Log = logger(t)
+	for _, change := range set.change {
+		change(&o)
+	}
+	in, err := server.New(o)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Server{server: in, stop: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		s.err = in.Run(ctx)
+	}()
+	select {
+	case <-in.Serving():
+		s.Addresses = in.Addresses()
+	case <-s.done:
+		cancel()
+		return nil, s.err
+	}
+	t.Cleanup(func() {
+		s.Stop(t)
+		if n := in.Pool().Outstanding(); n != 0 {
+			t.Errorf("%d buffers were not released", n)
+		}
+	})
+	return s, nil
+}
+
+// Service is the core.
+func (s *Server) Service() infer.Service { return s.server.Service() }
+
+// Interrupt begins the end as a first signal does and returns at once.
+func (s *Server) Interrupt() { s.stop() }
+
+// Kill ends the server as a second signal does.
+func (s *Server) Kill() { s.server.Kill() }
+
+// Wait waits for the end and returns Run's error.
+func (s *Server) Wait() error {
+	<-s.done
+	return s.err
+}
+
+// Stop ends the server and waits. It may be called again.
+func (s *Server) Stop(t testing.TB) {
+	t.Helper()
+	s.stop()
+	select {
+	case <-s.done:
+	case <-time.After(time.Minute):
+		t.Fatal("the server did not end")
+	}
+}
+
+func write(t testing.TB, models map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, config := range models {
+		if err := os.MkdirAll(filepath.Join(dir, name, "1"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, "config.pbtxt"), []byte(config), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// root is the nearest folder upwards with a go.mod; its lib/ may hold ONNX
+// Runtime.
+func root() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// logger writes to the test's log, as long as the test runs.
+func logger(t testing.TB) *slog.Logger {
+	w := &testWriter{t: t}
+	t.Cleanup(w.end)
+	sink, err := log.Open(log.DefaultSettings(), w, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sink.Logger()
+}
+
+type testWriter struct {
+	mu sync.Mutex
+	t  testing.TB // nil after the test
+}
+
+func (w *testWriter) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.t = nil
+}
+
+func (w *testWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.t != nil {
+		w.t.Logf("%s", p)
+	}
+	return len(p), nil
+}
