@@ -123,7 +123,7 @@ func (r *run) measureCount(ctx context.Context, count int) (v Variant) {
 	}
 	server, err := r.Launcher.Launch(ctx, Setup{Repository: dir, Model: r.Model})
 	if err != nil {
-		v.Err = fmt.Errorf("start a server with %d instances: %w", count, err)
+		v.Err = fmt.Errorf("start a server of instance count %d: %w", count, err)
 		return v
 	}
 	ctx, end := whileRunning(ctx, server)
@@ -141,11 +141,11 @@ func (r *run) measureCount(ctx context.Context, count int) (v Variant) {
 	w.close()
 	v.Peak = w.mu.peak
 	if server.Err() != nil {
-		v.Err = fmt.Errorf("the server with %d instances ended under load: %w", count, server.Err())
+		v.Err = fmt.Errorf("the server of instance count %d ended under load: %w", count, server.Err())
 	}
 	end()
 	if err := server.Close(); err != nil && v.Err == nil {
-		v.Err = fmt.Errorf("end the server with %d instances: %w", count, err)
+		v.Err = fmt.Errorf("end the server of instance count %d: %w", count, err)
 	}
 	return v
 }

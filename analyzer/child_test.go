@@ -1,0 +1,147 @@
+package analyzer_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/analyzer"
+)
+
+// helperMode makes this test program play a server instead; its value says of
+// which temper.
+const helperMode = "ANALYZER_TEST_SERVER"
+
+func helper() int {
+	f := flag.NewFlagSet("helper", flag.ContinueOnError)
+	repository := f.String("model-repository", "", "")
+	address, port := f.String("http-address", "", ""), f.String("http-port", "", "")
+	for _, name := range []string{"grpc-address", "grpc-port", "metrics-address", "metrics-port"} {
+		f.String(name, "", "")
+	}
+	if err := f.Parse(os.Args[2:]); err != nil || os.Args[1] != "serve" {
+		return 2
+	}
+	fmt.Println("serving", *repository)
+	mode := os.Getenv(helperMode)
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGTERM)
+	switch mode {
+	case "fails":
+		fmt.Fprintln(os.Stderr, "error: the model does not load")
+		return 1
+	case "taken":
+		fmt.Fprintln(os.Stderr, "listen tcp: bind: address already in use")
+		return 1
+	case "silent":
+		<-stop
+		return 0
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v2/health/ready", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /v2/models/m/ready", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /die", func(http.ResponseWriter, *http.Request) {
+		fmt.Fprintln(os.Stderr, "no memory left")
+		os.Exit(3)
+	})
+	server := &http.Server{Addr: *address + ":" + *port, Handler: mux}
+	go func() {
+		<-stop
+		if mode != "stubborn" {
+			server.Close()
+		}
+	}()
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		return 1
+	}
+	return 0
+}
+
+func childOf(mode string) analyzer.Child {
+	return analyzer.Child{
+		Command: []string{os.Args[0], "serve"},
+		Env:     append(os.Environ(), helperMode+"="+mode),
+		Ready:   20 * time.Second,
+		Stop:    10 * time.Second,
+	}
+}
+
+func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
+func TestChild(t *testing.T) {
+	t.Parallel()
+	s, err := childOf("good").Launch(t.Context(), analyzer.Setup{Repository: "somewhere", Model: "m"})
+	require.NoError(t, err)
+	require.True(t, alive(s.PID()))
+	require.NoError(t, s.Err())
+	at := s.Endpoints()
+	require.NotEqual(t, at.HTTP, at.GRPC)
+	require.NotEqual(t, at.GRPC, at.Metrics)
+	if host, err := (analyzer.ProcFS{}).Process(s.PID()); err == nil {
+		require.Positive(t, host.PSS)
+		require.GreaterOrEqual(t, host.RSS, host.PSS)
+	}
+	require.NoError(t, s.Close())
+	require.False(t, alive(s.PID()))
+	require.NoError(t, s.Err())
+	require.NoError(t, s.Close())
+}
+
+func TestChildThatFails(t *testing.T) {
+	t.Parallel()
+	_, err := childOf("fails").Launch(t.Context(), analyzer.Setup{Repository: "somewhere"})
+	require.EqualError(t, err, "the server ended by itself (exit status 1); its last output:\n"+
+		"  serving somewhere\n  error: the model does not load")
+	_, err = childOf("taken").Launch(t.Context(), analyzer.Setup{})
+	require.ErrorContains(t, err, "address already in use")
+	_, err = analyzer.Child{Command: []string{filepath.Join(t.TempDir(), "none")}}.Launch(t.Context(), analyzer.Setup{})
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestChildThatIsNeverReady(t *testing.T) {
+	t.Parallel()
+	c := childOf("silent")
+	c.Ready = 100 * time.Millisecond
+	_, err := c.Launch(t.Context(), analyzer.Setup{})
+	require.ErrorContains(t, err, "the server was not ready within 100ms")
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	_, err = childOf("silent").Launch(ctx, analyzer.Setup{})
+	require.EqualError(t, err, "enough")
+}
+
+func TestChildThatDies(t *testing.T) {
+	t.Parallel()
+	s, err := childOf("good").Launch(t.Context(), analyzer.Setup{})
+	require.NoError(t, err)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Endpoints().HTTP+"/die", nil)
+	require.NoError(t, err)
+	_, err = (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	require.Error(t, err)
+	<-s.Done()
+	require.ErrorContains(t, s.Err(), "the server ended by itself (exit status 3)")
+	require.True(t, strings.HasSuffix(s.Err().Error(), "no memory left"), s.Err())
+	require.NoError(t, s.Close())
+}
+
+func TestChildThatDoesNotStop(t *testing.T) {
+	t.Parallel()
+	c := childOf("stubborn")
+	c.Stop = 100 * time.Millisecond
+	s, err := c.Launch(t.Context(), analyzer.Setup{})
+	require.NoError(t, err)
+	require.EqualError(t, s.Close(), "the server did not end within 100ms and was killed")
+	require.False(t, alive(s.PID()))
+}

@@ -1,0 +1,237 @@
+package analyzer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"triton/analyzer"
+	"triton/analyzer/search"
+	"triton/pkg/gpu"
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(helperMode) != "" {
+		os.Exit(helper())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const mib = 1 << 20
+
+// world is a machine without servers: it hands out fake ones, whose memory and
+// speed follow from their configuration and load.
+type world struct {
+	t  *testing.T
+	mu struct {
+		sync.Mutex
+		servers  map[int]*fakeServer // by PID
+		launched []int               // instance counts, 0 for the bare server
+		loads    []search.Load
+		models   map[string]*inferencepb.ModelConfig
+	}
+	// base, model and instance are what each takes on the host, in MiB; queued
+	// is what each item in flight takes.
+	base, model, instance, queued uint64
+	gpu                           bool // the model is on the GPU instead
+	limit                         uint64
+	// failAt is the count at which a server does not start, dieAt the count at
+	// which one ends under load.
+	failAt, dieAt int
+	measure       func(instances int, l search.Load) (analyzer.Measurement, error)
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, base: 50, model: 100, instance: 60, queued: 1, limit: 1000 * mib}
+	w.mu.servers = make(map[int]*fakeServer)
+	w.mu.models = make(map[string]*inferencepb.ModelConfig)
+	w.measure = func(instances int, l search.Load) (analyzer.Measurement, error) {
+		served := min(instances, l.Concurrency)
+		return analyzer.Measurement{
+			Requests: 100, Throughput: float64(100 * served), Stable: true,
+			P99: time.Duration(l.Concurrency) * 10 * time.Millisecond / time.Duration(served),
+		}, nil
+	}
+	return w
+}
+
+func (w *world) deps() analyzer.Deps {
+	return analyzer.Deps{Launcher: w, Loader: w, Host: w}
+}
+
+type fakeServer struct {
+	pid       int
+	instances int // 0: without the model
+	done      chan struct{}
+	once      sync.Once
+	err       error
+	peak      uint64
+	closed    bool
+}
+
+func (s *fakeServer) Endpoints() analyzer.Endpoints {
+	return analyzer.Endpoints{HTTP: fmt.Sprint(s.pid)}
+}
+func (s *fakeServer) PID() int              { return s.pid }
+func (s *fakeServer) Done() <-chan struct{} { return s.done }
+func (s *fakeServer) Err() error {
+	select {
+	case <-s.done:
+		return s.err
+	default:
+		return nil
+	}
+}
+
+func (s *fakeServer) end(err error) {
+	s.once.Do(func() { s.err = err; close(s.done) })
+}
+
+func (s *fakeServer) Close() error {
+	s.closed = true
+	s.end(nil)
+	return nil
+}
+
+func (w *world) Launch(ctx context.Context, s analyzer.Setup) (analyzer.Server, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f := &fakeServer{pid: 1000 + len(w.mu.launched), done: make(chan struct{}), peak: w.base}
+	if s.Model != "" {
+		dir := filepath.Join(s.Repository, s.Model)
+		config, err := modelconfig.ReadFile(filepath.Join(dir, modelconfig.FileName))
+		require.NoError(w.t, err)
+		require.FileExists(w.t, filepath.Join(dir, "1", "model.onnx"))
+		f.instances = int(config.GetInstanceGroup()[0].GetCount())
+		w.mu.models[s.Model] = config.ModelConfig
+		f.peak += w.model + w.instance*uint64(f.instances)
+	}
+	w.mu.launched = append(w.mu.launched, f.instances)
+	if f.instances > 0 && f.instances == w.failAt {
+		return nil, errors.New("out of memory")
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	w.mu.servers[f.pid] = f
+	return f, nil
+}
+
+func (w *world) Measure(ctx context.Context, at analyzer.Endpoints, _ string, l search.Load) (analyzer.Measurement, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.loads = append(w.mu.loads, l)
+	for _, s := range w.mu.servers {
+		if fmt.Sprint(s.pid) != at.HTTP {
+			continue
+		}
+		s.peak = max(s.peak, w.base+w.model+w.instance*uint64(s.instances)+w.queued*uint64(l.Batch*l.Concurrency))
+		if s.instances == w.dieAt {
+			s.end(errors.New("signal: killed"))
+			<-ctx.Done()
+			return analyzer.Measurement{}, ctx.Err()
+		}
+		return w.measure(s.instances, l)
+	}
+	return analyzer.Measurement{}, errors.New("no such server")
+}
+
+func (w *world) Process(pid int) (analyzer.HostMemory, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, ok := w.mu.servers[pid]
+	switch {
+	case !ok:
+		return analyzer.HostMemory{}, errors.New("no such process")
+	case w.gpu:
+		return analyzer.HostMemory{PSS: w.base * mib, RSS: w.base * mib}, nil
+	}
+	return analyzer.HostMemory{PSS: s.peak * mib, RSS: (s.peak + 10) * mib}, nil
+}
+
+func (w *world) Tree(pid int) []int { return []int{pid} }
+
+func (w *world) Limit() (uint64, string, error) { return w.limit, "memory of the test", nil }
+
+// closed says whether every server was closed.
+func (w *world) closed() bool {
+	for _, s := range w.mu.servers {
+		if !s.closed {
+			return false
+		}
+	}
+	return true
+}
+
+// device is one GPU of 10 GiB, of which others use one, that has the servers of
+// a world.
+type device struct {
+	w *world
+	// hidden: the driver does not tell which process has what.
+	hidden bool
+}
+
+var theDevice = gpu.Device{UUID: "GPU-0", Name: "test"}
+
+func (d device) Devices() []gpu.Device { return []gpu.Device{theDevice} }
+func (d device) Close() error          { return nil }
+
+func (d device) used() (sum uint64, procs []gpu.Process) {
+	d.w.mu.Lock()
+	defer d.w.mu.Unlock()
+	for _, s := range d.w.mu.servers {
+		if s.instances > 0 && !s.closed {
+			bytes := (s.peak - d.w.base) * mib
+			sum += bytes
+			procs = append(procs, gpu.Process{PID: s.pid, Memory: gpu.Some(bytes)})
+		}
+	}
+	return sum, procs
+}
+
+func (d device) Read(gpu.Device) gpu.Reading {
+	used, _ := d.used()
+	used += 1 << 30
+	return gpu.Reading{MemoryTotal: gpu.Some[uint64](10 << 30), MemoryUsed: gpu.Some(used), MemoryFree: gpu.Some(10<<30 - used)}
+}
+
+func (d device) Processes(gpu.Device) ([]gpu.Process, error) {
+	if d.hidden {
+		return nil, errors.New("not allowed")
+	}
+	_, procs := d.used()
+	return procs, nil
+}
+
+// repository writes a model with this configuration and returns the folder.
+func repository(t *testing.T, config string) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "m", "1"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "m", "1", "model.onnx"), []byte("onnx"), 0o600))
+	if config != "" {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "m", "config.pbtxt"), []byte(config), 0o600))
+	}
+	return dir
+}
+
+const plainConfig = `name: "m" backend: "onnxruntime" max_batch_size: 8`
+
+func config(t *testing.T, repository string) analyzer.Config {
+	c := analyzer.DefaultConfig("m")
+	c.Repositories = []string{repository}
+	c.Space = search.Space{Instances: []int{1, 2, 3}, Batches: []int{4, 1}, Concurrencies: []int{1, 2}}
+	c.Headroom = 0
+	c.TempDir = t.TempDir()
+	return c
+}

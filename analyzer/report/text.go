@@ -1,0 +1,151 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"triton/analyzer"
+)
+
+// Text prints the settings as a table and the conclusions below it.
+func Text(w io.Writer, r *analyzer.Result) error {
+	if len(r.Points) > 0 {
+		if err := table(w, r); err != nil {
+			return err
+		}
+	}
+	return conclusions(w, r)
+}
+
+func table(w io.Writer, r *analyzer.Result) error {
+	t := tablewriter.NewTable(w,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{Symbols: tw.NewSymbols(tw.StyleRounded)})),
+		tablewriter.WithHeaderAutoFormat(tw.Off),
+		tablewriter.WithHeaderAlignment(tw.AlignRight),
+		tablewriter.WithRowAlignment(tw.AlignRight),
+	)
+	t.Header("", "Instances", "Batch", "Concurrency", "Throughput/s", "p50 ms", "p99 ms", "Memory", "Fits", "Per instance")
+	for i, p := range r.Points {
+		if err := t.Append(row(r, i, p)); err != nil {
+			return err
+		}
+	}
+	return t.Render()
+}
+
+func row(r *analyzer.Result, i int, p analyzer.Point) []string {
+	mark := ""
+	if i == r.Recommended {
+		mark = "→"
+	}
+	cells := []string{mark, strconv.Itoa(p.Instances), strconv.Itoa(p.Batch), strconv.Itoa(p.Concurrency)}
+	if p.Err != nil {
+		cells = append(cells, "failed", "", "")
+	} else {
+		throughput := rate(p.Throughput)
+		if !p.Stable {
+			throughput = "~" + throughput
+		}
+		cells = append(cells, throughput, milliseconds(p.P50), milliseconds(p.P99))
+	}
+	memory, fits, each := "?", "?", "?"
+	if bytes, ok := r.Bytes(p.Memory); ok {
+		memory = size(float64(bytes))
+		if r.Capacity.Memory > 0 {
+			fits = map[bool]string{true: "yes", false: "no"}[bytes <= r.Capacity.Usable]
+		}
+	}
+	if r.Fit != nil {
+		each = size(r.Fit.PerInstance)
+	}
+	return append(cells, memory, fits, each)
+}
+
+// conclusions are the lines below the table.
+func conclusions(w io.Writer, r *analyzer.Result) error {
+	p := printer{w: w}
+	for _, pt := range r.Points {
+		if pt.Err != nil {
+			p.line("failed: instances %d, batch %d, concurrency %d: %v", pt.Instances, pt.Batch, pt.Concurrency, pt.Err)
+		} else if !pt.Stable {
+			p.unsettled = true
+		}
+	}
+	if p.unsettled {
+		p.line("~ did not settle within the trials allowed")
+	}
+	for _, v := range r.Variants {
+		if v.Err != nil && !r.Interrupted {
+			p.line("failed: %s: %v", plural(v.Instances, "instance"), v.Err)
+		}
+	}
+	p.memory(r)
+	p.capacity(r)
+	p.recommendation(r)
+	for _, text := range r.Warnings {
+		p.line("note: %s", text)
+	}
+	if r.Interrupted {
+		p.line("interrupted: this is what was measured until then")
+	}
+	return p.err
+}
+
+// printer writes lines and keeps the first error.
+type printer struct {
+	w         io.Writer
+	err       error
+	unsettled bool
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+func (p *printer) memory(r *analyzer.Result) {
+	base, ok := r.Bytes(r.Base)
+	switch {
+	case !ok:
+		p.line("memory: could not be read on this system")
+	case r.Fit == nil:
+		p.line("memory: %s; the server without models takes %s; the cost of an instance needs two instance counts measured in full",
+			r.Source, size(float64(base)))
+	default:
+		p.line("memory: %s = %s server + %s model + %s per instance (off by at most %s)",
+			r.Source, size(float64(base)), size(r.Fit.PerModel), size(r.Fit.PerInstance), size(r.Fit.Residual))
+	}
+}
+
+func (p *printer) capacity(r *analyzer.Result) {
+	c := r.Capacity
+	if c.Memory == 0 {
+		return
+	}
+	room := fmt.Sprintf("%s of %s (%s)", size(float64(c.Usable)), size(float64(c.Memory)), c.Origin)
+	switch {
+	case !c.Known:
+		p.line("usable memory: %s", room)
+	case !c.Limited:
+		p.line("fits: more instances cost no memory that was seen; usable are %s", room)
+	default:
+		p.line("fits: %s in %s, at %s for each further one",
+			plural(c.Instances, "instance"), room, size(r.Fit.MaxPerInstance))
+	}
+}
+
+func (p *printer) recommendation(r *analyzer.Result) {
+	if r.Recommended < 0 {
+		p.line("recommended: nothing; %s", r.Reason)
+		return
+	}
+	pt := r.Points[r.Recommended]
+	p.line("recommended: %s, batch %d, concurrency %d: %s inferences/s, p99 %s ms; %s",
+		plural(pt.Instances, "instance"), pt.Batch, pt.Concurrency, rate(pt.Throughput), milliseconds(pt.P99), r.Reason)
+}
