@@ -1,0 +1,51 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"triton/pkg/onnxmodel/autofill"
+)
+
+const longDelayMicros = 1_000_000
+
+// batching looks for settings that load but do not batch as meant.
+func (r *run) batching() {
+	if r.isEnsemble() {
+		return
+	}
+	d, asked := r.config.GetDynamicBatching(), r.written.GetDynamicBatching() != nil
+	limit := r.config.MaxBatchSize
+	switch {
+	case asked && limit == 0:
+		r.add(ruleNeverBatches, "dynamic_batching", "dynamic_batching has no effect: max_batch_size is 0", "set max_batch_size")
+	case asked && limit == 1:
+		r.add(ruleNeverBatches, "max_batch_size", "dynamic_batching has no effect: max_batch_size is 1", "raise max_batch_size")
+	case d == nil && r.config.GetSequenceBatching() == nil && limit > 1:
+		r.add(ruleUnusedBatch, "max_batch_size", fmt.Sprintf(
+			"max_batch_size is %d, but requests are not put together without dynamic_batching", limit), "add dynamic_batching { }")
+	case limit == 0 && r.graph != nil && len(r.graph.Inputs) > 0 && autofill.Batches(r.graph):
+		r.add(ruleCouldBatch, "input", "the graph leaves its first dimension open, but max_batch_size is 0",
+			"set max_batch_size and take the first -1 out of dims")
+	}
+	if !asked {
+		return
+	}
+	written := r.written.GetDynamicBatching()
+	const preferred = "dynamic_batching.preferred_batch_size"
+	if len(written.PreferredBatchSize) > 0 && written.MaxQueueDelayMicroseconds == 0 {
+		r.add(ruleNoDelay, preferred, "without max_queue_delay_microseconds no request waits for a preferred size",
+			"set a delay, such as max_queue_delay_microseconds: 1000")
+	}
+	if !slices.IsSorted(written.PreferredBatchSize) || len(slices.Compact(slices.Clone(written.PreferredBatchSize))) < len(written.PreferredBatchSize) {
+		r.add(rulePreferredSort, preferred, "preferred batch sizes are repeated or not in rising order", "sort them")
+	}
+	if written.MaxQueueDelayMicroseconds > longDelayMicros {
+		r.add(ruleLongDelay, "dynamic_batching.max_queue_delay_microseconds", fmt.Sprintf(
+			"a request may wait %.1f s for others", float64(written.MaxQueueDelayMicroseconds)/1e6), "the unit is microseconds")
+	}
+	if written.PriorityLevels == 0 && len(written.PriorityQueuePolicy) > 0 {
+		r.add(ruleNoLevels, "dynamic_batching.priority_queue_policy", "priority_queue_policy has no effect: priority_levels is 0",
+			"set priority_levels and default_priority_level")
+	}
+}

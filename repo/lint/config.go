@@ -1,0 +1,72 @@
+package lint
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+	"triton/repo"
+)
+
+// parse reads the configuration; a model may have none.
+func (r *run) parse() bool {
+	src, err := os.ReadFile(r.Model.Config)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		r.written = modelconfig.New(r.Model.Config, &inferencepb.ModelConfig{})
+	case err != nil:
+		r.addFile(ruleUnreadable, r.Model.Config, err.Error(), "give the server's user the right to read it")
+		return false
+	default:
+		c, err := modelconfig.Parse(r.Model.Config, src)
+		if err != nil {
+			r.syntax(err)
+			return false
+		}
+		r.written = c
+	}
+	r.config = modelconfig.New(r.Model.Config, proto.Clone(r.written.ModelConfig).(*inferencepb.ModelConfig))
+	return true
+}
+
+func (r *run) syntax(err error) {
+	var mistakes modelconfig.SyntaxErrors
+	if !errors.As(err, &mistakes) {
+		r.addFile(ruleSyntax, r.Model.Config, err.Error(), "")
+		return
+	}
+	for _, e := range mistakes {
+		r.found = append(r.found, repo.Finding{
+			Rule: ruleSyntax.ID, Severity: ruleSyntax.Severity, Model: r.Name,
+			File: r.Model.Config, Line: e.Pos.Line, Col: e.Pos.Col, Msg: e.Msg, Hint: e.Hint,
+		})
+	}
+}
+
+func (r *run) name() {
+	if r.Alone || r.config.Name == "" {
+		return
+	}
+	if err := r.config.CheckName(r.Name); err != nil {
+		r.add(ruleDirectory, "name", err.Error(), fmt.Sprintf("write name: %q, remove the line, or rename the directory", r.Name))
+	}
+}
+
+// detect finds the backend, as a load does.
+func (r *run) detect() bool {
+	err := r.config.Detect(r.Name, r.FS())
+	if err == nil {
+		return true
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		r.addFile(ruleUnreadable, r.Dir, err.Error(), "give the server's user the right to read it")
+		return false
+	}
+	r.add(ruleNoBackend, "backend", err.Error(), `put the model file into the version directory, or write backend: "onnxruntime" or the like`)
+	return false
+}

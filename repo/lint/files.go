@@ -1,0 +1,167 @@
+package lint
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+)
+
+// versions finds the version directories that would be served.
+func (r *run) versions() {
+	if r.Alone {
+		return
+	}
+	var present []int64
+	byNumber := make(map[int64]modelconfig.VersionDir)
+	for _, v := range r.Versions {
+		switch {
+		case v.Ignored != "":
+			r.addFile(ruleBadVersion, r.Path(v.Name), v.Ignored, "rename it to a plain number, or move it out of the model")
+			continue
+		case v.Name != strconv.FormatInt(v.Number, 10):
+			r.addFile(ruleBadVersion, r.Path(v.Name), fmt.Sprintf("version directory '%s' is read as version %d", v.Name, v.Number),
+				"rename it to a plain number, or move it out of the model")
+		case v.Number < 0:
+			r.addFile(ruleBadVersion, r.Path(v.Name), fmt.Sprintf("version %d cannot be asked for", v.Number), "count versions from 1")
+		}
+		present = append(present, v.Number)
+		byNumber[v.Number] = v
+	}
+	chosen, missing := modelconfig.Select(r.config.GetVersionPolicy(), present)
+	for _, n := range missing {
+		r.add(ruleMissing, "version_policy.specific.versions", fmt.Sprintf(
+			"version %d is specified for model '%s', but the version directory is not present", n, r.Name), "add the directory or take the number out")
+	}
+	for _, n := range chosen {
+		r.chosen = append(r.chosen, repoVersion{byNumber[n], r.Path(byNumber[n].Name)})
+	}
+	if len(chosen) == 0 {
+		r.add(ruleNoVersion, "version_policy", fmt.Sprintf(
+			"at least one version must be available under the version policy of model '%s'", r.Name),
+			"make a directory named 1 with the model file in it")
+	}
+}
+
+// files checks that what the configuration names is there.
+func (r *run) files() {
+	if r.Alone {
+		return
+	}
+	if file := modelconfig.ModelFile(r.config.ModelConfig); file != "" && needsFile(r.config.ModelConfig) && !r.isEnsemble() {
+		for _, v := range r.chosen {
+			r.modelFile(filepath.Join(v.path, file))
+		}
+	}
+	for i, out := range r.config.Output {
+		if out.LabelFilename != "" {
+			r.labels(fmt.Sprintf("output[%d]", i), out)
+		}
+	}
+	for i, w := range r.config.ModelWarmup {
+		for name, in := range w.Inputs {
+			if file := in.GetInputDataFile(); file != "" {
+				r.warmup(fmt.Sprintf("model_warmup[%d].inputs[%q].input_data_file", i, name), file)
+			}
+		}
+	}
+}
+
+// needsFile says whether the backend is one that opens a file of that name.
+func needsFile(c *inferencepb.ModelConfig) bool {
+	switch c.Backend {
+	case "onnxruntime", "tensorrt", "tensorflow", "openvino", "pytorch", "python":
+		return true
+	}
+	return false
+}
+
+func (r *run) modelFile(path string) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		r.addFile(ruleModelFile, path, "the model file is missing", "put it there, or name another with default_model_filename")
+	case info.IsDir():
+	default:
+		r.readable(path)
+	}
+}
+
+func (r *run) readable(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		r.addFile(ruleUnreadable, path, err.Error(), "give the server's user the right to read it")
+		return false
+	}
+	f.Close() // nothing was written
+	return true
+}
+
+func (r *run) labels(field string, out *inferencepb.ModelOutput) {
+	at := field + ".label_filename"
+	if !filepath.IsLocal(out.LabelFilename) {
+		r.add(ruleLabels, at, fmt.Sprintf("label file path '%s' for output '%s' in model '%s' is outside model directory",
+			out.LabelFilename, out.Name, r.Name), "put the file beside config.pbtxt and write its name alone")
+		return
+	}
+	path := r.Path(out.LabelFilename)
+	n, err := countLines(path)
+	if err != nil {
+		r.add(ruleLabels, at, fmt.Sprintf("failed to open text file for read %s: %s", path, reason(err)), "put the file beside config.pbtxt")
+		return
+	}
+	if classes := classes(out.Dims); classes > 0 && int64(n) != classes {
+		r.add(ruleLabelCount, at, fmt.Sprintf("%s has %d labels, output '%s' has %d values", out.LabelFilename, n, out.Name, classes),
+			"write one label per line, in the order of the values")
+	}
+}
+
+// classes is how many values an output item has; 0 when that varies.
+func classes(dims []int64) int64 {
+	n := int64(1)
+	for _, d := range dims {
+		if d < 1 || n > 1<<31 {
+			return 0
+		}
+		n *= d
+	}
+	return n
+}
+
+func countLines(path string) (int, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	n := 0
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		n++
+	}
+	return n, lines.Err()
+}
+
+// reason is an error without the path, which the message has already.
+func reason(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+func (r *run) warmup(field, file string) {
+	if filepath.IsLocal(file) {
+		if _, err := os.Stat(r.Path("warmup", file)); err == nil {
+			return
+		}
+	}
+	r.add(ruleWarmup, field, fmt.Sprintf("warm-up data file %s is not in %s", file, r.Path("warmup")), "put it there")
+}

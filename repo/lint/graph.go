@@ -1,0 +1,62 @@
+package lint
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+	"triton/pkg/onnxmodel"
+	"triton/pkg/onnxmodel/autofill"
+)
+
+// graphs reads the ONNX file of every served version and compares the
+// configuration with each; the highest version completes it.
+func (r *run) graphs() {
+	if !r.isONNX() || r.isEnsemble() {
+		return
+	}
+	for i, v := range r.chosen {
+		graph := r.readGraph(filepath.Join(v.path, modelconfig.ModelFile(r.config.ModelConfig)))
+		if graph == nil {
+			continue
+		}
+		cfg := proto.Clone(r.config.ModelConfig).(*inferencepb.ModelConfig)
+		if i == 0 {
+			r.graph, cfg = graph, r.config.ModelConfig
+		}
+		if _, err := autofill.Complete(cfg, graph, r.options.DefaultMaxBatch); err != nil {
+			r.add(ruleIncomplete, "max_batch_size", err.Error(), "remove max_batch_size, or export the model with an open first dimension")
+			continue
+		}
+		r.shared(autofill.Check(cfg, graph))
+	}
+}
+
+// readGraph is the outline of an ONNX file; nil when it has none. A missing
+// file was reported already.
+func (r *run) readGraph(path string) *onnxmodel.Model {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
+	if info.IsDir() { // a model with its weights in files of its own
+		path = filepath.Join(path, "model.onnx")
+	}
+	graph, err := onnxmodel.ReadFile(path)
+	if err != nil {
+		r.addFile(ruleGraphFile, path, err.Error(), "export the model again; git-lfs pointers must be pulled")
+		return nil
+	}
+	for _, file := range graph.External {
+		if !filepath.IsLocal(file) {
+			r.addFile(ruleExternal, path, fmt.Sprintf("weight file %s is outside the version directory", file), "save the weights beside the model")
+		} else if _, err := os.Stat(filepath.Join(filepath.Dir(path), file)); err != nil {
+			r.addFile(ruleExternal, path, fmt.Sprintf("weight file %s is missing", file), "put it beside the model file")
+		}
+	}
+	return graph
+}

@@ -1,0 +1,55 @@
+package lint
+
+import (
+	"fmt"
+	"strconv"
+
+	pb "triton/pkg/inferencepb"
+)
+
+// groups looks at where instances run and at how many there are.
+func (r *run) groups() {
+	if r.isEnsemble() {
+		return
+	}
+	for i, g := range r.written.InstanceGroup {
+		field := fmt.Sprintf("instance_group[%d]", i)
+		switch {
+		case g.Count < 0 || g.Count == 0 && r.written.Has(field+".count"):
+			r.add(ruleCount, field+".count", fmt.Sprintf("count %d means the default of %d", g.Count, r.config.InstanceGroup[i].Count),
+				"write the number of instances")
+		case g.Kind == pb.ModelInstanceGroup_KIND_GPU && len(g.Gpus) == 0 && g.Count > 1:
+			r.add(ruleAllGPUs, field, fmt.Sprintf("%d instances run on every GPU of the machine", g.Count), "list gpus to choose some")
+		}
+		if g.Kind == pb.ModelInstanceGroup_KIND_AUTO && len(g.Gpus) > 0 {
+			r.add(ruleAutoGPU, field+".gpus", "on a machine that lacks one of these GPUs the group becomes KIND_CPU and fails",
+				"write kind: KIND_GPU")
+		}
+	}
+	r.processors()
+}
+
+// processors compares instances and their threads with the machine.
+func (r *run) processors() {
+	if r.options.CPUs == 0 {
+		return
+	}
+	instances := 0
+	for _, g := range r.config.InstanceGroup {
+		if g.Kind == pb.ModelInstanceGroup_KIND_CPU {
+			instances += int(g.Count)
+		}
+	}
+	threads, field := 1, "instance_group"
+	const key = "intra_op_thread_count"
+	if p := r.config.Parameters[key]; p != nil && r.isONNX() {
+		if n, err := strconv.Atoi(p.StringValue); err == nil && n > 0 {
+			threads, field = n, fmt.Sprintf("parameters[%q]", key)
+		}
+	}
+	// The count that nobody wrote is the server's to plan.
+	if len(r.written.InstanceGroup) > 0 && instances*threads > r.options.CPUs {
+		r.add(ruleTooMany, field, fmt.Sprintf("%d CPU instances of %d threads share %d processors", instances, threads, r.options.CPUs),
+			"lower count or intra_op_thread_count: more threads than processors make every request slower")
+	}
+}

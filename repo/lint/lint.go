@@ -1,0 +1,131 @@
+// Package lint holds the rules that a model repository is checked with, one
+// file per family. Configurations are checked by pkg/modelconfig and compared
+// with their graphs by pkg/onnxmodel/autofill, the same code that serves; what
+// is added here are files, versions and settings that load but do not do what
+// was meant. It prints nothing.
+package lint
+
+import (
+	"cmp"
+	"slices"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+	"triton/pkg/onnxmodel"
+	"triton/repo"
+)
+
+// Options say what the server that will serve the repository is like.
+type Options struct {
+	// CPUs is the number of processors; 0 skips the rules about them.
+	CPUs int
+	// DefaultMaxBatch is the server's default-max-batch-size.
+	DefaultMaxBatch int
+}
+
+// Check runs every rule on the models of one repository. The findings are
+// sorted by file and place.
+func Check(models []repo.Model, o Options) []repo.Finding {
+	names := make(map[string]bool, len(models))
+	for i := range models {
+		names[models[i].Name] = true
+	}
+	var found []repo.Finding
+	for i := range models {
+		r := run{Model: &models[i], options: o, neighbours: names}
+		r.all()
+		found = append(found, r.found...)
+	}
+	slices.SortStableFunc(found, func(a, b repo.Finding) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),
+			cmp.Compare(a.Rule, b.Rule))
+	})
+	return slices.Compact(found)
+}
+
+// run is the check of one model.
+type run struct {
+	*repo.Model
+	options    Options
+	neighbours map[string]bool // names of the models of the repository
+	found      []repo.Finding
+
+	written *modelconfig.Config // as the file says
+	config  *modelconfig.Config // as a server completes it
+	chosen  []repoVersion       // the versions that would be served
+	graph   *onnxmodel.Model    // of the highest of them; nil for other engines
+}
+
+type repoVersion struct {
+	modelconfig.VersionDir
+	path string
+}
+
+func (r *run) all() {
+	if !r.parse() {
+		return
+	}
+	r.name()
+	r.versions()
+	if !r.detect() {
+		return
+	}
+	r.config.Normalize()
+	r.files()
+	r.graphs()
+	r.config.Normalize()
+	r.validate()
+	r.tensors()
+	r.batching()
+	r.groups()
+	r.parameters()
+	r.ensemble()
+}
+
+// add reports a finding at a field of the configuration.
+func (r *run) add(rule repo.Rule, field, msg, hint string) {
+	f := repo.Finding{Rule: rule.ID, Severity: rule.Severity, Model: r.Name, File: r.Model.Config, Msg: msg, Hint: hint}
+	if r.written != nil {
+		p := r.written.Position(field)
+		f.Line, f.Col = p.Line, p.Col
+	}
+	r.found = append(r.found, f)
+}
+
+// addFile reports a finding about a file or directory.
+func (r *run) addFile(rule repo.Rule, path, msg, hint string) {
+	r.found = append(r.found, repo.Finding{
+		Rule: rule.ID, Severity: rule.Severity, Model: r.Name, File: path, Msg: msg, Hint: hint,
+	})
+}
+
+// shared reports findings of the packages that serve too; they stop a load.
+func (r *run) shared(found []modelconfig.Finding) {
+	for _, f := range found {
+		r.add(repo.Rule{ID: f.Rule, Severity: repo.Error}, f.Path, f.Msg, f.Hint)
+	}
+}
+
+func (r *run) isEnsemble() bool { return r.config.Platform == "ensemble" }
+
+func (r *run) isONNX() bool { return r.config.Backend == "onnxruntime" }
+
+// validate runs the checks of a load on a machine that has every GPU that the
+// configuration names: the linter cannot know which machine will serve.
+func (r *run) validate() {
+	r.shared(r.config.Validate())
+	r.shared(r.config.ValidateIO())
+	var machine modelconfig.Machine
+	for _, g := range r.config.InstanceGroup {
+		if g.Kind == inferencepb.ModelInstanceGroup_KIND_GPU {
+			machine.GPUs = append(machine.GPUs, 0)
+			for _, id := range g.Gpus {
+				if id >= 0 {
+					machine.GPUs = append(machine.GPUs, id)
+				}
+			}
+		}
+	}
+	r.config.NormalizeInstanceGroups(machine)
+	r.shared(r.config.ValidateInstanceGroups(machine))
+}

@@ -1,0 +1,59 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"triton/pkg/modelconfig"
+	"triton/pkg/onnxmodel/autofill"
+	"triton/repo"
+)
+
+// The rules of this package. Ids are grouped by hundreds: 0 reading, 1 identity,
+// 2 tensors, 3 batching, 4 instances, 5 versions and files, 6 the ONNX graph,
+// 7 ensembles, 8 other settings.
+var (
+	ruleSyntax        = repo.Rule{ID: "TRN001", Severity: repo.Error, Doc: "config.pbtxt is protobuf text of a model configuration"}
+	ruleUnreadable    = repo.Rule{ID: "TRN002", Severity: repo.Error, Doc: "files can be read"}
+	ruleDirectory     = repo.Rule{ID: "TRN102", Severity: repo.Error, Doc: "name is the directory's name"}
+	ruleNoBackend     = repo.Rule{ID: "TRN106", Severity: repo.Error, Doc: "the backend is given, or follows from the model file"}
+	ruleDuplicate     = repo.Rule{ID: "TRN210", Severity: repo.Warning, Doc: "tensor names are given once"}
+	ruleNeverBatches  = repo.Rule{ID: "TRN310", Severity: repo.Warning, Doc: "dynamic_batching needs max_batch_size of at least 2"}
+	ruleNoDelay       = repo.Rule{ID: "TRN311", Severity: repo.Note, Doc: "preferred batch sizes are waited for only with max_queue_delay_microseconds"}
+	ruleLongDelay     = repo.Rule{ID: "TRN312", Severity: repo.Warning, Doc: "max_queue_delay_microseconds is at most a second"}
+	ruleUnusedBatch   = repo.Rule{ID: "TRN313", Severity: repo.Note, Doc: "a model with max_batch_size has a batching scheduler"}
+	ruleCouldBatch    = repo.Rule{ID: "TRN314", Severity: repo.Note, Doc: "a graph with an open first dimension is served in batches"}
+	rulePreferredSort = repo.Rule{ID: "TRN315", Severity: repo.Note, Doc: "preferred batch sizes are listed once, in rising order"}
+	ruleNoLevels      = repo.Rule{ID: "TRN316", Severity: repo.Warning, Doc: "priority_queue_policy needs priority_levels"}
+	ruleCount         = repo.Rule{ID: "TRN410", Severity: repo.Warning, Doc: "an instance group has a count of at least 1"}
+	ruleTooMany       = repo.Rule{ID: "TRN411", Severity: repo.Warning, Doc: "CPU instances and their threads fit the processors"}
+	ruleAllGPUs       = repo.Rule{ID: "TRN412", Severity: repo.Note, Doc: "a KIND_GPU group without gpus runs its count on every GPU"}
+	ruleAutoGPU       = repo.Rule{ID: "TRN413", Severity: repo.Warning, Doc: "a group that lists gpus says KIND_GPU"}
+	ruleNoVersion     = repo.Rule{ID: "TRN501", Severity: repo.Error, Doc: "at least one version directory is served"}
+	ruleBadVersion    = repo.Rule{ID: "TRN502", Severity: repo.Warning, Doc: "version directories are named by plain numbers"}
+	ruleMissing       = repo.Rule{ID: "TRN503", Severity: repo.Warning, Doc: "the versions that version_policy names exist"}
+	ruleModelFile     = repo.Rule{ID: "TRN510", Severity: repo.Error, Doc: "every served version has its model file"}
+	ruleLabels        = repo.Rule{ID: "TRN511", Severity: repo.Error, Doc: "label files exist inside the model's directory"}
+	ruleLabelCount    = repo.Rule{ID: "TRN512", Severity: repo.Warning, Doc: "a label file has one label per class"}
+	ruleWarmup        = repo.Rule{ID: "TRN513", Severity: repo.Error, Doc: "warm-up data files exist in warmup/"}
+	ruleExternal      = repo.Rule{ID: "TRN514", Severity: repo.Error, Doc: "the weight files that an ONNX file names exist"}
+	ruleGraphFile     = repo.Rule{ID: "TRN610", Severity: repo.Error, Doc: "ONNX files can be read"}
+	ruleIncomplete    = repo.Rule{ID: "TRN611", Severity: repo.Error, Doc: "the ONNX graph can complete the configuration"}
+	ruleNoComposing   = repo.Rule{ID: "TRN710", Severity: repo.Error, Doc: "the models of an ensemble are in its repository"}
+	ruleParameter     = repo.Rule{ID: "TRN810", Severity: repo.Warning, Doc: "parameters are ones that the backend knows"}
+)
+
+// Rules lists every rule by id, those of the shared packages included.
+func Rules() []repo.Rule {
+	list := []repo.Rule{
+		ruleSyntax, ruleUnreadable, ruleDirectory, ruleNoBackend, ruleDuplicate, ruleNeverBatches, ruleNoDelay, ruleLongDelay,
+		ruleUnusedBatch, ruleCouldBatch, rulePreferredSort, ruleNoLevels, ruleCount, ruleTooMany, ruleAllGPUs, ruleAutoGPU,
+		ruleNoVersion, ruleBadVersion, ruleMissing, ruleModelFile, ruleLabels, ruleLabelCount, ruleWarmup, ruleExternal,
+		ruleGraphFile, ruleIncomplete, ruleNoComposing, ruleParameter,
+	}
+	for _, r := range slices.Concat(modelconfig.Rules(), autofill.Rules()) {
+		list = append(list, repo.Rule{ID: r.ID, Severity: repo.Error, Doc: r.Doc})
+	}
+	slices.SortFunc(list, func(a, b repo.Rule) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}

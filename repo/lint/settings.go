@@ -1,0 +1,71 @@
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"triton/pkg/modelconfig"
+)
+
+// onnxParameters are the keys that the ONNX Runtime backend reads.
+var onnxParameters = []string{
+	"arena_extend_strategy", "cudnn_conv_algo_search", "do_copy_in_default_stream", "enable_mem_arena", "enable_mem_pattern",
+	"execution_mode", "gpu_mem_limit", "inter_op_thread_count", "intra_op_thread_count", "memory.enable_memory_arena_shrinkage",
+	"session.use_device_allocator_for_initializers",
+}
+
+// parameters looks for keys that are nearly ones that the backend knows; it
+// ignores the others, which may be the user's own.
+func (r *run) parameters() {
+	if !r.isONNX() {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.written.Parameters)) {
+		if slices.Contains(onnxParameters, key) {
+			continue
+		}
+		if near, ok := modelconfig.Nearest(key, onnxParameters); ok {
+			r.add(ruleParameter, fmt.Sprintf("parameters[%q]", key), fmt.Sprintf("the onnxruntime backend does not know parameter %q", key),
+				fmt.Sprintf("did you mean %q?", near))
+		}
+	}
+}
+
+// tensors looks for names that are given twice, which a load does not notice.
+func (r *run) tensors() {
+	twice := func(kind string, names []string) {
+		for i, name := range names {
+			if name != "" && slices.Contains(names[:i], name) {
+				r.add(ruleDuplicate, fmt.Sprintf("%s[%d].name", kind, i), fmt.Sprintf("%s '%s' is listed twice", kind, name), "remove one")
+			}
+		}
+	}
+	var in, out []string
+	for _, t := range r.written.Input {
+		in = append(in, t.Name)
+	}
+	for _, t := range r.written.Output {
+		out = append(out, t.Name)
+	}
+	twice("input", in)
+	twice("output", out)
+}
+
+// ensemble checks that the models of the steps are there.
+func (r *run) ensemble() {
+	if r.Alone || len(r.neighbours) < 2 {
+		return // without the repository around it nothing is known
+	}
+	for i, s := range r.config.GetEnsembleScheduling().GetStep() {
+		if s.ModelName == "" || r.neighbours[s.ModelName] {
+			continue
+		}
+		hint := "add the model to the repository"
+		if near, ok := modelconfig.Nearest(s.ModelName, slices.Sorted(maps.Keys(r.neighbours))); ok {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		r.add(ruleNoComposing, fmt.Sprintf("ensemble_scheduling.step[%d].model_name", i), fmt.Sprintf(
+			"ensemble %s contains models that are not available or ambiguous: %s", r.Name, s.ModelName), hint)
+	}
+}

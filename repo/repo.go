@@ -1,0 +1,139 @@
+// Package repo knows how a model repository lies on disk: models, their
+// configurations, versions and files, and what a finding about one of them is.
+// The rules are in repo/lint, the printers in repo/report; it loads nothing.
+package repo
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"triton/pkg/modelconfig"
+)
+
+// Model is one model directory.
+type Model struct {
+	Name string // of the directory
+	Dir  string
+	// Config is the path of the configuration, whether it exists or not.
+	Config string
+	// Versions are the subdirectories that are, or look like, versions.
+	Versions []modelconfig.VersionDir
+	// Alone says that only the configuration file was named, so that the
+	// directory around it says nothing.
+	Alone bool
+}
+
+// FS is the model's directory.
+func (m *Model) FS() fs.FS { return os.DirFS(m.Dir) }
+
+// Path is a path below the model's directory.
+func (m *Model) Path(elem ...string) string {
+	return filepath.Join(append([]string{m.Dir}, elem...)...)
+}
+
+// ErrNothing is what Open returns for a directory without models.
+var ErrNothing = errors.New("no model found")
+
+// Open finds the models at a path, which is a repository (a directory of model
+// directories), one model's directory, or one configuration file.
+func Open(path string) ([]Model, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return one(path)
+	}
+	model, err := isModel(path)
+	if err != nil {
+		return nil, err
+	}
+	if model {
+		m, err := open(path)
+		return []Model{m}, err
+	}
+	return all(path)
+}
+
+// one is the model of a configuration file. In a model's directory it is that
+// model, elsewhere it stands alone.
+func one(path string) ([]Model, error) {
+	dir := filepath.Dir(path)
+	if filepath.Base(path) == modelconfig.FileName {
+		m, err := open(dir)
+		if err != nil {
+			return nil, err
+		}
+		m.Alone = len(m.Versions) == 0
+		return []Model{m}, nil
+	}
+	if filepath.Ext(path) != ".pbtxt" {
+		return nil, fmt.Errorf("%s is neither a directory nor a %s", path, modelconfig.FileName)
+	}
+	name, err := base(dir)
+	return []Model{{Name: name, Dir: dir, Config: path, Alone: true}}, err
+}
+
+func all(path string) ([]Model, error) {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var models []Model
+	for _, e := range entries {
+		dir := filepath.Join(path, e.Name())
+		info, err := os.Stat(dir)
+		if err != nil || !info.IsDir() {
+			continue // Triton ignores files and dead links here
+		}
+		m, err := open(dir)
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, m)
+	}
+	if len(models) == 0 {
+		return nil, fmt.Errorf("%w in %s: it has no subdirectory", ErrNothing, path)
+	}
+	return models, nil
+}
+
+// isModel tells a model's directory from a repository: it has a configuration,
+// or a version directory with something in it that is not a version itself.
+func isModel(path string) (bool, error) {
+	if _, err := os.Stat(filepath.Join(path, modelconfig.FileName)); err == nil {
+		return true, nil
+	}
+	versions, err := modelconfig.Versions(os.DirFS(path))
+	if err != nil {
+		return false, err
+	}
+	for _, v := range versions {
+		if v.Ignored != "" {
+			continue
+		}
+		if inner, err := modelconfig.Versions(os.DirFS(filepath.Join(path, v.Name))); err == nil && len(inner) == 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func open(dir string) (Model, error) {
+	name, err := base(dir)
+	if err != nil {
+		return Model{}, err
+	}
+	m := Model{Name: name, Dir: dir, Config: filepath.Join(dir, modelconfig.FileName)}
+	m.Versions, err = modelconfig.Versions(m.FS())
+	return m, err
+}
+
+// base is the name of a directory, also of "." and "..".
+func base(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	return filepath.Base(abs), err
+}

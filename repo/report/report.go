@@ -1,0 +1,141 @@
+// Package report prints the findings of a lint run: as text for people, as
+// JSON, as SARIF 2.1.0 for code scanning, and as GitHub workflow annotations.
+// It decides nothing about them.
+package report
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"triton/repo"
+)
+
+// Report is what is printed.
+type Report struct {
+	Findings []repo.Finding
+	Rules    []repo.Rule // for SARIF
+	Models   int         // how many were checked
+	Version  string      // of the program
+}
+
+// Formats are the names that Write knows.
+func Formats() []string { return []string{"text", "json", "sarif", "github"} }
+
+// Write prints the report in a format.
+func Write(w io.Writer, format string, r Report) error {
+	b := bufio.NewWriter(w)
+	var err error
+	switch format {
+	case "text":
+		text(b, r)
+	case "json":
+		err = writeJSON(b, r)
+	case "sarif":
+		err = sarif(b, r)
+	case "github":
+		github(b, r)
+	default:
+		return fmt.Errorf("unknown format %q: use one of %s", format, strings.Join(Formats(), ", "))
+	}
+	if err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// place is "file:line:col" as far as it is known.
+func place(f repo.Finding) string {
+	if f.Line == 0 {
+		return f.File
+	}
+	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Col)
+}
+
+func text(w io.Writer, r Report) {
+	for _, f := range r.Findings {
+		fmt.Fprintf(w, "%s: %s: %s [%s]\n", place(f), f.Severity, f.Msg, f.Rule)
+		if f.Hint != "" {
+			fmt.Fprintf(w, "    %s\n", f.Hint)
+		}
+	}
+	fmt.Fprintf(w, "%s checked: %s\n", plural(r.Models, "model"), summary(r.Findings))
+}
+
+func summary(found []repo.Finding) string {
+	if len(found) == 0 {
+		return "no findings"
+	}
+	var counts [repo.Error + 1]int
+	for _, f := range found {
+		counts[f.Severity]++
+	}
+	var parts []string
+	for s := repo.Error; ; s-- {
+		if counts[s] > 0 {
+			parts = append(parts, plural(counts[s], s.String()))
+		}
+		if s == repo.Note {
+			return strings.Join(parts, ", ")
+		}
+	}
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func writeJSON(w io.Writer, r Report) error {
+	found := r.Findings
+	if found == nil {
+		found = []repo.Finding{}
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(struct {
+		Version  string         `json:"version"`
+		Models   int            `json:"models"`
+		Findings []repo.Finding `json:"findings"`
+	}{r.Version, r.Models, found})
+}
+
+var (
+	githubData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+// github prints workflow commands, which GitHub shows beside the lines.
+func github(w io.Writer, r Report) {
+	commands := [...]string{repo.Note: "notice", repo.Warning: "warning", repo.Error: "error"}
+	for _, f := range r.Findings {
+		fmt.Fprintf(w, "::%s file=%s,", commands[f.Severity], githubProperty.Replace(f.File))
+		if f.Line > 0 {
+			fmt.Fprintf(w, "line=%d,col=%d,", f.Line, f.Col)
+		}
+		msg := f.Msg
+		if f.Hint != "" {
+			msg += "; " + f.Hint
+		}
+		fmt.Fprintf(w, "title=%s::%s\n", githubProperty.Replace(f.Rule), githubData.Replace(msg))
+	}
+}
+
+// Rules prints the table of rules.
+func Rules(w io.Writer, rules []repo.Rule) error {
+	width := 0
+	for _, r := range rules {
+		width = max(width, len(r.ID))
+	}
+	b := bufio.NewWriter(w)
+	for _, r := range slices.SortedFunc(slices.Values(rules), func(a, b repo.Rule) int { return strings.Compare(a.ID, b.ID) }) {
+		fmt.Fprintf(b, "%-*s  %-7s  %s\n", width, r.ID, r.Severity, r.Doc)
+	}
+	return b.Flush()
+}

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"net/url"
+	"path/filepath"
+	"slices"
+
+	"triton/repo"
+)
+
+// The part of the SARIF 2.1.0 schema that is used.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool       sarifTool     `json:"tool"`
+		ColumnKind string        `json:"columnKind"`
+		Results    []sarifResult `json:"results"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name    string      `json:"name"`
+		Version string      `json:"version,omitempty"`
+		Rules   []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID      string    `json:"id"`
+		Doc     sarifText `json:"shortDescription"`
+		Default struct {
+			Level string `json:"level"`
+		} `json:"defaultConfiguration"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifResult struct {
+		RuleID    string          `json:"ruleId"`
+		RuleIndex int             `json:"ruleIndex"`
+		Level     string          `json:"level"`
+		Message   sarifText       `json:"message"`
+		Locations []sarifLocation `json:"locations"`
+	}
+	sarifLocation struct {
+		Physical sarifPhysical `json:"physicalLocation"`
+	}
+	sarifPhysical struct {
+		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   *sarifRegion  `json:"region,omitempty"`
+	}
+	sarifArtifact struct {
+		URI string `json:"uri"`
+	}
+	sarifRegion struct {
+		StartLine   int `json:"startLine"`
+		StartColumn int `json:"startColumn"`
+	}
+)
+
+func sarif(w io.Writer, r Report) error {
+	driver := sarifDriver{Name: "triton", Version: r.Version, Rules: []sarifRule{}}
+	for _, rule := range r.Rules {
+		s := sarifRule{ID: rule.ID, Doc: sarifText{rule.Doc}}
+		s.Default.Level = rule.Severity.String()
+		driver.Rules = append(driver.Rules, s)
+	}
+	results := make([]sarifResult, 0, len(r.Findings))
+	for _, f := range r.Findings {
+		results = append(results, sarifFinding(f, r.Rules))
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(sarifLog{
+		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
+		Version: "2.1.0",
+		Runs:    []sarifRun{{Tool: sarifTool{driver}, ColumnKind: "utf16CodeUnits", Results: results}},
+	})
+}
+
+func sarifFinding(f repo.Finding, rules []repo.Rule) sarifResult {
+	text := f.Msg
+	if f.Hint != "" {
+		text += "; " + f.Hint
+	}
+	physical := sarifPhysical{Artifact: sarifArtifact{fileURI(f.File)}}
+	if f.Line > 0 {
+		physical.Region = &sarifRegion{f.Line, f.Col}
+	}
+	return sarifResult{
+		RuleID:    f.Rule,
+		RuleIndex: slices.IndexFunc(rules, func(r repo.Rule) bool { return r.ID == f.Rule }),
+		Level:     f.Severity.String(),
+		Message:   sarifText{text},
+		Locations: []sarifLocation{{physical}},
+	}
+}
+
+// fileURI is a relative reference for a relative path, as code scanning wants.
+func fileURI(path string) string {
+	u := url.URL{Path: filepath.ToSlash(path)}
+	if filepath.IsAbs(path) {
+		u.Scheme = "file"
+	}
+	return u.String()
+}

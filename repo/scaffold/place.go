@@ -1,0 +1,101 @@
+package scaffold
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"triton/pkg/onnxmodel"
+)
+
+// placement is one file to bring into the version directory.
+type placement struct{ from, to string }
+
+func targets(plan []placement) []string {
+	list := make([]string, len(plan))
+	for i, p := range plan {
+		list[i] = p.to
+	}
+	return list
+}
+
+// placements are the model file and the weight files that it names.
+func placements(file, dir string, graph *onnxmodel.Model) ([]placement, error) {
+	var plan []placement
+	for _, weights := range graph.External {
+		if !filepath.IsLocal(weights) {
+			return nil, fmt.Errorf("the weight file %s is outside the model's directory: save the weights beside the model", weights)
+		}
+		from := filepath.Join(filepath.Dir(file), weights)
+		if _, err := os.Stat(from); err != nil {
+			return nil, fmt.Errorf("the weights of the model: %w", err)
+		}
+		plan = append(plan, placement{from, filepath.Join(dir, weights)})
+	}
+	return append(plan, placement{file, filepath.Join(dir, "model.onnx")}), nil
+}
+
+// place copies or links a file. One that is already where it belongs stays.
+func place(p placement, link bool) error {
+	if same(p.from, p.to) {
+		return nil
+	}
+	if !link {
+		return replace(p.to, func(w io.Writer) error {
+			in, err := os.Open(p.from)
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			_, err = io.Copy(w, in)
+			return err
+		})
+	}
+	from, err := filepath.Abs(p.from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(p.to), 0o755); err != nil {
+		return err
+	}
+	temp := p.to + ".new"
+	_ = os.Remove(temp) // left over from a run that was killed; Symlink reports the rest
+	if err := os.Symlink(from, temp); err != nil {
+		return err
+	}
+	return os.Rename(temp, p.to)
+}
+
+func same(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// replace writes a file beside its place and moves it there when complete.
+func replace(path string, write func(io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails once it is moved
+	if err := write(f); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,146 @@
+// Package scaffold makes a model directory of an ONNX file: the version folder
+// with the model, and the config.pbtxt that a server would complete by itself,
+// written out so that it can be edited. It replaces nothing unless told to.
+package scaffold
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+	"triton/pkg/onnxmodel"
+	"triton/pkg/onnxmodel/autofill"
+)
+
+// Options say what to make.
+type Options struct {
+	// Name of the model; empty takes it from the file's name.
+	Name string
+	// Output is the repository to put the model into.
+	Output string
+	// MaxBatchSize is written when it is not nil; else it is what a server
+	// would choose, with DefaultMaxBatch for a graph that can batch.
+	MaxBatchSize    *int
+	DefaultMaxBatch int
+	// Link makes symbolic links to the model file instead of copies.
+	Link bool
+	// Force replaces an existing configuration and model file.
+	Force bool
+}
+
+// Result is what was made.
+type Result struct {
+	Name  string
+	Files []string
+	Notes []string
+}
+
+const version = "1"
+
+// Write makes the model directory for an ONNX file.
+func Write(file string, o Options) (Result, error) {
+	graph, err := onnxmodel.ReadFile(file)
+	if err != nil {
+		return Result{}, err
+	}
+	if o.Name == "" {
+		if o.Name, err = nameOf(file); err != nil {
+			return Result{}, err
+		}
+	}
+	if err := checkName(o.Name); err != nil {
+		return Result{}, err
+	}
+	cfg, notes, err := Config(graph, o)
+	if err != nil {
+		return Result{}, err
+	}
+	res := Result{Name: o.Name, Notes: notes}
+	dir := filepath.Join(o.Output, o.Name)
+	config := filepath.Join(dir, modelconfig.FileName)
+	plan, err := placements(file, filepath.Join(dir, version), graph)
+	if err != nil {
+		return Result{}, err
+	}
+	if !o.Force {
+		if err := absent(append(targets(plan), config)...); err != nil {
+			return Result{}, err
+		}
+	}
+	for _, p := range plan {
+		if err := place(p, o.Link); err != nil {
+			return Result{}, err
+		}
+		res.Files = append(res.Files, p.to)
+	}
+	if err := replace(config, func(w io.Writer) error { _, err := w.Write(modelconfig.Encode(cfg)); return err }); err != nil {
+		return Result{}, err
+	}
+	res.Files = append(res.Files, config)
+	return res, nil
+}
+
+// Config is the configuration that a server would complete for the graph, as
+// far as it does not depend on the server's machine.
+func Config(graph *onnxmodel.Model, o Options) (*inferencepb.ModelConfig, []string, error) {
+	cfg := &inferencepb.ModelConfig{Name: o.Name, Backend: "onnxruntime"}
+	if o.MaxBatchSize != nil {
+		cfg.MaxBatchSize = int32(*o.MaxBatchSize)
+		if *o.MaxBatchSize == 0 {
+			o.DefaultMaxBatch = 0
+		}
+	}
+	notes, err := autofill.Complete(cfg, graph, o.DefaultMaxBatch)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := modelconfig.New(modelconfig.FileName, cfg)
+	found := c.ValidateIO()
+	found = append(found, autofill.Check(cfg, graph)...)
+	return cfg, notes, modelconfig.FirstError(found)
+}
+
+// nameOf derives a model's name from its file. A file that lies in a repository
+// as NAME/1/model.onnx is NAME.
+func nameOf(file string) (string, error) {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	name := strings.TrimSuffix(filepath.Base(abs), filepath.Ext(abs))
+	if name != "model" {
+		return name, nil
+	}
+	dir := filepath.Dir(abs)
+	if strings.Trim(filepath.Base(dir), "0123456789") == "" {
+		dir = filepath.Dir(dir)
+	}
+	if name = filepath.Base(dir); name == string(filepath.Separator) || name == "." {
+		return "", errors.New("the file's name says nothing: give the model a name")
+	}
+	return name, nil
+}
+
+func checkName(name string) error {
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
+		return fmt.Errorf("%q cannot be a model's name: it is the name of a directory", name)
+	}
+	return nil
+}
+
+func absent(paths ...string) error {
+	for _, p := range paths {
+		if _, err := os.Lstat(p); err == nil {
+			return fmt.Errorf("%s: %w", p, fs.ErrExist)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
