@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"triton/perf/data"
 	"triton/perf/load"
@@ -134,18 +135,27 @@ func (r *runner) sweepBatch(ctx context.Context, batch int) error {
 	gen := load.New(ctx, r.client, requests, r.settings.Live)
 	defer gen.Close()
 	if err := r.warmUp(ctx, gen); err != nil {
-		return r.loadError(gen, err)
+		return r.loadError(ctx, gen, err)
 	}
-	return r.loadError(gen, r.search(ctx, gen, batch))
+	return r.loadError(ctx, gen, r.search(ctx, gen, batch))
 }
 
 // loadError adds why workers failed.
-func (r *runner) loadError(gen *load.Generator, err error) error {
+func (r *runner) loadError(ctx context.Context, gen *load.Generator, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
+	if errors.Is(err, load.ErrLoad) {
+		// Requests under way may fail as well, and their errors count too.
+		ctx, cancel := context.WithTimeout(ctx, failureWait)
+		defer cancel()
+		_ = gen.Drain(ctx)
+	}
 	return &LoadError{err, gen.Failures()}
 }
+
+// failureWait is how long a failed run waits for requests under way.
+const failureWait = time.Second
 
 // requests encodes the request of every step once.
 func (r *runner) requests(batch int) (load.Requests, error) {

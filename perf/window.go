@@ -68,11 +68,11 @@ func (r *runner) measure(ctx context.Context, c *levelClock) (*window, error) {
 		return nil, waitErr
 	}
 	w, err := r.cut(ctx, c)
+	if err != nil && waitErr != nil {
+		return nil, waitErr // the interrupt left nothing to count
+	}
 	if err != nil {
 		return nil, err
-	}
-	if len(w.latencies) == 0 {
-		return nil, errors.Join(ErrNoRequests, waitErr)
 	}
 	return w, waitErr
 }
@@ -133,17 +133,18 @@ func (r *runner) cut(ctx context.Context, c *levelClock) (*window, error) {
 			return nil, err
 		}
 	}
-	after, err := r.serverSnapshot(ctx)
-	if err != nil {
+	before := c.stats
+	var err error
+	if c.stats, err = r.serverSnapshot(ctx); err != nil {
 		return nil, err
 	}
-	if r.settings.ServerStats {
-		if w.server, err = r.serverDelta(c.stats, after); err != nil {
-			return nil, err
-		}
+	if len(w.latencies) == 0 {
+		return nil, ErrNoRequests
 	}
-	c.stats = after
-	return w, nil
+	if r.settings.ServerStats {
+		w.server, err = r.serverDelta(before, c.stats)
+	}
+	return w, err
 }
 
 // overhead is the percentage of a window that workers did not spend waiting.
@@ -191,6 +192,9 @@ func (r *runner) summarize(w *window, batch int) Summary {
 	slices.Sort(w.latencies)
 	s.AvgLatency = time.Duration(measure.Mean(w.latencies))
 	s.StdDev = measure.StdDevMicros(w.latencies)
+	if s.Requests == 1 {
+		r.notice("WARNING: Pass contained only one request, so sample latency standard deviation will be infinity (UINT64_MAX).")
+	}
 	for _, p := range percentiles(r.settings.Percentile) {
 		s.Percentiles = append(s.Percentiles, Percentile{p, time.Duration(measure.Percentile(w.latencies, p))})
 	}

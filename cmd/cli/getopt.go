@@ -28,6 +28,9 @@ func (o *option) name() string {
 	return "-" + string(o.short)
 }
 
+// syntaxError is what getopt itself refuses.
+type syntaxError struct{ error }
+
 // occurrence is one option as it was met.
 type occurrence struct {
 	*option
@@ -51,12 +54,12 @@ func getopt(table []option, args []string) (met []occurrence, rest []string, err
 		case strings.HasPrefix(arg, "--"):
 			o, err := longOption(table, arg[2:], next)
 			if err != nil {
-				return nil, nil, err
+				return nil, nil, syntaxError{err}
 			}
 			met = append(met, o)
 		case len(arg) > 1 && arg[0] == '-':
 			if met, err = shortOptions(table, arg[1:], next, met); err != nil {
-				return nil, nil, err
+				return nil, nil, syntaxError{err}
 			}
 		default:
 			rest = append(rest, arg)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ func runPerf(ctx context.Context, w World, args []string) error {
 		c := newPerfCommand(w)
 		return writePerfHelp(w.Stdout, c.Long, c.Example)
 	case s.version:
-		fmt.Fprintf(w.Stderr, "Perf Analyzer Version %s (commit %s)\n", w.Version, w.Commit)
+		fmt.Fprintf(w.Stderr, "Perf Analyzer Version %s (commit %s)\n", w.Version, cmp.Or(w.Commit, "unknown"))
 		return nil
 	}
 	for _, text := range s.warnings {
@@ -73,7 +74,11 @@ func runPerf(ctx context.Context, w World, args []string) error {
 
 // perfUsage is a wrong command line: perf_analyzer's exit code.
 func perfUsage(w World, err error) error {
-	fmt.Fprintf(w.Stderr, "Error: %s\nRun 'triton perf --help' for the options.\n\n", err)
+	prefix := "Error"
+	if errors.As(err, new(syntaxError)) {
+		prefix = "triton perf"
+	}
+	fmt.Fprintf(w.Stderr, "%s: %s\nRun 'triton perf --help' for the options.\n\n", prefix, err)
 	return &exitError{code: perfFailed}
 }
 
