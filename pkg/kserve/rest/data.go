@@ -89,6 +89,7 @@ func (f *filler) fill() error {
 	depth := 0
 	for {
 		// A value is due.
+		f.plain()
 		r.space()
 		if r.is('[') {
 			if depth++; depth > maxDataDepth {

@@ -3,6 +3,7 @@ package rest
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"strconv"
 	"unsafe"
 )
@@ -77,25 +78,30 @@ func (r *reader) number(n *number) bool {
 // and returns where they end. mant overflows silently.
 func digits(b []byte, i int, mant uint64) (uint64, int) {
 	for i+8 <= len(b) {
-		v := binary.LittleEndian.Uint64(b[i:])
-		if (v&0xF0F0F0F0F0F0F0F0)|((v+0x0606060606060606)&0xF0F0F0F0F0F0F0F0)>>4 != 0x3333333333333333 {
-			break
+		v, n := eight(b[i:])
+		mant = mant*tens[n] + v
+		i += n
+		if n < 8 {
+			return mant, i
 		}
-		v -= 0x3030303030303030
-		v = v*10 + v>>8
-		v = ((v&0x000000FF000000FF)*0x000F424000000064 + (v>>16&0x000000FF000000FF)*0x0000271000000001) >> 32
-		mant = mant*100000000 + v
-		i += 8
 	}
-	for i < len(b) {
-		d := b[i] - '0'
-		if d > 9 {
-			break
-		}
-		mant = mant*10 + uint64(d)
+	for i < len(b) && b[i]-'0' <= 9 {
+		mant = mant*10 + uint64(b[i]-'0')
 		i++
 	}
 	return mant, i
+}
+
+// eight reads up to eight decimal digits without a branch for each. b has eight
+// bytes at least.
+func eight(b []byte) (v uint64, n int) {
+	x := binary.LittleEndian.Uint64(b) ^ 0x3030303030303030
+	// The top bit of each byte that is no digit; right up to the lowest of them.
+	other := (x + 0x7676767676767676 | x) & 0x8080808080808080
+	n = bits.TrailingZeros64(other) >> 3
+	x <<= uint(64 - 8*n)
+	x = x*10 + x>>8
+	return ((x&0x000000FF000000FF)*0x000F424000000064 + (x>>16&0x000000FF000000FF)*0x0000271000000001) >> 32, n
 }
 
 func (r *reader) exponent(n *number) bool {
@@ -179,21 +185,22 @@ func (n *number) float32(b []byte) float32 {
 	if n.special {
 		return float32(n.value)
 	}
-	if !n.exact || uint(n.exp+22) > 44 {
-		return float32(n.slow(b))
+	if n.exact && uint(n.exp+22) <= 44 {
+		if f := n.scaled(); n.mant>>53 == 0 || sure32(f) {
+			return float32(f)
+		}
 	}
-	f := n.scaled()
-	if n.mant>>53 == 0 {
-		return float32(f)
-	}
-	// f may be some units in the last place off the right double. That decides
-	// nothing unless f lies next to the middle between two float32.
+	return float32(n.slow(b))
+}
+
+// sure32 says that f, which may be some units in the last place off the right
+// float64, rounds to the right float32 all the same: it does not lie next to the
+// middle between two of them.
+func sure32(f float64) bool {
 	const half, near = 1 << 28, 8
 	low := math.Float64bits(f) & (1<<29 - 1)
-	if low-(half-near) <= 2*near || math.Abs(f) < 1e-37 || math.Abs(f) > 3e38 {
-		return float32(n.slow(b))
-	}
-	return float32(f)
+	a := math.Abs(f)
+	return low-(half-near) > 2*near && (a > 1e-37 && a < 3e38 || a == 0)
 }
 
 func (n *number) scaled() float64 {

@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -13,14 +15,30 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
+// plainEnd is where the run of plain bytes at b[i:] ends.
+func plainEnd(b []byte, i int) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for i+8 <= len(b) {
+		x := binary.LittleEndian.Uint64(b[i:])
+		quote, slash := x^'"'*ones, x^'\\'*ones
+		// The top bit of each byte that is not plain; right up to the lowest of
+		// them.
+		if hit := ((quote-ones)&^quote | (slash-ones)&^slash | (x-0x20*ones)&^x) & tops; hit != 0 {
+			return i + bits.TrailingZeros64(hit)>>3
+		}
+		i += 8
+	}
+	for i < len(b) && plain[b[i]] {
+		i++
+	}
+	return i
+}
+
 // str reads the string at the cursor. The result is a view on the text or, when
 // the string has escapes, on scratch memory that the next string overwrites.
 func (r *reader) str() ([]byte, bool) {
 	start := r.i + 1
-	i := start
-	for i < len(r.b) && plain[r.b[i]] {
-		i++
-	}
+	i := plainEnd(r.b, start)
 	if i < len(r.b) && r.b[i] == '"' {
 		r.i = i + 1
 		return r.b[start:i:i], true
@@ -45,9 +63,7 @@ func (r *reader) measureString() (int, bool) {
 	n := 0
 	for {
 		start := r.i
-		for r.i < len(r.b) && plain[r.b[r.i]] {
-			r.i++
-		}
+		r.i = plainEnd(r.b, r.i)
 		n += r.i - start
 		if r.peek() == '"' {
 			r.i++
@@ -71,9 +87,7 @@ func (r *reader) appendString(dst []byte) ([]byte, bool) {
 func (r *reader) unescape(dst []byte) ([]byte, bool) {
 	for {
 		start := r.i
-		for r.i < len(r.b) && plain[r.b[r.i]] {
-			r.i++
-		}
+		r.i = plainEnd(r.b, r.i)
 		dst = append(dst, r.b[start:r.i]...)
 		if r.peek() == '"' {
 			r.i++
