@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,9 +50,11 @@ func benchmark(b *testing.B, size, clients int, kind string) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	var wg sync.WaitGroup
-	for c := range clients {
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	for range clients {
 		wg.Go(func() {
-			for range b.N/clients + min(1, b.N%clients/(c+1)) {
+			for left.Add(-1) >= 0 {
 				call()
 			}
 		})

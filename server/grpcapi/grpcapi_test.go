@@ -133,6 +133,15 @@ func TestModelErrorKeepsCodeAndText(t *testing.T) {
 	require.Equal(t, "[request id: 42] Exceeds maximum queue size", grpcstatus.Convert(err).Message())
 }
 
+func TestResponseTooLarge(t *testing.T) {
+	t.Parallel()
+	s := newStub()
+	s.repeat = 3 << 10
+	_, err := inferencepb.NewGRPCInferenceServiceClient(start(t, s)).ModelInfer(t.Context(), echoRequest(pattern(1<<20)))
+	require.Equal(t, codes.InvalidArgument, grpcstatus.Code(err))
+	require.Regexp(t, `^Response has byte size 32\d{8} which exceeds gRPC's byte size limit 2147483647\.$`, grpcstatus.Convert(err).Message())
+}
+
 func TestClassificationOfBytesIsRefused(t *testing.T) {
 	t.Parallel() // NVIDIA's server ends at this one
 	c := inferencepb.NewGRPCInferenceServiceClient(start(t, newStub()))

@@ -1,6 +1,7 @@
 package grpcapi
 
 import (
+	"math"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -65,7 +66,26 @@ func (s *service) infer(stream grpc.ServerStream, r *infer.Request, wrong error)
 	if err := classify(m, r, resp); err != nil {
 		return failure(err)
 	}
+	if err := checkSize(resp); err != nil {
+		return failure(err)
+	}
 	return stream.SendMsg(&resp.Response)
+}
+
+// checkSize refuses what gRPC cannot send.
+func checkSize(resp *infer.Response) error {
+	size := 0
+	for i := range resp.Outputs {
+		size += resp.Outputs[i].Data.Len()
+	}
+	if size < math.MaxInt32/2 { // the rest of the message is never as large
+		return nil
+	}
+	if size = rpc.ResponseSize(&resp.Response); size > math.MaxInt32 {
+		return status.New(status.InvalidArg, "Response has byte size %d which exceeds gRPC's byte size limit %d.",
+			size, math.MaxInt32)
+	}
+	return nil
 }
 
 var errDecoupled = status.New(status.Unsupported, "ModelInfer RPC doesn't support models with decoupled transaction policy")

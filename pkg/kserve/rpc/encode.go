@@ -24,7 +24,7 @@ const (
 
 // EncodeRequest writes a ModelInferRequest with raw tensor contents.
 func (c *Codec) EncodeRequest(r *kserve.Request) mem.BufferSlice {
-	w := c.writer(requestSize(r)+rawSize(r.Inputs), r.Inputs)
+	w := newWriter(requestSize(r)+rawSize(r.Inputs), r.Inputs)
 	b := w.head
 	b = appendString(b, 1, r.ModelName)
 	b = appendString(b, 2, r.ModelVersion)
@@ -42,7 +42,7 @@ func (c *Codec) EncodeRequest(r *kserve.Request) mem.BufferSlice {
 
 // EncodeResponse writes a ModelInferResponse with raw tensor contents.
 func (c *Codec) EncodeResponse(r *kserve.Response) mem.BufferSlice {
-	w := c.writer(responseSize(r)+rawSize(r.Outputs), r.Outputs)
+	w := newWriter(responseSize(r)+rawSize(r.Outputs), r.Outputs)
 	b := w.head
 	b = appendString(b, 1, r.ModelName)
 	b = appendString(b, 2, r.ModelVersion)
@@ -57,18 +57,18 @@ func (c *Codec) EncodeResponse(r *kserve.Response) mem.BufferSlice {
 	return w.raws(responseRaw, r.Outputs)
 }
 
-// writer fills one buffer of ours, with large tensors lent in between.
+// writer fills one block, with large tensors lent in between.
 type writer struct {
-	buffer *tensor.Buffer
-	head   []byte // what is written of it
-	size   int    // what will have been written
-	loans  int    // pieces of tensors that will be lent
+	block *block
+	head  []byte // what is written of it
+	size  int    // what will have been written
+	loans int    // pieces of tensors that will be lent
 }
 
-// writer makes one for a message that needs size bytes of our own.
-func (c *Codec) writer(size int, ts []kserve.Tensor) writer {
-	w := writer{buffer: c.pool.Get(max(size, minLoan)), size: size}
-	w.head = w.buffer.Bytes()[:0]
+// newWriter makes one for a message that needs size bytes of our own.
+func newWriter(size int, ts []kserve.Tensor) writer {
+	w := writer{block: newBlock(size), size: size}
+	w.head = w.block.data[:0]
 	for i := range ts {
 		if d := &ts[i].Data; d.Len() > lendLimit {
 			w.loans += d.Segments()
@@ -99,9 +99,9 @@ func (w *writer) raws(num protowire.Number, ts []kserve.Tensor) mem.BufferSlice 
 			w.copy(d)
 		}
 		w.check()
-		return mem.BufferSlice{lend(w.buffer, w.head)}
+		return mem.BufferSlice{w.block.buffer(len(w.head))}
 	}
-	whole := lend(w.buffer, w.buffer.Bytes())
+	whole := w.block.buffer(len(w.block.data))
 	defer whole.Free()
 	out := make(mem.BufferSlice, 0, 2*w.loans+1)
 	from := 0
@@ -138,7 +138,7 @@ func lendSegment(s tensor.Segment) mem.Buffer {
 	if s.N < minLoan {
 		return mem.SliceBuffer(bytes.Clone(s.Bytes()))
 	}
-	return lend(s.Buffer.Retain(), s.Bytes())
+	return lend(s)
 }
 
 func (w *writer) rawHeader(num protowire.Number, n int) {

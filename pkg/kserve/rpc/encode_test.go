@@ -2,8 +2,10 @@ package rpc_test
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/mem"
@@ -111,6 +113,7 @@ func TestResponseRoundTrip(t *testing.T) {
 		data, err := c.Marshal(&in)
 		require.NoError(t, err)
 		whole := data.Materialize()
+		require.Len(t, whole, rpc.ResponseSize(&in))
 		var pb inferencepb.ModelInferResponse
 		require.NoError(t, proto.Unmarshal(whole, &pb))
 		require.Len(t, pb.GetRawOutputContents(), len(in.Outputs))
@@ -147,6 +150,21 @@ func TestLentMemoryOutlivesTheMessage(t *testing.T) {
 	require.NotZero(t, pool.Outstanding())
 	data.Free()
 	require.Zero(t, pool.Outstanding())
+}
+
+// TestDroppedMessageIsNoLeak: gRPC drops messages of broken connections.
+func TestDroppedMessageIsNoLeak(t *testing.T) {
+	t.Parallel()
+	pool := tensor.NewPool()
+	c := rpc.NewCodec(pool)
+	in := twoOutputs(pool, 100<<10)
+	_, err := c.Marshal(in)
+	require.NoError(t, err)
+	in.Reset()
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return pool.Outstanding() == 0
+	}, 10*time.Second, time.Millisecond)
 }
 
 func TestPreparedIsSentManyTimes(t *testing.T) {

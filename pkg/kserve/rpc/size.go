@@ -11,6 +11,15 @@ import (
 // all fields are small, so the tag is one byte.
 func fieldSize(n int) int { return 1 + protowire.SizeBytes(n) }
 
+// ResponseSize is how large the message will be on the wire.
+func ResponseSize(r *kserve.Response) int {
+	n := responseSize(r)
+	for i := range r.Outputs {
+		n += fieldSize(r.Outputs[i].Data.Len())
+	}
+	return n
+}
+
 func stringSize(s string) int {
 	if s == "" {
 		return 0
