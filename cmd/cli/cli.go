@@ -88,13 +88,9 @@ func newRoot(w World) *cobra.Command {
 		return &exitError{exitUsage, err}
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
-	repo := &cobra.Command{
-		Use:   "repo",
-		Short: "Check and create model repositories",
-	}
-	repo.AddCommand(newRepoExampleCommand(w))
 	root.AddCommand(newServeCommand(w))
-	root.AddCommand(repo)
+	root.AddCommand(newRepoCommand(w))
 	root.AddCommand(newPerfCommand(w))
+	root.AddCommand(newAnalyzeCommand(w))
 	return root
 }

@@ -12,10 +12,13 @@ import (
 // placement is one file to bring into the version directory.
 type placement struct{ from, to string }
 
+// targets are the files that a plan writes.
 func targets(plan []placement) []string {
-	list := make([]string, len(plan))
-	for i, p := range plan {
-		list[i] = p.to
+	var list []string
+	for _, p := range plan {
+		if !same(p.from, p.to) {
+			list = append(list, p.to)
+		}
 	}
 	return list
 }

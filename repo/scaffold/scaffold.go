@@ -92,13 +92,17 @@ func Config(graph *onnxmodel.Model, o Options) (*inferencepb.ModelConfig, []stri
 	cfg := &inferencepb.ModelConfig{Name: o.Name, Backend: "onnxruntime"}
 	if o.MaxBatchSize != nil {
 		cfg.MaxBatchSize = int32(*o.MaxBatchSize)
-		if *o.MaxBatchSize == 0 {
-			o.DefaultMaxBatch = 0
-		}
 	}
-	notes, err := autofill.Complete(cfg, graph, o.DefaultMaxBatch)
+	batch := o.DefaultMaxBatch
+	if o.MaxBatchSize != nil {
+		batch = 0
+	}
+	notes, err := autofill.Complete(cfg, graph, batch)
 	if err != nil {
 		return nil, nil, err
+	}
+	if o.MaxBatchSize != nil {
+		notes = nil // nothing was chosen
 	}
 	c := modelconfig.New(modelconfig.FileName, cfg)
 	found := c.ValidateIO()
