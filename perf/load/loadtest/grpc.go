@@ -1,0 +1,153 @@
+package loadtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/inferencepb"
+)
+
+// GRPC is a running null server.
+type GRPC struct {
+	Address string
+	// Fail, when set, is the error of inference number n, from 1; it is set
+	// before the first request.
+	Fail func(n uint64) error
+
+	inferencepb.UnimplementedGRPCInferenceServiceServer
+	state  state
+	answer mem.BufferSlice
+	server *grpc.Server
+	wg     sync.WaitGroup
+}
+
+// StartGRPC listens on address; Close ends it.
+func StartGRPC(address string) (*GRPC, error) {
+	a, err := answer()
+	if err != nil {
+		return nil, fmt.Errorf("null server: %w", err)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("null server: %w", err)
+	}
+	s := &GRPC{Address: l.Addr().String(), answer: mem.BufferSlice{mem.SliceBuffer(a)}}
+	s.server = grpc.NewServer(grpc.ForceServerCodecV2(codec{}), grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(16<<20), grpc.SharedWriteBuffer(true))
+	desc := inferencepb.GRPCInferenceService_ServiceDesc
+	desc.Methods = append([]grpc.MethodDesc(nil), desc.Methods...)
+	for i := range desc.Methods {
+		if desc.Methods[i].MethodName == "ModelInfer" {
+			desc.Methods[i].Handler = infer
+		}
+	}
+	s.server.RegisterService(&desc, s)
+	s.wg.Go(func() { _ = s.server.Serve(l) }) // ends with Close
+	return s, nil
+}
+
+// Requests is the number of inferences answered.
+func (s *GRPC) Requests() uint64 { return s.state.requests.Load() }
+
+// Close ends all connections.
+func (s *GRPC) Close() {
+	s.server.Stop()
+	s.wg.Wait()
+}
+
+// raw is a message that is not looked at.
+type raw struct{ data mem.BufferSlice }
+
+func infer(srv any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+	s, ok := srv.(*GRPC)
+	if !ok {
+		return nil, errors.New("not the null server")
+	}
+	if err := decode(&raw{}); err != nil {
+		return nil, err
+	}
+	n := s.state.requests.Add(1)
+	if s.Fail != nil {
+		if err := s.Fail(n); err != nil {
+			return nil, err
+		}
+	}
+	return &raw{s.answer}, nil
+}
+
+// codec lets raw messages through and does the others as ever.
+type codec struct{}
+
+func (codec) Name() string { return "proto" }
+
+func (codec) Marshal(v any) (mem.BufferSlice, error) {
+	switch v := v.(type) {
+	case *raw:
+		return v.data, nil
+	case proto.Message:
+		b, err := proto.Marshal(v)
+		return mem.BufferSlice{mem.SliceBuffer(b)}, err
+	}
+	return nil, fmt.Errorf("cannot send a %T", v)
+}
+
+func (codec) Unmarshal(data mem.BufferSlice, v any) error {
+	switch v := v.(type) {
+	case *raw:
+		return nil
+	case proto.Message:
+		return proto.Unmarshal(data.Materialize(), v)
+	}
+	return fmt.Errorf("cannot receive a %T", v)
+}
+
+// ServerMetadata names the statistics extension.
+func (s *GRPC) ServerMetadata(context.Context, *inferencepb.ServerMetadataRequest) (*inferencepb.ServerMetadataResponse, error) {
+	m := &inferencepb.ServerMetadataResponse{}
+	return m, protojson.Unmarshal([]byte(serverJSON), m)
+}
+
+// ModelMetadata is that of the one model.
+func (s *GRPC) ModelMetadata(context.Context, *inferencepb.ModelMetadataRequest) (*inferencepb.ModelMetadataResponse, error) {
+	m := &inferencepb.ModelMetadataResponse{}
+	return m, protojson.Unmarshal([]byte(metadataJSON), m)
+}
+
+// ModelConfig is that of the one model.
+func (s *GRPC) ModelConfig(context.Context, *inferencepb.ModelConfigRequest) (*inferencepb.ModelConfigResponse, error) {
+	m := &inferencepb.ModelConfig{}
+	return &inferencepb.ModelConfigResponse{Config: m}, protojson.Unmarshal([]byte(configJSON), m)
+}
+
+// ModelStatistics counts what was answered.
+func (s *GRPC) ModelStatistics(context.Context, *inferencepb.ModelStatisticsRequest) (*inferencepb.ModelStatisticsResponse, error) {
+	return s.state.statistics(), nil
+}
+
+// ServerLive is always so.
+func (s *GRPC) ServerLive(context.Context, *inferencepb.ServerLiveRequest) (*inferencepb.ServerLiveResponse, error) {
+	return &inferencepb.ServerLiveResponse{Live: true}, nil
+}
+
+// ServerReady is always so.
+func (s *GRPC) ServerReady(context.Context, *inferencepb.ServerReadyRequest) (*inferencepb.ServerReadyResponse, error) {
+	return &inferencepb.ServerReadyResponse{Ready: true}, nil
+}
+
+// ModelReady is always so.
+func (s *GRPC) ModelReady(context.Context, *inferencepb.ModelReadyRequest) (*inferencepb.ModelReadyResponse, error) {
+	return &inferencepb.ModelReadyResponse{Ready: true}, nil
+}
+
+// RepositoryIndex is the one model.
+func (s *GRPC) RepositoryIndex(context.Context, *inferencepb.RepositoryIndexRequest) (*inferencepb.RepositoryIndexResponse, error) {
+	m := &inferencepb.RepositoryIndexResponse{}
+	return m, protojson.Unmarshal([]byte(`{"models":[{"name":"null","version":"1","state":"READY"}]}`), m)
+}

@@ -1,0 +1,157 @@
+package loadtest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// HTTP is a running null server.
+type HTTP struct {
+	Address string
+	// Answer, when set, replaces the response to inference number n, from 1:
+	// the whole of it as it goes over the wire. Closed is an end of the
+	// connection instead. It is set before the first request.
+	Answer func(n uint64) (response string, closed bool)
+
+	state    state
+	listener net.Listener
+	wg       sync.WaitGroup
+	mu       struct {
+		sync.Mutex
+		conns map[net.Conn]bool
+	}
+}
+
+// StartHTTP listens on a free loopback port; Close ends it.
+func StartHTTP(address string) (*HTTP, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("null server: %w", err)
+	}
+	s := &HTTP{Address: l.Addr().String(), listener: l}
+	s.mu.conns = map[net.Conn]bool{}
+	s.wg.Go(s.accept)
+	return s, nil
+}
+
+// Requests is the number of inferences answered.
+func (s *HTTP) Requests() uint64 { return s.state.requests.Load() }
+
+// Close ends all connections.
+func (s *HTTP) Close() error {
+	err := s.listener.Close()
+	s.mu.Lock()
+	for c := range s.mu.conns {
+		_ = c.Close()
+	}
+	s.mu.Unlock()
+	s.wg.Wait()
+	return err
+}
+
+func (s *HTTP) accept() {
+	for {
+		c, err := s.listener.Accept()
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		s.mu.conns[c] = true
+		s.mu.Unlock()
+		s.wg.Go(func() {
+			_ = s.serve(c) // the client went away
+			s.mu.Lock()
+			delete(s.mu.conns, c)
+			s.mu.Unlock()
+			_ = c.Close()
+		})
+	}
+}
+
+var errClosed = errors.New("closed on purpose")
+
+func (s *HTTP) serve(c net.Conn) error {
+	r := bufio.NewReaderSize(c, 64<<10)
+	infer := []byte(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nInference-Header-Content-Length: %d\r\nContent-Length: %d\r\n\r\n%s%s",
+		len(outputJSON), len(outputJSON)+64, outputJSON, strings.Repeat("\x00", 64)))
+	for {
+		path, err := request(r)
+		if err != nil {
+			return err
+		}
+		response := infer
+		if !bytes.HasSuffix(path, []byte("/infer")) {
+			response = []byte(s.admin(string(path)))
+		} else if n := s.state.requests.Add(1); s.Answer != nil {
+			text, closed := s.Answer(n)
+			if closed {
+				return errClosed
+			}
+			response = []byte(text)
+		}
+		if _, err := c.Write(response); err != nil {
+			return err
+		}
+	}
+}
+
+// request reads one request away and returns its path, valid until the next.
+func request(r *bufio.Reader) ([]byte, error) {
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return nil, err
+	}
+	_, rest, _ := bytes.Cut(line, []byte(" "))
+	path, _, _ := bytes.Cut(rest, []byte(" "))
+	path = append([]byte(nil), path...)
+	length := 0
+	for {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return nil, err
+		}
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			break
+		}
+		if name, value, _ := bytes.Cut(line, []byte(":")); bytes.EqualFold(name, []byte("content-length")) {
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
+				return nil, err
+			}
+		}
+	}
+	_, err = io.CopyN(io.Discard, r, int64(length))
+	return path, err
+}
+
+func (s *HTTP) admin(path string) string {
+	body, code := "", "200 OK"
+	switch path {
+	case "/v2":
+		body = serverJSON
+	case "/v2/models/null":
+		body = metadataJSON
+	case "/v2/models/null/config":
+		body = configJSON
+	case "/v2/models/null/stats", "/v2/models/stats":
+		body = s.state.statisticsJSON()
+	case "/v2/health/live", "/v2/health/ready", "/v2/models/null/ready":
+	case "/v2/repository/index":
+		body = `[{"name":"null","version":"1","state":"READY"}]`
+	default:
+		body, code = `{"error":"Request for unknown model: 'nosuch' is not found"}`, "400 Bad Request"
+	}
+	return Response(code, body)
+}
+
+// Response is a whole JSON response.
+func Response(code, body string) string {
+	return fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", code, len(body), body)
+}
