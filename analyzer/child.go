@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os/exec"
 	"runtime"
 	"strconv"
@@ -17,14 +18,15 @@ import (
 )
 
 const (
-	pollEvery   = 20 * time.Millisecond // of a server that starts
-	keptOutput  = 16 << 10              // the server's last words
-	shownLines  = 12
-	portsTries  = 3
-	portsTaken  = "address already in use"
-	defaultWait = 2 * time.Minute
-	defaultEnd  = 15 * time.Second
-	waitDelay   = 2 * time.Second // for output that a grandchild still holds open
+	pollEvery    = 20 * time.Millisecond // of a server that starts
+	pollsWithout = 50                    // the model, once the server itself is ready
+	keptOutput   = 16 << 10              // the server's last words
+	shownLines   = 12
+	portsTries   = 3
+	portsTaken   = "address already in use"
+	defaultWait  = 2 * time.Minute
+	defaultEnd   = 15 * time.Second
+	waitDelay    = 2 * time.Second // for output that a grandchild still holds open
 )
 
 // Child launches servers as child processes on free loopback ports. They end
@@ -104,13 +106,21 @@ func (l Child) await(ctx context.Context, c *child, model string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	url := "http://" + c.at.HTTP + "/v2/health/ready"
+	health := "http://" + c.at.HTTP + "/v2/health/ready"
+	wanted := health
 	if model != "" {
-		url = "http://" + c.at.HTTP + "/v2/models/" + model + "/ready"
+		wanted = "http://" + c.at.HTTP + "/v2/models/" + url.PathEscape(model) + "/ready"
 	}
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	for !ready(ctx, url) {
+	for without := 0; !ready(ctx, wanted); {
+		// Servers open their ports when the models are loaded, so one that
+		// answers for itself and not for the model never will.
+		if model != "" && ready(ctx, health) {
+			if without++; without > pollsWithout {
+				return fmt.Errorf("the server is ready, but model %q is not%s", model, c.lastWords())
+			}
+		}
 		select {
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {

@@ -50,7 +50,9 @@ func helper() int {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v2/health/ready", func(http.ResponseWriter, *http.Request) {})
-	mux.HandleFunc("GET /v2/models/m/ready", func(http.ResponseWriter, *http.Request) {})
+	if mode != "without" {
+		mux.HandleFunc("GET /v2/models/m/ready", func(http.ResponseWriter, *http.Request) {})
+	}
 	mux.HandleFunc("GET /die", func(http.ResponseWriter, *http.Request) {
 		fmt.Fprintln(os.Stderr, "no memory left")
 		os.Exit(3)
@@ -115,6 +117,9 @@ func TestChildThatIsNeverReady(t *testing.T) {
 	c.Ready = 100 * time.Millisecond
 	_, err := c.Launch(t.Context(), analyzer.Setup{})
 	require.ErrorContains(t, err, "the server was not ready within 100ms")
+
+	_, err = childOf("without").Launch(t.Context(), analyzer.Setup{Repository: "r", Model: "m"})
+	require.EqualError(t, err, "the server is ready, but model \"m\" is not; its last output:\n  serving r")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))

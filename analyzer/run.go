@@ -13,8 +13,12 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// ErrNothingMeasured says that no setting was measured at all.
-var ErrNothingMeasured = errors.New("nothing was measured")
+// The kinds of failures. ErrNothingMeasured comes with the reason, which is
+// ErrNoServer when not even the first server started.
+var (
+	ErrNothingMeasured = errors.New("nothing was measured")
+	ErrNoServer        = errors.New("the server did not start")
+)
 
 // run is one analysis under way.
 type run struct {
@@ -80,7 +84,7 @@ func (r *run) prepare() (err error) {
 // fails: what does not run with few instances is not tried with more.
 func (r *run) measure(ctx context.Context) error {
 	if err := r.measureBase(ctx); err != nil {
-		return fmt.Errorf("measure the server without models: %w", err)
+		return fmt.Errorf("measure a server without models: %w", err)
 	}
 	for _, count := range r.Space.Counts() {
 		v := r.measureCount(ctx, count)
@@ -105,7 +109,7 @@ func (r *run) measureBase(ctx context.Context) error {
 	}
 	server, err := r.Launcher.Launch(ctx, Setup{Repository: dir})
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrNoServer, err)
 	}
 	r.result.Base = r.read(server)
 	return server.Close()
@@ -123,7 +127,7 @@ func (r *run) measureCount(ctx context.Context, count int) (v Variant) {
 	}
 	server, err := r.Launcher.Launch(ctx, Setup{Repository: dir, Model: r.Model})
 	if err != nil {
-		v.Err = fmt.Errorf("start a server of instance count %d: %w", count, err)
+		v.Err = fmt.Errorf("instance count %d: %w: %w", count, ErrNoServer, err)
 		return v
 	}
 	ctx, end := whileRunning(ctx, server)
@@ -141,11 +145,11 @@ func (r *run) measureCount(ctx context.Context, count int) (v Variant) {
 	w.close()
 	v.Peak = w.mu.peak
 	if server.Err() != nil {
-		v.Err = fmt.Errorf("the server of instance count %d ended under load: %w", count, server.Err())
+		v.Err = fmt.Errorf("instance count %d: ended under load: %w", count, server.Err())
 	}
 	end()
 	if err := server.Close(); err != nil && v.Err == nil {
-		v.Err = fmt.Errorf("end the server of instance count %d: %w", count, err)
+		v.Err = fmt.Errorf("instance count %d: %w", count, err)
 	}
 	return v
 }

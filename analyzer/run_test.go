@@ -152,13 +152,14 @@ func TestServerThatDoesNotStart(t *testing.T) {
 	require.NoError(t, err, "one count was measured")
 	require.Equal(t, []int{0, 1, 2}, w.mu.launched, "three are not tried where two fail")
 	require.Len(t, r.Points, 4)
-	require.EqualError(t, r.Variants[1].Err, "start a server of instance count 2: out of memory")
+	require.EqualError(t, r.Variants[1].Err, "instance count 2: the server did not start: out of memory")
 	require.Equal(t, 1, r.Points[r.Recommended].Instances)
 
 	w.failAt = 1
 	_, err = analyzer.Run(t.Context(), config(t, repository(t, plainConfig)), w.deps())
 	require.ErrorIs(t, err, analyzer.ErrNothingMeasured)
-	require.ErrorContains(t, err, "start a server of instance count 1: out of memory")
+	require.ErrorIs(t, err, analyzer.ErrNoServer)
+	require.ErrorContains(t, err, "instance count 1: the server did not start: out of memory")
 }
 
 func TestServerThatDiesUnderLoad(t *testing.T) {
@@ -169,7 +170,7 @@ func TestServerThatDiesUnderLoad(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{0, 1, 2}, w.mu.launched)
 	require.Len(t, r.Points, 4)
-	require.EqualError(t, r.Variants[1].Err, "the server of instance count 2 ended under load: signal: killed")
+	require.EqualError(t, r.Variants[1].Err, "instance count 2: ended under load: signal: killed")
 	require.False(t, r.Variants[1].Complete)
 	require.Nil(t, r.Fit, "the memory of a server that died compares with nothing")
 	require.True(t, w.closed())

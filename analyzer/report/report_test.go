@@ -58,7 +58,7 @@ func full() *analyzer.Result {
 	}
 	r.Points[2].Stable = false
 	r.Points[3].Err = errors.New("connection reset")
-	r.Variants[1].Err = errors.New("the server with 2 instances ended under load: signal: killed")
+	r.Variants[1].Err = errors.New("instance count 2: ended under load: signal: killed")
 	return r
 }
 
@@ -89,6 +89,7 @@ func TestGolden(t *testing.T) {
 	t.Parallel()
 	unlimited := full()
 	unlimited.Capacity.Limited = false
+	unlimited.Fit = &search.Line{PerModel: 300 * mib, PerInstance: -mib, Residual: mib}
 	results := map[string]*analyzer.Result{"full": full(), "bare": bare(), "flat": flat(), "unlimited": unlimited}
 	printers := map[string]func(io.Writer, *analyzer.Result) error{"txt": report.Text, "csv": report.CSV, "json": report.JSON}
 	for name, r := range results {

@@ -5,11 +5,8 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
-
 	"triton/analyzer"
+	"triton/pkg/ui"
 )
 
 // Text prints the settings as a table and the conclusions below it.
@@ -23,19 +20,17 @@ func Text(w io.Writer, r *analyzer.Result) error {
 }
 
 func table(w io.Writer, r *analyzer.Result) error {
-	t := tablewriter.NewTable(w,
-		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{Symbols: tw.NewSymbols(tw.StyleRounded)})),
-		tablewriter.WithHeaderAutoFormat(tw.Off),
-		tablewriter.WithHeaderAlignment(tw.AlignRight),
-		tablewriter.WithRowAlignment(tw.AlignRight),
-	)
-	t.Header("", "Instances", "Batch", "Concurrency", "Throughput/s", "p50 ms", "p99 ms", "Memory", "Fits", "Per instance")
-	for i, p := range r.Points {
-		if err := t.Append(row(r, i, p)); err != nil {
-			return err
-		}
+	columns := []ui.Column{{Title: ""}}
+	for _, title := range []string{
+		"Instances", "Batch", "Concurrency", "Throughput/s", "p50 ms", "p99 ms", "Memory", "Fits", "Per instance",
+	} {
+		columns = append(columns, ui.Column{Title: title, Align: ui.Right})
 	}
-	return t.Render()
+	var rows [][]string
+	for i, p := range r.Points {
+		rows = append(rows, row(r, i, p))
+	}
+	return ui.Table(w, columns, rows)
 }
 
 func row(r *analyzer.Result, i int, p analyzer.Point) []string {
@@ -61,7 +56,7 @@ func row(r *analyzer.Result, i int, p analyzer.Point) []string {
 		}
 	}
 	if r.Fit != nil {
-		each = size(r.Fit.PerInstance)
+		each = size(max(r.Fit.PerInstance, 0))
 	}
 	return append(cells, memory, fits, each)
 }
@@ -81,7 +76,7 @@ func conclusions(w io.Writer, r *analyzer.Result) error {
 	}
 	for _, v := range r.Variants {
 		if v.Err != nil && !r.Interrupted {
-			p.line("failed: %s: %v", plural(v.Instances, "instance"), v.Err)
+			p.line("failed: %v", v.Err)
 		}
 	}
 	p.memory(r)
@@ -117,6 +112,9 @@ func (p *printer) memory(r *analyzer.Result) {
 	case r.Fit == nil:
 		p.line("memory: %s; the server without models takes %s; the cost of an instance needs two instance counts measured in full",
 			r.Source, size(float64(base)))
+	case r.Fit.PerInstance <= 0:
+		p.line("memory: %s = %s server + %s model; more instances took no more (off by at most %s)",
+			r.Source, size(float64(base)), size(r.Fit.PerModel+r.Fit.PerInstance), size(r.Fit.Residual))
 	default:
 		p.line("memory: %s = %s server + %s model + %s per instance (off by at most %s)",
 			r.Source, size(float64(base)), size(r.Fit.PerModel), size(r.Fit.PerInstance), size(r.Fit.Residual))
