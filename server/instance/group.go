@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
@@ -92,14 +93,7 @@ func (g *Group) Start(ctx context.Context) error {
 	making, mctx := errgroup.WithContext(ctx)
 	making.SetLimit(loads)
 	for _, w := range g.workers {
-		making.Go(func() error {
-			in, err := g.opts.Model.NewInstance(mctx, w.at)
-			if err != nil {
-				return fmt.Errorf("instance '%s': %w", w.at.Name, err)
-			}
-			w.instance = in
-			return nil
-		})
+		making.Go(func() error { return g.newInstance(mctx, w) })
 	}
 	if err := making.Wait(); err != nil {
 		return errors.Join(err, g.closeAll())
@@ -107,6 +101,21 @@ func (g *Group) Start(ctx context.Context) error {
 	g.running.Store(int32(len(g.workers)))
 	for _, w := range g.workers {
 		go g.serve(w)
+	}
+	return nil
+}
+
+// newInstance makes an instance; what a backend panics with is an error.
+func (g *Group) newInstance(ctx context.Context, w *worker) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			g.opts.Log.Error("panic while making an instance", "instance", w.at.Name, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("instance '%s': panic: %v", w.at.Name, p)
+		}
+	}()
+	if w.instance, err = g.opts.Model.NewInstance(ctx, w.at); err != nil {
+		w.instance = nil
+		return fmt.Errorf("instance '%s': %w", w.at.Name, err)
 	}
 	return nil
 }

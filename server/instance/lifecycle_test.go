@@ -12,6 +12,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
+	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/infer"
 	"triton/server/instance"
@@ -54,6 +55,24 @@ func TestAQueuedRequestIsWithdrawnWhenItsCallerGoes(t *testing.T) {
 		require.EqualValues(t, 1, c.Failures[stats.Canceled])
 		require.EqualValues(t, 1, c.Fail.Count)
 		require.EqualValues(t, 100e6, c.Fail.Ns)
+	})
+}
+
+// 1+2+2 meets no preferred size, 2+2 does.
+func TestWhatAWithdrawalMakesDueRunsAtOnce(t *testing.T) {
+	both(t, func(t *testing.T, change ...func(*instance.Options)) {
+		e := &engine{begin: time.Now()}
+		g, _ := group(t, batching(32, 10*time.Second, 4, 8), e, 1, change...)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		var all sync.WaitGroup
+		all.Go(func() { require.Equal(t, status.Cancelled, code(call(ctx, g, request("", 1)))) })
+		for range 2 {
+			synctest.Wait()
+			all.Go(func() { require.NoError(t, call(context.Background(), g, request("", 2))) })
+		}
+		all.Wait()
+		require.Equal(t, []string{"1000: 4"}, e.ran())
 	})
 }
 
@@ -259,6 +278,22 @@ func TestAnswersOfABackend(t *testing.T) {
 			require.Equal(t, c.counts, [2]uint64{got.Executions, got.Failures[stats.Backend]})
 		})
 	}
+}
+
+// The reply is encoded without the memory of the inputs.
+func TestInputsAreReleasedBeforeTheAnswer(t *testing.T) {
+	both(t, func(t *testing.T, change ...func(*instance.Options)) {
+		pool := tensor.NewPool()
+		g, _ := group(t, &inferencepb.ModelConfig{}, &engine{}, 1, change...)
+		synctest.Wait()
+		r := request("", 1)
+		r.AddInput().Data = tensor.NewData(pool.Get(100))
+		resp, err := g.Infer(context.Background(), r)
+		require.NoError(t, err)
+		require.Zero(t, pool.Outstanding())
+		resp.Release()
+		r.Release()
+	})
 }
 
 func TestAnInstanceThatCannotBeMade(t *testing.T) {

@@ -88,6 +88,10 @@ var timelines = map[string]timeline{
 		cfg: batching(8, 100*time.Millisecond), exec: 1000, instances: 1, events: []event{{0, 8, 0}, {950, 1, 0}, {1020, 1, 0}},
 		want: []string{"0: 8", "1050: 2"},
 	},
+	"the alarm reaches an instance whose caller still runs": {
+		cfg: batching(4, 10*time.Millisecond), exec: 1000, instances: 3, events: []event{{0, 4, 0}, {10, 4, 0}, {20, 4, 0}, {1005, 1, 0}},
+		want: []string{"0: 4", "10: 4", "20: 4", "1015: 1"},
+	},
 	"a full batch overtakes the timer": {
 		cfg: batching(4, 100*time.Millisecond), instances: 1, events: []event{{0, 3, 0}, {50, 1, 0}, {60, 1, 0}, {200, 1, 0}},
 		want: []string{"50: 4", "160: 1", "300: 1"},

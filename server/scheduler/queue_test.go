@@ -1,0 +1,104 @@
+package scheduler_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"triton/server/infer"
+	"triton/server/scheduler"
+	"triton/server/stats"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// later is a policy that waits until an hour after the oldest request came,
+// and then takes everything.
+type later struct{}
+
+func (later) Next(waiting *infer.List, now int64, flush bool) scheduler.Cut {
+	due := waiting.Front().Times.Queued + int64(time.Hour)
+	if flush || now >= due {
+		return scheduler.Cut{Count: waiting.Len(), Why: stats.Delay}
+	}
+	return scheduler.Cut{At: due}
+}
+
+// hand is an alarm that the test rings.
+type hand struct {
+	ticks chan time.Time
+	set   chan time.Duration
+}
+
+func (h hand) C() <-chan time.Time { return h.ticks }
+func (h hand) Set(d time.Duration) { h.set <- d }
+func (h hand) Close()              {}
+
+func TestATickThatComesTooEarlySetsTheAlarmAgain(t *testing.T) {
+	t.Parallel()
+	alarm := hand{make(chan time.Time), make(chan time.Duration, 8)}
+	q, seats := scheduler.NewQueue(scheduler.Options{Policy: later{}, Seats: 1, Stats: stats.NewModel("m", "1", 8), Alarm: alarm})
+	ended := make(chan int)
+	go func() {
+		n := 0
+		for q.Next(seats[0]) {
+			n += len(seats[0].Batch.Requests)
+			for _, r := range seats[0].Batch.Requests {
+				r.Release()
+			}
+			seats[0].Batch.Reset()
+		}
+		ended <- n
+	}()
+	r := infer.NewRequest()
+	_, err := q.Enqueue(r, false)
+	require.NoError(t, err)
+	for range 3 {
+		require.InDelta(t, time.Hour, <-alarm.set, float64(time.Minute))
+		alarm.ticks <- time.Time{}
+	}
+	<-alarm.set
+	require.Equal(t, 1, q.Waiting())
+	q.Close()
+	require.Equal(t, 1, <-ended)
+	r.Release()
+	q.Free()
+}
+
+func TestAlarms(t *testing.T) {
+	for name, make := range map[string]func() scheduler.Alarm{"clock": scheduler.NewClock, "precise": scheduler.NewPrecise} {
+		t.Run(name, func(t *testing.T) {
+			a := make()
+			begin := time.Now()
+			a.Set(time.Hour)
+			a.Set(2 * time.Millisecond) // the later setting counts
+			<-a.C()
+			require.GreaterOrEqual(t, time.Since(begin), 2*time.Millisecond)
+			a.Set(-1) // due already
+			<-a.C()
+			a.Set(time.Hour)
+			a.Close()
+		})
+	}
+}
+
+// The alarm of a queue delay of 100 us must not be late by the millisecond in
+// which Go's runtime counts when it has nothing to do.
+func BenchmarkAlarm(b *testing.B) {
+	if runtime.GOOS != "linux" {
+		b.Skip("only Linux has a precise alarm")
+	}
+	for name, make := range map[string]func() scheduler.Alarm{"clock": scheduler.NewClock, "precise": scheduler.NewPrecise} {
+		b.Run(name, func(b *testing.B) {
+			a := make()
+			defer a.Close()
+			for b.Loop() {
+				a.Set(100 * time.Microsecond)
+				<-a.C()
+			}
+		})
+	}
+}
