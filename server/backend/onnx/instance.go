@@ -10,6 +10,7 @@ import "C"
 
 import (
 	"context"
+	"strings"
 	"unsafe"
 
 	"triton/pkg/onnxmodel"
@@ -148,7 +149,7 @@ func (i *instance) run(b *infer.Batch) error {
 	}
 	b.InputEnd = infer.Now()
 	code := C.trt_ort_run(i.call)
-	if code != 0 && guessed && code < C.TRT_ORT_NO_LIBRARY {
+	if guessed && i.refusedShape() {
 		first := i.runError()
 		if _, err := i.setOutputs(b, false); err != nil {
 			return err
@@ -163,6 +164,13 @@ func (i *instance) run(b *infer.Batch) error {
 		return i.runError()
 	}
 	return nil
+}
+
+// refusedShape says whether the last run failed on an output's memory. The
+// engine has no code of its own for it; all its texts about that name the type
+// of such a value.
+func (i *instance) refusedShape() bool {
+	return i.call.error.code != 0 && strings.Contains(C.GoString(i.call.error.message), "OrtValue")
 }
 
 func (i *instance) setInputs() {

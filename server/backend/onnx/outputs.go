@@ -52,8 +52,8 @@ type shapeRule []dim
 
 // rule finds out whether an output's shape is known before a run; nil when not.
 func rule(sig *backend.Signature, graph *onnxmodel.Model, out onnxmodel.Value) shapeRule {
-	if !out.Ranked || out.Elem == onnxmodel.String {
-		return nil
+	if _, isInput := graph.Input(out.Name); isInput || !out.Ranked || out.Elem == onnxmodel.String {
+		return nil // the engine does not write an output that is an input: it hands the input out
 	}
 	var r shapeRule
 	for axis, n := range out.Dims {
