@@ -13,7 +13,7 @@ func (r *Repository) Exit() { r.phase.Store(exiting) }
 
 // Drain refuses new requests, waits for those accepted, and closes every model.
 // When ctx ends first the error says so and models may be left running; after
-// it the repository cannot be used again.
+// it the repository only answers that it ends. Drain may be called again.
 func (r *Repository) Drain(ctx context.Context) error {
 	r.Exit()
 	var open []*version
@@ -71,8 +71,9 @@ func (r *Repository) report(ctx context.Context, open []*version) {
 // closeVersion gives up the repository's reference, waits for the requests'
 // ones and closes the instances and the model.
 func (r *Repository) closeVersion(ctx context.Context, v *version) error {
-	v.closing.Store(true)
-	v.Release()
+	if !v.closing.Swap(true) {
+		v.Release()
+	}
 	select {
 	case <-v.drained:
 	case <-ctx.Done():
