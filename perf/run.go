@@ -133,7 +133,12 @@ func (r *runner) sweepBatch(ctx context.Context, batch int) error {
 		return &SetupError{What: "Failed to init manager inputs", Err: err, Data: true}
 	}
 	gen := load.New(ctx, r.client, requests, r.settings.Live)
-	defer gen.Close()
+	defer func() {
+		gen.Close()
+		for _, p := range requests.Prepared {
+			p.Release()
+		}
+	}()
 	if err := r.warmUp(ctx, gen); err != nil {
 		return r.loadError(ctx, gen, err)
 	}

@@ -17,8 +17,8 @@ type option struct {
 	value string // what the value is, for help; empty: takes none
 	group string
 	help  string
-	// later says that the option is known, but not what it does to us yet.
-	later bool
+	later bool // known, but not supported yet
+	exact bool // no abbreviation, so that none of the original's is taken
 }
 
 func (o *option) name() string {
@@ -93,7 +93,7 @@ func findLong(table []option, name string) (*option, error) {
 		case o.long == "":
 		case o.long == name:
 			return o, nil
-		case strings.HasPrefix(o.long, name):
+		case !o.exact && strings.HasPrefix(o.long, name):
 			found = append(found, o)
 		}
 	}
@@ -101,7 +101,11 @@ func findLong(table []option, name string) (*option, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, fmt.Errorf("unrecognized option '--%s'%s", name, nearest(table, name))
+		hint := ""
+		if near := closest(name, longNames(table)); near != "" {
+			hint = ", did you mean '--" + near + "'?"
+		}
+		return nil, fmt.Errorf("unrecognized option '--%s'%s", name, hint)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "option '--%s' is ambiguous; possibilities:", name)
@@ -142,37 +146,12 @@ func findShort(table []option, letter byte) *option {
 	return nil
 }
 
-// nearest suggests the option that name was probably meant to be.
-func nearest(table []option, name string) string {
-	best, distance := "", len(name)/2+1
+func longNames(table []option) []string {
+	var names []string
 	for i := range table {
-		if d := editDistance(name, table[i].long); table[i].long != "" && d < distance {
-			best, distance = table[i].long, d
+		if table[i].long != "" {
+			names = append(names, table[i].long)
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return ", did you mean '--" + best + "'?"
-}
-
-// editDistance is the number of letters to insert, delete or replace.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diagonal
-			if a[i] != b[j] {
-				d++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(d, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
+	return names
 }

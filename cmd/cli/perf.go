@@ -46,7 +46,7 @@ those of NVIDIA's perf_analyzer.`,
 }
 
 func runPerf(ctx context.Context, w World, args []string) error {
-	s, err := parsePerf(args, w.Getenv)
+	s, err := parsePerf(w, args)
 	switch {
 	case err != nil:
 		return perfUsage(w, err)
@@ -156,7 +156,7 @@ func perfResult(w World, rep *perf.Report, err error) error {
 		}
 		fmt.Fprintln(w.Stderr)
 	case err != nil:
-		fmt.Fprintln(w.Stderr, err)
+		fmt.Fprintf(w.Stderr, "%s\n\n", err)
 	}
 	switch {
 	case errors.Is(err, perf.ErrNoRequests):

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"triton/perf"
 	"triton/perf/data"
 	"triton/pkg/client"
@@ -29,7 +31,6 @@ type perfSettings struct {
 	urlGiven, metricsURLGiven, metricsIntervalGiven bool
 	maxThreads                                      int
 	maxThreadsGiven                                 bool
-	deprecatedLoad, loadMode                        bool
 	zero, dataDir                                   bool
 }
 
@@ -39,14 +40,18 @@ func newPerfSettings() *perfSettings {
 	return s
 }
 
-// parsePerf reads a command line; getenv gives the options that are not on it.
-func parsePerf(args []string, getenv func(string) string) (*perfSettings, error) {
+// parsePerf reads a command line, and from the environment and the settings
+// file what is not on it.
+func parsePerf(w World, args []string) (*perfSettings, error) {
 	met, _, err := getopt(perfOptions, args) // other arguments are ignored, as ever
 	if err != nil {
 		return nil, err
 	}
+	if met, err = complete(w, met); err != nil {
+		return nil, err
+	}
 	s := newPerfSettings()
-	for _, o := range fromEnvironment(met, getenv) {
+	for _, o := range met {
 		if err := s.apply(o); err != nil {
 			return nil, err
 		}
@@ -57,23 +62,49 @@ func parsePerf(args []string, getenv func(string) string) (*perfSettings, error)
 	return s, s.finish()
 }
 
-// fromEnvironment puts TRITON_<OPTION> variables before what was given, for
-// long options that were not.
-func fromEnvironment(met []occurrence, getenv func(string) string) []occurrence {
+// complete puts settings from the environment and the file before what was
+// given on the command line. The flag set lends its names to settle.
+func complete(w World, met []occurrence) ([]occurrence, error) {
+	set := pflag.NewFlagSet("perf", pflag.ContinueOnError)
+	file := ""
+	for i := range perfOptions {
+		o := &perfOptions[i]
+		switch {
+		case o.long == "" || o.later || o.group == "" || o.long == "version" || o.long == "help":
+			continue
+		case o.value == "":
+			set.Bool(o.long, false, "")
+		default:
+			set.StringArray(o.long, nil, "")
+		}
+	}
+	for _, o := range met {
+		if f := set.Lookup(o.long); f != nil {
+			f.Changed = true // the command line wins
+		}
+		if o.long == "config" {
+			file = o.text
+		}
+	}
+	if err := settle(w, set, file); err != nil {
+		return nil, err
+	}
 	var all []occurrence
 	for i := range perfOptions {
 		o := &perfOptions[i]
-		if o.long == "" || o.later || o.group == "" || o.long == "help" || o.long == "version" ||
-			slices.ContainsFunc(met, func(m occurrence) bool { return m.option == o }) {
-			continue
+		f := set.Lookup(o.long)
+		switch {
+		case f == nil || !f.Changed || slices.ContainsFunc(met, func(m occurrence) bool { return m.option == o }):
+		case o.value != "":
+			texts, _ := set.GetStringArray(o.long)
+			for _, text := range texts {
+				all = append(all, occurrence{o, text})
+			}
+		case f.Value.String() == "true":
+			all = append(all, occurrence{o, ""})
 		}
-		text := getenv("TRITON_" + strings.ToUpper(strings.ReplaceAll(o.long, "-", "_")))
-		if text == "" || o.value == "" && (text == "0" || text == "false") {
-			continue
-		}
-		all = append(all, occurrence{o, text})
 	}
-	return append(all, met...)
+	return append(all, met...), nil
 }
 
 // leading is the longest prefix of text that is a number of the kind that
@@ -195,6 +226,7 @@ func (s *perfSettings) applyOther(o occurrence) error {
 			err = fmt.Errorf("--table must be auto, always or never, not %q", o.text)
 		}
 		s.table = o.text
+	case "config": // read before all others
 	case "version":
 		s.version = true
 	case "help":
@@ -230,15 +262,12 @@ func (s *perfSettings) applyShort(o occurrence) error {
 		s.verbose++
 	case 't':
 		s.deprecated("-t", "--concurrency-range")
-		s.deprecatedLoad = true
 		s.config.Concurrency.Start, err = integer(o, o.text)
 	case 'c':
 		s.deprecated("-c", "--concurrency-range")
-		s.deprecatedLoad = true
 		s.config.Concurrency.End, err = integer(o, o.text)
 	case 'd':
 		s.deprecated("-d", "--concurrency-range")
-		s.deprecatedLoad = true
 	case 'z':
 		s.deprecated("-z", "--input-data=zero")
 		s.zero = true
@@ -258,14 +287,6 @@ func millis(o occurrence, label, tail string, atLeast int, into *time.Duration) 
 }
 
 func (s *perfSettings) concurrency(o occurrence) error {
-	if s.loadMode || s.deprecatedLoad {
-		first := "Concurrency"
-		if s.deprecatedLoad {
-			first = "DeprecatedConcurrency"
-		}
-		return fmt.Errorf("Cannot use both %s and Concurrency inference load modes.", first)
-	}
-	s.loadMode = true
 	parts := strings.Split(o.text, ":")
 	if len(parts) > 3 {
 		return errors.New("Failed to parse --concurrency-range. The value does not match <start:end:step>.")

@@ -1,12 +1,12 @@
 package client
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/grpc/mem"
 
-	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
 	"triton/pkg/tensor"
 )
@@ -52,23 +52,9 @@ func (c *httpClient) Decode(x *Exchange, resp *kserve.Response) error {
 	return nil
 }
 
-// Decode reads a response whose outputs are raw, which is what servers send to
-// requests with raw inputs.
+// Decode reads a response; its tensors have memory of their own.
 func (c *grpcClient) Decode(x *Exchange, resp *kserve.Response) error {
-	var m inferencepb.ModelInferResponse
-	if err := proto.Unmarshal(x.Body, &m); err != nil {
-		return fmt.Errorf("response message: %w", err)
-	}
-	if len(m.GetRawOutputContents()) != len(m.GetOutputs()) {
-		return fmt.Errorf("response with %d outputs has %d raw contents", len(m.GetOutputs()), len(m.GetRawOutputContents()))
-	}
-	resp.ModelName, resp.ModelVersion, resp.ID = m.GetModelName(), m.GetModelVersion(), m.GetId()
-	for i, o := range m.GetOutputs() {
-		if err := addOutput(resp, o.GetName(), o.GetDatatype(), o.GetShape(), m.GetRawOutputContents()[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.codec.DecodeResponse(mem.BufferSlice{mem.SliceBuffer(bytes.Clone(x.Body))}, resp)
 }
 
 func addOutput(resp *kserve.Response, name, dataType string, shape []int64, data []byte) error {
@@ -79,6 +65,6 @@ func addOutput(resp *kserve.Response, name, dataType string, shape []int64, data
 	t := resp.AddOutput()
 	t.Name, t.DataType = name, dt
 	t.Shape = append(t.Shape[:0], shape...)
-	t.Data = tensor.NewData(tensor.HeapBuffer(append([]byte(nil), data...)))
+	t.Data = tensor.NewData(tensor.HeapBuffer(bytes.Clone(data)))
 	return nil
 }

@@ -16,7 +16,9 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
+	"triton/pkg/kserve/rpc"
 	"triton/pkg/status"
+	"triton/pkg/tensor"
 )
 
 // defaultLanes is how many lanes share a connection. It is what Triton's own
@@ -32,6 +34,7 @@ type grpcClient struct {
 	target   string
 	metadata metadata.MD
 	perConn  int
+	codec    *rpc.Codec
 	lanes    lanes
 	mu       struct {
 		sync.Mutex
@@ -47,7 +50,7 @@ func newGRPC(o Options) (*grpcClient, error) {
 	if addr == "" || strings.Contains(addr, "://") {
 		return nil, fmt.Errorf("server address %q: give host:port for gRPC", o.Address)
 	}
-	c := &grpcClient{target: "passthrough:///" + addr, perConn: o.LanesPerConnection, metadata: metadata.MD{}}
+	c := &grpcClient{target: "passthrough:///" + addr, perConn: o.LanesPerConnection, metadata: metadata.MD{}, codec: rpc.NewCodec(tensor.NewPool())}
 	if c.perConn <= 0 {
 		c.perConn = defaultLanes
 	}
@@ -57,6 +60,7 @@ func newGRPC(o Options) (*grpcClient, error) {
 	return c, nil
 }
 
+// dial makes a connection, which connects on its own.
 func (c *grpcClient) dial() (*grpc.ClientConn, error) {
 	return grpc.NewClient(c.target,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -93,8 +97,8 @@ func (c *grpcClient) outgoing(ctx context.Context) context.Context {
 	return metadata.NewOutgoingContext(ctx, c.metadata)
 }
 
-// rpc makes an administrative call.
-func rpc[Req, Resp any](ctx context.Context, c *grpcClient, req *Req,
+// admin makes an administrative call.
+func admin[Req, Resp any](ctx context.Context, c *grpcClient, req *Req,
 	call func(inferencepb.GRPCInferenceServiceClient, context.Context, *Req, ...grpc.CallOption) (*Resp, error),
 ) (*Resp, error) {
 	cc, err := c.conn(0)
@@ -132,40 +136,40 @@ func codeOfGRPC(c codes.Code) status.Code {
 type service = inferencepb.GRPCInferenceServiceClient
 
 func (c *grpcClient) Live(ctx context.Context) (bool, error) {
-	r, err := rpc(ctx, c, &inferencepb.ServerLiveRequest{}, service.ServerLive)
+	r, err := admin(ctx, c, &inferencepb.ServerLiveRequest{}, service.ServerLive)
 	return r.GetLive(), err
 }
 
 func (c *grpcClient) Ready(ctx context.Context) (bool, error) {
-	r, err := rpc(ctx, c, &inferencepb.ServerReadyRequest{}, service.ServerReady)
+	r, err := admin(ctx, c, &inferencepb.ServerReadyRequest{}, service.ServerReady)
 	return r.GetReady(), err
 }
 
 func (c *grpcClient) ModelReady(ctx context.Context, model, version string) (bool, error) {
-	r, err := rpc(ctx, c, &inferencepb.ModelReadyRequest{Name: model, Version: version}, service.ModelReady)
+	r, err := admin(ctx, c, &inferencepb.ModelReadyRequest{Name: model, Version: version}, service.ModelReady)
 	return r.GetReady(), err
 }
 
 func (c *grpcClient) ServerMetadata(ctx context.Context) (*ServerMetadata, error) {
-	return rpc(ctx, c, &inferencepb.ServerMetadataRequest{}, service.ServerMetadata)
+	return admin(ctx, c, &inferencepb.ServerMetadataRequest{}, service.ServerMetadata)
 }
 
 func (c *grpcClient) ModelMetadata(ctx context.Context, model, version string) (*ModelMetadata, error) {
-	return rpc(ctx, c, &inferencepb.ModelMetadataRequest{Name: model, Version: version}, service.ModelMetadata)
+	return admin(ctx, c, &inferencepb.ModelMetadataRequest{Name: model, Version: version}, service.ModelMetadata)
 }
 
 func (c *grpcClient) ModelConfig(ctx context.Context, model, version string) (*ModelConfig, error) {
-	r, err := rpc(ctx, c, &inferencepb.ModelConfigRequest{Name: model, Version: version}, service.ModelConfig)
+	r, err := admin(ctx, c, &inferencepb.ModelConfigRequest{Name: model, Version: version}, service.ModelConfig)
 	return r.GetConfig(), err
 }
 
 func (c *grpcClient) Statistics(ctx context.Context, model, version string) ([]*ModelStatistics, error) {
-	r, err := rpc(ctx, c, &inferencepb.ModelStatisticsRequest{Name: model, Version: version}, service.ModelStatistics)
+	r, err := admin(ctx, c, &inferencepb.ModelStatisticsRequest{Name: model, Version: version}, service.ModelStatistics)
 	return r.GetModelStats(), err
 }
 
 func (c *grpcClient) Index(ctx context.Context, readyOnly bool) ([]*IndexEntry, error) {
-	r, err := rpc(ctx, c, &inferencepb.RepositoryIndexRequest{Ready: readyOnly}, service.RepositoryIndex)
+	r, err := admin(ctx, c, &inferencepb.RepositoryIndexRequest{Ready: readyOnly}, service.RepositoryIndex)
 	return r.GetModels(), err
 }
 

@@ -13,16 +13,27 @@ import (
 // does not multiply the memory of large tensors.
 const flatBytes = 64 << 10
 
-// Prepared is one request in wire form.
+// Prepared is one request in wire form, for any number of sends on Conns of the
+// client that made it.
 type Prepared struct {
-	segments [][]byte // HTTP: head and body; gRPC: the message
+	segments [][]byte // HTTP: head and body
 	message  mem.BufferSlice
 	size     int
+	release  func()
 }
 
 // Size is the bytes of one request.
 func (p *Prepared) Size() int { return p.size }
 
+// Release gives memory back once no more sends follow.
+func (p *Prepared) Release() {
+	if p.release != nil {
+		p.release()
+	}
+	*p = Prepared{}
+}
+
+// newPrepared puts the tensors' bytes behind the head.
 func newPrepared(head []byte, req *kserve.Request) *Prepared {
 	p := &Prepared{segments: [][]byte{head}, size: len(head)}
 	for i := range req.Inputs {
@@ -33,12 +44,8 @@ func newPrepared(head []byte, req *kserve.Request) *Prepared {
 			p.size += len(b)
 		}
 	}
-	p.flatten()
-	return p
-}
-
-func (p *Prepared) flatten() {
-	if len(p.segments) > 1 && p.size <= flatBytes {
+	if p.size <= flatBytes {
 		p.segments = [][]byte{slices.Concat(p.segments...)}
 	}
+	return p
 }
