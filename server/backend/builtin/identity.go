@@ -167,13 +167,10 @@ func (in *instance) Execute(ctx context.Context, b *infer.Batch) error {
 	if err := wait(ctx, in.delay); err != nil {
 		return err
 	}
-	b.OutputStart = infer.Now()
-	if in.delay == 0 {
-		b.OutputStart = b.InputEnd
-	}
 	for _, r := range b.Requests {
 		r.Respond(in.answer(r), true)
 	}
+	b.OutputStart = infer.Now()
 	return nil
 }
 
