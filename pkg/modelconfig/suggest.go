@@ -108,7 +108,7 @@ func Nearest(name string, names []string) (string, bool) {
 	if len(name) > 64 {
 		return "", false
 	}
-	best, limit := "", max(1, len(name)/3)+1
+	best, limit := "", min(len(name), max(1, len(name)/3)+1)
 	for _, n := range names {
 		if d := distance(name, n); d < limit {
 			best, limit = n, d

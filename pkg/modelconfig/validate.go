@@ -77,7 +77,7 @@ func (v *validator) identity() {
 	}
 	switch v.Backend {
 	case "tensorflow", "tensorrt", "onnxruntime", "pytorch":
-		if platformFamily[v.Platform] != v.Backend {
+		if v.Platform != ensemblePlatform && platformFamily[v.Platform] != v.Backend {
 			path := "platform"
 			if !v.Has(path) {
 				path = "backend"

@@ -119,13 +119,13 @@ func (r *run) validate() {
 	for _, g := range r.config.InstanceGroup {
 		if g.Kind == inferencepb.ModelInstanceGroup_KIND_GPU {
 			machine.GPUs = append(machine.GPUs, 0)
-			for _, id := range g.Gpus {
-				if id >= 0 {
-					machine.GPUs = append(machine.GPUs, id)
-				}
-			}
+		}
+		if g.Kind == inferencepb.ModelInstanceGroup_KIND_GPU || g.Kind == inferencepb.ModelInstanceGroup_KIND_AUTO {
+			machine.GPUs = append(machine.GPUs, slices.DeleteFunc(slices.Clone(g.Gpus), func(id int32) bool { return id < 0 })...)
 		}
 	}
+	slices.Sort(machine.GPUs)
+	machine.GPUs = slices.Compact(machine.GPUs)
 	r.config.NormalizeInstanceGroups(machine)
 	r.shared(r.config.ValidateInstanceGroups(machine))
 }

@@ -1,0 +1,176 @@
+package lint_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/onnxmodel"
+	"triton/repo"
+	"triton/repo/lint"
+	"triton/repo/report"
+)
+
+var update = flag.Bool("update", false, "write what is found into the test data")
+
+// unreachable are rules of the shared packages that a linted model cannot
+// break: the load fills name and instance groups before it checks them.
+var unreachable = []string{"TRN101", "TRN401"}
+
+// TestRules runs every testdata/RULE.txtar. The models below bad/ break the
+// rule, those below good/ do not; "want" is what is said about bad/. The comment
+// may set the number of processors ("cpus: 2").
+func TestRules(t *testing.T) {
+	t.Parallel()
+	for _, rule := range lint.Rules() {
+		file := filepath.Join("testdata", rule.ID+".txtar")
+		if slices.Contains(unreachable, rule.ID) {
+			require.NoFileExists(t, file)
+			continue
+		}
+		t.Run(rule.ID, func(t *testing.T) {
+			t.Parallel()
+			testRule(t, rule, file)
+		})
+	}
+}
+
+func testRule(t *testing.T, rule repo.Rule, file string) {
+	archive, err := txtar.ParseFile(file)
+	require.NoError(t, err, "every rule has an example")
+	o := lint.Options{DefaultMaxBatch: 4}
+	if _, n, ok := strings.Cut(string(archive.Comment), "cpus: "); ok {
+		o.CPUs, err = strconv.Atoi(strings.TrimSpace(n))
+		require.NoError(t, err)
+	}
+	dir := t.TempDir()
+	want := unpack(t, archive, dir)
+	has := func(f repo.Finding) bool { return f.Rule == rule.ID }
+
+	good := check(t, filepath.Join(dir, "good"), o)
+	require.False(t, slices.ContainsFunc(good, has), "%v", good)
+	bad := check(t, filepath.Join(dir, "bad"), o)
+	require.True(t, slices.ContainsFunc(bad, has), "%v", bad)
+	known := lint.Rules()
+	for _, f := range slices.Concat(good, bad) {
+		require.True(t, slices.ContainsFunc(known, func(r repo.Rule) bool {
+			return r.ID == f.Rule && r.Severity == f.Severity && r.Doc != ""
+		}), "%v is of a rule that is not listed", f)
+	}
+
+	var got bytes.Buffer
+	require.NoError(t, report.Write(&got, "text", report.Report{Findings: bad, Models: 1}))
+	text := strings.ReplaceAll(got.String(), filepath.Join(dir, "bad")+"/", "")
+	if *update {
+		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return f.Name == "want" })
+		archive.Files = append(archive.Files, txtar.File{Name: "want", Data: []byte(text)})
+		require.NoError(t, os.WriteFile(file, txtar.Format(archive), 0o644))
+		return
+	}
+	require.Equal(t, want, text)
+}
+
+func check(t *testing.T, path string, o lint.Options) []repo.Finding {
+	t.Helper()
+	models, err := repo.Open(path)
+	require.NoError(t, err)
+	return lint.Check(models, o)
+}
+
+// unpack writes the files of an archive and returns the text of "want".
+// ONNX files are written in words, see graph.
+func unpack(t *testing.T, a *txtar.Archive, dir string) (want string) {
+	t.Helper()
+	for _, f := range a.Files {
+		if f.Name == "want" {
+			want = string(f.Data)
+			continue
+		}
+		path := filepath.Join(dir, filepath.FromSlash(f.Name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		data := f.Data
+		if filepath.Ext(path) == ".onnx" {
+			data = graph(t, string(data))
+		}
+		require.NoError(t, os.WriteFile(path, data, 0o644))
+	}
+	return want
+}
+
+// graph makes an ONNX file of lines such as "input X FLOAT batch 16" and
+// "output Y FLOAT -1 16", or takes one of pkg/onnxmodel's for "file NAME".
+// Other text is kept as it is.
+func graph(t *testing.T, text string) []byte {
+	t.Helper()
+	f := onnxmodel.File{IRVersion: 8, Opsets: []onnxmodel.Opset{{Version: 17}}, Graph: "g"}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		switch words[0] {
+		case "file":
+			data, err := os.ReadFile(filepath.Join("../../pkg/onnxmodel/testdata", words[1]))
+			require.NoError(t, err)
+			return data
+		case "input":
+			f.Inputs = append(f.Inputs, tensorOf(t, words[1:]))
+		case "output":
+			f.Outputs = append(f.Outputs, tensorOf(t, words[1:]))
+		default:
+			return []byte(text)
+		}
+	}
+	var b bytes.Buffer
+	require.NoError(t, f.Write(&b))
+	return b.Bytes()
+}
+
+func tensorOf(t *testing.T, words []string) onnxmodel.Value {
+	t.Helper()
+	types := map[string]onnxmodel.ElemType{"FLOAT": onnxmodel.Float, "INT32": onnxmodel.Int32, "INT64": onnxmodel.Int64, "BOOL": onnxmodel.Bool}
+	elem, ok := types[words[1]]
+	require.True(t, ok, "unknown type %s", words[1])
+	var dims []any
+	for _, w := range words[2:] {
+		if n, err := strconv.Atoi(w); err == nil {
+			dims = append(dims, n)
+		} else {
+			dims = append(dims, w)
+		}
+	}
+	return onnxmodel.Tensor(words[0], elem, dims...)
+}
+
+// TestRuleIDs keeps the ids apart: they are part of what users suppress.
+func TestRuleIDs(t *testing.T) {
+	t.Parallel()
+	seen := make(map[string]bool)
+	for _, r := range lint.Rules() {
+		require.Regexp(t, `^TRN\d{3}$`, r.ID)
+		require.NotEmpty(t, r.Doc)
+		require.False(t, seen[r.ID], r.ID)
+		seen[r.ID] = true
+	}
+	files, err := filepath.Glob("testdata/*.txtar")
+	require.NoError(t, err)
+	for _, f := range files {
+		require.True(t, seen[strings.TrimSuffix(filepath.Base(f), ".txtar")], "%s is of no rule", f)
+	}
+}
+
+// Example lists a few rules.
+func Example() {
+	for _, r := range lint.Rules()[:2] {
+		fmt.Println(r.ID, r.Severity, r.Doc)
+	}
+	// Output:
+	// TRN001 error config.pbtxt is protobuf text of a model configuration
+	// TRN002 error files can be read
+}
