@@ -101,6 +101,8 @@ type Endpoints struct{ HTTP, GRPC, Metrics string }
 // Loader measures a model under load.
 type Loader interface {
 	Measure(ctx context.Context, at Endpoints, model string, l search.Load) (Measurement, error)
+	// Exercise sends so many requests and measures nothing.
+	Exercise(ctx context.Context, at Endpoints, model string, l search.Load, requests int) error
 }
 
 // Measurement is what one load came to.
@@ -149,6 +151,9 @@ type (
 	Launching struct{ Instances int }
 	// Measured comes after each measurement.
 	Measured struct{ Point Point }
+	// Exercising comes before all instances of a server are put to work at
+	// once, after its measurements.
+	Exercising struct{ Instances, Batch int }
 	// GaveUp says that a server failed and that no more instances are tried.
 	GaveUp struct {
 		Instances int
@@ -156,6 +161,7 @@ type (
 	}
 )
 
-func (Launching) event() {}
-func (Measured) event()  {}
-func (GaveUp) event()    {}
+func (Launching) event()  {}
+func (Measured) event()   {}
+func (Exercising) event() {}
+func (GaveUp) event()     {}

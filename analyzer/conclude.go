@@ -2,7 +2,6 @@ package analyzer
 
 import (
 	"fmt"
-	"time"
 
 	"triton/analyzer/search"
 	"triton/pkg/gpu"
@@ -103,7 +102,7 @@ func (r *run) recommend() {
 	var outcomes []search.Outcome
 	var at []int // the point of each outcome
 	for i, p := range r.result.Points {
-		if p.Err != nil {
+		if fits, known := r.result.Fits(p); p.Err != nil || known && !fits {
 			continue
 		}
 		bytes, _ := r.result.Bytes(p.Memory)
@@ -113,13 +112,13 @@ func (r *run) recommend() {
 		at = append(at, i)
 	}
 	if len(outcomes) == 0 {
-		r.result.Reason = "no setting was measured"
+		r.result.Reason = "no setting was measured that fits in memory"
 		return
 	}
-	limits := search.Limits{P99: r.LatencyBudget, Bytes: int64(r.result.Capacity.Usable), Tolerance: r.Tolerance}
+	limits := search.Limits{P99: r.LatencyBudget, Tolerance: r.Tolerance}
 	i := search.Recommend(outcomes, limits)
 	if i < 0 {
-		r.result.Reason = r.noneKeeps(outcomes)
+		r.result.Reason = r.tooSlow(outcomes)
 		return
 	}
 	r.result.Recommended = at[i]
@@ -142,21 +141,16 @@ func (r *run) why(outcomes []search.Outcome, limits search.Limits) string {
 	if r.LatencyBudget > 0 {
 		text += fmt.Sprintf(" at a p99 latency of at most %v", r.LatencyBudget)
 	}
-	return fmt.Sprintf("%s (%d of %d settings keep the limits)", text, kept, len(outcomes))
+	return fmt.Sprintf("%s (%d of %d settings keep the limits)", text, kept, len(r.result.Points))
 }
 
-// noneKeeps says how far the settings are from the limits.
-func (r *run) noneKeeps(outcomes []search.Outcome) string {
-	lowest := time.Duration(-1)
+// tooSlow says how far the settings are from the latency budget.
+func (r *run) tooSlow(outcomes []search.Outcome) string {
+	lowest := outcomes[0].P99
 	for _, o := range outcomes {
-		if lowest < 0 || o.P99 < lowest {
-			lowest = o.P99
-		}
+		lowest = min(lowest, o.P99)
 	}
-	if r.LatencyBudget > 0 && lowest > r.LatencyBudget {
-		return fmt.Sprintf("no setting keeps the latency budget of %v; the lowest p99 measured is %v", r.LatencyBudget, lowest)
-	}
-	return fmt.Sprintf("no setting keeps all limits: p99 latency at most %v, memory at most %d bytes", r.LatencyBudget, r.result.Capacity.Usable)
+	return fmt.Sprintf("no setting keeps the latency budget of %v; the lowest p99 measured is %v", r.LatencyBudget, lowest)
 }
 
 func (r *run) warn(format string, args ...any) {

@@ -39,20 +39,24 @@ type world struct {
 		launched []int               // instance counts, 0 for the bare server
 		loads    []search.Load
 		models   map[string]*inferencepb.ModelConfig
+		// exercised are the batch sizes of the exercises.
+		exercised []int
 	}
 	// base, model and instance are what each takes on the host, in MiB; queued
-	// is what each item in flight takes.
-	base, model, instance, queued uint64
-	gpu                           bool // the model is on the GPU instead
-	limit                         uint64
+	// is what each item in flight takes, batch what each item of the batch of a
+	// busy instance does.
+	base, model, instance, queued, batch uint64
+	gpu                                  bool // the model is on the GPU instead
+	limit                                uint64
 	// failAt is the count at which a server does not start, dieAt the count at
 	// which one ends under load.
 	failAt, dieAt int
+	exerciseErr   error
 	measure       func(instances int, l search.Load) (analyzer.Measurement, error)
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, base: 50, model: 100, instance: 60, queued: 1, limit: 1000 * mib}
+	w := &world{t: t, base: 50, model: 100, instance: 60, queued: 1, batch: 3, limit: 1000 * mib}
 	w.mu.servers = make(map[int]*fakeServer)
 	w.mu.models = make(map[string]*inferencepb.ModelConfig)
 	w.measure = func(instances int, l search.Load) (analyzer.Measurement, error) {
@@ -144,6 +148,22 @@ func (w *world) Measure(ctx context.Context, at analyzer.Endpoints, _ string, l 
 		return w.measure(s.instances, l)
 	}
 	return analyzer.Measurement{}, errors.New("no such server")
+}
+
+func (w *world) Exercise(_ context.Context, at analyzer.Endpoints, _ string, l search.Load, requests int) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.mu.servers {
+		if fmt.Sprint(s.pid) != at.HTTP {
+			continue
+		}
+		require.Equal(w.t, 2*s.instances, l.Concurrency, "one request for each instance and one more")
+		require.Equal(w.t, 2*l.Concurrency, requests)
+		w.mu.exercised = append(w.mu.exercised, l.Batch)
+		s.peak = max(s.peak, w.base+w.model+(w.instance+w.batch*uint64(l.Batch))*uint64(s.instances))
+		return w.exerciseErr
+	}
+	return errors.New("no such server")
 }
 
 func (w *world) Process(pid int) (analyzer.HostMemory, error) {

@@ -91,6 +91,16 @@ func (s *subject) base(batches []int) (*inferencepb.ModelConfig, []string, error
 	return config, changes, nil
 }
 
+// largestBatch is the largest batch that an instance can get: what a client
+// sends or what the batcher makes of it.
+func largestBatch(config *inferencepb.ModelConfig, batches []int) int {
+	largest := slices.Max(batches)
+	if config.GetDynamicBatching() != nil {
+		largest = max(largest, int(config.GetMaxBatchSize()))
+	}
+	return largest
+}
+
 // variant is a shared configuration with so many instances, as text.
 func variant(shared *inferencepb.ModelConfig, instances int) []byte {
 	config := proto.Clone(shared).(*inferencepb.ModelConfig)

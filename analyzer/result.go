@@ -24,6 +24,9 @@ type Result struct {
 	Started time.Time
 	// Source says which memory Base, Fit and Capacity are about.
 	Source Source
+	// Batch is the batch size at which all instances of each server were
+	// exercised together: the largest that the configuration lets happen.
+	Batch int
 	// Base is the memory of a server without models.
 	Base     Memory
 	Variants []Variant
@@ -46,9 +49,9 @@ type Result struct {
 type Variant struct {
 	Instances int
 	Loaded    Memory // when it was ready, before any load
-	Peak      Memory // over all loads
-	// Complete says that all loads were measured, so that Peak compares with
-	// that of other variants.
+	Peak      Memory // over all loads and the exercise
+	// Complete says that all loads were measured and all instances exercised,
+	// so that Peak compares with that of other variants.
 	Complete bool
 	Err      error
 }
@@ -73,6 +76,19 @@ type Capacity struct {
 	// Limited is false when instances cost no memory that was seen.
 	Limited   bool
 	Instances int
+}
+
+// Fits says whether a point's server stays within the usable memory at its
+// peak; known is false where one of the two was not read.
+func (r *Result) Fits(p Point) (fits, known bool) {
+	memory := p.Memory
+	for _, v := range r.Variants {
+		if v.Instances == p.Instances {
+			memory = memory.peak(v.Peak)
+		}
+	}
+	bytes, ok := r.Bytes(memory)
+	return bytes <= r.Capacity.Usable, ok && r.Capacity.Memory > 0
 }
 
 // Bytes is the memory that the result's conclusions count.

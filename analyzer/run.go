@@ -75,6 +75,7 @@ func (r *run) prepare() (err error) {
 	if r.shared, r.result.Warnings, err = r.subject.base(r.Space.Batches); err != nil {
 		return err
 	}
+	r.result.Batch = largestBatch(r.shared, r.Space.Batches)
 	r.meter = newMeter(r.Host, r.GPU)
 	r.dir, err = os.MkdirTemp(r.TempDir, "triton-analyze-")
 	return err
@@ -117,7 +118,7 @@ func (r *run) measureBase(ctx context.Context) error {
 
 func (r *run) read(s Server) Memory { return r.meter.read(r.Host.Tree(s.PID())) }
 
-// measureCount measures all loads on one server with so many instances.
+// measureCount starts one server with so many instances and measures it.
 func (r *run) measureCount(ctx context.Context, count int) (v Variant) {
 	v.Instances = count
 	r.Observe(Launching{count})
@@ -130,28 +131,52 @@ func (r *run) measureCount(ctx context.Context, count int) (v Variant) {
 		v.Err = fmt.Errorf("instance count %d: %w: %w", count, ErrNoServer, err)
 		return v
 	}
-	ctx, end := whileRunning(ctx, server)
-	w := newWatch(ctx, r.Interval, func() Memory { return r.read(server) })
+	running, end := whileRunning(ctx, server)
+	w := newWatch(running, r.Interval, func() Memory { return r.read(server) })
 	v.Loaded = w.now()
-	v.Complete = true
-	for _, load := range r.Space.Loads() {
-		p, ended := r.measureLoad(ctx, server, w, count, load)
-		if ended {
-			v.Complete = false
-			break
-		}
-		v.Complete = v.Complete && p.Err == nil
-	}
+	v.Complete = r.measureLoads(running, server, w, count) && r.exercise(running, server, w, count)
 	w.close()
 	v.Peak = w.mu.peak
+	end()
 	if server.Err() != nil {
 		v.Err = fmt.Errorf("instance count %d: ended under load: %w", count, server.Err())
 	}
-	end()
 	if err := server.Close(); err != nil && v.Err == nil {
 		v.Err = fmt.Errorf("instance count %d: %w", count, err)
 	}
 	return v
+}
+
+// measureLoads measures all loads on one server; false when any failed.
+func (r *run) measureLoads(ctx context.Context, s Server, w *watch, count int) bool {
+	complete := true
+	for _, load := range r.Space.Loads() {
+		p := Point{Instances: count, Load: load}
+		p.Measurement, p.Err = r.Loader.Measure(ctx, s.Endpoints(), r.Model, load)
+		if ctx.Err() != nil {
+			return false // before it was done, so there is no point
+		}
+		p.Memory = w.now()
+		r.result.Points = append(r.result.Points, p)
+		r.Observe(Measured{p})
+		complete = complete && p.Err == nil
+	}
+	return complete
+}
+
+// exercise makes all instances of a server run at once on their largest batch,
+// which the measured loads need not do: a batcher may have put their requests
+// together, and instances take their memory when they first run. It comes last,
+// because servers keep what they took.
+func (r *run) exercise(ctx context.Context, s Server, w *watch, count int) bool {
+	r.Observe(Exercising{count, r.result.Batch})
+	load := search.Load{Batch: r.result.Batch, Concurrency: 2 * count}
+	err := r.Loader.Exercise(ctx, s.Endpoints(), r.Model, load, 2*load.Concurrency)
+	w.now()
+	if err != nil && ctx.Err() == nil {
+		r.warn("instance count %d: the memory with all instances at work is not known: %v", count, err)
+	}
+	return err == nil
 }
 
 // whileRunning is a context that ends with the server, so that nobody loads a
@@ -171,18 +196,4 @@ func whileRunning(ctx context.Context, s Server) (_ context.Context, end func())
 		cancel(nil)
 		<-done
 	}
-}
-
-// measureLoad measures one load. ended says that the context ended before it
-// was done, so that there is no point.
-func (r *run) measureLoad(ctx context.Context, s Server, w *watch, count int, load search.Load) (p Point, ended bool) {
-	p = Point{Instances: count, Load: load}
-	p.Measurement, p.Err = r.Loader.Measure(ctx, s.Endpoints(), r.Model, load)
-	if ctx.Err() != nil {
-		return p, true
-	}
-	p.Memory = w.now()
-	r.result.Points = append(r.result.Points, p)
-	r.Observe(Measured{p})
-	return p, false
 }

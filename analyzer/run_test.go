@@ -36,7 +36,8 @@ func TestRun(t *testing.T) {
 		{Batch: 4, Concurrency: 2},
 	}, w.mu.loads[:4])
 	require.Len(t, r.Points, 12)
-	require.Len(t, events, 4+12)
+	require.Len(t, events, 4+12+3)
+	require.Equal(t, []int{4, 4, 4}, w.mu.exercised)
 
 	require.Equal(t, analyzer.HostPSS, r.Source)
 	base, ok := r.Bytes(r.Base)
@@ -44,13 +45,13 @@ func TestRun(t *testing.T) {
 	require.Equal(t, uint64(50*mib), base)
 	loaded, _ := r.Bytes(r.Variants[1].Loaded)
 	require.Equal(t, uint64((50+100+2*60)*mib), loaded)
-	require.InDelta(t, 60*mib, r.Fit.PerInstance, 1)
-	require.InDelta(t, (100+8)*mib, r.Fit.PerModel, 1) // eight items in flight at most
+	require.InDelta(t, (60+4*3)*mib, r.Fit.PerInstance, 1) // with a batch of four
+	require.InDelta(t, 100*mib, r.Fit.PerModel, 1)
 	require.InDelta(t, 0, r.Fit.Residual, 1)
-	// 1000 = 50 + 108 + 60 * 14.03
+	// 1000 = 50 + 100 + 72 * 11.8
 	require.Equal(t, analyzer.Capacity{
 		Memory: 1000 * mib, Usable: 1000 * mib, Origin: "memory of the test",
-		Known: true, Limited: true, Instances: 14,
+		Known: true, Limited: true, Instances: 11,
 	}, r.Capacity)
 
 	best := r.Points[r.Recommended]
@@ -93,7 +94,7 @@ func TestMemoryGiven(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c := config(t, repository(t, plainConfig))
-	c.Memory, c.Headroom = 300*mib, 0.2 // 240 usable: 218 for one instance
+	c.Memory, c.Headroom = 300*mib, 0.2 // 240 usable: 222 for one instance
 	r, err := analyzer.Run(t.Context(), c, w.deps())
 	require.NoError(t, err)
 	require.Equal(t, 1, r.Points[r.Recommended].Instances)
@@ -105,7 +106,7 @@ func TestMemoryGiven(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, -1, r.Recommended)
 	require.Zero(t, r.Capacity.Instances)
-	require.Contains(t, r.Reason, "no setting keeps all limits")
+	require.Equal(t, "no setting was measured that fits in memory", r.Reason)
 }
 
 func TestOnGPU(t *testing.T) {
@@ -117,12 +118,12 @@ func TestOnGPU(t *testing.T) {
 	r, err := analyzer.Run(t.Context(), config(t, repository(t, plainConfig)), d)
 	require.NoError(t, err)
 	require.Equal(t, analyzer.GPUProcesses, r.Source)
-	require.InDelta(t, 60*mib, r.Fit.PerInstance, 1)
+	require.InDelta(t, 72*mib, r.Fit.PerInstance, 1)
 	require.Equal(t, uint64(9<<30), r.Capacity.Memory, "what others use is not ours")
 	base, ok := r.Bytes(r.Base)
 	require.True(t, ok)
 	require.Zero(t, base)
-	require.Equal(t, (9<<10-108)/60, r.Capacity.Instances)
+	require.Equal(t, (9<<10-100)/72, r.Capacity.Instances)
 }
 
 func TestOnGPUWithHiddenProcesses(t *testing.T) {
@@ -134,7 +135,7 @@ func TestOnGPUWithHiddenProcesses(t *testing.T) {
 	r, err := analyzer.Run(t.Context(), config(t, repository(t, plainConfig+` instance_group { kind: KIND_GPU }`)), d)
 	require.NoError(t, err)
 	require.Equal(t, analyzer.GPUDevices, r.Source)
-	require.InDelta(t, 60*mib, r.Fit.PerInstance, 1)
+	require.InDelta(t, 72*mib, r.Fit.PerInstance, 1)
 	require.Equal(t, inferencepb.ModelInstanceGroup_KIND_GPU, w.mu.models["m"].GetInstanceGroup()[0].GetKind())
 
 	// Without the word of the configuration, what others do on the GPU would
@@ -193,6 +194,29 @@ func TestFailedMeasurementIsAPoint(t *testing.T) {
 	require.False(t, r.Variants[0].Complete)
 	require.True(t, r.Variants[1].Complete)
 	require.NotNil(t, r.Fit, "two counts were measured in full")
+}
+
+// A batcher makes batches of what clients send one by one.
+func TestExerciseUsesTheLargestBatch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := config(t, repository(t, plainConfig+` dynamic_batching { }`))
+	c.Space.Instances = []int{1, 2}
+	r, err := analyzer.Run(t.Context(), c, w.deps())
+	require.NoError(t, err)
+	require.Equal(t, 8, r.Batch)
+	require.Equal(t, []int{8, 8}, w.mu.exercised)
+	require.InDelta(t, (60+8*3)*mib, r.Fit.PerInstance, 1)
+
+	w.exerciseErr = errors.New("bad input")
+	r, err = analyzer.Run(t.Context(), c, w.deps())
+	require.NoError(t, err)
+	require.Nil(t, r.Fit)
+	require.GreaterOrEqual(t, r.Recommended, 0)
+	require.Equal(t, []string{
+		"instance count 1: the memory with all instances at work is not known: bad input",
+		"instance count 2: the memory with all instances at work is not known: bad input",
+	}, r.Warnings)
 }
 
 func TestInterrupt(t *testing.T) {

@@ -45,8 +45,8 @@ func record(r *analyzer.Result, i int, p analyzer.Point) []string {
 	}
 	bytes, known := r.Bytes(p.Memory)
 	fits, each := "", ""
-	if known && r.Capacity.Memory > 0 {
-		fits = strconv.FormatBool(bytes <= r.Capacity.Usable)
+	if yes, known := r.Fits(p); known {
+		fits = strconv.FormatBool(yes)
 	}
 	if r.Fit != nil {
 		each = strconv.FormatFloat(r.Fit.PerInstance, 'f', 0, 64)
@@ -59,7 +59,7 @@ func record(r *analyzer.Result, i int, p analyzer.Point) []string {
 // JSON prints the whole result.
 func JSON(w io.Writer, r *analyzer.Result) error {
 	doc := document{
-		Schema: 1, Model: r.Model, Started: r.Started, MemorySource: string(r.Source), Base: memoryOf(r, r.Base),
+		Schema: 1, Model: r.Model, Started: r.Started, MemorySource: string(r.Source), Batch: r.Batch, Base: memoryOf(r, r.Base),
 		Reason: r.Reason, Config: string(r.Config), Warnings: r.Warnings, Interrupted: r.Interrupted,
 		Servers: []server{}, Points: []point{},
 	}
@@ -90,6 +90,7 @@ type (
 		Model        string    `json:"model"`
 		Started      time.Time `json:"started"`
 		MemorySource string    `json:"memory_source"`
+		Batch        int       `json:"exercise_batch"`
 		Base         memory    `json:"base"`
 		Servers      []server  `json:"servers"`
 		Points       []point   `json:"points"`

@@ -41,7 +41,7 @@ func point(instances, batch, concurrency int, throughput float64, p99 time.Durat
 func full() *analyzer.Result {
 	line, _ := search.Fit([]search.Sample{{Instances: 1, Bytes: 300 * mib}, {Instances: 2, Bytes: 420 * mib}, {Instances: 3, Bytes: 550 * mib}})
 	r := &analyzer.Result{
-		Model: "resnet50", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Source: analyzer.HostPSS, Base: host(40),
+		Model: "resnet50", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Source: analyzer.HostPSS, Batch: 8, Base: host(40),
 		Points: []analyzer.Point{
 			point(1, 1, 1, 20.5, 51*time.Millisecond, 320),
 			point(1, 8, 4, 31.25, 900*time.Millisecond, 340),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"triton/analyzer"
 	"triton/pkg/ui"
@@ -51,9 +52,9 @@ func row(r *analyzer.Result, i int, p analyzer.Point) []string {
 	memory, fits, each := "?", "?", "?"
 	if bytes, ok := r.Bytes(p.Memory); ok {
 		memory = size(float64(bytes))
-		if r.Capacity.Memory > 0 {
-			fits = map[bool]string{true: "yes", false: "no"}[bytes <= r.Capacity.Usable]
-		}
+	}
+	if yes, known := r.Fits(p); known {
+		fits = map[bool]string{true: "yes", false: "no"}[yes]
 	}
 	if r.Fit != nil {
 		each = size(max(r.Fit.PerInstance, 0))
@@ -80,6 +81,7 @@ func conclusions(w io.Writer, r *analyzer.Result) error {
 		}
 	}
 	p.memory(r)
+	p.exercised(r)
 	p.capacity(r)
 	p.recommendation(r)
 	for _, text := range r.Warnings {
@@ -118,6 +120,19 @@ func (p *printer) memory(r *analyzer.Result) {
 	default:
 		p.line("memory: %s = %s server + %s model + %s per instance (off by at most %s)",
 			r.Source, size(float64(base)), size(r.Fit.PerModel), size(r.Fit.PerInstance), size(r.Fit.Residual))
+	}
+}
+
+// exercised says what the servers took with all instances at work.
+func (p *printer) exercised(r *analyzer.Result) {
+	var peaks []string
+	for _, v := range r.Variants {
+		if bytes, ok := r.Bytes(v.Peak); ok && v.Complete {
+			peaks = append(peaks, fmt.Sprintf("%s %s", plural(v.Instances, "instance"), size(float64(bytes))))
+		}
+	}
+	if len(peaks) > 0 {
+		p.line("peak with all instances at work on batches of %d: %s", r.Batch, strings.Join(peaks, ", "))
 	}
 }
 

@@ -13,8 +13,7 @@ type Outcome struct {
 
 // Limits are what a setting must keep.
 type Limits struct {
-	P99   time.Duration // 0: none
-	Bytes int64         // 0: none
+	P99 time.Duration // 0: none
 	// Tolerance is the share of the best throughput that a cheaper setting may
 	// stay behind. Throughput differs from run to run; memory is paid always.
 	Tolerance float64
@@ -22,7 +21,7 @@ type Limits struct {
 
 // Keeps says whether a setting stays within the limits.
 func (l Limits) Keeps(o Outcome) bool {
-	return (l.P99 == 0 || o.P99 <= l.P99) && (l.Bytes == 0 || o.Bytes <= l.Bytes)
+	return l.P99 == 0 || o.P99 <= l.P99
 }
 
 // Recommend picks, among the settings within the limits whose throughput is

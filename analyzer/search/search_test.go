@@ -133,7 +133,6 @@ func TestRecommend(t *testing.T) {
 		"latency":                 {search.Limits{P99: 25 * ms}, 2},
 		"latency and tolerance":   {search.Limits{P99: 25 * ms, Tolerance: 0.05}, 1},
 		"same instances, memory":  {search.Limits{P99: 50 * ms, Tolerance: 0.05}, 1},
-		"memory":                  {search.Limits{Bytes: 600}, 0},
 		"exactly at the budget":   {search.Limits{P99: 10 * ms}, 0},
 		"nothing keeps the limit": {search.Limits{P99: 9 * ms}, -1},
 	} {

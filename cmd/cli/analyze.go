@@ -93,7 +93,7 @@ func (f *analyzeFlags) define(set *pflag.FlagSet) {
 	set.StringVarP(&f.csv, "csv", "f", "", "write the settings to this file as CSV")
 	set.StringVar(&f.json, "json", "", "write everything to this file as JSON")
 	set.StringVarP(&f.protocol, "protocol", "i", "grpc", "protocol of the requests, http or grpc")
-	set.IntVarP(&f.interval, "measurement-interval", "p", 1000, "length of a measurement window in milliseconds")
+	set.IntVarP(&f.interval, "measurement-interval", "p", 1000, "length of a measurement window in milliseconds; longer ones are used for slow models")
 	set.IntVarP(&f.stability, "stability-percentage", "s", 10, "how far three windows in a row may lie apart")
 	set.IntVarP(&f.trials, "max-trials", "r", 10, "windows to try at each setting")
 	set.StringArrayVar(&f.shapes, "shape", nil, "shape of an input with variable dimensions, NAME:D1,D2; may be repeated")

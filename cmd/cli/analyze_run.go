@@ -137,6 +137,8 @@ func (p *analyzeProgress) observe(e analyzer.Event) {
 			return
 		}
 		fmt.Fprintf(p.w, "%s: %.1f inferences/s, p99 %.2f ms\n", at, e.Point.Throughput, float64(e.Point.P99)/float64(time.Millisecond))
+	case analyzer.Exercising:
+		fmt.Fprintf(p.w, "all %d instances at once on batches of %d, for their memory\n", e.Instances, e.Batch)
 	case analyzer.GaveUp:
 		fmt.Fprintf(p.w, "no more instances are tried: %v\n", e.Err)
 	}
@@ -145,11 +147,46 @@ func (p *analyzeProgress) observe(e analyzer.Event) {
 // perfLoader is the load generator of perf behind analyze.
 type perfLoader struct{ settings perfSettings }
 
-// Measure runs one level of perf.
+// Measure runs one level of perf. Windows that are too short for the model are
+// made longer: of a few requests no three windows agree.
 func (l perfLoader) Measure(ctx context.Context, at analyzer.Endpoints, model string, load search.Load) (analyzer.Measurement, error) {
+	const enough, longest = 60, 10 * time.Second
+	c := l.config(model, load)
+	for {
+		m, err := l.run(ctx, at, c)
+		short := errors.Is(err, perf.ErrNoRequests) || err == nil && !m.Stable && m.Requests < enough
+		if !short || c.Interval >= longest || ctx.Err() != nil {
+			if err != nil {
+				return analyzer.Measurement{}, loadFailure(err)
+			}
+			return analyzer.Measurement{
+				Requests: m.Requests, Throughput: m.Throughput, Stable: m.Stable,
+				Avg: m.AvgLatency, P50: m.Latency(50), P90: m.Latency(90), P95: m.Latency(95), P99: m.Latency(99),
+			}, nil
+		}
+		c.Interval = min(4*c.Interval, longest)
+	}
+}
+
+// Exercise runs one level of perf that a number of requests ends.
+func (l perfLoader) Exercise(ctx context.Context, at analyzer.Endpoints, model string, load search.Load, requests int) error {
+	c := l.config(model, load)
+	c.Windows, c.Samples, c.RequestCount = perf.CountWindows, requests, requests
+	if _, err := l.run(ctx, at, c); err != nil {
+		return loadFailure(err)
+	}
+	return nil
+}
+
+func (l perfLoader) config(model string, load search.Load) perf.Config {
 	c := l.settings.config
 	c.Model, c.Batches = model, []int{load.Batch}
 	c.Concurrency = perf.Range{Start: load.Concurrency, End: load.Concurrency, Step: 1}
+	return c
+}
+
+// run is one run of perf, whose only level it returns.
+func (l perfLoader) run(ctx context.Context, at analyzer.Endpoints, c perf.Config) (perf.Level, error) {
 	options := l.settings.client
 	options.Address = at.HTTP
 	if options.Protocol == client.GRPC {
@@ -159,17 +196,12 @@ func (l perfLoader) Measure(ctx context.Context, at analyzer.Endpoints, model st
 		Dial: func(context.Context) (client.Client, error) { return client.New(options) },
 	})
 	if err != nil {
-		return analyzer.Measurement{}, loadFailure(err)
+		return perf.Level{}, err
 	}
-	levels := append(rep.Levels, rep.Failed...)
-	if len(levels) == 0 || levels[0].Requests == 0 {
-		return analyzer.Measurement{}, errors.New("no request was answered within the measurement windows; use a longer --measurement-interval")
+	for _, level := range append(rep.Levels, rep.Failed...) {
+		return level, nil
 	}
-	m := levels[0]
-	return analyzer.Measurement{
-		Requests: m.Requests, Throughput: m.Throughput, Stable: m.Stable,
-		Avg: m.AvgLatency, P50: m.Latency(50), P90: m.Latency(90), P95: m.Latency(95), P99: m.Latency(99),
-	}, nil
+	return perf.Level{}, perf.ErrNoRequests
 }
 
 // loadFailure adds what the server answered to an error of the load.
