@@ -142,6 +142,16 @@ func TestResponseTooLarge(t *testing.T) {
 	require.Regexp(t, `^Response has byte size 32\d{8} which exceeds gRPC's byte size limit 2147483647\.$`, grpcstatus.Convert(err).Message())
 }
 
+// TestAnswerThatNobodyTakes: the client gives up on an answer above its limit
+// while the server is still writing; the memory comes back all the same.
+func TestAnswerThatNobodyTakes(t *testing.T) {
+	t.Parallel()
+	conn := start(t, newStub())
+	_, err := inferencepb.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), echoRequest(pattern(6<<20)))
+	require.Equal(t, codes.ResourceExhausted, grpcstatus.Code(err))
+	require.NoError(t, conn.Close())
+}
+
 func TestClassificationOfBytesIsRefused(t *testing.T) {
 	t.Parallel() // NVIDIA's server ends at this one
 	c := inferencepb.NewGRPCInferenceServiceClient(start(t, newStub()))

@@ -41,22 +41,7 @@ func (d *decoder) place(ts []kserve.Tensor) {
 	for i := range d.plan {
 		if p := &d.plan[i]; p.copied() {
 			total += padded(p.size)
-		}
-	}
-	if total > 0 {
-		b := d.codec.pool.Get(total)
-		defer b.Release()
-		off := 0
-		for i := range d.plan {
-			if p := &d.plan[i]; p.copied() && p.size > 0 {
-				d.copyPiece(b.Bytes()[off:off+p.size], p)
-				ts[i].Data.Append(b, off, p.size)
-				off += padded(p.size)
-			}
-		}
-	}
-	for i := range d.plan {
-		if p := &d.plan[i]; !p.copied() {
+		} else {
 			d.share(&ts[i].Data, d.raws[p.raw])
 		}
 	}
@@ -64,6 +49,23 @@ func (d *decoder) place(ts []kserve.Tensor) {
 		if f != nil {
 			f.Release() // the tensors hold it now
 			d.shared[i] = nil
+		}
+	}
+	if total > 0 {
+		d.copyAll(ts, total)
+	}
+}
+
+// copyAll puts all tensors that are copied into one buffer.
+func (d *decoder) copyAll(ts []kserve.Tensor, total int) {
+	b := d.codec.pool.Get(total)
+	defer b.Release()
+	off := 0
+	for i := range d.plan {
+		if p := &d.plan[i]; p.copied() && p.size > 0 {
+			d.copyPiece(b.Bytes()[off:off+p.size], p)
+			ts[i].Data.Append(b, off, p.size)
+			off += padded(p.size)
 		}
 	}
 }
