@@ -31,7 +31,8 @@ type Options struct {
 	MaxConcurrentStream uint32        // per connection; 0: no limit
 
 	// Workers is how many goroutines with warm stacks stand ready for calls;
-	// more calls than that start goroutines of their own.
+	// more calls at a time than that start goroutines of their own, which costs
+	// some 10 us of growing stacks.
 	Workers uint32
 	// StreamWindow and ConnWindow are the HTTP/2 flow control windows.
 	StreamWindow, ConnWindow int32
@@ -48,7 +49,7 @@ func Default(pool *tensor.Pool) Options {
 		KeepaliveTime:    2 * time.Hour,
 		KeepaliveTimeout: 20 * time.Second,
 		MinPingInterval:  5 * time.Minute,
-		Workers:          16,
+		Workers:          64,
 		StreamWindow:     1 << 20,
 		ConnWindow:       4 << 20,
 		ReadBuffer:       64 << 10,
