@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -157,10 +158,13 @@ func wrap(text string, width int) []string {
 }
 
 // explain turns pflag's error into one that helps: an unknown flag gets the
-// nearest known one.
+// nearest known one, a wrong value Triton's words.
 func (b *flagBook) explain(err error) error {
-	msg := err.Error()
-	if name, ok := strings.CutPrefix(msg, "unknown flag: --"); ok {
+	var unknown *pflag.NotExistError
+	var wrong *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		name := unknown.GetSpecifiedName()
 		if near := b.startingWith(name); len(near) > 1 {
 			return fmt.Errorf("--%s is ambiguous: it may be %s", name, strings.Join(near, ", "))
 		}
@@ -168,10 +172,8 @@ func (b *flagBook) explain(err error) error {
 			return fmt.Errorf("unknown flag --%s; did you mean --%s?", name, near)
 		}
 		return fmt.Errorf("unknown flag --%s", name)
-	}
-	if i := strings.Index(msg, `" flag: `); i > 0 && strings.HasPrefix(msg, "invalid argument") {
-		_, name, _ := strings.Cut(msg[:i], `" for "`)
-		return badOption(strings.TrimPrefix(name, "--"), msg[i+len(`" flag: `):])
+	case errors.As(err, &wrong):
+		return badOption(wrong.GetFlag().Name, wrong.Unwrap().Error())
 	}
 	return err
 }
@@ -188,37 +190,4 @@ func (b *flagBook) startingWith(prefix string) []string {
 		}
 	}
 	return all
-}
-
-// closest is the name that takes the fewest changes to get from; empty when all
-// are far away.
-func closest(name string, among []string) string {
-	best, least := "", len(name)/3+2
-	for _, n := range among {
-		if d := levenshtein(name, n); d < least {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
-// levenshtein is the Levenshtein distance in bytes.
-func levenshtein(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -48,12 +49,21 @@ func settle(w World, set *pflag.FlagSet, file string) error {
 		}
 		for _, v := range values {
 			if err := set.Set(f.Name, v); err != nil {
-				failed = fmt.Errorf("%s: %w", source, err)
+				failed = fmt.Errorf("%s: --%s: %w", source, f.Name, cause(err))
 				return
 			}
 		}
 	})
 	return failed
+}
+
+// cause is what is wrong with a flag's value, without pflag's own words.
+func cause(err error) error {
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &wrong) {
+		return wrong.Unwrap()
+	}
+	return err
 }
 
 func known(from *viper.Viper, set *pflag.FlagSet, file string) error {
