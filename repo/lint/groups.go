@@ -48,8 +48,14 @@ func (r *run) processors() {
 		}
 	}
 	// The count that nobody wrote is the server's to plan.
-	if len(r.written.InstanceGroup) > 0 && instances*threads > r.options.CPUs {
-		r.add(ruleTooMany, field, fmt.Sprintf("%d CPU instances of %d threads share %d processors", instances, threads, r.options.CPUs),
-			"lower count or intra_op_thread_count: more threads than processors make every request slower")
+	if len(r.written.InstanceGroup) == 0 || instances*threads <= r.options.CPUs {
+		return
 	}
+	msg, hint := fmt.Sprintf("%d CPU instances", instances), "lower count"
+	if threads > 1 {
+		msg += fmt.Sprintf(" of %d threads", threads)
+		hint = "lower count or intra_op_thread_count"
+	}
+	r.add(ruleTooMany, field, fmt.Sprintf("%s share %d processors", msg, r.options.CPUs),
+		hint+": more threads than processors make every request slower")
 }
