@@ -70,10 +70,10 @@ func setOptions(opts *C.OrtSessionOptions, o *options, t threads, globalPool boo
 		}
 	}
 	if o.arena != nil {
-		steps = append(steps, C.trt_ort_options_arena(opts, flag(*o.arena)))
+		steps = append(steps, C.trt_ort_options_arena(opts, toggle(*o.arena)))
 	}
 	if o.pattern != nil {
-		steps = append(steps, C.trt_ort_options_pattern(opts, flag(*o.pattern)))
+		steps = append(steps, C.trt_ort_options_pattern(opts, toggle(*o.pattern)))
 	}
 	for _, e := range o.entries {
 		steps = append(steps, entry(opts, e))
@@ -99,7 +99,7 @@ func firstError(steps []C.trt_ort_error) (first error) {
 	return first
 }
 
-func flag(b bool) C.int32_t {
+func toggle(b bool) C.int32_t {
 	if b {
 		return 1
 	}
