@@ -116,7 +116,7 @@ func (r *Request) Release() {
 		panic("infer: request released more often than held")
 	}
 	invariant.Check(r.next == nil && r.prev == nil, "request released while it stands in a list")
-	r.Request.Reset()
+	r.Reset()
 	r.Batch, r.Sink, r.ctx, r.failed = 0, nil, nil, false
 	r.state.Store(uint32(Decoded))
 	r.cancelled.Store(false)
@@ -227,7 +227,7 @@ func (r *Response) Add(name string, d tensor.DataType, shape tensor.Shape, data 
 
 // Release gives the output memory back; the response must not be used again.
 func (r *Response) Release() {
-	r.Response.Reset()
+	r.Reset()
 	r.Err = nil
 	responses.Put(r)
 }

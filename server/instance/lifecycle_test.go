@@ -334,13 +334,23 @@ func TestPlacements(t *testing.T) {
 	}{
 		"auto without a GPU": {[]*inferencepb.ModelInstanceGroup{{Kind: auto, Count: 1}}, 0, []backend.Placement{place("m_0_0", cpu, 0, 1)}, ""},
 		"auto with GPUs":     {[]*inferencepb.ModelInstanceGroup{{Kind: auto, Count: 1}}, 2, []backend.Placement{place("m_0_0", gpu, 0, 2), place("m_0_0", gpu, 1, 2)}, ""},
-		"two groups": {[]*inferencepb.ModelInstanceGroup{{Kind: cpu, Count: 2, Name: "fast"}, {Kind: cpu, Count: 1}, {Kind: model}}, 0,
-			[]backend.Placement{place("fast_0", cpu, 0, 3), place("fast_1", cpu, 0, 3), place("m_1_0", cpu, 0, 3), place("m_2_0", model, 0, 1)}, ""},
+		"two groups": {
+			[]*inferencepb.ModelInstanceGroup{{Kind: cpu, Count: 2, Name: "fast"}, {Kind: cpu, Count: 1}, {Kind: model}},
+			0,
+			[]backend.Placement{place("fast_0", cpu, 0, 3), place("fast_1", cpu, 0, 3), place("m_1_0", cpu, 0, 3), place("m_2_0", model, 0, 1)},
+			"",
+		},
 		"chosen GPUs": {[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1, Gpus: []int32{3, 1}}}, 4, []backend.Placement{place("m_0_0", gpu, 1, 2), place("m_0_0", gpu, 3, 2)}, ""},
-		"no GPU": {[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1}}, 0, nil,
-			"instance group 'm_0' of model 'm': kind is KIND_GPU but this machine has no usable GPU; set kind: KIND_CPU to run on the CPU"},
-		"a GPU too many": {[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1, Gpus: []int32{1}}}, 1, nil,
-			"instance group 'm_0' of model 'm': GPU 1 was asked for but this machine has 1; set kind: KIND_CPU to run on the CPU"},
+		"no GPU": {
+			[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1}},
+			0, nil,
+			"instance group 'm_0' of model 'm': kind is KIND_GPU but this machine has no usable GPU; set kind: KIND_CPU to run on the CPU",
+		},
+		"a GPU too many": {
+			[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1, Gpus: []int32{1}}},
+			1, nil,
+			"instance group 'm_0' of model 'm': GPU 1 was asked for but this machine has 1; set kind: KIND_CPU to run on the CPU",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -22,7 +22,7 @@ func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) (health
 		r.Times.ComputeStart = begin
 		r.Hold()
 	}
-	err, healthy := g.execute(ctx, w, b)
+	healthy, err := g.execute(ctx, w, b)
 	end := infer.Now()
 	g.settle(w, b, err)
 	g.count(w, b, begin, end, err == nil)
@@ -38,7 +38,7 @@ func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) (health
 }
 
 // execute calls the backend and turns a panic into an error.
-func (g *Group) execute(ctx context.Context, w *worker, b *infer.Batch) (err error, healthy bool) {
+func (g *Group) execute(ctx context.Context, w *worker, b *infer.Batch) (healthy bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			g.opts.Log.Error("an instance panicked and is taken out of service", "model", g.opts.Name, "version", g.opts.Version,
@@ -47,7 +47,7 @@ func (g *Group) execute(ctx context.Context, w *worker, b *infer.Batch) (err err
 			healthy = false
 		}
 	}()
-	return w.instance.Execute(ctx, b), true
+	return true, w.instance.Execute(ctx, b)
 }
 
 // settle makes sure that every request has exactly one final answer.

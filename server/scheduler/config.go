@@ -8,7 +8,7 @@ func Limit(cfg *inferencepb.ModelConfig) int {
 }
 
 // Ignored lists the scheduling settings that a configuration makes and that
-// this server accepts without honouring them yet, as paths into the
+// this server accepts without honoring them yet, as paths into the
 // configuration.
 func Ignored(cfg *inferencepb.ModelConfig) []string {
 	var paths []string

@@ -235,7 +235,7 @@ func (q *Queue) Withdraw(r *infer.Request) bool {
 		return false
 	}
 	q.mu.waiting.Remove(r)
-	// What is left may be due now: another total, another neighbour.
+	// What is left may be due now: another total, another follower.
 	now := infer.Now()
 	q.unlockAndWake(now)
 	q.stats.Pending.Add(-1)
