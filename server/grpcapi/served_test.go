@@ -57,7 +57,7 @@ var masks = []struct {
 }{
 	{regexp.MustCompile(`"(identity|python)"`), `"ENGINE"`},
 	{regexp.MustCompile(`"default_model_filename":"[a-zA-Z.]*",`), ``}, // of the engine
-	{regexp.MustCompile(`"parameters":\{"param0".*?123\}\},`), ``},       // as the identity engine answers
+	{regexp.MustCompile(`"parameters":\{"param0".*?123\}\},`), ``},     // as the identity engine answers
 	{regexp.MustCompile(`"(ns|last_inference)":"\d+"`), `"$1":"N"`},
 }
 
