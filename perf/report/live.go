@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/lipgloss"
-
 	"triton/perf"
 	"triton/pkg/ui"
 )
@@ -23,11 +21,6 @@ type liveView struct {
 
 func newLiveView(progress func() perf.Progress) *liveView { return &liveView{progress: progress} }
 
-var (
-	strong = lipgloss.NewStyle().Bold(true)
-	faint  = lipgloss.NewStyle().Faint(true)
-)
-
 const historyLength = 240
 
 func (v *liveView) render(width int) string {
@@ -41,8 +34,8 @@ func (v *liveView) render(width int) string {
 		rate = float64(p.Requests) * float64(max(p.Batch, 1)) / p.Elapsed.Seconds()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n", strong.Render(fmt.Sprintf("concurrency %d  batch %d", p.Concurrency, p.Batch)), v.window(p))
-	fmt.Fprintf(&b, "%s infer/sec  p50 %s  p90 %s  p95 %s  p99 %s\n", strong.Render(fmt.Sprintf("%.1f", rate)),
+	fmt.Fprintf(&b, "%s  %s\n", ui.Strong(fmt.Sprintf("concurrency %d  batch %d", p.Concurrency, p.Batch)), v.window(p))
+	fmt.Fprintf(&b, "%s infer/sec  p50 %s  p90 %s  p95 %s  p99 %s\n", ui.Strong(fmt.Sprintf("%.1f", rate)),
 		micros(p.P50), micros(p.P90), micros(p.P95), micros(p.P99))
 	b.WriteString(ui.Sparkline(v.rates, min(max(width-1, 10), historyLength)))
 	return b.String()
@@ -68,7 +61,7 @@ func (v *liveView) window(p perf.Progress) string {
 	} else {
 		s += fmt.Sprintf("  %.1f s", p.InWindow.Seconds())
 	}
-	return faint.Render(s)
+	return ui.Faint(s)
 }
 
 // micros is a latency for people: microseconds below ten milliseconds.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"sync"
@@ -24,6 +23,7 @@ type ScreenOptions struct {
 type Screen struct {
 	options ScreenOptions
 	console *Console
+	streams [2]*lines
 	mu      sync.Mutex // the writers and the view; Print comes from outside
 	live    *ui.Live
 	err     error
@@ -34,7 +34,8 @@ var _ perf.Observer = (*Screen)(nil)
 // NewScreen shows a run. Close ends it.
 func NewScreen(o ScreenOptions) *Screen {
 	s := &Screen{options: o}
-	s.console = NewConsole(&lines{screen: s, to: o.Out}, &lines{screen: s, to: o.Notes}, o.Verbose)
+	s.streams = [2]*lines{{screen: s, to: o.Out}, {screen: s, to: o.Notes}}
+	s.console = NewConsole(s.streams[0], s.streams[1], o.Verbose)
 	return s
 }
 
@@ -46,6 +47,7 @@ func (s *Screen) Observe(e perf.Event) {
 		s.stop()
 	}
 	s.console.Observe(e)
+	s.flush()
 	switch e := e.(type) {
 	case perf.Started:
 		if s.options.Live {
@@ -63,6 +65,17 @@ func (s *Screen) Print(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.console.printf("%s\n", text)
+	s.flush()
+}
+
+// flush hands what was written since to the view, in one piece.
+func (s *Screen) flush() {
+	for _, l := range s.streams {
+		if s.live != nil && len(l.pending) > 0 {
+			s.live.Print(string(l.pending))
+			l.pending = l.pending[:0]
+		}
+	}
 }
 
 func (s *Screen) stop() {
@@ -80,28 +93,18 @@ func (s *Screen) Close() error {
 	return errors.Join(s.err, s.console.Err())
 }
 
-// lines hands whole lines to the view while there is one.
+// lines is a stream that waits for flush while there is a view. Console writes
+// whole lines by the end of each event.
 type lines struct {
-	screen *Screen
-	to     io.Writer
-	part   []byte
+	screen  *Screen
+	to      io.Writer
+	pending []byte
 }
 
 func (l *lines) Write(p []byte) (int, error) {
-	if l.screen.live == nil && len(l.part) == 0 {
+	if l.screen.live == nil {
 		return l.to.Write(p)
 	}
-	l.part = append(l.part, p...)
-	end := bytes.LastIndexByte(l.part, '\n') + 1
-	if end == 0 {
-		return len(p), nil
-	}
-	whole := l.part[:end]
-	if l.screen.live != nil {
-		l.screen.live.Print(string(whole))
-	} else if _, err := l.to.Write(whole); err != nil {
-		return 0, err
-	}
-	l.part = append(l.part[:0], l.part[end:]...)
+	l.pending = append(l.pending, p...)
 	return len(p), nil
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	tea "github.com/charmbracelet/bubbletea"
+	tea "charm.land/bubbletea/v2"
 )
 
 // Live is a view below the printed lines that is redrawn until Stop. Keys and
@@ -31,17 +31,22 @@ func (l *Live) Print(text string) { l.program.Println(strings.TrimSuffix(text, "
 
 // Stop takes the view away once all printed text is out.
 func (l *Live) Stop() error {
+	l.program.Send(clearMsg{})
 	l.program.Quit()
 	l.wg.Wait()
 	return l.err
 }
 
-type tickMsg struct{}
+type (
+	tickMsg  struct{}
+	clearMsg struct{}
+)
 
 type liveModel struct {
 	every  time.Duration
 	render func(width int) string
 	width  int
+	ended  bool
 }
 
 func (m liveModel) tick() tea.Cmd {
@@ -53,11 +58,26 @@ func (m liveModel) Init() tea.Cmd { return m.tick() }
 func (m liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.width = msg.Width
+		if msg.Width > 0 {
+			m.width = msg.Width
+		}
 	case tickMsg:
 		return m, m.tick()
+	case clearMsg:
+		m.ended = true
 	}
 	return m, nil
 }
 
-func (m liveModel) View() string { return m.render(m.width) }
+func (m liveModel) View() tea.View {
+	if m.ended {
+		return tea.NewView("")
+	}
+	return tea.NewView(m.render(m.width))
+}
+
+// Strong and Faint set text off; terminals without styles show it plain.
+func Strong(s string) string { return "\x1b[1m" + s + "\x1b[0m" }
+
+// Faint is the quieter of the two.
+func Faint(s string) string { return "\x1b[2m" + s + "\x1b[0m" }
