@@ -118,6 +118,7 @@ func (b *flagBook) usage() string {
 	var s strings.Builder
 	for _, g := range b.groups {
 		s.WriteString(g.title + ":\n")
+		b.usageLater(&s, g)
 		for _, name := range g.names {
 			if b.hidden[name] {
 				continue
@@ -138,6 +139,21 @@ func (b *flagBook) usage() string {
 		s.WriteString("\n")
 	}
 	return s.String()
+}
+
+// usageLater lists the flags of a group that are not supported yet.
+func (b *flagBook) usageLater(s *strings.Builder, g *flagGroup) {
+	var names []string
+	for _, name := range g.names {
+		if b.hidden[name] {
+			names = append(names, "--"+name)
+		}
+	}
+	for _, line := range wrap(strings.Join(names, " "), 76) {
+		if line != "" {
+			s.WriteString("  " + line + "\n")
+		}
+	}
 }
 
 // wrap breaks a text into lines of at most width bytes.

@@ -164,7 +164,8 @@ func (s *serveFlags) defineBackends(b *flagBook) {
 
 func (s *serveFlags) defineMachine(b *flagBook) {
 	b.group("Memory and Devices")
-	b.add("min-supported-compute-capability", "CUDA compute capability that a GPU must have to be used.", floatValue{&s.opts.MinComputeCapability})
+	b.unused(floatValue{&s.opts.MinComputeCapability}, "min-supported-compute-capability",
+		"CUDA compute capability that a GPU must have to be used.")
 	b.unused(ignored(256<<20), "pinned-memory-pool-byte-size", "Bytes of pinned memory.")
 	var pool, address []string
 	b.unused(listValue{&pool, pair}, "cuda-memory-pool-byte-size", "<gpu>:<bytes> of CUDA memory.")

@@ -206,7 +206,7 @@ type gpuUser interface{ HasGPU() bool }
 func (r *Repository) complete(ctx context.Context, engine backend.Backend, c *modelconfig.Config, spec backend.Spec) error {
 	machine := r.opts.Machine
 	if g, ok := engine.(gpuUser); !ok || !g.HasGPU() {
-		machine.GPUs = nil // instances whose kind is open go to the CPU
+		onCPU(c, machine)
 	}
 	c.NormalizeInstanceGroups(machine)
 	if err := first(c, c.ValidateInstanceGroups(machine)); err != nil {
@@ -222,6 +222,20 @@ func (r *Repository) complete(ctx context.Context, engine backend.Backend, c *mo
 		return err
 	}
 	return first(c, c.ValidateIO())
+}
+
+// onCPU puts the instances whose kind is open on the CPU. Those for a GPU stay:
+// the backend knows best what it lacks for them.
+func onCPU(c *modelconfig.Config, m modelconfig.Machine) {
+	if len(c.GetInstanceGroup()) == 0 {
+		m.GPUs = nil
+		c.NormalizeInstanceGroups(m)
+	}
+	for _, g := range c.GetInstanceGroup() {
+		if g.GetKind() == inferencepb.ModelInstanceGroup_KIND_AUTO && len(g.GetGpus()) == 0 {
+			g.Kind = inferencepb.ModelInstanceGroup_KIND_CPU
+		}
+	}
 }
 
 // start loads the model and makes its instances.

@@ -103,10 +103,19 @@ func (r *Repository) Statistics(name, number string) (*inferencepb.ModelStatisti
 func appendStats(list []*inferencepb.ModelStatistics, m *model, want int64) []*inferencepb.ModelStatistics {
 	for _, v := range m.versions {
 		if v.state == stateReady && (want < 0 || v.number == want) {
-			list = append(list, v.stats.Snapshot())
+			list = append(list, v.statistics())
 		}
 	}
 	return list
+}
+
+// statistics are the counters and what the engine says it holds.
+func (v *version) statistics() *inferencepb.ModelStatistics {
+	s := v.stats.Snapshot()
+	for _, m := range v.group.Memory() {
+		s.MemoryUsage = append(s.MemoryUsage, &inferencepb.MemoryUsage{Type: m.Place, Id: m.ID, ByteSize: m.Bytes})
+	}
+	return s
 }
 
 // Index lists what the repository's directories hold and how it fares. A model
