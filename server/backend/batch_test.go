@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/invariant"
 	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -380,6 +381,9 @@ func (c *cycle) run() error {
 }
 
 func TestCycleAllocatesNothing(t *testing.T) {
+	if invariant.Enabled {
+		t.Skip("not with the race detector, under which pools drop what they are given")
+	}
 	for _, n := range []int{1, 8} {
 		c := newCycle(n, 64)
 		require.NoError(t, c.run())
