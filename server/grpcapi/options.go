@@ -91,7 +91,6 @@ func ServerOptions(o Options) []grpc.ServerOption {
 		grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.RPCDecompressor(deflate{}), //nolint:staticcheck // see deflate
 		grpc.NumStreamWorkers(o.Workers),
-		grpc.SharedWriteBuffer(true),
 		grpc.StaticStreamWindowSize(o.StreamWindow),
 		grpc.StaticConnWindowSize(o.ConnWindow),
 		grpc.ReadBufferSize(o.ReadBuffer),

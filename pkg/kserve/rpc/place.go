@@ -116,7 +116,7 @@ func (d *decoder) share(data *tensor.Data, at span) {
 	d.seek(at)
 	for d.left > 0 {
 		d.advance()
-		i, pos := d.scanner.frame, d.pos
+		i, pos := d.frame, d.pos
 		n := min(d.left, len(d.data)-pos)
 		if d.shared[i] == nil {
 			d.shared[i] = newFrame(d.frames[i])
