@@ -56,7 +56,11 @@ type scan struct {
 // Next says how many requests make a batch now.
 //
 // A preferred size that can be met exactly wins until the oldest request has
-// waited the delay; then everything that fits goes.
+// waited the delay; then everything that fits goes. A request that would pass
+// the largest preferred size without meeting one ends the batch before it, as
+// long as there is a delay to wait for something better. Without a delay it
+// joins when it fits: what waits then waits for an instance, and Triton's
+// batches grow in the same way meanwhile.
 func (p *Policy) Next(waiting *infer.List, now int64, flush bool) scheduler.Cut {
 	oldest := waiting.Front().Times.Queued
 	exceeded := p.delay > 0 && (flush || now-oldest >= p.delay)
@@ -82,7 +86,10 @@ func (p *Policy) scan(waiting *infer.List) scan {
 	for r := first; r != nil; r = r.Next() {
 		n := r.Rows()
 		if s.count > 0 {
-			if s.rows+n > p.largest && s.best == 0 {
+			if p.delay == 0 && s.rows >= p.largest {
+				break
+			}
+			if p.delay > 0 && s.rows+n > p.largest && s.best == 0 {
 				s.best, s.why = s.count, stats.Full
 			}
 			if s.rows+n > p.maxBatch {
