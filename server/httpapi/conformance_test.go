@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -9,7 +8,6 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/tensor"
 	"triton/server/httpapi"
 )
 
@@ -65,14 +63,17 @@ func TestConformance(t *testing.T) {
 		writeRecord(t, tritonFile, names, got)
 	}
 	theirs, ours := recorded(t, tritonFile), recorded(t, oursFile)
-	pool := tensor.NewPool()
-	svc := newStub(pool)
+	both(t, func(t *testing.T, start serving) { compare(t, start, all, names, theirs, ours) })
+}
+
+func compare(t *testing.T, start serving, all []wire, names []string, theirs, ours map[string]string) {
+	t.Helper()
+	svc := newService()
 	describeModels(t, svc, theirs)
-	server := httptest.NewServer(httpapi.New(svc, httpapi.Options{Pool: pool}))
-	defer server.Close()
+	addr := start(t, svc, httpapi.Options{})
 	changed := map[string]string{}
 	for _, w := range all {
-		got := send(t, server.Listener.Addr().String(), w)
+		got := send(t, addr, w)
 		if reason := why(w.name); reason != "" {
 			changed[w.name] = got
 			if !*update {
@@ -89,7 +90,6 @@ func TestConformance(t *testing.T) {
 		writeRecord(t, oursFile, names, changed)
 	}
 	require.GreaterOrEqual(t, len(all), 80)
-	require.Zero(t, pool.Outstanding())
 }
 
 // describeModels gives the stub the configuration and statistics of the

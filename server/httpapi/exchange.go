@@ -23,6 +23,7 @@ type exchange struct {
 	header  requestHeader
 	body    io.Reader
 	drained bool // the body was read to its end
+	watch   *watch
 
 	// The reply: text, then tail.
 	status     int
@@ -81,7 +82,7 @@ func (a *api) end(x *exchange) {
 	if cap(text) > maxKeep {
 		text = nil
 	}
-	x.ctx, x.method, x.path, x.length, x.header, x.body, x.drained = nil, "", "", 0, requestHeader{}, nil, false
+	x.ctx, x.method, x.path, x.length, x.header, x.body, x.drained, x.watch = nil, "", "", 0, requestHeader{}, nil, false, nil
 	x.encoding, x.hint, x.text, x.tail, x.tailSize, x.resp = "", false, text, nil, 0, nil
 	a.exchanges.Put(x)
 }

@@ -36,7 +36,9 @@ func (a *api) infer(x *exchange, r *route) error {
 		req.Release() // the core's reference, which Infer would have used up
 		return err
 	}
+	x.watch.start()
 	resp, err := m.Infer(x.ctx, req)
+	x.watch.stop()
 	if err != nil {
 		return err
 	}

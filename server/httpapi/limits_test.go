@@ -18,6 +18,9 @@ import (
 	"triton/server/infer"
 )
 
+// serving starts a server over one of the transports.
+type serving = func(testing.TB, *stub, httpapi.Options) string
+
 func post(t *testing.T, addr, path, body string, header ...string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodPost, "http://"+addr+path, strings.NewReader(body))
@@ -35,7 +38,9 @@ func post(t *testing.T, addr, path, body string, header ...string) (int, string)
 
 const inferPath = "/v2/models/id_fp32/infer"
 
-func TestLimits(t *testing.T) {
+func TestLimits(t *testing.T) { both(t, testLimits) }
+
+func testLimits(t *testing.T, start serving) {
 	addr := start(t, newService(), httpapi.Options{MaxInput: 1000})
 	spaces := strings.Repeat(" ", 2000)
 	code, text := post(t, addr, inferPath, spaces)
@@ -82,7 +87,9 @@ func dial(t *testing.T, addr, text string, closeWrite bool) string {
 	return string(all)
 }
 
-func TestTruncatedBodies(t *testing.T) {
+func TestTruncatedBodies(t *testing.T) { both(t, testTruncatedBodies) }
+
+func testTruncatedBodies(t *testing.T, start serving) {
 	svc := newService()
 	addr := start(t, svc, httpapi.Options{})
 	head := "POST " + inferPath + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
@@ -110,7 +117,9 @@ func TestTruncatedBodies(t *testing.T) {
 }
 
 // TestLargeBody goes through all the steps in which a body buffer grows.
-func TestLargeBody(t *testing.T) {
+func TestLargeBody(t *testing.T) { both(t, testLargeBody) }
+
+func testLargeBody(t *testing.T, start serving) {
 	addr := start(t, newService(), httpapi.Options{})
 	const n = 40 << 20
 	data := bytes.Repeat([]byte("abcdefgh"), n/8)
@@ -133,7 +142,9 @@ func TestLargeBody(t *testing.T) {
 	}
 }
 
-func TestKeepAliveAfterErrors(t *testing.T) {
+func TestKeepAliveAfterErrors(t *testing.T) { both(t, testKeepAliveAfterErrors) }
+
+func testKeepAliveAfterErrors(t *testing.T, start serving) {
 	addr := start(t, newService(), httpapi.Options{})
 	body := strings.Repeat("x", 300<<10)
 	text := fmt.Sprintf("POST /v2/models/nope/infer HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body) +
@@ -144,14 +155,18 @@ func TestKeepAliveAfterErrors(t *testing.T) {
 	require.Contains(t, reply, "HTTP/1.1 200 OK")
 }
 
-func TestExpectContinue(t *testing.T) {
+func TestExpectContinue(t *testing.T) { both(t, testExpectContinue) }
+
+func testExpectContinue(t *testing.T, start serving) {
 	addr := start(t, newService(), httpapi.Options{})
 	body := one(good)
 	reply := dial(t, addr, fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", inferPath, len(body), body), false)
 	require.True(t, strings.HasPrefix(reply, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"), reply)
 }
 
-func TestHealthStates(t *testing.T) {
+func TestHealthStates(t *testing.T) { both(t, testHealthStates) }
+
+func testHealthStates(t *testing.T, start serving) {
 	svc := newService()
 	addr := start(t, svc, httpapi.Options{})
 	get := func(path string) (int, string) {
@@ -175,7 +190,9 @@ func TestHealthStates(t *testing.T) {
 }
 
 // TestClientGone: the request is cancelled when its client hangs up.
-func TestClientGone(t *testing.T) {
+func TestClientGone(t *testing.T) { both(t, testClientGone) }
+
+func testClientGone(t *testing.T, start serving) {
 	svc := newService()
 	running, cancelled := make(chan struct{}), make(chan struct{})
 	svc.infer = func(ctx context.Context, _ *infer.Request) (*infer.Response, error) {

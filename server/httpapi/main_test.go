@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -15,23 +16,46 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start serves svc on a loopback port until the test ends and then checks that
-// all memory came back.
-func start(t testing.TB, svc *stub, o httpapi.Options) string {
+// transport is one of the two ways to serve the front end.
+type transport interface {
+	Serve(net.Listener) error
+	Shutdown(context.Context) error
+}
+
+var transports = map[string]func(*stub, httpapi.Options) transport{
+	"own":      func(svc *stub, o httpapi.Options) transport { return httpapi.NewServer(svc, o) },
+	"net/http": func(svc *stub, o httpapi.Options) transport { return &http.Server{Handler: httpapi.New(svc, o)} },
+}
+
+// both runs a test over both transports.
+func both(t *testing.T, test func(t *testing.T, serve func(testing.TB, *stub, httpapi.Options) string)) {
+	for name, make := range transports {
+		t.Run(name, func(t *testing.T) {
+			test(t, func(t testing.TB, svc *stub, o httpapi.Options) string {
+				o.Pool = svc.pool
+				return start(t, svc, make(svc, o))
+			})
+		})
+	}
+}
+
+// start serves on a loopback port until the test ends and then checks that all
+// memory came back.
+func start(t testing.TB, svc *stub, s transport) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	o.Pool = svc.pool
-	s := &http.Server{Handler: httpapi.New(svc, o)}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		_ = s.Serve(l)
 	}()
 	t.Cleanup(func() {
-		require.NoError(t, s.Shutdown(context.Background()))
-		<-done
 		http.DefaultClient.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		require.NoError(t, s.Shutdown(ctx))
+		<-done
 		require.Zero(t, svc.pool.Outstanding())
 	})
 	return l.Addr().String()

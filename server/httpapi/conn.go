@@ -1,0 +1,227 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+const (
+	// headBuffer bounds a request's line and headers; a longer one goes to
+	// net/http. Small requests fit as a whole and come with one system call.
+	headBuffer = 8 << 10
+	// headTimeout is how long a request's line and headers may take once their
+	// first byte has come, bodyTimeout how long a body may stand still. Between
+	// requests a connection may rest for ever, as with Triton.
+	headTimeout = 30 * time.Second
+	bodyTimeout = 2 * time.Minute
+	// lastLook is how long a draining connection looks for a request that was
+	// sent before the client could know.
+	lastLook = time.Millisecond
+)
+
+// conn is one connection with what it keeps between requests.
+type conn struct {
+	server *Server
+	nc     net.Conn
+	ctx    context.Context // ends when the client goes away
+	cancel context.CancelFunc
+
+	buf  []byte // read but not used yet: buf[r:w]
+	r, w int
+	head head
+	body bodyReader
+	out  []byte
+	hang *watch
+
+	mu struct {
+		sync.Mutex
+		idle  bool
+		drain bool
+	}
+}
+
+func newConn(s *Server, nc net.Conn) *conn {
+	c := &conn{server: s, nc: nc, buf: make([]byte, headBuffer)}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.body.c = c
+	c.hang = newWatch(nc, c.cancel)
+	return c
+}
+
+// run serves requests until the connection ends or moves to net/http.
+func (c *conn) run() {
+	moved := false
+	defer func() {
+		if p := recover(); p != nil {
+			c.server.api.log.Error("panic while serving HTTP", "panic", p, "stack", string(debug.Stack()))
+			moved = false
+		}
+		c.cancel()
+		if !moved {
+			_ = c.nc.Close()
+			c.server.count.Add(-1)
+		}
+	}()
+	for {
+		switch c.next() {
+		case ended:
+			return
+		case unusual:
+			moved = c.move()
+			return
+		}
+		if !c.exchange() {
+			return
+		}
+	}
+}
+
+// arrival says what came over the connection.
+type arrival uint8
+
+const (
+	ended arrival = iota
+	request
+	unusual
+)
+
+// next reads until the line and headers of a request are complete.
+func (c *conn) next() arrival {
+	if c.r == c.w {
+		c.r, c.w = 0, 0
+		if !c.await() {
+			return ended
+		}
+	}
+	timed := false
+	for {
+		switch n := c.head.parse(c.buf[c.r:c.w]); {
+		case n > 0:
+			c.r += n
+			if timed {
+				_ = c.nc.SetReadDeadline(time.Time{})
+			}
+			return request
+		case n < 0:
+			return unusual
+		}
+		if c.r > 0 { // make room
+			c.w = copy(c.buf, c.buf[c.r:c.w])
+			c.r = 0
+		}
+		if c.w == len(c.buf) {
+			return unusual
+		}
+		if !timed {
+			timed = true
+			_ = c.nc.SetReadDeadline(time.Now().Add(headTimeout))
+		}
+		n, err := c.nc.Read(c.buf[c.w:])
+		c.w += n
+		if err != nil {
+			return ended
+		}
+	}
+}
+
+// await blocks until the first bytes of a request; false when there is none.
+func (c *conn) await() bool {
+	if !c.rest(true) {
+		_ = c.nc.SetReadDeadline(time.Now().Add(lastLook))
+	}
+	n, err := c.nc.Read(c.buf)
+	drain := !c.rest(false)
+	if err != nil && drain && errors.Is(err, os.ErrDeadlineExceeded) {
+		_ = c.nc.SetReadDeadline(time.Now().Add(lastLook))
+		n, err = c.nc.Read(c.buf)
+	}
+	if drain {
+		_ = c.nc.SetReadDeadline(time.Time{})
+	}
+	c.w = n
+	return n > 0 && err == nil
+}
+
+// rest notes whether the connection waits for a request; false when the server
+// is draining.
+func (c *conn) rest(idle bool) bool {
+	c.mu.Lock()
+	c.mu.idle = idle
+	drain := c.mu.drain
+	c.mu.Unlock()
+	return !drain
+}
+
+// drain makes the connection end after the request it is at, if any.
+func (c *conn) drain() {
+	c.mu.Lock()
+	c.mu.drain = true
+	if c.mu.idle {
+		_ = c.nc.SetReadDeadline(time.Unix(1, 0))
+	}
+	c.mu.Unlock()
+}
+
+func (c *conn) draining() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.drain
+}
+
+// exchange serves one request; false when the connection is to end.
+func (c *conn) exchange() bool {
+	a := c.server.api
+	x := a.begin()
+	defer a.end(x)
+	h := &c.head
+	x.ctx, x.method, x.path, x.header, x.length = c.ctx, h.method, h.path, h.requestHeader, h.length
+	c.body.left = h.length
+	x.body, x.watch = &c.body, c.hang
+	a.serve(x)
+	x.drain()
+	keep := !h.close && c.body.left == 0 && !c.draining()
+	return c.reply(x, keep) == nil && keep
+}
+
+// move hands the connection and what was read of it to net/http.
+func (c *conn) move() bool {
+	_ = c.nc.SetReadDeadline(time.Time{})
+	m := &movedConn{Conn: c.nc, read: c.buf[c.r:c.w], count: &c.server.count}
+	select {
+	case c.server.moved.ch <- m:
+		return true
+	case <-c.server.moved.done:
+		return false
+	}
+}
+
+// bodyReader reads the body of the request at hand.
+type bodyReader struct {
+	c    *conn
+	left int64
+}
+
+func (b *bodyReader) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		return 0, io.EOF
+	}
+	p = p[:min(int64(len(p)), b.left)]
+	c := b.c
+	n, err := 0, error(nil)
+	if c.r < c.w {
+		n = copy(p, c.buf[c.r:c.w])
+		c.r += n
+	} else {
+		_ = c.nc.SetReadDeadline(time.Now().Add(bodyTimeout))
+		n, err = c.nc.Read(p)
+		_ = c.nc.SetReadDeadline(time.Time{})
+	}
+	b.left -= int64(n)
+	return n, err
+}

@@ -1,0 +1,194 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"triton/server/infer"
+)
+
+// Server serves the front end on its own HTTP/1.1 connection loop, which takes
+// the requests that clients of the protocol send at about half the cost of
+// net/http. A connection whose next request is out of the ordinary (chunked,
+// Expect, Upgrade, HTTP/1.0, malformed, ...) moves over to net/http with all
+// that was read from it and stays there.
+type Server struct {
+	api     *api
+	unusual *http.Server
+	moved   movedConns
+
+	mu struct {
+		sync.Mutex
+		listener net.Listener
+		conns    map[*conn]struct{}
+		closing  bool
+	}
+	count   atomic.Int64
+	running sync.WaitGroup // connections and the net/http side
+}
+
+// NewServer makes the server. It starts nothing.
+func NewServer(svc infer.Service, o Options) *Server {
+	s := &Server{api: newAPI(svc, o)}
+	s.mu.conns = map[*conn]struct{}{}
+	s.moved.ch, s.moved.done = make(chan net.Conn), make(chan struct{})
+	s.unusual = &http.Server{
+		Handler:           &handler{api: s.api},
+		ReadHeaderTimeout: headTimeout,
+		ErrorLog:          slog.NewLogLogger(s.api.log.Handler(), slog.LevelDebug),
+	}
+	return s
+}
+
+// Serve accepts connections until Shutdown or Close and then returns
+// http.ErrServerClosed.
+func (s *Server) Serve(l net.Listener) error {
+	s.mu.Lock()
+	if s.mu.closing {
+		s.mu.Unlock()
+		_ = l.Close()
+		return http.ErrServerClosed
+	}
+	s.mu.listener = l
+	s.moved.addr = l.Addr()
+	s.running.Go(func() { _ = s.unusual.Serve(&s.moved) })
+	s.mu.Unlock()
+	for wait := time.Duration(0); ; {
+		nc, err := l.Accept()
+		switch {
+		case err == nil:
+			wait = 0
+			s.start(nc)
+		case s.closing():
+			return http.ErrServerClosed
+		case !transient(err):
+			return err
+		default: // out of file descriptors, mostly: some will come free
+			wait = min(max(2*wait, 5*time.Millisecond), time.Second)
+			s.api.log.Error("cannot accept HTTP connections", "error", err, "retry", wait)
+			time.Sleep(wait)
+		}
+	}
+}
+
+func transient(err error) bool {
+	var ne net.Error
+	return errors.As(err, &ne) && ne.Temporary() //nolint:staticcheck // accept has no other sign
+}
+
+func (s *Server) start(nc net.Conn) {
+	c := newConn(s, nc)
+	s.mu.Lock()
+	if s.mu.closing {
+		s.mu.Unlock()
+		_ = nc.Close()
+		return
+	}
+	s.mu.conns[c] = struct{}{}
+	s.running.Add(1)
+	s.mu.Unlock()
+	s.count.Add(1)
+	go func() {
+		defer s.running.Done()
+		c.run()
+		s.mu.Lock()
+		delete(s.mu.conns, c)
+		s.mu.Unlock()
+	}()
+}
+
+// Connections is the number of open connections.
+func (s *Server) Connections() int64 { return s.count.Load() }
+
+func (s *Server) closing() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.closing
+}
+
+// Shutdown takes no new connections, closes idle ones and waits for requests in
+// flight. A request that has arrived is still answered. When ctx ends first
+// its error is returned; Close ends the rest.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.stop((*conn).drain)
+	err := s.unusual.Shutdown(ctx)
+	done := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close ends everything at once.
+func (s *Server) Close() error {
+	s.stop(func(c *conn) { _ = c.nc.Close() })
+	return s.unusual.Close()
+}
+
+func (s *Server) stop(each func(*conn)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.mu.closing {
+		s.mu.closing = true
+		close(s.moved.done)
+	}
+	if s.mu.listener != nil {
+		_ = s.mu.listener.Close()
+	}
+	for c := range s.mu.conns {
+		each(c)
+	}
+}
+
+// movedConns is the listener of the net/http side.
+type movedConns struct {
+	ch   chan net.Conn
+	done chan struct{}
+	addr net.Addr
+}
+
+func (m *movedConns) Accept() (net.Conn, error) {
+	select {
+	case c := <-m.ch:
+		return c, nil
+	case <-m.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (m *movedConns) Close() error   { return nil }
+func (m *movedConns) Addr() net.Addr { return m.addr }
+
+// movedConn is a connection of which something was read before.
+type movedConn struct {
+	net.Conn
+	read  []byte
+	count *atomic.Int64
+	once  sync.Once
+}
+
+func (c *movedConn) Read(p []byte) (int, error) {
+	if len(c.read) > 0 {
+		n := copy(p, c.read)
+		c.read = c.read[n:]
+		return n, nil
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *movedConn) Close() error {
+	c.once.Do(func() { c.count.Add(-1) })
+	return c.Conn.Close()
+}
