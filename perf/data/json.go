@@ -187,7 +187,7 @@ func (p *parser) list(closing byte, element func() error) error {
 }
 
 func (p *parser) word(w string) bool {
-	if !strings.HasPrefix(string(p.src[p.pos:min(p.pos+len(w), len(p.src))]), w) {
+	if len(p.src)-p.pos < len(w) || string(p.src[p.pos:p.pos+len(w)]) != w {
 		return false
 	}
 	p.pos += len(w)

@@ -98,9 +98,16 @@ func (r *reader) addStream(steps, outputs *node) error {
 	return nil
 }
 
+// location is where in the data a mistake is.
+type location struct{ stream, step int }
+
+func (l location) String() string {
+	return fmt.Sprintf("( Location stream id: %d, step id: %d)", l.stream, l.step)
+}
+
 // addStep reads one object of inputs, and of outputs if there are some.
 func (r *reader) addStep(stream int, in, out *node) error {
-	where := fmt.Sprintf("( Location stream id: %d, step id: %d)", stream, len(r.streams[stream]))
+	where := location{stream, len(r.streams[stream])}
 	var step Step
 	var err error
 	if step.Inputs, err = values(in, r.sig.Inputs, where); err != nil {
@@ -111,26 +118,25 @@ func (r *reader) addStep(stream int, in, out *node) error {
 			return err
 		}
 	}
-	if err := r.known(in, r.sig.Inputs, r.sig.Outputs); err != nil {
+	if err := r.known(in); err != nil {
 		return err
 	}
 	r.streams[stream] = append(r.streams[stream], step)
 	return nil
 }
 
-func (r *reader) known(step *node, lists ...[]Tensor) error {
+// known refuses names that the model does not have.
+func (r *reader) known(step *node) error {
 	for _, name := range step.names {
-		if name == "model" {
-			continue
-		}
-		if !slices.ContainsFunc(slices.Concat(lists...), func(t Tensor) bool { return t.Name == name }) {
+		is := func(t Tensor) bool { return t.Name == name }
+		if name != "model" && !slices.ContainsFunc(r.sig.Inputs, is) && !slices.ContainsFunc(r.sig.Outputs, is) {
 			return fmt.Errorf("The input or output '%s' is not found in the model configuration", name)
 		}
 	}
 	return nil
 }
 
-func values(step *node, tensors []Tensor, where string) (map[string]Value, error) {
+func values(step *node, tensors []Tensor, where location) (map[string]Value, error) {
 	if step.kind != object {
 		return nil, fmt.Errorf("a step must be an object of tensors %s", where)
 	}
@@ -153,7 +159,7 @@ func values(step *node, tensors []Tensor, where string) (map[string]Value, error
 }
 
 // value reads one tensor in any of its forms.
-func value(n *node, t Tensor, where string) (Value, error) {
+func value(n *node, t Tensor, where location) (Value, error) {
 	v := Value{Shape: t.Shape}
 	content := n
 	switch n.kind {
@@ -203,7 +209,7 @@ func shapeOf(n *node) (tensor.Shape, error) {
 	return s, nil
 }
 
-func decodeBase64(n *node, where string) ([]byte, error) {
+func decodeBase64(n *node, where location) ([]byte, error) {
 	if n.kind != text {
 		return nil, fmt.Errorf("the value of b64 field should be of type string %s", where)
 	}

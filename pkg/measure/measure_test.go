@@ -1,0 +1,208 @@
+package measure_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/measure"
+)
+
+func TestMeanAndDeviation(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name      string
+		latencies []int64
+		mean      int64
+		std       uint64
+	}{
+		{"three", []int64{100000, 200000, 50000}, 116666, 76},
+		{"seconds", []int64{4.3e9, 4.4e9, 5.0e9}, 4566666666, 378593},
+		{"one", []int64{100}, 100, math.MaxUint64},
+		{"none", nil, 0, math.MaxUint64},
+		{"beyond 64 bits", []int64{0, math.MaxInt64 - 1, 0}, (math.MaxInt64 - 1) / 3, 5325116328314171},
+		{"equal", []int64{7, 7, 7, 7}, 7, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.mean, measure.Mean(c.latencies))
+			require.Equal(t, c.std, measure.StdDevMicros(c.latencies))
+		})
+	}
+}
+
+func TestPercentileIsNearestRank(t *testing.T) {
+	t.Parallel()
+	hundred := make([]int64, 100)
+	for i := range hundred {
+		hundred[i] = int64(i + 1)
+	}
+	for _, c := range []struct {
+		sorted []int64
+		p      int
+		want   int64
+	}{
+		{hundred, 50, 51}, {hundred, 90, 90}, {hundred, 95, 95}, {hundred, 99, 99}, {hundred, 1, 2},
+		{[]int64{10, 20}, 50, 20}, {[]int64{10, 20}, 49, 10}, {[]int64{5}, 99, 5}, {nil, 50, 0},
+	} {
+		require.Equal(t, c.want, measure.Percentile(c.sorted, c.p), "p%d of %d", c.p, len(c.sorted))
+	}
+}
+
+func TestThroughput(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, 50.0, measure.Throughput(100, 2e9))
+	require.Equal(t, 3.0, measure.Throughput(8+10, 6e9))
+	require.Zero(t, measure.Throughput(8, 0))
+}
+
+// The window [4,17] of perf_analyzer's own selection cases.
+func TestCutSelectsByEnd(t *testing.T) {
+	t.Parallel()
+	var samples []measure.Sample
+	for _, s := range [][2]int64{{1, 2}, {3, 5}, {6, 9}, {10, 14}, {15, 20}, {21, 27}} {
+		samples = append(samples, measure.Sample{End: s[1], Latency: s[1] - s[0]})
+	}
+	require.EqualValues(t, 26, measure.Span(samples))
+	latencies, later := measure.Cut(samples, 4, 17, []int64{99})
+	require.Equal(t, []int64{99, 2, 3, 4}, latencies)
+	require.Equal(t, []measure.Sample{{End: 20, Latency: 5}, {End: 27, Latency: 6}}, later)
+	latencies, later = measure.Cut(later, 20, 27, nil)
+	require.Equal(t, []int64{5, 6}, latencies, "both ends are inside")
+	require.Empty(t, later)
+	require.Zero(t, measure.Span(nil))
+}
+
+func TestRecorderTotalsAndWaiting(t *testing.T) {
+	t.Parallel()
+	var r measure.Recorder
+	r.Add(0, 10, 2, 1)
+	r.Add(12, 30, 3, 1)
+	require.Equal(t, 2, r.Pending())
+	samples, totals, waited := r.Take(nil, 40, true)
+	require.Len(t, samples, 2)
+	require.Equal(t, measure.Totals{Completed: 2, Request: 28, Send: 5, Receive: 2}, totals)
+	require.EqualValues(t, 28+10, waited, "10 of a request still under way")
+	// That request ends in the next window and began before it.
+	r.Add(31, 50, 0, 0)
+	samples, later, waited := r.Take(samples[:0], 60, false)
+	require.Equal(t, []measure.Sample{{End: 50, Latency: 19}}, samples)
+	require.EqualValues(t, 10, waited, "only the part in this window")
+	require.Equal(t, measure.Totals{Completed: 1, Request: 19}, later.Sub(totals))
+	require.Equal(t, later, totals.Add(later.Sub(totals)))
+}
+
+func TestRecorderLosesNothing(t *testing.T) {
+	t.Parallel()
+	var r measure.Recorder
+	r.Histogram = &measure.Histogram{}
+	const n = 20000
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range int64(n) {
+			r.Add(i, i+5, 1, 1)
+		}
+	})
+	var all []measure.Sample
+	for len(all) < n {
+		all, _, _ = r.Take(all, 0, false)
+	}
+	wg.Wait()
+	for i, s := range all {
+		require.Equal(t, measure.Sample{End: int64(i) + 5, Latency: 5}, s)
+	}
+	var c measure.Counts
+	c.Merge(r.Histogram)
+	require.EqualValues(t, n, c.N())
+}
+
+func TestRecordingDoesNotAllocate(t *testing.T) {
+	var r measure.Recorder
+	r.Histogram = &measure.Histogram{}
+	var into []measure.Sample
+	window := func() {
+		for i := range int64(1000) {
+			r.Add(i, i+5, 1, 1)
+		}
+		into, _, _ = r.Take(into[:0], 0, true)
+	}
+	window()
+	window()
+	require.Zero(t, testing.AllocsPerRun(20, window))
+}
+
+func TestHistogramIsClose(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 4))
+	var h measure.Histogram
+	var before, c measure.Counts
+	h.Add(1 << 40)
+	before.Merge(&h)
+	values := make([]int64, 5000)
+	for i := range values {
+		values[i] = int64(math.Exp(rng.Float64() * 25))
+		h.Add(values[i])
+	}
+	h.Add(-1)
+	c.Merge(&h)
+	c.Sub(&before)
+	require.EqualValues(t, len(values)+1, c.N())
+	slices.Sort(values)
+	for _, p := range []int{1, 50, 90, 99} {
+		exact := float64(measure.Percentile(values, p))
+		require.InEpsilon(t, exact+1, float64(c.Percentile(p))+1, 0.08, "p%d", p)
+	}
+	require.Zero(t, (&measure.Counts{}).Percentile(50))
+}
+
+func TestReadMetrics(t *testing.T) {
+	t.Parallel()
+	text := `# HELP nv_gpu_power_usage GPU power
+# TYPE nv_gpu_power_usage gauge
+nv_gpu_power_usage{gpu_uuid="GPU-1"} 71.5
+nv_gpu_power_usage{host="a\"b\\c\n",gpu_uuid="GPU-2",} 1.6e+10 1700000000
+nv_other{broken 3
+nv_plain 4
+`
+	var got []measure.Metric
+	err := measure.ReadMetrics(strings.NewReader(text), func(n string) bool { return n != "nv_other" }, func(m measure.Metric) { got = append(got, m) })
+	require.NoError(t, err)
+	require.Equal(t, []measure.Metric{
+		{Name: "nv_gpu_power_usage", Labels: map[string]string{"gpu_uuid": "GPU-1"}, Value: 71.5},
+		{Name: "nv_gpu_power_usage", Labels: map[string]string{"gpu_uuid": "GPU-2", "host": "a\"b\\c\n"}, Value: 1.6e10},
+		{Name: "nv_plain", Value: 4},
+	}, got)
+	for _, bad := range []string{`m{a="b`, `m{a=b} 1`, `m{a="b"}`, `m{a="b"} x`, `m 1 2 3`, `m{a="\`} {
+		require.ErrorContains(t, measure.ReadMetrics(strings.NewReader(bad), func(string) bool { return true }, func(measure.Metric) {}), "line 1", bad)
+	}
+}
+
+func FuzzReadMetrics(f *testing.F) {
+	f.Add(`nv{a="b"} 1`)
+	f.Add("nv{a=\"\\\n# x\nnv 3e4 5")
+	f.Fuzz(func(t *testing.T, text string) {
+		_ = measure.ReadMetrics(strings.NewReader(text), func(string) bool { return true }, func(m measure.Metric) {
+			if m.Name == "" || strings.ContainsAny(m.Name, "{ \t") {
+				t.Errorf("name %q", m.Name)
+			}
+		})
+	})
+}
+
+func BenchmarkRecorder(b *testing.B) {
+	var r measure.Recorder
+	r.Histogram = &measure.Histogram{}
+	var into []measure.Sample
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		r.Add(0, 1000, 10, 10)
+		if i%4096 == 0 {
+			into, _, _ = r.Take(into[:0], 0, false)
+		}
+	}
+}
