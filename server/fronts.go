@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -60,22 +61,36 @@ func (s *Server) open() ([]front, error) {
 	return fronts, nil
 }
 
-// httpFront serves HTTP; httpServer does the work.
+// httpFront serves HTTP.
 type httpFront struct {
-	server *http.Server
-	lis    net.Listener
-	conns  atomic.Int64
+	server   *http.Server
+	lis      net.Listener
+	next     http.Handler
+	conns    atomic.Int64
+	draining atomic.Bool
 }
 
 func (s *Server) newHTTP(l net.Listener) front {
 	s.addrs.HTTP = l.Addr().String()
-	f := &httpFront{lis: l}
+	f := &httpFront{
+		lis:  &lastCall{Listener: l},
+		next: httpapi.New(s.models, httpapi.Options{Pool: s.pool, Log: s.opts.Log, MaxInput: s.opts.HTTP.MaxInput}),
+	}
 	f.server = &http.Server{
-		Handler:   httpapi.New(s.models, httpapi.Options{Pool: s.pool, Log: s.opts.Log, MaxInput: s.opts.HTTP.MaxInput}),
+		Handler:   f,
 		ConnState: f.count,
 		ErrorLog:  slog.NewLogLogger(s.opts.Log.Handler(), log.Verbose(1)),
 	}
 	return f
+}
+
+// ServeHTTP tells clients to open another connection, elsewhere, once the
+// server ends.
+func (f *httpFront) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if f.draining.Load() {
+		w.Header().Set("Connection", "close")
+	}
+	f.next.ServeHTTP(w, r)
 }
 
 func (f *httpFront) count(_ net.Conn, state http.ConnState) {
@@ -98,12 +113,31 @@ func served(err error) error {
 	return err
 }
 
-func (f *httpFront) drain(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
+// linger is how long connections stay open that are idle when a drain begins. A
+// busy client's next request is on its way then; it is answered, with the
+// remark to close, and not cut off.
+const linger = 100 * time.Millisecond
+
+func (f *httpFront) drain(ctx context.Context) {
+	f.draining.Store(true)
+	if f.conns.Load() > 0 {
+		wait := time.NewTimer(linger)
+		defer wait.Stop()
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+		}
+	}
+	shutdown(ctx, f.server, f.lis)
+}
 
 // shutdown closes idle connections at once and the others after their request.
 func shutdown(ctx context.Context, s *http.Server, l net.Listener) {
 	if s.Shutdown(ctx) != nil {
 		_ = s.Close()
+	}
+	if last, ok := l.(*lastCall); ok {
+		l = last.Listener
 	}
 	_ = l.Close() // for a server that was never started
 }
@@ -148,32 +182,4 @@ func (f *grpcFront) drain(ctx context.Context) {
 
 func (f *grpcFront) waiting() (int64, string) {
 	return f.lis.open.Load(), "gRPC service connections and inference handlers"
-}
-
-// countingListener knows how many of its connections are open.
-type countingListener struct {
-	net.Listener
-	open atomic.Int64
-}
-
-func (l *countingListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	l.open.Add(1)
-	return &countedConn{Conn: c, open: &l.open}, nil
-}
-
-type countedConn struct {
-	net.Conn
-	open   *atomic.Int64
-	closed atomic.Bool
-}
-
-func (c *countedConn) Close() error {
-	if !c.closed.Swap(true) {
-		c.open.Add(-1)
-	}
-	return c.Conn.Close()
 }

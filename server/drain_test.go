@@ -1,0 +1,61 @@
+package server_test
+
+import (
+	"bufio"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/server/servertest"
+)
+
+// TestDrainSaysClose: clients that keep their connection busy are asked to close
+// it, so that none of their requests meets a closed connection.
+func TestDrainSaysClose(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)))
+	var clients sync.WaitGroup
+	var served, lost, told atomic.Int64
+	for range 8 {
+		clients.Go(func() {
+			conn, err := net.Dial("tcp", s.HTTP)
+			if err != nil {
+				lost.Add(1)
+				return
+			}
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+			in := bufio.NewReader(conn)
+			for {
+				req, _ := http.NewRequest(http.MethodPost, "http://"+s.HTTP+"/v2/models/m/infer", strings.NewReader(body))
+				if req.Write(conn) != nil {
+					lost.Add(1)
+					return
+				}
+				resp, err := http.ReadResponse(in, req)
+				if err != nil || resp.StatusCode != http.StatusOK {
+					lost.Add(1)
+					return
+				}
+				resp.Body.Close()
+				served.Add(1)
+				if resp.Close {
+					told.Add(1)
+					return
+				}
+			}
+		})
+	}
+	require.Eventually(t, func() bool { return served.Load() > 200 }, 10*time.Second, time.Millisecond)
+	s.Interrupt()
+	clients.Wait()
+	require.NoError(t, s.Wait())
+	require.Zero(t, lost.Load(), "requests on connections that were open were lost")
+	require.EqualValues(t, 8, told.Load())
+}
