@@ -39,7 +39,7 @@ var mayImport = map[string]string{
 	"server/grpcapi":           "server/infer pkg/kserve pkg/kserve/rpc pkg/inferencepb pkg/modelconfig pkg/tensor",
 	"server/repository":        "server/infer server/scheduler server/scheduler/dynamic server/instance server/backend server/stats pkg/modelconfig pkg/inferencepb pkg/kserve pkg/tensor",
 	"server/scheduler":         "server/infer server/stats pkg/inferencepb pkg/tensor",
-	"server/scheduler/dynamic": "server/scheduler server/infer server/stats pkg/inferencepb pkg/tensor",
+	"server/scheduler/dynamic": "server/scheduler server/infer server/stats pkg/inferencepb pkg/kserve pkg/tensor",
 	"server/instance":          "server/scheduler server/infer server/backend server/stats pkg/inferencepb pkg/tensor",
 	"server/backend":           "server/infer pkg/kserve pkg/inferencepb pkg/tensor",
 	"server/backend/builtin":   "server/backend server/infer pkg/inferencepb pkg/kserve pkg/tensor",
