@@ -45,10 +45,10 @@ func askRPC(t *testing.T, s *server, c rpcCase) string {
 
 // TestCompareGRPC asks both servers every question of rpcCases.
 func TestCompareGRPC(t *testing.T) {
-	theirs, ours := pair(t)
+	p := newPair(t)
 	same, explained := 0, 0
 	for _, c := range rpcCases() {
-		settle(t, "grpc "+c.name, askRPC(t, theirs, c), askRPC(t, ours, c), &same, &explained)
+		settle(t, "grpc "+c.name, askRPC(t, p.theirs, c), askRPC(t, p.ours, c), &same, &explained)
 	}
 	t.Logf("%d answers equal, %d differ for a written reason", same, explained)
 }
