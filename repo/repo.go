@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"triton/pkg/modelconfig"
 )
@@ -28,6 +29,17 @@ type Model struct {
 
 // FS is the model's directory.
 func (m *Model) FS() fs.FS { return os.DirFS(m.Dir) }
+
+// CustomConfigs are the configurations that a server takes instead of the usual
+// one when its --model-config-name names them.
+func (m *Model) CustomConfigs() ([]string, error) {
+	if m.Alone {
+		return nil, nil
+	}
+	return filepath.Glob(filepath.Join(globEscape.Replace(m.Dir), "configs", "*.pbtxt"))
+}
+
+var globEscape = strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`)
 
 // Path is a path below the model's directory.
 func (m *Model) Path(elem ...string) string {

@@ -69,16 +69,18 @@ func runRepoLint(w World, flags lintFlags, paths []string) error {
 		return usageError("repo lint takes the path of a repository, a model or a %s", modelconfig.FileName)
 	}
 	r := report.Report{Rules: lint.Rules(), Version: w.Version}
+	var all []repo.Model
 	for _, path := range paths {
 		models, err := repo.Open(path)
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
-		r.Models += len(models)
-		for _, f := range lint.Check(models, flags.options) {
-			if f.Severity >= least && !slices.Contains(r.Findings, f) {
-				r.Findings = append(r.Findings, f)
-			}
+		all = append(all, models...)
+	}
+	r.Models = len(all)
+	for _, f := range lint.Check(all, flags.options) {
+		if f.Severity >= least {
+			r.Findings = append(r.Findings, f)
 		}
 	}
 	if err := writeFindings(w, flags, r); err != nil {

@@ -1,7 +1,9 @@
 package modelconfig_test
 
 import (
+	"encoding/json"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/prototext"
@@ -31,6 +33,16 @@ func FuzzParse(f *testing.F) {
 		again, err := modelconfig.Parse("f", modelconfig.Encode(got.ModelConfig))
 		require.NoError(t, err)
 		require.True(t, proto.Equal(again.ModelConfig, got.ModelConfig))
+
+		// The steps of a load must stand anything that can be read.
+		_ = got.Detect("m.b", fstest.MapFS{}) // an error is as good as none here
+		got.Normalize()
+		_ = append(got.Validate(), got.ValidateIO()...)
+		got.NormalizeInstanceGroups(modelconfig.Machine{GPUs: []int32{0}})
+		_ = got.ValidateInstanceGroups(modelconfig.Machine{GPUs: []int32{0}})
+		text, err := modelconfig.MarshalJSON(got.ModelConfig)
+		require.NoError(t, err)
+		require.True(t, json.Valid(text), "%s", text)
 	})
 }
 

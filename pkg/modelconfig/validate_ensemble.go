@@ -69,110 +69,127 @@ func (v *validator) steps(e *pb.ModelEnsembling) bool {
 	return len(v.found) == before && len(e.Step) > 0
 }
 
-// node of the graph whose edges are the steps.
-type ensembleTensor struct {
-	from, to map[string]bool
-	ready    bool
+// tensorGraph is how the steps connect the tensors of an ensemble. Every tensor
+// has at most one step that writes it (steps reports others).
+type tensorGraph struct {
+	steps   []*pb.ModelEnsembling_Step
+	writer  map[string]int   // index of the step
+	readers map[string][]int // each step once
+	ready   map[string]bool
 }
 
-func ensembleGraph(e *pb.ModelEnsembling) tensorGraph {
-	g := make(tensorGraph)
-	get := func(name string) *ensembleTensor {
-		if g[name] == nil {
-			g[name] = &ensembleTensor{from: map[string]bool{}, to: map[string]bool{}}
+func newTensorGraph(e *pb.ModelEnsembling) *tensorGraph {
+	g := &tensorGraph{steps: e.Step, writer: map[string]int{}, readers: map[string][]int{}, ready: map[string]bool{}}
+	for i, s := range e.Step {
+		for _, name := range tensorsOf(s.InputMap) {
+			g.readers[name] = append(g.readers[name], i)
 		}
-		return g[name]
-	}
-	for _, s := range e.Step {
-		for _, in := range s.InputMap {
-			for _, out := range s.OutputMap {
-				get(in).to[out] = true
-				get(out).from[in] = true
-			}
+		for _, name := range s.OutputMap {
+			g.writer[name] = i
 		}
 	}
 	return g
 }
 
-func (v *validator) connections(e *pb.ModelEnsembling) {
-	g := ensembleGraph(e)
-	var queue []string
-	for i, in := range v.Input {
-		if t := g[in.Name]; t != nil {
-			t.ready = true
-			queue = append(queue, in.Name)
-		} else {
-			v.add(ruleEnsembleTensor, fmt.Sprintf("input[%d]", i), "name it in the input_map of a step, or remove it",
-				"ensemble input '%s' for ensemble %s' is not used", in.Name, v.Name)
-		}
+// tensorsOf are the ensemble tensors of a step's map, each once, by name.
+func tensorsOf(m map[string]string) []string {
+	return slices.Compact(slices.Sorted(maps.Values(m)))
+}
+
+func (g *tensorGraph) has(name string) bool {
+	_, written := g.writer[name]
+	return written || len(g.readers[name]) > 0
+}
+
+// names are all tensors, sorted.
+func (g *tensorGraph) names() []string {
+	list := slices.AppendSeq(slices.Collect(maps.Keys(g.writer)), maps.Keys(g.readers))
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// flow marks the tensors that become ready once the given ones are.
+func (g *tensorGraph) flow(queue []string) {
+	missing := make([]int, len(g.steps))
+	for i, s := range g.steps {
+		missing[i] = len(tensorsOf(s.InputMap))
+	}
+	for _, name := range queue {
+		g.ready[name] = true
 	}
 	for len(queue) > 0 {
-		t := g[queue[0]]
+		name := queue[0]
 		queue = queue[1:]
-		for next := range t.to {
-			if n := g[next]; !n.ready && g.allReady(n.from) {
-				n.ready = true
-				queue = append(queue, next)
+		for _, i := range g.readers[name] {
+			if missing[i]--; missing[i] > 0 {
+				continue
+			}
+			for _, out := range g.steps[i].OutputMap {
+				if !g.ready[out] {
+					g.ready[out] = true
+					queue = append(queue, out)
+				}
 			}
 		}
 	}
+}
+
+// cause walks back from a tensor that is not written to the first one at fault.
+func (g *tensorGraph) cause(name string) string {
+	seen := map[string]bool{name: true}
+	for {
+		i, written := g.writer[name]
+		if !written {
+			return name
+		}
+		before := tensorsOf(g.steps[i].InputMap)
+		at := slices.IndexFunc(before, func(n string) bool { return !g.ready[n] && !seen[n] })
+		if at < 0 {
+			return name
+		}
+		name = before[at]
+		seen[name] = true
+	}
+}
+
+func (v *validator) connections(e *pb.ModelEnsembling) {
+	g := newTensorGraph(e)
+	given := make(map[string]bool)
+	for i, in := range v.Input {
+		if !g.has(in.Name) {
+			v.add(ruleEnsembleTensor, fmt.Sprintf("input[%d]", i), "name it in the input_map of a step, or remove it",
+				"ensemble input '%s' for ensemble %s' is not used", in.Name, v.Name)
+			continue
+		}
+		given[in.Name] = true
+	}
+	g.flow(slices.Sorted(maps.Keys(given)))
 	outputs := make(map[string]bool)
 	for i, out := range v.Output {
 		outputs[out.Name] = true
 		v.ensembleOutput(g, fmt.Sprintf("output[%d]", i), out.Name)
 	}
 	if len(v.found) > 0 {
-		return
+		return // what follows from those says nothing new
 	}
-	for _, name := range slices.Sorted(maps.Keys(g)) {
-		if t := g[name]; !outputs[name] && (!t.ready || len(t.to) == 0) {
+	for _, name := range g.names() {
+		if !outputs[name] && (!g.ready[name] || len(g.readers[name]) == 0) {
 			v.add(ruleEnsembleTensor, "ensemble_scheduling", "use it in a step, or take it out of the output_map",
 				"ensemble tensor '%s' is unused in ensemble '%s'", name, v.Name)
 		}
 	}
 }
 
-func (v *validator) ensembleOutput(g tensorGraph, path, name string) {
-	t := g[name]
+func (v *validator) ensembleOutput(g *tensorGraph, path, name string) {
 	switch {
-	case t == nil:
+	case !g.has(name):
 		v.add(ruleEnsembleTensor, path, "name it in the output_map of a step, or remove it",
 			"ensemble output '%s' for ensemble %s' is not used", name, v.Name)
-	case !t.ready:
+	case !g.ready[name]:
 		msg := fmt.Sprintf("output '%s' for ensemble '%s' is not written", name, v.Name)
 		if cause := g.cause(name); cause != name {
 			msg += fmt.Sprintf(": at least one of its depending tensors, '%s', is not connected", cause)
 		}
 		v.add(ruleEnsembleTensor, path, "connect the steps before it to the ensemble's inputs", "%s", msg)
-	}
-}
-
-type tensorGraph map[string]*ensembleTensor
-
-func (g tensorGraph) allReady(names map[string]bool) bool {
-	for n := range names {
-		if !g[n].ready {
-			return false
-		}
-	}
-	return true
-}
-
-// cause walks back from a tensor that is not written to the first one at fault.
-func (g tensorGraph) cause(name string) string {
-	seen := map[string]bool{name: true}
-	for {
-		next := ""
-		for _, from := range slices.Sorted(maps.Keys(g[name].from)) {
-			if !g[from].ready && !seen[from] {
-				next = from
-				break
-			}
-		}
-		if next == "" {
-			return name
-		}
-		seen[next] = true
-		name = next
 	}
 }

@@ -63,6 +63,10 @@ func (r *run) detect() bool {
 	if err == nil {
 		return true
 	}
+	if r.Alone { // the model's files are elsewhere and may say it
+		r.shared(r.config.ValidateIO())
+		return false
+	}
 	if errors.Is(err, fs.ErrPermission) {
 		r.addFile(ruleUnreadable, r.Dir, err.Error(), "give the server's user the right to read it")
 		return false

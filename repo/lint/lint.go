@@ -32,15 +32,32 @@ func Check(models []repo.Model, o Options) []repo.Finding {
 	}
 	var found []repo.Finding
 	for i := range models {
-		r := run{Model: &models[i], options: o, neighbours: names}
-		r.all()
-		found = append(found, r.found...)
+		for _, m := range variants(models[i]) {
+			r := run{Model: &m, options: o, neighbours: names}
+			r.all()
+			found = append(found, r.found...)
+		}
 	}
 	slices.SortStableFunc(found, func(a, b repo.Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),
-			cmp.Compare(a.Rule, b.Rule))
+			cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Msg, b.Msg))
 	})
 	return slices.Compact(found)
+}
+
+// variants are the model with each of its configurations.
+func variants(m repo.Model) []repo.Model {
+	list := []repo.Model{m}
+	custom, err := m.CustomConfigs()
+	if err != nil {
+		return list // the pattern is ours, so it is never wrong
+	}
+	for _, path := range custom {
+		v := m
+		v.Config = path
+		list = append(list, v)
+	}
+	return list
 }
 
 // run is the check of one model.

@@ -148,6 +148,49 @@ func tensorOf(t *testing.T, words []string) onnxmodel.Value {
 	return onnxmodel.Tensor(words[0], elem, dims...)
 }
 
+// TestCustomConfigs checks the configurations of --model-config-name too; what
+// they share with the usual one is said once.
+func TestCustomConfigs(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "a[b]*") // not a pattern
+	for name, text := range map[string]string{
+		"m/config.pbtxt":     `backend: "onnxruntime"`,
+		"m/configs/a.pbtxt":  "max_batch_size: -1 backend: \"onnxruntime\"",
+		"m/configs/b.pbtxt":  "nothing: 1",
+		"m/configs/note.txt": "nothing: 1",
+		"m/1/readme":         "",
+		"m/2x/readme":        "",
+	} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	var got []string
+	for _, f := range check(t, dir, lint.Options{}) {
+		rel, err := filepath.Rel(dir, f.File)
+		require.NoError(t, err)
+		got = append(got, f.Rule+" "+rel)
+	}
+	require.Equal(t, []string{
+		"TRN502 m/2x",
+		"TRN510 m/2x/model.onnx",
+		"TRN301 m/configs/a.pbtxt",
+		"TRN001 m/configs/b.pbtxt",
+	}, got)
+}
+
+// TestAlone checks a configuration without its model: what the directory would
+// say is left out.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "config.pbtxt")
+	require.NoError(t, os.WriteFile(path, []byte(`name: "elsewhere" input { name: "X" data_type: TYPE_FP32 dims: 0 }`), 0o644))
+	found := check(t, path, lint.Options{})
+	require.Len(t, found, 1)
+	require.Equal(t, "TRN204", found[0].Rule)
+	require.Equal(t, 1, found[0].Line)
+}
+
 // TestRuleIDs keeps the ids apart: they are part of what users suppress.
 func TestRuleIDs(t *testing.T) {
 	t.Parallel()
