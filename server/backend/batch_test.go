@@ -328,8 +328,10 @@ func TestSignature(t *testing.T) {
 	s := NewSignature(&inferencepb.ModelConfig{
 		MaxBatchSize: 4,
 		Input:        []*inferencepb.ModelInput{{Name: "a", DataType: inferencepb.DataType_TYPE_STRING, Dims: []int64{2}, Optional: true}},
-		Output: []*inferencepb.ModelOutput{{Name: "b", DataType: inferencepb.DataType_TYPE_BF16, Dims: []int64{1},
-			Reshape: &inferencepb.ModelTensorReshape{}}},
+		Output: []*inferencepb.ModelOutput{{
+			Name: "b", DataType: inferencepb.DataType_TYPE_BF16, Dims: []int64{1},
+			Reshape: &inferencepb.ModelTensorReshape{},
+		}},
 	})
 	require.True(t, s.Batching)
 	require.Equal(t, []Value{{Name: "a", DataType: tensor.Bytes, Dims: tensor.Shape{2}, Optional: true}}, s.Inputs)

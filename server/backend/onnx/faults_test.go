@@ -3,6 +3,7 @@
 package onnx
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -192,8 +193,27 @@ func TestConcurrentInstances(t *testing.T) {
 	all.Wait()
 }
 
-func TestMemoryOfModel(t *testing.T) {
+// An output that the engine allocated is valid after the model is gone.
+func TestOutputOutlivesModel(t *testing.T) {
 	t.Parallel()
+	spec := specOf(t, identity(onnxmodel.Int32, -1), 0)
+	m, err := engineUnderTest(t).Load(t.Context(), spec)
+	require.NoError(t, err)
+	i, err := m.NewInstance(t.Context(), backend.Placement{Name: "m_0_0", Kind: inferencepb.ModelInstanceGroup_KIND_CPU})
+	require.NoError(t, err)
+	w := &world{TB: t, spec: spec}
+	data := bytes.Repeat(int32s(1, 2, 3, 4), 100_000)
+	out, err := w.infer(i.(*instance), w.request(0, input{"x", tensor.Int32, tensor.Shape{400_000}, data}))
+	require.NoError(t, err)
+	require.NoError(t, i.Close())
+	require.NoError(t, m.Close())
+	require.True(t, bytes.Equal(data, bytesOf(t, out[0], "y")))
+	out[0].Release()
+}
+
+// The account has the weights and the arena. It is a measurement of the
+// process's heap, so the test is not parallel.
+func TestMemoryOfModel(t *testing.T) {
 	f := identity(onnxmodel.Float, "n", 1000)
 	weight := make([]float32, 1000*1000)
 	f.Weights = append(f.Weights, onnxmodel.Floats("w", []int64{1000, 1000}, weight...))
@@ -203,4 +223,5 @@ func TestMemoryOfModel(t *testing.T) {
 	require.Len(t, memory, 1)
 	require.Equal(t, "CPU", memory[0].Place)
 	require.GreaterOrEqual(t, memory[0].Bytes, uint64(4_000_000))
+	require.Less(t, memory[0].Bytes, uint64(20_000_000))
 }

@@ -41,8 +41,10 @@ func Find(s Search) (string, error) {
 			return path, nil
 		}
 	}
-	return "", &status.Error{Code: status.Unavailable, Cause: backend.ErrNoEngine,
-		Msg: "the ONNX Runtime library is missing: get it with 'make onnxruntime' (or 'pip download onnxruntime==1.31.1' and unzip), then name it with --onnxruntime-library or " + Environment + ", or put it into lib/ beside the program"}
+	return "", &status.Error{
+		Code: status.Unavailable, Cause: backend.ErrNoEngine,
+		Msg: "the ONNX Runtime library is missing: get it with 'make onnxruntime' (or 'pip download onnxruntime==1.31.1' and unzip), then name it with --onnxruntime-library or " + Environment + ", or put it into lib/ beside the program",
+	}
 }
 
 // named is a library that the user names: a file, or a folder that holds one.

@@ -4,7 +4,6 @@ package onnx
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -42,7 +41,7 @@ type world struct {
 }
 
 func quiet() *slog.Logger {
-	return slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError}))
+	return slog.New(slog.DiscardHandler)
 }
 
 // specOf writes the graph to disk and makes the configuration that matches it.

@@ -127,15 +127,16 @@ func (m *model) logThreads(t threads, instances int) {
 		"cpus", m.spec.CPUs, "pool", t.intra, "inter_op", t.inter, "spinning", t.spin, "by", t.why)
 }
 
-// Memory is what the engine's arena holds for the model.
+// Memory is what the shared session holds. A GPU's memory is the driver's to
+// tell.
 func (m *model) Memory() []backend.Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.cpu == nil {
 		return nil
 	}
-	n, err := m.cpu.memory()
-	if err != nil || n == 0 {
+	n := m.cpu.memory()
+	if n == 0 {
 		return nil
 	}
 	return []backend.Memory{{Place: "CPU", Bytes: n}}

@@ -38,8 +38,10 @@ func TestParseOptions(t *testing.T) {
 		param("enable_mem_pattern", "False"):              {level: levelAll, pattern: &no},
 		param("unknown", "value"):                         {level: levelAll},
 		param("session.b", "2") + param("session.a", "1"): {level: levelAll, entries: []pair{{"session.a", "1"}, {"session.b", "2"}}},
-		param("memory.enable_memory_arena_shrinkage", "cpu:0"): {level: levelAll,
-			runEntries: []pair{{"memory.enable_memory_arena_shrinkage", "cpu:0"}}},
+		param("memory.enable_memory_arena_shrinkage", "cpu:0"): {
+			level:      levelAll,
+			runEntries: []pair{{"memory.enable_memory_arena_shrinkage", "cpu:0"}},
+		},
 		`model_operations { op_library_filename: "a.so" }`: {level: levelAll, libraries: []string{"a.so"}},
 		// Only a GPU's session reads these.
 		`optimization { execution_accelerators { gpu_execution_accelerator { name: "tensorrt" } } }`: {level: levelAll},
@@ -57,8 +59,10 @@ func TestParseCUDAOptions(t *testing.T) {
 			parameters { key: "gpu_mem_limit" value: "200" } parameters { key: "do_copy_in_default_stream" value: "1" } } } }`), true)
 	require.NoError(t, err)
 	require.Equal(t, []pair{
-		{"arena_extend_strategy", "kSameAsRequested"}, {"cudnn_conv_algo_search", "HEURISTIC"},
-		{"do_copy_in_default_stream", "1"}, {"gpu_mem_limit", "200"},
+		{"arena_extend_strategy", "kSameAsRequested"},
+		{"cudnn_conv_algo_search", "HEURISTIC"},
+		{"do_copy_in_default_stream", "1"},
+		{"gpu_mem_limit", "200"},
 	}, got.cuda)
 }
 

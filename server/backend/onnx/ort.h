@@ -109,6 +109,9 @@ trt_ort_error trt_ort_session_count(const OrtSession *session, int32_t which, si
 trt_ort_error trt_ort_session_info(const OrtSession *session, int32_t which, size_t i, trt_ort_info *info);
 trt_ort_error trt_ort_session_memory(const OrtSession *session, uint64_t *in_use, uint64_t *total);
 
+uint64_t trt_ort_heap(void);
+void trt_ort_trim(void);
+
 trt_ort_call *trt_ort_call_new(OrtSession *session, int32_t inputs, int32_t outputs);
 trt_ort_error trt_ort_call_option(trt_ort_call *call, const char *key, const char *value);
 void trt_ort_call_free(trt_ort_call *call);

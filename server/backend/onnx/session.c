@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "ort.h"
 
@@ -187,4 +190,23 @@ trt_ort_error trt_ort_session_memory(const OrtSession *session, uint64_t *in_use
 		ORT(ReleaseAllocator)(arena);
 	}
 	return trt_ort_check(s);
+}
+
+// trt_ort_heap is what the C heap of the process has handed out; 0 where the C
+// library does not say.
+uint64_t trt_ort_heap(void) {
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
+	struct mallinfo2 m = mallinfo2();
+	return m.uordblks + m.hblkhd;
+#else
+	return 0;
+#endif
+}
+
+// trt_ort_trim gives back to the system what a load used and freed, which for a
+// large model is more than the model.
+void trt_ort_trim(void) {
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
 }

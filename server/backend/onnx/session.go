@@ -21,6 +21,9 @@ type session struct {
 	ptr   *C.OrtSession
 	graph *onnxmodel.Model // inputs, outputs and overridable initializers
 	names map[string]*C.char
+	// outside is what the load took from the C heap beside the arena: most of
+	// the weights. Loads at the same time are counted in each other's.
+	outside uint64
 }
 
 // openSession loads the model file.
@@ -33,8 +36,14 @@ func openSession(path string, o *options, t threads, globalPool bool) (*session,
 	file := C.CString(path)
 	defer C.free(unsafe.Pointer(file))
 	s := &session{names: map[string]*C.char{}}
+	before := C.trt_ort_heap()
 	if err := check(C.trt_ort_session_open(file, opts, &s.ptr)); err != nil {
 		return nil, err
+	}
+	after := C.trt_ort_heap()
+	C.trt_ort_trim()
+	if arena, err := s.arena(); err == nil && uint64(after) > uint64(before)+arena {
+		s.outside = uint64(after-before) - arena
 	}
 	if err := s.describe(); err != nil {
 		s.close()
@@ -198,8 +207,17 @@ func elemType(t C.int32_t) onnxmodel.ElemType {
 	return onnxmodel.ElemType(t)
 }
 
-// memory is what the session's CPU arena holds; 0 when it keeps no account.
-func (s *session) memory() (uint64, error) {
+// memory is what the session holds in CPU memory; 0 when nothing is known.
+func (s *session) memory() uint64 {
+	arena, err := s.arena()
+	if err != nil {
+		return 0
+	}
+	return s.outside + arena
+}
+
+// arena is what the session's CPU arena holds by its own account.
+func (s *session) arena() (uint64, error) {
 	var inUse, total C.uint64_t
 	err := check(C.trt_ort_session_memory(s.ptr, &inUse, &total))
 	return uint64(max(inUse, total)), err

@@ -79,8 +79,10 @@ func TestZeroElements(t *testing.T) {
 func TestScalarOutput(t *testing.T) {
 	t.Parallel()
 	f := &onnxmodel.File{
-		Nodes: []onnxmodel.Node{{Op: "ReduceSum", Inputs: []string{"x"}, Outputs: []string{"y"},
-			Attrs: []onnxmodel.Attr{onnxmodel.IntAttr("keepdims", 0)}}},
+		Nodes: []onnxmodel.Node{{
+			Op: "ReduceSum", Inputs: []string{"x"}, Outputs: []string{"y"},
+			Attrs: []onnxmodel.Attr{onnxmodel.IntAttr("keepdims", 0)},
+		}},
 		Inputs:  []onnxmodel.Value{onnxmodel.Tensor("x", onnxmodel.Int32, "n")},
 		Outputs: []onnxmodel.Value{onnxmodel.Tensor("y", onnxmodel.Int32)},
 	}
@@ -139,8 +141,10 @@ func TestConstantOutputs(t *testing.T) {
 func TestDeclaredShapeIsWrong(t *testing.T) {
 	t.Parallel()
 	f := identity(onnxmodel.Int32, "n", 4)
-	f.Nodes[0] = onnxmodel.Node{Op: "Concat", Inputs: []string{"x", "x"}, Outputs: []string{"y"},
-		Attrs: []onnxmodel.Attr{onnxmodel.IntAttr("axis", 0)}}
+	f.Nodes[0] = onnxmodel.Node{
+		Op: "Concat", Inputs: []string{"x", "x"}, Outputs: []string{"y"},
+		Attrs: []onnxmodel.Attr{onnxmodel.IntAttr("axis", 0)},
+	}
 	w := load(t, specOf(t, f, 0))
 	for range 2 {
 		out, err := w.infer(w.inst, w.request(0, input{"x", tensor.Int32, tensor.Shape{1, 4}, int32s(1, 2, 3, 4)}))
@@ -155,10 +159,14 @@ func TestDeclaredShapeIsWrong(t *testing.T) {
 func TestTooFewRows(t *testing.T) {
 	t.Parallel()
 	f := identity(onnxmodel.Int32, "n", 4)
-	f.Weights = append(f.Weights, onnxmodel.Weight{Name: "first", Elem: onnxmodel.Bool, Dims: []int64{1},
-		Data: func(w io.Writer) error { _, err := w.Write([]byte{1}); return err }})
-	f.Nodes[0] = onnxmodel.Node{Op: "Compress", Inputs: []string{"x", "first"}, Outputs: []string{"y"},
-		Attrs: []onnxmodel.Attr{onnxmodel.IntAttr("axis", 0)}}
+	f.Weights = append(f.Weights, onnxmodel.Weight{
+		Name: "first", Elem: onnxmodel.Bool, Dims: []int64{1},
+		Data: func(w io.Writer) error { _, err := w.Write([]byte{1}); return err },
+	})
+	f.Nodes[0] = onnxmodel.Node{
+		Op: "Compress", Inputs: []string{"x", "first"}, Outputs: []string{"y"},
+		Attrs: []onnxmodel.Attr{onnxmodel.IntAttr("axis", 0)},
+	}
 	w := load(t, specOf(t, f, 8))
 	var rs [2]input
 	for k := range rs {
