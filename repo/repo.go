@@ -18,8 +18,8 @@ import (
 type Model struct {
 	Name string // of the directory
 	Dir  string
-	// Config is the path of the configuration, whether it exists or not.
-	Config string
+	// ConfigFile is the path of the configuration, whether it exists or not.
+	ConfigFile string
 	// Versions are the subdirectories that are, or look like, versions.
 	Versions []modelconfig.VersionDir
 	// Alone says that only the configuration file was named, so that the
@@ -86,7 +86,7 @@ func one(path string) ([]Model, error) {
 		return nil, fmt.Errorf("%s is neither a directory nor a %s", path, modelconfig.FileName)
 	}
 	name, err := base(dir)
-	return []Model{{Name: name, Dir: dir, Config: path, Alone: true}}, err
+	return []Model{{Name: name, Dir: dir, ConfigFile: path, Alone: true}}, err
 }
 
 func all(path string) ([]Model, error) {
@@ -139,7 +139,7 @@ func open(dir string) (Model, error) {
 	if err != nil {
 		return Model{}, err
 	}
-	m := Model{Name: name, Dir: dir, Config: filepath.Join(dir, modelconfig.FileName)}
+	m := Model{Name: name, Dir: dir, ConfigFile: filepath.Join(dir, modelconfig.FileName)}
 	m.Versions, err = modelconfig.Versions(m.FS())
 	return m, err
 }

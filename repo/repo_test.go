@@ -59,7 +59,7 @@ func TestOpenAlone(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, models, 1)
 		require.True(t, models[0].Alone)
-		require.Equal(t, filepath.Join(dir, name), models[0].Config)
+		require.Equal(t, filepath.Join(dir, name), models[0].ConfigFile)
 	}
 	_, err := repo.Open(filepath.Join(dir, "text"))
 	require.ErrorContains(t, err, "is neither a directory nor a config.pbtxt")

@@ -49,7 +49,8 @@ func TestNormalizeInstanceGroups(t *testing.T) {
 	gpus := modelconfig.Machine{GPUs: []int32{0, 1}}
 	prefersCPU := modelconfig.Machine{GPUs: []int32{0}, Preferred: []modelconfig.PreferredGroup{{Kind: pb.ModelInstanceGroup_KIND_CPU, Count: 3}}}
 	prefersGPU := modelconfig.Machine{Preferred: []modelconfig.PreferredGroup{
-		{Kind: pb.ModelInstanceGroup_KIND_GPU, Count: 3, GPUs: []int32{1, 5}}, {Kind: pb.ModelInstanceGroup_KIND_AUTO, GPUs: []int32{7}}}}
+		{Kind: pb.ModelInstanceGroup_KIND_GPU, Count: 3, GPUs: []int32{1, 5}}, {Kind: pb.ModelInstanceGroup_KIND_AUTO, GPUs: []int32{7}},
+	}}
 	withGPU := prefersGPU
 	withGPU.GPUs = []int32{0, 1}
 	for _, c := range []struct {
@@ -59,10 +60,15 @@ func TestNormalizeInstanceGroups(t *testing.T) {
 	}{
 		{"none, no GPU", ``, modelconfig.Machine{}, `instance_group { name: "m" kind: KIND_CPU count: 2 }`},
 		{"none, GPUs", ``, gpus, `instance_group { name: "m" kind: KIND_GPU count: 1 gpus: [ 0, 1 ] }`},
-		{"names count over all groups", `instance_group [ { count: 1 }, { name: "x" count: 1 }, { count: 1 } ]`, modelconfig.Machine{},
-			`instance_group [ { name: "m_0" kind: KIND_CPU count: 1 }, { name: "x" kind: KIND_CPU count: 1 }, { name: "m_2" kind: KIND_CPU count: 1 } ]`},
-		{"auto with a GPU that is not there", `instance_group { gpus: 5 }`, gpus,
-			`instance_group { name: "m_0" kind: KIND_CPU count: 2 gpus: 5 }`},
+		{
+			"names count over all groups", `instance_group [ { count: 1 }, { name: "x" count: 1 }, { count: 1 } ]`,
+			modelconfig.Machine{},
+			`instance_group [ { name: "m_0" kind: KIND_CPU count: 1 }, { name: "x" kind: KIND_CPU count: 1 }, { name: "m_2" kind: KIND_CPU count: 1 } ]`,
+		},
+		{
+			"auto with a GPU that is not there", `instance_group { gpus: 5 }`, gpus,
+			`instance_group { name: "m_0" kind: KIND_CPU count: 2 gpus: 5 }`,
+		},
 		{"auto with a GPU that is there", `instance_group { gpus: 1 }`, gpus, `instance_group { name: "m_0" kind: KIND_GPU count: 1 gpus: 1 }`},
 		{"GPU without a machine", `instance_group { kind: KIND_GPU count: -3 }`, modelconfig.Machine{}, `instance_group { name: "m_0" kind: KIND_GPU count: 1 }`},
 		{"backend prefers the CPU", ``, prefersCPU, `instance_group { name: "m" kind: KIND_CPU count: 3 }`},
@@ -89,18 +95,33 @@ func TestValidateGPUMessages(t *testing.T) {
 		machine modelconfig.Machine
 		want    string
 	}{
-		{`instance_group { name: "g" kind: KIND_GPU gpus: 9 }`, modelconfig.Machine{GPUs: []int32{0, 1}, MinComputeCapability: 6},
-			"instance group g of model m specifies invalid or unsupported gpu id 9. GPUs with at least the minimum required CUDA compute compatibility of 6.000000 are: 0, 1"},
-		{`instance_group { name: "g" kind: KIND_GPU gpus: 9 }`, modelconfig.Machine{NoGPUSupport: true},
-			"instance group g of model m has kind KIND_GPU but server does not support GPUs"},
-		{`instance_group { name: "g" kind: KIND_GPU }`, modelconfig.Machine{},
-			"instance group g of model m has kind KIND_GPU but no GPUs are available"},
-		{`instance_group { name: "g" kind: KIND_GPU }`, modelconfig.Machine{GPUs: []int32{0}},
-			"instance group g of model m has kind KIND_GPU but specifies no GPUs"},
+		{
+			`instance_group { name: "g" kind: KIND_GPU gpus: 9 }`,
+			modelconfig.Machine{GPUs: []int32{0, 1}, MinComputeCapability: 6},
+			"instance group g of model m specifies invalid or unsupported gpu id 9. GPUs with at least the minimum required CUDA compute compatibility of 6.000000 are: 0, 1",
+		},
+		{
+			`instance_group { name: "g" kind: KIND_GPU gpus: 9 }`,
+			modelconfig.Machine{NoGPUSupport: true},
+			"instance group g of model m has kind KIND_GPU but server does not support GPUs",
+		},
+		{
+			`instance_group { name: "g" kind: KIND_GPU }`,
+			modelconfig.Machine{},
+			"instance group g of model m has kind KIND_GPU but no GPUs are available",
+		},
+		{
+			`instance_group { name: "g" kind: KIND_GPU }`,
+			modelconfig.Machine{GPUs: []int32{0}},
+			"instance group g of model m has kind KIND_GPU but specifies no GPUs",
+		},
 		{`instance_group { name: "g" }`, modelconfig.Machine{}, "instance group g of model m has unexpected kind KIND_AUTO"},
 		{``, modelconfig.Machine{}, "must specify one or more 'instance group's for m"},
-		{`platform: "tensorrt_plan" instance_group { name: "g" kind: KIND_CPU profile: "-1" }`, modelconfig.Machine{},
-			"instance group g of model m and platform tensorrt_plan specifies invalid profile -1. The field should contain the string representation of a non-negative integer."},
+		{
+			`platform: "tensorrt_plan" instance_group { name: "g" kind: KIND_CPU profile: "-1" }`,
+			modelconfig.Machine{},
+			"instance group g of model m and platform tensorrt_plan specifies invalid profile -1. The field should contain the string representation of a non-negative integer.",
+		},
 		{`platform: "tensorrt_plan" instance_group { kind: KIND_CPU profile: "" }`, modelconfig.Machine{}, "profile name must not be empty"},
 		{`platform: "tensorrt_plan" instance_group { kind: KIND_CPU profile: "a" }`, modelconfig.Machine{}, "unable to parse 'a': stoi"},
 	} {

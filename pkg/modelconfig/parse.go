@@ -34,9 +34,11 @@ func (es SyntaxErrors) Error() string {
 func Parse(file string, src []byte) (*Config, error) {
 	c := &Config{ModelConfig: &inferencepb.ModelConfig{}, File: file, pos: make(map[string]Position)}
 	if len(src) > maxFileSize {
-		return nil, SyntaxErrors{{File: file, Pos: Position{1, 1},
+		return nil, SyntaxErrors{{
+			File: file, Pos: Position{1, 1},
 			Msg:  fmt.Sprintf("The file has %d bytes.", len(src)),
-			Hint: fmt.Sprintf("a configuration may have at most %d", maxFileSize)}}
+			Hint: fmt.Sprintf("a configuration may have at most %d", maxFileSize),
+		}}
 	}
 	p := syntax{scan: newScanner(src)}
 	p.advance()

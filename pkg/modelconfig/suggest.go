@@ -117,8 +117,8 @@ func Nearest(name string, names []string) (string, bool) {
 	return best, best != ""
 }
 
-// distance is the number of letters to change, add, drop or swap with their
-// neighbour that makes b of a.
+// distance is the number of letters to change, add, drop or swap with the
+// next one that makes b of a.
 func distance(a, b string) int {
 	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
 	before, last, row := rows[0], rows[1], rows[2]

@@ -24,8 +24,10 @@ type ioTensor struct {
 
 func (v *validator) inputs() {
 	for i, in := range v.Input {
-		t := ioTensor{"input", fmt.Sprintf("input[%d]", i), in.Name, in.DataType, in.Dims, in.Reshape,
-			in.IsShapeTensor, in.IsNonLinearFormatIo}
+		t := ioTensor{
+			"input", fmt.Sprintf("input[%d]", i), in.Name, in.DataType, in.Dims, in.Reshape,
+			in.IsShapeTensor, in.IsNonLinearFormatIo,
+		}
 		v.tensor(t)
 		if in.Format != pb.ModelInput_FORMAT_NONE && len(in.Dims) != 3 {
 			v.add(ruleFormat, t.path+".format", "remove format or give three dims",
@@ -37,8 +39,10 @@ func (v *validator) inputs() {
 
 func (v *validator) outputs() {
 	for i, out := range v.Output {
-		t := ioTensor{"output", fmt.Sprintf("output[%d]", i), out.Name, out.DataType, out.Dims, out.Reshape,
-			out.IsShapeTensor, out.IsNonLinearFormatIo}
+		t := ioTensor{
+			"output", fmt.Sprintf("output[%d]", i), out.Name, out.DataType, out.Dims, out.Reshape,
+			out.IsShapeTensor, out.IsNonLinearFormatIo,
+		}
 		v.tensor(t)
 		v.tensorrtOnly(t)
 	}

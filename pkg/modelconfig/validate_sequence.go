@@ -95,7 +95,8 @@ func (v *validator) falseTrue(path string, c *pb.ModelSequenceBatching_Control) 
 	used := slices.DeleteFunc(lists, func(l struct {
 		name string
 		size int
-	}) bool {
+	},
+	) bool {
 		return l.size == 0
 	})
 	switch {

@@ -15,35 +15,35 @@ import (
 
 // parse reads the configuration; a model may have none.
 func (r *run) parse() bool {
-	src, err := os.ReadFile(r.Model.Config)
+	src, err := os.ReadFile(r.ConfigFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		r.written = modelconfig.New(r.Model.Config, &inferencepb.ModelConfig{})
+		r.written = modelconfig.New(r.ConfigFile, &inferencepb.ModelConfig{})
 	case err != nil:
-		r.addFile(ruleUnreadable, r.Model.Config, err.Error(), "give the server's user the right to read it")
+		r.addFile(ruleUnreadable, r.ConfigFile, err.Error(), "give the server's user the right to read it")
 		return false
 	default:
-		c, err := modelconfig.Parse(r.Model.Config, src)
+		c, err := modelconfig.Parse(r.ConfigFile, src)
 		if err != nil {
 			r.syntax(err)
 			return false
 		}
 		r.written = c
 	}
-	r.config = modelconfig.New(r.Model.Config, proto.Clone(r.written.ModelConfig).(*inferencepb.ModelConfig))
+	r.config = modelconfig.New(r.ConfigFile, proto.Clone(r.written.ModelConfig).(*inferencepb.ModelConfig))
 	return true
 }
 
 func (r *run) syntax(err error) {
 	var mistakes modelconfig.SyntaxErrors
 	if !errors.As(err, &mistakes) {
-		r.addFile(ruleSyntax, r.Model.Config, err.Error(), "")
+		r.addFile(ruleSyntax, r.ConfigFile, err.Error(), "")
 		return
 	}
 	for _, e := range mistakes {
 		r.found = append(r.found, repo.Finding{
 			Rule: ruleSyntax.ID, Severity: ruleSyntax.Severity, Model: r.Name,
-			File: r.Model.Config, Line: e.Pos.Line, Col: e.Pos.Col, Msg: e.Msg, Hint: e.Hint,
+			File: r.ConfigFile, Line: e.Pos.Line, Col: e.Pos.Col, Msg: e.Msg, Hint: e.Hint,
 		})
 	}
 }

@@ -33,7 +33,7 @@ func Check(models []repo.Model, o Options) []repo.Finding {
 	var found []repo.Finding
 	for i := range models {
 		for _, m := range variants(models[i]) {
-			r := run{Model: &m, options: o, neighbours: names}
+			r := run{Model: &m, options: o, peers: names}
 			r.all()
 			found = append(found, r.found...)
 		}
@@ -54,7 +54,7 @@ func variants(m repo.Model) []repo.Model {
 	}
 	for _, path := range custom {
 		v := m
-		v.Config = path
+		v.ConfigFile = path
 		list = append(list, v)
 	}
 	return list
@@ -63,9 +63,9 @@ func variants(m repo.Model) []repo.Model {
 // run is the check of one model.
 type run struct {
 	*repo.Model
-	options    Options
-	neighbours map[string]bool // names of the models of the repository
-	found      []repo.Finding
+	options Options
+	peers   map[string]bool // names of the models of the repository
+	found   []repo.Finding
 
 	written *modelconfig.Config // as the file says
 	config  *modelconfig.Config // as a server completes it
@@ -101,7 +101,7 @@ func (r *run) all() {
 
 // add reports a finding at a field of the configuration.
 func (r *run) add(rule repo.Rule, field, msg, hint string) {
-	f := repo.Finding{Rule: rule.ID, Severity: rule.Severity, Model: r.Name, File: r.Model.Config, Msg: msg, Hint: hint}
+	f := repo.Finding{Rule: rule.ID, Severity: rule.Severity, Model: r.Name, File: r.ConfigFile, Msg: msg, Hint: hint}
 	if r.written != nil {
 		p := r.written.Position(field)
 		f.Line, f.Col = p.Line, p.Col

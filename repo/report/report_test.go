@@ -25,8 +25,10 @@ var sample = report.Report{
 		{ID: "TRN311", Severity: repo.Note, Doc: "waits"},
 	},
 	Findings: []repo.Finding{
-		{Rule: "TRN001", Severity: repo.Error, Model: "a", File: "models/a b/config.pbtxt", Line: 3, Col: 7,
-			Msg: `Expected ":", found "<100%".`, Hint: "write name: ..."},
+		{
+			Rule: "TRN001", Severity: repo.Error, Model: "a", File: "models/a b/config.pbtxt", Line: 3, Col: 7,
+			Msg: `Expected ":", found "<100%".`, Hint: "write name: ...",
+		},
 		{Rule: "TRN310", Severity: repo.Warning, Model: "b", File: "models/b,c:d/1", Msg: "two\nlines"},
 		{Rule: "TRN311", Severity: repo.Note, Model: "b", File: "models/b,c:d/1", Line: 1, Col: 1, Msg: "m", Hint: "h"},
 	},
