@@ -50,8 +50,8 @@ type Variant struct {
 	Instances int
 	Loaded    Memory // when it was ready, before any load
 	Peak      Memory // over all loads and the exercise
-	// Complete says that all loads were measured and all instances exercised,
-	// so that Peak compares with that of other variants.
+	// Complete says that the server went through all loads and that all its
+	// instances were exercised, so that Peak compares with that of others.
 	Complete bool
 	Err      error
 }

@@ -134,7 +134,9 @@ func (r *run) measureCount(ctx context.Context, count int) (v Variant) {
 	running, end := whileRunning(ctx, server)
 	w := newWatch(running, r.Interval, func() Memory { return r.read(server) })
 	v.Loaded = w.now()
-	v.Complete = r.measureLoads(running, server, w, count) && r.exercise(running, server, w, count)
+	if r.measureLoads(running, server, w, count) {
+		v.Complete = r.exercise(running, server, w, count)
+	}
 	w.close()
 	v.Peak = w.mu.peak
 	end()
@@ -147,21 +149,20 @@ func (r *run) measureCount(ctx context.Context, count int) (v Variant) {
 	return v
 }
 
-// measureLoads measures all loads on one server; false when any failed.
+// measureLoads measures all loads on one server; false when the context ended
+// before. Loads that fail are points too.
 func (r *run) measureLoads(ctx context.Context, s Server, w *watch, count int) bool {
-	complete := true
 	for _, load := range r.Space.Loads() {
 		p := Point{Instances: count, Load: load}
 		p.Measurement, p.Err = r.Loader.Measure(ctx, s.Endpoints(), r.Model, load)
 		if ctx.Err() != nil {
-			return false // before it was done, so there is no point
+			return false // this one was not done, so there is no point
 		}
 		p.Memory = w.now()
 		r.result.Points = append(r.result.Points, p)
 		r.Observe(Measured{p})
-		complete = complete && p.Err == nil
 	}
-	return complete
+	return true
 }
 
 // exercise makes all instances of a server run at once on their largest batch,

@@ -191,9 +191,8 @@ func TestFailedMeasurementIsAPoint(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, r.Points, 12)
 	require.EqualError(t, r.Points[2].Err, "bad input")
-	require.False(t, r.Variants[0].Complete)
-	require.True(t, r.Variants[1].Complete)
-	require.NotNil(t, r.Fit, "two counts were measured in full")
+	require.NotContains(t, []int{2, 3}, r.Recommended)
+	require.NotNil(t, r.Fit, "the server was put to work all the same")
 }
 
 // A batcher makes batches of what clients send one by one.
