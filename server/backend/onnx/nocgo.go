@@ -11,8 +11,10 @@ import (
 
 // Load answers that this build cannot run ONNX models.
 func (b *Backend) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
-	return nil, status.New(status.Unsupported,
+	err := status.New(status.Unsupported,
 		"model '%s' needs ONNX Runtime, and this program was built without cgo: use a build with CGO_ENABLED=1 on Linux or macOS", spec.Name)
+	err.Cause = backend.ErrNoEngine
+	return nil, err
 }
 
 // HasGPU is false in a build without cgo.
