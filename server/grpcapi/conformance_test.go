@@ -30,7 +30,7 @@ import (
 
 // TestConformance compares our answers with those that NVIDIA's server gave.
 // With TRITON_CONFORMANCE_GRPC set to the address of such a server that has the
-// models of testdata/conformance/README.md, `go test -run Conformance -rewrite`
+// models of testdata/README.md, `go test -run Conformance -rewrite`
 // records them again.
 func TestConformance(t *testing.T) {
 	var conn *grpc.ClientConn
@@ -43,9 +43,6 @@ func TestConformance(t *testing.T) {
 		conn = start(t, newStub())
 	}
 	datadriven.Walk(t, "testdata/conformance", func(t *testing.T, path string) {
-		if strings.HasSuffix(path, ".md") {
-			return
-		}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return answer(t, conn, d) })
 	})
 }
