@@ -32,7 +32,10 @@ func runAnalyze(ctx context.Context, w World, a *analysis) error {
 	}
 	ctx, stop := interruptible(ctx, w)
 	defer stop()
-	serve := []string{program, "serve", "--exit-on-error=true", "--allow-http=true", "--allow-grpc=true", "--allow-metrics=false"}
+	serve := []string{
+		program, "serve", "--exit-on-error=true", "--allow-http=true", "--allow-grpc=true", "--allow-metrics=false",
+		"--log-info=false", // so that the last words are about what went wrong
+	}
 	progress := &analyzeProgress{w: w.Stderr, total: a.Space.Points()}
 	result, err := analyzer.Run(ctx, a.Config, analyzer.Deps{
 		Launcher: analyzer.Child{Command: append(serve, a.serve...), Env: w.Environ, Ready: a.wait},
@@ -140,7 +143,9 @@ func (p *analyzeProgress) observe(e analyzer.Event) {
 	case analyzer.Exercising:
 		fmt.Fprintf(p.w, "all %d instances at once on batches of %d, for their memory\n", e.Instances, e.Batch)
 	case analyzer.GaveUp:
-		fmt.Fprintf(p.w, "no more instances are tried: %v\n", e.Err)
+		if p.done > 0 { // else it is the error that analyze ends with
+			fmt.Fprintf(p.w, "no more instances are tried: %v\n", e.Err)
+		}
 	}
 }
 
