@@ -2,6 +2,7 @@ package modelconfig
 
 import (
 	"fmt"
+	"strings"
 
 	"triton/pkg/status"
 )
@@ -37,9 +38,9 @@ type SyntaxError struct {
 
 // Error is "file:line:col: what; what to do".
 func (e *SyntaxError) Error() string {
-	s := fmt.Sprintf("%s:%d:%d: %s", e.File, e.Pos.Line, e.Pos.Col, e.Msg)
+	what := e.Msg
 	if e.Hint != "" {
-		s += "; " + e.Hint
+		what = strings.TrimSuffix(what, ".") + "; " + e.Hint
 	}
-	return s
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Pos.Line, e.Pos.Col, what)
 }

@@ -78,7 +78,7 @@ func TestReadFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("name: \"m\"\nmax_batchsize: 3\n"), 0o600))
 	_, err = modelconfig.ReadFile(path)
 	require.EqualError(t, err, "failed to read text proto from "+path+": "+path+
-		`:2:1: Message type "inference.ModelConfig" has no field named "max_batchsize".; did you mean "max_batch_size"?`)
+		`:2:1: Message type "inference.ModelConfig" has no field named "max_batchsize"; did you mean "max_batch_size"?`)
 	var es modelconfig.SyntaxErrors
 	require.True(t, errors.As(err, &es))
 }

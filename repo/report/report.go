@@ -55,6 +55,14 @@ func place(f repo.Finding) string {
 	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Col)
 }
 
+// sentence is what is wrong and what to do, on one line.
+func sentence(f repo.Finding) string {
+	if f.Hint == "" {
+		return f.Msg
+	}
+	return strings.TrimSuffix(f.Msg, ".") + "; " + f.Hint
+}
+
 func text(w io.Writer, r Report) {
 	for _, f := range r.Findings {
 		fmt.Fprintf(w, "%s: %s: %s [%s]\n", place(f), f.Severity, f.Msg, f.Rule)
@@ -119,11 +127,7 @@ func github(w io.Writer, r Report) {
 		if f.Line > 0 {
 			fmt.Fprintf(w, "line=%d,col=%d,", f.Line, f.Col)
 		}
-		msg := f.Msg
-		if f.Hint != "" {
-			msg += "; " + f.Hint
-		}
-		fmt.Fprintf(w, "title=%s::%s\n", githubProperty.Replace(f.Rule), githubData.Replace(msg))
+		fmt.Fprintf(w, "title=%s::%s\n", githubProperty.Replace(f.Rule), githubData.Replace(sentence(f)))
 	}
 }
 

@@ -85,10 +85,6 @@ func sarif(w io.Writer, r Report) error {
 }
 
 func sarifFinding(f repo.Finding, rules []repo.Rule) sarifResult {
-	text := f.Msg
-	if f.Hint != "" {
-		text += "; " + f.Hint
-	}
 	physical := sarifPhysical{Artifact: sarifArtifact{fileURI(f.File)}}
 	if f.Line > 0 {
 		physical.Region = &sarifRegion{f.Line, f.Col}
@@ -97,7 +93,7 @@ func sarifFinding(f repo.Finding, rules []repo.Rule) sarifResult {
 		RuleID:    f.Rule,
 		RuleIndex: slices.IndexFunc(rules, func(r repo.Rule) bool { return r.ID == f.Rule }),
 		Level:     f.Severity.String(),
-		Message:   sarifText{text},
+		Message:   sarifText{sentence(f)},
 		Locations: []sarifLocation{{physical}},
 	}
 }
