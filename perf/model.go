@@ -79,7 +79,7 @@ func discover(ctx context.Context, c client.Client, name, version string) (*mode
 		return nil, err
 	}
 	m.ensemble = config.GetPlatform() == "ensemble"
-	if err := m.expand(ctx, c, member{m.signature.Model, version}, config, 0); err != nil {
+	if err := m.expand(ctx, c, member{m.signature.Model, version}, config, nil); err != nil {
 		return nil, &SetupError{What: "failed to create model parser", Err: err}
 	}
 	return m, nil
@@ -140,15 +140,10 @@ func find(list []data.Tensor, name string) *data.Tensor {
 	return nil
 }
 
-// maxNesting bounds ensembles of ensembles; Triton refuses circles at load.
-const maxNesting = 32
-
-// expand registers the parts of an ensemble under it, recursively.
-func (m *model) expand(ctx context.Context, c client.Client, self member, config *client.ModelConfig, depth int) error {
+// expand registers the parts of an ensemble under it, recursively; path are the
+// ensembles above it.
+func (m *model) expand(ctx context.Context, c client.Client, self member, config *client.ModelConfig, path []member) error {
 	m.cached[self.name] = config.GetResponseCache().GetEnable()
-	if depth > maxNesting {
-		return fmt.Errorf("ensembles are nested deeper than %d at %s", maxNesting, self.name)
-	}
 	if config.GetPlatform() != "ensemble" {
 		return nil
 	}
@@ -156,6 +151,9 @@ func (m *model) expand(ctx context.Context, c client.Client, self member, config
 		part := member{name: step.GetModelName()}
 		if v := step.GetModelVersion(); v >= 0 {
 			part.version = fmt.Sprint(v)
+		}
+		if slices.Contains(path, part) || part == self {
+			return fmt.Errorf("ensemble %s contains itself", part.name)
 		}
 		if slices.Contains(m.parts[self], part) {
 			continue
@@ -168,7 +166,7 @@ func (m *model) expand(ctx context.Context, c client.Client, self member, config
 		if sub.GetSequenceBatching() != nil {
 			return errors.New("ensembles with sequence batching cannot be measured yet")
 		}
-		if err := m.expand(ctx, c, part, sub, depth+1); err != nil {
+		if err := m.expand(ctx, c, part, sub, append(path, self)); err != nil {
 			return err
 		}
 	}

@@ -99,6 +99,7 @@ func (w *worker) work() error {
 	steps := len(req.Prepared)
 	next := uint64(w.id)
 	x := client.Exchange{Keep: req.Check != nil}
+	w.rec.Start(client.Now())
 	w.busy.Store(true)
 	for {
 		step := 0

@@ -81,6 +81,7 @@ func TestCutSelectsByEnd(t *testing.T) {
 func TestRecorderTotalsAndWaiting(t *testing.T) {
 	t.Parallel()
 	var r measure.Recorder
+	r.Start(-5)
 	r.Add(0, 10, 2, 1)
 	r.Add(12, 30, 3, 1)
 	require.Equal(t, 2, r.Pending())

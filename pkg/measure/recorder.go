@@ -32,12 +32,19 @@ type Recorder struct {
 		samples []Sample
 		totals  Totals
 		waited  int64 // inside requests since the last Take
-		since   int64 // when that was
+		since   int64 // when that was, or Start
 		last    int64 // end of the last request
 	}
 	spare []Sample
 	// Histogram, when set, gets every latency too.
 	Histogram *Histogram
+}
+
+// Start tells when the worker begins to send.
+func (r *Recorder) Start(now int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.since, r.mu.last = now, now
 }
 
 // Add records a request that took from start to end.

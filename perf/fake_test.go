@@ -1,0 +1,187 @@
+package perf_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"triton/perf"
+	"triton/pkg/client"
+	"triton/pkg/inferencepb"
+	"triton/pkg/kserve"
+	"triton/pkg/status"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake is a server without a network: every request takes as long as latency
+// says, on whatever clock the test runs.
+type fake struct {
+	protocol client.Protocol
+	latency  func(n uint64) time.Duration
+	fail     func(n uint64) error
+	configs  map[string]*client.ModelConfig
+	// grew are the models whose counters follow the requests, and how fast.
+	grew       map[string]uint64
+	extensions []string
+	started    atomic.Uint64
+	requests   atomic.Uint64 // completed
+}
+
+func config(name string) *client.ModelConfig {
+	return &client.ModelConfig{
+		Name: name, MaxBatchSize: 8,
+		Input:  []*inferencepb.ModelInput{{Name: "INPUT0"}},
+		Output: []*inferencepb.ModelOutput{{Name: "OUTPUT0"}},
+	}
+}
+
+func cached(c *client.ModelConfig) *client.ModelConfig {
+	c.ResponseCache = &inferencepb.ModelResponseCache{Enable: true}
+	return c
+}
+
+func ensemble(name string, parts ...string) *client.ModelConfig {
+	c := config(name)
+	c.Platform = "ensemble"
+	e := &inferencepb.ModelEnsembling{}
+	for _, p := range parts {
+		e.Step = append(e.Step, &inferencepb.ModelEnsembling_Step{ModelName: p, ModelVersion: -1})
+	}
+	c.SchedulingChoice = &inferencepb.ModelConfig_EnsembleScheduling{EnsembleScheduling: e}
+	return c
+}
+
+func newFake(latency time.Duration, configs ...*client.ModelConfig) *fake {
+	f := &fake{
+		latency:    func(uint64) time.Duration { return latency },
+		configs:    map[string]*client.ModelConfig{},
+		grew:       map[string]uint64{},
+		extensions: []string{"statistics"},
+	}
+	if len(configs) == 0 {
+		configs = append(configs, config("simple"))
+	}
+	for _, c := range configs {
+		f.configs[c.GetName()] = c
+		f.grew[c.GetName()] = 1
+	}
+	return f
+}
+
+func (f *fake) dial(context.Context) (client.Client, error) { return f, nil }
+
+func (f *fake) Protocol() client.Protocol { return f.protocol }
+
+func (f *fake) find(name string) (*client.ModelConfig, error) {
+	if c := f.configs[name]; c != nil {
+		return c, nil
+	}
+	return nil, status.New(status.InvalidArg, "Request for unknown model: '%s' is not found", name)
+}
+
+func (f *fake) Live(context.Context) (bool, error)                       { return true, nil }
+func (f *fake) Ready(context.Context) (bool, error)                      { return true, nil }
+func (f *fake) ModelReady(context.Context, string, string) (bool, error) { return true, nil }
+
+func (f *fake) ServerMetadata(context.Context) (*client.ServerMetadata, error) {
+	return &client.ServerMetadata{Extensions: f.extensions}, nil
+}
+
+func (f *fake) ModelMetadata(_ context.Context, name, _ string) (*client.ModelMetadata, error) {
+	if _, err := f.find(name); err != nil {
+		return nil, err
+	}
+	t := func(n string) []*client.TensorMetadata {
+		return []*client.TensorMetadata{{Name: n, Datatype: "INT32", Shape: []int64{-1, 16}}}
+	}
+	return &client.ModelMetadata{Name: name, Versions: []string{"1"}, Inputs: t("INPUT0"), Outputs: t("OUTPUT0")}, nil
+}
+
+func (f *fake) ModelConfig(_ context.Context, name, _ string) (*client.ModelConfig, error) {
+	return f.find(name)
+}
+
+func (f *fake) Statistics(_ context.Context, name, _ string) ([]*client.ModelStatistics, error) {
+	var all []*client.ModelStatistics
+	for m, factor := range f.grew {
+		if name != "" && m != name {
+			continue
+		}
+		n := f.requests.Load() * factor
+		part := func(us uint64) *inferencepb.StatisticDuration {
+			return &inferencepb.StatisticDuration{Count: n, Ns: n * us * 1000}
+		}
+		s := &inferencepb.InferStatistics{
+			Success: part(100), Queue: part(10), ComputeInput: part(5), ComputeInfer: part(60), ComputeOutput: part(20),
+		}
+		if f.configs[m].GetResponseCache().GetEnable() {
+			s.CacheHit, s.CacheMiss = part(3), part(4)
+		}
+		all = append(all, &client.ModelStatistics{Name: m, Version: "1", InferenceCount: n, ExecutionCount: n, InferenceStats: s})
+	}
+	return all, nil
+}
+
+func (f *fake) Index(context.Context, bool) ([]*client.IndexEntry, error) { return nil, nil }
+
+func (f *fake) Infer(context.Context, *kserve.Request, *kserve.Response) error { return nil }
+
+func (f *fake) Prepare(*kserve.Request) (*client.Prepared, error) { return &client.Prepared{}, nil }
+
+func (f *fake) Decode(*client.Exchange, *kserve.Response) error { return nil }
+
+func (f *fake) Close() error { return nil }
+
+func (f *fake) Dial(context.Context) (client.Conn, error) {
+	return &fakeLane{f, make(chan struct{}), atomic.Bool{}}, nil
+}
+
+type fakeLane struct {
+	f      *fake
+	closed chan struct{}
+	once   atomic.Bool
+}
+
+func (l *fakeLane) Do(_ context.Context, _ *client.Prepared, x *client.Exchange) error {
+	x.Start = client.Now()
+	n := l.f.started.Add(1)
+	select {
+	case <-time.After(l.f.latency(n)):
+	case <-l.closed:
+		return fmt.Errorf("closed")
+	}
+	l.f.requests.Add(1)
+	x.End = client.Now()
+	x.Send, x.Receive = 2000, 1000
+	if l.f.fail != nil {
+		return l.f.fail(n)
+	}
+	return nil
+}
+
+func (l *fakeLane) Close() error {
+	if l.once.CompareAndSwap(false, true) {
+		close(l.closed)
+	}
+	return nil
+}
+
+// events collects what an observer is told.
+type events struct{ all []perf.Event }
+
+func (e *events) Observe(ev perf.Event) { e.all = append(e.all, ev) }
+
+func (e *events) notices() []string {
+	var texts []string
+	for _, ev := range e.all {
+		if n, ok := ev.(perf.Notice); ok {
+			texts = append(texts, n.Text)
+		}
+	}
+	return texts
+}

@@ -1,0 +1,369 @@
+package perf_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/perf"
+	"triton/perf/load"
+	"triton/perf/report"
+	"triton/pkg/client"
+	"triton/pkg/status"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name)
+	if *update {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, got, 0o600))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got))
+}
+
+var digits = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?`)
+
+// mask hides the figures, which differ from run to run, and the names of
+// models.
+func mask(text []byte) string { return digits.ReplaceAllString(string(text), "N") }
+
+// scenario is a run on the fake server and what it must look like.
+type scenario struct {
+	name    string
+	setup   func(*fake, *perf.Config)
+	verbose bool
+	csv     bool // with the longer CSV
+	gpu     bool
+	models  []*client.ModelConfig
+	masked  bool // like NVIDIA's text of testdata/perf_analyzer
+}
+
+func scenarios() []scenario {
+	grpc := func(f *fake) { f.protocol = client.GRPC }
+	return []scenario{
+		{name: "plain", masked: true},
+		{name: "grpc", masked: true, setup: func(f *fake, c *perf.Config) { grpc(f); c.Concurrency.End = 3 }},
+		{name: "verbose", masked: true, verbose: true, csv: true},
+		{name: "gverbose", masked: true, verbose: true, csv: true, setup: func(f *fake, c *perf.Config) { grpc(f) }},
+		{name: "pct", masked: true, csv: true, setup: func(f *fake, c *perf.Config) { c.Percentile = 97 }},
+		{name: "async", masked: true, setup: func(f *fake, c *perf.Config) { c.Async, c.Concurrency.Start = true, 2 }},
+		{name: "count", masked: true, setup: func(f *fake, c *perf.Config) {
+			c.Windows, c.Samples, c.Batches = perf.CountWindows, 100, []int{4}
+		}},
+		{name: "limit", masked: true, setup: func(f *fake, c *perf.Config) {
+			c.Concurrency.End, c.LatencyLimit = 3, 100*time.Millisecond
+		}},
+		{name: "binary", masked: true, setup: func(f *fake, c *perf.Config) {
+			c.Concurrency.End, c.LatencyLimit, c.Search = 4, 100*time.Millisecond, perf.Binary
+		}},
+		{name: "reqcount", masked: true, setup: func(f *fake, c *perf.Config) {
+			c.RequestCount, c.Windows, c.Samples = 50, perf.CountWindows, 50
+		}},
+		{name: "warm", masked: true, setup: func(f *fake, c *perf.Config) { c.WarmupCount = 10 }},
+		{name: "ens4", masked: true, models: []*client.ModelConfig{
+			ensemble("top", "ens3", "simple"), config("simple"), ensemble("ens3", "plus", "simple"), config("plus"),
+		}},
+		{name: "ens2", masked: true, models: []*client.ModelConfig{
+			ensemble("top", "cached", "simple"), cached(config("cached")), config("simple"),
+		}},
+		{name: "cached", masked: true, models: []*client.ModelConfig{cached(config("simple"))}},
+		{name: "sweep", setup: func(f *fake, c *perf.Config) { c.Batches = []int{1, 2, 3, 8}; c.Concurrency.End = 2 }},
+		{name: "nostatistics", csv: true, setup: func(f *fake, c *perf.Config) { f.extensions = nil }},
+		{name: "slow", verbose: true, setup: func(f *fake, c *perf.Config) {
+			f.latency = func(uint64) time.Duration { return 770 * time.Millisecond }
+		}},
+	}
+}
+
+// TestReports runs whole measurements on a clock of the test's own, so that
+// every figure is the same each time.
+func TestReports(t *testing.T) {
+	for _, sc := range scenarios() {
+		t.Run(sc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				// No multiple of the latency is the end of a window.
+				f := newFake(1700*time.Microsecond, sc.models...)
+				c := perf.DefaultConfig("simple")
+				c.Interval = time.Second
+				if sc.models != nil {
+					c.Model = sc.models[0].GetName()
+				}
+				if sc.setup != nil {
+					sc.setup(f, &c)
+				}
+				var out, notes bytes.Buffer
+				rep, err := perf.Run(t.Context(), c, perf.Deps{Dial: f.dial, Observer: report.NewConsole(&out, &notes, sc.verbose)})
+				require.NoError(t, err)
+				console := bytes.Clone(out.Bytes())
+				if len(rep.Levels) > 0 {
+					out.WriteString("--- csv\n")
+					require.NoError(t, report.WriteCSV(&out, rep, report.CSVOptions{Verbose: sc.csv, Notes: &notes}))
+					for _, p := range report.Parts(rep) {
+						out.WriteString("--- csv of " + p.Model + "\n")
+						require.NoError(t, report.WritePartCSV(&out, rep, p, report.CSVOptions{Notes: &notes}))
+					}
+					out.WriteString("--- table\n")
+					require.NoError(t, report.WriteTable(&out, rep))
+				}
+				out.WriteString("--- notes\n")
+				out.Write(notes.Bytes())
+				golden(t, sc.name+".txt", out.Bytes())
+				if sc.masked {
+					want, err := os.ReadFile(filepath.Join("testdata", "perf_analyzer", sc.name+".txt"))
+					require.NoError(t, err)
+					require.Equal(t, mask(want), mask(console), "NVIDIA's text")
+				}
+			})
+		})
+	}
+}
+
+func measure(t *testing.T, f *fake, change func(*perf.Config)) (*perf.Report, *events, error) {
+	t.Helper()
+	c := perf.DefaultConfig("simple")
+	c.Interval = time.Second
+	if change != nil {
+		change(&c)
+	}
+	var ev events
+	rep, err := perf.Run(t.Context(), c, perf.Deps{Dial: f.dial, Observer: &ev})
+	return rep, &ev, err
+}
+
+func TestFigures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(0)
+		f.latency = func(n uint64) time.Duration { // 1, 2, ... 10 ms
+			return time.Duration(n%10+1) * time.Millisecond
+		}
+		rep, _, err := measure(t, f, nil)
+		require.NoError(t, err)
+		require.Len(t, rep.Levels, 1)
+		l := rep.Levels[0]
+		require.Equal(t, 3, l.Trials)
+		require.Equal(t, 3600*time.Millisecond, l.Duration, "three windows of 1.2 times the interval")
+		require.InDelta(t, 3600/5.5, l.Requests, 4)
+		require.InDelta(t, 1000/5.5, l.Throughput, 1)
+		require.InDelta(t, float64(5500*time.Microsecond), float64(l.AvgLatency), float64(20*time.Microsecond))
+		require.Equal(t, 10*time.Millisecond, l.Latency(99))
+		require.InDelta(t, 5.5, l.Latency(50).Seconds()*1000, 0.5)
+		require.Zero(t, l.Latency(1))
+		require.EqualValues(t, l.Requests, l.Server.Success.Count)
+		require.Equal(t, 2*time.Microsecond, l.Client.Send)
+		require.Zero(t, l.Overhead, "the fake takes no time of its own")
+	})
+}
+
+func TestUnstable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(0)
+		f.latency = func(n uint64) time.Duration { return time.Duration(n) * time.Millisecond }
+		rep, ev, err := measure(t, f, func(c *perf.Config) { c.Concurrency.End = 3 })
+		require.NoError(t, err)
+		require.True(t, rep.Unstable)
+		require.Empty(t, rep.Levels)
+		require.Len(t, rep.Failed, 1, "an unstable level ends the sweep")
+		require.Equal(t, 10, rep.Failed[0].Trials)
+		require.Equal(t, []string{"Failed to obtain stable measurement within 10 measurement windows for concurrency 1. Please try to increase the --measurement-interval."}, ev.notices())
+	})
+}
+
+func TestAsyncFallsBackToThroughput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(0)
+		start := time.Now()
+		// Of each pair of requests one takes up what the other saves, more so
+		// from window to window: the throughput stays, the p99 does not.
+		f.latency = func(n uint64) time.Duration {
+			d := min(9, time.Since(start)/(1200*time.Millisecond)) * 100 * time.Microsecond
+			if n%2 == 0 {
+				d = -d
+			}
+			return time.Millisecond + d
+		}
+		asked := func(c *perf.Config) { c.MaxTrials, c.Percentile = 4, 99 }
+		rep, _, err := measure(t, f, asked)
+		require.NoError(t, err)
+		require.True(t, rep.Unstable, "synchronous calls must have a stable latency")
+		start = time.Now()
+		rep, ev, err := measure(t, f, func(c *perf.Config) { asked(c); c.Async = true })
+		require.NoError(t, err)
+		require.Len(t, rep.Levels, 1)
+		require.Equal(t, []string{"Warning: Request latency is not stabilizing. Please try lowering the request rate."}, ev.notices())
+	})
+}
+
+func TestLatencyLimitStopsTheSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(0)
+		f.latency = func(uint64) time.Duration { return 5 * time.Millisecond }
+		rep, ev, err := measure(t, f, func(c *perf.Config) {
+			c.Concurrency = perf.Range{Start: 1, End: 0, Step: 1}
+			c.LatencyLimit = 5 * time.Millisecond
+		})
+		require.NoError(t, err)
+		require.Empty(t, rep.Levels)
+		require.True(t, rep.Failed[0].OverLimit)
+		require.False(t, rep.Unstable)
+		require.Equal(t, []string{"Measured latency went over the set limit of 5 msec. "}, ev.notices())
+	})
+}
+
+func TestNoRequestInTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rep, _, err := measure(t, newFake(time.Hour), nil)
+		require.ErrorIs(t, err, perf.ErrNoRequests)
+		require.Empty(t, rep.Levels)
+	})
+}
+
+func TestFailedRequestEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(time.Millisecond)
+		f.fail = func(n uint64) error {
+			if n > 99 {
+				return status.New(status.Internal, "no luck today")
+			}
+			return nil
+		}
+		start := time.Now()
+		_, _, err := measure(t, f, func(c *perf.Config) { c.Concurrency = perf.Range{Start: 3, End: 3, Step: 1} })
+		var le *perf.LoadError
+		require.ErrorAs(t, err, &le)
+		require.ErrorIs(t, err, load.ErrLoad)
+		require.Len(t, le.Failures, 3)
+		require.EqualError(t, le.Failures[1].Err, "no luck today")
+		require.Less(t, time.Since(start), time.Second, "the window is not waited for")
+	})
+}
+
+func TestInterruptReportsTheLevel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(time.Millisecond)
+		stop := make(chan struct{})
+		time.AfterFunc(1700*time.Millisecond, func() { close(stop) })
+		c := perf.DefaultConfig("simple")
+		c.Interval, c.Concurrency.End, c.Batches = time.Second, 4, []int{1, 2}
+		rep, err := perf.Run(t.Context(), c, perf.Deps{Dial: f.dial, Interrupt: stop})
+		require.NoError(t, err)
+		require.True(t, rep.Interrupted)
+		require.Len(t, rep.Levels, 1)
+		require.True(t, rep.Levels[0].Incomplete)
+		require.Equal(t, 2, rep.Levels[0].Trials)
+		require.InDelta(t, 1700, rep.Levels[0].Requests, 3)
+	})
+}
+
+func TestInterruptBeforeAnything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stop := make(chan struct{})
+		close(stop)
+		c := perf.DefaultConfig("simple")
+		rep, err := perf.Run(t.Context(), c, perf.Deps{Dial: newFake(time.Second).dial, Interrupt: stop})
+		require.NoError(t, err)
+		require.True(t, rep.Interrupted)
+		require.Empty(t, rep.Levels)
+	})
+}
+
+func TestCancelEndsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		_, err := perf.Run(ctx, perf.DefaultConfig("simple"), perf.Deps{Dial: newFake(time.Hour).dial})
+		require.ErrorIs(t, err, context.Canceled)
+	})
+}
+
+func TestRequestCountIsExact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(5 * time.Millisecond)
+		rep, _, err := measure(t, f, func(c *perf.Config) { c.RequestCount = 10 })
+		require.NoError(t, err)
+		require.EqualValues(t, 10, f.requests.Load())
+		require.Equal(t, 10, rep.Levels[0].Requests)
+		require.InDelta(t, 200, rep.Levels[0].Throughput, 0.01, "10 requests of 5 ms")
+	})
+}
+
+func TestSetupErrors(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fake   *fake
+		change func(*perf.Config)
+		want   string
+	}{
+		"unknown model": {newFake(0), func(c *perf.Config) { c.Model = "nosuch" }, "failed to get model metadata: Request for unknown model: 'nosuch' is not found"},
+		"batch": {newFake(0, func() *client.ModelConfig { c := config("simple"); c.MaxBatchSize = 0; return c }()),
+			func(c *perf.Config) { c.Batches = []int{2} }, "can not specify batch size > 1 as the model does not support batching"},
+		"no end":     {newFake(0), func(c *perf.Config) { c.Concurrency.End = 0 }, "can not be both 0"},
+		"start":      {newFake(0), func(c *perf.Config) { c.Concurrency.Start = 0 }, "must be > 0"},
+		"no model":   {newFake(0), func(c *perf.Config) { c.Model = "" }, "no model"},
+		"no batches": {newFake(0), func(c *perf.Config) { c.Batches = nil }, "batch sizes"},
+		"part":       {newFake(0, ensemble("simple", "gone")), nil, "failed to create model parser: Request for unknown model: 'gone'"},
+		"circle":     {newFake(0, ensemble("simple", "b"), ensemble("b", "simple")), nil, "ensemble simple contains itself"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := measure(t, c.fake, c.change)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+	_, err := perf.Run(t.Context(), perf.DefaultConfig("m"), perf.Deps{Dial: func(context.Context) (client.Client, error) { return nil, errors.New("no way") }})
+	require.EqualError(t, err, "failed to create triton client backend: no way")
+}
+
+// A version that does not work is not the one whose counters are read.
+func TestVersionThatWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(time.Millisecond)
+		f.grew["simple"] = 0
+		_, _, err := measure(t, f, func(c *perf.Config) { c.MaxTrials = 3 })
+		require.ErrorContains(t, err, "failed to find the requested model version")
+	})
+}
+
+func TestProgressIsLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(2 * time.Millisecond)
+		var ev events
+		done := make(chan struct{})
+		c := perf.DefaultConfig("simple")
+		c.Interval, c.Live = time.Second, true
+		go func() {
+			defer close(done)
+			_, _ = perf.Run(t.Context(), c, perf.Deps{Dial: f.dial, Observer: &ev})
+		}()
+		time.Sleep(1500 * time.Millisecond)
+		synctest.Wait()
+		var started perf.Started
+		for _, e := range ev.all {
+			if s, ok := e.(perf.Started); ok {
+				started = s
+			}
+		}
+		p := started.Progress()
+		require.Equal(t, 1, p.Concurrency)
+		require.Equal(t, 2, p.Trial)
+		require.Equal(t, 300*time.Millisecond, p.InWindow)
+		require.Equal(t, 1200*time.Millisecond, p.Window)
+		require.InDelta(t, 750, p.Requests, 2)
+		require.InEpsilon(t, 2*time.Millisecond, p.P99, 0.07)
+		require.Len(t, p.Passes, 1)
+		<-done
+	})
+}

@@ -1,0 +1,119 @@
+package perf
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func history(throughput []float64, latency []int64) []point {
+	h := make([]point, len(throughput))
+	for i := range h {
+		h[i] = point{throughput[i], latency[i%len(latency)]}
+	}
+	return h
+}
+
+func TestStable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name       string
+		throughput []float64
+		latency    []int64
+		windows    int
+		any        bool // the latency is not looked at
+		want       bool
+	}{
+		{"all apart", []float64{1, 1000, 500}, []int64{1}, 3, false, false},
+		{"close", []float64{500, 520, 510}, []int64{1}, 3, false, true},
+		{"latency apart", []float64{500, 520, 510}, []int64{100, 106, 112}, 3, false, false},
+		{"latency not looked at", []float64{500, 520, 510}, []int64{100, 106, 112}, 3, true, true},
+		{"latency close", []float64{500, 520, 510}, []int64{100, 104, 108}, 3, false, true},
+		{"last three", []float64{1, 1000, 500, 1500, 500, 520, 510}, []int64{1}, 3, false, true},
+		{"a failed window", []float64{500, 0, 510}, []int64{1}, 3, false, false},
+		{"too few", []float64{500, 510}, []int64{1}, 3, false, false},
+		{"none", nil, []int64{1}, 3, false, false},
+		{"five", []float64{500, 520, 510, 505, 515}, []int64{100, 104, 108, 102, 106}, 5, false, true},
+		{"five apart", []float64{1, 1000, 510, 505, 515}, []int64{100, 104, 108, 102, 106}, 5, false, false},
+		{"two", []float64{500, 1000, 1, 505, 515}, []int64{100, 104, 108, 102, 106}, 2, false, true},
+		{"equality passes", []float64{100, 110, 100}, []int64{1}, 3, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, stable(history(c.throughput, c.latency), c.windows, 0.1, !c.any))
+		})
+	}
+}
+
+func TestExceeded(t *testing.T) {
+	t.Parallel()
+	apart := []float64{1, 1000, 500}
+	require.True(t, exceeded(history(apart, []int64{2_000_000}), 3, 1_000_000))
+	require.True(t, exceeded(history(apart, []int64{1, 1_000_000, 1}), 3, 1_000_000), "strictly below is within")
+	require.False(t, exceeded(history(apart, []int64{100_000}), 3, 1_000_000))
+	require.False(t, exceeded(history(apart[:2], []int64{2_000_000}), 3, 1_000_000), "three windows first")
+	require.False(t, exceeded(history(apart, []int64{2_000_000}), 3, 0), "no limit")
+}
+
+func TestOverhead(t *testing.T) {
+	t.Parallel()
+	require.InDelta(t, 37, overhead(100, 63), 1e-9)
+	require.InDelta(t, 76.068, overhead(234, 56), 1e-3)
+	require.Zero(t, overhead(100, 101))
+	require.Zero(t, overhead(0, 0))
+}
+
+func TestSearchOrder(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	for _, c := range []struct {
+		name   string
+		r      Range
+		search func(Range, func(int) (bool, error)) error
+		limit  int // levels up to here meet
+		fail   int // this level fails
+		want   []int
+	}{
+		{"up to the end", Range{1, 7, 2}, linear, 100, 0, []int{1, 3, 5, 7}},
+		{"end between steps", Range{1, 6, 2}, linear, 100, 0, []int{1, 3, 5}},
+		{"stops at the limit", Range{1, 7, 2}, linear, 4, 0, []int{1, 3, 5}},
+		{"no end", Range{2, 0, 3}, linear, 9, 0, []int{2, 5, 8, 11}},
+		{"one level", Range{4, 1, 1}, linear, 100, 0, []int{4}},
+		{"error", Range{1, 7, 2}, linear, 100, 3, []int{1, 3}},
+		{"binary, all meet", Range{1, 16, 1}, binary, 16, 0, []int{1, 16}},
+		{"binary, none meets", Range{1, 16, 1}, binary, 0, 0, []int{1}},
+		{"binary", Range{1, 16, 1}, binary, 10, 0, []int{1, 16, 8, 12, 10, 11}},
+		{"binary, coarse", Range{1, 16, 4}, binary, 10, 0, []int{1, 16, 8, 12}},
+		{"binary, error", Range{1, 16, 1}, binary, 10, 8, []int{1, 16, 8}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var visited []int
+			err := c.search(c.r, func(n int) (bool, error) {
+				visited = append(visited, n)
+				if n == c.fail {
+					return false, boom
+				}
+				return n <= c.limit, nil
+			})
+			require.Equal(t, c.want, visited)
+			require.Equal(t, c.fail != 0, errors.Is(err, boom))
+		})
+	}
+}
+
+func TestMergeWeighsByRequests(t *testing.T) {
+	t.Parallel()
+	a := &window{latencies: []int64{3, 1}, ns: 10, overhead: 10}
+	a.totals.Completed, a.totals.Request = 3, 301 // 100 each, the rest is lost to whole numbers
+	b := &window{latencies: []int64{2}, ns: 20, overhead: 30}
+	b.totals.Completed, b.totals.Request, b.totals.Send = 1, 50, 7
+	m := merge([]*window{a, b})
+	require.Equal(t, []int64{3, 1, 2}, m.latencies)
+	require.EqualValues(t, 30, m.ns)
+	require.InDelta(t, 20, m.overhead, 1e-9)
+	require.EqualValues(t, 4, m.totals.Completed)
+	require.EqualValues(t, 350, m.totals.Request)
+	require.EqualValues(t, 7, m.totals.Send)
+}
