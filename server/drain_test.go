@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/server"
 	"triton/server/servertest"
 )
 
@@ -19,7 +20,8 @@ import (
 // it, so that none of their requests meets a closed connection.
 func TestDrainSaysClose(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)))
+	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)),
+		servertest.With(func(o *server.Options) { o.HTTP.Linger = 10 * time.Second }))
 	var clients sync.WaitGroup
 	var served, lost, told atomic.Int64
 	for range 8 {

@@ -3,15 +3,11 @@ package server
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"net/http"
-	"sync/atomic"
-	"time"
 
 	"google.golang.org/grpc"
 
-	"triton/pkg/log"
 	"triton/server/grpcapi"
 	"triton/server/httpapi"
 )
@@ -63,42 +59,17 @@ func (s *Server) open() ([]front, error) {
 
 // httpFront serves HTTP.
 type httpFront struct {
-	server   *http.Server
-	lis      net.Listener
-	next     http.Handler
-	conns    atomic.Int64
-	draining atomic.Bool
+	server *httpapi.Server
+	lis    net.Listener
 }
 
 func (s *Server) newHTTP(l net.Listener) front {
 	s.addrs.HTTP = l.Addr().String()
-	f := &httpFront{
-		lis:  &lastCall{Listener: l},
-		next: httpapi.New(s.models, httpapi.Options{Pool: s.pool, Log: s.opts.Log, MaxInput: s.opts.HTTP.MaxInput}),
-	}
-	f.server = &http.Server{
-		Handler:   f,
-		ConnState: f.count,
-		ErrorLog:  slog.NewLogLogger(s.opts.Log.Handler(), log.Verbose(1)),
-	}
-	return f
-}
-
-// ServeHTTP tells clients to open another connection, elsewhere, once the
-// server ends.
-func (f *httpFront) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if f.draining.Load() {
-		w.Header().Set("Connection", "close")
-	}
-	f.next.ServeHTTP(w, r)
-}
-
-func (f *httpFront) count(_ net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		f.conns.Add(1)
-	case http.StateClosed, http.StateHijacked:
-		f.conns.Add(-1)
+	return &httpFront{
+		server: httpapi.NewServer(s.models, httpapi.Options{
+			Pool: s.pool, Log: s.opts.Log, MaxInput: s.opts.HTTP.MaxInput, Linger: s.opts.HTTP.Linger,
+		}),
+		lis: &lastCall{Listener: l},
 	}
 }
 
@@ -113,26 +84,11 @@ func served(err error) error {
 	return err
 }
 
-// linger is how long connections stay open that are idle when a drain begins. A
-// busy client's next request is on its way then; it is answered, with the
-// remark to close, and not cut off.
-const linger = 100 * time.Millisecond
+func (f *httpFront) drain(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
 
-func (f *httpFront) drain(ctx context.Context) {
-	f.draining.Store(true)
-	if f.conns.Load() > 0 {
-		wait := time.NewTimer(linger)
-		defer wait.Stop()
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-		}
-	}
-	shutdown(ctx, f.server, f.lis)
-}
-
-// shutdown closes idle connections at once and the others after their request.
-func shutdown(ctx context.Context, s *http.Server, l net.Listener) {
+// shutdown lets a server finish its requests; what ctx does not leave time for
+// is cut off.
+func shutdown(ctx context.Context, s stopper, l net.Listener) {
 	if s.Shutdown(ctx) != nil {
 		_ = s.Close()
 	}
@@ -142,8 +98,14 @@ func shutdown(ctx context.Context, s *http.Server, l net.Listener) {
 	_ = l.Close() // for a server that was never started
 }
 
+// stopper is how HTTP servers end.
+type stopper interface {
+	Shutdown(context.Context) error
+	Close() error
+}
+
 func (f *httpFront) waiting() (int64, string) {
-	return f.conns.Load(), "HTTP service connections"
+	return f.server.Connections(), "HTTP service connections"
 }
 
 // grpcFront serves gRPC.

@@ -60,6 +60,9 @@ type Endpoint struct {
 type HTTP struct {
 	Endpoint
 	MaxInput int64 // of one request body, in bytes
+	// Linger is how long idle connections stay open at the end, for requests
+	// that are on their way.
+	Linger time.Duration
 }
 
 // GRPC is the settings of the gRPC front end. Limits.Pool is set by the server.
@@ -84,7 +87,7 @@ func Default() Options {
 		ExitOnError: true, StrictReadiness: true, AutoComplete: true,
 		LoadThreads: 4, ExitTimeout: 30 * time.Second,
 		MinComputeCapability: 6, BackendDirectory: "/opt/tritonserver/backends",
-		HTTP:    HTTP{Endpoint{Allow: true, Address: "0.0.0.0", Port: 8000}, 64 << 20},
+		HTTP:    HTTP{Endpoint{Allow: true, Address: "0.0.0.0", Port: 8000}, 64 << 20, 50 * time.Millisecond},
 		GRPC:    GRPC{Endpoint{Allow: true, Address: "0.0.0.0", Port: 8001}, grpcapi.Default(nil)},
 		Metrics: Metrics{Endpoint{Allow: true, Port: 8002}, true, true, 2 * time.Second},
 		Log:     slog.New(slog.DiscardHandler),

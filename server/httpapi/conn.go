@@ -20,9 +20,6 @@ const (
 	// requests a connection may rest for ever, as with Triton.
 	headTimeout = 30 * time.Second
 	bodyTimeout = 2 * time.Minute
-	// lastLook is how long a draining connection looks for a request that was
-	// sent before the client could know.
-	lastLook = time.Millisecond
 )
 
 // conn is one connection with what it keeps between requests.
@@ -133,12 +130,12 @@ func (c *conn) next() arrival {
 // await blocks until the first bytes of a request; false when there is none.
 func (c *conn) await() bool {
 	if !c.rest(true) {
-		_ = c.nc.SetReadDeadline(time.Now().Add(lastLook))
+		_ = c.nc.SetReadDeadline(time.Now().Add(c.server.linger))
 	}
 	n, err := c.nc.Read(c.buf)
 	drain := !c.rest(false)
 	if err != nil && drain && errors.Is(err, os.ErrDeadlineExceeded) {
-		_ = c.nc.SetReadDeadline(time.Now().Add(lastLook))
+		_ = c.nc.SetReadDeadline(time.Now().Add(c.server.linger))
 		n, err = c.nc.Read(c.buf)
 	}
 	if drain {

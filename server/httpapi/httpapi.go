@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"triton/pkg/kserve/rest"
 	"triton/pkg/tensor"
@@ -19,7 +20,13 @@ type Options struct {
 	Log  *slog.Logger
 	// MaxInput is --http-max-input-size; 0 stands for 64 MiB.
 	MaxInput int64
+	// Linger is how long a draining Server waits on an idle connection for a
+	// request that was sent before the client could know; it is answered with
+	// the remark to close. 0 stands for 50 ms.
+	Linger time.Duration
 }
+
+const defaultLinger = 50 * time.Millisecond
 
 // api is the front end without a transport.
 type api struct {

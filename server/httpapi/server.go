@@ -22,12 +22,14 @@ type Server struct {
 	api     *api
 	unusual *http.Server
 	moved   movedConns
+	linger  time.Duration
 
 	mu struct {
 		sync.Mutex
 		listener net.Listener
 		conns    map[*conn]struct{}
-		closing  bool
+		closing  bool // takes no new connections
+		closed   bool // and serves none
 	}
 	count   atomic.Int64
 	running sync.WaitGroup // connections and the net/http side
@@ -35,7 +37,10 @@ type Server struct {
 
 // NewServer makes the server. It starts nothing.
 func NewServer(svc infer.Service, o Options) *Server {
-	s := &Server{api: newAPI(svc, o)}
+	s := &Server{api: newAPI(svc, o), linger: o.Linger}
+	if s.linger <= 0 {
+		s.linger = defaultLinger
+	}
 	s.mu.conns = map[*conn]struct{}{}
 	s.moved.ch, s.moved.done = make(chan net.Conn), make(chan struct{})
 	s.unusual = &http.Server{
@@ -58,7 +63,9 @@ func (s *Server) Serve(l net.Listener) error {
 	s.mu.listener = l
 	s.moved.addr = l.Addr()
 	s.running.Go(func() { _ = s.unusual.Serve(&s.moved) })
+	s.running.Add(1)
 	s.mu.Unlock()
+	defer s.running.Done()
 	for wait := time.Duration(0); ; {
 		nc, err := l.Accept()
 		switch {
@@ -82,14 +89,17 @@ func transient(err error) bool {
 	return errors.As(err, &ne) && ne.Temporary() //nolint:staticcheck // accept has no other sign
 }
 
+// start serves a connection. A listener may still hand over some that came
+// before it was closed; each of those gets one request answered.
 func (s *Server) start(nc net.Conn) {
 	c := newConn(s, nc)
 	s.mu.Lock()
-	if s.mu.closing {
+	if s.mu.closed {
 		s.mu.Unlock()
 		_ = nc.Close()
 		return
 	}
+	c.mu.drain = s.mu.closing
 	s.mu.conns[c] = struct{}{}
 	s.running.Add(1)
 	s.mu.Unlock()
@@ -133,7 +143,13 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // Close ends everything at once.
 func (s *Server) Close() error {
-	s.stop(func(c *conn) { _ = c.nc.Close() })
+	s.mu.Lock()
+	s.mu.closed = true
+	s.mu.Unlock()
+	s.stop(func(c *conn) {
+		c.cancel()
+		_ = c.nc.Close()
+	})
 	return s.unusual.Close()
 }
 
