@@ -159,17 +159,15 @@ func isNumber(s string) bool {
 	return s != ""
 }
 
-// unescape decodes a name. One that would then hold a slash or climb out of its
+// unescape decodes a name. One that holds a separator or climbs out of its
 // place is refused.
 func unescape(name string) (string, bool) {
-	if strings.IndexByte(name, '%') < 0 {
-		return name, true
+	if strings.IndexByte(name, '%') >= 0 {
+		if plain, err := url.PathUnescape(name); err == nil {
+			name = plain
+		}
 	}
-	plain, err := url.PathUnescape(name)
-	if err != nil {
-		return name, true // no escape after all
-	}
-	return plain, plain != ".." && !strings.ContainsAny(plain, "/\\\x00")
+	return name, name != ".." && !strings.ContainsAny(name, "/\\\x00")
 }
 
 // allows says whether an endpoint takes the method.
