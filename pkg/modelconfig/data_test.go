@@ -16,7 +16,7 @@ import (
 
 // TestValidate runs configurations through the steps of a load on a machine
 // without GPUs. The first line of each is what Triton reports (see
-// TestValidateAgainstTriton); the others are for the linter.
+// TestCompareValidation); the others are for the linter.
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/validate", func(t *testing.T, path string) {

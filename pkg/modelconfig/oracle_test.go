@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,14 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestValidateAgainstTriton gives every case of testdata/validate to NVIDIA's
-// server and looks for our first text in its log. TRITON_ORACLE is the server's
-// path, TRITON_ORACLE_PORT a free port (with the two after it).
-func TestValidateAgainstTriton(t *testing.T) {
-	binary := os.Getenv("TRITON_ORACLE")
-	if binary == "" {
-		t.Skip("TRITON_ORACLE does not name NVIDIA's server")
-	}
+// TestCompareValidation gives every case of testdata/validate to NVIDIA's server
+// and looks for our first text in its log. TRITON_ORACLE is the folder that the
+// server is installed in (make oracle).
+func TestCompareValidation(t *testing.T) {
+	binary := oracle(t)
 	repo := t.TempDir()
 	type want struct{ model, msg, at string }
 	var wants []want
@@ -54,6 +52,34 @@ func TestValidateAgainstTriton(t *testing.T) {
 	t.Logf("%d configurations compared", len(wants))
 }
 
+// TestCompareTexts checks testdata/triton_text.json against the server that it
+// was recorded from.
+func TestCompareTexts(t *testing.T) {
+	binary := oracle(t)
+	repo := t.TempDir()
+	cases := recordedTexts(t)
+	for i, c := range cases {
+		dir := filepath.Join(repo, fmt.Sprintf("case%03d", i))
+		require.NoError(t, os.Mkdir(dir, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "config.pbtxt"), []byte(c.Text), 0o644))
+	}
+	log := runTriton(t, binary, repo)
+	for i, c := range cases {
+		refused := strings.Contains(log, fmt.Sprintf("Poll failed for model directory 'case%03d': failed to read text proto from", i))
+		require.Equal(t, c.Error != "", refused, c.Text)
+		require.Contains(t, log, c.Error, c.Text)
+	}
+}
+
+func oracle(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("TRITON_ORACLE")
+	if dir == "" {
+		t.Skip("TRITON_ORACLE does not name the folder of NVIDIA's server")
+	}
+	return filepath.Join(dir, "bin", "tritonserver")
+}
+
 // about is what a log says of a model.
 func about(log, model string) string {
 	var lines []string
@@ -68,21 +94,17 @@ func about(log, model string) string {
 // runTriton serves a repository until the server answers and returns its log.
 func runTriton(t *testing.T, binary, repo string) string {
 	t.Helper()
-	port := 20280
-	if p := os.Getenv("TRITON_ORACLE_PORT"); p != "" {
-		_, err := fmt.Sscan(p, &port)
-		require.NoError(t, err)
-	}
+	port := freePorts(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var log bytes.Buffer
 	cmd := exec.CommandContext(ctx, binary, "--model-repository="+repo, "--exit-on-error=false", "--strict-readiness=false",
 		"--disable-auto-complete-config", "--min-supported-compute-capability=7.5", "--allow-gpu-metrics=false",
-		fmt.Sprintf("--http-port=%d", port), fmt.Sprintf("--grpc-port=%d", port+1), fmt.Sprintf("--metrics-port=%d", port+2))
+		"--http-port="+port[0], "--grpc-port="+port[1], "--metrics-port="+port[2])
 	cmd.Stdout, cmd.Stderr = &log, &log
 	require.NoError(t, cmd.Start())
 	for ctx.Err() == nil {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/v2/health/live", port), nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+port[0]+"/v2/health/live", nil)
 		require.NoError(t, err)
 		if resp, err := http.DefaultClient.Do(req); err == nil {
 			resp.Body.Close()
@@ -96,4 +118,18 @@ func runTriton(t *testing.T, binary, repo string) string {
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	_ = cmd.Wait() // the server's exit code says nothing of interest
 	return log.String()
+}
+
+// freePorts are three ports that nobody listened on a moment ago.
+func freePorts(t *testing.T) [3]string {
+	t.Helper()
+	var ports [3]string
+	for i := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close()
+		_, ports[i], err = net.SplitHostPort(l.Addr().String())
+		require.NoError(t, err)
+	}
+	return ports
 }

@@ -21,12 +21,7 @@ import (
 // logged for the same texts (testdata/triton_text.json, recorded from it).
 func TestParseLikeTriton(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("testdata/triton_text.json")
-	require.NoError(t, err)
-	var cases []struct{ Text, Error string }
-	require.NoError(t, json.Unmarshal(raw, &cases))
-	require.Greater(t, len(cases), 90)
-	for _, c := range cases {
+	for _, c := range recordedTexts(t) {
 		_, err := modelconfig.Parse("f", []byte(c.Text))
 		if c.Error == "" {
 			require.NoError(t, err, c.Text)
@@ -37,6 +32,20 @@ func TestParseLikeTriton(t *testing.T) {
 		require.Equal(t, c.Error, es[0].Msg, c.Text)
 		require.NotEmpty(t, es[0].Hint, c.Text)
 	}
+}
+
+// recordedText is a configuration and what NVIDIA's server logged about it,
+// nothing when it took it.
+type recordedText struct{ Text, Error string }
+
+func recordedTexts(t *testing.T) []recordedText {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/triton_text.json")
+	require.NoError(t, err)
+	var cases []recordedText
+	require.NoError(t, json.Unmarshal(raw, &cases))
+	require.Greater(t, len(cases), 90)
+	return cases
 }
 
 // TestParseEqualsProtobuf reads every seed with protobuf's own reader too.
