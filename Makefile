@@ -90,7 +90,7 @@ oracle: ## install NVIDIA's tritonserver and perf_analyzer into .oracle/ (linux 
 
 .PHONY: compare
 compare: build onnxruntime oracle ## put the same questions to NVIDIA's server and to ours
-	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -run 'TestCompare' ./cmd/triton/
+	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -run 'TestCompare' ./cmd/triton/ ./pkg/modelconfig/
 
 .PHONY: bench
 bench: build onnxruntime oracle ## the figures of docs/benchmarks.md, beside NVIDIA's programs
