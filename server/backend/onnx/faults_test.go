@@ -108,6 +108,12 @@ func TestLoadFaults(t *testing.T) {
 		"unable to load model 'm', configuration expects datatype TYPE_FP32 for input 'INPUT0', model provides TYPE_INT32")
 	spec.Config.Input[0].DataType = inferencepb.DataType_TYPE_INT32
 
+	spec.Config.Input[0].AllowRaggedBatch = true
+	err = loadError(t, spec, cpu)
+	require.ErrorContains(t, err, "model 'm': ragged batches")
+	require.Equal(t, status.Unsupported, status.CodeOf(err))
+	spec.Config.Input[0].AllowRaggedBatch = false
+
 	require.NoError(t, os.WriteFile(path, []byte("this is no protobuf"), 0o600))
 	require.ErrorContains(t, loadError(t, spec, cpu), "onnx runtime error 7: ")
 }

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,7 +47,7 @@ func New(search Search) *Backend { return &Backend{search: search} }
 
 // AutoComplete fills what the configuration leaves out from the ONNX file
 // itself; no session is opened for it.
-func (b *Backend) AutoComplete(_ context.Context, spec backend.Spec) error {
+func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) error {
 	path, err := modelPath(spec)
 	if err != nil {
 		return err
@@ -61,7 +62,11 @@ func (b *Backend) AutoComplete(_ context.Context, spec backend.Spec) error {
 	}
 	notes, err := autofill.Complete(spec.Config, graph, batch)
 	for _, note := range notes {
-		spec.Log.Warn(note, "model", spec.Name)
+		level := slog.LevelWarn
+		if strings.HasPrefix(note, "skipping") {
+			level = slog.LevelInfo
+		}
+		spec.Log.Log(ctx, level, note)
 	}
 	return err
 }
@@ -86,6 +91,20 @@ func modelPath(spec backend.Spec) (string, error) {
 		return "", status.New(status.Unavailable, "model '%s': %w", spec.Name, err)
 	}
 	return path, nil
+}
+
+// checkSupported refuses what a configuration may ask for and we do not do,
+// rather than answer requests wrongly.
+func checkSupported(spec backend.Spec) error {
+	ragged := len(spec.Config.GetBatchInput())+len(spec.Config.GetBatchOutput()) > 0
+	for _, in := range spec.Config.GetInput() {
+		ragged = ragged || in.GetAllowRaggedBatch()
+	}
+	if ragged {
+		return status.New(status.Unsupported,
+			"model '%s': ragged batches (allow_ragged_batch, batch_input, batch_output) are not supported by this version", spec.Name)
+	}
+	return nil
 }
 
 // checkGraph compares the configuration with what the opened session declares.
