@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/grpcapi"
 )
@@ -107,6 +108,11 @@ func (o *Options) Validate() error {
 	bad(o.HTTP.MaxInput <= 0, "HTTP input size limit is %d, must be positive", o.HTTP.MaxInput)
 	bad(o.Metrics.Interval <= 0, "metrics interval is %v, must be positive", o.Metrics.Interval)
 	bad(o.Log == nil, "no logger")
+	limits := o.GRPC.Limits
+	limits.Pool = tensor.NewPool() // New sets the real one
+	if err := limits.Validate(); err != nil {
+		errs = append(errs, err)
+	}
 	services := o.services()
 	for i, a := range services {
 		bad(a.at.Port < 0 || a.at.Port > 65535, "%s port is %d, must be from 0 to 65535", a.name, a.at.Port)

@@ -44,9 +44,11 @@ var (
 	ErrExitTimeout error = status.New(status.Internal, "Exit timeout expired. Exiting immediately.")
 )
 
-// extensions are the protocol extensions that this server has.
+// extensions are the protocol extensions that this server has, in Triton's
+// order. Of model_repository it has the index; models cannot be loaded by a
+// call, as in Triton's control mode none.
 var extensions = []string{
-	"classification", "model_configuration", "binary_tensor_data", "parameters", "statistics",
+	"classification", "model_repository", "model_configuration", "binary_tensor_data", "parameters", "statistics",
 }
 
 // New checks the options and makes a server. It starts nothing.

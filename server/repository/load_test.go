@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"triton/pkg/invariant"
 	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -409,6 +410,36 @@ func TestInfer(t *testing.T) {
 	require.NoError(t, <-drained)
 	_, err = r.Model("m", "")
 	require.Equal(t, status.Unavailable, status.CodeOf(err))
+}
+
+// TestInferAllocates counts what a request costs from the look-up to the answer,
+// on the caller's own goroutine.
+func TestInferAllocates(t *testing.T) {
+	dir := tree(t, map[string]string{"m/config.pbtxt": identity, "m/1/": ""})
+	r, _, err := open(t, nil, dir)
+	require.NoError(t, err)
+	data := tensor.HeapBuffer(make([]byte, 16))
+	ctx := t.Context()
+	n := testing.AllocsPerRun(1000, func() {
+		m, err := r.Model("m", "")
+		if err != nil {
+			panic(err)
+		}
+		req := infer.NewRequest()
+		x := req.AddInput()
+		x.Name, x.DataType, x.Shape = "INPUT0", tensor.Int32, append(x.Shape, 4)
+		x.Data = tensor.SliceData(data, 0, 16)
+		resp, err := m.Infer(ctx, req)
+		if err != nil {
+			panic(err)
+		}
+		resp.Release()
+		req.Release()
+		m.Release()
+	})
+	if !invariant.Enabled {
+		require.LessOrEqual(t, n, 0.5)
+	}
 }
 
 // TestDrainTimesOut holds a model for longer than the drain may take.
