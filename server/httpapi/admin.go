@@ -6,11 +6,13 @@ import (
 	"triton/pkg/status"
 )
 
+var errExiting = status.New(status.Unavailable, "Server exiting")
+
 // health answers with a status alone.
 func (a *api) health(x *exchange, good bool) error {
 	switch {
 	case a.svc.Exiting():
-		return status.New(status.Unavailable, "Server exiting")
+		return errExiting
 	case !good:
 		x.status = 400
 	}

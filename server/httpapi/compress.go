@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
@@ -67,23 +68,38 @@ func (x *exchange) compress() {
 	if encoding == "" {
 		return
 	}
-	var out writer
-	var packer io.WriteCloser = zlib.NewWriter(&out)
+	pool := &deflaters
 	if encoding == "gzip" {
-		packer = gzip.NewWriter(&out)
+		pool = &gzippers
 	}
-	_, err := packer.Write(x.text)
+	p := pool.Get().(packer)
+	defer pool.Put(p)
+	out := make(writer, 0, x.size()/2+64)
+	p.Reset(&out)
+	_, err := p.Write(x.text)
 	for i := 0; i < len(x.tail) && err == nil; i++ {
-		_, err = packer.Write(x.tail[i].Bytes())
+		_, err = p.Write(x.tail[i].Bytes())
 	}
 	if err == nil {
-		err = packer.Close()
+		err = p.Close()
 	}
 	if err != nil { // then it goes out as it is
 		return
 	}
 	x.text, x.tail, x.tailSize, x.encoding = out, nil, 0, encoding
 }
+
+// packer is what gzip and zlib writers have in common. They are large, hence
+// kept.
+type packer interface {
+	io.WriteCloser
+	Reset(io.Writer)
+}
+
+var (
+	gzippers  = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+	deflaters = sync.Pool{New: func() any { return zlib.NewWriter(nil) }}
+)
 
 type writer []byte
 

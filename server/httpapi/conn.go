@@ -186,7 +186,8 @@ func (c *conn) exchange() bool {
 	return c.reply(x, keep) == nil && keep
 }
 
-// move hands the connection and what was read of it to net/http.
+// move hands the connection and what was read of it to net/http. When that has
+// stopped already the request is refused.
 func (c *conn) move() bool {
 	_ = c.nc.SetReadDeadline(time.Time{})
 	m := &movedConn{Conn: c.nc, read: c.buf[c.r:c.w], count: &c.server.count}
@@ -194,6 +195,11 @@ func (c *conn) move() bool {
 	case c.server.moved.ch <- m:
 		return true
 	case <-c.server.moved.done:
+		a := c.server.api
+		x := a.begin()
+		defer a.end(x)
+		x.fail(errExiting)
+		_ = c.reply(x, false)
 		return false
 	}
 }
