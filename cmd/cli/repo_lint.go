@@ -84,7 +84,7 @@ func runRepoLint(w World, flags lintFlags, paths []string) error {
 		}
 	}
 	if err := writeFindings(w, flags, r); err != nil {
-		return err
+		return &exitError{exitUsage, err} // 1 would say that something was found
 	}
 	if len(r.Findings) > 0 {
 		return &exitError{code: exitFailure}
