@@ -1,6 +1,7 @@
 package analyzer
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,9 +15,10 @@ import (
 func TestWatchKeepsThePeak(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		start, reads := time.Now(), 0
+		start := time.Now()
+		var reads atomic.Int64
 		w := newWatch(t.Context(), time.Second, func() Memory {
-			reads++
+			reads.Add(1)
 			m := Memory{Host: gpu.Some(HostMemory{PSS: 10, RSS: 20})}
 			if s := time.Since(start); s >= 2*time.Second && s < 4*time.Second {
 				m.Host.Value.PSS, m.GPU = 90, gpu.Some[uint64](7)
@@ -26,9 +28,9 @@ func TestWatchKeepsThePeak(t *testing.T) {
 		require.Equal(t, uint64(10), w.now().Host.Value.PSS)
 		time.Sleep(10*time.Second + time.Millisecond)
 		require.Equal(t, Memory{Host: gpu.Some(HostMemory{PSS: 90, RSS: 20}), GPU: gpu.Some[uint64](7)}, w.now())
-		require.Equal(t, 12, reads)
+		require.Equal(t, int64(12), reads.Load())
 		w.close()
 		time.Sleep(time.Minute)
-		require.Equal(t, 12, reads)
+		require.Equal(t, int64(12), reads.Load())
 	})
 }

@@ -184,7 +184,7 @@ func (d *decoder) initializer(f field) error {
 	if d.m.Parameters += elements; d.m.Parameters < 0 {
 		d.m.Parameters = math.MaxInt64
 	}
-	return d.keep(f, 0)
+	return d.keep(f, 48)
 }
 
 // multiply is a*b, at most the largest int64.

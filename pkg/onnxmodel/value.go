@@ -18,19 +18,32 @@ func (d *decoder) value(f field, what string, list []Value) ([]Value, error) {
 	return append(list, v), d.keep(f, 128)
 }
 
-// typeKinds maps the fields of TypeProto's oneof.
-var typeKinds = map[int32]Kind{
-	1: KindTensor,
-	4: KindSequence,
-	5: KindMap,
-	7: KindOpaque,
-	8: KindSparseTensor,
-	9: KindOptional,
+// kindOf is the kind of a member of TypeProto's oneof; KindUnknown for other
+// fields.
+func kindOf(f field) Kind {
+	if !f.message() {
+		return KindUnknown
+	}
+	switch f.num {
+	case 1:
+		return KindTensor
+	case 4:
+		return KindSequence
+	case 5:
+		return KindMap
+	case 7:
+		return KindOpaque
+	case 8:
+		return KindSparseTensor
+	case 9:
+		return KindOptional
+	}
+	return KindUnknown
 }
 
 func (d *decoder) valueType(f field, v *Value) error {
-	kind, ok := typeKinds[int32(f.num)]
-	if !ok || !f.message() {
+	kind := kindOf(f)
+	if kind == KindUnknown {
 		return nil
 	}
 	if kind != v.Kind { // the last member of a oneof counts
