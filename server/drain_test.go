@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"triton/server"
 	"triton/server/servertest"
@@ -60,4 +63,23 @@ func TestDrainSaysClose(t *testing.T) {
 	require.NoError(t, s.Wait())
 	require.Zero(t, lost.Load(), "requests on connections that were open were lost")
 	require.EqualValues(t, 8, told.Load())
+}
+
+// TestDrainEndsWatches: a client that watches the health does not hold the end
+// up.
+func TestDrainEndsWatches(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)))
+	conn, err := grpc.NewClient(s.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer conn.Close()
+	watch, err := grpc_health_v1.NewHealthClient(conn).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+	require.NoError(t, err)
+	state, err := watch.Recv()
+	require.NoError(t, err)
+	require.Equal(t, grpc_health_v1.HealthCheckResponse_SERVING, state.Status)
+	begin := time.Now()
+	s.Interrupt()
+	require.NoError(t, s.Wait())
+	require.Less(t, time.Since(begin), 10*time.Second)
 }
