@@ -12,7 +12,7 @@ import (
 )
 
 // differences says why our answer is another than Triton's, by the start of the
-// case's name. docs/compatibility.md has the same list.
+// case's name. docs/compatibility.md says the same for readers.
 var differences = []struct{ cases, why string }{
 	{"route 35", "names are percent-decoded; Triton cannot reach such models at all"},
 	{"route 56", "trace settings come later"},
