@@ -15,7 +15,7 @@ type Line struct {
 	PerModel, PerInstance float64
 	// Residual is the largest distance of a sample from that line.
 	Residual float64
-	// MaxPerInstance is the largest step between neighbouring counts and not
+	// MaxPerInstance is the largest step between adjacent counts and not
 	// below the line's slope. Capacity counts with it: being wrong on this side
 	// leaves memory free, on the other it ends servers.
 	MaxPerInstance float64

@@ -44,7 +44,7 @@ func open(lib nvml.Interface) (View, error) {
 	v.hasMemoryV2 = lib.Extensions().LookupSymbol("nvmlDeviceGetMemoryInfo_v2") == nil
 	v.hasEnergy = lib.Extensions().LookupSymbol("nvmlDeviceGetTotalEnergyConsumption") == nil
 	if err := v.enumerate(); err != nil {
-		lib.Shutdown()
+		_ = lib.Shutdown()
 		return nil, err
 	}
 	return v, nil

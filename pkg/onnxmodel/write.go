@@ -57,16 +57,16 @@ func (f *File) Write(w io.Writer) error {
 	b := f.modelHead()
 	b = protowire.AppendTag(b, 7, protowire.BytesType)
 	b = protowire.AppendVarint(b, uint64(size))
-	out.Write(append(b, head...)) // bufio keeps the first error for Flush
+	_, _ = out.Write(append(b, head...)) // bufio keeps the first error for Flush
 	for i, weight := range f.Weights {
 		b := protowire.AppendTag(nil, 5, protowire.BytesType)
 		b = protowire.AppendVarint(b, uint64(len(heads[i]))+uint64(weight.bytes()))
-		out.Write(append(b, heads[i]...))
+		_, _ = out.Write(append(b, heads[i]...))
 		if err := weight.fill(out); err != nil {
 			return fmt.Errorf("write ONNX model: weight %q: %w", weight.Name, err)
 		}
 	}
-	out.Write(tail)
+	_, _ = out.Write(tail)
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write ONNX model: %w", err)
 	}
