@@ -1,0 +1,336 @@
+package load_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"triton/perf/load"
+	"triton/perf/load/loadtest"
+	"triton/pkg/client"
+	"triton/pkg/kserve"
+	"triton/pkg/measure"
+	"triton/pkg/tensor"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func request() *kserve.Request {
+	req := &kserve.Request{ModelName: loadtest.Model, Outputs: []kserve.RequestedOutput{{Name: "OUTPUT0", Binary: true}}}
+	in := req.AddInput()
+	in.Name, in.DataType, in.Shape = "INPUT0", tensor.Int32, tensor.Shape{1, 16}
+	in.Data = tensor.NewData(tensor.HeapBuffer(make([]byte, 64)))
+	return req
+}
+
+// target is a null server of one protocol and a client of it.
+func target(t *testing.T, p client.Protocol) (c client.Client, served func() uint64) {
+	t.Helper()
+	var address string
+	if p == client.GRPC {
+		s, err := loadtest.StartGRPC("127.0.0.1:0")
+		require.NoError(t, err)
+		t.Cleanup(s.Close)
+		address, served = s.Address, s.Requests
+	} else {
+		s, err := loadtest.StartHTTP("127.0.0.1:0")
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		address, served = s.Address, s.Requests
+	}
+	c, err := client.New(client.Options{Protocol: p, Address: address})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c, served
+}
+
+func TestNullServers(t *testing.T) {
+	for _, p := range []client.Protocol{client.HTTP, client.GRPC} {
+		t.Run(p.String(), func(t *testing.T) {
+			c, served := target(t, p)
+			prepared, err := c.Prepare(request())
+			require.NoError(t, err)
+			checked := atomic.Int64{}
+			g := load.New(t.Context(), c, load.Requests{
+				Prepared: []*client.Prepared{prepared}, Batch: 1,
+				Check: func(_ int, x *client.Exchange) error {
+					var resp kserve.Response
+					defer resp.Reset()
+					checked.Add(1)
+					return c.Decode(x, &resp)
+				},
+			}, true)
+			defer g.Close()
+			<-g.SetQuota(7, 500)
+			require.EqualValues(t, 500, served(), "a quota is exact")
+			require.EqualValues(t, 500, checked.Load())
+			require.Equal(t, 500, g.Pending())
+			b := g.Collect(nil, client.Now())
+			require.Len(t, b.Samples, 500)
+			require.EqualValues(t, 500, b.Totals.Completed)
+			require.Positive(t, b.Waited)
+			var counts measure.Counts
+			g.Snapshot(&counts)
+			require.EqualValues(t, 500, counts.N())
+
+			g.SetLevel(3)
+			for served() < 1000 {
+				time.Sleep(time.Millisecond) // real time: this server is outside
+			}
+			require.NoError(t, g.Drain(t.Context()))
+			at := served()
+			require.EqualValues(t, at-500, g.Pending())
+			<-g.SetQuota(9, 20)
+			require.EqualValues(t, at+20, served(), "after a drain nothing else is sent")
+			require.NoError(t, g.Err())
+			require.Empty(t, g.Failures())
+		})
+	}
+}
+
+// lanes is a dialer whose requests take a second each; step notes which was
+// sent.
+type lanes struct {
+	dialErr error
+	sent    chan [2]int // worker in order of dialing, index of the request
+	dialed  atomic.Int64
+	index   map[*client.Prepared]int
+	fail    func(worker int) error
+}
+
+func (l *lanes) Dial(context.Context) (client.Conn, error) {
+	if l.dialErr != nil {
+		return nil, l.dialErr
+	}
+	return &slowLane{l, int(l.dialed.Add(1)) - 1, make(chan struct{})}, nil
+}
+
+type slowLane struct {
+	l      *lanes
+	id     int
+	closed chan struct{}
+}
+
+func (c *slowLane) Do(_ context.Context, p *client.Prepared, x *client.Exchange) error {
+	x.Start = client.Now()
+	select {
+	case <-time.After(time.Second):
+	case <-c.closed:
+		return errors.New("closed")
+	}
+	x.End = client.Now()
+	c.l.sent <- [2]int{c.id, c.l.index[p]}
+	if c.l.fail != nil {
+		return c.l.fail(c.id)
+	}
+	return nil
+}
+
+func (c *slowLane) Close() error {
+	select {
+	case <-c.closed:
+	default:
+		close(c.closed)
+	}
+	return nil
+}
+
+func newLanes(steps int) (*lanes, []*client.Prepared) {
+	l := &lanes{sent: make(chan [2]int, 1000), index: map[*client.Prepared]int{}}
+	prepared := make([]*client.Prepared, steps)
+	for i := range prepared {
+		prepared[i] = &client.Prepared{}
+		l.index[prepared[i]] = i
+	}
+	return l, prepared
+}
+
+func TestStepsGoRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, prepared := newLanes(7)
+		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 2}, false)
+		defer g.Close()
+		<-g.SetQuota(3, 12)
+		seen := map[int]int{}
+		for range 12 {
+			seen[(<-l.sent)[1]]++
+		}
+		// Worker t sends the steps 2t, 2t+6, 2t+12, ... modulo 7: together all
+		// even numbers from 0 to 22.
+		want := map[int]int{}
+		for i := range 12 {
+			want[2*i%7]++
+		}
+		require.Equal(t, want, seen)
+	})
+}
+
+func TestLevelsUpAndDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, prepared := newLanes(1)
+		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 1}, false)
+		defer g.Close()
+		perSecond := func() int {
+			for len(l.sent) > 0 {
+				<-l.sent
+			}
+			time.Sleep(10*time.Second + time.Millisecond)
+			synctest.Wait()
+			return len(l.sent)
+		}
+		g.SetLevel(4)
+		require.Equal(t, 40, perSecond())
+		g.SetLevel(2)
+		time.Sleep(time.Second)
+		require.Equal(t, 20, perSecond())
+		g.SetLevel(5)
+		time.Sleep(time.Second)
+		require.Equal(t, 50, perSecond())
+		g.Pause()
+		time.Sleep(2 * time.Second)
+		require.Zero(t, perSecond())
+		require.EqualValues(t, 5, l.dialed.Load(), "connections are kept")
+	})
+}
+
+func TestDrainWaitsForRequestsInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, prepared := newLanes(1)
+		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 1}, false)
+		defer g.Close()
+		g.SetLevel(3)
+		time.Sleep(1500 * time.Millisecond)
+		start := time.Now()
+		require.NoError(t, g.Drain(t.Context()))
+		require.Equal(t, 500*time.Millisecond, time.Since(start))
+		require.Equal(t, 6, g.Pending())
+		require.NoError(t, g.Drain(t.Context()), "again, at once")
+
+		g.SetLevel(1)
+		time.Sleep(time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, g.Drain(ctx), context.DeadlineExceeded)
+	})
+}
+
+func TestFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, prepared := newLanes(1)
+		l.fail = func(worker int) error {
+			if worker == 0 {
+				return nil
+			}
+			return errors.New("no luck")
+		}
+		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 1}, false)
+		defer g.Close()
+		g.SetLevel(3)
+		require.NoError(t, g.Err())
+		<-g.Failed()
+		synctest.Wait()
+		require.ErrorIs(t, g.Err(), load.ErrLoad)
+		require.Len(t, g.Failures(), 2)
+		require.EqualError(t, g.Failures()[1].Err, "no luck")
+		require.NoError(t, g.Drain(t.Context()), "failed workers are at rest")
+	})
+}
+
+func TestDialFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, prepared := newLanes(1)
+		l.dialErr = errors.New("nobody there")
+		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 1}, false)
+		defer g.Close()
+		g.SetQuota(2, 4)
+		<-g.Failed()
+		require.EqualError(t, g.Failures()[0].Err, "nobody there")
+	})
+}
+
+func TestCheckFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, prepared := newLanes(2)
+		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 1, Check: func(step int, x *client.Exchange) error {
+			if step == 1 && x.Keep {
+				return errors.New("Output doesn't match expected output")
+			}
+			return nil
+		}}, false)
+		defer g.Close()
+		g.SetLevel(1)
+		<-g.Failed()
+		require.EqualError(t, g.Failures()[0].Err, "Output doesn't match expected output")
+		require.Equal(t, 2, g.Pending())
+	})
+}
+
+func TestCloseEndsRequestsInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, prepared := newLanes(1)
+		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 1}, false)
+		g.SetLevel(5)
+		time.Sleep(100 * time.Millisecond)
+		start := time.Now()
+		g.Close()
+		require.Zero(t, time.Since(start))
+		require.Empty(t, g.Failures(), "being closed is no failure")
+	})
+}
+
+func TestServerErrorsKeepTheirText(t *testing.T) {
+	s, err := loadtest.StartGRPC("127.0.0.1:0")
+	require.NoError(t, err)
+	defer s.Close()
+	s.Fail = func(n uint64) error {
+		if n > 3 {
+			return status.Error(codes.Unavailable, "Exceeds maximum queue size")
+		}
+		return nil
+	}
+	h, err := loadtest.StartHTTP("127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, h.Close()) }()
+	h.Answer = func(uint64) (string, bool) {
+		return loadtest.Response("503 Service Unavailable", `{"error":"Exceeds maximum queue size"}`), false
+	}
+	for p, address := range map[client.Protocol]string{client.GRPC: s.Address, client.HTTP: h.Address} {
+		c, err := client.New(client.Options{Protocol: p, Address: address})
+		require.NoError(t, err)
+		prepared, err := c.Prepare(request())
+		require.NoError(t, err)
+		g := load.New(t.Context(), c, load.Requests{Prepared: []*client.Prepared{prepared}, Batch: 1}, false)
+		g.SetLevel(1)
+		<-g.Failed()
+		require.EqualError(t, g.Failures()[0].Err, "Exceeds maximum queue size", p)
+		g.Close()
+		require.NoError(t, c.Close())
+	}
+}
+
+// TestAllocations holds the generator's own cost per request down: HTTP needs
+// nothing, what is left is the null server's.
+func TestAllocations(t *testing.T) {
+	c, _ := target(t, client.HTTP)
+	prepared, err := c.Prepare(request())
+	require.NoError(t, err)
+	g := load.New(t.Context(), c, load.Requests{Prepared: []*client.Prepared{prepared}, Batch: 1}, true)
+	defer g.Close()
+	<-g.SetQuota(1, 3000)
+	var samples []measure.Sample
+	samples = g.Collect(samples, client.Now()).Samples[:0]
+	const n = 1000
+	perRun := testing.AllocsPerRun(3, func() {
+		<-g.SetQuota(1, n)
+		samples = g.Collect(samples, client.Now()).Samples[:0]
+	})
+	require.Less(t, perRun/n, 2.5, "two per request are the server's path and its copy")
+}
