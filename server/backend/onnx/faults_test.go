@@ -43,6 +43,14 @@ func TestStringFaults(t *testing.T) {
 	}
 }
 
+// The shape alone must not make the engine allocate.
+func TestHugeStringShape(t *testing.T) {
+	t.Parallel()
+	w := load(t, specOf(t, identity(onnxmodel.String, -1), 0))
+	_, err := w.infer(w.inst, w.request(0, input{"x", tensor.Bytes, tensor.Shape{1 << 50}, tensor.AppendElementString(nil, "one")}))
+	require.EqualError(t, err, "expected 1125899906842624 strings for inference input 'x', got 1")
+}
+
 func TestRunFault(t *testing.T) {
 	t.Parallel()
 	f := identity(onnxmodel.Int64, "n")

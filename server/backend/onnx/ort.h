@@ -66,6 +66,7 @@ typedef struct {
 	const char **name;      // those in use, for the engine's call
 	OrtValue **value;
 	trt_ort_error error;
+	int32_t fault; // the tensor that an error of our own is about
 } trt_ort_call;
 
 // The opened library: its table, and what all sessions share.

@@ -95,38 +95,40 @@ func (i *instance) dropOutputs() {
 	}
 }
 
-// runError is the error of the last run as clients see it. The texts about
-// strings are those of Triton's backend library.
+// runError is the error of the last run as clients see it.
 func (i *instance) runError() error {
 	e := &i.call.error
-	msg := C.GoString(e.message)
-	var t *C.trt_ort_tensor
-	for k := range i.in {
-		if C.GoString(i.in[k].name) == msg {
-			t = &i.in[k]
-		}
+	if e.code < C.TRT_ORT_NO_LIBRARY {
+		return status.New(status.Internal, "onnx runtime error %d: %s", int(e.code), C.GoString(e.message))
 	}
+	k := int(i.call.fault)
+	if k < len(i.in) {
+		return i.stringError(i.model.sig.Inputs[k].Name, &i.in[k])
+	}
+	name := i.model.sig.Outputs[k-len(i.in)].Name
 	switch e.code {
-	case C.TRT_ORT_STRING_COUNT:
-		if t.bytes > t.elements {
-			return status.New(status.InvalidArg, "unexpected number of string elements %d for inference input '%s', expecting %d", t.bytes, msg, t.elements)
-		}
-		return status.New(status.InvalidArg, "expected %d strings for inference input '%s', got %d", t.elements, msg, t.bytes)
-	case C.TRT_ORT_STRING_LENGTH:
+	case C.TRT_ORT_TYPE:
+		return status.New(status.Internal, "output '%s' is not of the type that the model declares", name)
+	case C.TRT_ORT_RANK:
+		return status.New(status.Internal, "output '%s' has more than %d dimensions", name, C.TRT_ORT_MAX_RANK)
+	}
+	return status.New(status.Internal, "a string of output '%s' is too long", name)
+}
+
+// stringError says what is wrong with a string input, in the words of Triton's
+// backend library.
+func (i *instance) stringError(name string, t *C.trt_ort_tensor) error {
+	switch {
+	case i.call.error.code == C.TRT_ORT_STRING_LENGTH:
 		return status.New(status.InvalidArg,
 			"incomplete string length indicator for inference input '%s' for model '%s', expecting 4 bytes but only %d bytes available. Please make sure the string length indicator is in one buffer.",
-			msg, i.model.spec.Name, t.bytes)
-	case C.TRT_ORT_STRING_DATA:
-		if t == nil {
-			return status.New(status.Internal, "a string of output '%s' is too long", msg)
-		}
-		return status.New(status.InvalidArg, "incomplete string data for inference input '%s', expecting string of length %d but only %d bytes available", msg, t.elements, t.bytes)
-	case C.TRT_ORT_TYPE:
-		return status.New(status.Internal, "output '%s' is not of the type that the model declares", msg)
-	case C.TRT_ORT_RANK:
-		return status.New(status.Internal, "output '%s' has more than %d dimensions", msg, C.TRT_ORT_MAX_RANK)
+			name, i.model.spec.Name, t.bytes)
+	case i.call.error.code == C.TRT_ORT_STRING_DATA:
+		return status.New(status.InvalidArg, "incomplete string data for inference input '%s', expecting string of length %d but only %d bytes available", name, t.elements, t.bytes)
+	case t.bytes > t.elements:
+		return status.New(status.InvalidArg, "unexpected number of string elements %d for inference input '%s', expecting %d", t.bytes, name, t.elements)
 	}
-	return status.New(status.Internal, "onnx runtime error %d: %s", int(e.code), msg)
+	return status.New(status.InvalidArg, "expected %d strings for inference input '%s', got %d", t.elements, name, t.bytes)
 }
 
 // Close gives the run's memory back, and the session if it is the instance's

@@ -51,9 +51,10 @@ static uint32_t length_at(const unsigned char *p) {
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-// fail notes an error of our own about tensor t, whose name the message is.
+// fail notes an error of our own about tensor t.
 static int fail(trt_ort_call *c, int32_t code, const trt_ort_tensor *t) {
-	c->error = trt_ort_fail(code, t->name);
+	c->error = trt_ort_fail(code, NULL);
+	c->fault = (int32_t)(t - c->tensor);
 	return -1;
 }
 
@@ -65,9 +66,10 @@ static int check(trt_ort_call *c, OrtStatus *s) {
 	return -1;
 }
 
-// fill_strings copies length-prefixed elements into a string tensor. The
-// lengths come from outside and are checked before any use.
-static int fill_strings(trt_ort_call *c, trt_ort_tensor *t, OrtValue *value) {
+// check_strings walks the length-prefixed elements of a string input, whose
+// lengths come from outside. Nothing of the declared size is allocated before
+// all elements are known to be there.
+static int check_strings(trt_ort_call *c, trt_ort_tensor *t) {
 	const unsigned char *p = t->data;
 	uint64_t left = t->bytes, i = 0;
 	for (; i < t->elements && left > 0; i++) {
@@ -81,11 +83,6 @@ static int fill_strings(trt_ort_call *c, trt_ort_tensor *t, OrtValue *value) {
 			t->bytes = left - 4;
 			return fail(c, TRT_ORT_STRING_DATA, t);
 		}
-		char *to = NULL;
-		if (check(c, ORT(GetResizedStringTensorElementBuffer)(value, i, n, &to)) != 0) {
-			return -1;
-		}
-		memcpy(to, p + 4, n);
 		p += 4 + n;
 		left -= 4 + n;
 	}
@@ -94,6 +91,21 @@ static int fill_strings(trt_ort_call *c, trt_ort_tensor *t, OrtValue *value) {
 	}
 	t->bytes = left > 0 ? i + 1 : i;
 	return fail(c, TRT_ORT_STRING_COUNT, t);
+}
+
+// fill_strings copies checked elements into a string tensor.
+static int fill_strings(trt_ort_call *c, const trt_ort_tensor *t, OrtValue *value) {
+	const unsigned char *p = t->data;
+	for (uint64_t i = 0; i < t->elements; i++) {
+		uint32_t n = length_at(p);
+		char *to = NULL;
+		if (check(c, ORT(GetResizedStringTensorElementBuffer)(value, i, n, &to)) != 0) {
+			return -1;
+		}
+		memcpy(to, p + 4, n);
+		p += 4 + (uint64_t)n;
+	}
+	return 0;
 }
 
 // over makes a tensor over memory that is not its own.
@@ -107,7 +119,8 @@ static int input(trt_ort_call *c, trt_ort_tensor *t, OrtValue **value) {
 	if (t->type != STRING_TYPE) {
 		return over(c, t, value);
 	}
-	if (check(c, ORT(CreateTensorAsOrtValue)(trt_ort.allocator, t->dims, (size_t)t->rank, STRING_TYPE, value)) != 0) {
+	if (check_strings(c, t) != 0 ||
+	    check(c, ORT(CreateTensorAsOrtValue)(trt_ort.allocator, t->dims, (size_t)t->rank, STRING_TYPE, value)) != 0) {
 		return -1;
 	}
 	return fill_strings(c, t, *value);
