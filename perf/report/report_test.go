@@ -1,0 +1,190 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"triton/perf"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for want, list := range map[string][]int{"1": {1}, "1,2": {1, 2}, "1:3": {1, 2, 3}, "1,4,16": {1, 4, 16}, "1:4,8,10:12": {1, 2, 3, 4, 8, 10, 11, 12}, "": nil} {
+		require.Equal(t, want, sizes(list))
+	}
+}
+
+func level(throughput float64) perf.Level {
+	l := perf.Level{Batch: 1, Concurrency: 4, Stable: true}
+	l.Requests, l.Throughput, l.AvgLatency = 100, throughput, 1500*time.Microsecond
+	l.Percentiles = []perf.Percentile{{P: 50, Latency: time.Millisecond}, {P: 99, Latency: 2 * time.Millisecond}}
+	return l
+}
+
+func gpus(n int) *perf.GPUStats {
+	g := &perf.GPUStats{Utilization: map[string]float64{}, Power: map[string]float64{}, MemoryUsed: map[string]float64{}, MemoryTotal: map[string]float64{}}
+	for i := range n {
+		id := fmt.Sprintf("GPU-%02d", i)
+		g.Utilization[id], g.Power[id], g.MemoryUsed[id], g.MemoryTotal[id] = 0.255, 71.123456, 1.6e10, 2.5e10
+	}
+	return g
+}
+
+func TestMetricsBlockAndCells(t *testing.T) {
+	t.Parallel()
+	l := level(10)
+	l.GPU = gpus(2)
+	rep := &perf.Report{Levels: []perf.Level{l}}
+	rep.Settings.Batches, rep.Settings.CollectMetrics = []int{1}, true
+	var out bytes.Buffer
+	c := NewConsole(&out, &out, false)
+	c.settings = rep.Settings
+	c.metrics(l.GPU)
+	require.Equal(t, `  Server Prometheus Metrics: 
+    Avg GPU Utilization:
+      GPU-00 : 25.5%
+      GPU-01 : 25.5%
+    Avg GPU Power Usage:
+      GPU-00 : 71.1235 watts
+      GPU-01 : 71.1235 watts
+    Max GPU Memory Usage:
+      GPU-00 : 16000000000 bytes
+      GPU-01 : 16000000000 bytes
+    Total GPU Memory:
+      GPU-00 : 25000000000 bytes
+      GPU-01 : 25000000000 bytes
+`, out.String())
+	out.Reset()
+	c.metrics(gpus(17))
+	require.Equal(t, "  Server Prometheus Metrics: \nToo many GPUs on system to print out individual Prometheus metrics, use the CSV output feature to see metrics.\n", out.String())
+	out.Reset()
+	require.NoError(t, WriteCSV(&out, rep, CSVOptions{Verbose: true}))
+	require.Equal(t, `Concurrency,Inferences/Second,Client Send,Client Recv,p50 latency,p99 latency,Avg latency,request/response,response wait,Avg GPU Utilization,Avg GPU Power Usage,Max GPU Memory Usage,Total GPU Memory
+4,10,0,0,1000,2000,1500,0,0,GPU-00:0.255;GPU-01:0.255;,GPU-00:71.1235;GPU-01:71.1235;,GPU-00:16000000000;GPU-01:16000000000;,GPU-00:25000000000;GPU-01:25000000000;
+`, out.String())
+}
+
+func TestRowsRiseInThroughput(t *testing.T) {
+	t.Parallel()
+	rep := &perf.Report{Levels: []perf.Level{level(1234567), level(5), level(99.25)}}
+	rep.Settings.Batches = []int{1}
+	var out bytes.Buffer
+	require.NoError(t, WriteCSV(&out, rep, CSVOptions{}))
+	require.Equal(t, []string{"5", "99.25", "1.23457e+06"}, func() (column []string) {
+		for _, row := range strings.Split(strings.TrimSpace(out.String()), "\n")[1:] {
+			column = append(column, strings.Split(row, ",")[1])
+		}
+		return column
+	}())
+}
+
+func TestNothingUnderflows(t *testing.T) {
+	t.Parallel()
+	s := perf.Summary{Client: perf.ClientTimes{Request: 5000, Send: 4000, Receive: 4000}}
+	_, _, _, wait := clientMicros(&s)
+	require.Zero(t, wait)
+	require.Zero(t, less(3, 2, 2))
+	require.Zero(t, average(perf.Duration{Ns: 5}))
+}
+
+func TestServerWithoutRequests(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	NewConsole(&out, &out, false).serverBlock(&perf.ServerStats{}, 2, false)
+	require.Equal(t, "    Request count: 0\n", out.String())
+}
+
+func TestOverheadWarning(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := NewConsole(&out, &out, false)
+	l := level(1)
+	l.Overhead = 50.1
+	c.Observe(perf.LevelDone{Level: &l})
+	require.Contains(t, out.String(), "\n[WARNING] Perf Analyzer is not able to keep up with the desired load. The results may not be accurate.\n")
+}
+
+func TestDataLine(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := NewConsole(&out, &out, false)
+	c.Observe(perf.DataRead{Streams: 1, Steps: 3})
+	c.Observe(perf.DataRead{Streams: 2, Steps: 3})
+	require.Equal(t, " Successfully read data for 1 stream/streams with 3 step/steps.\n Successfully read data for 2 stream/streams.\n", out.String())
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestWriteErrorsAreKept(t *testing.T) {
+	t.Parallel()
+	s := NewScreen(ScreenOptions{Out: full{}, Notes: full{}})
+	s.Observe(perf.Notice{Text: "x"})
+	require.EqualError(t, s.Close(), "disk full")
+	require.Error(t, WriteCSV(full{}, &perf.Report{Levels: []perf.Level{level(1)}}, CSVOptions{}))
+}
+
+func TestTableTellsWhatDoesNotCount(t *testing.T) {
+	t.Parallel()
+	rep := &perf.Report{Levels: []perf.Level{level(10)}}
+	rep.Settings.Batches = []int{1}
+	slow, shaky, cut := level(20), level(30), level(5)
+	slow.OverLimit, cut.Incomplete = true, true
+	shaky = perf.Level{Batch: 1, Concurrency: 9}
+	rep.Levels, rep.Failed = append(rep.Levels, cut), []perf.Level{slow, shaky}
+	var out bytes.Buffer
+	require.NoError(t, WriteTable(&out, rep))
+	for _, want := range []string{"interrupted", "over the latency limit", "│     1 │           9 │       - │      - │      - │      - │ not stable"} {
+		require.Contains(t, out.String(), want)
+	}
+	out.Reset()
+	require.NoError(t, WriteTable(&out, &perf.Report{}))
+	require.Empty(t, out.String())
+}
+
+func TestLiveView(t *testing.T) {
+	t.Parallel()
+	p := perf.Progress{}
+	v := newLiveView(func() perf.Progress { return p })
+	require.Empty(t, v.render(80), "before the first level")
+	p = perf.Progress{Batch: 2, Concurrency: 8, Trial: 1, InWindow: 500 * time.Millisecond, Window: time.Second, Elapsed: time.Second, Requests: 50, P50: 900 * time.Microsecond, P99: 20 * time.Millisecond}
+	text := v.render(80)
+	for _, want := range []string{"concurrency 8  batch 2", "window 1  ██████████░░░░░░░░░░ 0.5/1.0 s", "100.0", "p50 900 us", "p99 20.0 ms", "█"} {
+		require.Contains(t, text, want)
+	}
+	p.Elapsed, p.Requests = 2*time.Second, 75
+	require.Contains(t, v.render(80), "█▅", "half the rate")
+	p.Concurrency, p.Elapsed, p.Requests, p.Window = 9, 100*time.Millisecond, 10, 0
+	require.Contains(t, v.render(80), "▅▃█", "a new level counts from its own start")
+}
+
+func TestScreenOnATerminal(t *testing.T) {
+	var out, notes bytes.Buffer
+	s := NewScreen(ScreenOptions{Out: &out, Notes: &notes, Live: true, Table: true})
+	rep := &perf.Report{Levels: []perf.Level{level(10)}}
+	rep.Settings = perf.Settings{Config: perf.DefaultConfig("m"), Protocol: "HTTP"}
+	s.Observe(perf.Started{Settings: rep.Settings, Progress: func() perf.Progress { return perf.Progress{Concurrency: 4} }})
+	s.Observe(perf.LevelStarted{Batch: 1, Concurrency: 4})
+	s.Observe(perf.LevelDone{Level: &rep.Levels[0]})
+	s.Print("Interrupt signal (2) received.")
+	s.Observe(perf.Finished{Report: rep})
+	require.NoError(t, s.Close())
+	text := out.String()
+	at := -1
+	for _, want := range []string{"Measurement Settings", "Request concurrency: 4", "Throughput: 10 infer/sec", "Interrupt signal", "Inferences/Second vs.", "│ Batch │"} {
+		i := strings.Index(text, want)
+		require.Greater(t, i, at, want)
+		at = i
+	}
+	require.Empty(t, notes.String())
+}
