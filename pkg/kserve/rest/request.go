@@ -121,7 +121,7 @@ func (d *Decoder) fast() bool {
 			ok = r.is('[') && d.inputs((*Decoder).input) == nil
 		case string(name) == "outputs" && !outputs:
 			outputs = true
-			ok = r.is('[') && d.outputs() == nil
+			ok = r.is('[') && d.outputs((*Decoder).output) == nil
 		default:
 			ok = r.skip(1)
 		}
@@ -171,7 +171,7 @@ func (d *Decoder) exact() error {
 	if !r.is('[') {
 		return within("Unable to parse 'outputs'", errArray)
 	}
-	return d.outputs()
+	return d.outputs((*Decoder).outputExact)
 }
 
 // find puts the cursor on the value of an object's first member of that name;
