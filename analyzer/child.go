@@ -1,7 +1,6 @@
 package analyzer
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,11 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 )
 
@@ -21,7 +17,6 @@ const (
 	pollEvery    = 20 * time.Millisecond // of a server that starts
 	pollsWithout = 50                    // the model, once the server itself is ready
 	keptOutput   = 16 << 10              // the server's last words
-	shownLines   = 12
 	portsTries   = 3
 	portsTaken   = "address already in use"
 	defaultWait  = 2 * time.Minute
@@ -160,121 +155,4 @@ func freePorts(n int) ([]string, error) {
 		ports = append(ports, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
 	}
 	return ports, nil
-}
-
-// child is one server process.
-type child struct {
-	cmd    *exec.Cmd
-	at     Endpoints
-	grace  time.Duration
-	output *tail
-	done   chan struct{}
-	err    error // how it ended; read after done
-	mu     struct {
-		sync.Mutex
-		closing bool
-	}
-}
-
-// run starts the process and waits for its end. It keeps its thread for as
-// long: the system ends the child when the thread that started it ends.
-func (c *child) run(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	defer close(c.done)
-	err := c.cmd.Start()
-	started <- err
-	if err != nil {
-		return
-	}
-	err = c.cmd.Wait()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.mu.closing {
-		return
-	}
-	if err == nil {
-		err = errors.New("exit status 0")
-	}
-	c.err = fmt.Errorf("the server ended by itself (%w)%s", err, c.lastWords())
-}
-
-func (c *child) Endpoints() Endpoints  { return c.at }
-func (c *child) PID() int              { return c.cmd.Process.Pid }
-func (c *child) Done() <-chan struct{} { return c.done }
-
-func (c *child) ended() bool {
-	select {
-	case <-c.done:
-		return true
-	default:
-		return false
-	}
-}
-
-func (c *child) Err() error {
-	if !c.ended() {
-		return nil
-	}
-	return c.err
-}
-
-// Close asks the server to end and, if it does not in time, ends it.
-func (c *child) Close() error {
-	c.mu.Lock()
-	c.mu.closing = true
-	c.mu.Unlock()
-	if c.ended() {
-		return nil
-	}
-	// An error means that it ended just now, which done tells below.
-	_ = c.cmd.Process.Signal(syscall.SIGTERM)
-	late := time.NewTimer(c.grace)
-	defer late.Stop()
-	select {
-	case <-c.done:
-		return nil
-	case <-late.C:
-	}
-	_ = c.cmd.Process.Kill()
-	<-c.done
-	return fmt.Errorf("the server did not end within %v and was killed", c.grace)
-}
-
-// lastWords are the last lines of output as the end of an error text.
-func (c *child) lastWords() string {
-	text := strings.TrimSpace(c.output.String())
-	if text == "" {
-		return "; it wrote nothing"
-	}
-	lines := strings.Split(text, "\n")
-	if n := len(lines); n > shownLines {
-		lines = lines[n-shownLines:]
-	}
-	return "; its last output:\n  " + strings.Join(lines, "\n  ")
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	limit int
-	mu    struct {
-		sync.Mutex
-		b bytes.Buffer
-	}
-}
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.mu.b.Write(b)
-	if over := t.mu.b.Len() - t.limit; over > 0 {
-		t.mu.b.Next(over)
-	}
-	return len(b), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.mu.b.String()
 }
