@@ -1,7 +1,6 @@
 // Package server puts a whole inference server together: the model repository,
 // the HTTP and gRPC front ends, the metrics endpoint, and their start and end.
-// It holds no behaviour of its own beyond that and knows nothing of flags,
-// signals or the environment.
+// It does nothing else and knows nothing of flags, signals or the environment.
 package server
 
 import (

@@ -195,7 +195,7 @@ func (b *flagBook) explain(err error) error {
 }
 
 func badOption(name, detail string) error {
-	return fmt.Errorf("Bad option: \"--%s\".\n%s", name, detail)
+	return said("Bad option: \"--%s\".\n%s", name, detail)
 }
 
 func (b *flagBook) startingWith(prefix string) []string {

@@ -13,6 +13,14 @@ import (
 // The values of serve's flags take Triton's words, and say so in Triton's
 // words when they do not understand.
 
+// words is an error that is one of Triton's messages, which do not follow Go's
+// custom for error texts.
+type words string
+
+func (w words) Error() string { return string(w) }
+
+func said(format string, args ...any) error { return words(fmt.Sprintf(format, args...)) }
+
 // boolValue always takes a value, so that "--allow-http false" works.
 type boolValue struct{ to *bool }
 
@@ -58,13 +66,13 @@ func (v intValue) Set(s string) error {
 	n, err := strconv.ParseInt(s, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return fmt.Errorf("Provided option value is out of bound. Got %s", s)
+		return said("Provided option value is out of bound. Got %s", s)
 	case err != nil:
-		return fmt.Errorf("Invalid option value. Got %s", s)
+		return said("Invalid option value. Got %s", s)
 	case (n < v.min || n > v.max) && v.bad != "":
-		return errors.New(v.bad)
+		return said("%s", v.bad)
 	case n < v.min || n > v.max:
-		return fmt.Errorf("Provided option value is out of bound. Got %s, the range is %d to %d", s, v.min, v.max)
+		return said("Provided option value is out of bound. Got %s, the range is %d to %d", s, v.min, v.max)
 	}
 	*v.to = n
 	return nil
@@ -115,7 +123,7 @@ func (v floatValue) Type() string { return "float" }
 func (v floatValue) Set(s string) error {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil {
-		return fmt.Errorf("Invalid option value. Got %s", s)
+		return said("Invalid option value. Got %s", s)
 	}
 	*v.to = f
 	return nil

@@ -30,7 +30,7 @@ func newServeCommand(w World) *cobra.Command {
   triton serve --model-repository models/ --http-port 9000 --exit-on-error=false`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return serveUsage(fmt.Errorf("Unexpected argument: %s", args[0]))
+				return serveUsage(said("Unexpected argument: %s", args[0]))
 			}
 			return nil
 		},

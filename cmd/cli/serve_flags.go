@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -233,16 +232,16 @@ func backendSetting(arg string) (backend, key, value string, err error) {
 	key, value, ok := strings.Cut(rest, "=")
 	switch {
 	case named && name == "":
-		err = fmt.Errorf("No backend specified. --backend-config option format is <backend name>,<setting>=<value> or <setting>=<value>. Got %s", arg)
+		err = said("No backend specified. --backend-config option format is <backend name>,<setting>=<value> or <setting>=<value>. Got %s", arg)
 	case !ok || key == "" || value == "" || strings.Contains(name, "="):
-		err = fmt.Errorf("--backend-config option format is '<backend name>,<setting>=<value>'. Got %s", arg)
+		err = said("--backend-config option format is '<backend name>,<setting>=<value>'. Got %s", arg)
 	}
 	return name, key, value, err
 }
 
 func pair(arg string) error {
 	if strings.Count(arg, ":") != 1 {
-		return fmt.Errorf("Cannot parse pair option due to incorrect number of inputs.--<pair option> argument requires format <first>:<second>. Found: %s", arg)
+		return said("Cannot parse pair option due to incorrect number of inputs.--<pair option> argument requires format <first>:<second>. Found: %s", arg)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ type Options struct {
 type phase = int32
 
 const (
-	initialising phase = iota
+	starting phase = iota
 	ready
 	failed
 	exiting

@@ -84,7 +84,10 @@ func Try(t testing.TB, opts ...Option) (*Server, error) {
 		e.Address, e.Port = "127.0.0.1", 0
 	}
 	o.Repositories = append(set.paths, write(t, set.models))
-	o.Backends = server.NewBackends(onnx.Search{Getenv: os.Getenv, Executable: os.Args[0], Directory: root()})
+	o.Backends = server.NewBackends(onnx.Search{
+		Getenv:    os.Getenv, //nolint:forbidigo // tests are told where the library is
+		Directory: root(),
+	})
 	o.Log = logger(t)
 	for _, change := range set.change {
 		change(&o)

@@ -25,27 +25,47 @@ func micros(c Count) float64 { return float64(c.Ns / 1000) }
 // families are Triton's metrics of model versions, in its order. Failures have
 // one more label and stand apart, after the first.
 var families = []family{
-	{"nv_inference_request_success", "Number of successful inference requests, all batch sizes", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return float64(c.Success.Count) }},
+	{
+		"nv_inference_request_success", "Number of successful inference requests, all batch sizes", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return float64(c.Success.Count) },
+	},
 	{failureName, failureHelp, prometheus.CounterValue, nil},
-	{"nv_inference_count", "Number of inferences performed (does not include cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return float64(c.Inferences) }},
-	{"nv_inference_exec_count", "Number of model executions performed (does not include cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return float64(c.Executions) }},
-	{"nv_inference_request_duration_us", "Cumulative inference request duration in microseconds (includes cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return micros(c.Success) }},
-	{"nv_inference_queue_duration_us", "Cumulative inference queuing duration in microseconds (includes cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return micros(c.Queue) }},
-	{"nv_inference_compute_input_duration_us", "Cumulative compute input duration in microseconds (does not include cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return micros(c.ComputeInput) }},
-	{"nv_inference_compute_infer_duration_us", "Cumulative compute inference duration in microseconds (does not include cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return micros(c.ComputeInfer) }},
-	{"nv_inference_compute_output_duration_us", "Cumulative inference compute output duration in microseconds (does not include cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return micros(c.ComputeOutput) }},
-	{"nv_inference_pending_request_count", "Instantaneous number of pending requests awaiting execution per-model.", prometheus.GaugeValue,
-		func(_ *Served, c *Counters) float64 { return float64(c.Pending) }},
-	{"nv_model_load_duration_secs", "Model load time in seconds", prometheus.GaugeValue,
-		func(s *Served, _ *Counters) float64 { return s.LoadSeconds }},
+	{
+		"nv_inference_count", "Number of inferences performed (does not include cached requests)", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return float64(c.Inferences) },
+	},
+	{
+		"nv_inference_exec_count", "Number of model executions performed (does not include cached requests)", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return float64(c.Executions) },
+	},
+	{
+		"nv_inference_request_duration_us", "Cumulative inference request duration in microseconds (includes cached requests)", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return micros(c.Success) },
+	},
+	{
+		"nv_inference_queue_duration_us", "Cumulative inference queuing duration in microseconds (includes cached requests)", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return micros(c.Queue) },
+	},
+	{
+		"nv_inference_compute_input_duration_us", "Cumulative compute input duration in microseconds (does not include cached requests)", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return micros(c.ComputeInput) },
+	},
+	{
+		"nv_inference_compute_infer_duration_us", "Cumulative compute inference duration in microseconds (does not include cached requests)", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return micros(c.ComputeInfer) },
+	},
+	{
+		"nv_inference_compute_output_duration_us", "Cumulative inference compute output duration in microseconds (does not include cached requests)", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return micros(c.ComputeOutput) },
+	},
+	{
+		"nv_inference_pending_request_count", "Instantaneous number of pending requests awaiting execution per-model.", prometheus.GaugeValue,
+		func(_ *Served, c *Counters) float64 { return float64(c.Pending) },
+	},
+	{
+		"nv_model_load_duration_secs", "Model load time in seconds", prometheus.GaugeValue,
+		func(s *Served, _ *Counters) float64 { return s.LoadSeconds },
+	},
 }
 
 const (
