@@ -28,63 +28,61 @@ func (h *head) parse(b []byte) int {
 		return -1
 	}
 	h.length, h.close, h.hasJSONLength = 0, false, false
-	seen := headerSeen{}
-	var contentEncoding, acceptEncoding, jsonLength []byte
+	var f fields
 	for len(rest) > 0 {
 		line, rest, _ = bytes.Cut(rest, []byte("\r\n"))
 		name, value, ok := cutHeader(line)
-		if !ok {
-			return -1
-		}
-		ok = true
-		switch len(name) {
-		case len("Host"):
-			ok = !is(name, "host") || seen.once(&seen.host)
-		case len("Expect"):
-			ok = !is(name, "expect")
-		case len("Upgrade"):
-			ok = !is(name, "upgrade") && !is(name, "trailer")
-		case len("Connection"):
-			ok = !is(name, "connection") || h.connection(value)
-		case len("Content-Length"):
-			if is(name, "content-length") {
-				h.length, ok = parseLength(value)
-				ok = ok && seen.once(&seen.length)
-			}
-		case len("Accept-Encoding"):
-			if is(name, "accept-encoding") {
-				acceptEncoding, ok = value, seen.once(&seen.accept)
-			}
-		case len("Content-Encoding"):
-			if is(name, "content-encoding") {
-				contentEncoding, ok = value, seen.once(&seen.encoding)
-			}
-		case len("Transfer-Encoding"):
-			ok = !is(name, "transfer-encoding")
-		case len("Inference-Header-Content-Length"):
-			if is(name, "inference-header-content-length") {
-				jsonLength, h.hasJSONLength, ok = value, true, seen.once(&seen.json)
-			}
-		}
-		if !ok {
+		if !ok || !h.field(&f, name, value) {
 			return -1
 		}
 	}
-	if !seen.host {
+	if f.host == nil {
 		return -1
 	}
-	h.contentEncoding = reuse(h.contentEncoding, contentEncoding)
-	h.acceptEncoding = reuse(h.acceptEncoding, acceptEncoding)
-	h.jsonLength = reuse(h.jsonLength, jsonLength)
+	h.contentEncoding = reuse(h.contentEncoding, f.contentEncoding)
+	h.acceptEncoding = reuse(h.acceptEncoding, f.acceptEncoding)
+	h.jsonLength, h.hasJSONLength = reuse(h.jsonLength, f.jsonLength), f.jsonLength != nil
 	return end + 4
 }
 
-// headerSeen is the headers that may come only once here.
-type headerSeen struct{ host, length, accept, encoding, json bool }
+// fields are the values of headers that may come only once here; nil before
+// they do.
+type fields struct{ host, length, contentEncoding, acceptEncoding, jsonLength []byte }
 
-func (headerSeen) once(flag *bool) bool {
-	first := !*flag
-	*flag = true
+// field notes one header; false when net/http has to judge.
+func (h *head) field(f *fields, name, value []byte) bool {
+	switch len(name) {
+	case len("Host"):
+		return !is(name, "host") || once(&f.host, value)
+	case len("Expect"):
+		return !is(name, "expect")
+	case len("Upgrade"):
+		return !is(name, "upgrade") && !is(name, "trailer")
+	case len("Connection"):
+		return !is(name, "connection") || h.connection(value)
+	case len("Content-Length"):
+		if is(name, "content-length") {
+			var ok bool
+			h.length, ok = parseLength(value)
+			return ok && once(&f.length, value)
+		}
+	case len("Accept-Encoding"):
+		return !is(name, "accept-encoding") || once(&f.acceptEncoding, value)
+	case len("Content-Encoding"):
+		return !is(name, "content-encoding") || once(&f.contentEncoding, value)
+	case len("Transfer-Encoding"):
+		return !is(name, "transfer-encoding")
+	case len("Inference-Header-Content-Length"):
+		return !is(name, "inference-header-content-length") || once(&f.jsonLength, value)
+	}
+	return true
+}
+
+// once sets a value; false when it was set before. An empty value is a slice of
+// no length, not nil.
+func once(to *[]byte, value []byte) bool {
+	first := *to == nil
+	*to = value
 	return first
 }
 

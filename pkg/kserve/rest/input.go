@@ -17,6 +17,13 @@ type source struct {
 	region string // shm
 }
 
+// inputState is what input has met so far.
+type inputState struct {
+	from                         source
+	named, typed, shaped, params bool
+	dataAt                       int // of data that came before what it needs
+}
+
 // input reads one input in text order. All errors are as good as any other:
 // they send the request to inputExact.
 func (d *Decoder) input(t *kserve.Tensor) error {
@@ -25,9 +32,7 @@ func (d *Decoder) input(t *kserve.Tensor) error {
 		return errOneSource("")
 	}
 	r.i++
-	var from source
-	var named, typed, shaped, params bool
-	dataAt := 0
+	var s inputState
 	for first := true; ; first = false {
 		name, ok := r.member(first)
 		if !ok {
@@ -36,52 +41,52 @@ func (d *Decoder) input(t *kserve.Tensor) error {
 		if name == nil {
 			break
 		}
-		var err error
-		switch {
-		case string(name) == "name" && !named:
-			named = true
-			err = d.name(&t.Name)
-		case string(name) == "datatype" && !typed:
-			typed = true
-			err = d.datatype(t)
-		case string(name) == "shape" && !shaped:
-			shaped = true
-			err = d.shape(t)
-		case string(name) == "parameters" && !params:
-			params = true
-			err = d.inputParameters(&from)
-		case string(name) == "data" && !from.data:
-			from.data = true
-			if named && typed && shaped {
-				err = d.data(t)
-				break
-			}
-			dataAt = r.i
-			fallthrough
-		default:
-			if !r.skip(3) {
-				err = r.err()
-			}
-		}
-		if err != nil {
+		if err := d.inputMember(t, &s, name); err != nil {
 			return err
 		}
 	}
-	if !named || !typed || !shaped {
+	if !s.named || !s.typed || !s.shaped {
 		return missing("name")
 	}
-	if err := from.check(); err != nil {
+	if err := s.from.check(); err != nil {
 		return err
 	}
-	if dataAt > 0 {
+	if s.dataAt > 0 {
 		end := r.i
-		r.i = dataAt
+		r.i = s.dataAt
 		if err := d.data(t); err != nil {
 			return err
 		}
 		r.i = end
 	}
-	return d.otherData(t, &from)
+	return d.otherData(t, &s.from)
+}
+
+func (d *Decoder) inputMember(t *kserve.Tensor, s *inputState, name []byte) error {
+	switch {
+	case string(name) == "name" && !s.named:
+		s.named = true
+		return d.name(&t.Name)
+	case string(name) == "datatype" && !s.typed:
+		s.typed = true
+		return d.datatype(t)
+	case string(name) == "shape" && !s.shaped:
+		s.shaped = true
+		return d.shape(t)
+	case string(name) == "parameters" && !s.params:
+		s.params = true
+		return d.inputParameters(&s.from)
+	case string(name) == "data" && !s.from.data:
+		s.from.data = true
+		if s.named && s.typed && s.shaped {
+			return d.data(t)
+		}
+		s.dataAt = d.r.i
+	}
+	if !d.r.skip(3) {
+		return d.r.err()
+	}
+	return nil
 }
 
 // inputExact reads one input in the order in which Triton looks at its members.
