@@ -60,15 +60,19 @@ func Main(w World) int {
 }
 
 // commandArgs lets the program stand in for Triton's: called as "tritonserver",
-// or with that as the first argument, it is "serve".
+// or with that as the first argument, it is "serve"; as "perf_analyzer" it is
+// "perf".
 func commandArgs(args []string) []string {
 	if len(args) == 0 {
 		return nil
 	}
 	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	rest := args[1:]
-	if name == "tritonserver" {
+	switch name {
+	case "tritonserver":
 		return append([]string{"serve"}, rest...)
+	case "perf_analyzer", "perf_client":
+		return append([]string{"perf"}, rest...)
 	}
 	if len(rest) > 0 && rest[0] == "tritonserver" {
 		return append([]string{"serve"}, rest[1:]...)
