@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strconv"
 	"strings"
@@ -87,7 +86,7 @@ func (s *HTTP) serve(c net.Conn) error {
 			return err
 		}
 		response := infer
-		if !bytes.HasSuffix(path, []byte("/infer")) {
+		if !bytes.HasSuffix(path, inferSuffix) {
 			response = []byte(s.admin(string(path)))
 		} else if n := s.state.requests.Add(1); s.Answer != nil {
 			text, closed := s.Answer(n)
@@ -102,6 +101,8 @@ func (s *HTTP) serve(c net.Conn) error {
 	}
 }
 
+var inferSuffix = []byte("/infer")
+
 // request reads one request away and returns its path, valid until the next.
 func request(r *bufio.Reader) ([]byte, error) {
 	line, err := r.ReadSlice('\n')
@@ -110,7 +111,11 @@ func request(r *bufio.Reader) ([]byte, error) {
 	}
 	_, rest, _ := bytes.Cut(line, []byte(" "))
 	path, _, _ := bytes.Cut(rest, []byte(" "))
-	path = append([]byte(nil), path...)
+	if !bytes.HasSuffix(path, inferSuffix) {
+		path = bytes.Clone(path) // the slice is lost with the next line
+	} else {
+		path = inferSuffix // all are the same, and nothing is to be allocated
+	}
 	length := 0
 	for {
 		line, err := r.ReadSlice('\n')
@@ -123,11 +128,11 @@ func request(r *bufio.Reader) ([]byte, error) {
 		}
 		if name, value, _ := bytes.Cut(line, []byte(":")); bytes.EqualFold(name, []byte("content-length")) {
 			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
-				return nil, err
+				return nil, fmt.Errorf("content length: %w", err)
 			}
 		}
 	}
-	_, err = io.CopyN(io.Discard, r, int64(length))
+	_, err = r.Discard(length)
 	return path, err
 }
 
