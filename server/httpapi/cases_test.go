@@ -65,7 +65,9 @@ func syntax() []wire {
 	return infers("id_fp32",
 		" ", "{", "{}", "[]", "null", "1", `"x"`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{"a":1 "b"}`, `{a:1}`, `{"a" 1}`,
 		"[1,]", "[1 2]", "[1", "[", `{"inputs":[}`, `{"a":tru}`, `{"a":nul}`, `{"a":01}`, `{"a":1.}`, `{"a":.5}`, `{"a":1e}`, `{"a":1e+}`, `{"a":-}`, `{"a":+1}`,
-		`{"a":1e400}`, `{"a":-1e400}`, `{"a":1e-400}`, `{"a":NaN}`, `{"a":-NaN}`, `{"a":Inf}`, `{"a":Infinity}`, `{"a":-Infinity}`, `{"a":Infinit}`, `{"a":nan}`,
+		`{"a":1e400}`, `{"a":-1e400}`, `{"a":1e-400}`, `{"a":NaN}`, `{"a":-NaN}`, `{"a":Inf}`, `{"a":Infinity}`, `{"a":-Infinity}`,
+		`{"a":Infinit}`, //nolint:misspell // cut short
+		`{"a":nan}`,
 		`{"a":"\x"}`, `{"a":"\u12g4"}`, `{"a":"\ud800"}`, `{"a":"\ud800\u0041"}`, `{"a":"\udc00"}`, `{"a":"abc}`, "{\"a\":\"a\nb\"}", "{\"a\":\"a\x01b\"}",
 		"{} x", "{}\x00x", `{"a":1}}`, "\xef\xbb\xbf{}", "{\"a\":\"\xff\xfe\"}", "// c\n{}", `{"a":1/*c*/}`, "{'a':1}", `{"a":0x10}`,
 		`{"a":123456789012345678901234567890}`, "{\"a\":\"\x00\"}", `{"a":1.5.5}`, `{"a":--1}`, `{"a":-a}`, "\x00{}", `{"a":tRue}`,
@@ -147,15 +149,47 @@ func outputs() []wire {
 func types() []wire {
 	var ws []wire
 	for _, c := range [][2]string{
-		{"BOOL", `[true,false]`}, {"BOOL", `[1,0]`}, {"BOOL", `["true",false]`},
-		{"INT8", `[127,-128]`}, {"INT8", `[128,-129]`}, {"INT8", `[1.0,2]`}, {"INT16", `[-32768,32768]`}, {"INT32", `[-2147483648,2147483648]`},
-		{"UINT8", `[255,256]`}, {"UINT8", `[-1,2]`}, {"UINT16", `[65535,65536]`}, {"UINT32", `[4294967295,4294967296]`},
-		{"INT64", `[9223372036854775807,-9223372036854775808]`}, {"INT64", `[9223372036854775808,1]`}, {"INT64", `[-9223372036854775809,1]`}, {"INT64", `["1",1]`},
-		{"UINT64", `[18446744073709551615,18446744073709551616]`}, {"UINT64", `[18446744073709551615,1]`}, {"UINT64", `[99999999999999999999,1]`},
-		{"INT32", `[4294967296,1]`}, {"INT32", `[1e2,1]`}, {"INT32", `[NaN,1]`}, {"INT32", `[-0,0]`}, {"INT32", `[true,1]`},
-		{"FP16", `[1,2]`}, {"BF16", `[1,2]`}, {"FP64", `[0.1,123456.789]`}, {"FP64", `[1e21,1e22]`}, {"FP64", `[1e20,100]`}, {"FP64", `[1e-7,0.000001]`},
-		{"FP64", `[5e-324,1.7976931348623157e308]`}, {"FP64", `[NaN,-Infinity]`}, {"FP64", `[-0.0,0]`}, {"FP64", `[1.5e300,-2.25e-300]`}, {"FP64", `[123456789012345680000,0.30000000000000004]`},
-		{"BYTES", `["a","\u00e9\u0000/<>"]`}, {"BYTES", `[["a"],[["b"]]]`}, {"BYTES", `[1,2]`}, {"BYTES", `5`}, {"BYTES", `["\b\f\n\r\t\"\\\/","\ud83d\ude00é\u0080"]`}, {"BYTES", `["",""]`},
+		{"BOOL", `[true,false]`},
+		{"BOOL", `[1,0]`},
+		{"BOOL", `["true",false]`},
+		{"INT8", `[127,-128]`},
+		{"INT8", `[128,-129]`},
+		{"INT8", `[1.0,2]`},
+		{"INT16", `[-32768,32768]`},
+		{"INT32", `[-2147483648,2147483648]`},
+		{"UINT8", `[255,256]`},
+		{"UINT8", `[-1,2]`},
+		{"UINT16", `[65535,65536]`},
+		{"UINT32", `[4294967295,4294967296]`},
+		{"INT64", `[9223372036854775807,-9223372036854775808]`},
+		{"INT64", `[9223372036854775808,1]`},
+		{"INT64", `[-9223372036854775809,1]`},
+		{"INT64", `["1",1]`},
+		{"UINT64", `[18446744073709551615,18446744073709551616]`},
+		{"UINT64", `[18446744073709551615,1]`},
+		{"UINT64", `[99999999999999999999,1]`},
+		{"INT32", `[4294967296,1]`},
+		{"INT32", `[1e2,1]`},
+		{"INT32", `[NaN,1]`},
+		{"INT32", `[-0,0]`},
+		{"INT32", `[true,1]`},
+		{"FP16", `[1,2]`},
+		{"BF16", `[1,2]`},
+		{"FP64", `[0.1,123456.789]`},
+		{"FP64", `[1e21,1e22]`},
+		{"FP64", `[1e20,100]`},
+		{"FP64", `[1e-7,0.000001]`},
+		{"FP64", `[5e-324,1.7976931348623157e308]`},
+		{"FP64", `[NaN,-Infinity]`},
+		{"FP64", `[-0.0,0]`},
+		{"FP64", `[1.5e300,-2.25e-300]`},
+		{"FP64", `[123456789012345680000,0.30000000000000004]`},
+		{"BYTES", `["a","\u00e9\u0000/<>"]`},
+		{"BYTES", `[["a"],[["b"]]]`},
+		{"BYTES", `[1,2]`},
+		{"BYTES", `5`},
+		{"BYTES", `["\b\f\n\r\t\"\\\/","\ud83d\ude00é\u0080"]`},
+		{"BYTES", `["",""]`},
 	} {
 		model := "id_" + strings.ToLower(c[0])
 		if c[0] == "BYTES" {
@@ -170,8 +204,10 @@ const tail = "\x01\x00\x00\x00\x02\x00\x00\x00"
 
 // withTail is a request whose text is followed by data.
 func withTail(model, text, data string, more ...string) wire {
-	return wire{path: "/v2/models/" + model + "/infer", body: text + data,
-		header: append([]string{fmt.Sprintf("Inference-Header-Content-Length: %d", len(text))}, more...)}
+	return wire{
+		path: "/v2/models/" + model + "/infer", body: text + data,
+		header: append([]string{fmt.Sprintf("Inference-Header-Content-Length: %d", len(text))}, more...),
+	}
 }
 
 func framing() []wire {
@@ -198,7 +234,9 @@ func framing() []wire {
 		withTail("id_string", one(text, asked), "\x04\x00\x00\x00abcd"), withTail("id_string", one(text), "\x04\x00\x00\x00ab\xff\""), withTail("two", two, tail+"\x02\x00\x00\x00hi"),
 		withTail("id_int32", one(int2, `,"outputs":5`), tail+"x"), withTail("id_int32", one(named+`"datatype":"INT32","shape":[0],"parameters":{"binary_data_size":0}`, asked), ""),
 		withTail("simple", simple, strings.Repeat(tail, 8)),
-		raw("raw1", tail), raw("rawstr", "hello"), {path: "/v2/models/id_fp32/infer"}, raw("id_int32", tail),
+		raw("raw1", tail), raw("rawstr", "hello"),
+		{path: "/v2/models/id_fp32/infer"},
+		raw("id_int32", tail),
 		with("x", "{}"), with("-1", "{}"), with("3", "{}"), with("2", "{}"), with("99999999999999999999", "{}"), with("3000000000", "{}"), with("1", "{}"), with("", "{}"), with("2x", "{}"), with(" 2", "{}"),
 		{path: "/v2/models/id_int32/infer", header: chunked, body: "5\r\n{\"inp\r\n4;x=y\r\nuts\"\r\n1\r\n}\r\n0\r\n\r\n"},
 		{path: "/v2/models/id_int32/infer", header: chunked, body: "0\r\n\r\n"},

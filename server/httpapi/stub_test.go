@@ -42,13 +42,16 @@ func newStub(pool *tensor.Pool) *stub {
 }
 
 func config(name, kind string, dim int64) *inferencepb.ModelInput {
-	return &inferencepb.ModelInput{Name: name, Dims: []int64{dim},
-		DataType: inferencepb.DataType(inferencepb.DataType_value["TYPE_"+strings.ToUpper(kind)])}
+	return &inferencepb.ModelInput{
+		Name: name, Dims: []int64{dim},
+		DataType: inferencepb.DataType(inferencepb.DataType_value["TYPE_"+strings.ToUpper(kind)]),
+	}
 }
 
 func (s *stub) add(name string, batch int32, inputs ...*inferencepb.ModelInput) {
 	s.models[name] = &stubModel{stub: s, name: name, config: &inferencepb.ModelConfig{
-		Name: name, Backend: "python", MaxBatchSize: batch, Input: inputs}}
+		Name: name, Backend: "python", MaxBatchSize: batch, Input: inputs,
+	}}
 }
 
 func (s *stub) Live() bool    { return true }
@@ -59,7 +62,8 @@ func (s *stub) Metadata() *inferencepb.ServerMetadataResponse {
 	return &inferencepb.ServerMetadataResponse{Name: "triton", Version: "2.51.0", Extensions: []string{
 		"classification", "sequence", "model_repository", "model_repository(unload_dependents)", "schedule_policy",
 		"model_configuration", "system_shared_memory", "cuda_shared_memory", "binary_tensor_data", "parameters",
-		"statistics", "trace", "logging"}}
+		"statistics", "trace", "logging",
+	}}
 }
 
 func (s *stub) ModelReady(name, version string) (bool, error) {
@@ -78,8 +82,10 @@ func (s *stub) Statistics(name, version string) (*inferencepb.ModelStatisticsRes
 }
 
 func (s *stub) Index(bool) *inferencepb.RepositoryIndexResponse {
-	names := []string{"cls", "dec", "id_bf16", "id_bool", "id_fp16", "id_fp32", "id_fp64", "id_int16", "id_int32", "id_int64", "id_int8",
-		"id_string", "id_uint16", "id_uint32", "id_uint64", "id_uint8", "params", "raw1", "rawstr", "simple", "two"}
+	names := []string{
+		"cls", "dec", "id_bf16", "id_bool", "id_fp16", "id_fp32", "id_fp64", "id_int16", "id_int32", "id_int64", "id_int8",
+		"id_string", "id_uint16", "id_uint32", "id_uint64", "id_uint8", "params", "raw1", "rawstr", "simple", "two",
+	}
 	r := &inferencepb.RepositoryIndexResponse{}
 	for _, n := range names {
 		r.Models = append(r.Models, &inferencepb.RepositoryIndexResponse_ModelIndex{Name: n, Version: "1", State: "READY"})

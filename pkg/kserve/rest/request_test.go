@@ -34,8 +34,10 @@ func TestDecodeEverything(t *testing.T) {
 		require.EqualValues(t, 5000, r.TimeoutMicros)
 		require.True(t, r.BinaryOutput)
 		require.Equal(t, []kserve.Parameter{
-			{Name: "s", Kind: kserve.ParamString, String: "x"}, {Name: "i", Kind: kserve.ParamInt, Int: -3},
-			{Name: "b", Kind: kserve.ParamBool, Bool: true}, {Name: "d", Kind: kserve.ParamDouble, Double: 1.5},
+			{Name: "s", Kind: kserve.ParamString, String: "x"},
+			{Name: "i", Kind: kserve.ParamInt, Int: -3},
+			{Name: "b", Kind: kserve.ParamBool, Bool: true},
+			{Name: "d", Kind: kserve.ParamDouble, Double: 1.5},
 		}, r.Parameters)
 		require.Len(t, r.Inputs, 3)
 		require.Equal(t, []byte{1, 0, 0xFE, 0xFF, 3, 0, 4, 0}, bytesOf(t, &r.Inputs[0]))

@@ -20,8 +20,11 @@ func output(r *kserve.Response, name string, d tensor.DataType, shape tensor.Sha
 func TestEncodeMembersInOrder(t *testing.T) {
 	t.Parallel()
 	r := &kserve.Response{ID: "a\"/é\x01", ModelName: "m", ModelVersion: "3", Parameters: []kserve.Parameter{
-		{Name: "b", Kind: kserve.ParamBool, Bool: true}, {Name: "i", Kind: kserve.ParamInt, Int: -1}, {Name: "u", Kind: kserve.ParamUint, Uint: math.MaxUint64},
-		{Name: "d", Kind: kserve.ParamDouble, Double: 1}, {Name: "s", Kind: kserve.ParamString, String: "x"},
+		{Name: "b", Kind: kserve.ParamBool, Bool: true},
+		{Name: "i", Kind: kserve.ParamInt, Int: -1},
+		{Name: "u", Kind: kserve.ParamUint, Uint: math.MaxUint64},
+		{Name: "d", Kind: kserve.ParamDouble, Double: 1},
+		{Name: "s", Kind: kserve.ParamString, String: "x"},
 	}}
 	output(r, "A", tensor.Int8, tensor.Shape{1, 2}, "\x01\xff")
 	output(r, "B", tensor.Uint16, tensor.Shape{1}, "\x01\x02")
