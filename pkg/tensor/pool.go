@@ -10,7 +10,7 @@ import (
 
 const (
 	minClassBits = 8  // 256 bytes
-	maxClassBits = 24 // 16 MiB; larger buffers are mapped and unmapped one by one
+	maxClassBits = 26 // 64 MiB; larger buffers are mapped and unmapped one by one
 	classes      = maxClassBits - minClassBits + 1
 	slabBytes    = 1 << 20
 )
@@ -23,13 +23,14 @@ type Pool struct {
 	classes     [classes]class
 	outstanding atomic.Int64
 	bytes       atomic.Int64 // mapped
+	kept        atomic.Int64 // of it, whole mappings that wait for reuse
 	structs     sync.Pool    // *Buffer
 }
 
 type class struct {
 	mu struct {
 		sync.Mutex
-		free []([]byte)
+		free [][]byte
 	}
 }
 
@@ -72,6 +73,9 @@ func (p *Pool) take(n int) ([]byte, int8) {
 		mem := cl.mu.free[k-1]
 		cl.mu.free = cl.mu.free[:k-1]
 		cl.mu.Unlock()
+		if cap(mem) >= slabBytes {
+			p.kept.Add(-int64(cap(mem)))
+		}
 		return mem, c
 	}
 	cl.mu.Unlock()
@@ -88,9 +92,10 @@ func (p *Pool) take(n int) ([]byte, int8) {
 	return slab[:size:size], c
 }
 
-// keepBytes bounds what a class of whole mappings keeps for reuse. Classes cut
-// from slabs never give memory back: a slab is small and its pieces mixed.
-const keepBytes = 64 << 20
+// keepBytes bounds what the classes of whole mappings keep for reuse, together.
+// Classes cut from slabs never give memory back: a slab is small and its pieces
+// mixed.
+const keepBytes = 256 << 20
 
 // Free takes a buffer back; it is called by the last Release.
 func (p *Pool) Free(b *Buffer) {
@@ -103,14 +108,13 @@ func (p *Pool) Free(b *Buffer) {
 		p.unmapping(mem)
 		return
 	}
-	size := 1 << (int(c) + minClassBits)
-	cl := &p.classes[c]
-	cl.mu.Lock()
-	if size >= slabBytes && len(cl.mu.free) >= keepBytes/size {
-		cl.mu.Unlock()
+	if size := int64(cap(mem)); size >= slabBytes && p.kept.Add(size) > keepBytes {
+		p.kept.Add(-size)
 		p.unmapping(mem)
 		return
 	}
+	cl := &p.classes[c]
+	cl.mu.Lock()
 	cl.mu.free = append(cl.mu.free, mem)
 	cl.mu.Unlock()
 }

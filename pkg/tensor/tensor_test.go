@@ -54,7 +54,7 @@ func TestShapeArithmetic(t *testing.T) {
 func TestPoolReusesAndCounts(t *testing.T) {
 	t.Parallel()
 	p := tensor.NewPool()
-	for _, n := range []int{0, 1, 255, 256, 257, 4096, 1 << 20, 3 << 20, 17 << 20} {
+	for _, n := range []int{0, 1, 255, 256, 257, 4096, 1 << 20, 3 << 20, 65 << 20} {
 		b := p.Get(n)
 		require.Equal(t, n, b.Len())
 		require.True(t, b.Stable())
@@ -68,6 +68,21 @@ func TestPoolReusesAndCounts(t *testing.T) {
 		p.Get(3 << 20).Release()
 	}
 	require.Equal(t, before, p.Bytes(), "reuse must not map more")
+}
+
+func TestPoolKeepsOnlySoMuch(t *testing.T) {
+	t.Parallel()
+	p := tensor.NewPool()
+	var held []*tensor.Buffer
+	for range 12 {
+		held = append(held, p.Get(40<<20)) // 64 MiB each, never touched
+	}
+	for _, b := range held {
+		b.Truncate(0)
+		b.Release()
+	}
+	require.LessOrEqual(t, p.Bytes(), int64(256<<20))
+	require.Zero(t, p.Outstanding())
 }
 
 func TestPoolConcurrent(t *testing.T) {

@@ -209,9 +209,10 @@ def resnet():
         for batch in (1, 8):
 
             def bare_loop():
-                env = {**os.environ, "BENCH_MODEL": os.path.abspath(f"{args.models}/resnet50/1/model.onnx"), "BENCH_BATCH": str(batch)}
-                argv = [os.path.abspath("build/onnx.test"), "-test.run=^$", "-test.bench=^BenchmarkBareModel$", "-test.benchtime=3s"]
-                text = subprocess.run(argv, env=env, cwd="server/backend/onnx", capture_output=True, text=True).stdout
+                # The pattern's parts are anchored one by one.
+                bench = f"-test.bench=^BenchmarkResNet50$/^threads=1$/^rows={batch}$/^bare$"
+                argv = [os.path.abspath("build/onnx.test"), "-test.run=^$", bench, "-test.benchtime=4s", f"-models={os.path.abspath(args.models)}"]
+                text = subprocess.run(argv, cwd="server/backend/onnx", capture_output=True, text=True).stdout
                 found = re.search(r"\s([\d.]+) ns/op", text)
                 if not found:
                     sys.exit(f"the bare loop printed no figure:\n{text}")

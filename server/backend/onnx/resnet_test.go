@@ -40,15 +40,15 @@ func resnet50(b *testing.B, parameters map[string]string) *world {
 	})
 }
 
-// BenchmarkResNet50 puts a batch through Execute beside the engine alone, with
-// idle helper threads asleep, as we set it, and spinning, the engine's default.
+// BenchmarkResNet50 puts a batch through Execute beside the engine alone, on one
+// processor and on all. `make bench` puts the whole server beside the first.
 func BenchmarkResNet50(b *testing.B) {
-	for _, spin := range []string{"0", "1"} {
-		w := resnet50(b, map[string]string{spinEntry: spin})
+	for _, threads := range []string{"1", "0"} {
+		w := resnet50(b, map[string]string{"intra_op_thread_count": threads})
 		for _, rows := range []int{1, 8} {
 			shape := tensor.Shape{int64(rows), 3, 224, 224}
 			batch := w.batchOf(w.request(rows, input{"input", tensor.FP32, shape, make([]byte, rows*3*224*224*4)}))
-			name := fmt.Sprintf("spin=%s/rows=%d/", spin, rows)
+			name := fmt.Sprintf("threads=%s/rows=%d/", threads, rows)
 			b.Run(name+"bare", func(b *testing.B) {
 				if err := w.inst.bare(batch, b.N); err != nil {
 					b.Fatal(err)
