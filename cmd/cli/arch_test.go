@@ -48,6 +48,7 @@ var mayImport = map[string]string{
 	"server/servertest":        "*",
 	"perf":                     "perf/load perf/data pkg/client pkg/kserve pkg/measure pkg/inferencepb pkg/tensor",
 	"perf/load":                "pkg/client pkg/kserve pkg/measure",
+	"perf/load/loadtest":       "pkg/inferencepb",
 	"perf/data":                "pkg/client pkg/inferencepb pkg/kserve pkg/tensor",
 	"perf/report":              "perf pkg/measure pkg/ui",
 	"analyzer":                 "analyzer/search pkg/modelconfig pkg/inferencepb pkg/gpu pkg/measure pkg/client",

@@ -95,38 +95,43 @@ func (w *worker) work() error {
 	// A request under way must end when the load is torn down.
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 
-	req := &w.g.requests
-	steps := len(req.Prepared)
-	next := uint64(w.id)
-	x := client.Exchange{Keep: req.Check != nil}
 	w.rec.Start(client.Now())
-	w.busy.Store(true)
-	for {
-		step := 0
-		if steps > 1 {
-			step = int(next * uint64(req.Batch) % uint64(steps))
-			next += uint64(w.g.active.Load())
-		}
-		if err := conn.Do(ctx, req.Prepared[step], &x); err != nil {
+	x := client.Exchange{Keep: w.g.requests.Check != nil}
+	for next := uint64(w.id); ; {
+		w.busy.Store(true)
+		if next, err = w.send(ctx, conn, &x, next); err != nil {
 			return err
-		}
-		w.rec.Add(x.Start, x.End, x.Send, x.Receive)
-		if req.Check != nil {
-			if err := req.Check(step, &x); err != nil {
-				return err
-			}
-		}
-		if w.left.Load() == unlimited { // the usual way round
-			continue
-		}
-		if !w.spend() {
-			continue
 		}
 		w.busy.Store(false)
 		if !w.turn(ctx) {
 			return nil
 		}
-		w.busy.Store(true)
+	}
+}
+
+// send keeps sending until the worker is to rest; next counts the requests of
+// all workers, of which this one takes every n-th.
+func (w *worker) send(ctx context.Context, conn client.Conn, x *client.Exchange, next uint64) (uint64, error) {
+	req := &w.g.requests
+	steps := uint64(len(req.Prepared))
+	for {
+		step := 0
+		if steps > 1 {
+			step = int(next * uint64(req.Batch) % steps)
+			next += uint64(w.g.active.Load())
+		}
+		if err := conn.Do(ctx, req.Prepared[step], x); err != nil {
+			return next, err
+		}
+		w.rec.Add(x.Start, x.End, x.Send, x.Receive)
+		if req.Check != nil {
+			if err := req.Check(step, x); err != nil {
+				return next, err
+			}
+		}
+		if w.left.Load() != unlimited && w.spend() {
+			return next, nil
+		}
 	}
 }
 

@@ -75,7 +75,12 @@ func appendRequestJSON(b []byte, req *kserve.Request) ([]byte, int) {
 		binary += t.Data.Len()
 	}
 	b = append(b, ']')
-	for i, o := range req.Outputs {
+	b = appendOutputsJSON(b, req.Outputs)
+	return append(b, '}'), binary
+}
+
+func appendOutputsJSON(b []byte, outputs []kserve.RequestedOutput) []byte {
+	for i, o := range outputs {
 		if i == 0 {
 			b = append(b, `,"outputs":[`...)
 		} else {
@@ -90,10 +95,10 @@ func appendRequestJSON(b []byte, req *kserve.Request) ([]byte, int) {
 		}
 		b = append(b, "}}"...)
 	}
-	if len(req.Outputs) > 0 {
+	if len(outputs) > 0 {
 		b = append(b, ']')
 	}
-	return append(b, '}'), binary
+	return b
 }
 
 func appendParametersJSON(b []byte, req *kserve.Request) []byte {
