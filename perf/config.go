@@ -68,7 +68,7 @@ type Config struct {
 	Live bool
 }
 
-// DefaultConfig is perf_analyzer's behaviour without options.
+// DefaultConfig is what perf_analyzer does without options.
 func DefaultConfig(model string) Config {
 	return Config{
 		Model:           model,

@@ -47,7 +47,6 @@ type scenario struct {
 	setup   func(*fake, *perf.Config)
 	verbose bool
 	csv     bool // with the longer CSV
-	gpu     bool
 	models  []*client.ModelConfig
 	masked  bool // like NVIDIA's text of testdata/perf_analyzer
 }
@@ -308,8 +307,10 @@ func TestSetupErrors(t *testing.T) {
 		want   string
 	}{
 		"unknown model": {newFake(0), func(c *perf.Config) { c.Model = "nosuch" }, "failed to get model metadata: Request for unknown model: 'nosuch' is not found"},
-		"batch": {newFake(0, func() *client.ModelConfig { c := config("simple"); c.MaxBatchSize = 0; return c }()),
-			func(c *perf.Config) { c.Batches = []int{2} }, "can not specify batch size > 1 as the model does not support batching"},
+		"batch": {
+			newFake(0, func() *client.ModelConfig { c := config("simple"); c.MaxBatchSize = 0; return c }()),
+			func(c *perf.Config) { c.Batches = []int{2} }, "can not specify batch size > 1 as the model does not support batching",
+		},
 		"no end":     {newFake(0), func(c *perf.Config) { c.Concurrency.End = 0 }, "can not be both 0"},
 		"start":      {newFake(0), func(c *perf.Config) { c.Concurrency.Start = 0 }, "must be > 0"},
 		"no model":   {newFake(0), func(c *perf.Config) { c.Model = "" }, "no model"},

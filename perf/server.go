@@ -150,9 +150,13 @@ func addServer(sum, w *ServerStats) *ServerStats {
 	sum.Inferences += w.Inferences
 	sum.Executions += w.Executions
 	for _, d := range [][2]*Duration{
-		{&sum.Success, &w.Success}, {&sum.Queue, &w.Queue}, {&sum.ComputeInput, &w.ComputeInput},
-		{&sum.ComputeInfer, &w.ComputeInfer}, {&sum.ComputeOutput, &w.ComputeOutput},
-		{&sum.CacheHit, &w.CacheHit}, {&sum.CacheMiss, &w.CacheMiss},
+		{&sum.Success, &w.Success},
+		{&sum.Queue, &w.Queue},
+		{&sum.ComputeInput, &w.ComputeInput},
+		{&sum.ComputeInfer, &w.ComputeInfer},
+		{&sum.ComputeOutput, &w.ComputeOutput},
+		{&sum.CacheHit, &w.CacheHit},
+		{&sum.CacheMiss, &w.CacheMiss},
 	} {
 		d[0].Count += d[1].Count
 		d[0].Ns += d[1].Ns

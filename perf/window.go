@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNoRequests is a window in which nothing completed.
-var ErrNoRequests = errors.New("No valid requests recorded within time interval. Please use a larger time window.") //nolint:staticcheck // perf_analyzer's text
+var ErrNoRequests = errors.New("No valid requests recorded within time interval. Please use a larger time window.")
 
 var errInterrupted = errors.New("interrupted")
 

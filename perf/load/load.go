@@ -113,7 +113,7 @@ func (g *Generator) workers() []*worker {
 }
 
 // ErrLoad is the failure of at least one worker.
-var ErrLoad = errors.New("Failed to maintain requested inference load. Worker thread(s) failed to generate concurrent requests.") //nolint:staticcheck // perf_analyzer's text
+var ErrLoad = errors.New("Failed to maintain requested inference load. Worker thread(s) failed to generate concurrent requests.")
 
 // Err is ErrLoad when a worker has failed.
 func (g *Generator) Err() error {

@@ -138,9 +138,9 @@ func TestTableTellsWhatDoesNotCount(t *testing.T) {
 	t.Parallel()
 	rep := &perf.Report{Levels: []perf.Level{level(10)}}
 	rep.Settings.Batches = []int{1}
-	slow, shaky, cut := level(20), level(30), level(5)
+	slow, cut := level(20), level(5)
 	slow.OverLimit, cut.Incomplete = true, true
-	shaky = perf.Level{Batch: 1, Concurrency: 9}
+	shaky := perf.Level{Batch: 1, Concurrency: 9}
 	rep.Levels, rep.Failed = append(rep.Levels, cut), []perf.Level{slow, shaky}
 	var out bytes.Buffer
 	require.NoError(t, WriteTable(&out, rep))

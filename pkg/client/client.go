@@ -45,12 +45,18 @@ func ParseProtocol(s string) (Protocol, error) {
 
 // The administrative messages are the protocol's own, whatever the transport.
 type (
-	ServerMetadata  = inferencepb.ServerMetadataResponse
-	ModelMetadata   = inferencepb.ModelMetadataResponse
-	TensorMetadata  = inferencepb.ModelMetadataResponse_TensorMetadata
-	ModelConfig     = inferencepb.ModelConfig
+	// ServerMetadata is the server's name, version and extensions.
+	ServerMetadata = inferencepb.ServerMetadataResponse
+	// ModelMetadata is a model's inputs and outputs.
+	ModelMetadata = inferencepb.ModelMetadataResponse
+	// TensorMetadata is one of them.
+	TensorMetadata = inferencepb.ModelMetadataResponse_TensorMetadata
+	// ModelConfig is a model's completed configuration.
+	ModelConfig = inferencepb.ModelConfig
+	// ModelStatistics is the counters of one model version.
 	ModelStatistics = inferencepb.ModelStatistics
-	IndexEntry      = inferencepb.RepositoryIndexResponse_ModelIndex
+	// IndexEntry is one model version of a repository.
+	IndexEntry = inferencepb.RepositoryIndexResponse_ModelIndex
 )
 
 // Client is a connection to one server. It is safe for concurrent use; Conns

@@ -33,8 +33,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func request() *kserve.Request {
 	req := &kserve.Request{ModelName: "m", ModelVersion: "3", ID: `a"b`, Priority: 2, TimeoutMicros: 5}
 	req.Parameters = []kserve.Parameter{
-		{Name: "b", Kind: kserve.ParamBool, Bool: true}, {Name: "i", Kind: kserve.ParamInt, Int: -1},
-		{Name: "s", Kind: kserve.ParamString, String: "<x>"}, {Name: "d", Kind: kserve.ParamDouble, Double: 0.5},
+		{Name: "b", Kind: kserve.ParamBool, Bool: true},
+		{Name: "i", Kind: kserve.ParamInt, Int: -1},
+		{Name: "s", Kind: kserve.ParamString, String: "<x>"},
+		{Name: "d", Kind: kserve.ParamDouble, Double: 0.5},
 		{Name: "u", Kind: kserve.ParamUint, Uint: 1 << 63},
 	}
 	in := req.AddInput()
@@ -255,9 +257,14 @@ func TestLargeRequestsAreNotCopied(t *testing.T) {
 func TestBadAddresses(t *testing.T) {
 	t.Parallel()
 	for _, o := range []client.Options{
-		{Address: "https://x"}, {Address: "ftp://x"}, {Address: "http://"}, {Address: "http://a b"},
-		{Address: "a:1", Headers: map[string]string{"X": "a\r\nb"}}, {Address: "a:1", Headers: map[string]string{"": "x"}},
-		{Protocol: client.GRPC}, {Protocol: client.GRPC, Address: "http://x:1"},
+		{Address: "https://x"},
+		{Address: "ftp://x"},
+		{Address: "http://"},
+		{Address: "http://a b"},
+		{Address: "a:1", Headers: map[string]string{"X": "a\r\nb"}},
+		{Address: "a:1", Headers: map[string]string{"": "x"}},
+		{Protocol: client.GRPC},
+		{Protocol: client.GRPC, Address: "http://x:1"},
 	} {
 		_, err := client.New(o)
 		require.Error(t, err, "%+v", o)
@@ -380,7 +387,8 @@ func TestDecodeRefuses(t *testing.T) {
 	c, err := client.New(client.Options{Address: "a:1"})
 	require.NoError(t, err)
 	for _, x := range []client.Exchange{
-		{Body: []byte("{}"), JSONLen: 3}, {Body: []byte("{"), JSONLen: 1},
+		{Body: []byte("{}"), JSONLen: 3},
+		{Body: []byte("{"), JSONLen: 1},
 		{Body: []byte(`{"outputs":[{"name":"Y","datatype":"UINT8","shape":[1],"data":[1]}]}`), JSONLen: 68},
 		{Body: []byte(jsonAnswer), JSONLen: len(jsonAnswer)},
 		{Body: []byte(`{"outputs":[{"name":"Y","datatype":"X","parameters":{"binary_data_size":0}}]}`), JSONLen: 77},

@@ -22,7 +22,7 @@ import (
 )
 
 // defaultLanes is how many lanes share a connection. It is what Triton's own
-// client library does: one connection would serialise high concurrencies at the
+// client library does: one connection would serialize high concurrencies at the
 // server's stream limit, one per lane would lose the sharing of reads.
 const defaultLanes = 6
 
@@ -66,7 +66,6 @@ func (c *grpcClient) dial() (*grpc.ClientConn, error) {
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithInitialWindowSize(windowBytes),
 		grpc.WithInitialConnWindowSize(4*windowBytes),
-		grpc.WithSharedWriteBuffer(true),
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableHealthCheck(),

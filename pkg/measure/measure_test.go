@@ -47,8 +47,15 @@ func TestPercentileIsNearestRank(t *testing.T) {
 		p      int
 		want   int64
 	}{
-		{hundred, 50, 51}, {hundred, 90, 90}, {hundred, 95, 95}, {hundred, 99, 99}, {hundred, 1, 2},
-		{[]int64{10, 20}, 50, 20}, {[]int64{10, 20}, 49, 10}, {[]int64{5}, 99, 5}, {nil, 50, 0},
+		{hundred, 50, 51},
+		{hundred, 90, 90},
+		{hundred, 95, 95},
+		{hundred, 99, 99},
+		{hundred, 1, 2},
+		{[]int64{10, 20}, 50, 20},
+		{[]int64{10, 20}, 49, 10},
+		{[]int64{5}, 99, 5},
+		{nil, 50, 0},
 	} {
 		require.Equal(t, c.want, measure.Percentile(c.sorted, c.p), "p%d of %d", c.p, len(c.sorted))
 	}

@@ -40,7 +40,7 @@ func StartGRPC(address string) (*GRPC, error) {
 		return nil, fmt.Errorf("null server: %w", err)
 	}
 	s := &GRPC{Address: l.Addr().String(), answer: mem.BufferSlice{mem.SliceBuffer(a)}}
-	s.server = grpc.NewServer(grpc.ForceServerCodecV2(codec{}), grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(16<<20), grpc.SharedWriteBuffer(true))
+	s.server = grpc.NewServer(grpc.ForceServerCodecV2(codec{}), grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(16<<20))
 	desc := inferencepb.GRPCInferenceService_ServiceDesc
 	desc.Methods = append([]grpc.MethodDesc(nil), desc.Methods...)
 	for i := range desc.Methods {
@@ -65,6 +65,7 @@ func (s *GRPC) Close() {
 // raw is a message that is not looked at.
 type raw struct{ data mem.BufferSlice }
 
+//nolint:revive // the order of arguments is that of grpc.MethodHandler
 func infer(srv any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 	s, ok := srv.(*GRPC)
 	if !ok {
