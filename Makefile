@@ -5,8 +5,14 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null)
 LDFLAGS  = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 PYTHON  ?= python3
+
+# NVML's header marks its older calls as deprecated; and where the linker binds all
+# symbols at start by default, a machine without the driver could not start the program.
+export CGO_CFLAGS ?= -O2 -g -Wno-deprecated-declarations
+ifeq ($(shell go env GOOS),linux)
+LDFLAGS += -extldflags=-Wl,-z,lazy
+endif
 MODELS  ?= models
-PORTS    = --http-port=$(DEMO_PORT) --grpc-port=$(shell expr $(DEMO_PORT) + 1) --metrics-port=$(shell expr $(DEMO_PORT) + 2)
 DEMO_PORT ?= 8000
 
 GOLANGCI_LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0

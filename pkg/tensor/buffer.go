@@ -15,7 +15,10 @@ type Buffer struct {
 	owner  Owner
 	stable bool
 	refs   atomic.Int32
-	class  int8 // size class in its pool, -1 for a mapping of its own
+	// The pool's own notes: all of the memory, and its size class, -1 for a
+	// mapping of its own.
+	whole []byte
+	class int8
 }
 
 // Owner takes a buffer's memory back when the last reference is gone.

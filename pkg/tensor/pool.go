@@ -39,14 +39,22 @@ func NewPool() *Pool { return &Pool{} }
 
 // Get is a buffer of n bytes with one reference. The contents are undefined.
 // It panics only when the system has no memory left, as the Go runtime does.
-func (p *Pool) Get(n int) *Buffer {
+func (p *Pool) Get(n int) *Buffer { return p.GetAligned(n, 0) }
+
+// alignment is what vector units like best, and enough for every data type.
+const alignment = 64
+
+// GetAligned is a buffer of n bytes in which the byte at is aligned for every
+// data type: for messages whose tensor data stands behind a text of any length.
+func (p *Pool) GetAligned(n, at int) *Buffer {
 	b, _ := p.structs.Get().(*Buffer)
 	if b == nil {
 		b = &Buffer{}
 	}
-	mem, c := p.take(n)
-	b.class = c
-	b.Init(mem[:n], true, p)
+	front := -at & (alignment - 1)
+	mem, c := p.take(front + n)
+	b.class, b.whole = c, mem
+	b.Init(mem[front:front+n], true, p)
 	p.outstanding.Add(1)
 	return b
 }
@@ -99,9 +107,9 @@ const keepBytes = 256 << 20
 
 // Free takes a buffer back; it is called by the last Release.
 func (p *Pool) Free(b *Buffer) {
-	mem, c := b.data[:cap(b.data)], b.class
+	mem, c := b.whole, b.class
 	invariant.Poison(mem)
-	b.data, b.owner = nil, nil
+	b.data, b.whole, b.owner = nil, nil, nil
 	p.structs.Put(b)
 	p.outstanding.Add(-1)
 	if c < 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -68,6 +69,21 @@ func TestPoolReusesAndCounts(t *testing.T) {
 		p.Get(3 << 20).Release()
 	}
 	require.Equal(t, before, p.Bytes(), "reuse must not map more")
+}
+
+func TestPoolAligns(t *testing.T) {
+	t.Parallel()
+	p := tensor.NewPool()
+	for _, n := range []int{300, 4096, 1 << 20, 65 << 20} {
+		for _, at := range []int{0, 1, 63, 64, 271} {
+			b := p.GetAligned(n, at)
+			require.Equal(t, n, b.Len())
+			require.Zero(t, uintptr(unsafe.Pointer(&b.Bytes()[at]))%64, "byte %d of %d", at, n)
+			b.Truncate(at)
+			b.Release()
+		}
+	}
+	require.Zero(t, p.Outstanding())
 }
 
 func TestPoolKeepsOnlySoMuch(t *testing.T) {

@@ -31,7 +31,7 @@ func (x *exchange) read(limit int64) (*tensor.Buffer, error) {
 	if known {
 		size = min(x.length, firstRead)
 	}
-	b := x.api.pool.Get(int(size))
+	b := x.api.pool.GetAligned(int(size), x.textLen)
 	n := 0
 	for {
 		got, err := io.ReadFull(x.body, b.Bytes()[n:])
@@ -68,7 +68,7 @@ func (x *exchange) grow(b *tensor.Buffer, n int, limit int64) (*tensor.Buffer, e
 		b.Release()
 		return nil, tooLong(int64(n), limit)
 	}
-	bigger := x.api.pool.Get(int(min(want, limit+1)))
+	bigger := x.api.pool.GetAligned(int(min(want, limit+1)), x.textLen)
 	copy(bigger.Bytes(), b.Bytes()[:n])
 	b.Release()
 	return bigger, nil

@@ -23,6 +23,9 @@ type exchange struct {
 	header  requestHeader
 	body    io.Reader
 	drained bool // the body was read to its end
+	// textLen is how long the JSON text in front of the tensor data is, as far as
+	// the headers say: the data is put at an aligned address.
+	textLen int
 	watch   *watch
 
 	// The reply: text, then tail.
@@ -83,7 +86,7 @@ func (a *api) end(x *exchange) {
 		text = nil
 	}
 	x.ctx, x.method, x.path, x.length, x.header, x.body, x.drained, x.watch = nil, "", "", 0, requestHeader{}, nil, false, nil
-	x.encoding, x.hint, x.text, x.tail, x.tailSize, x.resp = "", false, text, nil, 0, nil
+	x.textLen, x.encoding, x.hint, x.text, x.tail, x.tailSize, x.resp = 0, "", false, text, nil, 0, nil
 	a.exchanges.Put(x)
 }
 

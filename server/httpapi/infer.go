@@ -83,6 +83,7 @@ func (x *exchange) checkLength() error {
 	if err != nil {
 		return err
 	}
+	x.textLen = n
 	if limit := x.api.maxInput; int64(n) > limit {
 		x.form = jsonText
 		return rest.TooLarge(int64(n), limit)
