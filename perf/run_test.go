@@ -5,9 +5,14 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -367,4 +372,40 @@ func TestProgressIsLive(t *testing.T) {
 		require.Len(t, p.Passes, 1)
 		<-done
 	})
+}
+
+func TestMetricsAreCollected(t *testing.T) {
+	t.Parallel()
+	text := `nv_gpu_utilization{gpu_uuid="GPU-1"} 0.5
+nv_gpu_memory_used_bytes{gpu_uuid="GPU-1"} 1.6e+10
+nv_gpu_memory_total_bytes{gpu_uuid="GPU-1"} 2e+10
+nv_cpu_utilization 0.3
+`
+	var code atomic.Int32
+	code.Store(http.StatusOK)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(int(code.Load()))
+		_, _ = io.WriteString(w, text)
+	}))
+	defer s.Close()
+	collect := func(url string) func(*perf.Config) {
+		return func(c *perf.Config) {
+			c.CollectMetrics, c.MetricsURL = true, url
+			c.Interval, c.MetricsInterval, c.Stability, c.MaxTrials = 50*time.Millisecond, 10*time.Millisecond, 1e9, 3
+		}
+	}
+	rep, ev, err := measure(t, newFake(time.Millisecond), collect(strings.TrimPrefix(s.URL, "http://")))
+	require.NoError(t, err)
+	g := rep.Levels[0].GPU
+	require.InDelta(t, 0.5, g.Utilization["GPU-1"], 1e-9)
+	require.Equal(t, map[string]float64{"GPU-1": 1.6e10}, g.MemoryUsed)
+	require.Equal(t, map[string]float64{"GPU-1": 2e10}, g.MemoryTotal)
+	require.Empty(t, g.Power)
+	require.Contains(t, ev.notices(), "WARNING: Unable to parse 'nv_gpu_power_usage' metric.")
+
+	code.Store(http.StatusInternalServerError)
+	_, _, err = measure(t, newFake(time.Millisecond), collect(s.URL))
+	require.EqualError(t, err, "Metrics endpoint curling did not succeed.")
+	_, _, err = measure(t, newFake(time.Millisecond), collect("127.0.0.1:1/metrics"))
+	require.EqualError(t, err, "Unable to connect to Metrics endpoint 127.0.0.1:1/metrics")
 }

@@ -380,6 +380,14 @@ func TestGRPCLaneCloses(t *testing.T) {
 	require.ErrorContains(t, l.Do(t.Context(), p, &x), "closed")
 	_, err = c.Prepare(&kserve.Request{Raw: true})
 	require.Error(t, err)
+
+	down := newClient(t, client.Options{Protocol: client.GRPC, Address: "127.0.0.1:1"})
+	_, err = down.ServerMetadata(t.Context())
+	require.ErrorContains(t, err, "failed to connect to all addresses; last error: ")
+	l, err = down.Dial(t.Context())
+	require.NoError(t, err, "the request tells")
+	require.ErrorContains(t, l.Do(t.Context(), p, &x), "failed to connect to all addresses")
+	require.NoError(t, l.Close())
 }
 
 func TestDecodeRefuses(t *testing.T) {

@@ -120,7 +120,12 @@ func rpcError(ctx context.Context, err error) error {
 	if !ok {
 		return err
 	}
-	return &status.Error{Code: codeOfGRPC(s.Code()), Msg: s.Message(), Cause: err}
+	msg := s.Message()
+	if s.Code() == codes.Unavailable && strings.HasPrefix(msg, "connection error: ") {
+		// The words of the C++ library come first, because scripts look for them.
+		msg = "failed to connect to all addresses; last error: " + msg
+	}
+	return &status.Error{Code: codeOfGRPC(s.Code()), Msg: msg, Cause: err}
 }
 
 func codeOfGRPC(c codes.Code) status.Code {

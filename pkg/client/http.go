@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -58,7 +59,7 @@ func newHTTP(o Options) (*httpClient, error) {
 	c := &httpClient{base: u, address: u.Host, headers: o.Headers}
 	c.headerNames = slices.Sorted(maps.Keys(o.Headers))
 	if u.Port() == "" {
-		c.address = u.Hostname() + ":80"
+		c.address = net.JoinHostPort(u.Hostname(), "80")
 	}
 	c.admin = &http.Client{Transport: &http.Transport{MaxIdleConns: 4, DisableCompression: true}}
 	return c, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/mem"
 
 	"triton/pkg/inferencepb"
@@ -33,10 +34,22 @@ func (c *grpcClient) Dial(ctx context.Context) (Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	cc.Connect()
+	connect(ctx, cc)
 	l := &grpcLane{client: c, conn: cc, codec: []grpc.CallOption{grpc.ForceCodecV2(rawCodec{})}}
 	l.ctx, l.cancel = context.WithCancel(c.outgoing(context.WithoutCancel(ctx)))
 	return l, nil
+}
+
+// connect waits for the connection, or for its first failure: the request will
+// tell of that.
+func connect(ctx context.Context, cc *grpc.ClientConn) {
+	cc.Connect()
+	for {
+		s := cc.GetState()
+		if s == connectivity.Ready || s == connectivity.TransientFailure || s == connectivity.Shutdown || !cc.WaitForStateChange(ctx, s) {
+			return
+		}
+	}
 }
 
 func (l *grpcLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {

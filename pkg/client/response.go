@@ -11,6 +11,7 @@ import (
 
 const (
 	readBuffer = 16 << 10
+	bodyBuffer = 256 << 10 // for bodies that are larger than the buffer
 	maxHead    = 256 << 10
 	maxError   = 1 << 20 // of an error's body that is kept
 )
@@ -223,6 +224,9 @@ func (d *responseReader) body(into *[]byte, limit int64) error {
 func (d *responseReader) take(into *[]byte, n, limit int64) error {
 	for n > 0 {
 		if d.r == d.w {
+			if n > int64(len(d.buf)) && len(d.buf) < bodyBuffer {
+				d.buf, d.r, d.w = make([]byte, bodyBuffer), 0, 0
+			}
 			if err := d.fill(); err != nil {
 				return err
 			}
