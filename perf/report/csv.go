@@ -211,7 +211,7 @@ func (t *csvTable) partRow(l *perf.Level, p *perf.ServerStats) []string {
 		total = int64(p.Success.Ns / p.Success.Count)
 	}
 	row := []string{strconv.Itoa(l.Concurrency), fmt.Sprintf("%.6g", l.Throughput*share), "0"}
-	values := []int64{t.network(total, accountedNs(p)), int64(m.queue), int64(m.input), int64(m.infer), int64(m.output)}
+	values := []int64{max(0, total-accountedNs(p)) / 1000, int64(m.queue), int64(m.input), int64(m.infer), int64(m.output)}
 	if t.report.Settings.Cache {
 		values = append(values, int64(m.hit), int64(m.miss))
 	}
