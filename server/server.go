@@ -205,7 +205,11 @@ func (t textual) Error() string { return t.err.Code.String() + " - " + t.err.Msg
 func (t textual) Unwrap() error { return t.err }
 
 func listen(e Endpoint, name string) (net.Listener, error) {
-	l, err := listenConfig(e.Reuse).Listen(context.Background(), "tcp", e.String())
+	network := "tcp"
+	if net.ParseIP(e.Address).To4() != nil {
+		network = "tcp4" // Go would open 0.0.0.0 for IPv6 too
+	}
+	l, err := listenConfig(e.Reuse).Listen(context.Background(), network, e.String())
 	if err != nil {
 		msg := fmt.Sprintf("cannot listen at '%s': %v", e, err)
 		if inUse(err) {

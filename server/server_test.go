@@ -270,6 +270,14 @@ func TestServicesMayBeOff(t *testing.T) {
 	require.Empty(t, s.GRPC+s.Metrics)
 }
 
+func TestAnyAddress(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, servertest.With(func(o *server.Options) { o.HTTP.Address = "0.0.0.0" }))
+	require.Regexp(t, `^0\.0\.0\.0:\d+$`, s.HTTP)
+	s = servertest.Start(t, servertest.With(func(o *server.Options) { o.HTTP.Address = "localhost" }))
+	require.NotEmpty(t, s.HTTP)
+}
+
 func TestOptionsValidate(t *testing.T) {
 	t.Parallel()
 	o := server.Default()
