@@ -68,13 +68,9 @@ func Parse(file string, src []byte) (*Config, error) {
 // ReadFile reads and parses a file. Its errors begin with Triton's text and
 // say what is wrong and where after it.
 func ReadFile(path string) (*Config, error) {
-	src, err := os.ReadFile(path)
+	src, err := ReadText(path)
 	if err != nil {
-		return nil, &status.Error{
-			Code:  status.Internal,
-			Msg:   fmt.Sprintf("failed to open text file for read %s: %s", path, reason(err)),
-			Cause: err,
-		}
+		return nil, err
 	}
 	c, err := Parse(path, src)
 	if err != nil {
@@ -85,6 +81,19 @@ func ReadFile(path string) (*Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// ReadText reads a text file of a model; the error has Triton's text.
+func ReadText(path string) ([]byte, error) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &status.Error{
+			Code:  status.Internal,
+			Msg:   fmt.Sprintf("failed to open text file for read %s: %s", path, reason(err)),
+			Cause: err,
+		}
+	}
+	return src, nil
 }
 
 // reason is the operating system's own words, in C's capitalisation.

@@ -26,6 +26,9 @@ type Model struct {
 	// initializer had to be listed as an input then.
 	Overridable []Value
 	Outputs     []Value
+	// Inferred says that the types and shapes of outputs are what an engine made
+	// of the graph and not just what the file states.
+	Inferred bool
 	// Initializers are the names of the graph's weights, in file order.
 	Initializers []string
 	// Parameters is the number of elements of all initializers.

@@ -115,9 +115,8 @@ func (g *Group) newInstance(ctx context.Context, w *worker) (err error) {
 	}()
 	if w.instance, err = g.opts.Model.NewInstance(ctx, w.at); err != nil {
 		w.instance = nil
-		return fmt.Errorf("instance '%s': %w", w.at.Name, err)
 	}
-	return nil
+	return err // says nothing of the instance, as Triton's
 }
 
 func (g *Group) serve(w *worker) {

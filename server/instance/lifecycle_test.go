@@ -303,7 +303,7 @@ func TestAnInstanceThatCannotBeMade(t *testing.T) {
 		Name: "m", Version: "1", Config: &inferencepb.ModelConfig{}, Model: m, Stats: stats.NewModel("m", "1", 0),
 		Placements: []backend.Placement{{Name: "good_0"}, {Name: "good_1"}, {Name: "bad"}},
 	})
-	require.EqualError(t, g.Start(context.Background()), "instance 'bad': out of luck")
+	require.EqualError(t, g.Start(context.Background()), "out of luck")
 	require.LessOrEqual(t, m.mu.closed, 3, "the instances that were made, and the model")
 	require.GreaterOrEqual(t, m.mu.closed, 1)
 }

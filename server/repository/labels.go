@@ -1,11 +1,11 @@
 package repository
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 )
 
@@ -22,9 +22,9 @@ func readLabels(dir string, c *inferencepb.ModelConfig) (map[string][]string, er
 				filepath.Join(dir, file), out.GetName(), c.GetName())
 		}
 		path := filepath.Join(dir, file)
-		text, err := os.ReadFile(path)
+		text, err := modelconfig.ReadText(path)
 		if err != nil {
-			return nil, status.New(status.Internal, "failed to open text file for read %s: %s", path, reason(err))
+			return nil, err
 		}
 		lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 		for i, l := range lines {

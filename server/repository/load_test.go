@@ -139,7 +139,7 @@ func TestLoadWithBadModels(t *testing.T) {
 		"bad|1|UNAVAILABLE|Invalid argument: unable to find backend library for backend 'nosuch', try specifying runtime on the model configuration.",
 		"badname", "badparse", "empty",
 		"good|3|READY",
-		"instfail|1|UNAVAILABLE|Internal: instance 'instfail_0': no seat",
+		"instfail|1|UNAVAILABLE|Internal: no seat",
 		"loadfail|1|UNAVAILABLE|Internal: no luck",
 		"sequence|1|UNAVAILABLE|Unsupported: model 'sequence' uses sequence_batching, which this server does not support yet",
 	}, index)
@@ -345,7 +345,7 @@ func TestWithoutAutoComplete(t *testing.T) {
 	_, out, err := open(t, func(o *Options) { o.AutoComplete = false }, dir)
 	require.ErrorIs(t, err, ErrLoad)
 	require.Contains(t, out.messages(), "Poll failed for model directory 'm.identity': failed to open text file for read ")
-	require.Contains(t, out.messages(), "config.pbtxt: no such file or directory")
+	require.Contains(t, out.messages(), "config.pbtxt: No such file or directory")
 }
 
 func TestLabels(t *testing.T) {
@@ -367,7 +367,7 @@ func TestLabels(t *testing.T) {
 	require.Nil(t, m.Labels("OUTPUT1"))
 	index := r.Index(false).Models
 	require.Regexp(t, `^Unsupported: label file path '.*' for output 'OUTPUT0' in model 'b' is outside model directory$`, index[1].Reason)
-	require.Regexp(t, `^Internal: failed to open text file for read .*none\.txt: no such file or directory$`, index[2].Reason)
+	require.Regexp(t, `^Internal: failed to open text file for read .*none\.txt: No such file or directory$`, index[2].Reason)
 }
 
 func inferOnce(t *testing.T, m infer.Model) (*infer.Response, error) {

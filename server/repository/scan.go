@@ -70,13 +70,12 @@ func dedupe(paths []string) []string {
 // backend: parsed, backend detected, normalised and checked.
 func (r *Repository) read(f *found) (*modelconfig.Config, error) {
 	path := filepath.Join(f.dir, modelconfig.FileName)
-	src, err := os.ReadFile(path)
-	if err != nil && (!errors.Is(err, fs.ErrNotExist) || !r.opts.AutoComplete) {
-		return nil, status.New(status.Internal, "failed to open text file for read %s: %s", path, reason(err))
+	c, err := modelconfig.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && r.opts.AutoComplete {
+		c, err = modelconfig.Parse(path, nil)
 	}
-	c, err := modelconfig.Parse(path, src)
 	if err != nil {
-		return nil, status.New(status.Internal, "failed to read text proto from %s: %w", path, err)
+		return nil, err
 	}
 	if err := c.Detect(f.name, os.DirFS(f.dir)); err != nil {
 		return nil, err
@@ -90,19 +89,7 @@ func (r *Repository) read(f *found) (*modelconfig.Config, error) {
 			return nil, err
 		}
 	}
-	if c.GetName() != f.name {
-		return nil, status.New(status.InvalidArg, "unexpected directory name '%s' for model '%s', directory name must equal model name", f.name, c.GetName())
-	}
-	return c, nil
-}
-
-// reason is the bare text of a file system error.
-func reason(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err.Error()
-	}
-	return err.Error()
+	return c, c.CheckName(f.name)
 }
 
 // versions picks the version directories that the model's policy serves,

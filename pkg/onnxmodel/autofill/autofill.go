@@ -77,7 +77,7 @@ func Batches(graph *onnxmodel.Model) bool {
 func onlyTensors(graph *onnxmodel.Model) error {
 	for _, v := range slices.Concat(graph.Inputs, graph.Outputs) {
 		if v.Kind != onnxmodel.KindTensor {
-			return status.New(status.InvalidArg, "Unsupported ONNX Type '%s' for I/O '%s', expected 'ONNX_TYPE_TENSOR'.", v.Kind, v.Name)
+			return status.New(status.Unsupported, "Unsupported ONNX Type '%s' for I/O '%s', expected 'ONNX_TYPE_TENSOR'.", v.Kind, v.Name)
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 
 // TestAutofill runs graphs and configurations through Complete and Check.
 //
-//	graph                lines "input X FLOAT batch 16", "default", "output", "sequence"
+//	graph [file]         lines "input X FLOAT batch 16", "default", "output", "sequence"
 //	complete [batch=N]   the input is a configuration; prints notes and result
 //	check                the input is a configuration; prints the findings
 func TestAutofill(t *testing.T) {
@@ -28,6 +28,7 @@ func TestAutofill(t *testing.T) {
 			switch d.Cmd {
 			case "graph":
 				graph = parseGraph(t, d.Input)
+				graph.Inferred = !d.HasArg("file")
 				return ""
 			case "complete":
 				batch := autofill.DefaultMaxBatch

@@ -44,6 +44,7 @@ func Check(cfg *pb.ModelConfig, graph *onnxmodel.Model) []modelconfig.Finding {
 	c := checker{cfg: cfg, graph: graph}
 	if err := onlyTensors(graph); err != nil {
 		c.add(ruleKind, "", "such a model cannot be served: convert it", "%s", err.Error())
+		c.found[0].Code = status.Unsupported
 		return c.found
 	}
 	controls := c.controls()
@@ -116,11 +117,7 @@ func (c *checker) input(path string, in *pb.ModelInput) {
 			"unable to load model '%s', optional input '%s' is not supported for models that support batching", c.cfg.Name, in.Name)
 	}
 	if !ok {
-		allowed := c.graph.Inputs
-		if in.Optional {
-			allowed = c.graph.Overridable
-		}
-		c.unknown(path+".name", "input", in.Name, allowed)
+		c.unknown(path+".name", "input", in.Name, slices.Concat(c.graph.Inputs, c.graph.Overridable))
 		return
 	}
 	if !c.dataType(path, "input", in.Name, in.DataType, v) {
@@ -155,7 +152,8 @@ func (c *checker) output(path string, out *pb.ModelOutput) {
 			return // its shape depends on the batch
 		}
 	}
-	c.dims(path+field, out.Name, dims, v, true)
+	// The engine may know dimensions that the file leaves open.
+	c.dims(path+field, out.Name, dims, v, c.graph.Inferred)
 }
 
 func (c *checker) dataType(path, kind, name string, want pb.DataType, v onnxmodel.Value) bool {
@@ -193,7 +191,7 @@ func (c *checker) ragged(path string, in *pb.ModelInput, v onnxmodel.Value) {
 // graph fits any configured one, unless exact.
 func (c *checker) dims(path, name string, dims []int64, v onnxmodel.Value, exact bool) {
 	graph := tensor.Shape(v.Dims)
-	if c.cfg.MaxBatchSize == 0 && len(graph) == 0 {
+	if len(graph) == 0 {
 		if slices.ContainsFunc(dims, func(d int64) bool { return d != 1 }) {
 			c.add(ruleDims, path, "write dims: [ 1 ]", "unable to load model '%s', scalar tensor '%s', should only provide 1 in the "+
 				"model configuration when the model doesn't support batching. Model configuration provided: %s.",
@@ -201,7 +199,7 @@ func (c *checker) dims(path, name string, dims []int64, v onnxmodel.Value, exact
 		}
 		return
 	}
-	if c.cfg.MaxBatchSize > 0 && (len(graph) == 0 || graph[0] != -1) {
+	if c.cfg.MaxBatchSize > 0 && graph[0] != -1 {
 		c.add(ruleBatch, path, "set max_batch_size: 0 and list all dims, or export the model with an open first dimension",
 			"model '%s', tensor '%s': for the model to support batching the shape should have at least 1 dimension and the first "+
 				"dimension must be -1; but shape expected by the model is %s", c.cfg.Name, name, graph)

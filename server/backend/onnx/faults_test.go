@@ -107,8 +107,8 @@ func TestLoadFaults(t *testing.T) {
 
 	spec.File = "other.onnx"
 	err := loadError(t, spec, cpu)
-	require.EqualError(t, err, "unable to find '"+filepath.Join(spec.Dir, "other.onnx")+"' for model instance 'm'")
-	require.Equal(t, status.Unavailable, status.CodeOf(err))
+	require.EqualError(t, err, "failed to stat file "+filepath.Join(spec.Dir, "other.onnx"))
+	require.Equal(t, status.Internal, status.CodeOf(err))
 	spec.File = ""
 
 	spec.Config.Input[0].DataType = inferencepb.DataType_TYPE_FP32

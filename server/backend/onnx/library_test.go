@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -124,13 +125,16 @@ func TestAutoComplete(t *testing.T) {
 	spec.Settings = map[string]string{"default-max-batch-size": "6"}
 	require.NoError(t, New(Search{}).AutoComplete(t.Context(), spec), "no library is needed")
 	require.EqualValues(t, 6, spec.Config.MaxBatchSize)
-	require.Equal(t, backend.NewSignature(specOf(t, simple(), 6).Config), backend.NewSignature(spec.Config))
+	want := backend.NewSignature(specOf(t, simple(), 6).Config)
+	slices.Reverse(want.Inputs) // in Triton's order
+	slices.Reverse(want.Outputs)
+	require.Equal(t, want, backend.NewSignature(spec.Config))
 	load(t, spec)
 
 	require.NoError(t, os.WriteFile(filepath.Join(spec.Dir, "model.onnx"), []byte("\x0a\xff"), 0o600))
-	require.ErrorContains(t, New(Search{}).AutoComplete(t.Context(), spec), "model 'm': ")
+	require.ErrorContains(t, engineUnderTest(t).AutoComplete(t.Context(), spec), "failed:Protobuf parsing failed.")
 	require.NoError(t, os.Remove(filepath.Join(spec.Dir, "model.onnx")))
 	err := New(Search{}).AutoComplete(t.Context(), spec)
-	require.ErrorContains(t, err, "unable to find '")
-	require.Equal(t, status.Unavailable, status.CodeOf(err))
+	require.ErrorContains(t, err, "failed to stat file ")
+	require.Equal(t, status.Internal, status.CodeOf(err))
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/onnxmodel"
 	"triton/server/backend"
 )
 
@@ -41,17 +42,46 @@ func (b *Backend) Load(ctx context.Context, spec backend.Spec) (backend.Model, e
 	if err != nil {
 		return nil, err
 	}
+	lib, err := b.library(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	m := &model{spec: spec, path: path, sig: backend.NewSignature(spec.Config), library: lib}
+	m.guess.Store(true)
+	return m, nil
+}
+
+// library opens the library and makes the process's environment, if that is
+// not done yet.
+func (b *Backend) library(ctx context.Context, spec backend.Spec) (library, error) {
 	engine.Lock()
 	defer engine.Unlock()
 	if err := b.open(spec.Settings); err != nil {
-		return nil, err
+		return library{}, err
 	}
 	if err := environment(ctx, spec.Log, spec.Settings); err != nil {
+		return library{}, err
+	}
+	return engine.library, nil
+}
+
+// inspect opens a model for no more than its signature.
+func (b *Backend) inspect(ctx context.Context, spec backend.Spec, path string) (*onnxmodel.Model, error) {
+	lib, err := b.library(ctx, spec)
+	if err != nil {
 		return nil, err
 	}
-	m := &model{spec: spec, path: path, sig: backend.NewSignature(spec.Config), library: engine.library}
-	m.guess.Store(true)
-	return m, nil
+	o, err := parseOptions(spec, false)
+	if err != nil {
+		return nil, err
+	}
+	o.level = levelDisable // it makes no difference to the signature
+	s, err := openSession(path, o, threads{intra: 1, inter: o.inter}, lib.globalPool)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	return s.graph, nil
 }
 
 // NewInstance opens the session, or joins it, and checks it against the

@@ -5,6 +5,7 @@ package onnx
 import (
 	"context"
 
+	"triton/pkg/onnxmodel"
 	"triton/pkg/status"
 	"triton/server/backend"
 )
@@ -15,6 +16,11 @@ func (b *Backend) Load(_ context.Context, spec backend.Spec) (backend.Model, err
 		"model '%s' needs ONNX Runtime, and this program was built without cgo: use a build with CGO_ENABLED=1 on Linux or macOS", spec.Name)
 	err.Cause = backend.ErrNoEngine
 	return nil, err
+}
+
+// inspect cannot open models without cgo.
+func (b *Backend) inspect(context.Context, backend.Spec, string) (*onnxmodel.Model, error) {
+	return nil, backend.ErrNoEngine
 }
 
 // HasGPU is false in a build without cgo.

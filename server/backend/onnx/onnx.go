@@ -16,12 +16,15 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"triton/pkg/hashorder"
 	"triton/pkg/modelconfig"
 	"triton/pkg/onnxmodel"
 	"triton/pkg/onnxmodel/autofill"
 	"triton/pkg/status"
+	"triton/pkg/tensor"
 	"triton/server/backend"
 )
 
@@ -56,10 +59,11 @@ func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) error {
 	if err != nil {
 		return err
 	}
-	graph, err := onnxmodel.ReadFile(path)
+	graph, err := b.outline(ctx, spec, path)
 	if err != nil {
-		return status.New(status.Internal, "model '%s': %w", spec.Name, err)
+		return err
 	}
+	graph.Inputs, graph.Outputs = listed(graph.Inputs), listed(graph.Outputs)
 	notes, err := autofill.Complete(spec.Config, graph, batch)
 	for _, note := range notes {
 		level := slog.LevelWarn
@@ -71,6 +75,56 @@ func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) error {
 	return err
 }
 
+// listed is the order in which Triton lists a graph's inputs or outputs.
+func listed(values []onnxmodel.Value) []onnxmodel.Value {
+	names := make([]string, len(values))
+	for i := range values {
+		names[i] = values[i].Name
+	}
+	out := make([]onnxmodel.Value, 0, len(values))
+	for _, i := range hashorder.Of(names) {
+		out = append(out, values[i])
+	}
+	return out
+}
+
+// outline reads the file. When that does not tell everything, such as the shape
+// of an output that only follows from the graph, the engine opens the model and
+// has the say. Without an engine the model will not serve, so the file will do.
+func (b *Backend) outline(ctx context.Context, spec backend.Spec, path string) (*onnxmodel.Model, error) {
+	graph, err := onnxmodel.ReadFile(path)
+	if err == nil && declares(graph) {
+		return graph, nil
+	}
+	opened, failure := b.inspect(ctx, spec, path)
+	switch {
+	case !errors.Is(failure, backend.ErrNoEngine):
+		return opened, failure
+	case err != nil:
+		return nil, status.New(status.Internal, "model '%s': %w", spec.Name, err)
+	}
+	return graph, nil
+}
+
+// declares says whether the file alone tells all types and shapes: the engine
+// infers those of outputs and fixes dimensions that the file leaves open.
+func declares(graph *onnxmodel.Model) bool {
+	served := func(v onnxmodel.Value) bool {
+		return v.Kind == onnxmodel.KindTensor && v.Elem.DataType() != tensor.Invalid
+	}
+	for _, v := range graph.Inputs {
+		if !served(v) {
+			return false
+		}
+	}
+	for _, v := range graph.Outputs {
+		if !served(v) || !v.Ranked || slices.Contains(v.Dims, -1) {
+			return false
+		}
+	}
+	return true
+}
+
 // modelPath is the model's file. A directory stands for the model.onnx in it,
 // beside which the model's external data lies.
 func modelPath(spec backend.Spec) (string, error) {
@@ -80,7 +134,10 @@ func modelPath(spec backend.Spec) (string, error) {
 	}
 	path := filepath.Join(spec.Dir, file)
 	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
+	if err != nil {
+		return "", status.New(status.Internal, "failed to stat file %s", path)
+	}
+	if info.IsDir() {
 		path = filepath.Join(path, defaultFile)
 		_, err = os.Stat(path)
 	}

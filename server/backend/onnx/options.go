@@ -170,11 +170,26 @@ func (p *parameters) integer(key string, to *int) {
 	if !ok {
 		return
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 32)
+	n, err := leadingInteger(v)
 	if err != nil {
 		p.fail(notIntegral(v))
 	}
-	*to = int(n)
+	*to = n
+}
+
+// leadingInteger is the number that a text begins with, after blanks; like
+// Triton it does not look at what follows.
+func leadingInteger(v string) (int, error) {
+	v = strings.TrimLeft(v, " \t\n\v\f\r")
+	end := 0
+	if v != "" && (v[0] == '-' || v[0] == '+') {
+		end++
+	}
+	for end < len(v) && '0' <= v[end] && v[end] <= '9' {
+		end++
+	}
+	n, err := strconv.ParseInt(v[:end], 10, 32)
+	return int(n), err
 }
 
 func (p *parameters) boolean(key string, to **bool) {
@@ -194,7 +209,7 @@ func (p *parameters) choice(key string, names []string, set map[string]string) {
 	if !ok {
 		return
 	}
-	n, err := strconv.Atoi(v)
+	n, err := leadingInteger(v)
 	switch {
 	case err != nil:
 		p.fail(notIntegral(v))

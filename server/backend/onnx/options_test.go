@@ -33,6 +33,7 @@ func TestParseOptions(t *testing.T) {
 		`optimization { graph { level: 7 } }`:             {level: levelAll},
 		param("execution_mode", "1"):                      {level: levelAll, mode: modeParallel},
 		param("intra_op_thread_count", "3"):               {level: levelAll, intra: 3},
+		param("intra_op_thread_count", " +3.5x"):          {level: levelAll, intra: 3},
 		param("inter_op_thread_count", "4"):               {level: levelAll, inter: 4},
 		param("enable_mem_arena", "ON"):                   {level: levelAll, arena: &yes},
 		param("enable_mem_pattern", "False"):              {level: levelAll, pattern: &no},
@@ -72,15 +73,15 @@ func TestParseOptionsFaults(t *testing.T) {
 		return `optimization { execution_accelerators { ` + side + `_execution_accelerator { name: "` + name + `" } } }`
 	}
 	for text, want := range map[string]string{
-		param("execution_mode", "2"):          "Invalid configuration value provided. Expected values for  execution_mode are 0 or 1 but got 2 .",
-		param("execution_mode", "one"):        "failed to convert 'one' to integral number",
-		param("intra_op_thread_count", "3.5"): "failed to convert '3.5' to integral number",
-		param("enable_mem_arena", "maybe"):    "failed to convert 'maybe' to boolean",
-		param("cudnn_conv_algo_search", "3"):  "unsupported cudnn_conv_algo_search value '3' is requested",
-		param("arena_extend_strategy", "2"):   "unsupported arena_extend_strategy value '2' is requested",
-		param("gpu_mem_limit", "-1"):          "failed to convert '-1' to integral number",
-		accelerator("gpu", "tensorrt"):        "unknown Execution Accelerator 'tensorrt' is requested",
-		accelerator("cpu", "openvino"):        "unknown Execution Accelerator 'openvino' is requested",
+		param("execution_mode", "2"):         "Invalid configuration value provided. Expected values for  execution_mode are 0 or 1 but got 2 .",
+		param("execution_mode", "one"):       "failed to convert 'one' to integral number",
+		param("intra_op_thread_count", "-"):  "failed to convert '-' to integral number",
+		param("enable_mem_arena", "maybe"):   "failed to convert 'maybe' to boolean",
+		param("cudnn_conv_algo_search", "3"): "unsupported cudnn_conv_algo_search value '3' is requested",
+		param("arena_extend_strategy", "2"):  "unsupported arena_extend_strategy value '2' is requested",
+		param("gpu_mem_limit", "-1"):         "failed to convert '-1' to integral number",
+		accelerator("gpu", "tensorrt"):       "unknown Execution Accelerator 'tensorrt' is requested",
+		accelerator("cpu", "openvino"):       "unknown Execution Accelerator 'openvino' is requested",
 	} {
 		_, err := parseOptions(config(t, text), true)
 		require.EqualError(t, err, want)

@@ -140,7 +140,7 @@ func cuda(opts *C.OrtSessionOptions, pairs []pair) C.trt_ort_error {
 // describe reads the graph's signature from the session itself, so that no
 // second one is opened for it.
 func (s *session) describe() error {
-	s.graph = &onnxmodel.Model{}
+	s.graph = &onnxmodel.Model{Inferred: true}
 	for _, part := range []struct {
 		which C.int32_t
 		list  *[]onnxmodel.Value
