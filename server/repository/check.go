@@ -2,7 +2,6 @@ package repository
 
 import (
 	"slices"
-	"strings"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
@@ -18,21 +17,16 @@ type checker struct {
 	model    string
 	maxBatch int64 // 0: the model does not batch
 	sig      *backend.Signature
-	byName   []int // indices of sig.Inputs in the order of their names
 	required int
 }
 
 func newChecker(c *inferencepb.ModelConfig) *checker {
 	k := &checker{model: c.GetName(), maxBatch: int64(c.GetMaxBatchSize()), sig: backend.NewSignature(c)}
 	for i := range k.sig.Inputs {
-		k.byName = append(k.byName, i)
 		if !k.sig.Inputs[i].Optional {
 			k.required++
 		}
 	}
-	slices.SortFunc(k.byName, func(a, b int) int {
-		return strings.Compare(k.sig.Inputs[a].Name, k.sig.Inputs[b].Name)
-	})
 	return k
 }
 
@@ -62,18 +56,45 @@ func (k *checker) check(r *infer.Request) error {
 	if n := len(r.Inputs); n > len(k.sig.Inputs) || n < k.required {
 		return k.wrongCount(r)
 	}
-	unknown := ""
-	if matched < len(r.Inputs) {
-		unknown = k.firstUnknown(r)
+	err := k.inputs(r, nil)
+	if err != nil && len(r.Inputs) > 1 { // which of several faults is reported?
+		err = k.inputs(r, tableOrder(r))
 	}
-	if err := k.batch(r, unknown); err != nil {
+	return err
+}
+
+// inputs checks all inputs in the given order of their indices, nil for that of
+// the request, and sets the batch size.
+func (k *checker) inputs(r *infer.Request, order []int) error {
+	if err := k.batch(r, order); err != nil {
 		return err
 	}
-	for _, i := range k.byName {
-		if t := input(r, i, k.sig.Inputs[i].Name); t != nil {
-			if err := k.input(r, &k.sig.Inputs[i], t); err != nil {
-				return err
-			}
+	for n := range r.Inputs {
+		i := at(order, n)
+		t := &r.Inputs[i]
+		if err := k.input(r, k.value(t.Name, i), t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func at(order []int, n int) int {
+	if order == nil {
+		return n
+	}
+	return order[n]
+}
+
+// value is the model's input of that name, which mostly stands at index i; nil
+// when there is none.
+func (k *checker) value(name string, i int) *backend.Value {
+	if i < len(k.sig.Inputs) && k.sig.Inputs[i].Name == name {
+		return &k.sig.Inputs[i]
+	}
+	for j := range k.sig.Inputs {
+		if k.sig.Inputs[j].Name == name {
+			return &k.sig.Inputs[j]
 		}
 	}
 	return nil
@@ -101,31 +122,27 @@ func (k *checker) outputs(r *infer.Request) error {
 	return nil
 }
 
-// batch finds the request's batch size. The inputs are looked at in the order of
-// their names; an unknown one is reported where it would stand.
-func (k *checker) batch(r *infer.Request, unknown string) error {
+// batch finds the request's batch size and refuses unknown inputs.
+func (k *checker) batch(r *infer.Request, order []int) error {
 	r.Batch = 0
 	size, found := int64(0), false
-	for _, i := range k.byName {
-		name := k.sig.Inputs[i].Name
-		if unknown != "" && unknown < name {
-			break
+	for n := range r.Inputs {
+		i := at(order, n)
+		t := &r.Inputs[i]
+		if k.value(t.Name, i) == nil {
+			return status.New(status.InvalidArg, "unexpected inference input '%s' for model '%s'", t.Name, k.model)
 		}
-		t := input(r, i, name)
-		if t == nil || k.maxBatch == 0 {
+		if k.maxBatch == 0 {
 			continue
 		}
 		if len(t.Shape) == 0 {
-			return invalid(r, "input '%s' has no shape but model requires batch dimension for '%s'", name, k.model)
+			return invalid(r, "input '%s' has no shape but model requires batch dimension for '%s'", t.Name, k.model)
 		}
 		if !found {
 			size, found = t.Shape[0], true
 		} else if size != t.Shape[0] {
-			return invalid(r, "input '%s' batch size does not match other inputs for '%s'", name, k.model)
+			return invalid(r, "input '%s' batch size does not match other inputs for '%s'", t.Name, k.model)
 		}
-	}
-	if unknown != "" {
-		return status.New(status.InvalidArg, "unexpected inference input '%s' for model '%s'", unknown, k.model)
 	}
 	if size > k.maxBatch || size < 0 { // Triton reads it as unsigned
 		return invalid(r, "inference request batch-size must be <= %d for '%s'", k.maxBatch, k.model)

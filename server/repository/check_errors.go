@@ -2,9 +2,9 @@ package repository
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
+	"triton/pkg/hashorder"
 	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/server/backend"
@@ -28,27 +28,22 @@ func duplicate(inputs []kserve.Tensor) (string, bool) {
 	return "", false
 }
 
-// firstUnknown is, by name, the first input that the model does not have.
-func (k *checker) firstUnknown(r *infer.Request) string {
-	first := ""
+// tableOrder is the order in which Triton looks at the request's inputs.
+func tableOrder(r *infer.Request) []int {
+	names := make([]string, len(r.Inputs))
 	for i := range r.Inputs {
-		name := r.Inputs[i].Name
-		known := slices.ContainsFunc(k.sig.Inputs, func(v backend.Value) bool { return v.Name == name })
-		if !known && (first == "" || name < first) {
-			first = name
-		}
+		names[i] = r.Inputs[i].Name
 	}
-	return first
+	return hashorder.Of(names)
 }
 
 // wrongCount lists what came and what is missing. When nothing is missing the
 // list lacks its opening bracket, as in Triton's message.
 func (k *checker) wrongCount(r *infer.Request) error {
 	got := make([]string, len(r.Inputs))
-	for i := range r.Inputs {
-		got[i] = r.Inputs[i].Name
+	for n, i := range tableOrder(r) {
+		got[n] = r.Inputs[i].Name
 	}
-	slices.Sort(got)
 	var missing []string
 	for i := range k.sig.Inputs {
 		if v := &k.sig.Inputs[i]; !v.Optional && r.Input(v.Name) == nil {

@@ -34,6 +34,7 @@ type instance struct {
 	gather  *backend.Gather
 	scatter *backend.Scatter
 	rules   []shapeRule
+	scalar  []bool         // of each output: the graph says it is one and the model does not batch
 	buffer  *tensor.Buffer // of the outputs that the run writes into
 	offset  []int          // of each output in buffer; -1: the engine allocates it
 	size    []int
@@ -51,7 +52,7 @@ func (m *model) instance(s *session, name string) (*instance, error) {
 	i := &instance{
 		model: m, name: name, limit: max(1, int(m.spec.Config.GetMaxBatchSize())),
 		gather: backend.NewGather(m.sig, m.spec.Pool), scatter: backend.NewScatter(m.sig),
-		rules: make([]shapeRule, k), offset: make([]int, k), size: make([]int, k),
+		rules: make([]shapeRule, k), scalar: make([]bool, k), offset: make([]int, k), size: make([]int, k),
 	}
 	i.call = C.trt_ort_call_new(s.ptr, C.int32_t(n), C.int32_t(k))
 	if i.call == nil {
@@ -89,6 +90,7 @@ func (i *instance) bind(s *session, o *options) error {
 		}
 		i.out[k].name, i.out[k]._type = s.names[v.Name], C.int32_t(v.Elem)
 		i.rules[k] = rule(sig, s.graph, v)
+		i.scalar[k] = !sig.Batching && v.Ranked && len(v.Dims) == 0
 	}
 	for _, e := range o.runEntries {
 		key, value := C.CString(e.key), C.CString(e.value)

@@ -34,7 +34,11 @@ func (i *instance) prepare(b *infer.Batch) error {
 func (i *instance) prepareOutput(k int) error {
 	t := &i.out[k]
 	i.shape = i.shape[:0]
-	for d := range int(t.rank) {
+	rank := int(t.rank)
+	if i.scalar[k] {
+		rank = 0 // though a scalar input of shape [1] makes the engine say [1] here too
+	}
+	for d := range rank {
 		i.shape = append(i.shape, int64(t.dims[d]))
 	}
 	if i.offset[k] >= 0 {
