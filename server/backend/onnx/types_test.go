@@ -238,3 +238,19 @@ func TestRequestedOutputs(t *testing.T) {
 	out[0].Release()
 	out[1].Release()
 }
+
+// TestScalarShape: an output that the graph declares a scalar has the dims of
+// the configuration, whatever the engine makes of the input's.
+func TestScalarShape(t *testing.T) {
+	t.Parallel()
+	spec := specOf(t, identity(onnxmodel.Float), 0)
+	spec.Config.Input[0].Dims = []int64{1, 1, 1}
+	spec.Config.Output[0].Dims = []int64{1, 1}
+	w := load(t, spec)
+	data := []byte{0, 0, 128, 63}
+	out, err := w.infer(w.inst, w.request(1, input{"x", tensor.FP32, tensor.Shape{1, 1, 1}, data}))
+	require.NoError(t, err)
+	require.Equal(t, tensor.Shape{1, 1}, out[0].Output("y").Shape)
+	require.Equal(t, data, bytesOf(t, out[0], "y"))
+	out[0].Release()
+}
