@@ -1,6 +1,6 @@
 // Package cli is the command line: the cobra tree, flags, environment and config
 // file, streams, signals and exit codes, and the wiring of the four tools, which
-// do not know each other. It holds no behaviour of its own.
+// do not know each other. It holds no behavior of its own.
 package cli
 
 import (

@@ -18,32 +18,31 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tests of this package run the real binary as users do. It is built once.
+// The tests of this package run the real binary as users do. It is built once,
+// by the first test that needs it.
 var (
+	buildDir  string
 	buildOnce sync.Once
-	binary    string
 	buildErr  error
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if binary != "" {
-		os.RemoveAll(filepath.Dir(binary))
+	dir, err := os.MkdirTemp("", "triton-binary-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
+	buildDir = dir
+	code := m.Run()
+	os.RemoveAll(dir)
 	os.Exit(code)
 }
 
 func tritonBinary(t *testing.T) string {
 	t.Helper()
+	binary := filepath.Join(buildDir, "triton")
 	buildOnce.Do(func() {
-		dir, err := os.MkdirTemp("", "triton-binary-")
-		if err != nil {
-			buildErr = err
-			return
-		}
-		binary = filepath.Join(dir, "triton")
-		out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
-		if err != nil {
+		if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 			buildErr = fmt.Errorf("%w: %s", err, out)
 		}
 	})

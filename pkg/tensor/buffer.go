@@ -37,7 +37,7 @@ func NewBuffer(data []byte, stable bool, owner Owner) *Buffer {
 // Init makes b a fresh buffer with one reference; for owners that reuse the
 // structs. It must not be called while references exist.
 func (b *Buffer) Init(data []byte, stable bool, owner Owner) {
-	invariant.Check(b.refs.Load() == 0, "buffer initialised while it has %d references", b.refs.Load())
+	invariant.Check(b.refs.Load() == 0, "buffer initialized while it has %d references", b.refs.Load())
 	b.data, b.stable, b.owner = data, stable, owner
 	b.refs.Store(1)
 }
