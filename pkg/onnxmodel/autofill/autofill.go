@@ -26,7 +26,7 @@ func Complete(cfg *pb.ModelConfig, graph *onnxmodel.Model, defaultMaxBatch int) 
 	if len(cfg.Input)+len(cfg.BatchInput) > 0 && len(cfg.Output) > 0 {
 		return []string{fmt.Sprintf("skipping model configuration auto-complete for '%s': inputs and outputs already specified", cfg.Name)}, nil
 	}
-	if err := onlyTensors(graph); err != nil {
+	if err := onlyTensors(slices.Concat(graph.Inputs, graph.Outputs)); err != nil {
 		return nil, err
 	}
 	switch {
@@ -74,8 +74,8 @@ func Batches(graph *onnxmodel.Model) bool {
 	return !slices.ContainsFunc(graph.Inputs, not) && !slices.ContainsFunc(graph.Outputs, not)
 }
 
-func onlyTensors(graph *onnxmodel.Model) error {
-	for _, v := range slices.Concat(graph.Inputs, graph.Outputs) {
+func onlyTensors(values []onnxmodel.Value) error {
+	for _, v := range values {
 		if v.Kind != onnxmodel.KindTensor {
 			return status.New(status.Unsupported, "Unsupported ONNX Type '%s' for I/O '%s', expected 'ONNX_TYPE_TENSOR'.", v.Kind, v.Name)
 		}

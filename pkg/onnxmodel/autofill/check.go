@@ -42,9 +42,7 @@ func Rules() []modelconfig.Rule {
 // the order of Triton's checks; modelconfig.FirstError is what it reports.
 func Check(cfg *pb.ModelConfig, graph *onnxmodel.Model) []modelconfig.Finding {
 	c := checker{cfg: cfg, graph: graph}
-	if err := onlyTensors(graph); err != nil {
-		c.add(ruleKind, "", "such a model cannot be served: convert it", "%s", err.Error())
-		c.found[0].Code = status.Unsupported
+	if !c.tensors(graph.Inputs) {
 		return c.found
 	}
 	controls := c.controls()
@@ -58,6 +56,9 @@ func Check(cfg *pb.ModelConfig, graph *onnxmodel.Model) []modelconfig.Finding {
 				c.unknown(fmt.Sprintf("batch_input[%d].target_name[%d]", i, j), "input", name, graph.Inputs)
 			}
 		}
+	}
+	if !c.tensors(graph.Outputs) {
+		return c.found
 	}
 	for i, out := range cfg.Output {
 		c.output(fmt.Sprintf("output[%d]", i), out)
@@ -75,6 +76,15 @@ func (c *checker) add(rule, path, hint, format string, args ...any) {
 	c.found = append(c.found, modelconfig.Finding{
 		Rule: rule, Code: status.InvalidArg, Path: path, Msg: fmt.Sprintf(format, args...), Hint: hint,
 	})
+}
+
+func (c *checker) tensors(values []onnxmodel.Value) bool {
+	err := onlyTensors(values)
+	if err != nil {
+		c.add(ruleKind, "", "such a model cannot be served: convert it", "%s", err.Error())
+		c.found[len(c.found)-1].Code = status.Unsupported
+	}
+	return err == nil
 }
 
 func (c *checker) internal() { c.found[len(c.found)-1].Code = status.Internal }

@@ -21,7 +21,6 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unsafe"
@@ -168,7 +167,7 @@ func poolSettings(settings map[string]string) (p poolConfig, err error) {
 	}
 	for key, to := range map[string]*int{"intra_op_thread_count": &p.intra, "inter_op_thread_count": &p.inter} {
 		if v, ok := settings[key]; ok && p.global {
-			if *to, err = strconv.Atoi(v); err != nil {
+			if *to, err = leadingInteger(v); err != nil {
 				return p, notIntegral(v)
 			}
 		}

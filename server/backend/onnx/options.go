@@ -141,7 +141,7 @@ func defaultMaxBatch(settings map[string]string) (int, error) {
 	if !ok {
 		return 4, nil
 	}
-	n, err := strconv.Atoi(v)
+	n, err := leadingInteger(v)
 	if err != nil {
 		return 0, notIntegral(v)
 	}
