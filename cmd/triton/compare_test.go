@@ -33,8 +33,18 @@ var differs = map[string]string{
 	"grpc ModelConfig simple":               stoodIn,
 	"grpc ModelConfig simple 1":             stoodIn,
 
-	"http POST /v2/models/simple/infer overflowing dims": "NVIDIA's server aborts; ours refuses the shape",
+	"grpc ModelStatistics ":                       memory,
+	"grpc ModelStatistics simple":                 memory,
+	"grpc ModelStatistics simple 1":               memory,
+	"http GET /v2/models/identity_bool/stats":     memory,
+	"http GET /v2/models/simple/versions/1/stats": memory,
+
+	"http POST /v2/models/simple/infer wrong header length text": "a length that is no number is refused, as by later Tritons",
+	"http POST /v2/models/simple/infer gzip answer":              "another compressor: other bytes of the same text",
+	"http POST /v2/models/simple/infer overflowing dims":         "NVIDIA's server aborts; ours refuses the shape",
 }
+
+const memory = "memory_usage is filled here; there only by an engine on a GPU that tracks it"
 
 const stoodIn = "the engine's own names and defaults: python there, onnxruntime here"
 
