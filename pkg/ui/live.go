@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"sync"
@@ -18,63 +19,65 @@ type Live struct {
 }
 
 // StartLive draws what render returns for a terminal's width, again and again.
+// The drawing is our own: bubbletea's renderer overwrites lines that are printed
+// before its first frame, and asks the terminal questions whose answers nobody
+// would read.
 func StartLive(out io.Writer, every time.Duration, render func(width int) string) *Live {
 	l := &Live{}
-	l.program = tea.NewProgram(liveModel{every: every, render: render, width: 80},
-		tea.WithOutput(out), tea.WithInput(nil), tea.WithoutSignalHandler(), tea.WithoutCatchPanics())
-	l.wg.Go(func() { _, l.err = l.program.Run() })
+	m := &liveModel{every: every, render: render, painter: newPainter(out)}
+	l.program = tea.NewProgram(m, tea.WithoutRenderer(), tea.WithOutput(out), tea.WithInput(nil),
+		tea.WithoutSignalHandler(), tea.WithoutCatchPanics())
+	l.wg.Go(func() {
+		_, err := l.program.Run()
+		l.err = errors.Join(err, m.painter.err)
+	})
 	return l
 }
 
 // Print puts text above the view.
-func (l *Live) Print(text string) { l.program.Println(strings.TrimSuffix(text, "\n")) }
+func (l *Live) Print(text string) { l.program.Send(printMsg(strings.TrimSuffix(text, "\n"))) }
 
 // Stop takes the view away once all printed text is out.
 func (l *Live) Stop() error {
-	l.program.Send(clearMsg{})
-	l.program.Quit()
+	l.program.Send(stopMsg{})
 	l.wg.Wait()
 	return l.err
 }
 
 type (
 	tickMsg  struct{}
-	clearMsg struct{}
+	stopMsg  struct{}
+	printMsg string
 )
 
 type liveModel struct {
-	every  time.Duration
-	render func(width int) string
-	width  int
-	ended  bool
+	every   time.Duration
+	render  func(width int) string
+	painter *painter
 }
 
-func (m liveModel) tick() tea.Cmd {
+func (m *liveModel) tick() tea.Cmd {
 	return tea.Tick(m.every, func(time.Time) tea.Msg { return tickMsg{} })
 }
 
-func (m liveModel) Init() tea.Cmd { return m.tick() }
+func (m *liveModel) Init() tea.Cmd { return m.tick() }
 
-func (m liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
-	case tea.WindowSizeMsg:
-		if msg.Width > 0 {
-			m.width = msg.Width
-		}
 	case tickMsg:
+		m.painter.draw(m.render(m.painter.measure()))
 		return m, m.tick()
-	case clearMsg:
-		m.ended = true
+	case printMsg:
+		m.painter.print(string(msg))
+	case stopMsg:
+		m.painter.clear()
+		return m, tea.Quit
 	}
 	return m, nil
 }
 
-func (m liveModel) View() tea.View {
-	if m.ended {
-		return tea.NewView("")
-	}
-	return tea.NewView(m.render(m.width))
-}
+// View is empty: Update has the painter draw.
+func (m *liveModel) View() tea.View { return tea.View{} }
 
 // Strong and Faint set text off; terminals without styles show it plain.
 func Strong(s string) string { return "\x1b[1m" + s + "\x1b[0m" }
