@@ -71,7 +71,7 @@ func (p *painter) paint(lines, frame []string) {
 	}
 	for _, line := range lines {
 		b.WriteString(line)
-		if ansi.StringWidth(line) < p.width { // else the cursor still is on its last column
+		if n := ansi.StringWidth(line); n == 0 || n%p.width != 0 { // else the cursor still is on the last column
 			b.WriteString(ansi.EraseLineRight)
 		}
 		b.WriteString("\r\n")
