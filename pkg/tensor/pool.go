@@ -47,16 +47,31 @@ const alignment = 64
 // GetAligned is a buffer of n bytes in which the byte at is aligned for every
 // data type: for messages whose tensor data stands behind a text of any length.
 func (p *Pool) GetAligned(n, at int) *Buffer {
+	b, err := p.get(n, at)
+	if err != nil {
+		panic("tensor: out of memory: " + err.Error())
+	}
+	return b
+}
+
+// TryGet is Get for a size that is not backed by bytes at hand, such as that of
+// an output: the error says that the system refuses it.
+func (p *Pool) TryGet(n int) (*Buffer, error) { return p.get(n, 0) }
+
+func (p *Pool) get(n, at int) (*Buffer, error) {
+	front := -at & (alignment - 1)
+	mem, c, err := p.take(front + n)
+	if err != nil {
+		return nil, err
+	}
 	b, _ := p.structs.Get().(*Buffer)
 	if b == nil {
 		b = &Buffer{}
 	}
-	front := -at & (alignment - 1)
-	mem, c := p.take(front + n)
 	b.class, b.whole = c, mem
 	b.Init(mem[front:front+n], true, p)
 	p.outstanding.Add(1)
-	return b
+	return b, nil
 }
 
 func classOf(n int) int8 {
@@ -70,10 +85,11 @@ func classOf(n int) int8 {
 	return int8(c)
 }
 
-func (p *Pool) take(n int) ([]byte, int8) {
+func (p *Pool) take(n int) ([]byte, int8, error) {
 	c := classOf(n)
 	if c < 0 {
-		return p.mapping(n), c
+		mem, err := p.mapping(n)
+		return mem, c, err
 	}
 	cl := &p.classes[c]
 	cl.mu.Lock()
@@ -84,20 +100,20 @@ func (p *Pool) take(n int) ([]byte, int8) {
 		if cap(mem) >= slabBytes {
 			p.kept.Add(-int64(cap(mem)))
 		}
-		return mem, c
+		return mem, c, nil
 	}
 	cl.mu.Unlock()
 	size := 1 << (int(c) + minClassBits)
-	if size >= slabBytes {
-		return p.mapping(size), c
+	mem, err := p.mapping(max(size, slabBytes))
+	if err != nil || size >= slabBytes {
+		return mem, c, err
 	}
-	slab := p.mapping(slabBytes)
 	cl.mu.Lock()
 	for off := size; off < slabBytes; off += size {
-		cl.mu.free = append(cl.mu.free, slab[off:off+size:off+size])
+		cl.mu.free = append(cl.mu.free, mem[off:off+size:off+size])
 	}
 	cl.mu.Unlock()
-	return slab[:size:size], c
+	return mem[:size:size], c, nil
 }
 
 // keepBytes bounds what the classes of whole mappings keep for reuse, together.
@@ -127,13 +143,13 @@ func (p *Pool) Free(b *Buffer) {
 	cl.mu.Unlock()
 }
 
-func (p *Pool) mapping(n int) []byte {
+func (p *Pool) mapping(n int) ([]byte, error) {
 	mem, err := mapMemory(n)
 	if err != nil {
-		panic("tensor: out of memory: " + err.Error())
+		return nil, err
 	}
 	p.bytes.Add(int64(cap(mem)))
-	return mem
+	return mem, nil
 }
 
 func (p *Pool) unmapping(mem []byte) {

@@ -51,6 +51,27 @@ func TestHugeStringShape(t *testing.T) {
 	require.EqualError(t, err, "expected 1125899906842624 strings for inference input 'x', got 1")
 }
 
+// An input of no bytes can promise an output of any size: the request fails, the
+// instance does not.
+func TestHugeOutputShape(t *testing.T) {
+	t.Parallel()
+	x := onnxmodel.Tensor("x", onnxmodel.Float, "n", "k")
+	f := &onnxmodel.File{
+		Inputs: []onnxmodel.Value{x}, Outputs: []onnxmodel.Value{onnxmodel.Tensor("y", onnxmodel.Float, "n", 1)},
+		Weights: []onnxmodel.Weight{onnxmodel.Ints("axes", []int64{1}, 1)},
+		Nodes:   []onnxmodel.Node{{Op: "ReduceSum", Inputs: []string{"x", "axes"}, Outputs: []string{"y"}}},
+	}
+	w := load(t, specOf(t, f, 0))
+	for _, n := range []int64{1 << 60, 1 << 45, 1 << 44} {
+		_, err := w.infer(w.inst, w.request(0, input{"x", tensor.FP32, tensor.Shape{n, 0}, nil}))
+		require.ErrorContains(t, err, "onnx runtime error", "%d", n)
+	}
+	resp, err := w.infer(w.inst, w.request(0, input{"x", tensor.FP32, tensor.Shape{2, 0}, nil}))
+	require.NoError(t, err)
+	require.Equal(t, make([]byte, 8), bytesOf(t, resp[0], "y"))
+	resp[0].Release()
+}
+
 func TestRunFault(t *testing.T) {
 	t.Parallel()
 	f := identity(onnxmodel.Int64, "n")

@@ -20,8 +20,12 @@ import (
 	"triton/server/infer"
 )
 
-// align is where outputs start that share a buffer.
-const align = 64
+const (
+	// align is where outputs start that share a buffer.
+	align = 64
+	// maxOutputs is more than any machine has.
+	maxOutputs = 1 << 46
+)
 
 // instance runs one batch at a time. What a run needs is made once.
 type instance struct {
@@ -200,7 +204,9 @@ func setShape(t *C.trt_ort_tensor, shape tensor.Shape) {
 }
 
 // setOutputs chooses which outputs the run computes and where they are written.
-// All that go into our memory share one buffer.
+// All that go into our memory share one buffer. A size that there is no memory
+// for is the engine's to refuse: shapes come from clients, and a dimension of 0
+// makes an input of any shape out of no bytes.
 func (i *instance) setOutputs(b *infer.Batch, guess bool) (guessed bool, err error) {
 	i.dropOutputs()
 	need := 0
@@ -219,6 +225,9 @@ func (i *instance) setOutputs(b *infer.Batch, guess bool) (guessed bool, err err
 		if err != nil {
 			return false, status.New(status.InvalidArg, "shape %v of output '%s': %w", i.shape, i.model.sig.Outputs[k].Name, err)
 		}
+		if n > maxOutputs-int64(need) {
+			return i.setOutputs(b, false)
+		}
 		setShape(t, i.shape)
 		i.offset[k], i.size[k] = need, int(n)
 		need += (int(n) + align) &^ (align - 1) // at least one byte: an address of its own
@@ -226,7 +235,9 @@ func (i *instance) setOutputs(b *infer.Batch, guess bool) (guessed bool, err err
 	if need == 0 {
 		return false, nil
 	}
-	i.buffer = i.model.spec.Pool.Get(need)
+	if i.buffer, err = i.model.spec.Pool.TryGet(need); err != nil {
+		return i.setOutputs(b, false)
+	}
 	mem := i.buffer.Bytes()
 	for k := range i.out {
 		if t := &i.out[k]; i.offset[k] >= 0 {
