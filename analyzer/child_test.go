@@ -141,6 +141,19 @@ func TestChildThatDies(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
+// The kernel ends what takes too much memory, and that is not always known yet
+// when the failed load makes the analysis close the server.
+func TestChildThatIsKilledWhileClosed(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		s, err := childOf("stubborn").Launch(t.Context(), analyzer.Setup{})
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(s.PID(), syscall.SIGKILL))
+		err = errors.Join(s.Close(), s.Err())
+		require.ErrorContains(t, err, "the server ended by itself (signal: killed)")
+	}
+}
+
 func TestChildThatDoesNotStop(t *testing.T) {
 	t.Parallel()
 	c := childOf("stubborn")

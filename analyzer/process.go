@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -25,8 +26,17 @@ type child struct {
 	err    error // how it ended; read after done
 	mu     struct {
 		sync.Mutex
-		closing bool
+		closing bool // Close has asked it to end
+		killed  bool // and has not waited for that
 	}
+}
+
+// strayKill says whether somebody else killed the process, such as the kernel
+// for want of memory. Its connections break before its end is seen, so that
+// Close may come in between.
+func strayKill(end *os.ProcessState, killed bool) bool {
+	status, ok := end.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL && !killed
 }
 
 // run starts the process and waits for its end. It keeps its thread for as
@@ -43,7 +53,7 @@ func (c *child) run(started chan<- error) {
 	err = c.cmd.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.mu.closing {
+	if c.mu.closing && !strayKill(c.cmd.ProcessState, c.mu.killed) {
 		return
 	}
 	if err == nil {
@@ -86,9 +96,12 @@ func (c *child) Close() error {
 	defer late.Stop()
 	select {
 	case <-c.done:
-		return nil
+		return c.err
 	case <-late.C:
 	}
+	c.mu.Lock()
+	c.mu.killed = true
+	c.mu.Unlock()
 	_ = c.cmd.Process.Kill()
 	<-c.done
 	return fmt.Errorf("the server did not end within %v and was killed", c.grace)
