@@ -21,6 +21,9 @@ type head struct {
 func (h *head) parse(b []byte) int {
 	end := bytes.Index(b, []byte("\r\n\r\n"))
 	if end < 0 {
+		if bareLF(b) { // such a head may end without the mark looked for
+			return -1
+		}
 		return 0
 	}
 	line, rest, _ := bytes.Cut(b[:end+2], []byte("\r\n"))
@@ -43,6 +46,16 @@ func (h *head) parse(b []byte) int {
 	h.acceptEncoding = reuse(h.acceptEncoding, f.acceptEncoding)
 	h.jsonLength, h.hasJSONLength = reuse(h.jsonLength, f.jsonLength), f.jsonLength != nil
 	return end + 4
+}
+
+// bareLF says whether any line ends without a carriage return.
+func bareLF(b []byte) bool {
+	for i, c := range b {
+		if c == '\n' && (i == 0 || b[i-1] != '\r') {
+			return true
+		}
+	}
+	return false
 }
 
 // fields are the values of headers that may come only once here; nil before
@@ -102,15 +115,12 @@ func (h *head) requestLine(line []byte) bool {
 	if len(path) == 0 || path[0] != '/' {
 		return false
 	}
-	for i, c := range path {
+	for _, c := range path {
 		if c <= ' ' || c >= 0x7F || c == '#' {
 			return false
 		}
-		if c == '?' {
-			path = path[:i]
-			break
-		}
 	}
+	path, _, _ = bytes.Cut(path, []byte("?"))
 	h.path = reuse(h.path, path)
 	return true
 }

@@ -45,6 +45,8 @@ func TestHeadUnusual(t *testing.T) {
 		"POST /v2 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "POST /v2 HTTP/1.1\r\nHost: x\r\ntransfer-encodinG: x\r\n\r\n", "POST /v2 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n",
 		"GET /v2 HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n", "PRI * HTTP/2.0\r\n\r\n", "\r\n\r\n", "GET /v2 HTTP/1.1\r\n: x\r\n\r\n", "GET /\x80 HTTP/1.1\r\nHost: x\r\n\r\n",
 		"GET /v2 HTTP/1.1\r\nHost: x\r\nConnection: close, x\r\n\r\n", "GET /v2 HTTP/1.1\r\nHost: x\r\nTrailer: x\r\n\r\n",
+		"GET /v2?a b HTTP/1.1\r\nHost: x\r\n\r\n", "GET /v2?a\nB: c HTTP/1.1\r\nHost: x\r\n\r\n", "GET /v2?a\tb HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET /v2 HTTP/1.1\nHost: x\n\n", "GET /v2 HTTP/1.1\r\nHost: x\n", "\n",
 	} {
 		var h head
 		require.Equal(t, -1, h.parse([]byte(text)), "%q", text)

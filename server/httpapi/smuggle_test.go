@@ -1,0 +1,66 @@
+package httpapi_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/server/httpapi"
+)
+
+func TestSmuggling(t *testing.T) { both(t, testSmuggling) }
+
+// testSmuggling: where a message ends must not be open to opinion. What another
+// HTTP reader on the way might cut elsewhere is refused, and nothing that stands
+// behind it is taken for a request.
+func testSmuggling(t *testing.T, start serving) {
+	addr := start(t, newService(), httpapi.Options{})
+	const hidden = "GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n"
+	const post = "POST " + inferPath + " HTTP/1.1\r\nHost: x\r\n"
+	for _, text := range []string{
+		post + "Content-Length: 2\r\nContent-Length: 44\r\n\r\n{}" + hidden,
+		post + "Content-Length: 44\r\ncontent-length: 2\r\n\r\n{}" + hidden,
+		post + "Content-Length: 2, 44\r\n\r\n{}" + hidden,
+		post + "Content-Length: 0x2\r\n\r\n{}" + hidden,
+		post + "Content-Length: +2\r\n\r\n{}" + hidden,
+		post + "Content-Length : 2\r\n\r\n{}" + hidden,
+		post + "Content-Length: 18446744073709551618\r\n\r\n{}" + hidden,
+		post + "Transfer-Encoding: xchunked\r\nContent-Length: 2\r\n\r\n{}" + hidden,
+		post + "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n" + hidden,
+		post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
+		post + "Transfer-Encoding: chunked\r\n\r\n-1\r\n\r\n" + hidden,
+		post + "Transfer-Encoding: chunked\r\n\r\n10000000000000002\r\n{}\r\n0\r\n\r\n" + hidden,
+		post + "X: a\x00b\r\n\r\n" + hidden,
+		post + "X\r\n\r\n" + hidden,
+		"POST " + inferPath + "?a b HTTP/1.1\r\nHost: x\r\n\r\n" + hidden,
+		"POST " + inferPath + "?\nX: y HTTP/1.1\r\nHost: x\r\n\r\n" + hidden,
+		"POST " + inferPath + " HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n" + hidden,
+		"POST " + inferPath + " HTTP/1.1\r\n\r\n" + hidden,
+		"POST " + inferPath + " HTTP/11\r\nHost: x\r\n\r\n" + hidden,
+	} {
+		reply := dial(t, addr, text, false)
+		require.Regexp(t, `^HTTP/1\.1 (4\d\d|501) `, reply, "%.200q", text)
+		require.Equal(t, 1, strings.Count(reply, "HTTP/1.1 "), "%.200q", text)
+	}
+}
+
+func TestFraming(t *testing.T) { both(t, testFraming) }
+
+// testFraming: odd but clear messages are answered, at once and in order.
+func testFraming(t *testing.T, start serving) {
+	addr := start(t, newService(), httpapi.Options{})
+	const last = "GET /v2/health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+	for _, text := range []string{
+		"GET /v2/health/live HTTP/1.1\nHost: x\n\n" + last,
+		"GET http://elsewhere/v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n" + last,
+		"GET /v2/health/live?" + strings.Repeat("q", 20<<10) + " HTTP/1.1\r\nHost: x\r\n\r\n" + last,
+		"GET /v2/health/live HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello" + last,
+		"GET /v2/health/live HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello" + last,
+		"GET /v2/health/live HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nTrailer: x\r\n\r\n" + last,
+		"GET /v2/health/live HTTP/1.1\r\nHost: x\r\nX: a\r\n folded\r\n\r\n" + last,
+	} {
+		reply := dial(t, addr, text, false)
+		require.Equal(t, 2, strings.Count(reply, "HTTP/1.1 200 OK"), "%.200q: %.500q", text, reply)
+	}
+}
