@@ -23,12 +23,16 @@ type Policy struct {
 	same      sameness
 }
 
+// forever is a delay in microseconds that never ends, and leaves room to add
+// times to it.
+const forever = 1 << 51
+
 // New reads the policy from a configuration with dynamic_batching.
 func New(cfg *inferencepb.ModelConfig) *Policy {
 	d := cfg.GetDynamicBatching()
 	p := &Policy{
 		maxBatch: int(cfg.GetMaxBatchSize()),
-		delay:    int64(d.GetMaxQueueDelayMicroseconds()) * 1000,
+		delay:    int64(min(d.GetMaxQueueDelayMicroseconds(), forever)) * 1000,
 		same:     newSameness(cfg),
 	}
 	for _, n := range d.GetPreferredBatchSize() {

@@ -1,6 +1,7 @@
 package dynamic_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -181,5 +182,18 @@ func BenchmarkNext(b *testing.B) {
 		if p.Next(queue, 0, false).Count != 0 {
 			b.Fatal("due")
 		}
+	}
+}
+
+// TestEndlessDelay: a delay that does not fit into nanoseconds is a long one and
+// not one that is over, which would make the queue look again and again.
+func TestEndlessDelay(t *testing.T) {
+	t.Parallel()
+	for _, micros := range []uint64{1 << 63, math.MaxUint64, math.MaxInt64 / 1000} {
+		c := config(8, 0, 4)
+		c.GetDynamicBatching().MaxQueueDelayMicroseconds = micros
+		cut := dynamic.New(c).Next(ones(1), 5*ms, false)
+		require.Zero(t, cut.Count)
+		require.Greater(t, cut.At, int64(1e9)*3600*24*365, "%d", micros)
 	}
 }
