@@ -68,6 +68,9 @@ failed, 2 wrong command line, 4 no server could be started, 130 interrupted
 		if err := settle(w, cmd.Flags(), f.config); err != nil {
 			return &exitError{exitUsage, err}
 		}
+		if f.model == "" || len(f.repositories) == 0 {
+			return usageError("analyze takes -m MODEL and --model-repository DIR")
+		}
 		a, err := f.finish()
 		if err != nil {
 			return &exitError{exitUsage, err}

@@ -30,6 +30,9 @@ func runAnalyze(ctx context.Context, w World, a *analysis) error {
 	} else if !errors.Is(err, gpu.ErrNoDriver) {
 		fmt.Fprintf(w.Stderr, "GPUs are not looked at: %v\n", err)
 	}
+	if err := tryOutputs(a); err != nil {
+		return &exitError{exitUsage, err}
+	}
 	ctx, stop := interruptible(ctx, w)
 	defer stop()
 	serve := []string{
@@ -98,21 +101,54 @@ func writeReport(path string, r *analyzer.Result, print func(io.Writer, *analyze
 	return print(f, r)
 }
 
-// writeConfig writes the recommended configuration, but never into the folder
-// of the model itself.
+// tryOutputs finds out whether the files can be written, before hours of
+// measurements are for nothing. The configuration must not go into the folder of
+// the model itself.
+func tryOutputs(a *analysis) error {
+	var errs []error
+	for _, path := range []string{a.csv, a.json} {
+		if path == "" {
+			continue
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
+		if err == nil {
+			err = f.Close()
+		}
+		errs = append(errs, err)
+	}
+	if a.output != "" {
+		errs = append(errs, tryFolder(a))
+	}
+	return errors.Join(errs...)
+}
+
+func tryFolder(a *analysis) error {
+	if err := os.MkdirAll(a.output, 0o755); err != nil {
+		return err
+	}
+	probe, err := os.MkdirTemp(a.output, ".triton-")
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(probe); err != nil {
+		return err
+	}
+	to, err := os.Stat(filepath.Join(a.output, a.Model))
+	if err != nil {
+		return nil // it is made when there is something to write
+	}
+	for _, r := range a.Repositories {
+		if from, err := os.Stat(filepath.Join(r, a.Model)); err == nil && os.SameFile(from, to) {
+			return fmt.Errorf("--output-directory %s is the model repository, which is only read; name another folder", a.output)
+		}
+	}
+	return nil
+}
+
 func writeConfig(a *analysis, config []byte) (string, error) {
 	dir := filepath.Join(a.output, a.Model)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
-	}
-	to, err := os.Stat(dir)
-	if err != nil {
-		return "", err
-	}
-	for _, r := range a.Repositories {
-		if from, err := os.Stat(filepath.Join(r, a.Model)); err == nil && os.SameFile(from, to) {
-			return "", fmt.Errorf("--output-directory %s is the model repository, which is only read; name another folder", a.output)
-		}
 	}
 	path := filepath.Join(dir, modelconfig.FileName)
 	return path, os.WriteFile(path, config, 0o644)
@@ -209,11 +245,11 @@ func (l perfLoader) run(ctx context.Context, at analyzer.Endpoints, c perf.Confi
 	return perf.Level{}, perf.ErrNoRequests
 }
 
-// loadFailure adds what the server answered to an error of the load.
+// loadFailure is what the server answered instead of that a load failed.
 func loadFailure(err error) error {
 	var load *perf.LoadError
 	if errors.As(err, &load) && len(load.Failures) > 0 {
-		return fmt.Errorf("%w: %w", err, load.Failures[0].Err)
+		return load.Failures[0].Err
 	}
 	return err
 }

@@ -87,6 +87,8 @@ func newRoot(w World) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       w.Version,
+		Args:          cobra.ArbitraryArgs,
+		RunE:          onlyGroups,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &exitError{exitUsage, err}
@@ -97,4 +99,22 @@ func newRoot(w World) *cobra.Command {
 	root.AddCommand(newPerfCommand(w))
 	root.AddCommand(newAnalyzeCommand(w))
 	return root
+}
+
+// onlyGroups runs a command that is nothing without one of its subcommands.
+func onlyGroups(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	hint := "; its commands: " + strings.Join(names, ", ")
+	if near := closest(args[0], names); near != "" {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
+	return usageError("unknown command %q for %q%s", args[0], cmd.CommandPath(), hint)
 }
