@@ -117,7 +117,7 @@ type grpcFront struct {
 func (s *Server) newGRPC(l net.Listener) front {
 	s.addrs.GRPC = l.Addr().String()
 	limits := s.opts.GRPC.Limits
-	limits.Pool = s.pool
+	limits.Pool, limits.Log = s.pool, s.opts.Log
 	f := &grpcFront{lis: &countingListener{Listener: l}, server: grpc.NewServer(grpcapi.ServerOptions(limits)...)}
 	grpcapi.Register(f.server, s.models, limits)
 	return f

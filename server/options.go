@@ -65,7 +65,8 @@ type HTTP struct {
 	Linger time.Duration
 }
 
-// GRPC is the settings of the gRPC front end. Limits.Pool is set by the server.
+// GRPC is the settings of the gRPC front end. The server sets Limits.Pool and
+// Limits.Log.
 type GRPC struct {
 	Endpoint
 	Limits grpcapi.Options

@@ -16,7 +16,7 @@ import (
 // Register adds the services to a server made with ServerOptions.
 func Register(s *grpc.Server, svc infer.Service, opts Options) {
 	desc := serviceDesc()
-	s.RegisterService(&desc, &service{svc: svc})
+	s.RegisterService(&desc, &service{svc: svc, guard: guard{opts.Log}})
 	grpc_health_v1.RegisterHealthServer(s, &health{svc: svc, every: opts.HealthInterval})
 	reflection.Register(s)
 }
@@ -42,7 +42,8 @@ func serviceDesc() grpc.ServiceDesc {
 // service answers the calls of GRPCInferenceService.
 type service struct {
 	inferencepb.UnimplementedGRPCInferenceServiceServer
-	svc infer.Service
+	svc   infer.Service
+	guard guard
 }
 
 var _ inferencepb.GRPCInferenceServiceServer = (*service)(nil)

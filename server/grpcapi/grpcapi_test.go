@@ -283,3 +283,18 @@ func TestOptionsNameEveryProblem(t *testing.T) {
 	require.Error(t, err)
 	require.Len(t, strings.Split(err.Error(), "\n"), 3)
 }
+
+// TestPanic: a fault in one call is that call's alone.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	s := newStub()
+	s.block = func(context.Context) error { panic("a fault") }
+	client := inferencepb.NewGRPCInferenceServiceClient(start(t, s))
+	for range 2 {
+		_, err := client.ModelInfer(context.Background(), echoRequest(pattern(100)))
+		require.Equal(t, codes.Internal, grpcstatus.Code(err))
+	}
+	live, err := client.ServerLive(context.Background(), &inferencepb.ServerLiveRequest{})
+	require.NoError(t, err)
+	require.True(t, live.GetLive())
+}

@@ -15,12 +15,15 @@ import (
 
 var messages = sync.Pool{New: func() any { return &rpc.Request{} }}
 
-// modelInfer is the handler of ModelInfer.
-func modelInfer(srv any, stream grpc.ServerStream) error {
+// modelInfer is the handler of ModelInfer. gRPC calls no interceptor for a
+// stream description that streams neither way.
+func modelInfer(srv any, stream grpc.ServerStream) (err error) {
+	s := srv.(*service)
+	defer s.guard.recover(rpc.ModelInfer, &err)
 	r := infer.NewRequest()
 	msg := messages.Get().(*rpc.Request)
 	msg.Message = &r.Request
-	err := stream.RecvMsg(msg)
+	err = stream.RecvMsg(msg)
 	wrong, broken := msg.Err, msg.Broken
 	*msg = rpc.Request{}
 	messages.Put(msg)
@@ -31,7 +34,7 @@ func modelInfer(srv any, stream grpc.ServerStream) error {
 		discard(r)
 		return err
 	}
-	return srv.(*service).infer(stream, r, wrong)
+	return s.infer(stream, r, wrong)
 }
 
 var errParse = grpcstatus.Error(codes.Internal, "Unable to parse request")

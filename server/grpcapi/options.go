@@ -3,6 +3,7 @@ package grpcapi
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
@@ -19,6 +20,8 @@ import (
 type Options struct {
 	// Pool is where message and tensor memory comes from.
 	Pool *tensor.Pool
+	// Log is for faults of the server; nil keeps them quiet.
+	Log *slog.Logger
 	// Credentials are for TLS; nil serves plain text.
 	Credentials credentials.TransportCredentials
 
@@ -85,7 +88,10 @@ func (o Options) Validate() error {
 
 // ServerOptions are the options for grpc.NewServer. The codec is part of them.
 func ServerOptions(o Options) []grpc.ServerOption {
+	g := guard{o.Log}
 	opts := []grpc.ServerOption{
+		grpc.UnaryInterceptor(g.unary),
+		grpc.StreamInterceptor(g.stream),
 		grpc.ForceServerCodecV2(rpc.NewCodec(o.Pool)),
 		grpc.MaxRecvMsgSize(math.MaxInt32),
 		grpc.MaxSendMsgSize(math.MaxInt32),
