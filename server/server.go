@@ -100,6 +100,9 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.load(ctx); err != nil {
 		return err
 	}
+	if ctx.Err() != nil {
+		return s.stop(nil)
+	}
 	fronts, err := s.open()
 	if err != nil {
 		return errors.Join(err, s.stop(nil))
@@ -124,15 +127,19 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// load loads the models and says what became of them.
+// load loads the models and says what became of them. When ctx ends meanwhile
+// that is nothing.
 func (s *Server) load(ctx context.Context) error {
 	err := s.models.Load(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
 	if err == nil || errors.Is(err, repository.ErrLoad) {
 		s.logModels()
 		s.logOptions()
 	}
 	if err == nil || errors.Is(err, repository.ErrLoad) && !s.opts.ExitOnError {
-		return ctx.Err()
+		return nil
 	}
 	return errors.Join(fmt.Errorf("creating server: %w", textual{status.From(err)}), s.stop(nil))
 }

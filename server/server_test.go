@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +24,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/server"
+	"triton/server/backend/onnx"
 	"triton/server/servertest"
 )
 
@@ -317,4 +320,25 @@ func TestLoad(t *testing.T) {
 	clients.Wait()
 	require.NoError(t, s.Wait())
 	require.Zero(t, broken.Load())
+}
+
+// TestEndWhileLoading: an end asked for while models load is a good end, and
+// leaves nothing of them behind.
+func TestEndWhileLoading(t *testing.T) {
+	t.Parallel()
+	slow := servertest.Identity("INT32", "4", 8) + `parameters { key: "creation_delay_sec" value { string_value: "600" } }` + "\n"
+	dir := t.TempDir()
+	for name, config := range map[string]string{"slow": slow, "quick": servertest.Identity("INT32", "4", 8)} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, name, "1"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "config.pbtxt"), []byte(config), 0o644))
+	}
+	o := server.Default()
+	o.Repositories, o.Backends = []string{dir}, server.NewBackends(onnx.Search{})
+	s, err := server.New(o)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, s.Run(ctx))
+	_, err = s.Service().Model("quick", "")
+	require.Error(t, err)
 }
