@@ -1,6 +1,7 @@
 // Package kserve holds the messages of the v2 inference protocol as Go structs,
 // the same for HTTP and gRPC. The codecs are kserve/rest and kserve/rpc. The
-// structs are made for reuse: Reset keeps their storage.
+// structs are made for reuse: Reset keeps their storage, unless it is more than
+// usual messages need.
 package kserve
 
 import "triton/pkg/tensor"
@@ -96,7 +97,7 @@ func (r *Request) Wants(output string) bool {
 // Reset releases the tensors and clears the message for reuse.
 func (r *Request) Reset() {
 	ReleaseTensors(r.Inputs)
-	*r = Request{Parameters: r.Parameters[:0], Inputs: r.Inputs[:0], Outputs: r.Outputs[:0]}
+	*r = Request{Parameters: emptied(r.Parameters), Inputs: emptiedTensors(r.Inputs), Outputs: emptied(r.Outputs)}
 }
 
 // Response is an inference response.
@@ -121,7 +122,7 @@ func (r *Response) Output(name string) *Tensor { return find(r.Outputs, name) }
 // Reset releases the tensors and clears the message for reuse.
 func (r *Response) Reset() {
 	ReleaseTensors(r.Outputs)
-	*r = Response{Parameters: r.Parameters[:0], Outputs: r.Outputs[:0]}
+	*r = Response{Parameters: emptied(r.Parameters), Outputs: emptiedTensors(r.Outputs)}
 }
 
 // ReleaseTensors gives back the memory of all tensors.
@@ -129,6 +130,34 @@ func ReleaseTensors(ts []Tensor) {
 	for i := range ts {
 		ts[i].Data.Release()
 	}
+}
+
+// keep is the longest list that stays for reuse: a single message of a million
+// inputs must not fill a pool for good.
+const keep = 256
+
+// emptied is the storage of s, without what it refers to.
+func emptied[T any](s []T) []T {
+	if cap(s) > keep {
+		return nil
+	}
+	clear(s)
+	return s[:0]
+}
+
+// emptiedTensors also keeps the storage of their shapes.
+func emptiedTensors(ts []Tensor) []Tensor {
+	if cap(ts) > keep {
+		return nil
+	}
+	for i := range ts {
+		t := &ts[i]
+		t.Name = ""
+		if cap(t.Shape) > keep {
+			t.Shape = nil
+		}
+	}
+	return ts[:0]
 }
 
 func addTensor(ts []Tensor) ([]Tensor, *Tensor) {

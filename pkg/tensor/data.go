@@ -104,6 +104,9 @@ func (d *Data) Clone() Data {
 	return c
 }
 
+// keepSegments is the longest list of pieces that an empty Data keeps.
+const keepSegments = 1024
+
 // Release gives all references back and leaves d empty.
 func (d *Data) Release() {
 	if d.first.Buffer != nil {
@@ -114,4 +117,7 @@ func (d *Data) Release() {
 		d.rest[i] = Segment{}
 	}
 	d.first, d.rest, d.size = Segment{}, d.rest[:0], 0
+	if cap(d.rest) > keepSegments {
+		d.rest = nil
+	}
 }

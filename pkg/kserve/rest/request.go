@@ -9,6 +9,9 @@ import (
 // DefaultMaxInput is the default of Decoder.MaxInput, 64 MiB.
 const DefaultMaxInput = 64 << 20
 
+// maxScratch is what a decoder keeps of its memory for strings.
+const maxScratch = 64 << 10
+
 // Decoder reads inference requests. It keeps scratch between calls and must not
 // be used by two goroutines at once.
 //
@@ -46,6 +49,9 @@ func (d *Decoder) DecodeRequest(req *kserve.Request, body *tensor.Buffer, header
 	d.req, d.body = req, body
 	err := d.decode(body.Bytes()[:headerLen])
 	d.req, d.body, d.r.b = nil, nil, nil
+	if cap(d.r.scratch) > maxScratch {
+		d.r.scratch = nil
+	}
 	return err
 }
 
