@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -22,17 +23,23 @@ const (
 )
 
 // contents is the typed contents of one tensor, read as far as to know how many
-// elements there are. The bytes are a view.
+// elements there are.
 type contents struct {
 	tensor int
-	msg    []byte
+	msg    []byte // a view, or own memory once several were merged
+	own    bool
 	counts [numContents]int
 	bytes  int // all elements of bytes_contents together
 }
 
-// content reads an InferTensorContents.
+// content reads an InferTensorContents. One that comes again for the same tensor
+// is merged, which for protobuf means to put it behind.
 func (d *decoder) content(msg []byte, tensor int) error {
-	c := contents{tensor: tensor, msg: msg}
+	if n := len(d.contents); n == 0 || d.contents[n-1].tensor != tensor {
+		d.contents = append(d.contents, contents{tensor: tensor})
+	}
+	c := &d.contents[len(d.contents)-1]
+	c.add(msg)
 	for len(msg) > 0 {
 		var f field
 		var err error
@@ -50,8 +57,18 @@ func (d *decoder) content(msg []byte, tensor int) error {
 			c.bytes += len(f.b)
 		}
 	}
-	d.contents = append(d.contents, c)
 	return nil
+}
+
+func (c *contents) add(msg []byte) {
+	if len(c.msg) == 0 {
+		c.msg = msg
+		return
+	}
+	if !c.own {
+		c.msg, c.own = slices.Clip(c.msg), true
+	}
+	c.msg = append(c.msg, msg...)
 }
 
 // wireType is how an element of the field stands on the wire alone.

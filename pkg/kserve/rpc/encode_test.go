@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"runtime"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"triton/pkg/inferencepb"
@@ -217,4 +219,32 @@ func TestManyParameters(t *testing.T) {
 	require.NoError(t, wrong)
 	require.Len(t, m.Parameters, 200000)
 	require.EqualValues(t, 25, m.Parameters[25].Int)
+}
+
+// TestManyContents: contents that come in parts are merged, and take no more
+// memory than some times what came.
+func TestManyContents(t *testing.T) {
+	const parts = 100000
+	in := []byte("\x0a\x01A\x12\x05INT32\x1a\x03\xa0\x8d\x06") // [100000]
+	for i := range parts {
+		in = append(in, 0x2a, 2, 0x10, byte(i&0x7f)) // int_contents, not packed
+		in = append(in, 0x2a, 0)
+	}
+	msg := append(protowire.AppendVarint([]byte{0x2a}, uint64(len(in))), in...)
+	pool := tensor.NewPool()
+	c := rpc.NewCodec(pool)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	m, wrong, err := decode(t, c, msg, 0)
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	require.NoError(t, wrong)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(10*len(msg)))
+	data := dataOf(&m.Inputs[0])
+	require.Len(t, data, 4*parts)
+	for i := range parts {
+		require.Equal(t, uint32(i&0x7f), binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	m.Reset()
+	require.Zero(t, pool.Outstanding())
 }

@@ -24,7 +24,7 @@ const (
 type piece struct {
 	size  int
 	raw   int              // index of the raw contents, -1 for typed
-	typed int              // index of the first typed contents
+	typed int              // index of the typed contents
 	num   protowire.Number // field of the typed contents
 	width int              // bytes of its elements
 }
@@ -72,13 +72,7 @@ func (d *decoder) copyAll(ts []kserve.Tensor, total int) {
 
 func (d *decoder) copyPiece(dst []byte, p *piece) {
 	if p.raw < 0 {
-		dst = dst[:0]
-		for _, c := range d.contents[p.typed:] {
-			if c.tensor != d.contents[p.typed].tensor {
-				return
-			}
-			dst = write(dst, c.msg, p.num, p.width)
-		}
+		write(dst[:0], d.contents[p.typed].msg, p.num, p.width)
 		return
 	}
 	d.seek(d.raws[p.raw])

@@ -30,9 +30,7 @@ func (d *decoder) planData(model, kind string, ts []kserve.Tensor) error {
 				return err
 			}
 			d.plan = append(d.plan, p)
-			for typed < len(d.contents) && d.contents[typed].tensor == i {
-				typed++
-			}
+			typed++
 		case raw == len(d.raws):
 			return invalid("unable to find data for %s tensor '%s' for model '%s' in request.", kind, t.Name, model)
 		default:
@@ -60,15 +58,8 @@ func checkRegion(ms []mark, model, input string, contents bool) error {
 
 // planTyped checks the typed contents of a tensor and sums up their size.
 func (d *decoder) planTyped(p *piece, model, kind string, t *kserve.Tensor) error {
-	var sum contents
-	for i := p.typed; i < len(d.contents) && d.contents[i].tensor == d.contents[p.typed].tensor; i++ {
-		c := &d.contents[i]
-		for f, n := range c.counts {
-			sum.counts[f] += n
-		}
-		sum.bytes += c.bytes
-	}
-	for f, n := range sum.counts {
+	c := &d.contents[p.typed]
+	for f, n := range c.counts {
 		if n == 0 {
 			continue
 		}
@@ -83,7 +74,7 @@ func (d *decoder) planTyped(p *piece, model, kind string, t *kserve.Tensor) erro
 		p.num, p.width = protowire.Number(f), t.DataType.Size()
 		p.size = n * p.width
 		if t.DataType == tensor.Bytes {
-			p.size = 4*n + sum.bytes
+			p.size = 4*n + c.bytes
 		}
 	}
 	return nil
