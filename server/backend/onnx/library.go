@@ -51,18 +51,9 @@ type library struct {
 // HasGPU says whether the library can run models on a GPU; false also when
 // there is no library.
 func (b *Backend) HasGPU() bool {
-	have, err := b.Providers()
-	return err == nil && slices.Contains(have, cudaProvider)
-}
-
-// Providers lists the library's execution providers by ONNX Runtime's names.
-func (b *Backend) Providers() ([]string, error) {
 	engine.Lock()
 	defer engine.Unlock()
-	if err := b.open(nil); err != nil {
-		return nil, err
-	}
-	return engine.providers, nil
+	return b.open(nil) == nil && slices.Contains(engine.providers, cudaProvider)
 }
 
 // open opens the library once per process; engine is locked.

@@ -25,6 +25,3 @@ func (b *Backend) inspect(context.Context, backend.Spec, string) (*onnxmodel.Mod
 
 // HasGPU is false in a build without cgo.
 func (b *Backend) HasGPU() bool { return false }
-
-// Providers is empty in a build without cgo.
-func (b *Backend) Providers() ([]string, error) { return nil, nil }
