@@ -81,6 +81,14 @@ func (r *Request) AddInput() *Tensor {
 // Input finds an input by name; nil when there is none.
 func (r *Request) Input(name string) *Tensor { return find(r.Inputs, name) }
 
+// InputNear is Input for an input that most likely stands at index i.
+func (r *Request) InputNear(i int, name string) *Tensor {
+	if i < len(r.Inputs) && r.Inputs[i].Name == name {
+		return &r.Inputs[i]
+	}
+	return r.Input(name)
+}
+
 // Wants says whether an output of that name was asked for.
 func (r *Request) Wants(output string) bool {
 	if len(r.Outputs) == 0 {

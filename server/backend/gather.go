@@ -3,7 +3,6 @@ package backend
 import (
 	"unsafe"
 
-	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
@@ -66,7 +65,7 @@ func (g *Gather) Collect(b *infer.Batch) error {
 		}
 		off := in.at
 		for _, r := range b.Requests {
-			off += find(r, i, g.sig.Inputs[i].Name).Data.CopyTo(mem[off:])
+			off += r.InputNear(i, g.sig.Inputs[i].Name).Data.CopyTo(mem[off:])
 		}
 		in.Bytes = mem[in.at:off]
 	}
@@ -89,10 +88,10 @@ func (g *Gather) Release() {
 func (g *Gather) plan(b *infer.Batch, i int) error {
 	v, in := &g.sig.Inputs[i], &g.Inputs[i]
 	in.Present, in.Bytes, in.at = false, nil, -1
-	first := find(b.Requests[0], i, v.Name)
+	first := b.Requests[0].InputNear(i, v.Name)
 	size := 0
 	for _, r := range b.Requests {
-		t := find(r, i, v.Name)
+		t := r.InputNear(i, v.Name)
 		if (t == nil) != (first == nil) || t == nil && !v.Optional {
 			return missing(v, r)
 		}
@@ -135,14 +134,6 @@ func (g *Gather) shape(b *infer.Batch, v *Value, in *Gathered, first tensor.Shap
 	in.Shape = reshape(in.Shape, first, v.Dims, v.Reshape)
 }
 
-// find is the request's input of that name, which mostly stands at index i.
-func find(r *infer.Request, i int, name string) *kserve.Tensor {
-	if i < len(r.Inputs) && r.Inputs[i].Name == name {
-		return &r.Inputs[i]
-	}
-	return r.Input(name)
-}
-
 // sameRow says whether two shapes differ in no more than their first dimension.
 func sameRow(a, b tensor.Shape) bool {
 	return len(a) == len(b) && (len(a) == 0 || a[1:].Equal(b[1:]))
@@ -176,13 +167,5 @@ func missing(v *Value, r *infer.Request) error {
 	if v.Optional {
 		return status.New(status.InvalidArg, "optional input '%s' is in some requests of the batch and not in others", v.Name)
 	}
-	return status.New(status.InvalidArg, "%sinput '%s' is missing", requestID(r), v.Name)
-}
-
-// requestID is how messages name a request.
-func requestID(r *infer.Request) string {
-	if r.ID == "" {
-		return "[request id: <id_unknown>] "
-	}
-	return "[request id: " + r.ID + "] "
+	return status.New(status.InvalidArg, "%sinput '%s' is missing", r.Tag(), v.Name)
 }

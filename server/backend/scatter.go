@@ -64,12 +64,12 @@ func (s *Scatter) split(v *Value, shape tensor.Shape, buf *tensor.Buffer, off, n
 		if rows > total {
 			s.fail(resp, status.New(status.Unsupported,
 				"%sfailed to split the output tensor '%s' in responses: expected batch size of at least %d in model output, got %d",
-				requestID(r), v.Name, rows, total))
+				r.Tag(), v.Name, rows, total))
 			continue
 		}
 		size, err := rowBytes(v.DataType, row, r.Rows(), buf.Bytes()[off:end])
 		if err != nil {
-			s.fail(resp, status.New(status.Internal, "%soutput tensor '%s': %w", requestID(r), v.Name, err))
+			s.fail(resp, status.New(status.Internal, "%soutput tensor '%s': %w", r.Tag(), v.Name, err))
 			continue
 		}
 		if r.Wants(v.Name) && resp.Err == nil {

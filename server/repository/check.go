@@ -40,7 +40,7 @@ func (k *checker) check(r *infer.Request) error {
 	}
 	matched := 0
 	for i := range k.sig.Inputs {
-		if input(r, i, k.sig.Inputs[i].Name) != nil {
+		if r.InputNear(i, k.sig.Inputs[i].Name) != nil {
 			matched++
 		}
 	}
@@ -202,12 +202,4 @@ func fits(shape, dims tensor.Shape) bool {
 		}
 	}
 	return true
-}
-
-// input is the request's input of that name, which mostly stands at index i.
-func input(r *infer.Request, i int, name string) *kserve.Tensor {
-	if i < len(r.Inputs) && r.Inputs[i].Name == name {
-		return &r.Inputs[i]
-	}
-	return r.Input(name)
 }
