@@ -7,11 +7,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"triton/server/stats"
 )
+
+// headTimeout is how long a scraper may take to ask.
+const headTimeout = 30 * time.Second
 
 // metricsFront serves the metrics endpoint.
 type metricsFront struct {
@@ -39,7 +43,7 @@ func (s *Server) newMetrics(l net.Listener) front {
 	if f.machine.cpu {
 		s.opts.Log.Info("Collecting CPU metrics")
 	}
-	f.server = &http.Server{Handler: f}
+	f.server = &http.Server{Handler: f, ReadHeaderTimeout: headTimeout}
 	return f
 }
 
