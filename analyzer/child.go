@@ -15,7 +15,7 @@ import (
 
 const (
 	pollEvery    = 20 * time.Millisecond // of a server that starts
-	pollsWithout = 50                    // the model, once the server itself is ready
+	pollsWithout = 50                    // the model, once the server itself is up
 	keptOutput   = 16 << 10              // the server's last words
 	portsTries   = 3
 	portsTaken   = "address already in use"
@@ -101,8 +101,8 @@ func (l Child) await(ctx context.Context, c *child, model string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	health := "http://" + c.at.HTTP + "/v2/health/ready"
-	wanted := health
+	wanted := "http://" + c.at.HTTP + "/v2/health/ready"
+	live := "http://" + c.at.HTTP + "/v2/health/live"
 	if model != "" {
 		wanted = "http://" + c.at.HTTP + "/v2/models/" + url.PathEscape(model) + "/ready"
 	}
@@ -111,9 +111,9 @@ func (l Child) await(ctx context.Context, c *child, model string) error {
 	for without := 0; !ready(ctx, wanted); {
 		// Servers open their ports when the models are loaded, so one that
 		// answers for itself and not for the model never will.
-		if model != "" && ready(ctx, health) {
+		if model != "" && ready(ctx, live) {
 			if without++; without > pollsWithout {
-				return fmt.Errorf("the server is ready, but model %q is not%s", model, c.lastWords())
+				return fmt.Errorf("the server is up, but model %q is not ready%s", model, c.lastWords())
 			}
 		}
 		select {

@@ -49,8 +49,9 @@ func helper() int {
 		return 0
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v2/health/ready", func(http.ResponseWriter, *http.Request) {})
-	if mode != "without" {
+	mux.HandleFunc("GET /v2/health/live", func(http.ResponseWriter, *http.Request) {})
+	if mode != "without" { // whose readiness waits for its models
+		mux.HandleFunc("GET /v2/health/ready", func(http.ResponseWriter, *http.Request) {})
 		mux.HandleFunc("GET /v2/models/m/ready", func(http.ResponseWriter, *http.Request) {})
 	}
 	mux.HandleFunc("GET /die", func(http.ResponseWriter, *http.Request) {
@@ -119,7 +120,7 @@ func TestChildThatIsNeverReady(t *testing.T) {
 	require.ErrorContains(t, err, "the server was not ready within 100ms")
 
 	_, err = childOf("without").Launch(t.Context(), analyzer.Setup{Repository: "r", Model: "m"})
-	require.EqualError(t, err, "the server is ready, but model \"m\" is not; its last output:\n  serving r")
+	require.EqualError(t, err, "the server is up, but model \"m\" is not ready; its last output:\n  serving r")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
