@@ -27,7 +27,7 @@ until ready; do
 done
 echo "demo: the server is ready on port $http (log: $log)"
 
-"$triton" perf -m resnet50 -u "127.0.0.1:$http" --concurrency-range 1:4
+"$triton" perf -m resnet50 -u "127.0.0.1:$http" --concurrency-range 1:4 --table always
 
 kill -TERM $pid
 code=0
