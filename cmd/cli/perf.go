@@ -94,8 +94,8 @@ func measurePerf(ctx context.Context, w World, s *perfSettings) (*perf.Report, e
 	out := report.NewScreen(report.ScreenOptions{
 		Out: w.Stdout, Notes: w.Stderr,
 		Verbose: s.verbose > 0,
-		Live:    w.Terminal && s.verbose == 0,
-		Table:   s.table == "always" || s.table == "auto" && (w.Terminal || len(s.config.Batches) > 1),
+		Live:    w.Terminal && s.verbose == 0, NotesApart: !w.NotesTerminal,
+		Table: s.table == "always" || s.table == "auto" && (w.Terminal || len(s.config.Batches) > 1),
 	})
 	interrupt := make(chan struct{})
 	signals, unsubscribe := w.Signals()

@@ -24,6 +24,8 @@ type World struct {
 	Stderr  io.Writer
 	// Terminal says whether Stdout is a terminal that can be drawn on.
 	Terminal bool
+	// NotesTerminal says whether Stderr is a terminal.
+	NotesTerminal bool
 	// Signals delivers interrupt and termination requests until stop is called.
 	Signals func() (c <-chan os.Signal, stop func())
 	Version string
@@ -47,12 +49,14 @@ func OS(version, commit string) World {
 		}
 	}
 	return World{
-		Args:     os.Args,
-		Environ:  os.Environ(),
-		Stdin:    os.Stdin,
-		Stdout:   os.Stdout,
-		Stderr:   os.Stderr,
-		Terminal: term.IsTerminal(int(os.Stdout.Fd())),
+		Args:    os.Args,
+		Environ: os.Environ(),
+		Stdin:   os.Stdin,
+		Stdout:  os.Stdout,
+		Stderr:  os.Stderr,
+		// On a dumb terminal the cursor does not move.
+		Terminal:      term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb",
+		NotesTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		Signals: func() (<-chan os.Signal, func()) {
 			c := make(chan os.Signal, 4)
 			signal.Notify(c, os.Interrupt, syscall.SIGTERM)

@@ -188,3 +188,13 @@ func TestScreenOnATerminal(t *testing.T) {
 	}
 	require.Empty(t, notes.String())
 }
+
+func TestScreenWithNotesInAFile(t *testing.T) {
+	var out, notes bytes.Buffer
+	s := NewScreen(ScreenOptions{Out: &out, Notes: &notes, Live: true, NotesApart: true})
+	s.Observe(perf.Started{Settings: perf.Settings{Config: perf.DefaultConfig("m"), Protocol: "HTTP"}, Progress: func() perf.Progress { return perf.Progress{} }})
+	s.Observe(perf.Notice{Text: "WARNING: something"})
+	require.NoError(t, s.Close())
+	require.Contains(t, notes.String(), "WARNING: something")
+	require.NotContains(t, out.String(), "WARNING")
+}

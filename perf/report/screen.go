@@ -15,6 +15,7 @@ type ScreenOptions struct {
 	Out, Notes io.Writer
 	Verbose    bool
 	Live       bool // Out is a terminal that can be drawn on
+	NotesApart bool // Notes goes elsewhere than to that terminal
 	Table      bool // a table at the end
 }
 
@@ -34,7 +35,7 @@ var _ perf.Observer = (*Screen)(nil)
 // NewScreen shows a run. Close ends it.
 func NewScreen(o ScreenOptions) *Screen {
 	s := &Screen{options: o}
-	s.streams = [2]*lines{{screen: s, to: o.Out}, {screen: s, to: o.Notes}}
+	s.streams = [2]*lines{{screen: s, to: o.Out}, {screen: s, to: o.Notes, apart: o.NotesApart}}
 	s.console = NewConsole(s.streams[0], s.streams[1], o.Verbose)
 	return s
 }
@@ -98,11 +99,12 @@ func (s *Screen) Close() error {
 type lines struct {
 	screen  *Screen
 	to      io.Writer
+	apart   bool // and nothing of it belongs above the view
 	pending []byte
 }
 
 func (l *lines) Write(p []byte) (int, error) {
-	if l.screen.live == nil {
+	if l.screen.live == nil || l.apart {
 		return l.to.Write(p)
 	}
 	l.pending = append(l.pending, p...)
