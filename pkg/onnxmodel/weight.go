@@ -112,9 +112,7 @@ type Attr struct{ encoded []byte }
 const (
 	attrFloat  = 1
 	attrInt    = 2
-	attrString = 3
 	attrTensor = 4
-	attrFloats = 6
 	attrInts   = 7
 )
 
@@ -140,20 +138,6 @@ func IntsAttr(name string, values ...int64) Attr {
 // FloatAttr is a number attribute.
 func FloatAttr(name string, v float32) Attr {
 	return Attr{appendFloat(attr(name, attrFloat), 2, v)}
-}
-
-// FloatsAttr is a list of numbers.
-func FloatsAttr(name string, values ...float32) Attr {
-	b := attr(name, attrFloats)
-	for _, v := range values {
-		b = appendFloat(b, 7, v)
-	}
-	return Attr{b}
-}
-
-// StringAttr is a text attribute.
-func StringAttr(name, v string) Attr {
-	return Attr{appendBytes(attr(name, attrString), 4, []byte(v))}
 }
 
 // TensorAttr is a tensor attribute, such as the value of a Constant.
