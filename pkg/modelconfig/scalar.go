@@ -151,7 +151,7 @@ func (b *binder) enum(fd protoreflect.FieldDescriptor, v *value) (protoreflect.E
 func (b *binder) text(fd protoreflect.FieldDescriptor, v *value) (protoreflect.Value, bool) {
 	if v.message || v.minus || v.tok.kind != tokString {
 		hint := fmt.Sprintf("%q takes text in quotes", fd.Name())
-		if !v.message && !v.minus {
+		if !v.message && !v.minus && v.tok.text != "" { // at the end of the file there is nothing to quote
 			hint = fmt.Sprintf("put it in quotes: %q", v.tok.text)
 		}
 		b.fail(v.pos, "Expected string, got: "+v.written(), hint)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"google.golang.org/protobuf/proto"
 
@@ -19,6 +20,9 @@ func (r *run) parse() bool {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		r.written = modelconfig.New(r.ConfigFile, &inferencepb.ModelConfig{})
+	case errors.Is(err, syscall.EISDIR):
+		r.addFile(ruleUnreadable, r.ConfigFile, err.Error(), "make it a file")
+		return false
 	case err != nil:
 		r.addFile(ruleUnreadable, r.ConfigFile, err.Error(), "give the server's user the right to read it")
 		return false
