@@ -233,7 +233,7 @@ func TestServeNamedEngineMissing(t *testing.T) {
 	code, _, errs = run(t, nil, "serve", "--model-repository", models, "--onnxruntime-library", "/no/such/library")
 	require.Equal(t, 1, code)
 	require.Contains(t, errs, "error: creating server: Internal - failed to load all models\n")
-	require.Contains(t, errs, "the ONNX Runtime library '/no/such/library' given by the flag --onnxruntime-library cannot be used")
+	require.Contains(t, errs, "the ONNX Runtime library '/no/such/library' given by the setting --onnxruntime-library cannot be used")
 }
 
 // TestServeSecondSignal holds a request open, which the end waits for, until a

@@ -18,7 +18,7 @@ const Environment = "TRITON_ONNXRUNTIME_LIBRARY"
 // Search is where Find looks for ONNX Runtime's shared library. All fields are
 // optional.
 type Search struct {
-	Explicit   string              // from a flag: no other place is tried
+	Explicit   string              // a setting of this program: no other place is tried
 	Getenv     func(string) string // for Environment, which wins over all folders
 	Executable string              // of this program: its folder and ../lib
 	Directory  string              // the working directory: ./lib
@@ -29,7 +29,7 @@ type Search struct {
 // Find is the path of the library. The error says how to get it.
 func Find(s Search) (string, error) {
 	if s.Explicit != "" {
-		return named(s.Explicit, "the flag --onnxruntime-library")
+		return named(s.Explicit, "the setting --onnxruntime-library")
 	}
 	if s.Getenv != nil {
 		if path := s.Getenv(Environment); path != "" {

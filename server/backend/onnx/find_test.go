@@ -62,7 +62,7 @@ func TestFindNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, err := Find(Search{Explicit: dir})
-	require.ErrorContains(t, err, "given by the flag --onnxruntime-library cannot be used: no ")
+	require.ErrorContains(t, err, "given by the setting --onnxruntime-library cannot be used: no ")
 	_, err = Find(Search{Getenv: func(string) string { return filepath.Join(dir, "none") }})
 	require.ErrorContains(t, err, "given by the environment variable "+Environment)
 	require.Equal(t, status.Unavailable, status.CodeOf(err))
