@@ -190,11 +190,13 @@ func (c *conn) exchange() bool {
 // stopped already the request is refused.
 func (c *conn) move() bool {
 	_ = c.nc.SetReadDeadline(time.Time{})
-	m := &movedConn{Conn: c.nc, read: c.buf[c.r:c.w], count: &c.server.count}
+	m := &movedConn{Conn: c.nc, read: c.buf[c.r:c.w], server: c.server}
+	c.server.elsewhere.Add(1)
 	select {
 	case c.server.moved.ch <- m:
 		return true
 	case <-c.server.moved.done:
+		c.server.elsewhere.Done()
 		a := c.server.api
 		x := a.begin()
 		defer a.end(x)

@@ -32,7 +32,10 @@ type Server struct {
 		closed   bool // and serves none
 	}
 	count   atomic.Int64
-	running sync.WaitGroup // connections and the net/http side
+	running sync.WaitGroup // Serve and the connections that have not moved
+	// elsewhere is the net/http side and the connections there. All of its
+	// additions come from what running counts.
+	elsewhere sync.WaitGroup
 }
 
 // NewServer makes the server. It starts nothing.
@@ -62,7 +65,7 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 	s.mu.listener = l
 	s.moved.addr = l.Addr()
-	s.running.Go(func() { _ = s.unusual.Serve(&s.moved) })
+	s.elsewhere.Go(func() { _ = s.unusual.Serve(&s.moved) })
 	s.running.Add(1)
 	s.mu.Unlock()
 	defer s.running.Done()
@@ -127,14 +130,16 @@ func (s *Server) closing() bool {
 // its error is returned; Close ends the rest.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop((*conn).drain)
-	err := s.unusual.Shutdown(ctx)
-	done := make(chan struct{})
+	s.unusual.SetKeepAlivesEnabled(false)
+	done := make(chan error, 1)
 	go func() {
-		s.running.Wait()
-		close(done)
+		s.running.Wait() // until then a connection may still move
+		s.moved.end()
+		s.elsewhere.Wait() // net/http's own Shutdown drops requests that it has just read
+		done <- s.unusual.Shutdown(ctx)
 	}()
 	select {
-	case <-done:
+	case err := <-done:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
@@ -150,16 +155,14 @@ func (s *Server) Close() error {
 		c.cancel()
 		_ = c.nc.Close()
 	})
+	s.moved.end()
 	return s.unusual.Close()
 }
 
 func (s *Server) stop(each func(*conn)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.mu.closing {
-		s.mu.closing = true
-		close(s.moved.done)
-	}
+	s.mu.closing = true
 	if s.mu.listener != nil {
 		_ = s.mu.listener.Close()
 	}
@@ -172,8 +175,12 @@ func (s *Server) stop(each func(*conn)) {
 type movedConns struct {
 	ch   chan net.Conn
 	done chan struct{}
+	once sync.Once
 	addr net.Addr
 }
+
+// end lets no more connections move.
+func (m *movedConns) end() { m.once.Do(func() { close(m.done) }) }
 
 func (m *movedConns) Accept() (net.Conn, error) {
 	select {
@@ -190,9 +197,9 @@ func (m *movedConns) Addr() net.Addr { return m.addr }
 // movedConn is a connection of which something was read before.
 type movedConn struct {
 	net.Conn
-	read  []byte
-	count *atomic.Int64
-	once  sync.Once
+	read   []byte
+	server *Server
+	once   sync.Once
 }
 
 func (c *movedConn) Read(p []byte) (int, error) {
@@ -205,6 +212,9 @@ func (c *movedConn) Read(p []byte) (int, error) {
 }
 
 func (c *movedConn) Close() error {
-	c.once.Do(func() { c.count.Add(-1) })
+	c.once.Do(func() {
+		c.server.count.Add(-1)
+		c.server.elsewhere.Done()
+	})
 	return c.Conn.Close()
 }

@@ -85,6 +85,47 @@ func TestShutdown(t *testing.T) {
 	require.Zero(t, svc.pool.Outstanding())
 }
 
+// TestShutdownUnusual: a request that is net/http's to answer and arrives while
+// the server drains is answered like others.
+func TestShutdownUnusual(t *testing.T) {
+	svc := newService()
+	running, finish := make(chan struct{}), make(chan struct{})
+	svc.infer = func(context.Context, *infer.Request) (*infer.Response, error) {
+		close(running)
+		<-finish
+		return infer.NewResponse(), nil
+	}
+	s := httpapi.NewServer(svc, httpapi.Options{Pool: svc.pool, Linger: 10 * time.Second})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	c, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	defer c.Close()
+	in := bufio.NewReader(c)
+	require.Equal(t, 200, get(t, c, in, "/v2/health/live").StatusCode)
+	down := make(chan error, 1)
+	go func() { down <- s.Shutdown(context.Background()) }()
+	require.ErrorIs(t, <-ended, http.ErrServerClosed)
+	body := one(good)
+	_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", inferPath, len(body), body)
+	require.NoError(t, err)
+	<-running
+	select {
+	case err := <-down:
+		t.Fatalf("Shutdown has not waited: %v", err)
+	default:
+	}
+	close(finish)
+	resp := reply(t, in)
+	require.Equal(t, 200, resp.StatusCode)
+	require.True(t, resp.Close)
+	require.NoError(t, <-down)
+	require.Zero(t, s.Connections())
+	require.Zero(t, svc.pool.Outstanding())
+}
+
 // TestShutdownGivesUp: when its context ends first, Close ends the rest.
 func TestShutdownGivesUp(t *testing.T) {
 	svc := newService()
