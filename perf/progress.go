@@ -18,7 +18,6 @@ type Progress struct {
 	Requests           uint64        // completed since the level began
 	Elapsed            time.Duration // since the level began
 	P50, P90, P95, P99 time.Duration // since the level began, about
-	Passes             []float64     // throughput of the windows so far
 }
 
 // progress is what Progress is read from.
@@ -56,17 +55,10 @@ func (s *progress) window() {
 	s.mu.since = time.Now()
 }
 
-func (s *progress) pass(throughput float64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mu.p.Passes = append(s.mu.p.Passes, throughput)
-}
-
 func (s *progress) snapshot() Progress {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.mu.p
-	p.Passes = append([]float64(nil), p.Passes...)
 	if s.mu.gen == nil {
 		return p
 	}

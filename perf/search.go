@@ -187,7 +187,6 @@ func (r *runner) trial(ctx context.Context, clock *levelClock, l *Level, t *tria
 	}
 	s := r.summarize(w, l.Batch)
 	t.add(w, point{s.Throughput, int64(s.Stabilizing)}, nil)
-	r.progress.pass(s.Throughput)
 	r.observe(WindowDone{Trial: l.Trials, Summary: &s})
 	return nil
 }

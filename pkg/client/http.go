@@ -67,7 +67,7 @@ func newHTTP(o Options) (*httpClient, error) {
 
 func (c *httpClient) Protocol() Protocol { return HTTP }
 
-// get fetches a resource; the error of an answer other than 200 is the
+// call asks for a resource; the error of an answer other than 200 is the
 // server's.
 func (c *httpClient) call(ctx context.Context, method, path string, body io.Reader) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+c.base.Host+path, body)
