@@ -25,7 +25,8 @@ func table(w io.Writer, r *analyzer.Result) error {
 	for _, title := range []string{
 		"Instances", "Batch", "Concurrency", "Throughput/s", "p50 ms", "p99 ms", "Memory", "Fits", "Per instance",
 	} {
-		columns = append(columns, ui.Column{Title: title, Align: ui.Right})
+		spare := map[string]int{"Fits": 1, "p50 ms": 2, "Per instance": 3}[title]
+		columns = append(columns, ui.Column{Title: title, Align: ui.Right, Spare: spare})
 	}
 	var rows [][]string
 	for i, p := range r.Points {

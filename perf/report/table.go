@@ -16,12 +16,19 @@ func WriteTable(w io.Writer, r *perf.Report) error {
 	}
 	columns := []ui.Column{{Title: "Batch", Align: ui.Right}, {Title: "Concurrency", Align: ui.Right}, {Title: "Infer/s", Align: ui.Right}, {Title: "Avg us", Align: ui.Right}}
 	if levels := append(r.Levels[:len(r.Levels):len(r.Levels)], r.Failed...); len(levels) > 0 {
-		for _, p := range percentileTitles(levels) {
-			columns = append(columns, ui.Column{Title: p, Align: ui.Right})
+		titles := percentileTitles(levels)
+		for i, p := range titles {
+			spare := 1
+			if i == 0 || i == len(titles)-1 {
+				spare = 0
+			}
+			columns = append(columns, ui.Column{Title: p, Align: ui.Right, Spare: spare})
 		}
 	}
 	if r.Settings.ServerStats {
-		columns = append(columns, ui.Column{Title: "Server queue us", Align: ui.Right}, ui.Column{Title: "Server compute us", Align: ui.Right}, ui.Column{Title: "Batch executed", Align: ui.Right})
+		columns = append(columns,
+			ui.Column{Title: "Server queue us", Align: ui.Right, Spare: 2}, ui.Column{Title: "Server compute us", Align: ui.Right, Spare: 2},
+			ui.Column{Title: "Batch executed", Align: ui.Right, Spare: 2})
 	}
 	columns = append(columns, ui.Column{Title: "Note"})
 	var rows [][]string

@@ -22,14 +22,15 @@ type painter struct {
 }
 
 func newPainter(out io.Writer) *painter {
-	p := &painter{out: out, size: func() (int, int) { return 0, 0 }}
-	if f, ok := out.(*os.File); ok {
-		p.size = func() (int, int) {
-			width, height, _ := term.GetSize(int(f.Fd())) // zeros when it is no terminal
-			return width, height
-		}
+	return &painter{out: out, size: func() (int, int) { return terminalSize(out) }}
+}
+
+// terminalSize is the size of the terminal behind w; zeros where there is none.
+func terminalSize(w io.Writer) (width, height int) {
+	if f, ok := w.(*os.File); ok {
+		width, height, _ = term.GetSize(int(f.Fd())) // zeros with an error
 	}
-	return p
+	return width, height
 }
 
 // measure asks for the terminal's size and returns its width.

@@ -146,3 +146,23 @@ func TestPainterFollowsTheWidth(t *testing.T) {
 	p.draw("0123456789012345\nabc")
 	require.Equal(t, "012345678\nabc", s.String())
 }
+
+func TestNarrowTable(t *testing.T) {
+	t.Parallel()
+	columns := []Column{{Title: "name"}, {Title: "a", Spare: 1}, {Title: "bb", Spare: 2}, {Title: "c"}, {Title: "dd", Spare: 2}}
+	rows := [][]string{{"x", "1", "2", "333", "4"}, {"y", "5", "6", "7", "8"}}
+	titles := func(width int) string {
+		var all []string
+		got, cells := narrow(width, columns, rows)
+		for i, c := range got {
+			all = append(all, c.Title+"="+cells[1][i])
+		}
+		return strings.Join(all, " ")
+	}
+	require.Equal(t, 28, tableWidth(columns, rows))
+	require.Equal(t, "name=y a=5 bb=6 c=7 dd=8", titles(28))
+	require.Equal(t, "name=y a=5 c=7", titles(27))
+	require.Equal(t, "name=y a=5 c=7", titles(18))
+	require.Equal(t, "name=y c=7", titles(17))
+	require.Equal(t, "name=y c=7", titles(3))
+}

@@ -6,7 +6,9 @@ package ui
 import (
 	"fmt"
 	"io"
+	"slices"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/tw"
 )
@@ -24,10 +26,16 @@ const (
 type Column struct {
 	Title string
 	Align Align
+	// Spare columns are left out where the terminal is too narrow, the highest
+	// first; 0 always stays.
+	Spare int
 }
 
 // Table writes rows under the columns, in box-drawing lines.
 func Table(w io.Writer, columns []Column, rows [][]string) error {
+	if width, _ := terminalSize(w); width > 0 {
+		columns, rows = narrow(width, columns, rows)
+	}
 	header := make([]string, len(columns))
 	align := make(tw.Alignment, len(columns))
 	for i, c := range columns {
@@ -48,4 +56,39 @@ func Table(w io.Writer, columns []Column, rows [][]string) error {
 		return fmt.Errorf("table: %w", err)
 	}
 	return t.Render()
+}
+
+// narrow leaves spare columns out until the table is not wider than width.
+func narrow(width int, columns []Column, rows [][]string) ([]Column, [][]string) {
+	for tableWidth(columns, rows) > width {
+		most := slices.MaxFunc(columns, func(a, b Column) int { return a.Spare - b.Spare }).Spare
+		if most == 0 {
+			break
+		}
+		kept := make([][]string, len(rows))
+		var left []Column
+		for i, c := range columns {
+			if c.Spare == most {
+				continue
+			}
+			left = append(left, c)
+			for k, row := range rows {
+				kept[k] = append(kept[k], row[i])
+			}
+		}
+		columns, rows = left, kept
+	}
+	return columns, rows
+}
+
+func tableWidth(columns []Column, rows [][]string) int {
+	total := 1
+	for i, c := range columns {
+		widest := ansi.StringWidth(c.Title)
+		for _, row := range rows {
+			widest = max(widest, ansi.StringWidth(row[i]))
+		}
+		total += widest + 3 // two blanks and a line
+	}
+	return total
 }
