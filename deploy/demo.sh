@@ -27,7 +27,15 @@ until ready; do
 done
 echo "demo: the server is ready on port $http (log: $log)"
 
-"$triton" perf -m resnet50 -u "127.0.0.1:$http" --concurrency-range 1:4 --table always
+# A busy machine makes for uneven measurements: a wider bound than perf's own, and
+# code 2, not even that was kept, is not the demo's failure.
+code=0
+"$triton" perf -m resnet50 -u "127.0.0.1:$http" --concurrency-range 1:4 --stability-percentage 25 --table always || code=$?
+case $code in
+0) ;;
+2) echo "demo: this machine is too busy for a stable measurement" >&2 ;;
+*) exit $code ;;
+esac
 
 kill -TERM $pid
 code=0
