@@ -14,38 +14,55 @@ import (
 // the other, as indices into names. Names must differ. For few names it is
 // mostly the reverse.
 func Of(names []string) []int {
-	t := table{buckets: 13}
-	for i, name := range names {
-		if i+1 > t.buckets {
+	t := table{hashes: make([]uint64, 1, len(names)+1), next: make([]int32, 1, len(names)+1)}
+	t.resize(sizes[0])
+	for _, name := range names {
+		if len(t.hashes) > len(t.before) {
 			t.grow()
 		}
-		t.insert(entry{i, hash(name)})
+		t.hashes, t.next = append(t.hashes, hash(name)), append(t.next, 0)
+		t.insert(int32(len(t.hashes) - 1))
 	}
-	order := make([]int, len(names))
-	for i, e := range t.list {
-		order[i] = e.index
+	order := make([]int, 0, len(names))
+	for e := t.next[0]; e != 0; e = t.next[e] {
+		order = append(order, int(e)-1)
 	}
 	return order
 }
 
 // table is the C++ library's: one list of all entries, those of a bucket
-// together.
+// together. Entries are numbered from 1; entry 0 stands before the first.
 type table struct {
-	buckets int
-	list    []entry
+	hashes []uint64
+	next   []int32 // the entry behind; 0 at the end
+	before []int32 // of each bucket: the entry before its first, none when empty
 }
 
-type entry struct {
-	index int
-	hash  uint64
-}
+const none = -1
+
+func (t *table) bucket(entry int32) int { return int(t.hashes[entry] % uint64(len(t.before))) }
 
 // insert puts an entry first in its bucket; a bucket with its first entry comes
 // first in the list.
-func (t *table) insert(e entry) {
-	n := uint64(t.buckets)
-	at := slices.IndexFunc(t.list, func(o entry) bool { return o.hash%n == e.hash%n })
-	t.list = slices.Insert(t.list, max(at, 0), e)
+func (t *table) insert(entry int32) {
+	b := t.bucket(entry)
+	if at := t.before[b]; at != none {
+		t.next[entry], t.next[at] = t.next[at], entry
+		return
+	}
+	second := t.next[0]
+	t.next[entry], t.next[0] = second, entry
+	if second != 0 {
+		t.before[t.bucket(second)] = entry
+	}
+	t.before[b] = 0
+}
+
+func (t *table) resize(buckets int) {
+	t.before = make([]int32, buckets)
+	for b := range t.before {
+		t.before[b] = none
+	}
 }
 
 // sizes are the library's numbers of buckets, each the first prime of its table
@@ -53,16 +70,17 @@ func (t *table) insert(e entry) {
 var sizes = [...]int{13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273, 20753, 42043}
 
 func (t *table) grow() {
-	next := slices.Index(sizes[:], t.buckets) + 1
-	if next >= len(sizes) {
-		t.buckets = 2*t.buckets + 1
-	} else {
-		t.buckets = sizes[next]
+	buckets := 2*len(t.before) + 1
+	if i := slices.Index(sizes[:], len(t.before)); i >= 0 && i+1 < len(sizes) {
+		buckets = sizes[i+1]
 	}
-	old := t.list
-	t.list = make([]entry, 0, 2*len(old))
-	for _, e := range old {
-		t.insert(e)
+	t.resize(buckets)
+	entry := t.next[0]
+	t.next[0] = 0
+	for entry != 0 {
+		following := t.next[entry]
+		t.insert(entry)
+		entry = following
 	}
 }
 

@@ -42,3 +42,18 @@ func TestOf(t *testing.T) {
 	}
 	require.Empty(t, hashorder.Of(nil))
 }
+
+// TestMany: the names of a request are a client's, who may send very many. Were
+// the work quadratic this test would not end.
+func TestMany(t *testing.T) {
+	t.Parallel()
+	names := make([]string, 1<<20)
+	for i := range names {
+		names[i] = "name_" + strconv.Itoa(i)
+	}
+	seen := make([]bool, len(names))
+	for _, i := range hashorder.Of(names) {
+		require.False(t, seen[i])
+		seen[i] = true
+	}
+}
