@@ -11,7 +11,8 @@ mkdir -p build
 "$triton" serve --model-repository "$models" --http-address=127.0.0.1 --grpc-address=127.0.0.1 --metrics-address=127.0.0.1 \
   --http-port="$http" --grpc-port="$grpc" --metrics-port="$metrics" >"$log" 2>&1 &
 pid=$!
-trap 'kill -TERM $pid 2>/dev/null || true; wait $pid 2>/dev/null || true' EXIT INT TERM
+trap 'kill -TERM $pid 2>/dev/null || true; wait $pid 2>/dev/null || true' EXIT
+trap 'exit 130' INT TERM # which ends the server as well
 
 # The server says so when its models are loaded and its ports are open.
 ready() { grep -q 'Started HTTPService' "$log"; }
@@ -40,6 +41,6 @@ esac
 kill -TERM $pid
 code=0
 wait $pid || code=$?
-trap - EXIT INT TERM
+trap - EXIT
 [ $code -eq 0 ] || { echo "demo: the server ended with code $code" >&2; tail -20 "$log" >&2; exit 1; }
 echo "demo: the server drained and stopped"
