@@ -28,6 +28,9 @@ model for each data type. The same seed gives the same bytes everywhere.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := settle(w, cmd.Flags(), ""); err != nil {
+				return &exitError{exitUsage, err}
+			}
 			return runRepoExample(cmd.Context(), w, args[0], o)
 		},
 	}
