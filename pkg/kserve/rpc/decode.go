@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"errors"
 	"unicode/utf8"
 
 	"google.golang.org/grpc/mem"
@@ -94,6 +95,12 @@ func (c *Codec) done(d *decoder) {
 	c.decoders.Put(d)
 }
 
+// maxInputs is more than any model has. On the wire an input may be two bytes, a
+// fiftieth of what it is here.
+const maxInputs = 1 << 16
+
+var errManyInputs = errors.New("more inputs than any model has")
+
 // request reads the fields of a ModelInferRequest.
 func (d *decoder) request(m *kserve.Request) error {
 	for {
@@ -111,6 +118,9 @@ func (d *decoder) request(m *kserve.Request) error {
 		case 4:
 			m.Parameters, err = d.parameter(m.Parameters)
 		case 5:
+			if len(m.Inputs) == maxInputs {
+				return errManyInputs
+			}
 			err = d.tensor(m.AddInput(), len(m.Inputs)-1)
 		case 6:
 			m.Outputs = append(m.Outputs, kserve.RequestedOutput{})

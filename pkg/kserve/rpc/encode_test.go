@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
 	"runtime"
@@ -247,4 +248,18 @@ func TestManyContents(t *testing.T) {
 	}
 	m.Reset()
 	require.Zero(t, pool.Outstanding())
+}
+
+// TestManyInputs: two bytes on the wire must not become a tensor without end.
+func TestManyInputs(t *testing.T) {
+	msg := bytes.Repeat([]byte{0x2a, 0}, 1<<20)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, err := decode(t, rpc.NewCodec(tensor.NewPool()), msg, 0)
+	runtime.ReadMemStats(&after)
+	require.Error(t, err)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20))
+	_, wrong, err := decode(t, rpc.NewCodec(tensor.NewPool()), msg[:1<<16], 0)
+	require.NoError(t, err)
+	require.Error(t, wrong, "no data")
 }
