@@ -2,6 +2,7 @@ package analyzer
 
 import (
 	"fmt"
+	"slices"
 
 	"triton/analyzer/search"
 	"triton/pkg/gpu"
@@ -113,6 +114,9 @@ func (r *run) recommend() {
 	}
 	if len(outcomes) == 0 {
 		r.result.Reason = "no setting was measured that fits in memory"
+		if !slices.ContainsFunc(r.result.Points, func(p Point) bool { return p.Err == nil }) {
+			r.result.Reason = "no setting could be measured"
+		}
 		return
 	}
 	limits := search.Limits{P99: r.LatencyBudget, Tolerance: r.Tolerance}

@@ -134,7 +134,10 @@ func (r *run) measureCount(ctx context.Context, count int) (v Variant) {
 	running, end := whileRunning(ctx, server)
 	w := newWatch(running, r.Interval, func() Memory { return r.read(server) })
 	v.Loaded = w.now()
-	if r.measureLoads(running, server, w, count) {
+	switch done := r.measureLoads(running, server, w, count); {
+	case done && r.allFailed(count):
+		v.Err = fmt.Errorf("instance count %d: every load failed", count)
+	case done:
 		v.Complete = r.exercise(running, server, w, count)
 	}
 	w.close()
@@ -161,6 +164,17 @@ func (r *run) measureLoads(ctx context.Context, s Server, w *watch, count int) b
 		p.Memory = w.now()
 		r.result.Points = append(r.result.Points, p)
 		r.Observe(Measured{p})
+	}
+	return true
+}
+
+// allFailed says whether no load on the server of so many instances was
+// measured: more of them will not help.
+func (r *run) allFailed(count int) bool {
+	for _, p := range r.result.Points {
+		if p.Instances == count && p.Err == nil {
+			return false
+		}
 	}
 	return true
 }

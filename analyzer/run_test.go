@@ -195,6 +195,23 @@ func TestFailedMeasurementIsAPoint(t *testing.T) {
 	require.NotNil(t, r.Fit, "the server was put to work all the same")
 }
 
+// What fails at every load, such as inputs of unknown shape, is not tried again
+// with more instances.
+func TestNoLoadCanBeMeasured(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.measure = func(int, search.Load) (analyzer.Measurement, error) {
+		return analyzer.Measurement{}, errors.New("bad input")
+	}
+	r, err := analyzer.Run(t.Context(), config(t, repository(t, plainConfig)), w.deps())
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1}, w.mu.launched)
+	require.Empty(t, w.mu.exercised)
+	require.EqualError(t, r.Variants[0].Err, "instance count 1: every load failed")
+	require.Equal(t, -1, r.Recommended)
+	require.Equal(t, "no setting could be measured", r.Reason)
+}
+
 // A batcher makes batches of what clients send one by one.
 func TestExerciseUsesTheLargestBatch(t *testing.T) {
 	t.Parallel()

@@ -251,5 +251,9 @@ func loadFailure(err error) error {
 	if errors.As(err, &load) && len(load.Failures) > 0 {
 		return load.Failures[0].Err
 	}
+	var setup *perf.SetupError
+	if errors.As(err, &setup) && setup.Data {
+		return fmt.Errorf("%w (analyze takes --shape NAME:D1,D2 and --input-data)", err)
+	}
 	return err
 }
