@@ -52,6 +52,7 @@ type world struct {
 	// which one ends under load.
 	failAt, dieAt int
 	exerciseErr   error
+	closeErr      error // of servers that have the model
 	measure       func(instances int, l search.Load) (analyzer.Measurement, error)
 }
 
@@ -81,6 +82,7 @@ type fakeServer struct {
 	err       error
 	peak      uint64
 	closed    bool
+	closeErr  error
 }
 
 func (s *fakeServer) Endpoints() analyzer.Endpoints {
@@ -104,7 +106,7 @@ func (s *fakeServer) end(err error) {
 func (s *fakeServer) Close() error {
 	s.closed = true
 	s.end(nil)
-	return nil
+	return s.closeErr
 }
 
 func (w *world) Launch(ctx context.Context, s analyzer.Setup) (analyzer.Server, error) {
@@ -118,6 +120,7 @@ func (w *world) Launch(ctx context.Context, s analyzer.Setup) (analyzer.Server, 
 		require.FileExists(w.t, filepath.Join(dir, "1", "model.onnx"))
 		f.instances = int(config.GetInstanceGroup()[0].GetCount())
 		w.mu.models[s.Model] = config.ModelConfig
+		f.closeErr = w.closeErr
 		f.peak += w.model + w.instance*uint64(f.instances)
 	}
 	w.mu.launched = append(w.mu.launched, f.instances)

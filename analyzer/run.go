@@ -61,7 +61,7 @@ func Run(ctx context.Context, c Config, d Deps) (*Result, error) {
 // nothing is the error of an analysis without a point.
 func (r *run) nothing(ctx context.Context) error {
 	for _, v := range r.result.Variants {
-		if v.Err != nil {
+		if v.Err != nil && ctx.Err() == nil { // else it comes from the interrupt
 			return fmt.Errorf("%w: %w", ErrNothingMeasured, v.Err)
 		}
 	}

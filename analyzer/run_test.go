@@ -235,6 +235,20 @@ func TestExerciseUsesTheLargestBatch(t *testing.T) {
 	}, r.Warnings)
 }
 
+func TestInterruptOfAServerThatHangs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.closeErr = errors.New("the server was killed")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	w.measure = func(int, search.Load) (analyzer.Measurement, error) {
+		cancel(errors.New("enough"))
+		return analyzer.Measurement{}, errors.New("no answer")
+	}
+	r, err := analyzer.Run(ctx, config(t, repository(t, plainConfig)), w.deps())
+	require.EqualError(t, err, "nothing was measured: enough")
+	require.True(t, r.Interrupted)
+}
+
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
