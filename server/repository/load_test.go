@@ -457,3 +457,32 @@ func TestDrainTimesOut(t *testing.T) {
 	require.Contains(t, out.messages(), "Model 'm' (version 1) has 1 in-flight inferences")
 	m.Release()
 }
+
+// TestBrokenModel: a model whose instances have all broken down is not ready,
+// though it still is in the index and says why it does not answer.
+func TestBrokenModel(t *testing.T) {
+	t.Parallel()
+	broken := strings.Replace(identity, "identity", "fault", 1) + `parameters { key: "panic" value { string_value: "1" } }`
+	r, _, err := open(t, nil, tree(t, map[string]string{"m/config.pbtxt": broken, "m/1/": ""}))
+	require.NoError(t, err)
+	ready, err := r.ModelReady("m", "")
+	require.NoError(t, err)
+	require.True(t, ready)
+	require.True(t, r.Ready())
+	for _, want := range []string{"broke down during execution", "no working instance left"} {
+		m, err := r.Model("m", "")
+		require.NoError(t, err)
+		q := infer.NewRequest()
+		in := q.AddInput()
+		in.Name, in.DataType, in.Shape = "INPUT0", tensor.Int32, append(in.Shape, 4)
+		in.Data = tensor.NewData(tensor.HeapBuffer(make([]byte, 16)))
+		_, err = m.Infer(t.Context(), q)
+		require.ErrorContains(t, err, want)
+		q.Release()
+		m.Release()
+	}
+	ready, err = r.ModelReady("m", "")
+	require.NoError(t, err)
+	require.False(t, ready)
+	require.False(t, r.Ready())
+}

@@ -29,7 +29,7 @@ func (r *Repository) Ready() bool {
 			return false
 		}
 		for _, v := range m.versions {
-			if v.state != stateReady && v.reason != reasonUnloaded {
+			if !v.works() && v.reason != reasonUnloaded {
 				return false
 			}
 		}
@@ -58,8 +58,8 @@ func (r *Repository) ModelReady(name, number string) (bool, error) {
 			return false, err
 		}
 	}
-	_, err := r.view.Load().models[name].find(name, number)
-	return err == nil, nil
+	v, err := r.view.Load().models[name].find(name, number)
+	return err == nil && v.works(), nil
 }
 
 func errServer(p phase) error {

@@ -82,6 +82,9 @@ func (v *version) inFlight() int64 {
 	return max(n, 0)
 }
 
+// works says whether the version is ready and has not lost all its instances.
+func (v *version) works() bool { return v.state == stateReady && v.group.Ready() }
+
 // Name is the model's name.
 func (v *version) Name() string { return v.model }
 
