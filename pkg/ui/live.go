@@ -28,6 +28,7 @@ func StartLive(out io.Writer, every time.Duration, render func(width int) string
 	l.program = tea.NewProgram(m, tea.WithoutRenderer(), tea.WithOutput(out), tea.WithInput(nil),
 		tea.WithoutSignalHandler(), tea.WithoutCatchPanics())
 	l.wg.Go(func() {
+		defer obeySequences(out)()
 		_, err := l.program.Run()
 		l.err = errors.Join(err, m.painter.err)
 	})
