@@ -71,6 +71,8 @@ var families = []family{
 const (
 	failureName = "nv_inference_request_failure"
 	failureHelp = "Number of failed inference requests, all batch sizes"
+	closeName   = "triton_batch_close_count"
+	closeHelp   = "Number of batches by what made them due"
 )
 
 // Collector gives Prometheus the counters of the model versions that serve at
@@ -100,14 +102,28 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 			desc := prometheus.NewDesc(f.name, f.help, names, nil)
 			send(out, desc, f.kind, f.value(&s, &counters), values)
 		}
+		collectCloses(out, &counters, names, values)
 	}
 }
 
 func collectFailures(out chan<- prometheus.Metric, c *Counters, names, values []string) {
-	desc := prometheus.NewDesc(failureName, failureHelp, append(slices.Clone(names), "reason"), nil)
+	desc := withReason(failureName, failureHelp, names)
 	for _, why := range Failures() {
 		send(out, desc, prometheus.CounterValue, float64(c.Failures[why]), append(slices.Clone(values), why.String()))
 	}
+}
+
+// collectCloses is a metric that Triton has not: whoever tunes preferred sizes
+// and the queue delay sees which of them cuts the batches.
+func collectCloses(out chan<- prometheus.Metric, c *Counters, names, values []string) {
+	desc := withReason(closeName, closeHelp, names)
+	for _, why := range Closes() {
+		send(out, desc, prometheus.CounterValue, float64(c.Closes[why]), append(slices.Clone(values), why.String()))
+	}
+}
+
+func withReason(name, help string, names []string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, append(slices.Clone(names), "reason"), nil)
 }
 
 // send reports what cannot be a metric as an error of the scrape.
@@ -129,11 +145,11 @@ func labels(s *Served) (names, values []string) {
 	return names, values
 }
 
-// FamilyNames lists the metrics of model versions in Triton's order.
+// FamilyNames lists the metrics of model versions in Triton's order, then ours.
 func FamilyNames() []string {
-	all := make([]string, len(families))
-	for i, f := range families {
-		all[i] = f.name
+	all := make([]string, 0, len(families)+1)
+	for _, f := range families {
+		all = append(all, f.name)
 	}
-	return all
+	return append(all, closeName)
 }

@@ -24,6 +24,11 @@ trt_ort_call *trt_ort_call_new(OrtSession *session, int32_t inputs, int32_t outp
 	c->name = calloc(n + 1, sizeof *c->name);
 	c->value = calloc(n + 1, sizeof *c->value);
 	trt_ort_error e = trt_ort_check(ORT(CreateRunOptions)(&c->options));
+	if (e.code == 0) {
+		// Only fatal: a run that fails says so in its status. The engine's own
+		// line for it would let clients flood the console.
+		e = trt_ort_check(ORT(RunOptionsSetRunLogSeverityLevel)(c->options, 4));
+	}
 	if (c->tensor == NULL || c->name == NULL || c->value == NULL || e.code != 0) {
 		free(e.message);
 		trt_ort_call_free(c);
