@@ -130,7 +130,7 @@ func (s *Server) Run(ctx context.Context) error {
 // load loads the models and says what became of them. When ctx ends meanwhile
 // that is nothing.
 func (s *Server) load(ctx context.Context) error {
-	err := s.models.Load(ctx)
+	err := s.models.Start(ctx)
 	if ctx.Err() != nil {
 		return nil
 	}

@@ -42,6 +42,17 @@ type RequestedOutput struct {
 	Name           string
 	Binary         bool   // HTTP: as raw bytes after the JSON
 	Classification uint32 // 0 off, else top-K
+	// Into is where in shared memory the output is to be written; its Buffer is
+	// nil when the output goes back in the response. The request owns the
+	// reference.
+	Into tensor.Segment
+}
+
+// Regions is the shared memory that clients have registered.
+type Regions interface {
+	// Find is size bytes at offset of a region; the caller owns the segment's
+	// reference.
+	Find(region string, offset, size uint64) (tensor.Segment, error)
 }
 
 // Request is an inference request. An empty Outputs asks for all of them. The
@@ -89,6 +100,17 @@ func (r *Request) InputNear(i int, name string) *Tensor {
 	return r.Input(name)
 }
 
+// Into is where the client wants an output written; false when it is to come
+// back in the response.
+func (r *Request) Into(output string) (tensor.Segment, bool) {
+	for i := range r.Outputs {
+		if o := &r.Outputs[i]; o.Name == output {
+			return o.Into, o.Into.Buffer != nil
+		}
+	}
+	return tensor.Segment{}, false
+}
+
 // Wants says whether an output of that name was asked for.
 func (r *Request) Wants(output string) bool {
 	if len(r.Outputs) == 0 {
@@ -105,6 +127,11 @@ func (r *Request) Wants(output string) bool {
 // Reset releases the tensors and clears the message for reuse.
 func (r *Request) Reset() {
 	ReleaseTensors(r.Inputs)
+	for i := range r.Outputs {
+		if b := r.Outputs[i].Into.Buffer; b != nil {
+			b.Release()
+		}
+	}
 	*r = Request{Parameters: emptied(r.Parameters), Inputs: emptiedTensors(r.Inputs), Outputs: emptied(r.Outputs)}
 }
 

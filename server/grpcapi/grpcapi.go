@@ -16,7 +16,7 @@ import (
 // Register adds the services to a server made with ServerOptions.
 func Register(s *grpc.Server, svc infer.Service, opts Options) {
 	desc := serviceDesc()
-	s.RegisterService(&desc, &service{svc: svc, guard: guard{opts.Log}})
+	s.RegisterService(&desc, &service{svc: svc, opts: opts, guard: guard{opts.Log}})
 	grpc_health_v1.RegisterHealthServer(s, &health{svc: svc, every: opts.HealthInterval})
 	reflection.Register(s)
 }
@@ -43,6 +43,7 @@ func serviceDesc() grpc.ServiceDesc {
 type service struct {
 	inferencepb.UnimplementedGRPCInferenceServiceServer
 	svc   infer.Service
+	opts  Options
 	guard guard
 }
 

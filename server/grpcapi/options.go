@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"regexp"
 	"time"
 
 	"google.golang.org/grpc"
@@ -12,7 +13,11 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"triton/pkg/kserve/rpc"
+	"triton/pkg/log"
 	"triton/pkg/tensor"
+	"triton/server/restricted"
+	"triton/server/shm"
+	"triton/server/trace"
 )
 
 // Options are the settings of the front end. Those of Triton that grpc-go has
@@ -43,6 +48,42 @@ type Options struct {
 	ReadBuffer, WriteBuffer int
 	// HealthInterval is how often a health watch looks for a change.
 	HealthInterval time.Duration
+
+	// Regions is the shared memory of clients, Tracer samples requests, Logs is
+	// what LogSettings changes. Each may be nil: the server has none.
+	Regions *shm.Manager
+	Tracer  *trace.Tracer
+	Logs    *log.Sink
+	// Restricted says which calls need a secret; the name of its metadata key is
+	// "triton-grpc-protocol-" and the rule's own.
+	Restricted restricted.Rules
+	// Forward chooses by name which metadata become request parameters; nil: none.
+	Forward *regexp.Regexp
+	// Compression is the level for inference responses.
+	Compression Compression
+	// Access logs every call; nil does not.
+	Access *slog.Logger
+	// Holds are delays that test suites switch on; the zero value has none.
+	Holds Holds
+}
+
+// Compression is --grpc-infer-response-compression-level.
+type Compression uint8
+
+// The levels.
+const (
+	CompressNone Compression = iota
+	CompressLow
+	CompressMedium
+	CompressHigh
+)
+
+// Holds are delays for tests, as the TRITONSERVER_DELAY_GRPC_* variables set
+// them for Triton.
+type Holds struct {
+	Response, Complete, Process, ProcessEntry, Notification, CompleteExec, Enqueue, ResponseCompletion time.Duration
+	// AdminResponse delays all calls but inference.
+	AdminResponse time.Duration
 }
 
 // Default is Triton's settings, and what was measured to serve best.

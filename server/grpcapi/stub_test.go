@@ -81,6 +81,20 @@ func (s *stub) Model(name, _ string) (infer.Model, error) {
 	return (*echo)(s), nil
 }
 
+func (s *stub) Load(context.Context, string, infer.LoadOptions) error { return nil }
+
+func (s *stub) Unload(context.Context, string, bool) error { return nil }
+
+// Submit answers with what Infer would.
+func (m *echo) Submit(r *infer.Request) error {
+	resp, err := m.Infer(context.Background(), r)
+	if err != nil {
+		return err
+	}
+	r.Sink.Send(resp, true)
+	return nil
+}
+
 type echo stub
 
 func (m *echo) Name() string                     { return "echo" }

@@ -6,12 +6,19 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
+	"regexp"
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"triton/pkg/kserve/rest"
+	"triton/pkg/log"
 	"triton/pkg/tensor"
 	"triton/server/infer"
+	"triton/server/restricted"
+	"triton/server/shm"
+	"triton/server/trace"
 )
 
 // Options are the settings of the front end.
@@ -24,6 +31,23 @@ type Options struct {
 	// request that was sent before the client could know; it is answered with
 	// the remark to close. 0 stands for 50 ms.
 	Linger time.Duration
+
+	// Regions is the shared memory of clients, Tracer samples requests, Logs is
+	// what /v2/logging changes. Each may be nil: the server has none.
+	Regions *shm.Manager
+	Tracer  *trace.Tracer
+	Logs    *log.Sink
+	// Restricted says which endpoints need a secret header.
+	Restricted restricted.Rules
+	// Forward chooses by name which headers become request parameters; nil: none.
+	Forward *regexp.Regexp
+	// Origins are the web origins that browsers may call from, "*" for all; none
+	// turns CORS off.
+	Origins []string
+	// Access logs every request; nil does not.
+	Access *slog.Logger
+	// Metrics are read for load reports; nil: none are sent.
+	Metrics prometheus.Gatherer
 }
 
 const defaultLinger = 50 * time.Millisecond
@@ -31,6 +55,7 @@ const defaultLinger = 50 * time.Millisecond
 // api is the front end without a transport.
 type api struct {
 	svc       infer.Service
+	opts      Options
 	pool      *tensor.Pool
 	log       *slog.Logger
 	maxInput  int64
@@ -38,7 +63,7 @@ type api struct {
 }
 
 func newAPI(svc infer.Service, o Options) *api {
-	a := &api{svc: svc, pool: o.Pool, log: o.Log, maxInput: o.MaxInput}
+	a := &api{svc: svc, opts: o, pool: o.Pool, log: o.Log, maxInput: o.MaxInput}
 	if a.maxInput <= 0 {
 		a.maxInput = rest.DefaultMaxInput
 	}

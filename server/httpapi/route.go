@@ -19,9 +19,19 @@ const (
 	modelConfig
 	modelStats
 	modelInfer
+	modelGenerate
+	modelGenerateStream
 	repositoryIndex
-	// The paths of Triton that this server knows but cannot serve yet.
-	unsupported
+	repositoryLoad
+	repositoryUnload
+	systemStatus
+	systemRegister
+	systemUnregister
+	cudaStatus
+	cudaRegister
+	cudaUnregister
+	traceSetting
+	logSettings
 )
 
 // route is a parsed path.
@@ -29,7 +39,11 @@ type route struct {
 	to      endpoint
 	model   string
 	version string // empty: the server's choice
-	post    bool   // the one method allowed, else GET
+	region  string // of shared memory; empty: all
+	// inRepository says that the path named a repository.
+	inRepository bool
+	post         bool // the one method allowed, else GET
+	either       bool // GET and POST are allowed
 }
 
 // parse finds the endpoint of a path. The whole path must match as it was sent;
@@ -49,16 +63,19 @@ func parse(path string) (route, bool) {
 		return route{to: serverLive}, true
 	case "/health/ready":
 		return route{to: serverReady}, true
-	case "/logging", "/trace/setting":
-		return route{to: unsupported}, true
+	case "/logging":
+		return route{to: logSettings, either: true}, true
+	case "/trace/setting":
+		return route{to: traceSetting, either: true}, true
 	}
 	if tail, ok := strings.CutPrefix(rest, "/repository"); ok {
 		return parseRepository(tail)
 	}
-	for _, kind := range [...]string{"/systemsharedmemory", "/cudasharedmemory"} {
-		if tail, ok := strings.CutPrefix(rest, kind); ok {
-			return parseRegion(tail)
-		}
+	if tail, ok := strings.CutPrefix(rest, "/systemsharedmemory"); ok {
+		return parseRegion(tail, systemStatus, systemRegister, systemUnregister)
+	}
+	if tail, ok := strings.CutPrefix(rest, "/cudasharedmemory"); ok {
+		return parseRegion(tail, cudaStatus, cudaRegister, cudaUnregister)
 	}
 	return route{}, false
 }
@@ -93,10 +110,12 @@ func parseModel(path string) (route, bool) {
 		r.to = modelConfig
 	case "/stats":
 		r.to = modelStats
-	case "/generate", "/generate_stream":
-		r.to, r.post = unsupported, true
+	case "/generate":
+		r.to, r.post = modelGenerate, true
+	case "/generate_stream":
+		r.to, r.post = modelGenerateStream, true
 	case "/trace/setting":
-		r.to = unsupported
+		r.to, r.either = traceSetting, true
 		return r, r.version == ""
 	default:
 		return r, false
@@ -105,41 +124,60 @@ func parseModel(path string) (route, bool) {
 }
 
 // parseRepository reads what follows /v2/repository: an optional repository
-// name, which Triton ignores, and the action.
+// name and the action.
 func parseRepository(path string) (route, bool) {
-	index, load := route{to: repositoryIndex, post: true}, route{to: unsupported, post: true}
+	r := route{to: repositoryIndex, post: true}
 	for range 2 {
 		if path == "/index" {
-			return index, true
+			return r, true
 		}
 		if tail, ok := strings.CutPrefix(path, "/models/"); ok {
 			name, action := cut(tail)
-			if name != "" && (action == "/load" || action == "/unload") {
-				return load, true
+			switch action {
+			case "/load":
+				r.to = repositoryLoad
+			case "/unload":
+				r.to = repositoryUnload
+			}
+			if name != "" && r.to != repositoryIndex {
+				// The name is for the core to judge: its words are for clients.
+				if plain, err := url.PathUnescape(name); err == nil {
+					name = plain
+				}
+				r.model = name
+				return r, true
 			}
 		}
 		if len(path) < 2 || path[0] != '/' {
 			break
 		}
 		_, path = cut(path[1:])
+		r.inRepository = true
 	}
 	return route{}, false
 }
 
-func parseRegion(path string) (route, bool) {
+func parseRegion(path string, list, register, unregister endpoint) (route, bool) {
+	var r route
 	if tail, ok := strings.CutPrefix(path, "/region/"); ok {
-		var name string
-		if name, path = cut(tail); name == "" {
+		if r.region, path = cut(tail); r.region == "" {
 			return route{}, false
+		}
+		if plain, err := url.PathUnescape(r.region); err == nil {
+			r.region = plain
 		}
 	}
 	switch path {
 	case "/status":
-		return route{to: unsupported}, true
-	case "/register", "/unregister":
-		return route{to: unsupported, post: true}, true
+		r.to = list
+	case "/register":
+		r.to, r.post = register, true
+	case "/unregister":
+		r.to, r.post = unregister, true
+	default:
+		return route{}, false
 	}
-	return route{}, false
+	return r, true
 }
 
 // cut splits a path before its first slash.
@@ -172,7 +210,10 @@ func unescape(name string) (string, bool) {
 
 // allows says whether an endpoint takes the method.
 func (r *route) allows(method string) bool {
-	if r.post {
+	switch {
+	case r.either:
+		return method == http.MethodGet || method == http.MethodPost
+	case r.post:
 		return method == http.MethodPost
 	}
 	return method == http.MethodGet

@@ -1,9 +1,5 @@
 package httpapi
 
-import (
-	"triton/pkg/status"
-)
-
 // serve answers the exchange's request.
 func (a *api) serve(x *exchange) {
 	r, ok := parse(x.path)
@@ -16,8 +12,7 @@ func (a *api) serve(x *exchange) {
 	default:
 		x.form = jsonText
 	}
-	// An unsupported path may allow more methods than the two known here.
-	if r.to != unsupported && !r.allows(x.method) {
+	if !r.allows(x.method) {
 		x.refuse(405, "Method Not Allowed")
 		return
 	}
@@ -39,10 +34,24 @@ func (a *api) serve(x *exchange) {
 		err = a.statistics(x, &r)
 	case repositoryIndex:
 		err = a.index(x)
+	case repositoryLoad:
+		err = a.load(x, &r)
+	case repositoryUnload:
+		err = a.unload(x, &r)
+	case systemStatus, systemRegister, systemUnregister:
+		err = a.systemMemory(x, &r)
+	case cudaStatus, cudaRegister, cudaUnregister:
+		err = a.cudaMemory(x, &r)
+	case traceSetting:
+		err = a.traceSetting(x, &r)
+	case logSettings:
+		err = a.logSettings(x)
 	case modelInfer:
 		err = a.infer(x, &r)
-	default:
-		err = status.New(status.Unsupported, "%s is not supported by this server yet", x.path)
+	case modelGenerate:
+		err = a.generate(x, &r)
+	case modelGenerateStream:
+		err = a.generateStream(x, &r)
 	}
 	if err != nil {
 		x.fail(err)

@@ -104,6 +104,20 @@ func (s *stub) Model(name, version string) (infer.Model, error) {
 	return m, nil
 }
 
+func (s *stub) Load(context.Context, string, infer.LoadOptions) error { return nil }
+
+func (s *stub) Unload(context.Context, string, bool) error { return nil }
+
+// Submit answers with what Infer would.
+func (m *stubModel) Submit(r *infer.Request) error {
+	resp, err := m.Infer(context.Background(), r)
+	if err != nil {
+		return err
+	}
+	r.Sink.Send(resp, true)
+	return nil
+}
+
 type stubModel struct {
 	stub   *stub
 	name   string

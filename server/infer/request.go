@@ -56,6 +56,8 @@ type Request struct {
 	Sink Sink
 	// Times are the time stamps, by Now.
 	Times Times
+	// Trace follows the request; nil for most. Whoever makes the request sets it.
+	Trace Trace
 
 	state     atomic.Uint32
 	cancelled atomic.Bool
@@ -78,6 +80,7 @@ type Times struct {
 	InputEnd     int64
 	OutputStart  int64
 	ComputeEnd   int64
+	Answered     int64 // the final response
 }
 
 var requests = sync.Pool{New: func() any {
@@ -116,6 +119,10 @@ func (r *Request) Release() {
 		panic("infer: request released more often than held")
 	}
 	invariant.Check(r.next == nil && r.prev == nil, "request released while it stands in a list")
+	if r.Trace != nil {
+		r.Trace.End(r)
+		r.Trace = nil
+	}
 	r.Reset()
 	r.Batch, r.Sink, r.ctx, r.failed = 0, nil, nil, false
 	r.state.Store(uint32(Decoded))
@@ -162,8 +169,15 @@ func (r *Request) Respond(resp *Response, final bool) {
 		resp = NewResponse()
 		resp.Err = status.New(status.Internal, "expected a single response, got 0")
 	}
+	if final {
+		r.Times.Answered = Now()
+	}
 	if resp != nil {
 		resp.ModelName, resp.ModelVersion, resp.ID = r.ModelName, r.ModelVersion, r.ID
+		r.place(resp)
+		if r.Trace != nil {
+			r.Trace.Respond(r, resp)
+		}
 		if final && resp.Err != nil {
 			r.failed = true
 		}

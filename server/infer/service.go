@@ -25,6 +25,22 @@ type Service interface {
 	// which the caller gives back with Model.Release. An empty version is the
 	// server's choice. The errors are those of protocol section 11.1.
 	Model(name, version string) (Model, error)
+	// Load loads a model or loads it again and returns when it serves. The old
+	// versions serve meanwhile, and go on when the new ones fail.
+	Load(ctx context.Context, name string, o LoadOptions) error
+	// Unload takes a model out of service. It returns when no new requests are
+	// taken; those in flight finish. With dependents the parts of an ensemble go
+	// too.
+	Unload(ctx context.Context, name string, dependents bool) error
+}
+
+// LoadOptions replace parts of what the model repository holds, for one load.
+type LoadOptions struct {
+	// Config is a configuration as JSON that replaces the model's; nil: none.
+	Config *string
+	// Files replace the whole content of the model's directory; the keys are
+	// relative paths with the prefix "file:", as sent.
+	Files map[string][]byte
 }
 
 // Model is one ready model version, held by reference.
@@ -42,5 +58,9 @@ type Model interface {
 	// a queued request is withdrawn and a running one marked cancelled, and the
 	// error is Cancelled.
 	Infer(ctx context.Context, r *Request) (*Response, error)
+	// Submit checks the request and queues it; r.Sink takes its responses, any
+	// number of them when the model is decoupled. It uses up the core's reference
+	// to r in every case. After an error nothing is sent to the sink.
+	Submit(r *Request) error
 	Release()
 }

@@ -27,6 +27,12 @@ func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) (health
 	g.settle(w, b, err)
 	g.count(w, b, begin, end, err == nil)
 	for _, r := range b.Requests {
+		if r.Trace != nil {
+			r.Trace.Executed(b)
+			break
+		}
+	}
+	for _, r := range b.Requests {
 		r.ReleaseInputs()
 		if r != self {
 			r.Deliver()
@@ -90,6 +96,11 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, executed bool
 		s.Succeeded += r.Rows()
 		s.Total += end - r.Times.Received
 		s.Queued += begin - r.Times.Queued
+		if g.opts.Stats.Detailed() {
+			g.opts.Stats.Observe(stats.Sample{
+				Total: end - r.Times.Received, Queue: begin - r.Times.Queued, Input: s.Input, Infer: s.Infer, Output: s.Output,
+			})
+		}
 	}
 	g.opts.Stats.Cut(w.seat.Why)
 	if executed {

@@ -35,10 +35,10 @@ type candidate struct {
 	loading  atomic.Int32 // versions not done yet
 }
 
-// Load scans the paths and loads every model. The error is ErrLoad when some
+// Start scans the paths and loads the models of the start. The error is ErrLoad when some
 // model failed while the others serve; any other error means that nothing was
 // loaded. The repository serves afterwards in both cases that are not the last.
-func (r *Repository) Load(ctx context.Context) error {
+func (r *Repository) Start(ctx context.Context) error {
 	dirs, err := scan(r.opts.Paths)
 	if err != nil {
 		r.phase.Store(failed)
@@ -194,7 +194,7 @@ func (r *Repository) fill(ctx context.Context, v *version, c *candidate, n numbe
 	v.config, v.labels = config.ModelConfig, labels
 	v.check = newChecker(v.config)
 	v.metadata = describe(v.config, v.text)
-	v.stats = stats.NewModel(v.model, v.text, int(v.config.GetMaxBatchSize()))
+	v.stats = stats.New(v.config, v.text, r.opts.Stats)
 	return r.start(ctx, v, engine, spec)
 }
 

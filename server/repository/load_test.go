@@ -89,7 +89,7 @@ func open(t *testing.T, change func(*Options), paths ...string) (*Repository, *l
 		require.NoError(t, r.Drain(ctx))
 		require.Zero(t, o.Pool.Outstanding())
 	})
-	return r, out, r.Load(t.Context())
+	return r, out, r.Start(t.Context())
 }
 
 // wrong is a repository with every way to fail, beside models that work.

@@ -16,6 +16,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/infer"
+	"triton/server/stats"
 )
 
 // Options are what a repository needs.
@@ -36,10 +37,38 @@ type Options struct {
 	CPUs            int
 	Pool            *tensor.Pool
 	Log             *slog.Logger
+	// Control says who loads models.
+	Control Control
+	// Startup is the models that are loaded at the start in explicit control;
+	// "*" alone is all.
+	Startup []string
+	// LoadRetries is how often a failed load is tried again.
+	LoadRetries int
+	// ConfigName is the stem of the file in a model's folder configs that
+	// replaces config.pbtxt; empty: none.
+	ConfigName string
+	// Namespacing lets models in different paths have the same name.
+	Namespacing bool
+	// GPULimits is the share of a GPU's memory above which loads are refused, by
+	// GPU index; GPUUsage reads the share in use now.
+	GPULimits map[int]float64
+	GPUUsage  func(device int) (float64, error)
+	// Stats is for the counters of model versions.
+	Stats stats.Options
 	// ID and Version are what the server says of itself.
 	ID, Version string
 	Extensions  []string
 }
+
+// Control is who loads and unloads models after the start.
+type Control uint8
+
+// The control modes.
+const (
+	ControlNone     Control = iota // all at the start, no changes
+	ControlPoll                    // the repository is watched: Poll looks once
+	ControlExplicit                // Load and Unload
+)
 
 // phase is where the server is in its life.
 type phase = int32
@@ -63,7 +92,7 @@ type Repository struct {
 
 var _ infer.Service = (*Repository)(nil)
 
-// New makes an empty repository. Load fills it.
+// New makes an empty repository. Start fills it.
 func New(o Options) *Repository {
 	r := &Repository{opts: o}
 	r.view.Store(&view{models: map[string]*model{}})

@@ -102,17 +102,38 @@ func (v *version) Labels(output string) []string { return v.labels[output] }
 
 // Infer checks and runs a request.
 func (v *version) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
-	if v.closing.Load() {
-		err := status.New(status.Unavailable, "%sServer is stopping, scheduler for model has stopped accepting new inference requests", r.Tag())
-		r.Release()
-		return nil, err
-	}
-	r.ModelName, r.ModelVersion = v.model, v.text
-	if err := v.check.check(r); err != nil {
+	if err := v.admit(r); err != nil {
 		r.Release()
 		return nil, err
 	}
 	return v.group.Infer(ctx, r)
+}
+
+// Submit checks and queues a request.
+func (v *version) Submit(r *infer.Request) error {
+	err := v.admit(r)
+	if err == nil {
+		err = v.group.Submit(r)
+	}
+	if err != nil {
+		r.Release()
+	}
+	return err
+}
+
+// admit refuses what cannot run.
+func (v *version) admit(r *infer.Request) error {
+	if v.closing.Load() {
+		return status.New(status.Unavailable, "%sServer is stopping, scheduler for model has stopped accepting new inference requests", r.Tag())
+	}
+	r.ModelName, r.ModelVersion = v.model, v.text
+	if err := v.check.check(r); err != nil {
+		return err
+	}
+	if r.Trace != nil {
+		r.Trace.Begin(r)
+	}
+	return nil
 }
 
 // describe makes the metadata of a version.
