@@ -2,12 +2,16 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 
+	"triton/pkg/status"
 	"triton/server/grpcapi"
 	"triton/server/httpapi"
 )
@@ -23,38 +27,59 @@ type front interface {
 	waiting() (n int64, what string)
 }
 
-// open makes the services in the order in which Triton starts them. The ports
-// are open afterwards.
+// starter is how one service starts.
+type starter struct {
+	Endpoint
+	TLS       TLS
+	protocols []string // over TLS
+	name      string   // in errors
+	started   string   // in the log
+	make      func(net.Listener, *tls.Config) front
+}
+
+// starters are the services in the order in which Triton starts them.
+func (s *Server) starters() []starter {
+	o := &s.opts
+	return []starter{
+		{o.GRPC.Endpoint, o.GRPC.TLS, []string{"h2"}, "GRPC", "GRPCInferenceService", s.newGRPC},
+		{o.HTTP.Endpoint, o.HTTP.TLS, []string{"http/1.1"}, "HTTP", "HTTPService", s.newHTTP},
+		{o.Metrics.Endpoint, o.Metrics.TLS, []string{"http/1.1"}, "Metrics", "Metrics Service", s.newMetrics},
+	}
+}
+
+// open makes the services. The ports are open afterwards.
 func (s *Server) open() ([]front, error) {
 	var fronts []front
-	start := func(e Endpoint, name, started string, make func(net.Listener) front) error {
-		if !e.Allow {
-			return nil
+	for _, one := range s.starters() {
+		if !one.Allow {
+			continue
 		}
-		l, err := listen(e, name)
+		f, err := s.start(one)
 		if err != nil {
-			return err
+			done, cancel := context.WithCancel(context.Background())
+			cancel()
+			for _, f := range fronts {
+				f.drain(done)
+			}
+			return nil, err
 		}
-		s.opts.Log.Info("Started " + started + " at " + l.Addr().String())
-		fronts = append(fronts, make(l))
-		return nil
-	}
-	err := start(s.opts.GRPC.Endpoint, "GRPC", "GRPCInferenceService", s.newGRPC)
-	if err == nil {
-		err = start(s.opts.HTTP.Endpoint, "HTTP", "HTTPService", s.newHTTP)
-	}
-	if err == nil {
-		err = start(s.opts.Metrics.Endpoint, "Metrics", "Metrics Service", s.newMetrics)
-	}
-	if err != nil {
-		done, cancel := context.WithCancel(context.Background())
-		cancel()
-		for _, f := range fronts {
-			f.drain(done)
-		}
-		return nil, err
+		fronts = append(fronts, f)
 	}
 	return fronts, nil
+}
+
+func (s *Server) start(one starter) (front, error) {
+	config, err := one.TLS.config(one.protocols...)
+	if err != nil {
+		err = textual{&status.Error{Code: status.InvalidArg, Msg: err.Error(), Cause: err}}
+		return nil, fmt.Errorf("failed to start %s service: %w", one.name, err)
+	}
+	l, err := listen(one.Endpoint, one.name)
+	if err != nil {
+		return nil, err
+	}
+	s.opts.Log.Info("Started " + one.started + " at " + l.Addr().String())
+	return one.make(l, config), nil
 }
 
 // httpFront serves HTTP.
@@ -63,14 +88,27 @@ type httpFront struct {
 	lis    net.Listener
 }
 
-func (s *Server) newHTTP(l net.Listener) front {
+func (s *Server) newHTTP(l net.Listener, config *tls.Config) front {
 	s.addrs.HTTP = l.Addr().String()
-	return &httpFront{
-		server: httpapi.NewServer(s.models, httpapi.Options{
-			Pool: s.pool, Log: s.opts.Log, MaxInput: s.opts.HTTP.MaxInput, Linger: s.opts.HTTP.Linger,
-		}),
-		lis: &lastCall{Listener: l},
+	return &httpFront{httpapi.NewServer(s.models, s.httpOptions()), encrypted(&lastCall{Listener: l}, config)}
+}
+
+// httpOptions are for every front end that speaks the protocol over HTTP.
+func (s *Server) httpOptions() httpapi.Options {
+	o := &s.opts.HTTP
+	return httpapi.Options{
+		Pool: s.pool, Log: s.opts.Log, MaxInput: o.MaxInput, Linger: o.Linger,
+		Regions: s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: s.registry,
+		Restricted: o.Restricted, Forward: o.Forward, Origins: o.Origins,
 	}
+}
+
+// encrypted is a listener for TLS, or the listener itself without configuration.
+func encrypted(l net.Listener, config *tls.Config) net.Listener {
+	if config == nil {
+		return l
+	}
+	return tls.NewListener(l, config)
 }
 
 func (f *httpFront) name() string { return "HTTP" }
@@ -92,10 +130,8 @@ func shutdown(ctx context.Context, s stopper, l net.Listener) {
 	if s.Shutdown(ctx) != nil {
 		_ = s.Close()
 	}
-	if last, ok := l.(*lastCall); ok {
-		l = last.Listener
-	}
-	_ = l.Close() // for a server that was never started
+	_ = l.Close() // a server that was never started did not
+	_ = l.Close() // the first only begins the end of a lastCall
 }
 
 // stopper is how HTTP servers end.
@@ -114,10 +150,14 @@ type grpcFront struct {
 	lis    *countingListener
 }
 
-func (s *Server) newGRPC(l net.Listener) front {
+func (s *Server) newGRPC(l net.Listener, config *tls.Config) front {
 	s.addrs.GRPC = l.Addr().String()
 	limits := s.opts.GRPC.Limits
-	limits.Pool, limits.Log = s.pool, s.opts.Log
+	limits.Pool, limits.Log, limits.Access = s.pool, s.opts.Log, s.opts.Access
+	limits.Regions, limits.Tracer, limits.Logs = s.regions, s.tracer, s.opts.Logs
+	if config != nil {
+		limits.Credentials = credentials.NewTLS(config)
+	}
 	f := &grpcFront{lis: &countingListener{Listener: l}, server: grpc.NewServer(grpcapi.ServerOptions(limits)...)}
 	grpcapi.Register(f.server, s.models, limits)
 	return f

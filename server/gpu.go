@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"triton/pkg/gpu"
@@ -34,6 +35,21 @@ func (g gpus) indices() []int32 {
 		all = append(all, int32(d.Index))
 	}
 	return all
+}
+
+// usage is the share of a device's memory that is in use.
+func (g gpus) usage(device int) (float64, error) {
+	for _, d := range g.devices() {
+		if d.Index != device {
+			continue
+		}
+		r := g.view.Read(d)
+		if !r.MemoryUsed.Known || !r.MemoryTotal.Known || r.MemoryTotal.Value == 0 {
+			return 0, fmt.Errorf("the memory of GPU %d cannot be read", device)
+		}
+		return float64(r.MemoryUsed.Value) / float64(r.MemoryTotal.Value), nil
+	}
+	return 0, fmt.Errorf("there is no GPU %d", device)
 }
 
 func (g gpus) close() {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"slices"
@@ -26,11 +27,11 @@ type metricsFront struct {
 	order    []string
 }
 
-func (s *Server) newMetrics(l net.Listener) front {
+func (s *Server) newMetrics(l net.Listener, config *tls.Config) front {
 	s.addrs.Metrics = l.Addr().String()
 	o := s.opts.Metrics
 	f := &metricsFront{
-		lis: l, registry: prometheus.NewRegistry(), order: stats.FamilyNames(),
+		lis: encrypted(l, config), registry: s.registry, order: stats.FamilyNames(),
 		machine: &machine{root: rootFS(), gpus: s.gpus, cpu: o.CPU, gpu: o.GPU && s.gpus.view != nil, every: o.Interval},
 	}
 	for _, p := range polledOrder {

@@ -9,12 +9,17 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"regexp"
 	"strconv"
 	"time"
 
+	"triton/pkg/log"
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/grpcapi"
+	"triton/server/repository"
+	"triton/server/restricted"
+	"triton/server/trace"
 )
 
 // Options are everything that can be set. Start from Default.
@@ -41,11 +46,40 @@ type Options struct {
 	// BackendDirectory is where backends that are files are looked for.
 	BackendDirectory string
 
+	Models Models
+	// ClientMemory lets clients register shared memory.
+	ClientMemory bool
+	// Trace is the settings of tracing; the server sets its log.
+	Trace trace.Options
+
 	HTTP    HTTP
 	GRPC    GRPC
 	Metrics Metrics
 
 	Log *slog.Logger
+	// Logs is where Log ends, for clients that change the log settings; nil:
+	// they cannot.
+	Logs *log.Sink
+	// Access logs every request; nil does not.
+	Access *slog.Logger
+}
+
+// Models is how models are loaded.
+type Models struct {
+	Control repository.Control
+	// PollInterval is how often the repository is looked at in poll control; 0
+	// is never.
+	PollInterval time.Duration
+	// Startup is the models of the start in explicit control; "*" alone is all.
+	Startup []string
+	// Retries is how often a failed load is tried again.
+	Retries int
+	// ConfigName chooses <model>/configs/<name>.pbtxt over config.pbtxt.
+	ConfigName string
+	// Namespacing lets models in different repositories have the same name.
+	Namespacing bool
+	// GPULimits is the share of a GPU's memory above which loads are refused.
+	GPULimits map[int]float64
 }
 
 // Endpoint is where a service listens. Port 0 is any free one.
@@ -63,13 +97,21 @@ type HTTP struct {
 	// Linger is how long idle connections stay open at the end, for requests
 	// that are on their way.
 	Linger time.Duration
+	TLS    TLS
+	// Restricted says which endpoints need a secret header.
+	Restricted restricted.Rules
+	// Forward chooses the headers that become request parameters; nil: none.
+	Forward *regexp.Regexp
+	// Origins are the web origins that browsers may call from; "*" is all.
+	Origins []string
 }
 
-// GRPC is the settings of the gRPC front end. The server sets Limits.Pool and
-// Limits.Log.
+// GRPC is the settings of the gRPC front end. In Limits the server sets what is
+// its own: the pool, the logs, shared memory, the tracer and the credentials.
 type GRPC struct {
 	Endpoint
 	Limits grpcapi.Options
+	TLS    TLS
 }
 
 // Metrics is the settings of the metrics endpoint. Without an address it is
@@ -78,6 +120,9 @@ type Metrics struct {
 	Endpoint
 	GPU, CPU bool
 	Interval time.Duration // how old polled values may get
+	TLS      TLS
+	// Settings are the --metrics-config pairs.
+	Settings map[string]string
 }
 
 // Default is Triton's defaults. Repositories and Backends are left to the
@@ -88,9 +133,13 @@ func Default() Options {
 		ExitOnError: true, StrictReadiness: true, AutoComplete: true,
 		LoadThreads: 4, ExitTimeout: 30 * time.Second,
 		MinComputeCapability: 6, BackendDirectory: "/opt/tritonserver/backends",
-		HTTP:    HTTP{Endpoint{Allow: true, Address: "0.0.0.0", Port: 8000}, 64 << 20, 50 * time.Millisecond},
-		GRPC:    GRPC{Endpoint{Allow: true, Address: "0.0.0.0", Port: 8001}, grpcapi.Default(nil)},
-		Metrics: Metrics{Endpoint{Allow: true, Port: 8002}, true, true, 2 * time.Second},
+		Models: Models{PollInterval: 15 * time.Second},
+		HTTP: HTTP{
+			Endpoint: Endpoint{Allow: true, Address: "0.0.0.0", Port: 8000},
+			MaxInput: 64 << 20, Linger: 50 * time.Millisecond,
+		},
+		GRPC:    GRPC{Endpoint: Endpoint{Allow: true, Address: "0.0.0.0", Port: 8001}, Limits: grpcapi.Default(nil)},
+		Metrics: Metrics{Endpoint: Endpoint{Allow: true, Port: 8002}, GPU: true, CPU: true, Interval: 2 * time.Second},
 		Log:     slog.New(slog.DiscardHandler),
 	}
 }
@@ -107,6 +156,8 @@ func (o *Options) Validate() error {
 	bad(o.ExitTimeout < 0, "exit timeout is %v, must not be negative", o.ExitTimeout)
 	bad(o.HTTP.MaxInput <= 0, "HTTP input size limit is %d, must be positive", o.HTTP.MaxInput)
 	bad(o.Metrics.Interval <= 0, "metrics interval is %v, must be positive", o.Metrics.Interval)
+	bad(o.Models.PollInterval < 0, "poll interval is %v, must not be negative", o.Models.PollInterval)
+	bad(o.Models.Retries < 0, "model load retry count is %d, must not be negative", o.Models.Retries)
 	bad(o.Log == nil, "no logger")
 	limits := o.GRPC.Limits
 	limits.Pool = tensor.NewPool() // New sets the real one

@@ -9,11 +9,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
 	"triton/server/repository"
+	"triton/server/shm"
+	"triton/server/stats"
+	"triton/server/trace"
 )
 
 // Server is one inference server.
@@ -23,6 +28,10 @@ type Server struct {
 	models *repository.Repository
 	gpus   gpus
 	cpus   int
+	// registry is the metrics, regions the shared memory of clients.
+	registry *prometheus.Registry
+	regions  *shm.Manager
+	tracer   *trace.Tracer // from the start of Run
 
 	serving chan struct{} // closed when the ports are open
 	addrs   Addresses
@@ -45,10 +54,11 @@ var (
 )
 
 // extensions are the protocol extensions that this server has, in Triton's
-// order. Of model_repository it has the index; models cannot be loaded by a
-// call, as in Triton's control mode none.
+// order.
 var extensions = []string{
-	"classification", "model_repository", "model_configuration", "binary_tensor_data", "parameters", "statistics",
+	"classification", "sequence", "model_repository", "model_repository(unload_dependents)", "schedule_policy",
+	"model_configuration", "system_shared_memory", "cuda_shared_memory", "binary_tensor_data", "parameters",
+	"statistics", "trace", "logging",
 }
 
 // New checks the options and makes a server. It starts nothing.
@@ -59,7 +69,10 @@ func New(o Options) (*Server, error) {
 	if o.Metrics.Address == "" {
 		o.Metrics.Address = o.HTTP.Address
 	}
-	s := &Server{opts: o, pool: tensor.NewPool(), cpus: cpus(rootFS()), serving: make(chan struct{})}
+	s := &Server{
+		opts: o, pool: tensor.NewPool(), cpus: cpus(rootFS()), serving: make(chan struct{}),
+		registry: prometheus.NewRegistry(), regions: shm.New(shm.Options{Allow: o.ClientMemory}),
+	}
 	s.hurry, s.kill = context.WithCancel(context.Background())
 	s.gpus = openGPUs(o.Log)
 	s.models = repository.New(repository.Options{
@@ -67,6 +80,9 @@ func New(o Options) (*Server, error) {
 		LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness, CPUs: s.cpus,
 		Machine: modelconfig.Machine{GPUs: s.gpus.indices(), MinComputeCapability: o.MinComputeCapability},
 		Pool:    s.pool, Log: o.Log, ID: o.ID, Version: o.Version, Extensions: extensions,
+		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
+		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing,
+		GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Stats: stats.Options{Settings: o.Metrics.Settings},
 	})
 	return s, nil
 }
@@ -103,7 +119,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return s.stop(nil)
 	}
-	fronts, err := s.open()
+	fronts, err := s.openTraced()
 	if err != nil {
 		return errors.Join(err, s.stop(nil))
 	}
@@ -116,15 +132,58 @@ func (s *Server) Run(ctx context.Context) error {
 			}
 		})
 	}
+	stopPolling := s.poll()
 	close(s.serving)
 	select {
 	case <-ctx.Done():
 	case <-s.hurry.Done():
 	case err = <-failed:
 	}
+	stopPolling()
 	err = errors.Join(err, s.stop(fronts))
 	serving.Wait()
 	return err
+}
+
+// openTraced starts tracing, then the services.
+func (s *Server) openTraced() ([]front, error) {
+	o := s.opts.Trace
+	o.Log = s.opts.Log
+	tracer, err := trace.New(o)
+	if err != nil {
+		return nil, fmt.Errorf("failed to configure tracing: %w", err)
+	}
+	s.tracer = tracer
+	return s.open()
+}
+
+// poll looks for changes of the repositories in poll control until the returned
+// function is called.
+func (s *Server) poll() (stop func()) {
+	every := s.opts.Models.PollInterval
+	if s.opts.Models.Control != repository.ControlPoll || every <= 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if err := s.models.Poll(ctx); err != nil && ctx.Err() == nil {
+				s.opts.Log.Error(fmt.Sprintf("failed to poll model repository: %s", textual{status.From(err)}))
+			}
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+	}
 }
 
 // load loads the models and says what became of them. When ctx ends meanwhile
@@ -168,6 +227,7 @@ func (s *Server) stop(fronts []front) error {
 	if last != nil {
 		last.drain(ctx)
 	}
+	err = errors.Join(err, s.tracer.Shutdown(), s.regions.Close())
 	switch {
 	case s.killed.Load():
 		return ErrKilled
