@@ -1,0 +1,166 @@
+package trace
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"strconv"
+	"time"
+)
+
+// start is Options.Config understood.
+type start struct {
+	mode string
+	values
+	file string
+	// listed is what of the mode's own settings clients see.
+	listed []Setting
+	export export
+}
+
+// export is the settings of the mode opentelemetry.
+type export struct {
+	url       string
+	resource  []string // "<key>=<value>"
+	queueSize int      // spans that wait for export at most
+	batchSize int      // spans of one export at most
+	delay     time.Duration
+}
+
+// Validate says whether New would take the options. The error is an
+// OptionError.
+func (o Options) Validate() error {
+	_, err := o.parse()
+	return err
+}
+
+func (o Options) parse() (start, error) {
+	s := start{mode: Triton, values: values{rate: 1000, count: -1}}
+	for _, set := range o.Config[Global] {
+		if reason := s.global(set); reason != "" {
+			return s, &OptionError{"--trace-config " + set.Name, reason}
+		}
+	}
+	for _, set := range o.Config[s.mode] {
+		if reason := s.scoped(set); reason != "" {
+			return s, &OptionError{"--trace-config " + s.mode + "," + set.Name, reason}
+		}
+	}
+	if s.mode == OpenTelemetry {
+		return s, s.complete(o.Env)
+	}
+	return s, nil
+}
+
+// global takes over a setting for both modes; unknown ones mean nothing.
+func (s *start) global(set Setting) (reason string) {
+	var n int64
+	switch set.Name {
+	case "mode":
+		s.mode, reason = parseMode(set.Value)
+	case "level":
+		var l level
+		l, reason = parseLevel(set.Value)
+		s.level |= l
+	case "rate":
+		n, reason = parseInt(set.Value, 0, math.MaxInt32)
+		s.rate = uint32(n)
+	case "count":
+		n, reason = parseInt(set.Value, -1, math.MaxInt32)
+		s.count = int32(n)
+	}
+	return reason
+}
+
+// scoped takes over a setting of the mode; clients see those it does not know.
+func (s *start) scoped(set Setting) (reason string) {
+	var n int64
+	switch {
+	case s.mode == Triton && set.Name == "file":
+		s.file = set.Value
+		return ""
+	case s.mode == Triton && set.Name == "log-frequency":
+		n, reason = parseInt(set.Value, 0, math.MaxInt32)
+		s.frequency = uint32(n)
+		return reason
+	case s.mode == OpenTelemetry:
+		if reason = s.export.set(set); reason != "" {
+			return reason
+		}
+	}
+	s.listed = append(s.listed, set)
+	return ""
+}
+
+func (e *export) set(set Setting) (reason string) {
+	switch set.Name {
+	case "url":
+		e.url = set.Value
+	case "resource":
+		e.resource = append(e.resource, set.Value)
+	case "bsp_max_queue_size", "bsp_schedule_delay", "bsp_max_export_batch_size":
+		n, reason := parseInt(set.Value, 0, math.MaxUint32)
+		if reason != "" {
+			return reason
+		}
+		e.batching(set.Name, n)
+	}
+	return ""
+}
+
+func (e *export) batching(name string, n int64) {
+	switch name {
+	case "bsp_max_queue_size":
+		e.queueSize = int(n)
+	case "bsp_schedule_delay":
+		e.delay = time.Duration(n) * time.Millisecond
+	case "bsp_max_export_batch_size":
+		e.batchSize = int(n)
+	}
+}
+
+// batchDefaults are the settings that opentelemetry always has.
+var batchDefaults = [...]struct{ name, env, value string }{
+	{"bsp_max_queue_size", "OTEL_BSP_MAX_QUEUE_SIZE", "2048"},
+	{"bsp_schedule_delay", "OTEL_BSP_SCHEDULE_DELAY", "5000"},
+	{"bsp_max_export_batch_size", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "512"},
+}
+
+// complete takes from the environment what was not set.
+func (s *start) complete(env func(string) string) error {
+	for _, d := range batchDefaults {
+		if s.has(d.name) {
+			continue
+		}
+		value := d.value
+		if env != nil {
+			value = cmp.Or(env(d.env), value)
+		}
+		if reason := s.scoped(Setting{d.name, value}); reason != "" {
+			return &OptionError{d.env, reason}
+		}
+	}
+	return nil
+}
+
+func (s *start) has(name string) bool {
+	for _, l := range s.listed {
+		if l.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func parseInt(text string, low, high int64) (n int64, reason string) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, "Provided option value is out of bound. Got " + text
+	case err != nil:
+		return 0, "Invalid option value. Got " + text
+	case n < low || n > high:
+		return 0, "Provided option value is out of bound. Got " + text
+	}
+	return n, ""
+}
