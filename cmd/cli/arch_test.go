@@ -50,6 +50,7 @@ var mayImport = map[string]string{
 	"server/backend/onnx":      "server/backend server/infer pkg/hashorder pkg/inferencepb pkg/kserve pkg/modelconfig pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor",
 	"server/stats":             "server/infer pkg/gpu pkg/inferencepb",
 	"server/servertest":        "*",
+	"server/conformance":       "pkg/inferencepb",
 	"perf":                     "perf/load perf/data pkg/client pkg/kserve pkg/measure pkg/inferencepb pkg/tensor",
 	"perf/load":                "pkg/client pkg/kserve pkg/measure",
 	"perf/load/loadtest":       "pkg/inferencepb",

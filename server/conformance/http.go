@@ -1,0 +1,102 @@
+package conformance
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// shown are the headers of an answer that matter to clients.
+var shown = []string{
+	"Accept-Encoding", "Allow", "Content-Encoding", "Content-Length", "Content-Type", "Endpoint-Load-Metrics",
+	"Inference-Header-Content-Length", "Transfer-Encoding",
+}
+
+const closed = "the connection ended without an answer\n"
+
+// patience is how long an answer may take.
+const patience = 30 * time.Second
+
+func (t *Target) askHTTP(ctx context.Context, what string, head, body []string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	method, path, ok := strings.Cut(what, " ")
+	if !ok {
+		return "", fmt.Errorf("%q is not a method and a path", what)
+	}
+	text, err := unescape(strings.Join(body, "\n"))
+	if err != nil {
+		return "", err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+t.http+path, strings.NewReader(text))
+	if err != nil {
+		return "", err
+	}
+	for _, h := range head {
+		name, value, ok := strings.Cut(h, ": ")
+		if !ok {
+			return "", fmt.Errorf("%q is no header", h)
+		}
+		req.Header.Set(name, value)
+	}
+	resp, err := t.web.Do(req)
+	if err != nil {
+		return closed, ctx.Err()
+	}
+	return show(resp)
+}
+
+// askRaw sends the lines as they are, with the line ends of HTTP, and reads one
+// answer.
+func (t *Target) askRaw(ctx context.Context, lines []string) (string, error) {
+	text, err := unescape(strings.Join(lines, "\r\n"))
+	if err != nil {
+		return "", err
+	}
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", t.http)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+		return "", err
+	}
+	if _, err := io.WriteString(c, text); err != nil {
+		return closed, nil
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		return closed, nil
+	}
+	return show(resp)
+}
+
+func show(resp *http.Response) (string, error) {
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return closed, nil
+	}
+	var b strings.Builder
+	fmt.Fprintln(&b, resp.StatusCode)
+	for _, name := range shown {
+		values := resp.Header[name]
+		if name == "Transfer-Encoding" {
+			values = resp.TransferEncoding
+		}
+		if len(values) > 0 {
+			fmt.Fprintf(&b, "%s: %s\n", name, strings.Join(slices.Clone(values), ", "))
+		}
+	}
+	if len(body) > 0 {
+		b.WriteString("\n" + escape(string(body)) + "\n")
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,67 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// Target is a server that is asked.
+type Target struct {
+	http string
+	web  *http.Client
+	conn *grpc.ClientConn
+}
+
+// Dial makes a target of two addresses "host:port".
+func Dial(httpAddr, grpcAddr string) (*Target, error) {
+	conn, err := grpc.NewClient(grpcAddr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, err
+	}
+	return &Target{http: httpAddr, conn: conn, web: &http.Client{Transport: &http.Transport{DisableCompression: true}}}, nil
+}
+
+// Close ends the connections.
+func (t *Target) Close() {
+	t.web.CloseIdleConnections()
+	_ = t.conn.Close()
+}
+
+// Ask sends a question and returns the answer as text, with what changes from
+// run to run masked. That the server has closed the connection is an answer; an
+// error means that the question is none.
+func (t *Target) Ask(ctx context.Context, s *Step) (string, error) {
+	kind, rest, _ := strings.Cut(s.Ask[0], " ")
+	head, body := split(s.Ask[1:])
+	var answer string
+	var err error
+	switch kind {
+	case "http":
+		answer, err = t.askHTTP(ctx, rest, head, body)
+	case "grpc":
+		answer, err = t.askGRPC(ctx, rest, head, body)
+	case "raw":
+		answer, err = t.askRaw(ctx, s.Ask[1:])
+	default:
+		err = fmt.Errorf("a question begins with http, grpc or raw, not with %q", kind)
+	}
+	if err != nil {
+		return "", fmt.Errorf("line %d: %w", s.Line, err)
+	}
+	return mask(answer), nil
+}
+
+// split cuts the lines of a question at the first empty one.
+func split(lines []string) (head, body []string) {
+	for i, l := range lines {
+		if l == "" {
+			return lines[:i], lines[i+1:]
+		}
+	}
+	return lines, nil
+}
