@@ -16,18 +16,19 @@ import (
 	"triton/pkg/tensor"
 )
 
-// The names of the service and its inference call.
+// The names of the service and its inference calls.
 const (
-	Service    = "inference.GRPCInferenceService"
-	ModelInfer = "/" + Service + "/ModelInfer"
+	Service          = "inference.GRPCInferenceService"
+	ModelInfer       = "/" + Service + "/ModelInfer"
+	ModelStreamInfer = "/" + Service + "/ModelStreamInfer"
 )
 
 // Codec is a gRPC codec for both sides of a connection. Servers pass it to
 // grpc.ForceServerCodecV2, clients to grpc.ForceCodecV2. It is safe for
 // concurrent use.
 //
-//	Marshal    *kserve.Request, *kserve.Response, *Prepared, protobuf messages
-//	Unmarshal  *Request, *kserve.Response, protobuf messages
+//	Marshal    *kserve.Request, *kserve.Response, *StreamResponse, *Prepared, protobuf messages
+//	Unmarshal  *Request, *kserve.Response, *StreamResponse, protobuf messages
 //
 // Marshal keeps references of its own to what it has not copied: the message
 // stays the caller's and may be released as soon as Marshal has returned.
@@ -57,6 +58,8 @@ func (c *Codec) Marshal(v any) (mem.BufferSlice, error) {
 		return c.EncodeResponse(m), nil
 	case *kserve.Request:
 		return c.EncodeRequest(m), nil
+	case *StreamResponse:
+		return c.EncodeStreamResponse(m), nil
 	case *Prepared:
 		m.buffers.Ref()
 		return m.buffers, nil
@@ -73,6 +76,8 @@ func (c *Codec) Unmarshal(data mem.BufferSlice, v any) error {
 		return nil
 	case *kserve.Response:
 		return c.DecodeResponse(data, m)
+	case *StreamResponse:
+		return c.DecodeStreamResponse(data, m)
 	}
 	return c.stock.Unmarshal(data, v)
 }

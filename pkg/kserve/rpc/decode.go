@@ -48,6 +48,11 @@ func (c *Codec) DecodeResponse(data mem.BufferSlice, r *kserve.Response) error {
 	if err := d.response(r); err != nil {
 		return err
 	}
+	return d.responseMeaning(r)
+}
+
+// responseMeaning finds the data of each output.
+func (d *decoder) responseMeaning(r *kserve.Response) error {
 	if err := d.planData(r.ModelName, "output", r.Outputs); err != nil {
 		return err
 	}

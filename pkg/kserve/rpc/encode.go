@@ -43,6 +43,10 @@ func (c *Codec) EncodeRequest(r *kserve.Request) mem.BufferSlice {
 // EncodeResponse writes a ModelInferResponse with raw tensor contents.
 func (c *Codec) EncodeResponse(r *kserve.Response) mem.BufferSlice {
 	w := newWriter(responseSize(r)+rawSize(r.Outputs), r.Outputs)
+	return w.response(r)
+}
+
+func (w *writer) response(r *kserve.Response) mem.BufferSlice {
 	b := w.head
 	b = appendString(b, 1, r.ModelName)
 	b = appendString(b, 2, r.ModelVersion)

@@ -20,7 +20,7 @@ type scanner struct {
 	frame  int    // the current frame
 	data   []byte // its bytes
 	pos    int    // how many of them are read
-	left   int    // unread bytes in all frames
+	left   int    // unread bytes in all frames, or in the message within that is read
 }
 
 func (s *scanner) reset(frames mem.BufferSlice) {
@@ -39,13 +39,13 @@ func (s *scanner) advance() {
 }
 
 func (s *scanner) uvarint() (uint64, error) {
-	if b := s.data[s.pos:]; len(b) > 0 {
+	if b := s.data[s.pos:]; len(b) > 0 && s.left > 0 {
 		if b[0] < 0x80 { // most tags and lengths
 			s.pos++
 			s.left--
 			return uint64(b[0]), nil
 		}
-		if v, n := protowire.ConsumeVarint(b); n > 0 {
+		if v, n := protowire.ConsumeVarint(b); n > 0 && n <= s.left {
 			s.pos += n
 			s.left -= n
 			return v, nil
@@ -54,7 +54,8 @@ func (s *scanner) uvarint() (uint64, error) {
 	return s.slowVarint()
 }
 
-// slowVarint reads a varint that crosses into the next frame, or is malformed.
+// slowVarint reads a varint that crosses into the next frame or over the end,
+// or is malformed.
 func (s *scanner) slowVarint() (uint64, error) {
 	var b [10]byte
 	for i := range b {

@@ -1,0 +1,80 @@
+package rpc
+
+import (
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"triton/pkg/kserve"
+)
+
+// StreamResponse is a ModelStreamInferResponse: what a stream answers to one of
+// its requests.
+type StreamResponse struct {
+	// Error is why the request failed; empty when it did not. On the wire it is
+	// text alone, without a code.
+	Error string
+	// Response is the answer or, after an error, says which request failed. It
+	// must be set before Unmarshal.
+	Response *kserve.Response
+}
+
+const (
+	streamError    = 1
+	streamResponse = 2
+)
+
+// EncodeStreamResponse writes a ModelStreamInferResponse with raw tensor
+// contents.
+func (c *Codec) EncodeStreamResponse(m *StreamResponse) mem.BufferSlice {
+	r := m.Response
+	inner := ResponseSize(r)
+	before := stringSize(m.Error) + 1 + protowire.SizeVarint(uint64(inner))
+	w := newWriter(before+responseSize(r)+rawSize(r.Outputs), r.Outputs)
+	w.head = appendString(w.head, streamError, m.Error)
+	w.head = appendBytesHeader(w.head, streamResponse, inner)
+	return w.response(r)
+}
+
+// DecodeStreamResponse reads a ModelStreamInferResponse, with memory as
+// DecodeRequest.
+func (c *Codec) DecodeStreamResponse(data mem.BufferSlice, m *StreamResponse) error {
+	m.Error = ""
+	m.Response.Reset()
+	d := c.decoder(data)
+	defer c.done(d)
+	if err := d.streamResponse(m); err != nil {
+		return err
+	}
+	return d.responseMeaning(m.Response)
+}
+
+func (d *decoder) streamResponse(m *StreamResponse) error {
+	for {
+		num, err := d.field(streamResponse)
+		if err != nil || num == 0 {
+			return err
+		}
+		if num == streamError {
+			m.Error, err = d.text()
+		} else {
+			err = d.within(m.Response)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// within reads a response that is a field of the message; one that comes again
+// is merged, as all lists of it grow.
+func (d *decoder) within(r *kserve.Response) error {
+	n, err := d.length()
+	if err != nil {
+		return err
+	}
+	after := d.left - n
+	d.left = n
+	err = d.response(r)
+	d.left = after
+	return err
+}
