@@ -10,70 +10,9 @@ import (
 type Served struct {
 	*Model
 	Tags        map[string]string // metric_tags of the configuration
+	Namespace   string            // empty without model namespaces
 	LoadSeconds float64
 }
-
-// family is one metric of model versions.
-type family struct {
-	name, help string
-	kind       prometheus.ValueType
-	value      func(*Served, *Counters) float64
-}
-
-func micros(c Count) float64 { return float64(c.Ns / 1000) }
-
-// families are Triton's metrics of model versions, in its order. Failures have
-// one more label and stand apart, after the first.
-var families = []family{
-	{
-		"nv_inference_request_success", "Number of successful inference requests, all batch sizes", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return float64(c.Success.Count) },
-	},
-	{failureName, failureHelp, prometheus.CounterValue, nil},
-	{
-		"nv_inference_count", "Number of inferences performed (does not include cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return float64(c.Inferences) },
-	},
-	{
-		"nv_inference_exec_count", "Number of model executions performed (does not include cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return float64(c.Executions) },
-	},
-	{
-		"nv_inference_request_duration_us", "Cumulative inference request duration in microseconds (includes cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return micros(c.Success) },
-	},
-	{
-		"nv_inference_queue_duration_us", "Cumulative inference queuing duration in microseconds (includes cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return micros(c.Queue) },
-	},
-	{
-		"nv_inference_compute_input_duration_us", "Cumulative compute input duration in microseconds (does not include cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return micros(c.ComputeInput) },
-	},
-	{
-		"nv_inference_compute_infer_duration_us", "Cumulative compute inference duration in microseconds (does not include cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return micros(c.ComputeInfer) },
-	},
-	{
-		"nv_inference_compute_output_duration_us", "Cumulative inference compute output duration in microseconds (does not include cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return micros(c.ComputeOutput) },
-	},
-	{
-		"nv_inference_pending_request_count", "Instantaneous number of pending requests awaiting execution per-model.", prometheus.GaugeValue,
-		func(_ *Served, c *Counters) float64 { return float64(c.Pending) },
-	},
-	{
-		"nv_model_load_duration_secs", "Model load time in seconds", prometheus.GaugeValue,
-		func(s *Served, _ *Counters) float64 { return s.LoadSeconds },
-	},
-}
-
-const (
-	failureName = "nv_inference_request_failure"
-	failureHelp = "Number of failed inference requests, all batch sizes"
-	closeName   = "triton_batch_close_count"
-	closeHelp   = "Number of batches by what made them due"
-)
 
 // Collector gives Prometheus the counters of the model versions that serve at
 // the moment of a scrape.
@@ -89,67 +28,149 @@ func NewCollector(models func() []Served) *Collector { return &Collector{models}
 // Describe sends nothing: the labels depend on the models' tags.
 func (c *Collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect reads all counters once.
+// Collect reads all counters once. What instances on a GPU report has series
+// with that GPU's label; the same series without it are the model's own.
 func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	for _, s := range c.models() {
-		names, values := labels(&s)
-		counters := s.Counters()
-		for _, f := range families {
-			if f.value == nil {
-				collectFailures(out, &counters, names, values)
-				continue
+		for _, p := range s.places() {
+			var counters Counters
+			p.addTo(&counters)
+			w := writer{out: out}
+			w.label(&s, p.uuid)
+			if p.uuid == "" {
+				s.addTo(&counters)
+				w.own(&s, &counters)
+			} else {
+				s.LoadSeconds = 0 // the model's own has it
 			}
-			desc := prometheus.NewDesc(f.name, f.help, names, nil)
-			send(out, desc, f.kind, f.value(&s, &counters), values)
+			w.counters(&s, &counters)
+			w.first(s.Model.first, p.uuid != "")
+			w.samples(p.samples)
 		}
-		collectCloses(out, &counters, names, values)
 	}
 }
 
-func collectFailures(out chan<- prometheus.Metric, c *Counters, names, values []string) {
-	desc := withReason(failureName, failureHelp, names)
-	for _, why := range Failures() {
-		send(out, desc, prometheus.CounterValue, float64(c.Failures[why]), append(slices.Clone(values), why.String()))
+// writer sends the metrics of one place.
+type writer struct {
+	out           chan<- prometheus.Metric
+	names, values []string // labels
+}
+
+// label sets the labels. A tag's name gets an underscore in front, so that it
+// never hides another label.
+func (w *writer) label(s *Served, uuid string) {
+	w.names, w.values = []string{"model", "version"}, []string{s.Name(), s.Version()}
+	add := func(name, value string) { w.names, w.values = append(w.names, name), append(w.values, value) }
+	for k, v := range s.Tags {
+		add("_"+k, v)
+	}
+	if s.Namespace != "" {
+		add("namespace", s.Namespace)
+	}
+	if uuid != "" {
+		add("gpu_uuid", uuid)
 	}
 }
 
-// collectCloses is a metric that Triton has not: whoever tunes preferred sizes
-// and the queue delay sees which of them cuts the batches.
-func collectCloses(out chan<- prometheus.Metric, c *Counters, names, values []string) {
-	desc := withReason(closeName, closeHelp, names)
-	for _, why := range Closes() {
-		send(out, desc, prometheus.CounterValue, float64(c.Closes[why]), append(slices.Clone(values), why.String()))
-	}
-}
-
-func withReason(name, help string, names []string) *prometheus.Desc {
-	return prometheus.NewDesc(name, help, append(slices.Clone(names), "reason"), nil)
+func (w *writer) desc(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, w.names, nil)
 }
 
 // send reports what cannot be a metric as an error of the scrape.
-func send(out chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.ValueType, v float64, labels []string) {
-	m, err := prometheus.NewConstMetric(d, kind, v, labels...)
+func (w *writer) send(d *prometheus.Desc, m prometheus.Metric, err error) {
 	if err != nil {
 		m = prometheus.NewInvalidMetric(d, err)
 	}
-	out <- m
+	w.out <- m
 }
 
-// labels are the names and values of a version's labels. A tag's name gets an
-// underscore in front, so that it never hides another label.
-func labels(s *Served) (names, values []string) {
-	names, values = []string{"model", "version"}, []string{s.Name(), s.Version()}
-	for k, v := range s.Tags {
-		names, values = append(names, "_"+k), append(values, v)
-	}
-	return names, values
-}
-
-// FamilyNames lists the metrics of model versions in Triton's order, then ours.
-func FamilyNames() []string {
-	all := make([]string, 0, len(families)+1)
+func (w *writer) counters(s *Served, c *Counters) {
 	for _, f := range families {
-		all = append(all, f.name)
+		switch {
+		case f.latency && s.opts.noCounters:
+		case f.value == nil:
+			reasons(w, f.name, f.help, Failures(), c.Failures[:])
+		default:
+			d := w.desc(f.name, f.help)
+			m, err := prometheus.NewConstMetric(d, f.kind, f.value(s, c), w.values...)
+			w.send(d, m, err)
+		}
 	}
-	return append(all, closeName)
+}
+
+// own sends metrics that Triton has not: whoever tunes preferred sizes and the
+// queue delay sees which of them cuts the batches, and how large those get.
+func (w *writer) own(s *Served, c *Counters) {
+	reasons(w, closeName, closeHelp, Closes(), c.Closes[:])
+	bounds := sizeBounds(s.maxBatch)
+	buckets, batches, rows := map[float64]uint64{}, uint64(0), 0.0
+	for _, b := range bounds {
+		buckets[b] = 0
+	}
+	for _, size := range c.Sizes {
+		batches += size.Count
+		rows += float64(size.Count) * float64(size.Rows)
+		for _, b := range bounds {
+			if float64(size.Rows) <= b {
+				buckets[b] += size.Count
+			}
+		}
+	}
+	d := w.desc(sizeName, sizeHelp)
+	m, err := prometheus.NewConstHistogram(d, batches, rows, buckets, w.values...)
+	w.send(d, m, err)
+}
+
+// sizeBounds are the powers of two below the largest batch, and that.
+func sizeBounds(maxBatch int) []float64 {
+	var all []float64
+	for n := 1; n < maxBatch; n *= 2 {
+		all = append(all, float64(n))
+	}
+	return append(all, float64(maxBatch))
+}
+
+// first sends the histogram of first responses. Those are counted for the model;
+// its GPUs have empty twins.
+func (w *writer) first(h *histogram, twin bool) {
+	if h != nil && twin {
+		h = newHistogram(h.bounds)
+	}
+	w.histogram(firstResponse, firstResponseHelp, h)
+}
+
+func (w *writer) histogram(name, help string, h *histogram) {
+	if h == nil {
+		return
+	}
+	d := w.desc(name, help)
+	m, err := h.metric(d, w.values)
+	w.send(d, m, err)
+}
+
+func (w *writer) samples(s *samples) {
+	if s == nil {
+		return
+	}
+	for i, of := range distributions {
+		w.histogram(of.histogram, of.histogramHelp, s.histograms[i])
+		if q := s.summaries[i]; q != nil {
+			d := w.desc(of.summary, of.summaryHelp)
+			m, err := summarized(q, d, w.values)
+			w.send(d, m, err)
+		}
+	}
+}
+
+// reasons sends counters that have one label more. counts are by reason.
+func reasons[R interface {
+	~uint8
+	String() string
+}](w *writer, name, help string, all []R, counts []uint64,
+) {
+	d := prometheus.NewDesc(name, help, append(slices.Clone(w.names), "reason"), nil)
+	for _, why := range all {
+		m, err := prometheus.NewConstMetric(d, prometheus.CounterValue, float64(counts[why]), append(slices.Clone(w.values), why.String())...)
+		w.send(d, m, err)
+	}
 }

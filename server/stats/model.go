@@ -55,29 +55,29 @@ func Closes() []Close { return []Close{Immediate, Preferred, Full, Delay, Shape}
 // denseSizes bounds the table of batch sizes that is kept without a lock.
 const denseSizes = 1024
 
-// Model is the counters of one model version.
+// Model is the counters of one model version. Those of its Place are reported
+// by the queue and by instances that are on no GPU.
 type Model struct {
+	Place
 	name, version string
+	maxBatch      int
+	opts          settings
 
 	// Pending is the requests that wait in a queue. The scheduler moves it.
 	Pending atomic.Int64
 
-	inferences atomic.Uint64
-	executions atomic.Uint64
-	latest     atomic.Int64 // end of the latest execution, monotonic
-	success    Duration
-	queue      Duration
-	input      Duration
-	infer      Duration
-	output     Duration
-	fail       Duration
-	failed     [failureKinds]atomic.Uint64
-	closed     [closeKinds]atomic.Uint64
+	latest atomic.Int64 // end of the latest execution, monotonic
+	closed [closeKinds]atomic.Uint64
+	first  *histogram // of first responses; nil when not kept
 
 	sizes []sizeCounts // index is the batch size
 	rare  struct {
 		sync.Mutex
 		sizes map[int]*sizeCounts
+	}
+	gpus struct {
+		sync.Mutex
+		places []*Place
 	}
 }
 
@@ -95,8 +95,9 @@ type sizeCounts struct {
 
 // NewModel makes counters for a version whose batches have up to maxBatch rows.
 func NewModel(name, version string, maxBatch int) *Model {
-	m := &Model{name: name, version: version}
-	m.sizes = make([]sizeCounts, min(max(maxBatch, 1), denseSizes)+1)
+	m := &Model{name: name, version: version, maxBatch: max(maxBatch, 1)}
+	m.sizes = make([]sizeCounts, min(m.maxBatch, denseSizes)+1)
+	m.model = m
 	return m
 }
 
@@ -120,27 +121,6 @@ type Batch struct {
 	End       int64 // infer.Now at the end
 }
 
-// Executed counts one execution.
-func (m *Model) Executed(b *Batch) {
-	m.executions.Add(1)
-	m.latest.Store(b.End)
-	s := m.size(b.Rows)
-	s.count.Add(1)
-	s.input.Add(uint64(max(b.Input, 0)))
-	s.infer.Add(uint64(max(b.Infer, 0)))
-	s.output.Add(uint64(max(b.Output, 0)))
-	if b.Requests == 0 {
-		return
-	}
-	n := int64(b.Requests)
-	m.inferences.Add(uint64(b.Succeeded))
-	m.success.add(b.Requests, b.Total)
-	m.queue.add(b.Requests, b.Queued)
-	m.input.add(b.Requests, n*b.Input)
-	m.infer.add(b.Requests, n*b.Infer)
-	m.output.add(b.Requests, n*b.Output)
-}
-
 func (m *Model) size(rows int) *sizeCounts {
 	if rows < len(m.sizes) {
 		return &m.sizes[rows]
@@ -156,12 +136,6 @@ func (m *Model) size(rows int) *sizeCounts {
 		m.rare.sizes[rows] = s
 	}
 	return s
-}
-
-// Fail counts one failed request that took ns from its arrival.
-func (m *Model) Fail(why Failure, ns int64) {
-	m.fail.add(1, ns)
-	m.failed[why].Add(1)
 }
 
 // Cut counts a batch given to an instance.

@@ -33,21 +33,21 @@ type Size struct {
 	Input, Infer, Output uint64 // ns
 }
 
-func (d *Duration) load() Count { return Count{d.count.Load(), d.ns.Load()} }
-
-// Counters reads all counters.
+// Counters reads all counters, those of all devices together.
 func (m *Model) Counters() Counters {
-	c := Counters{
-		Inferences: m.inferences.Load(), Executions: m.executions.Load(),
-		Success: m.success.load(), Fail: m.fail.load(), Queue: m.queue.load(),
-		ComputeInput: m.input.load(), ComputeInfer: m.infer.load(), ComputeOutput: m.output.load(),
-		Pending: m.Pending.Load(),
+	var c Counters
+	for _, p := range m.places() {
+		p.addTo(&c)
 	}
+	m.addTo(&c)
+	return c
+}
+
+// addTo adds what is counted once for the model, not by device.
+func (m *Model) addTo(c *Counters) {
+	c.Pending = m.Pending.Load()
 	if at := m.latest.Load(); at != 0 {
 		c.LastInference = time.Now().Add(time.Duration(at - infer.Now()))
-	}
-	for i := range c.Failures {
-		c.Failures[i] = m.failed[i].Load()
 	}
 	for i := range c.Closes {
 		c.Closes[i] = m.closed[i].Load()
@@ -60,7 +60,6 @@ func (m *Model) Counters() Counters {
 	for _, rows := range slices.Sorted(maps.Keys(m.rare.sizes)) {
 		c.add(rows, m.rare.sizes[rows])
 	}
-	return c
 }
 
 func (c *Counters) add(rows int, s *sizeCounts) {

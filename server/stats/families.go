@@ -1,0 +1,84 @@
+package stats
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// family is one metric of model versions.
+type family struct {
+	name, help string
+	kind       prometheus.ValueType
+	value      func(*Served, *Counters) float64
+	latency    bool // left out on demand
+}
+
+func micros(c Count) float64 { return float64(c.Ns / 1000) }
+
+// families are Triton's metrics of model versions, in its order. Failures have
+// one more label and stand apart, after the first.
+var families = []family{
+	{
+		"nv_inference_request_success", "Number of successful inference requests, all batch sizes", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return float64(c.Success.Count) }, false,
+	},
+	{failureName, failureHelp, prometheus.CounterValue, nil, false},
+	{
+		"nv_inference_count", "Number of inferences performed (does not include cached requests)", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return float64(c.Inferences) }, false,
+	},
+	{
+		"nv_inference_exec_count", "Number of model executions performed (does not include cached requests)", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return float64(c.Executions) }, false,
+	},
+	{
+		"nv_inference_request_duration_us", "Cumulative inference request duration in microseconds (includes cached requests)", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return micros(c.Success) }, true,
+	},
+	{
+		"nv_inference_queue_duration_us", "Cumulative inference queuing duration in microseconds (includes cached requests)", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return micros(c.Queue) }, true,
+	},
+	{
+		"nv_inference_compute_input_duration_us", "Cumulative compute input duration in microseconds (does not include cached requests)", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return micros(c.ComputeInput) }, true,
+	},
+	{
+		"nv_inference_compute_infer_duration_us", "Cumulative compute inference duration in microseconds (does not include cached requests)", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return micros(c.ComputeInfer) }, true,
+	},
+	{
+		"nv_inference_compute_output_duration_us", "Cumulative inference compute output duration in microseconds (does not include cached requests)", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return micros(c.ComputeOutput) }, true,
+	},
+	{
+		"nv_inference_pending_request_count", "Instantaneous number of pending requests awaiting execution per-model.", prometheus.GaugeValue,
+		func(_ *Served, c *Counters) float64 { return float64(c.Pending) }, false,
+	},
+	{
+		"nv_model_load_duration_secs", "Model load time in seconds", prometheus.GaugeValue,
+		func(s *Served, _ *Counters) float64 { return s.LoadSeconds }, false,
+	},
+}
+
+const (
+	failureName = "nv_inference_request_failure"
+	failureHelp = "Number of failed inference requests, all batch sizes"
+	closeName   = "triton_batch_close_count"
+	closeHelp   = "Number of batches by what made them due"
+	sizeName    = "triton_batch_size"
+	sizeHelp    = "Executed batches by their number of rows"
+)
+
+// FamilyNames lists the metrics of model versions in Triton's order, then ours.
+func FamilyNames() []string {
+	var all []string
+	for _, f := range families {
+		all = append(all, f.name)
+	}
+	all = append(all, firstResponse)
+	for _, d := range distributions {
+		all = append(all, d.histogram)
+	}
+	for _, d := range distributions {
+		all = append(all, d.summary)
+	}
+	return append(all, closeName, sizeName)
+}

@@ -1,0 +1,108 @@
+package stats
+
+import "sync/atomic"
+
+// Place counts what the instances on one device report. A GPU has metrics of its
+// own; all other instances share the model's.
+type Place struct {
+	model *Model
+	uuid  string // of the GPU; empty for the model's own
+
+	inferences atomic.Uint64
+	executions atomic.Uint64
+	success    Duration
+	queue      Duration
+	input      Duration
+	infer      Duration
+	output     Duration
+	fail       Duration
+	failed     [failureKinds]atomic.Uint64
+	samples    *samples // nil when not kept
+}
+
+// On is the place of the instances on a GPU, or the model's own when that GPU
+// has no metrics. It is asked once for each instance.
+func (m *Model) On(gpu int) *Place {
+	uuid := m.opts.gpus[gpu]
+	if uuid == "" {
+		return &m.Place
+	}
+	m.gpus.Lock()
+	defer m.gpus.Unlock()
+	for _, p := range m.gpus.places {
+		if p.uuid == uuid {
+			return p
+		}
+	}
+	p := &Place{model: m, uuid: uuid, samples: m.opts.samples()}
+	m.gpus.places = append(m.gpus.places, p)
+	return p
+}
+
+// places are the model's own and those of its GPUs.
+func (m *Model) places() []*Place {
+	m.gpus.Lock()
+	defer m.gpus.Unlock()
+	return append([]*Place{&m.Place}, m.gpus.places...)
+}
+
+// Executed counts one execution.
+func (p *Place) Executed(b *Batch) {
+	p.executions.Add(1)
+	p.model.latest.Store(b.End)
+	s := p.model.size(b.Rows)
+	s.count.Add(1)
+	s.input.Add(uint64(max(b.Input, 0)))
+	s.infer.Add(uint64(max(b.Infer, 0)))
+	s.output.Add(uint64(max(b.Output, 0)))
+	if b.Requests == 0 {
+		return
+	}
+	n := int64(b.Requests)
+	p.inferences.Add(uint64(b.Succeeded))
+	p.success.add(b.Requests, b.Total)
+	p.queue.add(b.Requests, b.Queued)
+	p.input.add(b.Requests, n*b.Input)
+	p.infer.add(b.Requests, n*b.Infer)
+	p.output.add(b.Requests, n*b.Output)
+}
+
+// Fail counts one failed request that took ns from its arrival.
+func (p *Place) Fail(why Failure, ns int64) {
+	p.fail.add(1, ns)
+	p.failed[why].Add(1)
+}
+
+// Detailed says whether samples are kept. Who does not ask may call Observe all
+// the same.
+func (p *Place) Detailed() bool { return p.samples != nil }
+
+// Observe adds a sample to the distributions.
+func (p *Place) Observe(s Sample) {
+	if p.samples != nil {
+		p.samples.observe(s)
+	}
+}
+
+// addTo adds the place's counters to c.
+func (p *Place) addTo(c *Counters) {
+	c.Inferences += p.inferences.Load()
+	c.Executions += p.executions.Load()
+	for _, d := range []struct {
+		sum *Count
+		own *Duration
+	}{
+		{&c.Success, &p.success},
+		{&c.Fail, &p.fail},
+		{&c.Queue, &p.queue},
+		{&c.ComputeInput, &p.input},
+		{&c.ComputeInfer, &p.infer},
+		{&c.ComputeOutput, &p.output},
+	} {
+		d.sum.Count += d.own.count.Load()
+		d.sum.Ns += d.own.ns.Load()
+	}
+	for i := range c.Failures {
+		c.Failures[i] += p.failed[i].Load()
+	}
+}

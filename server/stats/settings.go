@@ -1,0 +1,122 @@
+package stats
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"triton/pkg/inferencepb"
+)
+
+// ErrSetting is found in the error for a --metrics-config argument that is no
+// pair.
+var ErrSetting = errors.New("--metrics-config option format is <setting>=<value>")
+
+// ParseOptions reads --metrics-config arguments. A later one replaces an earlier
+// one with the same name; names that mean nothing are kept.
+func ParseOptions(args []string) (Options, error) {
+	o := Options{Settings: map[string]string{}}
+	for _, arg := range args {
+		name, value, _ := strings.Cut(arg, "=")
+		if name == "" || value == "" || strings.Contains(name, ",") {
+			return Options{}, fmt.Errorf("%w. Got %s", ErrSetting, arg)
+		}
+		o.Settings[name] = value
+	}
+	return o, nil
+}
+
+// settings are what options and a model's configuration ask for together.
+type settings struct {
+	noCounters            bool // of latencies
+	histograms, summaries bool
+
+	objectives map[float64]float64
+	buckets    map[string][]float64 // the model's own, by family
+	gpus       map[int]string
+}
+
+// parse logs what makes no sense and goes on with the defaults.
+func parse(o Options, c *inferencepb.ModelConfig) settings {
+	log := o.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	s := settings{
+		noCounters: o.Settings["counter_latencies"] == "false",
+		histograms: o.Settings["histogram_latencies"] == "true",
+		summaries:  o.Settings["summary_latencies"] == "true",
+		objectives: parseQuantiles(o.Settings["summary_quantiles"], log),
+		buckets:    map[string][]float64{},
+		gpus:       o.GPUs,
+	}
+	if len(s.objectives) == 0 {
+		s.objectives = map[float64]float64{0.5: 0.05, 0.9: 0.01, 0.95: 0.001, 0.99: 0.001, 0.999: 0.001}
+	}
+	for _, m := range c.GetModelMetrics().GetMetricControl() {
+		family, bounds := m.GetMetricIdentifier().GetFamily(), m.GetHistogramOptions().GetBuckets()
+		switch {
+		case defaultBounds[family] == nil:
+			log.Warn(fmt.Sprintf("Metric family '%s' in 'metric_identifier' is not a customizable metric in Triton core.", family))
+		case !ascending(bounds):
+			log.Error(fmt.Sprintf("histogram buckets of metric family '%s' must be strictly ascending, the defaults are used", family), "model", c.GetName())
+		default:
+			s.buckets[family] = bounds
+		}
+	}
+	return s
+}
+
+// bounds are the buckets of a histogram family.
+func (s *settings) bounds(family string) []float64 {
+	if own := s.buckets[family]; own != nil {
+		return own
+	}
+	return defaultBounds[family]
+}
+
+// ascending says whether bounds make a histogram: some numbers, each larger than
+// the one before.
+func ascending(bounds []float64) bool {
+	for i, b := range bounds {
+		if b != b || i > 0 && b <= bounds[i-1] {
+			return false
+		}
+	}
+	return len(bounds) > 0
+}
+
+// parseQuantiles reads "<quantile>:<error>,...". What is none is logged and left
+// out.
+func parseQuantiles(text string, log *slog.Logger) map[float64]float64 {
+	all := map[float64]float64{}
+	if text == "" {
+		return all
+	}
+	for item := range strings.SplitSeq(text, ",") {
+		quantile, within, found := strings.Cut(item, ":")
+		if !found {
+			log.Error("Invalid option: [" + item + "]. No ':' delimiter found. Expected format is <quantile>:<error>")
+			continue
+		}
+		q, err := share(quantile)
+		e, err2 := share(within)
+		if err = errors.Join(err, err2); err != nil {
+			log.Error("Invalid option: [" + item + "]. Error: " + err.Error())
+			continue
+		}
+		all[q] = e
+	}
+	return all
+}
+
+// share is a number from 0 to 1.
+func share(text string) (float64, error) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(v >= 0 && v <= 1) {
+		return 0, fmt.Errorf("'%s' is not a number from 0 to 1", text)
+	}
+	return v, nil
+}
