@@ -11,10 +11,14 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve/rpc"
 	"triton/server/infer"
+	"triton/server/shm"
 )
 
 // Register adds the services to a server made with ServerOptions.
 func Register(s *grpc.Server, svc infer.Service, opts Options) {
+	if opts.Regions == nil {
+		opts.Regions = shm.New(shm.Options{})
+	}
 	desc := serviceDesc()
 	s.RegisterService(&desc, &service{svc: svc, opts: opts, guard: guard{opts.Log}})
 	grpc_health_v1.RegisterHealthServer(s, &health{svc: svc, every: opts.HealthInterval})

@@ -7,37 +7,65 @@ import (
 )
 
 func (s *service) SystemSharedMemoryStatus(
-	context.Context, *inferencepb.SystemSharedMemoryStatusRequest,
+	_ context.Context, r *inferencepb.SystemSharedMemoryStatusRequest,
 ) (*inferencepb.SystemSharedMemoryStatusResponse, error) {
-	return nil, unsupported("SystemSharedMemoryStatus")
+	all, err := s.opts.Regions.SystemStatus(r.Name)
+	if err != nil {
+		return nil, failure(err)
+	}
+	resp := &inferencepb.SystemSharedMemoryStatusResponse{
+		Regions: make(map[string]*inferencepb.SystemSharedMemoryStatusResponse_RegionStatus, len(all)),
+	}
+	for _, m := range all {
+		resp.Regions[m.Name] = &inferencepb.SystemSharedMemoryStatusResponse_RegionStatus{
+			Name: m.Name, Key: m.Key, Offset: m.Offset, ByteSize: m.Size,
+		}
+	}
+	return resp, nil
 }
 
 func (s *service) SystemSharedMemoryRegister(
-	context.Context, *inferencepb.SystemSharedMemoryRegisterRequest,
+	_ context.Context, r *inferencepb.SystemSharedMemoryRegisterRequest,
 ) (*inferencepb.SystemSharedMemoryRegisterResponse, error) {
-	return nil, unsupported("SystemSharedMemoryRegister")
+	if err := s.opts.Regions.RegisterSystem(r.Name, r.Key, r.Offset, r.ByteSize); err != nil {
+		return nil, failure(err)
+	}
+	return &inferencepb.SystemSharedMemoryRegisterResponse{}, nil
 }
 
 func (s *service) SystemSharedMemoryUnregister(
-	context.Context, *inferencepb.SystemSharedMemoryUnregisterRequest,
+	_ context.Context, r *inferencepb.SystemSharedMemoryUnregisterRequest,
 ) (*inferencepb.SystemSharedMemoryUnregisterResponse, error) {
-	return nil, unsupported("SystemSharedMemoryUnregister")
+	if err := s.opts.Regions.UnregisterSystem(r.Name); err != nil {
+		return nil, failure(err)
+	}
+	return &inferencepb.SystemSharedMemoryUnregisterResponse{}, nil
 }
 
 func (s *service) CudaSharedMemoryStatus(
-	context.Context, *inferencepb.CudaSharedMemoryStatusRequest,
+	_ context.Context, r *inferencepb.CudaSharedMemoryStatusRequest,
 ) (*inferencepb.CudaSharedMemoryStatusResponse, error) {
-	return nil, unsupported("CudaSharedMemoryStatus")
+	if err := s.opts.Regions.CUDAStatus(r.Name); err != nil {
+		return nil, failure(err)
+	}
+	return &inferencepb.CudaSharedMemoryStatusResponse{}, nil
 }
 
+// CudaSharedMemoryRegister does not look at whether client memory is allowed,
+// as Triton without GPUs does not.
 func (s *service) CudaSharedMemoryRegister(
-	context.Context, *inferencepb.CudaSharedMemoryRegisterRequest,
+	_ context.Context, r *inferencepb.CudaSharedMemoryRegisterRequest,
 ) (*inferencepb.CudaSharedMemoryRegisterResponse, error) {
-	return nil, unsupported("CudaSharedMemoryRegister")
+	return nil, failure(s.opts.Regions.RegisterCUDA(r.Name))
 }
 
+// CudaSharedMemoryUnregister finds nothing, and a name that is not registered is
+// no error.
 func (s *service) CudaSharedMemoryUnregister(
 	context.Context, *inferencepb.CudaSharedMemoryUnregisterRequest,
 ) (*inferencepb.CudaSharedMemoryUnregisterResponse, error) {
-	return nil, unsupported("CudaSharedMemoryUnregister")
+	if err := s.opts.Regions.Allowed(); err != nil {
+		return nil, failure(err)
+	}
+	return &inferencepb.CudaSharedMemoryUnregisterResponse{}, nil
 }

@@ -70,6 +70,9 @@ func newAPI(svc infer.Service, o Options) *api {
 	if a.pool == nil {
 		a.pool = tensor.NewPool()
 	}
+	if o.Regions == nil {
+		a.opts.Regions = shm.New(shm.Options{})
+	}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}

@@ -1,0 +1,88 @@
+package shm
+
+import (
+	"errors"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// folder is where Linux keeps POSIX shared memory objects.
+const folder = "/dev/shm/"
+
+// object is an opened POSIX shared memory object with one mapping. The
+// descriptor stays open, to see the object's size.
+type object struct {
+	fd  int
+	id  [2]uint64 // device and inode
+	mem []byte
+}
+
+// openObject is shm_open. The name has no slash in front.
+func openObject(name string) (*object, error) {
+	if strings.ContainsAny(name, "/\x00") {
+		return nil, unix.EINVAL
+	}
+	fd, err := unix.Open(folder+name, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &object{fd: fd}, nil
+}
+
+var errNoFile = errors.New("not a file")
+
+// size is how many bytes the object has.
+func (o *object) size() (uint64, error) {
+	var s unix.Stat_t
+	if err := unix.Fstat(o.fd, &s); err != nil {
+		return 0, err
+	}
+	if s.Mode&unix.S_IFMT != unix.S_IFREG || s.Size < 0 {
+		return 0, errNoFile
+	}
+	o.id = [2]uint64{s.Dev, s.Ino}
+	return uint64(s.Size), nil
+}
+
+// holds says whether the object still has its first n bytes.
+func (o *object) holds(n uint64) bool {
+	var s unix.Stat_t
+	return unix.Fstat(o.fd, &s) == nil && s.Size >= 0 && uint64(s.Size) >= n
+}
+
+// open maps a part of the object that was found to be there. The text says why
+// it cannot, as the C library puts it. All of the part gets its pages now: a
+// first write that finds no page left would end the process.
+func (o *object) open(offset, n uint64) (text string) {
+	mem, err := unix.Mmap(o.fd, int64(offset), int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return strerror(err)
+	}
+	switch err := unix.Madvise(mem, unix.MADV_POPULATE_WRITE); {
+	case err == nil, errors.Is(err, unix.EINVAL): // Linux before 5.14 cannot
+		o.mem = mem
+		return ""
+	case errors.Is(err, unix.EFAULT): // what would have been SIGBUS
+		text = strerror(unix.ENOSPC)
+	default:
+		text = strerror(err)
+	}
+	_ = unix.Munmap(mem) // only a wrong address can fail here
+	return text
+}
+
+// strerror is the text of the C library, which starts with a capital.
+func strerror(err error) string {
+	s := err.Error()
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// close unmaps and closes.
+func (o *object) close() {
+	if o.mem != nil {
+		_ = unix.Munmap(o.mem)
+		o.mem = nil
+	}
+	_ = unix.Close(o.fd)
+}

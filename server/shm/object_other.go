@@ -1,0 +1,24 @@
+//go:build !linux
+
+package shm
+
+import "triton/pkg/status"
+
+// object is an opened shared memory object. Only Linux has them here: elsewhere
+// shm_open is a function of the C library, not a path.
+type object struct {
+	id  [2]uint64
+	mem []byte
+}
+
+func openObject(string) (*object, error) {
+	return nil, status.New(status.Unsupported, "system shared memory is supported on Linux only")
+}
+
+func (o *object) size() (uint64, error) { return 0, nil }
+
+func (o *object) holds(uint64) bool { return false }
+
+func (o *object) open(uint64, uint64) string { return "" }
+
+func (o *object) close() {}
