@@ -61,7 +61,15 @@ type Instance interface {
 	// instance, each with exactly one final response. Otherwise none was, and
 	// the caller answers all of them with the error. Execute sets the batch's
 	// InputEnd and OutputStart. It does not release requests.
+	//
+	// An instance of a decoupled model may answer each request any number of
+	// times and from any goroutine, also after Execute has returned, which only
+	// makes it free for the next batch. A request and its inputs, but not the
+	// batch, are its own until the final response, with or without data, that it
+	// owes each request; it must not touch the request after that. After an error
+	// or a panic it owes none of the batch's requests anything.
 	Execute(ctx context.Context, batch *infer.Batch) error
+	// Close is called when all requests have their final responses.
 	Close() error
 }
 

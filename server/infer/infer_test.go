@@ -81,7 +81,7 @@ func TestAnswersAfterTheFinalOneAreDropped(t *testing.T) {
 	r.Respond(answer(), false)
 	r.Respond(nil, true)
 	require.True(t, r.Overdone())
-	require.False(t, r.Failed())
+	require.NoError(t, r.Failure())
 	resp, err := r.Wait(context.Background())
 	require.NoError(t, err)
 	resp.Release()
@@ -124,7 +124,7 @@ func TestWait(t *testing.T) {
 		r.Unary()
 		r.Hold()
 		r.Fail(errors.New("no"))
-		require.True(t, r.Failed())
+		require.Error(t, r.Failure())
 		_, err := r.Take()
 		require.EqualError(t, err, "no")
 	})
@@ -136,7 +136,7 @@ func TestWait(t *testing.T) {
 		_, err := r.Wait(context.Background())
 		require.EqualError(t, err, "expected a single response, got 0")
 		require.Equal(t, status.Internal, status.CodeOf(err))
-		require.True(t, r.Failed())
+		require.Error(t, r.Failure())
 	})
 }
 
@@ -165,7 +165,7 @@ func TestARequestComesBackClean(t *testing.T) {
 	for range 100 {
 		r := infer.NewRequest()
 		require.Equal(t, infer.Decoded, r.State())
-		require.False(t, r.Cancelled() || r.Failed() || r.Overdone())
+		require.False(t, r.Cancelled() || r.Failure() != nil || r.Overdone())
 		require.Empty(t, r.ID)
 		require.Nil(t, r.Sink)
 		r.ID = "x"

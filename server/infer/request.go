@@ -11,8 +11,6 @@ import (
 
 	"triton/pkg/invariant"
 	"triton/pkg/kserve"
-	"triton/pkg/status"
-	"triton/pkg/tensor"
 )
 
 // State is where a request is in its life.
@@ -24,8 +22,8 @@ import (
 //	Executing  final response sent                     Answered
 //
 // Exactly one final response is sent. A cancel in Queued answers at once, in
-// Executing it only sets the flag. The memory is given back when both the
-// front end and the core have called Release.
+// Executing it only sets the flag. The memory is given back when the front end,
+// the core and, if the request is open, the engine are done with it.
 type State uint32
 
 // The states.
@@ -42,6 +40,13 @@ const (
 // further data.
 type Sink interface {
 	Send(resp *Response, final bool)
+}
+
+// Queue is what holds a request in state Queued.
+type Queue interface {
+	// Withdraw answers a request that still waits with Cancelled and gives the
+	// core's reference back; false when it does not wait any more.
+	Withdraw(r *Request) bool
 }
 
 // Request is one request in flight. It comes from NewRequest with two
@@ -63,10 +68,12 @@ type Request struct {
 	cancelled atomic.Bool
 	overdone  atomic.Bool
 	refs      atomic.Int32
-	failed    bool
 	pooled    bool
+	queue     Queue           // set before the state becomes Queued
 	ctx       context.Context // of a request that one caller waits for
+	answer    answer
 	wait      waiter
+	open      open
 
 	next, prev *Request // in a List
 }
@@ -124,11 +131,13 @@ func (r *Request) Release() {
 		r.Trace = nil
 	}
 	r.Reset()
-	r.Batch, r.Sink, r.ctx, r.failed = 0, nil, nil, false
+	r.Batch, r.Sink, r.queue, r.ctx = 0, nil, nil, nil
 	r.state.Store(uint32(Decoded))
 	r.cancelled.Store(false)
 	r.overdone.Store(false)
+	r.answer.reset()
 	r.wait.reset()
+	r.open.reset()
 	if r.pooled {
 		requests.Put(r)
 	}
@@ -147,66 +156,28 @@ func (r *Request) Move(from, to State) bool {
 	return r.state.CompareAndSwap(uint32(from), uint32(to))
 }
 
-// Cancel marks that nobody waits for the answer any more.
-func (r *Request) Cancel() { r.cancelled.Store(true) }
+// Enter makes the request wait in q, whose lock is held. False when it was
+// cancelled before and must not wait.
+func (r *Request) Enter(q Queue) bool {
+	r.queue = q
+	r.Move(Decoded, Queued)
+	return !r.cancelled.Load() // a Cancel that comes later finds Queued
+}
+
+// Cancel says that nobody waits for the answer any more. A request that waits
+// in a queue leaves it at once and is answered with Cancelled on the caller's
+// goroutine: the caller must hold no lock that its Sink takes. One that runs is
+// only marked, for the engine to see. Whoever has a reference may call it.
+func (r *Request) Cancel() {
+	if !r.cancelled.Swap(true) && r.State() == Queued {
+		r.queue.Withdraw(r)
+	}
+}
 
 // Cancelled says that nobody waits any more; backends may poll it.
 func (r *Request) Cancelled() bool {
 	return r.cancelled.Load() || r.ctx != nil && r.ctx.Err() != nil
 }
-
-// Respond sends one response through the sink. A final one moves the request
-// to Answered; whatever comes after it is dropped and leaves the mark Overdone.
-func (r *Request) Respond(resp *Response, final bool) {
-	if r.answered(final) {
-		r.overdone.Store(true)
-		if resp != nil {
-			resp.Release()
-		}
-		return
-	}
-	if resp == nil && final && r.unary() {
-		resp = NewResponse()
-		resp.Err = status.New(status.Internal, "expected a single response, got 0")
-	}
-	if final {
-		r.Times.Answered = Now()
-	}
-	if resp != nil {
-		resp.ModelName, resp.ModelVersion, resp.ID = r.ModelName, r.ModelVersion, r.ID
-		r.place(resp)
-		if r.Trace != nil {
-			r.Trace.Respond(r, resp)
-		}
-		if final && resp.Err != nil {
-			r.failed = true
-		}
-	}
-	r.Sink.Send(resp, final)
-}
-
-// answered says whether the request had its final answer before; it has it now
-// when final is set.
-func (r *Request) answered(final bool) bool {
-	if final {
-		return State(r.state.Swap(uint32(Answered))) == Answered
-	}
-	return r.State() == Answered
-}
-
-// Fail answers the request with an error, finally.
-func (r *Request) Fail(err error) {
-	resp := NewResponse()
-	resp.Err = err
-	r.Respond(resp, true)
-}
-
-// Failed says whether the final response carried an error. Only the core may
-// ask, once the backend is done with the request.
-func (r *Request) Failed() bool { return r.failed }
-
-// Overdone says whether responses came after the final one.
-func (r *Request) Overdone() bool { return r.overdone.Load() }
 
 // Rows is the batch size as batchers count it: at least 1.
 func (r *Request) Rows() int { return max(r.Batch, 1) }
@@ -217,31 +188,4 @@ func (r *Request) Tag() string {
 		return "[request id: <id_unknown>] "
 	}
 	return "[request id: " + r.ID + "] "
-}
-
-// Response is one response in flight. Err set means the request failed and the
-// outputs do not count.
-type Response struct {
-	kserve.Response
-	Err error
-}
-
-var responses = sync.Pool{New: func() any { return &Response{} }}
-
-// NewResponse is an empty response.
-func NewResponse() *Response { return responses.Get().(*Response) }
-
-// Add appends an output whose data moves into the response. The shape is
-// copied.
-func (r *Response) Add(name string, d tensor.DataType, shape tensor.Shape, data tensor.Data) {
-	t := r.AddOutput()
-	t.Name, t.DataType, t.Data = name, d, data
-	t.Shape = append(t.Shape[:0], shape...)
-}
-
-// Release gives the output memory back; the response must not be used again.
-func (r *Response) Release() {
-	r.Reset()
-	r.Err = nil
-	responses.Put(r)
 }

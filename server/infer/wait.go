@@ -3,6 +3,8 @@ package infer
 import (
 	"context"
 	"time"
+
+	"triton/pkg/status"
 )
 
 var start = time.Now()
@@ -11,38 +13,46 @@ var start = time.Now()
 func Now() int64 { return int64(time.Since(start)) }
 
 // waiter is the sink of a unary request: it keeps the one response until the
-// caller takes it. While it is held the response stays in kept, so that the
-// core can finish its own work on the batch before the caller wakes up.
+// caller takes it.
 type waiter struct {
-	ch   chan *Response
-	kept *Response
-	held bool
+	ch    chan *Response
+	first *Response // until the end comes
+	n     int
 }
 
-// Send keeps the final response. A model that sends another number of
-// responses than one is answered for by the caller of Wait.
+// Send keeps the first response, and delivers it at the end if it was the only
+// one.
 func (w *waiter) Send(resp *Response, final bool) {
+	switch {
+	case resp == nil:
+	case w.n == 0:
+		w.n, w.first = 1, resp
+	default:
+		w.n++
+		resp.Release()
+	}
 	if !final {
-		// A second response would block; unary callers refuse decoupled models
-		// before they submit, so this is a backend's fault.
-		if resp != nil {
-			resp.Release()
-		}
 		return
 	}
-	if w.held {
-		w.kept = resp
-		return
+	if w.n != 1 {
+		w.drop()
+		w.first = NewResponse()
+		w.first.Err = status.New(status.Internal, "expected a single response, got %d", w.n)
 	}
+	resp, w.first, w.n = w.first, nil, 0
 	w.ch <- resp
 }
 
-func (w *waiter) reset() {
-	w.held = false
-	if w.kept != nil {
-		w.kept.Release()
-		w.kept = nil
+func (w *waiter) drop() {
+	if w.first != nil {
+		w.first.Release()
+		w.first = nil
 	}
+}
+
+func (w *waiter) reset() {
+	w.drop()
+	w.n = 0
 	select {
 	case resp := <-w.ch:
 		resp.Release()
@@ -53,8 +63,6 @@ func (w *waiter) reset() {
 // Unary makes the request keep its one response for Wait.
 func (r *Request) Unary() { r.Sink = &r.wait }
 
-func (r *Request) unary() bool { return r.Sink == &r.wait }
-
 // Bind makes the end of ctx cancel the request, for whoever polls Cancelled.
 func (r *Request) Bind(ctx context.Context) {
 	if ctx.Done() != nil {
@@ -62,38 +70,22 @@ func (r *Request) Bind(ctx context.Context) {
 	}
 }
 
-// Hold keeps the final response of a Unary request back until Deliver or Take;
-// other requests are not affected. The core calls it before a backend may
-// answer.
-func (r *Request) Hold() { r.wait.held = r.unary() }
-
-// Deliver hands a response that was held to the caller of Wait. The request may
-// be gone when it returns, unless the caller of Deliver has a reference.
-func (r *Request) Deliver() {
-	if !r.wait.held {
-		return
-	}
-	r.wait.held = false
-	resp := r.wait.kept
-	r.wait.kept = nil
-	r.wait.ch <- resp
-}
-
 // Take is the response for a caller that ran the batch itself: the one that was
 // held or, when its own request did not come to run, the one it got instead.
 func (r *Request) Take() (*Response, error) {
-	r.wait.held = false
-	resp := r.wait.kept
-	r.wait.kept = nil
-	if resp == nil {
-		resp = <-r.wait.ch
+	a := &r.answer
+	a.held = false
+	if resp := a.kept; resp != nil && r.wait.n == 0 {
+		a.kept, a.full = nil, false
+		return r.result(resp)
 	}
-	return r.result(resp)
+	r.Deliver()
+	return r.result(<-r.wait.ch)
 }
 
 // Wait blocks until the final response of a Unary request or the end of ctx.
 // The response is the caller's to release. On the end of ctx the request is
-// marked cancelled and the caller must still take it from its queue.
+// cancelled.
 func (r *Request) Wait(ctx context.Context) (*Response, error) {
 	done := ctx.Done()
 	if done == nil {

@@ -51,8 +51,11 @@ type Group struct {
 	life    context.Context
 	abandon context.CancelFunc
 
-	running atomic.Int32
-	ended   chan struct{} // all goroutines of the instances have returned
+	decoupled bool
+	streams   streams
+	// running counts the goroutines of the instances and the streams.
+	running atomic.Int64
+	ended   chan struct{} // closed when running is zero
 	close   sync.Once
 	closed  error
 }
@@ -65,7 +68,7 @@ type worker struct {
 
 // New makes a group; Start makes it run.
 func New(o Options) *Group {
-	g := &Group{opts: o, ended: make(chan struct{})}
+	g := &Group{opts: o, ended: make(chan struct{}), decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled()}
 	g.life, g.abandon = context.WithCancel(context.Background())
 	var seats []*scheduler.Seat
 	var alarm scheduler.Alarm
@@ -98,7 +101,7 @@ func (g *Group) Start(ctx context.Context) error {
 	if err := making.Wait(); err != nil {
 		return errors.Join(err, g.closeAll())
 	}
-	g.running.Store(int32(len(g.workers)))
+	g.running.Store(int64(len(g.workers)))
 	for _, w := range g.workers {
 		go g.serve(w)
 	}
@@ -120,11 +123,7 @@ func (g *Group) newInstance(ctx context.Context, w *worker) (err error) {
 }
 
 func (g *Group) serve(w *worker) {
-	defer func() {
-		if g.running.Add(-1) == 0 {
-			close(g.ended)
-		}
-	}()
+	defer g.leave()
 	labels := pprof.Labels("model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
 	pprof.Do(g.life, labels, func(ctx context.Context) {
 		for g.queue.Next(w.seat) {
@@ -133,6 +132,13 @@ func (g *Group) serve(w *worker) {
 			}
 		}
 	})
+}
+
+// leave ends what running counts.
+func (g *Group) leave() {
+	if g.running.Add(-1) == 0 {
+		close(g.ended)
+	}
 }
 
 // Infer runs one request and waits for its one response. It uses up the core's
@@ -145,7 +151,7 @@ func (g *Group) Infer(ctx context.Context, r *infer.Request) (*infer.Response, e
 	}
 	r.Unary()
 	r.Bind(ctx)
-	seat, err := g.queue.Enqueue(r, !g.opts.HandOver)
+	seat, err := g.queue.Enqueue(r, !g.opts.HandOver && !g.decoupled)
 	if err != nil {
 		r.Release()
 		return nil, err
@@ -160,7 +166,6 @@ func (g *Group) Infer(ctx context.Context, r *infer.Request) (*infer.Response, e
 	}
 	resp, err := r.Wait(ctx)
 	if err != nil && r.Cancelled() {
-		g.queue.Withdraw(r)
 		return nil, cancelled(ctx)
 	}
 	return resp, err
@@ -171,8 +176,7 @@ func cancelled(ctx context.Context) error {
 }
 
 // Submit queues a request whose Sink takes the responses. The core's reference
-// moves into the group unless there is an error. A request that is cancelled
-// while it waits is answered when its turn comes and never run.
+// moves into the group unless there is an error.
 func (g *Group) Submit(r *infer.Request) error {
 	_, err := g.queue.Enqueue(r, false)
 	return err
@@ -198,8 +202,9 @@ func (g *Group) Memory() []backend.Memory {
 
 // Drain stops accepting requests, lets what waits and runs finish, and closes
 // the instances and the model. When ctx ends first everything that waits is
-// answered Unavailable, running batches see their context end, and the error
-// says that they run on; Drain may then be called again.
+// answered Unavailable, as is what a decoupled model still has to answer,
+// running batches see their context end, and the error says that they run on;
+// Drain may then be called again.
 func (g *Group) Drain(ctx context.Context) error {
 	g.queue.Close()
 	select {
@@ -207,6 +212,7 @@ func (g *Group) Drain(ctx context.Context) error {
 	case <-ctx.Done():
 		g.queue.Abort()
 		g.abandon()
+		g.abortStreams()
 		return fmt.Errorf("model '%s' version %s: instances still run: %w", g.opts.Name, g.opts.Version, context.Cause(ctx))
 	}
 	return g.closeAll()

@@ -117,7 +117,7 @@ func TestACallerThatRunsItselfIsMarkedToo(t *testing.T) {
 	})
 }
 
-func TestACancelledRequestIsNotRunWhenItsTurnComes(t *testing.T) {
+func TestACancelledRequestLeavesTheQueueAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := &engine{exec: time.Second, begin: time.Now()}
@@ -135,10 +135,13 @@ func TestACancelledRequestIsNotRunWhenItsTurnComes(t *testing.T) {
 		require.NoError(t, g.Submit(gone))
 		submit(request("stays", 1))
 		gone.Cancel()
-		require.NoError(t, <-answers.answers)
 		require.Equal(t, status.Cancelled, code(<-answers.answers))
-		require.NoError(t, <-answers.answers)
+		require.Zero(t, time.Since(e.begin))
+		require.EqualValues(t, 1, counters.Pending.Load())
+		gone.Cancel()
 		gone.Release()
+		require.NoError(t, <-answers.answers)
+		require.NoError(t, <-answers.answers)
 		require.Equal(t, []string{"runs", "stays"}, e.mu.ids)
 		require.EqualValues(t, 1, counters.Counters().Failures[stats.Canceled])
 	})

@@ -20,7 +20,11 @@ func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) (health
 	begin := infer.Now()
 	for _, r := range b.Requests {
 		r.Times.ComputeStart = begin
-		r.Hold()
+		if g.decoupled {
+			g.open(r)
+		} else {
+			r.Hold()
+		}
 	}
 	healthy, err := g.execute(ctx, w, b)
 	end := infer.Now()
@@ -33,9 +37,11 @@ func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) (health
 		}
 	}
 	for _, r := range b.Requests {
-		r.ReleaseInputs()
-		if r != self {
-			r.Deliver()
+		if !g.decoupled {
+			r.ReleaseInputs()
+			if r != self {
+				r.Deliver()
+			}
 		}
 		r.Release()
 	}
@@ -56,15 +62,17 @@ func (g *Group) execute(ctx context.Context, w *worker, b *infer.Batch) (healthy
 	return true, w.instance.Execute(ctx, b)
 }
 
-// settle makes sure that every request has exactly one final answer.
+// settle makes sure that every request has exactly one final answer, now or,
+// when it is open and the call did not fail, later.
 func (g *Group) settle(w *worker, b *infer.Batch, err error) {
 	for _, r := range b.Requests {
-		if r.State() != infer.Answered {
-			if err == nil {
-				r.Fail(status.New(status.Internal, "instance '%s' of model '%s' gave no response to the request", w.at.Name, g.opts.Name))
-			} else {
-				r.Fail(err)
-			}
+		switch {
+		case g.decoupled && (err == nil || r.Ended()):
+		case !g.decoupled && r.State() == infer.Answered:
+		case err == nil:
+			r.Fail(status.New(status.Internal, "instance '%s' of model '%s' gave no response to the request", w.at.Name, g.opts.Name))
+		default:
+			r.Fail(err)
 		}
 		if r.Overdone() {
 			g.opts.Log.Error("an instance answered a request more than once; the first answer counts", "model", g.opts.Name,
@@ -88,8 +96,8 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, executed bool
 	}
 	for _, r := range b.Requests {
 		r.Times.InputEnd, r.Times.OutputStart, r.Times.ComputeEnd = b.InputEnd, b.OutputStart, end
-		if r.Failed() {
-			g.opts.Stats.Fail(stats.Backend, end-r.Times.Received)
+		if err := r.Failure(); err != nil {
+			g.opts.Stats.Fail(why(r, err), end-r.Times.Received)
 			continue
 		}
 		s.Requests++
@@ -106,6 +114,14 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, executed bool
 	if executed {
 		g.opts.Stats.Executed(&s)
 	}
+}
+
+// why is the reason that a failed request is counted under.
+func why(r *infer.Request, err error) stats.Failure {
+	if r.Cancelled() && status.CodeOf(err) == status.Cancelled {
+		return stats.Canceled
+	}
+	return stats.Backend
 }
 
 // safely closes something of a backend that may be broken.

@@ -285,8 +285,6 @@ func unsupported(c *inferencepb.ModelConfig) error {
 		what = "ensemble_scheduling"
 	case c.GetSequenceBatching() != nil:
 		what = "sequence_batching"
-	case c.GetModelTransactionPolicy().GetDecoupled():
-		what = "model_transaction_policy.decoupled"
 	case len(c.GetBatchInput()) > 0:
 		what = "batch_input"
 	case len(c.GetBatchOutput()) > 0:

@@ -109,7 +109,12 @@ func (q *Queue) Enqueue(r *infer.Request, run bool) (*Seat, error) {
 		q.mu.Unlock()
 		return nil, err
 	}
-	r.Move(infer.Decoded, infer.Queued)
+	if !r.Enter(q) {
+		r.Move(infer.Queued, infer.Executing)
+		q.mu.Unlock()
+		q.fail(r, errCancelled(), stats.Canceled)
+		return nil, nil
+	}
 	q.mu.waiting.Push(r)
 	q.stats.Pending.Add(1)
 	seat, cut := q.choose(r.Times.Queued)
@@ -144,7 +149,7 @@ func (q *Queue) handOver(s *Seat) *Seat {
 func (q *Queue) admit(r *infer.Request) error {
 	switch {
 	case q.mu.closed:
-		return errStopping(r)
+		return Stopping(r)
 	case q.mu.alive == 0:
 		return errDead(r)
 	case q.limit > 0 && q.mu.waiting.Len() >= q.limit:
@@ -153,9 +158,13 @@ func (q *Queue) admit(r *infer.Request) error {
 	return nil
 }
 
-func errStopping(r *infer.Request) error {
+// Stopping is the error of a request that a drain leaves behind.
+func Stopping(r *infer.Request) error {
 	return status.New(status.Unavailable, "%sServer is stopping, scheduler for model has stopped accepting new inference requests", r.Tag())
 }
+
+// errCancelled has no text, as Triton's.
+func errCancelled() error { return status.New(status.Cancelled, "") }
 
 func errDead(r *infer.Request) error {
 	return status.New(status.Unavailable, "%smodel '%s' has no working instance left; reload the model", r.Tag(), r.ModelName)
@@ -207,7 +216,7 @@ func (q *Queue) fill(s *Seat, c Cut) {
 // drop answers the requests that fill put aside; without the lock.
 func (q *Queue) drop(s *Seat) {
 	for r := s.dropped.Pop(); r != nil; r = s.dropped.Pop() {
-		q.fail(r, status.New(status.Cancelled, ""), stats.Canceled)
+		q.fail(r, errCancelled(), stats.Canceled)
 	}
 }
 
@@ -225,21 +234,19 @@ func (q *Queue) Waiting() int {
 	return q.mu.waiting.Len()
 }
 
-// Withdraw takes a request out whose caller has gone. False when it does not
-// wait any more: it is running or was answered, and its core reference is with
-// whoever does that. Otherwise nobody answers it.
+// Withdraw takes a request out that nobody waits for any more and answers it
+// with Cancelled. False when it does not wait: it is running or was answered,
+// and its core reference is with whoever does that.
 func (q *Queue) Withdraw(r *infer.Request) bool {
 	q.mu.Lock()
-	if !r.Move(infer.Queued, infer.Answered) {
+	if !r.Move(infer.Queued, infer.Executing) {
 		q.mu.Unlock()
 		return false
 	}
 	q.mu.waiting.Remove(r)
 	// What is left may be due now: another total, another follower.
-	now := infer.Now()
-	q.unlockAndWake(now)
+	q.unlockAndWake(infer.Now())
 	q.stats.Pending.Add(-1)
-	q.stats.Fail(stats.Canceled, now-r.Times.Received)
-	r.Release()
+	q.fail(r, errCancelled(), stats.Canceled)
 	return true
 }

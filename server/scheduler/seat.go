@@ -186,6 +186,6 @@ func (q *Queue) Abort() {
 	q.empty(&rest)
 	q.mu.Unlock()
 	for r := rest.Pop(); r != nil; r = rest.Pop() {
-		q.fail(r, errStopping(r), stats.Other)
+		q.fail(r, Stopping(r), stats.Other)
 	}
 }

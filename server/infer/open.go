@@ -1,0 +1,90 @@
+package infer
+
+import "sync"
+
+// Keeper is the core's side of open requests.
+type Keeper interface {
+	// Responded comes after each response of an engine that was sent, and after
+	// its end. The calls for one request never overlap.
+	Responded(r *Request, did Reply)
+	// Finished comes once, when the engine is done with the request.
+	Finished(r *Request)
+}
+
+// Reply is what a Keeper hears of a response. The times are by Now.
+type Reply struct {
+	Index int // from 0
+	// Begin is when the engine could begin with this response: when its batch
+	// began, or the response before was sent. Output is when it had it ready,
+	// End when it was sent.
+	Begin, Output, End int64
+	Empty              bool // the end alone, without data
+	Err                error
+}
+
+// open is the state of a request of a decoupled model while it runs: it may be
+// answered any number of times, by any goroutine, and outlives its batch.
+type open struct {
+	mu     sync.Mutex // orders the responses
+	keeper Keeper     // nil: exactly one response is expected, before Execute returns
+	next   Reply
+	ended  bool // by the engine
+}
+
+func (o *open) reset() { o.keeper, o.next, o.ended = nil, Reply{}, false }
+
+// Open lets an engine answer any number of times until it sends a final
+// response. The engine has a reference to the request until then.
+func (r *Request) Open(k Keeper) {
+	r.refs.Add(1)
+	r.open.keeper = k
+	r.open.next.Begin = Now()
+}
+
+// Ended says whether the engine has sent its final response, or need not.
+func (r *Request) Ended() bool {
+	r.open.mu.Lock()
+	defer r.open.mu.Unlock()
+	return r.open.ended
+}
+
+func (r *Request) respondOpen(resp *Response, final bool) {
+	o := &r.open
+	o.mu.Lock()
+	did := o.next
+	did.Output, did.Empty = Now(), resp == nil
+	if o.ended {
+		o.mu.Unlock()
+		r.overdone.Store(true)
+		if resp != nil {
+			resp.Release()
+		}
+		return
+	}
+	if resp != nil {
+		did.Err = resp.Err
+	}
+	if r.send(resp, final) {
+		did.End = Now()
+		o.next.Index++
+		o.next.Begin = did.End
+		o.keeper.Responded(r, did)
+	}
+	o.ended = final
+	o.mu.Unlock()
+	if final {
+		o.keeper.Finished(r)
+		r.Release()
+	}
+}
+
+// Abort answers an open request for an engine that does not: whatever that
+// still sends is dropped. The engine keeps its reference until it sends a final
+// response.
+func (r *Request) Abort(err error) {
+	r.open.mu.Lock()
+	defer r.open.mu.Unlock()
+	resp := NewResponse()
+	resp.Err = err
+	r.send(resp, true)
+}

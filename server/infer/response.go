@@ -1,0 +1,35 @@
+package infer
+
+import (
+	"sync"
+
+	"triton/pkg/kserve"
+	"triton/pkg/tensor"
+)
+
+// Response is one response in flight. Err set means the request failed and the
+// outputs do not count.
+type Response struct {
+	kserve.Response
+	Err error
+}
+
+var responses = sync.Pool{New: func() any { return &Response{} }}
+
+// NewResponse is an empty response.
+func NewResponse() *Response { return responses.Get().(*Response) }
+
+// Add appends an output whose data moves into the response. The shape is
+// copied.
+func (r *Response) Add(name string, d tensor.DataType, shape tensor.Shape, data tensor.Data) {
+	t := r.AddOutput()
+	t.Name, t.DataType, t.Data = name, d, data
+	t.Shape = append(t.Shape[:0], shape...)
+}
+
+// Release gives the output memory back; the response must not be used again.
+func (r *Response) Release() {
+	r.Reset()
+	r.Err = nil
+	responses.Put(r)
+}

@@ -1,0 +1,62 @@
+package instance
+
+import (
+	"sync"
+
+	"triton/server/infer"
+	"triton/server/scheduler"
+)
+
+// streams are the requests of a decoupled model that run: those that have not
+// had their final response from the engine. They keep the group open.
+type streams struct {
+	mu   sync.Mutex
+	list infer.List
+	over bool // all are aborted
+}
+
+// A Group hears of the responses of its streams.
+var _ infer.Keeper = (*Group)(nil)
+
+// open makes a request a stream before the engine sees it.
+func (g *Group) open(r *infer.Request) {
+	g.running.Add(1) // the seat's goroutine is among them, so it was not 0
+	r.Open(g)
+	g.streams.mu.Lock()
+	defer g.streams.mu.Unlock()
+	g.streams.list.Push(r)
+	if g.streams.over {
+		abort(r)
+	}
+}
+
+// Responded counts a response.
+func (g *Group) Responded(r *infer.Request, did infer.Reply) {
+	if did.Index == 0 {
+		g.opts.Stats.FirstResponse(did.End - r.Times.Received)
+	}
+}
+
+// Finished forgets a stream.
+func (g *Group) Finished(r *infer.Request) {
+	g.streams.mu.Lock()
+	g.streams.list.Remove(r)
+	g.streams.mu.Unlock()
+	g.leave()
+}
+
+// abortStreams answers all streams for their engines, which are to see that and
+// come to an end.
+func (g *Group) abortStreams() {
+	g.streams.mu.Lock()
+	defer g.streams.mu.Unlock()
+	g.streams.over = true
+	for r := g.streams.list.Front(); r != nil; r = r.Next() {
+		abort(r)
+	}
+}
+
+func abort(r *infer.Request) {
+	r.Abort(scheduler.Stopping(r))
+	r.Cancel()
+}
