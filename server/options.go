@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -52,9 +53,11 @@ type Options struct {
 	// Trace is the settings of tracing; the server sets its log.
 	Trace trace.Options
 
-	HTTP    HTTP
-	GRPC    GRPC
-	Metrics Metrics
+	HTTP      HTTP
+	GRPC      GRPC
+	Metrics   Metrics
+	SageMaker SageMaker
+	Vertex    Vertex
 
 	Log *slog.Logger
 	// Logs is where Log ends, for clients that change the log settings; nil:
@@ -125,6 +128,31 @@ type Metrics struct {
 	Settings map[string]string
 }
 
+// SageMaker is the settings of the front end for Amazon SageMaker.
+type SageMaker struct {
+	Endpoint
+	// SafePorts, if not nil, are the least and greatest port that other services
+	// may use.
+	SafePorts *[2]int
+	// DefaultModel answers requests that name no model.
+	DefaultModel string
+	// PingMode is "ready", also when empty, or "live".
+	PingMode string
+	// InferenceType is "infer", also when empty, "generate" or "generate_stream".
+	InferenceType string
+	// MultiModel lets requests load models of their own.
+	MultiModel bool
+}
+
+// Vertex is the settings of the front end for Vertex AI.
+type Vertex struct {
+	Endpoint
+	PredictRoute, HealthRoute string
+	// DefaultModel answers requests that name no model; it may be empty when
+	// there is one model only.
+	DefaultModel string
+}
+
 // Default is Triton's defaults. Repositories and Backends are left to the
 // caller; NewBackends makes the latter.
 func Default() Options {
@@ -138,9 +166,11 @@ func Default() Options {
 			Endpoint: Endpoint{Allow: true, Address: "0.0.0.0", Port: 8000},
 			MaxInput: 64 << 20, Linger: 50 * time.Millisecond,
 		},
-		GRPC:    GRPC{Endpoint: Endpoint{Allow: true, Address: "0.0.0.0", Port: 8001}, Limits: grpcapi.Default(nil)},
-		Metrics: Metrics{Endpoint: Endpoint{Allow: true, Port: 8002}, GPU: true, CPU: true, Interval: 2 * time.Second},
-		Log:     slog.New(slog.DiscardHandler),
+		GRPC:      GRPC{Endpoint: Endpoint{Allow: true, Address: "0.0.0.0", Port: 8001}, Limits: grpcapi.Default(nil)},
+		Metrics:   Metrics{Endpoint: Endpoint{Allow: true, Port: 8002}, GPU: true, CPU: true, Interval: 2 * time.Second},
+		SageMaker: SageMaker{Endpoint: Endpoint{Address: "0.0.0.0", Port: 8080}},
+		Vertex:    Vertex{Endpoint: Endpoint{Address: "0.0.0.0", Port: 8080}},
+		Log:       slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -165,15 +195,36 @@ func (o *Options) Validate() error {
 		errs = append(errs, err)
 	}
 	services := o.services()
-	for i, a := range services {
+	for _, a := range services {
 		bad(a.at.Port < 0 || a.at.Port > 65535, "%s port is %d, must be from 0 to 65535", a.name, a.at.Port)
-		for _, b := range services[:i] {
-			if a.at.Port != 0 && a.at.String() == b.at.String() {
-				bad(true, "The server cannot listen to %s requests and %s requests at the same address and port %s", b.name, a.name, a.at)
+	}
+	if err := collision(services); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// collision finds the first two services that cannot listen beside each other,
+// in Triton's order and words.
+func collision(services []service) error {
+	for i, a := range services {
+		others := services[i+1:]
+		if a.safe != nil {
+			others = slices.Concat(services[:i], others)
+		}
+		for _, b := range others {
+			switch {
+			case a.at.Address != b.at.Address:
+			case a.safe != nil && (b.at.Port < a.safe[0] || b.at.Port > a.safe[1]):
+				return fmt.Errorf("The server cannot listen to %s requests at port %d, allowed port range is [%d, %d]", //nolint:staticcheck // Triton's text
+					b.name, b.at.Port, a.safe[0], a.safe[1])
+			case a.at.Port != 0 && a.at.Port == b.at.Port:
+				return fmt.Errorf("The server cannot listen to %s requests and %s requests at the same address and port %s", //nolint:staticcheck // Triton's text
+					a.name, b.name, a.at)
 			}
 		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // settings are the pairs that backends see: Triton's own, then the given ones.
@@ -196,6 +247,7 @@ func (o *Options) settings() map[string]map[string]string {
 type service struct {
 	name string
 	at   Endpoint
+	safe *[2]int // ports that the others may use; nil: any
 }
 
 func (o *Options) services() []service {
@@ -204,7 +256,13 @@ func (o *Options) services() []service {
 		metrics.Address = o.HTTP.Address
 	}
 	var all []service
-	for _, s := range []service{{"HTTP", o.HTTP.Endpoint}, {"GRPC", o.GRPC.Endpoint}, {"metrics", metrics}} {
+	for _, s := range []service{
+		{"HTTP", o.HTTP.Endpoint, nil},
+		{"GRPC", o.GRPC.Endpoint, nil},
+		{"metrics", metrics, nil},
+		{"SageMaker", o.SageMaker.Endpoint, o.SageMaker.SafePorts},
+		{"Vertex AI", o.Vertex.Endpoint, nil},
+	} {
 		if s.at.Allow {
 			all = append(all, s)
 		}

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +14,8 @@ import (
 type flagBook struct {
 	set    *pflag.FlagSet
 	groups []*flagGroup
-	hidden map[string]bool // of deprecated spellings, left out of the help
+	own    map[string]bool   // are not Triton's: they make none of its short forms ambiguous
+	why    map[string]string // a flag has no effect
 }
 
 type flagGroup struct {
@@ -25,7 +25,7 @@ type flagGroup struct {
 
 func newFlagBook(set *pflag.FlagSet) *flagBook {
 	set.SortFlags = false
-	b := &flagBook{set: set, hidden: map[string]bool{}}
+	b := &flagBook{set: set, own: map[string]bool{}, why: map[string]string{}}
 	set.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(b.complete(name))
 	})
@@ -45,23 +45,43 @@ func (b *flagBook) names() []string {
 // complete is the one flag that starts with name; name itself when there is
 // none or there are several.
 func (b *flagBook) complete(name string) string {
-	match := ""
+	near := b.startingWith(name)
+	if len(near) == 1 || len(near) > 0 && near[0] == name {
+		return near[0]
+	}
+	return name
+}
+
+// startingWith are the flags that a short form may mean: the one of that very
+// name, else those of Triton's that start with it, else our own.
+func (b *flagBook) startingWith(prefix string) []string {
+	var theirs, own []string
 	for _, n := range b.names() {
 		switch {
-		case n == name:
-			return name
-		case !strings.HasPrefix(n, name):
-		case match != "":
-			return name
+		case n == prefix:
+			return []string{n}
+		case !strings.HasPrefix(n, prefix):
+		case b.own[n]:
+			own = append(own, n)
 		default:
-			match = n
+			theirs = append(theirs, n)
 		}
 	}
-	if match == "" {
-		return name
+	if len(theirs) == 0 {
+		return own
 	}
-	return match
+	return theirs
 }
+
+// ours says that flags are not Triton's.
+func (b *flagBook) ours(names ...string) {
+	for _, n := range names {
+		b.own[n] = true
+	}
+}
+
+// given says whether a flag was set, wherever.
+func (b *flagBook) given(name string) bool { return b.set.Lookup(name).Changed }
 
 func (b *flagBook) add(name, usage string, v pflag.Value) *pflag.Flag {
 	g := b.groups[len(b.groups)-1]
@@ -91,26 +111,33 @@ func (b *flagBook) duration(to *time.Duration, unit time.Duration, name, usage s
 	b.add(name, usage, timeValue{to: to, unit: unit})
 }
 
+// seconds is a time that is not negative.
+func (b *flagBook) seconds(to *time.Duration, name, usage string) {
+	b.duration(to, time.Second, name, usage)
+}
+
 func (b *flagBook) list(to *[]string, name, usage string, check func(string) error) {
 	b.add(name, usage, listValue{to, check})
 }
 
-// unused is a flag that is read and has no effect here.
-func (b *flagBook) unused(v pflag.Value, name, usage string) {
-	b.add(name, usage+" Accepted; has no effect here.", v)
+// unused is a flag that is checked and has no effect here, and why.
+func (b *flagBook) unused(v pflag.Value, name, usage, why string) {
+	b.add(name, usage+" Accepted; has no effect: "+why+".", v)
+	b.why[name] = why
 }
 
-// later is a flag of Triton's that this server does not have yet. Values that
-// ask for nothing are taken.
-func (b *flagBook) later(name string, harmless ...string) {
-	text := ""
-	b.add(name, "Not supported yet.", checkedValue{"string", &text, func(s string) error {
-		if slices.Contains(harmless, strings.ToLower(s)) {
-			return nil
+// remark says that a flag as given has no effect.
+func (b *flagBook) remark(name, why string) { b.why[name] = why }
+
+// remarks are one line for each flag that was given and has no effect.
+func (b *flagBook) remarks() []string {
+	var all []string
+	for _, name := range b.names() {
+		if why := b.why[name]; why != "" && b.given(name) {
+			all = append(all, "Warning: '--"+name+"' has no effect: "+why+".")
 		}
-		return errLater(name, s, harmless)
-	}})
-	b.hidden[name] = true
+	}
+	return all
 }
 
 // usage is the help text.
@@ -118,11 +145,7 @@ func (b *flagBook) usage() string {
 	var s strings.Builder
 	for _, g := range b.groups {
 		s.WriteString(g.title + ":\n")
-		b.usageLater(&s, g)
 		for _, name := range g.names {
-			if b.hidden[name] {
-				continue
-			}
 			f := b.set.Lookup(name)
 			s.WriteString("  --" + name)
 			if f.NoOptDefVal == "" {
@@ -139,21 +162,6 @@ func (b *flagBook) usage() string {
 		s.WriteString("\n")
 	}
 	return s.String()
-}
-
-// usageLater lists the flags of a group that are not supported yet.
-func (b *flagBook) usageLater(s *strings.Builder, g *flagGroup) {
-	var names []string
-	for _, name := range g.names {
-		if b.hidden[name] {
-			names = append(names, "--"+name)
-		}
-	}
-	for _, line := range wrap(strings.Join(names, " "), 76) {
-		if line != "" {
-			s.WriteString("  " + line + "\n")
-		}
-	}
 }
 
 // wrap breaks a text into lines of at most width bytes.
@@ -182,7 +190,7 @@ func (b *flagBook) explain(err error) error {
 	case errors.As(err, &unknown):
 		name := unknown.GetSpecifiedName()
 		if near := b.startingWith(name); len(near) > 1 {
-			return fmt.Errorf("--%s is ambiguous: it may be %s", name, strings.Join(near, ", "))
+			return fmt.Errorf("--%s is ambiguous: it may be --%s", name, strings.Join(near, ", --"))
 		}
 		if near := closest(name, b.names()); near != "" {
 			return fmt.Errorf("unknown flag --%s; did you mean --%s?", name, near)
@@ -196,14 +204,4 @@ func (b *flagBook) explain(err error) error {
 
 func badOption(name, detail string) error {
 	return said("Bad option: \"--%s\".\n%s", name, detail)
-}
-
-func (b *flagBook) startingWith(prefix string) []string {
-	var all []string
-	for _, n := range b.names() {
-		if strings.HasPrefix(n, prefix) {
-			all = append(all, "--"+n)
-		}
-	}
-	return all
 }

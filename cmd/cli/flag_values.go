@@ -65,17 +65,28 @@ func (v intValue) Type() string { return "integer" }
 func (v intValue) Set(s string) error {
 	n, err := strconv.ParseInt(s, 10, 64)
 	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return said("Provided option value is out of bound. Got %s", s)
 	case err != nil:
-		return said("Invalid option value. Got %s", s)
+		return numberError(s, err)
 	case (n < v.min || n > v.max) && v.bad != "":
 		return said("%s", v.bad)
+	case v.min == minInt32 && (n < v.min || n > v.max):
+		return numberError(s, strconv.ErrRange)
 	case n < v.min || n > v.max:
 		return said("Provided option value is out of bound. Got %s, the range is %d to %d", s, v.min, v.max)
 	}
 	*v.to = n
 	return nil
+}
+
+// numberError is what Triton says of a text that is no number that it can use.
+func numberError(s string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, strconv.ErrRange):
+		return said("Provided option value is out of bound. Got %s", s)
+	}
+	return said("Invalid option value. Got %s", s)
 }
 
 // timeValue is a number of units of time.
@@ -103,9 +114,25 @@ func (v timeValue) Set(s string) error {
 	return nil
 }
 
+// fractionValue is a number of units of time whose fraction is dropped, as
+// Triton does with what it calls a float.
+type fractionValue struct{ timeValue }
+
+func (v fractionValue) Type() string { return "float" }
+
+func (v fractionValue) Set(s string) error {
+	whole, fraction, cut := strings.Cut(s, ".")
+	if _, err := strconv.ParseUint(fraction, 10, 64); cut && err != nil {
+		return numberError(s, err)
+	}
+	return v.timeValue.Set(whole)
+}
+
 const (
-	maxInt = 1<<63 - 1
-	minInt = -1 << 63
+	maxInt   = 1<<63 - 1
+	minInt   = -1 << 63
+	maxInt32 = 1<<31 - 1
+	minInt32 = -1 << 31
 )
 
 // floatValue is a number with a fraction.
@@ -121,12 +148,11 @@ func (v floatValue) String() string {
 func (v floatValue) Type() string { return "float" }
 
 func (v floatValue) Set(s string) error {
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		return said("Invalid option value. Got %s", s)
+	f, err := parseFloat(s)
+	if err == nil {
+		*v.to = f
 	}
-	*v.to = f
-	return nil
+	return err
 }
 
 // listValue collects the values of a flag that may be repeated. Nothing in a
@@ -179,18 +205,16 @@ func (v checkedValue) Set(s string) error {
 	return nil
 }
 
-// errLater says that a flag of Triton's exists and does nothing here yet.
-func errLater(name, value string, harmless []string) error {
-	if len(harmless) == 0 {
-		return fmt.Errorf("--%s is not supported by this server yet; leave it out", name)
-	}
-	return fmt.Errorf("--%s=%s is not supported by this server yet; only %s is", name, value, strings.Join(harmless, " or "))
+// textValue is any text, with its default.
+func textValue(text string) pflag.Value {
+	return checkedValue{"string", &text, func(string) error { return nil }}
 }
 
 var (
 	_ pflag.Value = boolValue{}
 	_ pflag.Value = intValue{}
 	_ pflag.Value = timeValue{}
+	_ pflag.Value = fractionValue{}
 	_ pflag.Value = floatValue{}
 	_ pflag.Value = listValue{}
 	_ pflag.Value = checkedValue{}

@@ -35,7 +35,8 @@ func newServeCommand(w World) *cobra.Command {
 			return nil
 		},
 	}
-	flags, book := newServeFlags(cmd.Flags())
+	flags := newServeFlags(cmd.Flags(), w.Getenv)
+	book := flags.book
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := settle(w, cmd.Flags(), firstOf(flags.config, w.Getenv(envName("config")))); err != nil {
 			return serveUsage(book.explain(err))
@@ -75,7 +76,10 @@ func runServe(ctx context.Context, w World, flags *serveFlags) error {
 	}
 	defer sink.Close()
 	opts := flags.opts
-	opts.Version, opts.Log = w.Version, sink.Logger()
+	opts.Version, opts.Log, opts.Logs = w.Version, sink.Logger(), sink
+	if flags.access {
+		opts.Access = opts.Log
+	}
 	if w.Getenv("TRITON_SERVER_CPU_ONLY") != "" {
 		opts.Metrics.GPU = false
 	}
