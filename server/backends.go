@@ -11,6 +11,7 @@ func NewBackends(search onnx.Search) backend.Set {
 	return backend.Set{
 		onnx.Name:  onnx.New(search),
 		"identity": builtin.Identity{},
+		"repeat":   builtin.Repeat{},
 		"fault":    builtin.Fault{},
 	}
 }

@@ -20,7 +20,9 @@ func (a *answer) reset() {
 
 // Respond sends one response through the sink. A final one moves the request
 // to Answered; whatever comes after it is dropped and leaves the mark Overdone.
-// An engine must not touch an open request after its final one.
+// A nil resp is the end without data when final, else an empty response, which
+// is counted and not sent. An engine must not touch an open request after its
+// final response.
 func (r *Request) Respond(resp *Response, final bool) {
 	if r.open.keeper != nil {
 		r.respondOpen(resp, final)
@@ -50,11 +52,12 @@ func (r *Request) send(resp *Response, final bool) bool {
 	if resp != nil {
 		r.complete(resp, final)
 	}
-	if final && r.answer.held {
+	switch {
+	case final && r.answer.held:
 		r.answer.kept, r.answer.full = resp, true
-		return true
+	case final || resp != nil:
+		r.Sink.Send(resp, final)
 	}
-	r.Sink.Send(resp, final)
 	return true
 }
 

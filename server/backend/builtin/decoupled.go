@@ -1,0 +1,70 @@
+package builtin
+
+import (
+	"context"
+	"encoding/binary"
+	"sync"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// decoupled is what the engines have in common that answer any number of times:
+// each request is answered by a goroutine of its own.
+type decoupled struct {
+	pool    *tensor.Pool
+	policy  bool // the configuration says decoupled too
+	life    context.Context
+	end     context.CancelFunc
+	answers sync.WaitGroup
+}
+
+func newDecoupled(cfg *inferencepb.ModelConfig, pool *tensor.Pool) *decoupled {
+	d := &decoupled{pool: pool, policy: cfg.GetModelTransactionPolicy().GetDecoupled()}
+	d.life, d.end = context.WithCancel(context.Background())
+	return d
+}
+
+// answer runs f, which owes r its final response.
+func (d *decoupled) answer(f func()) { d.answers.Go(f) }
+
+// settle ends a call of Execute: without the policy everything is to be
+// answered by then.
+func (d *decoupled) settle() {
+	if !d.policy {
+		d.answers.Wait()
+	}
+}
+
+// Close waits for the goroutines; the core has their answers.
+func (d *decoupled) Close() error {
+	d.end()
+	d.answers.Wait()
+	return nil
+}
+
+// add appends an output of one 32-bit number.
+func (d *decoupled) add(r *infer.Request, resp *infer.Response, name string, t tensor.DataType, shape tensor.Shape, v uint32) {
+	if !r.Wants(name) {
+		return
+	}
+	buf := d.pool.Get(4)
+	binary.NativeEndian.PutUint32(buf.Bytes(), v)
+	resp.Add(name, t, shape, tensor.NewData(buf))
+}
+
+// numbers reads a tensor of 32-bit numbers; none when it is absent.
+func numbers(r *infer.Request, name string) ([]uint32, tensor.Shape) {
+	t := r.Input(name)
+	if t == nil {
+		return nil, nil
+	}
+	mem := make([]byte, t.Data.Len())
+	t.Data.CopyTo(mem)
+	all := make([]uint32, len(mem)/4)
+	for i := range all {
+		all[i] = binary.NativeEndian.Uint32(mem[4*i:])
+	}
+	return all, t.Shape
+}

@@ -1,0 +1,37 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"triton/pkg/status"
+)
+
+// look is how often a pause looks whether anybody waits for its end.
+const look = 10 * time.Millisecond
+
+// pause blocks for d, or until ctx ends or gone says that nobody waits.
+func pause(ctx context.Context, d time.Duration, gone func() bool) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(min(d, look))
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return fmt.Errorf("interrupted: %w", context.Cause(ctx))
+		}
+		if d -= look; d <= 0 {
+			return nil
+		}
+		if gone() {
+			return errCancelled()
+		}
+		timer.Reset(min(d, look))
+	}
+}
+
+func errCancelled() error { return status.New(status.Cancelled, "cancelled") }
