@@ -12,9 +12,8 @@ import (
 type source struct {
 	data   bool
 	binary bool
-	shm    bool
 	size   uint64 // binary
-	region string // shm
+	shm    placing
 }
 
 // inputState is what input has met so far.
@@ -89,7 +88,8 @@ func (d *Decoder) inputMember(t *kserve.Tensor, s *inputState, name []byte) erro
 	return nil
 }
 
-// inputExact reads one input in the order in which Triton looks at its members.
+// inputExact reads one input in the order in which Triton looks at its members:
+// which sources of data there are, what the tensor is, then the one source.
 func (d *Decoder) inputExact(t *kserve.Tensor) error {
 	r := &d.r
 	object := r.i
@@ -99,10 +99,11 @@ func (d *Decoder) inputExact(t *kserve.Tensor) error {
 	end := r.i
 	var from source
 	from.data = r.find(object, "data")
+	params := -1
 	if r.find(object, "parameters") {
-		if err := d.inputParameters(&from); err != nil {
-			return err
-		}
+		params = r.i
+		from.binary = r.find(params, paramBinarySize)
+		from.shm.region = r.find(params, paramRegion)
 	}
 	if err := from.check(); err != nil {
 		return err
@@ -122,6 +123,9 @@ func (d *Decoder) inputExact(t *kserve.Tensor) error {
 			return err
 		}
 	}
+	if err := d.sourceExact(&from, params); err != nil {
+		return err
+	}
 	if from.data {
 		r.find(object, "data")
 		if err := d.data(t); err != nil {
@@ -130,6 +134,25 @@ func (d *Decoder) inputExact(t *kserve.Tensor) error {
 	}
 	r.i = end
 	return d.otherData(t, &from)
+}
+
+// sourceExact reads the parameters, at that offset, that say more of the source.
+// Those of shared memory must be right even when the data is in the text.
+func (d *Decoder) sourceExact(from *source, params int) error {
+	if params < 0 {
+		return nil
+	}
+	if from.binary {
+		var ok bool
+		d.r.find(params, paramBinarySize)
+		if from.size, ok = d.r.uint(); !ok {
+			return within("Unable to parse 'binary_data_size'", errUint)
+		}
+		return nil
+	}
+	var err error
+	from.shm.Place, _, err = d.r.place(params)
+	return err
 }
 
 func (d *Decoder) name(to *string) error {
@@ -187,8 +210,8 @@ func (d *Decoder) shape(t *kserve.Tensor) error {
 	return nil
 }
 
-// inputParameters looks for the two parameters that name a source of data.
-// Anything but an object counts as none.
+// inputParameters looks for the parameters that name a source of data, for
+// input. Anything but an object counts as none.
 func (d *Decoder) inputParameters(from *source) error {
 	r := &d.r
 	if !r.is('{') {
@@ -206,23 +229,15 @@ func (d *Decoder) inputParameters(from *source) error {
 		switch {
 		case name == nil:
 			return nil
-		case string(name) == "binary_data_size" && !from.binary:
+		case string(name) == paramBinarySize && !from.binary:
 			from.binary = true
 			if from.size, ok = r.uint(); !ok {
 				return within("Unable to parse 'binary_data_size'", errUint)
 			}
-		case string(name) == "shared_memory_region" && !from.shm:
-			from.shm = true
-			if !r.is('"') {
-				return within("Unable to parse 'shared_memory_region'", errString)
-			}
-			s, ok := r.str()
-			if !ok {
-				return r.err()
-			}
-			from.region = string(s)
 		default:
-			if !r.skip(4) {
+			if mine, err := from.shm.member(r, name); err != nil {
+				return err
+			} else if !mine && !r.skip(4) {
 				return r.err()
 			}
 		}
@@ -235,7 +250,7 @@ func (s *source) check() error {
 	for _, f := range [...]struct {
 		on   bool
 		name string
-	}{{s.data, " 'data'"}, {s.binary, " 'binary_data_size'"}, {s.shm, " 'shared_memory_region'"}} {
+	}{{s.data, " 'data'"}, {s.binary, " 'binary_data_size'"}, {s.shm.region, " 'shared_memory_region'"}} {
 		if f.on {
 			n++
 			set += f.name
@@ -259,8 +274,8 @@ func errOneSource(set string) error {
 // otherData completes an input whose data is not in the text.
 func (d *Decoder) otherData(t *kserve.Tensor, from *source) error {
 	switch {
-	case from.shm:
-		return status.New(status.NotFound, "Unable to find shared memory region: '%s'", from.region)
+	case from.shm.region:
+		return from.shm.Lend(t, d.Regions, d.Pool)
 	case from.binary:
 		left := uint64(d.body.Len() - d.tail)
 		if from.size > left {

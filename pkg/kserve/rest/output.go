@@ -71,13 +71,14 @@ func (d *Decoder) outputParameters(o *kserve.RequestedOutput) error {
 	r := &d.r
 	r.i++
 	var form, top bool
+	var shm placing
 	for first := true; ; first = false {
 		name, ok := r.member(first)
 		switch {
 		case !ok:
 			return r.err()
 		case name == nil:
-			return nil
+			return d.checkPlaced(o, &shm, top)
 		case string(name) == "binary_data" && !form:
 			form = true
 			if o.Binary, ok = r.bool(); !ok {
@@ -90,15 +91,34 @@ func (d *Decoder) outputParameters(o *kserve.RequestedOutput) error {
 				return within("Unable to set 'classification'", errUint)
 			}
 			o.Classification = uint32(min(v, math.MaxUint32))
-		case string(name) == "shared_memory_region":
-			return status.New(status.NotFound, "Unable to find shared memory region")
 		default:
-			if !r.skip(4) {
+			if mine, err := shm.member(r, name); err != nil {
+				return err
+			} else if !mine && !r.skip(4) {
 				return r.err()
 			}
 		}
 	}
 }
+
+// checkPlaced finds the region of an output, if it has one.
+func (d *Decoder) checkPlaced(o *kserve.RequestedOutput, shm *placing, top bool) (err error) {
+	switch {
+	case !shm.region:
+		return nil
+	case top:
+		return errPlacedClasses
+	case o.Binary:
+		return errPlacedBinary
+	}
+	o.Into, err = shm.Find(d.Regions)
+	return err
+}
+
+var (
+	errPlacedClasses = status.New(status.InvalidArg, "Output can't set both 'shared_memory_region' and 'classification'")
+	errPlacedBinary  = status.New(status.InvalidArg, "Output can't set both 'shared_memory_region' and 'binary_data'")
+)
 
 // outputExact reads one requested output in the order in which Triton looks at
 // its members.
@@ -109,18 +129,47 @@ func (d *Decoder) outputExact(o *kserve.RequestedOutput) error {
 		return r.err()
 	}
 	end := r.i
+	params := -1
+	if r.find(object, "parameters") {
+		params = r.i
+		if err := d.checkExclusive(params); err != nil {
+			return err
+		}
+	}
 	if !r.find(object, "name") {
 		return missing("name")
 	}
 	if err := d.name(&o.Name); err != nil {
 		return err
 	}
-	if r.find(object, "parameters") {
-		if err := d.outputParametersExact(o, r.i); err != nil {
+	if params >= 0 {
+		if err := d.outputParametersExact(o, params); err != nil {
 			return err
 		}
 	}
 	r.i = end
+	return nil
+}
+
+// checkExclusive refuses what an output in shared memory cannot have.
+func (d *Decoder) checkExclusive(params int) error {
+	r := &d.r
+	if !r.find(params, paramRegion) {
+		return nil
+	}
+	if r.find(params, "classification") {
+		return errPlacedClasses
+	}
+	if !r.find(params, "binary_data") {
+		return nil
+	}
+	raw, ok := r.bool()
+	switch {
+	case !ok:
+		return within("Unable to set 'binary_data'", errBool)
+	case raw:
+		return errPlacedBinary
+	}
 	return nil
 }
 
@@ -133,15 +182,13 @@ func (d *Decoder) outputParametersExact(o *kserve.RequestedOutput, at int) error
 		}
 		o.Classification = uint32(min(v, math.MaxUint32))
 	}
-	if r.find(at, "shared_memory_region") {
-		if !r.is('"') {
-			return within("Unable to parse 'shared_memory_region'", errString)
-		}
-		s, ok := r.str()
-		if !ok {
-			return r.err()
-		}
-		return status.New(status.NotFound, "Unable to find shared memory region: '%s'", s)
+	place, found, err := r.place(at)
+	if err != nil {
+		return err
+	}
+	if found {
+		o.Into, err = place.Find(d.Regions)
+		return err
 	}
 	if r.find(at, "binary_data") {
 		v, ok := r.bool()

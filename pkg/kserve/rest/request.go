@@ -26,6 +26,8 @@ type Decoder struct {
 	// MaxInput limits the JSON text and each tensor that comes from it; 0 stands
 	// for DefaultMaxInput.
 	MaxInput int64
+	// Regions is the shared memory that requests may name; nil: none.
+	Regions kserve.Regions
 
 	r     reader
 	names intern

@@ -65,12 +65,12 @@ func (e *Encoder) Release() {
 
 // output writes one element of outputs; n is the bytes that follow the text.
 func (e *Encoder) output(dst []byte, t *kserve.Tensor, req *kserve.Request) (_ []byte, n int, err error) {
-	isBinary, topK := req.BinaryOutput, uint32(0)
+	isBinary, topK, placed := req.BinaryOutput, uint32(0), false
 	if len(req.Outputs) > 0 {
 		isBinary = false
 		for i := range req.Outputs {
 			if o := &req.Outputs[i]; o.Name == t.Name {
-				isBinary, topK = o.Binary, o.Classification
+				isBinary, topK, placed = o.Binary, o.Classification, o.Into.Buffer != nil
 				break
 			}
 		}
@@ -90,6 +90,9 @@ func (e *Encoder) output(dst []byte, t *kserve.Tensor, req *kserve.Request) (_ [
 	dst = append(dst, t.DataType.String()...)
 	dst = append(dst, `","shape":`...)
 	dst = t.Shape.Append(dst)
+	if placed {
+		return append(dst, '}'), 0, nil
+	}
 	if isBinary {
 		dst = append(dst, `,"parameters":{"binary_data_size":`...)
 		n = t.Data.Len()

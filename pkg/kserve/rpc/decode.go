@@ -15,6 +15,8 @@ import (
 type Request struct {
 	// Message is filled by Unmarshal and must be set before.
 	Message *kserve.Request
+	// Regions is the shared memory that the message may name; nil: none.
+	Regions kserve.Regions
 	// Err is what is wrong with the message although it could be read: a
 	// *status.Error that the caller reports once it has found the model. The
 	// names, the version and the id in Message count even then.
@@ -31,6 +33,7 @@ func (c *Codec) DecodeRequest(data mem.BufferSlice, r *Request) error {
 	m.Reset()
 	d := c.decoder(data)
 	defer c.done(d)
+	d.regions = r.Regions
 	if err := d.request(m); err != nil {
 		return err
 	}
@@ -64,6 +67,7 @@ func (d *decoder) responseMeaning(r *kserve.Response) error {
 type decoder struct {
 	scanner
 	codec    *Codec
+	regions  kserve.Regions
 	raws     []span     // raw contents in order
 	contents []contents // typed contents, in order of their tensors
 	inputs   []mark     // parameters of inputs, those with a meaning

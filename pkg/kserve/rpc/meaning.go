@@ -106,37 +106,37 @@ func ownParameter(p *kserve.Parameter) error {
 	return wrongType(p.Name, "int64_param, bool_param, or string_param.")
 }
 
-// region reads the shared memory parameters of a tensor; the name is empty and
-// ok false when there are none.
-func region(ms []mark, tensor string) (name string, ok bool, err error) {
+// region reads the shared memory parameters of a tensor; ok is false when there
+// are none. Negative numbers are very large ones, as in Triton.
+func region(ms []mark, tensor string) (place kserve.Place, ok bool, err error) {
 	if len(ms) == 0 {
-		return "", false, nil
+		return place, false, nil
 	}
 	p, has := find(ms, paramRegion)
 	if has && p.Kind != kserve.ParamString {
-		return "", false, invalid(
+		return place, false, invalid(
 			"invalid value type for 'shared_memory_region' parameter for tensor '%s', expected string_param.", tensor)
 	}
 	for _, key := range [...]string{paramOffset, paramByteSize} {
 		q, set := find(ms, key)
 		switch {
 		case !set && has && key == paramByteSize:
-			return "", false, invalid("'shared_memory_byte_size' must be specified along with "+
+			return place, false, invalid("'shared_memory_byte_size' must be specified along with "+
 				"'shared_memory_region' parameter for tensor '%s'", tensor)
 		case set && !has:
-			return "", false, invalid(
+			return place, false, invalid(
 				"'%s' can not be specified without 'shared_memory_region' parameter for tensor '%s'", key, tensor)
 		case set && q.Kind != kserve.ParamInt:
-			return "", false, invalid(
+			return place, false, invalid(
 				"invalid value type for '%s' parameter for tensor '%s', expected int64_param.", key, tensor)
+		case key == paramOffset:
+			place.Offset = uint64(q.Int)
+		default:
+			place.Size = uint64(q.Int)
 		}
 	}
-	return p.String, has, nil
-}
-
-// unknownRegion is the answer for every region, as none can be registered yet.
-func unknownRegion(name string) error {
-	return status.New(status.NotFound, "Unable to find shared memory region: '%s'", name)
+	place.Region = p.String
+	return place, has, nil
 }
 
 // outputParameters reads what the request wants of each output.
@@ -149,7 +149,7 @@ func (d *decoder) outputParameters(m *kserve.Request) error {
 		o := &m.Outputs[i]
 		var ms []mark
 		ms, rest = marksOf(rest, i)
-		name, shared, err := region(ms, o.Name)
+		place, shared, err := region(ms, o.Name)
 		if err != nil {
 			return err
 		}
@@ -159,8 +159,11 @@ func (d *decoder) outputParameters(m *kserve.Request) error {
 		if shared && o.Classification > 0 {
 			return invalid("output can't set both 'shared_memory_region' and 'classification'")
 		}
-		if shared {
-			return unknownRegion(name)
+		if !shared {
+			continue
+		}
+		if o.Into, err = place.Find(d.regions); err != nil {
+			return err
 		}
 	}
 	return nil

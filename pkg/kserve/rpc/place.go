@@ -21,6 +21,7 @@ const (
 )
 
 // piece is where one tensor's data is: in raw contents, or in typed contents.
+// What shared memory lends has no size here.
 type piece struct {
 	size  int
 	raw   int              // index of the raw contents, -1 for typed

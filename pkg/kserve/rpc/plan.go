@@ -17,10 +17,13 @@ func (d *decoder) planData(model, kind string, ts []kserve.Tensor) error {
 		has := typed < len(d.contents) && d.contents[typed].tensor == i
 		var own []mark
 		own, marks = marksOf(marks, i)
-		if err := checkRegion(own, model, t.Name, has); err != nil {
+		shared, err := d.lend(own, model, t, has)
+		if err != nil {
 			return err
 		}
 		switch {
+		case shared:
+			d.plan = append(d.plan, piece{raw: -1})
 		case has && len(d.raws) > 0:
 			return invalid("contents field must not be specified when using raw_%s_contents for '%s' for model '%s'",
 				kind, t.Name, model)
@@ -41,19 +44,17 @@ func (d *decoder) planData(model, kind string, ts []kserve.Tensor) error {
 	return nil
 }
 
-// checkRegion refuses an input in shared memory.
-func checkRegion(ms []mark, model, input string, contents bool) error {
-	name, shared, err := region(ms, input)
-	switch {
-	case err != nil:
-		return err
-	case shared && contents:
-		return invalid("unexpected 'content' provided when using shared memory for input tensor '%s' for model '%s'",
-			input, model)
-	case shared:
-		return unknownRegion(name)
+// lend gives a tensor its data when that is in shared memory.
+func (d *decoder) lend(ms []mark, model string, t *kserve.Tensor, contents bool) (bool, error) {
+	place, shared, err := region(ms, t.Name)
+	if err != nil || !shared {
+		return false, err
 	}
-	return nil
+	if contents {
+		return false, invalid("unexpected 'content' provided when using shared memory for input tensor '%s' for model '%s'",
+			t.Name, model)
+	}
+	return true, place.Lend(t, d.regions, d.codec.pool)
 }
 
 // planTyped checks the typed contents of a tensor and sums up their size.

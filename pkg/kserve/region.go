@@ -1,0 +1,51 @@
+package kserve
+
+import (
+	"math"
+
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+)
+
+// Place is a part of a region, in bytes, as a request names it.
+type Place struct {
+	Region       string
+	Offset, Size uint64
+}
+
+// Find is the memory of a place; the caller owns its reference. A nil rs has no
+// regions.
+func (p Place) Find(rs Regions) (tensor.Segment, error) {
+	if rs == nil {
+		return tensor.Segment{}, status.New(status.NotFound, "Unable to find shared memory region: '%s'", p.Region)
+	}
+	return rs.Find(p.Region, p.Offset, p.Size)
+}
+
+// Lend makes the place the data of an input. The client may change the memory
+// at any time, which values can stand and lengths cannot: BYTES are copied, so
+// that they stay what they were when they were checked.
+func (p Place) Lend(t *Tensor, rs Regions, pool *tensor.Pool) error {
+	s, err := p.Find(rs)
+	if err != nil {
+		return err
+	}
+	defer s.Buffer.Release()
+	switch {
+	case s.N == 0:
+		return nil
+	case t.DataType != tensor.Bytes:
+		t.Data = tensor.SliceData(s.Buffer, s.Off, s.N)
+		return nil
+	case s.N > math.MaxInt32:
+		return status.New(status.InvalidArg, "input '%s' has %d bytes of strings in shared memory, at most %d are supported",
+			t.Name, s.N, math.MaxInt32)
+	}
+	b, err := pool.TryGet(s.N)
+	if err != nil {
+		return status.New(status.Unavailable, "no memory for the strings of input '%s': %w", t.Name, err)
+	}
+	copy(b.Bytes(), s.Bytes())
+	t.Data = tensor.NewData(b)
+	return nil
+}
