@@ -78,7 +78,7 @@ func newAPI(svc infer.Service, o Options) *api {
 	}
 	a.exchanges.New = func() any {
 		x := &exchange{api: a}
-		x.decoder.Pool, x.decoder.MaxInput = a.pool, a.maxInput
+		x.decoder.Pool, x.decoder.MaxInput, x.decoder.Regions = a.pool, a.maxInput, a.opts.Regions
 		return x
 	}
 	return a
