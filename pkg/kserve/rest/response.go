@@ -20,6 +20,7 @@ type Encoder struct {
 
 	tail    []tensor.Segment
 	classes kserve.Classes
+	members []generated
 }
 
 // EncodeResponse appends the JSON text of resp to dst, with the outputs in the
@@ -116,27 +117,38 @@ func appendParameters(dst []byte, ps []kserve.Parameter) []byte {
 			dst = append(dst, ',')
 		}
 		dst = AppendString(dst, p.Name)
-		dst = append(dst, ':')
-		switch p.Kind {
-		case kserve.ParamBool:
-			dst = strconv.AppendBool(dst, p.Bool)
-		case kserve.ParamInt:
-			dst = strconv.AppendInt(dst, p.Int, 10)
-		case kserve.ParamUint:
-			dst = strconv.AppendUint(dst, p.Uint, 10)
-		case kserve.ParamDouble:
-			dst = AppendFloat(dst, p.Double)
-		case kserve.ParamString:
-			dst = AppendString(dst, p.String)
-		default:
-			dst = append(dst, "null"...)
-		}
+		dst = appendParameter(append(dst, ':'), p)
 	}
 	return append(dst, '}')
 }
 
+func appendParameter(dst []byte, p *kserve.Parameter) []byte {
+	switch p.Kind {
+	case kserve.ParamBool:
+		return strconv.AppendBool(dst, p.Bool)
+	case kserve.ParamInt:
+		return strconv.AppendInt(dst, p.Int, 10)
+	case kserve.ParamUint:
+		return strconv.AppendUint(dst, p.Uint, 10)
+	case kserve.ParamDouble:
+		return AppendFloat(dst, p.Double)
+	case kserve.ParamString:
+		return AppendString(dst, p.String)
+	}
+	return append(dst, "null"...)
+}
+
 // appendData writes ,"data":[...] with all elements in row order.
 func appendData(dst []byte, t *kserve.Tensor) ([]byte, error) {
+	dst, err := appendElements(append(dst, `,"data":[`...), t)
+	if err != nil {
+		return nil, err
+	}
+	return append(dst, ']'), nil
+}
+
+// appendElements writes all elements in row order.
+func appendElements(dst []byte, t *kserve.Tensor) ([]byte, error) {
 	switch t.DataType {
 	case tensor.FP16, tensor.BF16:
 		return nil, status.New(status.InvalidArg, "sending %s data via JSON is not supported. Please use the binary data format for output", t.DataType)
@@ -150,14 +162,8 @@ func appendData(dst []byte, t *kserve.Tensor) ([]byte, error) {
 	if err != nil {
 		return nil, status.New(status.Internal, "output '%s' has shape %s: %w", t.Name, t.Shape, err)
 	}
-	dst = append(dst, `,"data":[`...)
 	if t.DataType == tensor.Bytes {
-		dst, err = appendStrings(dst, t, data, count)
-	} else {
-		dst, err = appendNumbers(dst, t, data, count)
+		return appendStrings(dst, t, data, count)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return append(dst, ']'), nil
+	return appendNumbers(dst, t, data, count)
 }

@@ -1,0 +1,223 @@
+package rest
+
+import (
+	"math"
+
+	"triton/pkg/kserve"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+)
+
+// Schema finds a model's input by name: its type, and its shape as the metadata
+// has it, with the batch dimension. ok is false when there is none.
+type Schema func(name string) (d tensor.DataType, shape tensor.Shape, ok bool)
+
+// DecodeGenerate reads a request of the generate extension: a flat JSON object
+// whose members are inputs, by name, or else request parameters. Parameters
+// with a meaning elsewhere have none here. After an error req holds part of the
+// request and is still to be reset.
+func (d *Decoder) DecodeGenerate(req *kserve.Request, text []byte, schema Schema) error {
+	if n := int64(len(text)); n > d.limit() {
+		return TooLarge(n, d.limit())
+	}
+	d.req = req
+	g := generator{d: d, schema: schema}
+	err := g.decode(text)
+	d.req, d.r.b = nil, nil
+	if cap(d.r.scratch) > maxScratch {
+		d.r.scratch = nil
+	}
+	return err
+}
+
+// generator reads one generate request.
+type generator struct {
+	d      *Decoder
+	schema Schema
+	size   int64 // of all inputs so far
+}
+
+func (g *generator) decode(text []byte) error {
+	r := &g.d.r
+	r.reset(text)
+	root := r.i
+	if !r.document() {
+		return r.err()
+	}
+	r.i = root
+	r.space()
+	root = r.i
+	if !r.is('{') {
+		return accessError("attempt to get members for non-object")
+	}
+	if r.find(root, "id") {
+		if err := g.d.id(); err != nil {
+			return err
+		}
+	}
+	r.i = root
+	return g.members(g.root)
+}
+
+// members calls visit with the cursor on the value of each member, the first of
+// equal names. The syntax was checked.
+func (g *generator) members(visit func(name string) error) error {
+	r := &g.d.r
+	r.i++
+	var seen map[string]struct{}
+	for first := true; ; first = false {
+		b, ok := r.member(first)
+		if !ok || b == nil {
+			return nil
+		}
+		name := string(b)
+		_, again := seen[name]
+		if again && !g.isInput(name) {
+			r.skip(0)
+			continue
+		}
+		if seen == nil {
+			seen = map[string]struct{}{}
+		}
+		seen[name] = struct{}{}
+		if err := visit(name); err != nil {
+			return err
+		}
+	}
+}
+
+func (g *generator) isInput(name string) bool {
+	_, _, ok := g.schema(name)
+	return ok
+}
+
+// root reads a member of the whole object.
+func (g *generator) root(name string) error {
+	if name != "parameters" {
+		return g.member(name)
+	}
+	if g.isInput(name) {
+		return status.New(status.InvalidArg, "Keyword 'parameters' for nested schema also given as input tensor name")
+	}
+	if !g.d.r.is('{') {
+		return accessError("Expected JSON object for keyword: 'parameters': attempt to access JSON non-object as object")
+	}
+	if err := g.members(g.member); err != nil {
+		e := status.From(err)
+		return &status.Error{Code: e.Code, Msg: "Converting keyword: 'parameters': " + e.Msg, Cause: err}
+	}
+	return nil
+}
+
+// member reads an input or a parameter.
+func (g *generator) member(name string) error {
+	kind, shape, ok := g.schema(name)
+	if !ok {
+		return g.d.customParameter(name)
+	}
+	if g.d.req.Input(name) != nil {
+		id := g.d.req.ID
+		if id == "" {
+			id = "<id_unknown>"
+		}
+		return status.New(status.InvalidArg, "[request id: %s] input '%s' already exists in request", id, name)
+	}
+	t := g.d.req.AddInput()
+	t.Name, t.DataType = name, kind
+	count := g.count()
+	if t.Shape, ok = fit(t.Shape[:0], shape, count); !ok {
+		return status.New(status.InvalidArg, "The schema can not convert input '%s' to tensor with proper shape", name)
+	}
+	return g.data(t, count)
+}
+
+// count is how many elements the value at the cursor has: a scalar is one.
+func (g *generator) count() int64 {
+	r := &g.d.r
+	if !r.is('[') {
+		return 1
+	}
+	start := r.i
+	r.i++
+	n := int64(0)
+	for first := true; ; first = false {
+		more, ok := r.element(first)
+		if !ok || !more {
+			r.i = start
+			return n
+		}
+		r.skip(0)
+		n++
+	}
+}
+
+// fit makes a shape of that many elements from a model's: the last variable
+// dimension takes what the fixed ones leave, the other variable ones are 1.
+func fit(to, model tensor.Shape, count int64) (tensor.Shape, bool) {
+	for _, dim := range model {
+		if dim >= 0 {
+			if dim == 0 || count%dim != 0 {
+				return to, false
+			}
+			count /= dim
+		}
+	}
+	to = append(to, model...)
+	for i := len(to) - 1; i >= 0; i-- {
+		if to[i] < 0 {
+			to[i], count = count, 1
+		}
+	}
+	return to, count == 1
+}
+
+// data reads the elements at the cursor. Deeper nesting than one array is
+// walked through but cannot have the right number of them.
+func (g *generator) data(t *kserve.Tensor, count int64) error {
+	d := g.d
+	switch t.DataType {
+	case tensor.Invalid:
+		return status.New(status.InvalidArg, "input '%s' has unsupported datatype %s", t.Name, t.DataType)
+	case tensor.FP16, tensor.BF16:
+		return status.New(status.InvalidArg, "receiving %s data via JSON is not supported. Please use the binary data format for input %s",
+			t.DataType, t.Name)
+	}
+	if count == 0 {
+		d.r.skip(0)
+		return nil
+	}
+	size := int64(t.DataType.Size())
+	if size > 0 && count > math.MaxInt64/size {
+		return status.New(status.InvalidArg, "input '%s' has too many elements of datatype %s", t.Name, t.DataType)
+	}
+	if t.DataType != tensor.Bytes {
+		if err := g.account(t, count*size); err != nil {
+			return err
+		}
+	}
+	var err error
+	switch array := d.r.is('['); {
+	case array && t.DataType == tensor.Bytes:
+		err = d.stringData(t)
+	case array:
+		err = d.numberData(t, int(count))
+	case t.DataType == tensor.Bytes:
+		err = d.oneString(t)
+	default:
+		err = d.oneNumber(t)
+	}
+	if err == nil && t.DataType == tensor.Bytes {
+		err = g.account(t, int64(t.Data.Len()))
+	}
+	return err
+}
+
+// account adds an input to the size of the request.
+func (g *generator) account(t *kserve.Tensor, n int64) error {
+	if limit := g.d.limit(); n > limit-g.size {
+		return status.New(status.InvalidArg, "request size of %d bytes with input '%s' of size %d bytes exceeds the maximum allowed input size of %d."+
+			" Use --http-max-input-size to increase the limit.", g.size, t.Name, n, limit)
+	}
+	g.size += n
+	return nil
+}
