@@ -6,12 +6,8 @@ import (
 	"runtime"
 	"testing"
 	"testing/fstest"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
-
-	"triton/pkg/gpu"
 )
 
 func files(pairs ...string) fs.FS {
@@ -65,42 +61,6 @@ func TestReadCPU(t *testing.T) {
 	got = values(files(append(memory, "proc/stat", "cpu  20 10 15 115 10 5 0 5 0 0\n")...))
 	require.InDelta(t, 25.0/40, got["nv_cpu_utilization"], 1e-9)
 	require.Empty(t, values(files()), "without /proc there are no such metrics")
-}
-
-// fakeView is one GPU.
-type fakeView struct {
-	gpu.View
-	reading gpu.Reading
-}
-
-func (f *fakeView) Devices() []gpu.Device       { return []gpu.Device{{Index: 0, UUID: "GPU-1"}} }
-func (f *fakeView) Read(gpu.Device) gpu.Reading { return f.reading }
-
-func TestGPUMetrics(t *testing.T) {
-	t.Parallel()
-	view := &fakeView{reading: gpu.Reading{
-		Utilization: gpu.Some(0.25), MemoryTotal: gpu.Some(uint64(85899345920)), MemoryUsed: gpu.Some(uint64(12345678901)),
-		Power: gpu.Some(61.5), Energy: gpu.Some(1e9),
-	}}
-	m := &machine{gpu: true, gpus: gpus{view}, every: time.Second}
-	m.read()
-	view.reading.Energy = gpu.Some(1e9 + 2500)
-	m.read()
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(m)
-	families, err := reg.Gather()
-	require.NoError(t, err)
-	text := string(appendFamilies(nil, families))
-	for _, want := range []string{
-		"\nnv_gpu_utilization{gpu_uuid=\"GPU-1\"} 0.25\n",
-		"\nnv_gpu_memory_total_bytes{gpu_uuid=\"GPU-1\"} 85899345920\n",
-		"\nnv_gpu_memory_used_bytes{gpu_uuid=\"GPU-1\"} 12345678901\n",
-		"\nnv_gpu_power_usage{gpu_uuid=\"GPU-1\"} 61.5\n",
-		"\n# TYPE nv_energy_consumption counter\nnv_energy_consumption{gpu_uuid=\"GPU-1\"} 2500\n",
-	} {
-		require.Contains(t, text, want)
-	}
-	require.NotContains(t, text, "nv_gpu_power_limit", "what a GPU does not tell is left out")
 }
 
 func TestNumbers(t *testing.T) {

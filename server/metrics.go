@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -32,20 +33,33 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) front {
 	o := s.opts.Metrics
 	f := &metricsFront{
 		lis: encrypted(l, config), registry: s.registry, order: stats.FamilyNames(),
-		machine: &machine{root: rootFS(), gpus: s.gpus, cpu: o.CPU, gpu: o.GPU && s.gpus.view != nil, every: o.Interval},
+		machine: &machine{root: rootFS(), pool: s.pool, cpu: o.CPU, every: o.Interval, log: s.opts.Log},
+	}
+	if o.GPU {
+		f.machine.gpus = meters(s.gpus, s.opts.Log)
 	}
 	for _, p := range polledOrder {
 		f.order = append(f.order, p.name)
 	}
 	f.registry.MustRegister(stats.NewCollector(s.models.Served), f.machine)
-	if f.machine.gpu {
-		s.opts.Log.Info("Collecting metrics for GPUs", "count", len(s.gpus.devices()))
-	}
 	if f.machine.cpu {
 		s.opts.Log.Info("Collecting CPU metrics")
 	}
 	f.server = &http.Server{Handler: f, ReadHeaderTimeout: headTimeout}
 	return f
+}
+
+// statsOptions says what is kept for models. Without GPU metrics there are no
+// series by GPU either.
+func (s *Server) statsOptions() stats.Options {
+	o := stats.Options{Settings: s.opts.Metrics.Settings, Log: s.opts.Log}
+	if s.opts.Metrics.Allow && s.opts.Metrics.GPU {
+		o.GPUs = map[int]string{}
+		for _, d := range s.gpus.devices() {
+			o.GPUs[d.Index] = d.UUID
+		}
+	}
+	return o
 }
 
 func (f *metricsFront) name() string { return "Metrics" }
@@ -64,24 +78,28 @@ func (f *metricsFront) drain(ctx context.Context) { shutdown(ctx, f.server, f.li
 
 func (f *metricsFront) waiting() (int64, string) { return 0, "" }
 
-// ServeHTTP answers /metrics. Any other path has an empty page, as in Triton.
+// ServeHTTP answers /metrics. Any other path has an empty page, as in Triton,
+// which does not decode paths, negotiate or compress.
 func (f *metricsFront) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path := strings.TrimSuffix(r.URL.Path, "/")
-	if r.Method != http.MethodGet {
-		w.Header().Set("Content-Type", "text/plain")
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		_, _ = w.Write([]byte(`{"error":"Method Not Allowed"}`))
-		return
+	code, kind, page := http.StatusOK, "text/plain; charset=utf-8", []byte(nil)
+	switch {
+	case r.Method != http.MethodGet:
+		code, kind, page = http.StatusMethodNotAllowed, "text/plain", []byte(`{"error":"Method Not Allowed"}`)
+	case strings.TrimSuffix(r.URL.EscapedPath(), "/") == "/metrics":
+		page = f.page()
 	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if path != "/metrics" {
-		return
-	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Length", strconv.Itoa(len(page)))
+	w.WriteHeader(code)
+	_, _ = w.Write(page)
+}
+
+// page is all metrics now. One that cannot be written does not hide the others.
+func (f *metricsFront) page() []byte {
 	families, err := f.registry.Gather()
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+		f.machine.log.Error("metrics are left out", "error", err)
 	}
 	slices.SortStableFunc(families, byOrder(f.order))
-	_, _ = w.Write(appendFamilies(nil, families))
+	return appendFamilies(nil, families)
 }

@@ -10,13 +10,16 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// byOrder sorts families as order lists them; others come last.
+// byOrder sorts families as Triton's library does: counters, gauges, histograms,
+// summaries, each kind as order lists them. Others come last, ours among them.
 func byOrder(order []string) func(a, b *dto.MetricFamily) int {
+	kinds := map[dto.MetricType]int{dto.MetricType_COUNTER: 0, dto.MetricType_GAUGE: 1, dto.MetricType_HISTOGRAM: 2, dto.MetricType_SUMMARY: 3}
 	rank := func(f *dto.MetricFamily) int {
-		if i := slices.Index(order, f.GetName()); i >= 0 {
-			return i
+		i := slices.Index(order, f.GetName())
+		if i < 0 || !strings.HasPrefix(f.GetName(), "nv_") {
+			return len(kinds) * len(order)
 		}
-		return len(order)
+		return kinds[f.GetType()]*len(order) + i
 	}
 	return func(a, b *dto.MetricFamily) int { return cmp.Compare(rank(a), rank(b)) }
 }
@@ -36,22 +39,44 @@ func appendFamilies(b []byte, families []*dto.MetricFamily) []byte {
 		b = append(b, strings.ToLower(f.GetType().String())...)
 		b = append(b, '\n')
 		for _, m := range f.GetMetric() {
-			b = append(b, f.GetName()...)
-			b = appendLabels(b, m.GetLabel())
-			b = append(b, ' ')
-			b = appendNumber(b, value(m))
-			b = append(b, '\n')
+			b = appendMetric(b, f.GetName(), m)
 		}
 	}
 	return b
 }
 
-// value is the number of a counter or gauge; there are no other kinds here.
-func value(m *dto.Metric) float64 {
-	if c := m.GetCounter(); c != nil {
-		return c.GetValue()
+// appendMetric writes count and sum first, as Triton's library does.
+func appendMetric(b []byte, name string, m *dto.Metric) []byte {
+	line := func(suffix string, v float64, extra ...string) {
+		b = append(append(b, name...), suffix...)
+		b = appendLabels(b, m.GetLabel(), extra...)
+		b = append(b, ' ')
+		b = append(appendNumber(b, v), '\n')
 	}
-	return m.GetGauge().GetValue()
+	switch {
+	case m.GetCounter() != nil:
+		line("", m.GetCounter().GetValue())
+	case m.GetHistogram() != nil:
+		h := m.GetHistogram()
+		line("_count", float64(h.GetSampleCount()))
+		line("_sum", h.GetSampleSum())
+		for _, one := range h.GetBucket() {
+			if !math.IsInf(one.GetUpperBound(), 1) {
+				line("_bucket", float64(one.GetCumulativeCount()), "le", string(appendNumber(nil, one.GetUpperBound())))
+			}
+		}
+		line("_bucket", float64(h.GetSampleCount()), "le", "+Inf")
+	case m.GetSummary() != nil:
+		s := m.GetSummary()
+		line("_count", float64(s.GetSampleCount()))
+		line("_sum", s.GetSampleSum())
+		for _, one := range s.GetQuantile() {
+			line("", one.GetValue(), "quantile", string(appendNumber(nil, one.GetQuantile())))
+		}
+	default:
+		line("", m.GetGauge().GetValue())
+	}
+	return b
 }
 
 var (
@@ -59,25 +84,26 @@ var (
 	labelEscapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-func appendLabels(b []byte, labels []*dto.LabelPair) []byte {
-	for i, l := range labels {
-		b = append(b, ",{"[b2i(i == 0)])
-		b = append(b, l.GetName()...)
+// appendLabels writes the labels by name, then the extra pair.
+func appendLabels(b []byte, labels []*dto.LabelPair, extra ...string) []byte {
+	open := byte('{')
+	add := func(name, value string) {
+		b = append(append(b, open), name...)
 		b = append(b, '=', '"')
-		b = append(b, labelEscapes.Replace(l.GetValue())...)
+		b = append(b, labelEscapes.Replace(value)...)
 		b = append(b, '"')
+		open = ','
 	}
-	if len(labels) > 0 {
+	for _, l := range labels {
+		add(l.GetName(), l.GetValue())
+	}
+	if len(extra) == 2 {
+		add(extra[0], extra[1])
+	}
+	if open == ',' {
 		b = append(b, '}')
 	}
 	return b
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func appendNumber(b []byte, v float64) []byte {

@@ -3,11 +3,14 @@ package server
 import (
 	"context"
 	"io/fs"
+	"log/slog"
 	"os"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"triton/pkg/tensor"
 )
 
 func rootFS() fs.FS { return os.DirFS("/") }
@@ -16,13 +19,13 @@ func rootFS() fs.FS { return os.DirFS("/") }
 // scrape.
 type machine struct {
 	root  fs.FS
-	gpus  gpus
+	pool  *tensor.Pool
+	gpus  []*meter
 	cpu   bool
-	gpu   bool
 	every time.Duration
-	first map[int]float64 // energy of each GPU at the start, joules
 	now   atomic.Pointer[[]reading]
 	ticks cpuTicks
+	log   *slog.Logger
 }
 
 // reading is one value of one metric.
@@ -57,9 +60,6 @@ var (
 // poll reads until ctx ends.
 func (m *machine) poll(ctx context.Context) {
 	m.read()
-	if !m.cpu && !m.gpu {
-		return
-	}
 	tick := time.NewTicker(max(m.every/2, time.Millisecond))
 	defer tick.Stop()
 	for {
@@ -73,41 +73,17 @@ func (m *machine) poll(ctx context.Context) {
 }
 
 func (m *machine) read() {
-	// There is no pool of pinned memory; the metrics are Triton's.
-	all := []reading{{pinnedTotal, "", 0}, {pinnedUsed, "", 0}}
-	if m.gpu {
-		all = m.readGPUs(all)
+	// What Triton takes from its pool of pinned memory comes from the pool of
+	// tensor memory here.
+	mapped := m.pool.Bytes()
+	all := []reading{{pinnedTotal, "", float64(mapped)}, {pinnedUsed, "", float64(max(mapped-m.pool.Idle(), 0))}}
+	for _, g := range m.gpus {
+		all = g.read(all)
 	}
 	if m.cpu {
 		all = m.readCPU(all)
 	}
 	m.now.Store(&all)
-}
-
-func (m *machine) readGPUs(all []reading) []reading {
-	if m.first == nil {
-		m.first = map[int]float64{}
-	}
-	for _, d := range m.gpus.devices() {
-		r := m.gpus.view.Read(d)
-		add := func(p *polled, v float64, known bool) {
-			if known {
-				all = append(all, reading{p, d.UUID, v})
-			}
-		}
-		add(gpuUtil, r.Utilization.Value, r.Utilization.Known)
-		add(gpuTotal, float64(r.MemoryTotal.Value), r.MemoryTotal.Known)
-		add(gpuUsed, float64(r.MemoryUsed.Value), r.MemoryUsed.Known)
-		add(gpuPower, r.Power.Value, r.Power.Known)
-		add(gpuLimit, r.PowerLimit.Value, r.PowerLimit.Known)
-		if r.Energy.Known {
-			if _, seen := m.first[d.Index]; !seen {
-				m.first[d.Index] = r.Energy.Value
-			}
-			add(gpuEnergy, r.Energy.Value-m.first[d.Index], true)
-		}
-	}
-	return all
 }
 
 func (m *machine) readCPU(all []reading) []reading {

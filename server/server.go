@@ -17,7 +17,6 @@ import (
 	"triton/server/infer"
 	"triton/server/repository"
 	"triton/server/shm"
-	"triton/server/stats"
 	"triton/server/trace"
 )
 
@@ -82,7 +81,7 @@ func New(o Options) (*Server, error) {
 		Pool:    s.pool, Log: o.Log, ID: o.ID, Version: o.Version, Extensions: extensions,
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
 		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing,
-		GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Stats: stats.Options{Settings: o.Metrics.Settings},
+		GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Stats: s.statsOptions(),
 	})
 	return s, nil
 }

@@ -1,0 +1,76 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+
+	"triton/pkg/gpu"
+)
+
+// meter reads one GPU for the metrics.
+type meter struct {
+	view   gpu.View
+	device gpu.Device
+	log    *slog.Logger
+	misses map[string]int // consecutive, by group
+	last   float64        // energy, joules; 0: not read yet
+	energy float64        // since the first reading, joules
+}
+
+// patience is how often in a row a group of values may fail to be read before
+// the GPU is not asked for it any more.
+const patience = 3
+
+func meters(g gpus, log *slog.Logger) []*meter {
+	var all []*meter
+	for _, d := range g.devices() {
+		log.Info(fmt.Sprintf("Collecting metrics for GPU %d: %s", d.Index, d.Name))
+		all = append(all, &meter{view: g.view, device: d, log: log, misses: map[string]int{}})
+	}
+	return all
+}
+
+// read appends the GPU's values. One that cannot be read is zero, so that every
+// GPU has all series.
+func (m *meter) read(all []reading) []reading {
+	r := m.view.Read(m.device)
+	uuid := m.device.UUID
+	used, total := r.MemoryUsed, r.MemoryTotal
+	if !m.works("memory usage", used.Known && total.Known) {
+		used.Value, total.Value = 0, 0
+	}
+	if m.works("energy consumption", r.Energy.Known) {
+		if m.last != 0 {
+			m.energy += max(r.Energy.Value-m.last, 0)
+		}
+		m.last = r.Energy.Value
+	}
+	return append(all,
+		reading{gpuUtil, uuid, m.value("GPU utilization", r.Utilization)},
+		reading{gpuTotal, uuid, float64(total.Value)},
+		reading{gpuUsed, uuid, float64(used.Value)},
+		reading{gpuPower, uuid, m.value("power usage", r.Power)},
+		reading{gpuLimit, uuid, m.value("power limit", r.PowerLimit)},
+		reading{gpuEnergy, uuid, m.energy})
+}
+
+func (m *meter) value(what string, v gpu.Optional[float64]) float64 {
+	if !m.works(what, v.Known) {
+		return 0
+	}
+	return v.Value
+}
+
+// works counts failures in a row and says whether a group's values are good.
+func (m *meter) works(what string, known bool) bool {
+	switch {
+	case m.misses[what] >= patience:
+		return false
+	case known:
+		m.misses[what] = 0
+		return true
+	}
+	m.misses[what]++
+	m.log.Warn(fmt.Sprintf("Unable to get %s for GPU %d", what, m.device.Index))
+	return false
+}
