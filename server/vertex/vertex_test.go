@@ -1,0 +1,144 @@
+package vertex_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/inferencepb"
+	"triton/server/infer"
+	"triton/server/vertex"
+)
+
+// service has these models ready.
+type service struct {
+	infer.Service
+	ready []string
+}
+
+func (s service) Index(bool) *inferencepb.RepositoryIndexResponse {
+	var index inferencepb.RepositoryIndexResponse
+	for _, name := range s.ready {
+		index.Models = append(index.Models, &inferencepb.RepositoryIndexResponse_ModelIndex{Name: name})
+	}
+	return &index
+}
+
+// echo says what the HTTP front end would be asked.
+func echo(name string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		if n := r.Header.Get("Inference-Header-Content-Length"); n != "" {
+			w.Header().Set("Inference-Header-Content-Length", n)
+		}
+		fmt.Fprintf(w, "%s %s %s %s", name, r.Method, r.URL.EscapedPath(), body)
+	})
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		o     vertex.Options
+		ready []string
+		err   string
+	}{
+		{vertex.Options{}, nil, "API_PREDICT_ROUTE is not defined for Vertex AI endpoint"},
+		{vertex.Options{PredictRoute: "/p"}, nil, "AIP_HEALTH_ROUTE is not defined for Vertex AI endpoint"},
+		{vertex.Options{PredictRoute: "/p", HealthRoute: "/h"}, nil, "Expect the model repository contains only a single model if default model is not specified"},
+		{vertex.Options{PredictRoute: "/p", HealthRoute: "/h"}, []string{"a", "b"}, "Expect the model repository contains only a single model if default model is not specified"},
+		{vertex.Options{PredictRoute: "/p", HealthRoute: "/h"}, []string{"a", "a"}, ""},
+		{vertex.Options{PredictRoute: "/p", HealthRoute: "/h", DefaultModel: "c"}, []string{"a", "b"}, "Expect the default model 'c' is loaded"},
+		{vertex.Options{PredictRoute: "/p", HealthRoute: "/h", DefaultModel: "b"}, []string{"a", "b"}, ""},
+	} {
+		_, err := vertex.New(service{ready: c.ready}, c.o)
+		if c.err == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, c.err)
+		}
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	t.Parallel()
+	h, err := vertex.New(service{ready: []string{"m n"}}, vertex.Options{
+		HTTP: echo("http"), Metrics: echo("metrics"), PredictRoute: "/v1/endpoints/1:predict", HealthRoute: "/health",
+	})
+	require.NoError(t, err)
+	const none = "\x00"
+	for _, c := range []struct {
+		method, path, to string
+		code             int
+		want             string
+	}{
+		{"GET", "/health", none, 200, "http GET /v2/health/ready "},
+		{"POST", "/health", none, 200, "http POST /v2/health/ready "}, // which refuses it
+		{"POST", "/v1/endpoints/1:predict", none, 200, "http POST /v2/models/m%20n/infer body"},
+		{"GET", "/v1/endpoints/1:predict", none, 200, "http GET /v2/models/m%20n/infer body"},
+		{"POST", "/elsewhere", none, 400, ""},
+		{"GET", "/v1/endpoints/1:predict", "v2", 405, ""},
+		{"POST", "/v1/endpoints/1:predict", "v2", 200, "http GET /v2 body"},
+		{"POST", "/v1/endpoints/1:predict", "metrics", 200, "metrics GET /metrics body"},
+		{"POST", "/v1/endpoints/1:predict", "v2/health/live", 200, "http GET /v2/health/live body"},
+		{"POST", "/v1/endpoints/1:predict", "v2/models/stats", 200, "http GET /v2/models/stats body"},
+		{"POST", "/v1/endpoints/1:predict", "v2/models/a/versions/2/infer", 200, "http POST /v2/models/a/versions/2/infer body"},
+		{"POST", "/v1/endpoints/1:predict", "v2/models/a/config", 200, "http GET /v2/models/a/config body"},
+		{"POST", "/v1/endpoints/1:predict", "v2/models/a", 200, "http GET /v2/models/a body"},
+		{"POST", "/v1/endpoints/1:predict", "v2/models/a/generate", 400, ""},
+		{"POST", "/v1/endpoints/1:predict", "v2/models/a/trace/setting", 400, ""},
+		{"POST", "/v1/endpoints/1:predict", "v2/logging", 400, ""},
+		{"POST", "/v1/endpoints/1:predict", "v2/systemsharedmemory/status", 200, "http GET /v2/systemsharedmemory/status body"},
+		{"POST", "/v1/endpoints/1:predict", "v2/cudasharedmemory/region/r/status", 200, "http GET /v2/cudasharedmemory/region/r/status body"},
+		{"POST", "/v1/endpoints/1:predict", "v2/systemsharedmemory/region/r/register", 403, ""},
+		{"POST", "/v1/endpoints/1:predict", "v2/cudasharedmemory/unregister", 403, ""},
+		{"POST", "/v1/endpoints/1:predict", "v2/repository/index", 200, "http POST /v2/repository/index body"},
+		{"POST", "/v1/endpoints/1:predict", "v2/repository/models/a/load", 403, ""},
+		{"POST", "/v1/endpoints/1:predict", "v2/repository/models/a/unload", 403, ""},
+		{"POST", "/v1/endpoints/1:predict", "", 400, ""},
+		{"POST", "/v1/endpoints/1:predict", "v2/models/%zz/infer", 400, `{"error":"invalid path '/v2/models/%zz/infer'"}`},
+	} {
+		r := httptest.NewRequest(c.method, c.path, strings.NewReader("body"))
+		if c.to != none {
+			r.Header.Set("X-Vertex-Ai-Triton-Redirect", c.to)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		require.Equal(t, c.code, w.Code, "%s %s", c.path, c.to)
+		require.Equal(t, strings.TrimSuffix(c.want, "body"), strings.TrimSuffix(w.Body.String(), "body"), "%s %s", c.path, c.to)
+	}
+}
+
+func TestBinary(t *testing.T) {
+	t.Parallel()
+	h, err := vertex.New(service{ready: []string{"m"}}, vertex.Options{HTTP: echo("http"), PredictRoute: "/p", HealthRoute: "/h"})
+	require.NoError(t, err)
+	const kind = "application/vnd.vertex-ai-triton.binary+json;json-header-size="
+	for _, c := range []struct {
+		size, answer string
+		code         int
+	}{
+		{"2", kind + "2", 200},
+		{"x", "application/json", 400},
+		{"-1", "application/json", 400},
+		{"5", "application/json", 400},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/p", strings.NewReader("{}12"))
+		r.Header.Set("Content-Type", kind+c.size)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		require.Equal(t, c.code, w.Code)
+		require.Equal(t, c.answer, w.Header().Get("Content-Type"))
+	}
+	// Without metrics there is nothing to redirect to.
+	r := httptest.NewRequest(http.MethodPost, "/p", nil)
+	r.Header.Set("X-Vertex-Ai-Triton-Redirect", "metrics")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.Equal(t, http.StatusBadRequest, w.Code)
+}
