@@ -1,20 +1,26 @@
 // Package trace samples requests and records what happens to them: in Triton's
 // trace file format, or as OpenTelemetry spans. The settings, global and per
 // model, change while the server runs. A request that is not sampled costs one
-// atomic load.
+// atomic load as long as tracing is off.
 package trace
 
 import (
+	"context"
+	"errors"
 	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
 
-	"triton/pkg/status"
+	otel "go.opentelemetry.io/otel/trace"
+
 	"triton/server/infer"
 )
 
 // Options are the settings at the start, as --trace-config gives them.
 type Options struct {
-	// Config is the settings by scope: "" for mode, level, rate and count,
-	// "triton" and "opentelemetry" for the modes' own. A setting may repeat.
+	// Config is the settings by scope: Global for mode, level, rate and count,
+	// Triton and OpenTelemetry for the modes' own. A setting may repeat.
 	Config map[string][]Setting
 	// Env looks up OTEL_* variables; nil: none are set.
 	Env func(string) string
@@ -26,16 +32,61 @@ type Setting struct{ Name, Value string }
 
 // Tracer samples requests. It is safe for concurrent use; a nil Tracer samples
 // none.
-type Tracer struct{}
+type Tracer struct {
+	mode   string
+	listed []Setting
+	out    *output
+	spans  *spans // of the mode opentelemetry
+	toMono int64  // from infer.Now to the machine's monotonic clock
 
-// New checks the options and starts what exports traces.
-func New(Options) (*Tracer, error) { return &Tracer{}, nil }
+	active atomic.Pointer[book] // nil while no request can be sampled
+	book   atomic.Pointer[book]
+	ids    atomic.Uint64
 
-// Trace is one sampled request: the front end's side of it. The core sees it as
-// infer.Trace.
-type Trace struct{}
+	mu     sync.Mutex // held by who changes the settings
+	living map[*setting]struct{}
+}
 
-var _ infer.Trace = (*Trace)(nil)
+// New checks the options and starts what exports traces. The error is that of
+// Options.Validate, or one of the exporter.
+func New(o Options) (*Tracer, error) {
+	s, err := o.parse()
+	if err != nil {
+		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	t := &Tracer{mode: s.mode, listed: s.listed, toMono: monotonic() - infer.Now()}
+	t.out = &output{path: s.file, log: o.Log}
+	if s.mode == OpenTelemetry {
+		if t.spans, err = newSpans(context.Background(), s.export, o); err != nil {
+			return nil, err
+		}
+	}
+	global := newSetting(s.values, 0, s.mode, t.out)
+	t.living = map[*setting]struct{}{global: {}}
+	t.publish(&book{start: s.values, global: global, models: map[string]*setting{}})
+	return t, nil
+}
+
+func (t *Tracer) publish(b *book) {
+	t.book.Store(b)
+	if b.samples() {
+		t.active.Store(b)
+	} else {
+		t.active.Store(nil)
+	}
+}
+
+// forget drops settings that nothing goes by any more.
+func (t *Tracer) forget() {
+	for s := range t.living {
+		if s.refs.Load() == 0 {
+			delete(t.living, s)
+		}
+	}
+}
 
 // Carrier reads the headers of a request, or its metadata, by lower-case name;
 // empty when there is none.
@@ -43,45 +94,62 @@ type Carrier func(name string) string
 
 // Sample decides whether a request for the model is traced; nil when not. The
 // caller sets the result as the request's Trace, if not nil, and calls Close.
-func (t *Tracer) Sample(model string, c Carrier) *Trace { return nil }
-
-// Event notes a moment of the front end, such as "HTTP_RECV_START", by
-// infer.Now. A nil Trace ignores it.
-func (t *Trace) Event(name string, at int64) {}
-
-// Close ends the front end's side, after its last event. A nil Trace ignores it.
-func (t *Trace) Close() {}
-
-// Begin is the core's: the request is about to be queued.
-func (t *Trace) Begin(*infer.Request) {}
-
-// Executed is the core's: a batch was run.
-func (t *Trace) Executed(*infer.Batch) {}
-
-// Respond is the core's: a response is about to be sent.
-func (t *Trace) Respond(*infer.Request, *infer.Response) {}
-
-// End is the core's: nobody needs the request any more.
-func (t *Trace) End(*infer.Request) {}
-
-// Update is a change of settings: absent keys stay, nil clears to what is
-// inherited.
-type Update map[string][]string
-
-// Field is one setting as clients see it.
-type Field struct {
-	Name   string
-	Values []string
+func (t *Tracer) Sample(model string, c Carrier) *Trace {
+	if t == nil {
+		return nil
+	}
+	b := t.active.Load()
+	if b == nil {
+		return nil
+	}
+	s := b.of(model)
+	for !s.retain() {
+		s = t.book.Load().of(model)
+	}
+	if tr := t.sample(s, c); tr != nil {
+		return tr
+	}
+	s.release()
+	return nil
 }
 
-// Settings are those of a model, or the global ones when model is empty, in
-// the order in which Triton lists them.
-func (t *Tracer) Settings(model string) []Field { return nil }
-
-// Update changes the settings of a model, or the global ones.
-func (t *Tracer) Update(model string, u Update) error {
-	return status.New(status.Unavailable, "the server does not support tracing")
+func (t *Tracer) sample(s *setting, c Carrier) *Trace {
+	if !s.samples() {
+		return nil
+	}
+	var remote otel.SpanContext
+	if t.spans != nil && c != nil {
+		remote = extract(c)
+	}
+	if !s.hit(remote.IsValid()) {
+		return nil
+	}
+	q := &request{tracer: t, set: s, wall: time.Now().UnixNano() - infer.Now(), remote: remote}
+	if t.spans != nil {
+		q.span = newSpanContext(remote)
+	}
+	return q.add(0)
 }
 
-// Shutdown writes out what was recorded.
-func (t *Tracer) Shutdown() error { return nil }
+// exportTime is how long the end waits for the receiver of the last spans.
+const exportTime = 5 * time.Second
+
+// Shutdown writes out what was recorded. Traces that end later are lost.
+func (t *Tracer) Shutdown() error {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.active.Store(nil)
+	for s := range t.living {
+		s.flush()
+	}
+	err := t.out.close()
+	if t.spans != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), exportTime)
+		defer cancel()
+		err = errors.Join(err, t.spans.shutdown(ctx))
+	}
+	return err
+}

@@ -1,0 +1,126 @@
+package trace
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// book is the settings in force; it is replaced, never changed.
+type book struct {
+	start  values // of the command line, what the global ones go back to
+	global *setting
+	models map[string]*setting // of models with settings of their own
+}
+
+// of is the settings that count for a model, or the global ones.
+func (b *book) of(model string) *setting {
+	if s := b.models[model]; s != nil {
+		return s
+	}
+	return b.global
+}
+
+// samples says whether any request may be traced.
+func (b *book) samples() bool {
+	if b.global.samples() {
+		return true
+	}
+	for _, s := range b.models {
+		if s.samples() {
+			return true
+		}
+	}
+	return false
+}
+
+// Update changes the settings of a model, or the global ones when model is
+// empty; then the models that inherit from them change too. Either all of it
+// happens or nothing.
+func (t *Tracer) Update(model string, c Change) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	old := t.book.Load()
+	next := &book{start: old.start, global: old.global, models: maps.Clone(old.models)}
+	var made, gone []*setting
+	renew := func(name string, c Change) error {
+		made, gone = next.renew(name, c, made, gone)
+		if len(made) == 0 {
+			return nil
+		}
+		return made[len(made)-1].usable()
+	}
+	if err := renew(model, c); err != nil {
+		return err
+	}
+	if model == Global {
+		for _, name := range slices.Sorted(maps.Keys(old.models)) {
+			if err := renew(name, Change{}); err != nil {
+				return err
+			}
+		}
+	}
+	t.publish(next)
+	for _, s := range made {
+		t.living[s] = struct{}{}
+	}
+	for _, s := range gone {
+		s.release()
+	}
+	t.forget()
+	return nil
+}
+
+// renew makes the settings of one scope anew and collects what came and went. A
+// model without settings of its own has none.
+func (b *book) renew(model string, c Change, made, gone []*setting) ([]*setting, []*setting) {
+	current, inherited := b.global, b.start
+	if model != Global {
+		current, inherited = b.models[model], b.global.now()
+	}
+	var own field
+	var held values
+	if current != nil {
+		own, held = current.own, current.now()
+		gone = append(gone, current)
+	}
+	v, own := c.over(own, held, inherited)
+	if model != Global && own == 0 {
+		delete(b.models, model)
+		return made, gone
+	}
+	s := newSetting(v, own, b.global.mode, b.global.out)
+	if model == Global {
+		b.global = s
+	} else {
+		b.models[model] = s
+	}
+	return append(made, s), gone
+}
+
+// Field is one setting as clients see it.
+type Field struct {
+	Name   string
+	Values []string
+}
+
+// Settings are those of a model, or the global ones when model is empty, in
+// the order in which Triton lists them. A name may come more than once.
+func (t *Tracer) Settings(model string) []Field {
+	v := t.book.Load().of(model).now()
+	fields := []Field{
+		{LevelName, v.level.names()},
+		{RateName, []string{strconv.FormatUint(uint64(v.rate), 10)}},
+		{CountName, []string{strconv.FormatInt(int64(v.count), 10)}},
+	}
+	if t.mode == Triton {
+		fields = append(fields,
+			Field{FrequencyName, []string{strconv.FormatUint(uint64(v.frequency), 10)}},
+			Field{FileName, []string{t.out.path}})
+	}
+	fields = append(fields, Field{"trace_mode", []string{t.mode}})
+	for _, s := range t.listed {
+		fields = append(fields, Field{s.Name, []string{s.Value}})
+	}
+	return fields
+}

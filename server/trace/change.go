@@ -1,0 +1,151 @@
+package trace
+
+import (
+	"errors"
+	"math"
+	"strconv"
+
+	"triton/pkg/status"
+)
+
+// Names of the settings that clients may change, in the order in which they
+// take effect.
+const (
+	LevelName     = "trace_level"
+	RateName      = "trace_rate"
+	CountName     = "trace_count"
+	FrequencyName = "log_frequency"
+	// FileName is refused: clients must not choose where a server writes.
+	FileName = "trace_file"
+)
+
+// Changeable are the settings that a Change takes.
+func Changeable() []string { return []string{FileName, LevelName, RateName, CountName, FrequencyName} }
+
+// Change is what a client wants changed. The zero value changes nothing.
+type Change struct {
+	// Terse writes one message without a blank, as Triton does over HTTP.
+	Terse bool
+
+	set, clear field
+	to         values
+}
+
+// field is a set of settings.
+type field uint8
+
+const (
+	fieldLevel field = 1 << iota
+	fieldRate
+	fieldCount
+	fieldFrequency
+)
+
+// Set takes over one setting. Without values it goes back to what it is
+// inherited from. Unknown settings mean nothing, nor do unknown levels.
+func (c *Change) Set(name string, texts []string) error {
+	switch name {
+	case FileName:
+		return status.New(status.Unsupported, "trace file location can not be updated through network protocol")
+	case LevelName:
+		return c.level(texts)
+	case RateName:
+		n, err := c.number(fieldRate, name, texts)
+		c.to.rate = uint32(n)
+		return err
+	case CountName:
+		n, err := c.number(fieldCount, name, texts)
+		c.to.count = int32(n)
+		return err
+	case FrequencyName:
+		n, err := c.number(fieldFrequency, name, texts)
+		c.to.frequency = uint32(n)
+		return err
+	}
+	return nil
+}
+
+func (c *Change) level(texts []string) error {
+	if len(texts) == 0 {
+		c.clear |= fieldLevel
+		return nil
+	}
+	for _, t := range texts {
+		switch t {
+		case "OFF":
+			if len(texts) > 1 {
+				return status.New(status.InvalidArg, "Expect only one trace level 'OFF' is specified")
+			}
+			c.to.level = off
+		case "TIMESTAMPS":
+			c.to.level |= timestamps
+		case "TENSORS":
+			c.to.level |= tensors
+		default:
+			continue
+		}
+		c.set |= fieldLevel
+	}
+	return nil
+}
+
+// number reads the one value of a setting. All are 32 bit integers with sign;
+// negative rates and frequencies are very large ones, as in Triton.
+func (c *Change) number(f field, name string, texts []string) (int64, error) {
+	if len(texts) == 0 {
+		c.clear |= f
+		return 0, nil
+	}
+	if len(texts) > 1 {
+		return 0, status.New(status.InvalidArg, "expect only 1 value for '%s'", name)
+	}
+	n, err := strconv.ParseInt(texts[0], 10, 32)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		low, high := int64(0), int64(math.MaxUint32)
+		if f == fieldCount {
+			low, high = -1, math.MaxInt32
+		}
+		return 0, status.New(status.InvalidArg, "Unable to parse '%s', value is out of range [ %d, %d ], got: %s", name, low, high, texts[0])
+	case err != nil:
+		return 0, status.New(status.InvalidArg, "Unable to parse '%s', got: %s", name, texts[0])
+	case f == fieldCount && n < -1:
+		blank := " "
+		if c.Terse {
+			blank = ""
+		}
+		return 0, status.New(status.InvalidArg, "Unable to parse '%s'. Expecting value >= -1, got:%s%s", name, blank, texts[0])
+	}
+	c.set |= f
+	return n, nil
+}
+
+// over is the change laid over what is set and what is inherited: the values
+// and which of them are set now.
+func (c *Change) over(set field, current, inherited values) (values, field) {
+	set = (set | c.set) &^ c.clear
+	v := inherited
+	for _, f := range [...]field{fieldLevel, fieldRate, fieldCount, fieldFrequency} {
+		switch {
+		case set&f == 0:
+		case c.set&f != 0:
+			v.take(f, c.to)
+		default:
+			v.take(f, current)
+		}
+	}
+	return v, set
+}
+
+func (v *values) take(f field, from values) {
+	switch f {
+	case fieldLevel:
+		v.level = from.level
+	case fieldRate:
+		v.rate = from.rate
+	case fieldCount:
+		v.count = from.count
+	case fieldFrequency:
+		v.frequency = from.frequency
+	}
+}

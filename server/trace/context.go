@@ -1,0 +1,82 @@
+package trace
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"math/rand/v2"
+
+	"go.opentelemetry.io/otel/propagation"
+	otel "go.opentelemetry.io/otel/trace"
+)
+
+// headers is a Carrier as OpenTelemetry wants it, for reading.
+type headers Carrier
+
+func (h headers) Get(name string) string { return h(name) }
+func (h headers) Set(string, string)     {}
+func (h headers) Keys() []string         { return nil }
+
+// extract is the W3C trace context of a request; not valid when there is none.
+func extract(c Carrier) otel.SpanContext {
+	if c("traceparent") == "" {
+		return otel.SpanContext{}
+	}
+	return otel.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), headers(c)))
+}
+
+// Context is the trace as JSON with the members traceparent and, if there is
+// one, tracestate, for models that continue it; empty when traces go to files.
+func (t *Trace) Context() string {
+	if !t.span.IsValid() {
+		return ""
+	}
+	members := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(otel.ContextWithSpanContext(context.Background(), t.span), members)
+	text, err := json.Marshal(members)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// newSpanContext is a new identity in the trace of parent, or in a new trace.
+// Identities are chosen before the spans are made, so that spans can refer to
+// each other while their requests are under way.
+func newSpanContext(parent otel.SpanContext) otel.SpanContext {
+	c := otel.SpanContextConfig{
+		TraceID: parent.TraceID(), SpanID: newSpanID(), TraceFlags: otel.FlagsSampled, TraceState: parent.TraceState(),
+	}
+	for !c.TraceID.IsValid() {
+		binary.LittleEndian.PutUint64(c.TraceID[:8], rand.Uint64())
+		binary.LittleEndian.PutUint64(c.TraceID[8:], rand.Uint64())
+	}
+	return otel.NewSpanContext(c)
+}
+
+func newSpanID() (id otel.SpanID) {
+	for !id.IsValid() {
+		binary.LittleEndian.PutUint64(id[:], rand.Uint64())
+	}
+	return id
+}
+
+// chosen is the key under which a context holds the identity of its next span.
+type chosen struct{}
+
+// identities hands the SDK what was chosen.
+type identities struct{}
+
+func (identities) NewIDs(ctx context.Context) (otel.TraceID, otel.SpanID) {
+	c := self(ctx)
+	return c.TraceID(), c.SpanID()
+}
+
+func (identities) NewSpanID(ctx context.Context, _ otel.TraceID) otel.SpanID { return self(ctx).SpanID() }
+
+func self(ctx context.Context) otel.SpanContext {
+	if c, ok := ctx.Value(chosen{}).(otel.SpanContext); ok {
+		return c
+	}
+	return newSpanContext(otel.SpanContext{})
+}

@@ -1,0 +1,172 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	otel "go.opentelemetry.io/otel/trace"
+
+	"triton/server/infer"
+)
+
+// request is a sampled request with the traces of it and of the requests that
+// models made to serve it.
+type request struct {
+	tracer *Tracer
+	set    *setting
+
+	wall   int64            // from infer.Now to Unix time
+	remote otel.SpanContext // of the client
+	span   otel.SpanContext // of the whole request
+
+	mu     sync.Mutex
+	traces []*Trace // by id; the first is the request's own
+	front  []event
+	closed bool // by the front end
+	live   int  // traces that began and did not end
+	over   bool
+}
+
+// event is a moment, or a tensor when it has text.
+type event struct {
+	name   string
+	at     int64 // by infer.Now
+	tensor []byte
+}
+
+// Trace is the trace of one request. The front end knows it from Sample, the
+// core as infer.Trace.
+type Trace struct {
+	request    *request
+	id, parent uint64
+	span       otel.SpanContext
+
+	// The calls of the core, which never overlap, write these.
+	model, version, name string
+	begin, end           int64
+	times                infer.Times
+	tensors              []event
+	batch                *batch
+}
+
+var _ infer.Trace = (*Trace)(nil)
+
+// add makes one more trace of the request.
+func (q *request) add(parent uint64) *Trace {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t := &Trace{request: q, id: q.tracer.ids.Add(1), parent: parent}
+	if q.tracer.spans != nil {
+		t.span = newSpanContext(q.span)
+	}
+	q.traces = append(q.traces, t)
+	return t
+}
+
+// Child is the trace of a request that a model makes while it serves this one.
+func (t *Trace) Child() *Trace { return t.request.add(t.id) }
+
+// Event notes a moment of the front end, such as "HTTP_RECV_START", by
+// infer.Now. A nil Trace ignores it.
+func (t *Trace) Event(name string, at int64) {
+	if t == nil || t.request.set.level&timestamps == 0 {
+		return
+	}
+	q := t.request
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.over {
+		q.front = append(q.front, event{name: name, at: at})
+	}
+}
+
+// Close ends the front end's side, after its last event. A nil Trace ignores it.
+func (t *Trace) Close() {
+	if t == nil {
+		return
+	}
+	t.request.step(func(q *request) { q.closed = true })
+}
+
+// Begin is the core's: the request is about to be queued.
+func (t *Trace) Begin(r *infer.Request) {
+	t.request.step(func(q *request) { q.live++ })
+	t.model, t.version, t.name = r.ModelName, r.ModelVersion, r.ID
+	t.begin = infer.Now()
+	for i := range r.Inputs {
+		t.tensor("TENSOR_QUEUE_INPUT", &r.Inputs[i])
+	}
+}
+
+// Executed is the core's: a batch was run.
+func (t *Trace) Executed(b *infer.Batch) {
+	if t.request.tracer.spans != nil {
+		t.batch = newBatch(b)
+	}
+}
+
+// Respond is the core's: a response is about to be sent.
+func (t *Trace) Respond(_ *infer.Request, resp *infer.Response) {
+	if resp.Err != nil {
+		return
+	}
+	for i := range resp.Outputs {
+		t.tensor("TENSOR_BACKEND_OUTPUT", &resp.Outputs[i])
+	}
+}
+
+// End is the core's: nobody needs the request any more.
+func (t *Trace) End(r *infer.Request) {
+	if t.begin == 0 {
+		return // it was refused
+	}
+	t.times, t.end = r.Times, infer.Now()
+	t.request.step(func(q *request) { q.live-- })
+}
+
+// step takes note of something; when it was the last, the request is over.
+func (q *request) step(note func(*request)) {
+	q.mu.Lock()
+	note(q)
+	last := q.closed && q.live == 0 && !q.over
+	q.over = q.over || last
+	q.mu.Unlock()
+	if !last {
+		return
+	}
+	if s := q.tracer.spans; s != nil {
+		s.export(q)
+	} else {
+		q.set.collect(q.json())
+	}
+	q.set.release()
+}
+
+// core are the moments of the core, those of the computation last; nil when the
+// request was refused.
+func (t *Trace) core() (handling, compute []event) {
+	if t.begin == 0 || t.request.set.level&timestamps == 0 {
+		return nil, nil
+	}
+	handling = append(handling, event{name: "REQUEST_START", at: t.begin})
+	if t.times.Queued != 0 {
+		handling = append(handling, event{name: "QUEUE_START", at: t.times.Queued})
+	}
+	handling = append(handling, event{name: "REQUEST_END", at: t.end})
+	if t.times.ComputeStart != 0 {
+		compute = []event{
+			{name: "COMPUTE_START", at: t.times.ComputeStart},
+			{name: "COMPUTE_INPUT_END", at: t.times.InputEnd},
+			{name: "COMPUTE_OUTPUT_START", at: t.times.OutputStart},
+			{name: "COMPUTE_END", at: t.times.ComputeEnd},
+		}
+	}
+	return handling, compute
+}
+
+// inOrder sorts by time and leaves what happened at once as it was.
+func inOrder(events []event) []event {
+	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	return events
+}

@@ -1,0 +1,116 @@
+package trace
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+
+	"triton/pkg/kserve"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// tensor notes a tensor, when the level asks for them.
+func (t *Trace) tensor(activity string, in *kserve.Tensor) {
+	if t.request.set.level&tensors == 0 || t.request.tracer.spans != nil {
+		return
+	}
+	data, whole := in.Data.Contiguous()
+	if !whole {
+		data = make([]byte, in.Data.Len())
+		in.Data.CopyTo(data)
+	}
+	b := append(appendString([]byte(`,"tensor":{"name":`), in.Name), `,"data":`...)
+	b = appendString(b, string(appendValues(nil, in.DataType, data)))
+	b = append(b, `,"shape":"`...)
+	for i, n := range in.Shape {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	b = append(append(append(b, `","dtype":"`...), in.DataType.String()...), `"}`...)
+	t.tensors = append(t.tensors, event{name: activity, at: infer.Now(), tensor: b})
+}
+
+// appendValues writes the values with commas between them. Half floats are left
+// out. Integers of 8 bits come as the characters with their codes, as they do
+// from Triton.
+func appendValues(b []byte, d tensor.DataType, data []byte) []byte {
+	switch d {
+	case tensor.Bytes:
+		return appendTexts(b, data)
+	case tensor.FP16, tensor.BF16, tensor.Invalid:
+		return b
+	}
+	size := d.Size()
+	for first := true; len(data) >= size; first = false {
+		if !first {
+			b = append(b, ',')
+		}
+		b = appendValue(b, d, data)
+		data = data[size:]
+	}
+	return b
+}
+
+func appendTexts(b, data []byte) []byte {
+	for first := true; len(data) >= 4; first = false {
+		n := uint64(binary.LittleEndian.Uint32(data))
+		data = data[4:]
+		if n > uint64(len(data)) {
+			break
+		}
+		if !first {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), data[:n]...), '"')
+		data = data[n:]
+	}
+	return b
+}
+
+func appendValue(b []byte, d tensor.DataType, data []byte) []byte {
+	le := binary.LittleEndian
+	switch d {
+	case tensor.Bool:
+		if data[0] != 0 {
+			return append(b, '1')
+		}
+		return append(b, '0')
+	case tensor.Uint8, tensor.Int8:
+		return append(b, string(rune(data[0]))...)
+	case tensor.Uint16:
+		return strconv.AppendUint(b, uint64(le.Uint16(data)), 10)
+	case tensor.Uint32:
+		return strconv.AppendUint(b, uint64(le.Uint32(data)), 10)
+	case tensor.Uint64:
+		return strconv.AppendUint(b, le.Uint64(data), 10)
+	case tensor.Int16:
+		return strconv.AppendInt(b, int64(int16(le.Uint16(data))), 10)
+	case tensor.Int32:
+		return strconv.AppendInt(b, int64(int32(le.Uint32(data))), 10)
+	case tensor.Int64:
+		return strconv.AppendInt(b, int64(le.Uint64(data)), 10)
+	case tensor.FP32:
+		return appendFloat(b, float64(math.Float32frombits(le.Uint32(data))))
+	case tensor.FP64:
+		return appendFloat(b, math.Float64frombits(le.Uint64(data)))
+	}
+	return b
+}
+
+// appendFloat writes six digits, as a C++ stream does.
+func appendFloat(b []byte, f float64) []byte {
+	switch {
+	case math.IsNaN(f) && math.Signbit(f):
+		return append(b, "-nan"...)
+	case math.IsNaN(f):
+		return append(b, "nan"...)
+	case math.IsInf(f, 1):
+		return append(b, "inf"...)
+	case math.IsInf(f, -1):
+		return append(b, "-inf"...)
+	}
+	return strconv.AppendFloat(b, f, 'g', 6, 64)
+}
