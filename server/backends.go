@@ -12,6 +12,7 @@ func NewBackends(search onnx.Search) backend.Set {
 		onnx.Name:  onnx.New(search),
 		"identity": builtin.Identity{},
 		"repeat":   builtin.Repeat{},
+		"square":   builtin.Square{},
 		"fault":    builtin.Fault{},
 	}
 }

@@ -44,3 +44,26 @@ func (b *Batch) Abandoned() bool {
 	}
 	return true
 }
+
+// Executed completes the requests' time stamps with those of the batch, which
+// ended at end, and tells the first trace of it.
+func (b *Batch) Executed(end int64) {
+	told := false
+	for _, r := range b.Requests {
+		told = r.executed(b, end, !told) || told
+	}
+}
+
+// executed says whether a trace was told.
+func (r *Request) executed(b *Batch, end int64, tell bool) bool {
+	if r.open.keeper != nil {
+		r.open.mu.Lock() // its engine may answer it meanwhile
+		defer r.open.mu.Unlock()
+	}
+	r.Times.InputEnd, r.Times.OutputStart, r.Times.ComputeEnd = b.InputEnd, b.OutputStart, end
+	if !tell || r.Trace == nil {
+		return false
+	}
+	r.Trace.Executed(b)
+	return true
+}

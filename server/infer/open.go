@@ -18,7 +18,9 @@ type Reply struct {
 	// began, or the response before was sent. Output is when it had it ready,
 	// End when it was sent.
 	Begin, Output, End int64
-	Empty              bool // the end alone, without data
+	Empty              bool // no data
+	Final              bool
+	Written            bool // the engine said when Output was
 	Err                error
 }
 
@@ -52,7 +54,7 @@ func (r *Request) respondOpen(resp *Response, final bool) {
 	o := &r.open
 	o.mu.Lock()
 	did := o.next
-	did.Output, did.Empty = Now(), resp == nil
+	did.Output, did.Empty, did.Final = Now(), resp == nil, final
 	if o.ended {
 		o.mu.Unlock()
 		r.overdone.Store(true)
@@ -63,6 +65,9 @@ func (r *Request) respondOpen(resp *Response, final bool) {
 	}
 	if resp != nil {
 		did.Err = resp.Err
+		if at := resp.OutputStart; at != 0 {
+			did.Output, did.Written = at, true
+		}
 	}
 	if r.send(resp, final) {
 		did.End = Now()

@@ -5,8 +5,9 @@ import (
 	"triton/pkg/tensor"
 )
 
-// place puts the outputs that the client wants in shared memory there. What the
-// backend has written there itself is not copied.
+// place puts the outputs that the client wants in shared memory there, and takes
+// them out of the response: the region is theirs now, and its owner may change
+// it at any time. What the backend has written there itself is not copied.
 func (r *Request) place(resp *Response) {
 	for i := range r.Outputs {
 		into := r.Outputs[i].Into
@@ -24,12 +25,12 @@ func (r *Request) place(resp *Response) {
 				out.Name, into.N, n)
 			return
 		}
-		if lies(&out.Data, into) {
-			continue
+		if !lies(&out.Data, into) && !tensor.CopyShared(into.Bytes(), &out.Data) {
+			resp.Err = status.New(status.Internal,
+				"the shared memory specified with the request for output '%s' became smaller than it was", out.Name)
+			return
 		}
-		out.Data.CopyTo(into.Bytes())
 		out.Data.Release()
-		out.Data = tensor.SliceData(into.Buffer, into.Off, n)
 	}
 }
 

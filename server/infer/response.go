@@ -12,6 +12,9 @@ import (
 type Response struct {
 	kserve.Response
 	Err error
+	// OutputStart is when the engine began to write the outputs, by Now. Engines
+	// of decoupled models may set it; else it is when they respond.
+	OutputStart int64
 }
 
 var responses = sync.Pool{New: func() any { return &Response{} }}
@@ -30,6 +33,6 @@ func (r *Response) Add(name string, d tensor.DataType, shape tensor.Shape, data 
 // Release gives the output memory back; the response must not be used again.
 func (r *Response) Release() {
 	r.Reset()
-	r.Err = nil
+	r.Err, r.OutputStart = nil, 0
 	responses.Put(r)
 }

@@ -62,6 +62,7 @@ type Group struct {
 
 type worker struct {
 	at       backend.Placement
+	stats    *stats.Place
 	seat     *scheduler.Seat
 	instance backend.Instance
 }
@@ -79,9 +80,17 @@ func New(o Options) *Group {
 		Policy: o.Policy, Limit: scheduler.Limit(o.Config), Seats: len(o.Placements), Stats: o.Stats, Alarm: alarm,
 	})
 	for i, s := range seats {
-		g.workers = append(g.workers, &worker{at: o.Placements[i], seat: s})
+		g.workers = append(g.workers, &worker{at: o.Placements[i], seat: s, stats: counters(o.Stats, o.Placements[i])})
 	}
 	return g
+}
+
+// counters are where an instance counts.
+func counters(m *stats.Model, at backend.Placement) *stats.Place {
+	if at.Kind == inferencepb.ModelInstanceGroup_KIND_GPU {
+		return m.On(at.Device)
+	}
+	return &m.Place
 }
 
 // loads bounds how many instances are made at the same time.

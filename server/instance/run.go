@@ -30,12 +30,7 @@ func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) (health
 	end := infer.Now()
 	g.settle(w, b, err)
 	g.count(w, b, begin, end, err == nil)
-	for _, r := range b.Requests {
-		if r.Trace != nil {
-			r.Trace.Executed(b)
-			break
-		}
-	}
+	b.Executed(end)
 	for _, r := range b.Requests {
 		if !g.decoupled {
 			r.ReleaseInputs()
@@ -81,8 +76,9 @@ func (g *Group) settle(w *worker, b *infer.Batch, err error) {
 	}
 }
 
-// count brings the batch into the statistics and completes the requests' time
-// stamps. A batch that failed as a whole is no execution.
+// count brings the batch into the statistics. One that failed as a whole is no
+// execution. What an engine of a decoupled model does after its call is not in
+// these numbers, as in Triton's.
 func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, executed bool) {
 	if b.InputEnd == 0 {
 		b.InputEnd = begin
@@ -95,24 +91,26 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, executed bool
 		Input: b.InputEnd - begin, Infer: b.OutputStart - b.InputEnd, Output: end - b.OutputStart,
 	}
 	for _, r := range b.Requests {
-		r.Times.InputEnd, r.Times.OutputStart, r.Times.ComputeEnd = b.InputEnd, b.OutputStart, end
+		if !g.decoupled { // else Responded does
+			g.opts.Stats.FirstResponse(end - r.Times.Received)
+		}
 		if err := r.Failure(); err != nil {
-			g.opts.Stats.Fail(why(r, err), end-r.Times.Received)
+			w.stats.Fail(why(r, err), end-r.Times.Received)
 			continue
 		}
 		s.Requests++
 		s.Succeeded += r.Rows()
 		s.Total += end - r.Times.Received
 		s.Queued += begin - r.Times.Queued
-		if g.opts.Stats.Detailed() {
-			g.opts.Stats.Observe(stats.Sample{
+		if w.stats.Detailed() {
+			w.stats.Observe(stats.Sample{
 				Total: end - r.Times.Received, Queue: begin - r.Times.Queued, Input: s.Input, Infer: s.Infer, Output: s.Output,
 			})
 		}
 	}
 	g.opts.Stats.Cut(w.seat.Why)
 	if executed {
-		g.opts.Stats.Executed(&s)
+		w.stats.Executed(&s)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"triton/server/infer"
 	"triton/server/scheduler"
+	"triton/server/stats"
 )
 
 // streams are the requests of a decoupled model that run: those that have not
@@ -30,11 +31,32 @@ func (g *Group) open(r *infer.Request) {
 	}
 }
 
-// Responded counts a response.
+// Responded counts a response. The end alone is none.
 func (g *Group) Responded(r *infer.Request, did infer.Reply) {
-	if did.Index == 0 {
+	if did.Empty && did.Final {
+		return
+	}
+	if did.Index == 0 && !did.Empty {
 		g.opts.Stats.FirstResponse(did.End - r.Times.Received)
 	}
+	if did.Err != nil && !did.Written {
+		did.Output = did.End
+	}
+	g.opts.Stats.Responded(stats.Response{
+		Index: did.Index, Infer: did.Output - did.Begin, Output: did.End - did.Output, How: outcome(r, &did),
+	})
+}
+
+func outcome(r *infer.Request, did *infer.Reply) stats.Outcome {
+	switch {
+	case did.Empty:
+		return stats.Empty
+	case did.Err == nil:
+		return stats.Succeeded
+	case why(r, did.Err) == stats.Canceled:
+		return stats.Left
+	}
+	return stats.Failed
 }
 
 // Finished forgets a stream.

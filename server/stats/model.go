@@ -75,7 +75,8 @@ type Model struct {
 		sync.Mutex
 		sizes map[int]*sizeCounts
 	}
-	gpus struct {
+	responses responses
+	gpus      struct {
 		sync.Mutex
 		places []*Place
 	}

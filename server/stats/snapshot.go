@@ -83,6 +83,7 @@ func (m *Model) Snapshot() *inferencepb.ModelStatistics {
 	if !c.LastInference.IsZero() {
 		s.LastInference = uint64(c.LastInference.UnixMilli())
 	}
+	s.ResponseStats = m.responses.snapshot()
 	for _, size := range c.Sizes {
 		s.BatchStats = append(s.BatchStats, &inferencepb.InferBatchStatistics{
 			BatchSize:     uint64(size.Rows),

@@ -92,7 +92,7 @@ func TestIdentityAnswersByReference(t *testing.T) {
 	require.NoError(t, run(t, i, r))
 	resp, err := r.Wait(t.Context())
 	require.NoError(t, err)
-	require.Len(t, resp.Outputs, 1, "an absent input has no output")
+	require.Len(t, resp.Outputs, 1)
 	o := resp.Output("OUTPUT0")
 	require.Equal(t, tensor.Shape{1, 5}, o.Shape)
 	require.Equal(t, tensor.Int32, o.DataType)
@@ -105,6 +105,47 @@ func TestIdentityAnswersByReference(t *testing.T) {
 	r.Release()
 	require.EqualValues(t, 42, got[7], "the answer keeps the memory")
 	resp.Release()
+	require.Zero(t, pool.Outstanding())
+}
+
+func TestIdentityAnswersZerosForAnAbsentInput(t *testing.T) {
+	t.Parallel()
+	pool := tensor.NewPool()
+	cfg := config(nil)
+	for i, in := range cfg.GetInput() {
+		in.Optional = i > 0
+	}
+	cfg.Input = append(cfg.Input, in("INPUT2", inferencepb.DataType_TYPE_STRING, dims{2}, nil))
+	cfg.Output = append(cfg.Output, out("OUTPUT2", inferencepb.DataType_TYPE_STRING, dims{2}, nil))
+	cfg.Input[2].Optional = true
+	m, err := builtin.Identity{}.Load(t.Context(), backend.Spec{Config: cfg, Pool: pool})
+	require.NoError(t, err)
+	i, err := m.NewInstance(t.Context(), backend.Placement{})
+	require.NoError(t, err)
+	dirty := pool.Get(1000)
+	for k := range dirty.Bytes() {
+		dirty.Bytes()[k] = 1
+	}
+	dirty.Release()
+	r := request(pool, "INPUT0", 3, 5)
+	require.NoError(t, run(t, i, r))
+	resp, err := r.Wait(t.Context())
+	require.NoError(t, err)
+	for name, want := range map[string]struct {
+		shape tensor.Shape
+		bytes int
+	}{
+		"OUTPUT1": {tensor.Shape{3, 1, 1, 6}, 72},
+		"OUTPUT2": {tensor.Shape{3, 2}, 24},
+	} {
+		o := resp.Output(name)
+		require.Equal(t, want.shape, o.Shape)
+		got, _ := o.Data.Contiguous()
+		require.Equal(t, make([]byte, want.bytes), got)
+	}
+	resp.Release()
+	r.Release()
+	r.Release()
 	require.Zero(t, pool.Outstanding())
 }
 

@@ -80,7 +80,7 @@ func (f *faultInstance) due(every int64) bool { return every > 0 && f.batches%ev
 func (f *faultInstance) Execute(ctx context.Context, b *infer.Batch) error {
 	f.batches++
 	b.InputEnd = infer.Now()
-	if err := wait(ctx, f.instance.delay); err != nil {
+	if err := pause(ctx, f.instance.delay, b.Abandoned); err != nil {
 		return err
 	}
 	b.OutputStart = infer.Now()

@@ -6,7 +6,6 @@ package builtin
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -21,8 +20,8 @@ import (
 )
 
 // Identity is the engine "identity": any number of pairs INPUT<i> and OUTPUT<i>
-// of the same type and shape; an output is its input, by reference. An input
-// that is optional and absent has no output.
+// of the same type and shape; an output is its input, by reference. That of an
+// optional input that is absent is zeros, with 1 for dimensions that vary.
 //
 // Parameters: creation_delay_sec, execute_delay_ms and
 // instance_wise_delay_multiplier, which makes instance n wait the delay n times
@@ -41,6 +40,7 @@ func (Identity) Load(ctx context.Context, spec backend.Spec) (backend.Model, err
 }
 
 type model struct {
+	pool       *tensor.Pool
 	pairs      []pair
 	batching   bool
 	delay      time.Duration
@@ -50,14 +50,17 @@ type model struct {
 
 // pair is an output and the input it repeats.
 type pair struct {
-	in, out string
+	in, out  string
+	dataType tensor.DataType
+	optional bool
+	dims     tensor.Shape // of the output
 	// Dimensions as clients give and get them, when a reshape makes them differ.
 	from, to tensor.Shape
 }
 
 func load(ctx context.Context, spec backend.Spec) (*model, error) {
 	cfg := spec.Config
-	m := &model{batching: cfg.GetMaxBatchSize() > 0}
+	m := &model{pool: spec.Pool, batching: cfg.GetMaxBatchSize() > 0}
 	var err error
 	if m.pairs, err = pairs(cfg); err != nil {
 		return nil, err
@@ -74,7 +77,7 @@ func load(ctx context.Context, spec backend.Spec) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m, wait(ctx, time.Duration(creation)*time.Second)
+	return m, pause(ctx, time.Duration(creation)*time.Second, func() bool { return false })
 }
 
 func intParameter(cfg *inferencepb.ModelConfig, name string) (int64, error) {
@@ -135,7 +138,10 @@ func newPair(in *inferencepb.ModelInput, out *inferencepb.ModelOutput) (pair, er
 	if !a.Equal(b) {
 		return pair{}, status.New(status.InvalidArg, "expected input and output shape to match, got %s and %s", a, b)
 	}
-	p := pair{in: in.GetName(), out: out.GetName()}
+	p := pair{
+		in: in.GetName(), out: out.GetName(),
+		dataType: tensor.DataType(out.GetDataType()), optional: in.GetOptional(), dims: to,
+	}
 	if !from.Equal(to) {
 		p.from, p.to = from, to
 	}
@@ -164,7 +170,7 @@ type instance struct {
 
 func (in *instance) Execute(ctx context.Context, b *infer.Batch) error {
 	b.InputEnd = infer.Now()
-	if err := wait(ctx, in.delay); err != nil {
+	if err := pause(ctx, in.delay, b.Abandoned); err != nil {
 		return err
 	}
 	for _, r := range b.Requests {
@@ -179,13 +185,43 @@ func (in *instance) answer(r *infer.Request) *infer.Response {
 	resp.Parameters = append(resp.Parameters, parameters[:]...)
 	for i := range in.pairs {
 		p := &in.pairs[i]
-		t := r.Input(p.in)
-		if t == nil || !r.Wants(p.out) {
-			continue
+		switch t := r.Input(p.in); {
+		case !r.Wants(p.out):
+		case t == nil && p.optional:
+			in.zeros(r, resp, p)
+		case t != nil:
+			resp.Add(p.out, t.DataType, in.shapeOf(p, t.Shape), t.Data.Clone())
 		}
-		resp.Add(p.out, t.DataType, in.shapeOf(p, t.Shape), t.Data.Clone())
 	}
 	return resp
+}
+
+// zeros adds the output of an absent input.
+func (in *instance) zeros(r *infer.Request, resp *infer.Response, p *pair) {
+	in.shape = in.shape[:0]
+	if in.batching {
+		in.shape = append(in.shape, int64(r.Batch))
+	}
+	for _, d := range p.dims {
+		if d < 0 {
+			d = 1
+		}
+		in.shape = append(in.shape, d)
+	}
+	like := p.dataType
+	if like == tensor.Bytes {
+		like = tensor.Uint32 // the length of an empty string
+	}
+	n, err := in.shape.ByteSize(like)
+	if err == nil {
+		var buf *tensor.Buffer
+		if buf, err = in.pool.TryGet(int(n)); err == nil {
+			clear(buf.Bytes())
+			resp.Add(p.out, p.dataType, in.shape, tensor.NewData(buf))
+			return
+		}
+	}
+	resp.Err = status.New(status.Internal, "no memory for output '%s' of shape %s: %w", p.out, in.shape, err)
 }
 
 // parameters come with every answer of Triton's identity backend.
@@ -221,18 +257,3 @@ func (in *instance) shapeOf(p *pair, shape tensor.Shape) tensor.Shape {
 }
 
 func (*instance) Close() error { return nil }
-
-// wait blocks for d, or until ctx ends.
-func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("interrupted: %w", context.Cause(ctx))
-	}
-}

@@ -1,0 +1,153 @@
+package builtin
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// Square is the engine "square": as many responses as the number in IN says,
+// each with that number as OUT. The instance is free at once.
+//
+// Parameters: CUSTOM_INFER_DELAY_NS, CUSTOM_OUTPUT_DELAY_NS and
+// CUSTOM_CANCEL_DELAY_NS delay each response before it is computed, while it is
+// written and when nobody waits for it; of the responses of a request the last
+// CUSTOM_EMPTY_COUNT are empty and the CUSTOM_FAIL_COUNT before them errors.
+type Square struct{}
+
+var (
+	_ backend.Backend  = Square{}
+	_ backend.Model    = (*squareModel)(nil)
+	_ backend.Instance = (*squareInstance)(nil)
+)
+
+// Load checks the configuration.
+func (Square) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
+	if err := checkSquare(spec.Config); err != nil {
+		return nil, err
+	}
+	m := &squareModel{spec: spec}
+	for name, to := range map[string]*int64{
+		"CUSTOM_INFER_DELAY_NS":  (*int64)(&m.infer),
+		"CUSTOM_OUTPUT_DELAY_NS": (*int64)(&m.output),
+		"CUSTOM_CANCEL_DELAY_NS": (*int64)(&m.cancel),
+		"CUSTOM_FAIL_COUNT":      &m.fail,
+		"CUSTOM_EMPTY_COUNT":     &m.empty,
+	} {
+		*to = lenient(spec.Log, spec.Config, name)
+	}
+	return m, nil
+}
+
+func checkSquare(cfg *inferencepb.ModelConfig) error {
+	ins, outs := cfg.GetInput(), cfg.GetOutput()
+	if len(ins) != 1 {
+		return status.New(status.InvalidArg, "expected 1 input, got %d", len(ins))
+	}
+	if len(outs) != 1 {
+		return status.New(status.InvalidArg, "expected 1 output, got %d", len(outs))
+	}
+	v := expectation{}
+	v.name("first input", "IN", ins[0])
+	v.name("first output", "OUT", outs[0])
+	v.single("IN", ins[0])
+	v.single("OUT", outs[0])
+	v.dataType("IN", "INT32", ins[0])
+	v.dataType("OUT", "INT32", outs[0])
+	return v.err
+}
+
+// lenient is a parameter that counts as 0 when it is no number.
+func lenient(log *slog.Logger, cfg *inferencepb.ModelConfig, name string) int64 {
+	p := cfg.GetParameters()[name]
+	if p == nil {
+		return 0
+	}
+	n, err := strconv.ParseUint(p.GetStringValue(), 10, 31)
+	if err != nil {
+		log.Info(p.GetStringValue() + " string_value from " + name + " parameter is not a number")
+	}
+	return int64(n)
+}
+
+type squareModel struct {
+	spec                  backend.Spec
+	infer, output, cancel time.Duration
+	fail, empty           int64
+}
+
+func (m *squareModel) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	return &squareInstance{m, newDecoupled(m.spec.Config, m.spec.Pool)}, nil
+}
+
+func (*squareModel) Close() error { return nil }
+
+type squareInstance struct {
+	*squareModel
+	*decoupled
+}
+
+func (i *squareInstance) Close() error { return i.decoupled.Close() }
+
+// Execute starts the responses.
+func (i *squareInstance) Execute(_ context.Context, b *infer.Batch) error {
+	b.InputEnd = infer.Now()
+	for _, r := range b.Requests {
+		in, shape := numbers(r, "IN")
+		if len(in) != 1 {
+			r.Fail(status.New(status.InvalidArg, "unexpected shape for IN input"))
+			continue
+		}
+		ones := tensor.Shape{1, 1}[:min(len(shape), 2)]
+		i.answer(func() { i.square(r, int64(int32(in[0])), ones) })
+	}
+	i.settle()
+	b.OutputStart = infer.Now()
+	return nil
+}
+
+// square sends all responses and the end.
+func (i *squareInstance) square(r *infer.Request, n int64, shape tensor.Shape) {
+	for k := range n {
+		resp, err := i.response(r, k, n, shape)
+		if err != nil {
+			_ = pause(i.life, i.cancel, func() bool { return false }) // the clean-up that the delay stands for
+			r.Fail(err)
+			return
+		}
+		r.Respond(resp, false)
+	}
+	r.Respond(nil, true)
+}
+
+// response is number k of n; nil for one that is empty. An error means that
+// nobody waits for it.
+func (i *squareInstance) response(r *infer.Request, k, n int64, shape tensor.Shape) (*infer.Response, error) {
+	if r.Cancelled() {
+		return nil, errCancelled()
+	}
+	if err := pause(i.life, i.infer, r.Cancelled); err != nil {
+		return nil, err
+	}
+	if k+i.empty >= n {
+		return nil, nil
+	}
+	resp := infer.NewResponse()
+	resp.OutputStart = infer.Now()
+	i.add(r, resp, "OUT", tensor.Int32, shape, uint32(n))
+	if k+i.fail+i.empty >= n {
+		resp.Err = status.New(status.Unknown, "simulated failure")
+	}
+	if err := pause(i.life, i.output, r.Cancelled); err != nil {
+		resp.Release()
+		return nil, err
+	}
+	return resp, nil
+}

@@ -1,0 +1,92 @@
+package infer
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/kserve"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+)
+
+// placed answers a request that wants output y in region[off:off+n].
+func placed(t *testing.T, region *tensor.Buffer, off, n int, data tensor.Data) (*Response, error) {
+	t.Helper()
+	r := NewRequest()
+	r.Unary()
+	r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: "y", Into: tensor.Segment{Buffer: region.Retain(), Off: off, N: n}},
+		kserve.RequestedOutput{Name: "z"})
+	resp := NewResponse()
+	resp.Add("y", tensor.Uint8, tensor.Shape{int64(data.Len())}, data)
+	resp.Add("z", tensor.Uint8, tensor.Shape{1}, tensor.NewData(tensor.HeapBuffer([]byte{7})))
+	r.Respond(resp, true)
+	got, err := r.Wait(context.Background())
+	r.Release()
+	r.Release()
+	return got, err
+}
+
+func pieces(parts ...string) (d tensor.Data) {
+	for _, p := range parts {
+		b := tensor.HeapBuffer([]byte(p))
+		d.Append(b, 0, len(p))
+		b.Release()
+	}
+	return d
+}
+
+func TestOutputsArePlaced(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		off, n int
+		data   []string
+		want   string
+	}{
+		{"exact", 2, 3, []string{"abc"}, "..abc..."},
+		{"room left", 2, 6, []string{"abc"}, "..abc..."},
+		{"in pieces", 0, 8, []string{"ab", "c", "de"}, "abcde..."},
+		{"nothing", 3, 5, nil, "........"},
+		{"nothing into nothing", 3, 0, nil, "........"},
+	} {
+		region := tensor.HeapBuffer([]byte("........"))
+		resp, err := placed(t, region, c.off, c.n, pieces(c.data...))
+		require.NoError(t, err, c.name)
+		require.Equal(t, c.want, string(region.Bytes()), c.name)
+		require.Zero(t, resp.Output("y").Data.Len(), c.name)
+		require.Equal(t, 1, resp.Output("z").Data.Len(), "the other output stays")
+		resp.Release()
+		region.Release()
+	}
+}
+
+func TestAnOutputTooLargeForItsPlace(t *testing.T) {
+	t.Parallel()
+	region := tensor.HeapBuffer([]byte("........"))
+	resp, err := placed(t, region, 2, 2, pieces("abc"))
+	require.Nil(t, resp)
+	require.EqualError(t, err,
+		"shared memory size specified with the request for output 'y' (2 bytes) should be at least 3 bytes to hold the results")
+	require.Equal(t, status.Internal, status.CodeOf(err))
+	require.Equal(t, "........", string(region.Bytes()))
+	region.Release()
+}
+
+// What the backend wrote in its place itself is not copied over itself.
+func TestWhatLiesInItsPlaceIsNotCopied(t *testing.T) {
+	t.Parallel()
+	region := tensor.HeapBuffer([]byte("..abc..."))
+	d := tensor.SliceData(region, 2, 3)
+	require.True(t, lies(&d, tensor.Segment{Buffer: region, Off: 2, N: 6}))
+	require.False(t, lies(&d, tensor.Segment{Buffer: region, Off: 1, N: 6}))
+	require.False(t, lies(&d, tensor.Segment{Buffer: tensor.HeapBuffer(nil), Off: 2}))
+	d.Release()
+	require.False(t, lies(&d, tensor.Segment{Buffer: region, Off: 2}))
+	resp, err := placed(t, region, 2, 3, tensor.SliceData(region, 2, 3))
+	require.NoError(t, err)
+	require.Equal(t, "..abc...", string(region.Bytes()))
+	resp.Release()
+	region.Release()
+}
