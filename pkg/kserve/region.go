@@ -1,8 +1,6 @@
 package kserve
 
 import (
-	"math"
-
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
@@ -31,21 +29,22 @@ func (p Place) Lend(t *Tensor, rs Regions, pool *tensor.Pool) error {
 		return err
 	}
 	defer s.Buffer.Release()
-	switch {
-	case s.N == 0:
+	if s.N == 0 {
 		return nil
-	case t.DataType != tensor.Bytes:
-		t.Data = tensor.SliceData(s.Buffer, s.Off, s.N)
-		return nil
-	case s.N > math.MaxInt32:
-		return status.New(status.InvalidArg, "input '%s' has %d bytes of strings in shared memory, at most %d are supported",
-			t.Name, s.N, math.MaxInt32)
 	}
+	lent := tensor.SliceData(s.Buffer, s.Off, s.N)
+	if t.DataType != tensor.Bytes {
+		t.Data = lent
+		return nil
+	}
+	defer lent.Release()
 	b, err := pool.TryGet(s.N)
 	if err != nil {
 		return status.New(status.Unavailable, "no memory for the strings of input '%s': %w", t.Name, err)
 	}
-	copy(b.Bytes(), s.Bytes())
 	t.Data = tensor.NewData(b)
+	if !tensor.CopyShared(b.Bytes(), &lent) {
+		return status.New(status.Internal, "Invalid shared memory region: '%s'", p.Region)
+	}
 	return nil
 }

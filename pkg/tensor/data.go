@@ -9,6 +9,12 @@ type Segment struct {
 // Bytes is the memory of the piece.
 func (s Segment) Bytes() []byte { return s.Buffer.data[s.Off : s.Off+s.N : s.Off+s.N] }
 
+// Overlaps says whether two pieces have bytes in common, as far as their buffers
+// tell: two buffers over one memory are for their maker to know.
+func (s Segment) Overlaps(o Segment) bool {
+	return s.Buffer == o.Buffer && s.Off < o.Off+o.N && o.Off < s.Off+s.N
+}
+
 // Data is the bytes of one tensor: a list of segments in order, because a
 // transport may deliver them in pieces. Data owns one reference per segment.
 // The zero value is an empty tensor. Copying the struct moves the ownership.

@@ -42,6 +42,7 @@ type instance struct {
 	buffer  *tensor.Buffer // of the outputs that the run writes into
 	offset  []int          // of each output in buffer; -1: the engine allocates it
 	size    []int
+	direct  []tensor.Segment // of each output: the client's memory that the run writes into; a loan
 	shape   tensor.Shape
 }
 
@@ -57,6 +58,7 @@ func (m *model) instance(s *session, name string) (*instance, error) {
 		model: m, name: name, limit: max(1, int(m.spec.Config.GetMaxBatchSize())),
 		gather: backend.NewGather(m.sig, m.spec.Pool), scatter: backend.NewScatter(m.sig),
 		rules: make([]shapeRule, k), scalar: make([]bool, k), offset: make([]int, k), size: make([]int, k),
+		direct: make([]tensor.Segment, k),
 	}
 	i.call = C.trt_ort_call_new(s.ptr, C.int32_t(n), C.int32_t(k))
 	if i.call == nil {
@@ -204,7 +206,8 @@ func setShape(t *C.trt_ort_tensor, shape tensor.Shape) {
 }
 
 // setOutputs chooses which outputs the run computes and where they are written.
-// All that go into our memory share one buffer. A size that there is no memory
+// All that go into our memory share one buffer; those that the client wants in
+// its own go there if they can. A size that there is no memory
 // for is the engine's to refuse: shapes come from clients, and a dimension of 0
 // makes an input of any shape out of no bytes.
 func (i *instance) setOutputs(b *infer.Batch, guess bool) (guessed bool, err error) {
@@ -229,11 +232,16 @@ func (i *instance) setOutputs(b *infer.Batch, guess bool) (guessed bool, err err
 			return i.setOutputs(b, false)
 		}
 		setShape(t, i.shape)
-		i.offset[k], i.size[k] = need, int(n)
+		i.size[k] = int(n)
+		if i.direct[k] = i.directly(b, k); i.direct[k].Buffer != nil {
+			guessed = true
+			continue
+		}
+		i.offset[k] = need
 		need += (int(n) + align) &^ (align - 1) // at least one byte: an address of its own
 	}
 	if need == 0 {
-		return false, nil
+		return guessed, nil
 	}
 	if i.buffer, err = i.model.spec.Pool.TryGet(need); err != nil {
 		return i.setOutputs(b, false)

@@ -41,6 +41,10 @@ func (i *instance) prepareOutput(k int) error {
 	for d := range rank {
 		i.shape = append(i.shape, int64(t.dims[d]))
 	}
+	if s := i.direct[k]; s.Buffer != nil {
+		i.scatter.Output(k, i.shape, s.Buffer, s.Off, s.N)
+		return nil
+	}
 	if i.offset[k] >= 0 {
 		i.scatter.Output(k, i.shape, i.buffer, i.offset[k], i.size[k])
 		return nil
@@ -91,6 +95,7 @@ func (i *instance) dropOutputs() {
 		i.buffer.Release()
 		i.buffer = nil
 	}
+	clear(i.direct)
 	for k := range i.out {
 		if v := i.out[k].value; v != nil {
 			C.trt_ort_value_free(v)
