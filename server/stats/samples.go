@@ -18,35 +18,30 @@ const (
 type distribution struct {
 	histogram, histogramHelp string
 	summary, summaryHelp     string
-	of                       func(*Sample) int64
 }
 
-// The names and buckets of the histograms are those proposed for Triton.
+// distributions are in the order of Sample. The names and buckets of the
+// histograms are those proposed for Triton.
 var distributions = [...]distribution{
 	{
 		"nv_inference_request_duration_histogram_us", "Histogram of inference request duration in microseconds (includes cached requests)",
 		"nv_inference_request_summary_us", "Summary of inference request duration in microseconds (includes cached requests)",
-		func(s *Sample) int64 { return s.Total },
 	},
 	{
 		"nv_inference_queue_duration_histogram_us", "Histogram of inference queuing duration in microseconds (includes cached requests)",
 		"nv_inference_queue_summary_us", "Summary of inference queuing duration in microseconds (includes cached requests)",
-		func(s *Sample) int64 { return s.Queue },
 	},
 	{
 		"nv_inference_compute_input_duration_histogram_us", "Histogram of compute input duration in microseconds (does not include cached requests)",
 		"nv_inference_compute_input_summary_us", "Cumulative compute input duration in microseconds (does not include cached requests)",
-		func(s *Sample) int64 { return s.Input },
 	},
 	{
 		"nv_inference_compute_infer_duration_histogram_us", "Histogram of compute inference duration in microseconds (does not include cached requests)",
 		"nv_inference_compute_infer_summary_us", "Cumulative compute inference duration in microseconds (does not include cached requests)",
-		func(s *Sample) int64 { return s.Infer },
 	},
 	{
 		"nv_inference_compute_output_duration_histogram_us", "Histogram of compute output duration in microseconds (does not include cached requests)",
 		"nv_inference_compute_output_summary_us", "Cumulative inference compute output duration in microseconds (does not include cached requests)",
-		func(s *Sample) int64 { return s.Output },
 	},
 }
 
@@ -91,8 +86,8 @@ func (s *settings) samples() *samples {
 }
 
 func (s *samples) observe(one Sample) {
-	for i := range distributions {
-		us := max(distributions[i].of(&one), 0) / 1000
+	for i, ns := range [len(distributions)]int64{one.Total, one.Queue, one.Input, one.Infer, one.Output} {
+		us := max(ns, 0) / 1000
 		if h := s.histograms[i]; h != nil {
 			h.observe(us)
 		}
