@@ -96,8 +96,21 @@ func (k *Sink) Settings() Settings { return *k.settings.Load() }
 
 // Set changes the settings. When the file cannot be opened nothing changes.
 func (k *Sink) Set(s Settings) error {
+	return k.Update(func(now *Settings) error {
+		*now = s
+		return nil
+	})
+}
+
+// Update changes some of the settings. When change fails, or the file cannot be
+// opened, nothing changes.
+func (k *Sink) Update(change func(*Settings) error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	s := *k.settings.Load()
+	if err := change(&s); err != nil {
+		return err
+	}
 	if s.File != k.settings.Load().File {
 		var f *os.File
 		if s.File != "" {

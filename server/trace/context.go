@@ -72,7 +72,9 @@ func (identities) NewIDs(ctx context.Context) (otel.TraceID, otel.SpanID) {
 	return c.TraceID(), c.SpanID()
 }
 
-func (identities) NewSpanID(ctx context.Context, _ otel.TraceID) otel.SpanID { return self(ctx).SpanID() }
+func (identities) NewSpanID(ctx context.Context, _ otel.TraceID) otel.SpanID {
+	return self(ctx).SpanID()
+}
 
 func self(ctx context.Context) otel.SpanContext {
 	if c, ok := ctx.Value(chosen{}).(otel.SpanContext); ok {
