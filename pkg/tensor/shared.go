@@ -7,7 +7,29 @@ import (
 
 // CopyShared copies d into dst when one of them is memory that another process
 // can take away. False says that it did: part of the bytes may be copied.
-func CopyShared(dst []byte, d *Data) (ok bool) {
+func CopyShared(dst []byte, d *Data) bool {
+	return survives(func() { d.CopyTo(dst) })
+}
+
+// TouchShared writes one byte of every page of memory that is about to be
+// written and that another process can take away. False says that part of it is
+// not there, or has nothing behind it.
+func TouchShared(mem []byte) bool {
+	return survives(func() {
+		for i := 0; i < len(mem); i += pageBytes {
+			mem[i] = 0
+		}
+		if n := len(mem); n > 0 {
+			mem[n-1] = 0
+		}
+	})
+}
+
+// pageBytes is the smallest page of all systems.
+const pageBytes = 4096
+
+// survives says whether f ran to its end without a bus error.
+func survives(f func()) (ok bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		switch fault := recover().(type) {
@@ -15,12 +37,12 @@ func CopyShared(dst []byte, d *Data) (ok bool) {
 		case interface {
 			runtime.Error
 			Addr() uintptr
-		}: // of a bus error
+		}:
 			ok = false
 		default:
 			panic(fault)
 		}
 	}()
-	d.CopyTo(dst)
+	f()
 	return true
 }

@@ -52,24 +52,14 @@ func (o *object) holds(n uint64) bool {
 }
 
 // open maps a part of the object that was found to be there. The text says why
-// it cannot, as the C library puts it. All of the part gets its pages now: a
-// first write that finds no page left would end the process.
+// it cannot, as the C library puts it.
 func (o *object) open(offset, n uint64) (text string) {
 	mem, err := unix.Mmap(o.fd, int64(offset), int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return strerror(err)
 	}
-	switch err := unix.Madvise(mem, unix.MADV_POPULATE_WRITE); {
-	case err == nil, errors.Is(err, unix.EINVAL): // Linux before 5.14 cannot
-		o.mem = mem
-		return ""
-	case errors.Is(err, unix.EFAULT): // what would have been SIGBUS
-		text = strerror(unix.ENOSPC)
-	default:
-		text = strerror(err)
-	}
-	_ = unix.Munmap(mem) // only a wrong address can fail here
-	return text
+	o.mem = mem
+	return ""
 }
 
 // strerror is the text of the C library, which starts with a capital.
@@ -81,7 +71,7 @@ func strerror(err error) string {
 // close unmaps and closes.
 func (o *object) close() {
 	if o.mem != nil {
-		_ = unix.Munmap(o.mem)
+		_ = unix.Munmap(o.mem) // only a wrong address can fail here
 		o.mem = nil
 	}
 	_ = unix.Close(o.fd)

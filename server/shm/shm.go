@@ -3,12 +3,13 @@
 // to it without the bytes crossing a socket. A region lives until it is
 // unregistered and no request uses it any more.
 //
-// The client owns the object and can change it at any time. Nothing here reads
-// it. What is found in a region may be another thing at the next look: readers
-// check what they have copied, not what they are about to copy. A client that
-// makes its object smaller is found out by the next Find; one that does so while
-// a request reads or writes there ends the process (SIGBUS), which is one reason
-// why client memory is off unless the operator allows it.
+// The client owns the object and can change it at any time. What is found in a
+// region may be another thing at the next look: readers check what they have
+// copied, not what they are about to copy. A client that makes its object
+// smaller is found out by the next Find, and where Go code copies. One that does
+// so while an engine reads or writes there ends the process (SIGBUS), as does an
+// input that was never written on a full /dev/shm. That is one reason why client
+// memory is off unless the operator allows it.
 package shm
 
 import (
@@ -81,7 +82,7 @@ func (m *Manager) RegisterSystem(name, key string, offset, size uint64) error {
 			"cannot register shared memory region '%s' with key '%s' as the key contains the reserved prefix '%s'", name, key, reserved)
 	}
 	r := &region{System: System{Name: name, Key: key, Offset: offset, Size: size}, manager: m}
-	// The name is taken while the object is opened, which may take a while.
+	// The name is taken while the object is opened.
 	if !m.take(r) {
 		return status.New(status.AlreadyExists, "shared memory region '%s' already in manager", name)
 	}

@@ -29,7 +29,8 @@ func (i *instance) directly(b *infer.Batch, k int) tensor.Segment {
 	}
 	s.N = i.size[k]
 	at := unsafe.Pointer(unsafe.SliceData(s.Bytes()))
-	if uintptr(at)%uintptr(v.DataType.Size()) != 0 {
+	// A client that has taken its memory away gets an error from the copy.
+	if uintptr(at)%uintptr(v.DataType.Size()) != 0 || !tensor.TouchShared(s.Bytes()) {
 		return tensor.Segment{}
 	}
 	i.out[k].data, i.out[k].bytes = at, C.uint64_t(s.N)
