@@ -2,10 +2,10 @@ package builtin
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"triton/pkg/status"
+	"triton/server/backend"
 )
 
 // look is how often a pause looks whether anybody waits for its end.
@@ -22,7 +22,7 @@ func pause(ctx context.Context, d time.Duration, gone func() bool) error {
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			return fmt.Errorf("interrupted: %w", context.Cause(ctx))
+			return backend.Interrupted(ctx)
 		}
 		if d -= look; d <= 0 {
 			return nil

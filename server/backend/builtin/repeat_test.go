@@ -190,13 +190,13 @@ func TestRepeatStopsWhenNobodyWaits(t *testing.T) {
 		g, _, pool := server(t, builtin.Repeat{}, repeatConfig(true))
 		r, s := repeatRequest(pool, 1e6, []int32{1, 2}, []int32{100, 1e6})
 		require.NoError(t, g.Submit(r))
-		time.Sleep(200 * time.Millisecond)
+		time.Sleep(195 * time.Millisecond)
 		r.Cancel()
 		<-s.done
 		r.Release()
-		require.Equal(t, []event{{100, []int32{1, 0}, ""}, {210, nil, "cancelled"}}, s.got)
+		require.Equal(t, []event{{100, []int32{1, 0}, ""}, {200, nil, "cancelled"}}, s.got)
 		require.NoError(t, g.Drain(t.Context()))
-		require.Equal(t, 210*time.Millisecond, time.Since(s.begin), "the instance is free too")
+		require.Equal(t, 200*time.Millisecond, time.Since(s.begin), "the instance is free too")
 	})
 }
 

@@ -71,6 +71,8 @@ typedef struct {
 	F(38, OrtStatus *, SessionGetOverridableInitializerName, (const OrtSession *, size_t, OrtAllocator *, char **)) \
 	F(39, OrtStatus *, CreateRunOptions, (OrtRunOptions **)) \
 	F(41, OrtStatus *, RunOptionsSetRunLogSeverityLevel, (OrtRunOptions *, int)) \
+	F(46, OrtStatus *, RunOptionsSetTerminate, (OrtRunOptions *)) \
+	F(47, OrtStatus *, RunOptionsUnsetTerminate, (OrtRunOptions *)) \
 	F(48, OrtStatus *, CreateTensorAsOrtValue, (OrtAllocator *, const int64_t *, size_t, ONNXTensorElementDataType, OrtValue **)) \
 	F(49, OrtStatus *, CreateTensorWithDataAsOrtValue, (const OrtMemoryInfo *, void *, size_t, const int64_t *, size_t, ONNXTensorElementDataType, OrtValue **)) \
 	F(51, OrtStatus *, GetTensorMutableData, (OrtValue *, void **)) \

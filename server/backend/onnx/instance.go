@@ -35,6 +35,7 @@ type instance struct {
 	own     *session
 	call    *C.trt_ort_call
 	in, out []C.trt_ort_tensor // C memory of call
+	watch   *backend.Watch
 	gather  *backend.Gather
 	scatter *backend.Scatter
 	rules   []shapeRule
@@ -61,6 +62,7 @@ func (m *model) instance(s *session, name string) (*instance, error) {
 		direct: make([]tensor.Segment, k),
 	}
 	i.call = C.trt_ort_call_new(s.ptr, C.int32_t(n), C.int32_t(k))
+	i.watch = backend.NewWatch(i.stop)
 	if i.call == nil {
 		return nil, status.New(status.Internal, "no memory for instance '%s'", name)
 	}
@@ -125,14 +127,14 @@ func (i *instance) checkValue(v *backend.Value, declared onnxmodel.Value) error 
 
 // Execute runs the batch: one call into the engine, no copy of the inputs of a
 // batch of one, no copy of outputs.
-func (i *instance) Execute(_ context.Context, b *infer.Batch) error {
+func (i *instance) Execute(ctx context.Context, b *infer.Batch) error {
 	if len(b.Requests) == 0 || b.Rows > i.limit {
 		return status.New(status.Internal, "batch size %d for '%s', max allowed is %d", b.Rows, i.name, i.limit)
 	}
 	if err := i.gather.Collect(b); err != nil {
 		return err
 	}
-	err := i.run(b)
+	err := i.watched(ctx, b)
 	if err == nil {
 		err = i.prepare(b)
 	}

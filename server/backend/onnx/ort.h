@@ -122,6 +122,10 @@ void trt_ort_call_free(trt_ort_call *call);
 // type, rank and dims set and value to release; strings come back with the
 // bytes they need and the value to read with trt_ort_strings.
 int32_t trt_ort_run(trt_ort_call *call);
+// Makes a run that is going on fail soon, from any thread, and all later ones
+// until trt_ort_go.
+void trt_ort_stop(trt_ort_call *call);
+void trt_ort_go(trt_ort_call *call);
 // Writes the output's strings to dst, each behind its length, and releases the
 // value.
 int32_t trt_ort_strings(trt_ort_call *call, int32_t output, void *dst);

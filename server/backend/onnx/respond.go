@@ -154,6 +154,7 @@ func (i *instance) Close() error {
 func (i *instance) free() {
 	i.gather.Release() // after a panic in a run
 	i.dropOutputs()
+	i.watch.Close()
 	C.trt_ort_call_free(i.call)
 	i.call, i.in, i.out = nil, nil, nil
 }

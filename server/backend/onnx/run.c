@@ -251,6 +251,17 @@ int32_t trt_ort_run(trt_ort_call *c) {
 	return c->error.code;
 }
 
+// drop ignores an error: these two only set a flag.
+static void drop(OrtStatus *s) {
+	if (s != NULL) {
+		ORT(ReleaseStatus)(s);
+	}
+}
+
+void trt_ort_stop(trt_ort_call *c) { drop(ORT(RunOptionsSetTerminate)(c->options)); }
+
+void trt_ort_go(trt_ort_call *c) { drop(ORT(RunOptionsUnsetTerminate)(c->options)); }
+
 int32_t trt_ort_strings(trt_ort_call *c, int32_t output, void *dst) {
 	trt_ort_tensor *t = &c->tensor[c->inputs + output];
 	OrtValue *value = t->value;

@@ -1,0 +1,34 @@
+//go:build cgo && (linux || darwin)
+
+package onnx
+
+/*
+#include "ort.h"
+*/
+import "C"
+
+import (
+	"context"
+
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// watched is run, stopped when nobody wants the result any more: the engine
+// looks for that between nodes.
+func (i *instance) watched(ctx context.Context, b *infer.Batch) (err error) {
+	i.watch.Begin(ctx, b)
+	defer func() {
+		if !i.watch.End() {
+			return
+		}
+		C.trt_ort_go(i.call)
+		if err != nil {
+			err = backend.Interrupted(ctx)
+		}
+	}()
+	return i.run(b)
+}
+
+// stop makes the run that is going on fail.
+func (i *instance) stop() { C.trt_ort_stop(i.call) }
