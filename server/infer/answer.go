@@ -64,10 +64,10 @@ func (r *Request) send(resp *Response, final bool) bool {
 // complete fills in what the core knows of a response.
 func (r *Request) complete(resp *Response, final bool) {
 	resp.ModelName, resp.ModelVersion, resp.ID = r.ModelName, r.ModelVersion, r.ID
-	r.place(resp)
 	if r.Trace != nil {
 		r.Trace.Respond(r, resp)
 	}
+	r.place(resp)
 	if final {
 		r.answer.err = resp.Err
 	} else {
