@@ -2,16 +2,14 @@ package repository
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
 	"triton/pkg/inferencepb"
@@ -24,167 +22,79 @@ import (
 	"triton/server/stats"
 )
 
-const reasonUnloaded = "unloaded"
-
-// candidate is a model directory whose configuration could be read.
-type candidate struct {
-	*found
-	config   *modelconfig.Config
-	versions []numbered
-	model    *model
-	loading  atomic.Int32 // versions not done yet
-}
-
-// Start scans the paths and loads the models of the start. The error is ErrLoad when some
-// model failed while the others serve; any other error means that nothing was
-// loaded. The repository serves afterwards in both cases that are not the last.
-func (r *Repository) Start(ctx context.Context) error {
-	dirs, err := scan(r.opts.Paths)
-	if err != nil {
-		r.phase.Store(failed)
-		return err
+// loadVersion loads one version. What a backend panics with is the version's
+// own problem.
+func (r *Repository) loadVersion(ctx context.Context, c *candidate, j *job) (_ *version, err error) {
+	v := &version{
+		model: c.id.name, label: c.id.String(), number: j.number, text: strconv.FormatInt(j.number, 10),
+		dir: j.dir, source: c.config.ModelConfig, stamp: c.stamp, files: c.files, drained: make(chan struct{}),
 	}
-	next, candidates, readable := r.survey(dirs)
-	var complete atomic.Bool
-	complete.Store(readable)
-	g := errgroup.Group{}
-	g.SetLimit(max(r.opts.LoadThreads, 1))
-	for _, c := range candidates {
-		for i, n := range c.versions {
-			g.Go(func() error {
-				c.model.versions[i] = r.loadVersion(ctx, c, n)
-				if c.loading.Add(-1) == 0 && !r.settle(c) {
-					complete.Store(false)
-				}
-				return nil
-			})
+	log, begin := r.opts.Log, time.Now()
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("panic while loading a model", "model", v.label, "version", v.number, "panic", p, "stack", string(debug.Stack()))
+			err = status.New(status.Internal, "the backend of model '%s' panicked while loading: %v", v.label, p)
 		}
-	}
-	_ = g.Wait()
-	r.view.Store(next)
-	r.phase.Store(ready)
-	if !complete.Load() {
-		return ErrLoad
-	}
-	return nil
-}
-
-// survey reads all configurations and lays out the view that the versions will
-// be put into. False when some directory cannot be a model.
-func (r *Repository) survey(dirs []*found) (*view, []*candidate, bool) {
-	next, complete := &view{models: map[string]*model{}}, true
-	var candidates []*candidate
-	for _, f := range dirs {
-		entry := listed{name: f.name}
-		c, err := r.examine(f)
-		switch {
-		case f.twice:
-			entry.reason = "model appears in two or more repositories"
-			complete = false
-		case err != nil:
-			complete = false
-			r.opts.Log.Error(fmt.Sprintf("Poll failed for model directory '%s': %s", f.name, err), details(err)...)
-		default:
-			entry.model = c.model
-			next.models[f.name] = c.model
-			next.names = append(next.names, f.name)
-			candidates = append(candidates, c)
-			complete = complete && len(c.versions) > 0
+		if err != nil {
+			log.Error(fmt.Sprintf("failed to load '%s' version %d: %s", v.label, v.number, reasonOf(err)), details(err)...)
 		}
-		next.index = append(next.index, entry)
+	}()
+	if j.action == regroup {
+		err = r.regroup(ctx, v, j.old, c)
+	} else {
+		err = r.fill(ctx, v, c, j.numbered)
 	}
-	return next, candidates, complete
-}
-
-func (r *Repository) examine(f *found) (*candidate, error) {
-	if f.twice {
-		r.opts.Log.Error(fmt.Sprintf("failed to poll model '%s': not unique across all model repositories", f.name))
-		return nil, nil
-	}
-	config, err := r.read(f)
 	if err != nil {
 		return nil, err
 	}
-	c := &candidate{found: f, config: config, model: &model{name: f.name}}
-	if c.versions, err = r.versions(f, config); err != nil {
-		r.opts.Log.Error(fmt.Sprintf("failed to load model '%s': %s", f.name, err))
-	}
-	c.model.versions = make([]*version, len(c.versions))
-	c.loading.Store(int32(len(c.versions)))
-	return c, nil
-}
-
-// settle ends the loading of a model: it serves all its versions or none. False
-// when it does not serve though it should.
-func (r *Repository) settle(c *candidate) bool {
-	bad := func(v *version) bool { return v.state != stateReady }
-	if !slices.ContainsFunc(c.model.versions, bad) {
-		c.model.choose()
-		r.opts.Log.Info(fmt.Sprintf("successfully loaded '%s'", c.name))
-		return true
-	}
-	tolerable := true
-	for _, v := range c.model.versions {
-		if v.state == stateReady {
-			v.state, v.reason = stateUnavailable, reasonUnloaded
-			if err := r.closeVersion(context.Background(), v); err != nil {
-				r.opts.Log.Error("closing a model version that is not to serve", "error", err)
-			}
-			continue
-		}
-		tolerable = tolerable && errors.Is(v.err, backend.ErrNoEngine)
-	}
-	r.opts.Log.Info(fmt.Sprintf("failed to load '%s'", c.name))
-	return tolerable
-}
-
-// loadVersion loads one version and never fails: the version says in its state
-// what became of it. What a backend panics with is the version's own problem.
-func (r *Repository) loadVersion(ctx context.Context, c *candidate, n numbered) (v *version) {
-	v = &version{
-		model: c.name, number: n.number, text: strconv.FormatInt(n.number, 10),
-		state: stateLoading, drained: make(chan struct{}),
-	}
-	log := r.opts.Log
-	log.Info(fmt.Sprintf("loading: %s:%d", c.name, n.number))
-	begin := time.Now()
-	err := func() (err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				log.Error("panic while loading a model", "model", c.name, "version", n.number, "panic", p, "stack", string(debug.Stack()))
-				err = status.New(status.Internal, "the backend of model '%s' panicked while loading: %v", c.name, p)
-			}
-		}()
-		return r.fill(ctx, v, c, n)
-	}()
 	v.seconds = time.Since(begin).Seconds()
-	if err != nil {
-		v.state, v.err, v.reason = stateUnavailable, err, status.From(err).Text()
-		log.Error(fmt.Sprintf("failed to load '%s' version %d: %s", c.name, n.number, v.reason), details(err)...)
-		return v
-	}
-	v.state = stateReady
+	v.files.hold()
 	v.refs.Store(1)
-	return v
+	return v, nil
+}
+
+// reasonOf is an error as the index and the log show it.
+func reasonOf(err error) string { return status.From(err).Text() }
+
+func baseName(dir string) string { return filepath.Base(dir) }
+
+// regroup makes a version of one that serves, with other instances of the same
+// engine. The counters go on.
+func (r *Repository) regroup(ctx context.Context, v, old *version, c *candidate) error {
+	config := *c.config
+	config.ModelConfig = proto.CloneOf(old.config)
+	config.InstanceGroup = proto.CloneOf(c.config.ModelConfig).InstanceGroup
+	config.VersionPolicy = c.config.VersionPolicy
+	if err := r.groups(r.opts.Backends[config.GetBackend()], &config); err != nil {
+		return err
+	}
+	v.config, v.labels, v.check, v.metadata, v.stats = config.ModelConfig, old.labels, old.check, old.metadata, old.stats
+	placements, err := r.placements(v.config)
+	if err != nil {
+		return err
+	}
+	old.engine.refs.Add(1)
+	v.engine = old.engine
+	return r.start(ctx, v, placements)
 }
 
 // fill completes the configuration with the backend's help, checks it, and
 // makes the engine.
 func (r *Repository) fill(ctx context.Context, v *version, c *candidate, n numbered) error {
 	config := *c.config // keeps the positions of fields
-	config.ModelConfig = proto.Clone(c.config.ModelConfig).(*inferencepb.ModelConfig)
+	config.ModelConfig = proto.CloneOf(c.config.ModelConfig)
 	if err := unsupported(config.ModelConfig); err != nil {
 		return err
 	}
 	if config.GetBackend() == "" {
-		return status.New(status.InvalidArg, "must specify 'backend' for '%s'", c.name)
+		return status.New(status.InvalidArg, "must specify 'backend' for '%s'", c.id.name)
 	}
-	engine := r.opts.Backends[config.GetBackend()]
-	if engine == nil {
+	b := r.opts.Backends[config.GetBackend()]
+	if b == nil {
 		return status.New(status.InvalidArg, "unable to find backend library for backend '%s', try specifying runtime on the model configuration.", config.GetBackend())
 	}
 	spec := r.spec(&config, n)
-	if err := r.complete(ctx, engine, &config, spec); err != nil {
+	if err := r.complete(ctx, b, &config, spec); err != nil {
 		return err
 	}
 	labels, err := readLabels(c.dir, config.ModelConfig)
@@ -195,7 +105,16 @@ func (r *Repository) fill(ctx context.Context, v *version, c *candidate, n numbe
 	v.check = newChecker(v.config)
 	v.metadata = describe(v.config, v.text)
 	v.stats = stats.New(v.config, v.text, r.opts.Stats)
-	return r.start(ctx, v, engine, spec)
+	placements, err := r.placements(v.config)
+	if err != nil {
+		return err
+	}
+	m, err := b.Load(ctx, spec)
+	if err != nil {
+		return err
+	}
+	v.engine = share(m)
+	return r.start(ctx, v, placements)
 }
 
 // gpuUser is a backend that may be able to use GPUs.
@@ -203,16 +122,11 @@ type gpuUser interface{ HasGPU() bool }
 
 // complete lets the backend fill in what the configuration leaves out, and
 // checks the whole.
-func (r *Repository) complete(ctx context.Context, engine backend.Backend, c *modelconfig.Config, spec backend.Spec) error {
-	machine := r.opts.Machine
-	if g, ok := engine.(gpuUser); !ok || !g.HasGPU() {
-		onCPU(c, machine)
-	}
-	c.NormalizeInstanceGroups(machine)
-	if err := first(c, c.ValidateInstanceGroups(machine)); err != nil {
+func (r *Repository) complete(ctx context.Context, b backend.Backend, c *modelconfig.Config, spec backend.Spec) error {
+	if err := r.groups(b, c); err != nil {
 		return err
 	}
-	if a, ok := engine.(backend.AutoCompleter); ok && r.opts.AutoComplete {
+	if a, ok := b.(backend.AutoCompleter); ok && r.opts.AutoComplete {
 		if err := a.AutoComplete(ctx, spec); err != nil {
 			return err
 		}
@@ -222,6 +136,16 @@ func (r *Repository) complete(ctx context.Context, engine backend.Backend, c *mo
 		return err
 	}
 	return first(c, c.ValidateIO())
+}
+
+// groups completes and checks the instance groups.
+func (r *Repository) groups(b backend.Backend, c *modelconfig.Config) error {
+	machine := r.opts.Machine
+	if g, ok := b.(gpuUser); !ok || !g.HasGPU() {
+		onCPU(c, machine)
+	}
+	c.NormalizeInstanceGroups(machine)
+	return first(c, c.ValidateInstanceGroups(machine))
 }
 
 // onCPU puts the instances whose kind is open on the CPU. Those for a GPU stay:
@@ -238,26 +162,19 @@ func onCPU(c *modelconfig.Config, m modelconfig.Machine) {
 	}
 }
 
-// start loads the model and makes its instances.
-func (r *Repository) start(ctx context.Context, v *version, engine backend.Backend, spec backend.Spec) error {
-	placements, err := instance.Placements(v.config, len(r.opts.Machine.GPUs))
-	if err != nil {
-		return err
-	}
+// start makes the instances of a version that has its engine, which is closed
+// when they cannot be made.
+func (r *Repository) start(ctx context.Context, v *version, placements []backend.Placement) error {
 	for _, path := range scheduler.Ignored(v.config) {
-		r.opts.Log.Warn("setting is accepted but has no effect yet", "model", v.model, "setting", path)
-	}
-	m, err := engine.Load(ctx, spec)
-	if err != nil {
-		return err
+		r.opts.Log.Warn("setting is accepted but has no effect yet", "model", v.label, "setting", path)
 	}
 	policy := scheduler.Policy(scheduler.Direct{})
 	if v.config.GetDynamicBatching() != nil && v.config.GetMaxBatchSize() > 0 {
 		policy = dynamic.New(v.config)
 	}
 	v.group = instance.New(instance.Options{
-		Name: v.model, Version: v.text, Config: v.config, Model: m,
-		Placements: placements, Policy: policy, Stats: v.stats, Log: spec.Log,
+		Name: v.model, Version: v.text, Config: v.config, Model: v.engine,
+		Placements: placements, Policy: policy, Stats: v.stats, Log: r.opts.Log,
 		Alarm: scheduler.NewPrecise,
 	})
 	return v.group.Start(ctx)

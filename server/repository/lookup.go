@@ -13,33 +13,70 @@ func (r *Repository) Model(name, number string) (infer.Model, error) {
 	if p := r.phase.Load(); p != ready && p != exiting {
 		return nil, errServer(p)
 	}
-	m := r.view.Load().models[name]
-	if number == "" && m != nil && m.any != nil {
-		if !m.any.acquire() {
-			return nil, notReady(m.any.version)
+	for {
+		now := r.view.Load()
+		m, err := r.pick(now, name)
+		if err == nil && number == "" && m != nil && m.any != nil {
+			if m.any.acquire() {
+				return m.any, nil
+			}
+			err = m.notReady(m.any.number)
+		} else if err == nil {
+			var e *entry
+			if e, err = m.find(name, number); err == nil {
+				if e.version.acquire() {
+					return e.version, nil
+				}
+				err = m.notReady(e.number)
+			}
 		}
-		return m.any, nil
+		// A version may go while it is looked up: then there is a new view.
+		if r.view.Load() == now {
+			return nil, err
+		}
 	}
-	v, err := m.find(name, number)
-	if err != nil {
-		return nil, err
+}
+
+// pick is the model of a name; nil when there is none.
+func (r *Repository) pick(v *view, name string) (*model, error) {
+	same := v.models[name]
+	if !r.opts.Namespacing {
+		if len(same) == 0 {
+			return nil, nil
+		}
+		return same[0], nil
 	}
-	if !v.acquire() {
-		return nil, notReady(v)
+	if len(same) == 0 {
+		return nil, status.New(status.InvalidArg, "Request for unknown model: '%s' is not found", name)
 	}
-	return v, nil
+	var found *model
+	n := 0
+	for _, m := range same {
+		if m.wanted {
+			found = m
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return nil, notFound("Identifier of model '%s' is not found in global map", name)
+	case 1:
+		return found, nil
+	}
+	return nil, status.New(status.InvalidArg,
+		"There are %d identifiers of model '%s' in global map, model namespace must be provided to resolve ambiguity.", n, name)
 }
 
 // find is a ready version of m, which is nil for a name that nothing has.
-func (m *model) find(name, number string) (*version, error) {
+func (m *model) find(name, number string) (*entry, error) {
 	if number == "" {
 		switch {
 		case m == nil:
 			return nil, notFound("Request for unknown model: '%s' is not found", name)
 		case m.any == nil:
-			return nil, notFound("Request for unknown model: '%s' has no available versions", name)
+			return nil, notFound("Request for unknown model: '%s' has no available versions", m.label)
 		}
-		return m.any.version, nil
+		return m.at(m.any.number), nil
 	}
 	n, err := parseVersion(number)
 	if err != nil {
@@ -48,18 +85,18 @@ func (m *model) find(name, number string) (*version, error) {
 	if m == nil {
 		return nil, notFound("Request for unknown model: '%s' is not found", name)
 	}
-	v := m.number(n)
-	if v == nil {
-		return nil, notFound("Request for unknown model: '%s' version %d is not found", name, n)
+	e := m.at(n)
+	switch {
+	case e == nil:
+		return nil, notFound("Request for unknown model: '%s' version %d is not found", m.label, n)
+	case e.state != stateReady:
+		return nil, m.notReady(n)
 	}
-	if v.state != stateReady {
-		return nil, notReady(v)
-	}
-	return v, nil
+	return e, nil
 }
 
-func notReady(v *version) error {
-	return status.New(status.Unavailable, "Request for unknown model: '%s' version %d is not at ready state", v.model, v.number)
+func (m *model) notReady(n int64) error {
+	return status.New(status.Unavailable, "Request for unknown model: '%s' version %d is not at ready state", m.label, n)
 }
 
 // parseVersion reads a version that a client named, as C's stol does: what

@@ -1,16 +1,17 @@
 // Package repository turns model directories into models that serve: it scans
 // them, reads and completes their configurations, loads the versions through
-// their backends, checks every request against the model's signature, and
-// answers the questions about models that the front ends ask. It does not
-// queue or run requests; that is done by scheduler and instance.
+// their backends and takes them out of service again, checks every request
+// against the model's signature, and answers the questions about models that
+// the front ends ask. It does not queue or run requests; that is done by
+// scheduler and instance.
 package repository
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 
-	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -81,84 +82,52 @@ const (
 )
 
 // Repository is the models of one server. It implements infer.Service.
+//
+// Requests see the view and take no lock. Whoever changes a model holds its
+// name (names) and publishes a new view under mu.
 type Repository struct {
 	opts  Options
 	phase atomic.Int32
-	// view is what requests see. A new one is published as a whole; a
-	// published one is never changed.
-	view atomic.Pointer[view]
-	wg   sync.WaitGroup // goroutines that close versions
+	view  atomic.Pointer[view]
+
+	names   names
+	loading chan struct{} // a place for each version that loads now
+	polling sync.Mutex
+	scratch scratchSpace
+
+	mu       sync.Mutex
+	records  map[modelID]*record
+	retiring map[*version]modelID // out of service, not closed yet
+
+	// life ends when the repository drains: nothing is loaded after that. It is
+	// here because loads and closings outlive the calls that began them.
+	life  context.Context
+	end   context.CancelFunc
+	tasks tasks
+}
+
+// record is what is known of the directory that a model was loaded from.
+type record struct {
+	dir   string
+	stamp stamp // nil: load in any case
 }
 
 var _ infer.Service = (*Repository)(nil)
 
 // New makes an empty repository. Start fills it.
 func New(o Options) *Repository {
-	r := &Repository{opts: o}
-	r.view.Store(&view{models: map[string]*model{}})
+	r := &Repository{
+		opts: o, names: names{busy: map[string]chan struct{}{}}, loading: make(chan struct{}, max(o.LoadThreads, 1)),
+		records: map[modelID]*record{}, retiring: map[*version]modelID{}, tasks: tasks{empty: make(chan struct{})},
+	}
+	r.life, r.end = context.WithCancel(context.Background())
+	r.view.Store(&view{models: map[string][]*model{}})
 	return r
 }
 
-// ErrLoad is found in Load's error when some model could not be loaded. The
+// ErrLoad is found in Start's error when some model could not be loaded. The
 // others serve.
 var ErrLoad error = status.New(status.Internal, "failed to load all models")
-
-// view is all models at one moment.
-type view struct {
-	models map[string]*model
-	names  []string // of models, sorted
-	index  []listed // what the repository index shows, sorted by name
-}
-
-// model is the versions of one name.
-type model struct {
-	name     string
-	versions []*version // ascending
-	any      *newest    // nil when none is ready
-}
-
-// newest is the highest ready version, as those get it who name no version: its
-// metadata lists all ready ones.
-type newest struct {
-	*version
-	all *inferencepb.ModelMetadataResponse
-}
-
-// Metadata lists all ready versions.
-func (n *newest) Metadata() *inferencepb.ModelMetadataResponse { return n.all }
-
-// listed is an entry of the index: a model of the view, or a directory that
-// never came so far.
-type listed struct {
-	name   string
-	model  *model
-	reason string // for a name that stands in several repositories
-}
-
-// number finds a version by its number; nil when the model has none.
-func (m *model) number(n int64) *version {
-	for _, v := range m.versions {
-		if v.number == n {
-			return v
-		}
-	}
-	return nil
-}
-
-// choose finds the highest ready version, after the versions have changed.
-func (m *model) choose() {
-	m.any = nil
-	var texts []string
-	var last *version
-	for _, v := range m.versions {
-		if v.state == stateReady {
-			last, texts = v, append(texts, v.text)
-		}
-	}
-	if last != nil {
-		m.any = &newest{last, describe(last.config, texts...)}
-	}
-}
 
 func notFound(format string, args ...any) error {
 	return status.New(status.NotFound, format, args...)

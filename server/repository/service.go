@@ -1,9 +1,6 @@
 package repository
 
 import (
-	"cmp"
-	"slices"
-
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/server/stats"
@@ -24,12 +21,12 @@ func (r *Repository) Ready() bool {
 	if !r.opts.StrictReadiness {
 		return true
 	}
-	for _, m := range r.view.Load().models {
-		if len(m.versions) == 0 {
+	for _, m := range r.view.Load().order {
+		if len(m.entries) == 0 {
 			return false
 		}
-		for _, v := range m.versions {
-			if !v.works() && v.reason != reasonUnloaded {
+		for i := range m.entries {
+			if e := &m.entries[i]; !e.works() && e.reason != reasonUnloaded {
 				return false
 			}
 		}
@@ -58,8 +55,12 @@ func (r *Repository) ModelReady(name, number string) (bool, error) {
 			return false, err
 		}
 	}
-	v, err := r.view.Load().models[name].find(name, number)
-	return err == nil && v.works(), nil
+	m, err := r.pick(r.view.Load(), name)
+	if err != nil {
+		return false, nil
+	}
+	e, err := m.find(name, number)
+	return err == nil && e.works(), nil
 }
 
 func errServer(p phase) error {
@@ -84,13 +85,13 @@ func (r *Repository) Statistics(name, number string) (*inferencepb.ModelStatisti
 	}
 	view, out := r.view.Load(), &inferencepb.ModelStatisticsResponse{}
 	if name == "" {
-		for _, n := range view.names {
-			out.ModelStats = appendStats(out.ModelStats, view.models[n], -1)
+		for _, m := range view.order {
+			out.ModelStats = appendStats(out.ModelStats, m, -1)
 		}
 		return out, nil
 	}
-	m := view.models[name]
-	if m == nil || m.any == nil {
+	m, err := r.pick(view, name)
+	if err != nil || m == nil || m.any == nil {
 		return nil, status.New(status.InvalidArg, "requested model '%s' is not available", name)
 	}
 	out.ModelStats = appendStats(nil, m, want)
@@ -101,9 +102,9 @@ func (r *Repository) Statistics(name, number string) (*inferencepb.ModelStatisti
 }
 
 func appendStats(list []*inferencepb.ModelStatistics, m *model, want int64) []*inferencepb.ModelStatistics {
-	for _, v := range m.versions {
-		if v.state == stateReady && (want < 0 || v.number == want) {
-			list = append(list, v.statistics())
+	for _, e := range m.entries {
+		if e.state == stateReady && (want < 0 || e.number == want) {
+			list = append(list, e.version.statistics())
 		}
 	}
 	return list
@@ -118,62 +119,12 @@ func (v *version) statistics() *inferencepb.ModelStatistics {
 	return s
 }
 
-// Index lists what the repository's directories hold and how it fares. A model
-// that stands in several directories is listed in any case.
-func (r *Repository) Index(readyOnly bool) *inferencepb.RepositoryIndexResponse {
-	out := &inferencepb.RepositoryIndexResponse{}
-	add := func(e *inferencepb.RepositoryIndexResponse_ModelIndex) { out.Models = append(out.Models, e) }
-	for _, l := range r.view.Load().index {
-		switch {
-		case l.reason != "":
-			add(&inferencepb.RepositoryIndexResponse_ModelIndex{Name: l.name, State: string(stateUnavailable), Reason: l.reason})
-		case l.model == nil && !readyOnly:
-			add(&inferencepb.RepositoryIndexResponse_ModelIndex{Name: l.name})
-		case l.model != nil:
-			for _, v := range l.model.versions {
-				if v.state == stateReady || !readyOnly {
-					add(&inferencepb.RepositoryIndexResponse_ModelIndex{
-						Name: v.model, Version: v.text, State: string(v.state), Reason: v.reason,
-					})
-				}
-			}
-		}
-	}
-	return out
-}
-
-// Status is what became of one version, or of a model without any.
-type Status struct {
-	Model   string
-	Version string // empty: none was found
-	Ready   bool
-	Reason  string
-}
-
-// Status lists all versions by model name and number.
-func (r *Repository) Status() []Status {
-	var all []Status
-	view := r.view.Load()
-	for _, name := range view.names {
-		m := view.models[name]
-		if len(m.versions) == 0 {
-			all = append(all, Status{Model: name, Reason: "Not loaded: No model version was found"})
-		}
-		for _, v := range m.versions {
-			all = append(all, Status{Model: name, Version: v.text, Ready: v.state == stateReady, Reason: v.reason})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b Status) int { return cmp.Compare(a.Model, b.Model) })
-	return all
-}
-
 // Served lists the ready versions for the metrics.
 func (r *Repository) Served() []stats.Served {
 	var all []stats.Served
-	view := r.view.Load()
-	for _, name := range view.names {
-		for _, v := range view.models[name].versions {
-			if v.state == stateReady {
+	for _, m := range r.view.Load().order {
+		for _, e := range m.entries {
+			if v := e.version; e.state == stateReady {
 				all = append(all, stats.Served{Model: v.stats, Tags: v.config.GetMetricTags(), LoadSeconds: v.seconds})
 			}
 		}

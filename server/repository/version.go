@@ -12,40 +12,37 @@ import (
 	"triton/server/stats"
 )
 
-// state is where a model version is in its life, with the names of the
-// repository index.
-type state string
-
-// The states of this server so far; a version is unloaded only at its end.
-const (
-	stateLoading     state = "LOADING"
-	stateReady       state = "READY"
-	stateUnavailable state = "UNAVAILABLE"
-)
-
-// version is one version of a model. Everything but refs is fixed before it is
-// published in a view. A ready one implements infer.Model.
+// version is one loaded version of a model. Everything but the counters is
+// fixed before it is published. It implements infer.Model.
 type version struct {
 	model  string
+	label  string // the model's name in the log
 	number int64
 	text   string // number in decimal
-	state  state
-	reason string
-	err    error // why it is unavailable
+
+	// What it was loaded from.
+	dir    string
+	source *inferencepb.ModelConfig // before the backend completed it
+	stamp  stamp
+	files  *scratch
 
 	config   *inferencepb.ModelConfig
 	metadata *inferencepb.ModelMetadataResponse
 	labels   map[string][]string
 	check    *checker
 	stats    *stats.Model
+	engine   *engine
 	group    *instance.Group
 	seconds  float64 // time to load
+	// replaced is that another version goes on with the engine.
+	replaced bool
 
 	// refs counts requests plus one for the repository; at zero the version
 	// can be closed.
 	refs    atomic.Int64
 	drained chan struct{}
-	closing atomic.Bool // the repository has given its reference up
+	left    atomic.Bool // the repository has given its reference up
+	closing atomic.Bool // the server ends: nothing is taken any more
 }
 
 var _ infer.Model = (*version)(nil)
@@ -73,17 +70,21 @@ func (v *version) Release() {
 	}
 }
 
+// leave gives the repository's reference up, once.
+func (v *version) leave() {
+	if !v.left.Swap(true) {
+		v.Release()
+	}
+}
+
 // inFlight is the number of requests that hold the version.
 func (v *version) inFlight() int64 {
 	n := v.refs.Load()
-	if !v.closing.Load() {
+	if !v.left.Load() {
 		n--
 	}
 	return max(n, 0)
 }
-
-// works says whether the version is ready and has not lost all its instances.
-func (v *version) works() bool { return v.state == stateReady && v.group.Ready() }
 
 // Name is the model's name.
 func (v *version) Name() string { return v.model }

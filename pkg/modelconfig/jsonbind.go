@@ -1,0 +1,352 @@
+package modelconfig
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"triton/pkg/inferencepb"
+)
+
+// ParseJSON reads a configuration in protobuf's JSON form, as clients send it
+// with a load: unknown fields are mistakes, names of enum values may have any
+// case, numbers may stand in quotes, null is as if not there. The file name is
+// only for messages. The error is a *JSONError.
+func ParseJSON(file string, src []byte) (*Config, error) {
+	c := &Config{ModelConfig: &inferencepb.ModelConfig{}, File: file, pos: make(map[string]Position)}
+	if len(src) > maxFileSize {
+		return nil, &JSONError{
+			Pos: Position{1, 1}, Msg: fmt.Sprintf("The configuration has %d bytes.", len(src)),
+			Hint: fmt.Sprintf("it may have at most %d", maxFileSize),
+		}
+	}
+	s := jsonScanner{src: string(src)}
+	v, err := s.document()
+	if err != nil {
+		return nil, err
+	}
+	if v.kind != '{' {
+		return nil, &JSONError{Pos: v.pos, Msg: ": Root element must be a message.", Hint: "write { ... }"}
+	}
+	b := jsonBinder{c.pos}
+	if err := b.message(c.ProtoReflect(), jsonPath{}, v.members); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// jsonBinder matches values with the schema and fills the message.
+type jsonBinder struct{ pos map[string]Position }
+
+// jsonPath is a place in the configuration: as messages show it, which count
+// the entries of maps, and as Config.Position knows it.
+type jsonPath struct{ shown, key string }
+
+func (p jsonPath) field(fd protoreflect.FieldDescriptor) jsonPath {
+	return jsonPath{join(p.shown, string(fd.Name())), join(p.key, string(fd.Name()))}
+}
+
+func (p jsonPath) element(i int) jsonPath {
+	at := "[" + strconv.Itoa(i) + "]"
+	return jsonPath{p.shown + at, p.key + at}
+}
+
+// invalid is that a value does not fit.
+func (p jsonPath) invalid(at Position, value, kind string) error {
+	return &JSONError{Pos: at, Msg: fmt.Sprintf("%s: invalid value %s for type %s", p.in(), value, kind)}
+}
+
+// in is the place in brackets; empty for the whole.
+func (p jsonPath) in() string {
+	if p.shown == "" {
+		return ""
+	}
+	return "(" + p.shown + ")"
+}
+
+// about begins a message about a name at the place.
+func (p jsonPath) about(name string) string { return strings.TrimPrefix(p.in()+" "+name, " ") }
+
+func (b *jsonBinder) message(m protoreflect.Message, at jsonPath, members []jsonMember) error {
+	for i := range members {
+		n := &members[i]
+		fd, err := jsonField(m.Descriptor(), at, n)
+		if err != nil {
+			return err
+		}
+		if n.value.kind == 'n' {
+			continue
+		}
+		if err := b.field(m, fd, at, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func jsonField(md protoreflect.MessageDescriptor, at jsonPath, n *jsonMember) (protoreflect.FieldDescriptor, error) {
+	if n.name == "" {
+		return nil, &JSONError{Pos: n.pos, Msg: at.in() + ": Proto fields must have a name."}
+	}
+	if fd := md.Fields().ByName(protoreflect.Name(n.name)); fd != nil {
+		return fd, nil
+	}
+	if fd := md.Fields().ByJSONName(n.name); fd != nil {
+		return fd, nil
+	}
+	return nil, &JSONError{Pos: n.pos, Msg: at.about(n.name) + ": Cannot find field.", Hint: suggestField(md, n.name)}
+}
+
+func (b *jsonBinder) field(m protoreflect.Message, fd protoreflect.FieldDescriptor, at jsonPath, n *jsonMember) error {
+	here, v := at.field(fd), &n.value
+	if _, ok := b.pos[here.key]; !ok {
+		b.pos[here.key] = n.pos
+	}
+	switch {
+	case fd.IsMap() && v.kind == '[':
+		return at.invalid(v.pos, fmt.Sprintf("Cannot bind a list to map for field '%s'.", fd.Name()), "Map")
+	case fd.IsMap():
+		return b.entries(m.Mutable(fd).Map(), fd, here, v)
+	case fd.IsList():
+		return b.elements(m.Mutable(fd).List(), fd, here, v)
+	case v.kind == '[':
+		return &JSONError{Pos: v.pos, Msg: at.about(string(fd.Name())) + ": Proto field is not repeating, cannot start list."}
+	}
+	if oneof := fd.ContainingOneof(); oneof != nil && m.WhichOneof(oneof) != nil {
+		return at.invalid(n.pos, fmt.Sprintf("oneof field '%s' is already set. Cannot set '%s'", oneof.Name(), fd.Name()), "oneof")
+	}
+	if fd.Message() != nil {
+		if v.kind != '{' {
+			return wrongMessage(fd, here, v)
+		}
+		return b.message(m.Mutable(fd).Message(), here, v.members)
+	}
+	s, err := jsonScalar(fd, here, at, v)
+	if err == nil {
+		m.Set(fd, s)
+	}
+	return err
+}
+
+// elements reads a list; one value alone is a list of one, and lists in lists
+// are one list.
+func (b *jsonBinder) elements(list protoreflect.List, fd protoreflect.FieldDescriptor, at jsonPath, v *jsonValue) error {
+	if v.kind == '[' {
+		for i := range v.items {
+			if err := b.elements(list, fd, at, &v.items[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	here := at.element(list.Len())
+	b.pos[here.key] = v.pos
+	switch {
+	case v.kind == 'n':
+		return nil
+	case fd.Message() == nil:
+		s, err := jsonScalar(fd, here, at, v)
+		if err == nil {
+			list.Append(s)
+		}
+		return err
+	case v.kind != '{':
+		return wrongMessage(fd, here, v)
+	}
+	return b.message(list.AppendMutable().Message(), here, v.members)
+}
+
+func (b *jsonBinder) entries(mp protoreflect.Map, fd protoreflect.FieldDescriptor, at jsonPath, v *jsonValue) error {
+	if v.kind != '{' {
+		return at.invalid(v.pos, v.written(), "Map")
+	}
+	for i := range v.members {
+		n := &v.members[i]
+		here := jsonPath{at.element(i).shown, at.key + "[" + strconv.Quote(n.name) + "]"}
+		b.pos[here.key] = n.pos
+		name := jsonValue{pos: n.pos, kind: '"', text: n.name}
+		k, err := jsonScalar(fd.MapKey(), jsonPath{here.shown + ".key", ""}, here, &name)
+		if err != nil {
+			return err
+		}
+		key := k.MapKey()
+		if mp.Has(key) {
+			return &JSONError{Pos: n.pos, Msg: fmt.Sprintf("(%s) %s: Repeated map key: '%s' is already set.", at.element(0).shown, n.name, n.name)}
+		}
+		inner, val := jsonPath{here.shown + ".value", here.key}, mp.NewValue()
+		switch {
+		case n.value.kind == 'n':
+		case fd.MapValue().Message() == nil:
+			val, err = jsonScalar(fd.MapValue(), inner, here, &n.value)
+		case n.value.kind != '{':
+			err = wrongMessage(fd.MapValue(), inner, &n.value)
+		default:
+			err = b.message(val.Message(), inner, n.value.members)
+		}
+		if err != nil {
+			return err
+		}
+		mp.Set(key, val)
+	}
+	return nil
+}
+
+func wrongMessage(fd protoreflect.FieldDescriptor, at jsonPath, v *jsonValue) error {
+	return at.invalid(v.pos, v.written(), "type.googleapis.com/"+string(fd.Message().FullName()))
+}
+
+// written is the value as messages show it.
+func (v *jsonValue) written() string {
+	switch v.kind {
+	case '"':
+		return `"` + v.text + `"`
+	case '{', '[':
+		return string(v.kind)
+	case 0:
+		if f, err := strconv.ParseFloat(v.text, 64); err == nil && strings.ContainsAny(v.text, "eE") {
+			return strconv.FormatFloat(f, 'g', -1, 64)
+		}
+	}
+	return v.text
+}
+
+// jsonScalar reads a scalar of the field's type. The mistakes are at here, a
+// message or list instead of a scalar at outer.
+func jsonScalar(fd protoreflect.FieldDescriptor, here, outer jsonPath, v *jsonValue) (protoreflect.Value, error) {
+	switch v.kind {
+	case '{':
+		return protoreflect.Value{}, outer.invalid(v.pos, "Starting an object on a scalar field", string(fd.Name()))
+	case '[':
+		return protoreflect.Value{}, here.invalid(v.pos, "[", string(fd.Name()))
+	}
+	ok := false
+	var result protoreflect.Value
+	kind := "TYPE_" + strings.ToUpper(fd.Kind().String())
+	switch fd.Kind() {
+	case protoreflect.BoolKind:
+		var t bool
+		t, ok = v.bool()
+		result = protoreflect.ValueOfBool(t)
+	case protoreflect.StringKind:
+		ok = v.kind == '"'
+		result = protoreflect.ValueOfString(v.text)
+	case protoreflect.EnumKind:
+		var n protoreflect.EnumNumber
+		n, ok = v.enum(fd.Enum())
+		result = protoreflect.ValueOfEnum(n)
+		kind = "type.googleapis.com/" + string(fd.Enum().FullName())
+	case protoreflect.Int32Kind:
+		var n int64
+		n, ok = v.int(32)
+		result = protoreflect.ValueOfInt32(int32(n))
+	case protoreflect.Int64Kind:
+		var n int64
+		n, ok = v.int(64)
+		result = protoreflect.ValueOfInt64(n)
+	case protoreflect.Uint32Kind:
+		var n uint64
+		n, ok = v.uint(32)
+		result = protoreflect.ValueOfUint32(uint32(n))
+	case protoreflect.Uint64Kind:
+		var n uint64
+		n, ok = v.uint(64)
+		result = protoreflect.ValueOfUint64(n)
+	case protoreflect.FloatKind:
+		var f float64
+		f, ok = v.float(32)
+		result = protoreflect.ValueOfFloat32(float32(f))
+	case protoreflect.DoubleKind:
+		var f float64
+		f, ok = v.float(64)
+		result = protoreflect.ValueOfFloat64(f)
+	}
+	if !ok {
+		return result, here.invalid(v.pos, v.written(), kind)
+	}
+	return result, nil
+}
+
+func (v *jsonValue) bool() (value, ok bool) {
+	switch strings.ToLower(v.text) {
+	case "true":
+		return true, v.kind == 't' || v.kind == '"'
+	case "t", "yes", "y", "1":
+		return true, v.kind == '"'
+	case "false":
+		return false, v.kind == 'f' || v.kind == '"'
+	case "f", "no", "n", "0":
+		return false, v.kind == '"'
+	}
+	return false, false
+}
+
+func (v *jsonValue) enum(ed protoreflect.EnumDescriptor) (protoreflect.EnumNumber, bool) {
+	if v.kind == '"' {
+		name := strings.ReplaceAll(strings.ToUpper(v.text), "-", "_")
+		if e := ed.Values().ByName(protoreflect.Name(name)); e != nil {
+			return e.Number(), true
+		}
+	}
+	n, ok := v.int(32)
+	return protoreflect.EnumNumber(n), ok
+}
+
+// whole is a number without fraction, however it is written, as text.
+func (v *jsonValue) whole() string {
+	if v.kind != 0 || !strings.ContainsAny(v.text, ".eE") {
+		return v.text
+	}
+	f, err := strconv.ParseFloat(v.text, 64)
+	if err != nil || f != math.Trunc(f) {
+		return v.text
+	}
+	return strconv.FormatFloat(f, 'f', 0, 64)
+}
+
+func (v *jsonValue) int(bits int) (int64, bool) {
+	if v.kind != 0 && v.kind != '"' || strings.HasPrefix(v.text, "+") {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(v.whole(), 10, bits)
+	return n, err == nil
+}
+
+func (v *jsonValue) uint(bits int) (uint64, bool) {
+	if v.kind != 0 && v.kind != '"' || strings.HasPrefix(v.text, "+") {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(v.whole(), 10, bits)
+	return n, err == nil
+}
+
+func (v *jsonValue) float(bits int) (float64, bool) {
+	if v.kind == '"' {
+		switch v.text {
+		case "NaN":
+			return math.NaN(), true
+		case "Infinity":
+			return math.Inf(1), true
+		case "-Infinity":
+			return math.Inf(-1), true
+		}
+		if !isNumber(strings.TrimPrefix(v.text, "-")) {
+			return 0, false
+		}
+	} else if v.kind != 0 {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(v.text, bits)
+	return f, err == nil
+}
+
+// isNumber says whether the text is a decimal number without sign.
+func isNumber(text string) bool {
+	if text == "" || !isDigit(text[0]) {
+		return false
+	}
+	_, err := strconv.ParseFloat(text, 64)
+	return !strings.ContainsAny(text, "xX_pP") && (err == nil || strings.HasSuffix(err.Error(), "out of range"))
+}

@@ -1,0 +1,115 @@
+package repository
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"triton/pkg/status"
+)
+
+// scratchSpace holds the model directories that came with a load. It makes a
+// private directory for them when the first comes.
+type scratchSpace struct {
+	mu   sync.Mutex
+	base string
+}
+
+// scratch is one such directory. The last who holds it removes it.
+type scratch struct {
+	dir  string
+	refs atomic.Int32
+}
+
+const filePrefix = "file:"
+
+// write makes a directory of the files; the names still have their prefix. The
+// caller holds the result.
+func (s *scratchSpace) write(files map[string][]byte) (*scratch, error) {
+	dir, err := s.newDir()
+	if err != nil {
+		return nil, status.New(status.Internal, "making a directory for model files: %w", err)
+	}
+	d := &scratch{dir: dir}
+	d.refs.Store(1)
+	names := make([]string, 0, len(files))
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names) // directories after files of the same name
+	for _, name := range names {
+		if err := writeFile(dir, name, files[name]); err != nil {
+			d.release()
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func (s *scratchSpace) newDir() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.base == "" {
+		base, err := os.MkdirTemp("", "triton-models-")
+		if err != nil {
+			return "", err
+		}
+		s.base = base
+	}
+	return os.MkdirTemp(s.base, "model-")
+}
+
+// remove takes everything away.
+func (s *scratchSpace) remove() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.base == "" {
+		return nil
+	}
+	err := os.RemoveAll(s.base)
+	s.base = ""
+	return err
+}
+
+func (d *scratch) hold() {
+	if d != nil {
+		d.refs.Add(1)
+	}
+}
+
+func (d *scratch) release() {
+	if d != nil && d.refs.Add(-1) == 0 {
+		_ = os.RemoveAll(d.dir) // at the latest it goes with the base
+	}
+}
+
+func writeFile(dir, name string, content []byte) error {
+	rel := strings.TrimLeft(filepath.FromSlash(strings.TrimPrefix(name, filePrefix)), string(filepath.Separator))
+	path := filepath.Join(dir, rel)
+	if path != dir && !filepath.IsLocal(rel) {
+		return status.New(status.InvalidArg,
+			"Invalid file parameter '%s' with normalized path '%s' must stay within model directory.", name, path)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return status.New(status.InvalidArg, "Invalid file parameter '%s', directory has been created as a file", name)
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		return status.New(status.Internal, "failed to open binary file for write %s: %s", path, reason(err))
+	}
+	return nil
+}
+
+// reason is what the system says, without the path.
+func reason(err error) string {
+	var e syscall.Errno
+	if errors.As(err, &e) {
+		text := e.Error()
+		return strings.ToUpper(text[:1]) + text[1:]
+	}
+	return err.Error()
+}
