@@ -20,13 +20,13 @@ func Register(s *grpc.Server, svc infer.Service, opts Options) {
 		opts.Regions = shm.New(shm.Options{})
 	}
 	desc := serviceDesc()
-	s.RegisterService(&desc, &service{svc: svc, opts: opts, guard: guard{opts.Log}})
+	s.RegisterService(&desc, &service{svc: svc, opts: opts, guard: guard{opts.Log}, gate: newGate(&opts.Restricted)})
 	grpc_health_v1.RegisterHealthServer(s, &health{svc: svc, every: opts.HealthInterval})
 	reflection.Register(s)
 }
 
-// serviceDesc is the generated descriptor with the inference call taken over:
-// its messages are not the generated ones.
+// serviceDesc is the generated descriptor with the inference calls taken over:
+// their messages are not the generated ones.
 func serviceDesc() grpc.ServiceDesc {
 	desc := inferencepb.GRPCInferenceService_ServiceDesc
 	methods := make([]grpc.MethodDesc, 0, len(desc.Methods))
@@ -36,10 +36,12 @@ func serviceDesc() grpc.ServiceDesc {
 		}
 	}
 	desc.Methods = methods
-	// As a stream description that streams neither way it is a unary call, with
-	// receiving and sending in our hands.
-	streams := append([]grpc.StreamDesc(nil), desc.Streams...)
-	desc.Streams = append(streams, grpc.StreamDesc{StreamName: "ModelInfer", Handler: modelInfer})
+	desc.Streams = []grpc.StreamDesc{
+		// As a stream description that streams neither way it is a unary call, with
+		// receiving and sending in our hands.
+		{StreamName: "ModelInfer", Handler: modelInfer},
+		{StreamName: "ModelStreamInfer", Handler: modelStreamInfer, ServerStreams: true, ClientStreams: true},
+	}
 	return desc
 }
 
@@ -49,6 +51,7 @@ type service struct {
 	svc   infer.Service
 	opts  Options
 	guard guard
+	gate  gate
 }
 
 var _ inferencepb.GRPCInferenceServiceServer = (*service)(nil)

@@ -1,6 +1,7 @@
 package grpcapi
 
 import (
+	"context"
 	"math"
 	"sync"
 
@@ -17,13 +18,44 @@ var messages = sync.Pool{New: func() any { return &rpc.Request{} }}
 
 // modelInfer is the handler of ModelInfer. gRPC calls no interceptor for a
 // stream description that streams neither way.
-func modelInfer(srv any, stream grpc.ServerStream) (err error) {
+func modelInfer(srv any, conn grpc.ServerStream) error {
 	s := srv.(*service)
+	if s.opts.Access == nil {
+		return s.modelInfer(conn, nil)
+	}
+	var seen seen
+	start := infer.Now()
+	err := s.modelInfer(conn, &seen)
+	logCall(conn.Context(), s.opts.Access, rpc.ModelInfer, start, &seen, err)
+	return err
+}
+
+func (s *service) modelInfer(conn grpc.ServerStream, seen *seen) (err error) {
 	defer s.guard.recover(rpc.ModelInfer, &err)
-	r := infer.NewRequest()
+	hold(s.opts.Holds.Process + s.opts.Holds.ProcessEntry)
+	if err := s.gate.check(conn.Context(), rpc.ModelInfer); err != nil {
+		return err
+	}
+	s.opts.Compression.compress(conn.Context())
+	clock := s.startClock()
+	r, wrong, err := s.receive(conn)
+	if err != nil {
+		return err
+	}
+	clock.read(s)
+	if seen != nil {
+		seen.request(r.ModelName, r.ID)
+	}
+	return s.infer(conn, r, wrong, clock)
+}
+
+// receive reads a request. The first error is what is wrong with it, the second
+// that there is none.
+func (s *service) receive(conn grpc.ServerStream) (r *infer.Request, wrong, err error) {
+	r = infer.NewRequest()
 	msg := messages.Get().(*rpc.Request)
-	msg.Message = &r.Request
-	err = stream.RecvMsg(msg)
+	msg.Message, msg.Regions = &r.Request, s.opts.Regions
+	err = conn.RecvMsg(msg)
 	wrong, broken := msg.Err, msg.Broken
 	*msg = rpc.Request{}
 	messages.Put(msg)
@@ -32,9 +64,9 @@ func modelInfer(srv any, stream grpc.ServerStream) (err error) {
 	}
 	if err != nil {
 		discard(r)
-		return err
+		return nil, nil, err
 	}
-	return s.infer(stream, r, wrong)
+	return r, wrong, nil
 }
 
 var errParse = grpcstatus.Error(codes.Internal, "Unable to parse request")
@@ -45,9 +77,20 @@ func discard(r *infer.Request) {
 	r.Release() // the core's reference, which Model.Infer would have used up
 }
 
+var errStopping = status.New(status.Unavailable,
+	"GRPC server is shutting down and has stopped accepting new requests.")
+
+// model finds the model of a request.
+func (s *service) model(r *infer.Request) (infer.Model, error) {
+	if s.svc.Exiting() {
+		return nil, errStopping
+	}
+	return s.svc.Model(r.ModelName, r.ModelVersion)
+}
+
 // infer finds the model, reports what is wrong with the message, and runs it.
-func (s *service) infer(stream grpc.ServerStream, r *infer.Request, wrong error) error {
-	m, err := s.svc.Model(r.ModelName, r.ModelVersion)
+func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, clock clock) error {
+	m, err := s.model(r)
 	if err != nil {
 		discard(r)
 		return failure(err)
@@ -56,12 +99,18 @@ func (s *service) infer(stream grpc.ServerStream, r *infer.Request, wrong error)
 	if m.Config().GetModelTransactionPolicy().GetDecoupled() {
 		wrong = errDecoupled
 	}
+	if wrong == nil {
+		wrong = s.forward(conn.Context(), r)
+	}
 	if wrong != nil {
 		discard(r)
 		return failure(wrong)
 	}
 	defer r.Release()
-	resp, err := m.Infer(stream.Context(), r)
+	t := s.sample(conn.Context(), r, clock)
+	defer t.Close()
+	resp, err := s.run(conn.Context(), m, r)
+	t.Event("INFER_RESPONSE_COMPLETE", s.now())
 	if err != nil {
 		return failure(err)
 	}
@@ -69,22 +118,39 @@ func (s *service) infer(stream grpc.ServerStream, r *infer.Request, wrong error)
 	if err := classify(m, r, resp); err != nil {
 		return failure(err)
 	}
-	if err := checkSize(resp); err != nil {
+	if err := checkSize(resp, 0); err != nil {
 		return failure(err)
 	}
-	return stream.SendMsg(&resp.Response)
+	hold(s.opts.Holds.ResponseCompletion)
+	t.Event("GRPC_SEND_START", s.now())
+	err = conn.SendMsg(&resp.Response)
+	t.Event("GRPC_SEND_END", s.now())
+	return err
 }
 
-// checkSize refuses what gRPC cannot send.
-func checkSize(resp *infer.Response) error {
-	size := 0
-	for i := range resp.Outputs {
-		size += resp.Outputs[i].Data.Len()
+// run is Infer, with what tests may want to wait for.
+func (s *service) run(ctx context.Context, m infer.Model, r *infer.Request) (*infer.Response, error) {
+	h := &s.opts.Holds
+	if h.Notification > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = laterDone(ctx, h.Notification)
+		defer cancel()
 	}
+	resp, err := m.Infer(ctx, r)
+	hold(h.CompleteExec)
+	if ctx.Err() != nil {
+		hold(h.Enqueue)
+	}
+	return resp, err
+}
+
+// checkSize refuses what gRPC cannot send, with so many bytes around it.
+func checkSize(resp *infer.Response, around int) error {
+	size := dataSize(resp.Outputs)
 	if size < math.MaxInt32/2 { // the rest of the message is never as large
 		return nil
 	}
-	if size = rpc.ResponseSize(&resp.Response); size > math.MaxInt32 {
+	if size = rpc.ResponseSize(&resp.Response); size > math.MaxInt32-around {
 		return status.New(status.InvalidArg, "Response has byte size %d which exceeds gRPC's byte size limit %d.",
 			size, math.MaxInt32)
 	}

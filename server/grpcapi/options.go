@@ -38,13 +38,17 @@ type Options struct {
 	MaxConnectionGrace  time.Duration // 0: no limit
 	MaxConcurrentStream uint32        // per connection; 0: no limit
 
+	// MaxReceive is the size in bytes of the largest message taken, as received and
+	// after it was decompressed.
+	MaxReceive int
 	// Workers is how many goroutines with warm stacks stand ready for calls;
 	// more calls at a time than that start goroutines of their own, which costs
 	// some 10 us of growing stacks.
 	Workers uint32
 	// StreamWindow and ConnWindow are the HTTP/2 flow control windows.
 	StreamWindow, ConnWindow int32
-	// ReadBuffer and WriteBuffer are the buffers of one connection.
+	// ReadBuffer and WriteBuffer are the buffers of one connection while it reads
+	// and writes; an idle one has none.
 	ReadBuffer, WriteBuffer int
 	// HealthInterval is how often a health watch looks for a change.
 	HealthInterval time.Duration
@@ -93,6 +97,7 @@ func Default(pool *tensor.Pool) Options {
 		KeepaliveTime:    2 * time.Hour,
 		KeepaliveTimeout: 20 * time.Second,
 		MinPingInterval:  5 * time.Minute,
+		MaxReceive:       math.MaxInt32,
 		Workers:          64,
 		StreamWindow:     1 << 20,
 		ConnWindow:       4 << 20,
@@ -107,6 +112,9 @@ func (o Options) Validate() error {
 	var errs []error
 	if o.Pool == nil {
 		errs = append(errs, errors.New("gRPC: no memory pool"))
+	}
+	if o.MaxReceive < 1 {
+		errs = append(errs, fmt.Errorf("gRPC: largest message is %d bytes, must be at least 1", o.MaxReceive))
 	}
 	for _, c := range []struct {
 		name string
@@ -129,19 +137,19 @@ func (o Options) Validate() error {
 
 // ServerOptions are the options for grpc.NewServer. The codec is part of them.
 func ServerOptions(o Options) []grpc.ServerOption {
-	g := guard{o.Log}
+	a := &admin{opts: &o, guard: guard{o.Log}, gate: newGate(&o.Restricted)}
 	opts := []grpc.ServerOption{
-		grpc.UnaryInterceptor(g.unary),
-		grpc.StreamInterceptor(g.stream),
+		grpc.UnaryInterceptor(a.unary),
+		grpc.StreamInterceptor(a.stream),
 		grpc.ForceServerCodecV2(rpc.NewCodec(o.Pool)),
-		grpc.MaxRecvMsgSize(math.MaxInt32),
+		grpc.MaxRecvMsgSize(o.MaxReceive),
 		grpc.MaxSendMsgSize(math.MaxInt32),
-		grpc.RPCDecompressor(deflate{}), //nolint:staticcheck // see deflate
 		grpc.NumStreamWorkers(o.Workers),
 		grpc.StaticStreamWindowSize(o.StreamWindow),
 		grpc.StaticConnWindowSize(o.ConnWindow),
 		grpc.ReadBufferSize(o.ReadBuffer),
 		grpc.WriteBufferSize(o.WriteBuffer),
+		grpc.SharedWriteBuffer(true),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			Time:                  o.KeepaliveTime,
 			Timeout:               o.KeepaliveTimeout,

@@ -1,11 +1,9 @@
 package grpcapi
 
 import (
-	"context"
 	"log/slog"
 	"runtime/debug"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
 )
@@ -13,16 +11,6 @@ import (
 // guard keeps a panic in one call from ending the process, which is what gRPC
 // makes of it.
 type guard struct{ log *slog.Logger }
-
-func (g guard) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (_ any, err error) {
-	defer g.recover(info.FullMethod, &err)
-	return next(ctx, req)
-}
-
-func (g guard) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
-	defer g.recover(info.FullMethod, &err)
-	return next(srv, stream)
-}
 
 func (g guard) recover(method string, err *error) {
 	p := recover()

@@ -1,13 +1,214 @@
 package grpcapi
 
 import (
-	"google.golang.org/grpc"
+	"errors"
+	"io"
+	"sync"
 
-	"triton/pkg/inferencepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"triton/pkg/kserve"
+	"triton/pkg/kserve/rpc"
+	"triton/server/infer"
 )
 
-func (s *service) ModelStreamInfer(
-	grpc.BidiStreamingServer[inferencepb.ModelInferRequest, inferencepb.ModelStreamInferResponse],
-) error {
-	return unsupported("ModelStreamInfer")
+// What the requests of one stream may hold, their inputs and their responses
+// that are not written yet, before the next one is read. Triton reads ahead
+// without a limit. The limit is far above what a client that reads its
+// responses comes to; one that does not is stopped by flow control instead of
+// filling our memory.
+const (
+	maxAheadBytes = 256 << 20
+	maxAheadCalls = 1 << 16
+)
+
+// stream is one ModelStreamInfer. The goroutine of the handler is the only one
+// that writes, another reads, and models answer from any: they put responses
+// into ready and never wait.
+type stream struct {
+	service *service
+	conn    grpc.ServerStream
+	// strict ends the stream at the first error of a model.
+	strict bool
+
+	wake chan struct{} // tells the writer of a change; holds one
+	room *sync.Cond    // tells the reader that it may go on, with mu
+
+	mu     sync.Mutex
+	ready  []answer // to be written, in this order
+	first  *call    // of models that are not decoupled, in the order of their requests
+	last   *call
+	flight calls // all that are not over
+	ahead  int   // bytes that they hold
+	ended  bool  // nothing more will be read
+	failed error // why, when it was not the client's half-close
+	closed bool  // nothing more will be written
+	seen   seen
+
+	// The writer's own.
+	writing []answer
+	message rpc.StreamResponse
+	own     kserve.Response
+}
+
+// modelStreamInfer is the handler of ModelStreamInfer.
+func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
+	svc := srv.(*service)
+	svc.opts.Compression.compress(conn.Context())
+	s := &stream{service: svc, conn: conn, strict: strict(conn), wake: make(chan struct{}, 1)}
+	s.room = sync.NewCond(&s.mu)
+	if svc.opts.Access != nil {
+		defer logStream(s, svc.opts.Access, infer.Now(), &err)
+	}
+	defer s.close()
+	go s.read()
+	return s.write()
+}
+
+// strict says whether the client wants errors of models as the end of the
+// stream.
+func strict(conn grpc.ServerStream) bool {
+	v := metadata.ValueFromIncomingContext(conn.Context(), "triton_grpc_error")
+	return len(v) > 0 && v[0] == "true"
+}
+
+// read takes requests and hands them to their models, one after the other, so
+// that models see them in the order in which they came.
+func (s *stream) read() {
+	var err error
+	defer func() { s.end(err) }()
+	defer s.service.guard.recover(rpc.ModelStreamInfer, &err)
+	for err == nil && s.mayRead() {
+		err = s.next()
+	}
+}
+
+func (s *stream) next() error {
+	clock := s.service.startClock()
+	r, wrong, err := s.service.receive(s.conn)
+	if err != nil {
+		return err
+	}
+	clock.read(s.service)
+	hold(s.service.opts.Holds.ProcessEntry)
+	s.issue(r, wrong, clock)
+	return nil
+}
+
+// mayRead waits until the stream holds less than it may.
+func (s *stream) mayRead() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.closed && (s.ahead > maxAheadBytes || s.flight.n >= maxAheadCalls) {
+		s.room.Wait()
+	}
+	return !s.closed
+}
+
+// end notes that no more requests come.
+func (s *stream) end(err error) {
+	s.mu.Lock()
+	s.ended = true
+	if !errors.Is(err, io.EOF) {
+		s.failed = err
+	}
+	s.mu.Unlock()
+	s.signal()
+}
+
+// issue hands a request to its model. What is wrong with it before that is the
+// client's answer, with no more than the request's id.
+func (s *stream) issue(r *infer.Request, wrong error, clock clock) {
+	c := newCall(s, r)
+	m, err := s.service.model(r)
+	if err == nil {
+		c.model, c.decoupled = m, m.Config().GetModelTransactionPolicy().GetDecoupled()
+		if err = wrong; err == nil {
+			err = s.service.forward(s.conn.Context(), r)
+		}
+	}
+	if !s.add(c) {
+		r.Release() // the core's reference
+		c.free()
+		return
+	}
+	if err != nil {
+		r.Release()
+		c.refuse(err)
+		return
+	}
+	r.Sink = c
+	c.trace = s.service.sample(s.conn.Context(), r, clock)
+	if err := m.Submit(r); err != nil {
+		c.refuse(err)
+	}
+}
+
+// add lets a call take part; false when the stream is over.
+func (s *stream) add(c *call) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen.request(c.name, c.id)
+	if s.closed {
+		return false
+	}
+	s.flight.add(c)
+	s.ahead += c.bytes
+	if c.decoupled {
+		return true
+	}
+	if s.last == nil {
+		s.first = c
+	} else {
+		s.last.behind = c
+	}
+	s.last = c
+	return true
+}
+
+// signal wakes the writer.
+func (s *stream) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// close ends all that is left: what was not written is dropped and what still
+// runs is cancelled.
+func (s *stream) close() {
+	s.mu.Lock()
+	s.closed = true
+	drop := append(s.writing, s.ready...)
+	s.writing, s.ready = nil, nil
+	var running []*call
+	for c := s.flight.head; c != nil; c = c.next {
+		if !c.over {
+			c.kept = true
+			running = append(running, c)
+		}
+	}
+	s.mu.Unlock()
+	s.room.Broadcast()
+	for i := range drop {
+		drop[i].release()
+	}
+	if len(running) > 0 {
+		hold(s.service.opts.Holds.Notification)
+	}
+	for _, c := range running {
+		c.request.Cancel()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := s.flight.head; c != nil; {
+		after := c.next
+		c.kept = false
+		if c.over {
+			s.flight.remove(c)
+			c.free()
+		}
+		c = after
+	}
 }

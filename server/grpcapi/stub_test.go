@@ -155,12 +155,21 @@ func (m *special) Config() *inferencepb.ModelConfig { return m.config }
 // start serves the stub in memory and returns a plain client.
 func start(t testing.TB, s *stub, dial ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
+	return serve(t, s, s, nil, dial...)
+}
+
+// serve is start for a core around the stub, with other options.
+func serve(t testing.TB, core infer.Service, s *stub, change func(*grpcapi.Options), dial ...grpc.DialOption) *grpc.ClientConn {
+	t.Helper()
 	lis := bufconn.Listen(1 << 20)
 	opts := grpcapi.Default(s.pool)
 	opts.HealthInterval = time.Millisecond
+	if change != nil {
+		change(&opts)
+	}
 	require.NoError(t, opts.Validate())
 	srv := grpc.NewServer(grpcapi.ServerOptions(opts)...)
-	grpcapi.Register(srv, s, opts)
+	grpcapi.Register(srv, core, opts)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -174,7 +183,7 @@ func start(t testing.TB, s *stub, dial ...grpc.DialOption) *grpc.ClientConn {
 		conn.Close()
 		srv.GracefulStop() // waits for the handlers
 		<-done
-		require.Zero(t, s.held.Load(), "models still held")
+		require.Eventually(t, func() bool { return s.held.Load() == 0 }, 10*time.Second, time.Millisecond, "models still held")
 		require.Eventually(t, func() bool { // gRPC drops what a closed connection had not sent
 			runtime.GC()
 			return s.pool.Outstanding() == 0

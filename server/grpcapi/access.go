@@ -1,0 +1,65 @@
+package grpcapi
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"google.golang.org/grpc/peer"
+	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/pkg/kserve/rpc"
+	"triton/server/infer"
+)
+
+// seen is what the access log says of the requests of a call.
+type seen struct {
+	model, id string // of the first
+	requests  int
+}
+
+func (s *seen) request(model, id string) {
+	if s.requests++; s.requests == 1 {
+		s.model, s.id = model, id
+	}
+}
+
+// logCall writes the one record of a call.
+func logCall(ctx context.Context, to *slog.Logger, method string, start int64, seen *seen, err error, more ...slog.Attr) {
+	from := ""
+	if p, ok := peer.FromContext(ctx); ok {
+		from = p.Addr.String()
+	}
+	attrs := append(make([]slog.Attr, 0, 8),
+		slog.String("method", method),
+		slog.String("code", grpcstatus.Code(err).String()),
+		slog.Duration("duration", time.Duration(infer.Now()-start)),
+		slog.String("peer", from))
+	if seen.model != "" {
+		attrs = append(attrs, slog.String("model", seen.model))
+	}
+	if seen.id != "" {
+		attrs = append(attrs, slog.String("id", seen.id))
+	}
+	to.LogAttrs(ctx, slog.LevelInfo, "gRPC call", append(attrs, more...)...)
+}
+
+// logStream is logCall for a stream that is over.
+func logStream(s *stream, to *slog.Logger, start int64, err *error) {
+	s.mu.Lock()
+	seen := s.seen
+	s.mu.Unlock()
+	logCall(s.conn.Context(), to, rpc.ModelStreamInfer, start, &seen, *err, slog.Int("requests", seen.requests))
+}
+
+// logAdmin is logCall for a call that is no inference.
+func logAdmin(ctx context.Context, to *slog.Logger, req any, method string, start int64, err *error) {
+	var seen seen
+	switch r := req.(type) {
+	case interface{ GetModelName() string }:
+		seen.model = r.GetModelName()
+	case interface{ GetName() string }:
+		seen.model = r.GetName()
+	}
+	logCall(ctx, to, method, start, &seen, *err)
+}

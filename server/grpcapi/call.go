@@ -1,0 +1,176 @@
+package grpcapi
+
+import (
+	"sync"
+
+	"triton/pkg/kserve"
+	"triton/server/infer"
+	"triton/server/trace"
+)
+
+// call is one request of a stream. It is the sink for its responses.
+type call struct {
+	stream    *stream
+	request   *infer.Request
+	model     infer.Model // nil when it was not found
+	trace     *trace.Trace
+	decoupled bool
+	// As the client gave them; the core fills in the version.
+	name, version, id string
+	emptyFinal        bool
+	bytes             int // of the inputs
+
+	// Under the stream's lock.
+	over       bool   // the final response has come
+	kept       bool   // whoever closes the stream still uses it
+	answered   bool   // a response has come
+	answer     answer // the one response of a model that is not decoupled
+	behind     *call  // the next one of these
+	next, prev *call  // in flight
+}
+
+// answer is one response on its way to the client.
+type answer struct {
+	call  *call
+	resp  *infer.Response // nil: no more than the end of the responses
+	err   error           // why the request was refused; there is no response then
+	final bool
+	last  bool // the call is over
+}
+
+// release drops an answer that is not written.
+func (a *answer) release() {
+	if a.resp != nil {
+		a.resp.Release()
+		a.resp = nil
+	}
+}
+
+func (a *answer) size() int {
+	if a.resp == nil {
+		return 0
+	}
+	return dataSize(a.resp.Outputs)
+}
+
+func dataSize(ts []kserve.Tensor) int {
+	n := 0
+	for i := range ts {
+		n += ts[i].Data.Len()
+	}
+	return n
+}
+
+var pooledCalls = sync.Pool{New: func() any { return &call{} }}
+
+func newCall(s *stream, r *infer.Request) *call {
+	c := pooledCalls.Get().(*call)
+	*c = call{
+		stream: s, request: r, name: r.ModelName, version: r.ModelVersion, id: r.ID,
+		emptyFinal: r.EmptyFinal, bytes: dataSize(r.Inputs),
+	}
+	return c
+}
+
+// free ends a call that nothing refers to any more.
+func (c *call) free() {
+	c.answer.release()
+	c.request.Release()
+	if c.model != nil {
+		c.model.Release()
+	}
+	c.trace.Close()
+	*c = call{}
+	pooledCalls.Put(c)
+}
+
+// refuse answers a request that no model has taken.
+func (c *call) refuse(err error) { c.put(answer{call: c, err: err, final: true}) }
+
+// Send takes a response of the model.
+func (c *call) Send(resp *infer.Response, final bool) {
+	hold(c.stream.service.opts.Holds.Complete)
+	c.put(answer{call: c, resp: resp, final: final})
+}
+
+func (c *call) put(a answer) {
+	s := c.stream
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !c.answered && a.err == nil {
+		c.trace.Event("INFER_RESPONSE_COMPLETE", s.service.now())
+	}
+	c.over = a.final
+	if s.closed {
+		a.release()
+		if c.over && !c.kept {
+			s.flight.remove(c)
+			c.free()
+		}
+		return
+	}
+	switch {
+	case c.decoupled:
+		a.last = a.final
+		s.ahead += a.size()
+		s.ready = append(s.ready, a)
+	case s.strict && a.resp != nil && a.resp.Err != nil:
+		s.ready = append(s.ready, a) // the end of the stream, whoever's turn it is
+	default:
+		c.keep(a)
+		s.turn()
+	}
+	c.answered = true
+	s.signal()
+}
+
+// keep holds the one response of a model that is not decoupled until its turn.
+// With what flag it came is what the client is told, also when the end comes
+// after it.
+func (c *call) keep(a answer) {
+	if c.answered && (a.resp != nil || c.answer.resp != nil) {
+		a.release()
+		return
+	}
+	c.answer = a
+	c.stream.ahead += a.size()
+}
+
+// turn moves on what is complete and has nothing before it.
+func (s *stream) turn() {
+	for c := s.first; c != nil && c.over; c = s.first {
+		if s.first = c.behind; s.first == nil {
+			s.last = nil
+		}
+		c.answer.last = true
+		s.ready = append(s.ready, c.answer)
+		c.answer = answer{}
+	}
+}
+
+// calls is a list of calls.
+type calls struct {
+	head *call
+	n    int
+}
+
+func (l *calls) add(c *call) {
+	if c.next = l.head; c.next != nil {
+		c.next.prev = c
+	}
+	l.head = c
+	l.n++
+}
+
+func (l *calls) remove(c *call) {
+	if c.prev == nil {
+		l.head = c.next
+	} else {
+		c.prev.next = c.next
+	}
+	if c.next != nil {
+		c.next.prev = c.prev
+	}
+	c.next, c.prev = nil, nil
+	l.n--
+}

@@ -1,0 +1,42 @@
+package grpcapi
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	"triton/pkg/kserve/rpc"
+	"triton/server/infer"
+)
+
+// admin stands before all calls but inference.
+type admin struct {
+	opts  *Options
+	guard guard
+	gate  gate
+}
+
+func (a *admin) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (_ any, err error) {
+	defer a.guard.recover(info.FullMethod, &err)
+	if a.opts.Access != nil {
+		defer logAdmin(ctx, a.opts.Access, req, info.FullMethod, infer.Now(), &err)
+	}
+	if err := a.gate.check(ctx, info.FullMethod); err != nil {
+		return nil, err
+	}
+	CompressNone.compress(ctx)
+	resp, err := next(ctx, req)
+	hold(a.opts.Holds.AdminResponse)
+	return resp, err
+}
+
+func (a *admin) stream(srv any, conn grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+	defer a.guard.recover(info.FullMethod, &err)
+	if a.opts.Access != nil && info.FullMethod != rpc.ModelStreamInfer {
+		defer logAdmin(conn.Context(), a.opts.Access, nil, info.FullMethod, infer.Now(), &err)
+	}
+	if err := a.gate.check(conn.Context(), info.FullMethod); err != nil {
+		return err
+	}
+	return next(srv, conn)
+}

@@ -1,0 +1,141 @@
+package grpcapi
+
+import (
+	"strings"
+
+	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/pkg/kserve"
+	"triton/pkg/kserve/rpc"
+	"triton/pkg/status"
+)
+
+// write sends what is ready until the client has sent all and has all answers,
+// or the stream breaks off. The result is the status of the stream.
+func (s *stream) write() error {
+	done := s.conn.Context().Done()
+	for {
+		select {
+		case <-s.wake:
+		case <-done:
+			return grpcstatus.FromContextError(s.conn.Context().Err()).Err()
+		}
+		for s.take() {
+			for i := range s.writing {
+				if err := s.deliver(&s.writing[i]); err != nil {
+					return err
+				}
+			}
+		}
+		if over, err := s.isOver(); over {
+			return err
+		}
+	}
+}
+
+// take gets all that is ready; false when there is nothing.
+func (s *stream) take() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.writing)
+	s.ready, s.writing = s.writing[:0], s.ready
+	return len(s.writing) > 0
+}
+
+// isOver says whether the stream has ended. What came before bytes that are no
+// message is still answered.
+func (s *stream) isOver() (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	broken := s.failed != nil && s.failed != errParse
+	return broken || s.ended && s.flight.n == 0, s.failed
+}
+
+// deliver writes one answer and ends its call when it is the last.
+func (s *stream) deliver(a *answer) error {
+	c := a.call
+	size := a.size()
+	err := s.answer(a)
+	s.mu.Lock()
+	s.ahead -= size
+	if a.last {
+		s.ahead -= c.bytes
+		s.flight.remove(c)
+	}
+	s.mu.Unlock()
+	s.room.Signal()
+	last := a.last
+	a.release()
+	*a = answer{}
+	if last {
+		c.free()
+	}
+	return err
+}
+
+// answer writes one answer, if the client is to see it.
+func (s *stream) answer(a *answer) error {
+	c := a.call
+	if a.err != nil {
+		s.own = kserve.Response{ID: c.id, Parameters: s.own.Parameters[:0]}
+		return s.send(c, status.From(a.err).Msg, &s.own)
+	}
+	if a.resp == nil && c.decoupled {
+		if !c.emptyFinal {
+			return nil
+		}
+		return s.send(c, "", s.about(a))
+	}
+	if err := c.check(a); err != nil {
+		if s.strict {
+			return failure(err)
+		}
+		return s.send(c, status.From(err).Msg, s.about(a))
+	}
+	a.resp.Parameters = append(a.resp.Parameters, finalResponse(a.final))
+	return s.send(c, "", &a.resp.Response)
+}
+
+// about says which request is meant, with the model as the client called it.
+func (s *stream) about(a *answer) *kserve.Response {
+	c := a.call
+	s.own = kserve.Response{
+		ID: c.id, ModelName: c.name, ModelVersion: c.version, Parameters: append(s.own.Parameters[:0], finalResponse(a.final)),
+	}
+	return &s.own
+}
+
+func finalResponse(final bool) kserve.Parameter {
+	return kserve.Parameter{Name: "triton_final_response", Kind: kserve.ParamBool, Bool: final}
+}
+
+var errNoResponse = status.New(status.Internal, "expected a single response, got 0")
+
+// check finds what keeps a response from being sent, after it has put classes
+// in it.
+func (c *call) check(a *answer) error {
+	if a.resp == nil {
+		return errNoResponse
+	}
+	if a.resp.Err != nil {
+		return a.resp.Err
+	}
+	if err := classify(c.model, c.request, a.resp); err != nil {
+		return err
+	}
+	return checkSize(a.resp, streamOverhead)
+}
+
+// streamOverhead is more than a message of a stream has around its response.
+const streamOverhead = 64
+
+func (s *stream) send(c *call, problem string, r *kserve.Response) error {
+	if c.decoupled {
+		hold(s.service.opts.Holds.Response)
+	}
+	s.message = rpc.StreamResponse{Error: strings.ToValidUTF8(problem, "\uFFFD"), Response: r}
+	c.trace.Event("GRPC_SEND_START", s.service.now())
+	err := s.conn.SendMsg(&s.message)
+	c.trace.Event("GRPC_SEND_END", s.service.now())
+	return err
+}
