@@ -36,6 +36,7 @@ func (x *exchange) read(limit int64) (*tensor.Buffer, error) {
 	for {
 		got, err := io.ReadFull(x.body, b.Bytes()[n:])
 		n += got
+		x.received = int64(n)
 		switch {
 		case err == nil && known && int64(n) == x.length:
 			x.drained = true

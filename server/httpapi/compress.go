@@ -47,7 +47,7 @@ func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
 
 func (x *exchange) inflate(plain io.Reader) (*tensor.Buffer, error) {
 	limit := x.api.maxInput
-	inner := exchange{api: x.api, body: plain, length: -1}
+	inner := exchange{api: x.api, asked: asked{body: plain, length: -1}}
 	body, err := inner.read(limit)
 	var e *status.Error
 	switch {

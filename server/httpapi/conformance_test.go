@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -8,20 +9,20 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/log"
 	"triton/server/httpapi"
+	"triton/server/trace"
 )
 
 // differences says why our answer is another than Triton's, by the start of the
 // case's name. docs/compatibility.md says the same for readers.
 var differences = []struct{ cases, why string }{
+	{"route 08", "HEAD is answered as GET is, without the body"},
+	{"route 10", "OPTIONS tells the methods; Triton refuses it"},
+	{"route 23", "HEAD is answered as GET is, without the body"},
 	{"route 35", "names are percent-decoded; Triton cannot reach such models at all"},
-	{"route 56", "trace settings come later"},
-	{"route 57", "log settings come later"},
-	{"route 58", "shared memory comes later"},
-	{"route 59", "shared memory comes later"},
-	{"route 60", "loading and unloading come later"},
-	{"route 61", "the generate extension comes later"},
 	{"route 63", "a later Triton's answer; 2.51 says 500"},
+	{"route 60", "loading and unloading come later"},
 	{"syntax 70", "a number above the largest double is refused; 2.51 rounds it down"},
 	{"request 37", "a dimension above 2^63-1 is refused as such, as by later Tritons; one of 2^64-1 ends 2.51"},
 	{"output 23", "2.51 ends at the classification of strings; the text is a later Triton's"},
@@ -70,7 +71,11 @@ func compare(t *testing.T, start serving, all []wire, names []string, theirs, ou
 	t.Helper()
 	svc := newService()
 	describeModels(t, svc, theirs)
-	addr := start(t, svc, httpapi.Options{})
+	tracer, err := trace.New(trace.Options{})
+	require.NoError(t, err)
+	logs, err := log.Open(log.DefaultSettings(), io.Discard, io.Discard)
+	require.NoError(t, err)
+	addr := start(t, svc, httpapi.Options{Tracer: tracer, Logs: logs})
 	changed := map[string]string{}
 	for _, w := range all {
 		got := send(t, addr, w)

@@ -14,12 +14,18 @@ import (
 const (
 	// headBuffer bounds a request's line and headers; a longer one goes to
 	// net/http. Small requests fit as a whole and come with one system call.
-	headBuffer = 8 << 10
+	// Connections begin with less, since most of many thousand are idle.
+	headBuffer  = 8 << 10
+	firstBuffer = 1 << 10
 	// headTimeout is how long a request's line and headers may take once their
 	// first byte has come, bodyTimeout how long a body may stand still. Between
 	// requests a connection may rest for ever, as with Triton.
 	headTimeout = 30 * time.Second
 	bodyTimeout = 2 * time.Minute
+	// writeTimeout is how long a client may take to read the next writeStep bytes
+	// of a reply; a quarter less, at worst. One of 3 KB/s is fast enough.
+	writeTimeout = 2 * time.Minute
+	writeStep    = 256 << 10
 )
 
 // conn is one connection with what it keeps between requests.
@@ -33,8 +39,10 @@ type conn struct {
 	r, w int
 	head head
 	body bodyReader
-	out  []byte
 	hang *watch
+	// writable is when the write deadline was set. Setting it costs more than
+	// looking at the clock.
+	writable time.Time
 
 	mu struct {
 		sync.Mutex
@@ -44,10 +52,10 @@ type conn struct {
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
-	c := &conn{server: s, nc: nc, buf: make([]byte, headBuffer)}
+	c := &conn{server: s, nc: nc, buf: make([]byte, firstBuffer)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.body.c = c
-	c.hang = newWatch(nc, c.cancel)
+	c.hang = newWatch(c)
 	return c
 }
 
@@ -65,6 +73,9 @@ func (c *conn) run() {
 			c.server.count.Add(-1)
 		}
 	}()
+	if !c.handshake() {
+		return
+	}
 	for {
 		switch c.next() {
 		case ended:
@@ -112,7 +123,7 @@ func (c *conn) next() arrival {
 			c.w = copy(c.buf, c.buf[c.r:c.w])
 			c.r = 0
 		}
-		if c.w == len(c.buf) {
+		if c.w == len(c.buf) && !c.grow() {
 			return unusual
 		}
 		if !timed {
@@ -125,6 +136,15 @@ func (c *conn) next() arrival {
 			return ended
 		}
 	}
+}
+
+// grow makes the buffer as large as it may be; false when it is.
+func (c *conn) grow() bool {
+	if len(c.buf) == headBuffer {
+		return false
+	}
+	c.buf = append(make([]byte, 0, headBuffer), c.buf...)[:headBuffer]
+	return true
 }
 
 // await blocks until the first bytes of a request; false when there is none.
@@ -141,7 +161,9 @@ func (c *conn) await() bool {
 	if drain {
 		_ = c.nc.SetReadDeadline(time.Time{})
 	}
-	c.w = n
+	if c.w = n; n == len(c.buf) {
+		c.grow() // the next one may then come as a whole
+	}
 	return n > 0 && err == nil
 }
 
@@ -179,11 +201,35 @@ func (c *conn) exchange() bool {
 	h := &c.head
 	x.ctx, x.method, x.path, x.header, x.length = c.ctx, h.method, h.path, h.requestHeader, h.length
 	c.body.left = h.length
-	x.body, x.watch = &c.body, c.hang
+	x.body, x.watch, x.fields, x.chunks = &c.body, c.hang, &h.lines, c
+	if a.opts.Access != nil {
+		x.remote = c.nc.RemoteAddr().String()
+	}
 	a.serve(x)
+	ok := c.answer(x)
+	x.finish()
+	return ok
+}
+
+// answer sends what is not sent yet; false when the connection is to end.
+func (c *conn) answer(x *exchange) bool {
+	if x.gone {
+		return false
+	}
+	if x.started {
+		return x.keep
+	}
 	x.drain()
-	keep := !h.close && c.body.left == 0 && !c.draining()
+	keep := !c.head.close && c.body.left == 0 && !c.draining()
 	return c.reply(x, keep) == nil && keep
+}
+
+// allowWrite gives the client time to read what is written next.
+func (c *conn) allowWrite() {
+	if now := time.Now(); now.Sub(c.writable) > writeTimeout/4 {
+		c.writable = now
+		_ = c.nc.SetWriteDeadline(now.Add(writeTimeout))
+	}
 }
 
 // move hands the connection and what was read of it to net/http. When that has

@@ -1,13 +1,109 @@
 package httpapi
 
-import "triton/pkg/status"
+import (
+	"triton/pkg/inferencepb"
+	"triton/pkg/kserve/rest"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// errNotOne is what /generate says of a model that answers never or again.
+var errNotOne = status.New(status.Internal, "generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses")
 
 // generate runs a model on a flat JSON object and answers with one.
-func (a *api) generate(x *exchange, _ *route) error {
-	return status.New(status.Unsupported, "%s is not supported by this server yet", x.path)
+func (a *api) generate(x *exchange, r *route) error {
+	return a.generateWith(x, r, (*exchange).replyOnce)
 }
 
 // generateStream answers with one server-sent event per response.
-func (a *api) generateStream(x *exchange, _ *route) error {
-	return status.New(status.Unsupported, "%s is not supported by this server yet", x.path)
+func (a *api) generateStream(x *exchange, r *route) error {
+	return a.generateWith(x, r, (*exchange).replyEvents)
+}
+
+// generateWith hands a request to its model and then lets reply send what comes
+// back. The errors it returns come before that.
+func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream) error) error {
+	m, err := a.svc.Model(r.model, r.version)
+	if err != nil {
+		return err
+	}
+	release := m.Release
+	defer func() { release() }()
+	x.sample(m.Name())
+	req, err := x.receiveGenerate(m)
+	if err != nil {
+		return err
+	}
+	defer req.Release()
+	s := &stream{backlog: newBacklog(req)}
+	req.Sink = s.backlog
+	x.id = req.ID
+	x.follow(req)
+	if err := m.Submit(req); err != nil {
+		return err
+	}
+	x.loadReport()
+	x.watch.start()
+	err = reply(x, s)
+	x.watch.stop()
+	if err != nil { // the client is gone
+		x.gone = true
+		req.Cancel()
+	}
+	// The model's work may go on behind an answer that ended early.
+	s.backlog.close(release)
+	release = func() {}
+	return nil
+}
+
+// receiveGenerate reads a request. Its body cannot be compressed.
+func (x *exchange) receiveGenerate(m infer.Model) (*infer.Request, error) {
+	if e := x.header.contentEncoding; e != "" && e != "identity" {
+		return nil, status.New(status.InvalidArg, "Unsupported content-encoding, only 'identity' is supported.")
+	}
+	text, err := x.readText()
+	if err != nil {
+		return nil, err
+	}
+	defer text.Release()
+	x.event("HTTP_RECV_END")
+	req := infer.NewRequest()
+	req.ModelName, req.ModelVersion = m.Name(), m.Version()
+	if err := x.decoder.DecodeGenerate(&req.Request, text.Bytes(), schemaOf(m.Metadata())); err != nil {
+		req.Release()
+		req.Release() // the core's reference, which Submit would have used up
+		return nil, err
+	}
+	return req, nil
+}
+
+// readText reads a body that is JSON as a whole.
+func (x *exchange) readText() (*tensor.Buffer, error) {
+	limit := x.api.maxInput
+	if x.length > limit {
+		return nil, rest.TooLarge(x.length, limit)
+	}
+	text, err := x.read(limit)
+	if err == nil && int64(text.Len()) > limit {
+		err = rest.TooLarge(int64(text.Len()), limit)
+		text.Release()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return text, nil
+}
+
+// schemaOf finds inputs in a model's metadata.
+func schemaOf(m *inferencepb.ModelMetadataResponse) rest.Schema {
+	return func(name string) (tensor.DataType, tensor.Shape, bool) {
+		for _, in := range m.Inputs {
+			if in.Name == name {
+				d, _ := tensor.ParseDataType(in.Datatype)
+				return d, in.Shape, true
+			}
+		}
+		return tensor.Invalid, nil, false
+	}
 }

@@ -13,7 +13,10 @@ type head struct {
 	path   string
 	length int64
 	close  bool
+	lines  headerLines // on loan from the buffer, until the next request is read
 }
+
+var crlf = []byte("\r\n")
 
 // parse reads a request's line and headers from the start of b. It returns
 // their length, 0 when more is to come, -1 when anything is not of the plain
@@ -26,14 +29,14 @@ func (h *head) parse(b []byte) int {
 		}
 		return 0
 	}
-	line, rest, _ := bytes.Cut(b[:end+2], []byte("\r\n"))
+	line, rest, _ := bytes.Cut(b[:end+2], crlf)
 	if !h.requestLine(line) {
 		return -1
 	}
-	h.length, h.close, h.hasJSONLength = 0, false, false
+	h.length, h.close, h.hasJSONLength, h.lines = 0, false, false, rest
 	var f fields
 	for len(rest) > 0 {
-		line, rest, _ = bytes.Cut(rest, []byte("\r\n"))
+		line, rest, _ = bytes.Cut(rest, crlf)
 		name, value, ok := cutHeader(line)
 		if !ok || !h.field(&f, name, value) {
 			return -1

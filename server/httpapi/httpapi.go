@@ -59,6 +59,7 @@ type api struct {
 	pool      *tensor.Pool
 	log       *slog.Logger
 	maxInput  int64
+	timed     bool // somebody wants to know when requests begin
 	exchanges sync.Pool
 }
 
@@ -76,11 +77,8 @@ func newAPI(svc infer.Service, o Options) *api {
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
-	a.exchanges.New = func() any {
-		x := &exchange{api: a}
-		x.decoder.Pool, x.decoder.MaxInput, x.decoder.Regions = a.pool, a.maxInput, a.opts.Regions
-		return x
-	}
+	a.timed = o.Tracer != nil || o.Access != nil
+	a.exchanges.New = a.newExchange
 	return a
 }
 

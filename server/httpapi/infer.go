@@ -23,22 +23,31 @@ func (a *api) infer(x *exchange, r *route) error {
 	if m.Config().GetModelTransactionPolicy().GetDecoupled() {
 		return errDecoupled
 	}
+	x.sample(m.Name())
 	body, headerLen, err := x.receive()
 	if err != nil {
 		return err
 	}
 	defer body.Release()
+	x.event("HTTP_RECV_END")
 	x.form = jsonText
 	req := infer.NewRequest()
 	defer req.Release()
 	req.ModelName, req.ModelVersion = m.Name(), m.Version()
-	if err := x.decoder.DecodeRequest(&req.Request, body, headerLen); err != nil {
+	err = x.decoder.DecodeRequest(&req.Request, body, headerLen)
+	x.id = req.ID
+	if err == nil {
+		err = x.forward(req)
+	}
+	if err != nil {
 		req.Release() // the core's reference, which Infer would have used up
 		return err
 	}
+	x.follow(req)
 	x.watch.start()
 	resp, err := m.Infer(x.ctx, req)
 	x.watch.stop()
+	x.responded()
 	if err != nil {
 		return err
 	}

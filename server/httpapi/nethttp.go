@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 )
 
 // handler carries exchanges over net/http.
@@ -16,7 +17,8 @@ const smallReply = 16 << 10
 // The values of headers that repeat, ready to stand in a header map.
 var (
 	typeValues = [...][]string{
-		textPlain: {contentTypes[textPlain]}, jsonText: {contentTypes[jsonText]}, octetStream: {contentTypes[octetStream]},
+		textPlain: {contentTypes[textPlain]}, jsonText: {contentTypes[jsonText]},
+		octetStream: {contentTypes[octetStream]}, eventStream: {contentTypes[eventStream]},
 	}
 	understood = []string{"gzip, deflate"}
 )
@@ -24,8 +26,10 @@ var (
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := h.api.begin()
 	defer h.api.end(x)
+	c := &carried{w: w, control: http.NewResponseController(w), body: r.Body}
+	c.allowWrite() // of 100 Continue
 	x.ctx, x.method, x.path = r.Context(), r.Method, r.URL.EscapedPath()
-	x.length, x.body = r.ContentLength, r.Body
+	x.length, x.body, x.fields, x.chunks = r.ContentLength, c, headerMap(r.Header), c
 	if v := r.Header["Inference-Header-Content-Length"]; len(v) > 0 {
 		x.header.jsonLength, x.header.hasJSONLength = v[0], true
 	}
@@ -35,9 +39,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if v := r.Header["Accept-Encoding"]; len(v) > 0 {
 		x.header.acceptEncoding = v[0]
 	}
+	if h.api.opts.Access != nil {
+		x.remote = r.RemoteAddr
+	}
 	h.api.serve(x)
-	x.drain()
-	x.send(w, r.Method == http.MethodHead)
+	if !x.started && !x.gone {
+		x.drain()
+		c.send(x, r.Method == http.MethodHead)
+	}
+	x.finish()
 }
 
 // drain reads what is left of the body, so that a client which sends all of it
@@ -48,11 +58,57 @@ func (x *exchange) drain() {
 	}
 }
 
-// send writes the reply. Errors mean that the client is gone.
-func (x *exchange) send(w http.ResponseWriter, bare bool) {
-	h := w.Header()
+// carried is one exchange over net/http, which has no time limits of the kind
+// that slow but living clients stand.
+type carried struct {
+	w        http.ResponseWriter
+	control  *http.ResponseController
+	body     io.Reader
+	writable time.Time
+}
+
+// Read reads the body, which may not stand still for too long.
+func (c *carried) Read(p []byte) (int, error) {
+	_ = c.control.SetReadDeadline(time.Now().Add(bodyTimeout))
+	n, err := c.body.Read(p)
+	_ = c.control.SetReadDeadline(time.Time{})
+	return n, err
+}
+
+func (c *carried) allowWrite() {
+	if now := time.Now(); now.Sub(c.writable) > writeTimeout/4 {
+		c.writable = now
+		_ = c.control.SetWriteDeadline(now.Add(writeTimeout))
+	}
+}
+
+// write sends part of the body, in steps that have their own time each.
+func (c *carried) write(p []byte) error {
+	for len(p) > 0 {
+		c.allowWrite()
+		n, err := c.w.Write(p[:min(len(p), writeStep)])
+		if err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}
+
+// head fills in the headers that all replies have.
+func (c *carried) head(x *exchange) http.Header {
+	h := c.w.Header()
 	h["Date"] = nil // as Triton, and it costs to make
 	h["Content-Type"] = typeValues[x.form]
+	for _, f := range x.extra {
+		h.Set(f.name, f.value)
+	}
+	return h
+}
+
+// send writes the reply. Errors mean that the client is gone.
+func (c *carried) send(x *exchange, bare bool) {
+	h := c.head(x)
 	h["Content-Length"] = []string{strconv.Itoa(x.size())}
 	if x.headerSize >= 0 {
 		h["Inference-Header-Content-Length"] = []string{strconv.Itoa(x.headerSize)}
@@ -63,7 +119,7 @@ func (x *exchange) send(w http.ResponseWriter, bare bool) {
 	if x.hint {
 		h["Accept-Encoding"] = understood
 	}
-	w.WriteHeader(x.status)
+	c.w.WriteHeader(x.status)
 	if bare {
 		return
 	}
@@ -71,15 +127,38 @@ func (x *exchange) send(w http.ResponseWriter, bare bool) {
 		for i := range x.tail {
 			x.text = append(x.text, x.tail[i].Bytes()...)
 		}
-		_, _ = w.Write(x.text)
+		_ = c.write(x.text)
 		return
 	}
-	if _, err := w.Write(x.text); err != nil {
+	if c.write(x.text) != nil {
 		return
 	}
 	for i := range x.tail {
-		if _, err := w.Write(x.tail[i].Bytes()); err != nil {
+		if c.write(x.tail[i].Bytes()) != nil {
 			return
 		}
 	}
+}
+
+func (c *carried) begin(x *exchange) {
+	if !x.started {
+		x.started = true
+		c.head(x)
+		c.w.WriteHeader(x.status)
+	}
+}
+
+// chunk sends one of the body's: net/http makes them when it is told to flush.
+func (c *carried) chunk(x *exchange, p []byte) error {
+	c.begin(x)
+	x.sent += int64(len(p))
+	if err := c.write(p); err != nil {
+		return err
+	}
+	return c.control.Flush()
+}
+
+func (c *carried) flush(x *exchange, _ bool) error {
+	c.begin(x)
+	return nil
 }

@@ -208,13 +208,25 @@ func unescape(name string) (string, bool) {
 	return name, name != ".." && !strings.ContainsAny(name, "/\\\x00")
 }
 
-// allows says whether an endpoint takes the method.
+// allows says whether an endpoint takes the method. HEAD is GET without what it
+// is for.
 func (r *route) allows(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead:
+		return !r.post
+	case http.MethodPost:
+		return r.post || r.either
+	}
+	return false
+}
+
+// methods are those that an endpoint takes, as in an Allow header.
+func (r *route) methods() string {
 	switch {
 	case r.either:
-		return method == http.MethodGet || method == http.MethodPost
+		return "GET, HEAD, POST, OPTIONS"
 	case r.post:
-		return method == http.MethodPost
+		return "POST, OPTIONS"
 	}
-	return method == http.MethodGet
+	return "GET, HEAD, OPTIONS"
 }

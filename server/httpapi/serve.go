@@ -7,15 +7,27 @@ func (a *api) serve(x *exchange) {
 		x.refuse(404, "Not Found")
 		return
 	}
+	x.model = r.model
+	if a.cors(x, &r) || !x.permits(r.to) {
+		return
+	}
 	switch r.to {
 	case serverLive, serverReady, modelReady, modelInfer:
 	default:
 		x.form = jsonText
 	}
 	if !r.allows(x.method) {
+		x.say("Allow", r.methods())
 		x.refuse(405, "Method Not Allowed")
 		return
 	}
+	if err := a.call(x, &r); err != nil {
+		x.fail(err)
+	}
+}
+
+// call does what an endpoint is for.
+func (a *api) call(x *exchange, r *route) error {
 	var err error
 	switch r.to {
 	case serverLive:
@@ -23,37 +35,35 @@ func (a *api) serve(x *exchange) {
 	case serverReady:
 		err = a.health(x, a.svc.Ready())
 	case modelReady:
-		err = a.modelReady(&r)
+		err = a.modelReady(r)
 	case serverMetadata:
 		x.text = appendServerMetadata(x.text[:0], a.svc.Metadata())
 	case modelMetadata:
-		err = a.modelMetadata(x, &r)
+		err = a.modelMetadata(x, r)
 	case modelConfig:
-		err = a.modelConfig(x, &r)
+		err = a.modelConfig(x, r)
 	case modelStats:
-		err = a.statistics(x, &r)
+		err = a.statistics(x, r)
 	case repositoryIndex:
 		err = a.index(x)
 	case repositoryLoad:
-		err = a.load(x, &r)
+		err = a.load(x, r)
 	case repositoryUnload:
-		err = a.unload(x, &r)
+		err = a.unload(x, r)
 	case systemStatus, systemRegister, systemUnregister:
-		err = a.systemMemory(x, &r)
+		err = a.systemMemory(x, r)
 	case cudaStatus, cudaRegister, cudaUnregister:
-		err = a.cudaMemory(x, &r)
+		err = a.cudaMemory(x, r)
 	case traceSetting:
-		err = a.traceSetting(x, &r)
+		err = a.traceSetting(x, r)
 	case logSettings:
 		err = a.logSettings(x)
 	case modelInfer:
-		err = a.infer(x, &r)
+		err = a.infer(x, r)
 	case modelGenerate:
-		err = a.generate(x, &r)
+		err = a.generate(x, r)
 	case modelGenerateStream:
-		err = a.generateStream(x, &r)
+		err = a.generateStream(x, r)
 	}
-	if err != nil {
-		x.fail(err)
-	}
+	return err
 }

@@ -104,7 +104,10 @@ func (s *stub) Model(name, version string) (infer.Model, error) {
 	return m, nil
 }
 
-func (s *stub) Load(context.Context, string, infer.LoadOptions) error { return nil }
+// Load answers as a server without --model-control-mode=explicit.
+func (s *stub) Load(context.Context, string, infer.LoadOptions) error {
+	return status.New(status.Unavailable, "explicit model load / unload is not allowed if polling is enabled")
+}
 
 func (s *stub) Unload(context.Context, string, bool) error { return nil }
 

@@ -1,7 +1,7 @@
 package httpapi
 
 import (
-	"context"
+	"errors"
 	"net"
 	"syscall"
 	"time"
@@ -13,16 +13,15 @@ const patience = 20 * time.Millisecond
 
 // watch cancels a request whose client goes away while it runs.
 type watch struct {
-	nc     net.Conn
-	raw    syscall.RawConn // nil: this connection cannot be watched
-	cancel context.CancelFunc
-	timer  *time.Timer
-	done   chan struct{}
+	c     *conn
+	raw   syscall.RawConn // nil: one must read to see the end
+	timer *time.Timer
+	done  chan struct{}
 }
 
-func newWatch(nc net.Conn, cancel context.CancelFunc) *watch {
-	w := &watch{nc: nc, cancel: cancel, done: make(chan struct{}, 1)}
-	if sc, ok := nc.(syscall.Conn); ok && canPeek {
+func newWatch(c *conn) *watch {
+	w := &watch{c: c}
+	if sc, ok := c.nc.(syscall.Conn); ok && canPeek {
 		if raw, err := sc.SyscallConn(); err == nil {
 			w.raw = raw
 		}
@@ -33,10 +32,11 @@ func newWatch(nc net.Conn, cancel context.CancelFunc) *watch {
 // start begins to watch, after a while. The connection must not be read until
 // stop.
 func (w *watch) start() {
-	if w == nil || w.raw == nil {
+	if w == nil {
 		return
 	}
 	if w.timer == nil {
+		w.done = make(chan struct{}, 1)
 		w.timer = time.AfterFunc(patience, w.look)
 		return
 	}
@@ -45,25 +45,47 @@ func (w *watch) start() {
 
 // stop ends the watch. The read deadline is gone afterwards.
 func (w *watch) stop() {
-	if w == nil || w.raw == nil || w.timer.Stop() {
+	if w == nil || w.timer.Stop() {
 		return
 	}
-	_ = w.nc.SetReadDeadline(time.Unix(1, 0)) // wakes look
+	_ = w.c.nc.SetReadDeadline(time.Unix(1, 0)) // wakes look
 	<-w.done
-	_ = w.nc.SetReadDeadline(time.Time{})
+	_ = w.c.nc.SetReadDeadline(time.Time{})
 }
 
-// look waits until something comes: the next request, which it leaves where it
-// is, or the end.
+// look waits until something comes: the next request or the end.
 func (w *watch) look() {
 	gone := false
+	if w.raw != nil {
+		gone = w.peek()
+	} else {
+		gone = w.read()
+	}
+	if gone {
+		w.c.cancel()
+	}
+	w.done <- struct{}{}
+}
+
+// peek leaves what comes where it is.
+func (w *watch) peek() (gone bool) {
 	err := w.raw.Read(func(fd uintptr) bool {
 		var ready bool
 		ready, gone = peek(fd)
 		return ready
 	})
-	if err == nil && gone {
-		w.cancel()
+	return err == nil && gone
+}
+
+// read puts what comes behind what was read before. The request at hand does
+// not look there, and a full buffer means that the client was there lately.
+func (w *watch) read() (gone bool) {
+	c := w.c
+	if c.w == len(c.buf) {
+		return false
 	}
-	w.done <- struct{}{}
+	n, err := c.nc.Read(c.buf[c.w:])
+	c.w += n
+	var late net.Error
+	return err != nil && !(errors.As(err, &late) && late.Timeout())
 }
