@@ -34,7 +34,7 @@ type starter struct {
 	protocols []string // over TLS
 	name      string   // in errors
 	started   string   // in the log
-	make      func(net.Listener, *tls.Config) front
+	make      func(net.Listener, *tls.Config) (front, error)
 }
 
 // starters are the services in the order in which Triton starts them.
@@ -43,6 +43,8 @@ func (s *Server) starters() []starter {
 	return []starter{
 		{o.GRPC.Endpoint, o.GRPC.TLS, []string{"h2"}, "GRPC", "GRPCInferenceService", s.newGRPC},
 		{o.HTTP.Endpoint, o.HTTP.TLS, []string{"http/1.1"}, "HTTP", "HTTPService", s.newHTTP},
+		{o.SageMaker.Endpoint, TLS{}, nil, "Sagemaker", "Sagemaker HTTPService", s.newSageMaker},
+		{o.Vertex.Endpoint, TLS{}, nil, "Vertex AI", "Vertex AI HTTPService", s.newVertex},
 		{o.Metrics.Endpoint, o.Metrics.TLS, []string{"http/1.1"}, "Metrics", "Metrics Service", s.newMetrics},
 	}
 }
@@ -71,15 +73,24 @@ func (s *Server) open() ([]front, error) {
 func (s *Server) start(one starter) (front, error) {
 	config, err := one.TLS.config(one.protocols...)
 	if err != nil {
-		err = textual{&status.Error{Code: status.InvalidArg, Msg: err.Error(), Cause: err}}
-		return nil, fmt.Errorf("failed to start %s service: %w", one.name, err)
+		return nil, notStarted(one.name, status.New(status.InvalidArg, "%w", err))
 	}
 	l, err := listen(one.Endpoint, one.name)
 	if err != nil {
 		return nil, err
 	}
+	f, err := one.make(l, config)
+	if err != nil {
+		_ = l.Close()
+		return nil, notStarted(one.name, err)
+	}
 	s.opts.Log.Info("Started " + one.started + " at " + l.Addr().String())
-	return one.make(l, config), nil
+	return f, nil
+}
+
+// notStarted says in Triton's words which service cannot start.
+func notStarted(name string, err error) error {
+	return fmt.Errorf("failed to start %s service: %w", name, textual{status.From(err)})
 }
 
 // httpFront serves HTTP.
@@ -88,9 +99,9 @@ type httpFront struct {
 	lis    net.Listener
 }
 
-func (s *Server) newHTTP(l net.Listener, config *tls.Config) front {
+func (s *Server) newHTTP(l net.Listener, config *tls.Config) (front, error) {
 	s.addrs.HTTP = l.Addr().String()
-	return &httpFront{httpapi.NewServer(s.models, s.httpOptions()), encrypted(&lastCall{Listener: l}, config)}
+	return &httpFront{httpapi.NewServer(s.models, s.httpOptions()), encrypted(&lastCall{Listener: l}, config)}, nil
 }
 
 // httpOptions are for every front end that speaks the protocol over HTTP.
@@ -150,7 +161,7 @@ type grpcFront struct {
 	lis    *countingListener
 }
 
-func (s *Server) newGRPC(l net.Listener, config *tls.Config) front {
+func (s *Server) newGRPC(l net.Listener, config *tls.Config) (front, error) {
 	s.addrs.GRPC = l.Addr().String()
 	limits := s.opts.GRPC.Limits
 	limits.Pool, limits.Log, limits.Access = s.pool, s.opts.Log, s.opts.Access
@@ -160,7 +171,7 @@ func (s *Server) newGRPC(l net.Listener, config *tls.Config) front {
 	}
 	f := &grpcFront{lis: &countingListener{Listener: l}, server: grpc.NewServer(grpcapi.ServerOptions(limits)...)}
 	grpcapi.Register(f.server, s.models, limits)
-	return f
+	return f, nil
 }
 
 func (f *grpcFront) name() string { return "GRPC" }

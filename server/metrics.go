@@ -28,7 +28,7 @@ type metricsFront struct {
 	order    []string
 }
 
-func (s *Server) newMetrics(l net.Listener, config *tls.Config) front {
+func (s *Server) newMetrics(l net.Listener, config *tls.Config) (front, error) {
 	s.addrs.Metrics = l.Addr().String()
 	o := s.opts.Metrics
 	f := &metricsFront{
@@ -46,7 +46,8 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) front {
 		s.opts.Log.Info("Collecting CPU metrics")
 	}
 	f.server = &http.Server{Handler: f, ReadHeaderTimeout: headTimeout}
-	return f
+	s.metrics = f
+	return f, nil
 }
 
 // statsOptions says what is kept for models. Without GPU metrics there are no

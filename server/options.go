@@ -140,8 +140,6 @@ type SageMaker struct {
 	PingMode string
 	// InferenceType is "infer", also when empty, "generate" or "generate_stream".
 	InferenceType string
-	// MultiModel lets requests load models of their own.
-	MultiModel bool
 }
 
 // Vertex is the settings of the front end for Vertex AI.

@@ -30,7 +30,9 @@ type Server struct {
 	// registry is the metrics, regions the shared memory of clients.
 	registry *prometheus.Registry
 	regions  *shm.Manager
-	tracer   *trace.Tracer // from the start of Run
+	// These are there from Run on, metrics only where the endpoint is.
+	tracer  *trace.Tracer
+	metrics *metricsFront
 
 	serving chan struct{} // closed when the ports are open
 	addrs   Addresses
@@ -42,7 +44,7 @@ type Server struct {
 }
 
 // Addresses are where the services listen; empty for those that do not.
-type Addresses struct{ HTTP, GRPC, Metrics string }
+type Addresses struct{ HTTP, GRPC, Metrics, SageMaker, Vertex string }
 
 // Errors of Run.
 var (
@@ -281,7 +283,7 @@ func listen(e Endpoint, name string) (net.Listener, error) {
 		if inUse(err) {
 			msg = fmt.Sprintf("Socket '%s' already in use ", e)
 		}
-		return nil, fmt.Errorf("failed to start %s service: %w", name, textual{&status.Error{Code: status.Unavailable, Msg: msg, Cause: err}})
+		return nil, notStarted(name, &status.Error{Code: status.Unavailable, Msg: msg, Cause: err})
 	}
 	return l, nil
 }

@@ -39,6 +39,15 @@ func usageError(format string, args ...any) error {
 
 // Main runs the command line and returns the exit code.
 func Main(w World) int {
+	if programName(w.Args) == "serve" {
+		args, environ, err := newContainer(w).arguments()
+		if err != nil {
+			fmt.Fprintln(w.Stderr, err)
+			return exitFailure
+		}
+		w.Args = append(append([]string{"tritonserver"}, args...), w.Args[1:]...)
+		w.Environ = append(w.Environ[:len(w.Environ):len(w.Environ)], environ...)
+	}
 	root := newRoot(w)
 	root.SetArgs(commandArgs(w.Args))
 	root.SetIn(w.Stdin)
@@ -59,16 +68,22 @@ func Main(w World) int {
 	return code
 }
 
+func programName(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return strings.TrimSuffix(filepath.Base(args[0]), ".exe")
+}
+
 // commandArgs lets the program stand in for Triton's: called as "tritonserver",
 // or with that as the first argument, it is "serve"; as "perf_analyzer" it is
-// "perf".
+// "perf". Called as "serve" it is the program of a SageMaker container.
 func commandArgs(args []string) []string {
 	if len(args) == 0 {
 		return nil
 	}
-	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	rest := args[1:]
-	switch name {
+	switch programName(args) {
 	case "tritonserver":
 		return append([]string{"serve"}, rest...)
 	case "perf_analyzer", "perf_client":

@@ -20,7 +20,6 @@ func (s *serveFlags) defineSageMaker(b *flagBook) {
 		o.DefaultModel = s.getenv("SAGEMAKER_TRITON_DEFAULT_MODEL_NAME")
 		o.PingMode = s.getenv("SAGEMAKER_TRITON_PING_MODE")
 		o.InferenceType = s.getenv("SAGEMAKER_TRITON_INFERENCE_TYPE")
-		o.MultiModel = s.getenv("SAGEMAKER_MULTI_MODEL") == "true"
 		return nil
 	})
 }

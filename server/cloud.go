@@ -1,0 +1,69 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"triton/server/httpapi"
+	"triton/server/sagemaker"
+	"triton/server/vertex"
+)
+
+// cloudFront serves the HTTP of a cloud platform.
+type cloudFront struct {
+	title  string
+	server *http.Server
+	lis    net.Listener
+}
+
+func (s *Server) newCloud(l net.Listener, title string, h http.Handler) front {
+	return &cloudFront{title, &http.Server{
+		Handler: h, ReadHeaderTimeout: headTimeout, ErrorLog: slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
+	}, l}
+}
+
+// plainHTTP is the protocol's HTTP front end as the platforms see it: nobody's
+// headers become parameters, and no browser calls.
+func (s *Server) plainHTTP() http.Handler {
+	o := s.httpOptions()
+	o.Forward, o.Origins = nil, nil
+	return httpapi.New(s.models, o)
+}
+
+func (s *Server) newSageMaker(l net.Listener, _ *tls.Config) (front, error) {
+	o := &s.opts.SageMaker
+	repositories, _ := any(s.models).(sagemaker.Repositories)
+	h, err := sagemaker.New(s.models, sagemaker.Options{
+		HTTP: s.plainHTTP(), Repositories: repositories,
+		DefaultModel: o.DefaultModel, PingMode: o.PingMode, InferenceType: o.InferenceType,
+		Restricted: s.opts.HTTP.Restricted, Log: s.opts.Log,
+	})
+	s.addrs.SageMaker = l.Addr().String()
+	return s.newCloud(l, "Sagemaker", h), err
+}
+
+func (s *Server) newVertex(l net.Listener, _ *tls.Config) (front, error) {
+	o := &s.opts.Vertex
+	var metrics http.Handler
+	if s.opts.Metrics.Allow {
+		// The endpoint starts later than this one.
+		metrics = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.metrics.ServeHTTP(w, r) })
+	}
+	h, err := vertex.New(s.models, vertex.Options{
+		HTTP: s.plainHTTP(), Metrics: metrics,
+		PredictRoute: o.PredictRoute, HealthRoute: o.HealthRoute, DefaultModel: o.DefaultModel,
+	})
+	s.addrs.Vertex = l.Addr().String()
+	return s.newCloud(l, "Vertex AI", h), err
+}
+
+func (f *cloudFront) name() string { return f.title }
+
+func (f *cloudFront) serve() error { return served(f.server.Serve(f.lis)) }
+
+func (f *cloudFront) drain(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
+
+func (f *cloudFront) waiting() (int64, string) { return 0, "" }

@@ -1,0 +1,130 @@
+package server
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// authority signs certificates for tests.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	pem  []byte
+	next int64
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	a := &authority{next: 1}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "root"}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	require.NoError(t, err)
+	a.cert, err = x509.ParseCertificate(der)
+	require.NoError(t, err)
+	a.key, a.pem = key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return a
+}
+
+// pool trusts the authority.
+func (a *authority) pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	return pool
+}
+
+// issue is a certificate for 127.0.0.1 and its key, in PEM.
+func (a *authority) issue(t *testing.T) (cert, key []byte) {
+	t.Helper()
+	a.next++
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(a.next), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &private.PublicKey, a.key)
+	require.NoError(t, err)
+	secret, err := x509.MarshalECPrivateKey(private)
+	require.NoError(t, err)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret})
+}
+
+// files writes what a server needs.
+func (a *authority) files(t *testing.T, dir string) TLS {
+	t.Helper()
+	o := TLS{Allow: true, Cert: filepath.Join(dir, "cert"), Key: filepath.Join(dir, "key"), Root: filepath.Join(dir, "root")}
+	cert, key := a.issue(t)
+	for name, text := range map[string][]byte{o.Cert: cert, o.Key: key, o.Root: a.pem} {
+		require.NoError(t, os.WriteFile(name, text, 0o600))
+	}
+	return o
+}
+
+func serial(t *testing.T, c *tls.Config) int64 {
+	t.Helper()
+	leaf, err := x509.ParseCertificate(c.Certificates[0].Certificate[0])
+	require.NoError(t, err)
+	return leaf.SerialNumber.Int64()
+}
+
+// TestCertificatesChange replaces the files of a listener that serves; what
+// cannot be read leaves it as it was.
+func TestCertificatesChange(t *testing.T) {
+	t.Parallel()
+	a, dir := newAuthority(t), t.TempDir()
+	files := &certificates{TLS: a.files(t, dir)}
+	look := func() int64 {
+		files.mu.looked = time.Time{}
+		return serial(t, files.current())
+	}
+	require.EqualValues(t, 2, look())
+	stamp := func(name string, hours int) {
+		at := time.Now().Add(time.Duration(hours) * time.Hour)
+		require.NoError(t, os.Chtimes(name, at, at))
+	}
+	cert, key := a.issue(t)
+	require.NoError(t, os.WriteFile(files.Cert, cert, 0o600))
+	stamp(files.Cert, 1)
+	require.EqualValues(t, 2, look(), "half of a new pair")
+	require.NoError(t, os.WriteFile(files.Key, key, 0o600))
+	stamp(files.Key, 1)
+	require.EqualValues(t, 2, serial(t, files.current()), "looked a moment ago")
+	require.EqualValues(t, 3, look())
+}
+
+func TestCertificatesMissing(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	good := a.files(t, t.TempDir())
+	config, err := TLS{}.config()
+	require.NoError(t, err)
+	require.Nil(t, config)
+	for want, change := range map[string]func(*TLS){
+		"server certificate: open /none: no such file or directory": func(o *TLS) { o.Cert = "/none" },
+		"root certificate: open /none: no such file or directory":   func(o *TLS) { o.Root, o.Mutual = "/none", true },
+		"root certificate: no certificate in " + good.Key:           func(o *TLS) { o.Root, o.Mutual = good.Key, true },
+	} {
+		o := good
+		change(&o)
+		_, err := o.config()
+		require.EqualError(t, err, want)
+	}
+}
