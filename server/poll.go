@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,7 @@ type machine struct {
 	gpus  []*meter
 	cpu   bool
 	every time.Duration
+	begin sync.Once // the first reading, when it is due or asked for
 	now   atomic.Pointer[[]reading]
 	ticks cpuTicks
 	log   *slog.Logger
@@ -59,7 +61,7 @@ var (
 
 // poll reads until ctx ends.
 func (m *machine) poll(ctx context.Context) {
-	m.read()
+	m.begin.Do(m.read)
 	tick := time.NewTicker(max(m.every/2, time.Millisecond))
 	defer tick.Stop()
 	for {
@@ -104,11 +106,8 @@ func (m *machine) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends what was read last.
 func (m *machine) Collect(out chan<- prometheus.Metric) {
-	readings := m.now.Load()
-	if readings == nil {
-		return
-	}
-	for _, r := range *readings {
+	m.begin.Do(m.read)
+	for _, r := range *m.now.Load() {
 		var names, values []string
 		if r.uuid != "" {
 			names, values = []string{"gpu_uuid"}, []string{r.uuid}

@@ -4,29 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strconv"
 	"strings"
 
 	"triton/pkg/inferencepb"
 )
-
-// ErrSetting is found in the error for a --metrics-config argument that is no
-// pair.
-var ErrSetting = errors.New("--metrics-config option format is <setting>=<value>")
-
-// ParseOptions reads --metrics-config arguments. A later one replaces an earlier
-// one with the same name; names that mean nothing are kept.
-func ParseOptions(args []string) (Options, error) {
-	o := Options{Settings: map[string]string{}}
-	for _, arg := range args {
-		name, value, _ := strings.Cut(arg, "=")
-		if name == "" || value == "" || strings.Contains(name, ",") {
-			return Options{}, fmt.Errorf("%w. Got %s", ErrSetting, arg)
-		}
-		o.Settings[name] = value
-	}
-	return o, nil
-}
 
 // settings are what options and a model's configuration ask for together.
 type settings struct {
@@ -81,7 +64,7 @@ func (s *settings) bounds(family string) []float64 {
 // the one before.
 func ascending(bounds []float64) bool {
 	for i, b := range bounds {
-		if b != b || i > 0 && b <= bounds[i-1] {
+		if math.IsNaN(b) || i > 0 && b <= bounds[i-1] {
 			return false
 		}
 	}

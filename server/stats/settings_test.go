@@ -13,18 +13,6 @@ import (
 	"triton/server/stats"
 )
 
-func TestParseOptions(t *testing.T) {
-	t.Parallel()
-	o, err := stats.ParseOptions([]string{"a=b=c", "x=1", "x=2", "summary_quantiles=0.5:0.1,0.9:0.1"})
-	require.NoError(t, err)
-	require.Equal(t, map[string]string{"a": "b=c", "x": "2", "summary_quantiles": "0.5:0.1,0.9:0.1"}, o.Settings)
-	for _, arg := range []string{"a", "", "=", "a=", "=c", "a,b=c", "x,=y"} { // as Triton
-		_, err := stats.ParseOptions([]string{"ok=1", arg})
-		require.ErrorIs(t, err, stats.ErrSetting)
-		require.EqualError(t, err, "--metrics-config option format is <setting>=<value>. Got "+arg)
-	}
-}
-
 // gather is the families of one model, by name.
 func gather(t *testing.T, served ...stats.Served) map[string]*dto.MetricFamily {
 	t.Helper()
