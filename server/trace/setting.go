@@ -20,6 +20,8 @@ type setting struct {
 	left atomic.Int64  // of count
 	refs atomic.Int64  // the book's, and one per trace
 
+	complain sync.Once // that tensors are asked for in vain
+
 	mu struct {
 		sync.Mutex
 		pending  []byte // traces to write, joined by commas

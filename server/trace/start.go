@@ -84,7 +84,7 @@ func (s *start) scoped(set Setting) (reason string) {
 		s.frequency = uint32(n)
 		return reason
 	case s.mode == OpenTelemetry:
-		if reason = s.export.set(set); reason != "" {
+		if set.Value, reason = s.export.set(set); reason != "" {
 			return reason
 		}
 	}
@@ -92,20 +92,22 @@ func (s *start) scoped(set Setting) (reason string) {
 	return ""
 }
 
-func (e *export) set(set Setting) (reason string) {
+// set takes over a setting and gives back its value as clients see it.
+func (e *export) set(set Setting) (shown, reason string) {
 	switch set.Name {
 	case "url":
 		e.url = set.Value
 	case "resource":
 		e.resource = append(e.resource, set.Value)
 	case "bsp_max_queue_size", "bsp_schedule_delay", "bsp_max_export_batch_size":
-		n, reason := parseInt(set.Value, 0, math.MaxUint32)
+		n, reason := parseInt(set.Value, 0, maxBatching)
 		if reason != "" {
-			return reason
+			return "", reason
 		}
 		e.batching(set.Name, n)
+		return strconv.FormatInt(n, 10), ""
 	}
-	return ""
+	return set.Value, ""
 }
 
 func (e *export) batching(name string, n int64) {
@@ -118,6 +120,9 @@ func (e *export) batching(name string, n int64) {
 		e.batchSize = int(n)
 	}
 }
+
+// maxBatching bounds queue and batch, which are memory, and the delay.
+const maxBatching = 1 << 24
 
 // batchDefaults are the settings that opentelemetry always has.
 var batchDefaults = [...]struct{ name, env, value string }{

@@ -57,17 +57,23 @@ func New(o Options) (*Tracer, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	t := &Tracer{mode: s.mode, listed: s.listed, toMono: monotonic() - infer.Now()}
-	t.out = &output{path: s.file, log: o.Log}
+	t := newTracer(s, o.Log)
 	if s.mode == OpenTelemetry {
 		if t.spans, err = newSpans(context.Background(), s.export, o); err != nil {
 			return nil, err
 		}
 	}
+	return t, nil
+}
+
+// newTracer is a tracer without an exporter.
+func newTracer(s start, log *slog.Logger) *Tracer {
+	t := &Tracer{mode: s.mode, listed: s.listed, toMono: monotonic() - infer.Now()}
+	t.out = &output{path: s.file, log: log}
 	global := newSetting(s.values, 0, s.mode, t.out)
 	t.living = map[*setting]struct{}{global: {}}
 	t.publish(&book{start: s.values, global: global, models: map[string]*setting{}})
-	return t, nil
+	return t
 }
 
 func (t *Tracer) publish(b *book) {
@@ -127,6 +133,9 @@ func (t *Tracer) sample(s *setting, c Carrier) *Trace {
 	q := &request{tracer: t, set: s, wall: time.Now().UnixNano() - infer.Now(), remote: remote}
 	if t.spans != nil {
 		q.span = newSpanContext(remote)
+		if s.level&tensors != 0 {
+			s.complain.Do(func() { t.out.log.Error("Tensor level tracing is not supported by the mode: " + t.mode) })
+		}
 	}
 	return q.add(0)
 }
