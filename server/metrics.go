@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -45,7 +46,9 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (front, error) {
 	if f.machine.cpu {
 		s.opts.Log.Info("Collecting CPU metrics")
 	}
-	f.server = &http.Server{Handler: f, ReadHeaderTimeout: headTimeout}
+	f.server = &http.Server{
+		Handler: f, ReadHeaderTimeout: headTimeout, ErrorLog: slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
+	}
 	s.metrics = f
 	return f, nil
 }

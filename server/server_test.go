@@ -288,8 +288,8 @@ func TestOptionsValidate(t *testing.T) {
 	o.GRPC.Port, o.LoadThreads, o.ExitTimeout, o.Metrics.Port = 8000, 0, -1, 70000
 	require.EqualError(t, o.Validate(), "model load thread count is 0, must be at least 1\n"+
 		"exit timeout is -1ns, must not be negative\n"+
-		"The server cannot listen to HTTP requests and GRPC requests at the same address and port 0.0.0.0:8000\n"+
-		"metrics port is 70000, must be from 0 to 65535")
+		"metrics port is 70000, must be from 0 to 65535\n"+
+		"The server cannot listen to HTTP requests and GRPC requests at the same address and port 0.0.0.0:8000")
 }
 
 // TestLoad keeps clients asking while a server ends: each sees whole answers

@@ -18,17 +18,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// authority signs certificates for tests.
-type authority struct {
+// Authority signs certificates for tests.
+type Authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 	pem  []byte
 	next int64
 }
 
-func newAuthority(t *testing.T) *authority {
+// NewAuthority makes one.
+func NewAuthority(t *testing.T) *Authority {
 	t.Helper()
-	a := &authority{next: 1}
+	a := &Authority{next: 1}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	template := &x509.Certificate{
@@ -43,15 +44,15 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// pool trusts the authority.
-func (a *authority) pool() *x509.CertPool {
+// Pool trusts the authority.
+func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return pool
 }
 
 // issue is a certificate for 127.0.0.1 and its key, in PEM.
-func (a *authority) issue(t *testing.T) (cert, key []byte) {
+func (a *Authority) issue(t *testing.T) (cert, key []byte) {
 	t.Helper()
 	a.next++
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -67,8 +68,17 @@ func (a *authority) issue(t *testing.T) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret})
 }
 
-// files writes what a server needs.
-func (a *authority) files(t *testing.T, dir string) TLS {
+// Pair is a certificate and its key.
+func (a *Authority) Pair(t *testing.T) tls.Certificate {
+	t.Helper()
+	cert, key := a.issue(t)
+	pair, err := tls.X509KeyPair(cert, key)
+	require.NoError(t, err)
+	return pair
+}
+
+// Files writes what a server needs.
+func (a *Authority) Files(t *testing.T, dir string) TLS {
 	t.Helper()
 	o := TLS{Allow: true, Cert: filepath.Join(dir, "cert"), Key: filepath.Join(dir, "key"), Root: filepath.Join(dir, "root")}
 	cert, key := a.issue(t)
@@ -89,8 +99,8 @@ func serial(t *testing.T, c *tls.Config) int64 {
 // cannot be read leaves it as it was.
 func TestCertificatesChange(t *testing.T) {
 	t.Parallel()
-	a, dir := newAuthority(t), t.TempDir()
-	files := &certificates{TLS: a.files(t, dir)}
+	a, dir := NewAuthority(t), t.TempDir()
+	files := &certificates{TLS: a.Files(t, dir)}
 	look := func() int64 {
 		files.mu.looked = time.Time{}
 		return serial(t, files.current())
@@ -112,8 +122,8 @@ func TestCertificatesChange(t *testing.T) {
 
 func TestCertificatesMissing(t *testing.T) {
 	t.Parallel()
-	a := newAuthority(t)
-	good := a.files(t, t.TempDir())
+	a := NewAuthority(t)
+	good := a.Files(t, t.TempDir())
 	config, err := TLS{}.config()
 	require.NoError(t, err)
 	require.Nil(t, config)

@@ -82,7 +82,9 @@ func Try(t testing.TB, opts ...Option) (*Server, error) {
 		o(set)
 	}
 	o := server.Default()
-	for _, e := range []*server.Endpoint{&o.HTTP.Endpoint, &o.GRPC.Endpoint, &o.Metrics.Endpoint} {
+	for _, e := range []*server.Endpoint{
+		&o.HTTP.Endpoint, &o.GRPC.Endpoint, &o.Metrics.Endpoint, &o.SageMaker.Endpoint, &o.Vertex.Endpoint,
+	} {
 		e.Address, e.Port = "127.0.0.1", 0
 	}
 	o.Repositories = append(set.paths, write(t, set.models))
