@@ -25,6 +25,8 @@
 //	< OK
 //	< {"ready":true}
 //
+// A question that ends NVIDIA's server stands at the end of its file.
+//
 // After the recorded answer "! reason" may follow, and our own answer in lines
 // that begin with "=". A case may ask several questions one after the other.
 // "\xNN" stands for a byte and "\\" for a backslash in bodies, both ways.
@@ -182,5 +184,5 @@ func Format(s *Suite, head string) string {
 // Head is the lines of a file before its first case.
 func Head(text string) string {
 	head, _, _ := strings.Cut(text, "\n## ")
-	return head + "\n"
+	return strings.TrimRight(head, "\n") + "\n"
 }

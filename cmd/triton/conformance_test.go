@@ -1,0 +1,171 @@
+package main_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/server/conformance"
+)
+
+// `make conformance` asks every question of server/conformance. Against ours the
+// answers must be the recorded ones, or our own where a reason is written down.
+// A foreign server is named by TRITON_CONFORMANCE_HTTP and TRITON_CONFORMANCE_GRPC;
+// which models and flags it needs say the files' heads and models() here.
+//
+//	go test ./cmd/triton -run TestConformanceOracle -record   NVIDIA's answers, with TRITON_ORACLE set
+//	go test ./cmd/triton -run TestConformanceBinary -record   ours, where there is a reason
+var record = flag.Bool("record", false, "write the answers into the files of server/conformance")
+
+// flagsOf are the flags of the server that a file asks for by "server: <name>".
+func flagsOf(t *testing.T, s *conformance.Suite) []string {
+	t.Helper()
+	switch s.Needs["server"] {
+	case "explicit":
+		return []string{"--model-control-mode=explicit", "--load-model=simple", "--load-model=identity_fp32", "--allow-client-shm=true"}
+	case "trace":
+		return []string{"--trace-config=triton,file=" + filepath.Join(t.TempDir(), "trace.json")}
+	}
+	return nil
+}
+
+func suites(t *testing.T) []*conformance.Suite {
+	t.Helper()
+	all, err := conformance.Suites()
+	require.NoError(t, err)
+	return all
+}
+
+// tally is what became of the questions of one run.
+type tally struct{ cases, questions, explained int }
+
+// check asks all questions of a suite.
+func (n *tally) check(t *testing.T, s *conformance.Suite, to *conformance.Target, want func(*conformance.Step) string) {
+	t.Helper()
+	for _, c := range s.Cases {
+		n.cases++
+		for _, step := range c.Steps {
+			n.questions++
+			if step.Reason != "" {
+				n.explained++
+			}
+			got, err := to.Ask(t.Context(), step)
+			require.NoError(t, err, "%s: %s", s.Name, c.Name)
+			if w := want(step); w != got {
+				t.Errorf("%s.txt:%d: %s\n--- asked\n%s\n--- expected\n%s--- got\n%s", s.Name, step.Line, c.Name, strings.Join(step.Ask, "\n"), w, got)
+			}
+		}
+	}
+}
+
+// ours is the answer that our server should give.
+func ours(s *conformance.Step) string {
+	if s.Reason != "" {
+		return s.Ours
+	}
+	return s.Answer
+}
+
+func dial(t *testing.T, s *server) *conformance.Target {
+	t.Helper()
+	to, err := conformance.Dial(s.http, s.grpc)
+	require.NoError(t, err)
+	t.Cleanup(to.Close)
+	return to
+}
+
+// runSuites starts a server per file, since cases change the server.
+func runSuites(t *testing.T, start func(*testing.T, *conformance.Suite) *conformance.Target, want func(*conformance.Step) string) {
+	t.Helper()
+	var n tally
+	for _, s := range suites(t) {
+		t.Run(s.Name, func(t *testing.T) {
+			to := start(t, s)
+			if *record {
+				rewrite(t, s, to)
+				return
+			}
+			n.check(t, s, to, want)
+		})
+	}
+	t.Logf("conformance: %d cases, %d questions, %d of them answered otherwise than NVIDIA's server for a written reason",
+		n.cases, n.questions, n.explained)
+}
+
+// rewrite puts a server's answers into the file: ours as ours, where there is a
+// reason for one.
+func rewrite(t *testing.T, s *conformance.Suite, to *conformance.Target) {
+	t.Helper()
+	for _, c := range s.Cases {
+		for _, step := range c.Steps {
+			got, err := to.Ask(t.Context(), step)
+			require.NoError(t, err, c.Name)
+			switch {
+			case strings.HasPrefix(t.Name(), "TestConformanceOracle"):
+				step.Answer = got
+			case step.Reason != "":
+				step.Ours = got
+			}
+		}
+	}
+	file := root(t, "server", "conformance", "testdata", s.Name+".txt")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte(conformance.Format(s, conformance.Head(string(text)))), 0o644))
+}
+
+func TestConformanceBinary(t *testing.T) {
+	lib := needORT(t)
+	runSuites(t, func(t *testing.T, s *conformance.Suite) *conformance.Target {
+		return dial(t, serve(t, conformanceModels(t, s, false), append(flagsOf(t, s), "--onnxruntime-library", lib)...))
+	}, ours)
+}
+
+func TestConformanceInProcess(t *testing.T) {
+	if *record {
+		t.Skip("-record asks the binary")
+	}
+	lib := needORT(t)
+	runSuites(t, func(t *testing.T, s *conformance.Suite) *conformance.Target {
+		return dial(t, serveInProcess(t, conformanceModels(t, s, false), append(flagsOf(t, s), "--onnxruntime-library", lib)...))
+	}, ours)
+}
+
+// TestConformanceForeign asks a server that somebody else has started. Files
+// whose server it is not are told apart by TRITON_CONFORMANCE_SERVER.
+func TestConformanceForeign(t *testing.T) {
+	web, rpc := os.Getenv("TRITON_CONFORMANCE_HTTP"), os.Getenv("TRITON_CONFORMANCE_GRPC")
+	if web == "" || rpc == "" {
+		t.Skip("TRITON_CONFORMANCE_HTTP and TRITON_CONFORMANCE_GRPC name no server")
+	}
+	to, err := conformance.Dial(web, rpc)
+	require.NoError(t, err)
+	t.Cleanup(to.Close)
+	kind := os.Getenv("TRITON_CONFORMANCE_SERVER")
+	runSuites(t, func(t *testing.T, s *conformance.Suite) *conformance.Target {
+		if kind != "" && kind != s.Needs["server"] {
+			t.Skipf("needs a server of kind %q", s.Needs["server"])
+		}
+		return to
+	}, func(s *conformance.Step) string { return s.Answer })
+}
+
+// TestConformanceOracle asks NVIDIA's server, whose answers must be the recorded
+// ones.
+func TestConformanceOracle(t *testing.T) {
+	bin := filepath.Join(oracle(t), "bin", "tritonserver")
+	runSuites(t, func(t *testing.T, s *conformance.Suite) *conformance.Target {
+		args := []string{"--model-repository", conformanceModels(t, s, true), "--allow-gpu-metrics=false"}
+		for _, f := range flagsOf(t, s) {
+			if !strings.HasPrefix(f, "--allow-client-shm") { // always allowed there
+				args = append(args, f)
+			}
+		}
+		return dial(t, start(t, command(context.Background(), bin, args...)))
+	}, func(s *conformance.Step) string { return s.Answer })
+}
