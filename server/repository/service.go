@@ -125,7 +125,9 @@ func (r *Repository) Served() []stats.Served {
 	for _, m := range r.view.Load().order {
 		for _, e := range m.entries {
 			if v := e.version; e.state == stateReady {
-				all = append(all, stats.Served{Model: v.stats, Tags: v.config.GetMetricTags(), LoadSeconds: v.seconds})
+				all = append(all, stats.Served{
+					Model: v.stats, Namespace: m.id.space, Tags: v.config.GetMetricTags(), LoadSeconds: v.seconds,
+				})
 			}
 		}
 	}
