@@ -1,13 +1,110 @@
 package httpapi
 
-import "triton/pkg/status"
+import (
+	"encoding/base64"
+	"strings"
 
-// load loads a model, or loads it again.
-func (a *api) load(x *exchange, _ *route) error {
-	return status.New(status.Unsupported, "%s is not supported by this server yet", x.path)
+	"triton/pkg/kserve/rest"
+	"triton/pkg/status"
+	"triton/server/infer"
+)
+
+var (
+	errRepositoryName = status.New(status.Unsupported, "'repository_name' specification is not supported")
+	errNoMembers      = status.New(status.Internal, "attempt to get members for non-object")
+	errParameter      = status.New(status.Internal, "unexpected error on creating Triton parameter")
+)
+
+// load loads a model, or loads it again. It answers when the model serves.
+func (a *api) load(x *exchange, r *route) error {
+	if r.inRepository {
+		return errRepositoryName
+	}
+	var o infer.LoadOptions
+	err := x.parameters(func(params rest.Value) error {
+		members, err := params.Object()
+		if err != nil {
+			return errNoMembers
+		}
+		return members.Each(func(name string, v rest.Value) error { return loadParameter(&o, name, v) })
+	})
+	if err != nil {
+		return err
+	}
+	return a.svc.Load(x.ctx, r.model, o)
 }
 
-// unload takes a model out of service.
-func (a *api) unload(x *exchange, _ *route) error {
-	return status.New(status.Unsupported, "%s is not supported by this server yet", x.path)
+// loadParameter reads one parameter of a load, all of which are strings.
+func loadParameter(o *infer.LoadOptions, name string, v rest.Value) error {
+	text, err := v.String()
+	switch {
+	case err != nil:
+		return err
+	case name == "config":
+		if o.Config == nil { // the first of equal names counts
+			o.Config = &text
+		}
+	case strings.HasPrefix(name, "file:"):
+		content, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "=\r\n"))
+		if err != nil {
+			return status.New(status.InvalidArg, "the content of '%s' is not base64: %w", name, err)
+		}
+		if o.Files == nil {
+			o.Files = map[string][]byte{}
+		}
+		if _, ok := o.Files[name]; !ok {
+			o.Files[name] = content
+		}
+	default:
+		return errParameter
+	}
+	return nil
+}
+
+// unload takes a model out of service. It answers when no new requests are
+// taken.
+func (a *api) unload(x *exchange, r *route) error {
+	if r.inRepository {
+		return errRepositoryName
+	}
+	dependents := false
+	err := x.parameters(func(params rest.Value) error {
+		members, err := params.Object()
+		if err != nil {
+			return nil // Triton finds no member in it
+		}
+		v, ok := members.Get("unload_dependents")
+		if !ok {
+			return nil
+		}
+		if dependents, err = v.Bool(); err != nil {
+			return status.New(status.CodeOf(err), "Unable to parse 'unload_dependents': %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return a.svc.Unload(x.ctx, r.model, dependents)
+}
+
+// parameters calls visit with the member of that name of the body, if there is
+// a body and it has one.
+func (x *exchange) parameters(visit func(rest.Value) error) error {
+	body, err := x.read(x.api.maxInput)
+	if err != nil {
+		return err
+	}
+	defer body.Release()
+	if body.Len() == 0 {
+		return nil
+	}
+	request, err := rest.ParseObject(body.Bytes())
+	if err != nil {
+		return err
+	}
+	if v, ok := request.Get("parameters"); ok {
+		return visit(v)
+	}
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-
 )
 
 // reply sends the exchange's reply, a small one with a single system call.

@@ -37,6 +37,7 @@ func newStub(pool *tensor.Pool) *stub {
 	s.add("raw1", 4, config("INPUT0", "fp32", -1))
 	s.add("rawstr", 4, config("INPUT0", "string", 1))
 	s.add("dec", 0, config("INPUT0", "fp32", -1))
+	s.addGenerated()
 	s.models["dec"].config.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: true}
 	return s
 }
@@ -113,6 +114,11 @@ func (s *stub) Unload(context.Context, string, bool) error { return nil }
 
 // Submit answers with what Infer would.
 func (m *stubModel) Submit(r *infer.Request) error {
+	if m.submit != nil {
+		m.submit(r)
+		r.Release()
+		return nil
+	}
 	resp, err := m.Infer(context.Background(), r)
 	if err != nil {
 		return err
@@ -126,6 +132,7 @@ type stubModel struct {
 	name   string
 	config *inferencepb.ModelConfig
 	labels []string
+	submit func(*infer.Request) // nil: answers with what Infer would
 }
 
 func (m *stubModel) Name() string                     { return m.name }
@@ -167,7 +174,9 @@ func (m *stubModel) Infer(ctx context.Context, r *infer.Request) (*infer.Respons
 	}
 	resp := infer.NewResponse()
 	resp.ModelName, resp.ModelVersion, resp.ID = m.name, "1", r.ID
-	resp.Parameters = append(resp.Parameters, r.Parameters...)
+	if !strings.HasPrefix(m.name, "g_") {
+		resp.Parameters = append(resp.Parameters, r.Parameters...)
+	}
 	for _, in := range m.config.Input {
 		t := r.Input(in.Name)
 		if t == nil || !r.Wants(outputName(in.Name)) {

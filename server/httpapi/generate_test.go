@@ -1,0 +1,146 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/server/httpapi"
+)
+
+// generateFile is what NVIDIA's server answered to generateCases, over the
+// models of addGenerated, and generateOurs what we answer otherwise.
+const (
+	generateFile = "testdata/wire/generate.txt"
+	generateOurs = "testdata/wire/generate_ours.txt"
+)
+
+// generateDifferences is why, by the start of a case's name.
+var generateDifferences = []struct{ cases, why string }{
+	{"g_fail", "the status of a failed response is that of its error, as in later Tritons; 2.51 says 400 to all"},
+	{`g_repeat {"COUNT":3,"FAIL":0}`, "as g_fail"},
+	{`g_repeat {"COUNT":1,"FAIL":0}`, "as g_fail"},
+	{`g_one Content-Encoding: `, "an empty Content-Encoding is none"},
+}
+
+func generateCases() []wire {
+	var all []wire
+	add := func(model, body string, header ...string) {
+		for _, suffix := range []string{"", "_stream"} {
+			name := strings.Join(append([]string{model + suffix}, append(header, body)...), " ")
+			if len(name) > 80 {
+				name = name[:60] + "..." + strconv.Itoa(len(body))
+			}
+			all = append(all, wire{name: name, path: "/v2/models/" + model + "/generate" + suffix, header: header, body: body})
+		}
+	}
+	for _, c := range generateBodies {
+		add(c[0], c[1])
+	}
+	good := `{"INPUT0":"a"}`
+	add("g_one", good, "Content-Encoding: gzip")
+	add("g_one", good, "Content-Encoding: identity")
+	add("g_one", good, "Content-Encoding: Identity")
+	add("g_one", good, "Content-Encoding: ")
+	add("g_one", good, "Accept-Encoding: gzip")
+	add("g_one", good, "Inference-Header-Content-Length: 3")
+	add("g_one", good, "endpoint-load-metrics-format: json")
+	add("nope", "}", "Content-Encoding: gzip")
+	return all
+}
+
+// TestGenerate compares the answers with those that NVIDIA's server gave, chunk
+// by chunk.
+func TestGenerate(t *testing.T) {
+	all := generateCases()
+	var names []string
+	for _, w := range all {
+		require.NotContains(t, names, w.name)
+		names = append(names, w.name)
+	}
+	if *record != "" {
+		got := map[string]string{}
+		for _, w := range all {
+			got[w.name] = sendRaw(t, *record, w)
+		}
+		writeRecord(t, generateFile, names, got)
+	}
+	theirs, ours := recorded(t, generateFile), recorded(t, generateOurs)
+	both(t, func(t *testing.T, start serving) {
+		addr := start(t, newService(), httpapi.Options{})
+		changed := map[string]string{}
+		for _, w := range all {
+			got := sendRaw(t, addr, w)
+			if theirs[w.name] == got {
+				require.NotContains(t, ours, w.name, "not a difference any more")
+				continue
+			}
+			changed[w.name] = got
+			if whyGenerate(w.name) == "" || !*update && ours[w.name] != got {
+				t.Errorf("%s\nTriton:\n%s\nhere:\n%s", w.name, theirs[w.name], got)
+			}
+		}
+		if *update {
+			writeRecord(t, generateOurs, names, changed)
+		}
+		require.NotEmpty(t, theirs)
+	})
+}
+
+func whyGenerate(name string) string {
+	name = strings.Replace(name, "_stream ", " ", 1)
+	for _, d := range generateDifferences {
+		if strings.HasPrefix(name, d.cases) {
+			return d.why
+		}
+	}
+	return ""
+}
+
+// sendRaw is send for replies in chunks: each stands on a line of its own.
+func sendRaw(t *testing.T, addr string, w wire) string {
+	t.Helper()
+	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: server\r\nConnection: close\r\n", w.path)
+	for _, h := range w.header {
+		head += h + "\r\n"
+	}
+	_, err = fmt.Fprintf(c, "%sContent-Length: %d\r\n\r\n%s", head, len(w.body), w.body)
+	require.NoError(t, err)
+	all, err := io.ReadAll(c)
+	require.NoError(t, err)
+	top, body, _ := strings.Cut(string(all), "\r\n\r\n")
+	lines := strings.Split(top, "\r\n")
+	text := strings.Fields(lines[0])[1] + "\n"
+	for _, want := range []string{"Content-Type: ", "Transfer-Encoding: ", "Endpoint-Load-Metrics: "} {
+		for _, l := range lines[1:] {
+			if len(l) > len(want) && strings.EqualFold(l[:len(want)], want) {
+				text += l + "\n"
+			}
+		}
+	}
+	if !strings.Contains(top, "Transfer-Encoding: chunked") {
+		return text + body + "\n"
+	}
+	for {
+		size, rest, ok := strings.Cut(body, "\r\n")
+		n, err := strconv.ParseUint(size, 16, 31)
+		if !ok || err != nil || len(rest) < int(n)+2 {
+			return text + "broken off: " + strconv.Quote(body) + "\n"
+		}
+		if n == 0 {
+			return text + "end" + strings.TrimSuffix(rest, "\r\n") + "\n"
+		}
+		text += strconv.Quote(rest[:n]) + "\n"
+		body = rest[n+2:]
+	}
+}
