@@ -22,7 +22,6 @@ var differences = []struct{ cases, why string }{
 	{"route 23", "HEAD is answered as GET is, without the body"},
 	{"route 35", "names are percent-decoded; Triton cannot reach such models at all"},
 	{"route 63", "a later Triton's answer; 2.51 says 500"},
-	{"route 60", "loading and unloading come later"},
 	{"syntax 70", "a number above the largest double is refused; 2.51 rounds it down"},
 	{"request 37", "a dimension above 2^63-1 is refused as such, as by later Tritons; one of 2^64-1 ends 2.51"},
 	{"output 23", "2.51 ends at the classification of strings; the text is a later Triton's"},

@@ -26,6 +26,7 @@ var generateDifferences = []struct{ cases, why string }{
 	{"g_fail", "the status of a failed response is that of its error, as in later Tritons; 2.51 says 400 to all"},
 	{`g_repeat {"COUNT":3,"FAIL":0}`, "as g_fail"},
 	{`g_repeat {"COUNT":1,"FAIL":0}`, "as g_fail"},
+	{`g_params {"INPUT0":[[[[`, "nesting has a limit, as in later Tritons"},
 	{`g_one Content-Encoding: `, "an empty Content-Encoding is none"},
 }
 

@@ -158,7 +158,10 @@ func (c *carried) chunk(x *exchange, p []byte) error {
 	return c.control.Flush()
 }
 
-func (c *carried) flush(x *exchange, _ bool) error {
+func (c *carried) flush(x *exchange, last bool) error {
+	if x.started || !last {
+		return nil
+	}
 	c.begin(x)
-	return nil
+	return c.control.Flush()
 }

@@ -6,7 +6,7 @@ import (
 
 // sample decides whether the request for a model is traced.
 func (x *exchange) sample(model string) {
-	if t := x.api.opts.Tracer; t != nil {
+	if t := x.api.opts.Tracer; t.Active() {
 		x.trace = t.Sample(model, x.carrier)
 		x.trace.Event("HTTP_RECV_START", x.began)
 	}
