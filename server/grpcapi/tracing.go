@@ -10,12 +10,12 @@ import (
 )
 
 // clock has the moments before it is known which model a request is for; they
-// are 0 without a tracer.
+// are 0 while nothing is traced.
 type clock struct{ waiting, arrived int64 }
 
 // now is the time for traces.
 func (s *service) now() int64 {
-	if s.opts.Tracer == nil {
+	if !s.opts.Tracer.Active() {
 		return 0
 	}
 	return infer.Now()
@@ -27,8 +27,8 @@ func (c *clock) read(s *service) { c.arrived = s.now() }
 
 // sample lets a trace follow the request, if it is one to be traced; nil if not.
 func (s *service) sample(ctx context.Context, r *infer.Request, c clock) *trace.Trace {
-	if s.opts.Tracer == nil {
-		return nil
+	if !s.opts.Tracer.Active() {
+		return nil // before the closure, which is memory
 	}
 	t := s.opts.Tracer.Sample(r.ModelName, func(name string) string {
 		if v := metadata.ValueFromIncomingContext(ctx, name); len(v) > 0 {

@@ -13,7 +13,7 @@ import (
 	"triton/server/trace"
 )
 
-func get(t *testing.T, addr, path string) (int, string) {
+func read(t *testing.T, addr, path string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, nil)
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func ask(t *testing.T, addr, path string, questions []question) {
 	for _, q := range questions {
 		status, answer := 0, ""
 		if q.body == "GET" {
-			status, answer = get(t, addr, path)
+			status, answer = read(t, addr, path)
 		} else {
 			status, answer = post(t, addr, path, q.body)
 		}

@@ -68,9 +68,10 @@ func (q *request) add(parent uint64) *Trace {
 func (t *Trace) Child() *Trace { return t.request.add(t.id) }
 
 // Event notes a moment of the front end, such as "HTTP_RECV_START", by
-// infer.Now. A nil Trace ignores it.
+// infer.Now; 0 is a moment that nobody looked at the clock for. A nil Trace
+// ignores it.
 func (t *Trace) Event(name string, at int64) {
-	if t == nil || t.request.set.level&timestamps == 0 {
+	if t == nil || at == 0 || t.request.set.level&timestamps == 0 {
 		return
 	}
 	q := t.request

@@ -98,6 +98,10 @@ func (t *Tracer) forget() {
 // empty when there is none.
 type Carrier func(name string) string
 
+// Active says whether any request may be traced. If not, front ends need not
+// prepare for Sample.
+func (t *Tracer) Active() bool { return t != nil && t.active.Load() != nil }
+
 // Sample decides whether a request for the model is traced; nil when not. The
 // caller sets the result as the request's Trace, if not nil, and calls Close.
 func (t *Tracer) Sample(model string, c Carrier) *Trace {
