@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,10 +39,9 @@ func TestCloud(t *testing.T) {
 	const head = `{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,4],"parameters":{"binary_data_size":16}}],"outputs":[{"name":"OUTPUT0","parameters":{"binary_data":true}}]}`
 	data := strings.Repeat("\x01\x00\x00\x00", 4)
 	const kind = "application/vnd.sagemaker-triton.binary+json;json-header-size="
-	resp, err := c.Post("http://"+s.SageMaker+"/invocations", kind+"164", strings.NewReader(head+data))
+	resp, err := c.Post("http://"+s.SageMaker+"/invocations", kind+strconv.Itoa(len(head)), strings.NewReader(head+data))
 	require.NoError(t, err)
 	defer resp.Body.Close()
-	require.Len(t, head, 164)
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 	require.Regexp(t, `^application/vnd\.sagemaker-triton\.binary\+json;json-header-size=\d+$`, resp.Header.Get("Content-Type"))
 

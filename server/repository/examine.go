@@ -78,6 +78,9 @@ func (r *Repository) read(c *candidate, override *string) (err error) {
 			return err
 		}
 	}
+	if c.files == nil && filepath.Base(c.dir) != c.id.name {
+		c.config.Name = c.id.name // the name that Register gave it
+	}
 	if err := c.config.Detect(c.id.name, os.DirFS(c.dir)); err != nil {
 		return err
 	}

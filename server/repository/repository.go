@@ -97,7 +97,8 @@ type Repository struct {
 
 	mu       sync.Mutex
 	records  map[modelID]*record
-	retiring map[*version]modelID // out of service, not closed yet
+	added    map[string]map[string]string // repository paths of Register, names by folder
+	retiring map[*version]modelID         // out of service, not closed yet
 
 	// life ends when the repository drains: nothing is loaded after that. It is
 	// here because loads and closings outlive the calls that began them.

@@ -23,13 +23,13 @@ type found struct {
 func (r *Repository) scan() ([]*found, error) {
 	byID := map[modelID]*found{}
 	var all []*found
-	for _, path := range dedupe(r.opts.Paths) {
-		entries, err := os.ReadDir(path)
+	for _, p := range r.places() {
+		entries, err := os.ReadDir(p.path)
 		if err != nil {
 			return nil, fmt.Errorf("reading model repository: %w", err)
 		}
 		for _, e := range entries {
-			f := &found{id: modelID{r.space(path), e.Name()}, dir: filepath.Join(path, e.Name())}
+			f := &found{id: modelID{r.space(p.path), p.called(e.Name())}, dir: filepath.Join(p.path, e.Name())}
 			switch before := byID[f.id]; {
 			case !isDir(f.dir):
 			case before != nil:
@@ -47,10 +47,10 @@ func (r *Repository) scan() ([]*found, error) {
 // locate finds the directories of one name.
 func (r *Repository) locate(name string) []*found {
 	var all []*found
-	for _, path := range dedupe(r.opts.Paths) {
-		f := &found{id: modelID{r.space(path), name}, dir: filepath.Join(path, name)}
+	for _, p := range r.places() {
+		f := &found{id: modelID{r.space(p.path), name}, dir: p.folder(name)}
 		switch {
-		case !isDir(f.dir):
+		case p.called(filepath.Base(f.dir)) != name || !isDir(f.dir):
 		case len(all) > 0 && all[0].id == f.id:
 			all[0].twice = true
 		default:
