@@ -1,6 +1,7 @@
 // Package example makes a model repository to try the program with: real
 // network graphs with seeded random weights, so that nothing is downloaded and
-// every machine gets the same bytes. The models compute at real cost but know
+// every machine gets the same bytes, and one model for each engine that needs no
+// file. The models compute at real cost but know
 // nothing; they are not for judging accuracy.
 package example
 
@@ -38,7 +39,8 @@ type model struct {
 	versions []version
 }
 
-// version is one numbered folder; build makes its graph from a seed.
+// version is one numbered folder; build makes its graph from a seed. Without
+// one the folder stays empty.
 type version struct {
 	number string
 	build  func(g *graph)
@@ -52,7 +54,11 @@ func catalog() []model {
 		{"text_classifier", stored("text_classifier"), []version{{"1", buildTextClassifier}, {"2", buildTextClassifier}}},
 		{"resnet50", stored("resnet50"), []version{{"1", buildResNet50}}},
 	}
-	return append(all, identities()...)
+	all = append(all, identities()...)
+	for _, name := range []string{"custom_identity_int32", "repeat_int32", "square_int32"} {
+		all = append(all, model{name, stored(name), []version{{"1", nil}}})
+	}
+	return all
 }
 
 // stored is the configuration kept as configs/<name>.pbtxt.

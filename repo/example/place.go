@@ -83,6 +83,9 @@ func (r *repository) write(ctx context.Context, m model, seed uint64) (int64, er
 		if err := os.Mkdir(folder, 0o755); err != nil {
 			return 0, err
 		}
+		if v.build == nil {
+			continue
+		}
 		n, err := writeGraph(ctx, filepath.Join(folder, "model.onnx"), newGraph(m.name, v, seed))
 		if err != nil {
 			return 0, err

@@ -265,7 +265,7 @@ func TestAnswersOfABackend(t *testing.T) {
 		"answers and then fails": {func(_ context.Context, b *infer.Batch) error {
 			b.Requests[0].Respond(infer.NewResponse(), true)
 			return errors.New("too late")
-		}, "", status.Unknown, [2]uint64{0, 0}},
+		}, "", status.Unknown, [2]uint64{1, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -76,7 +76,7 @@ func (g *Group) settle(w *worker, b *infer.Batch, err error) {
 	}
 }
 
-// count brings the batch into the statistics. One that failed as a whole is no
+// count brings the batch into the statistics. One that failed for all is no
 // execution. What an engine of a decoupled model does after its call is not in
 // these numbers, as in Triton's.
 func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, executed bool) {
@@ -109,7 +109,7 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, executed bool
 		}
 	}
 	g.opts.Stats.Cut(w.seat.Why)
-	if executed {
+	if executed || s.Requests > 0 {
 		w.stats.Executed(&s)
 	}
 }
