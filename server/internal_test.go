@@ -60,7 +60,12 @@ func TestReadCPU(t *testing.T) {
 	require.Equal(t, map[string]float64{"nv_cpu_utilization": 0, "nv_cpu_memory_total_bytes": 1024000, "nv_cpu_memory_used_bytes": 614400}, got)
 	got = values(files(append(memory, "proc/stat", "cpu  20 10 15 115 10 5 0 5 0 0\n")...))
 	require.InDelta(t, 25.0/40, got["nv_cpu_utilization"], 1e-9)
+	got = values(files(append(memory, "proc/stat", "cpu  30 10 15 125 3 5 0 5 0 0\n")...))
+	require.InDelta(t, 10.0/20, got["nv_cpu_utilization"], 1e-9, "iowait may go back")
 	require.Empty(t, values(files()), "without /proc there are no such metrics")
+	for _, stat := range []string{"", "cpu 1 2 3", "cpu0 1 2 3 4 5 6 7 8", "cpu 1 2 3 4 5 6 7 x"} {
+		require.Empty(t, values(files("proc/stat", stat, "proc/meminfo", "MemTotal: 1 kB\nMemAvailable: 2 kB\n")))
+	}
 }
 
 func TestNumbers(t *testing.T) {

@@ -53,11 +53,15 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (front, error) {
 	return f, nil
 }
 
-// statsOptions says what is kept for models. Without GPU metrics there are no
-// series by GPU either.
+// statsOptions says what is kept for models: nothing that nobody can read.
+// Without GPU metrics there are no series by GPU either.
 func (s *Server) statsOptions() stats.Options {
-	o := stats.Options{Settings: s.opts.Metrics.Settings, Log: s.opts.Log}
-	if s.opts.Metrics.Allow && s.opts.Metrics.GPU {
+	m := &s.opts.Metrics
+	o := stats.Options{Log: s.opts.Log}
+	if m.Allow {
+		o.Settings = m.Settings
+	}
+	if m.Allow && m.GPU {
 		o.GPUs = map[int]string{}
 		for _, d := range s.gpus.devices() {
 			o.GPUs[d.Index] = d.UUID

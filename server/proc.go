@@ -8,12 +8,22 @@ import (
 	"strings"
 )
 
-// cpuTicks are the machine's processor times since its start.
-type cpuTicks struct{ busy, idle uint64 }
+// cpuTicks are the machine's processor times since its start: user nice system
+// idle iowait irq softirq steal.
+type cpuTicks [8]uint64
 
-// utilization is the busy share since an earlier reading; 0 without one.
+// utilization is the busy share since an earlier reading; 0 without one. A time
+// that went back, as iowait may, did not change.
 func (t cpuTicks) utilization(before cpuTicks) float64 {
-	busy, idle := t.busy-before.busy, t.idle-before.idle
+	var busy, idle uint64
+	for i, now := range t {
+		passed := now - min(now, before[i])
+		if i == 3 || i == 4 {
+			idle += passed
+		} else {
+			busy += passed
+		}
+	}
 	if before == (cpuTicks{}) || busy+idle == 0 {
 		return 0
 	}
@@ -22,25 +32,24 @@ func (t cpuTicks) utilization(before cpuTicks) float64 {
 
 var errProc = errors.New("unexpected form of a file below /proc")
 
-// readTicks reads the first line of /proc/stat:
-// cpu user nice system idle iowait irq softirq steal ...
+// readTicks reads the first line of /proc/stat: cpu and the times.
 func readTicks(root fs.FS) (cpuTicks, error) {
+	var t cpuTicks
 	b, err := fs.ReadFile(root, "proc/stat")
 	if err != nil {
-		return cpuTicks{}, err
+		return t, err
 	}
 	line, _, _ := bytes.Cut(b, []byte("\n"))
 	f := strings.Fields(string(line))
-	if len(f) < 9 || f[0] != "cpu" {
-		return cpuTicks{}, errProc
+	if len(f) <= len(t) || f[0] != "cpu" {
+		return t, errProc
 	}
-	var v [8]uint64
-	for i := range v {
-		if v[i], err = strconv.ParseUint(f[i+1], 10, 64); err != nil {
-			return cpuTicks{}, errProc
+	for i := range t {
+		if t[i], err = strconv.ParseUint(f[i+1], 10, 64); err != nil {
+			return t, errProc
 		}
 	}
-	return cpuTicks{busy: v[0] + v[1] + v[2] + v[5] + v[6] + v[7], idle: v[3] + v[4]}, nil
+	return t, nil
 }
 
 // readMemory reads total and used bytes, the latter what is not available.
@@ -56,7 +65,7 @@ func readMemory(root fs.FS) (total, used float64, err error) {
 			kib[name], _ = strconv.ParseFloat(f[0], 64)
 		}
 	}
-	if kib["MemTotal"] == 0 {
+	if kib["MemTotal"] == 0 || kib["MemAvailable"] > kib["MemTotal"] {
 		return 0, 0, errProc
 	}
 	return kib["MemTotal"] * 1024, (kib["MemTotal"] - kib["MemAvailable"]) * 1024, nil
