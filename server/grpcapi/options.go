@@ -41,6 +41,11 @@ type Options struct {
 	// MaxReceive is the size in bytes of the largest message taken, as received and
 	// after it was decompressed.
 	MaxReceive int
+	// ReadAhead is what the requests of one stream may hold, in bytes, before the
+	// next one is read: their inputs, and responses that the client has not taken.
+	// A client that takes none is stopped by flow control instead of filling the
+	// memory; Triton reads on.
+	ReadAhead int
 	// Workers is how many goroutines with warm stacks stand ready for calls;
 	// more calls at a time than that start goroutines of their own, which costs
 	// some 10 us of growing stacks.
@@ -98,6 +103,7 @@ func Default(pool *tensor.Pool) Options {
 		KeepaliveTimeout: 20 * time.Second,
 		MinPingInterval:  5 * time.Minute,
 		MaxReceive:       math.MaxInt32,
+		ReadAhead:        256 << 20,
 		Workers:          64,
 		StreamWindow:     1 << 20,
 		ConnWindow:       4 << 20,
@@ -112,6 +118,9 @@ func (o Options) Validate() error {
 	var errs []error
 	if o.Pool == nil {
 		errs = append(errs, errors.New("gRPC: no memory pool"))
+	}
+	if o.ReadAhead < 0 {
+		errs = append(errs, fmt.Errorf("gRPC: streams read %d bytes ahead, must be at least 0", o.ReadAhead))
 	}
 	if o.MaxReceive < 1 {
 		errs = append(errs, fmt.Errorf("gRPC: largest message is %d bytes, must be at least 1", o.MaxReceive))

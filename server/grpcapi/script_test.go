@@ -22,6 +22,7 @@ type scripted struct {
 	*stub
 	mu    sync.Mutex
 	steps []step
+	size  int              // bytes of an output beyond its number
 	asked []*infer.Request // all that were submitted
 }
 
@@ -121,7 +122,7 @@ func (s *scripted) response(r *infer.Request, word string, n int32) *infer.Respo
 	case "p":
 		resp.Err = status.New(status.Internal, "got %s", parameterText(r.Parameters))
 	default:
-		b := s.pool.Get(4)
+		b := s.pool.Get(4 + s.size)
 		copy(b.Bytes(), []byte{byte(n), 0, 0, 0})
 		resp.Add("N", tensor.Int32, tensor.Shape{1}, tensor.NewData(b))
 	}

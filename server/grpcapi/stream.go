@@ -13,15 +13,9 @@ import (
 	"triton/server/infer"
 )
 
-// What the requests of one stream may hold, their inputs and their responses
-// that are not written yet, before the next one is read. Triton reads ahead
-// without a limit. The limit is far above what a client that reads its
-// responses comes to; one that does not is stopped by flow control instead of
-// filling our memory.
-const (
-	maxAheadBytes = 256 << 20
-	maxAheadCalls = 1 << 16
-)
+// maxCalls is how many requests of one stream may be open before the next one is
+// read, however small they are.
+const maxCalls = 1 << 16
 
 // stream is one ModelStreamInfer. The goroutine of the handler is the only one
 // that writes, another reads, and models answer from any: they put responses
@@ -100,7 +94,7 @@ func (s *stream) next() error {
 func (s *stream) mayRead() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for !s.closed && (s.ahead > maxAheadBytes || s.flight.n >= maxAheadCalls) {
+	for !s.closed && (s.ahead > s.service.opts.ReadAhead || s.flight.n >= maxCalls) {
 		s.room.Wait()
 	}
 	return !s.closed

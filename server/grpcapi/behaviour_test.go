@@ -1,0 +1,212 @@
+package grpcapi_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/pkg/inferencepb"
+	"triton/server/grpcapi"
+	"triton/server/infer"
+)
+
+type streamClient = grpc.BidiStreamingClient[inferencepb.ModelInferRequest, inferencepb.ModelStreamInferResponse]
+
+func openStream(t testing.TB, ctx context.Context, conn *grpc.ClientConn) streamClient {
+	t.Helper()
+	stream, err := inferencepb.NewGRPCInferenceServiceClient(conn).ModelStreamInfer(ctx, grpc.MaxCallRecvMsgSize(1<<30))
+	require.NoError(t, err)
+	return stream
+}
+
+// submitted waits until n requests are with their models.
+func (s *scripted) submitted(t *testing.T, n int) []*infer.Request {
+	t.Helper()
+	var all []*infer.Request
+	require.Eventually(t, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		all = slices.Clone(s.asked)
+		return len(all) >= n
+	}, 10*time.Second, time.Millisecond)
+	return all
+}
+
+// TestStreamThatIsGivenUp: whatever way a client leaves, all its requests in
+// flight are cancelled, and what models still answer is dropped.
+func TestStreamThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(context.CancelFunc, *grpc.ClientConn){
+		"cancelled":    func(cancel context.CancelFunc, _ *grpc.ClientConn) { cancel() },
+		"disconnected": func(_ context.CancelFunc, conn *grpc.ClientConn) { conn.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScripted()
+			conn := serve(t, s, s.stub, nil)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			stream := openStream(t, ctx, conn)
+			for _, line := range []string{"one a | d1 R", "dec b | r R", "dec c | d1 f", "one d | e f", "one e | R"} {
+				require.NoError(t, stream.Send(scriptRequest(line)))
+			}
+			all := s.submitted(t, 5)
+			leave(cancel, conn)
+			for _, r := range all {
+				require.Eventually(t, r.Cancelled, 10*time.Second, time.Millisecond)
+			}
+			s.finish()
+		})
+	}
+}
+
+// finish plays what is planned without anybody waiting for its end.
+func (s *scripted) finish() {
+	barrier := infer.NewRequest()
+	barrier.Unary()
+	s.play(barrier)
+	barrier.Release()
+}
+
+// TestDeadlineOfAStream cancels as a client does.
+func TestDeadlineOfAStream(t *testing.T) {
+	t.Parallel()
+	s := newScripted()
+	conn := serve(t, s, s.stub, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	stream := openStream(t, ctx, conn)
+	require.NoError(t, stream.Send(scriptRequest("dec a | R")))
+	_, err := stream.Recv()
+	require.Equal(t, codes.DeadlineExceeded, grpcstatus.Code(err))
+	for _, r := range s.submitted(t, 1) {
+		require.Eventually(t, r.Cancelled, 10*time.Second, time.Millisecond)
+	}
+	s.finish()
+}
+
+// TestStrictStreamCancelsTheRest: the first error ends the stream and with it
+// the requests that run.
+func TestStrictStreamCancelsTheRest(t *testing.T) {
+	t.Parallel()
+	s := newScripted()
+	conn := serve(t, s, s.stub, nil)
+	stream := openStream(t, withMetadata(t.Context(), "triton_grpc_error", "true"), conn)
+	require.NoError(t, stream.Send(scriptRequest("dec a | R")))
+	all := s.submitted(t, 1)
+	require.NoError(t, stream.Send(scriptRequest("dec b | e f")))
+	s.submitted(t, 2)
+	s.mu.Lock()
+	first, rest := s.steps[1:2], append(s.steps[:1:1], s.steps[2:]...)
+	s.steps = rest
+	s.mu.Unlock()
+	first[0].do()
+	_, err := stream.Recv()
+	require.Equal(t, "failed 0", grpcstatus.Convert(err).Message())
+	require.Eventually(t, all[0].Cancelled, 10*time.Second, time.Millisecond)
+	s.finish()
+}
+
+// TestSlowReader: a client that does not read keeps no model waiting, and gets
+// all in the end.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	s := newScripted()
+	s.size = 64 << 10
+	conn := serve(t, s, s.stub, nil)
+	stream := openStream(t, t.Context(), conn)
+	const n = 60 // a script is at most 255 bytes long
+	for range 8 {
+		require.NoError(t, stream.Send(scriptRequest("dec a | "+strings.Repeat("r ", n)+"f")))
+	}
+	s.submitted(t, 8)
+	played := make(chan struct{})
+	go func() { s.finish(); close(played) }()
+	select {
+	case <-played:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the model waits for the client")
+	}
+	require.NoError(t, stream.CloseSend())
+	require.Equal(t, 8*n+1, strings.Count(transcript(stream), "\n"))
+}
+
+// TestReadAhead: no more is read while the requests hold what they may.
+func TestReadAhead(t *testing.T) {
+	t.Parallel()
+	s := newScripted()
+	conn := serve(t, s, s.stub, func(o *grpcapi.Options) { o.ReadAhead = 10 })
+	stream := openStream(t, t.Context(), conn)
+	for range 4 { // 5 bytes of input each: the fourth would be beyond
+		require.NoError(t, stream.Send(scriptRequest("dec a | R")))
+	}
+	require.Len(t, s.submitted(t, 3), 3)
+	require.Never(t, func() bool { return len(s.submitted(t, 3)) > 3 }, 50*time.Millisecond, 5*time.Millisecond)
+	s.finish()
+	s.submitted(t, 1) // the fourth, as the others are over
+	s.finish()
+	require.NoError(t, stream.CloseSend())
+	require.Equal(t, 5, strings.Count(transcript(stream), "\n"))
+}
+
+// TestExitingStream: requests that come too late are told so, the stream stays.
+func TestExitingStream(t *testing.T) {
+	t.Parallel()
+	s := newScripted()
+	conn := serve(t, s, s.stub, nil)
+	stream := openStream(t, t.Context(), conn)
+	require.NoError(t, stream.Send(scriptRequest("dec a | R")))
+	s.submitted(t, 1)
+	s.exiting.Store(true)
+	require.NoError(t, stream.Send(scriptRequest("dec late | R")))
+	m, err := stream.Recv()
+	require.NoError(t, err)
+	require.Equal(t, "GRPC server is shutting down and has stopped accepting new requests.", m.GetErrorMessage())
+	require.Equal(t, "late", m.GetInferResponse().GetId())
+	s.finish()
+	m, err = stream.Recv()
+	require.NoError(t, err)
+	require.Equal(t, "a", m.GetInferResponse().GetId())
+	_, err = inferencepb.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), scriptRequest("one a | R"))
+	require.Equal(t, codes.Unavailable, grpcstatus.Code(err))
+	require.Equal(t, "GRPC server is shutting down and has stopped accepting new requests.", grpcstatus.Convert(err).Message())
+	require.NoError(t, stream.CloseSend())
+}
+
+// TestManyStreams mixes requests of many streams; each stream has its answers,
+// in order.
+func TestManyStreams(t *testing.T) {
+	t.Parallel()
+	c := start(t, newStub())
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			stream := openStream(t, t.Context(), c)
+			go func() {
+				for i := range 100 {
+					r := echoRequest(pattern(i * 100))
+					r.Id = string(rune('A' + i%26))
+					_ = stream.Send(r)
+				}
+				_ = stream.CloseSend()
+			}()
+			for i := range 100 {
+				m, err := stream.Recv()
+				if err != nil || m.GetInferResponse().GetId() != string(rune('A'+i%26)) ||
+					len(m.GetInferResponse().GetRawOutputContents()[0]) != i*100 {
+					t.Error(i, err, m.GetInferResponse().GetId())
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}

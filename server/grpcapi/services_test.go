@@ -1,0 +1,352 @@
+package grpcapi_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
+	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/pkg/inferencepb"
+	"triton/server/grpcapi"
+	"triton/server/restricted"
+	"triton/server/trace"
+)
+
+func withMetadata(ctx context.Context, kv ...string) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, kv...)
+}
+
+// streamOf is the error that a stream ends with.
+func streamOf(ctx context.Context, c inferencepb.GRPCInferenceServiceClient) error {
+	stream, err := c.ModelStreamInfer(ctx)
+	if err == nil {
+		_ = stream.CloseSend()
+		_, err = stream.Recv()
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+func TestRestricted(t *testing.T) {
+	t.Parallel()
+	rules, err := restricted.Parse(restricted.GRPC, []string{"health,inference:key=secret", "statistics:other=x"})
+	require.NoError(t, err)
+	s := newStub()
+	conn := serve(t, s, s, func(o *grpcapi.Options) { o.Restricted = rules })
+	c := inferencepb.NewGRPCInferenceServiceClient(conn)
+	calls := map[string]func(context.Context) error{
+		"live": func(ctx context.Context) error {
+			_, err := c.ServerLive(ctx, &inferencepb.ServerLiveRequest{})
+			return err
+		},
+		"check": func(ctx context.Context) error {
+			_, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+			return err
+		},
+		"watch": func(ctx context.Context) error {
+			w, err := grpc_health_v1.NewHealthClient(conn).Watch(ctx, &grpc_health_v1.HealthCheckRequest{})
+			require.NoError(t, err)
+			_, err = w.Recv()
+			return err
+		},
+		"infer": func(ctx context.Context) error {
+			_, err := c.ModelInfer(ctx, echoRequest(nil))
+			return err
+		},
+		"stream": func(ctx context.Context) error { return streamOf(ctx, c) },
+	}
+	for name, call := range calls {
+		for _, kv := range [][]string{{}, {"triton-grpc-protocol-key", "wrong"}, {"key", "secret"}, {"triton-grpc-protocol-other", "x"}} {
+			err := call(withMetadata(t.Context(), kv...))
+			require.Equal(t, codes.Unavailable, grpcstatus.Code(err), name)
+			require.Equal(t, "This protocol is restricted, expecting header 'triton-grpc-protocol-key'",
+				grpcstatus.Convert(err).Message(), name)
+		}
+		ctx, cancel := context.WithCancel(withMetadata(t.Context(), "triton-grpc-protocol-key", "secret"))
+		require.NoError(t, call(ctx), name)
+		cancel()
+	}
+	_, err = c.ServerMetadata(t.Context(), &inferencepb.ServerMetadataRequest{})
+	require.NoError(t, err)
+	_, err = c.ModelStatistics(t.Context(), &inferencepb.ModelStatisticsRequest{Name: "echo"})
+	require.Equal(t, "This protocol is restricted, expecting header 'triton-grpc-protocol-other'", grpcstatus.Convert(err).Message())
+}
+
+// encodings notes how responses are compressed.
+type encodings struct {
+	stats.Handler
+	last string
+}
+
+func (*encodings) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (*encodings) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (*encodings) HandleConn(context.Context, stats.ConnStats)                       {}
+func (e *encodings) HandleRPC(_ context.Context, s stats.RPCStats) {
+	if h, ok := s.(*stats.InHeader); ok {
+		e.last = h.Compression
+	}
+}
+
+// TestResponseCompression: by the level alone, whatever the request was; only
+// inference.
+func TestResponseCompression(t *testing.T) {
+	t.Parallel()
+	for level, want := range map[grpcapi.Compression]string{
+		grpcapi.CompressNone: "", grpcapi.CompressLow: "gzip", grpcapi.CompressMedium: "deflate", grpcapi.CompressHigh: "deflate",
+	} {
+		s := newStub()
+		var seen encodings
+		conn := serve(t, s, s, func(o *grpcapi.Options) { o.Compression = level }, grpc.WithStatsHandler(&seen))
+		c := inferencepb.NewGRPCInferenceServiceClient(conn)
+		for _, request := range []string{"identity", "gzip", "deflate"} {
+			data := pattern(100 << 10)
+			resp, err := c.ModelInfer(t.Context(), echoRequest(data), grpc.UseCompressor(request))
+			require.NoError(t, err)
+			requireEcho(t, data, resp)
+			require.Equal(t, want, strings.TrimPrefix(seen.last, "identity"))
+
+			stream, err := c.ModelStreamInfer(t.Context(), grpc.UseCompressor(request))
+			require.NoError(t, err)
+			require.NoError(t, stream.Send(echoRequest(data)))
+			m, err := stream.Recv()
+			require.NoError(t, err)
+			requireEcho(t, data, m.GetInferResponse())
+			require.NoError(t, stream.CloseSend())
+			_, err = stream.Recv()
+			require.ErrorIs(t, err, io.EOF)
+			require.Equal(t, want, strings.TrimPrefix(seen.last, "identity"))
+
+			_, err = c.ServerLive(t.Context(), &inferencepb.ServerLiveRequest{}, grpc.UseCompressor(request))
+			require.NoError(t, err)
+			require.Empty(t, strings.TrimPrefix(seen.last, "identity"))
+		}
+	}
+}
+
+// bomb is a few bytes that are n when decompressed.
+func bomb(t *testing.T, name string, n int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	var w io.WriteCloser = zlib.NewWriter(&b)
+	if name == "gzip" {
+		w = gzip.NewWriter(&b)
+	}
+	_, err := w.Write(make([]byte, n))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
+
+// TestDecompressionBomb: the limit of messages is that of what they decompress
+// to, and the server goes on.
+func TestDecompressionBomb(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"gzip", "deflate"} {
+		for _, c := range []struct {
+			body []byte
+			code codes.Code
+		}{{bomb(t, name, 64<<20), codes.ResourceExhausted}, {[]byte("no such stream"), codes.Internal}} {
+			s := newStub()
+			conn := serve(t, s, s, func(o *grpcapi.Options) { o.MaxReceive = 1 << 20 },
+				grpc.WithCompressor(sends{name, c.body})) //nolint:staticcheck // the only per-connection way
+			client := inferencepb.NewGRPCInferenceServiceClient(conn)
+			_, err := client.ModelInfer(t.Context(), echoRequest(nil))
+			require.Equal(t, c.code, grpcstatus.Code(err), err)
+			stream := openStream(t, t.Context(), conn)
+			_ = stream.Send(echoRequest(nil))
+			_, err = stream.Recv()
+			require.Equal(t, c.code, grpcstatus.Code(err), err)
+		}
+	}
+}
+
+// sends is a compressor that makes the same of everything.
+type sends struct {
+	name string
+	body []byte
+}
+
+func (s sends) Type() string { return s.name }
+
+func (s sends) Do(w io.Writer, _ []byte) error {
+	_, err := w.Write(s.body)
+	return err
+}
+
+// lockedBuffer is a writer for several goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestAccessLog has one record for each call and each stream.
+func TestAccessLog(t *testing.T) {
+	t.Parallel()
+	var b lockedBuffer
+	s := newStub()
+	conn := serve(t, s, s, func(o *grpcapi.Options) { o.Access = slog.New(slog.NewJSONHandler(&b, nil)) })
+	c := inferencepb.NewGRPCInferenceServiceClient(conn)
+	_, err := c.ModelInfer(t.Context(), echoRequest(nil))
+	require.NoError(t, err)
+	_, err = c.ModelReady(t.Context(), &inferencepb.ModelReadyRequest{Name: "echo"})
+	require.NoError(t, err)
+	_, err = c.ModelMetadata(t.Context(), &inferencepb.ModelMetadataRequest{Name: "nope"})
+	require.Error(t, err)
+	stream := openStream(t, t.Context(), conn)
+	for range 2 {
+		require.NoError(t, stream.Send(echoRequest(nil)))
+	}
+	require.NoError(t, stream.CloseSend())
+	transcript(stream)
+	want := []map[string]any{
+		{"method": "/inference.GRPCInferenceService/ModelInfer", "code": "OK", "model": "echo", "id": "42"},
+		{"method": "/inference.GRPCInferenceService/ModelReady", "code": "OK", "model": "echo"},
+		{"method": "/inference.GRPCInferenceService/ModelMetadata", "code": "NotFound", "model": "nope"},
+		{"method": "/inference.GRPCInferenceService/ModelStreamInfer", "code": "OK", "model": "echo", "id": "42", "requests": 2.0},
+	}
+	require.Eventually(t, func() bool { return strings.Count(b.String(), "\n") == len(want) }, 10*time.Second, time.Millisecond)
+	for i, line := range strings.Split(strings.TrimSpace(b.String()), "\n") {
+		var got map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &got))
+		require.Equal(t, "gRPC call", got["msg"])
+		require.Positive(t, got["duration"])
+		require.NotEmpty(t, got["peer"])
+		for _, k := range []string{"msg", "level", "time", "duration", "peer"} {
+			delete(got, k)
+		}
+		require.Equal(t, want[i], got)
+	}
+}
+
+// TestTraced finds the front end's moments in Triton's trace file.
+func TestTraced(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "trace.json")
+	tracer, err := trace.New(trace.Options{Log: slog.New(slog.DiscardHandler), Config: map[string][]trace.Setting{
+		"":       {{Name: "mode", Value: "triton"}, {Name: "level", Value: "TIMESTAMPS"}, {Name: "rate", Value: "1"}},
+		"triton": {{Name: "file", Value: file}},
+	}})
+	require.NoError(t, err)
+	s := newStub()
+	conn := serve(t, s, s, func(o *grpcapi.Options) { o.Tracer = tracer })
+	_, err = inferencepb.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), echoRequest(nil))
+	require.NoError(t, err)
+	stream := openStream(t, t.Context(), conn)
+	require.NoError(t, stream.Send(echoRequest(nil)))
+	require.NoError(t, stream.CloseSend())
+	transcript(stream)
+	conn.Close()
+	require.NoError(t, tracer.Shutdown())
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for _, name := range []string{"GRPC_WAITREAD_START", "GRPC_WAITREAD_END", "INFER_RESPONSE_COMPLETE", "GRPC_SEND_START", "GRPC_SEND_END"} {
+		require.Equal(t, 2, strings.Count(string(text), `"`+name+`"`), "%s in %s", name, text)
+	}
+}
+
+// TestHolds: each delay is where a test suite looks for it.
+func TestHolds(t *testing.T) {
+	t.Parallel()
+	const d = 30 * time.Millisecond
+	infers := func(c inferencepb.GRPCInferenceServiceClient) error {
+		_, err := c.ModelInfer(t.Context(), echoRequest(nil))
+		return err
+	}
+	streams := func(c inferencepb.GRPCInferenceServiceClient) error {
+		stream, err := c.ModelStreamInfer(t.Context())
+		require.NoError(t, err)
+		r := echoRequest(nil)
+		r.ModelName = "dec"
+		require.NoError(t, stream.Send(r))
+		_, err = stream.Recv()
+		require.NoError(t, stream.CloseSend())
+		transcript(stream)
+		return err
+	}
+	for name, c := range map[string]struct {
+		holds grpcapi.Holds
+		call  func(inferencepb.GRPCInferenceServiceClient) error
+	}{
+		"process":    {grpcapi.Holds{Process: d}, infers},
+		"entry":      {grpcapi.Holds{ProcessEntry: d}, infers},
+		"exec":       {grpcapi.Holds{CompleteExec: d}, infers},
+		"completion": {grpcapi.Holds{ResponseCompletion: d}, infers},
+		"response":   {grpcapi.Holds{Response: d}, streams},
+		"complete":   {grpcapi.Holds{Complete: d}, streams},
+		"read":       {grpcapi.Holds{ProcessEntry: d}, streams},
+		"admin": {grpcapi.Holds{AdminResponse: d}, func(c inferencepb.GRPCInferenceServiceClient) error {
+			_, err := c.ServerLive(t.Context(), &inferencepb.ServerLiveRequest{})
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStub()
+			client := inferencepb.NewGRPCInferenceServiceClient(serve(t, s, s, func(o *grpcapi.Options) { o.Holds = c.holds }))
+			start := time.Now()
+			require.NoError(t, c.call(client))
+			require.GreaterOrEqual(t, time.Since(start), d)
+		})
+	}
+}
+
+// TestHeldCancel: the model hears later that nobody waits.
+func TestHeldCancel(t *testing.T) {
+	t.Parallel()
+	const d = 30 * time.Millisecond
+	s := newStub()
+	heard := make(chan time.Time, 1)
+	s.block = func(ctx context.Context) error {
+		<-ctx.Done()
+		heard <- time.Now()
+		return ctx.Err()
+	}
+	conn := serve(t, s, s, func(o *grpcapi.Options) { o.Holds = grpcapi.Holds{Notification: d, Enqueue: 1} })
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(time.Millisecond, cancel)
+	_, err := inferencepb.NewGRPCInferenceServiceClient(conn).ModelInfer(ctx, echoRequest(nil))
+	gone := time.Now()
+	require.Equal(t, codes.Canceled, grpcstatus.Code(err))
+	require.Greater(t, (<-heard).Sub(gone), d/3)
+}
+
+func TestOptionsOfMessages(t *testing.T) {
+	t.Parallel()
+	o := grpcapi.Default(newStub().pool)
+	require.Equal(t, math.MaxInt32, o.MaxReceive)
+	o.MaxReceive, o.ReadAhead = 0, -1
+	require.ErrorContains(t, o.Validate(), "largest message is 0 bytes")
+	require.ErrorContains(t, o.Validate(), "read -1 bytes ahead")
+}
