@@ -64,17 +64,18 @@ func (h *handler) Handle(_ context.Context, r slog.Record) error {
 		return true
 	})
 	line := bufs[1][:0]
-	switch h.sink.settings.Load().Format {
+	settings := h.sink.settings.Load()
+	switch settings.Format {
 	case JSON:
 		line = appendJSONLine(line, r, text, below)
 	case ISO8601:
 		line = r.Time.UTC().AppendFormat(line, "2006-01-02T15:04:05Z ")
 		line = append(line, severity(r.Level), ' ')
-		line = appendText(line, r, text, below)
+		line = appendText(line, r, text, below, settings.Raw)
 	default:
 		line = append(line, severity(r.Level))
 		line = r.Time.UTC().AppendFormat(line, "0102 15:04:05.000000 ")
-		line = appendText(line, r, text, below)
+		line = appendText(line, r, text, below, settings.Raw)
 	}
 	bufs[0], bufs[1] = text, line
 	return h.sink.write(r.Level, line)
@@ -91,13 +92,17 @@ func severity(l slog.Level) byte {
 }
 
 // appendText is the common rest of Triton's two formats: pid, place, message.
-// The message is quoted so that no input can forge a line; a table follows raw.
-func appendText(b []byte, r slog.Record, text []byte, below string) []byte {
+// Unless raw the message is quoted, so that no input can forge a line; a table
+// follows as it is.
+func appendText(b []byte, r slog.Record, text []byte, below string, raw bool) []byte {
 	b = append(b, pid...)
 	b = append(b, ' ')
 	b = appendSource(b, r.PC)
 	b = append(b, "] "...)
-	if len(text) > 0 || below == "" {
+	switch {
+	case raw:
+		b = append(b, text...)
+	case len(text) > 0 || below == "":
 		b = appendQuoted(b, text)
 	}
 	b = append(b, '\n')
@@ -171,7 +176,7 @@ func levelName(l slog.Level) string {
 	return "INFO"
 }
 
-const hex = "0123456789abcdef"
+const hex = "0123456789ABCDEF"
 
 // appendQuoted writes text as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func appendQuoted(b, text []byte) []byte {
@@ -199,7 +204,7 @@ func appendQuoted(b, text []byte) []byte {
 		case '\f':
 			b = append(b, '\\', 'f')
 		default:
-			if c < 0x20 || c == 0x7f {
+			if c < 0x20 {
 				b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 				continue
 			}

@@ -53,6 +53,9 @@ type Settings struct {
 	Verbose              int
 	Format               Format
 	File                 string // empty: the console
+	// Raw leaves messages as they are, as TRITON_SERVER_ESCAPE_LOG_MESSAGES=0
+	// asks for: input from outside can then forge lines. JSON is not affected.
+	Raw bool
 }
 
 // DefaultSettings are those of a server started without log flags.

@@ -106,6 +106,49 @@ func TestQuotedIsJSON(t *testing.T) {
 	}
 }
 
+// The line is one of Triton 2.51.
+func TestQuotedAsTriton(t *testing.T) {
+	t.Parallel()
+	id := "a\x01\x1f\x7f\"\\\n\té\u2028/<b>"
+	require.Equal(t, "\"a\\u0001\\u001F\x7f\\\"\\\\\\n\\té\u2028/<b>\"", string(appendQuoted(nil, []byte(id))))
+}
+
+func TestRaw(t *testing.T) {
+	t.Parallel()
+	s := DefaultSettings()
+	s.Raw = true
+	k, out, _ := open(t, s)
+	k.Logger().Info("a \"b\"\n\t", "k", "v")
+	require.Regexp(t, `(?s)^I.* log_test\.go:\d+\] a "b"\n\t k=v\n$`, out.String())
+	out.Reset()
+	s.Format = JSON
+	require.NoError(t, k.Set(s))
+	k.Logger().Info("a\n")
+	require.Contains(t, out.String(), `"msg":"a\n"}`)
+}
+
+// An update sees what is in force, and one that fails changes nothing.
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+	k, _, _ := open(t, DefaultSettings())
+	require.NoError(t, k.Update(func(s *Settings) error { s.Info = false; return nil }))
+	require.NoError(t, k.Update(func(s *Settings) error { s.Verbose = 3; return nil }))
+	require.ErrorIs(t, k.Update(func(s *Settings) error { s.Error = false; return ErrFormat }), ErrFormat)
+	require.Equal(t, Settings{Error: true, Warning: true, Verbose: 3}, k.Settings())
+}
+
+func TestAccess(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	Access(&out).Info("request", "path", "/v2\n", "status", 200)
+	var line map[string]any
+	require.NoError(t, json.Unmarshal(out.Bytes(), &line))
+	require.Contains(t, line, "time")
+	delete(line, "time")
+	require.Equal(t, map[string]any{"msg": "request", "path": "/v2\n", "status": 200.0}, line)
+	require.Equal(t, 1, strings.Count(out.String(), "\n"))
+}
+
 func TestParseFormat(t *testing.T) {
 	t.Parallel()
 	f, err := ParseFormat("ISO8601")
