@@ -48,6 +48,14 @@ type RequestedOutput struct {
 	Into tensor.Segment
 }
 
+// Release gives back the memory that the output was to be written to.
+func (o *RequestedOutput) Release() {
+	if o.Into.Buffer != nil {
+		o.Into.Buffer.Release()
+		o.Into = tensor.Segment{}
+	}
+}
+
 // Regions is the shared memory that clients have registered.
 type Regions interface {
 	// Find is size bytes at offset of a region; the caller owns the segment's
@@ -128,9 +136,7 @@ func (r *Request) Wants(output string) bool {
 func (r *Request) Reset() {
 	ReleaseTensors(r.Inputs)
 	for i := range r.Outputs {
-		if b := r.Outputs[i].Into.Buffer; b != nil {
-			b.Release()
-		}
+		r.Outputs[i].Release()
 	}
 	*r = Request{Parameters: emptied(r.Parameters), Inputs: emptiedTensors(r.Inputs), Outputs: emptied(r.Outputs)}
 }

@@ -104,9 +104,11 @@ func (k *checker) value(name string, i int) *backend.Value {
 // first mention counts.
 func (k *checker) outputs(r *infer.Request) error {
 	kept := r.Outputs[:0]
-	for _, o := range r.Outputs {
+	for n := range r.Outputs {
+		o := r.Outputs[n]
 		same := func(p kserve.RequestedOutput) bool { return p.Name == o.Name }
 		if slices.ContainsFunc(kept, same) {
+			r.Outputs[n].Release()
 			continue
 		}
 		known := len(kept) < len(k.sig.Outputs) && k.sig.Outputs[len(kept)].Name == o.Name
@@ -116,6 +118,7 @@ func (k *checker) outputs(r *infer.Request) error {
 		if !known {
 			return status.New(status.InvalidArg, "unexpected inference output '%s' for model '%s'", o.Name, k.model)
 		}
+		r.Outputs[n] = kserve.RequestedOutput{} // it moves, with its reference
 		kept = append(kept, o)
 	}
 	r.Outputs = kept

@@ -1,0 +1,139 @@
+package shm_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"triton/server"
+	"triton/server/conformance"
+	"triton/server/servertest"
+)
+
+// TestWire asks whole servers over both protocols. The answers in testdata/wire
+// are those of NVIDIA's server 2.51, but for files that end in -ours, which have
+// the reasons. To record again, start such a server with python identity models
+// of the configurations below and run
+//
+//	TRITON_WIRE_HTTP=host:port TRITON_WIRE_GRPC=host:port go test ./server/shm -run Wire -rewrite
+//
+// The commands: "object" makes a POSIX object, whose key is written @name in
+// questions, "ask" asks, "bytes" shows what an object holds.
+func TestWire(t *testing.T) {
+	web, rpc := os.Getenv("TRITON_WIRE_HTTP"), os.Getenv("TRITON_WIRE_GRPC")
+	recording := web != ""
+	if !recording {
+		s := servertest.Start(t, wireModels()...)
+		web, rpc = s.HTTP, s.GRPC
+	}
+	target, err := conformance.Dial(web, rpc)
+	require.NoError(t, err)
+	defer target.Close()
+	datadriven.Walk(t, "testdata/wire", func(t *testing.T, path string) {
+		if recording && strings.HasSuffix(path, "-ours") {
+			t.Skip("answers that differ for the reasons written there")
+		}
+		w := &wire{target: target, keys: map[string]string{}}
+		w.ask(t, "http POST /v2/systemsharedmemory/unregister")
+		require.Eventually(t, func() bool { // a reply on its way may still hold a region
+			return strings.Contains(w.ask(t, "http GET /v2/systemsharedmemory/status"), "\n[]\n")
+		}, 10*time.Second, time.Millisecond)
+		datadriven.RunTest(t, path, w.run)
+	})
+}
+
+func wireModels() []servertest.Option {
+	two := `backend: "identity"
+input [ { name: "INPUT0" data_type: TYPE_INT32 dims: [ -1 ] }, { name: "INPUT1" data_type: TYPE_STRING dims: [ -1 ] } ]
+output [ { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ -1 ] }, { name: "OUTPUT1" data_type: TYPE_STRING dims: [ -1 ] } ]
+`
+	return []servertest.Option{
+		servertest.Model("ints", servertest.Identity("INT32", "-1", 0)),
+		servertest.Model("text", servertest.Identity("STRING", "-1", 0)),
+		servertest.Model("rows", servertest.Identity("FP32", "-1", 4)),
+		servertest.Model("two", two),
+		servertest.With(func(o *server.Options) { o.ClientMemory = true }),
+	}
+}
+
+// wire is the state of one file of cases.
+type wire struct {
+	target *conformance.Target
+	keys   map[string]string
+}
+
+func (w *wire) run(t *testing.T, d *datadriven.TestData) string {
+	t.Helper()
+	var name string
+	var size, off, n int64
+	d.MaybeScanArgs(t, "name", &name)
+	switch d.Cmd {
+	case "object":
+		d.ScanArgs(t, "size", &size)
+		w.keys[name] = object(t, size)
+		content := make([]byte, size)
+		for i := range content {
+			content[i] = byte(i)
+			if name == "i" && i < 64 { // sixteen little-endian numbers
+				content[i] = 0
+				if i%4 == 0 {
+					content[i] = byte(i / 4)
+				}
+			}
+		}
+		copy(content, unhex(t, d.Input))
+		require.NoError(t, os.WriteFile("/dev/shm"+w.keys[name], content, 0o600))
+		return ""
+	case "bytes":
+		d.ScanArgs(t, "off", &off)
+		d.ScanArgs(t, "n", &n)
+		content, err := os.ReadFile("/dev/shm" + w.keys[name])
+		require.NoError(t, err)
+		return fmt.Sprintf("% x\n", content[off:off+n])
+	}
+	return w.ask(t, d.Input)
+}
+
+func unhex(t *testing.T, s string) []byte {
+	t.Helper()
+	var b []byte
+	for _, f := range strings.Fields(s) {
+		var v byte
+		_, err := fmt.Sscanf(f, "%02x", &v)
+		require.NoError(t, err)
+		b = append(b, v)
+	}
+	return b
+}
+
+func (w *wire) ask(t *testing.T, question string) string {
+	t.Helper()
+	for name, key := range w.keys {
+		question = strings.ReplaceAll(question, "@"+name, key)
+	}
+	answer, err := w.target.Ask(context.Background(), &conformance.Step{Ask: strings.Split(question, "\n")})
+	require.NoError(t, err)
+	for name, key := range w.keys {
+		answer = strings.ReplaceAll(answer, key, "@"+name)
+	}
+	for _, m := range aside {
+		answer = m.ReplaceAllString(answer, "")
+	}
+	return answer
+}
+
+// aside is what answers say that is not the matter here: lengths, and the
+// parameters that the identity engine adds.
+var aside = []*regexp.Regexp{
+	regexp.MustCompile(`(?m)^(Content-Length|Inference-Header-Content-Length|Allow): .*\n`),
+	regexp.MustCompile(`"param0":\{.*?123\.123\},?`),
+	regexp.MustCompile(`"param0":".*?123\.123,?`),
+	regexp.MustCompile(`"parameters":\{\},`),
+}
