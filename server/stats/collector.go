@@ -44,7 +44,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 				s.LoadSeconds = 0 // the model's own has it
 			}
 			w.counters(&s, &counters)
-			w.first(s.Model.first, p.uuid != "")
+			w.first(s.first, p.uuid != "")
 			w.samples(p.samples)
 		}
 	}
