@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -113,6 +114,12 @@ func TestExport(t *testing.T) {
 		require.NoError(t, tr.Shutdown())
 		spans, resource := c.got.next(t)
 		require.ElementsMatch(t, []string{"InferRequest", "m", "compute", "batch"}, spans, c.url)
+		require.Equal(t, "go", resource["telemetry.sdk.language"])
+		for k := range resource {
+			if strings.HasPrefix(k, "telemetry.") {
+				delete(resource, k)
+			}
+		}
 		require.Equal(t, map[string]string{"service.name": "mine", "zone": "a=b", "site": "two words"}, resource)
 	}
 }

@@ -94,7 +94,11 @@ func describe(settings []string, env func(string) string) *resource.Resource {
 	for _, pair := range settings {
 		add(pair)
 	}
-	return resource.NewSchemaless(attrs...) // of equal keys the last counts
+	all, err := resource.New(context.Background(), resource.WithTelemetrySDK(), resource.WithAttributes(attrs...))
+	if err != nil {
+		return resource.NewSchemaless(attrs...)
+	}
+	return all // of equal keys the last counts
 }
 
 // queue counts the spans that the SDK holds and stands before its exporter. The

@@ -16,9 +16,10 @@ type request struct {
 	tracer *Tracer
 	set    *setting
 
-	wall   int64            // from infer.Now to Unix time
-	remote otel.SpanContext // of the client
-	span   otel.SpanContext // of the whole request
+	sampled int64            // by infer.Now
+	wall    int64            // from infer.Now to Unix time
+	remote  otel.SpanContext // of the client
+	span    otel.SpanContext // of the whole request
 
 	mu     sync.Mutex
 	traces []*Trace // by id; the first is the request's own

@@ -8,6 +8,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	otel "go.opentelemetry.io/otel/trace"
+
+	"triton/server/infer"
 )
 
 // spans turns requests into OpenTelemetry spans.
@@ -35,17 +37,7 @@ func (s *spans) export(q *request) {
 	if !s.queue.admit(n) {
 		return
 	}
-	now := time.Now().UnixNano() - q.wall // by infer.Now
-	first := now
-	for _, e := range q.front {
-		first = min(first, e.at)
-	}
-	for _, t := range q.traces {
-		if t.begin != 0 {
-			first = min(first, t.begin)
-		}
-	}
-	s.span(q, q.remote, q.span, "InferRequest", first, now, q.front)
+	s.span(q, q.remote, q.span, "InferRequest", q.first(), infer.Now(), q.front)
 	for i, t := range q.traces {
 		parent := q.span
 		if i > 0 {
@@ -53,6 +45,18 @@ func (s *spans) export(q *request) {
 		}
 		s.exportTrace(q, t, parent)
 	}
+}
+
+// first is when the request came: it was sampled later, when its model was
+// known. A stream that waits for it is no part of it.
+func (q *request) first() int64 {
+	first := q.sampled
+	for _, e := range q.front {
+		if e.name != "GRPC_WAITREAD_START" {
+			first = min(first, e.at)
+		}
+	}
+	return first
 }
 
 func (q *request) byID(id uint64) *Trace {

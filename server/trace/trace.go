@@ -134,7 +134,8 @@ func (t *Tracer) sample(s *setting, c Carrier) *Trace {
 	if !s.hit(remote.IsValid()) {
 		return nil
 	}
-	q := &request{tracer: t, set: s, wall: time.Now().UnixNano() - infer.Now(), remote: remote}
+	now := infer.Now()
+	q := &request{tracer: t, set: s, sampled: now, wall: time.Now().UnixNano() - now, remote: remote}
 	if t.spans != nil {
 		q.span = newSpanContext(remote)
 		if s.level&tensors != 0 {
