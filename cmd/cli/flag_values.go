@@ -69,7 +69,7 @@ func (v intValue) Set(s string) error {
 		return numberError(s, err)
 	case (n < v.min || n > v.max) && v.bad != "":
 		return said("%s", v.bad)
-	case v.min == minInt32 && (n < v.min || n > v.max):
+	case v.max <= maxInt32 && (n < minInt32 || n > maxInt32):
 		return numberError(s, strconv.ErrRange)
 	case n < v.min || n > v.max:
 		return said("Provided option value is out of bound. Got %s, the range is %d to %d", s, v.min, v.max)

@@ -88,24 +88,24 @@ func traceFlags() []deprecatedTrace {
 // oldTracing puts the values of deprecated flags before those of --trace-config,
 // which win.
 func (s *serveFlags) oldTracing(config map[string][]trace.Setting) {
-	telemetry := false
-	for _, set := range config[trace.Global] {
-		telemetry = telemetry || set.Name == "mode" && strings.EqualFold(set.Value, trace.OpenTelemetry)
+	var given []deprecatedTrace
+	for _, d := range s.oldTrace {
+		if len(d.values) > 0 {
+			s.warn("Warning: '" + d.flag() + "' has been deprecated and will be removed in future releases. Please use '--trace-config " + d.form + " instead.")
+			given = append(given, d)
+		}
 	}
-	for i := range s.oldTrace {
-		d := &s.oldTrace[i]
-		if len(d.values) == 0 {
+	telemetry := slices.ContainsFunc(config[trace.Global], func(set trace.Setting) bool {
+		return set.Name == "mode" && strings.EqualFold(set.Value, trace.OpenTelemetry)
+	})
+	for _, d := range given {
+		if telemetry && d.scope == trace.Triton {
+			s.warn("Warning: '" + d.flag() + "' is deprecated and will be ignored with opentelemetry tracing mode.")
 			continue
 		}
-		flag := "--trace-" + d.setting
-		s.warn("Warning: '" + flag + "' has been deprecated and will be removed in future releases. Please use '--trace-config " + d.form + " instead.")
-		given := slices.ContainsFunc(config[d.scope], func(set trace.Setting) bool { return set.Name == d.setting })
-		switch {
-		case telemetry && d.scope == trace.Triton:
-			s.warn("Warning: '" + flag + "' is deprecated and will be ignored with opentelemetry tracing mode.")
-			continue
-		case given:
-			s.warn("Warning: Overriding deprecated '" + flag + "' in favor of provided " + d.called + " in --trace-config!")
+		same := func(set trace.Setting) bool { return set.Name == d.setting }
+		if slices.ContainsFunc(config[d.scope], same) {
+			s.warn("Warning: Overriding deprecated '" + d.flag() + "' in favor of provided " + d.called + " in --trace-config!")
 		}
 		var before []trace.Setting
 		for _, v := range d.values {
@@ -113,10 +113,12 @@ func (s *serveFlags) oldTracing(config map[string][]trace.Setting) {
 		}
 		config[d.scope] = append(before, config[d.scope]...)
 		if d.setting == "level" && slices.ContainsFunc(d.values, isOff) {
-			config[d.scope] = slices.DeleteFunc(config[d.scope], func(set trace.Setting) bool { return set.Name == "level" })
+			config[d.scope] = slices.DeleteFunc(config[d.scope], same)
 		}
 	}
 }
+
+func (d deprecatedTrace) flag() string { return "--trace-" + d.setting }
 
 // isOff says whether a deprecated level turns tracing off, whatever else is asked
 // for.
