@@ -51,4 +51,6 @@ func compareConsoles(t *testing.T, file string, least int, more []string, counts
 }
 
 // logLine says whether a line is of the log and not for the console.
-func logLine(l string) bool { return len(l) > 5 && strings.Contains("EWI", l[:1]) && l[1] >= '0' && l[1] <= '9' }
+func logLine(l string) bool {
+	return len(l) > 5 && strings.Contains("EWI", l[:1]) && l[1] >= '0' && l[1] <= '9'
+}
