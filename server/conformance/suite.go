@@ -170,7 +170,9 @@ func Format(s *Suite, head string) string {
 	for _, c := range s.Cases {
 		b.WriteString("\n## " + c.Name + "\n")
 		for _, st := range c.Steps {
-			block(">", strings.Join(st.Ask, "\n"))
+			for _, line := range st.Ask {
+				b.WriteString(strings.TrimRight("> "+line, " ") + "\n")
+			}
 			block("<", st.Answer)
 			if st.Reason != "" {
 				block("!", st.Reason)
