@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"strconv"
@@ -34,8 +35,7 @@ func (t *Trace) tensor(activity string, in *kserve.Tensor) {
 }
 
 // appendValues writes the values with commas between them. Half floats are left
-// out. Integers of 8 bits come as the characters with their codes, as they do
-// from Triton.
+// out, as Triton leaves them.
 func appendValues(b []byte, d tensor.DataType, data []byte) []byte {
 	switch d {
 	case tensor.Bytes:
@@ -54,6 +54,7 @@ func appendValues(b []byte, d tensor.DataType, data []byte) []byte {
 	return b
 }
 
+// appendTexts writes strings as fields of a CSV line: quotes inside come twice.
 func appendTexts(b, data []byte) []byte {
 	for first := true; len(data) >= 4; first = false {
 		n := uint64(binary.LittleEndian.Uint32(data))
@@ -64,7 +65,7 @@ func appendTexts(b, data []byte) []byte {
 		if !first {
 			b = append(b, ',')
 		}
-		b = append(append(append(b, '"'), data[:n]...), '"')
+		b = append(append(append(b, '"'), bytes.ReplaceAll(data[:n], []byte{'"'}, []byte{'"', '"'})...), '"')
 		data = data[n:]
 	}
 	return b
@@ -78,8 +79,10 @@ func appendValue(b []byte, d tensor.DataType, data []byte) []byte {
 			return append(b, '1')
 		}
 		return append(b, '0')
-	case tensor.Uint8, tensor.Int8:
-		return append(b, string(rune(data[0]))...)
+	case tensor.Uint8: // a character from Triton, which its own reader cannot read
+		return strconv.AppendUint(b, uint64(data[0]), 10)
+	case tensor.Int8:
+		return strconv.AppendInt(b, int64(int8(data[0])), 10)
 	case tensor.Uint16:
 		return strconv.AppendUint(b, uint64(le.Uint16(data)), 10)
 	case tensor.Uint32:
