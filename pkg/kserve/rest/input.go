@@ -50,6 +50,9 @@ func (d *Decoder) input(t *kserve.Tensor) error {
 	if err := s.from.check(); err != nil {
 		return err
 	}
+	if s.from.shm.bad != nil && !s.from.binary {
+		return s.from.shm.bad
+	}
 	if s.dataAt > 0 {
 		end := r.i
 		r.i = s.dataAt

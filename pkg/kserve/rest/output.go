@@ -104,6 +104,8 @@ func (d *Decoder) outputParameters(o *kserve.RequestedOutput) error {
 // checkPlaced finds the region of an output, if it has one.
 func (d *Decoder) checkPlaced(o *kserve.RequestedOutput, shm *placing, top bool) (err error) {
 	switch {
+	case shm.bad != nil:
+		return shm.bad
 	case !shm.region:
 		return nil
 	case top:

@@ -14,11 +14,12 @@ const (
 type placing struct {
 	kserve.Place
 	region, offset, size bool
+	bad                  error // the exact pass has the words for it
 }
 
-// member reads the member at the cursor if it belongs to a place. Any fault, and
-// a name that comes twice, makes an error: the exact pass has the words for it.
+// member reads the member at the cursor if it belongs to a place.
 func (p *placing) member(r *reader, name []byte) (mine bool, err error) {
+	at := r.i
 	switch {
 	case string(name) == paramRegion && !p.region:
 		p.region = true
@@ -29,12 +30,18 @@ func (p *placing) member(r *reader, name []byte) (mine bool, err error) {
 	case string(name) == paramByteSize && !p.size:
 		p.size = true
 		err = r.extent(paramByteSize, &p.Size)
-	case string(name) == paramRegion || string(name) == paramOffset || string(name) == paramByteSize:
-		err = missing(string(name))
 	default:
 		return false, nil
 	}
-	return true, err
+	if err == nil {
+		return true, nil
+	}
+	p.bad = err // what it means depends on the other members
+	r.i = at
+	if !r.skip(4) {
+		return true, r.err()
+	}
+	return true, nil
 }
 
 // place reads the place in an object of parameters, in Triton's order; found

@@ -138,13 +138,32 @@ var seeds = []string{
 	`{"inputs":[{"name":"A","datatype":"UINT64","shape":[2],"data":[18446744073709551615,-0]}]}`,
 	`{"inputs":[],"id":"a","id":5}`,
 	`{"inputs":[{"name":"A","datatype":"FP64","shape":[3],"data":[NaN,-Infinity,1e-400]}]}`,
+	placedInput("INT8", `"shared_memory_region":"r","shared_memory_byte_size":4`),
+	placedInput("BYTES", `"shared_memory_offset":4,"shared_memory_region":"r","shared_memory_byte_size":8`),
+	placedInput("INT8", `"shared_memory_region":"r","shared_memory_region":5,"shared_memory_byte_size":4,"shared_memory_byte_size":"x"`),
+	placedInput("INT8", `"shared_memory_region":"q","shared_memory_byte_size":4`),
+	placedInput("INT8", `"shared_memory_region":5,"shared_memory_offset":[1,{}],"shared_memory_byte_size":-4`),
+	placedInput("INT8", `"binary_data_size":0,"shared_memory_offset":"x"`),
+	placedOutput(`"shared_memory_region":"r","shared_memory_byte_size":4,"binary_data":false`),
+	placedOutput(`"shared_memory_region":"r","shared_memory_byte_size":4,"binary_data":true`),
+	placedOutput(`"classification":0,"shared_memory_region":"r","shared_memory_byte_size":40,"shared_memory_byte_size":50`),
+	placedOutput(`"shared_memory_offset":"x"`),
 	"{} x", `{"a":1.}`, `{"a":"\ud800"}`, "\xef\xbb\xbf{}", `[1,]`, `{"inputs":[{"shape":[0],"data":{},"name":"","datatype":""}]}`,
+}
+
+func placedInput(datatype, parameters string) string {
+	return `{"inputs":[{"name":"A","datatype":"` + datatype + `","shape":[4],"parameters":{` + parameters + `}}]}`
+}
+
+func placedOutput(parameters string) string {
+	return `{"inputs":[],"outputs":[{"name":"B","parameters":{` + parameters + `}}]}`
 }
 
 func compareReadings(t testing.TB, text []byte) {
 	t.Helper()
 	pool := tensor.NewPool()
-	d := Decoder{Pool: pool}
+	rs := newRegions(pool)
+	d := Decoder{Pool: pool, Regions: rs}
 	read := func(how func() bool) (*kserve.Request, bool) {
 		req := &kserve.Request{ModelName: "m"}
 		d.req, d.body, d.tail = req, tensor.HeapBuffer(text), len(text)
@@ -161,6 +180,7 @@ func compareReadings(t testing.TB, text []byte) {
 	}
 	fast.Reset()
 	exact.Reset()
+	rs.memory.Release()
 	require.Zero(t, pool.Outstanding())
 }
 
