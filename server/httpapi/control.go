@@ -91,7 +91,7 @@ func (a *api) unload(x *exchange, r *route) error {
 // parameters calls visit with the member of that name of the body, if there is
 // a body and it has one.
 func (x *exchange) parameters(visit func(rest.Value) error) error {
-	body, err := x.read(x.api.maxInput)
+	body, err := x.readText()
 	if err != nil {
 		return err
 	}
