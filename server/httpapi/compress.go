@@ -9,6 +9,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
 
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -16,24 +17,20 @@ import (
 
 var errInflate = status.New(status.Internal, "encountered inconsistent stream state during decompression")
 
-// receiveCompressed reads a gzip or deflate body. What comes out counts against
+// receiveCompressed reads a gzip, deflate or zstd body. What comes out counts against
 // the limit, so that a small body cannot unfold without end.
 func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
 	if x.length == 0 {
 		return nil, 0, status.New(status.InvalidArg, "nothing to be decompressed")
 	}
 	in := io.LimitReader(x.body, maxBody)
-	var plain io.Reader
-	var err error
-	if x.header.contentEncoding == "gzip" {
-		plain, err = gzip.NewReader(in)
-	} else {
-		plain, err = zlib.NewReader(in)
-	}
+	plain, err := unpacker(x.header.contentEncoding, in)
 	if err != nil {
 		return nil, 0, errInflate
 	}
+	defer plain.Close()
 	body, err := x.inflate(plain)
+	x.received = max(x.length, 0)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -43,6 +40,20 @@ func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
 		return nil, 0, err
 	}
 	return body, n, nil
+}
+
+func unpacker(encoding string, in io.Reader) (io.ReadCloser, error) {
+	switch encoding {
+	case "gzip":
+		return gzip.NewReader(in)
+	case "zstd":
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, err
+		}
+		return z.IOReadCloser(), nil
+	}
+	return zlib.NewReader(in)
 }
 
 func (x *exchange) inflate(plain io.Reader) (*tensor.Buffer, error) {
@@ -69,8 +80,11 @@ func (x *exchange) compress() {
 		return
 	}
 	pool := &deflaters
-	if encoding == "gzip" {
+	switch encoding {
+	case "gzip":
 		pool = &gzippers
+	case "zstd":
+		pool = &zstandards
 	}
 	p := pool.Get().(packer)
 	defer pool.Put(p)
@@ -89,7 +103,10 @@ func (x *exchange) compress() {
 	x.text, x.tail, x.tailSize, x.encoding = out, nil, 0, encoding
 }
 
-// packer is what gzip and zlib writers have in common. They are large, hence
+// maxWindow is how much memory a zstd body may ask for, as browsers have it.
+const maxWindow = 8 << 20
+
+// packer is what gzip, zlib and zstd writers have in common. They are large, hence
 // kept.
 type packer interface {
 	io.WriteCloser
@@ -97,8 +114,15 @@ type packer interface {
 }
 
 var (
-	gzippers  = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
-	deflaters = sync.Pool{New: func() any { return zlib.NewWriter(nil) }}
+	gzippers   = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+	deflaters  = sync.Pool{New: func() any { return zlib.NewWriter(nil) }}
+	zstandards = sync.Pool{New: func() any {
+		z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20))
+		if err != nil {
+			panic(err) // the options are constant
+		}
+		return z
+	}}
 )
 
 type writer []byte
@@ -125,7 +149,7 @@ func preferred(header string) string {
 			}
 			name, q = name[:at], v
 		}
-		if name != "identity" && name != "gzip" && name != "deflate" {
+		if name != "identity" && name != "gzip" && name != "deflate" && name != "zstd" {
 			continue
 		}
 		if q > weight {

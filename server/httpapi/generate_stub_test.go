@@ -28,6 +28,7 @@ func (s *stub) addGenerated() {
 	s.models["g_idin"].submit = sayParameters
 	s.add("g_clash", 0, dims("INPUT0", "string", 1))
 	s.models["g_clash"].submit = func(r *infer.Request) {
+		defer r.Release()
 		resp := infer.NewResponse()
 		resp.ModelName, resp.ModelVersion, resp.ID = "g_clash", "1", r.ID
 		for _, name := range []string{"id", "model_name"} {
@@ -37,6 +38,7 @@ func (s *stub) addGenerated() {
 	}
 	s.add("g_fail_internal", 0, dims("INPUT0", "int32", 1))
 	s.models["g_fail_internal"].submit = func(r *infer.Request) {
+		defer r.Release()
 		r.Sink.Send(failure(status.New(status.Internal, "boom")), true)
 	}
 	s.add("g_repeat", 0, dims("COUNT", "int32", 1), dims("FAIL", "int32", 1))
@@ -57,6 +59,7 @@ func failure(err error) *infer.Response {
 
 // sayParameters answers with what the request says.
 func sayParameters(r *infer.Request) {
+	defer r.Release()
 	said := map[string]any{}
 	for _, p := range r.Parameters {
 		switch p.Kind {
@@ -89,6 +92,7 @@ func sayParameters(r *infer.Request) {
 
 // repeat answers COUNT times, with an error at FAIL.
 func repeat(r *infer.Request) {
+	defer r.Release()
 	number := func(name string, none int) int {
 		t := r.Input(name)
 		if t == nil {

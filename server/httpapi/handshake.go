@@ -13,7 +13,11 @@ func (c *conn) handshake() bool {
 		return true
 	}
 	_ = c.nc.SetDeadline(time.Now().Add(headTimeout))
+	if !c.rest(true) { // from here on a drain wakes it
+		return false
+	}
 	err := h.HandshakeContext(c.ctx)
+	c.rest(false)
 	_ = c.nc.SetDeadline(time.Time{})
 	return err == nil
 }

@@ -59,7 +59,7 @@ func (a *api) infer(x *exchange, r *route) error {
 func (x *exchange) receive() (*tensor.Buffer, int, error) {
 	switch x.header.contentEncoding {
 	case "", "identity":
-	case "gzip", "deflate":
+	case "gzip", "deflate", "zstd":
 		return x.receiveCompressed()
 	default:
 		x.hint = true

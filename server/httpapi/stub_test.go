@@ -116,7 +116,6 @@ func (s *stub) Unload(context.Context, string, bool) error { return nil }
 func (m *stubModel) Submit(r *infer.Request) error {
 	if m.submit != nil {
 		m.submit(r)
-		r.Release()
 		return nil
 	}
 	resp, err := m.Infer(context.Background(), r)
@@ -132,7 +131,7 @@ type stubModel struct {
 	name   string
 	config *inferencepb.ModelConfig
 	labels []string
-	submit func(*infer.Request) // nil: answers with what Infer would
+	submit func(*infer.Request) // releases it; nil: answers with what Infer would
 }
 
 func (m *stubModel) Name() string                     { return m.name }

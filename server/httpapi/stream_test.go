@@ -1,0 +1,139 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/tensor"
+	"triton/server/httpapi"
+	"triton/server/infer"
+)
+
+const (
+	waitTime = 10 * time.Second
+	pollTime = 5 * time.Millisecond
+)
+
+// open starts a stream and reads the head of its reply.
+func open(t *testing.T, addr, model string) (net.Conn, *bufio.Reader, *http.Response) {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	require.NoError(t, c.SetDeadline(time.Now().Add(waitTime)))
+	_, err = fmt.Fprintf(c, "POST /v2/models/%s/generate_stream HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\n{\"COUNT\":1}", model)
+	require.NoError(t, err)
+	in := bufio.NewReader(c)
+	resp, err := http.ReadResponse(in, nil)
+	require.NoError(t, err)
+	return c, in, resp
+}
+
+// TestStreamAsItComes: an event is there before the next is made, and the
+// connection goes on behind the stream.
+func TestStreamAsItComes(t *testing.T) {
+	both(t, func(t *testing.T, start serving) {
+		svc := newService()
+		next := make(chan struct{})
+		svc.models["g_repeat"].submit = func(r *infer.Request) {
+			go func() {
+				defer r.Release()
+				r.Sink.Send(numbered(r, 0), false)
+				<-next
+				r.Sink.Send(numbered(r, 1), false)
+				<-next
+				r.Sink.Send(nil, true)
+			}()
+		}
+		addr := start(t, svc, httpapi.Options{})
+		c, in, resp := open(t, addr, "g_repeat")
+		defer c.Close()
+		events := bufio.NewReader(resp.Body)
+		for i := range 2 {
+			line, err := events.ReadString('\n')
+			require.NoError(t, err)
+			require.Contains(t, line, fmt.Sprintf(`data: {"INDEX":%d,`, i))
+			line, err = events.ReadString('\n')
+			require.NoError(t, err)
+			require.Equal(t, "\n", line)
+			next <- struct{}{}
+		}
+		rest, err := io.ReadAll(events)
+		require.NoError(t, err)
+		require.Empty(t, rest)
+		require.Equal(t, 200, get(t, c, in, "/v2/health/live").StatusCode)
+	})
+}
+
+// TestStreamClientGone: the request is cancelled, and what still comes is given
+// back.
+func TestStreamClientGone(t *testing.T) {
+	both(t, func(t *testing.T, start serving) {
+		svc := newService()
+		ended := make(chan struct{})
+		svc.models["g_repeat"].submit = func(r *infer.Request) {
+			go func() {
+				defer close(ended)
+				defer r.Release()
+				r.Sink.Send(pooled(svc, r), false)
+				for !r.Cancelled() {
+					time.Sleep(pollTime)
+				}
+				r.Sink.Send(pooled(svc, r), false)
+				r.Sink.Send(nil, true)
+			}()
+		}
+		addr := start(t, svc, httpapi.Options{})
+		c, _, resp := open(t, addr, "g_repeat")
+		_, err := bufio.NewReader(resp.Body).ReadString('\n')
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+		<-ended
+	})
+}
+
+func pooled(svc *stub, r *infer.Request) *infer.Response {
+	resp := infer.NewResponse()
+	resp.ModelName, resp.ModelVersion = r.ModelName, "1"
+	resp.Add("INDEX", tensor.Int32, tensor.Shape{4}, tensor.NewData(svc.pool.Get(16)))
+	return resp
+}
+
+// TestSlowReader: a client that does not read a stream bounds what waits for
+// it; then it gets all that was made before, and an error.
+func TestSlowReader(t *testing.T) {
+	svc := newService()
+	const size, count = 4 << 20, 40
+	sent := make(chan bool, 1)
+	svc.models["g_repeat"].submit = func(r *infer.Request) {
+		defer r.Release()
+		for range count {
+			resp := infer.NewResponse()
+			resp.ModelName, resp.ModelVersion = r.ModelName, "1"
+			b := svc.pool.Get(size)
+			clear(b.Bytes())
+			resp.Add("TEXT", tensor.Uint8, tensor.Shape{size}, tensor.NewData(b))
+			r.Sink.Send(resp, false)
+		}
+		sent <- r.Cancelled()
+		r.Sink.Send(nil, true)
+	}
+	addr := start(t, svc, httpapi.NewServer(svc, httpapi.Options{Pool: svc.pool}))
+	c, _, resp := open(t, addr, "g_repeat")
+	defer c.Close()
+	require.True(t, <-sent, "the request was not cancelled")
+	require.LessOrEqual(t, svc.pool.Bytes(), int64(96<<20))
+	all, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	events := strings.Split(string(all), "\n\n")
+	require.Greater(t, len(events), 15)
+	require.Less(t, len(events), count)
+	require.Contains(t, events[len(events)-2], `data: {"error":"the client reads the stream too slowly: more than 64 MiB`)
+}
