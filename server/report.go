@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"triton/pkg/log"
+	"triton/server/repository"
 )
 
 // logModels writes the table of models, as Triton does after loading.
@@ -29,28 +30,41 @@ func (s *Server) logModels() {
 	log.Table(context.Background(), s.opts.Log, "", table(rows))
 }
 
-// logOptions writes the table of options.
+// logOptions writes the table of options: Triton's, and what the machine has.
 func (s *Server) logOptions() {
+	o := &s.opts
 	rows := [][]string{
 		{"Option", "Value"},
-		{"server_id", s.opts.ID},
-		{"server_version", s.opts.Version},
+		{"server_id", o.ID},
+		{"server_version", o.Version},
 		{"server_extensions", strings.Join(extensions, " ")},
 	}
-	for i, path := range s.opts.Repositories {
+	for i, path := range o.Repositories {
 		rows = append(rows, []string{fmt.Sprintf("model_repository_path[%d]", i), path})
 	}
+	rows = append(rows, []string{"model_control_mode", controlName(o.Models.Control)})
+	for i, name := range o.Models.Startup {
+		rows = append(rows, []string{fmt.Sprintf("startup_models_%d", i), name})
+	}
 	rows = append(rows,
-		[]string{"model_control_mode", "MODE_NONE"},
-		[]string{"strict_model_config", digit(!s.opts.AutoComplete)},
-		[]string{"strict_readiness", digit(s.opts.StrictReadiness)},
-		[]string{"exit_timeout", fmt.Sprint(int(s.opts.ExitTimeout / time.Second))},
+		[]string{"strict_model_config", digit(!o.AutoComplete)},
+		[]string{"model_config_name", o.Models.ConfigName},
+		[]string{"rate_limit", "OFF"},
+		[]string{"min_supported_compute_capability", fmt.Sprintf("%.1f", o.MinComputeCapability)},
+		[]string{"strict_readiness", digit(o.StrictReadiness)},
+		[]string{"exit_timeout", fmt.Sprint(int(o.ExitTimeout / time.Second))},
+		[]string{"cache_enabled", "0"},
 		[]string{"cpus", fmt.Sprint(s.cpus)},
 	)
 	for _, d := range s.gpus.devices() {
 		rows = append(rows, []string{fmt.Sprintf("gpu[%d]", d.Index), d.Name})
 	}
-	log.Table(context.Background(), s.opts.Log, "", table(rows))
+	log.Table(context.Background(), o.Log, "", table(rows))
+}
+
+// controlName is what Triton calls a control mode.
+func controlName(c repository.Control) string {
+	return [...]string{"MODE_NONE", "MODE_POLL", "MODE_EXPLICIT"}[c]
 }
 
 func digit(b bool) string {

@@ -186,7 +186,10 @@ func wrap(text string, width int) []string {
 func (b *flagBook) explain(err error) error {
 	var unknown *pflag.NotExistError
 	var wrong *pflag.InvalidValueError
+	var bare *pflag.ValueRequiredError
 	switch {
+	case errors.As(err, &bare):
+		return fmt.Errorf("option '--%s' requires an argument", bare.GetFlag().Name)
 	case errors.As(err, &unknown):
 		name := unknown.GetSpecifiedName()
 		if near := b.startingWith(name); len(near) > 1 {

@@ -15,11 +15,11 @@ import (
 
 var update = flag.Bool("update", false, "write what the scripts print into them")
 
-// TestMain makes the test program stand in for triton and for tritonserver in
+// TestMain makes the test program stand in for triton, tritonserver and serve in
 // scripts.
 func TestMain(m *testing.M) {
 	program := func() { os.Exit(cli.Main(cli.OS("1.2.3", "0123abc"))) }
-	testscript.Main(m, map[string]func(){"triton": program, "tritonserver": program})
+	testscript.Main(m, map[string]func(){"triton": program, "tritonserver": program, "serve": program})
 }
 
 // TestScripts runs testdata/script/*.txtar of the repository's root: whole

@@ -99,7 +99,7 @@ func TestServeWrongUse(t *testing.T) {
 		{"--qqqqqqqqqqqq", "unknown flag --qqqqqqqqqqqq"},
 		{"--log-f=default", "--log-f is ambiguous: it may be --log-format, --log-file"},
 		{"stray", "Unexpected argument: stray"},
-		{"--allow-http", "flag needs an argument: --allow-http"},
+		{"--allow-http", "option '--allow-http' requires an argument"},
 		{"--log-format=foo", "Bad option: \"--log-format\".\ninvalid argument for --log-format"},
 		{"--log-verbose=yes", "Bad option: \"--log-verbose\".\nInvalid option value. Got yes"},
 		{"--http-max-input-size=0", "Bad option: \"--http-max-input-size\".\nError: --http-max-input-size must be greater than 0."},
