@@ -2,7 +2,6 @@ package modelconfig
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -111,7 +110,7 @@ func (b *jsonBinder) field(m protoreflect.Message, fd protoreflect.FieldDescript
 	case fd.IsMap():
 		return b.entries(m.Mutable(fd).Map(), fd, here, v)
 	case fd.IsList():
-		return b.elements(m.Mutable(fd).List(), fd, here, v)
+		return b.elements(m.Mutable(fd).List(), fd, here, v, false)
 	case v.kind == '[':
 		return &JSONError{Pos: v.pos, Msg: at.about(string(fd.Name())) + ": Proto field is not repeating, cannot start list."}
 	}
@@ -133,10 +132,10 @@ func (b *jsonBinder) field(m protoreflect.Message, fd protoreflect.FieldDescript
 
 // elements reads a list; one value alone is a list of one, and lists in lists
 // are one list.
-func (b *jsonBinder) elements(list protoreflect.List, fd protoreflect.FieldDescriptor, at jsonPath, v *jsonValue) error {
+func (b *jsonBinder) elements(list protoreflect.List, fd protoreflect.FieldDescriptor, at jsonPath, v *jsonValue, listed bool) error {
 	if v.kind == '[' {
 		for i := range v.items {
-			if err := b.elements(list, fd, at, &v.items[i]); err != nil {
+			if err := b.elements(list, fd, at, &v.items[i], true); err != nil {
 				return err
 			}
 		}
@@ -144,6 +143,9 @@ func (b *jsonBinder) elements(list protoreflect.List, fd protoreflect.FieldDescr
 	}
 	here := at.element(list.Len())
 	b.pos[here.key] = v.pos
+	if !listed {
+		here.shown = at.shown
+	}
 	switch {
 	case v.kind == 'n':
 		return nil
@@ -196,157 +198,4 @@ func (b *jsonBinder) entries(mp protoreflect.Map, fd protoreflect.FieldDescripto
 
 func wrongMessage(fd protoreflect.FieldDescriptor, at jsonPath, v *jsonValue) error {
 	return at.invalid(v.pos, v.written(), "type.googleapis.com/"+string(fd.Message().FullName()))
-}
-
-// written is the value as messages show it.
-func (v *jsonValue) written() string {
-	switch v.kind {
-	case '"':
-		return `"` + v.text + `"`
-	case '{', '[':
-		return string(v.kind)
-	case 0:
-		if f, err := strconv.ParseFloat(v.text, 64); err == nil && strings.ContainsAny(v.text, "eE") {
-			return strconv.FormatFloat(f, 'g', -1, 64)
-		}
-	}
-	return v.text
-}
-
-// jsonScalar reads a scalar of the field's type. The mistakes are at here, a
-// message or list instead of a scalar at outer.
-func jsonScalar(fd protoreflect.FieldDescriptor, here, outer jsonPath, v *jsonValue) (protoreflect.Value, error) {
-	switch v.kind {
-	case '{':
-		return protoreflect.Value{}, outer.invalid(v.pos, "Starting an object on a scalar field", string(fd.Name()))
-	case '[':
-		return protoreflect.Value{}, here.invalid(v.pos, "[", string(fd.Name()))
-	}
-	ok := false
-	var result protoreflect.Value
-	kind := "TYPE_" + strings.ToUpper(fd.Kind().String())
-	switch fd.Kind() {
-	case protoreflect.BoolKind:
-		var t bool
-		t, ok = v.bool()
-		result = protoreflect.ValueOfBool(t)
-	case protoreflect.StringKind:
-		ok = v.kind == '"'
-		result = protoreflect.ValueOfString(v.text)
-	case protoreflect.EnumKind:
-		var n protoreflect.EnumNumber
-		n, ok = v.enum(fd.Enum())
-		result = protoreflect.ValueOfEnum(n)
-		kind = "type.googleapis.com/" + string(fd.Enum().FullName())
-	case protoreflect.Int32Kind:
-		var n int64
-		n, ok = v.int(32)
-		result = protoreflect.ValueOfInt32(int32(n))
-	case protoreflect.Int64Kind:
-		var n int64
-		n, ok = v.int(64)
-		result = protoreflect.ValueOfInt64(n)
-	case protoreflect.Uint32Kind:
-		var n uint64
-		n, ok = v.uint(32)
-		result = protoreflect.ValueOfUint32(uint32(n))
-	case protoreflect.Uint64Kind:
-		var n uint64
-		n, ok = v.uint(64)
-		result = protoreflect.ValueOfUint64(n)
-	case protoreflect.FloatKind:
-		var f float64
-		f, ok = v.float(32)
-		result = protoreflect.ValueOfFloat32(float32(f))
-	case protoreflect.DoubleKind:
-		var f float64
-		f, ok = v.float(64)
-		result = protoreflect.ValueOfFloat64(f)
-	}
-	if !ok {
-		return result, here.invalid(v.pos, v.written(), kind)
-	}
-	return result, nil
-}
-
-func (v *jsonValue) bool() (value, ok bool) {
-	switch strings.ToLower(v.text) {
-	case "true":
-		return true, v.kind == 't' || v.kind == '"'
-	case "t", "yes", "y", "1":
-		return true, v.kind == '"'
-	case "false":
-		return false, v.kind == 'f' || v.kind == '"'
-	case "f", "no", "n", "0":
-		return false, v.kind == '"'
-	}
-	return false, false
-}
-
-func (v *jsonValue) enum(ed protoreflect.EnumDescriptor) (protoreflect.EnumNumber, bool) {
-	if v.kind == '"' {
-		name := strings.ReplaceAll(strings.ToUpper(v.text), "-", "_")
-		if e := ed.Values().ByName(protoreflect.Name(name)); e != nil {
-			return e.Number(), true
-		}
-	}
-	n, ok := v.int(32)
-	return protoreflect.EnumNumber(n), ok
-}
-
-// whole is a number without fraction, however it is written, as text.
-func (v *jsonValue) whole() string {
-	if v.kind != 0 || !strings.ContainsAny(v.text, ".eE") {
-		return v.text
-	}
-	f, err := strconv.ParseFloat(v.text, 64)
-	if err != nil || f != math.Trunc(f) {
-		return v.text
-	}
-	return strconv.FormatFloat(f, 'f', 0, 64)
-}
-
-func (v *jsonValue) int(bits int) (int64, bool) {
-	if v.kind != 0 && v.kind != '"' || strings.HasPrefix(v.text, "+") {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(v.whole(), 10, bits)
-	return n, err == nil
-}
-
-func (v *jsonValue) uint(bits int) (uint64, bool) {
-	if v.kind != 0 && v.kind != '"' || strings.HasPrefix(v.text, "+") {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(v.whole(), 10, bits)
-	return n, err == nil
-}
-
-func (v *jsonValue) float(bits int) (float64, bool) {
-	if v.kind == '"' {
-		switch v.text {
-		case "NaN":
-			return math.NaN(), true
-		case "Infinity":
-			return math.Inf(1), true
-		case "-Infinity":
-			return math.Inf(-1), true
-		}
-		if !isNumber(strings.TrimPrefix(v.text, "-")) {
-			return 0, false
-		}
-	} else if v.kind != 0 {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(v.text, bits)
-	return f, err == nil
-}
-
-// isNumber says whether the text is a decimal number without sign.
-func isNumber(text string) bool {
-	if text == "" || !isDigit(text[0]) {
-		return false
-	}
-	_, err := strconv.ParseFloat(text, 64)
-	return !strings.ContainsAny(text, "xX_pP") && (err == nil || strings.HasSuffix(err.Error(), "out of range"))
 }
