@@ -165,7 +165,7 @@ func TestDecompressionBomb(t *testing.T) {
 		for _, c := range []struct {
 			body []byte
 			code codes.Code
-		}{{bomb(t, name, 64<<20), codes.ResourceExhausted}, {[]byte("no such stream"), codes.Internal}} {
+		}{{bomb(t, name, 8<<20), codes.ResourceExhausted}, {[]byte("no such stream"), codes.Internal}} {
 			s := newStub()
 			conn := serve(t, s, s, func(o *grpcapi.Options) { o.MaxReceive = 1 << 20 },
 				grpc.WithCompressor(sends{name, c.body})) //nolint:staticcheck // the only per-connection way
@@ -328,14 +328,14 @@ func TestHeldCancel(t *testing.T) {
 	const d = 30 * time.Millisecond
 	s := newStub()
 	heard := make(chan time.Time, 1)
+	ctx, cancel := context.WithCancel(t.Context())
 	s.block = func(ctx context.Context) error {
+		cancel()
 		<-ctx.Done()
 		heard <- time.Now()
 		return ctx.Err()
 	}
 	conn := serve(t, s, s, func(o *grpcapi.Options) { o.Holds = grpcapi.Holds{Notification: d, Enqueue: 1} })
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(time.Millisecond, cancel)
 	_, err := inferencepb.NewGRPCInferenceServiceClient(conn).ModelInfer(ctx, echoRequest(nil))
 	gone := time.Now()
 	require.Equal(t, codes.Canceled, grpcstatus.Code(err))
