@@ -34,119 +34,6 @@ func both(t *testing.T, f func(t *testing.T, change ...func(*instance.Options)))
 
 func code(err error) status.Code { return status.CodeOf(err) }
 
-func TestAQueuedRequestIsWithdrawnWhenItsCallerGoes(t *testing.T) {
-	both(t, func(t *testing.T, change ...func(*instance.Options)) {
-		e := &engine{exec: time.Second, begin: time.Now()}
-		g, counters := group(t, batching(8, 0), e, 1, change...)
-		var all sync.WaitGroup
-		all.Go(func() { require.NoError(t, call(context.Background(), g, request("runs", 1))) })
-		synctest.Wait()
-		ctx, cancel := context.WithTimeoutCause(context.Background(), 100*time.Millisecond, errors.New("the client hung up"))
-		defer cancel()
-		err := call(ctx, g, request("leaves", 1))
-		require.Equal(t, 100*time.Millisecond, time.Since(e.begin))
-		require.Equal(t, status.Cancelled, code(err))
-		require.Empty(t, err.Error(), "Triton's text for this is empty")
-		require.ErrorContains(t, errors.Unwrap(err), "the client hung up")
-		require.Zero(t, counters.Pending.Load())
-		all.Wait()
-		require.Equal(t, []string{"runs"}, e.mu.ids)
-		c := counters.Counters()
-		require.EqualValues(t, 1, c.Failures[stats.Canceled])
-		require.EqualValues(t, 1, c.Fail.Count)
-		require.EqualValues(t, 100e6, c.Fail.Ns)
-	})
-}
-
-// 1+2+2 meets no preferred size, 2+2 does.
-func TestWhatAWithdrawalMakesDueRunsAtOnce(t *testing.T) {
-	both(t, func(t *testing.T, change ...func(*instance.Options)) {
-		e := &engine{begin: time.Now()}
-		g, _ := group(t, batching(32, 10*time.Second, 4, 8), e, 1, change...)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		var all sync.WaitGroup
-		all.Go(func() { require.Equal(t, status.Cancelled, code(call(ctx, g, request("", 1)))) })
-		for range 2 {
-			synctest.Wait()
-			all.Go(func() { require.NoError(t, call(context.Background(), g, request("", 2))) })
-		}
-		all.Wait()
-		require.Equal(t, []string{"1000: 4"}, e.ran())
-	})
-}
-
-func TestARunningRequestIsMarkedWhenItsCallerGoes(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		abandoned := false
-		e := &engine{begin: time.Now(), execute: func(_ context.Context, b *infer.Batch) error {
-			time.Sleep(time.Second)
-			abandoned = b.Abandoned()
-			return nil
-		}}
-		g, counters := group(t, &inferencepb.ModelConfig{}, e, 1, handOver)
-		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-		defer cancel()
-		require.Equal(t, status.Cancelled, code(call(ctx, g, request("", 1))))
-		require.Equal(t, 100*time.Millisecond, time.Since(e.begin))
-		time.Sleep(time.Second)
-		synctest.Wait()
-		require.True(t, abandoned)
-		require.EqualValues(t, 1, counters.Counters().Success.Count, "it ran to its end")
-	})
-}
-
-// A caller that runs its batch itself cannot leave, but the engine can see that
-// its client has.
-func TestACallerThatRunsItselfIsMarkedToo(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		e := &engine{begin: time.Now(), execute: func(_ context.Context, b *infer.Batch) error {
-			for !b.Abandoned() {
-				time.Sleep(7 * time.Millisecond)
-			}
-			return status.New(status.Cancelled, "stopped")
-		}}
-		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1)
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-		defer cancel()
-		require.EqualError(t, call(ctx, g, request("", 1)), "stopped")
-		require.Equal(t, 105*time.Millisecond, time.Since(e.begin), "at its next look")
-	})
-}
-
-func TestACancelledRequestLeavesTheQueueAtOnce(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		e := &engine{exec: time.Second, begin: time.Now()}
-		g, counters := group(t, batching(8, 0), e, 1)
-		answers := &sink{answers: make(chan error, 3)}
-		submit := func(r *infer.Request) {
-			r.Sink = answers
-			require.NoError(t, g.Submit(r))
-			r.Release()
-		}
-		submit(request("runs", 1))
-		synctest.Wait()
-		gone := request("gone", 1)
-		gone.Sink = answers
-		require.NoError(t, g.Submit(gone))
-		submit(request("stays", 1))
-		gone.Cancel()
-		require.Equal(t, status.Cancelled, code(<-answers.answers))
-		require.Zero(t, time.Since(e.begin))
-		require.EqualValues(t, 1, counters.Pending.Load())
-		gone.Cancel()
-		gone.Release()
-		require.NoError(t, <-answers.answers)
-		require.NoError(t, <-answers.answers)
-		require.Equal(t, []string{"runs", "stays"}, e.mu.ids)
-		require.EqualValues(t, 1, counters.Counters().Failures[stats.Canceled])
-	})
-}
-
 func TestDrainFinishesWhatWasAccepted(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
 		e := &engine{exec: time.Second, begin: time.Now()}
@@ -365,5 +252,28 @@ func TestPlacements(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
 		})
+	}
+}
+
+// Who has an answer also finds it in the statistics, and no memory of its inputs.
+func TestASubmittedRequestIsCountedBeforeItIsAnswered(t *testing.T) {
+	t.Parallel()
+	pool := tensor.NewPool()
+	g, counters := group(t, &inferencepb.ModelConfig{}, &engine{begin: time.Now()}, 1)
+	for n := range 100 {
+		type seen struct {
+			success uint64
+			memory  int64
+		}
+		got := make(chan seen, 1)
+		r := request("", 1)
+		r.AddInput().Data = tensor.NewData(pool.Get(10))
+		r.Sink = sinkFunc(func(resp *infer.Response, _ bool) {
+			got <- seen{counters.Counters().Success.Count, pool.Outstanding()}
+			resp.Release()
+		})
+		require.NoError(t, g.Submit(r))
+		require.Equal(t, seen{uint64(n + 1), 0}, <-got)
+		r.Release()
 	}
 }

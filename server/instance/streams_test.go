@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -280,78 +278,4 @@ func TestInferOfADecoupledModel(t *testing.T) {
 		defer cancel()
 		require.Equal(t, status.Cancelled, code(call(ctx, g, request("|r", 1))))
 	})
-}
-
-// Streams whose clients leave, whose engine fails and dies, and a drain in the
-// middle: everybody gets one end, nothing comes after it, all memory comes back.
-func TestStreamStress(t *testing.T) {
-	for _, cfg := range []*inferencepb.ModelConfig{{MaxBatchSize: 8}, batching(8, 0), batching(8, 200*time.Microsecond, 4)} {
-		pool := tensor.NewPool()
-		var ended, cancelled, other atomic.Int64
-		var batches atomic.Int64
-		e := &engine{begin: time.Now(), decoupled: true}
-		e.execute = func(_ context.Context, b *infer.Batch) error {
-			n := batches.Add(1)
-			for k, r := range b.Requests {
-				if n%17 == 0 && k > 0 {
-					return errors.New("failed")
-				}
-				go func() {
-					for range n % 5 {
-						resp := infer.NewResponse()
-						resp.Add("OUT", tensor.Uint8, tensor.Shape{8}, r.Inputs[0].Data.Clone())
-						r.Respond(resp, false)
-						if r.Cancelled() {
-							break
-						}
-					}
-					r.Respond(nil, true)
-				}()
-				if n%17 == 0 {
-					// What has been handed out is answered; the rest is the core's.
-					for !r.Ended() {
-						time.Sleep(10 * time.Microsecond)
-					}
-				}
-			}
-			return nil
-		}
-		g, counters := group(t, decoupled(cfg), e, 2)
-		limit := time.Now().Add(100 * time.Millisecond)
-		var all sync.WaitGroup
-		for i := range 8 {
-			all.Go(func() {
-				rng := rand.New(rand.NewPCG(2, uint64(i)))
-				for time.Now().Before(limit) {
-					r, p := infer.NewRequest(), newTape()
-					r.ModelName, r.Batch, r.Sink = "m", 1+rng.IntN(3), p
-					in := r.AddInput()
-					in.Data = tensor.NewData(pool.Get(8))
-					if err := g.Submit(r); err != nil {
-						r.Release()
-						r.Release()
-						other.Add(1)
-						continue
-					}
-					if rng.IntN(3) == 0 {
-						r.Cancel()
-						cancelled.Add(1)
-					}
-					<-p.end
-					ended.Add(1)
-					r.Release()
-				}
-			})
-		}
-		time.Sleep(60 * time.Millisecond) // of load; the drain comes in the middle of it
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		require.NoError(t, g.Drain(ctx))
-		cancel()
-		all.Wait()
-		require.NotZero(t, ended.Load())
-		require.Zero(t, pool.Outstanding())
-		c := counters.Counters()
-		require.EqualValues(t, ended.Load(), c.Success.Count+c.Fail.Count, "everybody is counted once")
-		t.Logf("ended %d, of them cancelled %d; refused %d", ended.Load(), cancelled.Load(), other.Load())
-	}
 }

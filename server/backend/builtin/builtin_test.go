@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
@@ -16,6 +17,8 @@ import (
 	"triton/server/backend/builtin"
 	"triton/server/infer"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type dims = []int64
 

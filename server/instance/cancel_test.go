@@ -1,0 +1,168 @@
+package instance_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/server/backend"
+	"triton/server/infer"
+	"triton/server/instance"
+	"triton/server/stats"
+)
+
+func TestAQueuedRequestIsWithdrawnWhenItsCallerGoes(t *testing.T) {
+	both(t, func(t *testing.T, change ...func(*instance.Options)) {
+		e := &engine{exec: time.Second, begin: time.Now()}
+		g, counters := group(t, batching(8, 0), e, 1, change...)
+		var all sync.WaitGroup
+		all.Go(func() { require.NoError(t, call(context.Background(), g, request("runs", 1))) })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeoutCause(context.Background(), 100*time.Millisecond, errors.New("the client hung up"))
+		defer cancel()
+		err := call(ctx, g, request("leaves", 1))
+		require.Equal(t, 100*time.Millisecond, time.Since(e.begin))
+		require.Equal(t, status.Cancelled, code(err))
+		require.Empty(t, err.Error(), "Triton's text for this is empty")
+		require.ErrorContains(t, errors.Unwrap(err), "the client hung up")
+		require.Zero(t, counters.Pending.Load())
+		all.Wait()
+		require.Equal(t, []string{"runs"}, e.mu.ids)
+		c := counters.Counters()
+		require.EqualValues(t, 1, c.Failures[stats.Canceled])
+		require.EqualValues(t, 1, c.Fail.Count)
+		require.EqualValues(t, 100e6, c.Fail.Ns)
+	})
+}
+
+// 1+2+2 meets no preferred size, 2+2 does.
+func TestWhatAWithdrawalMakesDueRunsAtOnce(t *testing.T) {
+	both(t, func(t *testing.T, change ...func(*instance.Options)) {
+		e := &engine{begin: time.Now()}
+		g, _ := group(t, batching(32, 10*time.Second, 4, 8), e, 1, change...)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		var all sync.WaitGroup
+		all.Go(func() { require.Equal(t, status.Cancelled, code(call(ctx, g, request("", 1)))) })
+		for range 2 {
+			synctest.Wait()
+			all.Go(func() { require.NoError(t, call(context.Background(), g, request("", 2))) })
+		}
+		all.Wait()
+		require.Equal(t, []string{"1000: 4"}, e.ran())
+	})
+}
+
+func TestARunningRequestIsMarkedWhenItsCallerGoes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		abandoned := false
+		e := &engine{begin: time.Now(), execute: func(_ context.Context, b *infer.Batch) error {
+			time.Sleep(time.Second)
+			abandoned = b.Abandoned()
+			return nil
+		}}
+		g, counters := group(t, &inferencepb.ModelConfig{}, e, 1, handOver)
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		require.Equal(t, status.Cancelled, code(call(ctx, g, request("", 1))))
+		require.Equal(t, 100*time.Millisecond, time.Since(e.begin))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.True(t, abandoned)
+		require.EqualValues(t, 1, counters.Counters().Success.Count, "it ran to its end")
+	})
+}
+
+// A caller that runs its batch itself cannot leave, but the engine can see that
+// its client has.
+func TestACallerThatRunsItselfIsMarkedToo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := &engine{begin: time.Now(), execute: func(_ context.Context, b *infer.Batch) error {
+			for !b.Abandoned() {
+				time.Sleep(7 * time.Millisecond)
+			}
+			return status.New(status.Cancelled, "stopped")
+		}}
+		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1)
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		require.EqualError(t, call(ctx, g, request("", 1)), "stopped")
+		require.Equal(t, 105*time.Millisecond, time.Since(e.begin), "at its next look")
+	})
+}
+
+func TestACancelledRequestLeavesTheQueueAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := &engine{exec: time.Second, begin: time.Now()}
+		g, counters := group(t, batching(8, 0), e, 1)
+		answers := &sink{answers: make(chan error, 3)}
+		submit := func(r *infer.Request) {
+			r.Sink = answers
+			require.NoError(t, g.Submit(r))
+			r.Release()
+		}
+		submit(request("runs", 1))
+		synctest.Wait()
+		gone := request("gone", 1)
+		gone.Sink = answers
+		require.NoError(t, g.Submit(gone))
+		submit(request("stays", 1))
+		gone.Cancel()
+		require.Equal(t, status.Cancelled, code(<-answers.answers))
+		require.Zero(t, time.Since(e.begin))
+		require.EqualValues(t, 1, counters.Pending.Load())
+		gone.Cancel()
+		gone.Release()
+		require.NoError(t, <-answers.answers)
+		require.NoError(t, <-answers.answers)
+		require.Equal(t, []string{"runs", "stays"}, e.mu.ids)
+		require.EqualValues(t, 1, counters.Counters().Failures[stats.Canceled])
+	})
+}
+
+func TestARequestCancelledBeforeItIsSubmittedNeverRuns(t *testing.T) {
+	t.Parallel()
+	e := &engine{begin: time.Now()}
+	g, counters := group(t, batching(8, time.Hour), e, 1)
+	answers := &sink{answers: make(chan error, 1)}
+	r := request("", 1)
+	r.Sink = answers
+	r.Cancel()
+	require.NoError(t, g.Submit(r))
+	require.Equal(t, status.Cancelled, code(<-answers.answers))
+	r.Release()
+	require.Empty(t, e.ran())
+	require.EqualValues(t, 1, counters.Counters().Failures[stats.Canceled])
+}
+
+// The engine was stopped because all callers left: that is no fault of its.
+func TestABatchThatEndsBecauseNobodyWaitsIsCanceled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := &engine{begin: time.Now(), execute: func(ctx context.Context, b *infer.Batch) error {
+			for !b.Abandoned() {
+				time.Sleep(time.Millisecond)
+			}
+			return backend.Interrupted(ctx)
+		}}
+		g, counters := group(t, &inferencepb.ModelConfig{}, e, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		require.Equal(t, status.Cancelled, code(call(ctx, g, request("", 1))))
+		time.Sleep(10 * time.Millisecond)
+		c := counters.Counters()
+		require.EqualValues(t, 1, c.Failures[stats.Canceled])
+		require.Zero(t, c.Executions)
+	})
+}
