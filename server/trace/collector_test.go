@@ -104,7 +104,6 @@ func TestExport(t *testing.T) {
 	} {
 		config, err := ParseConfig([]string{
 			"mode=opentelemetry", "level=TIMESTAMPS", "rate=1", "opentelemetry,url=" + c.url, "opentelemetry,resource=zone=a=b",
-			"opentelemetry,bsp_schedule_delay=1",
 		})
 		require.NoError(t, err)
 		env := map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "zone=z, site=two%20words,broken", "OTEL_SERVICE_NAME": "mine"}
