@@ -1,0 +1,143 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/tensor"
+	"triton/server/httpapi"
+	"triton/server/infer"
+)
+
+// pipes is a listener whose connections have no buffers and go by the bubble's
+// clock.
+type pipes struct {
+	ch   chan net.Conn
+	done chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.ch:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	select {
+	case <-p.done:
+	default:
+		close(p.done)
+	}
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// inBubble serves over pipes and gives the test the client's end of one.
+func inBubble(t *testing.T, test func(t *testing.T, svc *stub, c net.Conn)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		svc := newService()
+		s := httpapi.NewServer(svc, httpapi.Options{Pool: svc.pool})
+		l := &pipes{make(chan net.Conn), make(chan struct{})}
+		done := make(chan error, 1)
+		go func() { done <- s.Serve(l) }()
+		c, far := net.Pipe()
+		l.ch <- far
+		test(t, svc, c)
+		c.Close()
+		require.NoError(t, s.Close())
+		require.ErrorIs(t, <-done, http.ErrServerClosed)
+		synctest.Wait()
+		require.Zero(t, svc.pool.Outstanding())
+	})
+}
+
+// TestSlowHead: a head may take half a minute, however it trickles in.
+func TestSlowHead(t *testing.T) {
+	inBubble(t, func(t *testing.T, _ *stub, c net.Conn) {
+		began := time.Now()
+		time.Sleep(time.Hour) // idle connections may rest
+		began = began.Add(time.Hour)
+		for i := range 100 {
+			if _, err := fmt.Fprintf(c, "%c", "GET /v2 HTTP/1.1\r\nX: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"[i]); err != nil {
+				break
+			}
+			time.Sleep(time.Second)
+		}
+		require.InDelta(t, 30, time.Since(began).Seconds(), 2)
+	})
+}
+
+// TestSlowBody: a body may come slowly but not stand still.
+func TestSlowBody(t *testing.T) {
+	inBubble(t, func(t *testing.T, _ *stub, c net.Conn) {
+		began := time.Now()
+		_, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n", inferPath)
+		require.NoError(t, err)
+		for range 10 {
+			time.Sleep(100 * time.Second)
+			_, err = io.WriteString(c, "x")
+			require.NoError(t, err)
+		}
+		text, _ := io.ReadAll(c)
+		require.Contains(t, string(text), "HTTP/1.1 400 Bad Request")
+		require.InDelta(t, 1000+120, time.Since(began).Seconds(), 125)
+	})
+}
+
+// largeReply makes the server answer with 8 MiB.
+func largeReply(t *testing.T, svc *stub, c net.Conn) int {
+	t.Helper()
+	const n = 8 << 20
+	data := tensor.HeapBuffer(make([]byte, n))
+	svc.models["g_repeat"].submit = func(r *infer.Request) {
+		defer r.Release()
+		resp := infer.NewResponse()
+		resp.Add("X", tensor.Bytes, tensor.Shape{1}, tensor.NewData(tensor.HeapBuffer(tensor.AppendElement(nil, data.Bytes()))))
+		r.Sink.Send(resp, true)
+	}
+	_, err := io.WriteString(c, "POST /v2/models/g_repeat/generate HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 11\r\n\r\n{\"COUNT\":1}")
+	require.NoError(t, err)
+	return n
+}
+
+// TestReplyUnread: after two minutes the server gives up.
+func TestReplyUnread(t *testing.T) {
+	inBubble(t, func(t *testing.T, svc *stub, c net.Conn) {
+		n := largeReply(t, svc, c)
+		time.Sleep(3 * time.Minute)
+		text, _ := io.ReadAll(c)
+		require.Less(t, len(text), n)
+	})
+}
+
+// TestReplySlow: a client that takes an hour gets everything.
+func TestReplySlow(t *testing.T) {
+	inBubble(t, func(t *testing.T, svc *stub, c net.Conn) {
+		n := largeReply(t, svc, c)
+		began := time.Now()
+		var text strings.Builder
+		for {
+			k, err := io.CopyN(&text, c, 128<<10)
+			if k == 0 || err != nil {
+				break
+			}
+			time.Sleep(40 * time.Second)
+		}
+		require.Greater(t, text.Len(), n)
+		require.True(t, strings.HasSuffix(text.String(), "\r\n0\r\n\r\n"))
+		require.Greater(t, time.Since(began), time.Hour)
+	})
+}
