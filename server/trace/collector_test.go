@@ -1,8 +1,10 @@
 package trace
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -129,4 +131,21 @@ func TestBadURL(t *testing.T) {
 		_, err := New(Options{Config: map[string][]Setting{Global: {{"mode", "opentelemetry"}}, OpenTelemetry: {{"url", u}}}})
 		require.ErrorContains(t, err, "OpenTelemetry exporter: ", u)
 	}
+}
+
+// A receiver that is not there costs the spans, and the log says so.
+func TestNoReceiver(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test's own
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	var logged bytes.Buffer
+	tr, err := New(Options{Log: slog.New(slog.NewTextHandler(&logged, nil)), Config: map[string][]Setting{
+		Global:        {{"mode", "opentelemetry"}, {"level", "TIMESTAMPS"}, {"rate", "1"}},
+		OpenTelemetry: {{"url", "http://" + l.Addr().String()}},
+	}})
+	require.NoError(t, err)
+	require.True(t, serve(tr, "m"))
+	require.NoError(t, tr.Shutdown())
+	require.Contains(t, logged.String(), "spans could not be exported")
 }
