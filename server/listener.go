@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -27,6 +28,14 @@ type countedConn struct {
 	net.Conn
 	open   *atomic.Int64
 	closed atomic.Bool
+}
+
+// SyscallConn lets gRPC wait for data without holding a buffer for it.
+func (c *countedConn) SyscallConn() (syscall.RawConn, error) {
+	if s, ok := c.Conn.(syscall.Conn); ok {
+		return s.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
 }
 
 func (c *countedConn) Close() error {
