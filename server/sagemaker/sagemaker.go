@@ -18,10 +18,9 @@ import (
 	"triton/server/restricted"
 )
 
-const (
-	binary      mimeframe.Type = "application/vnd.sagemaker-triton.binary+json;json-header-size="
-	targetModel                = "X-Amzn-SageMaker-Target-Model"
-)
+const binary mimeframe.Type = "application/vnd.sagemaker-triton.binary+json;json-header-size="
+
+const targetModel = "X-Amzn-SageMaker-Target-Model"
 
 // Repositories are the model repositories of the server.
 type Repositories interface {

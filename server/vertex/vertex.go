@@ -17,10 +17,9 @@ import (
 	"triton/server/mimeframe"
 )
 
-const (
-	binary   mimeframe.Type = "application/vnd.vertex-ai-triton.binary+json;json-header-size="
-	redirect                = "X-Vertex-Ai-Triton-Redirect"
-)
+const binary mimeframe.Type = "application/vnd.vertex-ai-triton.binary+json;json-header-size="
+
+const redirect = "X-Vertex-Ai-Triton-Redirect"
 
 // Options are the settings of the front end.
 type Options struct {
