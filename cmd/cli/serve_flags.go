@@ -28,6 +28,7 @@ type serveFlags struct {
 
 func newServeFlags(set *pflag.FlagSet, getenv func(string) string) *serveFlags {
 	s := &serveFlags{opts: server.Default(), log: log.DefaultSettings(), getenv: getenv, book: newFlagBook(set)}
+	s.log.Raw = getenv("TRITON_SERVER_ESCAPE_LOG_MESSAGES") == "0"
 	s.defineServer(s.book)
 	s.defineLogging(s.book)
 	s.defineRepository(s.book)

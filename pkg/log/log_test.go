@@ -137,18 +137,6 @@ func TestUpdate(t *testing.T) {
 	require.Equal(t, Settings{Error: true, Warning: true, Verbose: 3}, k.Settings())
 }
 
-func TestAccess(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	Access(&out).Info("request", "path", "/v2\n", "status", 200)
-	var line map[string]any
-	require.NoError(t, json.Unmarshal(out.Bytes(), &line))
-	require.Contains(t, line, "time")
-	delete(line, "time")
-	require.Equal(t, map[string]any{"msg": "request", "path": "/v2\n", "status": 200.0}, line)
-	require.Equal(t, 1, strings.Count(out.String(), "\n"))
-}
-
 func TestParseFormat(t *testing.T) {
 	t.Parallel()
 	f, err := ParseFormat("ISO8601")
