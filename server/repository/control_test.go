@@ -1,0 +1,377 @@
+package repository
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/log"
+	"triton/pkg/modelconfig"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/backend/builtin"
+	"triton/server/infer"
+)
+
+// settle waits until what was taken out of service is closed.
+func settle(t *testing.T, r *Repository) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.retiring) == 0
+	}, 10*time.Second, time.Millisecond)
+}
+
+// python stands in for Triton's python backend and the model.py that the
+// answers were recorded with: identity that fails on demand.
+type python struct{ builtin.Identity }
+
+func (p python) Load(ctx context.Context, s backend.Spec) (backend.Model, error) {
+	if why := s.Config.GetParameters()["load_error"].GetStringValue(); why != "" {
+		number, text, found := strings.Cut(why, ":")
+		if !found {
+			text = why
+		}
+		if !found || number == fmt.Sprint(s.Version) {
+			return nil, status.New(status.Internal, "TritonModelException: %s", text)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(s.Dir, "model.py"))
+	if err != nil {
+		return nil, err
+	}
+	if string(text) == "x" {
+		return nil, status.New(status.Internal, "NameError: name 'x' is not defined")
+	}
+	return p.Identity.Load(ctx, s)
+}
+
+const pythonConfig = `backend: "python"
+input { name: "INPUT0" data_type: TYPE_INT32 dims: [ 4 ] }
+output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 4 ] }
+`
+
+// stage runs the commands of a scenario.
+type stage struct {
+	t    *testing.T
+	dir  string
+	out  *lines
+	seen int
+	pool *tensor.Pool
+	repo *Repository
+}
+
+// TestControl compares with the recorded answers of Triton's server 2.51. A
+// command with "differs" has our own answer; docs/compatibility.md says why.
+func TestControl(t *testing.T) {
+	t.Parallel()
+	datadriven.Walk(t, "testdata/control", func(t *testing.T, path string) {
+		t.Parallel()
+		s := &stage{t: t, dir: t.TempDir()}
+		s.reset()
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			s.t = t
+			return s.run(d)
+		})
+		s.t = t
+		s.stop()
+	})
+}
+
+func (s *stage) path(name string) string {
+	if rest, ok := strings.CutPrefix(name, "2:"); ok {
+		return filepath.Join(s.dir, "r2", rest)
+	}
+	return filepath.Join(s.dir, "r", name)
+}
+
+func (s *stage) write(name, text string) {
+	require.NoError(s.t, os.MkdirAll(filepath.Dir(s.path(name)), 0o755))
+	require.NoError(s.t, os.WriteFile(s.path(name), []byte(text), 0o644))
+}
+
+func (s *stage) reset() {
+	s.stop()
+	for _, dir := range []string{"r", "r2"} {
+		require.NoError(s.t, os.RemoveAll(filepath.Join(s.dir, dir)))
+		require.NoError(s.t, os.MkdirAll(filepath.Join(s.dir, dir), 0o755))
+	}
+}
+
+func (s *stage) stop() {
+	if s.repo == nil {
+		return
+	}
+	require.NoError(s.t, s.repo.Drain(s.t.Context()))
+	require.Zero(s.t, s.pool.Outstanding())
+	require.Empty(s.t, s.repo.scratch.base)
+	s.repo = nil
+}
+
+func (s *stage) run(d *datadriven.TestData) string {
+	arg := func(i int) string {
+		if i >= len(d.CmdArgs) || d.CmdArgs[i].Key == "differs" || len(d.CmdArgs[i].Vals) > 0 {
+			return ""
+		}
+		return d.CmdArgs[i].Key
+	}
+	input := d.Input
+	if input != "" {
+		input += "\n"
+	}
+	switch d.Cmd {
+	case "reset":
+		s.reset()
+	case "model":
+		s.write(arg(0)+"/config.pbtxt", pythonConfig+input)
+		versions := []string{"1"}
+		for _, a := range d.CmdArgs[1:] {
+			versions = strings.Split(strings.Join(a.Vals, ","), ",")
+		}
+		for _, v := range versions {
+			if v != "" {
+				s.write(arg(0)+"/"+v+"/model.py", "model")
+			}
+		}
+	case "write":
+		s.write(arg(0), input)
+	case "config":
+		s.write(arg(0), pythonConfig+input)
+	case "version":
+		s.write(arg(0)+"/model.py", "model")
+	case "mkdir":
+		require.NoError(s.t, os.MkdirAll(s.path(arg(0)), 0o755))
+	case "rm":
+		require.NoError(s.t, os.RemoveAll(s.path(arg(0))))
+	case "touch":
+		require.NoError(s.t, os.Chtimes(s.path(arg(0)), time.Time{}, time.Now()))
+	case "settle", "sleep":
+		settle(s.t, s.repo)
+	case "poll":
+		require.NoError(s.t, s.repo.Poll(s.t.Context()))
+	case "start":
+		return s.start(d)
+	case "log":
+		return s.log()
+	case "http":
+		return d.Expected // what the front end says
+	default:
+		return s.clean(s.ask(d, arg))
+	}
+	return ""
+}
+
+// ask calls the repository and writes the answer as it goes over HTTP.
+func (s *stage) ask(d *datadriven.TestData, arg func(int) string) string {
+	ctx, r := s.t.Context(), s.repo
+	switch d.Cmd {
+	case "load":
+		o, ok := loadOptions(d.Input)
+		if !ok {
+			return d.Expected
+		}
+		return answer("", r.Load(ctx, arg(0), o))
+	case "unload":
+		return answer("", r.Unload(ctx, arg(0), false))
+	case "index":
+		var rows []string
+		for _, m := range r.Index(arg(0) == "ready").Models {
+			rows = append(rows, strings.TrimRight(strings.Join([]string{m.Name, m.Version, m.State, m.Reason}, "|"), "|"))
+		}
+		return answer(strings.Join(rows, "\n"), nil)
+	case "ready":
+		good := r.Ready()
+		if arg(0) != "" {
+			var err error
+			if good, err = r.ModelReady(arg(0), arg(1)); err != nil {
+				return answer("", err)
+			}
+		}
+		switch {
+		case good:
+			return "200"
+		case arg(0) == "":
+			return "400"
+		}
+		return `400 {"error":"Model version not ready"}`
+	case "stats":
+		all, err := r.Statistics(arg(0), "")
+		var rows []string
+		for _, m := range all.GetModelStats() {
+			rows = append(rows, fmt.Sprintf("%s:%s:%d", m.Name, m.Version, m.InferenceCount))
+		}
+		return answer(strings.Join(rows, " "), err)
+	}
+	m, err := r.Model(arg(0), arg(1))
+	if err != nil {
+		return answer("", err)
+	}
+	defer m.Release()
+	switch d.Cmd {
+	case "metadata":
+		return answer(strings.Join(m.Metadata().Versions, " "), nil)
+	case "infer":
+		resp, err := inferOnce(s.t, m)
+		if err != nil {
+			return answer("", err)
+		}
+		defer resp.Release()
+		return answer(resp.ModelVersion, nil)
+	case "config?":
+		text, err := modelconfig.MarshalJSON(m.Config())
+		require.NoError(s.t, err)
+		return answer(choose(s.t, text, d), nil)
+	}
+	d.Fatalf(s.t, "unknown command %s", d.Cmd)
+	return ""
+}
+
+// choose is some fields of a configuration.
+func choose(t *testing.T, text []byte, d *datadriven.TestData) string {
+	fields := []string{"instance_group", "version_policy", "max_batch_size"}
+	for _, a := range d.CmdArgs {
+		if a.Key == "fields" {
+			fields = strings.Split(strings.Join(a.Vals, ","), ",")
+		}
+	}
+	var all map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(text, &all))
+	out := make([]string, 0, len(fields))
+	for _, f := range fields {
+		out = append(out, fmt.Sprintf("%q:%s", f, all[f]))
+	}
+	return "{" + strings.Join(out, ",") + "}"
+}
+
+func answer(text string, err error) string {
+	if err != nil {
+		e := status.From(err)
+		return fmt.Sprintf("%d %s", e.Code.HTTP(), strings.TrimSpace(e.Msg))
+	}
+	return strings.TrimSpace("200 " + text)
+}
+
+// loadOptions reads "name value" lines, or JSON; false when that is for the
+// front end to refuse.
+func loadOptions(input string) (o infer.LoadOptions, ok bool) {
+	if strings.HasPrefix(input, `{"p`) {
+		var body struct{ Parameters map[string]string }
+		if json.Unmarshal([]byte(input), &body) != nil || body.Parameters["config"] == "" || len(body.Parameters) > 1 {
+			return o, false
+		}
+		text := body.Parameters["config"]
+		return infer.LoadOptions{Config: &text}, true
+	}
+	for line := range strings.SplitSeq(input, "\n") {
+		name, value, _ := strings.Cut(line, " ")
+		switch {
+		case name == "":
+		case name == "config":
+			o.Config = &value
+		case strings.HasPrefix(name, "file:"):
+			if o.Files == nil {
+				o.Files = map[string][]byte{}
+			}
+			o.Files[name] = []byte(value)
+		default:
+			return o, false
+		}
+	}
+	return o, true
+}
+
+func (s *stage) start(d *datadriven.TestData) string {
+	s.stop()
+	s.out, s.seen, s.pool = &lines{}, 0, tensor.NewPool()
+	sink, err := log.Open(log.DefaultSettings(), s.out, s.out)
+	require.NoError(s.t, err)
+	o := Options{
+		Paths: []string{s.path("")}, Backends: backend.Set{"python": python{}},
+		AutoComplete: true, LoadThreads: 4, StrictReadiness: true, CPUs: 1,
+		Pool: s.pool, Log: sink.Logger(), ID: "triton", Version: "1",
+	}
+	exit := true
+	for _, a := range d.CmdArgs {
+		value := strings.Join(a.Vals, ",")
+		switch a.Key {
+		case "two":
+			o.Paths = append(o.Paths, s.path("2:"))
+		case "--model-control-mode":
+			o.Control = map[string]Control{"poll": ControlPoll, "explicit": ControlExplicit}[value]
+		case "--load-model":
+			o.Startup = append(o.Startup, value)
+		case "--exit-on-error":
+			exit = false
+		case "--model-load-retry-count":
+			o.LoadRetries = 2
+		case "--model-namespacing":
+			o.Namespacing = true
+		case "--model-config-name":
+			o.ConfigName = value
+		}
+	}
+	s.repo = New(o)
+	err = s.repo.Start(s.t.Context())
+	if err != nil && (exit || !errors.Is(err, ErrLoad)) {
+		s.stop()
+		e := status.From(err)
+		return fmt.Sprintf("exit 1: %s - %s", e.Code, e.Msg)
+	}
+	return "ok"
+}
+
+var (
+	textProto = regexp.MustCompile(`(failed to read text proto from \S+?):.*`)
+	scratched = regexp.MustCompile(`\S*/triton-models-\d+/model-\d+`)
+	climbed   = regexp.MustCompile(`\S*/triton-models-\d+/`)
+	logLine   = regexp.MustCompile(`^(.) "(.*?)"( .*)?$`)
+)
+
+// log is what was logged since the last time, without what depends on timing or
+// on the place of files.
+func (s *stage) log() string {
+	all := s.out.messages()
+	text := all[s.seen:]
+	s.seen = len(all)
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.ReplaceAll(line, `\"`, "'")
+		m := logLine.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		line = textProto.ReplaceAllString(m[1]+" "+m[2], "$1")
+		line = scratched.ReplaceAllString(line, "$$TMP")
+		line = climbed.ReplaceAllString(line, "'$$TMP/")
+		line, _, _ = strings.Cut(line, " hint=")
+		for _, cut := range []string{"Invalid config override", "directory 'fresh': Unexpected end"} {
+			if i := strings.Index(line, cut); i >= 0 {
+				line = line[:i+len(cut)]
+			}
+		}
+		if !strings.Contains(line, "successfully unloaded") && !strings.Contains(line, "ignore version directory") {
+			out = append(out, s.clean(line))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), "\n")
+}
+
+func (s *stage) clean(text string) string {
+	text = string(bytes.ReplaceAll([]byte(text), []byte(s.path("2:")), []byte("$R2")))
+	return strings.ReplaceAll(text, filepath.Join(s.dir, "r"), "$R")
+}
