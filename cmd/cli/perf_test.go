@@ -205,7 +205,7 @@ func TestPerfInterrupts(t *testing.T) {
 	var once sync.Once
 	signals := make(chan os.Signal, 2)
 	s.Answer = func(n uint64) (string, bool) {
-		if n == 200 {
+		if n == 4000 { // late enough for the first window to have begun
 			once.Do(func() { signals <- syscall.SIGINT })
 		}
 		return "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", false
