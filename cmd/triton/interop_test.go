@@ -20,7 +20,7 @@ func TestPythonClient(t *testing.T) {
 		t.Skip("no Python client in .venv: run `make .venv/.stamp`")
 	}
 	lib := needORT(t)
-	s := serve(t, exampleModels(t), "--onnxruntime-library", lib)
+	s := serve(t, exampleModels(t), "--onnxruntime-library", lib, "--allow-client-shm=true")
 	out, err := exec.CommandContext(t.Context(), python, root(t, "testdata", "python", "interop.py"), s.http, s.grpc).CombinedOutput()
 	t.Logf("%s", out)
 	require.NoError(t, err)
