@@ -59,6 +59,8 @@ func TestStreamStress(t *testing.T) {
 				for time.Now().Before(limit) {
 					r, p := infer.NewRequest(), newTape()
 					r.ModelName, r.Batch, r.Sink = "m", 1+rng.IntN(3), p
+					followed := &follower{ended: make(chan struct{})}
+					r.Trace = followed
 					in := r.AddInput()
 					in.Data = tensor.NewData(pool.Get(8))
 					if err := g.Submit(r); err != nil {
@@ -74,6 +76,10 @@ func TestStreamStress(t *testing.T) {
 					<-p.end
 					ended.Add(1)
 					r.Release()
+					<-followed.ended
+					if followed.responses > 4 || followed.batches > 1 {
+						other.Add(1 << 32)
+					}
 				}
 			})
 		}
@@ -83,9 +89,24 @@ func TestStreamStress(t *testing.T) {
 		cancel()
 		all.Wait()
 		require.NotZero(t, ended.Load())
+		require.Zero(t, other.Load()>>32, "traces that heard too much")
 		require.Zero(t, pool.Outstanding())
 		c := counters.Counters()
 		require.EqualValues(t, ended.Load(), c.Success.Count+c.Fail.Count, "everybody is counted once")
 		t.Logf("ended %d, of them cancelled %d; refused %d", ended.Load(), cancelled.Load(), other.Load())
 	}
 }
+
+// follower is a trace without a lock: the race detector sees calls that overlap.
+type follower struct {
+	batches, responses int
+	ended              chan struct{}
+}
+
+func (*follower) Begin(*infer.Request) {}
+
+func (f *follower) Executed(*infer.Batch) { f.batches++ }
+
+func (f *follower) Respond(*infer.Request, *infer.Response) { f.responses++ }
+
+func (f *follower) End(*infer.Request) { close(f.ended) }
