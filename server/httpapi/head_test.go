@@ -3,8 +3,10 @@ package httpapi
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -65,6 +67,10 @@ func FuzzHead(f *testing.F) {
 			return
 		}
 		r, err := http.ReadRequest(bufio.NewReader(io.MultiReader(bytes.NewReader(b[:n]), strings.NewReader(strings.Repeat("x", 10)))))
+		var escape url.EscapeError
+		if errors.As(err, &escape) {
+			return // to us it is a path like others, as to Triton
+		}
 		if err != nil {
 			t.Fatalf("net/http refuses what was taken: %v: %q", err, b)
 		}
@@ -77,6 +83,13 @@ func FuzzHead(f *testing.F) {
 		require.Equal(t, r.Header.Get("Accept-Encoding"), h.acceptEncoding)
 		require.Equal(t, r.Header.Get("Content-Encoding"), h.contentEncoding)
 		require.Equal(t, r.Header.Get("Inference-Header-Content-Length"), h.jsonLength)
+		require.NoError(t, h.lines.each(func(name, value string) error {
+			if all := r.Header.Values(name); len(all) > 0 { // net/http takes some out
+				require.Equal(t, all[0], h.lines.get(strings.ToLower(name)), "header %q", name)
+				require.Contains(t, all, value)
+			}
+			return nil
+		}))
 	})
 }
 
