@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 )
 
@@ -21,7 +22,7 @@ func (q *request) json() []byte {
 
 func (t *Trace) appendJSON(b []byte, front []event) []byte {
 	handling, compute := t.core()
-	all := append(append(append(front, handling...), compute...), t.tensors...)
+	all := slices.Concat(front, handling, compute, t.custom, t.tensors)
 	for i := range inOrder(all) {
 		e := &all[i]
 		if e.name == "REQUEST_START" {
@@ -34,7 +35,7 @@ func (t *Trace) appendJSON(b []byte, front []event) []byte {
 			b = append(b, '}')
 			continue
 		}
-		b = append(append(append(b, `,"timestamps":[{"name":"`...), e.name...), `","ns":`...)
+		b = append(appendString(append(b, `,"timestamps":[{"name":`...), e.name), `,"ns":`...)
 		b = strconv.AppendInt(b, e.at+t.request.tracer.toMono, 10)
 		b = append(b, `}]}`...)
 	}
@@ -69,6 +70,9 @@ func (t *Trace) appendHeader(b []byte) []byte {
 // appendString writes a JSON string. Triton escapes nothing, and what it writes
 // is then no JSON.
 func appendString(b []byte, s string) []byte {
+	if plain(s) {
+		return append(append(append(b, '"'), s...), '"')
+	}
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
@@ -76,4 +80,14 @@ func appendString(b []byte, s string) []byte {
 		return append(b, `""`...)
 	}
 	return append(b, bytes.TrimSuffix(text.Bytes(), []byte{'\n'})...)
+}
+
+// plain says whether a string stands in JSON as it is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }

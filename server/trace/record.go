@@ -48,6 +48,7 @@ type Trace struct {
 	begin, end           int64
 	times                infer.Times
 	tensors              []event
+	custom               []event // under the request's mu
 	batch                *batch
 }
 

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 //	InferRequest                  the front end's moments
 //	  <model>                     the core's
 //	    compute                   the batch's, as this request shared it
+//	    <X>                       a backend's, from <X>_START to <X>_END
 //	    <model of a child>...
 //	batch                         links to the models' spans of the batch
 //
@@ -27,23 +29,31 @@ type spans struct {
 	queue    *queue
 }
 
+// span is a span to be made.
+type span struct {
+	name         string
+	parent, self otel.SpanContext
+	begin, end   int64 // by infer.Now
+	events       []event
+	opts         []otel.SpanStartOption
+}
+
 // export makes the spans of a request that is over. They are queued together or
 // not at all.
 func (s *spans) export(q *request) {
-	n := 1
-	for _, t := range q.traces {
-		n += t.spanCount()
-	}
-	if !s.queue.admit(n) {
-		return
-	}
-	s.span(q, q.remote, q.span, "InferRequest", q.first(), infer.Now(), q.front)
+	all := []span{{name: "InferRequest", parent: q.remote, self: q.span, begin: q.first(), end: infer.Now(), events: q.front}}
 	for i, t := range q.traces {
 		parent := q.span
 		if i > 0 {
 			parent = q.byID(t.parent).span
 		}
-		s.exportTrace(q, t, parent)
+		all = t.appendSpans(all, parent)
+	}
+	if !s.queue.admit(len(all)) {
+		return
+	}
+	for i := range all {
+		s.start(q, &all[i])
 	}
 }
 
@@ -68,59 +78,53 @@ func (q *request) byID(id uint64) *Trace {
 	return q.traces[0]
 }
 
-// spanCount is how many spans exportTrace makes.
-func (t *Trace) spanCount() int {
-	handling, compute := t.core()
-	n := min(len(handling), 1) + min(len(compute), 1)
-	if t.batch != nil {
-		n++
-	}
-	return n
-}
-
-func (s *spans) exportTrace(q *request, t *Trace, parent otel.SpanContext) {
+func (t *Trace) appendSpans(all []span, parent otel.SpanContext) []span {
 	handling, compute := t.core()
 	version, _ := strconv.ParseInt(t.version, 10, 64) // the core's own
+	model := []attribute.KeyValue{attribute.String("triton.model_name", t.model), attribute.Int64("triton.model_version", version)}
 	if len(handling) > 0 {
-		attrs := []attribute.KeyValue{
-			attribute.String("triton.model_name", t.model),
-			attribute.Int64("triton.model_version", version),
-			attribute.Int64("triton.trace_id", int64(t.id)),
-			attribute.Int64("triton.trace_parent_id", int64(t.parent)),
-		}
+		attrs := append(slices.Clip(model),
+			attribute.Int64("triton.trace_id", int64(t.id)), attribute.Int64("triton.trace_parent_id", int64(t.parent)))
 		if t.name != "" {
 			attrs = append(attrs, attribute.String("triton.request_id", t.name))
 		}
-		s.span(q, parent, t.span, t.model, t.begin, t.end, handling, otel.WithAttributes(attrs...))
+		inside, outside := t.customSpans()
+		all = append(all, span{
+			name: t.model, parent: parent, self: t.span, begin: t.begin, end: t.end,
+			events: inOrder(append(handling, outside...)), opts: []otel.SpanStartOption{otel.WithAttributes(attrs...)},
+		})
+		all = append(all, inside...)
 	}
 	if len(compute) > 0 {
-		s.span(q, t.span, newSpanContext(t.span), "compute", t.times.ComputeStart, t.times.ComputeEnd, compute)
+		all = append(all, span{
+			name: "compute", parent: t.span, self: newSpanContext(t.span),
+			begin: t.times.ComputeStart, end: t.times.ComputeEnd, events: compute,
+		})
 	}
 	if b := t.batch; b != nil {
-		s.span(q, otel.SpanContext{}, newSpanContext(otel.SpanContext{}), "batch", b.start, b.end, nil,
-			otel.WithSpanKind(otel.SpanKindInternal), otel.WithLinks(b.links...), otel.WithAttributes(
-				attribute.String("triton.model_name", t.model),
-				attribute.Int64("triton.model_version", version),
-				attribute.Int("triton.batch_size", b.rows),
-				attribute.Int("triton.request_count", b.requests),
-			))
+		attrs := append(slices.Clip(model), attribute.Int("triton.batch_size", b.rows), attribute.Int("triton.request_count", b.requests))
+		all = append(all, span{
+			name: "batch", self: newSpanContext(otel.SpanContext{}), begin: b.start, end: b.end,
+			opts: []otel.SpanStartOption{
+				otel.WithSpanKind(otel.SpanKindInternal), otel.WithLinks(b.links...), otel.WithAttributes(attrs...),
+			},
+		})
 	}
+	return all
 }
 
-// span makes one span with an identity that was chosen before.
-func (s *spans) span(
-	q *request, parent, self otel.SpanContext, name string, begin, end int64, events []event, opts ...otel.SpanStartOption,
-) {
-	ctx := context.WithValue(context.Background(), chosen{}, self)
-	if parent.IsValid() {
-		ctx = otel.ContextWithSpanContext(ctx, parent)
+// start makes one span, and ends it, with the identity that was chosen before.
+func (s *spans) start(q *request, p *span) {
+	ctx := context.WithValue(context.Background(), chosen{}, p.self)
+	if p.parent.IsValid() {
+		ctx = otel.ContextWithSpanContext(ctx, p.parent)
 	}
-	opts = append([]otel.SpanStartOption{otel.WithSpanKind(otel.SpanKindServer), otel.WithTimestamp(q.time(begin))}, opts...)
-	_, span := s.tracer.Start(ctx, name, opts...)
-	for _, e := range events {
-		span.AddEvent(e.name, otel.WithTimestamp(q.time(e.at)))
+	opts := append([]otel.SpanStartOption{otel.WithSpanKind(otel.SpanKindServer), otel.WithTimestamp(q.time(p.begin))}, p.opts...)
+	_, made := s.tracer.Start(ctx, p.name, opts...)
+	for _, e := range p.events {
+		made.AddEvent(e.name, otel.WithTimestamp(q.time(e.at)))
 	}
-	span.End(otel.WithTimestamp(q.time(end)))
+	made.End(otel.WithTimestamp(q.time(p.end)))
 }
 
 // time is a moment by infer.Now as time of day.

@@ -197,3 +197,25 @@ func TestTensorsAreNotExported(t *testing.T) {
 	require.Len(t, exported(t, tr, to)["m"], 2)
 	require.Equal(t, 1, bytes.Count(logged.Bytes(), []byte("Tensor level tracing is not supported by the mode: opentelemetry")))
 }
+
+// What a backend notes becomes spans inside of the model's.
+func TestCustomSpans(t *testing.T) {
+	t.Parallel()
+	tr, to, _ := openSpans(t, "rate=1")
+	s := tr.Sample("m", nil)
+	r := newRequest("m", s)
+	for i, name := range []string{"PLAIN", "OUTER_START", "NOTE", "INNER_START", "INNER_END", "OUTER_END", "OPEN_START"} {
+		s.Activity(name, infer.Now()+int64(i))
+	}
+	run(r)
+	r.Release()
+	s.Close()
+	all := exported(t, tr, to)
+	model, outer, inner := all["m"][0], all["OUTER"][0], all["INNER"][0]
+	require.Subset(t, events(model), []string{"PLAIN", "REQUEST_START"})
+	require.Equal(t, []string{"OUTER_START", "NOTE", "OUTER_END"}, events(outer))
+	require.Equal(t, model.SpanContext.SpanID(), outer.Parent.SpanID())
+	require.Equal(t, outer.SpanContext.SpanID(), inner.Parent.SpanID())
+	require.Equal(t, model.EndTime, all["OPEN"][0].EndTime)
+	require.Zero(t, tr.spans.queue.held.Load())
+}

@@ -1,0 +1,41 @@
+package trace
+
+import "strings"
+
+// Activity notes a moment that a backend names. Among spans "<X>_START" opens
+// the span X and "<X>_END" closes the one opened last; other names are events.
+func (t *Trace) Activity(name string, at int64) {
+	if t.request.set.level&timestamps == 0 {
+		return
+	}
+	t.request.mu.Lock()
+	defer t.request.mu.Unlock()
+	t.custom = append(t.custom, event{name: name, at: at})
+}
+
+// customSpans are the spans that a backend made inside of the model's, and what
+// it noted outside of them. A span that it left open ends with the request.
+func (t *Trace) customSpans() (inside []span, outside []event) {
+	var open []int
+	for _, e := range inOrder(t.custom) {
+		if name, ok := strings.CutSuffix(e.name, "_START"); ok && name != "" {
+			parent := t.span
+			if len(open) > 0 {
+				parent = inside[open[len(open)-1]].self
+			}
+			open = append(open, len(inside))
+			inside = append(inside, span{name: name, parent: parent, self: newSpanContext(parent), begin: e.at, end: t.end})
+		}
+		if len(open) == 0 {
+			outside = append(outside, e)
+			continue
+		}
+		p := &inside[open[len(open)-1]]
+		p.events = append(p.events, e)
+		if name, ok := strings.CutSuffix(e.name, "_END"); ok && name != "" {
+			p.end = e.at
+			open = open[:len(open)-1]
+		}
+	}
+	return inside, outside
+}
