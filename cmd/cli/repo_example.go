@@ -18,7 +18,8 @@ func newRepoExampleCommand(w World) *cobra.Command {
 		Long: `Write ONNX models with seeded random weights and their config.pbtxt into the
 model repository DIR: a real ResNet-50, a small text classifier with two
 versions, simple vector arithmetic on integers and on text, and an identity
-model for each data type. The same seed gives the same bytes everywhere.`,
+model for each data type; and one model for each engine that needs no file.
+The same seed gives the same bytes everywhere.`,
 		Example: `  triton repo example models/
   triton repo example models/ --model simple --model resnet50`,
 		Args: func(_ *cobra.Command, args []string) error {
