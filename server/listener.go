@@ -5,8 +5,9 @@ import (
 	"net"
 	"os"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"google.golang.org/grpc/mem"
 )
 
 // countingListener knows how many of its connections are open.
@@ -21,21 +22,25 @@ func (l *countingListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	l.open.Add(1)
-	return &countedConn{Conn: c, open: &l.open}, nil
+	return &countedConn{Conn: c, open: &l.open, ready: newReady(c)}, nil
 }
 
 type countedConn struct {
 	net.Conn
 	open   *atomic.Int64
 	closed atomic.Bool
+	ready  *ready
 }
 
-// SyscallConn lets gRPC wait for data without holding a buffer for it.
-func (c *countedConn) SyscallConn() (syscall.RawConn, error) {
-	if s, ok := c.Conn.(syscall.Conn); ok {
-		return s.SyscallConn()
+// ReadOnReady is how gRPC reads when it wants to hold no buffer while there is
+// nothing to read; the name and the types are gRPC's.
+func (c *countedConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	if c.ready == nil {
+		b := pool.Get(size)
+		n, err := c.Read(*b)
+		return b, n, err
 	}
-	return nil, errors.ErrUnsupported
+	return c.ready.read(size, pool)
 }
 
 func (c *countedConn) Close() error {

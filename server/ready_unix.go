@@ -1,0 +1,78 @@
+//go:build unix
+
+package server
+
+import (
+	"io"
+	"net"
+	"syscall"
+
+	"google.golang.org/grpc/mem"
+)
+
+// ready reads a connection once there is something to read, and takes the
+// buffer only then. One goroutine reads a connection.
+type ready struct {
+	raw syscall.RawConn
+	try func(fd uintptr) bool // once, as each read would allocate it
+
+	size int
+	pool mem.BufferPool
+	buf  *[]byte
+	n    int
+	err  error
+}
+
+// newReady is nil for connections that are none of the system's.
+func newReady(c net.Conn) *ready {
+	tcp, ok := c.(*net.TCPConn)
+	if !ok {
+		return nil
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	r := &ready{raw: raw}
+	r.try = r.once
+	return r
+}
+
+// read returns a buffer of the pool and how much of it is data; none after an
+// error.
+func (r *ready) read(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	r.size, r.pool = size, pool
+	err := r.raw.Read(r.try)
+	buf, n := r.buf, r.n
+	if err == nil {
+		err = r.err
+	}
+	r.pool, r.buf, r.err = nil, nil, nil
+	if err == nil && n == 0 {
+		err = io.EOF
+	}
+	if err != nil {
+		if buf != nil {
+			pool.Put(buf)
+		}
+		return nil, 0, err
+	}
+	return buf, n, nil
+}
+
+// once is false when there is nothing to read yet.
+func (r *ready) once(fd uintptr) bool {
+	r.buf = r.pool.Get(r.size)
+	for {
+		// The package syscall, as net: the race detector knows both as one.
+		if r.n, r.err = syscall.Read(int(fd), *r.buf); r.err != syscall.EINTR {
+			break
+		}
+	}
+	if r.err == nil {
+		return true
+	}
+	r.pool.Put(r.buf)
+	r.buf = nil
+	return r.err != syscall.EAGAIN && r.err != syscall.EWOULDBLOCK
+}
