@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/status"
 	"triton/server/backend"
 )
 
@@ -133,7 +134,7 @@ func (r *Repository) perform(ctx context.Context, c *candidate, j *job) {
 	case r.loading <- struct{}{}:
 		defer func() { <-r.loading }()
 	case <-ctx.Done():
-		j.err = context.Cause(ctx)
+		j.err = status.New(status.Unavailable, "loading was ended: %w", context.Cause(ctx))
 		return
 	}
 	for range max(r.opts.LoadRetries, 0) + 1 {

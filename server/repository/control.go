@@ -19,10 +19,12 @@ var (
 // the same name it waits, until ctx ends. A load that has begun goes on when
 // the client leaves, as Triton's does; it ends early only with the server.
 func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions) error {
-	if err := checkName(name); r.opts.Control == ControlExplicit && r.phase.Load() == ready && err != nil {
-		return err
-	}
-	return r.control(ctx, name, func() error { return r.load(name, o) })
+	return r.control(ctx, name, func() error {
+		if err := checkName(name); err != nil {
+			return err
+		}
+		return r.load(name, o)
+	})
 }
 
 // Unload takes a model out of service. It returns when no new requests are
@@ -40,8 +42,7 @@ func (r *Repository) Unload(ctx context.Context, name string, _ bool) error {
 
 // control does what a client asks for, alone with the model's name.
 func (r *Repository) control(ctx context.Context, name string, do func() error) error {
-	switch {
-	case r.phase.Load() != ready || !r.tasks.begin():
+	if r.phase.Load() != ready || !r.tasks.begin() {
 		return errNotReady
 	}
 	defer r.tasks.done()

@@ -3,7 +3,6 @@ package repository
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"triton/pkg/status"
@@ -85,7 +84,7 @@ func (r *Repository) Poll(ctx context.Context) error {
 	defer r.polling.Unlock()
 	dirs, err := r.scan()
 	if err != nil {
-		return fmt.Errorf("failed to poll model repository: %w", err)
+		return err
 	}
 	gone := r.known()
 	dirs = slices.DeleteFunc(dirs, func(f *found) bool {
