@@ -35,9 +35,8 @@ func (s *Server) plainHTTP() http.Handler {
 
 func (s *Server) newSageMaker(l net.Listener, _ *tls.Config) (front, error) {
 	o := &s.opts.SageMaker
-	repositories, _ := any(s.models).(sagemaker.Repositories)
 	h, err := sagemaker.New(s.models, sagemaker.Options{
-		HTTP: s.plainHTTP(), Repositories: repositories,
+		HTTP: s.plainHTTP(), Repositories: s.models, Root: o.Root,
 		DefaultModel: o.DefaultModel, PingMode: o.PingMode, InferenceType: o.InferenceType,
 		Restricted: s.opts.HTTP.Restricted, Log: s.opts.Log,
 	})

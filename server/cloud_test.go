@@ -1,7 +1,10 @@
 package server_test
 
 import (
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server"
+	"triton/server/repository"
 	"triton/server/servertest"
 )
 
@@ -53,6 +57,50 @@ func TestCloud(t *testing.T) {
 	defer page.Body.Close()
 	require.Equal(t, http.StatusOK, page.StatusCode)
 	require.Equal(t, "text/plain; charset=utf-8", page.Header.Get("Content-Type"))
+}
+
+// TestSageMakerModels loads a model that the platform has unpacked, asks it and
+// unloads it, and again.
+func TestSageMakerModels(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	folder := filepath.Join(root, "hash", "model", "folder")
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "1"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "config.pbtxt"), []byte("name: \"folder\"\n"+servertest.Identity("INT32", "4", 8)), 0o644))
+	s := servertest.Start(t, servertest.With(func(o *server.Options) {
+		o.HTTP.Allow, o.GRPC.Allow, o.Metrics.Allow = false, false, false
+		o.Models.Control, o.Models.Namespacing = repository.ControlExplicit, true
+		o.SageMaker.Allow, o.SageMaker.Root = true, root
+	}))
+	c := newClient(t)
+	models := "http://" + s.SageMaker + "/models"
+	order := fmt.Sprintf(`{"model_name":"x","url":"%s/hash/model"}`, root)
+	for range 2 {
+		code, text, err := post(c, models, order)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, code, text)
+		code, text, err = post(c, models, order)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusConflict, code, text)
+		_, text = get(t, c, models)
+		require.Equal(t, fmt.Sprintf(`{"models":[{"modelName":"x","modelUrl":"%s/hash/model"}]}`, root), text)
+		code, text, err = post(c, models+"/x/invoke", body)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, code, text)
+		require.Contains(t, text, `"model_name":"x"`)
+		code, _, err = post(c, models+"/x/invoke", "{}")
+		require.NoError(t, err)
+		require.Equal(t, http.StatusBadRequest, code)
+
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, models+"/x", nil)
+		require.NoError(t, err)
+		resp, err := c.Do(r)
+		require.NoError(t, err)
+		resp.Body.Close()
+		require.Equal(t, http.StatusOK, resp.StatusCode)
+		_, text = get(t, c, models)
+		require.Equal(t, `{"models":[]}`, text)
+	}
 }
 
 func TestCloudRefused(t *testing.T) {

@@ -140,6 +140,8 @@ type SageMaker struct {
 	PingMode string
 	// InferenceType is "infer", also when empty, "generate" or "generate_stream".
 	InferenceType string
+	// Root is where the platform puts models: "/opt/ml/models" when empty.
+	Root string
 }
 
 // Vertex is the settings of the front end for Vertex AI.
