@@ -35,8 +35,8 @@ const (
 )
 
 // Sink receives the responses of one request, in order. Send takes ownership
-// of resp, must not block, and is called from any goroutine; after final it is
-// not called again. A final Send with a nil resp ends a stream that has no
+// of resp, must not block, and is called from any goroutine, also from that of
+// Cancel; after final it is not called again. A final Send with a nil resp ends a stream that has no
 // further data.
 type Sink interface {
 	Send(resp *Response, final bool)
