@@ -46,6 +46,8 @@ type RequestedOutput struct {
 	// nil when the output goes back in the response. The request owns the
 	// reference.
 	Into tensor.Segment
+	// Placed says that the output was written there and is not in the response.
+	Placed bool
 }
 
 // Release gives back the memory that the output was to be written to.

@@ -67,7 +67,7 @@ func (r *Request) complete(resp *Response, final bool) {
 	if r.Trace != nil {
 		r.Trace.Respond(r, resp)
 	}
-	r.place(resp)
+	r.place(resp, final)
 	if final {
 		r.answer.err = resp.Err
 	} else {

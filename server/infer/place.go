@@ -1,37 +1,48 @@
 package infer
 
 import (
+	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
 
 // place puts the outputs that the client wants in shared memory there, and takes
 // them out of the response: the region is theirs now, and its owner may change
-// it at any time. What the backend has written there itself is not copied.
-func (r *Request) place(resp *Response) {
+// it at any time. What the backend has written there itself is not copied. After
+// the final response the request does not hold the regions any more, so that a
+// client which has its answer can unregister them.
+func (r *Request) place(resp *Response, final bool) {
 	for i := range r.Outputs {
-		into := r.Outputs[i].Into
-		if into.Buffer == nil || resp.Err != nil {
+		o := &r.Outputs[i]
+		if o.Into.Buffer == nil {
 			continue
 		}
-		out := resp.Output(r.Outputs[i].Name)
-		if out == nil {
-			continue
+		if resp.Err == nil {
+			resp.Err = placeOutput(o, resp)
 		}
-		n := out.Data.Len()
-		if n > into.N {
-			resp.Err = status.New(status.Internal,
-				"shared memory size specified with the request for output '%s' (%d bytes) should be at least %d bytes to hold the results",
-				out.Name, into.N, n)
-			return
+		if final {
+			o.Release()
 		}
-		if !lies(&out.Data, into) && !tensor.CopyShared(into.Bytes(), &out.Data) {
-			resp.Err = status.New(status.Internal,
-				"the shared memory specified with the request for output '%s' became smaller than it was", out.Name)
-			return
-		}
-		out.Data.Release()
 	}
+}
+
+func placeOutput(o *kserve.RequestedOutput, resp *Response) error {
+	out := resp.Output(o.Name)
+	if out == nil {
+		return nil
+	}
+	if n := out.Data.Len(); n > o.Into.N {
+		return status.New(status.Internal,
+			"shared memory size specified with the request for output '%s' (%d bytes) should be at least %d bytes to hold the results",
+			o.Name, o.Into.N, n)
+	}
+	if !lies(&out.Data, o.Into) && !tensor.CopyShared(o.Into.Bytes(), &out.Data) {
+		return status.New(status.Internal,
+			"the shared memory specified with the request for output '%s' became smaller than it was", o.Name)
+	}
+	out.Data.Release()
+	o.Placed = true
+	return nil
 }
 
 // lies says whether the data begins where the segment does.

@@ -33,8 +33,7 @@ func TestDecodePlaces(t *testing.T) {
 
 func TestPlacedOutputsAreNotWritten(t *testing.T) {
 	t.Parallel()
-	memory := tensor.HeapBuffer(make([]byte, 8))
-	req := &kserve.Request{Outputs: []kserve.RequestedOutput{{Name: "X", Into: tensor.Segment{Buffer: memory, N: 8}}, {Name: "Y"}}}
+	req := &kserve.Request{Outputs: []kserve.RequestedOutput{{Name: "X", Placed: true}, {Name: "Y"}}}
 	resp := &kserve.Response{ModelName: "m", ModelVersion: "1"}
 	for _, name := range []string{"X", "Y"} {
 		out := resp.AddOutput()

@@ -71,7 +71,7 @@ func (e *Encoder) output(dst []byte, t *kserve.Tensor, req *kserve.Request) (_ [
 		isBinary = false
 		for i := range req.Outputs {
 			if o := &req.Outputs[i]; o.Name == t.Name {
-				isBinary, topK, placed = o.Binary, o.Classification, o.Into.Buffer != nil
+				isBinary, topK, placed = o.Binary, o.Classification, o.Placed
 				break
 			}
 		}
