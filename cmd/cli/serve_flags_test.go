@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"triton/server"
+	"triton/server/grpcapi"
+	"triton/server/repository"
+	"triton/server/restricted"
+	"triton/server/trace"
+)
+
+// parse is the flags of a command line, with an environment of "KEY=value"
+// fields.
+func parse(t *testing.T, line, environ string) *serveFlags {
+	t.Helper()
+	w := World{Environ: strings.Fields(environ)}
+	set := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	s := newServeFlags(set, w.Getenv)
+	require.NoError(t, set.Parse(strings.Fields(line)), line)
+	_, err := s.finish()
+	require.NoError(t, err, line)
+	return s
+}
+
+// TestServeFlagsReachOptions follows flags to what the server is told. Each
+// answer is what the flag set, beside what it should be.
+func TestServeFlagsReachOptions(t *testing.T) {
+	t.Parallel()
+	type options = *server.Options
+	for _, c := range []struct {
+		line string
+		got  func(options) any
+		want any
+	}{
+		{"--model-repository b --model-store a --model-repository=b", func(o options) any { return o.Repositories }, []string{"a", "b"}},
+		{"--model-control-mode EXPLICIT --load-model b --load-model a", func(o options) any { return o.Models }, server.Models{Control: repository.ControlExplicit, Startup: []string{"a", "b"}}},
+		{"--model-control-mode=poll", func(o options) any { return o.Models.PollInterval }, 15 * time.Second},
+		{"--model-control-mode=poll --repository-poll-secs=-3", func(o options) any { return o.Models.PollInterval }, time.Duration(0)},
+		{"--repository-poll-secs 3", func(o options) any { return o.Models.PollInterval }, time.Duration(0)},
+		{"--model-load-thread-count 0", func(o options) any { return o.LoadThreads }, 1},
+		{"--model-load-retry-count 2", func(o options) any { return o.Models.Retries }, 2},
+		{"--model-load-retry-count=-2", func(o options) any { return o.Models.Retries }, 0},
+		{"--model-config-name h100", func(o options) any { return o.Models.ConfigName }, "h100"},
+		{"--model-namespacing 1", func(o options) any { return o.Models.Namespacing }, true},
+		{"--model-load-gpu-limit 0:0.5 --model-load-gpu-limit 1:1 --model-load-gpu-limit 0:0.9", func(o options) any { return o.Models.GPULimits }, map[int]float64{0: 0.5, 1: 1}},
+		{"--strict-model-config 1", func(o options) any { return o.AutoComplete }, false},
+		{"--exit-timeout-secs=-4", func(o options) any { return o.ExitTimeout }, time.Duration(0)},
+		{"--http-header-forward-pattern ^x-", func(o options) any { return o.HTTP.Forward.MatchString("X-Y") }, true},
+		{"--grpc-header-forward-pattern b", func(o options) any { return o.GRPC.Limits.Forward.MatchString("aBc") }, true},
+		{"--http-restricted-api health:a=b", func(o options) any { return *o.HTTP.Restricted.Needs(restricted.Health) }, restricted.Header{Name: "a", Value: "b"}},
+		{"--grpc-restricted-protocol logging,trace:a=b=c", func(o options) any { return *o.GRPC.Limits.Restricted.Needs(restricted.Trace) }, restricted.Header{Name: "a", Value: "b=c"}},
+		{"--http-allow-origin a --http-allow-origin b", func(o options) any { return o.HTTP.Origins }, []string{"a", "b"}},
+		{
+			"--http-use-ssl on --http-server-cert c --http-server-key k --http-root-cert r",
+			func(o options) any { return o.HTTP.TLS },
+			server.TLS{Allow: true, Cert: "c", Key: "k", Root: "r"},
+		},
+		{"--metrics-use-ssl-mutual 1", func(o options) any { return o.Metrics.TLS }, server.TLS{Allow: true, Mutual: true}},
+		{"--grpc-use-ssl-mutual 0", func(o options) any { return o.GRPC.TLS }, server.TLS{Allow: true}},
+		{"--grpc-infer-response-compression-level HIGH", func(o options) any { return o.GRPC.Limits.Compression }, grpcapi.CompressHigh},
+		{"--grpc-keepalive-time 7", func(o options) any { return o.GRPC.Limits.KeepaliveTime }, 7 * time.Millisecond},
+		{"--allow-metrics 0", func(o options) any { return [2]bool{o.Metrics.GPU, o.Metrics.CPU} }, [2]bool{}},
+		{"--metrics-interval-ms 12.9", func(o options) any { return o.Metrics.Interval }, 12 * time.Millisecond},
+		{"--metrics-config a=1 --metrics-config b=2=3 --metrics-config a=4", func(o options) any { return o.Metrics.Settings }, map[string]string{"a": "4", "b": "2=3"}},
+		{"--allow-client-shm true", func(o options) any { return o.ClientMemory }, true},
+		{"--backend-config a,b=c --backend-config d=e=f", func(o options) any { return o.Settings }, map[string]map[string]string{"a": {"b": "c"}, "": {"d": "e=f"}}},
+		{"--sagemaker-safe-port-range 1-9000 --sagemaker-port 1", func(o options) any { return *o.SageMaker.SafePorts }, [2]int{1, 9000}},
+		{
+			"--trace-rate 5 --trace-level off --trace-config level=TENSORS --trace-config triton,file=x",
+			func(o options) any { return o.Trace.Config },
+			map[string][]trace.Setting{trace.Global: {{Name: "rate", Value: "5"}}, trace.Triton: {{Name: "file", Value: "x"}}},
+		},
+	} {
+		s := parse(t, c.line, "")
+		assert.Equal(t, c.want, c.got(&s.opts), c.line)
+	}
+}
+
+func TestServeEnvironment(t *testing.T) {
+	t.Parallel()
+	s := parse(t, "", "TRITONSERVER_DELAY_GRPC_RESPONSE=1 TRITONSERVER_DELAY_GRPC_COMPLETE=2 TRITONSERVER_DELAY_GRPC_PROCESS=3 "+
+		"TRITONSERVER_DELAY_GRPC_PROCESS_ENTRY=4 TRITONSERVER_DELAY_GRPC_NOTIFICATION=5 TRITONSERVER_DELAY_RESPONSE_COMPLETE_EXEC=6 "+
+		"TRITONSERVER_DELAY_GRPC_ENQUEUE=7 TRITONSERVER_DELAY_RESPONSE_COMPLETION=8 TRITONSERVER_SERVER_DELAY_GRPC_RESPONSE_SEC=9")
+	const ms = time.Millisecond
+	require.Equal(t, grpcapi.Holds{
+		Response: ms, Complete: 2 * ms, Process: 3 * ms, ProcessEntry: 4 * ms, Notification: 5 * ms, CompleteExec: 6 * ms,
+		Enqueue: 7 * ms, ResponseCompletion: 8 * ms, AdminResponse: 9 * time.Second,
+	}, s.opts.GRPC.Limits.Holds)
+	require.Zero(t, parse(t, "", "TRITONSERVER_DELAY_GRPC_RESPONSE=x TRITONSERVER_DELAY_GRPC_COMPLETE=-1").opts.GRPC.Limits.Holds)
+
+	o := parse(t, "", "AIP_MODE=PREDICTION AIP_HTTP_PORT=90 AIP_PREDICT_ROUTE=/p AIP_HEALTH_ROUTE=/h AIP_STORAGE_URI=/models").opts
+	require.Equal(t, [4]bool{true}, [4]bool{o.Vertex.Allow, o.HTTP.Allow, o.GRPC.Allow, o.SageMaker.Allow})
+	require.Equal(t, server.Vertex{Endpoint: server.Endpoint{Allow: true, Address: "0.0.0.0", Port: 90}, PredictRoute: "/p", HealthRoute: "/h"}, o.Vertex)
+	require.Equal(t, []string{"/models"}, o.Repositories)
+	o = parse(t, "--allow-http 1 --vertex-ai-port 91 --model-repository /own", "AIP_MODE=PREDICTION AIP_HTTP_PORT=x AIP_STORAGE_URI=/models").opts
+	require.True(t, o.HTTP.Allow)
+	require.Equal(t, 91, o.Vertex.Port)
+	require.Equal(t, []string{"/own"}, o.Repositories)
+
+	o = parse(t, "", "SAGEMAKER_TRITON_PING_MODE=live SAGEMAKER_TRITON_INFERENCE_TYPE=generate SAGEMAKER_TRITON_DEFAULT_MODEL_NAME=m").opts
+	require.Equal(t, [3]string{"live", "generate", "m"}, [3]string{o.SageMaker.PingMode, o.SageMaker.InferenceType, o.SageMaker.DefaultModel})
+}
+
+// TestServeAsOthersStartIt takes the command lines of programs that start Triton.
+func TestServeAsOthersStartIt(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		// KServe's serving runtime.
+		"--model-store=/mnt/models --grpc-port=9000 --http-port=8080 --allow-grpc=true --allow-http=true",
+		// Model Analyzer.
+		"--model-repository=/tmp/m --http-port=8000 --grpc-port=8001 --metrics-port=8002 --model-control-mode=explicit " +
+			"--metrics-interval-ms=1000 --min-supported-compute-capability=7.5 --log-verbose=0 --exit-timeout-secs=30 --load-model=*",
+		// PyTriton.
+		"--model-repository=/tmp/m --backend-directory=/b --cache-directory=/c --model-control-mode=explicit --load-model=* " +
+			"--backend-config=python,shm-region-prefix-name=p1 --disable-auto-complete-config --exit-on-error=false " +
+			"--cache-config=local,size=1048576 --http-address=0.0.0.0 --grpc-infer-allocation-pool-size=16 --log-file=",
+		// Helm charts and guides of Triton.
+		"--model-repository=/m --strict-model-config=false --pinned-memory-pool-byte-size=1048576 --cuda-memory-pool-byte-size=0:1048576 " +
+			"--rate-limit=execution_count --rate-limit-resource=R1:10 --rate-limit-resource=R2:5:0 --host-policy=gpu_0,numa-node=0 --host-policy=gpu_0,cpu-cores=0-15 " +
+			"--buffer-manager-thread-count=2 --grpc-http2-max-ping-strikes=0 --trace-config=mode=opentelemetry --trace-config=opentelemetry,url=localhost:4318/v1/traces " +
+			"--trace-config=opentelemetry,resource=service.name=t --trace-config=rate=1 --trace-config=level=TIMESTAMPS",
+	} {
+		parse(t, line, "")
+	}
+}
