@@ -231,6 +231,58 @@ func TestRegroup(t *testing.T) {
 	require.EqualValues(t, 3, m.Config().GetInstanceGroup()[0].GetCount())
 }
 
+// TestPathGone: that a path cannot be read is no reason to unload its models.
+func TestPathGone(t *testing.T) {
+	t.Parallel()
+	one := tree(t, map[string]string{"a/config.pbtxt": identity, "a/1/": ""})
+	two := tree(t, map[string]string{"b/config.pbtxt": identity, "b/1/": ""})
+	r, _, err := open(t, func(o *Options) { o.Control = ControlPoll }, one, two)
+	require.NoError(t, err)
+	require.NoError(t, os.Rename(two, two+"x"))
+	require.ErrorContains(t, r.Poll(t.Context()), "failed to poll model repository: ")
+	require.Equal(t, "a:1 READY", states(r))
+	m, err := r.Model("b", "")
+	require.NoError(t, err)
+	m.Release()
+	require.NoError(t, os.Rename(two+"x", two))
+	require.NoError(t, r.Poll(t.Context()))
+	require.Equal(t, "a:1 READY, b:1 READY", states(r))
+	require.NoError(t, os.RemoveAll(filepath.Join(two, "b")))
+	require.NoError(t, r.Poll(t.Context()))
+	settle(t, r)
+	_, err = r.Model("b", "")
+	require.EqualError(t, err, "Request for unknown model: 'b' has no available versions")
+}
+
+// TestPollElsewhere: only a server that was told to may be made to poll.
+func TestPollElsewhere(t *testing.T) {
+	t.Parallel()
+	r, _, err := open(t, nil, tree(t, map[string]string{"a/": ""}))
+	require.ErrorIs(t, err, ErrLoad)
+	require.EqualError(t, r.Poll(t.Context()), "polling is disabled")
+	require.EqualError(t, r.Load(t.Context(), "a", infer.LoadOptions{}), "explicit model load / unload is not allowed if polling is enabled")
+	require.EqualError(t, r.Unload(t.Context(), "a", false), "explicit model load / unload is not allowed if polling is enabled")
+}
+
+// TestFilesWithTheSameConfiguration: new files are loaded even when nothing
+// else is new.
+func TestFilesWithTheSameConfiguration(t *testing.T) {
+	t.Parallel()
+	r, _, err := open(t, func(o *Options) {
+		explicit(o)
+		o.Backends["python"] = python{}
+	}, tree(t, map[string]string{"m/config.pbtxt": pythonConfig, "m/1/model.py": "model"}))
+	require.NoError(t, err)
+	config := `{"backend":"python","input":[{"name":"INPUT0","data_type":"TYPE_INT32","dims":[4]}],"output":[{"name":"OUTPUT0","data_type":"TYPE_INT32","dims":[4]}]}`
+	require.NoError(t, r.Load(t.Context(), "m", infer.LoadOptions{Config: &config}))
+	err = r.Load(t.Context(), "m", infer.LoadOptions{Config: &config, Files: map[string][]byte{"file:1/model.py": []byte("x")}})
+	require.ErrorContains(t, err, "NameError: name 'x' is not defined")
+	require.Equal(t, "m:1 READY", states(r))
+	left, err := filepath.Glob(filepath.Join(r.scratch.base, "*"))
+	require.NoError(t, err)
+	require.Empty(t, left, "files that do not serve are removed")
+}
+
 func TestGPULimit(t *testing.T) {
 	t.Parallel()
 	on := identity + "instance_group { kind: KIND_GPU gpus: [ 1 ] }"

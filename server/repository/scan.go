@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,15 +19,18 @@ type found struct {
 	twice bool
 }
 
-// scan lists the model directories of all paths. Hidden directories count like
-// others; files are ignored; links are followed.
+// scan lists the model directories of all paths, with an error those of the
+// paths that it could read. Hidden directories count like others; files are
+// ignored; links are followed.
 func (r *Repository) scan() ([]*found, error) {
 	byID := map[modelID]*found{}
 	var all []*found
+	var errs []error
 	for _, p := range r.places() {
 		entries, err := os.ReadDir(p.path)
 		if err != nil {
-			return nil, fmt.Errorf("reading model repository: %w", err)
+			errs = append(errs, fmt.Errorf("reading model repository: %w", err))
+			continue
 		}
 		for _, e := range entries {
 			f := &found{id: modelID{r.space(p.path), p.called(e.Name())}, dir: filepath.Join(p.path, e.Name())}
@@ -41,7 +45,7 @@ func (r *Repository) scan() ([]*found, error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b *found) int { return compareIDs(a.id, b.id) })
-	return all, nil
+	return all, errors.Join(errs...)
 }
 
 // locate finds the directories of one name.
