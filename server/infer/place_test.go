@@ -74,6 +74,28 @@ func TestAnOutputTooLargeForItsPlace(t *testing.T) {
 	region.Release()
 }
 
+// A client that has its answer finds its memory unused, though the core may hold
+// the request a moment longer.
+func TestTheFinalResponseGivesRegionsBack(t *testing.T) {
+	t.Parallel()
+	pool := tensor.NewPool()
+	region := pool.Get(8)
+	r := NewRequest()
+	r.Unary()
+	r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: "y", Into: tensor.Segment{Buffer: region, N: 8}})
+	resp := NewResponse()
+	resp.Add("y", tensor.Uint8, tensor.Shape{2}, pieces("ab"))
+	require.EqualValues(t, 1, pool.Outstanding())
+	r.Respond(resp, true)
+	require.Zero(t, pool.Outstanding())
+	require.True(t, r.Outputs[0].Placed)
+	resp, err := r.Wait(context.Background())
+	require.NoError(t, err)
+	resp.Release()
+	r.Release()
+	r.Release()
+}
+
 // What the backend wrote in its place itself is not copied over itself.
 func TestWhatLiesInItsPlaceIsNotCopied(t *testing.T) {
 	t.Parallel()

@@ -49,6 +49,35 @@ func TestWire(t *testing.T) {
 	})
 }
 
+// TestWireDisabled is what 2.51 has no switch for; the order of the checks is
+// that of later Tritons.
+func TestWireDisabled(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, servertest.Model("ints", servertest.Identity("INT32", "-1", 0)))
+	target, err := conformance.Dial(s.HTTP, s.GRPC)
+	require.NoError(t, err)
+	defer target.Close()
+	w := &wire{target: target}
+	const disabled = "Client shared memory is disabled. Start the server with '--allow-client-shm=true' to enable."
+	for question, want := range map[string]string{
+		"http POST /v2/systemsharedmemory/region/r/register\n\n{": "501\nContent-Type: application/json\n\n{\"error\":\"" + disabled + "\"}\n",
+		"http POST /v2/systemsharedmemory/register":               "501\nContent-Type: application/json\n\n{\"error\":\"" + disabled + "\"}\n",
+		"http POST /v2/systemsharedmemory/unregister":             "501\nContent-Type: application/json\n\n{\"error\":\"" + disabled + "\"}\n",
+		"http POST /v2/cudasharedmemory/region/r/register":        "501\nContent-Type: application/json\n\n{\"error\":\"" + disabled + "\"}\n",
+		"http POST /v2/cudasharedmemory/region/r/unregister":      "501\nContent-Type: application/json\n\n{\"error\":\"" + disabled + "\"}\n",
+		"http GET /v2/systemsharedmemory/status":                  "200\nContent-Type: application/json\n\n[]\n",
+		"http GET /v2/cudasharedmemory/status":                    "200\nContent-Type: application/json\n\n[]\n",
+		"grpc SystemSharedMemoryRegister":                         "Unimplemented: " + disabled + "\n",
+		"grpc SystemSharedMemoryUnregister":                       "Unimplemented: " + disabled + "\n",
+		"grpc CudaSharedMemoryUnregister":                         "Unimplemented: " + disabled + "\n",
+		"grpc CudaSharedMemoryRegister\n\n{\"name\":\"c\"}":       "InvalidArgument: failed to register CUDA shared memory region: 'c', GPUs not supported\n",
+		"grpc SystemSharedMemoryStatus":                           "OK\n{}\n",
+		"grpc CudaSharedMemoryStatus":                             "OK\n{}\n",
+	} {
+		require.Equal(t, want, w.ask(t, question), question)
+	}
+}
+
 func wireModels() []servertest.Option {
 	two := `backend: "identity"
 input [ { name: "INPUT0" data_type: TYPE_INT32 dims: [ -1 ] }, { name: "INPUT1" data_type: TYPE_STRING dims: [ -1 ] } ]
