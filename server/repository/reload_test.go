@@ -239,7 +239,7 @@ func TestPathGone(t *testing.T) {
 	r, _, err := open(t, func(o *Options) { o.Control = ControlPoll }, one, two)
 	require.NoError(t, err)
 	require.NoError(t, os.Rename(two, two+"x"))
-	require.ErrorContains(t, r.Poll(t.Context()), "failed to poll model repository: ")
+	require.ErrorContains(t, r.Poll(t.Context()), "reading model repository: ")
 	require.Equal(t, "a:1 READY", states(r))
 	m, err := r.Model("b", "")
 	require.NoError(t, err)
