@@ -143,3 +143,34 @@ func (constantCodec) Unmarshal(mem.BufferSlice, any) error { return nil }
 func (c constantCodec) Marshal(any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(c.answer)}, nil
 }
+
+// BenchmarkModelStreamInfer is the same on one stream that stays open, a request
+// at a time and with 16 on their way.
+func BenchmarkModelStreamInfer(b *testing.B) {
+	for _, size := range []int{64, 64 << 10} {
+		for _, ahead := range []int{1, 16} {
+			b.Run(fmt.Sprintf("%dB/ahead%d", size, ahead), func(b *testing.B) { benchmarkStream(b, size, ahead) })
+		}
+	}
+}
+
+func benchmarkStream(b *testing.B, size, ahead int) {
+	req := request(b, size)
+	conn, codec := serveBench(b, "stub", nil)
+	stream, err := conn.NewStream(b.Context(), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true},
+		rpc.ModelStreamInfer, grpc.ForceCodecV2(codec))
+	require.NoError(b, err)
+	var n received
+	for range ahead - 1 {
+		require.NoError(b, stream.SendMsg(req))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := stream.SendMsg(req); err != nil {
+			b.Fatal(err)
+		}
+		if err := stream.RecvMsg(&n); err != nil || int(n) < size {
+			b.Fatal(err, n)
+		}
+	}
+}
