@@ -124,7 +124,12 @@ func (t *Trace) End(r *infer.Request) {
 	if t.begin == 0 {
 		return // it was refused
 	}
-	t.times, t.end = r.Times, infer.Now()
+	// The core had done its part with the answer, or the batch; since then the
+	// front end has sent it.
+	t.times, t.end = r.Times, max(r.Times.Answered, r.Times.ComputeEnd)
+	if t.end == 0 {
+		t.end = infer.Now()
+	}
 	t.request.step(func(q *request) { q.live-- })
 }
 
