@@ -2,6 +2,8 @@ package httpapi_test
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
@@ -110,16 +112,18 @@ func pooled(svc *stub, r *infer.Request) *infer.Response {
 // it; then it gets all that was made before, and an error.
 func TestSlowReader(t *testing.T) {
 	svc := newService()
-	const size, count = 4 << 20, 40
+	const size, count = 4<<20 - 4, 40 // 4 MiB with its length
+	data := bytes.Repeat([]byte("a"), size)
 	sent := make(chan bool, 1)
 	svc.models["g_repeat"].submit = func(r *infer.Request) {
 		defer r.Release()
 		for range count {
 			resp := infer.NewResponse()
 			resp.ModelName, resp.ModelVersion = r.ModelName, "1"
-			b := svc.pool.Get(size)
-			clear(b.Bytes())
-			resp.Add("TEXT", tensor.Uint8, tensor.Shape{size}, tensor.NewData(b))
+			b := svc.pool.Get(4 + size)
+			binary.LittleEndian.PutUint32(b.Bytes(), size)
+			copy(b.Bytes()[4:], data)
+			resp.Add("TEXT", tensor.Bytes, tensor.Shape{1}, tensor.NewData(b))
 			r.Sink.Send(resp, false)
 		}
 		sent <- r.Cancelled()
@@ -130,6 +134,7 @@ func TestSlowReader(t *testing.T) {
 	defer c.Close()
 	require.True(t, <-sent, "the request was not cancelled")
 	require.LessOrEqual(t, svc.pool.Bytes(), int64(96<<20))
+	require.NoError(t, c.SetDeadline(time.Now().Add(6*waitTime)))
 	all, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
 	events := strings.Split(string(all), "\n\n")
