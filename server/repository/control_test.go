@@ -82,13 +82,15 @@ func TestControl(t *testing.T) {
 	datadriven.Walk(t, "testdata/control", func(t *testing.T, path string) {
 		t.Parallel()
 		s := &stage{t: t, dir: t.TempDir()}
+		defer func() {
+			s.t = t
+			s.stop()
+		}()
 		s.reset()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			s.t = t
 			return s.run(d)
 		})
-		s.t = t
-		s.stop()
 	})
 }
 
