@@ -139,6 +139,34 @@ func TestSlowReader(t *testing.T) {
 	require.Equal(t, 8*n+1, strings.Count(transcript(stream), "\n"))
 }
 
+// TestClientThatNeverReads: a decoupled model that answers on and on is cancelled,
+// and no more of it is kept.
+func TestClientThatNeverReads(t *testing.T) {
+	t.Parallel()
+	s := newScripted()
+	s.size = 1 << 20
+	conn := serve(t, s, s.stub, func(o *grpcapi.Options) { o.MaxUnread = 8 << 20 })
+	stream := openStream(t, t.Context(), conn)
+	require.NoError(t, stream.Send(scriptRequest("dec a | "+strings.Repeat("r ", 60)+"f")))
+	r := s.submitted(t, 1)[0]
+	require.False(t, r.Cancelled())
+	s.mu.Lock()
+	steps := s.steps
+	s.steps = nil
+	s.mu.Unlock()
+	for _, p := range steps[:60] {
+		p.do()
+	}
+	require.True(t, r.Cancelled())
+	require.Less(t, s.pool.Outstanding(), int64(60))
+	steps[60].do()
+	require.NoError(t, stream.CloseSend())
+	lines := strings.Split(strings.TrimSpace(transcript(stream)), "\n")
+	require.Less(t, len(lines), 30)
+	require.Contains(t, lines[len(lines)-2], `{"error_message":"cancelled as the client does not read the responses that wait for it"`)
+	require.Equal(t, "OK", lines[len(lines)-1])
+}
+
 // TestReadAhead: no more is read while the requests hold what they may.
 func TestReadAhead(t *testing.T) {
 	t.Parallel()

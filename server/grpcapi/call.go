@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"triton/pkg/kserve"
+	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/trace"
 )
@@ -24,6 +25,7 @@ type call struct {
 	over       bool   // the final response has come
 	kept       bool   // whoever closes the stream still uses it
 	answered   bool   // a response has come
+	unread     bool   // too many of its responses wait for the client
 	answer     answer // the one response of a model that is not decoupled
 	behind     *call  // the next one of these
 	next, prev *call  // in flight
@@ -94,6 +96,14 @@ func (c *call) Send(resp *infer.Response, final bool) {
 }
 
 func (c *call) put(a answer) {
+	if c.queue(a) {
+		c.request.Cancel()
+	}
+}
+
+// queue puts an answer where the writer finds it. True asks to cancel the
+// request: the client does not read, and no more of it is kept.
+func (c *call) queue(a answer) (cancel bool) {
 	s := c.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,28 +117,46 @@ func (c *call) put(a answer) {
 			s.flight.remove(c)
 			c.free()
 		}
-		return
+		return false
 	}
+	c.answered = true
 	switch {
+	case c.unread:
+		a.release()
+		if !a.final {
+			return false
+		}
+		a.resp = infer.NewResponse()
+		a.resp.Err = errUnread
+		s.push(a)
 	case c.decoupled:
-		a.last = a.final
-		s.ahead += a.size()
-		s.ready = append(s.ready, a)
+		s.push(a)
+		c.unread = s.ahead > s.service.opts.MaxUnread && !a.final
+		cancel = c.unread
 	case s.strict && a.resp != nil && a.resp.Err != nil:
 		s.ready = append(s.ready, a) // the end of the stream, whoever's turn it is
 	default:
 		c.keep(a)
 		s.turn()
 	}
-	c.answered = true
 	s.signal()
+	return cancel
+}
+
+var errUnread = status.New(status.Unavailable, "cancelled as the client does not read the responses that wait for it")
+
+// push lets an answer go as it comes.
+func (s *stream) push(a answer) {
+	a.last = a.final
+	s.ahead += a.size()
+	s.ready = append(s.ready, a)
 }
 
 // keep holds the one response of a model that is not decoupled until its turn.
 // With what flag it came is what the client is told, also when the end comes
 // after it.
 func (c *call) keep(a answer) {
-	if c.answered && (a.resp != nil || c.answer.resp != nil) {
+	if c.answer.resp != nil {
 		a.release()
 		return
 	}

@@ -46,6 +46,10 @@ type Options struct {
 	// A client that takes none is stopped by flow control instead of filling the
 	// memory; Triton reads on.
 	ReadAhead int
+	// MaxUnread is what one stream may hold, in bytes, until a decoupled model that
+	// goes on answering is cancelled: it cannot be made to wait. In Triton there is
+	// no limit.
+	MaxUnread int
 	// Workers is how many goroutines with warm stacks stand ready for calls;
 	// more calls at a time than that start goroutines of their own, which costs
 	// some 10 us of growing stacks.
@@ -104,6 +108,7 @@ func Default(pool *tensor.Pool) Options {
 		MinPingInterval:  5 * time.Minute,
 		MaxReceive:       math.MaxInt32,
 		ReadAhead:        256 << 20,
+		MaxUnread:        1 << 30,
 		Workers:          64,
 		StreamWindow:     1 << 20,
 		ConnWindow:       4 << 20,
@@ -119,8 +124,8 @@ func (o Options) Validate() error {
 	if o.Pool == nil {
 		errs = append(errs, errors.New("gRPC: no memory pool"))
 	}
-	if o.ReadAhead < 0 {
-		errs = append(errs, fmt.Errorf("gRPC: streams read %d bytes ahead, must be at least 0", o.ReadAhead))
+	if o.ReadAhead < 0 || o.MaxUnread < 0 {
+		errs = append(errs, fmt.Errorf("gRPC: streams read %d bytes ahead and keep %d unread, must be at least 0", o.ReadAhead, o.MaxUnread))
 	}
 	if o.MaxReceive < 1 {
 		errs = append(errs, fmt.Errorf("gRPC: largest message is %d bytes, must be at least 1", o.MaxReceive))

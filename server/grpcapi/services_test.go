@@ -348,5 +348,5 @@ func TestOptionsOfMessages(t *testing.T) {
 	require.Equal(t, math.MaxInt32, o.MaxReceive)
 	o.MaxReceive, o.ReadAhead = 0, -1
 	require.ErrorContains(t, o.Validate(), "largest message is 0 bytes")
-	require.ErrorContains(t, o.Validate(), "read -1 bytes ahead")
+	require.ErrorContains(t, o.Validate(), "streams read -1 bytes ahead")
 }
