@@ -160,7 +160,7 @@ func TestPerfSweepAndCSV(t *testing.T) {
 
 func TestPerfExitCodes(t *testing.T) {
 	s := nullServer(t)
-	code, out, errs := perfCommand(nil, nil, "-m", "null", "-u", s.Address, "-p", "20", "-r", "2")
+	code, out, errs := perfCommand(nil, nil, "-m", "null", "-u", s.Address, "-p", "200", "-r", "2")
 	require.Equal(t, 2, code)
 	require.Equal(t, "Failed to obtain stable measurement within 2 measurement windows for concurrency 1. Please try to increase the --measurement-interval.\nFailed to obtain stable measurement.\n\n", errs)
 	require.True(t, strings.HasSuffix(out, "Request concurrency: 1\n"))
