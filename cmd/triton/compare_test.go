@@ -1,52 +1,21 @@
 package main_test
 
 import (
-	"bytes"
-	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"sort"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"triton/server/conformance"
 )
 
-// The comparison lane (`make compare`) puts the same questions to NVIDIA's
-// server and to ours and wants the same answers. NVIDIA's has no ONNX Runtime
-// there, so Python models of the same names, configurations and results stand in.
-
-// differs lists the cases whose answers differ, with the reason; the same list
-// in prose is docs/compatibility.md. A case that stops differing fails too.
-var differs = map[string]string{
-	"http GET /v2":                          "the list of extensions names what each server has; the version is its own",
-	"http GET /v2/models/simple/config":     stoodIn,
-	"http GET /v2/models/simple":            stoodIn,
-	"http GET /v2/models/simple/versions/1": stoodIn,
-	"grpc ServerMetadata":                   "the list of extensions names what each server has; the version is its own",
-	"grpc ModelMetadata simple":             stoodIn,
-	"grpc ModelMetadata simple 1":           stoodIn,
-	"grpc ModelConfig simple":               stoodIn,
-	"grpc ModelConfig simple 1":             stoodIn,
-
-	"grpc ModelStatistics ":                       memory,
-	"grpc ModelStatistics simple":                 memory,
-	"grpc ModelStatistics simple 1":               memory,
-	"http GET /v2/models/identity_bool/stats":     memory,
-	"http GET /v2/models/simple/versions/1/stats": memory,
-
-	"http POST /v2/models/simple/infer wrong header length text": "a length that is no number is refused, as by later Tritons",
-	"http POST /v2/models/simple/infer gzip answer":              "another compressor: other bytes of the same text",
-	"http POST /v2/models/simple/infer overflowing dims":         "NVIDIA's server aborts; ours refuses the shape",
-}
-
-const memory = "memory_usage is filled here; there only by an engine on a GPU that tracks it"
-
-const stoodIn = "the engine's own names and defaults: python there, onnxruntime here"
+// The comparison lane (`make compare`) puts the questions of server/conformance
+// to NVIDIA's server and to ours, and wants the same answers where no reason is
+// written down. NVIDIA's has only its Python backend there, so Python models of
+// the same names, configurations and results stand in.
 
 func oracle(t *testing.T) string {
 	t.Helper()
@@ -85,129 +54,58 @@ class TritonPythonModel:
         return answers
 `
 
-var compared = []string{"simple", "simple_string", "identity_fp32", "identity_bool", "identity_string", "identity_uint64", "identity_fp16"}
-
-// standInRepository is the example repository with Python models for NVIDIA.
-func standInRepository(t *testing.T, ours string) string {
+// serveNVIDIA starts NVIDIA's server for a file.
+func serveNVIDIA(t *testing.T, s *conformance.Suite) *server {
 	t.Helper()
-	dir := t.TempDir()
-	engine := regexp.MustCompile(`(backend|platform):\s*"[^"]*"`)
-	for _, m := range compared {
-		config, err := os.ReadFile(filepath.Join(ours, m, "config.pbtxt"))
-		require.NoError(t, err)
-		require.NoError(t, os.MkdirAll(filepath.Join(dir, m, "1"), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, m, "config.pbtxt"), engine.ReplaceAll(config, []byte(`backend: "python"`)), 0o644))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, m, "1", "model.py"), []byte(standIn), 0o644))
+	args := []string{"--model-repository", conformanceModels(t, s, true), "--allow-gpu-metrics=false"}
+	for _, f := range flagsOf(t, s) {
+		if !strings.HasPrefix(f, "--allow-client-shm") { // always allowed there
+			args = append(args, f)
+		}
 	}
-	return dir
+	return start(t, exec.Command(filepath.Join(oracle(t), "bin", "tritonserver"), args...))
 }
 
-// pair is both servers over the same models.
-type pair struct {
-	theirModels  string
-	theirs, ours *server
-}
-
-func newPair(t *testing.T) *pair {
-	t.Helper()
+// TestCompareWire asks both servers every question, side by side.
+func TestCompareWire(t *testing.T) {
 	oracle(t)
-	models := exampleModels(t, compared...)
-	p := &pair{theirModels: standInRepository(t, models), ours: serve(t, models, "--onnxruntime-library", needORT(t))}
-	p.startTheirs(t)
-	return p
+	lib := needORT(t)
+	questions, reasons := 0, map[string]int{}
+	for _, s := range suites(t) {
+		t.Run(s.Name, func(t *testing.T) {
+			theirs := dial(t, serveNVIDIA(t, s))
+			ours := dial(t, serve(t, conformanceModels(t, s, false), append(flagsOf(t, s), "--onnxruntime-library", lib)...))
+			for _, c := range s.Cases {
+				for _, step := range c.Steps {
+					questions++
+					compare(t, s, c, step, theirs, ours, reasons)
+				}
+			}
+		})
+	}
+	explained := 0
+	for reason, n := range reasons {
+		explained += n
+		t.Logf("%4d answers differ: %s", n, reason)
+	}
+	t.Logf("%d questions, %d answers equal, %d different for a written reason", questions, questions-explained, explained)
 }
 
-func (p *pair) startTheirs(t *testing.T) {
+func compare(t *testing.T, s *conformance.Suite, c *conformance.Case, step *conformance.Step, theirs, ours *conformance.Target, reasons map[string]int) {
 	t.Helper()
-	p.theirs = start(t, exec.Command(filepath.Join(oracle(t), "bin", "tritonserver"), "--model-repository", p.theirModels, "--allow-gpu-metrics=false"))
-}
-
-// httpCase is one question. Its name is "http METHOD PATH" with the remark.
-type httpCase struct {
-	method, path, remark string
-	header               map[string]string
-	body                 string
-}
-
-func (c httpCase) name() string {
-	return strings.TrimSpace("http " + c.method + " " + c.path + " " + c.remark)
-}
-
-type answer struct {
-	status int
-	header string
-	body   string
-}
-
-var volatile = regexp.MustCompile(`"(ns|last_inference|count|inference_count|execution_count)":\d+`)
-
-func (c httpCase) ask(t *testing.T, s *server) answer {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), c.method, "http://"+s.http+c.path, strings.NewReader(c.body))
+	want, err := theirs.Ask(t.Context(), step)
 	require.NoError(t, err)
-	for k, v := range c.header {
-		req.Header.Set(k, v)
-	}
-	req.Header.Set("Accept-Encoding", c.header["Accept-Encoding"])
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return answer{body: "the connection ended without an answer"}
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
+	got, err := ours.Ask(t.Context(), step)
 	require.NoError(t, err)
-	var head []string
-	for _, k := range []string{"Content-Type", "Content-Encoding", "Inference-Header-Content-Length", "Content-Length", "Allow"} {
-		if v, ok := resp.Header[k]; ok {
-			head = append(head, k+": "+strings.Join(v, ", "))
-		}
-	}
-	sort.Strings(head)
-	if strings.Contains(c.path, "stats") {
-		body = volatile.ReplaceAll(body, []byte(`"$1":0`))
-	}
-	return answer{resp.StatusCode, strings.Join(head, "\n"), string(body)}
-}
-
-func (a answer) String() string { return fmt.Sprintf("%d\n%s\n\n%s", a.status, a.header, a.body) }
-
-// TestCompareHTTP asks both servers every question of httpCases.
-func TestCompareHTTP(t *testing.T) {
-	p := newPair(t)
-	same, explained := 0, 0
-	for _, c := range httpCases() {
-		want, got := c.ask(t, p.theirs), c.ask(t, p.ours)
-		if want.status == 0 { // some questions end NVIDIA's server
-			p.startTheirs(t)
-		}
-		settle(t, c.name(), want.String(), got.String(), &same, &explained)
-	}
-	t.Logf("%d answers equal, %d differ for a written reason", same, explained)
-}
-
-func settle(t *testing.T, name, want, got string, same, explained *int) {
-	t.Helper()
-	reason, known := differs[name]
+	at := step.Where(s)
 	switch {
-	case want == got && !known:
-		*same++
-	case want == got:
-		t.Errorf("%s: listed as different (%s), but the answers are equal", name, reason)
-	case known:
-		*explained++
-	default:
-		t.Errorf("%s\n--- NVIDIA\n%s\n--- ours\n%s\n", name, want, got)
+	case want != step.Answer:
+		t.Errorf("%s: %s: NVIDIA's server does not answer as recorded\n--- recorded\n%s--- now\n%s", at, c.Name, step.Answer, want)
+	case want == got && step.Reason != "":
+		t.Errorf("%s: %s: a reason for a difference is written down (%s), but the answers are equal", at, c.Name, step.Reason)
+	case want != got && step.Reason == "":
+		t.Errorf("%s: %s\n--- NVIDIA\n%s--- ours\n%s", at, c.Name, want, got)
+	case step.Reason != "":
+		reasons[step.Reason]++
 	}
-}
-
-// row is the data of one request row of `simple`.
-func row(n int) string {
-	var b bytes.Buffer
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprint(&b, i)
-	}
-	return b.String()
 }

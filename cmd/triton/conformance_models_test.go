@@ -1,11 +1,9 @@
 package main_test
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -18,10 +16,6 @@ import (
 	"triton/cmd/cli"
 	"triton/server/conformance"
 )
-
-func command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, name, args...)
-}
 
 // builtIn are models of our own engines; NVIDIA's server gets Python models of
 // the same behavior.

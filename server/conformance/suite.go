@@ -67,6 +67,9 @@ type Step struct {
 	Ours   string   // when there is a reason
 }
 
+// Where is the file and line of the question.
+func (s *Step) Where(of *Suite) string { return fmt.Sprintf("%s.txt:%d", of.Name, s.Line) }
+
 // Suites reads all files by name.
 func Suites() ([]*Suite, error) {
 	names, err := fs.Glob(files, "testdata/*.txt")
