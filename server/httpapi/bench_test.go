@@ -111,3 +111,32 @@ func skipReply(b *testing.B, in *bufio.Reader) {
 		b.Fatal(err)
 	}
 }
+
+// BenchmarkGenerateStream is a stream of 100 events over one connection.
+func BenchmarkGenerateStream(b *testing.B) {
+	svc := newService()
+	s := httpapi.NewServer(svc, httpapi.Options{Pool: svc.pool})
+	addr := start(b, svc, s)
+	c, err := net.Dial("tcp", addr)
+	require.NoError(b, err)
+	defer c.Close()
+	body := `{"COUNT":100}`
+	request := fmt.Appendf(nil, "POST /v2/models/g_repeat/generate_stream HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	in := bufio.NewReader(c)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.Write(request); err != nil {
+			b.Fatal(err)
+		}
+		for last := false; !last; {
+			line, err := in.ReadSlice('\n')
+			if err != nil {
+				b.Fatal(err)
+			}
+			last = string(line) == "0\r\n"
+		}
+		if _, err := in.Discard(2); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

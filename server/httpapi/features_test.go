@@ -116,8 +116,13 @@ func TestForward(t *testing.T) {
 		}
 		addr := start(t, svc, httpapi.Options{Forward: regexp.MustCompile(`(?i)my-.*|triton_|^priority$`)})
 		for _, c := range []struct{ header, name string }{
-			{"my-header", "my-header"}, {"My-Header", "My-Header"}, {"PRIORITY", "PRIORITY"}, {"xmy-b", "xmy-b"},
-			{"other", ""}, {"priorityx", ""}, {"xtriton_", "xtriton_"},
+			{"my-header", "my-header"},
+			{"My-Header", "My-Header"},
+			{"PRIORITY", "PRIORITY"},
+			{"xmy-b", "xmy-b"},
+			{"other", ""},
+			{"priorityx", ""},
+			{"xtriton_", "xtriton_"},
 		} {
 			reply := dial(t, addr, "POST /v2/models/id_fp32/infer HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"+c.header+
 				": some value\r\nContent-Length: 13\r\n\r\n"+`{"inputs":[]}`, false)

@@ -95,8 +95,10 @@ func TestEncodeGenerated(t *testing.T) {
 	t.Parallel()
 	resp := kserve.Response{ModelName: "m", ModelVersion: "3", ID: "x"}
 	resp.Parameters = []kserve.Parameter{
-		{Name: "zeta", Kind: kserve.ParamInt, Int: -1}, {Name: "Alpha", Kind: kserve.ParamBool, Bool: true},
-		{Name: "model_name", Kind: kserve.ParamString, String: "lost"}, {Name: "out", Kind: kserve.ParamDouble, Double: 0.5},
+		{Name: "zeta", Kind: kserve.ParamInt, Int: -1},
+		{Name: "Alpha", Kind: kserve.ParamBool, Bool: true},
+		{Name: "model_name", Kind: kserve.ParamString, String: "lost"},
+		{Name: "out", Kind: kserve.ParamDouble, Double: 0.5},
 	}
 	for _, name := range []string{"out", "n", "id"} {
 		o := resp.AddOutput()
