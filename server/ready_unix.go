@@ -3,6 +3,7 @@
 package server
 
 import (
+	"errors"
 	"io"
 	"net"
 	"syscall"
@@ -65,7 +66,7 @@ func (r *ready) once(fd uintptr) bool {
 	r.buf = r.pool.Get(r.size)
 	for {
 		// The package syscall, as net: the race detector knows both as one.
-		if r.n, r.err = syscall.Read(int(fd), *r.buf); r.err != syscall.EINTR {
+		if r.n, r.err = syscall.Read(int(fd), *r.buf); !errors.Is(r.err, syscall.EINTR) {
 			break
 		}
 	}
@@ -74,5 +75,5 @@ func (r *ready) once(fd uintptr) bool {
 	}
 	r.pool.Put(r.buf)
 	r.buf = nil
-	return r.err != syscall.EAGAIN && r.err != syscall.EWOULDBLOCK
+	return !errors.Is(r.err, syscall.EAGAIN)
 }

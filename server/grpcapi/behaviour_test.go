@@ -12,8 +12,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/kserve/rpc"
 	"triton/server/grpcapi"
 	"triton/server/infer"
 )
@@ -237,4 +239,25 @@ func TestManyStreams(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestBrokenMessage: what came before bytes that are no request is answered.
+func TestBrokenMessage(t *testing.T) {
+	t.Parallel()
+	conn := start(t, newStub())
+	stream, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true},
+		rpc.ModelStreamInfer, grpc.ForceCodecV2(bytesCodec{}))
+	require.NoError(t, err)
+	good, err := proto.Marshal(echoRequest(pattern(10)))
+	require.NoError(t, err)
+	require.NoError(t, stream.SendMsg(good))
+	require.NoError(t, stream.SendMsg([]byte("\x0a\x05x")))
+	var got []byte
+	require.NoError(t, stream.RecvMsg(&got))
+	var m inferencepb.ModelStreamInferResponse
+	require.NoError(t, proto.Unmarshal(got, &m))
+	requireEcho(t, pattern(10), m.GetInferResponse())
+	err = stream.RecvMsg(&got)
+	require.Equal(t, codes.Internal, grpcstatus.Code(err))
+	require.Equal(t, "Unable to parse request", grpcstatus.Convert(err).Message())
 }

@@ -45,8 +45,12 @@ func streamHeaders(t *testing.T) []byte {
 	var b bytes.Buffer
 	e := hpack.NewEncoder(&b)
 	for _, h := range [][2]string{
-		{":method", "POST"}, {":scheme", "http"}, {":path", rpc.ModelStreamInfer}, {":authority", "x"},
-		{"content-type", "application/grpc"}, {"te", "trailers"},
+		{":method", "POST"},
+		{":scheme", "http"},
+		{":path", rpc.ModelStreamInfer},
+		{":authority", "x"},
+		{"content-type", "application/grpc"},
+		{"te", "trailers"},
 	} {
 		require.NoError(t, e.WriteField(hpack.HeaderField{Name: h[0], Value: h[1]}))
 	}

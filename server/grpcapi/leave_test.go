@@ -3,6 +3,7 @@ package grpcapi_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -123,7 +124,7 @@ output { name: "IDX" data_type: TYPE_UINT32 dims: [ 1 ] }
 	finals := 0
 	for {
 		m, err := stream.Recv()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		require.NoError(t, err)

@@ -163,7 +163,6 @@ func ServerOptions(o Options) []grpc.ServerOption {
 		grpc.StaticConnWindowSize(o.ConnWindow),
 		grpc.ReadBufferSize(o.ReadBuffer),
 		grpc.WriteBufferSize(o.WriteBuffer),
-		grpc.SharedWriteBuffer(true),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			Time:                  o.KeepaliveTime,
 			Timeout:               o.KeepaliveTimeout,

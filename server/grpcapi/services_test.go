@@ -6,6 +6,7 @@ import (
 	"compress/zlib"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"math"
@@ -41,7 +42,7 @@ func streamOf(ctx context.Context, c inferencepb.GRPCInferenceServiceClient) err
 		_ = stream.CloseSend()
 		_, err = stream.Recv()
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err

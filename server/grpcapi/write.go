@@ -1,6 +1,7 @@
 package grpcapi
 
 import (
+	"errors"
 	"strings"
 
 	grpcstatus "google.golang.org/grpc/status"
@@ -47,7 +48,7 @@ func (s *stream) take() bool {
 func (s *stream) isOver() (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	broken := s.failed != nil && s.failed != errParse
+	broken := s.failed != nil && !errors.Is(s.failed, errParse)
 	return broken || s.ended && s.flight.n == 0, s.failed
 }
 
