@@ -49,6 +49,29 @@ func (s *Server) starters() []starter {
 	}
 }
 
+// checkTLS reads the certificates: models may take long to load, which would be
+// in vain.
+func (s *Server) checkTLS() error {
+	for _, one := range s.starters() {
+		if !one.Allow {
+			continue
+		}
+		if _, err := one.config(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// config is the configuration for TLS, nil without.
+func (one starter) config() (*tls.Config, error) {
+	config, err := one.TLS.config(one.protocols...)
+	if err != nil {
+		return nil, notStarted(one.name, status.New(status.InvalidArg, "%w", err))
+	}
+	return config, nil
+}
+
 // open makes the services. The ports are open afterwards.
 func (s *Server) open() ([]front, error) {
 	var fronts []front
@@ -71,9 +94,9 @@ func (s *Server) open() ([]front, error) {
 }
 
 func (s *Server) start(one starter) (front, error) {
-	config, err := one.TLS.config(one.protocols...)
+	config, err := one.config()
 	if err != nil {
-		return nil, notStarted(one.name, status.New(status.InvalidArg, "%w", err))
+		return nil, err
 	}
 	l, err := listen(one.Endpoint, one.name)
 	if err != nil {

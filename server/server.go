@@ -114,6 +114,9 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	defer s.kill()
 	defer s.gpus.close()
+	if err := s.checkTLS(); err != nil {
+		return errors.Join(err, s.stop(nil))
+	}
 	if err := s.load(ctx); err != nil {
 		return err
 	}

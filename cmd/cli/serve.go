@@ -67,6 +67,9 @@ func runServe(ctx context.Context, w World, flags *serveFlags) error {
 	if err != nil {
 		return serveUsage(err)
 	}
+	if w.OutliveReaders != nil {
+		w.OutliveReaders()
+	}
 	for _, text := range warnings {
 		fmt.Fprintln(w.Stderr, text)
 	}

@@ -28,8 +28,11 @@ type World struct {
 	NotesTerminal bool
 	// Signals delivers interrupt and termination requests until stop is called.
 	Signals func() (c <-chan os.Signal, stop func())
-	Version string
-	Commit  string
+	// OutliveReaders lets the process go on when nobody reads its output any more;
+	// nil: it does so anyway.
+	OutliveReaders func()
+	Version        string
+	Commit         string
 }
 
 // OS is the real world. Without a stamped version the one that the Go toolchain
@@ -62,8 +65,9 @@ func OS(version, commit string) World {
 			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 			return c, func() { signal.Stop(c) }
 		},
-		Version: version,
-		Commit:  commit,
+		OutliveReaders: func() { signal.Ignore(syscall.SIGPIPE) },
+		Version:        version,
+		Commit:         commit,
 	}
 }
 
