@@ -195,6 +195,30 @@ func TestDrainDuringLoad(t *testing.T) {
 	require.Empty(t, r.retiring)
 }
 
+// TestPollIsLeft: an engine that does not see the end holds nobody up.
+func TestPollIsLeft(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"n/config.pbtxt": identity, "n/1/": ""})
+	var began chan string
+	var let chan error
+	r, _, err := open(t, func(o *Options) {
+		o.Control = ControlPoll
+		began, let = gated(o)
+	}, dir)
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "m/1"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "m/config.pbtxt"), []byte(gatedConfig), 0o644))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Poll(ctx) }()
+	<-began
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+	require.ErrorContains(t, r.Drain(ctx), "models are still being loaded")
+	let <- nil
+	require.NoError(t, r.Drain(t.Context()))
+}
+
 // TestRegroup: other instances only, the engine and the counters go on.
 func TestRegroup(t *testing.T) {
 	t.Parallel()

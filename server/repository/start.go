@@ -10,20 +10,17 @@ import (
 )
 
 // Start loads the models of the start. The error is ErrLoad when some model
-// failed while the others serve; any other error means that nothing was
-// loaded. The repository serves afterwards in both cases that are not the last.
-func (r *Repository) Start(ctx context.Context) error {
-	if !r.tasks.begin() {
-		return errNotReady
-	}
-	defer r.tasks.done()
+// failed while the others serve, that of ctx when it ended first; any other
+// error means that nothing was loaded. The repository serves afterwards when
+// there is no error, and after ErrLoad.
+func (r *Repository) Start(ctx context.Context) error { return r.attend(ctx, r.begin) }
+
+func (r *Repository) begin(ctx context.Context) error {
 	candidates, complete, err := r.initial()
 	if err != nil {
 		r.phase.Store(failed)
 		return err
 	}
-	ctx, cancel := r.until(ctx)
-	defer cancel()
 	for _, err := range r.applyAll(ctx, candidates) {
 		var f *failure
 		complete = complete && (err == nil || errors.As(err, &f) && f.engine)
@@ -33,6 +30,29 @@ func (r *Repository) Start(ctx context.Context) error {
 		return ErrLoad
 	}
 	return nil
+}
+
+// attend does something that a drain waits for. The context of do ends with ctx
+// or with the repository, but an engine may be slow to see that, so the caller
+// waits no longer than for ctx.
+func (r *Repository) attend(ctx context.Context, do func(context.Context) error) error {
+	if !r.tasks.begin() {
+		return errNotReady
+	}
+	done := make(chan error, 1)
+	go func() {
+		defer r.tasks.done()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(r.life, cancel)()
+		done <- do(ctx)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // initial finds what to load at the start.
@@ -76,10 +96,10 @@ func (r *Repository) Poll(ctx context.Context) error {
 	if r.opts.Control != ControlPoll {
 		return status.New(status.Unavailable, "polling is disabled")
 	}
-	if !r.tasks.begin() {
-		return errNotReady
-	}
-	defer r.tasks.done()
+	return r.attend(ctx, r.look)
+}
+
+func (r *Repository) look(ctx context.Context) error {
 	r.polling.Lock()
 	defer r.polling.Unlock()
 	dirs, err := r.scan()
@@ -99,8 +119,6 @@ func (r *Repository) Poll(ctx context.Context) error {
 	for id := range gone {
 		r.dismiss(id)
 	}
-	ctx, cancel := r.until(ctx)
-	defer cancel()
 	r.applyAll(ctx, candidates)
 	return nil
 }
@@ -114,14 +132,4 @@ func (r *Repository) known() map[modelID]bool {
 		all[id] = true
 	}
 	return all
-}
-
-// until is ctx, or its end when the repository drains.
-func (r *Repository) until(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(r.life, cancel)
-	return ctx, func() {
-		stop()
-		cancel()
-	}
 }
