@@ -257,7 +257,7 @@ func (s *Server) reportWaiting(ctx context.Context, fronts []front) (stop func()
 				left, _ := ctx.Deadline()
 				for _, f := range fronts {
 					if n, what := f.waiting(); n > 0 {
-						s.opts.Log.Info(fmt.Sprintf("Timeout %d: Found %d %s", max(int(time.Until(left).Seconds()), 0), n, what))
+						s.opts.Log.Info(fmt.Sprintf("Timeout %d: Found %d %s", max(int(time.Until(left).Round(time.Second).Seconds()), 0), n, what))
 					}
 				}
 			}

@@ -72,7 +72,7 @@ func (r *Repository) await(ctx context.Context, open []*version, done <-chan err
 func (r *Repository) report(ctx context.Context, open []*version) {
 	seconds := 0
 	if at, ok := ctx.Deadline(); ok {
-		seconds = max(int(time.Until(at).Seconds()), 0)
+		seconds = max(int(time.Until(at).Round(time.Second).Seconds()), 0)
 	}
 	busy := 0
 	for _, v := range open {
