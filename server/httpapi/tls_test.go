@@ -85,23 +85,27 @@ func TestTLS(t *testing.T) {
 	require.Equal(t, 200, get(t, c, in, "/v2/health/live").StatusCode)
 }
 
-// TestTLSClientGone: one has to read to see the end of an encrypted connection.
+// TestTLSClientGone: one has to read to see the end of an encrypted connection,
+// also when the request has filled the buffer.
 func TestTLSClientGone(t *testing.T) {
-	svc := newService()
-	running, cancelled := make(chan struct{}), make(chan struct{})
-	svc.infer = func(ctx context.Context, _ *infer.Request) (*infer.Response, error) {
-		close(running)
-		<-ctx.Done()
-		close(cancelled)
-		return nil, ctx.Err()
+	for _, body := range []string{one(good), one(good) + strings.Repeat(" ", 100<<10)} {
+		svc := newService()
+		running, cancelled := make(chan struct{}), make(chan struct{})
+		svc.infer = func(ctx context.Context, _ *infer.Request) (*infer.Response, error) {
+			close(running)
+			<-ctx.Done()
+			close(cancelled)
+			return nil, ctx.Err()
+		}
+		addr, config := startTLS(t, svc)
+		c, err := tls.Dial("tcp", addr, config)
+		require.NoError(t, err)
+		_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", inferPath, len(body), body)
+		require.NoError(t, err)
+		<-running
+		require.NoError(t, c.Close())
+		<-cancelled
 	}
-	addr, config := startTLS(t, svc)
-	c, err := tls.Dial("tcp", addr, config)
-	require.NoError(t, err)
-	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", inferPath, len(one(good)), one(good))
-	<-running
-	require.NoError(t, c.Close())
-	<-cancelled
 }
 
 // TestTLSPipelined: what the watch for the client's end reads meanwhile is the

@@ -77,10 +77,14 @@ func (w *watch) peek() (gone bool) {
 	return err == nil && gone
 }
 
-// read puts what comes behind what was read before. The request at hand does
-// not look there, and a full buffer means that the client was there lately.
+// read puts what comes behind what was read before, or over it when that has
+// been used: nobody looks at the head any more while the model runs. A full
+// buffer means that the client was there lately.
 func (w *watch) read() (gone bool) {
 	c := w.c
+	if c.r == c.w {
+		c.r, c.w = 0, 0
+	}
 	if c.w == len(c.buf) {
 		return false
 	}
