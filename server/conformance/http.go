@@ -13,9 +13,10 @@ import (
 	"time"
 )
 
-// shown are the headers of an answer that matter to clients.
+// shown are the headers of an answer that matter to clients. Allow, which only
+// our server sends, is not among them.
 var shown = []string{
-	"Accept-Encoding", "Allow", "Content-Encoding", "Content-Length", "Content-Type", "Endpoint-Load-Metrics",
+	"Accept-Encoding", "Content-Encoding", "Content-Length", "Content-Type", "Endpoint-Load-Metrics",
 	"Inference-Header-Content-Length", "Transfer-Encoding",
 }
 
