@@ -1,6 +1,6 @@
 // Package mimeframe carries tensor data in binary over the HTTP of cloud
 // platforms, which pass on no headers of their own making: the length of the JSON
-// text in front of the data stands in the content type, in both directions.
+// text in front of the data stands in the content type.
 package mimeframe
 
 import (

@@ -117,5 +117,5 @@ func (h *handler) pass(w http.ResponseWriter, r *http.Request, method, path stri
 		_, _ = w.Write(append(rest.AppendString([]byte(`{"error":`), e.Msg), '}'))
 		return
 	}
-	h.HTTP.ServeHTTP(binary.Writer(w), to)
+	h.HTTP.ServeHTTP(w, to) // responses are framed as ever
 }
