@@ -85,8 +85,10 @@ func TestStreamClientGone(t *testing.T) {
 				defer close(ended)
 				defer r.Release()
 				r.Sink.Send(pooled(svc, r), false)
-				for !r.Cancelled() {
-					time.Sleep(pollTime)
+				for range time.Tick(pollTime) {
+					if r.Cancelled() {
+						break
+					}
 				}
 				r.Sink.Send(pooled(svc, r), false)
 				r.Sink.Send(nil, true)

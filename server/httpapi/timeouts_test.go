@@ -1,7 +1,9 @@
 package httpapi_test
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -140,5 +142,28 @@ func TestReplySlow(t *testing.T) {
 		require.Greater(t, text.Len(), n)
 		require.True(t, strings.HasSuffix(text.String(), "\r\n0\r\n\r\n"))
 		require.Greater(t, time.Since(began), 40*time.Minute)
+	})
+}
+
+// TestPipelinedUnseen: where one must read to see whether the client is still
+// there, as over TLS, what is read is the next request and not lost.
+func TestPipelinedUnseen(t *testing.T) {
+	inBubble(t, func(t *testing.T, svc *stub, c net.Conn) {
+		finish := make(chan struct{})
+		svc.infer = func(context.Context, *infer.Request) (*infer.Response, error) {
+			<-finish
+			return infer.NewResponse(), nil
+		}
+		in := bufio.NewReader(c)
+		for _, body := range []string{one(good), one(good) + strings.Repeat(" ", 50<<10)} {
+			_, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", inferPath, len(body), body)
+			require.NoError(t, err)
+			// A pipe holds nothing: this write returns when the server has read it.
+			_, err = io.WriteString(c, "GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n")
+			require.NoError(t, err)
+			finish <- struct{}{}
+			require.Equal(t, 200, reply(t, in).StatusCode)
+			require.Equal(t, 200, reply(t, in).StatusCode)
+		}
 	})
 }

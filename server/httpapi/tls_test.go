@@ -108,35 +108,6 @@ func TestTLSClientGone(t *testing.T) {
 	}
 }
 
-// TestTLSPipelined: what the watch for the client's end reads meanwhile is the
-// next request, and not lost.
-func TestTLSPipelined(t *testing.T) {
-	svc := newService()
-	running, finish := make(chan struct{}), make(chan struct{})
-	svc.infer = func(context.Context, *infer.Request) (*infer.Response, error) {
-		running <- struct{}{}
-		<-finish
-		return infer.NewResponse(), nil
-	}
-	addr, config := startTLS(t, svc)
-	c, err := tls.Dial("tcp", addr, config)
-	require.NoError(t, err)
-	defer c.Close()
-	in := bufio.NewReader(c)
-	request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", inferPath, len(one(good)), one(good))
-	for range 3 {
-		_, err = io.WriteString(c, request)
-		require.NoError(t, err)
-		<-running
-		time.Sleep(30 * time.Millisecond) // until the watch looks
-		_, err = io.WriteString(c, "GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n")
-		require.NoError(t, err)
-		finish <- struct{}{}
-		require.Equal(t, 200, reply(t, in).StatusCode)
-		require.Equal(t, 200, reply(t, in).StatusCode)
-	}
-}
-
 // TestTLSPlain: who speaks no TLS is turned away, and hinders nobody.
 func TestTLSPlain(t *testing.T) {
 	addr, config := startTLS(t, newService())
