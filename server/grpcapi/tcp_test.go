@@ -1,0 +1,61 @@
+package grpcapi_test
+
+import (
+	"bytes"
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"triton/pkg/kserve/rpc"
+	"triton/server/grpcapi"
+)
+
+// streamHeaders begin a ModelStreamInfer.
+func streamHeaders(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	e := hpack.NewEncoder(&b)
+	for _, h := range [][2]string{
+		{":method", "POST"},
+		{":scheme", "http"},
+		{":path", rpc.ModelStreamInfer},
+		{":authority", "x"},
+		{"content-type", "application/grpc"},
+		{"te", "trailers"},
+	} {
+		require.NoError(t, e.WriteField(hpack.HeaderField{Name: h[0], Value: h[1]}))
+	}
+	return b.Bytes()
+}
+
+// serveTCP serves a stub on loopback.
+func serveTCP(t *testing.T, s *stub) string {
+	t.Helper()
+	lis, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	opts := grpcapi.Default(s.pool)
+	srv := grpc.NewServer(grpcapi.ServerOptions(opts)...)
+	grpcapi.Register(srv, s, opts)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = srv.Serve(lis)
+	}()
+	t.Cleanup(func() {
+		srv.Stop()
+		<-done
+	})
+	return lis.Addr().String()
+}
+
+func dialTCP(t *testing.T, addr string) *grpc.ClientConn {
+	t.Helper()
+	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
