@@ -109,10 +109,12 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, c
 	defer r.Release()
 	t := s.sample(conn.Context(), r, clock)
 	defer t.Close()
-	resp, err := s.run(conn.Context(), m, r)
+	ctx, cancel := answerBy(conn.Context())
+	defer cancel()
+	resp, err := s.run(ctx, m, r)
 	t.Event("INFER_RESPONSE_COMPLETE", s.now())
 	if err != nil {
-		return failure(err)
+		return atDeadline(ctx, failure(err))
 	}
 	defer resp.Release()
 	if err := classify(m, r, resp); err != nil {

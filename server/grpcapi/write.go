@@ -14,12 +14,13 @@ import (
 // write sends what is ready until the client has sent all and has all answers,
 // or the stream breaks off. The result is the status of the stream.
 func (s *stream) write() error {
-	done := s.conn.Context().Done()
+	ctx, cancel := answerBy(s.conn.Context())
+	defer cancel()
 	for {
 		select {
 		case <-s.wake:
-		case <-done:
-			return grpcstatus.FromContextError(s.conn.Context().Err()).Err()
+		case <-ctx.Done():
+			return atDeadline(ctx, grpcstatus.FromContextError(ctx.Err()).Err())
 		}
 		for s.take() {
 			for i := range s.writing {

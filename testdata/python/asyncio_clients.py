@@ -128,12 +128,13 @@ def deadline_over_grpc_aio():
 
         with grpc() as sync, slow_model(sync, 2000):
             async with grpcaio.InferenceServerClient(GRPC) as client:
-                try:
-                    await client.infer("custom_identity_int32", slow_input(grpcclient), client_timeout=0.2)
-                except InferenceServerException as e:
-                    assert "Deadline Exceeded" in e.message(), e
-                else:
-                    raise AssertionError("no deadline")
+                said = []
+                for _ in range(3):  # on a busy machine a reset stream may overtake the status
+                    try:
+                        await client.infer("custom_identity_int32", slow_input(grpcclient), client_timeout=0.3)
+                    except InferenceServerException as e:
+                        said.append(str(e))
+                assert len(said) == 3 and "[StatusCode.DEADLINE_EXCEEDED] Deadline Exceeded" in said, said
 
     asyncio.run(main())
 

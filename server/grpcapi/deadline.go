@@ -1,0 +1,34 @@
+package grpcapi
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+)
+
+// early is how long at most before its deadline a call is given up. At the
+// deadline itself grpc-go resets the stream without a status, which clients made
+// from gRPC's C core, such as Python's, report as a call that was cancelled.
+// Triton always sends the status.
+const early = 5 * time.Millisecond
+
+var errDeadline = grpcstatus.Error(codes.DeadlineExceeded, "Deadline Exceeded")
+
+// answerBy is the context of a call whose deadline leaves time for the answer.
+func answerBy(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, deadline.Add(-min(early, time.Until(deadline)/16)))
+}
+
+// atDeadline is what a call that failed with err says in the end.
+func atDeadline(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() == context.DeadlineExceeded {
+		return errDeadline
+	}
+	return err
+}
