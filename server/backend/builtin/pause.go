@@ -9,7 +9,7 @@ import (
 )
 
 // look is how often a pause looks whether anybody waits for its end.
-const look = 10 * time.Millisecond
+const look = 2 * time.Millisecond
 
 // pause blocks for d, or until ctx ends or gone says that nobody waits.
 func pause(ctx context.Context, d time.Duration, gone func() bool) error {
