@@ -134,6 +134,8 @@ func (r *Repository) perform(ctx context.Context, c *candidate, j *job) {
 	case r.loading <- struct{}{}:
 		defer func() { <-r.loading }()
 	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
 		j.err = status.New(status.Unavailable, "loading was ended: %w", context.Cause(ctx))
 		return
 	}
