@@ -96,6 +96,10 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 oracle: ## install NVIDIA's tritonserver and perf_analyzer into .oracle/ (linux x86_64)
 	testdata/oracle/setup.sh $(ORACLE)
 
+.PHONY: conformance
+conformance: onnxruntime ## the questions of server/conformance, to ours or to TRITON_CONFORMANCE_HTTP and _GRPC
+	go test -count=1 -v -run 'TestConformance' ./cmd/triton/
+
 .PHONY: compare
 compare: build onnxruntime oracle ## put the same questions to NVIDIA's server and to ours
 	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -run 'TestCompare' ./cmd/triton/ ./pkg/modelconfig/

@@ -2,12 +2,10 @@ package main_test
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,14 +28,7 @@ func flagsOf(t *testing.T, s *conformance.Suite) []string {
 	case "explicit":
 		return []string{"--model-control-mode=explicit", "--load-model=simple", "--load-model=identity_fp32", "--allow-client-shm=true"}
 	case "trace":
-		// Of one length, because the answers tell it.
-		file := filepath.Join(os.TempDir(), fmt.Sprintf("triton-trace-%020d", time.Now().UnixNano()))
-		t.Cleanup(func() {
-			for _, name := range []string{file, file + ".0"} {
-				os.Remove(name)
-			}
-		})
-		return []string{"--trace-config=triton,file=" + file}
+		return []string{"--trace-config=triton,file=" + filepath.Join(t.TempDir(), "trace.json")}
 	}
 	return nil
 }

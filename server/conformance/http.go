@@ -85,10 +85,15 @@ func show(resp *http.Response) (string, error) {
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return closed, nil
 	}
+	text := escape(string(body))
+	masked := mask(text)
 	var b strings.Builder
 	fmt.Fprintln(&b, resp.StatusCode)
 	for _, name := range shown {
 		values := resp.Header[name]
+		if name == "Content-Length" && masked != text && int64(len(body)) == resp.ContentLength {
+			values = []string{"that of the body"}
+		}
 		if name == "Transfer-Encoding" {
 			values = resp.TransferEncoding
 		}
@@ -97,7 +102,7 @@ func show(resp *http.Response) (string, error) {
 		}
 	}
 	if len(body) > 0 {
-		b.WriteString("\n" + escape(string(body)) + "\n")
+		b.WriteString("\n" + masked + "\n")
 	}
 	return b.String(), nil
 }

@@ -8,6 +8,9 @@ var masks = []struct {
 	with    string
 }{
 	{regexp.MustCompile(`"(ns|last_inference)":("?)[0-9]+"?`), `"$1":${2}0$2`},
+	{regexp.MustCompile(`("name":"triton","version":)"[^"]*"`), `$1"..."`},
+	{regexp.MustCompile(`("byte_size":"?)[0-9]+("?,"(?:id|type)")`), `${1}0$2`}, // of memory_usage
+	{regexp.MustCompile(`("type":"[A-Z_]+","id":[0-9]+,"byte_size":)[0-9]+`), `${1}0`},
 	{regexp.MustCompile(`/tmp/[^"\\ ]*`), `/tmp/...`},
 }
 
