@@ -101,7 +101,7 @@ func TestSquareStatistics(t *testing.T) {
 		left.Cancel()
 		<-s.done
 		left.Release()
-		require.Equal(t, []event{{600, []int32{3}, ""}, {1000, nil, "cancelled"}}, s.got, "it looks every 10 ms")
+		require.Equal(t, []event{{600, []int32{3}, ""}, {996, nil, "cancelled"}}, s.got, "it looks every 2 ms")
 
 		d := func(n, ms uint64) *inferencepb.StatisticDuration {
 			return &inferencepb.StatisticDuration{Count: n, Ns: ms * 1e6}
