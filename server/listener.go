@@ -1,14 +1,35 @@
 package server
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/mem"
+
+	"triton/pkg/status"
 )
+
+// listen opens the port of a service.
+func listen(e Endpoint, name string) (net.Listener, error) {
+	network := "tcp"
+	if net.ParseIP(e.Address).To4() != nil {
+		network = "tcp4" // Go would open 0.0.0.0 for IPv6 too
+	}
+	l, err := listenConfig(e.Reuse).Listen(context.Background(), network, e.String())
+	if err != nil {
+		msg := fmt.Sprintf("cannot listen at '%s': %v", e, err)
+		if inUse(err) {
+			msg = fmt.Sprintf("Socket '%s' already in use ", e)
+		}
+		return nil, notStarted(name, &status.Error{Code: status.Unavailable, Msg: msg, Cause: err})
+	}
+	return l, nil
+}
 
 // countingListener knows how many of its connections are open.
 type countingListener struct {

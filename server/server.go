@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -274,19 +273,3 @@ type textual struct{ err *status.Error }
 
 func (t textual) Error() string { return t.err.Code.String() + " - " + t.err.Msg }
 func (t textual) Unwrap() error { return t.err }
-
-func listen(e Endpoint, name string) (net.Listener, error) {
-	network := "tcp"
-	if net.ParseIP(e.Address).To4() != nil {
-		network = "tcp4" // Go would open 0.0.0.0 for IPv6 too
-	}
-	l, err := listenConfig(e.Reuse).Listen(context.Background(), network, e.String())
-	if err != nil {
-		msg := fmt.Sprintf("cannot listen at '%s': %v", e, err)
-		if inUse(err) {
-			msg = fmt.Sprintf("Socket '%s' already in use ", e)
-		}
-		return nil, notStarted(name, &status.Error{Code: status.Unavailable, Msg: msg, Cause: err})
-	}
-	return l, nil
-}
