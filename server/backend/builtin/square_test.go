@@ -109,7 +109,7 @@ func TestSquareStatistics(t *testing.T) {
 		none := d(0, 0)
 		require.Equal(t, map[string]*inferencepb.InferResponseStatistics{
 			"0": {ComputeInfer: d(2, 800), ComputeOutput: d(2, 400), Success: d(2, 1200), Fail: none, EmptyResponse: none, Cancel: none},
-			"1": {ComputeInfer: d(1, 400), ComputeOutput: d(1, 200), Success: none, Fail: d(1, 600), EmptyResponse: none, Cancel: d(1, 400)},
+			"1": {ComputeInfer: d(1, 400), ComputeOutput: d(1, 200), Success: none, Fail: d(1, 600), EmptyResponse: none, Cancel: d(1, 396)},
 			"2": {ComputeInfer: d(1, 400), ComputeOutput: none, Success: none, Fail: none, EmptyResponse: d(1, 400), Cancel: none},
 		}, counters.Snapshot().ResponseStats)
 		require.EqualValues(t, 2, counters.Counters().Success.Count)
