@@ -2,7 +2,7 @@
 
     bench.py --triton bin/triton --oracle .oracle --models models [FIGURE ...]
 
-FIGURES (default all): resnet simple batching start perf. Every figure is a median over
+FIGURES (default all): resnet simple batching start perf wire. Every figure is a median over
 --repeats interleaved repeats; CPU is counted from the scheduler's own books
 (/proc/PID/task/*/schedstat), so it holds on a busy machine too. The result is Markdown.
 
@@ -27,6 +27,8 @@ import tempfile
 import threading
 import time
 import urllib.request
+
+import wire as wires
 
 args = None
 
@@ -115,8 +117,8 @@ class Server:
         return cpu_seconds(self.process.pid)
 
 
-def ours(models, core=None, **kw):
-    return Server([args.triton, "serve"], models, core, **kw)
+def ours(models, core=None, more=(), **kw):
+    return Server([args.triton, "serve", *more], models, core, **kw)
 
 
 def nvidias(models, core=None):
@@ -357,7 +359,11 @@ def perf():
     table(["", "conc.", "ours req/s", "NVIDIA", "ours p50 us", "NVIDIA", "ours p99 us", "NVIDIA", "ours client CPU us", "NVIDIA", "ratio"], rows)
 
 
-FIGURES = {f.__name__: f for f in (resnet, simple, batching, start, perf)}
+def wire():
+    wires.wire(sys.modules[__name__])
+
+
+FIGURES = {f.__name__: f for f in (resnet, simple, batching, start, perf, wire)}
 
 
 def main():
@@ -370,6 +376,10 @@ def main():
     p.add_argument("--repeats", type=int, default=3)
     p.add_argument("--nvidia-models")
     p.add_argument("--nvidia-backends")
+    p.add_argument("--seconds", type=float, default=2, help="of one run of the figure wire")
+    p.add_argument("--sizes", type=int, nargs="*", help="figure wire: tensors of these sizes only, in bytes")
+    p.add_argument("--kinds", nargs="*", help="figure wire: requests of these kinds only, such as json, binary, grpc")
+    p.add_argument("--base", help="figure wire: another build of ours to measure in turn")
     args = p.parse_args()
     unknown = [f for f in args.figures if f not in FIGURES]
     if unknown:

@@ -1,0 +1,117 @@
+// Command wireload puts an identity model under load the cheapest way there is:
+// every request is made once and sent as the same bytes over and over. It speaks
+// JSON, binary data and gRPC, each also with the tensors in shared memory, and
+// prints what it saw as one line of JSON.
+//
+//	wireload -http 127.0.0.1:8000 -grpc 127.0.0.1:8001 -kind binary -size 1024 -concurrency 8
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// settings are the flags.
+type settings struct {
+	http, grpc, model string
+	kind              string
+	size              int
+	concurrency       int
+	share             int
+	warmup, window    time.Duration
+}
+
+// caller sends one request after another and looks at the answers.
+type caller interface {
+	// call is one request; check compares the whole answer.
+	call(check bool) error
+}
+
+// result is what is printed; latencies are in microseconds.
+type result struct {
+	PerSecond float64 `json:"per_second"`
+	P50       float64 `json:"p50"`
+	P99       float64 `json:"p99"`
+}
+
+func main() {
+	log.SetFlags(0)
+	var s settings
+	flag.StringVar(&s.http, "http", "127.0.0.1:8000", "where the server speaks HTTP")
+	flag.StringVar(&s.grpc, "grpc", "127.0.0.1:8001", "where the server speaks gRPC")
+	flag.StringVar(&s.model, "model", "identity", "the `name` of a model that answers INPUT0, FP32 [ -1 ] in a batch, as OUTPUT0")
+	flag.StringVar(&s.kind, "kind", "binary", "json, binary, grpc, shm-http or shm-grpc")
+	flag.IntVar(&s.size, "size", 1024, "`bytes` of the tensor")
+	flag.IntVar(&s.concurrency, "concurrency", 1, "requests at a time")
+	flag.IntVar(&s.share, "share", 6, "gRPC: requests at a time on one connection, as in NVIDIA's client library")
+	flag.DurationVar(&s.warmup, "warmup", 300*time.Millisecond, "time before the window")
+	flag.DurationVar(&s.window, "window", 2*time.Second, "time measured")
+	flag.Parse()
+	r, err := s.run()
+	if err != nil {
+		log.Fatal("wireload: ", err)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func (s *settings) run() (*result, error) {
+	callers, done, err := s.callers()
+	defer done()
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range callers {
+		if err := c.call(true); err != nil {
+			return nil, fmt.Errorf("first request: %w", err)
+		}
+	}
+	begin := time.Now().Add(s.warmup)
+	end := begin.Add(s.window)
+	took := make([][]time.Duration, len(callers))
+	errs := make([]error, len(callers))
+	var running sync.WaitGroup
+	for i, c := range callers {
+		running.Go(func() { took[i], errs[i] = repeat(c, begin, end) })
+	}
+	running.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return summary(slices.Concat(took...), s.window)
+}
+
+// repeat calls until the end and keeps how long those calls took that ended in
+// the window.
+func repeat(c caller, begin, end time.Time) ([]time.Duration, error) {
+	took := make([]time.Duration, 0, 1<<16)
+	for at := time.Now(); at.Before(end); {
+		if err := c.call(false); err != nil {
+			return nil, err
+		}
+		now := time.Now()
+		if now.After(begin) && now.Before(end) {
+			took = append(took, now.Sub(at))
+		}
+		at = now
+	}
+	return took, nil
+}
+
+func summary(all []time.Duration, window time.Duration) (*result, error) {
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no request ended within %v", window)
+	}
+	slices.Sort(all)
+	at := func(share float64) float64 { return float64(all[int(share*float64(len(all)-1))].Nanoseconds()) / 1e3 }
+	return &result{PerSecond: float64(len(all)) / window.Seconds(), P50: at(0.5), P99: at(0.99)}, nil
+}
