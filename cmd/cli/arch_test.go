@@ -31,6 +31,7 @@ var mayImport = map[string]string{
 	"pkg/kserve/rpc":           "pkg/kserve pkg/tensor pkg/inferencepb",
 	"pkg/client":               "pkg/kserve pkg/kserve/rest pkg/kserve/rpc pkg/inferencepb pkg/modelconfig pkg/tensor",
 	"pkg/gpu":                  "",
+	"pkg/cuda":                 "",
 	"pkg/hashorder":            "",
 	"pkg/measure":              "",
 	"pkg/ui":                   "",
@@ -38,7 +39,7 @@ var mayImport = map[string]string{
 	"server/infer":             "pkg/kserve pkg/tensor pkg/inferencepb",
 	"server/httpapi":           "server/infer server/shm server/trace server/restricted pkg/kserve pkg/kserve/rest pkg/inferencepb pkg/modelconfig pkg/tensor",
 	"server/grpcapi":           "server/infer server/shm server/trace server/restricted pkg/kserve pkg/kserve/rpc pkg/inferencepb pkg/modelconfig pkg/tensor",
-	"server/shm":               "pkg/kserve pkg/tensor",
+	"server/shm":               "pkg/cuda pkg/kserve pkg/tensor",
 	"server/trace":             "server/infer pkg/kserve pkg/tensor",
 	"server/restricted":        "",
 	"server/mimeframe":         "",
@@ -142,7 +143,7 @@ func TestEveryPackageIsDocumented(t *testing.T) {
 // builds everywhere.
 func TestCgoStaysInItsRooms(t *testing.T) {
 	t.Parallel()
-	rooms := []string{"triton/server/backend/onnx", "triton/pkg/gpu"}
+	rooms := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu"}
 	for _, p := range listPackages(t) {
 		for _, i := range []string{"C", "github.com/yalue/onnxruntime_go", "github.com/NVIDIA/go-nvml/pkg/nvml"} {
 			if slices.Contains(p.Imports, i) && !slices.Contains(rooms, p.ImportPath) {

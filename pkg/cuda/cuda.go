@@ -1,0 +1,48 @@
+// Package cuda opens GPU memory that other processes share with this one by an
+// IPC handle, and copies to and from it. It uses the CUDA driver library, which
+// it opens at run time: a build without cgo, and a machine without driver, have
+// none. What is opened belongs to the device's primary context, the one that
+// engines in this process use too.
+package cuda
+
+import "errors"
+
+// ErrNoDriver says that this machine has no usable CUDA driver, or that the
+// program was built without cgo.
+var ErrNoDriver = errors.New("no CUDA driver")
+
+// HandleSize is the size of a Handle in bytes.
+const HandleSize = 64
+
+// Handle names memory that its owner shares: a cudaIpcMemHandle_t, which is the
+// driver's CUipcMemHandle too. Its content is the driver's own.
+type Handle [HandleSize]byte
+
+// ParseHandle is the handle of exactly HandleSize bytes; false otherwise.
+func ParseHandle(b []byte) (h Handle, ok bool) {
+	return h, copy(h[:], b) == len(b) && len(b) == HandleSize
+}
+
+// Driver opens the memory of other processes. It is safe for concurrent use and
+// lives as long as the process. Its errors are the driver's texts.
+type Driver interface {
+	// Open maps the memory that h names on a device, counted from 0. It fails for
+	// memory of this very process, of another device, and of an owner who is gone.
+	// The same handle may be opened several times.
+	Open(device int, h Handle) (Memory, error)
+}
+
+// Memory is opened memory of another process on a device. It is safe for
+// concurrent use. The owner may change it at any time, and must not free it
+// before Close.
+type Memory interface {
+	// Size is how many bytes there are from where the handle points.
+	Size() uint64
+	// Read copies from the device, beginning at offset in bytes, until dst is full.
+	Read(dst []byte, offset uint64) error
+	// Write copies to the device, beginning at offset in bytes; src is there for
+	// other processes when it returns.
+	Write(src []byte, offset uint64) error
+	// Close unmaps it. Nothing may use it any more.
+	Close() error
+}

@@ -1,0 +1,107 @@
+//go:build linux && cgo
+
+package cuda
+
+/*
+#cgo CFLAGS: -O2 -Wall
+#cgo LDFLAGS: -ldl
+#cgo noescape trt_cuda_read
+#cgo nocallback trt_cuda_read
+#cgo noescape trt_cuda_write
+#cgo nocallback trt_cuda_write
+#include <stdlib.h>
+#include "driver.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"unsafe"
+)
+
+// Open starts the driver of this machine; ErrNoDriver when it has none, or no
+// device.
+func Open() (Driver, error) { return open("libcuda.so.1") }
+
+// driver is Driver over the library. Only its address is kept by others.
+type driver struct{ api C.trt_cuda }
+
+// open is Open for the library at a path.
+func open(path string) (Driver, error) {
+	name := C.CString(path)
+	defer C.free(unsafe.Pointer(name))
+	d := &driver{}
+	if why := C.trt_cuda_load(&d.api, name); why != nil {
+		defer C.free(unsafe.Pointer(why))
+		return nil, fmt.Errorf("%w: %s", ErrNoDriver, C.GoString(why))
+	}
+	var devices C.int
+	if err := d.check(C.trt_cuda_start(&d.api, &devices)); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoDriver, err)
+	}
+	if devices == 0 {
+		return nil, fmt.Errorf("%w: there is no device", ErrNoDriver)
+	}
+	return d, nil
+}
+
+// check is the error of an answer.
+func (d *driver) check(answer C.int) error {
+	if answer == 0 {
+		return nil
+	}
+	if text := C.trt_cuda_text(&d.api, answer); text != nil {
+		return errors.New(C.GoString(text))
+	}
+	return fmt.Errorf("CUDA error %d", int(answer))
+}
+
+func (d *driver) Open(device int, h Handle) (Memory, error) {
+	if device < 0 || device > math.MaxInt32 {
+		return nil, errors.New("invalid device ordinal")
+	}
+	m := &memory{driver: d}
+	if err := d.check(C.trt_cuda_open(&d.api, C.int(device), unsafe.Pointer(&h), &m.at)); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// memory is Memory.
+type memory struct {
+	driver *driver
+	at     C.trt_cuda_memory
+}
+
+func (m *memory) Size() uint64 { return uint64(m.at.size) }
+
+func (m *memory) Read(dst []byte, offset uint64) error {
+	if err := m.within(offset, len(dst)); err != nil || len(dst) == 0 {
+		return err
+	}
+	return m.driver.check(C.trt_cuda_read(&m.driver.api, &m.at,
+		unsafe.Pointer(unsafe.SliceData(dst)), C.uint64_t(offset), C.size_t(len(dst))))
+}
+
+func (m *memory) Write(src []byte, offset uint64) error {
+	if err := m.within(offset, len(src)); err != nil || len(src) == 0 {
+		return err
+	}
+	return m.driver.check(C.trt_cuda_write(&m.driver.api, &m.at,
+		C.uint64_t(offset), unsafe.Pointer(unsafe.SliceData(src)), C.size_t(len(src))))
+}
+
+func (m *memory) Close() error { return m.driver.check(C.trt_cuda_close(&m.driver.api, &m.at)) }
+
+var errOutside = errors.New("copy outside of the memory")
+
+// within keeps copies away from what lies beside the memory, which the driver
+// would not.
+func (m *memory) within(offset uint64, n int) error {
+	if offset > m.Size() || uint64(n) > m.Size()-offset {
+		return errOutside
+	}
+	return nil
+}

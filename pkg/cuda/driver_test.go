@@ -1,0 +1,244 @@
+//go:build linux && cgo
+
+package cuda
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fake is a driver over testdata/fake.c, in a folder of its own.
+type fake struct{ dir string }
+
+var library = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "fake-cuda-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "fake.so")
+	out, err := exec.Command("cc", "-shared", "-fPIC", "-O1", "-Wall", "-Wno-unused-result", "-o", file, "testdata/fake.c", "-ldl").CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
+	return os.ReadFile(file)
+})
+
+func newFake(t *testing.T) fake {
+	t.Helper()
+	if _, err := exec.LookPath("cc"); err != nil {
+		t.Skip("there is no C compiler to make a driver with: ", err)
+	}
+	code, err := library()
+	require.NoError(t, err)
+	f := fake{t.TempDir()}
+	require.NoError(t, os.WriteFile(f.path(), code, 0o700))
+	return f
+}
+
+func (f fake) path() string { return filepath.Join(f.dir, "libcuda.so.1") }
+
+// fail makes a call answer an error.
+func (f fake) fail(t *testing.T, call string, with int) {
+	require.NoError(t, os.WriteFile(filepath.Join(f.dir, "fail-"+call), fmt.Append(nil, with), 0o600))
+	t.Cleanup(func() { os.Remove(filepath.Join(f.dir, "fail-"+call)) })
+}
+
+// allocate is device memory of another process.
+func (f fake) allocate(t *testing.T, name, content string) Handle {
+	require.NoError(t, os.WriteFile(filepath.Join(f.dir, name), []byte(content), 0o600))
+	return handleOf(name, 0)
+}
+
+func handleOf(name string, offset uint64) (h Handle) {
+	copy(h[:], name)
+	binary.LittleEndian.PutUint64(h[56:], offset)
+	return h
+}
+
+func (f fake) content(t *testing.T, name string) string {
+	b, err := os.ReadFile(filepath.Join(f.dir, name))
+	require.NoError(t, err)
+	return string(b)
+}
+
+// requireBalance checks that what was begun was ended.
+func (f fake) requireBalance(t *testing.T, opened int) {
+	t.Helper()
+	n := map[string]int{}
+	for line := range strings.Lines(f.content(t, "calls")) {
+		n[strings.TrimSpace(line)]++
+	}
+	require.Equal(t, n["cuCtxPushCurrent_v2"], n["cuCtxPopCurrent_v2"], "contexts of threads")
+	require.Equal(t, n["cuDevicePrimaryCtxRetain"], n["cuDevicePrimaryCtxRelease_v2"], "contexts of devices")
+	require.Equal(t, opened, n["cuIpcCloseMemHandle"], "handles")
+}
+
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	d, err := open(f.path())
+	require.NoError(t, err)
+	h := f.allocate(t, "a", "0123456789")
+	m, err := d.Open(1, h)
+	require.NoError(t, err)
+	require.EqualValues(t, 10, m.Size())
+	got := make([]byte, 4)
+	require.NoError(t, m.Read(got, 3))
+	require.Equal(t, "3456", string(got))
+	require.NoError(t, m.Write([]byte("xyz"), 7))
+	require.Equal(t, "0123456xyz", f.content(t, "a"), "the other side sees it")
+	require.NoError(t, m.Read(nil, 10))
+	require.NoError(t, m.Write(nil, 10))
+	for _, c := range []struct {
+		offset uint64
+		n      int
+	}{{11, 0}, {10, 1}, {0, 11}, {math.MaxUint64, 1}, {math.MaxUint64 - 3, 4}} {
+		require.ErrorIs(t, m.Read(make([]byte, c.n), c.offset), errOutside)
+		require.ErrorIs(t, m.Write(make([]byte, c.n), c.offset), errOutside)
+	}
+	again, err := d.Open(1, h)
+	require.NoError(t, err, "a handle may be opened twice")
+	require.NoError(t, again.Close())
+	require.NoError(t, m.Close())
+	f.requireBalance(t, 2)
+}
+
+// What a handle points to may begin inside of an allocation.
+func TestPartOfAnAllocation(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	d, err := open(f.path())
+	require.NoError(t, err)
+	f.allocate(t, "a", "0123456789")
+	m, err := d.Open(0, handleOf("a", 6))
+	require.NoError(t, err)
+	require.EqualValues(t, 4, m.Size())
+	got := make([]byte, 4)
+	require.NoError(t, m.Read(got, 0))
+	require.Equal(t, "6789", string(got))
+	require.ErrorIs(t, m.Read(got, 1), errOutside)
+	require.NoError(t, m.Close())
+}
+
+func TestOpenFails(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		call   string
+		code   int
+		device int
+		want   string
+		closed int
+	}{
+		{"", 0, 2, "invalid device ordinal", 0},
+		{"", 0, -1, "invalid device ordinal", 0},
+		{"", 0, math.MaxInt, "invalid device ordinal", 0},
+		{"cuDeviceGet", 101, 0, "invalid device ordinal", 0},
+		{"cuCtxPushCurrent_v2", 201, 0, "invalid device context", 0},
+		{"cuIpcOpenMemHandle_v2", 1, 0, "invalid argument", 0},
+		{"cuMemGetAddressRange_v2", 777, 0, "CUDA error 777", 1},
+	} {
+		f := newFake(t)
+		d, err := open(f.path())
+		require.NoError(t, err)
+		h := f.allocate(t, "a", "0123456789")
+		if c.call != "" {
+			f.fail(t, c.call, c.code)
+		}
+		_, err = d.Open(c.device, h)
+		require.EqualError(t, err, c.want, "%+v", c)
+		if c.call != "cuCtxPushCurrent_v2" { // which is called but does not push
+			f.requireBalance(t, c.closed)
+		}
+	}
+	f := newFake(t)
+	d, err := open(f.path())
+	require.NoError(t, err)
+	f.fail(t, "cuDevicePrimaryCtxRetain", 1)
+	_, err = d.Open(0, f.allocate(t, "a", "0"))
+	require.EqualError(t, err, "invalid argument")
+	require.NotContains(t, f.content(t, "calls"), "cuDevicePrimaryCtxRelease_v2")
+	_, err = d.Open(0, handleOf("nobody", 0))
+	require.EqualError(t, err, "invalid argument")
+}
+
+func TestCopiesFail(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	d, err := open(f.path())
+	require.NoError(t, err)
+	m, err := d.Open(0, f.allocate(t, "a", "0123456789"))
+	require.NoError(t, err)
+	buf := make([]byte, 5)
+	for _, call := range []string{"cuMemcpyDtoHAsync_v2", "cuStreamSynchronize"} {
+		t.Run(call, func(t *testing.T) {
+			f.fail(t, call, 1)
+			require.EqualError(t, m.Read(buf, 0), "invalid argument")
+			require.Equal(t, make([]byte, 5), buf)
+		})
+	}
+	for _, call := range []string{"cuMemcpyHtoDAsync_v2", "cuStreamSynchronize"} {
+		t.Run("write "+call, func(t *testing.T) {
+			f.fail(t, call, 1)
+			require.EqualError(t, m.Write([]byte("abcde"), 0), "invalid argument")
+			require.Equal(t, "0123456789", f.content(t, "a"))
+		})
+	}
+	f.fail(t, "cuIpcCloseMemHandle", 201)
+	require.EqualError(t, m.Close(), "invalid device context")
+	f.requireBalance(t, 1)
+}
+
+func TestNoDriver(t *testing.T) {
+	t.Parallel()
+	_, err := open(filepath.Join(t.TempDir(), "libcuda.so.1"))
+	require.ErrorIs(t, err, ErrNoDriver)
+	require.ErrorContains(t, err, "cannot open shared object file")
+	_, err = open("libc.so.6")
+	require.ErrorIs(t, err, ErrNoDriver)
+	require.ErrorContains(t, err, "cuInit", "an entry point that is not there")
+	f := newFake(t)
+	f.fail(t, "cuInit", 100)
+	_, err = open(f.path())
+	require.EqualError(t, err, "no CUDA driver: CUDA error 100")
+	require.ErrorIs(t, err, ErrNoDriver)
+}
+
+// TestManyThreads copies from many goroutines, whose threads change.
+func TestManyThreads(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	d, err := open(f.path())
+	require.NoError(t, err)
+	f.allocate(t, "a", strings.Repeat(".", 8*64))
+	m, err := d.Open(0, handleOf("a", 0))
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			mine, got := make([]byte, 64), make([]byte, 64)
+			for k := range 50 {
+				for i := range mine {
+					mine[i] = byte(g + k)
+				}
+				own, err := d.Open(k%2, handleOf("a", uint64(g)*64))
+				if err != nil || m.Write(mine, uint64(g)*64) != nil || own.Read(got, 0) != nil || string(got) != string(mine) || own.Close() != nil {
+					t.Error("copy", g, k, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.NoError(t, m.Close())
+	f.requireBalance(t, 8*50+1)
+}
