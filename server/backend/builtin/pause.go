@@ -16,6 +16,7 @@ func pause(ctx context.Context, d time.Duration, gone func() bool) error {
 	if d <= 0 {
 		return nil
 	}
+	end := time.Now().Add(d)
 	timer := time.NewTimer(min(d, look))
 	defer timer.Stop()
 	for {
@@ -24,13 +25,13 @@ func pause(ctx context.Context, d time.Duration, gone func() bool) error {
 		case <-ctx.Done():
 			return backend.Interrupted(ctx)
 		}
-		if d -= look; d <= 0 {
+		if !time.Now().Before(end) {
 			return nil
 		}
 		if gone() {
 			return errCancelled()
 		}
-		timer.Reset(min(d, look))
+		timer.Reset(min(time.Until(end), look))
 	}
 }
 
