@@ -17,6 +17,7 @@ DEMO_PORT ?= 8000
 
 GOLANGCI_LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GORELEASER    = github.com/goreleaser/goreleaser/v2@v2.15.0
+GRPCURL       = github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4
 BENCHSTAT     = golang.org/x/perf/cmd/benchstat@latest
 PROTOC_GEN_GO = google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GO_GRPC = google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
@@ -103,6 +104,14 @@ conformance: onnxruntime ## the questions of server/conformance, to ours or to T
 .PHONY: compare
 compare: build onnxruntime oracle ## put the same questions to NVIDIA's server and to ours
 	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -run 'TestCompare' ./cmd/triton/ ./pkg/modelconfig/
+
+.PHONY: interop
+interop: build onnxruntime oracle $(TOOLS)/grpcurl ## real clients against bin/triton: Python, perf_analyzer, grpcurl, curl, Node, Java
+	PYTHON=$(PYTHON) testdata/interop/run.sh
+
+$(TOOLS)/grpcurl:
+	@mkdir -p $(TOOLS)
+	GOBIN=$(abspath $(TOOLS)) go install $(GRPCURL)
 
 .PHONY: bench
 bench: build onnxruntime oracle ## the figures of docs/benchmarks.md, beside NVIDIA's programs

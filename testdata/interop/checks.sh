@@ -20,16 +20,16 @@ want: $want"; fi
 # collect COMMAND...: runs a program that prints lines of its own that begin with
 # ok, FAIL and skip.
 collect() {
-  local line rc
+  local line rc=none
   while IFS= read -r line; do
     case $line in
       "ok    "*) ok "${line#ok    }" ;;
       "skip  "*) skip "${line#skip  }" ;;
       "FAIL  "*) bad "${line#FAIL  }" "" ;;
       exit\ *) rc=${line#exit } ;;
-      *) echo "      $line" ;;
+      ?*) echo "      $line" ;;
     esac
-  done < <("$@" 2>&1; echo "exit $?")
+  done < <("$@" 2>&1; printf "\nexit %d\n" $?)
   [[ $rc == 0 || $failed -gt 0 ]] || bad "the program" "exit code $rc"
 }
 

@@ -6,7 +6,7 @@ section=perf_analyzer
 analyzer=$root/.oracle/bin/perf_analyzer
 [[ -x $analyzer ]] || { skip "no $analyzer: run make oracle"; return 0; }
 
-window=(-p 600 -s 70 -r 4)
+window=(-p 600 -s 95 -r 8)
 # sweep NAME REGEXP FLAGS...: the report has to match, and says nothing of failures.
 sweep() {
   local name=$1 want=$2 out

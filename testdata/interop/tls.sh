@@ -41,5 +41,5 @@ for venv in "$built"/python-*; do
   collect "$venv/bin/python" "$root/testdata/python/encrypted.py" "$http" "$grpc" "$certs"
 done
 section=tls
-expect "ends with exit code 0" '^$' stop
+stop && ok "ends with exit code 0" || bad "ends with exit code 0" "$(tail -5 "$work/tls.log")"
 http=$plain_http grpc=$plain_grpc metrics=$plain_metrics
