@@ -51,18 +51,26 @@ func (r *Request) Ended() bool {
 }
 
 func (r *Request) respondOpen(resp *Response, final bool) {
+	if r.reply(resp, final) && final {
+		r.open.keeper.Finished(r)
+		r.Release()
+	}
+}
+
+// reply sends one response of the engine; false when that had ended before.
+func (r *Request) reply(resp *Response, final bool) bool {
 	o := &r.open
 	o.mu.Lock()
-	did := o.next
-	did.Output, did.Empty, did.Final = Now(), resp == nil, final
+	defer o.mu.Unlock()
 	if o.ended {
-		o.mu.Unlock()
 		r.overdone.Store(true)
 		if resp != nil {
 			resp.Release()
 		}
-		return
+		return false
 	}
+	did := o.next
+	did.Output, did.Empty, did.Final = Now(), resp == nil, final
 	if resp != nil {
 		did.Err = resp.Err
 		if at := resp.OutputStart; at != 0 {
@@ -76,11 +84,7 @@ func (r *Request) respondOpen(resp *Response, final bool) {
 		o.keeper.Responded(r, did)
 	}
 	o.ended = final
-	o.mu.Unlock()
-	if final {
-		o.keeper.Finished(r)
-		r.Release()
-	}
+	return true
 }
 
 // Abort answers an open request for an engine that does not: whatever that

@@ -265,6 +265,36 @@ func TestACancelledStreamEndsWhenItsEngineSeesIt(t *testing.T) {
 	})
 }
 
+// What breaks while a response is sent is contained as what breaks in the engine.
+func TestASinkThatPanicsHangsNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), script(t), 1)
+		r, p := request("rR", 1), &fragile{tape: newTape()}
+		r.Sink = p
+		require.NoError(t, g.Submit(r))
+		<-p.end
+		r.Release()
+		require.Equal(t, "<instance 'm_0_0' of model 'm' broke down during execution>.", p.read())
+		require.NoError(t, g.Drain(t.Context()))
+	})
+}
+
+// fragile is a tape that tears at the first response.
+type fragile struct {
+	*tape
+	torn bool
+}
+
+func (f *fragile) Send(resp *infer.Response, final bool) {
+	if !f.torn {
+		f.torn = true
+		resp.Release()
+		panic("torn")
+	}
+	f.tape.Send(resp, final)
+}
+
 // A caller of Infer gets the one response of a decoupled model, and may leave.
 func TestInferOfADecoupledModel(t *testing.T) {
 	t.Parallel()
