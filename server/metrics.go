@@ -43,6 +43,7 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (front, error) {
 		f.order = append(f.order, p.name)
 	}
 	f.registry.MustRegister(stats.NewCollector(s.models.Served), f.machine)
+	f.registry.MustRegister(memoryCounters(s.pool)...)
 	if f.machine.cpu {
 		s.opts.Log.Info("Collecting CPU metrics")
 	}

@@ -25,6 +25,7 @@ type Pool struct {
 	bytes       atomic.Int64 // mapped
 	kept        atomic.Int64 // of it, whole mappings that wait for reuse
 	structs     sync.Pool    // *Buffer
+	copied      copied
 }
 
 type class struct {
@@ -59,11 +60,33 @@ func (p *Pool) GetAligned(n, at int) *Buffer {
 func (p *Pool) TryGet(n int) (*Buffer, error) { return p.get(n, 0) }
 
 func (p *Pool) get(n, at int) (*Buffer, error) {
-	front := -at & (alignment - 1)
+	front := front(at)
 	mem, c, err := p.take(front + n)
 	if err != nil {
 		return nil, err
 	}
+	return p.buffer(mem, c, front, n), nil
+}
+
+// GetKept is GetAligned for memory that waits for reuse, which costs nothing to
+// hand out: nil when there is none of that size.
+func (p *Pool) GetKept(n, at int) *Buffer {
+	front := front(at)
+	c := classOf(front + n)
+	if c < 0 {
+		return nil
+	}
+	mem := p.reuse(c)
+	if mem == nil {
+		return nil
+	}
+	return p.buffer(mem, c, front, n)
+}
+
+// front is how many bytes to leave in front for the byte at to be aligned.
+func front(at int) int { return -at & (alignment - 1) }
+
+func (p *Pool) buffer(mem []byte, c int8, front, n int) *Buffer {
 	b, _ := p.structs.Get().(*Buffer)
 	if b == nil {
 		b = &Buffer{}
@@ -71,7 +94,7 @@ func (p *Pool) get(n, at int) (*Buffer, error) {
 	b.class, b.whole = c, mem
 	b.Init(mem[front:front+n], true, p)
 	p.outstanding.Add(1)
-	return b, nil
+	return b
 }
 
 func classOf(n int) int8 {
@@ -91,29 +114,39 @@ func (p *Pool) take(n int) ([]byte, int8, error) {
 		mem, err := p.mapping(n)
 		return mem, c, err
 	}
-	cl := &p.classes[c]
-	cl.mu.Lock()
-	if k := len(cl.mu.free); k > 0 {
-		mem := cl.mu.free[k-1]
-		cl.mu.free = cl.mu.free[:k-1]
-		cl.mu.Unlock()
-		if cap(mem) >= slabBytes {
-			p.kept.Add(-int64(cap(mem)))
-		}
+	if mem := p.reuse(c); mem != nil {
 		return mem, c, nil
 	}
-	cl.mu.Unlock()
 	size := 1 << (int(c) + minClassBits)
 	mem, err := p.mapping(max(size, slabBytes))
 	if err != nil || size >= slabBytes {
 		return mem, c, err
 	}
+	cl := &p.classes[c]
 	cl.mu.Lock()
 	for off := size; off < slabBytes; off += size {
 		cl.mu.free = append(cl.mu.free, mem[off:off+size:off+size])
 	}
 	cl.mu.Unlock()
 	return mem[:size:size], c, nil
+}
+
+// reuse takes memory that was given back; nil when there is none.
+func (p *Pool) reuse(c int8) []byte {
+	cl := &p.classes[c]
+	cl.mu.Lock()
+	k := len(cl.mu.free)
+	if k == 0 {
+		cl.mu.Unlock()
+		return nil
+	}
+	mem := cl.mu.free[k-1]
+	cl.mu.free = cl.mu.free[:k-1]
+	cl.mu.Unlock()
+	if cap(mem) >= slabBytes {
+		p.kept.Add(-int64(cap(mem)))
+	}
+	return mem
 }
 
 // keepBytes bounds what the classes of whole mappings keep for reuse, together.

@@ -68,6 +68,7 @@ func (g *Gather) Collect(b *infer.Batch) error {
 			off += r.InputNear(i, g.sig.Inputs[i].Name).Data.CopyTo(mem[off:])
 		}
 		in.Bytes = mem[in.at:off]
+		g.pool.CopiedToModel(off - in.at)
 	}
 	return nil
 }

@@ -31,7 +31,13 @@ func (x *exchange) read(limit int64) (*tensor.Buffer, error) {
 	if known {
 		size = min(x.length, firstRead)
 	}
-	b := x.api.pool.GetAligned(int(size), x.textLen)
+	var b *tensor.Buffer
+	if x.length > size { // all of it, if the memory is there anyhow
+		b = x.api.pool.GetKept(int(x.length), x.textLen)
+	}
+	if b == nil {
+		b = x.api.pool.GetAligned(int(size), x.textLen)
+	}
 	n := 0
 	for {
 		got, err := io.ReadFull(x.body, b.Bytes()[n:])
@@ -71,6 +77,7 @@ func (x *exchange) grow(b *tensor.Buffer, n int, limit int64) (*tensor.Buffer, e
 	}
 	bigger := x.api.pool.GetAligned(int(min(want, limit+1)), x.textLen)
 	copy(bigger.Bytes(), b.Bytes()[:n])
+	x.api.pool.CopiedToModel(n)
 	b.Release()
 	return bigger, nil
 }

@@ -124,6 +124,7 @@ func (c *carried) send(x *exchange, bare bool) {
 		return
 	}
 	if x.size() <= smallReply {
+		x.api.pool.CopiedToClient(x.tailSize)
 		for i := range x.tail {
 			x.text = append(x.text, x.tail[i].Bytes()...)
 		}

@@ -20,6 +20,7 @@ func (c *conn) reply(x *exchange, keep bool) error {
 		return c.replyLarge(x)
 	}
 	out = append(out, x.text...)
+	x.api.pool.CopiedToClient(x.tailSize)
 	for i := range x.tail {
 		out = append(out, x.tail[i].Bytes()...)
 	}

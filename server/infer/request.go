@@ -11,6 +11,7 @@ import (
 
 	"triton/pkg/invariant"
 	"triton/pkg/kserve"
+	"triton/pkg/tensor"
 )
 
 // State is where a request is in its life.
@@ -63,6 +64,9 @@ type Request struct {
 	Times Times
 	// Trace follows the request; nil for most. Whoever makes the request sets it.
 	Trace Trace
+	// Pool counts the outputs that are copied to where the client wants them;
+	// the core sets it.
+	Pool *tensor.Pool
 
 	state     atomic.Uint32
 	cancelled atomic.Bool
@@ -131,7 +135,7 @@ func (r *Request) Release() {
 		r.Trace = nil
 	}
 	r.Reset()
-	r.Batch, r.Sink, r.queue, r.ctx = 0, nil, nil, nil
+	r.Batch, r.Sink, r.Pool, r.queue, r.ctx = 0, nil, nil, nil, nil
 	r.state.Store(uint32(Decoded))
 	r.cancelled.Store(false)
 	r.overdone.Store(false)

@@ -30,6 +30,7 @@ type version struct {
 	metadata *inferencepb.ModelMetadataResponse
 	labels   map[string][]string
 	check    *checker
+	pool     *tensor.Pool
 	stats    *stats.Model
 	engine   *engine
 	group    *instance.Group
@@ -127,7 +128,7 @@ func (v *version) admit(r *infer.Request) error {
 	if v.closing.Load() {
 		return status.New(status.Unavailable, "%sServer is stopping, scheduler for model has stopped accepting new inference requests", r.Tag())
 	}
-	r.ModelName, r.ModelVersion = v.model, v.text
+	r.ModelName, r.ModelVersion, r.Pool = v.model, v.text, v.pool
 	if err := v.check.check(r); err != nil {
 		return err
 	}

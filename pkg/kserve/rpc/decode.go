@@ -25,9 +25,9 @@ type Request struct {
 	Broken error
 }
 
-// DecodeRequest reads a ModelInferRequest. Large tensors stay in the
-// transport's buffers, which the message then holds; small ones are copied into
-// one stable buffer. The error is for bytes that are no such message.
+// DecodeRequest reads a ModelInferRequest. Raw contents stay in the transport's
+// buffers, which the message then holds; typed contents are decoded into one
+// stable buffer. The error is for bytes that are no such message.
 func (c *Codec) DecodeRequest(data mem.BufferSlice, r *Request) error {
 	m := r.Message
 	m.Reset()

@@ -43,7 +43,9 @@ func (c *Codec) EncodeRequest(r *kserve.Request) mem.BufferSlice {
 // EncodeResponse writes a ModelInferResponse with raw tensor contents.
 func (c *Codec) EncodeResponse(r *kserve.Response) mem.BufferSlice {
 	w := newWriter(responseSize(r)+rawSize(r.Outputs), r.Outputs)
-	return w.response(r)
+	out := w.response(r)
+	c.pool.CopiedToClient(w.copied)
+	return out
 }
 
 func (w *writer) response(r *kserve.Response) mem.BufferSlice {
@@ -67,6 +69,8 @@ type writer struct {
 	head  []byte // what is written of it
 	size  int    // what will have been written
 	loans int    // pieces of tensors that will be lent
+	// copied is how many bytes of tensors were not lent.
+	copied int
 }
 
 // newWriter makes one for a message that needs size bytes of our own.
@@ -121,7 +125,7 @@ func (w *writer) raws(num protowire.Number, ts []kserve.Tensor) mem.BufferSlice 
 			from = len(w.head)
 		}
 		for k := range d.Segments() {
-			out = append(out, lendSegment(d.Segment(k)))
+			out = append(out, w.lend(d.Segment(k)))
 		}
 	}
 	if len(w.head) > from {
@@ -136,10 +140,10 @@ func (w *writer) check() {
 	invariant.Check(len(w.head) == w.size, "message of %d bytes, reckoned %d", len(w.head), w.size)
 }
 
-// lendSegment lends one segment, or copies it where gRPC would forget to give
-// it back.
-func lendSegment(s tensor.Segment) mem.Buffer {
+// lend lends one segment, or copies it where gRPC would forget to give it back.
+func (w *writer) lend(s tensor.Segment) mem.Buffer {
 	if s.N < minLoan {
+		w.copied += s.N
 		return mem.SliceBuffer(bytes.Clone(s.Bytes()))
 	}
 	return lend(s)
@@ -153,7 +157,7 @@ func (w *writer) rawHeader(num protowire.Number, n int) {
 func (w *writer) copy(d *tensor.Data) {
 	n := len(w.head)
 	w.head = w.head[:n+d.Len()]
-	d.CopyTo(w.head[n:])
+	w.copied += d.CopyTo(w.head[n:])
 }
 
 func appendBytesHeader(b []byte, num protowire.Number, n int) []byte {

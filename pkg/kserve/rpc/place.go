@@ -10,15 +10,8 @@ import (
 	"triton/pkg/tensor"
 )
 
-const (
-	// copyLimit is the size up to which a tensor is copied out of the
-	// transport's frames into stable memory: cheaper than holding frames, and
-	// native engines can use it in place. Beyond, the one copy that gathers a
-	// batch does both.
-	copyLimit = 16 << 10
-	// align is what vector units like.
-	align = 64
-)
+// align is what vector units like.
+const align = 64
 
 // piece is where one tensor's data is: in raw contents, or in typed contents.
 // What shared memory lends has no size here.
@@ -30,17 +23,19 @@ type piece struct {
 	width int              // bytes of its elements
 }
 
-// copied says whether the data goes into the stable buffer.
-func (p *piece) copied() bool { return p.raw < 0 || p.size <= copyLimit }
+// decoded says whether the data is made from typed contents.
+func (p *piece) decoded() bool { return p.raw < 0 }
 
 func padded(n int) int { return (n + align - 1) &^ (align - 1) }
 
-// place gives every tensor its data by the plan. It is called once, when the
-// whole message has been found to be good.
+// place gives every tensor its data by the plan: raw contents stay where they
+// are in the transport's frames. Engines that need another place for them make
+// the only copy. It is called once, when the whole message has been found to be
+// good.
 func (d *decoder) place(ts []kserve.Tensor) {
 	total := 0
 	for i := range d.plan {
-		if p := &d.plan[i]; p.copied() {
+		if p := &d.plan[i]; p.decoded() {
 			total += padded(p.size)
 		} else {
 			d.share(&ts[i].Data, d.raws[p.raw])
@@ -53,31 +48,22 @@ func (d *decoder) place(ts []kserve.Tensor) {
 		}
 	}
 	if total > 0 {
-		d.copyAll(ts, total)
+		d.decodeAll(ts, total)
 	}
 }
 
-// copyAll puts all tensors that are copied into one buffer.
-func (d *decoder) copyAll(ts []kserve.Tensor, total int) {
+// decodeAll puts all typed contents into one buffer.
+func (d *decoder) decodeAll(ts []kserve.Tensor, total int) {
 	b := d.codec.pool.Get(total)
 	defer b.Release()
 	off := 0
 	for i := range d.plan {
-		if p := &d.plan[i]; p.copied() && p.size > 0 {
-			d.copyPiece(b.Bytes()[off:off+p.size], p)
+		if p := &d.plan[i]; p.decoded() && p.size > 0 {
+			write(b.Bytes()[off:off:off+p.size], d.contents[p.typed].msg, p.num, p.width)
 			ts[i].Data.Append(b, off, p.size)
 			off += padded(p.size)
 		}
 	}
-}
-
-func (d *decoder) copyPiece(dst []byte, p *piece) {
-	if p.raw < 0 {
-		write(dst[:0], d.contents[p.typed].msg, p.num, p.width)
-		return
-	}
-	d.seek(d.raws[p.raw])
-	d.copyTo(dst)
 }
 
 // frame is one buffer of the transport, held by tensors.

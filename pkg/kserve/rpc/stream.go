@@ -32,7 +32,9 @@ func (c *Codec) EncodeStreamResponse(m *StreamResponse) mem.BufferSlice {
 	w := newWriter(before+responseSize(r)+rawSize(r.Outputs), r.Outputs)
 	w.head = appendString(w.head, streamError, m.Error)
 	w.head = appendBytesHeader(w.head, streamResponse, inner)
-	return w.response(r)
+	out := w.response(r)
+	c.pool.CopiedToClient(w.copied)
+	return out
 }
 
 // DecodeStreamResponse reads a ModelStreamInferResponse, with memory as

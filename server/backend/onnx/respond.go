@@ -74,6 +74,7 @@ func (i *instance) take(k int) (*tensor.Buffer, error) {
 	case i.isInput(t.data):
 		buf := i.model.spec.Pool.Get(int(t.bytes))
 		copy(buf.Bytes(), unsafe.Slice((*byte)(t.data), int(t.bytes)))
+		i.model.spec.Pool.CopiedToClient(int(t.bytes))
 		return buf, nil // dropOutputs releases the value
 	}
 	return lend(t), nil
