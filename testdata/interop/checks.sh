@@ -29,7 +29,7 @@ collect() {
       exit\ *) rc=${line#exit } ;;
       ?*) echo "      $line" ;;
     esac
-  done < <("$@" 2>&1; printf "\nexit %d\n" $?)
+  done < <("$@"; printf "\nexit %d\n" $?)
   [[ $rc == 0 || $failed -gt 0 ]] || bad "the program" "exit code $rc"
 }
 

@@ -12,5 +12,6 @@ for requirements in "$root"/testdata/python/requirements*.txt; do
       { skip "pip could not install it: $(tail -1 "$work/pip.log")"; continue; }
     cp "$requirements" "$venv/.stamp"
   fi
-  collect "$venv/bin/python" "$root/testdata/python/interop.py" "$http" "$grpc" "$models"
+  # Old releases complain on stderr about clients that Python frees at its end.
+  collect "$venv/bin/python" "$root/testdata/python/interop.py" "$http" "$grpc" "$models" 2>"$work/stderr"
 done
