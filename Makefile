@@ -89,9 +89,11 @@ generate: ## regenerate the protobuf code
 FUZZTIME ?= 30s
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (30s)
-	@set -e; for pkg in $$(go list ./...); do \
-	  for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-	    echo "== $$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+	@set -e; n=0; for pkg in $$(go list ./...); do \
+	  listed=$$(go test -list '^Fuzz' $$pkg); \
+	  for f in $$(echo "$$listed" | grep '^Fuzz' || true); do \
+	    echo "== $$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; n=$$((n + 1)); done; done; \
+	  echo "$$n fuzz targets, nothing found"
 
 .PHONY: oracle
 oracle: ## install NVIDIA's tritonserver and perf_analyzer into .oracle/ (linux x86_64)
