@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"triton/pkg/cuda"
 	"triton/pkg/log"
 	"triton/pkg/tensor"
 	"triton/server/backend"
@@ -50,6 +51,8 @@ type Options struct {
 	Models Models
 	// ClientMemory lets clients register shared memory.
 	ClientMemory bool
+	// CUDA opens the memory of clients on GPUs; nil: there are no GPUs for it.
+	CUDA cuda.Driver
 	// Trace is the settings of tracing; the server sets its log.
 	Trace trace.Options
 

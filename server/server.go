@@ -71,7 +71,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		opts: o, pool: tensor.NewPool(), cpus: cpus(rootFS()), serving: make(chan struct{}),
-		registry: prometheus.NewRegistry(), regions: shm.New(shm.Options{Allow: o.ClientMemory}),
+		registry: prometheus.NewRegistry(), regions: shm.New(shm.Options{Allow: o.ClientMemory, CUDA: o.CUDA}),
 	}
 	s.hurry, s.kill = context.WithCancel(context.Background())
 	s.gpus = openGPUs(o.Log)

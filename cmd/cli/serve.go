@@ -91,6 +91,7 @@ func runServe(ctx context.Context, w World, flags *serveFlags) error {
 		opts.Log.Warn(fmt.Sprintf("models for ONNX Runtime will not be served: %s", err))
 	}
 	opts.Backends = server.NewBackends(search)
+	opts.CUDA = openCUDA(w, &opts)
 	s, err := server.New(opts)
 	if err != nil {
 		return serveUsage(err)

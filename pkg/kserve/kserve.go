@@ -43,7 +43,8 @@ type RequestedOutput struct {
 	Binary         bool   // HTTP: as raw bytes after the JSON
 	Classification uint32 // 0 off, else top-K
 	// Into is where in shared memory the output is to be written; its Buffer is
-	// nil when the output goes back in the response. The request owns the
+	// nil when the output goes back in the response. It may lie on a
+	// tensor.Device, to which only the core copies. The request owns the
 	// reference.
 	Into tensor.Segment
 	// Placed says that the output was written there and is not in the response.
@@ -61,7 +62,7 @@ func (o *RequestedOutput) Release() {
 // Regions is the shared memory that clients have registered.
 type Regions interface {
 	// Find is size bytes at offset of a region; the caller owns the segment's
-	// reference.
+	// reference. The segment may lie on a tensor.Device.
 	Find(region string, offset, size uint64) (tensor.Segment, error)
 }
 

@@ -22,7 +22,8 @@ func (p Place) Find(rs Regions) (tensor.Segment, error) {
 
 // Lend makes the place the data of an input. The client may change the memory
 // at any time, which values can stand and lengths cannot: BYTES are copied, so
-// that they stay what they were when they were checked.
+// that they stay what they were when they were checked. So is what lies on a
+// device.
 func (p Place) Lend(t *Tensor, rs Regions, pool *tensor.Pool) error {
 	s, err := p.Find(rs)
 	if err != nil {
@@ -31,6 +32,9 @@ func (p Place) Lend(t *Tensor, rs Regions, pool *tensor.Pool) error {
 	defer s.Buffer.Release()
 	if s.N == 0 {
 		return nil
+	}
+	if device := s.Buffer.Device(); device != nil {
+		return p.fetch(t, s, device, pool)
 	}
 	lent := tensor.SliceData(s.Buffer, s.Off, s.N)
 	if t.DataType != tensor.Bytes {
@@ -45,6 +49,19 @@ func (p Place) Lend(t *Tensor, rs Regions, pool *tensor.Pool) error {
 	t.Data = tensor.NewData(b)
 	if !tensor.CopyShared(b.Bytes(), &lent) {
 		return status.New(status.Internal, "Invalid shared memory region: '%s'", p.Region)
+	}
+	return nil
+}
+
+// fetch copies an input from a device.
+func (p Place) fetch(t *Tensor, s tensor.Segment, from tensor.Device, pool *tensor.Pool) error {
+	b, err := pool.TryGet(s.N)
+	if err != nil {
+		return status.New(status.Unavailable, "no memory for input '%s': %w", t.Name, err)
+	}
+	t.Data = tensor.NewData(b)
+	if err := from.Read(b.Bytes(), uint64(s.Off)); err != nil {
+		return status.New(status.Internal, "failed to copy input '%s' from CUDA shared memory region '%s': %w", t.Name, p.Region, err)
 	}
 	return nil
 }

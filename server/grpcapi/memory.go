@@ -45,26 +45,35 @@ func (s *service) SystemSharedMemoryUnregister(
 func (s *service) CudaSharedMemoryStatus(
 	_ context.Context, r *inferencepb.CudaSharedMemoryStatusRequest,
 ) (*inferencepb.CudaSharedMemoryStatusResponse, error) {
-	if err := s.opts.Regions.CUDAStatus(r.Name); err != nil {
+	all, err := s.opts.Regions.CUDAStatus(r.Name)
+	if err != nil {
 		return nil, failure(err)
 	}
-	return &inferencepb.CudaSharedMemoryStatusResponse{}, nil
+	resp := &inferencepb.CudaSharedMemoryStatusResponse{
+		Regions: make(map[string]*inferencepb.CudaSharedMemoryStatusResponse_RegionStatus, len(all)),
+	}
+	for _, m := range all {
+		resp.Regions[m.Name] = &inferencepb.CudaSharedMemoryStatusResponse_RegionStatus{
+			Name: m.Name, DeviceId: m.Device, ByteSize: m.Size,
+		}
+	}
+	return resp, nil
 }
 
-// CudaSharedMemoryRegister does not look at whether client memory is allowed,
-// as Triton without GPUs does not.
 func (s *service) CudaSharedMemoryRegister(
 	_ context.Context, r *inferencepb.CudaSharedMemoryRegisterRequest,
 ) (*inferencepb.CudaSharedMemoryRegisterResponse, error) {
-	return nil, failure(s.opts.Regions.RegisterCUDA(r.Name))
+	// A negative device becomes one that is not there.
+	if err := s.opts.Regions.RegisterCUDA(r.Name, r.RawHandle, uint64(r.DeviceId), r.ByteSize); err != nil {
+		return nil, failure(err)
+	}
+	return &inferencepb.CudaSharedMemoryRegisterResponse{}, nil
 }
 
-// CudaSharedMemoryUnregister finds nothing, and a name that is not registered is
-// no error.
 func (s *service) CudaSharedMemoryUnregister(
-	context.Context, *inferencepb.CudaSharedMemoryUnregisterRequest,
+	_ context.Context, r *inferencepb.CudaSharedMemoryUnregisterRequest,
 ) (*inferencepb.CudaSharedMemoryUnregisterResponse, error) {
-	if err := s.opts.Regions.Allowed(); err != nil {
+	if err := s.opts.Regions.UnregisterCUDA(r.Name); err != nil {
 		return nil, failure(err)
 	}
 	return &inferencepb.CudaSharedMemoryUnregisterResponse{}, nil

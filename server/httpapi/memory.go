@@ -1,6 +1,10 @@
 package httpapi
 
 import (
+	"encoding/base64"
+	"slices"
+	"strings"
+
 	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
 	"triton/server/shm"
@@ -27,25 +31,10 @@ func (a *api) systemMemory(x *exchange, r *route) error {
 }
 
 func (a *api) registerSystem(x *exchange, name string) error {
-	if err := a.opts.Regions.Allowed(); err != nil {
-		return err
-	}
-	if name == "" {
-		return status.New(status.InvalidArg, "'region name' is necessary to register system shared memory region")
-	}
-	body, err := x.read(maxRegisterRequest)
+	req, err := a.registration(x, name, "system")
 	if err != nil {
 		return err
 	}
-	defer body.Release()
-	req, err := rest.ParseObject(body.Bytes())
-	if err != nil {
-		return err
-	}
-	return a.registerParsed(name, req)
-}
-
-func (a *api) registerParsed(name string, req rest.Object) error {
 	key, err := required(req, "key")
 	if err != nil {
 		return err
@@ -71,6 +60,22 @@ func (a *api) registerParsed(name string, req rest.Object) error {
 	return a.opts.Regions.RegisterSystem(name, object, offset, size)
 }
 
+// registration is the body of a request to register memory of a kind.
+func (a *api) registration(x *exchange, name, kind string) (rest.Object, error) {
+	if err := a.opts.Regions.Allowed(); err != nil {
+		return rest.Object{}, err
+	}
+	if name == "" {
+		return rest.Object{}, status.New(status.InvalidArg, "'region name' is necessary to register %s shared memory region", kind)
+	}
+	body, err := x.read(maxRegisterRequest)
+	if err != nil {
+		return rest.Object{}, err
+	}
+	defer body.Release()
+	return rest.ParseObject(slices.Clone(body.Bytes()))
+}
+
 func required(req rest.Object, name string) (rest.Value, error) {
 	v, ok := req.Get(name)
 	if !ok {
@@ -79,19 +84,85 @@ func required(req rest.Object, name string) (rest.Value, error) {
 	return v, nil
 }
 
-// cudaMemory is the same for CUDA shared memory, of which there is none.
+// cudaMemory is the same for memory on GPUs.
 func (a *api) cudaMemory(x *exchange, r *route) error {
-	if r.to == cudaStatus {
-		x.text = append(x.text[:0], "[]"...)
-		return a.opts.Regions.CUDAStatus(r.region)
+	switch r.to {
+	case cudaRegister:
+		return a.registerCUDA(x, r.region)
+	case cudaUnregister:
+		return a.opts.Regions.UnregisterCUDA(r.region)
 	}
-	if err := a.opts.Regions.Allowed(); err != nil || r.to == cudaUnregister {
-		return err // a name that is not registered is no error
+	all, err := a.opts.Regions.CUDAStatus(r.region)
+	if err != nil {
+		return err
 	}
-	if r.region == "" {
-		return status.New(status.InvalidArg, "'region name' is necessary to register cuda shared memory region")
+	x.text = appendCUDARegions(x.text[:0], all)
+	return nil
+}
+
+func (a *api) registerCUDA(x *exchange, name string) error {
+	req, err := a.registration(x, name, "cuda")
+	if err != nil {
+		return err
 	}
-	return a.opts.Regions.RegisterCUDA(r.region)
+	raw, err := required(req, "raw_handle")
+	if err != nil {
+		return err
+	}
+	inner, _ := raw.Object() // what is no object has no members
+	text, err := member(inner, "b64")
+	if err != nil {
+		return err
+	}
+	encoded, err := text.String()
+	if err != nil {
+		return err
+	}
+	size, err := memberUint(req, "byte_size")
+	if err != nil {
+		return err
+	}
+	device, err := memberUint(req, "device_id")
+	if err != nil {
+		return err
+	}
+	handle, ok := decodeHandle(encoded)
+	if !ok {
+		return status.New(status.InvalidArg, "'raw_handle' must be a valid base64 encoded cudaIpcMemHandle_t")
+	}
+	return a.opts.Regions.RegisterCUDA(name, handle, device, size)
+}
+
+func member(o rest.Object, name string) (rest.Value, error) {
+	v, ok := o.Get(name)
+	if !ok {
+		return v, status.New(status.Internal, "attempt to access non-existing object member '%s'", name)
+	}
+	return v, nil
+}
+
+func memberUint(o rest.Object, name string) (uint64, error) {
+	v, err := member(o, name)
+	if err != nil {
+		return 0, err
+	}
+	return v.Uint()
+}
+
+// handleSize is that of a cudaIpcMemHandle_t in bytes.
+const handleSize = 64
+
+// decodeHandle reads base64 as Triton does: what is not of the alphabet, padding
+// too, is passed over wherever it stands.
+func decodeHandle(text string) ([]byte, bool) {
+	letters := strings.Map(func(r rune) rune {
+		if r == '+' || r == '/' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' {
+			return r
+		}
+		return -1
+	}, text)
+	handle, err := base64.RawStdEncoding.DecodeString(letters)
+	return handle, err == nil && len(handle) == handleSize
 }
 
 func appendSystemRegions(b []byte, all []shm.System) []byte {
@@ -100,6 +171,16 @@ func appendSystemRegions(b []byte, all []shm.System) []byte {
 		b = rest.AppendString(append(comma(b, i), `{"name":`...), r.Name)
 		b = rest.AppendString(append(b, `,"key":`...), r.Key)
 		b = appendUint(b, `,"offset":`, r.Offset)
+		b = append(appendUint(b, `,"byte_size":`, r.Size), '}')
+	}
+	return append(b, ']')
+}
+
+func appendCUDARegions(b []byte, all []shm.CUDA) []byte {
+	b = append(b, '[')
+	for i, r := range all {
+		b = rest.AppendString(append(comma(b, i), `{"name":`...), r.Name)
+		b = appendUint(b, `,"device_id":`, r.Device)
 		b = append(appendUint(b, `,"byte_size":`, r.Size), '}')
 	}
 	return append(b, ']')

@@ -18,7 +18,7 @@ func (r *Request) place(resp *Response, final bool) {
 			continue
 		}
 		if resp.Err == nil {
-			resp.Err = placeOutput(o, resp)
+			resp.Err = r.placeOutput(o, resp)
 		}
 		if final {
 			o.Release()
@@ -26,7 +26,7 @@ func (r *Request) place(resp *Response, final bool) {
 	}
 }
 
-func placeOutput(o *kserve.RequestedOutput, resp *Response) error {
+func (r *Request) placeOutput(o *kserve.RequestedOutput, resp *Response) error {
 	out := resp.Output(o.Name)
 	if out == nil {
 		return nil
@@ -36,13 +36,28 @@ func placeOutput(o *kserve.RequestedOutput, resp *Response) error {
 			"shared memory size specified with the request for output '%s' (%d bytes) should be at least %d bytes to hold the results",
 			o.Name, o.Into.N, n)
 	}
-	if !lies(&out.Data, o.Into) && !tensor.CopyShared(o.Into.Bytes(), &out.Data) {
-		return status.New(status.Internal,
-			"the shared memory specified with the request for output '%s' became smaller than it was", o.Name)
+	if device := o.Into.Buffer.Device(); device != nil {
+		if err := out.Data.WriteTo(device, uint64(o.Into.Off)); err != nil {
+			return status.New(status.Internal, "failed to copy output '%s' to CUDA shared memory: %w", o.Name, err)
+		}
+		r.copied(out.Data.Len())
+	} else if !lies(&out.Data, o.Into) {
+		if !tensor.CopyShared(o.Into.Bytes(), &out.Data) {
+			return status.New(status.Internal,
+				"the shared memory specified with the request for output '%s' became smaller than it was", o.Name)
+		}
+		r.copied(out.Data.Len())
 	}
 	out.Data.Release()
 	o.Placed = true
 	return nil
+}
+
+// copied counts bytes that went to memory of the client's.
+func (r *Request) copied(n int) {
+	if r.Pool != nil {
+		r.Pool.CopiedToClient(n)
+	}
 }
 
 // lies says whether the data begins where the segment does.

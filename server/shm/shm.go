@@ -1,9 +1,9 @@
 // Package shm is the shared memory that clients register: regions of POSIX
-// objects, by name. Requests read inputs from a region and have outputs written
-// to it without the bytes crossing a socket. A region lives until it is
-// unregistered and no request uses it any more.
+// objects, and of memory on a GPU, by name. Requests read inputs from a region
+// and have outputs written to it without the bytes crossing a socket. A region
+// lives until it is unregistered and no request uses it any more.
 //
-// The client owns the object and can change it at any time. What is found in a
+// The client owns the memory and can change it at any time. What is found in a
 // region may be another thing at the next look: readers check what they have
 // copied, not what they are about to copy. A client that makes its object
 // smaller is found out by the next Find, and where Go code copies. One that does
@@ -13,12 +13,10 @@
 package shm
 
 import (
-	"cmp"
 	"math"
-	"slices"
-	"strings"
 	"sync"
 
+	"triton/pkg/cuda"
 	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -28,6 +26,8 @@ import (
 type Options struct {
 	// Allow is --allow-client-shm: without it nothing can be registered.
 	Allow bool
+	// CUDA opens the memory of clients on GPUs; nil: there are no GPUs.
+	CUDA cuda.Driver
 }
 
 // Manager is the regions of one server. It is safe for concurrent use.
@@ -35,7 +35,7 @@ type Manager struct {
 	opts Options
 	mu   struct {
 		sync.Mutex
-		regions map[string]*region
+		regions map[string]*region // of both kinds
 	}
 }
 
@@ -48,12 +48,6 @@ func New(o Options) *Manager {
 	return m
 }
 
-// System is one registered system region. Offset and Size are in bytes.
-type System struct {
-	Name, Key    string
-	Offset, Size uint64
-}
-
 // Allowed is nil when clients may register memory, else the error that tells
 // them so.
 func (m *Manager) Allowed() error {
@@ -64,29 +58,13 @@ func (m *Manager) Allowed() error {
 		"Client shared memory is disabled. Start the server with '--allow-client-shm=true' to enable.")
 }
 
-// reserved is how the objects of python model processes are named.
-const reserved = "triton_python_backend_shm_region_"
-
-// RegisterSystem maps size bytes at offset, which must be page-aligned, of the
-// POSIX object key.
-func (m *Manager) RegisterSystem(name, key string, offset, size uint64) error {
-	if err := m.Allowed(); err != nil {
-		return err
-	}
-	object := strings.TrimLeft(key, "/")
-	if object == "" {
-		return status.New(status.InvalidArg, "cannot register shared memory region '%s' - invalid shm key '%s'", name, key)
-	}
-	if strings.HasPrefix(object, reserved) {
-		return status.New(status.InvalidArg,
-			"cannot register shared memory region '%s' with key '%s' as the key contains the reserved prefix '%s'", name, key, reserved)
-	}
-	r := &region{System: System{Name: name, Key: key, Offset: offset, Size: size}, manager: m}
-	// The name is taken while the object is opened.
+// register enters a region under its name, which is taken while the memory is
+// opened.
+func (m *Manager) register(r *region) error {
 	if !m.take(r) {
-		return status.New(status.AlreadyExists, "shared memory region '%s' already in manager", name)
+		return status.New(status.AlreadyExists, "shared memory region '%s' already in manager", r.name)
 	}
-	if err := r.open(object); err != nil {
+	if err := r.memory.open(r); err != nil {
 		m.forget(r)
 		return err
 	}
@@ -94,28 +72,15 @@ func (m *Manager) RegisterSystem(name, key string, offset, size uint64) error {
 	return nil
 }
 
-// RegisterCUDA says that there are no CUDA regions: this server opens no memory
-// of other processes on a GPU yet.
-func (m *Manager) RegisterCUDA(name string) error {
-	return status.New(status.InvalidArg, "failed to register CUDA shared memory region: '%s', GPUs not supported", name)
-}
-
-// UnregisterSystem forgets a region, or all when name is empty. Its name stays
-// taken until the last request that uses it is done; no new request finds it. A
-// name that is not registered is no error.
-func (m *Manager) UnregisterSystem(name string) error {
-	if err := m.Allowed(); err != nil {
-		return err
-	}
-	m.unregister(name)
-	return nil
-}
-
-func (m *Manager) unregister(name string) {
+// unregister forgets a region of a kind, or all when name is empty. Its name
+// stays taken until the last request that uses it is done; no new request finds
+// it. A name that is not registered is no error. Returned are the regions whose
+// memory could not be given back.
+func (m *Manager) unregister(k kind, name string) (stuck []*region) {
 	var gone []*region
 	m.mu.Lock()
 	for _, r := range m.mu.regions {
-		if r.state == usable && (name == "" || name == r.Name) {
+		if r.state == usable && r.memory.kind() == k && (name == "" || name == r.name) {
 			r.state = leaving
 			gone = append(gone, r)
 		}
@@ -124,39 +89,34 @@ func (m *Manager) unregister(name string) {
 	for _, r := range gone {
 		r.Release()
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range gone {
+		if r.stuck != nil {
+			stuck = append(stuck, r)
+		}
+	}
+	return stuck
 }
 
-// SystemStatus is a region, or all by name when name is empty.
-func (m *Manager) SystemStatus(name string) ([]System, error) {
-	var all []System
+// list is the regions of a kind with a name, or all when it is empty.
+func (m *Manager) list(k kind, name string) (all []*region, other bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range m.mu.regions {
-		if r.state != opening && (name == "" || name == r.Name) {
-			all = append(all, r.System)
+		switch {
+		case r.state == opening || name != "" && name != r.name:
+		case r.memory.kind() == k:
+			all = append(all, r)
+		default:
+			other = true
 		}
 	}
-	if name != "" && len(all) == 0 {
-		return nil, status.New(status.NotFound, "Unable to find system shared memory region: '%s'", name)
-	}
-	slices.SortFunc(all, func(a, b System) int { return cmp.Compare(a.Name, b.Name) })
-	return all, nil
-}
-
-// CUDAStatus is why there is nothing to say of a CUDA region; nil when name is
-// empty, for all of them.
-func (m *Manager) CUDAStatus(name string) error {
-	if name == "" {
-		return nil
-	}
-	if _, err := m.SystemStatus(name); err == nil {
-		return status.New(status.NotFound, "The region named '%s' is registered as system shared memory, not CUDA shared memory", name)
-	}
-	return status.New(status.NotFound, "Unable to find cuda shared memory region: '%s'", name)
+	return all, other
 }
 
 // Find is size bytes at offset of a region. The caller owns the segment's
-// reference.
+// reference. The memory of a CUDA region is on its device.
 func (m *Manager) Find(name string, offset, size uint64) (tensor.Segment, error) {
 	m.mu.Lock()
 	r := m.mu.regions[name]
@@ -177,22 +137,20 @@ func (m *Manager) Find(name string, offset, size uint64) (tensor.Segment, error)
 // start of a region for a mistake, and so do we.
 func (r *region) within(offset, size uint64) error {
 	switch {
-	case offset >= r.Size:
-		return status.New(status.InvalidArg, "Invalid offset for shared memory region: '%s'", r.Name)
+	case offset >= r.size:
+		return status.New(status.InvalidArg, "Invalid offset for shared memory region: '%s'", r.name)
 	case size > math.MaxUint64-offset:
 		return status.New(status.InvalidArg,
 			"Integer overflow detected: byte_size (%d) + offset (%d) exceeds maximum value (%d) for region '%s'",
-			size, offset, uint64(math.MaxUint64), r.Name)
-	case offset+size > r.Size || offset+size == 0:
-		return status.New(status.InvalidArg, "Invalid offset + byte size for shared memory region: '%s'", r.Name)
-	case !r.object.holds(r.Offset + offset + size):
-		return status.New(status.Internal, "Invalid shared memory region: '%s'", r.Key)
+			size, offset, uint64(math.MaxUint64), r.name)
+	case offset+size > r.size || offset+size == 0:
+		return status.New(status.InvalidArg, "Invalid offset + byte size for shared memory region: '%s'", r.name)
 	}
-	return nil
+	return r.memory.holds(offset + size)
 }
 
 // Close unregisters all regions. They are unmapped once no request uses them.
 func (m *Manager) Close() error {
-	m.unregister("")
-	return nil
+	m.unregister(system, "")
+	return m.unregisterCUDA("")
 }

@@ -220,15 +220,24 @@ func TestDisabled(t *testing.T) {
 	require.NoError(t, m.Close())
 }
 
-func TestCUDAIsNotThere(t *testing.T) {
+func TestNamesOfBothKinds(t *testing.T) {
 	t.Parallel()
-	m := manager(t)
-	requireCode(t, m.RegisterCUDA("c"), status.InvalidArg, "failed to register CUDA shared memory region: 'c', GPUs not supported", "")
-	require.NoError(t, m.RegisterSystem("r", object(t, 64), 0, 64))
-	require.NoError(t, m.CUDAStatus(""))
-	requireCode(t, m.CUDAStatus("c"), status.NotFound, "Unable to find cuda shared memory region: 'c'", "")
-	requireCode(t, m.CUDAStatus("r"), status.NotFound,
+	m, _ := cudaManager(t)
+	key := object(t, 64)
+	require.NoError(t, m.RegisterSystem("r", key, 0, 64))
+	require.EqualError(t, m.RegisterSystem("c", key, 0, 64), "shared memory region 'c' already in manager")
+	require.EqualError(t, m.RegisterCUDA("r", handle("a"), 0, 64), "shared memory region 'r' already in manager")
+	_, err := m.CUDAStatus("r")
+	requireCode(t, err, status.NotFound,
 		"The region named 'r' is registered as system shared memory, not CUDA shared memory", "")
+	_, err = m.SystemStatus("c")
+	requireCode(t, err, status.NotFound,
+		"The region named 'c' is registered as CUDA shared memory, not system shared memory", "")
+	require.NoError(t, m.UnregisterCUDA("r"), "the other kind")
+	require.NoError(t, m.UnregisterCUDA(""), "the other kind stays")
+	all, err := m.SystemStatus("")
+	require.NoError(t, err)
+	require.Equal(t, []shm.System{{"r", key, 0, 64}}, all)
 }
 
 // The strings of an input stay what they were when the request was read.

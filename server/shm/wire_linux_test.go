@@ -2,6 +2,7 @@ package shm_test
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"os"
 	"regexp"
@@ -25,12 +26,14 @@ import (
 //	TRITON_WIRE_HTTP=host:port TRITON_WIRE_GRPC=host:port go test ./server/shm -run Wire -rewrite
 //
 // The commands: "object" makes a POSIX object, whose key is written @name in
-// questions, "ask" asks, "bytes" shows what an object holds.
+// questions, "gpu" memory on a GPU that is none, whose handle is written so,
+// "ask" asks, "bytes" shows what either holds. A GPU without the memory that a
+// handle names answers as Triton does on a machine without GPUs.
 func TestWire(t *testing.T) {
 	web, rpc := os.Getenv("TRITON_WIRE_HTTP"), os.Getenv("TRITON_WIRE_GRPC")
-	recording := web != ""
+	recording, g := web != "", newGPU()
 	if !recording {
-		s := servertest.Start(t, wireModels()...)
+		s := servertest.Start(t, append(wireModels(), servertest.With(func(o *server.Options) { o.CUDA = g }))...)
 		web, rpc = s.HTTP, s.GRPC
 	}
 	target, err := conformance.Dial(web, rpc)
@@ -40,11 +43,13 @@ func TestWire(t *testing.T) {
 		if recording && strings.HasSuffix(path, "-ours") {
 			t.Skip("answers that differ for the reasons written there")
 		}
-		w := &wire{target: target, keys: map[string]string{}}
-		w.ask(t, "http POST /v2/systemsharedmemory/unregister")
-		require.Eventually(t, func() bool { // a reply on its way may still hold a region
-			return strings.Contains(w.ask(t, "http GET /v2/systemsharedmemory/status"), "\n[]\n")
-		}, 10*time.Second, time.Millisecond)
+		w := &wire{target: target, keys: map[string]string{}, gpu: g}
+		for _, kind := range []string{"system", "cuda"} {
+			w.ask(t, "http POST /v2/"+kind+"sharedmemory/unregister")
+			require.Eventually(t, func() bool { // a reply on its way may still hold a region
+				return strings.Contains(w.ask(t, "http GET /v2/"+kind+"sharedmemory/status"), "\n[]\n")
+			}, 10*time.Second, time.Millisecond)
+		}
 		datadriven.RunTest(t, path, w.run)
 	})
 }
@@ -70,7 +75,7 @@ func TestWireDisabled(t *testing.T) {
 		"grpc SystemSharedMemoryRegister":                         "Unimplemented: " + disabled + "\n",
 		"grpc SystemSharedMemoryUnregister":                       "Unimplemented: " + disabled + "\n",
 		"grpc CudaSharedMemoryUnregister":                         "Unimplemented: " + disabled + "\n",
-		"grpc CudaSharedMemoryRegister\n\n{\"name\":\"c\"}":       "InvalidArgument: failed to register CUDA shared memory region: 'c', GPUs not supported\n",
+		"grpc CudaSharedMemoryRegister\n\n{\"name\":\"c\"}":       "Unimplemented: " + disabled + "\n",
 		"grpc SystemSharedMemoryStatus":                           "OK\n{}\n",
 		"grpc CudaSharedMemoryStatus":                             "OK\n{}\n",
 	} {
@@ -95,7 +100,8 @@ output [ { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ -1 ] }, { name: "OUTPUT
 // wire is the state of one file of cases.
 type wire struct {
 	target *conformance.Target
-	keys   map[string]string
+	keys   map[string]string // and handles, by name
+	gpu    *gpu
 }
 
 func (w *wire) run(t *testing.T, d *datadriven.TestData) string {
@@ -107,27 +113,42 @@ func (w *wire) run(t *testing.T, d *datadriven.TestData) string {
 	case "object":
 		d.ScanArgs(t, "size", &size)
 		w.keys[name] = object(t, size)
-		content := make([]byte, size)
-		for i := range content {
-			content[i] = byte(i)
-			if name == "i" && i < 64 { // sixteen little-endian numbers
-				content[i] = 0
-				if i%4 == 0 {
-					content[i] = byte(i / 4)
-				}
-			}
-		}
-		copy(content, unhex(t, d.Input))
-		require.NoError(t, os.WriteFile("/dev/shm"+w.keys[name], content, 0o600))
+		require.NoError(t, os.WriteFile("/dev/shm"+w.keys[name], content(t, d, name, size), 0o600))
+		return ""
+	case "gpu":
+		d.ScanArgs(t, "size", &size)
+		w.keys[name] = base64.StdEncoding.EncodeToString(handle(name))
+		w.gpu.put(name, content(t, d, name, size))
 		return ""
 	case "bytes":
 		d.ScanArgs(t, "off", &off)
 		d.ScanArgs(t, "n", &n)
-		content, err := os.ReadFile("/dev/shm" + w.keys[name])
-		require.NoError(t, err)
-		return fmt.Sprintf("% x\n", content[off:off+n])
+		mem := w.gpu.get(name)
+		if mem == nil {
+			var err error
+			mem, err = os.ReadFile("/dev/shm" + w.keys[name])
+			require.NoError(t, err)
+		}
+		return fmt.Sprintf("% x\n", mem[off:off+n])
 	}
 	return w.ask(t, d.Input)
+}
+
+// content is what new memory holds: what the file says, else bytes that count;
+// sixteen little-endian numbers in front where the name begins with i.
+func content(t *testing.T, d *datadriven.TestData, name string, size int64) []byte {
+	b := make([]byte, size)
+	for i := range b {
+		b[i] = byte(i)
+		if name[0] == 'i' && i < 64 {
+			b[i] = 0
+			if i%4 == 0 {
+				b[i] = byte(i / 4)
+			}
+		}
+	}
+	copy(b, unhex(t, d.Input))
+	return b
 }
 
 func unhex(t *testing.T, s string) []byte {

@@ -1,0 +1,54 @@
+package tensor_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/tensor"
+)
+
+// card is a device of a few bytes.
+type card struct {
+	memory []byte
+	freed  int
+}
+
+func (c *card) Free(*tensor.Buffer) { c.freed++ }
+
+func (c *card) Read(dst []byte, offset uint64) error {
+	copy(dst, c.memory[offset:])
+	return nil
+}
+
+func (c *card) Write(src []byte, offset uint64) error {
+	if offset+uint64(len(src)) > uint64(len(c.memory)) {
+		return errors.New("too long")
+	}
+	copy(c.memory[offset:], src)
+	return nil
+}
+
+func TestDevice(t *testing.T) {
+	t.Parallel()
+	c := &card{memory: []byte("........")}
+	b := tensor.NewBuffer(nil, false, c)
+	require.Same(t, c, b.Device())
+	require.Nil(t, tensor.HeapBuffer([]byte("x")).Device())
+	pool := tensor.NewPool()
+	p := pool.Get(1)
+	require.Nil(t, p.Device())
+	p.Release()
+
+	var d tensor.Data
+	require.NoError(t, d.WriteTo(c, 8), "nothing")
+	d.Append(tensor.HeapBuffer([]byte("abc")), 0, 3)
+	d.Append(tensor.HeapBuffer([]byte("xdex")), 1, 2)
+	require.NoError(t, d.WriteTo(c, 2))
+	require.Equal(t, "..abcde.", string(c.memory))
+	require.EqualError(t, d.WriteTo(c, 4), "too long")
+	d.Release()
+	b.Release()
+	require.Equal(t, 1, c.freed)
+}

@@ -1,0 +1,117 @@
+package shm
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"triton/pkg/cuda"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+)
+
+// CUDA is one registered region on a GPU. Size is in bytes.
+type CUDA struct {
+	Name   string
+	Device uint64
+	Size   uint64
+}
+
+// RegisterCUDA opens size bytes of the memory that another process shares by
+// handle on a device.
+func (m *Manager) RegisterCUDA(name string, handle []byte, on, size uint64) error {
+	if err := m.Allowed(); err != nil {
+		return err
+	}
+	if m.opts.CUDA == nil {
+		return status.New(status.InvalidArg, "failed to register CUDA shared memory region: '%s', GPUs not supported", name)
+	}
+	h, ok := cuda.ParseHandle(handle)
+	if !ok || on > math.MaxInt32 {
+		return errHandle
+	}
+	return m.register(&region{name: name, size: size, memory: &card{driver: m.opts.CUDA, handle: h, index: on}})
+}
+
+// errHandle does not say more, as Triton does not: a handle is of another
+// device, of this process, of an owner who is gone, or none at all.
+var errHandle = status.New(status.InvalidArg, "failed to register shared memory region: invalid args")
+
+// UnregisterCUDA is UnregisterSystem for regions on GPUs. The error says which
+// memory the driver did not take back; the region is gone all the same.
+func (m *Manager) UnregisterCUDA(name string) error {
+	if err := m.Allowed(); err != nil {
+		return err
+	}
+	return m.unregisterCUDA(name)
+}
+
+func (m *Manager) unregisterCUDA(name string) error {
+	stuck := m.unregister(device, name)
+	switch {
+	case len(stuck) == 0:
+		return nil
+	case name != "":
+		return status.New(status.Internal, "failed to close CUDA IPC handle: %s", stuck[0].stuck)
+	}
+	slices.SortFunc(stuck, func(a, b *region) int { return cmp.Compare(a.name, b.name) })
+	var text strings.Builder
+	for _, r := range stuck {
+		text.WriteString(r.name + " ,")
+	}
+	return status.New(status.Internal, "Failed to unregister the following cuda shared memory regions: %s", text.String())
+}
+
+// CUDAStatus is a region on a GPU, or all by name when name is empty.
+func (m *Manager) CUDAStatus(name string) ([]CUDA, error) {
+	regions, other := m.list(device, name)
+	if name != "" && len(regions) == 0 {
+		if other {
+			return nil, status.New(status.NotFound,
+				"The region named '%s' is registered as system shared memory, not CUDA shared memory", name)
+		}
+		return nil, status.New(status.NotFound, "Unable to find cuda shared memory region: '%s'", name)
+	}
+	var all []CUDA
+	for _, r := range regions {
+		all = append(all, CUDA{r.name, r.memory.(*card).index, r.size})
+	}
+	slices.SortFunc(all, func(a, b CUDA) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// card is memory on a GPU, and its owner. Requests copy from and to it.
+type card struct {
+	cuda.Memory
+	driver cuda.Driver
+	handle cuda.Handle
+	index  uint64
+	region *region
+}
+
+var _ tensor.Device = (*card)(nil)
+
+func (*card) kind() kind { return device }
+
+func (c *card) open(r *region) (err error) {
+	c.region = r
+	if c.Memory, err = c.driver.Open(int(c.index), c.handle); err != nil {
+		return errHandle
+	}
+	if r.size > c.Size() {
+		_ = c.Close() // the client has an answer already
+		return status.New(status.InvalidArg, "failed to register shared memory region '%s': invalid args", r.name)
+	}
+	return nil
+}
+
+func (c *card) init(r *region, _ map[string]*region) { r.Init(nil, false, c) }
+
+// holds knows of no memory on a GPU that becomes smaller.
+func (*card) holds(uint64) error { return nil }
+
+func (c *card) close() error { return c.Close() }
+
+// Free closes the region after its last reference.
+func (c *card) Free(*tensor.Buffer) { c.region.free() }

@@ -1,0 +1,139 @@
+package shm
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+)
+
+// System is one registered system region. Offset and Size are in bytes.
+type System struct {
+	Name, Key    string
+	Offset, Size uint64
+}
+
+// reserved is how the objects of python model processes are named.
+const reserved = "triton_python_backend_shm_region_"
+
+// RegisterSystem maps size bytes at offset, which must be page-aligned, of the
+// POSIX object key.
+func (m *Manager) RegisterSystem(name, key string, offset, size uint64) error {
+	if err := m.Allowed(); err != nil {
+		return err
+	}
+	object := strings.TrimLeft(key, "/")
+	if object == "" {
+		return status.New(status.InvalidArg, "cannot register shared memory region '%s' - invalid shm key '%s'", name, key)
+	}
+	if strings.HasPrefix(object, reserved) {
+		return status.New(status.InvalidArg,
+			"cannot register shared memory region '%s' with key '%s' as the key contains the reserved prefix '%s'", name, key, reserved)
+	}
+	return m.register(&region{name: name, size: size, memory: &mapping{key: key, name: object, offset: offset}})
+}
+
+// UnregisterSystem forgets a system region, or all when name is empty. Its name
+// stays taken until the last request that uses it is done; no new request finds
+// it. A name that is not registered is no error.
+func (m *Manager) UnregisterSystem(name string) error {
+	if err := m.Allowed(); err != nil {
+		return err
+	}
+	m.unregister(system, name)
+	return nil
+}
+
+// SystemStatus is a system region, or all by name when name is empty.
+func (m *Manager) SystemStatus(name string) ([]System, error) {
+	regions, other := m.list(system, name)
+	if name != "" && len(regions) == 0 {
+		if other {
+			return nil, status.New(status.NotFound,
+				"The region named '%s' is registered as CUDA shared memory, not system shared memory", name)
+		}
+		return nil, status.New(status.NotFound, "Unable to find system shared memory region: '%s'", name)
+	}
+	var all []System
+	for _, r := range regions {
+		p := r.memory.(*mapping)
+		all = append(all, System{r.name, p.key, p.offset, r.size})
+	}
+	slices.SortFunc(all, func(a, b System) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// mapping is the part of a POSIX object that a region shows, and the owner of
+// its memory.
+type mapping struct {
+	key    string // as the client wrote it
+	name   string // without slashes in front
+	offset uint64
+	object *object
+	region *region
+}
+
+func (*mapping) kind() kind { return system }
+
+func (p *mapping) open(r *region) (err error) {
+	p.region = r
+	if p.object, err = openObject(p.name); err != nil {
+		if status.CodeOf(err) == status.Unsupported {
+			return err
+		}
+		return status.New(status.Internal, "Unable to open shared memory region: '%s'", p.key)
+	}
+	size, err := p.object.size()
+	switch {
+	case err != nil:
+		err = status.New(status.Internal, "Invalid shared memory region: '%s'", p.key)
+	case p.offset > size || r.size > size-p.offset:
+		err = status.New(status.InvalidArg, "failed to register shared memory region '%s': invalid args", r.name)
+	default:
+		if text := p.object.open(p.offset, r.size); text != "" {
+			err = status.New(status.InvalidArg,
+				"failed to register shared memory region '%s': unable to process address space%s", r.name, text)
+		}
+	}
+	if err != nil {
+		p.object.close()
+	}
+	return err
+}
+
+// init counts memory that another region shows too as unstable: it is copied
+// before an engine runs, and engines do not write into it. Else an output could
+// change an input that is still to be read, at an address that nobody can tell
+// from it.
+func (p *mapping) init(r *region, others map[string]*region) {
+	stable := true
+	for _, o := range others {
+		if q, ok := o.memory.(*mapping); ok && o.state != opening && p.overlaps(q) {
+			stable = false
+			break
+		}
+	}
+	r.Init(p.object.mem, stable, p)
+}
+
+// overlaps says whether two regions have bytes in common.
+func (p *mapping) overlaps(o *mapping) bool {
+	return p.object.id == o.object.id && p.offset < o.offset+o.region.size && o.offset < p.offset+p.region.size
+}
+
+func (p *mapping) holds(n uint64) error {
+	if !p.object.holds(p.offset + n) {
+		return status.New(status.Internal, "Invalid shared memory region: '%s'", p.key)
+	}
+	return nil
+}
+
+func (p *mapping) close() error {
+	p.object.close()
+	return nil
+}
+
+// Free unmaps the region after its last reference.
+func (p *mapping) Free(*tensor.Buffer) { p.region.free() }
