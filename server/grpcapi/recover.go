@@ -4,21 +4,40 @@ import (
 	"log/slog"
 	"runtime/debug"
 
-	"google.golang.org/grpc/codes"
-	grpcstatus "google.golang.org/grpc/status"
+	"triton/pkg/kserve/rpc"
+	"triton/pkg/status"
+	"triton/server/infer"
 )
 
 // guard keeps a panic in one call from ending the process, which is what gRPC
 // makes of it.
 type guard struct{ log *slog.Logger }
 
+var errFault = status.New(status.Internal, "the server met a fault of its own while it answered")
+
 func (g guard) recover(method string, err *error) {
-	p := recover()
-	if p == nil {
-		return
+	if p := recover(); p != nil {
+		g.report(method, p)
+		*err = failure(errFault)
 	}
+}
+
+func (g guard) report(method string, p any) {
 	if g.log != nil {
 		g.log.Error("panic while serving gRPC", "method", method, "panic", p, "stack", string(debug.Stack()))
 	}
-	*err = grpcstatus.Error(codes.Internal, "the server met a fault of its own while it answered")
+}
+
+// submit hands a request to its model. A panic there is an error, unless a queue
+// has the request already: then that will answer it.
+func (g guard) submit(m infer.Model, r *infer.Request) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			g.report(rpc.ModelStreamInfer, p)
+			if r.State() == infer.Decoded {
+				err = errFault
+			}
+		}
+	}()
+	return m.Submit(r)
 }

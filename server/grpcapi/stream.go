@@ -134,7 +134,7 @@ func (s *stream) issue(r *infer.Request, wrong error, clock clock) {
 	}
 	r.Sink = c
 	c.trace = s.service.sample(s.conn.Context(), r, clock)
-	if err := m.Submit(r); err != nil {
+	if err := s.service.guard.submit(m, r); err != nil {
 		c.refuse(err)
 	}
 }

@@ -60,7 +60,7 @@ type Model interface {
 	Infer(ctx context.Context, r *Request) (*Response, error)
 	// Submit checks the request and queues it; r.Sink takes its responses, any
 	// number of them when the model is decoupled. It uses up the core's reference
-	// to r in every case. After an error nothing is sent to the sink; else all
+	// to r in every case, a panic among them. After an error nothing is sent to the sink; else all
 	// may have been sent before Submit returns. r.Cancel withdraws the request.
 	Submit(r *Request) error
 	Release()

@@ -1,0 +1,66 @@
+package grpcapi_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/pkg/inferencepb"
+	"triton/server/infer"
+)
+
+// fragile is a core whose model "broken" panics whenever it is to take a request.
+type fragile struct{ *stub }
+
+func (s fragile) Model(name, version string) (infer.Model, error) {
+	if name != "broken" {
+		return s.stub.Model(name, version)
+	}
+	s.held.Add(1)
+	return &broken{(*echo)(s.stub)}, nil
+}
+
+type broken struct{ *echo }
+
+func (*broken) Infer(_ context.Context, r *infer.Request) (*infer.Response, error) {
+	defer r.Release()
+	panic("at once")
+}
+
+func (*broken) Submit(r *infer.Request) error {
+	defer r.Release()
+	panic("at once")
+}
+
+func brokenRequest() *inferencepb.ModelInferRequest {
+	r := echoRequest(pattern(5000))
+	r.ModelName, r.Id = "broken", "b"
+	return r
+}
+
+// TestPanicOfTheCore: a fault of the server is the answer to that request alone, and
+// what the request held is given back.
+func TestPanicOfTheCore(t *testing.T) {
+	t.Parallel()
+	const fault = "the server met a fault of its own while it answered"
+	s := newStub()
+	conn := serve(t, fragile{s}, s, nil)
+	_, err := inferencepb.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), brokenRequest())
+	require.Equal(t, codes.Internal, grpcstatus.Code(err))
+	require.Equal(t, fault, grpcstatus.Convert(err).Message())
+
+	stream := openStream(t, t.Context(), conn)
+	require.NoError(t, stream.Send(brokenRequest()))
+	m, err := stream.Recv()
+	require.NoError(t, err)
+	require.Equal(t, fault, m.GetErrorMessage())
+	require.Equal(t, "b", m.GetInferResponse().GetId())
+	require.NoError(t, stream.Send(echoRequest(pattern(10))))
+	m, err = stream.Recv()
+	require.NoError(t, err)
+	requireEcho(t, pattern(10), m.GetInferResponse())
+	require.NoError(t, stream.CloseSend())
+}
