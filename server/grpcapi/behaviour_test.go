@@ -169,6 +169,41 @@ func TestClientThatNeverReads(t *testing.T) {
 	require.Equal(t, "OK", lines[len(lines)-1])
 }
 
+// TestManySmallUnread: responses count for more than their data, which may be
+// next to none.
+func TestManySmallUnread(t *testing.T) {
+	t.Parallel()
+	s := newScripted()
+	s.size = 1 << 20
+	conn := serve(t, s, s.stub, func(o *grpcapi.Options) { o.MaxUnread = 4 << 20 })
+	stream := openStream(t, t.Context(), conn)
+	require.NoError(t, stream.Send(scriptRequest("dec large | r r R"))) // so that the others wait
+	s.submitted(t, 1)
+	s.finish()
+	s.mu.Lock()
+	s.size = 0
+	s.mu.Unlock()
+	const n = 60
+	for range n {
+		require.NoError(t, stream.Send(scriptRequest("dec small | "+strings.Repeat("r ", 110)+"f")))
+	}
+	all := s.submitted(t, n)
+	s.mu.Lock()
+	steps := s.steps
+	s.steps = nil
+	s.mu.Unlock()
+	cancelled := false
+	for i, p := range steps {
+		if i%111 == 110 { // the request ends
+			cancelled = cancelled || all[i/111].Cancelled()
+		}
+		p.do()
+	}
+	require.True(t, cancelled)
+	require.NoError(t, stream.CloseSend())
+	require.Contains(t, transcript(stream), "cancelled as the client does not read")
+}
+
 // TestReadAhead: no more is read while the requests hold what they may.
 func TestReadAhead(t *testing.T) {
 	t.Parallel()

@@ -48,11 +48,15 @@ func (a *answer) release() {
 	}
 }
 
+// answerBytes is about what an answer holds beside its data, of which there may be
+// next to none.
+const answerBytes = 512
+
 func (a *answer) size() int {
 	if a.resp == nil {
 		return 0
 	}
-	return dataSize(a.resp.Outputs)
+	return answerBytes + dataSize(a.resp.Outputs)
 }
 
 func dataSize(ts []kserve.Tensor) int {
