@@ -75,11 +75,11 @@ func (s *settings) run() (*result, error) {
 	}
 	begin := time.Now().Add(s.warmup)
 	end := begin.Add(s.window)
-	took := make([][]time.Duration, len(callers))
+	runs := make([]run, len(callers))
 	errs := make([]error, len(callers))
 	var running sync.WaitGroup
 	for i, c := range callers {
-		running.Go(func() { took[i], errs[i] = repeat(c, begin, end) })
+		running.Go(func() { runs[i], errs[i] = repeat(c, begin, end) })
 	}
 	running.Wait()
 	for _, err := range errs {
@@ -87,31 +87,49 @@ func (s *settings) run() (*result, error) {
 			return nil, err
 		}
 	}
-	return summary(slices.Concat(took...), s.window)
+	return summary(runs), nil
 }
 
-// repeat calls until the end and keeps how long those calls took that ended in
-// the window.
-func repeat(c caller, begin, end time.Time) ([]time.Duration, error) {
-	took := make([]time.Duration, 0, 1<<16)
-	for at := time.Now(); at.Before(end); {
+// run is what one caller measured: how long its calls took, and all of them
+// together.
+type run struct {
+	took []time.Duration
+	all  time.Duration
+}
+
+// enough is how many calls of a caller are measured at least.
+const enough = 3
+
+// repeat calls until the end, and on until there is enough to tell. What is
+// measured begins with the first call that begins in the window.
+func repeat(c caller, begin, end time.Time) (run, error) {
+	r := run{took: make([]time.Duration, 0, 1<<16)}
+	var first time.Time
+	for at := time.Now(); at.Before(end) || len(r.took) < enough; {
 		if err := c.call(false); err != nil {
-			return nil, err
+			return r, err
 		}
 		now := time.Now()
-		if now.After(begin) && now.Before(end) {
-			took = append(took, now.Sub(at))
+		switch {
+		case !first.IsZero():
+			r.took = append(r.took, now.Sub(at))
+			r.all = now.Sub(first)
+		case now.After(begin):
+			first = now
 		}
 		at = now
 	}
-	return took, nil
+	return r, nil
 }
 
-func summary(all []time.Duration, window time.Duration) (*result, error) {
-	if len(all) == 0 {
-		return nil, fmt.Errorf("no request ended within %v", window)
+func summary(runs []run) *result {
+	var all []time.Duration
+	perSecond := 0.0
+	for _, r := range runs {
+		all = append(all, r.took...)
+		perSecond += float64(len(r.took)) / r.all.Seconds()
 	}
 	slices.Sort(all)
 	at := func(share float64) float64 { return float64(all[int(share*float64(len(all)-1))].Nanoseconds()) / 1e3 }
-	return &result{PerSecond: float64(len(all)) / window.Seconds(), P50: at(0.5), P99: at(0.99)}, nil
+	return &result{PerSecond: perSecond, P50: at(0.5), P99: at(0.99)}
 }
