@@ -123,8 +123,20 @@ func (v *version) Submit(r *infer.Request) error {
 	return err
 }
 
-// admit refuses what cannot run.
+// admit refuses what cannot run. A panic in it uses the core's reference up.
 func (v *version) admit(r *infer.Request) error {
+	whole := false
+	defer func() {
+		if !whole {
+			r.Release()
+		}
+	}()
+	err := v.inspect(r)
+	whole = true
+	return err
+}
+
+func (v *version) inspect(r *infer.Request) error {
 	if v.closing.Load() {
 		return status.New(status.Unavailable, "%sServer is stopping, scheduler for model has stopped accepting new inference requests", r.Tag())
 	}
