@@ -4,6 +4,10 @@ package trace
 // one file anyway.
 const spill = 1 << 20
 
+// most is how many bytes of traces are kept in memory at all. A file that would
+// need more is written in parts.
+const most = 16 << 20
+
 // collect takes a finished trace, as JSON, and writes what is due.
 func (s *setting) collect(entries []byte) {
 	s.mu.Lock()
@@ -23,17 +27,20 @@ func (s *setting) collect(entries []byte) {
 	s.mu.Unlock()
 	switch {
 	case len(due) == 0:
-	case whole:
-		s.out.next(due)
-	default:
+	case part:
 		s.out.add(due)
+	default:
+		s.out.next(due)
 	}
 }
 
 // full says whether a numbered file is due: there are as many traces as one
-// shall have, or the last of count is here. The latter happens with a rate of 1
-// only, as in Triton.
+// shall have or as are kept, or the last of count is here. The latter happens
+// with a rate of 1 only, as in Triton.
 func (s *setting) full() bool {
+	if len(s.mu.pending) >= most {
+		return true
+	}
 	if s.frequency != 0 && s.mu.held >= s.frequency {
 		return true
 	}
