@@ -206,11 +206,17 @@ func (s *Server) load(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("creating server: %w", textual{status.From(err)}), s.stop(nil))
 }
 
+// lastWords is how much longer than the exit timeout connections live, so that
+// clients hear what became of their requests.
+const lastWords = 200 * time.Millisecond
+
 // stop takes no new requests, waits for those in flight and closes everything.
 // All steps share one budget of time.
 func (s *Server) stop(fronts []front) error {
 	ctx, cancel := context.WithTimeout(s.hurry, s.opts.ExitTimeout)
 	defer cancel()
+	late, cancelLate := context.WithTimeout(s.hurry, s.opts.ExitTimeout+lastWords)
+	defer cancelLate()
 	s.opts.Log.Info("Waiting for in-flight requests to complete.")
 	s.models.Exit()
 	// The metrics endpoint, the last, stays until the models are closed.
@@ -221,12 +227,21 @@ func (s *Server) stop(fronts []front) error {
 			last = f
 			continue
 		}
-		wg.Go(func() { f.drain(ctx) })
+		wg.Go(func() { f.drain(late) })
 	}
+	drained := make(chan struct{})
+	go func() {
+		wg.Wait()
+		close(drained)
+	}()
 	stopReports := s.reportWaiting(ctx, fronts)
-	wg.Wait()
+	select {
+	case <-drained:
+	case <-ctx.Done():
+	}
 	stopReports()
 	err := s.models.Drain(ctx)
+	<-drained
 	if last != nil {
 		last.drain(ctx)
 	}

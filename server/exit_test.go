@@ -1,0 +1,60 @@
+package server_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/pkg/inferencepb"
+	"triton/server"
+	"triton/server/servertest"
+)
+
+// TestExitTimeoutIsTold: when requests take longer than the exit timeout their clients
+// are told so before their connections end.
+func TestExitTimeoutIsTold(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)+
+		"parameters { key: \"execute_delay_ms\" value { string_value: \"600000\" } }\ninstance_group { kind: KIND_CPU count: 1 }\n"),
+		servertest.With(func(o *server.Options) { o.ExitTimeout = 100 * time.Millisecond }))
+	conn, err := grpc.NewClient(s.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer conn.Close()
+	const each = 2
+	answers := make(chan string, 2*each)
+	for range each {
+		go func() {
+			_, err := inferencepb.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), &inferencepb.ModelInferRequest{
+				ModelName:        "m",
+				Inputs:           []*inferencepb.ModelInferRequest_InferInputTensor{{Name: "INPUT0", Datatype: "INT32", Shape: []int64{1, 4}}},
+				RawInputContents: [][]byte{make([]byte, 16)},
+			})
+			answers <- fmt.Sprint(grpcstatus.Code(err) == codes.Unavailable, " ", grpcstatus.Convert(err).Message())
+		}()
+		go func() {
+			resp, err := http.Post("http://"+s.HTTP+"/v2/models/m/infer", "application/json", strings.NewReader(body))
+			if err != nil {
+				answers <- err.Error()
+				return
+			}
+			defer resp.Body.Close()
+			text, _ := io.ReadAll(resp.Body)
+			answers <- fmt.Sprint(resp.StatusCode == http.StatusServiceUnavailable, " ", string(text))
+		}()
+	}
+	require.Eventually(t, func() bool { return taken(t, s) == 2*each-1 }, 10*time.Second, 5*time.Millisecond)
+	s.Interrupt()
+	for range 2 * each {
+		require.Regexp(t, "^true .* stop", <-answers)
+	}
+	require.ErrorContains(t, s.Wait(), "Exit timeout expired")
+}
