@@ -29,11 +29,12 @@ func (t TLS) config(protocols ...string) (*tls.Config, error) {
 		return nil, nil
 	}
 	files := &certificates{TLS: t, protocols: protocols}
+	stamp := files.stamp() // before: what changes meanwhile is read again
 	first, err := files.read()
 	if err != nil {
 		return nil, err
 	}
-	files.mu.config, files.mu.stamp, files.mu.looked = first, files.stamp(), time.Now()
+	files.mu.config, files.mu.stamp, files.mu.looked = first, stamp, time.Now()
 	base := first.Clone()
 	base.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return files.current(), nil }
 	return base, nil
