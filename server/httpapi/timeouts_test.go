@@ -107,6 +107,7 @@ func largeReply(t *testing.T, svc *stub, c net.Conn) int {
 	data := bytes.Repeat([]byte("a"), n)
 	svc.models["g_repeat"].submit = func(r *infer.Request) {
 		defer r.Release()
+		r.Unpool()
 		resp := infer.NewResponse()
 		resp.Add("X", tensor.Bytes, tensor.Shape{1}, tensor.NewData(tensor.HeapBuffer(tensor.AppendElement(nil, data))))
 		r.Sink.Send(resp, true)
@@ -150,7 +151,8 @@ func TestReplySlow(t *testing.T) {
 func TestPipelinedUnseen(t *testing.T) {
 	inBubble(t, func(t *testing.T, svc *stub, c net.Conn) {
 		finish := make(chan struct{})
-		svc.infer = func(context.Context, *infer.Request) (*infer.Response, error) {
+		svc.infer = func(_ context.Context, r *infer.Request) (*infer.Response, error) {
+			r.Unpool()
 			<-finish
 			return infer.NewResponse(), nil
 		}

@@ -113,6 +113,10 @@ func NewUnpooled() *Request {
 	return r.begin()
 }
 
+// Unpool keeps the request out of the pool when it is over, for the reason that
+// NewUnpooled has.
+func (r *Request) Unpool() { r.pooled = false }
+
 func (r *Request) begin() *Request {
 	r.refs.Store(2)
 	r.Times = Times{Received: Now()}
