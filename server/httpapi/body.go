@@ -52,16 +52,12 @@ func (x *exchange) read(limit int64) (*tensor.Buffer, error) {
 				return nil, err
 			}
 		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-			if known {
-				b.Release()
-				return nil, status.New(status.InvalidArg, "the request body ended after %d of %d bytes", n, x.length)
-			}
 			x.drained = true
 			b.Truncate(n)
 			return b, nil
 		default:
 			b.Release()
-			return nil, status.New(status.InvalidArg, "reading the request body: %w", err)
+			return nil, unreadable(err)
 		}
 	}
 }
@@ -80,6 +76,14 @@ func (x *exchange) grow(b *tensor.Buffer, n int, limit int64) (*tensor.Buffer, e
 	x.api.pool.CopiedToModel(n)
 	b.Release()
 	return bigger, nil
+}
+
+// errCut is the end of a body that is not the end that the client meant. Readers
+// of bodies say it instead of io.EOF.
+var errCut = errors.New("it ended too early")
+
+func unreadable(err error) error {
+	return status.New(status.InvalidArg, "reading the request body: %w", err)
 }
 
 func tooLong(n, limit int64) error {

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"compress/zlib"
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -244,21 +245,20 @@ func framing() []wire {
 	}
 }
 
+// packed is a text in gzip or deflate.
+func packed(kind, text string) string {
+	var b bytes.Buffer
+	var z io.WriteCloser = zlib.NewWriter(&b)
+	if kind == "gzip" {
+		z = gzip.NewWriter(&b)
+	}
+	_, _ = io.WriteString(z, text)
+	_ = z.Close()
+	return b.String()
+}
+
 func compression() []wire {
 	body := one(good)
-	packed := func(kind, text string) string {
-		var b bytes.Buffer
-		if kind == "gzip" {
-			z := gzip.NewWriter(&b)
-			_, _ = z.Write([]byte(text))
-			_ = z.Close()
-		} else {
-			z := zlib.NewWriter(&b)
-			_, _ = z.Write([]byte(text))
-			_ = z.Close()
-		}
-		return b.String()
-	}
 	post := func(body string, header ...string) wire {
 		return wire{path: "/v2/models/id_fp32/infer", header: header, body: body}
 	}

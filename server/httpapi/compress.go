@@ -25,7 +25,10 @@ func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
 	}
 	in := io.LimitReader(x.body, maxBody)
 	plain, err := unpacker(x.header.contentEncoding, in)
-	if err != nil {
+	switch {
+	case errors.Is(err, errCut):
+		return nil, 0, unreadable(err)
+	case err != nil:
 		return nil, 0, errInflate
 	}
 	defer plain.Close()
@@ -66,6 +69,8 @@ func (x *exchange) inflate(plain io.Reader) (*tensor.Buffer, error) {
 		body.Release()
 	case err == nil:
 		return body, nil
+	case errors.Is(err, errCut):
+		return nil, err
 	case !errors.As(err, &e) || e.Cause != nil:
 		return nil, errInflate
 	}

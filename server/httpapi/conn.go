@@ -274,5 +274,8 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 		_ = c.nc.SetReadDeadline(time.Time{})
 	}
 	b.left -= int64(n)
+	if errors.Is(err, io.EOF) && b.left > 0 {
+		err = errCut
+	}
 	return n, err
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -72,6 +73,9 @@ func (c *carried) Read(p []byte) (int, error) {
 	_ = c.control.SetReadDeadline(time.Now().Add(bodyTimeout))
 	n, err := c.body.Read(p)
 	_ = c.control.SetReadDeadline(time.Time{})
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errCut
+	}
 	return n, err
 }
 
