@@ -17,7 +17,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import socket
 import statistics
@@ -386,10 +385,10 @@ def main():
         p.error(f"no figure {unknown[0]}; there are {', '.join(FIGURES)}")
     cpu = next((l.split(":")[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), "?")
     print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} x {cpu}, medians of {args.repeats} interleaved repeats\n")
-    for name in args.figures or FIGURES:
-        FIGURES[name]()
-    for d in pathlib.Path(tempfile.gettempdir()).glob("bench-*"):
-        shutil.rmtree(d, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
+        tempfile.tempdir = scratch
+        for name in args.figures or FIGURES:
+            FIGURES[name]()
 
 
 if __name__ == "__main__":
