@@ -6,6 +6,7 @@ servers=()
 # serve NAME FLAGS...: sets http, grpc and metrics to the addresses.
 serve() {
   local log=$work/$1.log
+  : >"$log"
   shift
   "$triton" serve --model-repository "$models" --onnxruntime-library "$ort" \
     --model-control-mode=explicit --http-address=127.0.0.1 --grpc-address=127.0.0.1 \

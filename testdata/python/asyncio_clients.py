@@ -126,7 +126,7 @@ def deadline_over_grpc_aio():
     async def main():
         from harness import grpc, slow_input, slow_model
 
-        with grpc() as sync, slow_model(sync, 2000):
+        with grpc() as sync, slow_model(sync):
             async with grpcaio.InferenceServerClient(GRPC) as client:
                 said = []
                 for _ in range(3):  # on a busy machine a reset stream may overtake the status

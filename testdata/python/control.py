@@ -2,9 +2,8 @@
 
 import base64
 import json
-import time
 
-from harness import both, check, expect_error, grpc, grpcclient, http, httpclient, model_file, simple_inputs
+from harness import both, check, expect_error, grpc, grpcclient, http, httpclient, model_file, simple_inputs, state_of, unload
 
 
 def config_of(client, name):
@@ -25,18 +24,10 @@ def unload_and_load(module, client):
 
 @both
 def index_of_an_unloaded_model(module, client):
-    def row():
-        index = client.get_model_repository_index()
-        rows = index if module is httpclient else [{"name": m.name, "state": m.state, "reason": m.reason} for m in index.models]
-        return next(m for m in rows if m["name"] == "square_int32")
-
-    client.unload_model("square_int32")
-    for _ in range(500):  # unloading goes on after the answer
-        if row()["state"] == "UNAVAILABLE":
-            break
-        time.sleep(0.01)
-    assert row()["state"] == "UNAVAILABLE" and row()["reason"] == "unloaded", row()
+    unload(client, "square_int32")
+    assert state_of(client, "square_int32") == ("UNAVAILABLE", "unloaded")
     client.load_model("square_int32")
+    assert state_of(client, "square_int32")[0] == "READY"
 
 
 @both

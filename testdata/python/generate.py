@@ -46,12 +46,10 @@ def generate_stream():
 
 @check
 def generate_stream_arrives_piece_by_piece():
-    import time
-
-    body = {"IN": [1, 2, 3], "DELAY": [300, 300, 300], "WAIT": 0}
+    """The second answer is due in ten minutes; the client leaves before."""
+    body = {"IN": [1, 2], "DELAY": [0, 600000], "WAIT": 0}
     with post("repeat_int32/generate_stream", body) as r:
-        times = [time.monotonic() for line in r if line.startswith(b"data: ")]
-    assert len(times) == 3 and times[-1] - times[0] > 0.4, times
+        assert json.loads(r.readline()[len("data: ") :])["OUT"] == 1
 
 
 @check

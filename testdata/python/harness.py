@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import sys
+import time
 
 import numpy as np
 import tritonclient.grpc as grpcclient
@@ -81,10 +82,30 @@ def slow_input(module, rows=1):
     return [tensor(module, "INPUT0", np.full((rows, 4), 5, dtype=np.int32), "INT32")]
 
 
+def state_of(client, model):
+    index = client.get_model_repository_index()
+    if isinstance(client, httpclient.InferenceServerClient):
+        return next((m.get("state"), m.get("reason")) for m in index if m["name"] == model)
+    return next((m.state, m.reason) for m in index.models if m.name == model)
+
+
+def unload(client, model):
+    """Unloads a model and waits until no request of it runs any more."""
+    client.unload_model(model)
+    for _ in range(2000):  # unloading goes on after the answer
+        if state_of(client, model) == ("UNAVAILABLE", "unloaded"):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{model} is {state_of(client, model)}: does a request still run?")
+
+
 @contextlib.contextmanager
-def slow_model(client, delay_ms):
-    """Loads custom_identity_int32 so that every batch takes delay_ms, and afterwards without delay."""
-    parameters = {"execute_delay_ms": {"string_value": str(delay_ms)}}
+def slow_model(client):
+    """Loads custom_identity_int32 so that every batch takes ten minutes, and afterwards without delay.
+
+    Whoever asks it has to leave: what the server does not cancel keeps the model from being unloaded.
+    """
+    parameters = {"execute_delay_ms": {"string_value": "600000"}}
     io = {"data_type": "TYPE_INT32", "dims": [-1]}
     config = {
         "backend": "identity",
@@ -97,7 +118,7 @@ def slow_model(client, delay_ms):
     try:
         yield
     finally:
-        client.unload_model("custom_identity_int32")
+        unload(client, "custom_identity_int32")
         client.load_model("custom_identity_int32")
 
 
