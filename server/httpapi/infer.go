@@ -13,7 +13,8 @@ import (
 var errDecoupled = status.New(status.Unsupported, "HTTP end point doesn't support models with decoupled transaction policy")
 
 // infer runs an inference request. Errors found before the request's own body
-// is looked at go out as text/plain, as Triton's do.
+// is looked at go out as text/plain, as Triton's do, and those that come once the
+// request was accepted.
 func (a *api) infer(x *exchange, r *route) error {
 	m, err := a.svc.Model(r.model, r.version)
 	if err != nil {
@@ -49,6 +50,9 @@ func (a *api) infer(x *exchange, r *route) error {
 	x.watch.stop()
 	x.responded()
 	if err != nil {
+		if req.State() != infer.Decoded {
+			x.form = textPlain
+		}
 		return err
 	}
 	x.resp = resp
