@@ -112,6 +112,12 @@ func cudaManager(t testing.TB) (*shm.Manager, *gpu) {
 	return m, g
 }
 
+func requireCode(t *testing.T, err error, code status.Code, text, name string) {
+	t.Helper()
+	require.EqualError(t, err, text, name)
+	require.Equal(t, code, status.CodeOf(err), name)
+}
+
 const invalidArgs = "failed to register shared memory region: invalid args"
 
 func TestRegisterCUDA(t *testing.T) {

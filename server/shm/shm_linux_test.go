@@ -38,12 +38,6 @@ func manager(t testing.TB) *shm.Manager {
 	return m
 }
 
-func requireCode(t *testing.T, err error, code status.Code, text, name string) {
-	t.Helper()
-	require.EqualError(t, err, text, name)
-	require.Equal(t, code, status.CodeOf(err), name)
-}
-
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	m := manager(t)
