@@ -52,7 +52,8 @@ func (r *Repository) open() []*version {
 	return all
 }
 
-// await collects the closed versions and says every second what is missing.
+// await collects the closed versions and looks every second what is missing. It
+// says so, or gives up once ctx has ended: then an engine hangs.
 func (r *Repository) await(ctx context.Context, open []*version, done <-chan error) []error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -63,6 +64,9 @@ func (r *Repository) await(ctx context.Context, open []*version, done <-chan err
 			errs = append(errs, err)
 			left--
 		case <-tick.C:
+			if ctx.Err() != nil {
+				return append(errs, fmt.Errorf("%d model versions do not end: %w", left, context.Cause(ctx)))
+			}
 			r.report(ctx, open)
 		}
 	}
