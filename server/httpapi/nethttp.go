@@ -164,7 +164,11 @@ func (c *carried) chunk(x *exchange, p []byte) error {
 }
 
 func (c *carried) flush(x *exchange, last bool) error {
-	if x.started || !last {
+	if !last {
+		return nil
+	}
+	c.allowWrite() // of the end, which net/http sends
+	if x.started {
 		return nil
 	}
 	c.begin(x)

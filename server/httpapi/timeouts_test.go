@@ -58,12 +58,14 @@ func inBubble(t *testing.T, test func(t *testing.T, svc *stub, c net.Conn)) {
 		go func() { done <- s.Serve(l) }()
 		c, far := net.Pipe()
 		l.ch <- far
+		defer func() {
+			c.Close()
+			require.NoError(t, s.Close())
+			require.ErrorIs(t, <-done, http.ErrServerClosed)
+			synctest.Wait()
+			require.Zero(t, svc.pool.Outstanding())
+		}()
 		test(t, svc, c)
-		c.Close()
-		require.NoError(t, s.Close())
-		require.ErrorIs(t, <-done, http.ErrServerClosed)
-		synctest.Wait()
-		require.Zero(t, svc.pool.Outstanding())
 	})
 }
 

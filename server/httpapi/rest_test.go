@@ -1,0 +1,52 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/server/infer"
+)
+
+// TestStreamRests: a stream whose model is silent for longer than a client may
+// be has its end all the same, over both transports.
+func TestStreamRests(t *testing.T) {
+	const body = `{"COUNT":1}`
+	for transport, framed := range map[string]string{
+		"own":      fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body),
+		"net/http": fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body),
+	} {
+		for _, events := range []int{0, 1, 2} {
+			t.Run(fmt.Sprintf("%s, %d events", transport, events), func(t *testing.T) {
+				inBubble(t, func(t *testing.T, svc *stub, c net.Conn) {
+					svc.models["g_repeat"].submit = func(r *infer.Request) {
+						r.Unpool()
+						go func() {
+							defer r.Release()
+							for i := range events {
+								r.Sink.Send(numbered(r, i), false)
+								time.Sleep(writeTimeout/4 - time.Second)
+							}
+							time.Sleep(2 * writeTimeout)
+							r.Sink.Send(nil, true)
+						}()
+					}
+					_, err := io.WriteString(c, "POST /v2/models/g_repeat/generate_stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"+framed)
+					require.NoError(t, err)
+					text, err := io.ReadAll(c)
+					require.NoError(t, err)
+					require.Equal(t, events, strings.Count(string(text), "data: "))
+					require.True(t, strings.HasSuffix(string(text), "\r\n0\r\n\r\n"), "%q", text)
+				})
+			})
+		}
+	}
+}
+
+// writeTimeout is the server's.
+const writeTimeout = 2 * time.Minute
