@@ -2,6 +2,7 @@ package infer
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -111,4 +112,40 @@ func TestWhatLiesInItsPlaceIsNotCopied(t *testing.T) {
 	require.Equal(t, "..abc...", string(region.Bytes()))
 	resp.Release()
 	region.Release()
+}
+
+// card is memory that only a device can address.
+type card struct {
+	memory []byte
+	err    error
+	freed  int
+}
+
+func (c *card) Free(*tensor.Buffer) { c.freed++ }
+
+func (c *card) Read([]byte, uint64) error { return errors.ErrUnsupported }
+
+func (c *card) Write(src []byte, offset uint64) error {
+	copy(c.memory[offset:], src)
+	return c.err
+}
+
+func TestOutputsAreCopiedToADevice(t *testing.T) {
+	t.Parallel()
+	c := &card{memory: []byte("........")}
+	region := tensor.NewBuffer(nil, false, c)
+	resp, err := placed(t, region, 2, 6, pieces("ab", "c", "de"))
+	require.NoError(t, err)
+	require.Equal(t, "..abcde.", string(c.memory))
+	require.Zero(t, resp.Output("y").Data.Len())
+	resp.Release()
+	_, err = placed(t, region, 2, 2, pieces("abc"))
+	require.EqualError(t, err,
+		"shared memory size specified with the request for output 'y' (2 bytes) should be at least 3 bytes to hold the results")
+	c.err = errors.New("unspecified launch failure")
+	_, err = placed(t, region, 2, 6, pieces("x"))
+	require.EqualError(t, err, "failed to copy output 'y' to CUDA shared memory: unspecified launch failure")
+	require.Equal(t, status.Internal, status.CodeOf(err))
+	region.Release()
+	require.Equal(t, 1, c.freed)
 }

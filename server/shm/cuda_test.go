@@ -50,6 +50,13 @@ func (g *gpu) put(name string, mem []byte) {
 	g.memory[name] = mem
 }
 
+// reset frees everything.
+func (g *gpu) reset() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	clear(g.memory)
+}
+
 // get is what that process sees there; nil when it has no such memory.
 func (g *gpu) get(name string) []byte {
 	g.mu.Lock()

@@ -43,6 +43,7 @@ func TestWire(t *testing.T) {
 		if recording && strings.HasSuffix(path, "-ours") {
 			t.Skip("answers that differ for the reasons written there")
 		}
+		g.reset()
 		w := &wire{target: target, keys: map[string]string{}, gpu: g}
 		for _, kind := range []string{"system", "cuda"} {
 			w.ask(t, "http POST /v2/"+kind+"sharedmemory/unregister")
