@@ -112,6 +112,7 @@ func (c *carried) head(x *exchange) http.Header {
 
 // send writes the reply. Errors mean that the client is gone.
 func (c *carried) send(x *exchange, bare bool) {
+	c.allowWrite() // also without a body
 	h := c.head(x)
 	h["Content-Length"] = []string{strconv.Itoa(x.size())}
 	if x.headerSize >= 0 {

@@ -22,6 +22,7 @@ type stub struct {
 	models map[string]*stubModel
 	stats  *inferencepb.ModelStatisticsResponse
 	infer  func(ctx context.Context, r *infer.Request) (*infer.Response, error)
+	load   func() error // nil: as a server without --model-control-mode=explicit
 }
 
 func newStub(pool *tensor.Pool) *stub {
@@ -105,8 +106,10 @@ func (s *stub) Model(name, version string) (infer.Model, error) {
 	return m, nil
 }
 
-// Load answers as a server without --model-control-mode=explicit.
 func (s *stub) Load(context.Context, string, infer.LoadOptions) error {
+	if s.load != nil {
+		return s.load()
+	}
 	return status.New(status.Unavailable, "explicit model load / unload is not allowed if polling is enabled")
 }
 

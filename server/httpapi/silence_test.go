@@ -16,11 +16,7 @@ import (
 // TestStreamRests: a stream whose model is silent for longer than a client may
 // be has its end all the same, over both transports.
 func TestStreamRests(t *testing.T) {
-	const body = `{"COUNT":1}`
-	for transport, framed := range map[string]string{
-		"own":      fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body),
-		"net/http": fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body),
-	} {
+	for transport, framed := range framings(`{"COUNT":1}`) {
 		for _, events := range []int{0, 1, 2} {
 			t.Run(fmt.Sprintf("%s, %d events", transport, events), func(t *testing.T) {
 				inBubble(t, func(t *testing.T, svc *stub, c net.Conn) {
@@ -45,6 +41,33 @@ func TestStreamRests(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// framings are the ends of requests that the two transports answer.
+func framings(body string) map[string]string {
+	return map[string]string{
+		"own":      fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body),
+		"net/http": fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body),
+	}
+}
+
+// TestReplyLate: a load may take its time; the answer to it has no body.
+func TestReplyLate(t *testing.T) {
+	for transport, framed := range framings("{}") {
+		t.Run(transport, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, svc *stub, c net.Conn) {
+				svc.load = func() error {
+					time.Sleep(2 * writeTimeout)
+					return nil
+				}
+				_, err := io.WriteString(c, "POST /v2/repository/models/m/load HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"+framed)
+				require.NoError(t, err)
+				text, err := io.ReadAll(c)
+				require.NoError(t, err)
+				require.True(t, strings.HasPrefix(string(text), "HTTP/1.1 200 OK\r\n"), "%q", text)
+			})
+		})
 	}
 }
 
