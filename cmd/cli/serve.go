@@ -136,7 +136,7 @@ func runServer(ctx context.Context, w World, s *server.Server) error {
 			}
 		}
 	})
-	err := s.Run(ctx)
+	err := onHeapFloor(func() error { return s.Run(ctx) })
 	close(done)
 	watch.Wait()
 	unsubscribe()
