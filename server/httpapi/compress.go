@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"strconv"
@@ -45,18 +46,23 @@ func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
 	return body, n, nil
 }
 
+// unpacker reads the plain text. As with Triton, gzip and deflate may be called
+// by each other's name.
 func unpacker(encoding string, in io.Reader) (io.ReadCloser, error) {
-	switch encoding {
-	case "gzip":
-		return gzip.NewReader(in)
-	case "zstd":
+	if encoding == "zstd" {
 		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, err
 		}
 		return z.IOReadCloser(), nil
 	}
-	return zlib.NewReader(in)
+	packed := bufio.NewReader(in)
+	if mark, err := packed.Peek(2); err != nil {
+		return nil, err
+	} else if mark[0] == 0x1f && mark[1] == 0x8b {
+		return gzip.NewReader(packed)
+	}
+	return zlib.NewReader(packed)
 }
 
 func (x *exchange) inflate(plain io.Reader) (*tensor.Buffer, error) {
@@ -137,6 +143,18 @@ func (w *writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// weightOf is the number that a text begins with, 0 when there is none.
+func weightOf(text string) float64 {
+	const longest = 32
+	text = strings.TrimLeft(text, " \t")
+	for n := min(len(text), longest); n > 0; n-- {
+		if v, err := strconv.ParseFloat(text[:n], 64); err == nil {
+			return v
+		}
+	}
+	return 0
+}
+
 // preferred is the encoding of the highest weight in an Accept-Encoding header,
 // the first among equals; empty for none. What is unknown is passed over.
 func preferred(header string) string {
@@ -147,12 +165,11 @@ func preferred(header string) string {
 	for item := range strings.SplitSeq(header, ",") {
 		name, q := strings.TrimLeft(item, " \t"), 1.0
 		if at := strings.IndexByte(name, ';'); at >= 0 {
-			text, ok := strings.CutPrefix(strings.TrimSpace(name[at+1:]), "q=")
-			v, err := strconv.ParseFloat(text, 64)
-			if !ok || err != nil {
+			text, ok := strings.CutPrefix(name[at+1:], "q=")
+			if !ok {
 				continue
 			}
-			name, q = name[:at], v
+			name, q = name[:at], weightOf(text)
 		}
 		if name != "identity" && name != "gzip" && name != "deflate" && name != "zstd" {
 			continue
