@@ -10,8 +10,9 @@ import (
 
 // early is how long at most before its deadline a call is given up. At the
 // deadline itself grpc-go resets the stream without a status, which clients made
-// from gRPC's C core, such as Python's, report as a call that was cancelled.
-// Triton always sends the status.
+// from gRPC's C core, such as Python's, now and then report as a call that was
+// cancelled. With Triton they never do. A shorter time leaves a busy server none
+// to answer.
 const early = 5 * time.Millisecond
 
 var errDeadline = grpcstatus.Error(codes.DeadlineExceeded, "Deadline Exceeded")
