@@ -26,18 +26,31 @@ var library = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "fake.so")
-	out, err := exec.Command("cc", "-shared", "-fPIC", "-O1", "-Wall", "-Wno-unused-result", "-o", file, "testdata/fake.c", "-ldl").CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, out)
+	if err := compile(file, "testdata/fake.c", "-shared", "-fPIC"); err != nil {
+		return nil, err
 	}
 	return os.ReadFile(file)
 })
 
-func newFake(t *testing.T) fake {
+func compile(to, from string, flags ...string) error {
+	args := append([]string{"-O1", "-Wall", "-o", to, from}, flags...)
+	out, err := exec.Command("cc", append(args, "-ldl")...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+func needCompiler(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("cc"); err != nil {
-		t.Skip("there is no C compiler to make a driver with: ", err)
+		t.Skip("there is no C compiler: ", err)
 	}
+}
+
+func newFake(t *testing.T) fake {
+	t.Helper()
+	needCompiler(t)
 	code, err := library()
 	require.NoError(t, err)
 	f := fake{t.TempDir()}
