@@ -101,11 +101,13 @@ const (
 
 // next reads until the line and headers of a request are complete.
 func (c *conn) next() arrival {
-	if c.r == c.w {
+	c.skipEmptyLines()
+	for c.r == c.w {
 		c.r, c.w = 0, 0
 		if !c.await() {
 			return ended
 		}
+		c.skipEmptyLines()
 	}
 	timed := false
 	for {
@@ -135,6 +137,13 @@ func (c *conn) next() arrival {
 		if err != nil {
 			return ended
 		}
+	}
+}
+
+// skipEmptyLines passes over what old clients send behind a body.
+func (c *conn) skipEmptyLines() {
+	for c.r < c.w && (c.buf[c.r] == '\r' || c.buf[c.r] == '\n') {
+		c.r++
 	}
 }
 

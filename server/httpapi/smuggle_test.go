@@ -1,8 +1,12 @@
 package httpapi_test
 
 import (
+	"bufio"
+	"io"
+	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,4 +67,25 @@ func testFraming(t *testing.T, start serving) {
 		reply := dial(t, addr, text, false)
 		require.Equal(t, 2, strings.Count(reply, "HTTP/1.1 200 OK"), "%.200q: %.500q", text, reply)
 	}
+}
+
+// TestEmptyLines: old clients end bodies with a line of their own, which Triton
+// reads over too. It is no request that begins: the connection may rest behind it.
+func TestEmptyLines(t *testing.T) {
+	inBubble(t, func(t *testing.T, _ *stub, c net.Conn) {
+		in := bufio.NewReader(c)
+		const request = "GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n"
+		for _, text := range []string{"\r\n" + request, "\r\n\n" + request + "\r\n", request} {
+			_, err := io.WriteString(c, text)
+			require.NoError(t, err)
+			require.Equal(t, 200, reply(t, in).StatusCode)
+			time.Sleep(time.Hour)
+		}
+		for range 3 {
+			_, err := io.WriteString(c, "\r\n")
+			require.NoError(t, err)
+			time.Sleep(time.Hour)
+		}
+		require.Equal(t, 200, get(t, c, in, "/v2/health/live").StatusCode)
+	})
 }
