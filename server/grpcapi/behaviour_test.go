@@ -122,7 +122,7 @@ func TestStrictStreamCancelsTheRest(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	s := newScripted()
-	s.size = 64 << 10
+	s.size = 16 << 10
 	conn := serve(t, s, s.stub, nil)
 	stream := openStream(t, t.Context(), conn)
 	const n = 60 // a script is at most 255 bytes long
