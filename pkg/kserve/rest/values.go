@@ -3,6 +3,7 @@ package rest
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 
 	"triton/pkg/kserve"
@@ -35,13 +36,26 @@ func appendNumbers(dst []byte, t *kserve.Tensor, data []byte, count int64) ([]by
 		return nil, status.New(status.Internal,
 			"Failed to write 'data' field: output tensor shape does not match size of output for '%s'", t.Name)
 	}
+	begin := len(dst)
 	for i := 0; i < len(data); i += size {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
+		if i == sample*size {
+			dst = grow(dst, len(dst)-begin, (len(data)-i)/i)
+		}
 		dst = appendNumber(dst, t.DataType, data[i:])
 	}
 	return dst, nil
+}
+
+// sample is after how many numbers the length of all of them is guessed.
+const sample = 1024
+
+// grow makes room for so many times the text that there is, with some to spare,
+// instead of doubling dst over and over.
+func grow(dst []byte, text, times int) []byte {
+	return slices.Grow(dst, text*(times+1)*9/8)
 }
 
 func appendNumber(dst []byte, d tensor.DataType, b []byte) []byte {
