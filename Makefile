@@ -116,9 +116,9 @@ $(TOOLS)/grpcurl:
 	GOBIN=$(abspath $(TOOLS)) go install $(GRPCURL)
 
 .PHONY: bench
-bench: build onnxruntime oracle ## the figures of docs/benchmarks.md, beside NVIDIA's programs
+bench: build onnxruntime oracle ## the figures of docs/benchmarks.md, beside NVIDIA's programs; FIGURES=wire for some
 	[ -d $(MODELS) ] || bin/triton repo example $(MODELS)
-	$(ORACLE)/bin/python testdata/bench/bench.py --triton bin/triton --oracle $(ORACLE) --models $(MODELS)
+	$(ORACLE)/bin/python testdata/bench/bench.py $(FIGURES) --triton bin/triton --oracle $(ORACLE) --models $(MODELS)
 
 .PHONY: microbench
 microbench: ## Go benchmarks of the hot paths; COUNT=6 for benchstat
