@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# NVIDIA's Python client: an old release, the one of 24.09, and the newest that
-# testdata/python pins. Each has a virtual environment of its own.
+# NVIDIA's Python client, in the releases that testdata/python pins, each in a virtual
+# environment of its own.
 
 for requirements in "$root"/testdata/python/requirements*.txt; do
   release=$(sed -n 's/^tritonclient.*==//p' "$requirements")
