@@ -50,6 +50,7 @@ func (p Place) Lend(t *Tensor, rs Regions, pool *tensor.Pool) error {
 	if !tensor.CopyShared(b.Bytes(), &lent) {
 		return status.New(status.Internal, "Invalid shared memory region: '%s'", p.Region)
 	}
+	pool.CopiedToModel(s.N)
 	return nil
 }
 
@@ -63,5 +64,6 @@ func (p Place) fetch(t *Tensor, s tensor.Segment, from tensor.Device, pool *tens
 	if err := from.Read(b.Bytes(), uint64(s.Off)); err != nil {
 		return status.New(status.Internal, "failed to copy input '%s' from CUDA shared memory region '%s': %w", t.Name, p.Region, err)
 	}
+	pool.CopiedToModel(s.N)
 	return nil
 }

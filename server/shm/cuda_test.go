@@ -236,6 +236,8 @@ func TestInputsFromCUDA(t *testing.T) {
 		require.True(t, in.Data.Stable())
 		in.Data.Release()
 	}
+	copied, _ := pool.Copied()
+	require.EqualValues(t, 10, copied)
 	in := kserve.Tensor{Name: "x", DataType: tensor.Uint8}
 	require.NoError(t, kserve.Place{Region: "c", Offset: 12}.Lend(&in, m, pool))
 	require.Zero(t, in.Data.Len())
