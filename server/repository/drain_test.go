@@ -9,7 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/status"
 	"triton/server/backend"
+	"triton/server/infer"
 )
 
 // stuck is an engine that closes no sooner than it is let.
@@ -56,4 +58,35 @@ func TestADrainLeavesAnEngineThatHangs(t *testing.T) {
 		close(let)
 		require.NoError(t, r.Drain(t.Context()), "again")
 	})
+}
+
+// TestDrainDuringLoad: what is still loaded at the end is closed.
+func TestDrainDuringLoad(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"m/config.pbtxt": gatedConfig, "m/1/": "", "n/config.pbtxt": gatedConfig, "n/1/": ""})
+	var began chan string
+	var let chan error
+	r, _, err := open(t, func(o *Options) {
+		explicit(o)
+		o.LoadThreads = 1
+		began, let = gated(o)
+	}, dir)
+	require.NoError(t, err)
+	loaded := make(chan error, 2)
+	for _, name := range []string{"m", "n"} {
+		go func() { loaded <- r.Load(t.Context(), name, infer.LoadOptions{}) }()
+	}
+	<-began // the other waits for its place
+	short, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorContains(t, r.Drain(short), "models are still being loaded")
+	require.Equal(t, status.Unavailable, status.CodeOf(r.Load(t.Context(), "m", infer.LoadOptions{})))
+	require.EqualError(t, r.Unload(t.Context(), "m", false), "Server not ready")
+	let <- nil
+	<-loaded
+	<-loaded
+	require.NoError(t, r.Drain(t.Context()))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	require.Empty(t, r.retiring)
 }
