@@ -174,8 +174,9 @@ func TestClientThatNeverReads(t *testing.T) {
 func TestManySmallUnread(t *testing.T) {
 	t.Parallel()
 	s := newScripted()
-	s.size = 1 << 20
-	conn := serve(t, s, s.stub, func(o *grpcapi.Options) { o.MaxUnread = 4 << 20 })
+	s.size = 256 << 10
+	conn := serve(t, s, s.stub, func(o *grpcapi.Options) { o.MaxUnread = 1 << 20 }, // windows that stay small
+		grpc.WithStaticStreamWindowSize(64<<10), grpc.WithStaticConnWindowSize(64<<10))
 	stream := openStream(t, t.Context(), conn)
 	require.NoError(t, stream.Send(scriptRequest("dec large | r r R"))) // so that the others wait
 	s.submitted(t, 1)
@@ -183,9 +184,9 @@ func TestManySmallUnread(t *testing.T) {
 	s.mu.Lock()
 	s.size = 0
 	s.mu.Unlock()
-	const n = 60
+	const n, each = 15, 110
 	for range n {
-		require.NoError(t, stream.Send(scriptRequest("dec small | "+strings.Repeat("r ", 110)+"f")))
+		require.NoError(t, stream.Send(scriptRequest("dec small | "+strings.Repeat("r ", each)+"f")))
 	}
 	all := s.submitted(t, n)
 	s.mu.Lock()
@@ -194,8 +195,8 @@ func TestManySmallUnread(t *testing.T) {
 	s.mu.Unlock()
 	cancelled := false
 	for i, p := range steps {
-		if i%111 == 110 { // the request ends
-			cancelled = cancelled || all[i/111].Cancelled()
+		if i%(each+1) == each { // the request ends
+			cancelled = cancelled || all[i/(each+1)].Cancelled()
 		}
 		p.do()
 	}
