@@ -1,0 +1,62 @@
+package conformance
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestFiles: every file is read and written the same, and a reason stands only
+// where our answer is another.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	suites, err := Suites()
+	require.NoError(t, err)
+	require.NotEmpty(t, suites)
+	for _, s := range suites {
+		text, err := files.ReadFile("testdata/" + s.Name + ".txt")
+		require.NoError(t, err)
+		require.Equal(t, string(text), Format(s, Head(string(text))), s.Name)
+		require.NotEmpty(t, s.Cases, s.Name)
+		for _, c := range s.Cases {
+			require.NotEmpty(t, c.Steps, "%s: %s", s.Name, c.Name)
+			for _, st := range c.Steps {
+				require.NotEmpty(t, st.Answer, st.Where(s))
+				require.Equal(t, st.Reason != "", st.Ours != "", st.Where(s))
+				require.NotEqual(t, st.Answer, st.Ours, st.Where(s))
+			}
+		}
+	}
+}
+
+// TestWrongFiles are refused with the line.
+func TestWrongFiles(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"no setting":              "line 1: ",
+		"a: b\n## c\n< 200":       "line 3: ",
+		"## c\n> http GET /\n? x": "line 3: ",
+	} {
+		_, err := Parse("x", text)
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+func TestEscapes(t *testing.T) {
+	t.Parallel()
+	for text, escaped := range map[string]string{
+		"a\\b\r\n":  `a\\b\x0d` + "\n",
+		"\xff\x7fé": `\xff\x7fé`,
+	} {
+		require.Equal(t, escaped, escape(text))
+		back, err := unescape(escaped)
+		require.NoError(t, err)
+		require.Equal(t, text, back)
+	}
+	for _, wrong := range []string{`\`, `\x`, `\x1`, `\xzz`, `\n`} {
+		_, err := unescape(wrong)
+		require.Error(t, err, wrong)
+	}
+	require.Equal(t, `"ns":0,"/tmp/..."`, mask(strings.ReplaceAll(`"ns":17,"/tmp/x/y"`, "x", "z")))
+}
