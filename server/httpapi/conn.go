@@ -241,26 +241,6 @@ func (c *conn) allowWrite() {
 	}
 }
 
-// move hands the connection and what was read of it to net/http. When that has
-// stopped already the request is refused.
-func (c *conn) move() bool {
-	_ = c.nc.SetReadDeadline(time.Time{})
-	m := &movedConn{Conn: c.nc, read: c.buf[c.r:c.w], server: c.server}
-	c.server.elsewhere.Add(1)
-	select {
-	case c.server.moved.ch <- m:
-		return true
-	case <-c.server.moved.done:
-		c.server.elsewhere.Done()
-		a := c.server.api
-		x := a.begin()
-		defer a.end(x)
-		x.fail(errExiting)
-		_ = c.reply(x, false)
-		return false
-	}
-}
-
 // bodyReader reads the body of the request at hand.
 type bodyReader struct {
 	c    *conn
