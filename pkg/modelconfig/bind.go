@@ -167,7 +167,7 @@ func (b *binder) mapEntries(mp protoreflect.Map, fd protoreflect.FieldDescriptor
 		}
 		inner := b.pos
 		b.pos = outer
-		path := at + "[" + strconv.Quote(key.String()) + "]"
+		path := entryPath(at, key.String())
 		where := n.pos
 		if n.list {
 			where = v.pos
@@ -210,6 +210,15 @@ func (b *binder) wantMessage(fd protoreflect.FieldDescriptor, v *value) bool {
 		b.fail(v.pos, fmt.Sprintf(`Expected "{", found "%s".`, v.written()), "write "+string(fd.Name())+" { ... }")
 	}
 	return false
+}
+
+// maxName bounds the names of map entries in paths: every place below an entry
+// has a path of its own with the name in it.
+const maxName = 256
+
+// entryPath is the path of a map's entry.
+func entryPath(path, name string) string {
+	return path + "[" + strconv.Quote(name[:min(len(name), maxName)]) + "]"
 }
 
 func join(path, name string) string {

@@ -33,10 +33,14 @@ func New(file string, cfg *inferencepb.ModelConfig) *Config {
 // zero value says that the place is not known.
 type Position struct{ Line, Col int }
 
+// maxPath is longer than all paths.
+const maxPath = 8 * maxName
+
 // Position is where a field was set, such as "input[0].dims[1]" or
 // "parameters[\"k\"].string_value". A field that was not written gets the place
 // of the nearest enclosing one that was.
 func (c *Config) Position(path string) Position {
+	path = path[:min(len(path), maxPath)]
 	for {
 		if p, ok := c.pos[path]; ok {
 			return p

@@ -167,7 +167,7 @@ func (b *jsonBinder) entries(mp protoreflect.Map, fd protoreflect.FieldDescripto
 	}
 	for i := range v.members {
 		n := &v.members[i]
-		here := jsonPath{at.element(i).shown, at.key + "[" + strconv.Quote(n.name) + "]"}
+		here := jsonPath{at.element(i).shown, entryPath(at.key, n.name)}
 		b.pos[here.key] = n.pos
 		name := jsonValue{pos: n.pos, kind: '"', text: n.name}
 		k, err := jsonScalar(fd.MapKey(), jsonPath{here.shown + ".key", ""}, here, &name)
