@@ -47,7 +47,6 @@ func (p Place) Lend(t *Tensor, rs Regions, pool *tensor.Pool) error {
 		return status.New(status.Unavailable, "no memory for the strings of input '%s': %w", t.Name, err)
 	}
 	t.Data = tensor.NewData(b)
-	pool.CopiedToModel(s.N)
 	if !tensor.CopyShared(b.Bytes(), &lent) {
 		return status.New(status.Internal, "Invalid shared memory region: '%s'", p.Region)
 	}
@@ -62,7 +61,6 @@ func (p Place) fetch(t *Tensor, s tensor.Segment, from tensor.Device, pool *tens
 		return status.New(status.Unavailable, "no memory for input '%s': %w", t.Name, err)
 	}
 	t.Data = tensor.NewData(b)
-	pool.CopiedToModel(s.N)
 	if err := from.Read(b.Bytes(), uint64(s.Off)); err != nil {
 		return status.New(status.Internal, "failed to copy input '%s' from CUDA shared memory region '%s': %w", t.Name, p.Region, err)
 	}
