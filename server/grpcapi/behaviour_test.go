@@ -215,7 +215,11 @@ func TestReadAhead(t *testing.T) {
 		require.NoError(t, stream.Send(scriptRequest("dec a | R")))
 	}
 	require.Len(t, s.submitted(t, 3), 3)
-	require.Never(t, func() bool { return len(s.submitted(t, 3)) > 3 }, 50*time.Millisecond, 5*time.Millisecond)
+	require.Never(t, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.asked) > 3
+	}, 50*time.Millisecond, 5*time.Millisecond)
 	s.finish()
 	s.submitted(t, 1) // the fourth, as the others are over
 	s.finish()
