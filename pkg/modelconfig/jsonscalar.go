@@ -1,6 +1,7 @@
 package modelconfig
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -154,5 +155,5 @@ func isNumber(text string) bool {
 		return false
 	}
 	_, err := strconv.ParseFloat(text, 64)
-	return !strings.ContainsAny(text, "xX_pP") && (err == nil || strings.HasSuffix(err.Error(), "out of range"))
+	return !strings.ContainsAny(text, "xX_pP") && (err == nil || errors.Is(err, strconv.ErrRange))
 }
