@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -64,7 +63,7 @@ func (c *conn) run() {
 	moved := false
 	defer func() {
 		if p := recover(); p != nil {
-			c.server.api.log.Error("panic while serving HTTP", "panic", p, "stack", string(debug.Stack()))
+			c.server.api.panicked(p)
 			moved = false
 		}
 		c.cancel()

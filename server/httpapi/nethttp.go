@@ -25,6 +25,12 @@ var (
 )
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.api.panicked(p)
+			panic(http.ErrAbortHandler) // net/http ends the connection
+		}
+	}()
 	x := h.api.begin()
 	defer h.api.end(x)
 	c := &carried{w: w, control: http.NewResponseController(w), body: r.Body}

@@ -1,5 +1,7 @@
 package httpapi
 
+import "runtime/debug"
+
 // serve answers the exchange's request.
 func (a *api) serve(x *exchange) {
 	r, ok := parse(x.path)
@@ -66,4 +68,9 @@ func (a *api) call(x *exchange, r *route) error {
 		err = a.generateStream(x, r)
 	}
 	return err
+}
+
+// panicked notes where a request went wrong. Only its connection ends.
+func (a *api) panicked(p any) {
+	a.log.Error("panic while serving HTTP", "panic", p, "stack", string(debug.Stack()))
 }
