@@ -63,6 +63,24 @@ func TestHostileClients(t *testing.T) {
 	}
 }
 
+// TestLongHead: the lines and headers of a request take a bounded amount of
+// memory, and half a minute at most, whatever comes.
+func TestLongHead(t *testing.T) {
+	svc := newService()
+	addr := start(t, svc, httpapi.NewServer(svc, httpapi.Options{Pool: svc.pool}))
+	for size, want := range map[int]string{20 << 10: "HTTP/1.1 200 ", 60 << 10: "HTTP/1.1 200 ", 100 << 10: "HTTP/1.1 431 "} {
+		c, err := net.Dial("tcp", addr)
+		require.NoError(t, err)
+		defer c.Close()
+		_, err = io.WriteString(c, "GET /v2/health/live HTTP/1.1\r\nHost: x\r\nX: "+strings.Repeat("a", size)+"\r\n\r\n")
+		require.NoError(t, err)
+		got := make([]byte, len(want))
+		_, err = io.ReadFull(c, got)
+		require.NoError(t, err)
+		require.Equal(t, want, string(got), size)
+	}
+}
+
 // TestNeverReads: a client that takes no large replies holds what they hold and
 // nobody up.
 func TestNeverReads(t *testing.T) {

@@ -38,6 +38,9 @@ type Server struct {
 	elsewhere sync.WaitGroup
 }
 
+// maxHead bounds a request's line and headers.
+const maxHead = 64 << 10
+
 // NewServer makes the server. It starts nothing.
 func NewServer(svc infer.Service, o Options) *Server {
 	s := &Server{api: newAPI(svc, o), linger: o.Linger}
@@ -49,6 +52,7 @@ func NewServer(svc infer.Service, o Options) *Server {
 	s.unusual = &http.Server{
 		Handler:           &handler{api: s.api},
 		ReadHeaderTimeout: headTimeout,
+		MaxHeaderBytes:    maxHead,
 		ErrorLog:          slog.NewLogLogger(s.api.log.Handler(), slog.LevelDebug),
 	}
 	return s
