@@ -38,7 +38,7 @@ fi
 for venv in "$built"/python-*; do
   [[ -f $venv/.stamp ]] || continue
   section="tls ${venv##*/}"
-  collect "$venv/bin/python" "$root/testdata/python/encrypted.py" "$http" "$grpc" "$certs"
+  collect "$venv/bin/python" "$root/testdata/python/encrypted.py" "$http" "$grpc" "$certs" 2>"$work/stderr" # gRPC logs what is refused
 done
 section=tls
 stop && ok "ends with exit code 0" || bad "ends with exit code 0" "$(tail -5 "$work/tls.log")"
