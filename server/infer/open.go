@@ -7,7 +7,8 @@ type Keeper interface {
 	// Responded comes after each response of an engine that was sent, and after
 	// its end. The calls for one request never overlap.
 	Responded(r *Request, did Reply)
-	// Finished comes once, when the engine is done with the request.
+	// Finished comes once, when the engine is done with the request, and gives
+	// the engine's reference back.
 	Finished(r *Request)
 }
 
@@ -53,7 +54,6 @@ func (r *Request) Ended() bool {
 func (r *Request) respondOpen(resp *Response, final bool) {
 	if r.reply(resp, final) && final {
 		r.open.keeper.Finished(r)
-		r.Release()
 	}
 }
 

@@ -59,11 +59,12 @@ func outcome(r *infer.Request, did *infer.Reply) stats.Outcome {
 	return stats.Failed
 }
 
-// Finished forgets a stream.
+// Finished forgets a stream. All memory is back before the group may end.
 func (g *Group) Finished(r *infer.Request) {
 	g.streams.mu.Lock()
 	g.streams.list.Remove(r)
 	g.streams.mu.Unlock()
+	r.Release()
 	g.leave()
 }
 

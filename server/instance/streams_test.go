@@ -215,42 +215,6 @@ func TestADecoupledRequestKeepsItsInputs(t *testing.T) {
 	})
 }
 
-func TestDrainWaitsForStreams(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		e := script(t)
-		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), e, 1)
-		r, p := submit(t, g, "|rrr.")
-		defer r.Release()
-		synctest.Wait()
-		require.NoError(t, g.Drain(context.Background()))
-		require.Equal(t, "rrr.", p.read())
-		require.Equal(t, 40*time.Millisecond, time.Since(e.begin))
-		require.Equal(t, 2, e.mu.closed)
-	})
-}
-
-// At the end of its patience a drain answers what is open itself; the engine,
-// which sees the cancel, ends its part, and the memory comes back.
-func TestADrainThatGivesUpAnswersStreams(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		e := script(t)
-		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), e, 1)
-		r, p := submit(t, g, "|rrrrrrrrrr")
-		defer r.Release()
-		ctx, cancel := context.WithTimeout(context.Background(), 35*time.Millisecond)
-		defer cancel()
-		require.ErrorContains(t, g.Drain(ctx), "instances still run")
-		<-p.end
-		const want = "rrr<[request id: |rrrrrrrrrr] Server is stopping, scheduler for model has stopped accepting new inference requests>."
-		require.Equal(t, want, p.read())
-		require.NoError(t, g.Drain(context.Background()))
-		require.Equal(t, want, p.read(), "what comes later is dropped")
-		require.True(t, r.Cancelled())
-	})
-}
-
 func TestACancelledStreamEndsWhenItsEngineSeesIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

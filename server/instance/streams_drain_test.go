@@ -1,0 +1,75 @@
+package instance_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/inferencepb"
+	"triton/server/infer"
+)
+
+func TestDrainWaitsForStreams(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := script(t)
+		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), e, 1)
+		r, p := submit(t, g, "|rrr.")
+		defer r.Release()
+		synctest.Wait()
+		require.NoError(t, g.Drain(context.Background()))
+		require.Equal(t, "rrr.", p.read())
+		require.Equal(t, 40*time.Millisecond, time.Since(e.begin))
+		require.Equal(t, 2, e.mu.closed)
+	})
+}
+
+// What was recorded of a stream is complete when the drain is over.
+func TestDrainWaitsForTheTracesOfStreams(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), script(t), 1)
+		r, followed := request("|R", 1), &slowFollower{}
+		r.Sink, r.Trace = newTape(), followed
+		require.NoError(t, g.Submit(r))
+		r.Release()
+		synctest.Wait()
+		require.NoError(t, g.Drain(context.Background()))
+		require.True(t, followed.ended)
+	})
+}
+
+// slowFollower is a trace that takes a second to be written.
+type slowFollower struct {
+	follower
+	ended bool
+}
+
+func (f *slowFollower) End(*infer.Request) {
+	time.Sleep(time.Second)
+	f.ended = true
+}
+
+// At the end of its patience a drain answers what is open itself; the engine,
+// which sees the cancel, ends its part, and the memory comes back.
+func TestADrainThatGivesUpAnswersStreams(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := script(t)
+		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), e, 1)
+		r, p := submit(t, g, "|rrrrrrrrrr")
+		defer r.Release()
+		ctx, cancel := context.WithTimeout(context.Background(), 35*time.Millisecond)
+		defer cancel()
+		require.ErrorContains(t, g.Drain(ctx), "instances still run")
+		<-p.end
+		const want = "rrr<[request id: |rrrrrrrrrr] Server is stopping, scheduler for model has stopped accepting new inference requests>."
+		require.Equal(t, want, p.read())
+		require.NoError(t, g.Drain(context.Background()))
+		require.Equal(t, want, p.read(), "what comes later is dropped")
+		require.True(t, r.Cancelled())
+	})
+}
