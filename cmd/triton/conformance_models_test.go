@@ -110,7 +110,7 @@ func serveInProcess(t *testing.T, models string, args ...string) *server {
 	go func() {
 		defer close(s.done)
 		if code := cli.Main(cli.World{
-			Args: all, Stdout: s.log, Stderr: s.log, Version: "devel",
+			Args: all, Environ: []string{cpuOnly + "=1"}, Stdout: s.log, Stderr: s.log, Version: "devel",
 			Signals: func() (<-chan os.Signal, func()) { return signals, func() {} },
 		}); code != 0 {
 			s.err = fmt.Errorf("exit code %d", code)

@@ -40,6 +40,9 @@ func suites(t *testing.T) []*conformance.Suite {
 	return all
 }
 
+// cpuOnly keeps the answers the same on machines with GPUs.
+const cpuOnly = "TRITON_SERVER_CPU_ONLY"
+
 // tally is what became of the questions of one run.
 type tally struct{ cases, questions, explained int }
 
@@ -120,6 +123,7 @@ func rewrite(t *testing.T, s *conformance.Suite, to *conformance.Target) {
 
 func TestConformanceBinary(t *testing.T) {
 	lib := needORT(t)
+	t.Setenv(cpuOnly, "1")
 	runSuites(t, func(t *testing.T, s *conformance.Suite) *conformance.Target {
 		return dial(t, serve(t, conformanceModels(t, s, false), append(flagsOf(t, s), "--onnxruntime-library", lib)...))
 	}, ours)
