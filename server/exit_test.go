@@ -3,6 +3,7 @@ package server_test
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/server"
 	"triton/server/servertest"
+	"triton/server/trace"
 )
 
 // TestExitTimeoutIsTold: when requests take longer than the exit timeout their clients
@@ -57,4 +59,26 @@ func TestExitTimeoutIsTold(t *testing.T) {
 		require.Regexp(t, "^true .* stop", <-answers)
 	}
 	require.ErrorContains(t, s.Wait(), "Exit timeout expired")
+}
+
+// TestKillWaitsForNoReceiver: a receiver of spans that does not answer cannot
+// hold up an end that must come at once.
+func TestKillWaitsForNoReceiver(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts
+	require.NoError(t, err)
+	defer silent.Close()
+	config, err := trace.ParseConfig([]string{
+		"mode=opentelemetry", "level=TIMESTAMPS", "rate=1", "opentelemetry,url=http://" + silent.Addr().String() + "/v1/traces",
+	})
+	require.NoError(t, err)
+	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)),
+		servertest.With(func(o *server.Options) { o.Trace.Config = config }))
+	code, _, err := post(newClient(t), "http://"+s.HTTP+"/v2/models/m/infer", body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, code)
+	begin := time.Now()
+	s.Kill()
+	require.ErrorIs(t, s.Wait(), server.ErrKilled)
+	require.Less(t, time.Since(begin), 4*time.Second)
 }

@@ -245,7 +245,7 @@ func (s *Server) stop(fronts []front) error {
 	if last != nil {
 		last.drain(ctx)
 	}
-	err = errors.Join(err, s.tracer.Shutdown(), s.regions.Close())
+	err = errors.Join(err, s.tracer.Shutdown(s.hurry), s.regions.Close())
 	switch {
 	case s.killed.Load():
 		return ErrKilled

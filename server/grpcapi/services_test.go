@@ -164,7 +164,7 @@ func TestTraced(t *testing.T) {
 	require.NoError(t, stream.CloseSend())
 	transcript(stream)
 	conn.Close()
-	require.NoError(t, tracer.Shutdown())
+	require.NoError(t, tracer.Shutdown(context.Background()))
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	for _, name := range []string{"GRPC_WAITREAD_START", "GRPC_WAITREAD_END", "INFER_RESPONSE_COMPLETE", "GRPC_SEND_START", "GRPC_SEND_END"} {

@@ -2,6 +2,7 @@ package grpcapi_test
 
 import (
 	"bytes"
+	"context"
 	"path/filepath"
 	"testing"
 
@@ -21,7 +22,7 @@ func configure(t *testing.T, config map[string][]trace.Setting) inferencepb.GRPC
 	t.Helper()
 	tracer, err := trace.New(trace.Options{Config: config})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, tracer.Shutdown()) })
+	t.Cleanup(func() { require.NoError(t, tracer.Shutdown(context.Background())) })
 	logs, err := log.Open(log.DefaultSettings(), &bytes.Buffer{}, &bytes.Buffer{})
 	require.NoError(t, err)
 	s := newStub()

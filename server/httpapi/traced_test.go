@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -26,7 +27,7 @@ func TestTraced(t *testing.T) {
 		fetch(t, "POST", addr+"/v2/models/g_one/generate", `{"INPUT0":"a"}`)
 		fetch(t, "POST", addr+"/v2/models/g_repeat/generate_stream", `{"COUNT":3}`)
 		fetch(t, "GET", addr+"/v2", "") // over the same connection: those before it are over
-		require.NoError(t, tracer.Shutdown())
+		require.NoError(t, tracer.Shutdown(context.Background()))
 		got := events(t, file)
 		require.Len(t, got, 15)
 		each := []string{"HTTP_RECV_START", "HTTP_RECV_END", "INFER_RESPONSE_COMPLETE", "HTTP_SEND_START", "HTTP_SEND_END"}

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestTracesDoNotPileUp(t *testing.T) {
 			s.collect(one)
 			require.LessOrEqual(t, len(s.mu.pending), most)
 		}
-		require.NoError(t, tr.Shutdown())
+		require.NoError(t, tr.Shutdown(context.Background()))
 		got := 0
 		for _, name := range []string{file, file + ".0", file + ".1", file + ".2"} {
 			text, err := os.ReadFile(name)

@@ -112,7 +112,7 @@ func TestExport(t *testing.T) {
 		tr, err := New(Options{Config: config, Env: func(name string) string { return env[name] }})
 		require.NoError(t, err)
 		require.True(t, serve(tr, "m"))
-		require.NoError(t, tr.Shutdown())
+		require.NoError(t, tr.Shutdown(context.Background()))
 		spans, resource := c.got.next(t)
 		require.ElementsMatch(t, []string{"InferRequest", "m", "compute", "batch"}, spans, c.url)
 		require.Equal(t, "go", resource["telemetry.sdk.language"])
@@ -146,6 +146,6 @@ func TestNoReceiver(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	require.True(t, serve(tr, "m"))
-	require.NoError(t, tr.Shutdown())
+	require.NoError(t, tr.Shutdown(context.Background()))
 	require.Contains(t, logged.String(), "spans could not be exported")
 }

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"encoding/binary"
 	"math"
 	"testing"
@@ -68,7 +69,7 @@ func TestFile(t *testing.T) {
 	before := monotonic()
 	require.True(t, serve(tr, "m"))
 	after := monotonic()
-	require.NoError(t, tr.Shutdown())
+	require.NoError(t, tr.Shutdown(context.Background()))
 	var names []string
 	for i, e := range read(t, file) {
 		require.EqualValues(t, 1, e.ID)
@@ -112,7 +113,7 @@ func TestChild(t *testing.T) {
 	require.True(t, serve(tr, "other"))
 	run(inner)
 	inner.Release()
-	require.NoError(t, tr.Shutdown())
+	require.NoError(t, tr.Shutdown(context.Background()))
 	var heads []entry
 	for _, e := range read(t, file) {
 		if e.ModelName != "" {

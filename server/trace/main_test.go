@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"os"
@@ -29,7 +30,7 @@ func open(t testing.TB, args ...string) (tr *Tracer, file string) {
 	require.NoError(t, err)
 	tr, err = New(Options{Config: config})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, tr.Shutdown()) })
+	t.Cleanup(func() { require.NoError(t, tr.Shutdown(context.Background())) })
 	return tr, file
 }
 

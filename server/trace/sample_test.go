@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"os"
 	"strconv"
 	"sync"
@@ -22,7 +23,7 @@ func TestRate(t *testing.T) {
 	}
 	require.Equal(t, []int{3, 6, 9}, traced)
 	require.NoFileExists(t, file, "one file, at the end")
-	require.NoError(t, tr.Shutdown())
+	require.NoError(t, tr.Shutdown(context.Background()))
 	require.Equal(t, []uint64{1, 2, 3}, ids(t, file))
 	require.False(t, serve(tr, "m"))
 }
@@ -34,7 +35,7 @@ func TestLogFrequency(t *testing.T) {
 		require.True(t, serve(tr, "m"))
 	}
 	require.Equal(t, []string{"trace.json.0", "trace.json.1"}, files(t, file))
-	require.NoError(t, tr.Shutdown())
+	require.NoError(t, tr.Shutdown(context.Background()))
 	require.Equal(t, []uint64{1, 2}, ids(t, file+".0"))
 	require.Equal(t, []uint64{3, 4}, ids(t, file+".1"))
 	require.Equal(t, []uint64{5}, ids(t, file+".2"))
@@ -83,7 +84,7 @@ func TestReplacedSettings(t *testing.T) {
 	late.Close()
 	require.Equal(t, []uint64{1, 2}, ids(t, file))
 	require.True(t, serve(tr, "m"))
-	require.NoError(t, tr.Shutdown())
+	require.NoError(t, tr.Shutdown(context.Background()))
 	require.Equal(t, []uint64{1, 2, 3}, ids(t, file))
 }
 
@@ -110,7 +111,7 @@ func TestLargeTracesAreWrittenEarly(t *testing.T) {
 	}
 	require.Len(t, ids(t, file), n)
 	require.True(t, serve(tr, "m"))
-	require.NoError(t, tr.Shutdown())
+	require.NoError(t, tr.Shutdown(context.Background()))
 	require.Len(t, ids(t, file), n+1)
 }
 
@@ -129,7 +130,7 @@ func TestRefusedRequest(t *testing.T) {
 	b.Event("HTTP_RECV_START", 6)
 	b.Close()
 	b.Event("HTTP_SEND_END", 7) // too late
-	require.NoError(t, tr.Shutdown())
+	require.NoError(t, tr.Shutdown(context.Background()))
 	all := read(t, file)
 	require.Len(t, all, 2)
 	require.Equal(t, "HTTP_RECV_START", all[1].Timestamps[0].Name)
@@ -139,7 +140,7 @@ func TestRefusedRequest(t *testing.T) {
 func TestNilAndOff(t *testing.T) { //nolint:paralleltest // AllocsPerRun
 	var none *Tracer
 	require.False(t, serve(none, "m"))
-	require.NoError(t, none.Shutdown())
+	require.NoError(t, none.Shutdown(context.Background()))
 	tr, _ := open(t)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		if tr.Sample("m", nil) != nil {
@@ -181,7 +182,7 @@ func TestConcurrent(t *testing.T) {
 		require.NoError(t, change(t, tr, []string{"", "m"}[i%2], "trace_rate="+strconv.Itoa(1+i%3)))
 	}
 	wg.Wait()
-	require.NoError(t, tr.Shutdown())
+	require.NoError(t, tr.Shutdown(context.Background()))
 	seen := map[uint64]bool{}
 	for i := range len(files(t, file)) {
 		for _, id := range ids(t, file+"."+strconv.Itoa(i)) {

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"slices"
 	"testing"
@@ -26,7 +27,7 @@ func openSpans(t *testing.T, args ...string) (*Tracer, *tracetest.InMemoryExport
 	to := tracetest.NewInMemoryExporter()
 	tr := newTracer(s, o.Log)
 	tr.spans = exportTo(to, s.export, o)
-	t.Cleanup(func() { require.NoError(t, tr.Shutdown()) })
+	t.Cleanup(func() { require.NoError(t, tr.Shutdown(context.Background())) })
 	return tr, to, &logged
 }
 

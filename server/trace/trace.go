@@ -148,8 +148,12 @@ func (t *Tracer) sample(s *setting, c Carrier) *Trace {
 // exportTime is how long the end waits for the receiver of the last spans.
 const exportTime = 5 * time.Second
 
-// Shutdown writes out what was recorded. Traces that end later are lost.
-func (t *Tracer) Shutdown() error {
+// leastExportTime is how long it does when it must not wait.
+const leastExportTime = 50 * time.Millisecond
+
+// Shutdown writes out what was recorded, until ctx ends. Traces that end later
+// are lost.
+func (t *Tracer) Shutdown(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
@@ -161,9 +165,11 @@ func (t *Tracer) Shutdown() error {
 	}
 	err := t.out.close()
 	if t.spans != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), exportTime)
+		end, cancel := context.WithTimeout(context.Background(), exportTime)
 		defer cancel()
-		err = errors.Join(err, t.spans.shutdown(ctx))
+		// Not at once: the SDK ends nothing when it is given no time at all.
+		defer context.AfterFunc(ctx, func() { time.AfterFunc(leastExportTime, cancel) })()
+		err = errors.Join(err, t.spans.shutdown(end))
 	}
 	return err
 }
