@@ -50,7 +50,9 @@ func TestTraceSettingErrors(t *testing.T) {
 		{"", "trace_rate", []string{"1", "2"}, codes.InvalidArgument, "expect only 1 value for 'trace_rate'"},
 		{"", "trace_rate", []string{"x"}, codes.InvalidArgument, "Unable to parse 'trace_rate', got: x"},
 		{
-			"", "trace_rate", []string{"5000000000"}, codes.InvalidArgument,
+			"", "trace_rate",
+			[]string{"5000000000"},
+			codes.InvalidArgument,
 			"Unable to parse 'trace_rate', value is out of range [ 0, 4294967295 ], got: 5000000000",
 		},
 		{"", "trace_count", []string{"-2"}, codes.InvalidArgument, "Unable to parse 'trace_count'. Expecting value >= -1, got: -2"},
