@@ -34,7 +34,11 @@ type open struct {
 	ended  bool // by the engine
 }
 
-func (o *open) reset() { o.keeper, o.next, o.ended = nil, Reply{}, false }
+func (o *open) reset() {
+	if o.keeper != nil { // few requests have one
+		o.keeper, o.next, o.ended = nil, Reply{}, false
+	}
+}
 
 // Open lets an engine answer any number of times until it sends a final
 // response. The engine has a reference to the request until then.
