@@ -16,10 +16,10 @@ func (t *Trace) tensor(activity string, in *kserve.Tensor) {
 	if t.request.set.level&tensors == 0 || t.request.tracer.spans != nil {
 		return
 	}
-	data, whole := in.Data.Contiguous()
-	if !whole {
-		data = make([]byte, in.Data.Len())
-		in.Data.CopyTo(data)
+	// Of a copy, since it may lie in memory that its client takes away meanwhile.
+	data := make([]byte, in.Data.Len())
+	if !tensor.CopyShared(data, &in.Data) {
+		return
 	}
 	b := append(appendString([]byte(`,"tensor":{"name":`), in.Name), `,"data":`...)
 	b = appendString(b, string(appendValues(nil, in.DataType, data)))
