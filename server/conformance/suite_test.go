@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -59,4 +61,21 @@ func TestEscapes(t *testing.T) {
 		require.Error(t, err, wrong)
 	}
 	require.Equal(t, `"ns":0,"/tmp/..."`, mask(strings.ReplaceAll(`"ns":17,"/tmp/x/y"`, "x", "z")))
+}
+
+// TestReasonsAreDocumented wants every reason in docs/compatibility.md, word for
+// word.
+func TestReasonsAreDocumented(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "compatibility.md"))
+	require.NoError(t, err)
+	all, err := Suites()
+	require.NoError(t, err)
+	for _, s := range all {
+		for _, c := range s.Cases {
+			for _, step := range c.Steps {
+				require.Contains(t, string(doc), step.Reason, step.Where(s))
+			}
+		}
+	}
 }
