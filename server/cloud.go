@@ -21,7 +21,7 @@ type cloudFront struct {
 
 func (s *Server) newCloud(l net.Listener, title string, h http.Handler) front {
 	return &cloudFront{title, &http.Server{
-		Handler: h, ReadHeaderTimeout: headTimeout, ErrorLog: slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
+		Handler: h, ReadHeaderTimeout: headTimeout, MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
 	}, l}
 }
 

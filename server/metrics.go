@@ -17,8 +17,12 @@ import (
 	"triton/server/stats"
 )
 
-// headTimeout is how long a scraper may take to ask.
-const headTimeout = 30 * time.Second
+// headTimeout is how long scrapers and platforms may take to ask, maxHead how
+// many bytes the head of their requests may have.
+const (
+	headTimeout = 30 * time.Second
+	maxHead     = 64 << 10
+)
 
 // metricsFront serves the metrics endpoint.
 type metricsFront struct {
@@ -48,7 +52,7 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (front, error) {
 		s.opts.Log.Info("Collecting CPU metrics")
 	}
 	f.server = &http.Server{
-		Handler: f, ReadHeaderTimeout: headTimeout, ErrorLog: slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
+		Handler: f, ReadHeaderTimeout: headTimeout, MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
 	}
 	s.metrics = f
 	return f, nil

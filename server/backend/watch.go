@@ -9,8 +9,9 @@ import (
 	"triton/server/infer"
 )
 
-// look is how often a Watch looks.
-const look = 10 * time.Millisecond
+// look is how often a Watch looks: often enough for a call that gRPC gives up a
+// few milliseconds before its deadline to be answered by then.
+const look = 3 * time.Millisecond
 
 // Watch interrupts an engine whose result nobody wants any more: all callers of
 // its batch have left, or the context of Execute ended. It looks every few
