@@ -128,12 +128,3 @@ func (v Value) Strings() ([]string, error) {
 		all = append(all, string(s))
 	}
 }
-
-// Text is the value as it stands in the body.
-func (v Value) Text() []byte {
-	r := cursor(v.text, v.at)
-	if !r.skip(0) {
-		return nil
-	}
-	return v.text[v.at:r.i]
-}
