@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"slices"
+
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
 )
@@ -24,13 +26,66 @@ type Value struct {
 	// same. An empty one that is not nil is a scalar.
 	Reshape  tensor.Shape
 	Optional bool
+	// Ragged inputs are put into a batch one after the other, whatever their
+	// shapes.
+	Ragged bool
+	Role   Role
+}
+
+// Role is who makes an input or reads an output.
+type Role uint8
+
+// The roles.
+const (
+	Client  Role = iota // the client
+	Control             // an input that says where in its sequence a request stands
+	State               // implicit state of a sequence
+)
+
+// NewEngineSignature is what the engine sees: beside the clients' inputs and
+// outputs those that the scheduler of sequences makes and reads. A request has
+// them as extras.
+func NewEngineSignature(c *inferencepb.ModelConfig) *Signature {
+	s := NewSignature(c)
+	for _, in := range c.GetSequenceBatching().GetControlInput() {
+		s.Inputs = append(s.Inputs, Value{Name: in.GetName(), DataType: controlType(in), Dims: tensor.Shape{1}, Role: Control})
+	}
+	for _, st := range c.GetSequenceBatching().GetState() {
+		v := Value{DataType: tensor.DataType(st.GetDataType()), Dims: st.GetDims(), Role: State}
+		v.Name = st.GetInputName()
+		s.Inputs = append(s.Inputs, v)
+		v.Name = st.GetOutputName()
+		if i := slices.IndexFunc(s.Outputs, func(o Value) bool { return o.Name == v.Name }); i >= 0 {
+			s.Outputs[i].Role = State // clients may ask for it too
+		} else {
+			s.Outputs = append(s.Outputs, v)
+		}
+	}
+	return s
+}
+
+// controlType is the element type of a control input.
+func controlType(in *inferencepb.ModelSequenceBatching_ControlInput) tensor.DataType {
+	for _, c := range in.GetControl() {
+		switch {
+		case c.GetKind() == inferencepb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_CORRID:
+			return tensor.DataType(c.GetDataType())
+		case len(c.GetInt32FalseTrue()) > 0:
+			return tensor.Int32
+		case len(c.GetFp32FalseTrue()) > 0:
+			return tensor.FP32
+		}
+	}
+	return tensor.Bool
 }
 
 // NewSignature reads a configuration.
 func NewSignature(c *inferencepb.ModelConfig) *Signature {
 	s := &Signature{Batching: c.GetMaxBatchSize() > 0}
 	for _, in := range c.GetInput() {
-		s.Inputs = append(s.Inputs, value(in.GetName(), in.GetDataType(), in.GetDims(), in.GetReshape(), in.GetOptional()))
+		v := value(in.GetName(), in.GetDataType(), in.GetDims(), in.GetReshape(), in.GetOptional())
+		v.Ragged = in.GetAllowRaggedBatch()
+		s.Inputs = append(s.Inputs, v)
 	}
 	for _, out := range c.GetOutput() {
 		s.Outputs = append(s.Outputs, value(out.GetName(), out.GetDataType(), out.GetDims(), out.GetReshape(), false))

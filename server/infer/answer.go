@@ -67,6 +67,9 @@ func (r *Request) complete(resp *Response, final bool) {
 	if r.Trace != nil {
 		r.Trace.Respond(r, resp)
 	}
+	if r.Tap != nil {
+		r.Tap.Respond(r, resp, final)
+	}
 	r.place(resp, final)
 	if final {
 		r.answer.err = resp.Err

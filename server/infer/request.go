@@ -64,6 +64,12 @@ type Request struct {
 	Times Times
 	// Trace follows the request; nil for most. Whoever makes the request sets it.
 	Trace Trace
+	// Tap sees the responses; nil for most.
+	Tap Tap
+	// Member is what the scheduler of sequences knows of the request.
+	Member Member
+	// Place is what a queue notes on a request that waits in it.
+	Place Place
 	// Pool counts the outputs that are copied to where the client wants them;
 	// the core sets it.
 	Pool *tensor.Pool
@@ -78,8 +84,16 @@ type Request struct {
 	answer    answer
 	wait      waiter
 	open      open
+	extra     []kserve.Tensor
 
 	next, prev *Request // in a List
+}
+
+// Place is where a request stands in a queue of several lists.
+type Place struct {
+	Level    uint64 // of priority; 1 is served first
+	Deadline int64  // by Now, after which the queue's policy acts; 0: none
+	Delayed  bool   // the deadline has passed and the request waits on
 }
 
 // Times are monotonic time stamps in nanoseconds. The four compute stamps are
@@ -95,9 +109,7 @@ type Times struct {
 }
 
 var requests = sync.Pool{New: func() any {
-	r := &Request{pooled: true}
-	r.wait.ch = make(chan *Response, 1)
-	return r
+	return &Request{pooled: true}
 }}
 
 // NewRequest is an empty request in state Decoded, received now.
@@ -108,9 +120,7 @@ func NewRequest() *Request {
 // NewUnpooled is NewRequest without the pool. Tests in a testing/synctest
 // bubble need it: the channel inside a request must not leave its bubble.
 func NewUnpooled() *Request {
-	r := &Request{}
-	r.wait.ch = make(chan *Response, 1)
-	return r.begin()
+	return (&Request{}).begin()
 }
 
 // Unpool keeps the request out of the pool when it is over, for the reason that
@@ -139,7 +149,9 @@ func (r *Request) Release() {
 		r.Trace = nil
 	}
 	r.Reset()
-	r.Batch, r.Sink, r.Pool, r.queue, r.ctx = 0, nil, nil, nil, nil
+	r.DropExtras()
+	r.Batch, r.Sink, r.Tap, r.Pool, r.queue, r.ctx = 0, nil, nil, nil, nil, nil
+	r.Member, r.Place = Member{}, Place{}
 	r.state.Store(uint32(Decoded))
 	r.cancelled.Store(false)
 	r.overdone.Store(false)
@@ -154,6 +166,7 @@ func (r *Request) Release() {
 // ReleaseInputs gives the input memory back early, before the reply is encoded.
 func (r *Request) ReleaseInputs() {
 	kserve.ReleaseTensors(r.Inputs)
+	kserve.ReleaseTensors(r.extra)
 }
 
 // State is the current state.

@@ -15,8 +15,8 @@ func Now() int64 { return int64(time.Since(start)) }
 // waiter is the sink of a unary request: it keeps the one response until the
 // caller takes it.
 type waiter struct {
-	ch    chan *Response
-	first *Response // until the end comes
+	ch    chan *Response // made by the first Unary, and kept
+	first *Response      // until the end comes
 	n     int
 }
 
@@ -61,7 +61,12 @@ func (w *waiter) reset() {
 }
 
 // Unary makes the request keep its one response for Wait.
-func (r *Request) Unary() { r.Sink = &r.wait }
+func (r *Request) Unary() {
+	if r.wait.ch == nil { // only now: few requests inside the server wait, and a bubble of testing/synctest keeps its channels
+		r.wait.ch = make(chan *Response, 1)
+	}
+	r.Sink = &r.wait
+}
 
 // Bind makes the end of ctx cancel the request, for whoever polls Cancelled.
 func (r *Request) Bind(ctx context.Context) {

@@ -133,7 +133,8 @@ func BenchmarkDelay(b *testing.B) {
 	const delay = 100 * time.Microsecond
 	for name, alarm := range map[string]func() scheduler.Alarm{"clock": scheduler.NewClock, "precise": scheduler.NewPrecise} {
 		b.Run(name, func(b *testing.B) {
-			g, counters := group(b, batching(8, delay), burner{}, 1, func(o *instance.Options) { o.Alarm = alarm })
+			cfg := batching(8, delay)
+			g, counters := group(b, cfg, burner{}, 1, func(o *instance.Options) { o.Source, o.Seats = queue(cfg, 1, o.Stats, alarm()) })
 			hammer(b, g, 1)
 			queued := time.Duration(counters.Counters().Queue.Ns / uint64(b.N))
 			b.ReportMetric(float64((queued - delay).Microseconds()), "late-us/op")

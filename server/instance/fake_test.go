@@ -89,12 +89,8 @@ func (e *engineInstance) Close() error { return (*engine)(e).Close() }
 // group starts a group over a model; it is drained when the test ends.
 func group(t testing.TB, cfg *inferencepb.ModelConfig, m backend.Model, instances int, change ...func(*instance.Options)) (*instance.Group, *stats.Model) {
 	t.Helper()
-	var policy scheduler.Policy = scheduler.Direct{}
-	if cfg.GetDynamicBatching() != nil {
-		policy = dynamic.New(cfg)
-	}
 	o := instance.Options{
-		Name: "m", Version: "1", Config: cfg, Model: m, Policy: policy,
+		Name: "m", Version: "1", Config: cfg, Model: m,
 		Placements: make([]backend.Placement, instances),
 		Stats:      stats.NewModel("m", "1", int(cfg.GetMaxBatchSize())),
 		Log:        slog.New(slog.DiscardHandler),
@@ -105,6 +101,9 @@ func group(t testing.TB, cfg *inferencepb.ModelConfig, m backend.Model, instance
 	for _, c := range change {
 		c(&o)
 	}
+	if o.Source == nil {
+		o.Source, o.Seats = queue(cfg, instances, o.Stats, nil)
+	}
 	g := instance.New(o)
 	require.NoError(t, g.Start(context.Background()))
 	t.Cleanup(func() {
@@ -114,6 +113,17 @@ func group(t testing.TB, cfg *inferencepb.ModelConfig, m backend.Model, instance
 		require.Zero(t, o.Stats.Pending.Load())
 	})
 	return g, o.Stats
+}
+
+// queue is what the configuration asks for.
+func queue(cfg *inferencepb.ModelConfig, instances int, counters *stats.Model, alarm scheduler.Alarm) (scheduler.Source, []*scheduler.Seat) {
+	var policy scheduler.Policy = scheduler.Direct{}
+	if cfg.GetDynamicBatching() != nil {
+		policy = dynamic.New(cfg)
+	}
+	return scheduler.NewQueue(scheduler.Options{
+		Policy: policy, Limit: scheduler.Limit(cfg), Seats: instances, Stats: counters, Alarm: alarm,
+	})
 }
 
 func batching(max int32, delay time.Duration, preferred ...int32) *inferencepb.ModelConfig {

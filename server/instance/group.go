@@ -31,21 +31,25 @@ type Options struct {
 	// Model is closed by the group, after its instances.
 	Model      backend.Model
 	Placements []backend.Placement
-	Policy     scheduler.Policy
-	Stats      *stats.Model
-	Log        *slog.Logger
-	// Alarm makes what wakes the queue when a delay is over; nil is Go's own
-	// timer. It is not called for a model without a delay.
-	Alarm func() scheduler.Alarm
+	// Source gives the batches; Seats has one for each placement.
+	Source scheduler.Source
+	Seats  []*scheduler.Seat
+	Stats  *stats.Model
+	Log    *slog.Logger
+	// WarmUp runs on each new instance before the group starts, with what executes
+	// a batch on that instance; nil: none.
+	WarmUp func(ctx context.Context, at backend.Placement, execute func(*infer.Batch) error) error
 	// HandOver keeps batches off the goroutines of callers.
 	HandOver bool
 }
 
-// Group is the instances of one model version and the queue in front of them.
+// Group is the instances of one model version and what gives them batches.
 type Group struct {
-	opts    Options
-	queue   *scheduler.Queue
-	workers []*worker
+	opts   Options
+	source scheduler.Source
+	// releaser is the source if it wants to know when requests are done with.
+	releaser scheduler.Releaser
+	workers  []*worker
 	// life ends when a drain gives up; backends see it. It is here because
 	// callers run batches too, and a batch outlives the caller's own context.
 	life    context.Context
@@ -69,17 +73,10 @@ type worker struct {
 
 // New makes a group; Start makes it run.
 func New(o Options) *Group {
-	g := &Group{opts: o, ended: make(chan struct{}), decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled()}
+	g := &Group{opts: o, source: o.Source, ended: make(chan struct{}), decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled()}
 	g.life, g.abandon = context.WithCancel(context.Background())
-	var seats []*scheduler.Seat
-	var alarm scheduler.Alarm
-	if o.Alarm != nil && o.Config.GetDynamicBatching().GetMaxQueueDelayMicroseconds() > 0 {
-		alarm = o.Alarm()
-	}
-	g.queue, seats = scheduler.NewQueue(scheduler.Options{
-		Policy: o.Policy, Limit: scheduler.Limit(o.Config), Seats: len(o.Placements), Stats: o.Stats, Alarm: alarm,
-	})
-	for i, s := range seats {
+	g.releaser, _ = o.Source.(scheduler.Releaser)
+	for i, s := range o.Seats {
 		g.workers = append(g.workers, &worker{at: o.Placements[i], seat: s, stats: counters(o.Stats, o.Placements[i])})
 	}
 	return g
@@ -127,17 +124,21 @@ func (g *Group) newInstance(ctx context.Context, w *worker) (err error) {
 	}()
 	if w.instance, err = g.opts.Model.NewInstance(ctx, w.at); err != nil {
 		w.instance = nil
+		return err // says nothing of the instance, as Triton's
 	}
-	return err // says nothing of the instance, as Triton's
+	if g.opts.WarmUp == nil {
+		return nil
+	}
+	return g.opts.WarmUp(ctx, w.at, func(b *infer.Batch) error { return w.instance.Execute(ctx, b) })
 }
 
 func (g *Group) serve(w *worker) {
 	defer g.leave()
 	labels := pprof.Labels("model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
 	pprof.Do(g.life, labels, func(ctx context.Context) {
-		for g.queue.Next(w.seat) {
+		for g.source.Next(w.seat) {
 			if !g.run(ctx, w, nil) {
-				g.queue.Retire(w.seat, false)
+				g.source.Retire(w.seat, false)
 			}
 		}
 	})
@@ -150,6 +151,8 @@ func (g *Group) leave() {
 	}
 }
 
+var _ infer.Runner = (*Group)(nil)
+
 // Infer runs one request and waits for its one response. It uses up the core's
 // reference in every case. When an instance is idle and nothing is to be waited
 // for, the batch runs on the caller's own goroutine.
@@ -160,16 +163,16 @@ func (g *Group) Infer(ctx context.Context, r *infer.Request) (*infer.Response, e
 	}
 	r.Unary()
 	r.Bind(ctx)
-	seat, err := g.queue.Enqueue(r, !g.opts.HandOver && !g.decoupled)
+	seat, err := g.source.Enqueue(r, !g.opts.HandOver && !g.decoupled)
 	if err != nil {
 		r.Release()
 		return nil, err
 	}
 	if seat != nil {
 		if g.run(g.life, g.workers[seat.Index], r) {
-			g.queue.Done(seat)
+			g.source.Done(seat)
 		} else {
-			g.queue.Retire(seat, true)
+			g.source.Retire(seat, true)
 		}
 		return r.Take()
 	}
@@ -187,12 +190,12 @@ func cancelled(ctx context.Context) error {
 // Submit queues a request whose Sink takes the responses. The core's reference
 // moves into the group unless there is an error.
 func (g *Group) Submit(r *infer.Request) error {
-	_, err := g.queue.Enqueue(r, false)
+	_, err := g.source.Enqueue(r, false)
 	return err
 }
 
 // Ready says whether any instance works.
-func (g *Group) Ready() bool { return g.queue.Alive() > 0 }
+func (g *Group) Ready() bool { return g.source.Alive() > 0 }
 
 // Memory is what the model and its instances say they hold.
 func (g *Group) Memory() []backend.Memory {
@@ -215,11 +218,11 @@ func (g *Group) Memory() []backend.Memory {
 // running batches see their context end, and the error says that they run on;
 // Drain may then be called again.
 func (g *Group) Drain(ctx context.Context) error {
-	g.queue.Close()
+	g.source.Close()
 	select {
 	case <-g.ended:
 	case <-ctx.Done():
-		g.queue.Abort()
+		g.source.Abort()
 		g.abandon()
 		g.abortStreams()
 		return fmt.Errorf("model '%s' version %s: instances still run: %w", g.opts.Name, g.opts.Version, context.Cause(ctx))
@@ -237,7 +240,7 @@ func (g *Group) closeAll() error {
 		}
 		g.closed = errors.Join(append(errs, g.safely(g.opts.Name, g.opts.Model.Close))...)
 		g.abandon()
-		g.queue.Free()
+		g.source.Free()
 	})
 	return g.closed
 }

@@ -16,6 +16,7 @@ import (
 	"triton/server/backend"
 	"triton/server/infer"
 	"triton/server/instance"
+	"triton/server/scheduler"
 	"triton/server/stats"
 )
 
@@ -189,8 +190,10 @@ func TestInputsAreReleasedBeforeTheAnswer(t *testing.T) {
 func TestAnInstanceThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	m := &breaks{engine: engine{}}
+	source, seats := scheduler.NewQueue(scheduler.Options{Policy: scheduler.Direct{}, Seats: 3, Stats: stats.NewModel("m", "1", 0)})
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: &inferencepb.ModelConfig{}, Model: m, Stats: stats.NewModel("m", "1", 0),
+		Source: source, Seats: seats,
 		Placements: []backend.Placement{{Name: "good_0"}, {Name: "good_1"}, {Name: "bad"}},
 	})
 	require.EqualError(t, g.Start(context.Background()), "out of luck")

@@ -32,13 +32,15 @@ func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) (health
 	g.count(w, b, begin, end, err == nil)
 	b.Executed(end)
 	for _, r := range b.Requests {
-		if !g.decoupled {
+		if !g.decoupled && !r.Rescheduled() {
 			r.ReleaseInputs()
 			if r != self {
 				r.Deliver()
 			}
 		}
-		r.Release()
+		if g.releaser == nil || !g.releaser.Released(w.seat, r) {
+			r.Release()
+		}
 	}
 	b.Reset()
 	return healthy
@@ -62,6 +64,7 @@ func (g *Group) execute(ctx context.Context, w *worker, b *infer.Batch) (healthy
 func (g *Group) settle(w *worker, b *infer.Batch, err error) {
 	for _, r := range b.Requests {
 		switch {
+		case r.Member.Null || r.Rescheduled() && err == nil:
 		case g.decoupled && (err == nil || r.Ended()):
 		case !g.decoupled && r.State() == infer.Answered:
 		case err == nil:
@@ -91,6 +94,9 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, executed bool
 		Input: b.InputEnd - begin, Infer: b.OutputStart - b.InputEnd, Output: end - b.OutputStart,
 	}
 	for _, r := range b.Requests {
+		if r.Member.Null || r.Rescheduled() {
+			continue
+		}
 		if !g.decoupled { // else Responded does
 			g.opts.Stats.FirstResponse(end - r.Times.Received)
 		}

@@ -75,7 +75,7 @@ func stressGroup(t *testing.T, cfg *inferencepb.ModelConfig, instances int, faul
 	}
 	m, err := builtin.Fault{}.Load(t.Context(), backend.Spec{Config: cfg, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	g, _ := group(t, cfg, m, instances, func(o *instance.Options) { o.Alarm = scheduler.NewPrecise })
+	g, _ := group(t, cfg, m, instances, func(o *instance.Options) { o.Source, o.Seats = queue(cfg, instances, o.Stats, scheduler.NewPrecise()) })
 	return g
 }
 

@@ -18,7 +18,6 @@ import (
 	"triton/server/backend"
 	"triton/server/instance"
 	"triton/server/scheduler"
-	"triton/server/scheduler/dynamic"
 	"triton/server/stats"
 )
 
@@ -168,15 +167,12 @@ func (r *Repository) start(ctx context.Context, v *version, placements []backend
 	for _, path := range scheduler.Ignored(v.config) {
 		r.opts.Log.Warn("setting is accepted but has no effect yet", "model", v.label, "setting", path)
 	}
-	policy := scheduler.Policy(scheduler.Direct{})
-	if v.config.GetDynamicBatching() != nil && v.config.GetMaxBatchSize() > 0 {
-		policy = dynamic.New(v.config)
-	}
+	source, seats := r.source(v, len(placements))
 	v.group = instance.New(instance.Options{
 		Name: v.model, Version: v.text, Config: v.config, Model: v.engine,
-		Placements: placements, Policy: policy, Stats: v.stats, Log: r.opts.Log,
-		Alarm: scheduler.NewPrecise,
+		Placements: placements, Source: source, Seats: seats, Stats: v.stats, Log: r.opts.Log,
 	})
+	v.runner = v.group
 	return v.group.Start(ctx)
 }
 

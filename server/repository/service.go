@@ -113,6 +113,9 @@ func appendStats(list []*inferencepb.ModelStatistics, m *model, want int64) []*i
 // statistics are the counters and what the engine says it holds.
 func (v *version) statistics() *inferencepb.ModelStatistics {
 	s := v.stats.Snapshot()
+	if v.group == nil {
+		return s
+	}
 	for _, m := range v.group.Memory() {
 		s.MemoryUsage = append(s.MemoryUsage, &inferencepb.MemoryUsage{Type: m.Place, Id: m.ID, ByteSize: m.Bytes})
 	}

@@ -33,8 +33,11 @@ type version struct {
 	pool     *tensor.Pool
 	stats    *stats.Model
 	engine   *engine
-	group    *instance.Group
-	seconds  float64 // time to load
+	// runner takes the requests that passed the checks; group, if the version has
+	// instances of its own, stands behind it.
+	runner  infer.Runner
+	group   *instance.Group
+	seconds float64 // time to load
 	// replaced is that another version goes on with the engine.
 	replaced bool
 
@@ -108,14 +111,14 @@ func (v *version) Infer(ctx context.Context, r *infer.Request) (*infer.Response,
 		r.Release()
 		return nil, err
 	}
-	return v.group.Infer(ctx, r)
+	return v.runner.Infer(ctx, r)
 }
 
 // Submit checks and queues a request.
 func (v *version) Submit(r *infer.Request) error {
 	err := v.admit(r)
 	if err == nil {
-		err = v.group.Submit(r)
+		err = v.runner.Submit(r)
 	}
 	if err != nil {
 		r.Release()

@@ -146,4 +146,4 @@ func (m *model) choose() {
 }
 
 // works says whether the version is ready and has not lost all its instances.
-func (e *entry) works() bool { return e.state == stateReady && e.version.group.Ready() }
+func (e *entry) works() bool { return e.state == stateReady && e.version.runner.Ready() }

@@ -83,6 +83,8 @@ type Options struct {
 	Alarm  Alarm // nil: NewClock
 }
 
+var _ Source = (*Queue)(nil)
+
 // NewQueue makes a queue and its seats, all of them held by the instances'
 // goroutines until they call Next.
 func NewQueue(o Options) (*Queue, []*Seat) {
@@ -91,11 +93,7 @@ func NewQueue(o Options) (*Queue, []*Seat) {
 	}
 	q := &Queue{policy: o.Policy, limit: o.Limit, stats: o.Stats, alarm: o.Alarm}
 	q.mu.alive = o.Seats
-	all := make([]*Seat, o.Seats)
-	for i := range all {
-		all[i] = &Seat{Index: i, wake: make(chan struct{}, 1)}
-	}
-	return q, all
+	return q, NewSeats(o.Seats)
 }
 
 // Enqueue accepts a request; the core's reference moves into the queue unless

@@ -46,7 +46,7 @@ func (b *Backend) Load(ctx context.Context, spec backend.Spec) (backend.Model, e
 	if err != nil {
 		return nil, err
 	}
-	m := &model{spec: spec, path: path, sig: backend.NewSignature(spec.Config), library: lib}
+	m := &model{spec: spec, path: path, sig: backend.NewEngineSignature(spec.Config), library: lib}
 	m.guess.Store(true)
 	return m, nil
 }

@@ -1,0 +1,58 @@
+package scheduler
+
+import "triton/server/infer"
+
+// Source gives batches to the instances of one model version: a Queue, or what
+// keeps sequences together. Each instance has a Seat of it.
+type Source interface {
+	// Enqueue accepts a request; the core's reference moves into the source unless
+	// there is an error. A caller that can run a batch itself sets run: it may
+	// get a seat, whose batch ends with its request, and must give that back with
+	// Done or Retire.
+	Enqueue(r *infer.Request, run bool) (*Seat, error)
+	// Next waits for the next batch of a seat; the instance's goroutine calls it
+	// while it holds the seat. False means that the instance is to be closed.
+	Next(s *Seat) bool
+	// Done gives back a seat that Enqueue handed to a caller.
+	Done(s *Seat)
+	// Retire takes a seat out of service whose instance is broken. inline says
+	// that a caller held it.
+	Retire(s *Seat, inline bool)
+	// Alive is the number of seats in service.
+	Alive() int
+	// Close stops accepting requests. What waits is run without further delay, and
+	// then Next answers false.
+	Close()
+	// Abort answers everything that waits as Close answers new requests.
+	Abort()
+	// Free ends timers, once no goroutine uses the source any more.
+	Free()
+}
+
+// Releaser is a Source that wants to know when an engine is done with a
+// request: it has sent its final response or rescheduled the request.
+type Releaser interface {
+	// Released is called once for each request of a batch, null requests among them, from any
+	// goroutine, and never before the call of the engine is over. True means that the request waits again and the
+	// core's reference with it.
+	Released(s *Seat, r *infer.Request) bool
+}
+
+// Gate lets instances begin a batch, across models: the rate limiter.
+type Gate interface {
+	// Acquire waits until the instance of that seat may run one batch.
+	Acquire(seat int)
+	// Release ends that, whether a batch was run or not.
+	Release(seat int, ran bool)
+	// Weight says which of several idle seats is to be taken: the one of the lowest weight.
+	Weight(seat int) uint64
+}
+
+// NewSeats makes the seats of a source.
+func NewSeats(n int) []*Seat {
+	all := make([]*Seat, n)
+	for i := range all {
+		all[i] = &Seat{Index: i, wake: make(chan struct{}, 1)}
+	}
+	return all
+}
