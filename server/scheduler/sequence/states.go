@@ -1,0 +1,33 @@
+// Package sequence is the scheduler of models that keep state between requests:
+// it keeps the requests of one sequence on one instance and in their order, and
+// tells the engine where in its sequence each request stands. Which sequences
+// share a batch is decided by a strategy: direct, where each sequence has a row
+// of its own, or oldest, where those that waited longest go first.
+package sequence
+
+import "triton/server/infer"
+
+// Memory makes the implicit states of the sequences of one model version. Its
+// methods are called without locks held, by whoever holds that seat.
+type Memory interface {
+	// Begin makes the initial states of one sequence that runs on the instance of
+	// that seat. It is called before the first request of a sequence runs, and
+	// before every other one with START. After an error, which is logged, the
+	// sequence goes on without states.
+	Begin(seat int) (States, error)
+	// Scratch makes states for the rows in which no sequence has a request: the
+	// initial values, and updates that are dropped. One serves all such rows of a
+	// seat, and all its batches.
+	Scratch(seat int) (States, error)
+}
+
+// States are the states of one sequence. One goroutine at a time uses them
+// unless the model is decoupled.
+type States interface {
+	infer.States
+	// Give adds the current values to a request that is about to run, as extras
+	// with the names, types and shapes of the states' inputs.
+	Give(r *infer.Request)
+	// Close gives the memory back. Nobody uses the states any more.
+	Close()
+}
