@@ -92,12 +92,16 @@ type Request struct {
 // Place is where a request stands in a queue of several lists.
 type Place struct {
 	Level    uint64 // of priority; 1 is served first
-	Deadline int64  // by Now, after which the queue's policy acts; 0: none
+	Since    int64  // when it came into this queue, by Now
+	Deadline int64  // by Now, when the queue's policy acts; 0: none
 	Delayed  bool   // the deadline has passed and the request waits on
+	Turn     uint64 // the queue's count of requests when it came
+	Index    int    // among those that have a deadline
 }
 
 // Times are monotonic time stamps in nanoseconds. The four compute stamps are
-// those of the batch.
+// those of the batch. An ensemble runs nothing itself: its ComputeStart is 0, and
+// the other three are such that their differences are the sums over its steps.
 type Times struct {
 	Received     int64
 	Queued       int64

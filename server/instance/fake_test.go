@@ -122,7 +122,7 @@ func queue(cfg *inferencepb.ModelConfig, instances int, counters *stats.Model, a
 		policy = dynamic.New(cfg)
 	}
 	return scheduler.NewQueue(scheduler.Options{
-		Policy: policy, Limit: scheduler.Limit(cfg), Seats: instances, Stats: counters, Alarm: alarm,
+		Policy: policy, Rules: scheduler.RulesOf(cfg), Seats: instances, Stats: counters, Alarm: alarm,
 	})
 }
 

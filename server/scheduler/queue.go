@@ -18,30 +18,6 @@ import (
 	"triton/server/stats"
 )
 
-// Policy says when waiting requests make a batch. It must not block and must
-// not keep the list.
-type Policy interface {
-	// Next looks at the requests that wait, at least one, oldest first, at the
-	// time now by infer.Now. With flush set nothing is worth waiting for.
-	Next(waiting *infer.List, now int64, flush bool) Cut
-}
-
-// Cut is a policy's answer: the first Count requests make a batch now or, when
-// Count is 0, nothing is due before At unless more requests arrive.
-type Cut struct {
-	Count int
-	Why   stats.Close
-	At    int64
-}
-
-// Direct is the policy without batching: every request alone, at once.
-type Direct struct{}
-
-// Next is the oldest request.
-func (Direct) Next(*infer.List, int64, bool) Cut {
-	return Cut{Count: 1, Why: stats.Immediate}
-}
-
 // Seat is the right to run batches on one instance.
 type Seat struct {
 	// Batch is the batch to run; whoever holds the seat owns it.
@@ -58,16 +34,16 @@ type Seat struct {
 
 // Queue is the requests that wait for one model version and its seats.
 type Queue struct {
-	policy Policy
-	limit  int
-	stats  *stats.Model
-	alarm  Alarm // for what Policy said is due later
+	stats *stats.Model
+	alarm Alarm  // for what the policy said is due later
+	timer expiry // for requests that time out
 
 	mu struct {
 		sync.Mutex
-		waiting infer.List
-		idle    []*Seat // the last is taken first: its memory is warm
-		woken   int     // seats on their way to their goroutine
+		line    *Line
+		expired infer.List // left the line, to be answered without the lock
+		idle    []*Seat    // the last is taken first: its memory is warm
+		woken   int        // seats on their way to their goroutine
 		alive   int
 		tick    int64 // what the alarm is set to; 0 when it is not
 		closed  bool
@@ -77,7 +53,7 @@ type Queue struct {
 // Options say what a Queue is made of.
 type Options struct {
 	Policy Policy
-	Limit  int // of requests that wait; 0: none
+	Rules  Rules
 	Seats  int
 	Stats  *stats.Model
 	Alarm  Alarm // nil: NewClock
@@ -91,8 +67,12 @@ func NewQueue(o Options) (*Queue, []*Seat) {
 	if o.Alarm == nil {
 		o.Alarm = NewClock()
 	}
-	q := &Queue{policy: o.Policy, limit: o.Limit, stats: o.Stats, alarm: o.Alarm}
+	q := &Queue{stats: o.Stats, alarm: o.Alarm}
+	q.mu.line = NewLine(o.Policy, o.Rules)
 	q.mu.alive = o.Seats
+	if o.Rules.timed() {
+		q.timer.start(q)
+	}
 	return q, NewSeats(o.Seats)
 }
 
@@ -101,33 +81,30 @@ func NewQueue(o Options) (*Queue, []*Seat) {
 // seat when a batch that ends with its request is due at once, and must give it
 // back with Done or Retire.
 func (q *Queue) Enqueue(r *infer.Request, run bool) (*Seat, error) {
-	r.Times.Queued = infer.Now()
+	now := infer.Now()
+	r.Times.Queued = now
 	q.mu.Lock()
-	if err := q.admit(r); err != nil {
-		q.mu.Unlock()
+	if err := q.admit(r, now); err != nil {
+		q.unlock()
 		return nil, err
 	}
-	if !r.Enter(q) {
-		r.Move(infer.Queued, infer.Executing)
-		q.mu.Unlock()
-		q.fail(r, errCancelled(), stats.Canceled)
-		return nil, nil
-	}
-	q.mu.waiting.Push(r)
 	q.stats.Pending.Add(1)
-	seat, cut := q.choose(r.Times.Queued)
-	if seat == nil {
-		q.mu.Unlock()
+	if !r.Enter(q) {
+		q.withdraw(r)
 		return nil, nil
 	}
-	// The newest request stands last: a batch with it is the whole queue.
-	if run && cut.Count == q.mu.waiting.Len() {
+	seat, cut := q.choose(now)
+	if seat == nil {
+		q.unlock()
+		return nil, nil
+	}
+	if run && cut.Count == q.mu.line.Len() {
 		q.fill(seat, cut)
-		q.mu.Unlock()
+		q.unlock()
 		return q.handOver(seat), nil
 	}
 	q.mu.woken++
-	q.mu.Unlock()
+	q.unlock()
 	seat.wake <- struct{}{}
 	return nil, nil
 }
@@ -143,17 +120,16 @@ func (q *Queue) handOver(s *Seat) *Seat {
 	return s
 }
 
-// admit says whether the queue takes one more request.
-func (q *Queue) admit(r *infer.Request) error {
+// admit puts a request in the line, unless the queue takes no more.
+func (q *Queue) admit(r *infer.Request, now int64) error {
 	switch {
 	case q.mu.closed:
 		return Stopping(r)
 	case q.mu.alive == 0:
 		return errDead(r)
-	case q.limit > 0 && q.mu.waiting.Len() >= q.limit:
-		return status.New(status.Unavailable, "%sExceeds maximum queue size", r.Tag())
 	}
-	return nil
+	q.expire(now) // makes room
+	return q.mu.line.Push(r, now)
 }
 
 // Stopping is the error of a request that a drain leaves behind.
@@ -173,10 +149,10 @@ func errDead(r *infer.Request) error {
 // the queue itself, and then call choose for what it leaves.
 func (q *Queue) choose(now int64) (*Seat, Cut) {
 	n := len(q.mu.idle)
-	if n == 0 || q.mu.woken > 0 || q.mu.waiting.Len() == 0 {
+	if n == 0 || q.mu.woken > 0 {
 		return nil, Cut{}
 	}
-	cut := q.policy.Next(&q.mu.waiting, now, q.mu.closed)
+	cut := q.look(now)
 	if cut.Count == 0 {
 		q.arm(cut.At, now)
 		return nil, cut
@@ -188,7 +164,7 @@ func (q *Queue) choose(now int64) (*Seat, Cut) {
 }
 
 func (q *Queue) arm(at, now int64) {
-	if q.mu.tick == at {
+	if at == 0 || q.mu.tick == at {
 		return
 	}
 	q.mu.tick = at
@@ -200,7 +176,7 @@ func (q *Queue) arm(at, now int64) {
 func (q *Queue) fill(s *Seat, c Cut) {
 	s.Why = c.Why
 	for range c.Count {
-		r := q.mu.waiting.Pop()
+		r := q.mu.line.Pop()
 		r.Move(infer.Queued, infer.Executing) // no longer to be withdrawn
 		if r.Cancelled() {
 			s.dropped.Push(r)
@@ -229,7 +205,7 @@ func (q *Queue) fail(r *infer.Request, err error, why stats.Failure) {
 func (q *Queue) Waiting() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.mu.waiting.Len()
+	return q.mu.line.Len()
 }
 
 // Withdraw takes a request out that nobody waits for any more and answers it
@@ -237,11 +213,16 @@ func (q *Queue) Waiting() int {
 // and its core reference is with whoever does that.
 func (q *Queue) Withdraw(r *infer.Request) bool {
 	q.mu.Lock()
+	return q.withdraw(r)
+}
+
+// withdraw unlocks.
+func (q *Queue) withdraw(r *infer.Request) bool {
 	if !r.Move(infer.Queued, infer.Executing) {
 		q.mu.Unlock()
 		return false
 	}
-	q.mu.waiting.Remove(r)
+	q.mu.line.Remove(r)
 	// What is left may be due now: another total, another follower.
 	q.unlockAndWake(infer.Now())
 	q.stats.Pending.Add(-1)

@@ -19,8 +19,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // and then takes everything.
 type later struct{}
 
-func (later) Next(waiting *infer.List, now int64, flush bool) scheduler.Cut {
-	due := waiting.Front().Times.Queued + int64(time.Hour)
+func (later) Next(waiting *scheduler.Line, now int64, flush bool) scheduler.Cut {
+	due := waiting.Front().Place.Since + int64(time.Hour)
 	if flush || now >= due {
 		return scheduler.Cut{Count: waiting.Len(), Why: stats.Delay}
 	}

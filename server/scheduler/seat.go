@@ -11,22 +11,21 @@ import (
 func (q *Queue) Next(s *Seat) bool {
 	q.mu.Lock()
 	for !s.dead {
-		if q.mu.waiting.Len() > 0 {
-			now := infer.Now()
-			cut := q.policy.Next(&q.mu.waiting, now, q.mu.closed)
-			if cut.Count > 0 {
-				if q.begin(s, cut, now) {
-					return true
-				}
-				q.mu.Lock()
-				continue
+		now := infer.Now()
+		cut := q.look(now)
+		if cut.Count > 0 {
+			if q.begin(s, cut, now) {
+				return true
 			}
-			q.arm(cut.At, now)
-		} else if q.mu.closed {
+			q.mu.Lock()
+			continue
+		}
+		if q.mu.closed && q.mu.line.Len() == 0 {
 			break
 		}
+		q.arm(cut.At, now)
 		q.rest(s)
-		q.mu.Unlock()
+		q.unlock()
 		q.park(s)
 	}
 	// Whoever enqueued while this seat was on its way counted on it to look.
@@ -40,7 +39,7 @@ func (q *Queue) unlockAndWake(now int64) {
 	if s != nil {
 		q.mu.woken++
 	}
-	q.mu.Unlock()
+	q.unlock()
 	if s != nil {
 		s.wake <- struct{}{}
 	}
@@ -99,22 +98,17 @@ func (q *Queue) unrest(s *Seat) {
 // instance's own goroutine goes on with it: the caller has a client to answer.
 func (q *Queue) Done(s *Seat) {
 	q.mu.Lock()
-	if q.mu.waiting.Len() == 0 && !q.mu.closed {
-		q.rest(s)
-		q.mu.Unlock()
-		return
-	}
 	if !q.mu.closed {
 		now := infer.Now()
-		if cut := q.policy.Next(&q.mu.waiting, now, false); cut.Count == 0 {
+		if cut := q.look(now); cut.Count == 0 {
 			q.arm(cut.At, now)
 			q.rest(s)
-			q.mu.Unlock()
+			q.unlock()
 			return
 		}
 	}
 	q.mu.woken++
-	q.mu.Unlock()
+	q.unlock()
 	s.wake <- struct{}{}
 }
 
@@ -143,8 +137,8 @@ func (q *Queue) Retire(s *Seat, inline bool) {
 
 // empty moves all requests that wait to another list.
 func (q *Queue) empty(to *infer.List) {
-	n := q.mu.waiting.Len()
-	for r := q.mu.waiting.Pop(); r != nil; r = q.mu.waiting.Pop() {
+	n := q.mu.line.Len()
+	for r := q.mu.line.Pop(); r != nil; r = q.mu.line.Pop() {
 		// Out of the queue, no longer to be withdrawn.
 		r.Move(infer.Queued, infer.Executing)
 		to.Push(r)
@@ -176,8 +170,11 @@ func (q *Queue) Close() {
 	}
 }
 
-// Free ends the alarm, once no goroutine uses the queue any more.
-func (q *Queue) Free() { q.alarm.Close() }
+// Free ends the alarms, once no goroutine uses the queue any more.
+func (q *Queue) Free() {
+	q.alarm.Close()
+	q.timer.stop()
+}
 
 // Abort answers everything that waits as Close answers new requests.
 func (q *Queue) Abort() {

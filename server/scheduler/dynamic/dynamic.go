@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"triton/pkg/inferencepb"
-	"triton/server/infer"
 	"triton/server/scheduler"
 	"triton/server/stats"
 )
@@ -51,6 +50,7 @@ func New(cfg *inferencepb.ModelConfig) *Policy {
 // scan is what a walk over the queue found.
 type scan struct {
 	count, rows int         // that fit together
+	oldest      int64       // when the first of them came
 	best        int         // requests up to the largest preferred size met
 	why         stats.Close // of best
 	closed      bool        // the next request cannot join
@@ -59,16 +59,15 @@ type scan struct {
 
 // Next says how many requests make a batch now.
 //
-// A preferred size that can be met exactly wins until the oldest request has
-// waited the delay; then everything that fits goes. A request that would pass
+// A preferred size that can be met exactly wins until the oldest of the requests
+// that fit has waited the delay; then everything that fits goes. A request that would pass
 // the largest preferred size without meeting one ends the batch before it, as
 // long as there is a delay to wait for something better. Without a delay it
 // joins when it fits: what waits then waits for an instance, and Triton's
 // batches grow in the same way meanwhile.
-func (p *Policy) Next(waiting *infer.List, now int64, flush bool) scheduler.Cut {
-	oldest := waiting.Front().Times.Queued
-	exceeded := p.delay > 0 && (flush || now-oldest >= p.delay)
+func (p *Policy) Next(waiting *scheduler.Line, now int64, flush bool) scheduler.Cut {
 	s := p.scan(waiting)
+	exceeded := p.delay > 0 && (flush || now-s.oldest >= p.delay)
 	switch {
 	case s.best > 0 && !exceeded:
 		return scheduler.Cut{Count: s.best, Why: s.why}
@@ -81,13 +80,13 @@ func (p *Policy) Next(waiting *infer.List, now int64, flush bool) scheduler.Cut 
 	case p.delay == 0:
 		return scheduler.Cut{Count: s.count, Why: stats.Immediate}
 	}
-	return scheduler.Cut{At: oldest + p.delay}
+	return scheduler.Cut{At: s.oldest + p.delay}
 }
 
-func (p *Policy) scan(waiting *infer.List) scan {
-	var s scan
+func (p *Policy) scan(waiting *scheduler.Line) scan {
 	first := waiting.Front()
-	for r := first; r != nil; r = r.Next() {
+	s := scan{oldest: first.Place.Since}
+	for r := first; r != nil; r = waiting.After(r) {
 		n := r.Rows()
 		if s.count > 0 {
 			if p.delay == 0 && s.rows >= p.largest {
@@ -107,6 +106,7 @@ func (p *Policy) scan(waiting *infer.List) scan {
 		}
 		s.rows += n
 		s.count++
+		s.oldest = min(s.oldest, r.Place.Since)
 		if slices.Contains(p.preferred, s.rows) {
 			s.best, s.why = s.count, p.whyPreferred(s.rows)
 		}

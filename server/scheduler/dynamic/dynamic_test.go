@@ -28,24 +28,26 @@ func config(max int32, delayMs uint64, preferred ...int32) *inferencepb.ModelCon
 // queued is a request of that many rows which came at a time in ms.
 func queued(rows int, at int64) *infer.Request {
 	r := infer.NewRequest()
-	r.Batch, r.Times.Queued = rows, at*ms
+	r.Batch, r.Place.Since = rows, at*ms
 	return r
 }
 
-func list(requests ...*infer.Request) *infer.List {
-	l := &infer.List{}
+func list(requests ...*infer.Request) *scheduler.Line {
+	l := scheduler.NewLine(nil, scheduler.Rules{})
 	for _, r := range requests {
-		l.Push(r)
+		if err := l.Push(r, r.Place.Since); err != nil {
+			panic(err)
+		}
 	}
 	return l
 }
 
-func ones(n int) *infer.List {
-	l := &infer.List{}
+func ones(n int) *scheduler.Line {
+	var all []*infer.Request
 	for range n {
-		l.Push(queued(1, 0))
+		all = append(all, queued(1, 0))
 	}
-	return l
+	return list(all...)
 }
 
 func TestNext(t *testing.T) {
@@ -63,7 +65,7 @@ func TestNext(t *testing.T) {
 	until := func(at int64) scheduler.Cut { return scheduler.Cut{At: at * ms} }
 	for name, c := range map[string]struct {
 		cfg   *inferencepb.ModelConfig
-		queue *infer.List
+		queue *scheduler.Line
 		now   int64
 		flush bool
 		want  scheduler.Cut
