@@ -1,0 +1,238 @@
+package server_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server"
+	"triton/server/infer"
+	"triton/server/repository"
+	"triton/server/servertest"
+)
+
+// fault is a config.pbtxt of the engine with faults: every n-th batch of an
+// instance has one.
+func fault(scheduling string, faults ...string) string {
+	c := "backend: \"fault\"\nmax_batch_size: 8\n" + scheduling
+	for _, name := range []string{"input { name: \"INPUT0\"", "output { name: \"OUTPUT0\""} {
+		c += name + " data_type: TYPE_INT32 dims: [ -1 ] }\n"
+	}
+	for i := 0; i < len(faults); i += 2 {
+		c += fmt.Sprintf("parameters { key: %q value { string_value: %q } }\n", faults[i], faults[i+1])
+	}
+	return c
+}
+
+// stressed is the models of the stress test, by name: every scheduler, with
+// engines that fail.
+var stressed = map[string]string{
+	"direct":   fault("instance_group { count: 2 kind: KIND_CPU }", "fail", "7", "refuse", "11", "silent", "13", "twice", "5"),
+	"batching": fault("dynamic_batching { preferred_batch_size: [ 4 ] max_queue_delay_microseconds: 300 }", "fail", "17", "refuse", "11", "execute_delay_ms", "1"),
+	"dying":    fault("dynamic_batching { } instance_group { count: 3 kind: KIND_CPU }", "panic", "40"),
+}
+
+// TestStress calls every scheduler from many callers who cancel and run out of
+// time, while engines fail, refuse, forget, answer twice and panic, and while
+// models are unloaded and loaded again. Everybody has exactly one end, right
+// answers are right, and at the end all memory is back, no request waits and no
+// goroutine is left.
+func TestStress(t *testing.T) {
+	var opts []servertest.Option
+	for name, config := range stressed {
+		opts = append(opts, servertest.Model(name, config))
+	}
+	s := servertest.Start(t, append(opts, servertest.With(func(o *server.Options) {
+		o.Models.Control, o.Models.Startup = repository.ControlExplicit, []string{"*"}
+	}))...)
+	x := &stress{server: s, end: time.Now().Add(1500 * time.Millisecond)}
+	var all sync.WaitGroup
+	for i := range 24 {
+		all.Go(func() { x.caller(t, rand.New(rand.NewPCG(uint64(i), 7))) })
+	}
+	for name := range stressed {
+		all.Go(func() { x.reload(t, name) })
+	}
+	all.Wait()
+	require.Nil(t, x.wrong.Load())
+	for name := range stressed {
+		require.Positive(t, x.answered(name).Load(), name)
+	}
+	t.Logf("answered %d, failed %d, cancelled %d, refused %d", total(&x.right), x.failed.Load(), x.cancelled.Load(), x.refused.Load())
+}
+
+type stress struct {
+	server                     *servertest.Server
+	end                        time.Time
+	right                      sync.Map // *atomic.Int64 by model
+	failed, cancelled, refused atomic.Int64
+	wrong                      atomic.Value // the first text
+}
+
+func (x *stress) answered(model string) *atomic.Int64 {
+	n, _ := x.right.LoadOrStore(model, &atomic.Int64{})
+	return n.(*atomic.Int64)
+}
+
+func total(m *sync.Map) (n int64) {
+	m.Range(func(_, v any) bool { n += v.(*atomic.Int64).Load(); return true })
+	return n
+}
+
+// reload takes a model away and brings it back, again and again.
+func (x *stress) reload(t *testing.T, name string) {
+	models := x.server.Service()
+	for time.Now().Before(x.end) {
+		time.Sleep(50 * time.Millisecond) // of load
+		if err := models.Unload(t.Context(), name, false); err != nil {
+			x.fail("unloading %s: %v", name, err)
+		}
+		if err := models.Load(t.Context(), name, infer.LoadOptions{}); err != nil {
+			x.fail("loading %s: %v", name, err)
+		}
+	}
+}
+
+func (x *stress) fail(format string, args ...any) {
+	x.wrong.CompareAndSwap(nil, fmt.Sprintf(format, args...))
+}
+
+func (x *stress) caller(t *testing.T, rng *rand.Rand) {
+	var names []string
+	for name := range stressed {
+		names = append(names, name)
+	}
+	for n := 0; time.Now().Before(x.end) && x.wrong.Load() == nil; n++ {
+		name := names[rng.IntN(len(names))]
+		m, err := x.server.Service().Model(name, "")
+		if err != nil {
+			x.refused.Add(1) // unloaded just now
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		if rng.IntN(2) == 0 {
+			x.call(t, m, rng)
+		} else {
+			x.submit(m, rng)
+		}
+		m.Release()
+	}
+}
+
+// ask is a request of random rows, priority and timeout; the value comes back
+// in every row.
+func ask(rng *rand.Rand) (*infer.Request, uint32) {
+	r := infer.NewRequest()
+	r.ID, r.Priority = fmt.Sprint(rng.Uint32()), uint64(rng.IntN(4))
+	if rng.IntN(4) == 0 {
+		r.TimeoutMicros = uint64(1 + rng.IntN(2000))
+	}
+	rows, want := int64(1+rng.IntN(3)), rng.Uint32()
+	in := r.AddInput()
+	in.Name, in.DataType, in.Shape = "INPUT0", tensor.Int32, append(in.Shape, rows, 1)
+	var data []byte
+	for range rows {
+		data = binary.LittleEndian.AppendUint32(data, want)
+	}
+	in.Data = tensor.NewData(tensor.HeapBuffer(data))
+	return r, want
+}
+
+// call waits for the answer, for as long as its patience lasts.
+func (x *stress) call(t *testing.T, m infer.Model, rng *rand.Rand) {
+	ctx, cancel := context.WithCancel(t.Context())
+	if rng.IntN(3) == 0 {
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(rng.IntN(1500))*time.Microsecond)
+	}
+	defer cancel()
+	r, want := ask(rng)
+	id := r.ID
+	resp, err := m.Infer(ctx, r)
+	x.check(m.Name(), id, want, resp, err)
+	if resp != nil {
+		resp.Release()
+	}
+	r.Release()
+}
+
+// submit has the answer sent to a sink.
+func (x *stress) submit(m infer.Model, rng *rand.Rand) {
+	r, want := ask(rng)
+	k := &counted{x: x, model: m.Name(), id: r.ID, want: want, end: make(chan struct{})}
+	r.Sink = k
+	err := m.Submit(r)
+	if err != nil {
+		x.check(k.model, k.id, want, nil, err)
+	} else {
+		if rng.IntN(3) == 0 {
+			r.Cancel()
+		}
+		<-k.end
+		if k.ends.Load() != 1 {
+			x.fail("%s: request %s ended %d times", k.model, k.id, k.ends.Load())
+		}
+	}
+	r.Release()
+}
+
+// counted is a sink that counts the ends of its request.
+type counted struct {
+	x         *stress
+	model, id string
+	want      uint32
+	ends      atomic.Int64
+	end       chan struct{}
+}
+
+func (k *counted) Send(resp *infer.Response, final bool) {
+	if resp != nil {
+		k.x.check(k.model, k.id, k.want, resp, resp.Err)
+		resp.Release()
+	}
+	if final && k.ends.Add(1) == 1 {
+		close(k.end)
+	}
+}
+
+// check looks at one response.
+func (x *stress) check(model, id string, want uint32, resp *infer.Response, err error) {
+	if err == nil {
+		x.compare(model, id, want, resp)
+		return
+	}
+	switch status.CodeOf(err) {
+	case status.Cancelled:
+		x.cancelled.Add(1)
+	case status.Unavailable:
+		x.refused.Add(1)
+	case status.Internal, status.InvalidArg:
+		x.failed.Add(1)
+	default:
+		x.fail("%s: %v", model, err)
+	}
+}
+
+func (x *stress) compare(model, id string, want uint32, resp *infer.Response) {
+	x.answered(model).Add(1)
+	out := resp.Output("OUTPUT0")
+	if out == nil || resp.ID != id {
+		x.fail("%s: request %s got an answer for %s", model, id, resp.ID)
+		return
+	}
+	data := make([]byte, out.Data.Len())
+	out.Data.CopyTo(data)
+	for ; len(data) >= 4; data = data[4:] {
+		if got := binary.LittleEndian.Uint32(data); got != want {
+			x.fail("%s: request %s got %d, want %d", model, id, got, want)
+		}
+	}
+}
