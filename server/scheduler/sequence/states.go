@@ -12,13 +12,12 @@ import "triton/server/infer"
 type Memory interface {
 	// Begin makes the initial states of one sequence that runs on the instance of
 	// that seat. It is called before the first request of a sequence runs, and
-	// before every other one with START. After an error, which is logged, the
-	// sequence goes on without states.
+	// before every other one with START. After an error, which is logged as
+	// "Failed to initialize sequence state: <error>", the sequence goes on without
+	// states.
 	Begin(seat int) (States, error)
-	// Scratch makes states for the rows in which no sequence has a request: the
-	// initial values, and updates that are dropped. One serves all such rows of a
-	// seat, and all its batches.
-	Scratch(seat int) (States, error)
+	// Close gives the initial values back, when the version is done with.
+	Close()
 }
 
 // States are the states of one sequence. One goroutine at a time uses them
@@ -26,8 +25,12 @@ type Memory interface {
 type States interface {
 	infer.States
 	// Give adds the current values to a request that is about to run, as extras
-	// with the names, types and shapes of the states' inputs.
+	// with the names, types and shapes of the states' inputs, and sets its States.
 	Give(r *infer.Request)
+	// GiveNull is Give for a null request, which fills a row of no sequence: it gets
+	// the same values, so that its shapes fit those of the batch (they may have
+	// grown since the sequence began), and what it updates is dropped.
+	GiveNull(r *infer.Request)
 	// Close gives the memory back. Nobody uses the states any more.
 	Close()
 }

@@ -1,0 +1,108 @@
+// Package state keeps the implicit states of sequences: tensors that a model
+// puts out with one request of a sequence and gets back with the next, and that
+// clients need not see. A value is kept by reference: the memory that an engine
+// wrote an output into is the memory that it reads the next input from.
+//
+// The package does not know what a slot or a batch is; that is the scheduler's.
+package state
+
+import (
+	"log/slog"
+	"slices"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/tensor"
+	"triton/server/scheduler/sequence"
+)
+
+// Model is the implicit states that a model's configuration declares.
+type Model struct {
+	states  []declared
+	problem error // why no sequence can have its states
+	log     *slog.Logger
+}
+
+// declared is one state of the configuration.
+type declared struct {
+	input, output string
+	initial       value
+}
+
+// value is what a state holds. The shape is never changed in place.
+type value struct {
+	dataType tensor.DataType
+	shape    tensor.Shape // with a batch dimension of 1 when the model batches
+	data     tensor.Data
+}
+
+// Options say whose states a Model keeps.
+type Options struct {
+	Config *inferencepb.ModelConfig
+	Dir    string // of the model; files of initial values are in its folder initial_state
+	Pool   *tensor.Pool
+	Log    *slog.Logger
+}
+
+// New reads the declared states and their initial values; nil when the model has
+// none.
+func New(o Options) (*Model, error) {
+	all := o.Config.GetSequenceBatching().GetState()
+	if len(all) == 0 {
+		return nil, nil
+	}
+	m := &Model{log: o.Log}
+	named := map[string]bool{} // inputs with an initial state
+	for _, s := range all {
+		initial, err := initialValue(&o, s, named)
+		if err != nil {
+			m.Close()
+			return nil, err
+		}
+		if m.duplicate(s) {
+			initial.data.Release()
+			continue
+		}
+		m.states = append(m.states, declared{s.GetInputName(), s.GetOutputName(), initial})
+	}
+	m.problem = growable(o.Config)
+	return m, nil
+}
+
+// duplicate says whether the names of a state are taken, and so is its place.
+func (m *Model) duplicate(s *inferencepb.ModelSequenceBatching_State) bool {
+	switch {
+	case slices.ContainsFunc(m.states, func(d declared) bool { return d.output == s.GetOutputName() }):
+		m.log.Warn("Detected duplicate 'output_name' in the state configuration: '" + s.GetOutputName() + "'. This state configuration will be ignored.")
+	case slices.ContainsFunc(m.states, func(d declared) bool { return d.input == s.GetInputName() }):
+		m.log.Warn("Detected duplicate 'input_name' in the state configuration: '" + s.GetInputName() + ".' This state configuration will be ignored.")
+	default:
+		return false
+	}
+	return true
+}
+
+// Close gives the initial values back. Sequences that still run keep theirs.
+func (m *Model) Close() {
+	for i := range m.states {
+		m.states[i].initial.data.Release()
+	}
+}
+
+// Begin is the states of a sequence that starts: the initial values, by
+// reference.
+func (m *Model) Begin(int) (sequence.States, error) {
+	if m.problem != nil {
+		return nil, m.problem
+	}
+	s := &Sequence{states: m.states, values: make([]value, len(m.states))}
+	for i := range m.states {
+		v := &m.states[i].initial
+		s.values[i] = value{v.dataType, v.shape, v.data.Clone()}
+	}
+	return s, nil
+}
+
+var (
+	_ sequence.Memory = (*Model)(nil)
+	_ sequence.States = (*Sequence)(nil)
+)
