@@ -16,4 +16,6 @@ type Trace interface {
 	// End comes when the front end and the core are done with the request, with
 	// all time stamps in r.Times. ComputeStart is 0 when it never ran.
 	End(r *Request)
+	// Child is the trace of a request that a model makes while it serves this one.
+	Child() Trace
 }

@@ -110,3 +110,5 @@ func (f *follower) Executed(*infer.Batch) { f.batches++ }
 func (f *follower) Respond(*infer.Request, *infer.Response) { f.responses++ }
 
 func (f *follower) End(*infer.Request) { close(f.ended) }
+
+func (f *follower) Child() infer.Trace { return nil }

@@ -128,7 +128,7 @@ func TestChild(t *testing.T) {
 }
 
 // newRequest is a request of one tensor that is about to be queued.
-func newRequest(model string, t *Trace) *infer.Request {
+func newRequest(model string, t infer.Trace) *infer.Request {
 	r := infer.NewRequest()
 	r.ModelName, r.ModelVersion, r.Sink, r.Trace = model, "1", nowhere{}, t
 	in := r.AddInput()

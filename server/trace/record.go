@@ -67,7 +67,7 @@ func (q *request) add(parent uint64) *Trace {
 }
 
 // Child is the trace of a request that a model makes while it serves this one.
-func (t *Trace) Child() *Trace { return t.request.add(t.id) }
+func (t *Trace) Child() infer.Trace { return t.request.add(t.id) }
 
 // Event notes a moment of the front end, such as "HTTP_RECV_START", by
 // infer.Now; 0 is a moment that nobody looked at the clock for. A nil Trace
@@ -126,7 +126,10 @@ func (t *Trace) End(r *infer.Request) {
 	}
 	// The core had done its part with the answer, or the batch; since then the
 	// front end has sent it.
-	t.times, t.end = r.Times, max(r.Times.Answered, r.Times.ComputeEnd)
+	t.times, t.end = r.Times, r.Times.Answered
+	if r.Times.ComputeStart != 0 {
+		t.end = max(t.end, r.Times.ComputeEnd)
+	}
 	if t.end == 0 {
 		t.end = infer.Now()
 	}
