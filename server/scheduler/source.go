@@ -38,14 +38,23 @@ type Releaser interface {
 	Released(s *Seat, r *infer.Request) bool
 }
 
-// Gate lets instances begin a batch, across models: the rate limiter.
+// Gate lets instances begin a batch, across models: the rate limiter. With a
+// Gate no batch runs on a caller's goroutine, and what waits for the Gate is
+// the seat alone: its batch is cut after Acquire.
 type Gate interface {
-	// Acquire waits until the instance of that seat may run one batch.
-	Acquire(seat int)
-	// Release ends that, whether a batch was run or not.
+	// Acquire waits until the instance of that seat may run one batch. One that
+	// has run a batch and finds more to do calls it again in place of Release: it
+	// gives up its turn and asks for the next in one step, and so competes fairly
+	// with those that wait. False means that Abort ended the wait; nothing may run
+	// then.
+	Acquire(seat int) bool
+	// Release ends a turn, whether a batch was run or not. A seat that has none,
+	// or is retired, may call it too.
 	Release(seat int, ran bool)
 	// Weight says which of several idle seats is to be taken: the one of the lowest weight.
 	Weight(seat int) uint64
+	// Abort ends every wait, now and from now on. It comes after Source.Abort.
+	Abort()
 }
 
 // NewSeats makes the seats of a source.
