@@ -68,6 +68,7 @@ func (r *Repository) regroup(ctx context.Context, v, old *version, c *candidate)
 		return err
 	}
 	v.config, v.labels, v.check, v.metadata, v.stats = config.ModelConfig, old.labels, old.check, old.metadata, old.stats
+	v.beyond = old.beyond
 	placements, err := r.placements(v.config)
 	if err != nil {
 		return err
@@ -100,8 +101,11 @@ func (r *Repository) fill(ctx context.Context, v *version, c *candidate, n numbe
 	if err != nil {
 		return err
 	}
+	if v.beyond, err = asked(&config); err != nil {
+		return err
+	}
 	v.config, v.labels = config.ModelConfig, labels
-	v.check = newChecker(v.config)
+	v.check = newChecker(forClients(v.config, v.beyond))
 	v.metadata = describe(v.config, v.text)
 	v.stats = stats.New(v.config, v.text, r.opts.Stats)
 	placements, err := r.placements(v.config)
@@ -172,7 +176,7 @@ func (r *Repository) start(ctx context.Context, v *version, placements []backend
 		Name: v.model, Version: v.text, Config: v.config, Model: v.engine,
 		Placements: placements, Source: source, Seats: seats, Stats: v.stats, Log: r.opts.Log,
 	})
-	v.runner = v.group
+	v.runner = v.front(v.group)
 	return v.group.Start(ctx)
 }
 

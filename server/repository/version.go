@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig/beyond"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
@@ -27,6 +28,7 @@ type version struct {
 	files  *scratch
 
 	config   *inferencepb.ModelConfig
+	beyond   beyond.Settings
 	metadata *inferencepb.ModelMetadataResponse
 	labels   map[string][]string
 	check    *checker

@@ -1,0 +1,122 @@
+// Package beyond reads the parameters of a model's configuration that ask for
+// what Triton does not have. There they mean nothing, so the same file loads in
+// both servers. docs/scheduling.md lists them.
+package beyond
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+	"triton/pkg/status"
+)
+
+// The parameters.
+const (
+	KeyTarget     = "max_queue_delay_target_p99_microseconds"
+	KeyDelayLimit = "max_queue_delay_limit_microseconds"
+	KeyAdmission  = "deadline_admission"
+	KeyBuckets    = "length_buckets"
+	KeyInputs     = "length_bucket_inputs"
+	KeyPadValues  = "length_bucket_pad_values"
+	KeyMask       = "length_bucket_mask"
+	KeyOutputs    = "length_bucket_outputs"
+)
+
+// Keys lists all parameters of this package.
+func Keys() []string {
+	return []string{KeyTarget, KeyDelayLimit, KeyAdmission, KeyBuckets, KeyInputs, KeyPadValues, KeyMask, KeyOutputs}
+}
+
+// Rules lists the rules of this package by id.
+func Rules() []modelconfig.Rule {
+	return []modelconfig.Rule{{ID: rule, Doc: "parameters that only this server reads can be followed"}}
+}
+
+const rule = "TRN820"
+
+// Settings are what a configuration asks for; the zero value is nothing.
+type Settings struct {
+	Delay     *Delay   // nil: the queue delay is what max_queue_delay_microseconds says
+	Admission bool     // requests that cannot meet their deadline are refused
+	Lengths   *Lengths // nil: no length buckets
+}
+
+// Delay asks for a queue delay that a controller finds.
+type Delay struct {
+	Target time.Duration // of the 99th percentile of latency, arrival to answer
+	Limit  time.Duration // of the delay
+}
+
+// Read reads the parameters of a normalized configuration. Settings count only
+// when nothing is found.
+func Read(c *modelconfig.Config) (Settings, []modelconfig.Finding) {
+	r := reader{Config: c}
+	s := Settings{Delay: r.delay(), Admission: r.admission(), Lengths: r.lengths()}
+	return s, r.found
+}
+
+type reader struct {
+	*modelconfig.Config
+	found []modelconfig.Finding
+}
+
+// add reports a mistake in a parameter.
+func (r *reader) add(key, hint, format string, args ...any) {
+	path := fmt.Sprintf("parameters[%q]", key)
+	r.found = append(r.found, modelconfig.Finding{
+		Rule: rule, Code: status.InvalidArg, Path: path, Pos: r.Position(path),
+		Msg: fmt.Sprintf("parameter '%s' of model '%s': ", key, r.Name) + fmt.Sprintf(format, args...), Hint: hint,
+	})
+}
+
+// text is the value of a parameter; false when it is not set.
+func (r *reader) text(key string) (string, bool) {
+	p, ok := r.Parameters[key]
+	return strings.TrimSpace(p.GetStringValue()), ok
+}
+
+// input is the input of that name; nil when there is none.
+func (r *reader) input(name string) *inferencepb.ModelInput {
+	i := slices.IndexFunc(r.Input, func(in *inferencepb.ModelInput) bool { return in.GetName() == name })
+	if i < 0 {
+		return nil
+	}
+	return r.Input[i]
+}
+
+func (r *reader) admission() bool {
+	text, ok := r.text(KeyAdmission)
+	if !ok {
+		return false
+	}
+	switch text {
+	case "true", "false":
+	default:
+		r.add(KeyAdmission, `write "true" or "false"`, "'%s' is neither true nor false", text)
+		return false
+	}
+	on := text == "true"
+	if on && r.GetSequenceBatching() != nil || on && r.GetEnsembleScheduling() != nil {
+		r.add(KeyAdmission, "remove it", "only models without a scheduler of sequences or steps can refuse by deadline")
+	}
+	return on
+}
+
+// unknown reports parameters that look like ones of a family and are none.
+func (r *reader) unknown(family string) {
+	for _, key := range slices.Sorted(maps.Keys(r.Parameters)) {
+		if !strings.HasPrefix(key, family) || slices.Contains(Keys(), key) {
+			continue
+		}
+		hint := "remove it"
+		if near, ok := modelconfig.Nearest(key, Keys()); ok {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		r.add(key, hint, "there is no such parameter")
+	}
+}

@@ -1,0 +1,202 @@
+package beyond
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/tensor"
+)
+
+// Lengths asks for length buckets: a dimension of some inputs is padded to the
+// next of a few sizes, so that requests of nearly the same length share a batch.
+type Lengths struct {
+	Buckets []int64 // ascending
+	Inputs  []Padded
+	// Mask is an input that says which places are real; nil: none. Clients need
+	// not send it.
+	Mask    *Padded
+	Outputs []Axis // cut back to the true length
+}
+
+// Axis is the dimension of a tensor that is the length.
+type Axis struct {
+	Name     string
+	DataType tensor.DataType
+	Dims     tensor.Shape // as configured, without the batch dimension
+	Dim      int          // index into them
+}
+
+// Padded is an input and the one element that fills up its axis.
+type Padded struct {
+	Axis
+	Fill []byte
+	Real []byte // of a mask: the element that stands for a real place
+}
+
+// largestBucket bounds what one request can be padded to.
+const largestBucket = 1 << 24
+
+func (r *reader) lengths() *Lengths {
+	defer r.unknown("length_bucket")
+	if _, ok := r.text(KeyBuckets); !ok {
+		for _, key := range []string{KeyInputs, KeyPadValues, KeyMask, KeyOutputs} {
+			if _, ok := r.text(key); ok {
+				r.add(key, "set "+KeyBuckets+" too", "it needs %s", KeyBuckets)
+			}
+		}
+		return nil
+	}
+	l := &Lengths{Buckets: r.buckets()}
+	for _, item := range r.list(KeyInputs) {
+		if a, ok := r.inputAxis(KeyInputs, item); ok && r.once(KeyInputs, l, a.Name) {
+			l.Inputs = append(l.Inputs, Padded{Axis: a, Fill: zero(a.DataType)})
+		}
+	}
+	if len(l.Inputs) == 0 && len(r.found) == 0 {
+		r.add(KeyInputs, `name inputs, such as "input_ids, token_type_ids"`, "length buckets need at least one input to pad")
+	}
+	r.padValues(l)
+	if text, ok := r.text(KeyMask); ok {
+		if a, ok := r.inputAxis(KeyMask, text); ok && r.once(KeyMask, l, a.Name) {
+			one, _ := element(a.DataType, "1")
+			l.Mask = &Padded{Axis: a, Fill: zero(a.DataType), Real: one}
+		}
+	}
+	for _, item := range r.list(KeyOutputs) {
+		if a, ok := r.outputAxis(item); ok {
+			l.Outputs = append(l.Outputs, a)
+		}
+	}
+	return l
+}
+
+// list is the items of a parameter, separated by commas.
+func (r *reader) list(key string) []string {
+	text, ok := r.text(key)
+	if !ok {
+		return nil
+	}
+	var items []string
+	for item := range strings.SplitSeq(text, ",") {
+		if item = strings.TrimSpace(item); item == "" {
+			r.add(key, "", "'%s' has an empty item", text)
+		} else {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+func (r *reader) buckets() []int64 {
+	var all []int64
+	for _, item := range r.list(KeyBuckets) {
+		n, err := strconv.ParseInt(item, 10, 64)
+		switch {
+		case err != nil || n < 1 || n > largestBucket:
+			r.add(KeyBuckets, "", "'%s' is not a length from 1 to %d", item, largestBucket)
+		case len(all) > 0 && n <= all[len(all)-1]:
+			r.add(KeyBuckets, `write them in rising order, such as "64, 128, 256"`, "%d does not come after %d", n, all[len(all)-1])
+		default:
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// once reports an input that is padded already.
+func (r *reader) once(key string, l *Lengths, name string) bool {
+	if slices.ContainsFunc(l.Inputs, func(p Padded) bool { return p.Name == name }) {
+		r.add(key, "name it once, as input or as mask", "input '%s' is named twice", name)
+		return false
+	}
+	return true
+}
+
+// padValues reads "input=value" items.
+func (r *reader) padValues(l *Lengths) {
+	for _, item := range r.list(KeyPadValues) {
+		at := strings.LastIndexByte(item, '=')
+		if at < 0 {
+			r.add(KeyPadValues, `write "input=value"`, "'%s' has no '='", item)
+			continue
+		}
+		name, value := strings.TrimSpace(item[:at]), strings.TrimSpace(item[at+1:])
+		i := slices.IndexFunc(l.Inputs, func(p Padded) bool { return p.Name == name })
+		if i < 0 {
+			r.add(KeyPadValues, "name it there", "'%s' is not among %s", name, KeyInputs)
+			continue
+		}
+		fill, ok := element(l.Inputs[i].DataType, value)
+		if !ok {
+			r.add(KeyPadValues, "", "'%s' is not a value of type %s, which input '%s' has", value, l.Inputs[i].DataType.ConfigName(), name)
+			continue
+		}
+		l.Inputs[i].Fill = fill
+	}
+}
+
+// inputAxis reads "input" or "input:dim".
+func (r *reader) inputAxis(key, item string) (Axis, bool) {
+	name, dim := split(item, func(name string) bool { return r.input(name) != nil })
+	in := r.input(name)
+	switch {
+	case in == nil:
+		r.add(key, "", "model has no input '%s'", name)
+		return Axis{}, false
+	case in.GetAllowRaggedBatch():
+		r.add(key, "remove allow_ragged_batch", "input '%s' is ragged and needs no padding", name)
+		return Axis{}, false
+	case in.GetIsShapeTensor():
+		r.add(key, "", "input '%s' is a shape tensor", name)
+		return Axis{}, false
+	}
+	return r.axis(key, "input", name, dim, in.GetDataType(), in.GetDims())
+}
+
+// outputAxis reads "output" or "output:dim".
+func (r *reader) outputAxis(item string) (Axis, bool) {
+	find := func(name string) int {
+		return slices.IndexFunc(r.Output, func(o *inferencepb.ModelOutput) bool { return o.GetName() == name })
+	}
+	name, dim := split(item, func(name string) bool { return find(name) >= 0 })
+	i := find(name)
+	if i < 0 {
+		r.add(KeyOutputs, "", "model has no output '%s'", name)
+		return Axis{}, false
+	}
+	return r.axis(KeyOutputs, "output", name, dim, r.Output[i].GetDataType(), r.Output[i].GetDims())
+}
+
+// split cuts the dimension off, unless the whole is a name; "" when there is none.
+func split(item string, known func(name string) bool) (name, dim string) {
+	if at := strings.LastIndexByte(item, ':'); at >= 0 && !known(item) {
+		return strings.TrimSpace(item[:at]), strings.TrimSpace(item[at+1:])
+	}
+	return item, ""
+}
+
+// axis checks that a tensor has such a dimension and that it may vary.
+func (r *reader) axis(key, kind, name, dim string, d inferencepb.DataType, dims []int64) (Axis, bool) {
+	a := Axis{Name: name, DataType: tensor.DataType(d), Dims: dims}
+	if a.DataType.Size() == 0 {
+		r.add(key, "", "%s '%s' is of type %s, which cannot be padded", kind, name, a.DataType.ConfigName())
+		return a, false
+	}
+	if dim == "" {
+		a.Dim = slices.Index(dims, -1)
+		if a.Dim < 0 || slices.Contains(dims[a.Dim+1:], -1) {
+			r.add(key, `say which, such as "`+name+`:0"`, "%s '%s' has dims %v, of which not exactly one may vary", kind, name, a.Dims)
+			return a, false
+		}
+		return a, true
+	}
+	n, err := strconv.Atoi(dim)
+	if err != nil || n < 0 || n >= len(dims) || dims[n] != -1 {
+		r.add(key, "count the dims from 0, without the batch dimension", "'%s' is no dimension of %s '%s' that may vary; its dims are %v", dim, kind, name, a.Dims)
+		return a, false
+	}
+	a.Dim = n
+	return a, true
+}

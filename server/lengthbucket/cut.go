@@ -1,0 +1,97 @@
+package lengthbucket
+
+import (
+	"sync"
+
+	"triton/pkg/kserve"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+var cuts = sync.Pool{New: func() any { return &cut{} }}
+
+// cut is the Tap that brings the outputs of one request back to its length.
+type cut struct {
+	runner         *Runner
+	length, bucket int64
+	before         infer.Tap
+}
+
+// cut makes the request's outputs be cut back.
+func (b *Runner) cut(r *infer.Request, length, bucket int64) {
+	c := cuts.Get().(*cut)
+	*c = cut{runner: b, length: length, bucket: bucket, before: r.Tap}
+	r.Tap = c
+}
+
+// Respond cuts the outputs of a response.
+func (c *cut) Respond(r *infer.Request, resp *infer.Response, final bool) {
+	if resp.Err == nil {
+		if err := c.outputs(resp); err != nil {
+			resp.Err = err
+		}
+	}
+	if c.before != nil {
+		c.before.Respond(r, resp, final)
+	}
+	if final {
+		r.Tap = nil
+		*c = cut{}
+		cuts.Put(c)
+	}
+}
+
+func (c *cut) outputs(resp *infer.Response) error {
+	for i := range c.runner.lengths.Outputs {
+		a := &c.runner.lengths.Outputs[i]
+		t := resp.Output(a.Name)
+		if t == nil {
+			continue
+		}
+		at := c.runner.skip + a.Dim
+		if at >= len(t.Shape) || t.Shape[at] != c.bucket {
+			return status.New(status.Internal, "output '%s' has shape %v, but a request padded to %d was to give that length in dimension %d",
+				a.Name, t.Shape, c.bucket, a.Dim)
+		}
+		if err := c.output(t, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// output cuts one output. Of a single row the bytes stay where they are.
+func (c *cut) output(t *kserve.Tensor, at int) error {
+	s := stridesOf(t.Shape, at, t.DataType)
+	n := int(c.length) * s.inner
+	t.Shape[at] = c.length
+	switch _, one := t.Data.Contiguous(); {
+	case t.Data.Len() == 0:
+		return nil
+	case t.Data.Len() != s.outer*s.stride:
+		return status.New(status.Internal, "output '%s' has %d bytes, which its shape does not explain", t.Name, t.Data.Len())
+	case s.outer != 1 || !one:
+		return c.pack(t, s, n)
+	}
+	whole := t.Data
+	seg := whole.Segment(0)
+	t.Data = tensor.SliceData(seg.Buffer, seg.Off, n)
+	whole.Release()
+	return nil
+}
+
+// pack copies the first n bytes of every row.
+func (c *cut) pack(t *kserve.Tensor, s strides, n int) error {
+	buf, err := c.runner.pool.TryGet(t.Data.Len())
+	if err != nil {
+		return status.New(status.Unavailable, "no memory for output '%s': %w", t.Name, err)
+	}
+	mem := buf.Bytes()
+	t.Data.CopyTo(mem)
+	t.Data.Release()
+	s.gather(mem, n)
+	buf.Truncate(s.outer * n)
+	t.Data = tensor.NewData(buf)
+	return nil
+}

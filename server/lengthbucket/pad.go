@@ -1,0 +1,165 @@
+package lengthbucket
+
+import (
+	"triton/pkg/modelconfig/beyond"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// pad brings a request to the length of a bucket. One without any of the inputs
+// stays as it is.
+func (b *Runner) pad(r *infer.Request) error {
+	length, err := b.length(r)
+	if err != nil || length < 0 {
+		return err
+	}
+	if length == 0 {
+		return status.New(status.InvalidArg, "%sthe inputs of model '%s' have length 0, which is in no length bucket", r.Tag(), r.ModelName)
+	}
+	bucket := b.bucket(length)
+	if bucket < 0 {
+		all := b.lengths.Buckets
+		return status.New(status.InvalidArg, "%slength %d is more than the largest length bucket of model '%s', which is %d",
+			r.Tag(), length, r.ModelName, all[len(all)-1])
+	}
+	for i := range b.lengths.Inputs {
+		if err := b.fill(r, &b.lengths.Inputs[i], bucket); err != nil {
+			return err
+		}
+	}
+	if err := b.mask(r, length, bucket); err != nil {
+		return err
+	}
+	if len(b.lengths.Outputs) > 0 && bucket > length {
+		b.cut(r, length, bucket)
+	}
+	return nil
+}
+
+// length is the one length of all inputs, the mask among them; -1 when none was
+// sent.
+func (b *Runner) length(r *infer.Request) (int64, error) {
+	length, from := int64(-1), ""
+	see := func(p *beyond.Padded) error {
+		t := r.Request.Input(p.Name)
+		if t == nil {
+			return nil
+		}
+		n := t.Shape[b.skip+p.Dim]
+		switch {
+		case length < 0:
+			length, from = n, p.Name
+		case n != length:
+			return status.New(status.InvalidArg, "%sinputs '%s' and '%s' of model '%s' must have the same length, got %d and %d",
+				r.Tag(), from, p.Name, r.ModelName, length, n)
+		}
+		return nil
+	}
+	for i := range b.lengths.Inputs {
+		if err := see(&b.lengths.Inputs[i]); err != nil {
+			return 0, err
+		}
+	}
+	if length < 0 || b.lengths.Mask == nil {
+		return length, nil
+	}
+	return length, see(b.lengths.Mask)
+}
+
+// bucket is the smallest one that holds the length; -1 when none does.
+func (b *Runner) bucket(length int64) int64 {
+	for _, n := range b.lengths.Buckets {
+		if length <= n {
+			return n
+		}
+	}
+	return -1
+}
+
+// mask pads the mask that the client sent or makes it.
+func (b *Runner) mask(r *infer.Request, length, bucket int64) error {
+	m := b.lengths.Mask
+	if m == nil {
+		return nil
+	}
+	if r.Request.Input(m.Name) != nil {
+		return b.fill(r, m, bucket)
+	}
+	shape := b.maskShape(r, bucket)
+	buf, s, err := b.take(r, m.Name, shape, b.skip+m.Dim, m.DataType)
+	if err != nil {
+		return err
+	}
+	mem := buf.Bytes()
+	for row := 0; row < len(mem); row += s.stride {
+		n := row + int(length)*s.inner
+		repeat(mem[row:n], m.Real)
+		repeat(mem[n:row+s.stride], m.Fill)
+	}
+	t := r.AddInput()
+	t.Name, t.DataType, t.Data = m.Name, m.DataType, tensor.NewData(buf)
+	t.Shape = append(t.Shape[:0], shape...)
+	return nil
+}
+
+// maskShape is the shape of a mask of that length; dimensions that may vary
+// beside it are 1.
+func (b *Runner) maskShape(r *infer.Request, length int64) tensor.Shape {
+	shape := make(tensor.Shape, 0, 4)
+	if b.skip > 0 {
+		shape = append(shape, int64(r.Batch))
+	}
+	for i, d := range b.lengths.Mask.Dims {
+		switch {
+		case i == b.lengths.Mask.Dim:
+			d = length
+		case d < 0:
+			d = 1
+		}
+		shape = append(shape, d)
+	}
+	return shape
+}
+
+// fill pads one input if the request has it.
+func (b *Runner) fill(r *infer.Request, p *beyond.Padded, bucket int64) error {
+	t := r.Request.Input(p.Name)
+	if t == nil {
+		return nil
+	}
+	at := b.skip + p.Dim
+	length := t.Shape[at]
+	if length == bucket {
+		return nil
+	}
+	t.Shape[at] = bucket
+	buf, s, err := b.take(r, p.Name, t.Shape, at, t.DataType)
+	if err != nil {
+		return err
+	}
+	mem, data := buf.Bytes(), tensor.NewData(buf)
+	n := t.Data.Len()
+	if !tensor.CopyShared(mem[:n], &t.Data) {
+		data.Release()
+		return status.New(status.Internal, "%sthe shared memory of input '%s' became smaller than it was", r.Tag(), p.Name)
+	}
+	b.pool.CopiedToModel(n)
+	s.spread(mem, int(length), p.Fill)
+	t.Data.Release()
+	t.Data = data
+	return nil
+}
+
+// take is memory for a tensor of that shape.
+func (b *Runner) take(r *infer.Request, name string, shape tensor.Shape, at int, d tensor.DataType) (*tensor.Buffer, strides, error) {
+	n, err := shape.ByteSize(d)
+	var buf *tensor.Buffer
+	if err == nil {
+		buf, err = b.pool.TryGet(int(n))
+	}
+	if err != nil {
+		return nil, strides{}, status.New(status.Unavailable, "%sno memory for input '%s' padded to %v: %w", r.Tag(), name, shape, err)
+	}
+	return buf, stridesOf(shape, at, d), nil
+}

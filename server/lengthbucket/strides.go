@@ -1,0 +1,53 @@
+package lengthbucket
+
+import "triton/pkg/tensor"
+
+// strides say how a dimension lies in memory, in bytes.
+type strides struct {
+	outer  int // runs of the whole dimension
+	stride int // of one run
+	inner  int // of one place in it
+}
+
+func stridesOf(shape tensor.Shape, at int, d tensor.DataType) strides {
+	s := strides{outer: 1, inner: d.Size()}
+	for _, n := range shape[:at] {
+		s.outer *= int(n)
+	}
+	for _, n := range shape[at+1:] {
+		s.inner *= int(n)
+	}
+	s.stride = int(shape[at]) * s.inner
+	return s
+}
+
+// spread moves runs of that length, which stand one after the other at the start
+// of mem, to where they belong, the last first, and fills up each.
+func (s strides) spread(mem []byte, length int, fill []byte) {
+	if len(mem) == 0 {
+		return // outer may be anything
+	}
+	n := length * s.inner
+	for row := s.outer - 1; row >= 0; row-- {
+		run := mem[row*s.stride : (row+1)*s.stride]
+		copy(run, mem[row*n:(row+1)*n])
+		repeat(run[n:], fill)
+	}
+}
+
+// repeat fills mem with an element.
+func repeat(mem, element []byte) {
+	if len(mem) == 0 {
+		return
+	}
+	for done := copy(mem, element); done < len(mem); done *= 2 {
+		copy(mem[done:], mem[:done])
+	}
+}
+
+// gather is the reverse: the first n bytes of each run move together.
+func (s strides) gather(mem []byte, n int) {
+	for row := range s.outer {
+		copy(mem[row*n:(row+1)*n], mem[row*s.stride:])
+	}
+}
