@@ -116,6 +116,11 @@ func (g *Gather) plan(b *infer.Batch, i int) error {
 		in.Bytes, _ = first.Data.Contiguous()
 		return nil
 	}
+	if v.Role == State {
+		if in.Bytes = span(b, i, v); in.Bytes != nil {
+			return nil
+		}
+	}
 	in.at = g.need
 	g.need += (size + align - 1) &^ (align - 1)
 	return nil
@@ -161,6 +166,10 @@ func passable(d *tensor.Data, t tensor.DataType) bool {
 		return false
 	}
 	mem, _ := d.Contiguous()
+	return aligned(mem, t)
+}
+
+func aligned(mem []byte, t tensor.DataType) bool {
 	return len(mem) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(mem)))%uintptr(max(t.Size(), 1)) == 0
 }
 

@@ -38,9 +38,7 @@ func (s *Scatter) Output(i int, shape tensor.Shape, buf *tensor.Buffer, off, n i
 	if !s.sig.Batching {
 		s.shape = s.clientShape(v, s.shape[:0], shape)
 		for k, r := range s.batch.Requests {
-			if r.Wants(v.Name) && s.responses[k].Err == nil {
-				s.responses[k].Add(v.Name, v.DataType, s.shape, tensor.SliceData(buf, off, n))
-			}
+			s.add(r, s.responses[k], v, buf, off, n)
 		}
 		return
 	}
@@ -72,20 +70,36 @@ func (s *Scatter) split(v *Value, shape tensor.Shape, buf *tensor.Buffer, off, n
 			s.fail(resp, status.New(status.Internal, "%soutput tensor '%s': %w", r.Tag(), v.Name, err))
 			continue
 		}
-		if r.Wants(v.Name) && resp.Err == nil {
-			s.shape = append(s.shape[:0], int64(r.Rows()))
-			s.shape = s.clientShape(v, s.shape, row)
-			resp.Add(v.Name, v.DataType, s.shape, tensor.SliceData(buf, off, size))
-		}
+		s.shape = append(s.shape[:0], int64(r.Rows()))
+		s.shape = s.clientShape(v, s.shape, row)
+		s.add(r, resp, v, buf, off, size)
 		off += size
 	}
 }
 
-// Send answers every request of the batch, finally.
+// add gives a request its part of an output, of shape s.shape: the client, if it
+// wants it, and the sequence, if it is a state. An error ends both.
+func (s *Scatter) add(r *infer.Request, resp *infer.Response, v *Value, buf *tensor.Buffer, off, n int) {
+	if v.Role == State && resp.Err == nil && r.Member.States != nil {
+		if err := UpdateState(r, v.Name, v.DataType, s.engineShape(v), tensor.SliceData(buf, off, n)); err != nil {
+			s.fail(resp, err)
+		}
+	}
+	if resp.Err == nil && v.wants(r) {
+		resp.Add(v.Name, v.DataType, s.shape, tensor.SliceData(buf, off, n))
+	}
+}
+
+// Send answers every request of the batch, finally. Null requests have nobody to
+// answer.
 func (s *Scatter) Send() {
 	for k, r := range s.batch.Requests {
 		resp := s.responses[k]
 		s.responses[k] = nil
+		if r.Member.Null {
+			resp.Release()
+			continue
+		}
 		r.Respond(resp, true)
 	}
 	s.batch, s.responses = nil, s.responses[:0]
@@ -110,6 +124,15 @@ func (s *Scatter) clientShape(v *Value, dst, shape tensor.Shape) tensor.Shape {
 		return append(dst, v.Dims...)
 	}
 	return append(dst, shape...)
+}
+
+// engineShape is s.shape as the engine sees it.
+func (s *Scatter) engineShape(v *Value) tensor.Shape {
+	if v.Reshape == nil {
+		return s.shape
+	}
+	lead := len(s.shape) - len(v.Dims)
+	return reshape(s.shape[:lead:lead], s.shape[lead:], v.Dims, v.Reshape)
 }
 
 func (s *Scatter) fail(resp *infer.Response, err error) {

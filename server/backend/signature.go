@@ -5,6 +5,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
+	"triton/server/infer"
 )
 
 // Signature is the inputs and outputs of a model as its configuration names
@@ -30,6 +31,8 @@ type Value struct {
 	// shapes.
 	Ragged bool
 	Role   Role
+	// Hidden outputs are not the clients'.
+	Hidden bool
 }
 
 // Role is who makes an input or reads an output.
@@ -58,6 +61,7 @@ func NewEngineSignature(c *inferencepb.ModelConfig) *Signature {
 		if i := slices.IndexFunc(s.Outputs, func(o Value) bool { return o.Name == v.Name }); i >= 0 {
 			s.Outputs[i].Role = State // clients may ask for it too
 		} else {
+			v.Hidden = true
 			s.Outputs = append(s.Outputs, v)
 		}
 	}
@@ -109,6 +113,16 @@ func (v *Value) Engine() tensor.Shape {
 	}
 	return v.Dims
 }
+
+// Wants says whether anybody needs output i of the batch: a client, or a sequence
+// whose state it is.
+func (s *Signature) Wants(b *infer.Batch, i int) bool {
+	v := &s.Outputs[i]
+	return v.Role == State || b.Wants(v.Name)
+}
+
+// wants says whether a client gets the value.
+func (v *Value) wants(r *infer.Request) bool { return !v.Hidden && r.Wants(v.Name) }
 
 // reshape appends to dst the shape "to", with its -1s replaced in order by
 // those dimensions of shape that are -1 in "from". Validation of the

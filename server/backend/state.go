@@ -1,0 +1,43 @@
+package backend
+
+import (
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// UpdateState makes data, which moves in, the value of a state that the next
+// request of r's sequence gets. The state is named by its output.
+func UpdateState(r *infer.Request, output string, d tensor.DataType, shape tensor.Shape, data tensor.Data) error {
+	if r.Member.States == nil {
+		data.Release()
+		return status.New(status.InvalidArg, "unable to add state '%s'. State configuration is missing for model '%s'.", output, r.ModelName)
+	}
+	return r.Member.States.Update(output, d, shape, data)
+}
+
+// span is the bytes of input i of all requests when they lie one after the other
+// in one buffer, as the states of sequences do that share batch after batch: then
+// nothing is to be copied. Else nil.
+func span(b *infer.Batch, i int, v *Value) []byte {
+	var all tensor.Segment
+	for k, r := range b.Requests {
+		d := &r.InputNear(i, v.Name).Data
+		if d.Segments() != 1 || !d.Stable() {
+			return nil
+		}
+		s := d.Segment(0)
+		switch {
+		case k == 0:
+			all = s
+		case s.Buffer != all.Buffer || s.Off != all.Off+all.N:
+			return nil
+		default:
+			all.N += s.N
+		}
+	}
+	if !aligned(all.Bytes(), v.DataType) {
+		return nil
+	}
+	return all.Bytes()
+}
