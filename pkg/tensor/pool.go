@@ -190,6 +190,15 @@ func (p *Pool) unmapping(mem []byte) {
 	unmapMemory(mem)
 }
 
+// Holds is how many bytes of the pool a buffer keeps from reuse; 0 when it is not
+// of this pool.
+func (p *Pool) Holds(b *Buffer) int {
+	if b.owner != Owner(p) {
+		return 0
+	}
+	return cap(b.whole)
+}
+
 // Outstanding is the number of buffers not yet released; 0 at the end of every
 // test.
 func (p *Pool) Outstanding() int64 { return p.outstanding.Load() }

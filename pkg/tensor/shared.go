@@ -5,6 +5,19 @@ import (
 	"runtime/debug"
 )
 
+// Foreign is the owner of memory that another process can change or take away at
+// any time.
+type Foreign interface {
+	Owner
+	Foreign()
+}
+
+// Foreign says whether another process has its hands on the memory.
+func (b *Buffer) Foreign() bool {
+	_, foreign := b.owner.(Foreign)
+	return foreign
+}
+
 // CopyShared copies d into dst when one of them is memory that another process
 // can take away. False says that it did: part of the bytes may be copied.
 func CopyShared(dst []byte, d *Data) bool {

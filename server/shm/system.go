@@ -77,6 +77,9 @@ type mapping struct {
 
 func (*mapping) kind() kind { return system }
 
+// Foreign says that the client may change the memory at any time.
+func (*mapping) Foreign() {}
+
 func (p *mapping) open(r *region) (err error) {
 	p.region = r
 	if p.object, err = openObject(p.name); err != nil {

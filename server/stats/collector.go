@@ -46,6 +46,9 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 			w.counters(&s, &counters)
 			w.first(s.first, p.uuid != "")
 			w.samples(p.samples)
+			if p.uuid == "" {
+				w.cache(s.cache)
+			}
 		}
 	}
 }
@@ -87,7 +90,7 @@ func (w *writer) send(d *prometheus.Desc, m prometheus.Metric, err error) {
 func (w *writer) counters(s *Served, c *Counters) {
 	for _, f := range families {
 		switch {
-		case f.latency && s.opts.noCounters:
+		case f.latency && s.opts.noCounters || f.cached && !s.opts.cached:
 		case f.value == nil:
 			reasons(w, f.name, f.help, Failures(), c.Failures[:])
 		default:
@@ -154,12 +157,26 @@ func (w *writer) samples(s *samples) {
 	}
 	for i, of := range distributions {
 		w.histogram(of.histogram, of.histogramHelp, s.histograms[i])
-		if q := s.summaries[i]; q != nil {
-			d := w.desc(of.summary, of.summaryHelp)
-			m, err := summarized(q, d, w.values)
-			w.send(d, m, err)
-		}
+		w.summary(of.summary, of.summaryHelp, s.summaries[i])
 	}
+}
+
+func (w *writer) summary(name, help string, s prometheus.Summary) {
+	if s == nil {
+		return
+	}
+	d := w.desc(name, help)
+	m, err := summarized(s, d, w.values)
+	w.send(d, m, err)
+}
+
+// cache sends what is kept of a model with a response cache.
+func (w *writer) cache(c *cacheSamples) {
+	if c == nil {
+		return
+	}
+	w.summary(hitSummary, hitSummaryHelp, c.hits)
+	w.summary(missSummary, missSummaryHelp, c.misses)
 }
 
 // reasons sends counters that have one label more. counts are by reason.

@@ -23,6 +23,7 @@ func New(c *inferencepb.ModelConfig, version string, o Options) *Model {
 	m := NewModel(c.GetName(), version, int(c.GetMaxBatchSize()))
 	m.opts = parse(o, c)
 	m.samples = m.opts.samples()
+	m.cache = m.opts.cacheSamples()
 	if m.opts.histograms {
 		m.first = newHistogram(m.opts.bounds(firstResponse))
 	}

@@ -8,6 +8,7 @@ type family struct {
 	kind       prometheus.ValueType
 	value      func(*Served, *Counters) float64
 	latency    bool // left out on demand
+	cached     bool // only for models whose configuration asks for the response cache
 }
 
 func micros(c Count) float64 { return float64(c.Ns / 1000) }
@@ -17,44 +18,60 @@ func micros(c Count) float64 { return float64(c.Ns / 1000) }
 var families = []family{
 	{
 		"nv_inference_request_success", "Number of successful inference requests, all batch sizes", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return float64(c.Success.Count) }, false,
+		func(_ *Served, c *Counters) float64 { return float64(c.Success.Count) }, false, false,
 	},
-	{failureName, failureHelp, prometheus.CounterValue, nil, false},
+	{failureName, failureHelp, prometheus.CounterValue, nil, false, false},
 	{
 		"nv_inference_count", "Number of inferences performed (does not include cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return float64(c.Inferences) }, false,
+		func(_ *Served, c *Counters) float64 { return float64(c.Inferences) }, false, false,
 	},
 	{
 		"nv_inference_exec_count", "Number of model executions performed (does not include cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return float64(c.Executions) }, false,
+		func(_ *Served, c *Counters) float64 { return float64(c.Executions) }, false, false,
 	},
 	{
 		"nv_inference_request_duration_us", "Cumulative inference request duration in microseconds (includes cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return micros(c.Success) }, true,
+		func(_ *Served, c *Counters) float64 { return micros(c.Success) }, true, false,
 	},
 	{
 		"nv_inference_queue_duration_us", "Cumulative inference queuing duration in microseconds (includes cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return micros(c.Queue) }, true,
+		func(_ *Served, c *Counters) float64 { return micros(c.Queue) }, true, false,
 	},
 	{
 		"nv_inference_compute_input_duration_us", "Cumulative compute input duration in microseconds (does not include cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return micros(c.ComputeInput) }, true,
+		func(_ *Served, c *Counters) float64 { return micros(c.ComputeInput) }, true, false,
 	},
 	{
 		"nv_inference_compute_infer_duration_us", "Cumulative compute inference duration in microseconds (does not include cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return micros(c.ComputeInfer) }, true,
+		func(_ *Served, c *Counters) float64 { return micros(c.ComputeInfer) }, true, false,
 	},
 	{
 		"nv_inference_compute_output_duration_us", "Cumulative inference compute output duration in microseconds (does not include cached requests)", prometheus.CounterValue,
-		func(_ *Served, c *Counters) float64 { return micros(c.ComputeOutput) }, true,
+		func(_ *Served, c *Counters) float64 { return micros(c.ComputeOutput) }, true, false,
+	},
+	{
+		"nv_cache_num_hits_per_model", "Number of cache hits per model", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return float64(c.CacheHit.Count) }, true, true,
+	},
+	{
+		"nv_cache_hit_duration_per_model", "Total cache hit duration per model, in microseconds", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return micros(c.CacheHit) }, true, true,
+	},
+	{
+		"nv_cache_num_misses_per_model", "Number of cache misses per model", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return float64(c.CacheMiss.Count) }, true, true,
+	},
+	{
+		"nv_cache_miss_duration_per_model", "Total cache miss (insert+lookup) duration per model, in microseconds", prometheus.CounterValue,
+		func(_ *Served, c *Counters) float64 { return micros(c.CacheMiss) }, true, true,
 	},
 	{
 		"nv_inference_pending_request_count", "Instantaneous number of pending requests awaiting execution per-model.", prometheus.GaugeValue,
-		func(_ *Served, c *Counters) float64 { return float64(c.Pending) }, false,
+		func(_ *Served, c *Counters) float64 { return float64(c.Pending) }, false, false,
 	},
 	{
 		"nv_model_load_duration_secs", "Model load time in seconds", prometheus.GaugeValue,
-		func(s *Served, _ *Counters) float64 { return s.LoadSeconds }, false,
+		func(s *Served, _ *Counters) float64 { return s.LoadSeconds }, false, false,
 	},
 }
 
@@ -80,5 +97,5 @@ func FamilyNames() []string {
 	for _, d := range distributions {
 		all = append(all, d.summary)
 	}
-	return append(all, closeName, sizeName)
+	return append(all, hitSummary, missSummary, closeName, sizeName)
 }

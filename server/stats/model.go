@@ -76,6 +76,9 @@ type Model struct {
 		sizes map[int]*sizeCounts
 	}
 	responses responses
+	hits      Duration // in the response cache
+	misses    Duration
+	cache     *cacheSamples // nil when not kept
 	gpus      struct {
 		sync.Mutex
 		places []*Place
@@ -89,6 +92,8 @@ func (d *Duration) add(n int, ns int64) {
 	d.count.Add(uint64(n))
 	d.ns.Add(uint64(max(ns, 0)))
 }
+
+func (d *Duration) read() Count { return Count{d.count.Load(), d.ns.Load()} }
 
 type sizeCounts struct {
 	count, input, infer, output atomic.Uint64

@@ -76,17 +76,28 @@ func (s *settings) samples() *samples {
 		if s.histograms {
 			all.histograms[i] = newHistogram(s.bounds(d.histogram))
 		}
-		if s.summaries {
-			all.summaries[i] = prometheus.NewSummary(prometheus.SummaryOpts{
-				Name: d.summary, Help: d.summaryHelp, Objectives: s.objectives, MaxAge: summaryAge, AgeBuckets: summarySets,
-			})
+		// A cached model's request gets longer after it is counted: no summary.
+		if s.summaries && !(s.cached && i == 0) {
+			all.summaries[i] = s.summary(d.summary, d.summaryHelp)
 		}
 	}
 	return all
 }
 
+func (s *settings) summary(name, help string) prometheus.Summary {
+	return prometheus.NewSummary(prometheus.SummaryOpts{
+		Name: name, Help: help, Objectives: s.objectives, MaxAge: summaryAge, AgeBuckets: summarySets,
+	})
+}
+
 func (s *samples) observe(one Sample) {
-	for i, ns := range [len(distributions)]int64{one.Total, one.Queue, one.Input, one.Infer, one.Output} {
+	s.observeFirst(one.Total, one.Queue, one.Input, one.Infer, one.Output)
+}
+
+// observeFirst adds to the first distributions: a request that was not computed
+// has but two durations.
+func (s *samples) observeFirst(durations ...int64) {
+	for i, ns := range durations {
 		us := max(ns, 0) / 1000
 		if h := s.histograms[i]; h != nil {
 			h.observe(us)

@@ -15,6 +15,7 @@ import (
 type settings struct {
 	noCounters            bool // of latencies
 	histograms, summaries bool
+	cached                bool // the model asks for the response cache
 
 	objectives map[float64]float64
 	buckets    map[string][]float64 // the model's own, by family
@@ -31,6 +32,7 @@ func parse(o Options, c *inferencepb.ModelConfig) settings {
 		noCounters: o.Settings["counter_latencies"] == "false",
 		histograms: o.Settings["histogram_latencies"] == "true",
 		summaries:  o.Settings["summary_latencies"] == "true",
+		cached:     c.GetResponseCache().GetEnable(),
 		objectives: parseQuantiles(o.Settings["summary_quantiles"], log),
 		buckets:    map[string][]float64{},
 		gpus:       o.GPUs,

@@ -49,6 +49,7 @@ func (m *Model) addTo(c *Counters) {
 	if at := m.latest.Load(); at != 0 {
 		c.LastInference = time.Now().Add(time.Duration(at - infer.Now()))
 	}
+	c.CacheHit, c.CacheMiss = m.hits.read(), m.misses.read()
 	for i := range c.Closes {
 		c.Closes[i] = m.closed[i].Load()
 	}

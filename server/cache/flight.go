@@ -1,0 +1,198 @@
+package cache
+
+import (
+	"context"
+	"sync"
+
+	"triton/pkg/status"
+	"triton/server/infer"
+	"triton/server/stats"
+)
+
+// flights are the requests of a model version that are being computed, and the
+// equal ones that wait for their answers.
+//
+//	from       event                              to
+//	-          not in the cache, first of its key leads
+//	-          not in the cache, key in flight    follows
+//	leads      answered                           over: all followers have the answer
+//	leads      failed, cancelled, refused         over: the oldest follower leads
+//	follows    cancelled                          over
+type flights struct {
+	runner *Runner
+	taking sync.WaitGroup // followers that become leaders
+	mu     struct {
+		sync.Mutex
+		byKey map[Key]*flight
+	}
+}
+
+// flight is one key. Its leader is with the runner behind.
+type flight struct {
+	all       *flights
+	key       Key
+	followers infer.List // under the lock of flights
+}
+
+func newFlights(c *Runner) *flights {
+	f := &flights{runner: c}
+	f.mu.byKey = map[Key]*flight{}
+	return f
+}
+
+func (f *flights) infer(ctx context.Context, r *infer.Request, t *ticket) (*infer.Response, error) {
+	r.Bind(ctx)
+	if err := f.submit(r, t); err != nil {
+		r.Release()
+		return nil, err
+	}
+	resp, err := r.Wait(ctx)
+	if err != nil && r.Cancelled() {
+		return nil, &status.Error{Code: status.Cancelled, Cause: context.Cause(ctx)}
+	}
+	return resp, err
+}
+
+// submit makes r lead or follow.
+func (f *flights) submit(r *infer.Request, t *ticket) error {
+	f.mu.Lock()
+	in := f.mu.byKey[t.key]
+	if in == nil {
+		in = &flight{all: f, key: t.key}
+		f.mu.byKey[t.key] = in
+		f.mu.Unlock()
+		return in.lead(r, t)
+	}
+	r.Times.Queued = infer.Now()
+	if !r.Enter(in) {
+		r.Move(infer.Queued, infer.Executing)
+		f.mu.Unlock()
+		f.cancelled(r)
+		return nil
+	}
+	in.followers.Push(r)
+	f.runner.opts.Stats.Pending.Add(1)
+	f.mu.Unlock()
+	return nil
+}
+
+// lead has the runner behind compute r.
+func (in *flight) lead(r *infer.Request, t *ticket) error {
+	t.flight = in
+	err := in.all.runner.next.Submit(r)
+	if err != nil {
+		r.Tap = t.before
+		in.land(nil, false)
+	}
+	return err
+}
+
+// land ends the leader's turn. Its answer, if there is one, is that of all
+// followers; else the oldest leads.
+func (in *flight) land(resp *infer.Response, ok bool) {
+	f := in.all
+	var done infer.List
+	f.mu.Lock()
+	for r := in.followers.Pop(); r != nil; r = in.followers.Pop() {
+		r.Move(infer.Queued, infer.Executing) // no longer to be withdrawn
+		f.runner.opts.Stats.Pending.Add(-1)
+		done.Push(r)
+		if !ok {
+			break
+		}
+	}
+	if ok || done.Len() == 0 {
+		delete(f.mu.byKey, in.key)
+	} else {
+		f.taking.Add(1)
+	}
+	f.mu.Unlock()
+	for r := done.Pop(); r != nil; r = done.Pop() {
+		if !ok {
+			go in.take(r) // not here: the leader's goroutine may be in the middle of its own batch
+			continue
+		}
+		f.answer(r, resp)
+	}
+}
+
+// answer gives a follower the leader's response. It counts as a hit: nothing was
+// computed for it.
+func (f *flights) answer(r *infer.Request, from *infer.Response) {
+	t := untap(r)
+	resp := infer.NewResponse()
+	share(from.Parameters, from.Outputs, resp)
+	r.Hold()
+	f.runner.hit(r, resp, stats.CacheHit{Queued: infer.Now() - r.Times.Queued - t.lookup, Lookup: t.lookup})
+	r.Deliver()
+	r.Release()
+}
+
+// take makes a follower the leader.
+func (in *flight) take(r *infer.Request) {
+	defer in.all.taking.Done()
+	r.Again()
+	if err := in.lead(r, r.Tap.(*ticket)); err != nil {
+		in.all.runner.opts.Stats.Fail(stats.Other, infer.Now()-r.Times.Received)
+		r.Fail(err)
+		r.Release()
+	}
+}
+
+// Withdraw takes a follower out that nobody waits for any more.
+func (in *flight) Withdraw(r *infer.Request) bool {
+	in.all.mu.Lock()
+	if !r.Move(infer.Queued, infer.Executing) {
+		in.all.mu.Unlock()
+		return false
+	}
+	in.followers.Remove(r)
+	in.all.mu.Unlock()
+	in.all.runner.opts.Stats.Pending.Add(-1)
+	in.all.cancelled(r)
+	return true
+}
+
+// cancelled answers a follower that nobody waits for.
+func (f *flights) cancelled(r *infer.Request) {
+	f.fail(r, status.New(status.Cancelled, ""), stats.Canceled)
+}
+
+// fail answers a follower that never led.
+func (f *flights) fail(r *infer.Request, err error, why stats.Failure) {
+	untap(r)
+	f.runner.opts.Stats.Fail(why, infer.Now()-r.Times.Received)
+	r.Fail(err)
+	r.Release()
+}
+
+// untap takes a follower's ticket away. Its response is not to be kept.
+func untap(r *infer.Request) ticket {
+	t := r.Tap.(*ticket)
+	r.Tap = t.before
+	return *t
+}
+
+// drain comes after the drain of the runner behind. When that has answered all
+// leaders, the last followers that lead are being refused; when it gave up, those
+// that still wait are answered here.
+func (f *flights) drain(whole bool) {
+	if whole {
+		f.taking.Wait()
+		return
+	}
+	var left infer.List
+	f.mu.Lock()
+	for _, in := range f.mu.byKey {
+		for r := in.followers.Pop(); r != nil; r = in.followers.Pop() {
+			r.Move(infer.Queued, infer.Executing)
+			left.Push(r)
+		}
+	}
+	f.mu.Unlock()
+	for r := left.Pop(); r != nil; r = left.Pop() {
+		f.runner.opts.Stats.Pending.Add(-1)
+		f.fail(r, status.New(status.Unavailable,
+			"%sServer is stopping, scheduler for model has stopped accepting new inference requests", r.Tag()), stats.Rejected)
+	}
+}

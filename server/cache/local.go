@@ -1,0 +1,163 @@
+package cache
+
+import (
+	"context"
+	"sync"
+
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// Local keeps responses in this process, up to a number of bytes. The one that
+// was used longest ago goes first.
+type Local struct {
+	pool *tensor.Pool
+	size int64 // bytes
+
+	mu struct {
+		sync.Mutex
+		entries map[Key]*entry
+		used    entry // the ring's anchor: next was used last, prev goes first
+		counts  Counts
+		closed  bool
+	}
+}
+
+// Counts is what a Local did so far, and what it holds now.
+type Counts struct {
+	Entries, Bytes, Size              int64
+	Hits, Misses, Evictions           uint64
+	LookupNanoseconds, InsertionNanos int64
+}
+
+var _ Cache = (*Local)(nil)
+
+// NewLocal makes a cache of up to size bytes; memory is taken from the pool as
+// responses come.
+func NewLocal(size int64, pool *tensor.Pool) *Local {
+	l := &Local{pool: pool, size: size}
+	l.mu.entries = map[Key]*entry{}
+	l.mu.used.next, l.mu.used.prev = &l.mu.used, &l.mu.used
+	l.mu.counts.Size = size
+	return l
+}
+
+// Lookup fills the response from the entry and makes it the last used.
+func (l *Local) Lookup(_ context.Context, k Key, into *infer.Response) bool {
+	begin := infer.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.mu.entries[k]
+	if e == nil {
+		l.mu.counts.Misses++
+	} else {
+		l.mu.counts.Hits++
+		l.unlink(e)
+		l.link(e)
+		e.fill(into) // under the lock: the entry may be evicted after it
+	}
+	l.mu.counts.LookupNanoseconds += infer.Now() - begin
+	return e != nil
+}
+
+// Insert copies what must be copied without the lock.
+func (l *Local) Insert(k Key, resp *infer.Response) error {
+	begin := infer.Now()
+	if l.has(k) {
+		return ErrExists
+	}
+	if n := least(resp); n > l.size {
+		return l.tooLarge(n)
+	}
+	e := newEntry(l.pool, k, resp)
+	if e.bytes > l.size {
+		e.release()
+		return l.tooLarge(e.bytes)
+	}
+	evicted, err := l.add(e, begin)
+	if err != nil {
+		e.release()
+	}
+	for e := evicted; e != nil; e = e.next {
+		e.release()
+	}
+	return err
+}
+
+// least is the fewest bytes that a response can take.
+func least(resp *infer.Response) int64 {
+	n := footprint(resp)
+	for i := range resp.Outputs {
+		n += int64(resp.Outputs[i].Data.Len())
+	}
+	return n
+}
+
+func (l *Local) tooLarge(n int64) error {
+	return status.New(status.Internal, "Requested byte_size: %d is greater than total cache size: %d", n, l.size)
+}
+
+func (l *Local) has(k Key) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.entries[k] != nil
+}
+
+// add puts an entry in and takes out a chain of others for which there is no
+// room any more.
+func (l *Local) add(e *entry, begin int64) (evicted *entry, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.mu.closed:
+		return nil, status.New(status.Unavailable, "the response cache is closed")
+	case l.mu.entries[e.key] != nil:
+		return nil, ErrExists
+	}
+	for l.mu.counts.Bytes+e.bytes > l.size {
+		last := l.mu.used.prev
+		l.drop(last)
+		l.mu.counts.Evictions++
+		last.next, evicted = evicted, last
+	}
+	l.mu.entries[e.key] = e
+	l.link(e)
+	l.mu.counts.Bytes += e.bytes
+	l.mu.counts.InsertionNanos += infer.Now() - begin
+	return evicted, nil
+}
+
+func (l *Local) link(e *entry) {
+	e.prev, e.next = &l.mu.used, l.mu.used.next
+	e.prev.next, e.next.prev = e, e
+}
+
+func (l *Local) unlink(e *entry) { e.prev.next, e.next.prev = e.next, e.prev }
+
+func (l *Local) drop(e *entry) {
+	l.unlink(e)
+	delete(l.mu.entries, e.key)
+	l.mu.counts.Bytes -= e.bytes
+}
+
+// Counts is a copy of the counters.
+func (l *Local) Counts() Counts {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.mu.counts
+	c.Entries = int64(len(l.mu.entries))
+	return c
+}
+
+// Close releases all entries; nothing is kept from now on.
+func (l *Local) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.closed = true
+	for _, e := range l.mu.entries {
+		l.drop(e)
+		e.release()
+	}
+	return nil
+}

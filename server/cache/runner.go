@@ -1,0 +1,138 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+	"triton/server/stats"
+)
+
+// Options say what a Runner works with.
+type Options struct {
+	Cache Cache
+	// Scope names the model version in keys: with what it was loaded from, as
+	// answers of other files are not its own.
+	Scope string
+	// SingleFlight makes equal requests wait for the one that is computed.
+	SingleFlight bool
+	Pool         *tensor.Pool
+	Stats        *stats.Model
+	Log          *slog.Logger
+}
+
+// Runner answers requests from a cache and has the runner behind it compute the
+// others, whose responses it keeps. The model must have one response to each
+// request, and no sequences.
+type Runner struct {
+	opts    Options
+	next    infer.Runner
+	flights *flights // nil: equal requests are all computed
+}
+
+var _ infer.Runner = (*Runner)(nil)
+
+// New puts a cache in front of a runner.
+func New(next infer.Runner, o Options) *Runner {
+	c := &Runner{opts: o, next: next}
+	if o.SingleFlight {
+		c.flights = newFlights(c)
+	}
+	return c
+}
+
+// Infer answers one request.
+func (c *Runner) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
+	if ctx.Err() != nil {
+		return c.next.Infer(ctx, r)
+	}
+	r.Unary()
+	answered, t := c.look(ctx, r)
+	switch {
+	case answered:
+		resp, err := r.Take()
+		r.Release()
+		return resp, err
+	case t != nil && c.flights != nil:
+		return c.flights.infer(ctx, r, t)
+	}
+	return c.next.Infer(ctx, r)
+}
+
+// Submit answers one request or queues it.
+func (c *Runner) Submit(r *infer.Request) error {
+	answered, t := c.look(context.Background(), r)
+	switch {
+	case answered:
+		r.Deliver()
+		r.Release()
+		return nil
+	case t != nil && c.flights != nil:
+		return c.flights.submit(r, t)
+	}
+	return c.next.Submit(r)
+}
+
+// look finds a request's response, which it holds back, or sets what keeps the
+// one that will come. Both are missing for a request that cannot be cached.
+func (c *Runner) look(ctx context.Context, r *infer.Request) (answered bool, t *ticket) {
+	queued := infer.Now()
+	if r.Cancelled() || !settle(c.opts.Pool, r.Inputs) {
+		return false, nil
+	}
+	k := keyOf(c.opts.Scope, r)
+	begin := infer.Now()
+	resp := infer.NewResponse()
+	hit := c.opts.Cache.Lookup(ctx, k, resp)
+	end := infer.Now()
+	if !hit {
+		resp.Release()
+		return false, c.watch(r, k, end-begin)
+	}
+	r.Times.Queued = queued
+	r.Hold()
+	c.hit(r, resp, stats.CacheHit{Queued: begin - queued, Lookup: end - begin})
+	return true, nil
+}
+
+// hit sends a response that was not computed for r, and counts it before
+// anybody has it.
+func (c *Runner) hit(r *infer.Request, resp *infer.Response, h stats.CacheHit) {
+	r.Respond(resp, true)
+	h.Total = infer.Now() - r.Times.Received
+	if r.Failure() != nil { // the outputs have no place
+		c.opts.Stats.Fail(stats.Other, h.Total)
+	} else {
+		c.opts.Stats.Hit(h)
+	}
+	r.ReleaseInputs()
+}
+
+// keep puts a response of the model into the cache. The second of two equal
+// responses is no miss.
+func (c *Runner) keep(k Key, lookup int64, resp *infer.Response) {
+	begin := infer.Now()
+	err := c.opts.Cache.Insert(k, resp)
+	if err == ErrExists { //nolint:errorlint // never wrapped
+		return
+	}
+	c.opts.Stats.Miss(lookup + infer.Now() - begin)
+	if err != nil {
+		c.opts.Log.Error(fmt.Sprintf("Failed to insert key [%x] into response cache: %s", k[:8], status.From(err).Text()))
+	}
+}
+
+// Ready says whether the runner behind is ready.
+func (c *Runner) Ready() bool { return c.next.Ready() }
+
+// Drain drains the runner behind, then what waits for its answers.
+func (c *Runner) Drain(ctx context.Context) error {
+	err := c.next.Drain(ctx)
+	if c.flights != nil {
+		c.flights.drain(err == nil)
+	}
+	return err
+}

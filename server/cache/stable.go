@@ -1,0 +1,52 @@
+package cache
+
+import (
+	"triton/pkg/kserve"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// settle copies inputs that lie in memory of the client, which may change them
+// at any time: what is hashed must be what the engine computes with. False when
+// the memory is gone; then the request is not cached and its engine finds out.
+func settle(p *tensor.Pool, inputs []kserve.Tensor) bool {
+	for i := range inputs {
+		d := &inputs[i].Data
+		if !foreign(d) {
+			continue
+		}
+		b, err := p.TryGet(d.Len())
+		if err != nil {
+			return false
+		}
+		if !tensor.CopyShared(b.Bytes(), d) {
+			b.Release()
+			return false
+		}
+		p.CopiedToModel(d.Len())
+		d.Release()
+		*d = tensor.NewData(b)
+	}
+	return true
+}
+
+// foreign says whether a part of the data lies in memory of the client.
+func foreign(d *tensor.Data) bool {
+	for i := range d.Segments() {
+		if d.Segment(i).Buffer.Foreign() {
+			return true
+		}
+	}
+	return false
+}
+
+// lasting says whether no client can change the response any more: engines may
+// have written outputs to where a client wants them.
+func lasting(resp *infer.Response) bool {
+	for i := range resp.Outputs {
+		if foreign(&resp.Outputs[i].Data) {
+			return false
+		}
+	}
+	return true
+}

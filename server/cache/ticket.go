@@ -1,0 +1,43 @@
+package cache
+
+import (
+	"sync"
+
+	"triton/server/infer"
+)
+
+// ticket keeps the response of one request that was not in the cache.
+type ticket struct {
+	runner *Runner
+	key    Key
+	lookup int64     // ns
+	before infer.Tap // of whoever stands before the cache
+	flight *flight   // nil: nobody else waits
+}
+
+var tickets = sync.Pool{New: func() any { return &ticket{} }}
+
+// watch sets a ticket as the request's tap.
+func (c *Runner) watch(r *infer.Request, k Key, lookup int64) *ticket {
+	t := tickets.Get().(*ticket)
+	*t = ticket{runner: c, key: k, lookup: lookup, before: r.Tap}
+	r.Tap = t
+	return t
+}
+
+// Respond keeps the one response of a request, if it is no error.
+func (t *ticket) Respond(r *infer.Request, resp *infer.Response, final bool) {
+	whole := final && resp.Err == nil && lasting(resp)
+	if whole {
+		t.runner.keep(t.key, t.lookup, resp)
+	}
+	if t.flight != nil {
+		t.flight.land(resp, whole)
+	}
+	r.Tap = t.before
+	if t.before != nil {
+		t.before.Respond(r, resp, final)
+	}
+	*t = ticket{}
+	tickets.Put(t)
+}

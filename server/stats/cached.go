@@ -1,0 +1,53 @@
+package stats
+
+import "github.com/prometheus/client_golang/prometheus"
+
+const (
+	hitSummary      = "nv_cache_hit_summary_per_model"
+	hitSummaryHelp  = "Summary of cache hit counts/durations per model, in microseconds."
+	missSummary     = "nv_cache_miss_summary_per_model"
+	missSummaryHelp = "Summary of cache miss counts/durations per model, in microseconds."
+)
+
+// cacheSamples are the distributions of what the response cache took.
+type cacheSamples struct{ hits, misses prometheus.Summary }
+
+// cacheSamples makes what the settings ask for; nil when that is nothing.
+func (s *settings) cacheSamples() *cacheSamples {
+	if !s.cached || !s.summaries {
+		return nil
+	}
+	return &cacheSamples{s.summary(hitSummary, hitSummaryHelp), s.summary(missSummary, missSummaryHelp)}
+}
+
+// CacheHit is one request answered from the response cache; nanoseconds.
+type CacheHit struct {
+	Total  int64 // received to answered
+	Queued int64 // until the lookup began
+	Lookup int64
+}
+
+// Hit counts a request that the response cache answered: a success without
+// inference.
+func (m *Model) Hit(h CacheHit) {
+	m.success.add(1, h.Total)
+	m.queue.add(1, h.Queued)
+	m.hits.add(1, h.Lookup)
+	if m.samples != nil {
+		m.samples.observeFirst(h.Total, h.Queued)
+	}
+	if m.cache != nil {
+		m.cache.hits.Observe(float64(max(h.Lookup, 0) / 1000))
+	}
+}
+
+// Miss counts a request that was computed and kept: ns is what its lookup and
+// its insertion took. Triton adds that to the request's own time once more, and
+// so do we.
+func (m *Model) Miss(ns int64) {
+	m.misses.add(1, ns)
+	m.success.add(0, ns)
+	if m.cache != nil {
+		m.cache.misses.Observe(float64(max(ns, 0) / 1000))
+	}
+}
