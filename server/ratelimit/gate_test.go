@@ -1,0 +1,253 @@
+package ratelimit_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/server/ratelimit"
+)
+
+func add(t *testing.T, l *ratelimit.Limiter, instances []ratelimit.Instance) *ratelimit.Gate {
+	t.Helper()
+	g, err := l.Add(instances)
+	require.NoError(t, err)
+	return g
+}
+
+// busy runs batches of a seat, one after the other, for as long as told, and
+// says how many.
+func busy(g *ratelimit.Gate, seat int, batch, long time.Duration) (runs int) {
+	for begin := time.Now(); time.Since(begin) < long; runs++ {
+		if !g.Acquire(seat) {
+			return runs
+		}
+		time.Sleep(batch)
+	}
+	g.Release(seat, true)
+	return runs
+}
+
+func together(runs ...func() int) []int {
+	counts := make([]int, len(runs))
+	var wg sync.WaitGroup
+	for i, run := range runs {
+		wg.Go(func() { counts[i] = run() })
+	}
+	wg.Wait()
+	return counts
+}
+
+// TestShares has the timelines of two models that are never without work.
+func TestShares(t *testing.T) {
+	t.Parallel()
+	all := ratelimit.AllDevices
+	for name, test := range map[string]struct {
+		given []ratelimit.Resource
+		want  []int // batches of 10 ms in 1.2 s
+	}{
+		"one at a time, by priority": {nil, []int{80, 40}},
+		"room for both":              {[]ratelimit.Resource{{"R1", 6, all}, {"R2", 2, all}}, []int{120, 120}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := ratelimit.New(test.given)
+				m1, m2 := add(t, l, one(1, need("R1", 4))), add(t, l, one(2, need("R1", 2), shared("R2", 2)))
+				counts := together(
+					func() int { return busy(m1, 0, 10*time.Millisecond, 1200*time.Millisecond) },
+					func() int { return busy(m2, 0, 10*time.Millisecond, 1200*time.Millisecond) },
+				)
+				for i, n := range counts {
+					require.InDelta(t, test.want[i], n, 2, "model %d", i+1)
+				}
+			})
+		})
+	}
+}
+
+func TestTwoInstancesOfOneModel(t *testing.T) {
+	t.Parallel()
+	for want, given := range map[int][]ratelimit.Resource{
+		50:  nil, // R1 is 4: one at a time
+		100: {{"R1", 6, 0}, {"R2", 1, 0}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := add(t, ratelimit.New(given), []ratelimit.Instance{
+				{Needs: []ratelimit.Need{need("R1", 4)}}, {Needs: []ratelimit.Need{need("R1", 2), need("R2", 1)}},
+			})
+			counts := together(
+				func() int { return busy(g, 0, 10*time.Millisecond, time.Second) },
+				func() int { return busy(g, 1, 10*time.Millisecond, time.Second) },
+			)
+			require.InDelta(t, want, counts[0], 2)
+			require.InDelta(t, want, counts[1], 2)
+		})
+	}
+}
+
+func TestOnlyTheFirstOfTheQueueIsTried(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := ratelimit.New([]ratelimit.Resource{{"R", 4, 0}})
+		half, whole, small := add(t, l, one(1, need("R", 2))), add(t, l, one(1, need("R", 4))), add(t, l, one(1, need("R", 1)))
+		require.True(t, half.Acquire(0))
+		var order []string
+		var wg sync.WaitGroup
+		wait := func(name string, g *ratelimit.Gate) {
+			wg.Go(func() {
+				require.True(t, g.Acquire(0))
+				order = append(order, name)
+				g.Release(0, true)
+			})
+			synctest.Wait()
+		}
+		wait("whole", whole)
+		wait("small", small) // it would fit
+		require.Empty(t, order)
+		half.Release(0, true)
+		wg.Wait()
+		require.Equal(t, []string{"whole", "small"}, order)
+		require.EqualValues(t, 1, half.Weight(0))
+	})
+}
+
+func TestATurnThatWasNotUsedDoesNotCount(t *testing.T) {
+	t.Parallel()
+	g := add(t, ratelimit.New(nil), one(3, need("R", 1)))
+	require.True(t, g.Acquire(0))
+	g.Release(0, false)
+	g.Release(0, true) // it has none
+	require.Zero(t, g.Weight(0))
+	require.True(t, g.Acquire(0))
+	require.True(t, g.Acquire(0))
+	require.EqualValues(t, 3, g.Weight(0))
+	g.Release(0, true)
+	require.EqualValues(t, 6, g.Weight(0))
+}
+
+func TestWaitsEnd(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		end func(g *ratelimit.Gate, cancel context.CancelFunc)
+	}{
+		"with the context": {func(_ *ratelimit.Gate, cancel context.CancelFunc) { cancel() }},
+		"with an abort":    {func(g *ratelimit.Gate, _ context.CancelFunc) { g.Abort() }},
+		"with a close":     {func(g *ratelimit.Gate, _ context.CancelFunc) { g.Close() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := ratelimit.New([]ratelimit.Resource{{"R", 4, 0}})
+				hung, stuck, other := add(t, l, one(1, need("R", 2))), add(t, l, one(1, need("R", 4))), add(t, l, one(9, need("R", 1)))
+				require.True(t, hung.Acquire(0))
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				done, next := make(chan error, 1), make(chan bool, 1)
+				go func() { done <- stuck.Wait(ctx, 0) }()
+				synctest.Wait()
+				go func() { next <- other.Acquire(0) }()
+				synctest.Wait()
+				require.Empty(t, next, "it stands behind one that never fits")
+				test.end(stuck, cancel)
+				require.ErrorIs(t, <-done, context.Canceled)
+				require.True(t, <-next, "the queue goes on")
+			})
+		})
+	}
+	t.Run("after an abort", func(t *testing.T) {
+		t.Parallel()
+		g := add(t, ratelimit.New(nil), one(1, need("R", 1)))
+		require.True(t, g.Acquire(0))
+		g.Abort()
+		require.False(t, g.Acquire(0), "it gives up its turn")
+		require.False(t, g.Acquire(0))
+		other := add(t, ratelimit.New(nil), one(1, need("R", 1)))
+		require.True(t, other.Acquire(0))
+	})
+}
+
+func TestPoolsFollowTheLoadedInstances(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := ratelimit.New(nil)
+		small, other := add(t, l, one(1, need("R", 1))), add(t, l, one(1, need("R", 1)))
+		large := add(t, l, one(1, need("R", 2)))
+		require.True(t, small.Acquire(0))
+		require.True(t, other.Acquire(0), "there is room for two while the large one is loaded")
+		large.Close()
+		other.Release(0, true)
+		done := make(chan bool, 1)
+		go func() { done <- other.Acquire(0) }()
+		synctest.Wait()
+		require.Empty(t, done, "and for one after that")
+		small.Close()
+		require.True(t, <-done)
+	})
+}
+
+func TestStress(t *testing.T) {
+	t.Parallel()
+	l := ratelimit.New(nil)
+	var mu sync.Mutex
+	used := 0
+	use := func(n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		used += n
+		if used > 4 {
+			t.Error("more is used than there is")
+		}
+	}
+	keep := add(t, l, one(1, need("R", 4)))
+	defer keep.Close()
+	var wg sync.WaitGroup
+	for n := 1; n <= 4; n++ {
+		wg.Go(func() {
+			for range 20 {
+				g, err := l.Add([]ratelimit.Instance{{Needs: []ratelimit.Need{need("R", uint64(n))}}, {Needs: []ratelimit.Need{need("R", uint64(n))}}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				var seats sync.WaitGroup
+				for seat := range 2 {
+					seats.Go(func() {
+						for i := range 50 {
+							if !g.Acquire(seat) {
+								return
+							}
+							use(n)
+							use(-n)
+							if i%3 == 0 {
+								g.Release(seat, i%2 == 0)
+							}
+						}
+						g.Release(seat, true)
+					})
+				}
+				if n == 3 {
+					g.Abort()
+				}
+				seats.Wait()
+				g.Close()
+			}
+		})
+	}
+	wg.Wait()
+	require.True(t, keep.Acquire(0), "all is back")
+}
+
+func BenchmarkTurn(b *testing.B) {
+	g, err := ratelimit.New(nil).Add(one(1, need("R1", 4), shared("R2", 1)))
+	require.NoError(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		g.Acquire(0)
+		g.Release(0, true)
+	}
+}
