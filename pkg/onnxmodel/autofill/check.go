@@ -63,6 +63,9 @@ func Check(cfg *pb.ModelConfig, graph *onnxmodel.Model) []modelconfig.Finding {
 	for i, out := range cfg.Output {
 		c.output(fmt.Sprintf("output[%d]", i), out)
 	}
+	for i, s := range cfg.GetSequenceBatching().GetState() {
+		c.state(i, s)
+	}
 	return c.found
 }
 
