@@ -137,6 +137,9 @@ func (r *Request) begin() *Request {
 	return r
 }
 
+// Retain takes one more reference, for Release. Whoever calls it has one.
+func (r *Request) Retain() { r.refs.Add(1) }
+
 // Release gives back the front end's or the core's reference; the last one
 // releases the inputs and returns the request to its pool.
 func (r *Request) Release() {
@@ -184,7 +187,9 @@ func (r *Request) Move(from, to State) bool {
 // Enter makes the request wait in q, whose lock is held. False when it was
 // cancelled before and must not wait.
 func (r *Request) Enter(q Queue) bool {
-	r.queue = q
+	if r.queue != q { // a canceler may read it when the request waits again
+		r.queue = q
+	}
 	r.Move(Decoded, Queued)
 	return !r.cancelled.Load() // a Cancel that comes later finds Queued
 }

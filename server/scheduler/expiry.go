@@ -12,6 +12,12 @@ import (
 // look is the policy's decision; what has timed out leaves before.
 func (q *Queue) look(now int64) Cut {
 	q.expire(now)
+	if q.mu.hold > 0 {
+		if q.mu.line.Len() < q.mu.hold && !q.mu.closed {
+			return Cut{}
+		}
+		q.mu.hold = 0
+	}
 	return q.mu.line.Next(now, q.mu.closed)
 }
 

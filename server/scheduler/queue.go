@@ -29,6 +29,7 @@ type Seat struct {
 	wake    chan struct{} // the seat is given to the instance's goroutine
 	idle    bool          // under the queue's lock, as is dead
 	dead    bool
+	turn    turn
 	dropped infer.List // cancelled requests met while cutting
 }
 
@@ -37,6 +38,8 @@ type Queue struct {
 	stats *stats.Model
 	alarm Alarm  // for what the policy said is due later
 	timer expiry // for requests that time out
+	gate  Gate   // nil: instances may begin at any time
+	order *order // of the responses; nil: as they come
 
 	mu struct {
 		sync.Mutex
@@ -44,6 +47,8 @@ type Queue struct {
 		expired infer.List // left the line, to be answered without the lock
 		idle    []*Seat    // the last is taken first: its memory is warm
 		woken   int        // seats on their way to their goroutine
+		asking  int        // seats that wait for the gate
+		hold    int        // nothing is cut before that many requests wait; 0 from then on
 		alive   int
 		tick    int64 // what the alarm is set to; 0 when it is not
 		closed  bool
@@ -57,6 +62,12 @@ type Options struct {
 	Seats  int
 	Stats  *stats.Model
 	Alarm  Alarm // nil: NewClock
+	Gate   Gate  // nil: instances may begin at any time
+	// Ordered makes responses leave in the order in which requests were cut into
+	// batches, over all instances.
+	Ordered bool
+	// Hold keeps everything waiting, once, until that many requests wait.
+	Hold int
 }
 
 var _ Source = (*Queue)(nil)
@@ -67,9 +78,12 @@ func NewQueue(o Options) (*Queue, []*Seat) {
 	if o.Alarm == nil {
 		o.Alarm = NewClock()
 	}
-	q := &Queue{stats: o.Stats, alarm: o.Alarm}
+	q := &Queue{stats: o.Stats, alarm: o.Alarm, gate: o.Gate}
+	if o.Ordered {
+		q.order = &order{}
+	}
 	q.mu.line = NewLine(o.Policy, o.Rules)
-	q.mu.alive = o.Seats
+	q.mu.alive, q.mu.hold = o.Seats, o.Hold
 	if o.Rules.timed() {
 		q.timer.start(q)
 	}
@@ -98,7 +112,7 @@ func (q *Queue) Enqueue(r *infer.Request, run bool) (*Seat, error) {
 		q.unlock()
 		return nil, nil
 	}
-	if run && cut.Count == q.mu.line.Len() {
+	if run && q.inline() && cut.Count == q.mu.line.Len() {
 		q.fill(seat, cut)
 		q.unlock()
 		return q.handOver(seat), nil
@@ -108,6 +122,10 @@ func (q *Queue) Enqueue(r *infer.Request, run bool) (*Seat, error) {
 	seat.wake <- struct{}{}
 	return nil, nil
 }
+
+// inline says whether callers may run batches: not when each waits for the gate,
+// and not when their answers wait for each other.
+func (q *Queue) inline() bool { return q.gate == nil && q.order == nil }
 
 // handOver is the seat for the caller to run, unless everything in its batch
 // was cancelled meanwhile.
@@ -157,10 +175,27 @@ func (q *Queue) choose(now int64) (*Seat, Cut) {
 		q.arm(cut.At, now)
 		return nil, cut
 	}
-	s := q.mu.idle[n-1]
-	q.mu.idle = q.mu.idle[:n-1]
-	s.idle = false
+	// Each of those that wait for the gate takes a batch like this one.
+	if q.mu.asking > 0 && q.mu.asking*cut.Count >= q.mu.line.Len() {
+		return nil, Cut{}
+	}
+	s := q.pick()
+	q.unrest(s)
 	return s, cut
+}
+
+// pick is the idle seat to take.
+func (q *Queue) pick() *Seat {
+	best := q.mu.idle[len(q.mu.idle)-1]
+	if q.gate == nil {
+		return best
+	}
+	for _, s := range q.mu.idle {
+		if q.gate.Weight(s.Index) < q.gate.Weight(best.Index) {
+			best = s
+		}
+	}
+	return best
 }
 
 func (q *Queue) arm(at, now int64) {
@@ -181,6 +216,9 @@ func (q *Queue) fill(s *Seat, c Cut) {
 		if r.Cancelled() {
 			s.dropped.Push(r)
 			continue
+		}
+		if q.order != nil {
+			q.order.enter(r)
 		}
 		s.Batch.Add(r)
 	}

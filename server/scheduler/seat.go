@@ -13,20 +13,36 @@ func (q *Queue) Next(s *Seat) bool {
 	for !s.dead {
 		now := infer.Now()
 		cut := q.look(now)
-		if cut.Count > 0 {
+		switch {
+		case cut.Count > 0 && !q.may(s):
+			if !q.ask(s) {
+				return q.leave(s)
+			}
+			continue
+		case cut.Count > 0:
 			if q.begin(s, cut, now) {
 				return true
 			}
 			q.mu.Lock()
 			continue
-		}
-		if q.mu.closed && q.mu.line.Len() == 0 {
-			break
+		case s.turn != none:
+			q.giveBack(s)
+			continue
+		case q.mu.closed && q.mu.line.Len() == 0:
+			return q.leave(s)
 		}
 		q.arm(cut.At, now)
 		q.rest(s)
 		q.unlock()
 		q.park(s)
+	}
+	return q.leave(s)
+}
+
+// leave ends a seat, and unlocks.
+func (q *Queue) leave(s *Seat) bool {
+	if s.turn != none {
+		q.giveBack(s)
 	}
 	// Whoever enqueued while this seat was on its way counted on it to look.
 	q.unlockAndWake(infer.Now())
@@ -51,7 +67,11 @@ func (q *Queue) begin(s *Seat, cut Cut, now int64) bool {
 	q.fill(s, cut)
 	q.unlockAndWake(now)
 	q.drop(s)
-	return len(s.Batch.Requests) > 0
+	if len(s.Batch.Requests) == 0 {
+		return false
+	}
+	s.use()
+	return true
 }
 
 func (q *Queue) rest(s *Seat) {
@@ -74,7 +94,7 @@ func (q *Queue) park(s *Seat) {
 		}
 		q.mu.Lock()
 		q.mu.tick = 0
-		if s.idle {
+		if s.idle && q.gate == nil {
 			q.unrest(s)
 			return
 		}
@@ -83,9 +103,9 @@ func (q *Queue) park(s *Seat) {
 }
 
 func (q *Queue) unrest(s *Seat) {
-	for i, idle := range q.mu.idle {
-		if idle == s {
-			last := len(q.mu.idle) - 1
+	last := len(q.mu.idle) - 1
+	for i := last; i >= 0; i-- {
+		if q.mu.idle[i] == s {
 			q.mu.idle[i] = q.mu.idle[last]
 			q.mu.idle = q.mu.idle[:last]
 			break
@@ -176,7 +196,8 @@ func (q *Queue) Free() {
 	q.timer.stop()
 }
 
-// Abort answers everything that waits as Close answers new requests.
+// Abort answers everything that waits as Close answers new requests, and no
+// seat waits for its gate any more.
 func (q *Queue) Abort() {
 	var rest infer.List
 	q.mu.Lock()
@@ -184,5 +205,8 @@ func (q *Queue) Abort() {
 	q.mu.Unlock()
 	for r := rest.Pop(); r != nil; r = rest.Pop() {
 		q.fail(r, Stopping(r), stats.Other)
+	}
+	if q.gate != nil {
+		q.gate.Abort()
 	}
 }
