@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"triton/server/cache"
 	"triton/server/stats"
 )
 
@@ -42,6 +43,12 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (front, error) {
 	}
 	if o.GPU {
 		f.machine.gpus = meters(s.gpus, s.opts.Log)
+	}
+	if local, ok := s.cache.(*cache.Local); ok {
+		f.registry.MustRegister(cacheMetrics{local})
+		for _, g := range cacheGauges {
+			f.order = append(f.order, g.name)
+		}
 	}
 	for _, p := range polledOrder {
 		f.order = append(f.order, p.name)

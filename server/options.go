@@ -49,6 +49,7 @@ type Options struct {
 	BackendDirectory string
 
 	Models Models
+	Cache  Cache
 	// ClientMemory lets clients register shared memory.
 	ClientMemory bool
 	// CUDA opens the memory of clients on GPUs; nil: there are no GPUs for it.
@@ -86,6 +87,14 @@ type Models struct {
 	Namespacing bool
 	// GPULimits is the share of a GPU's memory above which loads are refused.
 	GPULimits map[int]float64
+}
+
+// Cache is the response cache. Without a name there is none.
+type Cache struct {
+	Name     string            // "local" or "redis"
+	Settings map[string]string // the --cache-config pairs
+	// Directory is where Triton looks for caches; it is in a message only.
+	Directory string
 }
 
 // Endpoint is where a service listens. Port 0 is any free one.
@@ -165,6 +174,7 @@ func Default() Options {
 		LoadThreads: 4, ExitTimeout: 30 * time.Second,
 		MinComputeCapability: 6, BackendDirectory: "/opt/tritonserver/backends",
 		Models: Models{PollInterval: 15 * time.Second},
+		Cache:  Cache{Directory: "/opt/tritonserver/caches"},
 		HTTP: HTTP{
 			Endpoint: Endpoint{Allow: true, Address: "0.0.0.0", Port: 8000},
 			MaxInput: 64 << 20, Linger: 50 * time.Millisecond,

@@ -53,7 +53,7 @@ func (s *Server) logOptions() {
 		[]string{"min_supported_compute_capability", fmt.Sprintf("%.1f", o.MinComputeCapability)},
 		[]string{"strict_readiness", digit(o.StrictReadiness)},
 		[]string{"exit_timeout", fmt.Sprint(int(o.ExitTimeout / time.Second))},
-		[]string{"cache_enabled", "0"},
+		[]string{"cache_enabled", digit(o.Cache.Name != "")},
 		[]string{"cpus", fmt.Sprint(s.cpus)},
 	)
 	for _, d := range s.gpus.devices() {

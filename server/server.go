@@ -13,6 +13,7 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/server/cache"
 	"triton/server/infer"
 	"triton/server/repository"
 	"triton/server/shm"
@@ -26,6 +27,7 @@ type Server struct {
 	models *repository.Repository
 	gpus   gpus
 	cpus   int
+	cache  cache.Cache // nil: none
 	// registry is the metrics, regions the shared memory of clients.
 	registry *prometheus.Registry
 	regions  *shm.Manager
@@ -74,6 +76,10 @@ func New(o Options) (*Server, error) {
 		registry: prometheus.NewRegistry(), regions: shm.New(shm.Options{Allow: o.ClientMemory, CUDA: o.CUDA}),
 	}
 	s.hurry, s.kill = context.WithCancel(context.Background())
+	caching, err := s.openCache()
+	if err != nil {
+		return nil, err
+	}
 	s.gpus = openGPUs(o.Log)
 	s.models = repository.New(repository.Options{
 		Paths: o.Repositories, Backends: o.Backends, Settings: o.settings(), AutoComplete: o.AutoComplete,
@@ -82,7 +88,7 @@ func New(o Options) (*Server, error) {
 		Pool:    s.pool, Log: o.Log, ID: o.ID, Version: o.Version, Extensions: extensions,
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
 		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing,
-		GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Stats: s.statsOptions(),
+		GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Stats: s.statsOptions(), Caching: caching,
 	})
 	return s, nil
 }
@@ -245,7 +251,7 @@ func (s *Server) stop(fronts []front) error {
 	if last != nil {
 		last.drain(ctx)
 	}
-	err = errors.Join(err, s.tracer.Shutdown(s.hurry), s.regions.Close())
+	err = errors.Join(err, s.tracer.Shutdown(s.hurry), s.regions.Close(), s.closeCache())
 	switch {
 	case s.killed.Load():
 		return ErrKilled

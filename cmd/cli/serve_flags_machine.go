@@ -2,7 +2,6 @@ package cli
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -28,42 +27,6 @@ func (s *serveFlags) defineBackends(b *flagBook) {
 				s.opts.Settings[set.name] = map[string]string{}
 			}
 			s.opts.Settings[set.name][set.key] = set.value
-		}
-		return nil
-	})
-}
-
-const noCache = "there is no response cache yet: every request is computed"
-
-func (s *serveFlags) defineCache(b *flagBook) {
-	b.group("Response Cache")
-	caches := map[string]bool{}
-	var settings []string
-	b.unused(listValue{&settings, func(v string) error {
-		set, err := cacheSetting(v)
-		caches[set.name] = true
-		return err
-	}}, "cache-config", "<cache>,<setting>=<value> for the response cache; may be repeated.", noCache)
-	b.unused(textValue("/opt/tritonserver/caches"), "cache-directory", "Folder of cache libraries.", "caches are part of this program, not libraries")
-	s.finally(func() error {
-		switch {
-		case len(settings) > 0 && b.given("response-cache-byte-size"):
-			return said("Error: Incompatible flags --response-cache-byte-size and --cache-config both provided. Please provide one or the other.")
-		case len(caches) > 1:
-			return said("creating server: Invalid argument - found multiple cache configurations, but only a single cache is currently supported")
-		}
-		return nil
-	})
-}
-
-func (s *serveFlags) defineCacheSize(b *flagBook) {
-	size := int64(0)
-	b.unused(intValue{to: &size, min: minInt, max: maxInt}, "response-cache-byte-size", "Use --cache-config local,size=<bytes>.", noCache)
-	s.finally(func() error {
-		if b.given("response-cache-byte-size") {
-			s.warn("Warning: '--response-cache-byte-size' has been deprecated! This will default to the 'local' cache implementation with " +
-				"the provided byte size for its config. Please use '--cache-config' instead. The equivalent --cache-config CLI args would be: " +
-				"'--cache-config=local,size=" + strconv.FormatInt(size, 10) + "'")
 		}
 		return nil
 	})

@@ -26,9 +26,9 @@ type Local struct {
 
 // Counts is what a Local did so far, and what it holds now.
 type Counts struct {
-	Entries, Bytes, Size              int64
-	Hits, Misses, Evictions           uint64
-	LookupNanoseconds, InsertionNanos int64
+	Entries, Bytes, Size    int64
+	Hits, Misses, Evictions uint64
+	Looked, Inserted        int64 // ns
 }
 
 var _ Cache = (*Local)(nil)
@@ -57,7 +57,7 @@ func (l *Local) Lookup(_ context.Context, k Key, into *infer.Response) bool {
 		l.link(e)
 		e.fill(into) // under the lock: the entry may be evicted after it
 	}
-	l.mu.counts.LookupNanoseconds += infer.Now() - begin
+	l.mu.counts.Looked += infer.Now() - begin
 	return e != nil
 }
 
@@ -124,7 +124,7 @@ func (l *Local) add(e *entry, begin int64) (evicted *entry, err error) {
 	l.mu.entries[e.key] = e
 	l.link(e)
 	l.mu.counts.Bytes += e.bytes
-	l.mu.counts.InsertionNanos += infer.Now() - begin
+	l.mu.counts.Inserted += infer.Now() - begin
 	return evicted, nil
 }
 

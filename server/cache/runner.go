@@ -121,7 +121,7 @@ func (c *Runner) keep(k Key, lookup int64, resp *infer.Response) {
 	}
 	c.opts.Stats.Miss(lookup + infer.Now() - begin)
 	if err != nil {
-		c.opts.Log.Error(fmt.Sprintf("Failed to insert key [%x] into response cache: %s", k[:8], status.From(err).Text()))
+		c.opts.Log.Error(fmt.Sprintf("Failed to insert key [%x] into response cache: %s", k[:8], status.From(err).Msg))
 	}
 }
 

@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -176,7 +177,10 @@ func (r *Repository) start(ctx context.Context, v *version, placements []backend
 		Name: v.model, Version: v.text, Config: v.config, Model: v.engine,
 		Placements: placements, Source: source, Seats: seats, Stats: v.stats, Log: r.opts.Log,
 	})
-	v.runner = v.front(v.group)
+	var err error
+	if v.runner, err = r.cached(v, v.front(v.group)); err != nil {
+		return errors.Join(err, v.engine.Close())
+	}
 	return v.group.Start(ctx)
 }
 

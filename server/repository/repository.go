@@ -17,6 +17,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/infer"
+	"triton/server/scheduler"
 	"triton/server/stats"
 )
 
@@ -54,6 +55,11 @@ type Options struct {
 	// GPU index; GPUUsage reads the share in use now.
 	GPULimits map[int]float64
 	GPUUsage  func(device int) (float64, error)
+	// Caching is where the responses of models that ask for it are kept.
+	Caching Caching
+	// NewAlarm makes the timers of queue delays; nil: NewPrecise. Virtual time needs
+	// NewClock.
+	NewAlarm func() scheduler.Alarm
 	// Stats is for the counters of model versions.
 	Stats stats.Options
 	// ID and Version are what the server says of itself.

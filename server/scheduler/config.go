@@ -12,9 +12,6 @@ func Ignored(cfg *inferencepb.ModelConfig) []string {
 			paths = append(paths, path)
 		}
 	}
-	d := cfg.GetDynamicBatching()
-	add(d.GetPreserveOrdering(), "dynamic_batching.preserve_ordering")
-	add(cfg.GetResponseCache().GetEnable(), "response_cache")
 	for _, g := range cfg.GetInstanceGroup() {
 		if g.GetRateLimiter() != nil {
 			add(true, "instance_group.rate_limiter")

@@ -1,0 +1,104 @@
+package server
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"triton/pkg/status"
+	"triton/server/cache"
+	"triton/server/repository"
+)
+
+// openCache makes the response cache that the options ask for.
+func (s *Server) openCache() (repository.Caching, error) {
+	o := &s.opts.Cache
+	var err error
+	shared := false
+	switch o.Name {
+	case "":
+	case "local":
+		var size int64
+		if size, err = localSize(o.Settings); err == nil {
+			s.cache = cache.NewLocal(size, s.pool)
+		}
+	default:
+		err = status.New(status.InvalidArg, "unable to find 'libtritoncache_%s.so' for cache. Searched: %s", o.Name, o.Directory)
+	}
+	if err != nil {
+		return repository.Caching{}, fmt.Errorf("creating server: %w", textual{status.From(err)})
+	}
+	return repository.Caching{Cache: s.cache, Shared: shared}, nil
+}
+
+func (s *Server) closeCache() error {
+	if s.cache == nil {
+		return nil
+	}
+	return s.cache.Close()
+}
+
+// leastSize is the smallest cache in bytes; Triton's needs that much for itself.
+const leastSize = 192
+
+// localSize reads the size setting as C++'s stoull does: what follows the number
+// does not matter.
+func localSize(settings map[string]string) (int64, error) {
+	text, ok := settings["size"]
+	if !ok {
+		return 0, status.New(status.InvalidArg, "Failed to initialize LocalCache: config didn't contain a valid 'size' field.")
+	}
+	text = strings.TrimLeft(text, " \t\n\v\f\r")
+	digits := strings.TrimPrefix(strings.TrimPrefix(text, "+"), "-")
+	end := len(digits) - len(strings.TrimLeft(digits, "0123456789"))
+	n, err := strconv.ParseUint(digits[:end], 10, 64)
+	switch {
+	case err != nil:
+		return 0, status.New(status.Internal, "Failed to initialize LocalCache: stoull")
+	case n > 1<<62 || n > 0 && strings.HasPrefix(text, "-"):
+		return 0, status.New(status.Internal, "Failed to initialize LocalCache: failed to allocate buffer")
+	case n < leastSize:
+		return 0, status.New(status.Internal,
+			"Failed to initialize LocalCache: Could not initialize buffer in basic_managed_external_buffer constructor")
+	}
+	return int64(n), nil
+}
+
+// cacheGauge is a metric of the whole local cache.
+type cacheGauge struct {
+	name, help string
+	value      func(*cache.Counts) float64
+}
+
+// cacheGauges are Triton's, in its order.
+var cacheGauges = []cacheGauge{
+	{"nv_cache_util", "Cache utilization [0.0 - 1.0]", func(c *cache.Counts) float64 { return float64(c.Bytes) / float64(c.Size) }},
+	{"nv_cache_num_entries", "Number of responses stored in response cache", func(c *cache.Counts) float64 { return float64(c.Entries) }},
+	{"nv_cache_num_hits", "Number of cache hits in response cache", func(c *cache.Counts) float64 { return float64(c.Hits) }},
+	{"nv_cache_num_misses", "Number of cache misses in response cache", func(c *cache.Counts) float64 { return float64(c.Misses) }},
+	{"nv_cache_num_lookups", "Number of cache lookups in response cache", func(c *cache.Counts) float64 { return float64(c.Hits + c.Misses) }},
+	{"nv_cache_num_evictions", "Number of cache evictions in response cache", func(c *cache.Counts) float64 { return float64(c.Evictions) }},
+	{
+		"nv_cache_lookup_duration", "Total cache lookup duration (hit and miss), in microseconds",
+		func(c *cache.Counts) float64 { return float64(c.Looked / 1000) },
+	},
+	{
+		"nv_cache_insertion_duration", "Total cache insertion duration, in microseconds",
+		func(c *cache.Counts) float64 { return float64(c.Inserted / 1000) },
+	},
+}
+
+// cacheMetrics collects the gauges of the local cache.
+type cacheMetrics struct{ local *cache.Local }
+
+func (cacheMetrics) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads all counts at once.
+func (m cacheMetrics) Collect(out chan<- prometheus.Metric) {
+	counts := m.local.Counts()
+	for _, g := range cacheGauges {
+		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(g.name, g.help, nil, nil), prometheus.GaugeValue, g.value(&counts))
+	}
+}
