@@ -6,36 +6,40 @@ type Rule struct {
 	Doc string // one line
 }
 
-// The rules that Validate, ValidateIO and ValidateInstanceGroups report.
+// The rules that Validate, ValidateIO, ValidateInstanceGroups and ValidateParts
+// report.
 const (
-	ruleName           = "TRN101"
-	ruleBackend        = "TRN103"
-	rulePlatform       = "TRN104"
-	ruleEnsemblePair   = "TRN105"
-	ruleTensorName     = "TRN201"
-	ruleDataType       = "TRN202"
-	ruleNoDims         = "TRN203"
-	ruleDims           = "TRN204"
-	ruleReshape        = "TRN205"
-	ruleFormat         = "TRN206"
-	ruleTensorRTOnly   = "TRN207"
-	ruleBatchInput     = "TRN208"
-	ruleBatchOutput    = "TRN209"
-	ruleMaxBatch       = "TRN301"
-	rulePreferred      = "TRN302"
-	rulePriority       = "TRN303"
-	ruleOrdering       = "TRN304"
-	ruleCache          = "TRN305"
-	ruleControl        = "TRN306"
-	ruleSequence       = "TRN307"
-	ruleNoGroup        = "TRN401"
-	ruleGroupGPUs      = "TRN402"
-	ruleGPU            = "TRN403"
-	ruleProfile        = "TRN404"
-	ruleEnsemble       = "TRN701"
-	ruleEnsembleStep   = "TRN702"
-	ruleEnsembleTensor = "TRN703"
-	ruleMetrics        = "TRN801"
+	ruleName              = "TRN101"
+	ruleBackend           = "TRN103"
+	rulePlatform          = "TRN104"
+	ruleEnsemblePair      = "TRN105"
+	ruleTensorName        = "TRN201"
+	ruleDataType          = "TRN202"
+	ruleNoDims            = "TRN203"
+	ruleDims              = "TRN204"
+	ruleReshape           = "TRN205"
+	ruleFormat            = "TRN206"
+	ruleTensorRTOnly      = "TRN207"
+	ruleBatchInput        = "TRN208"
+	ruleBatchOutput       = "TRN209"
+	ruleMaxBatch          = "TRN301"
+	rulePreferred         = "TRN302"
+	rulePriority          = "TRN303"
+	ruleOrdering          = "TRN304"
+	ruleCache             = "TRN305"
+	ruleControl           = "TRN306"
+	ruleSequence          = "TRN307"
+	ruleNoGroup           = "TRN401"
+	ruleGroupGPUs         = "TRN402"
+	ruleGPU               = "TRN403"
+	ruleProfile           = "TRN404"
+	ruleEnsemble          = "TRN701"
+	ruleEnsembleStep      = "TRN702"
+	ruleEnsembleTensor    = "TRN703"
+	ruleEnsembleFit       = "TRN704"
+	ruleEnsembleTypes     = "TRN705"
+	ruleEnsembleDecoupled = "TRN706"
+	ruleMetrics           = "TRN801"
 )
 
 // Rules lists the rules of this package by id.
@@ -68,6 +72,9 @@ func Rules() []Rule {
 		{ruleEnsemble, "an ensemble has steps and no instances, optimization or warm-up"},
 		{ruleEnsembleStep, "every step has model_name, input_map and output_map"},
 		{ruleEnsembleTensor, "the tensors of an ensemble are connected"},
+		{ruleEnsembleFit, "a step maps the inputs and outputs that its model has, and its model takes batches as large as the ensemble's"},
+		{ruleEnsembleTypes, "the models that share a tensor of an ensemble agree on its type and shape"},
+		{ruleEnsembleDecoupled, "what a step joins comes from the same decoupled model"},
 		{ruleMetrics, "every metric control has a family and histogram buckets"},
 	}
 }

@@ -1,0 +1,72 @@
+package modelconfig
+
+import (
+	"fmt"
+
+	pb "triton/pkg/inferencepb"
+)
+
+// decoupled checks that no step, and not the ensemble's response, joins values
+// of models that answer each in their own number.
+func (p *parts) decoupled(models []*pb.ModelConfig) {
+	e := p.GetEnsembleScheduling()
+	g := newTensorGraph(e)
+	done := make([]bool, len(e.Step))
+	for range e.Step { // each round settles one step at least
+		for i, s := range e.Step {
+			in := tensorsOf(s.InputMap)
+			if done[i] || !p.settled(g, done, in) {
+				continue
+			}
+			done[i] = true
+			source, one := p.source(in)
+			if !one {
+				p.mixed(fmt.Sprintf("ensemble_scheduling.step[%d]", i))
+			}
+			if models[i].GetModelTransactionPolicy().GetDecoupled() {
+				source = i + 1
+			}
+			for _, t := range s.OutputMap {
+				p.flow[t] = source
+			}
+		}
+	}
+	var out []string
+	for _, o := range p.Output {
+		out = append(out, o.Name)
+	}
+	if _, one := p.source(out); !one {
+		p.mixed("output")
+	}
+}
+
+func (p *parts) mixed(path string) {
+	if len(p.found) == 0 {
+		p.add(ruleEnsembleDecoupled, path, "join only values that come from the same decoupled step",
+			"in ensemble %s, step of model '%s' receives inputs originated from different decoupled models", p.Name, p.Name)
+	}
+}
+
+// settled says whether the steps that write these tensors have been looked at.
+func (p *parts) settled(g *tensorGraph, done []bool, tensors []string) bool {
+	for _, t := range tensors {
+		if i, written := g.writer[t]; written && !done[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// source is the decoupled step that all of these tensors come from, 0 for none;
+// false when they differ.
+func (p *parts) source(tensors []string) (step int, one bool) {
+	for i, t := range tensors {
+		if i == 0 {
+			step = p.flow[t]
+		}
+		if p.flow[t] != step {
+			return step, false
+		}
+	}
+	return step, true
+}

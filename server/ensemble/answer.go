@@ -1,0 +1,109 @@
+package ensemble
+
+import (
+	"triton/pkg/status"
+	"triton/server/infer"
+	"triton/server/stats"
+)
+
+// conclude sends the answers that are complete, and ends the flow when no step
+// is in flight.
+func (f *flow) conclude() {
+	idle := len(f.steps) == 0
+	if f.err == nil {
+		for n, iteration := range f.answers {
+			resp := f.response(iteration)
+			final := idle && n == len(f.answers)-1
+			if final {
+				f.succeed()
+			}
+			f.sent = true
+			f.request.Respond(resp, final)
+			f.over = final
+		}
+	}
+	f.answers = f.answers[:0]
+	if !idle || f.over {
+		return
+	}
+	f.over = true
+	switch {
+	case f.err == nil && (f.sent || f.e.decoupled):
+		f.succeed()
+		f.request.Respond(nil, true)
+	case f.err == nil:
+		f.fail(status.New(status.InvalidArg,
+			"%sunexpected deadlock, at least one output is not set while no more ensemble steps can be made", f.request.Tag()))
+	default:
+		f.fail(f.err)
+	}
+}
+
+// response takes the outputs of one iteration.
+func (f *flow) response(iteration int) *infer.Response {
+	resp := infer.NewResponse()
+	g := f.e.graph
+	for i := range g.outputs {
+		p := &g.outputs[i]
+		if !f.wanted[p.tensor] {
+			continue
+		}
+		t := resp.AddOutput()
+		rows, present := f.wires[p.tensor].read(iteration, t)
+		if !present {
+			resp.Outputs = resp.Outputs[:len(resp.Outputs)-1]
+			continue
+		}
+		t.Name = p.name
+		t.Shape = convert(t.Shape, rows, p.dims, f.e.opts.Config.GetMaxBatchSize() > 0)
+	}
+	return resp
+}
+
+// succeed counts the request, before anybody has its last answer.
+func (f *flow) succeed() {
+	r, now := f.request, infer.Now()
+	f.stamp()
+	f.e.opts.Stats.Executed(&stats.Batch{
+		Rows: r.Rows(), Requests: 1, Succeeded: r.Rows(), Total: now - r.Times.Received, End: now,
+		Input: f.sums.input, Infer: f.sums.infer, Output: f.sums.output,
+	})
+	f.e.opts.Stats.FirstResponse(now - r.Times.Received)
+}
+
+// fail counts the request and answers it with the error of its first step that
+// failed.
+func (f *flow) fail(err error) {
+	r := f.request
+	f.stamp()
+	f.e.opts.Stats.Fail(stats.Other, infer.Now()-r.Times.Received)
+	r.Fail(&status.Error{Code: status.CodeOf(err), Msg: "in ensemble '" + f.e.name + "', " + status.From(err).Msg, Cause: err})
+}
+
+// stamp writes down what the steps took, for whom this request is a step of.
+func (f *flow) stamp() {
+	t, d := &f.request.Times, &f.sums
+	t.ComputeStart, t.InputEnd, t.OutputStart, t.ComputeEnd = 0, d.input, d.input+d.infer, d.input+d.infer+d.output
+}
+
+// free ends a flow that is over.
+func (f *flow) free() {
+	for i := range f.wires {
+		f.wires[i].reset()
+	}
+	for _, m := range f.models {
+		m.Release()
+	}
+	e, r := f.e, f.request
+	f.mu.Lock()
+	f.request, f.busy = nil, false
+	clear(f.events)
+	f.events = f.events[:0]
+	f.mu.Unlock()
+	clear(f.models)
+	f.models = f.models[:0]
+	f.sent, f.over, f.err, f.sums = false, false, nil, durations{}
+	e.flows.Put(f)
+	r.Release()
+	e.leave()
+}

@@ -1,0 +1,245 @@
+package ensemble
+
+import (
+	"context"
+	"sync"
+
+	"triton/server/infer"
+)
+
+// flow is one request on its way through the steps.
+//
+// Whatever happens to it is an event. The goroutine that brings one while
+// nobody is at work does the work, and that of events which come meanwhile: so
+// nothing waits for a lock, responses keep their order, and a step that answers
+// at once ends in the same loop and not in a recursion.
+type flow struct {
+	e *Ensemble
+
+	mu      sync.Mutex
+	request *infer.Request // nil when the flow is over
+	events  []event
+	busy    bool // somebody is at work
+
+	// The rest belongs to whoever is at work.
+	wires   []wire
+	active  []bool // by step; the answer is the last
+	wanted  []bool // by tensor: the answer needs it
+	models  []infer.Model
+	steps   []*step // in flight
+	ready   []launch
+	answers []int // iterations whose outputs are there and not sent yet
+	own     *step // the caller will run it
+	spare   []*step
+	rows    int
+	sent    bool
+	over    bool
+	err     error
+	sums    durations
+}
+
+// event is something that happened to a flow.
+type event struct {
+	kind  kind
+	step  *step
+	resp  *infer.Response
+	final bool
+	took  durations // with final
+}
+
+// nobody is the context of work whose goroutine nobody waits on.
+var nobody context.Context
+
+type kind uint8
+
+const (
+	begin     kind = iota
+	responded      // by a step's model
+	admitted       // a step that waited for its limit may run
+	abandoned      // nobody waits for the request any more
+)
+
+// durations are what computing took, in nanoseconds.
+type durations struct{ input, infer, output int64 }
+
+func newFlow(e *Ensemble) *flow {
+	g := e.graph
+	return &flow{
+		e: e, wires: make([]wire, len(g.readers)), active: make([]bool, len(g.steps)+1),
+		wanted: make([]bool, len(g.readers)), models: make([]infer.Model, 0, len(g.steps)),
+	}
+}
+
+// start begins with a request. The flow may be over when it returns.
+func (f *flow) start(ctx context.Context, r *infer.Request) {
+	r.Times.Queued = infer.Now()
+	f.request, f.rows, f.busy = r, r.Batch, true
+	r.Enter(f)
+	f.events = append(f.events, event{kind: begin})
+	f.work(ctx)
+}
+
+var _ infer.Queue = (*flow)(nil)
+
+// Withdraw cancels what is in flight for a request. Its answer comes when all
+// of that has ended.
+func (f *flow) Withdraw(r *infer.Request) bool {
+	f.mu.Lock()
+	if f.request != r { // it is over, and the flow may serve another
+		f.mu.Unlock()
+		return false
+	}
+	f.add(event{kind: abandoned})
+	return true
+}
+
+// post brings an event.
+func (f *flow) post(ev event) {
+	f.mu.Lock()
+	f.add(ev)
+}
+
+// add does the work if nobody is at it, and unlocks.
+func (f *flow) add(ev event) {
+	f.events = append(f.events, ev)
+	if f.busy {
+		f.mu.Unlock()
+		return
+	}
+	f.busy = true
+	f.mu.Unlock()
+	f.work(nobody)
+}
+
+// work handles events until there are none. ctx is that of a caller that waits
+// for the answer and may run a step itself; nil for all others.
+func (f *flow) work(ctx context.Context) {
+	for {
+		f.mu.Lock()
+		if len(f.events) > 0 {
+			ev := f.events[0]
+			f.events = append(f.events[:0], f.events[1:]...)
+			f.mu.Unlock()
+			f.handle(ev, ctx != nil)
+			if f.over {
+				f.free()
+				return
+			}
+			continue
+		}
+		s := f.own
+		f.own, f.busy = nil, false
+		f.mu.Unlock()
+		if s == nil {
+			return
+		}
+		ev := s.run(ctx)
+		f.mu.Lock()
+		f.events = append(f.events, ev)
+		if f.busy {
+			f.mu.Unlock()
+			return
+		}
+		f.busy = true
+		f.mu.Unlock()
+	}
+}
+
+func (f *flow) handle(ev event, caller bool) {
+	switch ev.kind {
+	case begin:
+		f.begin()
+	case responded:
+		f.respond(ev)
+	case admitted:
+		ev.step.placed = true
+		f.launch(ev.step, caller)
+	case abandoned:
+		f.abandon()
+	}
+	f.launchReady(caller)
+	f.conclude()
+}
+
+// begin takes the models and the inputs.
+func (f *flow) begin() {
+	g := f.e.graph
+	for i := range g.steps {
+		m, err := f.e.opts.Find(i)
+		if err != nil {
+			f.err = err
+			return
+		}
+		f.models = append(f.models, m)
+	}
+	g.needed(f.request.Wants, f.active)
+	for i := range g.outputs {
+		f.wanted[g.outputs[i].tensor] = f.request.Wants(g.outputs[i].name)
+	}
+	for i := range g.inputs {
+		p := &g.inputs[i]
+		v := value{rows: f.rows}
+		if in := f.request.InputNear(i, p.name); in != nil {
+			v.dataType, v.data = in.DataType, in.Data
+			v.shape = append(f.spareShape(p.tensor), in.Shape...)
+			in.Data = noData // it moves
+		} else {
+			v.absent = true
+		}
+		f.arrive(p.tensor, v)
+	}
+}
+
+// respond takes a response of a step's model.
+func (f *flow) respond(ev event) {
+	if ev.resp != nil {
+		switch {
+		case ev.resp.Err != nil && f.err == nil:
+			f.err = ev.resp.Err
+		case f.err == nil:
+			f.take(ev.step, ev.resp)
+		}
+		ev.resp.Release()
+	}
+	if ev.final {
+		f.sums.add(ev.took)
+		placed, at := ev.step.placed, f.e.limits[ev.step.index]
+		f.forget(ev.step)
+		if placed {
+			at.release()
+		}
+	}
+}
+
+// take makes tensors of a step's outputs.
+func (f *flow) take(s *step, resp *infer.Response) {
+	n := &f.e.graph.steps[s.index]
+	for i := range n.outputs {
+		p := &n.outputs[i]
+		v := value{}
+		if n.batching {
+			v.rows = s.request.Batch
+		}
+		if out := output(resp, i, p.name); out != nil {
+			v.dataType, v.data = out.DataType, out.Data
+			v.shape = append(f.spareShape(p.tensor), out.Shape...)
+			out.Data = noData
+		} else {
+			v.absent = true
+		}
+		f.arrive(p.tensor, v)
+	}
+}
+
+// abandon cancels every step in flight. Those that wait for their limit end at
+// once, those that wait in a queue while they are cancelled.
+func (f *flow) abandon() {
+	for _, s := range f.steps {
+		if f.e.limits[s.index].withdraw(s) {
+			s.request.Release() // no model will
+			f.refuse(s, errCancelled())
+		} else {
+			s.request.Cancel()
+		}
+	}
+}

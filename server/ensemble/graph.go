@@ -1,0 +1,119 @@
+package ensemble
+
+import (
+	"slices"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/tensor"
+)
+
+// graph is how the tensors of an ensemble connect its steps. Tensors are
+// numbered; the ensemble's own outputs are read by a step of their own, the
+// last.
+type graph struct {
+	inputs  []port // the ensemble's
+	outputs []port
+	steps   []node
+	readers [][]int // by tensor: the step of each input that it is mapped to
+	writer  []int   // by tensor: the step that makes it; -1: a client does
+}
+
+// port is one input or output of a model and the tensor that it is mapped to.
+type port struct {
+	name   string
+	tensor int
+	dims   tensor.Shape
+}
+
+// node is a step: what its model reads and writes.
+type node struct {
+	model     string
+	batching  bool
+	decoupled bool
+	inputs    []port
+	outputs   []port
+}
+
+// newGraph reads a configuration that passed its checks against those of its
+// steps' models, parts.
+func newGraph(c *inferencepb.ModelConfig, parts []*inferencepb.ModelConfig) *graph {
+	g := &graph{}
+	numbers := map[string]int{}
+	number := func(name string) int {
+		n, ok := numbers[name]
+		if !ok {
+			n = len(numbers)
+			numbers[name] = n
+			g.readers, g.writer = append(g.readers, nil), append(g.writer, -1)
+		}
+		return n
+	}
+	for _, in := range c.GetInput() {
+		g.inputs = append(g.inputs, port{in.GetName(), number(in.GetName()), in.GetDims()})
+	}
+	for i, s := range c.GetEnsembleScheduling().GetStep() {
+		p := parts[i]
+		n := node{model: s.GetModelName(), batching: p.GetMaxBatchSize() > 0, decoupled: p.GetModelTransactionPolicy().GetDecoupled()}
+		for _, in := range p.GetInput() {
+			if to, ok := s.GetInputMap()[in.GetName()]; ok {
+				t := number(to)
+				n.inputs = append(n.inputs, port{in.GetName(), t, in.GetDims()})
+				g.readers[t] = append(g.readers[t], i)
+			}
+		}
+		for _, out := range p.GetOutput() {
+			if to, ok := s.GetOutputMap()[out.GetName()]; ok {
+				t := number(to)
+				n.outputs = append(n.outputs, port{out.GetName(), t, out.GetDims()})
+				g.writer[t] = i
+			}
+		}
+		g.steps = append(g.steps, n)
+	}
+	for _, out := range c.GetOutput() {
+		t := number(out.GetName())
+		g.outputs = append(g.outputs, port{out.GetName(), t, out.GetDims()})
+		g.readers[t] = append(g.readers[t], g.answer())
+	}
+	return g
+}
+
+// answer is the number of the step that is the ensemble's response.
+func (g *graph) answer() int { return len(g.steps) }
+
+// needed marks the steps without which one of the outputs that the request
+// wants would not be made.
+func (g *graph) needed(wants func(output string) bool, active []bool) {
+	clear(active)
+	var mark func(t int)
+	mark = func(t int) {
+		s := g.writer[t]
+		if s < 0 || active[s] {
+			return
+		}
+		active[s] = true
+		for _, in := range g.steps[s].inputs {
+			mark(in.tensor)
+		}
+	}
+	for _, out := range g.outputs {
+		if wants(out.name) {
+			mark(out.tensor)
+		}
+	}
+	active[g.answer()] = true
+}
+
+// convert makes the shape of a tensor, made by a request of so many rows (0: by
+// a model that does not batch), one that fits a model's input or the ensemble's
+// output. Only what can be meant is changed; the model's own checks say the
+// rest.
+func convert(shape tensor.Shape, rows int, dims tensor.Shape, batching bool) tensor.Shape {
+	switch {
+	case batching && rows == 0 && shape.Matches(dims):
+		return slices.Insert(shape, 0, 1)
+	case !batching && rows != 0 && !shape.Matches(dims) && len(shape) > 0 && shape[0] == 1:
+		return slices.Delete(shape, 0, 1)
+	}
+	return shape
+}

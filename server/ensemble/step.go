@@ -1,0 +1,155 @@
+package ensemble
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"triton/pkg/kserve"
+	"triton/pkg/status"
+	"triton/server/infer"
+)
+
+// step is one request to the model of a step. It is the request's Sink.
+type step struct {
+	flow      *flow
+	index     int
+	iteration int
+	request   *infer.Request
+	placed    bool // it counts for its limit
+}
+
+// launchReady makes and starts the requests of all steps that are ready, in the
+// order of the steps.
+func (f *flow) launchReady(caller bool) {
+	if len(f.ready) > 1 {
+		slices.SortFunc(f.ready, func(a, b launch) int {
+			return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.iteration, b.iteration))
+		})
+	}
+	for _, l := range f.ready {
+		switch {
+		case l.step == f.e.graph.answer():
+			f.answers = append(f.answers, l.iteration)
+		case f.err == nil:
+			s := f.prepare(l)
+			if s.placed = f.e.limits[l.step].acquire(s); s.placed {
+				f.launch(s, caller)
+			}
+		}
+	}
+	f.ready = f.ready[:0]
+}
+
+// prepare makes the request of a step. What it reads is moved or shared, never
+// copied.
+func (f *flow) prepare(l launch) *step {
+	n := &f.e.graph.steps[l.step]
+	s := f.newStep()
+	s.index, s.iteration, s.request = l.step, l.iteration, f.request.Child()
+	f.steps = append(f.steps, s)
+	r := s.request
+	for i := range n.inputs {
+		p := &n.inputs[i]
+		t := r.AddInput()
+		rows, present := f.wires[p.tensor].read(l.iteration, t)
+		if !present {
+			r.Inputs = r.Inputs[:len(r.Inputs)-1]
+			continue
+		}
+		t.Name = p.name
+		t.Shape = convert(t.Shape, rows, p.dims, n.batching)
+	}
+	for i := range n.outputs {
+		r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: n.outputs[i].name, Binary: true})
+	}
+	return s
+}
+
+func (f *flow) newStep() *step {
+	n := len(f.spare)
+	if n == 0 {
+		return &step{flow: f}
+	}
+	s := f.spare[n-1]
+	f.spare = f.spare[:n-1]
+	return s
+}
+
+// launch starts a step. A caller keeps the last one for itself.
+func (f *flow) launch(s *step, caller bool) {
+	if caller && !f.e.graph.steps[s.index].decoupled {
+		s, f.own = f.own, s
+		if s == nil {
+			return
+		}
+	}
+	s.request.Sink = s
+	if err := f.models[s.index].Submit(s.request); err != nil {
+		f.e.opts.Log.Error(fmt.Sprintf("Ensemble '%s' failed to schedule step : %s", f.e.name, err))
+		f.refuse(s, err)
+	}
+}
+
+// refuse ends a step that was not accepted.
+func (f *flow) refuse(s *step, err error) {
+	resp := infer.NewResponse()
+	resp.Err = err
+	f.post(event{kind: responded, step: s, resp: resp, final: true})
+}
+
+// run runs a step on the goroutine of a caller.
+func (s *step) run(ctx context.Context) event {
+	ev := event{kind: responded, step: s, final: true}
+	resp, err := s.flow.models[s.index].Infer(ctx, s.request)
+	if err != nil {
+		resp = infer.NewResponse()
+		resp.Err = err
+	} else {
+		ev.took.of(s.request)
+	}
+	ev.resp = resp
+	return ev
+}
+
+// Send hears from the model.
+func (s *step) Send(resp *infer.Response, final bool) {
+	ev := event{kind: responded, step: s, resp: resp, final: final}
+	if final {
+		ev.took.of(s.request)
+	}
+	s.flow.post(ev)
+}
+
+// forget ends a step that had its final response.
+func (f *flow) forget(s *step) {
+	i := slices.Index(f.steps, s)
+	last := len(f.steps) - 1
+	f.steps[i] = f.steps[last]
+	f.steps = f.steps[:last]
+	s.request.Release()
+	s.request = nil
+	f.spare = append(f.spare, s)
+}
+
+// of reads what a request took, whose engine has just sent the final response.
+// That of a decoupled model may do so before its call is over.
+func (d *durations) of(r *infer.Request) {
+	t := &r.Times
+	switch {
+	case t.ComputeEnd != 0:
+		*d = durations{t.InputEnd - t.ComputeStart, t.OutputStart - t.InputEnd, t.ComputeEnd - t.OutputStart}
+	case t.ComputeStart != 0:
+		*d = durations{infer: infer.Now() - t.ComputeStart}
+	}
+}
+
+func (d *durations) add(o durations) {
+	d.input += o.input
+	d.infer += o.infer
+	d.output += o.output
+}
+
+// errCancelled has no text, as Triton's.
+func errCancelled() error { return status.New(status.Cancelled, "") }
