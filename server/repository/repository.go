@@ -123,6 +123,9 @@ var _ infer.Service = (*Repository)(nil)
 
 // New makes an empty repository. Start fills it.
 func New(o Options) *Repository {
+	if o.NewAlarm == nil {
+		o.NewAlarm = scheduler.NewPrecise
+	}
 	r := &Repository{
 		opts: o, names: names{busy: map[string]chan struct{}{}}, loading: make(chan struct{}, max(o.LoadThreads, 1)),
 		records: map[modelID]*record{}, retiring: map[*version]modelID{}, tasks: tasks{empty: make(chan struct{})},
