@@ -38,6 +38,8 @@ type Placement struct {
 	Name   string // "<group>_<index>", as in logs
 	Kind   inferencepb.ModelInstanceGroup_Kind
 	Device int // GPU index for KIND_GPU, else 0
+	// Group is the instance group that it is of.
+	Group *inferencepb.ModelInstanceGroup
 	// Instances is how many instances of this model version run on the same
 	// kind, so that an engine can share out threads.
 	Instances int

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"runtime/pprof"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -31,14 +32,17 @@ type Options struct {
 	// Model is closed by the group, after its instances.
 	Model      backend.Model
 	Placements []backend.Placement
+	// Passive instances are made and never run.
+	Passive []backend.Placement
 	// Source gives the batches; Seats has one for each placement.
 	Source scheduler.Source
 	Seats  []*scheduler.Seat
 	Stats  *stats.Model
 	Log    *slog.Logger
-	// WarmUp runs on each new instance before the group starts, with what executes
-	// a batch on that instance; nil: none.
-	WarmUp func(ctx context.Context, at backend.Placement, execute func(*infer.Batch) error) error
+	// WarmUp runs on each new instance before the group starts; nil: nothing does. It
+	// has requests run as any others are, in one batch, by run, which uses up the
+	// core's references.
+	WarmUp func(ctx context.Context, seat int, at backend.Placement, run func([]*infer.Request)) error
 	// HandOver keeps batches off the goroutines of callers.
 	HandOver bool
 }
@@ -50,6 +54,7 @@ type Group struct {
 	// releaser is the source if it wants to know when requests are done with.
 	releaser scheduler.Releaser
 	workers  []*worker
+	passive  []*worker // without a seat
 	// life ends when a drain gives up; backends see it. It is here because
 	// callers run batches too, and a batch outlives the caller's own context.
 	life    context.Context
@@ -75,9 +80,11 @@ type worker struct {
 func New(o Options) *Group {
 	g := &Group{opts: o, source: o.Source, ended: make(chan struct{}), decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled()}
 	g.life, g.abandon = context.WithCancel(context.Background())
-	g.releaser, _ = o.Source.(scheduler.Releaser)
 	for i, s := range o.Seats {
 		g.workers = append(g.workers, &worker{at: o.Placements[i], seat: s, stats: counters(o.Stats, o.Placements[i])})
+	}
+	for _, at := range o.Passive {
+		g.passive = append(g.passive, &worker{at: at})
 	}
 	return g
 }
@@ -93,21 +100,22 @@ func counters(m *stats.Model, at backend.Placement) *stats.Place {
 // loads bounds how many instances are made at the same time.
 const loads = 4
 
-// Start makes the instances and their goroutines. When one instance cannot be
-// made, all are closed again and the model too.
+// Start makes the instances, warms them up and starts their goroutines. When
+// one instance cannot be made, all are closed again and the model too.
 func (g *Group) Start(ctx context.Context) error {
 	if len(g.workers) == 0 {
-		return errors.Join(fmt.Errorf("model '%s' has no instances", g.opts.Name), g.closeAll())
+		return errors.Join(fmt.Errorf("model '%s' has no instances that run", g.opts.Name), g.closeAll())
 	}
+	g.running.Store(int64(len(g.workers)))
 	making, mctx := errgroup.WithContext(ctx)
 	making.SetLimit(loads)
-	for _, w := range g.workers {
+	for _, w := range slices.Concat(g.workers, g.passive) {
 		making.Go(func() error { return g.newInstance(mctx, w) })
 	}
 	if err := making.Wait(); err != nil {
 		return errors.Join(err, g.closeAll())
 	}
-	g.running.Store(int64(len(g.workers)))
+	g.releaser, _ = g.source.(scheduler.Releaser) // it knows nothing of the requests that warmed up
 	for _, w := range g.workers {
 		go g.serve(w)
 	}
@@ -126,10 +134,20 @@ func (g *Group) newInstance(ctx context.Context, w *worker) (err error) {
 		w.instance = nil
 		return err // says nothing of the instance, as Triton's
 	}
-	if g.opts.WarmUp == nil {
+	if g.opts.WarmUp == nil || w.seat == nil {
 		return nil
 	}
-	return g.opts.WarmUp(ctx, w.at, func(b *infer.Batch) error { return w.instance.Execute(ctx, b) })
+	return g.opts.WarmUp(ctx, w.seat.Index, w.at, func(all []*infer.Request) { g.warm(ctx, w, all) })
+}
+
+// warm runs requests that come from nowhere.
+func (g *Group) warm(ctx context.Context, w *worker, all []*infer.Request) {
+	for _, r := range all {
+		r.Times.Queued = infer.Now()
+		r.Move(infer.Decoded, infer.Executing)
+		w.seat.Batch.Add(r)
+	}
+	g.run(ctx, w, nil)
 }
 
 func (g *Group) serve(w *worker) {
@@ -206,7 +224,7 @@ func (g *Group) Memory() []backend.Memory {
 		}
 	}
 	add(g.opts.Model)
-	for _, w := range g.workers {
+	for _, w := range slices.Concat(g.workers, g.passive) {
 		add(w.instance)
 	}
 	return all
@@ -233,7 +251,7 @@ func (g *Group) Drain(ctx context.Context) error {
 func (g *Group) closeAll() error {
 	g.close.Do(func() {
 		var errs []error
-		for _, w := range g.workers {
+		for _, w := range slices.Concat(g.workers, g.passive) {
 			if w.instance != nil {
 				errs = append(errs, g.safely(w.at.Name, w.instance.Close))
 			}

@@ -233,6 +233,10 @@ func TestPlacements(t *testing.T) {
 			[]backend.Placement{place("fast_0", cpu, 0, 3), place("fast_1", cpu, 0, 3), place("m_1_0", cpu, 0, 3), place("m_2_0", model, 0, 1)},
 			"",
 		},
+		"passive ones share nothing": {
+			[]*inferencepb.ModelInstanceGroup{{Kind: cpu, Count: 2, Passive: true}, {Kind: cpu}},
+			0, []backend.Placement{place("m_0_0", cpu, 0, 1), place("m_0_1", cpu, 0, 1), place("m_1_0", cpu, 0, 1)}, "",
+		},
 		"chosen GPUs": {[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1, Gpus: []int32{3, 1}}}, 4, []backend.Placement{place("m_0_0", gpu, 1, 2), place("m_0_0", gpu, 3, 2)}, ""},
 		"no GPU": {
 			[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1}},
@@ -253,6 +257,10 @@ func TestPlacements(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
+			for i := range got {
+				require.Contains(t, c.groups, got[i].Group)
+				got[i].Group = nil
+			}
 			require.Equal(t, c.want, got)
 		})
 	}

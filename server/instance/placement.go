@@ -23,13 +23,13 @@ func Placements(cfg *inferencepb.ModelConfig, gpus int) ([]backend.Placement, er
 		}
 		for n := range max(int(group.GetCount()), 1) {
 			for _, device := range devices {
-				all = append(all, backend.Placement{Name: fmt.Sprintf("%s_%d", name, n), Kind: kind, Device: device})
+				all = append(all, backend.Placement{Name: fmt.Sprintf("%s_%d", name, n), Kind: kind, Device: device, Group: group})
 			}
 		}
 	}
 	for i := range all {
 		for j := range all {
-			if all[i].Kind == all[j].Kind {
+			if all[i].Kind == all[j].Kind && !all[j].Group.GetPassive() {
 				all[i].Instances++
 			}
 		}
