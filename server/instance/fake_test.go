@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ type engine struct {
 	mu    struct {
 		sync.Mutex
 		ran    []string // "<ms since begin>: <rows>"
+		by     []string // "<ms since begin>: <IDs>"
 		ids    []string
 		closed int
 	}
@@ -55,14 +57,24 @@ func (e *engine) ran() []string {
 	return append([]string(nil), e.mu.ran...)
 }
 
+// batches are the executions, by the IDs of their requests.
+func (e *engine) batches() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]string(nil), e.mu.by...)
+}
+
 type engineInstance engine
 
 func (e *engineInstance) Execute(ctx context.Context, b *infer.Batch) error {
 	e.mu.Lock()
 	e.mu.ran = append(e.mu.ran, fmt.Sprintf("%d: %d", time.Since(e.begin).Milliseconds(), b.Rows))
+	var ids []string
 	for _, r := range b.Requests {
-		e.mu.ids = append(e.mu.ids, r.ID)
+		ids = append(ids, r.ID)
 	}
+	e.mu.ids = append(e.mu.ids, ids...)
+	e.mu.by = append(e.mu.by, fmt.Sprintf("%d: %s", time.Since(e.begin).Milliseconds(), strings.Join(ids, ",")))
 	e.mu.Unlock()
 	b.InputEnd = infer.Now()
 	if e.execute != nil {
@@ -116,14 +128,25 @@ func group(t testing.TB, cfg *inferencepb.ModelConfig, m backend.Model, instance
 }
 
 // queue is what the configuration asks for.
-func queue(cfg *inferencepb.ModelConfig, instances int, counters *stats.Model, alarm scheduler.Alarm) (scheduler.Source, []*scheduler.Seat) {
-	var policy scheduler.Policy = scheduler.Direct{}
-	if cfg.GetDynamicBatching() != nil {
-		policy = dynamic.New(cfg)
+func queue(cfg *inferencepb.ModelConfig, instances int, counters *stats.Model, alarm scheduler.Alarm, change ...func(*scheduler.Options)) (scheduler.Source, []*scheduler.Seat) {
+	o := scheduler.Options{
+		Policy: scheduler.Direct{}, Rules: scheduler.RulesOf(cfg), Ordered: cfg.GetDynamicBatching().GetPreserveOrdering(),
+		Seats: instances, Stats: counters, Alarm: alarm,
 	}
-	return scheduler.NewQueue(scheduler.Options{
-		Policy: policy, Rules: scheduler.RulesOf(cfg), Seats: instances, Stats: counters, Alarm: alarm,
-	})
+	if cfg.GetDynamicBatching() != nil {
+		o.Policy = dynamic.New(cfg)
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	return scheduler.NewQueue(o)
+}
+
+// queued changes the queue of a group.
+func queued(change func(*scheduler.Options)) func(*instance.Options) {
+	return func(o *instance.Options) {
+		o.Source, o.Seats = queue(o.Config, len(o.Placements), o.Stats, nil, change)
+	}
 }
 
 func batching(max int32, delay time.Duration, preferred ...int32) *inferencepb.ModelConfig {
