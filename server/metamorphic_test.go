@@ -26,6 +26,10 @@ type variant struct {
 	cached   bool // hits must be seen
 }
 
+var caching = []servertest.Option{servertest.With(func(o *server.Options) {
+	o.Cache.Name, o.Cache.Settings = "local", map[string]string{"size": "4194304"}
+})}
+
 // variants schedule differently and must answer the same.
 var variants = []variant{
 	{name: "plain", maxBatch: 4},
@@ -34,6 +38,20 @@ var variants = []variant{
 	{
 		name: "batching with a delay", maxBatch: 16,
 		extra: "dynamic_batching { preferred_batch_size: [ 4, 7 ] max_queue_delay_microseconds: 2000 } instance_group { kind: KIND_CPU count: 2 }",
+	},
+	{
+		name: "responses in order", maxBatch: 8,
+		extra: "dynamic_batching { preserve_ordering: true max_queue_delay_microseconds: 500 } instance_group { kind: KIND_CPU count: 3 }",
+	},
+	{
+		name: "priorities", maxBatch: 8,
+		extra: "dynamic_batching { priority_levels: 3 default_priority_level: 2 max_queue_delay_microseconds: 500\n" +
+			"default_queue_policy { timeout_action: DELAY default_timeout_microseconds: 200 allow_timeout_override: true } }",
+	},
+	{name: "a response cache", maxBatch: 8, extra: "dynamic_batching { } response_cache { enable: true }", flags: caching, cached: true},
+	{
+		name: "equal requests are one", maxBatch: 8, flags: caching, cached: true,
+		extra: "response_cache { enable: true } parameters { key: \"response_cache_single_flight\" value { string_value: \"true\" } }",
 	},
 }
 

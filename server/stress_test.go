@@ -38,7 +38,15 @@ func fault(scheduling string, faults ...string) string {
 var stressed = map[string]string{
 	"direct":   fault("instance_group { count: 2 kind: KIND_CPU }", "fail", "7", "refuse", "11", "silent", "13", "twice", "5"),
 	"batching": fault("dynamic_batching { preferred_batch_size: [ 4 ] max_queue_delay_microseconds: 300 }", "fail", "17", "refuse", "11", "execute_delay_ms", "1"),
-	"dying":    fault("dynamic_batching { } instance_group { count: 3 kind: KIND_CPU }", "panic", "40"),
+	"queues": fault(`dynamic_batching {
+		priority_levels: 3 default_priority_level: 2 max_queue_delay_microseconds: 500
+		default_queue_policy { timeout_action: REJECT default_timeout_microseconds: 3000 allow_timeout_override: true max_queue_size: 8 }
+		priority_queue_policy { key: 3 value { timeout_action: DELAY default_timeout_microseconds: 700 } }
+	}`, "fail", "17", "execute_delay_ms", "1"),
+	"ordered": fault("dynamic_batching { preserve_ordering: true } instance_group { count: 3 kind: KIND_CPU }", "refuse", "11", "silent", "13"),
+	"cached": fault("dynamic_batching { } response_cache { enable: true }\n"+
+		`parameters { key: "response_cache_single_flight" value { string_value: "true" } }`, "fail", "5", "execute_delay_ms", "1"),
+	"dying": fault("dynamic_batching { } instance_group { count: 3 kind: KIND_CPU }", "panic", "40"),
 }
 
 // TestStress calls every scheduler from many callers who cancel and run out of
@@ -53,6 +61,7 @@ func TestStress(t *testing.T) {
 	}
 	s := servertest.Start(t, append(opts, servertest.With(func(o *server.Options) {
 		o.Models.Control, o.Models.Startup = repository.ControlExplicit, []string{"*"}
+		o.Cache.Name, o.Cache.Settings = "local", map[string]string{"size": "65536"}
 	}))...)
 	x := &stress{server: s, end: time.Now().Add(1500 * time.Millisecond)}
 	var all sync.WaitGroup
@@ -64,7 +73,7 @@ func TestStress(t *testing.T) {
 	}
 	all.Wait()
 	require.Nil(t, x.wrong.Load())
-	for name := range stressed {
+	for name := range stressed { // every one has right answers
 		require.Positive(t, x.answered(name).Load(), name)
 	}
 	t.Logf("answered %d, failed %d, cancelled %d, refused %d", total(&x.right), x.failed.Load(), x.cancelled.Load(), x.refused.Load())
@@ -136,7 +145,7 @@ func ask(rng *rand.Rand) (*infer.Request, uint32) {
 	if rng.IntN(4) == 0 {
 		r.TimeoutMicros = uint64(1 + rng.IntN(2000))
 	}
-	rows, want := int64(1+rng.IntN(3)), rng.Uint32()
+	rows, want := int64(1+rng.IntN(3)), rng.Uint32N(1<<12)
 	in := r.AddInput()
 	in.Name, in.DataType, in.Shape = "INPUT0", tensor.Int32, append(in.Shape, rows, 1)
 	var data []byte
