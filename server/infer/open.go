@@ -1,6 +1,9 @@
 package infer
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // Keeper is the core's side of open requests.
 type Keeper interface {
@@ -32,11 +35,13 @@ type open struct {
 	keeper Keeper     // nil: exactly one response is expected, before Execute returns
 	next   Reply
 	ended  bool // by the engine
+	ends   atomic.Int32
 }
 
 func (o *open) reset() {
-	if o.keeper != nil { // few requests have one
+	if o.keeper != nil || o.next.Index > 0 { // few requests have one
 		o.keeper, o.next, o.ended = nil, Reply{}, false
+		o.ends.Store(0)
 	}
 }
 
@@ -46,6 +51,20 @@ func (r *Request) Open(k Keeper) {
 	r.refs.Add(1)
 	r.open.keeper = k
 	r.open.next.Begin = Now()
+}
+
+// Over is called twice for an open request, when its batch has run and when its
+// engine has sent the final response, and says the second time that it was so.
+func (r *Request) Over() bool { return r.open.ends.Add(1) == 2 }
+
+// Suspend closes an open request that its engine wants again, and gives the
+// engine's reference back. The count of its responses goes on when it is opened
+// again.
+func (r *Request) Suspend() {
+	r.open.mu.Lock()
+	r.open.keeper = nil
+	r.open.mu.Unlock()
+	r.Release()
 }
 
 // Ended says whether the engine has sent its final response, or need not.

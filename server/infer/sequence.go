@@ -11,10 +11,12 @@ import (
 type Member struct {
 	// Null says that the request fills a row of the batch in which no sequence
 	// has a request. Nobody waits for its answer and it is not counted; engines
-	// need not answer it.
+	// need not answer it, and must not after their call.
 	Null bool
 	// States are the implicit states of the sequence; nil when the model has none.
 	States States
+	// Of is the scheduler's own note of the sequence.
+	Of any
 
 	iterative   bool
 	rescheduled bool
@@ -91,5 +93,6 @@ func (r *Request) Rescheduled() bool { return r.Member.rescheduled }
 // Again brings a rescheduled request back to where it was before it was queued.
 func (r *Request) Again() {
 	r.Member.rescheduled = false
+	r.answer.held = false
 	r.state.Store(uint32(Decoded))
 }

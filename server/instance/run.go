@@ -20,7 +20,7 @@ func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) (health
 	begin := infer.Now()
 	for _, r := range b.Requests {
 		r.Times.ComputeStart = begin
-		if g.decoupled {
+		if g.decoupled && !r.Member.Null {
 			g.open(r)
 		} else {
 			r.Hold()
@@ -32,18 +32,28 @@ func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) (health
 	g.count(w, b, begin, end, err == nil)
 	b.Executed(end)
 	for _, r := range b.Requests {
-		if !g.decoupled && !r.Rescheduled() {
+		switch {
+		case g.decoupled && !r.Member.Null:
+			g.executed(r)
+			continue
+		case !r.Rescheduled():
 			r.ReleaseInputs()
 			if r != self {
 				r.Deliver()
 			}
 		}
-		if g.releaser == nil || !g.releaser.Released(w.seat, r) {
-			r.Release()
-		}
+		g.released(r)
 	}
 	b.Reset()
 	return healthy
+}
+
+// released gives the core's reference back, to the source if that wants the
+// request again.
+func (g *Group) released(r *infer.Request) {
+	if g.releaser == nil || !g.releaser.Released(r) {
+		r.Release()
+	}
 }
 
 // execute calls the backend and turns a panic into an error.
@@ -94,7 +104,7 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, executed bool
 		Input: b.InputEnd - begin, Infer: b.OutputStart - b.InputEnd, Output: end - b.OutputStart,
 	}
 	for _, r := range b.Requests {
-		if r.Member.Null || r.Rescheduled() {
+		if r.Member.Null || r.Rescheduled() && r.State() != infer.Answered {
 			continue
 		}
 		if !g.decoupled { // else Responded does

@@ -59,13 +59,34 @@ func outcome(r *infer.Request, did *infer.Reply) stats.Outcome {
 	return stats.Failed
 }
 
+// executed comes when the batch of a stream has run. One that its engine wants
+// again is none until then.
+func (g *Group) executed(r *infer.Request) {
+	switch {
+	case r.Rescheduled():
+		g.forget(r)
+		r.Suspend()
+		g.released(r)
+		g.leave()
+	case r.Over():
+		g.released(r)
+	}
+}
+
 // Finished forgets a stream. All memory is back before the group may end.
 func (g *Group) Finished(r *infer.Request) {
-	g.streams.mu.Lock()
-	g.streams.list.Remove(r)
-	g.streams.mu.Unlock()
+	g.forget(r)
+	if r.Over() {
+		g.released(r)
+	}
 	r.Release()
 	g.leave()
+}
+
+func (g *Group) forget(r *infer.Request) {
+	g.streams.mu.Lock()
+	defer g.streams.mu.Unlock()
+	g.streams.list.Remove(r)
 }
 
 // abortStreams answers all streams for their engines, which are to see that and

@@ -172,12 +172,14 @@ func (r *Repository) start(ctx context.Context, v *version, placements []backend
 	for _, path := range scheduler.Ignored(v.config) {
 		r.opts.Log.Warn("setting is accepted but has no effect yet", "model", v.label, "setting", path)
 	}
-	source, seats := r.source(v, len(placements))
+	source, seats, err := r.source(v, len(placements))
+	if err != nil {
+		return errors.Join(err, v.engine.Close())
+	}
 	v.group = instance.New(instance.Options{
 		Name: v.model, Version: v.text, Config: v.config, Model: v.engine,
 		Placements: placements, Source: source, Seats: seats, Stats: v.stats, Log: r.opts.Log,
 	})
-	var err error
 	if v.runner, err = r.cached(v, v.front(v.group)); err != nil {
 		return errors.Join(err, v.engine.Close())
 	}
@@ -204,8 +206,6 @@ func unsupported(c *inferencepb.ModelConfig) error {
 	switch {
 	case c.GetEnsembleScheduling() != nil || c.GetPlatform() == "ensemble":
 		what = "ensemble_scheduling"
-	case c.GetSequenceBatching() != nil:
-		what = "sequence_batching"
 	case len(c.GetBatchInput()) > 0:
 		what = "batch_input"
 	case len(c.GetBatchOutput()) > 0:

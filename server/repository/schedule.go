@@ -1,13 +1,20 @@
 package repository
 
 import (
+	"path/filepath"
+
 	"triton/server/scheduler"
 	"triton/server/scheduler/dynamic"
+	"triton/server/scheduler/sequence"
+	implicit "triton/server/scheduler/state"
 )
 
 // source is the scheduler that a version's configuration asks for, with a seat
 // for each of n instances.
-func (r *Repository) source(v *version, n int) (scheduler.Source, []*scheduler.Seat) {
+func (r *Repository) source(v *version, n int) (scheduler.Source, []*scheduler.Seat, error) {
+	if v.config.GetSequenceBatching() != nil {
+		return r.sequences(v, n)
+	}
 	d := v.config.GetDynamicBatching()
 	o := scheduler.Options{
 		Policy: scheduler.Direct{}, Rules: scheduler.RulesOf(v.config), Ordered: d.GetPreserveOrdering(),
@@ -19,5 +26,23 @@ func (r *Repository) source(v *version, n int) (scheduler.Source, []*scheduler.S
 			o.Alarm = r.opts.NewAlarm()
 		}
 	}
-	return scheduler.NewQueue(o)
+	q, seats := scheduler.NewQueue(o)
+	return q, seats, nil
+}
+
+// sequences is the scheduler of a version that keeps sequences.
+func (r *Repository) sequences(v *version, n int) (scheduler.Source, []*scheduler.Seat, error) {
+	o := sequence.Options{Config: v.config, Seats: n, Stats: v.stats, Log: r.opts.Log, Pool: r.opts.Pool}
+	states, err := implicit.New(implicit.Options{Config: v.config, Dir: filepath.Dir(v.dir), Pool: r.opts.Pool, Log: r.opts.Log})
+	if err != nil {
+		return nil, nil, err
+	}
+	if states != nil {
+		o.Memory = states
+	}
+	if sequence.Delays(v.config) {
+		o.Alarm = r.opts.NewAlarm
+	}
+	q, seats := sequence.New(o)
+	return q, seats, nil
 }

@@ -35,7 +35,7 @@ type Releaser interface {
 	// Released is called once for each request of a batch, null requests among them, from any
 	// goroutine, and never before the call of the engine is over. True means that the request waits again and the
 	// core's reference with it.
-	Released(s *Seat, r *infer.Request) bool
+	Released(r *infer.Request) bool
 }
 
 // Gate lets instances begin a batch, across models: the rate limiter. With a

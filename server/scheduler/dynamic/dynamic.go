@@ -5,6 +5,8 @@ package dynamic
 
 import (
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"triton/pkg/inferencepb"
 	"triton/server/scheduler"
@@ -18,8 +20,8 @@ type Policy struct {
 	preferred []int // ascending
 	largest   int   // of preferred; 0 when there are none
 	maxBatch  int
-	delay     int64 // ns
-	same      sameness
+	delay     atomic.Int64 // ns
+	same      Sameness
 }
 
 // forever is a delay in microseconds that never ends, and leaves room to add
@@ -31,9 +33,9 @@ func New(cfg *inferencepb.ModelConfig) *Policy {
 	d := cfg.GetDynamicBatching()
 	p := &Policy{
 		maxBatch: int(cfg.GetMaxBatchSize()),
-		delay:    int64(min(d.GetMaxQueueDelayMicroseconds(), forever)) * 1000,
-		same:     newSameness(cfg),
+		same:     NewSameness(cfg),
 	}
+	p.delay.Store(int64(min(d.GetMaxQueueDelayMicroseconds(), forever)) * 1000)
 	for _, n := range d.GetPreferredBatchSize() {
 		p.preferred = append(p.preferred, int(n))
 	}
@@ -46,6 +48,10 @@ func New(cfg *inferencepb.ModelConfig) *Policy {
 	}
 	return p
 }
+
+// SetDelay changes for how long requests wait for others, from the next decision
+// on. Any goroutine may call it.
+func (p *Policy) SetDelay(d time.Duration) { p.delay.Store(int64(d)) }
 
 // scan is what a walk over the queue found.
 type scan struct {
@@ -66,8 +72,9 @@ type scan struct {
 // joins when it fits: what waits then waits for an instance, and Triton's
 // batches grow in the same way meanwhile.
 func (p *Policy) Next(waiting *scheduler.Line, now int64, flush bool) scheduler.Cut {
-	s := p.scan(waiting)
-	exceeded := p.delay > 0 && (flush || now-s.oldest >= p.delay)
+	delay := p.delay.Load()
+	s := p.scan(waiting, delay > 0)
+	exceeded := delay > 0 && (flush || now-s.oldest >= delay)
 	switch {
 	case s.best > 0 && !exceeded:
 		return scheduler.Cut{Count: s.best, Why: s.why}
@@ -77,29 +84,29 @@ func (p *Policy) Next(waiting *scheduler.Line, now int64, flush bool) scheduler.
 		return scheduler.Cut{Count: s.count, Why: stats.Full}
 	case exceeded:
 		return scheduler.Cut{Count: s.count, Why: stats.Delay}
-	case p.delay == 0:
+	case delay == 0:
 		return scheduler.Cut{Count: s.count, Why: stats.Immediate}
 	}
-	return scheduler.Cut{At: s.oldest + p.delay}
+	return scheduler.Cut{At: s.oldest + delay}
 }
 
-func (p *Policy) scan(waiting *scheduler.Line) scan {
+func (p *Policy) scan(waiting *scheduler.Line, waits bool) scan {
 	first := waiting.Front()
 	s := scan{oldest: first.Place.Since}
 	for r := first; r != nil; r = waiting.After(r) {
 		n := r.Rows()
 		if s.count > 0 {
-			if p.delay == 0 && s.rows >= p.largest {
+			if !waits && s.rows >= p.largest {
 				break
 			}
-			if p.delay > 0 && s.rows+n > p.largest && s.best == 0 {
+			if waits && s.rows+n > p.largest && s.best == 0 {
 				s.best, s.why = s.count, stats.Full
 			}
 			if s.rows+n > p.maxBatch {
 				s.closed, s.closedWhy = true, stats.Full
 				break
 			}
-			if !p.same.equal(first, r) {
+			if !p.same.Equal(first, r) {
 				s.closed, s.closedWhy = true, stats.Shape
 				break
 			}

@@ -9,10 +9,10 @@ import (
 	"triton/server/infer"
 )
 
-// sameness says which requests may share a batch: those whose inputs of
+// Sameness says which requests may share a batch: those whose inputs of
 // variable size have the same shape, whose shape tensors also have the same
 // contents and, when the model has optional inputs, that give the same ones.
-type sameness struct {
+type Sameness struct {
 	inputs   []sameInput
 	optional bool
 	skip     int // leading dimensions that are the batch's
@@ -23,8 +23,9 @@ type sameInput struct {
 	contents bool
 }
 
-func newSameness(cfg *inferencepb.ModelConfig) sameness {
-	var s sameness
+// NewSameness reads the rules from a configuration.
+func NewSameness(cfg *inferencepb.ModelConfig) Sameness {
+	var s Sameness
 	if cfg.GetMaxBatchSize() > 0 {
 		s.skip = 1
 	}
@@ -40,7 +41,8 @@ func newSameness(cfg *inferencepb.ModelConfig) sameness {
 	return s
 }
 
-func (s *sameness) equal(a, b *infer.Request) bool {
+// Equal says whether two requests may share a batch.
+func (s *Sameness) Equal(a, b *infer.Request) bool {
 	if s.optional && !sameNames(a, b) {
 		return false
 	}
@@ -60,7 +62,7 @@ func (s *sameness) equal(a, b *infer.Request) bool {
 	return true
 }
 
-func (s *sameness) equalInput(in *sameInput, x, y *kserve.Tensor) bool {
+func (s *Sameness) equalInput(in *sameInput, x, y *kserve.Tensor) bool {
 	if in.contents {
 		p, ok := x.Data.Contiguous()
 		q, ok2 := y.Data.Contiguous()

@@ -1,8 +1,3 @@
-// Package sequence is the scheduler of models that keep state between requests:
-// it keeps the requests of one sequence on one instance and in their order, and
-// tells the engine where in its sequence each request stands. Which sequences
-// share a batch is decided by a strategy: direct, where each sequence has a row
-// of its own, or oldest, where those that waited longest go first.
 package sequence
 
 import "triton/server/infer"

@@ -1,0 +1,111 @@
+package sequence
+
+import (
+	"container/heap"
+
+	"triton/pkg/status"
+	"triton/server/infer"
+	"triton/server/stats"
+)
+
+// backlog is the sequences that have no slot, first come, first served.
+type backlog struct {
+	chain
+	deadlines deadlines
+	requests  int
+}
+
+// enter lets a new sequence wait for a slot.
+func (b *backlog) enter(q *sequence) { b.push(q) }
+
+// note counts a request that joins a sequence here. Its timeout, if it asks for
+// one, is that of the whole sequence until that has a slot.
+func (b *backlog) note(q *sequence, r *infer.Request, now int64) {
+	b.requests++
+	if r.TimeoutMicros == 0 {
+		return
+	}
+	at := now + int64(min(r.TimeoutMicros, forever))*1000
+	if q.deadline != 0 && q.deadline <= at {
+		return
+	}
+	q.deadline = at
+	if q.index > 0 {
+		heap.Fix(&b.deadlines, q.index-1)
+	} else {
+		heap.Push(&b.deadlines, q)
+	}
+}
+
+// leave takes a sequence out.
+func (b *backlog) leave(q *sequence) {
+	b.remove(q)
+	b.requests -= q.waiting.Len()
+	if q.index > 0 {
+		heap.Remove(&b.deadlines, q.index-1)
+	}
+}
+
+// pop takes the sequence out that waits longest; nil when none does.
+func (b *backlog) pop() *sequence {
+	q := b.front
+	if q != nil {
+		b.leave(q)
+	}
+	return q
+}
+
+// due is when the next sequence has waited too long; 0: never.
+func (b *backlog) due() int64 {
+	if len(b.deadlines) == 0 {
+		return 0
+	}
+	return b.deadlines[0].deadline
+}
+
+// expire ends the sequences that waited too long for a slot.
+func (s *Source) expire(now int64) {
+	b := &s.mu.backlog
+	for at := b.due(); at != 0 && at <= now; at = b.due() {
+		s.dismiss(b.deadlines[0], errExpired, stats.Rejected)
+	}
+}
+
+// dismiss ends a sequence in the backlog: all its requests fail.
+func (s *Source) dismiss(q *sequence, err func(*infer.Request) error, why stats.Failure) {
+	s.mu.backlog.leave(q)
+	s.forget(q)
+	s.failFrom(q, q.waiting.Front(), err, why)
+	s.unuse(q)
+}
+
+func errExpired(*infer.Request) error {
+	return status.New(status.Unavailable, "timeout of the corresponding sequence has been expired")
+}
+
+// deadlines is a heap of the sequences in the backlog that have one.
+type deadlines []*sequence
+
+func (d deadlines) Len() int           { return len(d) }
+func (d deadlines) Less(i, j int) bool { return d[i].deadline < d[j].deadline }
+
+func (d deadlines) Swap(i, j int) {
+	d[i], d[j] = d[j], d[i]
+	d[i].index, d[j].index = i+1, j+1
+}
+
+// Push is for container/heap.
+func (d *deadlines) Push(x any) {
+	q := x.(*sequence)
+	*d = append(*d, q)
+	q.index = len(*d)
+}
+
+// Pop is for container/heap.
+func (d *deadlines) Pop() any {
+	last := len(*d) - 1
+	q := (*d)[last]
+	*d = (*d)[:last]
+	q.index = 0
+	return q
+}

@@ -1,0 +1,173 @@
+package sequence
+
+import (
+	"encoding/binary"
+	"math"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// controls are the inputs that tell an engine where in its sequence a request
+// stands. All values but correlation ids lie in one piece of memory that all
+// requests share.
+type controls struct {
+	all    []control
+	shape  tensor.Shape
+	pool   *tensor.Pool
+	values *tensor.Buffer
+	id     *control // of the correlation id; nil when the model does not want it
+}
+
+type control struct {
+	name string
+	kind inferencepb.ModelSequenceBatching_Control_Kind
+	dt   tensor.DataType
+	size int
+	at   [2]int // where false and true lie; null requests get false
+}
+
+// slotBytes is the room of one value: aligned for all types.
+const slotBytes = 8
+
+func newControls(cfg *inferencepb.ModelConfig, pool *tensor.Pool) *controls {
+	c := &controls{pool: pool, shape: tensor.Shape{1}}
+	if cfg.GetMaxBatchSize() > 0 {
+		c.shape = tensor.Shape{1, 1}
+	}
+	var values []byte
+	put := func(v []byte) int {
+		at := len(values)
+		values = append(append(values, v...), make([]byte, slotBytes-len(v))...)
+		return at
+	}
+	for _, in := range cfg.GetSequenceBatching().GetControlInput() {
+		for _, k := range in.GetControl() {
+			t := control{name: in.GetName(), kind: k.GetKind()}
+			if k.GetKind() == inferencepb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_CORRID {
+				t.dt = tensor.DataType(k.GetDataType())
+				if t.size = t.dt.Size(); t.dt == tensor.Bytes {
+					t.size = 4 // no text
+				}
+				t.at[0] = put(nil)
+			} else {
+				no, yes := falseTrue(&t, k)
+				t.size = len(no)
+				t.at = [2]int{put(no), put(yes)}
+			}
+			c.all = append(c.all, t)
+		}
+	}
+	c.values = pool.Get(max(len(values), slotBytes))
+	copy(c.values.Bytes(), values)
+	for i := range c.all {
+		if c.all[i].kind == inferencepb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_CORRID {
+			c.id = &c.all[i]
+		}
+	}
+	return c
+}
+
+// falseTrue are the two values that the configuration names.
+func falseTrue(t *control, k *inferencepb.ModelSequenceBatching_Control) (no, yes []byte) {
+	word := func(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
+	if v := k.GetInt32FalseTrue(); len(v) == 2 {
+		t.dt = tensor.Int32
+		return word(uint32(v[0])), word(uint32(v[1]))
+	}
+	if v := k.GetFp32FalseTrue(); len(v) == 2 {
+		t.dt = tensor.FP32
+		return word(math.Float32bits(v[0])), word(math.Float32bits(v[1]))
+	}
+	t.dt = tensor.Bool
+	octet := func(v bool) []byte {
+		if v {
+			return []byte{1}
+		}
+		return []byte{0}
+	}
+	if v := k.GetBoolFalseTrue(); len(v) == 2 {
+		return octet(v[0]), octet(v[1])
+	}
+	return octet(false), octet(true)
+}
+
+func (c *controls) free() { c.values.Release() }
+
+// check says whether the id of a request is of the kind that the model wants.
+func (c *controls) check(r *infer.Request, model string) error {
+	if c.id == nil || (idOf(r) == id{}) {
+		return nil
+	}
+	text := r.SequenceIDStr != ""
+	if wants := c.id.dt == tensor.Bytes; text == wants {
+		return nil
+	}
+	got := "UINT64"
+	if text {
+		got = "BYTES"
+	}
+	return status.New(status.InvalidArg, "%ssequence batching control '%s' data-type is '%s', but model '%s' expects '%s'",
+		r.Tag(), c.id.name, got, model, c.id.dt)
+}
+
+// corrid is the memory of the correlation id of one sequence; nil when the model
+// does not want it.
+func (c *controls) corrid(i id) *tensor.Buffer {
+	if c.id == nil {
+		return nil
+	}
+	if c.id.dt == tensor.Bytes {
+		b := c.pool.Get(4 + len(i.text))
+		tensor.AppendElementString(b.Bytes()[:0], i.text)
+		return b
+	}
+	b := c.pool.Get(8)
+	binary.LittleEndian.PutUint64(b.Bytes(), i.number) // smaller types have the low bytes
+	return b
+}
+
+// give adds the controls to a request.
+func (c *controls) give(r *infer.Request, corrid *tensor.Buffer) {
+	for i := range c.all {
+		t, on := &c.all[i], 0
+		switch t.kind {
+		case inferencepb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_START:
+			on = index(r.SequenceStart)
+		case inferencepb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_END:
+			on = index(r.SequenceEnd)
+		case inferencepb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_READY:
+			on = 1
+		default:
+			n := t.size
+			if t.dt == tensor.Bytes {
+				n = corrid.Len()
+			}
+			c.add(r, t, tensor.SliceData(corrid, 0, n))
+			continue
+		}
+		c.add(r, t, tensor.SliceData(c.values, t.at[on], t.size))
+	}
+}
+
+// giveNull adds the controls of a row without a request.
+func (c *controls) giveNull(r *infer.Request) {
+	for i := range c.all {
+		t := &c.all[i]
+		c.add(r, t, tensor.SliceData(c.values, t.at[0], t.size))
+	}
+}
+
+func (c *controls) add(r *infer.Request, t *control, d tensor.Data) {
+	x := r.Extra()
+	x.Name, x.DataType, x.Shape, x.Data = t.name, t.dt, c.shape, d
+}
+
+func index(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,105 @@
+package sequence
+
+import (
+	"triton/pkg/inferencepb"
+	"triton/server/infer"
+	"triton/server/scheduler"
+	"triton/server/scheduler/dynamic"
+	"triton/server/stats"
+)
+
+// direct gives each slot a row of the batch: that of its number. A row between
+// others whose sequence has no request is filled with a null request.
+type direct struct {
+	delay int64   // ns
+	share float64 // of the slots that need a request to end the delay
+	rows  float64
+	same  dynamic.Sameness
+}
+
+func newDirect(cfg *inferencepb.ModelConfig) *direct {
+	d := cfg.GetSequenceBatching().GetDirect()
+	return &direct{
+		delay: int64(min(d.GetMaxQueueDelayMicroseconds(), forever)) * 1000,
+		share: float64(d.GetMinimumSlotUtilization()),
+		rows:  float64(max(cfg.GetMaxBatchSize(), 1)),
+		same:  dynamic.NewSameness(cfg),
+	}
+}
+
+func (*direct) line() *scheduler.Line { return scheduler.NewLine(nil, scheduler.Rules{}) }
+
+func (*direct) arrive(*Source, *slot) {}
+
+// front is the request of a slot that is next; nil when none waits.
+func (l *slot) front() *infer.Request {
+	if l.seq == nil {
+		return nil
+	}
+	return l.seq.waiting.Front()
+}
+
+// look finds a batch due when any request waits, or enough of them, or one has
+// waited the delay.
+func (d *direct) look(s *Source, b *bench, now int64, flush bool) scheduler.Cut {
+	ready, last, oldest := 0, -1, int64(0)
+	for i := 0; i < len(b.slots); i++ {
+		r := b.slots[i].front()
+		for r != nil && r.Cancelled() {
+			s.cancel(b.slots[i].seq, r)
+			r = b.slots[i].front() // of the next sequence
+		}
+		if r == nil {
+			continue
+		}
+		if ready == 0 || r.Times.Queued < oldest {
+			oldest = r.Times.Queued
+		}
+		ready++
+		last = i
+	}
+	switch {
+	case ready == 0:
+		return scheduler.Cut{}
+	case d.delay == 0 || d.share == 0 || flush:
+		return scheduler.Cut{Count: last + 1, Why: stats.Immediate}
+	case float64(ready)/d.rows >= d.share:
+		return scheduler.Cut{Count: last + 1, Why: stats.Preferred}
+	case now-oldest >= d.delay:
+		return scheduler.Cut{Count: last + 1, Why: stats.Delay}
+	}
+	return scheduler.Cut{At: oldest + d.delay}
+}
+
+// fill takes the request in front of each slot. The first request is the pattern
+// for the null requests, which stand for those that differ from it too.
+func (d *direct) fill(s *Source, b *bench, cut scheduler.Cut) {
+	b.seat.Why = cut.Why
+	var first *infer.Request
+	for _, l := range b.slots[:cut.Count] {
+		if r := l.front(); r != nil {
+			first = r
+			break
+		}
+	}
+	for _, l := range b.slots[:cut.Count] {
+		r := l.front()
+		if r == nil || r != first && !d.same.Equal(first, r) {
+			b.seat.Batch.Add(null(first))
+			continue
+		}
+		q := l.seq
+		q.waiting.Remove(r)
+		s.run(b, l, q, r)
+		s.settle(l)
+	}
+}
+
+// run puts a request in the batch.
+func (s *Source) run(b *bench, l *slot, q *sequence, r *infer.Request) {
+	r.Move(infer.Queued, infer.Executing) // no longer to be withdrawn
+	s.stats.Pending.Add(-1)
+	q.uses++
+	l.running++
+	b.seat.Batch.Add(r)
+}

@@ -1,0 +1,70 @@
+package sequence
+
+import (
+	"triton/pkg/inferencepb"
+	"triton/server/infer"
+	"triton/server/scheduler"
+	"triton/server/scheduler/dynamic"
+)
+
+// oldest makes batches as the dynamic batcher does, on each instance, of one
+// request of each sequence. The next request of a sequence joins when the engine
+// is done with the one before.
+type oldest struct{ policy *dynamic.Policy }
+
+func newOldest(cfg *inferencepb.ModelConfig) *oldest {
+	o := cfg.GetSequenceBatching().GetOldest()
+	return &oldest{dynamic.New(&inferencepb.ModelConfig{
+		MaxBatchSize: cfg.GetMaxBatchSize(), Input: cfg.GetInput(),
+		SchedulingChoice: &inferencepb.ModelConfig_DynamicBatching{DynamicBatching: &inferencepb.ModelDynamicBatching{
+			PreferredBatchSize: o.GetPreferredBatchSize(), MaxQueueDelayMicroseconds: o.GetMaxQueueDelayMicroseconds(),
+		}},
+	})}
+}
+
+func (o *oldest) line() *scheduler.Line { return scheduler.NewLine(o.policy, scheduler.Rules{}) }
+
+// arrive hands the next request of a sequence over.
+func (*oldest) arrive(s *Source, l *slot) {
+	r := l.front()
+	if r == nil || l.running > 0 {
+		return
+	}
+	q := l.seq
+	q.waiting.Remove(r)
+	q.uses++
+	l.running++
+	l.lined = r
+	_ = l.bench.line.Push(r, infer.Now()) // without rules it takes all
+	s.settle(l)
+}
+
+func (*oldest) look(_ *Source, b *bench, now int64, flush bool) scheduler.Cut {
+	return b.line.Next(now, flush)
+}
+
+func (*oldest) fill(s *Source, b *bench, cut scheduler.Cut) {
+	b.seat.Why = cut.Why
+	for range cut.Count {
+		r := b.line.Front()
+		if r.Cancelled() {
+			s.cancel(r.Member.Of.(*sequence), r)
+			continue
+		}
+		l := r.Member.Of.(*sequence).slot
+		b.line.Remove(r)
+		l.lined = nil
+		r.Move(infer.Queued, infer.Executing) // no longer to be withdrawn
+		s.stats.Pending.Add(-1)
+		b.seat.Batch.Add(r)
+	}
+}
+
+// unline takes the request of a slot back that was handed over and waits.
+func (s *Source) unline(l *slot) {
+	r := l.lined
+	l.bench.line.Remove(r)
+	l.lined = nil
+	l.running--
+	s.unuse(r.Member.Of.(*sequence))
+}
