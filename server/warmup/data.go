@@ -1,0 +1,124 @@
+package warmup
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+)
+
+// folder is where data files lie in a model's directory.
+const folder = "warmup"
+
+// data makes the bytes of an input.
+func (p *Plan) data(in *input, from *inferencepb.ModelWarmup_Input) (*tensor.Buffer, error) {
+	like := in.dataType
+	if like == tensor.Bytes {
+		like = tensor.Uint32 // the length of an empty string
+	}
+	size, err := in.shape.ByteSize(like)
+	if err != nil {
+		return nil, status.New(status.InvalidArg, "warmup setting for input '%s': shape %v: %w", in.name, in.shape, err)
+	}
+	switch from.GetInputDataType().(type) {
+	case *inferencepb.ModelWarmup_Input_ZeroData:
+		return p.buffer(in, size, zero)
+	case *inferencepb.ModelWarmup_Input_RandomData:
+		return p.buffer(in, size, random)
+	case *inferencepb.ModelWarmup_Input_InputDataFile:
+		return p.file(in, size, from.GetInputDataFile())
+	}
+	return nil, status.New(status.InvalidArg, "[request id: <id_unknown>] warmup setting expects input '%s' to have input_data_type set", in.name)
+}
+
+func (p *Plan) buffer(in *input, size int64, fill func(tensor.DataType, []byte)) (*tensor.Buffer, error) {
+	buf, err := p.opts.Pool.TryGet(int(size))
+	if err != nil {
+		return nil, status.New(status.Internal, "warmup setting for input '%s': no memory for shape %v: %w", in.name, in.shape, err)
+	}
+	fill(in.dataType, buf.Bytes())
+	return buf, nil
+}
+
+func zero(_ tensor.DataType, mem []byte) { clear(mem) }
+
+// random fills in any bytes, but booleans that are none and strings stay away:
+// no length may be found in random bytes.
+func random(d tensor.DataType, mem []byte) {
+	if d == tensor.Bytes {
+		clear(mem)
+		return
+	}
+	for i := range mem {
+		mem[i] = byte(rand.Uint32()) //nolint:gosec // nothing is to be kept secret
+		if d == tensor.Bool {
+			mem[i] &= 1
+		}
+	}
+}
+
+// file is the beginning of a data file or, for strings, all of it.
+func (p *Plan) file(in *input, size int64, name string) (*tensor.Buffer, error) {
+	f, length, err := open(p.opts.Dir, name)
+	if err != nil {
+		return nil, status.New(status.Internal, "failed to open text file for read %s: %s", filepath.Join(p.opts.Dir, folder)+"/"+name, reason(err))
+	}
+	defer f.Close()
+	switch {
+	case in.dataType == tensor.Bytes:
+		size = length
+	case length < size:
+		return nil, status.New(status.InvalidArg,
+			"[request id: <id_unknown>] warmup setting expects %d bytes, but the data provided from %sonly has %d bytes", size, name, length)
+	}
+	var failed error
+	buf, err := p.buffer(in, size, func(_ tensor.DataType, mem []byte) { _, failed = io.ReadFull(f, mem) })
+	if err == nil && failed != nil {
+		buf.Release()
+		err = status.New(status.Internal, "reading warm-up data file %s: %w", name, failed)
+	}
+	return buf, err
+}
+
+// open opens a regular file that lies in the model's directory.
+func open(dir, name string) (*os.File, int64, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer root.Close()
+	path := filepath.Join(folder, name)
+	info, err := root.Stat(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, errors.New("not a file")
+	}
+	f, err := root.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// reason is an error as C's strerror has it.
+func reason(err error) string {
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		text := number.Error()
+		return strings.ToUpper(text[:1]) + text[1:]
+	}
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,102 @@
+package warmup
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"triton/pkg/log"
+	"triton/pkg/status"
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// Run runs all samples on one instance, each as one batch, and waits for them.
+// run uses up the core's references of the requests. The first sample that
+// fails is the last, and is the error.
+func (p *Plan) Run(ctx context.Context, at backend.Placement, run func([]*infer.Request)) error {
+	for i := range p.samples {
+		s := &p.samples[i]
+		for n := range s.count {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			p.opts.Log.Log(ctx, log.Verbose(1), fmt.Sprintf("model '%s' instance %s is running warmup sample '%s' for iteration %d",
+				p.opts.Config.GetName(), at.Name, s.name, n+1))
+			if err := p.once(ctx, s, at, run); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Plan) once(ctx context.Context, s *sample, at backend.Placement, run func([]*infer.Request)) error {
+	if limit := int(p.opts.Config.GetMaxBatchSize()); s.rows != 1 && s.rows > limit {
+		return s.failed(strings.Repeat(fmt.Sprintf("batch size %d for '%s', max allowed is %d; ", s.rows, at.Name, limit), s.rows))
+	}
+	answers := &answers{}
+	requests := make([]*infer.Request, s.rows)
+	for i := range requests {
+		r, err := p.request(s)
+		if err != nil {
+			return err // not after Read
+		}
+		r.Sink = answers
+		requests[i] = r
+	}
+	answers.missing.Add(len(requests))
+	run(requests)
+	answers.wait(ctx, requests)
+	for _, r := range requests {
+		r.Release()
+	}
+	if text := answers.errors.String(); text != "" {
+		return s.failed(text)
+	}
+	return nil
+}
+
+func (s *sample) failed(text string) error {
+	return status.New(status.InvalidArg, "failed to run warmup sample '%s': %s", s.name, text)
+}
+
+// answers is the sink of all requests of a batch.
+type answers struct {
+	missing sync.WaitGroup // final ones
+	mu      sync.Mutex
+	errors  strings.Builder
+}
+
+// Send keeps the error of a response.
+func (a *answers) Send(resp *infer.Response, final bool) {
+	if resp != nil {
+		if resp.Err != nil {
+			a.mu.Lock()
+			a.errors.WriteString(status.From(resp.Err).Msg)
+			a.errors.WriteString("; ")
+			a.mu.Unlock()
+		}
+		resp.Release()
+	}
+	if final {
+		a.missing.Done()
+	}
+}
+
+// wait waits for all final answers. The end of ctx hastens engines that answer
+// after their call.
+func (a *answers) wait(ctx context.Context, requests []*infer.Request) {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		for _, r := range requests {
+			r.Cancel()
+		}
+	})
+	a.missing.Wait()
+	if !stop() {
+		<-done
+	}
+}

@@ -1,0 +1,137 @@
+// Package warmup runs the samples of a configuration's model_warmup on new
+// instances, so that what an engine puts off until its first request is done
+// before the first client comes. Samples are requests like any others but for
+// their answers: only errors are looked at, and they fail the load.
+package warmup
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// Options say what to read samples from.
+type Options struct {
+	Config *inferencepb.ModelConfig
+	Dir    string // of the model
+	Pool   *tensor.Pool
+	// Check completes a request and says what is wrong with it, as for clients.
+	Check func(*infer.Request) error
+	Log   *slog.Logger
+}
+
+// Plan is the samples of one model version. All instances may run it at once.
+type Plan struct {
+	opts    Options
+	samples []sample
+}
+
+// sample is one batch.
+type sample struct {
+	name        string
+	rows, count int
+	inputs      []input
+}
+
+type input struct {
+	name     string
+	dataType tensor.DataType
+	shape    tensor.Shape
+	data     tensor.Data
+	extra    bool // not one of the clients': a control or a state
+}
+
+// Read makes all samples; those of batch size 0 are left out. The plan is nil
+// when there are none. The errors are Triton's and fail the load.
+func Read(o Options) (*Plan, error) {
+	p := &Plan{opts: o}
+	for _, w := range o.Config.GetModelWarmup() {
+		if w.GetBatchSize() == 0 {
+			continue
+		}
+		p.samples = append(p.samples, sample{name: w.GetName(), rows: int(w.GetBatchSize()), count: max(int(w.GetCount()), 1)})
+		if err := p.read(&p.samples[len(p.samples)-1], w); err != nil {
+			p.Close()
+			return nil, err
+		}
+	}
+	if len(p.samples) == 0 {
+		return nil, nil
+	}
+	return p, nil
+}
+
+func (p *Plan) read(s *sample, w *inferencepb.ModelWarmup) error {
+	for _, name := range slices.Sorted(maps.Keys(w.GetInputs())) {
+		in, err := p.input(name, w.GetInputs()[name])
+		if err != nil {
+			return err
+		}
+		s.inputs = append(s.inputs, in)
+	}
+	r, err := p.request(s)
+	if err != nil {
+		return err
+	}
+	r.Release()
+	r.Release()
+	return nil
+}
+
+func (p *Plan) input(name string, from *inferencepb.ModelWarmup_Input) (input, error) {
+	in := input{name: name, dataType: tensor.DataType(from.GetDataType())}
+	in.extra = !slices.ContainsFunc(p.opts.Config.GetInput(), func(i *inferencepb.ModelInput) bool { return i.GetName() == name })
+	if slices.ContainsFunc(from.GetDims(), func(d int64) bool { return d < 0 }) {
+		return in, status.New(status.InvalidArg, "warmup setting expects all variable-size dimensions are specified for input '%s'", name)
+	}
+	if p.opts.Config.GetMaxBatchSize() > 0 {
+		in.shape = append(in.shape, 1)
+	}
+	in.shape = append(in.shape, from.GetDims()...)
+	buf, err := p.data(&in, from)
+	if err != nil {
+		return in, err
+	}
+	in.data = tensor.NewData(buf)
+	return in, nil
+}
+
+// request is one row of a sample.
+func (p *Plan) request(s *sample) (*infer.Request, error) {
+	r := infer.NewRequest()
+	for i := range s.inputs {
+		if in := &s.inputs[i]; !in.extra {
+			t := r.AddInput()
+			t.Name, t.DataType, t.Data = in.name, in.dataType, in.data.Clone()
+			t.Shape = append(t.Shape[:0], in.shape...)
+		}
+	}
+	if err := p.opts.Check(r); err != nil {
+		r.Release()
+		r.Release()
+		return nil, err
+	}
+	for i := range s.inputs {
+		if in := &s.inputs[i]; in.extra {
+			t := r.Extra()
+			t.Name, t.DataType, t.Data = in.name, in.dataType, in.data.Clone()
+			t.Shape = append(t.Shape[:0], in.shape...)
+		}
+	}
+	return r, nil
+}
+
+// Close gives the data back, once no instance runs the plan any more.
+func (p *Plan) Close() {
+	for i := range p.samples {
+		for k := range p.samples[i].inputs {
+			p.samples[i].inputs[k].data.Release()
+		}
+	}
+	p.samples = nil
+}
