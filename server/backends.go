@@ -14,5 +14,12 @@ func NewBackends(search onnx.Search) backend.Set {
 		"repeat":   builtin.Repeat{},
 		"square":   builtin.Square{},
 		"fault":    builtin.Fault{},
+		"query":    builtin.Query{Getenv: search.Getenv},
+
+		"sequence":           builtin.Sequence{},
+		"dyna_sequence":      builtin.DynaSequence{},
+		"implicit_state":     builtin.ImplicitState{},
+		"iterative_sequence": builtin.IterativeSequence{},
+		"distributed_addsub": builtin.DistributedAddSub{},
 	}
 }

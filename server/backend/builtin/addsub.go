@@ -1,0 +1,158 @@
+package builtin
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// DistributedAddSub is the engine "distributed_addsub": OUTPUT0 is the sum of the
+// INT32 vectors INPUT0 and INPUT1, OUTPUT1 their difference. Instances on the CPU
+// take the requests and add; the passive instance on a GPU, as NVIDIA's calls it,
+// subtracts for them, in Go too.
+type DistributedAddSub struct{}
+
+var (
+	_ backend.Backend  = DistributedAddSub{}
+	_ backend.Model    = (*addSubModel)(nil)
+	_ backend.Instance = (*addSubInstance)(nil)
+)
+
+// Load checks the configuration.
+func (DistributedAddSub) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
+	if err := checkAddSub(spec.Config); err != nil {
+		return nil, err
+	}
+	return &addSubModel{spec: spec}, nil
+}
+
+func checkAddSub(cfg *inferencepb.ModelConfig) error {
+	ins, outs := cfg.GetInput(), cfg.GetOutput()
+	if len(ins) != 2 {
+		return status.New(status.InvalidArg, "model must have two inputs")
+	}
+	if len(outs) != 2 {
+		return status.New(status.InvalidArg, "model must have two outputs")
+	}
+	v := expectation{}
+	for k := range ins {
+		if len(ins[k].GetDims()) != 1 {
+			v.fail("model must have input of one-dimensional shape")
+		}
+		if !tensor.Shape(ins[k].GetDims()).Equal(ins[0].GetDims()) {
+			v.fail("model must have consistent shape for all tensors")
+		}
+		v.int32At("input", "INPUT", k, ins[k])
+		if !tensor.Shape(outs[k].GetDims()).Equal(ins[0].GetDims()) {
+			v.fail("model must have consistent shape for all tensors")
+		}
+		v.int32At("output", "OUTPUT", k, outs[k])
+	}
+	return v.err
+}
+
+// int32At wants a value of type INT32 with the name of its place.
+func (e *expectation) int32At(kind, prefix string, k int, v value) {
+	if v.GetDataType() != inferencepb.DataType_TYPE_INT32 {
+		e.fail("model %s must have TYPE_INT32 data-type", kind)
+	}
+	if name := fmt.Sprint(prefix, k); v.GetName() != name {
+		e.fail("model %s must be named '%s' at index %d", kind, name, k)
+	}
+}
+
+type addSubModel struct {
+	spec backend.Spec
+	mu   sync.Mutex
+	sub  *addSubInstance // the passive one
+}
+
+func (m *addSubModel) NewInstance(_ context.Context, at backend.Placement) (backend.Instance, error) {
+	passive := at.Group.GetPassive()
+	switch at.Kind {
+	case inferencepb.ModelInstanceGroup_KIND_CPU:
+		if passive {
+			return nil, status.New(status.InvalidArg, "CPU instance should not be passive")
+		}
+	case inferencepb.ModelInstanceGroup_KIND_GPU:
+		if !passive {
+			return nil, status.New(status.InvalidArg, "GPU instance should be passive")
+		}
+	default:
+		return nil, status.New(status.InvalidArg, "instance kind must be CPU or GPU")
+	}
+	i := &addSubInstance{model: m}
+	if passive {
+		m.mu.Lock()
+		m.sub = i
+		m.mu.Unlock()
+	}
+	return i, nil
+}
+
+func (*addSubModel) Close() error { return nil }
+
+// other is the instance that subtracts.
+func (m *addSubModel) other() (*addSubInstance, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.sub == nil {
+		return nil, status.New(status.Internal, "Sub operation must be done by GPU instance")
+	}
+	return m.sub, nil
+}
+
+type addSubInstance struct{ model *addSubModel }
+
+func (i *addSubInstance) Execute(_ context.Context, b *infer.Batch) error {
+	b.InputEnd = infer.Now()
+	each(b, i.answer)
+	return nil
+}
+
+func (i *addSubInstance) answer(_ int, r *infer.Request) (*infer.Response, error) {
+	x, err := bytesOf(r, "INPUT0")
+	if err != nil {
+		return nil, err
+	}
+	y, err := bytesOf(r, "INPUT1")
+	if err != nil {
+		return nil, err
+	}
+	if len(x) != len(y) {
+		return nil, status.New(status.InvalidArg, "%sinputs 'INPUT0' and 'INPUT1' differ in size", r.Tag())
+	}
+	shape := r.Input("INPUT0").Shape
+	resp := infer.NewResponse()
+	if r.Wants("OUTPUT0") {
+		resp.Add("OUTPUT0", tensor.Int32, shape, i.combine(x, y, func(a, b uint32) uint32 { return a + b }))
+	}
+	if r.Wants("OUTPUT1") {
+		sub, err := i.model.other()
+		if err != nil {
+			resp.Release()
+			return nil, err
+		}
+		resp.Add("OUTPUT1", tensor.Int32, shape, sub.combine(x, y, func(a, b uint32) uint32 { return a - b }))
+	}
+	return resp, nil
+}
+
+// combine is one number of each pair.
+func (i *addSubInstance) combine(x, y []byte, f func(a, b uint32) uint32) tensor.Data {
+	buf := i.model.spec.Pool.Get(len(x) &^ 3)
+	mem := buf.Bytes()
+	for at := 0; at+4 <= len(mem); at += 4 {
+		binary.NativeEndian.PutUint32(mem[at:], f(binary.NativeEndian.Uint32(x[at:]), binary.NativeEndian.Uint32(y[at:])))
+	}
+	return tensor.NewData(buf)
+}
+
+func (*addSubInstance) Close() error { return nil }

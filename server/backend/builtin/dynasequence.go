@@ -1,0 +1,163 @@
+package builtin
+
+import (
+	"context"
+	"encoding/binary"
+	"strconv"
+	"strings"
+	"time"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// DynaSequence is the engine "dyna_sequence": Sequence with a sum for each
+// correlation id, whatever the row, so that its model may use the oldest
+// strategy. With the last request of a sequence the id, cut to 32 bits, is added.
+// The controls are START, END, READY and CORRID, UINT64 or a string with a
+// number.
+//
+// Parameter: execute_delay_ms.
+type DynaSequence struct{}
+
+var (
+	_ backend.Backend  = DynaSequence{}
+	_ backend.Model    = (*dynaModel)(nil)
+	_ backend.Instance = (*dynaInstance)(nil)
+)
+
+// Load checks the configuration.
+func (DynaSequence) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
+	delay, err := intParameter(spec.Config, "execute_delay_ms")
+	if err != nil {
+		return nil, err
+	}
+	id, err := checkDyna(spec.Config)
+	if err != nil {
+		return nil, err
+	}
+	return &dynaModel{spec, time.Duration(delay) * time.Millisecond, id}, nil
+}
+
+// checkDyna is the type of the ids too.
+func checkDyna(cfg *inferencepb.ModelConfig) (inferencepb.DataType, error) {
+	controls := cfg.GetSequenceBatching().GetControlInput()
+	var id *inferencepb.ModelSequenceBatching_ControlInput
+	for _, c := range controls {
+		if c.GetName() == "CORRID" {
+			id = c
+		}
+	}
+	if len(controls) != 4 || id == nil || len(id.GetControl()) == 0 {
+		return 0, status.New(status.InvalidArg, "'START', 'END, 'READY' and 'CORRID' must be configured as the control inputs")
+	}
+	d := id.GetControl()[0].GetDataType()
+	if d != inferencepb.DataType_TYPE_UINT64 && d != inferencepb.DataType_TYPE_STRING {
+		return 0, status.New(status.InvalidArg, "model CORRID control input must have TYPE_UINT64 or TYPE_STRING data-type")
+	}
+	return d, checkVectors(cfg)
+}
+
+type dynaModel struct {
+	spec  backend.Spec
+	delay time.Duration
+	id    inferencepb.DataType
+}
+
+func (m *dynaModel) NewInstance(_ context.Context, at backend.Placement) (backend.Instance, error) {
+	if err := onlyCPU("dyna_sequence", at); err != nil {
+		return nil, err
+	}
+	return &dynaInstance{m, map[uint64]int32{}}, nil
+}
+
+func (*dynaModel) Close() error { return nil }
+
+type dynaInstance struct {
+	*dynaModel
+	sums map[uint64]int32 // by id
+}
+
+func (i *dynaInstance) Execute(ctx context.Context, b *infer.Batch) error {
+	b.InputEnd = infer.Now()
+	if len(b.Requests) > int(max(1, i.spec.Config.GetMaxBatchSize())) {
+		return status.New(status.Unsupported, "unable to execute batch larger than max-batch-size")
+	}
+	if err := pause(ctx, i.delay, always); err != nil {
+		return err
+	}
+	each(b, i.answer)
+	return nil
+}
+
+func (i *dynaInstance) answer(_ int, r *infer.Request) (*infer.Response, error) {
+	if err := timestep(i.spec.Config.GetMaxBatchSize() > 0, r); err != nil {
+		return nil, err
+	}
+	var on [3]bool
+	for k, name := range [...]string{"START", "END", "READY"} {
+		var err error
+		if on[k], err = flag(r, name); err != nil {
+			return nil, err
+		}
+	}
+	start, end, ready := on[0], on[1], on[2]
+	id, err := i.idOf(r)
+	if err != nil {
+		return nil, err
+	}
+	step, err := sum(r)
+	if err != nil {
+		return nil, err
+	}
+	if !ready {
+		return infer.NewResponse(), nil
+	}
+	return filled(i.spec.Pool, r, i.add(id, step, start, end))
+}
+
+// add is the sum of a sequence after a step.
+func (i *dynaInstance) add(id uint64, step int32, start, end bool) int32 {
+	if start {
+		i.sums[id] = 0
+	}
+	if end {
+		total := i.sums[id] + step + int32(id)
+		delete(i.sums, id)
+		return total
+	}
+	i.sums[id] += step
+	return i.sums[id]
+}
+
+// idOf is the correlation id. One that is a string is read as far as it is a
+// number.
+func (i *dynaInstance) idOf(r *infer.Request) (uint64, error) {
+	mem, err := bytesOf(r, "CORRID")
+	if err != nil {
+		return 0, err
+	}
+	if i.id == inferencepb.DataType_TYPE_UINT64 {
+		if len(mem) < 8 {
+			return 0, status.New(status.InvalidArg, "%sinput 'CORRID' has no element", r.Tag())
+		}
+		return binary.NativeEndian.Uint64(mem), nil
+	}
+	for element := range tensor.Elements(mem) {
+		text := strings.TrimLeft(string(element), " \t\n\v\f\r")
+		n := 0
+		for n < len(text) && (text[n] >= '0' && text[n] <= '9' || n == 0 && strings.ContainsRune("+-", rune(text[0]))) {
+			n++
+		}
+		if id, err := strconv.ParseInt(text[:n], 10, 32); err == nil {
+			return uint64(id), nil
+		}
+		break
+	}
+	return 0, status.New(status.InvalidArg, "dyna sequence backend expects correlation ID to be decodable into an integer")
+}
+
+func (*dynaInstance) Close() error { return nil }

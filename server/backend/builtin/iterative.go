@@ -1,0 +1,117 @@
+package builtin
+
+import (
+	"context"
+	"encoding/binary"
+	"strconv"
+	"time"
+
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// IterativeSequence is the engine "iterative_sequence": a request with the number
+// n in INPUT gets n responses, in which OUTPUT counts down to 0. Each is made in
+// an execution of its own, of half a second for each request of the batch, and
+// the request is rescheduled between them.
+type IterativeSequence struct{}
+
+var (
+	_ backend.Backend  = IterativeSequence{}
+	_ backend.Model    = (*iterativeModel)(nil)
+	_ backend.Instance = (*iterativeInstance)(nil)
+)
+
+// Load checks nothing, as NVIDIA's.
+func (IterativeSequence) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
+	return &iterativeModel{spec}, nil
+}
+
+type iterativeModel struct{ spec backend.Spec }
+
+func (m *iterativeModel) NewInstance(_ context.Context, at backend.Placement) (backend.Instance, error) {
+	if err := onlyCPU("iterative_sequence", at); err != nil {
+		return nil, err
+	}
+	return &iterativeInstance{m, map[string]int32{}}, nil
+}
+
+func (*iterativeModel) Close() error { return nil }
+
+type iterativeInstance struct {
+	*iterativeModel
+	left map[string]int32 // responses, by correlation id
+}
+
+// iteration is how long one request takes.
+const iteration = 500 * time.Millisecond
+
+func (i *iterativeInstance) Execute(ctx context.Context, b *infer.Batch) error {
+	b.InputEnd = infer.Now()
+	for _, r := range b.Requests {
+		if r.Member.Null {
+			continue
+		}
+		n, err := i.count(r)
+		if err != nil {
+			r.Fail(err)
+			continue
+		}
+		// Cut short, it goes on at once: the drain that ends ctx answers what is left.
+		_ = pause(ctx, iteration, always)
+		i.answer(r, n)
+	}
+	b.OutputStart = infer.Now()
+	return nil
+}
+
+// count is how many responses are left after this one.
+func (i *iterativeInstance) count(r *infer.Request) (int32, error) {
+	id := idOf(r)
+	n, ok := i.left[id]
+	if !ok {
+		var err error
+		if n, err = number(r, "INPUT"); err != nil {
+			return 0, err
+		}
+	}
+	n--
+	if n > 0 {
+		i.left[id] = n
+	} else {
+		delete(i.left, id)
+	}
+	return n, nil
+}
+
+func idOf(r *infer.Request) string {
+	if r.SequenceIDStr != "" {
+		return "'" + r.SequenceIDStr
+	}
+	return strconv.FormatUint(r.SequenceID, 10)
+}
+
+// answer sends one response; the error of a server that does not iterate is the
+// end.
+func (i *iterativeInstance) answer(r *infer.Request, n int32) {
+	if n > 0 {
+		if err := r.Reschedule(); err != nil {
+			r.Fail(err)
+			return
+		}
+	}
+	resp := infer.NewResponse()
+	if r.Wants("OUTPUT") {
+		buf := i.spec.Pool.Get(4)
+		binary.NativeEndian.PutUint32(buf.Bytes(), uint32(n))
+		shape := tensor.Shape{1, 1}
+		if i.spec.Config.GetMaxBatchSize() == 0 {
+			shape = shape[:1]
+		}
+		resp.Add("OUTPUT", tensor.Int32, shape, tensor.NewData(buf))
+	}
+	r.Respond(resp, n <= 0)
+}
+
+func (*iterativeInstance) Close() error { return nil }

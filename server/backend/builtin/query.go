@@ -1,0 +1,109 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// Query is the engine "query", which asks the server where outputs should lie
+// before it makes OUTPUT0 and OUTPUT1, UINT8 [2], of zeros. This server has one
+// answer for what is not in memory of the client's: the CPU.
+//
+// Variables of the environment, as NVIDIA's test sets them: with
+// TEST_FAIL_WITH_QUERY_RESULT the answers are an error's text,
+// TEST_BYTE_SIZE is the size to ask for and to make, and TEST_ANONYMOUS makes one
+// question out of two, without a name, whose size is shared.
+type Query struct {
+	Getenv func(string) string // nil: nothing is set
+}
+
+var (
+	_ backend.Backend  = Query{}
+	_ backend.Model    = (*queryModel)(nil)
+	_ backend.Instance = (*queryInstance)(nil)
+)
+
+// Load reads the environment.
+func (q Query) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
+	m := &queryModel{spec: spec, size: 2}
+	if q.Getenv == nil {
+		return m, nil
+	}
+	m.anonymous, m.fail = q.Getenv("TEST_ANONYMOUS") != "", q.Getenv("TEST_FAIL_WITH_QUERY_RESULT") != ""
+	if text := q.Getenv("TEST_BYTE_SIZE"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			return nil, status.New(status.InvalidArg, "TEST_BYTE_SIZE must be a number that is not negative, got '%s'", text)
+		}
+		m.size = int(n)
+		if m.anonymous {
+			m.size /= 2
+		}
+	}
+	return m, nil
+}
+
+type queryModel struct {
+	spec            backend.Spec
+	size            int
+	anonymous, fail bool
+}
+
+func (m *queryModel) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	return &queryInstance{m}, nil
+}
+
+func (*queryModel) Close() error { return nil }
+
+type queryInstance struct{ *queryModel }
+
+func (i *queryInstance) Execute(_ context.Context, b *infer.Batch) error {
+	b.InputEnd = infer.Now()
+	each(b, i.answer)
+	return nil
+}
+
+func (i *queryInstance) answer(_ int, r *infer.Request) (*infer.Response, error) {
+	if i.fail {
+		return nil, status.New(status.Unknown, "%s", i.places(r))
+	}
+	resp := infer.NewResponse()
+	for _, name := range [...]string{"OUTPUT0", "OUTPUT1"} {
+		if !r.Wants(name) {
+			continue
+		}
+		buf, err := i.spec.Pool.TryGet(i.size)
+		if err != nil {
+			resp.Release()
+			return nil, status.New(status.Internal, "no memory for output '%s': %w", name, err)
+		}
+		clear(buf.Bytes())
+		resp.Add(name, tensor.Uint8, tensor.Shape{int64(i.size)}, tensor.NewData(buf))
+	}
+	return resp, nil
+}
+
+// places is where the outputs should lie.
+func (i *queryInstance) places(r *infer.Request) string {
+	if i.anonymous {
+		return "NULL CPU 0; "
+	}
+	var b strings.Builder
+	for _, name := range [...]string{"OUTPUT0", "OUTPUT1"} {
+		place := "CPU"
+		if into, ok := r.Into(name); ok && into.Buffer.Device() != nil {
+			place = "GPU" // which one, this server's buffers do not say
+		}
+		fmt.Fprintf(&b, "%s %s 0; ", name, place)
+	}
+	return b.String()
+}
+
+func (*queryInstance) Close() error { return nil }

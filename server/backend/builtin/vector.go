@@ -1,0 +1,143 @@
+package builtin
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// checkVectors wants one INT32 vector INPUT and an OUTPUT like it.
+func checkVectors(cfg *inferencepb.ModelConfig) error {
+	ins, outs := cfg.GetInput(), cfg.GetOutput()
+	bad := func(text string) error { return status.New(status.InvalidArg, "%s", text) }
+	switch {
+	case len(ins) != 1:
+		return bad("model must have input 'INPUT' with vector shape, any length")
+	case len(ins[0].GetDims()) != 1:
+		return bad("model must have one input 'INPUT' with vector shape, any length")
+	case ins[0].GetDataType() != inferencepb.DataType_TYPE_INT32:
+		return bad("model input must have TYPE_INT32 data-type")
+	case ins[0].GetName() != "INPUT":
+		return bad("model input must be named 'INPUT'")
+	case len(outs) != 1:
+		return bad("model must have one output 'OUTPUT' with vector shape, any length")
+	case !tensor.Shape(outs[0].GetDims()).Equal(ins[0].GetDims()):
+		return bad("model must have output 'OUTPUT' with shape matching 'INPUT'")
+	case outs[0].GetDataType() != inferencepb.DataType_TYPE_INT32:
+		return bad("model output must have TYPE_INT32 data-type")
+	case outs[0].GetName() != "OUTPUT":
+		return bad("model output must be named 'OUTPUT'")
+	}
+	return nil
+}
+
+// controlNames are the names of the controls of a sequence model, in order.
+func controlNames(cfg *inferencepb.ModelConfig) []string {
+	var names []string
+	for _, c := range cfg.GetSequenceBatching().GetControlInput() {
+		names = append(names, c.GetName())
+	}
+	return names
+}
+
+// onlyCPU refuses an instance on another kind of device.
+func onlyCPU(engine string, at backend.Placement) error {
+	if at.Kind != inferencepb.ModelInstanceGroup_KIND_CPU {
+		return status.New(status.InvalidArg, "'%s' backend only supports CPU instances", engine)
+	}
+	return nil
+}
+
+// always is for a pause that nobody cuts short: an engine that keeps sums must
+// do all the work it is given.
+func always() bool { return false }
+
+// timestep refuses a request of several steps of its sequence.
+func timestep(batching bool, r *infer.Request) error {
+	if batching && len(r.Inputs) > 0 && len(r.Inputs[0].Shape) > 0 && r.Inputs[0].Shape[0] != 1 {
+		return status.New(status.Unsupported, "unable to execute more than one timestep at a time")
+	}
+	return nil
+}
+
+// bytesOf is an input, the client's or the scheduler's.
+func bytesOf(r *infer.Request, name string) ([]byte, error) {
+	t := r.Input(name)
+	if t == nil {
+		return nil, status.New(status.InvalidArg, "%sunknown request input name %s", r.Tag(), name)
+	}
+	if mem, ok := t.Data.Contiguous(); ok {
+		return mem, nil
+	}
+	mem := make([]byte, t.Data.Len())
+	t.Data.CopyTo(mem)
+	return mem, nil
+}
+
+// number is an input of one INT32.
+func number(r *infer.Request, name string) (int32, error) {
+	mem, err := bytesOf(r, name)
+	if err != nil {
+		return 0, err
+	}
+	if len(mem) < 4 {
+		return 0, status.New(status.InvalidArg, "%sinput '%s' has no element", r.Tag(), name)
+	}
+	return int32(binary.NativeEndian.Uint32(mem)), nil
+}
+
+// flag is a control of any type: whether it is not zero.
+func flag(r *infer.Request, name string) (bool, error) {
+	mem, err := bytesOf(r, name)
+	return strings.Trim(string(mem), "\x00") != "", err
+}
+
+// sum adds up INPUT.
+func sum(r *infer.Request) (int32, error) {
+	mem, err := bytesOf(r, "INPUT")
+	total := int32(0)
+	for ; len(mem) >= 4; mem = mem[4:] {
+		total += int32(binary.NativeEndian.Uint32(mem))
+	}
+	return total, err
+}
+
+// filled is a response with OUTPUT of the shape of INPUT and v everywhere.
+func filled(pool *tensor.Pool, r *infer.Request, v int32) (*infer.Response, error) {
+	resp := infer.NewResponse()
+	in := r.Input("INPUT")
+	if !r.Wants("OUTPUT") {
+		return resp, nil
+	}
+	buf, err := pool.TryGet(in.Data.Len() &^ 3)
+	if err != nil {
+		resp.Release()
+		return nil, status.New(status.Internal, "no memory for output 'OUTPUT' of shape %s: %w", in.Shape, err)
+	}
+	for mem := buf.Bytes(); len(mem) >= 4; mem = mem[4:] {
+		binary.NativeEndian.PutUint32(mem, uint32(v))
+	}
+	resp.Add("OUTPUT", tensor.Int32, in.Shape, tensor.NewData(buf))
+	return resp, nil
+}
+
+// each answers every request of a batch that is one of a sequence.
+func each(b *infer.Batch, answer func(row int, r *infer.Request) (*infer.Response, error)) {
+	for row, r := range b.Requests {
+		if r.Member.Null {
+			continue
+		}
+		resp, err := answer(row, r)
+		if err != nil {
+			r.Fail(err)
+			continue
+		}
+		r.Respond(resp, true)
+	}
+	b.OutputStart = infer.Now()
+}
