@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"triton/pkg/tensor"
+	"triton/server/backend"
 	"triton/server/infer"
 )
 
@@ -23,6 +24,9 @@ func (i *instance) directly(b *infer.Batch, k int) tensor.Segment {
 		return tensor.Segment{}
 	}
 	r, v := b.Requests[0], &i.model.sig.Outputs[k]
+	if v.Role == backend.State { // the client may write there while the sequence goes on
+		return tensor.Segment{}
+	}
 	s, ok := r.Into(v.Name)
 	if !ok || s.N < i.size[k] || !s.Buffer.Stable() || shares(r, v.Name, s) {
 		return tensor.Segment{}

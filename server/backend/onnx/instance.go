@@ -218,7 +218,7 @@ func (i *instance) setOutputs(b *infer.Batch, guess bool) (guessed bool, err err
 	for k := range i.out {
 		t := &i.out[k]
 		t.use, t.data, i.offset[k] = 0, nil, -1
-		if !b.Wants(i.model.sig.Outputs[k].Name) {
+		if !i.model.sig.Wants(b, k) {
 			continue
 		}
 		t.use = 1
