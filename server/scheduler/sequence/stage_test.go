@@ -1,0 +1,306 @@
+package sequence_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+	"triton/server/instance"
+	"triton/server/scheduler/sequence"
+	"triton/server/stats"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// stage is a model with sequences and an engine that takes a fixed time for a
+// batch and notes what it ran.
+type stage struct {
+	t      *testing.T
+	cfg    *inferencepb.ModelConfig
+	opts   sequence.Options
+	source *sequence.Source
+	group  *instance.Group
+	pool   *tensor.Pool
+	stats  *stats.Model
+	begin  time.Time
+	exec   time.Duration
+	// run is called instead of sleeping.
+	run func(ctx context.Context, b *infer.Batch) error
+
+	mu struct {
+		sync.Mutex
+		batches []string          // "<ms>: A1 - C1", null requests as "-"
+		sent    []string          // ids
+		answers map[string]string // by id: "ok" or the error
+		at      map[string]int64  // ms
+		logged  []string
+	}
+}
+
+// play runs a script in a bubble of virtual time, waits until all is answered
+// and checks that nothing is left.
+func play(t *testing.T, cfg *inferencepb.ModelConfig, script func(s *stage), change ...func(*stage)) *stage {
+	t.Helper()
+	s := &stage{t: t, cfg: cfg, pool: tensor.NewPool()}
+	synctest.Test(t, func(t *testing.T) {
+		s.t = t
+		s.start(change)
+		script(s)
+		s.drain()
+	})
+	return s
+}
+
+func (s *stage) start(change []func(*stage)) {
+	s.mu.answers, s.mu.at = map[string]string{}, map[string]int64{}
+	s.cfg.Name = "m"
+	s.stats = stats.NewModel("m", "1", int(s.cfg.GetMaxBatchSize()))
+	s.opts = sequence.Options{Config: s.cfg, Seats: 1, Stats: s.stats, Log: slog.New(slog.NewTextHandler(s, nil)), Pool: s.pool}
+	for _, c := range change {
+		c(s)
+	}
+	if c := s.cfg.GetSequenceBatching(); c.MaxSequenceIdleMicroseconds == 0 {
+		c.MaxSequenceIdleMicroseconds = uint64(time.Hour.Microseconds())
+	}
+	var o instance.Options
+	o.Name, o.Version, o.Config, o.Model, o.Stats, o.Log = "m", "1", s.cfg, (*model)(s), s.stats, s.opts.Log
+	o.Placements = make([]backend.Placement, s.opts.Seats)
+	for i := range o.Placements {
+		o.Placements[i].Name = fmt.Sprintf("m_0_%d", i)
+	}
+	s.source, o.Seats = sequence.New(s.opts)
+	o.Source = s.source
+	s.group = instance.New(o)
+	require.NoError(s.t, s.group.Start(context.Background()))
+	s.begin = time.Now()
+}
+
+// Write takes the log.
+func (s *stage) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.logged = append(s.mu.logged, string(p))
+	return len(p), nil
+}
+
+func (s *stage) drain() {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	require.NoError(s.t, s.group.Drain(ctx))
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	require.Len(s.t, s.mu.answers, len(s.mu.sent), "answered %v of %v", s.mu.answers, s.mu.sent)
+	require.Zero(s.t, s.stats.Pending.Load())
+	require.Zero(s.t, s.source.Held())
+	require.Zero(s.t, s.pool.Outstanding())
+}
+
+// at waits until that many milliseconds after the beginning.
+func (s *stage) at(ms int) {
+	time.Sleep(time.Until(s.begin.Add(time.Duration(ms) * time.Millisecond)))
+	synctest.Wait()
+}
+
+// request is one of sequence A with the text "A1": START when it begins with
+// "(", END when it ends with ")". The sequence A has the number 65.
+func (s *stage) request(text string) *infer.Request {
+	r := infer.NewUnpooled()
+	text, r.SequenceStart = strings.CutPrefix(text, "(")
+	text, r.SequenceEnd = strings.CutSuffix(text, ")")
+	r.ID, r.ModelName = text, "m"
+	r.SequenceID = uint64(text[0])
+	if s.cfg.GetMaxBatchSize() > 0 {
+		r.Batch = 1
+	}
+	s.input(r, 1)
+	return r
+}
+
+// input gives a request its one input.
+func (s *stage) input(r *infer.Request, width int64) {
+	if len(r.Inputs) == 0 {
+		r.AddInput()
+	}
+	in := &r.Inputs[0]
+	in.Data.Release()
+	in.Name, in.DataType, in.Shape = "IN", tensor.Uint8, tensor.Shape{int64(r.Batch), width}
+	in.Data = tensor.NewData(s.pool.Get(int(width)))
+}
+
+// send submits requests one after the other: "(A1 A2 A3) (B1)".
+func (s *stage) send(texts string, change ...func(*infer.Request)) {
+	s.t.Helper()
+	for text := range strings.FieldsSeq(texts) {
+		r := s.request(text)
+		for _, c := range change {
+			c(r)
+		}
+		require.NoError(s.t, s.submit(r), text)
+	}
+}
+
+func (s *stage) submit(r *infer.Request) error {
+	s.mu.Lock()
+	id := r.ID
+	s.mu.sent = append(s.mu.sent, id)
+	s.mu.Unlock()
+	r.Sink = &sink{s, id}
+	err := s.group.Submit(r)
+	if err != nil {
+		r.Release()
+		s.mu.Lock()
+		s.mu.sent = s.mu.sent[:len(s.mu.sent)-1]
+		s.mu.Unlock()
+	}
+	r.Release()
+	return err
+}
+
+type sink struct {
+	s  *stage
+	id string
+}
+
+func (k *sink) Send(resp *infer.Response, final bool) {
+	s := k.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	answer := "ok"
+	if resp != nil {
+		if resp.Err != nil {
+			answer = resp.Err.Error()
+		}
+		resp.Release()
+	}
+	if !final {
+		return
+	}
+	if _, twice := s.mu.answers[k.id]; twice {
+		answer = "answered twice"
+	}
+	s.mu.answers[k.id], s.mu.at[k.id] = answer, time.Since(s.begin).Milliseconds()
+}
+
+// answer is what a request was told and when, "" while it was not.
+func (s *stage) answer(id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a, ok := s.mu.answers[id]; ok {
+		return fmt.Sprintf("%d: %s", s.mu.at[id], a)
+	}
+	return ""
+}
+
+// sizes is batch_stats, as "{2:4,1:1}" in ascending order.
+func (s *stage) sizes() string {
+	counts := map[int]int{}
+	for _, b := range s.batches() {
+		counts[len(strings.Fields(b))-1]++
+	}
+	var all []string
+	for n := range 100 {
+		if counts[n] > 0 {
+			all = append(all, fmt.Sprintf("%d:%d", n, counts[n]))
+		}
+	}
+	return "{" + strings.Join(all, ",") + "}"
+}
+
+func (s *stage) batches() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.mu.batches)
+}
+
+// ran is the batches without their times.
+func (s *stage) ran() []string {
+	all := s.batches()
+	for i := range all {
+		_, all[i], _ = strings.Cut(all[i], ": ")
+	}
+	return all
+}
+
+type (
+	model stage
+	inst  stage
+)
+
+func (m *model) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	return (*inst)(m), nil
+}
+
+func (*model) Close() error { return nil }
+func (*inst) Close() error  { return nil }
+
+func (i *inst) Execute(ctx context.Context, b *infer.Batch) error {
+	i.mu.Lock()
+	text := fmt.Sprintf("%d:", time.Since(i.begin).Milliseconds())
+	for _, r := range b.Requests {
+		if r.Member.Null {
+			text += " -"
+		} else {
+			text += " " + r.ID
+		}
+	}
+	i.mu.batches = append(i.mu.batches, text)
+	i.mu.Unlock()
+	if i.run != nil {
+		return i.run(ctx, b)
+	}
+	time.Sleep(i.exec)
+	for _, r := range b.Requests {
+		if !r.Member.Null {
+			r.Respond(infer.NewResponse(), true)
+		}
+	}
+	return nil
+}
+
+// direct is a configuration, with the delay in milliseconds.
+func direct(maxBatch int32, delay uint64, share float32) *inferencepb.ModelConfig {
+	return configured(maxBatch, &inferencepb.ModelSequenceBatching{
+		StrategyChoice: &inferencepb.ModelSequenceBatching_Direct{Direct: &inferencepb.ModelSequenceBatching_StrategyDirect{
+			MaxQueueDelayMicroseconds: delay * 1000, MinimumSlotUtilization: share,
+		}},
+	})
+}
+
+func oldest(maxBatch, candidates int32, delay uint64, preferred ...int32) *inferencepb.ModelConfig {
+	return configured(maxBatch, &inferencepb.ModelSequenceBatching{
+		StrategyChoice: &inferencepb.ModelSequenceBatching_Oldest{Oldest: &inferencepb.ModelSequenceBatching_StrategyOldest{
+			MaxCandidateSequences: candidates, PreferredBatchSize: preferred, MaxQueueDelayMicroseconds: delay * 1000,
+		}},
+	})
+}
+
+func configured(maxBatch int32, c *inferencepb.ModelSequenceBatching) *inferencepb.ModelConfig {
+	return &inferencepb.ModelConfig{
+		MaxBatchSize:     maxBatch,
+		Input:            []*inferencepb.ModelInput{{Name: "IN", DataType: inferencepb.DataType_TYPE_UINT8, Dims: []int64{-1}}},
+		SchedulingChoice: &inferencepb.ModelConfig_SequenceBatching{SequenceBatching: c},
+	}
+}
+
+// held keeps everything until that many requests are in slots and in the
+// backlog.
+func held(slots, backlog int) func(*stage) {
+	return func(s *stage) { s.opts.Hold, s.opts.Backlog = slots, backlog }
+}
+
+func taking(d time.Duration) func(*stage) { return func(s *stage) { s.exec = d } }
