@@ -53,9 +53,13 @@ func catalog() []model {
 		{"simple_string", stored("simple_string"), []version{{"1", buildSimpleString}}},
 		{"text_classifier", stored("text_classifier"), []version{{"1", buildTextClassifier}, {"2", buildTextClassifier}}},
 		{"resnet50", stored("resnet50"), []version{{"1", buildResNet50}}},
+		{"onnx_accumulator", stored("onnx_accumulator"), []version{{"1", buildAccumulator}}},
 	}
 	all = append(all, identities()...)
-	for _, name := range []string{"custom_identity_int32", "repeat_int32", "square_int32"} {
+	for _, name := range []string{
+		"custom_identity_int32", "repeat_int32", "square_int32", "custom_sequence_int32", "custom_dyna_sequence_int32",
+		"iterative_sequence", "no_state_update", "query",
+	} {
 		all = append(all, model{name, stored(name), []version{{"1", nil}}})
 	}
 	return all

@@ -99,7 +99,7 @@ func TestResNet50Size(t *testing.T) {
 func TestConfigsFitGraphs(t *testing.T) {
 	t.Parallel()
 	names := slices.DeleteFunc(example.Names(), func(n string) bool { return n == "resnet50" })
-	require.Len(t, names, 3+len(tensor.DataTypes())+3)
+	require.Len(t, names, 4+len(tensor.DataTypes())+8)
 	dir := write(t, example.Options{})
 	for _, name := range example.Names() {
 		var config inferencepb.ModelConfig
@@ -118,8 +118,9 @@ func TestConfigsFitGraphs(t *testing.T) {
 		for _, path := range versions {
 			m, err := onnxmodel.ReadFile(path)
 			require.NoError(t, err)
-			require.Len(t, m.Inputs, len(config.GetInput()))
-			require.Len(t, m.Outputs, len(config.GetOutput()))
+			s := config.GetSequenceBatching()
+			require.Len(t, m.Inputs, len(config.GetInput())+len(s.GetControlInput())+len(s.GetState()))
+			require.Len(t, m.Outputs, len(config.GetOutput())+len(s.GetState()))
 			for i, in := range config.GetInput() {
 				fits(t, m.Inputs[i], in.GetName(), in.GetDataType(), in.GetDims())
 			}

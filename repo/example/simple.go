@@ -35,6 +35,19 @@ func buildSimpleString(g *graph) {
 	g.result("OUTPUT1", "Cast", in(g.op("Sub", in(a, b))), toText)
 }
 
+// buildAccumulator is the sum of INPUT over a sequence, in a state that clients do
+// not see. Rows of no sequence, which are not READY, add nothing.
+func buildAccumulator(g *graph) {
+	for _, name := range in("INPUT", "READY", "SUM_IN") {
+		g.input(name, onnxmodel.Int32, "batch", 1)
+	}
+	for _, name := range in("OUTPUT", "SUM_OUT") {
+		g.output(name, onnxmodel.Int32, "batch", 1)
+	}
+	g.result("SUM_OUT", "Add", in("SUM_IN", g.op("Mul", in("INPUT", "READY"))))
+	g.result("OUTPUT", "Identity", in("SUM_OUT"))
+}
+
 // identities are models that return their input, one for each data type.
 func identities() []model {
 	var all []model
