@@ -57,6 +57,9 @@ func (f *flow) response(iteration int) *infer.Response {
 		t.Name = p.name
 		t.Shape = convert(t.Shape, rows, p.dims, f.e.opts.Config.GetMaxBatchSize() > 0)
 	}
+	if len(resp.Outputs) > 0 {
+		describe(resp, f.request)
+	}
 	return resp
 }
 

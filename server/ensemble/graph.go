@@ -3,6 +3,7 @@ package ensemble
 import (
 	"slices"
 
+	"triton/pkg/hashorder"
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
 )
@@ -70,12 +71,22 @@ func newGraph(c *inferencepb.ModelConfig, parts []*inferencepb.ModelConfig) *gra
 		}
 		g.steps = append(g.steps, n)
 	}
-	for _, out := range c.GetOutput() {
+	for _, i := range outputOrder(c) {
+		out := c.GetOutput()[i]
 		t := number(out.GetName())
 		g.outputs = append(g.outputs, port{out.GetName(), t, out.GetDims()})
 		g.readers[t] = append(g.readers[t], g.answer())
 	}
 	return g
+}
+
+// outputOrder is the order in which responses have the outputs.
+func outputOrder(c *inferencepb.ModelConfig) []int {
+	var names []string
+	for _, out := range c.GetOutput() {
+		names = append(names, out.GetName())
+	}
+	return hashorder.Of(names)
 }
 
 // answer is the number of the step that is the ensemble's response.

@@ -50,6 +50,7 @@ func (r *Repository) apply(ctx context.Context, c *candidate) error {
 	if err != nil {
 		r.restore(c.id, before)
 	}
+	r.settle(c.id, err)
 	return err
 }
 
@@ -74,6 +75,13 @@ func (r *Repository) restore(id modelID, before record) {
 
 func (r *Repository) bring(ctx context.Context, c *candidate) error {
 	versions, err := r.versions(c)
+	if err == nil && isEnsemble(c.config.ModelConfig) {
+		if c.fits, err = r.fit(c); err != nil {
+			r.opts.Log.Error(reasonOf(err), details(err)...)
+			r.withdraw(c.id, true)
+			return &failure{text: err.Error()}
+		}
+	}
 	if err != nil {
 		r.opts.Log.Error(fmt.Sprintf("failed to load model '%s': %s", c.id, err))
 		r.change(c.id, func(m *model) { m.wanted = true })
@@ -102,6 +110,9 @@ func (r *Repository) plan(c *candidate, versions []numbered) []*job {
 			if e.state == stateReady {
 				jobs[i].old = e.version
 				jobs[i].action = c.against(e.version, n)
+				if isEnsemble(c.config.ModelConfig) {
+					jobs[i].action = loadAnew // its parts may be others
+				}
 			} else {
 				e.state, e.reason, e.version = stateLoading, "", nil
 			}

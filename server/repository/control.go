@@ -19,7 +19,7 @@ var (
 // the same name it waits, until ctx ends. A load that has begun goes on when
 // the client leaves, as Triton's does; it ends early only with the server.
 func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions) error {
-	return r.control(ctx, name, func() error {
+	return r.control(ctx, name, o.Config, func() error {
 		if err := checkName(name); err != nil {
 			return err
 		}
@@ -27,21 +27,32 @@ func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions)
 	})
 }
 
-// Unload takes a model out of service. It returns when no new requests are
-// taken; those in flight finish, then the versions are closed. That a model is
-// unknown or not loaded is no error. There are no ensembles, so no model
-// depends on others.
-func (r *Repository) Unload(ctx context.Context, name string, _ bool) error {
-	return r.control(ctx, name, func() error {
+// Unload takes a model out of service, and the ensembles that need it; with
+// dependents also the models that only it needs and nobody asked for by name. It
+// returns when no new requests are taken; those in flight finish, then the
+// versions are closed. That a model is unknown or not loaded is no error.
+func (r *Repository) Unload(ctx context.Context, name string, dependents bool) error {
+	return r.control(ctx, name, nil, func() error {
+		var ids []modelID
 		for _, m := range r.view.Load().models[name] {
-			r.dismiss(m.id)
+			ids = append(ids, m.id)
 		}
+		r.dismissAll(r.forget(ids, dependents))
 		return nil
 	})
 }
 
+// dismissAll takes models out of service that the graph has forgotten, and the
+// ensembles over them.
+func (r *Repository) dismissAll(ids []modelID) {
+	for _, id := range ids {
+		r.dismiss(id)
+	}
+	r.reassess(r.life, ids)
+}
+
 // control does what a client asks for, alone with the model's name.
-func (r *Repository) control(ctx context.Context, name string, do func() error) error {
+func (r *Repository) control(ctx context.Context, name string, override *string, do func() error) error {
 	if r.phase.Load() != ready || !r.tasks.begin() {
 		return errNotReady
 	}
@@ -49,7 +60,7 @@ func (r *Repository) control(ctx context.Context, name string, do func() error) 
 	if r.opts.Control != ControlExplicit {
 		return errNotExplicit
 	}
-	free, err := r.names.hold(ctx, name)
+	free, err := r.reserve(ctx, name, override)
 	if err != nil {
 		return err
 	}
@@ -70,9 +81,16 @@ func checkName(name string) error {
 
 func (r *Repository) load(name string, o infer.LoadOptions) error {
 	candidates, complete := r.poll(name, o)
+	asked := len(candidates)
+	var ids []modelID
+	for _, f := range r.locate(name) {
+		r.ask(f.id)
+		ids = append(ids, f.id)
+	}
+	candidates = r.withParts(ids, candidates)
 	errs := r.applyAll(r.life, candidates)
 	var text strings.Builder
-	for i, err := range errs {
+	for i, err := range errs[:asked] {
 		if err != nil {
 			fmt.Fprintf(&text, "load failed for model '%s': %s\n", candidates[i].id, err)
 		}
@@ -134,16 +152,43 @@ func (r *Repository) notUnique(name string) {
 	r.opts.Log.Error(fmt.Sprintf("failed to poll model '%s': not unique across all model repositories", name))
 }
 
-// applyAll loads candidates at the same time. The errors stand where their
-// candidates do.
+// applyAll loads candidates at the same time, ensembles after their parts, and
+// then looks again at the ensembles that need one of them. The errors stand
+// where their candidates do.
 func (r *Repository) applyAll(ctx context.Context, candidates []*candidate) []error {
-	errs := make([]error, len(candidates))
+	r.note(candidates)
+	errs, ids := make([]error, len(candidates)), make([]modelID, len(candidates))
+	done := map[modelID]chan struct{}{}
+	for i, c := range candidates {
+		ids[i] = c.id
+		done[c.id] = make(chan struct{})
+	}
 	var wg sync.WaitGroup
 	for i, c := range candidates {
-		wg.Go(func() { errs[i] = r.apply(ctx, c) })
+		r.mu.Lock()
+		circle := r.circle(c)
+		r.mu.Unlock()
+		wg.Go(func() {
+			defer close(done[c.id])
+			for _, p := range c.parts {
+				if other := done[p]; other != nil && circle == nil {
+					<-other
+				}
+			}
+			errs[i] = r.apply(ctx, c)
+		})
 	}
 	wg.Wait()
+	r.reassess(ctx, ids)
 	return errs
+}
+
+// reassess brings the ensembles over models up to date after those changed.
+func (r *Repository) reassess(ctx context.Context, ids []modelID) {
+	for _, c := range r.above(ids) {
+		c.files.hold()
+		_ = r.apply(ctx, c) // the log says it
+	}
 }
 
 // dismiss takes all versions of a model out of service.
@@ -151,9 +196,14 @@ func (r *Repository) dismiss(id modelID) {
 	r.mu.Lock()
 	delete(r.records, id)
 	r.mu.Unlock()
+	r.withdraw(id, false)
+}
+
+// withdraw takes all versions of a model out of service that may come back.
+func (r *Repository) withdraw(id modelID, wanted bool) {
 	var leaving []*version
 	r.change(id, func(m *model) {
-		m.wanted = false
+		m.wanted = wanted
 		for i := range m.entries {
 			if e := &m.entries[i]; e.state == stateReady {
 				e.state = stateUnloading

@@ -23,6 +23,10 @@ type candidate struct {
 	source string
 	stamp  stamp
 	files  *scratch // dir, when it came with the load
+
+	parts []modelID  // of an ensemble, by step
+	part  bool       // nobody asked for it: an ensemble needs it
+	fits  []*version // what the steps would use, while it loads
 }
 
 // examine reads a model's directory. Nil without an error: nothing was changed
@@ -93,6 +97,7 @@ func (r *Repository) read(c *candidate, override *string) (err error) {
 			return err
 		}
 	}
+	c.parts = r.partsOf(c)
 	return c.config.CheckName(c.id.name)
 }
 

@@ -18,7 +18,6 @@ import (
 	"triton/pkg/status"
 	"triton/server/backend"
 	"triton/server/instance"
-	"triton/server/scheduler"
 	"triton/server/stats"
 )
 
@@ -42,7 +41,7 @@ func (r *Repository) loadVersion(ctx context.Context, c *candidate, j *job) (_ *
 	if j.action == regroup {
 		err = r.regroup(ctx, v, j.old, c)
 	} else {
-		err = r.fill(ctx, v, c, j.numbered)
+		err = r.fill(ctx, v, c, j)
 	}
 	if err != nil {
 		return nil, err
@@ -81,7 +80,10 @@ func (r *Repository) regroup(ctx context.Context, v, old *version, c *candidate)
 
 // fill completes the configuration with the backend's help, checks it, and
 // makes the engine.
-func (r *Repository) fill(ctx context.Context, v *version, c *candidate, n numbered) error {
+func (r *Repository) fill(ctx context.Context, v *version, c *candidate, j *job) error {
+	if isEnsemble(c.config.ModelConfig) {
+		return r.assemble(v, c, j.old)
+	}
 	config := *c.config // keeps the positions of fields
 	config.ModelConfig = proto.CloneOf(c.config.ModelConfig)
 	if err := unsupported(config.ModelConfig); err != nil {
@@ -94,7 +96,7 @@ func (r *Repository) fill(ctx context.Context, v *version, c *candidate, n numbe
 	if b == nil {
 		return status.New(status.InvalidArg, "unable to find backend library for backend '%s', try specifying runtime on the model configuration.", config.GetBackend())
 	}
-	spec := r.spec(&config, n)
+	spec := r.spec(&config, j.numbered)
 	if err := r.complete(ctx, b, &config, spec); err != nil {
 		return err
 	}
@@ -169,16 +171,31 @@ func onCPU(c *modelconfig.Config, m modelconfig.Machine) {
 // start makes the instances of a version that has its engine, which is closed
 // when they cannot be made.
 func (r *Repository) start(ctx context.Context, v *version, placements []backend.Placement) error {
-	for _, path := range scheduler.Ignored(v.config) {
-		r.opts.Log.Warn("setting is accepted but has no effect yet", "model", v.label, "setting", path)
+	run, passive := split(placements)
+	err := r.engage(ctx, v, run, passive)
+	if err != nil {
+		v.unlimit()
 	}
-	source, seats, err := r.source(v, len(placements))
+	return err
+}
+
+// engage makes the scheduler and the instances of a version.
+func (r *Repository) engage(ctx context.Context, v *version, run, passive []backend.Placement) error {
+	if err := r.limit(v, run); err != nil {
+		return errors.Join(err, v.engine.Close())
+	}
+	plan, err := r.samples(v)
+	if err != nil {
+		return errors.Join(err, v.engine.Close())
+	}
+	defer plan.Close()
+	source, seats, err := r.source(v, len(run))
 	if err != nil {
 		return errors.Join(err, v.engine.Close())
 	}
 	v.group = instance.New(instance.Options{
-		Name: v.model, Version: v.text, Config: v.config, Model: v.engine,
-		Placements: placements, Source: source, Seats: seats, Stats: v.stats, Log: r.opts.Log,
+		Name: v.model, Version: v.text, Config: v.config, Model: v.engine, Placements: run, Passive: passive,
+		Source: source, Seats: seats, WarmUp: v.warmUp(plan), Stats: v.stats, Log: r.opts.Log,
 	})
 	if v.runner, err = r.cached(v, v.front(v.group)); err != nil {
 		return errors.Join(err, v.engine.Close())
@@ -204,16 +221,12 @@ func (r *Repository) spec(c *modelconfig.Config, n numbered) backend.Spec {
 func unsupported(c *inferencepb.ModelConfig) error {
 	what := ""
 	switch {
-	case c.GetEnsembleScheduling() != nil || c.GetPlatform() == "ensemble":
-		what = "ensemble_scheduling"
 	case len(c.GetBatchInput()) > 0:
 		what = "batch_input"
 	case len(c.GetBatchOutput()) > 0:
 		what = "batch_output"
 	case slices.ContainsFunc(c.GetInput(), (*inferencepb.ModelInput).GetAllowRaggedBatch):
 		what = "allow_ragged_batch"
-	case slices.ContainsFunc(c.GetInstanceGroup(), (*inferencepb.ModelInstanceGroup).GetPassive):
-		what = "instance_group.passive"
 	default:
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/infer"
+	"triton/server/ratelimit"
 	"triton/server/scheduler"
 	"triton/server/stats"
 )
@@ -55,6 +56,8 @@ type Options struct {
 	// GPU index; GPUUsage reads the share in use now.
 	GPULimits map[int]float64
 	GPUUsage  func(device int) (float64, error)
+	// Limiter makes the instances of all models take turns; nil: they need not.
+	Limiter *ratelimit.Limiter
 	// Caching is where the responses of models that ask for it are kept.
 	Caching Caching
 	// NewAlarm makes the timers of queue delays; nil: NewPrecise. Virtual time needs
@@ -105,6 +108,7 @@ type Repository struct {
 	records  map[modelID]*record
 	added    map[string]map[string]string // repository paths of Register, names by folder
 	retiring map[*version]modelID         // out of service, not closed yet
+	graph    map[modelID]*node            // what is wanted, and which ensembles need it
 
 	// life ends when the repository drains: nothing is loaded after that. It is
 	// here because loads and closings outlive the calls that began them.
@@ -128,7 +132,7 @@ func New(o Options) *Repository {
 	}
 	r := &Repository{
 		opts: o, names: names{busy: map[string]chan struct{}{}}, loading: make(chan struct{}, max(o.LoadThreads, 1)),
-		records: map[modelID]*record{}, retiring: map[*version]modelID{}, tasks: tasks{empty: make(chan struct{})},
+		records: map[modelID]*record{}, retiring: map[*version]modelID{}, graph: map[modelID]*node{}, tasks: tasks{empty: make(chan struct{})},
 	}
 	r.life, r.end = context.WithCancel(context.Background())
 	r.view.Store(&view{models: map[string][]*model{}})

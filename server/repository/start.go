@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"triton/pkg/status"
@@ -21,7 +22,7 @@ func (r *Repository) begin(ctx context.Context) error {
 		r.phase.Store(failed)
 		return err
 	}
-	for _, err := range r.applyAll(ctx, candidates) {
+	for _, err := range r.applyAll(ctx, r.withParts(nil, candidates)) {
 		var f *failure
 		complete = complete && (err == nil || errors.As(err, &f) && f.engine)
 	}
@@ -116,10 +117,13 @@ func (r *Repository) look(ctx context.Context) error {
 		return f.twice
 	})
 	candidates, _ := r.survey(dirs, infer.LoadOptions{})
-	for id := range gone {
+	left := slices.SortedFunc(maps.Keys(gone), compareIDs)
+	r.forget(left, false)
+	for _, id := range left {
 		r.dismiss(id)
 	}
 	r.applyAll(ctx, candidates)
+	r.reassess(ctx, left)
 	return nil
 }
 

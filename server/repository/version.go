@@ -10,6 +10,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/infer"
 	"triton/server/instance"
+	"triton/server/ratelimit"
 	"triton/server/stats"
 )
 
@@ -39,7 +40,8 @@ type version struct {
 	// instances of its own, stands behind it.
 	runner  infer.Runner
 	group   *instance.Group
-	seconds float64 // time to load
+	gate    *ratelimit.Gate // nil without a rate limiter
+	seconds float64         // time to load
 	// replaced is that another version goes on with the engine.
 	replaced bool
 
@@ -109,7 +111,7 @@ func (v *version) Labels(output string) []string { return v.labels[output] }
 
 // Infer checks and runs a request.
 func (v *version) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
-	if err := v.admit(r); err != nil {
+	if err := v.admit(r, false); err != nil {
 		r.Release()
 		return nil, err
 	}
@@ -117,8 +119,10 @@ func (v *version) Infer(ctx context.Context, r *infer.Request) (*infer.Response,
 }
 
 // Submit checks and queues a request.
-func (v *version) Submit(r *infer.Request) error {
-	err := v.admit(r)
+func (v *version) Submit(r *infer.Request) error { return v.submit(r, false) }
+
+func (v *version) submit(r *infer.Request, step bool) error {
+	err := v.admit(r, step)
 	if err == nil {
 		err = v.runner.Submit(r)
 	}
@@ -128,21 +132,22 @@ func (v *version) Submit(r *infer.Request) error {
 	return err
 }
 
-// admit refuses what cannot run. A panic in it uses the core's reference up.
-func (v *version) admit(r *infer.Request) error {
+// admit refuses what cannot run. A panic in it uses the core's reference up. The
+// steps of an ensemble are taken as long as its request runs.
+func (v *version) admit(r *infer.Request, step bool) error {
 	whole := false
 	defer func() {
 		if !whole {
 			r.Release()
 		}
 	}()
-	err := v.inspect(r)
+	err := v.inspect(r, step)
 	whole = true
 	return err
 }
 
-func (v *version) inspect(r *infer.Request) error {
-	if v.closing.Load() {
+func (v *version) inspect(r *infer.Request, step bool) error {
+	if !step && v.closing.Load() {
 		return status.New(status.Unavailable, "%sServer is stopping, scheduler for model has stopped accepting new inference requests", r.Tag())
 	}
 	r.ModelName, r.ModelVersion, r.Pool = v.model, v.text, v.pool
