@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -211,7 +212,7 @@ func (p policies) run(t *testing.T, callers bool) {
 	}
 	all.Wait()
 	require.Equal(t, p.ran, e.batches())
-	require.Equal(t, p.failed, failed.all)
+	require.Equal(t, p.failed, failed.read())
 	c := counters.Counters()
 	require.EqualValues(t, p.rejected, c.Failures[stats.Rejected])
 	require.EqualValues(t, p.rejected, c.Fail.Count, "what is refused at once changes no counter")
@@ -243,4 +244,10 @@ func (n *notes) add(s string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.all = append(n.all, s)
+}
+
+func (n *notes) read() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.all)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -39,6 +40,10 @@ func TestStress(t *testing.T) {
 		{"batching, delay, faults", batching(8, 200*time.Microsecond, 4), 2, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}},
 		{"dying", batching(8, 100*time.Microsecond), 3, map[string]string{"panic": "60"}},
 		{"limited", limited(batching(8, 100*time.Microsecond), 4), 2, nil},
+		{"policies", policied(), 2, nil},
+		{"policies, faults", policied(), 2, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}},
+		{"ordered, faults", ordered(8), 3, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}},
+		{"ordered, dying", ordered(8), 3, map[string]string{"panic": "60"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pool := tensor.NewPool()
@@ -64,6 +69,18 @@ func TestStress(t *testing.T) {
 func limited(cfg *inferencepb.ModelConfig, n uint32) *inferencepb.ModelConfig {
 	cfg.GetDynamicBatching().DefaultQueuePolicy = &inferencepb.ModelQueuePolicy{MaxQueueSize: n}
 	return cfg
+}
+
+// policied has levels with timeouts of both actions, and limits.
+func policied() *inferencepb.ModelConfig {
+	return with(batching(8, 100*time.Microsecond, 4), func(d *inferencepb.ModelDynamicBatching) {
+		d.PriorityLevels, d.DefaultPriorityLevel = math.MaxUint64, 3
+		d.DefaultQueuePolicy = &inferencepb.ModelQueuePolicy{DefaultTimeoutMicroseconds: 150, AllowTimeoutOverride: true, MaxQueueSize: 6}
+		d.PriorityQueuePolicy = map[uint64]*inferencepb.ModelQueuePolicy{
+			1: {DefaultTimeoutMicroseconds: 50, TimeoutAction: inferencepb.ModelQueuePolicy_DELAY, MaxQueueSize: 3},
+			2: {DefaultTimeoutMicroseconds: 100, TimeoutAction: inferencepb.ModelQueuePolicy_DELAY, AllowTimeoutOverride: true},
+		}
+	})
 }
 
 func stressGroup(t *testing.T, cfg *inferencepb.ModelConfig, instances int, faults map[string]string) *instance.Group {
@@ -102,6 +119,7 @@ func (s *stress) caller(seed uint64) {
 func (s *stress) request(rng *rand.Rand, n int) (*infer.Request, []byte) {
 	r := infer.NewRequest()
 	r.ID, r.ModelName, r.Batch = fmt.Sprint(n), "m", 1+rng.IntN(3)
+	r.Priority, r.TimeoutMicros = rng.Uint64N(6), rng.Uint64N(300)
 	in := r.AddInput()
 	in.Name, in.DataType = "INPUT0", tensor.Uint8
 	width := 1 + rng.IntN(3)
