@@ -46,13 +46,17 @@ demo: build onnxruntime ## build, make the example models, serve them, measure r
 	@deploy/demo.sh bin/triton $(MODELS) $(DEMO_PORT)
 
 .PHONY: test
-test: build onnxruntime $(VENV)/.stamp ## everything: unit, race, no-cgo, other systems, real ONNX Runtime, real Python clients
+test: build onnxruntime redis $(VENV)/.stamp ## everything: unit, race, no-cgo, other systems, real ONNX Runtime, real Python clients
 	go vet ./...
 	CGO_ENABLED=0 go build ./...
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build ./...
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build ./...
 	go test -timeout 10m ./...
 	go test -race -short -timeout 12m $(RACE_PACKAGES)
+
+.PHONY: redis
+redis: ## unpack Debian's redis-server into build/tools/, for tests that else are skipped
+	@testdata/redis/get.sh $(TOOLS)
 
 # The packages with goroutines or shared memory of their own; the others have
 # nothing that the race detector could see.
@@ -106,6 +110,10 @@ conformance: onnxruntime ## the questions of server/conformance, to ours or to T
 .PHONY: compare
 compare: build onnxruntime oracle ## put the same questions to NVIDIA's server and to ours
 	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -run 'TestCompare' ./cmd/triton/ ./pkg/modelconfig/
+
+.PHONY: scenarios
+scenarios: oracle ## play the scripts of server/scenario on NVIDIA's server and on ours
+	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -timeout 60m ./server/scenario/
 
 .PHONY: interop
 interop: build onnxruntime oracle $(TOOLS)/grpcurl ## real clients against bin/triton: Python, perf_analyzer, grpcurl, curl, Node, Java

@@ -1,0 +1,119 @@
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Event is one line of a script.
+type Event struct {
+	At    time.Duration
+	Kind  Kind
+	Name  string // of the request
+	Asked Request
+	text  string
+}
+
+// Kind is what happens.
+type Kind uint8
+
+// The kinds.
+const (
+	Send   Kind = iota // a request
+	Cancel             // its client does not wait any more
+	End                // of the scenario, at the earliest
+)
+
+// Request is what a client sends. The words after its name:
+//
+//	model=m     by default the first of the scenario
+//	rows=2      the batch, by default 1
+//	width=3     elements of a row, by default 1
+//	value=7     of every element, by default 0
+//	inputs=A,B  by default IN
+//	outputs=X   by default all
+//	seq=4       a sequence; what is no number is a string
+//	start, end  of it
+//	priority=1
+//	timeout=20  in milliseconds
+type Request struct {
+	Model           string
+	Rows, Width     int64
+	Value           int32
+	Inputs, Outputs []string
+	Sequence        string
+	Start, End      bool
+	Priority        uint64
+	Timeout         time.Duration
+}
+
+func parseEvent(text string) (Event, error) {
+	words := strings.Fields(text)
+	if len(words) < 2 {
+		return Event{}, fmt.Errorf("an event is a time and what happens")
+	}
+	ms, err := strconv.Atoi(words[0])
+	if err != nil {
+		return Event{}, err
+	}
+	e := Event{At: time.Duration(ms) * time.Millisecond, Name: words[1], text: text}
+	switch {
+	case words[1] == "end":
+		e.Kind = End
+		return e, nil
+	case words[1] == "cancel" && len(words) == 3:
+		e.Kind, e.Name = Cancel, words[2]
+		return e, nil
+	}
+	e.Asked = Request{Rows: 1, Width: 1, Inputs: []string{"IN"}}
+	for _, w := range words[2:] {
+		key, value, _ := strings.Cut(w, "=")
+		if err := e.Asked.set(key, value); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+func (r *Request) set(key, value string) (err error) {
+	var n int64
+	switch key {
+	case "rows", "width", "value", "timeout":
+		n, err = strconv.ParseInt(value, 10, 32)
+	}
+	switch key {
+	case "rows":
+		r.Rows = n
+	case "width":
+		r.Width = n
+	case "value":
+		r.Value = int32(n)
+	case "timeout":
+		r.Timeout = time.Duration(n) * time.Millisecond
+	case "priority":
+		r.Priority, err = strconv.ParseUint(value, 10, 64)
+	case "model":
+		r.Model = value
+	case "inputs":
+		r.Inputs = strings.Split(value, ",")
+	case "outputs":
+		r.Outputs = strings.Split(value, ",")
+	case "seq":
+		r.Sequence = value
+	case "start":
+		r.Start = true
+	case "end":
+		r.End = true
+	default:
+		err = fmt.Errorf("%q is no property of a request", key)
+	}
+	return err
+}
+
+// Number is the sequence when it is a number.
+func (r *Request) Number() (uint64, bool) {
+	n, err := strconv.ParseUint(r.Sequence, 10, 64)
+	return n, err == nil
+}

@@ -1,0 +1,128 @@
+package scenario
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"triton/pkg/inferencepb"
+)
+
+// Record is what happened in one run of a scenario.
+type Record struct {
+	Runs    []Run
+	Replies []Reply
+	Stats   []string
+}
+
+// Run is one batch. At counts from the scenario's begin.
+type Run struct {
+	At      time.Duration
+	Model   string
+	Members []string
+	// Loose says that other instances may have run something at the same time, so
+	// that which came first does not count.
+	Loose bool
+}
+
+// Reply is one response, or the end without one.
+type Reply struct {
+	At   time.Duration
+	Name string // of the request
+	Text string
+}
+
+// onGrid is a time in milliseconds as it is recorded.
+func onGrid(at time.Duration) int64 { return ((at + early) / Grid * Grid).Milliseconds() }
+
+// Lines writes a record: batches and answers by time, then the statistics.
+func (r *Record) Lines() []string {
+	type line struct {
+		at   int64
+		rank string
+		text string
+	}
+	var all []line
+	slices.SortStableFunc(r.Runs, func(a, b Run) int { return cmp.Compare(a.At, b.At) })
+	for _, b := range r.Runs {
+		l := line{at: onGrid(b.At), rank: "1 " + b.Model}
+		l.text = "run " + b.Model + " " + strings.Join(b.Members, " ")
+		if b.Loose {
+			l.rank += " " + l.text
+		}
+		all = append(all, l)
+	}
+	for _, a := range r.Replies {
+		all = append(all, line{onGrid(a.At), "2 " + a.Name, a.Name + " " + a.Text})
+	}
+	slices.SortStableFunc(all, func(a, b line) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank))
+	})
+	var out []string
+	for _, l := range all {
+		out = append(out, fmt.Sprintf("%d %s", l.at, strings.ReplaceAll(l.text, "\n", `\n`)))
+	}
+	return append(out, r.Stats...)
+}
+
+// Values writes the elements of a tensor, "7*2" for 7 twice.
+func Values(name string, all []int32) string {
+	var parts []string
+	for i := 0; i < len(all); {
+		n := i
+		for n < len(all) && all[n] == all[i] {
+			n++
+		}
+		part := fmt.Sprint(all[i])
+		if n-i > 1 {
+			part += fmt.Sprintf("*%d", n-i)
+		}
+		parts = append(parts, part)
+		i = n
+	}
+	return name + "=" + strings.Join(parts, ",")
+}
+
+// Counted writes the statistics of a model: "queue" and "compute" only where they
+// are not as many as the successes that went there. Those of the single responses
+// are left out: the Python backend reports none. reasons are the failures by reason.
+func Counted(m *Model, s *inferencepb.ModelStatistics, reasons map[string]uint64) string {
+	c := s.GetInferenceStats()
+	ok, hit, miss := c.GetSuccess().GetCount(), c.GetCacheHit().GetCount(), c.GetCacheMiss().GetCount()
+	var b strings.Builder
+	fmt.Fprintf(&b, "stats %s infer=%d exec=%d ok=%d fail=%d", m.Name, s.GetInferenceCount(), s.GetExecutionCount(), ok, c.GetFail().GetCount())
+	optional := func(key string, n, usual uint64) {
+		if n != usual {
+			fmt.Fprintf(&b, " %s=%d", key, n)
+		}
+	}
+	optional("queue", c.GetQueue().GetCount(), ok)
+	optional("compute", c.GetComputeInfer().GetCount(), ok-hit)
+	optional("hit", hit, 0)
+	optional("miss", miss, 0)
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
+		optional(why, reasons[why], 0)
+	}
+	sizes := slices.Clone(s.GetBatchStats())
+	slices.SortFunc(sizes, func(a, b *inferencepb.InferBatchStatistics) int {
+		return cmp.Compare(a.GetBatchSize(), b.GetBatchSize())
+	})
+	for i, size := range sizes {
+		b.WriteString([]string{" sizes=", ","}[min(i, 1)])
+		fmt.Fprintf(&b, "%d:%d", size.GetBatchSize(), size.GetComputeInfer().GetCount())
+	}
+	if _, times := m.Options["times"]; times {
+		for _, d := range []struct {
+			name string
+			of   *inferencepb.StatisticDuration
+		}{{"total", c.GetSuccess()}, {"failed", c.GetFail()}, {"queue", c.GetQueue()}, {"infer", c.GetComputeInfer()}} {
+			if ms := time.Duration(d.of.GetNs()).Round(Grid).Milliseconds(); ms != 0 {
+				fmt.Fprintf(&b, " %s=%dms", d.name, ms)
+			}
+		}
+	}
+	return b.String()
+}

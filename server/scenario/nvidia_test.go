@@ -1,0 +1,265 @@
+package scenario
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"triton/pkg/inferencepb"
+)
+
+// `make scenarios` plays all scripts on NVIDIA's server and wants what is
+// recorded; with -record it writes what has happened twice in the same way.
+var (
+	record  = flag.Bool("record", false, "write what NVIDIA's server does, or ours where there is a reason, into the files")
+	missing = flag.Bool("missing", false, "only scenarios without a record")
+	copies  = flag.Int("copies", 2, "how often a scenario may be played; every time with models of its own, whose counters nobody has touched")
+)
+
+// atOnce bounds how many scenarios play at the same time: mostly they wait.
+const atOnce = 3
+
+func TestNVIDIA(t *testing.T) {
+	dir := os.Getenv("TRITON_ORACLE")
+	if dir == "" {
+		t.Skip("TRITON_ORACLE is not set: run `make scenarios`")
+	}
+	all, err := Suites()
+	require.NoError(t, err)
+	for _, s := range all {
+		t.Run(s.Name, func(t *testing.T) {
+			if !slices.ContainsFunc(s.Scenarios, due) {
+				t.Skip("all are recorded")
+			}
+			o := startOracle(t, dir, s)
+			t.Run("play", func(t *testing.T) {
+				places := make(chan struct{}, atOnce)
+				for i, c := range s.Scenarios {
+					if !due(c) {
+						continue
+					}
+					t.Run(c.Name, func(t *testing.T) {
+						t.Parallel()
+						places <- struct{}{}
+						defer func() { <-places }()
+						o.check(t, c, i)
+					})
+				}
+			})
+			if *record {
+				rewrite(t, s)
+			}
+		})
+	}
+}
+
+// due says whether a scenario is to be played.
+func due(c *Scenario) bool { return !*missing || len(c.NVIDIA) == 0 }
+
+// rewrite puts a suite back into its file.
+func rewrite(t *testing.T, s *Suite) {
+	t.Helper()
+	file := filepath.Join("testdata", s.Name+".txt")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte(Format(s, Head(string(text)))), 0o644))
+}
+
+// nvidia is a running server of NVIDIA's.
+type nvidia struct {
+	client  inferencepb.GRPCInferenceServiceClient
+	metrics string
+	log     string // what the models note
+}
+
+// check plays until two runs were the same, or one is as recorded: the machine
+// is not always as quick as it should be.
+func (o *nvidia) check(t *testing.T, c *Scenario, index int) {
+	var runs []string
+	for try := range *copies {
+		lines := o.play(t, c, fmt.Sprintf("s%d_", index), try)
+		text := strings.Join(lines, "\n")
+		switch {
+		case !*record && text == strings.Join(c.NVIDIA, "\n"):
+			return
+		case *record && slices.Contains(runs, text):
+			c.NVIDIA = lines
+			return
+		}
+		runs = append(runs, text)
+	}
+	t.Errorf("%s\n--- recorded\n%s\n--- got\n%s", c.Name, strings.Join(c.NVIDIA, "\n"), strings.Join(runs, "\n--- or\n"))
+}
+
+func (o *nvidia) play(t *testing.T, c *Scenario, prefix string, try int) []string {
+	t.Helper()
+	prefix += strconv.Itoa(try) + "_"
+	p := &player{Scenario: c, settle: func() {}, call: func(ctx context.Context, e *Event, m *Model, reply func(string)) {
+		r := message(e, m, prefix)
+		told := func(text string) { reply(plain(text, prefix)) }
+		if m.Streams() {
+			o.stream(ctx, r, told)
+		} else {
+			o.unary(ctx, r, told)
+		}
+	}}
+	p.play(t.Context(), t)
+	time.Sleep(150 * time.Millisecond) // the statistics follow the answers
+	rec := Record{Replies: p.replies, Runs: o.runs(t, c, prefix, p.begin)}
+	for i := range c.Models {
+		rec.Stats = append(rec.Stats, o.stats(t, &c.Models[i], prefix))
+	}
+	return rec.Lines()
+}
+
+var stack = regexp.MustCompile(`(?s)Failed to process the request\(s\) for model '[^']*', message: \w+: (.*?)\n\nAt:.*`)
+
+// plain is a text without what is this harness's own.
+func plain(text, prefix string) string {
+	return stack.ReplaceAllString(strings.ReplaceAll(text, prefix, ""), "$1")
+}
+
+func (o *nvidia) runs(t *testing.T, c *Scenario, prefix string, begin time.Time) []Run {
+	t.Helper()
+	text, err := os.ReadFile(o.log)
+	require.NoError(t, err)
+	var all []Run
+	for line := range bytes.Lines(text) {
+		var note struct {
+			At      int64
+			Model   string
+			Members []string
+		}
+		require.NoError(t, json.Unmarshal(line, &note))
+		name, mine := strings.CutPrefix(note.Model, prefix)
+		if !mine {
+			continue
+		}
+		all = append(all, Run{At: time.Duration(note.At - begin.UnixNano()), Model: name, Members: note.Members, Loose: c.model(name).Instances() > 1})
+	}
+	return all
+}
+
+func (o *nvidia) stats(t *testing.T, m *Model, prefix string) string {
+	t.Helper()
+	got, err := o.client.ModelStatistics(t.Context(), &inferencepb.ModelStatisticsRequest{Name: prefix + m.Name, Version: "1"})
+	require.NoError(t, err)
+	return Counted(m, got.GetModelStats()[0], o.failures(t, prefix+m.Name))
+}
+
+var failure = regexp.MustCompile(`(?m)^nv_inference_request_failure\{model="([^"]*)",reason="([^"]*)",version="1"\} (\d+)$`)
+
+func (o *nvidia) failures(t *testing.T, model string) map[string]uint64 {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+o.metrics+"/metrics", nil)
+	require.NoError(t, err)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	all := map[string]uint64{}
+	for _, f := range failure.FindAllStringSubmatch(string(text), -1) {
+		if f[1] == model {
+			all[f[2]], err = strconv.ParseUint(f[3], 10, 64)
+			require.NoError(t, err)
+		}
+	}
+	return all
+}
+
+// startOracle starts a server with the models of all scenarios of a file.
+func startOracle(t *testing.T, dir string, s *Suite) *nvidia {
+	t.Helper()
+	repository := t.TempDir()
+	for i, c := range s.Scenarios {
+		if !due(c) {
+			continue
+		}
+		for try := range *copies {
+			for _, m := range c.Models {
+				require.NoError(t, m.Write(repository, fmt.Sprintf("s%d_%d_", i, try), "python", Python))
+			}
+		}
+	}
+	o := &nvidia{log: filepath.Join(t.TempDir(), "log"), metrics: freePort(t)}
+	web, rpc := freePort(t), freePort(t)
+	port := func(addr string) string { _, p, _ := net.SplitHostPort(addr); return p }
+	cmd := exec.Command(filepath.Join(dir, "bin", "tritonserver"), append(strings.Fields(s.Needs["flags"]),
+		"--model-repository", repository, "--allow-gpu-metrics=false", "--http-port="+port(web), "--grpc-port="+port(rpc), "--metrics-port="+port(o.metrics))...)
+	var out lockedBuffer
+	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &out, append(os.Environ(), "SCENARIO_LOG="+o.log, "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")
+	require.NoError(t, cmd.Start())
+	done := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(done) }()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-done:
+		case <-time.After(20 * time.Second):
+			_ = cmd.Process.Kill()
+			<-done
+		}
+		if t.Failed() {
+			require.NoError(t, os.WriteFile(filepath.Join(os.TempDir(), "scenario-"+s.Name+".log"), []byte(out.String()), 0o644))
+		}
+	})
+	require.Eventually(t, func() bool {
+		resp, err := http.Get("http://" + web + "/v2/health/ready") //nolint:noctx // it answers or is not there
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	}, 4*time.Minute, 100*time.Millisecond, "the server does not become ready")
+	conn, err := grpc.NewClient(rpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	o.client = inferencepb.NewGRPCInferenceServiceClient(conn)
+	return o
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
