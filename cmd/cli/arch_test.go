@@ -49,6 +49,7 @@ var mayImport = map[string]string{
 	"server/repository":         "server/cache server/ensemble server/infer server/scheduler server/scheduler/dynamic server/scheduler/sequence server/scheduler/state server/instance server/backend server/ratelimit server/warmup server/stats pkg/hashorder pkg/modelconfig pkg/inferencepb pkg/kserve pkg/tensor server/lengthbucket pkg/modelconfig/beyond",
 	"server/scheduler":          "server/infer server/stats pkg/inferencepb pkg/tensor",
 	"server/scheduler/simulate": "server/scheduler server/scheduler/dynamic server/infer server/stats pkg/inferencepb pkg/tensor",
+	"server/scheduler/adaptive": "server/scheduler server/infer server/stats",
 	"server/scheduler/dynamic":  "server/scheduler server/infer server/stats pkg/inferencepb pkg/kserve pkg/tensor",
 	"server/scheduler/sequence": "server/scheduler server/scheduler/dynamic server/infer server/stats pkg/inferencepb pkg/kserve pkg/tensor",
 	"server/scheduler/state":    "server/scheduler/sequence server/infer pkg/inferencepb pkg/tensor",

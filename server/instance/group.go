@@ -38,7 +38,9 @@ type Options struct {
 	Source scheduler.Source
 	Seats  []*scheduler.Seat
 	Stats  *stats.Model
-	Log    *slog.Logger
+	// Observer hears of the batches; nil: nobody.
+	Observer scheduler.Observer
+	Log      *slog.Logger
 	// WarmUp runs on each new instance before the group starts; nil: nothing does. It
 	// has requests run as any others are, in one batch, by run, which uses up the
 	// core's references.

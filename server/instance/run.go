@@ -7,6 +7,7 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/infer"
+	"triton/server/scheduler"
 	"triton/server/stats"
 )
 
@@ -26,10 +27,16 @@ func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) (health
 			r.Hold()
 		}
 	}
+	if g.opts.Observer != nil {
+		g.opts.Observer.Began(w.seat.Index, b, begin)
+	}
 	healthy, err := g.execute(ctx, w, b)
 	end := infer.Now()
 	g.settle(w, b, err)
 	g.count(w, b, begin, end, err == nil)
+	if g.opts.Observer != nil {
+		g.opts.Observer.Ended(w.seat.Index, b, scheduler.Ran{Why: w.seat.Why, Begin: begin, End: end, Failed: err != nil})
+	}
 	b.Executed(end)
 	for _, r := range b.Requests {
 		switch {
