@@ -35,15 +35,11 @@ func (s *Source) cancel(q *sequence, r *infer.Request) {
 	if l.lined == r {
 		s.unline(l)
 		s.drop(r, errCancelled(r), stats.Canceled)
-		if r = nil; l.seq == q {
-			r = q.waiting.Front()
-		}
+		r = q.waiting.Front()
 	}
-	if l.seq == q {
-		s.forget(q)
-		s.failFrom(q, r, errCancelled, stats.Canceled)
-		s.settle(l)
-	}
+	s.forget(q)
+	s.failFrom(q, r, errCancelled, stats.Canceled)
+	s.settle(l)
 	s.strategy.arrive(s, l)
 }
 

@@ -31,6 +31,8 @@ func (*direct) line() *scheduler.Line { return scheduler.NewLine(nil, scheduler.
 
 func (*direct) arrive(*Source, *slot) {}
 
+func (*direct) early() bool { return true }
+
 // front is the request of a slot that is next; nil when none waits.
 func (l *slot) front() *infer.Request {
 	if l.seq == nil {

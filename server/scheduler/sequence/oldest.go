@@ -36,8 +36,9 @@ func (*oldest) arrive(s *Source, l *slot) {
 	l.running++
 	l.lined = r
 	_ = l.bench.line.Push(r, infer.Now()) // without rules it takes all
-	s.settle(l)
 }
+
+func (*oldest) early() bool { return false }
 
 func (*oldest) look(_ *Source, b *bench, now int64, flush bool) scheduler.Cut {
 	return b.line.Next(now, flush)

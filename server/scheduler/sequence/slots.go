@@ -71,10 +71,12 @@ func (s *Source) settle(l *slot) {
 	}
 }
 
-// over says whether nothing more comes of the sequence in a slot.
+// over says whether nothing more comes of the sequence in a slot. With direct the
+// slot is free as soon as the last request has its row: the next batch is made
+// when this one has run. With oldest another sequence would only wait there.
 func (s *Source) over(l *slot) bool {
 	q := l.seq
-	if q.waiting.Len() > 0 {
+	if q.waiting.Len() > 0 || l.running > 0 && !s.strategy.early() {
 		return false
 	}
 	return !q.known || s.mu.closed && l.running == 0

@@ -11,6 +11,9 @@ type strategy interface {
 	line() *scheduler.Line
 	// arrive comes when a request may wait in a slot that did not before.
 	arrive(s *Source, l *slot)
+	// early says that a slot is free when the last request of its sequence is in a
+	// batch, and not when the engine is done with it.
+	early() bool
 	// look says whether a batch is due, as a scheduler.Policy. It may end
 	// sequences that nobody waits for.
 	look(s *Source, b *bench, now int64, flush bool) scheduler.Cut
