@@ -106,7 +106,8 @@ const loads = 4
 // one instance cannot be made, all are closed again and the model too.
 func (g *Group) Start(ctx context.Context) error {
 	if len(g.workers) == 0 {
-		return errors.Join(fmt.Errorf("model '%s' has no instances that run", g.opts.Name), g.closeAll())
+		return errors.Join(status.New(status.InvalidArg,
+			"model '%s' has passive instances only: none of them takes requests", g.opts.Name), g.closeAll())
 	}
 	g.running.Store(int64(len(g.workers)))
 	making, mctx := errgroup.WithContext(ctx)

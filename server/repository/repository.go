@@ -63,12 +63,19 @@ type Options struct {
 	// NewAlarm makes the timers of queue delays; nil: NewPrecise. Virtual time needs
 	// NewClock.
 	NewAlarm func() scheduler.Alarm
+	// Holds keep schedulers waiting, for test suites.
+	Holds Holds
 	// Stats is for the counters of model versions.
 	Stats stats.Options
 	// ID and Version are what the server says of itself.
 	ID, Version string
 	Extensions  []string
 }
+
+// Holds are how much waits before a new scheduler cuts its first batch: requests
+// in a queue or in the slots of sequences and, besides, requests in the backlog
+// of sequences. The zero value is no hold.
+type Holds struct{ Requests, Backlog int }
 
 // Control is who loads and unloads models after the start.
 type Control uint8

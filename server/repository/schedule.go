@@ -18,7 +18,10 @@ func (r *Repository) source(v *version, n int) (scheduler.Source, []*scheduler.S
 	d := v.config.GetDynamicBatching()
 	o := scheduler.Options{
 		Policy: scheduler.Direct{}, Rules: scheduler.RulesOf(v.config), Ordered: d.GetPreserveOrdering(),
-		Seats: n, Stats: v.stats,
+		Seats: n, Stats: v.stats, Gate: v.turns(),
+	}
+	if d != nil {
+		o.Hold = r.opts.Holds.Requests
 	}
 	if d != nil && v.config.GetMaxBatchSize() > 0 {
 		o.Policy = dynamic.New(v.config)
@@ -32,7 +35,7 @@ func (r *Repository) source(v *version, n int) (scheduler.Source, []*scheduler.S
 
 // sequences is the scheduler of a version that keeps sequences.
 func (r *Repository) sequences(v *version, n int) (scheduler.Source, []*scheduler.Seat, error) {
-	o := sequence.Options{Config: v.config, Seats: n, Stats: v.stats, Log: r.opts.Log, Pool: r.opts.Pool}
+	o := sequence.Options{Hold: r.opts.Holds.Requests, Backlog: r.opts.Holds.Backlog, Config: v.config, Seats: n, Stats: v.stats, Log: r.opts.Log, Pool: r.opts.Pool, Gate: v.turns()}
 	states, err := implicit.New(implicit.Options{Config: v.config, Dir: filepath.Dir(v.dir), Pool: r.opts.Pool, Log: r.opts.Log})
 	if err != nil {
 		return nil, nil, err

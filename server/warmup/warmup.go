@@ -126,8 +126,12 @@ func (p *Plan) request(s *sample) (*infer.Request, error) {
 	return r, nil
 }
 
-// Close gives the data back, once no instance runs the plan any more.
+// Close gives the data back, once no instance runs the plan any more. A nil plan
+// has none.
 func (p *Plan) Close() {
+	if p == nil {
+		return
+	}
 	for i := range p.samples {
 		for k := range p.samples[i].inputs {
 			p.samples[i].inputs[k].data.Release()

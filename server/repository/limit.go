@@ -1,0 +1,53 @@
+package repository
+
+import (
+	"slices"
+
+	"triton/server/backend"
+	"triton/server/ratelimit"
+	"triton/server/scheduler"
+)
+
+// limit makes the instances of a version take turns with all others, if this
+// server limits rates.
+func (r *Repository) limit(v *version, placements []backend.Placement) (err error) {
+	if r.opts.Limiter == nil {
+		return nil
+	}
+	all := make([]ratelimit.Instance, len(placements))
+	for i, at := range placements {
+		limit := at.Group.GetRateLimiter()
+		all[i] = ratelimit.Instance{Device: at.Device, Priority: limit.GetPriority()}
+		for _, n := range limit.GetResources() {
+			all[i].Needs = append(all[i].Needs, ratelimit.Need{Name: n.GetName(), Count: uint64(n.GetCount()), Global: n.GetGlobal()})
+		}
+	}
+	v.gate, err = r.opts.Limiter.Add(all)
+	return err
+}
+
+// turns is the version's gate; nil when it has none.
+func (v *version) turns() scheduler.Gate {
+	if v.gate == nil {
+		return nil
+	}
+	return v.gate
+}
+
+// unlimit gives the version's resources up, once its instances are closed.
+func (v *version) unlimit() {
+	if v.gate != nil {
+		v.gate.Close()
+	}
+}
+
+// split tells the instances that run from the passive ones.
+func split(placements []backend.Placement) (run, passive []backend.Placement) {
+	idle := func(p backend.Placement) bool { return p.Group.GetPassive() }
+	for _, p := range placements {
+		if idle(p) {
+			passive = append(passive, p)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(placements), idle), passive
+}
