@@ -87,6 +87,8 @@ type Models struct {
 	Namespacing bool
 	// GPULimits is the share of a GPU's memory above which loads are refused.
 	GPULimits map[int]float64
+	// Holds keep schedulers waiting, for test suites.
+	Holds repository.Holds
 }
 
 // Cache is the response cache. Without a name there is none.

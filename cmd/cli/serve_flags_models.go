@@ -37,9 +37,19 @@ func (s *serveFlags) defineRepository(b *flagBook) {
 		o := &s.opts
 		o.AutoComplete = !noComplete
 		o.LoadThreads, o.Models.Retries = max(o.LoadThreads, 1), max(o.Models.Retries, 0)
+		o.Models.Holds = repository.Holds{Requests: s.count("TRITONSERVER_DELAY_SCHEDULER"), Backlog: s.count("TRITONSERVER_BACKLOG_DELAY_SCHEDULER")}
 		s.loadGroundwork()
 		return nil
 	})
+}
+
+// count is a number that test suites set in the environment; 0 when it is none.
+func (s *serveFlags) count(name string) int {
+	n, err := strconv.ParseInt(s.getenv(name), 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int(max(n, 0))
 }
 
 // loadGroundwork says where models are: repositories are a set in alphabetical

@@ -108,6 +108,13 @@ func TestServeEnvironment(t *testing.T) {
 	require.Equal(t, [3]string{"live", "generate", "m"}, [3]string{o.SageMaker.PingMode, o.SageMaker.InferenceType, o.SageMaker.DefaultModel})
 }
 
+func TestHoldsOfSchedulers(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, repository.Holds{Requests: 12, Backlog: 3},
+		parse(t, "", "TRITONSERVER_DELAY_SCHEDULER=12 TRITONSERVER_BACKLOG_DELAY_SCHEDULER=3").opts.Models.Holds)
+	require.Zero(t, parse(t, "", "TRITONSERVER_DELAY_SCHEDULER=x TRITONSERVER_BACKLOG_DELAY_SCHEDULER=-1").opts.Models.Holds)
+}
+
 // TestServeAsOthersStartIt takes the command lines of programs that start Triton.
 func TestServeAsOthersStartIt(t *testing.T) {
 	t.Parallel()
