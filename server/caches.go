@@ -9,6 +9,7 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/cache"
+	"triton/server/cache/redis"
 	"triton/server/repository"
 )
 
@@ -24,6 +25,9 @@ func (s *Server) openCache() (repository.Caching, error) {
 		if size, err = localSize(o.Settings); err == nil {
 			s.cache = cache.NewLocal(size, s.pool)
 		}
+	case "redis":
+		shared = true
+		s.cache, err = redis.New(o.Settings, s.opts.Log)
 	default:
 		err = status.New(status.InvalidArg, "unable to find 'libtritoncache_%s.so' for cache. Searched: %s", o.Name, o.Directory)
 	}

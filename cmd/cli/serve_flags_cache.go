@@ -22,8 +22,22 @@ func (s *serveFlags) defineCache(b *flagBook) {
 			}
 			s.cacheSetting(set.name, set.key, set.value)
 		}
+		s.redisUser()
 		return nil
 	})
+}
+
+// redisUser takes from the environment what flags do not say, so that no password
+// stands on a command line.
+func (s *serveFlags) redisUser() {
+	if s.opts.Cache.Name != "redis" {
+		return
+	}
+	for key, name := range map[string]string{"user": "TRITONCACHE_REDIS_USERNAME", "password": "TRITONCACHE_REDIS_PASSWORD"} {
+		if text := s.getenv(name); text != "" && s.opts.Cache.Settings[key] == "" {
+			s.opts.Cache.Settings[key] = text
+		}
+	}
 }
 
 func (s *serveFlags) cacheSetting(name, key, value string) {

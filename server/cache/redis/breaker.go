@@ -1,0 +1,62 @@
+package redis
+
+import (
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	"triton/server/infer"
+)
+
+// pause is how long Redis is left alone after a failure, in nanoseconds; then
+// one call tries it. Messages are no more frequent.
+const pause = 1e9
+
+// breaker keeps requests from waiting for a Redis that does not answer.
+type breaker struct {
+	log     *slog.Logger
+	address string
+	until   atomic.Int64 // by infer.Now; 0: it works
+	spoke   atomic.Int64 // when something was logged last
+	silent  atomic.Int64 // messages since
+}
+
+// isOpen says whether calls are not made now.
+func (b *breaker) isOpen() bool {
+	until := b.until.Load()
+	return until != 0 && infer.Now() < until
+}
+
+// allows says whether a call may be made: any while Redis works, one for each
+// pause while it does not.
+func (b *breaker) allows() bool {
+	until := b.until.Load()
+	if until == 0 {
+		return true
+	}
+	now := infer.Now()
+	return now >= until && b.until.CompareAndSwap(until, now+pause)
+}
+
+func (b *breaker) works() {
+	if b.until.Load() != 0 {
+		b.until.Store(0)
+		b.log.Info(fmt.Sprintf("response cache: Redis at %s answers again", b.address))
+	}
+}
+
+func (b *breaker) fails(what string, err error) {
+	b.until.Store(infer.Now() + pause)
+	b.report(what, err)
+}
+
+// report logs a failure, at a bounded rate.
+func (b *breaker) report(what string, err error) {
+	now, last := infer.Now(), b.spoke.Load()
+	if last != 0 && now-last < pause || !b.spoke.CompareAndSwap(last, max(now, 1)) {
+		b.silent.Add(1)
+		return
+	}
+	b.log.Error(fmt.Sprintf("response cache: Redis at %s failed, its answers are missed", b.address),
+		"call", what, "error", err, "unreported", b.silent.Swap(0))
+}

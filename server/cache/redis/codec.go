@@ -1,0 +1,116 @@
+package redis
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"math"
+
+	"triton/pkg/kserve"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// A kept response is, in little-endian order:
+//
+//	magic "TRC1", the version of this form
+//	uint32 n, n parameters: name, uint8 kind, uint64 or text
+//	uint32 n, n outputs: name, uint8 data type, uint32 rank, rank int64, uint64 size, data
+//	uint32 CRC-32C of all before
+//
+// Names and texts are a uint32 and that many bytes. A value of another version
+// is a miss.
+const magic = "TRC1"
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// size is the bytes of a response's form.
+func size(resp *infer.Response) int {
+	n := len(magic) + 4 + 4 + 4
+	for i := range resp.Parameters {
+		p := &resp.Parameters[i]
+		n += 4 + len(p.Name) + 1 + 8
+		if p.Kind == kserve.ParamString {
+			n += len(p.String) - 4
+		}
+	}
+	for i := range resp.Outputs {
+		o := &resp.Outputs[i]
+		n += 4 + len(o.Name) + 1 + 4 + 8*len(o.Shape) + 8 + o.Data.Len()
+	}
+	return n
+}
+
+// encode writes a response.
+func encode(resp *infer.Response) []byte {
+	le := binary.LittleEndian
+	b := append(make([]byte, 0, size(resp)), magic...)
+	b = le.AppendUint32(b, uint32(len(resp.Parameters)))
+	for i := range resp.Parameters {
+		b = appendParameter(b, &resp.Parameters[i])
+	}
+	b = le.AppendUint32(b, uint32(len(resp.Outputs)))
+	for i := range resp.Outputs {
+		o := &resp.Outputs[i]
+		b = append(appendText(b, o.Name), byte(o.DataType))
+		b = le.AppendUint32(b, uint32(len(o.Shape)))
+		for _, d := range o.Shape {
+			b = le.AppendUint64(b, uint64(d))
+		}
+		b = le.AppendUint64(b, uint64(o.Data.Len()))
+		for s := range o.Data.Segments() {
+			b = append(b, o.Data.Segment(s).Bytes()...)
+		}
+	}
+	return le.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.LittleEndian.AppendUint32(b, uint32(len(s))), s...)
+}
+
+func appendParameter(b []byte, p *kserve.Parameter) []byte {
+	b = append(appendText(b, p.Name), byte(p.Kind))
+	n := uint64(0)
+	switch p.Kind {
+	case kserve.ParamString:
+		return appendText(b, p.String)
+	case kserve.ParamBool:
+		if p.Bool {
+			n = 1
+		}
+	case kserve.ParamInt:
+		n = uint64(p.Int)
+	case kserve.ParamUint:
+		n = p.Uint
+	case kserve.ParamDouble:
+		n = math.Float64bits(p.Double)
+	}
+	return binary.LittleEndian.AppendUint64(b, n)
+}
+
+// errForm is a value that this program has not written.
+var errForm = errors.New("the value is not a response of this version")
+
+// decode fills an empty response with views of b, which must not change any
+// more. After an error the response is part filled.
+func decode(b []byte, into *infer.Response) error {
+	le := binary.LittleEndian
+	end := len(b) - 4
+	if end < len(magic) || string(b[:len(magic)]) != magic || crc32.Checksum(b[:end], castagnoli) != le.Uint32(b[end:]) {
+		return errForm
+	}
+	whole := tensor.HeapBuffer(b)
+	defer whole.Release()
+	r := reader{b: b[:end], at: len(magic)}
+	for n := r.count(); n > 0 && !r.bad; n-- {
+		into.Parameters = append(into.Parameters, r.parameter())
+	}
+	for n := r.count(); n > 0 && !r.bad; n-- {
+		r.output(whole, into.AddOutput())
+	}
+	if r.bad || r.at != end {
+		return errForm
+	}
+	return nil
+}

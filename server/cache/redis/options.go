@@ -1,0 +1,155 @@
+package redis
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"triton/pkg/status"
+)
+
+// Defaults of the times that a request may lose to its cache. In NVIDIA's redis
+// cache two of them are endless.
+const (
+	connectTimeout = 500 * time.Millisecond
+	socketTimeout  = 100 * time.Millisecond
+	waitTimeout    = 100 * time.Millisecond
+	poolSize       = 8
+)
+
+// options are what the settings say.
+type options struct {
+	client  *goredis.Options
+	prefix  string
+	timeout time.Duration // of one lookup
+}
+
+// parse reads the settings. Their names are those of NVIDIA's redis cache;
+// prefix is ours.
+func parse(settings map[string]string) (*options, error) {
+	if settings["host"] == "" || settings["port"] == "" {
+		return nil, status.New(status.InvalidArg, "Failed to initialize RedisCache, didn't specify address. Must at a minimum specify "+
+			"'host' and 'port' in the configuration - e.g. tritonserver --cache-config redis,host=redis --cache-config redis,port=6379 "+
+			"--model-repository=/models ...")
+	}
+	n := numbers{settings: settings}
+	o := &options{prefix: "triton:", timeout: n.milliseconds("socket_timeout", socketTimeout)}
+	if p, ok := settings["prefix"]; ok {
+		o.prefix = p
+	}
+	o.client = &goredis.Options{
+		Addr:        net.JoinHostPort(settings["host"], strconv.Itoa(n.number("port", 0, 65535))),
+		Username:    settings["user"],
+		Password:    settings["password"],
+		DB:          n.number("db", 0, 1<<20),
+		PoolSize:    n.number("pool_size", poolSize, 1<<16),
+		DialTimeout: n.milliseconds("connect_timeout", connectTimeout),
+		ReadTimeout: o.timeout, WriteTimeout: o.timeout,
+		PoolTimeout: n.milliseconds("wait_timeout", waitTimeout),
+		MaxRetries:  -1, DialerRetries: 1, ContextTimeoutEnabled: true, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+	if n.err != nil {
+		return nil, n.err
+	}
+	var err error
+	o.client.TLSConfig, err = secure(settings)
+	return o, err
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// numbers reads settings that are numbers and keeps the first fault.
+type numbers struct {
+	settings map[string]string
+	err      error
+}
+
+func (n *numbers) number(name string, missing, most int) int {
+	text, ok := n.settings[name]
+	if !ok {
+		return missing
+	}
+	v, err := strconv.Atoi(strings.TrimSpace(text))
+	if (err != nil || v < 0 || v > most) && n.err == nil {
+		n.err = status.New(status.InvalidArg, "Failed to initialize RedisCache: '%s' must be a number from 0 to %d, got '%s'", name, most, text)
+	}
+	return v
+}
+
+// milliseconds is a time; 0 is the usual one, as no request waits forever.
+func (n *numbers) milliseconds(name string, usual time.Duration) time.Duration {
+	if v := n.number(name, 0, 1<<30); v > 0 {
+		return time.Duration(v) * time.Millisecond
+	}
+	return usual
+}
+
+// secure is the encryption that any of the TLS settings asks for; nil is none.
+func secure(settings map[string]string) (*tls.Config, error) {
+	cert, key, ca, dir, name := settings["cert"], settings["key"], settings["cacert"], settings["cacert_dir"], settings["sni"]
+	if cert+key+ca+dir+name == "" {
+		return nil, nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: firstOf(name, settings["host"])}
+	files := []string{ca}
+	if dir != "" {
+		all, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil {
+			return nil, failed(err)
+		}
+		files = append(files, all...)
+	}
+	for _, file := range files {
+		if file == "" {
+			continue
+		}
+		if err := trust(config, file, file == ca); err != nil {
+			return nil, err
+		}
+	}
+	if cert+key != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return nil, failed(err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
+
+// trust adds the certificates of a file, which must have one when it was named.
+func trust(config *tls.Config, file string, named bool) error {
+	text, err := os.ReadFile(file)
+	switch {
+	case err != nil && named:
+		return failed(err)
+	case err != nil:
+		return nil // a folder, say
+	}
+	if config.RootCAs == nil {
+		config.RootCAs = x509.NewCertPool()
+	}
+	if !config.RootCAs.AppendCertsFromPEM(text) && named {
+		return failed(fmt.Errorf("no certificate in '%s'", file))
+	}
+	return nil
+}
+
+func failed(err error) error {
+	return status.New(status.Internal, "Failed to initialize RedisCache: %w", err)
+}

@@ -1,0 +1,193 @@
+package redis_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/kserve"
+	"triton/pkg/tensor"
+	"triton/server/cache"
+	"triton/server/cache/redis"
+	"triton/server/infer"
+)
+
+// sink is a log that may be read while it is written.
+type sink struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.Write(p)
+}
+
+func (s *sink) lines(with string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Count(s.buf.String(), with)
+}
+
+func open(t testing.TB, settings map[string]string) (*redis.Cache, *sink) {
+	t.Helper()
+	var log sink
+	c, err := redis.New(settings, slog.New(slog.NewTextHandler(&log, nil)))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c, &log
+}
+
+func response(text string) *infer.Response {
+	r := infer.NewResponse()
+	r.Parameters = append(r.Parameters, kserve.Parameter{Name: "p", Kind: kserve.ParamString, String: text})
+	r.Add("OUT", tensor.Uint8, tensor.Shape{int64(len(text))}, tensor.NewData(tensor.HeapBuffer([]byte(text))))
+	r.Add("EMPTY", tensor.FP32, tensor.Shape{0, 4}, tensor.Data{})
+	return r
+}
+
+// eventually is for what a writer in the background does.
+func eventually(t *testing.T, what func() bool) {
+	t.Helper()
+	require.Eventually(t, what, 10*time.Second, 2*time.Millisecond)
+}
+
+func lookup(c *redis.Cache, k cache.Key) (string, bool) {
+	resp := infer.NewResponse()
+	defer resp.Release()
+	if !c.Lookup(context.Background(), k, resp) {
+		return "", false
+	}
+	data, _ := resp.Output("OUT").Data.Contiguous()
+	return resp.Parameters[0].String + " " + string(data), true
+}
+
+func TestReal(t *testing.T) {
+	t.Parallel()
+	port, stop := start(t, "", "--requirepass", "secret")
+	settings := map[string]string{"host": "127.0.0.1", "port": port, "password": "secret", "db": "3", "prefix": "x:", "socket_timeout": "5000"}
+	c, log := open(t, settings)
+	k, other := cache.Key{1, 2, 3}, cache.Key{4}
+	_, hit := lookup(c, k)
+	require.False(t, hit)
+	resp := response("hello")
+	defer resp.Release()
+	require.NoError(t, c.Insert(k, resp))
+	eventually(t, func() bool { text, hit := lookup(c, k); return hit && text == "hello hello" })
+	_, hit = lookup(c, other)
+	require.False(t, hit)
+
+	another, _ := open(t, settings) // another server has it too
+	text, hit := lookup(another, k)
+	require.True(t, hit)
+	require.Equal(t, "hello hello", text)
+	elsewhere, _ := open(t, map[string]string{"host": "127.0.0.1", "port": port, "password": "secret", "db": "3", "socket_timeout": "5000"})
+	_, hit = lookup(elsewhere, k) // another prefix
+	require.False(t, hit)
+	require.Zero(t, log.lines("ERROR"))
+
+	wrong, wrongLog := open(t, map[string]string{"host": "127.0.0.1", "port": port, "socket_timeout": "5000"})
+	_, hit = lookup(wrong, k)
+	require.False(t, hit)
+	require.Equal(t, 1, wrongLog.lines("NOAUTH"))
+
+	// It goes away, and comes back: the requests go on.
+	stop()
+	for range 50 {
+		_, hit = lookup(c, k)
+		require.False(t, hit)
+	}
+	require.Equal(t, 1, log.lines("level=ERROR"), "at a bounded rate")
+	start(t, port, "--requirepass", "secret")
+	eventually(t, func() bool { _ = c.Insert(k, resp); _, hit := lookup(c, k); return hit })
+	require.Equal(t, 1, log.lines("answers again"))
+}
+
+// TestSilent: a Redis that accepts connections and never answers costs one short
+// wait for each pause.
+func TestSilent(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var open1 []net.Conn
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			open1 = append(open1, conn)
+		}
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		<-done
+		for _, conn := range open1 {
+			conn.Close()
+		}
+	})
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	c, log := open(t, map[string]string{"host": "127.0.0.1", "port": port, "socket_timeout": "50"})
+	begin := time.Now()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 1000 {
+				_, hit := lookup(c, cache.Key{9})
+				if hit {
+					t.Error("an answer out of nothing")
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.Less(t, time.Since(begin), 900*time.Millisecond)
+	require.LessOrEqual(t, log.lines("level=ERROR"), 1)
+	resp := response("late")
+	defer resp.Release()
+	require.NoError(t, c.Insert(cache.Key{9}, resp))
+}
+
+// TestImpatient: a client that does not wait says nothing of Redis.
+func TestImpatient(t *testing.T) {
+	t.Parallel()
+	port, _ := start(t, "")
+	c, log := open(t, map[string]string{"host": "127.0.0.1", "port": port})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	resp := infer.NewResponse()
+	defer resp.Release()
+	require.False(t, c.Lookup(ctx, cache.Key{1}, resp))
+	require.Zero(t, log.lines("ERROR"))
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		settings map[string]string
+		want     string
+	}{
+		{nil, "Failed to initialize RedisCache, didn't specify address. Must at a minimum specify 'host' and 'port'"},
+		{map[string]string{"host": "h"}, "didn't specify address"},
+		{map[string]string{"host": "h", "port": "x"}, "'port' must be a number from 0 to 65535, got 'x'"},
+		{map[string]string{"host": "h", "port": "70000"}, "'port' must be a number from 0 to 65535, got '70000'"},
+		{map[string]string{"host": "h", "port": "1", "db": "-1"}, "'db' must be a number"},
+		{map[string]string{"host": "h", "port": "1", "socket_timeout": "soon"}, "'socket_timeout' must be a number"},
+		{map[string]string{"host": "h", "port": "1", "cacert": "/nowhere.pem"}, "Failed to initialize RedisCache: open /nowhere.pem"},
+		{map[string]string{"host": "h", "port": "1", "cacert": "redis_test.go"}, "no certificate in 'redis_test.go'"},
+		{map[string]string{"host": "h", "port": "1", "cert": "/nowhere.pem"}, "Failed to initialize RedisCache: open /nowhere.pem"},
+	} {
+		_, err := redis.New(test.settings, slog.New(slog.DiscardHandler))
+		require.ErrorContains(t, err, test.want)
+	}
+}
