@@ -41,16 +41,17 @@ const (
 	Full                   // nothing more fits
 	Delay                  // the oldest request had waited long enough
 	Shape                  // the next request has other shapes
+	Flush                  // the model stops and waits for nothing more
 	closeKinds
 )
 
 // String is the reason in lower case.
 func (c Close) String() string {
-	return [...]string{Immediate: "immediate", Preferred: "preferred", Full: "full", Delay: "delay", Shape: "shape"}[c]
+	return [...]string{Immediate: "immediate", Preferred: "preferred", Full: "full", Delay: "delay", Shape: "shape", Flush: "flush"}[c]
 }
 
 // Closes lists all reasons.
-func Closes() []Close { return []Close{Immediate, Preferred, Full, Delay, Shape} }
+func Closes() []Close { return []Close{Immediate, Preferred, Full, Delay, Shape, Flush} }
 
 // denseSizes bounds the table of batch sizes that is kept without a lock.
 const denseSizes = 1024
@@ -76,6 +77,7 @@ type Model struct {
 		sizes map[int]*sizeCounts
 	}
 	responses responses
+	beyond    beyond
 	hits      Duration // in the response cache
 	misses    Duration
 	cache     *cacheSamples // nil when not kept

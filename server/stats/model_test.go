@@ -81,7 +81,7 @@ func TestReasons(t *testing.T) {
 		require.EqualValues(t, i+1, got.Closes[c])
 		names = append(names, c.String())
 	}
-	require.Equal(t, []string{"REJECTED", "CANCELED", "BACKEND", "OTHER", "immediate", "preferred", "full", "delay", "shape"}, names)
+	require.Equal(t, []string{"REJECTED", "CANCELED", "BACKEND", "OTHER", "immediate", "preferred", "full", "delay", "shape", "flush"}, names)
 }
 
 // Sizes beyond the table that is kept without a lock.

@@ -66,17 +66,18 @@ type scan struct {
 // Next says how many requests make a batch now.
 //
 // A preferred size that can be met exactly wins until the oldest of the requests
-// that fit has waited the delay; then everything that fits goes. A request that would pass
-// the largest preferred size without meeting one ends the batch before it, as
-// long as there is a delay to wait for something better. Without a delay it
-// joins when it fits: what waits then waits for an instance, and Triton's
+// that fit has waited the delay; then everything that fits goes. A request that
+// would pass the largest preferred size without meeting one ends the batch before
+// it, as long as there is a delay to wait for something better. Without a delay
+// it joins when it fits: what waits then waits for an instance, and Triton's
 // batches grow in the same way meanwhile.
 func (p *Policy) Next(waiting *scheduler.Line, now int64, flush bool) scheduler.Cut {
 	delay := p.delay.Load()
 	s := p.scan(waiting, delay > 0)
-	exceeded := delay > 0 && (flush || now-s.oldest >= delay)
+	exceeded := delay > 0 && now-s.oldest >= delay
+	flush = flush && delay > 0
 	switch {
-	case s.best > 0 && !exceeded:
+	case s.best > 0 && !exceeded && !flush:
 		return scheduler.Cut{Count: s.best, Why: s.why}
 	case s.closed:
 		return scheduler.Cut{Count: s.count, Why: s.closedWhy}
@@ -84,6 +85,8 @@ func (p *Policy) Next(waiting *scheduler.Line, now int64, flush bool) scheduler.
 		return scheduler.Cut{Count: s.count, Why: stats.Full}
 	case exceeded:
 		return scheduler.Cut{Count: s.count, Why: stats.Delay}
+	case flush:
+		return scheduler.Cut{Count: s.count, Why: stats.Flush}
 	case delay == 0:
 		return scheduler.Cut{Count: s.count, Why: stats.Immediate}
 	}

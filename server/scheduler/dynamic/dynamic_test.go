@@ -2,6 +2,7 @@ package dynamic_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -86,7 +87,8 @@ func TestNext(t *testing.T) {
 		"seven ones":                                    {waits, ones(7), 1, false, cut(6, stats.Preferred)},
 		"nine ones after the delay":                     {waits, ones(9), 10000, false, cut(8, stats.Full)},
 		"three ones":                                    {waits, ones(3), 1, false, cut(2, stats.Preferred)},
-		"draining ends the delay":                       {waits, list(queued(1, 0), queued(3, 100)), 100, true, cut(2, stats.Delay)},
+		"draining ends the delay":                       {waits, list(queued(1, 0), queued(3, 100)), 100, true, cut(2, stats.Flush)},
+		"the delay is over when the drain comes":        {waits, list(queued(1, 0), queued(3, 100)), 10000, true, cut(2, stats.Delay)},
 		"no preferred sizes: half waits":                {byMax, ones(4), 0, false, until(10000)},
 		"no preferred sizes: full":                      {byMax, ones(8), 0, false, cut(8, stats.Full)},
 		"no preferred sizes: over full":                 {byMax, ones(12), 0, false, cut(8, stats.Full)},
@@ -133,16 +135,18 @@ func TestShapesThatMayShareABatch(t *testing.T) {
 		a, b   given
 		want   bool
 	}{
-		"variable, same":            {[]*inferencepb.ModelInput{input("A", -1)}, given{"A": {1, 16}}, given{"A": {2, 16}}, true},
-		"variable, other":           {[]*inferencepb.ModelInput{input("A", -1)}, given{"A": {1, 16}}, given{"A": {1, 8}}, false},
-		"variable, other rank":      {[]*inferencepb.ModelInput{input("A", -1)}, given{"A": {1, 16}}, given{"A": {1, 16, 1}}, false},
-		"fixed is not compared":     {[]*inferencepb.ModelInput{input("A", 16)}, given{"A": {1, 16}}, given{"A": {1, 8}}, true},
-		"ragged is not compared":    {[]*inferencepb.ModelInput{with(input("A", -1), func(in *inferencepb.ModelInput) { in.AllowRaggedBatch = true })}, given{"A": {1, 16}}, given{"A": {1, 8}}, true},
-		"optional, both absent":     {[]*inferencepb.ModelInput{input("A", 16), with(input("B", -1), func(in *inferencepb.ModelInput) { in.Optional = true })}, given{"A": {1, 16}}, given{"A": {1, 16}}, true},
-		"optional, one absent":      {[]*inferencepb.ModelInput{input("A", 16), with(input("B", 16), func(in *inferencepb.ModelInput) { in.Optional = true })}, given{"A": {1, 16}}, given{"A": {1, 16}, "B": {1, 16}}, false},
-		"optional, other one given": {[]*inferencepb.ModelInput{with(input("A", 16), func(in *inferencepb.ModelInput) { in.Optional = true }), with(input("B", 16), func(in *inferencepb.ModelInput) { in.Optional = true })}, given{"A": {1, 16}}, given{"B": {1, 16}}, false},
-		"shape tensor, same":        {[]*inferencepb.ModelInput{with(input("S", 1), func(in *inferencepb.ModelInput) { in.IsShapeTensor = true })}, given{"S": {1, 4}}, given{"S": {1, 4}}, true},
-		"shape tensor, other":       {[]*inferencepb.ModelInput{with(input("S", 1), func(in *inferencepb.ModelInput) { in.IsShapeTensor = true })}, given{"S": {1, 4}}, given{"S": {1, 5}}, false},
+		"variable, same":                {[]*inferencepb.ModelInput{input("A", -1)}, given{"A": {1, 16}}, given{"A": {2, 16}}, true},
+		"variable, other":               {[]*inferencepb.ModelInput{input("A", -1)}, given{"A": {1, 16}}, given{"A": {1, 8}}, false},
+		"variable, other rank":          {[]*inferencepb.ModelInput{input("A", -1)}, given{"A": {1, 16}}, given{"A": {1, 16, 1}}, false},
+		"fixed is not compared":         {[]*inferencepb.ModelInput{input("A", 16)}, given{"A": {1, 16}}, given{"A": {1, 8}}, true},
+		"ragged is not compared":        {[]*inferencepb.ModelInput{with(input("A", -1), func(in *inferencepb.ModelInput) { in.AllowRaggedBatch = true })}, given{"A": {1, 16}}, given{"A": {1, 8}}, true},
+		"optional, both absent":         {[]*inferencepb.ModelInput{input("A", 16), with(input("B", -1), func(in *inferencepb.ModelInput) { in.Optional = true })}, given{"A": {1, 16}}, given{"A": {1, 16}}, true},
+		"optional, one absent":          {[]*inferencepb.ModelInput{input("A", 16), with(input("B", 16), func(in *inferencepb.ModelInput) { in.Optional = true })}, given{"A": {1, 16}}, given{"A": {1, 16}, "B": {1, 16}}, false},
+		"optional, other one given":     {[]*inferencepb.ModelInput{with(input("A", 16), func(in *inferencepb.ModelInput) { in.Optional = true }), with(input("B", 16), func(in *inferencepb.ModelInput) { in.Optional = true })}, given{"A": {1, 16}}, given{"B": {1, 16}}, false},
+		"shape tensor, same":            {[]*inferencepb.ModelInput{with(input("S", 1), func(in *inferencepb.ModelInput) { in.IsShapeTensor = true })}, given{"S": {1, 4}}, given{"S": {1, 4}}, true},
+		"shape tensor, in pieces":       {[]*inferencepb.ModelInput{with(input("S", 1), func(in *inferencepb.ModelInput) { in.IsShapeTensor = true })}, given{"S": {1, 4, 7, 9}}, given{"S": {1, 4, 7, 9}}, true},
+		"shape tensor, in other pieces": {[]*inferencepb.ModelInput{with(input("S", 1), func(in *inferencepb.ModelInput) { in.IsShapeTensor = true })}, given{"S": {1, 4, 7, 9}}, given{"S": {1, 4, 9, 7}}, false},
+		"shape tensor, other":           {[]*inferencepb.ModelInput{with(input("S", 1), func(in *inferencepb.ModelInput) { in.IsShapeTensor = true })}, given{"S": {1, 4}}, given{"S": {1, 5}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -161,7 +165,9 @@ func TestShapesThatMayShareABatch(t *testing.T) {
 					if name == "S" { // the contents differ, the shape does not
 						in.Shape = tensor.Shape{2}
 					}
-					in.Data = tensor.NewData(tensor.HeapBuffer(bytes))
+					for part := range slices.Chunk(bytes, 1+len(bytes)/2) {
+						in.Data.Append(tensor.HeapBuffer(part), 0, len(part))
+					}
 				}
 				return r
 			}

@@ -6,6 +6,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
+	"triton/pkg/tensor"
 	"triton/server/infer"
 )
 
@@ -64,12 +65,38 @@ func (s *Sameness) Equal(a, b *infer.Request) bool {
 
 func (s *Sameness) equalInput(in *sameInput, x, y *kserve.Tensor) bool {
 	if in.contents {
-		p, ok := x.Data.Contiguous()
-		q, ok2 := y.Data.Contiguous()
-		return slices.Equal(x.Shape, y.Shape) && ok && ok2 && bytes.Equal(p, q)
+		return slices.Equal(x.Shape, y.Shape) && sameContents(&x.Data, &y.Data)
 	}
 	n := len(x.Shape)
 	return n == len(y.Shape) && n >= s.skip && slices.Equal(x.Shape[s.skip:], y.Shape[s.skip:])
+}
+
+// sameContents compares bytes, however they lie in memory. Those that cannot be
+// read, because they are on a device or their client took them away, are no
+// other's.
+func sameContents(x, y *tensor.Data) bool {
+	if x.Len() != y.Len() {
+		return false
+	}
+	p, ok := contents(x)
+	q, ok2 := contents(y)
+	return ok && ok2 && bytes.Equal(p, q)
+}
+
+func contents(d *tensor.Data) ([]byte, bool) {
+	foreign := false
+	for i := range d.Segments() {
+		b := d.Segment(i).Buffer
+		if b.Device() != nil {
+			return nil, false
+		}
+		foreign = foreign || b.Foreign()
+	}
+	if p, ok := d.Contiguous(); ok && !foreign {
+		return p, true
+	}
+	p := make([]byte, d.Len())
+	return p, tensor.CopyShared(p, d)
 }
 
 func sameNames(a, b *infer.Request) bool {
