@@ -119,10 +119,21 @@ func Counted(m *Model, s *inferencepb.ModelStatistics, reasons map[string]uint64
 			name string
 			of   *inferencepb.StatisticDuration
 		}{{"total", c.GetSuccess()}, {"failed", c.GetFail()}, {"queue", c.GetQueue()}, {"infer", c.GetComputeInfer()}} {
-			if ms := time.Duration(d.of.GetNs()).Round(Grid).Milliseconds(); ms != 0 {
+			// Sums of a few, each a Step early or somewhat late.
+			if ms := onGrid(time.Duration(d.of.GetNs()) + 2*Step); ms != 0 {
 				fmt.Fprintf(&b, " %s=%dms", d.name, ms)
 			}
 		}
 	}
 	return b.String()
+}
+
+// NotLoaded is why a model does not serve; empty when it does.
+func NotLoaded(index *inferencepb.RepositoryIndexResponse, model string) string {
+	for _, m := range index.GetModels() {
+		if m.GetName() == model && m.GetState() != "READY" {
+			return m.GetState() + " " + m.GetReason()
+		}
+	}
+	return ""
 }

@@ -126,8 +126,15 @@ func (o *nvidia) play(t *testing.T, c *Scenario, prefix string, try int) []strin
 	p.play(t.Context(), t)
 	time.Sleep(150 * time.Millisecond) // the statistics follow the answers
 	rec := Record{Replies: p.replies, Runs: o.runs(t, c, prefix, p.begin)}
+	index, err := o.client.RepositoryIndex(t.Context(), &inferencepb.RepositoryIndexRequest{})
+	require.NoError(t, err)
 	for i := range c.Models {
-		rec.Stats = append(rec.Stats, o.stats(t, &c.Models[i], prefix))
+		m := &c.Models[i]
+		if why := NotLoaded(index, prefix+m.Name); why != "" {
+			rec.Stats = append(rec.Stats, fmt.Sprintf("load %s %s", m.Name, plain(why, prefix)))
+			continue
+		}
+		rec.Stats = append(rec.Stats, o.stats(t, m, prefix))
 	}
 	return rec.Lines()
 }
@@ -191,6 +198,7 @@ func (o *nvidia) failures(t *testing.T, model string) map[string]uint64 {
 // startOracle starts a server with the models of all scenarios of a file.
 func startOracle(t *testing.T, dir string, s *Suite) *nvidia {
 	t.Helper()
+	t.Logf("%s: %d scenarios", s.Name, len(s.Scenarios))
 	repository := t.TempDir()
 	for i, c := range s.Scenarios {
 		if !due(c) {
@@ -206,7 +214,7 @@ func startOracle(t *testing.T, dir string, s *Suite) *nvidia {
 	web, rpc := freePort(t), freePort(t)
 	port := func(addr string) string { _, p, _ := net.SplitHostPort(addr); return p }
 	cmd := exec.Command(filepath.Join(dir, "bin", "tritonserver"), append(strings.Fields(s.Needs["flags"]),
-		"--model-repository", repository, "--allow-gpu-metrics=false", "--http-port="+port(web), "--grpc-port="+port(rpc), "--metrics-port="+port(o.metrics))...)
+		"--model-repository", repository, "--allow-gpu-metrics=false", "--exit-on-error=false", "--strict-readiness=false", "--http-port="+port(web), "--grpc-port="+port(rpc), "--metrics-port="+port(o.metrics))...)
 	var out lockedBuffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &out, append(os.Environ(), "SCENARIO_LOG="+o.log, "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")
 	require.NoError(t, cmd.Start())

@@ -2,9 +2,11 @@ package scenario
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +22,7 @@ import (
 	"triton/server/backend"
 	"triton/server/cache"
 	"triton/server/infer"
+	"triton/server/ratelimit"
 	"triton/server/repository"
 	"triton/server/scheduler"
 	"triton/server/stats"
@@ -79,7 +82,9 @@ func playOurs(t *testing.T, s *Suite, c *Scenario) []string {
 			t.Errorf("%d buffers are outstanding", left)
 		}
 	}()
-	require.NoError(t, r.Start(t.Context()))
+	if err := r.Start(t.Context()); err != nil {
+		require.ErrorIs(t, err, repository.ErrLoad)
+	}
 	p := &player{Scenario: c, settle: synctest.Wait, call: func(ctx context.Context, e *Event, m *Model, reply func(string)) {
 		(&visit{repository: r, pool: pool, reply: reply}).call(ctx, e, m)
 	}}
@@ -88,7 +93,12 @@ func playOurs(t *testing.T, s *Suite, c *Scenario) []string {
 	time.Sleep(100 * time.Millisecond)
 	rec := Record{Replies: p.replies, Runs: engine.runs}
 	for i := range c.Models {
-		rec.Stats = append(rec.Stats, counted(t, r, &c.Models[i]))
+		m := &c.Models[i]
+		if why := NotLoaded(r.Index(false), m.Name); why != "" {
+			rec.Stats = append(rec.Stats, fmt.Sprintf("load %s %s", m.Name, why))
+			continue
+		}
+		rec.Stats = append(rec.Stats, counted(t, r, m))
 	}
 	return rec.Lines()
 }
@@ -106,10 +116,19 @@ func options(t *testing.T, s *Suite, c *Scenario, engine *recorder, pool *tensor
 		LoadThreads: 1, StrictReadiness: true, CPUs: 1, Pool: pool, Log: slog.New(slog.DiscardHandler),
 		ID: "triton", Version: "1", NewAlarm: scheduler.NewClock,
 	}
+	var resources []ratelimit.Resource
 	for flag := range strings.FieldsSeq(s.Needs["flags"]) {
-		switch name, _, _ := strings.Cut(flag, "="); name {
+		switch name, value, _ := strings.Cut(flag, "="); name {
 		case "--cache-config":
 			o.Caching.Cache = cache.NewLocal(1<<20, pool)
+		case "--rate-limit":
+			o.Limiter = ratelimit.New(nil)
+		case "--rate-limit-resource":
+			key, count, _ := strings.Cut(value, ":")
+			n, err := strconv.ParseUint(count, 10, 64)
+			require.NoError(t, err)
+			resources = append(resources, ratelimit.Resource{Name: key, Count: n, Device: ratelimit.AllDevices})
+			o.Limiter = ratelimit.New(resources)
 		default:
 			t.Errorf("%s.txt: flag %s is not known", s.Name, flag)
 		}
