@@ -52,20 +52,6 @@ func hostPolicy(arg string) (setting, error) {
 	return set, nil
 }
 
-// rateResource reads "<name>:<count>" or "<name>:<count>:<device>".
-func rateResource(arg string) error {
-	parts := strings.Split(arg, ":")
-	if len(parts) < 2 || len(parts) > 3 {
-		return said("--rate-limit-resource option format is '<resource_name>:<count>:<device>' or '<resource_name>:<count>'. Got %s", arg)
-	}
-	for _, n := range parts[1:] {
-		if _, err := parseInt(n); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // pair reads "<first><delimiter><second>".
 func pair[A, B any](arg, delimiter string, first func(string) (A, error), second func(string) (B, error)) (a A, b B, err error) {
 	left, right, ok := strings.Cut(arg, delimiter)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"slices"
-	"strings"
 )
 
 func (s *serveFlags) defineBackends(b *flagBook) {
@@ -27,28 +26,6 @@ func (s *serveFlags) defineBackends(b *flagBook) {
 				s.opts.Settings[set.name] = map[string]string{}
 			}
 			s.opts.Settings[set.name][set.key] = set.value
-		}
-		return nil
-	})
-}
-
-func (s *serveFlags) defineRates(b *flagBook) {
-	b.group("Rate Limiter")
-	mode := "off"
-	b.add("rate-limit", "off runs a batch as soon as an instance is free; execution_count is accepted and has no effect yet.",
-		checkedValue{"string", &mode, func(v string) error {
-			switch strings.ToLower(v) {
-			case "off", "execution_count":
-				return nil
-			}
-			return said("invalid argument for --rate-limit")
-		}})
-	var resources []string
-	b.unused(listValue{&resources, rateResource}, "rate-limit-resource", "<name>:<count>[:<device>]: how much of a resource there is; may be repeated.",
-		"there is no rate limiter yet: instances run as soon as they are free")
-	s.finally(func() error {
-		if strings.EqualFold(mode, "execution_count") {
-			b.remark("rate-limit", "there is no rate limiter yet: instances run as soon as they are free")
 		}
 		return nil
 	})
