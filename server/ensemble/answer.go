@@ -49,16 +49,16 @@ func (f *flow) response(iteration int) *infer.Response {
 			continue
 		}
 		t := resp.AddOutput()
-		rows, present := f.wires[p.tensor].read(iteration, t)
-		if !present {
+		v := f.wires[p.tensor].read(iteration, t)
+		if v.absent {
 			resp.Outputs = resp.Outputs[:len(resp.Outputs)-1]
 			continue
 		}
 		t.Name = p.name
-		t.Shape = convert(t.Shape, rows, p.dims, f.e.opts.Config.GetMaxBatchSize() > 0)
-	}
-	if len(resp.Outputs) > 0 {
-		describe(resp, f.request)
+		if len(resp.Outputs) == 1 { // Triton repeats them for every output
+			v.member.describe(resp)
+		}
+		t.Shape = convert(t.Shape, v.rows, p.dims, f.e.opts.Config.GetMaxBatchSize() > 0)
 	}
 	return resp
 }

@@ -178,7 +178,7 @@ func (f *flow) begin() {
 	}
 	for i := range g.inputs {
 		p := &g.inputs[i]
-		v := value{rows: f.rows}
+		v := value{rows: f.rows, member: memberOf(f.request)}
 		if in := f.request.InputNear(i, p.name); in != nil {
 			v.dataType, v.data = in.DataType, in.Data
 			v.shape = append(f.spareShape(p.tensor), in.Shape...)
@@ -214,9 +214,15 @@ func (f *flow) respond(ev event) {
 // take makes tensors of a step's outputs.
 func (f *flow) take(s *step, resp *infer.Response) {
 	n := &f.e.graph.steps[s.index]
+	m := memberOf(s.request)
+	changed, err := m.read(resp.Parameters)
+	if err != nil {
+		f.err = err
+		return
+	}
 	for i := range n.outputs {
 		p := &n.outputs[i]
-		v := value{}
+		v := value{member: m, changed: changed}
 		if n.batching {
 			v.rows = s.request.Batch
 		}

@@ -49,17 +49,25 @@ func (f *flow) prepare(l launch) *step {
 	s := f.newStep()
 	s.index, s.iteration, s.request = l.step, l.iteration, f.request.Child()
 	f.steps = append(f.steps, s)
-	r := s.request
+	r, changed := s.request, false
 	for i := range n.inputs {
 		p := &n.inputs[i]
 		t := r.AddInput()
-		rows, present := f.wires[p.tensor].read(l.iteration, t)
-		if !present {
+		v := f.wires[p.tensor].read(l.iteration, t)
+		if v.changed {
+			if changed && v.member != memberOf(r) {
+				f.e.opts.Log.Error("Different sets of response parameters detected for a step of an ensemble; the first counts", "ensemble", f.e.name, "step", l.step)
+			} else {
+				v.member.give(r)
+			}
+			changed = true
+		}
+		if v.absent {
 			r.Inputs = r.Inputs[:len(r.Inputs)-1]
 			continue
 		}
 		t.Name = p.name
-		t.Shape = convert(t.Shape, rows, p.dims, n.batching)
+		t.Shape = convert(t.Shape, v.rows, p.dims, n.batching)
 	}
 	for i := range n.outputs {
 		r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: n.outputs[i].name, Binary: true})

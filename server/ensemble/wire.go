@@ -23,6 +23,8 @@ type value struct {
 	readers   int  // that have not had it
 	absent    bool // an optional input that was not given, an output that was not made
 	rows      int  // of the request that made it; 0: its model does not batch
+	member    member
+	changed   bool // its model said what the member is
 	dataType  tensor.DataType
 	shape     tensor.Shape
 	data      tensor.Data
@@ -100,19 +102,20 @@ func (w *wire) find(iteration int) *value {
 }
 
 // read moves a value into t, or lets t share it when others are to read it too.
-// False when it is absent.
-func (w *wire) read(iteration int, t *kserve.Tensor) (rows int, present bool) {
+// The result is the value without its data.
+func (w *wire) read(iteration int, t *kserve.Tensor) value {
 	v := w.find(iteration)
-	rows, present = v.rows, !v.absent
+	got := *v
 	t.DataType = v.dataType
 	t.Shape = append(t.Shape[:0], v.shape...)
 	if v.readers--; v.readers > 0 {
 		t.Data = v.data.Clone()
-		return rows, present
+	} else {
+		t.Data = v.data
+		w.drop(v)
 	}
-	t.Data = v.data
-	w.drop(v)
-	return rows, present
+	got.shape, got.data = nil, noData
+	return got
 }
 
 // drop removes a value whose data is somebody else's now.

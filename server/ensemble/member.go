@@ -1,0 +1,70 @@
+package ensemble
+
+import (
+	"triton/pkg/kserve"
+	"triton/pkg/status"
+	"triton/server/infer"
+)
+
+// member says where in which sequence a request stands. Every value of a tensor
+// has that of the request that made it; a model changes it for the steps that
+// read its outputs by the parameters of its response.
+type member struct {
+	id         uint64
+	name       string // in place of id
+	start, end bool
+}
+
+func memberOf(r *infer.Request) member {
+	return member{r.SequenceID, r.SequenceIDStr, r.SequenceStart, r.SequenceEnd}
+}
+
+func (m member) give(r *infer.Request) {
+	r.SequenceID, r.SequenceIDStr, r.SequenceStart, r.SequenceEnd = m.id, m.name, m.start, m.end
+}
+
+// read takes over what the parameters of a response say; changed is that they
+// said something.
+func (m *member) read(params []kserve.Parameter) (changed bool, err error) {
+	for i := range params {
+		p := &params[i]
+		switch p.Name {
+		case "sequence_id":
+			switch p.Kind {
+			case kserve.ParamInt:
+				m.id, m.name = uint64(p.Int), ""
+			case kserve.ParamUint:
+				m.id, m.name = p.Uint, ""
+			case kserve.ParamString:
+				m.id, m.name = 0, p.String
+			default:
+				return changed, status.New(status.InvalidArg,
+					"expected parameter 'sequence_id' to be TRITONSERVER_PARAMETER_INT or TRITONSERVER_PARAMETER_STRING")
+			}
+		case "sequence_start", "sequence_end":
+			if p.Kind != kserve.ParamBool {
+				return changed, status.New(status.InvalidArg, "expect parameter '%s' to be TRITONSERVER_PARAMETER_BOOL", p.Name)
+			}
+			if p.Name == "sequence_start" {
+				m.start = p.Bool
+			} else {
+				m.end = p.Bool
+			}
+		default:
+			continue
+		}
+		changed = true
+	}
+	return changed, nil
+}
+
+// describe gives a response the parameters that every one of an ensemble has.
+func (m member) describe(resp *infer.Response) {
+	id := kserve.Parameter{Name: "sequence_id", Kind: kserve.ParamInt, Int: int64(m.id)}
+	if m.name != "" {
+		id = kserve.Parameter{Name: "sequence_id", Kind: kserve.ParamString, String: m.name}
+	}
+	resp.Parameters = append(resp.Parameters, id,
+		kserve.Parameter{Name: "sequence_start", Kind: kserve.ParamBool, Bool: m.start},
+		kserve.Parameter{Name: "sequence_end", Kind: kserve.ParamBool, Bool: m.end})
+}
