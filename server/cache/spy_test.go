@@ -1,0 +1,47 @@
+package cache_test
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/server/cache"
+	"triton/server/infer"
+)
+
+// spy is a cache that keeps nothing but the last key.
+type spy struct {
+	key  string
+	fail error
+}
+
+func (s *spy) Lookup(_ context.Context, k cache.Key, _ *infer.Response) bool {
+	s.key = hex.EncodeToString(k[:])
+	return false
+}
+func (s *spy) Insert(cache.Key, *infer.Response) error { return s.fail }
+func (s *spy) Close() error                            { return nil }
+
+// newRunner is the world's model behind another cache.
+func newRunner(w *world, c cache.Cache) *cache.Runner {
+	return cache.New(w.Runner, cache.Options{Cache: c, Scope: "s", Pool: w.pool, Stats: w.stats, Log: slog.New(slog.NewTextHandler(&w.log, nil))})
+}
+
+// TestTaps: a cache before a cache, such as that of an ensemble, keeps the same
+// response; and a failed insertion is a miss that the log tells.
+func TestTaps(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setup{size: 1 << 20, instances: 1})
+	c := newRunner(w, &spy{fail: errors.New("no room")})
+	for range 2 {
+		r := ask("x")
+		require.Equal(t, "x", told(c.Infer(t.Context(), r)))
+		r.Release()
+	}
+	require.Contains(t, w.log.String(), "into response cache: no room")
+	require.Equal(t, counts{executions: 1, success: 2, computed: 1, hits: 1, misses: 3}, w.counts())
+}

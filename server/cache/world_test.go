@@ -1,0 +1,144 @@
+package cache_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/cache"
+	"triton/server/infer"
+	"triton/server/instance"
+	"triton/server/scheduler"
+	"triton/server/stats"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a cached model: an engine that answers an input with itself, after
+// some time.
+type world struct {
+	*cache.Runner
+	pool  *tensor.Pool
+	local *cache.Local
+	stats *stats.Model
+	log   bytes.Buffer
+
+	exec  time.Duration
+	begin time.Time
+	mu    sync.Mutex
+	ran   []int64          // ms since begin, of executions
+	fails map[byte][]error // by value, one for each execution
+}
+
+type setup struct {
+	size      int64
+	instances int
+	exec      time.Duration
+	single    bool
+}
+
+// newWorld makes a world that ends with the test, whole.
+func newWorld(t testing.TB, s setup) *world {
+	t.Helper()
+	w := &world{pool: tensor.NewPool(), stats: stats.NewModel("m", "1", 0), exec: s.exec, begin: time.Now(), fails: map[byte][]error{}}
+	w.local = cache.NewLocal(s.size, w.pool)
+	source, seats := scheduler.NewQueue(scheduler.Options{Policy: scheduler.Direct{}, Seats: s.instances, Stats: w.stats})
+	log := slog.New(slog.NewTextHandler(&w.log, nil))
+	g := instance.New(instance.Options{
+		Name: "m", Version: "1", Config: &inferencepb.ModelConfig{}, Model: (*engine)(w), Placements: make([]backend.Placement, s.instances),
+		Source: source, Seats: seats, Stats: w.stats, Log: log,
+	})
+	require.NoError(t, g.Start(t.Context()))
+	w.Runner = cache.New(g, cache.Options{Cache: w.local, Scope: "m", SingleFlight: s.single, Pool: w.pool, Stats: w.stats, Log: log})
+	t.Cleanup(func() {
+		require.NoError(t, w.Drain(context.Background()))
+		require.NoError(t, w.local.Close())
+		require.Zero(t, w.pool.Outstanding())
+		require.Zero(t, w.stats.Pending.Load())
+	})
+	return w
+}
+
+type engine world
+
+func (e *engine) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	return (*engineInstance)(e), nil
+}
+func (e *engine) Close() error { return nil }
+
+type engineInstance engine
+
+func (e *engineInstance) Close() error { return nil }
+
+func (e *engineInstance) Execute(_ context.Context, b *infer.Batch) error {
+	r := b.Requests[0]
+	in := &r.Inputs[0]
+	text := make([]byte, in.Data.Len())
+	in.Data.CopyTo(text)
+	e.mu.Lock()
+	e.ran = append(e.ran, time.Since(e.begin).Milliseconds())
+	var err error
+	if all := e.fails[text[0]]; len(all) > 0 {
+		err, e.fails[text[0]] = all[0], all[1:]
+	}
+	e.mu.Unlock()
+	if e.exec > 0 {
+		time.Sleep(e.exec)
+	}
+	if err == nil && b.Abandoned() {
+		err = errors.New("nobody waits")
+	}
+	if err != nil {
+		return err
+	}
+	out := e.pool.Get(len(text))
+	copy(out.Bytes(), text)
+	resp := infer.NewResponse()
+	resp.Add("OUT", in.DataType, in.Shape, tensor.NewData(out))
+	r.Respond(resp, true)
+	return nil
+}
+
+// ask makes a request for a text.
+func ask(text string) *infer.Request {
+	r := infer.NewUnpooled()
+	in := r.AddInput()
+	in.Name, in.DataType, in.Shape = "IN", tensor.Uint8, append(in.Shape[:0], int64(len(text)))
+	in.Data = tensor.NewData(tensor.HeapBuffer([]byte(text)))
+	return r
+}
+
+// told is what a request was answered.
+func told(resp *infer.Response, err error) string {
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	defer resp.Release()
+	data, _ := resp.Outputs[0].Data.Contiguous()
+	return string(data)
+}
+
+// infer asks and waits.
+func (w *world) infer(ctx context.Context, text string) string {
+	r := ask(text)
+	defer r.Release()
+	return told(w.Infer(ctx, r))
+}
+
+// counts are those of the statistics that the cache has to do with.
+type counts struct{ executions, success, failed, computed, hits, misses uint64 }
+
+func (w *world) counts() counts {
+	c := w.stats.Counters()
+	return counts{c.Executions, c.Success.Count, c.Fail.Count, c.ComputeInfer.Count, c.CacheHit.Count, c.CacheMiss.Count}
+}
