@@ -1,13 +1,20 @@
 package repository
 
 import (
+	"slices"
+	"time"
+
 	"google.golang.org/protobuf/proto"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/beyond"
+	"triton/server/admission"
 	"triton/server/infer"
 	"triton/server/lengthbucket"
+	"triton/server/scheduler"
+	"triton/server/scheduler/adaptive"
+	"triton/server/scheduler/dynamic"
 )
 
 // asked is what a configuration asks for beyond Triton.
@@ -31,8 +38,52 @@ func forClients(c *inferencepb.ModelConfig, s beyond.Settings) *inferencepb.Mode
 	return c
 }
 
-// front is what stands before a version's runner.
+// learn sets up what watches the batches of a version with a queue.
+func (v *version) learn(p scheduler.Policy, q *scheduler.Queue, instances int) {
+	var all scheduler.Observers
+	if d := v.beyond.Delay; d != nil {
+		all = append(all, v.adapt(d, p.(*dynamic.Policy)))
+	}
+	if v.beyond.Admission {
+		v.line, v.estimate = q, admission.NewEstimate(instances, largestBatch(v.config))
+		all = append(all, v.estimate)
+	}
+	if len(all) > 0 {
+		v.observer = all
+	}
+}
+
+// adapt finds the queue delay.
+func (v *version) adapt(d *beyond.Delay, p *dynamic.Policy) scheduler.Observer {
+	start := v.config.GetDynamicBatching().GetMaxQueueDelayMicroseconds()
+	return adaptive.New(adaptive.Options{
+		Goal:  adaptive.Goal{Target: d.Target, Limit: d.Limit},
+		Start: time.Duration(min(start, uint64(d.Limit.Microseconds()))) * time.Microsecond,
+		Set: func(d time.Duration) {
+			p.SetDelay(d)
+			v.stats.SetQueueDelay(d)
+		},
+	})
+}
+
+// largestBatch is the rows that requests are put together up to; 0: each runs
+// alone.
+func largestBatch(c *inferencepb.ModelConfig) int {
+	d := c.GetDynamicBatching()
+	switch {
+	case d == nil:
+		return 0
+	case len(d.GetPreferredBatchSize()) > 0:
+		return int(slices.Max(d.GetPreferredBatchSize()))
+	}
+	return int(c.GetMaxBatchSize())
+}
+
+// front is what stands before a version's instances.
 func (v *version) front(next infer.Runner) infer.Runner {
+	if v.estimate != nil {
+		next = admission.New(next, v.estimate, v.line, v.stats)
+	}
 	if l := v.beyond.Lengths; l != nil {
 		next = lengthbucket.New(next, l, v.config.GetMaxBatchSize() > 0, v.pool)
 	}

@@ -195,7 +195,7 @@ func (r *Repository) engage(ctx context.Context, v *version, run, passive []back
 	}
 	v.group = instance.New(instance.Options{
 		Name: v.model, Version: v.text, Config: v.config, Model: v.engine, Placements: run, Passive: passive,
-		Source: source, Seats: seats, WarmUp: v.warmUp(plan), Stats: v.stats, Log: r.opts.Log,
+		Source: source, Seats: seats, WarmUp: v.warmUp(plan), Observer: v.observer, Stats: v.stats, Log: r.opts.Log,
 	})
 	if v.runner, err = r.cached(v, v.front(v.group)); err != nil {
 		return errors.Join(err, v.engine.Close())

@@ -25,11 +25,12 @@ func (r *Repository) source(v *version, n int) (scheduler.Source, []*scheduler.S
 	}
 	if d != nil && v.config.GetMaxBatchSize() > 0 {
 		o.Policy = dynamic.New(v.config)
-		if d.GetMaxQueueDelayMicroseconds() > 0 {
+		if d.GetMaxQueueDelayMicroseconds() > 0 || v.beyond.Delay != nil {
 			o.Alarm = r.opts.NewAlarm()
 		}
 	}
 	q, seats := scheduler.NewQueue(o)
+	v.learn(o.Policy, q, n)
 	return q, seats, nil
 }
 

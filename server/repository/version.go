@@ -8,9 +8,11 @@ import (
 	"triton/pkg/modelconfig/beyond"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/server/admission"
 	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/ratelimit"
+	"triton/server/scheduler"
 	"triton/server/stats"
 )
 
@@ -38,10 +40,15 @@ type version struct {
 	engine   *engine
 	// runner takes the requests that passed the checks; group, if the version has
 	// instances of its own, stands behind it.
-	runner  infer.Runner
-	group   *instance.Group
-	gate    *ratelimit.Gate // nil without a rate limiter
-	seconds float64         // time to load
+	runner infer.Runner
+	group  *instance.Group
+	// observer learns from batches, estimate is what admission knows from them; both
+	// are nil for most.
+	observer scheduler.Observer
+	estimate *admission.Estimate
+	line     admission.Line
+	gate     *ratelimit.Gate // nil without a rate limiter
+	seconds  float64         // time to load
 	// replaced is that another version goes on with the engine.
 	replaced bool
 

@@ -105,6 +105,7 @@ func (w *writer) counters(s *Served, c *Counters) {
 // queue delay sees which of them cuts the batches, and how large those get.
 func (w *writer) own(s *Served, c *Counters) {
 	reasons(w, closeName, closeHelp, Closes(), c.Closes[:])
+	w.beyond(&s.beyond)
 	bounds := sizeBounds(s.maxBatch)
 	buckets, batches, rows := map[float64]uint64{}, uint64(0), 0.0
 	for _, b := range bounds {

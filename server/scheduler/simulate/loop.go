@@ -81,7 +81,7 @@ func (s *simulation) next() int64 {
 // arrive lets request i of the trace wait, if it may.
 func (s *simulation) arrive(i int) {
 	r := s.request(&s.trace[i])
-	if s.model.Admit != nil && s.model.Admit(r, s.now, s.line.Len()) != nil {
+	if s.model.Admit != nil && s.model.Admit(r, s.now, s.line.Ahead(r.Priority)) != nil {
 		s.leave(r, i, Refused)
 		return
 	}

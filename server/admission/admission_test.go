@@ -1,0 +1,243 @@
+package admission_test
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/server/admission"
+	"triton/server/backend"
+	"triton/server/infer"
+	"triton/server/instance"
+	"triton/server/scheduler"
+	"triton/server/scheduler/dynamic"
+	"triton/server/scheduler/simulate"
+	"triton/server/stats"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const ms = time.Millisecond
+
+func config(maxBatch int32) *inferencepb.ModelConfig {
+	return &inferencepb.ModelConfig{Name: "m", MaxBatchSize: maxBatch, SchedulingChoice: &inferencepb.ModelConfig_DynamicBatching{
+		DynamicBatching: &inferencepb.ModelDynamicBatching{},
+	}}
+}
+
+// ran tells an estimate of a batch of requests of one row.
+func ran(e *admission.Estimate, rows int, took time.Duration) {
+	b := &infer.Batch{Rows: rows, Requests: make([]*infer.Request, rows)}
+	e.Began(0, b, 0)
+	e.Ended(0, b, scheduler.Ran{End: int64(took)})
+}
+
+func learned(instances, maxRows int, cost func(int) time.Duration) *admission.Estimate {
+	e := admission.NewEstimate(instances, maxRows)
+	for i := range 64 {
+		rows := 1 + i%max(maxRows, 1)
+		ran(e, rows, cost(rows))
+	}
+	return e
+}
+
+func TestFinish(t *testing.T) {
+	t.Parallel()
+	cost := simulate.Linear(10*ms, ms)
+	busy := func(e *admission.Estimate, seat, rows int, began time.Duration) {
+		e.Began(seat, &infer.Batch{Rows: rows}, int64(began))
+	}
+	for name, c := range map[string]struct {
+		instances, waiting, rows int
+		busy                     []time.Duration // begin of a batch of four, by seat
+		start                    time.Duration   // of the own batch
+		own                      float64         // its rows, if more than usual
+	}{
+		"behind one batch":         {1, 0, 1, []time.Duration{0}, 14 * ms, 1},
+		"of which half is done":    {1, 0, 1, []time.Duration{-7 * ms}, 7 * ms, 1},
+		"that takes longer":        {1, 0, 1, []time.Duration{-20 * ms}, 0, 1},
+		"with two others":          {1, 2, 1, []time.Duration{0}, 14 * ms, 3},
+		"behind a full batch":      {1, 4, 1, []time.Duration{0}, 14*ms + 14*ms, 1},
+		"behind two full and two":  {1, 10, 1, []time.Duration{0}, 14*ms + 28*ms, 3},
+		"two instances":            {2, 4, 1, []time.Duration{0, 3 * ms}, 17 * ms, 1},
+		"two instances, two turns": {2, 11, 1, []time.Duration{0, 3 * ms}, 14*ms + 14*ms, 4},
+		"an idle one":              {2, 3, 1, []time.Duration{0}, 0, 4},
+		"a request of four rows":   {1, 0, 4, []time.Duration{0}, 14 * ms, 4},
+	} {
+		e := learned(c.instances, 4, cost)
+		for seat, began := range c.busy {
+			busy(e, seat, 4, began)
+		}
+		got, known := e.Finish(0, c.waiting, c.rows)
+		require.True(t, known, name)
+		require.InDelta(t, c.start+10*ms+time.Duration(max(c.own, usual(4))*float64(ms)), got, 1000, name)
+	}
+}
+
+// usual is the mean of the rows that learned has shown, of which the older count
+// less.
+func usual(maxRows int) float64 {
+	w, x := 0.0, 0.0
+	for i := range 64 {
+		w, x = 0.98*w+1, 0.98*x+float64(1+i%maxRows)
+	}
+	return x / w
+}
+
+func TestKnowsTooLittle(t *testing.T) {
+	t.Parallel()
+	e := admission.NewEstimate(1, 4)
+	for range 7 {
+		ran(e, 1, time.Hour)
+		_, known := e.Finish(0, 100, 1)
+		require.False(t, known)
+	}
+	ran(e, 1, time.Hour)
+	_, known := e.Finish(0, 100, 1)
+	require.True(t, known)
+	_, known = e.Finish(0, 0, 1)
+	require.False(t, known, "an idle instance is always tried, so that what is wrong is unlearned")
+
+	one := learned(1, 1, simulate.Linear(10*ms, 0))
+	one.Began(0, &infer.Batch{Rows: 1}, 0)
+	got, _ := one.Finish(0, 0, 8)
+	require.EqualValues(t, 20*ms, got, "of larger batches nothing is known but that they take no less")
+}
+
+// overload is a trace of twice what an instance can do, in which each request has
+// some time.
+func overload(timeout time.Duration) []simulate.Arrival {
+	r := rand.New(rand.NewPCG(4, 4))
+	trace := make([]simulate.Arrival, 20_000)
+	at := 0.0
+	for i := range trace {
+		at += r.ExpFloat64() / 24_000 * 1e9
+		trace[i] = simulate.Arrival{At: time.Duration(at), Timeout: timeout}
+	}
+	return trace
+}
+
+// TestGoodput: under overload nearly all work is for requests that are answered
+// in time; without admission nearly none is.
+func TestGoodput(t *testing.T) {
+	t.Parallel()
+	for _, instances := range []int{1, 2} {
+		const timeout = 20 * ms
+		trace := overload(timeout / time.Duration(instances))
+		for i := range trace {
+			trace[i].Timeout = timeout
+			trace[i].At /= time.Duration(instances)
+		}
+		m := simulate.Model{Config: config(32), Instances: instances, Cost: simulate.Linear(ms, 50*time.Microsecond)}
+		without := simulate.Run(m, trace)
+		e := admission.NewEstimate(instances, 32)
+		m.Observer = e
+		m.Admit = func(r *infer.Request, now int64, waiting int) error {
+			return e.Check(r, now, waiting, time.Duration(r.TimeoutMicros)*time.Microsecond)
+		}
+		with := simulate.Run(m, trace)
+		answered, inTime := with.Count(simulate.Answered), with.Within(timeout)
+		t.Logf("%d instances: %d of %d in time without, %d with, of %d answered", instances, without.Within(timeout), len(trace), inTime, answered)
+		require.Less(t, without.Within(timeout), len(trace)/10)
+		require.Greater(t, inTime, len(trace)*45/100, "capacity is half of the load")
+		require.Greater(t, inTime, answered*95/100)
+		require.Equal(t, len(trace), answered+with.Count(simulate.Refused))
+	}
+}
+
+// A load that can be served is served.
+func TestRefusesNothingThatFits(t *testing.T) {
+	t.Parallel()
+	trace := overload(20 * ms)
+	for i := range trace {
+		trace[i].At *= 3
+	}
+	e := admission.NewEstimate(1, 32)
+	got := simulate.Run(simulate.Model{
+		Config: config(32), Cost: simulate.Linear(ms, 50*time.Microsecond), Observer: e,
+		Admit: func(r *infer.Request, now int64, waiting int) error { return e.Check(r, now, waiting, 20*ms) },
+	}, trace)
+	require.Equal(t, len(trace), got.Within(20*ms))
+}
+
+// engine takes 10 ms and 1 ms for each row.
+type engine struct{}
+
+func (engine) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	return engine{}, nil
+}
+func (engine) Close() error { return nil }
+
+func (engine) Execute(_ context.Context, b *infer.Batch) error {
+	time.Sleep(simulate.Linear(10*ms, ms)(b.Rows))
+	for _, r := range b.Requests {
+		r.Respond(infer.NewResponse(), true)
+	}
+	return nil
+}
+
+// start is a real queue and instance with admission in front.
+func start(t *testing.T, maxBatch int32) (*admission.Runner, *stats.Model) {
+	cfg, counters := config(maxBatch), stats.NewModel("m", "1", int(maxBatch))
+	q, seats := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Seats: 1, Stats: counters})
+	e := admission.NewEstimate(1, int(maxBatch))
+	g := instance.New(instance.Options{
+		Name: "m", Version: "1", Config: cfg, Model: engine{}, Placements: make([]backend.Placement, 1),
+		Source: q, Seats: seats, Stats: counters, Log: slog.New(slog.DiscardHandler), Observer: e,
+	})
+	require.NoError(t, g.Start(t.Context()))
+	t.Cleanup(func() { require.NoError(t, g.Drain(context.Background())) })
+	return admission.New(g, e, q, counters), counters
+}
+
+func call(ctx context.Context, a infer.Runner, timeout time.Duration) error {
+	r := infer.NewUnpooled()
+	r.ID, r.ModelName, r.Batch, r.TimeoutMicros = "x", "m", 1, uint64(timeout.Microseconds())
+	defer r.Release()
+	resp, err := a.Infer(ctx, r)
+	if err == nil {
+		resp.Release()
+	}
+	return err
+}
+
+func TestServed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, counters := start(t, 2)
+		for range 20 {
+			require.NoError(t, call(t.Context(), a, ms), "nothing runs: it is tried")
+		}
+		var all sync.WaitGroup
+		begin := time.Now()
+		for range 5 { // one runs, two full batches wait
+			all.Go(func() { require.NoError(t, call(t.Context(), a, 0)) })
+			synctest.Wait()
+		}
+		err := call(t.Context(), a, 40*ms)
+		require.EqualError(t, err, "[request id: x] Request cannot meet its deadline: it would be answered in about 44ms, and 40ms are left")
+		require.Equal(t, status.Unavailable, status.CodeOf(err))
+		ctx, cancel := context.WithTimeout(t.Context(), 43*ms)
+		defer cancel()
+		require.Error(t, call(ctx, a, time.Second), "a deadline of the call counts too")
+		r := infer.NewUnpooled()
+		r.TimeoutMicros = 1
+		require.Error(t, a.Submit(r))
+		r.Release()
+		r.Release()
+		require.Zero(t, time.Since(begin), "at once")
+		require.NoError(t, call(t.Context(), a, 0), "who has no deadline waits")
+		all.Wait()
+		c := counters.Counters()
+		require.EqualValues(t, 3, c.Failures[stats.Rejected])
+	})
+}

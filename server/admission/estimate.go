@@ -1,0 +1,107 @@
+package admission
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"triton/server/infer"
+	"triton/server/scheduler"
+)
+
+// Estimate knows what runs and what batches cost, and from that when a new
+// request could be answered.
+type Estimate struct {
+	mu       sync.Mutex
+	maxRows  float64 // of a batch; 0: every request runs alone
+	cost     cost
+	requests float64 // per row, lately
+	seats    []seat
+	free     []int64 // scratch
+}
+
+// seat is an instance.
+type seat struct {
+	busy  bool
+	began int64
+	rows  int
+}
+
+var _ scheduler.Observer = (*Estimate)(nil)
+
+// NewEstimate knows nothing yet of that many instances, whose batches have up to
+// maxRows rows; 0 says that every request runs alone.
+func NewEstimate(instances, maxRows int) *Estimate {
+	return &Estimate{maxRows: float64(maxRows), seats: make([]seat, instances), free: make([]int64, 0, instances)}
+}
+
+// Began notes that an instance is busy.
+func (e *Estimate) Began(n int, b *infer.Batch, now int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.seats[n] = seat{busy: true, began: now, rows: b.Rows}
+}
+
+// Ended learns from a batch. One that failed says nothing of what others cost.
+func (e *Estimate) Ended(n int, b *infer.Batch, did scheduler.Ran) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.seats[n].busy = false
+	if did.Failed || b.Rows == 0 {
+		return
+	}
+	e.cost.add(b.Rows, time.Duration(did.End-did.Begin))
+	per := float64(len(b.Requests)) / float64(b.Rows)
+	if e.cost.seen == 1 {
+		e.requests = per
+	}
+	e.requests += (per - e.requests) * (1 - forget)
+}
+
+// Finish is when, by the clock of now, a request can be answered that waits behind
+// that many others: in full batches before it, and in one of its own that others
+// join as they lately did. False when that is not known: too little was seen, or nothing is to be waited
+// for, so that the request shows what it takes.
+func (e *Estimate) Finish(now int64, waiting, rows int) (int64, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.cost.seen < enough || waiting == 0 && !e.allBusy() {
+		return 0, false
+	}
+	free := e.free[:0]
+	for i := range e.seats {
+		at := now
+		if s := &e.seats[i]; s.busy {
+			at = max(now, s.began+int64(e.cost.of(float64(s.rows))))
+		}
+		free = append(free, at)
+	}
+	slices.Sort(free)
+	each, full := e.batch()
+	before := math.Floor(float64(waiting) / each)
+	own := math.Mod(float64(waiting), each)/each*full + float64(rows)
+	if own < full {
+		own = min(max(own, e.cost.usual()), full)
+	}
+	turn := int(before)
+	start := free[turn%len(free)] + int64(turn/len(free))*int64(e.cost.of(full))
+	return start + int64(e.cost.of(own)+e.cost.noise()), true
+}
+
+// batch is how many requests and rows a full batch has.
+func (e *Estimate) batch() (requests, rows float64) {
+	if e.maxRows == 0 {
+		return 1, 1 / e.requests
+	}
+	return max(e.maxRows*e.requests, 1), e.maxRows
+}
+
+func (e *Estimate) allBusy() bool {
+	for i := range e.seats {
+		if !e.seats[i].busy {
+			return false
+		}
+	}
+	return true
+}

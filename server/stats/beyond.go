@@ -1,0 +1,59 @@
+package stats
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// beyond counts what some models ask for and Triton does not have. Each part
+// has a metric only where it was asked for.
+type beyond struct {
+	delays  atomic.Bool
+	delay   atomic.Int64
+	refuses atomic.Bool
+	refused atomic.Uint64
+}
+
+// SetQueueDelay notes the delay that a controller has chosen.
+func (m *Model) SetQueueDelay(d time.Duration) {
+	m.beyond.delay.Store(int64(d))
+	m.beyond.delays.Store(true)
+}
+
+// Refuses says that requests may be refused by their deadline.
+func (m *Model) Refuses() { m.beyond.refuses.Store(true) }
+
+// Refuse counts a request that was refused because it cannot meet its deadline.
+// It took ns from its arrival.
+func (m *Model) Refuse(ns int64) {
+	m.Fail(Rejected, ns)
+	m.beyond.refused.Add(1)
+}
+
+const (
+	delayName   = "triton_queue_delay_us"
+	delayHelp   = "Queue delay that holds the latency target, in microseconds"
+	refusedName = "triton_request_refused_count"
+	refusedHelp = "Number of requests refused before they waited, by reason"
+)
+
+func (w *writer) beyond(b *beyond) {
+	if b.delays.Load() {
+		d := w.desc(delayName, delayHelp)
+		m, err := prometheus.NewConstMetric(d, prometheus.GaugeValue, float64(time.Duration(b.delay.Load()).Microseconds()), w.values...)
+		w.send(d, m, err)
+	}
+	if b.refuses.Load() {
+		reasons(w, refusedName, refusedHelp, []refusal{deadline}, []uint64{b.refused.Load()})
+	}
+}
+
+// refusal is why a request did not get to wait.
+type refusal uint8
+
+const deadline refusal = 0
+
+// String is the label's value.
+func (refusal) String() string { return "deadline" }
