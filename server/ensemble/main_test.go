@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +41,7 @@ type fake struct {
 	params    string
 	instances int
 	dynamic   bool
+	flaky     bool // it fails now and then
 	occupied  bool // it runs something else when the request comes
 
 	group *instance.Group
@@ -126,6 +128,8 @@ func (m *fake) Execute(_ context.Context, b *infer.Batch) error {
 	}
 	for _, r := range b.Requests {
 		switch {
+		case m.flaky && rand.IntN(20) == 0:
+			r.Fail(status.New(status.Internal, "flaky"))
 		case m.polls && r.Cancelled():
 			r.Fail(status.New(status.Cancelled, "seen"))
 		case m.cfg.GetModelTransactionPolicy().GetDecoupled():
