@@ -107,8 +107,8 @@ func (m *recorded) member(r *infer.Request) string {
 	if r.Member.Null {
 		name = "-"
 	}
-	if r.Rows() != 1 {
-		name += fmt.Sprintf("*%d", r.Rows())
+	if _, shape := m.arrays(r); len(shape) > 1 && shape[0] != 1 {
+		name += fmt.Sprintf("*%d", shape[0])
 	}
 	if m.optional {
 		var there []string

@@ -131,9 +131,13 @@ func Counted(m *Model, s *inferencepb.ModelStatistics, reasons map[string]uint64
 // NotLoaded is why a model does not serve; empty when it does.
 func NotLoaded(index *inferencepb.RepositoryIndexResponse, model string) string {
 	for _, m := range index.GetModels() {
-		if m.GetName() == model && m.GetState() != "READY" {
+		switch {
+		case m.GetName() != model:
+		case m.GetState() == "READY":
+			return ""
+		case m.GetState() != "":
 			return m.GetState() + " " + m.GetReason()
 		}
 	}
-	return ""
+	return "not tried"
 }

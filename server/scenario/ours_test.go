@@ -49,7 +49,7 @@ func TestOurs(t *testing.T) {
 					var got []string
 					synctest.Test(t, func(t *testing.T) { got = playOurs(t, s, c) })
 					switch {
-					case *record && c.Reason != "":
+					case *record && len(c.Reasons) > 0:
 						changed = changed || !slices.Equal(c.Ours, got)
 						c.Ours = got
 					case strings.Join(got, "\n") != strings.Join(c.Want(), "\n"):
@@ -167,7 +167,7 @@ func (v *visit) hangUp(ctx context.Context) {
 func (v *visit) call(ctx context.Context, e *Event, m *Model) {
 	model, err := v.repository.Model(m.Name, "")
 	if err != nil {
-		v.fail(ctx, err)
+		v.fail(ctx, m, err)
 		return
 	}
 	defer model.Release()
@@ -186,14 +186,18 @@ func (v *visit) call(ctx context.Context, e *Event, m *Model) {
 	}
 	resp, err := model.Infer(ctx, r)
 	if err != nil {
-		v.fail(ctx, err)
+		v.fail(ctx, m, err)
 		return
 	}
 	v.say(strings.TrimSpace("OK " + written(resp)))
 	resp.Release()
 }
 
-func (v *visit) fail(ctx context.Context, err error) {
+func (v *visit) fail(ctx context.Context, m *Model, err error) {
+	if m.Streams() {
+		v.say("error: " + err.Error())
+		return
+	}
 	v.say(ended(ctx, status.CodeOf(err).GRPC(), err.Error()))
 }
 

@@ -60,7 +60,7 @@ func (s *Scenario) take(text string) error {
 	case "<":
 		s.NVIDIA = append(s.NVIDIA, rest)
 	case "!":
-		s.Reason = rest
+		s.Reasons = append(s.Reasons, rest)
 	case "=":
 		s.Ours = append(s.Ours, rest)
 	default:
@@ -93,10 +93,9 @@ func (s *Scenario) format(b *strings.Builder) {
 	for _, line := range s.NVIDIA {
 		b.WriteString("< " + line + "\n")
 	}
-	if s.Reason == "" {
-		return
+	for _, why := range s.Reasons {
+		b.WriteString("! " + why + "\n")
 	}
-	b.WriteString("! " + s.Reason + "\n")
 	for _, line := range s.Ours {
 		b.WriteString("= " + line + "\n")
 	}

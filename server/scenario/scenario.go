@@ -18,7 +18,7 @@
 //	< 0 run m a*2
 //	< 100 a OK OUT=7*2
 //	< stats m infer=2 exec=1 ok=1 fail=0 sizes=2:1
-//	! reason
+//	! reason, or several
 //	= what is ours instead, all of it
 //
 // The lines below "model" are its configuration; see Model for its options. An
@@ -66,18 +66,18 @@ type Suite struct {
 
 // Scenario is one script with its records.
 type Scenario struct {
-	Name   string
-	Line   int
-	Models []Model
-	Events []Event
-	NVIDIA []string // what happened there
-	Reason string   // why ours differs
-	Ours   []string // when there is a reason
+	Name    string
+	Line    int
+	Models  []Model
+	Events  []Event
+	NVIDIA  []string // what happened there
+	Reasons []string // why ours differs
+	Ours    []string // when there is a reason
 }
 
 // Want is what happens on our server.
 func (s *Scenario) Want() []string {
-	if s.Reason != "" {
+	if len(s.Reasons) > 0 {
 		return s.Ours
 	}
 	return s.NVIDIA
