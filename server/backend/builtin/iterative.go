@@ -3,7 +3,6 @@ package builtin
 import (
 	"context"
 	"encoding/binary"
-	"strconv"
 	"time"
 
 	"triton/pkg/tensor"
@@ -34,14 +33,14 @@ func (m *iterativeModel) NewInstance(_ context.Context, at backend.Placement) (b
 	if err := onlyCPU("iterative_sequence", at); err != nil {
 		return nil, err
 	}
-	return &iterativeInstance{m, map[string]int32{}}, nil
+	return &iterativeInstance{m, map[uint64]int32{}}, nil
 }
 
 func (*iterativeModel) Close() error { return nil }
 
 type iterativeInstance struct {
 	*iterativeModel
-	left map[string]int32 // responses, by correlation id
+	left map[uint64]int32 // responses, by correlation id
 }
 
 // iteration is how long one request takes.
@@ -68,7 +67,10 @@ func (i *iterativeInstance) Execute(ctx context.Context, b *infer.Batch) error {
 
 // count is how many responses are left after this one.
 func (i *iterativeInstance) count(r *infer.Request) (int32, error) {
-	id := idOf(r)
+	if err := numbered(r); err != nil {
+		return 0, err
+	}
+	id := r.SequenceID
 	n, ok := i.left[id]
 	if !ok {
 		var err error
@@ -83,13 +85,6 @@ func (i *iterativeInstance) count(r *infer.Request) (int32, error) {
 		delete(i.left, id)
 	}
 	return n, nil
-}
-
-func idOf(r *infer.Request) string {
-	if r.SequenceIDStr != "" {
-		return "'" + r.SequenceIDStr
-	}
-	return strconv.FormatUint(r.SequenceID, 10)
 }
 
 // answer sends one response; the error of a server that does not iterate is the

@@ -72,6 +72,9 @@ func (i *sequenceInstance) Execute(ctx context.Context, b *infer.Batch) error {
 }
 
 func (i *sequenceInstance) answer(row int, r *infer.Request) (*infer.Response, error) {
+	if err := numbered(r); err != nil {
+		return nil, err
+	}
 	if err := timestep(i.spec.Config.GetMaxBatchSize() > 0, r); err != nil {
 		return nil, err
 	}

@@ -168,8 +168,12 @@ func TestSequence(t *testing.T) {
 	}
 	two := b.step(1, "SR", 1, 2)
 	two.Inputs[0].Shape = tensor.Shape{2, 1}
-	_, errs := b.run(two)
-	require.Equal(t, []string{"unable to execute more than one timestep at a time"}, errs)
+	named := b.step(1, "SR", 1)
+	named.SequenceIDStr = "a"
+	_, errs := b.run(two, named)
+	require.Equal(t, []string{
+		"unable to execute more than one timestep at a time", "[request id: <id_unknown>] correlation ID in request is not an unsigned int",
+	}, errs)
 	var many []*infer.Request
 	for range 9 {
 		many = append(many, b.step(1, "SR", 1))

@@ -57,6 +57,14 @@ func onlyCPU(engine string, at backend.Placement) error {
 // do all the work it is given.
 func always() bool { return false }
 
+// numbered refuses a request whose sequence has a string for a name.
+func numbered(r *infer.Request) error {
+	if r.SequenceIDStr != "" {
+		return status.New(status.InvalidArg, "%scorrelation ID in request is not an unsigned int", r.Tag())
+	}
+	return nil
+}
+
 // timestep refuses a request of several steps of its sequence.
 func timestep(batching bool, r *infer.Request) error {
 	if batching && len(r.Inputs) > 0 && len(r.Inputs[0].Shape) > 0 && r.Inputs[0].Shape[0] != 1 {
