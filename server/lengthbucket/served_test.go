@@ -1,0 +1,125 @@
+package lengthbucket_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/tensor"
+	"triton/repo/example"
+	"triton/server/backend/onnx"
+	"triton/server/infer"
+	"triton/server/servertest"
+)
+
+const classifier = `backend: "onnxruntime"
+max_batch_size: 32
+input [
+  { name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] },
+  { name: "attention_mask" data_type: TYPE_INT64 dims: [ -1 ] }
+]
+output { name: "logits" data_type: TYPE_FP32 dims: [ 2 ] }
+dynamic_batching { max_queue_delay_microseconds: 200000 }
+`
+
+const buckets = `
+parameters { key: "length_buckets" value { string_value: "16, 32, 64" } }
+parameters { key: "length_bucket_inputs" value { string_value: "input_ids" } }
+parameters { key: "length_bucket_mask" value { string_value: "attention_mask" } }
+`
+
+// models are the text classifier twice, with and without buckets.
+func models(t *testing.T) string {
+	dir := t.TempDir()
+	from := filepath.Join(dir, "example")
+	require.NoError(t, example.Write(t.Context(), from, example.Options{Seed: 1, Models: []string{"text_classifier"}}))
+	repository := filepath.Join(dir, "models")
+	for name, config := range map[string]string{"plain": classifier, "bucketed": classifier + buckets} {
+		require.NoError(t, os.MkdirAll(filepath.Join(repository, name, "1"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(repository, name, "config.pbtxt"), []byte(config), 0o644))
+		require.NoError(t, os.Link(filepath.Join(from, "text_classifier", "1", "model.onnx"), filepath.Join(repository, name, "1", "model.onnx")))
+	}
+	return repository
+}
+
+// ask sends a text of that many tokens and returns the logits.
+func ask(t *testing.T, s *servertest.Server, model string, length int, mask bool) [2]float64 {
+	m, err := s.Service().Model(model, "")
+	require.NoError(t, err)
+	defer m.Release()
+	r := infer.NewRequest()
+	defer r.Release()
+	add := func(name string, value func(i int) uint64) {
+		in := r.AddInput()
+		in.Name, in.DataType, in.Shape = name, tensor.Int64, append(in.Shape[:0], 1, int64(length))
+		var data []byte
+		for i := range length {
+			data = binary.LittleEndian.AppendUint64(data, value(i))
+		}
+		b := tensor.HeapBuffer(data)
+		in.Data = tensor.NewData(b)
+	}
+	add("input_ids", func(i int) uint64 { return uint64(1000 + 37*i*length%20000) })
+	if mask {
+		add("attention_mask", func(int) uint64 { return 1 })
+	}
+	resp, err := m.Infer(t.Context(), r)
+	require.NoError(t, err)
+	defer resp.Release()
+	mem, _ := resp.Output("logits").Data.Contiguous()
+	value := func(at int) float64 {
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(mem[at:])))
+	}
+	return [2]float64{value(0), value(4)}
+}
+
+// TestServed: a model that looks at its mask answers the same with and without
+// buckets, clients need not send the mask, and texts of different lengths share
+// batches.
+func TestServed(t *testing.T) {
+	t.Parallel()
+	if _, err := onnx.Find(onnx.Search{Getenv: os.Getenv, Directory: filepath.Join("..", "..")}); err != nil {
+		t.Skip("needs the ONNX Runtime library: run make onnxruntime or set " + onnx.Environment)
+	}
+	s := servertest.Start(t, servertest.Repository(models(t)))
+	const n = 24
+	var all sync.WaitGroup
+	var plain, bucketed [n][2]float64
+	for i := range n {
+		all.Go(func() { plain[i] = ask(t, s, "plain", 2*i+1, true) })
+		all.Go(func() { bucketed[i] = ask(t, s, "bucketed", 2*i+1, i%2 == 0) })
+	}
+	all.Wait()
+	for i := range n {
+		for k := range 2 {
+			require.InDelta(t, plain[i][k], bucketed[i][k], 1e-4, "length %d", 2*i+1)
+		}
+	}
+	require.NotEqual(t, plain[0], plain[1], "the texts differ")
+	executions := func(model string) (uint64, string) {
+		answer, err := s.Service().Statistics(model, "")
+		require.NoError(t, err)
+		return answer.ModelStats[0].ExecutionCount, fmt.Sprint(sizes(answer.ModelStats[0]))
+	}
+	many, manySizes := executions("plain")
+	few, fewSizes := executions("bucketed")
+	t.Logf("executions by size: plain %s, bucketed %s", manySizes, fewSizes)
+	require.EqualValues(t, n, many, "every length runs alone")
+	require.LessOrEqual(t, few, uint64(8))
+}
+
+// sizes are the executions by their rows.
+func sizes(m *inferencepb.ModelStatistics) map[uint64]uint64 {
+	all := map[uint64]uint64{}
+	for _, b := range m.BatchStats {
+		all[b.BatchSize] = b.ComputeInfer.Count
+	}
+	return all
+}
