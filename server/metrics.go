@@ -44,14 +44,14 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (front, error) {
 	if o.GPU {
 		f.machine.gpus = meters(s.gpus, s.opts.Log)
 	}
+	for _, p := range polledOrder {
+		f.order = append(f.order, p.name)
+	}
 	if local, ok := s.cache.(*cache.Local); ok {
 		f.registry.MustRegister(cacheMetrics{local})
 		for _, g := range cacheGauges {
 			f.order = append(f.order, g.name)
 		}
-	}
-	for _, p := range polledOrder {
-		f.order = append(f.order, p.name)
 	}
 	f.registry.MustRegister(stats.NewCollector(s.models.Served), f.machine)
 	f.registry.MustRegister(memoryCounters(s.pool)...)

@@ -1,0 +1,172 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/server"
+	"triton/server/servertest"
+)
+
+// withCache gives the server a local response cache of so many bytes.
+func withCache(size string) servertest.Option {
+	return servertest.With(func(o *server.Options) {
+		o.Cache.Name, o.Cache.Settings = "local", map[string]string{"size": size}
+	})
+}
+
+const cachedModel = "response_cache { enable: true }"
+
+// TestMetricsOfCachedModels compares the page with what Triton's server 2.51
+// wrote after the same three requests to a cached model, m, and none to another:
+// testdata/metrics. Without a server's cache the model's series are there too.
+func TestMetricsOfCachedModels(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		settings map[string]string
+		off      bool
+		values   []string
+	}{
+		{
+			name:     "cached",
+			settings: map[string]string{"summary_latencies": "true", "summary_quantiles": "0.5:0.05"},
+			values: []string{
+				`nv_cache_num_hits_per_model{model="m",version="1"} 2`, `nv_cache_num_misses_per_model{model="m",version="1"} 1`,
+				`nv_inference_request_success{model="m",version="1"} 3`, `nv_inference_count{model="m",version="1"} 1`,
+				"nv_cache_num_entries 1", "nv_cache_num_hits 2", "nv_cache_num_misses 1", "nv_cache_num_lookups 3", "nv_cache_num_evictions 0",
+				`nv_cache_hit_summary_per_model_count{model="m",version="1"} 2`, `nv_cache_miss_summary_per_model_count{model="m",version="1"} 1`,
+				`nv_inference_queue_summary_us_count{model="m",version="1"} 3`, `nv_inference_compute_infer_summary_us_count{model="m",version="1"} 1`,
+			},
+		},
+		{name: "cached_counters_off", settings: map[string]string{"counter_latencies": "false"}, values: []string{"nv_cache_num_hits 2"}},
+		{name: "cache_off", off: true, values: []string{
+			`nv_cache_num_hits_per_model{model="m",version="1"} 0`, `nv_inference_count{model="m",version="1"} 3`,
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			o := []servertest.Option{
+				servertest.Model("m", servertest.Identity("INT32", "1", 0)+cachedModel), servertest.Model("b", servertest.Identity("INT32", "1", 8)),
+				servertest.With(func(o *server.Options) { o.Metrics.GPU, o.Metrics.Settings = false, c.settings }),
+			}
+			if !c.off {
+				o = append(o, withCache("1048576"))
+			}
+			s := servertest.Start(t, o...)
+			client := newClient(t)
+			for range 3 {
+				code, reply, err := post(client, "http://"+s.HTTP+"/v2/models/m/infer",
+					`{"inputs":[{"name":"INPUT0","shape":[1],"datatype":"INT32","data":[1]}]}`)
+				require.NoError(t, err)
+				require.Equal(t, http.StatusOK, code, reply)
+			}
+			_, page := get(t, client, "http://"+s.Metrics+"/metrics")
+			text, err := os.ReadFile(filepath.Join("testdata", "metrics", c.name+".txt"))
+			require.NoError(t, err)
+			want, got := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), series(page)
+			require.Equal(t, headers(want), headers(got), "families in their order")
+			require.ElementsMatch(t, want, got)
+			for _, v := range c.values {
+				require.Contains(t, page, v+"\n")
+			}
+		})
+	}
+}
+
+// statistics are the counts of a model as text.
+func statistics(t *testing.T, c *http.Client, url, model string) string {
+	t.Helper()
+	_, text := get(t, c, url+"/v2/models/"+model+"/stats")
+	var all struct {
+		Models []struct {
+			Inferences uint64                        `json:"inference_count"`
+			Executions uint64                        `json:"execution_count"`
+			Stats      map[string]map[string]float64 `json:"inference_stats"`
+		} `json:"model_stats"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &all))
+	m := all.Models[0]
+	line := fmt.Sprintf("inferences %d executions %d", m.Inferences, m.Executions)
+	for _, name := range []string{"success", "fail", "queue", "compute_infer", "cache_hit", "cache_miss"} {
+		line += fmt.Sprintf(" %s %v", name, m.Stats[name]["count"])
+	}
+	return line
+}
+
+// TestStatisticsOfCachedModels is a script of requests and the statistics after
+// each, as Triton's server 2.51 told them for a Python model in the place of the
+// identity engine: testdata/cached.txt. Where ours differ on purpose the line
+// says both.
+func TestStatisticsOfCachedModels(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, servertest.Model("m", servertest.Identity("FP32", "-1", 8)+cachedModel), withCache("65536"))
+	client, url := newClient(t), "http://"+s.HTTP
+	text, err := os.ReadFile(filepath.Join("testdata", "cached.txt"))
+	require.NoError(t, err)
+	for block := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
+		lines := strings.Split(block, "\n")
+		for _, line := range lines {
+			key, rest, _ := strings.Cut(line, " ")
+			switch key {
+			case "#":
+			case "ask":
+				code, reply, err := post(client, url+"/v2/models/m/infer", rest)
+				require.NoError(t, err)
+				require.Equal(t, http.StatusOK, code, reply)
+			case "long": // so many values
+				var n int
+				_, err := fmt.Sscan(rest, &n)
+				require.NoError(t, err)
+				values := strings.TrimSuffix(strings.Repeat("1,", n), ",")
+				code, reply, err := post(client, url+"/v2/models/m/infer",
+					fmt.Sprintf(`{"inputs":[{"name":"INPUT0","shape":[1,%d],"datatype":"FP32","data":[%s]}]}`, n, values))
+				require.NoError(t, err)
+				require.Equal(t, http.StatusOK, code, reply)
+			case "triton", "both", "ours":
+				if key != "triton" {
+					require.Equal(t, rest, statistics(t, client, url, "m"), block)
+				}
+			default:
+				t.Fatalf("what is %q?", line)
+			}
+		}
+	}
+}
+
+// TestCacheOptions: what is wrong with a cache is said at the start, in Triton's
+// words.
+func TestCacheOptions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, size, want string }{
+		{"local", "", "Invalid argument - Failed to initialize LocalCache: config didn't contain a valid 'size' field."},
+		{"local", "abc", "Internal - Failed to initialize LocalCache: stoull"},
+		{"local", "99999999999999999999999", "Internal - Failed to initialize LocalCache: stoull"},
+		{"local", "-1", "Internal - Failed to initialize LocalCache: failed to allocate buffer"},
+		{"local", "0", "Internal - Failed to initialize LocalCache: Could not initialize buffer in basic_managed_external_buffer constructor"},
+		{"local", "128", "Internal - Failed to initialize LocalCache: Could not initialize buffer in basic_managed_external_buffer constructor"},
+		{"local", " 1048576x", ""},
+		{"nosuch", "1", "Invalid argument - unable to find 'libtritoncache_nosuch.so' for cache. Searched: /opt/tritonserver/caches"},
+		{"redis", "1", "Invalid argument - Failed to initialize RedisCache, didn't specify address."},
+	} {
+		o := server.Default()
+		o.Repositories, o.Cache.Name, o.Cache.Settings = []string{t.TempDir()}, c.name, map[string]string{"size": c.size}
+		if c.size == "" {
+			o.Cache.Settings = map[string]string{"foo": "1"}
+		}
+		_, err := server.New(o)
+		if c.want == "" {
+			require.NoError(t, err, c.size)
+			continue
+		}
+		require.Regexp(t, "^creating server: "+regexp.QuoteMeta(c.want), err.Error())
+	}
+}
