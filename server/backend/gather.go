@@ -12,6 +12,10 @@ import (
 // vector instructions up to this width.
 const align = 64
 
+// maxTold is more bytes than an input that tells of a batch needs. Shapes come
+// from clients, and a dimension of 0 makes items of any shape out of no bytes.
+const maxTold = 1 << 30
+
 // Gather puts the inputs of a batch together for an engine: every input as one
 // run of bytes at an address that C code may use, naturally aligned for its
 // type. A batch of one request whose memory is already like that is passed
@@ -36,7 +40,8 @@ type Gathered struct {
 	// Bytes is valid until Release.
 	Bytes []byte
 
-	at int // offset in the buffer of copies, or -1 when passed through
+	at   int // offset in the buffer of copies, or -1 when passed through
+	told int // size of a Told input
 }
 
 // NewGather makes a Gather for the inputs of sig.
@@ -61,6 +66,11 @@ func (g *Gather) Collect(b *infer.Batch) error {
 	for i := range g.Inputs {
 		in := &g.Inputs[i]
 		if in.at < 0 {
+			continue
+		}
+		if v := &g.sig.Inputs[i]; v.Role == Told {
+			in.Bytes = mem[in.at : in.at+in.told]
+			g.tell(b, v, in.Bytes)
 			continue
 		}
 		off := in.at
@@ -89,6 +99,9 @@ func (g *Gather) Release() {
 func (g *Gather) plan(b *infer.Batch, i int) error {
 	v, in := &g.sig.Inputs[i], &g.Inputs[i]
 	in.Present, in.Bytes, in.at = false, nil, -1
+	if v.Role == Told {
+		return g.planTold(b, v, in)
+	}
 	first := b.Requests[0].InputNear(i, v.Name)
 	size := 0
 	for _, r := range b.Requests {
@@ -99,7 +112,7 @@ func (g *Gather) plan(b *infer.Batch, i int) error {
 		if t == nil {
 			continue
 		}
-		if t != first && !sameRow(first.Shape, t.Shape) {
+		if t != first && !v.Ragged && !sameRow(first.Shape, t.Shape) {
 			return status.New(status.InvalidArg, "unexpected shape %v for input '%s' in a batch with shape %v", t.Shape, v.Name, first.Shape)
 		}
 		size += t.Data.Len()
@@ -108,7 +121,9 @@ func (g *Gather) plan(b *infer.Batch, i int) error {
 		return nil
 	}
 	in.Present = true
-	g.shape(b, v, in, first.Shape)
+	if err := g.shape(b, i, first.Shape); err != nil {
+		return err
+	}
 	if err := checkSize(v, in.Shape, size); err != nil {
 		return err
 	}
@@ -121,13 +136,38 @@ func (g *Gather) plan(b *infer.Batch, i int) error {
 			return nil
 		}
 	}
-	in.at = g.need
-	g.need += (size + align - 1) &^ (align - 1)
+	in.at = g.place(size)
 	return nil
 }
 
-// shape sets the shape that the engine sees from that of the first request.
-func (g *Gather) shape(b *infer.Batch, v *Value, in *Gathered, first tensor.Shape) {
+// planTold does the same for an input that no request has.
+func (g *Gather) planTold(b *infer.Batch, v *Value, in *Gathered) (err error) {
+	if in.Shape, err = g.told(b, v, in.Shape); err != nil {
+		return err
+	}
+	n, err := in.Shape.ByteSize(v.DataType)
+	if err != nil || n > maxTold {
+		return status.New(status.InvalidArg, "batch input '%s' of shape %v is too large", v.Name, in.Shape)
+	}
+	in.Present, in.told, in.at = true, int(n), g.place(int(n))
+	return nil
+}
+
+// place is where the next copy goes.
+func (g *Gather) place(size int) int {
+	at := g.need
+	g.need += (size + align - 1) &^ (align - 1)
+	return at
+}
+
+// shape sets the shape of input i that the engine sees from that of the first
+// request.
+func (g *Gather) shape(b *infer.Batch, i int, first tensor.Shape) (err error) {
+	v, in := &g.sig.Inputs[i], &g.Inputs[i]
+	if v.Ragged {
+		in.Shape, err = raggedShape(in.Shape, b, i, v)
+		return err
+	}
 	in.Shape = in.Shape[:0]
 	if g.sig.Batching {
 		in.Shape = append(in.Shape, int64(b.Rows))
@@ -135,9 +175,10 @@ func (g *Gather) shape(b *infer.Batch, v *Value, in *Gathered, first tensor.Shap
 	}
 	if v.Reshape == nil {
 		in.Shape = append(in.Shape, first...)
-		return
+		return nil
 	}
 	in.Shape = reshape(in.Shape, first, v.Dims, v.Reshape)
+	return nil
 }
 
 // sameRow says whether two shapes differ in no more than their first dimension.

@@ -35,6 +35,10 @@ func (s *Scatter) Start(b *infer.Batch) {
 // wrong with the output fails the requests that miss a part of it.
 func (s *Scatter) Output(i int, shape tensor.Shape, buf *tensor.Buffer, off, n int) {
 	v := &s.sig.Outputs[i]
+	if v.Source != "" {
+		s.byShape(v, buf, off, n)
+		return
+	}
 	if !s.sig.Batching {
 		s.shape = s.clientShape(v, s.shape[:0], shape)
 		for k, r := range s.batch.Requests {

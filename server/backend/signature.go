@@ -31,6 +31,10 @@ type Value struct {
 	// shapes.
 	Ragged bool
 	Role   Role
+	// Kind is what a Told input tells of the input Source. An output with a Source
+	// is split by that input's shapes.
+	Kind   inferencepb.BatchInput_Kind
+	Source string
 	// Hidden outputs are not the clients'.
 	Hidden bool
 }
@@ -43,6 +47,7 @@ const (
 	Client  Role = iota // the client
 	Control             // an input that says where in its sequence a request stands
 	State               // implicit state of a sequence
+	Told                // an input that tells of the batch
 )
 
 // NewEngineSignature is what the engine sees: beside the clients' inputs and
@@ -65,6 +70,7 @@ func NewEngineSignature(c *inferencepb.ModelConfig) *Signature {
 			s.Outputs = append(s.Outputs, v)
 		}
 	}
+	s.tells(c)
 	return s
 }
 

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"time"
 
@@ -86,9 +85,6 @@ func (r *Repository) fill(ctx context.Context, v *version, c *candidate, j *job)
 	}
 	config := *c.config // keeps the positions of fields
 	config.ModelConfig = proto.CloneOf(c.config.ModelConfig)
-	if err := unsupported(config.ModelConfig); err != nil {
-		return err
-	}
 	if config.GetBackend() == "" {
 		return status.New(status.InvalidArg, "must specify 'backend' for '%s'", c.id.name)
 	}
@@ -214,21 +210,4 @@ func (r *Repository) spec(c *modelconfig.Config, n numbered) backend.Spec {
 		Settings: settings, Pool: r.opts.Pool, CPUs: r.opts.CPUs, Log: r.opts.Log,
 		File: c.GetDefaultModelFilename(),
 	}
-}
-
-// unsupported says what a configuration asks for that this server does not
-// have yet.
-func unsupported(c *inferencepb.ModelConfig) error {
-	what := ""
-	switch {
-	case len(c.GetBatchInput()) > 0:
-		what = "batch_input"
-	case len(c.GetBatchOutput()) > 0:
-		what = "batch_output"
-	case slices.ContainsFunc(c.GetInput(), (*inferencepb.ModelInput).GetAllowRaggedBatch):
-		what = "allow_ragged_batch"
-	default:
-		return nil
-	}
-	return status.New(status.Unsupported, "model '%s' uses %s, which this server does not support yet", c.GetName(), what)
 }

@@ -35,9 +35,6 @@ var (
 // Load opens the library if this is its first use and finds the model's file.
 // The session is opened with the first instance, which says where it runs.
 func (b *Backend) Load(ctx context.Context, spec backend.Spec) (backend.Model, error) {
-	if err := checkSupported(spec); err != nil {
-		return nil, err
-	}
 	path, err := modelPath(spec)
 	if err != nil {
 		return nil, err

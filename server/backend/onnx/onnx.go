@@ -150,20 +150,6 @@ func modelPath(spec backend.Spec) (string, error) {
 	return path, nil
 }
 
-// checkSupported refuses what a configuration may ask for and we do not do,
-// rather than answer requests wrongly.
-func checkSupported(spec backend.Spec) error {
-	ragged := len(spec.Config.GetBatchInput())+len(spec.Config.GetBatchOutput()) > 0
-	for _, in := range spec.Config.GetInput() {
-		ragged = ragged || in.GetAllowRaggedBatch()
-	}
-	if ragged {
-		return status.New(status.Unsupported,
-			"model '%s': ragged batches (allow_ragged_batch, batch_input, batch_output) are not supported by this version", spec.Name)
-	}
-	return nil
-}
-
 // checkGraph compares the configuration with what the opened session declares.
 func checkGraph(spec backend.Spec, graph *onnxmodel.Model) error {
 	return modelconfig.FirstError(autofill.Check(spec.Config, graph))

@@ -1,0 +1,185 @@
+package backend
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// tells adds to an engine's signature what a batch tells of itself: the batch
+// inputs, and the inputs whose shapes split an output.
+func (s *Signature) tells(c *inferencepb.ModelConfig) {
+	for _, in := range c.GetBatchInput() {
+		for _, name := range in.GetTargetName() {
+			s.Inputs = append(s.Inputs, Value{
+				Name: name, DataType: tensor.DataType(in.GetDataType()), Role: Told, Kind: in.GetKind(), Source: first(in.GetSourceInput()),
+			})
+		}
+	}
+	for _, out := range c.GetBatchOutput() {
+		for i := range s.Outputs {
+			if slices.Contains(out.GetTargetName(), s.Outputs[i].Name) {
+				s.Outputs[i].Source = first(out.GetSourceInput())
+			}
+		}
+	}
+}
+
+func first(names []string) string {
+	if len(names) == 0 {
+		return "" // validation refuses that
+	}
+	return names[0]
+}
+
+// raggedShape is the one dimension of a ragged input: all elements of the batch.
+func raggedShape(dst tensor.Shape, b *infer.Batch, i int, v *Value) (tensor.Shape, error) {
+	total := int64(0)
+	for _, r := range b.Requests {
+		n, err := r.InputNear(i, v.Name).Shape.Elements()
+		if err != nil || n > math.MaxInt64-total {
+			return dst, status.New(status.InvalidArg, "input '%s' has more elements than can be counted", v.Name)
+		}
+		total += n
+	}
+	return append(dst[:0], total), nil
+}
+
+// told is the shape of a batch input.
+func (g *Gather) told(b *infer.Batch, v *Value, dst tensor.Shape) (tensor.Shape, error) {
+	rows, most, rank := int64(0), int64(0), int64(0)
+	flat := int64(0)
+	for _, r := range b.Requests {
+		t := r.Input(v.Source)
+		if t == nil {
+			return dst, status.New(status.InvalidArg, "%sinput '%s' is missing", r.Tag(), v.Source)
+		}
+		n, err := t.Shape.Elements()
+		if err != nil {
+			return dst, status.New(status.InvalidArg, "shape %v of input '%s': %w", t.Shape, v.Source, err)
+		}
+		if lead(t.Shape) > maxTold {
+			return dst, status.New(status.InvalidArg, "input '%s' has too many rows: %v", v.Source, t.Shape)
+		}
+		most = max(most, n)
+		own := int64(len(g.item(v, t.Shape)))
+		rows, rank = rows+lead(t.Shape), own
+		flat += lead(t.Shape) * own
+	}
+	requests := int64(len(b.Requests))
+	switch v.Kind {
+	case inferencepb.BatchInput_BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO:
+		return append(dst[:0], requests+1), nil
+	case inferencepb.BatchInput_BATCH_MAX_ELEMENT_COUNT_AS_SHAPE:
+		return append(dst[:0], most), nil
+	case inferencepb.BatchInput_BATCH_ITEM_SHAPE:
+		return append(dst[:0], rows, rank), nil
+	case inferencepb.BatchInput_BATCH_ITEM_SHAPE_FLATTEN:
+		return append(dst[:0], flat), nil
+	}
+	return append(dst[:0], requests), nil
+}
+
+// tell writes a batch input. What has no contents is zero.
+func (g *Gather) tell(b *infer.Batch, v *Value, mem []byte) {
+	clear(mem)
+	put := func(n int64) {
+		word := uint32(int32(n))
+		if v.DataType == tensor.FP32 {
+			word = math.Float32bits(float32(n))
+		}
+		binary.NativeEndian.PutUint32(mem, word)
+		mem = mem[4:]
+	}
+	sum := int64(0)
+	if v.Kind == inferencepb.BatchInput_BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO {
+		put(0)
+	}
+	for _, r := range b.Requests {
+		shape := r.Input(v.Source).Shape
+		n, _ := shape.Elements()
+		sum += n
+		switch v.Kind {
+		case inferencepb.BatchInput_BATCH_ELEMENT_COUNT:
+			put(n)
+		case inferencepb.BatchInput_BATCH_ACCUMULATED_ELEMENT_COUNT, inferencepb.BatchInput_BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO:
+			put(sum)
+		case inferencepb.BatchInput_BATCH_ITEM_SHAPE, inferencepb.BatchInput_BATCH_ITEM_SHAPE_FLATTEN:
+			item := g.item(v, shape)
+			for range lead(shape) { // planTold has looked how many
+				for _, d := range item {
+					put(d)
+				}
+			}
+		}
+	}
+}
+
+// item is the shape of one row of an input, as the engine sees it.
+func (g *Gather) item(v *Value, shape tensor.Shape) tensor.Shape {
+	row := shape[min(1, len(shape)):]
+	for i := range g.sig.Inputs {
+		if in := &g.sig.Inputs[i]; in.Name == v.Source && in.Reshape != nil && g.sig.Batching {
+			return reshape(nil, row, in.Dims, in.Reshape)
+		}
+	}
+	return row
+}
+
+// lead is the first dimension: the rows.
+func lead(shape tensor.Shape) int64 {
+	if len(shape) == 0 {
+		return 0
+	}
+	return shape[0]
+}
+
+// byShape hands an output out in parts whose open dimensions are those of an
+// input of the request.
+func (s *Scatter) byShape(v *Value, buf *tensor.Buffer, off, n int) {
+	end := off + n
+	for k, r := range s.batch.Requests {
+		resp := s.responses[k]
+		size, err := s.part(v, r, buf.Bytes()[off:end])
+		if err != nil {
+			s.fail(resp, err)
+			off = end // nobody knows where the next one begins
+			continue
+		}
+		s.add(r, resp, v, buf, off, size)
+		off += size
+	}
+}
+
+// part sets s.shape to a request's share of an output and says how long it is.
+func (s *Scatter) part(v *Value, r *infer.Request, mem []byte) (int, error) {
+	t := r.Input(v.Source)
+	if t == nil {
+		return 0, status.New(status.InvalidArg, "%sinput '%s', by whose shape output '%s' is split, is missing", r.Tag(), v.Source, v.Name)
+	}
+	s.shape = s.shape[:0]
+	if s.sig.Batching {
+		s.shape = append(s.shape, -1)
+	}
+	s.shape = append(s.shape, v.Dims...)
+	for i, d := range s.shape {
+		if d >= 0 {
+			continue
+		}
+		if i >= len(t.Shape) {
+			return 0, status.New(status.InvalidArg, "%soutput '%s' has more dimensions than input '%s', by whose shape it is split: %v", r.Tag(), v.Name, v.Source, t.Shape)
+		}
+		s.shape[i] = t.Shape[i]
+	}
+	size, err := rowBytes(v.DataType, s.shape, 1, mem)
+	if err != nil {
+		return 0, status.New(status.Internal, "%sfailed to split the output tensor '%s': no part of shape %v, by input '%s', is left in %d bytes",
+			r.Tag(), v.Name, s.shape, v.Source, len(mem))
+	}
+	return size, nil
+}
