@@ -77,7 +77,7 @@ var mayImport = map[string]string{
 	"analyzer/search":           "",
 	"analyzer/report":           "analyzer analyzer/search pkg/measure pkg/ui",
 	"repo":                      "pkg/modelconfig pkg/inferencepb",
-	"repo/lint":                 "repo pkg/modelconfig pkg/inferencepb pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor",
+	"repo/lint":                 "repo pkg/modelconfig pkg/inferencepb pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor pkg/modelconfig/beyond",
 	"repo/scaffold":             "repo pkg/modelconfig pkg/inferencepb pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor",
 	"repo/report":               "repo pkg/ui",
 	"repo/example":              "pkg/onnxmodel pkg/tensor",

@@ -96,6 +96,7 @@ func (r *run) all() {
 	r.batching()
 	r.groups()
 	r.parameters()
+	r.beyond()
 	r.ensemble()
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"triton/pkg/modelconfig"
+	"triton/pkg/modelconfig/beyond"
 	"triton/pkg/onnxmodel/autofill"
 	"triton/repo"
 )
@@ -51,7 +52,7 @@ func Rules() []repo.Rule {
 		ruleNoVersion, ruleBadVersion, ruleMissing, ruleModelFile, ruleLabels, ruleLabelCount, ruleWarmup, ruleExternal,
 		ruleGraphFile, ruleIncomplete, ruleNoComposing, ruleParameter,
 	}
-	for _, r := range slices.Concat(modelconfig.Rules(), autofill.Rules()) {
+	for _, r := range slices.Concat(modelconfig.Rules(), beyond.Rules(), autofill.Rules()) {
 		list = append(list, repo.Rule{ID: r.ID, Severity: repo.Error, Doc: r.Doc})
 	}
 	slices.SortFunc(list, func(a, b repo.Rule) int { return strings.Compare(a.ID, b.ID) })

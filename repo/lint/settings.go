@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"triton/pkg/modelconfig"
+	"triton/pkg/modelconfig/beyond"
 )
 
 // onnxParameters are the keys that the ONNX Runtime backend reads.
@@ -28,6 +29,20 @@ func (r *run) parameters() {
 		if near, ok := modelconfig.Nearest(key, onnxParameters); ok {
 			r.add(ruleParameter, fmt.Sprintf("parameters[%q]", key), fmt.Sprintf("the onnxruntime backend does not know parameter %q", key),
 				fmt.Sprintf("did you mean %q?", near))
+		}
+	}
+}
+
+// beyond checks the parameters that only this server reads, and looks for keys
+// that are nearly theirs.
+func (r *run) beyond() {
+	_, found := beyond.Read(r.config)
+	r.shared(found)
+	for _, key := range slices.Sorted(maps.Keys(r.written.Parameters)) {
+		path := fmt.Sprintf("parameters[%q]", key)
+		reported := slices.ContainsFunc(found, func(f modelconfig.Finding) bool { return f.Path == path })
+		if near, ok := modelconfig.Nearest(key, beyond.Keys()); ok && near != key && !reported {
+			r.add(ruleParameter, path, fmt.Sprintf("the server does not know parameter %q", key), fmt.Sprintf("did you mean %q?", near))
 		}
 	}
 }
