@@ -85,11 +85,15 @@ func TestPreservedOrder(t *testing.T) {
 		"failures":             {1, 3, []string{"100!", "10", "50!", "20?"}, nil, []string{"100: 100! failed", "100: 10", "100: 50! failed", "100: 20? failed"}},
 		"a batch":              {8, 1, []string{"100", "7", "8", "9"}, nil, []string{"100: 100", "107: 7", "107: 8", "107: 9"}},
 		"one that leaves the queue blocks nobody": {
-			1, 1, []string{"100", "10", "20"}, map[int]int{1: 50},
+			1, 1,
+			[]string{"100", "10", "20"},
+			map[int]int{1: 50},
 			[]string{"50: 10 failed", "100: 100", "120: 20"},
 		},
 		"one that is cancelled while it runs keeps its place": {
-			1, 2, []string{"100", "10", "20"}, map[int]int{0: 50},
+			1, 2,
+			[]string{"100", "10", "20"},
+			map[int]int{0: 50},
 			[]string{"100: 100", "100: 10", "100: 20"},
 		},
 	} {

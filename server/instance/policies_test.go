@@ -117,8 +117,12 @@ var policyTimelines = map[string]policies{
 			d.PriorityQueuePolicy = map[uint64]*inferencepb.ModelQueuePolicy{2: rule(reject, 11000, true)}
 		}),
 		arrivals: []arrival{
-			{at: 0, rows: 2, priority: 1}, {at: 200, rows: 1, priority: 1, timeout: 1000}, {at: 400, rows: 2, priority: 1},
-			{at: 600, rows: 2, priority: 2, timeout: 2000}, {at: 800, rows: 3, priority: 2}, {at: 1000, rows: 6, priority: 2},
+			{at: 0, rows: 2, priority: 1},
+			{at: 200, rows: 1, priority: 1, timeout: 1000},
+			{at: 400, rows: 2, priority: 1},
+			{at: 600, rows: 2, priority: 2, timeout: 2000},
+			{at: 800, rows: 3, priority: 2},
+			{at: 1000, rows: 6, priority: 2},
 		},
 		ran: []string{"1200: 0,2", "2600: 1,4", "11000: 5"}, failed: []string{"2600: 3" + expired}, rejected: 1,
 	},
@@ -136,7 +140,10 @@ var policyTimelines = map[string]policies{
 		}),
 		exec: 1000, arrivals: []arrival{
 			{at: 0, rows: 1},
-			{at: 1, rows: 1, priority: 3}, {at: 2, rows: 1, priority: 2}, {at: 3, rows: 1, priority: 2, timeout: 50}, {at: 900, rows: 1, priority: 2},
+			{at: 1, rows: 1, priority: 3},
+			{at: 2, rows: 1, priority: 2},
+			{at: 3, rows: 1, priority: 2, timeout: 50},
+			{at: 900, rows: 1, priority: 2},
 		},
 		ran: []string{"0: 0", "1000: 4", "2000: 3", "3000: 2", "4000: 1"},
 	},

@@ -7,7 +7,7 @@ import "triton/server/infer"
 type Source interface {
 	// Enqueue accepts a request; the core's reference moves into the source unless
 	// there is an error. A caller that can run a batch itself sets run: it may
-	// get a seat, whose batch ends with its request, and must give that back with
+	// get a seat, whose batch has its request, and must give that back with
 	// Done or Retire.
 	Enqueue(r *infer.Request, run bool) (*Seat, error)
 	// Next waits for the next batch of a seat; the instance's goroutine calls it
