@@ -21,7 +21,7 @@ func (p *parts) decoupled(models []*pb.ModelConfig) {
 			done[i] = true
 			source, one := p.source(in)
 			if !one {
-				p.mixed(fmt.Sprintf("ensemble_scheduling.step[%d]", i))
+				p.mixed(fmt.Sprintf("ensemble_scheduling.step[%d]", i), p.known[tensorsOf(s.OutputMap)[0]].model)
 			}
 			if models[i].GetModelTransactionPolicy().GetDecoupled() {
 				source = i + 1
@@ -36,14 +36,16 @@ func (p *parts) decoupled(models []*pb.ModelConfig) {
 		out = append(out, o.Name)
 	}
 	if _, one := p.source(out); !one {
-		p.mixed("output")
+		p.mixed("output", p.Name)
 	}
 }
 
-func (p *parts) mixed(path string) {
+// mixed reports a join. The model is who names the tensor that comes of it: the
+// ensemble, if that is one of its outputs.
+func (p *parts) mixed(path, model string) {
 	if len(p.found) == 0 {
 		p.add(ruleEnsembleDecoupled, path, "join only values that come from the same decoupled step",
-			"in ensemble %s, step of model '%s' receives inputs originated from different decoupled models", p.Name, p.Name)
+			"in ensemble %s, step of model '%s' receives inputs originated from different decoupled models", p.Name, model)
 	}
 }
 

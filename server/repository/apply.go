@@ -48,6 +48,9 @@ func (r *Repository) apply(ctx context.Context, c *candidate) error {
 	before := r.remember(c)
 	err := r.bring(ctx, c)
 	if err != nil {
+		if isEnsemble(c.config.ModelConfig) {
+			before.stamp = nil // it does not serve, whatever its files are
+		}
 		r.restore(c.id, before)
 	}
 	r.settle(c.id, err)

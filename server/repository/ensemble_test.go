@@ -1,0 +1,168 @@
+package repository
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// snake stands for models in Python: every output is the first input.
+type snake struct{ cfg backend.Spec }
+
+func (snake) Load(_ context.Context, s backend.Spec) (backend.Model, error) {
+	if s.Config.GetParameters()["fail_load"] != nil {
+		return nil, status.New(status.Internal, "no luck")
+	}
+	return snake{s}, nil
+}
+
+func (p snake) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	return p, nil
+}
+func (snake) Close() error { return nil }
+
+func (p snake) Execute(_ context.Context, b *infer.Batch) error {
+	for _, r := range b.Requests {
+		resp := infer.NewResponse()
+		for _, out := range p.cfg.Config.GetOutput() {
+			if r.Wants(out.GetName()) {
+				resp.Add(out.GetName(), r.Inputs[0].DataType, r.Inputs[0].Shape, r.Inputs[0].Data.Clone())
+			}
+		}
+		r.Respond(resp, true)
+	}
+	return nil
+}
+
+// TestEnsembles loads and unloads what ensembles connect, beside what NVIDIA's
+// server answered.
+//
+//	restart [NAME...]      with the models of the start
+//	load NAME [differs]    the input is a configuration in its place
+//	unload NAME [dependents]
+//	index | infer NAME | ready NAME
+//	ours                   our answer when it differs
+func TestEnsembles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	archive, err := txtar.ParseFile("testdata/ensemble.txtar")
+	require.NoError(t, err)
+	for _, f := range archive.Files {
+		path := filepath.Join(dir, f.Name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, f.Data, 0o644))
+	}
+	datadriven.Walk(t, "testdata/ensemble", func(t *testing.T, path string) {
+		var r *Repository
+		var ours string
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			switch d.Cmd {
+			case "restart":
+				r = begun(t, dir, d.CmdArgs)
+				return "ok\n"
+			case "ours":
+				return ours
+			}
+			ours = command(t, r, d)
+			if d.HasArg("differs") {
+				require.NotEqual(t, d.Expected, ours, "it does not differ any more")
+				return d.Expected
+			}
+			return ours
+		})
+	})
+}
+
+func begun(t *testing.T, dir string, names []datadriven.CmdArg) *Repository {
+	r, _, err := open(t, func(o *Options) {
+		o.Control, o.Backends = ControlExplicit, backend.Set{"python": snake{}}
+		for _, n := range names {
+			o.Startup = append(o.Startup, n.Key)
+		}
+	}, dir)
+	require.NoError(t, err)
+	return r
+}
+
+func command(t *testing.T, r *Repository, d *datadriven.TestData) string {
+	name := ""
+	if len(d.CmdArgs) > 0 {
+		name = d.CmdArgs[0].Key
+	}
+	switch d.Cmd {
+	case "load":
+		var o infer.LoadOptions
+		if d.Input != "" {
+			o.Config = &d.Input
+		}
+		return told(r.Load(t.Context(), name, o))
+	case "unload":
+		return told(r.Unload(t.Context(), name, d.HasArg("dependents")))
+	case "index":
+		return listed(t, r)
+	case "infer":
+		return told(ask(t, r, name))
+	case "ready":
+		if ok, err := r.ModelReady(name, ""); ok && err == nil {
+			return "yes\n"
+		}
+		return "no\n"
+	}
+	d.Fatalf(t, "unknown command %s", d.Cmd)
+	return ""
+}
+
+func told(err error) string {
+	if err == nil {
+		return "ok\n"
+	}
+	return fmt.Sprintf("%d %s\n", status.CodeOf(err).HTTP(), strings.TrimRight(err.Error(), "\n"))
+}
+
+// listed is the index once everything has settled.
+func listed(t *testing.T, r *Repository) string {
+	settled := func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.retiring) == 0
+	}
+	require.Eventually(t, settled, 10*time.Second, time.Millisecond)
+	var all strings.Builder
+	for _, m := range r.Index(false).Models {
+		if m.State != "" {
+			fmt.Fprintln(&all, strings.TrimSpace(strings.Join([]string{m.Name, m.Version, m.State, m.Reason}, " ")))
+		}
+	}
+	return all.String()
+}
+
+func ask(t *testing.T, r *Repository, name string) error {
+	m, err := r.Model(name, "")
+	if err != nil {
+		return err
+	}
+	defer m.Release()
+	q := infer.NewRequest()
+	defer q.Release()
+	in := q.AddInput()
+	in.Name, in.DataType, in.Shape = "IN", tensor.Int32, tensor.Shape{2}
+	in.Data = tensor.NewData(tensor.HeapBuffer(make([]byte, 8)))
+	resp, err := m.Infer(t.Context(), q)
+	if err == nil {
+		resp.Release()
+	}
+	return err
+}
