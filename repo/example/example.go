@@ -54,6 +54,7 @@ func catalog() []model {
 		{"text_classifier", stored("text_classifier"), []version{{"1", buildTextClassifier}, {"2", buildTextClassifier}}},
 		{"resnet50", stored("resnet50"), []version{{"1", buildResNet50}}},
 		{"onnx_accumulator", stored("onnx_accumulator"), []version{{"1", buildAccumulator}}},
+		{"ragged_share", stored("ragged_share"), []version{{"1", buildRagged}}},
 	}
 	all = append(all, identities()...)
 	for _, name := range []string{

@@ -99,7 +99,7 @@ func TestResNet50Size(t *testing.T) {
 func TestConfigsFitGraphs(t *testing.T) {
 	t.Parallel()
 	names := slices.DeleteFunc(example.Names(), func(n string) bool { return n == "resnet50" })
-	require.Len(t, names, 4+len(tensor.DataTypes())+8)
+	require.Len(t, names, 5+len(tensor.DataTypes())+8)
 	dir := write(t, example.Options{})
 	for _, name := range example.Names() {
 		var config inferencepb.ModelConfig
@@ -119,13 +119,23 @@ func TestConfigsFitGraphs(t *testing.T) {
 			m, err := onnxmodel.ReadFile(path)
 			require.NoError(t, err)
 			s := config.GetSequenceBatching()
-			require.Len(t, m.Inputs, len(config.GetInput())+len(s.GetControlInput())+len(s.GetState()))
+			require.Len(t, m.Inputs, len(config.GetInput())+len(config.GetBatchInput())+len(s.GetControlInput())+len(s.GetState()))
 			require.Len(t, m.Outputs, len(config.GetOutput())+len(s.GetState()))
 			for i, in := range config.GetInput() {
-				fits(t, m.Inputs[i], in.GetName(), in.GetDataType(), in.GetDims())
+				dims := in.GetDims()
+				if in.GetAllowRaggedBatch() {
+					dims = nil // all items in one row
+				}
+				fits(t, m.Inputs[i], in.GetName(), in.GetDataType(), dims)
 			}
 			for i, out := range config.GetOutput() {
-				fits(t, m.Outputs[i], out.GetName(), out.GetDataType(), out.GetDims())
+				dims := out.GetDims()
+				for _, b := range config.GetBatchOutput() {
+					if slices.Contains(b.GetTargetName(), out.GetName()) {
+						dims = nil
+					}
+				}
+				fits(t, m.Outputs[i], out.GetName(), out.GetDataType(), dims)
 			}
 		}
 	}
