@@ -14,6 +14,13 @@ type question struct {
 	model   string
 	inputs  []value
 	outputs []string // empty: all
+	turn    *turn    // in its sequence; nil: it belongs to none
+}
+
+// turn is where a question stands in a sequence.
+type turn struct {
+	id         uint64
+	start, end bool
 }
 
 // value is a tensor.
@@ -32,21 +39,63 @@ func (q question) String() string {
 	return fmt.Sprintf("%s %v -> %v", q.model, q.inputs, q.outputs)
 }
 
-// questions makes a stream in which every third request was asked before.
-func questions(rng *rand.Rand, n int) []question {
-	var all []question
+// conversation is questions that are asked one after the other: one, or all of
+// a sequence.
+type conversation []question
+
+// conversations make a stream in which every third was held before.
+func conversations(rng *rand.Rand, n int) []conversation {
+	var all []conversation
 	for len(all) < n {
-		if len(all) > 0 && rng.IntN(3) == 0 {
-			all = append(all, all[rng.IntN(len(all))])
-			continue
+		switch rng.IntN(12) {
+		case 0, 1, 2, 3:
+			if len(all) > 0 {
+				all = append(all, all[rng.IntN(len(all))])
+			}
+		case 4, 5:
+			all = append(all, running(rng))
+		default:
+			q := []func(*rand.Rand) question{sums, pairs, words, both}[rng.IntN(4)](rng)
+			if rng.IntN(8) == 0 {
+				spoil(rng, &q)
+			}
+			all = append(all, conversation{q})
 		}
-		q := []func(*rand.Rand) question{sums, pairs, words}[rng.IntN(3)](rng)
-		if rng.IntN(8) == 0 {
-			spoil(rng, &q)
-		}
-		all = append(all, q)
 	}
 	return all
+}
+
+// as is the conversation with a correlation id of its own.
+func (c conversation) as(id uint64) conversation {
+	own := append(conversation(nil), c...)
+	for i := range own {
+		if own[i].turn != nil {
+			t := *own[i].turn
+			t.id = id
+			own[i].turn = &t
+		}
+	}
+	return own
+}
+
+// running is a sequence: its answers are sums over what came before. Some try
+// to go on after the end.
+func running(rng *rand.Rand) conversation {
+	var c conversation
+	model := []string{"slots", "onnx_accumulator", "candidates"}[rng.IntN(3)]
+	last := rng.IntN(4)
+	for i := range last + 1 {
+		c = append(c, question{
+			model: model, turn: &turn{start: i == 0, end: i == last},
+			inputs: []value{numbers(rng, "INPUT", 1, 1)},
+		})
+	}
+	if rng.IntN(4) == 0 {
+		late := c[last]
+		late.turn = &turn{}
+		c = append(c, late)
+	}
+	return c
 }
 
 // maxRows is what every variant takes.
@@ -60,6 +109,16 @@ func sums(rng *rand.Rand) question {
 		if rng.IntN(3) == 0 {
 			q.outputs = append(q.outputs, fmt.Sprint("OUTPUT", i))
 		}
+	}
+	return q
+}
+
+// both is sums through an ensemble.
+func both(rng *rand.Rand) question {
+	q := sums(rng)
+	q.model = "both"
+	for i, name := range q.outputs {
+		q.outputs[i] = map[string]string{"OUTPUT0": "SUM", "OUTPUT1": "DIFFERENCE"}[name]
 	}
 	return q
 }

@@ -21,7 +21,6 @@ type variant struct {
 	name     string
 	maxBatch int
 	extra    string // for every model that has instances
-	sequence string // the strategy of sequences
 	flags    []servertest.Option
 	cached   bool // hits must be seen
 }
@@ -48,6 +47,10 @@ var variants = []variant{
 		extra: "dynamic_batching { priority_levels: 3 default_priority_level: 2 max_queue_delay_microseconds: 500\n" +
 			"default_queue_policy { timeout_action: DELAY default_timeout_microseconds: 200 allow_timeout_override: true } }",
 	},
+	{
+		name: "instances take turns", maxBatch: 8, flags: []servertest.Option{servertest.With(func(o *server.Options) { o.Rates.Limit = true })},
+		extra: "dynamic_batching { } instance_group { kind: KIND_CPU count: 2 rate_limiter { resources { name: \"core\" global: true count: 1 } } }",
+	},
 	{name: "a response cache", maxBatch: 8, extra: "dynamic_batching { } response_cache { enable: true }", flags: caching, cached: true},
 	{
 		name: "equal requests are one", maxBatch: 8, flags: caching, cached: true,
@@ -68,11 +71,11 @@ func TestSameAnswers(t *testing.T) {
 	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	asked := questions(rand.New(rand.NewPCG(seed, 0)), 120)
-	want := make([]string, len(asked))
-	alone := variants[0].start(t)
-	for i, q := range asked {
-		want[i] = inCore(alone)(t, q)
+	talk := conversations(rand.New(rand.NewPCG(seed, 0)), 120)
+	want := make([]string, len(talk))
+	alone := inCore(variants[0].start(t))
+	for i, c := range talk {
+		want[i] = c.as(7).hold(t, alone)
 	}
 	require.Greater(t, different(want), len(want)/2, "the stream asks for different things")
 	for _, v := range variants {
@@ -80,11 +83,16 @@ func TestSameAnswers(t *testing.T) {
 			t.Parallel()
 			s := v.start(t)
 			var clients sync.WaitGroup
+			n := uint64(0)
 			for name, ask := range transports(t, s) {
+				n++
+				client := n
 				clients.Go(func() {
-					for _, i := range rand.New(rand.NewPCG(seed, uint64(len(name)))).Perm(len(asked)) {
-						if got := ask(t, asked[i]); got != want[i] {
-							t.Errorf("seed %d, question %d over %s:\n%s\ngot  %s\nwant %s", seed, i, name, asked[i], got, want[i])
+					rng := rand.New(rand.NewPCG(seed, client))
+					for _, i := range rng.Perm(len(talk)) {
+						c := talk[i].as(1 + client<<16 + rng.Uint64N(1<<16))
+						if got := c.hold(t, ask); got != want[i] {
+							t.Errorf("seed %d, conversation %d over %s:\n%s\ngot  %s\nwant %s", seed, i, name, c, got, want[i])
 							return
 						}
 					}
@@ -96,6 +104,23 @@ func TestSameAnswers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// hold asks all questions of a conversation; the answers are one text.
+func (c conversation) hold(t *testing.T, ask asker) string {
+	var all []string
+	for _, q := range c {
+		all = append(all, ask(t, q))
+	}
+	return plainID(c, strings.Join(all, "\n"))
+}
+
+// plainID is an answer without the correlation id that errors name.
+func plainID(c conversation, answer string) string {
+	if c[0].turn == nil {
+		return answer
+	}
+	return strings.ReplaceAll(answer, fmt.Sprintf("sequence %d ", c[0].turn.id), "sequence X ")
 }
 
 func different(all []string) int {
@@ -110,7 +135,7 @@ func different(all []string) int {
 func (v variant) start(t *testing.T) *servertest.Server {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, example.Write(t.Context(), dir, example.Options{Seed: 1, Models: []string{"simple"}}))
+	require.NoError(t, example.Write(t.Context(), dir, example.Options{Seed: 1, Models: []string{"simple", "onnx_accumulator"}}))
 	config := fmt.Sprintf("backend: \"onnxruntime\"\nmax_batch_size: %d\n", v.maxBatch)
 	for _, name := range []string{"input", "output"} {
 		for n := range 2 {
@@ -118,12 +143,54 @@ func (v variant) start(t *testing.T) *servertest.Server {
 		}
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "simple", "config.pbtxt"), []byte(config+v.extra), 0o644))
+	state, err := os.ReadFile(filepath.Join(dir, "onnx_accumulator", "config.pbtxt"))
+	require.NoError(t, err)
+	oldest := strings.ReplaceAll(string(state), "direct { }", "oldest { max_candidate_sequences: 3 }")
+	require.NotEqual(t, string(state), oldest)
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "candidates"), os.DirFS(filepath.Join(dir, "onnx_accumulator"))))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "candidates", "config.pbtxt"), []byte(strings.ReplaceAll(oldest, "onnx_accumulator", "candidates")), 0o644))
 	return servertest.Start(t, append(v.flags, servertest.Repository(dir),
 		servertest.With(func(o *server.Options) { o.ClientMemory = true }),
 		servertest.Model("numbers", servertest.Identity("INT32", "-1, 2", v.maxBatch)+v.extra),
+		servertest.Model("both", fmt.Sprintf(connected, v.maxBatch)),
+		servertest.Model("echo", servertest.Identity("INT32", "16", v.maxBatch)+v.extra),
+		servertest.Model("slots", fmt.Sprintf(slots, v.maxBatch)),
 		servertest.Model("words", servertest.Identity("STRING", "-1", v.maxBatch)+v.extra),
 	)...)
 }
+
+// connected is an ensemble: the outputs of "simple", one of them through an
+// identity.
+const connected = `platform: "ensemble"
+max_batch_size: %d
+input { name: "INPUT0" data_type: TYPE_INT32 dims: [ 16 ] }
+input { name: "INPUT1" data_type: TYPE_INT32 dims: [ 16 ] }
+output { name: "SUM" data_type: TYPE_INT32 dims: [ 16 ] }
+output { name: "DIFFERENCE" data_type: TYPE_INT32 dims: [ 16 ] }
+ensemble_scheduling {
+  step {
+    model_name: "simple" model_version: -1
+    input_map { key: "INPUT0" value: "INPUT0" } input_map { key: "INPUT1" value: "INPUT1" }
+    output_map { key: "OUTPUT0" value: "between" } output_map { key: "OUTPUT1" value: "DIFFERENCE" }
+  }
+  step {
+    model_name: "echo" model_version: -1
+    input_map { key: "INPUT0" value: "between" } output_map { key: "OUTPUT0" value: "SUM" }
+  }
+}
+`
+
+// slots is a model that keeps a sum for each row of its batches.
+const slots = `backend: "sequence"
+max_batch_size: %d
+input { name: "INPUT" data_type: TYPE_INT32 dims: [ 1 ] }
+output { name: "OUTPUT" data_type: TYPE_INT32 dims: [ 1 ] }
+sequence_batching {
+  max_sequence_idle_microseconds: 60000000
+  control_input { name: "START" control { kind: CONTROL_SEQUENCE_START int32_false_true: [ 0, 1 ] } }
+  control_input { name: "READY" control { kind: CONTROL_SEQUENCE_READY int32_false_true: [ 0, 1 ] } }
+}
+`
 
 // hits is how many answers came from the response cache.
 func hits(t *testing.T, s *servertest.Server) (n uint64) {

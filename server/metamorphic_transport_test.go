@@ -47,6 +47,9 @@ func written(outputs []value) string {
 
 func inCore(s *servertest.Server) asker {
 	return func(t *testing.T, q question) string {
+		m, err := s.Service().Model(q.model, "")
+		require.NoError(t, err)
+		defer m.Release()
 		r := infer.NewRequest()
 		defer r.Release()
 		for _, in := range q.inputs {
@@ -54,12 +57,12 @@ func inCore(s *servertest.Server) asker {
 			v.Name, v.DataType, v.Shape = in.name, in.datatype, append(v.Shape, in.shape...)
 			v.Data = tensor.NewData(tensor.HeapBuffer(bytes.Clone(in.data)))
 		}
+		if q.turn != nil {
+			r.SequenceID, r.SequenceStart, r.SequenceEnd = q.turn.id, q.turn.start, q.turn.end
+		}
 		for _, name := range q.outputs {
 			r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: name})
 		}
-		m, err := s.Service().Model(q.model, "")
-		require.NoError(t, err)
-		defer m.Release()
 		resp, err := m.Infer(t.Context(), r)
 		if err != nil {
 			return plain(err.Error())
@@ -120,7 +123,7 @@ func overHTTP(s *servertest.Server, c *http.Client, by carrier) asker {
 		for _, name := range q.asked() {
 			outs = append(outs, fmt.Sprintf(`{"name":%q,"parameters":{%s}}`, name, by.output(name)))
 		}
-		head := fmt.Sprintf(`{"inputs":[%s],"outputs":[%s]}`, strings.Join(ins, ","), strings.Join(outs, ","))
+		head := fmt.Sprintf(`{"inputs":[%s],"outputs":[%s]%s}`, strings.Join(ins, ","), strings.Join(outs, ","), q.turn.members())
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.HTTP+"/v2/models/"+q.model+"/infer", strings.NewReader(head+string(tail)))
 		require.NoError(t, err)
 		req.Header.Set("Inference-Header-Content-Length", fmt.Sprint(len(head)))
@@ -138,6 +141,28 @@ func overHTTP(s *servertest.Server, c *http.Client, by carrier) asker {
 	}
 }
 
+// members is the turn as JSON.
+func (t *turn) members() string {
+	if t == nil {
+		return ""
+	}
+	return fmt.Sprintf(`,"parameters":{"sequence_id":%d,"sequence_start":%t,"sequence_end":%t}`, t.id, t.start, t.end)
+}
+
+// parameters is the turn over gRPC.
+func (t *turn) parameters() map[string]*inferencepb.InferParameter {
+	if t == nil {
+		return nil
+	}
+	flag := func(v bool) *inferencepb.InferParameter {
+		return &inferencepb.InferParameter{ParameterChoice: &inferencepb.InferParameter_BoolParam{BoolParam: v}}
+	}
+	return map[string]*inferencepb.InferParameter{
+		"sequence_id":    {ParameterChoice: &inferencepb.InferParameter_Int64Param{Int64Param: int64(t.id)}},
+		"sequence_start": flag(t.start), "sequence_end": flag(t.end),
+	}
+}
+
 // asked is the outputs by name, which a request in shared memory must list.
 func (q question) asked() []string {
 	switch {
@@ -145,6 +170,10 @@ func (q question) asked() []string {
 		return q.outputs
 	case q.model == "simple":
 		return []string{"OUTPUT0", "OUTPUT1"}
+	case q.model == "both":
+		return []string{"SUM", "DIFFERENCE"}
+	case q.turn != nil:
+		return []string{"OUTPUT"}
 	}
 	return []string{"OUTPUT0"}
 }
@@ -252,7 +281,7 @@ func overStream(t *testing.T, s *servertest.Server) asker {
 }
 
 func posed(q question, at *region) *inferencepb.ModelInferRequest {
-	m := &inferencepb.ModelInferRequest{ModelName: q.model}
+	m := &inferencepb.ModelInferRequest{ModelName: q.model, Parameters: q.turn.parameters()}
 	if at != nil {
 		at.begin()
 	}

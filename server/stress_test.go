@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -46,6 +47,22 @@ var stressed = map[string]string{
 	"ordered": fault("dynamic_batching { preserve_ordering: true } instance_group { count: 3 kind: KIND_CPU }", "refuse", "11", "silent", "13"),
 	"cached": fault("dynamic_batching { } response_cache { enable: true }\n"+
 		`parameters { key: "response_cache_single_flight" value { string_value: "true" } }`, "fail", "5", "execute_delay_ms", "1"),
+	"turns":            fault(`dynamic_batching { } instance_group { count: 2 kind: KIND_CPU rate_limiter { resources { name: "core" count: 1 } } }`, "fail", "9"),
+	"turns too":        fault(`instance_group { count: 2 kind: KIND_CPU rate_limiter { priority: 2 resources { name: "core" count: 1 } } }`, "execute_delay_ms", "1"),
+	"direct sequences": fault(`sequence_batching { max_sequence_idle_microseconds: 20000 } instance_group { count: 2 kind: KIND_CPU }`, "fail", "19"),
+	"oldest sequences": fault(`sequence_batching { max_sequence_idle_microseconds: 20000
+		oldest { max_candidate_sequences: 3 preferred_batch_size: [ 2 ] max_queue_delay_microseconds: 300 } }`, "fail", "19", "refuse", "23"),
+	"ensemble": `platform: "ensemble"
+max_batch_size: 8
+input { name: "INPUT0" data_type: TYPE_INT32 dims: [ -1 ] }
+output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ -1 ] }
+ensemble_scheduling {
+  max_inflight_requests: 3
+  step { model_name: "batching" model_version: -1 input_map { key: "INPUT0" value: "INPUT0" } output_map { key: "OUTPUT0" value: "between" } }
+  step { model_name: "ordered" model_version: -1 input_map { key: "INPUT0" value: "between" } output_map { key: "OUTPUT0" value: "OUTPUT0" } }
+}
+`,
+	"decoupled": fault("model_transaction_policy { decoupled: true } dynamic_batching { }", "fail", "7", "refuse", "11", "twice", "5"),
 	"dying": fault("dynamic_batching { } instance_group { count: 3 kind: KIND_CPU }", "panic", "40"),
 }
 
@@ -61,6 +78,7 @@ func TestStress(t *testing.T) {
 	}
 	s := servertest.Start(t, append(opts, servertest.With(func(o *server.Options) {
 		o.Models.Control, o.Models.Startup = repository.ControlExplicit, []string{"*"}
+		o.Rates.Limit = true
 		o.Cache.Name, o.Cache.Settings = "local", map[string]string{"size": "65536"}
 	}))...)
 	x := &stress{server: s, end: time.Now().Add(1500 * time.Millisecond)}
@@ -139,13 +157,18 @@ func (x *stress) caller(t *testing.T, rng *rand.Rand) {
 
 // ask is a request of random rows, priority and timeout; the value comes back
 // in every row.
-func ask(rng *rand.Rand) (*infer.Request, uint32) {
+func ask(rng *rand.Rand, model string) (*infer.Request, uint32) {
 	r := infer.NewRequest()
 	r.ID, r.Priority = fmt.Sprint(rng.Uint32()), uint64(rng.IntN(4))
 	if rng.IntN(4) == 0 {
 		r.TimeoutMicros = uint64(1 + rng.IntN(2000))
 	}
-	rows, want := int64(1+rng.IntN(3)), rng.Uint32N(1<<12)
+	rows := int64(1 + rng.IntN(3))
+	if strings.Contains(model, "sequences") {
+		rows, r.SequenceID = 1, uint64(1+rng.IntN(6))
+		r.SequenceStart, r.SequenceEnd = rng.IntN(2) == 0, rng.IntN(3) == 0
+	}
+	want := rng.Uint32N(1 << 12)
 	in := r.AddInput()
 	in.Name, in.DataType, in.Shape = "INPUT0", tensor.Int32, append(in.Shape, rows, 1)
 	var data []byte
@@ -163,7 +186,7 @@ func (x *stress) call(t *testing.T, m infer.Model, rng *rand.Rand) {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(rng.IntN(1500))*time.Microsecond)
 	}
 	defer cancel()
-	r, want := ask(rng)
+	r, want := ask(rng, m.Name())
 	id := r.ID
 	resp, err := m.Infer(ctx, r)
 	x.check(m.Name(), id, want, resp, err)
@@ -175,7 +198,7 @@ func (x *stress) call(t *testing.T, m infer.Model, rng *rand.Rand) {
 
 // submit has the answer sent to a sink.
 func (x *stress) submit(m infer.Model, rng *rand.Rand) {
-	r, want := ask(rng)
+	r, want := ask(rng, m.Name())
 	k := &counted{x: x, model: m.Name(), id: r.ID, want: want, end: make(chan struct{})}
 	r.Sink = k
 	err := m.Submit(r)
@@ -221,7 +244,7 @@ func (x *stress) check(model, id string, want uint32, resp *infer.Response, err 
 	switch status.CodeOf(err) {
 	case status.Cancelled:
 		x.cancelled.Add(1)
-	case status.Unavailable:
+	case status.Unavailable, status.NotFound:
 		x.refused.Add(1)
 	case status.Internal, status.InvalidArg:
 		x.failed.Add(1)
