@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server"
+	"triton/server/infer"
+	"triton/server/repository"
 	"triton/server/servertest"
 )
 
@@ -168,5 +170,64 @@ func TestCacheOptions(t *testing.T) {
 			continue
 		}
 		require.Regexp(t, "^creating server: "+regexp.QuoteMeta(c.want), err.Error())
+	}
+}
+
+// TestReloadedModel: a model that is loaded again never has answers of the time
+// before.
+func TestReloadedModel(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "1", 0)+cachedModel), withCache("65536"),
+		servertest.With(func(o *server.Options) {
+			o.Models.Control, o.Models.Startup = repository.ControlExplicit, []string{"*"}
+		}))
+	client, url := newClient(t), "http://"+s.HTTP
+	const body = `{"inputs":[{"name":"INPUT0","shape":[1],"datatype":"INT32","data":[1]}]}`
+	ask := func() {
+		code, reply, err := post(client, url+"/v2/models/m/infer", body)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, code, reply)
+	}
+	ask()
+	ask()
+	require.Contains(t, statistics(t, client, url, "m"), "executions 1 success 2")
+	require.NoError(t, s.Service().Unload(t.Context(), "m", false))
+	require.NoError(t, s.Service().Load(t.Context(), "m", infer.LoadOptions{}))
+	ask()
+	require.Contains(t, statistics(t, client, url, "m"), "executions 1 success 1")
+}
+
+// TestCachedEnsemble: an ensemble's answers are kept for the ensemble; its parts
+// are not asked again, and keep their own when they want.
+func TestCachedEnsemble(t *testing.T) {
+	t.Parallel()
+	const ensemble = `platform: "ensemble"
+max_batch_size: 0
+input { name: "IN" data_type: TYPE_INT32 dims: [ 1 ] }
+output { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] }
+ensemble_scheduling { step { model_name: "m" model_version: -1 input_map { key: "INPUT0" value: "IN" } output_map { key: "OUTPUT0" value: "OUT" } } }
+`
+	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "1", 0)), withCache("65536"),
+		servertest.Model("e", ensemble+cachedModel),
+		servertest.Model("p", servertest.Identity("INT32", "1", 0)+cachedModel),
+		servertest.Model("over", strings.ReplaceAll(ensemble, `"m"`, `"p"`)))
+	client, url := newClient(t), "http://"+s.HTTP
+	replies := map[string]string{}
+	for _, model := range []string{"e", "e", "over", "over"} {
+		code, reply, err := post(client, url+"/v2/models/"+model+"/infer", `{"inputs":[{"name":"IN","shape":[1],"datatype":"INT32","data":[7]}]}`)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, code, reply)
+		if replies[model] != "" {
+			require.Equal(t, replies[model], reply)
+		}
+		replies[model] = reply
+	}
+	for model, want := range map[string]string{
+		"e":    "inferences 1 executions 1 success 2 fail 0 queue 2 compute_infer 1 cache_hit 1 cache_miss 1",
+		"m":    "inferences 1 executions 1 success 1 fail 0 queue 1 compute_infer 1 cache_hit 0 cache_miss 0",
+		"over": "inferences 2 executions 2 success 2 fail 0 queue 2 compute_infer 2 cache_hit 0 cache_miss 0",
+		"p":    "inferences 1 executions 1 success 2 fail 0 queue 2 compute_infer 1 cache_hit 1 cache_miss 1",
+	} {
+		require.Equal(t, want, statistics(t, client, url, model), model)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"triton/pkg/status"
 	"triton/server/cache"
 	"triton/server/infer"
 )
@@ -32,8 +33,14 @@ func (r *Repository) cached(v *version, next infer.Runner) (infer.Runner, error)
 	if r.opts.Caching.Cache == nil || !v.config.GetResponseCache().GetEnable() {
 		return next, nil
 	}
-	scope := rand.Text() // of this load: what another one answered is not found
-	if r.opts.Caching.Shared {
+	if v.config.GetModelTransactionPolicy().GetDecoupled() { // known of ensembles only now
+		return nil, status.New(status.InvalidArg,
+			"Response Cache does not currently support model %s with 'decoupled' transaction policy. Please disable the response cache.", v.model)
+	}
+	// Of this load: what another one answered is not found. An ensemble's parts
+	// may be replaced at any time, and it with them.
+	scope := rand.Text()
+	if r.opts.Caching.Shared && v.group != nil {
 		var err error
 		if scope, err = fingerprint(v); err != nil {
 			return nil, fmt.Errorf("reading model '%s' for the response cache: %w", v.label, err)

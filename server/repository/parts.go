@@ -186,11 +186,11 @@ func (r *Repository) assemble(v *version, c *candidate, old *version) error {
 	}
 	numbers := c.config.GetEnsembleScheduling().GetStep()
 	parts := c.parts
-	v.runner = ensemble.New(ensemble.Options{
+	v.runner, err = r.cached(v, ensemble.New(ensemble.Options{
 		Config: v.config, Parts: configs, Stats: v.stats, Log: r.opts.Log,
 		Find: func(step int) (infer.Model, error) { return r.takePart(parts[step], numbers[step].GetModelVersion()) },
-	})
-	return nil
+	}))
+	return err
 }
 
 // takePart takes a reference to the model of a step.

@@ -1,0 +1,53 @@
+package repository
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/inferencepb"
+)
+
+// TestFingerprint: servers that share a cache find each other's answers when
+// their models are the same, wherever the files lie and whatever their age.
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	make := func(change func(v *version)) string {
+		v := &version{
+			model: "m", text: "1", dir: tree(t, map[string]string{"model.onnx": "weights", "more/part": "x"}),
+			config: &inferencepb.ModelConfig{Name: "m", Backend: "identity", Parameters: map[string]*inferencepb.ModelParameter{
+				"a": {StringValue: "1"}, "b": {StringValue: "2"}, "c": {StringValue: "3"},
+			}},
+		}
+		change(v)
+		print, err := fingerprint(v)
+		require.NoError(t, err)
+		return print
+	}
+	write := func(v *version, name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(v.dir, name), []byte(text), 0o644))
+	}
+	base := make(func(*version) {})
+	for name, test := range map[string]struct {
+		change func(v *version)
+		same   bool
+	}{
+		"nothing":    {func(*version) {}, true},
+		"instances":  {func(v *version) { v.config.InstanceGroup = []*inferencepb.ModelInstanceGroup{{Count: 7}} }, true},
+		"name":       {func(v *version) { v.model = "n" }, false},
+		"version":    {func(v *version) { v.text = "2" }, false},
+		"parameter":  {func(v *version) { v.config.Parameters["a"].StringValue = "9" }, false},
+		"batch":      {func(v *version) { v.config.MaxBatchSize = 1 }, false},
+		"content":    {func(v *version) { write(v, "model.onnx", "Weights") }, false},
+		"more":       {func(v *version) { write(v, "z", "") }, false},
+		"moved text": {func(v *version) { write(v, "model.onnx", "weight"); write(v, "more/part", "sx") }, false},
+	} {
+		require.Equal(t, test.same, make(test.change) == base, name)
+	}
+	v := &version{config: proto.CloneOf(&inferencepb.ModelConfig{}), dir: filepath.Join(t.TempDir(), "gone")}
+	_, err := fingerprint(v)
+	require.Error(t, err)
+}
