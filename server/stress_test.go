@@ -63,7 +63,7 @@ ensemble_scheduling {
 }
 `,
 	"decoupled": fault("model_transaction_policy { decoupled: true } dynamic_batching { }", "fail", "7", "refuse", "11", "twice", "5"),
-	"dying": fault("dynamic_batching { } instance_group { count: 3 kind: KIND_CPU }", "panic", "40"),
+	"dying":     fault("dynamic_batching { } instance_group { count: 3 kind: KIND_CPU }", "panic", "40"),
 }
 
 // TestStress calls every scheduler from many callers who cancel and run out of
