@@ -128,21 +128,32 @@ func (l *Line) afterList(r *infer.Request) *infer.Request {
 
 // Pop takes the request in front out; nil when none waits.
 func (l *Line) Pop() *infer.Request {
-	r := l.Front()
-	if r != nil {
-		l.Remove(r)
+	for i, v := range l.levels {
+		if r := v.front(); r != nil {
+			l.take(i, r)
+			return r
+		}
 	}
-	return r
+	return nil
 }
 
 // Remove takes a request out that waits in this line.
 func (l *Line) Remove(r *infer.Request) {
+	i, _ := l.find(r.Place.Level)
+	l.take(i, r)
+}
+
+// take takes a request out of a level.
+func (l *Line) take(i int, r *infer.Request) {
+	v := l.levels[i]
 	if r.Place.Deadline != 0 {
 		heap.Remove(&l.deadlines, r.Place.Index)
 	}
-	i, _ := l.find(r.Place.Level)
-	v := l.levels[i]
-	v.list(r).Remove(r)
+	if r.Place.Delayed {
+		v.delayed.Remove(r)
+	} else {
+		v.active.Remove(r)
+	}
 	l.n--
 	if l.rules.Levels > 0 && v.front() == nil {
 		l.levels = slices.Delete(l.levels, i, i+1)
@@ -152,6 +163,9 @@ func (l *Line) Remove(r *infer.Request) {
 
 // level is the level of that number, made when it is not there.
 func (l *Line) level(number uint64) *level {
+	if l.rules.Levels == 0 {
+		return l.levels[0]
+	}
 	i, ok := l.find(number)
 	if ok {
 		return l.levels[i]
@@ -186,11 +200,4 @@ func (v *level) front() *infer.Request {
 		return r
 	}
 	return v.delayed.Front()
-}
-
-func (v *level) list(r *infer.Request) *infer.List {
-	if r.Place.Delayed {
-		return &v.delayed
-	}
-	return &v.active
 }
