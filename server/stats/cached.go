@@ -33,6 +33,7 @@ func (m *Model) Hit(h CacheHit) {
 	m.success.add(1, h.Total)
 	m.queue.add(1, h.Queued)
 	m.hits.add(1, h.Lookup)
+	m.FirstResponse(h.Total)
 	if m.samples != nil {
 		m.samples.observeFirst(h.Total, h.Queued)
 	}
