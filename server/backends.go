@@ -21,5 +21,8 @@ func NewBackends(search onnx.Search) backend.Set {
 		"implicit_state":     builtin.ImplicitState{},
 		"iterative_sequence": builtin.IterativeSequence{},
 		"distributed_addsub": builtin.DistributedAddSub{},
+
+		"tokenizer":     builtin.Tokenizer{},
+		"postprocessor": builtin.Postprocessor{},
 	}
 }

@@ -39,29 +39,31 @@ type model struct {
 	versions []version
 }
 
-// version is one numbered folder; build makes its graph from a seed. Without
-// one the folder stays empty.
+// version is one numbered folder; build makes its graph from a seed, files are
+// others. Without either the folder stays empty.
 type version struct {
 	number string
 	build  func(g *graph)
+	files  map[string]string // content by name
 }
 
 // catalog is every model, in the order in which they are written.
 func catalog() []model {
 	all := []model{
-		{"simple", stored("simple"), []version{{"1", buildSimple}}},
-		{"simple_string", stored("simple_string"), []version{{"1", buildSimpleString}}},
-		{"text_classifier", stored("text_classifier"), []version{{"1", buildTextClassifier}, {"2", buildTextClassifier}}},
-		{"resnet50", stored("resnet50"), []version{{"1", buildResNet50}}},
-		{"onnx_accumulator", stored("onnx_accumulator"), []version{{"1", buildAccumulator}}},
-		{"ragged_share", stored("ragged_share"), []version{{"1", buildRagged}}},
+		{"simple", stored("simple"), []version{{number: "1", build: buildSimple}}},
+		{"simple_string", stored("simple_string"), []version{{number: "1", build: buildSimpleString}}},
+		{"text_classifier", stored("text_classifier"), []version{{number: "1", build: buildTextClassifier}, {number: "2", build: buildTextClassifier}}},
+		{"resnet50", stored("resnet50"), []version{{number: "1", build: buildResNet50}}},
+		{"onnx_accumulator", stored("onnx_accumulator"), []version{{number: "1", build: buildAccumulator}}},
+		{"ragged_share", stored("ragged_share"), []version{{number: "1", build: buildRagged}}},
 	}
+	all = append(all, textPipeline()...)
 	all = append(all, identities()...)
 	for _, name := range []string{
 		"custom_identity_int32", "repeat_int32", "square_int32", "custom_sequence_int32", "custom_dyna_sequence_int32",
 		"iterative_sequence", "no_state_update", "query",
 	} {
-		all = append(all, model{name, stored(name), []version{{"1", nil}}})
+		all = append(all, model{name, stored(name), []version{{number: "1"}}})
 	}
 	return all
 }

@@ -99,7 +99,7 @@ func TestResNet50Size(t *testing.T) {
 func TestConfigsFitGraphs(t *testing.T) {
 	t.Parallel()
 	names := slices.DeleteFunc(example.Names(), func(n string) bool { return n == "resnet50" })
-	require.Len(t, names, 5+len(tensor.DataTypes())+8)
+	require.Len(t, names, 9+len(tensor.DataTypes())+8)
 	dir := write(t, example.Options{})
 	for _, name := range example.Names() {
 		var config inferencepb.ModelConfig

@@ -83,6 +83,12 @@ func (r *repository) write(ctx context.Context, m model, seed uint64) (int64, er
 		if err := os.Mkdir(folder, 0o755); err != nil {
 			return 0, err
 		}
+		for name, content := range v.files {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644); err != nil {
+				return 0, err
+			}
+			total += int64(len(content))
+		}
 		if v.build == nil {
 			continue
 		}

@@ -57,7 +57,7 @@ func identities() []model {
 		all = append(all, model{
 			name:   name,
 			config: func() (string, error) { return fmt.Sprintf(identityConfig, name, d.ConfigName()), nil },
-			versions: []version{{"1", func(g *graph) {
+			versions: []version{{number: "1", build: func(g *graph) {
 				elem := onnxmodel.ElemTypeOf(d)
 				g.input("INPUT0", elem, "batch", "length")
 				g.output("OUTPUT0", elem, "batch", "length")

@@ -1,0 +1,178 @@
+package builtin
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"strconv"
+	"strings"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/kserve"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// Postprocessor is the engine "postprocessor": from one score per class, its one
+// input of TYPE_FP32, it makes the name of the best class for an output of
+// TYPE_STRING with dims [1], and probabilities, the softmax of the scores, for
+// one of TYPE_FP32 with the input's dims. Either may be missing.
+//
+// Parameter: labels, the names in the order of the classes, separated by
+// commas. A class without one is called by its number.
+type Postprocessor struct{}
+
+var (
+	_ backend.Backend  = Postprocessor{}
+	_ backend.Model    = (*postprocessor)(nil)
+	_ backend.Instance = (*postprocessor)(nil)
+)
+
+// postprocessor is model and instance: it has no state.
+type postprocessor struct {
+	spec   backend.Spec
+	labels []string
+}
+
+// Load checks the configuration.
+func (Postprocessor) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
+	if err := checkPostprocessor(spec.Config); err != nil {
+		return nil, err
+	}
+	p := &postprocessor{spec: spec}
+	if text := spec.Config.GetParameters()["labels"].GetStringValue(); text != "" {
+		for label := range strings.SplitSeq(text, ",") {
+			p.labels = append(p.labels, strings.TrimSpace(label))
+		}
+	}
+	return p, nil
+}
+
+func checkPostprocessor(cfg *inferencepb.ModelConfig) error {
+	ins, outs := cfg.GetInput(), cfg.GetOutput()
+	if len(ins) != 1 {
+		return status.New(status.InvalidArg, "expected 1 input, got %d", len(ins))
+	}
+	if len(outs) < 1 || len(outs) > 2 {
+		return status.New(status.InvalidArg, "expected 1 or 2 outputs, got %d", len(outs))
+	}
+	v := expectation{}
+	v.dataType("input", "FP32", ins[0])
+	if len(ins[0].GetDims()) != 1 {
+		v.fail("expected input shape to have one dimension, got %s", tensor.Shape(ins[0].GetDims()))
+	}
+	for _, out := range outs {
+		switch out.GetDataType() {
+		case inferencepb.DataType_TYPE_STRING:
+			v.single(out.GetName(), out)
+		case inferencepb.DataType_TYPE_FP32:
+			if a, b := tensor.Shape(ins[0].GetDims()), tensor.Shape(out.GetDims()); !a.Equal(b) {
+				v.fail("expected %s shape to be %s, got %s", out.GetName(), a, b)
+			}
+		default:
+			v.fail("expected %s datatype to be STRING or FP32, got %s", out.GetName(), out.GetDataType())
+		}
+	}
+	return v.err
+}
+
+func (p *postprocessor) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	return p, nil
+}
+
+func (*postprocessor) Close() error { return nil }
+
+// Execute answers each request alone.
+func (p *postprocessor) Execute(_ context.Context, b *infer.Batch) error {
+	b.InputEnd = infer.Now()
+	for _, r := range b.Requests {
+		p.answer(r)
+	}
+	b.OutputStart = infer.Now()
+	return nil
+}
+
+func (p *postprocessor) answer(r *infer.Request) {
+	in := r.Input(p.spec.Config.GetInput()[0].GetName())
+	if in == nil || len(in.Shape) == 0 || in.Shape[len(in.Shape)-1] == 0 {
+		r.Fail(status.New(status.InvalidArg, "%sthere are no scores", r.Tag()))
+		return
+	}
+	classes := int(in.Shape[len(in.Shape)-1])
+	scores := floats(&in.Data)
+	resp := infer.NewResponse()
+	for _, out := range p.spec.Config.GetOutput() {
+		switch {
+		case !r.Wants(out.GetName()):
+		case out.GetDataType() == inferencepb.DataType_TYPE_STRING:
+			shape := tensor.Shape{1}
+			if p.spec.Config.GetMaxBatchSize() > 0 {
+				shape = tensor.Shape{in.Shape[0], 1}
+			}
+			resp.Add(out.GetName(), tensor.Bytes, shape, p.best(scores, classes))
+		default:
+			resp.Add(out.GetName(), tensor.FP32, in.Shape, p.shares(in, scores, classes))
+		}
+	}
+	r.Respond(resp, true)
+}
+
+func floats(d *tensor.Data) []float32 {
+	mem := make([]byte, d.Len())
+	d.CopyTo(mem)
+	all := make([]float32, len(mem)/4)
+	for i := range all {
+		all[i] = math.Float32frombits(binary.LittleEndian.Uint32(mem[4*i:]))
+	}
+	return all
+}
+
+// best is the names of the best classes, one per row.
+func (p *postprocessor) best(scores []float32, classes int) tensor.Data {
+	var mem []byte
+	for row := range len(scores) / classes {
+		top := 0
+		for i, s := range scores[row*classes : (row+1)*classes] {
+			if s > scores[row*classes+top] {
+				top = i
+			}
+		}
+		mem = appendElement(mem, p.label(top))
+	}
+	buf := p.spec.Pool.Get(len(mem))
+	copy(buf.Bytes(), mem)
+	return tensor.NewData(buf)
+}
+
+func appendElement(mem []byte, text string) []byte {
+	mem = binary.LittleEndian.AppendUint32(mem, uint32(len(text)))
+	return append(mem, text...)
+}
+
+// shares is the softmax of every row.
+func (p *postprocessor) shares(in *kserve.Tensor, scores []float32, classes int) tensor.Data {
+	buf := p.spec.Pool.Get(in.Data.Len())
+	for at := 0; at+classes <= len(scores); at += classes {
+		row := scores[at : at+classes]
+		top, sum := row[0], 0.0
+		for _, s := range row {
+			top = max(top, s)
+		}
+		for _, s := range row {
+			sum += math.Exp(float64(s - top))
+		}
+		for i, s := range row {
+			binary.LittleEndian.PutUint32(buf.Bytes()[4*(at+i):], math.Float32bits(float32(math.Exp(float64(s-top))/sum)))
+		}
+	}
+	return tensor.NewData(buf)
+}
+
+func (p *postprocessor) label(class int) string {
+	if class < len(p.labels) && p.labels[class] != "" {
+		return p.labels[class]
+	}
+	return strconv.Itoa(class)
+}
