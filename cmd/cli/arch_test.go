@@ -52,7 +52,7 @@ var mayImport = map[string]string{
 	"server/scheduler/adaptive": "server/scheduler server/infer server/stats",
 	"server/scheduler/dynamic":  "server/scheduler server/infer server/stats pkg/inferencepb pkg/kserve pkg/tensor",
 	"server/scheduler/sequence": "server/scheduler server/scheduler/dynamic server/infer server/stats pkg/inferencepb pkg/kserve pkg/tensor",
-	"server/scheduler/state":    "server/scheduler/sequence server/infer pkg/inferencepb pkg/tensor",
+	"server/scheduler/state":    "server/scheduler/sequence server/infer pkg/inferencepb pkg/modelconfig pkg/tensor",
 	"server/ensemble":           "server/infer server/scheduler server/stats pkg/hashorder pkg/inferencepb pkg/kserve pkg/tensor",
 	"server/instance":           "server/scheduler server/infer server/backend server/stats pkg/inferencepb pkg/tensor",
 	"server/lengthbucket":       "server/infer pkg/modelconfig/beyond pkg/kserve pkg/tensor",

@@ -1,10 +1,10 @@
 package state
 
 import (
-	"os"
 	"path/filepath"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
@@ -114,9 +114,9 @@ func fromFile(o *Options, v *value, name, file string) error {
 	if !filepath.IsLocal(file) {
 		return status.New(status.InvalidArg, "file '%s' of the initial state of '%s' is outside the folder %s of the model", file, name, folder)
 	}
-	raw, err := os.ReadFile(path)
+	raw, err := modelconfig.ReadText(path)
 	if err != nil {
-		return status.New(status.Internal, "failed to open text file for read %s: %w", path, err)
+		return err
 	}
 	switch {
 	case v.dataType == tensor.Bytes:
