@@ -154,6 +154,26 @@ func TestGoodput(t *testing.T) {
 	}
 }
 
+// TestNoise: engines whose times vary by 30 % make no more than a part of the work
+// be for nothing.
+func TestNoise(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(6, 6))
+	line := simulate.Linear(ms, 50*time.Microsecond)
+	e := admission.NewEstimate(1, 32)
+	got := simulate.Run(simulate.Model{
+		Config: config(32), Observer: e,
+		Cost: func(rows int) time.Duration {
+			return time.Duration(float64(line(rows)) * max(1+0.3*r.NormFloat64(), 0.1))
+		},
+		Admit: func(r *infer.Request, now int64, waiting int) error { return e.Check(r, now, waiting, 20*ms) },
+	}, overload(20*ms))
+	inTime, answered := got.Within(20*ms), got.Count(simulate.Answered)
+	t.Logf("%d in time of %d answered", inTime, answered)
+	require.Greater(t, inTime, answered*9/10)
+	require.Greater(t, answered, 9000)
+}
+
 // A load that can be served is served.
 func TestRefusesNothingThatFits(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,10 @@ type Estimate struct {
 	free     []int64 // scratch
 }
 
+// sure is how many standard deviations a request is to be early. Under overload
+// whoever is let in is just early enough.
+const sure = 2
+
 // seat is an instance.
 type seat struct {
 	busy  bool
@@ -85,8 +89,12 @@ func (e *Estimate) Finish(now int64, waiting, rows int) (int64, bool) {
 		own = min(max(own, e.cost.usual()), full)
 	}
 	turn := int(before)
-	start := free[turn%len(free)] + int64(turn/len(free))*int64(e.cost.of(full))
-	return start + int64(e.cost.of(own)+e.cost.noise()), true
+	turns := turn / len(free)
+	start := free[turn%len(free)] + int64(turns)*int64(e.cost.of(full))
+	// The errors of the batch that runs, those ahead and the own add up as
+	// independent ones do.
+	margin := sure * math.Sqrt(float64(turns+2)) * float64(e.cost.noise())
+	return start + int64(e.cost.of(own)) + int64(margin), true
 }
 
 // batch is how many requests and rows a full batch has.

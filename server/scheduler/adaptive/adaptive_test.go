@@ -128,7 +128,7 @@ func TestHolds(t *testing.T) {
 		for _, rate := range []float64{200, 1000, 4000, 8000} {
 			for _, start := range []time.Duration{0, 50 * ms} {
 				goal := Goal{Target: 20 * ms, Limit: 20 * ms}
-				trace := arrivals(phase{rate, 60_000})
+				trace := arrivals(phase{rate, 30_000})
 				got := control(goal, start, instances, trace)
 				plain := control(Goal{}, 0, instances, trace)
 				p99 := got.p99(len(trace)/4, len(trace))
