@@ -65,7 +65,9 @@ var timelines = map[string]struct {
 		instances: 1, single: true,
 		events: []event{
 			{text: "b", want: "100: b"},
-			{at: 10, text: "a", cancel: 50, want: "50: error: "}, {at: 20, text: "a", want: "200: a"}, {at: 30, text: "a", want: "200: a"},
+			{at: 10, text: "a", cancel: 50, want: "50: error: "},
+			{at: 20, text: "a", want: "200: a"},
+			{at: 30, text: "a", want: "200: a"},
 		},
 		ran: []int64{0, 100}, want: counts{executions: 2, success: 3, failed: 1, computed: 2, hits: 1, misses: 2},
 	},

@@ -77,7 +77,7 @@ func (s *settings) samples() *samples {
 			all.histograms[i] = newHistogram(s.bounds(d.histogram))
 		}
 		// A cached model's request gets longer after it is counted: no summary.
-		if s.summaries && !(s.cached && i == 0) {
+		if s.summaries && (i > 0 || !s.cached) {
 			all.summaries[i] = s.summary(d.summary, d.summaryHelp)
 		}
 	}
