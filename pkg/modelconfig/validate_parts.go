@@ -122,6 +122,9 @@ func (p *parts) meet(t string, o origin) {
 		return
 	}
 	hint := "compare with " + first.path
+	if at := p.Position(first.path); at.Line > 0 {
+		hint += fmt.Sprintf(" in line %d", at.Line)
+	}
 	if first.dataType != o.dataType {
 		p.add(ruleEnsembleTypes, o.path, hint,
 			"in ensemble %s, ensemble tensor %s: inconsistent data type: %s is inferred from model %s while %s is inferred from model %s",

@@ -30,13 +30,22 @@ func Check(models []repo.Model, o Options) []repo.Finding {
 	for i := range models {
 		names[models[i].Name] = true
 	}
-	var found []repo.Finding
+	var runs []*run
+	known := parts{}
 	for i := range models {
-		for _, m := range variants(models[i]) {
-			r := run{Model: &m, options: o, peers: names}
+		for n, m := range variants(models[i]) {
+			r := &run{Model: &m, options: o, peers: names}
 			r.all()
-			found = append(found, r.found...)
+			runs = append(runs, r)
+			if n == 0 {
+				known[m.Name] = r
+			}
 		}
+	}
+	var found []repo.Finding
+	for _, r := range runs {
+		r.ensemble(known)
+		found = append(found, r.found...)
 	}
 	slices.SortStableFunc(found, func(a, b repo.Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),
@@ -97,7 +106,6 @@ func (r *run) all() {
 	r.groups()
 	r.parameters()
 	r.beyond()
-	r.ensemble()
 }
 
 // add reports a finding at a field of the configuration.

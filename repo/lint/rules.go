@@ -41,6 +41,8 @@ var (
 	ruleGraphFile     = repo.Rule{ID: "TRN610", Severity: repo.Error, Doc: "ONNX files can be read"}
 	ruleIncomplete    = repo.Rule{ID: "TRN611", Severity: repo.Error, Doc: "the ONNX graph can complete the configuration"}
 	ruleNoComposing   = repo.Rule{ID: "TRN710", Severity: repo.Error, Doc: "the models of an ensemble are in its repository"}
+	ruleCircle        = repo.Rule{ID: "TRN711", Severity: repo.Error, Doc: "an ensemble is not among the models that it needs"}
+	ruleStepVersion   = repo.Rule{ID: "TRN712", Severity: repo.Error, Doc: "the version that a step names is served"}
 	ruleParameter     = repo.Rule{ID: "TRN810", Severity: repo.Warning, Doc: "parameters are ones that the backend knows"}
 )
 
@@ -50,7 +52,7 @@ func Rules() []repo.Rule {
 		ruleSyntax, ruleUnreadable, ruleDirectory, ruleNoBackend, ruleDuplicate, ruleNeverBatches, ruleNoDelay, ruleLongDelay,
 		ruleUnusedBatch, ruleCouldBatch, rulePreferredSort, ruleNoLevels, ruleCount, ruleTooMany, ruleAllGPUs, ruleAutoGPU,
 		ruleNoVersion, ruleBadVersion, ruleMissing, ruleModelFile, ruleLabels, ruleLabelCount, ruleWarmup, ruleExternal,
-		ruleGraphFile, ruleIncomplete, ruleNoComposing, ruleParameter,
+		ruleGraphFile, ruleIncomplete, ruleNoComposing, ruleCircle, ruleStepVersion, ruleParameter,
 	}
 	for _, r := range slices.Concat(modelconfig.Rules(), beyond.Rules(), autofill.Rules()) {
 		list = append(list, repo.Rule{ID: r.ID, Severity: repo.Error, Doc: r.Doc})

@@ -66,21 +66,3 @@ func (r *run) tensors() {
 	twice("input", in)
 	twice("output", out)
 }
-
-// ensemble checks that the models of the steps are there.
-func (r *run) ensemble() {
-	if r.Alone || len(r.peers) < 2 {
-		return // without the repository around it nothing is known
-	}
-	for i, s := range r.config.GetEnsembleScheduling().GetStep() {
-		if s.ModelName == "" || r.peers[s.ModelName] {
-			continue
-		}
-		hint := "add the model to the repository"
-		if near, ok := modelconfig.Nearest(s.ModelName, slices.Sorted(maps.Keys(r.peers))); ok {
-			hint = fmt.Sprintf("did you mean %q?", near)
-		}
-		r.add(ruleNoComposing, fmt.Sprintf("ensemble_scheduling.step[%d].model_name", i), fmt.Sprintf(
-			"ensemble %s contains models that are not available or ambiguous: %s", r.Name, s.ModelName), hint)
-	}
-}

@@ -1,0 +1,100 @@
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+)
+
+// parts are the checked models of the repository by name, with the
+// configuration that a server takes by default.
+type parts map[string]*run
+
+// ensemble compares an ensemble with the models of its steps.
+func (r *run) ensemble(known parts) {
+	if r.config == nil || r.Alone || len(r.peers) < 2 {
+		return // without the repository around it nothing is known
+	}
+	steps := r.config.GetEnsembleScheduling().GetStep()
+	if last, found := known.circle(r.Name, r.Name, map[string]bool{}); found {
+		r.add(ruleCircle, "ensemble_scheduling", fmt.Sprintf("circular dependency between ensembles: %s -> ... -> %s -> %s", r.Name, last, r.Name),
+			"take one of the steps out")
+		return
+	}
+	for i, s := range steps {
+		if s.ModelName != "" && !r.peers[s.ModelName] {
+			r.noPart(i, s.ModelName)
+		}
+		r.stepVersion(i, s, known[s.ModelName])
+	}
+	if len(steps) > 0 && len(r.config.Validate()) == 0 {
+		r.shared(r.config.ValidateParts(func(i int) *inferencepb.ModelConfig { return known.config(steps[i].ModelName) }))
+	}
+}
+
+func (r *run) noPart(step int, name string) {
+	hint := "add the model to the repository"
+	if near, ok := modelconfig.Nearest(name, slices.Sorted(maps.Keys(r.peers))); ok {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	r.add(ruleNoComposing, fmt.Sprintf("ensemble_scheduling.step[%d].model_name", step), fmt.Sprintf(
+		"ensemble %s contains models that are not available or ambiguous: %s", r.Name, name), hint)
+}
+
+// stepVersion looks for the version that a step names. One that names none means
+// version 0.
+func (r *run) stepVersion(step int, s *inferencepb.ModelEnsembling_Step, part *run) {
+	if part == nil || s.ModelVersion == -1 || len(part.chosen) == 0 ||
+		slices.ContainsFunc(part.chosen, func(v repoVersion) bool { return v.Number == s.ModelVersion }) {
+		return
+	}
+	r.add(ruleStepVersion, fmt.Sprintf("ensemble_scheduling.step[%d].model_version", step), fmt.Sprintf(
+		"ensemble '%s' depends on '%s' whose required version %d is not loaded.", r.Name, s.ModelName, s.ModelVersion),
+		"write model_version: -1 for the newest that is served")
+}
+
+// config is what a model looks like to an ensemble; nil when too little is
+// known, as of models whose engine completes their configuration.
+func (p parts) config(name string) *inferencepb.ModelConfig {
+	r := p[name]
+	if r == nil || r.config == nil || len(r.config.Input) == 0 || len(r.config.Output) == 0 {
+		return nil
+	}
+	if _, found := p.circle(name, name, map[string]bool{}); found {
+		return nil
+	}
+	c := r.config.ModelConfig
+	var below []*inferencepb.ModelConfig
+	for _, s := range c.GetEnsembleScheduling().GetStep() {
+		below = append(below, p.config(s.ModelName))
+	}
+	if modelconfig.Decoupled(below) {
+		c = proto.CloneOf(c)
+		c.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: true}
+	}
+	return c
+}
+
+// circle finds the way from a model back to an ensemble, and the model before it
+// on that way.
+func (p parts) circle(from, to string, seen map[string]bool) (last string, found bool) {
+	r := p[from]
+	if r == nil || r.config == nil || seen[from] {
+		return "", false
+	}
+	seen[from] = true
+	for _, s := range r.config.GetEnsembleScheduling().GetStep() {
+		if s.ModelName == to {
+			return from, true
+		}
+		if last, found := p.circle(s.ModelName, to, seen); found {
+			return last, true
+		}
+	}
+	return "", false
+}
