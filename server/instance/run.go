@@ -111,10 +111,10 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, executed bool
 		Input: b.InputEnd - begin, Infer: b.OutputStart - b.InputEnd, Output: end - b.OutputStart,
 	}
 	for _, r := range b.Requests {
-		if r.Member.Null || r.Rescheduled() && r.State() != infer.Answered {
+		if r.Member.Null {
 			continue
 		}
-		if !g.decoupled { // else Responded does
+		if !g.decoupled && !r.Rescheduled() { // else Responded does
 			g.opts.Stats.FirstResponse(end - r.Times.Received)
 		}
 		if err := r.Failure(); err != nil {

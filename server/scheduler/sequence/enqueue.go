@@ -59,7 +59,7 @@ func (s *Source) inspect(r *infer.Request) error {
 func (s *Source) find(r *infer.Request) (*sequence, error) {
 	if s.iterative && (idOf(r) == id{}) {
 		s.mu.begun++
-		r.SequenceID, r.SequenceStart = s.mu.begun, true
+		r.SequenceID, r.SequenceStart, r.SequenceEnd = s.mu.begun, true, false
 	}
 	if s.mu.stopping && r.SequenceStart || s.mu.aborted {
 		return nil, errStopping(r)
@@ -89,9 +89,7 @@ func (s *Source) join(q *sequence, r *infer.Request, now int64) {
 	case r.SequenceEnd:
 		s.forget(q)
 	case q.known:
-		q.seen = now
-		s.mu.recent.remove(q)
-		s.mu.recent.push(q)
+		s.touch(q, now)
 	default:
 		s.know(q, now)
 	}

@@ -1,14 +1,6 @@
 package sequence
 
-import (
-	"time"
-
-	"triton/server/infer"
-)
-
-// recheck is how often a sequence is looked at that was idle in the backlog:
-// there it is not ended, but soon after it has a slot.
-const recheck = int64(50 * time.Millisecond)
+import "triton/server/infer"
 
 // tick ends the sequences that nothing was heard of for too long, and those that
 // waited too long for a slot.
@@ -17,35 +9,26 @@ func (s *Source) tick() {
 	s.timer.at = 0
 	now := infer.Now()
 	s.expire(now)
+	s.timer.set(s.mu.backlog.due())
 	s.reap(now)
 	s.unlock()
 }
 
 // reap ends idle sequences: what waits of them still runs, but nothing can
-// follow.
+// follow. In the backlog none is idle.
 func (s *Source) reap(now int64) {
-	next := s.mu.backlog.due()
-	earlier := func(at int64) {
-		if next == 0 || at < next {
-			next = at
-		}
-	}
 	var left []*slot
-	for q := s.mu.recent.front; q != nil; {
-		following := q.links[recent].next
-		if at := q.seen + s.idleAfter; at > now {
-			earlier(at)
-			break
-		}
+	for q := s.mu.recent.front; q != nil && q.seen+s.idleAfter <= now; q = s.mu.recent.front {
 		if q.slot == nil {
-			earlier(now + recheck)
-		} else {
-			s.forget(q)
-			left = append(left, q.slot)
+			s.touch(q, now)
+			continue
 		}
-		q = following
+		s.forget(q)
+		left = append(left, q.slot)
 	}
-	s.timer.set(next)
+	if q := s.mu.recent.front; q != nil {
+		s.timer.set(q.seen + s.idleAfter)
+	}
 	for _, l := range left {
 		s.follow(l)
 	}

@@ -78,6 +78,15 @@ func (s *Source) know(q *sequence, now int64) {
 	s.timer.set(now + s.idleAfter)
 }
 
+// touch notes that a known sequence is not idle.
+func (s *Source) touch(q *sequence, now int64) {
+	if q.known {
+		q.seen = now
+		s.mu.recent.remove(q)
+		s.mu.recent.push(q)
+	}
+}
+
 // forget ends the sequence for requests that come later.
 func (s *Source) forget(q *sequence) {
 	if q.known {

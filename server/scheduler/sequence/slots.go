@@ -67,6 +67,7 @@ func (s *Source) settle(l *slot) {
 			return
 		}
 		s.assign(l, q)
+		s.touch(q, infer.Now()) // while it waited it was not its client that was idle
 		s.strategy.arrive(s, l)
 	}
 }

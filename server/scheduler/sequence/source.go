@@ -91,7 +91,7 @@ func New(o Options) (*Source, []*scheduler.Seat) {
 	s := &Source{
 		model: o.Config.GetName(), stats: o.Stats, log: o.Log, pool: o.Pool, memory: o.Memory, gate: o.Gate,
 		iterative: c.GetIterativeSequence(),
-		idleAfter: int64(min(c.GetMaxSequenceIdleMicroseconds(), forever)) * 1000,
+		idleAfter: int64(min(max(c.GetMaxSequenceIdleMicroseconds(), 1), forever)) * 1000,
 		controls:  newControls(o.Config, o.Pool),
 		strategy:  newStrategy(o.Config),
 		slots:     slotsOf(o.Config),
