@@ -41,15 +41,15 @@ func TestFiles(t *testing.T) {
 func TestWrongFiles(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"no setting":               "x.txt:1: ",
-		"a: b\n## c\n  x":          "x.txt:3: ",
-		"## c\n? x":                "x.txt:2: ",
-		"## c\n> x a":              "x.txt:2: ",
-		"## c\n> 0":                "x.txt:2: ",
-		"## c\n> 0 a rows=x":       "x.txt:2: ",
-		"## c\n> 0 a priority=-1":  "x.txt:2: ",
-		"## c\n> 0 a colour=green": "x.txt:2: ",
-		"## c\nmodel":              "x.txt:2: ",
+		"no setting":              "x.txt:1: ",
+		"a: b\n## c\n  x":         "x.txt:3: ",
+		"## c\n? x":               "x.txt:2: ",
+		"## c\n> x a":             "x.txt:2: ",
+		"## c\n> 0":               "x.txt:2: ",
+		"## c\n> 0 a rows=x":      "x.txt:2: ",
+		"## c\n> 0 a priority=-1": "x.txt:2: ",
+		"## c\n> 0 a smell=sweet": "x.txt:2: ",
+		"## c\nmodel":             "x.txt:2: ",
 	} {
 		_, err := Parse("x", text)
 		require.ErrorContains(t, err, want, text)

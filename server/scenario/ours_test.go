@@ -46,8 +46,7 @@ func TestOurs(t *testing.T) {
 					if len(c.NVIDIA) == 0 {
 						t.Fatal("NVIDIA's server has not played it")
 					}
-					var got []string
-					synctest.Test(t, func(t *testing.T) { got = playOurs(t, s, c) })
+					got := ours(t, s, c)
 					switch {
 					case *record && len(c.Reasons) > 0:
 						changed = changed || !slices.Equal(c.Ours, got)
@@ -62,6 +61,13 @@ func TestOurs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ours is what our server makes of a script.
+func ours(t *testing.T, s *Suite, c *Scenario) (lines []string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { lines = playOurs(t, s, c) })
+	return lines
 }
 
 // playOurs plays one script in a bubble.
@@ -105,9 +111,7 @@ func playOurs(t *testing.T, s *Suite, c *Scenario) []string {
 
 func options(t *testing.T, s *Suite, c *Scenario, engine *recorder, pool *tensor.Pool) repository.Options {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "scenario")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := t.TempDir()
 	for _, m := range c.Models {
 		require.NoError(t, m.Write(dir, "", "recorder", ""))
 	}
@@ -265,9 +269,9 @@ func counted(t *testing.T, r *repository.Repository, m *Model) string {
 	require.NoError(t, err)
 	reasons := map[string]uint64{}
 	for _, s := range r.Served() {
-		if s.Model.Name() == m.Name {
+		if s.Name() == m.Name {
 			for _, why := range stats.Failures() {
-				reasons[why.String()] = s.Model.Counters().Failures[why]
+				reasons[why.String()] = s.Counters().Failures[why]
 			}
 		}
 	}

@@ -24,8 +24,9 @@
 // The lines below "model" are its configuration; see Model for its options. An
 // event has its time in milliseconds; those of the same time follow each other
 // by Step. "end" says how long to watch when that is longer than until the last
-// answer. Recorded times are rounded down to Grid, so that scripts keep what they
-// tell apart further apart than that, and away from its boundaries.
+// answer. Recorded times are rounded down to Grid. A real machine is late: runs
+// whose times differ by one step of the grid count as the same, and the earlier
+// times are recorded. So scripts keep what they tell apart further apart.
 //
 // A run names the requests of a batch in their order: "*2" is more rows than
 // one, "(START=1)" the control inputs, "{A}" the inputs that came when some are
