@@ -62,7 +62,7 @@ var mayImport = map[string]string{
 	"server/backend/onnx":       "server/backend server/infer pkg/hashorder pkg/inferencepb pkg/kserve pkg/modelconfig pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor",
 	"server/ratelimit":          "server/scheduler",
 	"server/cache/redis":        "server/cache server/infer pkg/kserve pkg/tensor",
-	"server/cache":              "server/infer server/stats pkg/kserve pkg/tensor",
+	"server/cache":              "server/infer server/scheduler server/stats pkg/kserve pkg/tensor",
 	"server/warmup":             "server/infer server/backend pkg/inferencepb pkg/tensor",
 	"server/stats":              "server/infer pkg/gpu pkg/inferencepb",
 	"server/servertest":         "*",

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"context"
 	"sync"
 
 	"triton/pkg/status"
@@ -38,19 +37,6 @@ func newFlights(c *Runner) *flights {
 	f := &flights{runner: c}
 	f.mu.byKey = map[Key]*flight{}
 	return f
-}
-
-func (f *flights) infer(ctx context.Context, r *infer.Request, t *ticket) (*infer.Response, error) {
-	r.Bind(ctx)
-	if err := f.submit(r, t); err != nil {
-		r.Release()
-		return nil, err
-	}
-	resp, err := r.Wait(ctx)
-	if err != nil && r.Cancelled() {
-		return nil, &status.Error{Code: status.Cancelled, Cause: context.Cause(ctx)}
-	}
-	return resp, err
 }
 
 // submit makes r lead or follow.

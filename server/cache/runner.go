@@ -8,6 +8,7 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
+	"triton/server/scheduler"
 	"triton/server/stats"
 )
 
@@ -19,9 +20,11 @@ type Options struct {
 	Scope string
 	// SingleFlight makes equal requests wait for the one that is computed.
 	SingleFlight bool
-	Pool         *tensor.Pool
-	Stats        *stats.Model
-	Log          *slog.Logger
+	// Ordered makes hits wait for the answers of earlier requests.
+	Ordered bool
+	Pool    *tensor.Pool
+	Stats   *stats.Model
+	Log     *slog.Logger
 }
 
 // Runner answers requests from a cache and has the runner behind it compute the
@@ -30,7 +33,8 @@ type Options struct {
 type Runner struct {
 	opts    Options
 	next    infer.Runner
-	flights *flights // nil: equal requests are all computed
+	flights *flights         // nil: equal requests are all computed
+	order   *scheduler.Order // nil: answers leave as they come
 }
 
 var _ infer.Runner = (*Runner)(nil)
@@ -41,6 +45,9 @@ func New(next infer.Runner, o Options) *Runner {
 	if o.SingleFlight {
 		c.flights = newFlights(c)
 	}
+	if o.Ordered {
+		c.order = &scheduler.Order{}
+	}
 	return c
 }
 
@@ -50,6 +57,9 @@ func (c *Runner) Infer(ctx context.Context, r *infer.Request) (*infer.Response, 
 		return c.next.Infer(ctx, r)
 	}
 	r.Unary()
+	if c.order != nil {
+		return await(ctx, r, c.Submit)
+	}
 	answered, t := c.look(ctx, r)
 	switch {
 	case answered:
@@ -57,13 +67,39 @@ func (c *Runner) Infer(ctx context.Context, r *infer.Request) (*infer.Response, 
 		r.Release()
 		return resp, err
 	case t != nil && c.flights != nil:
-		return c.flights.infer(ctx, r, t)
+		return await(ctx, r, func(r *infer.Request) error { return c.flights.submit(r, t) })
 	}
 	return c.next.Infer(ctx, r)
 }
 
+// await submits a request and waits for its one response.
+func await(ctx context.Context, r *infer.Request, submit func(*infer.Request) error) (*infer.Response, error) {
+	r.Bind(ctx)
+	if err := submit(r); err != nil {
+		r.Release()
+		return nil, err
+	}
+	resp, err := r.Wait(ctx)
+	if err != nil && r.Cancelled() {
+		return nil, &status.Error{Code: status.Cancelled, Cause: context.Cause(ctx)}
+	}
+	return resp, err
+}
+
 // Submit answers one request or queues it.
 func (c *Runner) Submit(r *infer.Request) error {
+	if c.order == nil {
+		return c.submit(r)
+	}
+	c.order.Enter(r)
+	err := c.submit(r)
+	if err != nil {
+		c.order.Leave(r)
+	}
+	return err
+}
+
+func (c *Runner) submit(r *infer.Request) error {
 	answered, t := c.look(context.Background(), r)
 	switch {
 	case answered:

@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -28,10 +29,11 @@ func (a answers) Send(resp *infer.Response, final bool) {
 // cancellation, and nothing is left over.
 func TestStress(t *testing.T) {
 	t.Parallel()
-	for _, single := range []bool{false, true} {
-		t.Run(strconv.FormatBool(single), func(t *testing.T) {
+	for n := range 4 {
+		single, ordered := n&1 != 0, n&2 != 0
+		t.Run(fmt.Sprintf("single %v ordered %v", single, ordered), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, setup{size: 20 << 10, instances: 2, single: single, exec: 20 * time.Microsecond})
+			w := newWorld(t, setup{size: 20 << 10, instances: 2, single: single, ordered: ordered, exec: 20 * time.Microsecond})
 			var all sync.WaitGroup
 			for n := range 8 {
 				all.Go(func() {

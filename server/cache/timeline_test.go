@@ -25,6 +25,7 @@ var errBad = errors.New("bad")
 var timelines = map[string]struct {
 	instances int
 	single    bool
+	ordered   bool
 	fails     []error
 	events    []event
 	ran       []int64
@@ -45,6 +46,24 @@ var timelines = map[string]struct {
 	"an error is not kept": {
 		instances: 1, fails: []error{errBad}, events: []event{{text: "a", want: "100: error: bad"}, {at: 200, text: "a", want: "300: a"}},
 		ran: []int64{0, 200}, want: counts{executions: 1, success: 1, failed: 1, computed: 1, misses: 1},
+	},
+	"in order: a hit waits for those before it": {
+		instances: 2, ordered: true,
+		events: []event{{text: "a", want: "100: a"}, {at: 200, text: "b", want: "300: b"}, {at: 210, text: "a", want: "300: a"}, {at: 310, text: "a", want: "310: a"}},
+		ran:    []int64{0, 200}, want: counts{executions: 2, success: 4, computed: 2, hits: 2, misses: 2},
+	},
+	"in order: who leaves holds nobody up": {
+		instances: 1, ordered: true,
+		events: []event{
+			{text: "b", want: "100: b"}, {at: 10, text: "c", cancel: 20, want: "20: error: "},
+			{at: 110, text: "b", want: "110: b"}, {at: 120, text: "a", want: "220: a"},
+		},
+		ran: []int64{0, 120}, want: counts{executions: 2, success: 3, failed: 1, computed: 2, hits: 1, misses: 2},
+	},
+	"in order, single flight": {
+		instances: 2, single: true, ordered: true, fails: []error{errBad},
+		events: []event{{text: "a", want: "100: error: bad"}, {at: 10, text: "a", want: "200: a"}, {at: 20, text: "b", want: "200: b"}, {at: 30, text: "a", want: "200: a"}},
+		ran:    []int64{0, 20, 100}, want: counts{executions: 2, success: 3, failed: 1, computed: 2, hits: 1, misses: 2},
 	},
 	"single flight": {
 		instances: 2, single: true,
@@ -89,7 +108,7 @@ func TestTimelines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, setup{size: 1 << 20, instances: line.instances, exec: 100 * time.Millisecond, single: line.single})
+				w := newWorld(t, setup{size: 1 << 20, instances: line.instances, exec: 100 * time.Millisecond, single: line.single, ordered: line.ordered})
 				w.fails['a'] = line.fails
 				got := make([]string, len(line.events))
 				var all sync.WaitGroup

@@ -45,6 +45,7 @@ type setup struct {
 	instances int
 	exec      time.Duration
 	single    bool
+	ordered   bool
 }
 
 // newWorld makes a world that ends with the test, whole.
@@ -59,7 +60,7 @@ func newWorld(t testing.TB, s setup) *world {
 		Source: source, Seats: seats, Stats: w.stats, Log: log,
 	})
 	require.NoError(t, g.Start(t.Context()))
-	w.Runner = cache.New(g, cache.Options{Cache: w.local, Scope: "m", SingleFlight: s.single, Pool: w.pool, Stats: w.stats, Log: log})
+	w.Runner = cache.New(g, cache.Options{Cache: w.local, Scope: "m", SingleFlight: s.single, Ordered: s.ordered, Pool: w.pool, Stats: w.stats, Log: log})
 	t.Cleanup(func() {
 		require.NoError(t, w.Drain(context.Background()))
 		require.NoError(t, w.local.Close())

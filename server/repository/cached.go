@@ -49,6 +49,7 @@ func (r *Repository) cached(v *version, next infer.Runner) (infer.Runner, error)
 	return cache.New(next, cache.Options{
 		Cache: r.opts.Caching.Cache, Scope: scope, Pool: v.pool, Stats: v.stats, Log: r.opts.Log,
 		SingleFlight: v.config.GetParameters()[singleFlight].GetStringValue() == "true",
+		Ordered:      v.config.GetDynamicBatching().GetPreserveOrdering(),
 	}), nil
 }
 

@@ -63,7 +63,7 @@ func (q *Queue) fill(s *Seat, c Cut) {
 			continue
 		}
 		if q.order != nil {
-			q.order.enter(r)
+			q.order.Enter(r)
 		}
 		s.Batch.Add(r)
 	}

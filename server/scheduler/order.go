@@ -6,9 +6,9 @@ import (
 	"triton/server/infer"
 )
 
-// order lets responses leave in the order in which their requests were cut into
-// batches. What is ready before its turn is kept.
-type order struct {
+// Order lets responses leave in the order in which their requests entered: were
+// cut into batches, or came to a cache. What is ready before its turn is kept.
+type Order struct {
 	mu struct {
 		sync.Mutex
 		front, back *slot
@@ -18,7 +18,7 @@ type order struct {
 
 // slot is a request's place in the order, and the sink of its responses.
 type slot struct {
-	order   *order
+	order   *Order
 	request *infer.Request
 	sink    infer.Sink
 	ready   []ready
@@ -31,8 +31,9 @@ type ready struct {
 	final bool
 }
 
-// enter reserves the next place for a request; the calls define the order.
-func (o *order) enter(r *infer.Request) {
+// Enter reserves the next place for a request, whose sink is set; the calls
+// define the order.
+func (o *Order) Enter(r *infer.Request) {
 	r.Retain() // its sink may be a part of it
 	s := &slot{order: o, request: r, sink: r.Sink}
 	r.Sink = s
@@ -45,6 +46,19 @@ func (o *order) enter(r *infer.Request) {
 	}
 	o.mu.back = s
 }
+
+// Leave gives up the place of a request that has entered and will get no
+// response: it was refused.
+func (*Order) Leave(r *infer.Request) {
+	s := r.Sink.(*slot)
+	r.Sink, s.sink = s.sink, nobody{}
+	s.Send(nil, true)
+}
+
+// nobody waits for responses.
+type nobody struct{}
+
+func (nobody) Send(*infer.Response, bool) {}
 
 // Send sends the response, and what it kept waiting, when its turn has come.
 func (s *slot) Send(resp *infer.Response, final bool) {
@@ -64,7 +78,7 @@ func (s *slot) Send(resp *infer.Response, final bool) {
 
 // flush sends what the request in front has, without the lock: a sink may call
 // back.
-func (o *order) flush(s *slot) {
+func (o *Order) flush(s *slot) {
 	all := s.ready
 	s.ready = nil
 	o.mu.Unlock()

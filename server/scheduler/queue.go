@@ -24,7 +24,7 @@ type Queue struct {
 	alarm Alarm  // for what the policy said is due later
 	timer expiry // for requests that time out
 	gate  Gate   // nil: instances may begin at any time
-	order *order // of the responses; nil: as they come
+	order *Order // of the responses; nil: as they come
 
 	mu struct {
 		sync.Mutex
@@ -65,7 +65,7 @@ func NewQueue(o Options) (*Queue, []*Seat) {
 	}
 	q := &Queue{stats: o.Stats, alarm: o.Alarm, gate: o.Gate}
 	if o.Ordered {
-		q.order = &order{}
+		q.order = &Order{}
 	}
 	q.mu.line = NewLine(o.Policy, o.Rules)
 	q.mu.alive, q.mu.hold = o.Seats, o.Hold
