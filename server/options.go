@@ -19,7 +19,6 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/grpcapi"
-	"triton/server/ratelimit"
 	"triton/server/repository"
 	"triton/server/restricted"
 	"triton/server/trace"
@@ -99,22 +98,6 @@ type Cache struct {
 	Settings map[string]string // the --cache-config pairs
 	// Directory is where Triton looks for caches; it is in a message only.
 	Directory string
-}
-
-// Rates is the rate limiter.
-type Rates struct {
-	// Limit makes the instances of all models take turns, by the resources that
-	// their configurations name; else they run as soon as they are free.
-	Limit bool
-	// Resources are all there are; none: as much as the loaded instances need.
-	Resources []ratelimit.Resource
-}
-
-func (r Rates) limiter() *ratelimit.Limiter {
-	if !r.Limit {
-		return nil
-	}
-	return ratelimit.New(r.Resources)
 }
 
 // Endpoint is where a service listens. Port 0 is any free one.

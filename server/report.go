@@ -49,7 +49,10 @@ func (s *Server) logOptions() {
 	rows = append(rows,
 		[]string{"strict_model_config", digit(!o.AutoComplete)},
 		[]string{"model_config_name", o.Models.ConfigName},
-		[]string{"rate_limit", "OFF"},
+		[]string{"rate_limit", map[bool]string{false: "OFF", true: "EXEC_COUNT"}[o.Rates.Limit]},
+	)
+	rows = append(rows, o.Rates.rows()...)
+	rows = append(rows,
 		[]string{"min_supported_compute_capability", fmt.Sprintf("%.1f", o.MinComputeCapability)},
 		[]string{"strict_readiness", digit(o.StrictReadiness)},
 		[]string{"exit_timeout", fmt.Sprint(int(o.ExitTimeout / time.Second))},

@@ -9,7 +9,11 @@ package ratelimit
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"triton/pkg/status"
@@ -189,4 +193,25 @@ func (l *Limiter) measure() {
 			delete(l.pools, k)
 		}
 	}
+}
+
+// String is the resources of the loaded instances in Triton's words, for a log.
+func (l *Limiter) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var b strings.Builder
+	b.WriteString("\nMax Resource Map===>\n")
+	device := global - 1
+	for _, k := range slices.SortedFunc(maps.Keys(l.pools), key.compare) {
+		if k.device != device {
+			device = k.device
+			name := "GLOBAL"
+			if device != global {
+				name = strconv.Itoa(device)
+			}
+			fmt.Fprintf(&b, "\tDevice: %s\n", name)
+		}
+		fmt.Fprintf(&b, "\t\tResource: %s\t Count: %d\n", k.name, l.pools[k].size)
+	}
+	return b.String()
 }

@@ -72,6 +72,15 @@ func TestAdd(t *testing.T) {
 	}
 }
 
+func TestString(t *testing.T) {
+	t.Parallel()
+	l := ratelimit.New([]ratelimit.Resource{{"R1", 5, ratelimit.AllDevices}, {"R2", 2, ratelimit.AllDevices}, {"R1", 3, 0}})
+	require.Equal(t, "\nMax Resource Map===>\n", l.String())
+	_, err := l.Add(one(2, need("R1", 2), shared("R2", 2)))
+	require.NoError(t, err)
+	require.Equal(t, "\nMax Resource Map===>\n\tDevice: GLOBAL\n\t\tResource: R2\t Count: 2\n\tDevice: 0\n\t\tResource: R1\t Count: 5\n", l.String())
+}
+
 func TestWhatDidNotLoadNeedsNothing(t *testing.T) {
 	t.Parallel()
 	l := ratelimit.New(nil)

@@ -126,7 +126,7 @@ func (r *Repository) close(ctx context.Context, v *version) error {
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("unloading '%s' version %d: %w", v.label, v.number, err)
 	}
-	v.unlimit()
+	r.unlimit(v)
 	v.files.release()
 	if !v.replaced {
 		r.opts.Log.Info(fmt.Sprintf("successfully unloaded '%s' version %d", v.label, v.number))

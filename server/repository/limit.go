@@ -1,8 +1,10 @@
 package repository
 
 import (
+	"context"
 	"slices"
 
+	"triton/pkg/log"
 	"triton/server/backend"
 	"triton/server/ratelimit"
 	"triton/server/scheduler"
@@ -23,7 +25,15 @@ func (r *Repository) limit(v *version, placements []backend.Placement) (err erro
 		}
 	}
 	v.gate, err = r.opts.Limiter.Add(all)
+	r.logResources()
 	return err
+}
+
+// logResources writes how much there is of each resource now.
+func (r *Repository) logResources() {
+	if l := log.Verbose(1); r.opts.Limiter != nil && r.opts.Log.Enabled(context.Background(), l) {
+		r.opts.Log.Log(context.Background(), l, r.opts.Limiter.String())
+	}
 }
 
 // turns is the version's gate; nil when it has none.
@@ -34,10 +44,11 @@ func (v *version) turns() scheduler.Gate {
 	return v.gate
 }
 
-// unlimit gives the version's resources up, once its instances are closed.
-func (v *version) unlimit() {
+// unlimit gives a version's resources up, once its instances are closed.
+func (r *Repository) unlimit(v *version) {
 	if v.gate != nil {
 		v.gate.Close()
+		r.logResources()
 	}
 }
 

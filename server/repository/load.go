@@ -170,7 +170,7 @@ func (r *Repository) start(ctx context.Context, v *version, placements []backend
 	run, passive := split(placements)
 	err := r.engage(ctx, v, run, passive)
 	if err != nil {
-		v.unlimit()
+		r.unlimit(v)
 	}
 	return err
 }

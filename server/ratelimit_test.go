@@ -1,0 +1,110 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"triton/pkg/status"
+	"triton/server"
+	"triton/server/ratelimit"
+	"triton/server/repository"
+	"triton/server/servertest"
+)
+
+// limited is an identity model whose instance needs resources for each batch.
+func limited(delay string, resources string) string {
+	return servertest.Identity("INT32", "4", 8) + `parameters { key: "execute_delay_ms" value { string_value: "` + delay + `" } }
+instance_group { kind: KIND_CPU rate_limiter { ` + resources + ` } }
+`
+}
+
+func rates(given ...ratelimit.Resource) servertest.Option {
+	return servertest.With(func(o *server.Options) {
+		o.Rates = server.Rates{Limit: true, Resources: given}
+		o.Models.Control, o.Models.Startup = repository.ControlExplicit, []string{"*"}
+	})
+}
+
+func TestModelsTakeTurns(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		given   []ratelimit.Resource
+		atLeast time.Duration
+	}{
+		"one at a time": {nil, 400 * time.Millisecond},
+		"room for both": {[]ratelimit.Resource{{Name: "R", Count: 6, Device: ratelimit.AllDevices}}, 200 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := servertest.Start(t, rates(test.given...),
+				servertest.Model("a", limited("20", `resources { name: "R" count: 4 }`)+warm),
+				servertest.Model("b", limited("20", `resources { name: "R" count: 2 } priority: 2`)))
+			client, begin := newClient(t), time.Now()
+			var all errgroup.Group
+			for i := range 20 {
+				all.Go(func() error {
+					code, text, err := post(client, fmt.Sprintf("http://%s/v2/models/%c/infer", s.HTTP, "ab"[i%2]), body)
+					if err == nil && code != 200 {
+						err = fmt.Errorf("%d: %s", code, text)
+					}
+					return err
+				})
+			}
+			require.NoError(t, all.Wait())
+			require.GreaterOrEqual(t, time.Since(begin), test.atLeast)
+			require.NoError(t, s.Service().Unload(t.Context(), "a", false))
+			code, _, err := post(client, "http://"+s.HTTP+"/v2/models/b/infer", body)
+			require.NoError(t, err)
+			require.Equal(t, 200, code)
+		})
+	}
+}
+
+func TestResourcesThatAreNotThereFailTheLoad(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, rates(ratelimit.Resource{Name: "R1", Count: 3, Device: ratelimit.AllDevices}))
+	load := func(name, resources string) error { return loadModel(t, s, name, limited("0", resources)) }
+	err := load("m1", `resources { name: "R1" count: 4 }`)
+	require.Error(t, err)
+	require.Contains(t, status.From(err).Msg, `version 1 is at UNAVAILABLE state: Invalid argument: Resource count for "R1" is limited to 3 `+
+		`which will prevent scheduling of one or more model instances, the minimum required count is 4;`)
+	require.NoError(t, load("m2", `resources { name: "R1" count: 2 }`))
+	require.NoError(t, load("m2", `resources { name: "R1" count: 3 }`), "again, beside itself")
+	err = load("m3", `resources { name: "R1" count: 1 global: true }`)
+	require.Error(t, err)
+	require.Contains(t, status.From(err).Msg, `Invalid argument: Resource "R1" is present as both global and device-specific resource in the model configuration.;`)
+}
+
+// The end of the server does not wait for what never comes free.
+func TestADrainDoesNotWaitForResources(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, rates(), servertest.With(func(o *server.Options) { o.ExitTimeout = 100 * time.Millisecond }),
+		servertest.Model("hung", limited("3600000", `resources { name: "R" count: 1 }`)),
+		servertest.Model("stuck", limited("0", `resources { name: "R" count: 1 }`)))
+	var asked sync.WaitGroup
+	client := newClient(t)
+	ask := func(model string) {
+		asked.Go(func() { _, _, _ = post(client, "http://"+s.HTTP+"/v2/models/"+model+"/infer", body) })
+	}
+	ask("hung")
+	hasty := newClient(t)
+	hasty.Timeout = 50 * time.Millisecond
+	require.Eventually(t, func() bool { // until the resource is gone
+		_, _, err := post(hasty, "http://"+s.HTTP+"/v2/models/stuck/infer", body)
+		return err != nil
+	}, 10*time.Second, time.Millisecond)
+	ask("stuck")
+	require.Eventually(t, func() bool {
+		_, text := get(t, client, "http://"+s.Metrics+"/metrics")
+		return strings.Contains(text, `nv_inference_pending_request_count{model="stuck",version="1"} 1`)
+	}, 10*time.Second, time.Millisecond)
+	s.Interrupt()
+	require.Error(t, s.Wait())
+	asked.Wait()
+}

@@ -1,0 +1,41 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"triton/server/ratelimit"
+)
+
+// Rates is the rate limiter.
+type Rates struct {
+	// Limit makes the instances of all models take turns, by the resources that
+	// their configurations name; else they run as soon as they are free.
+	Limit bool
+	// Resources are all there are; none: as much as the loaded instances need.
+	Resources []ratelimit.Resource
+}
+
+func (r Rates) limiter() *ratelimit.Limiter {
+	if !r.Limit {
+		return nil
+	}
+	return ratelimit.New(r.Resources)
+}
+
+// rows are the resources as Triton's table of options has them.
+func (r Rates) rows() (rows [][]string) {
+	if !r.Limit {
+		return nil
+	}
+	order := func(a, b ratelimit.Resource) int {
+		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Name, b.Name))
+	}
+	for i, x := range slices.SortedStableFunc(slices.Values(r.Resources), order) {
+		rows = append(rows, []string{
+			fmt.Sprintf("rate_limit_resource[%d]", i), fmt.Sprintf(`{"name":"%s", "count":%d "device":%d}`, x.Name, int64(x.Count), x.Device),
+		})
+	}
+	return rows
+}
