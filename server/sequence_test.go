@@ -32,10 +32,17 @@ func TestSequencesAsRecorded(t *testing.T) {
 	s := servertest.Start(t, models...)
 	client := newClient(t)
 	datadriven.RunTest(t, filepath.Join("testdata", "sequences", "recorded"), func(t *testing.T, d *datadriven.TestData) string {
-		code, body, err := post(client, "http://"+s.HTTP+"/v2/models/"+d.CmdArgs[0].Key, d.Input)
-		require.NoError(t, err)
-		return fmt.Sprintf("%d\n%s\n", code, strings.TrimRight(strings.ReplaceAll(body, "\n\n", "\n"), "\n"))
+		return posted(t, client, s, d)
 	})
+}
+
+// posted is the answer to a request of a file, as status and body without empty
+// lines.
+func posted(t *testing.T, client *http.Client, s *servertest.Server, d *datadriven.TestData) string {
+	t.Helper()
+	code, body, err := post(client, "http://"+s.HTTP+"/v2/models/"+d.CmdArgs[0].Key, d.Input)
+	require.NoError(t, err)
+	return fmt.Sprintf("%d\n%s\n", code, strings.TrimRight(strings.ReplaceAll(body, "\n\n", "\n"), "\n"))
 }
 
 // accumulate is one step of a sequence; flags are the letters S and E.
@@ -72,13 +79,19 @@ func TestONNXAccumulator(t *testing.T) {
 	}
 }
 
-// accumulatorIn writes the example model with another strategy.
-func accumulatorIn(t *testing.T, strategy string) string {
+// needEngine skips a test where ONNX Runtime is not there.
+func needEngine(t *testing.T) {
 	t.Helper()
 	search := onnx.Search{Getenv: os.Getenv, Directory: ".."} //nolint:forbidigo // tests are told where the library is
 	if _, err := onnx.Find(search); err != nil {
 		t.Skip("needs the ONNX Runtime library: run make onnxruntime")
 	}
+}
+
+// accumulatorIn writes the example model with another strategy.
+func accumulatorIn(t *testing.T, strategy string) string {
+	t.Helper()
+	needEngine(t)
 	dir := t.TempDir()
 	require.NoError(t, example.Write(t.Context(), dir, example.Options{Models: []string{"onnx_accumulator"}}))
 	path := filepath.Join(dir, "onnx_accumulator", "config.pbtxt")
