@@ -43,12 +43,10 @@ type recorded struct {
 	engine   *recorder
 	spec     backend.Spec
 	optional bool
-	loose    bool
-	seen     map[string]int32 // what is left of iterative requests
+	seen     map[string]int32 // what is left of iterative requests; such models have one instance
 }
 
-func (m *recorded) NewInstance(_ context.Context, at backend.Placement) (backend.Instance, error) {
-	m.loose = m.loose || at.Instances > 1
+func (m *recorded) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
 	return m, nil
 }
 
@@ -67,7 +65,7 @@ func (m *recorded) number(key string) int32 {
 
 func (m *recorded) Execute(_ context.Context, b *infer.Batch) error {
 	b.InputEnd = infer.Now()
-	run := Run{Model: m.spec.Name, Loose: m.loose}
+	run := Run{Model: m.spec.Name}
 	failing, largest := false, int32(0)
 	for _, r := range b.Requests {
 		run.Members = append(run.Members, m.member(r))

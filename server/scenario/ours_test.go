@@ -98,6 +98,9 @@ func playOurs(t *testing.T, s *Suite, c *Scenario) []string {
 	p.play(t.Context(), t)
 	time.Sleep(100 * time.Millisecond)
 	rec := Record{Replies: p.replies, Runs: engine.runs}
+	for i := range rec.Runs {
+		rec.Runs[i].Loose = c.model(rec.Runs[i].Model).Instances() > 1
+	}
 	for i := range c.Models {
 		m := &c.Models[i]
 		if why := NotLoaded(r.Index(false), m.Name); why != "" {
