@@ -121,7 +121,8 @@ func (c *Controller) close(now int64) {
 	took := time.Duration(max(now-w.from, 1))
 	c.mu.state = Step(c.goal, c.mu.state, Window{
 		P99:  w.latencies.p99(),
-		Rate: float64(w.latencies.n) / took.Seconds(), Batches: w.batches, Waited: w.waited,
+		Rate: float64(w.latencies.n) / took.Seconds(),
+		Size: float64(w.latencies.n) / float64(w.batches), Waited: float64(w.waited) / float64(w.batches),
 	})
 	if c.mu.state.Delay != before {
 		c.set(c.mu.state.Delay)

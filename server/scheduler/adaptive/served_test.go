@@ -1,0 +1,96 @@
+package adaptive_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"triton/pkg/inferencepb"
+	"triton/server/backend"
+	"triton/server/infer"
+	"triton/server/instance"
+	"triton/server/scheduler"
+	"triton/server/scheduler/adaptive"
+	"triton/server/scheduler/dynamic"
+	"triton/server/stats"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// engine takes 1 ms and 50 us for each row.
+type engine struct{}
+
+func (engine) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	return engine{}, nil
+}
+func (engine) Close() error { return nil }
+
+func (engine) Execute(_ context.Context, b *infer.Batch) error {
+	time.Sleep(time.Millisecond + time.Duration(b.Rows)*50*time.Microsecond)
+	for _, r := range b.Requests {
+		r.Respond(infer.NewResponse(), true)
+	}
+	return nil
+}
+
+// TestCallers: real queue and instance, and callers who send their next request
+// when they have an answer. Waiting for more of them than there are brings
+// nothing, so that nearly no time is spent on it, far as the target is.
+func TestCallers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := &inferencepb.ModelConfig{Name: "m", MaxBatchSize: 32, SchedulingChoice: &inferencepb.ModelConfig_DynamicBatching{
+			DynamicBatching: &inferencepb.ModelDynamicBatching{},
+		}}
+		policy, counters := dynamic.New(cfg), stats.NewModel("m", "1", 32)
+		source, seats := scheduler.NewQueue(scheduler.Options{Policy: policy, Seats: 1, Stats: counters})
+		var delays []time.Duration
+		controller := adaptive.New(adaptive.Options{
+			Goal: adaptive.Goal{Target: 50 * time.Millisecond, Limit: 50 * time.Millisecond},
+			Set: func(d time.Duration) {
+				policy.SetDelay(d)
+				delays = append(delays, d)
+			},
+		})
+		g := instance.New(instance.Options{
+			Name: "m", Version: "1", Config: cfg, Model: engine{}, Placements: make([]backend.Placement, 1),
+			Source: source, Seats: seats, Stats: counters, Log: slog.New(slog.DiscardHandler), Observer: controller,
+		})
+		require.NoError(t, g.Start(t.Context()))
+		var mu sync.Mutex
+		var took []time.Duration
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range 5000 {
+					begin := time.Now()
+					r := infer.NewUnpooled()
+					r.Batch = 1
+					resp, err := g.Infer(t.Context(), r)
+					if err != nil {
+						panic(err)
+					}
+					resp.Release()
+					r.Release()
+					mu.Lock()
+					took = append(took, time.Since(begin))
+					mu.Unlock()
+				}
+			})
+		}
+		all.Wait()
+		require.NoError(t, g.Drain(t.Context()))
+		late := took[len(took)/2:]
+		slices.Sort(late)
+		require.Less(t, late[len(late)*9/10], 5*time.Millisecond, "delays %v", delays)
+		require.Contains(t, delays, controller.Delay())
+		require.Greater(t, len(delays), 2, "it was tried")
+	})
+}
