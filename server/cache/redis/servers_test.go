@@ -1,0 +1,71 @@
+package redis_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/tensor"
+	"triton/server"
+	"triton/server/infer"
+	"triton/server/servertest"
+)
+
+// serve runs a whole server over its own copy of the same models.
+func serve(t *testing.T, port string) *servertest.Server {
+	t.Helper()
+	return servertest.Start(t,
+		servertest.Model("m", servertest.Identity("UINT8", "-1", 0)+"response_cache { enable: true }"),
+		servertest.With(func(o *server.Options) {
+			o.Cache.Name, o.Cache.Settings = "redis", map[string]string{"host": "127.0.0.1", "port": port, "socket_timeout": "1000"}
+		}))
+}
+
+// ask is a request in the core, and whether the cache answered it.
+func ask(t *testing.T, s *servertest.Server, text string) (hit bool) {
+	t.Helper()
+	before := hits(t, s)
+	m, err := s.Service().Model("m", "")
+	require.NoError(t, err)
+	defer m.Release()
+	r := infer.NewRequest()
+	defer r.Release()
+	in := r.AddInput()
+	in.Name, in.DataType, in.Shape = "INPUT0", tensor.Uint8, tensor.Shape{int64(len(text))}
+	in.Data = tensor.NewData(tensor.HeapBuffer([]byte(text)))
+	resp, err := m.Infer(context.Background(), r)
+	require.NoError(t, err)
+	defer resp.Release()
+	data, _ := resp.Output("OUTPUT0").Data.Contiguous()
+	require.Equal(t, text, string(data))
+	require.Len(t, resp.Parameters, 4, "the engine's")
+	return hits(t, s) > before
+}
+
+func hits(t *testing.T, s *servertest.Server) uint64 {
+	t.Helper()
+	all, err := s.Service().Statistics("m", "")
+	require.NoError(t, err)
+	return all.ModelStats[0].InferenceStats.CacheHit.Count
+}
+
+// TestServersShare: what one server has computed another one knows; without
+// Redis both compute.
+func TestServersShare(t *testing.T) {
+	t.Parallel()
+	port, stop := start(t, "")
+	one, two := serve(t, port), serve(t, port)
+	require.False(t, ask(t, one, "question"))
+	eventually(t, func() bool { return ask(t, two, "question") })
+	eventually(t, func() bool { return ask(t, one, "question") })
+	stop()
+	begin := time.Now()
+	for range 100 {
+		require.False(t, ask(t, one, "question"))
+	}
+	require.Less(t, time.Since(begin), 5*time.Second)
+	dead := serve(t, port) // and starts
+	require.False(t, ask(t, dead, "question"))
+}
