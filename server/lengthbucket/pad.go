@@ -86,27 +86,25 @@ func (b *Runner) mask(r *infer.Request, length, bucket int64) error {
 	if r.Request.Input(m.Name) != nil {
 		return b.fill(r, m, bucket)
 	}
-	shape := b.maskShape(r, bucket)
-	buf, s, err := b.take(r, m.Name, shape, b.skip+m.Dim, m.DataType)
+	t := r.AddInput()
+	t.Name, t.DataType, t.Shape = m.Name, m.DataType, b.maskShape(t.Shape[:0], r, bucket)
+	buf, s, err := b.take(r, m.Name, t.Shape, b.skip+m.Dim, m.DataType)
 	if err != nil {
 		return err
 	}
+	t.Data = tensor.NewData(buf)
 	mem := buf.Bytes()
 	for row := 0; row < len(mem); row += s.stride {
 		n := row + int(length)*s.inner
 		repeat(mem[row:n], m.Real)
 		repeat(mem[n:row+s.stride], m.Fill)
 	}
-	t := r.AddInput()
-	t.Name, t.DataType, t.Data = m.Name, m.DataType, tensor.NewData(buf)
-	t.Shape = append(t.Shape[:0], shape...)
 	return nil
 }
 
-// maskShape is the shape of a mask of that length; dimensions that may vary
+// maskShape appends the shape of a mask of that length; dimensions that may vary
 // beside it are 1.
-func (b *Runner) maskShape(r *infer.Request, length int64) tensor.Shape {
-	shape := make(tensor.Shape, 0, 4)
+func (b *Runner) maskShape(shape tensor.Shape, r *infer.Request, length int64) tensor.Shape {
 	if b.skip > 0 {
 		shape = append(shape, int64(r.Batch))
 	}
