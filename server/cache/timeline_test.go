@@ -55,8 +55,10 @@ var timelines = map[string]struct {
 	"in order: who leaves holds nobody up": {
 		instances: 1, ordered: true,
 		events: []event{
-			{text: "b", want: "100: b"}, {at: 10, text: "c", cancel: 20, want: "20: error: "},
-			{at: 110, text: "b", want: "110: b"}, {at: 120, text: "a", want: "220: a"},
+			{text: "b", want: "100: b"},
+			{at: 10, text: "c", cancel: 20, want: "20: error: "},
+			{at: 110, text: "b", want: "110: b"},
+			{at: 120, text: "a", want: "220: a"},
 		},
 		ran: []int64{0, 120}, want: counts{executions: 2, success: 3, failed: 1, computed: 2, hits: 1, misses: 2},
 	},
