@@ -3,12 +3,16 @@ package repository
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
 	"triton/server/stats"
@@ -103,4 +107,44 @@ func TestBeyondTritonMistakes(t *testing.T) {
 		require.Error(t, err)
 		require.Contains(t, r.Index(false).Models[0].Reason, want)
 	}
+}
+
+// TestBeyondTritonStress mixes lengths, deadlines and callers who leave.
+func TestBeyondTritonStress(t *testing.T) {
+	t.Parallel()
+	var pool *tensor.Pool
+	r, _, err := open(t, func(o *Options) { pool = o.Pool }, tree(t, map[string]string{
+		"m/config.pbtxt": with(masked, "length_buckets: 4, 8", "length_bucket_inputs: INPUT0", "length_bucket_mask: INPUT1",
+			"length_bucket_outputs: OUTPUT0", "max_queue_delay_target_p99_microseconds: 200", "deadline_admission: true") +
+			"instance_group { count: 2 kind: KIND_CPU }",
+		"m/1/": "",
+	}))
+	require.NoError(t, err)
+	m, err := r.Model("m", "")
+	require.NoError(t, err)
+	defer m.Release()
+	var all sync.WaitGroup
+	for caller := range 8 {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(caller), 1))
+			for range 300 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(2000))*time.Microsecond)
+				n := 1 + random.IntN(9)
+				q := numbers(pool, n)
+				q.TimeoutMicros = uint64(random.IntN(1000))
+				resp, err := m.Infer(ctx, q)
+				if err == nil {
+					if got := resp.Output("OUTPUT0").Shape[1]; got != int64(n) {
+						t.Errorf("length %d for %d", got, n)
+					}
+					resp.Release()
+				} else if code := status.CodeOf(err); code != status.Unavailable && code != status.Cancelled && (n < 9 || code != status.InvalidArg) {
+					t.Errorf("length %d: %v: %v", n, code, err)
+				}
+				q.Release()
+				cancel()
+			}
+		})
+	}
+	all.Wait()
 }
