@@ -1,0 +1,140 @@
+package instance_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/server/infer"
+	"triton/server/instance"
+	"triton/server/ratelimit"
+	"triton/server/scheduler"
+)
+
+// limitedBy puts the instances of a group behind a rate limiter.
+func limitedBy(t *testing.T, l *ratelimit.Limiter, instances ...ratelimit.Instance) func(*instance.Options) {
+	t.Helper()
+	g, err := l.Add(instances)
+	require.NoError(t, err)
+	return queued(func(o *scheduler.Options) { o.Gate = g })
+}
+
+func needs(priority uint32, all ...ratelimit.Need) ratelimit.Instance {
+	return ratelimit.Instance{Priority: priority, Needs: all}
+}
+
+// saturate keeps a group busy for that long and says how many requests were
+// answered.
+func saturate(g *instance.Group, long time.Duration) int {
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	answered := 0
+	begin := time.Now()
+	for range 3 {
+		all.Go(func() {
+			for time.Since(begin) < long {
+				if call(context.Background(), g, request("", 1)) == nil {
+					mu.Lock()
+					answered++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	all.Wait()
+	return answered
+}
+
+// The timelines of the specification for two models of equal load.
+func TestModelsShareByTheirPriorities(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		given []ratelimit.Resource
+		want  []int
+	}{
+		"one at a time": {nil, []int{80, 40}},
+		"room for both": {[]ratelimit.Resource{{Name: "R1", Count: 6}, {Name: "R2", Count: 2}}, []int{120, 120}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l, exec := ratelimit.New(test.given), 10*time.Millisecond
+				m1, _ := group(t, batching(1, 0), &engine{begin: time.Now(), exec: exec}, 1,
+					limitedBy(t, l, needs(1, ratelimit.Need{Name: "R1", Count: 4})))
+				m2, _ := group(t, batching(1, 0), &engine{begin: time.Now(), exec: exec}, 1,
+					limitedBy(t, l, needs(2, ratelimit.Need{Name: "R1", Count: 2}, ratelimit.Need{Name: "R2", Count: 2, Global: true})))
+				got := make([]int, 2)
+				var both sync.WaitGroup
+				for i, g := range []*instance.Group{m1, m2} {
+					both.Go(func() { got[i] = saturate(g, 1200*time.Millisecond) })
+				}
+				both.Wait()
+				for i := range got {
+					require.InDelta(t, test.want[i], got[i], 6, "model %d", i+1)
+				}
+			})
+		})
+	}
+}
+
+func TestTwoInstancesThatDoNotFitTogether(t *testing.T) {
+	t.Parallel()
+	for _, given := range [][]ratelimit.Resource{nil, {{Name: "R1", Count: 6}, {Name: "R2", Count: 1}}} {
+		synctest.Test(t, func(t *testing.T) {
+			e := &engine{begin: time.Now(), exec: 10 * time.Millisecond}
+			g, _ := group(t, batching(1, 0), e, 2, limitedBy(t, ratelimit.New(given),
+				needs(1, ratelimit.Need{Name: "R1", Count: 4}), needs(1, ratelimit.Need{Name: "R1", Count: 2}, ratelimit.Need{Name: "R2", Count: 1})))
+			n, want := saturate(g, time.Second), 100
+			if given != nil {
+				want = 200
+			}
+			require.InDelta(t, want, n, 4)
+		})
+	}
+}
+
+func TestBatchesFillWhileTheirInstanceWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := ratelimit.New(nil)
+		other, err := l.Add([]ratelimit.Instance{needs(1, ratelimit.Need{Name: "R", Count: 1})})
+		require.NoError(t, err)
+		require.True(t, other.Acquire(0))
+		g, counters := group(t, batching(8, 0, 4), &engine{begin: time.Now(), exec: time.Millisecond}, 1,
+			limitedBy(t, l, needs(1, ratelimit.Need{Name: "R", Count: 1})))
+		var all sync.WaitGroup
+		for range 80 {
+			all.Go(func() { require.NoError(t, call(context.Background(), g, request("", 1))) })
+		}
+		synctest.Wait()
+		other.Release(0, true)
+		all.Wait()
+		sizes := counters.Counters().Sizes
+		require.Len(t, sizes, 1)
+		require.Equal(t, 4, sizes[0].Rows)
+		require.EqualValues(t, 20, sizes[0].Count)
+	})
+}
+
+func TestWhatWaitsForAResourceCanBeCancelled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := ratelimit.New(nil)
+		other, err := l.Add([]ratelimit.Instance{needs(1, ratelimit.Need{Name: "R", Count: 1})})
+		require.NoError(t, err)
+		require.True(t, other.Acquire(0))
+		e := &engine{begin: time.Now()}
+		g, _ := group(t, batching(8, 0), e, 1, limitedBy(t, l, needs(1, ratelimit.Need{Name: "R", Count: 1})))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		r := infer.NewUnpooled()
+		require.ErrorIs(t, call(ctx, g, r), context.DeadlineExceeded)
+		other.Release(0, true)
+		require.NoError(t, call(t.Context(), g, request("", 1)))
+		require.Len(t, e.ran(), 1)
+	})
+}
