@@ -86,7 +86,7 @@ func (d *direct) fill(s *Source, b *bench, cut scheduler.Cut) {
 	}
 	for _, l := range b.slots[:cut.Count] {
 		r := l.front()
-		if r == nil || r != first && !d.same.Equal(first, r) {
+		if r == nil || r != first && !(d.same.Equal(first, r) && s.fit(first, r)) {
 			b.seat.Batch.Add(null(first))
 			continue
 		}

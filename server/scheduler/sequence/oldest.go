@@ -52,6 +52,9 @@ func (*oldest) fill(s *Source, b *bench, cut scheduler.Cut) {
 			s.cancel(r.Member.Of.(*sequence), r)
 			continue
 		}
+		if all := b.seat.Batch.Requests; len(all) > 0 && !s.fit(all[0], r) {
+			return // it begins the next batch
+		}
 		l := r.Member.Of.(*sequence).slot
 		b.line.Remove(r)
 		l.lined = nil

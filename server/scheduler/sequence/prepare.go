@@ -57,3 +57,16 @@ func (s *Source) remember(b *bench, q *sequence, r *infer.Request) {
 	}
 	q.states.Give(r)
 }
+
+// fit says whether two requests can share a batch as far as their states go.
+func (s *Source) fit(a, b *infer.Request) bool {
+	return s.memory == nil || s.memory.Fit(given(a), given(b))
+}
+
+// given is the states that a request that waits will get; nil for new ones.
+func given(r *infer.Request) States {
+	if r.SequenceStart {
+		return nil
+	}
+	return r.Member.Of.(*sequence).states
+}

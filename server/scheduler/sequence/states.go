@@ -11,6 +11,9 @@ type Memory interface {
 	// "Failed to initialize sequence state: <error>", the sequence goes on without
 	// states.
 	Begin(seat int) (States, error)
+	// Fit says whether requests with these states can share a batch, which needs the
+	// same shapes. A nil stands for the states of a sequence that begins.
+	Fit(a, b States) bool
 	// Close gives the initial values back, when the version is done with.
 	Close()
 }

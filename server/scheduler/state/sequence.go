@@ -71,6 +71,17 @@ func (s *Sequence) set(i int, d tensor.DataType, shape tensor.Shape, data tensor
 	}
 }
 
+// shapes are those of now.
+func (s *Sequence) shapes() []tensor.Shape {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []tensor.Shape
+	for i := range s.values {
+		all = append(all, s.values[i].shape)
+	}
+	return all
+}
+
 // Close gives the values back. Updates that come later are dropped.
 func (s *Sequence) Close() {
 	s.mu.Lock()

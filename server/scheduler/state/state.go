@@ -18,6 +18,7 @@ import (
 // Model is the implicit states that a model's configuration declares.
 type Model struct {
 	states  []declared
+	varies  bool  // some dims do
 	problem error // why no sequence can have its states
 	log     *slog.Logger
 }
@@ -63,6 +64,7 @@ func New(o Options) (*Model, error) {
 			continue
 		}
 		m.states = append(m.states, declared{s.GetInputName(), s.GetOutputName(), initial})
+		m.varies = m.varies || slices.Contains(s.GetDims(), -1)
 	}
 	m.problem = growable(o.Config)
 	return m, nil
@@ -100,6 +102,27 @@ func (m *Model) Begin(int) (sequence.States, error) {
 		s.values[i] = value{v.dataType, v.shape, v.data.Clone()}
 	}
 	return s, nil
+}
+
+// Fit compares the shapes of the states of two sequences, of which nil is one
+// that begins.
+func (m *Model) Fit(a, b sequence.States) bool {
+	if !m.varies {
+		return true
+	}
+	x, y := m.shapes(a), m.shapes(b)
+	return slices.EqualFunc(x, y, tensor.Shape.Equal)
+}
+
+func (m *Model) shapes(s sequence.States) []tensor.Shape {
+	if of, ok := s.(*Sequence); ok {
+		return of.shapes()
+	}
+	var all []tensor.Shape
+	for i := range m.states {
+		all = append(all, m.states[i].initial.shape)
+	}
+	return all
 }
 
 var (

@@ -249,6 +249,27 @@ func TestUpdate(t *testing.T) {
 	require.Zero(t, b.pool.Outstanding())
 }
 
+func TestFit(t *testing.T) {
+	t.Parallel()
+	b, err := open(t, one(1, `data_type: TYPE_INT32 dims: [ -1 ]`), nil)
+	require.NoError(t, err)
+	short, long := begin(t, b.Model), begin(t, b.Model)
+	require.NoError(t, long.Update("OUT", tensor.Int32, tensor.Shape{1, 2}, tensor.NewData(b.pool.Get(8))))
+	require.True(t, b.Fit(nil, nil))
+	require.True(t, b.Fit(short, nil))
+	require.False(t, b.Fit(nil, long))
+	require.False(t, b.Fit(short, long))
+	require.True(t, b.Fit(long, long))
+	short.Close()
+	long.Close()
+	b.Close()
+
+	b, err = open(t, one(1, `data_type: TYPE_INT32 dims: [ 2 ]`), nil)
+	require.NoError(t, err)
+	require.True(t, b.Fit(nil, nil))
+	b.Close()
+}
+
 func BenchmarkGiveAndUpdate(b *testing.B) {
 	b.ReportAllocs()
 	pool := tensor.NewPool()
