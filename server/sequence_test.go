@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"triton/repo/example"
-	"triton/server/backend/onnx"
 	"triton/server/servertest"
 )
 
@@ -79,19 +78,10 @@ func TestONNXAccumulator(t *testing.T) {
 	}
 }
 
-// needEngine skips a test where ONNX Runtime is not there.
-func needEngine(t *testing.T) {
-	t.Helper()
-	search := onnx.Search{Getenv: os.Getenv, Directory: ".."} //nolint:forbidigo // tests are told where the library is
-	if _, err := onnx.Find(search); err != nil {
-		t.Skip("needs the ONNX Runtime library: run make onnxruntime")
-	}
-}
-
 // accumulatorIn writes the example model with another strategy.
 func accumulatorIn(t *testing.T, strategy string) string {
 	t.Helper()
-	needEngine(t)
+	needsONNX(t)
 	dir := t.TempDir()
 	require.NoError(t, example.Write(t.Context(), dir, example.Options{Models: []string{"onnx_accumulator"}}))
 	path := filepath.Join(dir, "onnx_accumulator", "config.pbtxt")

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"triton/pkg/onnxmodel"
 	"triton/server/servertest"
@@ -87,7 +89,7 @@ func (s *stateful) write(t *testing.T, root string) {
 // backend.
 func TestStatesAsRecorded(t *testing.T) {
 	t.Parallel()
-	needEngine(t)
+	needsONNX(t)
 	const (
 		zero   = `initial_state { name: "i" data_type: TYPE_INT32 dims: [ 1 ] zero_data: true }`
 		direct = "direct { }"
@@ -111,4 +113,36 @@ func TestStatesAsRecorded(t *testing.T) {
 	datadriven.RunTest(t, filepath.Join("testdata", "sequences", "onnx"), func(t *testing.T, d *datadriven.TestData) string {
 		return posted(t, client, s, d)
 	})
+}
+
+// Sequences whose states differ in length do not get into each other's batches.
+func TestStatesThatGrow(t *testing.T) {
+	t.Parallel()
+	needsONNX(t)
+	root := t.TempDir()
+	begin := `initial_state { name: "i" data_type: TYPE_INT32 dims: [ 1 ] zero_data: true }`
+	for name, strategy := range map[string]string{"direct": "direct { }", "oldest": "oldest { max_candidate_sequences: 4 }"} {
+		s := stateful{name: name, op: "Concat", batch: 4, dims: "-1", initial: begin, strategy: strategy}
+		s.write(t, root)
+	}
+	s := servertest.Start(t, servertest.Repository(root))
+	client := newClient(t)
+	var all errgroup.Group
+	for _, name := range []string{"direct", "oldest"} {
+		for id := 1; id <= 6; id++ {
+			all.Go(func() error {
+				history := "0"
+				for k := range 10 + 5*id {
+					history += "," + strconv.Itoa(id)
+					flags := map[int]string{0: "S", 9 + 5*id: "E"}[k]
+					code, body, err := post(client, "http://"+s.HTTP+"/v2/models/"+name+"/infer", accumulate(id, flags, id))
+					if err != nil || code != 200 || !strings.Contains(body, `"data":[`+history+`]`) {
+						return fmt.Errorf("sequence %d of %s, step %d: %d %s %w", id, name, k, code, body, err)
+					}
+				}
+				return nil
+			})
+		}
+	}
+	require.NoError(t, all.Wait())
 }
