@@ -225,6 +225,7 @@ func (s *Server) stop(fronts []front) error {
 	defer cancelLate()
 	s.opts.Log.Info("Waiting for in-flight requests to complete.")
 	s.models.Exit()
+	s.models.Settle(ctx)
 	// The metrics endpoint, the last, stays until the models are closed.
 	var wg sync.WaitGroup
 	var last front

@@ -122,6 +122,7 @@ func (r *Repository) close(ctx context.Context, v *version) error {
 	case <-v.drained:
 	case <-ctx.Done():
 	}
+	v.settle(ctx)
 	err := v.runner.Drain(ctx)
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("unloading '%s' version %d: %w", v.label, v.number, err)

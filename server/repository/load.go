@@ -67,7 +67,7 @@ func (r *Repository) regroup(ctx context.Context, v, old *version, c *candidate)
 		return err
 	}
 	v.config, v.labels, v.check, v.metadata, v.stats = config.ModelConfig, old.labels, old.check, old.metadata, old.stats
-	v.beyond = old.beyond
+	v.beyond, v.sequences = old.beyond, old.sequences
 	placements, err := r.placements(v.config)
 	if err != nil {
 		return err

@@ -36,7 +36,11 @@ func (r *Repository) source(v *version, n int) (scheduler.Source, []*scheduler.S
 
 // sequences is the scheduler of a version that keeps sequences.
 func (r *Repository) sequences(v *version, n int) (scheduler.Source, []*scheduler.Seat, error) {
-	o := sequence.Options{Hold: r.opts.Holds.Requests, Backlog: r.opts.Holds.Backlog, Config: v.config, Seats: n, Stats: v.stats, Log: r.opts.Log, Pool: r.opts.Pool, Gate: v.turns()}
+	o := sequence.Options{
+		Config: v.config, Seats: n, Stats: v.stats, Log: r.opts.Log, Pool: r.opts.Pool, Gate: v.turns(),
+		Hold: r.opts.Holds.Requests, Backlog: r.opts.Holds.Backlog,
+		Before: v.sequences,
+	}
 	states, err := implicit.New(implicit.Options{Config: v.config, Dir: filepath.Dir(v.dir), Pool: r.opts.Pool, Log: r.opts.Log})
 	if err != nil {
 		return nil, nil, err
@@ -48,5 +52,6 @@ func (r *Repository) sequences(v *version, n int) (scheduler.Source, []*schedule
 		o.Alarm = r.opts.NewAlarm
 	}
 	q, seats := sequence.New(o)
+	v.sequences = q
 	return q, seats, nil
 }

@@ -13,6 +13,7 @@ import (
 	"triton/server/instance"
 	"triton/server/ratelimit"
 	"triton/server/scheduler"
+	"triton/server/scheduler/sequence"
 	"triton/server/stats"
 )
 
@@ -48,7 +49,9 @@ type version struct {
 	estimate *admission.Estimate
 	line     admission.Line
 	gate     *ratelimit.Gate // nil without a rate limiter
-	seconds  float64         // time to load
+	// sequences is the source of a model that keeps sequences, else nil.
+	sequences *sequence.Source
+	seconds   float64 // time to load
 	// replaced is that another version goes on with the engine.
 	replaced bool
 
@@ -92,11 +95,15 @@ func (v *version) leave() {
 	}
 }
 
-// inFlight is the number of requests that hold the version.
+// inFlight is the number of requests that hold the version, or of sequences that
+// have a slot.
 func (v *version) inFlight() int64 {
 	n := v.refs.Load()
 	if !v.left.Load() {
 		n--
+	}
+	if v.sequences != nil {
+		n = max(n, int64(v.sequences.Held()))
 	}
 	return max(n, 0)
 }

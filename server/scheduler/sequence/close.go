@@ -6,11 +6,16 @@ import (
 	"triton/server/stats"
 )
 
-// Stop refuses new sequences. Those that have begun go on.
-func (s *Source) Stop() {
+// Stop refuses new sequences. Those that have begun go on; the channel is closed
+// when they are over.
+func (s *Source) Stop() <-chan struct{} {
 	s.mu.Lock()
+	defer s.unlock()
 	s.mu.stopping = true
-	s.unlock()
+	if s.mu.over == nil {
+		s.mu.over = make(chan struct{})
+	}
+	return s.mu.over
 }
 
 // Close also ends the sequences of which nothing waits or runs, and the others

@@ -18,6 +18,9 @@ func (s *Source) Enqueue(r *infer.Request, run bool) (*scheduler.Seat, error) {
 	}
 	now := infer.Now()
 	r.Times.Queued = now
+	if s.continues(r) {
+		return nil, nil
+	}
 	s.mu.Lock()
 	q, err := s.find(r)
 	if err != nil {

@@ -56,7 +56,7 @@ func (s *Source) assign(l *slot, q *sequence) {
 // settle gives a slot up when nothing more comes of its sequence, and lets the
 // backlog have it.
 func (s *Source) settle(l *slot) {
-	for l.seq != nil && s.over(l) {
+	for l.seq != nil && s.ended(l) {
 		s.vacate(l)
 		if l.bench.dead {
 			return
@@ -72,10 +72,10 @@ func (s *Source) settle(l *slot) {
 	}
 }
 
-// over says whether nothing more comes of the sequence in a slot. With direct the
+// ended says whether nothing more comes of the sequence in a slot. With direct the
 // slot is free as soon as the last request has its row: the next batch is made
 // when this one has run. With oldest another sequence would only wait there.
-func (s *Source) over(l *slot) bool {
+func (s *Source) ended(l *slot) bool {
 	q := l.seq
 	if q.waiting.Len() > 0 || l.running > 0 && !s.strategy.early() {
 		return false

@@ -3,6 +3,7 @@ package sequence
 import (
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"triton/pkg/inferencepb"
@@ -34,6 +35,7 @@ type Source struct {
 	strategy  strategy
 	benches   []*bench
 	timer     timer
+	before    atomic.Pointer[Source] // nil once its sequences are over
 
 	mu state
 }
@@ -51,9 +53,11 @@ type state struct {
 	spare   []*sequence // for reuse
 	hold    hold
 
-	stopping bool // no sequence may begin
-	closed   bool // slots are given up as soon as nothing runs or waits in them
-	aborted  bool // nothing waits any more
+	stopping bool          // no sequence may begin
+	over     chan struct{} // closed when stopping and no sequence is left
+	ended    bool          // over is closed
+	closed   bool          // slots are given up as soon as nothing runs or waits in them
+	aborted  bool          // nothing waits any more
 
 	// What unlock does without the lock.
 	rouse  *bench
@@ -67,6 +71,9 @@ type Options struct {
 	Stats  *stats.Model
 	Log    *slog.Logger
 	Pool   *tensor.Pool
+	// Before is the source of the instances that these replace, which keeps its
+	// sequences until they end; nil: none.
+	Before *Source
 	// Memory makes implicit states; nil: the model has none.
 	Memory Memory
 	// Alarm makes what wakes an instance whose batch waits for more; nil: NewClock.
@@ -96,6 +103,7 @@ func New(o Options) (*Source, []*scheduler.Seat) {
 		strategy:  newStrategy(o.Config),
 		slots:     slotsOf(o.Config),
 	}
+	s.before.Store(o.Before)
 	s.mu.known = map[id]*sequence{}
 	s.mu.recent.of = recent
 	s.mu.backlog.of = waiting
@@ -139,6 +147,10 @@ func (s *Source) fail(r *infer.Request, err error, why stats.Failure) {
 // unlock also wakes the instances that have something to do, and answers those
 // requests that failed.
 func (s *Source) unlock() {
+	if s.mu.over != nil && !s.mu.ended && s.mu.held == 0 {
+		s.mu.ended = true
+		close(s.mu.over)
+	}
 	b, failed := s.mu.rouse, s.mu.failed
 	s.mu.rouse, s.mu.failed = nil, nil
 	s.mu.Unlock()
