@@ -235,7 +235,9 @@ func TestPlacements(t *testing.T) {
 		},
 		"passive ones share nothing": {
 			[]*inferencepb.ModelInstanceGroup{{Kind: cpu, Count: 2, Passive: true}, {Kind: cpu}},
-			0, []backend.Placement{place("m_0_0", cpu, 0, 1), place("m_0_1", cpu, 0, 1), place("m_1_0", cpu, 0, 1)}, "",
+			0,
+			[]backend.Placement{place("m_0_0", cpu, 0, 1), place("m_0_1", cpu, 0, 1), place("m_1_0", cpu, 0, 1)},
+			"",
 		},
 		"chosen GPUs": {[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1, Gpus: []int32{3, 1}}}, 4, []backend.Placement{place("m_0_0", gpu, 1, 2), place("m_0_0", gpu, 3, 2)}, ""},
 		"no GPU": {

@@ -45,15 +45,27 @@ func TestAdd(t *testing.T) {
 		"both scopes in one model": {nil, [][]ratelimit.Instance{{
 			{Needs: []ratelimit.Need{need("R8", 4)}}, {Device: 1, Needs: []ratelimit.Need{shared("R8", 4)}},
 		}}, []string{twofold("R8")}},
-		"too little": {given{{"R1", 3, all}, {"R2", 2, all}}, [][]ratelimit.Instance{m1, m2, m3},
-			[]string{limited("R1", "3", "4"), "", twofold("R2")}},
-		"not given": {given{{"R1", 3, all}}, [][]ratelimit.Instance{one(1, need("R9", 4), need("R9", 2)), one(1, need("r1", 4)), one(1, need("R7", 0))},
-			[]string{limited("R9", "0", "2"), limited("r1", "0", "4"), ""}},
+		"too little": {
+			given{{"R1", 3, all}, {"R2", 2, all}},
+			[][]ratelimit.Instance{m1, m2, m3},
+			[]string{limited("R1", "3", "4"), "", twofold("R2")},
+		},
+		"not given": {
+			given{{"R1", 3, all}},
+			[][]ratelimit.Instance{one(1, need("R9", 4), need("R9", 2)), one(1, need("r1", 4)), one(1, need("R7", 0))},
+			[]string{limited("R9", "0", "2"), limited("r1", "0", "4"), ""},
+		},
 		"for another device": {given{{"R1", 10, 10}}, [][]ratelimit.Instance{m1, m2}, []string{limited("R1", "0", "4"), limited("R2", "0", "2")}},
-		"the larger counts": {given{{"R1", 3, all}, {"R1", 6, 0}, {"R2", 1, 7}}, [][]ratelimit.Instance{m1, m2, m3},
-			[]string{"", limited("R2", "1", "2"), limited("R2", "0", "1")}},
-		"by device": {given{{"R1", 1, all}, {"R1", 6, 1}}, [][]ratelimit.Instance{{{Device: 1, Needs: []ratelimit.Need{need("R1", 6)}}}, m1},
-			[]string{"", limited("R1", "1", "4")}},
+		"the larger counts": {
+			given{{"R1", 3, all}, {"R1", 6, 0}, {"R2", 1, 7}},
+			[][]ratelimit.Instance{m1, m2, m3},
+			[]string{"", limited("R2", "1", "2"), limited("R2", "0", "1")},
+		},
+		"by device": {
+			given{{"R1", 1, all}, {"R1", 6, 1}},
+			[][]ratelimit.Instance{{{Device: 1, Needs: []ratelimit.Need{need("R1", 6)}}}, m1},
+			[]string{"", limited("R1", "1", "4")},
+		},
 		"a name that is empty": {nil, [][]ratelimit.Instance{one(1, need("", 2))}, []string{""}},
 	} {
 		t.Run(name, func(t *testing.T) {

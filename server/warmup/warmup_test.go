@@ -137,8 +137,10 @@ func TestRead(t *testing.T) {
 		"outside":             {sample(`data_type: TYPE_FP32 dims: 1 input_data_file: "../../x"`), "failed to open text file for read DIR/warmup/../../x: path escapes from parent"},
 		"a link to outside":   {sample(`data_type: TYPE_FP32 dims: 1 input_data_file: "away"`), "failed to open text file for read DIR/warmup/away: path escapes from parent"},
 		"a folder":            {sample(`data_type: TYPE_FP32 dims: 1 input_data_file: "folder"`), "failed to open text file for read DIR/warmup/folder: not a file"},
-		"too much": {sample(`data_type: TYPE_FP32 dims: [4611686018427387904, 4] zero_data: true`),
-			"warmup setting for input 'IN': shape [1,4611686018427387904,4]: element count exceeds 9223372036854775807"},
+		"too much": {
+			sample(`data_type: TYPE_FP32 dims: [4611686018427387904, 4] zero_data: true`),
+			"warmup setting for input 'IN': shape [1,4611686018427387904,4]: element count exceeds 9223372036854775807",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
