@@ -90,6 +90,22 @@ func (l *line) rank() string {
 	return fmt.Sprintf("%09d %s", l.times[0], key)
 }
 
+// agreed is what two runs agree on, or one with our server; nil when there is no
+// such run.
+func agreed(runs [][]string, ours []string) []string {
+	for i, a := range runs {
+		if near(a, ours) {
+			return earliest(a, ours)
+		}
+		for _, b := range runs[i+1:] {
+			if near(a, b) && !slices.ContainsFunc(runs, func(l []string) bool { return near(l, ours) }) {
+				return earliest(a, b)
+			}
+		}
+	}
+	return nil
+}
+
 func TestNear(t *testing.T) {
 	t.Parallel()
 	a := []string{"0 run m a", "100 a OK", "200 run m b", "stats m ok=1 total=100ms"}

@@ -8,20 +8,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-	rpcstatus "google.golang.org/grpc/status"
 
-	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/cache"
-	"triton/server/infer"
 	"triton/server/ratelimit"
 	"triton/server/repository"
 	"triton/server/scheduler"
@@ -141,129 +137,6 @@ func options(t *testing.T, s *Suite, c *Scenario, engine *recorder, pool *tensor
 		}
 	}
 	return o
-}
-
-// visit is one request to our server.
-type visit struct {
-	repository *repository.Repository
-	pool       *tensor.Pool
-
-	mu    sync.Mutex
-	reply func(string) // nil: nobody listens any more
-	ended chan struct{}
-}
-
-func (v *visit) say(text string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.reply != nil {
-		v.reply(text)
-	}
-}
-
-// hangUp is what a client sees that does not wait any more.
-func (v *visit) hangUp(ctx context.Context) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.reply != nil {
-		v.reply(rpcstatus.FromContextError(ctx.Err()).Code().String())
-		v.reply = nil
-	}
-}
-
-func (v *visit) call(ctx context.Context, e *Event, m *Model) {
-	model, err := v.repository.Model(m.Name, "")
-	if err != nil {
-		v.fail(ctx, m, err)
-		return
-	}
-	defer model.Release()
-	r := v.request(e, m)
-	defer r.Release()
-	stop := context.AfterFunc(ctx, func() {
-		v.hangUp(ctx)
-		if m.Streams() {
-			r.Cancel()
-		}
-	})
-	defer stop()
-	if m.Streams() {
-		v.submit(ctx, model, r)
-		return
-	}
-	resp, err := model.Infer(ctx, r)
-	if err != nil {
-		v.fail(ctx, m, err)
-		return
-	}
-	v.say(strings.TrimSpace("OK " + written(resp)))
-	resp.Release()
-}
-
-func (v *visit) fail(ctx context.Context, m *Model, err error) {
-	if m.Streams() {
-		v.say("error: " + err.Error())
-		return
-	}
-	v.say(ended(ctx, status.CodeOf(err).GRPC(), err.Error()))
-}
-
-func (v *visit) submit(ctx context.Context, model infer.Model, r *infer.Request) {
-	v.ended = make(chan struct{})
-	r.Sink = v
-	if err := model.Submit(r); err != nil {
-		v.say("error: " + err.Error())
-		return
-	}
-	<-v.ended
-}
-
-// Send takes a response of a stream.
-func (v *visit) Send(resp *infer.Response, final bool) {
-	switch {
-	case resp == nil:
-		v.say("final")
-	case resp.Err != nil:
-		v.say("error: " + resp.Err.Error())
-	case final:
-		v.say("OK " + written(resp) + " final")
-	default:
-		v.say("OK " + written(resp))
-	}
-	if resp != nil {
-		resp.Release()
-	}
-	if final {
-		close(v.ended)
-	}
-}
-
-// request is what the front end makes of the message of a client.
-func (v *visit) request(e *Event, m *Model) *infer.Request {
-	a := &e.Asked
-	r := infer.NewUnpooled()
-	r.ModelName, r.ID, r.Priority = m.Name, e.Name, a.Priority
-	r.SequenceStart, r.SequenceEnd, r.TimeoutMicros = a.Start, a.End, uint64(a.Timeout.Microseconds())
-	if id, ok := a.Number(); ok {
-		r.SequenceID = id
-	} else {
-		r.SequenceIDStr = a.Sequence
-	}
-	for _, name := range a.Inputs {
-		if name == "" {
-			continue
-		}
-		in := r.AddInput()
-		in.Name, in.DataType, in.Shape = name, tensor.Int32, a.shape(m)
-		data := a.data()
-		b := v.pool.Get(len(data))
-		copy(b.Bytes(), data)
-		in.Data = tensor.NewData(b)
-	}
-	for _, name := range a.Outputs {
-		r.Outputs = append(r.Outputs, requested(name))
-	}
-	return r
 }
 
 func counted(t *testing.T, r *repository.Repository, m *Model) string {

@@ -1,0 +1,102 @@
+package scenario
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"triton/pkg/inferencepb"
+)
+
+// startOracle starts a server with the models of all scenarios of a file.
+func startOracle(t *testing.T, dir string, s *Suite) *nvidia {
+	t.Helper()
+	t.Logf("%s: %d scenarios", s.Name, len(s.Scenarios))
+	repository := t.TempDir()
+	for i, c := range s.Scenarios {
+		if !due(c) {
+			continue
+		}
+		for try := range *copies {
+			for _, m := range c.Models {
+				require.NoError(t, m.Write(repository, fmt.Sprintf("s%d_%d_", i, try), "python", Python))
+			}
+		}
+	}
+	o := &nvidia{log: filepath.Join(t.TempDir(), "log"), metrics: freePort(t)}
+	web, rpc := freePort(t), freePort(t)
+	port := func(addr string) string { _, p, _ := net.SplitHostPort(addr); return p }
+	cmd := exec.Command(filepath.Join(dir, "bin", "tritonserver"), append(strings.Fields(s.Needs["flags"]),
+		"--model-repository", repository, "--allow-gpu-metrics=false", "--exit-on-error=false", "--strict-readiness=false", "--http-port="+port(web), "--grpc-port="+port(rpc), "--metrics-port="+port(o.metrics))...)
+	var out lockedBuffer
+	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &out, append(os.Environ(), "SCENARIO_LOG="+o.log, "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // with its Python children
+	cmd.WaitDelay = time.Second
+	require.NoError(t, cmd.Start())
+	done := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(done) }()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-done:
+		case <-time.After(20 * time.Second):
+		}
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		<-done
+		if t.Failed() {
+			require.NoError(t, os.WriteFile(filepath.Join(os.TempDir(), "scenario-"+s.Name+".log"), []byte(out.String()), 0o644))
+		}
+	})
+	require.Eventually(t, func() bool {
+		resp, err := http.Get("http://" + web + "/v2/health/ready") //nolint:noctx // it answers or is not there
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	}, 4*time.Minute, 100*time.Millisecond, "the server does not become ready")
+	time.Sleep(3 * time.Second) // that many Python interpreters are still busy then
+	conn, err := grpc.NewClient(rpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	o.client = inferencepb.NewGRPCInferenceServiceClient(conn)
+	return o
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
