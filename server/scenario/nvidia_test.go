@@ -194,4 +194,3 @@ func (o *nvidia) failures(t *testing.T, model string) map[string]uint64 {
 	}
 	return all
 }
-
