@@ -39,15 +39,18 @@ func TestStep(t *testing.T) {
 		"a rise that pays":                {rose(calm), Window{P99: 16 * ms, Rate: 1000, Size: 2.5, Waited: 1}, State{Delay: 7 * ms, Before: 2 * ms, Seen: calm}},
 		"a rise in vain":                  {rose(calm), Window{P99: 12 * ms, Rate: 500, Size: 2.1, Waited: 1}, State{Delay: 2 * ms, Before: 2 * ms, Seen: calm, Pause: 4, Left: 4, Rate: 1000, Shorten: true}},
 		"a shorter one": {
-			State{Delay: 2 * ms, Shorten: true, Left: 1}, calm,
+			State{Delay: 2 * ms, Shorten: true, Left: 1},
+			calm,
 			State{Delay: ms, Shorten: true, Left: 1, Trial: Shorter, Before: 2 * ms, Seen: calm},
 		},
 		"which was too short": {
-			State{Delay: ms, Shorten: true, Trial: Shorter, Before: 2 * ms, Seen: calm}, Window{P99: 6 * ms, Size: 1.8, Waited: 1},
+			State{Delay: ms, Shorten: true, Trial: Shorter, Before: 2 * ms, Seen: calm},
+			Window{P99: 6 * ms, Size: 1.8, Waited: 1},
 			State{Delay: 2 * ms, Before: 2 * ms, Seen: calm},
 		},
 		"the limit": {
-			State{Delay: 14 * ms}, Window{P99: 10 * ms, Waited: 1},
+			State{Delay: 14 * ms},
+			Window{P99: 10 * ms, Waited: 1},
 			State{Delay: 15 * ms, Trial: Longer, Before: 14 * ms, Seen: Window{P99: 10 * ms, Waited: 1}},
 		},
 	} {
