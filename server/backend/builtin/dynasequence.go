@@ -146,18 +146,24 @@ func (i *dynaInstance) idOf(r *infer.Request) (uint64, error) {
 		}
 		return binary.NativeEndian.Uint64(mem), nil
 	}
-	for element := range tensor.Elements(mem) {
-		text := strings.TrimLeft(string(element), " \t\n\v\f\r")
-		n := 0
-		for n < len(text) && (text[n] >= '0' && text[n] <= '9' || n == 0 && strings.ContainsRune("+-", rune(text[0]))) {
-			n++
-		}
-		if id, err := strconv.ParseInt(text[:n], 10, 32); err == nil {
+	for element, err := range tensor.Elements(mem) {
+		if id, ok := leadingNumber(string(element)); ok && err == nil {
 			return uint64(id), nil
 		}
 		break
 	}
 	return 0, status.New(status.InvalidArg, "dyna sequence backend expects correlation ID to be decodable into an integer")
+}
+
+// leadingNumber is the number of 32 bits with which a text begins, after blanks.
+func leadingNumber(text string) (int64, bool) {
+	text = strings.TrimLeft(text, " \t\n\v\f\r")
+	n := 0
+	for n < len(text) && (text[n] >= '0' && text[n] <= '9' || n == 0 && (text[0] == '+' || text[0] == '-')) {
+		n++
+	}
+	v, err := strconv.ParseInt(text[:n], 10, 32)
+	return v, err == nil
 }
 
 func (*dynaInstance) Close() error { return nil }
