@@ -39,8 +39,7 @@ func (b *breaker) allows() bool {
 }
 
 func (b *breaker) works() {
-	if b.until.Load() != 0 {
-		b.until.Store(0)
+	if b.until.Load() != 0 && b.until.Swap(0) != 0 {
 		b.log.Info(fmt.Sprintf("response cache: Redis at %s answers again", b.address))
 	}
 }
