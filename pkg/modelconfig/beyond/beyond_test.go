@@ -92,6 +92,7 @@ func TestMistakes(t *testing.T) {
 		{"'mask' is not among length_bucket_inputs", []string{buckets, inputs, "length_bucket_pad_values: mask=1"}},
 		{"'ids' has no '='", []string{buckets, inputs, "length_bucket_pad_values: ids"}},
 		{"'0.5' is not a value of type TYPE_INT64, which input 'ids' has", []string{buckets, inputs, "length_bucket_pad_values: ids=0.5"}},
+		{"dimension 0 of output 'logits' is named twice", []string{buckets, inputs, "length_bucket_outputs: logits, logits:0"}},
 		{"model has no output 'logit'", []string{buckets, inputs, "length_bucket_outputs: logit"}},
 		{"'length_bucket_output' of model 'm': there is no such parameter", []string{buckets, inputs, "length_bucket_output: logits"}},
 	} {

@@ -65,7 +65,13 @@ func (r *reader) lengths() *Lengths {
 		}
 	}
 	for _, item := range r.list(KeyOutputs) {
-		if a, ok := r.outputAxis(item); ok {
+		a, ok := r.outputAxis(item)
+		same := func(o Axis) bool { return o.Name == a.Name && o.Dim == a.Dim }
+		switch {
+		case !ok:
+		case slices.ContainsFunc(l.Outputs, same):
+			r.add(KeyOutputs, "name it once", "dimension %d of output '%s' is named twice", a.Dim, a.Name)
+		default:
 			l.Outputs = append(l.Outputs, a)
 		}
 	}

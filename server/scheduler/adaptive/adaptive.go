@@ -71,9 +71,12 @@ func (c *Controller) Delay() time.Duration {
 // Began is for scheduler.Observer.
 func (c *Controller) Began(int, *infer.Batch, int64) {}
 
-// Ended adds a batch to the window. Requests that waited under another delay say
-// nothing of this one.
+// Ended adds a batch to the window. One that failed says nothing of latency, nor
+// do requests of this delay that waited under another one.
 func (c *Controller) Ended(_ int, b *infer.Batch, did scheduler.Ran) {
+	if did.Failed {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := &c.mu.window
