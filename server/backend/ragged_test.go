@@ -206,3 +206,16 @@ func TestOutputsAreSplitByTheShapesOfAnInput(t *testing.T) {
 	}
 	require.Zero(t, pool.Outstanding())
 }
+
+func BenchmarkRaggedGather(b *testing.B) {
+	pool := tensor.NewPool()
+	g := NewGather(NewEngineSignature(raggedModel(inferencepb.DataType_TYPE_INT32)), pool)
+	batch := batchOf(ragged(pool, tensor.Shape{1, 2, 1}, tensor.Shape{1, 64, 4}, tensor.Shape{2, 8, 1}, tensor.Shape{1, 1, 3})...)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := g.Collect(batch); err != nil {
+			b.Fatal(err)
+		}
+		g.Release()
+	}
+}
