@@ -98,8 +98,10 @@ func TestStatesAsRecorded(t *testing.T) {
 	for _, s := range []stateful{
 		{name: "acc", op: "Add", batch: 4, dims: "1", initial: zero, strategy: direct},
 		{name: "oldest", op: "Add", batch: 4, dims: "1", initial: zero, strategy: "oldest { max_candidate_sequences: 4 }"},
-		{name: "file", op: "Add", batch: 4, dims: "1", initial: strings.Replace(zero, "zero_data: true", `data_file: "file"`, 1), strategy: direct,
-			file: binary.LittleEndian.AppendUint64(nil, 5<<32|100)},
+		{
+			name: "file", op: "Add", batch: 4, dims: "1", initial: strings.Replace(zero, "zero_data: true", `data_file: "file"`, 1), strategy: direct,
+			file: binary.LittleEndian.AppendUint64(nil, 5<<32|100),
+		},
 		{name: "single", op: "Add", batch: 4, dims: "1", initial: "use_same_buffer_for_input_output: true " + zero, strategy: direct},
 		{name: "grow", op: "Concat", batch: 4, dims: "-1", initial: zero, strategy: direct},
 		{name: "strings", op: "StringConcat", batch: 4, dims: "1", strategy: direct},
