@@ -1,7 +1,7 @@
-// Package builtin holds the engines written in Go that every build has:
-// "identity", which answers with its inputs, and "fault", the same with faults
-// on demand, for testing what stands around an engine. They need no model
-// file.
+// Package builtin holds the engines written in Go that every build has: those of
+// NVIDIA's examples and tests, such as "identity", which answers with its inputs,
+// and "fault", the same with faults on demand, for testing what stands around an
+// engine. They need no model file.
 package builtin
 
 import (
