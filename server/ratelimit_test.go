@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -107,4 +109,23 @@ func TestADrainDoesNotWaitForResources(t *testing.T) {
 	s.Interrupt()
 	require.Error(t, s.Wait())
 	asked.Wait()
+}
+
+// A sequence stays on its instance, also when every batch of it waits for a turn.
+func TestSequencesTakeTurns(t *testing.T) {
+	t.Parallel()
+	config, err := os.ReadFile(filepath.Join("backend", "builtin", "testdata", "configs", "custom_sequence_int32.pbtxt"))
+	require.NoError(t, err)
+	s := servertest.Start(t, rates(), servertest.Model("custom_sequence_int32", strings.Replace(string(config), "instance_group { kind: KIND_CPU }",
+		`instance_group { count: 2 kind: KIND_CPU rate_limiter { resources { name: "R" count: 1 } } }`, 1)))
+	client := newClient(t)
+	for v := 1; v <= 9; v++ {
+		flags := map[int]string{1: "S", 9: "E"}[v]
+		_, answer, err := post(client, "http://"+s.HTTP+"/v2/models/custom_sequence_int32/infer", accumulate(5, flags, v))
+		require.NoError(t, err)
+		require.Contains(t, answer, fmt.Sprintf(`"data":[%d]`, v*(v+1)/2))
+	}
+	got := countersOf(t, s, "custom_sequence_int32")
+	require.EqualValues(t, 9, got.GetExecutionCount())
+	require.EqualValues(t, 9, got.GetInferenceCount())
 }

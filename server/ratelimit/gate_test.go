@@ -116,6 +116,24 @@ func TestOnlyTheFirstOfTheQueueIsTried(t *testing.T) {
 	})
 }
 
+func TestAllThatFitBeginAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := ratelimit.New(nil)
+		whole, one1, one2 := add(t, l, one(1, need("R", 2))), add(t, l, one(1, need("R", 1))), add(t, l, one(1, need("R", 1)))
+		require.True(t, whole.Acquire(0))
+		turns := make(chan bool, 2)
+		for _, g := range []*ratelimit.Gate{one1, one2} {
+			go func() { turns <- g.Acquire(0) }()
+		}
+		synctest.Wait()
+		require.Empty(t, turns)
+		whole.Release(0, true)
+		synctest.Wait()
+		require.Len(t, turns, 2)
+	})
+}
+
 func TestATurnThatWasNotUsedDoesNotCount(t *testing.T) {
 	t.Parallel()
 	g := add(t, ratelimit.New(nil), one(3, need("R", 1)))
