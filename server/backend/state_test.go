@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
@@ -132,9 +133,15 @@ func TestEngineSignature(t *testing.T) {
 		{Name: "a.out", DataType: tensor.Int32, Dims: one, Role: State},
 		{Name: "b.out", DataType: tensor.Int8, Dims: tensor.Shape{-1}, Role: State, Hidden: true},
 	}, s.Outputs)
-	r := infer.NewRequest()
-	require.True(t, s.Wants(batchOf(r), 1))
-	release(r)
+	r, null := infer.NewRequest(), infer.NewRequest()
+	r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: "other"})
+	null.Member.Null = true
+	s.Outputs = append(s.Outputs, Value{Name: "c"}, Value{Name: "other"})
+	b := batchOf(r, null)
+	require.True(t, s.Wants(b, 1), "the sequence needs it")
+	require.False(t, s.Wants(b, 2), "null requests want nothing")
+	require.True(t, s.Wants(b, 3))
+	release(r, null)
 }
 
 // The rows of states that the batch before wrote are read where they lie.

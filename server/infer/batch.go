@@ -24,10 +24,11 @@ func (b *Batch) Add(r *Request) {
 	b.Rows += r.Rows()
 }
 
-// Wants says whether any request of the batch asks for the output.
+// Wants says whether anybody who waits for a request of the batch asks for the
+// output.
 func (b *Batch) Wants(output string) bool {
 	for _, r := range b.Requests {
-		if r.Wants(output) {
+		if !r.Member.Null && r.Wants(output) {
 			return true
 		}
 	}
