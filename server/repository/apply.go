@@ -82,7 +82,7 @@ func (r *Repository) bring(ctx context.Context, c *candidate) error {
 		if c.fits, err = r.fit(c); err != nil {
 			r.opts.Log.Error(reasonOf(err), details(err)...)
 			r.withdraw(c.id, true)
-			return &failure{text: err.Error()}
+			return &failure{text: err.Error(), engine: r.lacksEngine(c)}
 		}
 	}
 	if err != nil {

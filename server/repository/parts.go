@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -92,6 +93,18 @@ func (r *Repository) withParts(ids []modelID, candidates []*candidate) []*candid
 	return candidates
 }
 
+// lacksEngine says that a model of a step cannot serve because nothing but the
+// library of its backend is missing.
+func (r *Repository) lacksEngine(c *candidate) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(c.parts, func(id modelID) bool {
+		var f *failure
+		n := r.graph[id]
+		return n != nil && errors.As(n.err, &f) && f.engine
+	})
+}
+
 // knownParts are the parts of a model that was loaded before.
 func (r *Repository) knownParts(id modelID) []modelID {
 	r.mu.Lock()
@@ -179,7 +192,10 @@ func (r *Repository) assemble(v *version, c *candidate, old *version) error {
 	config.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: modelconfig.Decoupled(configs)}
 	v.config, v.labels = config.ModelConfig, labels
 	v.check, v.metadata = newChecker(v.config), describe(v.config, v.text)
-	if old != nil && proto.Equal(old.config, v.config) {
+	if n := v.config.GetEnsembleScheduling().GetMaxInflightRequests(); n > 0 {
+		r.opts.Log.Info(fmt.Sprintf("Ensemble model '%s' configured with max_inflight_requests: %d", c.id, n))
+	}
+	if old != nil && old.stamp.same(c.stamp) && proto.Equal(old.config, v.config) {
 		v.stats = old.stats
 	} else {
 		v.stats = stats.New(v.config, v.text, r.opts.Stats)
