@@ -12,6 +12,7 @@ import (
 type node struct {
 	asked bool       // by its own name
 	model *candidate // what it was loaded from last
+	files *scratch   // of an ensemble, which is loaded again with its parts
 	err   error      // why that does not serve; nil: it does
 }
 
@@ -25,10 +26,13 @@ func (r *Repository) note(candidates []*candidate) {
 			n = &node{}
 			r.graph[c.id] = n
 		} else {
-			n.model.files.release()
+			n.files.release()
 		}
-		c.files.hold()
-		n.asked, n.model, n.err = n.asked || !c.part, c, nil
+		n.asked, n.model, n.files, n.err = n.asked || !c.part, c, nil, nil
+		if isEnsemble(c.config.ModelConfig) {
+			n.files = c.files
+			n.files.hold()
+		}
 	}
 }
 
@@ -61,7 +65,7 @@ func (r *Repository) forget(ids []modelID, dependents bool) []modelID {
 		if n == nil {
 			continue
 		}
-		n.model.files.release()
+		n.files.release()
 		delete(r.graph, gone[i])
 		if !dependents {
 			continue

@@ -225,7 +225,7 @@ func TestMetadata(t *testing.T) {
 	require.EqualError(t, err, "requested model version is not available for model 'good'")
 	all, err := r.Statistics("", "")
 	require.NoError(t, err)
-	require.Len(t, all.ModelStats, 3)
+	require.Len(t, all.ModelStats, 4)
 }
 
 func TestDuplicateModel(t *testing.T) {
