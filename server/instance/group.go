@@ -76,12 +76,15 @@ type worker struct {
 	stats    *stats.Place
 	seat     *scheduler.Seat
 	instance backend.Instance
+	// cold says that it warms up: what it runs is no work of the scheduler's.
+	cold bool
 }
 
 // New makes a group; Start makes it run.
 func New(o Options) *Group {
 	g := &Group{opts: o, source: o.Source, ended: make(chan struct{}), decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled()}
 	g.life, g.abandon = context.WithCancel(context.Background())
+	g.releaser, _ = o.Source.(scheduler.Releaser)
 	for i, s := range o.Seats {
 		g.workers = append(g.workers, &worker{at: o.Placements[i], seat: s, stats: counters(o.Stats, o.Placements[i])})
 	}
@@ -118,7 +121,6 @@ func (g *Group) Start(ctx context.Context) error {
 	if err := making.Wait(); err != nil {
 		return errors.Join(err, g.closeAll())
 	}
-	g.releaser, _ = g.source.(scheduler.Releaser) // it knows nothing of the requests that warmed up
 	for _, w := range g.workers {
 		go g.serve(w)
 	}
@@ -140,6 +142,8 @@ func (g *Group) newInstance(ctx context.Context, w *worker) (err error) {
 	if g.opts.WarmUp == nil || w.seat == nil {
 		return nil
 	}
+	w.cold = true
+	defer func() { w.cold = false }()
 	return g.opts.WarmUp(ctx, w.seat.Index, w.at, func(all []*infer.Request) { g.warm(ctx, w, all) })
 }
 

@@ -27,14 +27,14 @@ func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) (health
 			r.Hold()
 		}
 	}
-	if g.opts.Observer != nil {
+	if g.opts.Observer != nil && !w.cold {
 		g.opts.Observer.Began(w.seat.Index, b, begin)
 	}
 	healthy, err := g.execute(ctx, w, b)
 	end := infer.Now()
 	g.settle(w, b, err)
 	g.count(w, b, begin, end, err == nil)
-	if g.opts.Observer != nil {
+	if g.opts.Observer != nil && !w.cold {
 		g.opts.Observer.Ended(w.seat.Index, b, scheduler.Ran{Why: w.seat.Why, Begin: begin, End: end, Failed: err != nil})
 	}
 	b.Executed(end)
@@ -131,7 +131,9 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, executed bool
 			})
 		}
 	}
-	g.opts.Stats.Cut(w.seat.Why)
+	if !w.cold {
+		g.opts.Stats.Cut(w.seat.Why)
+	}
 	if executed || s.Requests > 0 {
 		w.stats.Executed(&s)
 	}

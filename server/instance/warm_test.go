@@ -81,6 +81,7 @@ func TestInstancesWarmUpBeforeTheyServe(t *testing.T) {
 			require.Equal(t, []string{"0: 3", "0: 3"}, e.ran())
 			require.EqualValues(t, 6, counters.Counters().Success.Count)
 			require.EqualValues(t, 2, counters.Counters().Executions)
+			require.Zero(t, counters.Counters().Closes, "no scheduler has closed these batches")
 		})
 	}
 }

@@ -35,6 +35,7 @@ type Releaser interface {
 	// Released is called once for each request of a batch, null requests among them, from any
 	// goroutine, and never before the call of the engine is over. True means that the request waits again and the
 	// core's reference with it.
+	// Those that warm up a new instance are among them, and none of the source's.
 	Released(r *infer.Request) bool
 }
 
