@@ -49,18 +49,14 @@ func (f *flow) prepare(l launch) *step {
 	s := f.newStep()
 	s.index, s.iteration, s.request = l.step, l.iteration, f.request.Child()
 	f.steps = append(f.steps, s)
-	r, changed := s.request, false
+	r, said := s.request, false
 	for i := range n.inputs {
 		p := &n.inputs[i]
 		t := r.AddInput()
 		v := f.wires[p.tensor].read(l.iteration, t)
 		if v.changed {
-			if changed && v.member != memberOf(r) {
-				f.e.opts.Log.Error("Different sets of response parameters detected for a step of an ensemble; the first counts", "ensemble", f.e.name, "step", l.step)
-			} else {
-				v.member.give(r)
-			}
-			changed = true
+			f.join(r, v.member, said)
+			said = true
 		}
 		if v.absent {
 			r.Inputs = r.Inputs[:len(r.Inputs)-1]
@@ -73,6 +69,16 @@ func (f *flow) prepare(l launch) *step {
 		r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: n.outputs[i].name, Binary: true})
 	}
 	return s
+}
+
+// join gives a request the place in a sequence that a model before it has said;
+// of two that differ the first counts.
+func (f *flow) join(r *infer.Request, m member, again bool) {
+	if !again {
+		m.give(r)
+	} else if m != memberOf(r) {
+		f.e.opts.Log.Error("responses of several models give a step of an ensemble different sequences; the first counts", "ensemble", f.e.name)
+	}
 }
 
 func (f *flow) newStep() *step {

@@ -1,19 +1,13 @@
 package repository
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 
-	"google.golang.org/protobuf/proto"
-
 	"triton/pkg/inferencepb"
-	"triton/pkg/modelconfig"
 	"triton/pkg/status"
-	"triton/server/ensemble"
 	"triton/server/infer"
-	"triton/server/stats"
 )
 
 func isEnsemble(c *inferencepb.ModelConfig) bool { return c.GetEnsembleScheduling() != nil }
@@ -168,80 +162,3 @@ func (m *model) newest() *version {
 	}
 	return m.any.version
 }
-
-// assemble makes a version of an ensemble. One that only follows its parts goes
-// on with its counters.
-func (r *Repository) assemble(v *version, c *candidate, old *version) error {
-	config := modelconfig.New(c.config.File, proto.CloneOf(c.config.ModelConfig))
-	if err := first(c.config, c.config.ValidateIO()); err != nil {
-		return err
-	}
-	labels, err := readLabels(c.dir, config.ModelConfig)
-	if err != nil {
-		return err
-	}
-	var configs []*inferencepb.ModelConfig
-	for i, p := range c.fits {
-		configs = append(configs, p.config)
-		for from, to := range config.GetEnsembleScheduling().GetStep()[i].GetOutputMap() {
-			if labels[to] == nil && p.labels[from] != nil {
-				labels[to] = p.labels[from]
-			}
-		}
-	}
-	config.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: modelconfig.Decoupled(configs)}
-	v.config, v.labels = config.ModelConfig, labels
-	v.check, v.metadata = newChecker(v.config), describe(v.config, v.text)
-	if n := v.config.GetEnsembleScheduling().GetMaxInflightRequests(); n > 0 {
-		r.opts.Log.Info(fmt.Sprintf("Ensemble model '%s' configured with max_inflight_requests: %d", c.id, n))
-	}
-	if old != nil && old.stamp.same(c.stamp) && proto.Equal(old.config, v.config) {
-		v.stats = old.stats
-	} else {
-		v.stats = stats.New(v.config, v.text, r.opts.Stats)
-	}
-	numbers := c.config.GetEnsembleScheduling().GetStep()
-	parts := c.parts
-	v.runner, err = r.cached(v, ensemble.New(ensemble.Options{
-		Config: v.config, Parts: configs, Stats: v.stats, Log: r.opts.Log,
-		Find: func(step int) (infer.Model, error) { return r.takePart(parts[step], numbers[step].GetModelVersion()) },
-	}))
-	return err
-}
-
-// takePart takes a reference to the model of a step.
-func (r *Repository) takePart(id modelID, number int64) (infer.Model, error) {
-	for {
-		now := r.view.Load()
-		m := now.named(id)
-		v := m.newest()
-		if number != -1 && v != nil {
-			v = nil
-			if e := m.at(number); e != nil && e.state == stateReady {
-				v = e.version
-			}
-		}
-		if v != nil && v.acquire() {
-			return part{v}, nil
-		}
-		if r.view.Load() == now {
-			return nil, notFound("Request for unknown model: '%s' has no available versions", id)
-		}
-	}
-}
-
-// part is a version as an ensemble uses it: what was begun is finished, also
-// while the server ends.
-type part struct{ *version }
-
-// Infer checks and runs the request of a step.
-func (p part) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
-	if err := p.admit(r, true); err != nil {
-		r.Release()
-		return nil, err
-	}
-	return p.runner.Infer(ctx, r)
-}
-
-// Submit checks and queues the request of a step.
-func (p part) Submit(r *infer.Request) error { return p.submit(r, true) }
