@@ -91,11 +91,11 @@ func TestTokenizer(t *testing.T) {
 func TestTokenizerChecksItsConfiguration(t *testing.T) {
 	t.Parallel()
 	for config, want := range map[string]string{
-		scores:                                   "expected input datatype to be STRING, got TYPE_FP32",
-		tokens + setting("vocabulary", "../x"): "the vocabulary '../x' is outside the version's folder",
-		tokens + setting("vocabulary_size", "4"):               "parameter 'vocabulary_size' must be more than 4, got 4",
-		tokens + setting("max_length", "1"):                    "parameter 'max_length' must be at least 2, got 1",
-		tokens + setting("max_length", "x"):                    "parameter 'max_length' must be a number that is not negative, got 'x'",
+		scores:                                                   "expected input datatype to be STRING, got TYPE_FP32",
+		tokens + setting("vocabulary", "../x"):                   "the vocabulary '../x' is outside the version's folder",
+		tokens + setting("vocabulary_size", "4"):                 "parameter 'vocabulary_size' must be more than 4, got 4",
+		tokens + setting("max_length", "1"):                      "parameter 'max_length' must be at least 2, got 1",
+		tokens + setting("max_length", "x"):                      "parameter 'max_length' must be a number that is not negative, got 'x'",
 		`input { name: "a" data_type: TYPE_STRING dims: [ 1 ] }`: "expected 1 or 2 outputs, got 0",
 	} {
 		_, err := serve(t, builtin.Tokenizer{}, config, tensor.Bytes, nil, nil)
