@@ -73,9 +73,11 @@ func newFlow(e *Ensemble) *flow {
 // start begins with a request. The flow may be over when it returns.
 func (f *flow) start(ctx context.Context, r *infer.Request) {
 	r.Times.Queued = infer.Now()
+	f.mu.Lock() // a late Withdraw of the request before this one may look
 	f.request, f.rows, f.busy = r, r.Batch, true
-	r.Enter(f)
 	f.events = append(f.events, event{kind: begin})
+	f.mu.Unlock()
+	r.Enter(f)
 	f.work(ctx)
 }
 
