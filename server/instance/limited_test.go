@@ -81,6 +81,31 @@ func TestModelsShareByTheirPriorities(t *testing.T) {
 	}
 }
 
+// As NVIDIA's server ran these requests.
+func TestTheWeightSaysWhoIsNext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, exec := ratelimit.New(nil), 200*time.Millisecond
+		one := ratelimit.Need{Name: "E", Count: 1}
+		e1, e2 := &engine{begin: time.Now(), exec: exec}, &engine{begin: time.Now(), exec: exec}
+		m, _ := group(t, batching(1, 0), e1, 1, limitedBy(t, l, needs(1, one)))
+		n, _ := group(t, batching(1, 0), e2, 1, limitedBy(t, l, needs(2, one)))
+		var all sync.WaitGroup
+		ask := func(g *instance.Group, times int) {
+			for range times {
+				all.Go(func() { require.NoError(t, call(context.Background(), g, request("", 1))) })
+			}
+		}
+		ask(m, 1)
+		time.Sleep(100 * time.Millisecond)
+		ask(m, 3)
+		ask(n, 3)
+		all.Wait()
+		require.Equal(t, []string{"0: 1", "200: 1", "600: 1", "800: 1"}, e1.ran())
+		require.Equal(t, []string{"400: 1", "1000: 1", "1200: 1"}, e2.ran())
+	})
+}
+
 func TestTwoInstancesThatDoNotFitTogether(t *testing.T) {
 	t.Parallel()
 	for _, given := range [][]ratelimit.Resource{nil, {{Name: "R1", Count: 6}, {Name: "R2", Count: 1}}} {

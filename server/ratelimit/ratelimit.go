@@ -87,6 +87,11 @@ func New(given []Resource) *Limiter {
 	return &Limiter{given: given, pools: map[key]*pool{}}
 }
 
+// prior is what an instance is taken to have run when it begins to serve: in
+// Triton to be made and to be warmed up, with or without samples, are turns too.
+// So priorities count from the first batch on.
+const prior = 2
+
 // Add makes the gate of a model version, with a seat for each instance. The
 // errors are Triton's and fail the load.
 func (l *Limiter) Add(instances []Instance) (*Gate, error) {
@@ -98,6 +103,7 @@ func (l *Limiter) Add(instances []Instance) (*Gate, error) {
 		if err := l.check(g, s); err != nil {
 			return nil, err
 		}
+		s.runs.Store(prior)
 		g.seats = append(g.seats, s)
 	}
 	l.gates = append(l.gates, g)

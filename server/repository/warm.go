@@ -30,7 +30,7 @@ func (v *version) warmUp(p *warmup.Plan) func(context.Context, int, backend.Plac
 			if err := v.gate.Wait(ctx, seat); err != nil {
 				return err
 			}
-			defer v.gate.Release(seat, true)
+			defer v.gate.Release(seat, false) // a new gate has counted it
 		}
 		return p.Run(ctx, at, run)
 	}
