@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"bytes"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -21,26 +20,20 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// startOracle starts a server with the models of all scenarios of a file.
-func startOracle(t *testing.T, dir string, s *Suite) *nvidia {
+// startOracle starts a server with the models of scenarios of a file.
+func startOracle(t *testing.T, dir string, s *Suite, todo []*Scenario) *nvidia {
 	t.Helper()
-	t.Logf("%s: %d scenarios", s.Name, len(s.Scenarios))
 	repository := t.TempDir()
-	for i, c := range s.Scenarios {
-		if !due(c) {
-			continue
-		}
-		for try := range *copies {
-			for _, m := range c.Models {
-				require.NoError(t, m.Write(repository, fmt.Sprintf("s%d_%d_", i, try), "python", Python))
-			}
+	for i, c := range todo {
+		for _, m := range c.Models {
+			require.NoError(t, m.Write(repository, prefix(i), "python", Python))
 		}
 	}
 	o := &nvidia{log: filepath.Join(t.TempDir(), "log"), metrics: freePort(t)}
 	web, rpc := freePort(t), freePort(t)
 	port := func(addr string) string { _, p, _ := net.SplitHostPort(addr); return p }
 	cmd := exec.Command(filepath.Join(dir, "bin", "tritonserver"), append(strings.Fields(s.Needs["flags"]),
-		"--model-repository", repository, "--allow-gpu-metrics=false", "--exit-on-error=false", "--strict-readiness=false", "--http-port="+port(web), "--grpc-port="+port(rpc), "--metrics-port="+port(o.metrics))...)
+		"--model-repository", repository, "--allow-gpu-metrics=false", "--exit-on-error=false", "--strict-readiness=false", "--exit-timeout-secs=3", "--http-port="+port(web), "--grpc-port="+port(rpc), "--metrics-port="+port(o.metrics))...)
 	var out lockedBuffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &out, append(os.Environ(), "SCENARIO_LOG="+o.log, "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // with its Python children

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,9 +32,6 @@ func TestOurs(t *testing.T) {
 	require.NoError(t, err)
 	for _, s := range all {
 		t.Run(s.Name, func(t *testing.T) {
-			if why := pending[s.Name]; why != "" && os.Getenv("TRITON_PENDING") == "" {
-				t.Skip(why)
-			}
 			changed := false
 			for _, c := range s.Scenarios {
 				t.Run(c.Name, func(t *testing.T) {
