@@ -25,9 +25,16 @@ type Options struct {
 	// checks against them.
 	Parts []*inferencepb.ModelConfig
 	// Find takes a reference to the model of a step.
-	Find  func(step int) (infer.Model, error)
+	Find  func(step int) (Part, error)
 	Stats *stats.Model
 	Log   *slog.Logger
+}
+
+// Part is the model of a step.
+type Part interface {
+	infer.Model
+	// Ready says whether it can serve requests now.
+	Ready() bool
 }
 
 // Ensemble is one version of an ensemble.
@@ -123,7 +130,11 @@ func (e *Ensemble) Ready() bool {
 		if err != nil {
 			return false
 		}
+		ready := m.Ready()
 		m.Release()
+		if !ready {
+			return false
+		}
 	}
 	return true
 }

@@ -201,6 +201,7 @@ func (m *fake) begun() []int {
 	return slices.Clone(m.ran)
 }
 
+func (m *fake) Ready() bool                                  { return m.group.Ready() }
 func (m *fake) Name() string                                 { return m.name }
 func (m *fake) Version() string                              { return "1" }
 func (m *fake) Config() *inferencepb.ModelConfig             { return m.cfg }

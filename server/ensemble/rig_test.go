@@ -53,7 +53,7 @@ func build(t testing.TB, config string, models ...*fake) *rig {
 	steps := c.GetEnsembleScheduling().GetStep()
 	r.Ensemble = New(Options{
 		Config: c.ModelConfig, Parts: parts, Stats: r.stats, Log: log,
-		Find: func(i int) (infer.Model, error) { return r.models[steps[i].GetModelName()], r.lost },
+		Find: func(i int) (Part, error) { return r.models[steps[i].GetModelName()], r.lost },
 	})
 	return r
 }

@@ -40,7 +40,7 @@ func (r *Repository) assemble(v *version, c *candidate, old *version) error {
 	parts := c.parts
 	v.runner, err = r.cached(v, ensemble.New(ensemble.Options{
 		Config: v.config, Parts: configs, Stats: v.stats, Log: r.opts.Log,
-		Find: func(step int) (infer.Model, error) { return r.takePart(parts[step], numbers[step].GetModelVersion()) },
+		Find: func(step int) (ensemble.Part, error) { return r.takePart(parts[step], numbers[step].GetModelVersion()) },
 	}))
 	return err
 }
@@ -61,7 +61,7 @@ func (c *candidate) parted(labels map[string][]string) []*inferencepb.ModelConfi
 }
 
 // takePart takes a reference to the model of a step.
-func (r *Repository) takePart(id modelID, number int64) (infer.Model, error) {
+func (r *Repository) takePart(id modelID, number int64) (ensemble.Part, error) {
 	for {
 		now := r.view.Load()
 		m := now.named(id)
@@ -93,6 +93,9 @@ func (p part) Infer(ctx context.Context, r *infer.Request) (*infer.Response, err
 	}
 	return p.runner.Infer(ctx, r)
 }
+
+// Ready says whether the version has instances that work.
+func (p part) Ready() bool { return p.runner.Ready() }
 
 // Submit checks and queues the request of a step.
 func (p part) Submit(r *infer.Request) error { return p.submit(r, true) }

@@ -199,3 +199,31 @@ func write(t *testing.T, dir, name, text string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text), 0o644))
 }
+
+// An ensemble is not ready when a model of it has lost all its instances.
+func TestEnsembleOfABrokenModel(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		"a/config.pbtxt": strings.ReplaceAll(link, "python", "panics"), "a/1/": "", "b/config.pbtxt": link, "b/1/": "", "ab/config.pbtxt": chain("b", "a"), "ab/1/": "",
+	})
+	r, _, err := open(t, func(o *Options) { o.Backends = backend.Set{"python": snake{}, "panics": panics{}} }, dir)
+	require.NoError(t, err)
+	ready, err := r.ModelReady("ab", "")
+	require.True(t, err == nil && ready)
+	require.EqualError(t, ask(t, r, "ab"), "in ensemble 'ab', instance 'a_0' of model 'a' broke down during execution")
+	require.ErrorContains(t, ask(t, r, "ab"), "in ensemble 'ab', [request id: <id_unknown>] model 'a' has no working instance left")
+	ready, err = r.ModelReady("ab", "")
+	require.True(t, err == nil && !ready)
+	ready, err = r.ModelReady("b", "")
+	require.True(t, err == nil && ready)
+}
+
+type panics struct{ snake }
+
+func (panics) Load(context.Context, backend.Spec) (backend.Model, error) { return panics{}, nil }
+
+func (p panics) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	return p, nil
+}
+
+func (panics) Execute(context.Context, *infer.Batch) error { panic("broken") }
