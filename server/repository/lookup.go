@@ -10,7 +10,7 @@ import (
 
 // Model finds a ready version and takes a reference to it.
 func (r *Repository) Model(name, number string) (infer.Model, error) {
-	if p := r.phase.Load(); p != ready && p != exiting {
+	if p := r.phase.Load(); !serves(p) {
 		return nil, errServer(p)
 	}
 	for {

@@ -94,8 +94,12 @@ const (
 	starting phase = iota
 	ready
 	failed
+	settling // before exiting: sequences come to their end
 	exiting
 )
+
+// serves says whether requests are answered.
+func serves(p phase) bool { return p == ready || p == settling || p == exiting }
 
 // Repository is the models of one server. It implements infer.Service.
 //

@@ -8,8 +8,7 @@ import (
 
 // Live says whether the server answers at all.
 func (r *Repository) Live() bool {
-	p := r.phase.Load()
-	return p == ready || p == exiting
+	return serves(r.phase.Load())
 }
 
 // Ready says whether the server takes inference requests. A strict server does
@@ -72,7 +71,7 @@ func errServer(p phase) error {
 
 // Statistics of one model, or of all when name is empty.
 func (r *Repository) Statistics(name, number string) (*inferencepb.ModelStatisticsResponse, error) {
-	if p := r.phase.Load(); p != ready && p != exiting {
+	if p := r.phase.Load(); !serves(p) {
 		return nil, errServer(p)
 	}
 	want := int64(-1)

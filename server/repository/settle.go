@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// Settle refuses sequences that begin and waits until those that have begun are
-// over, or until ctx ends. All other requests are served meanwhile. It says
-// every second which models it waits for.
+// Settle makes the server not ready any more, refuses sequences that begin and
+// waits until those that have begun are over, or until ctx ends. All other
+// requests are served meanwhile. It says every second which models it waits for.
 func (r *Repository) Settle(ctx context.Context) {
+	r.phase.CompareAndSwap(ready, settling)
 	var all []*version
 	var over []<-chan struct{}
 	for _, v := range r.open() {
