@@ -1,0 +1,179 @@
+package sequence_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+	"triton/server/instance"
+	"triton/server/scheduler/sequence"
+	"triton/server/stats"
+)
+
+// rough is an engine that answers late, fails, panics now and then and, when it
+// may, wants requests again.
+type rough struct {
+	decoupled, again bool
+	panics           int // one batch in that many
+	late             sync.WaitGroup
+}
+
+func (e *rough) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	return e, nil
+}
+func (*rough) Close() error { return nil }
+
+func (e *rough) Execute(_ context.Context, b *infer.Batch) error {
+	if rand.IntN(20) == 0 {
+		return errors.New("no luck")
+	}
+	if e.panics > 0 && rand.IntN(e.panics) == 0 {
+		panic("enough")
+	}
+	for _, r := range b.Requests {
+		if len(r.Extras()) != 4 {
+			return fmt.Errorf("%d controls", len(r.Extras()))
+		}
+		switch {
+		case r.Member.Null:
+		case e.again && rand.IntN(2) == 0:
+			if err := r.Reschedule(); err != nil {
+				return err
+			}
+			if e.decoupled {
+				r.Respond(infer.NewResponse(), false)
+			}
+		case e.decoupled:
+			e.late.Go(func() { r.Respond(infer.NewResponse(), true) })
+		default:
+			r.Respond(infer.NewResponse(), true)
+		}
+	}
+	return nil
+}
+
+// counter checks that each request is answered once.
+type counter struct {
+	finals int
+	done   chan struct{}
+}
+
+func (c *counter) Send(resp *infer.Response, final bool) {
+	if resp != nil {
+		resp.Release()
+	}
+	if final {
+		c.finals++
+		close(c.done) // a second time panics
+	}
+}
+
+// TestStress mixes sequences that end, are canceled, wait too long or are idle,
+// instances that break down and a drain that may give up.
+func TestStress(t *testing.T) {
+	t.Parallel()
+	for n := range 12 {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			cfg := direct(4, uint64(n%2), 0.5)
+			if n%3 == 0 {
+				cfg = oldest(4, 3, uint64(n%2), 2, 4)
+			}
+			e := &rough{decoupled: n%4 >= 2, again: n%6 >= 4, panics: 400}
+			cfg.Name = "m"
+			cfg.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: e.decoupled}
+			c := cfg.GetSequenceBatching()
+			c.IterativeSequence, c.MaxSequenceIdleMicroseconds, c.ControlInput = e.again, 2000, allControls(tensor.Uint64)
+			storm(t, cfg, e)
+		})
+	}
+}
+
+func storm(t *testing.T, cfg *inferencepb.ModelConfig, e *rough) {
+	pool, counters, log := tensor.NewPool(), stats.NewModel("m", "1", 4), slog.New(slog.DiscardHandler)
+	source, seats := sequence.New(sequence.Options{Config: cfg, Seats: 2, Stats: counters, Log: log, Pool: pool})
+	g := instance.New(instance.Options{
+		Name: "m", Version: "1", Config: cfg, Model: e, Placements: make([]backend.Placement, 2),
+		Source: source, Seats: seats, Stats: counters, Log: log,
+	})
+	require.NoError(t, g.Start(context.Background()))
+	var clients sync.WaitGroup
+	for client := range 8 {
+		clients.Go(func() {
+			for i := range 60 {
+				run(t, g, pool, fmt.Sprintf("%d.%d", client, i))
+			}
+		})
+	}
+	if rand.IntN(2) == 0 {
+		clients.Wait()
+	} else {
+		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond) // a drain at any time
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(3))*time.Millisecond)
+	defer cancel()
+	if g.Drain(ctx) != nil {
+		require.NoError(t, g.Drain(context.Background()))
+	}
+	clients.Wait()
+	e.late.Wait()
+	require.Zero(t, counters.Pending.Load())
+	require.Zero(t, source.Held())
+	require.Zero(t, pool.Outstanding())
+}
+
+// run is one sequence of a client; it may break off.
+func run(t *testing.T, g *instance.Group, pool *tensor.Pool, id string) {
+	length := 1 + rand.IntN(5)
+	var sent []*counter
+	for k := range length {
+		r := infer.NewUnpooled()
+		r.ModelName, r.SequenceIDStr, r.Batch = "m", "", 1
+		for _, c := range id {
+			r.SequenceID = r.SequenceID*16 + uint64(c)
+		}
+		r.SequenceStart, r.SequenceEnd = k == 0, k == length-1
+		r.TimeoutMicros = uint64(rand.IntN(3)) * 500
+		in := r.AddInput()
+		in.Name, in.DataType, in.Shape = "IN", tensor.Uint8, tensor.Shape{1, 1 + rand.Int64N(2)}
+		in.Data = tensor.NewData(pool.Get(int(in.Shape[1])))
+		c := &counter{done: make(chan struct{})}
+		r.Sink = c
+		if err := g.Submit(r); err != nil {
+			ok := strings.Contains(err.Error(), "START") || strings.Contains(err.Error(), "stopping") || strings.Contains(err.Error(), "no working instance")
+			require.True(t, ok, err.Error())
+			r.Release()
+			r.Release()
+			break
+		}
+		sent = append(sent, c)
+		if rand.IntN(30) == 0 {
+			r.Cancel()
+		}
+		r.Release()
+		switch rand.IntN(20) {
+		case 0:
+			length = 0
+		case 1:
+			time.Sleep(time.Duration(rand.IntN(4)) * time.Millisecond)
+		}
+		if length == 0 {
+			break
+		}
+	}
+	for _, c := range sent {
+		<-c.done
+	}
+}
