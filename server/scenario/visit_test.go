@@ -27,22 +27,21 @@ type visit struct {
 	ended chan struct{}
 }
 
-func (v *visit) say(text string) {
+// say tells the client something, and whether it is the last thing.
+func (v *visit) say(text string, last bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.reply != nil {
 		v.reply(text)
 	}
+	if last {
+		v.reply = nil
+	}
 }
 
 // hangUp is what a client sees that does not wait any more.
 func (v *visit) hangUp(ctx context.Context) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.reply != nil {
-		v.reply(rpcstatus.FromContextError(ctx.Err()).Code().String())
-		v.reply = nil
-	}
+	v.say(rpcstatus.FromContextError(ctx.Err()).Code().String(), true)
 }
 
 func (v *visit) call(ctx context.Context, e *Event, m *Model) {
@@ -70,23 +69,23 @@ func (v *visit) call(ctx context.Context, e *Event, m *Model) {
 		v.fail(ctx, m, err)
 		return
 	}
-	v.say(strings.TrimSpace("OK " + written(resp)))
+	v.say(strings.TrimSpace("OK "+written(resp)), true)
 	resp.Release()
 }
 
 func (v *visit) fail(ctx context.Context, m *Model, err error) {
 	if m.Streams() {
-		v.say("error: " + err.Error())
+		v.say("error: "+err.Error(), true)
 		return
 	}
-	v.say(ended(ctx, status.CodeOf(err).GRPC(), err.Error()))
+	v.say(ended(ctx, status.CodeOf(err).GRPC(), err.Error()), true)
 }
 
 func (v *visit) submit(ctx context.Context, model infer.Model, r *infer.Request) {
 	v.ended = make(chan struct{})
 	r.Sink = v
 	if err := model.Submit(r); err != nil {
-		v.say("error: " + err.Error())
+		v.say("error: "+err.Error(), true)
 		return
 	}
 	<-v.ended
@@ -96,13 +95,13 @@ func (v *visit) submit(ctx context.Context, model infer.Model, r *infer.Request)
 func (v *visit) Send(resp *infer.Response, final bool) {
 	switch {
 	case resp == nil:
-		v.say("final")
+		v.say("final", true)
 	case resp.Err != nil:
-		v.say("error: " + resp.Err.Error())
+		v.say("error: "+resp.Err.Error(), final)
 	case final:
-		v.say("OK " + written(resp) + " final")
+		v.say("OK "+written(resp)+" final", true)
 	default:
-		v.say("OK " + written(resp))
+		v.say("OK "+written(resp), false)
 	}
 	if resp != nil {
 		resp.Release()
