@@ -86,7 +86,7 @@ func (d *direct) fill(s *Source, b *bench, cut scheduler.Cut) {
 	}
 	for _, l := range b.slots[:cut.Count] {
 		r := l.front()
-		if r == nil || r != first && !(d.same.Equal(first, r) && s.fit(first, r)) {
+		if r == nil || r != first && !d.joins(s, first, r) {
 			b.seat.Batch.Add(null(first))
 			continue
 		}
@@ -95,6 +95,11 @@ func (d *direct) fill(s *Source, b *bench, cut scheduler.Cut) {
 		s.run(b, l, q, r)
 		s.settle(l)
 	}
+}
+
+// joins says whether a request can share a batch with its first one.
+func (d *direct) joins(s *Source, first, r *infer.Request) bool {
+	return d.same.Equal(first, r) && s.fit(first, r)
 }
 
 // run puts a request in the batch.

@@ -38,8 +38,9 @@ func (i id) String() string {
 //	slot, known       idle too long, or a request is cancelled     not known
 //	slot, not known   nothing waits any more                       over
 //
-// What is over may still run: the last request of it has been handed to the
-// engine, and another sequence can have the slot.
+// With direct, what is over may still run: its last request is in a batch, and
+// another sequence has the slot. With oldest a sequence that is not known is over
+// when the engine is done with its last request.
 type sequence struct {
 	id    id
 	known bool // requests with its id join
