@@ -32,9 +32,13 @@ func (p *Plan) Run(ctx context.Context, at backend.Placement, run func([]*infer.
 	return nil
 }
 
+// mostTexts bounds an error, which has a text for each row as Triton's.
+const mostTexts = 64
+
 func (p *Plan) once(ctx context.Context, s *sample, at backend.Placement, run func([]*infer.Request)) error {
 	if limit := int(p.opts.Config.GetMaxBatchSize()); s.rows != 1 && s.rows > limit {
-		return s.failed(strings.Repeat(fmt.Sprintf("batch size %d for '%s', max allowed is %d; ", s.rows, at.Name, limit), s.rows))
+		text := fmt.Sprintf("batch size %d for '%s', max allowed is %d; ", s.rows, at.Name, limit)
+		return s.failed(strings.Repeat(text, min(s.rows, mostTexts)))
 	}
 	answers := &answers{}
 	requests := make([]*infer.Request, s.rows)

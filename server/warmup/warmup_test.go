@@ -169,6 +169,8 @@ func TestRunFails(t *testing.T) {
 		"each answer": {2, "failed to run warmup sample 'zero sample': An Error Occurred; An Error Occurred; "},
 		"more than a batch": {9, "failed to run warmup sample 'zero sample': " +
 			strings.Repeat("batch size 9 for 'm_0_0', max allowed is 8; ", 9)},
+		"much more than one": {2_000_000, "failed to run warmup sample 'zero sample': " +
+			strings.Repeat("batch size 2000000 for 'm_0_0', max allowed is 8; ", 64)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
