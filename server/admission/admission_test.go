@@ -83,6 +83,24 @@ func TestFinish(t *testing.T) {
 	}
 }
 
+// An instance that broke down takes no work any more.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	e := learned(2, 4, simulate.Linear(10*ms, ms))
+	one := &infer.Batch{Rows: 4, Requests: make([]*infer.Request, 4)}
+	e.Began(0, one, 0)
+	e.Began(1, one, 0)
+	whole, known := e.Finish(0, 8, 1)
+	require.True(t, known)
+	e.Ended(1, one, scheduler.Ran{End: int64(ms), Failed: true, Broken: true})
+	got, known := e.Finish(0, 8, 1)
+	require.True(t, known, "no instance is idle")
+	require.InDelta(t, whole+int64(14*ms), got, 1000, "two full batches are before it, on one instance")
+	e.Ended(0, one, scheduler.Ran{End: int64(ms), Failed: true, Broken: true})
+	_, known = e.Finish(0, 8, 1)
+	require.False(t, known, "others refuse it")
+}
+
 // usual is the mean of the rows that learned has shown, of which the older count
 // less.
 func usual(maxRows int) float64 {

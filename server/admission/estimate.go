@@ -27,9 +27,10 @@ const sure = 2
 
 // seat is an instance.
 type seat struct {
-	busy  bool
-	began int64
-	rows  int
+	broken bool // takes no more batches
+	busy   bool
+	began  int64
+	rows   int
 }
 
 var _ scheduler.Observer = (*Estimate)(nil)
@@ -51,7 +52,7 @@ func (e *Estimate) Began(n int, b *infer.Batch, now int64) {
 func (e *Estimate) Ended(n int, b *infer.Batch, did scheduler.Ran) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.seats[n].busy = false
+	e.seats[n] = seat{broken: did.Broken}
 	if did.Failed || b.Rows == 0 {
 		return
 	}
@@ -75,11 +76,17 @@ func (e *Estimate) Finish(now int64, waiting, rows int) (int64, bool) {
 	}
 	free := e.free[:0]
 	for i := range e.seats {
-		at := now
-		if s := &e.seats[i]; s.busy {
+		s, at := &e.seats[i], now
+		if s.broken {
+			continue
+		}
+		if s.busy {
 			at = max(now, s.began+int64(e.cost.of(float64(s.rows))))
 		}
 		free = append(free, at)
+	}
+	if len(free) == 0 {
+		return 0, false
 	}
 	slices.Sort(free)
 	each, full := e.batch()
@@ -107,7 +114,7 @@ func (e *Estimate) batch() (requests, rows float64) {
 
 func (e *Estimate) allBusy() bool {
 	for i := range e.seats {
-		if !e.seats[i].busy {
+		if s := &e.seats[i]; !s.busy && !s.broken {
 			return false
 		}
 	}

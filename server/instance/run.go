@@ -35,7 +35,9 @@ func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) (health
 	g.settle(w, b, err)
 	g.count(w, b, begin, end, err == nil)
 	if g.opts.Observer != nil && !w.cold {
-		g.opts.Observer.Ended(w.seat.Index, b, scheduler.Ran{Why: w.seat.Why, Begin: begin, End: end, Failed: err != nil})
+		g.opts.Observer.Ended(w.seat.Index, b, scheduler.Ran{
+			Why: w.seat.Why, Begin: begin, End: end, Failed: err != nil, Broken: !healthy,
+		})
 	}
 	b.Executed(end)
 	for _, r := range b.Requests {

@@ -19,6 +19,7 @@ type Ran struct {
 	Why        stats.Close
 	Begin, End int64
 	Failed     bool // for all of its requests
+	Broken     bool // the seat runs no more batches
 }
 
 // Observers hear one after the other.
