@@ -1,0 +1,65 @@
+package repository
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// Sequences outlive the instances that they began on, and a stop waits for them.
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	var pool *tensor.Pool
+	r, out, err := open(t, func(o *Options) {
+		explicit(o)
+		o.Startup = []string{"*"}
+		pool = o.Pool
+	}, tree(t, map[string]string{
+		"m/config.pbtxt": identity + "sequence_batching { max_sequence_idle_microseconds: 60000000 }", "m/1/": "",
+		"n/config.pbtxt": identity, "n/1/": "",
+	}))
+	require.NoError(t, err)
+	send := func(name string, start, end bool) error {
+		m, err := r.Model(name, "")
+		require.NoError(t, err)
+		defer m.Release()
+		q := numbers(pool, 4)
+		defer q.Release()
+		q.Inputs[0].Shape = tensor.Shape{4}
+		q.SequenceID, q.SequenceStart, q.SequenceEnd = 1, start, end
+		resp, err := m.Infer(t.Context(), q)
+		if err == nil {
+			resp.Release()
+		}
+		return err
+	}
+	require.NoError(t, send("m", true, false))
+	three := `{"backend":"identity","input":[{"name":"INPUT0","data_type":"TYPE_INT32","dims":[4]}],"output":[{"name":"OUTPUT0","data_type":"TYPE_INT32","dims":[4]}],` +
+		`"sequence_batching":{"max_sequence_idle_microseconds":60000000},"instance_group":[{"count":3,"kind":"KIND_CPU"}]}`
+	require.NoError(t, r.Load(t.Context(), "m", infer.LoadOptions{Config: &three}))
+	require.NoError(t, send("m", false, false), "on the instance before")
+	require.NoError(t, send("m", false, true))
+	require.NoError(t, send("m", true, false), "on one of the new ones")
+
+	settled := make(chan struct{})
+	go func() {
+		r.Settle(t.Context())
+		close(settled)
+	}()
+	require.Eventually(t, func() bool { return !r.Ready() }, 10*time.Second, time.Millisecond)
+	require.ErrorContains(t, r.Load(t.Context(), "m", infer.LoadOptions{}), "erver")
+	require.NoError(t, send("n", false, false), "other models serve")
+	require.NoError(t, send("m", false, false))
+	require.Eventually(t, func() bool {
+		return send("m", true, true) != nil // Stop comes after the server is not ready
+	}, 10*time.Second, time.Millisecond)
+	if r.open()[0].sequences.Held() > 0 {
+		require.NoError(t, send("m", false, true))
+	}
+	<-settled
+	require.NotContains(t, out.messages(), "panic")
+}
