@@ -88,7 +88,10 @@ func (c *cut) pack(t *kserve.Tensor, s strides, n int) error {
 		return status.New(status.Unavailable, "no memory for output '%s': %w", t.Name, err)
 	}
 	mem := buf.Bytes()
-	t.Data.CopyTo(mem)
+	if !tensor.CopyShared(mem, &t.Data) { // the engine may have written it there
+		buf.Release()
+		return status.New(status.Internal, "the shared memory specified with the request for output '%s' became smaller than it was", t.Name)
+	}
 	t.Data.Release()
 	s.gather(mem, n)
 	buf.Truncate(s.outer * n)
