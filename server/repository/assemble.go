@@ -20,6 +20,9 @@ func (r *Repository) assemble(v *version, c *candidate, old *version) error {
 	if err := first(c.config, c.config.ValidateIO()); err != nil {
 		return err
 	}
+	if _, err := asked(c.config); err != nil { // an ensemble can have none of it
+		return err
+	}
 	labels, err := readLabels(c.dir, config.ModelConfig)
 	if err != nil {
 		return err

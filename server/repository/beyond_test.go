@@ -109,6 +109,26 @@ func TestBeyondTritonMistakes(t *testing.T) {
 	}
 }
 
+// An ensemble is refused what only the models of its steps can do.
+func TestBeyondTritonOfAnEnsemble(t *testing.T) {
+	t.Parallel()
+	r, _, err := open(t, nil, tree(t, map[string]string{
+		"m/config.pbtxt": masked, "m/1/": "",
+		"e/config.pbtxt": with(`platform: "ensemble" max_batch_size: 4
+input { name: "IN" data_type: TYPE_INT32 dims: [ -1 ] }
+output { name: "OUT" data_type: TYPE_INT32 dims: [ -1 ] }
+ensemble_scheduling { step { model_name: "m" model_version: -1
+  input_map { key: "INPUT0" value: "IN" } input_map { key: "INPUT1" value: "IN" } output_map { key: "OUTPUT0" value: "OUT" } } }
+`, "length_buckets: 4, 8", "length_bucket_inputs: IN"),
+		"e/1/": "",
+	}))
+	require.Error(t, err)
+	for _, m := range r.Index(false).Models {
+		want := map[string]string{"m": "", "e": "Invalid argument: parameter 'length_buckets' of model 'e': an ensemble pads nothing itself"}[m.Name]
+		require.Equal(t, want, m.Reason)
+	}
+}
+
 // TestBeyondTritonStress mixes lengths, deadlines and callers who leave.
 func TestBeyondTritonStress(t *testing.T) {
 	t.Parallel()

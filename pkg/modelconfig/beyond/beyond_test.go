@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/beyond"
 	"triton/pkg/tensor"
@@ -101,6 +102,23 @@ func TestMistakes(t *testing.T) {
 		require.Contains(t, found[0].Msg, c.want)
 		require.NotZero(t, found[0].Pos.Line)
 		require.Error(t, found[0].Err())
+	}
+}
+
+// Ensembles have no batches; the models of their steps have.
+func TestEnsembles(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		"length_buckets": "an ensemble pads nothing", "deadline_admission": "only models without",
+		"max_queue_delay_target_p99_microseconds": "only the dynamic batcher has a queue delay",
+	} {
+		c, err := modelconfig.Parse("config.pbtxt", []byte(`name: "m" platform: "ensemble" ensemble_scheduling { }`))
+		require.NoError(t, err)
+		values := map[string]string{"length_buckets": "8", "deadline_admission": "true", "max_queue_delay_target_p99_microseconds": "1000"}
+		c.Parameters = map[string]*inferencepb.ModelParameter{key: {StringValue: values[key]}}
+		_, found := beyond.Read(c)
+		require.Len(t, found, 1)
+		require.Contains(t, found[0].Msg, want)
 	}
 }
 

@@ -48,6 +48,10 @@ func (r *reader) lengths() *Lengths {
 		}
 		return nil
 	}
+	if r.GetEnsembleScheduling() != nil {
+		r.add(KeyBuckets, "set it in the model of a step", "an ensemble pads nothing itself")
+		return nil
+	}
 	l := &Lengths{Buckets: r.buckets()}
 	for _, item := range r.list(KeyInputs) {
 		if a, ok := r.inputAxis(KeyInputs, item); ok && r.once(KeyInputs, l, a.Name) {
