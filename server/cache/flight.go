@@ -128,15 +128,25 @@ func (in *flight) take(r *infer.Request) {
 // Withdraw takes a follower out that nobody waits for any more.
 func (in *flight) Withdraw(r *infer.Request) bool {
 	in.all.mu.Lock()
-	if !r.Move(infer.Queued, infer.Executing) {
+	if !in.has(r) { // it may wait elsewhere, as a leader
 		in.all.mu.Unlock()
 		return false
 	}
+	r.Move(infer.Queued, infer.Executing)
 	in.followers.Remove(r)
 	in.all.mu.Unlock()
 	in.all.runner.opts.Stats.Pending.Add(-1)
 	in.all.cancelled(r)
 	return true
+}
+
+func (in *flight) has(r *infer.Request) bool {
+	for f := in.followers.Front(); f != nil; f = f.Next() {
+		if f == r {
+			return true
+		}
+	}
+	return false
 }
 
 // cancelled answers a follower that nobody waits for.

@@ -46,7 +46,8 @@ type Sink interface {
 // Queue is what holds a request in state Queued.
 type Queue interface {
 	// Withdraw answers a request that still waits with Cancelled and gives the
-	// core's reference back; false when it does not wait any more.
+	// core's reference back; false when it does not wait any more: it may stand in
+	// another queue by then, which has not let it in.
 	Withdraw(r *Request) bool
 }
 
@@ -79,6 +80,7 @@ type Request struct {
 	overdone  atomic.Bool
 	refs      atomic.Int32
 	pooled    bool
+	moving    sync.Mutex      // of a queue that is not the first
 	queue     Queue           // set before the state becomes Queued
 	ctx       context.Context // of a request that one caller waits for
 	answer    answer
@@ -187,8 +189,14 @@ func (r *Request) Move(from, to State) bool {
 // Enter makes the request wait in q, whose lock is held. False when it was
 // cancelled before and must not wait.
 func (r *Request) Enter(q Queue) bool {
-	if r.queue != q { // a canceler may read it when the request waits again
+	switch r.queue {
+	case q:
+	case nil:
+		r.queue = q // a canceler looks when the state is Queued
+	default: // one that looked before may read it now
+		r.moving.Lock()
 		r.queue = q
+		r.moving.Unlock()
 	}
 	r.Move(Decoded, Queued)
 	return !r.cancelled.Load() // a Cancel that comes later finds Queued
@@ -200,7 +208,10 @@ func (r *Request) Enter(q Queue) bool {
 // only marked, for the engine to see. Whoever has a reference may call it.
 func (r *Request) Cancel() {
 	if !r.cancelled.Swap(true) && r.State() == Queued {
-		r.queue.Withdraw(r)
+		r.moving.Lock()
+		q := r.queue
+		r.moving.Unlock()
+		q.Withdraw(r)
 	}
 }
 
