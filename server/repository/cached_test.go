@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"triton/pkg/inferencepb"
+	"triton/server/cache"
 )
 
 // TestFingerprint: servers that share a cache find each other's answers when
@@ -50,4 +51,18 @@ func TestFingerprint(t *testing.T) {
 	v := &version{config: proto.CloneOf(&inferencepb.ModelConfig{}), dir: filepath.Join(t.TempDir(), "gone")}
 	_, err := fingerprint(v)
 	require.Error(t, err)
+}
+
+// A version that cannot have its cache leaves nothing behind, no timer either.
+func TestNoFingerprint(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		"m/config.pbtxt": identity + `max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 100 } response_cache { enable: true }`, "m/1/": "",
+	})
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "m", "1", "weights")))
+	r, _, err := open(t, func(o *Options) {
+		o.Caching = Caching{Cache: cache.NewLocal(1<<20, o.Pool), Shared: true}
+	}, dir)
+	require.Error(t, err)
+	require.Contains(t, r.Index(false).Models[0].Reason, "reading model 'm' for the response cache")
 }

@@ -194,6 +194,7 @@ func (r *Repository) engage(ctx context.Context, v *version, run, passive []back
 		Source: source, Seats: seats, WarmUp: v.warmUp(plan), Observer: v.observer, Stats: v.stats, Log: r.opts.Log,
 	})
 	if v.runner, err = r.cached(v, v.front(v.group)); err != nil {
+		source.Free()
 		return errors.Join(err, v.engine.Close())
 	}
 	return v.group.Start(ctx)
