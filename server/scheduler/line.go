@@ -44,11 +44,14 @@ type Line struct {
 	policy    Policy
 	rules     Rules
 	levels    []*level // ascending; without priorities always one
-	unused    []*level // that were empty
+	unused    []*level // a few that were empty
 	deadlines deadlines
 	n         int
 	turn      uint64 // requests that ever came
 }
+
+// spare is how many levels are kept for later: clients choose the numbers.
+const spare = 16
 
 // level is the requests of one priority. One that is empty does not stay.
 type level struct {
@@ -157,7 +160,9 @@ func (l *Line) take(i int, r *infer.Request) {
 	l.n--
 	if l.rules.Levels > 0 && v.front() == nil {
 		l.levels = slices.Delete(l.levels, i, i+1)
-		l.unused = append(l.unused, v)
+		if len(l.unused) < spare {
+			l.unused = append(l.unused, v)
+		}
 	}
 }
 
