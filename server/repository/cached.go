@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -64,32 +63,39 @@ func fingerprint(v *version) (string, error) {
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q\n", v.model, v.text, text)
-	err = filepath.WalkDir(v.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(v.dir, path)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(h, "%q ", name)
-		return hashFile(h, path)
-	})
+	err = hashPath(h, v.dir, ".", maxNesting)
 	return string(h.Sum(nil)), err
 }
 
-// hashFile writes a file's size and content.
+// hashPath writes the names, sizes and contents of all files at or below a path.
+// Links are followed.
+func hashPath(w io.Writer, path, name string, depth int) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		fmt.Fprintf(w, "%q %d\n", name, info.Size())
+		return hashFile(w, path)
+	}
+	if depth == 0 {
+		return fmt.Errorf("%s: more than %d folders in each other", path, maxNesting)
+	}
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		if err == nil {
+			err = hashPath(w, filepath.Join(path, e.Name()), name+"/"+e.Name(), depth-1)
+		}
+	}
+	return err
+}
+
 func hashFile(w io.Writer, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || info.IsDir() { // a link to one
-		return err
-	}
-	fmt.Fprintf(w, "%d\n", info.Size())
 	_, err = io.Copy(w, f)
 	return err
 }

@@ -66,3 +66,28 @@ func TestNoFingerprint(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, r.Index(false).Models[0].Reason, "reading model 'm' for the response cache")
 }
+
+// TestFingerprintOfLinks: what a link leads to counts as if it lay there.
+func TestFingerprintOfLinks(t *testing.T) {
+	t.Parallel()
+	link := func(to, at string) { require.NoError(t, os.Symlink(to, at)) }
+	print := func(dir string) string {
+		text, err := fingerprint(&version{model: "m", text: "1", dir: dir, config: &inferencepb.ModelConfig{}})
+		require.NoError(t, err)
+		return text
+	}
+	real := tree(t, map[string]string{"model.onnx": "weights", "more/part": "x"})
+	others := tree(t, map[string]string{"model.onnx": "other weights", "more/part": "x"})
+	links := t.TempDir()
+	link(real, filepath.Join(links, "1"))
+	link(others, filepath.Join(links, "2"))
+	require.Equal(t, print(real), print(filepath.Join(links, "1")))
+	require.NotEqual(t, print(real), print(filepath.Join(links, "2")))
+
+	inside := tree(t, map[string]string{"model.onnx": "weights"})
+	link(filepath.Join(real, "more"), filepath.Join(inside, "more"))
+	require.Equal(t, print(real), print(inside))
+	link(inside, filepath.Join(inside, "circle"))
+	_, err := fingerprint(&version{dir: inside, config: &inferencepb.ModelConfig{}})
+	require.Error(t, err)
+}
