@@ -3,7 +3,6 @@ package repository
 import (
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,7 +10,6 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/server/cache"
-	"triton/server/scheduler"
 )
 
 // TestFingerprint: servers that share a cache find each other's answers when
@@ -92,29 +90,4 @@ func TestFingerprintOfLinks(t *testing.T) {
 	link(inside, filepath.Join(inside, "circle"))
 	_, err := fingerprint(&version{dir: inside, config: &inferencepb.ModelConfig{}})
 	require.Error(t, err)
-}
-
-// alarm counts those that are not closed.
-type alarm struct {
-	scheduler.Alarm
-	open *atomic.Int64
-}
-
-func (a alarm) Close() { a.open.Add(-1); a.Alarm.Close() }
-
-// TestUnreadableModel: a model whose files cannot be read for the cache they
-// share does not load, and nothing of it is left.
-func TestUnreadableModel(t *testing.T) {
-	t.Parallel()
-	dir := tree(t, map[string]string{"m/config.pbtxt": identity + `
-max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 100 } response_cache { enable: true }`, "m/1/": ""})
-	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "m", "1", "weights")))
-	var alarms atomic.Int64
-	_, out, err := open(t, func(o *Options) {
-		o.Caching = Caching{Cache: cache.NewLocal(1<<20, o.Pool), Shared: true}
-		o.NewAlarm = func() scheduler.Alarm { alarms.Add(1); return alarm{scheduler.NewClock(), &alarms} }
-	}, dir)
-	require.ErrorIs(t, err, ErrLoad)
-	require.Contains(t, out.messages(), "reading model 'm' for the response cache")
-	require.Zero(t, alarms.Load())
 }
