@@ -155,7 +155,11 @@ func (f *flow) handle(ev event, caller bool) {
 		f.respond(ev)
 	case admitted:
 		ev.step.placed = true
-		f.launch(ev.step, caller)
+		if f.err != nil {
+			f.discard(ev.step, f.err)
+		} else {
+			f.launch(ev.step, caller)
+		}
 	case abandoned:
 		f.abandon()
 	}
@@ -196,8 +200,8 @@ func (f *flow) begin() {
 func (f *flow) respond(ev event) {
 	if ev.resp != nil {
 		switch {
-		case ev.resp.Err != nil && f.err == nil:
-			f.err = ev.resp.Err
+		case ev.resp.Err != nil:
+			f.fails(ev.resp.Err)
 		case f.err == nil:
 			f.take(ev.step, ev.resp)
 		}
@@ -219,7 +223,7 @@ func (f *flow) take(s *step, resp *infer.Response) {
 	m := memberOf(s.request)
 	changed, err := m.read(resp.Parameters)
 	if err != nil {
-		f.err = err
+		f.fails(err)
 		return
 	}
 	for i := range n.outputs {
@@ -239,15 +243,33 @@ func (f *flow) take(s *step, resp *infer.Response) {
 	}
 }
 
+// fails notes the first error. No step begins after it, those that wait for their
+// limit among them.
+func (f *flow) fails(err error) {
+	if f.err != nil {
+		return
+	}
+	f.err = err
+	for _, s := range f.steps {
+		f.withdraw(s, err)
+	}
+}
+
 // abandon cancels every step in flight. Those that wait for their limit end at
 // once, those that wait in a queue while they are cancelled.
 func (f *flow) abandon() {
 	for _, s := range f.steps {
-		if f.e.limits[s.index].withdraw(s) {
-			s.request.Release() // no model will
-			f.refuse(s, errCancelled())
-		} else {
+		if !f.withdraw(s, errCancelled()) {
 			s.request.Cancel()
 		}
 	}
+}
+
+// withdraw ends a step that waits for its limit; false when it does not.
+func (f *flow) withdraw(s *step, err error) bool {
+	waited := f.e.limits[s.index].withdraw(s)
+	if waited {
+		f.discard(s, err)
+	}
+	return waited
 }

@@ -106,6 +106,12 @@ func (f *flow) launch(s *step, caller bool) {
 	}
 }
 
+// discard ends a step that no model will see.
+func (f *flow) discard(s *step, err error) {
+	s.request.Release()
+	f.refuse(s, err)
+}
+
 // refuse ends a step that was not accepted.
 func (f *flow) refuse(s *step, err error) {
 	resp := infer.NewResponse()

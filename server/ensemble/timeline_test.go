@@ -91,6 +91,10 @@ var timelines = map[string]struct {
 		got: "110: OUT[1]=1|210: OUT[1]=2|310: OUT[1]=3|410: OUT[1]=4 final",
 		ran: map[string][]int{"A": {0}, "B": {10, 110, 210, 310}}, sum: 440,
 	},
+	"a limit of one, and the first fails": {
+		config: strings.Replace(ab, "ensemble_scheduling {", "ensemble_scheduling { max_inflight_requests: 1", 1), models: func() []*fake { return []*fake{repeat("A", 10), failing(one("B", 100), "boom")} }, in: "IN=1,2,3",
+		got: "110: Internal: in ensemble 'e', boom final", ran: map[string][]int{"A": {0}, "B": {10}}, sum: -1,
+	},
 	"cancelled, then a batcher": {
 		config: "max_batch_size: 8 " + ab, models: func() []*fake { return []*fake{dynamically(one("A", 100)), dynamically(one("B", 50))} }, in: "IN=1", batch: 1, cancel: 50,
 		got: "100: Cancelled: in ensemble 'e',  final", ran: map[string][]int{"A": {0}}, sum: -1,
