@@ -17,9 +17,10 @@ func newRepoExampleCommand(w World) *cobra.Command {
 		Short: "Write a model repository to try things with",
 		Long: `Write ONNX models with seeded random weights and their config.pbtxt into the
 model repository DIR: a real ResNet-50, a small text classifier with two
-versions, simple vector arithmetic on integers and on text, and an identity
-model for each data type; and one model for each engine that needs no file.
-The same seed gives the same bytes everywhere.`,
+versions, simple vector arithmetic on integers and on text, an ONNX model that
+keeps a state, one with ragged inputs, and an identity model for each data type;
+a text pipeline, an ensemble from text to predictions; and one model for each
+engine that needs no file. The same seed gives the same bytes everywhere.`,
 		Example: `  triton repo example models/
   triton repo example models/ --model simple --model resnet50`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -37,7 +38,7 @@ The same seed gives the same bytes everywhere.`,
 	}
 	f := cmd.Flags()
 	f.Uint64Var(&o.Seed, "seed", example.DefaultSeed, "seed of the random weights")
-	f.StringSliceVar(&o.Models, "model", nil, "write only this model; may be repeated (default all)")
+	f.StringSliceVar(&o.Models, "model", nil, "write only this model; may be repeated (default all that load without a GPU)")
 	f.BoolVar(&o.Force, "force", false, "replace model folders that exist already")
 	return cmd
 }

@@ -21,7 +21,8 @@ const DefaultSeed = 42
 // Options say what to write.
 type Options struct {
 	Seed uint64
-	// Models are the names to write, in any order; none means all.
+	// Models are the names to write, in any order; none means all that load
+	// without a GPU.
 	Models []string
 	// Force replaces model folders that exist already.
 	Force bool
@@ -37,6 +38,7 @@ type model struct {
 	name     string
 	config   func() (string, error)
 	versions []version
+	gpu      bool // it does not load without one
 }
 
 // version is one numbered folder; build makes its graph from a seed, files are
@@ -50,12 +52,12 @@ type version struct {
 // catalog is every model, in the order in which they are written.
 func catalog() []model {
 	all := []model{
-		{"simple", stored("simple"), []version{{number: "1", build: buildSimple}}},
-		{"simple_string", stored("simple_string"), []version{{number: "1", build: buildSimpleString}}},
-		{"text_classifier", stored("text_classifier"), []version{{number: "1", build: buildTextClassifier}, {number: "2", build: buildTextClassifier}}},
-		{"resnet50", stored("resnet50"), []version{{number: "1", build: buildResNet50}}},
-		{"onnx_accumulator", stored("onnx_accumulator"), []version{{number: "1", build: buildAccumulator}}},
-		{"ragged_share", stored("ragged_share"), []version{{number: "1", build: buildRagged}}},
+		{name: "simple", config: stored("simple"), versions: []version{{number: "1", build: buildSimple}}},
+		{name: "simple_string", config: stored("simple_string"), versions: []version{{number: "1", build: buildSimpleString}}},
+		{name: "text_classifier", config: stored("text_classifier"), versions: []version{{number: "1", build: buildTextClassifier}, {number: "2", build: buildTextClassifier}}},
+		{name: "resnet50", config: stored("resnet50"), versions: []version{{number: "1", build: buildResNet50}}},
+		{name: "onnx_accumulator", config: stored("onnx_accumulator"), versions: []version{{number: "1", build: buildAccumulator}}},
+		{name: "ragged_share", config: stored("ragged_share"), versions: []version{{number: "1", build: buildRagged}}},
 	}
 	all = append(all, textPipeline()...)
 	all = append(all, identities()...)
@@ -63,9 +65,9 @@ func catalog() []model {
 		"custom_identity_int32", "repeat_int32", "square_int32", "custom_sequence_int32", "custom_dyna_sequence_int32",
 		"iterative_sequence", "no_state_update", "query",
 	} {
-		all = append(all, model{name, stored(name), []version{{number: "1"}}})
+		all = append(all, model{name: name, config: stored(name), versions: []version{{number: "1"}}})
 	}
-	return all
+	return append(all, model{name: "distributed_addsub", config: stored("distributed_addsub"), versions: []version{{number: "1"}}, gpu: true})
 }
 
 // stored is the configuration kept as configs/<name>.pbtxt.
@@ -113,7 +115,7 @@ func Write(ctx context.Context, dir string, o Options) error {
 func choose(names []string) ([]model, error) {
 	all := catalog()
 	if len(names) == 0 {
-		return all, nil
+		return slices.DeleteFunc(all, func(m model) bool { return m.gpu }), nil
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(m model) bool { return m.name == name }) {

@@ -83,6 +83,13 @@ func TestSeedAndVersionChangeWeights(t *testing.T) {
 	require.Equal(t, one[2], two[2], "the configuration does not depend on the seed")
 }
 
+// A machine without a GPU is not given a model that does not load on it.
+func TestModelsForAGPUAreAskedFor(t *testing.T) {
+	t.Parallel()
+	require.NoDirExists(t, filepath.Join(write(t, example.Options{}), "distributed_addsub"))
+	require.DirExists(t, filepath.Join(write(t, example.Options{Models: []string{"distributed_addsub"}}), "distributed_addsub"))
+}
+
 func TestResNet50Size(t *testing.T) {
 	t.Parallel()
 	dir := write(t, example.Options{Models: []string{"resnet50"}})
@@ -99,8 +106,8 @@ func TestResNet50Size(t *testing.T) {
 func TestConfigsFitGraphs(t *testing.T) {
 	t.Parallel()
 	names := slices.DeleteFunc(example.Names(), func(n string) bool { return n == "resnet50" })
-	require.Len(t, names, 9+len(tensor.DataTypes())+8)
-	dir := write(t, example.Options{})
+	require.Len(t, names, 9+len(tensor.DataTypes())+9)
+	dir := write(t, example.Options{Models: example.Names()})
 	for _, name := range example.Names() {
 		var config inferencepb.ModelConfig
 		text, err := os.ReadFile(filepath.Join(dir, name, "config.pbtxt"))

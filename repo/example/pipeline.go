@@ -3,9 +3,9 @@ package example
 // textPipeline is an ensemble from text to a label, and the models of its steps.
 func textPipeline() []model {
 	return []model{
-		{"tokenizer", stored("tokenizer"), []version{{number: "1", files: map[string]string{"vocab.txt": vocabulary()}}}},
-		{"bert_model", stored("bert_model"), []version{{number: "1", build: buildTextClassifier}}},
-		{"postprocessor", stored("postprocessor"), []version{{number: "1"}}},
-		{"text_pipeline", stored("text_pipeline"), []version{{number: "1"}}},
+		{name: "tokenizer", config: stored("tokenizer"), versions: []version{{number: "1", files: map[string]string{"vocab.txt": vocabulary()}}}},
+		{name: "bert_model", config: stored("bert_model"), versions: []version{{number: "1", build: buildTextClassifier}}},
+		{name: "postprocessor", config: stored("postprocessor"), versions: []version{{number: "1"}}},
+		{name: "text_pipeline", config: stored("text_pipeline"), versions: []version{{number: "1"}}},
 	}
 }
