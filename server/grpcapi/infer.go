@@ -1,6 +1,7 @@
 package grpcapi
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"sync"
@@ -112,10 +113,11 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, c
 	ctx, cancel := answerBy(conn.Context())
 	defer cancel()
 	resp, err := s.run(ctx, m, r)
-	t.Event("INFER_RESPONSE_COMPLETE", s.now())
 	if err != nil {
+		t.Event("INFER_RESPONSE_COMPLETE", s.now())
 		return atDeadline(ctx, failure(err))
 	}
+	t.Event("INFER_RESPONSE_COMPLETE", cmp.Or(r.Times.Answered, s.now())) // who waits may wake up later, in another order
 	defer resp.Release()
 	if err := classify(m, r, resp); err != nil {
 		return failure(err)

@@ -48,13 +48,14 @@ func (a *api) infer(x *exchange, r *route) error {
 	x.watch.start()
 	resp, err := m.Infer(x.ctx, req)
 	x.watch.stop()
-	x.responded()
 	if err != nil {
+		x.responded()
 		if req.State() != infer.Decoded {
 			x.form = textPlain
 		}
 		return err
 	}
+	x.respondedAt(req.Times.Answered)
 	x.resp = resp
 	return x.encode(m, resp, req)
 }

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"cmp"
+
 	"triton/server/infer"
 )
 
@@ -28,9 +30,15 @@ func (x *exchange) event(name string) {
 
 // responded notes that the model's answer, or the first of them, is there and
 // goes out.
-func (x *exchange) responded() {
-	x.event("INFER_RESPONSE_COMPLETE")
-	x.event("HTTP_SEND_START")
+func (x *exchange) responded() { x.respondedAt(infer.Now()) }
+
+// respondedAt is responded for an answer that was given then. Who waits for it
+// may wake up later, and not in the order of the answers.
+func (x *exchange) respondedAt(then int64) {
+	if x.trace != nil {
+		x.trace.Event("INFER_RESPONSE_COMPLETE", cmp.Or(then, infer.Now()))
+		x.event("HTTP_SEND_START")
+	}
 }
 
 // finish ends what follows the request, when its reply is on its way.

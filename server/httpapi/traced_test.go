@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server/httpapi"
+	"triton/server/infer"
 	"triton/server/trace"
 )
 
@@ -34,6 +35,29 @@ func TestTraced(t *testing.T) {
 		for i := range 3 {
 			require.Equal(t, each, got[5*i:5*i+5])
 		}
+	})
+}
+
+// TestTracedAnswer: an answer is complete when it was given, not when who waits
+// for it wakes up.
+func TestTracedAnswer(t *testing.T) {
+	both(t, func(t *testing.T, start serving) {
+		file := filepath.Join(t.TempDir(), "trace.json")
+		tracer, err := trace.New(trace.Options{Config: map[string][]trace.Setting{
+			trace.Global: {{Name: "level", Value: "TIMESTAMPS"}, {Name: "rate", Value: "1"}},
+			trace.Triton: {{Name: "file", Value: file}},
+		}})
+		require.NoError(t, err)
+		s := newService()
+		s.infer = func(_ context.Context, r *infer.Request) (*infer.Response, error) {
+			r.Times.Answered = 1
+			return infer.NewResponse(), nil
+		}
+		addr := start(t, s, httpapi.Options{Tracer: tracer})
+		fetch(t, "POST", addr+inferPath, one(good))
+		fetch(t, "GET", addr+"/v2", "") // over the same connection: the one before it is over
+		require.NoError(t, tracer.Shutdown(context.Background()))
+		require.Equal(t, "INFER_RESPONSE_COMPLETE", events(t, file)[0], "long before all others")
 	})
 }
 

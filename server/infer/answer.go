@@ -119,6 +119,7 @@ func (r *Request) Deliver() {
 	if a.full {
 		resp := a.kept
 		a.kept, a.full = nil, false
+		r.Times.Answered = Now() // it waited for others
 		r.Sink.Send(resp, true)
 	}
 }
