@@ -21,6 +21,15 @@ func (q *Queue) look(now int64) Cut {
 	return q.mu.line.Next(now, q.mu.closed)
 }
 
+// lookNow is look at this moment, which it does not ask for when nothing waits.
+func (q *Queue) lookNow() (cut Cut, now int64) {
+	if q.mu.line.Len() == 0 {
+		return Cut{}, 0
+	}
+	now = infer.Now()
+	return q.look(now), now
+}
+
 // expire puts aside what has timed out, for unlock to answer.
 func (q *Queue) expire(now int64) {
 	if at := q.mu.line.Deadline(); at == 0 || at > now {

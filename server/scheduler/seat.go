@@ -26,8 +26,7 @@ type Seat struct {
 func (q *Queue) Next(s *Seat) bool {
 	q.mu.Lock()
 	for !s.dead {
-		now := infer.Now()
-		cut := q.look(now)
+		cut, now := q.lookNow()
 		switch {
 		case cut.Count > 0 && !q.may(s):
 			if !q.ask(s) {
@@ -109,8 +108,7 @@ func (q *Queue) unrest(s *Seat) {
 func (q *Queue) Done(s *Seat) {
 	q.mu.Lock()
 	if !q.mu.closed {
-		now := infer.Now()
-		if cut := q.look(now); cut.Count == 0 {
+		if cut, now := q.lookNow(); cut.Count == 0 {
 			q.arm(cut.At, now)
 			q.rest(s)
 			q.unlock()
