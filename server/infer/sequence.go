@@ -86,9 +86,18 @@ func (r *Request) Reschedule() error {
 	return nil
 }
 
-// Rescheduled says whether the engine wants the request again. Only the core
-// may ask, once the engine's call is over.
-func (r *Request) Rescheduled() bool { return r.Member.rescheduled }
+// Rescheduled says whether the engine wants the request again and has not
+// answered it finally all the same. Only the core may ask, once the engine's call
+// is over.
+func (r *Request) Rescheduled() bool {
+	switch {
+	case !r.Member.rescheduled:
+		return false
+	case r.open.keeper != nil:
+		return !r.Ended() // one that was aborted is still to be closed
+	}
+	return r.State() != Answered
+}
 
 // Again brings a rescheduled request back to where it was before it was queued.
 func (r *Request) Again() {

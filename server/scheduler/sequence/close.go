@@ -35,7 +35,8 @@ func (s *Source) Close() {
 	s.unlock()
 }
 
-// Abort answers everything that waits as Close answers new sequences.
+// Abort answers everything that waits as Close answers new sequences, and no
+// instance waits for its gate any more.
 func (s *Source) Abort() {
 	s.mu.Lock()
 	s.mu.stopping, s.mu.closed, s.mu.aborted = true, true, true
@@ -47,6 +48,9 @@ func (s *Source) Abort() {
 		s.check(b)
 	}
 	s.unlock()
+	if s.gate != nil {
+		s.gate.Abort()
+	}
 }
 
 // Free gives up timers and memory, once no goroutine uses the source any more.

@@ -107,13 +107,16 @@ func (s *Source) join(q *sequence, r *infer.Request, now int64) {
 
 // dispatch is what follows when a request has joined a sequence.
 func (s *Source) dispatch(q *sequence, r *infer.Request, run bool) *scheduler.Seat {
+	l := q.slot
 	if !r.Enter(s) { // nobody waits for it any more
 		r.Move(infer.Queued, infer.Executing)
 		s.cancel(q, r)
+		if l != nil {
+			s.check(l.bench) // another sequence may have the slot now
+		}
 		return nil
 	}
 	s.mu.hold.look(s)
-	l := q.slot
 	if l == nil {
 		return nil
 	}

@@ -17,7 +17,7 @@ func (s *Source) Released(r *infer.Request) bool {
 	s.mu.Lock()
 	l := q.slot
 	l.running--
-	again := r.Rescheduled() && r.State() != infer.Answered
+	again := r.Rescheduled()
 	switch {
 	case again:
 		s.again(q, r)
