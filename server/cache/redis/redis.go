@@ -47,8 +47,8 @@ type item struct {
 
 var _ cache.Cache = (*Cache)(nil)
 
-// New makes a client. It does not connect: a server that is not there yet, or
-// not any more, is no reason not to serve.
+// New makes a client. A server that is not there yet, or not any more, is no
+// reason not to serve; one that does not let us in is an error.
 func New(settings map[string]string, log *slog.Logger) (*Cache, error) {
 	o, err := parse(settings)
 	if err != nil {
@@ -59,11 +59,26 @@ func New(settings map[string]string, log *slog.Logger) (*Cache, error) {
 		client: goredis.NewClient(o.client), prefix: o.prefix, timeout: o.timeout,
 		breaker: breaker{log: log, address: o.client.Addr}, queue: make(chan item, maxWaiting),
 	}
+	if err := c.enter(o.client.DialTimeout); err != nil {
+		_ = c.client.Close()
+		return nil, err
+	}
 	c.life, c.end = context.WithCancel(context.Background())
 	for range writers {
 		c.writing.Go(c.write)
 	}
 	return c, nil
+}
+
+// enter finds out whether our name and password, or none, are right.
+func (c *Cache) enter(most time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	err := c.client.Ping(ctx).Err()
+	if goredis.HasErrorPrefix(err, "WRONGPASS") || goredis.HasErrorPrefix(err, "NOAUTH") {
+		return failed(err)
+	}
+	return nil
 }
 
 type mute struct{}

@@ -94,10 +94,13 @@ func TestReal(t *testing.T) {
 	require.False(t, hit)
 	require.Zero(t, log.lines("ERROR"))
 
-	wrong, wrongLog := open(t, map[string]string{"host": "127.0.0.1", "port": port, "socket_timeout": "5000"})
-	_, hit = lookup(wrong, k)
-	require.False(t, hit)
-	require.Equal(t, 1, wrongLog.lines("NOAUTH"))
+	for password, want := range map[string]string{
+		"":      "Failed to initialize RedisCache: NOAUTH Authentication required",
+		"other": "Failed to initialize RedisCache: WRONGPASS invalid username-password pair",
+	} {
+		_, err := redis.New(map[string]string{"host": "127.0.0.1", "port": port, "password": password}, slog.New(slog.DiscardHandler))
+		require.ErrorContains(t, err, want)
+	}
 
 	// It goes away, and comes back: the requests go on.
 	stop()
