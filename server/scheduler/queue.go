@@ -75,13 +75,6 @@ func NewQueue(o Options) (*Queue, []*Seat) {
 	return q, NewSeats(o.Seats)
 }
 
-// Waiting is the number of requests in the queue.
-func (q *Queue) Waiting() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.mu.line.Len()
-}
-
 // Alive is the number of seats in service.
 func (q *Queue) Alive() int {
 	q.mu.Lock()

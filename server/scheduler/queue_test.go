@@ -61,7 +61,7 @@ func TestATickThatComesTooEarlySetsTheAlarmAgain(t *testing.T) {
 		alarm.ticks <- time.Time{}
 	}
 	<-alarm.set
-	require.Equal(t, 1, q.Waiting())
+	require.Equal(t, 1, q.Ahead(0))
 	q.Close()
 	require.Equal(t, 1, <-ended)
 	r.Release()

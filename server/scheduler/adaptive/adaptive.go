@@ -61,13 +61,6 @@ func New(o Options) *Controller {
 	return c
 }
 
-// Delay is the present delay.
-func (c *Controller) Delay() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.mu.state.Delay
-}
-
 // Began is for scheduler.Observer.
 func (c *Controller) Began(int, *infer.Batch, int64) {}
 

@@ -90,7 +90,6 @@ func TestCallers(t *testing.T) {
 		late := took[len(took)/2:]
 		slices.Sort(late)
 		require.Less(t, late[len(late)*9/10], 5*time.Millisecond, "delays %v", delays)
-		require.Contains(t, delays, controller.Delay())
 		require.Greater(t, len(delays), 2, "it was tried")
 	})
 }
