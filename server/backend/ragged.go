@@ -53,7 +53,7 @@ func raggedShape(dst tensor.Shape, b *infer.Batch, i int, v *Value) (tensor.Shap
 // told is the shape of a batch input.
 func (g *Gather) told(b *infer.Batch, v *Value, dst tensor.Shape) (tensor.Shape, error) {
 	rows, most, rank := int64(0), int64(0), int64(0)
-	flat := int64(0)
+	flat, sum := int64(0), int64(0)
 	for _, r := range b.Requests {
 		t := r.Input(v.Source)
 		if t == nil {
@@ -66,8 +66,12 @@ func (g *Gather) told(b *infer.Batch, v *Value, dst tensor.Shape) (tensor.Shape,
 		if lead(t.Shape) > maxTold {
 			return dst, status.New(status.InvalidArg, "input '%s' has too many rows: %v", v.Source, t.Shape)
 		}
-		most = max(most, n)
-		own := int64(len(g.item(v, t.Shape)))
+		item := g.item(v, t.Shape)
+		if !sayable(v.Kind, n, sum, item) {
+			return dst, status.New(status.InvalidArg, "batch input '%s' cannot say how large input '%s' is: its numbers have 32 bits", v.Name, v.Source)
+		}
+		most, sum = max(most, n), sum+n
+		own := int64(len(item))
 		rows, rank = rows+lead(t.Shape), own
 		flat += lead(t.Shape) * own
 	}
@@ -83,6 +87,20 @@ func (g *Gather) told(b *infer.Batch, v *Value, dst tensor.Shape) (tensor.Shape,
 		return append(dst[:0], flat), nil
 	}
 	return append(dst[:0], requests), nil
+}
+
+// sayable says whether what a batch input tells of a request with n elements,
+// after others with sum, fits into INT32.
+func sayable(kind inferencepb.BatchInput_Kind, n, sum int64, item tensor.Shape) bool {
+	switch kind {
+	case inferencepb.BatchInput_BATCH_ELEMENT_COUNT:
+		return n <= math.MaxInt32
+	case inferencepb.BatchInput_BATCH_ACCUMULATED_ELEMENT_COUNT, inferencepb.BatchInput_BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO:
+		return n <= math.MaxInt32-sum
+	case inferencepb.BatchInput_BATCH_ITEM_SHAPE, inferencepb.BatchInput_BATCH_ITEM_SHAPE_FLATTEN:
+		return !slices.ContainsFunc(item, func(d int64) bool { return d > math.MaxInt32 })
+	}
+	return true
 }
 
 // tell writes a batch input. What has no contents is zero.

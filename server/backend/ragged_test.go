@@ -161,6 +161,30 @@ func TestShapesOutOfNoBytes(t *testing.T) {
 	require.Zero(t, pool.Outstanding())
 }
 
+// What a batch input cannot say is no number with the bits that fit.
+func TestBatchInputsDoNotWrap(t *testing.T) {
+	t.Parallel()
+	for kind, shapes := range map[inferencepb.BatchInput_Kind][]tensor.Shape{
+		inferencepb.BatchInput_BATCH_ELEMENT_COUNT:                       {{1, 1 << 16, 1 << 15}},
+		inferencepb.BatchInput_BATCH_ACCUMULATED_ELEMENT_COUNT:           {{1, 1 << 15, 1 << 15}, {1, 1 << 15, 1 << 15}},
+		inferencepb.BatchInput_BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO: {{1, 1 << 15, 1 << 15}, {1, 1 << 15, 1 << 15}},
+		inferencepb.BatchInput_BATCH_ITEM_SHAPE:                          {{1, 1 << 32, 0}},
+		inferencepb.BatchInput_BATCH_ITEM_SHAPE_FLATTEN:                  {{1, 1, 1}, {1, 0, 1 << 31}},
+	} {
+		g := NewGather(NewEngineSignature(raggedModel(inferencepb.DataType_TYPE_INT32)), nil)
+		b := &infer.Batch{}
+		for _, s := range shapes {
+			r := infer.NewUnpooled()
+			in := r.AddInput()
+			in.Name, in.Shape = "X", s
+			b.Add(r)
+		}
+		_, err := g.told(b, &Value{Name: "N", Kind: kind, Source: "X", Role: Told}, nil)
+		require.EqualError(t, err, "batch input 'N' cannot say how large input 'X' is: its numbers have 32 bits", kind)
+		require.Equal(t, status.InvalidArg, status.CodeOf(err))
+	}
+}
+
 func TestOutputsAreSplitByTheShapesOfAnInput(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
@@ -170,9 +194,14 @@ func TestOutputsAreSplitByTheShapesOfAnInput(t *testing.T) {
 		floats int // of the output
 		want   []any
 	}{
-		"open dimensions":     {[]int64{-1, -1}, []tensor.Shape{{1, 2, 3}, {2, 1, 4}}, 14, []any{tensor.Shape{1, 2, 3}, tensor.Shape{2, 1, 4}}},
-		"a fixed one":         {[]int64{2, -1}, []tensor.Shape{{1, 7, 3}, {2, 7, 1}}, 10, []any{tensor.Shape{1, 2, 3}, tensor.Shape{2, 2, 1}}},
-		"too little":          {[]int64{-1, -1}, []tensor.Shape{{1, 2, 3}, {2, 1, 4}, {1, 1, 1}}, 13, []any{tensor.Shape{1, 2, 3}, "[request id: <id_unknown>] failed to split the output tensor 'Y': no part of shape [2,1,4], by input 'X', is left in 28 bytes", "[request id: <id_unknown>] failed to split the output tensor 'Y': no part of shape [1,1,1], by input 'X', is left in 0 bytes"}},
+		"open dimensions": {[]int64{-1, -1}, []tensor.Shape{{1, 2, 3}, {2, 1, 4}}, 14, []any{tensor.Shape{1, 2, 3}, tensor.Shape{2, 1, 4}}},
+		"a fixed one":     {[]int64{2, -1}, []tensor.Shape{{1, 7, 3}, {2, 7, 1}}, 10, []any{tensor.Shape{1, 2, 3}, tensor.Shape{2, 2, 1}}},
+		"too little":      {[]int64{-1, -1}, []tensor.Shape{{1, 2, 3}, {2, 1, 4}, {1, 1, 1}}, 13, []any{tensor.Shape{1, 2, 3}, "[request id: <id_unknown>] failed to split the output tensor 'Y': no part of shape [2,1,4], by input 'X', is left in 28 bytes", "[request id: <id_unknown>] failed to split the output tensor 'Y': no part of shape [1,1,1], by input 'X', is left in 0 bytes"}},
+		"more than there can be": {[]int64{-1}, []tensor.Shape{{1, 1 << 61, 0}, {1, 1 << 62, 0}, {1, 2, 0}}, 2, []any{
+			"[request id: <id_unknown>] failed to split the output tensor 'Y': no part of shape [1,2305843009213693952], by input 'X', is left in 8 bytes",
+			"[request id: <id_unknown>] failed to split the output tensor 'Y': no part of shape [1,4611686018427387904], by input 'X', is left in 0 bytes",
+			"[request id: <id_unknown>] failed to split the output tensor 'Y': no part of shape [1,2], by input 'X', is left in 0 bytes",
+		}},
 		"too many dimensions": {[]int64{-1, -1, -1}, []tensor.Shape{{1, 2, 3}}, 6, []any{"[request id: <id_unknown>] output 'Y' has more dimensions than input 'X', by whose shape it is split: [1,2,3]"}},
 	} {
 		t.Run(name, func(t *testing.T) {

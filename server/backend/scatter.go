@@ -145,24 +145,29 @@ func (s *Scatter) fail(resp *infer.Response, err error) {
 	}
 }
 
-// rowBytes is the size of the next rows at the start of mem.
+// rowBytes is the size of the next rows at the start of mem. The shape may be
+// larger than anything there can be.
 func rowBytes(d tensor.DataType, row tensor.Shape, rows int, mem []byte) (int, error) {
 	per, err := row.Elements()
 	if err != nil {
 		return 0, err
 	}
+	each := max(d.Size(), 1)
 	if d == tensor.Bytes {
-		return skip(mem, per*int64(rows))
+		each = 4 // at least
 	}
-	size := per * int64(rows) * int64(d.Size())
-	if size > int64(len(mem)) {
+	if per > int64(len(mem)/each/rows) {
 		return 0, tensor.ErrTruncated
 	}
-	return int(size), nil
+	n := int(per) * rows
+	if d == tensor.Bytes {
+		return skip(mem, n)
+	}
+	return n * each, nil
 }
 
 // skip is the length of the first n elements of a BYTES tensor.
-func skip(mem []byte, n int64) (int, error) {
+func skip(mem []byte, n int) (int, error) {
 	at := 0
 	for range n {
 		if len(mem)-at < 4 {
