@@ -36,14 +36,20 @@ func (b *Batch) Wants(output string) bool {
 }
 
 // Abandoned says whether nobody waits for any request of the batch any more, so
-// that running it on is work for no one.
+// that running it on is work for no one. A step of a sequence that goes on is
+// never: the next one finds what it leaves.
 func (b *Batch) Abandoned() bool {
 	for _, r := range b.Requests {
-		if !r.Cancelled() {
+		if !r.Member.Null && (!r.Cancelled() || r.continued()) {
 			return false
 		}
 	}
 	return true
+}
+
+// continued says whether the request is a step of a sequence that goes on.
+func (r *Request) continued() bool {
+	return r.Member.Of != nil && !r.Member.iterative && !r.SequenceEnd
 }
 
 // Executed completes the requests' time stamps with those of the batch, which
