@@ -2,6 +2,7 @@ package grpcapi_test
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve/rpc"
+	"triton/pkg/log"
 	"triton/server/grpcapi"
 	"triton/server/infer"
 )
@@ -53,7 +55,10 @@ func TestStreamThatIsGivenUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScripted()
-			conn := serve(t, s, s.stub, nil)
+			said := make(lines, 10)
+			conn := serve(t, s, s.stub, func(o *grpcapi.Options) {
+				o.Log = slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: log.Verbose(1)}))
+			})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			stream := openStream(t, ctx, conn)
@@ -65,9 +70,18 @@ func TestStreamThatIsGivenUp(t *testing.T) {
 			for _, r := range all {
 				require.Eventually(t, r.Cancelled, 10*time.Second, time.Millisecond)
 			}
+			require.Contains(t, <-said, "Cancellation notification received for ModelStreamInferHandler")
 			s.finish()
 		})
 	}
+}
+
+// lines are what a log says, one at a time.
+type lines chan string
+
+func (l lines) Write(b []byte) (int, error) {
+	l <- string(b)
+	return len(b), nil
 }
 
 // finish plays what is planned without anybody waiting for its end.

@@ -5,6 +5,7 @@ import (
 	"compress/zlib"
 	"context"
 	"io"
+	"log/slog"
 	"reflect"
 	"strings"
 	"testing"
@@ -23,6 +24,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/grpcapi"
@@ -111,7 +113,10 @@ func TestCancelReachesTheModel(t *testing.T) {
 		left <- context.Cause(ctx)
 		return status.New(status.Cancelled, "")
 	}
-	c := inferencepb.NewGRPCInferenceServiceClient(start(t, s))
+	said := make(lines, 10)
+	c := inferencepb.NewGRPCInferenceServiceClient(serve(t, s, s, func(o *grpcapi.Options) {
+		o.Log = slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: log.Verbose(1)}))
+	}))
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-entered
@@ -120,6 +125,7 @@ func TestCancelReachesTheModel(t *testing.T) {
 	_, err := c.ModelInfer(ctx, echoRequest(nil))
 	require.Equal(t, codes.Canceled, grpcstatus.Code(err))
 	require.ErrorIs(t, <-left, context.Canceled)
+	require.Contains(t, <-said, "Cancellation notification received for ModelInferHandler")
 }
 
 func TestModelErrorKeepsCodeAndText(t *testing.T) {

@@ -114,6 +114,7 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, c
 	defer cancel()
 	resp, err := s.run(ctx, m, r)
 	if err != nil {
+		s.noteCancelled(conn.Context(), "ModelInferHandler")
 		t.Event("INFER_RESPONSE_COMPLETE", s.now())
 		return atDeadline(ctx, failure(err))
 	}

@@ -57,7 +57,11 @@ func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	}
 	defer s.close()
 	go s.read()
-	return s.write()
+	err = s.write()
+	if err != nil {
+		svc.noteCancelled(conn.Context(), "ModelStreamInferHandler")
+	}
+	return err
 }
 
 // strict says whether the client wants errors of models as the end of the
