@@ -46,7 +46,7 @@ func (r *Request) send(resp *Response, final bool) bool {
 		resp = NewResponse()
 		resp.Err = status.New(status.Internal, "expected a single response, got 0")
 	}
-	if final {
+	if final && !r.answer.held { // else when it is delivered
 		r.Times.Answered = Now()
 	}
 	if resp != nil {
@@ -119,7 +119,7 @@ func (r *Request) Deliver() {
 	if a.full {
 		resp := a.kept
 		a.kept, a.full = nil, false
-		r.Times.Answered = Now() // it waited for others
+		r.Times.Answered = Now()
 		r.Sink.Send(resp, true)
 	}
 }

@@ -127,8 +127,10 @@ func TestWait(t *testing.T) {
 		r.Hold()
 		r.Fail(errors.New("no"))
 		require.Error(t, r.Failure())
+		require.Zero(t, r.Times.Answered)
 		_, err := r.Take()
 		require.EqualError(t, err, "no")
+		require.NotZero(t, r.Times.Answered)
 	})
 	t.Run("no response at all", func(t *testing.T) {
 		t.Parallel()

@@ -82,6 +82,7 @@ func (r *Request) Take() (*Response, error) {
 	a.held = false
 	if resp := a.kept; resp != nil && r.wait.n == 0 {
 		a.kept, a.full = nil, false
+		r.Times.Answered = Now()
 		return r.result(resp)
 	}
 	r.Deliver()
