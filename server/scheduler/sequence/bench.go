@@ -15,7 +15,8 @@ type bench struct {
 	slots []*slot // that were ever used, by number
 	held  int     // slots that belong to a sequence
 	line  *scheduler.Line
-	wake  chan struct{} // the seat is given to the instance's goroutine
+	order scheduler.Order // of the responses, with oldest
+	wake  chan struct{}   // the seat is given to the instance's goroutine
 
 	idle   bool // nobody has the seat
 	dead   bool

@@ -10,11 +10,18 @@ import (
 // oldest makes batches as the dynamic batcher does, on each instance, of one
 // request of each sequence. The next request of a sequence joins when the engine
 // is done with the one before.
-type oldest struct{ policy *dynamic.Policy }
+type oldest struct {
+	policy *dynamic.Policy
+	// ordered says that responses leave in the order of the batches. It is so by
+	// itself unless engines answer after their call; an iterative request has no one
+	// place in that order.
+	ordered bool
+}
 
 func newOldest(cfg *inferencepb.ModelConfig) *oldest {
 	o := cfg.GetSequenceBatching().GetOldest()
-	return &oldest{dynamic.New(&inferencepb.ModelConfig{
+	ordered := o.GetPreserveOrdering() && cfg.GetModelTransactionPolicy().GetDecoupled() && !cfg.GetSequenceBatching().GetIterativeSequence()
+	return &oldest{ordered: ordered, policy: dynamic.New(&inferencepb.ModelConfig{
 		MaxBatchSize: cfg.GetMaxBatchSize(), Input: cfg.GetInput(),
 		SchedulingChoice: &inferencepb.ModelConfig_DynamicBatching{DynamicBatching: &inferencepb.ModelDynamicBatching{
 			PreferredBatchSize: o.GetPreferredBatchSize(), MaxQueueDelayMicroseconds: o.GetMaxQueueDelayMicroseconds(),
@@ -44,7 +51,7 @@ func (*oldest) look(_ *Source, b *bench, now int64, flush bool) scheduler.Cut {
 	return b.line.Next(now, flush)
 }
 
-func (*oldest) fill(s *Source, b *bench, cut scheduler.Cut) {
+func (o *oldest) fill(s *Source, b *bench, cut scheduler.Cut) {
 	b.seat.Why = cut.Why
 	for range cut.Count {
 		r := b.line.Front()
@@ -60,6 +67,9 @@ func (*oldest) fill(s *Source, b *bench, cut scheduler.Cut) {
 		l.lined = nil
 		r.Move(infer.Queued, infer.Executing) // no longer to be withdrawn
 		s.stats.Pending.Add(-1)
+		if o.ordered {
+			b.order.Enter(r)
+		}
 		b.seat.Batch.Add(r)
 	}
 }
