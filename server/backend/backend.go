@@ -69,7 +69,8 @@ type Instance interface {
 	// makes it free for the next batch. A request and its inputs, but not the
 	// batch, are its own until the final response, with or without data, that it
 	// owes each request; it must not touch the request after that. After an error
-	// or a panic it owes none of the batch's requests anything.
+	// or a panic it owes none of the batch's requests anything and must not touch
+	// them.
 	Execute(ctx context.Context, batch *infer.Batch) error
 	// Close is called when all requests have their final responses.
 	Close() error

@@ -42,6 +42,7 @@ func (e *rough) Execute(_ context.Context, b *infer.Batch) error {
 	if e.panics > 0 && rand.IntN(e.panics) == 0 {
 		panic("enough")
 	}
+	end := rand.IntN(1 + e.panics)
 	for _, r := range b.Requests {
 		if len(r.Extras()) != 4 {
 			return fmt.Errorf("%d controls", len(r.Extras()))
@@ -55,11 +56,17 @@ func (e *rough) Execute(_ context.Context, b *infer.Batch) error {
 			if e.decoupled {
 				r.Respond(infer.NewResponse(), false)
 			}
-		case e.decoupled:
+		case e.decoupled && end > 1:
 			e.late.Go(func() { r.Respond(infer.NewResponse(), true) })
 		default:
 			r.Respond(infer.NewResponse(), true)
 		}
+	}
+	switch end {
+	case 0:
+		return errors.New("too late")
+	case 1:
+		panic("at the end")
 	}
 	return nil
 }
@@ -90,8 +97,9 @@ func TestStress(t *testing.T) {
 			cfg := direct(4, uint64(n%2), 0.5)
 			if n%3 == 0 {
 				cfg = oldest(4, 3, uint64(n%2), 2, 4)
+				cfg.GetSequenceBatching().GetOldest().PreserveOrdering = true
 			}
-			e := &rough{decoupled: n%4 >= 2, again: n%6 >= 4, panics: 400}
+			e := &rough{decoupled: n%4 >= 2, again: n%6 >= 3, panics: 400}
 			cfg.Name = "m"
 			cfg.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: e.decoupled}
 			c := cfg.GetSequenceBatching()
