@@ -23,7 +23,7 @@ func TestPythonClient(t *testing.T) {
 	}
 	lib, models := needORT(t), exampleModels(t)
 	s := serve(t, models, "--onnxruntime-library", lib,
-		"--model-control-mode=explicit", "--load-model=*", "--allow-client-shm=true",
+		"--model-control-mode=explicit", "--load-model=*", "--allow-client-shm=true", "--cache-config=local,size=1048576",
 		"--trace-config=triton,file="+filepath.Join(t.TempDir(), "trace.json"))
 	out, err := exec.CommandContext(t.Context(), python, root(t, "testdata", "python", "interop.py"), s.http, s.grpc, models).CombinedOutput()
 	t.Logf("%s", out)

@@ -25,7 +25,7 @@ models=$work/models
 trap 'stop_all; rm -rf "$work"' EXIT
 
 "$triton" repo example "$models" >/dev/null || exit 1
-serve main --load-model='*' --allow-client-shm=true --trace-config=triton,file="$work/trace.json" \
+serve main --load-model='*' --allow-client-shm=true --cache-config=local,size=1048576 --trace-config=triton,file="$work/trace.json" \
   --http-header-forward-pattern='x-.*' --metrics-config=histogram_latencies=true
 
 for section in "${@:-python}" $([[ $# -gt 0 ]] || echo grpcurl curl node java perf tls); do

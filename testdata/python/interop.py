@@ -1,8 +1,8 @@
 """Drives a running server with NVIDIA's Python client: interop.py HTTP-ADDRESS GRPC-ADDRESS MODELS [WORD].
 
 The server serves MODELS, the repository that `triton repo example` writes, with
---model-control-mode=explicit, --load-model=* and --allow-client-shm=true. Every check
-prints one line; the exit code is the number of failures. With a word, only checks
+--model-control-mode=explicit, --load-model=*, --allow-client-shm=true and
+--cache-config=local,size=1048576. Every check prints one line; the exit code is the number of failures. With a word, only checks
 with it in their names run.
 """
 
@@ -23,6 +23,7 @@ import sharedmemory  # noqa: F401
 import control  # noqa: F401
 import settings  # noqa: F401
 import generate  # noqa: F401
+import schedulers  # noqa: F401
 
 
 def main():
