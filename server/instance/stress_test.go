@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"triton/server/backend/builtin"
 	"triton/server/infer"
 	"triton/server/instance"
+	"triton/server/ratelimit"
 	"triton/server/scheduler"
 )
 
@@ -33,21 +35,25 @@ func TestStress(t *testing.T) {
 		cfg       *inferencepb.ModelConfig
 		instances int
 		faults    map[string]string
+		turns     bool // the instances share what is enough for two
 	}{
-		{"direct", &inferencepb.ModelConfig{MaxBatchSize: 8}, 1, nil},
-		{"direct, faults", &inferencepb.ModelConfig{MaxBatchSize: 8}, 3, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}},
-		{"batching", batching(8, 0), 2, nil},
-		{"batching, delay, faults", batching(8, 200*time.Microsecond, 4), 2, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}},
-		{"dying", batching(8, 100*time.Microsecond), 3, map[string]string{"panic": "60"}},
-		{"limited", limited(batching(8, 100*time.Microsecond), 4), 2, nil},
-		{"policies", policied(), 2, nil},
-		{"policies, faults", policied(), 2, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}},
-		{"ordered, faults", ordered(8), 3, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}},
-		{"ordered, dying", ordered(8), 3, map[string]string{"panic": "60"}},
+		{"direct", &inferencepb.ModelConfig{MaxBatchSize: 8}, 1, nil, false},
+		{"direct, faults", &inferencepb.ModelConfig{MaxBatchSize: 8}, 3, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}, false},
+		{"batching", batching(8, 0), 2, nil, false},
+		{"batching, delay, faults", batching(8, 200*time.Microsecond, 4), 2, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}, false},
+		{"dying", batching(8, 100*time.Microsecond), 3, map[string]string{"panic": "60"}, false},
+		{"limited", limited(batching(8, 100*time.Microsecond), 4), 2, nil, false},
+		{"policies", policied(), 2, nil, false},
+		{"policies, faults", policied(), 2, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}, false},
+		{"ordered, faults", ordered(8), 3, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}, false},
+		{"ordered, dying", ordered(8), 3, map[string]string{"panic": "60"}, false},
+		{"turns", batching(8, 100*time.Microsecond, 4), 3, nil, true},
+		{"turns, policies, faults", policied(), 3, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}, true},
+		{"turns, ordered, dying", ordered(8), 3, map[string]string{"panic": "60"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pool := tensor.NewPool()
-			g := stressGroup(t, c.cfg, c.instances, c.faults)
+			g := stressGroup(t, c.cfg, c.instances, c.faults, c.turns)
 			s := &stress{pool: pool, group: g, limit: time.Now().Add(150 * time.Millisecond)}
 			var all sync.WaitGroup
 			for i := range 16 {
@@ -56,6 +62,11 @@ func TestStress(t *testing.T) {
 			time.Sleep(100 * time.Millisecond) // of load; the drain comes in the middle of it
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
+			if c.turns { // what waits for one is not waited for
+				gone, cancel := context.WithCancel(ctx)
+				cancel()
+				_ = g.Drain(gone) // an error, unless all was over
+			}
 			require.NoError(t, g.Drain(ctx))
 			all.Wait()
 			require.Empty(t, s.wrong.Load())
@@ -83,7 +94,7 @@ func policied() *inferencepb.ModelConfig {
 	})
 }
 
-func stressGroup(t *testing.T, cfg *inferencepb.ModelConfig, instances int, faults map[string]string) *instance.Group {
+func stressGroup(t *testing.T, cfg *inferencepb.ModelConfig, instances int, faults map[string]string, turns bool) *instance.Group {
 	cfg.Input = []*inferencepb.ModelInput{{Name: "INPUT0", DataType: inferencepb.DataType_TYPE_UINT8, Dims: []int64{-1}}}
 	cfg.Output = []*inferencepb.ModelOutput{{Name: "OUTPUT0", DataType: inferencepb.DataType_TYPE_UINT8, Dims: []int64{-1}}}
 	cfg.Parameters = map[string]*inferencepb.ModelParameter{}
@@ -92,7 +103,15 @@ func stressGroup(t *testing.T, cfg *inferencepb.ModelConfig, instances int, faul
 	}
 	m, err := builtin.Fault{}.Load(t.Context(), backend.Spec{Config: cfg, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	g, _ := group(t, cfg, m, instances, func(o *instance.Options) { o.Source, o.Seats = queue(cfg, instances, o.Stats, scheduler.NewPrecise()) })
+	var gate scheduler.Gate
+	if turns {
+		half := ratelimit.Instance{Needs: []ratelimit.Need{{Name: "R", Count: 1}}}
+		gate, err = ratelimit.New([]ratelimit.Resource{{Name: "R", Count: 2, Device: ratelimit.AllDevices}}).Add(slices.Repeat([]ratelimit.Instance{half}, instances))
+		require.NoError(t, err)
+	}
+	g, _ := group(t, cfg, m, instances, func(o *instance.Options) {
+		o.Source, o.Seats = queue(cfg, instances, o.Stats, scheduler.NewPrecise(), func(o *scheduler.Options) { o.Gate = gate })
+	})
 	return g
 }
 
