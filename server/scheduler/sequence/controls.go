@@ -17,8 +17,8 @@ type controls struct {
 	all    []control
 	shape  tensor.Shape
 	pool   *tensor.Pool
-	values *tensor.Buffer
-	id     *control // of the correlation id; nil when the model does not want it
+	values *tensor.Buffer // nil without controls
+	id     *control       // of the correlation id; nil when the model does not want it
 }
 
 type control struct {
@@ -60,8 +60,10 @@ func newControls(cfg *inferencepb.ModelConfig, pool *tensor.Pool) *controls {
 			c.all = append(c.all, t)
 		}
 	}
-	c.values = pool.Get(max(len(values), slotBytes))
-	copy(c.values.Bytes(), values)
+	if len(values) > 0 {
+		c.values = pool.Get(len(values))
+		copy(c.values.Bytes(), values)
+	}
 	for i := range c.all {
 		if c.all[i].kind == inferencepb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_CORRID {
 			c.id = &c.all[i]
@@ -94,7 +96,11 @@ func falseTrue(t *control, k *inferencepb.ModelSequenceBatching_Control) (no, ye
 	return octet(false), octet(true)
 }
 
-func (c *controls) free() { c.values.Release() }
+func (c *controls) free() {
+	if c.values != nil {
+		c.values.Release()
+	}
+}
 
 // check says whether the id of a request is of the kind that the model wants.
 func (c *controls) check(r *infer.Request, model string) error {
