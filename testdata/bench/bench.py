@@ -2,7 +2,7 @@
 
     bench.py --triton bin/triton --oracle .oracle --models models [FIGURE ...]
 
-FIGURES (default all): resnet simple batching start perf wire. Every figure is a median over
+FIGURES (default all): resnet simple batching start perf wire schedulers. Every figure is a median over
 --repeats interleaved repeats; CPU is counted from the scheduler's own books
 (/proc/PID/task/*/schedstat), so it holds on a busy machine too. The result is Markdown.
 
@@ -27,6 +27,7 @@ import threading
 import time
 import urllib.request
 
+import schedulers as schedules
 import wire as wires
 
 args = None
@@ -120,11 +121,11 @@ def ours(models, core=None, more=(), **kw):
     return Server([args.triton, "serve", *more], models, core, **kw)
 
 
-def nvidias(models, core=None):
+def nvidias(models, core=None, more=()):
     argv = [args.oracle + "/bin/tritonserver"]
     if args.nvidia_backends:
         argv.append(f"--backend-directory={args.nvidia_backends}")
-    return Server(argv, models, core)
+    return Server([*argv, *more], models, core)
 
 
 def load(*how, **more):
@@ -362,7 +363,11 @@ def wire():
     wires.wire(sys.modules[__name__])
 
 
-FIGURES = {f.__name__: f for f in (resnet, simple, batching, start, perf, wire)}
+def schedulers():
+    schedules.schedulers(sys.modules[__name__])
+
+
+FIGURES = {f.__name__: f for f in (resnet, simple, batching, start, perf, wire, schedulers)}
 
 
 def main():
