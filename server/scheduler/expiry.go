@@ -32,9 +32,12 @@ func (q *Queue) lookNow() (cut Cut, now int64) {
 
 // expire puts aside what has timed out, for unlock to answer.
 func (q *Queue) expire(now int64) {
-	if at := q.mu.line.Deadline(); at == 0 || at > now {
-		return
+	if at := q.mu.line.Deadline(); at != 0 && at <= now {
+		q.reject(now)
 	}
+}
+
+func (q *Queue) reject(now int64) {
 	var rejected infer.List
 	q.mu.line.Expire(now, &rejected)
 	q.stats.Pending.Add(-int64(rejected.Len()))
@@ -46,6 +49,10 @@ func (q *Queue) expire(now int64) {
 
 // unlock also answers what has timed out and sets the timer for the next.
 func (q *Queue) unlock() {
+	if q.timer.timer == nil { // nothing can
+		q.mu.Unlock()
+		return
+	}
 	expired := q.mu.expired
 	q.mu.expired = infer.List{}
 	q.timer.set(q.mu.line.Deadline())
