@@ -76,6 +76,22 @@ func TestStreamThatIsGivenUp(t *testing.T) {
 	}
 }
 
+// TestReceivedIsWhenTheRequestCame: the time that a stream is silent is no time of
+// the next request.
+func TestReceivedIsWhenTheRequestCame(t *testing.T) {
+	t.Parallel()
+	s := newScripted()
+	ctx, cancel := context.WithCancel(t.Context())
+	stream := openStream(t, ctx, serve(t, s, s.stub, nil))
+	for n := range 10 {
+		before := infer.Now()
+		require.NoError(t, stream.Send(scriptRequest("one a | R")))
+		require.GreaterOrEqual(t, s.submitted(t, n+1)[n].Times.Received, before)
+	}
+	cancel()
+	s.finish()
+}
+
 // lines are what a log says, one at a time.
 type lines chan string
 

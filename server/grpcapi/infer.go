@@ -57,6 +57,7 @@ func (s *service) receive(conn grpc.ServerStream) (r *infer.Request, wrong, err 
 	msg := messages.Get().(*rpc.Request)
 	msg.Message, msg.Regions = &r.Request, s.opts.Regions
 	err = conn.RecvMsg(msg)
+	r.Times.Received = infer.Now() // the client of a stream may have thought for long
 	wrong, broken := msg.Err, msg.Broken
 	*msg = rpc.Request{}
 	messages.Put(msg)
