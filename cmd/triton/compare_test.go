@@ -26,15 +26,20 @@ func oracle(t *testing.T) string {
 	return dir
 }
 
-const standIn = `import numpy as np
+const standIn = `import json
+import time
+import numpy as np
 import triton_python_backend_utils as pb_utils
 
 
 class TritonPythonModel:
     def initialize(self, args):
         self.name = args["model_name"]
+        parameters = json.loads(args["model_config"])["parameters"]
+        self.delay = int(parameters.get("execute_delay_ms", {"string_value": "0"})["string_value"]) / 1000
 
     def execute(self, requests):
+        time.sleep(self.delay)
         answers = []
         for r in requests:
             get = lambda n: pb_utils.get_input_tensor_by_name(r, n).as_numpy()

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -27,7 +28,11 @@ output [ { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] }, { name: "IDX" data_t
 model_transaction_policy { decoupled: true }
 instance_group [ { kind: KIND_CPU } ]
 `,
+	"twice": twice, "identity_each": identityEach, "each": each, "identity_row": identityRow, "running_sum": runningSum, "total": total,
 }
+
+// standInsOf are the Python models that differ from standIn.
+var standInsOf = map[string]string{"repeat_int32": standInRepeat, "running_sum": standInSum}
 
 // conformanceModels is the repository that a file asks for by "models: ...", for
 // NVIDIA's server or ours. What is not one of ours is an example model.
@@ -56,7 +61,7 @@ func conformanceModels(t *testing.T, s *conformance.Suite, nvidia bool) string {
 	return dir
 }
 
-// standIns puts Python models in place of all others.
+// standIns puts Python models in place of all others but ensembles.
 func standIns(t *testing.T, dir string) {
 	t.Helper()
 	engine := regexp.MustCompile(`(backend|platform):\s*"[^"]*"`)
@@ -66,14 +71,14 @@ func standIns(t *testing.T, dir string) {
 		file := filepath.Join(dir, m.Name(), "config.pbtxt")
 		config, err := os.ReadFile(file)
 		require.NoError(t, err)
+		if strings.Contains(string(config), `platform: "ensemble"`) {
+			continue
+		}
 		require.NoError(t, os.WriteFile(file, engine.ReplaceAll(config, []byte(`backend: "python"`)), 0o644))
 		version := filepath.Join(dir, m.Name(), "1")
 		require.NoError(t, os.RemoveAll(version))
 		require.NoError(t, os.MkdirAll(version, 0o755))
-		code := standIn
-		if m.Name() == "repeat_int32" {
-			code = standInRepeat
-		}
+		code := cmp.Or(standInsOf[m.Name()], standIn)
 		require.NoError(t, os.WriteFile(filepath.Join(version, "model.py"), []byte(code), 0o644))
 	}
 }
