@@ -7,9 +7,6 @@ import (
 	"triton/pkg/status"
 )
 
-// maxSequenceID limits a correlation id that is a string.
-const maxSequenceID = 128
-
 // parameters reads the request's parameters: those with a meaning into fields
 // of their own, the rest as they are.
 func (d *Decoder) parameters() error {
@@ -115,11 +112,7 @@ func (d *Decoder) sequenceID() error {
 	if !ok {
 		return r.err()
 	}
-	if len(s) > maxSequenceID {
-		return status.New(status.Unsupported, "string correlation ID cannot be longer than %d characters", maxSequenceID)
-	}
-	d.req.SequenceIDStr = string(s)
-	return nil
+	return d.req.SetSequenceText(string(s))
 }
 
 func (d *Decoder) customParameter(name string) error {

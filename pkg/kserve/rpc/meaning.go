@@ -54,7 +54,7 @@ func requestParameter(m *kserve.Request, p *kserve.Parameter) (own bool, err err
 		case kserve.ParamInt:
 			m.SequenceID, m.SequenceIDStr = uint64(p.Int), ""
 		case kserve.ParamString:
-			m.SequenceID, m.SequenceIDStr = 0, p.String
+			return false, m.SetSequenceText(p.String)
 		default:
 			return false, wrongType(p.Name, "int64_param or string_param.")
 		}
