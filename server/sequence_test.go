@@ -22,7 +22,7 @@ func TestSequencesAsRecorded(t *testing.T) {
 	t.Parallel()
 	var models []servertest.Option
 	for _, name := range []string{
-		"custom_sequence_int32", "custom_dyna_sequence_int32", "no_implicit_state", "no_state_update", "single_state_buffer", "iterative_sequence",
+		"custom_sequence_int32", "custom_dyna_sequence_int32", "custom_dyna_sequence_string", "no_implicit_state", "no_state_update", "single_state_buffer", "iterative_sequence",
 	} {
 		config, err := os.ReadFile(filepath.Join("backend", "builtin", "testdata", "configs", name+".pbtxt"))
 		require.NoError(t, err)
