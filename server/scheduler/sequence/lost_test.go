@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/inferencepb"
 	"triton/server/infer"
 )
 
@@ -79,4 +80,27 @@ func TestDrainThatGivesUpAtTheGate(t *testing.T) {
 		require.Error(t, s.group.Drain(ctx))
 		require.Contains(t, s.answer("A1"), "Server is stopping")
 	}, func(s *stage) { s.opts.Gate = &closed{make(chan struct{})} })
+}
+
+// What waits is pending, wherever it waits: in the backlog, in a slot, and handed
+// over.
+func TestPending(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range map[string]*inferencepb.ModelConfig{"direct": direct(1, 0, 0), "oldest": oldest(1, 2, 0)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, cfg, func(s *stage) {
+				s.send("(A1 A2) (B1 B2) (C1)")
+				for i, want := range []int64{4, 3, 2, 1, 0} {
+					s.at(i*100 + 50)
+					require.Equal(t, want, s.stats.Pending.Load(), "batch %d", i)
+				}
+			}, taking(100*time.Millisecond))
+		})
+	}
+	play(t, iterative(direct(1, 0, 0)), func(s *stage) {
+		s.send("A B", plain(2))
+		s.at(150) // A runs again
+		require.EqualValues(t, 1, s.stats.Pending.Load())
+	}, countdown(100*time.Millisecond, false))
 }
