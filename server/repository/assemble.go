@@ -28,6 +28,9 @@ func (r *Repository) assemble(v *version, c *candidate, old *version) error {
 		return err
 	}
 	configs := c.parted(labels)
+	for i, s := range config.GetEnsembleScheduling().GetStep() {
+		s.ModelNamespace = c.parts[i].space
+	}
 	config.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: modelconfig.Decoupled(configs)}
 	v.config, v.labels = config.ModelConfig, labels
 	v.check, v.metadata = newChecker(v.config), describe(v.config, v.text)

@@ -17,29 +17,27 @@ func isEnsemble(c *inferencepb.ModelConfig) bool { return c.GetEnsembleSchedulin
 func (r *Repository) partsOf(c *candidate) []modelID {
 	var all []modelID
 	for _, s := range c.config.GetEnsembleScheduling().GetStep() {
-		all = append(all, r.partOf(c.id.space, s))
+		all = append(all, r.partOf(c.id.space, s.GetModelName()))
 	}
 	return all
 }
 
-func (r *Repository) partOf(space string, s *inferencepb.ModelEnsembling_Step) modelID {
-	switch name := s.GetModelName(); {
-	case !r.opts.Namespacing:
+// partOf finds a model for an ensemble in a space: there, or else wherever there
+// is just one.
+func (r *Repository) partOf(space, name string) modelID {
+	if !r.opts.Namespacing {
 		return modelID{"", name}
-	case s.GetModelNamespace() != "":
-		return modelID{s.GetModelNamespace(), name}
-	default:
-		found := r.locate(name)
-		for _, f := range found {
-			if f.id.space == space {
-				return f.id
-			}
-		}
-		if len(found) == 1 {
-			return found[0].id
-		}
-		return modelID{}
 	}
+	found := r.locate(name)
+	for _, f := range found {
+		if f.id.space == space {
+			return f.id
+		}
+	}
+	if len(found) == 1 {
+		return found[0].id
+	}
+	return modelID{}
 }
 
 // withParts adds the models that ensembles need, as far as they are to be loaded.

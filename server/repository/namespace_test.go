@@ -1,0 +1,55 @@
+package repository
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// TestEnsemblesInNamespaces: a step's model is that of the ensemble's own path,
+// else the only one of the name. What the configuration says of it does not
+// matter, as with NVIDIA's server 2.51, which was asked; it says in the end which
+// it is.
+func TestEnsemblesInNamespaces(t *testing.T) {
+	t.Parallel()
+	const reserved = `model_version: -1 model_namespace: "/elsewhere"`
+	first := tree(t, map[string]string{
+		"a/config.pbtxt": link, "a/1/": "", "mine/config.pbtxt": chain("a"), "mine/1/": "", "far/config.pbtxt": chain("other"), "far/1/": "",
+		"said/config.pbtxt": strings.ReplaceAll(chain("a"), "model_version: -1", reserved), "said/1/": "",
+	})
+	second := tree(t, map[string]string{
+		"a/config.pbtxt": link, "a/1/": "", "other/config.pbtxt": link, "other/1/": "", "theirs/config.pbtxt": chain("a"), "theirs/1/": "",
+	})
+	third := tree(t, map[string]string{"torn/config.pbtxt": chain("a"), "torn/1/": ""})
+	r, out, err := open(t, func(o *Options) {
+		o.Control, o.Backends, o.Namespacing = ControlExplicit, backend.Set{"python": snake{}}, true
+	}, first, second, third)
+	require.NoError(t, err)
+	for _, name := range []string{"mine", "said", "far", "theirs"} {
+		require.NoError(t, r.Load(t.Context(), name, infer.LoadOptions{}), name)
+		require.NoError(t, ask(t, r, name), name)
+	}
+	require.ErrorContains(t, r.Load(t.Context(), "torn", infer.LoadOptions{}),
+		"ensemble "+third+"::torn contains models that are not available or ambiguous: a")
+	require.Contains(t, out.messages(), third+"::torn contains models that are not available or ambiguous: a")
+
+	for name, space := range map[string]string{"mine": first, "said": first, "far": second, "theirs": second} {
+		m, err := r.Model(name, "")
+		require.NoError(t, err)
+		require.Equal(t, space, m.Config().GetEnsembleScheduling().GetStep()[0].GetModelNamespace(), name)
+		m.Release()
+	}
+	for id, n := range map[modelID]uint64{{first, "a"}: 2, {second, "a"}: 1, {second, "other"}: 1} {
+		require.Equal(t, n, r.view.Load().named(id).newest().stats.Counters().Success.Count, id.String())
+	}
+
+	// What is unloaded in one path is not in the other.
+	require.NoError(t, r.Unload(t.Context(), "mine", false))
+	require.NoError(t, r.Unload(t.Context(), "said", true))
+	require.Nil(t, r.view.Load().named(modelID{first, "a"}).newest())
+	require.NoError(t, ask(t, r, "theirs"))
+}
