@@ -72,7 +72,7 @@ func (i *iterativeInstance) count(r *infer.Request) (int32, error) {
 	}
 	id := r.SequenceID
 	n, ok := i.left[id]
-	if !ok {
+	if !ok || r.SequenceStart { // the one before with this id may have broken off
 		var err error
 		if n, err = number(r, "INPUT"); err != nil {
 			return 0, err
@@ -92,6 +92,7 @@ func (i *iterativeInstance) count(r *infer.Request) (int32, error) {
 func (i *iterativeInstance) answer(r *infer.Request, n int32) {
 	if n > 0 {
 		if err := r.Reschedule(); err != nil {
+			delete(i.left, r.SequenceID)
 			r.Fail(err)
 			return
 		}

@@ -339,10 +339,31 @@ func TestIterativeSequenceWithoutIterations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, configOf(t, "iterative_sequence"))
-		_, errs := b.run(b.request(map[string][]int32{"INPUT": {2}}))
-		require.Equal(t, []string{"Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while the model is not configured to handle such a flag."}, errs)
+		for range 2 { // the first leaves nothing behind
+			_, errs := b.run(b.request(map[string][]int32{"INPUT": {2}}))
+			require.Equal(t, []string{"Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while the model is not configured to handle such a flag."}, errs)
+		}
 		out, _ := b.run(b.request(map[string][]int32{"INPUT": {1}}))
 		require.Equal(t, [][]int32{{0}}, out)
+	})
+}
+
+// A request whose id was that of one which broke off begins anew.
+func TestIterativeSequenceAfterACancel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, configOf(t, "iterative_sequence"))
+		for range 2 {
+			r := b.request(map[string][]int32{"INPUT": {2}})
+			r.SequenceID, r.SequenceStart = 9, true
+			r.Iterate()
+			got := &replies{}
+			r.Sink = got
+			require.NoError(t, run(t, b.instance, r))
+			require.Equal(t, []string{"[1]"}, got.all)
+			r.Release()
+			r.Release()
+		}
 	})
 }
 
