@@ -97,9 +97,14 @@ func parseQuantiles(text string, log *slog.Logger) map[float64]float64 {
 	return all
 }
 
-// share is a number from 0 to 1.
+// share is a number from 0 to 1. As in Triton, what follows the number does not
+// count: its own test suite asks for "0.1:0.0.1".
 func share(text string) (float64, error) {
-	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	number := strings.TrimSpace(text)
+	v, err := strconv.ParseFloat(number, 64)
+	for ; err != nil && number != ""; v, err = strconv.ParseFloat(number, 64) {
+		number = number[:len(number)-1]
+	}
 	if err != nil || !(v >= 0 && v <= 1) {
 		return 0, fmt.Errorf("'%s' is not a number from 0 to 1", text)
 	}

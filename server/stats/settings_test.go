@@ -53,6 +53,7 @@ func TestQuantiles(t *testing.T) {
 		{"", standard, nil},
 		{"0.5:0.05", []float64{0.5}, nil},
 		{"0.9:0.01, 0.5:0.05,1:0", []float64{0.5, 0.9, 1}, nil},
+		{"0.1:0.0.1, 0.7x:0.01", []float64{0.1, 0.7}, nil},
 		{"0.5:0.05,0.5:0.01", []float64{0.5}, nil},
 		{"x,0.5:0.05,", []float64{0.5}, []string{
 			invalid + "[x]. No ':' delimiter found. Expected format is <quantile>:<error>",
