@@ -63,7 +63,7 @@ func (c *cut) outputs(resp *infer.Response) error {
 
 // output cuts one output. Of a single row the bytes stay where they are.
 func (c *cut) output(t *kserve.Tensor, at int) error {
-	s := stridesOf(t.Shape, at, t.DataType)
+	s := stridesOf(c.runner.counted(t.Shape), at, t.DataType)
 	n := int(c.length) * s.inner
 	t.Shape[at] = c.length
 	switch _, one := t.Data.Contiguous(); {

@@ -53,3 +53,14 @@ func (b *Runner) Ready() bool { return b.next.Ready() }
 
 // Drain ends the next runner.
 func (b *Runner) Drain(ctx context.Context) error { return b.next.Drain(ctx) }
+
+// counted is a shape by which elements are counted: a batch dimension of 0 counts
+// as none.
+func (b *Runner) counted(shape tensor.Shape) tensor.Shape {
+	if b.skip == 0 || shape[0] != 0 {
+		return shape
+	}
+	shape = shape.Clone()
+	shape[0] = 1
+	return shape
+}

@@ -204,3 +204,26 @@ func TestTheTapBefore(t *testing.T) {
 	resp.Release()
 	r.Release()
 }
+
+// A batch dimension of 0 counts as none: the bytes are those of one row.
+func TestNoBatchDimension(t *testing.T) {
+	t.Parallel()
+	pool := tensor.NewPool()
+	r, data := request(pool, 1, 3000, 1, 1<<20)
+	r.Batch, r.Inputs[0].Shape[0] = 0, 0
+	e := &echo{}
+	resp, err := New(e, plan(3001), true, pool).Infer(t.Context(), r)
+	require.NoError(t, err)
+	require.Equal(t, tensor.Shape{0, 3001, 1}, e.shape)
+	require.Equal(t, []byte{7, 0, 0, 0}, e.ends)
+	require.Equal(t, tensor.Shape{0, 3001}, e.mask)
+	require.Equal(t, []byte{1, 1, 0}, e.masked[2998:])
+	out := resp.Output("OUT")
+	require.Equal(t, tensor.Shape{0, 3000, 1}, out.Shape)
+	got := make([]byte, out.Data.Len())
+	out.Data.CopyTo(got)
+	require.Equal(t, data, got)
+	resp.Release()
+	r.Release()
+	require.Zero(t, pool.Outstanding())
+}

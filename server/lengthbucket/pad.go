@@ -151,6 +151,7 @@ func (b *Runner) fill(r *infer.Request, p *beyond.Padded, bucket int64) error {
 
 // take is memory for a tensor of that shape.
 func (b *Runner) take(r *infer.Request, name string, shape tensor.Shape, at int, d tensor.DataType) (*tensor.Buffer, strides, error) {
+	shape = b.counted(shape)
 	n, err := shape.ByteSize(d)
 	var buf *tensor.Buffer
 	if err == nil {
