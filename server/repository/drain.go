@@ -123,6 +123,9 @@ func (r *Repository) close(ctx context.Context, v *version) error {
 	case <-ctx.Done():
 	}
 	v.settle(ctx)
+	if v.sequences != nil && !v.replaced {
+		v.sequences.CloseBefore()
+	}
 	err := v.runner.Drain(ctx)
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("unloading '%s' version %d: %w", v.label, v.number, err)

@@ -10,6 +10,28 @@ import (
 	"triton/server/infer"
 )
 
+// three is the configuration of an identity model with sequences and three
+// instances.
+const three = `{"backend":"identity","input":[{"name":"INPUT0","data_type":"TYPE_INT32","dims":[4]}],"output":[{"name":"OUTPUT0","data_type":"TYPE_INT32","dims":[4]}],` +
+	`"sequence_batching":{"max_sequence_idle_microseconds":60000000},"instance_group":[{"count":3,"kind":"KIND_CPU"}]}`
+
+// step is a request of sequence 1.
+func step(t *testing.T, r *Repository, pool *tensor.Pool, name string, start, end bool) error {
+	t.Helper()
+	m, err := r.Model(name, "")
+	require.NoError(t, err)
+	defer m.Release()
+	q := numbers(pool, 4)
+	defer q.Release()
+	q.Inputs[0].Shape = tensor.Shape{4}
+	q.SequenceID, q.SequenceStart, q.SequenceEnd = 1, start, end
+	resp, err := m.Infer(t.Context(), q)
+	if err == nil {
+		resp.Release()
+	}
+	return err
+}
+
 // Sequences outlive the instances that they began on, and a stop waits for them.
 func TestSettle(t *testing.T) {
 	t.Parallel()
@@ -23,24 +45,10 @@ func TestSettle(t *testing.T) {
 		"n/config.pbtxt": identity, "n/1/": "",
 	}))
 	require.NoError(t, err)
-	send := func(name string, start, end bool) error {
-		m, err := r.Model(name, "")
-		require.NoError(t, err)
-		defer m.Release()
-		q := numbers(pool, 4)
-		defer q.Release()
-		q.Inputs[0].Shape = tensor.Shape{4}
-		q.SequenceID, q.SequenceStart, q.SequenceEnd = 1, start, end
-		resp, err := m.Infer(t.Context(), q)
-		if err == nil {
-			resp.Release()
-		}
-		return err
-	}
+	send := func(name string, start, end bool) error { return step(t, r, pool, name, start, end) }
 	require.NoError(t, send("m", true, false))
-	three := `{"backend":"identity","input":[{"name":"INPUT0","data_type":"TYPE_INT32","dims":[4]}],"output":[{"name":"OUTPUT0","data_type":"TYPE_INT32","dims":[4]}],` +
-		`"sequence_batching":{"max_sequence_idle_microseconds":60000000},"instance_group":[{"count":3,"kind":"KIND_CPU"}]}`
-	require.NoError(t, r.Load(t.Context(), "m", infer.LoadOptions{Config: &three}))
+	config := three
+	require.NoError(t, r.Load(t.Context(), "m", infer.LoadOptions{Config: &config}))
 	require.NoError(t, send("m", false, false), "on the instance before")
 	require.NoError(t, send("m", false, true))
 	require.NoError(t, send("m", true, false), "on one of the new ones")
@@ -62,4 +70,25 @@ func TestSettle(t *testing.T) {
 	}
 	<-settled
 	require.NotContains(t, out.messages(), "panic")
+}
+
+// Nobody can go on with the sequences of a model that is unloaded, those on the
+// instances before either.
+func TestUnloadEndsSequencesOnInstancesBefore(t *testing.T) {
+	t.Parallel()
+	var pool *tensor.Pool
+	r, _, err := open(t, func(o *Options) {
+		explicit(o)
+		o.Startup = []string{"*"}
+		pool = o.Pool
+	}, tree(t, map[string]string{
+		"m/config.pbtxt": identity + "sequence_batching { max_sequence_idle_microseconds: 60000000 }", "m/1/": "",
+	}))
+	require.NoError(t, err)
+	require.NoError(t, step(t, r, pool, "m", true, false))
+	config := three
+	require.NoError(t, r.Load(t.Context(), "m", infer.LoadOptions{Config: &config}))
+	require.NoError(t, step(t, r, pool, "m", false, false), "on the instance before")
+	require.NoError(t, r.Unload(t.Context(), "m", false))
+	require.Eventually(t, func() bool { return len(r.open()) == 0 }, 20*time.Second, time.Millisecond)
 }

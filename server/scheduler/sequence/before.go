@@ -41,3 +41,11 @@ func (s *Source) over() bool {
 	defer s.mu.Unlock()
 	return s.mu.ended && s.before.Load() == nil
 }
+
+// CloseBefore closes the sources before this one, which nobody can reach any
+// more.
+func (s *Source) CloseBefore() {
+	for b := s.before.Load(); b != nil; b = b.before.Load() {
+		b.Close()
+	}
+}
