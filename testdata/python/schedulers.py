@@ -148,6 +148,18 @@ def ensemble(module, client):
     assert [int(statistics(client, m)["success"]["count"]) for m in steps] == [int(n) + 1 for n in before]
 
 
+@both
+def ensemble_tells_its_sequence(module, client):
+    for id in (7, 2**62 + 3, "seven"):
+        got = client.infer("text_pipeline", texts(module), sequence_id=id, sequence_start=True).get_response()
+        if module is httpclient:
+            assert got["parameters"] == {"sequence_id": id, "sequence_start": True, "sequence_end": False}, got
+            continue
+        p = got.parameters
+        told = p["sequence_id"].string_param if isinstance(id, str) else p["sequence_id"].int64_param
+        assert (told, p["sequence_start"].bool_param, p["sequence_end"].bool_param) == (id, True, False), got
+
+
 @aio
 async def ensemble_at_once(sync, client):
     check_pipeline(await client.infer("text_pipeline", texts(sync)))
