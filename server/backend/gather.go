@@ -165,7 +165,7 @@ func (g *Gather) place(size int) int {
 func (g *Gather) shape(b *infer.Batch, i int, first tensor.Shape) (err error) {
 	v, in := &g.sig.Inputs[i], &g.Inputs[i]
 	if v.Ragged {
-		in.Shape, err = raggedShape(in.Shape, b, i, v)
+		in.Shape, err = g.raggedShape(in.Shape, b, i, v)
 		return err
 	}
 	in.Shape = in.Shape[:0]

@@ -37,11 +37,22 @@ func first(names []string) string {
 	return names[0]
 }
 
+// own is the shape of a request's input by which its elements and rows are
+// counted: a batch dimension of 0 counts as none.
+func (s *Signature) own(shape tensor.Shape) tensor.Shape {
+	if !s.Batching || len(shape) == 0 || shape[0] != 0 {
+		return shape
+	}
+	shape = shape.Clone()
+	shape[0] = 1
+	return shape
+}
+
 // raggedShape is the one dimension of a ragged input: all elements of the batch.
-func raggedShape(dst tensor.Shape, b *infer.Batch, i int, v *Value) (tensor.Shape, error) {
+func (g *Gather) raggedShape(dst tensor.Shape, b *infer.Batch, i int, v *Value) (tensor.Shape, error) {
 	total := int64(0)
 	for _, r := range b.Requests {
-		n, err := r.InputNear(i, v.Name).Shape.Elements()
+		n, err := g.sig.own(r.InputNear(i, v.Name).Shape).Elements()
 		if err != nil || n > math.MaxInt64-total {
 			return dst, status.New(status.InvalidArg, "input '%s' has more elements than can be counted", v.Name)
 		}
@@ -59,21 +70,22 @@ func (g *Gather) told(b *infer.Batch, v *Value, dst tensor.Shape) (tensor.Shape,
 		if t == nil {
 			return dst, status.New(status.InvalidArg, "%sinput '%s' is missing", r.Tag(), v.Source)
 		}
-		n, err := t.Shape.Elements()
+		shape := g.sig.own(t.Shape)
+		n, err := shape.Elements()
 		if err != nil {
-			return dst, status.New(status.InvalidArg, "shape %v of input '%s': %w", t.Shape, v.Source, err)
+			return dst, status.New(status.InvalidArg, "shape %v of input '%s': %w", shape, v.Source, err)
 		}
-		if lead(t.Shape) > maxTold {
-			return dst, status.New(status.InvalidArg, "input '%s' has too many rows: %v", v.Source, t.Shape)
+		if lead(shape) > maxTold {
+			return dst, status.New(status.InvalidArg, "input '%s' has too many rows: %v", v.Source, shape)
 		}
-		item := g.item(v, t.Shape)
+		item := g.item(v, shape)
 		if !sayable(v.Kind, n, sum, item) {
 			return dst, status.New(status.InvalidArg, "batch input '%s' cannot say how large input '%s' is: its numbers have 32 bits", v.Name, v.Source)
 		}
 		most, sum = max(most, n), sum+n
 		own := int64(len(item))
-		rows, rank = rows+lead(t.Shape), own
-		flat += lead(t.Shape) * own
+		rows, rank = rows+lead(shape), own
+		flat += lead(shape) * own
 	}
 	requests := int64(len(b.Requests))
 	switch v.Kind {
@@ -119,7 +131,7 @@ func (g *Gather) tell(b *infer.Batch, v *Value, mem []byte) {
 		put(0)
 	}
 	for _, r := range b.Requests {
-		shape := r.Input(v.Source).Shape
+		shape := g.sig.own(r.Input(v.Source).Shape)
 		n, _ := shape.Elements()
 		sum += n
 		switch v.Kind {
@@ -185,14 +197,15 @@ func (s *Scatter) part(v *Value, r *infer.Request, mem []byte) (int, error) {
 		s.shape = append(s.shape, -1)
 	}
 	s.shape = append(s.shape, v.Dims...)
+	shape := s.sig.own(t.Shape)
 	for i, d := range s.shape {
 		if d >= 0 {
 			continue
 		}
-		if i >= len(t.Shape) {
-			return 0, status.New(status.InvalidArg, "%soutput '%s' has more dimensions than input '%s', by whose shape it is split: %v", r.Tag(), v.Name, v.Source, t.Shape)
+		if i >= len(shape) {
+			return 0, status.New(status.InvalidArg, "%soutput '%s' has more dimensions than input '%s', by whose shape it is split: %v", r.Tag(), v.Name, v.Source, shape)
 		}
-		s.shape[i] = t.Shape[i]
+		s.shape[i] = shape[i]
 	}
 	size, err := rowBytes(v.DataType, s.shape, 1, mem)
 	if err != nil {

@@ -37,6 +37,9 @@ func ragged(pool *tensor.Pool, shapes ...tensor.Shape) []*infer.Request {
 	var all []*infer.Request
 	for _, s := range shapes {
 		n, _ := s.ByteSize(tensor.FP32)
+		if s[0] == 0 {
+			n, _ = s[1:].ByteSize(tensor.FP32)
+		}
 		all = append(all, request(pool, int(s[0]), Value{Name: "X", DataType: tensor.FP32}, s, sequence(int(n)), 0))
 	}
 	return all
@@ -80,6 +83,13 @@ func TestRaggedBatches(t *testing.T) {
 				"BATCH_ELEMENT_COUNT":      {tensor.Shape{2}, []int{6, 8}},
 				"BATCH_ITEM_SHAPE":         {tensor.Shape{3, 2}, []int{2, 3, 1, 4, 1, 4}},
 				"BATCH_ITEM_SHAPE_FLATTEN": {tensor.Shape{6}, []int{2, 3, 1, 4, 1, 4}},
+			},
+		},
+		"a batch dimension of 0 counts as none": {
+			[]tensor.Shape{{1, 2, 1}, {0, 4, 1}}, 6, tensors{
+				"BATCH_ELEMENT_COUNT":      {tensor.Shape{2}, []int{2, 4}},
+				"BATCH_ITEM_SHAPE":         {tensor.Shape{2, 2}, []int{2, 1, 4, 1}},
+				"BATCH_ITEM_SHAPE_FLATTEN": {tensor.Shape{4}, []int{2, 1, 4, 1}},
 			},
 		},
 		"one request": {
@@ -152,7 +162,7 @@ func TestShapesOutOfNoBytes(t *testing.T) {
 	c := raggedModel(inferencepb.DataType_TYPE_INT32)
 	c.MaxBatchSize = 0
 	g := NewGather(NewEngineSignature(c), pool)
-	rs := ragged(pool, tensor.Shape{0, 1 << 40, 2}, tensor.Shape{0, 1})
+	rs := ragged(pool, tensor.Shape{1, 0, 2})
 	rs[0].Inputs[0].Shape = tensor.Shape{1 << 40, 0, 2}
 	err := g.Collect(batchOf(rs[0]))
 	require.ErrorContains(t, err, "input 'X' has too many rows: [1099511627776,0,2]")
@@ -195,6 +205,7 @@ func TestOutputsAreSplitByTheShapesOfAnInput(t *testing.T) {
 		want   []any
 	}{
 		"open dimensions": {[]int64{-1, -1}, []tensor.Shape{{1, 2, 3}, {2, 1, 4}}, 14, []any{tensor.Shape{1, 2, 3}, tensor.Shape{2, 1, 4}}},
+		"no batch size":   {[]int64{-1, -1}, []tensor.Shape{{0, 2, 3}, {1, 1, 4}}, 10, []any{tensor.Shape{1, 2, 3}, tensor.Shape{1, 1, 4}}},
 		"a fixed one":     {[]int64{2, -1}, []tensor.Shape{{1, 7, 3}, {2, 7, 1}}, 10, []any{tensor.Shape{1, 2, 3}, tensor.Shape{2, 2, 1}}},
 		"too little":      {[]int64{-1, -1}, []tensor.Shape{{1, 2, 3}, {2, 1, 4}, {1, 1, 1}}, 13, []any{tensor.Shape{1, 2, 3}, "[request id: <id_unknown>] failed to split the output tensor 'Y': no part of shape [2,1,4], by input 'X', is left in 28 bytes", "[request id: <id_unknown>] failed to split the output tensor 'Y': no part of shape [1,1,1], by input 'X', is left in 0 bytes"}},
 		"more than there can be": {[]int64{-1}, []tensor.Shape{{1, 1 << 61, 0}, {1, 1 << 62, 0}, {1, 2, 0}}, 2, []any{
