@@ -13,13 +13,12 @@ func (f *flow) conclude() {
 	if f.err == nil {
 		for n, iteration := range f.answers {
 			resp := f.response(iteration)
-			final := idle && n == len(f.answers)-1
-			if final {
-				f.succeed()
+			f.sent, f.over = true, idle && n == len(f.answers)-1
+			if f.over {
+				f.finish(resp)
+			} else {
+				f.request.Respond(resp, false)
 			}
-			f.sent = true
-			f.request.Respond(resp, final)
-			f.over = final
 		}
 	}
 	f.answers = f.answers[:0]
@@ -63,6 +62,21 @@ func (f *flow) response(iteration int) *infer.Response {
 	return resp
 }
 
+// finish sends the last response. It fails the request when the client's memory
+// has no room for it.
+func (f *flow) finish(resp *infer.Response) {
+	r := f.request
+	r.Hold()
+	r.Respond(resp, true)
+	if err := r.Failure(); err != nil {
+		f.stamp()
+		resp.Err = f.failed(err)
+	} else {
+		f.succeed()
+	}
+	r.Deliver()
+}
+
 // succeed counts the request, before anybody has its last answer.
 func (f *flow) succeed() {
 	r, now := f.request, infer.Now()
@@ -74,13 +88,16 @@ func (f *flow) succeed() {
 	f.e.opts.Stats.FirstResponse(now - r.Times.Received)
 }
 
-// fail counts the request and answers it with the error of its first step that
-// failed.
+// fail answers the request with the error of its first step that failed.
 func (f *flow) fail(err error) {
-	r := f.request
 	f.stamp()
-	f.e.opts.Stats.Fail(stats.Other, infer.Now()-r.Times.Received)
-	r.Fail(&status.Error{Code: status.CodeOf(err), Msg: "in ensemble '" + f.e.name + "', " + status.From(err).Msg, Cause: err})
+	f.request.Fail(f.failed(err))
+}
+
+// failed counts the request and names the ensemble in its error.
+func (f *flow) failed(err error) error {
+	f.e.opts.Stats.Fail(stats.Other, infer.Now()-f.request.Times.Received)
+	return &status.Error{Code: status.CodeOf(err), Msg: "in ensemble '" + f.e.name + "', " + status.From(err).Msg, Cause: err}
 }
 
 // stamp writes down what the steps took, for whom this request is a step of.

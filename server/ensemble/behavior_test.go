@@ -3,6 +3,7 @@ package ensemble
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -167,6 +168,40 @@ func TestTensorsMove(t *testing.T) {
 	resp.Release()
 	q.Release()
 	r.close(t)
+}
+
+// An answer for which the client's memory is too small is a failure of the
+// ensemble, as with NVIDIA's server.
+func TestNoRoomForTheAnswer(t *testing.T) {
+	t.Parallel()
+	for name, run := range map[string]func(r *rig, q *infer.Request) string{
+		"infer": func(r *rig, q *infer.Request) string {
+			_, err := r.Infer(context.Background(), q)
+			return shown(failed(err))
+		},
+		"submit": func(r *rig, q *infer.Request) string {
+			to := newTape()
+			q.Sink = to
+			require.NoError(t, r.Submit(q))
+			<-to.done
+			_, text, _ := strings.Cut(strings.Join(to.got, "|"), ": ")
+			return strings.TrimSuffix(text, " final")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := build(t, ab, one("A", 0), one("B", 0))
+			q := r.request(0, "IN=1,2")
+			q.Outputs = append(q.Outputs, kserve.RequestedOutput{Name: "OUT", Into: tensor.Segment{Buffer: tensor.HeapBuffer(make([]byte, 4)), N: 4}})
+			require.Equal(t, "Internal: in ensemble 'e', shared memory size specified with the request for output 'OUT' (4 bytes) should be at least 8 bytes to hold the results", run(r, q))
+			q.Release()
+			c := r.stats.Counters()
+			require.EqualValues(t, 1, c.Fail.Count)
+			require.Zero(t, c.Success.Count)
+			require.Zero(t, c.Executions)
+			r.close(t)
+		})
+	}
 }
 
 func TestModelsThatAreGone(t *testing.T) {
