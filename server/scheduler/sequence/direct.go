@@ -41,15 +41,25 @@ func (l *slot) front() *infer.Request {
 	return l.seq.waiting.Front()
 }
 
+// next is the request of a slot that may run; nil when there is none. One that
+// needs the state of the request before waits until the engine is done with that,
+// which a decoupled one may be long after its call.
+func (*direct) next(s *Source, l *slot) *infer.Request {
+	if s.memory != nil && l.running > 0 {
+		return nil
+	}
+	return l.front()
+}
+
 // look finds a batch due when any request waits, or enough of them, or one has
 // waited the delay.
 func (d *direct) look(s *Source, b *bench, now int64, flush bool) scheduler.Cut {
 	ready, last, oldest := 0, -1, int64(0)
 	for i := 0; i < len(b.slots); i++ {
-		r := b.slots[i].front()
+		r := d.next(s, b.slots[i])
 		for r != nil && r.Cancelled() {
 			s.cancel(b.slots[i].seq, r)
-			r = b.slots[i].front() // of the next sequence
+			r = d.next(s, b.slots[i]) // of the next sequence
 		}
 		if r == nil {
 			continue
@@ -79,13 +89,13 @@ func (d *direct) fill(s *Source, b *bench, cut scheduler.Cut) {
 	b.seat.Why = cut.Why
 	var first *infer.Request
 	for _, l := range b.slots[:cut.Count] {
-		if r := l.front(); r != nil {
+		if r := d.next(s, l); r != nil {
 			first = r
 			break
 		}
 	}
 	for _, l := range b.slots[:cut.Count] {
-		r := l.front()
+		r := d.next(s, l)
 		if r == nil || r != first && !d.joins(s, first, r) {
 			b.seat.Batch.Add(null(first))
 			continue

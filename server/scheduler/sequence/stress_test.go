@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/scheduler/sequence"
+	"triton/server/scheduler/state"
 	"triton/server/stats"
 )
 
@@ -26,8 +28,29 @@ import (
 // may, wants requests again.
 type rough struct {
 	decoupled, again bool
+	states           bool
 	panics           int // one batch in that many
+	pool             *tensor.Pool
+	wrong            atomic.Int64 // requests without all their controls and states
 	late             sync.WaitGroup
+}
+
+// complete says whether a request has four controls, and a state of the shape that
+// the first of its batch has.
+func (e *rough) complete(r, first *infer.Request) bool {
+	if !e.states {
+		return len(r.Extras()) == 4
+	}
+	return len(r.Extras()) == 5 && r.Input("IN STATE").Shape.Equal(first.Input("IN STATE").Shape)
+}
+
+// remember updates the state with one of any size.
+func (e *rough) remember(r *infer.Request) error {
+	if !e.states {
+		return nil
+	}
+	n := rand.IntN(2) + 1
+	return r.Member.States.Update("OUT", tensor.Uint8, tensor.Shape{1, int64(n)}, tensor.NewData(e.pool.Get(n)))
 }
 
 func (e *rough) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
@@ -44,8 +67,11 @@ func (e *rough) Execute(_ context.Context, b *infer.Batch) error {
 	}
 	end := rand.IntN(1 + e.panics)
 	for _, r := range b.Requests {
-		if len(r.Extras()) != 4 {
-			return fmt.Errorf("%d controls", len(r.Extras()))
+		if !e.complete(r, b.Requests[0]) {
+			e.wrong.Add(1)
+		}
+		if err := e.remember(r); err != nil {
+			return err
 		}
 		switch {
 		case r.Member.Null:
@@ -57,7 +83,10 @@ func (e *rough) Execute(_ context.Context, b *infer.Batch) error {
 				r.Respond(infer.NewResponse(), false)
 			}
 		case e.decoupled && end > 1:
-			e.late.Go(func() { r.Respond(infer.NewResponse(), true) })
+			e.late.Go(func() {
+				_ = e.remember(r)
+				r.Respond(infer.NewResponse(), true)
+			})
 		default:
 			r.Respond(infer.NewResponse(), true)
 		}
@@ -99,7 +128,7 @@ func TestStress(t *testing.T) {
 				cfg = oldest(4, 3, uint64(n%2), 2, 4)
 				cfg.GetSequenceBatching().GetOldest().PreserveOrdering = true
 			}
-			e := &rough{decoupled: n%4 >= 2, again: n%6 >= 3, panics: 400}
+			e := &rough{decoupled: n%4 >= 2, again: n%6 >= 3, states: n%5 > 1, panics: 400}
 			cfg.Name = "m"
 			cfg.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: e.decoupled}
 			c := cfg.GetSequenceBatching()
@@ -111,7 +140,16 @@ func TestStress(t *testing.T) {
 
 func storm(t *testing.T, cfg *inferencepb.ModelConfig, e *rough) {
 	pool, counters, log := tensor.NewPool(), stats.NewModel("m", "1", 4), slog.New(slog.DiscardHandler)
-	source, seats := sequence.New(sequence.Options{Config: cfg, Seats: 2, Stats: counters, Log: log, Pool: pool})
+	o := sequence.Options{Config: cfg, Seats: 2, Stats: counters, Log: log, Pool: pool}
+	if e.states {
+		cfg.GetSequenceBatching().State = []*inferencepb.ModelSequenceBatching_State{
+			{InputName: "IN STATE", OutputName: "OUT", DataType: inferencepb.DataType_TYPE_UINT8, Dims: []int64{-1}},
+		}
+		memory, err := state.New(state.Options{Config: cfg, Pool: pool, Log: log})
+		require.NoError(t, err)
+		o.Memory, e.pool = memory, pool
+	}
+	source, seats := sequence.New(o)
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: cfg, Model: e, Placements: make([]backend.Placement, 2),
 		Source: source, Seats: seats, Stats: counters, Log: log,
@@ -139,6 +177,7 @@ func storm(t *testing.T, cfg *inferencepb.ModelConfig, e *rough) {
 	e.late.Wait()
 	require.Zero(t, counters.Pending.Load())
 	require.Zero(t, source.Held())
+	require.Zero(t, e.wrong.Load())
 	require.Zero(t, pool.Outstanding())
 }
 
