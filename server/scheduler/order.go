@@ -84,7 +84,9 @@ func (o *Order) flush(s *slot) {
 	o.mu.Unlock()
 	over := false
 	for _, a := range all {
-		over = a.final
+		if over = a.final; over {
+			s.request.Times.Answered = infer.Now()
+		}
 		s.sink.Send(a.resp, a.final)
 	}
 	if over {

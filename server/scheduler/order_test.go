@@ -1,0 +1,34 @@
+package scheduler_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/server/infer"
+	"triton/server/scheduler"
+)
+
+// TestOrderTells: a request whose answer waited for others was answered when it
+// left, and not when it was ready.
+func TestOrderTells(t *testing.T) {
+	t.Parallel()
+	var order scheduler.Order
+	first, second := infer.NewRequest(), infer.NewRequest()
+	for _, r := range []*infer.Request{first, second} {
+		r.Unary()
+		order.Enter(r)
+	}
+	second.Respond(infer.NewResponse(), true)
+	before := infer.Now()
+	first.Respond(infer.NewResponse(), true)
+	for _, r := range []*infer.Request{first, second} {
+		resp, err := r.Wait(t.Context())
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, r.Times.Answered, before)
+		resp.Release()
+		r.Release()
+		r.Release()
+	}
+	require.GreaterOrEqual(t, second.Times.Answered, first.Times.Answered)
+}
