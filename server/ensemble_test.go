@@ -152,6 +152,22 @@ func TestDecoupledEnsemble(t *testing.T) {
 	require.Contains(t, body, `"model_transaction_policy":{"decoupled":true}`)
 }
 
+// The first response of a decoupled ensemble is measured, not its last.
+func TestFirstResponseOfEnsemble(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, servertest.Model("a", servertest.Identity("INT32", "1", 0)),
+		servertest.Model("repeat", repeatModel), servertest.Model("each", repeated),
+		servertest.With(func(o *server.Options) { o.Metrics.Settings = map[string]string{"histogram_latencies": "true"} }))
+	c := newClient(t)
+	code, body, err := post(c, "http://"+s.HTTP+"/v2/models/each/generate_stream", `{"VALUES":[5,6],"DELAY":[0,600],"WAIT":0}`)
+	require.NoError(t, err)
+	require.Equal(t, 200, code, body)
+	_, page := get(t, c, "http://"+s.Metrics+"/metrics")
+	require.Contains(t, page, `nv_inference_first_response_histogram_ms_bucket{model="repeat",version="1",le="500"} 1`)
+	require.Contains(t, page, `nv_inference_first_response_histogram_ms_bucket{model="each",version="1",le="500"} 1`)
+	require.Contains(t, page, `nv_inference_first_response_histogram_ms_count{model="each",version="1"} 1`)
+}
+
 // What an ensemble of ensembles computes is what its models compute.
 func TestNestedEnsembleStatistics(t *testing.T) {
 	t.Parallel()

@@ -85,7 +85,9 @@ func (f *flow) succeed() {
 		Rows: r.Rows(), Requests: 1, Succeeded: r.Rows(), Total: now - r.Times.Received, End: now,
 		Input: f.sums.input, Infer: f.sums.infer, Output: f.sums.output,
 	})
-	f.e.opts.Stats.FirstResponse(now - r.Times.Received)
+	if !f.e.decoupled {
+		f.e.opts.Stats.FirstResponse(now - r.Times.Received)
+	}
 }
 
 // fail answers the request with the error of its first step that failed.

@@ -154,8 +154,12 @@ func (e *Ensemble) Drain(ctx context.Context) error {
 	}
 }
 
-// Responded counts nothing: Triton has no response statistics of ensembles.
-func (e *Ensemble) Responded(*infer.Request, infer.Reply) {}
+// Responded looks at the first response. Triton has no statistics of the others.
+func (e *Ensemble) Responded(r *infer.Request, did infer.Reply) {
+	if did.Index == 0 && !did.Empty {
+		e.opts.Stats.FirstResponse(did.End - r.Times.Received)
+	}
+}
 
 // Finished gives back the reference that the open request is held by.
 func (e *Ensemble) Finished(r *infer.Request) { r.Release() }
