@@ -100,6 +100,9 @@ func (i *squareInstance) Close() error { return i.decoupled.Close() }
 func (i *squareInstance) Execute(_ context.Context, b *infer.Batch) error {
 	b.InputEnd = infer.Now()
 	for _, r := range b.Requests {
+		if r.Member.Null {
+			continue
+		}
 		in, shape := numbers(r, "IN")
 		if len(in) != 1 {
 			r.Fail(status.New(status.InvalidArg, "unexpected shape for IN input"))

@@ -115,3 +115,23 @@ func TestSquareStatistics(t *testing.T) {
 		require.EqualValues(t, 2, counters.Counters().Success.Count)
 	})
 }
+
+// A row of no sequence is gone when the call is over.
+func TestSquareLeavesNullRequestsAlone(t *testing.T) {
+	t.Parallel()
+	pool := tensor.NewPool()
+	m, err := builtin.Square{}.Load(t.Context(), spec(squareConfig(nil), pool))
+	require.NoError(t, err)
+	i, err := m.NewInstance(t.Context(), backend.Placement{})
+	require.NoError(t, err)
+	r, _ := squareRequest(pool, tensor.Shape{1, 1}, 0)
+	r.Member.Null = true
+	var b infer.Batch
+	b.Add(r)
+	require.NoError(t, i.Execute(t.Context(), &b))
+	require.NoError(t, i.Close())
+	require.NotEqual(t, infer.Answered, r.State())
+	r.Release()
+	r.Release()
+	require.Zero(t, pool.Outstanding())
+}
