@@ -61,8 +61,17 @@ func (g *Gather) Collect(b *infer.Batch) error {
 	if g.need == 0 {
 		return nil
 	}
-	g.copies = g.pool.Get(g.need)
-	mem := g.copies.Bytes()
+	return g.copy(b)
+}
+
+// copy fills the inputs that are not passed through.
+func (g *Gather) copy(b *infer.Batch) error {
+	copies, err := g.pool.TryGet(g.need) // not all of it is backed by bytes of clients
+	if err != nil {
+		return status.New(status.Internal, "no memory for the inputs of a batch: %w", err)
+	}
+	g.copies = copies
+	mem := copies.Bytes()
 	for i := range g.Inputs {
 		in := &g.Inputs[i]
 		if in.at < 0 {

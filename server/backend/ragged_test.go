@@ -259,3 +259,11 @@ func BenchmarkRaggedGather(b *testing.B) {
 		g.Release()
 	}
 }
+
+// Memory that the system does not give is an error and no panic.
+func TestBatchInputsThatNoMemoryIsThereFor(t *testing.T) {
+	t.Parallel()
+	g := &Gather{sig: &Signature{}, pool: tensor.NewPool(), need: 1 << 60}
+	require.ErrorContains(t, g.copy(&infer.Batch{}), "no memory for the inputs of a batch")
+	require.Zero(t, g.pool.Outstanding())
+}
