@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,7 +22,7 @@ func TestReloadUnderEnsembles(t *testing.T) {
 		o.Control, o.Startup, o.Backends = ControlExplicit, []string{"abab", "bc"}, backend.Set{"python": snake{}}
 	}, dir)
 	require.NoError(t, err)
-	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var wg sync.WaitGroup
 	loop := func(step func(i int) error) {
@@ -31,17 +30,18 @@ func TestReloadUnderEnsembles(t *testing.T) {
 			for i := 0; ctx.Err() == nil; i++ {
 				if err := step(i); err != nil {
 					t.Error(err)
-					return
+					stop()
 				}
 			}
 		})
 	}
-	loads := 0
 	for _, name := range []string{"abab", "bc", "ab"} {
 		loop(func(int) error { return ask(t, r, name) })
 	}
 	loop(func(i int) error {
-		loads = i
+		if i == 10 {
+			stop()
+		}
 		write(t, dir, "a/1/f", strconv.Itoa(i))
 		return r.Load(t.Context(), "a", infer.LoadOptions{})
 	})
@@ -54,5 +54,4 @@ func TestReloadUnderEnsembles(t *testing.T) {
 		return r.Load(t.Context(), []string{"ab", "bc", "abab"}[i%3], infer.LoadOptions{})
 	})
 	wg.Wait()
-	require.Greater(t, loads, 3)
 }
