@@ -22,16 +22,18 @@ func (s *Source) append(r *infer.Request) bool {
 		return true
 	}
 	s.mu.Lock()
-	defer s.unlock()
 	q := s.mu.known[idOf(r)]
 	if q == nil {
+		s.unlock()
 		return false
 	}
-	if r.SequenceStart {
-		defer s.conflict(q.id)
-	}
+	i, anew := q.id, r.SequenceStart
 	s.join(q, r, r.Times.Queued)
 	s.dispatch(q, r, false)
+	s.unlock()
+	if anew {
+		s.conflict(i)
+	}
 	return true
 }
 
