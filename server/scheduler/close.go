@@ -74,5 +74,5 @@ func (q *Queue) Abort() {
 // Free ends the alarms, once no goroutine uses the queue any more.
 func (q *Queue) Free() {
 	q.alarm.Close()
-	q.timer.stop()
+	q.timer.Stop()
 }

@@ -1,9 +1,6 @@
 package scheduler
 
 import (
-	"sync"
-	"time"
-
 	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/stats"
@@ -49,13 +46,13 @@ func (q *Queue) reject(now int64) {
 
 // unlock also answers what has timed out and sets the timer for the next.
 func (q *Queue) unlock() {
-	if q.timer.timer == nil { // nothing can
+	if !q.timer.Started() { // nothing can
 		q.mu.Unlock()
 		return
 	}
 	expired := q.mu.expired
 	q.mu.expired = infer.List{}
-	q.timer.set(q.mu.line.Deadline())
+	q.timer.Set(q.mu.line.Deadline())
 	q.mu.Unlock()
 	for r := expired.Pop(); r != nil; r = expired.Pop() {
 		q.fail(r, errExpired(), stats.Rejected)
@@ -64,41 +61,12 @@ func (q *Queue) unlock() {
 
 func errExpired() error { return status.New(status.Unavailable, "Request timeout expired") }
 
-// expiry sees to it that requests are answered when they time out, also while
-// all instances are busy. It has a timer only where requests can time out.
-type expiry struct {
-	timer *time.Timer
-	at    int64 // what it is set to; 0 when it is not; under the queue's lock
-	busy  sync.Mutex
-}
-
-func (e *expiry) start(q *Queue) {
-	e.timer = time.AfterFunc(time.Hour, func() {
-		e.busy.Lock()
-		defer e.busy.Unlock()
-		q.mu.Lock()
-		e.at = 0
-		now := infer.Now()
-		q.expire(now)
-		q.unlockAndWake(now) // what is left may be due
-	})
-	e.timer.Stop()
-}
-
-// set lets the timer ring at a time, or before.
-func (e *expiry) set(at int64) {
-	if at == 0 || e.at != 0 && e.at <= at {
-		return
-	}
-	e.at = at
-	e.timer.Reset(time.Duration(at - infer.Now()))
-}
-
-// stop returns when nothing is being answered any more.
-func (e *expiry) stop() {
-	if e.timer != nil {
-		e.timer.Stop()
-		e.busy.Lock() // nothing waits any more: whoever comes later finds nothing
-		defer e.busy.Unlock()
-	}
+// expireNow is the timer's: requests are answered when they time out, also
+// while all instances are busy.
+func (q *Queue) expireNow() {
+	q.mu.Lock()
+	q.timer.Rang()
+	now := infer.Now()
+	q.expire(now)
+	q.unlockAndWake(now) // what is left may be due
 }

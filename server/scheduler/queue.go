@@ -22,7 +22,7 @@ import (
 type Queue struct {
 	stats *stats.Model
 	alarm Alarm  // for what the policy said is due later
-	timer expiry // for requests that time out
+	timer Timer  // for requests that time out; where none can, it is not started
 	gate  Gate   // nil: instances may begin at any time
 	order *Order // of the responses; nil: as they come
 
@@ -70,7 +70,7 @@ func NewQueue(o Options) (*Queue, []*Seat) {
 	q.mu.line = NewLine(o.Policy, o.Rules)
 	q.mu.alive, q.mu.hold = o.Seats, o.Hold
 	if o.Rules.timed() {
-		q.timer.start(q)
+		q.timer.Start(q.expireNow)
 	}
 	return q, NewSeats(o.Seats)
 }

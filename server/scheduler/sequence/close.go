@@ -55,7 +55,7 @@ func (s *Source) Abort() {
 
 // Free gives up timers and memory, once no goroutine uses the source any more.
 func (s *Source) Free() {
-	s.timer.stop()
+	s.timer.Stop()
 	for _, b := range s.benches {
 		b.alarm.Close()
 		b.free()

@@ -101,7 +101,7 @@ func (s *Source) join(q *sequence, r *infer.Request, now int64) {
 	s.stats.Pending.Add(1)
 	if q.slot == nil {
 		s.mu.backlog.note(q, r, now)
-		s.timer.set(s.mu.backlog.due())
+		s.timer.Set(s.mu.backlog.due())
 	}
 }
 

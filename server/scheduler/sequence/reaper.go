@@ -6,10 +6,10 @@ import "triton/server/infer"
 // waited too long for a slot.
 func (s *Source) tick() {
 	s.mu.Lock()
-	s.timer.at = 0
+	s.timer.Rang()
 	now := infer.Now()
 	s.expire(now)
-	s.timer.set(s.mu.backlog.due())
+	s.timer.Set(s.mu.backlog.due())
 	s.reap(now)
 	s.unlock()
 }
@@ -27,7 +27,7 @@ func (s *Source) reap(now int64) {
 		left = append(left, q.slot)
 	}
 	if q := s.mu.recent.front; q != nil {
-		s.timer.set(q.seen + s.idleAfter)
+		s.timer.Set(q.seen + s.idleAfter)
 	}
 	for _, l := range left {
 		s.follow(l)

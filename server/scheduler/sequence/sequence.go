@@ -76,7 +76,7 @@ func (s *Source) know(q *sequence, now int64) {
 	q.known, q.seen = true, now
 	s.mu.known[q.id] = q
 	s.mu.recent.push(q)
-	s.timer.set(now + s.idleAfter)
+	s.timer.Set(now + s.idleAfter)
 }
 
 // touch notes that a known sequence is not idle.

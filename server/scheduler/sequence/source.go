@@ -33,7 +33,7 @@ type Source struct {
 	controls  *controls
 	strategy  strategy
 	benches   []*bench
-	timer     timer
+	timer     scheduler.Timer
 	before    atomic.Pointer[Source] // nil once its sequences are over
 
 	mu state
@@ -116,7 +116,7 @@ func New(o Options) (*Source, []*scheduler.Seat) {
 		}
 		s.benches = append(s.benches, newBench(s, seat, alarm()))
 	}
-	s.timer.start(s.tick)
+	s.timer.Start(s.tick)
 	return s, seats
 }
 
