@@ -110,13 +110,14 @@ func (l *lanes) Dial(context.Context) (client.Conn, error) {
 	if l.dialErr != nil {
 		return nil, l.dialErr
 	}
-	return &slowLane{l, int(l.dialed.Add(1)) - 1, make(chan struct{})}, nil
+	return &slowLane{l: l, id: int(l.dialed.Add(1)) - 1, closed: make(chan struct{})}, nil
 }
 
 type slowLane struct {
 	l      *lanes
 	id     int
 	closed chan struct{}
+	close  sync.Once
 }
 
 func (c *slowLane) Do(_ context.Context, p *client.Prepared, x *client.Exchange) error {
@@ -135,11 +136,7 @@ func (c *slowLane) Do(_ context.Context, p *client.Prepared, x *client.Exchange)
 }
 
 func (c *slowLane) Close() error {
-	select {
-	case <-c.closed:
-	default:
-		close(c.closed)
-	}
+	c.close.Do(func() { close(c.closed) }) // from any goroutine, as often as it likes
 	return nil
 }
 
