@@ -91,8 +91,11 @@ class Server:
                     self.ready_seconds = time.monotonic() - self.started
                     return self
             time.sleep(0.002)
+        self.give_up("did not become ready")
+
+    def give_up(self, what):
         self.log.seek(0)
-        sys.exit(f"server did not become ready: {self.process.args}\n{self.log.read()[-3000:]}")
+        sys.exit(f"server {what}: {self.process.args}\n{self.log.read()[-3000:]}")
 
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGTERM)
@@ -152,6 +155,8 @@ def try_load(server, model, protocol, concurrency, batch=1, core=None, client="p
         argv += ["--shape", s]
     if core is not None:
         argv = ["taskset", "-c", str(core)] + argv
+    if server.process.poll() is not None:
+        server.give_up(f"ended by itself, {server.process.returncode}")
     n, cpu = server.requests(model), server.cpu()
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     watchdog = threading.Timer(180 if count else 45, process.kill)
