@@ -9,9 +9,10 @@ if command -v redis-server >/dev/null || [ -x "$dest/redis-server" ]; then exit 
 command -v apt-get >/dev/null && command -v dpkg >/dev/null || skip "no apt-get here"
 root=$(mkdir -p "$dest" && cd "$dest" && pwd)/redis
 rm -rf "$root" && mkdir -p "$root/packages"
+# Where no mirror can be reached the wait is short.
 # Debian's file names of the libraries differ by release; what is installed is not needed.
 for name in redis-tools libjemalloc2 liblzf1 libatomic1; do
-  (cd "$root/packages" && apt-get download -qq "$name" >log 2>&1) || { [ "$name" = redis-tools ] && skip "$(tail -n 1 "$root/packages/log")"; }
+  (cd "$root/packages" && timeout 90 apt-get -o Acquire::http::Timeout=15 -o Acquire::Retries=0 download -qq "$name" >log 2>&1) || { [ "$name" = redis-tools ] && skip "$(tail -n 1 "$root/packages/log")"; }
 done
 for package in "$root"/packages/*.deb; do dpkg -x "$package" "$root"; done
 rm -rf "$root/packages"
