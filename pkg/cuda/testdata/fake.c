@@ -154,8 +154,11 @@ int cuIpcCloseMemHandle(uint64_t address) {
 	IN_CONTEXT;
 	int i = find(address);
 	if (i < 0) return INVALID_VALUE;
-	munmap(regions[i].at, regions[i].size);
+	char *at = regions[i].at;
+	size_t size = regions[i].size;
+	// First the entry: once unmapped, another thread may get the same address.
 	__atomic_store_n(&regions[i].at, NULL, __ATOMIC_SEQ_CST);
+	munmap(at, size);
 	return 0;
 }
 
