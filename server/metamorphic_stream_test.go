@@ -15,6 +15,7 @@ type question struct {
 	inputs  []value
 	outputs []string // empty: all
 	turn    *turn    // in its sequence; nil: it belongs to none
+	wrong   bool     // an error is the right answer
 }
 
 // turn is where a question stands in a sequence.
@@ -92,7 +93,7 @@ func running(rng *rand.Rand) conversation {
 	}
 	if rng.IntN(4) == 0 {
 		late := c[last]
-		late.turn = &turn{}
+		late.turn, late.wrong = &turn{}, true
 		c = append(c, late)
 	}
 	return c
@@ -150,16 +151,76 @@ func numbers(rng *rand.Rand, name string, shape ...int64) value {
 // spoil makes a request wrong in one way.
 func spoil(rng *rand.Rand, q *question) {
 	first := &q.inputs[0]
+	q.wrong = true
 	switch rng.IntN(4) {
 	case 0:
 		q.outputs = append(q.outputs, "NOTHING")
 	case 1:
 		first.name = "NOBODY"
 	case 2:
-		if first.datatype == tensor.Int32 {
-			first.datatype = tensor.FP32
-		}
+		first.datatype = tensor.FP32
 	case 3:
 		q.inputs = q.inputs[1:]
 	}
+}
+
+// right is the answers that arithmetic gives; "" stands for an error.
+func (c conversation) right() []string {
+	var all []string
+	total := int32(0)
+	for _, q := range c {
+		var outputs []value
+		switch {
+		case q.wrong:
+			all = append(all, "")
+			continue
+		case q.turn != nil:
+			total += int32s(q.inputs[0].data)[0]
+			outputs = []value{{"OUTPUT", tensor.Int32, q.inputs[0].shape, packed([]int32{total})}}
+		case len(q.inputs) == 2:
+			outputs = q.arithmetic()
+		default:
+			v := q.inputs[0]
+			v.name = "OUTPUT0"
+			outputs = []value{v}
+		}
+		all = append(all, written(outputs))
+	}
+	return all
+}
+
+// arithmetic is the sum and the difference of two inputs, as far as they are
+// asked for.
+func (q question) arithmetic() (outputs []value) {
+	byName := map[string][]int32{}
+	for _, in := range q.inputs {
+		byName[in.name] = int32s(in.data)
+	}
+	a, b := byName["INPUT0"], byName["INPUT1"]
+	sum, difference := make([]int32, len(a)), make([]int32, len(a))
+	for i := range a {
+		sum[i], difference[i] = a[i]+b[i], a[i]-b[i]
+	}
+	for _, name := range q.asked() {
+		data := sum
+		if name == "OUTPUT1" || name == "DIFFERENCE" {
+			data = difference
+		}
+		outputs = append(outputs, value{name, tensor.Int32, q.inputs[0].shape, packed(data)})
+	}
+	return outputs
+}
+
+func packed(v []int32) (b []byte) {
+	for _, n := range v {
+		b = binary.LittleEndian.AppendUint32(b, uint32(n))
+	}
+	return b
+}
+
+func int32s(b []byte) (v []int32) {
+	for ; len(b) >= 4; b = b[4:] {
+		v = append(v, int32(binary.LittleEndian.Uint32(b)))
+	}
+	return v
 }

@@ -62,7 +62,8 @@ var variants = []variant{
 // ones, is asked of servers that batch, wait, order, cache and run instances
 // differently, over every transport, with tensors inline and in shared memory,
 // by many clients at the same time. Every answer is what a plain server gave to
-// one caller who asked one thing after the other.
+// one caller who asked one thing after the other, and that is what arithmetic
+// says.
 func TestSameAnswers(t *testing.T) {
 	t.Parallel()
 	lib, _ := filepath.Glob(filepath.Join("..", "lib", "libonnxruntime*"))
@@ -75,7 +76,15 @@ func TestSameAnswers(t *testing.T) {
 	want := make([]string, len(talk))
 	alone := inCore(variants[0].start(t))
 	for i, c := range talk {
-		want[i] = c.as(7).hold(t, alone)
+		answers := c.as(7).ask(t, alone)
+		for k, right := range c.right() {
+			if right == "" {
+				require.Contains(t, answers[k], "error: ", "%s", c)
+			} else {
+				require.Equal(t, right, answers[k], "seed %d: %s", seed, c)
+			}
+		}
+		want[i] = plainID(c.as(7), answers)
 	}
 	require.Greater(t, different(want), len(want)/2, "the stream asks for different things")
 	for _, v := range variants {
@@ -91,7 +100,7 @@ func TestSameAnswers(t *testing.T) {
 					rng := rand.New(rand.NewPCG(seed, client))
 					for _, i := range rng.Perm(len(talk)) {
 						c := talk[i].as(1 + client<<16 + rng.Uint64N(1<<16))
-						if got := c.hold(t, ask); got != want[i] {
+						if got := plainID(c, c.ask(t, ask)); got != want[i] {
 							t.Errorf("seed %d, conversation %d over %s:\n%s\ngot  %s\nwant %s", seed, i, name, c, got, want[i])
 							return
 						}
@@ -106,21 +115,23 @@ func TestSameAnswers(t *testing.T) {
 	}
 }
 
-// hold asks all questions of a conversation; the answers are one text.
-func (c conversation) hold(t *testing.T, ask asker) string {
+// ask asks all questions of a conversation.
+func (c conversation) ask(t *testing.T, ask asker) []string {
 	var all []string
 	for _, q := range c {
 		all = append(all, ask(t, q))
 	}
-	return plainID(c, strings.Join(all, "\n"))
+	return all
 }
 
-// plainID is an answer without the correlation id that errors name.
-func plainID(c conversation, answer string) string {
+// plainID is the answers as one text, without the correlation id that errors
+// name.
+func plainID(c conversation, answers []string) string {
+	text := strings.Join(answers, "\n")
 	if c[0].turn == nil {
-		return answer
+		return text
 	}
-	return strings.ReplaceAll(answer, fmt.Sprintf("sequence %d ", c[0].turn.id), "sequence X ")
+	return strings.ReplaceAll(text, fmt.Sprintf("sequence %d ", c[0].turn.id), "sequence X ")
 }
 
 func different(all []string) int {
