@@ -98,6 +98,6 @@ func (q *Queue) begin(s *Seat, cut Cut, now int64) bool {
 	if len(s.Batch.Requests) == 0 {
 		return false
 	}
-	s.use()
+	s.turn.Use()
 	return true
 }

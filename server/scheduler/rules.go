@@ -26,9 +26,12 @@ type Rule struct {
 	Delay    bool  // what has timed out waits on, behind all others of its level; else it is rejected
 }
 
-// forever is a time in microseconds that never ends, and leaves room to add
-// times to it.
+// forever is a time in microseconds that never ends.
 const forever = 1 << 51
+
+// Micros is a time that a configuration or a client gives in microseconds, in
+// nanoseconds and bounded, so that there is room to add times to it.
+func Micros(n uint64) int64 { return int64(min(n, forever)) * 1000 }
 
 // RulesOf are those of a configuration.
 func RulesOf(cfg *inferencepb.ModelConfig) Rules {
@@ -46,7 +49,7 @@ func RulesOf(cfg *inferencepb.ModelConfig) Rules {
 func ruleOf(p *inferencepb.ModelQueuePolicy) Rule {
 	return Rule{
 		Limit:    int(p.GetMaxQueueSize()),
-		Timeout:  int64(min(p.GetDefaultTimeoutMicroseconds(), forever)) * 1000,
+		Timeout:  Micros(p.GetDefaultTimeoutMicroseconds()),
 		Override: p.GetAllowTimeoutOverride(),
 		Delay:    p.GetTimeoutAction() == inferencepb.ModelQueuePolicy_DELAY,
 	}
@@ -92,7 +95,7 @@ func (r *Rule) deadline(q *infer.Request, now int64) int64 {
 		return 0
 	}
 	if r.Override && q.TimeoutMicros != 0 {
-		timeout = min(timeout, int64(min(q.TimeoutMicros, forever))*1000)
+		timeout = min(timeout, Micros(q.TimeoutMicros))
 	}
 	return now + timeout
 }

@@ -16,7 +16,7 @@ type Seat struct {
 	wake    chan struct{} // the seat is given to the instance's goroutine
 	idle    bool          // under the queue's lock, as is dead
 	dead    bool
-	turn    turn
+	turn    Turn
 	dropped infer.List // cancelled requests met while cutting
 }
 
@@ -39,7 +39,7 @@ func (q *Queue) Next(s *Seat) bool {
 			}
 			q.mu.Lock()
 			continue
-		case s.turn != none:
+		case s.turn.Held():
 			q.giveBack(s)
 			continue
 		case q.mu.closed && q.mu.line.Len() == 0:
@@ -55,7 +55,7 @@ func (q *Queue) Next(s *Seat) bool {
 
 // leave ends a seat, and unlocks.
 func (q *Queue) leave(s *Seat) bool {
-	if s.turn != none {
+	if s.turn.Held() {
 		q.giveBack(s)
 	}
 	// Whoever enqueued while this seat was on its way counted on it to look.

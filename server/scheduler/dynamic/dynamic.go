@@ -24,10 +24,6 @@ type Policy struct {
 	same      Sameness
 }
 
-// forever is a delay in microseconds that never ends, and leaves room to add
-// times to it.
-const forever = 1 << 51
-
 // New reads the policy from a configuration with dynamic_batching.
 func New(cfg *inferencepb.ModelConfig) *Policy {
 	d := cfg.GetDynamicBatching()
@@ -35,7 +31,7 @@ func New(cfg *inferencepb.ModelConfig) *Policy {
 		maxBatch: int(cfg.GetMaxBatchSize()),
 		same:     NewSameness(cfg),
 	}
-	p.delay.Store(int64(min(d.GetMaxQueueDelayMicroseconds(), forever)) * 1000)
+	p.delay.Store(scheduler.Micros(d.GetMaxQueueDelayMicroseconds()))
 	for _, n := range d.GetPreferredBatchSize() {
 		p.preferred = append(p.preferred, int(n))
 	}

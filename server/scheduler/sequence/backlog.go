@@ -5,6 +5,7 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/infer"
+	"triton/server/scheduler"
 	"triton/server/stats"
 )
 
@@ -25,7 +26,7 @@ func (b *backlog) note(q *sequence, r *infer.Request, now int64) {
 	if r.TimeoutMicros == 0 {
 		return
 	}
-	at := now + int64(min(r.TimeoutMicros, forever))*1000
+	at := now + scheduler.Micros(r.TimeoutMicros)
 	if q.deadline != 0 && q.deadline <= at {
 		return
 	}

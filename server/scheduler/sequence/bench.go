@@ -26,7 +26,7 @@ type bench struct {
 	tick   int64 // what the alarm is set to; 0 when it is not
 
 	// For whoever holds the seat.
-	turn  turn           // with the gate
+	turn  scheduler.Turn // with the gate
 	zeros *tensor.Buffer // what null requests read
 }
 
@@ -34,22 +34,11 @@ func newBench(s *Source, seat *scheduler.Seat, alarm scheduler.Alarm) *bench {
 	return &bench{seat: seat, line: s.strategy.line(), wake: make(chan struct{}, 1), alarm: alarm}
 }
 
-// turn is what an instance has of the gate.
-type turn uint8
-
-const (
-	noTurn turn = iota
-	freshTurn
-	usedTurn
-)
-
 // Next waits for the next batch of a seat; the instance's goroutine calls it
 // while it holds the seat. False means that the instance is to be closed.
 func (s *Source) Next(seat *scheduler.Seat) bool {
 	b := s.benches[seat.Index]
-	if b.turn == freshTurn {
-		b.turn = usedTurn
-	}
+	b.turn.Use() // for the batch before
 	s.mu.Lock()
 	for !b.dead {
 		if s.cut(b) {
@@ -61,7 +50,7 @@ func (s *Source) Next(seat *scheduler.Seat) bool {
 		}
 	}
 	s.unlock()
-	s.yield(b)
+	b.turn.End(s.gate, b.seat.Index)
 	return false
 }
 
@@ -72,9 +61,9 @@ func (s *Source) cut(b *bench) bool {
 	switch {
 	case b.filled:
 		b.filled = false
-	case due.Count == 0 && b.turn != noTurn:
+	case due.Count == 0 && b.turn.Held():
 		s.unlock()
-		s.yield(b)
+		b.turn.End(s.gate, b.seat.Index)
 		s.mu.Lock()
 		return false
 	case due.Count == 0:
@@ -82,12 +71,9 @@ func (s *Source) cut(b *bench) bool {
 			s.rest(b, due.At)
 		}
 		return false
-	case s.gate != nil && b.turn != freshTurn:
+	case s.gate != nil && !b.turn.Fresh():
 		s.unlock()
-		b.turn = noTurn
-		if s.gate.Acquire(b.seat.Index) {
-			b.turn = freshTurn
-		}
+		b.turn.Ask(s.gate, b.seat.Index)
 		s.mu.Lock()
 		return false
 	default:
@@ -98,14 +84,6 @@ func (s *Source) cut(b *bench) bool {
 	}
 	s.unlock()
 	return true
-}
-
-// yield ends what the gate has allowed.
-func (s *Source) yield(b *bench) {
-	if b.turn != noTurn {
-		s.gate.Release(b.seat.Index, b.turn == usedTurn)
-		b.turn = noTurn
-	}
 }
 
 // rest gives the lock up and parks the goroutine until there may be something to

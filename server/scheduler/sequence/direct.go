@@ -20,7 +20,7 @@ type direct struct {
 func newDirect(cfg *inferencepb.ModelConfig) *direct {
 	d := cfg.GetSequenceBatching().GetDirect()
 	return &direct{
-		delay: int64(min(d.GetMaxQueueDelayMicroseconds(), forever)) * 1000,
+		delay: scheduler.Micros(d.GetMaxQueueDelayMicroseconds()),
 		share: float64(d.GetMinimumSlotUtilization()),
 		rows:  float64(max(cfg.GetMaxBatchSize(), 1)),
 		same:  dynamic.NewSameness(cfg),

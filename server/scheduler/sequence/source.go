@@ -97,7 +97,7 @@ func New(o Options) (*Source, []*scheduler.Seat) {
 	s := &Source{
 		model: o.Config.GetName(), stats: o.Stats, log: o.Log, pool: o.Pool, memory: o.Memory, gate: o.Gate,
 		iterative: c.GetIterativeSequence(),
-		idleAfter: int64(min(max(c.GetMaxSequenceIdleMicroseconds(), 1), forever)) * 1000,
+		idleAfter: scheduler.Micros(max(c.GetMaxSequenceIdleMicroseconds(), 1)),
 		controls:  newControls(o.Config, o.Pool),
 		strategy:  newStrategy(o.Config),
 		slots:     slotsOf(o.Config),
@@ -119,10 +119,6 @@ func New(o Options) (*Source, []*scheduler.Seat) {
 	s.timer.Start(s.tick)
 	return s, seats
 }
-
-// forever is a time in microseconds that never ends, and leaves room to add
-// times to it.
-const forever = 1 << 51
 
 func slotsOf(cfg *inferencepb.ModelConfig) int {
 	if n := cfg.GetSequenceBatching().GetOldest().GetMaxCandidateSequences(); n > 0 {
