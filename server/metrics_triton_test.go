@@ -62,19 +62,7 @@ func TestMetricsOfTriton(t *testing.T) {
 				servertest.With(func(o *server.Options) {
 					o.Metrics.GPU, o.Metrics.CPU, o.Metrics.Settings = false, !c.noCPU, c.settings
 				}))
-			client := newClient(t)
-			for range 3 {
-				code, reply, err := post(client, "http://"+s.HTTP+"/v2/models/m/infer",
-					`{"inputs":[{"name":"INPUT0","shape":[1],"datatype":"INT32","data":[1]}]}`)
-				require.NoError(t, err)
-				require.Equal(t, http.StatusOK, code, reply)
-			}
-			_, page := get(t, client, "http://"+s.Metrics+"/metrics")
-			text, err := os.ReadFile(filepath.Join("testdata", "metrics", c.name+".txt"))
-			require.NoError(t, err)
-			want, got := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), series(page)
-			require.Equal(t, headers(want), headers(got), "families in their order")
-			require.ElementsMatch(t, want, got)
+			page := recordedPage(t, s, c.name)
 			if c.name == "summaries" {
 				require.Contains(t, page, `nv_inference_queue_summary_us_count{model="m",version="1"} 3`)
 				require.Contains(t, page, `_zone="x",model="b",version="1",quantile="0.999"} Nan`)
@@ -113,4 +101,24 @@ func TestHistograms(t *testing.T) {
 		require.Contains(t, page, `nv_inference_`+h+`_duration_histogram_us_bucket{model="m",version="1",le="+Inf"} 2`)
 	}
 	require.NotContains(t, page, "summary")
+}
+
+// recordedPage is the metrics page after three requests to the model m. Its
+// families and series are those that Triton's server wrote down under that name.
+func recordedPage(t *testing.T, s *servertest.Server, name string) string {
+	t.Helper()
+	client := newClient(t)
+	for range 3 {
+		code, reply, err := post(client, "http://"+s.HTTP+"/v2/models/m/infer",
+			`{"inputs":[{"name":"INPUT0","shape":[1],"datatype":"INT32","data":[1]}]}`)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, code, reply)
+	}
+	_, page := get(t, client, "http://"+s.Metrics+"/metrics")
+	text, err := os.ReadFile(filepath.Join("testdata", "metrics", name+".txt"))
+	require.NoError(t, err)
+	want, got := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), series(page)
+	require.Equal(t, headers(want), headers(got), "families in their order")
+	require.ElementsMatch(t, want, got)
+	return page
 }

@@ -42,3 +42,13 @@ func (e *expectation) dataType(name, want string, v value) {
 		e.fail("expected %s datatype to be %s, got %s", name, want, got)
 	}
 }
+
+// oneOrTwo wants one input and one or two outputs.
+func (e *expectation) oneOrTwo(ins []*inferencepb.ModelInput, outs []*inferencepb.ModelOutput) {
+	if len(ins) != 1 {
+		e.fail("expected 1 input, got %d", len(ins))
+	}
+	if len(outs) < 1 || len(outs) > 2 {
+		e.fail("expected 1 or 2 outputs, got %d", len(outs))
+	}
+}

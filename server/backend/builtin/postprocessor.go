@@ -52,13 +52,10 @@ func (Postprocessor) Load(_ context.Context, spec backend.Spec) (backend.Model, 
 
 func checkPostprocessor(cfg *inferencepb.ModelConfig) error {
 	ins, outs := cfg.GetInput(), cfg.GetOutput()
-	if len(ins) != 1 {
-		return status.New(status.InvalidArg, "expected 1 input, got %d", len(ins))
-	}
-	if len(outs) < 1 || len(outs) > 2 {
-		return status.New(status.InvalidArg, "expected 1 or 2 outputs, got %d", len(outs))
-	}
 	v := expectation{}
+	if v.oneOrTwo(ins, outs); v.err != nil {
+		return v.err
+	}
 	v.dataType("input", "FP32", ins[0])
 	if len(ins[0].GetDims()) != 1 {
 		v.fail("expected input shape to have one dimension, got %s", tensor.Shape(ins[0].GetDims()))

@@ -69,13 +69,10 @@ func (Tokenizer) Load(_ context.Context, spec backend.Spec) (backend.Model, erro
 
 func checkTokenizer(cfg *inferencepb.ModelConfig) error {
 	ins, outs := cfg.GetInput(), cfg.GetOutput()
-	if len(ins) != 1 {
-		return status.New(status.InvalidArg, "expected 1 input, got %d", len(ins))
-	}
-	if len(outs) < 1 || len(outs) > 2 {
-		return status.New(status.InvalidArg, "expected 1 or 2 outputs, got %d", len(outs))
-	}
 	v := expectation{}
+	if v.oneOrTwo(ins, outs); v.err != nil {
+		return v.err
+	}
 	v.dataType("input", "STRING", ins[0])
 	v.single("input", ins[0])
 	for _, out := range outs {
