@@ -158,6 +158,10 @@ func spoil(rng *rand.Rand, q *question) {
 	case 1:
 		first.name = "NOBODY"
 	case 2:
+		if first.datatype != tensor.Int32 { // as JSON, strings are no four bytes each
+			first.name = "NOBODY"
+			return
+		}
 		first.datatype = tensor.FP32
 	case 3:
 		q.inputs = q.inputs[1:]
