@@ -68,11 +68,16 @@ type Instance interface {
 	// times and from any goroutine, also after Execute has returned, which only
 	// makes it free for the next batch. A request and its inputs, but not the
 	// batch, are its own until the final response, with or without data, that it
-	// owes each request; it must not touch the request after that. After an error
-	// or a panic it owes none of the batch's requests anything and must not touch
-	// them.
+	// owes each request; it must not touch the request after that. An instance of
+	// any model may answer a request later too: it calls the request's Keep before
+	// Execute returns, and LetGo when it uses the request no more. After an error or
+	// a panic it owes none of the batch's requests anything and must not touch them.
+	//
+	// A panic, or an error that is ErrBroken, takes the instance out of service: it
+	// is closed, and the model is asked for another one in its place.
 	Execute(ctx context.Context, batch *infer.Batch) error
-	// Close is called when all requests have their final responses.
+	// Close is called when all requests have their final responses, or when the
+	// instance is broken. It uses no request any more when Close has returned.
 	Close() error
 }
 
@@ -87,7 +92,16 @@ type (
 	MemoryReporter interface {
 		Memory() []Memory
 	}
+	// Mortal is an Instance that can break while no batch runs, such as a child
+	// process. The channel delivers the reason, or is closed; it is asked for once.
+	Mortal interface {
+		Broken() <-chan error
+	}
 )
+
+// ErrBroken is found in the error of an Instance that cannot run another batch. It
+// is replaced.
+var ErrBroken = errors.New("the instance is broken")
 
 // Memory is one kind of memory that a model or instance holds.
 type Memory struct {

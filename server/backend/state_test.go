@@ -71,7 +71,7 @@ func TestScatterStates(t *testing.T) {
 					require.NotEqual(t, infer.Answered, r.State())
 					continue
 				}
-				resp, err := r.Take()
+				resp, err := r.Take(t.Context())
 				require.NoError(t, err)
 				require.Equal(t, c.seen == nil, len(resp.Outputs) == 0)
 				if c.seen != nil {

@@ -63,7 +63,7 @@ func (c *Runner) Infer(ctx context.Context, r *infer.Request) (*infer.Response, 
 	answered, t := c.look(ctx, r)
 	switch {
 	case answered:
-		resp, err := r.Take()
+		resp, err := r.Take(ctx)
 		r.Release()
 		return resp, err
 	case t != nil && c.flights != nil:

@@ -54,7 +54,7 @@ type Ensemble struct {
 
 var (
 	_ infer.Runner = (*Ensemble)(nil)
-	_ infer.Keeper = (*Ensemble)(nil)
+	_ infer.Owner  = (*Ensemble)(nil)
 )
 
 // New makes an ensemble.
@@ -110,7 +110,8 @@ func (e *Ensemble) start(ctx context.Context, r *infer.Request) error {
 		return scheduler.Stopping(r)
 	}
 	if e.decoupled {
-		r.Open(e)
+		r.Lend(e, true)
+		r.Returned() // no call of an engine is to be waited for
 	}
 	e.flows.Get().(*flow).start(ctx, r)
 	return nil
@@ -155,11 +156,17 @@ func (e *Ensemble) Drain(ctx context.Context) error {
 }
 
 // Responded looks at the first response. Triton has no statistics of the others.
-func (e *Ensemble) Responded(r *infer.Request, did infer.Reply) {
+func (e *Ensemble) Responded(r *infer.Request, did infer.Delivery) {
 	if did.Index == 0 && !did.Empty {
 		e.opts.Stats.FirstResponse(did.End - r.Times.Received)
 	}
 }
+
+// Kept needs nothing: the flow holds the request.
+func (e *Ensemble) Kept(*infer.Request) {}
+
+// Completed is never called: a flow has no late answers.
+func (e *Ensemble) Completed(*infer.Request, error) {}
 
 // Finished gives back the reference that the open request is held by.
 func (e *Ensemble) Finished(r *infer.Request) { r.Release() }

@@ -61,16 +61,16 @@ func (b *Batch) Executed(end int64) {
 	}
 }
 
-// executed says whether a trace was told.
+// executed reports whether a trace was told.
 func (r *Request) executed(b *Batch, end int64, tell bool) bool {
-	if r.open.keeper != nil {
-		r.open.mu.Lock() // its engine may answer it meanwhile
-		defer r.open.mu.Unlock()
+	if r.IsKept() { // its engine may answer it meanwhile
+		r.reply.mu.Lock()
+		defer r.reply.mu.Unlock()
 	}
 	r.Times.InputEnd, r.Times.OutputStart, r.Times.ComputeEnd = b.InputEnd, b.OutputStart, end
 	if !tell || r.Trace == nil {
 		return false
 	}
-	r.Trace.Executed(b)
+	r.ran(b)
 	return true
 }

@@ -128,7 +128,7 @@ func TestWait(t *testing.T) {
 		r.Fail(errors.New("no"))
 		require.Error(t, r.Failure())
 		require.Zero(t, r.Times.Answered)
-		_, err := r.Take()
+		_, err := r.Take(t.Context())
 		require.EqualError(t, err, "no")
 		require.NotZero(t, r.Times.Answered)
 	})

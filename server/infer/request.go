@@ -6,6 +6,7 @@ package infer
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 
@@ -20,11 +21,13 @@ import (
 //	Decoded    accepted by a scheduler                 Queued
 //	Queued     cut into a batch by an instance         Executing
 //	Queued     rejected, timed out or cancelled        Answered
-//	Executing  final response sent                     Answered
+//	any        final response given                    Answered
+//	Answered   rescheduled by its engine               Decoded
 //
 // Exactly one final response is sent. A cancel in Queued answers at once, in
-// Executing it only sets the flag. The memory is given back when the front end,
-// the core and, if the request is open, the engine are done with it.
+// Executing it only sets the flag. What becomes of the answers is the reply's
+// state. The memory is given back when the front end, the core and, if it keeps
+// the request, the engine are done with it.
 type State uint32
 
 // The states.
@@ -74,6 +77,8 @@ type Request struct {
 	// Pool counts the outputs that are copied to where the client wants them;
 	// the core sets it.
 	Pool *tensor.Pool
+	// Log is where contained panics are reported; the core sets it.
+	Log *slog.Logger
 
 	state     atomic.Uint32
 	cancelled atomic.Bool
@@ -83,9 +88,8 @@ type Request struct {
 	moving    sync.Mutex      // of a queue that is not the first
 	queue     Queue           // set before the state becomes Queued
 	ctx       context.Context // of a request that one caller waits for
-	answer    answer
+	reply     reply
 	wait      waiter
-	open      open
 	extra     []kserve.Tensor
 
 	next, prev *Request // in a List
@@ -154,19 +158,17 @@ func (r *Request) Release() {
 	}
 	invariant.Check(r.next == nil && r.prev == nil, "request released while it stands in a list")
 	if r.Trace != nil {
-		r.Trace.End(r)
-		r.Trace = nil
+		r.ended()
 	}
 	r.Reset()
 	r.DropExtras()
-	r.Batch, r.Sink, r.Tap, r.Pool, r.queue, r.ctx = 0, nil, nil, nil, nil, nil
+	r.Batch, r.Sink, r.Tap, r.Pool, r.Log, r.queue, r.ctx = 0, nil, nil, nil, nil, nil, nil
 	r.Member, r.Place = Member{}, Place{}
 	r.state.Store(uint32(Decoded))
 	r.cancelled.Store(false)
 	r.overdone.Store(false)
-	r.answer.reset()
+	r.reply.reset()
 	r.wait.reset()
-	r.open.reset()
 	if r.pooled {
 		requests.Put(r)
 	}

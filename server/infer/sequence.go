@@ -90,10 +90,10 @@ func (r *Request) Reschedule() error {
 // answered it finally all the same. Only the core may ask, once the engine's call
 // is over.
 func (r *Request) Rescheduled() bool {
-	switch {
-	case !r.Member.rescheduled:
+	if !r.Member.rescheduled {
 		return false
-	case r.open.keeper != nil:
+	}
+	if r.IsKept() {
 		return !r.Ended() // one that was aborted is still to be closed
 	}
 	return r.State() != Answered
@@ -102,6 +102,6 @@ func (r *Request) Rescheduled() bool {
 // Again brings a rescheduled request back to where it was before it was queued.
 func (r *Request) Again() {
 	r.Member.rescheduled = false
-	r.answer.held = false
+	r.reply.hold, r.reply.late = false, false
 	r.state.Store(uint32(Decoded))
 }

@@ -53,10 +53,8 @@ func (w *waiter) drop() {
 func (w *waiter) reset() {
 	w.drop()
 	w.n = 0
-	select {
-	case resp := <-w.ch:
-		resp.Release()
-	default:
+	if len(w.ch) > 0 { // nobody waits any more
+		(<-w.ch).Release()
 	}
 }
 
@@ -76,17 +74,14 @@ func (r *Request) Bind(ctx context.Context) {
 }
 
 // Take is the response for a caller that ran the batch itself: the one that was
-// held or, when its own request did not come to run, the one it got instead.
-func (r *Request) Take() (*Response, error) {
-	a := &r.answer
-	a.held = false
-	if resp := a.kept; resp != nil && r.wait.n == 0 {
-		a.kept, a.full = nil, false
-		r.Times.Answered = Now()
+// held or, when its own request did not come to run or its engine answers later,
+// the one that it gets instead, as from Wait.
+func (r *Request) Take(ctx context.Context) (*Response, error) {
+	if resp := r.collect(); resp != nil {
 		return r.result(resp)
 	}
 	r.Deliver()
-	return r.result(<-r.wait.ch)
+	return r.Wait(ctx)
 }
 
 // Wait blocks until the final response of a Unary request or the end of ctx.
@@ -94,7 +89,7 @@ func (r *Request) Take() (*Response, error) {
 // cancelled.
 func (r *Request) Wait(ctx context.Context) (*Response, error) {
 	done := ctx.Done()
-	if done == nil {
+	if done == nil || len(r.wait.ch) > 0 {
 		return r.result(<-r.wait.ch)
 	}
 	select {
@@ -102,7 +97,7 @@ func (r *Request) Wait(ctx context.Context) (*Response, error) {
 		return r.result(resp)
 	case <-done:
 		r.Cancel()
-		return nil, context.Cause(ctx)
+		return nil, &status.Error{Code: status.Cancelled, Cause: context.Cause(ctx)}
 	}
 }
 

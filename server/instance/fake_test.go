@@ -2,10 +2,12 @@ package instance_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,9 +40,14 @@ type engine struct {
 	}
 	execute   func(ctx context.Context, b *infer.Batch) error // instead of sleeping
 	decoupled bool                                            // execute sees to all answers
+	once      int                                             // no more instances than that are made; 0: any number
+	made      atomic.Int64
 }
 
 func (e *engine) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	if n := e.made.Add(1); e.once > 0 && n > int64(e.once) {
+		return nil, errors.New("no more instances")
+	}
 	return (*engineInstance)(e), nil
 }
 

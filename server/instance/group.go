@@ -63,33 +63,49 @@ type Group struct {
 	abandon context.CancelFunc
 
 	decoupled bool
-	streams   streams
-	// running counts the goroutines of the instances and the streams.
+	// running counts the goroutines of the instances and the requests that they keep.
 	running atomic.Int64
 	ended   chan struct{} // closed when running is zero
+	closing chan struct{} // closed when the group drains
+	drain   sync.Once
 	close   sync.Once
 	closed  error
 }
 
+// worker is one instance with its slot, through all its restarts.
 type worker struct {
+	group    *Group
 	at       backend.Placement
 	stats    *stats.Place
-	seat     *scheduler.Seat
+	seat     *scheduler.Seat // nil when it is passive
 	instance backend.Instance
+	kept     kept
 	// cold says that it warms up: what it runs is no work of the scheduler's.
 	cold bool
+
+	watcher   sync.WaitGroup
+	stopWatch chan struct{}
+
+	life struct {
+		sync.Mutex
+		state    State
+		reason   string
+		since    int64 // by infer.Now, when it became Ready
+		attempts int   // to restart it, in a row
+		restarts int
+	}
 }
 
 // New makes a group; Start makes it run.
 func New(o Options) *Group {
-	g := &Group{opts: o, source: o.Source, ended: make(chan struct{}), decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled()}
+	g := &Group{opts: o, source: o.Source, ended: make(chan struct{}), closing: make(chan struct{}), decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled()}
 	g.life, g.abandon = context.WithCancel(context.Background())
 	g.releaser, _ = o.Source.(scheduler.Releaser)
 	for i, s := range o.Seats {
-		g.workers = append(g.workers, &worker{at: o.Placements[i], seat: s, stats: counters(o.Stats, o.Placements[i])})
+		g.workers = append(g.workers, &worker{group: g, at: o.Placements[i], seat: s, stats: counters(o.Stats, o.Placements[i])})
 	}
 	for _, at := range o.Passive {
-		g.passive = append(g.passive, &worker{at: at})
+		g.passive = append(g.passive, &worker{group: g, at: at})
 	}
 	return g
 }
@@ -122,6 +138,8 @@ func (g *Group) Start(ctx context.Context) error {
 		return errors.Join(err, g.closeAll())
 	}
 	for _, w := range g.workers {
+		w.move(Ready, "")
+		g.watch(w)
 		go g.serve(w)
 	}
 	return nil
@@ -154,19 +172,31 @@ func (g *Group) warm(ctx context.Context, w *worker, all []*infer.Request) {
 		r.Move(infer.Decoded, infer.Executing)
 		w.seat.Batch.Add(r)
 	}
-	g.run(ctx, w, nil)
+	_ = g.run(ctx, w, nil) // who has the answers sees it
 }
 
 func (g *Group) serve(w *worker) {
 	defer g.leave()
 	labels := pprof.Labels("model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
 	pprof.Do(g.life, labels, func(ctx context.Context) {
-		for g.source.Next(w.seat) {
-			if !g.run(ctx, w, nil) {
-				g.source.Retire(w.seat, false)
+		for again := true; again; again = g.restart(ctx, w) {
+			for g.source.Next(w.seat) {
+				if err := g.run(ctx, w, nil); err != nil {
+					w.breakDown(err)
+				}
 			}
 		}
 	})
+}
+
+// runInline runs the batch of a slot on the goroutine of the caller that self is
+// of, and gives the slot back in every case.
+func (g *Group) runInline(seat *scheduler.Seat, self *infer.Request) {
+	defer g.source.Done(seat)
+	w := g.workers[seat.Index]
+	if err := g.run(g.life, w, self); err != nil {
+		w.breakDown(err)
+	}
 }
 
 // leave ends what running counts.
@@ -194,12 +224,8 @@ func (g *Group) Infer(ctx context.Context, r *infer.Request) (*infer.Response, e
 		return nil, err
 	}
 	if seat != nil {
-		if g.run(g.life, g.workers[seat.Index], r) {
-			g.source.Done(seat)
-		} else {
-			g.source.Retire(seat, true)
-		}
-		return r.Take()
+		g.runInline(seat, r)
+		return r.Take(ctx)
 	}
 	resp, err := r.Wait(ctx)
 	if err != nil && r.Cancelled() {
@@ -243,13 +269,14 @@ func (g *Group) Memory() []backend.Memory {
 // running batches see their context end, and the error says that they run on;
 // Drain may then be called again.
 func (g *Group) Drain(ctx context.Context) error {
+	g.drain.Do(func() { close(g.closing) })
 	g.source.Close()
 	select {
 	case <-g.ended:
 	case <-ctx.Done():
 		g.source.Abort()
 		g.abandon()
-		g.abortStreams()
+		g.abortKept()
 		return fmt.Errorf("model '%s' version %s: instances still run: %w", g.opts.Name, g.opts.Version, context.Cause(ctx))
 	}
 	return g.closeAll()
@@ -259,6 +286,8 @@ func (g *Group) closeAll() error {
 	g.close.Do(func() {
 		var errs []error
 		for _, w := range slices.Concat(g.workers, g.passive) {
+			w.unwatch()
+			w.move(Closed, "")
 			if w.instance != nil {
 				errs = append(errs, g.safely(w.at.Name, w.instance.Close))
 			}

@@ -80,10 +80,11 @@ func TestDrainGivesUp(t *testing.T) {
 	})
 }
 
+// The instances cannot be made again.
 func TestAPanicTakesOneInstanceOut(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
 		panics := 1
-		e := &engine{begin: time.Now(), execute: func(context.Context, *infer.Batch) error {
+		e := &engine{begin: time.Now(), once: 2, execute: func(context.Context, *infer.Batch) error {
 			time.Sleep(time.Second)
 			if panics > 0 {
 				panics--

@@ -6,55 +6,103 @@ import (
 	"runtime/debug"
 
 	"triton/pkg/status"
+	"triton/server/backend"
 	"triton/server/infer"
 	"triton/server/scheduler"
 	"triton/server/stats"
 )
 
-// run executes the batch of a seat, counts it and answers everybody but self,
-// the caller whose goroutine this is. False when the instance is broken.
+// run executes the batch of a slot, counts it and answers everybody but self, the
+// caller whose goroutine this is. The error says that the instance is broken;
+// nothing else that panics here does.
 //
 // Responses are held back until the statistics are counted and the inputs
 // released: who has an answer also finds it in the statistics.
-func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) (healthy bool) {
+func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) error {
 	b := &w.seat.Batch
 	begin := infer.Now()
 	for _, r := range b.Requests {
 		r.Times.ComputeStart = begin
-		if g.decoupled && !r.Member.Null {
-			g.open(r)
-		} else {
-			r.Hold()
-		}
+		r.Lend(w, g.decoupled && !r.Member.Null)
 	}
-	if g.opts.Observer != nil && !w.cold {
-		g.opts.Observer.Began(w.seat.Index, b, begin)
-	}
-	healthy, err := g.execute(ctx, w, b)
+	w.began(b, begin)
+	err := g.execute(ctx, w, b)
 	end := infer.Now()
 	g.settle(w, b, err)
-	g.count(w, b, begin, end, err == nil)
-	if g.opts.Observer != nil && !w.cold {
-		g.opts.Observer.Ended(w.seat.Index, b, scheduler.Ran{
-			Why: w.seat.Why, Begin: begin, End: end, Failed: err != nil, Broken: !healthy,
-		})
-	}
+	g.count(w, b, begin, end, err)
+	w.ran(b, begin, end, err)
 	b.Executed(end)
-	for _, r := range b.Requests {
-		switch {
-		case g.decoupled && !r.Member.Null:
-			g.executed(r)
-			continue
-		case !r.Rescheduled():
-			r.ReleaseInputs()
-			if r != self {
-				r.Deliver()
-			}
-		}
-		g.released(r)
+	for i := 0; i < len(b.Requests); {
+		i = w.giveBack(b.Requests, i, self)
 	}
 	b.Reset()
-	return healthy
+	return broken(err)
+}
+
+// began tells the observer.
+func (w *worker) began(b *infer.Batch, begin int64) {
+	if o := w.group.opts.Observer; o != nil && !w.cold {
+		defer w.contain("an observer of batches")
+		o.Began(w.seat.Index, b, begin)
+	}
+}
+
+// ran tells the observer.
+func (w *worker) ran(b *infer.Batch, begin, end int64, err error) {
+	if o := w.group.opts.Observer; o != nil && !w.cold {
+		defer w.contain("an observer of batches")
+		o.Ended(w.seat.Index, b, scheduler.Ran{
+			Why: w.seat.Why, Begin: begin, End: end, Failed: err != nil, Broken: broken(err) != nil,
+		})
+	}
+}
+
+// contain is deferred around what is not the engine's: a panic there is reported
+// and changes nothing for the instance.
+func (w *worker) contain(where string) {
+	if p := recover(); p != nil {
+		w.group.opts.Log.Error("panic in "+where, "model", w.group.opts.Name, "version", w.group.opts.Version,
+			"instance", w.at.Name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	}
+}
+
+// giveBack ends the instance's use of the requests from index i on, and returns the
+// index of the next one to give back: a panic costs no other request its answer.
+func (w *worker) giveBack(all []*infer.Request, i int, self *infer.Request) (next int) {
+	defer func() { next = i + 1 }()
+	defer w.contain("the end of a request")
+	for last := len(all) - 1; ; i++ {
+		w.giveBackOne(all[i], self)
+		if i == last {
+			return
+		}
+	}
+}
+
+func (w *worker) giveBackOne(r, self *infer.Request) {
+	g := w.group
+	switch {
+	case r.Rescheduled():
+		if r.IsKept() { // it is kept again when it runs again
+			w.kept.remove(r)
+			r.Suspend()
+			defer g.leave()
+		}
+	case r.IsKept():
+		if r != self {
+			r.Deliver()
+		}
+		if r.Returned() {
+			w.Finished(r)
+		}
+		return
+	default:
+		r.ReleaseInputs()
+		if r != self {
+			r.Deliver()
+		}
+	}
+	g.released(r)
 }
 
 // released gives the core's reference back, to the source if that wants the
@@ -66,26 +114,32 @@ func (g *Group) released(r *infer.Request) {
 }
 
 // execute calls the backend and turns a panic into an error.
-func (g *Group) execute(ctx context.Context, w *worker, b *infer.Batch) (healthy bool, err error) {
+func (g *Group) execute(ctx context.Context, w *worker, b *infer.Batch) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			g.opts.Log.Error("an instance panicked and is taken out of service", "model", g.opts.Name, "version", g.opts.Version,
+			g.opts.Log.Error("an instance panicked", "model", g.opts.Name, "version", g.opts.Version,
 				"instance", w.at.Name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = status.New(status.Internal, "instance '%s' of model '%s' broke down during execution", w.at.Name, g.opts.Name)
-			healthy = false
+			err = &status.Error{
+				Code: status.Internal, Msg: fmt.Sprintf("instance '%s' of model '%s' broke down during execution", w.at.Name, g.opts.Name),
+				Cause: fmt.Errorf("%w: panic: %v", backend.ErrBroken, p),
+			}
 		}
 	}()
-	return true, w.instance.Execute(ctx, b)
+	return w.instance.Execute(ctx, b)
 }
 
 // settle makes sure that every request has exactly one final answer, now or,
-// when it is open and the call did not fail, later.
+// when its engine keeps it and the call did not fail, later.
 func (g *Group) settle(w *worker, b *infer.Batch, err error) {
 	for _, r := range b.Requests {
 		switch {
 		case r.Member.Null || r.Rescheduled() && err == nil:
-		case g.decoupled && (err == nil || r.Ended()):
-		case !g.decoupled && r.State() == infer.Answered:
+		case r.IsKept() && err != nil:
+			r.Revoke(err)
+		case r.IsKept() && g.decoupled:
+		case r.IsKept():
+			r.Settle()
+		case r.State() == infer.Answered:
 		case err == nil:
 			r.Fail(status.New(status.Internal, "instance '%s' of model '%s' gave no response to the request", w.at.Name, g.opts.Name))
 		default:
@@ -99,9 +153,10 @@ func (g *Group) settle(w *worker, b *infer.Batch, err error) {
 }
 
 // count brings the batch into the statistics. One that failed for all is no
-// execution. What an engine of a decoupled model does after its call is not in
-// these numbers, as in Triton's.
-func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, executed bool) {
+// execution. A request of a decoupled model counts by the call, whatever is
+// answered when, as in Triton's: so the numbers never depend on who was first. One
+// that is answered late counts then.
+func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, failed error) {
 	if b.InputEnd == 0 {
 		b.InputEnd = begin
 	}
@@ -113,13 +168,17 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, executed bool
 		Input: b.InputEnd - begin, Infer: b.OutputStart - b.InputEnd, Output: end - b.OutputStart,
 	}
 	for _, r := range b.Requests {
-		if r.Member.Null {
+		if r.Member.Null || r.Late() {
 			continue
 		}
 		if !g.decoupled && !r.Rescheduled() { // else Responded does
 			g.opts.Stats.FirstResponse(end - r.Times.Received)
 		}
-		if err := r.Failure(); err != nil {
+		err := failed
+		if !g.decoupled {
+			err = r.Failure()
+		}
+		if err != nil {
 			w.stats.Fail(why(r, err), end-r.Times.Received)
 			continue
 		}
@@ -136,7 +195,7 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, executed bool
 	if !w.cold {
 		g.opts.Stats.Cut(w.seat.Why)
 	}
-	if executed || s.Requests > 0 {
+	if failed == nil || s.Requests > 0 {
 		w.stats.Executed(&s)
 	}
 }

@@ -25,7 +25,7 @@ import (
 func (r *Repository) loadVersion(ctx context.Context, c *candidate, j *job) (_ *version, err error) {
 	v := &version{
 		model: c.id.name, label: c.id.String(), number: j.number, text: strconv.FormatInt(j.number, 10),
-		dir: j.dir, source: c.config.ModelConfig, stamp: c.stamp, files: c.files, pool: r.opts.Pool, drained: make(chan struct{}),
+		dir: j.dir, source: c.config.ModelConfig, stamp: c.stamp, files: c.files, pool: r.opts.Pool, log: r.opts.Log, drained: make(chan struct{}),
 	}
 	log, begin := r.opts.Log, time.Now()
 	defer func() {

@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"log/slog"
 	"sync/atomic"
 
 	"triton/pkg/inferencepb"
@@ -37,6 +38,7 @@ type version struct {
 	labels   map[string][]string
 	check    *checker
 	pool     *tensor.Pool
+	log      *slog.Logger
 	stats    *stats.Model
 	engine   *engine
 	// runner takes the requests that passed the checks; group, if the version has
@@ -164,7 +166,7 @@ func (v *version) inspect(r *infer.Request, step bool) error {
 	if !step && v.closing.Load() {
 		return status.New(status.Unavailable, "%sServer is stopping, scheduler for model has stopped accepting new inference requests", r.Tag())
 	}
-	r.ModelName, r.ModelVersion, r.Pool = v.model, v.text, v.pool
+	r.ModelName, r.ModelVersion, r.Pool, r.Log = v.model, v.text, v.pool, v.log
 	if err := v.check.check(r); err != nil {
 		return err
 	}

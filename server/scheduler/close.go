@@ -6,25 +6,40 @@ import (
 )
 
 // Retire takes a seat out of service whose instance is broken. With the last
-// one everything that waits is answered Unavailable. inline says that a caller
-// held the seat and not the instance's goroutine, which then ends.
-func (q *Queue) Retire(s *Seat, inline bool) {
+// one everything that waits is answered Unavailable.
+func (q *Queue) Retire(s *Seat) {
 	q.mu.Lock()
+	if s.dead {
+		q.mu.Unlock()
+		return
+	}
 	s.dead = true
 	q.mu.alive--
 	var orphans infer.List
 	if q.mu.alive == 0 {
 		q.empty(&orphans)
 	}
-	if inline {
+	idle := s.idle
+	if idle {
+		q.unrest(s)
 		q.mu.woken++
 	}
 	q.mu.Unlock()
-	if inline {
+	if idle {
 		s.wake <- struct{}{}
 	}
 	for r := orphans.Pop(); r != nil; r = orphans.Pop() {
-		q.fail(r, errDead(r), stats.Other)
+		q.fail(r, ErrDead(r), stats.Other)
+	}
+}
+
+// Restore brings a retired seat back into service.
+func (q *Queue) Restore(s *Seat) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if s.dead {
+		s.dead = false
+		q.mu.alive++
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // Enqueue accepts a request; the core's reference moves into the queue unless
 // there is an error. A caller that can run a batch itself sets run: it gets a
 // seat when everything that waits, its request among it, is due at once as one
-// batch, and must give it back with Done or Retire.
+// batch, and must give it back with Done.
 func (q *Queue) Enqueue(r *infer.Request, run bool) (*Seat, error) {
 	now := infer.Now()
 	r.Times.Queued = now
@@ -60,7 +60,7 @@ func (q *Queue) admit(r *infer.Request, now int64) error {
 	case q.mu.closed:
 		return Stopping(r)
 	case q.mu.alive == 0:
-		return errDead(r)
+		return ErrDead(r)
 	}
 	q.expire(now) // makes room
 	return q.mu.line.Push(r, now)
@@ -74,8 +74,9 @@ func Stopping(r *infer.Request) error {
 // errCancelled has no text, as Triton's.
 func errCancelled() error { return status.New(status.Cancelled, "") }
 
-func errDead(r *infer.Request) error {
-	return status.New(status.Unavailable, "%smodel '%s' has no working instance left; reload the model", r.Tag(), r.ModelName)
+// ErrDead is the error of a request when all instances of its model are broken.
+func ErrDead(r *infer.Request) error {
+	return status.New(status.Unavailable, "%smodel '%s' has no working instance left; it is restarted, or reload the model", r.Tag(), r.ModelName)
 }
 
 // Withdraw takes a request out that nobody waits for any more and answers it

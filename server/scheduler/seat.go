@@ -107,7 +107,7 @@ func (q *Queue) unrest(s *Seat) {
 // instance's own goroutine goes on with it: the caller has a client to answer.
 func (q *Queue) Done(s *Seat) {
 	q.mu.Lock()
-	if !q.mu.closed {
+	if !q.mu.closed && !s.dead {
 		if cut, now := q.lookNow(); cut.Count == 0 {
 			q.arm(cut.At, now)
 			q.rest(s)

@@ -7,17 +7,20 @@ import "triton/server/infer"
 type Source interface {
 	// Enqueue accepts a request; the core's reference moves into the source unless
 	// there is an error. A caller that can run a batch itself sets run: it may
-	// get a seat, whose batch has its request, and must give that back with
-	// Done or Retire.
+	// get a seat, whose batch has its request, and must give that back with Done.
 	Enqueue(r *infer.Request, run bool) (*Seat, error)
 	// Next waits for the next batch of a seat; the instance's goroutine calls it
 	// while it holds the seat. False means that the instance is to be closed.
 	Next(s *Seat) bool
 	// Done gives back a seat that Enqueue handed to a caller.
 	Done(s *Seat)
-	// Retire takes a seat out of service whose instance is broken. inline says
-	// that a caller held it.
-	Retire(s *Seat, inline bool)
+	// Retire takes a seat out of service whose instance is broken. Anybody may call
+	// it at any time: who has the seat gives it back as always, and Next answers
+	// false until Restore.
+	Retire(s *Seat)
+	// Restore brings a retired seat back into service, whose instance was replaced.
+	// The instance's goroutine calls it, and then Next.
+	Restore(s *Seat)
 	// Alive is the number of seats in service.
 	Alive() int
 	// Close stops accepting requests. What waits is run without further delay, and

@@ -14,6 +14,10 @@ type beyond struct {
 	delay   atomic.Int64
 	refuses atomic.Bool
 	refused atomic.Uint64
+	// What broke: instances out of service now, and those that were replaced.
+	broke    atomic.Bool
+	broken   atomic.Int64
+	restarts atomic.Uint64
 }
 
 // SetQueueDelay notes the delay that a controller has chosen.
@@ -32,22 +36,48 @@ func (m *Model) Refuse(ns int64) {
 	m.beyond.refused.Add(1)
 }
 
+// Broke counts an instance that is out of service until Restarted.
+func (m *Model) Broke() {
+	m.beyond.broken.Add(1)
+	m.beyond.broke.Store(true)
+}
+
+// Restarted counts an instance that is in service again.
+func (m *Model) Restarted() {
+	m.beyond.broken.Add(-1)
+	m.beyond.restarts.Add(1)
+}
+
 const (
 	delayName   = "triton_queue_delay_us"
 	delayHelp   = "Queue delay that holds the latency target, in microseconds"
 	refusedName = "triton_request_refused_count"
 	refusedHelp = "Number of requests refused before they waited, by reason"
+
+	brokenName   = "triton_instance_broken"
+	brokenHelp   = "Number of instances that are out of service because they broke"
+	restartsName = "triton_instance_restart_count"
+	restartsHelp = "Number of instances that broke and were replaced"
 )
 
 func (w *writer) beyond(b *beyond) {
 	if b.delays.Load() {
-		d := w.desc(delayName, delayHelp)
-		m, err := prometheus.NewConstMetric(d, prometheus.GaugeValue, float64(time.Duration(b.delay.Load()).Microseconds()), w.values...)
-		w.send(d, m, err)
+		w.one(delayName, delayHelp, prometheus.GaugeValue, float64(time.Duration(b.delay.Load()).Microseconds()))
+	}
+	if b.broke.Load() {
+		w.one(brokenName, brokenHelp, prometheus.GaugeValue, float64(b.broken.Load()))
+		w.one(restartsName, restartsHelp, prometheus.CounterValue, float64(b.restarts.Load()))
 	}
 	if b.refuses.Load() {
 		reasons(w, refusedName, refusedHelp, []refusal{deadline}, []uint64{b.refused.Load()})
 	}
+}
+
+// one sends a metric of a single value.
+func (w *writer) one(name, help string, kind prometheus.ValueType, value float64) {
+	d := w.desc(name, help)
+	m, err := prometheus.NewConstMetric(d, kind, value, w.values...)
+	w.send(d, m, err)
 }
 
 // refusal is why a request did not get to wait.

@@ -55,9 +55,14 @@ func (p *Place) Executed(b *Batch) {
 	s.input.Add(uint64(max(b.Input, 0)))
 	s.infer.Add(uint64(max(b.Infer, 0)))
 	s.output.Add(uint64(max(b.Output, 0)))
-	if b.Requests == 0 {
-		return
+	if b.Requests > 0 {
+		p.Completed(b)
 	}
+}
+
+// Completed counts the requests of a batch whose execution was counted before, and
+// that were answered later.
+func (p *Place) Completed(b *Batch) {
 	n := int64(b.Requests)
 	p.inferences.Add(uint64(b.Succeeded))
 	p.success.add(b.Requests, b.Total)

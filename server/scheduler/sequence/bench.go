@@ -40,7 +40,7 @@ func (s *Source) Next(seat *scheduler.Seat) bool {
 	b := s.benches[seat.Index]
 	b.turn.Use() // for the batch before
 	s.mu.Lock()
-	for !b.dead {
+	for !b.dead || b.filled { // what a caller has put into the batch is run in any case
 		if s.cut(b) {
 			s.prepare(b)
 			return true
@@ -154,25 +154,51 @@ func (s *Source) Done(seat *scheduler.Seat) {
 	b := s.benches[seat.Index]
 	s.mu.Lock()
 	b.idle = true
-	s.check(b)
+	if b.dead {
+		s.rouse(b)
+	} else {
+		s.check(b)
+	}
 	s.unlock()
 }
 
 // Retire takes an instance out of service that is broken, and its sequences with
 // it: their state is lost.
-func (s *Source) Retire(seat *scheduler.Seat, inline bool) {
+func (s *Source) Retire(seat *scheduler.Seat) {
 	b := s.benches[seat.Index]
 	s.mu.Lock()
+	defer s.unlock()
+	if b.dead {
+		return
+	}
 	b.dead = true
 	s.mu.alive--
+	s.mu.free.drop(b)
 	s.evict(b, errLost, stats.Other)
 	for q := s.mu.backlog.front; q != nil && s.mu.alive == 0; q = s.mu.backlog.front {
-		s.dismiss(q, errDead, stats.Other)
+		s.dismiss(q, scheduler.ErrDead, stats.Other)
 	}
-	if inline {
+	if b.idle {
 		s.rouse(b)
 	}
-	s.unlock()
+}
+
+// Restore brings an instance back into service. Its slots are free, but for those
+// whose last request the engine still has; the backlog goes first.
+func (s *Source) Restore(seat *scheduler.Seat) {
+	b := s.benches[seat.Index]
+	s.mu.Lock()
+	defer s.unlock()
+	if !b.dead {
+		return
+	}
+	b.dead = false
+	s.mu.alive++
+	for _, l := range b.slots {
+		if l.seq == nil {
+			s.offer(l)
+		}
+	}
 }
 
 // evict ends all sequences of an instance and fails what waits for it.

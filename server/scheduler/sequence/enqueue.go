@@ -73,7 +73,7 @@ func (s *Source) find(r *infer.Request) (*sequence, error) {
 	}
 	switch {
 	case s.mu.alive == 0:
-		return nil, errDead(r)
+		return nil, scheduler.ErrDead(r)
 	case !r.SequenceStart:
 		return nil, errStart(i, s.model)
 	}
@@ -155,10 +155,6 @@ func errStart(i id, model string) error {
 // errStopping is the answer to sequences that begin too late.
 func errStopping(*infer.Request) error {
 	return status.New(status.Unavailable, "Server is stopping, scheduler for model has stopped accepting new inference requests")
-}
-
-func errDead(r *infer.Request) error {
-	return status.New(status.Unavailable, "%smodel '%s' has no working instance left; reload the model", r.Tag(), r.ModelName)
 }
 
 // failFrom takes a request of a sequence and all behind it out, to fail.

@@ -2,6 +2,7 @@ package sequence
 
 import (
 	"container/heap"
+	"slices"
 
 	"triton/server/infer"
 )
@@ -29,21 +30,25 @@ type free struct {
 // there is none.
 func (s *Source) take() *slot {
 	f := &s.mu.free
-	for len(f.used) > 0 {
-		if l := heap.Pop(&f.used).(*slot); !l.bench.dead {
-			return l
-		}
+	if len(f.used) > 0 {
+		return heap.Pop(&f.used).(*slot)
 	}
 	for f.fresh < s.slots*len(s.benches) {
 		b := s.benches[f.fresh%len(s.benches)]
 		l := &slot{bench: b, number: f.fresh / len(s.benches)}
 		f.fresh++
 		b.slots = append(b.slots, l)
-		if !b.dead {
+		if !b.dead { // else Restore finds it
 			return l
 		}
 	}
 	return nil
+}
+
+// drop takes the slots of a broken instance out.
+func (f *free) drop(b *bench) {
+	f.used = slices.DeleteFunc(f.used, func(l *slot) bool { return l.bench == b })
+	heap.Init(&f.used)
 }
 
 // assign gives a slot to a sequence.
@@ -58,18 +63,23 @@ func (s *Source) assign(l *slot, q *sequence) {
 func (s *Source) settle(l *slot) {
 	for l.seq != nil && s.ended(l) {
 		s.vacate(l)
-		if l.bench.dead {
+		if l.bench.dead || !s.offer(l) {
 			return
 		}
-		q := s.mu.backlog.pop()
-		if q == nil {
-			heap.Push(&s.mu.free.used, l)
-			return
-		}
-		s.assign(l, q)
-		s.touch(q, infer.Now()) // while it waited it was not its client that was idle
-		s.strategy.arrive(s, l)
 	}
+}
+
+// offer gives a free slot to the backlog, and reports whether a sequence took it.
+func (s *Source) offer(l *slot) bool {
+	q := s.mu.backlog.pop()
+	if q == nil {
+		heap.Push(&s.mu.free.used, l)
+		return false
+	}
+	s.assign(l, q)
+	s.touch(q, infer.Now()) // while it waited it was not its client that was idle
+	s.strategy.arrive(s, l)
+	return true
 }
 
 // ended says whether nothing more comes of the sequence in a slot. With direct the

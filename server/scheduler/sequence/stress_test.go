@@ -32,7 +32,12 @@ type rough struct {
 	panics           int // one batch in that many
 	pool             *tensor.Pool
 	wrong            atomic.Int64 // requests without all their controls and states
-	late             sync.WaitGroup
+}
+
+// roughInstance waits for its late answers when it is closed.
+type roughInstance struct {
+	*rough
+	late sync.WaitGroup
 }
 
 // complete says whether a request has four controls, and a state of the shape that
@@ -54,11 +59,16 @@ func (e *rough) remember(r *infer.Request) error {
 }
 
 func (e *rough) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return e, nil
+	return &roughInstance{rough: e}, nil
 }
 func (*rough) Close() error { return nil }
 
-func (e *rough) Execute(_ context.Context, b *infer.Batch) error {
+func (e *roughInstance) Close() error {
+	e.late.Wait()
+	return nil
+}
+
+func (e *roughInstance) Execute(_ context.Context, b *infer.Batch) error {
 	if rand.IntN(20) == 0 {
 		return errors.New("no luck")
 	}
@@ -174,7 +184,6 @@ func storm(t *testing.T, cfg *inferencepb.ModelConfig, e *rough) {
 		require.NoError(t, g.Drain(context.Background()))
 	}
 	clients.Wait()
-	e.late.Wait()
 	require.Zero(t, counters.Pending.Load())
 	require.Zero(t, source.Held())
 	require.Zero(t, e.wrong.Load())

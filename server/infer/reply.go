@@ -1,0 +1,232 @@
+package infer
+
+import (
+	"sync"
+
+	"triton/pkg/status"
+)
+
+// reply is the one state machine of a request's answers and of who still uses
+// the request. docs/adr/0009-replies.md has the table. In short:
+//
+//	answering   nothing sent -> any number of responses -> final response
+//	            (State Answered: whatever comes later is dropped)
+//	delivering  the final response goes to the sink at once, or waits for Deliver
+//	            where the core holds it back
+//	lending     a request that its engine keeps past the call is finished when the
+//	            call is over, the final response was given and the engine let go
+//
+// A panic in a trace, a tap or a sink never leaves the machine: it ends the
+// request with an internal error, once.
+type reply struct {
+	mu   sync.Mutex // serializes the responses, and guards what follows
+	sent int        // responses before the final one
+	hold bool       // the final response waits for Deliver
+	full bool       // it is there, in kept
+	kept *Response  // nil also for an end without data
+	err  error      // of the final response
+	late bool       // the owner counts the request when it is answered
+	loan loan
+}
+
+func (p *reply) reset() {
+	if p.kept != nil {
+		p.kept.Release()
+	}
+	p.sent, p.hold, p.full, p.kept, p.err, p.late = 0, false, false, nil, nil, false
+	if p.loan.owner != nil {
+		p.loan = loan{}
+	}
+}
+
+// Respond sends one response through the sink. A final one moves the request
+// to Answered; whatever comes after it is dropped and leaves the mark Overdone.
+// A nil resp is the end without data when final, else an empty response, which
+// is counted and not sent. It never panics and may be called from any goroutine.
+func (r *Request) Respond(resp *Response, final bool) {
+	if owner := r.respond(resp, final); owner != nil {
+		owner.Finished(r)
+	}
+}
+
+// respond returns the owner when the engine is done with the request now.
+func (r *Request) respond(resp *Response, final bool) Owner {
+	p := &r.reply
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.loan.kept {
+		return r.respondKept(resp, final)
+	}
+	if !r.send(resp, final) {
+		r.overdone.Store(true)
+	}
+	return nil
+}
+
+// send passes a response on; false when the request has its final one already,
+// and resp is dropped. The caller holds the lock.
+func (r *Request) send(resp *Response, final bool) bool {
+	p := &r.reply
+	if r.State() == Answered {
+		r.drop(resp)
+		return false
+	}
+	if final && resp == nil && p.sent == 0 && !p.loan.many {
+		resp = failed(errNoResponse)
+	}
+	if resp != nil {
+		resp, final = r.complete(resp, final)
+	}
+	if !final {
+		if resp != nil {
+			p.sent++
+			r.pass(resp, false)
+		}
+		return true
+	}
+	r.state.Store(uint32(Answered))
+	if resp != nil {
+		p.err = resp.Err
+	}
+	if p.late {
+		p.loan.owner.Completed(r, p.err)
+	}
+	if p.hold {
+		p.kept, p.full = resp, true
+		return true
+	}
+	r.finish(resp)
+	return true
+}
+
+var errNoResponse = status.New(status.Internal, "expected a single response, got 0")
+
+// errFault is what clients get when the server itself panicked.
+var errFault = status.New(status.Internal, "internal error while the response was written; the server's log has the details")
+
+func failed(err error) *Response {
+	resp := NewResponse()
+	resp.Err = err
+	return resp
+}
+
+// complete fills in what the core knows of a response. A response that cannot be
+// completed becomes an error, which ends the request.
+func (r *Request) complete(resp *Response, final bool) (done *Response, end bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.fault("a response", p)
+			r.drop(resp)
+			done, end = failed(errFault), true
+			done.ModelName, done.ModelVersion, done.ID = r.ModelName, r.ModelVersion, r.ID
+			for i := range r.Outputs {
+				r.Outputs[i].Release()
+			}
+		}
+	}()
+	resp.ModelName, resp.ModelVersion, resp.ID = r.ModelName, r.ModelVersion, r.ID
+	if r.Trace != nil {
+		r.traced(resp)
+	}
+	if r.Tap != nil {
+		r.Tap.Respond(r, resp, final)
+	}
+	r.place(resp, final)
+	return resp, final
+}
+
+// finish sends the final response.
+func (r *Request) finish(resp *Response) {
+	r.Times.Answered = Now()
+	r.pass(resp, true)
+}
+
+// pass gives a response to the sink. One that the sink panics on is replaced by
+// an error that ends the request; when that fails too, the sink has had its
+// chance.
+func (r *Request) pass(resp *Response, final bool) {
+	if r.offer(resp, final) {
+		return
+	}
+	r.drop(resp)
+	r.state.Store(uint32(Answered))
+	r.reply.err = errFault
+	if last := failed(errFault); !r.offer(last, true) {
+		r.drop(last)
+	}
+}
+
+// offer reports whether the sink took a response.
+func (r *Request) offer(resp *Response, final bool) (taken bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.fault("the sink of a response", p)
+		}
+	}()
+	r.Sink.Send(resp, final)
+	return true
+}
+
+// drop releases a response that nobody gets.
+func (r *Request) drop(resp *Response) {
+	if resp == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil { // a tap or a sink has released a part of it
+			r.fault("releasing a response", p)
+		}
+	}()
+	resp.Release()
+}
+
+// Fail answers the request with an error, finally.
+func (r *Request) Fail(err error) { r.Respond(failed(err), true) }
+
+// Failure is the error of the final response; nil when there was none or none
+// yet.
+func (r *Request) Failure() error {
+	r.reply.mu.Lock()
+	defer r.reply.mu.Unlock()
+	return r.reply.err
+}
+
+// Overdone reports whether responses came after the final one.
+func (r *Request) Overdone() bool { return r.overdone.Load() }
+
+// Hold keeps the final response back until Deliver or Take.
+func (r *Request) Hold() {
+	r.reply.mu.Lock()
+	r.reply.hold = true
+	r.reply.mu.Unlock()
+}
+
+// Deliver sends the final response if it was held, and ends the hold for one that
+// comes later. The request may be gone when it returns, unless the caller of
+// Deliver has a reference.
+func (r *Request) Deliver() {
+	p := &r.reply
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hold = false
+	if p.full {
+		resp := p.kept
+		p.kept, p.full = nil, false
+		r.finish(resp)
+	}
+}
+
+// collect is the response that was held, for the caller that the request is for;
+// nil when there is none, or only one that the sink has to see.
+func (r *Request) collect() *Response {
+	p := &r.reply
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	resp := p.kept
+	if resp == nil || r.wait.n > 0 {
+		return nil
+	}
+	p.hold, p.kept, p.full = false, nil, false
+	r.Times.Answered = Now()
+	return resp
+}
