@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"fmt"
+	"runtime/debug"
 	"sync"
 
 	"triton/pkg/status"
@@ -118,11 +120,29 @@ func (f *flights) answer(r *infer.Request, from *infer.Response) {
 func (in *flight) take(r *infer.Request) {
 	defer in.all.taking.Done()
 	r.Again()
-	if err := in.lead(r, r.Tap.(*ticket)); err != nil {
+	if err := in.leadContained(r); err != nil {
 		in.all.runner.opts.Stats.Fail(stats.Other, infer.Now()-r.Times.Received)
 		r.Fail(err)
 		r.Release()
 	}
+}
+
+// leadContained makes a follower the leader. A panic is an error, unless the runner
+// behind has the request already: then that will answer it.
+func (in *flight) leadContained(r *infer.Request) (err error) {
+	t := r.Tap.(*ticket)
+	before := t.before
+	defer func() {
+		if p := recover(); p != nil {
+			in.all.runner.opts.Log.Error("panic while a request was submitted", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			if r.State() == infer.Decoded {
+				err = status.New(status.Internal, "internal error while the request was queued; the server's log has the details")
+				r.Tap = before
+				in.land(nil, false)
+			}
+		}
+	}()
+	return in.lead(r, t)
 }
 
 // Withdraw takes a follower out that nobody waits for any more.

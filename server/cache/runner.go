@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -145,6 +146,16 @@ func (c *Runner) hit(r *infer.Request, resp *infer.Response, h stats.CacheHit) {
 		c.opts.Stats.Hit(h)
 	}
 	r.ReleaseInputs()
+}
+
+// keepContained is keep; a cache that panics costs nobody the answer.
+func (c *Runner) keepContained(k Key, lookup int64, resp *infer.Response) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.opts.Log.Error("panic while a response was cached", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+	}()
+	c.keep(k, lookup, resp)
 }
 
 // keep puts a response of the model into the cache. The second of two equal

@@ -29,7 +29,7 @@ func (c *Runner) watch(r *infer.Request, k Key, lookup int64) *ticket {
 func (t *ticket) Respond(r *infer.Request, resp *infer.Response, final bool) {
 	whole := final && resp.Err == nil && lasting(resp)
 	if whole {
-		t.runner.keep(t.key, t.lookup, resp)
+		t.runner.keepContained(t.key, t.lookup, resp)
 	}
 	if t.flight != nil {
 		t.flight.land(resp, whole)

@@ -122,7 +122,7 @@ func (f *flow) work(ctx context.Context) {
 			ev := f.events[0]
 			f.events = append(f.events[:0], f.events[1:]...)
 			f.mu.Unlock()
-			f.handle(ev, ctx != nil)
+			f.handleContained(ev, ctx != nil)
 			if f.over {
 				f.free()
 				return
@@ -135,7 +135,7 @@ func (f *flow) work(ctx context.Context) {
 		if s == nil {
 			return
 		}
-		ev := s.run(ctx)
+		ev := s.runContained(ctx)
 		f.mu.Lock()
 		f.events = append(f.events, ev)
 		if f.busy {
@@ -208,12 +208,17 @@ func (f *flow) respond(ev event) {
 		ev.resp.Release()
 	}
 	if ev.final {
-		f.sums.add(ev.took)
-		placed, at := ev.step.placed, f.e.limits[ev.step.index]
-		f.forget(ev.step)
-		if placed {
-			at.release()
-		}
+		f.end(ev)
+	}
+}
+
+// end ends a step with its final response.
+func (f *flow) end(ev event) {
+	f.sums.add(ev.took)
+	placed, at := ev.step.placed, f.e.limits[ev.step.index]
+	f.forget(ev.step)
+	if placed {
+		at.release()
 	}
 }
 

@@ -100,7 +100,7 @@ func (f *flow) launch(s *step, caller bool) {
 		}
 	}
 	s.request.Sink = s
-	if err := f.models[s.index].Submit(s.request); err != nil {
+	if err := f.submit(s); err != nil {
 		f.e.opts.Log.Error(fmt.Sprintf("Ensemble '%s' failed to schedule step : %s", f.e.name, err))
 		f.refuse(s, err)
 	}

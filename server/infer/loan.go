@@ -151,6 +151,9 @@ func (r *Request) sendOne(resp *Response, final bool) {
 // past it.
 func (r *Request) IsKept() bool { return r.reply.loan.kept }
 
+// ToBeLetGo reports, after the engine's call, whether the engine has called Keep.
+func (r *Request) ToBeLetGo() bool { return r.reply.loan.explicit }
+
 // Settle notes, after the engine's call, whether a kept request of a model with
 // one response was answered. If not it is late: the owner hears of the answer
 // before it is sent.

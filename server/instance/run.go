@@ -153,9 +153,9 @@ func (g *Group) settle(w *worker, b *infer.Batch, err error) {
 }
 
 // count brings the batch into the statistics. One that failed for all is no
-// execution. A request of a decoupled model counts by the call, whatever is
-// answered when, as in Triton's: so the numbers never depend on who was first. One
-// that is answered late counts then.
+// execution. A request of a decoupled model that its engine keeps with Keep counts
+// by the call, as Triton counts it, whether the engine is fast or slow with its
+// answers. One of another model that is answered late counts then.
 func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, failed error) {
 	if b.InputEnd == 0 {
 		b.InputEnd = begin
@@ -175,7 +175,7 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, failed error)
 			g.opts.Stats.FirstResponse(end - r.Times.Received)
 		}
 		err := failed
-		if !g.decoupled {
+		if !g.decoupled || !r.ToBeLetGo() {
 			err = r.Failure()
 		}
 		if err != nil {

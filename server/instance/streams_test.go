@@ -142,9 +142,9 @@ func TestADecoupledRequestIsAnsweredAnyNumberOfTimes(t *testing.T) {
 		{"|rer.", "r<bad>r.", 1, map[string]string{"0": "1 0 0", "1": "0 1 0", "2": "1 0 0"}},
 		{"|r0R", "rr.", 1, map[string]string{"0": "1 0 0", "1": "0 0 1", "2": "1 0 0"}},
 		{"|E", "<bad>.", 1, map[string]string{"0": "0 1 0"}},
-		{"E", "<bad>.", 1, map[string]string{"0": "0 1 0"}},
+		{"E", "<bad>.", 0, map[string]string{"0": "0 1 0"}},
 		{"rf", "r<failed>.", 0, map[string]string{"0": "1 0 0", "1": "0 1 0"}},
-		{"Rf", "r.", 0, map[string]string{"0": "1 0 0"}},
+		{"Rf", "r.", 1, map[string]string{"0": "1 0 0"}},
 		{"rp", "r<instance 'm_0_0' of model 'm' broke down during execution>.", 0, map[string]string{"0": "1 0 0", "1": "0 1 0"}},
 	} {
 		t.Run(c.script, func(t *testing.T) {

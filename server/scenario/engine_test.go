@@ -199,7 +199,15 @@ func (m *recorded) answer(r *infer.Request, add int32) *infer.Response {
 func (m *recorded) decoupled(b *infer.Batch) {
 	todo := append([]*infer.Request(nil), b.Requests...)
 	if _, after := m.option("thread"); after {
-		go m.repeat(todo)
+		for _, r := range todo {
+			r.Keep()
+		}
+		go func() {
+			m.repeat(todo)
+			for _, r := range todo {
+				r.LetGo()
+			}
+		}()
 	} else {
 		m.repeat(todo)
 	}

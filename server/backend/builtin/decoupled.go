@@ -27,7 +27,17 @@ func newDecoupled(cfg *inferencepb.ModelConfig, pool *tensor.Pool) *decoupled {
 }
 
 // answer runs f, which owes r its final response.
-func (d *decoupled) answer(f func()) { d.answers.Go(f) }
+func (d *decoupled) answer(r *infer.Request, f func()) {
+	if !d.policy { // settle waits
+		d.answers.Go(f)
+		return
+	}
+	r.Keep()
+	d.answers.Go(func() {
+		defer r.LetGo()
+		f()
+	})
+}
 
 // settle ends a call of Execute: without the policy everything is to be
 // answered by then.

@@ -92,7 +92,7 @@ func (i *repeatInstance) Execute(ctx context.Context, b *infer.Batch) error {
 			r.Fail(status.New(status.InvalidArg, "expected IN and DELAY shape to match, got %s and %s", shape, other))
 		default:
 			longest = max(longest, time.Duration(wait[0])*time.Millisecond)
-			i.answer(func() { i.repeat(r, in, delay) })
+			i.answer(r, func() { i.repeat(r, in, delay) })
 		}
 	}
 	// Cut short, it only makes the instance free; the responses see for themselves.

@@ -109,7 +109,7 @@ func (i *squareInstance) Execute(_ context.Context, b *infer.Batch) error {
 			continue
 		}
 		ones := tensor.Shape{1, 1}[:min(len(shape), 2)]
-		i.answer(func() { i.square(r, int64(int32(in[0])), ones) })
+		i.answer(r, func() { i.square(r, int64(int32(in[0])), ones) })
 	}
 	i.settle()
 	b.OutputStart = infer.Now()

@@ -1,0 +1,102 @@
+package ensemble
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/server/infer"
+)
+
+// wrecked is a part that panics when a request comes.
+type wrecked struct {
+	*fake
+	queued bool // only once it is in the queue
+}
+
+func (w wrecked) Submit(r *infer.Request) error {
+	if w.queued {
+		_ = w.fake.Submit(r)
+	} else {
+		r.Release()
+	}
+	panic("a fault of the part")
+}
+
+func (w wrecked) Infer(_ context.Context, r *infer.Request) (*infer.Response, error) {
+	r.Release()
+	panic("a fault of the part")
+}
+
+// breaking is a tap that panics.
+type breaking struct{}
+
+func (breaking) Respond(*infer.Request, *infer.Response, bool) { panic("a fault of the tap") }
+
+// TestPanicsFailTheRequestAlone lets everything around a flow panic. Its request
+// has one end, the instances of the steps serve on, and no memory is lost.
+func TestPanicsFailTheRequestAlone(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		part func(step int, m *fake) Part
+		tap  infer.Tap
+		got  string
+	}{
+		"the models are not found": {
+			part: func(int, *fake) Part { panic("a fault of the repository") },
+			got:  "0: Internal: in ensemble 'e', " + errFault.Msg + " final",
+		},
+		"the first step is not queued": {
+			part: func(i int, m *fake) Part { return broken(i == 0, m, false) },
+			got:  "0: Internal: in ensemble 'e', " + errFault.Msg + " final",
+		},
+		"the first step is queued": {
+			part: func(i int, m *fake) Part { return broken(i == 0, m, true) }, got: "20: OUT[1]=1 final",
+		},
+		"the second step": {
+			part: func(i int, m *fake) Part { return broken(i == 1, m, false) },
+			got:  "10: Internal: in ensemble 'e', " + errFault.Msg + " final",
+		},
+		"the tap": {
+			part: func(_ int, m *fake) Part { return m }, tap: breaking{},
+			got: "20: Internal: in ensemble 'e', internal error while the response was written; the server's log has the details final",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := build(t, ab, one("A", 10), one("B", 10))
+				steps := []string{"A", "B"}
+				g.opts.Find = func(i int) (Part, error) { return test.part(i, g.models[steps[i]]), nil }
+				sink := newTape()
+				r := g.request(0, "IN=1")
+				r.Sink, r.Tap = sink, test.tap
+				require.NoError(t, g.Submit(r))
+				r.Release()
+				<-sink.done
+				require.Equal(t, []string{test.got}, sink.got)
+
+				alone := g.request(0, "IN=1")
+				alone.Tap = test.tap
+				resp, err := g.Infer(t.Context(), alone)
+				if err == nil {
+					resp.Release()
+				}
+				alone.Release()
+				for _, m := range g.models {
+					require.True(t, m.Ready())
+				}
+				g.close(t)
+			})
+		})
+	}
+}
+
+func broken(really bool, m *fake, queued bool) Part {
+	if really {
+		return wrecked{m, queued}
+	}
+	return m
+}

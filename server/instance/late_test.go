@@ -1,0 +1,217 @@
+package instance_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+	"triton/server/instance"
+)
+
+// later is an engine of a model with one response that answers after its call:
+// after the time in answer the final response, after that in letGo the end of its
+// use.
+func later(answer, letGo time.Duration, err error) func(context.Context, *infer.Batch) error {
+	return func(_ context.Context, b *infer.Batch) error {
+		for _, r := range b.Requests {
+			r.Keep()
+			go func() {
+				if answer < letGo {
+					time.Sleep(answer)
+					reply(r, err)
+					time.Sleep(letGo - answer)
+					r.LetGo()
+					return
+				}
+				time.Sleep(letGo)
+				r.LetGo()
+				time.Sleep(answer - letGo)
+				reply(r, err)
+			}()
+		}
+		return nil
+	}
+}
+
+func reply(r *infer.Request, err error) {
+	resp := infer.NewResponse()
+	resp.Err = err
+	r.Respond(resp, true)
+}
+
+// TestAModelMayAnswerAfterItsCall is about models that are not decoupled. The
+// instance is free at once, the client has its answer when it comes, the memory of
+// the inputs is back when the engine has let go, and the statistics are there before the
+// answer.
+func TestAModelMayAnswerAfterItsCall(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for name, test := range map[string]struct {
+		answer, letGo time.Duration
+		err           error
+	}{
+		"at once":          {0, 0, nil},
+		"later":            {30 * ms, 30 * ms, nil},
+		"answers first":    {10 * ms, 50 * ms, nil},
+		"lets go first":    {50 * ms, 10 * ms, nil},
+		"fails":            {30 * ms, 30 * ms, errors.New("failed")},
+		"fails and keeps":  {30 * ms, 90 * ms, errors.New("failed")},
+		"lets go, fails":   {30 * ms, 10 * ms, errors.New("failed")},
+		"answers in place": {-1, 20 * ms, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			both(t, func(t *testing.T, change ...func(*instance.Options)) {
+				pool := tensor.NewPool()
+				e := &engine{decoupled: true}
+				e.execute = later(test.answer, test.letGo, test.err)
+				g, counters := group(t, &inferencepb.ModelConfig{}, e, 1, change...)
+				begin := time.Now()
+				r := request("a", 1)
+				r.AddInput().Data = tensor.NewData(pool.Get(64))
+				resp, err := g.Infer(t.Context(), r)
+				require.Equal(t, max(test.answer, 0), time.Since(begin))
+				c := counters.Counters()
+				require.EqualValues(t, 1, c.Executions)
+				if test.err != nil {
+					require.ErrorIs(t, err, test.err)
+					require.EqualValues(t, 1, c.Fail.Count)
+				} else {
+					require.NoError(t, err)
+					resp.Release()
+					require.EqualValues(t, 1, c.Success.Count)
+					require.EqualValues(t, 1, c.Inferences)
+				}
+				r.Release()
+				if test.letGo > test.answer {
+					require.EqualValues(t, 1, pool.Outstanding(), "the engine still reads it")
+				}
+				time.Sleep(100 * ms)
+				synctest.Wait()
+				require.Zero(t, pool.Outstanding())
+			})
+		})
+	}
+}
+
+// TestALateAnswerIsNotWaitedForForever lets callers leave, and drains.
+func TestALateAnswerIsNotWaitedForForever(t *testing.T) {
+	both(t, func(t *testing.T, change ...func(*instance.Options)) {
+		e := &engine{decoupled: true}
+		e.execute = later(time.Second, time.Second, nil)
+		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1, change...)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		require.Equal(t, status.Cancelled, code(call(ctx, g, request("a", 1))))
+
+		r, sink := request("b", 1), &counted{}
+		r.Sink = sink
+		require.NoError(t, g.Submit(r))
+		r.Release()
+		synctest.Wait()
+		ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		require.Error(t, g.Drain(ctx), "the engine still has both")
+		ends, err := sink.end()
+		require.Equal(t, 1, ends)
+		require.Equal(t, status.Unavailable, code(err))
+		require.NoError(t, g.Drain(t.Context()))
+		ends, _ = sink.end()
+		require.Equal(t, 1, ends)
+	})
+}
+
+// TestALateAnswerAfterAFailedCall is dropped: the error of the call was the answer.
+func TestALateAnswerAfterAFailedCall(t *testing.T) {
+	both(t, func(t *testing.T, change ...func(*instance.Options)) {
+		e := &engine{decoupled: true}
+		e.execute = func(_ context.Context, b *infer.Batch) error {
+			for _, r := range b.Requests {
+				r.Keep()
+			}
+			return errors.New("failed")
+		}
+		g, counters := group(t, &inferencepb.ModelConfig{}, e, 1, change...)
+		require.EqualError(t, call(t.Context(), g, request("a", 1)), "failed")
+		require.EqualValues(t, 1, counters.Counters().Fail.Count)
+	})
+}
+
+// mortal is an engine whose instances say when they break.
+type mortal struct {
+	*engine
+	broken chan error
+}
+
+func (m *mortal) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	m.made.Add(1)
+	m.broken = make(chan error, 1)
+	return &mortalInstance{(*engineInstance)(m.engine), m.broken}, nil
+}
+
+type mortalInstance struct {
+	*engineInstance
+	broken chan error
+}
+
+func (i *mortalInstance) Broken() <-chan error { return i.broken }
+
+// TestAnIdleInstanceMayBreak is about children that end while nothing runs, or
+// while they keep requests.
+func TestAnIdleInstanceMayBreak(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := &mortal{engine: &engine{decoupled: true}}
+		m.execute = func(_ context.Context, b *infer.Batch) error {
+			b.Requests[0].Keep()
+			return nil
+		}
+		g, _ := group(t, &inferencepb.ModelConfig{}, m, 1)
+		r, sink := request("kept", 1), &counted{}
+		r.Sink = sink
+		require.NoError(t, g.Submit(r))
+		r.Release()
+		synctest.Wait()
+
+		m.broken <- errors.New("the child ended with status 1")
+		synctest.Wait()
+		require.False(t, g.Ready())
+		ends, err := sink.end()
+		require.Equal(t, 1, ends)
+		require.ErrorContains(t, err, "instance 'm_0_0' of model 'm' broke before it answered")
+		life := g.Instances()[0]
+		require.Equal(t, instance.Broken, life.State)
+		require.Equal(t, "the child ended with status 1", life.Reason)
+
+		time.Sleep(time.Second)
+		require.True(t, g.Ready())
+		require.EqualValues(t, 2, m.made.Load())
+		require.Equal(t, instance.Life{Name: "m_0_0", State: instance.Ready, Restarts: 1}, g.Instances()[0])
+	})
+}
+
+// TestTheBackOffGrows counts attempts to replace an instance that cannot be made.
+func TestTheBackOffGrows(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := &engine{once: 1, execute: func(context.Context, *infer.Batch) error { panic("broken") }}
+		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1)
+		require.Error(t, call(t.Context(), g, request("a", 1)))
+		for _, step := range []struct {
+			after time.Duration
+			made  int64
+		}{{50 * time.Millisecond, 1}, {time.Second, 4}, {10 * time.Second, 7}, {time.Minute, 10}} {
+			time.Sleep(step.after)
+			require.Equal(t, step.made, e.made.Load(), "%s later", step.after)
+		}
+		require.Equal(t, instance.Broken, g.Instances()[0].State)
+	})
+}
