@@ -76,8 +76,9 @@ type Instance interface {
 	// A panic, or an error that is ErrBroken, takes the instance out of service: it
 	// is closed, and the model is asked for another one in its place.
 	Execute(ctx context.Context, batch *infer.Batch) error
-	// Close is called when all requests have their final responses, or when the
-	// instance is broken. It uses no request any more when Close has returned.
+	// Close is called when all requests have their final responses, when the
+	// instance is broken, or when a drain has given up and answered for it. It uses
+	// no request any more when Close has returned.
 	Close() error
 }
 

@@ -11,7 +11,8 @@ type Owner interface {
 	// answer is sent.
 	Completed(r *Request, err error)
 	// Finished comes once for each request that was kept, when it is answered, its
-	// engine's call is over and its engine has let go, unless Returned reported that.
+	// engine's call is over and its engine has let go, unless Returned or Reclaim
+	// reported that. The owner calls EndLoan.
 	Finished(r *Request)
 }
 
@@ -30,15 +31,16 @@ type Delivery struct {
 
 // loan is how a request stands with the engine that runs it.
 type loan struct {
-	owner    Owner // nil: no engine runs it
-	many     bool  // any number of responses
-	kept     bool  // the engine keeps it past its call
-	explicit bool  // the engine lets go with LetGo, else with its final response
-	ended    bool  // the engine has sent its final response
-	gone     bool  // the engine has let go
-	returned bool  // the engine's call is over
-	closed   bool  // over has reported it
-	next     Delivery
+	owner    Owner    // nil: no engine runs it
+	many     bool     // any number of responses
+	kept     bool     // the engine keeps it past its call
+	explicit bool     // the engine lets go with LetGo, else with its final response
+	ended    bool     // the engine has sent its final response
+	gone     bool     // the engine has let go
+	returned bool     // the engine's call is over
+	closed   bool     // over has reported it
+	taken    bool     // the core has taken it back; the engine may not know yet
+	next     Delivery // last: only kept requests use it
 }
 
 // over reports, once, that nothing is expected of the engine any more.
@@ -181,7 +183,7 @@ func (r *Request) Revoke(err error) {
 	default:
 		r.send(failed(err), true)
 	}
-	l.ended, l.gone = true, true
+	l.ended, l.gone, l.taken = true, true, l.explicit
 }
 
 // Returned notes that the call of the engine is over, and reports whether the
@@ -196,14 +198,29 @@ func (r *Request) Returned() bool {
 
 // Reclaim takes a kept request back from an engine that is closed and will not
 // let go, and reports whether the request is finished with that. It must have been
-// answered. The engine's reference is left to the garbage collector, so that an
-// engine which is not closed after all cannot touch another request.
+// answered.
 func (r *Request) Reclaim() bool {
 	p := &r.reply
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.loan.ended, p.loan.gone = true, true
+	p.loan.ended, p.loan.gone, p.loan.taken = true, true, true
 	return p.loan.over()
+}
+
+// EndLoan gives the engine's reference back when the request is finished. That of
+// a request which was taken back is left to the garbage collector: an engine that
+// panicked may have goroutines which do not know, and must not touch another
+// request.
+func (r *Request) EndLoan() {
+	p := &r.reply
+	p.mu.Lock()
+	taken := p.loan.taken
+	p.mu.Unlock()
+	if taken {
+		r.ReleaseInputs()
+		return
+	}
+	r.Release()
 }
 
 // Suspend ends the loan of a request that its engine wants again, and gives the

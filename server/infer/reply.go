@@ -18,14 +18,18 @@ import (
 //
 // A panic in a trace, a tap or a sink never leaves the machine: it ends the
 // request with an internal error, once.
+//
+// The lock serializes the responses. State Answered is the last thing that a final
+// response sets, so that the core, once it has seen it, reads the rest without the
+// lock, unless the engine keeps the request.
 type reply struct {
-	mu   sync.Mutex // serializes the responses, and guards what follows
-	sent int        // responses before the final one
-	hold bool       // the final response waits for Deliver
-	full bool       // it is there, in kept
-	kept *Response  // nil also for an end without data
-	err  error      // of the final response
-	late bool       // the owner counts the request when it is answered
+	mu   sync.Mutex
+	sent int32     // responses before the final one
+	hold bool      // the final response waits for Deliver
+	full bool      // it is there, in kept
+	late bool      // the owner counts the request when it is answered
+	kept *Response // nil also for an end without data
+	err  error     // of the final response
 	loan loan
 }
 
@@ -34,9 +38,10 @@ func (p *reply) reset() {
 		p.kept.Release()
 	}
 	p.sent, p.hold, p.full, p.kept, p.err, p.late = 0, false, false, nil, nil, false
-	if p.loan.owner != nil {
+	if p.loan.kept {
 		p.loan = loan{}
 	}
+	p.loan.owner, p.loan.many = nil, false
 }
 
 // Respond sends one response through the sink. A final one moves the request
@@ -54,10 +59,10 @@ func (r *Request) respond(resp *Response, final bool) Owner {
 	p := &r.reply
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.loan.kept {
+	switch {
+	case p.loan.kept:
 		return r.respondKept(resp, final)
-	}
-	if !r.send(resp, final) {
+	case !r.send(resp, final):
 		r.overdone.Store(true)
 	}
 	return nil
@@ -84,7 +89,6 @@ func (r *Request) send(resp *Response, final bool) bool {
 		}
 		return true
 	}
-	r.state.Store(uint32(Answered))
 	if resp != nil {
 		p.err = resp.Err
 	}
@@ -93,9 +97,10 @@ func (r *Request) send(resp *Response, final bool) bool {
 	}
 	if p.hold {
 		p.kept, p.full = resp, true
-		return true
+	} else {
+		r.finish(resp)
 	}
-	r.finish(resp)
+	r.state.Store(uint32(Answered))
 	return true
 }
 
@@ -149,8 +154,8 @@ func (r *Request) pass(resp *Response, final bool) {
 		return
 	}
 	r.drop(resp)
-	r.state.Store(uint32(Answered))
 	r.reply.err = errFault
+	r.state.Store(uint32(Answered))
 	if last := failed(errFault); !r.offer(last, true) {
 		r.drop(last)
 	}
@@ -184,30 +189,31 @@ func (r *Request) drop(resp *Response) {
 func (r *Request) Fail(err error) { r.Respond(failed(err), true) }
 
 // Failure is the error of the final response; nil when there was none or none
-// yet.
+// yet. The core asks when the engine's call is over.
 func (r *Request) Failure() error {
-	r.reply.mu.Lock()
-	defer r.reply.mu.Unlock()
+	if r.reply.loan.kept {
+		r.reply.mu.Lock()
+		defer r.reply.mu.Unlock()
+	}
 	return r.reply.err
 }
 
 // Overdone reports whether responses came after the final one.
 func (r *Request) Overdone() bool { return r.overdone.Load() }
 
-// Hold keeps the final response back until Deliver or Take.
-func (r *Request) Hold() {
-	r.reply.mu.Lock()
-	r.reply.hold = true
-	r.reply.mu.Unlock()
-}
+// Hold keeps the final response back until Deliver or Take. The core calls it
+// before anybody may answer.
+func (r *Request) Hold() { r.reply.hold = true }
 
 // Deliver sends the final response if it was held, and ends the hold for one that
 // comes later. The request may be gone when it returns, unless the caller of
 // Deliver has a reference.
 func (r *Request) Deliver() {
 	p := &r.reply
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	if p.loan.kept {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+	}
 	p.hold = false
 	if p.full {
 		resp := p.kept
@@ -220,13 +226,17 @@ func (r *Request) Deliver() {
 // nil when there is none, or only one that the sink has to see.
 func (r *Request) collect() *Response {
 	p := &r.reply
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	if p.loan.kept {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+	}
 	resp := p.kept
 	if resp == nil || r.wait.n > 0 {
 		return nil
 	}
 	p.hold, p.kept, p.full = false, nil, false
-	r.Times.Answered = Now()
+	if r.Times.Answered = r.Times.ComputeEnd; r.Times.Answered == 0 { // of a cache
+		r.Times.Answered = Now()
+	}
 	return resp
 }

@@ -88,11 +88,12 @@ type Request struct {
 	moving    sync.Mutex      // of a queue that is not the first
 	queue     Queue           // set before the state becomes Queued
 	ctx       context.Context // of a request that one caller waits for
-	reply     reply
 	wait      waiter
 	extra     []kserve.Tensor
 
 	next, prev *Request // in a List
+
+	reply reply // last, for what few requests use of it
 }
 
 // Place is where a request stands in a queue of several lists.

@@ -42,6 +42,7 @@ type engine struct {
 	decoupled bool                                            // execute sees to all answers
 	once      int                                             // no more instances than that are made; 0: any number
 	made      atomic.Int64
+	late      sync.WaitGroup // what answers after its call
 }
 
 func (e *engine) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
@@ -103,7 +104,10 @@ func (e *engineInstance) Execute(ctx context.Context, b *infer.Batch) error {
 	return nil
 }
 
-func (e *engineInstance) Close() error { return (*engine)(e).Close() }
+func (e *engineInstance) Close() error {
+	e.late.Wait()
+	return (*engine)(e).Close()
+}
 
 // group starts a group over a model; it is drained when the test ends.
 func group(t testing.TB, cfg *inferencepb.ModelConfig, m backend.Model, instances int, change ...func(*instance.Options)) (*instance.Group, *stats.Model) {

@@ -66,6 +66,9 @@ type Group struct {
 	// running counts the goroutines of the instances and the requests that they keep.
 	running atomic.Int64
 	ended   chan struct{} // closed when running is zero
+	serving atomic.Int64  // the goroutines among them
+	served  chan struct{} // closed when serving is zero
+	gaveUp  atomic.Bool   // a drain did
 	closing chan struct{} // closed when the group drains
 	drain   sync.Once
 	close   sync.Once
@@ -98,7 +101,7 @@ type worker struct {
 
 // New makes a group; Start makes it run.
 func New(o Options) *Group {
-	g := &Group{opts: o, source: o.Source, ended: make(chan struct{}), closing: make(chan struct{}), decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled()}
+	g := &Group{opts: o, source: o.Source, ended: make(chan struct{}), served: make(chan struct{}), closing: make(chan struct{}), decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled()}
 	g.life, g.abandon = context.WithCancel(context.Background())
 	g.releaser, _ = o.Source.(scheduler.Releaser)
 	for i, s := range o.Seats {
@@ -129,6 +132,7 @@ func (g *Group) Start(ctx context.Context) error {
 			"model '%s' has passive instances only: none of them takes requests", g.opts.Name), g.closeAll())
 	}
 	g.running.Store(int64(len(g.workers)))
+	g.serving.Store(int64(len(g.workers)))
 	making, mctx := errgroup.WithContext(ctx)
 	making.SetLimit(loads)
 	for _, w := range slices.Concat(g.workers, g.passive) {
@@ -176,7 +180,12 @@ func (g *Group) warm(ctx context.Context, w *worker, all []*infer.Request) {
 }
 
 func (g *Group) serve(w *worker) {
-	defer g.leave()
+	defer func() {
+		if g.serving.Add(-1) == 0 {
+			close(g.served)
+		}
+		g.leave()
+	}()
 	labels := pprof.Labels("model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
 	pprof.Do(g.life, labels, func(ctx context.Context) {
 		for again := true; again; again = g.restart(ctx, w) {
@@ -265,15 +274,21 @@ func (g *Group) Memory() []backend.Memory {
 
 // Drain stops accepting requests, lets what waits and runs finish, and closes
 // the instances and the model. When ctx ends first everything that waits is
-// answered Unavailable, as is what a decoupled model still has to answer,
+// answered Unavailable, as is what engines keep and still have to answer,
 // running batches see their context end, and the error says that they run on;
-// Drain may then be called again.
+// Drain may then be called again. From then on it waits for running batches only:
+// what engines keep is taken back when they are closed.
 func (g *Group) Drain(ctx context.Context) error {
 	g.drain.Do(func() { close(g.closing) })
 	g.source.Close()
+	ended := g.ended
+	if g.gaveUp.Load() {
+		ended = g.served
+	}
 	select {
-	case <-g.ended:
+	case <-ended:
 	case <-ctx.Done():
+		g.gaveUp.Store(true)
 		g.source.Abort()
 		g.abandon()
 		g.abortKept()
@@ -291,6 +306,7 @@ func (g *Group) closeAll() error {
 			if w.instance != nil {
 				errs = append(errs, g.safely(w.at.Name, w.instance.Close))
 			}
+			w.reclaim()
 		}
 		g.closed = errors.Join(append(errs, g.safely(g.opts.Name, g.opts.Model.Close))...)
 		g.abandon()

@@ -80,8 +80,13 @@ func (w *worker) Completed(r *infer.Request, err error) {
 // before the group may end.
 func (w *worker) Finished(r *infer.Request) {
 	w.kept.remove(r)
+	w.end(r)
+}
+
+// end gives back what the core and the engine hold of a request.
+func (w *worker) end(r *infer.Request) {
+	r.EndLoan()
 	w.group.released(r)
-	r.Release() // the engine's reference
 	w.group.leave()
 }
 
@@ -101,9 +106,7 @@ func (w *worker) reclaim() {
 	k.over = nil
 	k.mu.Unlock()
 	for _, r := range left {
-		r.ReleaseInputs()
-		w.group.released(r)
-		w.group.leave()
+		w.end(r)
 	}
 }
 

@@ -17,14 +17,14 @@ import (
 	"triton/server/instance"
 )
 
-// later is an engine of a model with one response that answers after its call:
+// later makes an engine of a model with one response answer after its call:
 // after the time in answer the final response, after that in letGo the end of its
 // use.
-func later(answer, letGo time.Duration, err error) func(context.Context, *infer.Batch) error {
-	return func(_ context.Context, b *infer.Batch) error {
+func (e *engine) later(answer, letGo time.Duration, err error) {
+	e.execute = func(_ context.Context, b *infer.Batch) error {
 		for _, r := range b.Requests {
 			r.Keep()
-			go func() {
+			e.late.Go(func() {
 				if answer < letGo {
 					time.Sleep(answer)
 					reply(r, err)
@@ -36,7 +36,7 @@ func later(answer, letGo time.Duration, err error) func(context.Context, *infer.
 				r.LetGo()
 				time.Sleep(answer - letGo)
 				reply(r, err)
-			}()
+			})
 		}
 		return nil
 	}
@@ -72,7 +72,7 @@ func TestAModelMayAnswerAfterItsCall(t *testing.T) {
 			both(t, func(t *testing.T, change ...func(*instance.Options)) {
 				pool := tensor.NewPool()
 				e := &engine{decoupled: true}
-				e.execute = later(test.answer, test.letGo, test.err)
+				e.later(test.answer, test.letGo, test.err)
 				g, counters := group(t, &inferencepb.ModelConfig{}, e, 1, change...)
 				begin := time.Now()
 				r := request("a", 1)
@@ -106,7 +106,7 @@ func TestAModelMayAnswerAfterItsCall(t *testing.T) {
 func TestALateAnswerIsNotWaitedForForever(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
 		e := &engine{decoupled: true}
-		e.execute = later(time.Second, time.Second, nil)
+		e.later(time.Second, time.Second, nil)
 		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1, change...)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()

@@ -109,9 +109,10 @@ func (s *Source) rest(b *bench, at int64) {
 	}
 }
 
-// done says whether nothing will come for an instance any more.
+// done reports whether nothing will come for an instance any more. After Abort
+// nothing waits, and what the engine still keeps needs no goroutine.
 func (s *Source) done(b *bench) bool {
-	return s.mu.closed && b.held == 0 && b.line.Len() == 0
+	return s.mu.closed && (b.held == 0 || s.mu.aborted) && b.line.Len() == 0
 }
 
 // look is what is due for an instance.
