@@ -31,8 +31,8 @@ const (
 type instance struct {
 	model   *model
 	name    string
-	limit   int // rows
-	own     *session
+	limit   int    // rows
+	leave   func() // ends the use of the session
 	call    *C.trt_ort_call
 	in, out []C.trt_ort_tensor // C memory of call
 	watch   *backend.Watch

@@ -6,7 +6,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 
 	"triton/pkg/inferencepb"
@@ -22,8 +21,7 @@ type model struct {
 	path    string
 	sig     *backend.Signature
 	library library
-	mu      sync.Mutex
-	cpu     *session
+	cpu     sessions
 	guess   atomic.Bool // whether outputs of known shape are written into our buffers
 }
 
@@ -84,44 +82,45 @@ func (b *Backend) inspect(ctx context.Context, spec backend.Spec, path string) (
 // NewInstance opens the session, or joins it, and checks it against the
 // configuration.
 func (m *model) NewInstance(_ context.Context, at backend.Placement) (backend.Instance, error) {
-	if at.Kind == inferencepb.ModelInstanceGroup_KIND_GPU {
-		s, err := m.openGPU(at.Device)
-		if err != nil {
-			return nil, err
-		}
-		i, err := m.instance(s, at.Name)
-		if err != nil {
-			s.close()
-			return nil, err
-		}
-		i.own = s
-		return i, nil
-	}
-	s, err := m.openCPU(at.Instances)
+	s, leave, err := m.session(at)
 	if err != nil {
 		return nil, err
 	}
-	return m.instance(s, at.Name)
+	i, err := m.instance(s, at.Name)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	i.leave = leave
+	return i, nil
 }
 
-func (m *model) openCPU(instances int) (*session, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.cpu != nil {
-		return m.cpu, nil
+// session returns the session for an instance and how the instance leaves it.
+func (m *model) session(at backend.Placement) (*session, func(), error) {
+	if at.Kind != inferencepb.ModelInstanceGroup_KIND_GPU {
+		return m.joinCPU(at.Instances)
 	}
+	s, err := m.openGPU(at.Device)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, s.close, nil
+}
+
+func (m *model) joinCPU(instances int) (*session, func(), error) {
 	o, err := parseOptions(m.spec, false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	t := planThreads(m.spec.CPUs, instances, o)
-	s, err := m.open(o, t)
-	if err != nil {
-		return nil, err
+	var t threads // one plan for all where the process has one pool
+	if !m.library.globalPool {
+		t = planThreads(m.spec.CPUs, instances, o)
 	}
-	m.cpu = s
-	m.logThreads(t, instances)
-	return s, nil
+	s, leave, fresh, err := m.cpu.join(t, func() (*session, error) { return m.open(o, t) })
+	if fresh {
+		m.logThreads(t, instances)
+	}
+	return s, leave, err
 }
 
 func (m *model) openGPU(device int) (*session, error) {
@@ -157,14 +156,9 @@ func (m *model) logThreads(t threads, instances int) {
 		"cpus", m.spec.CPUs, "pool", t.intra, "inter_op", t.inter, "spinning", t.spin, "by", t.why)
 }
 
-// Memory is what the shared session holds. A GPU's memory is the driver's to
+// Memory is what the shared sessions hold. A GPU's memory is the driver's to
 // tell.
 func (m *model) Memory() []backend.Memory {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.cpu == nil {
-		return nil
-	}
 	n := m.cpu.memory()
 	if n == 0 {
 		return nil
@@ -172,14 +166,9 @@ func (m *model) Memory() []backend.Memory {
 	return []backend.Memory{{Place: "CPU", Bytes: n}}
 }
 
-// Close gives the shared session back. Outputs still lent to responses keep
+// Close gives the shared sessions back. Outputs still lent to responses keep
 // their memory alive themselves.
 func (m *model) Close() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.cpu != nil {
-		m.cpu.close()
-		m.cpu = nil
-	}
+	m.cpu.close()
 	return nil
 }

@@ -141,13 +141,13 @@ func (i *instance) stringError(name string, t *C.trt_ort_tensor) error {
 	return status.New(status.InvalidArg, "expected %d strings for inference input '%s', got %d", t.elements, name, t.bytes)
 }
 
-// Close gives the run's memory back, and the session if it is the instance's
-// own.
+// Close gives the run's memory back and leaves the session, which is closed with
+// its last instance.
 func (i *instance) Close() error {
 	i.free()
-	if i.own != nil {
-		i.own.close()
-		i.own = nil
+	if i.leave != nil {
+		i.leave()
+		i.leave = nil
 	}
 	return nil
 }
