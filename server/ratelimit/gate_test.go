@@ -269,3 +269,24 @@ func BenchmarkTurn(b *testing.B) {
 		g.Release(0, true)
 	}
 }
+
+// TestAPoolGrows: a model that is loaded while another one waits may make room,
+// because there is as much of a resource as the instance needs that needs most.
+// Who waits gets its turn then, not only after the next release.
+func TestAPoolGrows(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := ratelimit.New(nil)
+		g := add(t, l, []ratelimit.Instance{{Needs: []ratelimit.Need{need("R", 2)}}, {Needs: []ratelimit.Need{need("R", 2)}}})
+		require.True(t, g.Acquire(0))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		turn := make(chan error, 1)
+		go func() { turn <- g.Wait(ctx, 1) }()
+		synctest.Wait()
+		large := add(t, l, one(1, need("R", 4)))
+		require.NoError(t, <-turn, "the second instance fits beside the first one now")
+		g.Close()
+		large.Close()
+	})
+}

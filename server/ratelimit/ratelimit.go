@@ -113,6 +113,7 @@ func (l *Limiter) Add(instances []Instance) (*Gate, error) {
 			s.demands[i].pool = l.pools[s.demands[i].key]
 		}
 	}
+	l.allot() // pools may have grown
 	return g, nil
 }
 
