@@ -60,14 +60,13 @@ func (s *Source) inspect(r *infer.Request) error {
 
 // find is the sequence that a request belongs to, a new one when it starts one.
 func (s *Source) find(r *infer.Request) (*sequence, error) {
-	if s.iterative && (idOf(r) == id{}) {
-		s.mu.begun++
-		r.SequenceID, r.SequenceStart, r.SequenceEnd = s.mu.begun, true, false
+	i := idOf(r)
+	if s.iterative && (i == id{}) {
+		i = s.generate(r)
 	}
 	if s.mu.stopping && r.SequenceStart || s.mu.aborted {
 		return nil, errStopping(r)
 	}
-	i := idOf(r)
 	if q := s.mu.known[i]; q != nil {
 		return q, nil
 	}

@@ -12,13 +12,16 @@ import (
 	"triton/server/infer"
 )
 
-// id is a correlation id. One that is a text is never one that is a number.
+// id is a correlation id. One that is a text is never one that is a number, and
+// one that the server generated is never one that came with a request.
 type id struct {
 	number uint64
 	text   string
+	own    bool // generated
 }
 
-func idOf(r *infer.Request) id { return id{r.SequenceID, r.SequenceIDStr} }
+// idOf returns the id that came with a request.
+func idOf(r *infer.Request) id { return id{number: r.SequenceID, text: r.SequenceIDStr} }
 
 func (i id) String() string {
 	if i.text != "" {

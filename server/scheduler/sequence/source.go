@@ -46,9 +46,8 @@ type state struct {
 	recent  chain            // the known ones, least recently seen first
 	backlog backlog
 	free    free
-	held    int // slots that belong to a sequence
-	alive   int // instances in service
-	begun   uint64
+	held    int         // slots that belong to a sequence
+	alive   int         // instances in service
 	spare   []*sequence // for reuse
 	hold    hold
 

@@ -1,0 +1,47 @@
+package sequence
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"strconv"
+	"sync/atomic"
+
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// generated counts the correlation ids that this process has made, for all
+// models.
+var generated atomic.Uint32
+
+// prefix is the upper half of all generated numbers: random, so that no client
+// guesses one, and with the highest bit set, as clients rarely have it.
+var prefix = func() uint64 {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return uint64(binary.LittleEndian.Uint32(b[:])|1<<31) << 32
+}()
+
+// generate gives a request that names no sequence an id of its own, which begins
+// one. No other request joins that sequence, whatever it says: in the table of
+// sequences a generated id never equals one that came with a request. Engines see
+// only the number or the text, so that is one that no client uses by accident:
+//
+//	63..32  the process's random number, highest bit 1
+//	31      1: an engine that sees 32 bits of the number does not find the
+//	        client's sequences 1, 2, 3
+//	30..0   a count over all models of the process
+func (s *Source) generate(r *infer.Request) id {
+	for {
+		number := prefix | 1<<31 | uint64(generated.Add(1)&(1<<31-1))
+		i := id{number: number, own: true}
+		if s.controls.id != nil && s.controls.id.dt == tensor.Bytes {
+			i = id{text: "generated-" + strconv.FormatUint(number, 16), own: true}
+		}
+		if s.mu.known[i] != nil { // after 2^31 others
+			continue
+		}
+		r.SequenceID, r.SequenceIDStr, r.SequenceStart, r.SequenceEnd = i.number, i.text, true, false
+		return i
+	}
+}
