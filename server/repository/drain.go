@@ -130,10 +130,8 @@ func (r *Repository) close(ctx context.Context, v *version) error {
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("unloading '%s' version %d: %w", v.label, v.number, err)
 	}
-	r.unlimit(v)
-	v.files.release()
-	if !v.replaced {
-		r.opts.Log.Info(fmt.Sprintf("successfully unloaded '%s' version %d", v.label, v.number))
+	if !v.closed.Swap(true) {
+		r.giveBack(v)
 	}
 	r.mu.Lock()
 	id, retiring := r.retiring[v]
@@ -150,4 +148,14 @@ func (r *Repository) close(ctx context.Context, v *version) error {
 		return fmt.Errorf("unloading '%s' version %d: %w", v.label, v.number, err)
 	}
 	return nil
+}
+
+// giveBack gives back what a closed version holds of the server. It is called
+// once for a version.
+func (r *Repository) giveBack(v *version) {
+	r.unlimit(v)
+	v.files.release()
+	if !v.replaced {
+		r.opts.Log.Info(fmt.Sprintf("successfully unloaded '%s' version %d", v.label, v.number))
+	}
 }

@@ -90,3 +90,20 @@ func TestDrainDuringLoad(t *testing.T) {
 	defer r.mu.Unlock()
 	require.Empty(t, r.retiring)
 }
+
+// TestDrainTwice: what a version gives back it gives back once, however often a
+// drain asks.
+func TestDrainTwice(t *testing.T) {
+	t.Parallel()
+	r, out, err := open(t, explicit, t.TempDir())
+	require.NoError(t, err)
+	config := `{"backend":"identity","input":[{"name":"INPUT0","data_type":"TYPE_INT32","dims":[4]}],"output":[{"name":"OUTPUT0","data_type":"TYPE_INT32","dims":[4]}]}`
+	require.NoError(t, r.Load(t.Context(), "m", infer.LoadOptions{Config: &config, Files: map[string][]byte{"file:1/f": []byte("x")}}))
+	open := r.open()
+	require.Len(t, open, 1)
+	v := open[0]
+	require.NoError(t, r.Drain(t.Context()))
+	require.NoError(t, r.Drain(t.Context()))
+	require.Zero(t, v.files.refs.Load())
+	require.Equal(t, 1, strings.Count(out.messages(), "successfully unloaded 'm' version 1"))
+}

@@ -63,6 +63,7 @@ type version struct {
 	drained chan struct{}
 	left    atomic.Bool // the repository has given its reference up
 	closing atomic.Bool // the server ends: nothing is taken any more
+	closed  atomic.Bool // what it held was given back
 }
 
 var _ infer.Model = (*version)(nil)
