@@ -3,12 +3,14 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -218,4 +220,20 @@ ensemble_scheduling { step { model_name: "m" model_version: -1 input_map { key: 
 	} {
 		require.Equal(t, want, statistics(t, client, url, model), model)
 	}
+}
+
+// TestNewStartsNothing: a server that nobody runs has called nobody.
+func TestNewStartsNothing(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	o := server.Default()
+	o.Repositories, o.Cache.Name, o.Cache.Settings = []string{t.TempDir()}, "redis", map[string]string{"host": "127.0.0.1", "port": port}
+	_, err = server.New(o)
+	require.NoError(t, err)
+	require.NoError(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(50*time.Millisecond)))
+	_, err = l.Accept()
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 }

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -37,9 +39,39 @@ func (s *Server) openCache() (repository.Caching, error) {
 	return repository.Caching{Cache: s.cache, Shared: shared}, nil
 }
 
+// background is a cache with work of its own, which needs a server elsewhere.
+type background interface {
+	// Check says why the cache can never work.
+	Check(ctx context.Context) error
+	// Run works until ctx ends.
+	Run(ctx context.Context)
+}
+
+// startCache starts the work of the cache; closeCache ends it.
+func (s *Server) startCache(ctx context.Context) error {
+	b, ok := s.cache.(background)
+	if !ok {
+		return nil
+	}
+	if err := b.Check(ctx); err != nil {
+		return fmt.Errorf("creating server: %w", textual{status.From(err)})
+	}
+	life, end := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { b.Run(life) })
+	s.endCache = func() {
+		end()
+		running.Wait()
+	}
+	return nil
+}
+
 func (s *Server) closeCache() error {
 	if s.cache == nil {
 		return nil
+	}
+	if s.endCache != nil {
+		s.endCache()
 	}
 	return s.cache.Close()
 }

@@ -28,6 +28,8 @@ type Server struct {
 	gpus   gpus
 	cpus   int
 	cache  cache.Cache // nil: none
+	// endCache ends the cache's own work; nil: it has none.
+	endCache func()
 	// registry is the metrics, regions the shared memory of clients.
 	registry *prometheus.Registry
 	regions  *shm.Manager
@@ -120,6 +122,9 @@ func (s *Server) Run(ctx context.Context) error {
 	defer s.kill()
 	defer s.gpus.close()
 	if err := s.checkTLS(); err != nil {
+		return errors.Join(err, s.stop(nil))
+	}
+	if err := s.startCache(ctx); err != nil {
 		return errors.Join(err, s.stop(nil))
 	}
 	if err := s.load(ctx); err != nil {

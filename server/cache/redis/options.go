@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -26,15 +27,21 @@ const (
 	poolSize       = 8
 )
 
+// keepFor is for how many seconds an answer is kept unless the settings say
+// otherwise. NVIDIA's redis cache has no such setting: there answers stay until
+// Redis runs out of memory, also those of models that are no more.
+const keepFor = 24 * 60 * 60
+
 // options are what the settings say.
 type options struct {
 	client  *goredis.Options
 	prefix  string
 	timeout time.Duration // of one lookup
+	ttl     time.Duration // of what is kept; 0: for ever
 }
 
 // parse reads the settings. Their names are those of NVIDIA's redis cache;
-// prefix is ours.
+// prefix and ttl are ours.
 func parse(settings map[string]string) (*options, error) {
 	if settings["host"] == "" || settings["port"] == "" {
 		return nil, status.New(status.InvalidArg, "Failed to initialize RedisCache, didn't specify address. Must at a minimum specify "+
@@ -46,6 +53,7 @@ func parse(settings map[string]string) (*options, error) {
 	if p, ok := settings["prefix"]; ok {
 		o.prefix = p
 	}
+	o.ttl = time.Duration(n.number("ttl", keepFor, math.MaxInt32)) * time.Second
 	o.client = &goredis.Options{
 		Addr:        net.JoinHostPort(settings["host"], strconv.Itoa(n.number("port", 0, 65535))),
 		Username:    settings["user"],

@@ -30,14 +30,13 @@ const (
 type Cache struct {
 	client  *goredis.Client
 	prefix  string
-	timeout time.Duration
+	timeout time.Duration // of one lookup
+	connect time.Duration // of Check
 	breaker breaker
 
-	queue   chan item
-	bytes   atomic.Int64 // in the queue
-	life    context.Context
-	end     context.CancelFunc
-	writing sync.WaitGroup
+	ttl   time.Duration // of what is kept; 0: for ever
+	queue chan item
+	bytes atomic.Int64 // in the queue
 }
 
 type item struct {
@@ -47,38 +46,41 @@ type item struct {
 
 var _ cache.Cache = (*Cache)(nil)
 
-// New makes a client. A server that is not there yet, or not any more, is no
-// reason not to serve; one that does not let us in is an error.
+// New makes a client. It starts nothing and does not connect: Check does, and Run
+// writes what Insert was given.
 func New(settings map[string]string, log *slog.Logger) (*Cache, error) {
 	o, err := parse(settings)
 	if err != nil {
 		return nil, err
 	}
 	goredis.SetLogger(mute{}) // what it says, its errors say too
-	c := &Cache{
-		client: goredis.NewClient(o.client), prefix: o.prefix, timeout: o.timeout,
+	return &Cache{
+		client: goredis.NewClient(o.client), prefix: o.prefix, timeout: o.timeout, connect: o.client.DialTimeout, ttl: o.ttl,
 		breaker: breaker{log: log, address: o.client.Addr}, queue: make(chan item, maxWaiting),
-	}
-	if err := c.enter(o.client.DialTimeout); err != nil {
-		_ = c.client.Close()
-		return nil, err
-	}
-	c.life, c.end = context.WithCancel(context.Background())
-	for range writers {
-		c.writing.Go(c.write)
-	}
-	return c, nil
+	}, nil
 }
 
-// enter finds out whether our name and password, or none, are right.
-func (c *Cache) enter(most time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), most)
+// Check finds out whether Redis takes our name and password, or none. A server
+// that is not there yet, or not any more, is no error: the cache misses until it
+// comes back.
+func (c *Cache) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, c.connect)
 	defer cancel()
 	err := c.client.Ping(ctx).Err()
 	if goredis.HasErrorPrefix(err, "WRONGPASS") || goredis.HasErrorPrefix(err, "NOAUTH") {
 		return failed(err)
 	}
 	return nil
+}
+
+// Run writes what was inserted until ctx ends. What waits then is given up. It is
+// called once, before Close.
+func (c *Cache) Run(ctx context.Context) {
+	var writing sync.WaitGroup
+	for range writers {
+		writing.Go(func() { c.write(ctx) })
+	}
+	writing.Wait()
 }
 
 type mute struct{}
@@ -139,36 +141,32 @@ func (c *Cache) Insert(k cache.Key, resp *infer.Response) error {
 
 var errBusy = errors.New("too many responses wait to be written; some are not kept")
 
-// write writes what waits until the end.
-func (c *Cache) write() {
+// write writes what waits until ctx ends.
+func (c *Cache) write(ctx context.Context) {
 	for {
 		select {
-		case <-c.life.Done():
+		case <-ctx.Done():
 			return
 		case it := <-c.queue:
-			c.set(it)
+			c.set(ctx, it)
 		}
 	}
 }
 
-func (c *Cache) set(it item) {
+func (c *Cache) set(life context.Context, it item) {
 	defer c.bytes.Add(-int64(len(it.value)))
 	if !c.breaker.allows() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(c.life, 10*c.timeout) // nobody waits for it
+	ctx, cancel := context.WithTimeout(life, 10*c.timeout) // nobody waits for it
 	defer cancel()
-	switch err := c.client.Set(ctx, it.key, it.value, 0).Err(); {
+	switch err := c.client.Set(ctx, it.key, it.value, c.ttl).Err(); {
 	case err == nil:
 		c.breaker.works()
-	case c.life.Err() == nil:
+	case life.Err() == nil:
 		c.breaker.fails("insert", err)
 	}
 }
 
-// Close gives up what waits to be written, and the connections.
-func (c *Cache) Close() error {
-	c.end()
-	c.writing.Wait()
-	return c.client.Close()
-}
+// Close gives up the connections, after Run has ended.
+func (c *Cache) Close() error { return c.client.Close() }

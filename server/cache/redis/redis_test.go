@@ -5,12 +5,14 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/kserve"
@@ -43,7 +45,15 @@ func open(t testing.TB, settings map[string]string) (*redis.Cache, *sink) {
 	var log sink
 	c, err := redis.New(settings, slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	require.NoError(t, c.Check(t.Context()))
+	ctx, end := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { c.Run(ctx) })
+	t.Cleanup(func() {
+		end()
+		running.Wait()
+		require.NoError(t, c.Close())
+	})
 	return c, &log
 }
 
@@ -99,8 +109,10 @@ func TestReal(t *testing.T) {
 		"":      "Failed to initialize RedisCache: NOAUTH Authentication required",
 		"other": "Failed to initialize RedisCache: WRONGPASS invalid username-password pair",
 	} {
-		_, err := redis.New(map[string]string{"host": "127.0.0.1", "port": port, "password": password}, slog.New(slog.DiscardHandler))
-		require.ErrorContains(t, err, want)
+		c, err := redis.New(map[string]string{"host": "127.0.0.1", "port": port, "password": password}, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		require.ErrorContains(t, c.Check(t.Context()), want)
+		require.NoError(t, c.Close())
 	}
 
 	// It goes away, and comes back: the requests go on.
@@ -115,6 +127,53 @@ func TestReal(t *testing.T) {
 	start(t, port, "--requirepass", "secret")
 	eventually(t, func() bool { _ = c.Insert(k, resp); _, hit := lookup(c, k); return hit })
 	require.Positive(t, log.lines("answers again"))
+}
+
+// TestNewStartsNothing: neither a goroutine nor a connection, whether Redis is
+// there or not. goleak sees the first, the listener the second.
+func TestNewStartsNothing(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	_, err = redis.New(map[string]string{"host": "127.0.0.1", "port": port}, slog.New(slog.DiscardHandler))
+	require.NoError(t, err, "it is not closed either")
+	require.NoError(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(50*time.Millisecond)))
+	_, err = l.Accept()
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded, "nobody has called")
+	require.NoError(t, l.Close())
+}
+
+// TestTTL: what is kept expires by itself, after a day unless the settings say
+// otherwise.
+func TestTTL(t *testing.T) {
+	t.Parallel()
+	port, _ := start(t, "")
+	direct := goredis.NewClient(&goredis.Options{Addr: net.JoinHostPort("127.0.0.1", port)})
+	defer direct.Close()
+	resp := response("x")
+	defer resp.Release()
+	for name, test := range map[string]struct {
+		ttl      string // none: not set
+		from, to time.Duration
+	}{
+		"a:": {"", 23 * time.Hour, 24 * time.Hour},
+		"b:": {"7200", time.Hour, 2 * time.Hour},
+		"c:": {"0", -1, -1}, // never
+	} {
+		settings := map[string]string{"host": "127.0.0.1", "port": port, "prefix": name, "socket_timeout": "5000"}
+		if test.ttl != "" {
+			settings["ttl"] = test.ttl
+		}
+		c, _ := open(t, settings)
+		k := cache.Key{1}
+		require.NoError(t, c.Insert(k, resp))
+		eventually(t, func() bool { _, hit := lookup(c, k); return hit })
+		left, err := direct.PTTL(t.Context(), name+string(k[:])).Result()
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, left, test.from, name)
+		require.LessOrEqual(t, left, test.to, name)
+	}
 }
 
 // TestSilent: a Redis that accepts connections and never answers costs one short
@@ -191,6 +250,8 @@ func TestSettings(t *testing.T) {
 		{map[string]string{"host": "h", "port": "x"}, "'port' must be a number from 0 to 65535, got 'x'"},
 		{map[string]string{"host": "h", "port": "70000"}, "'port' must be a number from 0 to 65535, got '70000'"},
 		{map[string]string{"host": "h", "port": "1", "db": "-1"}, "'db' must be a number"},
+		{map[string]string{"host": "h", "port": "1", "ttl": "1h"}, "'ttl' must be a number from 0 to 2147483647, got '1h'"},
+		{map[string]string{"host": "h", "port": "1", "ttl": "-1"}, "'ttl' must be a number"},
 		{map[string]string{"host": "h", "port": "1", "socket_timeout": "soon"}, "'socket_timeout' must be a number"},
 		{map[string]string{"host": "h", "port": "1", "cacert": "/nowhere.pem"}, "Failed to initialize RedisCache: open /nowhere.pem"},
 		{map[string]string{"host": "h", "port": "1", "cacert": "redis_test.go"}, "no certificate in 'redis_test.go'"},
