@@ -163,44 +163,107 @@ func TestCacheOptions(t *testing.T) {
 	}
 }
 
-// TestReloadedModel: a model that is loaded again never has answers of the time
-// before.
-func TestReloadedModel(t *testing.T) {
-	t.Parallel()
-	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "1", 0)+cachedModel), withCache("65536"),
-		servertest.With(func(o *server.Options) {
-			o.Models.Control, o.Models.Startup = repository.ControlExplicit, []string{"*"}
-		}))
-	client, url := newClient(t), "http://"+s.HTTP
-	const body = `{"inputs":[{"name":"INPUT0","shape":[1],"datatype":"INT32","data":[1]}]}`
-	ask := func() {
-		code, reply, err := post(client, url+"/v2/models/m/infer", body)
-		require.NoError(t, err)
-		require.Equal(t, http.StatusOK, code, reply)
-	}
-	ask()
-	ask()
-	require.Contains(t, statistics(t, client, url, "m"), "executions 1 success 2")
-	require.NoError(t, s.Service().Unload(t.Context(), "m", false))
-	require.NoError(t, s.Service().Load(t.Context(), "m", infer.LoadOptions{}))
-	ask()
-	require.Contains(t, statistics(t, client, url, "m"), "executions 1 success 1")
+// reloads is a server with a cached model, m, and a cached ensemble over it, e,
+// whose files a test changes.
+type reloads struct {
+	*testing.T
+	dir    string
+	server *servertest.Server
+	client *http.Client
 }
 
-// TestCachedEnsemble: an ensemble's answers are kept for the ensemble; its parts
-// are not asked again, and keep their own when they want.
-func TestCachedEnsemble(t *testing.T) {
+func newReloads(t *testing.T) *reloads {
+	t.Helper()
+	r := &reloads{T: t, dir: t.TempDir(), client: newClient(t)}
+	r.write("m/config.pbtxt", servertest.Identity("INT32", "1", 0)+cachedModel)
+	r.write("m/1/weights", "first")
+	r.write("e/config.pbtxt", ensembleOverM+cachedModel)
+	r.write("e/1/nothing", "")
+	r.server = servertest.Start(t, servertest.Repository(r.dir), withCache("65536"), servertest.With(func(o *server.Options) {
+		o.Models.Control, o.Models.Startup = repository.ControlExplicit, []string{"*"}
+	}))
+	return r
+}
+
+func (r *reloads) write(name, text string) {
+	path := filepath.Join(r.dir, name)
+	require.NoError(r, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(r, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// hit asks a model and reports whether the cache answered.
+func (r *reloads) hit(model string, value int) bool {
+	r.Helper()
+	input := map[string]string{"m": "INPUT0", "e": "IN"}[model]
+	count := func() uint64 {
+		all, err := r.server.Service().Statistics(model, "")
+		require.NoError(r, err)
+		return all.ModelStats[0].InferenceStats.CacheHit.Count
+	}
+	before := count()
+	code, reply, err := post(r.client, "http://"+r.server.HTTP+"/v2/models/"+model+"/infer",
+		fmt.Sprintf(`{"inputs":[{"name":"%s","shape":[1],"datatype":"INT32","data":[%d]}]}`, input, value))
+	require.NoError(r, err)
+	require.Equal(r, http.StatusOK, code, reply)
+	return count() > before
+}
+
+func (r *reloads) load(model string) {
+	r.Helper()
+	require.NoError(r, r.server.Service().Load(r.Context(), model, infer.LoadOptions{}))
+}
+
+// TestReloadedModels: answers are those of what a model is made of. A model that
+// is loaded again finds its own, one that was changed does not, and neither does an
+// ensemble whose part was; what was changed back finds them again.
+func TestReloadedModels(t *testing.T) {
 	t.Parallel()
-	const ensemble = `platform: "ensemble"
+	r := newReloads(t)
+	both := func(want bool, why string) {
+		t.Helper()
+		require.Equal(t, want, r.hit("m", 1), "m, "+why)
+		require.Equal(t, want, r.hit("e", 1), "e, "+why)
+		require.True(t, r.hit("m", 1))
+		require.True(t, r.hit("e", 1))
+	}
+	both(false, "new")
+	for _, name := range []string{"e", "m"} {
+		require.NoError(t, r.server.Service().Unload(t.Context(), name, false))
+	}
+	r.load("m")
+	r.load("e")
+	both(true, "loaded again")
+	r.write("m/1/weights", "second")
+	r.load("m")
+	both(false, "other weights")
+	r.write("m/1/weights", "first")
+	r.load("m")
+	both(true, "the first weights")
+	r.write("m/config.pbtxt", servertest.Identity("INT32", "1", 0)+cachedModel+` parameters { key: "x" value { string_value: "1" } }`)
+	r.load("m")
+	both(false, "another configuration")
+	r.write("m/config.pbtxt", servertest.Identity("INT32", "1", 0)+cachedModel+` instance_group { count: 2 kind: KIND_CPU }`)
+	r.load("m")
+	both(true, "other instances")
+	require.False(t, r.hit("e", 2))
+	require.True(t, r.hit("e", 2), "an ensemble keeps answers when its part has other instances")
+}
+
+const ensembleOverM = `platform: "ensemble"
 max_batch_size: 0
 input { name: "IN" data_type: TYPE_INT32 dims: [ 1 ] }
 output { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] }
 ensemble_scheduling { step { model_name: "m" model_version: -1 input_map { key: "INPUT0" value: "IN" } output_map { key: "OUTPUT0" value: "OUT" } } }
 `
+
+// TestCachedEnsemble: an ensemble's answers are kept for the ensemble; its parts
+// are not asked again, and keep their own when they want.
+func TestCachedEnsemble(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "1", 0)), withCache("65536"),
-		servertest.Model("e", ensemble+cachedModel),
+		servertest.Model("e", ensembleOverM+cachedModel),
 		servertest.Model("p", servertest.Identity("INT32", "1", 0)+cachedModel),
-		servertest.Model("over", strings.ReplaceAll(ensemble, `"m"`, `"p"`)))
+		servertest.Model("over", strings.ReplaceAll(ensembleOverM, `"m"`, `"p"`)))
 	client, url := newClient(t), "http://"+s.HTTP
 	replies := map[string]string{}
 	for _, model := range []string{"e", "e", "over", "over"} {

@@ -12,14 +12,12 @@ import (
 	"triton/pkg/status"
 	"triton/server/cache"
 	"triton/server/cache/redis"
-	"triton/server/repository"
 )
 
 // openCache makes the response cache that the options ask for.
-func (s *Server) openCache() (repository.Caching, error) {
+func (s *Server) openCache() error {
 	o := &s.opts.Cache
 	var err error
-	shared := false
 	switch o.Name {
 	case "":
 	case "local":
@@ -28,15 +26,14 @@ func (s *Server) openCache() (repository.Caching, error) {
 			s.cache = cache.NewLocal(size, s.pool)
 		}
 	case "redis":
-		shared = true
 		s.cache, err = redis.New(o.Settings, s.opts.Log)
 	default:
 		err = status.New(status.InvalidArg, "unable to find 'libtritoncache_%s.so' for cache. Searched: %s", o.Name, o.Directory)
 	}
 	if err != nil {
-		return repository.Caching{}, fmt.Errorf("creating server: %w", textual{status.From(err)})
+		return fmt.Errorf("creating server: %w", textual{status.From(err)})
 	}
-	return repository.Caching{Cache: s.cache, Shared: shared}, nil
+	return nil
 }
 
 // background is a cache with work of its own, which needs a server elsewhere.

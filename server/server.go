@@ -78,8 +78,7 @@ func New(o Options) (*Server, error) {
 		registry: prometheus.NewRegistry(), regions: shm.New(shm.Options{Allow: o.ClientMemory, CUDA: o.CUDA}),
 	}
 	s.hurry, s.kill = context.WithCancel(context.Background())
-	caching, err := s.openCache()
-	if err != nil {
+	if err := s.openCache(); err != nil {
 		return nil, err
 	}
 	s.gpus = openGPUs(o.Log)
@@ -90,7 +89,7 @@ func New(o Options) (*Server, error) {
 		Pool:    s.pool, Log: o.Log, ID: o.ID, Version: o.Version, Extensions: extensions,
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
 		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Holds: o.Models.Holds,
-		GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Stats: s.statsOptions(), Caching: caching, Limiter: o.Rates.limiter(),
+		GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.Rates.limiter(),
 	})
 	return s, nil
 }

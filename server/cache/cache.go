@@ -2,9 +2,9 @@
 // stands in front of a model version; behind it is a Cache: Local here, or the
 // one below this package that servers share.
 //
-// Two requests are equal when the model version was loaded from the same files
-// and the inputs, the requested outputs and the parameters are the same, byte
-// for byte. What is answered from the cache is what the model answered then:
+// Two requests are equal when the model version is the same, whenever and wherever
+// it was loaded, and the inputs, the requested outputs and the parameters are the
+// same, byte for byte. What is answered from the cache is what the model answered then:
 // errors are never kept.
 package cache
 

@@ -16,9 +16,12 @@ import (
 // Options say what a Runner works with.
 type Options struct {
 	Cache Cache
-	// Scope names the model version in keys: with what it was loaded from, as
-	// answers of other files are not its own.
+	// Scope names the model version in keys, by what its answers depend on. Models
+	// whose answers may differ have different scopes, whenever they were loaded.
 	Scope string
+	// Steady reports whether what the model answers now may be kept under Scope;
+	// nil: always.
+	Steady func() bool
 	// SingleFlight makes equal requests wait for the one that is computed.
 	SingleFlight bool
 	// Ordered makes hits wait for the answers of earlier requests.
@@ -158,11 +161,14 @@ func (c *Runner) keepContained(k Key, lookup int64, resp *infer.Response) {
 	c.keep(k, lookup, resp)
 }
 
-// keep puts a response of the model into the cache. The second of two equal
-// responses is no miss.
+// keep puts a response of the model into the cache, unless it may be another
+// model's. The second of two equal responses is no miss.
 func (c *Runner) keep(k Key, lookup int64, resp *infer.Response) {
 	begin := infer.Now()
-	err := c.opts.Cache.Insert(k, resp)
+	var err error
+	if c.opts.Steady == nil || c.opts.Steady() {
+		err = c.opts.Cache.Insert(k, resp)
+	}
 	if err == ErrExists { //nolint:errorlint // never wrapped
 		return
 	}

@@ -45,3 +45,24 @@ func TestTaps(t *testing.T) {
 	require.Contains(t, w.log.String(), "into response cache: no room")
 	require.Equal(t, counts{executions: 1, success: 2, computed: 1, hits: 1, misses: 3}, w.counts())
 }
+
+// TestUnsteady: what may be another model's answer is given to its client and not
+// kept.
+func TestUnsteady(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setup{size: 1 << 20, instances: 1})
+	local := cache.NewLocal(1<<20, w.pool)
+	defer func() { require.NoError(t, local.Close()) }()
+	steady := false
+	c := cache.New(w.Runner, cache.Options{
+		Cache: local, Scope: "s", Pool: w.pool, Stats: w.stats, Log: slog.New(slog.DiscardHandler), Steady: func() bool { return steady },
+	})
+	for _, want := range []int64{0, 0, 1} {
+		steady = want > 0
+		r := ask("x")
+		require.Equal(t, "x", told(c.Infer(t.Context(), r)))
+		r.Release()
+		require.Equal(t, want, local.Counts().Entries)
+	}
+	require.Zero(t, local.Counts().Hits)
+}

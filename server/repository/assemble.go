@@ -44,9 +44,17 @@ func (r *Repository) assemble(v *version, c *candidate, old *version) error {
 	}
 	numbers := c.config.GetEnsembleScheduling().GetStep()
 	parts := c.parts
+	v.parts = c.fits
 	v.runner, err = r.cached(v, ensemble.New(ensemble.Options{
 		Config: v.config, Parts: configs, Stats: v.stats, Log: r.opts.Log,
-		Find: func(step int) (ensemble.Part, error) { return r.takePart(parts[step], numbers[step].GetModelVersion()) },
+		Find: func(step int) (ensemble.Part, error) {
+			p, err := r.takePart(parts[step], numbers[step].GetModelVersion())
+			if err != nil {
+				return nil, err
+			}
+			v.met(step, p)
+			return part{p}, nil
+		},
 	}))
 	return err
 }
@@ -67,7 +75,7 @@ func (c *candidate) parted(labels map[string][]string) []*inferencepb.ModelConfi
 }
 
 // takePart takes a reference to the model of a step.
-func (r *Repository) takePart(id modelID, number int64) (ensemble.Part, error) {
+func (r *Repository) takePart(id modelID, number int64) (*version, error) {
 	for {
 		now := r.view.Load()
 		m := now.named(id)
@@ -79,7 +87,7 @@ func (r *Repository) takePart(id modelID, number int64) (ensemble.Part, error) {
 			}
 		}
 		if v != nil && v.acquire() {
-			return part{v}, nil
+			return v, nil
 		}
 		if r.view.Load() == now {
 			return nil, notFound("Request for unknown model: '%s' has no available versions", id)

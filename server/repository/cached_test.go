@@ -3,91 +3,194 @@ package repository
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
 	"triton/server/cache"
 )
+
+// printed is a version in a directory, and its fingerprint's reason to be random.
+type printed struct {
+	*version
+	home string
+}
+
+// fingerprintOf loads nothing but the fingerprint of version 1 of a model; change
+// is made before the load, during between it and the hash.
+func fingerprintOf(t *testing.T, files map[string]string, change, during func(p *printed)) (string, error) {
+	t.Helper()
+	p := &printed{&version{model: "m", text: "1", config: &inferencepb.ModelConfig{
+		Name: "m", Backend: "identity", Parameters: map[string]*inferencepb.ModelParameter{
+			"a": {StringValue: "1"}, "b": {StringValue: "2"}, "c": {StringValue: "3"},
+		},
+	}}, tree(t, files)}
+	change(p)
+	c := &candidate{dir: p.home, source: "config.pbtxt", config: modelconfig.New("", proto.CloneOf(p.config))}
+	p.print = observe(c, numbered{number: 1, dir: filepath.Join(p.home, "1")})
+	during(p)
+	text := p.print.of(p.version)
+	require.Equal(t, text, p.print.of(p.version), "it stays")
+	return text, p.print.why
+}
+
+func (p *printed) write(t *testing.T, name, text string) {
+	require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(p.home, name)), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(p.home, name), []byte(text), 0o644))
+}
+
+var modelFiles = map[string]string{"1/model.onnx": "weights", "1/more/part": "x", "2/model.onnx": "others", "config.pbtxt": "a", "labels.txt": "l"}
+
+func nothing(*printed) {}
 
 // TestFingerprint: servers that share a cache find each other's answers when
 // their models are the same, wherever the files lie and whatever their age.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
-	make := func(change func(v *version)) string {
-		v := &version{
-			model: "m", text: "1", dir: tree(t, map[string]string{"model.onnx": "weights", "more/part": "x"}),
-			config: &inferencepb.ModelConfig{Name: "m", Backend: "identity", Parameters: map[string]*inferencepb.ModelParameter{
-				"a": {StringValue: "1"}, "b": {StringValue: "2"}, "c": {StringValue: "3"},
-			}},
-		}
-		change(v)
-		print, err := fingerprint(v)
-		require.NoError(t, err)
-		return print
-	}
-	write := func(v *version, name, text string) {
-		require.NoError(t, os.WriteFile(filepath.Join(v.dir, name), []byte(text), 0o644))
-	}
-	base := make(func(*version) {})
+	base, why := fingerprintOf(t, modelFiles, nothing, nothing)
+	require.NoError(t, why)
 	for name, test := range map[string]struct {
-		change func(v *version)
+		change func(p *printed)
 		same   bool
 	}{
-		"nothing":    {func(*version) {}, true},
-		"instances":  {func(v *version) { v.config.InstanceGroup = []*inferencepb.ModelInstanceGroup{{Count: 7}} }, true},
-		"name":       {func(v *version) { v.model = "n" }, false},
-		"version":    {func(v *version) { v.text = "2" }, false},
-		"parameter":  {func(v *version) { v.config.Parameters["a"].StringValue = "9" }, false},
-		"batch":      {func(v *version) { v.config.MaxBatchSize = 1 }, false},
-		"content":    {func(v *version) { write(v, "model.onnx", "Weights") }, false},
-		"more":       {func(v *version) { write(v, "z", "") }, false},
-		"moved text": {func(v *version) { write(v, "model.onnx", "weight"); write(v, "more/part", "sx") }, false},
+		"nothing":       {nothing, true},
+		"instances":     {func(p *printed) { p.config.InstanceGroup = []*inferencepb.ModelInstanceGroup{{Count: 7}} }, true},
+		"source":        {func(p *printed) { p.write(t, "config.pbtxt", "b") }, true}, // what it says is the configuration
+		"other version": {func(p *printed) { p.write(t, "2/model.onnx", "more") }, true},
+		"compiled":      {func(p *printed) { p.write(t, "1/__pycache__/model.pyc", "x") }, true},
+		"same content":  {func(p *printed) { p.write(t, "1/model.onnx", "weights") }, true},
+		"name":          {func(p *printed) { p.model = "n" }, false},
+		"version":       {func(p *printed) { p.text = "2" }, false},
+		"parameter":     {func(p *printed) { p.config.Parameters["a"].StringValue = "9" }, false},
+		"batch":         {func(p *printed) { p.config.MaxBatchSize = 1 }, false},
+		"content":       {func(p *printed) { p.write(t, "1/model.onnx", "Weights") }, false},
+		"beside":        {func(p *printed) { p.write(t, "labels.txt", "m") }, false},
+		"more":          {func(p *printed) { p.write(t, "1/z", "") }, false},
+		"moved text": {func(p *printed) {
+			p.write(t, "1/model.onnx", "weight")
+			p.write(t, "1/more/part", "sx")
+		}, false},
+		"operators": {func(p *printed) {
+			p.write(t, "1/ops.so", "code")
+			p.config.ModelOperations = &inferencepb.ModelOperations{OpLibraryFilename: []string{filepath.Join(p.home, "1", "ops.so")}}
+		}, false},
 	} {
-		require.Equal(t, test.same, make(test.change) == base, name)
+		print, why := fingerprintOf(t, modelFiles, test.change, nothing)
+		require.NoError(t, why, name)
+		require.Equal(t, test.same, print == base, name)
 	}
-	v := &version{config: proto.CloneOf(&inferencepb.ModelConfig{}), dir: filepath.Join(t.TempDir(), "gone")}
-	_, err := fingerprint(v)
-	require.Error(t, err)
 }
 
-// A version that cannot have its cache leaves nothing behind, no timer either.
+// TestFingerprintOfChanges: where it is not known which files the engine has read
+// the fingerprint is nobody else's, also not that of the same files.
+func TestFingerprintOfChanges(t *testing.T) {
+	t.Parallel()
+	for name, during := range map[string]func(p *printed){
+		"longer":  func(p *printed) { p.write(t, "1/model.onnx", "weights and more") },
+		"removed": func(p *printed) { require.NoError(t, os.Remove(filepath.Join(p.home, "1/more/part"))) },
+		"added":   func(p *printed) { p.write(t, "1/new", "") },
+		"beside":  func(p *printed) { p.write(t, "other", "x") },
+		"gone":    func(p *printed) { require.NoError(t, os.RemoveAll(p.home)) },
+		"swapped": func(p *printed) {
+			require.NoError(t, os.Rename(filepath.Join(p.home, "1"), filepath.Join(p.home, "3")))
+			require.NoError(t, os.Rename(filepath.Join(p.home, "2"), filepath.Join(p.home, "1")))
+		},
+	} {
+		one, why := fingerprintOf(t, modelFiles, nothing, during)
+		require.Error(t, why, name)
+		two, _ := fingerprintOf(t, modelFiles, nothing, during)
+		require.NotEqual(t, one, two, name)
+	}
+	_, why := fingerprintOf(t, modelFiles, nothing, func(p *printed) { p.write(t, "2/model.onnx", "another version's") })
+	require.NoError(t, why)
+	_, why = fingerprintOf(t, modelFiles, nothing, func(p *printed) { p.write(t, "1/__pycache__/model.pyc", "compiled while it loads") })
+	require.NoError(t, why)
+}
+
+// TestFingerprintOfEnsembles is made of its parts'.
+func TestFingerprintOfEnsembles(t *testing.T) {
+	t.Parallel()
+	part := func(change func(p *printed)) *version {
+		p := &printed{&version{model: "p", text: "1", config: &inferencepb.ModelConfig{}}, tree(t, modelFiles)}
+		change(p)
+		c := &candidate{dir: p.home, source: "config.pbtxt", config: modelconfig.New("", p.config)}
+		p.print = observe(c, numbered{number: 1, dir: filepath.Join(p.home, "1")})
+		return p.version
+	}
+	of := func(parts ...*version) string {
+		v := &version{model: "e", text: "1", parts: parts, print: &fingerprint{}, config: &inferencepb.ModelConfig{
+			SchedulingChoice: &inferencepb.ModelConfig_EnsembleScheduling{EnsembleScheduling: &inferencepb.ModelEnsembling{}},
+		}}
+		return v.print.of(v)
+	}
+	other := func(p *printed) { p.write(t, "1/model.onnx", "other") }
+	base := of(part(nothing), part(nothing))
+	require.Equal(t, base, of(part(nothing), part(nothing)), "other loads of the same parts")
+	require.NotEqual(t, base, of(part(nothing), part(other)))
+	require.NotEqual(t, of(part(other), part(nothing)), of(part(nothing), part(other)), "in other places")
+	unread := func(p *printed) { require.NoError(t, os.Symlink("nowhere", filepath.Join(p.home, "1", "x"))) }
+	require.NotEqual(t, of(part(unread)), of(part(unread)), "of parts that nobody knows")
+}
+
+// TestNoFingerprint: a model whose files cannot all be read serves, with a cache
+// of its own.
 func TestNoFingerprint(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
 		"m/config.pbtxt": identity + `max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 100 } response_cache { enable: true }`, "m/1/": "",
 	})
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "m", "1", "weights")))
-	r, _, err := open(t, func(o *Options) {
-		o.Caching = Caching{Cache: cache.NewLocal(1<<20, o.Pool), Shared: true}
-	}, dir)
-	require.Error(t, err)
-	require.Contains(t, r.Index(false).Models[0].Reason, "reading model 'm' for the response cache")
+	r, out, err := open(t, func(o *Options) { o.Cache = cache.NewLocal(1<<20, o.Pool) }, dir)
+	require.NoError(t, err)
+	require.Equal(t, "m:1 READY", states(r))
+	require.Equal(t, 1, strings.Count(out.messages(), "cached responses of this load will not be found by any other"))
 }
 
 // TestFingerprintOfLinks: what a link leads to counts as if it lay there.
 func TestFingerprintOfLinks(t *testing.T) {
 	t.Parallel()
 	link := func(to, at string) { require.NoError(t, os.Symlink(to, at)) }
-	print := func(dir string) string {
-		text, err := fingerprint(&version{model: "m", text: "1", dir: dir, config: &inferencepb.ModelConfig{}})
-		require.NoError(t, err)
-		return text
+	plain := map[string]string{"model.onnx": "weights", "more/part": "x"}
+	real := tree(t, plain)
+	files := map[string]string{}
+	for name, text := range plain {
+		files["1/"+name] = text
 	}
-	real := tree(t, map[string]string{"model.onnx": "weights", "more/part": "x"})
-	others := tree(t, map[string]string{"model.onnx": "other weights", "more/part": "x"})
-	links := t.TempDir()
-	link(real, filepath.Join(links, "1"))
-	link(others, filepath.Join(links, "2"))
-	require.Equal(t, print(real), print(filepath.Join(links, "1")))
-	require.NotEqual(t, print(real), print(filepath.Join(links, "2")))
+	base, why := fingerprintOf(t, files, nothing, nothing)
+	require.NoError(t, why)
+	linked, why := fingerprintOf(t, nil, func(p *printed) { link(real, filepath.Join(p.home, "1")) }, nothing)
+	require.NoError(t, why)
+	require.Equal(t, base, linked)
+	inside, why := fingerprintOf(t, map[string]string{"1/model.onnx": "weights"}, func(p *printed) {
+		link(filepath.Join(real, "more"), filepath.Join(p.home, "1", "more"))
+	}, nothing)
+	require.NoError(t, why)
+	require.Equal(t, base, inside)
+	_, why = fingerprintOf(t, files, func(p *printed) { link(p.home, filepath.Join(p.home, "1", "circle")) }, nothing)
+	require.ErrorContains(t, why, "folders in each other")
+}
 
-	inside := tree(t, map[string]string{"model.onnx": "weights"})
-	link(filepath.Join(real, "more"), filepath.Join(inside, "more"))
-	require.Equal(t, print(real), print(inside))
-	link(inside, filepath.Join(inside, "circle"))
-	_, err := fingerprint(&version{dir: inside, config: &inferencepb.ModelConfig{}})
-	require.Error(t, err)
+// TestAnEnsembleThatStrays: a request that has met another version of a part than
+// the one that the fingerprint is made of keeps no answer, nor does an ensemble of
+// that ensemble.
+func TestAnEnsembleThatStrays(t *testing.T) {
+	t.Parallel()
+	leaf, other := &version{}, &version{}
+	inner := &version{parts: []*version{leaf, leaf}}
+	outer := &version{parts: []*version{leaf, inner}}
+	for step, p := range outer.parts {
+		outer.met(step, p)
+	}
+	require.True(t, outer.steady())
+	inner.met(0, leaf)
+	require.True(t, outer.steady())
+	inner.met(1, other)
+	require.False(t, inner.steady())
+	require.False(t, outer.steady())
+	inner.met(1, leaf)
+	require.False(t, inner.steady(), "never again")
 }

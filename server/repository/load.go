@@ -40,6 +40,9 @@ func (r *Repository) loadVersion(ctx context.Context, c *candidate, j *job) (_ *
 	if j.action == regroup {
 		err = r.regroup(ctx, v, j.old, c)
 	} else {
+		if r.opts.Cache != nil {
+			v.print = observe(c, j.numbered)
+		}
 		err = r.fill(ctx, v, c, j)
 	}
 	if err != nil {
@@ -67,7 +70,7 @@ func (r *Repository) regroup(ctx context.Context, v, old *version, c *candidate)
 		return err
 	}
 	v.config, v.labels, v.check, v.metadata, v.stats = config.ModelConfig, old.labels, old.check, old.metadata, old.stats
-	v.beyond, v.sequences = old.beyond, old.sequences
+	v.beyond, v.sequences, v.print = old.beyond, old.sequences, old.print
 	placements, err := r.placements(v.config)
 	if err != nil {
 		return err
@@ -193,11 +196,13 @@ func (r *Repository) engage(ctx context.Context, v *version, run, passive []back
 		Name: v.model, Version: v.text, Config: v.config, Model: v.engine, Placements: run, Passive: passive,
 		Source: source, Seats: seats, WarmUp: v.warmUp(plan), Observer: v.observer, Stats: v.stats, Log: r.opts.Log,
 	})
-	if v.runner, err = r.cached(v, v.front(v.group)); err != nil {
-		source.Free()
-		return errors.Join(err, v.engine.Close())
+	if err := v.group.Start(ctx); err != nil {
+		return err
 	}
-	return v.group.Start(ctx)
+	if v.runner, err = r.cached(v, v.front(v.group)); err != nil {
+		return errors.Join(err, v.group.Drain(ctx))
+	}
+	return nil
 }
 
 func (r *Repository) spec(c *modelconfig.Config, n numbered) backend.Spec {

@@ -16,6 +16,7 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/cache"
 	"triton/server/infer"
 	"triton/server/ratelimit"
 	"triton/server/scheduler"
@@ -58,8 +59,8 @@ type Options struct {
 	GPUUsage  func(device int) (float64, error)
 	// Limiter makes the instances of all models take turns; nil: they need not.
 	Limiter *ratelimit.Limiter
-	// Caching is where the responses of models that ask for it are kept.
-	Caching Caching
+	// Cache keeps the responses of models that ask for it; nil: none.
+	Cache cache.Cache
 	// NewAlarm makes the timers of queue delays; nil: NewPrecise. Virtual time needs
 	// NewClock.
 	NewAlarm func() scheduler.Alarm

@@ -31,6 +31,8 @@ type version struct {
 	source *inferencepb.ModelConfig // before the backend completed it
 	stamp  stamp
 	files  *scratch
+	print  *fingerprint // nil without a response cache
+	parts  []*version   // of an ensemble: what its steps used when it was loaded
 
 	config   *inferencepb.ModelConfig
 	beyond   beyond.Settings
@@ -64,6 +66,7 @@ type version struct {
 	left    atomic.Bool // the repository has given its reference up
 	closing atomic.Bool // the server ends: nothing is taken any more
 	closed  atomic.Bool // what it held was given back
+	strayed atomic.Bool // an ensemble whose step has found another version than that of parts
 }
 
 var _ infer.Model = (*version)(nil)

@@ -73,8 +73,8 @@ func playOurs(t *testing.T, s *Suite, c *Scenario) []string {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		require.NoError(t, r.Drain(ctx))
-		if o.Caching.Cache != nil {
-			require.NoError(t, o.Caching.Cache.Close())
+		if o.Cache != nil {
+			require.NoError(t, o.Cache.Close())
 		}
 		if left := pool.Outstanding(); left != 0 {
 			t.Errorf("%d buffers are outstanding", left)
@@ -119,7 +119,7 @@ func options(t *testing.T, s *Suite, c *Scenario, engine *recorder, pool *tensor
 	for flag := range strings.FieldsSeq(s.Needs["flags"]) {
 		switch name, value, _ := strings.Cut(flag, "="); name {
 		case "--cache-config":
-			o.Caching.Cache = cache.NewLocal(1<<20, pool)
+			o.Cache = cache.NewLocal(1<<20, pool)
 		case "--rate-limit":
 			o.Limiter = ratelimit.New(nil)
 		case "--rate-limit-resource":
