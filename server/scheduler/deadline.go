@@ -28,6 +28,7 @@ func (l *Line) Expire(now int64, rejected *infer.List) {
 			continue
 		}
 		heap.Pop(&l.deadlines)
+		l.disturb(r)
 		v.active.Remove(r)
 		r.Place.Deadline, r.Place.Delayed = 0, true
 		v.delayed.Push(r)

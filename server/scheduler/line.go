@@ -48,6 +48,7 @@ type Line struct {
 	deadlines deadlines
 	n         int
 	turn      uint64 // requests that ever came
+	noted     noted
 }
 
 // spare is how many levels are kept for later: clients choose the numbers.
@@ -78,6 +79,7 @@ func (l *Line) Push(r *infer.Request, now int64) error {
 	}
 	r.Place = infer.Place{Level: v.number, Since: now, Deadline: v.rule.deadline(r, now), Turn: l.turn}
 	l.turn++
+	l.disturb(r)
 	v.active.Push(r)
 	l.n++
 	if r.Place.Deadline != 0 {
@@ -148,6 +150,7 @@ func (l *Line) Remove(r *infer.Request) {
 
 // take takes a request out of a level.
 func (l *Line) take(i int, r *infer.Request) {
+	l.disturb(r)
 	v := l.levels[i]
 	if r.Place.Deadline != 0 {
 		heap.Remove(&l.deadlines, r.Place.Index)

@@ -1,6 +1,8 @@
 // Package dynamic is the policy of the dynamic batcher: how many of the
 // waiting requests make the next batch, and when. It is a pure function of the
 // queue and the time; the queue itself and its locking are package scheduler's.
+// What it has found out about the requests in front is noted with them, so that an
+// arrival costs the same in a batch of two and in one of a thousand.
 package dynamic
 
 import (
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"triton/pkg/inferencepb"
+	"triton/server/infer"
 	"triton/server/scheduler"
 	"triton/server/stats"
 )
@@ -51,11 +54,15 @@ func (p *Policy) SetDelay(d time.Duration) { p.delay.Store(int64(d)) }
 
 // scan is what a walk over the queue found.
 type scan struct {
-	count, rows int         // that fit together
-	oldest      int64       // when the first of them came
-	best        int         // requests up to the largest preferred size met
-	why         stats.Close // of best
-	closed      bool        // the next request cannot join
+	of    *Policy
+	waits bool // there is a delay to wait for
+
+	first, last *infer.Request // of those that were looked at
+	count, rows int            // that fit together
+	oldest      int64          // when the first of them came
+	best        int            // requests up to the largest preferred size met
+	why         stats.Close    // of best
+	closed      bool           // last cannot join
 	closedWhy   stats.Close
 }
 
@@ -89,35 +96,57 @@ func (p *Policy) Next(waiting *scheduler.Line, now int64, flush bool) scheduler.
 	return scheduler.Cut{At: s.oldest + delay}
 }
 
-func (p *Policy) scan(waiting *scheduler.Line, waits bool) scan {
-	first := waiting.Front()
-	s := scan{oldest: first.Place.Since}
-	for r := first; r != nil; r = waiting.After(r) {
-		n := r.Rows()
-		if s.count > 0 {
-			if !waits && s.rows >= p.largest {
-				break
-			}
-			if waits && s.rows+n > p.largest && s.best == 0 {
-				s.best, s.why = s.count, stats.Full
-			}
-			if s.rows+n > p.maxBatch {
-				s.closed, s.closedWhy = true, stats.Full
-				break
-			}
-			if !p.same.Equal(first, r) {
-				s.closed, s.closedWhy = true, stats.Shape
-				break
-			}
-		}
-		s.rows += n
-		s.count++
-		s.oldest = min(s.oldest, r.Place.Since)
-		if slices.Contains(p.preferred, s.rows) {
-			s.best, s.why = s.count, p.whyPreferred(s.rows)
-		}
+// scan goes on with the walk where the last one ended, or begins anew when what it
+// found does not hold any more.
+func (p *Policy) scan(waiting *scheduler.Line, waits bool) *scan {
+	last, memo := waiting.Noted()
+	s, _ := memo.(*scan)
+	if s == nil {
+		s = &scan{}
 	}
+	if last == nil || s.of != p || s.waits != waits {
+		first := waiting.Front()
+		*s = scan{of: p, waits: waits, first: first, oldest: first.Place.Since}
+		p.add(s, first)
+	}
+	for p.open(s) {
+		r := waiting.After(s.last)
+		if r == nil {
+			break
+		}
+		p.look(s, r)
+	}
+	waiting.Note(s.last, s)
 	return s
+}
+
+// open reports whether another request could still join.
+func (p *Policy) open(s *scan) bool { return !s.closed && (s.waits || s.rows < p.largest) }
+
+// look adds a request to those that fit together, or closes the batch before it.
+func (p *Policy) look(s *scan, r *infer.Request) {
+	n := r.Rows()
+	if s.waits && s.rows+n > p.largest && s.best == 0 {
+		s.best, s.why = s.count, stats.Full
+	}
+	switch {
+	case s.rows+n > p.maxBatch:
+		s.closed, s.closedWhy, s.last = true, stats.Full, r
+	case !p.same.Equal(s.first, r):
+		s.closed, s.closedWhy, s.last = true, stats.Shape, r
+	default:
+		p.add(s, r)
+	}
+}
+
+func (p *Policy) add(s *scan, r *infer.Request) {
+	s.rows += r.Rows()
+	s.count++
+	s.last = r
+	s.oldest = min(s.oldest, r.Place.Since)
+	if slices.Contains(p.preferred, s.rows) {
+		s.best, s.why = s.count, p.whyPreferred(s.rows)
+	}
 }
 
 func (p *Policy) whyPreferred(rows int) stats.Close {

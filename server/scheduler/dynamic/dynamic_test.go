@@ -181,8 +181,7 @@ func TestShapesThatMayShareABatch(t *testing.T) {
 	}
 }
 
-// A full scan happens for every arrival while an instance is idle and a batch
-// is being put together.
+// A decision on what was looked at before, as when an alarm rings.
 func BenchmarkNext(b *testing.B) {
 	p, queue := dynamic.New(config(64, 10000)), ones(63)
 	b.ReportAllocs()
