@@ -41,7 +41,20 @@ func (e burner) Execute(_ context.Context, b *infer.Batch) error {
 	return nil
 }
 
-func handOver(o *instance.Options) { o.HandOver = true }
+// handOver keeps batches off the goroutines of callers.
+func handOver(o *instance.Options) {
+	if o.Source == nil {
+		o.Source, o.Seats = queue(o.Config, len(o.Placements), o.Stats, nil)
+	}
+	o.Source = handing{o.Source}
+}
+
+// handing is a source that lets no caller run its batch.
+type handing struct{ scheduler.Source }
+
+func (h handing) Enqueue(r *infer.Request, _ bool) (*scheduler.Seat, error) {
+	return h.Source.Enqueue(r, false)
+}
 
 // The way of a request through queue, instance and back: the budget is 2 us of
 // processor time and no allocation beyond the pools. "inline" lets callers run

@@ -45,8 +45,6 @@ type Options struct {
 	// has requests run as any others are, in one batch, by run, which uses up the
 	// core's references.
 	WarmUp func(ctx context.Context, seat int, at backend.Placement, run func([]*infer.Request)) error
-	// HandOver keeps batches off the goroutines of callers.
-	HandOver bool
 }
 
 // Group is the instances of one model version and what gives them batches.
@@ -227,7 +225,7 @@ func (g *Group) Infer(ctx context.Context, r *infer.Request) (*infer.Response, e
 	}
 	r.Unary()
 	r.Bind(ctx)
-	seat, err := g.source.Enqueue(r, !g.opts.HandOver && !g.decoupled)
+	seat, err := g.source.Enqueue(r, !g.decoupled)
 	if err != nil {
 		r.Release()
 		return nil, err
