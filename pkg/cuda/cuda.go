@@ -1,5 +1,5 @@
 // Package cuda opens GPU memory that other processes share with this one by an
-// IPC handle, and copies to and from it. It uses the CUDA driver library, which
+// IPC handle, copies to and from it, and tells how the driver counts devices. It uses the CUDA driver library, which
 // it opens at run time: a build without cgo, and a machine without driver, have
 // none. What is opened belongs to the device's primary context, the one that
 // engines in this process use too.
@@ -30,6 +30,23 @@ type Driver interface {
 	// memory of this very process, of another device, and of an owner who is gone.
 	// The same handle may be opened several times.
 	Open(device int, h Handle) (Memory, error)
+}
+
+// Device is one device of the driver's. CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER,
+// which the driver reads in the environment of the process, say which there are and
+// in which order.
+type Device struct {
+	// UUID is "GPU-" and 16 bytes in hexadecimal, as nvidia-smi writes it; that of
+	// the whole GPU where the device is a part of one.
+	UUID string
+	// PCI is "domain:bus:device.function".
+	PCI string
+}
+
+// Lister is a Driver that tells its devices.
+type Lister interface {
+	// Devices returns the devices by their ordinal.
+	Devices() ([]Device, error)
 }
 
 // Memory is opened memory of another process on a device. It is safe for

@@ -22,6 +22,9 @@ static const char *const names[TRT_CUDA_CALLS] = {
     [TRT_CUDA_WRITE] = "cuMemcpyHtoDAsync_v2",
     [TRT_CUDA_WAIT] = "cuStreamSynchronize",
     [TRT_CUDA_TEXT] = "cuGetErrorString",
+    // The first version: a later one tells the part of a GPU that a device is.
+    [TRT_CUDA_UUID] = "cuDeviceGetUuid",
+    [TRT_CUDA_PCI] = "cuDeviceGetPCIBusId",
 };
 
 typedef struct {
@@ -30,6 +33,8 @@ typedef struct {
 
 // CUDA_ERROR_INVALID_VALUE.
 #define INVALID_VALUE 1
+// CUDA_ERROR_NOT_FOUND.
+#define NOT_FOUND 500
 // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, the only flag there is.
 #define LAZY_PEER_ACCESS 1
 // CU_STREAM_PER_THREAD: copies of other threads, and engines, are not waited for.
@@ -42,7 +47,7 @@ char *trt_cuda_load(trt_cuda *api, const char *path) {
 	if (!lib) return strdup(dlerror());
 	for (int i = 0; i < TRT_CUDA_CALLS; i++) {
 		void *at = dlsym(lib, names[i]);
-		if (!at) {
+		if (!at && i < TRT_CUDA_NEEDED) {
 			char *why = strdup(dlerror());
 			dlclose(lib);
 			return why;
@@ -126,6 +131,15 @@ int trt_cuda_close(const trt_cuda *api, const trt_cuda_memory *m) {
 	}
 	int last = CALL(TRT_CUDA_RELEASE, int)(m->device);
 	return e ? e : last;
+}
+
+int trt_cuda_identity(const trt_cuda *api, int index, unsigned char *uuid, char *pci, int pci_size) {
+	if (!api->call[TRT_CUDA_UUID] || !api->call[TRT_CUDA_PCI]) return NOT_FOUND;
+	int device;
+	int e = CALL(TRT_CUDA_DEVICE, int *, int)(&device, index);
+	if (!e) e = CALL(TRT_CUDA_UUID, void *, int)(uuid, device);
+	if (!e) e = CALL(TRT_CUDA_PCI, char *, int, int)(pci, pci_size, device);
+	return e;
 }
 
 const char *trt_cuda_text(const trt_cuda *api, int error) {

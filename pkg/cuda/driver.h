@@ -25,6 +25,9 @@ enum {
 	TRT_CUDA_WRITE,
 	TRT_CUDA_WAIT,
 	TRT_CUDA_TEXT,
+	TRT_CUDA_NEEDED, // those that follow may be missing
+	TRT_CUDA_UUID = TRT_CUDA_NEEDED,
+	TRT_CUDA_PCI,
 	TRT_CUDA_CALLS,
 };
 
@@ -49,6 +52,10 @@ int trt_cuda_open(const trt_cuda *api, int index, const void *handle, trt_cuda_m
 int trt_cuda_read(const trt_cuda *api, const trt_cuda_memory *m, void *dst, uint64_t offset, size_t n);
 int trt_cuda_write(const trt_cuda *api, const trt_cuda_memory *m, uint64_t offset, const void *src, size_t n);
 int trt_cuda_close(const trt_cuda *api, const trt_cuda_memory *m);
+
+// trt_cuda_identity fills in the 16 bytes of a device's UUID and the text of its
+// PCI bus address.
+int trt_cuda_identity(const trt_cuda *api, int index, unsigned char *uuid, char *pci, int pci_size);
 
 // trt_cuda_text is the driver's text for an error; NULL when it has none.
 const char *trt_cuda_text(const trt_cuda *api, int error);

@@ -26,7 +26,12 @@ import (
 func Open() (Driver, error) { return open("libcuda.so.1") }
 
 // driver is Driver over the library. Only its address is kept by others.
-type driver struct{ api C.trt_cuda }
+type driver struct {
+	api   C.trt_cuda
+	count int // of devices
+}
+
+var _ Lister = (*driver)(nil)
 
 // open is Open for the library at a path.
 func open(path string) (Driver, error) {
@@ -44,6 +49,7 @@ func open(path string) (Driver, error) {
 	if devices == 0 {
 		return nil, fmt.Errorf("%w: there is no device", ErrNoDriver)
 	}
+	d.count = int(devices)
 	return d, nil
 }
 
@@ -56,6 +62,26 @@ func (d *driver) check(answer C.int) error {
 		return errors.New(C.GoString(text))
 	}
 	return fmt.Errorf("CUDA error %d", int(answer))
+}
+
+// pciBytes is more than the text of a bus address takes.
+const pciBytes = 32
+
+func (d *driver) Devices() ([]Device, error) {
+	var all []Device
+	for i := range d.count {
+		var uuid [16]C.uchar
+		var pci [pciBytes]C.char
+		if err := d.check(C.trt_cuda_identity(&d.api, C.int(i), &uuid[0], &pci[0], pciBytes-1)); err != nil {
+			return nil, fmt.Errorf("identify CUDA device %d: %w", i, err)
+		}
+		b := C.GoBytes(unsafe.Pointer(&uuid[0]), C.int(len(uuid)))
+		all = append(all, Device{
+			UUID: fmt.Sprintf("GPU-%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]),
+			PCI:  C.GoString(&pci[0]),
+		})
+	}
+	return all, nil
 }
 
 func (d *driver) Open(device int, h Handle) (Memory, error) {

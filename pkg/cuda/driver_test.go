@@ -126,6 +126,37 @@ func TestMemory(t *testing.T) {
 	f.requireBalance(t, 2)
 }
 
+func TestDevices(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	d, err := open(f.path())
+	require.NoError(t, err)
+	all, err := d.(Lister).Devices()
+	require.NoError(t, err)
+	require.Equal(t, []Device{
+		{"GPU-a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf", "0000:65:00.0"},
+		{"GPU-b0b1b2b3-b4b5-b6b7-b8b9-babbbcbdbebf", "0000:66:00.0"},
+	}, all)
+	f.fail(t, "cuDeviceGetPCIBusId", 1)
+	_, err = d.(Lister).Devices()
+	require.EqualError(t, err, "identify CUDA device 0: invalid argument")
+}
+
+// A driver that lacks the newer entry points still opens memory.
+func TestOldDriver(t *testing.T) {
+	t.Parallel()
+	needCompiler(t)
+	f := fake{t.TempDir()}
+	require.NoError(t, compile(f.path(), "testdata/fake.c", "-shared", "-fPIC", "-DOLD"))
+	d, err := open(f.path())
+	require.NoError(t, err)
+	_, err = d.(Lister).Devices()
+	require.EqualError(t, err, "identify CUDA device 0: CUDA error 500")
+	m, err := d.Open(0, f.allocate(t, "a", "0123"))
+	require.NoError(t, err)
+	require.NoError(t, m.Close())
+}
+
 // What a handle points to may begin inside of an allocation.
 func TestPartOfAnAllocation(t *testing.T) {
 	t.Parallel()

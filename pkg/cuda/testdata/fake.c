@@ -90,6 +90,21 @@ int cuDeviceGet(int *device, int index) {
 	return 0;
 }
 
+#ifndef OLD // drivers of before 2018
+int cuDeviceGetUuid(void *uuid, int device) {
+	CALLED;
+	if (device < 100 || device >= 100 + DEVICES) return INVALID_DEVICE;
+	for (int i = 0; i < 16; i++) ((unsigned char *)uuid)[i] = 16 * (device - 100 + 10) + i;
+	return 0;
+}
+
+int cuDeviceGetPCIBusId(char *id, int size, int device) {
+	CALLED;
+	if (device < 100 || device >= 100 + DEVICES) return INVALID_DEVICE;
+	return snprintf(id, size, "0000:%02x:00.0", 0x65 + device - 100) < size ? 0 : INVALID_VALUE;
+}
+#endif
+
 int cuDevicePrimaryCtxRetain(void **context, int device) {
 	CALLED;
 	*context = (void *)(intptr_t)(device * 1000);
