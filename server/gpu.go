@@ -8,11 +8,13 @@ import (
 	"triton/pkg/gpu"
 )
 
-// gpus is the machine's GPUs; view is nil when there are none.
+// gpus is the GPUs of this process; view is nil when there are none. Everywhere in
+// the server a GPU has the number that CUDA gives it.
 type gpus struct{ view gpu.View }
 
-func openGPUs(log *slog.Logger) gpus {
-	view, err := gpu.Open()
+func openGPUs(e gpu.Environment, log *slog.Logger) gpus {
+	e.Warn = func(text string) { log.Warn(text) }
+	view, err := gpu.Open(e)
 	if err != nil {
 		if !errors.Is(err, gpu.ErrNoDriver) {
 			log.Warn("GPUs cannot be used", "error", err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"triton/pkg/cuda"
+	"triton/pkg/gpu"
 	"triton/pkg/log"
 	"triton/pkg/tensor"
 	"triton/server/backend"
@@ -55,6 +56,8 @@ type Options struct {
 	ClientMemory bool
 	// CUDA opens the memory of clients on GPUs; nil: there are no GPUs for it.
 	CUDA cuda.Driver
+	// GPUs says which GPUs CUDA shows to this process, and in which order.
+	GPUs gpu.Environment
 	// Trace is the settings of tracing; the server sets its log.
 	Trace trace.Options
 

@@ -81,7 +81,7 @@ func New(o Options) (*Server, error) {
 	if err := s.openCache(); err != nil {
 		return nil, err
 	}
-	s.gpus = openGPUs(o.Log)
+	s.gpus = openGPUs(o.GPUs, o.Log)
 	s.models = repository.New(repository.Options{
 		Paths: o.Repositories, Backends: o.Backends, Settings: o.settings(), AutoComplete: o.AutoComplete,
 		LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness, CPUs: s.cpus,

@@ -24,7 +24,7 @@ func runAnalyze(ctx context.Context, w World, a *analysis) error {
 	if err != nil {
 		return fmt.Errorf("find this program to start servers with: %w", err)
 	}
-	view, err := gpu.Open()
+	view, err := gpu.Open(gpuEnvironment(w, nil)) // the servers have the same environment
 	if err == nil {
 		defer view.Close()
 	} else if !errors.Is(err, gpu.ErrNoDriver) {

@@ -18,21 +18,24 @@ type container struct {
 	// model is where the platform puts the model of an endpoint with one; many
 	// is a folder that stays empty for an endpoint with several.
 	model, many string
-	gpus        func() int
+	gpus        func() []int // their ordinals
 }
 
 func newContainer(w World) container {
-	return container{w.Getenv, "/opt/ml/model/", "/tmp/sagemaker", countGPUs}
+	return container{w.Getenv, "/opt/ml/model/", "/tmp/sagemaker", func() []int { return ordinals(gpuEnvironment(w, nil)) }}
 }
 
-// countGPUs is how many GPUs there are.
-func countGPUs() int {
-	view, err := gpu.Open()
+// ordinals are the numbers of the GPUs that CUDA shows.
+func ordinals(e gpu.Environment) (all []int) {
+	view, err := gpu.Open(e)
 	if err != nil {
-		return 0
+		return nil
 	}
 	defer view.Close()
-	return len(view.Devices())
+	for _, d := range view.Devices() {
+		all = append(all, d.Index)
+	}
+	return all
 }
 
 // containerFlags are the variables that stand for a flag, and what holds without
@@ -77,7 +80,7 @@ func (c container) arguments() (args, environ []string, err error) {
 		}
 	}
 	if limit := c.getenv("SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT"); limit != "" {
-		for i := range c.gpus() {
+		for _, i := range c.gpus() {
 			args = append(args, fmt.Sprintf("--model-load-gpu-limit=%d:%s", i, limit))
 		}
 	}

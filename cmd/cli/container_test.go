@@ -74,7 +74,7 @@ func TestContainer(t *testing.T) {
 				require.NoError(t, os.WriteFile(filepath.Join(model, file), nil, 0o644))
 			}
 			w := World{Environ: strings.Fields(c.environ)}
-			args, environ, err := container{w.Getenv, model, many, func() int { return 2 }}.arguments()
+			args, environ, err := container{w.Getenv, model, many, func() []int { return []int{0, 1} }}.arguments()
 			if c.err != "" {
 				require.EqualError(t, err, c.err)
 				return

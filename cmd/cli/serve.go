@@ -92,6 +92,7 @@ func runServe(ctx context.Context, w World, flags *serveFlags) error {
 	}
 	opts.Backends = server.NewBackends(search)
 	opts.CUDA = openCUDA(w, &opts)
+	opts.GPUs = gpuEnvironment(w, opts.CUDA)
 	s, err := server.New(opts)
 	if err != nil {
 		return serveUsage(err)

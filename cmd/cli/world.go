@@ -73,10 +73,16 @@ func OS(version, commit string) World {
 
 // Getenv looks a variable up in the world's environment.
 func (w World) Getenv(key string) string {
+	v, _ := w.lookup(key)
+	return v
+}
+
+// lookup is Getenv for a variable that may be set and empty.
+func (w World) lookup(key string) (value string, set bool) {
 	for i := len(w.Environ) - 1; i >= 0; i-- {
 		if k, v, ok := strings.Cut(w.Environ[i], "="); ok && k == key {
-			return v
+			return v, true
 		}
 	}
-	return ""
+	return "", false
 }

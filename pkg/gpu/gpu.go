@@ -1,6 +1,7 @@
-// Package gpu is a view of the machine's NVIDIA GPUs through NVML: what there
-// is, how much memory is in use and by which process, how busy and how hungry
-// the devices are. It changes nothing on a device and runs nothing on it. A
+// Package gpu is a view of the NVIDIA GPUs of this process through NVML: what
+// there is, how much memory is in use and by which process, how busy and how
+// hungry the devices are. It is also the one place that knows which GPU a CUDA
+// ordinal means. It changes nothing on a device and runs nothing on it. A
 // build without cgo, and a machine without driver, have no GPUs.
 package gpu
 
@@ -12,7 +13,8 @@ var ErrNoDriver = errors.New("no NVIDIA driver")
 
 // View reads GPUs. Its methods are safe for concurrent use.
 type View interface {
-	// Devices are the GPUs found when the view was opened, in NVML's order.
+	// Devices are the GPUs that CUDA showed to this process when the view was opened,
+	// by their ordinal.
 	Devices() []Device
 	// Read takes the device's values now. What cannot be read is absent.
 	Read(d Device) Reading
@@ -23,8 +25,10 @@ type View interface {
 
 // Device is one GPU.
 type Device struct {
+	// Index is the CUDA ordinal: what instance groups, clients and engines of this
+	// process call the GPU. NVML and nvidia-smi may count otherwise, see Environment.
 	Index int
-	UUID  string
+	UUID  string // of the GPU, also where the process has a part of it
 	Name  string
 }
 

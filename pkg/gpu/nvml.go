@@ -11,8 +11,9 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// Open starts NVML; ErrNoDriver when there is none.
-func Open() (View, error) { return open(nvml.New()) }
+// Open starts NVML; ErrNoDriver when there is none. The environment is that of the
+// process that uses the GPUs.
+func Open(e Environment) (View, error) { return open(nvml.New(), e) }
 
 // view is View over NVML. NVML itself is safe for concurrent use.
 type view struct {
@@ -21,14 +22,14 @@ type view struct {
 	handles []nvml.Device // by position in devices
 	// Entry points that older drivers lack; a call of a missing one would end
 	// the program.
-	hasMemoryV2, hasEnergy bool
+	hasMemoryV2, hasEnergy, hasMIG bool
 }
 
 var _ View = (*view)(nil)
 
 // open is Open over any implementation of NVML. No other call may come before
 // Init has succeeded.
-func open(lib nvml.Interface) (View, error) {
+func open(lib nvml.Interface, e Environment) (View, error) {
 	switch ret := lib.Init(); ret {
 	case nvml.SUCCESS:
 	case nvml.ERROR_LIBRARY_NOT_FOUND:
@@ -42,19 +43,37 @@ func open(lib nvml.Interface) (View, error) {
 	}
 	v := &view{lib: lib}
 	v.hasMemoryV2 = lib.Extensions().LookupSymbol("nvmlDeviceGetMemoryInfo_v2") == nil
+	v.hasMIG = lib.Extensions().LookupSymbol("nvmlDeviceGetMigMode") == nil
 	v.hasEnergy = lib.Extensions().LookupSymbol("nvmlDeviceGetTotalEnergyConsumption") == nil
-	if err := v.enumerate(); err != nil {
+	if err := v.enumerate(e); err != nil {
 		_ = lib.Shutdown()
 		return nil, err
 	}
 	return v, nil
 }
 
-// enumerate lists the devices. Those that this user may not open are left out.
-func (v *view) enumerate() error {
+// enumerate lists the devices that are visible.
+func (v *view) enumerate(e Environment) error {
+	all, handles, err := v.physical()
+	if err != nil {
+		return err
+	}
+	for ordinal, i := range e.table(all) {
+		if i < 0 {
+			continue // CUDA has it, and NVML does not let this user see it
+		}
+		v.devices = append(v.devices, Device{Index: ordinal, UUID: all[i].UUID, Name: all[i].name})
+		v.handles = append(v.handles, handles[i])
+	}
+	return nil
+}
+
+// physical lists the GPUs of the machine. Those that this user may not open are
+// left out.
+func (v *view) physical() (all []physical, handles []nvml.Device, err error) {
 	n, ret := v.lib.DeviceGetCount()
 	if ret != nvml.SUCCESS {
-		return fmt.Errorf("count GPUs: %w", ret)
+		return nil, nil, fmt.Errorf("count GPUs: %w", ret)
 	}
 	for i := range n {
 		h, ret := v.lib.DeviceGetHandleByIndex(i)
@@ -62,19 +81,55 @@ func (v *view) enumerate() error {
 			continue
 		}
 		if ret != nvml.SUCCESS {
-			return fmt.Errorf("open GPU %d: %w", i, ret)
+			return nil, nil, fmt.Errorf("open GPU %d: %w", i, ret)
 		}
-		d := Device{Index: i}
-		if d.UUID, ret = h.GetUUID(); ret != nvml.SUCCESS {
-			return fmt.Errorf("read UUID of GPU %d: %w", i, ret)
+		var p physical
+		if p.UUID, ret = h.GetUUID(); ret != nvml.SUCCESS {
+			return nil, nil, fmt.Errorf("read UUID of GPU %d: %w", i, ret)
 		}
-		if d.Name, ret = h.GetName(); ret != nvml.SUCCESS {
-			d.Name = ""
+		if p.name, ret = h.GetName(); ret != nvml.SUCCESS {
+			p.name = ""
 		}
-		v.devices = append(v.devices, d)
-		v.handles = append(v.handles, h)
+		if at, ret := h.GetPciInfo(); ret == nvml.SUCCESS {
+			p.PCI = fmt.Sprintf("%04x:%02x:%02x.0", at.Domain, at.Bus, at.Device)
+		}
+		p.parts = v.parts(h, p.UUID)
+		all, handles = append(all, p), append(handles, h)
 	}
-	return nil
+	return all, handles, nil
+}
+
+// parts are the MIG instances of a GPU; none when it is whole.
+func (v *view) parts(h nvml.Device, gpu string) []part {
+	if !v.hasMIG {
+		return nil
+	}
+	if now, _, ret := h.GetMigMode(); ret != nvml.SUCCESS || now != nvml.DEVICE_MIG_ENABLE {
+		return nil
+	}
+	most, ret := h.GetMaxMigDeviceCount()
+	if ret != nvml.SUCCESS {
+		return nil
+	}
+	var all []part
+	for i := range most {
+		m, ret := h.GetMigDeviceHandleByIndex(i)
+		if ret != nvml.SUCCESS {
+			continue // instances need not be numbered without gaps
+		}
+		uuid, ret := m.GetUUID()
+		if ret != nvml.SUCCESS {
+			continue
+		}
+		one := part{uuid: uuid}
+		g, ret := m.GetGpuInstanceId()
+		c, ret2 := m.GetComputeInstanceId()
+		if ret == nvml.SUCCESS && ret2 == nvml.SUCCESS {
+			one.path = fmt.Sprintf("MIG-%s/%d/%d", gpu, g, c)
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 func (v *view) Devices() []Device { return slices.Clone(v.devices) }

@@ -4,6 +4,7 @@ package gpu
 
 import (
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -55,7 +56,7 @@ func unsupported(d *dgxa100.Device) {
 func TestDevices(t *testing.T) {
 	t.Parallel()
 	s := server()
-	v, err := open(s)
+	v, err := open(s, Environment{})
 	require.NoError(t, err)
 	devices := v.Devices()
 	require.Len(t, devices, 8)
@@ -67,7 +68,7 @@ func TestDevices(t *testing.T) {
 
 func TestReading(t *testing.T) {
 	t.Parallel()
-	v, err := open(server())
+	v, err := open(server(), Environment{})
 	require.NoError(t, err)
 	devices := v.Devices()
 	require.Equal(t, Reading{
@@ -90,7 +91,7 @@ func TestReading(t *testing.T) {
 
 func TestProcesses(t *testing.T) {
 	t.Parallel()
-	v, err := open(server())
+	v, err := open(server(), Environment{})
 	require.NoError(t, err)
 	devices := v.Devices()
 	procs, err := v.Processes(devices[0])
@@ -110,7 +111,7 @@ func TestOldDriver(t *testing.T) {
 	s.LookupSymbolFunc = func(string) error { return nvml.ERROR_FUNCTION_NOT_FOUND }
 	d := s.Devices[0].(*dgxa100.Device)
 	d.GetMemoryInfo_v2Func, d.GetTotalEnergyConsumptionFunc = nil, nil
-	v, err := open(s)
+	v, err := open(s, Environment{})
 	require.NoError(t, err)
 	r := v.Read(v.Devices()[0])
 	require.False(t, r.Energy.Known)
@@ -127,10 +128,11 @@ func TestDeviceWithoutPermissionIsLeftOut(t *testing.T) {
 		}
 		return byIndex(i)
 	}
-	v, err := open(s)
+	v, err := open(s, Environment{})
 	require.NoError(t, err)
 	require.Len(t, v.Devices(), 7)
-	require.Equal(t, 1, v.Devices()[0].Index)
+	require.Equal(t, 0, v.Devices()[0].Index, "CUDA cannot open it either, and does not count it")
+	require.Equal(t, s.Devices[1].(*dgxa100.Device).UUID, v.Devices()[0].UUID)
 }
 
 // Nothing but Init may be called when Init failed: the mock has nothing else.
@@ -142,7 +144,7 @@ func TestNoDriver(t *testing.T) {
 		nvml.ERROR_LIB_RM_VERSION_MISMATCH: "different versions",
 		nvml.ERROR_UNKNOWN:                 "start NVML",
 	} {
-		_, err := open(&mock.Interface{InitFunc: func() nvml.Return { return ret }})
+		_, err := open(&mock.Interface{InitFunc: func() nvml.Return { return ret }}, Environment{})
 		require.ErrorIs(t, err, ErrNoDriver)
 		require.ErrorContains(t, err, want)
 	}
@@ -154,7 +156,7 @@ func TestFailureAfterInitShutsDown(t *testing.T) {
 	stopped := 0
 	s.ShutdownFunc = func() nvml.Return { stopped++; return nvml.SUCCESS }
 	s.DeviceGetCountFunc = func() (int, nvml.Return) { return 0, nvml.ERROR_GPU_IS_LOST }
-	_, err := open(s)
+	_, err := open(s, Environment{})
 	require.ErrorContains(t, err, "count GPUs")
 	require.NotErrorIs(t, err, ErrNoDriver)
 	require.Equal(t, 1, stopped)
@@ -164,7 +166,7 @@ func TestFailureAfterInitShutsDown(t *testing.T) {
 // a missing library is an error and no crash.
 func TestOpenOnThisMachine(t *testing.T) {
 	t.Parallel()
-	v, err := Open()
+	v, err := Open(Environment{})
 	if err != nil {
 		require.ErrorIs(t, err, ErrNoDriver)
 		return
@@ -174,4 +176,64 @@ func TestOpenOnThisMachine(t *testing.T) {
 		v.Read(d)
 	}
 	require.NoError(t, v.Close())
+}
+
+// at gives the mocked devices bus addresses in the reverse of their order.
+func at(s *dgxa100.Server) *dgxa100.Server {
+	for i, d := range s.Devices {
+		d.(*dgxa100.Device).GetPciInfoFunc = func() (nvml.PciInfo, nvml.Return) {
+			return nvml.PciInfo{Bus: uint32(0x80 - i)}, nvml.SUCCESS
+		}
+	}
+	return s
+}
+
+// TestDevicesOfTheProcess: devices and what is read of them are those that CUDA
+// means by the ordinal.
+func TestDevicesOfTheProcess(t *testing.T) {
+	t.Parallel()
+	s := at(server())
+	uuid := func(i int) string { return s.Devices[i].(*dgxa100.Device).UUID }
+	visible := "5," + uuid(0)
+	v, err := open(s, Environment{Visible: &visible})
+	require.NoError(t, err)
+	require.Equal(t, []Device{
+		{0, uuid(2), "Mock NVIDIA A100-SXM4-40GB"}, {1, uuid(0), "Mock NVIDIA A100-SXM4-40GB"},
+	}, v.Devices())
+	require.Equal(t, Some(0.75), v.Read(v.Devices()[1]).Utilization)
+	_, err = v.Processes(Device{UUID: uuid(1)})
+	require.ErrorContains(t, err, "no GPU has UUID", "CUDA does not show it")
+
+	v, err = open(s, Environment{CUDA: func() ([]Identity, error) {
+		return []Identity{{UUID: uuid(3)}, {UUID: "GPU-hidden"}, {PCI: "0000:80:00.0"}}, nil
+	}})
+	require.NoError(t, err)
+	require.Equal(t, []Device{
+		{0, uuid(3), "Mock NVIDIA A100-SXM4-40GB"}, {2, uuid(0), "Mock NVIDIA A100-SXM4-40GB"},
+	}, v.Devices())
+}
+
+// TestInstances reads what a GPU in MIG mode is divided into, with gaps between
+// the numbers.
+func TestInstances(t *testing.T) {
+	t.Parallel()
+	s := at(server())
+	d := s.Devices[4].(*dgxa100.Device)
+	d.MigMode = nvml.DEVICE_MIG_ENABLE
+	d.GetMaxMigDeviceCountFunc = func() (int, nvml.Return) { return 3, nvml.SUCCESS }
+	d.GetMigDeviceHandleByIndexFunc = func(i int) (nvml.Device, nvml.Return) {
+		if i == 0 {
+			return nil, nvml.ERROR_NOT_FOUND
+		}
+		return &mock.Device{
+			GetUUIDFunc:              func() (string, nvml.Return) { return "MIG-" + strconv.Itoa(i), nvml.SUCCESS },
+			GetGpuInstanceIdFunc:     func() (int, nvml.Return) { return 7 + i, nvml.SUCCESS },
+			GetComputeInstanceIdFunc: func() (int, nvml.Return) { return 0, nvml.SUCCESS },
+		}, nvml.SUCCESS
+	}
+	for _, visible := range []string{"MIG-" + d.UUID + "/9/0", d.UUID} {
+		v, err := open(s, Environment{Visible: &visible})
+		require.NoError(t, err)
+		require.Equal(t, []Device{{0, d.UUID, "Mock NVIDIA A100-SXM4-40GB"}}, v.Devices(), visible)
+	}
 }

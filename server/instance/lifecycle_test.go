@@ -222,34 +222,50 @@ func TestPlacements(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		groups []*inferencepb.ModelInstanceGroup
-		gpus   int
+		gpus   []int32
 		want   []backend.Placement
 		err    string
 	}{
-		"auto without a GPU": {[]*inferencepb.ModelInstanceGroup{{Kind: auto, Count: 1}}, 0, []backend.Placement{place("m_0_0", cpu, 0, 1)}, ""},
-		"auto with GPUs":     {[]*inferencepb.ModelInstanceGroup{{Kind: auto, Count: 1}}, 2, []backend.Placement{place("m_0_0", gpu, 0, 2), place("m_0_0", gpu, 1, 2)}, ""},
+		"auto without a GPU": {[]*inferencepb.ModelInstanceGroup{{Kind: auto, Count: 1}}, nil, []backend.Placement{place("m_0_0", cpu, 0, 1)}, ""},
+		"auto with GPUs":     {[]*inferencepb.ModelInstanceGroup{{Kind: auto, Count: 1}}, []int32{0, 1}, []backend.Placement{place("m_0_0", gpu, 0, 2), place("m_0_0", gpu, 1, 2)}, ""},
 		"two groups": {
 			[]*inferencepb.ModelInstanceGroup{{Kind: cpu, Count: 2, Name: "fast"}, {Kind: cpu, Count: 1}, {Kind: model}},
-			0,
+			nil,
 			[]backend.Placement{place("fast_0", cpu, 0, 3), place("fast_1", cpu, 0, 3), place("m_1_0", cpu, 0, 3), place("m_2_0", model, 0, 1)},
 			"",
 		},
 		"passive ones share nothing": {
 			[]*inferencepb.ModelInstanceGroup{{Kind: cpu, Count: 2, Passive: true}, {Kind: cpu}},
-			0,
+			nil,
 			[]backend.Placement{place("m_0_0", cpu, 0, 1), place("m_0_1", cpu, 0, 1), place("m_1_0", cpu, 0, 1)},
 			"",
 		},
-		"chosen GPUs": {[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1, Gpus: []int32{3, 1}}}, 4, []backend.Placement{place("m_0_0", gpu, 1, 2), place("m_0_0", gpu, 3, 2)}, ""},
+		"chosen GPUs": {[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1, Gpus: []int32{3, 1}}}, []int32{0, 1, 2, 3}, []backend.Placement{place("m_0_0", gpu, 1, 2), place("m_0_0", gpu, 3, 2)}, ""},
 		"no GPU": {
 			[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1}},
-			0, nil,
+			nil, nil,
 			"instance group 'm_0' of model 'm': kind is KIND_GPU but this machine has no usable GPU; set kind: KIND_CPU to run on the CPU",
+		},
+		"ordinals with a gap": {
+			[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1}, {Kind: gpu, Count: 1, Gpus: []int32{2}}},
+			[]int32{0, 2},
+			[]backend.Placement{place("m_0_0", gpu, 0, 3), place("m_0_0", gpu, 2, 3), place("m_1_0", gpu, 2, 3)},
+			"",
+		},
+		"a GPU in the gap": {
+			[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1, Gpus: []int32{1}}},
+			[]int32{0, 2}, nil,
+			"instance group 'm_0' of model 'm': GPU 1 was asked for but this process has [0 2]; set kind: KIND_CPU to run on the CPU",
+		},
+		"a negative GPU": {
+			[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1, Gpus: []int32{-1}}},
+			[]int32{0}, nil,
+			"instance group 'm_0' of model 'm': GPU -1 was asked for but this process has [0]; set kind: KIND_CPU to run on the CPU",
 		},
 		"a GPU too many": {
 			[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1, Gpus: []int32{1}}},
-			1, nil,
-			"instance group 'm_0' of model 'm': GPU 1 was asked for but this machine has 1; set kind: KIND_CPU to run on the CPU",
+			[]int32{0}, nil,
+			"instance group 'm_0' of model 'm': GPU 1 was asked for but this process has [0]; set kind: KIND_CPU to run on the CPU",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"triton/server/backend"
 )
 
-// Placements lists the instances that a configuration asks for on a machine
-// with that many GPUs, in the order in which they are made.
-func Placements(cfg *inferencepb.ModelConfig, gpus int) ([]backend.Placement, error) {
+// Placements lists the instances that a configuration asks for on a machine with
+// GPUs of those CUDA ordinals, in the order in which they are made.
+func Placements(cfg *inferencepb.ModelConfig, gpus []int32) ([]backend.Placement, error) {
 	var all []backend.Placement
 	for i, group := range cfg.GetInstanceGroup() {
 		name := group.GetName()
@@ -37,11 +37,11 @@ func Placements(cfg *inferencepb.ModelConfig, gpus int) ([]backend.Placement, er
 	return all, nil
 }
 
-func place(group *inferencepb.ModelInstanceGroup, gpus int) (inferencepb.ModelInstanceGroup_Kind, []int, error) {
+func place(group *inferencepb.ModelInstanceGroup, gpus []int32) (inferencepb.ModelInstanceGroup_Kind, []int, error) {
 	kind := group.GetKind()
 	if kind == inferencepb.ModelInstanceGroup_KIND_AUTO {
 		kind = inferencepb.ModelInstanceGroup_KIND_CPU
-		if gpus > 0 {
+		if len(gpus) > 0 {
 			kind = inferencepb.ModelInstanceGroup_KIND_GPU
 		}
 	}
@@ -50,14 +50,14 @@ func place(group *inferencepb.ModelInstanceGroup, gpus int) (inferencepb.ModelIn
 	}
 	var devices []int
 	for _, d := range group.GetGpus() {
-		if int(d) >= gpus {
-			return kind, nil, fmt.Errorf("GPU %d was asked for but this machine has %d; set kind: KIND_CPU to run on the CPU", d, gpus)
+		if !slices.Contains(gpus, d) {
+			return kind, nil, fmt.Errorf("GPU %d was asked for but this process has %s; set kind: KIND_CPU to run on the CPU", d, listed(gpus))
 		}
 		devices = append(devices, int(d))
 	}
 	if len(devices) == 0 {
-		for d := range gpus {
-			devices = append(devices, d)
+		for _, d := range gpus {
+			devices = append(devices, int(d))
 		}
 	}
 	slices.Sort(devices)
@@ -65,4 +65,12 @@ func place(group *inferencepb.ModelInstanceGroup, gpus int) (inferencepb.ModelIn
 		return kind, nil, fmt.Errorf("kind is KIND_GPU but this machine has no usable GPU; set kind: KIND_CPU to run on the CPU")
 	}
 	return kind, devices, nil
+}
+
+// listed names GPUs in an error.
+func listed(gpus []int32) string {
+	if len(gpus) == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%v", gpus)
 }

@@ -10,7 +10,7 @@ import (
 // placements is where the instances of a version go. A GPU that is fuller than
 // it may be takes none.
 func (r *Repository) placements(c *inferencepb.ModelConfig) ([]backend.Placement, error) {
-	all, err := instance.Placements(c, len(r.opts.Machine.GPUs))
+	all, err := instance.Placements(c, r.opts.Machine.GPUs)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,179 @@
+package gpu
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Environment says which GPUs CUDA shows to this process, and how it counts them.
+// NVML shows and counts all GPUs in the order of their bus addresses, whatever
+// CUDA does; configurations, clients and engines mean CUDA's ordinals.
+//
+// Where the CUDA driver can be asked, its answer is the table. Without it the
+// table follows NVIDIA's documentation of CUDA_VISIBLE_DEVICES, with one limit: by
+// default, which is CUDA_DEVICE_ORDER=FASTEST_FIRST, the driver puts the GPU
+// first that it takes to be the fastest. Among GPUs of different kinds that cannot
+// be known without the driver; they are counted in the order of their addresses
+// then, as with CUDA_DEVICE_ORDER=PCI_BUS_ID, and Warn hears of it.
+type Environment struct {
+	// Visible is CUDA_VISIBLE_DEVICES; nil when it is not set, which shows all GPUs,
+	// where the empty text shows none.
+	Visible *string
+	// Order is CUDA_DEVICE_ORDER; empty when it is not set.
+	Order string
+	// CUDA returns the driver's devices by ordinal; nil, or an error, when there is
+	// no driver to ask. It is called once, and not on machines without GPUs.
+	CUDA func() ([]Identity, error)
+	// Warn hears what may be wrong with the table; nil: nobody does.
+	Warn func(text string)
+}
+
+// Identity is what CUDA and NVML both know of a GPU. Either may be empty.
+type Identity struct {
+	UUID string
+	PCI  string // "domain:bus:device.function", in hexadecimal
+}
+
+// physical is a GPU as NVML lists it.
+type physical struct {
+	Identity
+	name string
+	// parts are its MIG instances, in their order; empty when it is whole.
+	parts []part
+}
+
+// part is a MIG instance, by its UUID and by the older form of its name:
+// MIG-<UUID of the GPU>/<GPU instance>/<compute instance>.
+type part struct{ uuid, path string }
+
+// table returns the visible GPUs, as indices of all, by CUDA ordinal. An ordinal
+// whose GPU NVML does not list has index -1.
+func (e Environment) table(all []physical) []int {
+	if len(all) == 0 {
+		return nil
+	}
+	if e.CUDA != nil {
+		if known, err := e.CUDA(); err == nil {
+			return match(all, known)
+		}
+	}
+	order := byAddress(all)
+	if e.Order != "PCI_BUS_ID" && e.Warn != nil && differ(all) {
+		e.Warn("the order in which CUDA counts GPUs of different kinds is not known without its driver; " +
+			"the order of their bus addresses is assumed: set CUDA_DEVICE_ORDER=PCI_BUS_ID to be sure")
+	}
+	if e.Visible == nil {
+		return narrow(all, whole(order))
+	}
+	return narrow(all, chosen(all, order, *e.Visible))
+}
+
+// match finds the devices of the CUDA driver among NVML's.
+func match(all []physical, known []Identity) []int {
+	table := make([]int, len(known))
+	for ordinal, k := range known {
+		table[ordinal] = slices.IndexFunc(all, func(p physical) bool { return p.UUID == k.UUID })
+		if table[ordinal] < 0 && k.PCI != "" {
+			table[ordinal] = slices.IndexFunc(all, func(p physical) bool { return address(p.PCI) == address(k.PCI) })
+		}
+	}
+	return table
+}
+
+// address is a bus address without leading zeros of its domain: NVML writes eight
+// digits and CUDA four.
+func address(pci string) string { return strings.TrimLeft(strings.ToLower(pci), "0") }
+
+// byAddress returns the indices of all in the order of their bus addresses, or as
+// they are where those are not known.
+func byAddress(all []physical) []int {
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	if slices.ContainsFunc(all, func(p physical) bool { return p.PCI == "" }) {
+		return order
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := address(all[a].PCI), address(all[b].PCI)
+		return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y)) // the domain may be longer
+	})
+	return order
+}
+
+func differ(all []physical) bool {
+	return slices.ContainsFunc(all, func(p physical) bool { return p.name != all[0].name })
+}
+
+// choice is a GPU, or a part of one.
+type choice struct {
+	index int
+	part  bool
+}
+
+func whole(order []int) []choice {
+	choices := make([]choice, len(order))
+	for i, index := range order {
+		choices[i].index = index
+	}
+	return choices
+}
+
+// chosen reads CUDA_VISIBLE_DEVICES. The first entry that names no GPU, more than
+// one, or one that was named before, ends the list.
+func chosen(all []physical, order []int, visible string) []choice {
+	var choices []choice
+	seen := map[string]bool{}
+	for entry := range strings.SplitSeq(visible, ",") {
+		c, uuid := find(all, order, strings.TrimSpace(entry))
+		if uuid == "" || seen[uuid] {
+			break
+		}
+		seen[uuid] = true
+		choices = append(choices, c)
+	}
+	return choices
+}
+
+// find is the GPU that one entry names, and the UUID of what it names; "" when
+// that is not one GPU.
+func find(all []physical, order []int, entry string) (c choice, uuid string) {
+	if n, err := strconv.Atoi(entry); err == nil {
+		if n < 0 || n >= len(order) {
+			return c, ""
+		}
+		return choice{index: order[n]}, all[order[n]].UUID
+	}
+	found := 0
+	take := func(index int, id string, part, whole bool) {
+		if whole || len(entry) > len("GPU-") && strings.HasPrefix(id, entry) {
+			c, uuid = choice{index, part}, id
+			found++
+		}
+	}
+	for i, p := range all {
+		take(i, p.UUID, false, p.UUID == entry)
+		for _, m := range p.parts {
+			take(i, m.uuid, true, m.path == entry || m.uuid == entry)
+		}
+	}
+	if found != 1 {
+		return choice{}, ""
+	}
+	return c, uuid
+}
+
+// narrow applies CUDA's rules for GPUs that are divided by MIG: one stands for the
+// first of its instances, and a process that sees an instance sees nothing else.
+func narrow(all []physical, choices []choice) []int {
+	var table []int
+	for _, c := range choices {
+		if c.part || len(all[c.index].parts) > 0 {
+			return []int{c.index}
+		}
+		table = append(table, c.index)
+	}
+	return table
+}

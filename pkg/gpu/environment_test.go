@@ -1,0 +1,154 @@
+package gpu
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// machine has four GPUs that NVML lists in another order than that of their bus
+// addresses; "b" and "c" share the beginning of their UUIDs.
+func machine() []physical {
+	return []physical{
+		{Identity{"GPU-d0000000-1", "0001:0a:00.0"}, "L4", nil},
+		{Identity{"GPU-b1110000-2", "0000:65:00.0"}, "L4", nil},
+		{Identity{"GPU-b2220000-3", "0000:b3:00.0"}, "L4", nil},
+		{Identity{"GPU-a0000000-4", "0000:17:00.0"}, "L4", nil},
+	}
+}
+
+// names are the last digits of the UUIDs of a table's GPUs.
+func names(all []physical, table []int) string {
+	var b strings.Builder
+	for _, i := range table {
+		if i < 0 {
+			b.WriteByte('-')
+			continue
+		}
+		b.WriteByte(all[i].UUID[len(all[i].UUID)-1])
+	}
+	return b.String()
+}
+
+func TestVisible(t *testing.T) {
+	t.Parallel()
+	all := machine()
+	require.Equal(t, "4231", names(all, Environment{}.table(all)), "all, by address")
+	for visible, want := range map[string]string{
+		"":                                    "",
+		"0":                                   "4",
+		"3,0":                                 "14",
+		" 2 , 1":                              "32",
+		"0,2,-1,1":                            "43",
+		"-1":                                  "",
+		"4":                                   "",
+		"0,4,1":                               "4",
+		"1,1,0":                               "2",
+		"NoDevFiles":                          "",
+		"0,none,1":                            "4",
+		"0,,1":                                "4",
+		"GPU-b2220000-3":                      "3",
+		"GPU-d,GPU-b1":                        "12",
+		"GPU-b":                               "", // two
+		"GPU-a,GPU-b,GPU-d":                   "4",
+		"GPU-e":                               "",
+		"GPU-":                                "",
+		"GPU-a0000000-4,0":                    "4", // twice
+		"1,GPU-a":                             "24",
+		"MIG-GPU-a0000000-4/1/0":              "",
+		"99999999999999999999":                "",
+		"GPU-d0000000-1,GPU-a0000000-4,3,2,1": "14",
+	} {
+		require.Equal(t, want, names(all, Environment{Visible: &visible}.table(all)), "%q", visible)
+	}
+	empty := ""
+	require.Empty(t, Environment{Visible: &empty}.table(nil))
+}
+
+// TestDivided has NVIDIA's rules of GPUs in MIG mode: a process sees one instance,
+// and no whole GPU beside it.
+func TestDivided(t *testing.T) {
+	t.Parallel()
+	all := machine()
+	all[1].parts = []part{{"MIG-5551", "MIG-GPU-b1110000-2/1/0"}, {"MIG-5552", "MIG-GPU-b1110000-2/2/0"}}
+	all[2].parts = []part{{"MIG-6661", "MIG-GPU-b2220000-3/9/0"}}
+	require.Equal(t, "2", names(all, Environment{}.table(all)), "the first instance there is")
+	for visible, want := range map[string]string{
+		"0":                             "4",
+		"1":                             "2",
+		"2,1":                           "3",
+		"0,3":                           "41",
+		"0,2":                           "3",
+		"MIG-5552":                      "2",
+		"MIG-555":                       "", // two
+		"MIG-6":                         "3",
+		"MIG-6661,MIG-5551":             "3",
+		"0,MIG-6661":                    "3",
+		"MIG-GPU-b1110000-2/2/0":        "2",
+		"MIG-GPU-b1110000-2/3/0":        "",
+		"MIG-GPU-b2220000-3/9/0,GPU-a0": "3",
+		"MIG-none,0":                    "",
+	} {
+		require.Equal(t, want, names(all, Environment{Visible: &visible}.table(all)), "%q", visible)
+	}
+}
+
+// TestDriverKnows: where there is a CUDA driver its order is the table, whatever
+// the variables say.
+func TestDriverKnows(t *testing.T) {
+	t.Parallel()
+	all := machine()
+	visible := "0,1"
+	for name, test := range map[string]struct {
+		known []Identity
+		err   error
+		want  string
+	}{
+		"by UUID":             {[]Identity{{"GPU-d0000000-1", ""}, {"GPU-a0000000-4", ""}}, nil, "14"},
+		"by address":          {[]Identity{{"GPU-?", "00000000:B3:00.0"}, {"GPU-?", "0001:0A:00.0"}}, nil, "31"},
+		"one that NVML hides": {[]Identity{{"GPU-?", "0000:99:00.0"}, {"GPU-b1110000-2", "0000:65:00.0"}}, nil, "-2"},
+		"none":                {nil, nil, ""},
+		"no driver":           {nil, errors.New("no driver"), "42"},
+	} {
+		e := Environment{Visible: &visible, CUDA: func() ([]Identity, error) { return test.known, test.err }}
+		require.Equal(t, test.want, names(all, e.table(all)), name)
+	}
+	e := Environment{CUDA: func() ([]Identity, error) { panic("asked on a machine without GPUs") }}
+	require.Empty(t, e.table(nil))
+}
+
+// TestOrderIsNotKnown: only where it matters, the limit of a table without driver
+// is told.
+func TestOrderIsNotKnown(t *testing.T) {
+	t.Parallel()
+	mixed := machine()
+	mixed[2].name = "H200"
+	driver := func() ([]Identity, error) { return []Identity{{UUID: mixed[2].UUID}}, nil }
+	for name, test := range map[string]struct {
+		all   []physical
+		order string
+		cuda  func() ([]Identity, error)
+		warns bool
+	}{
+		"GPUs of one kind": {machine(), "", nil, false},
+		"default order":    {mixed, "", nil, true},
+		"fastest first":    {mixed, "FASTEST_FIRST", nil, true},
+		"by address":       {mixed, "PCI_BUS_ID", nil, false},
+		"with a driver":    {mixed, "", driver, false},
+	} {
+		var told []string
+		e := Environment{Order: test.order, CUDA: test.cuda, Warn: func(text string) { told = append(told, text) }}
+		e.table(test.all)
+		require.Equal(t, test.warns, slices.ContainsFunc(told, func(s string) bool { return strings.Contains(s, "CUDA_DEVICE_ORDER=PCI_BUS_ID") }), name)
+	}
+}
+
+func TestUnknownAddressesKeepTheOrder(t *testing.T) {
+	t.Parallel()
+	all := machine()
+	all[3].PCI = ""
+	require.Equal(t, "1234", names(all, Environment{}.table(all)))
+}
