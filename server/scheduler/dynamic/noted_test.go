@@ -35,7 +35,7 @@ func fresh(cfg *inferencepb.ModelConfig, delay time.Duration, line *scheduler.Li
 func TestDecisionsAreThoseOfAWholeWalk(t *testing.T) {
 	t.Parallel()
 	cuts := map[stats.Close]int{}
-	for seed := range uint64(300) {
+	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		cfg := randomConfig(r)
 		p, line := dynamic.New(cfg), scheduler.NewLine(nil, scheduler.RulesOf(cfg))
@@ -80,7 +80,7 @@ func TestDecisionsAreThoseOfAWholeWalk(t *testing.T) {
 		}
 	}
 	for _, why := range []stats.Close{stats.Full, stats.Preferred, stats.Shape, stats.Delay, stats.Flush, stats.Immediate} {
-		require.Greater(t, cuts[why], 20, "%v", why)
+		require.Greater(t, cuts[why], 10, "%v", why)
 	}
 }
 
