@@ -40,7 +40,8 @@ type Identity struct {
 type physical struct {
 	Identity
 	name string
-	// parts are its MIG instances, in their order; empty when it is whole.
+	divided bool // in MIG mode: it is used by its instances alone
+	// parts are its MIG instances, in their order.
 	parts []part
 }
 
@@ -166,14 +167,17 @@ func find(all []physical, order []int, entry string) (c choice, uuid string) {
 }
 
 // narrow applies CUDA's rules for GPUs that are divided by MIG: one stands for the
-// first of its instances, and a process that sees an instance sees nothing else.
+// first of its instances, a process that sees an instance sees nothing else, and a
+// GPU without instances cannot be used.
 func narrow(all []physical, choices []choice) []int {
 	var table []int
 	for _, c := range choices {
-		if c.part || len(all[c.index].parts) > 0 {
+		switch p := all[c.index]; {
+		case c.part || len(p.parts) > 0:
 			return []int{c.index}
+		case !p.divided:
+			table = append(table, c.index)
 		}
-		table = append(table, c.index)
 	}
 	return table
 }

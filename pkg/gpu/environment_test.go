@@ -13,10 +13,10 @@ import (
 // addresses; "b" and "c" share the beginning of their UUIDs.
 func machine() []physical {
 	return []physical{
-		{Identity{"GPU-d0000000-1", "0001:0a:00.0"}, "L4", nil},
-		{Identity{"GPU-b1110000-2", "0000:65:00.0"}, "L4", nil},
-		{Identity{"GPU-b2220000-3", "0000:b3:00.0"}, "L4", nil},
-		{Identity{"GPU-a0000000-4", "0000:17:00.0"}, "L4", nil},
+		{Identity{"GPU-d0000000-1", "0001:0a:00.0"}, "L4", false, nil},
+		{Identity{"GPU-b1110000-2", "0000:65:00.0"}, "L4", false, nil},
+		{Identity{"GPU-b2220000-3", "0000:b3:00.0"}, "L4", false, nil},
+		{Identity{"GPU-a0000000-4", "0000:17:00.0"}, "L4", false, nil},
 	}
 }
 
@@ -73,6 +73,10 @@ func TestVisible(t *testing.T) {
 func TestDivided(t *testing.T) {
 	t.Parallel()
 	all := machine()
+	empty := machine()
+	empty[1].divided = true
+	require.Equal(t, "431", names(empty, Environment{}.table(empty)), "one without instances cannot be used")
+	all[1].divided, all[2].divided = true, true
 	all[1].parts = []part{{"MIG-5551", "MIG-GPU-b1110000-2/1/0"}, {"MIG-5552", "MIG-GPU-b1110000-2/2/0"}}
 	all[2].parts = []part{{"MIG-6661", "MIG-GPU-b2220000-3/9/0"}}
 	require.Equal(t, "2", names(all, Environment{}.table(all)), "the first instance there is")

@@ -93,20 +93,25 @@ func (v *view) physical() (all []physical, handles []nvml.Device, err error) {
 		if at, ret := h.GetPciInfo(); ret == nvml.SUCCESS {
 			p.PCI = fmt.Sprintf("%04x:%02x:%02x.0", at.Domain, at.Bus, at.Device)
 		}
-		p.parts = v.parts(h, p.UUID)
+		if p.divided = v.divided(h); p.divided {
+			p.parts = parts(h, p.UUID)
+		}
 		all, handles = append(all, p), append(handles, h)
 	}
 	return all, handles, nil
 }
 
-// parts are the MIG instances of a GPU; none when it is whole.
-func (v *view) parts(h nvml.Device, gpu string) []part {
+// divided reports whether a GPU is in MIG mode.
+func (v *view) divided(h nvml.Device) bool {
 	if !v.hasMIG {
-		return nil
+		return false
 	}
-	if now, _, ret := h.GetMigMode(); ret != nvml.SUCCESS || now != nvml.DEVICE_MIG_ENABLE {
-		return nil
-	}
+	now, _, ret := h.GetMigMode()
+	return ret == nvml.SUCCESS && now == nvml.DEVICE_MIG_ENABLE
+}
+
+// parts are the MIG instances of a GPU.
+func parts(h nvml.Device, gpu string) []part {
 	most, ret := h.GetMaxMigDeviceCount()
 	if ret != nvml.SUCCESS {
 		return nil
