@@ -16,10 +16,10 @@ func (c *Config) ValidateParts(part func(step int) *pb.ModelConfig) []Finding {
 	v := validator{Config: c}
 	p := parts{validator: &v, known: map[string]origin{}, flow: map[string]int{}}
 	for i, in := range c.Input {
-		p.known[in.Name] = origin{c.Name, c.MaxBatchSize > 0, in.DataType, in.Dims, fmt.Sprintf("input[%d]", i)}
+		p.known[in.Name] = origin{c.Name, c.MaxBatchSize > 0, in.DataType, inside(in.Dims, in.Reshape), fmt.Sprintf("input[%d]", i)}
 	}
 	for i, out := range c.Output {
-		p.known[out.Name] = origin{c.Name, c.MaxBatchSize > 0, out.DataType, out.Dims, fmt.Sprintf("output[%d]", i)}
+		p.known[out.Name] = origin{c.Name, c.MaxBatchSize > 0, out.DataType, inside(out.Dims, out.Reshape), fmt.Sprintf("output[%d]", i)}
 	}
 	var models []*pb.ModelConfig
 	for i, s := range c.GetEnsembleScheduling().GetStep() {
@@ -33,6 +33,15 @@ func (c *Config) ValidateParts(part func(step int) *pb.ModelConfig) []Finding {
 		p.decoupled(models)
 	}
 	return v.found
+}
+
+// inside is the shape that the steps see of an ensemble's own tensor. What the
+// steps' models reshape is their own matter.
+func inside(dims []int64, r *pb.ModelTensorReshape) tensor.Shape {
+	if r != nil {
+		return r.Shape
+	}
+	return dims
 }
 
 // Decoupled says whether an ensemble of these models may answer other than once.

@@ -177,18 +177,6 @@ func TestGatherOptionalAbsent(t *testing.T) {
 	require.Zero(t, pool.Outstanding())
 }
 
-func TestReshape(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ shape, from, to, want tensor.Shape }{
-		{tensor.Shape{1, 7, 2}, tensor.Shape{1, -1, 2}, tensor.Shape{2, -1}, tensor.Shape{2, 7}},
-		{tensor.Shape{7, 8}, tensor.Shape{-1, -1}, tensor.Shape{-1, 1, -1}, tensor.Shape{7, 1, 8}},
-		{tensor.Shape{1}, tensor.Shape{1}, tensor.Shape{}, tensor.Shape{}},
-		{tensor.Shape{}, tensor.Shape{}, tensor.Shape{1}, tensor.Shape{1}},
-	} {
-		require.Equal(t, c.want, reshape(tensor.Shape{}, c.shape, c.from, c.to))
-	}
-}
-
 // answers scatters one output to these requests and returns what each gets.
 func answers(t *testing.T, sig *Signature, rs []*infer.Request, shape tensor.Shape, buf *tensor.Buffer) ([]*infer.Response, []error) {
 	t.Helper()

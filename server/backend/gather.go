@@ -186,7 +186,7 @@ func (g *Gather) shape(b *infer.Batch, i int, first tensor.Shape) (err error) {
 		in.Shape = append(in.Shape, first...)
 		return nil
 	}
-	in.Shape = reshape(in.Shape, first, v.Dims, v.Reshape)
+	in.Shape = tensor.AppendReshaped(in.Shape, first, v.Dims, v.Reshape)
 	return nil
 }
 

@@ -155,7 +155,7 @@ func (g *Gather) item(v *Value, shape tensor.Shape) tensor.Shape {
 	row := shape[min(1, len(shape)):]
 	for i := range g.sig.Inputs {
 		if in := &g.sig.Inputs[i]; in.Name == v.Source && in.Reshape != nil && g.sig.Batching {
-			return reshape(nil, row, in.Dims, in.Reshape)
+			return tensor.AppendReshaped(nil, row, in.Dims, in.Reshape)
 		}
 	}
 	return row

@@ -123,7 +123,7 @@ func (s *Scatter) Drop() {
 func (s *Scatter) clientShape(v *Value, dst, shape tensor.Shape) tensor.Shape {
 	switch {
 	case v.Reshape != nil:
-		return reshape(dst, shape, v.Reshape, v.Dims)
+		return tensor.AppendReshaped(dst, shape, v.Reshape, v.Dims)
 	case len(shape) == 0:
 		return append(dst, v.Dims...)
 	}
@@ -136,7 +136,7 @@ func (s *Scatter) engineShape(v *Value) tensor.Shape {
 		return s.shape
 	}
 	lead := len(s.shape) - len(v.Dims)
-	return reshape(s.shape[:lead:lead], s.shape[lead:], v.Dims, v.Reshape)
+	return tensor.AppendReshaped(s.shape[:lead:lead], s.shape[lead:], v.Dims, v.Reshape)
 }
 
 func (s *Scatter) fail(resp *infer.Response, err error) {

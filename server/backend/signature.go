@@ -129,23 +129,3 @@ func (s *Signature) Wants(b *infer.Batch, i int) bool {
 
 // wants says whether a client gets the value.
 func (v *Value) wants(r *infer.Request) bool { return !v.Hidden && r.Wants(v.Name) }
-
-// reshape appends to dst the shape "to", with its -1s replaced in order by
-// those dimensions of shape that are -1 in "from". Validation of the
-// configuration sees to it that both have the same number of them.
-func reshape(dst, shape, from, to tensor.Shape) tensor.Shape {
-	next := 0
-	for _, d := range to {
-		if d == -1 {
-			for next < len(from) && from[next] != -1 {
-				next++
-			}
-			if next < len(from) && next < len(shape) {
-				d = shape[next]
-				next++
-			}
-		}
-		dst = append(dst, d)
-	}
-	return dst
-}

@@ -12,7 +12,11 @@ func (f *flow) conclude() {
 	idle := len(f.steps) == 0
 	if f.err == nil {
 		for n, iteration := range f.answers {
-			resp := f.response(iteration)
+			resp, err := f.response(iteration)
+			if err != nil {
+				f.fails(err)
+				break
+			}
 			f.sent, f.over = true, idle && n == len(f.answers)-1
 			if f.over {
 				f.finish(resp)
@@ -39,7 +43,7 @@ func (f *flow) conclude() {
 }
 
 // response takes the outputs of one iteration.
-func (f *flow) response(iteration int) *infer.Response {
+func (f *flow) response(iteration int) (*infer.Response, error) {
 	resp := infer.NewResponse()
 	g := f.e.graph
 	for i := range g.outputs {
@@ -57,9 +61,13 @@ func (f *flow) response(iteration int) *infer.Response {
 		if len(resp.Outputs) == 1 { // Triton repeats them for every output
 			v.member.describe(resp)
 		}
-		t.Shape = convert(t.Shape, v.rows, p.dims, f.e.opts.Config.GetMaxBatchSize() > 0)
+		var err error
+		if t.Shape, err = g.leave(p, convert(t.Shape, v.rows, p.dims, g.batching)); err != nil {
+			resp.Release()
+			return nil, err
+		}
 	}
-	return resp
+	return resp, nil
 }
 
 // finish sends the last response. It fails the request when the client's memory

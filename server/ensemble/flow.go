@@ -187,7 +187,7 @@ func (f *flow) begin() {
 		v := value{rows: f.rows, member: memberOf(f.request)}
 		if in := f.request.InputNear(i, p.name); in != nil {
 			v.dataType, v.data = in.DataType, in.Data
-			v.shape = append(f.spareShape(p.tensor), in.Shape...)
+			v.shape = g.enter(p, f.spareShape(p.tensor), in.Shape)
 			in.Data = noData // it moves
 		} else {
 			v.absent = true

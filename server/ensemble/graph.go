@@ -12,18 +12,32 @@ import (
 // numbered; the ensemble's own outputs are read by a step of their own, the
 // last.
 type graph struct {
-	inputs  []port // the ensemble's
-	outputs []port
-	steps   []node
-	readers [][]int // by tensor: the step of each input that it is mapped to
-	writer  []int   // by tensor: the step that makes it; -1: a client does
+	batching bool   // the ensemble
+	inputs   []port // the ensemble's
+	outputs  []port
+	steps    []node
+	readers  [][]int // by tensor: the step of each input that it is mapped to
+	writer   []int   // by tensor: the step that makes it; -1: a client does
 }
 
 // port is one input or output of a model and the tensor that it is mapped to.
 type port struct {
 	name   string
 	tensor int
-	dims   tensor.Shape
+	// dims is the shape inside the ensemble, without the batch dimension: what
+	// clients of a step's model see, and the reshape of the ensemble's own inputs
+	// and outputs.
+	dims tensor.Shape
+	// outer is what the ensemble's clients see; nil when that is dims.
+	outer tensor.Shape
+}
+
+// ownPort is an input or output of the ensemble itself.
+func ownPort(name string, number int, dims tensor.Shape, r *inferencepb.ModelTensorReshape) port {
+	if r == nil {
+		return port{name: name, tensor: number, dims: dims}
+	}
+	return port{name: name, tensor: number, dims: r.GetShape(), outer: dims}
 }
 
 // node is a step: what its model reads and writes.
@@ -38,7 +52,7 @@ type node struct {
 // newGraph reads a configuration that passed its checks against those of its
 // steps' models, parts.
 func newGraph(c *inferencepb.ModelConfig, parts []*inferencepb.ModelConfig) *graph {
-	g := &graph{}
+	g := &graph{batching: c.GetMaxBatchSize() > 0}
 	numbers := map[string]int{}
 	number := func(name string) int {
 		n, ok := numbers[name]
@@ -50,7 +64,7 @@ func newGraph(c *inferencepb.ModelConfig, parts []*inferencepb.ModelConfig) *gra
 		return n
 	}
 	for _, in := range c.GetInput() {
-		g.inputs = append(g.inputs, port{in.GetName(), number(in.GetName()), in.GetDims()})
+		g.inputs = append(g.inputs, ownPort(in.GetName(), number(in.GetName()), in.GetDims(), in.GetReshape()))
 	}
 	for i, s := range c.GetEnsembleScheduling().GetStep() {
 		p := parts[i]
@@ -58,14 +72,14 @@ func newGraph(c *inferencepb.ModelConfig, parts []*inferencepb.ModelConfig) *gra
 		for _, in := range p.GetInput() {
 			if to, ok := s.GetInputMap()[in.GetName()]; ok {
 				t := number(to)
-				n.inputs = append(n.inputs, port{in.GetName(), t, in.GetDims()})
+				n.inputs = append(n.inputs, port{name: in.GetName(), tensor: t, dims: in.GetDims()})
 				g.readers[t] = append(g.readers[t], i)
 			}
 		}
 		for _, out := range p.GetOutput() {
 			if to, ok := s.GetOutputMap()[out.GetName()]; ok {
 				t := number(to)
-				n.outputs = append(n.outputs, port{out.GetName(), t, out.GetDims()})
+				n.outputs = append(n.outputs, port{name: out.GetName(), tensor: t, dims: out.GetDims()})
 				g.writer[t] = i
 			}
 		}
@@ -74,7 +88,7 @@ func newGraph(c *inferencepb.ModelConfig, parts []*inferencepb.ModelConfig) *gra
 	for _, i := range outputOrder(c) {
 		out := c.GetOutput()[i]
 		t := number(out.GetName())
-		g.outputs = append(g.outputs, port{out.GetName(), t, out.GetDims()})
+		g.outputs = append(g.outputs, ownPort(out.GetName(), t, out.GetDims(), out.GetReshape()))
 		g.readers[t] = append(g.readers[t], g.answer())
 	}
 	return g

@@ -241,18 +241,7 @@ func (in *instance) shapeOf(p *pair, shape tensor.Shape) tensor.Shape {
 	if in.batching {
 		lead = 1
 	}
-	in.shape = append(in.shape[:0], shape[:lead]...)
-	next := 0
-	for _, d := range p.to {
-		if d == -1 {
-			for p.from[next] != -1 {
-				next++
-			}
-			d = shape[lead+next]
-			next++
-		}
-		in.shape = append(in.shape, d)
-	}
+	in.shape = tensor.AppendReshaped(append(in.shape[:0], shape[:lead]...), shape[lead:], p.from, p.to)
 	return in.shape
 }
 
