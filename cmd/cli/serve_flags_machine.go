@@ -14,7 +14,7 @@ func (s *serveFlags) defineBackends(b *flagBook) {
 	b.ours("onnxruntime-library")
 	b.group("Repository Agent")
 	b.unused(textValue("/opt/tritonserver/repoagents"), "repoagent-directory", "Folder of repository agent libraries.",
-		"there are no repository agents yet")
+		"the agent checksum is part of the program, libraries are not loaded")
 	s.finally(func() error {
 		s.opts.Settings = map[string]map[string]string{}
 		for _, v := range settings {

@@ -6,13 +6,14 @@ type Rule struct {
 	Doc string // one line
 }
 
-// The rules that Validate, ValidateIO, ValidateInstanceGroups and ValidateParts
-// report.
+// The rules that Validate, ValidateIO, ValidateRuntime, ValidateInstanceGroups
+// and ValidateParts report.
 const (
 	ruleName              = "TRN101"
 	ruleBackend           = "TRN103"
 	rulePlatform          = "TRN104"
 	ruleEnsemblePair      = "TRN105"
+	ruleRuntime           = "TRN107"
 	ruleTensorName        = "TRN201"
 	ruleDataType          = "TRN202"
 	ruleNoDims            = "TRN203"
@@ -49,6 +50,7 @@ func Rules() []Rule {
 		{ruleBackend, "a model that is no ensemble has a backend"},
 		{rulePlatform, "platform and backend belong together"},
 		{ruleEnsemblePair, "an ensemble has platform \"ensemble\" and no backend"},
+		{ruleRuntime, "a runtime is the library of the backend"},
 		{ruleTensorName, "every input and output has a name"},
 		{ruleDataType, "every input and output has a data_type"},
 		{ruleNoDims, "every input and output has dims"},

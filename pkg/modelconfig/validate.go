@@ -34,6 +34,18 @@ func (c *Config) ValidateIO() []Finding {
 	return v.found
 }
 
+// ValidateRuntime checks, for a model of a backend that this server has, that
+// the configuration asks for no other library of it. Triton does it when it
+// loads the backend, and not for ensembles.
+func (c *Config) ValidateRuntime() []Finding {
+	v := validator{Config: c}
+	if c.Runtime != "" && c.Runtime != "libtriton_"+c.Backend+".so" {
+		v.add(ruleRuntime, "runtime", "remove it",
+			"unable to find backend library '%s' for model '%s', searched: the backends of this server", c.Runtime, c.Name)
+	}
+	return v.found
+}
+
 type validator struct {
 	*Config
 	found []Finding

@@ -93,6 +93,7 @@ func (r *run) all() {
 	}
 	r.name()
 	r.versions()
+	r.agents()
 	if !r.detect() {
 		return
 	}
@@ -141,6 +142,9 @@ func (r *run) isONNX() bool { return r.config.Backend == "onnxruntime" }
 func (r *run) validate() {
 	r.shared(r.config.Validate())
 	r.shared(r.config.ValidateIO())
+	if r.isONNX() { // which other backends the server has is not known here
+		r.shared(r.config.ValidateRuntime())
+	}
 	var machine modelconfig.Machine
 	for _, g := range r.config.InstanceGroup {
 		if g.Kind == inferencepb.ModelInstanceGroup_KIND_GPU {

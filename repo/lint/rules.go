@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"triton/pkg/modelconfig"
+	"triton/pkg/modelconfig/agent"
 	"triton/pkg/modelconfig/beyond"
 	"triton/pkg/onnxmodel/autofill"
 	"triton/repo"
@@ -54,7 +55,7 @@ func Rules() []repo.Rule {
 		ruleNoVersion, ruleBadVersion, ruleMissing, ruleModelFile, ruleLabels, ruleLabelCount, ruleWarmup, ruleExternal,
 		ruleGraphFile, ruleIncomplete, ruleNoComposing, ruleCircle, ruleStepVersion, ruleParameter,
 	}
-	for _, r := range slices.Concat(modelconfig.Rules(), beyond.Rules(), autofill.Rules()) {
+	for _, r := range slices.Concat(modelconfig.Rules(), agent.Rules(), beyond.Rules(), autofill.Rules()) {
 		list = append(list, repo.Rule{ID: r.ID, Severity: repo.Error, Doc: r.Doc})
 	}
 	slices.SortFunc(list, func(a, b repo.Rule) int { return strings.Compare(a.ID, b.ID) })

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"triton/pkg/modelconfig"
+	"triton/pkg/modelconfig/agent"
 	"triton/pkg/modelconfig/beyond"
 )
 
@@ -44,6 +45,13 @@ func (r *run) beyond() {
 		if near, ok := modelconfig.Nearest(key, beyond.Keys()); ok && near != key && !reported {
 			r.add(ruleParameter, path, fmt.Sprintf("the server does not know parameter %q", key), fmt.Sprintf("did you mean %q?", near))
 		}
+	}
+}
+
+// agents runs the repository agents, as a load does.
+func (r *run) agents() {
+	if !r.Alone {
+		r.shared(agent.Run(r.config, r.FS()))
 	}
 }
 

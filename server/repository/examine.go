@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"triton/pkg/modelconfig"
+	"triton/pkg/modelconfig/agent"
 	"triton/pkg/status"
 	"triton/server/infer"
 )
@@ -84,6 +85,9 @@ func (r *Repository) read(c *candidate, override *string) (err error) {
 	}
 	if c.files == nil && filepath.Base(c.dir) != c.id.name {
 		c.config.Name = c.id.name // the name that Register gave it
+	}
+	if err := first(c.config, agent.Run(c.config, os.DirFS(c.dir))); err != nil {
+		return err
 	}
 	if err := c.config.Detect(c.id.name, os.DirFS(c.dir)); err != nil {
 		return err

@@ -95,6 +95,9 @@ func (r *Repository) fill(ctx context.Context, v *version, c *candidate, j *job)
 	if b == nil {
 		return status.New(status.InvalidArg, "unable to find backend library for backend '%s', try specifying runtime on the model configuration.", config.GetBackend())
 	}
+	if err := first(&config, config.ValidateRuntime()); err != nil {
+		return err
+	}
 	spec := r.spec(&config, j.numbered)
 	if err := r.complete(ctx, b, &config, spec); err != nil {
 		return err
