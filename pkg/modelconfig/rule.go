@@ -41,6 +41,7 @@ const (
 	ruleEnsembleTypes     = "TRN705"
 	ruleEnsembleDecoupled = "TRN706"
 	ruleMetrics           = "TRN801"
+	ruleNoEffect          = "TRN811"
 )
 
 // Rules lists the rules of this package by id.
@@ -80,3 +81,6 @@ func Rules() []Rule {
 		{ruleMetrics, "every metric control has a family and histogram buckets"},
 	}
 }
+
+// NoEffectRule is what NoEffect reports, which stops no load.
+func NoEffectRule() Rule { return Rule{ruleNoEffect, "every field that is set has an effect"} }

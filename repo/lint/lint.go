@@ -106,6 +106,7 @@ func (r *run) all() {
 	r.batching()
 	r.groups()
 	r.parameters()
+	r.noEffect()
 	r.beyond()
 }
 

@@ -44,6 +44,7 @@ var (
 	ruleNoComposing   = repo.Rule{ID: "TRN710", Severity: repo.Error, Doc: "the models of an ensemble are in its repository"}
 	ruleCircle        = repo.Rule{ID: "TRN711", Severity: repo.Error, Doc: "an ensemble is not among the models that it needs"}
 	ruleStepVersion   = repo.Rule{ID: "TRN712", Severity: repo.Error, Doc: "the version that a step names is served"}
+	ruleNoEffect      = repo.Rule{ID: modelconfig.NoEffectRule().ID, Severity: repo.Note, Doc: modelconfig.NoEffectRule().Doc}
 	ruleParameter     = repo.Rule{ID: "TRN810", Severity: repo.Warning, Doc: "parameters are ones that the backend knows"}
 )
 
@@ -53,7 +54,7 @@ func Rules() []repo.Rule {
 		ruleSyntax, ruleUnreadable, ruleDirectory, ruleNoBackend, ruleDuplicate, ruleNeverBatches, ruleNoDelay, ruleLongDelay,
 		ruleUnusedBatch, ruleCouldBatch, rulePreferredSort, ruleNoLevels, ruleCount, ruleTooMany, ruleAllGPUs, ruleAutoGPU,
 		ruleNoVersion, ruleBadVersion, ruleMissing, ruleModelFile, ruleLabels, ruleLabelCount, ruleWarmup, ruleExternal,
-		ruleGraphFile, ruleIncomplete, ruleNoComposing, ruleCircle, ruleStepVersion, ruleParameter,
+		ruleGraphFile, ruleIncomplete, ruleNoComposing, ruleCircle, ruleStepVersion, ruleNoEffect, ruleParameter,
 	}
 	for _, r := range slices.Concat(modelconfig.Rules(), agent.Rules(), beyond.Rules(), autofill.Rules()) {
 		list = append(list, repo.Rule{ID: r.ID, Severity: repo.Error, Doc: r.Doc})

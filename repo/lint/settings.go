@@ -34,6 +34,13 @@ func (r *run) parameters() {
 	}
 }
 
+// noEffect lists the fields that a load accepts and nothing reads.
+func (r *run) noEffect() {
+	for _, f := range r.config.NoEffect() {
+		r.add(ruleNoEffect, f.Path, f.Msg, f.Hint)
+	}
+}
+
 // beyond checks the parameters that only this server reads, and looks for keys
 // that are nearly theirs.
 func (r *run) beyond() {

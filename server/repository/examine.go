@@ -101,6 +101,9 @@ func (r *Repository) read(c *candidate, override *string) (err error) {
 			return err
 		}
 	}
+	for _, f := range c.config.NoEffect() {
+		r.opts.Log.Warn(fmt.Sprintf("model '%s': %s", c.id, f.Msg))
+	}
 	c.parts = r.partsOf(c)
 	return c.config.CheckName(c.id.name)
 }

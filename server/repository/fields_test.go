@@ -93,3 +93,16 @@ func TestRuntime(t *testing.T) {
 		})
 	}
 }
+
+// TestNoEffectIsLogged: what nothing reads does not stop a load, but is said.
+func TestNoEffectIsLogged(t *testing.T) {
+	t.Parallel()
+	for config, want := range map[string]string{
+		plainModel + `instance_group { kind: KIND_CPU host_policy: "x" }`: `W "model 'm': instance_group[0].host_policy has no effect: threads are not bound to processors or NUMA nodes"`,
+		overPlain + `runtime: "x"`:                                        `W "model 'm': runtime has no effect: an ensemble has no backend; write it for the models of the steps"`,
+	} {
+		err, log := loadOne(t, config)
+		require.NoError(t, err)
+		require.Contains(t, log, want)
+	}
+}

@@ -1,0 +1,59 @@
+package modelconfig_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/modelconfig"
+)
+
+func TestNoEffect(t *testing.T) {
+	t.Parallel()
+	const optimization = `optimization { priority: PRIORITY_MAX cuda { graphs: true } gather_kernel_buffer_threshold: 1 eager_batching: true
+graph { level: 1 } input_pinned_memory { enable: false } } `
+	for name, test := range map[string]struct {
+		config string
+		want   []string
+	}{
+		"nothing set": {`backend: "onnxruntime" instance_group { count: 2 } `, nil},
+		"a model": {`cc_model_filenames { key: "7.5" value: "x" } instance_group { secondary_devices { } host_policy: "p" } ` + optimization, []string{
+			"cc_model_filenames has no effect: the model file is default_model_filename on every GPU",
+			"instance_group[0].secondary_devices has no effect: only TensorRT models use it",
+			"instance_group[0].host_policy has no effect: threads are not bound to processors or NUMA nodes",
+			"optimization.priority has no effect: only TensorRT models use it",
+			"optimization.cuda has no effect: only TensorRT models use it",
+			"optimization.gather_kernel_buffer_threshold has no effect: inputs are gathered in memory of the host",
+			"optimization.eager_batching has no effect: only TensorRT models use it",
+		}},
+		"a model of TensorRT": {`backend: "tensorrt" ` + optimization, nil},
+		"sequences": {`sequence_batching { } instance_group { host_policy: "p" }`, []string{
+			"instance_group[0].host_policy has no effect: threads are not bound to processors or NUMA nodes",
+		}},
+		"a model of an engine": {`runtime: "x" batch_input { } batch_output { } model_operations { } default_model_filename: "x" model_transaction_policy { decoupled: true }`, nil},
+		"an ensemble": {`runtime: "x" batch_input { } batch_output { } model_operations { } default_model_filename: "x" cc_model_filenames { key: "7.5" value: "x" }
+model_transaction_policy { decoupled: true } input { allow_ragged_batch: true optional: true } ensemble_scheduling { step { model_namespace: "x" } }`, []string{
+			"input[0].allow_ragged_batch has no effect: an ensemble does not batch; write it for the models of the steps",
+			"default_model_filename has no effect: an ensemble has no backend; write it for the models of the steps",
+			"cc_model_filenames has no effect: an ensemble has no backend; write it for the models of the steps",
+			"model_operations has no effect: an ensemble has no backend; write it for the models of the steps",
+			"model_transaction_policy has no effect: an ensemble is decoupled if a model of its steps is",
+			"batch_input has no effect: an ensemble has no backend; write it for the models of the steps",
+			"batch_output has no effect: an ensemble has no backend; write it for the models of the steps",
+			"runtime has no effect: an ensemble has no backend; write it for the models of the steps",
+			"ensemble_scheduling.step[0].model_namespace has no effect: the server finds the namespace of the model",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := modelconfig.Parse("config.pbtxt", []byte(test.config))
+			require.NoError(t, err)
+			var got []string
+			for _, f := range c.NoEffect() {
+				require.NotZero(t, f.Pos.Line, f.Path)
+				got = append(got, f.Msg)
+			}
+			require.Equal(t, test.want, got)
+		})
+	}
+}
