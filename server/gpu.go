@@ -39,6 +39,17 @@ func (g gpus) indices() []int32 {
 	return all
 }
 
+// capability is the CUDA compute capability of a device; empty when it is not
+// known.
+func (g gpus) capability(device int) string {
+	for _, d := range g.devices() {
+		if d.Index == device {
+			return d.Capability
+		}
+	}
+	return ""
+}
+
 // usage is the share of a device's memory that is in use.
 func (g gpus) usage(device int) (float64, error) {
 	for _, d := range g.devices() {

@@ -89,7 +89,8 @@ func New(o Options) (*Server, error) {
 		Pool:    s.pool, Log: o.Log, ID: o.ID, Version: o.Version, Extensions: extensions,
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
 		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Holds: o.Models.Holds,
-		GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.Rates.limiter(),
+		GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,
+		Stats: s.statsOptions(), Cache: s.cache, Limiter: o.Rates.limiter(),
 	})
 	return s, nil
 }

@@ -39,8 +39,9 @@ type Identity struct {
 // physical is a GPU as NVML lists it.
 type physical struct {
 	Identity
-	name    string
-	divided bool // in MIG mode: it is used by its instances alone
+	name       string
+	capability string
+	divided    bool // in MIG mode: it is used by its instances alone
 	// parts are its MIG instances, in their order.
 	parts []part
 }

@@ -30,6 +30,9 @@ type Device struct {
 	Index int
 	UUID  string // of the GPU, also where the process has a part of it
 	Name  string
+	// Capability is the CUDA compute capability, such as "8.6"; empty when the
+	// driver does not tell.
+	Capability string
 }
 
 // Reading is a device's values at one moment.

@@ -62,7 +62,7 @@ func (v *view) enumerate(e Environment) error {
 		if i < 0 {
 			continue // CUDA has it, and NVML does not let this user see it
 		}
-		v.devices = append(v.devices, Device{Index: ordinal, UUID: all[i].UUID, Name: all[i].name})
+		v.devices = append(v.devices, Device{Index: ordinal, UUID: all[i].UUID, Name: all[i].name, Capability: all[i].capability})
 		v.handles = append(v.handles, handles[i])
 	}
 	return nil
@@ -89,6 +89,9 @@ func (v *view) physical() (all []physical, handles []nvml.Device, err error) {
 		}
 		if p.name, ret = h.GetName(); ret != nvml.SUCCESS {
 			p.name = ""
+		}
+		if major, minor, ret := h.GetCudaComputeCapability(); ret == nvml.SUCCESS {
+			p.capability = fmt.Sprintf("%d.%d", major, minor)
 		}
 		if at, ret := h.GetPciInfo(); ret == nvml.SUCCESS {
 			p.PCI = fmt.Sprintf("%04x:%02x:%02x.0", at.Domain, at.Bus, at.Device)

@@ -61,7 +61,7 @@ func TestDevices(t *testing.T) {
 	devices := v.Devices()
 	require.Len(t, devices, 8)
 	for i, d := range devices {
-		require.Equal(t, Device{i, s.Devices[i].(*dgxa100.Device).UUID, "Mock NVIDIA A100-SXM4-40GB"}, d)
+		require.Equal(t, Device{i, s.Devices[i].(*dgxa100.Device).UUID, "Mock NVIDIA A100-SXM4-40GB", "8.0"}, d)
 	}
 	require.NoError(t, v.Close())
 }

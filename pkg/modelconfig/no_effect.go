@@ -18,7 +18,6 @@ func (c *Config) NoEffect() []Finding {
 	case c.Backend == "tensorrt" || c.Platform == tensorrtPlatform:
 		return nil
 	}
-	v.unread("cc_model_filenames", len(c.CcModelFilenames) > 0, "the model file is default_model_filename on every GPU")
 	for i, g := range c.InstanceGroup {
 		path := fmt.Sprintf("instance_group[%d].", i)
 		v.unread(path+"secondary_devices", len(g.SecondaryDevices) > 0, onlyTensorRT)

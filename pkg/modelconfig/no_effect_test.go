@@ -18,7 +18,6 @@ graph { level: 1 } input_pinned_memory { enable: false } } `
 	}{
 		"nothing set": {`backend: "onnxruntime" instance_group { count: 2 } `, nil},
 		"a model": {`cc_model_filenames { key: "7.5" value: "x" } instance_group { secondary_devices { } host_policy: "p" } ` + optimization, []string{
-			"cc_model_filenames has no effect: the model file is default_model_filename on every GPU",
 			"instance_group[0].secondary_devices has no effect: only TensorRT models use it",
 			"instance_group[0].host_policy has no effect: threads are not bound to processors or NUMA nodes",
 			"optimization.priority has no effect: only TensorRT models use it",

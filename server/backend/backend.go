@@ -31,6 +31,9 @@ type Spec struct {
 	// CPUs is how many processors the whole server may use (cgroup quota and
 	// affinity considered).
 	CPUs int
+	// Capability is the CUDA compute capability of a GPU, such as "8.6"; empty when
+	// it is not known. Nil: no GPU's is.
+	Capability func(device int) string
 }
 
 // Placement is where one instance runs.

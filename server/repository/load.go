@@ -216,7 +216,7 @@ func (r *Repository) spec(c *modelconfig.Config, n numbered) backend.Spec {
 	maps.Copy(settings, r.opts.Settings[c.GetBackend()])
 	return backend.Spec{
 		Name: c.GetName(), Version: n.number, Config: c.ModelConfig, Dir: n.dir,
-		Settings: settings, Pool: r.opts.Pool, CPUs: r.opts.CPUs, Log: r.opts.Log,
+		Settings: settings, Pool: r.opts.Pool, CPUs: r.opts.CPUs, Log: r.opts.Log, Capability: r.opts.Capability,
 		File: c.GetDefaultModelFilename(),
 	}
 }

@@ -57,6 +57,9 @@ type Options struct {
 	// GPU index; GPUUsage reads the share in use now.
 	GPULimits map[int]float64
 	GPUUsage  func(device int) (float64, error)
+	// Capability is the CUDA compute capability of a GPU, such as "8.6"; empty when
+	// it is not known.
+	Capability func(device int) string
 	// Limiter makes the instances of all models take turns; nil: they need not.
 	Limiter *ratelimit.Limiter
 	// Cache keeps the responses of models that ask for it; nil: none.

@@ -132,11 +132,33 @@ func (m *model) openGPU(device int) (*session, error) {
 		return nil, err
 	}
 	o.cuda = append(o.cuda, pair{"device_id", strconv.Itoa(device)})
-	return m.open(o, threads{intra: max(o.intra, 1), inter: o.inter})
+	path, err := m.gpuPath(device)
+	if err != nil {
+		return nil, err
+	}
+	return m.openFile(path, o, threads{intra: max(o.intra, 1), inter: o.inter})
 }
 
-func (m *model) open(o *options, t threads) (*session, error) {
-	s, err := openSession(m.path, o, t, m.library.globalPool)
+// gpuPath is the model file for a GPU: cc_model_filenames may name one for its
+// compute capability.
+func (m *model) gpuPath(device int) (string, error) {
+	names := m.spec.Config.GetCcModelFilenames()
+	if len(names) == 0 || m.spec.Capability == nil {
+		return m.path, nil
+	}
+	file, ok := names[m.spec.Capability(device)]
+	if !ok {
+		return m.path, nil
+	}
+	spec := m.spec
+	spec.File = file
+	return modelPath(spec)
+}
+
+func (m *model) open(o *options, t threads) (*session, error) { return m.openFile(m.path, o, t) }
+
+func (m *model) openFile(path string, o *options, t threads) (*session, error) {
+	s, err := openSession(path, o, t, m.library.globalPool)
 	if err != nil {
 		return nil, err
 	}
