@@ -157,6 +157,8 @@ func TestFirstResponseOfEnsemble(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Model("a", servertest.Identity("INT32", "1", 0)),
 		servertest.Model("repeat", repeatModel), servertest.Model("each", repeated),
+		servertest.Model("own", repeated+`model_metrics { metric_control {
+  metric_identifier { family: "nv_inference_first_response_histogram_ms" } histogram_options { buckets: [ 7, 500 ] } } }`),
 		servertest.With(func(o *server.Options) { o.Metrics.Settings = map[string]string{"histogram_latencies": "true"} }))
 	c := newClient(t)
 	code, body, err := post(c, "http://"+s.HTTP+"/v2/models/each/generate_stream", `{"VALUES":[5,6],"DELAY":[0,600],"WAIT":0}`)
@@ -166,6 +168,7 @@ func TestFirstResponseOfEnsemble(t *testing.T) {
 	require.Contains(t, page, `nv_inference_first_response_histogram_ms_bucket{model="repeat",version="1",le="500"} 1`)
 	require.Contains(t, page, `nv_inference_first_response_histogram_ms_bucket{model="each",version="1",le="500"} 1`)
 	require.Contains(t, page, `nv_inference_first_response_histogram_ms_count{model="each",version="1"} 1`)
+	require.Contains(t, page, `nv_inference_first_response_histogram_ms_bucket{model="own",version="1",le="7"} 0`)
 }
 
 // What an ensemble of ensembles computes is what its models compute.

@@ -11,6 +11,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/server/backend"
+	"triton/server/cache"
 	"triton/server/infer"
 )
 
@@ -115,4 +116,32 @@ func TestEnginesKnowTheCapability(t *testing.T) {
 	r := New(Options{Capability: func(int) string { return "8.6" }})
 	spec := r.spec(modelconfig.New("", &inferencepb.ModelConfig{}), numbered{number: 1})
 	require.Equal(t, "8.6", spec.Capability(0))
+}
+
+// TestFieldsOfAnEnsemble: class names come from the step's model where the ensemble
+// has none, and a decoupled step keeps the ensemble from being cached, as on
+// NVIDIA's server.
+func TestFieldsOfAnEnsemble(t *testing.T) {
+	t.Parallel()
+	labeled := strings.Replace(plainModel, `name: "OUT"`, `name: "OUT" label_filename: "l.txt"`, 1)
+	own := strings.Replace(overPlain, `name: "OUT"`, `name: "OUT" label_filename: "own.txt"`, 1)
+	dir := tree(t, map[string]string{
+		"p/config.pbtxt": labeled, "p/1/model.py": "", "p/l.txt": "x\ny\n",
+		"m/config.pbtxt": overPlain, "m/1/": "", "own/config.pbtxt": own, "own/1/": "", "own/own.txt": "a\n",
+		"d/config.pbtxt": plainModel + "model_transaction_policy { decoupled: true }", "d/1/model.py": "",
+		"cached/config.pbtxt": strings.Replace(overPlain, `"p"`, `"d"`, 1) + "response_cache { enable: true }", "cached/1/": "",
+	})
+	r, _, err := open(t, func(o *Options) {
+		o.Control, o.Backends, o.Startup = ControlExplicit, backend.Set{"python": snake{}}, []string{"m", "own"}
+		o.Caching.Cache = cache.NewLocal(1<<20, o.Pool)
+	}, dir)
+	require.NoError(t, err)
+	for name, want := range map[string][]string{"m": {"x", "y"}, "own": {"a"}} {
+		m, err := r.Model(name, "")
+		require.NoError(t, err)
+		require.Equal(t, want, m.Labels("OUT"), name)
+		m.Release()
+	}
+	require.ErrorContains(t, r.Load(t.Context(), "cached", infer.LoadOptions{}),
+		"Response Cache does not currently support model cached with 'decoupled' transaction policy. Please disable the response cache.")
 }
