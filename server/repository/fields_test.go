@@ -23,7 +23,7 @@ ensemble_scheduling { step { model_name: "p" model_version: -1 input_map { key: 
 const asSequence = ` sequence_batching { } max_batch_size: 2 `
 
 // loadOne loads model m of a repository that has it and the model p.
-func loadOne(t *testing.T, config string) (why error, said string) {
+func loadOne(t *testing.T, config string) (said string, why error) {
 	t.Helper()
 	dir := tree(t, map[string]string{"m/config.pbtxt": config, "m/1/model.py": "pass\n", "p/config.pbtxt": plainModel, "p/1/model.py": ""})
 	r, log, err := open(t, func(o *Options) {
@@ -31,7 +31,7 @@ func loadOne(t *testing.T, config string) (why error, said string) {
 	}, dir)
 	require.NoError(t, err)
 	err = r.Load(t.Context(), "m", infer.LoadOptions{})
-	return err, log.messages()
+	return log.messages(), err
 }
 
 // TestRepositoryAgents: an agent that the server does not have stops the load of
@@ -62,7 +62,7 @@ func TestRepositoryAgents(t *testing.T) {
 		for kind, config := range kinds {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				t.Parallel()
-				err, log := loadOne(t, config+test.text)
+				log, err := loadOne(t, config+test.text)
 				if test.why == "" {
 					require.NoError(t, err)
 					return
@@ -87,7 +87,7 @@ func TestRuntime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err, _ := loadOne(t, test.config)
+			_, err := loadOne(t, test.config)
 			if test.why == "" {
 				require.NoError(t, err)
 			} else {
@@ -100,13 +100,13 @@ func TestRuntime(t *testing.T) {
 // TestNoEffectIsLogged: what nothing reads does not stop a load, but is said.
 func TestNoEffectIsLogged(t *testing.T) {
 	t.Parallel()
-	for config, want := range map[string]string{
-		plainModel + `instance_group { kind: KIND_CPU host_policy: "x" }`: `W "model 'm': instance_group[0].host_policy has no effect: threads are not bound to processors or NUMA nodes"`,
-		overPlain + `runtime: "x"`:                                        `W "model 'm': runtime has no effect: an ensemble has no backend; write it for the models of the steps"`,
+	for _, test := range []struct{ config, want string }{
+		{plainModel + `instance_group { kind: KIND_CPU host_policy: "x" }`, "instance_group[0].host_policy has no effect: threads are not bound to processors or NUMA nodes"},
+		{overPlain + `runtime: "x"`, "runtime has no effect: an ensemble has no backend; write it for the models of the steps"},
 	} {
-		err, log := loadOne(t, config)
+		log, err := loadOne(t, test.config)
 		require.NoError(t, err)
-		require.Contains(t, log, want)
+		require.Contains(t, log, `W "model 'm': `+test.want+`"`)
 	}
 }
 
