@@ -109,7 +109,7 @@ conformance: onnxruntime ## the questions of server/conformance, to ours or to T
 
 .PHONY: compare
 compare: build onnxruntime oracle ## put the same questions to NVIDIA's server and to ours
-	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -run 'TestCompare' ./cmd/triton/ ./pkg/modelconfig/
+	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -timeout 30m -run 'TestCompare' ./cmd/triton/ ./pkg/modelconfig/
 
 .PHONY: scenarios
 scenarios: oracle ## play the scripts of server/scenario on NVIDIA's server and on ours
