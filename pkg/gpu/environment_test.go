@@ -13,10 +13,10 @@ import (
 // addresses; "b" and "c" share the beginning of their UUIDs.
 func machine() []physical {
 	return []physical{
-		{Identity{"GPU-d0000000-1", "0001:0a:00.0"}, "L4", false, nil},
-		{Identity{"GPU-b1110000-2", "0000:65:00.0"}, "L4", false, nil},
-		{Identity{"GPU-b2220000-3", "0000:b3:00.0"}, "L4", false, nil},
-		{Identity{"GPU-a0000000-4", "0000:17:00.0"}, "L4", false, nil},
+		{Identity: Identity{"GPU-d0000000-1", "0001:0a:00.0"}, name: "L4"},
+		{Identity: Identity{"GPU-b1110000-2", "0000:65:00.0"}, name: "L4"},
+		{Identity: Identity{"GPU-b2220000-3", "0000:b3:00.0"}, name: "L4"},
+		{Identity: Identity{"GPU-a0000000-4", "0000:17:00.0"}, name: "L4"},
 	}
 }
 

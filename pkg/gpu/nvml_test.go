@@ -198,7 +198,7 @@ func TestDevicesOfTheProcess(t *testing.T) {
 	v, err := open(s, Environment{Visible: &visible})
 	require.NoError(t, err)
 	require.Equal(t, []Device{
-		{0, uuid(2), "Mock NVIDIA A100-SXM4-40GB"}, {1, uuid(0), "Mock NVIDIA A100-SXM4-40GB"},
+		{0, uuid(2), "Mock NVIDIA A100-SXM4-40GB", "8.0"}, {1, uuid(0), "Mock NVIDIA A100-SXM4-40GB", "8.0"},
 	}, v.Devices())
 	require.Equal(t, Some(0.75), v.Read(v.Devices()[1]).Utilization)
 	_, err = v.Processes(Device{UUID: uuid(1)})
@@ -209,7 +209,7 @@ func TestDevicesOfTheProcess(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	require.Equal(t, []Device{
-		{0, uuid(3), "Mock NVIDIA A100-SXM4-40GB"}, {2, uuid(0), "Mock NVIDIA A100-SXM4-40GB"},
+		{0, uuid(3), "Mock NVIDIA A100-SXM4-40GB", "8.0"}, {2, uuid(0), "Mock NVIDIA A100-SXM4-40GB", "8.0"},
 	}, v.Devices())
 }
 
@@ -234,6 +234,6 @@ func TestInstances(t *testing.T) {
 	for _, visible := range []string{"MIG-" + d.UUID + "/9/0", d.UUID} {
 		v, err := open(s, Environment{Visible: &visible})
 		require.NoError(t, err)
-		require.Equal(t, []Device{{0, d.UUID, "Mock NVIDIA A100-SXM4-40GB"}}, v.Devices(), visible)
+		require.Equal(t, []Device{{0, d.UUID, "Mock NVIDIA A100-SXM4-40GB", "8.0"}}, v.Devices(), visible)
 	}
 }

@@ -78,7 +78,7 @@ func (f *flow) finish(resp *infer.Response) {
 	r.Respond(resp, true)
 	if err := r.Failure(); err != nil {
 		f.stamp()
-		resp.Err = f.failed(err)
+		r.Amend(f.failed(err))
 	} else {
 		f.succeed()
 	}

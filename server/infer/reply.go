@@ -222,6 +222,9 @@ func (r *Request) Deliver() {
 	}
 }
 
+// Amend replaces the error of a final response that is held and has failed.
+func (r *Request) Amend(err error) { r.reply.kept.Err, r.reply.err = err, err }
+
 // collect is the response that was held, for the caller that the request is for;
 // nil when there is none, or only one that the sink has to see.
 func (r *Request) collect() *Response {

@@ -133,7 +133,7 @@ func TestFieldsOfAnEnsemble(t *testing.T) {
 	})
 	r, _, err := open(t, func(o *Options) {
 		o.Control, o.Backends, o.Startup = ControlExplicit, backend.Set{"python": snake{}}, []string{"m", "own"}
-		o.Caching.Cache = cache.NewLocal(1<<20, o.Pool)
+		o.Cache = cache.NewLocal(1<<20, o.Pool)
 	}, dir)
 	require.NoError(t, err)
 	for name, want := range map[string][]string{"m": {"x", "y"}, "own": {"a"}} {
