@@ -36,6 +36,9 @@ type contents struct {
 // is merged, which for protobuf means to put it behind.
 func (d *decoder) content(msg []byte, tensor int) error {
 	if n := len(d.contents); n == 0 || d.contents[n-1].tensor != tensor {
+		if n == fewElements { // then it is likely that the others have some, too
+			d.contents = slices.Grow(d.contents, max(d.counted[tensorsField]-tensor, 1))
+		}
 		d.contents = append(d.contents, contents{tensor: tensor})
 	}
 	c := &d.contents[len(d.contents)-1]

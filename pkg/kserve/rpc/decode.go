@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"errors"
 	"unicode/utf8"
 
 	"google.golang.org/grpc/mem"
@@ -21,8 +20,11 @@ type Request struct {
 	// *status.Error that the caller reports once it has found the model. The
 	// names, the version and the id in Message count even then.
 	Err error
-	// Broken is why the bytes are no message; nothing else counts then.
+	// Broken is why the bytes are no message, or the error of the budget; nothing
+	// else counts then.
 	Broken error
+	// Budget bounds the memory that the message takes beside its bytes; nil does not.
+	Budget Budget
 }
 
 // DecodeRequest reads a ModelInferRequest. Raw contents stay in the transport's
@@ -33,14 +35,17 @@ func (c *Codec) DecodeRequest(data mem.BufferSlice, r *Request) error {
 	m.Reset()
 	d := c.decoder(data)
 	defer c.done(d)
-	d.regions = r.Regions
+	d.regions, d.budget = r.Regions, r.Budget
 	if err := d.request(m); err != nil {
 		return err
 	}
-	if r.Err = d.requestMeaning(m); r.Err == nil {
-		d.place(m.Inputs)
+	if r.Err = d.over; r.Err != nil {
+		return nil
 	}
-	return nil
+	if r.Err = d.requestMeaning(m); r.Err != nil {
+		return nil
+	}
+	return d.place(m.Inputs)
 }
 
 // DecodeResponse reads a ModelInferResponse, with memory as DecodeRequest.
@@ -56,11 +61,13 @@ func (c *Codec) DecodeResponse(data mem.BufferSlice, r *kserve.Response) error {
 
 // responseMeaning finds the data of each output.
 func (d *decoder) responseMeaning(r *kserve.Response) error {
+	if d.over != nil {
+		return d.over
+	}
 	if err := d.planData(r.ModelName, "output", r.Outputs); err != nil {
 		return err
 	}
-	d.place(r.Outputs)
-	return nil
+	return d.place(r.Outputs)
 }
 
 // decoder is the state of reading one message.
@@ -74,7 +81,16 @@ type decoder struct {
 	outputs  []mark     // the same of requested outputs
 	plan     []piece    // where each tensor's data is
 	shared   []*frame   // frames that tensors hold, by index
+
+	size    int                // bytes of the message
+	budget  Budget             // for memory beside them; nil: no limit
+	counted [lastField + 1]int // elements for which a list has room, by field
+	refused [lastField + 1]bool
+	over    error // the message has more of something than it may
 }
+
+// lastField is the highest number of a field of the messages read here.
+const lastField = 7
 
 func (c *Codec) decoder(data mem.BufferSlice) *decoder {
 	d, _ := c.decoders.Get().(*decoder)
@@ -82,6 +98,7 @@ func (c *Codec) decoder(data mem.BufferSlice) *decoder {
 		d = &decoder{codec: c}
 	}
 	d.reset(data)
+	d.size = d.left
 	return d
 }
 
@@ -104,16 +121,10 @@ func (c *Codec) done(d *decoder) {
 	c.decoders.Put(d)
 }
 
-// maxInputs is more than any model has. On the wire an input may be two bytes, a
-// fiftieth of what it is here.
-const maxInputs = 1 << 16
-
-var errManyInputs = errors.New("more inputs than any model has")
-
 // request reads the fields of a ModelInferRequest.
 func (d *decoder) request(m *kserve.Request) error {
 	for {
-		num, err := d.field(7)
+		num, err := d.field(lastField)
 		if err != nil || num == 0 {
 			return err
 		}
@@ -125,17 +136,13 @@ func (d *decoder) request(m *kserve.Request) error {
 		case 3:
 			m.ID, err = d.text()
 		case 4:
-			m.Parameters, err = d.parameter(m.Parameters)
+			m.Parameters, err = d.parameter(m.Parameters, &requestParamList)
 		case 5:
-			if len(m.Inputs) == maxInputs {
-				return errManyInputs
-			}
-			err = d.tensor(m.AddInput(), len(m.Inputs)-1)
+			err = d.input(m)
 		case 6:
-			m.Outputs = append(m.Outputs, kserve.RequestedOutput{})
-			err = d.output(&m.Outputs[len(m.Outputs)-1], len(m.Outputs)-1)
+			err = d.requestedOutput(m)
 		case 7:
-			err = d.raw()
+			err = d.raw(&requestRawList)
 		}
 		if err != nil {
 			return err
@@ -158,11 +165,11 @@ func (d *decoder) response(m *kserve.Response) error {
 		case 3:
 			m.ID, err = d.text()
 		case 4:
-			m.Parameters, err = d.parameter(m.Parameters)
+			m.Parameters, err = d.parameter(m.Parameters, &responseParamList)
 		case 5:
-			err = d.tensor(m.AddOutput(), len(m.Outputs)-1)
+			err = d.responseOutput(m)
 		case 6:
-			err = d.raw()
+			err = d.raw(&responseRawList)
 		}
 		if err != nil {
 			return err
@@ -191,7 +198,48 @@ func (d *decoder) field(last protowire.Number) (protowire.Number, error) {
 	return 0, nil
 }
 
-func (d *decoder) raw() error {
+func (d *decoder) input(m *kserve.Request) error {
+	if len(m.Inputs) >= fewElements {
+		var ok bool
+		var err error
+		if m.Inputs, ok, err = room(d, &requestInputList, m.Inputs); !ok {
+			return err
+		}
+	}
+	return d.tensor(m.AddInput(), len(m.Inputs)-1)
+}
+
+func (d *decoder) responseOutput(m *kserve.Response) error {
+	if len(m.Outputs) >= fewElements {
+		var ok bool
+		var err error
+		if m.Outputs, ok, err = room(d, &responseOutputList, m.Outputs); !ok {
+			return err
+		}
+	}
+	return d.tensor(m.AddOutput(), len(m.Outputs)-1)
+}
+
+func (d *decoder) requestedOutput(m *kserve.Request) error {
+	if len(m.Outputs) >= fewElements {
+		var ok bool
+		var err error
+		if m.Outputs, ok, err = room(d, &requestOutputList, m.Outputs); !ok {
+			return err
+		}
+	}
+	m.Outputs = append(m.Outputs, kserve.RequestedOutput{})
+	return d.output(&m.Outputs[len(m.Outputs)-1], len(m.Outputs)-1)
+}
+
+func (d *decoder) raw(l *list) error {
+	if len(d.raws) >= fewElements {
+		var ok bool
+		var err error
+		if d.raws, ok, err = room(d, l, d.raws); !ok {
+			return err
+		}
+	}
 	at, err := d.span()
 	if err == nil {
 		d.raws = append(d.raws, at)
@@ -243,7 +291,7 @@ func (d *decoder) tensor(t *kserve.Tensor, index int) error {
 		}
 		switch {
 		case f.num == 3 && (f.typ == protowire.VarintType || f.typ == protowire.BytesType):
-			t.Shape, err = dims(t.Shape, f)
+			t.Shape, err = d.dims(t.Shape, f)
 		case f.typ != protowire.BytesType:
 		case f.num == 1:
 			t.Name, err = d.intern(f.b)
@@ -258,22 +306,6 @@ func (d *decoder) tensor(t *kserve.Tensor, index int) error {
 		}
 	}
 	return err
-}
-
-// dims reads a shape, packed or not.
-func dims(s tensor.Shape, f field) (tensor.Shape, error) {
-	if f.typ == protowire.VarintType {
-		return append(s, int64(f.v)), nil
-	}
-	for b := f.b; len(b) > 0; {
-		v, n := protowire.ConsumeVarint(b)
-		if n < 0 {
-			return s, errMalformed
-		}
-		s = append(s, int64(v))
-		b = b[n:]
-	}
-	return s, nil
 }
 
 // output reads an InferRequestedOutputTensor.

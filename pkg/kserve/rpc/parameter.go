@@ -76,7 +76,14 @@ func value(msg []byte, p *kserve.Parameter) error {
 
 // parameter reads a map entry of the message and adds it; of two with one name
 // the last stays.
-func (d *decoder) parameter(ps []kserve.Parameter) ([]kserve.Parameter, error) {
+func (d *decoder) parameter(ps []kserve.Parameter, l *list) ([]kserve.Parameter, error) {
+	if len(ps) >= fewElements {
+		var ok bool
+		var err error
+		if ps, ok, err = room(d, l, ps); !ok {
+			return ps, err
+		}
+	}
 	b, err := d.bytes()
 	if err != nil {
 		return ps, err
@@ -86,7 +93,7 @@ func (d *decoder) parameter(ps []kserve.Parameter) ([]kserve.Parameter, error) {
 		return ps, err
 	}
 	// Looking for the name is quadratic; beyond a few parameters unique does it.
-	if len(ps) < fewParameters {
+	if len(ps) < fewElements {
 		for i := range ps {
 			if ps[i].Name == p.Name {
 				ps[i] = p
@@ -97,11 +104,9 @@ func (d *decoder) parameter(ps []kserve.Parameter) ([]kserve.Parameter, error) {
 	return append(ps, p), nil
 }
 
-const fewParameters = 16
-
 // unique drops all but the last of parameters with one name.
 func unique(ps []kserve.Parameter) []kserve.Parameter {
-	if len(ps) <= fewParameters {
+	if len(ps) <= fewElements {
 		return ps
 	}
 	at := make(map[string]int, len(ps))
@@ -124,7 +129,8 @@ type mark struct {
 	p      kserve.Parameter
 }
 
-// mark reads a map entry of a tensor's parameters.
+// mark reads a map entry of a tensor's parameters; of several with one name the
+// last stays.
 func (d *decoder) mark(to *[]mark, b []byte, tensor int) error {
 	p, err := d.entry(b)
 	if err != nil {
@@ -132,9 +138,21 @@ func (d *decoder) mark(to *[]mark, b []byte, tensor int) error {
 	}
 	switch p.Name {
 	case paramRegion, paramOffset, paramByteSize, paramClassification:
-		*to = append(*to, mark{tensor, p})
+		*to = replaced(*to, mark{tensor, p})
 	}
 	return nil
+}
+
+// replaced puts m in the place of the mark with its name on its tensor, or at the
+// end. The marks of a tensor are the last ones, and at most four.
+func replaced(ms []mark, m mark) []mark {
+	for i := len(ms) - 1; i >= 0 && ms[i].tensor == m.tensor; i-- {
+		if ms[i].p.Name == m.p.Name {
+			ms[i] = m
+			return ms
+		}
+	}
+	return append(ms, m)
 }
 
 // marksOf takes the marks of one tensor off the front; they come in order.
@@ -146,9 +164,9 @@ func marksOf(ms []mark, tensor int) (of, rest []mark) {
 	return ms[:n], ms[n:]
 }
 
-// find is the parameter of that name; the last one wins.
+// find returns the parameter of that name.
 func find(ms []mark, name string) (kserve.Parameter, bool) {
-	for i := len(ms) - 1; i >= 0; i-- {
+	for i := range ms {
 		if ms[i].p.Name == name {
 			return ms[i].p, true
 		}

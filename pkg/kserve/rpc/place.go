@@ -31,8 +31,8 @@ func padded(n int) int { return (n + align - 1) &^ (align - 1) }
 // place gives every tensor its data by the plan: raw contents stay where they
 // are in the transport's frames. Engines that need another place for them make
 // the only copy. It is called once, when the whole message has been found to be
-// good.
-func (d *decoder) place(ts []kserve.Tensor) {
+// good. The error is that of the budget, or of memory.
+func (d *decoder) place(ts []kserve.Tensor) error {
 	total := 0
 	for i := range d.plan {
 		if p := &d.plan[i]; p.decoded() {
@@ -48,13 +48,20 @@ func (d *decoder) place(ts []kserve.Tensor) {
 		}
 	}
 	if total > 0 {
-		d.decodeAll(ts, total)
+		return d.decodeAll(ts, total)
 	}
+	return nil
 }
 
 // decodeAll puts all typed contents into one buffer.
-func (d *decoder) decodeAll(ts []kserve.Tensor, total int) {
-	b := d.codec.pool.Get(total)
+func (d *decoder) decodeAll(ts []kserve.Tensor, total int) error {
+	if err := d.take(total); err != nil {
+		return err
+	}
+	b, err := d.codec.pool.TryGet(total)
+	if err != nil {
+		return err
+	}
 	defer b.Release()
 	off := 0
 	for i := range d.plan {
@@ -64,6 +71,7 @@ func (d *decoder) decodeAll(ts []kserve.Tensor, total int) {
 			off += padded(p.size)
 		}
 	}
+	return nil
 }
 
 // frame is one buffer of the transport, held by tensors.

@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"slices"
+
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"triton/pkg/kserve"
@@ -12,6 +14,7 @@ import (
 // "output", is for the messages.
 func (d *decoder) planData(model, kind string, ts []kserve.Tensor) error {
 	raw, typed, marks := 0, 0, d.inputs
+	d.plan = slices.Grow(d.plan, len(ts))
 	for i := range ts {
 		t := &ts[i]
 		has := typed < len(d.contents) && d.contents[typed].tensor == i

@@ -1,0 +1,166 @@
+package rpc
+
+import (
+	"slices"
+	"unsafe"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"triton/pkg/kserve"
+	"triton/pkg/tensor"
+)
+
+// On the wire an element of a list may be two bytes, a fiftieth of what it takes
+// here. Three rules keep the memory of a message in proportion to its bytes: no
+// list has more than maxElements, a long list must consist of elements of a size
+// that elements with a meaning have, and memory for a long list is taken once,
+// after its elements were counted.
+const (
+	// maxElements limits every list of a message. It is more than any model has.
+	maxElements = 1 << 16
+	// freeElements is how many elements a list may have however small they are.
+	freeElements = 1 << 10
+	// maxDims limits the dimensions of a tensor.
+	maxDims = 1 << 10
+	// fewElements is how many elements are read without having counted the others.
+	fewElements = 16
+)
+
+// list is a repeated field of a message. Its number is that of the field.
+type list struct {
+	num  protowire.Number
+	name string // in errors
+	// least is a lower bound for the bytes of an element on the wire, with all that
+	// belongs to it: an input has a name, a type, a shape and raw contents.
+	least int
+	size  int // bytes of an element in memory
+}
+
+const (
+	sizeOfTensor    = int(unsafe.Sizeof(kserve.Tensor{}) + unsafe.Sizeof(contents{}) + unsafe.Sizeof(piece{}))
+	sizeOfOutput    = int(unsafe.Sizeof(kserve.RequestedOutput{}))
+	sizeOfSpan      = int(unsafe.Sizeof(span{}))
+	sizeOfParameter = int(unsafe.Sizeof(kserve.Parameter{}))
+)
+
+// tensorsField is the field of the tensors, in requests and responses alike.
+const tensorsField = 5
+
+// The lists of requests and responses.
+var (
+	requestParamList  = list{4, "parameters", 8, sizeOfParameter}
+	requestInputList  = list{tensorsField, "inputs", 16, sizeOfTensor}
+	requestOutputList = list{6, "requested outputs", 5, sizeOfOutput}
+	requestRawList    = list{7, "raw_input_contents", 16, sizeOfSpan}
+
+	responseParamList  = requestParamList
+	responseOutputList = list{tensorsField, "outputs", 16, sizeOfTensor}
+	responseRawList    = list{6, "raw_output_contents", 16, sizeOfSpan}
+)
+
+// Budget says how much memory messages may take beside their own bytes.
+type Budget interface {
+	// Take asks for so many bytes. The error is the answer to the client.
+	Take(bytes int) error
+}
+
+// room makes room in s for the element that comes next in list l, and for all
+// that follow. It is false when the message has more elements than it may: room
+// passes over the element then.
+func room[T any](d *decoder, l *list, s []T) (_ []T, ok bool, err error) {
+	if d.refused[l.num] {
+		return s, false, d.pass()
+	}
+	if len(s) < d.counted[l.num] {
+		return s, true, nil
+	}
+	total := len(s) + d.count(l.num)
+	if limit := min(maxElements, freeElements+d.size/l.least); total > limit {
+		d.refused[l.num] = true
+		if d.over == nil {
+			d.over = invalid("the message has %d %s, at most %d can be in a message of %d bytes", total, l.name, limit, d.size)
+		}
+		return s, false, d.pass()
+	}
+	d.counted[l.num] = total
+	if err := d.take((total - len(s)) * l.size); err != nil {
+		return s, false, err
+	}
+	return slices.Grow(s, total-len(s)), true, nil
+}
+
+// take asks the budget for memory beside that of the message.
+func (d *decoder) take(bytes int) error {
+	if d.budget == nil {
+		return nil
+	}
+	return d.budget.Take(bytes)
+}
+
+// pass passes over a bytes field.
+func (d *decoder) pass() error {
+	_, err := d.span()
+	return err
+}
+
+// count returns how many fields of that number follow, the one whose tag has just
+// been read among them. What is malformed ends the count: reading will find it.
+func (d *decoder) count(num protowire.Number) int {
+	from := d.scanner
+	defer func() { d.scanner = from }()
+	n := 0
+	for at := num; at != 0; {
+		if d.pass() != nil {
+			return n
+		}
+		if at == num {
+			n++
+		}
+		var err error
+		if at, err = d.field(lastField); err != nil {
+			return n
+		}
+	}
+	return n
+}
+
+// dims reads a shape, packed or not.
+func (d *decoder) dims(s tensor.Shape, f field) (tensor.Shape, error) {
+	n := 1
+	if f.typ == protowire.BytesType {
+		n = len(f.b) // at most
+	}
+	if len(s)+n > fewElements {
+		if f.typ == protowire.BytesType {
+			n = varints(f.b)
+		}
+		if len(s)+n > maxDims {
+			if d.over == nil {
+				d.over = invalid("a tensor of the message has %d or more dimensions, at most %d are possible", len(s)+n, maxDims)
+			}
+			return s, nil
+		}
+		s = slices.Grow(s, n)
+	}
+	if f.typ == protowire.VarintType {
+		return append(s, int64(f.v)), nil
+	}
+	for b := f.b; len(b) > 0; {
+		v, n := protowire.ConsumeVarint(b)
+		if n < 0 {
+			return s, errMalformed
+		}
+		s = append(s, int64(v))
+		b = b[n:]
+	}
+	return s, nil
+}
+
+// varints counts packed varints.
+func varints(b []byte) int {
+	n := 0
+	for _, c := range b {
+		n += int(c>>7) ^ 1
+	}
+	return n
+}
