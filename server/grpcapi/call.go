@@ -20,6 +20,7 @@ type call struct {
 	name, version, id string
 	emptyFinal        bool
 	bytes             int // of the inputs
+	charge            charge
 
 	// Under the stream's lock.
 	over       bool   // the final response has come
@@ -86,6 +87,7 @@ func (c *call) free() {
 		c.model.Release()
 	}
 	c.trace.Close()
+	c.charge.end()
 	*c = call{}
 	pooledCalls.Put(c)
 }

@@ -1,6 +1,6 @@
 // Package grpcapi is the gRPC front end: the inference service, health and
 // reflection over infer.Service. It checks no request against a model, listens
-// on no port and knows no flags.
+// on no port and reads no flags.
 package grpcapi
 
 import (
@@ -15,12 +15,15 @@ import (
 )
 
 // Register adds the services to a server made with ServerOptions.
-func Register(s *grpc.Server, svc infer.Service, opts Options) {
+func Register(server *grpc.Server, svc infer.Service, opts Options) {
 	if opts.Regions == nil {
 		opts.Regions = shm.New(shm.Options{})
 	}
+	s := bounded{server, &opts}
 	desc := serviceDesc()
-	s.RegisterService(&desc, &service{svc: svc, opts: opts, guard: guard{opts.Log}, gate: newGate(&opts.Restricted)})
+	s.RegisterService(&desc, &service{
+		svc: svc, opts: opts, guard: guard{opts.Log}, gate: newGate(&opts.Restricted), codec: rpc.NewCodec(opts.Pool),
+	})
 	grpc_health_v1.RegisterHealthServer(s, &health{svc: svc, every: opts.HealthInterval})
 	reflection.Register(s)
 }
@@ -52,6 +55,7 @@ type service struct {
 	opts  Options
 	guard guard
 	gate  gate
+	codec *rpc.Codec
 }
 
 var _ inferencepb.GRPCInferenceServiceServer = (*service)(nil)

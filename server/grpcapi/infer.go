@@ -3,6 +3,8 @@ package grpcapi
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io"
 	"math"
 	"sync"
 
@@ -15,7 +17,20 @@ import (
 	"triton/server/infer"
 )
 
-var messages = sync.Pool{New: func() any { return &rpc.Request{} }}
+// incoming is what reading the messages of a call takes.
+type incoming struct {
+	intake  intake
+	message rpc.Request
+}
+
+var incomings = sync.Pool{New: func() any { return &incoming{} }}
+
+// end gives everything back.
+func (in *incoming) end() {
+	in.intake.end()
+	*in = incoming{intake: intake{data: in.intake.data}}
+	incomings.Put(in)
+}
 
 // modelInfer is the handler of ModelInfer. gRPC calls no interceptor for a
 // stream description that streams neither way.
@@ -39,7 +54,9 @@ func (s *service) modelInfer(conn grpc.ServerStream, seen *seen) (err error) {
 	}
 	s.opts.Compression.compress(conn.Context())
 	clock := s.startClock()
-	r, wrong, err := s.receive(conn)
+	in := incomings.Get().(*incoming)
+	defer in.end() // its memory is charged as long as the call lasts
+	r, wrong, err := s.receiveOne(conn, in)
 	if err != nil {
 		return err
 	}
@@ -50,25 +67,54 @@ func (s *service) modelInfer(conn grpc.ServerStream, seen *seen) (err error) {
 	return s.infer(conn, r, wrong, clock)
 }
 
-// receive reads a request. The first error is what is wrong with it, the second
-// that there is none.
-func (s *service) receive(conn grpc.ServerStream) (r *infer.Request, wrong, err error) {
-	r = infer.NewRequest()
-	msg := messages.Get().(*rpc.Request)
-	msg.Message, msg.Regions = &r.Request, s.opts.Regions
-	err = conn.RecvMsg(msg)
-	r.Times.Received = infer.Now() // the client of a stream may have thought for long
-	wrong, broken := msg.Err, msg.Broken
-	*msg = rpc.Request{}
-	messages.Put(msg)
-	if err == nil && broken != nil {
-		err = errParse
+// receiveOne reads the only request of a call, with errors as receive.
+func (s *service) receiveOne(conn grpc.ServerStream, in *incoming) (r *infer.Request, wrong, err error) {
+	if err := in.intake.begin(conn.Context(), s.opts.MaxReceive); err != nil {
+		return nil, nil, err
+	}
+	r, wrong, err = s.receive(in)
+	if errors.Is(err, io.EOF) {
+		return nil, nil, errNoMessage
 	}
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := in.intake.last(); err != nil {
 		discard(r)
 		return nil, nil, err
 	}
+	r.Times.Received = infer.Now()
 	return r, wrong, nil
+}
+
+// receive reads a request. The first error is what is wrong with it, the second
+// that there is none.
+func (s *service) receive(in *incoming) (r *infer.Request, wrong, err error) {
+	if err := in.intake.next(); err != nil {
+		return nil, nil, err
+	}
+	defer in.intake.free()
+	r = infer.NewRequest()
+	r.Times.Received = infer.Now() // the client of a stream may have thought for long
+	msg := &in.message
+	*msg = rpc.Request{Message: &r.Request, Regions: s.opts.Regions, Budget: &in.intake.charge}
+	_ = s.codec.Unmarshal(in.intake.data, msg) // has its errors in the message
+	if msg.Broken != nil {
+		discard(r)
+		return nil, nil, unreadable(msg.Broken)
+	}
+	return r, msg.Err, nil
+}
+
+// unreadable is the answer to what is no request, or finds no memory.
+func unreadable(err error) error {
+	if e := (*status.Error)(nil); errors.As(err, &e) {
+		return failure(e)
+	}
+	if _, ok := grpcstatus.FromError(err); ok {
+		return err // of the budget
+	}
+	return errParse
 }
 
 var errParse = grpcstatus.Error(codes.Internal, "Unable to parse request")

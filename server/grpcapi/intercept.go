@@ -16,6 +16,10 @@ type admin struct {
 	gate  gate
 }
 
+func newAdmin(o *Options) *admin {
+	return &admin{opts: o, guard: guard{o.Log}, gate: newGate(&o.Restricted)}
+}
+
 func (a *admin) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (_ any, err error) {
 	defer a.guard.recover(info.FullMethod, &err)
 	if a.opts.Access != nil {
@@ -40,5 +44,13 @@ func (a *admin) stream(srv any, conn grpc.ServerStream, info *grpc.StreamServerI
 	if err := a.gate.check(conn.Context(), info.FullMethod); err != nil {
 		return err
 	}
-	return next(srv, conn)
+	if info.FullMethod == rpc.ModelStreamInfer { // reads its messages itself
+		return next(srv, conn)
+	}
+	s, err := newBoundedStream(conn, a.opts, info.IsClientStream)
+	if err != nil {
+		return err
+	}
+	defer s.in.end()
+	return next(srv, s)
 }

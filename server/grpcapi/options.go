@@ -37,10 +37,17 @@ type Options struct {
 	MaxConnectionAge    time.Duration // 0: no limit
 	MaxConnectionGrace  time.Duration // 0: no limit
 	MaxConcurrentStream uint32        // per connection; 0: no limit
+	// MaxHeaderList is the size in bytes of the largest list of headers of a call,
+	// counted as HTTP/2 does.
+	MaxHeaderList uint32
 
 	// MaxReceive is the size in bytes of the largest message taken, as received and
 	// after it was decompressed.
 	MaxReceive int
+	// MaxReceiveConn and MaxReceiveAll are what the messages in flight of one
+	// connection and of all connections may take, in bytes: while they are received,
+	// and until their calls have ended. 0: no limit.
+	MaxReceiveConn, MaxReceiveAll int64
 	// ReadAhead is what the requests of one stream may hold, in bytes, before the
 	// next one is read: their inputs, and responses that the client has not taken.
 	// A client that takes none is stopped by flow control instead of filling the
@@ -107,6 +114,9 @@ func Default(pool *tensor.Pool) Options {
 		KeepaliveTimeout: 20 * time.Second,
 		MinPingInterval:  5 * time.Minute,
 		MaxReceive:       math.MaxInt32,
+		MaxReceiveConn:   4 << 30,
+		MaxReceiveAll:    16 << 30,
+		MaxHeaderList:    64 << 10,
 		ReadAhead:        256 << 20,
 		MaxUnread:        1 << 30,
 		Workers:          64,
@@ -115,8 +125,14 @@ func Default(pool *tensor.Pool) Options {
 		ReadBuffer:       64 << 10,
 		WriteBuffer:      64 << 10,
 		HealthInterval:   250 * time.Millisecond,
+
+		MaxConcurrentStream: 1024,
 	}
 }
+
+// minHeaderList is what the headers of a call take that gRPC itself sends, and some
+// more.
+const minHeaderList = 1 << 10
 
 // Validate finds everything that is wrong.
 func (o Options) Validate() error {
@@ -129,6 +145,13 @@ func (o Options) Validate() error {
 	}
 	if o.MaxReceive < 1 {
 		errs = append(errs, fmt.Errorf("gRPC: largest message is %d bytes, must be at least 1", o.MaxReceive))
+	}
+	if o.MaxReceiveConn < 0 || o.MaxReceiveAll < 0 {
+		errs = append(errs, fmt.Errorf("gRPC: messages in flight may take %d bytes on a connection and %d in all, must be at least 0",
+			o.MaxReceiveConn, o.MaxReceiveAll))
+	}
+	if o.MaxHeaderList < minHeaderList {
+		errs = append(errs, fmt.Errorf("gRPC: largest list of headers is %d bytes, must be at least %d", o.MaxHeaderList, minHeaderList))
 	}
 	for _, c := range []struct {
 		name string
@@ -151,10 +174,10 @@ func (o Options) Validate() error {
 
 // ServerOptions are the options for grpc.NewServer. The codec is part of them.
 func ServerOptions(o Options) []grpc.ServerOption {
-	a := &admin{opts: &o, guard: guard{o.Log}, gate: newGate(&o.Restricted)}
 	opts := []grpc.ServerOption{
-		grpc.UnaryInterceptor(a.unary),
-		grpc.StreamInterceptor(a.stream),
+		grpc.StreamInterceptor(newAdmin(&o).stream),
+		grpc.Creds(newAccounts(&o)),
+		grpc.MaxHeaderListSize(o.MaxHeaderList),
 		grpc.ForceServerCodecV2(rpc.NewCodec(o.Pool)),
 		grpc.MaxRecvMsgSize(o.MaxReceive),
 		grpc.MaxSendMsgSize(math.MaxInt32),
@@ -176,9 +199,6 @@ func ServerOptions(o Options) []grpc.ServerOption {
 	}
 	if o.MaxConcurrentStream > 0 {
 		opts = append(opts, grpc.MaxConcurrentStreams(o.MaxConcurrentStream))
-	}
-	if o.Credentials != nil {
-		opts = append(opts, grpc.Creds(o.Credentials))
 	}
 	return opts
 }

@@ -40,6 +40,9 @@ type stream struct {
 	closed bool  // nothing more will be written
 	seen   seen
 
+	// The reader's own. What a request takes moves to its call.
+	in incoming
+
 	// The writer's own.
 	writing []answer
 	message rpc.StreamResponse
@@ -51,6 +54,9 @@ func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	svc := srv.(*service)
 	svc.opts.Compression.compress(conn.Context())
 	s := &stream{service: svc, conn: conn, strict: strict(conn), wake: make(chan struct{}, 1)}
+	if err := s.in.intake.begin(conn.Context(), svc.opts.MaxReceive); err != nil {
+		return err
+	}
 	s.room = sync.NewCond(&s.mu)
 	if svc.opts.Access != nil {
 		defer logStream(s, svc.opts.Access, infer.Now(), &err)
@@ -77,14 +83,17 @@ func (s *stream) read() {
 	var err error
 	defer func() { s.end(err) }()
 	defer s.service.guard.recover(rpc.ModelStreamInfer, &err)
-	for err == nil && s.mayRead() {
-		err = s.next()
+	defer s.in.intake.end()
+	for err == nil {
+		if err = s.mayRead(); err == nil {
+			err = s.next()
+		}
 	}
 }
 
 func (s *stream) next() error {
 	clock := s.service.startClock()
-	r, wrong, err := s.service.receive(s.conn)
+	r, wrong, err := s.service.receive(&s.in)
 	if err != nil {
 		return err
 	}
@@ -94,14 +103,35 @@ func (s *stream) next() error {
 	return nil
 }
 
-// mayRead waits until the stream holds less than it may.
-func (s *stream) mayRead() bool {
+// mayRead waits until the stream holds less than it may. What the client sends
+// meanwhile gRPC takes in, up to the window of the stream, so it is charged. The
+// error is io.EOF when the stream is closed, or the budget's.
+func (s *stream) mayRead() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for !s.closed && (s.ahead > s.service.opts.ReadAhead || s.flight.n >= maxCalls) {
+	if s.mayGoOn() {
+		return s.closedError()
+	}
+	window := charge{account: s.in.intake.charge.account}
+	if err := window.Take(int(s.service.opts.StreamWindow)); err != nil {
+		return err
+	}
+	defer window.end()
+	for !s.mayGoOn() {
 		s.room.Wait()
 	}
-	return !s.closed
+	return s.closedError()
+}
+
+func (s *stream) mayGoOn() bool {
+	return s.closed || s.ahead <= s.service.opts.ReadAhead && s.flight.n < maxCalls
+}
+
+func (s *stream) closedError() error {
+	if s.closed {
+		return io.EOF
+	}
+	return nil
 }
 
 // end notes that no more requests come.
@@ -119,6 +149,8 @@ func (s *stream) end(err error) {
 // client's answer, with no more than the request's id.
 func (s *stream) issue(r *infer.Request, wrong error, clock clock) {
 	c := newCall(s, r)
+	c.charge = s.in.intake.charge
+	s.in.intake.charge.bytes = 0
 	m, err := s.service.model(r)
 	if err == nil {
 		c.model, c.decoupled = m, m.Config().GetModelTransactionPolicy().GetDecoupled()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
 
 	"triton/pkg/kserve"
@@ -45,11 +46,11 @@ func (s *stream) take() bool {
 }
 
 // isOver says whether the stream has ended. What came before bytes that are no
-// message is still answered.
+// message, or one too many, is still answered.
 func (s *stream) isOver() (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	broken := s.failed != nil && !errors.Is(s.failed, errParse)
+	broken := s.failed != nil && !errors.Is(s.failed, errParse) && grpcstatus.Code(s.failed) != codes.ResourceExhausted
 	return broken || s.ended && s.flight.n == 0, s.failed
 }
 

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"triton/pkg/kserve"
+	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
 
@@ -60,7 +61,7 @@ func (d *decoder) decodeAll(ts []kserve.Tensor, total int) error {
 	}
 	b, err := d.codec.pool.TryGet(total)
 	if err != nil {
-		return err
+		return status.New(status.Unavailable, "no memory for the %d bytes of the tensors of the message: %w", total, err)
 	}
 	defer b.Release()
 	off := 0

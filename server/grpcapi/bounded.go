@@ -1,0 +1,77 @@
+package grpcapi
+
+import "google.golang.org/grpc"
+
+// maxAdmin limits, in bytes, the messages of all calls but inference and those that load
+// models: a generated message may take many times the memory of its bytes.
+const maxAdmin = 4 << 20
+
+// bounded registers services whose messages are read within the budgets.
+type bounded struct {
+	*grpc.Server
+	opts *Options
+}
+
+// RegisterService registers unary methods as streams that stream neither way.
+func (b bounded) RegisterService(desc *grpc.ServiceDesc, impl any) {
+	d := *desc
+	d.Methods = nil
+	d.Streams = append([]grpc.StreamDesc(nil), desc.Streams...)
+	for _, m := range desc.Methods {
+		d.Streams = append(d.Streams, grpc.StreamDesc{StreamName: m.MethodName, Handler: b.unary(m)})
+	}
+	b.Server.RegisterService(&d, impl)
+}
+
+// unary is the handler of a unary method. gRPC calls no interceptor for it.
+func (b bounded) unary(m grpc.MethodDesc) grpc.StreamHandler {
+	a := newAdmin(b.opts)
+	limit := b.opts.limitOf(m.MethodName)
+	return func(srv any, conn grpc.ServerStream) error {
+		var in intake
+		defer in.end()
+		read := func(v any) error {
+			if err := in.begin(conn.Context(), limit); err != nil {
+				return err
+			}
+			return in.unmarshal(v)
+		}
+		reply, err := m.Handler(srv, conn.Context(), read, a.unary)
+		if err != nil {
+			return err
+		}
+		return conn.SendMsg(reply)
+	}
+}
+
+// limitOf is the largest message of a call that is not inference.
+func (o *Options) limitOf(method string) int {
+	if method == "RepositoryModelLoad" {
+		return o.MaxReceive
+	}
+	return min(o.MaxReceive, maxAdmin)
+}
+
+// boundedStream reads the messages of a stream within the budgets, one at a time.
+type boundedStream struct {
+	grpc.ServerStream
+	in      intake
+	clients bool // the client may send several messages
+}
+
+func newBoundedStream(conn grpc.ServerStream, o *Options, clients bool) (*boundedStream, error) {
+	s := &boundedStream{ServerStream: conn, clients: clients}
+	return s, s.in.begin(conn.Context(), o.limitOf(""))
+}
+
+// RecvMsg is called by generated code.
+func (s *boundedStream) RecvMsg(v any) error {
+	s.in.charge.end() // that of the message before
+	if !s.clients {
+		return s.in.unmarshal(v)
+	}
+	if err := s.in.next(); err != nil {
+		return err
+	}
+	return s.in.decode(v)
+}

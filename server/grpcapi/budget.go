@@ -1,0 +1,133 @@
+package grpcapi
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/peer"
+	grpcstatus "google.golang.org/grpc/status"
+)
+
+// budget limits the memory that received messages take, in bytes. A message is
+// charged while it is read and until its call has ended, so requests that wait
+// for their model count.
+type budget struct {
+	limit int64 // 0: none
+	used  atomic.Int64
+}
+
+// take reports whether n more bytes fit, and charges them if they do.
+func (b *budget) take(n int) bool {
+	if used := b.used.Add(int64(n)); b.limit > 0 && used > b.limit {
+		b.used.Add(-int64(n))
+		return false
+	}
+	return true
+}
+
+func (b *budget) give(n int) { b.used.Add(-int64(n)) }
+
+// account is the budget of one connection within that of the server. It travels
+// as the AuthInfo of the connection, as gRPC has no other place where a server
+// can keep something of its own for a connection.
+type account struct {
+	credentials.AuthInfo
+	own    budget
+	server *budget
+}
+
+// take charges n bytes to the connection and to the server. The error is the
+// answer to the call.
+func (a *account) take(n int) error {
+	if !a.own.take(n) {
+		return overBudget("connection", a.own.limit, "--grpc-max-connection-receive-size")
+	}
+	if !a.server.take(n) {
+		a.own.give(n)
+		return overBudget("server", a.server.limit, "--grpc-max-receive-size")
+	}
+	return nil
+}
+
+func (a *account) give(n int) {
+	a.own.give(n)
+	a.server.give(n)
+}
+
+func overBudget(whose string, limit int64, flag string) error {
+	return grpcstatus.Errorf(codes.ResourceExhausted,
+		"no memory for this message: the messages in flight of the %s may take %d bytes (%s)", whose, limit, flag)
+}
+
+// accounts opens an account for each connection, with the transport security of
+// the credentials within.
+type accounts struct {
+	credentials.TransportCredentials
+	connection int64 // limit for each
+	server     *budget
+}
+
+func newAccounts(o *Options) credentials.TransportCredentials {
+	inner := o.Credentials
+	if inner == nil {
+		inner = insecure.NewCredentials()
+	}
+	return &accounts{inner, o.MaxReceiveConn, &budget{limit: o.MaxReceiveAll}}
+}
+
+// ServerHandshake is called once for each connection.
+func (a *accounts) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := a.TransportCredentials.ServerHandshake(raw)
+	if err != nil {
+		return conn, info, err
+	}
+	return conn, &account{AuthInfo: info, own: budget{limit: a.connection}, server: a.server}, nil
+}
+
+// Clone is part of the interface.
+func (a *accounts) Clone() credentials.TransportCredentials {
+	return &accounts{a.TransportCredentials.Clone(), a.connection, a.server}
+}
+
+// accountOf returns the account of a call's connection. A server that was made
+// with other options than ServerOptions has none: its calls have no limit.
+func accountOf(ctx context.Context) *account {
+	if p, ok := peer.FromContext(ctx); ok {
+		if a, ok := p.AuthInfo.(*account); ok {
+			return a
+		}
+	}
+	return &account{server: &budget{}}
+}
+
+// charge is what a message has taken from its account.
+type charge struct {
+	account *account
+	bytes   int
+}
+
+// Take charges n bytes more.
+func (c *charge) Take(n int) error {
+	if err := c.account.take(n); err != nil {
+		return err
+	}
+	c.bytes += n
+	return nil
+}
+
+// give pays n bytes back.
+func (c *charge) give(n int) {
+	c.account.give(n)
+	c.bytes -= n
+}
+
+// end pays everything back.
+func (c *charge) end() {
+	if c.bytes > 0 {
+		c.give(c.bytes)
+	}
+}

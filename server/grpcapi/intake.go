@@ -1,0 +1,269 @@
+package grpcapi
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	grpcstatus "google.golang.org/grpc/status"
+)
+
+// transport is the stream below a call. grpc.ServerStream reads whole messages
+// only: whoever announces 2 GiB and sends them slowly would have memory for as
+// much as he sends, on every stream, before anyone could refuse it. gRPC offers
+// no hook in between: the tap handle and the stats handler see headers and whole
+// messages, a buffer pool and a connection do not know the call. So messages are
+// read here, from what grpc.ServerTransportStreamFromContext returns. Its
+// methods are those that gRPC itself reads with; TestTransport finds out if
+// they change.
+type transport interface {
+	ReadMessageHeader(header []byte) error
+	Read(n int) (mem.BufferSlice, error)
+	RecvCompress() string
+}
+
+// The steps in which a message is read. Each is charged before it is read, which
+// is when the client may send it.
+const (
+	// firstStep is what one frame of HTTP/2 carries behind the header of a message,
+	// so that reading splits no frame.
+	firstStep = 16<<10 - headerSize
+	maxStep   = 4 << 20
+)
+
+// headerSize is the bytes before each message: whether it is compressed, and its
+// length.
+const headerSize = 5
+
+// intake reads the messages of one call within the budgets.
+type intake struct {
+	from   transport
+	limit  int // bytes of a message
+	charge charge
+	header [headerSize]byte
+	data   mem.BufferSlice // the message, until free
+}
+
+// begin makes the intake ready for a call.
+func (in *intake) begin(ctx context.Context, limit int) error {
+	from, ok := grpc.ServerTransportStreamFromContext(ctx).(transport)
+	if !ok {
+		return grpcstatus.Error(codes.Internal, "internal error: this version of gRPC does not let messages be read within limits")
+	}
+	in.from, in.limit = from, limit
+	in.charge = charge{account: accountOf(ctx)}
+	return nil
+}
+
+// next reads a message into data. What it takes is charged until end. The error
+// is io.EOF when the client has sent all, or else has a status.
+func (in *intake) next() error {
+	if err := in.from.ReadMessageHeader(in.header[:]); err != nil {
+		return broken(err)
+	}
+	length := int(binary.BigEndian.Uint32(in.header[1:]))
+	if length > in.limit {
+		return grpcstatus.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", length, in.limit)
+	}
+	if err := in.read(length); err != nil {
+		in.free()
+		return err
+	}
+	return in.decompress()
+}
+
+// broken is an error of the transport as a call's.
+func broken(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return grpcstatus.Error(codes.Internal, io.ErrUnexpectedEOF.Error())
+	}
+	return err // has a status, or is io.EOF
+}
+
+// read reads n bytes into data, which is empty.
+func (in *intake) read(n int) error {
+	for step := firstStep; n > 0; {
+		size := min(n, step)
+		if err := in.charge.Take(size); err != nil {
+			return err
+		}
+		frames, err := in.from.Read(size)
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return broken(err)
+		}
+		n -= size
+		if len(frames)*smallFrame > size+smallFrame {
+			frames = merge(frames)
+		} else {
+			step = min(2*step, maxStep)
+		}
+		in.data = append(in.data, frames...)
+		if err := in.charge.Take(overhead(frames)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// smallFrame is the average size of frames, in bytes, under which they are
+// copied into one: a frame of one byte would take fifty.
+const smallFrame = 256
+
+func merge(frames mem.BufferSlice) mem.BufferSlice {
+	defer frames.Free()
+	return mem.BufferSlice{frames.MaterializeToBuffer(mem.DefaultBufferPool())}
+}
+
+// overhead is the memory of frames beyond their bytes: gRPC's buffers have few
+// sizes, of which each is four times the one before. A frame that carries several
+// messages is shared by them.
+func overhead(frames mem.BufferSlice) int {
+	n := 0
+	for _, f := range frames {
+		b := f.ReadOnlyData()
+		n += min(cap(b)-len(b), 3*len(b))
+	}
+	return n
+}
+
+// decompress replaces compressed data.
+func (in *intake) decompress() error {
+	name := in.from.RecvCompress()
+	named := name != "" && name != encoding.Identity
+	switch compressed := in.header[0]; {
+	case compressed == 0:
+		return nil
+	case compressed != 1:
+		in.free()
+		return grpcstatus.Errorf(codes.Internal, "grpc: received unexpected payload format %d", compressed)
+	case !named:
+		in.free()
+		return grpcstatus.Error(codes.Internal, "grpc: compressed flag set with identity or empty encoding")
+	}
+	packed, taken := in.data, in.charge.bytes
+	in.data = nil
+	err := in.inflate(encoding.GetCompressor(name), packed) // gRPC has refused the call if there is none
+	packed.Free()
+	if err != nil {
+		in.free()
+		return err
+	}
+	in.charge.give(taken)
+	return nil
+}
+
+// inflateStep is how much is decompressed at a time.
+const inflateStep = 32 << 10
+
+func (in *intake) inflate(z encoding.Compressor, packed mem.BufferSlice) error {
+	from := packed.Reader()
+	defer from.Close()
+	plain, err := z.Decompress(from)
+	if err != nil {
+		return grpcstatus.Errorf(codes.Internal, "grpc: failed to decompress the message: %v", err)
+	}
+	if c, ok := plain.(io.Closer); ok {
+		defer c.Close()
+	}
+	pool := mem.DefaultBufferPool()
+	for size := 0; ; {
+		if err := in.charge.Take(inflateStep); err != nil {
+			return err
+		}
+		b := pool.Get(inflateStep)
+		n, err := fill(*b, plain)
+		*b = (*b)[:n]
+		in.data = append(in.data, mem.NewBuffer(b, pool))
+		size += n
+		switch {
+		case size > in.limit:
+			return grpcstatus.Errorf(codes.ResourceExhausted, "grpc: received message after decompression larger than max %d", in.limit)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return grpcstatus.Errorf(codes.Internal, "grpc: failed to read decompressed data: %v", err)
+		}
+	}
+}
+
+// fill is io.ReadFull with the reader's own error.
+func fill(b []byte, r io.Reader) (n int, err error) {
+	for n < len(b) && err == nil {
+		var k int
+		k, err = r.Read(b[n:])
+		n += k
+	}
+	return n, err
+}
+
+// last checks that no message follows in a call of one message.
+func (in *intake) last() error {
+	switch err := in.from.ReadMessageHeader(in.header[:]); {
+	case err == nil:
+		return errManyMessages
+	case errors.Is(err, io.EOF):
+		return nil
+	default:
+		return broken(err)
+	}
+}
+
+// keepFrames is the longest list of frames that stays for reuse.
+const keepFrames = 128
+
+// free gives back the frames that nobody has kept.
+func (in *intake) free() {
+	in.data.Free()
+	clear(in.data)
+	in.data = in.data[:0]
+	if cap(in.data) > keepFrames {
+		in.data = nil
+	}
+}
+
+// end gives back what the call has taken.
+func (in *intake) end() {
+	in.free()
+	in.charge.end()
+}
+
+// unmarshal reads the only message of a call into a generated message.
+func (in *intake) unmarshal(v any) error {
+	err := in.next()
+	if errors.Is(err, io.EOF) {
+		return errNoMessage
+	}
+	if err != nil {
+		return err
+	}
+	if err := in.decode(v); err != nil {
+		return err
+	}
+	return in.last()
+}
+
+// decode reads data into a generated message.
+func (in *intake) decode(v any) error {
+	defer in.free()
+	if err := encoding.GetCodecV2(proto.Name).Unmarshal(in.data, v); err != nil {
+		return grpcstatus.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
+	}
+	return nil
+}
+
+// These are gRPC's words.
+var (
+	errNoMessage = grpcstatus.Error(codes.Internal,
+		"cardinality violation: received no request message from non-client-streaming RPC")
+	errManyMessages = grpcstatus.Error(codes.Internal,
+		"cardinality violation: received multiple request messages for non-client-streaming RPC")
+)
