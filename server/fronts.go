@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -189,6 +190,9 @@ func (s *Server) newGRPC(l net.Listener, config *tls.Config) (front, error) {
 	limits := s.opts.GRPC.Limits
 	limits.Pool, limits.Log, limits.Access = s.pool, s.opts.Log, s.opts.Access
 	limits.Regions, limits.Tracer, limits.Logs = s.regions, s.tracer, s.opts.Logs
+	if limits.MaxReceiveAll == 0 {
+		limits.MaxReceiveAll = cmp.Or(memoryLimit(rootFS())/2, 16<<30)
+	}
 	if config != nil {
 		limits.Credentials = credentials.NewTLS(config)
 	}

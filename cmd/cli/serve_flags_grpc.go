@@ -34,6 +34,7 @@ func (s *serveFlags) defineGRPC(b *flagBook) {
 		})
 	s.secrets(b, &l.Restricted, restricted.GRPC, "grpc-restricted-protocol")
 	s.defineKeepalive(b, l)
+	s.defineGRPCLimits(b, l)
 	s.defineGRPCUnused(b)
 	s.finally(func() error {
 		l.Holds = holds(s.getenv)
@@ -50,6 +51,25 @@ func (s *serveFlags) defineKeepalive(b *flagBook, l *grpcapi.Options) {
 	b.duration(&l.MaxConnectionAge, time.Millisecond, "grpc-max-connection-age", "Milliseconds that a connection may last; 0 is no limit.")
 	b.duration(&l.MaxConnectionGrace, time.Millisecond, "grpc-max-connection-age-grace",
 		"Milliseconds more for the calls of such a connection; 0 is no limit.")
+}
+
+// defineGRPCLimits are flags that Triton has not.
+func (s *serveFlags) defineGRPCLimits(b *flagBook, l *grpcapi.Options) {
+	streams, headers := int64(l.MaxConcurrentStream), int64(l.MaxHeaderList)
+	b.integer(intValue{to: &streams, min: 0, max: maxInt32}, "grpc-max-concurrent-streams",
+		"Most calls that a connection may have at a time; a client keeps further calls back. 0 is no limit.")
+	b.integer(intValue{to: &headers, min: 1 << 10, max: maxInt32}, "grpc-max-header-list-size",
+		"Most bytes of metadata that a call may have.")
+	b.integer(intValue{to: &l.MaxReceiveConn, min: 0, max: maxInt}, "grpc-max-connection-receive-size",
+		"Most bytes that the messages of one connection may take, from their first byte until their calls have ended; a message "+
+			"that would take more is refused with RESOURCE_EXHAUSTED. 0 is no limit but that of the server.")
+	b.integer(intValue{to: &l.MaxReceiveAll, min: 0, max: maxInt}, "grpc-max-receive-size",
+		"The same for the messages of all connections. 0 is half of the memory of the machine or container.")
+	b.ours("grpc-max-concurrent-streams", "grpc-max-header-list-size", "grpc-max-connection-receive-size", "grpc-max-receive-size")
+	s.finally(func() error {
+		l.MaxConcurrentStream, l.MaxHeaderList = uint32(streams), uint32(headers)
+		return nil
+	})
 }
 
 func (s *serveFlags) defineGRPCUnused(b *flagBook) {

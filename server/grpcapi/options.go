@@ -115,7 +115,6 @@ func Default(pool *tensor.Pool) Options {
 		MinPingInterval:  5 * time.Minute,
 		MaxReceive:       math.MaxInt32,
 		MaxReceiveConn:   4 << 30,
-		MaxReceiveAll:    16 << 30,
 		MaxHeaderList:    64 << 10,
 		ReadAhead:        256 << 20,
 		MaxUnread:        1 << 30,

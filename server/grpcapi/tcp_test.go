@@ -33,11 +33,14 @@ func streamHeaders(t *testing.T) []byte {
 }
 
 // serveTCP serves a stub on loopback.
-func serveTCP(t *testing.T, s *stub) string {
+func serveTCP(t *testing.T, s *stub, change ...func(*grpcapi.Options)) string {
 	t.Helper()
 	lis, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	opts := grpcapi.Default(s.pool)
+	for _, f := range change {
+		f(&opts)
+	}
 	srv := grpc.NewServer(grpcapi.ServerOptions(opts)...)
 	grpcapi.Register(srv, s, opts)
 	done := make(chan struct{})
@@ -52,9 +55,9 @@ func serveTCP(t *testing.T, s *stub) string {
 	return lis.Addr().String()
 }
 
-func dialTCP(t *testing.T, addr string) *grpc.ClientConn {
+func dialTCP(t *testing.T, addr string, dial ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
-	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(addr, append(dial, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return conn
