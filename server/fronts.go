@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -183,6 +184,9 @@ func (f *httpFront) waiting() (int64, string) {
 type grpcFront struct {
 	server *grpc.Server
 	lis    *countingListener
+	// accepting is closed when no more connections are accepted.
+	accepting chan struct{}
+	serving   atomic.Bool
 }
 
 func (s *Server) newGRPC(l net.Listener, config *tls.Config) (front, error) {
@@ -196,16 +200,38 @@ func (s *Server) newGRPC(l net.Listener, config *tls.Config) (front, error) {
 	if config != nil {
 		limits.Credentials = credentials.NewTLS(config)
 	}
-	f := &grpcFront{lis: &countingListener{Listener: l}, server: grpc.NewServer(grpcapi.ServerOptions(limits)...)}
+	f := &grpcFront{
+		lis: &countingListener{Listener: &lastCall{Listener: l}}, accepting: make(chan struct{}),
+		server: grpc.NewServer(grpcapi.ServerOptions(limits)...),
+	}
 	grpcapi.Register(f.server, s.models, limits)
 	return f, nil
 }
 
 func (f *grpcFront) name() string { return "GRPC" }
 
-func (f *grpcFront) serve() error { return f.server.Serve(f.lis) }
+func (f *grpcFront) serve() error {
+	defer close(f.accepting)
+	f.serving.Store(true)
+	err := f.server.Serve(f.lis)
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, grpc.ErrServerStopped) {
+		return nil
+	}
+	return err
+}
 
+// drain first lets in the connections that clients have made already, then asks
+// all clients to go elsewhere. Calls that come before a client has heard of it
+// are answered; a connection ends when it has none left.
 func (f *grpcFront) drain(ctx context.Context) {
+	_ = f.lis.Close()
+	if f.serving.Load() {
+		select {
+		case <-f.accepting:
+		case <-ctx.Done():
+		}
+	}
+	f.lis.handshakes.finish(ctx, handshakeGrace)
 	done := make(chan struct{})
 	go func() {
 		f.server.GracefulStop()
@@ -214,10 +240,11 @@ func (f *grpcFront) drain(ctx context.Context) {
 	select {
 	case <-done:
 	case <-ctx.Done():
+		f.lis.handshakes.finish(ctx, 0)
 		f.server.Stop()
 		<-done
 	}
-	_ = f.lis.Close()
+	_ = f.lis.Close() // the first only begins the end of a lastCall
 }
 
 func (f *grpcFront) waiting() (int64, string) {

@@ -31,10 +31,12 @@ func listen(e Endpoint, name string) (net.Listener, error) {
 	return l, nil
 }
 
-// countingListener knows how many of its connections are open.
+// countingListener knows how many of its connections are open, and which are about
+// to be.
 type countingListener struct {
 	net.Listener
-	open atomic.Int64
+	open       atomic.Int64
+	handshakes handshakes
 }
 
 func (l *countingListener) Accept() (net.Conn, error) {
@@ -43,15 +45,20 @@ func (l *countingListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	l.open.Add(1)
-	return &countedConn{Conn: c, open: &l.open, ready: newReady(c)}, nil
+	l.handshakes.begin(c)
+	return &countedConn{Conn: c, open: &l.open, handshakes: &l.handshakes, ready: newReady(c)}, nil
 }
 
 type countedConn struct {
 	net.Conn
-	open   *atomic.Int64
-	closed atomic.Bool
-	ready  *ready
+	open       *atomic.Int64
+	handshakes *handshakes
+	closed     atomic.Bool
+	ready      *ready
 }
+
+// SetDeadline is called by gRPC before and after the handshake.
+func (c *countedConn) SetDeadline(t time.Time) error { return c.handshakes.setDeadline(c.Conn, t) }
 
 // ReadOnReady is how gRPC reads when it wants to hold no buffer while there is
 // nothing to read; the name and the types are gRPC's.
@@ -67,6 +74,7 @@ func (c *countedConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, 
 func (c *countedConn) Close() error {
 	if !c.closed.Swap(true) {
 		c.open.Add(-1)
+		c.handshakes.end(c.Conn)
 	}
 	return c.Conn.Close()
 }

@@ -276,8 +276,7 @@ func TestExitingStream(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a", m.GetInferResponse().GetId())
 	_, err = inferencepb.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), scriptRequest("one a | R"))
-	require.Equal(t, codes.Unavailable, grpcstatus.Code(err))
-	require.Equal(t, "GRPC server is shutting down and has stopped accepting new requests.", grpcstatus.Convert(err).Message())
+	require.NoError(t, err, "a call ends by itself, so it may come late")
 	require.NoError(t, stream.CloseSend())
 }
 

@@ -125,20 +125,9 @@ func discard(r *infer.Request) {
 	r.Release() // the core's reference, which Model.Infer would have used up
 }
 
-var errStopping = status.New(status.Unavailable,
-	"GRPC server is shutting down and has stopped accepting new requests.")
-
-// model finds the model of a request.
-func (s *service) model(r *infer.Request) (infer.Model, error) {
-	if s.svc.Exiting() {
-		return nil, errStopping
-	}
-	return s.svc.Model(r.ModelName, r.ModelVersion)
-}
-
 // infer finds the model, reports what is wrong with the message, and runs it.
 func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, clock clock) error {
-	m, err := s.model(r)
+	m, err := s.svc.Model(r.ModelName, r.ModelVersion) // also while the server drains
 	if err != nil {
 		discard(r)
 		return failure(err)

@@ -10,6 +10,7 @@ import (
 
 	"triton/pkg/kserve"
 	"triton/pkg/kserve/rpc"
+	"triton/pkg/status"
 	"triton/server/infer"
 )
 
@@ -151,7 +152,7 @@ func (s *stream) issue(r *infer.Request, wrong error, clock clock) {
 	c := newCall(s, r)
 	c.charge = s.in.intake.charge
 	s.in.intake.charge.bytes = 0
-	m, err := s.service.model(r)
+	m, err := s.service.streamModel(r)
 	if err == nil {
 		c.model, c.decoupled = m, m.Config().GetModelTransactionPolicy().GetDecoupled()
 		if err = wrong; err == nil {
@@ -173,6 +174,19 @@ func (s *stream) issue(r *infer.Request, wrong error, clock clock) {
 	if err := s.service.guard.submit(m, r); err != nil {
 		c.refuse(err)
 	}
+}
+
+var errStopping = status.New(status.Unavailable,
+	"GRPC server is shutting down and has stopped accepting new requests.")
+
+// streamModel finds the model of a request. A stream may go on for ever: while
+// the server drains its requests are refused, so that it ends. Other calls are
+// answered until their connection has ended.
+func (s *service) streamModel(r *infer.Request) (infer.Model, error) {
+	if s.svc.Exiting() {
+		return nil, errStopping
+	}
+	return s.svc.Model(r.ModelName, r.ModelVersion)
 }
 
 // add lets a call take part; false when the stream is over.
