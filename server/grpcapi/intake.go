@@ -33,8 +33,9 @@ type transport interface {
 const (
 	// firstStep is what one frame of HTTP/2 carries behind the header of a message,
 	// so that reading splits no frame.
-	firstStep = 16<<10 - headerSize
+	firstStep = frameSize - headerSize
 	maxStep   = 4 << 20
+	frameSize = 16 << 10
 )
 
 // headerSize is the bytes before each message: whether it is compressed, and its
@@ -104,7 +105,7 @@ func (in *intake) read(n int) error {
 		if len(frames)*smallFrame > size+smallFrame {
 			frames = merge(frames)
 		} else {
-			step = min(2*step, maxStep)
+			step = min(4*(step+frameSize-1)/frameSize*frameSize, maxStep)
 		}
 		in.data = append(in.data, frames...)
 		if err := in.charge.Take(overhead(frames)); err != nil {

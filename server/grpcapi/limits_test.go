@@ -257,7 +257,8 @@ func TestBudgetOfTypedContents(t *testing.T) {
 	t.Parallel()
 	client := inferencepb.NewGRPCInferenceServiceClient(dialTCP(t, serveLimited(t, newStub(), 4<<20, 0)))
 	infer := func(n int) error {
-		_, err := client.ModelInfer(t.Context(), &inferencepb.ModelInferRequest{ModelName: "echo",
+		_, err := client.ModelInfer(t.Context(), &inferencepb.ModelInferRequest{
+			ModelName: "echo",
 			Inputs: []*inferencepb.ModelInferRequest_InferInputTensor{{
 				Name: "X", Datatype: "INT64", Shape: []int64{int64(n)},
 				Contents: &inferencepb.InferTensorContents{Int64Contents: make([]int64, n)},

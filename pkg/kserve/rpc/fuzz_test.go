@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"encoding/binary"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,6 +44,9 @@ func compare(t *testing.T, want *inferencepb.ModelInferRequest, m *kserve.Reques
 	require.Equal(t, want.GetModelName(), m.ModelName)
 	require.Equal(t, want.GetModelVersion(), m.ModelVersion)
 	require.Equal(t, want.GetId(), m.ID)
+	if wrong != nil && strings.Contains(wrong.Error(), ", at most ") {
+		return // more than is kept
+	}
 	require.Len(t, m.Inputs, len(want.GetInputs()))
 	require.Len(t, m.Outputs, len(want.GetOutputs()))
 	expect, ok := reference(want)
