@@ -20,8 +20,8 @@ import (
 // no hook in between: the tap handle and the stats handler see headers and whole
 // messages, a buffer pool and a connection do not know the call. So messages are
 // read here, from what grpc.ServerTransportStreamFromContext returns. Its
-// methods are those that gRPC itself reads with; TestTransport finds out if
-// they change.
+// methods are those that gRPC itself reads with; if they change every call
+// fails, and with it every test that makes one.
 type transport interface {
 	ReadMessageHeader(header []byte) error
 	Read(n int) (mem.BufferSlice, error)
