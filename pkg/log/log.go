@@ -1,5 +1,6 @@
 // Package log writes slog records in Triton's log line formats, with levels,
-// format and file that can be changed while the program runs. It decides
+// format and file that can be changed while the program runs. A value from
+// outside can forge neither a line nor a field of one. The package decides
 // nothing about what is logged.
 package log
 
@@ -19,9 +20,9 @@ type Format uint8
 
 // The formats. JSON is not one of Triton's.
 const (
-	Default Format = iota // I1121 15:36:01.123456 1234 file.go:12] "message"
-	ISO8601               // 2025-11-21T15:36:01Z I 1234 file.go:12] "message"
-	JSON                  // {"time":...,"level":"INFO","source":"file.go:12","msg":...}
+	Default Format = iota // I1121 15:36:01.123456 1234 file.go:12] "message" key=value
+	ISO8601               // 2025-11-21T15:36:01Z I 1234 file.go:12] "message" key=value
+	JSON                  // {"time":...,"level":"INFO","pid":1234,"source":"file.go:12","msg":...,"key":...}
 )
 
 var formatNames = [...]string{Default: "default", ISO8601: "ISO8601", JSON: "json"}
@@ -140,7 +141,7 @@ func (k *Sink) Close() error {
 }
 
 // Logger is a logger that writes to the sink.
-func (k *Sink) Logger() *slog.Logger { return slog.New(&handler{sink: k}) }
+func (k *Sink) Logger() *slog.Logger { return slog.New(newHandler(k)) }
 
 func (k *Sink) write(l slog.Level, line []byte) error {
 	k.mu.Lock()

@@ -29,9 +29,9 @@ func TestFormats(t *testing.T) {
 		format Format
 		want   string
 	}{
-		{Default, `^I\d{4} \d\d:\d\d:\d\d\.\d{6} \d+ log_test\.go:\d+\] "loading: \\"m\\"\\n:1 k=v n=3 g\.x=true"\n$`},
-		{ISO8601, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ I \d+ log_test\.go:\d+\] "loading: \\"m\\"\\n:1 k=v n=3 g\.x=true"\n$`},
-		{JSON, `^\{"time":"[^"]+Z","level":"INFO","pid":\d+,"source":"log_test.go:\d+","msg":"loading: \\"m\\"\\n:1 k=v n=3 g\.x=true"\}\n$`},
+		{Default, `^I\d{4} \d\d:\d\d:\d\d\.\d{6} \d+ log_test\.go:\d+\] "loading: \\"m\\"\\n:1" k=v n=3 g\.x=true\n$`},
+		{ISO8601, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ I \d+ log_test\.go:\d+\] "loading: \\"m\\"\\n:1" k=v n=3 g\.x=true\n$`},
+		{JSON, `^\{"time":"[^"]+Z","level":"INFO","pid":\d+,"source":"log_test.go:\d+","msg":"loading: \\"m\\"\\n:1","k":"v","n":3,"g":\{"x":true\}\}\n$`},
 	} {
 		t.Run(c.format.String(), func(t *testing.T) {
 			t.Parallel()
@@ -101,7 +101,7 @@ func TestQuotedIsJSON(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "plain", "a\"b\\c\n\r\t\b\f", "\x00\x1f\x7f", "ü€😀", "bad \xff utf8"} {
 		var back string
-		require.NoError(t, json.Unmarshal(appendQuoted(nil, []byte(s)), &back))
+		require.NoError(t, json.Unmarshal(appendQuoted(nil, s), &back))
 		require.Equal(t, strings.ToValidUTF8(s, "�"), back)
 	}
 }
@@ -110,7 +110,7 @@ func TestQuotedIsJSON(t *testing.T) {
 func TestQuotedAsTriton(t *testing.T) {
 	t.Parallel()
 	id := "a\x01\x1f\x7f\"\\\n\té\u2028/<b>"
-	require.Equal(t, "\"a\\u0001\\u001F\x7f\\\"\\\\\\n\\té\u2028/<b>\"", string(appendQuoted(nil, []byte(id))))
+	require.Equal(t, "\"a\\u0001\\u001F\x7f\\\"\\\\\\n\\té\u2028/<b>\"", string(appendQuoted(nil, id)))
 }
 
 func TestRaw(t *testing.T) {
