@@ -65,8 +65,8 @@ failed, 2 wrong command line, 4 no server could be started, 130 interrupted
 	}
 	f.define(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := settle(w, cmd.Flags(), f.config); err != nil {
-			return &exitError{exitUsage, err}
+		if err := settleCommand(w, cmd, f.config); err != nil {
+			return err
 		}
 		if f.model == "" || len(f.repositories) == 0 {
 			return usageError("analyze takes -m MODEL and --model-repository DIR")

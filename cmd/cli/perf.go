@@ -214,7 +214,7 @@ func writePerfHelp(w io.Writer, long, example string) error {
 			}
 		}
 	}
-	b.WriteString("\nAny unique prefix of a long option will do. Long options may also come from the\nenvironment, as TRITON_MEASUREMENT_INTERVAL for --measurement-interval.\n")
+	b.WriteString("\nAny unique prefix of a long option will do. Long options may also come from the\nenvironment, as TRITON_PERF_MEASUREMENT_INTERVAL for --measurement-interval.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

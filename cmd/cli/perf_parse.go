@@ -39,10 +39,12 @@ func parsePerf(w World, args []string) (*perfSettings, error) {
 	if err != nil {
 		return nil, err
 	}
-	if met, err = complete(w, met); err != nil {
+	env := &environ{world: w, command: "perf"}
+	if met, err = complete(env, met); err != nil {
 		return nil, err
 	}
 	s := newPerfSettings()
+	s.warnings = env.ignored
 	for _, o := range met {
 		if err := s.apply(o); err != nil {
 			return nil, err
@@ -56,7 +58,7 @@ func parsePerf(w World, args []string) (*perfSettings, error) {
 
 // complete puts settings from the environment and the file before what was
 // given on the command line. The flag set lends its names to settle.
-func complete(w World, met []occurrence) ([]occurrence, error) {
+func complete(env *environ, met []occurrence) ([]occurrence, error) {
 	set := pflag.NewFlagSet("perf", pflag.ContinueOnError)
 	file := ""
 	for i := range perfOptions {
@@ -78,7 +80,7 @@ func complete(w World, met []occurrence) ([]occurrence, error) {
 			file = o.text
 		}
 	}
-	if err := settle(w, set, file); err != nil {
+	if err := settle(env, set, file); err != nil {
 		return nil, err
 	}
 	var all []occurrence

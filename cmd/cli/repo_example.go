@@ -30,8 +30,8 @@ engine that needs no file. The same seed gives the same bytes everywhere.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := settle(w, cmd.Flags(), ""); err != nil {
-				return &exitError{exitUsage, err}
+			if err := settleCommand(w, cmd, ""); err != nil {
+				return err
 			}
 			return runRepoExample(cmd.Context(), w, args[0], o)
 		},

@@ -39,8 +39,8 @@ command line is wrong or a path cannot be read.`,
   triton repo lint --format sarif --output lint.sarif models/
   triton repo lint --severity error models/resnet50`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := settle(w, cmd.Flags(), ""); err != nil {
-				return &exitError{exitUsage, err}
+			if err := settleCommand(w, cmd, ""); err != nil {
+				return err
 			}
 			if flags.rules {
 				return report.Rules(w.Stdout, lint.Rules())

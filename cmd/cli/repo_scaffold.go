@@ -28,8 +28,8 @@ Weights in files of their own come along. Files that exist are kept.`,
 		Example: `  triton repo scaffold resnet50.onnx --output models/
   triton repo scaffold export/model.onnx --name detector --max-batch-size 16 --link`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := settle(w, cmd.Flags(), ""); err != nil {
-				return &exitError{exitUsage, err}
+			if err := settleCommand(w, cmd, ""); err != nil {
+				return err
 			}
 			switch {
 			case len(args) != 1:

@@ -38,7 +38,13 @@ func newServeCommand(w World) *cobra.Command {
 	flags := newServeFlags(cmd.Flags(), w.Getenv)
 	book := flags.book
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := settle(w, cmd.Flags(), firstOf(flags.config, w.Getenv(envName("config")))); err != nil {
+		env := &environ{world: w, command: "serve"}
+		_, file := env.lookup("config")
+		err := settle(env, cmd.Flags(), firstOf(flags.config, file))
+		for _, text := range env.ignored {
+			flags.warn(text)
+		}
+		if err != nil {
 			return serveUsage(book.explain(err))
 		}
 		return runServe(cmd.Context(), w, flags)

@@ -102,7 +102,7 @@ func (s *serveFlags) defineServer(b *flagBook) {
 	b.seconds(&s.opts.ExitTimeout, "exit-timeout-secs",
 		"Seconds that the end waits for requests in flight; after that the server exits with an error.")
 	b.text(&s.config, "config",
-		"File with settings: flag names as keys, in YAML, JSON or TOML. A flag wins over the environment variable TRITON_<FLAG>, and that over the file.")
+		"File with settings: flag names as keys, in YAML, JSON or TOML. A flag wins over the environment variable TRITON_SERVE_<FLAG>, and that over the file.")
 	b.ours("config")
 }
 

@@ -1,0 +1,124 @@
+package cli_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// serviceLinks are the variables that Kubernetes sets in every container for a
+// Service with these ports, by port name.
+func serviceLinks(service, ip string, ports map[string]int) (environ []string) {
+	name := strings.ToUpper(strings.ReplaceAll(service, "-", "_"))
+	host := ip
+	if strings.Contains(ip, ":") {
+		host = "[" + ip + "]"
+	}
+	set := func(suffix, format string, args ...any) {
+		environ = append(environ, name+suffix+"="+fmt.Sprintf(format, args...))
+	}
+	set("_SERVICE_HOST", "%s", ip)
+	for port, number := range ports {
+		set("_SERVICE_PORT", "%d", number)
+		set("_SERVICE_PORT_"+strings.ToUpper(port), "%d", number)
+		set("_PORT", "tcp://%s:%d", host, number)
+		at := fmt.Sprintf("_PORT_%d_TCP", number)
+		set(at, "tcp://%s:%d", host, number)
+		set(at+"_PROTO", "tcp")
+		set(at+"_PORT", "%d", number)
+		set(at+"_ADDR", "%s", ip)
+	}
+	return environ
+}
+
+func kubernetes() (environ []string) {
+	for _, service := range []string{
+		"triton", "triton-http", "triton-grpc", "triton-metrics", "triton-sagemaker", "triton-vertex-ai",
+		"triton-serve", "triton-serve-http", "triton-serve-grpc", "triton-perf", "triton-analyze", "triton-repo-lint",
+	} {
+		environ = append(environ, serviceLinks(service, "10.0.0.1", map[string]int{"http": 8000, "grpc": 8001, "metrics": 8002})...)
+		environ = append(environ, serviceLinks(service, "fd00::1", map[string]int{"http": 8000})...)
+	}
+	return environ
+}
+
+// TestServeBesideKubernetesServices starts with the variables of Services that
+// are named like flags. They are not settings: the file's ports stand.
+func TestServeBesideKubernetesServices(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "triton.yaml")
+	port := freePort(t)
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil,
+		"model-repository: [%s]\nallow-grpc: false\nallow-metrics: false\nhttp-address: 127.0.0.1\nhttp-port: %d\n", repository(t), port), 0o600))
+	p := start(append(kubernetes(), "TRITON_ID=named"), "serve", "--config", file)
+	at := fmt.Sprintf("127.0.0.1:%d", port)
+	require.Eventually(t, func() bool {
+		return strings.Contains(p.out.String(), "Started HTTPService at "+at) || len(p.code) > 0
+	}, 20*time.Second, 2*time.Millisecond)
+	require.Empty(t, p.code, p.errs.String())
+	resp, err := http.Get("http://" + at + "/v2/health/ready")
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	p.signals <- syscall.SIGTERM
+	require.Zero(t, <-p.code)
+	require.Contains(t, p.out.String(), "| named", "other variables count")
+	for _, name := range []string{"TRITON_HTTP_PORT", "TRITON_GRPC_PORT", "TRITON_METRICS_PORT", "TRITON_SERVE_HTTP_PORT"} {
+		require.Equal(t, 1, strings.Count(p.errs.String(), "environment variable "+name+" is ignored: "), p.errs.String())
+	}
+}
+
+func TestOtherCommandsBesideKubernetesServices(t *testing.T) {
+	t.Parallel()
+	models := repository(t)
+	code, out, errs := run(t, kubernetes(), "repo", "lint", models)
+	require.Zero(t, code, out+errs)
+	require.NotContains(t, errs, "environment variable")
+	s := nullServer(t)
+	code, _, errs = perfCommand(nil, kubernetes(), quick(s.Address)...)
+	require.Zero(t, code, errs)
+	require.Empty(t, errs)
+}
+
+// TestOnlyLinksAreIgnored: everything else that is wrong stops the start.
+func TestOnlyLinksAreIgnored(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"y", "http://10.0.0.1:8000", "tcp://10.0.0.1", "tcp://10.0.0.1:", "tcp://10.0.0.1:http", "tcp://triton:8000", "10.0.0.1:8000"} {
+		for _, name := range []string{"TRITON_GRPC_PORT", "TRITON_SERVE_GRPC_PORT"} {
+			code, _, errs := run(t, []string{name + "=" + value}, "serve")
+			require.Equal(t, 1, code)
+			require.Equal(t, "triton: environment variable "+name+": --grpc-port: Invalid option value. Got "+value+"\n", errs)
+		}
+	}
+	code, _, errs := run(t, []string{"TRITON_SERVE_LOG_FORMAT=tcp://10.0.0.1:1"}, "serve")
+	require.Equal(t, 1, code)
+	require.Contains(t, errs, "TRITON_SERVE_LOG_FORMAT: --log-format", "no Service makes that name")
+}
+
+// TestVariablesOfCommands: a variable with the name of the command wins over
+// the short one, which all commands share, and means nothing to the others.
+func TestVariablesOfCommands(t *testing.T) {
+	t.Parallel()
+	s := nullServer(t)
+	for want, environ := range map[string][]string{
+		"window: 40 msec": {"TRITON_MEASUREMENT_INTERVAL=40"},
+		"window: 60 msec": {"TRITON_MEASUREMENT_INTERVAL=40", "TRITON_PERF_MEASUREMENT_INTERVAL=60", "TRITON_ANALYZE_MEASUREMENT_INTERVAL=70"},
+	} {
+		code, out, errs := perfCommand(nil, environ, "-m", "null", "-u", s.Address, "-s", "99999")
+		require.Zero(t, code, errs)
+		require.Contains(t, out, want)
+	}
+	_, _, errs := run(t, []string{"TRITON_HTTP_PORT=1", "TRITON_SERVE_HTTP_PORT=y"}, "serve")
+	require.Equal(t, "triton: environment variable TRITON_SERVE_HTTP_PORT: --http-port: Invalid option value. Got y\n", errs)
+	_, _, errs = run(t, []string{"TRITON_SERVE_CONFIG=/none.yaml"}, "serve")
+	require.Contains(t, errs, "/none.yaml")
+	code, _, errs := run(t, []string{"TRITON_FORMAT=text", "TRITON_REPO_LINT_FORMAT=odd"}, "repo", "lint", repository(t))
+	require.NotZero(t, code)
+	require.Contains(t, errs, "odd")
+}
