@@ -17,6 +17,7 @@ import (
 	"triton/perf/load"
 	"triton/perf/load/loadtest"
 	"triton/pkg/client"
+	"triton/pkg/client/lane"
 	"triton/pkg/kserve"
 	"triton/pkg/tensor"
 )
@@ -46,12 +47,12 @@ func BenchmarkNull(b *testing.B) {
 	for _, p := range []client.Protocol{client.HTTP, client.GRPC} {
 		for _, n := range []int{1, 8, 64} {
 			b.Run(fmt.Sprintf("%s/concurrency=%d", p, n), func(b *testing.B) {
-				c, err := client.New(client.Options{Protocol: p, Address: addresses[p]})
+				c, err := lane.New(lane.Options{Options: client.Options{Protocol: p, Address: addresses[p]}})
 				require.NoError(b, err)
 				defer func() { require.NoError(b, c.Close()) }()
 				prepared, err := c.Prepare(nullRequest())
 				require.NoError(b, err)
-				g := load.New(context.Background(), c, load.Requests{Prepared: []*client.Prepared{prepared}, Batch: 1}, false)
+				g := load.New(context.Background(), c, load.Requests{Prepared: []*lane.Prepared{prepared}, Batch: 1}, false)
 				defer g.Close()
 				<-g.SetQuota(n, n) // connections stand
 				b.ReportAllocs()

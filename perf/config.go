@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"triton/perf/data"
-	"triton/pkg/client"
 )
 
 // Range is a run of levels, both ends included. End 0 means no end: the
@@ -85,8 +84,8 @@ func DefaultConfig(model string) Config {
 
 // Deps are what a run needs from outside.
 type Deps struct {
-	// Dial opens the client; Run closes it.
-	Dial func(ctx context.Context) (client.Client, error)
+	// Dial opens the target; Run closes it.
+	Dial func(ctx context.Context) (Target, error)
 	// Observer is told what happens, from the goroutine of Run; may be nil.
 	Observer Observer
 	// Interrupt, when closed, ends the level and still reports it. Cancelling

@@ -24,8 +24,8 @@ func ExampleRun() {
 	config.Interval = 50 * time.Millisecond
 	config.Stability = 1000 // an example has no time to become stable
 	report, err := perf.Run(context.Background(), config, perf.Deps{
-		Dial: func(context.Context) (client.Client, error) {
-			return client.New(client.Options{Protocol: client.HTTP, Address: server.Address})
+		Dial: func(context.Context) (perf.Target, error) {
+			return perf.Connect(client.Options{Protocol: client.HTTP, Address: server.Address})
 		},
 	})
 	if err != nil {

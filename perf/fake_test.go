@@ -11,6 +11,7 @@ import (
 
 	"triton/perf"
 	"triton/pkg/client"
+	"triton/pkg/client/lane"
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
 	"triton/pkg/status"
@@ -73,7 +74,7 @@ func newFake(latency time.Duration, configs ...*client.ModelConfig) *fake {
 	return f
 }
 
-func (f *fake) dial(context.Context) (client.Client, error) { return f, nil }
+func (f *fake) dial(context.Context) (perf.Target, error) { return f, nil }
 
 func (f *fake) Protocol() client.Protocol { return f.protocol }
 
@@ -83,10 +84,6 @@ func (f *fake) find(name string) (*client.ModelConfig, error) {
 	}
 	return nil, status.New(status.InvalidArg, "Request for unknown model: '%s' is not found", name)
 }
-
-func (f *fake) Live(context.Context) (bool, error)                       { return true, nil }
-func (f *fake) Ready(context.Context) (bool, error)                      { return true, nil }
-func (f *fake) ModelReady(context.Context, string, string) (bool, error) { return true, nil }
 
 func (f *fake) ServerMetadata(context.Context) (*client.ServerMetadata, error) {
 	return &client.ServerMetadata{Extensions: f.extensions}, nil
@@ -127,17 +124,13 @@ func (f *fake) Statistics(_ context.Context, name, _ string) ([]*client.ModelSta
 	return all, nil
 }
 
-func (f *fake) Index(context.Context, bool) ([]*client.IndexEntry, error) { return nil, nil }
+func (f *fake) Prepare(*kserve.Request) (*lane.Prepared, error) { return &lane.Prepared{}, nil }
 
-func (f *fake) Infer(context.Context, *kserve.Request, *kserve.Response) error { return nil }
-
-func (f *fake) Prepare(*kserve.Request) (*client.Prepared, error) { return &client.Prepared{}, nil }
-
-func (f *fake) Decode(*client.Exchange, *kserve.Response) error { return nil }
+func (f *fake) Decode(*lane.Exchange, *kserve.Response) error { return nil }
 
 func (f *fake) Close() error { return nil }
 
-func (f *fake) Dial(context.Context) (client.Conn, error) {
+func (f *fake) Dial(context.Context) (lane.Conn, error) {
 	return &fakeLane{f, make(chan struct{}), atomic.Bool{}}, nil
 }
 
@@ -147,16 +140,18 @@ type fakeLane struct {
 	once   atomic.Bool
 }
 
-func (l *fakeLane) Do(_ context.Context, _ *client.Prepared, x *client.Exchange) error {
-	x.Start = client.Now()
+func (l *fakeLane) Do(ctx context.Context, _ *lane.Prepared, x *lane.Exchange) error {
+	x.Start = lane.Now()
 	n := l.f.started.Add(1)
 	select {
 	case <-time.After(l.f.latency(n)):
 	case <-l.closed:
 		return fmt.Errorf("closed")
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	l.f.requests.Add(1)
-	x.End = client.Now()
+	x.End = lane.Now()
 	x.Send, x.Receive = 2000, 1000
 	if l.f.fail != nil {
 		return l.f.fail(n)

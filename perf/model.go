@@ -51,7 +51,7 @@ func (m *model) anyCache() bool {
 }
 
 // discover asks the server for everything that the run needs of the model.
-func discover(ctx context.Context, c client.Client, name, version string) (*model, error) {
+func discover(ctx context.Context, c Target, name, version string) (*model, error) {
 	meta, err := c.ModelMetadata(ctx, name, version)
 	if err != nil {
 		return nil, &SetupError{What: "failed to get model metadata", Err: err}
@@ -142,7 +142,7 @@ func find(list []data.Tensor, name string) *data.Tensor {
 
 // expand registers the parts of an ensemble under it, recursively; path are the
 // ensembles above it.
-func (m *model) expand(ctx context.Context, c client.Client, self member, config *client.ModelConfig, path []member) error {
+func (m *model) expand(ctx context.Context, c Target, self member, config *client.ModelConfig, path []member) error {
 	m.cached[self.name] = config.GetResponseCache().GetEnable()
 	if config.GetPlatform() != "ensemble" {
 		return nil

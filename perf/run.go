@@ -10,6 +10,7 @@ import (
 	"triton/perf/data"
 	"triton/perf/load"
 	"triton/pkg/client"
+	"triton/pkg/client/lane"
 	"triton/pkg/kserve"
 )
 
@@ -28,7 +29,7 @@ func (e *LoadError) Unwrap() error { return e.Err }
 type runner struct {
 	settings Settings
 	deps     Deps
-	client   client.Client
+	client   Target
 	model    *model
 	set      *data.Set
 	report   *Report
@@ -129,16 +130,16 @@ func (r *runner) sweep(ctx context.Context) error {
 
 func (r *runner) sweepBatch(ctx context.Context, batch int) error {
 	requests, err := r.requests(batch)
-	if err != nil {
-		return &SetupError{What: "Failed to init manager inputs", Err: err, Data: true}
-	}
-	gen := load.New(ctx, r.client, requests, r.settings.Live)
 	defer func() {
-		gen.Close()
 		for _, p := range requests.Prepared {
 			p.Release()
 		}
 	}()
+	if err != nil {
+		return &SetupError{What: "Failed to init manager inputs", Err: err, Data: true}
+	}
+	gen := load.New(ctx, r.client, requests, r.settings.Live)
+	defer gen.Close()
 	if err := r.warmUp(ctx, gen); err != nil {
 		return r.loadError(ctx, gen, err)
 	}
@@ -162,7 +163,8 @@ func (r *runner) loadError(ctx context.Context, gen *load.Generator, err error) 
 // failureWait is how long a failed run waits for requests under way.
 const failureWait = time.Second
 
-// requests encodes the request of every step once.
+// requests encodes the request of every step once. The caller releases them,
+// also those that come with an error.
 func (r *runner) requests(batch int) (load.Requests, error) {
 	out := load.Requests{Batch: batch}
 	for k := range r.set.Steps() {
@@ -178,7 +180,7 @@ func (r *runner) requests(batch int) (load.Requests, error) {
 		out.Prepared = append(out.Prepared, p)
 	}
 	if r.set.Expects() {
-		out.Check = func(step int, x *client.Exchange) error {
+		out.Check = func(step int, x *lane.Exchange) error {
 			var resp kserve.Response
 			defer resp.Reset()
 			if err := r.client.Decode(x, &resp); err != nil {

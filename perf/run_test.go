@@ -329,7 +329,7 @@ func TestSetupErrors(t *testing.T) {
 			require.ErrorContains(t, err, c.want)
 		})
 	}
-	_, err := perf.Run(t.Context(), perf.DefaultConfig("m"), perf.Deps{Dial: func(context.Context) (client.Client, error) { return nil, errors.New("no way") }})
+	_, err := perf.Run(t.Context(), perf.DefaultConfig("m"), perf.Deps{Dial: func(context.Context) (perf.Target, error) { return nil, errors.New("no way") }})
 	require.EqualError(t, err, "failed to create triton client backend: no way")
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"triton/perf/load"
-	"triton/pkg/client"
+	"triton/pkg/client/lane"
 	"triton/pkg/measure"
 )
 
@@ -49,7 +49,7 @@ func (r *runner) begin(ctx context.Context, gen *load.Generator) (*levelClock, e
 		c.stop()
 		return nil, err
 	}
-	c.from = client.Now()
+	c.from = lane.Now()
 	c.totals = gen.Collect(nil, c.from).Totals
 	return c, nil
 }
@@ -118,7 +118,7 @@ func (r *runner) pause(ctx context.Context, gen *load.Generator, d time.Duration
 
 // cut ends the window now.
 func (r *runner) cut(ctx context.Context, c *levelClock) (*window, error) {
-	to := client.Now()
+	to := lane.Now()
 	w := &window{ns: to - c.from}
 	batch := c.gen.Collect(c.later, to)
 	w.totals = batch.Totals.Sub(c.totals)

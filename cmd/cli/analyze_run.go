@@ -234,7 +234,7 @@ func (l perfLoader) run(ctx context.Context, at analyzer.Endpoints, c perf.Confi
 		options.Address = at.GRPC
 	}
 	rep, err := perf.Run(ctx, c, perf.Deps{
-		Dial: func(context.Context) (client.Client, error) { return client.New(options) },
+		Dial: func(context.Context) (perf.Target, error) { return perf.Connect(options) },
 	})
 	if err != nil {
 		return perf.Level{}, err

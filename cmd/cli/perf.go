@@ -15,7 +15,6 @@ import (
 
 	"triton/perf"
 	"triton/perf/report"
-	"triton/pkg/client"
 )
 
 // perf_analyzer's exit codes.
@@ -108,7 +107,7 @@ func measurePerf(ctx context.Context, w World, s *perfSettings) (*perf.Report, e
 	}()
 	s.config.Live = w.Terminal && s.verbose == 0
 	rep, err := perf.Run(ctx, s.config, perf.Deps{
-		Dial:      func(context.Context) (client.Client, error) { return client.New(s.client) },
+		Dial:      func(context.Context) (perf.Target, error) { return perf.Connect(s.client) },
 		Observer:  out,
 		Interrupt: interrupt,
 	})

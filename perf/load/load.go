@@ -11,7 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"triton/pkg/client"
+	"triton/pkg/client/lane"
 	"triton/pkg/measure"
 )
 
@@ -19,16 +19,16 @@ import (
 // advances by n times Batch, modulo the number of requests.
 type Requests struct {
 	// Prepared holds the request that begins with each step of the data.
-	Prepared []*client.Prepared
+	Prepared []*lane.Prepared
 	Batch    int
 	// Check judges the response to the request that begins with step; nil when
 	// there is nothing to compare with. Only then are responses kept.
-	Check func(step int, x *client.Exchange) error
+	Check func(step int, x *lane.Exchange) error
 }
 
 // Dialer opens a lane per worker.
 type Dialer interface {
-	Dial(ctx context.Context) (client.Conn, error)
+	Dial(ctx context.Context) (lane.Conn, error)
 }
 
 // Generator drives the workers. Its methods are called by one goroutine, except

@@ -17,6 +17,7 @@ import (
 	"triton/perf/load"
 	"triton/perf/load/loadtest"
 	"triton/pkg/client"
+	"triton/pkg/client/lane"
 	"triton/pkg/kserve"
 	"triton/pkg/measure"
 	"triton/pkg/tensor"
@@ -33,7 +34,7 @@ func request() *kserve.Request {
 }
 
 // target is a null server of one protocol and a client of it.
-func target(t *testing.T, p client.Protocol) (c client.Client, served func() uint64) {
+func target(t *testing.T, p client.Protocol) (c *lane.Client, served func() uint64) {
 	t.Helper()
 	var address string
 	if p == client.GRPC {
@@ -47,7 +48,7 @@ func target(t *testing.T, p client.Protocol) (c client.Client, served func() uin
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		address, served = s.Address, s.Requests
 	}
-	c, err := client.New(client.Options{Protocol: p, Address: address})
+	c, err := lane.New(lane.Options{Options: client.Options{Protocol: p, Address: address}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c, served
@@ -61,8 +62,8 @@ func TestNullServers(t *testing.T) {
 			require.NoError(t, err)
 			checked := atomic.Int64{}
 			g := load.New(t.Context(), c, load.Requests{
-				Prepared: []*client.Prepared{prepared}, Batch: 1,
-				Check: func(_ int, x *client.Exchange) error {
+				Prepared: []*lane.Prepared{prepared}, Batch: 1,
+				Check: func(_ int, x *lane.Exchange) error {
 					var resp kserve.Response
 					defer resp.Reset()
 					checked.Add(1)
@@ -74,7 +75,7 @@ func TestNullServers(t *testing.T) {
 			require.EqualValues(t, 500, served(), "a quota is exact")
 			require.EqualValues(t, 500, checked.Load())
 			require.Equal(t, 500, g.Pending())
-			b := g.Collect(nil, client.Now())
+			b := g.Collect(nil, lane.Now())
 			require.Len(t, b.Samples, 500)
 			require.EqualValues(t, 500, b.Totals.Completed)
 			require.Positive(t, b.Waited)
@@ -103,11 +104,11 @@ type lanes struct {
 	dialErr error
 	sent    chan [2]int // worker in order of dialing, index of the request
 	dialed  atomic.Int64
-	index   map[*client.Prepared]int
+	index   map[*lane.Prepared]int
 	fail    func(worker int) error
 }
 
-func (l *lanes) Dial(context.Context) (client.Conn, error) {
+func (l *lanes) Dial(context.Context) (lane.Conn, error) {
 	if l.dialErr != nil {
 		return nil, l.dialErr
 	}
@@ -121,14 +122,16 @@ type slowLane struct {
 	close  sync.Once
 }
 
-func (c *slowLane) Do(_ context.Context, p *client.Prepared, x *client.Exchange) error {
-	x.Start = client.Now()
+func (c *slowLane) Do(ctx context.Context, p *lane.Prepared, x *lane.Exchange) error {
+	x.Start = lane.Now()
 	select {
 	case <-time.After(time.Second):
 	case <-c.closed:
 		return errors.New("closed")
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	x.End = client.Now()
+	x.End = lane.Now()
 	c.l.sent <- [2]int{c.id, c.l.index[p]}
 	if c.l.fail != nil {
 		return c.l.fail(c.id)
@@ -141,11 +144,11 @@ func (c *slowLane) Close() error {
 	return nil
 }
 
-func newLanes(steps int) (*lanes, []*client.Prepared) {
-	l := &lanes{sent: make(chan [2]int, 1000), index: map[*client.Prepared]int{}}
-	prepared := make([]*client.Prepared, steps)
+func newLanes(steps int) (*lanes, []*lane.Prepared) {
+	l := &lanes{sent: make(chan [2]int, 1000), index: map[*lane.Prepared]int{}}
+	prepared := make([]*lane.Prepared, steps)
 	for i := range prepared {
-		prepared[i] = &client.Prepared{}
+		prepared[i] = &lane.Prepared{}
 		l.index[prepared[i]] = i
 	}
 	return l, prepared
@@ -257,7 +260,7 @@ func TestDialFails(t *testing.T) {
 func TestCheckFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, prepared := newLanes(2)
-		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 1, Check: func(step int, x *client.Exchange) error {
+		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 1, Check: func(step int, x *lane.Exchange) error {
 			if step == 1 && x.Keep {
 				return errors.New("Output doesn't match expected output")
 			}
@@ -301,11 +304,11 @@ func TestServerErrorsKeepTheirText(t *testing.T) {
 		return loadtest.Response("503 Service Unavailable", `{"error":"Exceeds maximum queue size"}`), false
 	}
 	for p, address := range map[client.Protocol]string{client.GRPC: s.Address, client.HTTP: h.Address} {
-		c, err := client.New(client.Options{Protocol: p, Address: address})
+		c, err := lane.New(lane.Options{Options: client.Options{Protocol: p, Address: address}})
 		require.NoError(t, err)
 		prepared, err := c.Prepare(request())
 		require.NoError(t, err)
-		g := load.New(t.Context(), c, load.Requests{Prepared: []*client.Prepared{prepared}, Batch: 1}, false)
+		g := load.New(t.Context(), c, load.Requests{Prepared: []*lane.Prepared{prepared}, Batch: 1}, false)
 		g.SetLevel(1)
 		<-g.Failed()
 		require.EqualError(t, g.Failures()[0].Err, "Exceeds maximum queue size", p)
@@ -320,15 +323,15 @@ func TestAllocations(t *testing.T) {
 	c, _ := target(t, client.HTTP)
 	prepared, err := c.Prepare(request())
 	require.NoError(t, err)
-	g := load.New(t.Context(), c, load.Requests{Prepared: []*client.Prepared{prepared}, Batch: 1}, true)
+	g := load.New(t.Context(), c, load.Requests{Prepared: []*lane.Prepared{prepared}, Batch: 1}, true)
 	defer g.Close()
 	<-g.SetQuota(1, 3000)
 	var samples []measure.Sample
-	samples = g.Collect(samples, client.Now()).Samples[:0]
+	samples = g.Collect(samples, lane.Now()).Samples[:0]
 	const n = 1000
 	perRun := testing.AllocsPerRun(3, func() {
 		<-g.SetQuota(1, n)
-		samples = g.Collect(samples, client.Now()).Samples[:0]
+		samples = g.Collect(samples, lane.Now()).Samples[:0]
 	})
 	require.Less(t, perRun/n, 0.1)
 }

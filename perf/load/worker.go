@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"triton/pkg/client"
+	"triton/pkg/client/lane"
 	"triton/pkg/measure"
 )
 
@@ -92,11 +92,9 @@ func (w *worker) work() error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	// A request under way must end when the load is torn down.
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 
-	w.rec.Start(client.Now())
-	x := client.Exchange{Keep: w.g.requests.Check != nil}
+	w.rec.Start(lane.Now())
+	x := lane.Exchange{Keep: w.g.requests.Check != nil}
 	for next := uint64(w.id); ; {
 		w.busy.Store(true)
 		if next, err = w.send(ctx, conn, &x, next); err != nil {
@@ -111,7 +109,7 @@ func (w *worker) work() error {
 
 // send keeps sending until the worker is to rest; next counts the requests of
 // all workers, of which this one takes every n-th.
-func (w *worker) send(ctx context.Context, conn client.Conn, x *client.Exchange, next uint64) (uint64, error) {
+func (w *worker) send(ctx context.Context, conn lane.Conn, x *lane.Exchange, next uint64) (uint64, error) {
 	req := &w.g.requests
 	steps := uint64(len(req.Prepared))
 	for {

@@ -1,226 +1,155 @@
 package client
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"triton/pkg/inferencepb"
-	"triton/pkg/kserve"
+	"triton/pkg/client/internal/wire"
 	"triton/pkg/status"
 )
 
 // maxAdminBody bounds what an administrative answer may hold.
 const maxAdminBody = 64 << 20
 
-type httpClient struct {
-	base        *url.URL
-	address     string // host:port to dial
-	headers     map[string]string
-	headerNames []string
-	admin       *http.Client
-	lanes       lanes
+// maxIdle is how many connections stay open without a request.
+const maxIdle = 32
+
+type httpTransport struct {
+	at      *wire.Endpoint
+	headers map[string]string
+	client  *http.Client
 }
 
-var _ Client = (*httpClient)(nil)
-
-func newHTTP(o Options) (*httpClient, error) {
-	addr := o.Address
-	if !strings.Contains(addr, "://") {
-		addr = "http://" + addr
-	}
-	u, err := url.Parse(addr)
-	if err != nil {
-		return nil, fmt.Errorf("server address %q: %w", o.Address, err)
-	}
-	switch {
-	case u.Scheme == "https":
-		return nil, fmt.Errorf("server address %q: https is not supported yet, use http", o.Address)
-	case u.Scheme != "http" || u.Host == "":
-		return nil, fmt.Errorf("server address %q: give host:port or an http URL", o.Address)
-	}
-	for name, value := range o.Headers {
-		if name == "" || strings.ContainsAny(name+value, "\r\n") || strings.ContainsAny(name, ": ") {
-			return nil, fmt.Errorf("header %q: not a valid HTTP header", name)
-		}
-	}
-	u.Path = strings.TrimSuffix(u.Path, "/")
-	c := &httpClient{base: u, address: u.Host, headers: o.Headers}
-	c.headerNames = slices.Sorted(maps.Keys(o.Headers))
-	if u.Port() == "" {
-		c.address = net.JoinHostPort(u.Hostname(), "80")
-	}
-	c.admin = &http.Client{Transport: &http.Transport{MaxIdleConns: 4, DisableCompression: true}}
-	return c, nil
-}
-
-func (c *httpClient) Protocol() Protocol { return HTTP }
-
-// call asks for a resource; the error of an answer other than 200 is the
-// server's.
-func (c *httpClient) call(ctx context.Context, method, path string, body io.Reader) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+c.base.Host+path, body)
+func newHTTP(o Options) (*httpTransport, error) {
+	at, err := wire.ParseHTTP(o.Address, o.TLS)
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range c.headers {
+	if err := wire.CheckHeaders(o.Headers); err != nil {
+		return nil, err
+	}
+	return &httpTransport{at: at, headers: o.Headers, client: &http.Client{
+		Transport: &http.Transport{
+			TLSClientConfig: at.TLS, DisableCompression: true, MaxIdleConns: maxIdle, MaxIdleConnsPerHost: maxIdle,
+		},
+		// A redirect would send tensors and credentials to somebody else.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// httpCall is one exchange of HTTP.
+type httpCall struct {
+	method, path string
+	header       map[string]string
+	body         [][]byte
+	// reads says that the call changes nothing, whatever its method.
+	reads bool
+}
+
+// do sends a call and returns an answer of status 200; the error of any other
+// one is the server's.
+func (t *httpTransport) do(ctx context.Context, c httpCall) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, c.method, t.at.URL(c.path), nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.body) > 0 {
+		// With GetBody, net/http sends a request again of which it could not
+		// write a byte; others only when they are known to change nothing.
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(c.reader()), nil }
+		req.Body, _ = req.GetBody()
+		for _, b := range c.body {
+			req.ContentLength += int64(len(b))
+		}
+	}
+	for name, value := range t.headers {
 		req.Header.Set(name, value)
 	}
-	resp, err := c.admin.Do(req)
+	for name, value := range c.header {
+		req.Header.Set(name, value)
+	}
+	if c.reads {
+		req.Header["X-Idempotency-Key"] = nil // tells net/http, and is not sent
+	}
+	resp, err := t.client.Do(req)
 	if err != nil {
-		return nil, connectError(err)
+		return nil, httpFailure(ctx, err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAdminBody))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAdminBody))
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+		return nil, httpFailure(ctx, err)
 	}
-	if resp.StatusCode != http.StatusOK {
-		return data, serverError(resp.StatusCode, data)
-	}
-	return data, nil
+	return nil, wire.HTTPError(resp.StatusCode, text)
 }
 
-// connectError puts the words first that Triton's HTTP client library uses,
-// because scripts look for them.
-func connectError(err error) error {
-	if ctxErr := errors.Unwrap(err); errors.Is(err, context.Canceled) && ctxErr != nil {
-		return ctxErr
+func (c *httpCall) reader() io.Reader {
+	readers := make([]io.Reader, len(c.body))
+	for i, b := range c.body {
+		readers[i] = bytes.NewReader(b)
 	}
-	var ue *url.Error
-	if errors.As(err, &ue) {
-		err = ue.Err
+	return io.MultiReader(readers...)
+}
+
+// httpFailure is why there is no answer.
+func httpFailure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	return fmt.Errorf("HTTP client failed: Couldn't connect to server (%w)", err)
-}
-
-// serverError is the error of an answer that is not 200.
-func serverError(code int, body []byte) error {
-	var e struct{ Error string }
-	msg := ""
-	if json.Unmarshal(body, &e) == nil {
-		msg = e.Error
+	var where *url.Error
+	if errors.As(err, &where) {
+		err = where.Err
 	}
-	if msg == "" {
-		msg = fmt.Sprintf("HTTP status %d: %.200q", code, body)
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return wire.ConnectError(err)
 	}
-	return &status.Error{Code: codeOfHTTP(code), Msg: msg}
+	return fmt.Errorf("HTTP client failed: %w", err)
 }
 
-func codeOfHTTP(code int) status.Code {
-	switch code {
-	case http.StatusNotFound:
-		return status.NotFound
-	case http.StatusBadRequest:
-		return status.InvalidArg
-	case http.StatusServiceUnavailable:
-		return status.Unavailable
-	case http.StatusNotImplemented:
-		return status.Unsupported
-	case http.StatusInternalServerError:
-		return status.Internal
-	}
-	return status.Unknown
-}
-
-func (c *httpClient) probe(ctx context.Context, path string) (bool, error) {
-	_, err := c.call(ctx, http.MethodGet, path, nil)
-	var se *status.Error
-	if errors.As(err, &se) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-func (c *httpClient) Live(ctx context.Context) (bool, error) {
-	return c.probe(ctx, c.base.Path+"/v2/health/live")
-}
-
-func (c *httpClient) Ready(ctx context.Context) (bool, error) {
-	return c.probe(ctx, c.base.Path+"/v2/health/ready")
-}
-
-func (c *httpClient) ModelReady(ctx context.Context, model, version string) (bool, error) {
-	return c.probe(ctx, c.modelPath(model, version)+"/ready")
-}
-
-func (c *httpClient) message(ctx context.Context, path string, m proto.Message) error {
-	data, err := c.call(ctx, http.MethodGet, path, nil)
+func (t *httpTransport) call(ctx context.Context, _ string, req, resp proto.Message) error {
+	r, err := routeOf(req)
 	if err != nil {
 		return err
 	}
-	return decodeJSON(path, data, m)
-}
-
-func decodeJSON(path string, data []byte, m proto.Message) error {
-	o := protojson.UnmarshalOptions{DiscardUnknown: true}
-	if err := o.Unmarshal(data, m); err != nil {
-		return fmt.Errorf("answer to %s: %w", path, err)
+	answer, err := t.do(ctx, r.httpCall)
+	var se *status.Error
+	if r.probe && errors.As(err, &se) {
+		return nil // the answer is no, which the zero message says
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAdminBody+1))
+	switch {
+	case err != nil:
+		return httpFailure(ctx, err)
+	case len(data) > maxAdminBody:
+		return fmt.Errorf("answer to %s: more than %d bytes", r.path, maxAdminBody)
+	}
+	if err := decodeAnswer(data, r.wrap, resp); err != nil {
+		return fmt.Errorf("answer to %s: %w", r.path, err)
 	}
 	return nil
 }
 
-func (c *httpClient) ServerMetadata(ctx context.Context) (*ServerMetadata, error) {
-	m := &ServerMetadata{}
-	return m, c.message(ctx, c.base.Path+"/v2", m)
+func (t *httpTransport) stream(context.Context) (*Stream, error) {
+	return nil, errors.New("HTTP has no streams: use gRPC")
 }
 
-func (c *httpClient) ModelMetadata(ctx context.Context, model, version string) (*ModelMetadata, error) {
-	m := &ModelMetadata{}
-	return m, c.message(ctx, c.modelPath(model, version), m)
-}
-
-func (c *httpClient) ModelConfig(ctx context.Context, model, version string) (*ModelConfig, error) {
-	m := &ModelConfig{}
-	return m, c.message(ctx, c.modelPath(model, version)+"/config", m)
-}
-
-func (c *httpClient) Statistics(ctx context.Context, model, version string) ([]*ModelStatistics, error) {
-	path := c.base.Path + "/v2/models/stats"
-	if model != "" {
-		path = c.modelPath(model, version) + "/stats"
-	}
-	m := &inferencepb.ModelStatisticsResponse{}
-	if err := c.message(ctx, path, m); err != nil {
-		return nil, err
-	}
-	return m.GetModelStats(), nil
-}
-
-func (c *httpClient) Index(ctx context.Context, readyOnly bool) ([]*IndexEntry, error) {
-	body := "{}"
-	if readyOnly {
-		body = `{"ready":true}`
-	}
-	path := c.base.Path + "/v2/repository/index"
-	data, err := c.call(ctx, http.MethodPost, path, strings.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	m := &inferencepb.RepositoryIndexResponse{}
-	wrapped := slices.Concat([]byte(`{"models":`), data, []byte("}"))
-	if err := decodeJSON(path, wrapped, m); err != nil {
-		return nil, err
-	}
-	return m.GetModels(), nil
-}
-
-func (c *httpClient) Infer(ctx context.Context, req *kserve.Request, resp *kserve.Response) error {
-	return c.lanes.infer(ctx, c, req, resp)
-}
-
-func (c *httpClient) Close() error {
-	c.admin.CloseIdleConnections()
-	return c.lanes.close()
+func (t *httpTransport) close() error {
+	t.client.CloseIdleConnections()
+	return nil
 }

@@ -1,26 +1,29 @@
-package client
+package lane
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"strconv"
 
+	"triton/pkg/client/internal/wire"
 	"triton/pkg/kserve"
 )
 
 func (c *httpClient) Prepare(req *kserve.Request) (*Prepared, error) {
 	if req.Raw {
-		return nil, errors.New("a raw request cannot be prepared: name its input")
+		return nil, errRaw
+	}
+	if req.EmptyFinal {
+		return nil, errors.New("an empty final response exists only on gRPC streams: HTTP servers refuse to be asked for it")
 	}
 	body, binary := appendRequestJSON(nil, req)
-	path := c.modelPath(req.ModelName, req.ModelVersion) + "/infer"
+	path := c.at.Path + wire.ModelPath(req.ModelName, req.ModelVersion) + "/infer"
 	head := make([]byte, 0, 256+len(path)+len(body))
 	head = append(head, "POST "...)
 	head = append(head, path...)
 	head = append(head, " HTTP/1.1\r\nHost: "...)
-	head = append(head, c.base.Host...)
+	head = append(head, c.at.Host...)
 	head = append(head, "\r\nContent-Type: "...)
 	if binary > 0 {
 		head = append(head, "application/octet-stream\r\nInference-Header-Content-Length: "...)
@@ -35,15 +38,6 @@ func (c *httpClient) Prepare(req *kserve.Request) (*Prepared, error) {
 	}
 	head = append(head, "\r\n\r\n"...)
 	return newPrepared(append(head, body...), req), nil
-}
-
-// modelPath is the path of a model's resources.
-func (c *httpClient) modelPath(model, version string) string {
-	p := c.base.Path + "/v2/models/" + url.PathEscape(model)
-	if version != "" {
-		p += "/versions/" + url.PathEscape(version)
-	}
-	return p
 }
 
 // appendRequestJSON writes the JSON part of a request whose tensors follow as
@@ -110,6 +104,18 @@ func appendParametersJSON(b []byte, req *kserve.Request) []byte {
 			b = append(b, ',')
 		}
 		b = append(appendString(b, name), ':')
+	}
+	if req.SequenceID != 0 || req.SequenceIDStr != "" {
+		open("sequence_id")
+		if req.SequenceIDStr != "" {
+			b = appendString(b, req.SequenceIDStr)
+		} else {
+			b = strconv.AppendUint(b, req.SequenceID, 10)
+		}
+		open("sequence_start")
+		b = strconv.AppendBool(b, req.SequenceStart)
+		open("sequence_end")
+		b = strconv.AppendBool(b, req.SequenceEnd)
 	}
 	if req.Priority > 0 {
 		open("priority")

@@ -1,6 +1,7 @@
-package client
+package lane
 
 import (
+	"errors"
 	"slices"
 
 	"google.golang.org/grpc/mem"
@@ -20,7 +21,12 @@ type Prepared struct {
 	message  mem.BufferSlice
 	size     int
 	release  func()
+	// sequence says that sending it twice may change the state of a sequence
+	// twice.
+	sequence bool
 }
+
+var errRaw = errors.New("a raw request cannot be prepared: name its input")
 
 // Size is the bytes of one request.
 func (p *Prepared) Size() int { return p.size }
@@ -35,7 +41,10 @@ func (p *Prepared) Release() {
 
 // newPrepared puts the tensors' bytes behind the head.
 func newPrepared(head []byte, req *kserve.Request) *Prepared {
-	p := &Prepared{segments: [][]byte{head}, size: len(head)}
+	p := &Prepared{
+		segments: [][]byte{head}, size: len(head),
+		sequence: req.SequenceID != 0 || req.SequenceIDStr != "",
+	}
 	for i := range req.Inputs {
 		d := &req.Inputs[i].Data
 		for k := range d.Segments() {

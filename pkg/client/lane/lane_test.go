@@ -1,8 +1,9 @@
-package client_test
+package lane_test
 
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -16,12 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	grpcstatus "google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"triton/pkg/client"
+	"triton/pkg/client/lane"
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
 	"triton/pkg/status"
@@ -29,6 +28,32 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newClient(t *testing.T, o lane.Options) *lane.Client {
+	t.Helper()
+	c, err := lane.New(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+func options(o client.Options) lane.Options { return lane.Options{Options: o} }
+
+// infer sends one request over a lane of its own.
+func infer(t *testing.T, c *lane.Client, req *kserve.Request, resp *kserve.Response) error {
+	t.Helper()
+	p, err := c.Prepare(req)
+	require.NoError(t, err)
+	defer p.Release()
+	l, err := c.Dial(t.Context())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	x := lane.Exchange{Keep: true}
+	if err := l.Do(t.Context(), p, &x); err != nil {
+		return err
+	}
+	return c.Decode(&x, resp)
+}
 
 func request() *kserve.Request {
 	req := &kserve.Request{ModelName: "m", ModelVersion: "3", ID: `a"b`, Priority: 2, TimeoutMicros: 5}
@@ -48,14 +73,6 @@ func request() *kserve.Request {
 
 const jsonAnswer = `{"model_name":"m","model_version":"3","id":"7","outputs":[{"name":"Y","datatype":"UINT8","shape":[1,2],"parameters":{"binary_data_size":2}},{"name":"Z","datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":5}}]}`
 
-func newClient(t *testing.T, o client.Options) client.Client {
-	t.Helper()
-	c, err := client.New(o)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.Close()) })
-	return c
-}
-
 func TestHTTPInfer(t *testing.T) {
 	var got, contentType, length, extra string
 	mux := http.NewServeMux()
@@ -67,11 +84,11 @@ func TestHTTPInfer(t *testing.T) {
 	})
 	s := httptest.NewServer(mux)
 	defer s.Close()
-	c := newClient(t, client.Options{Address: s.URL + "/base/", Headers: map[string]string{"X-Extra": "1"}})
+	c := newClient(t, options(client.Options{Address: s.URL + "/base/", Headers: map[string]string{"X-Extra": "1"}}))
 	require.Equal(t, "HTTP", c.Protocol().String())
 	for range 3 {
 		var resp kserve.Response
-		require.NoError(t, c.Infer(t.Context(), request(), &resp))
+		require.NoError(t, infer(t, c, request(), &resp))
 		require.Equal(t, "7", resp.ID)
 		require.Equal(t, tensor.Shape{1, 2}, resp.Output("Y").Shape)
 		data, _ := resp.Output("Z").Data.Contiguous()
@@ -83,60 +100,6 @@ func TestHTTPInfer(t *testing.T) {
 	require.Equal(t, fmt.Sprint(len(want)), length)
 	require.Equal(t, "application/octet-stream", contentType)
 	require.Equal(t, "1", extra)
-}
-
-func TestHTTPAdmin(t *testing.T) {
-	answers := map[string]string{
-		"GET /v2":                           `{"name":"triton","version":"2","extensions":["statistics"]}`,
-		"GET /v2/models/a%2Fb":              `{"name":"a/b","versions":["1"],"platform":"x","inputs":[{"name":"I","datatype":"FP32","shape":[-1,2]}],"outputs":[],"new":1}`,
-		"GET /v2/models/m/config":           `{"name":"m","max_batch_size":4,"input":[{"name":"I","data_type":"TYPE_FP32","dims":["2"]}]}`,
-		"GET /v2/models/m/versions/1/stats": `{"model_stats":[{"name":"m","version":"1","inference_count":3,"inference_stats":{"queue":{"count":18446744073709551615,"ns":1}}}]}`,
-		"GET /v2/models/stats":              `{"model_stats":[]}`,
-		"POST /v2/repository/index":         `[{"name":"m","version":"1","state":"READY"},{"name":"n"}]`,
-		"GET /v2/health/live":               ``,
-		"GET /v2/models/m/ready":            ``,
-	}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a, ok := answers[r.Method+" "+r.URL.EscapedPath()]
-		if !ok {
-			w.WriteHeader(http.StatusNotFound)
-			a = `{"error":"no such thing"}`
-		}
-		_, _ = io.WriteString(w, a)
-	}))
-	defer s.Close()
-	c := newClient(t, client.Options{Address: strings.TrimPrefix(s.URL, "http://")})
-	ctx := t.Context()
-	live, err := c.Live(ctx)
-	require.NoError(t, err)
-	require.True(t, live)
-	ready, err := c.Ready(ctx)
-	require.NoError(t, err)
-	require.False(t, ready, "404 is an answer")
-	ready, err = c.ModelReady(ctx, "m", "")
-	require.NoError(t, err)
-	require.True(t, ready)
-	meta, err := c.ServerMetadata(ctx)
-	require.NoError(t, err)
-	require.Equal(t, []string{"statistics"}, meta.GetExtensions())
-	m, err := c.ModelMetadata(ctx, "a/b", "")
-	require.NoError(t, err)
-	require.Equal(t, []int64{-1, 2}, m.GetInputs()[0].GetShape())
-	cfg, err := c.ModelConfig(ctx, "m", "")
-	require.NoError(t, err)
-	require.EqualValues(t, 4, cfg.GetMaxBatchSize())
-	stats, err := c.Statistics(ctx, "m", "1")
-	require.NoError(t, err)
-	require.EqualValues(t, uint64(1<<64-1), stats[0].GetInferenceStats().GetQueue().GetCount())
-	stats, err = c.Statistics(ctx, "", "")
-	require.NoError(t, err)
-	require.Empty(t, stats)
-	index, err := c.Index(ctx, true)
-	require.NoError(t, err)
-	require.Len(t, index, 2)
-	_, err = c.ModelConfig(ctx, "other", "")
-	require.EqualError(t, err, "no such thing")
-	require.Equal(t, status.NotFound, status.CodeOf(err))
 }
 
 // rawServer answers each request on a connection with the next text; an empty
@@ -178,9 +141,9 @@ func rawServer(t *testing.T, answers ...string) (address string, connections *at
 
 const fine = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
-func lane(t *testing.T, address string) (client.Conn, *client.Prepared) {
+func dial(t *testing.T, address string) (lane.Conn, *lane.Prepared) {
 	t.Helper()
-	c := newClient(t, client.Options{Address: address})
+	c := newClient(t, options(client.Options{Address: address}))
 	p, err := c.Prepare(request())
 	require.NoError(t, err)
 	l, err := c.Dial(t.Context())
@@ -191,8 +154,8 @@ func lane(t *testing.T, address string) (client.Conn, *client.Prepared) {
 
 func TestLaneGoesOnAfterErrors(t *testing.T) {
 	address, connections := rawServer(t, fine, "HTTP/1.1 503 X\r\nContent-Length: 17\r\n\r\n{\"error\":\"later\"}", fine, "HTTP/1.1 500 X\r\nContent-Length: 3\r\n\r\nboo", fine)
-	l, p := lane(t, address)
-	var x client.Exchange
+	l, p := dial(t, address)
+	var x lane.Exchange
 	require.NoError(t, l.Do(t.Context(), p, &x))
 	require.GreaterOrEqual(t, x.End-x.Start, x.Send+x.Receive)
 	err := l.Do(t.Context(), p, &x)
@@ -206,8 +169,8 @@ func TestLaneGoesOnAfterErrors(t *testing.T) {
 
 func TestLaneConnectsAgainWhenTheServerHungUp(t *testing.T) {
 	address, connections := rawServer(t, fine, "", fine, strings.Replace(fine, "\r\n", "\r\nConnection: close\r\n", 1), fine)
-	l, p := lane(t, address)
-	var x client.Exchange
+	l, p := dial(t, address)
+	var x lane.Exchange
 	for range 4 {
 		require.NoError(t, l.Do(t.Context(), p, &x))
 	}
@@ -217,8 +180,8 @@ func TestLaneConnectsAgainWhenTheServerHungUp(t *testing.T) {
 
 func TestLaneDoesNotRepeatWhatWasAnswered(t *testing.T) {
 	address, _ := rawServer(t, fine, "HTTP/1.1 200 OK\r\nContent-", fine)
-	l, p := lane(t, address)
-	var x client.Exchange
+	l, p := dial(t, address)
+	var x lane.Exchange
 	require.NoError(t, l.Do(t.Context(), p, &x))
 	go func() { time.Sleep(50 * time.Millisecond); _ = l.Close() }()
 	require.Error(t, l.Do(t.Context(), p, &x))
@@ -234,7 +197,7 @@ func TestLargeRequestsAreNotCopied(t *testing.T) {
 		_, _ = io.WriteString(w, "{}")
 	}))
 	defer s.Close()
-	c := newClient(t, client.Options{Address: s.URL})
+	c := newClient(t, options(client.Options{Address: s.URL}))
 	req := &kserve.Request{ModelName: "m"}
 	in := req.AddInput()
 	in.Name, in.DataType, in.Shape = "X", tensor.Uint8, tensor.Shape{int64(2 * len(big))}
@@ -246,7 +209,7 @@ func TestLargeRequestsAreNotCopied(t *testing.T) {
 	l, err := c.Dial(t.Context())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, l.Close()) }()
-	var x client.Exchange
+	var x lane.Exchange
 	for range 2 {
 		require.NoError(t, l.Do(t.Context(), p, &x))
 	}
@@ -257,22 +220,23 @@ func TestLargeRequestsAreNotCopied(t *testing.T) {
 func TestBadAddresses(t *testing.T) {
 	t.Parallel()
 	for _, o := range []client.Options{
-		{Address: "https://x"},
 		{Address: "ftp://x"},
+		{Address: "http://u:p@x"},
+		{Address: "http://x?q"},
+		{Address: "http://x", TLS: &tls.Config{}},
 		{Address: "http://"},
 		{Address: "http://a b"},
 		{Address: "a:1", Headers: map[string]string{"X": "a\r\nb"}},
 		{Address: "a:1", Headers: map[string]string{"": "x"}},
 		{Protocol: client.GRPC},
 		{Protocol: client.GRPC, Address: "http://x:1"},
+		{Protocol: client.GRPC, Address: "grpc://x:1", TLS: &tls.Config{}},
 	} {
-		_, err := client.New(o)
+		_, err := lane.New(options(o))
 		require.Error(t, err, "%+v", o)
 	}
-	c, err := client.New(client.Options{Address: "127.0.0.1:1"})
+	c, err := lane.New(options(client.Options{Address: "127.0.0.1:1"}))
 	require.NoError(t, err)
-	_, err = c.ModelMetadata(t.Context(), "m", "")
-	require.ErrorContains(t, err, "HTTP client failed: Couldn't connect to server")
 	_, err = c.Dial(t.Context())
 	require.ErrorContains(t, err, "HTTP client failed: Couldn't connect to server")
 	_, err = c.Prepare(&kserve.Request{Raw: true})
@@ -300,18 +264,6 @@ func (s *service) ModelInfer(ctx context.Context, r *inferencepb.ModelInferReque
 	}, nil
 }
 
-func (s *service) ModelConfig(context.Context, *inferencepb.ModelConfigRequest) (*inferencepb.ModelConfigResponse, error) {
-	return &inferencepb.ModelConfigResponse{Config: &inferencepb.ModelConfig{MaxBatchSize: 4}}, nil
-}
-
-func (s *service) ServerLive(context.Context, *inferencepb.ServerLiveRequest) (*inferencepb.ServerLiveResponse, error) {
-	return &inferencepb.ServerLiveResponse{Live: true}, nil
-}
-
-func (s *service) RepositoryIndex(_ context.Context, r *inferencepb.RepositoryIndexRequest) (*inferencepb.RepositoryIndexResponse, error) {
-	return &inferencepb.RepositoryIndexResponse{Models: []*client.IndexEntry{{Name: fmt.Sprint(r.GetReady())}}}, nil
-}
-
 func startGRPC(t *testing.T) (*service, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -324,56 +276,14 @@ func startGRPC(t *testing.T) (*service, string) {
 	return s, l.Addr().String()
 }
 
-func TestGRPC(t *testing.T) {
-	s, address := startGRPC(t)
-	c := newClient(t, client.Options{Protocol: client.GRPC, Address: address, Headers: map[string]string{"X-Extra": "1"}, LanesPerConnection: 1})
-	require.Equal(t, "gRPC", c.Protocol().String())
-	for range 2 {
-		var resp kserve.Response
-		require.NoError(t, c.Infer(t.Context(), request(), &resp))
-		data, _ := resp.Output("Y").Data.Contiguous()
-		require.Equal(t, "abcd", string(data))
-		require.Equal(t, `a"b`, resp.ID)
-		resp.Reset()
-	}
-	require.Equal(t, []string{"1"}, s.extra)
-	want := &inferencepb.ModelInferRequest{}
-	require.NoError(t, protojson.Unmarshal([]byte(`{"model_name":"m","model_version":"3","id":"a\"b",
-		"inputs":[{"name":"X","datatype":"UINT8","shape":[1,4]}],"raw_input_contents":["YWJjZA=="]}`), want)) // parameters apart
-	require.Equal(t, "<x>", s.last.GetParameters()["s"].GetStringParam())
-	s.last.Parameters = nil
-	require.Equal(t, want.String(), s.last.String())
-
-	s.fail = grpcstatus.Error(codes.InvalidArgument, "batch-size must be <= 8")
-	err := c.Infer(t.Context(), request(), &kserve.Response{})
-	require.EqualError(t, err, "batch-size must be <= 8")
-	require.Equal(t, status.InvalidArg, status.CodeOf(err))
-
-	live, err := c.Live(t.Context())
-	require.NoError(t, err)
-	require.True(t, live)
-	cfg, err := c.ModelConfig(t.Context(), "m", "")
-	require.NoError(t, err)
-	require.EqualValues(t, 4, cfg.GetMaxBatchSize())
-	index, err := c.Index(t.Context(), true)
-	require.NoError(t, err)
-	require.Equal(t, "true", index[0].GetName())
-	_, err = c.Statistics(t.Context(), "m", "")
-	require.Equal(t, status.Unsupported, status.CodeOf(err))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = c.ServerMetadata(ctx)
-	require.ErrorIs(t, err, context.Canceled)
-}
-
 func TestGRPCLaneCloses(t *testing.T) {
 	_, address := startGRPC(t)
-	c := newClient(t, client.Options{Protocol: client.GRPC, Address: address})
+	c := newClient(t, options(client.Options{Protocol: client.GRPC, Address: address}))
 	p, err := c.Prepare(request())
 	require.NoError(t, err)
 	l, err := c.Dial(t.Context())
 	require.NoError(t, err)
-	var x client.Exchange
+	var x lane.Exchange
 	require.NoError(t, l.Do(t.Context(), p, &x))
 	require.Positive(t, x.End-x.Start)
 	require.NoError(t, l.Close())
@@ -381,9 +291,7 @@ func TestGRPCLaneCloses(t *testing.T) {
 	_, err = c.Prepare(&kserve.Request{Raw: true})
 	require.Error(t, err)
 
-	down := newClient(t, client.Options{Protocol: client.GRPC, Address: "127.0.0.1:1"})
-	_, err = down.ServerMetadata(t.Context())
-	require.ErrorContains(t, err, "failed to connect to all addresses; last error: ")
+	down := newClient(t, options(client.Options{Protocol: client.GRPC, Address: "127.0.0.1:1"}))
 	l, err = down.Dial(t.Context())
 	require.NoError(t, err, "the request tells")
 	require.ErrorContains(t, l.Do(t.Context(), p, &x), "failed to connect to all addresses")
@@ -392,9 +300,9 @@ func TestGRPCLaneCloses(t *testing.T) {
 
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
-	c, err := client.New(client.Options{Address: "a:1"})
+	c, err := lane.New(options(client.Options{Address: "a:1"}))
 	require.NoError(t, err)
-	for _, x := range []client.Exchange{
+	for _, x := range []lane.Exchange{
 		{Body: []byte("{}"), JSONLen: 3},
 		{Body: []byte("{"), JSONLen: 1},
 		{Body: []byte(`{"outputs":[{"name":"Y","datatype":"UINT8","shape":[1],"data":[1]}]}`), JSONLen: 68},

@@ -1,4 +1,4 @@
-package client
+package lane
 
 import (
 	"bytes"

@@ -1,8 +1,6 @@
-package client
+package lane
 
 import (
-	"errors"
-
 	"google.golang.org/grpc/mem"
 
 	"triton/pkg/kserve"
@@ -10,7 +8,7 @@ import (
 
 func (c *grpcClient) Prepare(req *kserve.Request) (*Prepared, error) {
 	if req.Raw {
-		return nil, errors.New("a raw request cannot be prepared: name its input")
+		return nil, errRaw
 	}
 	encoded := c.codec.EncodeRequest(req)
 	p := &Prepared{size: encoded.Len()}

@@ -1,0 +1,57 @@
+package perf
+
+import (
+	"context"
+	"errors"
+
+	"triton/pkg/client"
+	"triton/pkg/client/lane"
+	"triton/pkg/kserve"
+)
+
+// Target is the server that a run measures.
+type Target interface {
+	Protocol() client.Protocol
+
+	ServerMetadata(ctx context.Context) (*client.ServerMetadata, error)
+	ModelMetadata(ctx context.Context, model, version string) (*client.ModelMetadata, error)
+	ModelConfig(ctx context.Context, model, version string) (*client.ModelConfig, error)
+	Statistics(ctx context.Context, model, version string) ([]*client.ModelStatistics, error)
+
+	// Prepare encodes a request for the lanes that Dial opens; Decode reads what
+	// they kept.
+	Prepare(req *kserve.Request) (*lane.Prepared, error)
+	Dial(ctx context.Context) (lane.Conn, error)
+	Decode(x *lane.Exchange, resp *kserve.Response) error
+
+	Close() error
+}
+
+// Connect makes a target of a server's address. It connects on first use.
+func Connect(o client.Options) (Target, error) {
+	c, err := client.New(o)
+	if err != nil {
+		return nil, err
+	}
+	l, err := lane.New(lane.Options{Options: o})
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return &target{c, l}, nil
+}
+
+// target asks a user client about the server and loads it through lanes.
+type target struct {
+	*client.Client
+	lanes *lane.Client
+}
+
+func (t *target) Prepare(req *kserve.Request) (*lane.Prepared, error) { return t.lanes.Prepare(req) }
+
+func (t *target) Dial(ctx context.Context) (lane.Conn, error) { return t.lanes.Dial(ctx) }
+
+func (t *target) Decode(x *lane.Exchange, resp *kserve.Response) error {
+	return t.lanes.Decode(x, resp)
+}
+
+func (t *target) Close() error { return errors.Join(t.lanes.Close(), t.Client.Close()) }

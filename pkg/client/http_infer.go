@@ -1,0 +1,204 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"triton/pkg/client/internal/wire"
+)
+
+func (t *httpTransport) infer(ctx context.Context, req *Request) (*Response, error) {
+	if req.EmptyFinal {
+		return nil, errors.New("an empty final response exists only on gRPC streams: HTTP servers refuse to be asked for it")
+	}
+	text, tail, err := encodeHTTP(req)
+	if err != nil {
+		return nil, err
+	}
+	c := httpCall{
+		method: http.MethodPost, path: wire.ModelPath(req.Model, req.Version) + "/infer",
+		header: map[string]string{"Content-Type": "application/json"}, body: append([][]byte{text}, tail...),
+	}
+	if len(tail) > 0 {
+		c.header = map[string]string{"Content-Type": "application/octet-stream", headerLength: strconv.Itoa(len(text))}
+	}
+	answer, err := t.do(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := readBody(answer)
+	if err != nil {
+		return nil, httpFailure(ctx, err)
+	}
+	n := len(body)
+	if h := answer.Header.Get(headerLength); h != "" {
+		if n, err = strconv.Atoi(h); err != nil || n < 0 || n > len(body) {
+			return nil, fmt.Errorf("response of %d bytes: %s is %q", len(body), headerLength, h)
+		}
+	}
+	return decodeHTTP(body[:n], body[n:])
+}
+
+// headerLength is the header that says how many bytes of a body are JSON.
+const headerLength = "Inference-Header-Content-Length"
+
+// maxTrust is how much memory is made ready before its bytes have come.
+const maxTrust = 64 << 20
+
+func readBody(answer *http.Response) ([]byte, error) {
+	var b bytes.Buffer
+	if n := answer.ContentLength; n > 0 {
+		b.Grow(int(min(n, maxTrust)) + bytes.MinRead)
+	}
+	_, err := io.Copy(&b, answer.Body)
+	return b.Bytes(), err
+}
+
+// encodeHTTP returns the JSON part of a request and the tensors that follow it.
+func encodeHTTP(req *Request) (text []byte, tail [][]byte, err error) {
+	parameters, err := httpParameters(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	inputs := []object{}
+	for _, in := range req.Inputs {
+		p := httpRegion(in.Region)
+		if in.Region.Name == "" {
+			p["binary_data_size"] = len(in.Data)
+			tail = append(tail, in.Data)
+		}
+		shape := in.Shape
+		if shape == nil {
+			shape = []int64{}
+		}
+		inputs = append(inputs, object{"name": in.Name, "datatype": in.Datatype, "shape": shape, "parameters": p})
+	}
+	whole := object{"parameters": parameters, "inputs": inputs}
+	if req.ID != "" {
+		whole["id"] = req.ID
+	}
+	var outputs []object
+	for _, out := range req.Outputs {
+		p := httpRegion(out.Region)
+		if out.Region.Name == "" {
+			p["binary_data"] = true
+		}
+		if out.Classes > 0 {
+			p["classification"] = out.Classes
+		}
+		outputs = append(outputs, object{"name": out.Name, "parameters": p})
+	}
+	if len(outputs) > 0 {
+		whole["outputs"] = outputs
+	}
+	if text, err = json.Marshal(whole); err != nil {
+		return nil, nil, fmt.Errorf("request: %w", err)
+	}
+	return text, tail, nil
+}
+
+func httpParameters(req *Request) (object, error) {
+	o := object{"binary_data_output": true}
+	for name, value := range req.Parameters {
+		switch value.(type) {
+		case bool, int, int64, uint64, string, float64:
+			o[name] = value
+		default:
+			return nil, parameterError(name, value)
+		}
+	}
+	if s := req.Sequence; !s.none() {
+		o["sequence_id"] = s.ID
+		if s.Text != "" {
+			o["sequence_id"] = s.Text
+		}
+		o["sequence_start"], o["sequence_end"] = s.Start, s.End
+	}
+	if req.Priority != 0 {
+		o["priority"] = req.Priority
+	}
+	if req.Timeout != 0 {
+		o["timeout"] = req.Timeout.Microseconds()
+	}
+	return o, nil
+}
+
+func httpRegion(r Region) object {
+	o := object{}
+	if r.Name != "" {
+		o["shared_memory_region"], o["shared_memory_byte_size"] = r.Name, r.Size
+		if r.Offset != 0 {
+			o["shared_memory_offset"] = r.Offset
+		}
+	}
+	return o
+}
+
+type jsonResponse struct {
+	ModelName    string         `json:"model_name"`
+	ModelVersion string         `json:"model_version"`
+	ID           string         `json:"id"`
+	Parameters   map[string]any `json:"parameters"`
+	Outputs      []struct {
+		Name       string          `json:"name"`
+		DataType   string          `json:"datatype"`
+		Shape      []int64         `json:"shape"`
+		Data       json.RawMessage `json:"data"`
+		Parameters struct {
+			BinarySize *int `json:"binary_data_size"`
+		} `json:"parameters"`
+	} `json:"outputs"`
+}
+
+// decodeHTTP reads a response whose outputs are binary, or in shared memory.
+func decodeHTTP(text, tail []byte) (*Response, error) {
+	var j jsonResponse
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&j); err != nil {
+		return nil, fmt.Errorf("response JSON: %w", err)
+	}
+	r := &Response{Model: j.ModelName, Version: j.ModelVersion, ID: j.ID, Parameters: map[string]any{}}
+	for name, value := range j.Parameters {
+		r.Parameters[name] = plain(value)
+	}
+	for _, o := range j.Outputs {
+		t := Tensor{Name: o.Name, Datatype: o.DataType, Shape: o.Shape}
+		switch n := o.Parameters.BinarySize; {
+		case n != nil && (*n < 0 || *n > len(tail)):
+			return nil, fmt.Errorf("output %q: %d bytes declared, %d are left", o.Name, *n, len(tail))
+		case n != nil:
+			t.Data, tail = tail[:*n:*n], tail[*n:]
+		case o.Data != nil:
+			return nil, fmt.Errorf("output %q: the server did not send it as binary", o.Name)
+		}
+		r.Outputs = append(r.Outputs, t)
+	}
+	return r, nil
+}
+
+// plain is a value of JSON in the types of Response.Parameters.
+func plain(value any) any {
+	number, ok := value.(json.Number)
+	if !ok {
+		return value
+	}
+	if n, err := number.Int64(); err == nil {
+		return n
+	}
+	if n, err := strconv.ParseUint(number.String(), 10, 64); err == nil {
+		return n
+	}
+	f, err := number.Float64()
+	if err != nil {
+		return number.String()
+	}
+	return f
+}

@@ -1,0 +1,149 @@
+// Package wire holds what the user client and the load generator's lanes have in
+// common: addresses, TLS, dialing, and errors in the server's words. It sends no
+// request.
+package wire
+
+import (
+	"crypto/tls"
+	"fmt"
+	"math"
+	"net"
+	"net/url"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// Endpoint is the address of a server's HTTP front end.
+type Endpoint struct {
+	Host    string      // as in the Host header
+	Path    string      // before /v2, without a slash at its end
+	Address string      // host:port to dial
+	TLS     *tls.Config // nil: plain HTTP
+}
+
+// ParseHTTP reads host:port or a URL. An https URL asks for TLS; config, when
+// it is not nil, says how.
+func ParseHTTP(address string, config *tls.Config) (*Endpoint, error) {
+	text, scheme := address, "http"
+	if config != nil {
+		scheme = "https"
+	}
+	if !strings.Contains(address, "://") {
+		text = scheme + "://" + address
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("server address %q: %w", address, err)
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return nil, fmt.Errorf("server address %q: give host:port or an http or https URL", address)
+	case u.Scheme == "http" && config != nil:
+		return nil, fmt.Errorf("server address %q: TLS is configured, use https", address)
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("server address %q: give scheme, host, port and path only", address)
+	}
+	e := &Endpoint{Host: u.Host, Path: strings.TrimSuffix(u.EscapedPath(), "/"), Address: u.Host}
+	port := "80"
+	if u.Scheme == "https" {
+		port, e.TLS = "443", clientTLS(config, u.Hostname())
+	}
+	if u.Port() == "" {
+		e.Address = net.JoinHostPort(u.Hostname(), port)
+	}
+	return e, nil
+}
+
+// clientTLS is a copy of config, or of the default, that names the server.
+func clientTLS(config *tls.Config, host string) *tls.Config {
+	if config == nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	config = config.Clone()
+	if config.ServerName == "" {
+		config.ServerName = host
+	}
+	return config
+}
+
+// URL is the URL of a path below /v2.
+func (e *Endpoint) URL(path string) string {
+	scheme := "http://"
+	if e.TLS != nil {
+		scheme = "https://"
+	}
+	return scheme + e.Host + e.Path + path
+}
+
+// ModelPath is the path of a model's resources below the endpoint's.
+func ModelPath(model, version string) string {
+	p := "/v2/models/" + url.PathEscape(model)
+	if version != "" {
+		p += "/versions/" + url.PathEscape(version)
+	}
+	return p
+}
+
+// CheckHeaders refuses what cannot stand in an HTTP header.
+func CheckHeaders(headers map[string]string) error {
+	for name, value := range headers {
+		if name == "" || strings.ContainsAny(name+value, "\r\n") || strings.ContainsAny(name, ": ") {
+			return fmt.Errorf("header %q: not a valid HTTP header", name)
+		}
+	}
+	return nil
+}
+
+// Target is the address of a server's gRPC front end.
+type Target struct {
+	name  string
+	creds credentials.TransportCredentials
+}
+
+// String is the target as grpc-go names it.
+func (t Target) String() string { return t.name }
+
+// ParseGRPC reads host:port, which grpc:// or grpcs:// may precede. The latter,
+// or a config, asks for TLS.
+func ParseGRPC(address string, config *tls.Config) (Target, error) {
+	addr, plain := strings.CutPrefix(address, "grpc://")
+	addr, secure := strings.CutPrefix(addr, "grpcs://")
+	switch {
+	case addr == "" || strings.Contains(addr, "://"):
+		return Target{}, fmt.Errorf("server address %q: give host:port for gRPC", address)
+	case plain && config != nil:
+		return Target{}, fmt.Errorf("server address %q: TLS is configured, use grpcs", address)
+	case !secure && config == nil:
+		return Target{"passthrough:///" + addr, insecure.NewCredentials()}, nil
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		host = addr
+	}
+	return Target{"passthrough:///" + addr, credentials.NewTLS(clientTLS(config, host))}, nil
+}
+
+// windowBytes are fixed flow-control windows. A fixed size also keeps grpc-go
+// from measuring the path with pings.
+const windowBytes = 4 << 20
+
+// Dial makes a gRPC connection, which connects when it is first used. A call is
+// sent again only where the server is known not to have seen it.
+func (t Target) Dial() (*grpc.ClientConn, error) {
+	cc, err := grpc.NewClient(t.name,
+		grpc.WithTransportCredentials(t.creds),
+		grpc.WithInitialWindowSize(windowBytes),
+		grpc.WithInitialConnWindowSize(4*windowBytes),
+		grpc.WithDisableRetry(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithDisableHealthCheck(),
+		grpc.WithNoProxy(),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)))
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", t.name, err)
+	}
+	return cc, nil
+}

@@ -1,0 +1,124 @@
+package lane
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/metadata"
+
+	"triton/pkg/client"
+	"triton/pkg/client/internal/wire"
+	"triton/pkg/kserve/rpc"
+	"triton/pkg/tensor"
+)
+
+// defaultLanes is how many lanes share a connection. It is what Triton's own
+// client library does: one connection would serialize high concurrencies at the
+// server's stream limit, one per lane would lose the sharing of reads.
+const defaultLanes = 6
+
+type grpcClient struct {
+	target   wire.Target
+	metadata metadata.MD
+	perConn  int
+	codec    *rpc.Codec
+	mu       struct {
+		sync.Mutex
+		conns []*sharedConn
+	}
+}
+
+// sharedConn is a connection and how many lanes use it.
+type sharedConn struct {
+	*grpc.ClientConn
+	lanes int
+}
+
+func newGRPC(o Options) (*grpcClient, error) {
+	target, err := wire.ParseGRPC(o.Address, o.TLS)
+	if err != nil {
+		return nil, err
+	}
+	c := &grpcClient{target: target, perConn: o.LanesPerConnection, metadata: metadata.MD{}, codec: rpc.NewCodec(tensor.NewPool())}
+	if c.perConn <= 0 {
+		c.perConn = defaultLanes
+	}
+	for name, value := range o.Headers {
+		c.metadata.Append(strings.ToLower(name), value)
+	}
+	return c, nil
+}
+
+func (c *grpcClient) Protocol() client.Protocol { return client.GRPC }
+
+func (c *grpcClient) outgoing(ctx context.Context) context.Context {
+	if len(c.metadata) == 0 {
+		return ctx
+	}
+	return metadata.NewOutgoingContext(ctx, c.metadata)
+}
+
+// take returns a connection that has room for a lane.
+func (c *grpcClient) take() (*sharedConn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.mu.conns {
+		if s.lanes < c.perConn {
+			s.lanes++
+			return s, nil
+		}
+	}
+	cc, err := c.target.Dial()
+	if err != nil {
+		return nil, err
+	}
+	s := &sharedConn{cc, 1}
+	c.mu.conns = append(c.mu.conns, s)
+	return s, nil
+}
+
+// give takes a lane off its connection. A connection without lanes is closed
+// unless it is the last one.
+func (c *grpcClient) give(s *sharedConn) error {
+	c.mu.Lock()
+	s.lanes--
+	unused := s.lanes == 0 && len(c.mu.conns) > 1
+	if unused {
+		c.mu.conns = slices.DeleteFunc(c.mu.conns, func(o *sharedConn) bool { return o == s })
+	}
+	c.mu.Unlock()
+	if unused {
+		return s.Close()
+	}
+	return nil
+}
+
+// Close closes all connections, also those of lanes that are still open.
+func (c *grpcClient) Close() error {
+	c.mu.Lock()
+	conns := c.mu.conns
+	c.mu.conns = nil
+	c.mu.Unlock()
+	var err error
+	for _, s := range conns {
+		err = errors.Join(err, s.Close())
+	}
+	return err
+}
+
+// connect waits for the connection, or for its first failure: the request will
+// tell of that.
+func connect(ctx context.Context, cc *grpc.ClientConn) {
+	cc.Connect()
+	for {
+		s := cc.GetState()
+		if s == connectivity.Ready || s == connectivity.TransientFailure || s == connectivity.Shutdown || !cc.WaitForStateChange(ctx, s) {
+			return
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package lane
+
+import (
+	"maps"
+	"slices"
+
+	"triton/pkg/client"
+	"triton/pkg/client/internal/wire"
+)
+
+type httpClient struct {
+	at          *wire.Endpoint
+	headers     map[string]string
+	headerNames []string
+}
+
+func newHTTP(o Options) (*httpClient, error) {
+	at, err := wire.ParseHTTP(o.Address, o.TLS)
+	if err != nil {
+		return nil, err
+	}
+	if err := wire.CheckHeaders(o.Headers); err != nil {
+		return nil, err
+	}
+	return &httpClient{at: at, headers: o.Headers, headerNames: slices.Sorted(maps.Keys(o.Headers))}, nil
+}
+
+func (c *httpClient) Protocol() client.Protocol { return client.HTTP }
+
+// Close has nothing to close: lanes own their connections.
+func (c *httpClient) Close() error { return nil }

@@ -1,0 +1,131 @@
+package lane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
+
+	"triton/pkg/client/internal/wire"
+	"triton/pkg/inferencepb"
+)
+
+// grpcLane sends prepared messages over a connection that it may share.
+type grpcLane struct {
+	client *grpcClient
+	conn   *sharedConn
+	codec  []grpc.CallOption
+
+	// call is the context of the calls: that of Do, which Close ends too. One
+	// for many calls costs nothing per request.
+	call context.Context
+	done <-chan struct{} // that of Do's context
+	mu   struct {
+		sync.Mutex
+		cancel context.CancelFunc
+		closed bool
+	}
+}
+
+var _ Conn = (*grpcLane)(nil)
+
+// Dial waits until the connection stands, so that the first request does not
+// pay for it.
+func (c *grpcClient) Dial(ctx context.Context) (Conn, error) {
+	s, err := c.take()
+	if err != nil {
+		return nil, err
+	}
+	connect(ctx, s.ClientConn)
+	if err := ctx.Err(); err != nil {
+		return nil, errors.Join(err, c.give(s))
+	}
+	return &grpcLane{client: c, conn: s, codec: []grpc.CallOption{grpc.ForceCodecV2(rawCodec{})}}, nil
+}
+
+var errClosed = errors.New("the lane was closed")
+
+func (l *grpcLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
+	if l.call == nil || ctx.Done() != l.done {
+		if err := l.bind(ctx); err != nil {
+			return err
+		}
+	}
+	x.Send, x.Receive = 0, 0
+	x.Start = Now()
+	err := l.conn.Invoke(l.call, inferencepb.GRPCInferenceService_ModelInfer_FullMethodName, p, x, l.codec...)
+	x.End = Now()
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() == nil && l.isClosed() {
+		return errClosed
+	}
+	return wire.RPCError(ctx, err)
+}
+
+// bind makes ctx the context of the calls that follow.
+func (l *grpcLane) bind(ctx context.Context) error {
+	call, cancel := context.WithCancel(l.client.outgoing(ctx))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.closed {
+		cancel()
+		return errClosed
+	}
+	if l.mu.cancel != nil {
+		l.mu.cancel()
+	}
+	l.call, l.done, l.mu.cancel = call, ctx.Done(), cancel
+	return nil
+}
+
+func (l *grpcLane) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.closed
+}
+
+func (l *grpcLane) Close() error {
+	l.mu.Lock()
+	again, cancel := l.mu.closed, l.mu.cancel
+	l.mu.closed, l.mu.cancel = true, nil
+	l.mu.Unlock()
+	if again {
+		return nil
+	}
+	if cancel != nil {
+		cancel()
+	}
+	return l.client.give(l.conn)
+}
+
+// rawCodec hands prepared bytes through and copies an answer only when it is
+// to be kept.
+type rawCodec struct{}
+
+func (rawCodec) Name() string { return "proto" }
+
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+	p, ok := v.(*Prepared)
+	if !ok {
+		return nil, fmt.Errorf("lane: cannot send a %T", v)
+	}
+	return p.message, nil
+}
+
+func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	x, ok := v.(*Exchange)
+	if !ok {
+		return fmt.Errorf("lane: cannot receive into a %T", v)
+	}
+	if x.Keep {
+		begin := Now()
+		x.Body = append(x.Body[:0], data.Materialize()...)
+		x.Receive = Now() - begin
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package lane
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"syscall"
+
+	"triton/pkg/client/internal/wire"
+)
+
+// httpLane is one keep-alive connection. It writes prepared bytes and reads the
+// answer itself: net/http's client costs several times as much per request
+// through its two goroutines, header maps and body hand-over.
+type httpLane struct {
+	at     *wire.Endpoint
+	conn   atomic.Pointer[link]
+	closed atomic.Bool
+	watch  watch
+	vector net.Buffers
+	in     responseReader
+	used   bool // the connection has carried a request
+}
+
+var _ Conn = (*httpLane)(nil)
+
+// link is an open connection.
+type link struct{ net.Conn }
+
+// Dial opens the connection at once, so that the first request does not pay.
+func (c *httpClient) Dial(ctx context.Context) (Conn, error) {
+	l := &httpLane{at: c.at}
+	if err := l.connect(ctx); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *httpLane) connect(ctx context.Context) error {
+	if l.closed.Load() {
+		return net.ErrClosed
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", l.at.Address)
+	if err == nil && l.at.TLS != nil {
+		conn, err = handshake(ctx, conn, l.at.TLS)
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return wire.ConnectError(err)
+	}
+	l.conn.Store(&link{conn})
+	// Close, or the end of the context, may have come while connecting.
+	if err := ctx.Err(); err != nil {
+		l.drop()
+		return err
+	}
+	if l.closed.Load() {
+		l.drop()
+		return net.ErrClosed
+	}
+	l.used = false
+	l.in.reset(conn)
+	return nil
+}
+
+func handshake(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return secure, nil
+}
+
+func (l *httpLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
+	if ctx.Done() != l.watch.done {
+		if err := l.watch.bind(ctx, l.drop); err != nil {
+			return err
+		}
+	}
+	x.Start = Now()
+	sent, err := l.exchange(ctx, p, x)
+	if err != nil && l.used && !l.in.any && stale(err) && (!sent || !p.sequence) && ctx.Err() == nil {
+		// The server closed an idle connection while the request was under
+		// way. Nothing was answered, so it is sent again, once.
+		_, err = l.exchange(ctx, p, x)
+	}
+	x.End = Now()
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
+	}
+	l.used = true
+	if l.in.close {
+		l.drop()
+	}
+	if l.in.status != http.StatusOK {
+		return wire.HTTPError(l.in.status, x.Body)
+	}
+	return nil
+}
+
+// exchange reports whether the whole request was written. After an error the
+// connection is closed.
+func (l *httpLane) exchange(ctx context.Context, p *Prepared, x *Exchange) (sent bool, err error) {
+	conn := l.conn.Load()
+	if conn == nil {
+		if err := l.connect(ctx); err != nil {
+			return false, err
+		}
+		if conn = l.conn.Load(); conn == nil {
+			return false, net.ErrClosed // closed from outside in between
+		}
+	}
+	begin := Now()
+	if err := l.write(conn.Conn, p); err != nil {
+		l.in.any = false
+		l.drop()
+		return false, fmt.Errorf("send the request: %w", err)
+	}
+	x.Send = Now() - begin
+	if err := l.in.read(x); err != nil {
+		l.drop()
+		return true, fmt.Errorf("read the response: %w", err)
+	}
+	x.Receive = Now() - l.in.first
+	return true, nil
+}
+
+func (l *httpLane) write(conn net.Conn, p *Prepared) error {
+	if len(p.segments) == 1 {
+		_, err := conn.Write(p.segments[0])
+		return err
+	}
+	l.vector = append(l.vector[:0], p.segments...)
+	v := l.vector // WriteTo moves the slice it is called on
+	_, err := v.WriteTo(conn)
+	return err
+}
+
+// drop closes the connection; the next request opens another. It may be called
+// from any goroutine.
+func (l *httpLane) drop() {
+	if conn := l.conn.Swap(nil); conn != nil {
+		_ = conn.Close()
+	}
+}
+
+func (l *httpLane) Close() error {
+	l.closed.Store(true)
+	l.watch.close()
+	if conn := l.conn.Swap(nil); conn != nil {
+		return conn.Close()
+	}
+	return nil
+}
+
+// stale says whether the error is one of a connection that its peer closed.
+func stale(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+}
