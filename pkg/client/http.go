@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -19,8 +20,12 @@ import (
 // maxAdminBody bounds what an administrative answer may hold.
 const maxAdminBody = 64 << 20
 
-// maxIdle is how many connections stay open without a request.
-const maxIdle = 32
+// maxIdle is how many connections stay open without a request, and idleTime how
+// long.
+const (
+	maxIdle  = 256
+	idleTime = 90 * time.Second
+)
 
 type httpTransport struct {
 	at      *wire.Endpoint
@@ -39,6 +44,7 @@ func newHTTP(o Options) (*httpTransport, error) {
 	return &httpTransport{at: at, headers: o.Headers, client: &http.Client{
 		Transport: &http.Transport{
 			TLSClientConfig: at.TLS, DisableCompression: true, MaxIdleConns: maxIdle, MaxIdleConnsPerHost: maxIdle,
+			IdleConnTimeout: idleTime,
 		},
 		// A redirect would send tensors and credentials to somebody else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -25,8 +25,8 @@ type jsonResponse struct {
 	} `json:"outputs"`
 }
 
-// Decode reads a response whose outputs are binary, as Prepare asks for them.
-func (c *httpClient) Decode(x *Exchange, resp *kserve.Response) error {
+// decode reads a response whose outputs are binary, as Prepare asks for them.
+func (c *httpClient) decode(x *Exchange, resp *kserve.Response) error {
 	if x.JSONLen < 0 || x.JSONLen > len(x.Body) {
 		return fmt.Errorf("response of %d bytes says that %d are JSON", len(x.Body), x.JSONLen)
 	}
@@ -52,8 +52,8 @@ func (c *httpClient) Decode(x *Exchange, resp *kserve.Response) error {
 	return nil
 }
 
-// Decode reads a response; its tensors have memory of their own.
-func (c *grpcClient) Decode(x *Exchange, resp *kserve.Response) error {
+// decode reads a response; its tensors have memory of their own.
+func (c *grpcClient) decode(x *Exchange, resp *kserve.Response) error {
 	return c.codec.DecodeResponse(mem.BufferSlice{mem.SliceBuffer(bytes.Clone(x.Body))}, resp)
 }
 

@@ -6,7 +6,7 @@ import (
 	"triton/pkg/kserve"
 )
 
-func (c *grpcClient) Prepare(req *kserve.Request) (*Prepared, error) {
+func (c *grpcClient) prepare(req *kserve.Request) (*Prepared, error) {
 	if req.Raw {
 		return nil, errRaw
 	}

@@ -10,7 +10,7 @@ import (
 	"triton/pkg/kserve"
 )
 
-func (c *httpClient) Prepare(req *kserve.Request) (*Prepared, error) {
+func (c *httpClient) prepare(req *kserve.Request) (*Prepared, error) {
 	if req.Raw {
 		return nil, errRaw
 	}

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
 
-	"triton/pkg/client"
 	"triton/pkg/client/internal/wire"
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/tensor"
@@ -53,8 +52,6 @@ func newGRPC(o Options) (*grpcClient, error) {
 	}
 	return c, nil
 }
-
-func (c *grpcClient) Protocol() client.Protocol { return client.GRPC }
 
 func (c *grpcClient) outgoing(ctx context.Context) context.Context {
 	if len(c.metadata) == 0 {
@@ -98,8 +95,8 @@ func (c *grpcClient) give(s *sharedConn) error {
 	return nil
 }
 
-// Close closes all connections, also those of lanes that are still open.
-func (c *grpcClient) Close() error {
+// close closes all connections, also those of lanes that are still open.
+func (c *grpcClient) close() error {
 	c.mu.Lock()
 	conns := c.mu.conns
 	c.mu.conns = nil

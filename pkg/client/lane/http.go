@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"triton/pkg/client"
 	"triton/pkg/client/internal/wire"
 )
 
@@ -25,7 +24,5 @@ func newHTTP(o Options) (*httpClient, error) {
 	return &httpClient{at: at, headers: o.Headers, headerNames: slices.Sorted(maps.Keys(o.Headers))}, nil
 }
 
-func (c *httpClient) Protocol() client.Protocol { return client.HTTP }
-
-// Close has nothing to close: lanes own their connections.
-func (c *httpClient) Close() error { return nil }
+// close has nothing to close: lanes own their connections.
+func (c *httpClient) close() error { return nil }

@@ -21,21 +21,17 @@ type Options struct {
 }
 
 // Client opens lanes to one server. It is safe for concurrent use.
-type Client struct{ transport }
+type Client struct {
+	protocol  client.Protocol
+	transport transport
+}
 
+// transport does the work of Client for one protocol.
 type transport interface {
-	// Protocol returns the protocol of the lanes.
-	Protocol() client.Protocol
-	// Prepare encodes a request once, for any number of lanes of this client.
-	// The tensors' bytes are borrowed: they must stay as they are until Release.
-	Prepare(req *kserve.Request) (*Prepared, error)
-	// Dial opens a lane. It ends with its Close.
-	Dial(ctx context.Context) (Conn, error)
-	// Decode reads the response that an exchange kept. The tensors have memory
-	// of their own; the caller resets resp.
-	Decode(x *Exchange, resp *kserve.Response) error
-	// Close closes idle connections. Lanes are closed before.
-	Close() error
+	prepare(req *kserve.Request) (*Prepared, error)
+	dial(ctx context.Context) (Conn, error)
+	decode(x *Exchange, resp *kserve.Response) error
+	close() error
 }
 
 // New makes a client. It connects when the first lane is dialed.
@@ -50,8 +46,28 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{t}, nil
+	return &Client{o.Protocol, t}, nil
 }
+
+// Protocol returns the protocol of the lanes.
+func (c *Client) Protocol() client.Protocol { return c.protocol }
+
+// Prepare encodes a request once, for any number of lanes of this client. The
+// tensors' bytes are borrowed: they must stay as they are until Release.
+func (c *Client) Prepare(req *kserve.Request) (*Prepared, error) { return c.transport.prepare(req) }
+
+// Dial opens a lane, which the caller closes. The context is that of dialing
+// only.
+func (c *Client) Dial(ctx context.Context) (Conn, error) { return c.transport.dial(ctx) }
+
+// Decode reads the response that an exchange kept. The tensors have memory of
+// their own; the caller resets resp.
+func (c *Client) Decode(x *Exchange, resp *kserve.Response) error {
+	return c.transport.decode(x, resp)
+}
+
+// Close closes the connections that lanes share. Lanes are closed before.
+func (c *Client) Close() error { return c.transport.close() }
 
 // Conn is a lane: it carries one request at a time.
 type Conn interface {

@@ -32,9 +32,9 @@ type grpcLane struct {
 
 var _ Conn = (*grpcLane)(nil)
 
-// Dial waits until the connection stands, so that the first request does not
+// dial waits until the connection stands, so that the first request does not
 // pay for it.
-func (c *grpcClient) Dial(ctx context.Context) (Conn, error) {
+func (c *grpcClient) dial(ctx context.Context) (Conn, error) {
 	s, err := c.take()
 	if err != nil {
 		return nil, err

@@ -32,8 +32,8 @@ var _ Conn = (*httpLane)(nil)
 // link is an open connection.
 type link struct{ net.Conn }
 
-// Dial opens the connection at once, so that the first request does not pay.
-func (c *httpClient) Dial(ctx context.Context) (Conn, error) {
+// dial opens the connection at once, so that the first request does not pay.
+func (c *httpClient) dial(ctx context.Context) (Conn, error) {
 	l := &httpLane{at: c.at}
 	if err := l.connect(ctx); err != nil {
 		return nil, err

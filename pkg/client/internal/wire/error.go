@@ -59,6 +59,10 @@ func RPCError(ctx context.Context, err error) error {
 		return err
 	}
 	msg := s.Message()
+	if s.Code() == codes.DeadlineExceeded {
+		// The server's clock was first.
+		return fmt.Errorf("%s: %w", msg, context.DeadlineExceeded)
+	}
 	if s.Code() == codes.Unavailable && strings.HasPrefix(msg, "connection error: ") {
 		// The words of the C++ library come first, because scripts look for them.
 		msg = "failed to connect to all addresses; last error: " + msg
