@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -21,8 +22,13 @@ type front interface {
 	name() string
 	// serve blocks until drain.
 	serve() error
-	// drain takes no new requests and waits for those in flight, until ctx ends.
+	// drain takes no new connections and waits for the requests in flight, until
+	// ctx ends. Requests that come over open connections are answered, or their
+	// clients are told beforehand to use another.
 	drain(ctx context.Context)
+	// close is drain, and ends the idle connections. What ctx does not leave time
+	// for is cut off. It may be called while drain still waits.
+	close(ctx context.Context)
 	// waiting is what a drain waits for.
 	waiting() (n int64, what string)
 }
@@ -84,7 +90,7 @@ func (s *Server) open() ([]front, error) {
 			done, cancel := context.WithCancel(context.Background())
 			cancel()
 			for _, f := range fronts {
-				f.drain(done)
+				f.close(done)
 			}
 			return nil, err
 		}
@@ -131,7 +137,7 @@ func (s *Server) newHTTP(l net.Listener, config *tls.Config) (front, error) {
 func (s *Server) httpOptions() httpapi.Options {
 	o := &s.opts.HTTP
 	return httpapi.Options{
-		Pool: s.pool, Log: s.opts.Log, MaxInput: o.MaxInput, Linger: o.Linger,
+		Pool: s.pool, Log: s.opts.Log, MaxInput: o.MaxInput, Linger: o.Linger, MinRate: o.MinRate, MaxConnections: o.MaxConnections,
 		Regions: s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: s.registry,
 		Restricted: o.Restricted, Forward: o.Forward, Origins: o.Origins,
 	}
@@ -156,7 +162,9 @@ func served(err error) error {
 	return err
 }
 
-func (f *httpFront) drain(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
+func (f *httpFront) drain(ctx context.Context) { _ = f.server.Drain(ctx) }
+
+func (f *httpFront) close(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
 
 // shutdown lets a server finish its requests; what ctx does not leave time for
 // is cut off.
@@ -182,6 +190,9 @@ func (f *httpFront) waiting() (int64, string) {
 type grpcFront struct {
 	server *grpc.Server
 	lis    *countingListener
+	// graceful begins the end, once; done is closed when no connection is left.
+	graceful sync.Once
+	done     chan struct{}
 }
 
 func (s *Server) newGRPC(l net.Listener, config *tls.Config) (front, error) {
@@ -192,7 +203,7 @@ func (s *Server) newGRPC(l net.Listener, config *tls.Config) (front, error) {
 	if config != nil {
 		limits.Credentials = credentials.NewTLS(config)
 	}
-	f := &grpcFront{lis: &countingListener{Listener: l}, server: grpc.NewServer(grpcapi.ServerOptions(limits)...)}
+	f := &grpcFront{lis: &countingListener{Listener: l}, done: make(chan struct{}), server: grpc.NewServer(grpcapi.ServerOptions(limits)...)}
 	grpcapi.Register(f.server, s.models, limits)
 	return f, nil
 }
@@ -201,18 +212,27 @@ func (f *grpcFront) name() string { return "GRPC" }
 
 func (f *grpcFront) serve() error { return f.server.Serve(f.lis) }
 
+// drain asks clients for no more calls, which they hear in time: only the calls
+// that were sent before are taken. Connections end with their last call.
 func (f *grpcFront) drain(ctx context.Context) {
-	done := make(chan struct{})
-	go func() {
-		f.server.GracefulStop()
-		close(done)
-	}()
+	f.graceful.Do(func() {
+		go func() {
+			defer close(f.done)
+			f.server.GracefulStop()
+		}()
+	})
 	select {
-	case <-done:
+	case <-f.done:
 	case <-ctx.Done():
-		f.server.Stop()
-		<-done
 	}
+}
+
+func (f *grpcFront) close(ctx context.Context) {
+	f.drain(ctx)
+	if ctx.Err() != nil {
+		f.server.Stop()
+	}
+	<-f.done
 	_ = f.lis.Close()
 }
 
