@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -26,8 +25,8 @@ type front interface {
 	// ctx ends. Requests that come over open connections are answered, or their
 	// clients are told beforehand to use another.
 	drain(ctx context.Context)
-	// close is drain, and ends the idle connections. What ctx does not leave time
-	// for is cut off. It may be called while drain still waits.
+	// close follows drain, or is called while that still waits, and ends the idle
+	// connections. What ctx does not leave time for is cut off.
 	close(ctx context.Context)
 	// waiting is what a drain waits for.
 	waiting() (n int64, what string)
@@ -90,6 +89,7 @@ func (s *Server) open() ([]front, error) {
 			done, cancel := context.WithCancel(context.Background())
 			cancel()
 			for _, f := range fronts {
+				f.drain(done)
 				f.close(done)
 			}
 			return nil, err
@@ -138,7 +138,8 @@ func (s *Server) httpOptions() httpapi.Options {
 	o := &s.opts.HTTP
 	return httpapi.Options{
 		Pool: s.pool, Log: s.opts.Log, MaxInput: o.MaxInput, Linger: o.Linger, MinRate: o.MinRate, MaxConnections: o.MaxConnections,
-		Regions: s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: s.registry,
+		MaxUnread: int(s.opts.StreamBacklog),
+		Regions:   s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: s.registry,
 		Restricted: o.Restricted, Forward: o.Forward, Origins: o.Origins,
 	}
 }
@@ -190,9 +191,6 @@ func (f *httpFront) waiting() (int64, string) {
 type grpcFront struct {
 	server *grpc.Server
 	lis    *countingListener
-	// graceful begins the end, once; done is closed when no connection is left.
-	graceful sync.Once
-	done     chan struct{}
 }
 
 func (s *Server) newGRPC(l net.Listener, config *tls.Config) (front, error) {
@@ -200,10 +198,11 @@ func (s *Server) newGRPC(l net.Listener, config *tls.Config) (front, error) {
 	limits := s.opts.GRPC.Limits
 	limits.Pool, limits.Log, limits.Access = s.pool, s.opts.Log, s.opts.Access
 	limits.Regions, limits.Tracer, limits.Logs = s.regions, s.tracer, s.opts.Logs
+	limits.MaxUnread = int(s.opts.StreamBacklog)
 	if config != nil {
 		limits.Credentials = credentials.NewTLS(config)
 	}
-	f := &grpcFront{lis: &countingListener{Listener: l}, done: make(chan struct{}), server: grpc.NewServer(grpcapi.ServerOptions(limits)...)}
+	f := &grpcFront{lis: &countingListener{Listener: l}, server: grpc.NewServer(grpcapi.ServerOptions(limits)...)}
 	grpcapi.Register(f.server, s.models, limits)
 	return f, nil
 }
@@ -212,29 +211,24 @@ func (f *grpcFront) name() string { return "GRPC" }
 
 func (f *grpcFront) serve() error { return f.server.Serve(f.lis) }
 
-// drain asks clients for no more calls, which they hear in time: only the calls
-// that were sent before are taken. Connections end with their last call.
 func (f *grpcFront) drain(ctx context.Context) {
-	f.graceful.Do(func() {
-		go func() {
-			defer close(f.done)
-			f.server.GracefulStop()
-		}()
-	})
+	done := make(chan struct{})
+	go func() {
+		f.server.GracefulStop()
+		close(done)
+	}()
 	select {
-	case <-f.done:
+	case <-done:
 	case <-ctx.Done():
-	}
-}
-
-func (f *grpcFront) close(ctx context.Context) {
-	f.drain(ctx)
-	if ctx.Err() != nil {
 		f.server.Stop()
+		<-done
 	}
-	<-f.done
 	_ = f.lis.Close()
 }
+
+// close has nothing to do: in gRPC clients are told beforehand where the calls of a
+// connection end, so that drain has ended all.
+func (f *grpcFront) close(context.Context) {}
 
 func (f *grpcFront) waiting() (int64, string) {
 	return f.lis.open.Load(), "gRPC service connections and inference handlers"

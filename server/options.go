@@ -20,6 +20,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/grpcapi"
+	"triton/server/infer"
 	"triton/server/repository"
 	"triton/server/restricted"
 	"triton/server/trace"
@@ -39,6 +40,9 @@ type Options struct {
 	LoadThreads  int
 	// ExitTimeout is how long the end waits for requests in flight.
 	ExitTimeout time.Duration
+	// StreamBacklog is how many bytes of responses one stream, of HTTP or gRPC, holds
+	// for a client that does not take them; above that its request is cancelled.
+	StreamBacklog int64
 	// MinComputeCapability is the least that a GPU must have to be used.
 	MinComputeCapability float64
 
@@ -184,6 +188,7 @@ func Default() Options {
 		ID: "triton", Version: "devel",
 		ExitOnError: true, StrictReadiness: true, AutoComplete: true,
 		LoadThreads: 4, ExitTimeout: 30 * time.Second,
+		StreamBacklog:        infer.DefaultBacklog,
 		MinComputeCapability: 6, BackendDirectory: "/opt/tritonserver/backends",
 		Models: Models{PollInterval: 15 * time.Second},
 		Cache:  Cache{Directory: "/opt/tritonserver/caches"},
@@ -209,6 +214,7 @@ func (o *Options) Validate() error {
 	}
 	bad(o.LoadThreads < 1, "model load thread count is %d, must be at least 1", o.LoadThreads)
 	bad(o.ExitTimeout < 0, "exit timeout is %v, must not be negative", o.ExitTimeout)
+	bad(o.StreamBacklog <= 0, "stream backlog is %d bytes, must be positive", o.StreamBacklog)
 	bad(o.HTTP.MaxInput <= 0, "HTTP input size limit is %d, must be positive", o.HTTP.MaxInput)
 	bad(o.HTTP.MinRate < 0, "HTTP minimum receive rate is %d, must not be negative", o.HTTP.MinRate)
 	bad(o.HTTP.MaxConnections < 0, "HTTP connection limit is %d, must not be negative", o.HTTP.MaxConnections)

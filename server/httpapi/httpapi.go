@@ -38,6 +38,9 @@ type Options struct {
 	// MaxConnections is how many connections a Server serves at a time; others are
 	// answered 503. 0: no limit.
 	MaxConnections int
+	// MaxUnread is what infer.Backlog allows a stream, in bytes; 0 stands for
+	// infer.DefaultBacklog.
+	MaxUnread int
 
 	// Regions is the shared memory of clients, Tracer samples requests, Logs is
 	// what /v2/logging changes. Each may be nil: the server has none.
@@ -78,6 +81,9 @@ func newAPI(svc infer.Service, o Options) *api {
 	}
 	if a.pool == nil {
 		a.pool = tensor.NewPool()
+	}
+	if o.MaxUnread == 0 {
+		a.opts.MaxUnread = infer.DefaultBacklog
 	}
 	if o.Regions == nil {
 		a.opts.Regions = shm.New(shm.Options{})
