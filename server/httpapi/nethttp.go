@@ -34,7 +34,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	x := h.api.begin()
 	defer h.api.end(x)
-	c := &carried{w: w, control: http.NewResponseController(w), body: r.Body, pace: h.api.pace, moved: movedFrom(r)}
+	x.carry = carry{moved: movedFrom(r), pace: h.api.pace}
+	c := &carried{w: w, control: http.NewResponseController(w), body: r.Body, carry: &x.carry}
 	c.allowWrite() // of 100 Continue
 	x.ctx, x.method, x.path = r.Context(), r.Method, r.URL.EscapedPath()
 	x.length, x.body, x.fields, x.chunks = r.ContentLength, c, headerMap(r.Header), c
@@ -78,16 +79,21 @@ func (x *exchange) drain(left int64) {
 // carried is one exchange over net/http, which has no time limits of the kind
 // that slow but living clients stand.
 type carried struct {
-	w        http.ResponseWriter
-	control  *http.ResponseController
-	body     io.Reader
+	w       http.ResponseWriter
+	control *http.ResponseController
+	body    io.Reader
+	*carry
+}
+
+// carry is what an exchange keeps for carried, as it is pooled.
+type carry struct {
+	moved    *movedConn // nil when net/http accepted the connection itself
+	pace     pace
 	read     int64 // bytes of the body
 	asked    bool  // for the body: a client that expects it has been told to go on
 	broken   error // why no more of the body comes
 	end      bool  // the connection ends with the reply
 	writable time.Time
-	moved    *movedConn
-	pace     pace
 }
 
 // Read reads the body, which may not stand still or come too slowly.
