@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"crypto/tls"
-	"log/slog"
 	"net"
 	"net/http"
 
@@ -15,14 +14,13 @@ import (
 // cloudFront serves the HTTP of a cloud platform.
 type cloudFront struct {
 	title  string
-	server *http.Server
+	server *httpapi.Standard
 	lis    net.Listener
 }
 
 func (s *Server) newCloud(l net.Listener, title string, h http.Handler) front {
-	return &cloudFront{title, &http.Server{
-		Handler: h, ReadHeaderTimeout: headTimeout, MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
-	}, l}
+	o := httpapi.Options{Log: s.opts.Log, Linger: s.opts.HTTP.Linger}
+	return &cloudFront{title, httpapi.NewStandard(h, o), &lastCall{Listener: l}}
 }
 
 // plainHTTP is the protocol's HTTP front end as the platforms see it: nobody's
@@ -63,6 +61,8 @@ func (f *cloudFront) name() string { return f.title }
 
 func (f *cloudFront) serve() error { return served(f.server.Serve(f.lis)) }
 
-func (f *cloudFront) drain(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
+func (f *cloudFront) drain(ctx context.Context) { _ = f.server.Drain(ctx) }
+
+func (f *cloudFront) close(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
 
 func (f *cloudFront) waiting() (int64, string) { return 0, "" }

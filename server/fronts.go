@@ -23,8 +23,13 @@ type front interface {
 	name() string
 	// serve blocks until drain.
 	serve() error
-	// drain takes no new requests and waits for those in flight, until ctx ends.
+	// drain takes no new connections and waits for the requests in flight, until
+	// ctx ends. Requests that come over open connections are answered, or their
+	// clients are told beforehand to use another.
 	drain(ctx context.Context)
+	// close follows drain, or is called while that still waits, and ends the idle
+	// connections. What ctx does not leave time for is cut off.
+	close(ctx context.Context)
 	// waiting is what a drain waits for.
 	waiting() (n int64, what string)
 }
@@ -87,6 +92,7 @@ func (s *Server) open() ([]front, error) {
 			cancel()
 			for _, f := range fronts {
 				f.drain(done)
+				f.close(done)
 			}
 			return nil, err
 		}
@@ -133,8 +139,9 @@ func (s *Server) newHTTP(l net.Listener, config *tls.Config) (front, error) {
 func (s *Server) httpOptions() httpapi.Options {
 	o := &s.opts.HTTP
 	return httpapi.Options{
-		Pool: s.pool, Log: s.opts.Log, MaxInput: o.MaxInput, Linger: o.Linger,
-		Regions: s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: s.registry,
+		Pool: s.pool, Log: s.opts.Log, MaxInput: o.MaxInput, Linger: o.Linger, MinRate: o.MinRate, MaxConnections: o.MaxConnections,
+		MaxUnread: int(s.opts.StreamBacklog),
+		Regions:   s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: s.registry,
 		Restricted: o.Restricted, Forward: o.Forward, Origins: o.Origins,
 	}
 }
@@ -158,7 +165,9 @@ func served(err error) error {
 	return err
 }
 
-func (f *httpFront) drain(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
+func (f *httpFront) drain(ctx context.Context) { _ = f.server.Drain(ctx) }
+
+func (f *httpFront) close(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
 
 // shutdown lets a server finish its requests; what ctx does not leave time for
 // is cut off.
@@ -197,6 +206,7 @@ func (s *Server) newGRPC(l net.Listener, config *tls.Config) (front, error) {
 	if limits.MaxReceiveAll == 0 {
 		limits.MaxReceiveAll = cmp.Or(memoryLimit(rootFS())/2, 16<<30)
 	}
+	limits.MaxUnread = int(s.opts.StreamBacklog)
 	if config != nil {
 		limits.Credentials = credentials.NewTLS(config)
 	}
@@ -246,6 +256,10 @@ func (f *grpcFront) drain(ctx context.Context) {
 	}
 	_ = f.lis.Close() // the first only begins the end of a lastCall
 }
+
+// close has nothing to do: in gRPC clients are told beforehand where the calls of a
+// connection end, so that drain has ended all.
+func (f *grpcFront) close(context.Context) {}
 
 func (f *grpcFront) waiting() (int64, string) {
 	return f.lis.open.Load(), "gRPC service connections and inference handlers"

@@ -28,3 +28,25 @@ func listenConfig(reuse bool) *net.ListenConfig {
 }
 
 func inUse(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }
+
+// stopListening takes no more connections unless some wait to be accepted; then it
+// is false. Nothing stands between the look and the end, so that hardly any
+// connection can come in between and be reset.
+func stopListening(l net.Listener) bool {
+	sc, ok := l.(syscall.Conn)
+	if !ok {
+		return true
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return true
+	}
+	waiting := false
+	_ = raw.Control(func(fd uintptr) {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		if waiting = err == nil && n > 0; !waiting {
+			_ = unix.Shutdown(int(fd), unix.SHUT_RD) // where that has no effect, Close follows
+		}
+	})
+	return !waiting
+}

@@ -86,22 +86,43 @@ type lastCall struct {
 	closing atomic.Bool
 }
 
-// lastCallTime is how long a closing listener waits for such connections.
-const lastCallTime = 10 * time.Millisecond
+// A closing listener waits lastCallTime for connections that are being opened,
+// then until all that came are accepted, but no longer than lastCallLimit.
+const (
+	lastCallTime  = 10 * time.Millisecond
+	lastCallLimit = time.Second
+)
 
 func (l *lastCall) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil && l.closing.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, errors.Join(net.ErrClosed, l.Listener.Close())
+	var limit time.Time
+	for {
+		c, err := l.Listener.Accept()
+		if err == nil || !l.closing.Load() || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return c, err
+		}
+		now := time.Now()
+		if limit.IsZero() {
+			limit = now.Add(lastCallLimit)
+		}
+		if now.After(limit) || stopListening(l.Listener) || l.until(now.Add(lastCallTime)) != nil {
+			return nil, errors.Join(net.ErrClosed, l.Listener.Close())
+		}
 	}
-	return c, err
 }
 
 // Close begins the end; Accept closes the listener when nobody comes any more.
 func (l *lastCall) Close() error {
-	d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
-	if ok && !l.closing.Swap(true) && d.SetDeadline(time.Now().Add(lastCallTime)) == nil {
+	if !l.closing.Swap(true) && l.until(time.Now().Add(lastCallTime)) == nil {
 		return nil
 	}
 	return l.Listener.Close()
+}
+
+// until sets when Accept gives up.
+func (l *lastCall) until(at time.Time) error {
+	d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return d.SetDeadline(at)
 }

@@ -94,7 +94,10 @@ func (f *metricsFront) serve() error {
 	return err
 }
 
-func (f *metricsFront) drain(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
+// drain does nothing: the endpoint serves until it is closed.
+func (f *metricsFront) drain(context.Context) {}
+
+func (f *metricsFront) close(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
 
 func (f *metricsFront) waiting() (int64, string) { return 0, "" }
 

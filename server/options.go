@@ -20,6 +20,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/grpcapi"
+	"triton/server/infer"
 	"triton/server/repository"
 	"triton/server/restricted"
 	"triton/server/trace"
@@ -39,6 +40,9 @@ type Options struct {
 	LoadThreads  int
 	// ExitTimeout is how long the end waits for requests in flight.
 	ExitTimeout time.Duration
+	// StreamBacklog is how many bytes of responses one stream, of HTTP or gRPC, holds
+	// for a client that does not take them; above that its request is cancelled.
+	StreamBacklog int64
 	// MinComputeCapability is the least that a GPU must have to be used.
 	MinComputeCapability float64
 
@@ -118,7 +122,13 @@ type HTTP struct {
 	// Linger is how long idle connections stay open at the end, for requests
 	// that are on their way.
 	Linger time.Duration
-	TLS    TLS
+	// MinRate is how many bytes a second of a body must come on average in each
+	// period of two minutes; 0: one byte in each period.
+	MinRate int64
+	// MaxConnections is how many connections are served at a time; others are
+	// answered 503. 0: no limit.
+	MaxConnections int
+	TLS            TLS
 	// Restricted says which endpoints need a secret header.
 	Restricted restricted.Rules
 	// Forward chooses the headers that become request parameters; nil: none.
@@ -178,12 +188,13 @@ func Default() Options {
 		ID: "triton", Version: "devel",
 		ExitOnError: true, StrictReadiness: true, AutoComplete: true,
 		LoadThreads: 4, ExitTimeout: 30 * time.Second,
+		StreamBacklog:        infer.DefaultBacklog,
 		MinComputeCapability: 6, BackendDirectory: "/opt/tritonserver/backends",
 		Models: Models{PollInterval: 15 * time.Second},
 		Cache:  Cache{Directory: "/opt/tritonserver/caches"},
 		HTTP: HTTP{
 			Endpoint: Endpoint{Allow: true, Address: "0.0.0.0", Port: 8000},
-			MaxInput: 64 << 20, Linger: 50 * time.Millisecond,
+			MaxInput: 64 << 20, Linger: 250 * time.Millisecond, MinRate: 240,
 		},
 		GRPC:      GRPC{Endpoint: Endpoint{Allow: true, Address: "0.0.0.0", Port: 8001}, Limits: grpcapi.Default(nil)},
 		Metrics:   Metrics{Endpoint: Endpoint{Allow: true, Port: 8002}, GPU: true, CPU: true, Interval: 2 * time.Second},
@@ -203,7 +214,10 @@ func (o *Options) Validate() error {
 	}
 	bad(o.LoadThreads < 1, "model load thread count is %d, must be at least 1", o.LoadThreads)
 	bad(o.ExitTimeout < 0, "exit timeout is %v, must not be negative", o.ExitTimeout)
+	bad(o.StreamBacklog <= 0, "stream backlog is %d bytes, must be positive", o.StreamBacklog)
 	bad(o.HTTP.MaxInput <= 0, "HTTP input size limit is %d, must be positive", o.HTTP.MaxInput)
+	bad(o.HTTP.MinRate < 0, "HTTP minimum receive rate is %d, must not be negative", o.HTTP.MinRate)
+	bad(o.HTTP.MaxConnections < 0, "HTTP connection limit is %d, must not be negative", o.HTTP.MaxConnections)
 	bad(o.Metrics.Interval <= 0, "metrics interval is %v, must be positive", o.Metrics.Interval)
 	bad(o.Models.PollInterval < 0, "poll interval is %v, must not be negative", o.Models.PollInterval)
 	bad(o.Models.Retries < 0, "model load retry count is %d, must not be negative", o.Models.Retries)

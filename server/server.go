@@ -221,8 +221,9 @@ func (s *Server) load(ctx context.Context) error {
 // clients hear what became of their requests.
 const lastWords = 200 * time.Millisecond
 
-// stop takes no new requests, waits for those in flight and closes everything.
-// All steps share one budget of time.
+// stop takes no new connections, answers what comes over the others until nothing
+// is in flight any more, ends the idle ones and closes everything. All steps
+// share one budget of time.
 func (s *Server) stop(fronts []front) error {
 	ctx, cancel := context.WithTimeout(s.hurry, s.opts.ExitTimeout)
 	defer cancel()
@@ -232,31 +233,22 @@ func (s *Server) stop(fronts []front) error {
 	s.models.Settle(ctx)
 	s.models.Exit()
 	// The metrics endpoint, the last, stays until the models are closed.
-	var wg sync.WaitGroup
-	var last front
-	for _, f := range fronts {
-		if _, ok := f.(*metricsFront); ok {
-			last = f
-			continue
+	services, last := fronts, []front(nil)
+	if n := len(fronts) - 1; n >= 0 {
+		if _, ok := fronts[n].(*metricsFront); ok {
+			services, last = fronts[:n], fronts[n:]
 		}
-		wg.Go(func() { f.drain(late) })
 	}
-	drained := make(chan struct{})
-	go func() {
-		wg.Wait()
-		close(drained)
-	}()
 	stopReports := s.reportWaiting(ctx, fronts)
-	select {
-	case <-drained:
-	case <-ctx.Done():
-	}
+	drained := each(services, func(f front) { f.drain(late) })
+	either(drained, ctx.Done())
+	closed := each(services, func(f front) { f.close(late) })
+	either(closed, ctx.Done())
 	stopReports()
 	err := s.models.Drain(ctx)
 	<-drained
-	if last != nil {
-		last.drain(ctx)
-	}
+	<-closed
+	<-each(last, func(f front) { f.close(ctx) })
 	err = errors.Join(err, s.tracer.Shutdown(s.hurry), s.regions.Close(), s.closeCache())
 	switch {
 	case s.killed.Load():
@@ -265,6 +257,29 @@ func (s *Server) stop(fronts []front) error {
 		return fmt.Errorf("failed to stop server: %w", textual{status.From(ErrExitTimeout)})
 	}
 	return err
+}
+
+// each does something with all services at the same time; the channel is closed
+// when it is done.
+func each(fronts []front, do func(front)) <-chan struct{} {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for _, f := range fronts {
+		wg.Go(func() { do(f) })
+	}
+	go func() {
+		wg.Wait()
+		close(done)
+	}()
+	return done
+}
+
+// either waits for the first of two.
+func either(a, b <-chan struct{}) {
+	select {
+	case <-a:
+	case <-b:
+	}
 }
 
 // reportWaiting says every second which front ends still have work. The

@@ -121,27 +121,23 @@ func librarySearch(w World, flags *serveFlags) onnx.Search {
 	return search
 }
 
-// runServer runs until a signal: the first lets the requests in flight finish,
-// the second does not.
+// runServer serves until a termination signal. The first lets the requests in
+// flight finish; one that comes more than sameSignal later does not.
 func runServer(ctx context.Context, w World, s *server.Server) error {
 	ctx, cancel := context.WithCancel(ctx)
 	signals, unsubscribe := w.Signals()
 	done := make(chan struct{})
 	var watch sync.WaitGroup
+	stop := func(sig os.Signal) {
+		number, _ := sig.(syscall.Signal)
+		fmt.Fprintf(w.Stdout, "Signal (%d) received.\n", int(number))
+		cancel()
+	}
 	watch.Go(func() {
-		for n := 0; ; n++ {
-			select {
-			case <-done:
-				return
-			case sig := <-signals:
-				number, _ := sig.(syscall.Signal)
-				fmt.Fprintf(w.Stdout, "Signal (%d) received.\n", int(number))
-				if n > 0 {
-					s.Kill()
-				}
-				cancel()
-			}
-		}
+		watchSignals(signals, done, stop, func(sig os.Signal) {
+			s.Kill()
+			stop(sig)
+		})
 	})
 	err := onHeapFloor(func() error { return s.Run(ctx) })
 	close(done)

@@ -101,9 +101,12 @@ func (s *serveFlags) defineServer(b *flagBook) {
 	b.text(&s.opts.ID, "id", "Name of this server in its metadata.")
 	b.seconds(&s.opts.ExitTimeout, "exit-timeout-secs",
 		"Seconds that the end waits for requests in flight; after that the server exits with an error.")
+	b.integer(intValue{&s.opts.StreamBacklog, 1, maxInt, "Error: --stream-backlog-byte-size must be greater than 0."},
+		"stream-backlog-byte-size",
+		"Bytes of responses that one stream, of HTTP or gRPC, holds for a client that does not take them. Above that its request is cancelled.")
 	b.text(&s.config, "config",
 		"File with settings: flag names as keys, in YAML, JSON or TOML. A flag wins over the environment variable TRITON_SERVE_<FLAG>, and that over the file.")
-	b.ours("config")
+	b.ours("stream-backlog-byte-size", "config")
 }
 
 func (s *serveFlags) defineLogging(b *flagBook) {

@@ -23,11 +23,16 @@ func (s *serveFlags) defineHTTP(b *flagBook) {
 	b.unused(intValue{to: &threads, min: minInt32, max: maxInt32}, "http-thread-count", "Threads for HTTP.", noThreads)
 	b.integer(intValue{&h.MaxInput, 1, maxInt, "Error: --http-max-input-size must be greater than 0."},
 		"http-max-input-size", "Most bytes that a request's body may have.")
+	b.integer(intValue{&h.MinRate, 0, maxInt32, "Error: --http-min-receive-rate must not be negative."},
+		"http-min-receive-rate",
+		"Bytes per second that a request's body must bring on average over each 2 minutes, else the request is refused; 0 is no limit but that something comes.")
+	s.integer(b, &h.MaxConnections, intValue{min: 0, max: maxInt32, bad: "Error: --http-max-connections must not be negative."},
+		"http-max-connections", "Most HTTP connections at a time; further ones are answered 503 and closed. 0 is no limit.")
 	s.secrets(b, &h.Restricted, restricted.HTTP, "http-restricted-api")
 	s.encryption(b, &h.TLS, "http", "HTTP")
 	b.list(&h.Origins, "http-allow-origin",
 		"Web origin such as https://example.com whose pages may call this server from a browser; * is all; may be repeated.", nil)
-	b.ours("http-use-ssl", "http-use-ssl-mutual", "http-server-cert", "http-server-key", "http-root-cert", "http-allow-origin")
+	b.ours("http-min-receive-rate", "http-max-connections", "http-use-ssl", "http-use-ssl-mutual", "http-server-cert", "http-server-key", "http-root-cert", "http-allow-origin")
 }
 
 // pattern is a flag that chooses headers by name, in any case of letters.

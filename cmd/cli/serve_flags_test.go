@@ -53,6 +53,8 @@ func TestServeFlagsReachOptions(t *testing.T) {
 		{"--strict-model-config 1", func(o options) any { return o.AutoComplete }, false},
 		{"--exit-timeout-secs=-4", func(o options) any { return o.ExitTimeout }, time.Duration(0)},
 		{"--http-header-forward-pattern ^x-", func(o options) any { return o.HTTP.Forward.MatchString("X-Y") }, true},
+		{"--http-min-receive-rate 0 --http-max-connections 9", func(o options) any { return [2]int{int(o.HTTP.MinRate), o.HTTP.MaxConnections} }, [2]int{0, 9}},
+		{"--stream-backlog-byte-size 77", func(o options) any { return o.StreamBacklog }, int64(77)},
 		{"--grpc-header-forward-pattern b", func(o options) any { return o.GRPC.Limits.Forward.MatchString("aBc") }, true},
 		{"--http-restricted-api health:a=b", func(o options) any { return *o.HTTP.Restricted.Needs(restricted.Health) }, restricted.Header{Name: "a", Value: "b"}},
 		{"--grpc-restricted-protocol logging,trace:a=b=c", func(o options) any { return *o.GRPC.Limits.Restricted.Needs(restricted.Trace) }, restricted.Header{Name: "a", Value: "b=c"}},

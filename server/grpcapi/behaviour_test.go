@@ -195,7 +195,7 @@ func TestClientThatNeverReads(t *testing.T) {
 	require.NoError(t, stream.CloseSend())
 	lines := strings.Split(strings.TrimSpace(transcript(stream)), "\n")
 	require.Less(t, len(lines), 30)
-	require.Contains(t, lines[len(lines)-2], `{"error_message":"cancelled as the client does not read the responses that wait for it"`)
+	require.Contains(t, lines[len(lines)-2], `{"error_message":"the request was cancelled because the client reads the stream too slowly: more than 8388608 bytes of responses wait for it"`)
 	require.Equal(t, "OK", lines[len(lines)-1])
 }
 
@@ -232,7 +232,7 @@ func TestManySmallUnread(t *testing.T) {
 	}
 	require.True(t, cancelled)
 	require.NoError(t, stream.CloseSend())
-	require.Contains(t, transcript(stream), "cancelled as the client does not read")
+	require.Contains(t, transcript(stream), "the client reads the stream too slowly")
 }
 
 // TestReadAhead: no more is read while the requests hold what they may.

@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"triton/pkg/kserve"
-	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/trace"
 )
@@ -49,15 +48,11 @@ func (a *answer) release() {
 	}
 }
 
-// answerBytes is about what an answer holds beside its data, of which there may be
-// next to none.
-const answerBytes = 512
-
 func (a *answer) size() int {
 	if a.resp == nil {
 		return 0
 	}
-	return answerBytes + dataSize(a.resp.Outputs)
+	return a.resp.Size()
 }
 
 func dataSize(ts []kserve.Tensor) int {
@@ -127,18 +122,12 @@ func (c *call) queue(a answer) (cancel bool) {
 	}
 	c.answered = true
 	switch {
-	case c.unread:
-		a.release()
-		if !a.final {
-			return false
-		}
-		a.resp = infer.NewResponse()
-		a.resp.Err = errUnread
-		s.push(a)
 	case c.decoupled:
+		cancel = c.hold(&a)
+		if c.unread && !a.final {
+			return cancel
+		}
 		s.push(a)
-		c.unread = s.ahead > s.service.opts.MaxUnread && !a.final
-		cancel = c.unread
 	case s.strict && a.resp != nil && a.resp.Err != nil:
 		s.ready = append(s.ready, a) // the end of the stream, whoever's turn it is
 	default:
@@ -149,7 +138,24 @@ func (c *call) queue(a answer) (cancel bool) {
 	return cancel
 }
 
-var errUnread = status.New(status.Unavailable, "cancelled as the client does not read the responses that wait for it")
+// hold counts a response of a decoupled model. Without room for it the client's
+// last response is an error; true is said once then.
+func (c *call) hold(a *answer) (full bool) {
+	s := c.stream
+	if !c.unread && a.resp != nil {
+		full = !s.unread.Hold(a.resp)
+		c.unread = full
+	}
+	if c.unread {
+		a.release()
+		if a.final {
+			a.resp = infer.NewResponse()
+			a.resp.Err = s.unread.Full()
+			s.unread.Count(a.resp)
+		}
+	}
+	return full && !a.final
+}
 
 // push lets an answer go as it comes.
 func (s *stream) push(a answer) {
@@ -168,6 +174,9 @@ func (c *call) keep(a answer) {
 	}
 	c.answer = a
 	c.stream.ahead += a.size()
+	if a.resp != nil {
+		c.stream.unread.Count(a.resp)
+	}
 }
 
 // turn moves on what is complete and has nothing before it.

@@ -15,6 +15,7 @@ import (
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/log"
 	"triton/pkg/tensor"
+	"triton/server/infer"
 	"triton/server/restricted"
 	"triton/server/shm"
 	"triton/server/trace"
@@ -53,8 +54,7 @@ type Options struct {
 	// A client that takes none is stopped by flow control instead of filling the
 	// memory; Triton reads on.
 	ReadAhead int
-	// MaxUnread is what one stream may hold, in bytes, until a decoupled model that
-	// goes on answering is cancelled: it cannot be made to wait. In Triton there is
+	// MaxUnread is what infer.Backlog allows a stream, in bytes. In Triton there is
 	// no limit.
 	MaxUnread int
 	// Workers is how many goroutines with warm stacks stand ready for calls;
@@ -117,7 +117,7 @@ func Default(pool *tensor.Pool) Options {
 		MaxReceiveConn:   4 << 30,
 		MaxHeaderList:    64 << 10,
 		ReadAhead:        256 << 20,
-		MaxUnread:        1 << 30,
+		MaxUnread:        infer.DefaultBacklog,
 		Workers:          64,
 		StreamWindow:     1 << 20,
 		ConnWindow:       4 << 20,

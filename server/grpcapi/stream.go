@@ -34,11 +34,12 @@ type stream struct {
 	ready  []answer // to be written, in this order
 	first  *call    // of models that are not decoupled, in the order of their requests
 	last   *call
-	flight calls // all that are not over
-	ahead  int   // bytes that they hold
-	ended  bool  // nothing more will be read
-	failed error // why, when it was not the client's half-close
-	closed bool  // nothing more will be written
+	flight calls         // all that are not over
+	ahead  int           // bytes that they hold
+	unread infer.Backlog // what the client has not taken of it
+	ended  bool          // nothing more will be read
+	failed error         // why, when it was not the client's half-close
+	closed bool          // nothing more will be written
 	seen   seen
 
 	// The reader's own. What a request takes moves to its call.
@@ -54,7 +55,7 @@ type stream struct {
 func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	svc := srv.(*service)
 	svc.opts.Compression.compress(conn.Context())
-	s := &stream{service: svc, conn: conn, strict: strict(conn), wake: make(chan struct{}, 1)}
+	s := &stream{service: svc, conn: conn, strict: strict(conn), wake: make(chan struct{}, 1), unread: infer.Backlog{Limit: svc.opts.MaxUnread}}
 	if err := s.in.intake.begin(conn.Context(), svc.opts.MaxReceive); err != nil {
 		return err
 	}

@@ -4,20 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"triton/pkg/status"
 	"triton/server/infer"
 )
-
-// What one stream may have waiting for its client. A model never waits for a
-// reader: one that stays behind by more than this has its request cancelled,
-// gets what was made until then and an error at the end. Each response counts
-// for its data and what holds it.
-const (
-	maxBacklog    = 64 << 20
-	responseBytes = 512
-)
-
-var errSlow = status.New(status.Unavailable, "the client reads the stream too slowly: more than %d MiB of responses wait for it", maxBacklog>>20)
 
 // backlog is the sink of a stream: what the model has answered and the client
 // has not been sent yet.
@@ -27,15 +15,15 @@ type backlog struct {
 
 	mu     sync.Mutex
 	ready  []*infer.Response
-	bytes  int
-	ended  bool   // no more will come
-	closed bool   // nobody reads any more
-	full   bool   // the reader stayed behind
-	after  func() // is called at the end, when nobody reads
+	held   infer.Backlog // counts ready
+	ended  bool          // no more will come
+	closed bool          // nobody reads any more
+	full   bool          // the reader stayed behind
+	after  func()        // is called at the end, when nobody reads
 }
 
-func newBacklog(r *infer.Request) *backlog {
-	return &backlog{request: r, wake: make(chan struct{}, 1)}
+func newBacklog(r *infer.Request, limit int) *backlog {
+	return &backlog{request: r, wake: make(chan struct{}, 1), held: infer.Backlog{Limit: limit}}
 }
 
 // Send is the model's side.
@@ -66,23 +54,13 @@ func (q *backlog) add(resp *infer.Response) (overflow bool) {
 		resp.Release()
 		return false
 	}
-	size := sizeOf(resp)
-	if q.full = len(q.ready) > 0 && q.bytes+size > maxBacklog; q.full {
+	if q.full = !q.held.Hold(resp); q.full {
 		resp.Release()
 		resp = infer.NewResponse()
-		resp.Err = errSlow
+		resp.Err = q.held.Full()
 	}
-	q.bytes += size
 	q.ready = append(q.ready, resp)
 	return q.full
-}
-
-func sizeOf(r *infer.Response) int {
-	n := responseBytes
-	for i := range r.Outputs {
-		n += r.Outputs[i].Data.Len()
-	}
-	return n
 }
 
 // take waits for responses and returns all there are, which the caller
@@ -91,7 +69,8 @@ func (q *backlog) take(ctx context.Context, room []*infer.Response) (all []*infe
 	for {
 		q.mu.Lock()
 		if len(q.ready) > 0 || q.ended {
-			all, q.ready, q.bytes = q.ready, room[:0], 0
+			all, q.ready = q.ready, room[:0]
+			q.held.Clear()
 			last = q.ended || q.full
 			q.mu.Unlock()
 			return all, last, nil

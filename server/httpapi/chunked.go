@@ -9,7 +9,7 @@ const maxPending = 64 << 10
 // body has been read by then.
 func (c *conn) begin(x *exchange) {
 	x.started = true
-	x.keep = !c.head.close && c.body.left == 0 && !c.draining()
+	x.keep = c.keeps()
 	out := append(x.appendHead(x.out[:0]), "\r\nTransfer-Encoding: chunked"...)
 	if !x.keep {
 		out = append(out, "\r\nConnection: close"...)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
-	"sync"
 	"time"
 )
 
@@ -17,8 +15,8 @@ const (
 	headBuffer  = 8 << 10
 	firstBuffer = 1 << 10
 	// headTimeout is how long a request's line and headers may take once their
-	// first byte has come, bodyTimeout how long a body may stand still. Between
-	// requests a connection may rest for ever, as with Triton.
+	// first byte has come, bodyTimeout how long a body may stand still or come too
+	// slowly. Between requests a connection may rest for ever, as with Triton.
 	headTimeout = 30 * time.Second
 	bodyTimeout = 2 * time.Minute
 	// writeTimeout is how long a client may take to read the next writeStep bytes
@@ -29,10 +27,11 @@ const (
 
 // conn is one connection with what it keeps between requests.
 type conn struct {
-	server *Server
-	nc     net.Conn
-	ctx    context.Context // ends when the client goes away
-	cancel context.CancelFunc
+	server  *Server
+	nc      net.Conn
+	session *session
+	ctx     context.Context // ends when the client goes away
+	cancel  context.CancelFunc
 
 	buf  []byte // read but not used yet: buf[r:w]
 	r, w int
@@ -42,17 +41,14 @@ type conn struct {
 	// writable is when the write deadline was set. Setting it costs more than
 	// looking at the clock.
 	writable time.Time
-
-	mu struct {
-		sync.Mutex
-		idle  bool
-		drain bool
-	}
+	// politely: the server ends the connection, and its client may be sending.
+	politely bool
 }
 
-func newConn(s *Server, nc net.Conn) *conn {
-	c := &conn{server: s, nc: nc, buf: make([]byte, firstBuffer)}
+func newConn(s *Server, nc net.Conn, at *session) *conn {
+	c := &conn{server: s, nc: nc, session: at, buf: make([]byte, firstBuffer)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
+	at.cancelWith(c.cancel)
 	c.body.c = c
 	c.hang = newWatch(c)
 	return c
@@ -68,8 +64,7 @@ func (c *conn) run() {
 		}
 		c.cancel()
 		if !moved {
-			_ = c.nc.Close()
-			c.server.count.Add(-1)
+			c.session.leave(c.politely)
 		}
 	}()
 	if !c.handshake() {
@@ -132,10 +127,10 @@ func (c *conn) next() arrival {
 			_ = c.nc.SetReadDeadline(time.Now().Add(headTimeout))
 		}
 		n, err := c.nc.Read(c.buf[c.w:])
-		c.w += n
-		if err != nil {
+		if n == 0 && err != nil { // one that came with bytes comes again
 			return ended
 		}
+		c.w += n
 	}
 }
 
@@ -157,48 +152,20 @@ func (c *conn) grow() bool {
 
 // await blocks until the first bytes of a request; false when there is none.
 func (c *conn) await() bool {
-	if !c.rest(true) {
-		_ = c.nc.SetReadDeadline(time.Now().Add(c.server.linger))
-	}
+	c.session.rest()
 	n, err := c.nc.Read(c.buf)
-	drain := !c.rest(false)
-	if err != nil && drain && errors.Is(err, os.ErrDeadlineExceeded) {
-		_ = c.nc.SetReadDeadline(time.Now().Add(c.server.linger))
+	for n == 0 && c.session.waits(err) {
 		n, err = c.nc.Read(c.buf)
 	}
-	if drain {
-		_ = c.nc.SetReadDeadline(time.Time{})
+	if n == 0 {
+		c.politely = c.session.fades()
+		return false
 	}
+	c.session.work()
 	if c.w = n; n == len(c.buf) {
 		c.grow() // the next one may then come as a whole
 	}
-	return n > 0 && err == nil
-}
-
-// rest notes whether the connection waits for a request; false when the server
-// is draining.
-func (c *conn) rest(idle bool) bool {
-	c.mu.Lock()
-	c.mu.idle = idle
-	drain := c.mu.drain
-	c.mu.Unlock()
-	return !drain
-}
-
-// drain makes the connection end after the request it is at, if any.
-func (c *conn) drain() {
-	c.mu.Lock()
-	c.mu.drain = true
-	if c.mu.idle {
-		_ = c.nc.SetReadDeadline(time.Unix(1, 0))
-	}
-	c.mu.Unlock()
-}
-
-func (c *conn) draining() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.mu.drain
+	return true
 }
 
 // exchange serves one request; false when the connection is to end.
@@ -208,7 +175,7 @@ func (c *conn) exchange() bool {
 	defer a.end(x)
 	h := &c.head
 	x.ctx, x.method, x.path, x.header, x.length = c.ctx, h.method, h.path, h.requestHeader, h.length
-	c.body.left = h.length
+	c.body.reset(h.length)
 	x.body, x.watch, x.fields, x.chunks = &c.body, c.hang, &h.lines, c
 	if a.opts.Access != nil {
 		x.remote = c.nc.RemoteAddr().String()
@@ -224,13 +191,20 @@ func (c *conn) answer(x *exchange) bool {
 	if x.gone {
 		return false
 	}
-	if x.started {
-		return x.keep
+	keep := x.keep
+	if !x.started {
+		x.drain(c.body.left)
+		keep = c.keeps()
+		if c.reply(x, keep) != nil {
+			return false
+		}
 	}
-	x.drain()
-	keep := !c.head.close && c.body.left == 0 && !c.draining()
-	return c.reply(x, keep) == nil && keep
+	c.politely = !keep && (!c.head.close || c.body.left > 0)
+	return keep
 }
+
+// keeps says whether the connection lives on behind the reply.
+func (c *conn) keeps() bool { return !c.head.close && c.body.left == 0 && !c.session.ends() }
 
 // allowWrite gives the client time to read what is written next.
 func (c *conn) allowWrite() {
@@ -244,26 +218,47 @@ func (c *conn) allowWrite() {
 type bodyReader struct {
 	c    *conn
 	left int64
+	err  error // why no more comes
+	progress
 }
 
+func (b *bodyReader) reset(length int64) { *b = bodyReader{c: b.c, left: length} }
+
 func (b *bodyReader) Read(p []byte) (int, error) {
-	if b.left == 0 {
+	switch {
+	case b.left == 0:
 		return 0, io.EOF
+	case b.err != nil:
+		return 0, b.err
 	}
 	p = p[:min(int64(len(p)), b.left)]
 	c := b.c
-	n, err := 0, error(nil)
+	n := 0
 	if c.r < c.w {
 		n = copy(p, c.buf[c.r:c.w])
 		c.r += n
 	} else {
-		_ = c.nc.SetReadDeadline(time.Now().Add(bodyTimeout))
-		n, err = c.nc.Read(p)
-		_ = c.nc.SetReadDeadline(time.Time{})
+		n, b.err = b.receive(p)
 	}
 	b.left -= int64(n)
-	if errors.Is(err, io.EOF) && b.left > 0 {
-		err = errCut
+	if n > 0 { // what came with an error is part of the body
+		return n, nil
 	}
-	return n, err
+	return 0, b.err
+}
+
+// receive reads from the connection. The read deadline is gone when the body has
+// come to its end or will not.
+func (b *bodyReader) receive(p []byte) (int, error) {
+	c := b.c
+	b.begin(c.nc.SetReadDeadline)
+	n, err := c.nc.Read(p)
+	b.add(n, c.server.pace.least)
+	if err != nil || int64(n) == b.left {
+		_ = c.nc.SetReadDeadline(time.Time{})
+	}
+	if errors.Is(err, io.EOF) {
+		return n, errCut
+	}
+	return n, c.server.pace.explain(err)
 }

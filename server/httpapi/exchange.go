@@ -17,6 +17,7 @@ type exchange struct {
 	api *api
 	asked
 	answer
+	carry carry // over net/http
 
 	carrier trace.Carrier // reads asked.fields
 	text    []byte        // the reply's body begins with it
@@ -131,7 +132,7 @@ func (a *api) end(x *exchange) {
 		x.resp.Release()
 	}
 	clear(x.extra)
-	x.asked, x.answer = asked{}, answer{}
+	x.asked, x.answer, x.carry = asked{}, answer{}, carry{}
 	x.text, x.out, x.extra = kept(x.text), kept(x.out), x.extra[:0]
 	a.exchanges.Put(x)
 }

@@ -36,7 +36,7 @@ func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream)
 		return err
 	}
 	defer req.Release()
-	s := &stream{backlog: newBacklog(req)}
+	s := &stream{backlog: newBacklog(req, a.opts.MaxUnread)}
 	req.Sink = s.backlog
 	x.id = req.ID
 	x.follow(req)

@@ -13,11 +13,9 @@ func (c *conn) handshake() bool {
 		return true
 	}
 	_ = c.nc.SetDeadline(time.Now().Add(headTimeout))
-	if !c.rest(true) { // from here on a drain wakes it
-		return false
-	}
+	c.session.rest() // from here on a server that closes its idle connections ends it
 	err := h.HandshakeContext(c.ctx)
-	c.rest(false)
+	c.session.work()
 	_ = c.nc.SetDeadline(time.Time{})
 	return err == nil
 }

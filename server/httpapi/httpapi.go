@@ -27,10 +27,20 @@ type Options struct {
 	Log  *slog.Logger
 	// MaxInput is --http-max-input-size; 0 stands for 64 MiB.
 	MaxInput int64
-	// Linger is how long a draining Server waits on an idle connection for a
-	// request that was sent before the client could know; it is answered with
-	// the remark to close. 0 stands for 50 ms.
+	// Linger is how long a server that ends waits on idle connections for requests
+	// that were sent before the client could know, counted from the last one that
+	// came over any connection. They are answered with the remark to close. 0
+	// stands for 250 ms.
 	Linger time.Duration
+	// MinRate is how many bytes a second of a body must come on average in each
+	// period of two minutes; 0: one byte in each period.
+	MinRate int64
+	// MaxConnections is how many connections a Server serves at a time; others are
+	// answered 503. 0: no limit.
+	MaxConnections int
+	// MaxUnread is what infer.Backlog allows a stream, in bytes; 0 stands for
+	// infer.DefaultBacklog.
+	MaxUnread int
 
 	// Regions is the shared memory of clients, Tracer samples requests, Logs is
 	// what /v2/logging changes. Each may be nil: the server has none.
@@ -50,7 +60,7 @@ type Options struct {
 	Metrics prometheus.Gatherer
 }
 
-const defaultLinger = 50 * time.Millisecond
+const defaultLinger = 250 * time.Millisecond
 
 // api is the front end without a transport.
 type api struct {
@@ -59,17 +69,21 @@ type api struct {
 	pool      *tensor.Pool
 	log       *slog.Logger
 	maxInput  int64
+	pace      pace
 	timed     bool // somebody wants to know when requests begin
 	exchanges sync.Pool
 }
 
 func newAPI(svc infer.Service, o Options) *api {
-	a := &api{svc: svc, opts: o, pool: o.Pool, log: o.Log, maxInput: o.MaxInput}
+	a := &api{svc: svc, opts: o, pool: o.Pool, log: o.Log, maxInput: o.MaxInput, pace: newPace(o.MinRate)}
 	if a.maxInput <= 0 {
 		a.maxInput = rest.DefaultMaxInput
 	}
 	if a.pool == nil {
 		a.pool = tensor.NewPool()
+	}
+	if o.MaxUnread == 0 {
+		a.opts.MaxUnread = infer.DefaultBacklog
 	}
 	if o.Regions == nil {
 		a.opts.Regions = shm.New(shm.Options{})

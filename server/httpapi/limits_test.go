@@ -153,7 +153,7 @@ func TestKeepAliveAfterErrors(t *testing.T) { both(t, testKeepAliveAfterErrors) 
 
 func testKeepAliveAfterErrors(t *testing.T, start serving) {
 	addr := start(t, newService(), httpapi.Options{})
-	body := strings.Repeat("x", 300<<10)
+	body := strings.Repeat("x", 200<<10)
 	text := fmt.Sprintf("POST /v2/models/nope/infer HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body) +
 		"GET /foo HTTP/1.1\r\nHost: x\r\n\r\nGET /v2/health/ready HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 	reply := dial(t, addr, text, false)

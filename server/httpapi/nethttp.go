@@ -22,6 +22,7 @@ var (
 		octetStream: {contentTypes[octetStream]}, eventStream: {contentTypes[eventStream]},
 	}
 	understood = []string{"gzip, deflate"}
+	closing    = []string{"close"}
 )
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +34,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	x := h.api.begin()
 	defer h.api.end(x)
-	c := &carried{w: w, control: http.NewResponseController(w), body: r.Body}
+	x.carry = carry{moved: movedFrom(r), pace: h.api.pace}
+	c := &carried{w: w, control: http.NewResponseController(w), body: r.Body, carry: &x.carry}
 	c.allowWrite() // of 100 Continue
 	x.ctx, x.method, x.path = r.Context(), r.Method, r.URL.EscapedPath()
 	x.length, x.body, x.fields, x.chunks = r.ContentLength, c, headerMap(r.Header), c
@@ -51,38 +53,89 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.api.serve(x)
 	if !x.started && !x.gone {
-		x.drain()
+		c.finish(x, r)
 		c.send(x, r.Method == http.MethodHead)
+		if c.end { // net/http waits for a short body before it closes
+			_ = c.control.SetReadDeadline(time.Now().Add(lingerSilence))
+		}
 	}
 	x.finish()
 }
 
-// drain reads what is left of the body, so that a client which sends all of it
-// before it looks for an answer gets to see the answer.
-func (x *exchange) drain() {
-	if !x.drained && x.length != 0 && x.body != nil {
-		_, _ = io.CopyN(io.Discard, x.body, maxBody)
+// maxDrain is how much of a body that nobody wants is read, so that the
+// connection can bring another request. Behind a longer one it is closed.
+const maxDrain = 256 << 10
+
+// drain reads what is left of the body, -1 if that is not known, unless it is too
+// much.
+func (x *exchange) drain(left int64) {
+	if x.drained || left == 0 || left > maxDrain || x.body == nil {
+		return
 	}
+	_, err := io.CopyN(io.Discard, x.body, maxDrain)
+	x.drained = errors.Is(err, io.EOF)
 }
 
 // carried is one exchange over net/http, which has no time limits of the kind
 // that slow but living clients stand.
 type carried struct {
-	w        http.ResponseWriter
-	control  *http.ResponseController
-	body     io.Reader
+	w       http.ResponseWriter
+	control *http.ResponseController
+	body    io.Reader
+	*carry
+}
+
+// carry is what an exchange keeps for carried, as it is pooled.
+type carry struct {
+	moved    *movedConn // nil when net/http accepted the connection itself
+	pace     pace
+	read     int64 // bytes of the body
+	asked    bool  // for the body: a client that expects it has been told to go on
+	broken   error // why no more of the body comes
+	end      bool  // the connection ends with the reply
 	writable time.Time
 }
 
-// Read reads the body, which may not stand still for too long.
+// Read reads the body, which may not stand still or come too slowly.
 func (c *carried) Read(p []byte) (int, error) {
-	_ = c.control.SetReadDeadline(time.Now().Add(bodyTimeout))
-	n, err := c.body.Read(p)
-	_ = c.control.SetReadDeadline(time.Time{})
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = errCut
+	if c.broken != nil {
+		return 0, c.broken
 	}
+	c.asked = true
+	if c.moved == nil {
+		_ = c.control.SetReadDeadline(time.Now().Add(bodyTimeout))
+	} else {
+		c.moved.await(c.pace.least)
+	}
+	n, err := c.body.Read(p)
+	if c.moved == nil {
+		_ = c.control.SetReadDeadline(time.Time{})
+	} else {
+		c.moved.awaited()
+	}
+	c.read += int64(n)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = errCut
+	case err != nil && !errors.Is(err, io.EOF):
+		err = c.pace.explain(err)
+	}
+	c.broken = err
 	return n, err
+}
+
+// finish reads what little is left of the body and finds out whether the
+// connection lives on behind the reply. A client that waits to be told to send
+// its body is not told.
+func (c *carried) finish(x *exchange, r *http.Request) {
+	left := x.length
+	if left > 0 {
+		left -= c.read
+	}
+	if c.asked || r.Header.Get("Expect") == "" {
+		x.drain(left)
+	}
+	c.end = left != 0 && !x.drained
 }
 
 func (c *carried) allowWrite() {
@@ -109,6 +162,9 @@ func (c *carried) write(p []byte) error {
 func (c *carried) head(x *exchange) http.Header {
 	h := c.w.Header()
 	h["Date"] = nil // as Triton, and it costs to make
+	if c.end || c.moved != nil && c.moved.session.ends() {
+		h["Connection"] = closing
+	}
 	h["Content-Type"] = typeValues[x.form]
 	for _, f := range x.extra {
 		h.Set(f.name, f.value)

@@ -3,11 +3,9 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"triton/server/infer"
@@ -20,21 +18,11 @@ import (
 // that was read from it and stays there.
 type Server struct {
 	api     *api
-	unusual *http.Server
+	pace    pace
+	end     *ending
+	unusual *Standard
 	moved   movedConns
-	linger  time.Duration
-
-	mu struct {
-		sync.Mutex
-		listener net.Listener
-		conns    map[*conn]struct{}
-		closing  bool // takes no new connections
-		closed   bool // and serves none
-	}
-	count   atomic.Int64
-	running sync.WaitGroup // Serve and the connections that have not moved
-	// elsewhere is the net/http side and the connections there. All of its
-	// additions come from what running counts.
+	// elsewhere is net/http's accept loop over moved.
 	elsewhere sync.WaitGroup
 }
 
@@ -43,43 +31,29 @@ const maxHead = 64 << 10
 
 // NewServer makes the server. It starts nothing.
 func NewServer(svc infer.Service, o Options) *Server {
-	s := &Server{api: newAPI(svc, o), linger: o.Linger}
-	if s.linger <= 0 {
-		s.linger = defaultLinger
-	}
-	s.mu.conns = map[*conn]struct{}{}
-	s.moved.ch, s.moved.done = make(chan net.Conn), make(chan struct{})
-	s.unusual = &http.Server{
-		Handler:           &handler{api: s.api},
-		ReadHeaderTimeout: headTimeout,
-		MaxHeaderBytes:    maxHead,
-		ErrorLog:          slog.NewLogLogger(s.api.log.Handler(), slog.LevelDebug),
-	}
+	s := &Server{api: newAPI(svc, o), end: newEnding(o.Linger)}
+	s.pace = s.api.pace
+	s.moved.ch, s.moved.done = make(chan *movedConn), make(chan struct{})
+	s.unusual = newStandard(&handler{api: s.api}, s.api.log, s.end)
 	return s
 }
 
-// Serve accepts connections until Shutdown or Close and then returns
+// Serve accepts connections until Drain, Shutdown or Close and then returns
 // http.ErrServerClosed.
 func (s *Server) Serve(l net.Listener) error {
-	s.mu.Lock()
-	if s.mu.closing {
-		s.mu.Unlock()
-		_ = l.Close()
+	if !s.end.accept(l) {
 		return http.ErrServerClosed
 	}
-	s.mu.listener = l
+	defer s.end.accepted()
 	s.moved.addr = l.Addr()
-	s.elsewhere.Go(func() { _ = s.unusual.Serve(&s.moved) })
-	s.running.Add(1)
-	s.mu.Unlock()
-	defer s.running.Done()
+	s.elsewhere.Go(func() { _ = s.unusual.http.Serve(&s.moved) })
 	for wait := time.Duration(0); ; {
 		nc, err := l.Accept()
 		switch {
 		case err == nil:
 			wait = 0
 			s.start(nc)
-		case s.closing():
+		case s.end.draining():
 			return http.ErrServerClosed
 		case !transient(err):
 			return err
@@ -99,78 +73,39 @@ func transient(err error) bool {
 // start serves a connection. A listener may still hand over some that came
 // before it was closed; each of those gets one request answered.
 func (s *Server) start(nc net.Conn) {
-	c := newConn(s, nc)
-	s.mu.Lock()
-	if s.mu.closed {
-		s.mu.Unlock()
+	switch at := s.end.add(nc, s.api.opts.MaxConnections); {
+	case at == nil:
 		_ = nc.Close()
-		return
+	case at.refused:
+		go turnAway(at)
+	default:
+		go newConn(s, nc, at).run()
 	}
-	c.mu.drain = s.mu.closing
-	s.mu.conns[c] = struct{}{}
-	s.running.Add(1)
-	s.mu.Unlock()
-	s.count.Add(1)
-	go func() {
-		defer s.running.Done()
-		c.run()
-		s.mu.Lock()
-		delete(s.mu.conns, c)
-		s.mu.Unlock()
-	}()
 }
 
 // Connections is the number of open connections.
-func (s *Server) Connections() int64 { return s.count.Load() }
+func (s *Server) Connections() int64 { return s.end.open() }
 
-func (s *Server) closing() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mu.closing
-}
+// Drain takes no new connections and waits until no request is in flight. What
+// arrives on open connections is answered meanwhile, and afterwards, with the
+// remark to close. When ctx ends first its error is returned.
+func (s *Server) Drain(ctx context.Context) error { return s.end.drain(ctx) }
 
-// Shutdown takes no new connections, closes idle ones and waits for requests in
-// flight. A request that has arrived is still answered. When ctx ends first
-// its error is returned; Close ends the rest.
+// Shutdown is Drain, then closes the connections that stay idle for the linger
+// time and waits for all to end. When ctx ends first its error is returned;
+// Close ends the rest.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.stop((*conn).drain)
-	s.unusual.SetKeepAlivesEnabled(false)
-	done := make(chan error, 1)
-	go func() {
-		s.running.Wait() // until then a connection may still move
-		s.moved.end()
-		s.elsewhere.Wait() // net/http's own Shutdown drops requests that it has just read
-		done <- s.unusual.Shutdown(ctx)
-	}()
-	select {
-	case err := <-done:
+	if err := s.end.finish(ctx); err != nil {
 		return err
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+	s.moved.end()
+	s.elsewhere.Wait()
+	return s.unusual.http.Shutdown(ctx)
 }
 
 // Close ends everything at once.
 func (s *Server) Close() error {
-	s.mu.Lock()
-	s.mu.closed = true
-	s.mu.Unlock()
-	s.stop(func(c *conn) {
-		c.cancel()
-		_ = c.nc.Close()
-	})
+	s.end.cut()
 	s.moved.end()
-	return s.unusual.Close()
-}
-
-func (s *Server) stop(each func(*conn)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mu.closing = true
-	if s.mu.listener != nil {
-		_ = s.mu.listener.Close()
-	}
-	for c := range s.mu.conns {
-		each(c)
-	}
+	return s.unusual.http.Close()
 }

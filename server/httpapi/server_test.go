@@ -44,8 +44,8 @@ func reply(t *testing.T, in *bufio.Reader) *http.Response {
 	return resp
 }
 
-// TestShutdown: idle connections close, a request in flight is answered and
-// told that its connection ends.
+// TestShutdown: a request in flight is answered and told that its connection
+// ends, and idle connections close behind it.
 func TestShutdown(t *testing.T) {
 	svc := newService()
 	running, finish := make(chan struct{}), make(chan struct{})
@@ -71,14 +71,14 @@ func TestShutdown(t *testing.T) {
 	down := make(chan error, 1)
 	go func() { down <- s.Shutdown(context.Background()) }()
 	require.ErrorIs(t, <-ended, http.ErrServerClosed)
-	_, err = idleIn.ReadByte()
-	require.ErrorIs(t, err, io.EOF)
 	close(finish)
 	in := bufio.NewReader(busy)
 	resp := reply(t, in)
 	require.Equal(t, 200, resp.StatusCode)
 	require.True(t, resp.Close)
 	_, err = in.ReadByte()
+	require.ErrorIs(t, err, io.EOF)
+	_, err = idleIn.ReadByte()
 	require.ErrorIs(t, err, io.EOF)
 	require.NoError(t, <-down)
 	require.Zero(t, s.Connections())

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -46,6 +47,41 @@ func testSmuggling(t *testing.T, start serving) {
 		reply := dial(t, addr, text, false)
 		require.Regexp(t, `^HTTP/1\.1 (4\d\d|501) `, reply, "%.200q", text)
 		require.Equal(t, 1, strings.Count(reply, "HTTP/1.1 "), "%.200q", text)
+	}
+}
+
+// TestBothLengths: a request with Content-Length and Transfer-Encoding is refused
+// and its connection closed, wherever on a connection it stands.
+func TestBothLengths(t *testing.T) {
+	t.Parallel()
+	svc := newService()
+	addr := start(t, svc, httpapi.NewServer(svc, httpapi.Options{Pool: svc.pool}))
+	const hidden = "GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n"
+	const post = "POST " + inferPath + " HTTP/1.1\r\nHost: x\r\n"
+	const both = "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden
+	chunks := fmt.Sprintf("%x;ext=1\r\n%s\r\n3 \r\n\n\r \r\n0\r\nTrailer: x\r\n\r\n", len(one(good)), one(good))
+	chunked := post + "Transfer-Encoding: chunked\r\n\r\n" + chunks
+	for _, c := range []struct {
+		before int // requests that are answered
+		text   string
+	}{
+		{0, post + both},
+		{0, post + "transfer-encoding: chunked\r\ncontent-length: 0\r\n\r\n0\r\n\r\n" + hidden},
+		{0, post + "Transfer-Encoding:\r\n chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n" + hidden},
+		{0, post + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n0\r\n\r\n" + hidden},
+		{0, "POST " + inferPath + " HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\n" + both},
+		{0, "POST " + inferPath + "?" + strings.Repeat("q", 20<<10) + " HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("y", 9<<10) + "\r\n" + both},
+		{1, hidden + post + both},
+		{2, hidden + chunked + post + both},
+		{4, chunked + chunked + "\r\n" + hidden + "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n" + post + both},
+		{3, chunked + post + "Content-Length: 12\r\n\r\n{\"inputs\":[]" + chunked + post + both},
+	} {
+		reply := dial(t, addr, c.text, false)
+		require.Equal(t, c.before+1, strings.Count(reply, "HTTP/1.1 ")+strings.Count(reply, "HTTP/1.0 "), "%.200q: %q", c.text, reply)
+		require.Equal(t, 1, strings.Count(reply, "its end is ambiguous"), "%.200q: %q", c.text, reply)
+		last := reply[strings.LastIndex(reply, "HTTP/1."):]
+		require.Contains(t, last, " 400 Bad Request\r\n", "%.200q", c.text)
+		require.Contains(t, last, "Connection: close\r\n", "%.200q", c.text)
 	}
 }
 

@@ -131,7 +131,7 @@ func TestSlowReader(t *testing.T) {
 		sent <- r.Cancelled()
 		r.Sink.Send(nil, true)
 	}
-	addr := start(t, svc, httpapi.NewServer(svc, httpapi.Options{Pool: svc.pool}))
+	addr := start(t, svc, httpapi.NewServer(svc, httpapi.Options{Pool: svc.pool, MaxUnread: 64 << 20}))
 	c, _, resp := open(t, addr, "g_repeat")
 	defer c.Close()
 	require.True(t, <-sent, "the request was not cancelled")
@@ -142,5 +142,5 @@ func TestSlowReader(t *testing.T) {
 	events := strings.Split(string(all), "\n\n")
 	require.Greater(t, len(events), 15)
 	require.Less(t, len(events), count)
-	require.Contains(t, events[len(events)-2], `data: {"error":"the client reads the stream too slowly: more than 64 MiB`)
+	require.Contains(t, events[len(events)-2], `data: {"error":"the request was cancelled because the client reads the stream too slowly: more than 67108864 bytes`)
 }

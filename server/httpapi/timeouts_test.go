@@ -50,9 +50,16 @@ func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 // inBubble serves over pipes and gives the test the client's end of one.
 func inBubble(t *testing.T, test func(t *testing.T, svc *stub, c net.Conn)) {
 	t.Parallel()
+	bubble(t, httpapi.Options{}, test)
+}
+
+// bubble is inBubble with options.
+func bubble(t *testing.T, o httpapi.Options, test func(t *testing.T, svc *stub, c net.Conn)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
-		s := httpapi.NewServer(svc, httpapi.Options{Pool: svc.pool})
+		o.Pool = svc.pool
+		s := httpapi.NewServer(svc, o)
 		l := &pipes{make(chan net.Conn), make(chan struct{})}
 		done := make(chan error, 1)
 		go func() { done <- s.Serve(l) }()

@@ -91,5 +91,5 @@ func (w *watch) read() (gone bool) {
 	n, err := c.nc.Read(c.buf[c.w:])
 	c.w += n
 	var late net.Error
-	return err != nil && (!errors.As(err, &late) || !late.Timeout())
+	return n == 0 && err != nil && (!errors.As(err, &late) || !late.Timeout())
 }

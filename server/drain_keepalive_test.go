@@ -1,0 +1,140 @@
+package server_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/server"
+	"triton/server/servertest"
+)
+
+// outcomes counts what became of the requests of many clients.
+type outcomes struct{ answered, told, ended, reset, odd atomic.Int64 }
+
+func (o *outcomes) String() string {
+	return fmt.Sprintf("%d answered, %d asked to close, %d met the end of their connection, %d a reset, %d something else",
+		o.answered.Load(), o.told.Load(), o.ended.Load(), o.reset.Load(), o.odd.Load())
+}
+
+func (o *outcomes) failed(err error) {
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		o.ended.Add(1)
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		o.reset.Add(1)
+	default:
+		o.odd.Add(1)
+	}
+}
+
+// ask sends requests over connections that it keeps as long as it may, until the
+// port is closed. chunked requests are net/http's to answer.
+func (o *outcomes) ask(addr string, chunked bool, pause time.Duration) {
+	for {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			if !errors.Is(err, syscall.ECONNREFUSED) {
+				o.failed(err)
+			}
+			return
+		}
+		o.keep(conn, addr, chunked, pause)
+		conn.Close()
+	}
+}
+
+func (o *outcomes) keep(conn net.Conn, addr string, chunked bool, pause time.Duration) {
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	in := bufio.NewReader(conn)
+	for {
+		if pause > 0 {
+			time.Sleep(rand.N(pause))
+		}
+		req, err := http.NewRequest(http.MethodPost, "http://"+addr+"/v2/models/m/infer", strings.NewReader(body))
+		if err != nil {
+			o.failed(err)
+			return
+		}
+		if chunked {
+			req.ContentLength = -1
+		}
+		if err := req.Write(conn); err != nil {
+			o.failed(err)
+			return
+		}
+		resp, err := http.ReadResponse(in, req)
+		if err == nil && resp.StatusCode == http.StatusOK {
+			_, err = io.Copy(io.Discard, resp.Body)
+		} else if err == nil {
+			err = fmt.Errorf("status %d", resp.StatusCode)
+		}
+		if err != nil {
+			o.failed(err)
+			return
+		}
+		o.answered.Add(1)
+		if resp.Close {
+			o.told.Add(1)
+			return
+		}
+	}
+}
+
+// drainUnderLoad ends several servers, one after the other, while clients ask
+// each of them.
+func drainUnderLoad(t *testing.T, linger, pause time.Duration) *outcomes {
+	t.Helper()
+	const ends, clients, before = 5, 12, 200
+	var o outcomes
+	for range ends {
+		s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)),
+			servertest.With(func(o *server.Options) { o.HTTP.Linger = linger }))
+		var all sync.WaitGroup
+		begun := o.answered.Load()
+		for i := range clients {
+			all.Go(func() { o.ask(s.HTTP, i%3 == 0, pause) })
+		}
+		require.Eventually(t, func() bool { return o.answered.Load()-begun > before }, 30*time.Second, time.Millisecond)
+		s.Interrupt()
+		require.NoError(t, s.Wait())
+		all.Wait()
+	}
+	t.Log(&o)
+	require.Zero(t, o.reset.Load(), &o)
+	require.Zero(t, o.odd.Load(), &o)
+	return &o
+}
+
+// TestDrainResetsNobody: a request that is on its way while the server ends is
+// answered if its connection is still open; nobody's connection is reset.
+func TestDrainResetsNobody(t *testing.T) {
+	t.Parallel()
+	t.Run("busy clients", func(t *testing.T) {
+		t.Parallel()
+		o := drainUnderLoad(t, 10*time.Second, 0)
+		require.Zero(t, o.ended.Load(), o)
+		require.NotZero(t, o.told.Load(), o)
+	})
+	t.Run("clients that pause", func(t *testing.T) {
+		t.Parallel()
+		o := drainUnderLoad(t, 10*time.Second, 30*time.Millisecond)
+		require.Zero(t, o.ended.Load(), o)
+	})
+	t.Run("a short linger time", func(t *testing.T) {
+		t.Parallel()
+		drainUnderLoad(t, time.Millisecond, 50*time.Millisecond)
+	})
+}
