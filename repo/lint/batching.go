@@ -24,7 +24,7 @@ func (r *run) batching() {
 	case d == nil && r.config.GetSequenceBatching() == nil && limit > 1:
 		r.add(ruleUnusedBatch, "max_batch_size", fmt.Sprintf(
 			"max_batch_size is %d, but requests are not put together without dynamic_batching", limit), "add dynamic_batching { }")
-	case limit == 0 && r.graph != nil && len(r.graph.Inputs) > 0 && autofill.Batches(r.graph):
+	case limit == 0 && r.graph != nil && autofill.Batches(r.graph):
 		r.add(ruleCouldBatch, "input", "the graph leaves its first dimension open, but max_batch_size is 0",
 			"set max_batch_size and take the first -1 out of dims")
 	}

@@ -11,11 +11,18 @@ import (
 	pb "triton/pkg/inferencepb"
 	"triton/pkg/onnxmodel"
 	"triton/pkg/status"
+	"triton/pkg/tensor"
 )
 
 // DefaultMaxBatch is the max_batch_size that Triton gives a model that can
 // batch and does not say (--backend-config=default-max-batch-size).
 const DefaultMaxBatch = 4
+
+// Needed reports whether Complete has something to fill in: the configuration
+// lists no inputs or no outputs.
+func Needed(cfg *pb.ModelConfig) bool { return lacksInputs(cfg) || len(cfg.Output) == 0 }
+
+func lacksInputs(cfg *pb.ModelConfig) bool { return len(cfg.Input)+len(cfg.BatchInput) == 0 }
 
 // Complete fills max_batch_size, dynamic batching, inputs and outputs from the
 // graph where the configuration leaves them out; when it gives inputs and
@@ -23,7 +30,7 @@ const DefaultMaxBatch = 4
 // can batch and a configuration that does not say. The notes are Triton's log
 // lines about what was done. Normalize the configuration afterwards.
 func Complete(cfg *pb.ModelConfig, graph *onnxmodel.Model, defaultMaxBatch int) (notes []string, err error) {
-	if len(cfg.Input)+len(cfg.BatchInput) > 0 && len(cfg.Output) > 0 {
+	if !Needed(cfg) {
 		return []string{fmt.Sprintf("skipping model configuration auto-complete for '%s': inputs and outputs already specified", cfg.Name)}, nil
 	}
 	if err := onlyTensors(slices.Concat(graph.Inputs, graph.Outputs)); err != nil {
@@ -36,7 +43,10 @@ func Complete(cfg *pb.ModelConfig, graph *onnxmodel.Model, defaultMaxBatch int) 
 		return nil, status.New(status.InvalidArg,
 			"autofill failed for model '%s': model does not support batching while non-zero max_batch_size is specified", cfg.Name)
 	}
-	if len(cfg.Input)+len(cfg.BatchInput) == 0 {
+	if lacksInputs(cfg) {
+		if err := checkTypes(cfg.Name, "input", graph.Inputs); err != nil {
+			return nil, err
+		}
 		for _, v := range graph.Inputs {
 			in := &pb.ModelInput{Name: v.Name, DataType: pb.DataType(v.Elem.DataType())}
 			in.Dims, in.Reshape = configDims(cfg, v)
@@ -44,6 +54,9 @@ func Complete(cfg *pb.ModelConfig, graph *onnxmodel.Model, defaultMaxBatch int) 
 		}
 	}
 	if len(cfg.Output) == 0 {
+		if err := checkTypes(cfg.Name, "output", graph.Outputs); err != nil {
+			return nil, err
+		}
 		for _, v := range graph.Outputs {
 			out := &pb.ModelOutput{Name: v.Name, DataType: pb.DataType(v.Elem.DataType())}
 			out.Dims, out.Reshape = configDims(cfg, v)
@@ -66,9 +79,13 @@ func completeBatching(cfg *pb.ModelConfig, defaultMaxBatch int) (notes []string)
 	return notes
 }
 
-// Batches says whether the graph's first dimension can be the batch: every
-// input and output has one and leaves it open.
+// Batches reports whether the graph's first dimension can be the batch: every
+// input and output has one and leaves it open. A graph without inputs has no
+// batch, since requests tell its size with their inputs.
 func Batches(graph *onnxmodel.Model) bool {
+	if len(graph.Inputs) == 0 {
+		return false
+	}
 	open := func(v onnxmodel.Value) bool { return len(v.Dims) > 0 && v.Dims[0] == -1 }
 	not := func(v onnxmodel.Value) bool { return !open(v) }
 	return !slices.ContainsFunc(graph.Inputs, not) && !slices.ContainsFunc(graph.Outputs, not)
@@ -78,6 +95,23 @@ func onlyTensors(values []onnxmodel.Value) error {
 	for _, v := range values {
 		if v.Kind != onnxmodel.KindTensor {
 			return status.New(status.Unsupported, "Unsupported ONNX Type '%s' for I/O '%s', expected 'ONNX_TYPE_TENSOR'.", v.Kind, v.Name)
+		}
+	}
+	return nil
+}
+
+// checkTypes returns an error for the first value whose elements have no type in
+// the protocol. It stops at a dimension of 0: the check of the configuration
+// reports that one first, as Triton's does.
+func checkTypes(model, kind string, values []onnxmodel.Value) error {
+	for _, v := range values {
+		if v.Elem.DataType() == tensor.Invalid {
+			return status.New(status.InvalidArg,
+				"model %s '%s' must specify 'data_type' for %s: its ONNX type %s has no data type in the inference protocol; convert it in the model",
+				kind, v.Name, model, v.Elem)
+		}
+		if slices.Contains(v.Dims, 0) {
+			return nil
 		}
 	}
 	return nil
