@@ -39,7 +39,7 @@ type instance struct {
 	gather  *backend.Gather
 	scatter *backend.Scatter
 	rules   []shapeRule
-	scalar  []bool         // of each output: the graph says it is one and the model does not batch
+	scalar  []bool         // of each input, then output: the graph says it is one and the model does not batch
 	buffer  *tensor.Buffer // of the outputs that the run writes into
 	offset  []int          // of each output in buffer; -1: the engine allocates it
 	size    []int
@@ -58,7 +58,7 @@ func (m *model) instance(s *session, name string) (*instance, error) {
 	i := &instance{
 		model: m, name: name, limit: max(1, int(m.spec.Config.GetMaxBatchSize())),
 		gather: backend.NewGather(m.sig, m.spec.Pool), scatter: backend.NewScatter(m.sig),
-		rules: make([]shapeRule, k), scalar: make([]bool, k), offset: make([]int, k), size: make([]int, k),
+		rules: make([]shapeRule, k), scalar: make([]bool, n+k), offset: make([]int, k), size: make([]int, k),
 		direct: make([]tensor.Segment, k),
 	}
 	i.call = C.trt_ort_call_new(s.ptr, C.int32_t(n), C.int32_t(k))
@@ -87,6 +87,7 @@ func (i *instance) bind(s *session, o *options) error {
 			return err
 		}
 		i.in[k].name, i.in[k]._type = s.names[v.Name], C.int32_t(v.Elem)
+		i.scalar[k] = isScalar(sig, v)
 	}
 	for k := range sig.Outputs {
 		v, ok := s.graph.Output(sig.Outputs[k].Name)
@@ -98,7 +99,7 @@ func (i *instance) bind(s *session, o *options) error {
 		}
 		i.out[k].name, i.out[k]._type = s.names[v.Name], C.int32_t(v.Elem)
 		i.rules[k] = rule(sig, s.graph, v)
-		i.scalar[k] = !sig.Batching && v.Ranked && len(v.Dims) == 0
+		i.scalar[len(sig.Inputs)+k] = isScalar(sig, v)
 	}
 	for _, e := range o.runEntries {
 		key, value := C.CString(e.key), C.CString(e.value)
@@ -110,6 +111,12 @@ func (i *instance) bind(s *session, o *options) error {
 		}
 	}
 	return nil
+}
+
+// isScalar reports whether the graph declares v as a scalar, which the
+// configuration of a model that does not batch lists as [1].
+func isScalar(sig *backend.Signature, v onnxmodel.Value) bool {
+	return !sig.Batching && v.Ranked && len(v.Dims) == 0
 }
 
 // checkValue refuses what the C layer must not meet. checkGraph has looked at
@@ -193,6 +200,9 @@ func (i *instance) setInputs() {
 		t.use = 1
 		t.data, t.bytes = unsafe.Pointer(unsafe.SliceData(g.Bytes)), C.uint64_t(len(g.Bytes))
 		setShape(t, g.Shape)
+		if i.scalar[k] {
+			t.rank = 0
+		}
 		if i.model.sig.Inputs[k].DataType == tensor.Bytes {
 			n, _ := g.Shape.Elements() // checked by the core; a wrong one is found in C
 			t.elements = C.uint64_t(n)

@@ -131,6 +131,7 @@ func TestAutoComplete(t *testing.T) {
 	require.Equal(t, want, backend.NewSignature(spec.Config))
 	load(t, spec)
 
+	spec.Config.Output = nil
 	require.NoError(t, os.WriteFile(filepath.Join(spec.Dir, "model.onnx"), []byte("\x0a\xff"), 0o600))
 	require.ErrorContains(t, engineUnderTest(t).AutoComplete(t.Context(), spec), "failed:Protobuf parsing failed.")
 	require.NoError(t, os.Remove(filepath.Join(spec.Dir, "model.onnx")))

@@ -60,7 +60,9 @@ func (b *Backend) library(ctx context.Context, spec backend.Spec) (library, erro
 	return engine.library, nil
 }
 
-// inspect opens a model for no more than its signature.
+// inspect opens a model for no more than its signature. It optimizes the graph as
+// the instances' session does: folding constants fixes shapes that are open
+// before.
 func (b *Backend) inspect(ctx context.Context, spec backend.Spec, path string) (*onnxmodel.Model, error) {
 	lib, err := b.library(ctx, spec)
 	if err != nil {
@@ -70,7 +72,6 @@ func (b *Backend) inspect(ctx context.Context, spec backend.Spec, path string) (
 	if err != nil {
 		return nil, err
 	}
-	o.level = levelDisable // it makes no difference to the signature
 	s, err := openSession(path, o, threads{intra: 1, inter: o.inter}, lib.globalPool)
 	if err != nil {
 		return nil, err

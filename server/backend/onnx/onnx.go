@@ -16,7 +16,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"triton/pkg/hashorder"
@@ -24,7 +23,6 @@ import (
 	"triton/pkg/onnxmodel"
 	"triton/pkg/onnxmodel/autofill"
 	"triton/pkg/status"
-	"triton/pkg/tensor"
 	"triton/server/backend"
 )
 
@@ -48,8 +46,8 @@ var (
 // New makes the backend; search says where the library is looked for.
 func New(search Search) *Backend { return &Backend{search: search} }
 
-// AutoComplete fills what the configuration leaves out from the ONNX file
-// itself; no session is opened for it.
+// AutoComplete fills what the configuration leaves out with what the engine says
+// of the model. A complete configuration opens no session.
 func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) error {
 	path, err := modelPath(spec)
 	if err != nil {
@@ -59,9 +57,11 @@ func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) error {
 	if err != nil {
 		return err
 	}
-	graph, err := b.outline(ctx, spec, path)
-	if err != nil {
-		return err
+	graph := &onnxmodel.Model{}
+	if autofill.Needed(spec.Config) {
+		if graph, err = b.outline(ctx, spec, path); err != nil {
+			return err
+		}
 	}
 	graph.Inputs, graph.Outputs = listed(graph.Inputs), listed(graph.Outputs)
 	notes, err := autofill.Complete(spec.Config, graph, batch)
@@ -88,41 +88,20 @@ func listed(values []onnxmodel.Value) []onnxmodel.Value {
 	return out
 }
 
-// outline reads the file. When that does not tell everything, such as the shape
-// of an output that only follows from the graph, the engine opens the model and
-// has the say. Without an engine the model will not serve, so the file will do.
+// outline returns what the engine makes of the model. The file alone is not
+// enough: the engine infers shapes that the file leaves open, and drops declared
+// ones that it finds wrong. Without an engine the model will not serve, so what
+// the file states will do.
 func (b *Backend) outline(ctx context.Context, spec backend.Spec, path string) (*onnxmodel.Model, error) {
-	graph, err := onnxmodel.ReadFile(path)
-	if err == nil && declares(graph) {
-		return graph, nil
+	opened, err := b.inspect(ctx, spec, path)
+	if !errors.Is(err, backend.ErrNoEngine) {
+		return opened, err
 	}
-	opened, failure := b.inspect(ctx, spec, path)
-	switch {
-	case !errors.Is(failure, backend.ErrNoEngine):
-		return opened, failure
-	case err != nil:
+	graph, err := onnxmodel.ReadFile(path)
+	if err != nil {
 		return nil, status.New(status.Internal, "model '%s': %w", spec.Name, err)
 	}
 	return graph, nil
-}
-
-// declares says whether the file alone tells all types and shapes: the engine
-// infers those of outputs and fixes dimensions that the file leaves open.
-func declares(graph *onnxmodel.Model) bool {
-	served := func(v onnxmodel.Value) bool {
-		return v.Kind == onnxmodel.KindTensor && v.Elem.DataType() != tensor.Invalid
-	}
-	for _, v := range graph.Inputs {
-		if !served(v) {
-			return false
-		}
-	}
-	for _, v := range graph.Outputs {
-		if !served(v) || !v.Ranked || slices.Contains(v.Dims, -1) {
-			return false
-		}
-	}
-	return true
 }
 
 // modelPath is the model's file. A directory stands for the model.onnx in it,

@@ -35,8 +35,8 @@ func (i *instance) prepareOutput(k int) error {
 	t := &i.out[k]
 	i.shape = i.shape[:0]
 	rank := int(t.rank)
-	if i.scalar[k] {
-		rank = 0 // though a scalar input of shape [1] makes the engine say [1] here too
+	if i.scalar[len(i.in)+k] {
+		rank = 0 // the engine may still add a dimension of 1
 	}
 	for d := range rank {
 		i.shape = append(i.shape, int64(t.dims[d]))
