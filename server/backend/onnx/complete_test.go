@@ -133,3 +133,26 @@ func TestCompleteConfigurationOpensNothing(t *testing.T) {
 	require.NoError(t, engineUnderTest(t).AutoComplete(t.Context(), spec))
 	require.Equal(t, want, backend.NewSignature(spec.Config))
 }
+
+// TestTypesThatTheProtocolLacks reads the reason for each type that a model can
+// have and a client cannot send.
+func TestTypesThatTheProtocolLacks(t *testing.T) {
+	t.Parallel()
+	for number, name := range map[onnxmodel.ElemType]string{
+		17: "FLOAT8E4M3FN", 20: "FLOAT8E5M2FNUZ", 21: "UINT4", 22: "INT4", 24: "FLOAT8E8M0", 25: "UINT2", 26: "INT2",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, spec := engineUnderTest(t), specOf(t, &onnxmodel.File{
+				IRVersion: 13,
+				Opsets:    []onnxmodel.Opset{{Version: 25}},
+				Nodes:     []onnxmodel.Node{{Op: "Cast", Inputs: []string{"X"}, Outputs: []string{"Y"}, Attrs: []onnxmodel.Attr{onnxmodel.IntAttr("to", int64(number))}}},
+				Inputs:    []onnxmodel.Value{onnxmodel.Tensor("X", onnxmodel.Float, 4)},
+				Outputs:   []onnxmodel.Value{onnxmodel.Tensor("Y", number, 4)},
+			}, 0)
+			spec.Config.Input, spec.Config.Output = nil, nil
+			require.EqualError(t, b.AutoComplete(t.Context(), spec), "model output 'Y' must specify 'data_type' for m: its ONNX type "+
+				name+" has no data type in the inference protocol; convert it in the model")
+		})
+	}
+}

@@ -200,8 +200,11 @@ func (s *session) value(which C.int32_t, i C.size_t) (onnxmodel.Value, error) {
 // elemType translates ONNXTensorElementDataType, whose numbers are those of the
 // file format but for the last ones.
 func elemType(t C.int32_t) onnxmodel.ElemType {
-	const lastCommon = 23
-	if t > lastCommon {
+	const lastCommon, float8e8m0 = 23, 26
+	switch {
+	case t == float8e8m0:
+		return 24
+	case t > lastCommon:
 		t++
 	}
 	return onnxmodel.ElemType(t)
