@@ -119,6 +119,18 @@ scenarios: oracle ## play the scripts of server/scenario on NVIDIA's server and 
 interop: build onnxruntime oracle $(TOOLS)/grpcurl ## real clients against bin/triton: Python, perf_analyzer, grpcurl, curl, Node, Java
 	PYTHON=$(PYTHON) testdata/interop/run.sh
 
+# With TRITON_NVIDIA_BACKENDS=<folder with onnxruntime/libtriton_onnxruntime.so> NVIDIA's server is
+# asked too: that of `make oracle`, or TRITON_NVIDIA_SERVER=<tritonserver>.
+.PHONY: zoo
+zoo: build onnxruntime build/zoo/.stamp ## the models of the onnx package on bin/triton, beside the bare engine and NVIDIA's server
+	TRITON_NVIDIA_SERVER=$(or $(TRITON_NVIDIA_SERVER),$(ORACLE)/bin/tritonserver) \
+	  build/zoo/venv/bin/python testdata/zoo/zoo.py --triton bin/triton --work build/zoo $(ZOO)
+
+build/zoo/.stamp: testdata/zoo/requirements.txt
+	$(PYTHON) -m venv build/zoo/venv
+	build/zoo/venv/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 $(TOOLS)/grpcurl:
 	@mkdir -p $(TOOLS)
 	GOBIN=$(abspath $(TOOLS)) go install $(GRPCURL)
