@@ -20,9 +20,17 @@ model repository DIR: a real ResNet-50, a small text classifier with two
 versions, simple vector arithmetic on integers and on text, an ONNX model that
 keeps a state, one with ragged inputs, and an identity model for each data type;
 a text pipeline, an ensemble from text to predictions; and one model for each
-engine that needs no file. The same seed gives the same bytes everywhere.`,
+engine that needs no file. The same seed gives the same bytes everywhere.
+
+With --trained the models have learned something instead: voice_activity hears
+where somebody speaks, with an implicit state for each stream of sound; file_type
+tells files by their content; text_recognition reads a line of text. They come out
+of Python packages with free licenses (silero-vad, MIT; magika and
+rapidocr-onnxruntime, Apache-2.0), which pip fetches by version and hash. Each
+folder has a client.py that shows the model at work.`,
 		Example: `  triton repo example models/
-  triton repo example models/ --model simple --model resnet50`,
+  triton repo example models/ --model simple --model resnet50
+  triton repo example models/ --trained`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError("repo example takes one folder to write into, %d were given", len(args))
@@ -39,6 +47,9 @@ engine that needs no file. The same seed gives the same bytes everywhere.`,
 	f := cmd.Flags()
 	f.Uint64Var(&o.Seed, "seed", example.DefaultSeed, "seed of the random weights")
 	f.StringSliceVar(&o.Models, "model", nil, "write only this model; may be repeated (default all that load without a GPU)")
+	f.BoolVar(&o.Trained, "trained", false, "write the trained models, out of Python packages, instead of the seeded ones")
+	f.StringVar(&o.Python, "python", "python3", "the Python whose pip fetches packages for --trained")
+	f.StringVar(&o.Packages, "packages", "", "folder that keeps the fetched packages (default none is kept)")
 	f.BoolVar(&o.Force, "force", false, "replace model folders that exist already")
 	return cmd
 }

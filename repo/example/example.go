@@ -2,7 +2,8 @@
 // network graphs with seeded random weights, so that nothing is downloaded and
 // every machine gets the same bytes, and one model for each engine that needs no
 // file. The models compute at real cost but know
-// nothing; they are not for judging accuracy.
+// nothing; they are not for judging accuracy. On request it writes trained models
+// instead, which it takes out of published Python packages of known content.
 package example
 
 import (
@@ -26,6 +27,14 @@ type Options struct {
 	Models []string
 	// Force replaces model folders that exist already.
 	Force bool
+	// Trained writes the trained models instead of the seeded ones. They come out
+	// of Python packages, which pip fetches.
+	Trained bool
+	// Python is the interpreter whose pip fetches packages.
+	Python string
+	// Packages is a folder that keeps fetched packages for the next time; "" keeps
+	// none.
+	Packages string
 	// Written, if set, is called after each model with the bytes on disk.
 	Written func(model string, bytes int64)
 }
@@ -39,6 +48,7 @@ type model struct {
 	config   func() (string, error)
 	versions []version
 	gpu      bool // it does not load without one
+	trained  *pretrained
 }
 
 // version is one numbered folder; build makes its graph from a seed, files are
@@ -78,23 +88,29 @@ func stored(name string) func() (string, error) {
 	}
 }
 
-// Names are the models that can be written.
-func Names() []string {
-	var names []string
-	for _, m := range catalog() {
-		names = append(names, m.name)
+// Names are the seeded models that can be written.
+func Names() []string { return names(catalog()) }
+
+func names(models []model) []string {
+	var list []string
+	for _, m := range models {
+		list = append(list, m.name)
 	}
-	return names
+	return list
 }
 
 // Write writes models into the repository folder dir, which it makes if need
 // be. Folders that exist already are an *ExistsError, unless o.Force is set. Each model appears complete or not at all.
 func Write(ctx context.Context, dir string, o Options) error {
-	models, err := choose(o.Models)
+	all := catalog()
+	if o.Trained {
+		all = trainedCatalog()
+	}
+	models, err := choose(all, o.Models)
 	if err != nil {
 		return err
 	}
-	r := repository{dir: dir, force: o.Force}
+	r := repository{dir: dir, force: o.Force, fetch: fetcher{python: o.Python, dir: o.Packages}}
 	if err := r.open(models); err != nil {
 		return err
 	}
@@ -111,18 +127,18 @@ func Write(ctx context.Context, dir string, o Options) error {
 	return r.close()
 }
 
-// choose picks models of the catalog by name and keeps the catalog's order.
-func choose(names []string) ([]model, error) {
-	all := catalog()
-	if len(names) == 0 {
+// choose picks models by name and keeps their order. Without names it picks those
+// that load without a GPU.
+func choose(all []model, wanted []string) ([]model, error) {
+	if len(wanted) == 0 {
 		return slices.DeleteFunc(all, func(m model) bool { return m.gpu }), nil
 	}
-	for _, name := range names {
+	for _, name := range wanted {
 		if !slices.ContainsFunc(all, func(m model) bool { return m.name == name }) {
-			return nil, fmt.Errorf("no example model is called %q; there are %s", name, strings.Join(Names(), ", "))
+			return nil, fmt.Errorf("no example model is called %q; there are %s", name, strings.Join(names(all), ", "))
 		}
 	}
-	return slices.DeleteFunc(all, func(m model) bool { return !slices.Contains(names, m.name) }), nil
+	return slices.DeleteFunc(all, func(m model) bool { return !slices.Contains(wanted, m.name) }), nil
 }
 
 // newFile is the frame that all models share.

@@ -17,6 +17,7 @@ type repository struct {
 	dir     string
 	force   bool
 	staging string
+	fetch   fetcher
 }
 
 // ExistsError says which models were there before. Nothing was written then.
@@ -78,6 +79,13 @@ func (r *repository) write(ctx context.Context, m model, seed uint64) (int64, er
 		return 0, err
 	}
 	total := int64(len(text))
+	if m.trained != nil {
+		n, err := r.writeTrained(ctx, from, m.trained)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
 	for _, v := range m.versions {
 		folder := filepath.Join(from, v.number)
 		if err := os.Mkdir(folder, 0o755); err != nil {

@@ -1,0 +1,108 @@
+package example
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// wheel is a published Python package of which every byte is known.
+type wheel struct{ name, version, file, sha256 string }
+
+// fetcher gets packages with the package manager that users have already, so that
+// its settings (mirrors, proxies, certificates) hold here too.
+type fetcher struct {
+	python string
+	dir    string // keeps the packages; "" keeps none
+}
+
+// get returns the path of a package in the fetcher's folder, or in scratch when it
+// has none. A package that is there already is not fetched.
+func (f fetcher) get(ctx context.Context, w wheel, scratch string) (string, error) {
+	dir := f.dir
+	if dir == "" {
+		dir = scratch
+	}
+	path := filepath.Join(dir, w.file)
+	switch err := w.verify(path); {
+	case err == nil:
+		return path, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	temp, err := os.MkdirTemp(dir, ".fetch-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(temp)
+	if err := f.download(ctx, w, temp); err != nil {
+		return "", err
+	}
+	fetched := filepath.Join(temp, w.file)
+	if err := w.verify(fetched); err != nil {
+		return "", err
+	}
+	return path, os.Rename(fetched, path)
+}
+
+// verify checks the content of a package.
+func (w wheel) verify(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return err
+	}
+	if sum := hex.EncodeToString(h.Sum(nil)); sum != w.sha256 {
+		return fmt.Errorf("%s has the sha256 %s, not %s: delete it", path, sum, w.sha256)
+	}
+	return nil
+}
+
+// download runs pip, which checks the hash too.
+func (f fetcher) download(ctx context.Context, w wheel, dir string) error {
+	if _, err := exec.LookPath(f.python); err != nil {
+		return fmt.Errorf("fetch %s %s: needs Python with pip: %w; install it, name another with --python, or put %s into the folder of --packages",
+			w.name, w.version, err, w.file)
+	}
+	list := filepath.Join(dir, "requirements.txt")
+	if err := os.WriteFile(list, fmt.Appendf(nil, "%s==%s --hash=sha256:%s\n", w.name, w.version, w.sha256), 0o644); err != nil {
+		return err
+	}
+	// The models are the same for all systems, so that one build of each package will do.
+	cmd := exec.CommandContext(ctx, f.python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input",
+		"--no-deps", "--require-hashes", "--only-binary=:all:", "--implementation", "cp", "--python-version", "3.11",
+		"--platform", "manylinux_2_28_x86_64", "--dest", dir, "--requirement", list)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 5 * time.Second
+	out, err := cmd.CombinedOutput()
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if err != nil {
+		return fmt.Errorf("fetch %s %s: %s -m pip download: %w\n%s", w.name, w.version, f.python, err, tail(string(out)))
+	}
+	return nil
+}
+
+// tail is the end of a program's output, which says why it failed.
+func tail(text string) string {
+	const lines = 6
+	all := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}

@@ -1,0 +1,41 @@
+"""Asks a server of the v2 protocol over HTTP, with the standard library alone."""
+
+import http.client
+import json
+
+
+class Server:
+    """A connection to a server, "host:port"."""
+
+    def __init__(self, address):
+        self.connection = http.client.HTTPConnection(address, timeout=60)
+
+    def infer(self, model, name, data_type, shape, raw, output=None, **parameters):
+        """Sends one input tensor as bytes; returns the shape and the bytes of the first output.
+
+        An output with classification comes as text, "value:index:label" for each class.
+        """
+        tensor = {"name": name, "datatype": data_type, "shape": shape, "parameters": {"binary_data_size": len(raw)}}
+        head = {"inputs": [tensor], "parameters": {**parameters, "binary_data_output": True}}
+        if output:
+            head["outputs"] = [{**output, "parameters": {**output.get("parameters", {}), "binary_data": True}}]
+        head = json.dumps(head).encode()
+        headers = {"Inference-Header-Content-Length": str(len(head))}
+        self.connection.request("POST", f"/v2/models/{model}/infer", head + raw, headers)
+        reply = self.connection.getresponse()
+        body = reply.read()
+        if reply.status != 200:
+            raise SystemExit(f"{model}: {json.loads(body).get('error', reply.reason)}")
+        n = int(reply.headers["Inference-Header-Content-Length"])
+        first = json.loads(body[:n])["outputs"][0]
+        return first["shape"], body[n : n + first["parameters"]["binary_data_size"]]
+
+
+def strings(raw):
+    """Decodes the strings of a tensor: each stands behind its length."""
+    found, at = [], 0
+    while at < len(raw):
+        n = int.from_bytes(raw[at : at + 4], "little")
+        found.append(raw[at + 4 : at + 4 + n].decode())
+        at += 4 + n
+    return found
