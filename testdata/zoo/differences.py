@@ -91,6 +91,7 @@ class Section:
     kind: str
     text: str  # what the detail contains
     always: bool  # whether each of them must show in every run
+    reason: str
     models: set
 
 
@@ -98,15 +99,21 @@ HEADER = re.compile(r"\[(engine|nvidia)(, sometimes)?\] ([^:]+): (.*)")
 
 
 def read(path):
-    """Reads the list: a header "[other] kind: text", comments with the reason, the models."""
-    sections = []
+    """Reads the list: comments with the reason, a header "[other] kind: text", the models."""
+    sections, reason = [], []
     for number, line in enumerate(path.read_text().splitlines(), 1):
         line = line.strip()
-        if not line or line.startswith("#"):
+        if not line:
+            reason = []
+            continue
+        if line.startswith("#"):
+            reason.append(line.lstrip("# "))
             continue
         header = HEADER.fullmatch(line)
         if header:
-            sections.append(Section(header[1], header[3], header[4], not header[2], set()))
+            if not reason:
+                raise SystemExit(f"{path}:{number}: no reason stands above {line}")
+            sections.append(Section(header[1], header[3], header[4], not header[2], " ".join(reason), set()))
         elif not sections or line.startswith("["):
             raise SystemExit(f"{path}:{number}: neither a header nor a model below one: {line}")
         else:

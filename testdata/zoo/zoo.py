@@ -116,8 +116,8 @@ def table(found, engine, ours, mine, nvidia, theirs, known):
     print()
     row("difference", "reason", "models")
     row("---", "---", "---")
-    for (other, kind, text), models in known.items():
-        row(f"{'the engine' if other == 'engine' else 'NVIDIA'}: {kind}", text, len(models))
+    for (other, kind, reason), models in known.items():
+        row(f"{'the engine' if other == 'engine' else 'NVIDIA'}: {kind}", reason, len(models))
     print(flush=True)
 
 
@@ -174,7 +174,7 @@ def main():
     for d in seen:
         for s in sections:
             if (s.other, s.kind) == (d.other, d.kind) and s.text in d.detail and d.model in s.models:
-                known[s.other, s.kind, s.text].add(d.model)
+                known[s.other, s.kind, s.reason].add(d.model)
     table(found, engine, ours, mine, nvidia, theirs, known)
     for d in unknown:
         print(f"NEW [{d.other}] {d.kind}: {d.model}: {d.detail[:300]}")
