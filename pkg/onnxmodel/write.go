@@ -126,10 +126,14 @@ func (n Node) encode() []byte {
 	return appendText(b, 7, n.Domain)
 }
 
-// encode is the ValueInfoProto of a tensor; other kinds are written without a
-// type.
+// encode is the ValueInfoProto of a tensor or a sequence of tensors; other kinds
+// are written without a type.
 func (v Value) encode() []byte {
 	b := appendText(nil, 1, v.Name)
+	if v.Kind == KindSequence {
+		tensor := appendBytes(nil, 1, appendInt(nil, 1, int64(v.Elem)))
+		return appendBytes(b, 2, appendBytes(nil, 4, appendBytes(nil, 1, tensor)))
+	}
 	if v.Kind != KindTensor {
 		return b
 	}

@@ -22,7 +22,7 @@ func file() *onnxmodel.File {
 			{Op: "Clip", Name: "clip", Inputs: []string{"y", "", "w"}, Outputs: []string{"z"}},
 		},
 		Inputs:  []onnxmodel.Value{onnxmodel.Tensor("x", onnxmodel.Float, "batch", -1, 3)},
-		Outputs: []onnxmodel.Value{onnxmodel.Tensor("z", onnxmodel.Float), {Name: "s", Kind: onnxmodel.KindSequence}},
+		Outputs: []onnxmodel.Value{onnxmodel.Tensor("z", onnxmodel.Float), {Name: "s", Kind: onnxmodel.KindSequence}, {Name: "m", Kind: onnxmodel.KindMap}},
 		Weights: []onnxmodel.Weight{
 			onnxmodel.Floats("w", []int64{3}, 1, 2, 3),
 			onnxmodel.Ints("shape", []int64{2}, 0, -1),
@@ -40,7 +40,7 @@ func TestWriteThenRead(t *testing.T) {
 
 	m, err := onnxmodel.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
 	require.NoError(t, err)
-	f.Outputs[1].Kind = onnxmodel.KindUnknown // types of other kinds are not written
+	f.Outputs[2].Kind = onnxmodel.KindUnknown // types of other kinds are not written
 	require.Equal(t, &onnxmodel.Model{
 		IRVersion: f.IRVersion, Producer: f.Producer, ProducerVersion: f.ProducerVersion,
 		Opsets: f.Opsets, Metadata: f.Metadata, Graph: f.Graph, Inputs: f.Inputs, Outputs: f.Outputs,

@@ -33,7 +33,7 @@ func Complete(cfg *pb.ModelConfig, graph *onnxmodel.Model, defaultMaxBatch int) 
 	if !Needed(cfg) {
 		return []string{fmt.Sprintf("skipping model configuration auto-complete for '%s': inputs and outputs already specified", cfg.Name)}, nil
 	}
-	if err := onlyTensors(slices.Concat(graph.Inputs, graph.Outputs)); err != nil {
+	if err := OnlyTensors(graph); err != nil {
 		return nil, err
 	}
 	switch {
@@ -89,6 +89,12 @@ func Batches(graph *onnxmodel.Model) bool {
 	open := func(v onnxmodel.Value) bool { return len(v.Dims) > 0 && v.Dims[0] == -1 }
 	not := func(v onnxmodel.Value) bool { return !open(v) }
 	return !slices.ContainsFunc(graph.Inputs, not) && !slices.ContainsFunc(graph.Outputs, not)
+}
+
+// OnlyTensors returns an error for the graph's first input or output that is no
+// tensor.
+func OnlyTensors(graph *onnxmodel.Model) error {
+	return onlyTensors(slices.Concat(graph.Inputs, graph.Outputs))
 }
 
 func onlyTensors(values []onnxmodel.Value) error {

@@ -156,3 +156,23 @@ func TestTypesThatTheProtocolLacks(t *testing.T) {
 		})
 	}
 }
+
+// TestFirstOfSeveralSequences reads which of two inputs that are no tensors the
+// reason names: the first of the file, as Triton's does.
+func TestFirstOfSeveralSequences(t *testing.T) {
+	t.Parallel()
+	sequence := func(name string) onnxmodel.Value {
+		return onnxmodel.Value{Name: name, Kind: onnxmodel.KindSequence, Elem: onnxmodel.Float}
+	}
+	spec := specOf(t, &onnxmodel.File{
+		Nodes: []onnxmodel.Node{
+			{Op: "SequenceLength", Inputs: []string{"x0"}, Outputs: []string{"n0"}},
+			{Op: "SequenceLength", Inputs: []string{"x1"}, Outputs: []string{"n1"}},
+		},
+		Inputs:  []onnxmodel.Value{sequence("x0"), sequence("x1")},
+		Outputs: []onnxmodel.Value{onnxmodel.Tensor("n0", onnxmodel.Int64), onnxmodel.Tensor("n1", onnxmodel.Int64)},
+	}, 0)
+	spec.Config.Input, spec.Config.Output = nil, nil
+	require.EqualError(t, engineUnderTest(t).AutoComplete(t.Context(), spec),
+		"Unsupported ONNX Type 'ONNX_TYPE_SEQUENCE' for I/O 'x0', expected 'ONNX_TYPE_TENSOR'.")
+}

@@ -62,6 +62,9 @@ func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) error {
 		if graph, err = b.outline(ctx, spec, path); err != nil {
 			return err
 		}
+		if err := autofill.OnlyTensors(graph); err != nil { // in the order of the file, as Triton does
+			return err
+		}
 	}
 	graph.Inputs, graph.Outputs = listed(graph.Inputs), listed(graph.Outputs)
 	notes, err := autofill.Complete(spec.Config, graph, batch)
