@@ -4,8 +4,8 @@ package infer
 type Owner interface {
 	// Kept comes when the engine keeps a request, while its call runs.
 	Kept(r *Request)
-	// Responded comes after each response of a decoupled model that was sent, and
-	// after its end. The calls for one request never overlap.
+	// Responded comes with each response of a decoupled model and with its end, before
+	// anybody has it. The calls for one request never overlap.
 	Responded(r *Request, did Delivery)
 	// Completed comes when a request that Settle left open is answered, before the
 	// answer is sent.
@@ -20,8 +20,8 @@ type Owner interface {
 type Delivery struct {
 	Index int // from 0
 	// Begin is when the engine could begin with this response: when its batch
-	// began, or the response before was sent. Output is when it had it ready,
-	// End when it was sent.
+	// began, or the response before was complete. Output is when it had it ready,
+	// End when it was complete.
 	Begin, Output, End int64
 	Empty              bool // no data
 	Final              bool
@@ -120,7 +120,7 @@ func (r *Request) respondKept(resp *Response, final bool) Owner {
 		l.gone = true
 	}
 	if !l.many {
-		r.send(resp, final)
+		r.send(resp, final, nil)
 	} else {
 		r.sendOne(resp, final)
 	}
@@ -132,21 +132,26 @@ func (r *Request) respondKept(resp *Response, final bool) Owner {
 
 // sendOne sends one of many responses and tells the owner.
 func (r *Request) sendOne(resp *Response, final bool) {
-	l := &r.reply.loan
-	did := l.next
+	did := r.reply.loan.next
 	did.Output, did.Empty, did.Final = Now(), resp == nil, final
 	if resp != nil {
-		did.Err = resp.Err
 		if at := resp.OutputStart; at != 0 {
 			did.Output, did.Written = at, true
 		}
 	}
-	if r.send(resp, final) {
-		did.End = Now()
-		l.next.Index++
-		l.next.Begin = did.End
-		l.owner.Responded(r, did)
+	r.send(resp, final, &did)
+}
+
+// delivered tells the owner of a response that is complete.
+func (r *Request) delivered(did *Delivery, resp *Response) {
+	l := &r.reply.loan
+	if resp != nil {
+		did.Err = resp.Err
 	}
+	did.End = Now()
+	l.next.Index++
+	l.next.Begin = did.End
+	l.owner.Responded(r, *did)
 }
 
 // IsKept reports, after the engine's call, whether the engine keeps the request
@@ -181,7 +186,7 @@ func (r *Request) Revoke(err error) {
 	case l.many:
 		r.sendOne(failed(err), true)
 	default:
-		r.send(failed(err), true)
+		r.send(failed(err), true, nil)
 	}
 	l.ended, l.gone, l.taken = true, true, l.explicit
 }
@@ -245,5 +250,5 @@ func (r *Request) Ended() bool {
 func (r *Request) Abort(err error) {
 	r.reply.mu.Lock()
 	defer r.reply.mu.Unlock()
-	r.send(failed(err), true)
+	r.send(failed(err), true, nil)
 }

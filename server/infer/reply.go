@@ -62,15 +62,16 @@ func (r *Request) respond(resp *Response, final bool) Owner {
 	switch {
 	case p.loan.kept:
 		return r.respondKept(resp, final)
-	case !r.send(resp, final):
+	case !r.send(resp, final, nil):
 		r.overdone.Store(true)
 	}
 	return nil
 }
 
 // send passes a response on; false when the request has its final one already,
-// and resp is dropped. The caller holds the lock.
-func (r *Request) send(resp *Response, final bool) bool {
+// and resp is dropped. The owner hears of did before anybody has the response. The
+// caller holds the lock.
+func (r *Request) send(resp *Response, final bool, did *Delivery) bool {
 	p := &r.reply
 	if r.State() == Answered {
 		r.drop(resp)
@@ -81,6 +82,9 @@ func (r *Request) send(resp *Response, final bool) bool {
 	}
 	if resp != nil {
 		resp, final = r.complete(resp, final)
+	}
+	if did != nil {
+		r.delivered(did, resp)
 	}
 	if !final {
 		if resp != nil {
