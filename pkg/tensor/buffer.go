@@ -17,7 +17,7 @@ type Buffer struct {
 	refs   atomic.Int32
 	// The pool's own notes: all of the memory, and its size class, -1 for a
 	// mapping of its own.
-	whole []byte
+	whole piece
 	class int8
 }
 

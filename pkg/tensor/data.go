@@ -29,6 +29,21 @@ func NewData(b *Buffer) Data {
 	return Data{first: Segment{Buffer: b, N: b.Len()}, size: b.Len()}
 }
 
+// SegmentData is data of one segment; the caller's reference moves in. The
+// segment may lie on a Device.
+func SegmentData(s Segment) Data { return Data{first: s, size: s.N} }
+
+// OnDevice says whether a part of the data lies where the processor cannot read
+// it.
+func (d *Data) OnDevice() bool {
+	for i := range d.Segments() {
+		if d.Segment(i).Buffer.Device() != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // SliceData is data of b[off:off+n]; it retains b.
 func SliceData(b *Buffer, off, n int) Data {
 	_ = b.data[off : off+n] // bounds, at the place that made the mistake

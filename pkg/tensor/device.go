@@ -3,10 +3,13 @@ package tensor
 // Device is the owner of a buffer whose memory the processor cannot address,
 // such as that of a GPU. The buffer has no Bytes and is not stable; segments of
 // it name a part of the device's memory. Such a buffer is a place that a request
-// names, never the data of a tensor: what is read from there is copied first.
-// (An engine that runs on the device could take the segment as it is.)
+// names. It is never the data of an input: what is read from there is copied
+// first. It is the data of an output only where an engine has written the output
+// to where the client wants it.
 type Device interface {
 	Owner
+	// Place returns which device it is.
+	Place() Place
 	// Read copies from the device, beginning at offset in bytes, until dst is full.
 	Read(dst []byte, offset uint64) error
 	// Write copies to the device, beginning at offset in bytes.

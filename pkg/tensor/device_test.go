@@ -17,6 +17,8 @@ type card struct {
 
 func (c *card) Free(*tensor.Buffer) { c.freed++ }
 
+func (*card) Place() tensor.Place { return tensor.Place{Kind: tensor.GPU, Device: 3} }
+
 func (c *card) Read(dst []byte, offset uint64) error {
 	copy(dst, c.memory[offset:])
 	return nil
@@ -39,6 +41,13 @@ func TestDevice(t *testing.T) {
 	pool := tensor.NewPool()
 	p := pool.Get(1)
 	require.Nil(t, p.Device())
+	require.Equal(t, tensor.Place{Kind: tensor.GPU, Device: 3}, b.Place())
+	require.Zero(t, p.Place())
+	require.Zero(t, tensor.HeapBuffer(nil).Place())
+	on := tensor.SegmentData(tensor.Segment{Buffer: b.Retain(), Off: 2, N: 4})
+	require.Equal(t, 4, on.Len())
+	require.True(t, on.OnDevice())
+	on.Release()
 	p.Release()
 
 	var d tensor.Data
@@ -47,6 +56,7 @@ func TestDevice(t *testing.T) {
 	d.Append(tensor.HeapBuffer([]byte("xdex")), 1, 2)
 	require.NoError(t, d.WriteTo(c, 2))
 	require.Equal(t, "..abcde.", string(c.memory))
+	require.False(t, d.OnDevice())
 	require.EqualError(t, d.WriteTo(c, 4), "too long")
 	d.Release()
 	b.Release()

@@ -2,8 +2,10 @@ package tensor
 
 import (
 	"math/bits"
+	"os"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"triton/pkg/invariant"
 )
@@ -18,8 +20,10 @@ const (
 // Pool hands out buffers outside the Go heap, in power-of-two size classes. The
 // addresses are page- or at least 256-byte-aligned and stable, the collector
 // neither scans nor counts them, and freed buffers are kept for reuse up to a
-// limit per class.
+// limit per class. Where the memory comes from is its Source's affair.
 type Pool struct {
+	source      Source
+	refuse      func(n int) error
 	classes     [classes]class
 	outstanding atomic.Int64
 	bytes       atomic.Int64 // mapped
@@ -31,41 +35,90 @@ type Pool struct {
 type class struct {
 	mu struct {
 		sync.Mutex
-		free [][]byte
+		free []piece
 	}
 }
 
-// NewPool makes an empty pool.
-func NewPool() *Pool { return &Pool{} }
+// piece is the memory of one buffer.
+type piece struct {
+	mem []byte
+	of  *Mapping // that it is a part of; nil when only this process has the memory
+}
 
-// Get is a buffer of n bytes with one reference. The contents are undefined.
-// It panics only when the system has no memory left, as the Go runtime does.
+// PoolOptions say what a pool is made of.
+type PoolOptions struct {
+	// Source is where memory comes from; nil: Anonymous.
+	Source Source
+	// Refuse is asked whenever n bytes are to be handed out; its error is that of
+	// the request. Tests use it to run out of memory.
+	Refuse func(n int) error
+}
+
+// NewPool makes an empty pool over private memory.
+func NewPool() *Pool { return NewPoolOf(PoolOptions{}) }
+
+// NewPoolOf makes an empty pool.
+func NewPoolOf(o PoolOptions) *Pool {
+	if o.Source == nil {
+		o.Source = Anonymous{}
+	}
+	return &Pool{source: o.Source, refuse: o.Refuse}
+}
+
+// Get is TryGet for tests and for what begins before a server serves: it panics
+// when there is no memory. The contents are undefined.
 func (p *Pool) Get(n int) *Buffer { return p.GetAligned(n, 0) }
 
 // alignment is what vector units like best, and enough for every data type.
 const alignment = 64
 
-// GetAligned is a buffer of n bytes in which the byte at is aligned for every
-// data type: for messages whose tensor data stands behind a text of any length.
+// GetAligned is TryGetAligned as Get is TryGet.
 func (p *Pool) GetAligned(n, at int) *Buffer {
-	b, err := p.get(n, at)
+	b, _, err := p.get(n, at)
 	if err != nil {
 		panic("tensor: out of memory: " + err.Error())
 	}
 	return b
 }
 
-// TryGet is Get for a size that is not backed by bytes at hand, such as that of
-// an output: the error says that the system refuses it.
-func (p *Pool) TryGet(n int) (*Buffer, error) { return p.get(n, 0) }
+// TryGet returns a buffer of n bytes with one reference, or why the system
+// refuses it. The contents are undefined.
+func (p *Pool) TryGet(n int) (*Buffer, error) {
+	b, _, err := p.get(n, 0)
+	return b, err
+}
 
-func (p *Pool) get(n, at int) (*Buffer, error) {
-	front := front(at)
-	mem, c, err := p.take(front + n)
-	if err != nil {
-		return nil, err
+// TryGetAligned returns a buffer of n bytes in which the byte at is aligned for
+// every data type: for messages whose tensor data stands behind a text of any
+// length.
+func (p *Pool) TryGetAligned(n, at int) (*Buffer, error) {
+	b, _, err := p.get(n, at)
+	return b, err
+}
+
+// TryGetZeroed is TryGet for whoever may not see what was in the memory before:
+// all bytes are zero.
+func (p *Pool) TryGetZeroed(n int) (*Buffer, error) {
+	b, fresh, err := p.get(n, 0)
+	if err == nil && !fresh {
+		clear(b.data)
 	}
-	return p.buffer(mem, c, front, n), nil
+	return b, err
+}
+
+// get also reports whether the memory was never used before.
+func (p *Pool) get(n, at int) (b *Buffer, fresh bool, err error) {
+	if p.refuse != nil {
+		if err := p.refuse(n); err != nil {
+			return nil, false, err
+		}
+	}
+	front := front(at)
+	m, c, fresh, err := p.take(front + n)
+	if err != nil {
+		return nil, false, err
+	}
+	return p.buffer(m, c, front, n), fresh, nil
 }
 
 // GetKept is GetAligned for memory that waits for reuse, which costs nothing to
@@ -73,26 +126,26 @@ func (p *Pool) get(n, at int) (*Buffer, error) {
 func (p *Pool) GetKept(n, at int) *Buffer {
 	front := front(at)
 	c := classOf(front + n)
-	if c < 0 {
+	if c < 0 || p.refuse != nil && p.refuse(n) != nil {
 		return nil
 	}
-	mem := p.reuse(c)
-	if mem == nil {
+	m := p.reuse(c)
+	if m.mem == nil {
 		return nil
 	}
-	return p.buffer(mem, c, front, n)
+	return p.buffer(m, c, front, n)
 }
 
 // front is how many bytes to leave in front for the byte at to be aligned.
 func front(at int) int { return -at & (alignment - 1) }
 
-func (p *Pool) buffer(mem []byte, c int8, front, n int) *Buffer {
+func (p *Pool) buffer(m piece, c int8, front, n int) *Buffer {
 	b, _ := p.structs.Get().(*Buffer)
 	if b == nil {
 		b = &Buffer{}
 	}
-	b.class, b.whole = c, mem
-	b.Init(mem[front:front+n], true, p)
+	b.class, b.whole = c, m
+	b.Init(m.mem[front:front+n], true, p)
 	p.outstanding.Add(1)
 	return b
 }
@@ -108,45 +161,47 @@ func classOf(n int) int8 {
 	return int8(c)
 }
 
-func (p *Pool) take(n int) ([]byte, int8, error) {
-	c := classOf(n)
+// take returns memory for n bytes and its size class. fresh says that it was
+// never used, and so is zero.
+func (p *Pool) take(n int) (m piece, c int8, fresh bool, err error) {
+	c = classOf(n)
 	if c < 0 {
-		mem, err := p.mapping(n)
-		return mem, c, err
+		m, err := p.mapping(n)
+		return m, c, true, err
 	}
-	if mem := p.reuse(c); mem != nil {
-		return mem, c, nil
+	if m := p.reuse(c); m.mem != nil {
+		return m, c, false, nil
 	}
 	size := 1 << (int(c) + minClassBits)
-	mem, err := p.mapping(max(size, slabBytes))
+	m, err = p.mapping(max(size, slabBytes))
 	if err != nil || size >= slabBytes {
-		return mem, c, err
+		return m, c, true, err
 	}
 	cl := &p.classes[c]
 	cl.mu.Lock()
 	for off := size; off < slabBytes; off += size {
-		cl.mu.free = append(cl.mu.free, mem[off:off+size:off+size])
+		cl.mu.free = append(cl.mu.free, piece{m.mem[off : off+size : off+size], m.of})
 	}
 	cl.mu.Unlock()
-	return mem[:size:size], c, nil
+	return piece{m.mem[:size:size], m.of}, c, true, nil
 }
 
-// reuse takes memory that was given back; nil when there is none.
-func (p *Pool) reuse(c int8) []byte {
+// reuse takes memory that was given back; without mem when there is none.
+func (p *Pool) reuse(c int8) piece {
 	cl := &p.classes[c]
 	cl.mu.Lock()
 	k := len(cl.mu.free)
 	if k == 0 {
 		cl.mu.Unlock()
-		return nil
+		return piece{}
 	}
-	mem := cl.mu.free[k-1]
+	m := cl.mu.free[k-1]
 	cl.mu.free = cl.mu.free[:k-1]
 	cl.mu.Unlock()
-	if cap(mem) >= slabBytes {
-		p.kept.Add(-int64(cap(mem)))
+	if cap(m.mem) >= slabBytes {
+		p.kept.Add(-int64(cap(m.mem)))
 	}
-	return mem
+	return m
 }
 
 // keepBytes bounds what the classes of whole mappings keep for reuse, together.
@@ -156,38 +211,61 @@ const keepBytes = 256 << 20
 
 // Free takes a buffer back; it is called by the last Release.
 func (p *Pool) Free(b *Buffer) {
-	mem, c := b.whole, b.class
-	invariant.Poison(mem)
-	b.data, b.whole, b.owner = nil, nil, nil
+	m, c := b.whole, b.class
+	invariant.Poison(m.mem)
+	b.data, b.whole, b.owner = nil, piece{}, nil
 	p.structs.Put(b)
 	p.outstanding.Add(-1)
 	if c < 0 {
-		p.unmapping(mem)
+		p.unmapping(m)
 		return
 	}
-	if size := int64(cap(mem)); size >= slabBytes && p.kept.Add(size) > keepBytes {
+	if size := int64(cap(m.mem)); size >= slabBytes && p.kept.Add(size) > keepBytes {
 		p.kept.Add(-size)
-		p.unmapping(mem)
+		p.unmapping(m)
 		return
 	}
 	cl := &p.classes[c]
 	cl.mu.Lock()
-	cl.mu.free = append(cl.mu.free, mem)
+	cl.mu.free = append(cl.mu.free, m)
 	cl.mu.Unlock()
 }
 
-func (p *Pool) mapping(n int) ([]byte, error) {
-	mem, err := mapMemory(n)
+func (p *Pool) mapping(n int) (piece, error) {
+	m, err := p.source.Map(n)
 	if err != nil {
-		return nil, err
+		return piece{}, err
 	}
-	p.bytes.Add(int64(cap(mem)))
-	return mem, nil
+	p.bytes.Add(int64(cap(m.Bytes)))
+	if m.File == nil {
+		return piece{mem: m.Bytes}, nil
+	}
+	of := m
+	return piece{mem: m.Bytes, of: &of}, nil
 }
 
-func (p *Pool) unmapping(mem []byte) {
-	p.bytes.Add(-int64(cap(mem)))
-	unmapMemory(mem)
+// unmapping gives back a piece that is a whole mapping.
+func (p *Pool) unmapping(m piece) {
+	p.bytes.Add(-int64(cap(m.mem)))
+	if m.of != nil {
+		p.source.Unmap(*m.of)
+		return
+	}
+	p.source.Unmap(Mapping{Bytes: m.mem})
+}
+
+// Place returns where the memory of the pool is.
+func (p *Pool) Place() Place { return p.source.Place() }
+
+// Shared is Sharer: where another process finds the bytes of a buffer of the
+// pool.
+func (p *Pool) Shared(b *Buffer) (file *os.File, offset int64, ok bool) {
+	of := b.whole.of
+	if of == nil {
+		return nil, 0, false
+	}
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(b.data))) - uintptr(unsafe.Pointer(unsafe.SliceData(of.Bytes)))
+	return of.File, of.Offset + int64(at), true
 }
 
 // Holds is how many bytes of the pool a buffer keeps from reuse; 0 when it is not
@@ -196,7 +274,7 @@ func (p *Pool) Holds(b *Buffer) int {
 	if b.owner != Owner(p) {
 		return 0
 	}
-	return cap(b.whole)
+	return cap(b.whole.mem)
 }
 
 // Outstanding is the number of buffers not yet released; 0 at the end of every

@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"slices"
@@ -80,6 +81,24 @@ func TestPoolAligns(t *testing.T) {
 			require.Equal(t, n, b.Len())
 			require.Zero(t, uintptr(unsafe.Pointer(&b.Bytes()[at]))%64, "byte %d of %d", at, n)
 			b.Truncate(at)
+			b.Release()
+		}
+	}
+	require.Zero(t, p.Outstanding())
+}
+
+// TestZeroed looks for what an earlier user of the memory has left.
+func TestZeroed(t *testing.T) {
+	t.Parallel()
+	p := tensor.NewPool()
+	for _, n := range []int{0, 1, 200, 4000, 1 << 20} {
+		for range 3 {
+			b, err := p.TryGetZeroed(n)
+			require.NoError(t, err)
+			require.Len(t, b.Bytes(), n)
+			require.Zero(t, bytes.Count(b.Bytes(), []byte{0xa5}), n)
+			require.Equal(t, n, bytes.Count(b.Bytes(), []byte{0}), n)
+			copy(b.Bytes(), bytes.Repeat([]byte{0xa5}, n))
 			b.Release()
 		}
 	}

@@ -94,6 +94,9 @@ var _ tensor.Device = (*card)(nil)
 
 func (*card) kind() kind { return device }
 
+// Place returns the GPU.
+func (c *card) Place() tensor.Place { return tensor.Place{Kind: tensor.GPU, Device: int(c.index)} }
+
 func (c *card) open(r *region) (err error) {
 	c.region = r
 	if c.Memory, err = c.driver.Open(int(c.index), c.handle); err != nil {

@@ -2,6 +2,7 @@ package shm
 
 import (
 	"errors"
+	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -13,9 +14,10 @@ const folder = "/dev/shm/"
 // object is an opened POSIX shared memory object with one mapping. The
 // descriptor stays open, to see the object's size.
 type object struct {
-	fd  int
-	id  [2]uint64 // device and inode
-	mem []byte
+	fd   int
+	file *os.File  // of fd
+	id   [2]uint64 // device and inode
+	mem  []byte
 }
 
 // openObject is shm_open. The name has no slash in front.
@@ -27,7 +29,7 @@ func openObject(name string) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &object{fd: fd}, nil
+	return &object{fd: fd, file: os.NewFile(uintptr(fd), name)}, nil
 }
 
 var errNoFile = errors.New("not a file")
@@ -74,5 +76,5 @@ func (o *object) close() {
 		_ = unix.Munmap(o.mem) // only a wrong address can fail here
 		o.mem = nil
 	}
-	_ = unix.Close(o.fd)
+	_ = o.file.Close()
 }

@@ -2,13 +2,18 @@
 
 package shm
 
-import "triton/pkg/status"
+import (
+	"os"
+
+	"triton/pkg/status"
+)
 
 // object is an opened shared memory object. Only Linux has them here: elsewhere
 // shm_open is a function of the C library, not a path.
 type object struct {
-	id  [2]uint64
-	mem []byte
+	file *os.File
+	id   [2]uint64
+	mem  []byte
 }
 
 func openObject(string) (*object, error) {

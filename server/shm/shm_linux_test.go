@@ -76,6 +76,24 @@ func TestRegister(t *testing.T) {
 	require.Equal(t, []shm.System{{"", key[1:], 0, 1}, {"a", key, 4096, 4096}, {"taken", key, 0, 64}}, all)
 }
 
+// A child can map a region of a client's as it maps memory of the pool.
+func TestRegionsAreShared(t *testing.T) {
+	t.Parallel()
+	m, key := manager(t), object(t, 8192)
+	require.NoError(t, m.RegisterSystem("a", key, 4096, 100))
+	s, err := m.Find("a", 10, 5)
+	require.NoError(t, err)
+	copy(s.Bytes(), "hello")
+	require.Zero(t, s.Buffer.Place())
+	file, offset, ok := s.Buffer.Shared()
+	require.True(t, ok)
+	got := make([]byte, s.N)
+	_, err = file.ReadAt(got, offset+int64(s.Off))
+	require.NoError(t, err)
+	require.Equal(t, "hello", string(got))
+	s.Buffer.Release()
+}
+
 func TestALinkIsNoObject(t *testing.T) {
 	t.Parallel()
 	key := object(t, 64)

@@ -2,6 +2,7 @@ package shm
 
 import (
 	"cmp"
+	"os"
 	"slices"
 	"strings"
 
@@ -80,6 +81,11 @@ func (*mapping) kind() kind { return system }
 // Foreign says that the client may change the memory at any time.
 func (*mapping) Foreign() {}
 
+// Shared returns the object, and where in it the region begins.
+func (p *mapping) Shared(*tensor.Buffer) (file *os.File, offset int64, ok bool) {
+	return p.object.file, int64(p.offset), p.object.file != nil
+}
+
 func (p *mapping) open(r *region) (err error) {
 	p.region = r
 	if p.object, err = openObject(p.name); err != nil {
@@ -105,6 +111,11 @@ func (p *mapping) open(r *region) (err error) {
 	}
 	return err
 }
+
+var (
+	_ tensor.Foreign = (*mapping)(nil)
+	_ tensor.Sharer  = (*mapping)(nil)
+)
 
 // init counts memory that another region shows too as unstable: it is copied
 // before an engine runs, and engines do not write into it. Else an output could

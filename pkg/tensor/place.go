@@ -1,0 +1,57 @@
+package tensor
+
+import "os"
+
+// PlaceKind is a kind of memory.
+type PlaceKind uint8
+
+// The kinds of memory.
+const (
+	CPU       PlaceKind = iota // any memory that the processor addresses
+	CPUPinned                  // such memory that devices can copy from and to by themselves
+	GPU                        // memory of a GPU, which the processor cannot address
+)
+
+// String returns the protocol's word for the kind.
+func (k PlaceKind) String() string {
+	switch k {
+	case CPUPinned:
+		return "CPU_PINNED"
+	case GPU:
+		return "GPU"
+	}
+	return "CPU"
+}
+
+// Place is where memory is. The zero value is the memory of the processor.
+type Place struct {
+	Kind   PlaceKind
+	Device int // index of the device
+}
+
+// placed is an owner whose memory is not just anywhere on the processor.
+type placed interface{ Place() Place }
+
+// Place returns where the memory is.
+func (b *Buffer) Place() Place {
+	if o, ok := b.owner.(placed); ok {
+		return o.Place()
+	}
+	return Place{}
+}
+
+// Sharer is an owner whose memory another process can map.
+type Sharer interface {
+	Owner
+	Shared(b *Buffer) (file *os.File, offset int64, ok bool)
+}
+
+// Shared returns the file, and the offset in it, at which another process can map
+// the bytes of the buffer. It reports false for memory that only this process
+// has. The file stays the owner's and is open as long as the buffer is held.
+func (b *Buffer) Shared() (file *os.File, offset int64, ok bool) {
+	if o, is := b.owner.(Sharer); is {
+		return o.Shared(b)
+	}
+	return nil, 0, false
+}

@@ -1,0 +1,39 @@
+package tensor
+
+import "os"
+
+// Source is where a pool's memory comes from. It is safe for concurrent use.
+type Source interface {
+	// Map returns n bytes, all zero and page-aligned.
+	Map(n int) (Mapping, error)
+	// Unmap gives memory back to the system.
+	Unmap(m Mapping)
+	// Place returns where all memory of the source is.
+	Place() Place
+}
+
+// Mapping is one piece of memory of a Source.
+type Mapping struct {
+	Bytes []byte
+	// File holds the bytes at Offset, for other processes to map. Nil: only this
+	// process has the memory.
+	File   *os.File
+	Offset int64
+}
+
+// Anonymous is the source of private memory.
+type Anonymous struct{}
+
+var _ Source = Anonymous{}
+
+// Map maps anonymous memory.
+func (Anonymous) Map(n int) (Mapping, error) {
+	mem, err := mapMemory(n)
+	return Mapping{Bytes: mem}, err
+}
+
+// Unmap unmaps it.
+func (Anonymous) Unmap(m Mapping) { unmapMemory(m.Bytes) }
+
+// Place returns the zero Place, the memory of the processor.
+func (Anonymous) Place() Place { return Place{} }
