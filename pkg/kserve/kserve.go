@@ -4,7 +4,11 @@
 // usual messages need.
 package kserve
 
-import "triton/pkg/tensor"
+import (
+	"sync/atomic"
+
+	"triton/pkg/tensor"
+)
 
 // Tensor is one named input or output. It owns the references in Data.
 type Tensor struct {
@@ -44,12 +48,20 @@ type RequestedOutput struct {
 	Classification uint32 // 0 off, else top-K
 	// Into is where in shared memory the output is to be written; its Buffer is
 	// nil when the output goes back in the response. It may lie on a
-	// tensor.Device, to which only the core copies. The request owns the
-	// reference.
+	// tensor.Device. The request owns the reference.
 	Into tensor.Segment
 	// Placed says that the output was written there and is not in the response.
 	Placed bool
+
+	lent uint32 // 1: an engine is writing the output there; atomic
 }
+
+// Lend lends the memory where the client wants the output to an engine, which
+// writes one output there. It reports false while another has it.
+func (o *RequestedOutput) Lend() bool { return atomic.CompareAndSwapUint32(&o.lent, 0, 1) }
+
+// Return ends a loan: the engine's response is there.
+func (o *RequestedOutput) Return() { atomic.StoreUint32(&o.lent, 0) }
 
 // Release gives back the memory that the output was to be written to.
 func (o *RequestedOutput) Release() {

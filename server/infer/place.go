@@ -20,6 +20,7 @@ func (r *Request) place(resp *Response, final bool) {
 		if resp.Err == nil {
 			resp.Err = r.placeOutput(o, resp)
 		}
+		o.Return()
 		if final {
 			o.Release()
 		}
@@ -36,20 +37,29 @@ func (r *Request) placeOutput(o *kserve.RequestedOutput, resp *Response) error {
 			"shared memory size specified with the request for output '%s' (%d bytes) should be at least %d bytes to hold the results",
 			o.Name, o.Into.N, n)
 	}
-	if device := o.Into.Buffer.Device(); device != nil {
-		if err := out.Data.WriteTo(device, uint64(o.Into.Off)); err != nil {
-			return status.New(status.Internal, "failed to copy output '%s' to CUDA shared memory: %w", o.Name, err)
-		}
-		r.copied(out.Data.Len())
-	} else if !lies(&out.Data, o.Into) {
-		if !tensor.CopyShared(o.Into.Bytes(), &out.Data) {
-			return status.New(status.Internal,
-				"the shared memory specified with the request for output '%s' became smaller than it was", o.Name)
+	if !lies(&out.Data, o.Into) {
+		if err := copyOutput(o, &out.Data); err != nil {
+			return err
 		}
 		r.copied(out.Data.Len())
 	}
 	out.Data.Release()
 	o.Placed = true
+	return nil
+}
+
+// copyOutput copies an output to where the client wants it.
+func copyOutput(o *kserve.RequestedOutput, d *tensor.Data) error {
+	if device := o.Into.Buffer.Device(); device != nil {
+		if err := d.WriteTo(device, uint64(o.Into.Off)); err != nil {
+			return status.New(status.Internal, "failed to copy output '%s' to CUDA shared memory: %w", o.Name, err)
+		}
+		return nil
+	}
+	if !tensor.CopyShared(o.Into.Bytes(), d) {
+		return status.New(status.Internal,
+			"the shared memory specified with the request for output '%s' became smaller than it was", o.Name)
+	}
 	return nil
 }
 

@@ -123,6 +123,8 @@ type card struct {
 
 func (c *card) Free(*tensor.Buffer) { c.freed++ }
 
+func (*card) Place() tensor.Place { return tensor.Place{Kind: tensor.GPU} }
+
 func (c *card) Read([]byte, uint64) error { return errors.ErrUnsupported }
 
 func (c *card) Write(src []byte, offset uint64) error {
