@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"triton/pkg/kserve"
+	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
 )
@@ -19,7 +20,7 @@ type entry struct {
 
 // newEntry keeps a response: whole buffers of the pool by reference, all else,
 // such as the rows of a batch and memory of an engine or a transport, as copies.
-func newEntry(p *tensor.Pool, k Key, resp *infer.Response) *entry {
+func newEntry(p *tensor.Pool, k Key, resp *infer.Response) (*entry, error) {
 	e := &entry{key: k, bytes: footprint(resp)}
 	e.parameters = append(e.parameters, resp.Parameters...)
 	e.outputs = make([]kserve.Tensor, len(resp.Outputs))
@@ -29,11 +30,15 @@ func newEntry(p *tensor.Pool, k Key, resp *infer.Response) *entry {
 		if from.Data.Len() == 0 {
 			continue
 		}
-		data := keep(p, &from.Data)
+		data, err := keep(p, &from.Data)
+		if err != nil {
+			e.release()
+			return nil, status.New(status.Unavailable, "no memory to keep a response: %w", err)
+		}
 		e.outputs[i].Data = data
 		e.bytes += int64(p.Holds(data.Segment(0).Buffer))
 	}
-	return e
+	return e, nil
 }
 
 // mapped is about what one entry takes in the table.
@@ -54,15 +59,18 @@ func footprint(resp *infer.Response) int64 {
 }
 
 // keep is the data in a buffer that is mostly it.
-func keep(p *tensor.Pool, d *tensor.Data) tensor.Data {
+func keep(p *tensor.Pool, d *tensor.Data) (tensor.Data, error) {
 	if d.Segments() == 1 {
 		if s := d.Segment(0); p.Holds(s.Buffer) <= 2*s.N && p.Holds(s.Buffer) > 0 {
-			return d.Clone()
+			return d.Clone(), nil
 		}
 	}
-	b := p.Get(d.Len())
+	b, err := p.TryGet(d.Len())
+	if err != nil {
+		return tensor.Data{}, err
+	}
 	d.CopyTo(b.Bytes())
-	return tensor.NewData(b)
+	return tensor.NewData(b), nil
 }
 
 // fill puts the kept response into an empty one, without a copy of tensors.

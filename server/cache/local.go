@@ -71,7 +71,10 @@ func (l *Local) Insert(k Key, resp *infer.Response) error {
 	if n := least(resp); n > l.size {
 		return l.tooLarge(n)
 	}
-	e := newEntry(l.pool, k, resp)
+	e, err := newEntry(l.pool, k, resp)
+	if err != nil {
+		return err
+	}
 	if e.bytes > l.size {
 		e.release()
 		return l.tooLarge(e.bytes)

@@ -6,6 +6,10 @@ type Batch struct {
 	Requests []*Request
 	Rows     int // sum of the requests' rows
 
+	// Refused is why the batch cannot be run; nil for almost all. The scheduler
+	// sets it, and all requests are answered with it.
+	Refused error
+
 	// The backend sets these two, by Now, around its engine's own call; the
 	// core sets the outer ones.
 	InputEnd    int64

@@ -219,7 +219,9 @@ func faultStorm(t *testing.T, n int) {
 				Oldest: &inferencepb.ModelSequenceBatching_StrategyOldest{MaxCandidateSequences: 4},
 			}
 		}
-		o.Source, o.Seats = sequence.New(sequence.Options{Config: cfg, Seats: 2, Stats: counters, Log: log, Pool: e.pool})
+		var err error
+		o.Source, o.Seats, err = sequence.New(sequence.Options{Config: cfg, Seats: 2, Stats: counters, Log: log, Pool: e.pool})
+		require.NoError(t, err)
 	} else {
 		o.Source, o.Seats = queue(cfg, 2, counters, nil)
 	}

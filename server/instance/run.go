@@ -125,6 +125,9 @@ func (g *Group) execute(ctx context.Context, w *worker, b *infer.Batch) (err err
 			}
 		}
 	}()
+	if b.Refused != nil {
+		return b.Refused
+	}
 	return w.instance.Execute(ctx, b)
 }
 

@@ -51,7 +51,13 @@ func (r *Repository) sequences(v *version, n int) (scheduler.Source, []*schedule
 	if sequence.Delays(v.config) {
 		o.Alarm = r.opts.NewAlarm
 	}
-	q, seats := sequence.New(o)
+	q, seats, err := sequence.New(o)
+	if err != nil {
+		if states != nil {
+			states.Close()
+		}
+		return nil, nil, err
+	}
 	v.sequences = q
 	return q, seats, nil
 }

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
 	"triton/server/infer"
@@ -21,9 +23,10 @@ func BenchmarkRequest(b *testing.B) {
 			cfg := make()
 			cfg.GetSequenceBatching().ControlInput = allControls(tensor.Uint64)
 			cfg.GetSequenceBatching().MaxSequenceIdleMicroseconds = 1e9
-			source, seats := sequence.New(sequence.Options{
+			source, seats, err := sequence.New(sequence.Options{
 				Config: cfg, Seats: 1, Stats: stats.NewModel("m", "1", 8), Log: slog.New(slog.DiscardHandler), Pool: tensor.NewPool(),
 			})
+			require.NoError(b, err)
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {
 				r := infer.NewRequest()

@@ -32,7 +32,7 @@ type control struct {
 // slotBytes is the room of one value: aligned for all types.
 const slotBytes = 8
 
-func newControls(cfg *inferencepb.ModelConfig, pool *tensor.Pool) *controls {
+func newControls(cfg *inferencepb.ModelConfig, pool *tensor.Pool) (*controls, error) {
 	c := &controls{pool: pool, shape: tensor.Shape{1}}
 	if cfg.GetMaxBatchSize() > 0 {
 		c.shape = tensor.Shape{1, 1}
@@ -61,7 +61,10 @@ func newControls(cfg *inferencepb.ModelConfig, pool *tensor.Pool) *controls {
 		}
 	}
 	if len(values) > 0 {
-		c.values = pool.Get(len(values))
+		var err error
+		if c.values, err = pool.TryGet(len(values)); err != nil {
+			return nil, status.New(status.Unavailable, "no memory for the controls of model '%s': %w", cfg.GetName(), err)
+		}
 		copy(c.values.Bytes(), values)
 	}
 	for i := range c.all {
@@ -69,7 +72,7 @@ func newControls(cfg *inferencepb.ModelConfig, pool *tensor.Pool) *controls {
 			c.id = &c.all[i]
 		}
 	}
-	return c
+	return c, nil
 }
 
 // falseTrue are the two values that the configuration names.
@@ -119,20 +122,30 @@ func (c *controls) check(r *infer.Request, model string) error {
 		r.Tag(), c.id.name, got, model, c.id.dt)
 }
 
-// corrid is the memory of the correlation id of one sequence; nil when the model
-// does not want it.
-func (c *controls) corrid(i id) *tensor.Buffer {
+// corrid is memory for the correlation id of a sequence that a request may start;
+// nil when the model does not want the id.
+func (c *controls) corrid(r *infer.Request, model string) (*tensor.Buffer, error) {
 	if c.id == nil {
-		return nil
+		return nil, nil
 	}
+	n := 8
 	if c.id.dt == tensor.Bytes {
-		b := c.pool.Get(4 + len(i.text))
-		tensor.AppendElementString(b.Bytes()[:0], i.text)
-		return b
+		n = 4 + max(len(r.SequenceIDStr), maxGenerated) // the id may be generated later
 	}
-	b := c.pool.Get(8)
+	b, err := c.pool.TryGet(n)
+	if err != nil {
+		return nil, status.New(status.Unavailable, "%sno memory for the correlation ID of a sequence of model '%s': %w", r.Tag(), model, err)
+	}
+	return b, nil
+}
+
+// writeID writes a correlation id to the memory that corrid has taken for it.
+func (c *controls) writeID(b *tensor.Buffer, i id) {
+	if c.id.dt == tensor.Bytes {
+		b.Truncate(len(tensor.AppendElementString(b.Bytes()[:0], i.text)))
+		return
+	}
 	binary.LittleEndian.PutUint64(b.Bytes(), i.number) // smaller types have the low bytes
-	return b
 }
 
 // give adds the controls to a request.

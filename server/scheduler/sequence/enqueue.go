@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"triton/pkg/status"
+	"triton/pkg/tensor"
 	"triton/server/infer"
 	"triton/server/scheduler"
 	"triton/server/stats"
@@ -21,8 +22,15 @@ func (s *Source) Enqueue(r *infer.Request, run bool) (*scheduler.Seat, error) {
 	if s.continues(r) {
 		return nil, nil
 	}
+	corrid, err := s.room(r)
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
-	q, err := s.find(r)
+	q, err := s.find(r, corrid)
+	if corrid != nil && (err != nil || q.corrid != corrid) {
+		corrid.Release() // the sequence has begun before, or does not begin
+	}
 	if err != nil {
 		s.unlock()
 		return nil, err
@@ -58,8 +66,18 @@ func (s *Source) inspect(r *infer.Request) error {
 	return nil
 }
 
-// find is the sequence that a request belongs to, a new one when it starts one.
-func (s *Source) find(r *infer.Request) (*sequence, error) {
+// room is memory for the correlation id of the sequence that a request may start.
+// It is taken here because the lock is held later.
+func (s *Source) room(r *infer.Request) (*tensor.Buffer, error) {
+	if r.SequenceStart || s.iterative && (idOf(r) == id{}) {
+		return s.controls.corrid(r, s.model)
+	}
+	return nil, nil
+}
+
+// find is the sequence that a request belongs to, a new one with corrid when it
+// starts one.
+func (s *Source) find(r *infer.Request, corrid *tensor.Buffer) (*sequence, error) {
 	i := idOf(r)
 	if s.iterative && (i == id{}) {
 		i = s.generate(r)
@@ -76,7 +94,7 @@ func (s *Source) find(r *infer.Request) (*sequence, error) {
 	case !r.SequenceStart:
 		return nil, errStart(i, s.model)
 	}
-	q := s.begin(i)
+	q := s.begin(i, corrid)
 	if l := s.take(); l != nil {
 		s.assign(l, q)
 	} else {

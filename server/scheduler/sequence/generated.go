@@ -10,6 +10,11 @@ import (
 	"triton/server/infer"
 )
 
+const (
+	generatedText = "generated-"
+	maxGenerated  = len(generatedText) + 16 // in hexadecimal digits
+)
+
 // generated counts the correlation ids that this process has made, for all
 // models.
 var generated atomic.Uint32
@@ -36,7 +41,7 @@ func (s *Source) generate(r *infer.Request) id {
 		number := prefix | 1<<31 | uint64(generated.Add(1)&(1<<31-1))
 		i := id{number: number, own: true}
 		if s.controls.id != nil && s.controls.id.dt == tensor.Bytes {
-			i = id{text: "generated-" + strconv.FormatUint(number, 16), own: true}
+			i = id{text: generatedText + strconv.FormatUint(number, 16), own: true}
 		}
 		if s.mu.known[i] != nil { // after 2^31 others
 			continue

@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
 )
@@ -10,7 +11,7 @@ func null(pattern *infer.Request) *infer.Request {
 	r := infer.NewRequest()
 	r.Release() // there is no front end
 	r.Member.Null = true
-	r.ModelName, r.ModelVersion, r.Batch = pattern.ModelName, pattern.ModelVersion, pattern.Batch
+	r.ModelName, r.ModelVersion, r.Batch, r.Pool = pattern.ModelName, pattern.ModelVersion, pattern.Batch, pattern.Pool
 	r.Sink = nobody{}
 	return r
 }
@@ -26,17 +27,20 @@ func (nobody) Send(resp *infer.Response, _ bool) {
 
 // blank gives a null request inputs like those of a pattern: zeros, and empty
 // strings. All share one piece of memory.
-func (s *Source) blank(b *bench, r, pattern *infer.Request) {
+func (s *Source) blank(b *bench, r, pattern *infer.Request) error {
 	need := 0
 	for i := range pattern.Inputs {
 		need = max(need, blankBytes(pattern, i))
 	}
-	b.grow(s.pool, need)
+	if err := b.grow(s.pool, need); err != nil {
+		return err
+	}
 	for i := range pattern.Inputs {
 		p, in := &pattern.Inputs[i], r.AddInput()
 		in.Name, in.DataType, in.Shape = p.Name, p.DataType, append(in.Shape, p.Shape...)
 		in.Data = tensor.SliceData(b.zeros, 0, blankBytes(pattern, i))
 	}
+	return nil
 }
 
 // blankBytes is the size of an input of a null request.
@@ -53,15 +57,17 @@ func blankBytes(pattern *infer.Request, i int) int {
 }
 
 // grow makes room for n zeros.
-func (b *bench) grow(pool *tensor.Pool, n int) {
+func (b *bench) grow(pool *tensor.Pool, n int) error {
 	if b.zeros != nil && b.zeros.Len() >= n {
-		return
+		return nil
 	}
-	if b.zeros != nil {
-		b.zeros.Release()
+	zeros, err := pool.TryGetZeroed(n)
+	if err != nil {
+		return status.New(status.Unavailable, "no memory for the empty rows of a batch: %w", err)
 	}
-	b.zeros = pool.Get(n)
-	clear(b.zeros.Bytes())
+	b.free()
+	b.zeros = zeros
+	return nil
 }
 
 func (b *bench) free() {

@@ -64,7 +64,9 @@ func TestBefore(t *testing.T) {
 		o := s.opts
 		o.Before = s.source
 		var seats instance.Options
-		s.source, seats.Seats = sequence.New(o)
+		var err error
+		s.source, seats.Seats, err = sequence.New(o)
+		require.NoError(t, err)
 		seats.Name, seats.Version, seats.Config, seats.Model, seats.Stats, seats.Log = "m", "1", s.cfg, (*model)(s), s.stats, o.Log
 		seats.Placements, seats.Source = make([]backend.Placement, 1), s.source
 		s.group = instance.New(seats)

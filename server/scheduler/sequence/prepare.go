@@ -7,7 +7,8 @@ import (
 )
 
 // prepare gives the requests of a batch what the engine sees beside the clients'
-// inputs. Whoever holds the seat calls it.
+// inputs; without memory for that the batch is refused. Whoever holds the seat
+// calls it.
 func (s *Source) prepare(b *bench) {
 	var pattern *infer.Request
 	nulls := false
@@ -30,7 +31,10 @@ func (s *Source) prepare(b *bench) {
 		if !r.Member.Null {
 			continue
 		}
-		s.blank(b, r, pattern)
+		if err := s.blank(b, r, pattern); err != nil {
+			b.seat.Batch.Refused = err
+			return
+		}
 		s.controls.giveNull(r)
 		if states := pattern.Member.Of.(*sequence).states; states != nil {
 			states.GiveNull(r)

@@ -61,8 +61,9 @@ type sequence struct {
 	states States // for whoever holds the seat; nil before the first request runs
 }
 
-// begin makes a sequence for a request that starts one. It is not known yet.
-func (s *Source) begin(i id) *sequence {
+// begin makes a sequence for a request that starts one; corrid is memory for its
+// id, and moves in. The sequence is not known yet.
+func (s *Source) begin(i id, corrid *tensor.Buffer) *sequence {
 	var q *sequence
 	if n := len(s.mu.spare); n > 0 {
 		q, s.mu.spare = s.mu.spare[n-1], s.mu.spare[:n-1]
@@ -70,7 +71,9 @@ func (s *Source) begin(i id) *sequence {
 		q = &sequence{}
 	}
 	q.id, q.uses = i, 1
-	q.corrid = s.controls.corrid(i)
+	if q.corrid = corrid; corrid != nil {
+		s.controls.writeID(corrid, i)
+	}
 	return q
 }
 

@@ -90,14 +90,18 @@ var (
 )
 
 // New makes a source and its seats, all of them held by the instances'
-// goroutines until they call Next.
-func New(o Options) (*Source, []*scheduler.Seat) {
+// goroutines until they call Next. The error is that there is no memory.
+func New(o Options) (*Source, []*scheduler.Seat, error) {
 	c := o.Config.GetSequenceBatching()
+	controls, err := newControls(o.Config, o.Pool)
+	if err != nil {
+		return nil, nil, err
+	}
 	s := &Source{
 		model: o.Config.GetName(), stats: o.Stats, log: o.Log, pool: o.Pool, memory: o.Memory, gate: o.Gate,
 		iterative: c.GetIterativeSequence(),
 		idleAfter: scheduler.Micros(max(c.GetMaxSequenceIdleMicroseconds(), 1)),
-		controls:  newControls(o.Config, o.Pool),
+		controls:  controls,
 		strategy:  newStrategy(o.Config),
 		slots:     slotsOf(o.Config),
 	}
@@ -116,7 +120,7 @@ func New(o Options) (*Source, []*scheduler.Seat) {
 		s.benches = append(s.benches, newBench(s, seat, alarm()))
 	}
 	s.timer.Start(s.tick)
-	return s, seats
+	return s, seats, nil
 }
 
 func slotsOf(cfg *inferencepb.ModelConfig) int {

@@ -81,7 +81,9 @@ func (s *stage) start(change []func(*stage)) {
 	for i := range o.Placements {
 		o.Placements[i].Name = fmt.Sprintf("m_0_%d", i)
 	}
-	s.source, o.Seats = sequence.New(s.opts)
+	var err error
+	s.source, o.Seats, err = sequence.New(s.opts)
+	require.NoError(s.t, err)
 	o.Source = s.source
 	s.group = instance.New(o)
 	require.NoError(s.t, s.group.Start(context.Background()))

@@ -159,7 +159,8 @@ func storm(t *testing.T, cfg *inferencepb.ModelConfig, e *rough) {
 		require.NoError(t, err)
 		o.Memory, e.pool = memory, pool
 	}
-	source, seats := sequence.New(o)
+	source, seats, err := sequence.New(o)
+	require.NoError(t, err)
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: cfg, Model: e, Placements: make([]backend.Placement, 2),
 		Source: source, Seats: seats, Stats: counters, Log: log,
