@@ -57,10 +57,15 @@ func copyOutput(o *kserve.RequestedOutput, d *tensor.Data) error {
 		return nil
 	}
 	if !tensor.CopyShared(o.Into.Bytes(), d) {
-		return status.New(status.Internal,
-			"the shared memory specified with the request for output '%s' became smaller than it was", o.Name)
+		return ErrRegionGone(o.Name)
 	}
 	return nil
+}
+
+// ErrRegionGone is the answer to a client that made the memory smaller which it
+// wants an output in.
+func ErrRegionGone(output string) error {
+	return status.New(status.Internal, "the shared memory specified with the request for output '%s' became smaller than it was", output)
 }
 
 // copied counts bytes that went to memory of the client's.

@@ -110,7 +110,7 @@ func (w *world) instance() *instance {
 func (w *world) request(batch int, inputs ...input) *infer.Request {
 	r := infer.NewRequest()
 	r.Unary()
-	r.Batch = batch
+	r.Batch, r.Pool = batch, w.spec.Pool
 	for _, in := range inputs {
 		t := r.AddInput()
 		t.Name, t.DataType = in.name, in.data

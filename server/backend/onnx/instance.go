@@ -43,7 +43,7 @@ type instance struct {
 	buffer  *tensor.Buffer // of the outputs that the run writes into
 	offset  []int          // of each output in buffer; -1: the engine allocates it
 	size    []int
-	direct  []tensor.Segment // of each output: the client's memory that the run writes into; a loan
+	direct  []tensor.Segment // of each output: the client's memory that the run writes into
 	shape   tensor.Shape
 }
 
@@ -245,7 +245,7 @@ func (i *instance) setOutputs(b *infer.Batch, guess bool) (guessed bool, err err
 		}
 		setShape(t, i.shape)
 		i.size[k] = int(n)
-		if i.direct[k] = i.directly(b, k); i.direct[k].Buffer != nil {
+		if i.directly(b, k) {
 			guessed = true
 			continue
 		}
@@ -255,10 +255,12 @@ func (i *instance) setOutputs(b *infer.Batch, guess bool) (guessed bool, err err
 	if need == 0 {
 		return guessed, nil
 	}
-	if i.buffer, err = i.model.spec.Pool.TryGet(need); err != nil {
+	all, err := b.Alloc(infer.Output{Size: need, Filled: i.model.fills})
+	if err != nil {
 		return i.setOutputs(b, false)
 	}
-	mem := i.buffer.Bytes()
+	i.buffer = all.Buffer
+	mem := all.Bytes()
 	for k := range i.out {
 		if t := &i.out[k]; i.offset[k] >= 0 {
 			t.data, t.bytes = unsafe.Pointer(&mem[i.offset[k]]), C.uint64_t(i.size[k])

@@ -23,6 +23,7 @@ type model struct {
 	library library
 	cpu     sessions
 	guess   atomic.Bool // whether outputs of known shape are written into our buffers
+	fills   bool        // the engine writes every byte of an output: there are no operators but its own
 }
 
 var (
@@ -41,7 +42,10 @@ func (b *Backend) Load(ctx context.Context, spec backend.Spec) (backend.Model, e
 	if err != nil {
 		return nil, err
 	}
-	m := &model{spec: spec, path: path, sig: backend.NewEngineSignature(spec.Config), library: lib}
+	m := &model{
+		spec: spec, path: path, sig: backend.NewEngineSignature(spec.Config), library: lib,
+		fills: len(spec.Config.GetModelOperations().GetOpLibraryFilename()) == 0,
+	}
 	m.guess.Store(true)
 	return m, nil
 }

@@ -23,7 +23,7 @@ func (i *instance) prepare(b *infer.Batch) error {
 		if i.out[k].use == 0 {
 			continue
 		}
-		if err := i.prepareOutput(k); err != nil {
+		if err := i.prepareOutput(b, k); err != nil {
 			i.scatter.Drop()
 			return err
 		}
@@ -31,7 +31,7 @@ func (i *instance) prepare(b *infer.Batch) error {
 	return nil
 }
 
-func (i *instance) prepareOutput(k int) error {
+func (i *instance) prepareOutput(b *infer.Batch, k int) error {
 	t := &i.out[k]
 	i.shape = i.shape[:0]
 	rank := int(t.rank)
@@ -49,35 +49,47 @@ func (i *instance) prepareOutput(k int) error {
 		i.scatter.Output(k, i.shape, i.buffer, i.offset[k], i.size[k])
 		return nil
 	}
-	buf, err := i.take(k)
+	s, err := i.take(b, k)
 	if err != nil {
 		return err
 	}
-	i.scatter.Output(k, i.shape, buf, 0, buf.Len())
-	buf.Release()
+	i.scatter.Output(k, i.shape, s.Buffer, s.Off, s.N)
+	s.Buffer.Release()
 	return nil
 }
 
 // take is an output that the engine allocated, as a buffer of ours: lent where
 // possible, copied for strings and for an output that is an input unchanged,
 // whose memory goes away with the batch.
-func (i *instance) take(k int) (*tensor.Buffer, error) {
+func (i *instance) take(b *infer.Batch, k int) (tensor.Segment, error) {
 	t := &i.out[k]
-	switch {
-	case i.model.sig.Outputs[k].DataType == tensor.Bytes:
-		buf := i.model.spec.Pool.Get(int(t.bytes))
-		if C.trt_ort_strings(i.call, C.int32_t(k), unsafe.Pointer(unsafe.SliceData(buf.Bytes()))) != 0 {
-			buf.Release()
-			return nil, i.runError()
-		}
-		return buf, nil
-	case i.isInput(t.data):
-		buf := i.model.spec.Pool.Get(int(t.bytes))
-		copy(buf.Bytes(), unsafe.Slice((*byte)(t.data), int(t.bytes)))
-		i.model.spec.Pool.CopiedToClient(int(t.bytes))
-		return buf, nil // dropOutputs releases the value
+	isString := i.model.sig.Outputs[k].DataType == tensor.Bytes
+	if !isString && !i.isInput(t.data) {
+		buf := lend(t)
+		return tensor.Segment{Buffer: buf, N: buf.Len()}, nil
 	}
-	return lend(t), nil
+	o := i.output(k, int(t.bytes))
+	if o.Filled = true; isString {
+		o.Name = "" // rows are found by lengths, which a client could change
+	}
+	s, err := b.Alloc(o)
+	if err != nil {
+		return s, err
+	}
+	if isString {
+		if C.trt_ort_strings(i.call, C.int32_t(k), unsafe.Pointer(unsafe.SliceData(s.Bytes()))) != 0 {
+			err = i.runError()
+		}
+	} else if s.Write(func(mem []byte) { copy(mem, unsafe.Slice((*byte)(t.data), len(mem))) }) {
+		i.model.spec.Pool.CopiedToClient(s.N) // dropOutputs releases the value
+	} else {
+		err = infer.ErrRegionGone(i.model.sig.Outputs[k].Name)
+	}
+	if err != nil {
+		s.Buffer.Release()
+		return tensor.Segment{}, err
+	}
+	return s, nil
 }
 
 func (i *instance) isInput(at unsafe.Pointer) bool {
@@ -96,7 +108,12 @@ func (i *instance) dropOutputs() {
 		i.buffer.Release()
 		i.buffer = nil
 	}
-	clear(i.direct)
+	for k := range i.direct {
+		if s := &i.direct[k]; s.Buffer != nil {
+			s.Buffer.Release()
+			*s = tensor.Segment{}
+		}
+	}
 	for k := range i.out {
 		if v := i.out[k].value; v != nil {
 			C.trt_ort_value_free(v)
