@@ -131,28 +131,34 @@ func (i *addSubInstance) answer(_ int, r *infer.Request) (*infer.Response, error
 	}
 	shape := r.Input("INPUT0").Shape
 	resp := infer.NewResponse()
-	if r.Wants("OUTPUT0") {
-		resp.Add("OUTPUT0", tensor.Int32, shape, i.combine(x, y, func(a, b uint32) uint32 { return a + b }))
+	err = add(r, resp, "OUTPUT0", tensor.Int32, shape, len(x)&^3, func(mem []byte) {
+		combine(mem, x, y, func(a, b uint32) uint32 { return a + b })
+	})
+	if err == nil && r.Wants("OUTPUT1") {
+		err = i.subtract(r, resp, shape, x, y)
 	}
-	if r.Wants("OUTPUT1") {
-		sub, err := i.model.other()
-		if err != nil {
-			resp.Release()
-			return nil, err
-		}
-		resp.Add("OUTPUT1", tensor.Int32, shape, sub.combine(x, y, func(a, b uint32) uint32 { return a - b }))
+	if err != nil {
+		resp.Release()
+		return nil, err
 	}
 	return resp, nil
 }
 
-// combine is one number of each pair.
-func (i *addSubInstance) combine(x, y []byte, f func(a, b uint32) uint32) tensor.Data {
-	buf := i.model.spec.Pool.Get(len(x) &^ 3)
-	mem := buf.Bytes()
+// subtract adds the output that the passive instance makes.
+func (i *addSubInstance) subtract(r *infer.Request, resp *infer.Response, shape tensor.Shape, x, y []byte) error {
+	if _, err := i.model.other(); err != nil {
+		return err
+	}
+	return add(r, resp, "OUTPUT1", tensor.Int32, shape, len(x)&^3, func(mem []byte) {
+		combine(mem, x, y, func(a, b uint32) uint32 { return a - b })
+	})
+}
+
+// combine writes one number for each pair.
+func combine(mem, x, y []byte, f func(a, b uint32) uint32) {
 	for at := 0; at+4 <= len(mem); at += 4 {
 		binary.NativeEndian.PutUint32(mem[at:], f(binary.NativeEndian.Uint32(x[at:]), binary.NativeEndian.Uint32(y[at:])))
 	}
-	return tensor.NewData(buf)
 }
 
 func (*addSubInstance) Close() error { return nil }

@@ -67,7 +67,7 @@ func load(t *testing.T, engine backend.Backend, cfg *inferencepb.ModelConfig) ba
 
 func request(pool *tensor.Pool, name string, shape ...int64) *infer.Request {
 	r := infer.NewUnpooled()
-	r.Batch = int(shape[0])
+	r.Batch, r.Pool = int(shape[0]), pool
 	t := r.AddInput()
 	t.Name, t.DataType, t.Shape = name, tensor.Int32, shape
 	n, _ := t.Shape.ByteSize(tensor.Int32)

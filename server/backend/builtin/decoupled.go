@@ -13,15 +13,14 @@ import (
 // decoupled is what the engines have in common that answer any number of times:
 // each request is answered by a goroutine of its own.
 type decoupled struct {
-	pool    *tensor.Pool
 	policy  bool // the configuration says decoupled too
 	life    context.Context
 	end     context.CancelFunc
 	answers sync.WaitGroup
 }
 
-func newDecoupled(cfg *inferencepb.ModelConfig, pool *tensor.Pool) *decoupled {
-	d := &decoupled{pool: pool, policy: cfg.GetModelTransactionPolicy().GetDecoupled()}
+func newDecoupled(cfg *inferencepb.ModelConfig) *decoupled {
+	d := &decoupled{policy: cfg.GetModelTransactionPolicy().GetDecoupled()}
 	d.life, d.end = context.WithCancel(context.Background())
 	return d
 }
@@ -52,16 +51,6 @@ func (d *decoupled) Close() error {
 	d.end()
 	d.answers.Wait()
 	return nil
-}
-
-// add appends an output of one 32-bit number.
-func (d *decoupled) add(r *infer.Request, resp *infer.Response, name string, t tensor.DataType, shape tensor.Shape, v uint32) {
-	if !r.Wants(name) {
-		return
-	}
-	buf := d.pool.Get(4)
-	binary.NativeEndian.PutUint32(buf.Bytes(), v)
-	resp.Add(name, t, shape, tensor.NewData(buf))
 }
 
 // numbers reads a tensor of 32-bit numbers; none when it is absent.

@@ -116,7 +116,7 @@ func (i *dynaInstance) answer(_ int, r *infer.Request) (*infer.Response, error) 
 	if !ready {
 		return infer.NewResponse(), nil
 	}
-	return filled(i.spec.Pool, r, i.add(id, step, start, end))
+	return filled(r, i.add(id, step, start, end))
 }
 
 // add is the sum of a sequence after a step.

@@ -213,15 +213,11 @@ func (in *instance) zeros(r *infer.Request, resp *infer.Response, p *pair) {
 		like = tensor.Uint32 // the length of an empty string
 	}
 	n, err := in.shape.ByteSize(like)
-	if err == nil {
-		var buf *tensor.Buffer
-		if buf, err = in.pool.TryGet(int(n)); err == nil {
-			clear(buf.Bytes())
-			resp.Add(p.out, p.dataType, in.shape, tensor.NewData(buf))
-			return
-		}
+	if err != nil {
+		resp.Err = status.New(status.Internal, "output '%s' of shape %s: %w", p.out, in.shape, err)
+		return
 	}
-	resp.Err = status.New(status.Internal, "no memory for output '%s' of shape %s: %w", p.out, in.shape, err)
+	resp.Err = add(r, resp, p.out, p.dataType, in.shape, int(n), func(mem []byte) { clear(mem) })
 }
 
 // parameters come with every answer of Triton's identity backend.

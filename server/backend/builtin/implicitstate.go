@@ -114,10 +114,9 @@ func (i *implicitInstance) try(r *infer.Request, test, v int32) (*infer.Response
 		return nil, status.New(status.InvalidArg, "%sinput 'INPUT_STATE' has no element", r.Tag())
 	}
 	resp := infer.NewResponse()
-	if r.Wants("OUTPUT") {
-		buf := i.spec.Pool.Get(4)
-		binary.NativeEndian.PutUint32(buf.Bytes(), uint32(v)+binary.NativeEndian.Uint32(state))
-		resp.Add("OUTPUT", tensor.Int32, tensor.Shape{1}, tensor.NewData(buf))
+	if err := addNumber(r, resp, "OUTPUT", tensor.Int32, tensor.Shape{1}, uint32(v)+binary.NativeEndian.Uint32(state)); err != nil {
+		resp.Release()
+		return nil, err
 	}
 	return resp, nil
 }

@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"context"
-	"encoding/binary"
 	"time"
 
 	"triton/pkg/tensor"
@@ -98,15 +97,11 @@ func (i *iterativeInstance) answer(r *infer.Request, n int32) {
 		}
 	}
 	resp := infer.NewResponse()
-	if r.Wants("OUTPUT") {
-		buf := i.spec.Pool.Get(4)
-		binary.NativeEndian.PutUint32(buf.Bytes(), uint32(n))
-		shape := tensor.Shape{1, 1}
-		if i.spec.Config.GetMaxBatchSize() == 0 {
-			shape = shape[:1]
-		}
-		resp.Add("OUTPUT", tensor.Int32, shape, tensor.NewData(buf))
+	shape := tensor.Shape{1, 1}
+	if i.spec.Config.GetMaxBatchSize() == 0 {
+		shape = shape[:1]
 	}
+	resp.Err = addNumber(r, resp, "OUTPUT", tensor.Int32, shape, uint32(n))
 	r.Respond(resp, n <= 0)
 }
 

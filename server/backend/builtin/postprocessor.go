@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
@@ -101,17 +100,19 @@ func (p *postprocessor) answer(r *infer.Request) {
 	scores := floats(&in.Data)
 	resp := infer.NewResponse()
 	for _, out := range p.spec.Config.GetOutput() {
-		switch {
-		case !r.Wants(out.GetName()):
-		case out.GetDataType() == inferencepb.DataType_TYPE_STRING:
+		if resp.Err != nil || !r.Wants(out.GetName()) {
+			continue
+		}
+		if out.GetDataType() == inferencepb.DataType_TYPE_STRING {
 			shape := tensor.Shape{1}
 			if p.spec.Config.GetMaxBatchSize() > 0 {
 				shape = tensor.Shape{in.Shape[0], 1}
 			}
-			resp.Add(out.GetName(), tensor.Bytes, shape, p.best(scores, classes))
-		default:
-			resp.Add(out.GetName(), tensor.FP32, in.Shape, p.shares(in, scores, classes))
+			names := p.best(scores, classes)
+			resp.Err = add(r, resp, out.GetName(), tensor.Bytes, shape, len(names), func(mem []byte) { copy(mem, names) })
+			continue
 		}
+		resp.Err = add(r, resp, out.GetName(), tensor.FP32, in.Shape, in.Data.Len(), func(mem []byte) { shares(mem, scores, classes) })
 	}
 	r.Respond(resp, true)
 }
@@ -127,8 +128,7 @@ func floats(d *tensor.Data) []float32 {
 }
 
 // best is the names of the best classes, one per row.
-func (p *postprocessor) best(scores []float32, classes int) tensor.Data {
-	var mem []byte
+func (p *postprocessor) best(scores []float32, classes int) (mem []byte) {
 	for row := range len(scores) / classes {
 		top := 0
 		for i, s := range scores[row*classes : (row+1)*classes] {
@@ -138,9 +138,7 @@ func (p *postprocessor) best(scores []float32, classes int) tensor.Data {
 		}
 		mem = appendElement(mem, p.label(top))
 	}
-	buf := p.spec.Pool.Get(len(mem))
-	copy(buf.Bytes(), mem)
-	return tensor.NewData(buf)
+	return mem
 }
 
 func appendElement(mem []byte, text string) []byte {
@@ -148,9 +146,8 @@ func appendElement(mem []byte, text string) []byte {
 	return append(mem, text...)
 }
 
-// shares is the softmax of every row.
-func (p *postprocessor) shares(in *kserve.Tensor, scores []float32, classes int) tensor.Data {
-	buf := p.spec.Pool.Get(in.Data.Len())
+// shares writes the softmax of every row.
+func shares(mem []byte, scores []float32, classes int) {
 	for at := 0; at+classes <= len(scores); at += classes {
 		row := scores[at : at+classes]
 		top, sum := row[0], 0.0
@@ -161,10 +158,9 @@ func (p *postprocessor) shares(in *kserve.Tensor, scores []float32, classes int)
 			sum += math.Exp(float64(s - top))
 		}
 		for i, s := range row {
-			binary.LittleEndian.PutUint32(buf.Bytes()[4*(at+i):], math.Float32bits(float32(math.Exp(float64(s-top))/sum)))
+			binary.LittleEndian.PutUint32(mem[4*(at+i):], math.Float32bits(float32(math.Exp(float64(s-top))/sum)))
 		}
 	}
-	return tensor.NewData(buf)
 }
 
 func (p *postprocessor) label(class int) string {

@@ -76,16 +76,10 @@ func (i *queryInstance) answer(_ int, r *infer.Request) (*infer.Response, error)
 	}
 	resp := infer.NewResponse()
 	for _, name := range [...]string{"OUTPUT0", "OUTPUT1"} {
-		if !r.Wants(name) {
-			continue
-		}
-		buf, err := i.spec.Pool.TryGet(i.size)
-		if err != nil {
+		if err := add(r, resp, name, tensor.Uint8, tensor.Shape{int64(i.size)}, i.size, func(mem []byte) { clear(mem) }); err != nil {
 			resp.Release()
-			return nil, status.New(status.Internal, "no memory for output '%s': %w", name, err)
+			return nil, err
 		}
-		clear(buf.Bytes())
-		resp.Add(name, tensor.Uint8, tensor.Shape{int64(i.size)}, tensor.NewData(buf))
 	}
 	return resp, nil
 }
@@ -97,11 +91,11 @@ func (i *queryInstance) places(r *infer.Request) string {
 	}
 	var b strings.Builder
 	for _, name := range [...]string{"OUTPUT0", "OUTPUT1"} {
-		place := "CPU"
-		if into, ok := r.Into(name); ok && into.Buffer.Device() != nil {
-			place = "GPU" // which one, this server's buffers do not say
+		var place tensor.Place
+		if into, ok := r.Into(name); ok {
+			place = into.Buffer.Place()
 		}
-		fmt.Fprintf(&b, "%s %s 0; ", name, place)
+		fmt.Fprintf(&b, "%s %s %d; ", name, place.Kind, place.Device)
 	}
 	return b.String()
 }

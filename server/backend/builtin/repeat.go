@@ -70,7 +70,7 @@ func checkRepeat(cfg *inferencepb.ModelConfig) error {
 type repeatModel struct{ spec backend.Spec }
 
 func (m *repeatModel) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return &repeatInstance{newDecoupled(m.spec.Config, m.spec.Pool)}, nil
+	return &repeatInstance{newDecoupled(m.spec.Config)}, nil
 }
 
 func (*repeatModel) Close() error { return nil }
@@ -114,8 +114,10 @@ func (i *repeatInstance) repeat(r *infer.Request, in, delay []uint32) {
 			return
 		}
 		resp := infer.NewResponse()
-		i.add(r, resp, "OUT", tensor.Int32, tensor.Shape{1}, in[n])
-		i.add(r, resp, "IDX", tensor.Uint32, tensor.Shape{1}, uint32(n))
+		if err = addNumber(r, resp, "OUT", tensor.Int32, tensor.Shape{1}, in[n]); err == nil {
+			err = addNumber(r, resp, "IDX", tensor.Uint32, tensor.Shape{1}, uint32(n))
+		}
+		resp.Err = err
 		r.Respond(resp, false)
 	}
 	r.Respond(nil, true)

@@ -117,6 +117,7 @@ func server(t *testing.T, engine backend.Backend, cfg *inferencepb.ModelConfig) 
 func input(r *infer.Request, pool *tensor.Pool, name string, shape tensor.Shape, values ...int32) {
 	t := r.AddInput()
 	t.Name, t.Shape = name, append(t.Shape, shape...)
+	r.Pool = pool
 	buf := pool.Get(4 * len(values))
 	for i, v := range values {
 		binary.NativeEndian.PutUint32(buf.Bytes()[4*i:], uint32(v))

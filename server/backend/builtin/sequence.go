@@ -97,7 +97,7 @@ func (i *sequenceInstance) answer(row int, r *infer.Request) (*infer.Response, e
 		i.sums[row] = 0
 	}
 	i.sums[row] += step
-	return filled(i.spec.Pool, r, i.sums[row])
+	return filled(r, i.sums[row])
 }
 
 func (*sequenceInstance) Close() error { return nil }

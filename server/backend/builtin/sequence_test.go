@@ -80,7 +80,7 @@ func (b *bench) number(v ...int32) tensor.Data {
 func (b *bench) request(inputs map[string][]int32) *infer.Request {
 	r := infer.NewUnpooled()
 	r.Unary()
-	r.ModelName = b.cfg.GetName()
+	r.ModelName, r.Pool = b.cfg.GetName(), b.pool
 	for name, v := range inputs {
 		t := r.AddInput()
 		t.Name, t.DataType, t.Shape, t.Data = name, tensor.Int32, tensor.Shape{int64(len(v))}, b.number(v...)
@@ -406,6 +406,7 @@ func TestQuery(t *testing.T) {
 		require.NoError(t, err)
 		r := infer.NewUnpooled()
 		r.Unary()
+		r.Pool = pool
 		require.NoError(t, run(t, i, r))
 		resp, err := r.Wait(t.Context())
 		if c.err != "" {

@@ -84,7 +84,7 @@ type squareModel struct {
 }
 
 func (m *squareModel) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return &squareInstance{m, newDecoupled(m.spec.Config, m.spec.Pool)}, nil
+	return &squareInstance{m, newDecoupled(m.spec.Config)}, nil
 }
 
 func (*squareModel) Close() error { return nil }
@@ -144,7 +144,7 @@ func (i *squareInstance) response(r *infer.Request, k, n int64, shape tensor.Sha
 	}
 	resp := infer.NewResponse()
 	resp.OutputStart = infer.Now()
-	i.add(r, resp, "OUT", tensor.Int32, shape, uint32(n))
+	resp.Err = addNumber(r, resp, "OUT", tensor.Int32, shape, uint32(n))
 	if k+i.fail+i.empty >= n {
 		resp.Err = status.New(status.Unknown, "simulated failure")
 	}

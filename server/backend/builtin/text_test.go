@@ -45,6 +45,7 @@ func serve(t *testing.T, b backend.Backend, config string, d tensor.DataType, sh
 	require.NoError(t, err)
 	r := infer.NewRequest()
 	r.Unary()
+	r.Pool = pool
 	in := r.AddInput()
 	in.Name, in.DataType, in.Shape, in.Data = c.GetInput()[0].GetName(), d, shape, tensor.NewData(tensor.HeapBuffer(data))
 	batch := &infer.Batch{}

@@ -169,12 +169,12 @@ func (t *tokenizer) answer(r *infer.Request, ids []int64, ends []int) *infer.Res
 	}
 	resp := infer.NewResponse()
 	for i, out := range t.spec.Config.GetOutput() {
-		if !r.Wants(out.GetName()) {
-			continue
+		resp.Err = add(r, resp, out.GetName(), tensor.Int64, shape, 8*width*len(ends), func(mem []byte) {
+			fill(mem, ids, ends, width, t.vocabulary.padding, i == 1)
+		})
+		if resp.Err != nil {
+			break
 		}
-		buf := t.spec.Pool.Get(8 * width * len(ends))
-		fill(buf.Bytes(), ids, ends, width, t.vocabulary.padding, i == 1)
-		resp.Add(out.GetName(), tensor.Int64, shape, tensor.NewData(buf))
 	}
 	return resp
 }

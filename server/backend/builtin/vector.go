@@ -116,21 +116,17 @@ func sum(r *infer.Request) (int32, error) {
 }
 
 // filled is a response with OUTPUT of the shape of INPUT and v everywhere.
-func filled(pool *tensor.Pool, r *infer.Request, v int32) (*infer.Response, error) {
-	resp := infer.NewResponse()
-	in := r.Input("INPUT")
-	if !r.Wants("OUTPUT") {
-		return resp, nil
-	}
-	buf, err := pool.TryGet(in.Data.Len() &^ 3)
+func filled(r *infer.Request, v int32) (*infer.Response, error) {
+	resp, in := infer.NewResponse(), r.Input("INPUT")
+	err := add(r, resp, "OUTPUT", tensor.Int32, in.Shape, in.Data.Len()&^3, func(mem []byte) {
+		for ; len(mem) >= 4; mem = mem[4:] {
+			binary.NativeEndian.PutUint32(mem, uint32(v))
+		}
+	})
 	if err != nil {
 		resp.Release()
-		return nil, status.New(status.Internal, "no memory for output 'OUTPUT' of shape %s: %w", in.Shape, err)
+		return nil, err
 	}
-	for mem := buf.Bytes(); len(mem) >= 4; mem = mem[4:] {
-		binary.NativeEndian.PutUint32(mem, uint32(v))
-	}
-	resp.Add("OUTPUT", tensor.Int32, in.Shape, tensor.NewData(buf))
 	return resp, nil
 }
 
