@@ -21,14 +21,14 @@ func (b *Buffer) Foreign() bool {
 // CopyShared copies d into dst when one of them is memory that another process
 // can take away. False says that it did: part of the bytes may be copied.
 func CopyShared(dst []byte, d *Data) bool {
-	return survives(func() { d.CopyTo(dst) })
+	return Survives(func() { d.CopyTo(dst) })
 }
 
 // TouchShared writes one byte of every page of memory that is about to be
 // written and that another process can take away. False says that part of it is
 // not there, or has nothing behind it.
 func TouchShared(mem []byte) bool {
-	return survives(func() {
+	return Survives(func() {
 		for i := 0; i < len(mem); i += pageBytes {
 			mem[i] = 0
 		}
@@ -41,8 +41,9 @@ func TouchShared(mem []byte) bool {
 // pageBytes is the smallest page of all systems.
 const pageBytes = 4096
 
-// survives says whether f ran to its end without a bus error.
-func survives(f func()) (ok bool) {
+// Survives says whether f ran to its end without a bus error, which
+// it may get from memory that another process can take away.
+func Survives(f func()) (ok bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		switch fault := recover().(type) {

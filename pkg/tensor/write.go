@@ -7,5 +7,5 @@ func (s Segment) Write(fill func(mem []byte)) bool {
 		fill(s.Bytes())
 		return true
 	}
-	return survives(func() { fill(s.Bytes()) })
+	return Survives(func() { fill(s.Bytes()) })
 }

@@ -25,6 +25,12 @@ func (c *Runner) watch(r *infer.Request, k Key, lookup int64) *ticket {
 	return t
 }
 
+var _ infer.ResponseKeeper = (*ticket)(nil)
+
+// KeepsResponses keeps outputs out of memory that the client may change: such a
+// response cannot be kept.
+func (*ticket) KeepsResponses() bool { return true }
+
 // Respond keeps the one response of a request, if it is no error.
 func (t *ticket) Respond(r *infer.Request, resp *infer.Response, final bool) {
 	whole := final && resp.Err == nil && lasting(resp)

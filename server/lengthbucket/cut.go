@@ -25,10 +25,18 @@ func (b *Runner) cut(r *infer.Request, length, bucket int64) {
 	r.Tap = c
 }
 
+var _ infer.ResponseKeeper = (*cut)(nil)
+
+// KeepsResponses is what the Tap before says; a cut keeps nothing.
+func (c *cut) KeepsResponses() bool {
+	k, ok := c.before.(infer.ResponseKeeper)
+	return ok && k.KeepsResponses()
+}
+
 // Respond cuts the outputs of a response.
 func (c *cut) Respond(r *infer.Request, resp *infer.Response, final bool) {
 	if resp.Err == nil {
-		if err := c.outputs(resp); err != nil {
+		if err := c.outputs(r, resp); err != nil {
 			resp.Err = err
 		}
 	}
@@ -42,7 +50,7 @@ func (c *cut) Respond(r *infer.Request, resp *infer.Response, final bool) {
 	}
 }
 
-func (c *cut) outputs(resp *infer.Response) error {
+func (c *cut) outputs(r *infer.Request, resp *infer.Response) error {
 	for i := range c.runner.lengths.Outputs {
 		a := &c.runner.lengths.Outputs[i]
 		t := resp.Output(a.Name)
@@ -54,7 +62,7 @@ func (c *cut) outputs(resp *infer.Response) error {
 			return status.New(status.Internal, "output '%s' has shape %v, but a request padded to %d was to give that length in dimension %d",
 				a.Name, t.Shape, c.bucket, a.Dim)
 		}
-		if err := c.output(t, at); err != nil {
+		if err := c.output(r, t, at); err != nil {
 			return err
 		}
 	}
@@ -62,7 +70,7 @@ func (c *cut) outputs(resp *infer.Response) error {
 }
 
 // output cuts one output. Of a single row the bytes stay where they are.
-func (c *cut) output(t *kserve.Tensor, at int) error {
+func (c *cut) output(r *infer.Request, t *kserve.Tensor, at int) error {
 	s := stridesOf(c.runner.counted(t.Shape), at, t.DataType)
 	n := int(c.length) * s.inner
 	t.Shape[at] = c.length
@@ -72,7 +80,7 @@ func (c *cut) output(t *kserve.Tensor, at int) error {
 	case t.Data.Len() != s.outer*s.stride:
 		return status.New(status.Internal, "output '%s' has %d bytes, which its shape does not explain", t.Name, t.Data.Len())
 	case s.outer != 1 || !one:
-		return c.pack(t, s, n)
+		return c.pack(r, t, s, n)
 	}
 	whole := t.Data
 	seg := whole.Segment(0)
@@ -81,20 +89,32 @@ func (c *cut) output(t *kserve.Tensor, at int) error {
 	return nil
 }
 
-// pack copies the first n bytes of every row.
-func (c *cut) pack(t *kserve.Tensor, s strides, n int) error {
-	buf, err := c.runner.pool.TryGet(t.Data.Len())
+// pack copies the first n bytes of every row, to where the client wants the output
+// if the whole rows are not there already.
+func (c *cut) pack(r *infer.Request, t *kserve.Tensor, s strides, n int) error {
+	o := infer.Output{Name: t.Name, DataType: t.DataType, Size: s.outer * n, Filled: true}
+	whole, one := t.Data.Contiguous()
+	if !one {
+		o.Name, o.Size = "", t.Data.Len()
+	}
+	out, err := r.Alloc(o)
 	if err != nil {
 		return status.New(status.Unavailable, "no memory for output '%s': %w", t.Name, err)
 	}
-	mem := buf.Bytes()
-	if !tensor.CopyShared(mem, &t.Data) { // the engine may have written it there
-		buf.Release()
-		return status.New(status.Internal, "the shared memory specified with the request for output '%s' became smaller than it was", t.Name)
+	ok := tensor.Survives(func() { // the engine may have written it to the client's memory
+		if one {
+			s.pick(out.Bytes(), whole, n)
+			return
+		}
+		t.Data.CopyTo(out.Bytes())
+		s.pick(out.Bytes(), out.Bytes(), n)
+	})
+	if !ok {
+		out.Buffer.Release()
+		return infer.ErrRegionGone(t.Name)
 	}
 	t.Data.Release()
-	s.gather(mem, n)
-	buf.Truncate(s.outer * n)
-	t.Data = tensor.NewData(buf)
+	out.N = s.outer * n
+	t.Data = tensor.SegmentData(out)
 	return nil
 }

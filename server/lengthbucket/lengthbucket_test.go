@@ -61,7 +61,7 @@ func plan(buckets ...int64) *beyond.Lengths {
 // request has rows of length x width numbers, in pieces of some bytes.
 func request(pool *tensor.Pool, rows, length, width, piece int) (*infer.Request, []byte) {
 	r := infer.NewRequest()
-	r.ModelName, r.Batch = "m", rows
+	r.ModelName, r.Batch, r.Pool = "m", rows, pool
 	in := r.AddInput()
 	in.Name, in.DataType = "IN", tensor.Int32
 	in.Shape = append(in.Shape[:0], int64(rows), int64(length), int64(width))

@@ -45,9 +45,10 @@ func repeat(mem, element []byte) {
 	}
 }
 
-// gather is the reverse: the first n bytes of each run move together.
-func (s strides) gather(mem []byte, n int) {
+// pick is the reverse: it copies the first n bytes of each run one after the other
+// to dst, which may be whole itself.
+func (s strides) pick(dst, whole []byte, n int) {
 	for row := range s.outer {
-		copy(mem[row*n:(row+1)*n], mem[row*s.stride:])
+		copy(dst[row*n:(row+1)*n], whole[row*s.stride:])
 	}
 }
