@@ -36,7 +36,10 @@ func (x *exchange) read(limit int64) (*tensor.Buffer, error) {
 		b = x.api.pool.GetKept(int(x.length), x.textLen)
 	}
 	if b == nil {
-		b = x.api.pool.GetAligned(int(size), x.textLen)
+		var err error
+		if b, err = x.memory(size); err != nil {
+			return nil, err
+		}
 	}
 	n := 0
 	for {
@@ -71,11 +74,24 @@ func (x *exchange) grow(b *tensor.Buffer, n int, limit int64) (*tensor.Buffer, e
 		b.Release()
 		return nil, tooLong(int64(n), limit)
 	}
-	bigger := x.api.pool.GetAligned(int(min(want, limit+1)), x.textLen)
+	bigger, err := x.memory(min(want, limit+1))
+	if err != nil {
+		b.Release()
+		return nil, err
+	}
 	copy(bigger.Bytes(), b.Bytes()[:n])
 	x.api.pool.CopiedToModel(n)
 	b.Release()
 	return bigger, nil
+}
+
+// memory takes n bytes of the pool for a body.
+func (x *exchange) memory(n int64) (*tensor.Buffer, error) {
+	b, err := x.api.pool.TryGetAligned(int(n), x.textLen)
+	if err != nil {
+		return nil, status.New(status.Unavailable, "no memory for %d bytes of the request body: %w", n, err)
+	}
+	return b, nil
 }
 
 // errCut is the end of a body that is not the end that the client meant. Readers

@@ -54,6 +54,15 @@ func (d *Decoder) checkSize(t *kserve.Tensor, size int64) error {
 	return nil
 }
 
+// memory takes n bytes of the pool for an input.
+func (d *Decoder) memory(t *kserve.Tensor, n int) (*tensor.Buffer, error) {
+	b, err := d.Pool.TryGet(n)
+	if err != nil {
+		return nil, status.New(status.Unavailable, "no memory for input '%s' of %d bytes: %w", t.Name, n, err)
+	}
+	return b, nil
+}
+
 const errCount = "Unable to parse 'data': Shape does not match true shape of 'data' field"
 
 func (d *Decoder) numberData(t *kserve.Tensor, count int) error {
@@ -61,9 +70,12 @@ func (d *Decoder) numberData(t *kserve.Tensor, count int) error {
 	// more than that is not believed.
 	room := min(count, (len(d.r.b)-d.r.i)/2+1)
 	size := t.DataType.Size()
-	b := d.Pool.Get(room * size)
+	b, err := d.memory(t, room*size)
+	if err != nil {
+		return err
+	}
 	f := filler{r: &d.r, dst: b.Bytes(), kind: t.DataType}
-	err := f.fill()
+	err = f.fill()
 	if err == nil && f.n != count {
 		err = &status.Error{Code: status.Internal, Msg: errCount}
 	}

@@ -9,7 +9,10 @@ import (
 
 // oneNumber reads a number or boolean that stands alone.
 func (d *Decoder) oneNumber(t *kserve.Tensor) error {
-	b := d.Pool.Get(t.DataType.Size())
+	b, err := d.memory(t, t.DataType.Size())
+	if err != nil {
+		return err
+	}
 	f := filler{r: &d.r, dst: b.Bytes(), kind: t.DataType}
 	if err := f.element(); err != nil {
 		b.Release()
@@ -29,7 +32,10 @@ func (d *Decoder) oneString(t *kserve.Tensor) error {
 	if !ok {
 		return r.err()
 	}
-	b := d.Pool.Get(4 + len(s))
+	b, err := d.memory(t, 4+len(s))
+	if err != nil {
+		return err
+	}
 	binary.LittleEndian.PutUint32(b.Bytes(), uint32(len(s)))
 	copy(b.Bytes()[4:], s)
 	t.Data = tensor.NewData(b)

@@ -28,7 +28,10 @@ func (d *Decoder) stringData(t *kserve.Tensor) error {
 	if size == 0 {
 		return nil
 	}
-	b := d.Pool.Get(size)
+	b, err := d.memory(t, size)
+	if err != nil {
+		return err
+	}
 	dst := b.Bytes()[:0]
 	d.r.i = start
 	err = d.r.eachString(func() bool {
