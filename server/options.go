@@ -53,6 +53,10 @@ type Options struct {
 	// BackendDirectory is where backends that are files are looked for.
 	BackendDirectory string
 
+	// Pool is where the memory of requests and responses comes from; nil: private
+	// memory. One over tensor.Memfd lets child processes map it.
+	Pool *tensor.Pool
+
 	Models Models
 	Cache  Cache
 	Rates  Rates

@@ -73,8 +73,11 @@ func New(o Options) (*Server, error) {
 	if o.Metrics.Address == "" {
 		o.Metrics.Address = o.HTTP.Address
 	}
+	if o.Pool == nil {
+		o.Pool = tensor.NewPool()
+	}
 	s := &Server{
-		opts: o, pool: tensor.NewPool(), cpus: cpus(rootFS()), serving: make(chan struct{}),
+		opts: o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}),
 		registry: prometheus.NewRegistry(), regions: shm.New(shm.Options{Allow: o.ClientMemory, CUDA: o.CUDA}),
 	}
 	s.hurry, s.kill = context.WithCancel(context.Background())
