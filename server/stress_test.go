@@ -52,6 +52,10 @@ var stressed = map[string]string{
 	"direct sequences": fault(`sequence_batching { max_sequence_idle_microseconds: 20000 } instance_group { count: 2 kind: KIND_CPU }`, "fail", "19"),
 	"oldest sequences": fault(`sequence_batching { max_sequence_idle_microseconds: 20000
 		oldest { max_candidate_sequences: 3 preferred_batch_size: [ 2 ] max_queue_delay_microseconds: 300 } }`, "fail", "19", "refuse", "23"),
+	"controlled sequences": fault(`sequence_batching { max_sequence_idle_microseconds: 20000
+		control_input { name: "START" control { kind: CONTROL_SEQUENCE_START int32_false_true: [ 0, 1 ] } }
+		control_input { name: "ID" control { kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_UINT64 } } }`, "fail", "19", "execute_delay_ms", "1"),
+	"gathered": strings.ReplaceAll(fault("dynamic_batching { max_queue_delay_microseconds: 300 }"), "\"fault\"", "\"gathered\""),
 	"ensemble": `platform: "ensemble"
 max_batch_size: 8
 input { name: "INPUT0" data_type: TYPE_INT32 dims: [ -1 ] }
@@ -72,6 +76,11 @@ ensemble_scheduling {
 // answers are right, and at the end all memory is back, no request waits and no
 // goroutine is left.
 func TestStress(t *testing.T) {
+	newStress(t, 1500*time.Millisecond, func(*server.Options) {}).run(t)
+}
+
+// newStress starts a server whose callers stop after some time.
+func newStress(t *testing.T, d time.Duration, change func(*server.Options)) *stress {
 	var opts []servertest.Option
 	for name, config := range stressed {
 		opts = append(opts, servertest.Model(name, config))
@@ -80,8 +89,13 @@ func TestStress(t *testing.T) {
 		o.Models.Control, o.Models.Startup = repository.ControlExplicit, []string{"*"}
 		o.Rates.Limit = true
 		o.Cache.Name, o.Cache.Settings = "local", map[string]string{"size": "65536"}
+		o.Backends["gathered"] = gathered{}
+		change(o)
 	}))...)
-	x := &stress{server: s, end: time.Now().Add(1500 * time.Millisecond)}
+	return &stress{server: s, end: time.Now().Add(d)}
+}
+
+func (x *stress) run(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 24 {
 		all.Go(func() { x.caller(t, rand.New(rand.NewPCG(uint64(i), 7))) })
@@ -98,6 +112,7 @@ func TestStress(t *testing.T) {
 }
 
 type stress struct {
+	scarce                     bool // models may find no memory when they are loaded
 	server                     *servertest.Server
 	end                        time.Time
 	right                      sync.Map // *atomic.Int64 by model
@@ -123,7 +138,11 @@ func (x *stress) reload(t *testing.T, name string) {
 		if err := models.Unload(t.Context(), name, false); err != nil {
 			x.fail("unloading %s: %v", name, err)
 		}
-		if err := models.Load(t.Context(), name, infer.LoadOptions{}); err != nil {
+		err := models.Load(t.Context(), name, infer.LoadOptions{})
+		for x.scarce && err != nil && refused(err.Error()) {
+			err = models.Load(t.Context(), name, infer.LoadOptions{})
+		}
+		if err != nil {
 			x.fail("loading %s: %v", name, err)
 		}
 	}
