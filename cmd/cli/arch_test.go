@@ -22,6 +22,7 @@ var mayImport = map[string]string{
 	"pkg/status":                "",
 	"pkg/log":                   "",
 	"pkg/tensor":                "",
+	"pkg/tensor/tensortest":     "pkg/tensor",
 	"pkg/inferencepb":           "",
 	"pkg/onnxmodel":             "pkg/tensor",
 	"pkg/onnxmodel/autofill":    "pkg/onnxmodel pkg/modelconfig pkg/inferencepb pkg/tensor",
