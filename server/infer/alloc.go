@@ -53,10 +53,18 @@ func (b *Batch) Alloc(o Output) (tensor.Segment, error) {
 // one, when an engine can write it there. The reference is the caller's. It
 // reports false when the output is to be copied there: the memory is too small,
 // not aligned, of another kind, part of an input or of another output, or the
-// response stays in the server.
+// response stays in the server. A Tap must not call it for a named output while
+// it responds.
 func (r *Request) Region(o Output) (tensor.Segment, bool) {
-	if o.Name == "" || o.Size == 0 {
+	if o.Name == "" || o.Size == 0 || len(r.Outputs) == 0 {
 		return tensor.Segment{}, false
+	}
+	if p := &r.reply; p.loan.kept { // the core may answer it meanwhile, which gives the region back
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if r.State() == Answered {
+			return tensor.Segment{}, false
+		}
 	}
 	for i := range r.Outputs {
 		if want := &r.Outputs[i]; want.Name == o.Name {

@@ -176,6 +176,47 @@ func TestARegionIsLentOnce(t *testing.T) {
 	require.Zero(t, pool.Outstanding())
 }
 
+// The core may answer a request that its engine keeps while the engine asks for
+// memory: that is then no region of the client's any more.
+func TestAllocWhileTheCoreAnswers(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		pool, region := tensor.NewPool(), memory()
+		r := asking(pool, region)
+		r.Lend(owner{}, true)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for {
+				s, err := r.Alloc(Output{Name: "y", Size: 4})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				in := s.Buffer == region
+				s.Buffer.Release()
+				if r.State() == Answered && !in {
+					return
+				}
+			}
+		}()
+		r.Revoke(status.New(status.Internal, "the engine is too slow"))
+		<-done
+		finish(r)
+		r.Release()
+		region.Release()
+		require.Zero(t, pool.Outstanding())
+	}
+}
+
+// owner hears of nothing.
+type owner struct{}
+
+func (owner) Kept(*Request)                {}
+func (owner) Responded(*Request, Delivery) {}
+func (owner) Completed(*Request, error)    {}
+func (owner) Finished(*Request)            {}
+
 // TestRecycledMemory asks for outputs in memory that holds another client's bytes.
 func TestRecycledMemory(t *testing.T) {
 	t.Parallel()

@@ -89,15 +89,15 @@ func (c *cut) output(r *infer.Request, t *kserve.Tensor, at int) error {
 	return nil
 }
 
-// pack copies the first n bytes of every row, to where the client wants the output
-// if the whole rows are not there already.
+// pack copies the first n bytes of every row. The copy is not made where the client
+// wants the output: the whole rows may lie there.
 func (c *cut) pack(r *infer.Request, t *kserve.Tensor, s strides, n int) error {
-	o := infer.Output{Name: t.Name, DataType: t.DataType, Size: s.outer * n, Filled: true}
 	whole, one := t.Data.Contiguous()
+	size := s.outer * n
 	if !one {
-		o.Name, o.Size = "", t.Data.Len()
+		size = t.Data.Len()
 	}
-	out, err := r.Alloc(o)
+	out, err := r.Alloc(infer.Output{Size: size, Filled: true})
 	if err != nil {
 		return status.New(status.Unavailable, "no memory for output '%s': %w", t.Name, err)
 	}
