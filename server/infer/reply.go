@@ -242,8 +242,8 @@ func (r *Request) collect() *Response {
 		return nil
 	}
 	p.hold, p.kept, p.full = false, nil, false
-	if r.Times.Answered = r.Times.ComputeEnd; r.Times.Answered == 0 { // of a cache
-		r.Times.Answered = Now()
+	if r.Times.Answered = r.Times.ComputeEnd; r.Times.Answered == 0 || r.Trace != nil {
+		r.Times.Answered = Now() // of a cache, or where the difference can be seen
 	}
 	return resp
 }
