@@ -80,6 +80,9 @@ func (r *Request) send(resp *Response, final bool, did *Delivery) bool {
 	if final && resp == nil && p.sent == 0 && !p.loan.many {
 		resp = failed(errNoResponse)
 	}
+	if final && !p.hold { // else when it is delivered
+		r.Times.Answered = Now()
+	}
 	if resp != nil {
 		resp, final = r.complete(resp, final)
 	}
@@ -102,7 +105,7 @@ func (r *Request) send(resp *Response, final bool, did *Delivery) bool {
 	if p.hold {
 		p.kept, p.full = resp, true
 	} else {
-		r.finish(resp)
+		r.pass(resp, true)
 	}
 	r.state.Store(uint32(Answered))
 	return true
@@ -142,12 +145,6 @@ func (r *Request) complete(resp *Response, final bool) (done *Response, end bool
 	}
 	r.place(resp, final)
 	return resp, final
-}
-
-// finish sends the final response.
-func (r *Request) finish(resp *Response) {
-	r.Times.Answered = Now()
-	r.pass(resp, true)
 }
 
 // pass gives a response to the sink. One that the sink panics on is replaced by
@@ -222,7 +219,8 @@ func (r *Request) Deliver() {
 	if p.full {
 		resp := p.kept
 		p.kept, p.full = nil, false
-		r.finish(resp)
+		r.Times.Answered = Now()
+		r.pass(resp, true)
 	}
 }
 
