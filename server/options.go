@@ -21,6 +21,7 @@ import (
 	"triton/server/backend"
 	"triton/server/grpcapi"
 	"triton/server/infer"
+	"triton/server/model"
 	"triton/server/repository"
 	"triton/server/restricted"
 	"triton/server/trace"
@@ -100,7 +101,7 @@ type Models struct {
 	// GPULimits is the share of a GPU's memory above which loads are refused.
 	GPULimits map[int]float64
 	// Holds keep schedulers waiting, for test suites.
-	Holds repository.Holds
+	Holds model.Holds
 }
 
 // Cache is the response cache. Without a name there is none.

@@ -15,6 +15,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/cache"
 	"triton/server/infer"
+	"triton/server/model"
 	"triton/server/repository"
 	"triton/server/shm"
 	"triton/server/trace"
@@ -86,14 +87,17 @@ func New(o Options) (*Server, error) {
 	}
 	s.gpus = openGPUs(o.GPUs, o.Log)
 	s.models = repository.New(repository.Options{
-		Paths: o.Repositories, Backends: o.Backends, Settings: o.settings(), AutoComplete: o.AutoComplete,
-		LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness, CPUs: s.cpus,
-		Machine: modelconfig.Machine{GPUs: s.gpus.indices(), MinComputeCapability: o.MinComputeCapability},
-		Pool:    s.pool, Log: o.Log, ID: o.ID, Version: o.Version, Extensions: extensions,
+		Options: model.Options{
+			Backends: o.Backends, Settings: o.settings(), AutoComplete: o.AutoComplete, CPUs: s.cpus,
+			Machine: modelconfig.Machine{GPUs: s.gpus.indices(), MinComputeCapability: o.MinComputeCapability},
+			Pool:    s.pool, Log: o.Log, Holds: o.Models.Holds,
+			GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,
+			Stats: s.statsOptions(), Cache: s.cache, Limiter: o.Rates.limiter(),
+		},
+		Paths: o.Repositories, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness,
+		ID: o.ID, Version: o.Version, Extensions: extensions,
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
-		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Holds: o.Models.Holds,
-		GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,
-		Stats: s.statsOptions(), Cache: s.cache, Limiter: o.Rates.limiter(),
+		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing,
 	})
 	return s, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"triton/server/model"
 	"triton/server/repository"
 )
 
@@ -37,7 +38,7 @@ func (s *serveFlags) defineRepository(b *flagBook) {
 		o := &s.opts
 		o.AutoComplete = !noComplete
 		o.LoadThreads, o.Models.Retries = max(o.LoadThreads, 1), max(o.Models.Retries, 0)
-		o.Models.Holds = repository.Holds{Requests: s.count("TRITONSERVER_DELAY_SCHEDULER"), Backlog: s.count("TRITONSERVER_BACKLOG_DELAY_SCHEDULER")}
+		o.Models.Holds = model.Holds{Requests: s.count("TRITONSERVER_DELAY_SCHEDULER"), Backlog: s.count("TRITONSERVER_BACKLOG_DELAY_SCHEDULER")}
 		s.loadGroundwork()
 		return nil
 	})

@@ -11,6 +11,7 @@ import (
 
 	"triton/server"
 	"triton/server/grpcapi"
+	"triton/server/model"
 	"triton/server/repository"
 	"triton/server/restricted"
 	"triton/server/trace"
@@ -117,7 +118,7 @@ func TestServeEnvironment(t *testing.T) {
 
 func TestHoldsOfSchedulers(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, repository.Holds{Requests: 12, Backlog: 3},
+	require.Equal(t, model.Holds{Requests: 12, Backlog: 3},
 		parse(t, "", "TRITONSERVER_DELAY_SCHEDULER=12 TRITONSERVER_BACKLOG_DELAY_SCHEDULER=3").opts.Models.Holds)
 	require.Zero(t, parse(t, "", "TRITONSERVER_DELAY_SCHEDULER=x TRITONSERVER_BACKLOG_DELAY_SCHEDULER=-1").opts.Models.Holds)
 }

@@ -27,13 +27,25 @@ func Versions(dir fs.FS) ([]VersionDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []VersionDir
+	var names []string
 	for _, e := range entries {
-		if isDir(dir, e, e.Name()) && !slices.Contains(notVersions, e.Name()) {
-			list = append(list, versionDir(e.Name()))
+		if isDir(dir, e, e.Name()) {
+			names = append(names, e.Name())
 		}
 	}
-	return list, nil
+	return VersionsOf(names), nil
+}
+
+// VersionsOf lists the candidates among the folders of a model's directory, in
+// their order.
+func VersionsOf(folders []string) []VersionDir {
+	var list []VersionDir
+	for _, name := range folders {
+		if !slices.Contains(notVersions, name) {
+			list = append(list, versionDir(name))
+		}
+	}
+	return list
 }
 
 func versionDir(name string) VersionDir {

@@ -34,6 +34,11 @@ type Spec struct {
 	// Capability is the CUDA compute capability of a GPU, such as "8.6"; empty when
 	// it is not known. Nil: no GPU's is.
 	Capability func(device int) string
+	// Submitter returns what finds other models for one that calls them while it
+	// executes. An engine asks in Load, and only when its model calls others: the
+	// server then closes no model before this one is through with its requests. It
+	// is nil where there are no other models.
+	Submitter func() infer.Submitter
 }
 
 // Placement is where one instance runs.

@@ -2,6 +2,7 @@ package ensemble
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -40,27 +41,27 @@ func (breaking) Respond(*infer.Request, *infer.Response, bool) { panic("a fault 
 func TestPanicsFailTheRequestAlone(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		part func(step int, m *fake) Part
+		part func(step int, m *fake) infer.Callee
 		tap  infer.Tap
 		got  string
 	}{
 		"the models are not found": {
-			part: func(int, *fake) Part { panic("a fault of the repository") },
+			part: func(int, *fake) infer.Callee { panic("a fault of the repository") },
 			got:  "0: Internal: in ensemble 'e', " + errFault.Msg + " final",
 		},
 		"the first step is not queued": {
-			part: func(i int, m *fake) Part { return broken(i == 0, m, false) },
+			part: func(i int, m *fake) infer.Callee { return broken(i == 0, m, false) },
 			got:  "0: Internal: in ensemble 'e', " + errFault.Msg + " final",
 		},
 		"the first step is queued": {
-			part: func(i int, m *fake) Part { return broken(i == 0, m, true) }, got: "20: OUT[1]=1 final",
+			part: func(i int, m *fake) infer.Callee { return broken(i == 0, m, true) }, got: "20: OUT[1]=1 final",
 		},
 		"the second step": {
-			part: func(i int, m *fake) Part { return broken(i == 1, m, false) },
+			part: func(i int, m *fake) infer.Callee { return broken(i == 1, m, false) },
 			got:  "10: Internal: in ensemble 'e', " + errFault.Msg + " final",
 		},
 		"the tap": {
-			part: func(_ int, m *fake) Part { return m }, tap: breaking{},
+			part: func(_ int, m *fake) infer.Callee { return m }, tap: breaking{},
 			got: "20: Internal: in ensemble 'e', internal error while the response was written; the server's log has the details final",
 		},
 	} {
@@ -69,7 +70,7 @@ func TestPanicsFailTheRequestAlone(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := build(t, ab, one("A", 10), one("B", 10))
 				steps := []string{"A", "B"}
-				g.opts.Find = func(i int) (Part, error) { return test.part(i, g.models[steps[i]]), nil }
+				g.opts.Models = finder(func(name string) infer.Callee { return test.part(slices.Index(steps, name), g.models[name]) })
 				sink := newTape()
 				r := g.request(0, "IN=1")
 				r.Sink, r.Tap = sink, test.tap
@@ -94,9 +95,14 @@ func TestPanicsFailTheRequestAlone(t *testing.T) {
 	}
 }
 
-func broken(really bool, m *fake, queued bool) Part {
+func broken(really bool, m *fake, queued bool) infer.Callee {
 	if really {
 		return wrecked{m, queued}
 	}
 	return m
 }
+
+// finder finds a part by name.
+type finder func(name string) infer.Callee
+
+func (f finder) Hold(name, _ string) (infer.Callee, error) { return f(name), nil }

@@ -24,17 +24,10 @@ type Options struct {
 	// Parts are the configurations of the steps' models. Config has passed the
 	// checks against them.
 	Parts []*inferencepb.ModelConfig
-	// Find takes a reference to the model of a step.
-	Find  func(step int) (Part, error)
-	Stats *stats.Model
-	Log   *slog.Logger
-}
-
-// Part is the model of a step.
-type Part interface {
-	infer.Model
-	// Ready says whether it can serve requests now.
-	Ready() bool
+	// Models finds the models of the steps.
+	Models infer.Submitter
+	Stats  *stats.Model
+	Log    *slog.Logger
 }
 
 // Ensemble is one version of an ensemble.
@@ -117,6 +110,12 @@ func (e *Ensemble) start(ctx context.Context, r *infer.Request) error {
 	return nil
 }
 
+// hold takes a reference to the model of a step.
+func (e *Ensemble) hold(step int) (infer.Callee, error) {
+	n := &e.graph.steps[step]
+	return e.opts.Models.Hold(n.model, n.version)
+}
+
 // leave ends what running counts.
 func (e *Ensemble) leave() {
 	if e.running.Add(-1) == 0 && e.closed.Load() {
@@ -127,7 +126,7 @@ func (e *Ensemble) leave() {
 // Ready says whether the models of all steps take requests.
 func (e *Ensemble) Ready() bool {
 	for i := range e.graph.steps {
-		m, err := e.opts.Find(i)
+		m, err := e.hold(i)
 		if err != nil {
 			return false
 		}

@@ -171,7 +171,7 @@ func (f *flow) handle(ev event, caller bool) {
 func (f *flow) begin() {
 	g := f.e.graph
 	for i := range g.steps {
-		m, err := f.e.opts.Find(i)
+		m, err := f.e.hold(i)
 		if err != nil {
 			f.err = err
 			return

@@ -2,6 +2,7 @@ package ensemble
 
 import (
 	"slices"
+	"strconv"
 
 	"triton/pkg/hashorder"
 	"triton/pkg/inferencepb"
@@ -43,6 +44,7 @@ func ownPort(name string, number int, dims tensor.Shape, r *inferencepb.ModelTen
 // node is a step: what its model reads and writes.
 type node struct {
 	model     string
+	version   string // empty: the newest
 	batching  bool
 	decoupled bool
 	inputs    []port
@@ -69,6 +71,9 @@ func newGraph(c *inferencepb.ModelConfig, parts []*inferencepb.ModelConfig) *gra
 	for i, s := range c.GetEnsembleScheduling().GetStep() {
 		p := parts[i]
 		n := node{model: s.GetModelName(), batching: p.GetMaxBatchSize() > 0, decoupled: p.GetModelTransactionPolicy().GetDecoupled()}
+		if v := s.GetModelVersion(); v != -1 {
+			n.version = strconv.FormatInt(v, 10)
+		}
 		for _, in := range p.GetInput() {
 			if to, ok := s.GetInputMap()[in.GetName()]; ok {
 				t := number(to)

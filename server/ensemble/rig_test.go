@@ -26,7 +26,7 @@ type rig struct {
 	models map[string]*fake
 	stats  *stats.Model
 	pool   *tensor.Pool
-	lost   error // of Find
+	lost   error // of Hold
 }
 
 // build makes an ensemble of a configuration without its steps' models. Close
@@ -50,10 +50,9 @@ func build(t testing.TB, config string, models ...*fake) *rig {
 	if modelconfig.Decoupled(parts) {
 		c.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: true}
 	}
-	steps := c.GetEnsembleScheduling().GetStep()
 	r.Ensemble = New(Options{
 		Config: c.ModelConfig, Parts: parts, Stats: r.stats, Log: log,
-		Find: func(i int) (Part, error) { return r.models[steps[i].GetModelName()], r.lost },
+		Models: r,
 	})
 	return r
 }
@@ -163,3 +162,6 @@ func failed(err error) *infer.Response {
 	resp.Err = err
 	return resp
 }
+
+// Hold finds the fake of a step.
+func (r *rig) Hold(model, _ string) (infer.Callee, error) { return r.models[model], r.lost }

@@ -132,7 +132,7 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, c
 		discard(r)
 		return failure(err)
 	}
-	defer m.Release()
+	defer func() { m.Release() }()
 	if m.Config().GetModelTransactionPolicy().GetDecoupled() {
 		wrong = errDecoupled
 	}
@@ -144,6 +144,7 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, c
 		return failure(wrong)
 	}
 	defer r.Release()
+	m = infer.Choose(m, r)
 	t := s.sample(conn.Context(), r, clock)
 	defer t.Close()
 	ctx, cancel := answerBy(conn.Context())

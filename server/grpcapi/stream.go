@@ -160,6 +160,10 @@ func (s *stream) issue(r *infer.Request, wrong error, clock clock) {
 			err = s.service.forward(s.conn.Context(), r)
 		}
 	}
+	if err == nil {
+		m = infer.Choose(m, r)
+		c.model = m
+	}
 	if !s.add(c) {
 		r.Release() // the core's reference
 		c.free()

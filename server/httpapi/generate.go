@@ -28,8 +28,12 @@ func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream)
 	if err != nil {
 		return err
 	}
-	release := m.Release
-	defer func() { release() }()
+	held := true
+	defer func() {
+		if held {
+			m.Release()
+		}
+	}()
 	x.sample(m.Name())
 	req, err := x.receiveGenerate(m)
 	if err != nil {
@@ -40,6 +44,7 @@ func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream)
 	req.Sink = s.backlog
 	x.id = req.ID
 	x.follow(req)
+	m = infer.Choose(m, req)
 	if err := m.Submit(req); err != nil {
 		return err
 	}
@@ -52,8 +57,8 @@ func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream)
 		req.Cancel()
 	}
 	// The model's work may go on behind an answer that ended early.
-	s.backlog.close(release)
-	release = func() {}
+	s.backlog.close(m.Release)
+	held = false
 	return nil
 }
 

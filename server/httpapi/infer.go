@@ -20,7 +20,7 @@ func (a *api) infer(x *exchange, r *route) error {
 	if err != nil {
 		return err
 	}
-	defer m.Release()
+	defer func() { m.Release() }()
 	if m.Config().GetModelTransactionPolicy().GetDecoupled() {
 		return errDecoupled
 	}
@@ -45,6 +45,7 @@ func (a *api) infer(x *exchange, r *route) error {
 		return err
 	}
 	x.follow(req)
+	m = infer.Choose(m, req)
 	x.watch.start()
 	resp, err := m.Infer(x.ctx, req)
 	x.watch.stop()

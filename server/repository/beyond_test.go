@@ -84,7 +84,7 @@ func TestBeyondTriton(t *testing.T) {
 
 	metrics := map[string]float64{}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(stats.NewCollector(func() []stats.Served { return []stats.Served{{Model: m.(*newest).stats}} }))
+	registry.MustRegister(stats.NewCollector(func() []stats.Served { return []stats.Served{{Model: m.(*newest).Stats()}} }))
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	for _, f := range families {

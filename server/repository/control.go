@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 
 	"triton/pkg/status"
 	"triton/server/infer"
+	"triton/server/store"
 )
 
 var (
@@ -19,11 +19,18 @@ var (
 // the same name it waits, until ctx ends. A load that has begun goes on when
 // the client leaves, as Triton's does; it ends early only with the server.
 func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions) error {
-	return r.control(ctx, name, o.Config, func() error {
+	return r.control(func() error {
 		if err := checkName(name); err != nil {
 			return err
 		}
-		return r.load(name, o)
+		l := r.list(r.life)
+		defer l.release()
+		free, err := r.reserve(ctx, name, func() []string { return r.family(l, name, o.Config) }, l.forget)
+		if err != nil {
+			return err
+		}
+		defer free()
+		return r.load(l, name, o)
 	})
 }
 
@@ -32,27 +39,23 @@ func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions)
 // returns when no new requests are taken; those in flight finish, then the
 // versions are closed. That a model is unknown or not loaded is no error.
 func (r *Repository) Unload(ctx context.Context, name string, dependents bool) error {
-	return r.control(ctx, name, nil, func() error {
-		var ids []modelID
+	return r.control(func() error {
+		free, err := r.reserve(ctx, name, func() []string { return r.connected(name) }, func() {})
+		if err != nil {
+			return err
+		}
+		defer free()
+		var ids []store.ID
 		for _, m := range r.view.Load().models[name] {
 			ids = append(ids, m.id)
 		}
-		r.dismissAll(r.forget(ids, dependents))
+		r.reconcile(r.life, nil, edit{gone: ids, dependents: dependents})
 		return nil
 	})
 }
 
-// dismissAll takes models out of service that the graph has forgotten, and the
-// ensembles over them.
-func (r *Repository) dismissAll(ids []modelID) {
-	for _, id := range ids {
-		r.dismiss(id)
-	}
-	r.reassess(r.life, ids)
-}
-
-// control does what a client asks for, alone with the model's name.
-func (r *Repository) control(ctx context.Context, name string, override *string, do func() error) error {
+// control does what a client asks for.
+func (r *Repository) control(do func() error) error {
 	if r.phase.Load() != ready || !r.tasks.begin() {
 		return errNotReady
 	}
@@ -60,11 +63,6 @@ func (r *Repository) control(ctx context.Context, name string, override *string,
 	if r.opts.Control != ControlExplicit {
 		return errNotExplicit
 	}
-	free, err := r.reserve(ctx, name, override)
-	if err != nil {
-		return err
-	}
-	defer free()
 	return do()
 }
 
@@ -79,21 +77,25 @@ func checkName(name string) error {
 	return nil
 }
 
-func (r *Repository) load(name string, o infer.LoadOptions) error {
-	candidates, complete := r.poll(name, o)
-	asked := len(candidates)
-	var ids []modelID
-	for _, f := range r.locate(name) {
-		r.ask(f.id)
-		ids = append(ids, f.id)
-	}
-	candidates = r.withParts(ids, candidates)
-	errs := r.applyAll(r.life, candidates)
-	var text strings.Builder
-	for i, err := range errs[:asked] {
-		if err != nil {
-			fmt.Fprintf(&text, "load failed for model '%s': %s\n", candidates[i].id, err)
+func (r *Repository) load(l *listing, name string, o infer.LoadOptions) error {
+	asked := l.asked(name)
+	if len(o.Files) > 0 {
+		f := finding{id: store.ID{Name: name}}
+		f.content, f.err = l.unpack(&r.scratch, name, o)
+		asked = []finding{f}
+	} else {
+		for i := range asked {
+			asked[i].override = o.Config
 		}
+	}
+	out := r.reconcile(r.life, l, edit{by: byClient, asked: asked, parts: true})
+	var text strings.Builder
+	complete := true
+	for _, f := range asked {
+		if err := out.errs[f.id]; err != nil {
+			fmt.Fprintf(&text, "load failed for model '%s': %s\n", f.id, err)
+		}
+		complete = complete && !out.reported[f.id]
 	}
 	switch {
 	case text.Len() > 0:
@@ -102,116 +104,4 @@ func (r *Repository) load(name string, o infer.LoadOptions) error {
 		return status.New(status.Internal, "failed to load '%s', failed to poll from model repository", name)
 	}
 	return nil
-}
-
-// poll looks a name up. False when what it found, perhaps nothing, could not be
-// read as a model; the log says why.
-func (r *Repository) poll(name string, o infer.LoadOptions) (candidates []*candidate, complete bool) {
-	if len(o.Files) > 0 {
-		c, err := r.unpack(name, o)
-		if err != nil {
-			r.pollFailed(name, err)
-			return nil, false
-		}
-		return []*candidate{c}, true
-	}
-	dirs := r.locate(name)
-	if len(dirs) == 1 && dirs[0].twice {
-		r.notUnique(name)
-		dirs = nil
-	}
-	if len(dirs) == 0 {
-		r.opts.Log.Error(fmt.Sprintf("failed to poll model '%s': model not found in any model repository.", name))
-		return nil, false
-	}
-	return r.survey(dirs, o)
-}
-
-// survey examines directories and returns those to load. False when some cannot
-// be read as models; the log says why.
-func (r *Repository) survey(dirs []*found, o infer.LoadOptions) (candidates []*candidate, complete bool) {
-	complete = true
-	for _, f := range dirs {
-		c, err := r.examine(f, o)
-		switch {
-		case err != nil:
-			complete = false
-			r.pollFailed(f.id.String(), err)
-		case c != nil:
-			candidates = append(candidates, c)
-		}
-	}
-	return candidates, complete
-}
-
-func (r *Repository) pollFailed(label string, err error) {
-	r.opts.Log.Error(fmt.Sprintf("Poll failed for model directory '%s': %s", label, err), details(err)...)
-}
-
-func (r *Repository) notUnique(name string) {
-	r.opts.Log.Error(fmt.Sprintf("failed to poll model '%s': not unique across all model repositories", name))
-}
-
-// applyAll loads candidates at the same time, ensembles after their parts, and
-// then looks again at the ensembles that need one of them. The errors stand
-// where their candidates do.
-func (r *Repository) applyAll(ctx context.Context, candidates []*candidate) []error {
-	r.note(candidates)
-	errs, ids := make([]error, len(candidates)), make([]modelID, len(candidates))
-	done := map[modelID]chan struct{}{}
-	for i, c := range candidates {
-		ids[i] = c.id
-		done[c.id] = make(chan struct{})
-	}
-	var wg sync.WaitGroup
-	for i, c := range candidates {
-		r.mu.Lock()
-		circle := r.circle(c)
-		r.mu.Unlock()
-		wg.Go(func() {
-			defer close(done[c.id])
-			for _, p := range c.parts {
-				if other := done[p]; other != nil && circle == nil {
-					<-other
-				}
-			}
-			errs[i] = r.apply(ctx, c)
-		})
-	}
-	wg.Wait()
-	r.reassess(ctx, ids)
-	return errs
-}
-
-// reassess brings the ensembles over models up to date after those changed.
-func (r *Repository) reassess(ctx context.Context, ids []modelID) {
-	for _, c := range r.above(ids) {
-		c.files.hold()
-		_ = r.apply(ctx, c) // the log says it
-	}
-}
-
-// dismiss takes all versions of a model out of service.
-func (r *Repository) dismiss(id modelID) {
-	r.mu.Lock()
-	delete(r.records, id)
-	r.mu.Unlock()
-	r.withdraw(id, false)
-}
-
-// withdraw takes all versions of a model out of service that may come back.
-func (r *Repository) withdraw(id modelID, wanted bool) {
-	var leaving []*version
-	r.change(id, func(m *model) {
-		m.wanted = wanted
-		for i := range m.entries {
-			if e := &m.entries[i]; e.state == stateReady {
-				e.state = stateUnloading
-				leaving = append(leaving, e.version)
-			}
-		}
-	})
-	for _, v := range leaving {
-		r.retire(id, v)
-	}
 }

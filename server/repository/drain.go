@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"triton/server/model"
+	"triton/server/store"
 )
 
 // Exit tells everybody who asks that the server is about to end. Requests are
@@ -25,20 +29,45 @@ func (r *Repository) Drain(ctx context.Context) error {
 		errs = append(errs, fmt.Errorf("models are still being loaded: %w", context.Cause(ctx)))
 	}
 	open := r.open()
+	r.hush(ctx, open)
 	done := make(chan error, len(open))
 	for _, v := range open {
-		v.closing.Store(true)
 		go func() { done <- r.close(ctx, v) }()
 	}
 	errs = append(errs, r.await(ctx, open, done)...)
-	return errors.Join(append(errs, r.scratch.remove())...)
+	return errors.Join(append(errs, r.scratch.Remove())...)
+}
+
+// hush refuses new requests. If models call others, it waits until the requests of
+// those that do have ended, so that they find the models which they call; ctx ends
+// the wait.
+func (r *Repository) hush(ctx context.Context, open []*model.Loaded) {
+	calls := slices.ContainsFunc(open, (*model.Loaded).EngineCalls)
+	var callers []<-chan struct{}
+	for _, v := range open {
+		if quiet := v.Stop(); calls && (v.EngineCalls() || v.Ensemble()) {
+			callers = append(callers, quiet)
+		}
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for len(callers) > 0 {
+		select {
+		case <-callers[0]:
+			callers = callers[1:]
+		case <-tick.C:
+			r.report(ctx, open)
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // open is the versions that are not closed.
-func (r *Repository) open() []*version {
+func (r *Repository) open() []*model.Loaded {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all []*version
+	var all []*model.Loaded
 	for _, m := range r.view.Load().order {
 		for _, e := range m.entries {
 			if e.state == stateReady {
@@ -54,7 +83,7 @@ func (r *Repository) open() []*version {
 
 // await collects the closed versions and looks every second what is missing. It
 // says so, or gives up once ctx has ended: then an engine hangs.
-func (r *Repository) await(ctx context.Context, open []*version, done <-chan error) []error {
+func (r *Repository) await(ctx context.Context, open []*model.Loaded, done <-chan error) []error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var errs []error
@@ -73,89 +102,63 @@ func (r *Repository) await(ctx context.Context, open []*version, done <-chan err
 	return errs
 }
 
-func (r *Repository) report(ctx context.Context, open []*version) {
+func (r *Repository) report(ctx context.Context, open []*model.Loaded) {
 	seconds := 0
 	if at, ok := ctx.Deadline(); ok {
 		seconds = max(int(time.Until(at).Round(time.Second).Seconds()), 0)
 	}
 	busy := 0
 	for _, v := range open {
-		if v.inFlight() > 0 {
+		if v.InFlight() > 0 {
 			busy++
 		}
 	}
 	r.opts.Log.Info(fmt.Sprintf("Timeout %d: Found %d model versions that have in-flight inferences", seconds, busy))
 	for _, v := range open {
-		if n := v.inFlight(); n > 0 {
-			r.opts.Log.Info(fmt.Sprintf("Model '%s' (version %d) has %d in-flight inferences", v.label, v.number, n))
+		if n := v.InFlight(); n > 0 {
+			r.opts.Log.Info(fmt.Sprintf("Model '%s' (version %d) has %d in-flight inferences", v.Label(), v.Number(), n))
 		}
 	}
 }
 
 // retire closes a version that is in no view any more, once its requests have
 // ended. It does not wait.
-func (r *Repository) retire(id modelID, v *version) {
+func (r *Repository) retire(id store.ID, v *model.Loaded) {
 	r.mu.Lock()
 	r.retiring[v] = id
 	r.mu.Unlock()
-	v.leave()
+	v.Leave()
 	if !r.tasks.begin() {
 		return // a drain closes it
 	}
 	go func() {
 		defer r.tasks.done()
 		select {
-		case <-v.drained:
+		case <-v.Drained():
 			if err := r.close(r.life, v); err != nil && r.life.Err() == nil {
-				r.opts.Log.Error("closing a model version", "model", v.label, "version", v.number, "error", err)
+				r.opts.Log.Error("closing a model version", "model", v.Label(), "version", v.Number(), "error", err)
 			}
 		case <-r.life.Done(): // a drain closes it
 		}
 	}()
 }
 
-// close gives up the repository's reference, waits for the requests' ones and
-// closes the instances and the model.
-func (r *Repository) close(ctx context.Context, v *version) error {
-	v.leave()
-	select {
-	case <-v.drained:
-	case <-ctx.Done():
-	}
-	v.settle(ctx)
-	if v.sequences != nil && !v.replaced {
-		v.sequences.CloseBefore()
-	}
-	err := v.runner.Drain(ctx)
-	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("unloading '%s' version %d: %w", v.label, v.number, err)
-	}
-	if !v.closed.Swap(true) {
-		r.giveBack(v)
+// close closes a version once its requests have ended.
+func (r *Repository) close(ctx context.Context, v *model.Loaded) error {
+	closed, err := r.builder.Close(ctx, v)
+	if !closed {
+		return err
 	}
 	r.mu.Lock()
 	id, retiring := r.retiring[v]
 	delete(r.retiring, v)
 	r.mu.Unlock()
 	if retiring {
-		r.change(id, func(m *model) {
-			if e := m.at(v.number); e != nil && e.version == v && e.state == stateUnloading {
+		r.change(id, func(m *served) {
+			if e := m.at(v.Number()); e != nil && e.version == v && e.state == stateUnloading {
 				e.state, e.reason, e.version = stateUnavailable, reasonUnloaded, nil
 			}
 		})
 	}
-	if err != nil {
-		return fmt.Errorf("unloading '%s' version %d: %w", v.label, v.number, err)
-	}
-	return nil
-}
-
-// giveBack gives back what a closed version holds of the server. It is called
-// once for a version.
-func (r *Repository) giveBack(v *version) {
-	r.unlimit(v)
-	v.files.release()
-	if !v.replaced {
-		r.opts.Log.Info(fmt.Sprintf("successfully unloaded '%s' version %d", v.label, v.number))
-	}
+	return err
 }

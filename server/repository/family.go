@@ -13,21 +13,29 @@ import (
 const families = ""
 
 // reserve holds the name of a model and, if ensembles connect it with others,
-// theirs. With override it is known what the model is to be.
-func (r *Repository) reserve(ctx context.Context, name string, override *string) (free func(), err error) {
+// theirs: what family returns. After a wait that is found out anew.
+func (r *Repository) reserve(ctx context.Context, name string, family func() []string, anew func()) (free func(), err error) {
 	for {
-		all := r.family(name, override)
+		all := family()
 		if len(all) > 1 {
-			return r.hold(ctx, append([]string{families}, all...))
+			free, waited, err := r.hold(ctx, append([]string{families}, all...))
+			if waited {
+				anew()
+			}
+			return free, err
 		}
-		if free, err = r.hold(ctx, all); err != nil || len(r.family(name, override)) == 1 {
+		free, waited, err := r.hold(ctx, []string{name})
+		if waited {
+			anew()
+		}
+		if err != nil || len(family()) == 1 {
 			return free, err
 		}
 		free() // it came to a family while this call waited
 	}
 }
 
-func (r *Repository) hold(ctx context.Context, all []string) (free func(), err error) {
+func (r *Repository) hold(ctx context.Context, all []string) (free func(), waited bool, err error) {
 	var held []func()
 	free = func() {
 		for _, f := range slices.Backward(held) {
@@ -35,37 +43,45 @@ func (r *Repository) hold(ctx context.Context, all []string) (free func(), err e
 		}
 	}
 	for _, name := range all {
-		f, err := r.names.hold(ctx, name)
+		f, long, err := r.names.hold(ctx, name)
+		waited = waited || long
 		if err != nil {
 			free()
-			return nil, err
+			return nil, waited, err
 		}
 		held = append(held, f)
 	}
-	return free, nil
+	return free, waited, nil
 }
 
-// family are the names of a model, of those that its steps need, and of the
-// ensembles that need one of them, as far as they are known, sorted.
-func (r *Repository) family(name string, override *string) []string {
+// family returns the names of a model, of those that its steps need, and of the
+// ensembles that need one of them, sorted: as they lie in the store and as they
+// are wanted. With override it is known what the model is to be.
+func (r *Repository) family(l *listing, name string, override *string) []string {
+	return closure(name, func(at string) []string {
+		all := r.relatives(at)
+		if at != name || override == nil {
+			return append(all, l.steps(r.life, at)...)
+		}
+		if c, err := modelconfig.ParseJSON("", []byte(*override)); err == nil {
+			all = append(all, stepNames(c)...)
+		}
+		return all
+	})
+}
+
+// connected returns the names that wanted ensembles connect with a model, sorted.
+func (r *Repository) connected(name string) []string { return closure(name, r.relatives) }
+
+// closure returns a name and all that next leads to from it, sorted.
+func closure(name string, next func(name string) []string) []string {
 	all := []string{name}
-	add := func(names []string) {
-		for _, n := range names {
+	for i := 0; i < len(all); i++ {
+		for _, n := range next(all[i]) {
 			if n != families && !slices.Contains(all, n) {
 				all = append(all, n)
 			}
 		}
-	}
-	if override != nil {
-		if c, err := modelconfig.ParseJSON("", []byte(*override)); err == nil {
-			add(stepNames(c))
-		}
-	}
-	for i := 0; i < len(all); i++ {
-		if i > 0 || override == nil {
-			add(r.writtenSteps(all[i]))
-		}
-		add(r.relatives(all[i]))
 	}
 	slices.Sort(all)
 	return all
@@ -79,29 +95,29 @@ func stepNames(c *modelconfig.Config) []string {
 	return all
 }
 
-// writtenSteps are the models that the configuration of a name on disk needs.
-func (r *Repository) writtenSteps(name string) []string {
+// steps returns the models that the configurations of a name need.
+func (l *listing) steps(ctx context.Context, name string) []string {
 	var all []string
-	for _, f := range r.locate(name) {
-		if c, err := modelconfig.ReadFile(r.configPath(f.dir)); err == nil {
-			all = append(all, stepNames(c)...)
+	for _, m := range l.named(name) {
+		if got := l.open(ctx, &m, nil); got.err == nil {
+			all = append(all, stepNames(got.content.config)...)
 		}
 	}
 	return all
 }
 
-// relatives are the models that the graph connects with a name.
+// relatives returns the models that the wanted state connects with a name.
 func (r *Repository) relatives(name string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []string
-	for id, n := range r.graph {
-		for _, p := range n.model.parts {
+	for id, n := range r.wanted {
+		for _, p := range n.content.parts {
 			switch {
-			case id.name == name:
-				all = append(all, p.name)
-			case p.name == name:
-				all = append(all, id.name)
+			case id.Name == name:
+				all = append(all, p.Name)
+			case p.Name == name:
+				all = append(all, id.Name)
 			}
 		}
 	}

@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/pkg/inferencepb"
-	"triton/pkg/modelconfig"
 	"triton/server/backend"
 	"triton/server/cache"
 	"triton/server/infer"
@@ -108,14 +106,6 @@ func TestNoEffectIsLogged(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, log, `W "model 'm': `+test.want+`"`)
 	}
-}
-
-// TestEnginesKnowTheCapability: cc_model_filenames needs it.
-func TestEnginesKnowTheCapability(t *testing.T) {
-	t.Parallel()
-	r := New(Options{Capability: func(int) string { return "8.6" }})
-	spec := r.spec(modelconfig.New("", &inferencepb.ModelConfig{}), numbered{number: 1})
-	require.Equal(t, "8.6", spec.Capability(0))
 }
 
 // TestFieldsOfAnEnsemble: class names come from the step's model where the ensemble

@@ -10,25 +10,21 @@ import (
 func (r *Repository) Index(readyOnly bool) *inferencepb.RepositoryIndexResponse {
 	out := &inferencepb.RepositoryIndexResponse{}
 	add := func(e *inferencepb.RepositoryIndexResponse_ModelIndex) { out.Models = append(out.Models, e) }
-	dirs, err := r.scan()
-	if err != nil {
-		r.opts.Log.Error("listing the model repository", "error", err)
-	}
 	view := r.view.Load()
-	for _, f := range dirs {
-		m := view.named(f.id)
+	for _, f := range r.present() {
+		m := view.named(f.ID)
 		switch {
-		case f.twice:
+		case f.Ambiguous:
 			add(&inferencepb.RepositoryIndexResponse_ModelIndex{
-				Name: f.id.name, State: string(stateUnavailable), Reason: "model appears in two or more repositories",
+				Name: f.ID.Name, State: string(stateUnavailable), Reason: "model appears in two or more repositories",
 			})
 		case m == nil && !readyOnly:
-			add(&inferencepb.RepositoryIndexResponse_ModelIndex{Name: f.id.name})
+			add(&inferencepb.RepositoryIndexResponse_ModelIndex{Name: f.ID.Name})
 		case m != nil:
 			for _, e := range m.entries {
 				if e.state == stateReady || !readyOnly {
 					add(&inferencepb.RepositoryIndexResponse_ModelIndex{
-						Name: f.id.name, Version: e.text, State: string(e.state), Reason: e.reason,
+						Name: f.ID.Name, Version: e.text, State: string(e.state), Reason: e.explain(),
 					})
 				}
 			}
@@ -53,7 +49,7 @@ func (r *Repository) Status() []Status {
 			all = append(all, Status{Model: m.label, Reason: "Not loaded: No model version was found"})
 		}
 		for _, e := range m.entries {
-			all = append(all, Status{Model: m.label, Version: e.text, Ready: e.state == stateReady, Reason: e.reason})
+			all = append(all, Status{Model: m.label, Version: e.text, Ready: e.state == stateReady, Reason: e.explain()})
 		}
 	}
 	return all

@@ -22,6 +22,7 @@ import (
 	"triton/server/backend"
 	"triton/server/backend/builtin"
 	"triton/server/infer"
+	"triton/server/model"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,7 +33,7 @@ output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 4 ] }
 `
 
 // tree writes files below a folder; a name that ends in "/" is a folder.
-func tree(t *testing.T, files map[string]string) string {
+func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -69,15 +70,17 @@ func (l *lines) messages() string {
 }
 
 // open makes a repository over paths, and closes it at the test's end.
-func open(t *testing.T, change func(*Options), paths ...string) (*Repository, *lines, error) {
+func open(t testing.TB, change func(*Options), paths ...string) (*Repository, *lines, error) {
 	t.Helper()
 	out := &lines{}
 	sink, err := log.Open(log.DefaultSettings(), out, out)
 	require.NoError(t, err)
 	o := Options{
-		Paths: paths, Backends: backend.Set{"identity": builtin.Identity{}, "fault": builtin.Fault{}},
-		AutoComplete: true, LoadThreads: 2, StrictReadiness: true, CPUs: 1,
-		Pool: tensor.NewPool(), Log: sink.Logger(), ID: "triton", Version: "1",
+		Options: model.Options{
+			Backends:     backend.Set{"identity": builtin.Identity{}, "fault": builtin.Fault{}},
+			AutoComplete: true, CPUs: 1, Pool: tensor.NewPool(), Log: sink.Logger(),
+		},
+		Paths: paths, LoadThreads: 2, StrictReadiness: true, ID: "triton", Version: "1",
 	}
 	if change != nil {
 		change(&o)
@@ -404,9 +407,9 @@ func TestInfer(t *testing.T) {
 	resp.Release()
 	drained := make(chan error, 1)
 	go func() { drained <- r.Drain(context.Background()) }()
-	require.Eventually(t, m.(*newest).closing.Load, 5*time.Second, time.Millisecond)
+	require.Eventually(t, m.(*newest).Closing, 5*time.Second, time.Millisecond)
 	_, err = inferOnce(t, m)
-	require.EqualError(t, err, unknown+"Server is stopping, scheduler for model has stopped accepting new inference requests")
+	require.EqualError(t, err, "[request id: <id_unknown>] Server is stopping, scheduler for model has stopped accepting new inference requests")
 	m.Release()
 	require.NoError(t, <-drained)
 	_, err = r.Model("m", "")

@@ -17,14 +17,14 @@ func (r *Repository) Model(name, number string) (infer.Model, error) {
 		now := r.view.Load()
 		m, err := r.pick(now, name)
 		if err == nil && number == "" && m != nil && m.any != nil {
-			if m.any.acquire() {
+			if m.any.Acquire() {
 				return m.any, nil
 			}
-			err = m.notReady(m.any.number)
+			err = m.notReady(m.any.Number())
 		} else if err == nil {
 			var e *entry
 			if e, err = m.find(name, number); err == nil {
-				if e.version.acquire() {
+				if e.version.Acquire() {
 					return e.version, nil
 				}
 				err = m.notReady(e.number)
@@ -38,7 +38,7 @@ func (r *Repository) Model(name, number string) (infer.Model, error) {
 }
 
 // pick is the model of a name; nil when there is none.
-func (r *Repository) pick(v *view, name string) (*model, error) {
+func (r *Repository) pick(v *view, name string) (*served, error) {
 	same := v.models[name]
 	if !r.opts.Namespacing {
 		if len(same) == 0 {
@@ -49,7 +49,7 @@ func (r *Repository) pick(v *view, name string) (*model, error) {
 	if len(same) == 0 {
 		return nil, status.New(status.InvalidArg, "Request for unknown model: '%s' is not found", name)
 	}
-	var found *model
+	var found *served
 	n := 0
 	for _, m := range same {
 		if m.wanted {
@@ -68,7 +68,7 @@ func (r *Repository) pick(v *view, name string) (*model, error) {
 }
 
 // find is a ready version of m, which is nil for a name that nothing has.
-func (m *model) find(name, number string) (*entry, error) {
+func (m *served) find(name, number string) (*entry, error) {
 	if number == "" {
 		switch {
 		case m == nil:
@@ -76,7 +76,7 @@ func (m *model) find(name, number string) (*entry, error) {
 		case m.any == nil:
 			return nil, notFound("Request for unknown model: '%s' has no available versions", m.label)
 		}
-		return m.at(m.any.number), nil
+		return m.at(m.any.Number()), nil
 	}
 	n, err := parseVersion(number)
 	if err != nil {
@@ -95,7 +95,7 @@ func (m *model) find(name, number string) (*entry, error) {
 	return e, nil
 }
 
-func (m *model) notReady(n int64) error {
+func (m *served) notReady(n int64) error {
 	return status.New(status.Unavailable, "Request for unknown model: '%s' version %d is not at ready state", m.label, n)
 }
 

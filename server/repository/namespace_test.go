@@ -8,6 +8,7 @@ import (
 
 	"triton/server/backend"
 	"triton/server/infer"
+	"triton/server/store"
 )
 
 // TestEnsemblesInNamespaces: a step's model is that of the ensemble's own path,
@@ -43,13 +44,13 @@ func TestEnsemblesInNamespaces(t *testing.T) {
 		require.Equal(t, space, m.Config().GetEnsembleScheduling().GetStep()[0].GetModelNamespace(), name)
 		m.Release()
 	}
-	for id, n := range map[modelID]uint64{{first, "a"}: 2, {second, "a"}: 1, {second, "other"}: 1} {
-		require.Equal(t, n, r.view.Load().named(id).newest().stats.Counters().Success.Count, id.String())
+	for id, n := range map[store.ID]uint64{{Space: first, Name: "a"}: 2, {Space: second, Name: "a"}: 1, {Space: second, Name: "other"}: 1} {
+		require.Equal(t, n, r.view.Load().named(id).newest().Stats().Counters().Success.Count, id.String())
 	}
 
 	// What is unloaded in one path is not in the other.
 	require.NoError(t, r.Unload(t.Context(), "mine", false))
 	require.NoError(t, r.Unload(t.Context(), "said", true))
-	require.Nil(t, r.view.Load().named(modelID{first, "a"}).newest())
+	require.Nil(t, r.view.Load().named(store.ID{Space: first, Name: "a"}).newest())
 	require.NoError(t, ask(t, r, "theirs"))
 }

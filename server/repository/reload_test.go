@@ -90,7 +90,7 @@ func TestReload(t *testing.T) {
 	require.Equal(t, "m:1 READY", states(r))
 	same, err := r.Model("m", "")
 	require.NoError(t, err)
-	require.Same(t, old.(*newest).version, same.(*newest).version)
+	require.Same(t, old.(*newest).Loaded, same.(*newest).Loaded)
 	same.Release()
 
 	done = load()
@@ -99,7 +99,7 @@ func TestReload(t *testing.T) {
 	require.NoError(t, <-done, "a failed load is tried again")
 	fresh, err := r.Model("m", "1")
 	require.NoError(t, err)
-	require.NotSame(t, old.(*newest).version, fresh)
+	require.NotSame(t, old.(*newest).Loaded, fresh)
 	fresh.Release()
 	resp, err := inferOnce(t, old)
 	require.NoError(t, err, "who has the old version may use it")
@@ -213,7 +213,7 @@ func TestFilesWithTheSameConfiguration(t *testing.T) {
 	err = r.Load(t.Context(), "m", infer.LoadOptions{Config: &config, Files: map[string][]byte{"file:1/model.py": []byte("x")}})
 	require.ErrorContains(t, err, "NameError: name 'x' is not defined")
 	require.Equal(t, "m:1 READY", states(r))
-	left, err := filepath.Glob(filepath.Join(r.scratch.base, "*"))
+	left, err := filepath.Glob(filepath.Join(r.scratch.Dir(), "*"))
 	require.NoError(t, err)
 	require.Empty(t, left, "files that do not serve are removed")
 }

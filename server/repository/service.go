@@ -100,25 +100,13 @@ func (r *Repository) Statistics(name, number string) (*inferencepb.ModelStatisti
 	return out, nil
 }
 
-func appendStats(list []*inferencepb.ModelStatistics, m *model, want int64) []*inferencepb.ModelStatistics {
+func appendStats(list []*inferencepb.ModelStatistics, m *served, want int64) []*inferencepb.ModelStatistics {
 	for _, e := range m.entries {
 		if e.state == stateReady && (want < 0 || e.number == want) {
-			list = append(list, e.version.statistics())
+			list = append(list, e.version.Statistics())
 		}
 	}
 	return list
-}
-
-// statistics are the counters and what the engine says it holds.
-func (v *version) statistics() *inferencepb.ModelStatistics {
-	s := v.stats.Snapshot()
-	if v.group == nil {
-		return s
-	}
-	for _, m := range v.group.Memory() {
-		s.MemoryUsage = append(s.MemoryUsage, &inferencepb.MemoryUsage{Type: m.Place, Id: m.ID, ByteSize: m.Bytes})
-	}
-	return s
 }
 
 // Served lists the ready versions for the metrics.
@@ -126,10 +114,8 @@ func (r *Repository) Served() []stats.Served {
 	var all []stats.Served
 	for _, m := range r.view.Load().order {
 		for _, e := range m.entries {
-			if v := e.version; e.state == stateReady {
-				all = append(all, stats.Served{
-					Model: v.stats, Namespace: m.id.space, Tags: v.config.GetMetricTags(), LoadSeconds: v.seconds,
-				})
+			if e.state == stateReady {
+				all = append(all, e.version.Served())
 			}
 		}
 	}

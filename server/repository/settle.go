@@ -3,6 +3,8 @@ package repository
 import (
 	"context"
 	"time"
+
+	"triton/server/model"
 )
 
 // Settle makes the server not ready any more, refuses sequences that begin and
@@ -10,12 +12,12 @@ import (
 // requests are served meanwhile. It says every second which models it waits for.
 func (r *Repository) Settle(ctx context.Context) {
 	r.phase.CompareAndSwap(ready, settling)
-	var all []*version
+	var all []*model.Loaded
 	var over []<-chan struct{}
 	for _, v := range r.open() {
-		if v.sequences != nil {
+		if ended := v.Sequences(); ended != nil {
 			all = append(all, v)
-			over = append(over, v.sequences.Stop())
+			over = append(over, ended)
 		}
 	}
 	tick := time.NewTicker(time.Second)
@@ -29,17 +31,5 @@ func (r *Repository) Settle(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-	}
-}
-
-// settle waits for the sequences that go on with the instances of a version
-// while others have taken its place, or until ctx ends.
-func (v *version) settle(ctx context.Context) {
-	if !v.replaced || v.sequences == nil {
-		return
-	}
-	select {
-	case <-v.sequences.Stop():
-	case <-ctx.Done():
 	}
 }

@@ -65,7 +65,7 @@ func TestSettle(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return send("m", true, true) != nil // Stop comes after the server is not ready
 	}, 10*time.Second, time.Millisecond)
-	if r.open()[0].sequences.Held() > 0 {
+	if r.open()[0].InFlight() > 0 {
 		require.NoError(t, send("m", false, true))
 	}
 	<-settled

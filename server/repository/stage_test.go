@@ -18,6 +18,7 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/model"
 )
 
 // stage runs the commands of a scenario.
@@ -56,7 +57,7 @@ func (s *stage) stop() {
 	}
 	require.NoError(s.t, s.repo.Drain(s.t.Context()))
 	require.Zero(s.t, s.pool.Outstanding())
-	require.Empty(s.t, s.repo.scratch.base)
+	require.Empty(s.t, s.repo.scratch.Dir())
 	s.repo = nil
 }
 
@@ -66,9 +67,10 @@ func (s *stage) start(d *datadriven.TestData) string {
 	sink, err := log.Open(log.DefaultSettings(), s.out, s.out)
 	require.NoError(s.t, err)
 	o := Options{
-		Paths: []string{s.path("")}, Backends: backend.Set{"python": python{}},
-		AutoComplete: true, LoadThreads: 4, StrictReadiness: true, CPUs: 1,
-		Pool: s.pool, Log: sink.Logger(), ID: "triton", Version: "1",
+		Options: model.Options{
+			Backends: backend.Set{"python": python{}}, AutoComplete: true, CPUs: 1, Pool: s.pool, Log: sink.Logger(),
+		},
+		Paths: []string{s.path("")}, LoadThreads: 4, StrictReadiness: true, ID: "triton", Version: "1",
 	}
 	exit := true
 	for _, a := range d.CmdArgs {

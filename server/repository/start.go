@@ -2,12 +2,11 @@ package repository
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
 	"triton/pkg/status"
-	"triton/server/infer"
+	"triton/server/store"
 )
 
 // Start loads the models of the start. The error is ErrLoad when some model
@@ -17,18 +16,23 @@ import (
 func (r *Repository) Start(ctx context.Context) error { return r.attend(ctx, r.begin) }
 
 func (r *Repository) begin(ctx context.Context) error {
-	candidates, complete, err := r.initial()
+	l, asked, err := r.initial(ctx)
 	if err != nil {
 		r.phase.Store(failed)
 		return err
 	}
-	for _, err := range r.applyAll(ctx, r.withParts(nil, candidates)) {
-		var f *failure
-		complete = complete && (err == nil || errors.As(err, &f) && f.engine)
-	}
+	defer l.release()
+	out := r.reconcile(ctx, l, edit{by: byStart, asked: asked, parts: true})
 	r.phase.CompareAndSwap(starting, ready)
-	if !complete {
-		return ErrLoad
+	for _, f := range asked {
+		if out.reported[f.id] {
+			return ErrLoad
+		}
+	}
+	for _, err := range out.errs {
+		if err != nil && !lacksEngine(err) {
+			return ErrLoad
+		}
 	}
 	return nil
 }
@@ -56,37 +60,27 @@ func (r *Repository) attend(ctx context.Context, do func(context.Context) error)
 	}
 }
 
-// initial finds what to load at the start.
-func (r *Repository) initial() (candidates []*candidate, complete bool, err error) {
-	if err := checkPaths(r.opts.Paths); err != nil {
-		return nil, false, err
-	}
-	all := r.opts.Control != ControlExplicit || slices.Contains(r.opts.Startup, "*")
-	if all && r.opts.Control == ControlExplicit && len(dedupe(r.opts.Startup)) > 1 {
-		return nil, false, status.New(status.InvalidArg, "Wildcard model name '*' must be the ONLY startup model if specified at all.")
-	}
-	complete = true
-	if all {
-		dirs, err := r.scan()
-		if err != nil {
-			return nil, false, err
+// initial finds the models of the start.
+func (r *Repository) initial(ctx context.Context) (*listing, []finding, error) {
+	if r.local != nil {
+		if err := r.local.Check(); err != nil {
+			return nil, nil, err
 		}
-		dirs = slices.DeleteFunc(dirs, func(f *found) bool {
-			if f.twice {
-				r.notUnique(f.id.name)
-				complete = false
-			}
-			return f.twice
-		})
-		candidates, readable := r.survey(dirs, infer.LoadOptions{})
-		return candidates, complete && readable, nil
 	}
-	for _, name := range dedupe(r.opts.Startup) {
-		more, readable := r.poll(name, infer.LoadOptions{})
-		candidates = append(candidates, more...)
-		complete = complete && readable
+	names := slices.Compact(slices.Sorted(slices.Values(r.opts.Startup)))
+	all := r.opts.Control != ControlExplicit || slices.Contains(names, "*")
+	if all && r.opts.Control == ControlExplicit && len(names) > 1 {
+		return nil, nil, status.New(status.InvalidArg, "Wildcard model name '*' must be the ONLY startup model if specified at all.")
 	}
-	return candidates, complete, nil
+	l := r.list(ctx)
+	if all {
+		return l, l.all(), l.err
+	}
+	var asked []finding
+	for _, name := range names {
+		asked = append(asked, l.asked(name)...)
+	}
+	return l, asked, nil
 }
 
 // Poll looks at the repository once and loads what is new or was changed, and
@@ -97,42 +91,34 @@ func (r *Repository) Poll(ctx context.Context) error {
 	if r.opts.Control != ControlPoll {
 		return status.New(status.Unavailable, "polling is disabled")
 	}
-	return r.attend(ctx, r.look)
+	return r.attend(ctx, r.watch)
 }
 
-func (r *Repository) look(ctx context.Context) error {
+func (r *Repository) watch(ctx context.Context) error {
 	r.polling.Lock()
 	defer r.polling.Unlock()
-	dirs, err := r.scan()
-	if err != nil {
-		return err
+	l := r.list(ctx)
+	defer l.release()
+	if l.err != nil {
+		return l.err
 	}
 	gone := r.known()
-	dirs = slices.DeleteFunc(dirs, func(f *found) bool {
-		if f.twice {
-			r.notUnique(f.id.name)
-		} else {
-			delete(gone, f.id)
+	for _, m := range l.models {
+		if !m.Ambiguous {
+			delete(gone, m.ID)
 		}
-		return f.twice
-	})
-	candidates, _ := r.survey(dirs, infer.LoadOptions{})
-	left := slices.SortedFunc(maps.Keys(gone), compareIDs)
-	r.forget(left, false)
-	for _, id := range left {
-		r.dismiss(id)
 	}
-	r.applyAll(ctx, candidates)
-	r.reassess(ctx, left)
+	left := slices.SortedFunc(maps.Keys(gone), store.Compare)
+	r.reconcile(ctx, l, edit{by: byPoll, asked: l.all(), gone: left})
 	return nil
 }
 
 // known is the models that were loaded, or should have been.
-func (r *Repository) known() map[modelID]bool {
+func (r *Repository) known() map[store.ID]bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make(map[modelID]bool, len(r.records))
-	for id := range r.records {
+	all := make(map[store.ID]bool, len(r.outcomes))
+	for id := range r.outcomes {
 		all[id] = true
 	}
 	return all

@@ -99,6 +99,6 @@ func TestControlUnderLoad(t *testing.T) {
 		close(stop)
 		wg.Wait()
 		require.NoError(t, r.Drain(t.Context()))
-		require.Empty(t, r.scratch.base)
+		require.Empty(t, r.scratch.Dir())
 	}
 }

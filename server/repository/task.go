@@ -54,8 +54,8 @@ type names struct {
 	busy map[string]chan struct{} // closed when the name is free again
 }
 
-// hold waits for a name until ctx ends.
-func (n *names) hold(ctx context.Context, name string) (free func(), err error) {
+// hold takes a name. While another holds it, it waits until ctx ends.
+func (n *names) hold(ctx context.Context, name string) (free func(), waited bool, err error) {
 	for {
 		n.mu.Lock()
 		wait, taken := n.busy[name]
@@ -68,13 +68,14 @@ func (n *names) hold(ctx context.Context, name string) (free func(), err error) 
 				delete(n.busy, name)
 				n.mu.Unlock()
 				close(mine)
-			}, nil
+			}, waited, nil
 		}
 		n.mu.Unlock()
+		waited = true
 		select {
 		case <-wait:
 		case <-ctx.Done():
-			return nil, &status.Error{Code: status.Cancelled, Msg: "model '" + name + "' is being loaded or unloaded by another call", Cause: context.Cause(ctx)}
+			return nil, true, &status.Error{Code: status.Cancelled, Msg: "model '" + name + "' is being loaded or unloaded by another call", Cause: context.Cause(ctx)}
 		}
 	}
 }

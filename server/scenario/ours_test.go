@@ -17,6 +17,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/cache"
+	"triton/server/model"
 	"triton/server/ratelimit"
 	"triton/server/repository"
 	"triton/server/scheduler"
@@ -111,9 +112,10 @@ func options(t *testing.T, s *Suite, c *Scenario, engine *recorder, pool *tensor
 		require.NoError(t, m.Write(dir, "", "recorder", ""))
 	}
 	o := repository.Options{
-		Paths: []string{dir}, Backends: backend.Set{"recorder": engine},
-		LoadThreads: 1, StrictReadiness: true, CPUs: 1, Pool: pool, Log: slog.New(slog.DiscardHandler),
-		ID: "triton", Version: "1", NewAlarm: scheduler.NewClock,
+		Options: model.Options{
+			Backends: backend.Set{"recorder": engine}, CPUs: 1, Pool: pool, Log: slog.New(slog.DiscardHandler), NewAlarm: scheduler.NewClock,
+		},
+		Paths: []string{dir}, LoadThreads: 1, StrictReadiness: true, ID: "triton", Version: "1",
 	}
 	var resources []ratelimit.Resource
 	for flag := range strings.FieldsSeq(s.Needs["flags"]) {

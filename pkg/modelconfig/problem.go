@@ -1,0 +1,45 @@
+package modelconfig
+
+import (
+	"errors"
+	"fmt"
+)
+
+// problem is the first finding about a configuration. Clients see Triton's text
+// of it, the log also where it is and what to do.
+type problem struct {
+	Finding
+	file string
+}
+
+// First returns the finding that Triton would report as an error; nil when there
+// is none.
+func (c *Config) First(all []Finding) error {
+	if len(all) == 0 {
+		return nil
+	}
+	return &problem{all[0], c.File}
+}
+
+// Error is Triton's text.
+func (p *problem) Error() string { return p.Msg }
+
+// Unwrap is the client-visible error.
+func (p *problem) Unwrap() error { return p.Err() }
+
+// Details returns the attributes that the log shows beside the text of an error
+// that First returned: where it is and what to do. Others have none.
+func Details(err error) []any {
+	var p *problem
+	if !errors.As(err, &p) {
+		return nil
+	}
+	var attrs []any
+	if p.file != "" && p.Pos.Line > 0 {
+		attrs = append(attrs, "at", fmt.Sprintf("%s:%d:%d", p.file, p.Pos.Line, p.Pos.Col))
+	}
+	if p.Hint != "" {
+		attrs = append(attrs, "hint", p.Hint)
+	}
+	return attrs
+}

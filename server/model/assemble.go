@@ -1,0 +1,59 @@
+package model
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+	"triton/server/ensemble"
+	"triton/server/stats"
+	"triton/server/validation"
+)
+
+// assemble makes a version of an ensemble.
+func (b *Builder) assemble(v *Loaded, s Source, old *Loaded) error {
+	config := modelconfig.New(s.Config.File, proto.CloneOf(s.Config.ModelConfig))
+	if err := s.Config.First(s.Config.ValidateIO()); err != nil {
+		return err
+	}
+	if _, err := asked(s.Config); err != nil { // an ensemble can have none of it
+		return err
+	}
+	var err error
+	if v.labels, err = readLabels(s.Folder.Dir, config.ModelConfig); err != nil {
+		return err
+	}
+	steps := config.GetEnsembleScheduling().GetStep()
+	var configs []*inferencepb.ModelConfig
+	for i, p := range v.parts {
+		configs = append(configs, p.config)
+		v.adopt(steps[i], p)
+		steps[i].ModelNamespace = p.space
+	}
+	config.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: modelconfig.Decoupled(configs)}
+	v.config = config.ModelConfig
+	v.check, v.metadata = validation.New(v.config), Describe(v.config, v.text)
+	if n := v.config.GetEnsembleScheduling().GetMaxInflightRequests(); n > 0 {
+		b.opts.Log.Info(fmt.Sprintf("Ensemble model '%s' configured with max_inflight_requests: %d", v.label, n))
+	}
+	if old != nil && old.from.Stamp.Same(v.from.Stamp) && proto.Equal(old.config, v.config) {
+		v.stats = old.stats
+	} else {
+		v.stats = stats.New(v.config, v.text, b.opts.Stats)
+	}
+	v.runner = ensemble.New(ensemble.Options{Config: v.config, Parts: configs, Stats: v.stats, Log: v.log, Models: &stepFinder{s.Models, v}})
+	v.runner, err = b.cached(v, v.runner)
+	return err
+}
+
+// adopt gives the outputs that have no class names of their own those of the model
+// that makes them.
+func (v *Loaded) adopt(step *inferencepb.ModelEnsembling_Step, part *Loaded) {
+	for from, to := range step.GetOutputMap() {
+		if v.labels[to] == nil && part.labels[from] != nil {
+			v.labels[to] = part.labels[from]
+		}
+	}
+}

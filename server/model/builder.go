@@ -1,0 +1,151 @@
+// Package model is one loaded version of a model: the configuration that its
+// backend has completed, the engine, and the chain of runners that a request
+// passes. A Builder makes versions; what shall be loaded, and when a version is
+// replaced, is decided by package repository.
+package model
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/cache"
+	"triton/server/infer"
+	"triton/server/ratelimit"
+	"triton/server/scheduler"
+	"triton/server/stats"
+	"triton/server/store"
+)
+
+// Options are what versions are made with.
+type Options struct {
+	Backends backend.Set
+	// Settings are the --backend-config pairs by backend; those under the
+	// empty name are for all.
+	Settings map[string]map[string]string
+	// AutoComplete lets backends fill in what configurations leave out.
+	AutoComplete bool
+	Machine      modelconfig.Machine
+	CPUs         int
+	Pool         *tensor.Pool
+	Log          *slog.Logger
+	// GPULimits is the share of a GPU's memory above which loads are refused, by
+	// GPU index; GPUUsage reads the share in use now.
+	GPULimits map[int]float64
+	GPUUsage  func(device int) (float64, error)
+	// Limiter makes the instances of all models take turns; nil: they need not.
+	Limiter *ratelimit.Limiter
+	// Capability is the CUDA compute capability of a GPU, such as "8.6"; empty when
+	// it is not known.
+	Capability func(device int) string
+	// Cache keeps the responses of models that ask for it; nil: none.
+	Cache cache.Cache
+	// NewAlarm makes the timers of queue delays; nil: NewPrecise. Virtual time needs
+	// NewClock.
+	NewAlarm func() scheduler.Alarm
+	// Holds keep schedulers waiting, for test suites.
+	Holds Holds
+	// Stats is for the counters of model versions.
+	Stats stats.Options
+}
+
+// Holds are how much waits before a new scheduler cuts its first batch: requests
+// in a queue or in the slots of sequences and, besides, requests in the backlog
+// of sequences. The zero value is no hold.
+type Holds struct{ Requests, Backlog int }
+
+// Provenance is what a version was loaded from.
+type Provenance struct {
+	Origin string                   // the version's folder in the store
+	Config *inferencepb.ModelConfig // before the backend completed it
+	Stamp  store.Stamp
+}
+
+// Source is what a version is made of.
+type Source struct {
+	ID     store.ID
+	Number int64
+	// Folder is the model's, with the version's in it under the name Version. The
+	// version holds it as long as it needs its files.
+	Folder  *store.Folder
+	Version string
+	// ConfigEntry is the file or folder in Folder that has the configuration.
+	ConfigEntry string
+	Config      *modelconfig.Config // not completed; it is not changed
+	From        Provenance
+	// Models finds the models that this one calls.
+	Models infer.Submitter
+}
+
+// Builder makes versions.
+type Builder struct{ opts Options }
+
+// NewBuilder returns a builder.
+func NewBuilder(o Options) *Builder {
+	if o.NewAlarm == nil {
+		o.NewAlarm = scheduler.NewPrecise
+	}
+	return &Builder{o}
+}
+
+// Load makes a version with an engine of its own.
+func (b *Builder) Load(ctx context.Context, s Source) (*Loaded, error) {
+	return b.build(s, func(v *Loaded) error {
+		if b.opts.Cache != nil {
+			v.print = observe(s)
+		}
+		return b.load(ctx, v, s)
+	})
+}
+
+// Regroup makes a version of one that serves, with other instances of the same
+// engine, which keeps its files. The counters go on.
+func (b *Builder) Regroup(ctx context.Context, s Source, old *Loaded) (*Loaded, error) {
+	s.Folder, s.Version = old.folder, filepath.Base(old.dir)
+	return b.build(s, func(v *Loaded) error { return b.regroup(ctx, v, old, s) })
+}
+
+// Assemble makes a version of an ensemble over the versions of its steps. One that
+// only follows its parts goes on with the counters of old, which may be nil.
+func (b *Builder) Assemble(s Source, parts []*Loaded, old *Loaded) (*Loaded, error) {
+	return b.build(s, func(v *Loaded) error {
+		v.print, v.parts = &fingerprint{}, parts
+		return b.assemble(v, s, old)
+	})
+}
+
+// build makes a version. What a backend panics with is the version's own problem.
+func (b *Builder) build(s Source, fill func(v *Loaded) error) (_ *Loaded, err error) {
+	v := &Loaded{
+		model: s.ID.Name, space: s.ID.Space, label: s.ID.String(), number: s.Number, text: strconv.FormatInt(s.Number, 10),
+		from: s.From, folder: s.Folder, dir: filepath.Join(s.Folder.Dir, s.Version),
+		pool: b.opts.Pool, log: b.opts.Log, calls: &atomic.Bool{}, drained: make(chan struct{}), quiet: make(chan struct{}),
+	}
+	begin := time.Now()
+	defer func() {
+		if p := recover(); p != nil {
+			b.opts.Log.Error("panic while loading a model", "model", v.label, "version", v.number, "panic", p, "stack", string(debug.Stack()))
+			err = status.New(status.Internal, "the backend of model '%s' panicked while loading: %v", v.label, p)
+		}
+		if err != nil {
+			b.opts.Log.Error(fmt.Sprintf("failed to load '%s' version %d: %s", v.label, v.number, status.From(err).Text()), modelconfig.Details(err)...)
+		}
+	}()
+	if err := fill(v); err != nil {
+		return nil, err
+	}
+	v.seconds = time.Since(begin).Seconds()
+	v.folder.Hold()
+	v.refs.Store(1)
+	return v, nil
+}

@@ -1,0 +1,136 @@
+package model
+
+import (
+	"context"
+	"maps"
+
+	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+	"triton/pkg/status"
+	"triton/server/backend"
+	"triton/server/stats"
+	"triton/server/validation"
+)
+
+// load completes the configuration with the backend's help, checks it, makes the
+// engine and what stands before it.
+func (b *Builder) load(ctx context.Context, v *Loaded, s Source) error {
+	config := *s.Config // keeps the positions of fields
+	config.ModelConfig = proto.CloneOf(s.Config.ModelConfig)
+	if config.GetBackend() == "" {
+		return status.New(status.InvalidArg, "must specify 'backend' for '%s'", v.model)
+	}
+	engine := b.opts.Backends[config.GetBackend()]
+	if engine == nil {
+		return status.New(status.InvalidArg, "unable to find backend library for backend '%s', try specifying runtime on the model configuration.", config.GetBackend())
+	}
+	if err := config.First(config.ValidateRuntime()); err != nil {
+		return err
+	}
+	spec := b.spec(v, &config, s)
+	if err := b.complete(ctx, engine, &config, spec); err != nil {
+		return err
+	}
+	var err error
+	if v.labels, err = readLabels(s.Folder.Dir, config.ModelConfig); err != nil {
+		return err
+	}
+	if v.beyond, err = asked(&config); err != nil {
+		return err
+	}
+	v.config = config.ModelConfig
+	v.check = validation.New(forClients(v.config, v.beyond))
+	v.metadata = Describe(v.config, v.text)
+	v.stats = stats.New(v.config, v.text, b.opts.Stats)
+	placements, err := b.placements(v.config)
+	if err != nil {
+		return err
+	}
+	m, err := engine.Load(ctx, spec)
+	if err != nil {
+		return err
+	}
+	v.engine = share(m)
+	return b.serve(ctx, v, placements)
+}
+
+// regroup takes all but the instances from a version that serves.
+func (b *Builder) regroup(ctx context.Context, v, old *Loaded, s Source) error {
+	config := *s.Config
+	config.ModelConfig = proto.CloneOf(old.config)
+	config.InstanceGroup = proto.CloneOf(s.Config.ModelConfig).InstanceGroup
+	config.VersionPolicy = s.Config.VersionPolicy
+	if err := b.groups(b.opts.Backends[config.GetBackend()], &config); err != nil {
+		return err
+	}
+	v.config, v.labels, v.check, v.metadata, v.stats = config.ModelConfig, old.labels, old.check, old.metadata, old.stats
+	v.beyond, v.sequences, v.print = old.beyond, old.sequences, old.print
+	v.calls = old.calls
+	placements, err := b.placements(v.config)
+	if err != nil {
+		return err
+	}
+	old.engine.refs.Add(1)
+	v.engine = old.engine
+	return b.serve(ctx, v, placements)
+}
+
+func (b *Builder) spec(v *Loaded, c *modelconfig.Config, s Source) backend.Spec {
+	settings := maps.Clone(b.opts.Settings[""])
+	if settings == nil {
+		settings = map[string]string{}
+	}
+	maps.Copy(settings, b.opts.Settings[c.GetBackend()])
+	return backend.Spec{
+		Name: c.GetName(), Version: v.number, Config: c.ModelConfig, Dir: v.dir,
+		Settings: settings, Pool: b.opts.Pool, CPUs: b.opts.CPUs, Log: b.opts.Log, Capability: b.opts.Capability,
+		File: c.GetDefaultModelFilename(), Submitter: v.submitter(s.Models),
+	}
+}
+
+// gpuUser is a backend that may be able to use GPUs.
+type gpuUser interface{ HasGPU() bool }
+
+// complete lets the backend fill in what the configuration leaves out, and
+// checks the whole.
+func (b *Builder) complete(ctx context.Context, engine backend.Backend, c *modelconfig.Config, spec backend.Spec) error {
+	if err := b.groups(engine, c); err != nil {
+		return err
+	}
+	if a, ok := engine.(backend.AutoCompleter); ok && b.opts.AutoComplete {
+		if err := a.AutoComplete(ctx, spec); err != nil {
+			return err
+		}
+		c.Normalize()
+	}
+	if err := c.First(c.Validate()); err != nil {
+		return err
+	}
+	return c.First(c.ValidateIO())
+}
+
+// groups completes and checks the instance groups.
+func (b *Builder) groups(engine backend.Backend, c *modelconfig.Config) error {
+	machine := b.opts.Machine
+	if g, ok := engine.(gpuUser); !ok || !g.HasGPU() {
+		onCPU(c, machine)
+	}
+	c.NormalizeInstanceGroups(machine)
+	return c.First(c.ValidateInstanceGroups(machine))
+}
+
+// onCPU puts the instances whose kind is open on the CPU. Those for a GPU stay:
+// the backend knows best what it lacks for them.
+func onCPU(c *modelconfig.Config, m modelconfig.Machine) {
+	if len(c.GetInstanceGroup()) == 0 {
+		m.GPUs = nil
+		c.NormalizeInstanceGroups(m)
+	}
+	for _, g := range c.GetInstanceGroup() {
+		if g.GetKind() == inferencepb.ModelInstanceGroup_KIND_AUTO && len(g.GetGpus()) == 0 {
+			g.Kind = inferencepb.ModelInstanceGroup_KIND_CPU
+		}
+	}
+}

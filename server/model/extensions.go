@@ -1,0 +1,78 @@
+package model
+
+import (
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+	"triton/pkg/modelconfig/beyond"
+	"triton/server/admission"
+	"triton/server/scheduler"
+	"triton/server/scheduler/adaptive"
+	"triton/server/scheduler/dynamic"
+)
+
+// asked is what a configuration asks for beyond Triton.
+func asked(c *modelconfig.Config) (beyond.Settings, error) {
+	s, found := beyond.Read(c)
+	return s, c.First(found)
+}
+
+// forClients is the configuration that requests are checked against: they need
+// not bring a mask that length buckets fill.
+func forClients(c *inferencepb.ModelConfig, s beyond.Settings) *inferencepb.ModelConfig {
+	if s.Lengths == nil || s.Lengths.Mask == nil {
+		return c
+	}
+	c = proto.CloneOf(c)
+	for _, in := range c.GetInput() {
+		if in.GetName() == s.Lengths.Mask.Name {
+			in.Optional = true
+		}
+	}
+	return c
+}
+
+// learn sets up what watches the batches of a version with a queue.
+func (v *Loaded) learn(p scheduler.Policy, q *scheduler.Queue, instances int) {
+	var all scheduler.Observers
+	if d := v.beyond.Delay; d != nil {
+		all = append(all, v.adapt(d, p.(*dynamic.Policy)))
+	}
+	if v.beyond.Admission {
+		v.line, v.estimate = q, admission.NewEstimate(instances, largestBatch(v.config))
+		all = append(all, v.estimate)
+	}
+	if len(all) > 0 {
+		v.observer = all
+	}
+}
+
+// adapt finds the queue delay.
+func (v *Loaded) adapt(d *beyond.Delay, p *dynamic.Policy) scheduler.Observer {
+	start := v.config.GetDynamicBatching().GetMaxQueueDelayMicroseconds()
+	return adaptive.New(adaptive.Options{
+		Goal:  adaptive.Goal{Target: d.Target, Limit: d.Limit},
+		Start: time.Duration(min(start, uint64(d.Limit.Microseconds()))) * time.Microsecond,
+		Set: func(d time.Duration) {
+			p.SetDelay(d)
+			v.stats.SetQueueDelay(d)
+		},
+	})
+}
+
+// largestBatch is the rows that requests are put together up to; 0: each runs
+// alone.
+func largestBatch(c *inferencepb.ModelConfig) int {
+	d := c.GetDynamicBatching()
+	switch {
+	case d == nil:
+		return 0
+	case len(d.GetPreferredBatchSize()) > 0:
+		return int(slices.Max(d.GetPreferredBatchSize()))
+	}
+	return int(c.GetMaxBatchSize())
+}

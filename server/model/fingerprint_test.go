@@ -1,0 +1,191 @@
+package model
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+	"triton/server/store"
+)
+
+// printed is a version in a directory, and its fingerprint's reason to be random.
+type printed struct {
+	*Loaded
+	home string
+}
+
+// fingerprintOf loads nothing but the fingerprint of version 1 of a model; change
+// is made before the load, during between it and the hash.
+func fingerprintOf(t *testing.T, files map[string]string, change, during func(p *printed)) (string, error) {
+	t.Helper()
+	p := &printed{&Loaded{model: "m", text: "1", config: &inferencepb.ModelConfig{
+		Name: "m", Backend: "identity", Parameters: map[string]*inferencepb.ModelParameter{
+			"a": {StringValue: "1"}, "b": {StringValue: "2"}, "c": {StringValue: "3"},
+		},
+	}}, tree(t, files)}
+	change(p)
+	p.print = observe(Source{Folder: store.NewFolder(p.home, nil), Version: "1", ConfigEntry: "config.pbtxt", Config: modelconfig.New("", proto.CloneOf(p.config))})
+	during(p)
+	text := p.print.of(p.Loaded)
+	require.Equal(t, text, p.print.of(p.Loaded), "it stays")
+	return text, p.print.why
+}
+
+func (p *printed) write(t *testing.T, name, text string) {
+	require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(p.home, name)), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(p.home, name), []byte(text), 0o644))
+}
+
+var modelFiles = map[string]string{"1/model.onnx": "weights", "1/more/part": "x", "2/model.onnx": "others", "config.pbtxt": "a", "labels.txt": "l"}
+
+func nothing(*printed) {}
+
+// TestFingerprint: servers that share a cache find each other's answers when
+// their models are the same, wherever the files lie and whatever their age.
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	base, why := fingerprintOf(t, modelFiles, nothing, nothing)
+	require.NoError(t, why)
+	for name, test := range map[string]struct {
+		change func(p *printed)
+		same   bool
+	}{
+		"nothing":       {nothing, true},
+		"instances":     {func(p *printed) { p.config.InstanceGroup = []*inferencepb.ModelInstanceGroup{{Count: 7}} }, true},
+		"source":        {func(p *printed) { p.write(t, "config.pbtxt", "b") }, true}, // what it says is the configuration
+		"other version": {func(p *printed) { p.write(t, "2/model.onnx", "more") }, true},
+		"compiled":      {func(p *printed) { p.write(t, "1/__pycache__/model.pyc", "x") }, true},
+		"same content":  {func(p *printed) { p.write(t, "1/model.onnx", "weights") }, true},
+		"name":          {func(p *printed) { p.model = "n" }, false},
+		"version":       {func(p *printed) { p.text = "2" }, false},
+		"parameter":     {func(p *printed) { p.config.Parameters["a"].StringValue = "9" }, false},
+		"batch":         {func(p *printed) { p.config.MaxBatchSize = 1 }, false},
+		"content":       {func(p *printed) { p.write(t, "1/model.onnx", "Weights") }, false},
+		"beside":        {func(p *printed) { p.write(t, "labels.txt", "m") }, false},
+		"more":          {func(p *printed) { p.write(t, "1/z", "") }, false},
+		"moved text": {func(p *printed) {
+			p.write(t, "1/model.onnx", "weight")
+			p.write(t, "1/more/part", "sx")
+		}, false},
+		"operators": {func(p *printed) {
+			p.write(t, "1/ops.so", "code")
+			p.config.ModelOperations = &inferencepb.ModelOperations{OpLibraryFilename: []string{filepath.Join(p.home, "1", "ops.so")}}
+		}, false},
+	} {
+		print, why := fingerprintOf(t, modelFiles, test.change, nothing)
+		require.NoError(t, why, name)
+		require.Equal(t, test.same, print == base, name)
+	}
+}
+
+// TestFingerprintOfChanges: where it is not known which files the engine has read
+// the fingerprint is nobody else's, also not that of the same files.
+func TestFingerprintOfChanges(t *testing.T) {
+	t.Parallel()
+	for name, during := range map[string]func(p *printed){
+		"longer":  func(p *printed) { p.write(t, "1/model.onnx", "weights and more") },
+		"removed": func(p *printed) { require.NoError(t, os.Remove(filepath.Join(p.home, "1/more/part"))) },
+		"added":   func(p *printed) { p.write(t, "1/new", "") },
+		"beside":  func(p *printed) { p.write(t, "other", "x") },
+		"gone":    func(p *printed) { require.NoError(t, os.RemoveAll(p.home)) },
+		"swapped": func(p *printed) {
+			require.NoError(t, os.Rename(filepath.Join(p.home, "1"), filepath.Join(p.home, "3")))
+			require.NoError(t, os.Rename(filepath.Join(p.home, "2"), filepath.Join(p.home, "1")))
+		},
+	} {
+		one, why := fingerprintOf(t, modelFiles, nothing, during)
+		require.Error(t, why, name)
+		two, _ := fingerprintOf(t, modelFiles, nothing, during)
+		require.NotEqual(t, one, two, name)
+	}
+	_, why := fingerprintOf(t, modelFiles, nothing, func(p *printed) { p.write(t, "2/model.onnx", "another version's") })
+	require.NoError(t, why)
+	_, why = fingerprintOf(t, modelFiles, nothing, func(p *printed) { p.write(t, "1/__pycache__/model.pyc", "compiled while it loads") })
+	require.NoError(t, why)
+}
+
+// TestFingerprintOfEnsembles is made of its parts'.
+func TestFingerprintOfEnsembles(t *testing.T) {
+	t.Parallel()
+	part := func(change func(p *printed)) *Loaded {
+		p := &printed{&Loaded{model: "p", text: "1", config: &inferencepb.ModelConfig{}}, tree(t, modelFiles)}
+		change(p)
+		p.print = observe(Source{Folder: store.NewFolder(p.home, nil), Version: "1", ConfigEntry: "config.pbtxt", Config: modelconfig.New("", p.config)})
+		return p.Loaded
+	}
+	of := func(parts ...*Loaded) string {
+		v := &Loaded{model: "e", text: "1", parts: parts, print: &fingerprint{}, config: &inferencepb.ModelConfig{
+			SchedulingChoice: &inferencepb.ModelConfig_EnsembleScheduling{EnsembleScheduling: &inferencepb.ModelEnsembling{}},
+		}}
+		return v.print.of(v)
+	}
+	other := func(p *printed) { p.write(t, "1/model.onnx", "other") }
+	base := of(part(nothing), part(nothing))
+	require.Equal(t, base, of(part(nothing), part(nothing)), "other loads of the same parts")
+	require.NotEqual(t, base, of(part(nothing), part(other)))
+	require.NotEqual(t, of(part(other), part(nothing)), of(part(nothing), part(other)), "in other places")
+	unread := func(p *printed) { require.NoError(t, os.Symlink("nowhere", filepath.Join(p.home, "1", "x"))) }
+	require.NotEqual(t, of(part(unread)), of(part(unread)), "of parts that nobody knows")
+}
+
+// TestFingerprintOfLinks: what a link leads to counts as if it lay there.
+func TestFingerprintOfLinks(t *testing.T) {
+	t.Parallel()
+	link := func(to, at string) { require.NoError(t, os.Symlink(to, at)) }
+	plain := map[string]string{"model.onnx": "weights", "more/part": "x"}
+	real := tree(t, plain)
+	files := map[string]string{}
+	for name, text := range plain {
+		files["1/"+name] = text
+	}
+	base, why := fingerprintOf(t, files, nothing, nothing)
+	require.NoError(t, why)
+	linked, why := fingerprintOf(t, nil, func(p *printed) { link(real, filepath.Join(p.home, "1")) }, nothing)
+	require.NoError(t, why)
+	require.Equal(t, base, linked)
+	inside, why := fingerprintOf(t, map[string]string{"1/model.onnx": "weights"}, func(p *printed) {
+		link(filepath.Join(real, "more"), filepath.Join(p.home, "1", "more"))
+	}, nothing)
+	require.NoError(t, why)
+	require.Equal(t, base, inside)
+	_, why = fingerprintOf(t, files, func(p *printed) { link(p.home, filepath.Join(p.home, "1", "circle")) }, nothing)
+	require.ErrorContains(t, why, "folders in each other")
+}
+
+// TestAnEnsembleThatStrays: a request that has met another version of a part than
+// the one that the fingerprint is made of keeps no answer, nor does an ensemble of
+// that ensemble.
+func TestAnEnsembleThatStrays(t *testing.T) {
+	t.Parallel()
+	leaf, other := &Loaded{}, &Loaded{}
+	inner := &Loaded{parts: []*Loaded{leaf, leaf}}
+	outer := &Loaded{parts: []*Loaded{leaf, inner}}
+	for step, p := range outer.parts {
+		outer.met(step, p)
+	}
+	require.True(t, outer.steady())
+	inner.met(0, leaf)
+	require.True(t, outer.steady())
+	inner.met(1, other)
+	require.False(t, inner.steady())
+	require.False(t, outer.steady())
+	inner.met(1, leaf)
+	require.False(t, inner.steady(), "never again")
+}
+
+// tree writes files below a folder.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	return dir
+}

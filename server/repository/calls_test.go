@@ -1,0 +1,311 @@
+package repository
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+	"triton/server/store"
+)
+
+// relay is an engine that answers with what another model does: that of the
+// parameter "model", in the version of "version". It posts the request when there is
+// a parameter "post".
+type relay struct {
+	began chan struct{} // gets one before each call
+	let   chan struct{} // each call waits for one; nil: none does
+}
+
+type relayModel struct {
+	relay
+	models               infer.Submitter
+	target, version, way string
+}
+
+func (e relay) Load(_ context.Context, s backend.Spec) (backend.Model, error) {
+	p := s.Config.GetParameters()
+	return &relayModel{e, s.Submitter(), p["model"].GetStringValue(), p["version"].GetStringValue(), p["way"].GetStringValue()}, nil
+}
+
+func (m *relayModel) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	return m, nil
+}
+func (m *relayModel) Close() error { return nil }
+
+func (m *relayModel) Execute(ctx context.Context, b *infer.Batch) error {
+	for _, r := range b.Requests {
+		if m.let != nil {
+			m.began <- struct{}{}
+			<-m.let
+		}
+		resp, err := m.call(ctx, r)
+		if err != nil {
+			resp = infer.NewResponse()
+			resp.Err = err
+		}
+		r.Respond(resp, true)
+	}
+	return nil
+}
+
+func (m *relayModel) call(ctx context.Context, r *infer.Request) (*infer.Response, error) {
+	c := r.Child()
+	defer c.Release()
+	for i := range r.Inputs {
+		in := c.AddInput()
+		in.Name, in.DataType, in.Shape = r.Inputs[i].Name, r.Inputs[i].DataType, append(in.Shape, r.Inputs[i].Shape...)
+		in.Data = r.Inputs[i].Data.Clone()
+	}
+	if m.way == "" {
+		return infer.Call(ctx, m.models, m.target, m.version, c, r)
+	}
+	c.Unary()
+	if err := infer.Post(m.models, m.target, m.version, c); err != nil {
+		return nil, err
+	}
+	return c.Wait(ctx)
+}
+
+// relayTo is the configuration of a model that relays.
+func relayTo(name, version, way string) string {
+	return with(strings.Replace(identity, "identity", "relay", 1), "model: "+name, "version: "+version, "way: "+way)
+}
+
+func relays(e relay) func(o *Options) {
+	return func(o *Options) {
+		explicit(o)
+		o.Startup, o.Backends["relay"] = []string{"*"}, e
+	}
+}
+
+func TestEnginesCallModels(t *testing.T) {
+	t.Parallel()
+	r, _, err := open(t, relays(relay{}), tree(t, map[string]string{
+		"to/config.pbtxt": allVersions, "to/1/": "", "to/2/": "",
+		"newest/config.pbtxt": relayTo("to", "", ""), "newest/1/": "",
+		"named/config.pbtxt": relayTo("to", "1", ""), "named/1/": "",
+		"posted/config.pbtxt": relayTo("to", "1", "post"), "posted/1/": "",
+		"twice/config.pbtxt": relayTo("named", "", ""), "twice/1/": "",
+		"lost/config.pbtxt": relayTo("nowhere", "", ""), "lost/1/": "",
+		"lostpost/config.pbtxt": relayTo("to", "9", "post"), "lostpost/1/": "",
+	}))
+	require.NoError(t, err)
+	count := func(version string) uint64 {
+		s, err := r.Statistics("to", version)
+		require.NoError(t, err)
+		return s.ModelStats[0].InferenceCount
+	}
+	for _, name := range []string{"newest", "named", "posted", "twice"} {
+		works(t, r, name)
+	}
+	require.EqualValues(t, 3, count("1"))
+	require.EqualValues(t, 1, count("2"))
+	for name, want := range map[string]string{
+		"lost":     "Request for unknown model: 'nowhere' is not found",
+		"lostpost": "Request for unknown model: 'to' version 9 is not found",
+	} {
+		m, err := r.Model(name, "")
+		require.NoError(t, err)
+		_, err = inferOnce(t, m)
+		require.EqualError(t, err, want)
+		m.Release()
+	}
+}
+
+// TestEnginesCallTheirOwnSpace: of two models of a name a model finds the one beside
+// it, else the only one.
+func TestEnginesCallTheirOwnSpace(t *testing.T) {
+	t.Parallel()
+	first := tree(t, map[string]string{
+		"to/config.pbtxt": identity, "to/1/": "", "mine/config.pbtxt": relayTo("to", "", ""), "mine/1/": "",
+		"far/config.pbtxt": relayTo("other", "", ""), "far/1/": "",
+	})
+	second := tree(t, map[string]string{"to/config.pbtxt": identity, "to/1/": "", "other/config.pbtxt": identity, "other/1/": ""})
+	r, _, err := open(t, func(o *Options) {
+		relays(relay{})(o)
+		o.Namespacing = true
+	}, first, second)
+	require.NoError(t, err)
+	works(t, r, "mine")
+	works(t, r, "far")
+	for id, n := range map[store.ID]uint64{{Space: first, Name: "to"}: 1, {Space: second, Name: "to"}: 0, {Space: second, Name: "other"}: 1} {
+		require.Equal(t, n, r.view.Load().named(id).newest().Stats().Counters().Success.Count, id.String())
+	}
+}
+
+// TestCallsInFlight: a request that was accepted may call other models whatever
+// happens to them meanwhile, unless they are taken out of service before the call.
+func TestCallsInFlight(t *testing.T) {
+	t.Parallel()
+	for _, way := range []string{"", "post"} {
+		for name, test := range map[string]struct {
+			end  func(r *Repository) error
+			want string
+		}{
+			"drain":                {func(r *Repository) error { return r.Drain(context.Background()) }, ""},
+			"unload of the caller": {func(r *Repository) error { return r.Unload(context.Background(), "from", true) }, ""},
+			"unload of the callee": {func(r *Repository) error { return r.Unload(context.Background(), "to", true) }, "'to' has no available versions"},
+		} {
+			t.Run(fmt.Sprintf("%s %s", name, way), func(t *testing.T) {
+				t.Parallel()
+				e := relay{began: make(chan struct{}, 1), let: make(chan struct{})}
+				r, _, err := open(t, relays(e), tree(t, map[string]string{
+					"to/config.pbtxt": identity, "to/1/": "", "from/1/": "",
+					"from/config.pbtxt":  relayTo("to", "", way) + "instance_group { count: 2 kind: KIND_CPU }",
+					"front/config.pbtxt": strings.NewReplacer(`"IN"`, `"INPUT0"`, `"OUT"`, `"OUTPUT0"`, "-1 ]", "4 ]").Replace(chain("from")), "front/1/": "",
+				}))
+				require.NoError(t, err)
+				answer := make(chan error, 2)
+				for _, name := range []string{"from", "front"} {
+					m, err := r.Model(name, "")
+					require.NoError(t, err)
+					go func() {
+						defer m.Release()
+						resp, err := inferOnce(t, m)
+						if err == nil {
+							resp.Release()
+						}
+						answer <- err
+					}()
+				}
+				<-e.began // both requests were accepted
+				<-e.began
+				ended := make(chan error, 1)
+				go func() { ended <- test.end(r) }()
+				require.Eventually(t, func() bool {
+					for _, v := range r.open() {
+						if v.Closing() {
+							return true
+						}
+					}
+					for _, name := range []string{"from", "to"} {
+						if ready, err := r.ModelReady(name, ""); err == nil && !ready {
+							return true
+						}
+					}
+					return false
+				}, 10*time.Second, time.Millisecond)
+				close(e.let)
+				for range 2 {
+					if err := <-answer; test.want == "" {
+						require.NoError(t, err)
+					} else {
+						require.ErrorContains(t, err, test.want)
+					}
+				}
+				require.NoError(t, <-ended)
+			})
+		}
+	}
+}
+
+// TestAModelThatCallsItself: with one instance that waits for itself the caller's
+// patience ends it, and the instance goes on.
+func TestAModelThatCallsItself(t *testing.T) {
+	t.Parallel()
+	r, _, err := open(t, relays(relay{}), tree(t, map[string]string{
+		"self/config.pbtxt": relayTo("self", "", ""), "self/1/": "",
+	}))
+	require.NoError(t, err)
+	m, err := r.Model("self", "")
+	require.NoError(t, err)
+	defer m.Release()
+	t.Run("waited for", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		defer cancel()
+		q := plain()
+		_, err := m.Infer(ctx, q)
+		require.Equal(t, status.Cancelled, status.CodeOf(err), "%v", err)
+		q.Release()
+	})
+	t.Run("submitted", func(t *testing.T) {
+		q := plain()
+		got := make(sink, 1)
+		q.Sink = got
+		require.NoError(t, m.Submit(q))
+		require.Eventually(t, func() bool { return q.State() == infer.Executing }, 10*time.Second, time.Millisecond)
+		q.Cancel()
+		require.Equal(t, status.Cancelled, status.CodeOf(<-got))
+		q.Release()
+	})
+}
+
+// plain is a request of an identity model.
+func plain() *infer.Request {
+	q := infer.NewRequest()
+	in := q.AddInput()
+	in.Name, in.DataType, in.Shape = "INPUT0", tensor.Int32, append(in.Shape, 4)
+	in.Data = tensor.NewData(tensor.HeapBuffer(make([]byte, 16)))
+	return q
+}
+
+// sink keeps the error of the final response.
+type sink chan error
+
+func (s sink) Send(resp *infer.Response, final bool) {
+	if !final {
+		return
+	}
+	var err error
+	if resp != nil {
+		err = resp.Err
+		resp.Release()
+	}
+	s <- err
+}
+
+// TestCallsUnderStress calls through models while they are loaded and unloaded. Every
+// request has one end; nothing is left.
+func TestCallsUnderStress(t *testing.T) {
+	t.Parallel()
+	r, _, err := open(t, relays(relay{}), tree(t, map[string]string{
+		"to/config.pbtxt": identity, "to/1/": "", "from/config.pbtxt": relayTo("to", "", ""), "from/1/": "",
+		"posts/config.pbtxt": relayTo("from", "", "post"), "posts/1/": "",
+	}))
+	require.NoError(t, err)
+	ctx, stop := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer stop()
+	var answered atomic.Int64
+	done := make(chan struct{}, 3)
+	for _, name := range []string{"from", "posts", "posts"} {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for ctx.Err() == nil {
+				m, err := r.Model(name, "")
+				if err != nil {
+					continue
+				}
+				resp, err := inferOnce(t, m)
+				if err == nil {
+					answered.Add(1)
+					resp.Release()
+				} else if code := status.CodeOf(err); code != status.NotFound && code != status.Unavailable {
+					t.Errorf("infer: %v", err)
+				}
+				m.Release()
+			}
+		}()
+	}
+	for i := 0; ctx.Err() == nil; i++ {
+		name := []string{"to", "from"}[i%2]
+		if err := r.Unload(t.Context(), name, false); err != nil {
+			t.Errorf("unload: %v", err)
+		}
+		if err := r.Load(t.Context(), name, infer.LoadOptions{}); err != nil {
+			t.Errorf("load: %v", err)
+		}
+	}
+	for range 3 {
+		<-done
+	}
+	require.NotZero(t, answered.Load())
+}

@@ -1,0 +1,283 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+	"triton/pkg/status"
+	"triton/server/backend"
+	"triton/server/model"
+	"triton/server/store"
+)
+
+// job is a change under way.
+type job struct {
+	change
+	old     *model.Loaded // serves now; nil: none does
+	version *model.Loaded // the result
+	err     error
+}
+
+// failure is that a model does not serve as it should.
+type failure struct {
+	text string
+	// engine is that nothing but a backend's own library is missing.
+	engine bool
+}
+
+func (f *failure) Error() string { return f.text }
+
+// lacksEngine reports whether a load failed because nothing but the library of a
+// backend is missing.
+func lacksEngine(err error) bool {
+	var f *failure
+	return errors.As(err, &f) && f.engine
+}
+
+// apply loads the versions of a model. They serve together or not at all: when one
+// fails those that served before go on.
+func (r *Repository) apply(ctx context.Context, c *content) error {
+	err := r.bring(ctx, c)
+	now := &outcome{location: c.from.Location, stamp: c.stamp, override: c.override}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		now = &outcome{err: err}
+		if old := r.outcomes[c.id()]; old != nil {
+			now.location, now.stamp, now.override = old.location, old.stamp, old.override
+		}
+		if c.ensemble() {
+			now.stamp = nil // it does not serve, whatever its files are
+		}
+	}
+	r.outcomes[c.id()] = now
+	return err
+}
+
+func (r *Repository) bring(ctx context.Context, c *content) error {
+	var fits []*model.Loaded
+	err := r.explain(c)
+	if err == nil && c.ensemble() {
+		if fits, err = r.fit(c); err != nil {
+			r.opts.Log.Error(reasonOf(err), modelconfig.Details(err)...)
+			r.withdraw(c.id(), true)
+			return &failure{text: err.Error(), engine: r.partLacksEngine(c)}
+		}
+	}
+	if err != nil {
+		r.opts.Log.Error(fmt.Sprintf("failed to load model '%s': %s", c.id(), err))
+		r.change(c.id(), func(m *served) { m.wanted = true })
+		return &failure{text: err.Error()}
+	}
+	jobs := r.begun(c)
+	var wg sync.WaitGroup
+	for _, j := range jobs {
+		if j.do == retire {
+			continue
+		}
+		r.opts.Log.Info(fmt.Sprintf("loading: %s:%d", c.id(), j.number))
+		if j.do != keep {
+			wg.Go(func() { r.run(ctx, c, j, fits) })
+		}
+	}
+	wg.Wait()
+	return r.commit(c, jobs)
+}
+
+// begun decides about each version; new ones are in the index from now on.
+func (r *Repository) begun(c *content) []*job {
+	now := r.view.Load().named(c.id())
+	all := steps(c, now.serving())
+	jobs := make([]*job, len(all))
+	r.change(c.id(), func(m *served) {
+		m.wanted = true
+		for i, s := range all {
+			jobs[i] = &job{change: s}
+			if e := m.need(s.number); e.state == stateReady {
+				jobs[i].old = e.version
+			} else {
+				e.state, e.reason, e.version = stateLoading, "", nil
+			}
+		}
+	})
+	return jobs
+}
+
+// run loads a version, again and again if it may.
+func (r *Repository) run(ctx context.Context, c *content, j *job, fits []*model.Loaded) {
+	select {
+	case r.loading <- struct{}{}:
+		defer func() { <-r.loading }()
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		j.err = status.New(status.Unavailable, "loading was ended: %w", context.Cause(ctx))
+		return
+	}
+	for range max(r.opts.LoadRetries, 0) + 1 {
+		if j.version, j.err = r.build(ctx, c, j, fits); j.err == nil || ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// build makes the version of a job.
+func (r *Repository) build(ctx context.Context, c *content, j *job, fits []*model.Loaded) (*model.Loaded, error) {
+	s := model.Source{
+		ID: c.id(), Number: j.number, Version: j.name, ConfigEntry: c.source, Config: c.config,
+		From: model.Provenance{Origin: c.origin(j.numbered), Config: c.config.ModelConfig, Stamp: c.stamp},
+	}
+	switch {
+	case j.do == regroup:
+		return r.builder.Regroup(ctx, s, j.old)
+	case c.ensemble():
+		s.Folder, s.Models = c.folder, r.stepCalls(c)
+		return r.builder.Assemble(s, fits, j.old)
+	}
+	folder, err := c.fetch(ctx, r.reader.store, j.name)
+	if err != nil {
+		r.opts.Log.Error(fmt.Sprintf("failed to load '%s' version %d: %s", c.id(), j.number, reasonOf(err)))
+		return nil, err
+	}
+	defer folder.Release() // the version holds it
+	s.Folder, s.Models = folder, &engineCalls{r, c.id().Space}
+	return r.builder.Load(ctx, s)
+}
+
+// reasonOf is an error as the index and the log show it.
+func reasonOf(err error) string { return status.From(err).Text() }
+
+// commit publishes what the jobs have brought, or undoes it.
+func (r *Repository) commit(c *content, jobs []*job) error {
+	var bad *failure
+	var text strings.Builder
+	engine := true
+	for _, j := range jobs {
+		if j.err != nil {
+			fmt.Fprintf(&text, "version %d is at %s state: %s;", j.number, stateUnavailable, reasonOf(j.err))
+			engine = engine && errors.Is(j.err, backend.ErrNoEngine)
+		}
+	}
+	var leaving []*model.Loaded
+	if text.Len() > 0 {
+		bad = &failure{text.String(), engine}
+		r.change(c.id(), func(m *served) { leaving = m.undo(jobs) })
+		r.opts.Log.Info(fmt.Sprintf("failed to load '%s'", c.id()))
+	} else {
+		r.change(c.id(), func(m *served) { leaving = m.adopt(jobs) })
+		r.opts.Log.Info(fmt.Sprintf("successfully loaded '%s'", c.id()))
+	}
+	for _, v := range leaving {
+		r.retire(c.id(), v)
+	}
+	if bad != nil {
+		return bad
+	}
+	return nil
+}
+
+// undo takes back what was loaded beside a version that failed. It returns the
+// versions to close.
+func (m *served) undo(jobs []*job) (leaving []*model.Loaded) {
+	for _, j := range jobs {
+		if j.version != nil {
+			leaving = append(leaving, j.version)
+		}
+		if j.old != nil {
+			continue
+		}
+		e := m.at(j.number)
+		if j.err != nil {
+			e.state, e.reason = stateUnavailable, reasonOf(j.err)
+		} else {
+			e.state, e.version = stateUnloading, j.version
+		}
+	}
+	return leaving
+}
+
+// adopt puts the new versions in the place of the others. It returns the versions
+// to close.
+func (m *served) adopt(jobs []*job) (leaving []*model.Loaded) {
+	for _, j := range jobs {
+		e := m.at(j.number)
+		switch j.do {
+		case keep:
+			continue
+		case retire:
+			e.state = stateUnloading
+		case loadAnew, regroup:
+			e.state, e.reason, e.version = stateReady, "", j.version
+		}
+		if j.old != nil {
+			if j.do == regroup {
+				j.old.Replace()
+			}
+			leaving = append(leaving, j.old)
+		}
+	}
+	return leaving
+}
+
+// fit checks an ensemble with the models of its steps as they serve now.
+func (r *Repository) fit(c *content) ([]*model.Loaded, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.wanted.circle(c.id()); err != nil {
+		return nil, err
+	}
+	all := c.config.GetEnsembleScheduling().GetStep()
+	for i, id := range c.parts {
+		if r.wanted[id] == nil && r.view.Load().named(id).newest() == nil {
+			return nil, status.New(status.InvalidArg, "ensemble %s contains models that are not available or ambiguous: %s", c.id(), all[i].GetModelName())
+		}
+	}
+	var parts []*model.Loaded
+	for i, id := range c.parts {
+		v, err := r.servingPart(c, id, all[i].GetModelVersion())
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, v)
+	}
+	return parts, c.config.First(c.config.ValidateParts(func(step int) *inferencepb.ModelConfig { return parts[step].Config() }))
+}
+
+// servingPart returns the version of a model that a step would use. The lock is
+// held.
+func (r *Repository) servingPart(c *content, id store.ID, number int64) (*model.Loaded, error) {
+	m := r.view.Load().named(id)
+	if v := m.newest(); v != nil {
+		if number == -1 {
+			return v, nil
+		}
+		if e := m.at(number); e != nil && e.state == stateReady {
+			return e.version, nil
+		}
+		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' whose required version %d is not loaded.", c.id(), id, number)
+	}
+	o := r.outcomes[id]
+	switch {
+	case r.wanted[id] == nil || o == nil || o.err == nil:
+		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which has no loaded version.", c.id(), id)
+	case len(r.wanted.parts(id)) > 0:
+		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which is not valid. Model '%s' failed with error: %s", c.id(), id, id, o.err)
+	}
+	return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which has no loaded version. Model '%s' loading failed with error: %s", c.id(), id, id, o.err)
+}
+
+// partLacksEngine reports whether a model of a step cannot serve for that reason.
+func (r *Repository) partLacksEngine(c *content) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(c.parts, func(id store.ID) bool {
+		o := r.outcomes[id]
+		return r.wanted[id] != nil && o != nil && lacksEngine(o.err)
+	})
+}

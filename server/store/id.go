@@ -1,0 +1,20 @@
+package store
+
+import "cmp"
+
+// ID tells models apart. Space is the repository path of a model when paths are
+// namespaces, else empty.
+type ID struct{ Space, Name string }
+
+// String is the name as the log and most errors show it.
+func (i ID) String() string {
+	if i.Space == "" {
+		return i.Name
+	}
+	return i.Space + "::" + i.Name
+}
+
+// Compare orders IDs by space and name.
+func Compare(a, b ID) int {
+	return cmp.Or(cmp.Compare(a.Space, b.Space), cmp.Compare(a.Name, b.Name))
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Stamp identifies the content of a model: an entry for each thing in its folder,
+// and one for the folder itself under "". Two stamps of a model are the same when
+// nothing was changed.
+type Stamp map[string]Entry
+
+// Entry identifies the content of a file or of all files below a folder.
+type Entry struct {
+	Tag string // whatever the store tells changes by
+	Dir bool
+}
+
+// maxNesting bounds how deep a model's directory is looked into: links may form
+// circles.
+const maxNesting = 16
+
+// ReadStamp makes a stamp of a local directory from the times of its files. It is
+// nil when the directory cannot be read.
+func ReadStamp(dir string) Stamp {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	s := Stamp{"": {tag(Changed(info)), true}}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		s[e.Name()] = Entry{tag(lastChange(path, maxNesting)), leadsToDir(e, path)}
+	}
+	return s
+}
+
+func tag(nanoseconds int64) string { return strconv.FormatInt(nanoseconds, 10) }
+
+// lastChange returns the time of the newest change at or below a path in Unix
+// nanoseconds; 0 when it is not there.
+func lastChange(path string, depth int) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	last := Changed(info)
+	if !info.IsDir() || depth == 0 {
+		return last
+	}
+	entries, _ := os.ReadDir(path) // its own time tells of what can be read
+	for _, e := range entries {
+		last = max(last, lastChange(filepath.Join(path, e.Name()), depth-1))
+	}
+	return last
+}
+
+// Same reports whether nothing was changed. Content that has no stamp always was.
+func (s Stamp) Same(t Stamp) bool { return s != nil && maps.Equal(s, t) }
+
+// SameFor reports whether nothing was changed that matters to one version:
+// neither in its own folder nor beside the versions. The configuration, in the
+// entry of that name, is compared by its content.
+func (s Stamp) SameFor(t Stamp, version, config string) bool {
+	others := func(name string, _ Entry) bool {
+		return name == "" || name == config || name != version && IsVersion(name)
+	}
+	s, t = maps.Clone(s), maps.Clone(t)
+	maps.DeleteFunc(s, others)
+	maps.DeleteFunc(t, others)
+	return s.Same(t)
+}
+
+// IsVersion reports whether a name can be that of a version folder.
+func IsVersion(name string) bool { return strings.Trim(name, "0123456789") == "" }
+
+// Folders returns the names of the folders in a model's folder, sorted.
+func (s Stamp) Folders() []string {
+	var all []string
+	for name, e := range s {
+		if e.Dir && name != "" {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,212 @@
+// Package validation checks requests against the signature of a model: names,
+// types, shapes, batch sizes and byte counts, in Triton's order and words. It
+// finds no models and runs nothing.
+package validation
+
+import (
+	"slices"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/kserve"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// Checker checks requests against one model version. It is made once at load;
+// a request that passes costs no allocation.
+type Checker struct {
+	model    string
+	maxBatch int64 // 0: the model does not batch
+	sig      *backend.Signature
+	required int
+}
+
+// New returns the checker of a completed configuration.
+func New(c *inferencepb.ModelConfig) *Checker {
+	k := &Checker{model: c.GetName(), maxBatch: int64(c.GetMaxBatchSize()), sig: backend.NewSignature(c)}
+	for i := range k.sig.Inputs {
+		if !k.sig.Inputs[i].Optional {
+			k.required++
+		}
+	}
+	return k
+}
+
+// Check completes a raw request, drops repeated outputs, sets the request's
+// batch size and says what is wrong with it, in Triton's order and words.
+func (k *Checker) Check(r *infer.Request) error {
+	if r.Raw {
+		if err := k.completeRaw(r); err != nil {
+			return err
+		}
+	}
+	matched := 0
+	for i := range k.sig.Inputs {
+		if r.InputNear(i, k.sig.Inputs[i].Name) != nil {
+			matched++
+		}
+	}
+	// A name that is unknown or there twice leaves fewer matches than inputs.
+	if matched < len(r.Inputs) {
+		if name, ok := duplicate(r.Inputs); ok {
+			return invalid(r, "input '%s' already exists in request", name)
+		}
+	}
+	if err := k.outputs(r); err != nil {
+		return err
+	}
+	if n := len(r.Inputs); n > len(k.sig.Inputs) || n < k.required {
+		return k.wrongCount(r)
+	}
+	err := k.inputs(r, nil)
+	if err != nil && len(r.Inputs) > 1 { // which of several faults is reported?
+		err = k.inputs(r, tableOrder(r))
+	}
+	return err
+}
+
+// inputs checks all inputs in the given order of their indices, nil for that of
+// the request, and sets the batch size.
+func (k *Checker) inputs(r *infer.Request, order []int) error {
+	if err := k.batch(r, order); err != nil {
+		return err
+	}
+	for n := range r.Inputs {
+		i := at(order, n)
+		t := &r.Inputs[i]
+		if err := k.input(r, k.value(t.Name, i), t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func at(order []int, n int) int {
+	if order == nil {
+		return n
+	}
+	return order[n]
+}
+
+// value is the model's input of that name, which mostly stands at index i; nil
+// when there is none.
+func (k *Checker) value(name string, i int) *backend.Value {
+	if i < len(k.sig.Inputs) && k.sig.Inputs[i].Name == name {
+		return &k.sig.Inputs[i]
+	}
+	for j := range k.sig.Inputs {
+		if k.sig.Inputs[j].Name == name {
+			return &k.sig.Inputs[j]
+		}
+	}
+	return nil
+}
+
+// outputs refuses unknown outputs; of an output that is asked for twice the
+// first mention counts.
+func (k *Checker) outputs(r *infer.Request) error {
+	kept := r.Outputs[:0]
+	for n := range r.Outputs {
+		o := r.Outputs[n]
+		same := func(p kserve.RequestedOutput) bool { return p.Name == o.Name }
+		if slices.ContainsFunc(kept, same) {
+			r.Outputs[n].Release()
+			continue
+		}
+		known := len(kept) < len(k.sig.Outputs) && k.sig.Outputs[len(kept)].Name == o.Name
+		for i := 0; !known && i < len(k.sig.Outputs); i++ {
+			known = k.sig.Outputs[i].Name == o.Name
+		}
+		if !known {
+			return status.New(status.InvalidArg, "unexpected inference output '%s' for model '%s'", o.Name, k.model)
+		}
+		r.Outputs[n] = kserve.RequestedOutput{} // it moves, with its reference
+		kept = append(kept, o)
+	}
+	r.Outputs = kept
+	return nil
+}
+
+// batch finds the request's batch size and refuses unknown inputs.
+func (k *Checker) batch(r *infer.Request, order []int) error {
+	r.Batch = 0
+	size, found := int64(0), false
+	for n := range r.Inputs {
+		i := at(order, n)
+		t := &r.Inputs[i]
+		if k.value(t.Name, i) == nil {
+			return status.New(status.InvalidArg, "unexpected inference input '%s' for model '%s'", t.Name, k.model)
+		}
+		if k.maxBatch == 0 {
+			continue
+		}
+		if len(t.Shape) == 0 {
+			return invalid(r, "input '%s' has no shape but model requires batch dimension for '%s'", t.Name, k.model)
+		}
+		if !found {
+			size, found = t.Shape[0], true
+		} else if size != t.Shape[0] {
+			return invalid(r, "input '%s' batch size does not match other inputs for '%s'", t.Name, k.model)
+		}
+	}
+	if size > k.maxBatch || size < 0 { // Triton reads it as unsigned
+		return invalid(r, "inference request batch-size must be <= %d for '%s'", k.maxBatch, k.model)
+	}
+	r.Batch = int(size)
+	return nil
+}
+
+// input checks type, shape and byte size of one input.
+func (k *Checker) input(r *infer.Request, want *backend.Value, t *kserve.Tensor) error {
+	if t.DataType != want.DataType {
+		return invalid(r, "inference input '%s' data-type is '%s', but model '%s' expects '%s'",
+			want.Name, t.DataType, k.model, want.DataType)
+	}
+	shape := t.Shape
+	if k.maxBatch > 0 {
+		shape = shape[1:]
+	}
+	for _, d := range shape {
+		if d == -1 && len(shape) == len(want.Dims) {
+			return invalid(r, "All input dimensions should be specified for input '%s' for model '%s', got %s", want.Name, k.model, t.Shape)
+		}
+	}
+	if !fits(shape, want.Dims) {
+		return k.wrongShape(r, want, t)
+	}
+	if r.Batch > 0 { // a batch dimension of 0 counts as none
+		shape = t.Shape
+	}
+	if want.DataType == tensor.Bytes {
+		n, err := shape.Elements()
+		if err != nil {
+			return k.tooLarge(r, want, t, err)
+		}
+		return k.elements(r, want, t, n)
+	}
+	size, err := shape.ByteSize(want.DataType)
+	if err != nil {
+		return k.tooLarge(r, want, t, err)
+	}
+	if int64(t.Data.Len()) != size {
+		return invalid(r, "input byte size mismatch for input '%s' for model '%s'. Expected %d, got %d",
+			displayName(r, want), k.model, size, t.Data.Len())
+	}
+	return nil
+}
+
+// fits is tensor.Shape.Matches for what a client may send: no negative
+// dimension passes.
+func fits(shape, dims tensor.Shape) bool {
+	if !shape.Matches(dims) {
+		return false
+	}
+	for _, d := range shape {
+		if d < 0 {
+			return false
+		}
+	}
+	return true
+}

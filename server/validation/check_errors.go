@@ -1,0 +1,95 @@
+package validation
+
+import (
+	"fmt"
+	"strings"
+
+	"triton/pkg/hashorder"
+	"triton/pkg/kserve"
+	"triton/pkg/status"
+	"triton/server/backend"
+	"triton/server/infer"
+)
+
+// invalid is an INVALID_ARG error that names the request.
+func invalid(r *infer.Request, format string, args ...any) error {
+	return status.New(status.InvalidArg, "%s%s", r.Tag(), fmt.Sprintf(format, args...))
+}
+
+// duplicate finds a name that two inputs share.
+func duplicate(inputs []kserve.Tensor) (string, bool) {
+	seen := make(map[string]bool, len(inputs))
+	for i := range inputs {
+		if seen[inputs[i].Name] {
+			return inputs[i].Name, true
+		}
+		seen[inputs[i].Name] = true
+	}
+	return "", false
+}
+
+// tableOrder is the order in which Triton looks at the request's inputs.
+func tableOrder(r *infer.Request) []int {
+	names := make([]string, len(r.Inputs))
+	for i := range r.Inputs {
+		names[i] = r.Inputs[i].Name
+	}
+	return hashorder.Of(names)
+}
+
+// wrongCount lists what came and what is missing. When nothing is missing the
+// list lacks its opening bracket, as in Triton's message.
+func (k *Checker) wrongCount(r *infer.Request) error {
+	got := make([]string, len(r.Inputs))
+	for n, i := range tableOrder(r) {
+		got[n] = r.Inputs[i].Name
+	}
+	var missing []string
+	for i := range k.sig.Inputs {
+		if v := &k.sig.Inputs[i]; !v.Optional && r.Input(v.Name) == nil {
+			missing = append(missing, v.Name)
+		}
+	}
+	lack := "]"
+	if len(missing) > 0 {
+		lack = "[" + quoted(missing) + "]"
+	}
+	expected := fmt.Sprintf("%d inputs", len(k.sig.Inputs))
+	if k.required < len(k.sig.Inputs) {
+		expected = fmt.Sprintf("number of inputs between %d and %d", k.required, len(k.sig.Inputs))
+	}
+	return invalid(r, "expected %s but got %d inputs for model '%s'. Got input(s) [%s], but missing required input(s) %s. Please provide all required input(s).",
+		expected, len(got), k.model, quoted(got), lack)
+}
+
+func quoted(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "'" + strings.Join(names, "','") + "'"
+}
+
+const batchNote = "NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be prepended to each input shape. If you want to specify the full shape including the batch dim in your input dims config, try setting max_batch_size to zero. See the model configuration docs for more info on max_batch_size."
+
+func (k *Checker) wrongShape(r *infer.Request, want *backend.Value, t *kserve.Tensor) error {
+	expected, note := want.Dims, ""
+	if k.maxBatch > 0 {
+		expected = append([]int64{-1}, want.Dims...)
+		note = batchNote
+	}
+	return invalid(r, "unexpected shape for input '%s' for model '%s'. Expected %s, got %s. %s",
+		want.Name, k.model, expected, t.Shape, note)
+}
+
+func (k *Checker) tooLarge(r *infer.Request, want *backend.Value, t *kserve.Tensor, err error) error {
+	return invalid(r, "shape %s of input '%s' for model '%s' is too large: %v", t.Shape, displayName(r, want), k.model, err)
+}
+
+// displayName is the input's name in messages about its data; the input of a
+// raw request has a name of its own there.
+func displayName(r *infer.Request, v *backend.Value) string {
+	if r.Raw {
+		return "raw_input"
+	}
+	return v.Name
+}
