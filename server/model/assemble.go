@@ -43,7 +43,11 @@ func (b *Builder) assemble(v *Loaded, s Source, old *Loaded) error {
 	} else {
 		v.stats = stats.New(v.config, v.text, b.opts.Stats)
 	}
-	v.runner = ensemble.New(ensemble.Options{Config: v.config, Parts: configs, Stats: v.stats, Log: v.log, Models: &stepFinder{s.Models, v}})
+	models := s.Models
+	if b.opts.Cache != nil {
+		models = &stepFinder{models, v}
+	}
+	v.runner = ensemble.New(ensemble.Options{Config: v.config, Parts: configs, Stats: v.stats, Log: v.log, Models: models})
 	v.runner, err = b.cached(v, v.runner)
 	return err
 }
