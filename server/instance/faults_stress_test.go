@@ -16,6 +16,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
+	"triton/pkg/tensor/tensortest"
 	"triton/server/backend"
 	"triton/server/infer"
 	"triton/server/instance"
@@ -203,7 +204,9 @@ func TestStressWithFaultsEverywhere(t *testing.T) {
 
 func faultStorm(t *testing.T, n int) {
 	cfg := batching(4, time.Duration(n%2)*100*time.Microsecond)
-	e := &chaos{decoupled: n%4 >= 2, pool: tensor.NewPool()}
+	memory := tensortest.New(nil)
+	memory.Refuse(tensortest.Sometimes(uint64(n), 0.1))
+	e := &chaos{decoupled: n%4 >= 2, pool: memory.Pool}
 	counters, log := stats.NewModel("m", "1", 4), slog.New(slog.DiscardHandler)
 	sequences := n%3 == 0
 	o := instance.Options{
@@ -262,7 +265,11 @@ func wildRequest(g *instance.Group, pool *tensor.Pool, id uint64, unary bool) *w
 	r.SequenceID, r.SequenceStart, r.SequenceEnd = id, true, true
 	in := r.AddInput()
 	in.Name, in.DataType, in.Shape = "IN", tensor.Uint8, tensor.Shape{1, 8}
-	in.Data = tensor.NewData(pool.Get(8))
+	mem, err := pool.TryGet(8)
+	if err != nil {
+		mem = tensor.HeapBuffer(make([]byte, 8))
+	}
+	in.Data = tensor.NewData(mem)
 	r.Trace, r.Tap = wild{}, wildTap{}
 	if unary {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond) // it may be kept for ever
