@@ -119,7 +119,9 @@ func (d *reader) unpack(scratch *store.Scratch, name string, o infer.LoadOptions
 // complete finds the backend and the versions of content that is open, and checks
 // what can be checked.
 func (d *reader) complete(ctx context.Context, c *content, entries store.Stamp) (err error) {
-	if err := c.config.First(agent.Run(c.config, os.DirFS(c.folder.Dir))); err != nil {
+	all := &files{ctx, d.store, c, entries, map[string]*store.Folder{}}
+	defer all.release()
+	if err := c.config.First(agent.Run(c.config, all)); err != nil {
 		return err
 	}
 	if err := d.detect(ctx, c, entries); err != nil {

@@ -208,6 +208,23 @@ func TestDetectionNeedsAVersion(t *testing.T) {
 	require.Equal(t, []string{"list", "stamp m", "fetch m", "fetch m 1", "fetch m 1"}, s.seen())
 }
 
+// TestChecksumsOfAVersion: an agent that looks into a version has it fetched.
+func TestChecksumsOfAVersion(t *testing.T) {
+	t.Parallel()
+	sum := func(hash string) string {
+		return pythonConfig + `model_repository_agents { agents { name: "checksum" parameters { key: "MD5:1/model.py" value: "` + hash + `" } } }`
+	}
+	s := newRemote(t, map[string]string{"m/config.pbtxt": sum("20f35e630daf44dbfa4c3f68f5399d8c"), "m/1/model.py": "model", "m/2/model.py": "other"})
+	r, out, err := stored(t, s, ControlPoll)
+	require.NoError(t, err, out.messages())
+	works(t, r, "m")
+	require.Equal(t, []string{"list", "stamp m", "fetch m", "fetch m 1", "fetch m 2"}, s.seen())
+	s.put("m/1/model.py", "changed")
+	require.NoError(t, r.Poll(t.Context()))
+	require.Contains(t, out.messages(), "1/model.py")
+	works(t, r, "m")
+}
+
 // TestOneListing: an operation lists the store once, and takes each stamp once.
 func TestOneListing(t *testing.T) {
 	t.Parallel()
