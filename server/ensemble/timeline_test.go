@@ -75,8 +75,8 @@ var timelines = map[string]struct {
 		got: "100: Internal: in ensemble 'e', boom final", ran: map[string][]int{"A": {0}, "B": {0}}, sum: -1,
 	},
 	"one response each": {
-		config: ab, models: func() []*fake { return []*fake{repeat("A", 10), one("B", 0)} }, in: "IN=1,2,3",
-		got: "10: OUT[1]=1|20: OUT[1]=2|30: OUT[1]=3 final", ran: map[string][]int{"A": {0}, "B": {10, 20, 30}}, sum: 30,
+		config: ab, models: func() []*fake { return []*fake{repeat("A", 10), one("B", 1)} }, in: "IN=1,2,3",
+		got: "11: OUT[1]=1|21: OUT[1]=2|31: OUT[1]=3 final", ran: map[string][]int{"A": {0}, "B": {10, 20, 30}}, sum: 33,
 	},
 	"no response": {
 		config: ab, models: func() []*fake { return []*fake{repeat("A", 10), one("B", 0)} }, in: "IN=",

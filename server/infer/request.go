@@ -40,8 +40,9 @@ const (
 
 // Sink receives the responses of one request, in order. Send takes ownership
 // of resp, must not block, and is called from any goroutine, also from that of
-// Cancel; after final it is not called again. A final Send with a nil resp ends a stream that has no
-// further data.
+// Cancel; after final it is not called again. A final Send with a nil resp ends a
+// stream that has no further data. A Send that panics must not have taken resp, and
+// is called once more, with an error that is final.
 type Sink interface {
 	Send(resp *Response, final bool)
 }

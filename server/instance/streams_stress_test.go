@@ -51,12 +51,12 @@ func TestStreamStress(t *testing.T) {
 			return nil
 		}
 		g, counters := group(t, decoupled(cfg), e, 2)
-		limit := time.Now().Add(100 * time.Millisecond)
+		var over atomic.Bool
 		var all sync.WaitGroup
 		for i := range 8 {
 			all.Go(func() {
 				rng := rand.New(rand.NewPCG(2, uint64(i)))
-				for time.Now().Before(limit) {
+				for !over.Load() {
 					r, p := infer.NewRequest(), newTape()
 					r.ModelName, r.Batch, r.Sink = "m", 1+rng.IntN(3), p
 					followed := &follower{ended: make(chan struct{})}
@@ -83,10 +83,13 @@ func TestStreamStress(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(60 * time.Millisecond) // of load; the drain comes in the middle of it
+		for begin := time.Now(); ended.Load() == 0 || time.Since(begin) < 60*time.Millisecond; {
+			time.Sleep(time.Millisecond) // of load; the drain comes in the middle of it
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		require.NoError(t, g.Drain(ctx))
 		cancel()
+		over.Store(true)
 		all.Wait()
 		require.NotZero(t, ended.Load())
 		require.Zero(t, other.Load()>>32, "traces that heard too much")

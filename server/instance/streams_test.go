@@ -254,7 +254,6 @@ type fragile struct {
 func (f *fragile) Send(resp *infer.Response, final bool) {
 	if !f.torn {
 		f.torn = true
-		resp.Release()
 		panic("torn")
 	}
 	f.tape.Send(resp, final)

@@ -54,12 +54,14 @@ func TestStress(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			pool := tensor.NewPool()
 			g := stressGroup(t, c.cfg, c.instances, c.faults, c.turns)
-			s := &stress{pool: pool, group: g, limit: time.Now().Add(150 * time.Millisecond)}
+			s := &stress{pool: pool, group: g}
 			var all sync.WaitGroup
 			for i := range 16 {
 				all.Go(func() { s.caller(uint64(i)) })
 			}
-			time.Sleep(100 * time.Millisecond) // of load; the drain comes in the middle of it
+			for begin := time.Now(); s.answered.Load() == 0 || time.Since(begin) < 100*time.Millisecond; {
+				time.Sleep(time.Millisecond) // of load; the drain comes in the middle of it
+			}
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			if c.turns { // what waits for one is not waited for
@@ -68,6 +70,7 @@ func TestStress(t *testing.T) {
 				_ = g.Drain(gone) // an error, unless all was over
 			}
 			require.NoError(t, g.Drain(ctx))
+			s.over.Store(true)
 			all.Wait()
 			require.Empty(t, s.wrong.Load())
 			require.Zero(t, pool.Outstanding())
@@ -118,7 +121,7 @@ func stressGroup(t *testing.T, cfg *inferencepb.ModelConfig, instances int, faul
 type stress struct {
 	pool                                     *tensor.Pool
 	group                                    *instance.Group
-	limit                                    time.Time
+	over                                     atomic.Bool
 	answered, failed, cancelled, unavailable atomic.Int64
 	wrong                                    atomic.Value
 }
@@ -126,7 +129,7 @@ type stress struct {
 func (s *stress) caller(seed uint64) {
 	rng := rand.New(rand.NewPCG(1, seed))
 	s.wrong.CompareAndSwap(nil, "")
-	for n := 0; time.Now().Before(s.limit); n++ {
+	for n := 0; !s.over.Load(); n++ {
 		if rng.IntN(4) == 0 {
 			s.submit(rng, n)
 		} else {

@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -218,12 +219,21 @@ func TestEnsembleOfABrokenModel(t *testing.T) {
 	require.True(t, err == nil && ready)
 }
 
+// panics is an engine whose instance panics, and there is no other.
 type panics struct{ snake }
 
-func (panics) Load(context.Context, backend.Spec) (backend.Model, error) { return panics{}, nil }
+type panicsModel struct {
+	panics
+	made atomic.Bool
+}
 
-func (p panics) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return p, nil
+func (panics) Load(context.Context, backend.Spec) (backend.Model, error) { return &panicsModel{}, nil }
+
+func (m *panicsModel) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	if m.made.Swap(true) {
+		return nil, errors.New("no more")
+	}
+	return m, nil
 }
 
 func (panics) Execute(context.Context, *infer.Batch) error { panic("broken") }

@@ -14,7 +14,7 @@ import (
 func TestOrderTells(t *testing.T) {
 	t.Parallel()
 	var order scheduler.Order
-	first, second := infer.NewRequest(), infer.NewRequest()
+	first, second := infer.NewUnpooled(), infer.NewUnpooled() // they are read after their end
 	for _, r := range []*infer.Request{first, second} {
 		r.Unary()
 		order.Enter(r)

@@ -2,6 +2,10 @@ package builtin
 
 import (
 	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
@@ -15,11 +19,14 @@ import (
 //	fail     the batch fails as a whole
 //	refuse   every request of the batch is answered with an error of its own
 //	panic    the engine panics before it answers anybody
+//	broken   the batch fails, and the instance says that it is broken
+//	stuck    the call goes on until nobody waits for the batch or the model is drained
+//	late     the batch is answered after the call
 //	silent   the last request of the batch gets no answer
 //	twice    the first request of the batch gets two answers
 //
-// Three more hold the text of an error: load_error, instance_error and
-// close_error.
+// Four more hold the text of an error: load_error, instance_error, restart_error
+// (of all instances that take the place of broken ones) and close_error.
 type Fault struct{}
 
 var _ backend.Backend = Fault{}
@@ -39,6 +46,7 @@ func (Fault) Load(ctx context.Context, spec backend.Spec) (backend.Model, error)
 		every *int64
 	}{
 		{"fail", &f.fail}, {"refuse", &f.refuse}, {"panic", &f.panic}, {"silent", &f.silent}, {"twice", &f.twice},
+		{"broken", &f.broken}, {"stuck", &f.stuck}, {"late", &f.late},
 	} {
 		if *p.every, err = intParameter(spec.Config, p.name); err != nil {
 			return nil, err
@@ -58,11 +66,18 @@ type faultModel struct {
 	*model
 	cfg                                *inferencepb.ModelConfig
 	fail, refuse, panic, silent, twice int64
+	broken, stuck, late                int64
+	broke                              atomic.Bool // an instance did
 }
 
 func (f *faultModel) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
 	if err := errorParameter(f.cfg, "instance_error"); err != nil {
 		return nil, err
+	}
+	if f.broke.Load() {
+		if err := errorParameter(f.cfg, "restart_error"); err != nil {
+			return nil, err
+		}
 	}
 	return &faultInstance{faultModel: f, instance: f.instance()}, nil
 }
@@ -73,6 +88,7 @@ type faultInstance struct {
 	*faultModel
 	instance *instance
 	batches  int64
+	answers  sync.WaitGroup // that come late
 }
 
 func (f *faultInstance) due(every int64) bool { return every > 0 && f.batches%every == 0 }
@@ -86,7 +102,16 @@ func (f *faultInstance) Execute(ctx context.Context, b *infer.Batch) error {
 	b.OutputStart = infer.Now()
 	switch {
 	case f.due(f.panic):
+		f.broke.Store(true)
 		panic("fault: a panic was asked for")
+	case f.due(f.broken):
+		f.broke.Store(true)
+		return status.New(status.Internal, "fault: a broken instance was asked for: %w", backend.ErrBroken)
+	case f.due(f.stuck):
+		return pause(ctx, time.Duration(math.MaxInt64), b.Abandoned)
+	case f.due(f.late):
+		f.later(b)
+		return nil
 	case f.due(f.fail):
 		return status.New(status.Internal, "fault: a failed batch was asked for")
 	}
@@ -105,4 +130,21 @@ func (f *faultInstance) Execute(ctx context.Context, b *infer.Batch) error {
 	return nil
 }
 
-func (*faultInstance) Close() error { return nil }
+// later answers the batch once its call is over.
+func (f *faultInstance) later(b *infer.Batch) {
+	for _, r := range b.Requests {
+		if r.Member.Null {
+			continue
+		}
+		r.Keep()
+		f.answers.Go(func() {
+			r.Respond(f.instance.answer(r), true)
+			r.LetGo()
+		})
+	}
+}
+
+func (f *faultInstance) Close() error {
+	f.answers.Wait()
+	return nil
+}

@@ -63,6 +63,7 @@ func TestNoMemoryForNullRequests(t *testing.T) {
 		s.send("(A1 (B1")
 		s.at(1000)
 		r := s.request("B2") // in the second row; nothing is in the first
+		s.input(r, 1000)     // larger than what empty rows had before
 		m.Refuse(tensortest.Above(-1))
 		require.NoError(t, s.submit(r))
 		s.at(2000)
