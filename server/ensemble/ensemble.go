@@ -168,4 +168,4 @@ func (e *Ensemble) Kept(*infer.Request) {}
 func (e *Ensemble) Completed(*infer.Request, error) {}
 
 // Finished gives back the reference that the open request is held by.
-func (e *Ensemble) Finished(r *infer.Request) { r.EndLoan() }
+func (e *Ensemble) Finished(r *infer.Request) { r.Release() }

@@ -12,7 +12,7 @@ type Owner interface {
 	Completed(r *Request, err error)
 	// Finished comes once for each request that was kept, when it is answered, its
 	// engine's call is over and its engine has let go, unless Returned or Reclaim
-	// reported that. The owner calls EndLoan.
+	// reported that. The owner gives the engine's reference back.
 	Finished(r *Request)
 }
 
@@ -210,22 +210,6 @@ func (r *Request) Reclaim() bool {
 	defer p.mu.Unlock()
 	p.loan.ended, p.loan.gone, p.loan.taken = true, true, true
 	return p.loan.over()
-}
-
-// EndLoan gives the engine's reference back when the request is finished. That of
-// a request which was taken back is left to the garbage collector: an engine that
-// panicked may have goroutines which do not know, and must not touch another
-// request.
-func (r *Request) EndLoan() {
-	p := &r.reply
-	p.mu.Lock()
-	taken := p.loan.taken
-	p.mu.Unlock()
-	if taken {
-		r.ReleaseInputs()
-		return
-	}
-	r.Release()
 }
 
 // Suspend ends the loan of a request that its engine wants again, and gives the

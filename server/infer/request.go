@@ -159,6 +159,28 @@ func (r *Request) Release() {
 		panic("infer: request released more often than held")
 	}
 	invariant.Check(r.next == nil && r.prev == nil, "request released while it stands in a list")
+	if r.reply.loan.taken {
+		r.bury()
+		return
+	}
+	r.clear()
+	if r.pooled {
+		requests.Put(r)
+	}
+}
+
+// bury is the end of a request that was taken back from its engine. An engine that
+// panicked may have goroutines which do not know: they find a request that is
+// answered, and never another one.
+func (r *Request) bury() {
+	r.reply.mu.Lock()
+	defer r.reply.mu.Unlock()
+	r.clear()
+	r.state.Store(uint32(Answered))
+}
+
+// clear gives back what the request holds and makes it as new.
+func (r *Request) clear() {
 	if r.Trace != nil {
 		r.ended()
 	}
@@ -171,9 +193,6 @@ func (r *Request) Release() {
 	r.overdone.Store(false)
 	r.reply.reset()
 	r.wait.reset()
-	if r.pooled {
-		requests.Put(r)
-	}
 }
 
 // ReleaseInputs gives the input memory back early, before the reply is encoded.

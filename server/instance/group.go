@@ -174,7 +174,7 @@ func (g *Group) warm(ctx context.Context, w *worker, all []*infer.Request) {
 		r.Move(infer.Decoded, infer.Executing)
 		w.seat.Batch.Add(r)
 	}
-	_ = g.run(ctx, w, nil) // who has the answers sees it
+	g.run(ctx, w, nil)
 }
 
 func (g *Group) serve(w *worker) {
@@ -188,9 +188,7 @@ func (g *Group) serve(w *worker) {
 	pprof.Do(g.life, labels, func(ctx context.Context) {
 		for again := true; again; again = g.restart(ctx, w) {
 			for g.source.Next(w.seat) {
-				if err := g.run(ctx, w, nil); err != nil {
-					w.breakDown(err)
-				}
+				g.run(ctx, w, nil)
 			}
 		}
 	})
@@ -200,10 +198,7 @@ func (g *Group) serve(w *worker) {
 // of, and gives the slot back in every case.
 func (g *Group) runInline(seat *scheduler.Seat, self *infer.Request) {
 	defer g.source.Done(seat)
-	w := g.workers[seat.Index]
-	if err := g.run(g.life, w, self); err != nil {
-		w.breakDown(err)
-	}
+	g.run(g.life, g.workers[seat.Index], self)
 }
 
 // leave ends what running counts.

@@ -85,7 +85,7 @@ func (w *worker) Finished(r *infer.Request) {
 
 // end gives back what the core and the engine hold of a request.
 func (w *worker) end(r *infer.Request) {
-	r.EndLoan()
+	r.Release() // the engine's reference
 	w.group.released(r)
 	w.group.leave()
 }

@@ -13,12 +13,12 @@ import (
 )
 
 // run executes the batch of a slot, counts it and answers everybody but self, the
-// caller whose goroutine this is. The error says that the instance is broken;
-// nothing else that panics here does.
+// caller whose goroutine this is. An instance that breaks is out of service before
+// anybody hears of it; nothing else that panics here breaks it.
 //
 // Responses are held back until the statistics are counted and the inputs
 // released: who has an answer also finds it in the statistics.
-func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) error {
+func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) {
 	b := &w.seat.Batch
 	begin := infer.Now()
 	for _, r := range b.Requests {
@@ -28,6 +28,9 @@ func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) error {
 	w.began(b, begin)
 	err := g.execute(ctx, w, b)
 	end := infer.Now()
+	if why := broken(err); why != nil {
+		w.breakDown(why)
+	}
 	g.settle(w, b, err)
 	g.count(w, b, begin, end, err)
 	w.ran(b, begin, end, err)
@@ -36,7 +39,6 @@ func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) error {
 		i = w.giveBack(b.Requests, i, self)
 	}
 	b.Reset()
-	return broken(err)
 }
 
 // began tells the observer.
