@@ -16,7 +16,7 @@ func (r *Request) Child() *Request {
 	c.Priority, c.TimeoutMicros = r.Priority, r.TimeoutMicros
 	c.Parameters = append(c.Parameters, r.Parameters...)
 	if r.Trace != nil {
-		c.Trace = r.Trace.Child()
+		c.Trace = r.childTrace()
 	}
 	if r.Cancelled() {
 		c.Cancel()

@@ -20,6 +20,20 @@ func (r *Request) traced(resp *Response) {
 	r.Trace.Respond(r, resp)
 }
 
+// BeginTrace tells the trace, if there is one, that the request was accepted.
+func (r *Request) BeginTrace() {
+	if r.Trace != nil {
+		defer r.untrace()
+		r.Trace.Begin(r)
+	}
+}
+
+// childTrace is the trace of a request that is made for this one.
+func (r *Request) childTrace() Trace {
+	defer r.untrace()
+	return r.Trace.Child()
+}
+
 // ended tells the trace that the request is over.
 func (r *Request) ended() {
 	defer r.untrace()

@@ -188,7 +188,8 @@ func (r *Request) Revoke(err error) {
 	default:
 		r.send(failed(err), true, nil)
 	}
-	l.ended, l.gone, l.taken = true, true, l.explicit
+	l.taken = !l.ended || l.explicit
+	l.ended, l.gone = true, true
 }
 
 // Returned notes that the call of the engine is over, and reports whether the
@@ -230,9 +231,19 @@ func (r *Request) Ended() bool {
 }
 
 // Abort answers a kept request for an engine that does not: whatever the engine
-// still sends is dropped. It keeps its reference until it is done.
-func (r *Request) Abort(err error) {
-	r.reply.mu.Lock()
-	defer r.reply.mu.Unlock()
+// still sends is dropped. It keeps its reference until it is done. False when the
+// engine does not keep the request any more.
+func (r *Request) Abort(err error) bool {
+	p := &r.reply
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case !p.loan.kept:
+		return false
+	case p.loan.many && r.State() != Answered:
+		r.sendOne(failed(err), true)
+		return true
+	}
 	r.send(failed(err), true, nil)
+	return true
 }

@@ -17,10 +17,12 @@ func (r *Request) place(resp *Response, final bool) {
 		if o.Into.Buffer == nil {
 			continue
 		}
+		if final || holds(resp, o) {
+			o.Return() // else the engine may be writing there, for a response to come
+		}
 		if resp.Err == nil {
 			resp.Err = r.placeOutput(o, resp)
 		}
-		o.Return()
 		if final {
 			o.Release()
 		}
@@ -66,6 +68,12 @@ func copyOutput(o *kserve.RequestedOutput, d *tensor.Data) error {
 // wants an output in.
 func ErrRegionGone(output string) error {
 	return status.New(status.Internal, "the shared memory specified with the request for output '%s' became smaller than it was", output)
+}
+
+// holds reports whether a response has an output where the client wants it.
+func holds(resp *Response, o *kserve.RequestedOutput) bool {
+	out := resp.Output(o.Name)
+	return out != nil && lies(&out.Data, o.Into)
 }
 
 // copied counts bytes that went to memory of the client's.

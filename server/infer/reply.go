@@ -27,6 +27,7 @@ type reply struct {
 	sent int32     // responses before the final one
 	hold bool      // the final response waits for Deliver
 	full bool      // it is there, in kept
+	fell bool      // a fault ended the request before its engine did
 	late bool      // the owner counts the request when it is answered
 	kept *Response // nil also for an end without data
 	err  error     // of the final response
@@ -37,11 +38,11 @@ func (p *reply) reset() {
 	if p.kept != nil {
 		p.kept.Release()
 	}
-	p.sent, p.hold, p.full, p.kept, p.err, p.late = 0, false, false, nil, nil, false
-	if p.loan.kept {
+	p.sent, p.hold, p.full, p.fell, p.kept, p.err, p.late = 0, false, false, false, nil, nil, false
+	if p.loan.kept || p.loan.next.Index > 0 {
 		p.loan = loan{}
 	}
-	p.loan.owner, p.loan.many = nil, false
+	p.loan.owner, p.loan.many, p.loan.gone = nil, false, false
 }
 
 // Respond sends one response through the sink. A final one moves the request
@@ -62,7 +63,7 @@ func (r *Request) respond(resp *Response, final bool) Owner {
 	switch {
 	case p.loan.kept:
 		return r.respondKept(resp, final)
-	case !r.send(resp, final, nil):
+	case !r.send(resp, final, nil) && !p.fell:
 		r.overdone.Store(true)
 	}
 	return nil
@@ -83,10 +84,18 @@ func (r *Request) send(resp *Response, final bool, did *Delivery) bool {
 	if final && !p.hold { // else when it is delivered
 		r.Times.Answered = Now()
 	}
-	if resp != nil {
+	asked := final
+	switch {
+	case resp != nil:
 		resp, final = r.complete(resp, final)
+	case final:
+		r.releaseRegions()
+	}
+	if final && !asked {
+		r.fall()
 	}
 	if did != nil {
+		did.Final = final
 		r.delivered(did, resp)
 	}
 	if !final {
@@ -131,9 +140,7 @@ func (r *Request) complete(resp *Response, final bool) (done *Response, end bool
 			r.drop(resp)
 			done, end = failed(errFault), true
 			done.ModelName, done.ModelVersion, done.ID = r.ModelName, r.ModelVersion, r.ID
-			for i := range r.Outputs {
-				r.Outputs[i].Release()
-			}
+			r.releaseRegions()
 		}
 	}()
 	resp.ModelName, resp.ModelVersion, resp.ID = r.ModelName, r.ModelVersion, r.ID
@@ -147,30 +154,70 @@ func (r *Request) complete(resp *Response, final bool) (done *Response, end bool
 	return resp, final
 }
 
+// fall notes that a fault ends the request while its engine goes on, which finds it
+// cancelled.
+func (r *Request) fall() {
+	r.reply.fell = true
+	r.cancelled.Store(true)
+	r.Times.Answered = Now()
+}
+
 // pass gives a response to the sink. One that the sink panics on is replaced by
-// an error that ends the request; when that fails too, the sink has had its
-// chance.
+// an error that ends the request.
 func (r *Request) pass(resp *Response, final bool) {
-	if r.offer(resp, final) {
+	if r.offer(r.Sink, resp, final) {
 		return
 	}
 	r.drop(resp)
-	r.reply.err = errFault
+	p := &r.reply
+	p.err = errFault
+	if !final {
+		r.fall()
+		r.releaseRegions()
+		if p.late {
+			p.loan.owner.Completed(r, errFault)
+		}
+	}
 	r.state.Store(uint32(Answered))
-	if last := failed(errFault); !r.offer(last, true) {
+	r.offerFault(r.Sink)
+}
+
+// Offer gives a response to a sink that stands in for the request's own, and reports
+// whether that was the end. A sink that panics has not taken the response, which
+// is released; it gets an internal error once, as the end.
+func (r *Request) Offer(sink Sink, resp *Response, final bool) (ended bool) {
+	if r.offer(sink, resp, final) {
+		return final
+	}
+	r.drop(resp)
+	r.offerFault(sink)
+	return true
+}
+
+// offerFault ends a sink that has panicked. When that fails too, the sink has had
+// its chance.
+func (r *Request) offerFault(sink Sink) {
+	if last := failed(errFault); !r.offer(sink, last, true) {
 		r.drop(last)
 	}
 }
 
 // offer reports whether the sink took a response.
-func (r *Request) offer(resp *Response, final bool) (taken bool) {
+func (r *Request) offer(sink Sink, resp *Response, final bool) (taken bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.fault("the sink of a response", p)
 		}
 	}()
-	r.Sink.Send(resp, final)
+	sink.Send(resp, final)
 	return true
+}
+
+// releaseRegions lets go of the client's memory that outputs were wanted in.
+func (r *Request) releaseRegions() {
+	for i := range r.Outputs {
+		r.Outputs[i].Release()
+	}
 }
 
 // drop releases a response that nobody gets.
@@ -225,7 +272,11 @@ func (r *Request) Deliver() {
 }
 
 // Amend replaces the error of a final response that is held and has failed.
-func (r *Request) Amend(err error) { r.reply.kept.Err, r.reply.err = err, err }
+func (r *Request) Amend(err error) {
+	if r.reply.kept != nil {
+		r.reply.kept.Err, r.reply.err = err, err
+	}
+}
 
 // collect is the response that was held, for the caller that the request is for;
 // nil when there is none, or only one that the sink has to see.

@@ -82,12 +82,12 @@ func Post(s Submitter, model, version string, r *Request) error {
 		r.Release()
 		return err
 	}
-	h := &holder{r.Sink, m}
+	h := &holder{next: r.Sink, model: m}
 	r.Sink = h
 	posted := false
 	defer func() {
-		if !posted { // refused, or a panic: nothing is sent
-			m.Release()
+		if !posted { // refused, or a panic, after which something may be sent
+			h.release()
 		}
 	}()
 	err = m.Submit(r)
@@ -99,12 +99,15 @@ func Post(s Submitter, model, version string, r *Request) error {
 type holder struct {
 	next  Sink
 	model Model
+	once  sync.Once
 }
+
+func (h *holder) release() { h.once.Do(h.model.Release) }
 
 // Send passes a response on.
 func (h *holder) Send(resp *Response, final bool) {
 	if final {
-		defer h.model.Release()
+		defer h.release()
 	}
 	h.next.Send(resp, final)
 }
