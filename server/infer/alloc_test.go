@@ -168,8 +168,15 @@ func TestARegionIsLentOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.NotSame(t, region, second.Buffer)
 		second.Buffer.Release()
-		r.place(&Response{}, false)
-		first.Buffer.Release()
+		r.place(&Response{}, false) // without the output: the region is still the engine's
+		third, err := r.Alloc(Output{Name: "y", Size: 4})
+		require.NoError(t, err)
+		require.NotSame(t, region, third.Buffer)
+		third.Buffer.Release()
+		resp := NewResponse()
+		resp.Add("y", tensor.Uint8, tensor.Shape{4}, tensor.SegmentData(first))
+		r.place(resp, false)
+		resp.Release()
 	}
 	finish(r)
 	region.Release()

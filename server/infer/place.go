@@ -17,11 +17,12 @@ func (r *Request) place(resp *Response, final bool) {
 		if o.Into.Buffer == nil {
 			continue
 		}
-		if final || holds(resp, o) {
-			o.Return() // else the engine may be writing there, for a response to come
-		}
+		back := final || holds(resp, o) // else the engine may be writing there, for a response to come
 		if resp.Err == nil {
 			resp.Err = r.placeOutput(o, resp)
+		}
+		if back {
+			o.Return()
 		}
 		if final {
 			o.Release()

@@ -246,9 +246,7 @@ func (v *Loaded) inspect(r *infer.Request, step bool) error {
 	if err := v.check.Check(r); err != nil {
 		return err
 	}
-	if r.Trace != nil {
-		r.Trace.Begin(r)
-	}
+	r.BeginTrace()
 	return nil
 }
 
