@@ -171,11 +171,12 @@ func (r *Request) Release() {
 
 // bury is the end of a request that was taken back from its engine. An engine that
 // panicked may have goroutines which do not know: they find a request that is
-// answered, and never another one.
+// answered and cancelled, and never another one.
 func (r *Request) bury() {
 	r.reply.mu.Lock()
 	defer r.reply.mu.Unlock()
 	r.clear()
+	r.cancelled.Store(true)
 	r.state.Store(uint32(Answered))
 }
 

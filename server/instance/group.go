@@ -66,7 +66,8 @@ type Group struct {
 	ended   chan struct{} // closed when running is zero
 	serving atomic.Int64  // the goroutines among them
 	served  chan struct{} // closed when serving is zero
-	gaveUp  atomic.Bool   // a drain did
+	gaveUp  chan struct{} // closed when a drain has given up
+	giveUp  sync.Once
 	closing chan struct{} // closed when the group drains
 	drain   sync.Once
 	close   sync.Once
@@ -80,6 +81,7 @@ type worker struct {
 	stats    *stats.Place
 	seat     *scheduler.Seat // nil when it is passive
 	instance backend.Instance
+	using    sync.RWMutex // instance, for who only looks at it
 	kept     kept
 	// cold says that it warms up: what it runs is no work of the scheduler's.
 	cold bool
@@ -91,15 +93,16 @@ type worker struct {
 		sync.Mutex
 		state    State
 		reason   string
-		since    int64 // by infer.Now, when it became Ready
-		attempts int   // to restart it, in a row
+		since    int64         // by infer.Now, when it became Ready
+		broke    chan struct{} // closed when it leaves Ready for Broken
+		attempts int           // to restart it, in a row
 		restarts int
 	}
 }
 
 // New makes a group; Start makes it run.
 func New(o Options) *Group {
-	g := &Group{opts: o, source: o.Source, ended: make(chan struct{}), served: make(chan struct{}), closing: make(chan struct{}), decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled()}
+	g := &Group{opts: o, source: o.Source, ended: make(chan struct{}), served: make(chan struct{}), gaveUp: make(chan struct{}), closing: make(chan struct{}), decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled()}
 	g.life, g.abandon = context.WithCancel(context.Background())
 	g.releaser, _ = o.Source.(scheduler.Releaser)
 	for i, s := range o.Seats {
@@ -155,10 +158,16 @@ func (g *Group) newInstance(ctx context.Context, w *worker) (err error) {
 			err = fmt.Errorf("instance '%s': panic: %v", w.at.Name, p)
 		}
 	}()
-	if w.instance, err = g.opts.Model.NewInstance(ctx, w.at); err != nil {
-		w.instance = nil
-		return err // says nothing of the instance, as Triton's
+	made, err := g.opts.Model.NewInstance(ctx, w.at)
+	if err != nil {
+		return err // the text has no name of the instance, as Triton's
 	}
+	if made == nil {
+		return status.New(status.Internal, "the backend of model '%s' made no instance", g.opts.Name)
+	}
+	w.using.Lock()
+	w.instance = made
+	w.using.Unlock()
 	if g.opts.WarmUp == nil || w.seat == nil {
 		return nil
 	}
@@ -191,6 +200,7 @@ func (g *Group) serve(w *worker) {
 				g.run(ctx, w, nil)
 			}
 		}
+		g.linger(w)
 	})
 }
 
@@ -260,7 +270,9 @@ func (g *Group) Memory() []backend.Memory {
 	}
 	add(g.opts.Model)
 	for _, w := range slices.Concat(g.workers, g.passive) {
+		w.using.RLock() // it is not closed meanwhile
 		add(w.instance)
+		w.using.RUnlock()
 	}
 	return all
 }
@@ -274,14 +286,8 @@ func (g *Group) Memory() []backend.Memory {
 func (g *Group) Drain(ctx context.Context) error {
 	g.drain.Do(func() { close(g.closing) })
 	g.source.Close()
-	ended := g.ended
-	if g.gaveUp.Load() {
-		ended = g.served
-	}
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		g.gaveUp.Store(true)
+	if !g.wait(ctx) {
+		g.giveUp.Do(func() { close(g.gaveUp) })
 		g.source.Abort()
 		g.abandon()
 		g.abortKept()
@@ -290,16 +296,45 @@ func (g *Group) Drain(ctx context.Context) error {
 	return g.closeAll()
 }
 
+// wait waits until nothing runs and nothing is kept; from the moment on that a drain
+// has given up, until nothing runs. False when ctx ends first.
+func (g *Group) wait(ctx context.Context) bool {
+	select {
+	case <-g.ended:
+		return true
+	case <-ctx.Done():
+		return false
+	case <-g.gaveUp:
+	}
+	select {
+	case <-g.served:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// closeInstance closes the instance of a worker, if it has one, and takes back what
+// that has kept.
+func (g *Group) closeInstance(w *worker) (err error) {
+	w.using.Lock()
+	old := w.instance
+	w.instance = nil
+	w.using.Unlock()
+	if old != nil {
+		err = g.safely(w.at.Name, old.Close)
+	}
+	w.reclaim()
+	return err
+}
+
 func (g *Group) closeAll() error {
 	g.close.Do(func() {
 		var errs []error
 		for _, w := range slices.Concat(g.workers, g.passive) {
 			w.unwatch()
 			w.move(Closed, "")
-			if w.instance != nil {
-				errs = append(errs, g.safely(w.at.Name, w.instance.Close))
-			}
-			w.reclaim()
+			errs = append(errs, g.closeInstance(w))
 		}
 		g.closed = errors.Join(append(errs, g.safely(g.opts.Name, g.opts.Model.Close))...)
 		g.abandon()

@@ -15,6 +15,7 @@ type kept struct {
 	mu   sync.Mutex
 	list infer.List
 	over func(*infer.Request) error // all are aborted with it; nil: none is
+	none chan struct{}              // closed when the list is empty; nil: nobody waits
 }
 
 var _ infer.Owner = (*worker)(nil)
@@ -24,10 +25,11 @@ func (w *worker) Kept(r *infer.Request) {
 	w.group.running.Add(1) // the instance's goroutine is counted, so it was not 0
 	k := &w.kept
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	k.list.Push(r)
-	if k.over != nil {
-		abort(r, k.over(r))
+	over := k.over
+	k.mu.Unlock()
+	if over != nil {
+		abort(r, over(r))
 	}
 }
 
@@ -70,21 +72,21 @@ func (w *worker) Completed(r *infer.Request, err error) {
 	}
 	t := &r.Times
 	input := max(t.InputEnd, t.ComputeStart) // 0 while the call runs on
-	w.stats.Completed(&stats.Batch{
+	did := stats.Batch{
 		Requests: 1, Succeeded: r.Rows(), Total: end - t.Received, Queued: t.ComputeStart - t.Queued, End: end,
 		Input: input - t.ComputeStart, Infer: end - input,
-	})
+	}
+	w.stats.Completed(&did)
+	if w.stats.Detailed() {
+		w.stats.Observe(stats.Sample{Total: did.Total, Queue: did.Queued, Input: did.Input, Infer: did.Infer})
+	}
 }
 
 // Finished forgets a request that the engine is done with. All memory is back
 // before the group may end.
 func (w *worker) Finished(r *infer.Request) {
 	w.kept.remove(r)
-	w.end(r)
-}
-
-// end gives back what the core and the engine hold of a request.
-func (w *worker) end(r *infer.Request) {
+	r.ReleaseInputs()
 	r.Release() // the engine's reference
 	w.group.released(r)
 	w.group.leave()
@@ -92,44 +94,66 @@ func (w *worker) end(r *infer.Request) {
 
 // reclaim takes back what a closed instance has not let go.
 func (w *worker) reclaim() {
-	k := &w.kept
-	k.mu.Lock()
-	var left []*infer.Request
-	for r := k.list.Front(); r != nil; r = r.Next() {
+	for _, r := range w.kept.all(nil) {
 		if r.Reclaim() {
-			left = append(left, r)
+			w.Finished(r)
 		}
+		r.Release()
 	}
-	for _, r := range left {
-		k.list.Remove(r)
+}
+
+// abort answers all requests for their engine, which is to see that and come to an
+// end, and those that it keeps from now on.
+func (k *kept) abort(why func(*infer.Request) error) {
+	for _, r := range k.all(why) {
+		abort(r, why(r))
+		r.Release()
 	}
-	k.over = nil
-	k.mu.Unlock()
-	for _, r := range left {
-		w.end(r)
+}
+
+// all are the requests, each with a reference for the caller: what is done to them
+// must not be done under the lock, as sinks may finish other requests. Those that
+// come from now on are aborted with over; nil: none is.
+func (k *kept) all(over func(*infer.Request) error) []*infer.Request {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.over = over
+	var all []*infer.Request
+	for r := k.list.Front(); r != nil; r = r.Next() {
+		r.Retain()
+		all = append(all, r)
 	}
+	return all
 }
 
 func (k *kept) remove(r *infer.Request) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.list.Remove(r)
-}
-
-// abort answers all requests for their engine, which is to see that and come to an
-// end, and those that it keeps from now on.
-func (k *kept) abort(why func(*infer.Request) error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.over = why
-	for r := k.list.Front(); r != nil; r = r.Next() {
-		abort(r, why(r))
+	if k.none != nil && k.list.Len() == 0 {
+		close(k.none)
+		k.none = nil
 	}
 }
 
+// empty returns a channel that is closed when nothing is kept. One goroutine may
+// wait at a time.
+func (k *kept) empty() <-chan struct{} {
+	none := make(chan struct{})
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.list.Len() == 0 {
+		close(none)
+	} else {
+		k.none = none
+	}
+	return none
+}
+
 func abort(r *infer.Request, err error) {
-	r.Abort(err)
-	r.Cancel()
+	if r.Abort(err) {
+		r.Cancel()
+	}
 }
 
 // abortKept answers what the engines still owe when a drain gives up.

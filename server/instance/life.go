@@ -76,7 +76,7 @@ func (w *worker) move(to State, reason string) {
 	}
 	w.life.state, w.life.reason = to, reason
 	if to == Ready {
-		w.life.since = infer.Now()
+		w.life.since, w.life.broke = infer.Now(), make(chan struct{})
 	}
 }
 
@@ -89,6 +89,7 @@ func (w *worker) breakDown(why error) {
 		return
 	}
 	w.life.state, w.life.reason = Broken, why.Error()
+	close(w.life.broke)
 	if infer.Now()-w.life.since > int64(maxBackOff) {
 		w.life.attempts = 0
 	}
@@ -127,6 +128,7 @@ func (g *Group) restart(ctx context.Context, w *worker) bool {
 			return true
 		}
 		w.move(Broken, err.Error())
+		g.discard(w) // it may have broken while it warmed up
 		g.opts.Log.Error("a broken instance could not be restarted", "model", g.opts.Name, "version", g.opts.Version,
 			"instance", w.at.Name, "error", err)
 	}
@@ -150,11 +152,23 @@ func (g *Group) restored(w *worker) {
 func (g *Group) discard(w *worker) {
 	w.unwatch()
 	w.kept.abort(func(r *infer.Request) error { return errBroken(r, w.at.Name) })
-	if err := g.safely(w.at.Name, w.instance.Close); err != nil {
+	if err := g.closeInstance(w); err != nil {
 		g.opts.Log.Error("a broken instance did not close cleanly", "model", g.opts.Name, "version", g.opts.Version, "error", err)
 	}
-	w.instance = nil
-	w.reclaim()
+}
+
+// linger waits, in a drain, for what the engine keeps. An instance that breaks
+// meanwhile answers nothing any more.
+func (g *Group) linger(w *worker) {
+	w.life.Lock()
+	broke := w.life.broke
+	w.life.Unlock()
+	select {
+	case <-w.kept.empty():
+	case <-broke:
+		g.discard(w)
+	case <-g.life.Done(): // the drain has given up
+	}
 }
 
 func errBroken(r *infer.Request, name string) error {
@@ -169,6 +183,11 @@ func (g *Group) pause(d time.Duration) bool {
 	case <-g.closing:
 		return false
 	case <-t.C:
+	}
+	select {
+	case <-g.closing: // at the same moment
+		return false
+	default:
 		return true
 	}
 }
@@ -180,8 +199,10 @@ func (g *Group) watch(w *worker) {
 		return
 	}
 	w.stopWatch = make(chan struct{})
-	broken, stop := m.Broken(), w.stopWatch
+	stop := w.stopWatch
 	w.watcher.Go(func() {
+		defer w.contain("an instance that is asked whether it broke")
+		broken := m.Broken()
 		select {
 		case err := <-broken:
 			if err == nil {

@@ -15,7 +15,7 @@ import (
 func TestDrainWaitsForStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := script(t)
+		e := script()
 		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), e, 1)
 		r, p := submit(t, g, "|rrr.")
 		defer r.Release()
@@ -31,7 +31,7 @@ func TestDrainWaitsForStreams(t *testing.T) {
 func TestDrainWaitsForTheTracesOfStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), script(t), 1)
+		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), script(), 1)
 		r, followed := request("|R", 1), &slowFollower{}
 		r.Sink, r.Trace = newTape(), followed
 		require.NoError(t, g.Submit(r))
@@ -58,7 +58,7 @@ func (f *slowFollower) End(*infer.Request) {
 func TestADrainThatGivesUpAnswersStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := script(t)
+		e := script()
 		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), e, 1)
 		r, p := submit(t, g, "|rrrrrrrrrr")
 		defer r.Release()

@@ -72,9 +72,7 @@ func submit(t *testing.T, g *instance.Group, id string) (*infer.Request, *tape) 
 // R and E the same as the last, . the end; a script without an end waits for the
 // request to be cancelled. What stands before a '|' is done before Execute
 // returns, which fails with "f" and panics with "p".
-func script(t *testing.T) *engine {
-	var running sync.WaitGroup
-	t.Cleanup(running.Wait)
+func script() *engine {
 	e := &engine{begin: time.Now()}
 	step := func(r *infer.Request, c byte) bool {
 		bad := func() *infer.Response {
@@ -109,7 +107,7 @@ func script(t *testing.T) *engine {
 			if over {
 				continue
 			}
-			running.Go(func() {
+			e.late.Go(func() {
 				for _, c := range []byte(rest[min(1, len(rest)):]) {
 					time.Sleep(10 * time.Millisecond)
 					if step(r, c) {
@@ -150,7 +148,7 @@ func TestADecoupledRequestIsAnsweredAnyNumberOfTimes(t *testing.T) {
 		t.Run(c.script, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g, counters := group(t, decoupled(&inferencepb.ModelConfig{}), script(t), 1)
+				g, counters := group(t, decoupled(&inferencepb.ModelConfig{}), script(), 1)
 				r, p := submit(t, g, c.script)
 				<-p.end
 				r.Release()
@@ -175,7 +173,7 @@ func TestADecoupledRequestIsAnsweredAnyNumberOfTimes(t *testing.T) {
 func TestADecoupledInstanceIsFreeWhenItsCallReturns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := script(t)
+		e := script()
 		g, counters := group(t, decoupled(&inferencepb.ModelConfig{}), e, 1)
 		one, first := submit(t, g, "|rrrr.")
 		two, second := submit(t, g, "|r.")
@@ -218,7 +216,7 @@ func TestADecoupledRequestKeepsItsInputs(t *testing.T) {
 func TestACancelledStreamEndsWhenItsEngineSeesIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g, counters := group(t, decoupled(&inferencepb.ModelConfig{}), script(t), 1)
+		g, counters := group(t, decoupled(&inferencepb.ModelConfig{}), script(), 1)
 		r, p := submit(t, g, "|r")
 		time.Sleep(50 * time.Millisecond)
 		r.Cancel()
@@ -233,7 +231,7 @@ func TestACancelledStreamEndsWhenItsEngineSeesIt(t *testing.T) {
 func TestASinkThatPanicsHangsNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), script(t), 1)
+		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), script(), 1)
 		r, p := request("rR", 1), &fragile{tape: newTape()}
 		r.Sink = p
 		require.NoError(t, g.Submit(r))
@@ -263,7 +261,7 @@ func (f *fragile) Send(resp *infer.Response, final bool) {
 func TestInferOfADecoupledModel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), script(t), 1)
+		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), script(), 1)
 		require.NoError(t, call(t.Context(), g, request("|r.", 1)))
 		require.NoError(t, call(t.Context(), g, request("R", 1)))
 		require.EqualError(t, call(t.Context(), g, request("|rr.", 1)), "expected a single response, got 2")

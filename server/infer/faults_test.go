@@ -1,0 +1,236 @@
+package infer
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/kserve"
+	"triton/pkg/tensor"
+)
+
+type faultyOwner struct{ first int }
+
+func (*faultyOwner) Kept(*Request) {}
+func (o *faultyOwner) Responded(_ *Request, d Delivery) {
+	if d.Index == 0 {
+		o.first++
+	}
+}
+func (*faultyOwner) Completed(*Request, error) {}
+func (o *faultyOwner) Finished(r *Request)     { r.Release() }
+
+type faultySink struct{ panics, got int }
+
+func (s *faultySink) Send(resp *Response, final bool) {
+	if s.panics > 0 {
+		s.panics--
+		panic("sink")
+	}
+	s.got++
+	if resp != nil {
+		resp.Release()
+	}
+}
+
+func TestSuspendedRequestLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	o := &faultyOwner{}
+	r := NewUnpooled()
+	r.Sink = &faultySink{}
+	r.Lend(o, true)
+	r.Respond(NewResponse(), false)
+	r.Returned()
+	r.Suspend()
+	r.Fail(errFault) // by a queue that is aborted
+	r.Release()
+	r.Release()
+	require.Equal(t, loan{}, r.reply.loan)
+}
+
+type faultyModel struct {
+	Callee
+	released int
+	sent     bool
+}
+
+func (m *faultyModel) Release() { m.released++ }
+func (m *faultyModel) Submit(r *Request) error {
+	r.Respond(NewResponse(), true)
+	r.Release()
+	return nil
+}
+func (m *faultyModel) Hold(string, string) (Callee, error) { return m, nil }
+
+func TestPostReleasesTheModelOnce(t *testing.T) {
+	t.Parallel()
+	m := &faultyModel{}
+	r := NewUnpooled()
+	r.Sink = &faultySink{panics: 1}
+	require.NoError(t, Post(m, "m", "", r))
+	r.Release()
+	require.Equal(t, 1, m.released)
+}
+
+type faultyPanicking struct{ faultyModel }
+
+func (m *faultyPanicking) Hold(string, string) (Callee, error) { return m, nil }
+func (m *faultyPanicking) Submit(r *Request) error {
+	r.Respond(NewResponse(), true)
+	r.Release()
+	panic("after it was answered")
+}
+
+func TestPostOfAPanickingModel(t *testing.T) {
+	t.Parallel()
+	m := &faultyPanicking{}
+	r := NewUnpooled()
+	r.Sink = &faultySink{}
+	require.Panics(t, func() { _ = Post(m, "m", "", r) })
+	require.Equal(t, 1, m.released)
+}
+
+func TestRegionsAtAnEndWithoutData(t *testing.T) {
+	t.Parallel()
+	pool := tensor.NewPool()
+	r := NewUnpooled()
+	at := int64(-1)
+	r.Sink = faultyFunc(func(resp *Response, final bool) {
+		if resp != nil {
+			resp.Release()
+		}
+		if final {
+			at = pool.Outstanding()
+		}
+	})
+	r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: "OUT", Into: tensor.Segment{Buffer: pool.Get(64), N: 64}})
+	r.Lend(&faultyOwner{}, true)
+	r.Respond(NewResponse(), false)
+	r.Respond(nil, true)
+	require.Zero(t, at)
+}
+
+type faultyFunc func(resp *Response, final bool)
+
+func (f faultyFunc) Send(resp *Response, final bool) { f(resp, final) }
+
+func TestStrayAnswersOfARevokedDecoupledRequest(t *testing.T) {
+	t.Parallel()
+	o := &faultyOwner{}
+	r := NewUnpooled()
+	r.Sink = &faultySink{}
+	r.Lend(o, true) // and an engine starts a goroutine, then its call panics
+	r.Revoke(errFault)
+	if r.Returned() {
+		o.Finished(r)
+	}
+	r.Release() // core
+	r.Release() // front end: r may be another request now
+	next := &faultySink{}
+	r.begin()
+	r.Sink = next
+	r.Respond(NewResponse(), true) // the stray goroutine
+	require.Zero(t, next.got)
+}
+
+type faultyTap struct{}
+
+func (faultyTap) Respond(*Request, *Response, bool) { panic("tap") }
+
+// a tap that panics on a response that is not final ends the request
+func TestATapEndsAStream(t *testing.T) {
+	t.Parallel()
+	o := &faultyOwner{}
+	r := NewUnpooled()
+	r.Sink, r.Tap = &faultySink{}, faultyTap{}
+	r.Lend(o, true)
+	r.Respond(NewResponse(), false)
+	require.Equal(t, Answered, r.State())
+	require.NotZero(t, r.Times.Answered)
+}
+
+func TestAFaultIsNoOverdone(t *testing.T) {
+	t.Parallel()
+	r := NewUnpooled()
+	r.Sink, r.Tap = &faultySink{}, faultyTap{}
+	r.Lend(&faultyOwner{}, false)
+	r.Respond(NewResponse(), false)
+	r.Respond(NewResponse(), true)
+	require.False(t, r.Overdone())
+}
+
+func TestARegionIsLentUntilItsResponse(t *testing.T) {
+	t.Parallel()
+	pool := tensor.NewPool()
+	r := NewUnpooled()
+	r.Sink = &faultySink{}
+	r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: "OUT", Into: tensor.Segment{Buffer: pool.Get(64), N: 64}})
+	r.Lend(&faultyOwner{}, true)
+	out := Output{Name: "OUT", DataType: tensor.Uint8, Size: 64}
+	second, ok := r.Region(out) // for the second response
+	require.True(t, ok)
+	r.Respond(NewResponse(), false) // the first, which has no such output
+	third, ok := r.Region(out)
+	require.False(t, ok && third.Overlaps(second), "one region for two responses")
+}
+
+type faultyCounting struct {
+	faultyOwner
+	completed int
+}
+
+func (c *faultyCounting) Completed(*Request, error) { c.completed++ }
+
+func TestALateRequestIsCounted(t *testing.T) {
+	t.Parallel()
+	o := &faultyCounting{}
+	r := NewUnpooled()
+	r.Sink = &faultySink{panics: 1}
+	r.Lend(o, false)
+	r.Keep()
+	r.Settle()
+	r.Deliver()
+	r.Respond(NewResponse(), false) // the sink panics: this is the end
+	r.Respond(NewResponse(), true)
+	require.Equal(t, Answered, r.State())
+	require.Equal(t, 1, o.completed)
+}
+
+// a stream that was ended by a fault tells its engine that nobody waits
+func TestAFaultCancels(t *testing.T) {
+	t.Parallel()
+	r := NewUnpooled()
+	r.Sink = &faultySink{panics: 1}
+	r.Lend(&faultyOwner{}, true)
+	r.Respond(NewResponse(), false)
+	require.Equal(t, Answered, r.State())
+	require.True(t, r.Cancelled())
+}
+
+type faultyDeliveries struct {
+	faultyOwner
+	all []Delivery
+}
+
+func (d *faultyDeliveries) Responded(_ *Request, did Delivery) { d.all = append(d.all, did) }
+
+func TestAFaultIsFinal(t *testing.T) {
+	t.Parallel()
+	o := &faultyDeliveries{}
+	r := NewUnpooled()
+	r.Sink, r.Tap = &faultySink{}, faultyTap{}
+	r.Lend(o, true)
+	r.Respond(NewResponse(), false)
+	r.Respond(nil, true)
+	require.True(t, o.all[len(o.all)-1].Final)
+}
+
+func TestAnAbortIsCounted(t *testing.T) {
+	t.Parallel()
+	o := &faultyDeliveries{}
+	r := NewUnpooled()
+	r.Sink = &faultySink{}
+	r.Lend(o, true)
+	r.Abort(errFault)
+	require.Len(t, o.all, 1)
+}
