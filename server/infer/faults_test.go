@@ -51,7 +51,6 @@ func TestSuspendedRequestLeavesNoTrace(t *testing.T) {
 type faultyModel struct {
 	Callee
 	released int
-	sent     bool
 }
 
 func (m *faultyModel) Release() { m.released++ }
