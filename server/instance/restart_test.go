@@ -208,6 +208,7 @@ func (i *reportingInstance) Close() error {
 	time.Sleep(time.Second)
 	return i.engineInstance.Close()
 }
+
 func (i *reportingInstance) Memory() []backend.Memory {
 	if i.closed.Load() {
 		panic("memory of a closed instance")
