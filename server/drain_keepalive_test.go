@@ -22,11 +22,11 @@ import (
 )
 
 // outcomes counts what became of the requests of many clients.
-type outcomes struct{ answered, told, ended, reset, odd atomic.Int64 }
+type outcomes struct{ answered, told, ended, reset, refused, odd atomic.Int64 }
 
 func (o *outcomes) String() string {
-	return fmt.Sprintf("%d answered, %d asked to close, %d met the end of their connection, %d a reset, %d something else",
-		o.answered.Load(), o.told.Load(), o.ended.Load(), o.reset.Load(), o.odd.Load())
+	return fmt.Sprintf("%d answered, %d asked to close, %d met the end of their connection, %d a reset, %d refused, %d something else",
+		o.answered.Load(), o.told.Load(), o.ended.Load(), o.reset.Load(), o.refused.Load(), o.odd.Load())
 }
 
 func (o *outcomes) failed(err error) {
@@ -38,6 +38,19 @@ func (o *outcomes) failed(err error) {
 	default:
 		o.odd.Add(1)
 	}
+}
+
+// lost is failed for request n of a connection. A new connection that the system
+// has made and the server not yet accepted when its port closes is reset by the
+// system: that is how it refuses.
+func (o *outcomes) lost(err error, addr string, n int) {
+	if n == 0 && errors.Is(err, syscall.ECONNRESET) {
+		if _, closed := net.Dial("tcp", addr); errors.Is(closed, syscall.ECONNREFUSED) {
+			o.refused.Add(1)
+			return
+		}
+	}
+	o.failed(err)
 }
 
 // ask sends requests over connections that it keeps as long as it may, until the
@@ -59,7 +72,7 @@ func (o *outcomes) ask(addr string, chunked bool, pause time.Duration) {
 func (o *outcomes) keep(conn net.Conn, addr string, chunked bool, pause time.Duration) {
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	in := bufio.NewReader(conn)
-	for {
+	for n := 0; ; n++ {
 		if pause > 0 {
 			time.Sleep(rand.N(pause))
 		}
@@ -72,7 +85,7 @@ func (o *outcomes) keep(conn net.Conn, addr string, chunked bool, pause time.Dur
 			req.ContentLength = -1
 		}
 		if err := req.Write(conn); err != nil {
-			o.failed(err)
+			o.lost(err, addr, n)
 			return
 		}
 		resp, err := http.ReadResponse(in, req)
@@ -82,7 +95,7 @@ func (o *outcomes) keep(conn net.Conn, addr string, chunked bool, pause time.Dur
 			err = fmt.Errorf("status %d", resp.StatusCode)
 		}
 		if err != nil {
-			o.failed(err)
+			o.lost(err, addr, n)
 			return
 		}
 		o.answered.Add(1)

@@ -226,7 +226,7 @@ func (s *Server) load(ctx context.Context) error {
 
 // lastWords is how much longer than the exit timeout connections live, so that
 // clients hear what became of their requests.
-const lastWords = 200 * time.Millisecond
+const lastWords = time.Second
 
 // stop takes no new connections, answers what comes over the others until nothing
 // is in flight any more, ends the idle ones and closes everything. All steps
