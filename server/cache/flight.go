@@ -49,7 +49,7 @@ func (f *flights) submit(r *infer.Request, t *ticket) error {
 		in = &flight{all: f, key: t.key}
 		f.mu.byKey[t.key] = in
 		f.mu.Unlock()
-		return in.lead(r, t)
+		return in.leadContained(r)
 	}
 	r.Times.Queued = infer.Now()
 	if !r.Enter(in) {
@@ -127,8 +127,8 @@ func (in *flight) take(r *infer.Request) {
 	}
 }
 
-// leadContained makes a follower the leader. A panic is an error, unless the runner
-// behind has the request already: then that will answer it.
+// leadContained is lead. A panic is an error, which the followers do not wait for,
+// unless the runner behind has the request already: then that will answer it.
 func (in *flight) leadContained(r *infer.Request) (err error) {
 	t := r.Tap.(*ticket)
 	before := t.before

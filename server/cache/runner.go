@@ -95,11 +95,22 @@ func (c *Runner) Submit(r *infer.Request) error {
 	if c.order == nil {
 		return c.submit(r)
 	}
+	return c.submitInOrder(r)
+}
+
+// submitInOrder reserves the request's place among the answers first. A request
+// that is refused, or lost to a panic before anybody has it, gives the place up:
+// nobody will answer it.
+func (c *Runner) submitInOrder(r *infer.Request) (err error) {
 	c.order.Enter(r)
-	err := c.submit(r)
-	if err != nil {
-		c.order.Leave(r)
-	}
+	returned := false
+	defer func() {
+		if err != nil || !returned && r.State() == infer.Decoded {
+			c.order.Leave(r)
+		}
+	}()
+	err = c.submit(r)
+	returned = true
 	return err
 }
 
