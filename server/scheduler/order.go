@@ -22,6 +22,7 @@ type slot struct {
 	request *infer.Request
 	sink    infer.Sink
 	ready   []ready
+	over    bool // the sink has its end: that of the request, or of its own panic
 	next    *slot
 }
 
@@ -58,45 +59,75 @@ func (*Order) Leave(r *infer.Request) {
 // nobody waits for responses.
 type nobody struct{}
 
-func (nobody) Send(*infer.Response, bool) {}
+func (nobody) Send(resp *infer.Response, _ bool) {
+	if resp != nil {
+		resp.Release()
+	}
+}
 
 // Send sends the response, and what it kept waiting, when its turn has come.
 func (s *slot) Send(resp *infer.Response, final bool) {
 	o := s.order
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if s.over {
+		s.request.Offer(nobody{}, resp, final)
+		return
+	}
 	s.ready = append(s.ready, ready{resp, final})
 	if o.mu.sending {
 		return
 	}
 	o.mu.sending = true
+	defer func() { o.mu.sending = false }()
 	for o.mu.front != nil && len(o.mu.front.ready) > 0 {
 		o.flush(o.mu.front)
 	}
-	o.mu.sending = false
 }
 
-// flush sends what the request in front has, without the lock: a sink may call
-// back.
+// flush sends what the request in front has. Those behind it are next when its sink
+// has its end.
 func (o *Order) flush(s *slot) {
 	all := s.ready
 	s.ready = nil
+	if !o.send(s, all) {
+		return
+	}
+	s.over = true
+	o.mu.front = s.next
+	if s.next == nil {
+		o.mu.back = nil
+	}
+	o.discard(s)
+}
+
+// send gives responses to a request's sink, without the lock: a sink may call back.
+// One that panics has its end with that, and gets nothing more.
+func (o *Order) send(s *slot, all []ready) (over bool) {
 	o.mu.Unlock()
-	over := false
+	defer o.mu.Lock()
 	for _, a := range all {
-		if over = a.final; over {
+		if over {
+			s.request.Offer(nobody{}, a.resp, a.final)
+			continue
+		}
+		if a.final { // else the engine may be about to write it
 			s.request.Times.Answered = infer.Now()
 		}
-		s.sink.Send(a.resp, a.final)
+		over = s.request.Offer(s.sink, a.resp, a.final)
 	}
-	if over {
-		s.request.Release()
+	return over
+}
+
+// discard releases what has come too late for a request whose sink has its end, and
+// then the request.
+func (o *Order) discard(s *slot) {
+	late := s.ready
+	s.ready = nil
+	o.mu.Unlock()
+	defer o.mu.Lock()
+	for _, a := range late {
+		s.request.Offer(nobody{}, a.resp, a.final)
 	}
-	o.mu.Lock()
-	if over {
-		o.mu.front = s.next
-		if s.next == nil {
-			o.mu.back = nil
-		}
-	}
+	s.request.Release()
 }
