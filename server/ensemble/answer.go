@@ -23,6 +23,10 @@ func (f *flow) conclude() {
 			} else {
 				f.request.Respond(resp, false)
 			}
+			if !f.over && f.request.State() == infer.Answered { // a fault was its end
+				f.stop(f.request.Failure())
+				break
+			}
 		}
 	}
 	f.answers = f.answers[:0]
@@ -98,9 +102,16 @@ func (f *flow) succeed() {
 	}
 }
 
-// fail answers the request with the error of its first step that failed.
+// fail answers the request with the error of its first step that failed, once. One
+// that a fault has answered before is only counted.
 func (f *flow) fail(err error) {
-	f.stamp()
+	if f.failing {
+		return
+	}
+	f.failing = true
+	if f.request.State() != infer.Answered {
+		f.stamp()
+	}
 	f.request.Fail(f.failed(err))
 }
 
@@ -116,13 +127,15 @@ func (f *flow) stamp() {
 	t.ComputeStart, t.InputEnd, t.OutputStart, t.ComputeEnd = 0, d.input, d.input+d.infer, d.input+d.infer+d.output
 }
 
-// free ends a flow that is over.
+// free ends a flow that is over. One whose values could not be given back serves no
+// other request.
 func (f *flow) free() {
+	clean := true
 	for i := range f.wires {
-		f.wires[i].reset()
+		clean = f.contained(f.wires[i].reset) && clean
 	}
 	for _, m := range f.models {
-		m.Release()
+		f.contained(m.Release)
 	}
 	e, r := f.e, f.request
 	f.mu.Lock()
@@ -132,8 +145,10 @@ func (f *flow) free() {
 	f.mu.Unlock()
 	clear(f.models)
 	f.models = f.models[:0]
-	f.sent, f.over, f.err, f.sums = false, false, nil, durations{}
-	e.flows.Put(f)
-	r.Release()
+	f.sent, f.failing, f.over, f.err, f.sums = false, false, false, nil, durations{}
+	if clean {
+		e.flows.Put(f)
+	}
+	f.contained(r.Release)
 	e.leave()
 }

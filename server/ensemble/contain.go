@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"slices"
 
 	"triton/pkg/status"
 	"triton/server/infer"
@@ -15,6 +14,7 @@ var errFault = status.New(status.Internal, "internal error while the ensemble wa
 // handleContained handles an event. A panic fails the flow's request and nothing
 // else: the goroutine may be that of any model's instance.
 func (f *flow) handleContained(ev event, caller bool) {
+	f.ended = false
 	defer func() {
 		if p := recover(); p != nil {
 			f.fault(p)
@@ -24,25 +24,44 @@ func (f *flow) handleContained(ev event, caller bool) {
 	f.handle(ev, caller)
 }
 
-// recover ends what the handling of an event has left open, and then the flow
-// when its steps have ended.
+// recover fails the flow after a panic: it ends what the handling of an event has
+// left open and cancels the steps in flight. The flow lasts until they have ended;
+// when that may never be, because their cancelling panics too, its request has its
+// answer before.
 func (f *flow) recover(ev event) {
+	f.ready, f.answers, f.over = f.ready[:0], f.answers[:0], false
+	if f.err == nil {
+		f.err = errFault
+	}
+	whole := true
+	if ev.kind == responded && ev.final && !f.ended {
+		whole = f.contained(func() { f.end(ev) })
+	}
+	if s := f.own; s != nil {
+		f.own = nil
+		whole = f.contained(func() { f.discard(s, f.err) }) && whole
+	}
+	for _, s := range f.steps {
+		whole = f.contained(func() { f.cancel(s, f.err) }) && whole
+	}
+	if f.contained(f.conclude) && (whole || f.over) {
+		return
+	}
+	f.over = len(f.steps) == 0
+	f.contained(func() { f.fail(f.err) })
+	f.request.Fail(errFault) // when nothing else has answered it
+	f.request.Deliver()
+}
+
+// contained reports whether do returned.
+func (f *flow) contained(do func()) (returned bool) {
 	defer func() {
-		if p := recover(); p != nil { // the answer itself: there is only the error left
+		if p := recover(); p != nil {
 			f.fault(p)
-			f.over = true
-			f.request.Fail(errFault)
 		}
 	}()
-	if ev.kind == responded && ev.final && slices.Contains(f.steps, ev.step) {
-		f.end(ev)
-	}
-	f.ready = f.ready[:0]
-	f.fails(errFault)
-	for _, s := range f.steps {
-		s.request.Cancel()
-	}
-	f.conclude()
+	do()
+	return true
 }
 
 func (f *flow) fault(p any) {

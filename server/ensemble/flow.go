@@ -33,6 +33,8 @@ type flow struct {
 	spare   []*step
 	rows    int
 	sent    bool
+	ended   bool // the step of the event at hand; it may serve as another one already
+	failing bool // the request has its error, or is about to
 	over    bool
 	err     error
 	sums    durations
@@ -199,27 +201,32 @@ func (f *flow) begin() {
 // respond takes a response of a step's model.
 func (f *flow) respond(ev event) {
 	if ev.resp != nil {
-		switch {
-		case ev.resp.Err != nil:
-			f.fails(ev.resp.Err)
-		case f.err == nil:
-			f.take(ev.step, ev.resp)
-		}
-		ev.resp.Release()
+		f.see(ev.step, ev.resp)
 	}
 	if ev.final {
 		f.end(ev)
 	}
 }
 
+// see looks at a response and releases it.
+func (f *flow) see(s *step, resp *infer.Response) {
+	defer resp.Release()
+	switch {
+	case resp.Err != nil:
+		f.fails(resp.Err)
+	case f.err == nil:
+		f.take(s, resp)
+	}
+}
+
 // end ends a step with its final response.
 func (f *flow) end(ev event) {
+	f.ended = true
 	f.sums.add(ev.took)
-	placed, at := ev.step.placed, f.e.limits[ev.step.index]
-	f.forget(ev.step)
-	if placed {
-		at.release()
+	if ev.step.placed {
+		defer f.e.limits[ev.step.index].release()
 	}
+	f.forget(ev.step)
 }
 
 // take makes tensors of a step's outputs.
@@ -264,9 +271,22 @@ func (f *flow) fails(err error) {
 // once, those that wait in a queue while they are cancelled.
 func (f *flow) abandon() {
 	for _, s := range f.steps {
-		if !f.withdraw(s, errCancelled()) {
-			s.request.Cancel()
-		}
+		f.cancel(s, errCancelled())
+	}
+}
+
+// stop fails the flow and cancels every step in flight.
+func (f *flow) stop(err error) {
+	f.fails(err)
+	for _, s := range f.steps {
+		s.request.Cancel()
+	}
+}
+
+// cancel cancels a step; the error is that of one that waits for its limit.
+func (f *flow) cancel(s *step, err error) {
+	if !f.withdraw(s, err) {
+		s.request.Cancel()
 	}
 }
 

@@ -45,15 +45,29 @@ func (f *flow) launchReady(caller bool) {
 // prepare makes the request of a step. What it reads is moved or shared, never
 // copied.
 func (f *flow) prepare(l launch) *step {
-	n := &f.e.graph.steps[l.step]
 	s := f.newStep()
 	s.index, s.iteration, s.request = l.step, l.iteration, f.request.Child()
+	whole := false
+	defer func() {
+		if !whole { // a panic: no model will see it
+			s.request.Release()
+			s.request.Release()
+		}
+	}()
+	f.fill(s)
+	whole = true
 	f.steps = append(f.steps, s)
+	return s
+}
+
+// fill gives a step's request its inputs and says what it wants.
+func (f *flow) fill(s *step) {
+	n := &f.e.graph.steps[s.index]
 	r, said := s.request, false
 	for i := range n.inputs {
 		p := &n.inputs[i]
 		t := r.AddInput()
-		v := f.wires[p.tensor].read(l.iteration, t)
+		v := f.wires[p.tensor].read(s.iteration, t)
 		if v.changed {
 			f.join(r, v.member, said)
 			said = true
@@ -68,7 +82,6 @@ func (f *flow) prepare(l launch) *step {
 	for i := range n.outputs {
 		r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: n.outputs[i].name, Binary: true})
 	}
-	return s
 }
 
 // join gives a request the place in a sequence that a model before it has said;
@@ -108,8 +121,8 @@ func (f *flow) launch(s *step, caller bool) {
 
 // discard ends a step that no model will see.
 func (f *flow) discard(s *step, err error) {
+	defer f.refuse(s, err)
 	s.request.Release()
-	f.refuse(s, err)
 }
 
 // refuse ends a step that was not accepted.
