@@ -22,7 +22,9 @@ type Runner interface {
 
 // Tap sees each response of a request that has data or an error before its outputs are
 // placed and it is sent, and may change it. The calls for one request never
-// overlap. Who sets a Tap calls the one that was there before, after itself.
+// overlap. Who sets a Tap calls the one that was there before, after itself, whatever
+// happens to itself: other requests may wait for what that one hears. So a Tap contains
+// its own panics, and makes them the error of the response.
 type Tap interface {
 	Respond(r *Request, resp *Response, final bool)
 }

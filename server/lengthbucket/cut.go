@@ -1,6 +1,8 @@
 package lengthbucket
 
 import (
+	"fmt"
+	"runtime/debug"
 	"sync"
 
 	"triton/pkg/kserve"
@@ -36,9 +38,7 @@ func (c *cut) KeepsResponses() bool {
 // Respond cuts the outputs of a response.
 func (c *cut) Respond(r *infer.Request, resp *infer.Response, final bool) {
 	if resp.Err == nil {
-		if err := c.outputs(r, resp); err != nil {
-			resp.Err = err
-		}
+		resp.Err = c.outputsContained(r, resp)
 	}
 	if c.before != nil {
 		c.before.Respond(r, resp, final)
@@ -48,6 +48,23 @@ func (c *cut) Respond(r *infer.Request, resp *infer.Response, final bool) {
 		*c = cut{}
 		cuts.Put(c)
 	}
+}
+
+var errFault = status.New(status.Internal, "internal error while the outputs were cut to their length; the server's log has the details")
+
+// outputsContained is outputs. A panic is an error: the Tap before is to hear of the
+// response all the same.
+func (c *cut) outputsContained(r *infer.Request, resp *infer.Response) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if r.Log != nil {
+				r.Log.Error("panic while outputs were cut to their length", "model", r.ModelName, "version", r.ModelVersion,
+					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			}
+			err = errFault
+		}
+	}()
+	return c.outputs(r, resp)
 }
 
 func (c *cut) outputs(r *infer.Request, resp *infer.Response) error {
@@ -113,8 +130,9 @@ func (c *cut) pack(r *infer.Request, t *kserve.Tensor, s strides, n int) error {
 		out.Buffer.Release()
 		return infer.ErrRegionGone(t.Name)
 	}
-	t.Data.Release()
 	out.N = s.outer * n
+	before := t.Data
 	t.Data = tensor.SegmentData(out)
+	before.Release()
 	return nil
 }
