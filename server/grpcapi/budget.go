@@ -2,6 +2,7 @@ package grpcapi
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"sync/atomic"
 
@@ -22,11 +23,19 @@ type budget struct {
 
 // take reports whether n more bytes fit, and charges them if they do.
 func (b *budget) take(n int) bool {
-	if used := b.used.Add(int64(n)); b.limit > 0 && used > b.limit {
-		b.used.Add(-int64(n))
-		return false
+	if b.limit == 0 {
+		b.used.Add(int64(n))
+		return true
 	}
-	return true
+	for {
+		used := b.used.Load()
+		if int64(n) > b.limit-used {
+			return false
+		}
+		if b.used.CompareAndSwap(used, used+int64(n)) {
+			return true
+		}
+	}
 }
 
 func (b *budget) give(n int) { b.used.Add(-int64(n)) }
@@ -38,6 +47,7 @@ type account struct {
 	credentials.AuthInfo
 	own    budget
 	server *budget
+	pace   pace
 }
 
 // take charges n bytes to the connection and to the server. The error is the
@@ -69,6 +79,7 @@ type accounts struct {
 	credentials.TransportCredentials
 	connection int64 // limit for each
 	server     *budget
+	log        *slog.Logger
 }
 
 func newAccounts(o *Options) credentials.TransportCredentials {
@@ -76,7 +87,7 @@ func newAccounts(o *Options) credentials.TransportCredentials {
 	if inner == nil {
 		inner = insecure.NewCredentials()
 	}
-	return &accounts{inner, o.MaxReceiveConn, &budget{limit: o.MaxReceiveAll}}
+	return &accounts{inner, o.MaxReceiveConn, &budget{limit: o.MaxReceiveAll}, o.Log}
 }
 
 // ServerHandshake is called once for each connection.
@@ -85,12 +96,15 @@ func (a *accounts) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo
 	if err != nil {
 		return conn, info, err
 	}
-	return conn, &account{AuthInfo: info, own: budget{limit: a.connection}, server: a.server}, nil
+	return conn, &account{
+		AuthInfo: info, own: budget{limit: a.connection}, server: a.server,
+		pace: pace{conn: raw, log: a.log},
+	}, nil
 }
 
 // Clone is part of the interface.
 func (a *accounts) Clone() credentials.TransportCredentials {
-	return &accounts{a.TransportCredentials.Clone(), a.connection, a.server}
+	return &accounts{a.TransportCredentials.Clone(), a.connection, a.server, a.log}
 }
 
 // accountOf returns the account of a call's connection. A server that was made

@@ -47,6 +47,7 @@ type intake struct {
 	from   transport
 	limit  int // bytes of a message
 	charge charge
+	wait   wait
 	header [headerSize]byte
 	data   mem.BufferSlice // the message, until free
 }
@@ -94,7 +95,10 @@ func (in *intake) read(n int) error {
 		if err := in.charge.Take(size); err != nil {
 			return err
 		}
+		pace := &in.charge.account.pace
+		pace.begin(&in.wait)
 		frames, err := in.from.Read(size)
+		fast := pace.end(&in.wait)
 		if err != nil {
 			if errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF
@@ -102,9 +106,12 @@ func (in *intake) read(n int) error {
 			return broken(err)
 		}
 		n -= size
-		if len(frames)*smallFrame > size+smallFrame {
+		switch {
+		case len(frames)*smallFrame > size+smallFrame:
 			frames = merge(frames)
-		} else {
+		case !fast:
+			step = firstStep
+		default:
 			step = min(4*(step+frameSize-1)/frameSize*frameSize, maxStep)
 		}
 		in.data = append(in.data, frames...)
@@ -208,7 +215,11 @@ func fill(b []byte, r io.Reader) (n int, err error) {
 
 // last checks that no message follows in a call of one message.
 func (in *intake) last() error {
-	switch err := in.from.ReadMessageHeader(in.header[:]); {
+	pace := &in.charge.account.pace
+	pace.begin(&in.wait)
+	err := in.from.ReadMessageHeader(in.header[:])
+	pace.end(&in.wait)
+	switch {
 	case err == nil:
 		return errManyMessages
 	case errors.Is(err, io.EOF):

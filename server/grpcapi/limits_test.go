@@ -41,7 +41,13 @@ func newSlowClient(t *testing.T, addr string) *slowClient {
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	require.NoError(t, conn.SetDeadline(time.Now().Add(60*time.Second)))
-	_, err = conn.Write([]byte(http2.ClientPreface))
+	return slowClientOver(t, conn)
+}
+
+// slowClientOver begins to speak over conn.
+func slowClientOver(t *testing.T, conn net.Conn) *slowClient {
+	t.Helper()
+	_, err := conn.Write([]byte(http2.ClientPreface))
 	require.NoError(t, err)
 	c := &slowClient{t: t, conn: conn, framer: http2.NewFramer(conn, conn), settings: map[http2.SettingID]uint32{}}
 	c.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
