@@ -96,12 +96,8 @@ const (
 // next reads until the line and headers of a request are complete.
 func (c *conn) next() arrival {
 	c.skipEmptyLines()
-	for c.r == c.w {
-		c.r, c.w = 0, 0
-		if !c.await() {
-			return ended
-		}
-		c.skipEmptyLines()
+	if c.r == c.w && !c.await() {
+		return ended
 	}
 	timed := false
 	for {
@@ -150,19 +146,24 @@ func (c *conn) grow() bool {
 	return true
 }
 
-// await blocks until the first bytes of a request; false when there is none.
+// await blocks until the first bytes of a request; false when there is none. Empty
+// lines are no request: they do not keep a connection that is to end.
 func (c *conn) await() bool {
 	c.session.rest()
-	n, err := c.nc.Read(c.buf)
-	for n == 0 && c.session.waits(err) {
-		n, err = c.nc.Read(c.buf)
-	}
-	if n == 0 {
-		c.politely = c.session.fades()
-		return false
+	for c.r == c.w {
+		n, err := c.nc.Read(c.buf)
+		for n == 0 && c.session.waits(err) {
+			n, err = c.nc.Read(c.buf)
+		}
+		c.r, c.w = 0, n
+		c.skipEmptyLines()
+		if n == 0 || c.r == c.w && c.session.fades() {
+			c.politely = c.session.fades()
+			return false
+		}
 	}
 	c.session.work()
-	if c.w = n; n == len(c.buf) {
+	if c.w == len(c.buf) {
 		c.grow() // the next one may then come as a whole
 	}
 	return true
@@ -200,6 +201,9 @@ func (c *conn) answer(x *exchange) bool {
 		}
 	}
 	c.politely = !keep && (!c.head.close || c.body.left > 0)
+	if c.body.left > 0 {
+		c.session.refuses(c.body.left-int64(c.w-c.r), c.server.pace)
+	}
 	return keep
 }
 

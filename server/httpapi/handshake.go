@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"context"
+	"crypto/tls"
+	"net"
 	"time"
 )
 
@@ -18,4 +20,11 @@ func (c *conn) handshake() bool {
 	c.session.work()
 	_ = c.nc.SetDeadline(time.Time{})
 	return err == nil
+}
+
+// ready reports whether a connection is not encrypted or has its handshake behind
+// it.
+func ready(nc net.Conn) bool {
+	t, ok := nc.(interface{ ConnectionState() tls.ConnectionState })
+	return !ok || t.ConnectionState().HandshakeComplete
 }

@@ -143,12 +143,7 @@ func (c *movedConn) awaited() {
 }
 
 // SetReadDeadline leaves the deadline of a connection that is about to be closed.
-func (c *movedConn) SetReadDeadline(at time.Time) error {
-	if c.session.fades() {
-		return nil
-	}
-	return c.Conn.SetReadDeadline(at)
-}
+func (c *movedConn) SetReadDeadline(at time.Time) error { return c.session.setReadDeadline(at) }
 
 // CloseWrite waits until the client has seen the end. net/http calls it when the
 // client may still be sending, before Close.

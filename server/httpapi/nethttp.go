@@ -136,6 +136,9 @@ func (c *carried) finish(x *exchange, r *http.Request) {
 		x.drain(left)
 	}
 	c.end = left != 0 && !x.drained
+	if c.end && left > 0 && c.moved != nil && (c.asked || r.Header.Get("Expect") == "") {
+		c.moved.session.refuses(left, c.pace)
+	}
 }
 
 func (c *carried) allowWrite() {

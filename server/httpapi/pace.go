@@ -15,6 +15,9 @@ func newPace(rate int64) pace {
 	return pace{max(1, rate*int64(bodyTimeout/time.Second))}
 }
 
+// within is how many bytes must come in d.
+func (p pace) within(d time.Duration) int64 { return max(1, p.least*int64(d)/int64(bodyTimeout)) }
+
 // progress is how far a body has come in the current period. Its zero value is
 // before the first.
 type progress struct {

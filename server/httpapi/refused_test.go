@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -155,5 +157,46 @@ func TestTrickledBody(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// halfPipe is the server's end of a pipe that can be half-closed: what is written
+// behind that is lost, and the client sees nothing of it.
+type halfPipe struct{ net.Conn }
+
+func (halfPipe) CloseWrite() error { return nil }
+
+// TestRefusedUploadIsTaken: a client that sends all of its body before it looks for
+// an answer can do so over a slow network too.
+func TestRefusedUploadIsTaken(t *testing.T) {
+	for transport, header := range map[string]string{"own": "", "net/http": "Upgrade: x\r\n"} {
+		t.Run(transport, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				svc := newService()
+				s := httpapi.NewServer(svc, httpapi.Options{Pool: svc.pool, MinRate: 240})
+				l := &pipes{make(chan net.Conn), make(chan struct{})}
+				done := make(chan error, 1)
+				go func() { done <- s.Serve(l) }()
+				c, far := net.Pipe()
+				l.ch <- halfPipe{far}
+				got := make(chan int, 1)
+				go func() { got <- reply(t, bufio.NewReader(c)).StatusCode }()
+				piece := strings.Repeat(" ", 64<<10)
+				const pieces = 600 // a minute
+				_, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n", unknownPath, header, pieces*len(piece))
+				require.NoError(t, err)
+				for i := range pieces {
+					_, err = io.WriteString(c, piece)
+					require.NoError(t, err, "piece %d", i)
+					time.Sleep(100 * time.Millisecond)
+				}
+				require.Equal(t, 404, <-got)
+				require.NoError(t, c.Close())
+				require.NoError(t, s.Close())
+				require.ErrorIs(t, <-done, http.ErrServerClosed)
+				time.Sleep(time.Second) // net/http takes a moment to close
+			})
+		})
 	}
 }

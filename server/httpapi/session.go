@@ -125,6 +125,7 @@ func (e *ending) drain(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+	e.mark() // for others that drain: a mark wakes one
 	return nil
 }
 
@@ -193,10 +194,15 @@ func (e *ending) touch() {
 // count adds to busy and marks the moment when there are none.
 func (e *ending) count(n int64) {
 	if e.busy.Add(n) == 0 {
-		select {
-		case e.calm <- struct{}{}:
-		default:
-		}
+		e.mark()
+	}
+}
+
+// mark wakes one that drains, now or when it comes.
+func (e *ending) mark() {
+	select {
+	case e.calm <- struct{}{}:
+	default:
 	}
 }
 
@@ -213,6 +219,7 @@ type session struct {
 		drain   bool               // ends with its next reply
 		closing bool               // ends when no request comes any more
 		cut     bool
+		unread  unread // of a refused request
 	}
 }
 
@@ -250,9 +257,10 @@ func (s *session) become(idle bool) {
 
 // waits says whether a read that failed while the session rests is to be tried
 // again: the read deadline ended it, and either requests came lately over other
-// connections, so that one may be on its way here, or it has come just now.
+// connections, so that one may be on its way here, or it has come just now. A TLS
+// handshake that failed stays so.
 func (s *session) waits(err error) bool {
-	if !errors.Is(err, os.ErrDeadlineExceeded) {
+	if !errors.Is(err, os.ErrDeadlineExceeded) || !ready(s.nc) {
 		return false
 	}
 	s.mu.Lock()
@@ -261,7 +269,7 @@ func (s *session) waits(err error) bool {
 		return false
 	}
 	wait := s.end.linger - time.Since(*s.end.last.Load())
-	if wait <= 0 && unread(s.nc) {
+	if wait <= 0 && arrived(s.nc) {
 		wait = s.end.linger
 	}
 	if wait <= 0 {
@@ -283,6 +291,17 @@ func (s *session) fades() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.idle && s.mu.closing
+}
+
+// setReadDeadline sets the read deadline unless the session fades: then it has
+// that of its end.
+func (s *session) setReadDeadline(at time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.idle && s.mu.closing {
+		return nil
+	}
+	return s.nc.SetReadDeadline(at)
 }
 
 func (s *session) drain() {
@@ -324,15 +343,22 @@ func (s *session) cancelWith(cancel context.CancelFunc) {
 	}
 }
 
+// refuses notes how much of a refused request's body is still to come.
+func (s *session) refuses(left int64, at pace) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.unread = unread{left, at.within(lingerTime)}
+}
+
 // leave ends the session. If its client may still be sending, politely waits for
 // it, so that it sees the last reply.
 func (s *session) leave(politely bool) {
 	s.rest()
 	s.mu.Lock()
-	cut := s.mu.cut
+	cut, left := s.mu.cut, s.mu.unread
 	s.mu.Unlock()
 	if politely && !cut {
-		lingerOn(s.nc)
+		lingerOn(s.nc, left, s.ends)
 	}
 	_ = s.nc.Close()
 	s.end.remove(s)

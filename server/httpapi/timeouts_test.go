@@ -178,3 +178,40 @@ func TestPipelinedUnseen(t *testing.T) {
 		}
 	})
 }
+
+// TestEmptyLinesBringNoRequest: whoever sends nothing but empty lines does not keep
+// a server that shuts down, and may send a request behind them.
+func TestEmptyLinesBringNoRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		svc := newService()
+		s := httpapi.NewServer(svc, httpapi.Options{Pool: svc.pool, Linger: time.Second})
+		l := &pipes{make(chan net.Conn), make(chan struct{})}
+		done := make(chan error, 1)
+		go func() { done <- s.Serve(l) }()
+		c, far := net.Pipe()
+		defer c.Close()
+		l.ch <- far
+		for range 3 {
+			_, err := io.WriteString(c, "\r\n")
+			require.NoError(t, err)
+		}
+		require.Equal(t, 200, get(t, c, bufio.NewReader(c), "/v2/health/live").StatusCode)
+		gone := make(chan struct{})
+		go func() {
+			defer close(gone)
+			for {
+				if _, err := io.WriteString(c, "\r\n"); err != nil {
+					return
+				}
+				time.Sleep(300 * time.Millisecond)
+			}
+		}()
+		time.Sleep(time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, s.Shutdown(ctx))
+		require.ErrorIs(t, <-done, http.ErrServerClosed)
+		<-gone
+	})
+}
