@@ -74,20 +74,30 @@ func (w wheel) verify(path string) error {
 	return nil
 }
 
-// download runs pip, which checks the hash too.
+// download runs pip, which checks the hash too. It runs in dir: Python would run a
+// pip.py of the current folder in its place.
 func (f fetcher) download(ctx context.Context, w wheel, dir string) error {
-	if _, err := exec.LookPath(f.python); err != nil {
+	python, err := exec.LookPath(f.python)
+	if err == nil {
+		python, err = filepath.Abs(python)
+	}
+	if err != nil {
 		return fmt.Errorf("fetch %s %s: needs Python with pip: %w; install it, name another with --python, or put %s into the folder of --packages",
 			w.name, w.version, err, w.file)
+	}
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return err
 	}
 	list := filepath.Join(dir, "requirements.txt")
 	if err := os.WriteFile(list, fmt.Appendf(nil, "%s==%s --hash=sha256:%s\n", w.name, w.version, w.sha256), 0o644); err != nil {
 		return err
 	}
 	// The models are the same for all systems, so that one build of each package will do.
-	cmd := exec.CommandContext(ctx, f.python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input",
+	cmd := exec.CommandContext(ctx, python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input",
 		"--no-deps", "--require-hashes", "--only-binary=:all:", "--implementation", "cp", "--python-version", "3.11",
 		"--platform", "manylinux_2_28_x86_64", "--dest", dir, "--requirement", list)
+	cmd.Dir = dir
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()

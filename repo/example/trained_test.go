@@ -110,6 +110,26 @@ func TestFetchRefuses(t *testing.T) {
 	require.Empty(t, left, "failures leave nothing behind")
 }
 
+// TestFetchRunsElsewhere: Python does not see the current folder, where a pip.py
+// would take pip's place, and relative paths are still the user's.
+func TestFetchRunsElsewhere(t *testing.T) {
+	w, python, _ := served(t, []byte("a package"))
+	here := t.TempDir()
+	t.Chdir(here)
+	folder := filepath.Join(here, "folder")
+	script, err := os.ReadFile(python)
+	require.NoError(t, err)
+	script = append(script, ("\npwd > " + folder + "\n")...)
+	require.NoError(t, os.WriteFile("python", script, 0o755))
+	path, err := fetcher{"./python", "packages"}.get(t.Context(), w, t.TempDir())
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join("packages", w.file), path)
+	require.FileExists(t, filepath.Join(here, path))
+	ran, err := os.ReadFile(folder)
+	require.NoError(t, err)
+	require.Contains(t, string(ran), filepath.Join("packages", ".fetch-"))
+}
+
 func TestTrainedContents(t *testing.T) {
 	t.Parallel()
 	content := pack(t, map[string]string{"pkg/model.onnx": "a graph", "LICENSE": "free"})
