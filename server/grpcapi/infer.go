@@ -127,9 +127,14 @@ func discard(r *infer.Request) {
 
 // infer finds the model, reports what is wrong with the message, and runs it.
 func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, clock clock) error {
+	taken := false
+	defer func() {
+		if !taken {
+			discard(r)
+		}
+	}()
 	m, err := s.svc.Model(r.ModelName, r.ModelVersion) // also while the server drains
 	if err != nil {
-		discard(r)
 		return failure(err)
 	}
 	defer func() { m.Release() }()
@@ -140,13 +145,13 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, c
 		wrong = s.forward(conn.Context(), r)
 	}
 	if wrong != nil {
-		discard(r)
 		return failure(wrong)
 	}
-	defer r.Release()
 	m = infer.Choose(m, r)
 	t := s.sample(conn.Context(), r, clock)
 	defer t.Close()
+	taken = true
+	defer r.Release()
 	ctx, cancel := answerBy(conn.Context())
 	defer cancel()
 	resp, err := s.run(ctx, m, r)

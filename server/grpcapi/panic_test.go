@@ -9,6 +9,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 
 	"triton/pkg/inferencepb"
+	"triton/server/grpcapi"
 	"triton/server/infer"
 )
 
@@ -63,4 +64,49 @@ func TestPanicOfTheCore(t *testing.T) {
 	require.NoError(t, err)
 	requireEcho(t, pattern(10), m.GetInferResponse())
 	require.NoError(t, stream.CloseSend())
+}
+
+// careless is a core that panics before it has given out the model "lost", and whose
+// model "torn" panics as soon as it is asked for its configuration.
+type careless struct{ *stub }
+
+func (s careless) Model(name, version string) (infer.Model, error) {
+	switch name {
+	case "lost":
+		panic("no model")
+	case "torn":
+		s.held.Add(1)
+		return torn{(*echo)(s.stub)}, nil
+	}
+	return s.stub.Model(name, version)
+}
+
+type torn struct{ *echo }
+
+func (torn) Config() *inferencepb.ModelConfig { panic("no configuration") }
+
+// TestPanicBeforeTheModel: a fault before a model has the request ends the call, and
+// gives back its memory, its model and what it was charged.
+func TestPanicBeforeTheModel(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"lost", "torn"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStub()
+			conn := serve(t, careless{s}, s, func(o *grpcapi.Options) { o.MaxReceiveConn = 1 << 20 })
+			r := echoRequest(pattern(700 << 10))
+			for range 3 {
+				r.ModelName = name
+				stream := openStream(t, t.Context(), conn)
+				require.NoError(t, stream.Send(r))
+				_, err := stream.Recv()
+				require.Equal(t, codes.Internal, grpcstatus.Code(err), "%v", err)
+				_, err = inferencepb.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), r)
+				require.Equal(t, codes.Internal, grpcstatus.Code(err), "%v", err)
+			}
+			r.ModelName = "echo"
+			_, err := inferencepb.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), r)
+			require.NoError(t, err)
+		})
+	}
 }

@@ -153,32 +153,53 @@ func (s *stream) issue(r *infer.Request, wrong error, clock clock) {
 	c := newCall(s, r)
 	c.charge = s.in.intake.charge
 	s.in.intake.charge.bytes = 0
-	m, err := s.service.streamModel(r)
-	if err == nil {
-		c.model, c.decoupled = m, m.Config().GetModelTransactionPolicy().GetDecoupled()
-		if err = wrong; err == nil {
-			err = s.service.forward(s.conn.Context(), r)
+	added, over := false, false
+	defer func() {
+		switch {
+		case over:
+		case added: // a panic
+			r.Release()
+			c.refuse(errFault)
+		default: // the stream is over, or a panic
+			r.Release() // the core's reference
+			c.free()
 		}
-	}
-	if err == nil {
-		m = infer.Choose(m, r)
-		c.model = m
-	}
-	if !s.add(c) {
-		r.Release() // the core's reference
-		c.free()
+	}()
+	err := s.find(c, wrong)
+	if added = s.add(c); !added {
 		return
 	}
+	if err == nil {
+		c.trace = s.service.sample(s.conn.Context(), r, clock)
+	}
+	over = true // from here on an answer ends the call
 	if err != nil {
 		r.Release()
 		c.refuse(err)
 		return
 	}
 	r.Sink = c
-	c.trace = s.service.sample(s.conn.Context(), r, clock)
-	if err := s.service.guard.submit(m, r); err != nil {
+	if err := s.service.guard.submit(c.model, r); err != nil {
 		c.refuse(err)
 	}
+}
+
+// find gives a call its model, unless something is wrong with its request.
+func (s *stream) find(c *call, wrong error) error {
+	m, err := s.service.streamModel(c.request)
+	if err != nil {
+		return err
+	}
+	c.model = m
+	c.decoupled = m.Config().GetModelTransactionPolicy().GetDecoupled()
+	if wrong != nil {
+		return wrong
+	}
+	if err := s.service.forward(s.conn.Context(), c.request); err != nil {
+		return err
+	}
+	c.model = infer.Choose(m, c.request)
+	return nil
 }
 
 var errStopping = status.New(status.Unavailable,
