@@ -18,19 +18,23 @@ func (b bounded) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	d.Methods = nil
 	d.Streams = append([]grpc.StreamDesc(nil), desc.Streams...)
 	for _, m := range desc.Methods {
-		d.Streams = append(d.Streams, grpc.StreamDesc{StreamName: m.MethodName, Handler: b.unary(m)})
+		d.Streams = append(d.Streams, grpc.StreamDesc{StreamName: m.MethodName, Handler: b.unary(desc.ServiceName, m)})
 	}
 	b.Server.RegisterService(&d, impl)
 }
 
 // unary is the handler of a unary method. gRPC calls no interceptor for it.
-func (b bounded) unary(m grpc.MethodDesc) grpc.StreamHandler {
+func (b bounded) unary(service string, m grpc.MethodDesc) grpc.StreamHandler {
 	a := newAdmin(b.opts)
+	method := "/" + service + "/" + m.MethodName
 	limit := b.opts.limitOf(m.MethodName)
 	return func(srv any, conn grpc.ServerStream) error {
 		var in intake
 		defer in.end()
 		read := func(v any) error {
+			if a.gate.check(conn.Context(), method) != nil {
+				return nil // a refuses the call, whose message nobody needs
+			}
 			if err := in.begin(conn.Context(), limit); err != nil {
 				return err
 			}

@@ -22,6 +22,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve/rpc"
 	"triton/server/grpcapi"
+	"triton/server/restricted"
 )
 
 // slowClient speaks HTTP/2 frame by frame and sees the frames of the server.
@@ -310,4 +311,18 @@ func TestTinyFrames(t *testing.T) {
 		}
 		require.Equal(t, map[uint32]end{1: {}}, c.await(1), "frames of %d bytes", frame)
 	}
+}
+
+// TestRestrictedIsNotRead: a call without its secret is refused before its message
+// has come.
+func TestRestrictedIsNotRead(t *testing.T) {
+	t.Parallel()
+	rules, err := restricted.Parse(restricted.GRPC, []string{"model-repository:key=secret"})
+	require.NoError(t, err)
+	c := newSlowClient(t, serveTCP(t, newStub(), func(o *grpcapi.Options) { o.Restricted = rules }))
+	c.open(1, "/"+rpc.Service+"/RepositoryModelLoad")
+	c.announce(1, 1<<30)
+	require.Equal(t, map[uint32]end{1: {
+		code: codes.Unavailable, message: "This protocol is restricted, expecting header 'triton-grpc-protocol-key'",
+	}}, c.await(1))
 }
