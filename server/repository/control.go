@@ -15,23 +15,41 @@ var (
 	errNotReady    = status.New(status.Unavailable, "Server not ready")
 )
 
-// Load loads one model by request of a client. While another call is at work on
-// the same name it waits, until ctx ends. A load that has begun goes on when
-// the client leaves, as Triton's does; it ends early only with the server.
+// Load loads one model by request of a client. Until it has listed the store, and
+// while another call is at work on the same name, it ends with ctx. A load that has
+// begun goes on when the client leaves, as Triton's does; it ends early only with the
+// server.
 func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions) error {
 	return r.control(func() error {
 		if err := checkName(name); err != nil {
 			return err
 		}
-		l := r.list(r.life)
+		begin, stop := r.beginning(ctx)
+		defer stop()
+		l := r.list(begin)
 		defer l.release()
-		free, err := r.reserve(ctx, name, func() []string { return r.family(l, name, o.Config) }, l.forget)
-		if err != nil {
+		family := func() []string { return r.family(begin, l, name, o.Config) }
+		free, err := r.reserve(begin, name, family, func() { r.relist(begin, l) })
+		switch {
+		case err != nil && r.life.Err() != nil:
+			return errNotReady
+		case err != nil:
 			return err
 		}
 		defer free()
 		return r.load(l, name, o)
 	})
+}
+
+// beginning returns the context of what comes before an operation: it ends with the
+// client and with the server.
+func (r *Repository) beginning(ctx context.Context) (_ context.Context, stop func()) {
+	both, end := context.WithCancelCause(ctx)
+	alone := context.AfterFunc(r.life, func() { end(context.Cause(r.life)) })
+	return both, func() {
+		alone()
+		end(nil)
+	}
 }
 
 // Unload takes a model out of service, and the ensembles that need it; with

@@ -25,6 +25,7 @@ func (r *Repository) Drain(ctx context.Context) error {
 	var errs []error
 	select {
 	case <-r.tasks.close():
+		r.giveUp()
 	case <-ctx.Done():
 		errs = append(errs, fmt.Errorf("models are still being loaded: %w", context.Cause(ctx)))
 	}
@@ -36,6 +37,17 @@ func (r *Repository) Drain(ctx context.Context) error {
 	}
 	errs = append(errs, r.await(ctx, open, done)...)
 	return errors.Join(append(errs, r.scratch.Remove())...)
+}
+
+// giveUp forgets what is wanted, and gives back the folders that ensembles were to be
+// loaded from again.
+func (r *Repository) giveUp() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, n := range r.wanted {
+		n.drop()
+		delete(r.wanted, id)
+	}
 }
 
 // hush refuses new requests. If models call others, it waits until the requests of

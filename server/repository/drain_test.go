@@ -107,3 +107,15 @@ func TestDrainTwice(t *testing.T) {
 	require.Empty(t, r.scratch.Dir())
 	require.Equal(t, 1, strings.Count(out.messages(), "successfully unloaded 'm' version 1"))
 }
+
+// TestDrainGivesBackFolders: also those that ensembles would be loaded from again.
+func TestDrainGivesBackFolders(t *testing.T) {
+	t.Parallel()
+	s := ensembleOf(t)
+	r, _, err := stored(t, s, ControlNone)
+	require.NoError(t, err)
+	require.NoError(t, ask(t, r, "e"))
+	require.NotZero(t, s.open.Load())
+	require.NoError(t, r.Drain(t.Context()))
+	require.Zero(t, s.open.Load())
+}

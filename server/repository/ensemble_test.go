@@ -150,13 +150,21 @@ func listed(t *testing.T, r *Repository) string {
 }
 
 func ask(t *testing.T, r *Repository, name string) error {
+	return askWith(t, infer.NewRequest(), r, name)
+}
+
+// askInside is ask for a bubble of testing/synctest.
+func askInside(t *testing.T, r *Repository, name string) error {
+	return askWith(t, infer.NewUnpooled(), r, name)
+}
+
+func askWith(t *testing.T, q *infer.Request, r *Repository, name string) error {
+	defer q.Release()
 	m, err := r.Model(name, "")
 	if err != nil {
 		return err
 	}
 	defer m.Release()
-	q := infer.NewRequest()
-	defer q.Release()
 	in := q.AddInput()
 	in.Name, in.DataType, in.Shape = "IN", tensor.Int32, tensor.Shape{2}
 	in.Data = tensor.NewData(tensor.HeapBuffer(make([]byte, 8)))

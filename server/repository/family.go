@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"triton/pkg/modelconfig"
+	"triton/pkg/status"
 )
 
 // families is the name that stands for all models that ensembles connect: who
@@ -13,25 +14,33 @@ import (
 const families = ""
 
 // reserve holds the name of a model and, if ensembles connect it with others,
-// theirs: what family returns. After a wait that is found out anew.
+// theirs: what family returns. After a wait anew is called and the family found out
+// again: the call that was waited for may have changed both. While it has other
+// members than those that are held, all are given up and it begins anew. When ctx has
+// ended nothing is held.
 func (r *Repository) reserve(ctx context.Context, name string, family func() []string, anew func()) (free func(), err error) {
-	for {
-		all := family()
+	for all := family(); ; {
+		names := all
 		if len(all) > 1 {
-			free, waited, err := r.hold(ctx, append([]string{families}, all...))
-			if waited {
-				anew()
-			}
-			return free, err
+			names = append([]string{families}, all...)
 		}
-		free, waited, err := r.hold(ctx, []string{name})
+		free, waited, err := r.hold(ctx, names)
+		if err != nil {
+			return nil, err
+		}
 		if waited {
 			anew()
 		}
-		if err != nil || len(family()) == 1 {
-			return free, err
+		now := family()
+		switch {
+		case ctx.Err() != nil: // then a family may be incomplete
+			free()
+			return nil, &status.Error{Code: status.Cancelled, Msg: "the call ended before anything was done about model '" + name + "'", Cause: context.Cause(ctx)}
+		case slices.Equal(now, all):
+			return free, nil
 		}
-		free() // it came to a family while this call waited
+		free()
+		all = now
 	}
 }
 
@@ -57,11 +66,11 @@ func (r *Repository) hold(ctx context.Context, all []string) (free func(), waite
 // family returns the names of a model, of those that its steps need, and of the
 // ensembles that need one of them, sorted: as they lie in the store and as they
 // are wanted. With override it is known what the model is to be.
-func (r *Repository) family(l *listing, name string, override *string) []string {
+func (r *Repository) family(ctx context.Context, l *listing, name string, override *string) []string {
 	return closure(name, func(at string) []string {
 		all := r.relatives(at)
 		if at != name || override == nil {
-			return append(all, l.steps(r.life, at)...)
+			return append(all, l.steps(ctx, at)...)
 		}
 		if c, err := modelconfig.ParseJSON("", []byte(*override)); err == nil {
 			all = append(all, stepNames(c)...)

@@ -35,17 +35,19 @@ type reading struct {
 // list asks the store for its models.
 func (r *Repository) list(ctx context.Context) *listing {
 	l := &listing{reader: r.reader}
-	l.models, l.err = r.reader.store.List(ctx)
-	if l.err == nil {
-		r.listed.Store(&l.models)
-	}
-	l.forget()
+	r.relist(ctx, l)
 	return l
 }
 
-// forget drops what was read of the models, for an operation that had to wait.
-func (l *listing) forget() {
+// relist asks the store again, for an operation that had to wait: what was found
+// before may be older than what the operation before it has loaded.
+func (r *Repository) relist(ctx context.Context, l *listing) {
 	l.release()
+	l.models, l.err = r.reader.store.List(ctx)
+	if l.err == nil {
+		models := l.models
+		r.listed.Store(&models)
+	}
 	l.stamps, l.read = map[store.ID]stamped{}, map[store.ID]*reading{}
 }
 
