@@ -47,3 +47,36 @@ func TestRegister(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualError(t, none.Register(t.TempDir(), nil), "repository registration is not allowed if model control mode is not EXPLICIT")
 }
+
+// TestRegisterHidesAFolder: where a folder is called like another one of its path, the
+// other one is no model, unless it has another name itself.
+func TestRegisterHidesAFolder(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		names, from map[string]string
+	}{
+		"one":      {map[string]string{"a": "b"}, map[string]string{"b": "a"}},
+		"exchange": {map[string]string{"a": "b", "b": "a"}, map[string]string{"a": "b", "b": "a"}},
+		"chain":    {map[string]string{"a": "b", "b": "c"}, map[string]string{"b": "a", "c": "b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{}
+			for _, folder := range []string{"a", "b"} {
+				files[folder+"/config.pbtxt"] = with(identity, "folder: "+folder)
+				files[folder+"/1/"] = ""
+			}
+			later := tree(t, files)
+			r, out, err := open(t, explicit, t.TempDir())
+			require.NoError(t, err)
+			require.NoError(t, r.Register(later, test.names))
+			for name, folder := range test.from {
+				require.NoError(t, r.Load(t.Context(), name, infer.LoadOptions{}), "%s", out.messages())
+				m, err := r.Model(name, "")
+				require.NoError(t, err)
+				require.Equal(t, folder, m.Config().GetParameters()["folder"].GetStringValue())
+				m.Release()
+			}
+		})
+	}
+}

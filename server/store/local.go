@@ -49,7 +49,8 @@ func (l *Local) Check() error {
 }
 
 // Register adds a path. Names are what models are called, by the folder that they
-// lie in; a folder that is not there keeps its own name.
+// lie in; a folder that is not there keeps its own name, and is no model when another
+// folder is called so.
 func (l *Local) Register(path string, names map[string]string) error {
 	if !isDir(path) {
 		return status.New(status.InvalidArg, "failed to register '%s', repository not found", path)
@@ -110,6 +111,14 @@ func (p place) called(folder string) string {
 	return folder
 }
 
+// hides reports whether a folder is no model because another one has its name.
+func (p place) hides(folder string) bool {
+	if _, renamed := p.names[folder]; renamed {
+		return false
+	}
+	return slices.Contains(slices.Collect(maps.Values(p.names)), folder)
+}
+
 // List returns the model directories of all paths, with an error those of the
 // paths that could be read. Hidden directories count like others; files are
 // ignored; links are followed.
@@ -129,7 +138,7 @@ func (l *Local) List(ctx context.Context) ([]Model, error) {
 		for _, e := range entries {
 			m := Model{ID: ID{l.space(p.path), p.called(e.Name())}, Location: filepath.Join(p.path, e.Name())}
 			switch before, twice := at[m.ID]; {
-			case !leadsToDir(e, m.Location):
+			case p.hides(e.Name()) || !leadsToDir(e, m.Location):
 			case twice:
 				all[before].Ambiguous = true
 			default:
