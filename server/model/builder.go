@@ -129,7 +129,7 @@ func (b *Builder) build(s Source, fill func(v *Loaded) error) (_ *Loaded, err er
 	v := &Loaded{
 		model: s.ID.Name, space: s.ID.Space, label: s.ID.String(), number: s.Number, text: strconv.FormatInt(s.Number, 10),
 		from: s.From, folder: s.Folder, dir: filepath.Join(s.Folder.Dir, s.Version),
-		pool: b.opts.Pool, log: b.opts.Log, calls: &atomic.Bool{}, drained: make(chan struct{}), quiet: make(chan struct{}),
+		pool: b.opts.Pool, log: b.opts.Log, calls: &atomic.Bool{}, drained: make(chan struct{}),
 	}
 	begin := time.Now()
 	defer func() {

@@ -3,7 +3,6 @@ package model
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 
 	"triton/pkg/inferencepb"
@@ -68,10 +67,10 @@ type Loaded struct {
 	// can be closed.
 	refs    atomic.Int64
 	drained chan struct{}
-	left    atomic.Bool // the repository has given its reference up
-	closing atomic.Bool // the server ends: nothing is taken any more
-	quiet   chan struct{}
-	hushed  sync.Once
+	left    atomic.Bool            // the repository has given its reference up
+	closing atomic.Bool            // the server ends: nothing is taken any more
+	idle    atomic.Pointer[func()] // set before closing: is called when nobody holds the version
+	called  atomic.Uint64          // references that models took since then
 	closed  atomic.Bool
 	strayed atomic.Bool // an ensemble whose step has found another version than that of parts
 }
@@ -102,25 +101,10 @@ func (v *Loaded) Release() {
 	case n < 0:
 		panic("model: version released more often than taken")
 	}
-	if v.closing.Load() && v.held() == 0 {
-		v.hush()
+	if idle := v.idle.Load(); idle != nil && v.held() == 0 {
+		(*idle)()
 	}
 }
-
-func (v *Loaded) hush() { v.hushed.Do(func() { close(v.quiet) }) }
-
-// Stop refuses all requests from now on but those that other models make. The
-// channel is closed when nobody but the repository has held the version since.
-func (v *Loaded) Stop() (quiet <-chan struct{}) {
-	v.closing.Store(true)
-	if v.held() == 0 {
-		v.hush()
-	}
-	return v.quiet
-}
-
-// Closing reports whether Stop was called.
-func (v *Loaded) Closing() bool { return v.closing.Load() }
 
 // Leave gives the repository's reference up, once.
 func (v *Loaded) Leave() {

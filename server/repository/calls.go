@@ -29,8 +29,10 @@ func (s *stepCalls) Hold(name, version string) (infer.Callee, error) {
 	id := s.ids[name]
 	for {
 		now := s.r.view.Load()
-		if v := now.named(id).serves(version); v != nil && v.Acquire() {
-			return model.Step{Loaded: v}, nil
+		if v := now.named(id).serves(version); v != nil {
+			if step, ok := v.Call(); ok {
+				return step, nil
+			}
 		}
 		if s.r.view.Load() == now {
 			return nil, notFound("Request for unknown model: '%s' has no available versions", id)
@@ -61,8 +63,10 @@ func (e *engineCalls) Hold(name, version string) (infer.Callee, error) {
 	for {
 		now := e.r.view.Load()
 		v, err := e.find(now, name, version)
-		if err == nil && v.Acquire() {
-			return model.Step{Loaded: v}, nil
+		if err == nil {
+			if step, ok := v.Call(); ok {
+				return step, nil
+			}
 		}
 		if e.r.view.Load() == now {
 			if err == nil {

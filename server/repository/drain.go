@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"triton/server/model"
@@ -50,29 +49,42 @@ func (r *Repository) giveUp() {
 	}
 }
 
-// hush refuses new requests. If models call others, it waits until the requests of
-// those that do have ended, so that they find the models which they call; ctx ends
-// the wait.
+// hush refuses new requests, and waits until those of the models that call others have
+// ended, so that they find the models which they call. A call may outlast the request
+// that it was made for: all callers have to be idle at the same moment. ctx ends the
+// wait.
 func (r *Repository) hush(ctx context.Context, open []*model.Loaded) {
-	calls := slices.ContainsFunc(open, (*model.Loaded).EngineCalls)
-	var callers []<-chan struct{}
+	look := make(chan struct{}, 1)
 	for _, v := range open {
-		if quiet := v.Stop(); calls && (v.EngineCalls() || v.Ensemble()) {
-			callers = append(callers, quiet)
-		}
+		v.Stop(func() {
+			select {
+			case look <- struct{}{}:
+			default: // it will look anyway
+			}
+		})
 	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for len(callers) > 0 {
+	for !model.Idle(callers(open)) {
 		select {
-		case <-callers[0]:
-			callers = callers[1:]
+		case <-look:
 		case <-tick.C:
 			r.report(ctx, open)
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// callers is the versions that call others, as far as they have asked for that.
+func callers(open []*model.Loaded) []*model.Loaded {
+	var all []*model.Loaded
+	for _, v := range open {
+		if v.EngineCalls() || v.Ensemble() {
+			all = append(all, v)
+		}
+	}
+	return all
 }
 
 // open is the versions that are not closed.
