@@ -148,6 +148,9 @@ func find(all []physical, order []int, entry string) (c choice, uuid string) {
 		}
 		return choice{index: order[n]}, all[order[n]].UUID
 	}
+	if entry == "" { // which a MIG instance whose path is unknown would answer to
+		return c, ""
+	}
 	found := 0
 	take := func(index int, id string, part, whole bool) {
 		if whole || len(entry) > len("GPU-") && strings.HasPrefix(id, entry) {

@@ -156,3 +156,14 @@ func TestUnknownAddressesKeepTheOrder(t *testing.T) {
 	all[3].PCI = ""
 	require.Equal(t, "1234", names(all, Environment{}.table(all)))
 }
+
+// TestAnEmptyEntryNamesNothing, also not a MIG instance whose path is unknown.
+func TestAnEmptyEntryNamesNothing(t *testing.T) {
+	t.Parallel()
+	all := []physical{{Identity: Identity{"GPU-a", "0000:17:00.0"}, divided: true, parts: []part{{uuid: "MIG-1"}}}}
+	for _, visible := range []string{"", ",", " ", ",MIG-1"} {
+		require.Empty(t, Environment{Visible: &visible}.table(all), "%q shows none", visible)
+	}
+	visible := "MIG-1,"
+	require.Len(t, Environment{Visible: &visible}.table(all), 1)
+}
