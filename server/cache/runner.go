@@ -19,8 +19,8 @@ type Options struct {
 	// Scope names the model version in keys, by what its answers depend on. Models
 	// whose answers may differ have different scopes, whenever they were loaded.
 	Scope string
-	// Steady reports whether what the model answers now may be kept under Scope;
-	// nil: always.
+	// Steady reports whether the model's answers are now those of Scope: only then are
+	// they kept, and kept ones given; nil: always.
 	Steady func() bool
 	// SingleFlight makes equal requests wait for the one that is computed.
 	SingleFlight bool
@@ -131,7 +131,7 @@ func (c *Runner) submit(r *infer.Request) error {
 // one that will come. Both are missing for a request that cannot be cached.
 func (c *Runner) look(ctx context.Context, r *infer.Request) (answered bool, t *ticket) {
 	queued := infer.Now()
-	if r.Cancelled() || !settle(c.opts.Pool, r.Inputs) {
+	if r.Cancelled() || !c.steady() || !settle(c.opts.Pool, r.Inputs) {
 		return false, nil
 	}
 	k := keyOf(c.opts.Scope, r)
@@ -148,6 +148,8 @@ func (c *Runner) look(ctx context.Context, r *infer.Request) (answered bool, t *
 	c.hit(r, resp, stats.CacheHit{Queued: begin - queued, Lookup: end - begin})
 	return true, nil
 }
+
+func (c *Runner) steady() bool { return c.opts.Steady == nil || c.opts.Steady() }
 
 // hit sends a response that was not computed for r, and counts it before
 // anybody has it.
@@ -177,7 +179,7 @@ func (c *Runner) keepContained(k Key, lookup int64, resp *infer.Response) {
 func (c *Runner) keep(k Key, lookup int64, resp *infer.Response) {
 	begin := infer.Now()
 	var err error
-	if c.opts.Steady == nil || c.opts.Steady() {
+	if c.steady() {
 		err = c.opts.Cache.Insert(k, resp)
 	}
 	if err == ErrExists { //nolint:errorlint // never wrapped

@@ -185,14 +185,15 @@ func content(w io.Writer, path string, info fs.FileInfo) error {
 }
 
 // steady reports whether the answers of a version are those that its fingerprint
-// says. Those of an ensemble are not any more once a request of it has met another
-// version of a part: between a part's load and its own.
+// says. Those of an ensemble are not any more once another version has taken the place
+// of a part, or a request has met one: between a part's load and its own, or for as
+// long as its own fails.
 func (v *Loaded) steady() bool {
 	if v.strayed.Load() {
 		return false
 	}
 	for _, p := range v.parts {
-		if !p.steady() {
+		if p.left.Load() || !p.steady() {
 			return false
 		}
 	}

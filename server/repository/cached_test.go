@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,7 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/tensor"
+	"triton/server/backend"
 	"triton/server/cache"
+	"triton/server/infer"
 )
 
 // TestNoFingerprint: a model whose files cannot all be read serves, with a cache
@@ -23,4 +27,89 @@ func TestNoFingerprint(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "m:1 READY", states(r))
 	require.Equal(t, 1, strings.Count(out.messages(), "cached responses of this load will not be found by any other"))
+}
+
+// constant is an engine that answers with what the file "value" of its version said.
+type constant struct {
+	backend.Model
+	value byte
+}
+
+func (constant) Load(_ context.Context, s backend.Spec) (backend.Model, error) {
+	text, err := os.ReadFile(filepath.Join(s.Dir, "value"))
+	if err != nil {
+		return nil, err
+	}
+	return constant{value: text[0]}, nil
+}
+
+func (c constant) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	return c, nil
+}
+
+func (constant) Close() error { return nil }
+
+func (c constant) Execute(_ context.Context, b *infer.Batch) error {
+	for _, r := range b.Requests {
+		resp := infer.NewResponse()
+		resp.Add("OUT", tensor.Int32, tensor.Shape{1}, tensor.NewData(tensor.HeapBuffer([]byte{c.value, 0, 0, 0})))
+		r.Respond(resp, true)
+	}
+	return nil
+}
+
+// said is what a model over a constant one answers.
+func said(t *testing.T, r *Repository, name string) string {
+	t.Helper()
+	m, err := r.Model(name, "")
+	require.NoError(t, err)
+	defer m.Release()
+	q := infer.NewRequest()
+	defer q.Release()
+	in := q.AddInput()
+	in.Name, in.DataType, in.Shape = "IN", tensor.Int32, tensor.Shape{2}
+	in.Data = tensor.NewData(tensor.HeapBuffer(make([]byte, 8)))
+	resp, err := m.Infer(t.Context(), q)
+	require.NoError(t, err)
+	defer resp.Release()
+	value, whole := resp.Outputs[0].Data.Contiguous()
+	require.True(t, whole)
+	return string(value[:1])
+}
+
+// TestCacheOfAnOlderPart: an ensemble that cannot be loaded again with a changed part
+// answers with that part, not with what is kept of the one before.
+func TestCacheOfAnOlderPart(t *testing.T) {
+	t.Parallel()
+	config := func(step string) string { return chain(step) + "response_cache { enable: true }\n" }
+	dir := tree(t, map[string]string{
+		"p/config.pbtxt": strings.ReplaceAll(link, "python", "constant"), "p/1/value": "1",
+		"e/config.pbtxt": config("p"), "e/1/": "", "over/config.pbtxt": config("e"), "over/1/": "",
+	})
+	r, _, err := open(t, func(o *Options) {
+		explicit(o)
+		o.Cache, o.Backends["constant"] = cache.NewLocal(1<<20, o.Pool), constant{}
+	}, dir)
+	t.Cleanup(func() { _ = r.opts.Cache.Close() })
+	require.NoError(t, err)
+	require.NoError(t, r.Load(t.Context(), "over", infer.LoadOptions{}))
+	hits := func() uint64 { return r.view.Load().models["e"][0].newest().Stats().Counters().CacheHit.Count }
+	for range 2 {
+		require.Equal(t, "1", said(t, r, "e"))
+		require.Equal(t, "1", said(t, r, "over"))
+	}
+	before := hits()
+	require.NotZero(t, before)
+
+	write(t, dir, "p/1/value", "2")
+	write(t, dir, "e/config.pbtxt", strings.Replace(config("p"), `name: "OUT"`, `name: "OUT" label_filename: "none"`, 1))
+	touch(t, filepath.Join(dir, "p/1/value"))
+	touch(t, filepath.Join(dir, "e/config.pbtxt"))
+	require.Error(t, r.Load(t.Context(), "e", infer.LoadOptions{}))
+	for range 2 {
+		require.Equal(t, "2", said(t, r, "p"))
+		require.Equal(t, "2", said(t, r, "e"), "by the part that serves")
+		require.Equal(t, "2", said(t, r, "over"), "by the part of a part that serves")
+	}
+	require.Equal(t, before, hits())
 }
