@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -45,4 +46,33 @@ func TestNestedEnsemblesInFlight(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestEnsembleOverOneThatFollows: an ensemble that is loaded again in the same
+// operation as a part of a part is looked at once more when the one between them is,
+// and so are those over it.
+func TestEnsembleOverOneThatFollows(t *testing.T) {
+	t.Parallel()
+	dir := links(t)
+	for name, step := range map[string]string{"mid": "c", "top": "mid", "crown": "top"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, name, "1"), 0o755))
+		write(t, dir, name+"/config.pbtxt", chain(step))
+	}
+	r, _, err := open(t, func(o *Options) { o.Control, o.Backends = ControlPoll, backend.Set{"python": snake{}} }, dir)
+	require.NoError(t, err)
+	require.NoError(t, ask(t, r, "crown"))
+	change := func(part string) {
+		for name, text := range map[string]string{"c": part, "top": chain("mid"), "crown": chain("top")} {
+			write(t, dir, name+"/config.pbtxt", text)
+			touch(t, filepath.Join(dir, name, "config.pbtxt"))
+		}
+		require.NoError(t, r.Poll(t.Context()))
+		settle(t, r)
+	}
+	change(strings.Replace(link, "INT32", "FP32", 2))
+	for _, name := range []string{"mid", "top", "crown"} {
+		require.Nil(t, r.view.Load().models[name][0].newest(), "%s: its part does not fit, or does not serve: %s", name, states(r))
+	}
+	change(link)
+	require.NoError(t, ask(t, r, "crown"))
 }

@@ -101,12 +101,14 @@ func (w wanted) users(id store.ID) []store.ID {
 }
 
 // above returns the ensembles over models, directly or through others, in an order
-// in which each comes after those that it needs.
+// in which each comes after those that it needs. Those among the models themselves are
+// left out, unless they need another one that is returned.
 func (w wanted) above(ids []store.ID) []store.ID {
 	reached := map[store.ID]bool{}
 	for queue := slices.Clone(ids); len(queue) > 0; queue = queue[1:] {
-		for _, user := range w.users(queue[0]) {
-			if !reached[user] && !slices.Contains(ids, user) {
+		at := queue[0]
+		for _, user := range w.users(at) {
+			if !reached[user] && (reached[at] || !slices.Contains(ids, user)) {
 				reached[user] = true
 				queue = append(queue, user)
 			}
