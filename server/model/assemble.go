@@ -47,7 +47,8 @@ func (b *Builder) assemble(v *Loaded, s Source, old *Loaded) error {
 	if b.opts.Cache != nil {
 		models = &stepFinder{models, v}
 	}
-	v.runner = ensemble.New(ensemble.Options{Config: v.config, Parts: configs, Stats: v.stats, Log: v.log, Models: models})
+	v.inner = newInner(models, steps)
+	v.runner = ensemble.New(ensemble.Options{Config: v.config, Parts: configs, Stats: v.stats, Log: v.log, Models: v.inner})
 	v.runner, err = b.cached(v, v.runner)
 	return err
 }

@@ -220,10 +220,10 @@ func (s *stepFinder) Hold(name, version string) (infer.Callee, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p, ok := m.(Step); ok {
+	if p, ok := m.(callee); ok {
 		for i, step := range s.v.config.GetEnsembleScheduling().GetStep() {
 			if step.GetModelName() == name && asksFor(step, version) {
-				s.v.met(i, p.Loaded)
+				s.v.met(i, p.version())
 			}
 		}
 	}

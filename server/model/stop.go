@@ -1,5 +1,7 @@
 package model
 
+import "triton/server/infer"
+
 // Stop refuses all requests from now on but those that other models make. Whenever
 // nobody but the repository holds the version any more, idle is called; it must not
 // wait.
@@ -13,12 +15,15 @@ func (v *Loaded) Closing() bool { return v.closing.Load() }
 
 // Call takes a reference for a model that calls this one; false when the version is
 // closed already.
-func (v *Loaded) Call() (Step, bool) {
+func (v *Loaded) Call() (infer.Callee, bool) {
 	if !v.Acquire() {
-		return Step{}, false
+		return nil, false
 	}
 	if v.closing.Load() {
 		v.called.Add(1)
+	}
+	if v.inner != nil {
+		return v.inner.keep(Step{v}), true
 	}
 	return Step{v}, true
 }

@@ -34,6 +34,7 @@ type Loaded struct {
 	folder *store.Folder
 	print  *fingerprint // nil without a response cache
 	parts  []*Loaded    // of an ensemble: what its steps used when it was loaded
+	inner  *inner       // and what finds their models
 
 	config   *inferencepb.ModelConfig
 	beyond   beyond.Settings

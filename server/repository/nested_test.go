@@ -19,7 +19,10 @@ import (
 func TestNestedEnsemblesInFlight(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(r *Repository) error{
-		"drain": func(r *Repository) error { return r.Drain(context.Background()) },
+		"drain":           func(r *Repository) error { return r.Drain(context.Background()) },
+		"unload":          func(r *Repository) error { return r.Unload(context.Background(), "top", true) },
+		"unload of inner": func(r *Repository) error { return r.Unload(context.Background(), "bc", true) },
+		"unload of c":     func(r *Repository) error { return r.Unload(context.Background(), "c", false) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,6 +46,10 @@ func TestNestedEnsemblesInFlight(t *testing.T) {
 				close(gate.let)
 				require.NoError(t, <-answer)
 				require.NoError(t, <-ended)
+				settle(t, r)
+				for _, v := range r.open() {
+					require.Zero(t, v.InFlight(), v.Label())
+				}
 			})
 		})
 	}
