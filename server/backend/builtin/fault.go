@@ -45,8 +45,14 @@ func (Fault) Load(ctx context.Context, spec backend.Spec) (backend.Model, error)
 		name  string
 		every *int64
 	}{
-		{"fail", &f.fail}, {"refuse", &f.refuse}, {"panic", &f.panic}, {"silent", &f.silent}, {"twice", &f.twice},
-		{"broken", &f.broken}, {"stuck", &f.stuck}, {"late", &f.late},
+		{"fail", &f.fail},
+		{"refuse", &f.refuse},
+		{"panic", &f.panic},
+		{"silent", &f.silent},
+		{"twice", &f.twice},
+		{"broken", &f.broken},
+		{"stuck", &f.stuck},
+		{"late", &f.late},
 	} {
 		if *p.every, err = intParameter(spec.Config, p.name); err != nil {
 			return nil, err
