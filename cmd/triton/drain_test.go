@@ -91,7 +91,8 @@ func waitTaken(t *testing.T, s *server, client *http.Client, n float64) {
 }
 
 // TestSecondSignalEndsAtOnce holds a connection open with half a request, which
-// the drain waits for, and sends a second signal.
+// the drain waits for, and sends a second signal, more than a second after the
+// first: the server counts the seconds in its log.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: starts the binary")
@@ -113,7 +114,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}()
 	<-sent
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
-	require.Eventually(t, func() bool { return strings.Contains(s.log.String(), "Waiting for in-flight") }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(s.log.String(), "Timeout 28:") }, 10*time.Second, 5*time.Millisecond)
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-s.done:

@@ -175,7 +175,6 @@ func (r *Repository) close(ctx context.Context, v *model.Loaded) error {
 	}
 	r.mu.Lock()
 	id, retiring := r.retiring[v]
-	delete(r.retiring, v)
 	r.mu.Unlock()
 	if retiring {
 		r.change(id, func(m *served) {
@@ -184,5 +183,8 @@ func (r *Repository) close(ctx context.Context, v *model.Loaded) error {
 			}
 		})
 	}
+	r.mu.Lock()
+	delete(r.retiring, v) // last: what does not retire any more is not in the index as if it did
+	r.mu.Unlock()
 	return err
 }
