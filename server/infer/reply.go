@@ -16,8 +16,8 @@ import (
 //	lending     a request that its engine keeps past the call is finished when the
 //	            call is over, the final response was given and the engine let go
 //
-// A panic in a trace, a tap or a sink never leaves the machine: it ends the
-// request with an internal error, once.
+// A panic in a trace, a tap or a sink never leaves the machine. One in a trace costs
+// the trace; the others end the request with an internal error, once.
 //
 // The lock serializes the responses. State Answered is the last thing that a final
 // response sets, so that the core, once it has seen it, reads the rest without the
