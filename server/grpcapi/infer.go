@@ -94,8 +94,7 @@ func (s *service) receive(in *incoming) (r *infer.Request, wrong, err error) {
 		return nil, nil, err
 	}
 	defer in.intake.free()
-	r = infer.NewRequest()
-	r.Times.Received = infer.Now() // the client of a stream may have thought for long
+	r = infer.NewRequest() // received now: the client of a stream may have thought for long
 	msg := &in.message
 	*msg = rpc.Request{Message: &r.Request, Regions: s.opts.Regions, Budget: &in.intake.charge}
 	_ = s.codec.Unmarshal(in.intake.data, msg) // has its errors in the message

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -12,6 +13,8 @@ import (
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/server/infer"
 )
 
 // transport is the stream below a call. grpc.ServerStream reads whole messages
@@ -31,9 +34,9 @@ type transport interface {
 // The steps in which a message is read. Each is charged before it is read, which
 // is when the client may send it.
 const (
-	// firstStep is what one frame of HTTP/2 carries behind the header of a message,
-	// so that reading splits no frame.
-	firstStep = frameSize - headerSize
+	// firstStep is what four frames of HTTP/2 carry behind the header of a message,
+	// so that reading splits no frame. Most messages are one step.
+	firstStep = 4*frameSize - headerSize
 	maxStep   = 4 << 20
 	frameSize = 16 << 10
 )
@@ -47,7 +50,6 @@ type intake struct {
 	from   transport
 	limit  int // bytes of a message
 	charge charge
-	wait   wait
 	header [headerSize]byte
 	data   mem.BufferSlice // the message, until free
 }
@@ -90,36 +92,45 @@ func broken(err error) error {
 
 // read reads n bytes into data, which is empty.
 func (in *intake) read(n int) error {
-	for step := firstStep; n > 0; {
-		size := min(n, step)
-		if err := in.charge.Take(size); err != nil {
+	step := firstStep
+	for n > step+step/8 { // a small rest joins the last step
+		begun := infer.Now()
+		if err := in.step(step); err != nil {
 			return err
 		}
-		pace := &in.charge.account.pace
-		pace.begin(&in.wait)
-		frames, err := in.from.Read(size)
-		fast := pace.end(&in.wait)
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
-			return broken(err)
-		}
-		n -= size
-		switch {
-		case len(frames)*smallFrame > size+smallFrame:
-			frames = merge(frames)
-		case !fast:
+		n -= step
+		if time.Duration(infer.Now()-begun) > swift {
 			step = firstStep
-		default:
-			step = min(4*(step+frameSize-1)/frameSize*frameSize, maxStep)
-		}
-		in.data = append(in.data, frames...)
-		if err := in.charge.Take(overhead(frames)); err != nil {
-			return err
+		} else {
+			step = min(8*(step+frameSize-1)/frameSize*frameSize, maxStep)
 		}
 	}
-	return nil
+	if n == 0 {
+		return nil
+	}
+	return in.step(n)
+}
+
+// step reads n bytes more.
+func (in *intake) step(n int) error {
+	if err := in.charge.Take(n); err != nil {
+		return err
+	}
+	pace := &in.charge.account.pace
+	begun := pace.begin()
+	frames, err := in.from.Read(n)
+	pace.end(begun)
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return broken(err)
+	}
+	if len(frames)*smallFrame > n+smallFrame {
+		frames = merge(frames)
+	}
+	in.data = append(in.data, frames...)
+	return in.charge.Take(overhead(frames))
 }
 
 // smallFrame is the average size of frames, in bytes, under which they are
@@ -216,9 +227,9 @@ func fill(b []byte, r io.Reader) (n int, err error) {
 // last checks that no message follows in a call of one message.
 func (in *intake) last() error {
 	pace := &in.charge.account.pace
-	pace.begin(&in.wait)
+	begun := pace.begin()
 	err := in.from.ReadMessageHeader(in.header[:])
-	pace.end(&in.wait)
+	pace.end(begun)
 	switch {
 	case err == nil:
 		return errManyMessages

@@ -3,7 +3,7 @@ package grpcapi
 import (
 	"log/slog"
 	"net"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,92 +12,91 @@ import (
 const stepTime = 2 * time.Minute
 
 // swift is how fast a step must arrive for the next one to be larger, which it
-// is by seven times at most. So the larger step arrives in stepTime even when the
-// client becomes sixteen times slower meanwhile.
+// is by nine times at most. So the larger step arrives in stepTime even when the
+// client becomes fourteen times slower meanwhile.
 const swift = stepTime / 128
+
+// The clock of a pace ticks when a part of stepTime is over, so a connection is
+// closed stepTime to stepTime+tick after a step began.
+const (
+	ticks = 2
+	tick  = stepTime / ticks
+)
 
 // pace closes a connection when a step of any of its messages takes too long: a
 // client that sends most of a message and then nothing would hold its charge
 // for ever. gRPC has no way to end the one call, as a read ends only with its
 // stream.
+//
+// Every message passes here, so a step costs two additions: it is counted in the
+// ring entry of the tick in which it began. A step that is still counted there
+// `ticks` whole ticks later has taken too long.
 type pace struct {
 	conn net.Conn // nil: there are no limits
 	log  *slog.Logger
 
-	mu struct {
-		sync.Mutex
-		timer *time.Timer // fires at the end of first's step
-		// Those that wait for a step, the earliest first.
-		first, last *wait
-	}
+	tick    atomic.Uint32 // the current one
+	waiting [ticks + 2]atomic.Int32
+	running atomic.Bool // a timer will call check
 }
 
-// wait is one step that a call waits for.
-type wait struct {
-	since      time.Time
-	next, prev *wait
-}
-
-// begin notes that a step is waited for.
-func (p *pace) begin(w *wait) {
+// begin counts a step that is waited for. The result is for end.
+func (p *pace) begin() uint32 {
 	if p.conn == nil {
-		return
+		return 0
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	w.since = time.Now()
-	w.prev = p.mu.last
-	p.mu.last = w
-	if w.prev != nil {
-		w.prev.next = w
-		return
+	now := p.tick.Load()
+	p.in(now).Add(1)
+	if !p.running.Load() {
+		p.start()
 	}
-	p.mu.first = w
-	if p.mu.timer == nil {
-		p.mu.timer = time.AfterFunc(stepTime, p.check)
-	} else {
-		p.mu.timer.Reset(stepTime)
+	return now
+}
+
+// end notes that a step has arrived, or will not.
+func (p *pace) end(begun uint32) {
+	if p.conn != nil {
+		p.in(begun).Add(-1)
 	}
 }
 
-// end notes that the step has arrived, or will not, and reports whether it was
-// swift.
-func (p *pace) end(w *wait) bool {
-	if p.conn == nil {
-		return true
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if w.next == nil {
-		p.mu.last = w.prev
-	} else {
-		w.next.prev = w.prev
-	}
-	if w.prev == nil {
-		p.mu.first = w.next
-	} else {
-		w.prev.next = w.next
-	}
-	w.next, w.prev = nil, nil
-	if p.mu.first == nil {
-		p.mu.timer.Stop()
-	}
-	return time.Since(w.since) <= swift
+// in returns the number of steps that began in a tick.
+func (p *pace) in(tick uint32) *atomic.Int32 {
+	return &p.waiting[tick%uint32(len(p.waiting))]
 }
 
-// check closes the connection if the earliest wait has lasted too long.
+func (p *pace) start() {
+	if p.running.CompareAndSwap(false, true) {
+		time.AfterFunc(tick, p.check)
+	}
+}
+
+// check ends a tick. It closes the connection if a step has taken too long.
 func (p *pace) check() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.mu.first == nil {
+	now := p.tick.Add(1)
+	if p.in(now-ticks-1).Load() > 0 {
+		if p.log != nil {
+			p.log.Warn("closing a gRPC connection: a message arrives too slowly", "client", p.conn.RemoteAddr(), "after", stepTime)
+		}
+		p.conn.Close()
 		return
 	}
-	if left := stepTime - time.Since(p.mu.first.since); left > 0 {
-		p.mu.timer.Reset(left)
+	if p.idle() {
+		p.running.Store(false)
+		if p.idle() { // a step that began meanwhile may have seen the timer running
+			return
+		}
+		p.start()
 		return
 	}
-	if p.log != nil {
-		p.log.Warn("closing a gRPC connection: a message arrives too slowly", "client", p.conn.RemoteAddr(), "after", stepTime)
+	time.AfterFunc(tick, p.check)
+}
+
+func (p *pace) idle() bool {
+	for i := range p.waiting {
+		if p.waiting[i].Load() > 0 {
+			return false
+		}
 	}
-	go p.conn.Close()
+	return true
 }

@@ -21,8 +21,11 @@ import (
 	"triton/server/grpcapi"
 )
 
-// stepTime is the server's.
-const stepTime = 2 * time.Minute
+// The server's: a step of a message ends the connection between them.
+const (
+	stepTime = 2 * time.Minute
+	lateTime = 3 * time.Minute
+)
 
 // inBubble serves in memory with a budget of 1 MiB for all. It gives the test a
 // client that speaks frame by frame, and one of gRPC over another connection.
@@ -78,7 +81,7 @@ func framed(t *testing.T, r *inferencepb.ModelInferRequest) []byte {
 }
 
 // TestStalledMessage: a client that stops within a message loses its connection
-// after two minutes, and with it what the message was charged.
+// after two to three minutes, and with it what the message was charged.
 func TestStalledMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		method string
@@ -106,7 +109,7 @@ func TestStalledMessage(t *testing.T) {
 				time.Sleep(stepTime - time.Second)
 				_, err = other.ModelInfer(t.Context(), large)
 				require.Equal(t, codes.ResourceExhausted, grpcstatus.Code(err))
-				time.Sleep(2 * time.Second)
+				time.Sleep(lateTime - stepTime + 2*time.Second)
 				synctest.Wait()
 				select {
 				case <-closed:
@@ -135,7 +138,7 @@ func TestSlowMessage(t *testing.T) {
 		for i := 0; len(b) > 0; i++ {
 			switch { // fast at first, so that the steps grow, and then ever slower
 			case i >= 40:
-				time.Sleep(stepTime / 2)
+				time.Sleep(stepTime / 9)
 			case i >= 8:
 				time.Sleep(stepTime / 35)
 			}
