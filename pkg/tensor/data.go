@@ -1,5 +1,7 @@
 package tensor
 
+import "slices"
+
 // Segment is a piece of a buffer.
 type Segment struct {
 	Buffer *Buffer
@@ -118,9 +120,9 @@ func (d *Data) Clone() Data {
 	}
 	c.first = d.first
 	c.first.Buffer.Retain()
-	for _, s := range d.rest {
+	c.rest = slices.Clone(d.rest)
+	for _, s := range c.rest {
 		s.Buffer.Retain()
-		c.rest = append(c.rest, s)
 	}
 	return c
 }
