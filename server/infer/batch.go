@@ -10,6 +10,9 @@ type Batch struct {
 	// sets it, and all requests are answered with it.
 	Refused error
 
+	// Cut is when the scheduler took the batch from its queue, by Now; 0: it did not
+	// look.
+	Cut int64
 	// The backend sets these two, by Now, around its engine's own call; the
 	// core sets the outer ones.
 	InputEnd    int64

@@ -204,6 +204,10 @@ func (r *Request) offerFault(sink Sink) {
 
 // offer reports whether the sink took a response.
 func (r *Request) offer(sink Sink, resp *Response, final bool) (taken bool) {
+	if sink == Sink(&r.wait) && r.wait.n == 0 { // most are; it releases nothing, so it cannot panic
+		r.wait.Send(resp, final)
+		return true
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			r.fault("the sink of a response", p)
@@ -266,7 +270,7 @@ func (r *Request) Deliver() {
 	if p.full {
 		resp := p.kept
 		p.kept, p.full = nil, false
-		r.Times.Answered = Now()
+		r.answeredNow()
 		r.pass(resp, true)
 	}
 }
@@ -291,8 +295,14 @@ func (r *Request) collect() *Response {
 		return nil
 	}
 	p.hold, p.kept, p.full = false, nil, false
-	if r.Times.Answered = r.Times.ComputeEnd; r.Times.Answered == 0 || r.Trace != nil {
-		r.Times.Answered = Now() // of a cache, or where the difference can be seen
-	}
+	r.answeredNow()
 	return resp
+}
+
+// answeredNow notes when a response that was held is passed on, which is when its
+// batch has ended. Only a trace shows the difference, and a cache has no batch.
+func (r *Request) answeredNow() {
+	if r.Times.Answered = r.Times.ComputeEnd; r.Times.Answered == 0 || r.Trace != nil {
+		r.Times.Answered = Now()
+	}
 }

@@ -20,7 +20,10 @@ import (
 // released: who has an answer also finds it in the statistics.
 func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) {
 	b := &w.seat.Batch
-	begin := infer.Now()
+	begin := b.Cut
+	if begin == 0 {
+		begin = infer.Now()
+	}
 	for _, r := range b.Requests {
 		r.Times.ComputeStart = begin
 		r.Lend(w, g.decoupled && !r.Member.Null)
@@ -63,16 +66,24 @@ func (w *worker) ran(b *infer.Batch, begin, end int64, err error) {
 // and changes nothing for the instance.
 func (w *worker) contain(where string) {
 	if p := recover(); p != nil {
-		w.group.opts.Log.Error("panic in "+where, "model", w.group.opts.Name, "version", w.group.opts.Version,
-			"instance", w.at.Name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		w.report(where, p)
 	}
+}
+
+func (w *worker) report(where string, panicked any) {
+	w.group.opts.Log.Error("panic in "+where, "model", w.group.opts.Name, "version", w.group.opts.Version,
+		"instance", w.at.Name, "panic", fmt.Sprint(panicked), "stack", string(debug.Stack()))
 }
 
 // giveBack ends the instance's use of the requests from index i on, and returns the
 // index of the next one to give back: a panic costs no other request its answer.
 func (w *worker) giveBack(all []*infer.Request, i int, self *infer.Request) (next int) {
-	defer func() { next = i + 1 }()
-	defer w.contain("the end of a request")
+	defer func() {
+		next = i + 1
+		if p := recover(); p != nil {
+			w.report("the end of a request", p)
+		}
+	}()
 	for last := len(all) - 1; ; i++ {
 		w.giveBackOne(all[i], self)
 		if i == last {

@@ -93,6 +93,7 @@ func (q *Queue) unlockAndWake(now int64) {
 // that is due too. False when nobody waits for anything in the batch.
 func (q *Queue) begin(s *Seat, cut Cut, now int64) bool {
 	q.fill(s, cut)
+	s.Batch.Cut = now
 	q.unlockAndWake(now)
 	q.drop(s)
 	if len(s.Batch.Requests) == 0 {
