@@ -108,18 +108,37 @@ func (s *scripted) finish() {
 	barrier.Release()
 }
 
-// TestDeadlineOfAStream cancels as a client does.
+// dueContext is a context whose deadline passes when the test closes due.
+type dueContext struct {
+	context.Context
+	due chan struct{}
+}
+
+func (c dueContext) Done() <-chan struct{} { return c.due }
+
+func (c dueContext) Err() error {
+	select {
+	case <-c.due:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// TestDeadlineOfAStream: the requests of a stream are cancelled when the client's
+// deadline passes.
 func TestDeadlineOfAStream(t *testing.T) {
 	t.Parallel()
 	s := newScripted()
 	conn := serve(t, s, s.stub, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
+	ctx := dueContext{t.Context(), make(chan struct{})}
 	stream := openStream(t, ctx, conn)
 	require.NoError(t, stream.Send(scriptRequest("dec a | R")))
+	all := s.submitted(t, 1)
+	close(ctx.due)
 	_, err := stream.Recv()
 	require.Equal(t, codes.DeadlineExceeded, grpcstatus.Code(err))
-	for _, r := range s.submitted(t, 1) {
+	for _, r := range all {
 		require.Eventually(t, r.Cancelled, 10*time.Second, time.Millisecond)
 	}
 	s.finish()
