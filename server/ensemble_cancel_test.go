@@ -53,14 +53,20 @@ func TestClientLeavesEnsemble(t *testing.T) {
 				require.NoError(t, err)
 				return all.ModelStats[0].InferenceStats.Fail.Count, all.ModelStats[0].ExecutionCount
 			}
+			client := newClient(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
 			left := make(chan error)
-			for range 2 { // the second waits in the queues
-				go func() {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-					defer cancel()
-					left <- leave(ctx, s, g)
-				}()
+			for range 2 {
+				go func() { left <- leave(ctx, s, g) }()
 			}
+			for _, model := range []string{"a", "b"} { // one runs, one waits
+				require.Eventually(t, func() bool {
+					_, text := get(t, client, "http://"+s.Metrics+"/metrics")
+					return strings.Contains(text, `nv_inference_pending_request_count{model="`+model+`",version="1"} 1`)
+				}, 20*time.Second, time.Millisecond)
+			}
+			cancel()
 			require.Error(t, <-left)
 			require.Error(t, <-left)
 			for _, model := range []string{"fork", "a", "b"} {
