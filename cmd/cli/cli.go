@@ -1,71 +1,37 @@
+// Package cli is the root of the command line: it finds the command that a program's name and
+// arguments mean, runs it and returns the exit code.
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"triton/cmd/cli/analyze"
+	"triton/cmd/cli/flags"
+	"triton/cmd/cli/perf"
+	"triton/cmd/cli/process"
+	"triton/cmd/cli/repo"
+	"triton/cmd/cli/serve"
 )
-
-// Exit codes shared by the commands; a command may define more.
-const (
-	exitOK      = 0
-	exitFailure = 1
-	exitUsage   = 2
-)
-
-// exitError carries the exit code of an error. An empty err exits silently: the
-// command has said what there is to say.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return ""
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
-
-// usageError marks a wrong command line.
-func usageError(format string, args ...any) error {
-	return &exitError{exitUsage, fmt.Errorf(format, args...)}
-}
 
 // Main runs the command line and returns the exit code.
-func Main(w World) int {
-	if programName(w.Args) == "serve" {
-		args, environ, err := newContainer(w).arguments()
-		if err != nil {
-			fmt.Fprintln(w.Stderr, err)
-			return exitFailure
+func Main(p process.Process) int {
+	if programName(p.Args) == "serve" {
+		var err error
+		if p, err = serve.InContainer(p); err != nil {
+			fmt.Fprintln(p.Stderr, err)
+			return process.Failure
 		}
-		w.Args = append(append([]string{"tritonserver"}, args...), w.Args[1:]...)
-		w.Environ = append(w.Environ[:len(w.Environ):len(w.Environ)], environ...)
 	}
-	root := newRoot(w)
-	root.SetArgs(commandArgs(w.Args))
-	root.SetIn(w.Stdin)
-	root.SetOut(w.Stdout)
-	root.SetErr(w.Stderr)
-	err := root.Execute()
-	if err == nil {
-		return exitOK
-	}
-	code := exitFailure
-	var ee *exitError
-	if errors.As(err, &ee) {
-		code = ee.code
-	}
-	if msg := err.Error(); msg != "" {
-		fmt.Fprintln(w.Stderr, "triton: "+msg)
-	}
-	return code
+	root := newRoot(p)
+	root.SetArgs(commandArgs(p.Args))
+	root.SetIn(p.Stdin)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	return p.ExitCode(root.Execute())
 }
 
 func programName(args []string) string {
@@ -77,7 +43,7 @@ func programName(args []string) string {
 
 // commandArgs lets the program stand in for Triton's: called as "tritonserver",
 // or with that as the first argument, it is "serve"; as "perf_analyzer" it is
-// "perf". Called as "serve" it is the program of a SageMaker container.
+// "perf".
 func commandArgs(args []string) []string {
 	if len(args) == 0 {
 		return nil
@@ -95,41 +61,20 @@ func commandArgs(args []string) []string {
 	return rest
 }
 
-func newRoot(w World) *cobra.Command {
+func newRoot(p process.Process) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "triton",
 		Short:         "Serve, measure, size and check machine-learning models",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       w.Version,
+		Version:       p.Version,
 		Args:          cobra.ArbitraryArgs,
-		RunE:          onlyGroups,
+		RunE:          flags.RequireSubcommand,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return &exitError{exitUsage, err}
+		return &process.ExitError{Code: process.Usage, Err: err}
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newServeCommand(w))
-	root.AddCommand(newRepoCommand(w))
-	root.AddCommand(newPerfCommand(w))
-	root.AddCommand(newAnalyzeCommand(w))
+	root.AddCommand(serve.NewCommand(p), repo.NewCommand(p), perf.NewCommand(p), analyze.NewCommand(p))
 	return root
-}
-
-// onlyGroups runs a command that is nothing without one of its subcommands.
-func onlyGroups(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return cmd.Help()
-	}
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
-	hint := "; its commands: " + strings.Join(names, ", ")
-	if near := closest(args[0], names); near != "" {
-		hint = fmt.Sprintf("; did you mean %q?", near)
-	}
-	return usageError("unknown command %q for %q%s", args[0], cmd.CommandPath(), hint)
 }

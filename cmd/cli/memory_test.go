@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNobodyPanicsWithoutMemory looks for calls of Pool.Get and Pool.GetAligned,
-// which panic when there is no memory: only tests may, all others use TryGet
-// (docs/adr/0011-memory.md). A pool is known by its name.
-func TestNobodyPanicsWithoutMemory(t *testing.T) {
+// TestOnlyTestsPanicWithoutMemory looks for calls of Pool.Get and Pool.GetAligned,
+// which panic when there is no memory: all but tests call TryGet
+// (docs/adr/0011-memory.md). A pool is recognized by its name.
+func TestOnlyTestsPanicWithoutMemory(t *testing.T) {
 	t.Parallel()
 	files := token.NewFileSet()
-	for _, room := range []string{"pkg", "server"} {
-		root := filepath.Join("..", "..", room)
+	for _, top := range []string{"pkg", "server"} {
+		root := filepath.Join("..", "..", top)
 		require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
@@ -44,7 +44,7 @@ func TestNobodyPanicsWithoutMemory(t *testing.T) {
 	}
 }
 
-// panics is the name of the method if n calls one that panics.
+// panics returns the name of the method if n calls one that panics.
 func panics(n ast.Node) string {
 	call, ok := n.(*ast.CallExpr)
 	if !ok || len(call.Args) == 0 { // that of a sync.Pool

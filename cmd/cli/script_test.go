@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"triton/cmd/cli"
+	"triton/cmd/cli/process"
 )
 
 var update = flag.Bool("update", false, "write what the scripts print into them")
@@ -18,7 +19,7 @@ var update = flag.Bool("update", false, "write what the scripts print into them"
 // TestMain makes the test program stand in for triton, tritonserver and serve in
 // scripts.
 func TestMain(m *testing.M) {
-	program := func() { os.Exit(cli.Main(cli.OS("1.2.3", "0123abc"))) }
+	program := func() { os.Exit(cli.Main(process.OS("1.2.3", "0123abc"))) }
 	testscript.Main(m, map[string]func(){"triton": program, "tritonserver": program, "serve": program})
 }
 

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"triton/cmd/cli/clitest"
+	"triton/perf/load/loadtest"
 )
 
 // serviceLinks are the variables that Kubernetes sets in every container for a
@@ -54,34 +57,42 @@ func kubernetes() (environ []string) {
 func TestServeBesideKubernetesServices(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "triton.yaml")
-	port := freePort(t)
+	port := clitest.FreePort(t)
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil,
-		"model-repository: [%s]\nallow-grpc: false\nallow-metrics: false\nhttp-address: 127.0.0.1\nhttp-port: %d\n", repository(t), port), 0o600))
-	p := start(append(kubernetes(), "TRITON_ID=named"), "serve", "--config", file)
+		"model-repository: [%s]\nallow-grpc: false\nallow-metrics: false\nhttp-address: 127.0.0.1\nhttp-port: %d\n", clitest.Models(t), port), 0o600))
+	p := clitest.New().Start(append(kubernetes(), "TRITON_ID=named"), "serve", "--config", file)
 	at := fmt.Sprintf("127.0.0.1:%d", port)
 	require.Eventually(t, func() bool {
-		return strings.Contains(p.out.String(), "Started HTTPService at "+at) || len(p.code) > 0
+		return strings.Contains(p.Stdout.String(), "Started HTTPService at "+at) || len(p.Exit) > 0
 	}, 20*time.Second, 2*time.Millisecond)
-	require.Empty(t, p.code, p.errs.String())
+	require.Empty(t, p.Exit, p.Stderr.String())
 	resp, err := http.Get("http://" + at + "/v2/health/ready")
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
-	p.signals <- syscall.SIGTERM
-	require.Zero(t, <-p.code)
-	require.Contains(t, p.out.String(), "| named", "other variables count")
+	p.Signals <- syscall.SIGTERM
+	require.Zero(t, <-p.Exit)
+	require.Contains(t, p.Stdout.String(), "| named", "other variables count")
 	for _, name := range []string{"TRITON_HTTP_PORT", "TRITON_GRPC_PORT", "TRITON_METRICS_PORT", "TRITON_SERVE_HTTP_PORT"} {
-		require.Equal(t, 1, strings.Count(p.errs.String(), "environment variable "+name+" is ignored: "), p.errs.String())
+		require.Equal(t, 1, strings.Count(p.Stderr.String(), "environment variable "+name+" is ignored: "), p.Stderr.String())
 	}
+}
+
+// nullServer returns the address of a server that a load can be put on.
+func nullServer(t *testing.T) string {
+	t.Helper()
+	s, err := loadtest.StartHTTP("127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s.Address
 }
 
 func TestOtherCommandsBesideKubernetesServices(t *testing.T) {
 	t.Parallel()
-	models := repository(t)
-	code, out, errs := run(t, kubernetes(), "repo", "lint", models)
+	models := clitest.Models(t)
+	code, out, errs := clitest.Run(t, kubernetes(), "repo", "lint", models)
 	require.Zero(t, code, out+errs)
 	require.NotContains(t, errs, "environment variable")
-	s := nullServer(t)
-	code, _, errs = perfCommand(nil, kubernetes(), quick(s.Address, "--request-count", "5")...)
+	code, _, errs = clitest.Run(t, kubernetes(), "perf", "-m", "null", "-u", nullServer(t), "-p", "50", "-s", "99999", "--request-count", "5")
 	require.Zero(t, code, errs)
 	require.Empty(t, errs)
 }
@@ -91,12 +102,12 @@ func TestOnlyLinksAreIgnored(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"y", "http://10.0.0.1:8000", "tcp://10.0.0.1", "tcp://10.0.0.1:", "tcp://10.0.0.1:http", "tcp://triton:8000", "10.0.0.1:8000"} {
 		for _, name := range []string{"TRITON_GRPC_PORT", "TRITON_SERVE_GRPC_PORT"} {
-			code, _, errs := run(t, []string{name + "=" + value}, "serve")
+			code, _, errs := clitest.Run(t, []string{name + "=" + value}, "serve")
 			require.Equal(t, 1, code)
 			require.Equal(t, "triton: environment variable "+name+": --grpc-port: Invalid option value. Got "+value+"\n", errs)
 		}
 	}
-	code, _, errs := run(t, []string{"TRITON_SERVE_LOG_FORMAT=tcp://10.0.0.1:1"}, "serve")
+	code, _, errs := clitest.Run(t, []string{"TRITON_SERVE_LOG_FORMAT=tcp://10.0.0.1:1"}, "serve")
 	require.Equal(t, 1, code)
 	require.Contains(t, errs, "TRITON_SERVE_LOG_FORMAT: --log-format", "no Service makes that name")
 }
@@ -105,19 +116,19 @@ func TestOnlyLinksAreIgnored(t *testing.T) {
 // the short one, which all commands share, and means nothing to the others.
 func TestVariablesOfCommands(t *testing.T) {
 	t.Parallel()
-	s := nullServer(t)
+	address := nullServer(t)
 	for want, environ := range map[string][]string{
 		"window: 40 msec": {"TRITON_MEASUREMENT_INTERVAL=40"},
 		"window: 60 msec": {"TRITON_MEASUREMENT_INTERVAL=40", "TRITON_PERF_MEASUREMENT_INTERVAL=60", "TRITON_ANALYZE_MEASUREMENT_INTERVAL=70"},
 	} {
-		_, out, errs := perfCommand(nil, environ, "-m", "null", "-u", s.Address, "-s", "99999")
+		_, out, errs := clitest.Run(t, environ, "perf", "-m", "null", "-u", address, "-s", "99999")
 		require.Contains(t, out, want, errs) // a busy machine may send nothing in so short a window
 	}
-	_, _, errs := run(t, []string{"TRITON_HTTP_PORT=1", "TRITON_SERVE_HTTP_PORT=y"}, "serve")
+	_, _, errs := clitest.Run(t, []string{"TRITON_HTTP_PORT=1", "TRITON_SERVE_HTTP_PORT=y"}, "serve")
 	require.Equal(t, "triton: environment variable TRITON_SERVE_HTTP_PORT: --http-port: Invalid option value. Got y\n", errs)
-	_, _, errs = run(t, []string{"TRITON_SERVE_CONFIG=/none.yaml"}, "serve")
+	_, _, errs = clitest.Run(t, []string{"TRITON_SERVE_CONFIG=/none.yaml"}, "serve")
 	require.Contains(t, errs, "/none.yaml")
-	code, _, errs := run(t, []string{"TRITON_FORMAT=text", "TRITON_REPO_LINT_FORMAT=odd"}, "repo", "lint", repository(t))
+	code, _, errs := clitest.Run(t, []string{"TRITON_FORMAT=text", "TRITON_REPO_LINT_FORMAT=odd"}, "repo", "lint", clitest.Models(t))
 	require.NotZero(t, code)
 	require.Contains(t, errs, "odd")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/cmd/cli"
+	"triton/cmd/cli/process"
 	"triton/server/conformance"
 )
 
@@ -114,7 +115,7 @@ func serveInProcess(t *testing.T, models string, args ...string) *server {
 	signals := make(chan os.Signal, 1)
 	go func() {
 		defer close(s.done)
-		if code := cli.Main(cli.World{
+		if code := cli.Main(process.Process{
 			Args: all, Environ: []string{cpuOnly + "=1"}, Stdout: s.log, Stderr: s.log, Version: "devel",
 			Signals: func() (<-chan os.Signal, func()) { return signals, func() {} },
 		}); code != 0 {

@@ -6,11 +6,12 @@ import (
 	"os"
 
 	"triton/cmd/cli"
+	"triton/cmd/cli/process"
 )
 
 // version and commit are set by the linker (see Makefile and .goreleaser.yaml).
 var version, commit string
 
 func main() {
-	os.Exit(cli.Main(cli.OS(version, commit)))
+	os.Exit(cli.Main(process.OS(version, commit)))
 }

@@ -1,0 +1,62 @@
+// Package analyze is `triton analyze`: it starts servers, measures them and prints which setting
+// of a model to serve.
+package analyze
+
+import (
+	"github.com/spf13/cobra"
+
+	"triton/cmd/cli/flags"
+	"triton/cmd/cli/process"
+)
+
+// Exit codes beside those that commands share.
+const (
+	noServer    = 4
+	interrupted = 130
+)
+
+// NewCommand returns `triton analyze`.
+func NewCommand(p process.Process) *cobra.Command {
+	a := &arguments{}
+	cmd := &cobra.Command{
+		Use:   "analyze -m MODEL --model-repository DIR [flags]",
+		Short: "Find out how many instances of a model to serve, and what they cost",
+		Long: `Start a server for each instance count over a copy of the model's
+configuration, measure it at each batch size and concurrency, read its memory,
+and recommend a setting. The model repository is only read.
+
+Numbers are given as lists and ranges: 1,4,8 or 1:4 or 2:8:2.
+
+Exit codes: 0 a setting is recommended, 1 none keeps the limits or something
+failed, 2 wrong command line, 4 no server could be started, 130 interrupted
+(what was measured until then is still reported).`,
+		Example: `  triton analyze -m resnet50 --model-repository models/
+  triton analyze -m text_classifier --model-repository models/ --shape input_ids:128 \
+    --shape attention_mask:128 --instance-counts 1:4 --concurrency 1,8,32 --latency-budget 50`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return process.UsageError("unexpected argument %q", args[0])
+			}
+			return nil
+		},
+	}
+	f := flags.New(p, "analyze", cmd.Flags())
+	a.bind(f)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := f.FillCommand(a.config); err != nil {
+			return err
+		}
+		if a.model == "" || len(a.repositories) == 0 {
+			return process.UsageError("analyze takes -m MODEL and --model-repository DIR")
+		}
+		o, err := a.options()
+		if err != nil {
+			return &process.ExitError{Code: process.Usage, Err: err}
+		}
+		return run(cmd.Context(), p, o)
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return &process.ExitError{Code: process.Usage, Err: suggest(f, err)}
+	})
+	return cmd
+}

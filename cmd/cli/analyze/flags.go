@@ -1,0 +1,168 @@
+package analyze
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"triton/analyzer"
+	"triton/analyzer/search"
+	"triton/cmd/cli/flags"
+	perfcmd "triton/cmd/cli/perf"
+	"triton/perf"
+	"triton/pkg/client"
+)
+
+// arguments are the flags as they are written.
+type arguments struct {
+	config                           string
+	model                            string
+	repositories                     []string
+	instances, batches, concurrency  string
+	budget, headroom, tolerance      float64
+	memory                           string
+	output, csv, json                string
+	protocol                         string
+	interval, stability, stringChars int
+	trials                           int
+	shapes                           []string
+	data                             []string
+	serve                            []string
+	wait                             int
+}
+
+func (a *arguments) bind(f *flags.Set) {
+	f.SortFlags = false
+	f.StringVarP(&a.model, "model", "m", "", "the model to analyze; required")
+	f.StringSliceVar(&a.repositories, "model-repository", nil, "folder that has it; may be repeated; required")
+	f.StringVar(&a.instances, "instance-counts", "1,2", "instance counts to try")
+	f.StringVarP(&a.batches, "batch-sizes", "b", "1", "batch sizes of the requests")
+	f.StringVar(&a.concurrency, "concurrency", "1,2,4", "numbers of requests in flight")
+	f.Float64Var(&a.budget, "latency-budget", 0, "highest p99 latency to recommend, in milliseconds; 0 for any")
+	f.StringVar(&a.memory, "memory", "", "memory that the server may use, such as 8GiB (default: all of this machine, its control group, or its GPUs)")
+	f.Float64Var(&a.headroom, "memory-headroom", 5, "percent of the memory to keep free")
+	f.Float64Var(&a.tolerance, "tolerance", 5, "percent of the best throughput to give up for fewer instances")
+	f.StringVar(&a.output, "output-directory", "analyze-results", "folder for the recommended <model>/config.pbtxt")
+	f.StringVarP(&a.csv, "csv", "f", "", "write the settings to this file as CSV")
+	f.StringVar(&a.json, "json", "", "write everything to this file as JSON")
+	f.StringVarP(&a.protocol, "protocol", "i", "grpc", "protocol of the requests, http or grpc")
+	f.IntVarP(&a.interval, "measurement-interval", "p", 1000, "length of a measurement window in milliseconds; longer ones are used for slow models")
+	f.IntVarP(&a.stability, "stability-percentage", "s", 10, "how far three windows in a row may lie apart")
+	f.IntVarP(&a.trials, "max-trials", "r", 10, "windows to try at each setting")
+	f.StringArrayVar(&a.shapes, "shape", nil, "shape of an input with variable dimensions, NAME:D1,D2; may be repeated")
+	f.StringArrayVar(&a.data, "input-data", nil, "random, zero, a JSON file (may be repeated) or a directory (default random)")
+	f.IntVar(&a.stringChars, "string-length", 128, "length of random strings")
+	f.StringArrayVar(&a.serve, "server-flag", nil, "flag for the servers, such as backend-config=onnxruntime,intra_op_thread_count=1; may be repeated")
+	f.IntVar(&a.wait, "load-timeout", 120, "seconds that a server may take to start")
+	f.StringVar(&a.config, "config", "", "file with settings: flag names as keys, in YAML, JSON or TOML")
+}
+
+// options is what the arguments mean.
+type options struct {
+	analyzer.Config
+	load              perf.Config // model, batch and concurrency are each measurement's own
+	client            client.Options
+	output, csv, json string
+	serve             []string
+	wait              time.Duration
+}
+
+// options returns what the arguments mean, and everything that is wrong with them.
+func (a *arguments) options() (*options, error) {
+	o := &options{
+		Config: analyzer.DefaultConfig(a.model), load: perf.DefaultConfig(""),
+		output: a.output, csv: a.csv, json: a.json, wait: time.Duration(a.wait) * time.Second,
+	}
+	var errs []error
+	list := func(flag, text string) []int {
+		numbers, err := search.ParseList(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--%s: %w", flag, err))
+			return []int{1}
+		}
+		return numbers
+	}
+	o.Repositories = a.repositories
+	o.Space = search.Space{
+		Instances:     list("instance-counts", a.instances),
+		Batches:       list("batch-sizes", a.batches),
+		Concurrencies: list("concurrency", a.concurrency),
+	}
+	o.LatencyBudget = time.Duration(a.budget * float64(time.Millisecond))
+	o.Headroom, o.Tolerance = a.headroom/100, a.tolerance/100
+	var err error
+	if o.Memory, err = parseSize(a.memory); err != nil {
+		errs = append(errs, fmt.Errorf("--memory: %w", err))
+	}
+	if a.wait < 1 {
+		errs = append(errs, fmt.Errorf("--load-timeout: %d is less than 1", a.wait))
+	}
+	for _, flag := range a.serve {
+		o.serve = append(o.serve, "--"+strings.TrimLeft(flag, "-"))
+	}
+	errs = append(errs, a.loadOptions(o), o.Validate())
+	return o, errors.Join(errs...)
+}
+
+// loadOptions reads the flags that analyze shares with perf.
+func (a *arguments) loadOptions(o *options) error {
+	var errs []error
+	c := &o.load
+	c.Model, c.Data.StringLength = a.model, a.stringChars
+	c.Interval, c.MaxTrials = time.Duration(a.interval)*time.Millisecond, a.trials
+	c.Stability = float64(a.stability) / 100
+	if a.interval < 1 || a.trials < 1 || a.stability < 0 {
+		errs = append(errs, errors.New("the measurement interval and the trials must be at least 1, the stability percentage at least 0"))
+	}
+	var err error
+	if o.client.Protocol, err = client.ParseProtocol(a.protocol); err != nil {
+		errs = append(errs, err)
+	}
+	for _, text := range a.shapes {
+		errs = append(errs, perfcmd.AddShape(&c.Data, text))
+	}
+	for _, text := range a.data {
+		errs = append(errs, perfcmd.AddInputData(&c.Data, text))
+	}
+	return errors.Join(errs...)
+}
+
+// parseSize reads a number of bytes with a unit: GiB, MiB, KiB or their first
+// letters, GB, MB, kB. An empty text is 0.
+func parseSize(text string) (uint64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	number := strings.TrimRight(text, "KMGTkmgtiB ")
+	unit := strings.TrimSpace(text[len(number):])
+	factor, ok := map[string]float64{
+		"": 1, "B": 1,
+		"K": 1 << 10, "KiB": 1 << 10, "kB": 1e3, "KB": 1e3,
+		"M": 1 << 20, "MiB": 1 << 20, "MB": 1e6,
+		"G": 1 << 30, "GiB": 1 << 30, "GB": 1e9,
+		"T": 1 << 40, "TiB": 1 << 40, "TB": 1e12,
+	}[unit]
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || !ok || !(v*factor >= 1 && v*factor < 1<<62) {
+		return 0, fmt.Errorf("%q is not a size such as 8GiB or 512MiB", text)
+	}
+	return uint64(v * factor), nil
+}
+
+// suggest adds the nearest flag to an error about an unknown one.
+func suggest(f *flags.Set, err error) error {
+	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !ok {
+		return err
+	}
+	var names []string
+	f.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := flags.Closest(name, names); near != "" {
+		return fmt.Errorf("unknown flag --%s; did you mean --%s?", name, near)
+	}
+	return fmt.Errorf("unknown flag --%s", name)
+}

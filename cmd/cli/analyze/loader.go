@@ -1,0 +1,89 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"triton/analyzer"
+	"triton/analyzer/search"
+	"triton/perf"
+	"triton/pkg/client"
+)
+
+// loader is the load generator of perf.
+type loader struct {
+	load   perf.Config
+	client client.Options
+}
+
+// Measure runs one level of perf. Windows that are too short for the model are
+// made longer: of a few requests no three windows agree.
+func (l loader) Measure(ctx context.Context, at analyzer.Endpoints, model string, load search.Load) (analyzer.Measurement, error) {
+	const enough, longest = 60, 10 * time.Second
+	c := l.config(model, load)
+	for {
+		m, err := l.run(ctx, at, c)
+		short := errors.Is(err, perf.ErrNoRequests) || err == nil && !m.Stable && m.Requests < enough
+		if !short || c.Interval >= longest || ctx.Err() != nil {
+			if err != nil {
+				return analyzer.Measurement{}, loadFailure(err)
+			}
+			return analyzer.Measurement{
+				Requests: m.Requests, Throughput: m.Throughput, Stable: m.Stable,
+				Avg: m.AvgLatency, P50: m.Latency(50), P90: m.Latency(90), P95: m.Latency(95), P99: m.Latency(99),
+			}, nil
+		}
+		c.Interval = min(4*c.Interval, longest)
+	}
+}
+
+// Exercise runs one level of perf that a number of requests ends.
+func (l loader) Exercise(ctx context.Context, at analyzer.Endpoints, model string, load search.Load, requests int) error {
+	c := l.config(model, load)
+	c.Windows, c.Samples, c.RequestCount = perf.CountWindows, requests, requests
+	if _, err := l.run(ctx, at, c); err != nil {
+		return loadFailure(err)
+	}
+	return nil
+}
+
+func (l loader) config(model string, load search.Load) perf.Config {
+	c := l.load
+	c.Model, c.Batches = model, []int{load.Batch}
+	c.Concurrency = perf.Range{Start: load.Concurrency, End: load.Concurrency, Step: 1}
+	return c
+}
+
+// run runs perf once and returns its only level.
+func (l loader) run(ctx context.Context, at analyzer.Endpoints, c perf.Config) (perf.Level, error) {
+	options := l.client
+	options.Address = at.HTTP
+	if options.Protocol == client.GRPC {
+		options.Address = at.GRPC
+	}
+	rep, err := perf.Run(ctx, c, perf.Deps{
+		Dial: func(context.Context) (perf.Target, error) { return perf.Connect(options) },
+	})
+	if err != nil {
+		return perf.Level{}, err
+	}
+	for _, level := range append(rep.Levels, rep.Failed...) {
+		return level, nil
+	}
+	return perf.Level{}, perf.ErrNoRequests
+}
+
+// loadFailure returns the server's own error where a load failed because of one.
+func loadFailure(err error) error {
+	var load *perf.LoadError
+	if errors.As(err, &load) && len(load.Failures) > 0 {
+		return load.Failures[0].Err
+	}
+	var setup *perf.SetupError
+	if errors.As(err, &setup) && setup.Data {
+		return fmt.Errorf("%w (analyze takes --shape NAME:D1,D2 and --input-data)", err)
+	}
+	return err
+}

@@ -1,0 +1,68 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"triton/analyzer"
+	"triton/cmd/cli/devices"
+	"triton/cmd/cli/process"
+	"triton/pkg/gpu"
+)
+
+// run analyzes and reports, also what was measured before an interrupt or a failure.
+func run(ctx context.Context, p process.Process, o *options) error {
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program to start servers with: %w", err)
+	}
+	view, err := gpu.Open(devices.Environment(p, nil)) // the servers have the same environment
+	if err == nil {
+		defer view.Close()
+	} else if !errors.Is(err, gpu.ErrNoDriver) {
+		fmt.Fprintf(p.Stderr, "GPUs are not looked at: %v\n", err)
+	}
+	if err := tryOutputs(o); err != nil {
+		return &process.ExitError{Code: process.Usage, Err: err}
+	}
+	ctx, stop := p.Interruptible(ctx)
+	defer stop()
+	command := []string{
+		program, "serve", "--exit-on-error=true", "--allow-http=true", "--allow-grpc=true", "--allow-metrics=false",
+		"--log-info=false", // so that the last words are about what went wrong
+	}
+	log := &progress{w: p.Stderr, total: o.Space.Points()}
+	result, err := analyzer.Run(ctx, o.Config, analyzer.Deps{
+		Launcher: analyzer.Child{Command: append(command, o.serve...), Env: p.Environ, Ready: o.wait},
+		Loader:   loader{o.load, o.client},
+		Host:     analyzer.ProcFS{},
+		GPU:      view,
+		Observe:  log.observe,
+	})
+	if len(result.Points) == 0 {
+		return failure(result, err)
+	}
+	if err := errors.Join(err, write(p, o, result)); err != nil {
+		return err
+	}
+	switch {
+	case result.Interrupted:
+		return &process.ExitError{Code: interrupted}
+	case result.Recommended < 0:
+		return &process.ExitError{Code: process.Failure} // the report says why
+	}
+	return nil
+}
+
+// failure returns the error of an analysis that measured nothing.
+func failure(r *analyzer.Result, err error) error {
+	switch {
+	case r.Interrupted:
+		return &process.ExitError{Code: interrupted, Err: err}
+	case errors.Is(err, analyzer.ErrNoServer):
+		return &process.ExitError{Code: noServer, Err: err}
+	}
+	return err
+}

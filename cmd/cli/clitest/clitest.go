@@ -1,0 +1,114 @@
+// Package clitest runs whole command lines in the process of a test.
+package clitest
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/cmd/cli"
+	"triton/cmd/cli/process"
+)
+
+// Command is a command line that runs.
+type Command struct {
+	Stdout, Stderr Output
+	Signals        chan os.Signal
+	Exit           chan int // gets the exit code
+}
+
+// Output collects a stream that a command writes while a test reads it.
+type Output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write appends to the output.
+func (o *Output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+// String returns the output so far.
+func (o *Output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// New returns a command that has not begun.
+func New() *Command {
+	return &Command{Signals: make(chan os.Signal, 2), Exit: make(chan int, 1)}
+}
+
+// Start runs triton with args in the background.
+func (c *Command) Start(environ []string, args ...string) *Command {
+	go func() { c.Exit <- c.main(environ, append([]string{"triton"}, args...)) }()
+	return c
+}
+
+func (c *Command) main(environ, args []string) int {
+	return cli.Main(process.Process{
+		Args: args, Environ: environ, Version: "1.2.3",
+		Stdout: &c.Stdout, Stderr: &c.Stderr,
+		Signals: func() (<-chan os.Signal, func()) { return c.Signals, func() {} },
+	})
+}
+
+// Wait returns the exit code of a started command and what it has written. A command
+// that does not end by itself fails the test.
+func (c *Command) Wait(t *testing.T) (code int, out, errs string) {
+	t.Helper()
+	select {
+	case code = <-c.Exit:
+	case <-time.After(30 * time.Second):
+		c.Signals <- syscall.SIGTERM
+		t.Fatalf("the command did not end:\n%s", c.Stdout.String())
+	}
+	return code, c.Stdout.String(), c.Stderr.String()
+}
+
+// Run runs triton with args to its end.
+func Run(t *testing.T, environ []string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	return New().Start(environ, args...).Wait(t)
+}
+
+// RunAs runs the program under another name to its end.
+func RunAs(t *testing.T, name string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	c := New()
+	c.Exit <- c.main(nil, append([]string{name}, args...))
+	return c.Wait(t)
+}
+
+const identity = `backend: "identity"
+input { name: "INPUT0" data_type: TYPE_INT32 dims: [ 4 ] }
+output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 4 ] }
+`
+
+// Models returns a model repository with the identity model m.
+func Models(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "m", "1"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "m", "config.pbtxt"), []byte(identity), 0o644))
+	return dir
+}
+
+// FreePort returns a port that nobody listens at.
+func FreePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}

@@ -1,0 +1,50 @@
+// Package devices is what the environment of a process says about GPUs.
+package devices
+
+import (
+	"errors"
+
+	"triton/cmd/cli/process"
+	"triton/pkg/cuda"
+	"triton/pkg/gpu"
+)
+
+// CPUOnly reports whether TRITON_SERVER_CPU_ONLY tells the process to leave GPUs
+// alone.
+func CPUOnly(p process.Process) bool { return p.Getenv("TRITON_SERVER_CPU_ONLY") != "" }
+
+// Environment returns what the environment says about GPUs. The CUDA driver knows
+// their order; it is started when d is nil and there are GPUs.
+func Environment(p process.Process, d cuda.Driver) gpu.Environment {
+	e := gpu.Environment{Order: p.Getenv("CUDA_DEVICE_ORDER")}
+	if visible, ok := p.LookupEnv("CUDA_VISIBLE_DEVICES"); ok {
+		e.Visible = &visible
+	}
+	if !CPUOnly(p) {
+		e.CUDA = func() ([]gpu.Identity, error) { return identities(d) }
+	}
+	return e
+}
+
+// identities returns the devices of the CUDA driver by ordinal.
+func identities(d cuda.Driver) ([]gpu.Identity, error) {
+	if d == nil {
+		var err error
+		if d, err = cuda.Open(); err != nil {
+			return nil, err
+		}
+	}
+	l, ok := d.(cuda.Lister)
+	if !ok {
+		return nil, errors.New("the CUDA driver does not tell its devices")
+	}
+	devices, err := l.Devices()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]gpu.Identity, len(devices))
+	for i, one := range devices {
+		all[i] = gpu.Identity{UUID: one.UUID, PCI: one.PCI}
+	}
+	return all, nil
+}

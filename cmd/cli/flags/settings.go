@@ -1,0 +1,152 @@
+package flags
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+
+	"triton/cmd/cli/process"
+)
+
+// Assignment is one value of a flag.
+type Assignment struct {
+	Flag *pflag.Flag
+	Text string
+	// Source is the environment variable or the file that has it, empty for the
+	// command line.
+	Source string
+}
+
+// Wrong returns the error about an assignment that does not come from the command
+// line.
+func (a Assignment) Wrong(err error) error {
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &wrong) {
+		err = wrong.Unwrap() // without pflag's own words
+	}
+	return fmt.Errorf("%s: --%s: %w", a.Source, a.Flag.Name, err)
+}
+
+// Settings returns what the environment, or else the configuration file, says about
+// the flags that are not set yet. The file may be in any format that viper reads; an
+// empty name is no file. Its keys are flag names; any other key is an error.
+func (s *Set) Settings(file string) ([]Assignment, error) {
+	from := viper.New()
+	if file != "" {
+		from.SetConfigFile(file)
+		if err := from.ReadInConfig(); err != nil {
+			return nil, fmt.Errorf("reading the configuration file: %w", err)
+		}
+		if err := s.checkKeys(from, file); err != nil {
+			return nil, err
+		}
+	}
+	var all []Assignment
+	s.VisitAll(func(f *pflag.Flag) {
+		if f.Changed || f.Name == "help" || f.Name == "config" || s.typed[f.Name] {
+			return
+		}
+		name, value := s.Variable(f.Name)
+		source, values := "environment variable "+name, []string{value}
+		if name == "" {
+			source, values = file, nil
+			if from.IsSet(f.Name) {
+				values = from.GetStringSlice(f.Name)
+				if text, ok := from.Get(f.Name).(string); ok {
+					values = []string{text}
+				}
+			}
+		}
+		for _, v := range values {
+			all = append(all, Assignment{f, v, source})
+		}
+	})
+	return all, nil
+}
+
+func (s *Set) checkKeys(from *viper.Viper, file string) error {
+	var names []string
+	s.VisitAll(func(f *pflag.Flag) {
+		if !s.typed[f.Name] {
+			names = append(names, f.Name)
+		}
+	})
+	for _, key := range from.AllKeys() {
+		if f := s.Lookup(key); f == nil || s.typed[f.Name] {
+			hint := ""
+			if near := Closest(key, names); near != "" {
+				hint = fmt.Sprintf("; did you mean %q?", near)
+			}
+			return fmt.Errorf("%s: unknown setting %q%s", file, key, hint)
+		}
+	}
+	return nil
+}
+
+// Fill sets the flags that the command line does not set from the environment or
+// else from the configuration file.
+func (s *Set) Fill(file string) error {
+	all, err := s.Settings(file)
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
+		if err := s.Set(a.Flag.Name, a.Text); err != nil {
+			return a.Wrong(err)
+		}
+	}
+	return nil
+}
+
+// FillCommand is Fill for commands without conventions of their own: it prints
+// Ignored, and its error ends the process with the exit code Usage.
+func (s *Set) FillCommand(file string) error {
+	err := s.Fill(file)
+	for _, text := range s.Ignored {
+		fmt.Fprintln(s.process.Stderr, text)
+	}
+	if err != nil {
+		return &process.ExitError{Code: process.Usage, Err: err}
+	}
+	return nil
+}
+
+// variables returns the environment variables of a flag, the one that wins first:
+// --http-port of `triton serve` is TRITON_SERVE_HTTP_PORT, or TRITON_HTTP_PORT, which
+// the flags of that name of all commands share.
+func variables(command, flag string) [2]string {
+	upper := func(s string) string { return strings.ToUpper(strings.NewReplacer("-", "_", " ", "_").Replace(s)) }
+	return [2]string{"TRITON_" + upper(command) + "_" + upper(flag), "TRITON_" + upper(flag)}
+}
+
+// Variable returns the environment variable that sets a flag and its value; both
+// are empty when there is none.
+func (s *Set) Variable(flag string) (name, value string) {
+	for _, name := range variables(s.command, flag) {
+		value := s.process.Getenv(name)
+		switch {
+		case value == "":
+		case isServiceLink(name, value):
+			s.Ignored = append(s.Ignored, fmt.Sprintf("environment variable %s is ignored: %s is the address of a Kubernetes Service, not a setting", name, value))
+		default:
+			return name, value
+		}
+	}
+	return "", ""
+}
+
+// isServiceLink reports whether Kubernetes sets a variable in each container for a
+// Service: for the Service triton-http it sets TRITON_HTTP_PORT and others, which are
+// no flag's. Their values are a protocol, an address and a port.
+func isServiceLink(name, value string) bool {
+	protocol, at, ok := strings.Cut(value, "://")
+	if !ok || !strings.HasSuffix(name, "_PORT") {
+		return false
+	}
+	_, err := netip.ParseAddrPort(at)
+	return err == nil && (protocol == "tcp" || protocol == "udp" || protocol == "sctp")
+}

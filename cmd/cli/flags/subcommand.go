@@ -1,0 +1,29 @@
+package flags
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"triton/cmd/cli/process"
+)
+
+// RequireSubcommand runs a command that does nothing itself: it prints help, or an
+// error about an unknown subcommand.
+func RequireSubcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	hint := "; its commands: " + strings.Join(names, ", ")
+	if near := Closest(args[0], names); near != "" {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
+	return process.UsageError("unknown command %q for %q%s", args[0], cmd.CommandPath(), hint)
+}

@@ -1,0 +1,63 @@
+package perf
+
+import (
+	"errors"
+	"fmt"
+
+	"triton/cmd/cli/process"
+	"triton/perf"
+)
+
+// perf_analyzer's exit codes. A wrong command line exits with failed.
+const (
+	unstable   = 2
+	noRequests = 3
+	failed     = 99
+)
+
+// usageError prints what is wrong with a command line.
+func usageError(p process.Process, err error) error {
+	prefix := "Error"
+	if errors.As(err, new(syntaxError)) {
+		prefix = "triton perf"
+	}
+	fmt.Fprintf(p.Stderr, "%s: %s\nRun 'triton perf --help' for the options.\n\n", prefix, err)
+	return &process.ExitError{Code: failed}
+}
+
+// result prints how a measurement ended, in perf_analyzer's words, and chooses the
+// exit code.
+func result(p process.Process, rep *perf.Report, err error) error {
+	var setup *perf.SetupError
+	var load *perf.LoadError
+	switch {
+	case errors.As(err, &setup) && setup.What != "":
+		fmt.Fprintf(p.Stderr, "error: %s\n\n", setup)
+		if setup.Data {
+			fmt.Fprintln(p.Stderr)
+		}
+	case errors.As(err, &load):
+		fmt.Fprintln(p.Stderr, load)
+		for _, f := range load.Failures {
+			fmt.Fprintf(p.Stderr, "Thread [%d] had error: %s\n\n", f.Worker, f.Err)
+		}
+		fmt.Fprintln(p.Stderr)
+	case err != nil:
+		fmt.Fprintf(p.Stderr, "%s\n\n", err)
+	}
+	switch {
+	case errors.Is(err, perf.ErrNoRequests):
+		return &process.ExitError{Code: noRequests}
+	case err != nil:
+		return &process.ExitError{Code: failed}
+	case rep.Interrupted:
+		fmt.Fprintln(p.Stderr, "Received exit signal.")
+		return nil
+	case rep.Unstable:
+		fmt.Fprint(p.Stderr, "Failed to obtain stable measurement.\n\n")
+		return &process.ExitError{Code: unstable}
+	case len(rep.Levels) == 0:
+		return &process.ExitError{Code: unstable}
+	}
+	return nil
+}

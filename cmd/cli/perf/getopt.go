@@ -1,0 +1,111 @@
+package perf
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"triton/cmd/cli/flags"
+)
+
+// perf_analyzer splits its command line with getopt_long, and scripts rely on its
+// rules. pflag's differ: it takes the = of -p=5 away, lets options without argument
+// have one (--async=true) and words its errors in its own way.
+
+// syntaxError is what getopt itself refuses.
+type syntaxError struct{ error }
+
+// getopt splits a command line into options, in their order. Other arguments mean
+// nothing to perf_analyzer.
+func getopt(set *flags.Set, args []string) (met []flags.Assignment, err error) {
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		next := func() (string, bool) {
+			if i+1 == len(args) {
+				return "", false
+			}
+			i++
+			return args[i], true
+		}
+		switch {
+		case arg == "--":
+			return met, nil
+		case strings.HasPrefix(arg, "--"):
+			o, err := longOption(set, arg[2:], next)
+			if err != nil {
+				return nil, syntaxError{err}
+			}
+			met = append(met, o)
+		case len(arg) > 1 && arg[0] == '-':
+			if met, err = shortOptions(set, arg[1:], next, met); err != nil {
+				return nil, syntaxError{err}
+			}
+		}
+	}
+	return met, nil
+}
+
+func longOption(set *flags.Set, arg string, next func() (string, bool)) (flags.Assignment, error) {
+	name, text, inline := strings.Cut(arg, "=")
+	f, err := findLong(set, name)
+	if err != nil {
+		return flags.Assignment{}, err
+	}
+	switch {
+	case !takesArgument(f) && inline:
+		return flags.Assignment{}, fmt.Errorf("option '--%s' doesn't allow an argument", f.Name)
+	case takesArgument(f) && !inline:
+		var ok bool
+		if text, ok = next(); !ok {
+			return flags.Assignment{}, fmt.Errorf("option '--%s' requires an argument", f.Name)
+		}
+	}
+	return flags.Assignment{Flag: f, Text: text}, nil
+}
+
+// findLong returns the option that a name, or a unique prefix of it, means. Our own
+// options have no prefixes, so that none of perf_analyzer's is taken.
+func findLong(set *flags.Set, name string) (*pflag.Flag, error) {
+	found := slices.DeleteFunc(set.Matches(name), func(n string) bool { return n != name && set.IsOwn(n) })
+	switch len(found) {
+	case 1:
+		return set.Lookup(found[0]), nil
+	case 0:
+		hint := ""
+		if near := flags.Closest(name, set.Names()); near != "" {
+			hint = ", did you mean '--" + near + "'?"
+		}
+		return nil, fmt.Errorf("unrecognized option '--%s'%s", name, hint)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "option '--%s' is ambiguous; possibilities:", name)
+	for _, n := range found {
+		b.WriteString(" '--" + n + "'")
+	}
+	return nil, errors.New(b.String())
+}
+
+func shortOptions(set *flags.Set, letters string, next func() (string, bool), met []flags.Assignment) ([]flags.Assignment, error) {
+	for k := range len(letters) {
+		f := set.ShorthandLookup(letters[k : k+1])
+		if f == nil {
+			return nil, fmt.Errorf("invalid option -- '%c'", letters[k])
+		}
+		if !takesArgument(f) {
+			met = append(met, flags.Assignment{Flag: f})
+			continue
+		}
+		text := letters[k+1:]
+		if text == "" {
+			var ok bool
+			if text, ok = next(); !ok {
+				return nil, fmt.Errorf("option requires an argument -- '%s'", f.Shorthand)
+			}
+		}
+		return append(met, flags.Assignment{Flag: f, Text: text}), nil
+	}
+	return met, nil
+}

@@ -1,0 +1,107 @@
+package perf
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"triton/cmd/cli/flags"
+)
+
+// table is the options of perf_analyzer while they are defined. An option has a long
+// name, a letter, or both.
+type table struct{ *flags.Set }
+
+// option is the value of one option: set gets its argument, as often as it is given.
+type option struct {
+	argument string // what help calls the argument; empty: the option takes none
+	set      func(text string) error
+}
+
+var _ pflag.Value = option{}
+
+func (o option) String() string        { return "" }
+func (o option) Type() string          { return o.argument }
+func (o option) Set(text string) error { return o.set(text) }
+
+func takesArgument(f *pflag.Flag) bool { return f.NoOptDefVal == "" }
+
+func (t table) value(name, letter, argument, usage string, set func(text string) error) {
+	t.Add(option{argument, set}, name, letter, usage)
+}
+
+func (t table) toggle(name, letter, usage string, set func()) {
+	f := t.Add(option{"", func(string) error { set(); return nil }}, name, letter, usage)
+	f.NoOptDefVal = "true"
+}
+
+func (t table) text(to *string, name, letter, argument, usage string) {
+	t.value(name, letter, argument, usage, func(text string) error {
+		*to = text
+		return nil
+	})
+}
+
+// integer is an option whose argument is at least least; must ends the sentence of
+// the error for a smaller one.
+func (t table) integer(to *int, least int, must, name, letter, argument, usage string) {
+	t.value(name, letter, argument, usage, func(text string) (err error) {
+		*to, err = atLeast(least, must, name, letter, text)
+		return err
+	})
+}
+
+func (t table) milliseconds(to *time.Duration, least int, must, name, letter, argument, usage string) {
+	t.value(name, letter, argument, usage, func(text string) error {
+		n, err := atLeast(least, must, name, letter, text)
+		*to = time.Duration(n) * time.Millisecond
+		return err
+	})
+}
+
+// typedName returns an option as it is typed.
+func typedName(name string) string {
+	if strings.HasPrefix(name, "-") { // only a letter
+		return name
+	}
+	return "--" + name
+}
+
+func atLeast(least int, must, name, letter, text string) (int, error) {
+	n, err := integer(typedName(name), text)
+	if err == nil && n < least {
+		label := typedName(name)
+		if letter != "" {
+			label += " (-" + letter + ")"
+		}
+		err = fmt.Errorf("Failed to parse %s. The value must be %s", label, must)
+	}
+	return n, err
+}
+
+// integer reads the number that a text begins with, as C++'s stoi does.
+func integer(option, text string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimPrefix(leading(text, "0123456789"), "+"))
+	if err != nil {
+		return 0, parseError(option, text)
+	}
+	return n, nil
+}
+
+// leading returns the longest prefix of text, after blanks, that has a sign and then
+// only characters of accepts, as C++'s stoi and stod read it.
+func leading(text string, accepts string) string {
+	text = strings.TrimLeft(text, " \t")
+	end := 0
+	for end < len(text) && (strings.IndexByte(accepts, text[end]) >= 0 || end == 0 && (text[0] == '-' || text[0] == '+')) {
+		end++
+	}
+	return text[:end]
+}
+
+func parseError(option, text string) error {
+	return fmt.Errorf("Failed to parse %s. Invalid value provided: %s", option, text)
+}

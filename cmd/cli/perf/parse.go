@@ -1,0 +1,63 @@
+package perf
+
+import (
+	"strconv"
+
+	"triton/cmd/cli/flags"
+	"triton/cmd/cli/process"
+)
+
+// parse reads a command line, and from the environment and the settings file what
+// is not on it.
+func parse(p process.Process, args []string) (*options, error) {
+	o := newOptions()
+	set := o.flags(p)
+	typed, err := getopt(set, args)
+	if err != nil {
+		return nil, err
+	}
+	given, err := settings(set, typed)
+	if err != nil {
+		return nil, err
+	}
+	o.warnings = set.Ignored
+	// Settings come first, so that the command line wins where two options set one field.
+	for _, a := range append(given, typed...) {
+		if err := a.Flag.Value.Set(a.Text); err != nil {
+			return nil, err
+		}
+		if o.help || o.version {
+			return o, nil
+		}
+	}
+	return o, o.finish()
+}
+
+// settings returns what the environment and the settings file say about options that
+// are not typed.
+func settings(set *flags.Set, typed []flags.Assignment) (given []flags.Assignment, err error) {
+	file := ""
+	for _, a := range typed {
+		a.Flag.Changed = true
+		if a.Flag.Name == "config" {
+			file = a.Text
+		}
+	}
+	all, err := set.Settings(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range all {
+		if !takesArgument(a.Flag) {
+			on, err := strconv.ParseBool(a.Text)
+			if err != nil {
+				return nil, a.Wrong(err)
+			}
+			if !on {
+				continue
+			}
+		}
+		given = append(given, a)
+	}
+	return given, nil
+}

@@ -1,0 +1,88 @@
+// Package perf is `triton perf`: perf_analyzer's command line around the load generator.
+package perf
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"triton/cmd/cli/process"
+	"triton/perf"
+	"triton/perf/report"
+)
+
+// NewCommand returns `triton perf`.
+func NewCommand(p process.Process) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:                "perf -m MODEL [options]",
+		Short:              "Measure throughput and latency of a model on a running server",
+		Long:               helpText,
+		Example:            helpExample,
+		DisableFlagParsing: true, // perf_analyzer's syntax is getopt's
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return run(cmd.Context(), p, args)
+		},
+	}
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		_ = writeHelp(cmd.OutOrStdout(), p)
+	})
+	return cmd
+}
+
+func run(ctx context.Context, p process.Process, args []string) error {
+	o, err := parse(p, args)
+	switch {
+	case err != nil:
+		return usageError(p, err)
+	case o.help:
+		return writeHelp(p.Stdout, p)
+	case o.version:
+		fmt.Fprintf(p.Stderr, "Perf Analyzer Version %s (commit %s)\n", p.Version, cmp.Or(p.Commit, "unknown"))
+		return nil
+	}
+	for _, text := range o.warnings {
+		fmt.Fprintln(p.Stderr, text)
+	}
+	rep, err := measure(ctx, p, o)
+	if errors.Is(err, errQuit) {
+		return nil
+	}
+	if rep != nil {
+		if csvErr := writeCSVs(p, o, rep); csvErr != nil {
+			err = errors.Join(err, csvErr)
+		}
+	}
+	return result(p, rep, err)
+}
+
+// writeCSVs writes the report and, for an ensemble, one for each of its parts.
+func writeCSVs(p process.Process, o *options, rep *perf.Report) error {
+	if o.csv == "" || len(rep.Levels) == 0 {
+		return nil
+	}
+	csv := report.CSVOptions{Verbose: o.csvMore, Notes: p.Stderr}
+	err := writeReport(o.csv, func(f io.Writer) error { return report.WriteCSV(f, rep, csv) })
+	if err != nil {
+		return err
+	}
+	dir, base := filepath.Split(o.csv)
+	for _, part := range report.Parts(rep) {
+		name := dir + filepath.Base(part.Model) + "_v" + filepath.Base(part.Version) + "." + base
+		if err := writeReport(name, func(f io.Writer) error { return report.WritePartCSV(f, rep, part, csv) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeReport(name string, write func(io.Writer) error) error {
+	if err := process.WriteFile(name, write); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package perf_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/cmd/cli/clitest"
+	"triton/perf/load/loadtest"
+)
+
+// run runs "triton perf" and returns exit code, output and errors.
+func run(t *testing.T, environ []string, args ...string) (int, string, string) {
+	t.Helper()
+	return clitest.Run(t, environ, append([]string{"perf"}, args...)...)
+}
+
+func nullServer(t *testing.T) *loadtest.HTTP {
+	t.Helper()
+	s, err := loadtest.StartHTTP("127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// quick ends after three short windows, whatever they show.
+func quick(address string, more ...string) []string {
+	return append([]string{"-m", "null", "-u", address, "-p", "50", "-s", "99999"}, more...)
+}
+
+func TestUsageErrors(t *testing.T) {
+	t.Parallel()
+	json := filepath.Join(t.TempDir(), "d.json")
+	require.NoError(t, os.WriteFile(json, []byte("{}"), 0o600))
+	for _, c := range []struct{ args, want string }{
+		{"", "Error: Failed to parse -m (model name). The value must be specified."},
+		{"--no-such", "triton perf: unrecognized option '--no-such'"},
+		{"--concurency-range 4", "did you mean '--concurrency-range'?"},
+		{"-k", "triton perf: invalid option -- 'k'"},
+		{"-m", "triton perf: option requires an argument -- 'm'"},
+		{"--measurement-interval", "triton perf: option '--measurement-interval' requires an argument"},
+		{"--async=true", "triton perf: option '--async' doesn't allow an argument"},
+		{"--mea 5", "triton perf: option '--mea' is ambiguous; possibilities: '--measurement-mode' '--measurement-interval' '--measurement-request-count'"},
+		{"-m x -b 0", "Error: Failed to parse -b (batch size). The value must be > 0."},
+		{"-m x -b 4:1", "must rise"},
+		{"-m x -b 1:99999999", "at most 1000"},
+		{"-m x -b abc", "Error: Failed to parse -b. Invalid value provided: abc"},
+		{"-m x -i udp", "Error: Failed to parse -i (protocol). The value should be either HTTP or gRPC."},
+		{"-m x -H nope", "Failed to parse -H"},
+		{"-m x -p 0", "Error: Failed to parse --measurement-interval (-p). The value must be > 0 msec."},
+		{"-m x -s -1", "Error: Failed to parse --stability-percentage (-s). The value must be >= 0.0."},
+		{"-m x -r 0", "Error: Failed to parse --max-trials (-r). The value must be > 0."},
+		{"-m x -l -1", "Error: Failed to parse --latency-threshold (-l). The value must be >= 0 msecs."},
+		{"-m x --percentile 100", "Error: Failed to parse --percentile. The value must be -1 for not reporting or in range (0, 100)."},
+		{"-m x --percentile 0", "Error: Failed to parse --percentile."},
+		{"-m x --measurement-mode x", "Error: Failed to parse --measurement-mode. Unsupported type provided: 'x'. The available options are 'time_windows' or 'count_windows'."},
+		{"-m x --measurement-request-count 0", "Error: Failed to parse --measurement-request-count. The value must be > 0."},
+		{"-m x --concurrency-range 1:2:3:4", "Error: Failed to parse --concurrency-range. The value does not match <start:end:step>."},
+		{"-m x --concurrency-range 0", "Error: The start of the search range must be > 0"},
+		{"-m x --concurrency-range 1:0", "Error: The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously"},
+		{"-m x --concurrency-range 1:4:0", "The step of --concurrency-range must be > 0"},
+		{"-m x --binary-search --concurrency-range 1:0 -l 5", "Error: The end of the range can not be 0 (or 0.0) for binary search mode."},
+		{"-m x --binary-search --concurrency-range 1:4", "Error: The --latency-threshold cannot be 0 for binary search mode."},
+		{"-m x --binary-search --concurrency-range 4 -l 5", "Error: The end of the range can not be less than start of the range for binary search mode."},
+		{"-m x --async --sync", "Error: Cannot specify --async and --sync simultaneously."},
+		{"-m x --input-data nothere", "Error: Failed to parse --input-data. Unsupported type provided: 'nothere'. The available options are 'zero', 'random', path to a directory, or a json file."},
+		{"-m x --shape A", "Error: Failed to parse --shape. There must be a colon after input name."},
+		{"-m x --shape A:1,0", "Error: Failed to parse --shape. The dimensions of input tensor must be > 0."},
+		{"-m x --string-length 0", "Error: Failed to parse --string-length. The value must be > 0"},
+		{"-m x --metrics-url y", "Error: Must specify --collect-metrics when using the --metrics-url option."},
+		{"-m x --metrics-interval 5", "Error: Must specify --collect-metrics when using the --metrics-interval option."},
+		{"-m x --collect-metrics --metrics-interval 0", "Error: Failed to parse --metrics-interval. The value must be > 0 msecs."},
+		{"-m x --request-count 2 --concurrency-range 3", "Error: --request-count can not be less than concurrency"},
+		{"-m x --request-count 9 --concurrency-range 1:3", "Error: --request-count not supported with multiple concurrency values in one run"},
+		{"-m x --warmup-request-count 9 --concurrency-range 1:3", "Error: --warmup-request-count not supported with multiple concurrency values in one run"},
+		{"-m x --data-directory . -z", "Error: The -z flag cannot be set when --data-directory is provided."},
+		{"-m x --request-rate-range 5", "Error: --request-rate-range is not supported yet"},
+		{"-m x --shared-memory system", "Error: --shared-memory is not supported yet"},
+		{"-m x --service-kind openai", "Error: --service-kind openai is not supported yet"},
+		{"-m x --table maybe", "--table must be auto, always or never"},
+		{"-m x --config /no/such/file", "configuration file"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			t.Parallel()
+			code, out, errs := run(t, nil, strings.Fields(c.args)...)
+			require.Equal(t, 99, code)
+			require.Empty(t, out)
+			require.Contains(t, errs, c.want)
+		})
+	}
+}
+
+func TestDefaultsAndSyntax(t *testing.T) {
+	s := nullServer(t)
+	code, out, errs := run(t, nil, quick(s.Address)...)
+	require.Zero(t, code, errs)
+	require.Empty(t, errs)
+	require.Contains(t, out, "  Batch size: 1\n")
+	require.Contains(t, out, "Request concurrency: 1\n")
+	require.True(t, strings.HasPrefix(strings.Split(strings.TrimSpace(out), "\n")[len(strings.Split(strings.TrimSpace(out), "\n"))-1], "Concurrency: 1, throughput: "), "perf_analyzer's last line, no table")
+
+	// Grouped letters, values joined and apart, prefixes, trailing letters in
+	// numbers, arguments that mean nothing.
+	code, out, errs = run(t, nil, "-avp50x", "nothing", "-mnull", "--stab=99999", "--conc", "2,5", "-u", s.Address, "--shared-memory", "none", "--max-threads", "4", "--", "-k")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "  Measurement window: 50 msec\n  Using asynchronous calls for inference\n")
+	require.Contains(t, out, "Request concurrency: 2\n  Pass [1] throughput: ")
+}
+
+func TestSettingsPrecedence(t *testing.T) {
+	s := nullServer(t)
+	file := filepath.Join(t.TempDir(), "perf.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("measurement-interval: 30\nmax-trials: 4\nasync: true\nstability-percentage: 99999\n"), 0o600))
+	for name, c := range map[string]struct {
+		environ, args []string
+		want          string
+	}{
+		"file":        {nil, nil, "window: 30 msec"},
+		"environment": {[]string{"TRITON_MEASUREMENT_INTERVAL=40"}, nil, "window: 40 msec"},
+		"flag":        {[]string{"TRITON_MEASUREMENT_INTERVAL=40"}, []string{"-p", "50"}, "window: 50 msec"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, out, errs := run(t, c.environ, append([]string{"-m", "null", "-u", s.Address, "--config", file}, c.args...)...)
+			require.Contains(t, out, c.want, errs) // a busy machine may send nothing in so short a window
+			require.Contains(t, out, "Using asynchronous calls")
+		})
+	}
+}
+
+func TestSweepAndCSV(t *testing.T) {
+	s := nullServer(t)
+	file := filepath.Join(t.TempDir(), "out.csv")
+	code, out, errs := run(t, nil, quick(s.Address, "-b", "1,4:8:4", "--concurrency-range", "1:2", "-f", file)...)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "  Batch size: 1,4,8\n")
+	require.Equal(t, 6, strings.Count(out, ", throughput: "))
+	require.Contains(t, out, "*** Batch size: 8 ***\nRequest concurrency: 1\n")
+	require.Contains(t, out, "│ Batch │ Concurrency │")
+	csv, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, 7, strings.Count(string(csv), "\n"))
+
+	code, _, errs = run(t, nil, quick(s.Address, "-f", filepath.Join(file, "x"))...)
+	require.Equal(t, 99, code)
+	require.Contains(t, errs, "report: open")
+}
+
+func TestExitCodes(t *testing.T) {
+	s := nullServer(t)
+	code, out, errs := run(t, nil, "-m", "null", "-u", s.Address, "-p", "200", "-r", "2")
+	require.Equal(t, 2, code)
+	require.Equal(t, "Failed to obtain stable measurement within 2 measurement windows for concurrency 1. Please try to increase the --measurement-interval.\nFailed to obtain stable measurement.\n\n", errs)
+	require.True(t, strings.HasSuffix(out, "Request concurrency: 1\n"))
+
+	code, _, errs = run(t, nil, quick(s.Address, "-m", "nosuch")...)
+	require.Equal(t, 99, code)
+	require.Equal(t, "error: failed to get model metadata: Request for unknown model: 'nosuch' is not found\n\n", errs)
+
+	code, _, errs = run(t, nil, quick("127.0.0.1:1")...)
+	require.Equal(t, 99, code)
+	require.Contains(t, errs, "error: failed to get model metadata: HTTP client failed: Couldn't connect to server")
+
+	code, _, errs = run(t, nil, "--version")
+	require.Zero(t, code)
+	require.Equal(t, "Perf Analyzer Version 1.2.3 (commit unknown)\n", errs)
+	code, out, _ = run(t, nil, "--help")
+	require.Zero(t, code)
+	for _, group := range []string{"I. MEASUREMENT PARAMETERS", "II. INPUT DATA OPTIONS", "III. SERVER DETAILS", "IV. OTHER OPTIONS", "--concurrency-range <start:end:step>"} {
+		require.Contains(t, out, group)
+	}
+}
+
+func TestFailedAndMissingRequests(t *testing.T) {
+	s := nullServer(t)
+	s.Answer = func(uint64) (string, bool) { return loadtest.Response("500 X", `{"error":"no luck today"}`), false }
+	code, _, errs := run(t, nil, quick(s.Address, "--concurrency-range", "2")...)
+	require.Equal(t, 99, code)
+	require.Equal(t, "Failed to maintain requested inference load. Worker thread(s) failed to generate concurrent requests.\n"+
+		"Thread [0] had error: no luck today\n\nThread [1] had error: no luck today\n\n\n", errs)
+
+	hang := nullServer(t)
+	release := make(chan struct{})
+	hang.Answer = func(uint64) (string, bool) { <-release; return "", true }
+	defer close(release)
+	code, _, errs = run(t, nil, quick(hang.Address, "-r", "1")...)
+	require.Equal(t, 3, code)
+	require.Equal(t, "No valid requests recorded within time interval. Please use a larger time window.\n\n", errs)
+}
+
+func TestInterrupts(t *testing.T) {
+	s := nullServer(t)
+	var once sync.Once
+	c := clitest.New()
+	s.Answer = func(n uint64) (string, bool) {
+		if n == 4000 { // late enough for the first window to have begun
+			once.Do(func() { c.Signals <- syscall.SIGINT })
+		}
+		return "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", false
+	}
+	start := time.Now()
+	code, out, errs := c.Start(nil, "perf", "-m", "null", "-u", s.Address, "-p", "60000", "--concurrency-range", "1:4").Wait(t)
+	require.Zero(t, code)
+	require.Less(t, time.Since(start), 30*time.Second)
+	require.Contains(t, out, "Interrupt signal (2) received.\nWaiting for in-flight inferences to complete.\n")
+	require.Contains(t, out, "    Request count: ")
+	require.Contains(t, out, "\nConcurrency: 1, throughput: ")
+	require.Equal(t, "Received exit signal.\n", errs)
+
+	hang := nullServer(t)
+	release := make(chan struct{})
+	defer close(release)
+	twice := clitest.New()
+	hang.Answer = func(uint64) (string, bool) {
+		twice.Signals <- syscall.SIGINT
+		twice.Signals <- syscall.SIGINT
+		<-release
+		return "", true
+	}
+	code, out, _ = twice.Start(nil, "perf", "-m", "null", "-u", hang.Address, "-p", "60000").Wait(t)
+	require.Zero(t, code)
+	require.True(t, strings.HasSuffix(out, "Interrupt signal (2) received.\nExiting immediately...\n"), out)
+}
+
+func TestByItsOldName(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"perf_analyzer", "perf_client"} {
+		code, _, errs := clitest.RunAs(t, "/usr/bin/"+name, "--version")
+		require.Zero(t, code)
+		require.Contains(t, errs, "Perf Analyzer Version 1")
+	}
+}

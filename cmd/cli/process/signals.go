@@ -1,0 +1,57 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"time"
+)
+
+// OnSignal calls first for the first SIGINT or SIGTERM and again for every one that
+// comes more than window later; those in between are the same request, sent to the
+// process and to its process group. A nil again ignores later signals. The calls come
+// from one goroutine, one after the other. stop must be called; it waits for a call
+// in progress.
+func (p Process) OnSignal(window time.Duration, first, again func(os.Signal)) (stop func()) {
+	signals, unsubscribe := p.Signals()
+	done := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() { watchSignals(signals, done, window, first, again) })
+	return func() {
+		close(done)
+		watch.Wait()
+		unsubscribe()
+	}
+}
+
+func watchSignals(signals <-chan os.Signal, done <-chan struct{}, window time.Duration, first, again func(os.Signal)) {
+	var began time.Time
+	for {
+		select {
+		case <-done:
+			return
+		case sig := <-signals:
+			switch {
+			case began.IsZero():
+				began = time.Now()
+				first(sig)
+			case again != nil && (window == 0 || time.Since(began) > window):
+				again(sig)
+			}
+		}
+	}
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// Interruptible returns a context that the first SIGINT or SIGTERM cancels, with the
+// cause "interrupted"; later signals change nothing. stop must be called.
+func (p Process) Interruptible(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	unwatch := p.OnSignal(0, func(os.Signal) { cancel(errInterrupted) }, nil)
+	return ctx, func() {
+		cancel(context.Canceled)
+		unwatch()
+	}
+}

@@ -1,0 +1,70 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"triton/cmd/cli/flags"
+	"triton/cmd/cli/process"
+	"triton/repo/example"
+)
+
+func newExampleCommand(p process.Process) *cobra.Command {
+	o := example.Options{}
+	cmd := &cobra.Command{
+		Use:   "example DIR",
+		Short: "Write a model repository to try things with",
+		Long: `Write ONNX models with seeded random weights and their config.pbtxt into the
+model repository DIR: a real ResNet-50, a small text classifier with two
+versions, simple vector arithmetic on integers and on text, an ONNX model that
+keeps a state, one with ragged inputs, and an identity model for each data type;
+a text pipeline, an ensemble from text to predictions; and one model for each
+engine that needs no file. The same seed gives the same bytes everywhere.
+
+With --trained the models have learned something instead: voice_activity hears
+where somebody speaks, with an implicit state for each stream of sound; file_type
+tells files by their content; text_recognition reads a line of text. They come out
+of Python packages with free licenses (silero-vad, MIT; magika and
+rapidocr-onnxruntime, Apache-2.0), which pip fetches by version and hash. Each
+folder has a client.py that shows the model at work.`,
+		Example: `  triton repo example models/
+  triton repo example models/ --model simple --model resnet50
+  triton repo example models/ --trained`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return process.UsageError("repo example takes one folder to write into, %d were given", len(args))
+			}
+			return nil
+		},
+	}
+	f := flags.New(p, "repo example", cmd.Flags())
+	bindExample(&o, f)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := f.FillCommand(""); err != nil {
+			return err
+		}
+		return runExample(cmd.Context(), p, args[0], o)
+	}
+	return cmd
+}
+
+// runExample writes the models and reports each; an interrupt ends it and
+// leaves only complete models behind.
+func runExample(ctx context.Context, p process.Process, dir string, o example.Options) error {
+	ctx, stop := p.Interruptible(ctx)
+	defer stop()
+	o.Written = func(model string, bytes int64) {
+		fmt.Fprintf(p.Stdout, "%-18s %9.1f KiB\n", model, float64(bytes)/1024)
+	}
+	err := example.Write(ctx, dir, o)
+	if exists := (*example.ExistsError)(nil); errors.As(err, &exists) {
+		return fmt.Errorf("%w; --force replaces these folders", err)
+	}
+	if err == nil {
+		fmt.Fprintf(p.Stdout, "serve them with: triton serve --model-repository %s\n", dir)
+	}
+	return err
+}

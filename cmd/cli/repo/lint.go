@@ -1,0 +1,92 @@
+package repo
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"triton/cmd/cli/flags"
+	"triton/cmd/cli/process"
+	"triton/pkg/modelconfig"
+	"triton/repo"
+	"triton/repo/lint"
+	"triton/repo/report"
+)
+
+func newLintCommand(p process.Process) *cobra.Command {
+	var o lintOptions
+	cmd := &cobra.Command{
+		Use:   "lint PATH...",
+		Short: "Check repositories, models and configurations",
+		Long: `Check what a server would say about models, and what it would not say: syntax,
+names, backend, tensors against the ONNX graph, batching, instance groups,
+versions and files. A PATH is a repository, one model's directory or one
+config.pbtxt.
+
+The exit code is 0 when nothing is found, 1 when something is, and 2 when the
+command line is wrong or a path cannot be read.`,
+		Example: `  triton repo lint models/
+  triton repo lint --format sarif --output lint.sarif models/
+  triton repo lint --severity error models/resnet50`,
+	}
+	f := flags.New(p, "repo lint", cmd.Flags())
+	o.bind(f)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if err := f.FillCommand(""); err != nil {
+			return err
+		}
+		if o.rules {
+			return report.Rules(p.Stdout, lint.Rules())
+		}
+		return runLint(p, o, args)
+	}
+	return cmd
+}
+
+func runLint(p process.Process, o lintOptions, paths []string) error {
+	least, err := repo.ParseSeverity(o.severity)
+	switch {
+	case err != nil:
+		return process.UsageError("--severity: %w", err)
+	case !slices.Contains(report.Formats(), o.format):
+		return process.UsageError("--format: unknown format %q: use one of %s", o.format, strings.Join(report.Formats(), ", "))
+	case len(paths) == 0:
+		return process.UsageError("repo lint takes the path of a repository, a model or a %s", modelconfig.FileName)
+	}
+	r := report.Report{Rules: lint.Rules(), Version: p.Version}
+	var all []repo.Model
+	for _, path := range paths {
+		models, err := repo.Open(path)
+		if err != nil {
+			return &process.ExitError{Code: process.Usage, Err: err}
+		}
+		all = append(all, models...)
+	}
+	r.Models = len(all)
+	for _, f := range lint.Check(all, o.Options) {
+		if f.Severity >= least {
+			r.Findings = append(r.Findings, f)
+		}
+	}
+	if err := writeFindings(p, o, r); err != nil {
+		return &process.ExitError{Code: process.Usage, Err: err} // 1 would say that something was found
+	}
+	if len(r.Findings) > 0 {
+		return &process.ExitError{Code: process.Failure}
+	}
+	return nil
+}
+
+func writeFindings(p process.Process, o lintOptions, r report.Report) error {
+	if o.output == "" {
+		return report.Write(p.Stdout, o.format, r)
+	}
+	err := process.WriteFile(o.output, func(out io.Writer) error { return report.Write(out, o.format, r) })
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,22 @@
+// Package repo is `triton repo`: lint, scaffold and example, which check and create model
+// repositories.
+package repo
+
+import (
+	"github.com/spf13/cobra"
+
+	"triton/cmd/cli/flags"
+	"triton/cmd/cli/process"
+)
+
+// NewCommand returns `triton repo`.
+func NewCommand(p process.Process) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "repo",
+		Short: "Check and create model repositories",
+		Args:  cobra.ArbitraryArgs,
+		RunE:  flags.RequireSubcommand,
+	}
+	cmd.AddCommand(newLintCommand(p), newScaffoldCommand(p), newExampleCommand(p))
+	return cmd
+}

@@ -1,0 +1,64 @@
+package repo
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"triton/cmd/cli/flags"
+	"triton/cmd/cli/process"
+	"triton/repo/scaffold"
+)
+
+func newScaffoldCommand(p process.Process) *cobra.Command {
+	var o scaffoldOptions
+	cmd := &cobra.Command{
+		Use:   "scaffold MODEL.onnx",
+		Short: "Make a model directory of an ONNX file",
+		Long: `Put an ONNX file into a model repository, as NAME/1/model.onnx, with the
+NAME/config.pbtxt that a server would complete by itself, ready to be edited.
+Weights in files of their own come along. Files that exist are kept.`,
+		Example: `  triton repo scaffold resnet50.onnx --output models/
+  triton repo scaffold export/model.onnx --name detector --max-batch-size 16 --link`,
+	}
+	f := flags.New(p, "repo scaffold", cmd.Flags())
+	o.bind(f)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if err := f.FillCommand(""); err != nil {
+			return err
+		}
+		switch {
+		case len(args) != 1:
+			return process.UsageError("repo scaffold takes one ONNX file, %d were given", len(args))
+		case o.Link && o.copied:
+			return process.UsageError("--link and --copy exclude each other")
+		case o.maxBatch < 0 || o.maxBatch > math.MaxInt32:
+			return process.UsageError("--max-batch-size: %d is not between 0 and %d", o.maxBatch, math.MaxInt32)
+		}
+		if f.Changed(maxBatchFlag) {
+			o.MaxBatchSize = &o.maxBatch
+		}
+		return runScaffold(p, args[0], o.Options)
+	}
+	return cmd
+}
+
+func runScaffold(p process.Process, file string, o scaffold.Options) error {
+	res, err := scaffold.Write(file, o)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w; --force replaces it", err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, n := range res.Notes {
+		fmt.Fprintln(p.Stderr, n)
+	}
+	for _, f := range res.Files {
+		fmt.Fprintln(p.Stdout, f)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package serve
+
+import (
+	"slices"
+	"strconv"
+
+	"triton/server/repository"
+	"triton/server/restricted"
+	"triton/server/trace"
+)
+
+// finish turns texts into options when all flags are known, and returns the first
+// thing that is wrong. The warnings are for the console.
+func (o *options) finish() (warnings []string, err error) {
+	for _, part := range []func() error{
+		o.finishModels, o.finishServices, o.finishPlatforms, o.finishMetrics, o.finishTracing,
+		o.finishBackends, o.finishCache, o.finishMachine, o.finishDeprecated,
+	} {
+		if err := part(); err != nil {
+			return nil, err
+		}
+	}
+	o.warnings = append(o.warnings, o.table.warnings()...)
+	return o.warnings, o.Validate()
+}
+
+func (o *options) warn(text string) { o.warnings = append(o.warnings, text) }
+
+func (o *options) finishModels() error {
+	m := &o.Models
+	if len(m.Startup) > 0 && m.Control != repository.ControlExplicit {
+		return tritonErrorf("Error: Use of '--load-model' requires setting '--model-control-mode=explicit' as well.")
+	}
+	if m.Control != repository.ControlPoll {
+		m.PollInterval = 0
+	}
+	o.AutoComplete = !o.noComplete
+	o.LoadThreads, m.Retries = max(o.LoadThreads, 1), max(m.Retries, 0)
+	if uri := o.getenv("AIP_STORAGE_URI"); len(o.Repositories) == 0 && uri != "" {
+		o.Repositories = []string{uri} // where Vertex AI puts the models
+	}
+	slices.Sort(o.Repositories)
+	o.Repositories = slices.Compact(o.Repositories)
+	slices.Sort(m.Startup)
+	m.Startup = slices.Compact(m.Startup)
+	return nil
+}
+
+func (o *options) finishServices() (err error) {
+	h, g := &o.HTTP, &o.GRPC
+	if h.Restricted, err = restricted.Parse(restricted.HTTP, o.httpSecrets); err != nil {
+		return err
+	}
+	if g.Limits.Restricted, err = restricted.Parse(restricted.GRPC, o.grpcSecrets); err != nil {
+		return err
+	}
+	// As in Triton, asking for mutual TLS at all turns encryption on.
+	h.TLS.Allow = h.TLS.Allow || o.table.Changed("http-use-ssl-mutual")
+	g.TLS.Allow = g.TLS.Allow || o.table.Changed("grpc-use-ssl-mutual")
+	g.Limits.Holds, o.Models.Holds = testHolds(o.getenv)
+	return nil
+}
+
+func (o *options) finishMetrics() error {
+	m := &o.Metrics
+	m.TLS.Allow = m.TLS.Allow || o.table.Changed("metrics-use-ssl-mutual")
+	m.GPU, m.CPU = m.GPU && m.Allow, m.CPU && m.Allow
+	m.Settings = map[string]string{}
+	for _, v := range o.metrics {
+		set, _ := metricsSetting(v)
+		m.Settings[set.key] = set.value
+	}
+	return nil
+}
+
+func (o *options) finishTracing() error {
+	config, err := trace.ParseConfig(o.traces)
+	if err != nil {
+		return err
+	}
+	o.addOldTraces(config)
+	o.Trace = trace.Options{Config: config, Env: o.getenv}
+	return o.Trace.Validate()
+}
+
+func (o *options) finishBackends() error {
+	o.Settings = map[string]map[string]string{}
+	for _, v := range o.backends {
+		set, err := backendSetting(v)
+		if err != nil {
+			return badOption("backend-config", err.Error())
+		}
+		if o.Settings[set.name] == nil {
+			o.Settings[set.name] = map[string]string{}
+		}
+		o.Settings[set.name][set.key] = set.value
+	}
+	return nil
+}
+
+func (o *options) finishCache() error {
+	if len(o.caches) > 0 && o.table.Changed("response-cache-byte-size") {
+		return tritonErrorf("Error: Incompatible flags --response-cache-byte-size and --cache-config both provided. Please provide one or the other.")
+	}
+	for _, v := range o.caches {
+		set, err := cacheSetting(v)
+		switch {
+		case err != nil:
+			return badOption("cache-config", err.Error())
+		case o.Cache.Name != "" && o.Cache.Name != set.name:
+			return tritonErrorf("creating server: Invalid argument - found multiple cache configurations, but only a single cache is currently supported")
+		}
+		o.setCache(set.name, set.key, set.value)
+	}
+	if o.Cache.Name != "redis" {
+		return nil
+	}
+	// The environment, so that no password stands on a command line.
+	for key, name := range map[string]string{"user": "TRITONCACHE_REDIS_USERNAME", "password": "TRITONCACHE_REDIS_PASSWORD"} {
+		if text := o.getenv(name); text != "" && o.Cache.Settings[key] == "" {
+			o.Cache.Settings[key] = text
+		}
+	}
+	return nil
+}
+
+func (o *options) setCache(name, key, value string) {
+	o.Cache.Name = name
+	if o.Cache.Settings == nil {
+		o.Cache.Settings = map[string]string{}
+	}
+	o.Cache.Settings[key] = value
+}
+
+func (o *options) finishMachine() error {
+	if len(o.Rates.Resources) > 0 && !o.Rates.Limit {
+		o.table.noEffect["rate-limit-resource"] = "resources do not matter without --rate-limit=execution_count"
+	}
+	for gpu, fraction := range o.Models.GPULimits {
+		switch {
+		case gpu < 0:
+			return buildError("setting model load GPU limit: Invalid argument - expects device ID >= 0, got %d", gpu)
+		case fraction < 0 || fraction > 1:
+			return buildError("setting model load GPU limit: Invalid argument - expects limit fraction to be in range [0.0, 1.0], got %s",
+				strconv.FormatFloat(fraction, 'f', 6, 64))
+		}
+	}
+	for _, v := range o.hostPolicies {
+		if set, _ := hostPolicy(v); set.key != "numa-node" && set.key != "cpu-cores" {
+			return buildError("setting host policy: Unsupported - Unsupported host policy setting '%s' is specified, supported settings are 'numa-node', 'cpu-cores'", set.key)
+		}
+	}
+	return nil
+}
+
+// buildError returns what Triton says when the flags are right but not the options
+// that they make.
+func buildError(format string, args ...any) error {
+	return tritonErrorf("Failed to build Triton option:\nerror: "+format, args...)
+}

@@ -1,0 +1,150 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"triton/pkg/log"
+	"triton/server/grpcapi"
+	"triton/server/ratelimit"
+	"triton/server/repository"
+	"triton/server/restricted"
+)
+
+// fixed is an integer that nothing reads.
+func fixed(n int64) intValue[int64] { return int32Value(&n) }
+
+// checked turns a function that reads a value into one that checks it.
+func checked[T any](read func(string) (T, error)) func(string) error {
+	return func(v string) error {
+		_, err := read(v)
+		return err
+	}
+}
+
+func checkDeviceBytes(v string) error {
+	_, _, err := pair(v, ":", parseInt, parseUint)
+	return err
+}
+
+func (o *options) setVerbose(v string) error {
+	switch strings.ToLower(v) {
+	case "true":
+		v = "1"
+	case "false":
+		v = "0"
+	}
+	n, err := parseInt(v)
+	if err == nil {
+		o.log.Verbose = int(max(n, 0))
+	}
+	return err
+}
+
+func (o *options) setLogFormat(v string) (err error) {
+	o.log.Format, err = log.ParseFormat(v)
+	return err
+}
+
+func (o *options) setControl(v string) error {
+	mode, ok := map[string]repository.Control{
+		"none": repository.ControlNone, "poll": repository.ControlPoll, "explicit": repository.ControlExplicit,
+	}[strings.ToLower(v)]
+	if !ok {
+		return errors.New("invalid argument for --model-control-mode")
+	}
+	o.Models.Control = mode
+	return nil
+}
+
+func (o *options) setConfigName(v string) error {
+	if v == "" {
+		return tritonErrorf("Error: empty argument for --model-config-name")
+	}
+	o.Models.ConfigName = v
+	return nil
+}
+
+// headerPattern reads a regular expression for the names of headers, in any case of
+// letters.
+func headerPattern(to **regexp.Regexp) func(string) error {
+	return func(v string) error {
+		if v == "" {
+			*to = nil
+			return nil
+		}
+		re, err := regexp.Compile("(?i)" + v)
+		if err != nil {
+			return fmt.Errorf("invalid regular expression: %w", err)
+		}
+		*to = re
+		return nil
+	}
+}
+
+const secretsUsage = "<category>,...:<key>=<value>: calls of these categories need the header <key> with <value>; may be repeated. " +
+	"The categories are health, metadata, inference, shared-memory, model-config, model-repository, statistics, trace and logging."
+
+// checkSecrets checks a rule together with those before it.
+func checkSecrets(word string, before *[]string) func(string) error {
+	return func(v string) error {
+		_, err := restricted.Parse(word, append(*before, v))
+		return err
+	}
+}
+
+func (o *options) setCompression(v string) error {
+	level, ok := map[string]grpcapi.Compression{
+		"none": grpcapi.CompressNone, "low": grpcapi.CompressLow, "medium": grpcapi.CompressMedium, "high": grpcapi.CompressHigh,
+	}[strings.ToLower(v)]
+	if !ok {
+		return errors.New("invalid argument for --grpc_infer_response_compression_level")
+	}
+	o.GRPC.Limits.Compression = level
+	return nil
+}
+
+func (o *options) setRateLimit(v string) error {
+	switch strings.ToLower(v) {
+	case "off", "execution_count":
+		o.Rates.Limit = strings.EqualFold(v, "execution_count")
+		return nil
+	}
+	return tritonErrorf("invalid argument for --rate-limit")
+}
+
+// addRateResource reads "<name>:<count>" or "<name>:<count>:<device>". As with Triton,
+// a count below 0 is more than any instance needs.
+func (o *options) addRateResource(v string) error {
+	parts := strings.Split(v, ":")
+	if len(parts) < 2 || len(parts) > 3 {
+		return tritonErrorf("--rate-limit-resource option format is '<resource_name>:<count>:<device>' or '<resource_name>:<count>'. Got %s", v)
+	}
+	count, err := parseInt(parts[1])
+	device := int64(ratelimit.AllDevices)
+	if err == nil && len(parts) == 3 {
+		device, err = parseInt(parts[2])
+	}
+	if err != nil {
+		return err
+	}
+	o.Rates.Resources = append(o.Rates.Resources, ratelimit.Resource{Name: parts[0], Count: uint64(count), Device: int(device)})
+	return nil
+}
+
+// addGPULimit reads "<gpu>:<fraction>". Of two for one GPU the first counts.
+func (o *options) addGPULimit(v string) error {
+	gpu, fraction, err := pair(v, ":", parseInt, parseFloat)
+	if err != nil {
+		return err
+	}
+	if o.Models.GPULimits == nil {
+		o.Models.GPULimits = map[int]float64{}
+	}
+	if _, known := o.Models.GPULimits[int(gpu)]; !known {
+		o.Models.GPULimits[int(gpu)] = fraction
+	}
+	return nil
+}

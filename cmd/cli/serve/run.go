@@ -1,0 +1,118 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"triton/cmd/cli/devices"
+	"triton/cmd/cli/process"
+	"triton/pkg/cuda"
+	"triton/pkg/log"
+	"triton/server"
+	"triton/server/backend/onnx"
+)
+
+func run(ctx context.Context, p process.Process, o *options) error {
+	warnings, err := o.finish()
+	if err != nil {
+		return usageError(err)
+	}
+	if p.IgnoreBrokenPipe != nil {
+		p.IgnoreBrokenPipe()
+	}
+	for _, text := range warnings {
+		fmt.Fprintln(p.Stderr, text)
+	}
+	sink, err := log.Open(o.log, p.Stdout, p.Stderr)
+	if err != nil {
+		return err
+	}
+	defer sink.Close()
+	opts := o.Options
+	opts.Version, opts.Log, opts.Logs = p.Version, sink.Logger(), sink
+	if o.access {
+		opts.Access = opts.Log
+	}
+	if devices.CPUOnly(p) {
+		opts.Metrics.GPU = false
+	}
+	search := librarySearch(p, o)
+	if _, err := onnx.Find(search); err != nil {
+		opts.Log.Warn(fmt.Sprintf("models for ONNX Runtime will not be served: %s", err))
+	}
+	opts.Backends = server.NewBackends(search)
+	opts.CUDA = openCUDA(p, &opts)
+	opts.GPUs = devices.Environment(p, opts.CUDA)
+	s, err := server.New(opts)
+	if err != nil {
+		return usageError(err)
+	}
+	return exit(p, runServer(ctx, p, s))
+}
+
+// librarySearch returns where to look for ONNX Runtime.
+func librarySearch(p process.Process, o *options) onnx.Search {
+	search := onnx.Search{Explicit: o.library, Getenv: p.Getenv, Backends: o.BackendDirectory}
+	if exe, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(exe); err == nil {
+			exe = real
+		}
+		search.Executable = exe
+	}
+	if dir, err := os.Getwd(); err == nil {
+		search.Directory = dir
+	}
+	return search
+}
+
+// openCUDA returns the GPUs whose memory clients may register, nil when they may
+// not or there are none.
+func openCUDA(p process.Process, opts *server.Options) cuda.Driver {
+	if !opts.ClientMemory || devices.CPUOnly(p) {
+		return nil
+	}
+	d, err := cuda.Open()
+	if err != nil {
+		opts.Log.Info(fmt.Sprintf("CUDA shared memory cannot be registered: %s", err))
+		return nil
+	}
+	return d
+}
+
+// sameSignal is how long after the first signal further ones count as the same
+// request: a supervisor may signal the process and then its process group.
+const sameSignal = time.Second
+
+// runServer serves until a signal. The first lets the requests in flight finish, a
+// second one does not.
+func runServer(ctx context.Context, p process.Process, s *server.Server) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	drain := func(sig os.Signal) {
+		number, _ := sig.(syscall.Signal)
+		fmt.Fprintf(p.Stdout, "Signal (%d) received.\n", int(number))
+		cancel()
+	}
+	stop := p.OnSignal(sameSignal, drain, func(sig os.Signal) {
+		s.Kill()
+		drain(sig)
+	})
+	defer stop()
+	return onHeapFloor(func() error { return s.Run(ctx) })
+}
+
+// exit prints the error that ends the server as Triton does.
+func exit(p process.Process, err error) error {
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, context.Canceled) || errors.Is(err, server.ErrKilled) {
+		fmt.Fprintf(p.Stderr, "error: %s\n", err)
+	}
+	return &process.ExitError{Code: process.Failure}
+}

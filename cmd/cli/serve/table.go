@@ -1,0 +1,84 @@
+package serve
+
+import (
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"triton/cmd/cli/flags"
+	"triton/cmd/cli/process"
+	"triton/server"
+)
+
+// table is the flags of serve: their names may be cut short, and some have no effect.
+type table struct {
+	*flags.Set
+	noEffect map[string]string // why, by flag
+}
+
+func newTable(p process.Process, set *pflag.FlagSet) *table {
+	set.SortFlags = false
+	t := &table{Set: flags.New(p, "serve", set), noEffect: map[string]string{}}
+	t.Abbreviate()
+	return t
+}
+
+func (t *table) value(v pflag.Value, name, usage string) { t.Add(v, name, "", usage) }
+
+func (t *table) boolean(to *bool, name, usage string) { t.value(boolValue{to}, name, usage) }
+
+// toggle takes no value.
+func (t *table) toggle(to *bool, name, usage string) {
+	t.Add(boolValue{to}, name, "", usage).NoOptDefVal = "true"
+}
+
+func (t *table) text(to *string, name, usage string) { t.value(textValue(to), name, usage) }
+
+// parsed is a text that set takes or refuses; help shows the default.
+func (t *table) parsed(set func(string) error, initial, name, usage string) {
+	t.value(checkedValue{&initial, set}, name, usage)
+}
+
+// list is a flag that may be repeated. A nil check takes every value.
+func (t *table) list(to *[]string, check func(string) error, name, usage string) {
+	t.value(listValue{to, check}, name, usage)
+}
+
+func (t *table) port(to *int, name, usage string) {
+	t.value(intValue[int]{to: to, max: 65535}, name, usage)
+}
+
+func (t *table) seconds(to *time.Duration, name, usage string) {
+	t.value(timeValue{to, time.Second}, name, usage)
+}
+
+func (t *table) milliseconds(to *time.Duration, name, usage string) {
+	t.value(timeValue{to, time.Millisecond}, name, usage)
+}
+
+// encryption are the flags for TLS of one service.
+func (t *table) encryption(to *server.TLS, service, title string) {
+	t.boolean(&to.Allow, service+"-use-ssl", "Encrypt "+title+" with TLS.")
+	t.boolean(&to.Mutual, service+"-use-ssl-mutual",
+		"The same, and clients must have a certificate that the root certificate has signed.")
+	t.text(&to.Cert, service+"-server-cert", "File with the PEM certificate of the server; read again when it changes.")
+	t.text(&to.Key, service+"-server-key", "File with the PEM key of the server.")
+	t.text(&to.Root, service+"-root-cert", "File with the PEM certificate that signs those of clients.")
+}
+
+// unused is a flag whose values are checked and have no effect.
+func (t *table) unused(v pflag.Value, name, usage, why string) {
+	t.value(v, name, usage+" Accepted; has no effect: "+why+".")
+	t.noEffect[name] = why
+}
+
+// warnings returns one line for each flag that is set and has no effect.
+func (t *table) warnings() []string {
+	var all []string
+	for _, name := range t.Names() {
+		if why := t.noEffect[name]; why != "" && t.Changed(name) {
+			all = append(all, "Warning: '--"+name+"' has no effect: "+why+".")
+		}
+	}
+	return all
+}

@@ -1,0 +1,38 @@
+package serve
+
+import (
+	"strconv"
+	"time"
+
+	"triton/server/grpcapi"
+	"triton/server/model"
+)
+
+// testHolds reads the TRITONSERVER_*DELAY_* variables, by which Triton's test suites
+// slow down the gRPC front end and the schedulers; no flag sets these options. What is
+// no number is no delay. The TEST_* variables are those of the test backend query
+// (docs/engines.md).
+func testHolds(getenv func(string) string) (grpcapi.Holds, model.Holds) {
+	count := func(name string) int {
+		n, err := strconv.ParseInt(getenv(name), 10, 32)
+		if err != nil {
+			return 0
+		}
+		return int(max(n, 0))
+	}
+	milliseconds := func(name string) time.Duration { return time.Duration(count(name)) * time.Millisecond }
+	return grpcapi.Holds{
+			Response:           milliseconds("TRITONSERVER_DELAY_GRPC_RESPONSE"),
+			Complete:           milliseconds("TRITONSERVER_DELAY_GRPC_COMPLETE"),
+			Process:            milliseconds("TRITONSERVER_DELAY_GRPC_PROCESS"),
+			ProcessEntry:       milliseconds("TRITONSERVER_DELAY_GRPC_PROCESS_ENTRY"),
+			Notification:       milliseconds("TRITONSERVER_DELAY_GRPC_NOTIFICATION"),
+			CompleteExec:       milliseconds("TRITONSERVER_DELAY_RESPONSE_COMPLETE_EXEC"),
+			Enqueue:            milliseconds("TRITONSERVER_DELAY_GRPC_ENQUEUE"),
+			ResponseCompletion: milliseconds("TRITONSERVER_DELAY_RESPONSE_COMPLETION"),
+			AdminResponse:      time.Duration(count("TRITONSERVER_SERVER_DELAY_GRPC_RESPONSE_SEC")) * time.Second,
+		}, model.Holds{
+			Requests: count("TRITONSERVER_DELAY_SCHEDULER"),
+			Backlog:  count("TRITONSERVER_BACKLOG_DELAY_SCHEDULER"),
+		}
+}
