@@ -81,7 +81,7 @@ func batches(text string) ([]int, error) {
 		for i, p := range parts {
 			var err error
 			if r[i], err = integer("-b", p); err != nil {
-				return nil, err
+				return nil, parseError("-b", text)
 			}
 			if r[i] < 1 {
 				return nil, errSize
@@ -128,7 +128,7 @@ func AddShape(d *data.Options, text string) error {
 	for _, dim := range strings.Split(text[i+1:], ",") {
 		n, err := integer("--shape", dim)
 		if err != nil {
-			return err
+			return parseError("--shape", text)
 		}
 		if n <= 0 {
 			return errors.New("Failed to parse --shape. The dimensions of input tensor must be > 0.")
