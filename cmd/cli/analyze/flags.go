@@ -17,7 +17,7 @@ import (
 	"triton/pkg/client"
 )
 
-// arguments are the flags as they are written.
+// arguments holds the flags as they are written.
 type arguments struct {
 	config                           string
 	model                            string
@@ -61,7 +61,7 @@ func (a *arguments) bind(f *flags.Set) {
 	f.StringVar(&a.config, "config", "", "file with settings: flag names as keys, in YAML, JSON or TOML")
 }
 
-// options is what the arguments mean.
+// options holds what the arguments mean.
 type options struct {
 	analyzer.Config
 	load              perf.Config // model, batch and concurrency are each measurement's own

@@ -1,4 +1,4 @@
-// Package devices is what the environment of a process says about GPUs.
+// Package devices reads what the environment of a process says about GPUs.
 package devices
 
 import (

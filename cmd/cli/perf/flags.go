@@ -13,7 +13,7 @@ import (
 	"triton/pkg/client"
 )
 
-// options is what a command line asks for.
+// options holds what a command line sets.
 type options struct {
 	config   perf.Config
 	client   client.Options

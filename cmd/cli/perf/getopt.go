@@ -15,7 +15,7 @@ import (
 // rules. pflag's differ: it takes the = of -p=5 away, lets options without argument
 // have one (--async=true) and words its errors in its own way.
 
-// syntaxError is what getopt itself refuses.
+// syntaxError is an error of getopt itself, not about an argument.
 type syntaxError struct{ error }
 
 // getopt splits a command line into options, in their order. Other arguments mean

@@ -11,8 +11,7 @@ import (
 	"triton/cmd/cli/flags"
 )
 
-// table is the options of perf_analyzer while they are defined. An option has a long
-// name, a letter, or both.
+// table defines perf_analyzer's options. An option has a long name, a letter, or both.
 type table struct{ *flags.Set }
 
 // option is the value of one option: set gets its argument, as often as it is given.
@@ -45,8 +44,8 @@ func (t table) text(to *string, name, letter, argument, usage string) {
 	})
 }
 
-// integer is an option whose argument is at least least; must ends the sentence of
-// the error for a smaller one.
+// integer adds an option whose argument is at least least; must ends the error about a
+// smaller one.
 func (t table) integer(to *int, least int, must, name, letter, argument, usage string) {
 	t.value(name, letter, argument, usage, func(text string) (err error) {
 		*to, err = atLeast(least, must, name, letter, text)

@@ -14,7 +14,7 @@ import (
 
 const defaultMaxBatchUsage = "the server's default for models that can batch"
 
-// lintOptions is what the flags of lint set.
+// lintOptions holds what the flags of lint set.
 type lintOptions struct {
 	lint.Options
 	format   string
@@ -32,7 +32,7 @@ func (o *lintOptions) bind(f *flags.Set) {
 	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
 }
 
-// scaffoldOptions is what the flags of scaffold set.
+// scaffoldOptions holds what the flags of scaffold set.
 type scaffoldOptions struct {
 	scaffold.Options
 	maxBatch int // MaxBatchSize, when it is set

@@ -12,8 +12,8 @@ import (
 	"triton/server/restricted"
 )
 
-// options is what the flags and variables of serve set. Flags write to it directly, or
-// leave a text that finish.go reads when all flags are known.
+// options holds what the flags and variables of serve set. A flag writes to a field of
+// server.Options, or leaves a text that finish.go reads when all flags are known.
 type options struct {
 	server.Options
 	log     log.Settings

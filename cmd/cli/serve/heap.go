@@ -2,14 +2,14 @@ package serve
 
 import "runtime"
 
-// heapFloor is memory, in bytes, that is never touched and so costs addresses
-// only. The collector lets the heap grow in proportion to what lives in it: with
-// models and tensors outside, that is so little that gRPC's garbage would have it
-// run dozens of times a second, for a fifth of the processor time of a small
-// call. With the floor the garbage may grow to about this size in between.
+// heapFloor is the size in bytes of an allocation that is never touched, so that it costs
+// address space only. The garbage collector lets the heap grow in proportion to the live
+// data. Models and tensors are outside the heap: without the floor the collector would run
+// dozens of times a second for gRPC's garbage, for a fifth of the processor time of a small
+// call.
 const heapFloor = 32 << 20
 
-// onHeapFloor runs f with the floor in the heap.
+// onHeapFloor runs f while the heap holds the floor.
 func onHeapFloor(f func() error) error {
 	floor := make([]byte, heapFloor)
 	defer runtime.KeepAlive(floor)

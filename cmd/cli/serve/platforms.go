@@ -4,8 +4,7 @@ package serve
 // are off unless flags turn them on.
 func (o *options) predicting() bool { return o.getenv("AIP_MODE") == "PREDICTION" }
 
-// vertexDefaults sets what a container of Vertex AI says by variables and flags may
-// change.
+// vertexDefaults sets the defaults of a Vertex AI container, which flags may change.
 func (o *options) vertexDefaults() {
 	v := &o.Vertex
 	v.Allow = o.predicting()

@@ -10,7 +10,8 @@ import (
 	"triton/server"
 )
 
-// table is the flags of serve: their names may be cut short, and some have no effect.
+// table defines the flags of serve. Names may be cut short, and some flags have no
+// effect.
 type table struct {
 	*flags.Set
 	noEffect map[string]string // why, by flag
@@ -27,19 +28,19 @@ func (t *table) value(v pflag.Value, name, usage string) { t.Add(v, name, "", us
 
 func (t *table) boolean(to *bool, name, usage string) { t.value(boolValue{to}, name, usage) }
 
-// toggle takes no value.
+// toggle adds a boolean that takes no value.
 func (t *table) toggle(to *bool, name, usage string) {
 	t.Add(boolValue{to}, name, "", usage).NoOptDefVal = "true"
 }
 
 func (t *table) text(to *string, name, usage string) { t.value(textValue(to), name, usage) }
 
-// parsed is a text that set takes or refuses; help shows the default.
+// parsed adds a text that set takes or refuses; help shows initial as the default.
 func (t *table) parsed(set func(string) error, initial, name, usage string) {
 	t.value(checkedValue{&initial, set}, name, usage)
 }
 
-// list is a flag that may be repeated. A nil check takes every value.
+// list adds a flag that may be repeated. A nil check takes every value.
 func (t *table) list(to *[]string, check func(string) error, name, usage string) {
 	t.value(listValue{to, check}, name, usage)
 }
@@ -56,7 +57,7 @@ func (t *table) milliseconds(to *time.Duration, name, usage string) {
 	t.value(timeValue{to, time.Millisecond}, name, usage)
 }
 
-// encryption are the flags for TLS of one service.
+// encryption adds the flags for TLS of one service.
 func (t *table) encryption(to *server.TLS, service, title string) {
 	t.boolean(&to.Allow, service+"-use-ssl", "Encrypt "+title+" with TLS.")
 	t.boolean(&to.Mutual, service+"-use-ssl-mutual",
@@ -66,7 +67,7 @@ func (t *table) encryption(to *server.TLS, service, title string) {
 	t.text(&to.Root, service+"-root-cert", "File with the PEM certificate that signs those of clients.")
 }
 
-// unused is a flag whose values are checked and have no effect.
+// unused adds a flag whose values are checked and have no effect.
 func (t *table) unused(v pflag.Value, name, usage, why string) {
 	t.value(v, name, usage+" Accepted; has no effect: "+why+".")
 	t.noEffect[name] = why
