@@ -26,10 +26,12 @@ func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions)
 		}
 		begin, stop := r.beginning(ctx)
 		defer stop()
+		w := r.names.watch()
+		defer r.names.unwatch(w)
 		l := r.list(begin)
 		defer l.release()
 		family := func() []string { return r.family(begin, l, name, o.Config) }
-		free, err := r.reserve(begin, name, family, func() { r.relist(begin, l) })
+		free, err := r.reserve(begin, name, w, family, func() { r.relist(begin, l) })
 		switch {
 		case err != nil && r.life.Err() != nil:
 			return errNotReady
@@ -58,7 +60,7 @@ func (r *Repository) beginning(ctx context.Context) (_ context.Context, stop fun
 // versions are closed. That a model is unknown or not loaded is no error.
 func (r *Repository) Unload(ctx context.Context, name string, dependents bool) error {
 	return r.control(func() error {
-		free, err := r.reserve(ctx, name, func() []string { return r.connected(name) }, func() {})
+		free, err := r.reserve(ctx, name, nil, func() []string { return r.connected(name) }, func() {})
 		if err != nil {
 			return err
 		}

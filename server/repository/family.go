@@ -13,23 +13,24 @@ import (
 // other's models. It is no name of a model.
 const families = ""
 
-// reserve holds the name of a model and, if ensembles connect it with others,
-// theirs: what family returns. After a wait anew is called and the family found out
-// again: the call that was waited for may have changed both. While it has other
-// members than those that are held, all are given up and it begins anew. When ctx has
-// ended nothing is held.
-func (r *Repository) reserve(ctx context.Context, name string, family func() []string, anew func()) (free func(), err error) {
+// reserve holds the name of a model and, if ensembles connect it with others, theirs:
+// what family returns. If another operation has freed one of the names since the watch
+// began, what was read of the store may be older than what that operation has loaded, and
+// relist is called. The family is found out again once its names are held. While it has
+// other members, all names are given up and reserve begins anew. When ctx has ended
+// nothing is held.
+func (r *Repository) reserve(ctx context.Context, name string, w *watch, family func() []string, relist func()) (free func(), err error) {
 	for all := family(); ; {
 		names := all
 		if len(all) > 1 {
 			names = append([]string{families}, all...)
 		}
-		free, waited, err := r.hold(ctx, names)
+		free, err := r.hold(ctx, names, w)
 		if err != nil {
 			return nil, err
 		}
-		if waited {
-			anew()
+		if r.names.overtaken(w, names) {
+			relist()
 		}
 		now := family()
 		switch {
@@ -44,7 +45,8 @@ func (r *Repository) reserve(ctx context.Context, name string, family func() []s
 	}
 }
 
-func (r *Repository) hold(ctx context.Context, all []string) (free func(), waited bool, err error) {
+// hold takes several names in their order.
+func (r *Repository) hold(ctx context.Context, all []string, w *watch) (free func(), err error) {
 	var held []func()
 	free = func() {
 		for _, f := range slices.Backward(held) {
@@ -52,15 +54,14 @@ func (r *Repository) hold(ctx context.Context, all []string) (free func(), waite
 		}
 	}
 	for _, name := range all {
-		f, long, err := r.names.hold(ctx, name)
-		waited = waited || long
+		f, err := r.names.hold(ctx, name, w)
 		if err != nil {
 			free()
-			return nil, waited, err
+			return nil, err
 		}
 		held = append(held, f)
 	}
-	return free, waited, nil
+	return free, nil
 }
 
 // family returns the names of a model, of those that its steps need, and of the

@@ -107,7 +107,7 @@ var _ infer.Service = (*Repository)(nil)
 // New makes an empty repository. Start fills it.
 func New(o Options) *Repository {
 	r := &Repository{
-		opts: o, builder: model.NewBuilder(o.Options), names: names{busy: map[string]chan struct{}{}}, loading: make(chan struct{}, max(o.LoadThreads, 1)),
+		opts: o, builder: model.NewBuilder(o.Options), names: names{busy: map[string]chan struct{}{}, watches: map[*watch]struct{}{}}, loading: make(chan struct{}, max(o.LoadThreads, 1)),
 		wanted: wanted{}, outcomes: map[store.ID]*outcome{}, retiring: map[*model.Loaded]store.ID{}, tasks: tasks{empty: make(chan struct{})},
 		reader: reader{store: o.Store, autoComplete: o.AutoComplete, configName: o.ConfigName, namespaces: o.Namespacing},
 	}

@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"triton/pkg/status"
@@ -50,12 +51,44 @@ func (t *tasks) close() <-chan struct{} {
 
 // names are locks by model name.
 type names struct {
-	mu   sync.Mutex
-	busy map[string]chan struct{} // closed when the name is free again
+	mu      sync.Mutex
+	busy    map[string]chan struct{} // closed when the name is free again
+	watches map[*watch]struct{}
 }
 
-// hold takes a name. While another holds it, it waits until ctx ends.
-func (n *names) hold(ctx context.Context, name string) (free func(), waited bool, err error) {
+// watch collects the names that other operations have freed since it began.
+type watch struct{ freed map[string]bool } // guarded by names.mu
+
+// watch begins to collect the names that are freed. unwatch ends it.
+func (n *names) watch() *watch {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w := &watch{map[string]bool{}}
+	n.watches[w] = struct{}{}
+	return w
+}
+
+func (n *names) unwatch(w *watch) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.watches, w)
+}
+
+// overtaken reports whether another operation has freed one of the held names since the
+// watch began. If so, the watch begins anew. A nil watch has collected nothing.
+func (n *names) overtaken(w *watch, held []string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if w == nil || !slices.ContainsFunc(held, func(name string) bool { return w.freed[name] }) {
+		return false
+	}
+	clear(w.freed)
+	return true
+}
+
+// hold takes a name. While another operation holds it, hold waits until ctx ends. The
+// watch is the operation's own: it does not collect the names that free frees.
+func (n *names) hold(ctx context.Context, name string, own *watch) (free func(), err error) {
 	for {
 		n.mu.Lock()
 		wait, taken := n.busy[name]
@@ -63,19 +96,25 @@ func (n *names) hold(ctx context.Context, name string) (free func(), waited bool
 			mine := make(chan struct{})
 			n.busy[name] = mine
 			n.mu.Unlock()
-			return func() {
-				n.mu.Lock()
-				delete(n.busy, name)
-				n.mu.Unlock()
-				close(mine)
-			}, waited, nil
+			return func() { n.free(name, mine, own) }, nil
 		}
 		n.mu.Unlock()
-		waited = true
 		select {
 		case <-wait:
 		case <-ctx.Done():
-			return nil, true, &status.Error{Code: status.Cancelled, Msg: "model '" + name + "' is being loaded or unloaded by another call", Cause: context.Cause(ctx)}
+			return nil, &status.Error{Code: status.Cancelled, Msg: "model '" + name + "' is being loaded or unloaded by another call", Cause: context.Cause(ctx)}
 		}
 	}
+}
+
+func (n *names) free(name string, held chan struct{}, own *watch) {
+	n.mu.Lock()
+	delete(n.busy, name)
+	for w := range n.watches {
+		if w != own {
+			w.freed[name] = true
+		}
+	}
+	n.mu.Unlock()
+	close(held)
 }

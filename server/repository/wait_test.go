@@ -70,6 +70,27 @@ func TestListingAfterAWait(t *testing.T) {
 	})
 }
 
+// TestOvertakenListing: a load that another load of the model overtakes, after its listing
+// and before it holds the name, lists the store again. It does not take back what the other
+// load has loaded.
+func TestOvertakenListing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newRemote(t, map[string]string{"m/config.pbtxt": strings.ReplaceAll(link, "python", "snake"), "m/1/model.py": "one"})
+		r, _, err := stored(t, s, ControlExplicit)
+		require.NoError(t, err)
+		let := s.block("fetch m")
+		first := loading(r, "m") // has listed version 1 and reads the configuration
+		s.put("m/2/model.py", "two")
+		require.NoError(t, <-loading(r, "m"))
+		require.Equal(t, "m:2 READY", states(r))
+		close(let["fetch m"])
+		require.NoError(t, <-first) // never has to wait for the name
+		settle(t, r)
+		require.Equal(t, "m:2 READY", states(r))
+	})
+}
+
 // TestFamilyAfterAWait: what a load has to do with is found out again when it had to
 // wait. No two calls load a model at the same time, and no version is lost.
 func TestFamilyAfterAWait(t *testing.T) {
