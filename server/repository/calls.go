@@ -6,6 +6,7 @@ import (
 	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/model"
+	"triton/server/repository/layout"
 	"triton/server/store"
 )
 
@@ -16,10 +17,10 @@ type stepCalls struct {
 	ids map[string]store.ID // by name
 }
 
-func (r *Repository) stepCalls(c *content) *stepCalls {
+func (r *Repository) stepCalls(c *layout.Content) *stepCalls {
 	s := &stepCalls{r, map[string]store.ID{}}
-	for i, step := range c.config.GetEnsembleScheduling().GetStep() {
-		s.ids[step.GetModelName()] = c.parts[i]
+	for i, step := range c.Config.GetEnsembleScheduling().GetStep() {
+		s.ids[step.GetModelName()] = c.Parts[i]
 	}
 	return s
 }

@@ -7,6 +7,7 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/infer"
+	"triton/server/repository/layout"
 	"triton/server/store"
 )
 
@@ -29,7 +30,7 @@ func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions)
 		w := r.names.watch()
 		defer r.names.unwatch(w)
 		l := r.list(begin)
-		defer l.release()
+		defer l.Release()
 		family := func() []string { return r.family(begin, l, name, o.Config) }
 		free, err := r.reserve(begin, name, w, family, func() { r.relist(begin, l) })
 		switch {
@@ -97,11 +98,11 @@ func checkName(name string) error {
 	return nil
 }
 
-func (r *Repository) load(l *listing, name string, o infer.LoadOptions) error {
-	asked := l.asked(name)
+func (r *Repository) load(l *layout.Listing, name string, o infer.LoadOptions) error {
+	asked := named(l, name)
 	if len(o.Files) > 0 {
 		f := finding{id: store.ID{Name: name}}
-		f.content, f.err = l.unpack(&r.scratch, name, o)
+		f.content, f.err = l.Unpack(&r.scratch, name, o)
 		asked = []finding{f}
 	} else {
 		for i := range asked {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"triton/pkg/modelconfig"
 	"triton/pkg/status"
+	"triton/server/repository/layout"
 )
 
 // families is the name that stands for all models that ensembles connect: who
@@ -67,16 +67,12 @@ func (r *Repository) hold(ctx context.Context, all []string, w *watch) (free fun
 // family returns the names of a model, of those that its steps need, and of the
 // ensembles that need one of them, sorted: as they lie in the store and as they
 // are wanted. With override it is known what the model is to be.
-func (r *Repository) family(ctx context.Context, l *listing, name string, override *string) []string {
+func (r *Repository) family(ctx context.Context, l *layout.Listing, name string, override *string) []string {
 	return closure(name, func(at string) []string {
-		all := r.relatives(at)
-		if at != name || override == nil {
-			return append(all, l.steps(ctx, at)...)
+		if at != name {
+			return append(r.relatives(at), l.StepNames(ctx, at, nil)...)
 		}
-		if c, err := modelconfig.ParseJSON("", []byte(*override)); err == nil {
-			all = append(all, stepNames(c)...)
-		}
-		return all
+		return append(r.relatives(at), l.StepNames(ctx, at, override)...)
 	})
 }
 
@@ -97,32 +93,13 @@ func closure(name string, next func(name string) []string) []string {
 	return all
 }
 
-func stepNames(c *modelconfig.Config) []string {
-	var all []string
-	for _, s := range c.GetEnsembleScheduling().GetStep() {
-		all = append(all, s.GetModelName())
-	}
-	return all
-}
-
-// steps returns the models that the configurations of a name need.
-func (l *listing) steps(ctx context.Context, name string) []string {
-	var all []string
-	for _, m := range l.named(name) {
-		if got := l.open(ctx, &m, nil); got.err == nil {
-			all = append(all, stepNames(got.content.config)...)
-		}
-	}
-	return all
-}
-
 // relatives returns the models that the wanted state connects with a name.
 func (r *Repository) relatives(name string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []string
 	for id, n := range r.wanted {
-		for _, p := range n.content.parts {
+		for _, p := range n.content.Parts {
 			switch {
 			case id.Name == name:
 				all = append(all, p.Name)

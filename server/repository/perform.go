@@ -13,6 +13,7 @@ import (
 	"triton/pkg/status"
 	"triton/server/backend"
 	"triton/server/model"
+	"triton/server/repository/layout"
 	"triton/server/store"
 )
 
@@ -42,37 +43,37 @@ func lacksEngine(err error) bool {
 
 // apply loads the versions of a model. They serve together or not at all: when one
 // fails those that served before go on.
-func (r *Repository) apply(ctx context.Context, c *content) error {
+func (r *Repository) apply(ctx context.Context, c *layout.Content) error {
 	err := r.bring(ctx, c)
-	now := &outcome{location: c.from.Location, stamp: c.stamp, override: c.override}
+	now := &outcome{location: c.From.Location, stamp: c.Stamp, override: c.Override}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
 		now = &outcome{err: err}
-		if old := r.outcomes[c.id()]; old != nil {
+		if old := r.outcomes[c.ID()]; old != nil {
 			now.location, now.stamp, now.override = old.location, old.stamp, old.override
 		}
-		if c.ensemble() {
+		if c.Ensemble() {
 			now.stamp = nil // it does not serve, whatever its files are
 		}
 	}
-	r.outcomes[c.id()] = now
+	r.outcomes[c.ID()] = now
 	return err
 }
 
-func (r *Repository) bring(ctx context.Context, c *content) error {
+func (r *Repository) bring(ctx context.Context, c *layout.Content) error {
 	var fits []*model.Loaded
 	err := r.explain(c)
-	if err == nil && c.ensemble() {
+	if err == nil && c.Ensemble() {
 		if fits, err = r.fit(c); err != nil {
 			r.opts.Log.Error(reasonOf(err), modelconfig.Details(err)...)
-			r.withdraw(c.id(), true)
+			r.withdraw(c.ID(), true)
 			return &failure{text: err.Error(), engine: r.partLacksEngine(c)}
 		}
 	}
 	if err != nil {
-		r.opts.Log.Error(fmt.Sprintf("failed to load model '%s': %s", c.id(), err))
-		r.change(c.id(), func(m *served) { m.wanted = true })
+		r.opts.Log.Error(fmt.Sprintf("failed to load model '%s': %s", c.ID(), err))
+		r.change(c.ID(), func(m *served) { m.wanted = true })
 		return &failure{text: err.Error()}
 	}
 	jobs := r.begun(c)
@@ -81,7 +82,7 @@ func (r *Repository) bring(ctx context.Context, c *content) error {
 		if j.do == retire {
 			continue
 		}
-		r.opts.Log.Info(fmt.Sprintf("loading: %s:%d", c.id(), j.number))
+		r.opts.Log.Info(fmt.Sprintf("loading: %s:%d", c.ID(), j.Number))
 		if j.do != keep {
 			wg.Go(func() { r.run(ctx, c, j, fits) })
 		}
@@ -90,16 +91,30 @@ func (r *Repository) bring(ctx context.Context, c *content) error {
 	return r.commit(c, jobs)
 }
 
+// explain logs what is odd about the versions. The error says that there are none.
+func (r *Repository) explain(c *layout.Content) error {
+	for _, why := range c.Ignored {
+		r.opts.Log.Warn(why)
+	}
+	for _, n := range c.Missing {
+		r.opts.Log.Error(fmt.Sprintf("version %d is specified for model '%s', but the version directory is not present", n, c.ID()))
+	}
+	if len(c.Versions) == 0 {
+		return status.New(status.InvalidArg, "at least one version must be available under the version policy of model '%s'", c.ID())
+	}
+	return nil
+}
+
 // begun decides about each version; new ones are in the index from now on.
-func (r *Repository) begun(c *content) []*job {
-	now := r.view.Load().named(c.id())
+func (r *Repository) begun(c *layout.Content) []*job {
+	now := r.view.Load().named(c.ID())
 	all := steps(c, now.serving())
 	jobs := make([]*job, len(all))
-	r.change(c.id(), func(m *served) {
+	r.change(c.ID(), func(m *served) {
 		m.wanted = true
 		for i, s := range all {
 			jobs[i] = &job{change: s}
-			if e := m.need(s.number); e.state == stateReady {
+			if e := m.need(s.Number); e.state == stateReady {
 				jobs[i].old = e.version
 			} else {
 				e.state, e.reason, e.version = stateLoading, "", nil
@@ -110,7 +125,7 @@ func (r *Repository) begun(c *content) []*job {
 }
 
 // run loads a version, again and again if it may.
-func (r *Repository) run(ctx context.Context, c *content, j *job, fits []*model.Loaded) {
+func (r *Repository) run(ctx context.Context, c *layout.Content, j *job, fits []*model.Loaded) {
 	select {
 	case r.loading <- struct{}{}:
 		defer func() { <-r.loading }()
@@ -128,25 +143,25 @@ func (r *Repository) run(ctx context.Context, c *content, j *job, fits []*model.
 }
 
 // build makes the version of a job.
-func (r *Repository) build(ctx context.Context, c *content, j *job, fits []*model.Loaded) (*model.Loaded, error) {
+func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, fits []*model.Loaded) (*model.Loaded, error) {
 	s := model.Source{
-		ID: c.id(), Number: j.number, Version: j.name, ConfigEntry: c.source, Config: c.config,
-		From: model.Provenance{Origin: c.origin(j.numbered), Config: c.config.ModelConfig, Stamp: c.stamp},
+		ID: c.ID(), Number: j.Number, Version: j.Name, ConfigEntry: c.ConfigEntry, Config: c.Config,
+		From: model.Provenance{Origin: c.Origin(j.Version), Config: c.Config.ModelConfig, Stamp: c.Stamp},
 	}
 	switch {
 	case j.do == regroup:
 		return r.builder.Regroup(ctx, s, j.old)
-	case c.ensemble():
-		s.Folder, s.Models = c.folder, r.stepCalls(c)
+	case c.Ensemble():
+		s.Folder, s.Models = c.Folder, r.stepCalls(c)
 		return r.builder.Assemble(s, fits, j.old)
 	}
-	folder, err := c.fetch(ctx, r.reader.store, j.name)
+	folder, err := c.Fetch(ctx, r.reader.Store, j.Name)
 	if err != nil {
-		r.opts.Log.Error(fmt.Sprintf("failed to load '%s' version %d: %s", c.id(), j.number, reasonOf(err)))
+		r.opts.Log.Error(fmt.Sprintf("failed to load '%s' version %d: %s", c.ID(), j.Number, reasonOf(err)))
 		return nil, err
 	}
 	defer folder.Release() // the version holds it
-	s.Folder, s.Models = folder, &engineCalls{r, c.id().Space}
+	s.Folder, s.Models = folder, &engineCalls{r, c.ID().Space}
 	return r.builder.Load(ctx, s)
 }
 
@@ -154,27 +169,27 @@ func (r *Repository) build(ctx context.Context, c *content, j *job, fits []*mode
 func reasonOf(err error) string { return status.From(err).Text() }
 
 // commit publishes what the jobs have brought, or undoes it.
-func (r *Repository) commit(c *content, jobs []*job) error {
+func (r *Repository) commit(c *layout.Content, jobs []*job) error {
 	var bad *failure
 	var text strings.Builder
 	engine := true
 	for _, j := range jobs {
 		if j.err != nil {
-			fmt.Fprintf(&text, "version %d is at %s state: %s;", j.number, stateUnavailable, reasonOf(j.err))
+			fmt.Fprintf(&text, "version %d is at %s state: %s;", j.Number, stateUnavailable, reasonOf(j.err))
 			engine = engine && errors.Is(j.err, backend.ErrNoEngine)
 		}
 	}
 	var leaving []*model.Loaded
 	if text.Len() > 0 {
 		bad = &failure{text.String(), engine}
-		r.change(c.id(), func(m *served) { leaving = m.undo(jobs) })
-		r.opts.Log.Info(fmt.Sprintf("failed to load '%s'", c.id()))
+		r.change(c.ID(), func(m *served) { leaving = m.undo(jobs) })
+		r.opts.Log.Info(fmt.Sprintf("failed to load '%s'", c.ID()))
 	} else {
-		r.change(c.id(), func(m *served) { leaving = m.adopt(jobs) })
-		r.opts.Log.Info(fmt.Sprintf("successfully loaded '%s'", c.id()))
+		r.change(c.ID(), func(m *served) { leaving = m.adopt(jobs) })
+		r.opts.Log.Info(fmt.Sprintf("successfully loaded '%s'", c.ID()))
 	}
 	for _, v := range leaving {
-		r.retire(c.id(), v)
+		r.retire(c.ID(), v)
 	}
 	if bad != nil {
 		return bad
@@ -192,7 +207,7 @@ func (m *served) undo(jobs []*job) (leaving []*model.Loaded) {
 		if j.old != nil {
 			continue
 		}
-		e := m.at(j.number)
+		e := m.at(j.Number)
 		if j.err != nil {
 			e.state, e.reason = stateUnavailable, reasonOf(j.err)
 		} else {
@@ -206,7 +221,7 @@ func (m *served) undo(jobs []*job) (leaving []*model.Loaded) {
 // to close.
 func (m *served) adopt(jobs []*job) (leaving []*model.Loaded) {
 	for _, j := range jobs {
-		e := m.at(j.number)
+		e := m.at(j.Number)
 		switch j.do {
 		case keep:
 			continue
@@ -226,32 +241,32 @@ func (m *served) adopt(jobs []*job) (leaving []*model.Loaded) {
 }
 
 // fit checks an ensemble with the models of its steps as they serve now.
-func (r *Repository) fit(c *content) ([]*model.Loaded, error) {
+func (r *Repository) fit(c *layout.Content) ([]*model.Loaded, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.wanted.circle(c.id()); err != nil {
+	if err := r.wanted.circle(c.ID()); err != nil {
 		return nil, err
 	}
-	all := c.config.GetEnsembleScheduling().GetStep()
-	for i, id := range c.parts {
+	all := c.Config.GetEnsembleScheduling().GetStep()
+	for i, id := range c.Parts {
 		if r.wanted[id] == nil && r.view.Load().named(id).newest() == nil {
-			return nil, status.New(status.InvalidArg, "ensemble %s contains models that are not available or ambiguous: %s", c.id(), all[i].GetModelName())
+			return nil, status.New(status.InvalidArg, "ensemble %s contains models that are not available or ambiguous: %s", c.ID(), all[i].GetModelName())
 		}
 	}
 	var parts []*model.Loaded
-	for i, id := range c.parts {
+	for i, id := range c.Parts {
 		v, err := r.servingPart(c, id, all[i].GetModelVersion())
 		if err != nil {
 			return nil, err
 		}
 		parts = append(parts, v)
 	}
-	return parts, c.config.First(c.config.ValidateParts(func(step int) *inferencepb.ModelConfig { return parts[step].Config() }))
+	return parts, c.Config.First(c.Config.ValidateParts(func(step int) *inferencepb.ModelConfig { return parts[step].Config() }))
 }
 
 // servingPart returns the version of a model that a step would use. The lock is
 // held.
-func (r *Repository) servingPart(c *content, id store.ID, number int64) (*model.Loaded, error) {
+func (r *Repository) servingPart(c *layout.Content, id store.ID, number int64) (*model.Loaded, error) {
 	m := r.view.Load().named(id)
 	if v := m.newest(); v != nil {
 		if number == -1 {
@@ -260,23 +275,23 @@ func (r *Repository) servingPart(c *content, id store.ID, number int64) (*model.
 		if e := m.at(number); e != nil && e.state == stateReady {
 			return e.version, nil
 		}
-		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' whose required version %d is not loaded.", c.id(), id, number)
+		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' whose required version %d is not loaded.", c.ID(), id, number)
 	}
 	o := r.outcomes[id]
 	switch {
 	case r.wanted[id] == nil || o == nil || o.err == nil:
-		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which has no loaded version.", c.id(), id)
+		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which has no loaded version.", c.ID(), id)
 	case len(r.wanted.parts(id)) > 0:
-		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which is not valid. Model '%s' failed with error: %s", c.id(), id, id, o.err)
+		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which is not valid. Model '%s' failed with error: %s", c.ID(), id, id, o.err)
 	}
-	return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which has no loaded version. Model '%s' loading failed with error: %s", c.id(), id, id, o.err)
+	return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which has no loaded version. Model '%s' loading failed with error: %s", c.ID(), id, id, o.err)
 }
 
 // partLacksEngine reports whether a model of a step cannot serve for that reason.
-func (r *Repository) partLacksEngine(c *content) bool {
+func (r *Repository) partLacksEngine(c *layout.Content) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(c.parts, func(id store.ID) bool {
+	return slices.ContainsFunc(c.Parts, func(id store.ID) bool {
 		o := r.outcomes[id]
 		return r.wanted[id] != nil && o != nil && lacksEngine(o.err)
 	})

@@ -10,6 +10,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/server/model"
+	"triton/server/repository/layout"
 	"triton/server/store"
 )
 
@@ -35,9 +36,9 @@ type finding struct {
 	broken    bool     // it serves, and has lost its instances
 	override  *string  // a client's configuration; nil: none
 
-	content *content // when it is due and could be read
-	err     error    // when it could not
-	lost    error    // why it may not be listed; nil: the store does not have it
+	content *layout.Content // when it is due and could be read
+	err     error           // when it could not
+	lost    error           // why it may not be listed; nil: the store does not have it
 }
 
 // due reports whether the model is to be loaded, and with which configuration in
@@ -65,10 +66,10 @@ const (
 type action struct {
 	do      verb
 	id      store.ID
-	text    string     // of a report
-	err     error      // its cause, and where in a configuration it is
-	content *content   // of a load
-	after   []store.ID // loads that come before it
+	text    string          // of a report
+	err     error           // its cause, and where in a configuration it is
+	content *layout.Content // of a load
+	after   []store.ID      // loads that come before it
 }
 
 // details are the attributes of a report in the log.
@@ -98,7 +99,7 @@ func plan(w wanted, found []finding, gone []store.ID) []action {
 		case f.content != nil:
 			a := action{do: load, id: f.id, content: f.content}
 			if w.circle(f.id) == nil {
-				for _, p := range f.content.parts {
+				for _, p := range f.content.Parts {
 					if loads[p] && !slices.Contains(a.after, p) {
 						a.after = append(a.after, p)
 					}
@@ -127,7 +128,7 @@ type serving struct {
 
 // change is what a load does about one version.
 type change struct {
-	numbered
+	layout.Version
 	do deed
 }
 
@@ -142,18 +143,18 @@ const (
 
 // steps decides what a load of some content does about each version: those that the
 // policy picks, then those that serve and are picked no more.
-func steps(c *content, ready []serving) []change {
+func steps(c *layout.Content, ready []serving) []change {
 	var all []change
-	for _, n := range c.versions {
-		s := change{numbered: n}
-		if i := slices.IndexFunc(ready, func(v serving) bool { return v.number == n.number }); i >= 0 {
-			s.do = c.against(&ready[i], n)
+	for _, n := range c.Versions {
+		s := change{Version: n}
+		if i := slices.IndexFunc(ready, func(v serving) bool { return v.number == n.Number }); i >= 0 {
+			s.do = against(c, &ready[i], n)
 		}
 		all = append(all, s)
 	}
 	for _, v := range ready {
-		if !slices.ContainsFunc(c.versions, func(n numbered) bool { return n.number == v.number }) {
-			all = append(all, change{numbered{number: v.number}, retire})
+		if !slices.ContainsFunc(c.Versions, func(n layout.Version) bool { return n.Number == v.number }) {
+			all = append(all, change{layout.Version{Number: v.number}, retire})
 		}
 	}
 	return all
@@ -161,11 +162,11 @@ func steps(c *content, ready []serving) []change {
 
 // against compares with a version that serves. The parts of an ensemble may be
 // others each time.
-func (c *content) against(v *serving, n numbered) deed {
-	if c.ensemble() || v.broken || v.from.Origin != c.origin(n) || !v.from.Stamp.SameFor(c.stamp, n.name, c.source) {
+func against(c *layout.Content, v *serving, n layout.Version) deed {
+	if c.Ensemble() || v.broken || v.from.Origin != c.Origin(n) || !v.from.Stamp.SameFor(c.Stamp, n.Name, c.ConfigEntry) {
 		return loadAnew
 	}
-	before, now := proto.CloneOf(v.from.Config), proto.CloneOf(c.config.ModelConfig)
+	before, now := proto.CloneOf(v.from.Config), proto.CloneOf(c.Config.ModelConfig)
 	if proto.Equal(before, now) {
 		return keep
 	}

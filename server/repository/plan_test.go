@@ -13,6 +13,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/server/model"
+	"triton/server/repository/layout"
 	"triton/server/store"
 )
 
@@ -52,8 +53,8 @@ func TestPlan(t *testing.T) {
 					fmt.Fprintln(&out, "withdraw", a.id)
 				case load:
 					fmt.Fprint(&out, "load ", a.id)
-					if a.content.override != nil {
-						fmt.Fprint(&out, " with the configuration ", *a.content.override)
+					if a.content.Override != nil {
+						fmt.Fprint(&out, " with the configuration ", *a.content.Override)
 					}
 					if len(a.after) > 0 {
 						fmt.Fprint(&out, " after ", a.after)
@@ -111,9 +112,9 @@ func parseFinding(t *testing.T, line string) finding {
 	case unreadable:
 		f.err = errors.New("no luck")
 	default:
-		f.content = &content{
-			from: store.Model{ID: f.id}, override: override, parts: parts,
-			config: modelconfig.New("", &inferencepb.ModelConfig{}),
+		f.content = &layout.Content{
+			From: store.Model{ID: f.id}, Override: override, Parts: parts,
+			Config: modelconfig.New("", &inferencepb.ModelConfig{}),
 		}
 	}
 	return f
@@ -171,9 +172,9 @@ func TestChanges(t *testing.T) {
 				require.NoError(t, err)
 				return c
 			}
-			c := &content{from: store.Model{Location: "r/m"}, stamp: test.stamp, source: "config.pbtxt", config: parse(test.config)}
+			c := &layout.Content{From: store.Model{Location: "r/m"}, Stamp: test.stamp, ConfigEntry: "config.pbtxt", Config: parse(test.config)}
 			for _, n := range test.policy {
-				c.versions = append(c.versions, numbered{n, fmt.Sprint(n)})
+				c.Versions = append(c.Versions, layout.Version{Number: n, Name: fmt.Sprint(n)})
 			}
 			old := parse(plain)
 			if test.oldConf == "same" {
@@ -194,7 +195,7 @@ func TestChanges(t *testing.T) {
 			}
 			var got []string
 			for _, s := range steps(c, ready) {
-				got = append(got, fmt.Sprintf("%d:%s", s.number, []string{"load", "regroup", "keep", "retire"}[s.do]))
+				got = append(got, fmt.Sprintf("%d:%s", s.Number, []string{"load", "regroup", "keep", "retire"}[s.do]))
 			}
 			require.Equal(t, test.want, strings.Join(got, " "))
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"triton/server/repository/layout"
 	"triton/server/store"
 )
 
@@ -16,11 +17,54 @@ func (r *Repository) present() []store.Model {
 	ctx, cancel := context.WithTimeout(context.Background(), indexWait)
 	defer cancel()
 	l := r.list(ctx)
-	if l.err != nil {
-		r.opts.Log.Error("listing the model repository", "error", l.err)
-		if before := r.listed.Load(); l.models == nil && before != nil {
+	if l.Err != nil {
+		r.opts.Log.Error("listing the model repository", "error", l.Err)
+		if before := r.listed.Load(); l.Models == nil && before != nil {
 			return *before
 		}
 	}
-	return l.models
+	return l.Models
+}
+
+// list asks the store for its models.
+func (r *Repository) list(ctx context.Context) *layout.Listing {
+	l := r.reader.List(ctx)
+	r.remember(l)
+	return l
+}
+
+// relist asks the store again.
+func (r *Repository) relist(ctx context.Context, l *layout.Listing) {
+	l.Renew(ctx)
+	r.remember(l)
+}
+
+// remember keeps a complete list of models for the index.
+func (r *Repository) remember(l *layout.Listing) {
+	if l.Err == nil {
+		models := l.Models
+		r.listed.Store(&models)
+	}
+}
+
+// every returns all models of a listing for an operation that wants them all.
+func every(l *layout.Listing) []finding {
+	all := make([]finding, len(l.Models))
+	for i, m := range l.Models {
+		all[i].id = m.ID
+	}
+	return all
+}
+
+// named returns the models of a name for an operation that wants it; one that the
+// store does not have when there is none.
+func named(l *layout.Listing, name string) []finding {
+	var all []finding
+	for _, m := range l.Named(name) {
+		all = append(all, finding{id: m.ID, named: true})
+	}
+	if len(all) == 0 {
+		all = append(all, finding{id: store.ID{Name: name}, named: true})
+	}
+	return all
 }

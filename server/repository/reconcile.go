@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"triton/server/model"
+	"triton/server/repository/layout"
 	"triton/server/store"
 )
 
@@ -27,7 +28,7 @@ type result struct {
 
 // reconcile edits the wanted state and brings the models that this is about to it,
 // and the ensembles over them. The caller holds their names.
-func (r *Repository) reconcile(ctx context.Context, l *listing, e edit) result {
+func (r *Repository) reconcile(ctx context.Context, l *layout.Listing, e edit) result {
 	found := r.survey(ctx, l, e)
 	for _, f := range found {
 		r.remark(f.content)
@@ -49,7 +50,7 @@ func (r *Repository) reconcile(ctx context.Context, l *listing, e edit) result {
 
 // survey looks at the wanted models of an edit, those that are asked for first. It
 // is the only part of an operation that may have to wait for the store.
-func (r *Repository) survey(ctx context.Context, l *listing, e edit) []finding {
+func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []finding {
 	all := e.asked
 	seen := map[store.ID]bool{}
 	for _, f := range all {
@@ -77,20 +78,20 @@ func (r *Repository) survey(ctx context.Context, l *listing, e edit) []finding {
 }
 
 // remark logs what has no effect in a configuration that is about to be loaded.
-func (r *Repository) remark(c *content) {
+func (r *Repository) remark(c *layout.Content) {
 	if c == nil {
 		return
 	}
-	for _, f := range c.config.NoEffect() {
-		r.opts.Log.Warn(fmt.Sprintf("model '%s': %s", c.id(), f.Msg))
+	for _, f := range c.Config.NoEffect() {
+		r.opts.Log.Warn(fmt.Sprintf("model '%s': %s", c.ID(), f.Msg))
 	}
 }
 
 // look finds out about one model, and reads it if it is due.
-func (r *Repository) look(ctx context.Context, l *listing, f *finding) {
-	m := l.at(f.id)
+func (r *Repository) look(ctx context.Context, l *layout.Listing, f *finding) {
+	m := l.Model(f.id)
 	if m == nil {
-		f.lost = l.err
+		f.lost = l.Err
 		return
 	}
 	f.listed, f.ambiguous, f.location = true, m.Ambiguous, m.Location
@@ -101,18 +102,18 @@ func (r *Repository) look(ctx context.Context, l *listing, f *finding) {
 	f.have = r.outcomes[f.id]
 	r.mu.Unlock()
 	f.broken = r.view.Load().named(f.id).broken()
-	if f.stamp, f.err = l.stamp(ctx, m); f.err != nil {
+	if f.stamp, f.err = l.Stamp(ctx, m); f.err != nil {
 		return
 	}
 	if override, due := f.due(); due {
-		f.content, f.err = l.content(ctx, m, override)
+		f.content, f.err = l.Content(ctx, m, override)
 	}
 }
 
 // needed returns the models that a found one needs, also when it is not due.
 func (r *Repository) needed(f *finding) []store.ID {
 	if f.content != nil {
-		return f.content.parts
+		return f.content.Parts
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,17 +163,17 @@ func (r *Repository) perform(ctx context.Context, actions []action) result {
 
 // follow brings the ensembles over models up to date after those changed.
 func (r *Repository) follow(ctx context.Context, changed []store.ID) {
-	var all []*content
+	var all []*layout.Content
 	r.mu.Lock()
 	for _, id := range r.wanted.above(changed) {
 		c := r.wanted[id].content
-		c.folder.Hold()
+		c.Folder.Hold()
 		all = append(all, c)
 	}
 	r.mu.Unlock()
 	for _, c := range all {
 		_ = r.apply(ctx, c) // the log says it
-		c.folder.Release()
+		c.Folder.Release()
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/model"
+	"triton/server/repository/layout"
 	"triton/server/store"
 )
 
@@ -23,7 +24,7 @@ type Options struct {
 	// Paths are the directories whose subdirectories are models. Store replaces
 	// them when the models lie elsewhere.
 	Paths []string
-	Store Store
+	Store layout.Store
 	// LoadThreads bounds how many versions load at the same time.
 	LoadThreads int
 	// StrictReadiness makes the server unready while any model is.
@@ -85,7 +86,7 @@ type Repository struct {
 	names   names
 	loading chan struct{} // a place for each version that loads now
 	polling sync.Mutex
-	reader  reader
+	reader  layout.Reader
 	local   *store.Local // the store, when it is one of directories
 	listed  atomic.Pointer[[]store.Model]
 	scratch store.Scratch
@@ -109,11 +110,11 @@ func New(o Options) *Repository {
 	r := &Repository{
 		opts: o, builder: model.NewBuilder(o.Options), names: names{busy: map[string]chan struct{}{}, watches: map[*watch]struct{}{}}, loading: make(chan struct{}, max(o.LoadThreads, 1)),
 		wanted: wanted{}, outcomes: map[store.ID]*outcome{}, retiring: map[*model.Loaded]store.ID{}, tasks: tasks{empty: make(chan struct{})},
-		reader: reader{store: o.Store, autoComplete: o.AutoComplete, configName: o.ConfigName, namespaces: o.Namespacing},
+		reader: layout.Reader{Store: o.Store, AutoComplete: o.AutoComplete, ConfigName: o.ConfigName, Namespacing: o.Namespacing},
 	}
 	if o.Store == nil {
 		r.local = store.NewLocal(o.Paths, o.Namespacing)
-		r.reader.store = r.local
+		r.reader.Store = r.local
 	}
 	r.life, r.end = context.WithCancel(context.Background())
 	r.view.Store(&view{models: map[string][]*served{}})

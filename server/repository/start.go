@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"triton/pkg/status"
+	"triton/server/repository/layout"
 	"triton/server/store"
 )
 
@@ -21,7 +22,7 @@ func (r *Repository) begin(ctx context.Context) error {
 		r.phase.Store(failed)
 		return err
 	}
-	defer l.release()
+	defer l.Release()
 	out := r.reconcile(ctx, l, edit{by: byStart, asked: asked, parts: true})
 	r.phase.CompareAndSwap(starting, ready)
 	for _, f := range asked {
@@ -61,7 +62,7 @@ func (r *Repository) attend(ctx context.Context, do func(context.Context) error)
 }
 
 // initial finds the models of the start.
-func (r *Repository) initial(ctx context.Context) (*listing, []finding, error) {
+func (r *Repository) initial(ctx context.Context) (*layout.Listing, []finding, error) {
 	if r.local != nil {
 		if err := r.local.Check(); err != nil {
 			return nil, nil, err
@@ -74,11 +75,11 @@ func (r *Repository) initial(ctx context.Context) (*listing, []finding, error) {
 	}
 	l := r.list(ctx)
 	if all {
-		return l, l.all(), l.err
+		return l, every(l), l.Err
 	}
 	var asked []finding
 	for _, name := range names {
-		asked = append(asked, l.asked(name)...)
+		asked = append(asked, named(l, name)...)
 	}
 	return l, asked, nil
 }
@@ -98,18 +99,18 @@ func (r *Repository) watch(ctx context.Context) error {
 	r.polling.Lock()
 	defer r.polling.Unlock()
 	l := r.list(ctx)
-	defer l.release()
-	if l.err != nil {
-		return l.err
+	defer l.Release()
+	if l.Err != nil {
+		return l.Err
 	}
 	gone := r.known()
-	for _, m := range l.models {
+	for _, m := range l.Models {
 		if !m.Ambiguous {
 			delete(gone, m.ID)
 		}
 	}
 	left := slices.SortedFunc(maps.Keys(gone), store.Compare)
-	r.reconcile(ctx, l, edit{by: byPoll, asked: l.all(), gone: left})
+	r.reconcile(ctx, l, edit{by: byPoll, asked: every(l), gone: left})
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"triton/pkg/status"
+	"triton/server/repository/layout"
 	"triton/server/store"
 )
 
@@ -25,20 +26,20 @@ type wanted map[store.ID]*want
 // cannot serve, so that an ensemble comes back with the models of its steps.
 type want struct {
 	by      asker
-	content *content // as it was read last
+	content *layout.Content // as it was read last
 }
 
 // parts returns the models that an ensemble needs.
 func (w wanted) parts(id store.ID) []store.ID {
 	if n := w[id]; n != nil {
-		return n.content.parts
+		return n.content.Parts
 	}
 	return nil
 }
 
 // want notes who wants a model and, if its content was read, from what it is to be
 // loaded. A model that could never be read is not noted: there is nothing to load.
-func (w wanted) want(id store.ID, by asker, c *content) {
+func (w wanted) want(id store.ID, by asker, c *layout.Content) {
 	n := w[id]
 	switch {
 	case n == nil && c == nil:
@@ -51,8 +52,8 @@ func (w wanted) want(id store.ID, by asker, c *content) {
 	if c == nil {
 		return
 	}
-	if c.ensemble() { // which is loaded again with its parts
-		c.folder.Hold()
+	if c.Ensemble() { // which is loaded again with its parts
+		c.Folder.Hold()
 	}
 	n.drop()
 	n.content = c
@@ -60,8 +61,8 @@ func (w wanted) want(id store.ID, by asker, c *content) {
 
 // drop gives up the folder of an ensemble.
 func (n *want) drop() {
-	if n.content != nil && n.content.ensemble() {
-		n.content.folder.Release()
+	if n.content != nil && n.content.Ensemble() {
+		n.content.Folder.Release()
 	}
 }
 
@@ -79,7 +80,7 @@ func (w wanted) forget(ids []store.ID, dependents bool) []store.ID {
 		if !dependents {
 			continue
 		}
-		for _, p := range n.content.parts {
+		for _, p := range n.content.Parts {
 			if part := w[p]; part != nil && part.by == byStep && len(w.users(p)) == 0 && !slices.Contains(gone, p) {
 				gone = append(gone, p)
 			}
@@ -92,7 +93,7 @@ func (w wanted) forget(ids []store.ID, dependents bool) []store.ID {
 func (w wanted) users(id store.ID) []store.ID {
 	var all []store.ID
 	for user, n := range w {
-		if slices.Contains(n.content.parts, id) {
+		if slices.Contains(n.content.Parts, id) {
 			all = append(all, user)
 		}
 	}

@@ -1,4 +1,4 @@
-package repository
+package layout
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 	"triton/server/store"
 )
 
-// files are all files of a model, also those of versions that are not fetched yet:
-// the first look at one fetches it.
+// files is a file system of all files of a model. A version is fetched when one of its
+// files is opened.
 type files struct {
 	ctx     context.Context // of the operation that reads the model: fs.FS takes none
 	store   Store
-	content *content
+	content *Content
 	entries store.Stamp
 	fetched map[string]*store.Folder
 }
@@ -25,12 +25,12 @@ var _ fs.FS = (*files)(nil)
 func (f *files) Open(name string) (fs.File, error) {
 	top, _, _ := strings.Cut(name, "/")
 	if !store.IsVersion(top) || !f.entries[top].Dir {
-		return os.DirFS(f.content.folder.Dir).Open(name)
+		return os.DirFS(f.content.Folder.Dir).Open(name)
 	}
 	folder := f.fetched[top]
 	if folder == nil {
 		var err error
-		if folder, err = f.content.fetch(f.ctx, f.store, top); err != nil {
+		if folder, err = f.content.Fetch(f.ctx, f.store, top); err != nil {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 		}
 		f.fetched[top] = folder

@@ -1,0 +1,71 @@
+package layout
+
+import (
+	"context"
+	"path/filepath"
+
+	"triton/pkg/modelconfig"
+	"triton/pkg/status"
+	"triton/server/store"
+)
+
+// Content is a model as it lies in the store, or came with a load, as far as it can be
+// known without its backend. It is not changed once it is read.
+type Content struct {
+	From   store.Model
+	Config *modelconfig.Config
+	// ConfigEntry is the file or folder in Folder that has the configuration.
+	ConfigEntry string
+	Stamp       store.Stamp
+	// Folder has the files beside the versions. If the files came with a load, it has the
+	// versions too.
+	Folder *store.Folder
+	// Override replaces the configuration in the folder; nil: it does not.
+	Override *string
+	// Parts are the models of an ensemble's steps, by step.
+	Parts []store.ID
+	// Versions are the versions that the policy picks, ascending.
+	Versions []Version
+	// Missing are the versions that the policy names and that have no folder.
+	Missing []int64
+	// Ignored says for each folder that is no version why it is none.
+	Ignored []string
+
+	uploaded bool // the files came with a load
+}
+
+// Version is a version folder.
+type Version struct {
+	Number int64
+	Name   string
+}
+
+// ID returns the model's ID.
+func (c *Content) ID() store.ID { return c.From.ID }
+
+// Ensemble reports whether the model is an ensemble.
+func (c *Content) Ensemble() bool { return c.Config.GetEnsembleScheduling() != nil }
+
+// Origin returns where the store keeps a version.
+func (c *Content) Origin(v Version) string { return filepath.Join(c.From.Location, v.Name) }
+
+// Fetch returns a directory with one version. The caller holds it.
+func (c *Content) Fetch(ctx context.Context, s Store, version string) (*store.Folder, error) {
+	if c.uploaded {
+		return c.Folder.Hold(), nil
+	}
+	f, err := s.Fetch(ctx, c.From, version)
+	if err != nil {
+		return nil, status.New(status.Internal, "fetching model '%s' from its store: %w", c.ID(), err)
+	}
+	return f, nil
+}
+
+// stepNames returns the names of the models that an ensemble's steps use.
+func stepNames(c *modelconfig.Config) []string {
+	var all []string
+	for _, s := range c.GetEnsembleScheduling().GetStep() {
+		all = append(all, s.GetModelName())
+	}
+	return all
+}

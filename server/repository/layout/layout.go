@@ -1,0 +1,40 @@
+// Package layout reads the models of a store: it lists them, finds and checks the
+// configuration of each as far as that is possible without its backend, and picks the
+// versions that the model's policy serves. It decides nothing and loads nothing.
+package layout
+
+import (
+	"context"
+
+	"triton/server/store"
+)
+
+// Store holds models. Its calls may be slow and may fail: nothing that serves waits for
+// them, and they end with their context.
+type Store interface {
+	// List returns the models, sorted by ID. With an error it returns the models of the
+	// parts of the store that it could read.
+	List(ctx context.Context) ([]store.Model, error)
+	// Stamp identifies the current content of a model. Content without a stamp counts as
+	// changed.
+	Stamp(ctx context.Context, m store.Model) (store.Stamp, error)
+	// Fetch returns a local directory with the files of a model that lie beside the
+	// version folders and, unless its name is empty, with one version folder. The caller
+	// holds the directory; it stays until it is released.
+	Fetch(ctx context.Context, m store.Model, version string) (*store.Folder, error)
+}
+
+var _ Store = (*store.Local)(nil)
+
+// Reader reads the models of a store.
+type Reader struct {
+	Store Store
+	// AutoComplete accepts models without a configuration file: their backends complete
+	// the configuration.
+	AutoComplete bool
+	// ConfigName is the stem of the file in a model's folder configs that replaces
+	// config.pbtxt; empty: none.
+	ConfigName string
+	// Namespacing lets models in different paths have the same name.
+	Namespacing bool
+}

@@ -1,0 +1,183 @@
+package layout
+
+import (
+	"context"
+	"slices"
+
+	"triton/pkg/modelconfig"
+	"triton/server/infer"
+	"triton/server/store"
+)
+
+// Listing is the store as one operation sees it: listed once, with each of its models read
+// once. It is for one goroutine.
+type Listing struct {
+	Models []store.Model // sorted by ID
+	Err    error         // why a part of the store could not be listed
+
+	reader Reader
+	stamps map[store.ID]stamped
+	read   map[store.ID]*reading
+}
+
+type stamped struct {
+	stamp store.Stamp
+	err   error
+}
+
+// reading is what was read of a model, or why it could not be read.
+type reading struct {
+	override *string
+	content  *Content
+	complete bool // else only the configuration was parsed
+	err      error
+}
+
+// List asks the store for its models.
+func (d *Reader) List(ctx context.Context) *Listing {
+	l := &Listing{reader: *d}
+	l.Renew(ctx)
+	return l
+}
+
+// Renew asks the store again, and forgets what was read.
+func (l *Listing) Renew(ctx context.Context) {
+	l.Release()
+	l.Models, l.Err = l.reader.Store.List(ctx)
+	l.stamps, l.read = map[store.ID]stamped{}, map[store.ID]*reading{}
+}
+
+// Release gives up the listing's references to the folders of the contents.
+func (l *Listing) Release() {
+	for _, got := range l.read {
+		if got.content != nil {
+			got.content.Folder.Release()
+		}
+	}
+	l.read = nil
+}
+
+// Model returns the model of an ID; nil when the store does not have it.
+func (l *Listing) Model(id store.ID) *store.Model {
+	i, found := slices.BinarySearchFunc(l.Models, id, func(m store.Model, id store.ID) int { return store.Compare(m.ID, id) })
+	if !found {
+		return nil
+	}
+	return &l.Models[i]
+}
+
+// Named returns the models of a name, by space.
+func (l *Listing) Named(name string) []store.Model {
+	var all []store.Model
+	for _, m := range l.Models {
+		if m.ID.Name == name {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// Stamp identifies the content of a model.
+func (l *Listing) Stamp(ctx context.Context, m *store.Model) (store.Stamp, error) {
+	got, known := l.stamps[m.ID]
+	if !known {
+		got.stamp, got.err = l.reader.Store.Stamp(ctx, *m)
+		l.stamps[m.ID] = got
+	}
+	return got.stamp, got.err
+}
+
+// Content reads a model as far as it can be known without its backend. The listing holds
+// the content's folder.
+func (l *Listing) Content(ctx context.Context, m *store.Model, override *string) (*Content, error) {
+	got := l.open(ctx, m, override)
+	if got.err != nil || got.complete {
+		return got.content, got.err
+	}
+	if err := l.reader.complete(ctx, got.content, got.content.Stamp); err != nil {
+		got.content.Folder.Release()
+		got.content, got.err = nil, err
+		return nil, err
+	}
+	got.complete, got.content.Parts = true, l.parts(got.content)
+	return got.content, nil
+}
+
+// Unpack reads the files that came with a load. The listing holds the content's folder.
+func (l *Listing) Unpack(scratch *store.Scratch, name string, o infer.LoadOptions) (*Content, error) {
+	c, err := l.reader.unpack(scratch, name, o)
+	if err != nil {
+		return nil, err
+	}
+	c.Parts = l.parts(c)
+	l.keep(c.ID(), &reading{override: o.Config, content: c, complete: true})
+	return c, nil
+}
+
+// StepNames returns the names of the models that the models of a name use as steps. With
+// an override, the steps are those of the override.
+func (l *Listing) StepNames(ctx context.Context, name string, override *string) []string {
+	if override != nil {
+		c, err := modelconfig.ParseJSON("", []byte(*override))
+		if err != nil {
+			return nil
+		}
+		return stepNames(c)
+	}
+	var all []string
+	for _, m := range l.Named(name) {
+		if got := l.open(ctx, &m, nil); got.err == nil {
+			all = append(all, stepNames(got.content.Config)...)
+		}
+	}
+	return all
+}
+
+// open parses the configuration of a model, after its stamp.
+func (l *Listing) open(ctx context.Context, m *store.Model, override *string) *reading {
+	if got := l.read[m.ID]; got != nil && got.override == override {
+		return got
+	}
+	var c *Content
+	stamp, err := l.Stamp(ctx, m)
+	if err == nil {
+		c, err = l.reader.open(ctx, *m, stamp, override)
+	}
+	return l.keep(m.ID, &reading{override: override, content: c, err: err})
+}
+
+func (l *Listing) keep(id store.ID, got *reading) *reading {
+	if before := l.read[id]; before != nil && before.content != nil {
+		before.content.Folder.Release()
+	}
+	l.read[id] = got
+	return got
+}
+
+// parts returns the models of an ensemble's steps, by step; nil for other models.
+func (l *Listing) parts(c *Content) []store.ID {
+	var all []store.ID
+	for _, name := range stepNames(c.Config) {
+		all = append(all, l.part(c.ID().Space, name))
+	}
+	return all
+}
+
+// part finds the model of a step of an ensemble in a space: the model of that space, or
+// the only one of the name in all spaces. It returns the zero ID when there is no such
+// model.
+func (l *Listing) part(space, name string) store.ID {
+	if !l.reader.Namespacing {
+		return store.ID{Name: name}
+	}
+	found := l.Named(name)
+	for _, m := range found {
+		if m.ID.Space == space {
+			return m.ID
+		}
+	}
+	if len(found) == 1 {
+		return found[0].ID
+	}
+	return store.ID{}
+}

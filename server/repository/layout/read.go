@@ -1,0 +1,155 @@
+package layout
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"triton/pkg/modelconfig"
+	"triton/pkg/modelconfig/agent"
+	"triton/pkg/status"
+	"triton/server/infer"
+	"triton/server/store"
+)
+
+// open fetches a model and parses its configuration. The stamp was taken before, so that
+// the next operation sees a change in between. The caller completes the content, and holds
+// its folder.
+func (d *Reader) open(ctx context.Context, m store.Model, stamp store.Stamp, override *string) (*Content, error) {
+	c := &Content{From: m, Stamp: stamp, Override: override}
+	folder, err := c.Fetch(ctx, d.Store, "")
+	if err != nil {
+		return nil, err
+	}
+	c.Folder = folder
+	if err := d.configure(c); err != nil {
+		folder.Release()
+		return nil, err
+	}
+	return c, nil
+}
+
+// unpack makes content of files that came with a load. The content has no stamp, so that
+// the next load goes back to the store's files.
+func (d *Reader) unpack(scratch *store.Scratch, name string, o infer.LoadOptions) (*Content, error) {
+	if o.Config == nil {
+		return nil, status.New(status.InvalidArg, "Load parameter 'config' must be specified for model file override")
+	}
+	if _, err := modelconfig.ParseJSON("", []byte(*o.Config)); err != nil {
+		return nil, status.New(status.InvalidArg, "%w", err)
+	}
+	folder, err := scratch.Write(o.Files)
+	if err != nil {
+		return nil, err
+	}
+	c := &Content{From: store.Model{ID: store.ID{Name: name}, Location: folder.Dir}, Folder: folder, uploaded: true, Override: o.Config}
+	err = d.configure(c)
+	if err == nil {
+		err = d.complete(context.Background(), c, store.ReadStamp(folder.Dir))
+	}
+	if err != nil {
+		folder.Release()
+		return nil, err
+	}
+	return c, nil
+}
+
+// configure reads the model's configuration, or the override.
+func (d *Reader) configure(c *Content) (err error) {
+	dir := c.Folder.Dir
+	path := d.configPath(dir)
+	rel, _ := filepath.Rel(dir, path)
+	c.ConfigEntry, _, _ = strings.Cut(filepath.ToSlash(rel), "/")
+	if c.Override != nil {
+		if c.Config, err = modelconfig.ParseJSON("", []byte(*c.Override)); err != nil {
+			return status.New(status.InvalidArg, "Invalid config override: %w", err)
+		}
+	} else {
+		c.Config, err = modelconfig.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) && d.AutoComplete {
+			c.Config, err = modelconfig.Parse(path, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !c.uploaded && filepath.Base(c.From.Location) != c.ID().Name {
+		c.Config.Name = c.ID().Name // the name that the registration of its path gave it
+	}
+	return nil
+}
+
+// configPath returns the path of the configuration of the model in dir.
+func (d *Reader) configPath(dir string) string {
+	if d.ConfigName != "" {
+		path := filepath.Join(dir, "configs", d.ConfigName+".pbtxt")
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return filepath.Join(dir, modelconfig.FileName)
+}
+
+// complete finds the backend and the versions of open content, and checks what can be
+// checked without the backend.
+func (d *Reader) complete(ctx context.Context, c *Content, entries store.Stamp) (err error) {
+	all := &files{ctx, d.Store, c, entries, map[string]*store.Folder{}}
+	defer all.release()
+	if err := c.Config.First(agent.Run(c.Config, all)); err != nil {
+		return err
+	}
+	if err := d.detect(ctx, c, entries); err != nil {
+		return err
+	}
+	c.Config.Normalize()
+	if err := c.Config.First(c.Config.Validate()); err != nil {
+		return err
+	}
+	if !d.AutoComplete {
+		if err := c.Config.First(c.Config.ValidateIO()); err != nil {
+			return err
+		}
+	}
+	c.pick(entries)
+	return c.Config.CheckName(c.ID().Name)
+}
+
+// detect finds the backend. It needs the files of a version only if the configuration
+// leaves the backend open.
+func (d *Reader) detect(ctx context.Context, c *Content, entries store.Stamp) error {
+	folder := c.Folder
+	open := c.Config.GetPlatform() == "" && c.Config.GetDefaultModelFilename() == "" && slices.Contains([]string{"", "tensorflow"}, c.Config.GetBackend())
+	if all := entries.Folders(); open && len(all) > 0 {
+		first, err := c.Fetch(ctx, d.Store, all[0])
+		if err != nil {
+			return err
+		}
+		defer first.Release()
+		folder = first
+	}
+	return c.Config.Detect(c.ID().Name, os.DirFS(folder.Dir))
+}
+
+// pick finds the versions that the model's policy serves.
+func (c *Content) pick(entries store.Stamp) {
+	var present []int64
+	names := map[int64]string{}
+	for _, d := range modelconfig.VersionsOf(entries.Folders()) {
+		if d.Ignored != "" {
+			c.Ignored = append(c.Ignored, d.Ignored)
+			continue
+		}
+		present = append(present, d.Number)
+		names[d.Number] = d.Name
+	}
+	chosen, missing := modelconfig.Select(c.Config.GetVersionPolicy(), present)
+	slices.Sort(chosen)
+	c.Missing = missing
+	for _, n := range chosen {
+		c.Versions = append(c.Versions, Version{n, names[n]})
+	}
+}
