@@ -7,7 +7,9 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/infer"
+	"triton/server/repository/desired"
 	"triton/server/repository/layout"
+	"triton/server/repository/plan"
 	"triton/server/store"
 )
 
@@ -70,7 +72,7 @@ func (r *Repository) Unload(ctx context.Context, name string, dependents bool) e
 		for _, m := range r.view.Load().models[name] {
 			ids = append(ids, m.id)
 		}
-		r.reconcile(r.life, nil, edit{gone: ids, dependents: dependents})
+		r.reconcile(r.life, nil, edit{removed: ids, dependents: dependents})
 		return nil
 	})
 }
@@ -101,22 +103,22 @@ func checkName(name string) error {
 func (r *Repository) load(l *layout.Listing, name string, o infer.LoadOptions) error {
 	asked := named(l, name)
 	if len(o.Files) > 0 {
-		f := finding{id: store.ID{Name: name}}
-		f.content, f.err = l.Unpack(&r.scratch, name, o)
-		asked = []finding{f}
+		f := plan.Finding{ID: store.ID{Name: name}}
+		f.Content, f.Err = l.Unpack(&r.scratch, name, o)
+		asked = []plan.Finding{f}
 	} else {
 		for i := range asked {
-			asked[i].override = o.Config
+			asked[i].Override = o.Config
 		}
 	}
-	out := r.reconcile(r.life, l, edit{by: byClient, asked: asked, parts: true})
+	out := r.reconcile(r.life, l, edit{by: desired.ByClient, added: asked, parts: true})
 	var text strings.Builder
 	complete := true
 	for _, f := range asked {
-		if err := out.errs[f.id]; err != nil {
-			fmt.Fprintf(&text, "load failed for model '%s': %s\n", f.id, err)
+		if err := out.errs[f.ID]; err != nil {
+			fmt.Fprintf(&text, "load failed for model '%s': %s\n", f.ID, err)
 		}
-		complete = complete && !out.reported[f.id]
+		complete = complete && !out.reported[f.ID]
 	}
 	switch {
 	case text.Len() > 0:

@@ -43,10 +43,7 @@ func (r *Repository) Drain(ctx context.Context) error {
 func (r *Repository) giveUp() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id, n := range r.wanted {
-		n.drop()
-		delete(r.wanted, id)
-	}
+	r.desired.Clear()
 }
 
 // hush refuses new requests, and waits until those of the models that call others have

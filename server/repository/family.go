@@ -93,20 +93,9 @@ func closure(name string, next func(name string) []string) []string {
 	return all
 }
 
-// relatives returns the models that the wanted state connects with a name.
+// relatives returns the names that the desired state connects with a name.
 func (r *Repository) relatives(name string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all []string
-	for id, n := range r.wanted {
-		for _, p := range n.content.Parts {
-			switch {
-			case id.Name == name:
-				all = append(all, p.Name)
-			case p.Name == name:
-				all = append(all, id.Name)
-			}
-		}
-	}
-	return all
+	return r.desired.Neighbors(name)
 }

@@ -14,12 +14,13 @@ import (
 	"triton/server/backend"
 	"triton/server/model"
 	"triton/server/repository/layout"
+	"triton/server/repository/plan"
 	"triton/server/store"
 )
 
 // job is a change under way.
 type job struct {
-	change
+	plan.Change
 	old     *model.Loaded // serves now; nil: none does
 	version *model.Loaded // the result
 	err     error
@@ -45,16 +46,16 @@ func lacksEngine(err error) bool {
 // fails those that served before go on.
 func (r *Repository) apply(ctx context.Context, c *layout.Content) error {
 	err := r.bring(ctx, c)
-	now := &outcome{location: c.From.Location, stamp: c.Stamp, override: c.Override}
+	now := &plan.Outcome{Location: c.From.Location, Stamp: c.Stamp, Override: c.Override}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
-		now = &outcome{err: err}
+		now = &plan.Outcome{Err: err}
 		if old := r.outcomes[c.ID()]; old != nil {
-			now.location, now.stamp, now.override = old.location, old.stamp, old.override
+			now.Location, now.Stamp, now.Override = old.Location, old.Stamp, old.Override
 		}
 		if c.Ensemble() {
-			now.stamp = nil // it does not serve, whatever its files are
+			now.Stamp = nil // it does not serve, whatever its files are
 		}
 	}
 	r.outcomes[c.ID()] = now
@@ -79,11 +80,11 @@ func (r *Repository) bring(ctx context.Context, c *layout.Content) error {
 	jobs := r.begun(c)
 	var wg sync.WaitGroup
 	for _, j := range jobs {
-		if j.do == retire {
+		if j.Do == plan.Retire {
 			continue
 		}
 		r.opts.Log.Info(fmt.Sprintf("loading: %s:%d", c.ID(), j.Number))
-		if j.do != keep {
+		if j.Do != plan.Keep {
 			wg.Go(func() { r.run(ctx, c, j, fits) })
 		}
 	}
@@ -108,12 +109,12 @@ func (r *Repository) explain(c *layout.Content) error {
 // begun decides about each version; new ones are in the index from now on.
 func (r *Repository) begun(c *layout.Content) []*job {
 	now := r.view.Load().named(c.ID())
-	all := steps(c, now.serving())
+	all := plan.Versions(c, now.serving())
 	jobs := make([]*job, len(all))
 	r.change(c.ID(), func(m *served) {
 		m.wanted = true
 		for i, s := range all {
-			jobs[i] = &job{change: s}
+			jobs[i] = &job{Change: s}
 			if e := m.need(s.Number); e.state == stateReady {
 				jobs[i].old = e.version
 			} else {
@@ -149,7 +150,7 @@ func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, fits 
 		From: model.Provenance{Origin: c.Origin(j.Version), Config: c.Config.ModelConfig, Stamp: c.Stamp},
 	}
 	switch {
-	case j.do == regroup:
+	case j.Do == plan.Regroup:
 		return r.builder.Regroup(ctx, s, j.old)
 	case c.Ensemble():
 		s.Folder, s.Models = c.Folder, r.stepCalls(c)
@@ -222,16 +223,16 @@ func (m *served) undo(jobs []*job) (leaving []*model.Loaded) {
 func (m *served) adopt(jobs []*job) (leaving []*model.Loaded) {
 	for _, j := range jobs {
 		e := m.at(j.Number)
-		switch j.do {
-		case keep:
+		switch j.Do {
+		case plan.Keep:
 			continue
-		case retire:
+		case plan.Retire:
 			e.state = stateUnloading
-		case loadAnew, regroup:
+		case plan.Load, plan.Regroup:
 			e.state, e.reason, e.version = stateReady, "", j.version
 		}
 		if j.old != nil {
-			if j.do == regroup {
+			if j.Do == plan.Regroup {
 				j.old.Replace()
 			}
 			leaving = append(leaving, j.old)
@@ -244,12 +245,12 @@ func (m *served) adopt(jobs []*job) (leaving []*model.Loaded) {
 func (r *Repository) fit(c *layout.Content) ([]*model.Loaded, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.wanted.circle(c.ID()); err != nil {
+	if err := r.desired.Cycle(c.ID()); err != nil {
 		return nil, err
 	}
 	all := c.Config.GetEnsembleScheduling().GetStep()
 	for i, id := range c.Parts {
-		if r.wanted[id] == nil && r.view.Load().named(id).newest() == nil {
+		if !r.desired.Has(id) && r.view.Load().named(id).newest() == nil {
 			return nil, status.New(status.InvalidArg, "ensemble %s contains models that are not available or ambiguous: %s", c.ID(), all[i].GetModelName())
 		}
 	}
@@ -279,12 +280,12 @@ func (r *Repository) servingPart(c *layout.Content, id store.ID, number int64) (
 	}
 	o := r.outcomes[id]
 	switch {
-	case r.wanted[id] == nil || o == nil || o.err == nil:
+	case !r.desired.Has(id) || o == nil || o.Err == nil:
 		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which has no loaded version.", c.ID(), id)
-	case len(r.wanted.parts(id)) > 0:
-		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which is not valid. Model '%s' failed with error: %s", c.ID(), id, id, o.err)
+	case len(r.desired.Parts(id)) > 0:
+		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which is not valid. Model '%s' failed with error: %s", c.ID(), id, id, o.Err)
 	}
-	return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which has no loaded version. Model '%s' loading failed with error: %s", c.ID(), id, id, o.err)
+	return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which has no loaded version. Model '%s' loading failed with error: %s", c.ID(), id, id, o.Err)
 }
 
 // partLacksEngine reports whether a model of a step cannot serve for that reason.
@@ -293,6 +294,6 @@ func (r *Repository) partLacksEngine(c *layout.Content) bool {
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(c.Parts, func(id store.ID) bool {
 		o := r.outcomes[id]
-		return r.wanted[id] != nil && o != nil && lacksEngine(o.err)
+		return r.desired.Has(id) && o != nil && lacksEngine(o.Err)
 	})
 }

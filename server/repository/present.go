@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"triton/server/repository/layout"
+	"triton/server/repository/plan"
 	"triton/server/store"
 )
 
@@ -48,23 +49,23 @@ func (r *Repository) remember(l *layout.Listing) {
 }
 
 // every returns all models of a listing for an operation that wants them all.
-func every(l *layout.Listing) []finding {
-	all := make([]finding, len(l.Models))
+func every(l *layout.Listing) []plan.Finding {
+	all := make([]plan.Finding, len(l.Models))
 	for i, m := range l.Models {
-		all[i].id = m.ID
+		all[i].ID = m.ID
 	}
 	return all
 }
 
 // named returns the models of a name for an operation that wants it; one that the
 // store does not have when there is none.
-func named(l *layout.Listing, name string) []finding {
-	var all []finding
+func named(l *layout.Listing, name string) []plan.Finding {
+	var all []plan.Finding
 	for _, m := range l.Named(name) {
-		all = append(all, finding{id: m.ID, named: true})
+		all = append(all, plan.Finding{ID: m.ID, Named: true})
 	}
 	if len(all) == 0 {
-		all = append(all, finding{id: store.ID{Name: name}, named: true})
+		all = append(all, plan.Finding{ID: store.ID{Name: name}, Named: true})
 	}
 	return all
 }

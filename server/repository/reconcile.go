@@ -6,71 +6,74 @@ import (
 	"sync"
 
 	"triton/server/model"
+	"triton/server/repository/desired"
 	"triton/server/repository/layout"
+	"triton/server/repository/plan"
 	"triton/server/store"
 )
 
-// edit is what an operation changes of the wanted state.
+// edit is what an operation changes of the desired state.
 type edit struct {
-	by    asker
-	asked []finding  // models that are wanted
-	parts bool       // and those that their steps need
-	gone  []store.ID // models that are wanted no more
-	// dependents are the models that only those in gone need: they go too.
+	by    desired.Requester
+	added []plan.Finding // models that shall be served
+	parts bool           // and the models of their steps
+	// removed are models that shall not be served any more; with dependents, the models
+	// that only they need are removed too.
+	removed    []store.ID
 	dependents bool
 }
 
 // result is what became of the models of an operation.
 type result struct {
-	errs     map[store.ID]error // of failed loads
+	errs     map[store.ID]error // of loads
 	reported map[store.ID]bool  // models that were not loaded because the store does not have them as it should
 }
 
-// reconcile edits the wanted state and brings the models that this is about to it,
-// and the ensembles over them. The caller holds their names.
+// reconcile edits the desired state and brings the edit's models to it, and the ensembles
+// over them. The caller holds their names.
 func (r *Repository) reconcile(ctx context.Context, l *layout.Listing, e edit) result {
 	found := r.survey(ctx, l, e)
 	for _, f := range found {
-		r.remark(f.content)
+		r.remark(f.Content)
 	}
 	r.mu.Lock()
-	gone := r.wanted.forget(e.gone, e.dependents)
+	removed := r.desired.Remove(e.removed, e.dependents)
 	for _, f := range found {
-		if f.listed || f.content != nil {
-			r.wanted.want(f.id, f.by, f.content)
+		if f.Listed || f.Content != nil {
+			r.desired.Add(f.ID, f.By, f.Content)
 		}
-		if o := r.outcomes[f.id]; o != nil && f.content != nil {
-			r.outcomes[f.id] = &outcome{o.location, o.stamp, o.override, nil}
+		if o := r.outcomes[f.ID]; o != nil && f.Content != nil {
+			r.outcomes[f.ID] = &plan.Outcome{Location: o.Location, Stamp: o.Stamp, Override: o.Override}
 		}
 	}
-	actions := plan(r.wanted, found, gone)
+	actions := plan.Models(r.desired, found, removed)
 	r.mu.Unlock()
 	return r.perform(ctx, actions)
 }
 
-// survey looks at the wanted models of an edit, those that are asked for first. It
-// is the only part of an operation that may have to wait for the store.
-func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []finding {
-	all := e.asked
+// survey looks for the added models of an edit in the store, and then for their parts. It
+// is the only part of an operation, besides fetching versions, that waits for the store.
+func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []plan.Finding {
+	all := e.added
 	seen := map[store.ID]bool{}
 	for _, f := range all {
-		seen[f.id] = true
+		seen[f.ID] = true
 	}
 	for i := 0; i < len(all); i++ {
 		f := &all[i]
-		if f.by = byStep; i < len(e.asked) {
-			f.by = e.by
+		if f.By = desired.ByStep; i < len(e.added) {
+			f.By = e.by
 		}
-		if f.content == nil && f.err == nil {
+		if f.Content == nil && f.Err == nil {
 			r.look(ctx, l, f)
 		}
 		if !e.parts {
 			continue
 		}
-		for _, p := range r.needed(f) {
+		for _, p := range r.partsOf(f) {
 			if p.Name != "" && !seen[p] {
 				seen[p] = true
-				all = append(all, finding{id: p})
+				all = append(all, plan.Finding{ID: p})
 			}
 		}
 	}
@@ -87,73 +90,73 @@ func (r *Repository) remark(c *layout.Content) {
 	}
 }
 
-// look finds out about one model, and reads it if it is due.
-func (r *Repository) look(ctx context.Context, l *layout.Listing, f *finding) {
-	m := l.Model(f.id)
+// look completes the finding of one model, and reads the model if it is due.
+func (r *Repository) look(ctx context.Context, l *layout.Listing, f *plan.Finding) {
+	m := l.Model(f.ID)
 	if m == nil {
-		f.lost = l.Err
+		f.ListErr = l.Err
 		return
 	}
-	f.listed, f.ambiguous, f.location = true, m.Ambiguous, m.Location
-	if f.ambiguous {
+	f.Listed, f.Ambiguous, f.Location = true, m.Ambiguous, m.Location
+	if f.Ambiguous {
 		return
 	}
 	r.mu.Lock()
-	f.have = r.outcomes[f.id]
+	f.Last = r.outcomes[f.ID]
 	r.mu.Unlock()
-	f.broken = r.view.Load().named(f.id).broken()
-	if f.stamp, f.err = l.Stamp(ctx, m); f.err != nil {
+	f.Broken = r.view.Load().named(f.ID).broken()
+	if f.Stamp, f.Err = l.Stamp(ctx, m); f.Err != nil {
 		return
 	}
-	if override, due := f.due(); due {
-		f.content, f.err = l.Content(ctx, m, override)
+	if override, due := f.Due(); due {
+		f.Content, f.Err = l.Content(ctx, m, override)
 	}
 }
 
-// needed returns the models that a found one needs, also when it is not due.
-func (r *Repository) needed(f *finding) []store.ID {
-	if f.content != nil {
-		return f.content.Parts
+// partsOf returns the models of a found model's steps, also when it is not due.
+func (r *Repository) partsOf(f *plan.Finding) []store.ID {
+	if f.Content != nil {
+		return f.Content.Parts
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.wanted.parts(f.id)
+	return r.desired.Parts(f.ID)
 }
 
-// perform does what was planned: loads at the same time, ensembles after their
-// parts, and then looks again at the ensembles that need one of the models.
-func (r *Repository) perform(ctx context.Context, actions []action) result {
+// perform carries out a plan: it loads models at the same time, ensembles after their
+// parts, and then brings the ensembles over the models up to date.
+func (r *Repository) perform(ctx context.Context, actions []plan.Action) result {
 	out := result{map[store.ID]error{}, map[store.ID]bool{}}
 	done := map[store.ID]chan struct{}{}
 	var changed []store.ID
 	for _, a := range actions {
-		switch a.do {
-		case report:
-			out.reported[a.id] = true
-			r.opts.Log.Error(a.text, a.details()...)
+		switch a.Do {
+		case plan.Report:
+			out.reported[a.ID] = true
+			r.opts.Log.Error(a.Text, a.Details()...)
 			continue
-		case withdraw:
-			r.dismiss(a.id)
-		case load:
-			done[a.id] = make(chan struct{})
+		case plan.Withdraw:
+			r.dismiss(a.ID)
+		case plan.Load:
+			done[a.ID] = make(chan struct{})
 		}
-		changed = append(changed, a.id)
+		changed = append(changed, a.ID)
 	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for _, a := range actions {
-		if a.do != load {
+		if a.Do != plan.Load {
 			continue
 		}
 		wg.Go(func() {
-			defer close(done[a.id])
-			for _, p := range a.after {
+			defer close(done[a.ID])
+			for _, p := range a.After {
 				<-done[p]
 			}
-			err := r.apply(ctx, a.content)
+			err := r.apply(ctx, a.Content)
 			mu.Lock()
 			defer mu.Unlock()
-			out.errs[a.id] = err
+			out.errs[a.ID] = err
 		})
 	}
 	wg.Wait()
@@ -161,23 +164,23 @@ func (r *Repository) perform(ctx context.Context, actions []action) result {
 	return out
 }
 
-// follow brings the ensembles over models up to date after those changed.
+// follow loads the ensembles over changed models again.
 func (r *Repository) follow(ctx context.Context, changed []store.ID) {
 	var all []*layout.Content
 	r.mu.Lock()
-	for _, id := range r.wanted.above(changed) {
-		c := r.wanted[id].content
+	for _, id := range r.desired.Over(changed) {
+		c := r.desired.Content(id)
 		c.Folder.Hold()
 		all = append(all, c)
 	}
 	r.mu.Unlock()
 	for _, c := range all {
-		_ = r.apply(ctx, c) // the log says it
+		_ = r.apply(ctx, c) // apply logs it
 		c.Folder.Release()
 	}
 }
 
-// dismiss takes all versions of a model out of service.
+// dismiss takes a model out of service and forgets its last load.
 func (r *Repository) dismiss(id store.ID) {
 	r.mu.Lock()
 	delete(r.outcomes, id)
@@ -185,11 +188,12 @@ func (r *Repository) dismiss(id store.ID) {
 	r.withdraw(id, false)
 }
 
-// withdraw takes all versions of a model out of service that may come back.
-func (r *Repository) withdraw(id store.ID, wanted bool) {
+// withdraw takes all ready versions of a model out of service. The model may still be
+// desired.
+func (r *Repository) withdraw(id store.ID, desired bool) {
 	var leaving []*model.Loaded
 	r.change(id, func(m *served) {
-		m.wanted = wanted
+		m.wanted = desired
 		for i := range m.entries {
 			if e := &m.entries[i]; e.state == stateReady {
 				e.state = stateUnloading

@@ -14,7 +14,9 @@ import (
 	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/model"
+	"triton/server/repository/desired"
 	"triton/server/repository/layout"
+	"triton/server/repository/plan"
 	"triton/server/store"
 )
 
@@ -92,8 +94,8 @@ type Repository struct {
 	scratch store.Scratch
 
 	mu       sync.Mutex
-	wanted   wanted
-	outcomes map[store.ID]*outcome
+	desired  desired.State
+	outcomes map[store.ID]*plan.Outcome
 	retiring map[*model.Loaded]store.ID // out of service, not closed yet
 
 	// life ends when the repository drains: nothing is loaded after that. It is
@@ -109,7 +111,7 @@ var _ infer.Service = (*Repository)(nil)
 func New(o Options) *Repository {
 	r := &Repository{
 		opts: o, builder: model.NewBuilder(o.Options), names: names{busy: map[string]chan struct{}{}, watches: map[*watch]struct{}{}}, loading: make(chan struct{}, max(o.LoadThreads, 1)),
-		wanted: wanted{}, outcomes: map[store.ID]*outcome{}, retiring: map[*model.Loaded]store.ID{}, tasks: tasks{empty: make(chan struct{})},
+		desired: desired.State{}, outcomes: map[store.ID]*plan.Outcome{}, retiring: map[*model.Loaded]store.ID{}, tasks: tasks{empty: make(chan struct{})},
 		reader: layout.Reader{Store: o.Store, AutoComplete: o.AutoComplete, ConfigName: o.ConfigName, Namespacing: o.Namespacing},
 	}
 	if o.Store == nil {

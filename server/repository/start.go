@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"triton/pkg/status"
+	"triton/server/repository/desired"
 	"triton/server/repository/layout"
+	"triton/server/repository/plan"
 	"triton/server/store"
 )
 
@@ -23,10 +25,10 @@ func (r *Repository) begin(ctx context.Context) error {
 		return err
 	}
 	defer l.Release()
-	out := r.reconcile(ctx, l, edit{by: byStart, asked: asked, parts: true})
+	out := r.reconcile(ctx, l, edit{by: desired.ByStart, added: asked, parts: true})
 	r.phase.CompareAndSwap(starting, ready)
 	for _, f := range asked {
-		if out.reported[f.id] {
+		if out.reported[f.ID] {
 			return ErrLoad
 		}
 	}
@@ -62,7 +64,7 @@ func (r *Repository) attend(ctx context.Context, do func(context.Context) error)
 }
 
 // initial finds the models of the start.
-func (r *Repository) initial(ctx context.Context) (*layout.Listing, []finding, error) {
+func (r *Repository) initial(ctx context.Context) (*layout.Listing, []plan.Finding, error) {
 	if r.local != nil {
 		if err := r.local.Check(); err != nil {
 			return nil, nil, err
@@ -77,7 +79,7 @@ func (r *Repository) initial(ctx context.Context) (*layout.Listing, []finding, e
 	if all {
 		return l, every(l), l.Err
 	}
-	var asked []finding
+	var asked []plan.Finding
 	for _, name := range names {
 		asked = append(asked, named(l, name)...)
 	}
@@ -110,7 +112,7 @@ func (r *Repository) watch(ctx context.Context) error {
 		}
 	}
 	left := slices.SortedFunc(maps.Keys(gone), store.Compare)
-	r.reconcile(ctx, l, edit{by: byPoll, asked: every(l), gone: left})
+	r.reconcile(ctx, l, edit{by: desired.ByPoll, added: every(l), removed: left})
 	return nil
 }
 

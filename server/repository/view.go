@@ -12,6 +12,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/server/infer"
 	"triton/server/model"
+	"triton/server/repository/plan"
 	"triton/server/store"
 )
 
@@ -215,15 +216,18 @@ func (m *served) newest() *model.Loaded {
 	return m.any.Loaded
 }
 
-// serving lists the ready versions for steps.
-func (m *served) serving() []serving {
+// serving lists the ready versions for a plan.
+func (m *served) serving() []plan.Ready {
 	if m == nil {
 		return nil
 	}
-	var all []serving
+	var all []plan.Ready
 	for _, e := range m.entries {
 		if e.state == stateReady {
-			all = append(all, serving{e.number, e.version.From(), e.version.Broken()})
+			from := e.version.From()
+			all = append(all, plan.Ready{
+				Number: e.number, Origin: from.Origin, Config: from.Config, Stamp: from.Stamp, Broken: e.version.Broken(),
+			})
 		}
 	}
 	return all

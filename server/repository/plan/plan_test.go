@@ -1,4 +1,4 @@
-package repository
+package plan
 
 import (
 	"errors"
@@ -12,52 +12,52 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/server/model"
+	"triton/server/repository/desired"
 	"triton/server/repository/layout"
 	"triton/server/store"
 )
 
-// TestPlan decides about models without any store, engine or version.
+// TestModels decides about models without any store, engine or version.
 //
 //	plan
 //	NAME [store=STAMP] [have=STAMP] [broken] [twice] [named] [override] [before] [unreadable] [steps=NAME,...]
-//	gone NAME
+//	removed NAME
 //
-// A line is a wanted model: the stamp of the store and of the last load, whether that
+// A line is a desired model: the stamp of the store and of the last load, whether that
 // had an override before, and whether a client asks for one now.
-func TestPlan(t *testing.T) {
+func TestModels(t *testing.T) {
 	t.Parallel()
-	datadriven.Walk(t, "testdata/plan", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			require.Equal(t, "plan", d.Cmd)
-			w := wanted{}
-			var found []finding
-			var gone []store.ID
+			state := desired.State{}
+			var found []Finding
+			var removed []store.ID
 			for line := range strings.SplitSeq(d.Input, "\n") {
-				if name, ok := strings.CutPrefix(line, "gone "); ok {
-					gone = append(gone, store.ID{Name: name})
+				if name, ok := strings.CutPrefix(line, "removed "); ok {
+					removed = append(removed, store.ID{Name: name})
 					continue
 				}
 				f := parseFinding(t, line)
-				if f.content != nil {
-					w.want(f.id, byPoll, f.content)
+				if f.Content != nil {
+					state.Add(f.ID, desired.ByPoll, f.Content)
 				}
 				found = append(found, f)
 			}
 			var out strings.Builder
-			for _, a := range plan(w, found, gone) {
-				switch a.do {
-				case report:
-					fmt.Fprintln(&out, "report", a.text)
-				case withdraw:
-					fmt.Fprintln(&out, "withdraw", a.id)
-				case load:
-					fmt.Fprint(&out, "load ", a.id)
-					if a.content.Override != nil {
-						fmt.Fprint(&out, " with the configuration ", *a.content.Override)
+			for _, a := range Models(state, found, removed) {
+				switch a.Do {
+				case Report:
+					fmt.Fprintln(&out, "report", a.Text)
+				case Withdraw:
+					fmt.Fprintln(&out, "withdraw", a.ID)
+				case Load:
+					fmt.Fprint(&out, "load ", a.ID)
+					if a.Content.Override != nil {
+						fmt.Fprint(&out, " with the configuration ", *a.Content.Override)
 					}
-					if len(a.after) > 0 {
-						fmt.Fprint(&out, " after ", a.after)
+					if len(a.After) > 0 {
+						fmt.Fprint(&out, " after ", a.After)
 					}
 					fmt.Fprintln(&out)
 				}
@@ -67,29 +67,29 @@ func TestPlan(t *testing.T) {
 	})
 }
 
-func parseFinding(t *testing.T, line string) finding {
+func parseFinding(t *testing.T, line string) Finding {
 	words := strings.Fields(line)
-	f := finding{id: store.ID{Name: words[0]}, location: words[0]}
+	f := Finding{ID: store.ID{Name: words[0]}, Location: words[0]}
 	var parts []store.ID
 	before, unreadable := false, false
 	for _, word := range words[1:] {
 		key, value, _ := strings.Cut(word, "=")
 		switch key {
 		case "store":
-			f.listed, f.stamp = true, stampOf(value)
+			f.Listed, f.Stamp = true, stampOf(value)
 		case "have":
-			f.have = &outcome{location: words[0], stamp: stampOf(value)}
+			f.Last = &Outcome{Location: words[0], Stamp: stampOf(value)}
 		case "moved":
-			f.location = "elsewhere"
+			f.Location = "elsewhere"
 		case "broken":
-			f.broken = true
+			f.Broken = true
 		case "twice":
-			f.listed, f.ambiguous = true, true
+			f.Listed, f.Ambiguous = true, true
 		case "named":
-			f.named = true
+			f.Named = true
 		case "override":
 			text := "of the client"
-			f.override = &text
+			f.Override = &text
 		case "before":
 			before = true
 		case "unreadable":
@@ -104,16 +104,16 @@ func parseFinding(t *testing.T, line string) finding {
 	}
 	if before {
 		text := "from before"
-		f.have.override = &text
+		f.Last.Override = &text
 	}
-	override, due := f.due()
+	override, due := f.Due()
 	switch {
-	case !f.listed || f.ambiguous || !due:
+	case !f.Listed || f.Ambiguous || !due:
 	case unreadable:
-		f.err = errors.New("no luck")
+		f.Err = errors.New("no luck")
 	default:
-		f.content = &layout.Content{
-			From: store.Model{ID: f.id}, Override: override, Parts: parts,
+		f.Content = &layout.Content{
+			From: store.Model{ID: f.ID}, Override: override, Parts: parts,
 			Config: modelconfig.New("", &inferencepb.ModelConfig{}),
 		}
 	}
@@ -128,8 +128,8 @@ func stampOf(text string) store.Stamp {
 	return store.Stamp{"": {Tag: text, Dir: true}}
 }
 
-// TestChanges decides about the versions of a model.
-func TestChanges(t *testing.T) {
+// TestVersions decides about the versions of a model.
+func TestVersions(t *testing.T) {
 	t.Parallel()
 	stamp := func(files ...string) store.Stamp {
 		s := store.Stamp{"": {Tag: strings.Join(files, ""), Dir: true}}
@@ -180,26 +180,29 @@ func TestChanges(t *testing.T) {
 			if test.oldConf == "same" {
 				old = parse(test.config)
 			}
-			var ready []serving
+			var ready []Ready
 			for _, text := range test.ready {
 				var n int64
 				_, err := fmt.Sscan(strings.TrimRight(text, "!@"), &n)
 				require.NoError(t, err)
-				v := serving{number: n, broken: strings.Contains(text, "!"), from: &model.Provenance{
+				v := Ready{
+					Number: n, Broken: strings.Contains(text, "!"),
 					Origin: fmt.Sprintf("r/m/%d", n), Config: old.ModelConfig, Stamp: base,
-				}}
+				}
 				if strings.Contains(text, "@") {
-					v.from.Origin = "scratch/1"
+					v.Origin = "scratch/1"
 				}
 				ready = append(ready, v)
 			}
 			var got []string
-			for _, s := range steps(c, ready) {
-				got = append(got, fmt.Sprintf("%d:%s", s.Number, []string{"load", "regroup", "keep", "retire"}[s.do]))
+			for _, s := range Versions(c, ready) {
+				got = append(got, fmt.Sprintf("%d:%s", s.Number, verbs[s.Do]))
 			}
 			require.Equal(t, test.want, strings.Join(got, " "))
 		})
 	}
 }
+
+var verbs = map[Verb]string{Load: "load", Regroup: "regroup", Keep: "keep", Retire: "retire"}
 
 func isVersion(name string) bool { return slices.Contains([]string{"1", "2"}, name) }

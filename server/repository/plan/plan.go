@@ -1,0 +1,124 @@
+// Package plan decides what an operation does about models and their versions. It is
+// functions of the desired state, the actual state and what the operation found in the
+// store; it does nothing itself (docs/adr/0012-models.md has its tables).
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"triton/pkg/modelconfig"
+	"triton/server/repository/desired"
+	"triton/server/repository/layout"
+	"triton/server/store"
+)
+
+// Verb is what is done about a model or a version.
+type Verb uint8
+
+// The verbs.
+const (
+	Report   Verb = iota // model: log why it cannot be loaded; what serves goes on
+	Withdraw             // model: take it out of service
+	Load                 // model: load its content; version: load it with a new engine
+	Regroup              // version: make new instances of the same engine
+	Keep                 // version: nothing was changed
+	Retire               // version: take it out of service once the others serve
+)
+
+// Outcome is the result of the last load of a model. It is not changed.
+type Outcome struct {
+	Location string      // of the content that serves
+	Stamp    store.Stamp // of that content; nil: the next operation loads it in any case
+	Override *string     // of its configuration
+	Err      error       // why the last load failed; nil: it did not
+}
+
+// Finding is a desired model as an operation finds it in the store.
+type Finding struct {
+	ID store.ID
+	By desired.Requester
+
+	Named     bool // a client asked for it by name
+	Listed    bool // the store has it
+	Ambiguous bool // the store has it several times
+	Location  string
+	Stamp     store.Stamp
+	Last      *Outcome // nil: it was never loaded
+	Broken    bool     // it serves, and a version has lost all its instances
+	Override  *string  // a client's configuration; nil: none
+
+	Content *layout.Content // if the model is due and could be read
+	Err     error           // why it could not be read
+	ListErr error           // why the listing may lack it; nil: the store does not have it
+}
+
+// Due reports whether the model is to be loaded, and with which configuration in place of
+// the store's.
+func (f *Finding) Due() (override *string, due bool) {
+	switch same := f.Last != nil && f.Last.Location == f.Location && f.Last.Stamp.Same(f.Stamp); {
+	case f.Override != nil || !same:
+		return f.Override, true
+	case f.Broken:
+		return f.Last.Override, true
+	}
+	return nil, false
+}
+
+// Action is what is done about one model.
+type Action struct {
+	Do      Verb
+	ID      store.ID
+	Text    string          // of a report
+	Err     error           // the cause of a report
+	Content *layout.Content // of a load
+	After   []store.ID      // the loads that a load waits for
+}
+
+// Details returns the attributes of a report in the log.
+func (a *Action) Details() []any {
+	if all := modelconfig.Details(a.Err); all != nil || a.Err == nil || strings.HasSuffix(a.Text, a.Err.Error()) {
+		return all
+	}
+	return []any{"error", a.Err}
+}
+
+// Models decides about the models that an operation found, and those that it removed from
+// the desired state. The actions are in the order of the log. Loads run at the same time,
+// except that ensembles wait for their parts.
+func Models(s desired.State, found []Finding, removed []store.ID) []Action {
+	var reports, rest []Action
+	loads := map[store.ID]bool{}
+	for _, f := range found {
+		loads[f.ID] = f.Err == nil && f.Content != nil
+	}
+	for _, id := range removed {
+		rest = append(rest, Action{Do: Withdraw, ID: id})
+	}
+	for _, f := range found {
+		switch {
+		case f.Err != nil:
+			reports = append(reports, Action{ID: f.ID, Text: fmt.Sprintf("Poll failed for model directory '%s': %s", f.ID, f.Err), Err: f.Err})
+		case f.Content != nil:
+			a := Action{Do: Load, ID: f.ID, Content: f.Content}
+			if s.Cycle(f.ID) == nil {
+				for _, p := range f.Content.Parts {
+					if loads[p] && !slices.Contains(a.After, p) {
+						a.After = append(a.After, p)
+					}
+				}
+			}
+			rest = append(rest, a)
+		case f.Ambiguous:
+			reports = append(reports, Action{ID: f.ID, Text: fmt.Sprintf("failed to poll model '%s': not unique across all model repositories", f.ID.Name)})
+			if !f.Named { // a client's model is also reported as missing, as by Triton
+				continue
+			}
+			fallthrough
+		case !f.Listed:
+			reports = append(reports, Action{ID: f.ID, Text: fmt.Sprintf("failed to poll model '%s': model not found in any model repository.", f.ID.Name), Err: f.ListErr})
+		}
+	}
+	return append(reports, rest...)
+}

@@ -1,0 +1,64 @@
+package plan
+
+import (
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/inferencepb"
+	"triton/server/repository/layout"
+	"triton/server/store"
+)
+
+// Ready is a version that is ready, and what it was loaded from.
+type Ready struct {
+	Number int64
+	Origin string                   // the version's folder in the store
+	Config *inferencepb.ModelConfig // before the backend completed it
+	Stamp  store.Stamp
+	Broken bool // it has lost all its instances
+}
+
+// Change is what a load does about one version.
+type Change struct {
+	layout.Version
+	Do Verb
+}
+
+// Versions decides what the load of some content does about each version: first about those
+// that the policy picks, then about those that are ready and no longer picked.
+func Versions(c *layout.Content, ready []Ready) []Change {
+	var all []Change
+	for _, picked := range c.Versions {
+		change := Change{picked, Load}
+		if i := slices.IndexFunc(ready, func(r Ready) bool { return r.Number == picked.Number }); i >= 0 {
+			change.Do = compare(c, picked, &ready[i])
+		}
+		all = append(all, change)
+	}
+	for _, r := range ready {
+		if !slices.ContainsFunc(c.Versions, func(v layout.Version) bool { return v.Number == r.Number }) {
+			all = append(all, Change{layout.Version{Number: r.Number}, Retire})
+		}
+	}
+	return all
+}
+
+// compare decides about a version that is ready. An ensemble is loaded each time,
+// because its parts may be other versions.
+func compare(c *layout.Content, v layout.Version, r *Ready) Verb {
+	if c.Ensemble() || r.Broken || r.Origin != c.Origin(v) || !r.Stamp.SameFor(c.Stamp, v.Name, c.ConfigEntry) {
+		return Load
+	}
+	before, now := proto.CloneOf(r.Config), proto.CloneOf(c.Config.ModelConfig)
+	if proto.Equal(before, now) {
+		return Keep
+	}
+	for _, cfg := range []*inferencepb.ModelConfig{before, now} {
+		cfg.InstanceGroup, cfg.VersionPolicy = nil, nil
+	}
+	if proto.Equal(before, now) {
+		return Regroup
+	}
+	return Load
+}
