@@ -93,7 +93,7 @@ func TestCacheOfAnOlderPart(t *testing.T) {
 	t.Cleanup(func() { _ = r.opts.Cache.Close() })
 	require.NoError(t, err)
 	require.NoError(t, r.Load(t.Context(), "over", infer.LoadOptions{}))
-	hits := func() uint64 { return r.view.Load().models["e"][0].newest().Stats().Counters().CacheHit.Count }
+	hits := func() uint64 { return r.actual.Snapshot().Named("e")[0].Newest().Stats().Counters().CacheHit.Count }
 	for range 2 {
 		require.Equal(t, "1", said(t, r, "e"))
 		require.Equal(t, "1", said(t, r, "over"))

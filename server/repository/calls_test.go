@@ -138,7 +138,7 @@ func TestEnginesCallTheirOwnSpace(t *testing.T) {
 	works(t, r, "mine")
 	works(t, r, "far")
 	for id, n := range map[store.ID]uint64{{Space: first, Name: "to"}: 1, {Space: second, Name: "to"}: 0, {Space: second, Name: "other"}: 1} {
-		require.Equal(t, n, r.view.Load().named(id).newest().Stats().Counters().Success.Count, id.String())
+		require.Equal(t, n, r.actual.Snapshot().Model(id).Newest().Stats().Counters().Success.Count, id.String())
 	}
 }
 

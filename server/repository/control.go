@@ -69,8 +69,8 @@ func (r *Repository) Unload(ctx context.Context, name string, dependents bool) e
 		}
 		defer free()
 		var ids []store.ID
-		for _, m := range r.view.Load().models[name] {
-			ids = append(ids, m.id)
+		for _, m := range r.actual.Snapshot().Named(name) {
+			ids = append(ids, m.ID)
 		}
 		r.reconcile(r.life, nil, edit{removed: ids, dependents: dependents})
 		return nil

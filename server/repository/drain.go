@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"triton/server/model"
+	"triton/server/repository/actual"
 	"triton/server/store"
 )
 
@@ -89,12 +90,8 @@ func (r *Repository) open() []*model.Loaded {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []*model.Loaded
-	for _, m := range r.view.Load().order {
-		for _, e := range m.entries {
-			if e.state == stateReady {
-				all = append(all, e.version)
-			}
-		}
+	for _, m := range r.actual.Snapshot().Models() {
+		all = append(all, m.Ready()...)
 	}
 	for v := range r.retiring {
 		all = append(all, v)
@@ -142,7 +139,7 @@ func (r *Repository) report(ctx context.Context, open []*model.Loaded) {
 	}
 }
 
-// retire closes a version that is in no view any more, once its requests have
+// retire closes a version that is out of service, once its requests have
 // ended. It does not wait.
 func (r *Repository) retire(id store.ID, v *model.Loaded) {
 	r.mu.Lock()
@@ -174,9 +171,9 @@ func (r *Repository) close(ctx context.Context, v *model.Loaded) error {
 	id, retiring := r.retiring[v]
 	r.mu.Unlock()
 	if retiring {
-		r.change(id, func(m *served) {
-			if e := m.at(v.Number()); e != nil && e.version == v && e.state == stateUnloading {
-				e.state, e.reason, e.version = stateUnavailable, reasonUnloaded, nil
+		r.actual.Change(id, func(m *actual.Model) {
+			if at := m.Version(v.Number()); at != nil && at.Loaded == v && at.State == actual.Unloading {
+				at.Unloaded()
 			}
 		})
 	}

@@ -1,56 +1,50 @@
 package repository
 
 import (
+	"context"
+	"time"
+
 	"triton/pkg/inferencepb"
+	"triton/server/repository/actual"
+	"triton/server/store"
 )
 
-// Index lists what the repository's directories hold now and how it fares. A
-// model that stands in several directories is listed in any case; one that
-// stands in none any more is not, though it may still serve.
+// Index lists the models that the store has now, and the states of their versions. It lists
+// a model that lies in several directories in any case, and leaves out a model that the
+// store no longer has, though it may still serve.
 func (r *Repository) Index(readyOnly bool) *inferencepb.RepositoryIndexResponse {
 	out := &inferencepb.RepositoryIndexResponse{}
-	add := func(e *inferencepb.RepositoryIndexResponse_ModelIndex) { out.Models = append(out.Models, e) }
-	view := r.view.Load()
+	now := r.actual.Snapshot()
 	for _, f := range r.present() {
-		m := view.named(f.ID)
+		m := now.Model(f.ID)
 		switch {
 		case f.Ambiguous:
-			add(&inferencepb.RepositoryIndexResponse_ModelIndex{
-				Name: f.ID.Name, State: string(stateUnavailable), Reason: "model appears in two or more repositories",
+			out.Models = append(out.Models, &inferencepb.RepositoryIndexResponse_ModelIndex{
+				Name: f.ID.Name, State: string(actual.Unavailable), Reason: "model appears in two or more repositories",
 			})
 		case m == nil && !readyOnly:
-			add(&inferencepb.RepositoryIndexResponse_ModelIndex{Name: f.ID.Name})
+			out.Models = append(out.Models, &inferencepb.RepositoryIndexResponse_ModelIndex{Name: f.ID.Name})
 		case m != nil:
-			for _, e := range m.entries {
-				if e.state == stateReady || !readyOnly {
-					add(&inferencepb.RepositoryIndexResponse_ModelIndex{
-						Name: f.ID.Name, Version: e.text, State: string(e.state), Reason: e.explain(),
-					})
-				}
-			}
+			out.Models = append(out.Models, m.Index(readyOnly)...)
 		}
 	}
 	return out
 }
 
-// Status is what became of one version, or of a model without any.
-type Status struct {
-	Model   string
-	Version string // empty: none was found
-	Ready   bool
-	Reason  string
-}
+// indexWait bounds how long the index waits for the store.
+const indexWait = 10 * time.Second
 
-// Status lists all versions by model name and number.
-func (r *Repository) Status() []Status {
-	var all []Status
-	for _, m := range r.view.Load().order {
-		if len(m.entries) == 0 {
-			all = append(all, Status{Model: m.label, Reason: "Not loaded: No model version was found"})
-		}
-		for _, e := range m.entries {
-			all = append(all, Status{Model: m.label, Version: e.text, Ready: e.state == stateReady, Reason: e.explain()})
+// present lists the models of the store for the index. When the store does not answer, it
+// returns the models of the last listing.
+func (r *Repository) present() []store.Model {
+	ctx, cancel := context.WithTimeout(context.Background(), indexWait)
+	defer cancel()
+	l := r.list(ctx)
+	if l.Err != nil {
+		r.opts.Log.Error("listing the model repository", "error", l.Err)
+		if before := r.listed.Load(); l.Models == nil && before != nil {
+			return *before
 		}
 	}
-	return all
+	return l.Models
 }

@@ -23,6 +23,7 @@ import (
 	"triton/server/backend/builtin"
 	"triton/server/infer"
 	"triton/server/model"
+	"triton/server/repository/actual"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -407,7 +408,7 @@ func TestInfer(t *testing.T) {
 	resp.Release()
 	drained := make(chan error, 1)
 	go func() { drained <- r.Drain(context.Background()) }()
-	require.Eventually(t, m.(*newest).Closing, 5*time.Second, time.Millisecond)
+	require.Eventually(t, m.(*actual.Newest).Closing, 5*time.Second, time.Millisecond)
 	_, err = inferOnce(t, m)
 	require.EqualError(t, err, "[request id: <id_unknown>] Server is stopping, scheduler for model has stopped accepting new inference requests")
 	m.Release()

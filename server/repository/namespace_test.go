@@ -45,12 +45,12 @@ func TestEnsemblesInNamespaces(t *testing.T) {
 		m.Release()
 	}
 	for id, n := range map[store.ID]uint64{{Space: first, Name: "a"}: 2, {Space: second, Name: "a"}: 1, {Space: second, Name: "other"}: 1} {
-		require.Equal(t, n, r.view.Load().named(id).newest().Stats().Counters().Success.Count, id.String())
+		require.Equal(t, n, r.actual.Snapshot().Model(id).Newest().Stats().Counters().Success.Count, id.String())
 	}
 
 	// What is unloaded in one path is not in the other.
 	require.NoError(t, r.Unload(t.Context(), "mine", false))
 	require.NoError(t, r.Unload(t.Context(), "said", true))
-	require.Nil(t, r.view.Load().named(store.ID{Space: first, Name: "a"}).newest())
+	require.Nil(t, r.actual.Snapshot().Model(store.ID{Space: first, Name: "a"}).Newest())
 	require.NoError(t, ask(t, r, "theirs"))
 }

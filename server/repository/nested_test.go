@@ -78,7 +78,7 @@ func TestEnsembleOverOneThatFollows(t *testing.T) {
 	}
 	change(strings.Replace(link, "INT32", "FP32", 2))
 	for _, name := range []string{"mid", "top", "crown"} {
-		require.Nil(t, r.view.Load().models[name][0].newest(), "%s: its part does not fit, or does not serve: %s", name, states(r))
+		require.Nil(t, r.actual.Snapshot().Named(name)[0].Newest(), "%s: its part does not fit, or does not serve: %s", name, states(r))
 	}
 	change(link)
 	require.NoError(t, ask(t, r, "crown"))

@@ -19,6 +19,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/backend/onnx"
+	"triton/server/repository/actual"
 )
 
 // TestLoadONNX loads ONNX models and compares the completed configuration, or
@@ -108,7 +109,7 @@ func loadONNX(t *testing.T, engine backend.Backend, dir, name string) string {
 	}
 	index := r.Index(false).Models
 	require.Len(t, index, 1)
-	if m := index[0]; m.State != string(stateReady) {
+	if m := index[0]; m.State != string(actual.Ready) {
 		return refusal(m.State, m.Reason, dir)
 	}
 	m, err := r.Model(name, "")

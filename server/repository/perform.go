@@ -13,6 +13,7 @@ import (
 	"triton/pkg/status"
 	"triton/server/backend"
 	"triton/server/model"
+	"triton/server/repository/actual"
 	"triton/server/repository/layout"
 	"triton/server/repository/plan"
 	"triton/server/store"
@@ -74,7 +75,7 @@ func (r *Repository) bring(ctx context.Context, c *layout.Content) error {
 	}
 	if err != nil {
 		r.opts.Log.Error(fmt.Sprintf("failed to load model '%s': %s", c.ID(), err))
-		r.change(c.ID(), func(m *served) { m.wanted = true })
+		r.actual.Change(c.ID(), func(m *actual.Model) { m.Desired = true })
 		return &failure{text: err.Error()}
 	}
 	jobs := r.begun(c)
@@ -108,21 +109,32 @@ func (r *Repository) explain(c *layout.Content) error {
 
 // begun decides about each version; new ones are in the index from now on.
 func (r *Repository) begun(c *layout.Content) []*job {
-	now := r.view.Load().named(c.ID())
-	all := plan.Versions(c, now.serving())
+	all := plan.Versions(c, r.ready(c.ID()))
 	jobs := make([]*job, len(all))
-	r.change(c.ID(), func(m *served) {
-		m.wanted = true
-		for i, s := range all {
-			jobs[i] = &job{Change: s}
-			if e := m.need(s.Number); e.state == stateReady {
-				jobs[i].old = e.version
+	r.actual.Change(c.ID(), func(m *actual.Model) {
+		m.Desired = true
+		for i, change := range all {
+			jobs[i] = &job{Change: change}
+			if v := m.Add(change.Number); v.State == actual.Ready {
+				jobs[i].old = v.Loaded
 			} else {
-				e.state, e.reason, e.version = stateLoading, "", nil
+				v.State, v.Reason, v.Loaded = actual.Loading, "", nil
 			}
 		}
 	})
 	return jobs
+}
+
+// ready returns the ready versions of a model for a plan.
+func (r *Repository) ready(id store.ID) []plan.Ready {
+	var all []plan.Ready
+	for _, v := range r.actual.Snapshot().Model(id).Ready() {
+		from := v.From()
+		all = append(all, plan.Ready{
+			Number: v.Number(), Origin: from.Origin, Config: from.Config, Stamp: from.Stamp, Broken: v.Broken(),
+		})
+	}
+	return all
 }
 
 // run loads a version, again and again if it may.
@@ -153,7 +165,7 @@ func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, fits 
 	case j.Do == plan.Regroup:
 		return r.builder.Regroup(ctx, s, j.old)
 	case c.Ensemble():
-		s.Folder, s.Models = c.Folder, r.stepCalls(c)
+		s.Folder, s.Models = c.Folder, r.actual.Steps(stepIDs(c))
 		return r.builder.Assemble(s, fits, j.old)
 	}
 	folder, err := c.Fetch(ctx, r.reader.Store, j.Name)
@@ -162,8 +174,17 @@ func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, fits 
 		return nil, err
 	}
 	defer folder.Release() // the version holds it
-	s.Folder, s.Models = folder, &engineCalls{r, c.ID().Space}
+	s.Folder, s.Models = folder, r.actual.Engine(c.ID().Space)
 	return r.builder.Load(ctx, s)
+}
+
+// stepIDs returns the IDs of the models of an ensemble's steps by their names.
+func stepIDs(c *layout.Content) map[string]store.ID {
+	ids := map[string]store.ID{}
+	for i, step := range c.Config.GetEnsembleScheduling().GetStep() {
+		ids[step.GetModelName()] = c.Parts[i]
+	}
+	return ids
 }
 
 // reasonOf is an error as the index and the log show it.
@@ -176,17 +197,17 @@ func (r *Repository) commit(c *layout.Content, jobs []*job) error {
 	engine := true
 	for _, j := range jobs {
 		if j.err != nil {
-			fmt.Fprintf(&text, "version %d is at %s state: %s;", j.Number, stateUnavailable, reasonOf(j.err))
+			fmt.Fprintf(&text, "version %d is at %s state: %s;", j.Number, actual.Unavailable, reasonOf(j.err))
 			engine = engine && errors.Is(j.err, backend.ErrNoEngine)
 		}
 	}
 	var leaving []*model.Loaded
 	if text.Len() > 0 {
 		bad = &failure{text.String(), engine}
-		r.change(c.ID(), func(m *served) { leaving = m.undo(jobs) })
+		r.actual.Change(c.ID(), func(m *actual.Model) { leaving = undo(m, jobs) })
 		r.opts.Log.Info(fmt.Sprintf("failed to load '%s'", c.ID()))
 	} else {
-		r.change(c.ID(), func(m *served) { leaving = m.adopt(jobs) })
+		r.actual.Change(c.ID(), func(m *actual.Model) { leaving = adopt(m, jobs) })
 		r.opts.Log.Info(fmt.Sprintf("successfully loaded '%s'", c.ID()))
 	}
 	for _, v := range leaving {
@@ -200,7 +221,7 @@ func (r *Repository) commit(c *layout.Content, jobs []*job) error {
 
 // undo takes back what was loaded beside a version that failed. It returns the
 // versions to close.
-func (m *served) undo(jobs []*job) (leaving []*model.Loaded) {
+func undo(m *actual.Model, jobs []*job) (leaving []*model.Loaded) {
 	for _, j := range jobs {
 		if j.version != nil {
 			leaving = append(leaving, j.version)
@@ -208,11 +229,11 @@ func (m *served) undo(jobs []*job) (leaving []*model.Loaded) {
 		if j.old != nil {
 			continue
 		}
-		e := m.at(j.Number)
+		v := m.Version(j.Number)
 		if j.err != nil {
-			e.state, e.reason = stateUnavailable, reasonOf(j.err)
+			v.State, v.Reason = actual.Unavailable, reasonOf(j.err)
 		} else {
-			e.state, e.version = stateUnloading, j.version
+			v.State, v.Loaded = actual.Unloading, j.version
 		}
 	}
 	return leaving
@@ -220,16 +241,16 @@ func (m *served) undo(jobs []*job) (leaving []*model.Loaded) {
 
 // adopt puts the new versions in the place of the others. It returns the versions
 // to close.
-func (m *served) adopt(jobs []*job) (leaving []*model.Loaded) {
+func adopt(m *actual.Model, jobs []*job) (leaving []*model.Loaded) {
 	for _, j := range jobs {
-		e := m.at(j.Number)
+		v := m.Version(j.Number)
 		switch j.Do {
 		case plan.Keep:
 			continue
 		case plan.Retire:
-			e.state = stateUnloading
+			v.State = actual.Unloading
 		case plan.Load, plan.Regroup:
-			e.state, e.reason, e.version = stateReady, "", j.version
+			v.State, v.Reason, v.Loaded = actual.Ready, "", j.version
 		}
 		if j.old != nil {
 			if j.Do == plan.Regroup {
@@ -248,15 +269,16 @@ func (r *Repository) fit(c *layout.Content) ([]*model.Loaded, error) {
 	if err := r.desired.Cycle(c.ID()); err != nil {
 		return nil, err
 	}
+	now := r.actual.Snapshot()
 	all := c.Config.GetEnsembleScheduling().GetStep()
 	for i, id := range c.Parts {
-		if !r.desired.Has(id) && r.view.Load().named(id).newest() == nil {
+		if !r.desired.Has(id) && now.Model(id).Newest() == nil {
 			return nil, status.New(status.InvalidArg, "ensemble %s contains models that are not available or ambiguous: %s", c.ID(), all[i].GetModelName())
 		}
 	}
 	var parts []*model.Loaded
 	for i, id := range c.Parts {
-		v, err := r.servingPart(c, id, all[i].GetModelVersion())
+		v, err := r.readyPart(c, now.Model(id), id, all[i].GetModelVersion())
 		if err != nil {
 			return nil, err
 		}
@@ -265,16 +287,15 @@ func (r *Repository) fit(c *layout.Content) ([]*model.Loaded, error) {
 	return parts, c.Config.First(c.Config.ValidateParts(func(step int) *inferencepb.ModelConfig { return parts[step].Config() }))
 }
 
-// servingPart returns the version of a model that a step would use. The lock is
-// held.
-func (r *Repository) servingPart(c *layout.Content, id store.ID, number int64) (*model.Loaded, error) {
-	m := r.view.Load().named(id)
-	if v := m.newest(); v != nil {
+// readyPart returns the version of m, the model of an ID, that a step uses. The caller holds
+// r.mu.
+func (r *Repository) readyPart(c *layout.Content, m *actual.Model, id store.ID, number int64) (*model.Loaded, error) {
+	if newest := m.Newest(); newest != nil {
 		if number == -1 {
-			return v, nil
+			return newest, nil
 		}
-		if e := m.at(number); e != nil && e.state == stateReady {
-			return e.version, nil
+		if v := m.Version(number); v != nil && v.State == actual.Ready {
+			return v.Loaded, nil
 		}
 		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' whose required version %d is not loaded.", c.ID(), id, number)
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"triton/server/model"
+	"triton/server/repository/actual"
 	"triton/server/repository/desired"
 	"triton/server/repository/layout"
 	"triton/server/repository/plan"
@@ -104,7 +105,7 @@ func (r *Repository) look(ctx context.Context, l *layout.Listing, f *plan.Findin
 	r.mu.Lock()
 	f.Last = r.outcomes[f.ID]
 	r.mu.Unlock()
-	f.Broken = r.view.Load().named(f.ID).broken()
+	f.Broken = r.actual.Snapshot().Model(f.ID).Broken()
 	if f.Stamp, f.Err = l.Stamp(ctx, m); f.Err != nil {
 		return
 	}
@@ -190,16 +191,11 @@ func (r *Repository) dismiss(id store.ID) {
 
 // withdraw takes all ready versions of a model out of service. The model may still be
 // desired.
-func (r *Repository) withdraw(id store.ID, desired bool) {
+func (r *Repository) withdraw(id store.ID, stillDesired bool) {
 	var leaving []*model.Loaded
-	r.change(id, func(m *served) {
-		m.wanted = desired
-		for i := range m.entries {
-			if e := &m.entries[i]; e.state == stateReady {
-				e.state = stateUnloading
-				leaving = append(leaving, e.version)
-			}
-		}
+	r.actual.Change(id, func(m *actual.Model) {
+		m.Desired = stillDesired
+		leaving = m.Unload()
 	})
 	for _, v := range leaving {
 		r.retire(id, v)

@@ -16,6 +16,7 @@ import (
 	"triton/pkg/status"
 	"triton/server/backend"
 	"triton/server/infer"
+	"triton/server/repository/actual"
 )
 
 // gated is an engine whose loads wait until they are let through.
@@ -90,7 +91,7 @@ func TestReload(t *testing.T) {
 	require.Equal(t, "m:1 READY", states(r))
 	same, err := r.Model("m", "")
 	require.NoError(t, err)
-	require.Same(t, old.(*newest).Loaded, same.(*newest).Loaded)
+	require.Same(t, old.(*actual.Newest).Loaded, same.(*actual.Newest).Loaded)
 	same.Release()
 
 	done = load()
@@ -99,7 +100,7 @@ func TestReload(t *testing.T) {
 	require.NoError(t, <-done, "a failed load is tried again")
 	fresh, err := r.Model("m", "1")
 	require.NoError(t, err)
-	require.NotSame(t, old.(*newest).Loaded, fresh)
+	require.NotSame(t, old.(*actual.Newest).Loaded, fresh)
 	fresh.Release()
 	resp, err := inferOnce(t, old)
 	require.NoError(t, err, "who has the old version may use it")

@@ -14,6 +14,7 @@ import (
 	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/model"
+	"triton/server/repository/actual"
 	"triton/server/repository/desired"
 	"triton/server/repository/layout"
 	"triton/server/repository/plan"
@@ -77,12 +78,12 @@ func serves(p phase) bool { return p == ready || p == settling || p == exiting }
 
 // Repository is the models of one server. It implements infer.Service.
 //
-// Requests see the view and take no lock. Whoever changes a model holds its
-// name (names) and publishes a new view under mu.
+// Requests see the actual state and take no lock. An operation holds the names of the
+// models that it changes.
 type Repository struct {
-	opts  Options
-	phase atomic.Int32
-	view  atomic.Pointer[view]
+	opts   Options
+	phase  atomic.Int32
+	actual *actual.State
 
 	builder *model.Builder
 	names   names
@@ -110,7 +111,7 @@ var _ infer.Service = (*Repository)(nil)
 // New makes an empty repository. Start fills it.
 func New(o Options) *Repository {
 	r := &Repository{
-		opts: o, builder: model.NewBuilder(o.Options), names: names{busy: map[string]chan struct{}{}, watches: map[*watch]struct{}{}}, loading: make(chan struct{}, max(o.LoadThreads, 1)),
+		opts: o, actual: actual.New(actual.Options{Namespacing: o.Namespacing, Chooser: o.Chooser, Log: o.Log}), builder: model.NewBuilder(o.Options), names: names{busy: map[string]chan struct{}{}, watches: map[*watch]struct{}{}}, loading: make(chan struct{}, max(o.LoadThreads, 1)),
 		desired: desired.State{}, outcomes: map[store.ID]*plan.Outcome{}, retiring: map[*model.Loaded]store.ID{}, tasks: tasks{empty: make(chan struct{})},
 		reader: layout.Reader{Store: o.Store, AutoComplete: o.AutoComplete, ConfigName: o.ConfigName, Namespacing: o.Namespacing},
 	}
@@ -119,14 +120,9 @@ func New(o Options) *Repository {
 		r.reader.Store = r.local
 	}
 	r.life, r.end = context.WithCancel(context.Background())
-	r.view.Store(&view{models: map[string][]*served{}})
 	return r
 }
 
 // ErrLoad is found in Start's error when some model could not be loaded. The
 // others serve.
 var ErrLoad error = status.New(status.Internal, "failed to load all models")
-
-func notFound(format string, args ...any) error {
-	return status.New(status.NotFound, format, args...)
-}

@@ -1,4 +1,4 @@
-package repository
+package actual
 
 import (
 	"strconv"
@@ -8,39 +8,53 @@ import (
 	"triton/server/infer"
 )
 
-// Model finds a ready version and takes a reference to it.
-func (r *Repository) Model(name, number string) (infer.Model, error) {
-	if p := r.phase.Load(); !serves(p) {
-		return nil, errServer(p)
-	}
+// Acquire finds a ready version and takes a reference to it. An empty number stands for the
+// newest version.
+func (s *State) Acquire(name, number string) (infer.Model, error) {
 	for {
-		now := r.view.Load()
-		m, err := r.pick(now, name)
-		if err == nil && number == "" && m != nil && m.any != nil {
-			if m.any.Acquire() {
-				return m.any, nil
+		now := s.current.Load()
+		m, err := s.pick(now, name)
+		if err == nil && number == "" && m != nil && m.newest != nil {
+			if m.newest.Acquire() {
+				return m.newest, nil
 			}
-			err = m.notReady(m.any.Number())
+			err = m.notReady(m.newest.Number())
 		} else if err == nil {
-			var e *entry
-			if e, err = m.find(name, number); err == nil {
-				if e.version.Acquire() {
-					return e.version, nil
+			var v *Version
+			if v, err = m.find(name, number); err == nil {
+				if v.Loaded.Acquire() {
+					return v.Loaded, nil
 				}
-				err = m.notReady(e.number)
+				err = m.notReady(v.Number)
 			}
 		}
-		// A version may go while it is looked up: then there is a new view.
-		if r.view.Load() == now {
+		// If the version was closed meanwhile, there is a new snapshot.
+		if s.current.Load() == now {
 			return nil, err
 		}
 	}
 }
 
-// pick is the model of a name; nil when there is none.
-func (r *Repository) pick(v *view, name string) (*served, error) {
-	same := v.models[name]
-	if !r.opts.Namespacing {
+// Ready reports whether a version works. That the model is unknown is no error.
+func (s *State) Ready(name, number string) (bool, error) {
+	if number != "" {
+		if _, err := parseVersion(number); err != nil {
+			return false, err
+		}
+	}
+	m, err := s.pick(s.current.Load(), name)
+	if err != nil {
+		return false, nil
+	}
+	v, err := m.find(name, number)
+	return err == nil && v.works(), nil
+}
+
+// pick returns the model of a name. Without namespacing it returns nil, and no error, when
+// there is none.
+func (s *State) pick(now *Snapshot, name string) (*Model, error) {
+	same := now.models[name]
+	if !s.opts.Namespacing {
 		if len(same) == 0 {
 			return nil, nil
 		}
@@ -49,10 +63,10 @@ func (r *Repository) pick(v *view, name string) (*served, error) {
 	if len(same) == 0 {
 		return nil, status.New(status.InvalidArg, "Request for unknown model: '%s' is not found", name)
 	}
-	var found *served
+	var found *Model
 	n := 0
 	for _, m := range same {
-		if m.wanted {
+		if m.Desired {
 			found = m
 			n++
 		}
@@ -67,16 +81,16 @@ func (r *Repository) pick(v *view, name string) (*served, error) {
 		"There are %d identifiers of model '%s' in global map, model namespace must be provided to resolve ambiguity.", n, name)
 }
 
-// find is a ready version of m, which is nil for a name that nothing has.
-func (m *served) find(name, number string) (*entry, error) {
+// find returns a ready version of m, which is nil for an unknown name.
+func (m *Model) find(name, number string) (*Version, error) {
 	if number == "" {
 		switch {
 		case m == nil:
 			return nil, notFound("Request for unknown model: '%s' is not found", name)
-		case m.any == nil:
+		case m.newest == nil:
 			return nil, notFound("Request for unknown model: '%s' has no available versions", m.label)
 		}
-		return m.at(m.any.Number()), nil
+		return m.Version(m.newest.Number()), nil
 	}
 	n, err := parseVersion(number)
 	if err != nil {
@@ -85,23 +99,26 @@ func (m *served) find(name, number string) (*entry, error) {
 	if m == nil {
 		return nil, notFound("Request for unknown model: '%s' is not found", name)
 	}
-	e := m.at(n)
+	v := m.Version(n)
 	switch {
-	case e == nil:
+	case v == nil:
 		return nil, notFound("Request for unknown model: '%s' version %d is not found", m.label, n)
-	case e.state != stateReady:
+	case v.State != Ready:
 		return nil, m.notReady(n)
 	}
-	return e, nil
+	return v, nil
 }
 
-func (m *served) notReady(n int64) error {
+func notFound(format string, args ...any) error {
+	return status.New(status.NotFound, format, args...)
+}
+
+func (m *Model) notReady(n int64) error {
 	return status.New(status.Unavailable, "Request for unknown model: '%s' version %d is not at ready state", m.label, n)
 }
 
-// parseVersion reads a version that a client named, as C's stol does: what
-// follows the number does not matter. Which numbers a model has is decided by
-// its directories; version 0 may be one of them.
+// parseVersion reads a version that a client named, as C's stol does: it ignores what
+// follows the number. Version 0 is valid: the folders of a model decide which it has.
 func parseVersion(s string) (int64, error) {
 	digits := strings.TrimLeft(s, " \t\n\v\f\r")
 	end := 0

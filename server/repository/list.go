@@ -2,30 +2,11 @@ package repository
 
 import (
 	"context"
-	"time"
 
 	"triton/server/repository/layout"
 	"triton/server/repository/plan"
 	"triton/server/store"
 )
-
-// indexWait bounds how long the index waits for the store.
-const indexWait = 10 * time.Second
-
-// present lists the models of the store for the index: as they were listed last
-// when the store does not answer.
-func (r *Repository) present() []store.Model {
-	ctx, cancel := context.WithTimeout(context.Background(), indexWait)
-	defer cancel()
-	l := r.list(ctx)
-	if l.Err != nil {
-		r.opts.Log.Error("listing the model repository", "error", l.Err)
-		if before := r.listed.Load(); l.Models == nil && before != nil {
-			return *before
-		}
-	}
-	return l.Models
-}
 
 // list asks the store for its models.
 func (r *Repository) list(ctx context.Context) *layout.Listing {

@@ -1,0 +1,51 @@
+// Package actual is the actual state of a server's models: which versions there are and how
+// they fare. Requests find their version in an immutable snapshot and take no lock. What
+// the state should be is decided elsewhere.
+package actual
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"triton/server/infer"
+	"triton/server/store"
+)
+
+// Options are for a state.
+type Options struct {
+	// Namespacing lets models in different paths have the same name.
+	Namespacing bool
+	// Chooser picks the version for requests that name none; nil: the newest.
+	Chooser infer.Chooser
+	Log     *slog.Logger
+}
+
+// State is the models of a server as they are now.
+type State struct {
+	opts    Options
+	mu      sync.Mutex // held while a snapshot is replaced
+	current atomic.Pointer[Snapshot]
+}
+
+// New returns a state without models.
+func New(o Options) *State {
+	s := &State{opts: o}
+	s.current.Store(&Snapshot{models: map[string][]*Model{}})
+	return s
+}
+
+// Snapshot returns the current snapshot.
+func (s *State) Snapshot() *Snapshot { return s.current.Load() }
+
+// Change publishes a snapshot in which one model is changed. The edit gets a copy of the
+// model, without versions if the state does not have it.
+func (s *State) Change(id store.ID, edit func(m *Model)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.current.Load()
+	m := old.Model(id).copy(id)
+	edit(m)
+	m.findNewest(s.opts.Chooser, s.opts.Log)
+	s.current.Store(old.with(m))
+}

@@ -1,0 +1,122 @@
+package actual
+
+import (
+	"cmp"
+	"log/slog"
+	"slices"
+	"strconv"
+
+	"triton/server/infer"
+	"triton/server/model"
+	"triton/server/store"
+)
+
+// Model is a model and its versions.
+type Model struct {
+	ID store.ID
+	// Desired reports whether the model was loaded, or should have been, and not unloaded
+	// since.
+	Desired  bool
+	Versions []Version // ascending
+
+	label  string  // the model's name in the log
+	newest *Newest // nil when no version is ready
+}
+
+// copy returns a model that may be changed; one without versions for nil.
+func (m *Model) copy(id store.ID) *Model {
+	if m == nil {
+		return &Model{ID: id, label: id.String()}
+	}
+	c := *m
+	c.Versions = slices.Clone(m.Versions)
+	return &c
+}
+
+// Version returns the version of a number; nil when the model has none.
+func (m *Model) Version(n int64) *Version {
+	i, found := m.search(n)
+	if !found {
+		return nil
+	}
+	return &m.Versions[i]
+}
+
+// Add returns the version of a number. It adds the version if there is none.
+func (m *Model) Add(n int64) *Version {
+	i, found := m.search(n)
+	if !found {
+		m.Versions = slices.Insert(m.Versions, i, Version{Number: n, text: strconv.FormatInt(n, 10)})
+	}
+	return &m.Versions[i]
+}
+
+func (m *Model) search(n int64) (int, bool) {
+	return slices.BinarySearchFunc(m.Versions, n, func(v Version, n int64) int { return cmp.Compare(v.Number, n) })
+}
+
+// Unload takes all ready versions out of service. It returns the versions to close.
+func (m *Model) Unload() (leaving []*model.Loaded) {
+	for i := range m.Versions {
+		if v := &m.Versions[i]; v.State == Ready {
+			v.State = Unloading
+			leaving = append(leaving, v.Loaded)
+		}
+	}
+	return leaving
+}
+
+// Newest returns the version that requests without a version use; nil when none is ready.
+func (m *Model) Newest() *model.Loaded {
+	if m == nil || m.newest == nil {
+		return nil
+	}
+	return m.newest.Loaded
+}
+
+// Ready returns the ready versions.
+func (m *Model) Ready() (all []*model.Loaded) {
+	if m == nil {
+		return nil
+	}
+	for _, v := range m.Versions {
+		if v.State == Ready {
+			all = append(all, v.Loaded)
+		}
+	}
+	return all
+}
+
+// Broken reports whether a ready version of the model has lost all its instances.
+func (m *Model) Broken() bool { return slices.ContainsFunc(m.Ready(), (*model.Loaded).Broken) }
+
+// findNewest finds the highest ready version after a change.
+func (m *Model) findNewest(chooser infer.Chooser, log *slog.Logger) {
+	m.newest = nil
+	var texts []string
+	var last *model.Loaded
+	for i := range m.Versions {
+		if v := &m.Versions[i]; v.State == Ready {
+			last, texts = v.Loaded, append(texts, v.text)
+		}
+	}
+	if last == nil {
+		return
+	}
+	m.newest = &Newest{Loaded: last, metadata: model.Describe(last.Config(), texts...)}
+	if ready := m.alike(last); chooser != nil && len(ready) > 1 {
+		m.newest.choice = &choice{chooser, ready, log}
+	}
+}
+
+// alike returns the ready versions that are decoupled if v is, and else are not: front ends
+// treat a request by that before they decode it.
+func (m *Model) alike(v *model.Loaded) (all []infer.Model) {
+	decoupled := func(v *model.Loaded) bool { return v.Config().GetModelTransactionPolicy().GetDecoupled() }
+	for _, l := range m.Ready() {
+		if decoupled(l) == decoupled(v) {
+			all = append(all, l)
+		}
+	}
+	return all
+}

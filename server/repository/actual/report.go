@@ -1,0 +1,107 @@
+package actual
+
+import (
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/server/stats"
+)
+
+// Status is what became of one version, or of a model without any.
+type Status struct {
+	Model   string
+	Version string // empty: none was found
+	Ready   bool
+	Reason  string
+}
+
+// Status returns the status of all versions, by model and number.
+func (s *State) Status() []Status {
+	var all []Status
+	for _, m := range s.current.Load().order {
+		if len(m.Versions) == 0 {
+			all = append(all, Status{Model: m.label, Reason: "Not loaded: No model version was found"})
+		}
+		for _, v := range m.Versions {
+			all = append(all, Status{Model: m.label, Version: v.text, Ready: v.State == Ready, Reason: v.reason()})
+		}
+	}
+	return all
+}
+
+// Index returns the versions of a model for the repository index.
+func (m *Model) Index(readyOnly bool) []*inferencepb.RepositoryIndexResponse_ModelIndex {
+	var all []*inferencepb.RepositoryIndexResponse_ModelIndex
+	for _, v := range m.Versions {
+		if v.State == Ready || !readyOnly {
+			all = append(all, &inferencepb.RepositoryIndexResponse_ModelIndex{
+				Name: m.ID.Name, Version: v.text, State: string(v.State), Reason: v.reason(),
+			})
+		}
+	}
+	return all
+}
+
+// AllReady reports whether every model has versions and all of them work, besides those
+// that were unloaded.
+func (s *State) AllReady() bool {
+	for _, m := range s.current.Load().order {
+		if len(m.Versions) == 0 {
+			return false
+		}
+		for i := range m.Versions {
+			if v := &m.Versions[i]; !v.works() && v.Reason != reasonUnloaded {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Statistics returns the statistics of the ready versions of one model, or of all when name
+// is empty.
+func (s *State) Statistics(name, number string) (*inferencepb.ModelStatisticsResponse, error) {
+	want := int64(-1)
+	if number != "" {
+		n, err := parseVersion(number)
+		if err != nil {
+			return nil, err
+		}
+		want = n
+	}
+	now, out := s.current.Load(), &inferencepb.ModelStatisticsResponse{}
+	if name == "" {
+		for _, m := range now.order {
+			out.ModelStats = appendStats(out.ModelStats, m, -1)
+		}
+		return out, nil
+	}
+	m, err := s.pick(now, name)
+	if err != nil || m == nil || m.newest == nil {
+		return nil, status.New(status.InvalidArg, "requested model '%s' is not available", name)
+	}
+	out.ModelStats = appendStats(nil, m, want)
+	if len(out.ModelStats) == 0 {
+		return nil, status.New(status.InvalidArg, "requested model version is not available for model '%s'", name)
+	}
+	return out, nil
+}
+
+func appendStats(list []*inferencepb.ModelStatistics, m *Model, want int64) []*inferencepb.ModelStatistics {
+	for _, v := range m.Ready() {
+		if want < 0 || v.Number() == want {
+			list = append(list, v.Statistics())
+		}
+	}
+	return list
+}
+
+// Served returns the ready versions for the metrics.
+func (s *State) Served() []stats.Served {
+	var all []stats.Served
+	for _, m := range s.current.Load().order {
+		for _, v := range m.Ready() {
+			all = append(all, v.Served())
+		}
+	}
+	return all
+}

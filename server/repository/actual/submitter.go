@@ -1,0 +1,95 @@
+package actual
+
+import (
+	"slices"
+
+	"triton/pkg/status"
+	"triton/server/infer"
+	"triton/server/model"
+	"triton/server/store"
+)
+
+// steps finds the models of an ensemble's steps by ID.
+type steps struct {
+	state *State
+	ids   map[string]store.ID // by name
+}
+
+// engine finds the models that the engine of a model calls by name. Of several models of a
+// name it finds the one in the calling model's own space.
+type engine struct {
+	state *State
+	space string
+}
+
+var (
+	_ infer.Submitter = (*steps)(nil)
+	_ infer.Submitter = (*engine)(nil)
+)
+
+// Steps returns how an ensemble calls the models of its steps, whose IDs are given by name.
+func (s *State) Steps(ids map[string]store.ID) infer.Submitter { return &steps{s, ids} }
+
+// Engine returns how the engine of a model in a space calls other models.
+func (s *State) Engine(space string) infer.Submitter { return &engine{s, space} }
+
+// Hold takes a reference to the model of a step.
+func (s *steps) Hold(name, version string) (infer.Callee, error) {
+	id := s.ids[name]
+	for {
+		now := s.state.current.Load()
+		if v := now.Model(id).ready(version); v != nil {
+			if step, ok := v.Call(); ok {
+				return step, nil
+			}
+		}
+		if s.state.current.Load() == now {
+			return nil, notFound("Request for unknown model: '%s' has no available versions", id)
+		}
+	}
+}
+
+// ready returns a ready version, the newest for an empty number; nil when there is none.
+func (m *Model) ready(number string) *model.Loaded {
+	if number == "" || m == nil {
+		return m.Newest()
+	}
+	if i := slices.IndexFunc(m.Versions, func(v Version) bool { return v.text == number && v.State == Ready }); i >= 0 {
+		return m.Versions[i].Loaded
+	}
+	return nil
+}
+
+// Hold takes a reference to a ready version, also while the server ends.
+func (e *engine) Hold(name, version string) (infer.Callee, error) {
+	for {
+		now := e.state.current.Load()
+		v, err := e.find(now, name, version)
+		if err == nil {
+			if step, ok := v.Call(); ok {
+				return step, nil
+			}
+		}
+		if e.state.current.Load() == now {
+			if err == nil {
+				err = status.New(status.Unavailable, "Request for unknown model: '%s' version %d is not at ready state", name, v.Number())
+			}
+			return nil, err
+		}
+	}
+}
+
+func (e *engine) find(now *Snapshot, name, version string) (*model.Loaded, error) {
+	m := now.Model(store.ID{Space: e.space, Name: name})
+	if m == nil || m.Newest() == nil {
+		var err error
+		if m, err = e.state.pick(now, name); err != nil {
+			return nil, err
+		}
+	}
+	found, err := m.find(name, version)
+	if err != nil {
+		return nil, err
+	}
+	return found.Loaded, nil
+}

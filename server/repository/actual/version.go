@@ -1,0 +1,48 @@
+package actual
+
+import "triton/server/model"
+
+// VersionState is the state of a version, by its name in the repository index.
+type VersionState string
+
+// The states. A version that is loaded again stays ready meanwhile.
+//
+//	-> LOADING -> READY -> UNLOADING -> UNAVAILABLE, "unloaded"
+//	   LOADING ---------------------> UNAVAILABLE, the reason
+//	   LOADING -> UNLOADING (another version of the same load failed)
+const (
+	Loading     VersionState = "LOADING"
+	Ready       VersionState = "READY"
+	Unloading   VersionState = "UNLOADING"
+	Unavailable VersionState = "UNAVAILABLE"
+)
+
+// reasonUnloaded is the reason of a version that was unloaded.
+const reasonUnloaded = "unloaded"
+
+// Version is a version of a model. It stays in the state when it is unloaded.
+type Version struct {
+	Number int64
+	State  VersionState
+	Reason string        // of an unavailable version
+	Loaded *model.Loaded // nil unless the version is ready or unloading
+
+	text string // Number in decimal
+}
+
+// Unloaded makes a version that was closed unavailable.
+func (v *Version) Unloaded() {
+	v.State, v.Reason, v.Loaded = Unavailable, reasonUnloaded, nil
+}
+
+// reason returns why the version is in its state, and which instances of a ready version
+// do not work.
+func (v *Version) reason() string {
+	if v.State == Ready {
+		return v.Loaded.Remark()
+	}
+	return v.Reason
+}
+
+// works reports whether the version is ready and has an instance that works.
+func (v *Version) works() bool { return v.State == Ready && v.Loaded.Ready() }
