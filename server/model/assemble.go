@@ -8,6 +8,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/server/ensemble"
+	"triton/server/model/fingerprint"
 	"triton/server/stats"
 	"triton/server/validation"
 )
@@ -27,13 +28,16 @@ func (b *Builder) assemble(v *Loaded, s Source, old *Loaded) error {
 	}
 	steps := config.GetEnsembleScheduling().GetStep()
 	var configs []*inferencepb.ModelConfig
+	prints := make([]*fingerprint.Fingerprint, len(v.parts))
 	for i, p := range v.parts {
-		configs = append(configs, p.config)
+		configs, prints[i] = append(configs, p.config), p.fingerprint
 		v.adopt(steps[i], p)
 		steps[i].ModelNamespace = p.space
 	}
 	config.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: modelconfig.Decoupled(configs)}
 	v.config = config.ModelConfig
+	v.fingerprint = fingerprint.Ensemble(prints)
+	v.fingerprint.Complete(v.model, v.text, v.config)
 	v.check, v.metadata = validation.New(v.config), Describe(v.config, v.text)
 	if n := v.config.GetEnsembleScheduling().GetMaxInflightRequests(); n > 0 {
 		b.opts.Log.Info(fmt.Sprintf("Ensemble model '%s' configured with max_inflight_requests: %d", v.label, n))

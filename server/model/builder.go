@@ -21,6 +21,7 @@ import (
 	"triton/server/backend"
 	"triton/server/cache"
 	"triton/server/infer"
+	"triton/server/model/fingerprint"
 	"triton/server/ratelimit"
 	"triton/server/scheduler"
 	"triton/server/stats"
@@ -102,7 +103,10 @@ func NewBuilder(o Options) *Builder {
 func (b *Builder) Load(ctx context.Context, s Source) (*Loaded, error) {
 	return b.build(s, func(v *Loaded) error {
 		if b.opts.Cache != nil {
-			v.print = observe(s)
+			v.fingerprint = fingerprint.Observe(fingerprint.Files{
+				Dir: s.Folder.Dir, Version: s.Version, ConfigEntry: s.ConfigEntry,
+				Libraries: s.Config.GetModelOperations().GetOpLibraryFilename(),
+			})
 		}
 		return b.load(ctx, v, s)
 	})
@@ -119,7 +123,7 @@ func (b *Builder) Regroup(ctx context.Context, s Source, old *Loaded) (*Loaded, 
 // only follows its parts goes on with the counters of old, which may be nil.
 func (b *Builder) Assemble(s Source, parts []*Loaded, old *Loaded) (*Loaded, error) {
 	return b.build(s, func(v *Loaded) error {
-		v.print, v.parts = &fingerprint{}, parts
+		v.parts = parts
 		return b.assemble(v, s, old)
 	})
 }

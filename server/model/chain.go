@@ -217,9 +217,9 @@ func (b *Builder) cached(v *Loaded, next infer.Runner) (infer.Runner, error) {
 		return nil, status.New(status.InvalidArg,
 			"Response Cache does not currently support model %s with 'decoupled' transaction policy. Please disable the response cache.", v.model)
 	}
-	scope := v.print.of(v)
-	if v.print.why != nil {
-		v.log.Warn("cached responses of this load will not be found by any other", "model", v.label, "version", v.number, "reason", v.print.why)
+	scope := v.fingerprint.Text()
+	if why := v.fingerprint.Random(); why != nil {
+		v.log.Warn("cached responses of this load will not be found by any other", "model", v.label, "version", v.number, "reason", why)
 	}
 	return cache.New(next, cache.Options{
 		Cache: b.opts.Cache, Scope: scope, Steady: v.steady, Pool: v.pool, Stats: v.stats, Log: v.log,

@@ -12,6 +12,7 @@ import (
 	"triton/server/admission"
 	"triton/server/infer"
 	"triton/server/instance"
+	"triton/server/model/fingerprint"
 	"triton/server/ratelimit"
 	"triton/server/scheduler"
 	"triton/server/scheduler/sequence"
@@ -32,9 +33,10 @@ type Loaded struct {
 	from   Provenance
 	dir    string // the version's own, in folder
 	folder *store.Folder
-	print  *fingerprint // nil without a response cache
-	parts  []*Loaded    // of an ensemble: what its steps used when it was loaded
-	inner  *inner       // and what finds their models
+	// fingerprint is nil without a response cache.
+	fingerprint *fingerprint.Fingerprint
+	parts       []*Loaded // of an ensemble: what its steps used when it was loaded
+	inner       *inner    // and what finds their models
 
 	config   *inferencepb.ModelConfig
 	beyond   beyond.Settings

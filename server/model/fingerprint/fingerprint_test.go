@@ -1,4 +1,4 @@
-package model
+package fingerprint
 
 import (
 	"os"
@@ -6,34 +6,47 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/modelconfig"
-	"triton/server/store"
 )
 
-// printed is a version in a directory, and its fingerprint's reason to be random.
+// printed is version 1 of a model in a directory.
 type printed struct {
-	*Loaded
-	home string
+	model, version string
+	config         *inferencepb.ModelConfig
+	home           string
 }
 
-// fingerprintOf loads nothing but the fingerprint of version 1 of a model; change
-// is made before the load, during between it and the hash.
-func fingerprintOf(t *testing.T, files map[string]string, change, during func(p *printed)) (string, error) {
+func newPrinted(t *testing.T, name string, files map[string]string) *printed {
 	t.Helper()
-	p := &printed{&Loaded{model: "m", text: "1", config: &inferencepb.ModelConfig{
-		Name: "m", Backend: "identity", Parameters: map[string]*inferencepb.ModelParameter{
+	return &printed{name, "1", &inferencepb.ModelConfig{
+		Name: name, Backend: "identity", Parameters: map[string]*inferencepb.ModelParameter{
 			"a": {StringValue: "1"}, "b": {StringValue: "2"}, "c": {StringValue: "3"},
 		},
-	}}, tree(t, files)}
-	change(p)
-	p.print = observe(Source{Folder: store.NewFolder(p.home, nil), Version: "1", ConfigEntry: "config.pbtxt", Config: modelconfig.New("", proto.CloneOf(p.config))})
+	}, tree(t, files)}
+}
+
+// load observes the files, makes a change and completes the fingerprint.
+func (p *printed) load(during func(p *printed)) *Fingerprint {
+	f := Observe(Files{
+		Dir: p.home, Version: "1", ConfigEntry: "config.pbtxt",
+		Libraries: p.config.GetModelOperations().GetOpLibraryFilename(),
+	})
 	during(p)
-	text := p.print.of(p.Loaded)
-	require.Equal(t, text, p.print.of(p.Loaded), "it stays")
-	return text, p.print.why
+	f.Complete(p.model, p.version, p.config)
+	return f
+}
+
+// fingerprintOf makes the fingerprint of version 1 of a model; change is made before the
+// load, during between it and the hash.
+func fingerprintOf(t *testing.T, files map[string]string, change, during func(p *printed)) (string, error) {
+	t.Helper()
+	p := newPrinted(t, "m", files)
+	change(p)
+	f := p.load(during)
+	text := f.Text()
+	require.Equal(t, text, f.Text(), "it stays")
+	return text, f.Random()
 }
 
 func (p *printed) write(t *testing.T, name, text string) {
@@ -62,7 +75,7 @@ func TestFingerprint(t *testing.T) {
 		"compiled":      {func(p *printed) { p.write(t, "1/__pycache__/model.pyc", "x") }, true},
 		"same content":  {func(p *printed) { p.write(t, "1/model.onnx", "weights") }, true},
 		"name":          {func(p *printed) { p.model = "n" }, false},
-		"version":       {func(p *printed) { p.text = "2" }, false},
+		"version":       {func(p *printed) { p.version = "2" }, false},
 		"parameter":     {func(p *printed) { p.config.Parameters["a"].StringValue = "9" }, false},
 		"batch":         {func(p *printed) { p.config.MaxBatchSize = 1 }, false},
 		"content":       {func(p *printed) { p.write(t, "1/model.onnx", "Weights") }, false},
@@ -112,17 +125,15 @@ func TestFingerprintOfChanges(t *testing.T) {
 // TestFingerprintOfEnsembles is made of its parts'.
 func TestFingerprintOfEnsembles(t *testing.T) {
 	t.Parallel()
-	part := func(change func(p *printed)) *Loaded {
-		p := &printed{&Loaded{model: "p", text: "1", config: &inferencepb.ModelConfig{}}, tree(t, modelFiles)}
+	part := func(change func(p *printed)) *Fingerprint {
+		p := newPrinted(t, "p", modelFiles)
 		change(p)
-		p.print = observe(Source{Folder: store.NewFolder(p.home, nil), Version: "1", ConfigEntry: "config.pbtxt", Config: modelconfig.New("", p.config)})
-		return p.Loaded
+		return p.load(nothing)
 	}
-	of := func(parts ...*Loaded) string {
-		v := &Loaded{model: "e", text: "1", parts: parts, print: &fingerprint{}, config: &inferencepb.ModelConfig{
-			SchedulingChoice: &inferencepb.ModelConfig_EnsembleScheduling{EnsembleScheduling: &inferencepb.ModelEnsembling{}},
-		}}
-		return v.print.of(v)
+	of := func(parts ...*Fingerprint) string {
+		f := Ensemble(parts)
+		f.Complete("e", "1", &inferencepb.ModelConfig{})
+		return f.Text()
 	}
 	other := func(p *printed) { p.write(t, "1/model.onnx", "other") }
 	base := of(part(nothing), part(nothing))
@@ -155,27 +166,6 @@ func TestFingerprintOfLinks(t *testing.T) {
 	require.Equal(t, base, inside)
 	_, why = fingerprintOf(t, files, func(p *printed) { link(p.home, filepath.Join(p.home, "1", "circle")) }, nothing)
 	require.ErrorContains(t, why, "folders in each other")
-}
-
-// TestAnEnsembleThatStrays: a request that has met another version of a part than
-// the one that the fingerprint is made of keeps no answer, nor does an ensemble of
-// that ensemble.
-func TestAnEnsembleThatStrays(t *testing.T) {
-	t.Parallel()
-	leaf, other := &Loaded{}, &Loaded{}
-	inner := &Loaded{parts: []*Loaded{leaf, leaf}}
-	outer := &Loaded{parts: []*Loaded{leaf, inner}}
-	for step, p := range outer.parts {
-		outer.met(step, p)
-	}
-	require.True(t, outer.steady())
-	inner.met(0, leaf)
-	require.True(t, outer.steady())
-	inner.met(1, other)
-	require.False(t, inner.steady())
-	require.False(t, outer.steady())
-	inner.met(1, leaf)
-	require.False(t, inner.steady(), "never again")
 }
 
 // tree writes files below a folder.

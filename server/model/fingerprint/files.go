@@ -1,0 +1,87 @@
+package fingerprint
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"triton/server/store"
+)
+
+// leaf writes what the sum covers of one file.
+type leaf func(w io.Writer, path string, info fs.FileInfo) error
+
+// sum hashes all files of the version.
+func (f *Fingerprint) sum(each leaf) (sum [sha256.Size]byte, err error) {
+	h := sha256.New()
+	entries, err := os.ReadDir(f.files.Dir)
+	for _, e := range entries {
+		name := e.Name()
+		if err != nil || name == f.files.ConfigEntry || store.IsVersion(name) && name != f.files.Version {
+			continue
+		}
+		shown := name
+		if name == f.files.Version {
+			shown = "." // 1 and 01 are one version
+		}
+		err = walk(h, filepath.Join(f.files.Dir, name), shown, maxNesting, each)
+	}
+	for i, path := range f.files.Libraries {
+		if err == nil {
+			err = walk(h, path, fmt.Sprint("library ", i), 0, each)
+		}
+	}
+	return [sha256.Size]byte(h.Sum(nil)), err
+}
+
+// maxNesting bounds how deep a folder is read: links may form circles.
+const maxNesting = 16
+
+// compiled is the folder in which Python caches compiled files.
+const compiled = "__pycache__"
+
+// walk hashes all files at or below a path, in the order of their names. Links
+// are followed.
+func walk(w io.Writer, path, name string, depth int, each leaf) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		fmt.Fprintf(w, "%q %d\n", name, info.Size())
+		return each(w, path, info)
+	}
+	if depth == 0 {
+		return fmt.Errorf("%s: more than %d folders in each other", path, maxNesting)
+	}
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		if err == nil && e.Name() != compiled {
+			err = walk(w, filepath.Join(path, e.Name()), name+"/"+e.Name(), depth-1, each)
+		}
+	}
+	return err
+}
+
+// age writes when a file was changed last, without reading it.
+func age(w io.Writer, _ string, info fs.FileInfo) error {
+	_, err := fmt.Fprintf(w, "%d\n", store.Changed(info))
+	return err
+}
+
+// content writes what a file holds.
+func content(w io.Writer, path string, info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is neither a file nor a folder", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
+}

@@ -1,0 +1,123 @@
+// Package fingerprint identifies what the answers of a loaded model version depend on, so
+// that a cached response is found again by every load of the same model and by no other.
+package fingerprint
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/inferencepb"
+)
+
+// Fingerprint identifies what the answers of one load of a version depend on. The same
+// model loaded again, in this process or after a restart, has the same fingerprint, and so
+// has the model on other servers that share the cache. The fingerprint covers
+//
+//   - the model's name and the version's number,
+//   - the configuration as the backend completed it, without instance groups and version
+//     policy, which do not change answers,
+//   - the names and contents of the files in the version's directory and beside the
+//     versions, and of the custom operators' libraries,
+//   - for an ensemble, instead of files: the fingerprints of the versions that its steps
+//     use.
+//
+// It does not cover where the files lie, how old they are and how often the model was
+// loaded. A changed model never has the fingerprint of the model before: the files are
+// observed before the engine reads them, and again when their contents are hashed. If they
+// were changed in between, it is unknown what the engine has read, and the fingerprint is a
+// random one. It is random also when a file cannot be read. What an engine reads from
+// elsewhere is not covered.
+type Fingerprint struct {
+	files Files
+	parts []*Fingerprint // of an ensemble, by step
+
+	before [sha256.Size]byte // the files as they were before the load
+	err    error             // why they could not be observed
+
+	model, version string
+	config         *inferencepb.ModelConfig
+
+	once sync.Once
+	text string
+	why  error // why text is random; nil: it is not
+}
+
+// Files are the files of a version.
+type Files struct {
+	Dir         string   // the model's directory
+	Version     string   // the version's folder in Dir
+	ConfigEntry string   // the file or folder in Dir that has the configuration; it is not hashed
+	Libraries   []string // paths of the custom operators
+}
+
+// Observe returns the fingerprint of a version that is about to be loaded from files.
+func Observe(files Files) *Fingerprint {
+	f := &Fingerprint{files: files}
+	f.before, f.err = f.sum(age)
+	return f
+}
+
+// Ensemble returns the fingerprint of an ensemble whose steps use versions with some
+// fingerprints.
+func Ensemble(parts []*Fingerprint) *Fingerprint { return &Fingerprint{parts: parts} }
+
+// Complete sets what the load of the version has completed: its names and configuration,
+// which must not be changed afterwards. It is called before Text.
+func (f *Fingerprint) Complete(model, version string, c *inferencepb.ModelConfig) {
+	f.model, f.version, f.config = model, version, c
+}
+
+// errChanged makes a fingerprint random: the engine may not have read the files that would
+// be hashed.
+var errChanged = errors.New("files were changed while the model was loaded")
+
+// Text returns the fingerprint. The first call reads all files.
+func (f *Fingerprint) Text() string {
+	f.once.Do(func() {
+		if f.text, f.why = f.compute(); f.why != nil {
+			f.text = rand.Text()
+		}
+	})
+	return f.text
+}
+
+// Random returns why Text has returned a random fingerprint; nil when it is not random.
+func (f *Fingerprint) Random() error { return f.why }
+
+func (f *Fingerprint) compute() (string, error) {
+	config := proto.CloneOf(f.config)
+	config.InstanceGroup, config.VersionPolicy = nil, nil
+	text, err := proto.MarshalOptions{Deterministic: true}.Marshal(config)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q\n", f.model, f.version, text)
+	if f.parts != nil {
+		for _, p := range f.parts {
+			fmt.Fprintf(h, "%q\n", p.Text())
+		}
+		return string(h.Sum(nil)), nil
+	}
+	files, err := f.sum(content)
+	if err == nil {
+		err = f.err
+	}
+	if err != nil {
+		return "", err
+	}
+	after, err := f.sum(age)
+	if err != nil {
+		return "", err
+	}
+	if after != f.before {
+		return "", errChanged
+	}
+	h.Write(files[:])
+	return string(h.Sum(nil)), nil
+}
