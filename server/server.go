@@ -237,7 +237,7 @@ func (s *Server) stop(fronts []front) error {
 	late, cancelLate := context.WithTimeout(s.hurry, s.opts.ExitTimeout+lastWords)
 	defer cancelLate()
 	s.opts.Log.Info("Waiting for in-flight requests to complete.")
-	s.models.Settle(ctx)
+	s.models.FinishSequences(ctx)
 	s.models.Exit()
 	// The metrics endpoint, the last, stays until the models are closed.
 	services, last := fronts, []front(nil)

@@ -9,9 +9,9 @@ import (
 	"triton/server/stats"
 )
 
-// Sequences is closed when the sequences of the version are over; no more begin from
-// now on. It is nil when the model keeps none.
-func (v *Loaded) Sequences() <-chan struct{} {
+// FinishSequences refuses new sequences. The channel is closed when the open ones are
+// finished; it is nil when the model keeps no sequences.
+func (v *Loaded) FinishSequences() <-chan struct{} {
 	if v.sequences == nil {
 		return nil
 	}

@@ -182,7 +182,7 @@ func TestCallsInFlight(t *testing.T) {
 				ended := make(chan error, 1)
 				go func() { ended <- test.end(r) }()
 				require.Eventually(t, func() bool {
-					for _, v := range r.open() {
+					for _, v := range r.openVersions() {
 						if v.Closing() {
 							return true
 						}

@@ -11,6 +11,7 @@ import (
 	"triton/server/repository/layout"
 	"triton/server/repository/plan"
 	"triton/server/store"
+	"triton/server/validation"
 )
 
 var (
@@ -18,23 +19,22 @@ var (
 	errNotReady    = status.New(status.Unavailable, "Server not ready")
 )
 
-// Load loads one model by request of a client. Until it has listed the store, and
-// while another call is at work on the same name, it ends with ctx. A load that has
-// begun goes on when the client leaves, as Triton's does; it ends early only with the
-// server.
+// Load loads a model for a client. While it lists the store, and while another operation
+// holds the model's name, it ends with ctx. Like Triton's, a load that has begun goes on
+// when the client disconnects; it ends early only with the server.
 func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions) error {
 	return r.control(func() error {
-		if err := checkName(name); err != nil {
+		if err := validation.ModelName(name); err != nil {
 			return err
 		}
-		begin, stop := r.beginning(ctx)
+		wait, stop := r.waitContext(ctx)
 		defer stop()
 		w := r.names.watch()
 		defer r.names.unwatch(w)
-		l := r.list(begin)
+		l := r.list(wait)
 		defer l.Release()
-		family := func() []string { return r.family(begin, l, name, o.Config) }
-		free, err := r.reserve(begin, name, w, family, func() { r.relist(begin, l) })
+		family := func() []string { return r.family(wait, l, name, o.Config) }
+		free, err := r.reserve(wait, name, w, family, func() { r.relist(wait, l) })
 		switch {
 		case err != nil && r.life.Err() != nil:
 			return errNotReady
@@ -42,25 +42,25 @@ func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions)
 			return err
 		}
 		defer free()
-		return r.load(l, name, o)
+		return r.loadNamed(l, name, o)
 	})
 }
 
-// beginning returns the context of what comes before an operation: it ends with the
-// client and with the server.
-func (r *Repository) beginning(ctx context.Context) (_ context.Context, stop func()) {
+// waitContext returns the context of what comes before an operation. It ends with ctx and
+// with the server.
+func (r *Repository) waitContext(ctx context.Context) (_ context.Context, stop func()) {
 	both, end := context.WithCancelCause(ctx)
-	alone := context.AfterFunc(r.life, func() { end(context.Cause(r.life)) })
+	detach := context.AfterFunc(r.life, func() { end(context.Cause(r.life)) })
 	return both, func() {
-		alone()
+		detach()
 		end(nil)
 	}
 }
 
-// Unload takes a model out of service, and the ensembles that need it; with
-// dependents also the models that only it needs and nobody asked for by name. It
-// returns when no new requests are taken; those in flight finish, then the
-// versions are closed. That a model is unknown or not loaded is no error.
+// Unload takes a model out of service, and the ensembles that need it. With dependents it
+// also unloads the models that only the model needs as steps, if nothing else asked for them.
+// It returns when they take no new requests. The requests in flight finish, then the versions
+// are closed. That a model is unknown or not loaded is no error.
 func (r *Repository) Unload(ctx context.Context, name string, dependents bool) error {
 	return r.control(func() error {
 		free, err := r.reserve(ctx, name, nil, func() []string { return r.connected(name) }, func() {})
@@ -77,7 +77,7 @@ func (r *Repository) Unload(ctx context.Context, name string, dependents bool) e
 	})
 }
 
-// control does what a client asks for.
+// control runs an operation of a client if the server and its control mode allow it.
 func (r *Repository) control(do func() error) error {
 	if r.phase.Load() != ready || !r.tasks.begin() {
 		return errNotReady
@@ -89,18 +89,9 @@ func (r *Repository) control(do func() error) error {
 	return do()
 }
 
-// checkName refuses what is no name of a directory.
-func checkName(name string) error {
-	switch trimmed := strings.TrimSpace(name); {
-	case trimmed == "":
-		return status.New(status.InvalidArg, "Model name cannot be empty. Please enter a valid name to deploy.")
-	case trimmed == ".." || strings.Contains(trimmed, "/"):
-		return status.New(status.InvalidArg, "invalid model name '%s', model name must not contain path traversal characters", name)
-	}
-	return nil
-}
-
-func (r *Repository) load(l *layout.Listing, name string, o infer.LoadOptions) error {
+// loadNamed loads the models of a name, or the files that came with the load. The caller
+// holds the names of the family.
+func (r *Repository) loadNamed(l *layout.Listing, name string, o infer.LoadOptions) error {
 	asked := named(l, name)
 	if len(o.Files) > 0 {
 		f := plan.Finding{ID: store.ID{Name: name}}

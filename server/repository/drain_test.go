@@ -99,7 +99,7 @@ func TestDrainTwice(t *testing.T) {
 	require.NoError(t, err)
 	config := `{"backend":"identity","input":[{"name":"INPUT0","data_type":"TYPE_INT32","dims":[4]}],"output":[{"name":"OUTPUT0","data_type":"TYPE_INT32","dims":[4]}]}`
 	require.NoError(t, r.Load(t.Context(), "m", infer.LoadOptions{Config: &config, Files: map[string][]byte{"file:1/f": []byte("x")}}))
-	open := r.open()
+	open := r.openVersions()
 	require.Len(t, open, 1)
 	require.DirExists(t, r.scratch.Dir())
 	require.NoError(t, r.Drain(t.Context()))

@@ -21,7 +21,7 @@ func (r *Repository) relist(ctx context.Context, l *layout.Listing) {
 	r.remember(l)
 }
 
-// remember keeps a complete list of models for the index.
+// remember keeps the models of a complete listing for the index.
 func (r *Repository) remember(l *layout.Listing) {
 	if l.Err == nil {
 		models := l.Models
@@ -29,7 +29,7 @@ func (r *Repository) remember(l *layout.Listing) {
 	}
 }
 
-// every returns all models of a listing for an operation that wants them all.
+// every returns findings for all models of a listing.
 func every(l *layout.Listing) []plan.Finding {
 	all := make([]plan.Finding, len(l.Models))
 	for i, m := range l.Models {
@@ -38,8 +38,8 @@ func every(l *layout.Listing) []plan.Finding {
 	return all
 }
 
-// named returns the models of a name for an operation that wants it; one that the
-// store does not have when there is none.
+// named returns findings for the models of a name. If the store has none, it returns one for
+// a model without a space.
 func named(l *layout.Listing, name string) []plan.Finding {
 	var all []plan.Finding
 	for _, m := range l.Named(name) {

@@ -47,7 +47,7 @@ func TestNestedEnsemblesInFlight(t *testing.T) {
 				require.NoError(t, <-answer)
 				require.NoError(t, <-ended)
 				settle(t, r)
-				for _, v := range r.open() {
+				for _, v := range r.openVersions() {
 					require.Zero(t, v.InFlight(), v.Label())
 				}
 			})

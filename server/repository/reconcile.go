@@ -154,7 +154,7 @@ func (r *Repository) perform(ctx context.Context, actions []plan.Action) result 
 			for _, p := range a.After {
 				<-done[p]
 			}
-			err := r.apply(ctx, a.Content)
+			err := r.loadModel(ctx, a.Content)
 			mu.Lock()
 			defer mu.Unlock()
 			out.errs[a.ID] = err
@@ -176,7 +176,7 @@ func (r *Repository) follow(ctx context.Context, changed []store.ID) {
 	}
 	r.mu.Unlock()
 	for _, c := range all {
-		_ = r.apply(ctx, c) // apply logs it
+		_ = r.loadModel(ctx, c) // it logs the error
 		c.Folder.Release()
 	}
 }

@@ -2,9 +2,9 @@ package repository
 
 import "triton/pkg/status"
 
-// Register adds a repository path while the server runs, in explicit control.
-// Names are what models are called, by the folder that they lie in; a folder
-// that is not there keeps its own name. Nothing is loaded.
+// Register adds a repository path while the server runs, in explicit control. It loads
+// nothing. The names map folders to the names of their models; a folder that is not in names
+// keeps its own name.
 func (r *Repository) Register(path string, names map[string]string) error {
 	switch {
 	case r.opts.Control != ControlExplicit:
@@ -15,8 +15,7 @@ func (r *Repository) Register(path string, names map[string]string) error {
 	return r.local.Register(path, names)
 }
 
-// Unregister forgets a path that Register added. Models that were loaded from it
-// go on.
+// Unregister removes a path that Register added. The models that were loaded from it go on.
 func (r *Repository) Unregister(path string) error {
 	if r.local == nil {
 		return errNoPaths

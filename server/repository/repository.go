@@ -1,9 +1,6 @@
-// Package repository turns model directories into models that serve: it scans
-// them, reads and completes their configurations, loads the versions through
-// their backends and takes them out of service again, checks every request
-// against the model's signature, and answers the questions about models that
-// the front ends ask. It does not queue or run requests; that is done by
-// scheduler and instance.
+// Package repository brings the actual state of a server's models to the desired state:
+// start, poll, load and unload edit the desired state, and one loop carries out what follows
+// from it. It answers what the front ends ask about models. It does not queue or run requests.
 package repository
 
 import (
@@ -21,21 +18,21 @@ import (
 	"triton/server/store"
 )
 
-// Options are what a repository needs.
+// Options are for a repository.
 type Options struct {
 	model.Options
-	// Paths are the directories whose subdirectories are models. Store replaces
-	// them when the models lie elsewhere.
+	// Paths are the directories whose subdirectories are models.
 	Paths []string
+	// Store has the models instead of Paths; nil: Paths have them.
 	Store layout.Store
 	// LoadThreads bounds how many versions load at the same time.
 	LoadThreads int
 	// StrictReadiness makes the server unready while any model is.
 	StrictReadiness bool
-	// Control says who loads models.
+	// Control says who loads and unloads models.
 	Control Control
-	// Startup is the models that are loaded at the start in explicit control;
-	// "*" alone is all.
+	// Startup are the names of the models that are loaded at the start in explicit
+	// control; "*" alone stands for all models.
 	Startup []string
 	// LoadRetries is how often a failed load is tried again.
 	LoadRetries int
@@ -44,10 +41,9 @@ type Options struct {
 	ConfigName string
 	// Namespacing lets models in different paths have the same name.
 	Namespacing bool
-	// Chooser picks the version for requests whose client named none; nil: the
-	// newest.
+	// Chooser picks the version for requests that name none; nil: the newest.
 	Chooser infer.Chooser
-	// ID and Version are what the server says of itself.
+	// ID, Version and Extensions are the metadata of the server.
 	ID, Version string
 	Extensions  []string
 }
@@ -57,29 +53,29 @@ type Control uint8
 
 // The control modes.
 const (
-	ControlNone     Control = iota // all at the start, no changes
-	ControlPoll                    // the repository is watched: Poll looks once
+	ControlNone     Control = iota // nobody: all models are loaded at the start
+	ControlPoll                    // Poll
 	ControlExplicit                // Load and Unload
 )
 
-// phase is where the server is in its life.
+// phase is the phase of the server's life.
 type phase = int32
 
 const (
 	starting phase = iota
 	ready
 	failed
-	settling // before exiting: sequences come to their end
+	finishing // open sequences finish before the server exits
 	exiting
 )
 
-// serves says whether requests are answered.
-func serves(p phase) bool { return p == ready || p == settling || p == exiting }
+// serves reports whether requests are answered in a phase.
+func serves(p phase) bool { return p == ready || p == finishing || p == exiting }
 
 // Repository is the models of one server. It implements infer.Service.
 //
 // Requests see the actual state and take no lock. An operation holds the names of the
-// models that it changes.
+// models that it may change.
 type Repository struct {
 	opts   Options
 	phase  atomic.Int32
@@ -87,20 +83,20 @@ type Repository struct {
 
 	builder *model.Builder
 	names   names
-	loading chan struct{} // a place for each version that loads now
-	polling sync.Mutex
+	loading chan struct{} // has an element for each version that loads
+	polling sync.Mutex    // held by a poll
 	reader  layout.Reader
-	local   *store.Local // the store, when it is one of directories
-	listed  atomic.Pointer[[]store.Model]
+	local   *store.Local                  // the reader's store if it is made of Paths, else nil
+	listed  atomic.Pointer[[]store.Model] // by the last listing without error
 	scratch store.Scratch
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards desired, outcomes and retiring
 	desired  desired.State
 	outcomes map[store.ID]*plan.Outcome
 	retiring map[*model.Loaded]store.ID // out of service, not closed yet
 
-	// life ends when the repository drains: nothing is loaded after that. It is
-	// here because loads and closings outlive the calls that began them.
+	// life ends when the repository drains: nothing is loaded after that. It is stored
+	// because loads and closings outlive the calls that began them.
 	life  context.Context
 	end   context.CancelFunc
 	tasks tasks
@@ -108,12 +104,21 @@ type Repository struct {
 
 var _ infer.Service = (*Repository)(nil)
 
-// New makes an empty repository. Start fills it.
+// New returns a repository without models. Start loads them.
 func New(o Options) *Repository {
 	r := &Repository{
-		opts: o, actual: actual.New(actual.Options{Namespacing: o.Namespacing, Chooser: o.Chooser, Log: o.Log}), builder: model.NewBuilder(o.Options), names: names{busy: map[string]chan struct{}{}, watches: map[*watch]struct{}{}}, loading: make(chan struct{}, max(o.LoadThreads, 1)),
-		desired: desired.State{}, outcomes: map[store.ID]*plan.Outcome{}, retiring: map[*model.Loaded]store.ID{}, tasks: tasks{empty: make(chan struct{})},
-		reader: layout.Reader{Store: o.Store, AutoComplete: o.AutoComplete, ConfigName: o.ConfigName, Namespacing: o.Namespacing},
+		opts:    o,
+		actual:  actual.New(actual.Options{Namespacing: o.Namespacing, Chooser: o.Chooser, Log: o.Log}),
+		builder: model.NewBuilder(o.Options),
+		names:   newNames(),
+		loading: make(chan struct{}, max(o.LoadThreads, 1)),
+		reader: layout.Reader{
+			Store: o.Store, AutoComplete: o.AutoComplete, ConfigName: o.ConfigName, Namespacing: o.Namespacing,
+		},
+		desired:  desired.State{},
+		outcomes: map[store.ID]*plan.Outcome{},
+		retiring: map[*model.Loaded]store.ID{},
+		tasks:    tasks{empty: make(chan struct{})},
 	}
 	if o.Store == nil {
 		r.local = store.NewLocal(o.Paths, o.Namespacing)
@@ -123,6 +128,5 @@ func New(o Options) *Repository {
 	return r
 }
 
-// ErrLoad is found in Start's error when some model could not be loaded. The
-// others serve.
+// ErrLoad is Start's error when some model failed to load. The others serve.
 var ErrLoad error = status.New(status.Internal, "failed to load all models")

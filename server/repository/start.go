@@ -2,24 +2,21 @@ package repository
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"triton/pkg/status"
 	"triton/server/repository/desired"
 	"triton/server/repository/layout"
 	"triton/server/repository/plan"
-	"triton/server/store"
 )
 
-// Start loads the models of the start. The error is ErrLoad when some model
-// failed while the others serve, that of ctx when it ended first; any other
-// error means that nothing was loaded. The repository serves afterwards when
-// there is no error, and after ErrLoad.
-func (r *Repository) Start(ctx context.Context) error { return r.attend(ctx, r.begin) }
+// Start loads the models of the start. The repository serves afterwards if the error is nil
+// or ErrLoad: some model failed, and the others serve. After any other error, such as the
+// end of ctx, it does not serve.
+func (r *Repository) Start(ctx context.Context) error { return r.runTask(ctx, r.start) }
 
-func (r *Repository) begin(ctx context.Context) error {
-	l, asked, err := r.initial(ctx)
+func (r *Repository) start(ctx context.Context) error {
+	l, asked, err := r.startModels(ctx)
 	if err != nil {
 		r.phase.Store(failed)
 		return err
@@ -33,38 +30,15 @@ func (r *Repository) begin(ctx context.Context) error {
 		}
 	}
 	for _, err := range out.errs {
-		if err != nil && !lacksEngine(err) {
+		if err != nil && !lacksOnlyEngine(err) {
 			return ErrLoad
 		}
 	}
 	return nil
 }
 
-// attend does something that a drain waits for. The context of do ends with ctx
-// or with the repository, but an engine may be slow to see that, so the caller
-// waits no longer than for ctx.
-func (r *Repository) attend(ctx context.Context, do func(context.Context) error) error {
-	if !r.tasks.begin() {
-		return errNotReady
-	}
-	done := make(chan error, 1)
-	go func() {
-		defer r.tasks.done()
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(r.life, cancel)()
-		done <- do(ctx)
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// initial finds the models of the start.
-func (r *Repository) initial(ctx context.Context) (*layout.Listing, []plan.Finding, error) {
+// startModels finds the models of the start.
+func (r *Repository) startModels(ctx context.Context) (*layout.Listing, []plan.Finding, error) {
 	if r.local != nil {
 		if err := r.local.Check(); err != nil {
 			return nil, nil, err
@@ -84,45 +58,4 @@ func (r *Repository) initial(ctx context.Context) (*layout.Listing, []plan.Findi
 		asked = append(asked, named(l, name)...)
 	}
 	return l, asked, nil
-}
-
-// Poll looks at the repository once and loads what is new or was changed, and
-// unloads what is gone. What cannot be loaded is only logged, and tried again
-// the next time. The error says that the repository cannot be read; then
-// nothing is changed.
-func (r *Repository) Poll(ctx context.Context) error {
-	if r.opts.Control != ControlPoll {
-		return status.New(status.Unavailable, "polling is disabled")
-	}
-	return r.attend(ctx, r.watch)
-}
-
-func (r *Repository) watch(ctx context.Context) error {
-	r.polling.Lock()
-	defer r.polling.Unlock()
-	l := r.list(ctx)
-	defer l.Release()
-	if l.Err != nil {
-		return l.Err
-	}
-	gone := r.known()
-	for _, m := range l.Models {
-		if !m.Ambiguous {
-			delete(gone, m.ID)
-		}
-	}
-	left := slices.SortedFunc(maps.Keys(gone), store.Compare)
-	r.reconcile(ctx, l, edit{by: desired.ByPoll, added: every(l), removed: left})
-	return nil
-}
-
-// known is the models that were loaded, or should have been.
-func (r *Repository) known() map[store.ID]bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := make(map[store.ID]bool, len(r.outcomes))
-	for id := range r.outcomes {
-		all[id] = true
-	}
-	return all
 }

@@ -1,6 +1,6 @@
-// Package validation checks requests against the signature of a model: names,
-// types, shapes, batch sizes and byte counts, in Triton's order and words. It
-// finds no models and runs nothing.
+// Package validation checks what requests say of models, in Triton's order and words: the
+// tensors against the signature of a model, and the names and versions of models. It finds no
+// models and runs nothing.
 package validation
 
 import (

@@ -1,11 +1,9 @@
 package actual
 
 import (
-	"strconv"
-	"strings"
-
 	"triton/pkg/status"
 	"triton/server/infer"
+	"triton/server/validation"
 )
 
 // Acquire finds a ready version and takes a reference to it. An empty number stands for the
@@ -38,7 +36,7 @@ func (s *State) Acquire(name, number string) (infer.Model, error) {
 // Ready reports whether a version works. That the model is unknown is no error.
 func (s *State) Ready(name, number string) (bool, error) {
 	if number != "" {
-		if _, err := parseVersion(number); err != nil {
+		if _, err := validation.Version(number); err != nil {
 			return false, err
 		}
 	}
@@ -92,7 +90,7 @@ func (m *Model) find(name, number string) (*Version, error) {
 		}
 		return m.Version(m.newest.Number()), nil
 	}
-	n, err := parseVersion(number)
+	n, err := validation.Version(number)
 	if err != nil {
 		return nil, err
 	}
@@ -115,23 +113,4 @@ func notFound(format string, args ...any) error {
 
 func (m *Model) notReady(n int64) error {
 	return status.New(status.Unavailable, "Request for unknown model: '%s' version %d is not at ready state", m.label, n)
-}
-
-// parseVersion reads a version that a client named, as C's stol does: it ignores what
-// follows the number. Version 0 is valid: the folders of a model decide which it has.
-func parseVersion(s string) (int64, error) {
-	digits := strings.TrimLeft(s, " \t\n\v\f\r")
-	end := 0
-	for end < len(digits) && (digits[end]-'0' < 10 || end == 0 && (digits[0] == '-' || digits[0] == '+')) {
-		end++
-	}
-	n, err := strconv.ParseInt(digits[:end], 10, 64)
-	if err != nil {
-		return 0, status.New(status.InvalidArg,
-			"failed to get model version from specified version string '%s' (details: stol), version should be an integral value > 0", s)
-	}
-	if n < 0 {
-		return 0, status.New(status.InvalidArg, "invalid model version specified '%s' , version should be an integral value > 0", s)
-	}
-	return n, nil
 }

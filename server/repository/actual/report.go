@@ -4,6 +4,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/server/stats"
+	"triton/server/validation"
 )
 
 // Status is what became of one version, or of a model without any.
@@ -62,7 +63,7 @@ func (s *State) AllReady() bool {
 func (s *State) Statistics(name, number string) (*inferencepb.ModelStatisticsResponse, error) {
 	want := int64(-1)
 	if number != "" {
-		n, err := parseVersion(number)
+		n, err := validation.Version(number)
 		if err != nil {
 			return nil, err
 		}

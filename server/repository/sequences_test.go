@@ -33,7 +33,7 @@ func step(t *testing.T, r *Repository, pool *tensor.Pool, name string, start, en
 }
 
 // Sequences outlive the instances that they began on, and a stop waits for them.
-func TestSettle(t *testing.T) {
+func TestFinishSequences(t *testing.T) {
 	t.Parallel()
 	var pool *tensor.Pool
 	r, out, err := open(t, func(o *Options) {
@@ -55,7 +55,7 @@ func TestSettle(t *testing.T) {
 
 	settled := make(chan struct{})
 	go func() {
-		r.Settle(t.Context())
+		r.FinishSequences(t.Context())
 		close(settled)
 	}()
 	require.Eventually(t, func() bool { return !r.Ready() }, 10*time.Second, time.Millisecond)
@@ -65,7 +65,7 @@ func TestSettle(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return send("m", true, true) != nil // Stop comes after the server is not ready
 	}, 10*time.Second, time.Millisecond)
-	if r.open()[0].InFlight() > 0 {
+	if r.openVersions()[0].InFlight() > 0 {
 		require.NoError(t, send("m", false, true))
 	}
 	<-settled
@@ -90,5 +90,5 @@ func TestUnloadEndsSequencesOnInstancesBefore(t *testing.T) {
 	require.NoError(t, r.Load(t.Context(), "m", infer.LoadOptions{Config: &config}))
 	require.NoError(t, step(t, r, pool, "m", false, false), "on the instance before")
 	require.NoError(t, r.Unload(t.Context(), "m", false))
-	require.Eventually(t, func() bool { return len(r.open()) == 0 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(r.openVersions()) == 0 }, 20*time.Second, time.Millisecond)
 }

@@ -1,0 +1,67 @@
+package repository
+
+import (
+	"context"
+
+	"triton/server/model"
+	"triton/server/repository/actual"
+	"triton/server/store"
+)
+
+// openVersions returns the versions that are not closed.
+func (r *Repository) openVersions() []*model.Loaded {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []*model.Loaded
+	for _, m := range r.actual.Snapshot().Models() {
+		all = append(all, m.Ready()...)
+	}
+	for v := range r.retiring {
+		all = append(all, v)
+	}
+	return all
+}
+
+// retire closes a version that is out of service, once its requests have ended. It does not
+// wait.
+func (r *Repository) retire(id store.ID, v *model.Loaded) {
+	r.mu.Lock()
+	r.retiring[v] = id
+	r.mu.Unlock()
+	v.Leave()
+	if !r.tasks.begin() {
+		return // a drain closes it
+	}
+	go func() {
+		defer r.tasks.done()
+		select {
+		case <-v.Drained():
+			if err := r.closeVersion(r.life, v); err != nil && r.life.Err() == nil {
+				r.opts.Log.Error("closing a model version", "model", v.Label(), "version", v.Number(), "error", err)
+			}
+		case <-r.life.Done(): // a drain closes it
+		}
+	}()
+}
+
+// closeVersion closes a version once its requests have ended.
+func (r *Repository) closeVersion(ctx context.Context, v *model.Loaded) error {
+	closed, err := r.builder.Close(ctx, v)
+	if !closed {
+		return err
+	}
+	r.mu.Lock()
+	id, retiring := r.retiring[v]
+	r.mu.Unlock()
+	if retiring {
+		r.actual.Change(id, func(m *actual.Model) {
+			if at := m.Version(v.Number()); at != nil && at.Loaded == v && at.State == actual.Unloading {
+				at.Unloaded()
+			}
+		})
+	}
+	r.mu.Lock()
+	delete(r.retiring, v) // last, so that the index does not show a closed version as unloading
+	r.mu.Unlock()
+	return err
+}

@@ -1,0 +1,71 @@
+package repository
+
+import (
+	"slices"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/server/model"
+	"triton/server/repository/actual"
+	"triton/server/repository/layout"
+	"triton/server/store"
+)
+
+// readyParts returns the versions that an ensemble's steps use now. It returns an error if
+// the ensemble does not fit them.
+func (r *Repository) readyParts(c *layout.Content) ([]*model.Loaded, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.desired.Cycle(c.ID()); err != nil {
+		return nil, err
+	}
+	now := r.actual.Snapshot()
+	steps := c.Config.GetEnsembleScheduling().GetStep()
+	for i, id := range c.Parts {
+		if !r.desired.Has(id) && now.Model(id).Newest() == nil {
+			return nil, status.New(status.InvalidArg, "ensemble %s contains models that are not available or ambiguous: %s", c.ID(), steps[i].GetModelName())
+		}
+	}
+	var parts []*model.Loaded
+	for i, id := range c.Parts {
+		v, err := r.readyPart(c.ID(), id, now.Model(id), steps[i].GetModelVersion())
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, v)
+	}
+	return parts, c.Config.First(c.Config.ValidateParts(func(step int) *inferencepb.ModelConfig { return parts[step].Config() }))
+}
+
+// readyPart returns the version that a step of an ensemble uses of m, the model of an ID. The
+// caller holds r.mu.
+func (r *Repository) readyPart(ensemble, id store.ID, m *actual.Model, number int64) (*model.Loaded, error) {
+	if newest := m.Newest(); newest != nil {
+		if number == -1 {
+			return newest, nil
+		}
+		if v := m.Version(number); v != nil && v.State == actual.Ready {
+			return v.Loaded, nil
+		}
+		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' whose required version %d is not loaded.", ensemble, id, number)
+	}
+	last := r.outcomes[id]
+	switch {
+	case !r.desired.Has(id) || last == nil || last.Err == nil:
+		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which has no loaded version.", ensemble, id)
+	case len(r.desired.Parts(id)) > 0:
+		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which is not valid. Model '%s' failed with error: %s", ensemble, id, id, last.Err)
+	}
+	return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which has no loaded version. Model '%s' loading failed with error: %s", ensemble, id, id, last.Err)
+}
+
+// partLacksOnlyEngine reports whether a part of an ensemble failed because nothing but the
+// library of a backend is missing.
+func (r *Repository) partLacksOnlyEngine(c *layout.Content) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(c.Parts, func(id store.ID) bool {
+		last := r.outcomes[id]
+		return r.desired.Has(id) && last != nil && lacksOnlyEngine(last.Err)
+	})
+}

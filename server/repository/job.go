@@ -1,0 +1,128 @@
+package repository
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"triton/server/backend"
+	"triton/server/model"
+	"triton/server/repository/actual"
+	"triton/server/repository/layout"
+	"triton/server/repository/plan"
+	"triton/server/store"
+)
+
+// job is a change of a version under way.
+type job struct {
+	plan.Change
+	old     *model.Loaded // serves until the load ends; nil: none does
+	version *model.Loaded // the result
+	err     error
+}
+
+// beginLoad decides about each version. New versions are in the index from now on.
+func (r *Repository) beginLoad(c *layout.Content) []*job {
+	changes := plan.Versions(c, r.ready(c.ID()))
+	jobs := make([]*job, len(changes))
+	r.actual.Change(c.ID(), func(m *actual.Model) {
+		m.Desired = true
+		for i, change := range changes {
+			jobs[i] = &job{Change: change}
+			if v := m.Add(change.Number); v.State == actual.Ready {
+				jobs[i].old = v.Loaded
+			} else {
+				v.State, v.Reason, v.Loaded = actual.Loading, "", nil
+			}
+		}
+	})
+	return jobs
+}
+
+// ready returns the ready versions of a model for a plan.
+func (r *Repository) ready(id store.ID) []plan.Ready {
+	var all []plan.Ready
+	for _, v := range r.actual.Snapshot().Model(id).Ready() {
+		from := v.From()
+		all = append(all, plan.Ready{
+			Number: v.Number(), Origin: from.Origin, Config: from.Config, Stamp: from.Stamp, Broken: v.Broken(),
+		})
+	}
+	return all
+}
+
+// endLoad publishes the results of the jobs, or undoes them if one failed.
+func (r *Repository) endLoad(c *layout.Content, jobs []*job) error {
+	failed := failure(jobs)
+	var leaving []*model.Loaded
+	if failed != nil {
+		r.actual.Change(c.ID(), func(m *actual.Model) { leaving = undo(m, jobs) })
+		r.opts.Log.Info(fmt.Sprintf("failed to load '%s'", c.ID()))
+	} else {
+		r.actual.Change(c.ID(), func(m *actual.Model) { leaving = publish(m, jobs) })
+		r.opts.Log.Info(fmt.Sprintf("successfully loaded '%s'", c.ID()))
+	}
+	for _, v := range leaving {
+		r.retire(c.ID(), v)
+	}
+	return failed
+}
+
+// failure returns the errors of all jobs as one; nil when none failed.
+func failure(jobs []*job) error {
+	var text strings.Builder
+	onlyEngine := true
+	for _, j := range jobs {
+		if j.err != nil {
+			fmt.Fprintf(&text, "version %d is at %s state: %s;", j.Number, actual.Unavailable, reasonOf(j.err))
+			onlyEngine = onlyEngine && errors.Is(j.err, backend.ErrNoEngine)
+		}
+	}
+	if text.Len() == 0 {
+		return nil
+	}
+	return &loadError{text.String(), onlyEngine}
+}
+
+// undo takes the versions of the jobs out of service, because one of them failed. It
+// returns the versions to close.
+func undo(m *actual.Model, jobs []*job) (leaving []*model.Loaded) {
+	for _, j := range jobs {
+		if j.version != nil {
+			leaving = append(leaving, j.version)
+		}
+		if j.old != nil {
+			continue
+		}
+		v := m.Version(j.Number)
+		if j.err != nil {
+			v.State, v.Reason = actual.Unavailable, reasonOf(j.err)
+		} else {
+			v.State, v.Loaded = actual.Unloading, j.version
+		}
+	}
+	return leaving
+}
+
+// publish puts the versions of the jobs in place of the old ones. It returns the versions
+// to close.
+func publish(m *actual.Model, jobs []*job) (leaving []*model.Loaded) {
+	for _, j := range jobs {
+		v := m.Version(j.Number)
+		switch j.Do {
+		case plan.Keep:
+			continue
+		case plan.Retire:
+			v.State = actual.Unloading
+		case plan.Load, plan.Regroup:
+			v.State, v.Reason, v.Loaded = actual.Ready, "", j.version
+		}
+		if j.old != nil {
+			if j.Do == plan.Regroup {
+				j.old.Replace()
+			}
+			leaving = append(leaving, j.old)
+		}
+	}
+	return leaving
+}

@@ -1,0 +1,151 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"triton/pkg/modelconfig"
+	"triton/pkg/status"
+	"triton/server/model"
+	"triton/server/repository/actual"
+	"triton/server/repository/layout"
+	"triton/server/repository/plan"
+	"triton/server/store"
+)
+
+// loadError is the error of a load.
+type loadError struct {
+	text string
+	// onlyEngine reports that nothing but the library of a backend is missing.
+	onlyEngine bool
+}
+
+func (e *loadError) Error() string { return e.text }
+
+// lacksOnlyEngine reports whether a load failed because nothing but the library of a
+// backend is missing.
+func lacksOnlyEngine(err error) bool {
+	var e *loadError
+	return errors.As(err, &e) && e.onlyEngine
+}
+
+// loadModel loads the versions of a model and records the outcome. The versions serve
+// together or not at all: if one fails, the versions that served before go on.
+func (r *Repository) loadModel(ctx context.Context, c *layout.Content) error {
+	err := r.loadVersions(ctx, c)
+	now := &plan.Outcome{Location: c.From.Location, Stamp: c.Stamp, Override: c.Override}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		now = &plan.Outcome{Err: err}
+		if last := r.outcomes[c.ID()]; last != nil {
+			now.Location, now.Stamp, now.Override = last.Location, last.Stamp, last.Override
+		}
+		if c.Ensemble() {
+			now.Stamp = nil // it is out of service: load it again though its files are the same
+		}
+	}
+	r.outcomes[c.ID()] = now
+	return err
+}
+
+func (r *Repository) loadVersions(ctx context.Context, c *layout.Content) error {
+	var parts []*model.Loaded
+	err := r.checkVersions(c)
+	if err == nil && c.Ensemble() {
+		if parts, err = r.readyParts(c); err != nil {
+			r.opts.Log.Error(reasonOf(err), modelconfig.Details(err)...)
+			r.withdraw(c.ID(), true)
+			return &loadError{text: err.Error(), onlyEngine: r.partLacksOnlyEngine(c)}
+		}
+	}
+	if err != nil {
+		r.opts.Log.Error(fmt.Sprintf("failed to load model '%s': %s", c.ID(), err))
+		r.actual.Change(c.ID(), func(m *actual.Model) { m.Desired = true })
+		return &loadError{text: err.Error()}
+	}
+	jobs := r.beginLoad(c)
+	var wg sync.WaitGroup
+	for _, j := range jobs {
+		if j.Do == plan.Retire {
+			continue
+		}
+		r.opts.Log.Info(fmt.Sprintf("loading: %s:%d", c.ID(), j.Number))
+		if j.Do != plan.Keep {
+			wg.Go(func() { r.loadVersion(ctx, c, j, parts) })
+		}
+	}
+	wg.Wait()
+	return r.endLoad(c, jobs)
+}
+
+// checkVersions logs why folders and versions of the policy are left out. It returns an
+// error if no version is left.
+func (r *Repository) checkVersions(c *layout.Content) error {
+	for _, why := range c.Ignored {
+		r.opts.Log.Warn(why)
+	}
+	for _, n := range c.Missing {
+		r.opts.Log.Error(fmt.Sprintf("version %d is specified for model '%s', but the version directory is not present", n, c.ID()))
+	}
+	if len(c.Versions) == 0 {
+		return status.New(status.InvalidArg, "at least one version must be available under the version policy of model '%s'", c.ID())
+	}
+	return nil
+}
+
+// loadVersion makes the version of a job, and tries again after an error as often as the
+// options allow.
+func (r *Repository) loadVersion(ctx context.Context, c *layout.Content, j *job, parts []*model.Loaded) {
+	select {
+	case r.loading <- struct{}{}:
+		defer func() { <-r.loading }()
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		j.err = status.New(status.Unavailable, "loading was ended: %w", context.Cause(ctx))
+		return
+	}
+	for range max(r.opts.LoadRetries, 0) + 1 {
+		if j.version, j.err = r.build(ctx, c, j, parts); j.err == nil || ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// build makes the version of a job. An ensemble is made over the versions of its parts.
+func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, parts []*model.Loaded) (*model.Loaded, error) {
+	s := model.Source{
+		ID: c.ID(), Number: j.Number, Version: j.Name, ConfigEntry: c.ConfigEntry, Config: c.Config,
+		From: model.Provenance{Origin: c.Origin(j.Version), Config: c.Config.ModelConfig, Stamp: c.Stamp},
+	}
+	switch {
+	case j.Do == plan.Regroup:
+		return r.builder.Regroup(ctx, s, j.old)
+	case c.Ensemble():
+		s.Folder, s.Models = c.Folder, r.actual.Steps(stepIDs(c))
+		return r.builder.Assemble(s, parts, j.old)
+	}
+	folder, err := c.Fetch(ctx, r.reader.Store, j.Name)
+	if err != nil {
+		r.opts.Log.Error(fmt.Sprintf("failed to load '%s' version %d: %s", c.ID(), j.Number, reasonOf(err)))
+		return nil, err
+	}
+	defer folder.Release() // the version holds it
+	s.Folder, s.Models = folder, r.actual.Engine(c.ID().Space)
+	return r.builder.Load(ctx, s)
+}
+
+// stepIDs returns the IDs of the models of an ensemble's steps by their names.
+func stepIDs(c *layout.Content) map[string]store.ID {
+	ids := map[string]store.ID{}
+	for i, step := range c.Config.GetEnsembleScheduling().GetStep() {
+		ids[step.GetModelName()] = c.Parts[i]
+	}
+	return ids
+}
+
+// reasonOf returns an error as the index and the log show it.
+func reasonOf(err error) string { return status.From(err).Text() }

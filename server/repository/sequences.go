@@ -1,0 +1,35 @@
+package repository
+
+import (
+	"context"
+	"time"
+
+	"triton/server/model"
+)
+
+// FinishSequences makes the server unready, refuses new sequences and waits until the open
+// ones are finished, or until ctx ends. All other requests are served meanwhile. It logs
+// every second which models it waits for.
+func (r *Repository) FinishSequences(ctx context.Context) {
+	r.phase.CompareAndSwap(ready, finishing)
+	var all []*model.Loaded
+	var finished []<-chan struct{}
+	for _, v := range r.openVersions() {
+		if done := v.FinishSequences(); done != nil {
+			all = append(all, v)
+			finished = append(finished, done)
+		}
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for len(finished) > 0 {
+		select {
+		case <-finished[0]:
+			finished = finished[1:]
+		case <-tick.C:
+			r.logInFlight(ctx, all)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
