@@ -13,13 +13,13 @@ import (
 	"triton/server/validation"
 )
 
-// assemble makes a version of an ensemble.
+// assemble completes a version of an ensemble. Old is the version that it replaces, if any.
 func (b *Builder) assemble(v *Loaded, s Source, old *Loaded) error {
 	config := modelconfig.New(s.Config.File, proto.CloneOf(s.Config.ModelConfig))
 	if err := s.Config.First(s.Config.ValidateIO()); err != nil {
 		return err
 	}
-	if _, err := asked(s.Config); err != nil { // an ensemble can have none of it
+	if _, err := extensions(s.Config); err != nil { // an ensemble supports no extension
 		return err
 	}
 	var err error
@@ -31,7 +31,7 @@ func (b *Builder) assemble(v *Loaded, s Source, old *Loaded) error {
 	prints := make([]*fingerprint.Fingerprint, len(v.parts))
 	for i, p := range v.parts {
 		configs, prints[i] = append(configs, p.config), p.fingerprint
-		v.adopt(steps[i], p)
+		v.inheritLabels(steps[i], p)
 		steps[i].ModelNamespace = p.space
 	}
 	config.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: modelconfig.Decoupled(configs)}
@@ -49,17 +49,17 @@ func (b *Builder) assemble(v *Loaded, s Source, old *Loaded) error {
 	}
 	models := s.Models
 	if b.opts.Cache != nil {
-		models = &stepFinder{models, v}
+		models = &stepObserver{models, v}
 	}
-	v.inner = newInner(models, steps)
-	v.runner = ensemble.New(ensemble.Options{Config: v.config, Parts: configs, Stats: v.stats, Log: v.log, Models: v.inner})
+	v.steps = newStepModels(models, steps)
+	v.runner = ensemble.New(ensemble.Options{Config: v.config, Parts: configs, Stats: v.stats, Log: v.log, Models: v.steps})
 	v.runner, err = b.cached(v, v.runner)
 	return err
 }
 
-// adopt gives the outputs that have no class names of their own those of the model
+// inheritLabels gives the outputs of a step without class names the class names of the model
 // that makes them.
-func (v *Loaded) adopt(step *inferencepb.ModelEnsembling_Step, part *Loaded) {
+func (v *Loaded) inheritLabels(step *inferencepb.ModelEnsembling_Step, part *Loaded) {
 	for from, to := range step.GetOutputMap() {
 		if v.labels[to] == nil && part.labels[from] != nil {
 			v.labels[to] = part.labels[from]

@@ -1,7 +1,6 @@
-// Package model is one loaded version of a model: the configuration that its
-// backend has completed, the engine, and the chain of runners that a request
-// passes. A Builder makes versions; what shall be loaded, and when a version is
-// replaced, is decided by package repository.
+// Package model is one loaded version of a model: the configuration that its backend has
+// completed, the engine, and the chain of runners that a request passes. A Builder makes
+// versions; package repository decides what is loaded and when a version is replaced.
 package model
 
 import (
@@ -28,7 +27,7 @@ import (
 	"triton/server/store"
 )
 
-// Options are what versions are made with.
+// Options are for all versions of a builder.
 type Options struct {
 	Backends backend.Set
 	// Settings are the --backend-config pairs by backend; those under the
@@ -44,25 +43,25 @@ type Options struct {
 	// GPU index; GPUUsage reads the share in use now.
 	GPULimits map[int]float64
 	GPUUsage  func(device int) (float64, error)
-	// Limiter makes the instances of all models take turns; nil: they need not.
+	// Limiter limits the rate of the instances of all models; nil: there is no limit.
 	Limiter *ratelimit.Limiter
-	// Capability is the CUDA compute capability of a GPU, such as "8.6"; empty when
-	// it is not known.
+	// Capability returns the CUDA compute capability of a GPU, such as "8.6"; empty when it is
+	// unknown.
 	Capability func(device int) string
 	// Cache keeps the responses of models that ask for it; nil: none.
 	Cache cache.Cache
 	// NewAlarm makes the timers of queue delays; nil: NewPrecise. Virtual time needs
 	// NewClock.
 	NewAlarm func() scheduler.Alarm
-	// Holds keep schedulers waiting, for test suites.
+	// Holds delay the first batch of schedulers, for test suites.
 	Holds Holds
-	// Stats is for the counters of model versions.
+	// Stats are for the counters of the versions.
 	Stats stats.Options
 }
 
-// Holds are how much waits before a new scheduler cuts its first batch: requests
-// in a queue or in the slots of sequences and, besides, requests in the backlog
-// of sequences. The zero value is no hold.
+// Holds are the numbers of requests that wait before a new scheduler forms its first batch:
+// Requests in the queue or in the slots of sequences and Backlog in the backlog of sequences.
+// The zero value does not delay batches.
 type Holds struct{ Requests, Backlog int }
 
 // Provenance is what a version was loaded from.
@@ -72,12 +71,12 @@ type Provenance struct {
 	Stamp  store.Stamp
 }
 
-// Source is what a version is made of.
+// Source is what a version is loaded from.
 type Source struct {
 	ID     store.ID
 	Number int64
-	// Folder is the model's, with the version's in it under the name Version. The
-	// version holds it as long as it needs its files.
+	// Folder is the model's folder; the version's folder lies in it under the name Version.
+	// The version holds Folder as long as it needs the files.
 	Folder  *store.Folder
 	Version string
 	// ConfigEntry is the file or folder in Folder that has the configuration.
@@ -99,7 +98,7 @@ func NewBuilder(o Options) *Builder {
 	return &Builder{o}
 }
 
-// Load makes a version with an engine of its own.
+// Load makes a version with a new engine.
 func (b *Builder) Load(ctx context.Context, s Source) (*Loaded, error) {
 	return b.build(s, func(v *Loaded) error {
 		if b.opts.Cache != nil {
@@ -112,15 +111,15 @@ func (b *Builder) Load(ctx context.Context, s Source) (*Loaded, error) {
 	})
 }
 
-// Regroup makes a version of one that serves, with other instances of the same
-// engine, which keeps its files. The counters go on.
+// Regroup makes a version from a version that serves, with new instances of the same engine.
+// The engine keeps its files, and the counters go on.
 func (b *Builder) Regroup(ctx context.Context, s Source, old *Loaded) (*Loaded, error) {
 	s.Folder, s.Version = old.folder, filepath.Base(old.dir)
 	return b.build(s, func(v *Loaded) error { return b.regroup(ctx, v, old, s) })
 }
 
-// Assemble makes a version of an ensemble over the versions of its steps. One that
-// only follows its parts goes on with the counters of old, which may be nil.
+// Assemble makes a version of an ensemble over the versions of its steps. If only its parts
+// differ from old, the version that it replaces, the counters go on. Old may be nil.
 func (b *Builder) Assemble(s Source, parts []*Loaded, old *Loaded) (*Loaded, error) {
 	return b.build(s, func(v *Loaded) error {
 		v.parts = parts
@@ -128,7 +127,7 @@ func (b *Builder) Assemble(s Source, parts []*Loaded, old *Loaded) (*Loaded, err
 	})
 }
 
-// build makes a version. What a backend panics with is the version's own problem.
+// build makes a version and lets fill complete it. A panic of the backend becomes an error.
 func (b *Builder) build(s Source, fill func(v *Loaded) error) (_ *Loaded, err error) {
 	v := &Loaded{
 		model: s.ID.Name, space: s.ID.Space, label: s.ID.String(), number: s.Number, text: strconv.FormatInt(s.Number, 10),

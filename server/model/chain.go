@@ -6,24 +6,18 @@ import (
 	"path/filepath"
 	"slices"
 
-	"triton/pkg/log"
-	"triton/pkg/status"
 	"triton/server/admission"
 	"triton/server/backend"
-	"triton/server/cache"
-	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/lengthbucket"
-	"triton/server/ratelimit"
 	"triton/server/scheduler"
 	"triton/server/scheduler/dynamic"
 	"triton/server/scheduler/sequence"
 	implicit "triton/server/scheduler/state"
-	"triton/server/warmup"
 )
 
-// serve makes the chain that a request of a version with an engine passes, and
-// starts its instances. After an error the engine is closed.
+// serve makes the chain of runners that a request of a version with an engine passes, and
+// starts the instances. After an error the engine is closed.
 //
 //	request -> cache -> length buckets -> admission -> queue or sequences -> instances
 func (b *Builder) serve(ctx context.Context, v *Loaded, placements []backend.Placement) error {
@@ -36,6 +30,7 @@ func (b *Builder) serve(ctx context.Context, v *Loaded, placements []backend.Pla
 	return err
 }
 
+// stack makes the chain from its end, the instances, to its beginning.
 func (b *Builder) stack(ctx context.Context, v *Loaded, run, passive []backend.Placement) error {
 	fail := func(err error) error { return errors.Join(err, v.engine.Close()) }
 	if err := b.limit(v, run); err != nil {
@@ -69,7 +64,7 @@ func (b *Builder) stack(ctx context.Context, v *Loaded, run, passive []backend.P
 	return nil
 }
 
-// split tells the instances that run from the passive ones.
+// split separates the instances that run from the passive ones.
 func split(placements []backend.Placement) (run, passive []backend.Placement) {
 	idle := func(p backend.Placement) bool { return p.Group.GetPassive() }
 	for _, p := range placements {
@@ -80,78 +75,7 @@ func split(placements []backend.Placement) (run, passive []backend.Placement) {
 	return slices.DeleteFunc(slices.Clone(placements), idle), passive
 }
 
-// limit makes the instances of a version take turns with all others, if this
-// server limits rates.
-func (b *Builder) limit(v *Loaded, placements []backend.Placement) (err error) {
-	if b.opts.Limiter == nil {
-		return nil
-	}
-	all := make([]ratelimit.Instance, len(placements))
-	for i, at := range placements {
-		limit := at.Group.GetRateLimiter()
-		all[i] = ratelimit.Instance{Device: at.Device, Priority: limit.GetPriority()}
-		for _, n := range limit.GetResources() {
-			all[i].Needs = append(all[i].Needs, ratelimit.Need{Name: n.GetName(), Count: uint64(n.GetCount()), Global: n.GetGlobal()})
-		}
-	}
-	v.gate, err = b.opts.Limiter.Add(all)
-	b.logResources()
-	return err
-}
-
-// unlimit gives a version's resources up, once its instances are closed.
-func (b *Builder) unlimit(v *Loaded) {
-	if v.gate != nil {
-		v.gate.Close()
-		b.logResources()
-	}
-}
-
-// logResources writes how much there is of each resource now.
-func (b *Builder) logResources() {
-	if l := log.Verbose(1); b.opts.Limiter != nil && b.opts.Log.Enabled(context.Background(), l) {
-		b.opts.Log.Log(context.Background(), l, b.opts.Limiter.String())
-	}
-}
-
-// turns returns the version's gate; nil when it has none.
-func (v *Loaded) turns() scheduler.Gate {
-	if v.gate == nil {
-		return nil
-	}
-	return v.gate
-}
-
-// samples reads what each new instance of a version runs first; nil for nothing.
-func (b *Builder) samples(v *Loaded) (*warmup.Plan, error) {
-	return warmup.Read(warmup.Options{
-		Config: v.config, Dir: filepath.Dir(v.dir), Pool: v.pool, Log: v.log,
-		Check: func(r *infer.Request) error {
-			r.ModelName, r.ModelVersion, r.Pool = v.model, v.text, v.pool
-			return v.check.Check(r)
-		},
-	})
-}
-
-// warmUp runs a plan on an instance, in one turn of the rate limiter. Instances that
-// take the place of broken ones run it too.
-func (v *Loaded) warmUp(p *warmup.Plan) func(context.Context, int, backend.Placement, func([]*infer.Request)) error {
-	if p == nil {
-		return nil
-	}
-	return func(ctx context.Context, seat int, at backend.Placement, run func([]*infer.Request)) error {
-		if v.gate != nil {
-			if err := v.gate.Wait(ctx, seat); err != nil {
-				return err
-			}
-			defer v.gate.Release(seat, false) // a new gate has counted it
-		}
-		return p.Run(ctx, at, run)
-	}
-}
-
-// source makes the scheduler that a version's configuration asks for, with a seat
-// for each of n instances.
+// source makes the scheduler of a version, with a slot for each of n instances.
 func (b *Builder) source(v *Loaded, n int) (scheduler.Source, []*scheduler.Seat, error) {
 	if v.config.GetSequenceBatching() != nil {
 		return b.sequences(v, n)
@@ -159,7 +83,7 @@ func (b *Builder) source(v *Loaded, n int) (scheduler.Source, []*scheduler.Seat,
 	d := v.config.GetDynamicBatching()
 	o := scheduler.Options{
 		Policy: scheduler.Direct{}, Rules: scheduler.RulesOf(v.config), Ordered: d.GetPreserveOrdering(),
-		Seats: n, Stats: v.stats, Gate: v.turns(),
+		Seats: n, Stats: v.stats, Gate: v.schedulerGate(),
 	}
 	if d != nil {
 		o.Hold = b.opts.Holds.Requests
@@ -171,14 +95,14 @@ func (b *Builder) source(v *Loaded, n int) (scheduler.Source, []*scheduler.Seat,
 		}
 	}
 	q, seats := scheduler.NewQueue(o)
-	v.learn(o.Policy, q, n)
+	v.observe(o.Policy, q, n)
 	return q, seats, nil
 }
 
-// sequences makes the scheduler of a version that keeps sequences.
+// sequences makes the scheduler of a version with sequence batching.
 func (b *Builder) sequences(v *Loaded, n int) (scheduler.Source, []*scheduler.Seat, error) {
 	o := sequence.Options{
-		Config: v.config, Seats: n, Stats: v.stats, Log: v.log, Pool: v.pool, Gate: v.turns(),
+		Config: v.config, Seats: n, Stats: v.stats, Log: v.log, Pool: v.pool, Gate: v.schedulerGate(),
 		Hold: b.opts.Holds.Requests, Backlog: b.opts.Holds.Backlog,
 		Before: v.sequences,
 	}
@@ -201,29 +125,4 @@ func (b *Builder) sequences(v *Loaded, n int) (scheduler.Source, []*scheduler.Se
 	}
 	v.sequences = q
 	return q, seats, nil
-}
-
-// singleFlight is the parameter of a model's configuration that makes equal
-// requests wait for the one that is computed.
-const singleFlight = "response_cache_single_flight"
-
-// cached puts the response cache in front of a version's runner, if the server
-// has one and the model asks for it. The engine has read the model's files.
-func (b *Builder) cached(v *Loaded, next infer.Runner) (infer.Runner, error) {
-	if b.opts.Cache == nil || !v.config.GetResponseCache().GetEnable() {
-		return next, nil
-	}
-	if v.config.GetModelTransactionPolicy().GetDecoupled() { // known of ensembles only now
-		return nil, status.New(status.InvalidArg,
-			"Response Cache does not currently support model %s with 'decoupled' transaction policy. Please disable the response cache.", v.model)
-	}
-	scope := v.fingerprint.Text()
-	if why := v.fingerprint.Random(); why != nil {
-		v.log.Warn("cached responses of this load will not be found by any other", "model", v.label, "version", v.number, "reason", why)
-	}
-	return cache.New(next, cache.Options{
-		Cache: b.opts.Cache, Scope: scope, Steady: v.steady, Pool: v.pool, Stats: v.stats, Log: v.log,
-		SingleFlight: v.config.GetParameters()[singleFlight].GetStringValue() == "true",
-		Ordered:      v.config.GetDynamicBatching().GetPreserveOrdering(),
-	}), nil
 }

@@ -3,10 +3,6 @@ package model
 import (
 	"context"
 	"fmt"
-
-	"triton/pkg/inferencepb"
-	"triton/server/instance"
-	"triton/server/stats"
 )
 
 // FinishSequences refuses new sequences. The channel is closed when the open ones are
@@ -18,8 +14,8 @@ func (v *Loaded) FinishSequences() <-chan struct{} {
 	return v.sequences.Stop()
 }
 
-// Close gives up the repository's reference, waits for the requests' ones and
-// closes the instances and the model. False when ctx ended before that; Close may
+// Close releases the repository's reference, waits until the requests have released theirs,
+// and closes the instances and the engine. It returns false when ctx ends first; Close may
 // then be called again.
 func (b *Builder) Close(ctx context.Context, v *Loaded) (closed bool, err error) {
 	v.Leave()
@@ -30,7 +26,7 @@ func (b *Builder) Close(ctx context.Context, v *Loaded) (closed bool, err error)
 	if v.closed.Load() {
 		return true, nil
 	}
-	v.settle(ctx)
+	v.finishReplaced(ctx)
 	if v.sequences != nil && !v.replaced {
 		v.sequences.CloseBefore()
 	}
@@ -52,9 +48,9 @@ func (b *Builder) Close(ctx context.Context, v *Loaded) (closed bool, err error)
 	return true, err
 }
 
-// settle waits for the sequences that go on with the instances of a version
-// while others have taken its place, or until ctx ends.
-func (v *Loaded) settle(ctx context.Context) {
+// finishReplaced waits for the sequences that a replaced version goes on with on its own
+// instances, or until ctx ends.
+func (v *Loaded) finishReplaced(ctx context.Context) {
 	if !v.replaced || v.sequences == nil {
 		return
 	}
@@ -62,46 +58,4 @@ func (v *Loaded) settle(ctx context.Context) {
 	case <-v.sequences.Stop():
 	case <-ctx.Done():
 	}
-}
-
-// Remark says which instances of a version that serves do not work; empty when all
-// do.
-func (v *Loaded) Remark() string {
-	if v.group == nil {
-		return ""
-	}
-	all := v.group.Instances()
-	working := 0
-	var why string
-	for _, i := range all {
-		switch {
-		case i.State == instance.Ready:
-			working++
-		case why == "" && i.Reason != "":
-			why = fmt.Sprintf(": '%s' is %s: %s", i.Name, i.State, i.Reason)
-		case why == "":
-			why = fmt.Sprintf(": '%s' is %s", i.Name, i.State)
-		}
-	}
-	if working == len(all) {
-		return ""
-	}
-	return fmt.Sprintf("%d of %d instances work%s", working, len(all), why)
-}
-
-// Statistics are the counters and what the engine says it holds.
-func (v *Loaded) Statistics() *inferencepb.ModelStatistics {
-	s := v.stats.Snapshot()
-	if v.group == nil {
-		return s
-	}
-	for _, m := range v.group.Memory() {
-		s.MemoryUsage = append(s.MemoryUsage, &inferencepb.MemoryUsage{Type: m.Place, Id: m.ID, ByteSize: m.Bytes})
-	}
-	return s
-}
-
-// Served is the version as the metrics list it.
-func (v *Loaded) Served() stats.Served {
-	return stats.Served{Model: v.stats, Namespace: v.space, Tags: v.config.GetMetricTags(), LoadSeconds: v.seconds}
 }

@@ -14,8 +14,8 @@ import (
 	"triton/server/validation"
 )
 
-// load completes the configuration with the backend's help, checks it, makes the
-// engine and what stands before it.
+// load completes the configuration with the backend's help, checks it, and makes the engine
+// and the chain of runners.
 func (b *Builder) load(ctx context.Context, v *Loaded, s Source) error {
 	config := *s.Config // keeps the positions of fields
 	config.ModelConfig = proto.CloneOf(s.Config.ModelConfig)
@@ -37,7 +37,7 @@ func (b *Builder) load(ctx context.Context, v *Loaded, s Source) error {
 	if v.labels, err = readLabels(s.Folder.Dir, config.ModelConfig); err != nil {
 		return err
 	}
-	if v.beyond, err = asked(&config); err != nil {
+	if v.beyond, err = extensions(&config); err != nil {
 		return err
 	}
 	v.config = config.ModelConfig
@@ -59,7 +59,7 @@ func (b *Builder) load(ctx context.Context, v *Loaded, s Source) error {
 	return b.serve(ctx, v, placements)
 }
 
-// regroup takes all but the instances from a version that serves.
+// regroup completes a version with new instances of the engine of a version that serves.
 func (b *Builder) regroup(ctx context.Context, v, old *Loaded, s Source) error {
 	config := *s.Config
 	config.ModelConfig = proto.CloneOf(old.config)
@@ -93,11 +93,10 @@ func (b *Builder) spec(v *Loaded, c *modelconfig.Config, s Source) backend.Spec 
 	}
 }
 
-// gpuUser is a backend that may be able to use GPUs.
+// gpuUser is a backend that reports whether it can use GPUs.
 type gpuUser interface{ HasGPU() bool }
 
-// complete lets the backend fill in what the configuration leaves out, and
-// checks the whole.
+// complete lets the backend fill in what the configuration leaves out, and checks the result.
 func (b *Builder) complete(ctx context.Context, engine backend.Backend, c *modelconfig.Config, spec backend.Spec) error {
 	if err := b.groups(engine, c); err != nil {
 		return err
@@ -124,8 +123,8 @@ func (b *Builder) groups(engine backend.Backend, c *modelconfig.Config) error {
 	return c.First(c.ValidateInstanceGroups(machine))
 }
 
-// onCPU puts the instances whose kind is open on the CPU. Those for a GPU stay:
-// the backend knows best what it lacks for them.
+// onCPU puts the instances whose kind is open on the CPU. Instances for a GPU stay: the
+// backend reports what it lacks for them.
 func onCPU(c *modelconfig.Config, m modelconfig.Machine) {
 	if len(c.GetInstanceGroup()) == 0 {
 		m.GPUs = nil

@@ -6,8 +6,8 @@ import (
 	"triton/server/backend"
 )
 
-// engine is a loaded model that goes on when the instances are replaced. The
-// last version that has it closes it.
+// engine is a model of a backend. Versions share it when instances are replaced; the last one
+// closes it.
 type engine struct {
 	backend.Model
 	refs atomic.Int32
@@ -19,7 +19,7 @@ func share(m backend.Model) *engine {
 	return e
 }
 
-// Close closes the model when nobody else has it.
+// Close closes the engine if no other version uses it.
 func (e *engine) Close() error {
 	if e.refs.Add(-1) > 0 {
 		return nil
@@ -27,7 +27,7 @@ func (e *engine) Close() error {
 	return e.Model.Close()
 }
 
-// Memory is what the model says it holds.
+// Memory returns the memory that the model reports.
 func (e *engine) Memory() []backend.Memory {
 	if m, ok := e.Model.(backend.MemoryReporter); ok {
 		return m.Memory()

@@ -15,14 +15,14 @@ import (
 	"triton/server/scheduler/dynamic"
 )
 
-// asked is what a configuration asks for beyond Triton.
-func asked(c *modelconfig.Config) (beyond.Settings, error) {
+// extensions reads what a configuration asks for beyond Triton.
+func extensions(c *modelconfig.Config) (beyond.Settings, error) {
 	s, found := beyond.Read(c)
 	return s, c.First(found)
 }
 
-// forClients is the configuration that requests are checked against: they need
-// not bring a mask that length buckets fill.
+// forClients returns the configuration that requests are checked against. An input that
+// length buckets fill with a mask is optional.
 func forClients(c *inferencepb.ModelConfig, s beyond.Settings) *inferencepb.ModelConfig {
 	if s.Lengths == nil || s.Lengths.Mask == nil {
 		return c
@@ -36,8 +36,9 @@ func forClients(c *inferencepb.ModelConfig, s beyond.Settings) *inferencepb.Mode
 	return c
 }
 
-// learn sets up what watches the batches of a version with a queue.
-func (v *Loaded) learn(p scheduler.Policy, q *scheduler.Queue, instances int) {
+// observe sets up the observers of the batches of a version with a queue: the adaptive queue
+// delay and admission control.
+func (v *Loaded) observe(p scheduler.Policy, q *scheduler.Queue, instances int) {
 	var all scheduler.Observers
 	if d := v.beyond.Delay; d != nil {
 		all = append(all, v.adapt(d, p.(*dynamic.Policy)))
@@ -51,7 +52,7 @@ func (v *Loaded) learn(p scheduler.Policy, q *scheduler.Queue, instances int) {
 	}
 }
 
-// adapt finds the queue delay.
+// adapt returns the observer that adapts the queue delay.
 func (v *Loaded) adapt(d *beyond.Delay, p *dynamic.Policy) scheduler.Observer {
 	start := v.config.GetDynamicBatching().GetMaxQueueDelayMicroseconds()
 	return adaptive.New(adaptive.Options{
@@ -64,8 +65,8 @@ func (v *Loaded) adapt(d *beyond.Delay, p *dynamic.Policy) scheduler.Observer {
 	})
 }
 
-// largestBatch is the rows that requests are put together up to; 0: each runs
-// alone.
+// largestBatch returns the number of rows up to which the scheduler batches requests; 0: it
+// does not batch.
 func largestBatch(c *inferencepb.ModelConfig) int {
 	d := c.GetDynamicBatching()
 	switch {

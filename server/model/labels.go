@@ -9,7 +9,7 @@ import (
 	"triton/pkg/status"
 )
 
-// readLabels reads the class names of the outputs that have a file of them.
+// readLabels reads the class names of the outputs that have a label file.
 func readLabels(dir string, c *inferencepb.ModelConfig) (map[string][]string, error) {
 	labels := map[string][]string{}
 	for _, out := range c.GetOutput() {

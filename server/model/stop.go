@@ -2,9 +2,8 @@ package model
 
 import "triton/server/infer"
 
-// Stop refuses all requests from now on but those that other models make. Whenever
-// nobody but the repository holds the version any more, idle is called; it must not
-// wait.
+// Stop refuses all further requests, besides those of other models. Each time the last request
+// releases the version, idle is called; it must not block.
 func (v *Loaded) Stop(idle func()) {
 	v.idle.Store(&idle)
 	v.closing.Store(true)
@@ -13,8 +12,8 @@ func (v *Loaded) Stop(idle func()) {
 // Closing reports whether Stop was called.
 func (v *Loaded) Closing() bool { return v.closing.Load() }
 
-// Call takes a reference for a model that calls this one; false when the version is
-// closed already.
+// Call takes a reference for a model that calls this one. It returns false when the version
+// is closed already.
 func (v *Loaded) Call() (infer.Callee, bool) {
 	if !v.Acquire() {
 		return nil, false
@@ -22,16 +21,16 @@ func (v *Loaded) Call() (infer.Callee, bool) {
 	if v.closing.Load() {
 		v.called.Add(1)
 	}
-	if v.inner != nil {
-		return v.inner.keep(Step{v}), true
+	if v.steps != nil {
+		return v.steps.keep(Step{v}), true
 	}
 	return Step{v}, true
 }
 
-// Idle reports whether there was a moment when nobody but the repository held any of
-// some versions, all of which were stopped. Nothing runs in them from then on: only
-// they can call each other. That none was held when it was looked at is not enough,
-// for the next one may have called it since; so no calls may have come meanwhile.
+// Idle reports whether there was a moment when no request held any of some stopped versions.
+// Nothing runs in them from then on, because only they can call each other. To see each of
+// them without references once is not enough: one that is looked at later may have called it
+// since. So Idle also requires that no calls came meanwhile.
 func Idle(all []*Loaded) bool {
 	before := calls(all)
 	for _, v := range all {

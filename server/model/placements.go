@@ -7,8 +7,8 @@ import (
 	"triton/server/instance"
 )
 
-// placements is where the instances of a version go. A GPU that is fuller than
-// it may be takes none.
+// placements returns where the instances of a version run. It returns an error if one is for
+// a GPU whose memory use exceeds the limit.
 func (b *Builder) placements(c *inferencepb.ModelConfig) ([]backend.Placement, error) {
 	all, err := instance.Placements(c, b.opts.Machine.GPUs)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"triton/server/infer"
 )
 
-// inner finds the models of an ensemble's steps. An ensemble that is itself held for
-// a step has its own steps held as long, so that a request finds them however late it
-// comes to them.
-type inner struct {
-	models infer.Submitter
-	steps  []target
+// stepModels finds the models of an ensemble's steps. An ensemble that is itself held as a
+// step holds the models of its own steps as long, so that its request finds them also when
+// they have been unloaded meanwhile.
+type stepModels struct {
+	models  infer.Submitter
+	targets []target
 
 	mu   sync.Mutex
 	kept []*nested
@@ -23,23 +23,23 @@ type inner struct {
 // target is the model of a step; the version is empty for the newest.
 type target struct{ name, version string }
 
-func newInner(models infer.Submitter, steps []*inferencepb.ModelEnsembling_Step) *inner {
-	n := &inner{models: models}
+func newStepModels(models infer.Submitter, steps []*inferencepb.ModelEnsembling_Step) *stepModels {
+	n := &stepModels{models: models}
 	for _, s := range steps {
 		t := target{name: s.GetModelName()}
 		if s.GetModelVersion() != -1 {
 			t.version = strconv.FormatInt(s.GetModelVersion(), 10)
 		}
-		if !slices.Contains(n.steps, t) {
-			n.steps = append(n.steps, t)
+		if !slices.Contains(n.targets, t) {
+			n.targets = append(n.targets, t)
 		}
 	}
 	return n
 }
 
-// Hold takes a reference to the model of a step: to a ready version, or else to one
-// that is kept.
-func (n *inner) Hold(name, version string) (infer.Callee, error) {
+// Hold takes a reference to the model of a step: to a ready version, or else to a version
+// that a nested ensemble holds.
+func (n *stepModels) Hold(name, version string) (infer.Callee, error) {
 	m, err := n.models.Hold(name, version)
 	if err == nil {
 		return m, nil
@@ -55,8 +55,9 @@ func (n *inner) Hold(name, version string) (infer.Callee, error) {
 	return nil, err
 }
 
-// find returns a version that is kept for a step, with a reference; nil when none is.
-func (n *inner) find(t target) *Loaded {
+// find returns a version that a nested ensemble holds for a step, with a reference; nil when
+// none does.
+func (n *stepModels) find(t target) *Loaded {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, s := range slices.Backward(n.kept) {
@@ -75,20 +76,20 @@ type callee interface {
 
 func (s Step) version() *Loaded { return s.Loaded }
 
-// nested is an ensemble that is held for a step, with its own steps: those that were
-// ready then.
+// nested is an ensemble that is held as a step, with the versions of its own steps that were
+// ready when it was.
 type nested struct {
 	Step
 	steps map[target]callee
 }
 
-// keep makes the reference to an ensemble one that holds its steps too.
-func (n *inner) keep(s Step) *nested {
+// keep extends a reference to the ensemble: it holds the versions of its steps too.
+func (n *stepModels) keep(s Step) *nested {
 	held := &nested{s, map[target]callee{}}
-	for _, t := range n.steps {
+	for _, t := range n.targets {
 		m, err := n.models.Hold(t.name, t.version)
 		if err != nil {
-			continue // the request will say it, unless the model is back then
+			continue // the request gets the error, unless the model is ready again by then
 		}
 		if c, ok := m.(callee); ok {
 			held.steps[t] = c
@@ -102,9 +103,9 @@ func (n *inner) keep(s Step) *nested {
 	return held
 }
 
-// Release gives the ensemble and its steps back.
+// Release releases the ensemble and the versions of its steps.
 func (h *nested) Release() {
-	n := h.inner
+	n := h.Step.steps
 	n.mu.Lock()
 	i := slices.Index(n.kept, h)
 	n.kept = slices.Delete(n.kept, i, i+1)

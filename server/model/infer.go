@@ -1,0 +1,69 @@
+package model
+
+import (
+	"context"
+
+	"triton/pkg/status"
+	"triton/server/infer"
+)
+
+// Infer checks and runs a request.
+func (v *Loaded) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
+	if err := v.admit(r, false); err != nil {
+		r.Release()
+		return nil, err
+	}
+	return v.runner.Infer(ctx, r)
+}
+
+// Submit checks and queues a request.
+func (v *Loaded) Submit(r *infer.Request) error { return v.submit(r, false) }
+
+// Infer checks and runs the request of a step.
+func (s Step) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
+	if err := s.admit(r, true); err != nil {
+		r.Release()
+		return nil, err
+	}
+	return s.runner.Infer(ctx, r)
+}
+
+// Submit checks and queues the request of a step.
+func (s Step) Submit(r *infer.Request) error { return s.submit(r, true) }
+
+func (v *Loaded) submit(r *infer.Request, step bool) error {
+	err := v.admit(r, step)
+	if err == nil {
+		err = v.runner.Submit(r)
+	}
+	if err != nil {
+		r.Release()
+	}
+	return err
+}
+
+// admit returns an error for a request that cannot run. If it panics it releases the core's
+// reference to the request. Requests of steps are admitted also while the server ends.
+func (v *Loaded) admit(r *infer.Request, step bool) error {
+	returned := false
+	defer func() {
+		if !returned {
+			r.Release()
+		}
+	}()
+	err := v.checkRequest(r, step)
+	returned = true
+	return err
+}
+
+func (v *Loaded) checkRequest(r *infer.Request, step bool) error {
+	if !step && v.closing.Load() {
+		return status.New(status.Unavailable, "%sServer is stopping, scheduler for model has stopped accepting new inference requests", r.Tag())
+	}
+	r.ModelName, r.ModelVersion, r.Pool, r.Log = v.model, v.text, v.pool, v.log
+	if err := v.check.Check(r); err != nil {
+		return err
+	}
+	r.BeginTrace()
+	return nil
+}

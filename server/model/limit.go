@@ -1,0 +1,53 @@
+package model
+
+import (
+	"context"
+
+	"triton/pkg/log"
+	"triton/server/backend"
+	"triton/server/ratelimit"
+	"triton/server/scheduler"
+)
+
+// limit makes the instances of a version wait for the resources that they share with other
+// instances, if the server has a rate limiter.
+func (b *Builder) limit(v *Loaded, placements []backend.Placement) (err error) {
+	if b.opts.Limiter == nil {
+		return nil
+	}
+	all := make([]ratelimit.Instance, len(placements))
+	for i, at := range placements {
+		limit := at.Group.GetRateLimiter()
+		all[i] = ratelimit.Instance{Device: at.Device, Priority: limit.GetPriority()}
+		for _, n := range limit.GetResources() {
+			all[i].Needs = append(all[i].Needs, ratelimit.Need{Name: n.GetName(), Count: uint64(n.GetCount()), Global: n.GetGlobal()})
+		}
+	}
+	v.gate, err = b.opts.Limiter.Add(all)
+	b.logResources()
+	return err
+}
+
+// unlimit releases a version's resources, once its instances are closed.
+func (b *Builder) unlimit(v *Loaded) {
+	if v.gate != nil {
+		v.gate.Close()
+		b.logResources()
+	}
+}
+
+// logResources logs how much there is of each resource now.
+func (b *Builder) logResources() {
+	if l := log.Verbose(1); b.opts.Limiter != nil && b.opts.Log.Enabled(context.Background(), l) {
+		b.opts.Log.Log(context.Background(), l, b.opts.Limiter.String())
+	}
+}
+
+// schedulerGate returns the version's gate for its scheduler: a nil interface when it has
+// none.
+func (v *Loaded) schedulerGate() scheduler.Gate {
+	if v.gate == nil {
+		return nil
+	}
+	return v.gate
+}

@@ -1,0 +1,59 @@
+package model
+
+// Acquire takes a reference. It returns false when the version is closed already.
+func (v *Loaded) Acquire() bool {
+	for {
+		n := v.refs.Load()
+		if n == 0 {
+			return false
+		}
+		if v.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// Release releases a reference.
+func (v *Loaded) Release() {
+	n := v.refs.Add(-1)
+	switch {
+	case n > 1:
+		return
+	case n == 0:
+		close(v.drained)
+	case n < 0:
+		panic("model: version released more often than taken")
+	}
+	if idle := v.idle.Load(); idle != nil && v.held() == 0 {
+		(*idle)()
+	}
+}
+
+// Leave releases the repository's reference. Further calls have no effect.
+func (v *Loaded) Leave() {
+	if !v.left.Swap(true) {
+		v.Release()
+	}
+}
+
+// Drained returns a channel that is closed when the last reference is released.
+func (v *Loaded) Drained() <-chan struct{} { return v.drained }
+
+// held returns the number of references besides the repository's.
+func (v *Loaded) held() int64 {
+	n := v.refs.Load()
+	if !v.left.Load() {
+		n--
+	}
+	return max(n, 0)
+}
+
+// InFlight returns the number of requests in flight, or of sequences that have a slot if
+// those are more.
+func (v *Loaded) InFlight() int64 {
+	n := v.held()
+	if v.sequences != nil {
+		n = max(n, int64(v.sequences.Held()))
+	}
+	return n
+}

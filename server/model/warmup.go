@@ -1,0 +1,38 @@
+package model
+
+import (
+	"context"
+	"path/filepath"
+
+	"triton/server/backend"
+	"triton/server/infer"
+	"triton/server/warmup"
+)
+
+// samples reads the requests that each new instance of a version runs first; nil: none.
+func (b *Builder) samples(v *Loaded) (*warmup.Plan, error) {
+	return warmup.Read(warmup.Options{
+		Config: v.config, Dir: filepath.Dir(v.dir), Pool: v.pool, Log: v.log,
+		Check: func(r *infer.Request) error {
+			r.ModelName, r.ModelVersion, r.Pool = v.model, v.text, v.pool
+			return v.check.Check(r)
+		},
+	})
+}
+
+// warmUp returns a function that runs a plan on a new instance, also on one that replaces a
+// broken instance, under one grant of the rate limiter.
+func (v *Loaded) warmUp(p *warmup.Plan) func(context.Context, int, backend.Placement, func([]*infer.Request)) error {
+	if p == nil {
+		return nil
+	}
+	return func(ctx context.Context, seat int, at backend.Placement, run func([]*infer.Request)) error {
+		if v.gate != nil {
+			if err := v.gate.Wait(ctx, seat); err != nil {
+				return err
+			}
+			defer v.gate.Release(seat, false) // a new gate has counted the warm-up
+		}
+		return p.Run(ctx, at, run)
+	}
+}
