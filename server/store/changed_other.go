@@ -4,5 +4,5 @@ package store
 
 import "io/fs"
 
-// Changed is when a file's content was changed last, in Unix nanoseconds.
+// Changed returns when a file's content was changed last, in Unix nanoseconds.
 func Changed(info fs.FileInfo) int64 { return info.ModTime().UnixNano() }

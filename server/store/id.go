@@ -2,11 +2,10 @@ package store
 
 import "cmp"
 
-// ID tells models apart. Space is the repository path of a model when paths are
-// namespaces, else empty.
+// ID identifies a model. Space is the model's repository path with namespacing, else empty.
 type ID struct{ Space, Name string }
 
-// String is the name as the log and most errors show it.
+// String returns the name as the log and most errors show it.
 func (i ID) String() string {
 	if i.Space == "" {
 		return i.Name

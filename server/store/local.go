@@ -15,23 +15,22 @@ import (
 	"triton/pkg/status"
 )
 
-// Local is a store of repository paths: directories whose subdirectories are
-// models.
+// Local is a store of repository paths: local directories whose subdirectories are models.
 type Local struct {
 	paths      []string
 	namespaces bool
 
 	mu    sync.Mutex
-	added map[string]map[string]string // names by folder, by path
+	added map[string]map[string]string // by registered path: the names of models by folder
 }
 
-// NewLocal returns the store of some paths. With namespaces, models in different
-// paths may have the same name.
+// NewLocal returns the store of repository paths. With namespaces, models in different paths
+// may have the same name.
 func NewLocal(paths []string, namespaces bool) *Local {
 	return &Local{paths: dedupe(paths), namespaces: namespaces, added: map[string]map[string]string{}}
 }
 
-// Check finds what makes a path no model repository.
+// Check returns an error if there is no path, or one is not a directory.
 func (l *Local) Check() error {
 	if len(l.paths) == 0 {
 		return status.New(status.InvalidArg, "--model-repository must be specified")
@@ -48,9 +47,8 @@ func (l *Local) Check() error {
 	return nil
 }
 
-// Register adds a path. Names are what models are called, by the folder that they
-// lie in; a folder that is not there keeps its own name, and is no model when another
-// folder is called so.
+// Register adds a path. The names map folders to the names of their models. A folder that is
+// not in names keeps its own name, and is ignored if names give that name to another folder.
 func (l *Local) Register(path string, names map[string]string) error {
 	if !isDir(path) {
 		return status.New(status.InvalidArg, "failed to register '%s', repository not found", path)
@@ -71,7 +69,7 @@ func (l *Local) Register(path string, names map[string]string) error {
 	return nil
 }
 
-// Unregister forgets a path that Register added.
+// Unregister removes a path that Register added.
 func (l *Local) Unregister(path string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,63 +80,62 @@ func (l *Local) Unregister(path string) error {
 	return nil
 }
 
-// place is a repository path and what its models are called, by folder.
-type place struct {
+// root is a repository path and the names of its models by folder.
+type root struct {
 	path  string
 	names map[string]string
 }
 
-// places returns the paths in order.
-func (l *Local) places() []place {
+// roots returns the paths, sorted.
+func (l *Local) roots() []root {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var all []place
+	var all []root
 	for _, path := range l.paths {
-		all = append(all, place{path: path})
+		all = append(all, root{path: path})
 	}
 	for path, names := range l.added {
-		all = append(all, place{path, names})
+		all = append(all, root{path, names})
 	}
-	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.path, b.path) })
+	slices.SortFunc(all, func(a, b root) int { return cmp.Compare(a.path, b.path) })
 	return all
 }
 
-// called returns the name of the model in a folder.
-func (p place) called(folder string) string {
-	if name, ok := p.names[folder]; ok {
+// modelName returns the name of the model in a folder.
+func (r root) modelName(folder string) string {
+	if name, ok := r.names[folder]; ok {
 		return name
 	}
 	return folder
 }
 
-// hides reports whether a folder is no model because another one has its name.
-func (p place) hides(folder string) bool {
-	if _, renamed := p.names[folder]; renamed {
+// hides reports whether a folder is ignored because another folder has its name.
+func (r root) hides(folder string) bool {
+	if _, renamed := r.names[folder]; renamed {
 		return false
 	}
-	return slices.Contains(slices.Collect(maps.Values(p.names)), folder)
+	return slices.Contains(slices.Collect(maps.Values(r.names)), folder)
 }
 
-// List returns the model directories of all paths, with an error those of the
-// paths that could be read. Hidden directories count like others; files are
-// ignored; links are followed.
+// List returns the model directories of all paths. With an error it returns those of the paths
+// that could be read. It ignores files, follows links, and treats hidden directories like others.
 func (l *Local) List(ctx context.Context) ([]Model, error) {
 	at := map[ID]int{}
 	var all []Model
 	var errs []error
-	for _, p := range l.places() {
+	for _, r := range l.roots() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		entries, err := os.ReadDir(p.path)
+		entries, err := os.ReadDir(r.path)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("reading model repository: %w", err))
 			continue
 		}
 		for _, e := range entries {
-			m := Model{ID: ID{l.space(p.path), p.called(e.Name())}, Location: filepath.Join(p.path, e.Name())}
+			m := Model{ID: ID{l.space(r.path), r.modelName(e.Name())}, Location: filepath.Join(r.path, e.Name())}
 			switch before, twice := at[m.ID]; {
-			case p.hides(e.Name()) || !leadsToDir(e, m.Location):
+			case r.hides(e.Name()) || !leadsToDir(e, m.Location):
 			case twice:
 				all[before].Ambiguous = true
 			default:
@@ -151,13 +148,13 @@ func (l *Local) List(ctx context.Context) ([]Model, error) {
 	return all, errors.Join(errs...)
 }
 
-// Stamp returns when each thing in the model's directory was changed last. It is
-// nil for a directory that cannot be read.
+// Stamp returns when each entry of the model's directory was changed last. It is nil if the
+// directory cannot be read.
 func (l *Local) Stamp(ctx context.Context, m Model) (Stamp, error) {
 	return ReadStamp(m.Location), ctx.Err()
 }
 
-// Fetch returns the model's own directory, whichever version is asked for.
+// Fetch returns the model's own directory, with all versions.
 func (l *Local) Fetch(ctx context.Context, m Model, _ string) (*Folder, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
-// Package store is where models lie: their names, what identifies their content,
-// and local directories with their files. Local is a store of directories on this
-// machine; Scratch keeps the files that come with a load. It reads no
-// configuration and loads nothing.
+// Package store holds models: it lists them, identifies their content and gives local
+// directories with their files. Local is a store of directories on this machine; Scratch holds
+// the files that come with a load. It reads no configuration and loads nothing.
 package store
 
 import "sync/atomic"
@@ -9,30 +8,30 @@ import "sync/atomic"
 // Model is a model as a store lists it.
 type Model struct {
 	ID ID
-	// Location is where the store keeps the model. Local's is its directory.
+	// Location is where the store keeps the model; for Local, the model's directory.
 	Location string
-	// Ambiguous reports whether the store has several models of this ID; Location
-	// is that of one of them.
+	// Ambiguous reports whether the store has several models of this ID. Location is the
+	// location of one of them.
 	Ambiguous bool
 }
 
-// Folder is a local directory with files of a model. The last holder gives it
-// back to its store. A nil Folder is held and released without effect.
+// Folder is a local directory with files of a model, counted by reference. The last Release
+// returns it to its store. Hold and Release of a nil Folder have no effect.
 type Folder struct {
 	Dir  string
 	refs atomic.Int32
 	free func()
 }
 
-// NewFolder returns a folder that the caller holds. Free is called after the last
-// Release; nil: nothing is to be done.
+// NewFolder returns a folder with one reference, which the caller has. The last Release calls
+// free, unless it is nil.
 func NewFolder(dir string, free func()) *Folder {
 	f := &Folder{Dir: dir, free: free}
 	f.refs.Store(1)
 	return f
 }
 
-// Hold takes one more reference. The caller has one.
+// Hold takes another reference. The caller has one.
 func (f *Folder) Hold() *Folder {
 	if f != nil {
 		f.refs.Add(1)
@@ -40,7 +39,7 @@ func (f *Folder) Hold() *Folder {
 	return f
 }
 
-// Release gives a reference back.
+// Release releases a reference.
 func (f *Folder) Release() {
 	if f == nil {
 		return

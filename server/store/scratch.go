@@ -12,8 +12,8 @@ import (
 	"triton/pkg/status"
 )
 
-// Scratch holds the model directories that came with loads. It makes a private
-// directory for them when the first comes. The zero value is ready.
+// Scratch holds the model directories that came with loads, in a private directory that the
+// first Write makes. The zero value is ready to use.
 type Scratch struct {
 	mu   sync.Mutex
 	base string
@@ -21,14 +21,14 @@ type Scratch struct {
 
 const filePrefix = "file:"
 
-// Write makes a directory of the files; the names still have their prefix. The
-// caller holds the result; it is removed with the last release.
+// Write writes files to a new directory. Their names have the prefix of file parameters. The
+// caller holds the directory; the last release removes it.
 func (s *Scratch) Write(files map[string][]byte) (*Folder, error) {
 	dir, err := s.newDir()
 	if err != nil {
 		return nil, status.New(status.Internal, "making a directory for model files: %w", err)
 	}
-	d := NewFolder(dir, func() { _ = os.RemoveAll(dir) }) // at the latest it goes with the base
+	d := NewFolder(dir, func() { _ = os.RemoveAll(dir) }) // if this fails, Remove tries again
 	names := make([]string, 0, len(files))
 	for name := range files {
 		names = append(names, name)
@@ -56,14 +56,14 @@ func (s *Scratch) newDir() (string, error) {
 	return os.MkdirTemp(s.base, "model-")
 }
 
-// Dir returns the directory that holds all others; empty when there is none.
+// Dir returns the directory that contains all others; empty when there is none.
 func (s *Scratch) Dir() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.base
 }
 
-// Remove takes everything away.
+// Remove removes all directories.
 func (s *Scratch) Remove() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func writeFile(dir, name string, content []byte) error {
 	return nil
 }
 
-// reason is what the system says, without the path.
+// reason returns the error text of the operating system, without the path.
 func reason(err error) string {
 	var e syscall.Errno
 	if errors.As(err, &e) {

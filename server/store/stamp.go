@@ -9,23 +9,22 @@ import (
 	"strings"
 )
 
-// Stamp identifies the content of a model: an entry for each thing in its folder,
-// and one for the folder itself under "". Two stamps of a model are the same when
+// Stamp identifies the content of a model: it has an entry for each file and folder in the
+// model's folder, and one for the folder itself under "". Two stamps of a model are the same if
 // nothing was changed.
 type Stamp map[string]Entry
 
 // Entry identifies the content of a file or of all files below a folder.
 type Entry struct {
-	Tag string // whatever the store tells changes by
+	Tag string // differs after a change; its form is the store's
 	Dir bool
 }
 
-// maxNesting bounds how deep a model's directory is looked into: links may form
-// circles.
+// maxNesting bounds how deep a model's directory is read: links may form circles.
 const maxNesting = 16
 
-// ReadStamp makes a stamp of a local directory from the times of its files. It is
-// nil when the directory cannot be read.
+// ReadStamp returns the stamp of a local directory, from the times of its files. It is nil if
+// the directory cannot be read.
 func ReadStamp(dir string) Stamp {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -46,7 +45,7 @@ func ReadStamp(dir string) Stamp {
 func tag(nanoseconds int64) string { return strconv.FormatInt(nanoseconds, 10) }
 
 // lastChange returns the time of the newest change at or below a path in Unix
-// nanoseconds; 0 when it is not there.
+// nanoseconds; 0 if there is nothing.
 func lastChange(path string, depth int) int64 {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -56,19 +55,19 @@ func lastChange(path string, depth int) int64 {
 	if !info.IsDir() || depth == 0 {
 		return last
 	}
-	entries, _ := os.ReadDir(path) // its own time tells of what can be read
+	entries, _ := os.ReadDir(path) // what cannot be read is covered by the time of its directory
 	for _, e := range entries {
 		last = max(last, lastChange(filepath.Join(path, e.Name()), depth-1))
 	}
 	return last
 }
 
-// Same reports whether nothing was changed. Content that has no stamp always was.
+// Same reports whether nothing was changed. Content without a stamp counts as changed.
 func (s Stamp) Same(t Stamp) bool { return s != nil && maps.Equal(s, t) }
 
-// SameFor reports whether nothing was changed that matters to one version:
-// neither in its own folder nor beside the versions. The configuration, in the
-// entry of that name, is compared by its content.
+// SameFor reports whether nothing was changed that one version depends on: neither in its own
+// folder nor beside the versions. It ignores the entry named config: callers compare the
+// configuration itself.
 func (s Stamp) SameFor(t Stamp, version, config string) bool {
 	others := func(name string, _ Entry) bool {
 		return name == "" || name == config || name != version && IsVersion(name)
@@ -79,7 +78,7 @@ func (s Stamp) SameFor(t Stamp, version, config string) bool {
 	return s.Same(t)
 }
 
-// IsVersion reports whether a name can be that of a version folder.
+// IsVersion reports whether a name can be the name of a version folder.
 func IsVersion(name string) bool { return strings.Trim(name, "0123456789") == "" }
 
 // Folders returns the names of the folders in a model's folder, sorted.
