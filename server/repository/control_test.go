@@ -65,7 +65,7 @@ func TestControl(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/control", func(t *testing.T, path string) {
 		t.Parallel()
-		s := &stage{t: t, dir: t.TempDir()}
+		s := &harness{t: t, dir: t.TempDir()}
 		defer func() {
 			s.t = t
 			s.stop()
@@ -78,7 +78,7 @@ func TestControl(t *testing.T) {
 	})
 }
 
-func (s *stage) run(d *datadriven.TestData) string {
+func (s *harness) run(d *datadriven.TestData) string {
 	arg := func(i int) string {
 		if i >= len(d.CmdArgs) || d.CmdArgs[i].Key == "differs" || len(d.CmdArgs[i].Vals) > 0 {
 			return ""
@@ -132,7 +132,7 @@ func (s *stage) run(d *datadriven.TestData) string {
 }
 
 // ask calls the repository and writes the answer as it goes over HTTP.
-func (s *stage) ask(d *datadriven.TestData, arg func(int) string) string {
+func (s *harness) ask(d *datadriven.TestData, arg func(int) string) string {
 	ctx, r := s.t.Context(), s.repo
 	switch d.Cmd {
 	case "load":

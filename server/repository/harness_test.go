@@ -21,8 +21,8 @@ import (
 	"triton/server/model"
 )
 
-// stage runs the commands of a scenario.
-type stage struct {
+// harness runs the commands of a script.
+type harness struct {
 	t    *testing.T
 	dir  string
 	out  *lines
@@ -31,19 +31,19 @@ type stage struct {
 	repo *Repository
 }
 
-func (s *stage) path(name string) string {
+func (s *harness) path(name string) string {
 	if rest, ok := strings.CutPrefix(name, "2:"); ok {
 		return filepath.Join(s.dir, "r2", rest)
 	}
 	return filepath.Join(s.dir, "r", name)
 }
 
-func (s *stage) write(name, text string) {
+func (s *harness) write(name, text string) {
 	require.NoError(s.t, os.MkdirAll(filepath.Dir(s.path(name)), 0o755))
 	require.NoError(s.t, os.WriteFile(s.path(name), []byte(text), 0o644))
 }
 
-func (s *stage) reset() {
+func (s *harness) reset() {
 	s.stop()
 	for _, dir := range []string{"r", "r2"} {
 		require.NoError(s.t, os.RemoveAll(filepath.Join(s.dir, dir)))
@@ -51,7 +51,7 @@ func (s *stage) reset() {
 	}
 }
 
-func (s *stage) stop() {
+func (s *harness) stop() {
 	if s.repo == nil {
 		return
 	}
@@ -61,7 +61,7 @@ func (s *stage) stop() {
 	s.repo = nil
 }
 
-func (s *stage) start(d *datadriven.TestData) string {
+func (s *harness) start(d *datadriven.TestData) string {
 	s.stop()
 	s.out, s.seen, s.pool = &lines{}, 0, tensor.NewPool()
 	sink, err := log.Open(log.DefaultSettings(), s.out, s.out)
@@ -111,7 +111,7 @@ var (
 
 // log is what was logged since the last time, without what depends on timing or
 // on the place of files.
-func (s *stage) log() string {
+func (s *harness) log() string {
 	all := s.out.messages()
 	text := all[s.seen:]
 	s.seen = len(all)
@@ -139,7 +139,7 @@ func (s *stage) log() string {
 	return strings.Join(slices.Compact(out), "\n")
 }
 
-func (s *stage) clean(text string) string {
+func (s *harness) clean(text string) string {
 	text = string(bytes.ReplaceAll([]byte(text), []byte(s.path("2:")), []byte("$R2")))
 	return strings.ReplaceAll(text, filepath.Join(s.dir, "r"), "$R")
 }
