@@ -95,7 +95,7 @@ func TestBeyondTriton(t *testing.T) {
 	require.Contains(t, metrics, "triton_request_refused_count")
 }
 
-// What cannot be followed stops the load with its reason.
+// A parameter that cannot be followed fails the load.
 func TestBeyondTritonMistakes(t *testing.T) {
 	t.Parallel()
 	for want, config := range map[string]string{
@@ -110,7 +110,7 @@ func TestBeyondTritonMistakes(t *testing.T) {
 	}
 }
 
-// An ensemble is refused what only the models of its steps can do.
+// An ensemble with a parameter for models with an engine is not loaded.
 func TestBeyondTritonOfAnEnsemble(t *testing.T) {
 	t.Parallel()
 	r, _, err := open(t, nil, tree(t, map[string]string{
@@ -130,7 +130,7 @@ ensemble_scheduling { step { model_name: "m" model_version: -1
 	}
 }
 
-// TestBeyondTritonStress mixes lengths, deadlines and callers who leave.
+// TestBeyondTritonStress mixes lengths, deadlines and cancelled calls.
 func TestBeyondTritonStress(t *testing.T) {
 	t.Parallel()
 	var pool *tensor.Pool

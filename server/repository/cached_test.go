@@ -58,7 +58,7 @@ func (c constant) Execute(_ context.Context, b *infer.Batch) error {
 	return nil
 }
 
-// said is what a model over a constant one answers.
+// said returns the answer of a model over a constant one.
 func said(t *testing.T, r *Repository, name string) string {
 	t.Helper()
 	m, err := r.Model(name, "")
@@ -78,7 +78,7 @@ func said(t *testing.T, r *Repository, name string) string {
 }
 
 // TestCacheOfAnOlderPart: an ensemble that cannot be loaded again with a changed part
-// answers with that part, not with what is kept of the one before.
+// answers with that part, not with cached answers of the part before.
 func TestCacheOfAnOlderPart(t *testing.T) {
 	t.Parallel()
 	config := func(step string) string { return chain(step) + "response_cache { enable: true }\n" }

@@ -17,9 +17,8 @@ import (
 	"triton/server/store"
 )
 
-// relay is an engine that answers with what another model does: that of the
-// parameter "model", in the version of "version". It posts the request when there is
-// a parameter "post".
+// relay is an engine that answers with the response of another model, named by the
+// parameters "model" and "version". The parameter "way" says how it calls the model.
 type relay struct {
 	began chan struct{} // gets one before each call
 	let   chan struct{} // each call waits for one; nil: none does
@@ -75,7 +74,7 @@ func (m *relayModel) call(ctx context.Context, r *infer.Request) (*infer.Respons
 	return c.Wait(ctx)
 }
 
-// relayTo is the configuration of a model that relays.
+// relayTo returns the configuration of a model that relays.
 func relayTo(name, version, way string) string {
 	return with(strings.Replace(identity, "identity", "relay", 1), "model: "+name, "version: "+version, "way: "+way)
 }
@@ -121,8 +120,8 @@ func TestEnginesCallModels(t *testing.T) {
 	}
 }
 
-// TestEnginesCallTheirOwnSpace: of two models of a name a model finds the one beside
-// it, else the only one.
+// TestEnginesCallTheirOwnSpace: of several models of a name, an engine finds the one in its
+// model's own space, or else the only one.
 func TestEnginesCallTheirOwnSpace(t *testing.T) {
 	t.Parallel()
 	first := tree(t, map[string]string{
@@ -208,8 +207,8 @@ func TestCallsInFlight(t *testing.T) {
 	}
 }
 
-// TestAModelThatCallsItself: with one instance that waits for itself the caller's
-// patience ends it, and the instance goes on.
+// TestAModelThatCallsItself: a call that waits for its own instance ends with the caller's
+// deadline, and the instance goes on.
 func TestAModelThatCallsItself(t *testing.T) {
 	t.Parallel()
 	r, _, err := open(t, relays(relay{}), tree(t, map[string]string{
@@ -264,7 +263,7 @@ func (s sink) Send(resp *infer.Response, final bool) {
 }
 
 // TestCallsUnderStress calls through models while they are loaded and unloaded. Every
-// request has one end; nothing is left.
+// request gets one final response, and nothing leaks.
 func TestCallsUnderStress(t *testing.T) {
 	t.Parallel()
 	r, _, err := open(t, relays(relay{}), tree(t, map[string]string{

@@ -48,7 +48,7 @@ func chosen(t *testing.T, r *Repository, version, id string) string {
 }
 
 // TestChooser: the version is chosen when the request is known, among those that are
-// ready; a version that the client named is not touched.
+// ready; a version that the client names is used as it is.
 func TestChooser(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"m/config.pbtxt": allVersions, "m/1/": "", "m/2/": "", "m/3/": ""})
@@ -84,7 +84,7 @@ func TestChooser(t *testing.T) {
 }
 
 // TestChooserOfWhatLeaves chooses while versions come and go: every request is
-// answered by a version, and all references are given back.
+// answered by a version, and all references are released.
 func TestChooserOfWhatLeaves(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"m/config.pbtxt": allVersions, "m/1/": "", "m/2/": ""})

@@ -20,7 +20,7 @@ import (
 	"triton/server/infer"
 )
 
-// settle waits until what was taken out of service is closed.
+// settle waits until all versions out of service are closed.
 func settle(t *testing.T, r *Repository) {
 	t.Helper()
 	require.Eventually(t, func() bool {

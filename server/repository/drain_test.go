@@ -14,7 +14,7 @@ import (
 	"triton/server/infer"
 )
 
-// stuck is an engine that closes no sooner than it is let.
+// stuck is an engine whose Close waits for let.
 type stuck struct {
 	oddEngine
 	let chan struct{}
@@ -35,8 +35,7 @@ func (m *stuckModel) Close() error {
 	return m.Model.Close()
 }
 
-// An engine that does not come to its end holds the server up no longer than
-// others.
+// A drain waits for an engine that hangs in Close no longer than for requests.
 func TestADrainLeavesAnEngineThatHangs(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
@@ -60,7 +59,7 @@ func TestADrainLeavesAnEngineThatHangs(t *testing.T) {
 	})
 }
 
-// TestDrainDuringLoad: what is still loaded at the end is closed.
+// TestDrainDuringLoad: a version that finishes loading during a drain is closed.
 func TestDrainDuringLoad(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"m/config.pbtxt": gatedConfig, "m/1/": "", "n/config.pbtxt": gatedConfig, "n/1/": ""})
@@ -91,8 +90,7 @@ func TestDrainDuringLoad(t *testing.T) {
 	require.Empty(t, r.retiring)
 }
 
-// TestDrainTwice: what a version gives back it gives back once, however often a
-// drain asks.
+// TestDrainTwice: a version releases what it holds once, also when a drain is repeated.
 func TestDrainTwice(t *testing.T) {
 	t.Parallel()
 	r, out, err := open(t, explicit, t.TempDir())
@@ -108,7 +106,8 @@ func TestDrainTwice(t *testing.T) {
 	require.Equal(t, 1, strings.Count(out.messages(), "successfully unloaded 'm' version 1"))
 }
 
-// TestDrainGivesBackFolders: also those that ensembles would be loaded from again.
+// TestDrainGivesBackFolders: a drain releases also the folders that ensembles would be loaded
+// from again.
 func TestDrainGivesBackFolders(t *testing.T) {
 	t.Parallel()
 	s := ensembleOf(t)
@@ -118,4 +117,28 @@ func TestDrainGivesBackFolders(t *testing.T) {
 	require.NotZero(t, s.open.Load())
 	require.NoError(t, r.Drain(t.Context()))
 	require.Zero(t, s.open.Load())
+}
+
+// TestDrainTimesOut holds a model for longer than the drain may take.
+func TestDrainTimesOut(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"m/config.pbtxt": identity, "m/1/": ""})
+	r, out, err := open(t, nil, dir)
+	require.NoError(t, err)
+	m, err := r.Model("m", "")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	drained := make(chan error)
+	go func() { drained <- r.Drain(ctx) }()
+	for !strings.Contains(out.messages(), "Model 'm' (version 1) has 1 in-flight inferences") {
+		time.Sleep(10 * time.Millisecond)
+	}
+	select {
+	case err := <-drained:
+		t.Fatal("the drain has not waited for the holder of the model", err)
+	default:
+	}
+	cancel()
+	require.Error(t, <-drained)
+	m.Release()
 }

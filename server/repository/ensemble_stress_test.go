@@ -52,8 +52,8 @@ func links(t *testing.T) string {
 }
 
 // TestEnsemblesUnderLoad loads and unloads ensembles and their models from
-// several sides while requests run. A request gets its answer or hears that a
-// model is not there; in the end nothing is left.
+// several goroutines while requests run. A request gets its answer or an error that a
+// model is not there; nothing leaks.
 func TestEnsemblesUnderLoad(t *testing.T) {
 	t.Parallel()
 	r, _, err := open(t, func(o *Options) { o.Control, o.Backends = ControlExplicit, backend.Set{"python": snake{}} }, links(t))
@@ -99,8 +99,8 @@ func TestEnsemblesUnderLoad(t *testing.T) {
 	require.NoError(t, ask(t, r, "abab"))
 }
 
-// An ensemble that was begun is finished, also when its models are unloaded or
-// the server ends meanwhile.
+// A request of an ensemble that has begun finishes, also when its models are unloaded or
+// the server drains meanwhile.
 func TestEnsemblesInFlight(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(r *Repository) error{
@@ -131,7 +131,7 @@ func TestEnsemblesInFlight(t *testing.T) {
 	}
 }
 
-// gate is an engine that runs when it is let.
+// gate is an engine whose executions wait for let.
 type gate struct {
 	snake
 	began, let chan struct{}
@@ -156,8 +156,8 @@ func (l *gatedLink) Execute(ctx context.Context, b *infer.Batch) error {
 	return l.snake.Execute(ctx, b)
 }
 
-// A repository that is watched takes an ensemble out with a model that does not
-// fit any more, and back when it does.
+// A poll takes an ensemble out of service with a model that no longer fits it, and loads it
+// again with one that does.
 func TestEnsemblesFollowAPoll(t *testing.T) {
 	t.Parallel()
 	dir := links(t)
@@ -219,7 +219,7 @@ func TestEnsembleOfABrokenModel(t *testing.T) {
 	require.True(t, err == nil && ready)
 }
 
-// panics is an engine whose instance panics, and there is no other.
+// panics is an engine whose only instance panics.
 type panics struct{ snake }
 
 type panicsModel struct {

@@ -95,7 +95,7 @@ func TestRuntime(t *testing.T) {
 	}
 }
 
-// TestNoEffectIsLogged: what nothing reads does not stop a load, but is said.
+// TestNoEffectIsLogged: a field without effect does not fail a load, but is logged.
 func TestNoEffectIsLogged(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ config, want string }{

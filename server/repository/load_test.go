@@ -1,102 +1,18 @@
 package repository
 
 import (
-	"bytes"
-	"context"
 	"errors"
-	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
-	"triton/pkg/invariant"
-	"triton/pkg/log"
 	"triton/pkg/status"
-	"triton/pkg/tensor"
 	"triton/server/backend"
-	"triton/server/backend/builtin"
-	"triton/server/infer"
-	"triton/server/model"
-	"triton/server/repository/actual"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-const identity = `backend: "identity"
-input { name: "INPUT0" data_type: TYPE_INT32 dims: [ 4 ] }
-output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 4 ] }
-`
-
-// tree writes files below a folder; a name that ends in "/" is a folder.
-func tree(t testing.TB, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if strings.HasSuffix(name, "/") {
-			require.NoError(t, os.MkdirAll(path, 0o755))
-			continue
-		}
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-	}
-	return dir
-}
-
-// lines collects the log.
-type lines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-var source = regexp.MustCompile(`(?m)^([IWE]).*?\] (.*)$`)
-
-// messages is the log without times and places.
-func (l *lines) messages() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return source.ReplaceAllString(l.buf.String(), "$1 $2")
-}
-
-// open makes a repository over paths, and closes it at the test's end.
-func open(t testing.TB, change func(*Options), paths ...string) (*Repository, *lines, error) {
-	t.Helper()
-	out := &lines{}
-	sink, err := log.Open(log.DefaultSettings(), out, out)
-	require.NoError(t, err)
-	o := Options{
-		Options: model.Options{
-			Backends:     backend.Set{"identity": builtin.Identity{}, "fault": builtin.Fault{}},
-			AutoComplete: true, CPUs: 1, Pool: tensor.NewPool(), Log: sink.Logger(),
-		},
-		Paths: paths, LoadThreads: 2, StrictReadiness: true, ID: "triton", Version: "1",
-	}
-	if change != nil {
-		change(&o)
-	}
-	r := New(o)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		require.NoError(t, r.Drain(ctx))
-		require.Zero(t, o.Pool.Outstanding())
-	})
-	return r, out, r.Start(t.Context())
-}
-
-// wrong is a repository with every way to fail, beside models that work.
+// wrong makes a repository of models that fail in every way, and of models that work.
 func wrong(t *testing.T) string {
 	return tree(t, map[string]string{
 		"good/config.pbtxt":     identity,
@@ -166,72 +82,6 @@ func TestLoadWithBadModels(t *testing.T) {
 	}
 }
 
-// TestLookup compares with what Triton's server 2.51 answers.
-func TestLookup(t *testing.T) {
-	t.Parallel()
-	r, _, err := open(t, nil, wrong(t))
-	require.ErrorIs(t, err, ErrLoad)
-	const notFound, unavailable, invalid = status.NotFound, status.Unavailable, status.InvalidArg
-	for _, c := range []struct {
-		model, version string
-		code           status.Code
-		want           string
-	}{
-		{"nosuch", "", notFound, "Request for unknown model: 'nosuch' is not found"},
-		{"nosuch", "1", notFound, "Request for unknown model: 'nosuch' is not found"},
-		{"nosuch", "x", invalid, "failed to get model version from specified version string 'x' (details: stol), version should be an integral value > 0"},
-		{"badparse", "", notFound, "Request for unknown model: 'badparse' is not found"},
-		{"empty", "1", notFound, "Request for unknown model: 'empty' is not found"},
-		{"nover", "", notFound, "Request for unknown model: 'nover' has no available versions"},
-		{"nover", "1", notFound, "Request for unknown model: 'nover' version 1 is not found"},
-		{"bad", "", notFound, "Request for unknown model: 'bad' has no available versions"},
-		{"bad", "1", unavailable, "Request for unknown model: 'bad' version 1 is not at ready state"},
-		{"bad", "7", notFound, "Request for unknown model: 'bad' version 7 is not found"},
-		{"good", "7", notFound, "Request for unknown model: 'good' version 7 is not found"},
-		{"good", "0", notFound, "Request for unknown model: 'good' version 0 is not found"},
-		{"good", "-1", invalid, "invalid model version specified '-1' , version should be an integral value > 0"},
-		{"good", "99999999999999999999", invalid, "failed to get model version from specified version string '99999999999999999999' (details: stol), version should be an integral value > 0"},
-	} {
-		_, err := r.Model(c.model, c.version)
-		require.EqualError(t, err, c.want)
-		require.Equal(t, c.code, status.CodeOf(err), c.want)
-		ready, err := r.ModelReady(c.model, c.version)
-		require.False(t, ready)
-		require.Equal(t, c.code == invalid, err != nil, "a model that is not there is not ready, and that is no error")
-	}
-	for _, version := range []string{"", "3", " 3", "+3", "03", "3x"} {
-		m, err := r.Model("good", version)
-		require.NoError(t, err, version)
-		require.Equal(t, "3", m.Version())
-		m.Release()
-	}
-}
-
-func TestMetadata(t *testing.T) {
-	t.Parallel()
-	r, _, _ := open(t, nil, wrong(t))
-	m, err := r.Model("all", "")
-	require.NoError(t, err)
-	require.Equal(t, []string{"1", "3"}, m.Metadata().Versions)
-	require.Equal(t, "identity", m.Metadata().Platform)
-	require.Equal(t, "3", m.Version())
-	m.Release()
-	m, err = r.Model("all", "1")
-	require.NoError(t, err)
-	require.Equal(t, []string{"1"}, m.Metadata().Versions)
-	m.Release()
-
-	_, err = r.Statistics("nosuch", "")
-	require.EqualError(t, err, "requested model 'nosuch' is not available")
-	_, err = r.Statistics("bad", "1")
-	require.EqualError(t, err, "requested model 'bad' is not available")
-	_, err = r.Statistics("good", "7")
-	require.EqualError(t, err, "requested model version is not available for model 'good'")
-	all, err := r.Statistics("", "")
-	require.NoError(t, err)
-	require.Len(t, all.ModelStats, 4)
-}
-
 func TestDuplicateModel(t *testing.T) {
 	t.Parallel()
 	one := tree(t, map[string]string{"m/config.pbtxt": identity, "m/1/": "", "n/config.pbtxt": identity, "n/1/": ""})
@@ -255,36 +105,6 @@ func TestRepositoryPath(t *testing.T) {
 	r, _, err := open(t, nil)
 	require.EqualError(t, err, "--model-repository must be specified")
 	require.False(t, r.Live())
-}
-
-// oddEngine does in its hooks what an engine may do wrong.
-type oddEngine struct {
-	load, instance func(spec backend.Spec) error
-}
-
-type oddModel struct {
-	oddEngine
-	spec backend.Spec
-	backend.Model
-}
-
-func (e oddEngine) Load(ctx context.Context, s backend.Spec) (backend.Model, error) {
-	if e.load != nil {
-		if err := e.load(s); err != nil {
-			return nil, err
-		}
-	}
-	m, err := builtin.Identity{}.Load(ctx, s)
-	return &oddModel{e, s, m}, err
-}
-
-func (m *oddModel) NewInstance(ctx context.Context, at backend.Placement) (backend.Instance, error) {
-	if m.instance != nil {
-		if err := m.instance(m.spec); err != nil {
-			return nil, err
-		}
-	}
-	return m.Model.NewInstance(ctx, at)
 }
 
 func TestPanicsWhileLoading(t *testing.T) {
@@ -327,7 +147,7 @@ func TestOneBadVersion(t *testing.T) {
 	require.Contains(t, out.messages(), "successfully unloaded 'm' version 1")
 }
 
-// TestMissingEngine: that an engine's library is not there is no failed start.
+// TestMissingEngine: a start does not fail because the library of an engine is missing.
 func TestMissingEngine(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
@@ -373,130 +193,4 @@ func TestLabels(t *testing.T) {
 	index := r.Index(false).Models
 	require.Regexp(t, `^Unsupported: label file path '.*' for output 'OUTPUT0' in model 'b' is outside model directory$`, index[1].Reason)
 	require.Regexp(t, `^Internal: failed to open text file for read .*none\.txt: No such file or directory$`, index[2].Reason)
-}
-
-func inferOnce(t *testing.T, m infer.Model) (*infer.Response, error) {
-	t.Helper()
-	r := infer.NewRequest()
-	defer r.Release()
-	x := r.AddInput()
-	x.Name, x.DataType, x.Shape = "INPUT0", tensor.Int32, append(x.Shape, 4)
-	x.Data = tensor.NewData(tensor.HeapBuffer(make([]byte, 16)))
-	return m.Infer(t.Context(), r)
-}
-
-func TestInfer(t *testing.T) {
-	t.Parallel()
-	dir := tree(t, map[string]string{"m/config.pbtxt": identity, "m/1/": ""})
-	r, _, err := open(t, nil, dir)
-	require.NoError(t, err)
-	require.True(t, r.Ready())
-	m, err := r.Model("m", "")
-	require.NoError(t, err)
-	resp, err := inferOnce(t, m)
-	require.NoError(t, err)
-	require.Equal(t, "1", resp.ModelVersion)
-	require.Equal(t, tensor.Shape{4}, resp.Outputs[0].Shape)
-	resp.Release()
-
-	// Once the server ends, whoever still holds the model is told so.
-	r.Exit()
-	require.False(t, r.Ready())
-	require.True(t, r.Exiting())
-	resp, err = inferOnce(t, m)
-	require.NoError(t, err, "what was accepted is served until the models are closed")
-	resp.Release()
-	drained := make(chan error, 1)
-	go func() { drained <- r.Drain(context.Background()) }()
-	require.Eventually(t, m.(*actual.Newest).Closing, 5*time.Second, time.Millisecond)
-	_, err = inferOnce(t, m)
-	require.EqualError(t, err, "[request id: <id_unknown>] Server is stopping, scheduler for model has stopped accepting new inference requests")
-	m.Release()
-	require.NoError(t, <-drained)
-	_, err = r.Model("m", "")
-	require.Equal(t, status.Unavailable, status.CodeOf(err))
-}
-
-// TestInferAllocates counts what a request costs from the look-up to the answer,
-// on the caller's own goroutine.
-func TestInferAllocates(t *testing.T) {
-	dir := tree(t, map[string]string{"m/config.pbtxt": identity, "m/1/": ""})
-	r, _, err := open(t, nil, dir)
-	require.NoError(t, err)
-	data := tensor.HeapBuffer(make([]byte, 16))
-	ctx := t.Context()
-	n := testing.AllocsPerRun(1000, func() {
-		m, err := r.Model("m", "")
-		if err != nil {
-			panic(err)
-		}
-		req := infer.NewRequest()
-		x := req.AddInput()
-		x.Name, x.DataType, x.Shape = "INPUT0", tensor.Int32, append(x.Shape, 4)
-		x.Data = tensor.SliceData(data, 0, 16)
-		resp, err := m.Infer(ctx, req)
-		if err != nil {
-			panic(err)
-		}
-		resp.Release()
-		req.Release()
-		m.Release()
-	})
-	if !invariant.Enabled {
-		require.LessOrEqual(t, n, 0.5)
-	}
-}
-
-// TestDrainTimesOut holds a model for longer than the drain may take.
-func TestDrainTimesOut(t *testing.T) {
-	t.Parallel()
-	dir := tree(t, map[string]string{"m/config.pbtxt": identity, "m/1/": ""})
-	r, out, err := open(t, nil, dir)
-	require.NoError(t, err)
-	m, err := r.Model("m", "")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	drained := make(chan error)
-	go func() { drained <- r.Drain(ctx) }()
-	for !strings.Contains(out.messages(), "Model 'm' (version 1) has 1 in-flight inferences") {
-		time.Sleep(10 * time.Millisecond)
-	}
-	select {
-	case err := <-drained:
-		t.Fatal("the drain has not waited for the holder of the model", err)
-	default:
-	}
-	cancel()
-	require.Error(t, <-drained)
-	m.Release()
-}
-
-// TestBrokenModel: a model whose instances have all broken down is not ready,
-// though it still is in the index and says why it does not answer.
-func TestBrokenModel(t *testing.T) {
-	t.Parallel()
-	broken := strings.Replace(identity, "identity", "fault", 1) + `parameters [
-		{ key: "panic" value { string_value: "1" } }, { key: "restart_error" value { string_value: "no more" } } ]`
-	r, _, err := open(t, nil, tree(t, map[string]string{"m/config.pbtxt": broken, "m/1/": ""}))
-	require.NoError(t, err)
-	ready, err := r.ModelReady("m", "")
-	require.NoError(t, err)
-	require.True(t, ready)
-	require.True(t, r.Ready())
-	for _, want := range []string{"broke down during execution", "no working instance left"} {
-		m, err := r.Model("m", "")
-		require.NoError(t, err)
-		q := infer.NewRequest()
-		in := q.AddInput()
-		in.Name, in.DataType, in.Shape = "INPUT0", tensor.Int32, append(in.Shape, 4)
-		in.Data = tensor.NewData(tensor.HeapBuffer(make([]byte, 16)))
-		_, err = m.Infer(t.Context(), q)
-		require.ErrorContains(t, err, want)
-		q.Release()
-		m.Release()
-	}
-	ready, err = r.ModelReady("m", "")
-	require.NoError(t, err)
-	require.False(t, ready)
-	require.False(t, r.Ready())
 }

@@ -13,8 +13,8 @@ import (
 
 // TestEnsemblesInNamespaces: a step's model is that of the ensemble's own path,
 // else the only one of the name. What the configuration says of it does not
-// matter, as with NVIDIA's server 2.51, which was asked; it says in the end which
-// it is.
+// matter, as with NVIDIA's server 2.51. The completed configuration has the namespace of the
+// model.
 func TestEnsemblesInNamespaces(t *testing.T) {
 	t.Parallel()
 	const reserved = `model_version: -1 model_namespace: "/elsewhere"`

@@ -66,7 +66,7 @@ func TestLoadONNX(t *testing.T) {
 	})
 }
 
-// askTriton is what Triton made of a model of TRITON_ONNX_REPOSITORY.
+// askTriton returns what Triton made of a model of TRITON_ONNX_REPOSITORY.
 func askTriton(t *testing.T, addr, name string) string {
 	t.Helper()
 	ask := func(method, path string) string {

@@ -11,7 +11,7 @@ import (
 	"triton/server/infer"
 )
 
-// TestPollIsLeft: an engine that does not see the end holds nobody up.
+// TestPollIsLeft: a poll returns when its context ends, though an engine goes on loading.
 func TestPollIsLeft(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"n/config.pbtxt": identity, "n/1/": ""})
@@ -35,7 +35,7 @@ func TestPollIsLeft(t *testing.T) {
 	require.NoError(t, r.Drain(t.Context()))
 }
 
-// TestPathGone: that a path cannot be read is no reason to unload its models.
+// TestPathGone: the models of a path that cannot be read stay loaded.
 func TestPathGone(t *testing.T) {
 	t.Parallel()
 	one := tree(t, map[string]string{"a/config.pbtxt": identity, "a/1/": ""})
@@ -58,7 +58,7 @@ func TestPathGone(t *testing.T) {
 	require.EqualError(t, err, "Request for unknown model: 'b' has no available versions")
 }
 
-// TestPollElsewhere: only a server that was told to may be made to poll.
+// TestPollElsewhere: Poll, Load and Unload are errors in other control modes.
 func TestPollElsewhere(t *testing.T) {
 	t.Parallel()
 	r, _, err := open(t, nil, tree(t, map[string]string{"a/": ""}))

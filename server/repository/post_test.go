@@ -61,8 +61,8 @@ func unpooled() *infer.Request {
 	return q
 }
 
-// TestPostOutlivesItsRequest: a drain waits also for what a request has posted to a
-// model that calls others itself, and that nobody held when the drain began.
+// TestPostOutlivesItsRequest: a drain waits also for a request that another one has posted to
+// a model that calls others itself, and that was idle when the drain began.
 func TestPostOutlivesItsRequest(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{

@@ -48,8 +48,8 @@ func TestRegister(t *testing.T) {
 	require.EqualError(t, none.Register(t.TempDir(), nil), "repository registration is not allowed if model control mode is not EXPLICIT")
 }
 
-// TestRegisterHidesAFolder: where a folder is called like another one of its path, the
-// other one is no model, unless it has another name itself.
+// TestRegisterHidesAFolder: a folder whose name is given to another folder of its path is
+// ignored, unless it has another name itself.
 func TestRegisterHidesAFolder(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -32,7 +32,8 @@ func step(t *testing.T, r *Repository, pool *tensor.Pool, name string, start, en
 	return err
 }
 
-// Sequences outlive the instances that they began on, and a stop waits for them.
+// Open sequences go on with the instances that they began on, and FinishSequences waits for
+// them.
 func TestFinishSequences(t *testing.T) {
 	t.Parallel()
 	var pool *tensor.Pool
@@ -72,8 +73,7 @@ func TestFinishSequences(t *testing.T) {
 	require.NotContains(t, out.messages(), "panic")
 }
 
-// Nobody can go on with the sequences of a model that is unloaded, those on the
-// instances before either.
+// An unload ends the open sequences of a model, also those on replaced instances.
 func TestUnloadEndsSequencesOnInstancesBefore(t *testing.T) {
 	t.Parallel()
 	var pool *tensor.Pool

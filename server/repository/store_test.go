@@ -144,7 +144,7 @@ func (s *remote) Fetch(ctx context.Context, m store.Model, version string) (*sto
 	}), nil
 }
 
-// stored opens a repository over a store. When it is drained no folder is left.
+// stored opens a repository over a store. No folder is held once it is drained.
 func stored(t *testing.T, s *remote, control Control) (*Repository, *lines, error) {
 	t.Helper()
 	t.Cleanup(func() { require.Zero(t, s.open.Load(), "a folder that nobody gave back") })
@@ -312,7 +312,7 @@ func TestAStoreThatChanges(t *testing.T) {
 	}
 }
 
-// TestAStoreThatFails: what serves goes on, and the clients hear of it.
+// TestAStoreThatFails: what serves goes on, and the clients get the error.
 func TestAStoreThatFails(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"m/config.pbtxt": pythonConfig, "m/1/model.py": "model"}

@@ -1,0 +1,133 @@
+package repository
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"triton/pkg/log"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+	"triton/server/backend/builtin"
+	"triton/server/infer"
+	"triton/server/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const identity = `backend: "identity"
+input { name: "INPUT0" data_type: TYPE_INT32 dims: [ 4 ] }
+output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 4 ] }
+`
+
+// tree writes files below a folder; a name that ends in "/" is a folder.
+func tree(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if strings.HasSuffix(name, "/") {
+			require.NoError(t, os.MkdirAll(path, 0o755))
+			continue
+		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	return dir
+}
+
+// lines collects the log.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+var source = regexp.MustCompile(`(?m)^([IWE]).*?\] (.*)$`)
+
+// messages is the log without times and places.
+func (l *lines) messages() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return source.ReplaceAllString(l.buf.String(), "$1 $2")
+}
+
+// open makes a repository over paths, and closes it at the test's end.
+func open(t testing.TB, change func(*Options), paths ...string) (*Repository, *lines, error) {
+	t.Helper()
+	out := &lines{}
+	sink, err := log.Open(log.DefaultSettings(), out, out)
+	require.NoError(t, err)
+	o := Options{
+		Options: model.Options{
+			Backends:     backend.Set{"identity": builtin.Identity{}, "fault": builtin.Fault{}},
+			AutoComplete: true, CPUs: 1, Pool: tensor.NewPool(), Log: sink.Logger(),
+		},
+		Paths: paths, LoadThreads: 2, StrictReadiness: true, ID: "triton", Version: "1",
+	}
+	if change != nil {
+		change(&o)
+	}
+	r := New(o)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		require.NoError(t, r.Drain(ctx))
+		require.Zero(t, o.Pool.Outstanding())
+	})
+	return r, out, r.Start(t.Context())
+}
+
+// oddEngine is an engine with hooks that fail.
+type oddEngine struct {
+	load, instance func(spec backend.Spec) error
+}
+
+type oddModel struct {
+	oddEngine
+	spec backend.Spec
+	backend.Model
+}
+
+func (e oddEngine) Load(ctx context.Context, s backend.Spec) (backend.Model, error) {
+	if e.load != nil {
+		if err := e.load(s); err != nil {
+			return nil, err
+		}
+	}
+	m, err := builtin.Identity{}.Load(ctx, s)
+	return &oddModel{e, s, m}, err
+}
+
+func (m *oddModel) NewInstance(ctx context.Context, at backend.Placement) (backend.Instance, error) {
+	if m.instance != nil {
+		if err := m.instance(m.spec); err != nil {
+			return nil, err
+		}
+	}
+	return m.Model.NewInstance(ctx, at)
+}
+
+func inferOnce(t *testing.T, m infer.Model) (*infer.Response, error) {
+	t.Helper()
+	r := infer.NewRequest()
+	defer r.Release()
+	x := r.AddInput()
+	x.Name, x.DataType, x.Shape = "INPUT0", tensor.Int32, append(x.Shape, 4)
+	x.Data = tensor.NewData(tensor.HeapBuffer(make([]byte, 16)))
+	return m.Infer(t.Context(), r)
+}
