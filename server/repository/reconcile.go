@@ -26,8 +26,8 @@ type edit struct {
 
 // result is what became of the models of an operation.
 type result struct {
-	errs     map[store.ID]error // of loads
-	reported map[store.ID]bool  // models that were not loaded because the store does not have them as it should
+	errs     map[store.ID]error // of loads; nil after a success
+	reported map[store.ID]bool  // the models whose action was plan.Report
 }
 
 // reconcile edits the desired state and brings the edit's models to it, and the ensembles

@@ -53,7 +53,7 @@ type Control uint8
 
 // The control modes.
 const (
-	ControlNone     Control = iota // nobody: all models are loaded at the start
+	ControlNone     Control = iota // all models are loaded at the start
 	ControlPoll                    // Poll
 	ControlExplicit                // Load and Unload
 )

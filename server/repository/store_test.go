@@ -147,7 +147,7 @@ func (s *remote) Fetch(ctx context.Context, m store.Model, version string) (*sto
 // stored opens a repository over a store. No folder is held once it is drained.
 func stored(t *testing.T, s *remote, control Control) (*Repository, *lines, error) {
 	t.Helper()
-	t.Cleanup(func() { require.Zero(t, s.open.Load(), "a folder that nobody gave back") })
+	t.Cleanup(func() { require.Zero(t, s.open.Load(), "folders that are still held") })
 	return open(t, func(o *Options) {
 		o.Store, o.Control, o.Backends["python"], o.Backends["snake"] = s, control, python{}, snake{}
 	})
