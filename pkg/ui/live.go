@@ -4,84 +4,155 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
-// Live is a view below the printed lines that is redrawn until Stop. Keys and
-// signals stay with the program.
+const (
+	// maxRows bounds the height of a view, so that printed lines have room
+	// above it.
+	maxRows = 8
+	// framesPerSecond is how often bubbletea compares the view with the screen.
+	framesPerSecond = 20
+)
+
+// Live is a view of a few rows below the printed lines. It is redrawn until
+// Stop. Keys and signals stay with the program.
 type Live struct {
 	program *tea.Program
-	wg      sync.WaitGroup
-	err     error
+	out     *output
+	ended   chan struct{} // closed when the program has ended
+	err     error         // of the program; read after ended
 }
 
-// StartLive draws what render returns for a terminal's width, again and again.
-// The drawing is our own: bubbletea's renderer overwrites lines that are printed
-// before its first frame, and asks the terminal questions whose answers nobody
-// would read.
-func StartLive(out io.Writer, every time.Duration, render func(width int) string) *Live {
-	l := &Live{}
-	m := &liveModel{every: every, render: render, painter: newPainter(out)}
-	l.program = tea.NewProgram(m, tea.WithoutRenderer(), tea.WithOutput(out), tea.WithInput(nil),
-		tea.WithoutSignalHandler(), tea.WithoutCatchPanics())
-	l.wg.Go(func() {
-		defer obeySequences(out)()
-		_, err := l.program.Run()
-		l.err = errors.Join(err, m.painter.err)
-	})
+// StartLive draws the rows that render returns for a terminal's width, again
+// after each interval.
+func StartLive(out io.Writer, interval time.Duration, render func(width int) string) *Live {
+	return startLive(newOutput(out), interval, render)
+}
+
+func startLive(out *output, interval time.Duration, render func(width int) string) *Live {
+	l := &Live{out: out, ended: make(chan struct{})}
+	width, height := out.size()
+	l.program = tea.NewProgram(&liveModel{interval: interval, render: render, width: width, height: height},
+		tea.WithOutput(out.terminal()), tea.WithInput(nil), tea.WithoutSignalHandler(), tea.WithoutCatchPanics(),
+		tea.WithWindowSize(width, height), tea.WithFPS(framesPerSecond))
+	go func() {
+		defer close(l.ended)
+		_, l.err = l.program.Run()
+	}()
+	// bubbletea takes the whole screen for the view until it has drawn the
+	// first frame: lines printed before would overwrite others.
+	select {
+	case <-out.drawn:
+	case <-l.ended:
+	}
 	return l
 }
 
-// Print puts text above the view.
-func (l *Live) Print(text string) { l.program.Send(printMsg(strings.TrimSuffix(text, "\n"))) }
+// Print writes whole lines above the view.
+func (l *Live) Print(text string) {
+	text = strings.TrimSuffix(text, "\n")
+	width, height := l.out.size()
+	for line := range strings.SplitSeq(text, "\n") {
+		for row := range strings.SplitSeq(fit(line, width, height), "\n") {
+			if !l.send(tea.Println(row)()) {
+				_, _ = io.WriteString(l.out, row+"\n") // the error is kept in out
+			}
+		}
+	}
+	// The terminal may have echoed ^C into the view, which bubbletea does not
+	// know: it draws all of the view again.
+	l.send(tea.ClearScreen())
+}
 
-// Stop takes the view away once all printed text is out.
+// fit returns a line in a form that bubbletea prints: it drops empty lines and
+// miscounts the rows of lines that end at the last column. Rows that do not fit
+// above the view would push the view out of the screen.
+func fit(line string, width, height int) string {
+	n := ansi.StringWidth(line)
+	switch rows := (n + width - 1) / width; {
+	case n == 0:
+		return line + ansi.ResetStyle
+	case n%width == 0, rows > max(1, height-maxRows):
+		return ansi.Hardwrap(line, max(1, width-1), true)
+	}
+	return line
+}
+
+// send reports whether the program still runs.
+func (l *Live) send(m tea.Msg) bool {
+	l.program.Send(m)
+	select {
+	case <-l.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// Stop removes the view when all printed lines are out. It returns the first
+// error of drawing.
 func (l *Live) Stop() error {
 	l.program.Send(stopMsg{})
-	l.wg.Wait()
-	return l.err
+	<-l.ended
+	return errors.Join(l.err, l.out.failure())
 }
 
 type (
-	tickMsg  struct{}
-	stopMsg  struct{}
-	printMsg string
+	tickMsg struct{}
+	stopMsg struct{}
 )
 
+// liveModel is the view for bubbletea.
 type liveModel struct {
-	every   time.Duration
-	render  func(width int) string
-	painter *painter
+	interval time.Duration
+	render   func(width int) string
+	width    int
+	height   int
+	rows     string
 }
 
 func (m *liveModel) tick() tea.Cmd {
-	return tea.Tick(m.every, func(time.Time) tea.Msg { return tickMsg{} })
+	return tea.Tick(m.interval, func(time.Time) tea.Msg { return tickMsg{} })
 }
 
+// Init implements tea.Model.
 func (m *liveModel) Init() tea.Cmd { return m.tick() }
 
+// Update implements tea.Model.
 func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
 	case tickMsg:
-		m.painter.draw(m.render(m.painter.measure()))
+		m.rows = m.lastRows(m.render(m.width))
 		return m, m.tick()
-	case printMsg:
-		m.painter.print(string(msg))
 	case stopMsg:
-		m.painter.clear()
+		m.rows = ""
 		return m, tea.Quit
 	}
 	return m, nil
 }
 
-// View is empty: Update has the painter draw.
-func (m *liveModel) View() tea.View { return tea.View{} }
+// lastRows drops the first rows of a view that is too high.
+func (m *liveModel) lastRows(view string) string {
+	rows := strings.Split(strings.TrimSuffix(view, "\n"), "\n")
+	return strings.Join(rows[max(0, len(rows)-max(1, min(maxRows, m.height-1))):], "\n")
+}
 
-// Strong and Faint set text off; terminals without styles show it plain.
-func Strong(s string) string { return "\x1b[1m" + s + "\x1b[0m" }
+// View implements tea.Model. Without bracketed paste the terminal's modes stay
+// as they are.
+func (m *liveModel) View() tea.View {
+	v := tea.NewView(m.rows)
+	v.DisableBracketedPasteMode = true
+	return v
+}
 
-// Faint is the quieter of the two.
-func Faint(s string) string { return "\x1b[2m" + s + "\x1b[0m" }
+// Strong returns s in bold.
+func Strong(s string) string { return ansi.NewStyle().Bold().Styled(s) }
+
+// Faint returns s in a lower intensity.
+func Faint(s string) string { return ansi.NewStyle().Faint().Styled(s) }

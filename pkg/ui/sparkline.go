@@ -25,7 +25,7 @@ func Sparkline(values []float64, width int) string {
 	return string(line)
 }
 
-// Bar is a gauge of the given width, filled to a share between 0 and 1.
+// Bar returns a gauge of the given width, filled to a share between 0 and 1.
 func Bar(share float64, width int) string {
 	n := min(max(int(share*float64(width)+0.5), 0), width)
 	line := make([]rune, width)

@@ -1,6 +1,6 @@
-// Package ui draws on terminals: tables, and a view that is redrawn while a
-// program works and stays out of the way of its lines. It knows nothing of what
-// it draws.
+// Package ui draws tables and live views on terminals. A live view is redrawn
+// while a program works, below the lines that the program prints. The package
+// knows nothing about what it draws.
 package ui
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// Align is how a column is set.
+// Align is the alignment of a column.
 type Align uint8
 
 // The alignments.
@@ -26,8 +26,8 @@ const (
 type Column struct {
 	Title string
 	Align Align
-	// Spare columns are left out where the terminal is too narrow, the highest
-	// first; 0 always stays.
+	// Spare columns are dropped when the terminal is too narrow, those with the
+	// highest value first. A column with 0 always stays.
 	Spare int
 }
 
@@ -58,7 +58,7 @@ func Table(w io.Writer, columns []Column, rows [][]string) error {
 	return t.Render()
 }
 
-// narrow leaves spare columns out until the table is not wider than width.
+// narrow drops spare columns until the table is not wider than width.
 func narrow(width int, columns []Column, rows [][]string) ([]Column, [][]string) {
 	for tableWidth(columns, rows) > width {
 		most := slices.MaxFunc(columns, func(a, b Column) int { return a.Spare - b.Spare }).Spare
