@@ -18,8 +18,6 @@ import (
 	"triton/perf/load/loadtest"
 	"triton/pkg/client"
 	"triton/pkg/client/lane"
-	"triton/pkg/kserve"
-	"triton/pkg/tensor"
 )
 
 // nullServers are both kinds, for benchmarks.
@@ -32,14 +30,6 @@ func nullServers(tb testing.TB) map[client.Protocol]string {
 	return map[client.Protocol]string{client.HTTP: h.Address, client.GRPC: g.Address}
 }
 
-func nullRequest() *kserve.Request {
-	req := &kserve.Request{ModelName: loadtest.Model, Outputs: []kserve.RequestedOutput{{Name: "OUTPUT0", Binary: true}}}
-	in := req.AddInput()
-	in.Name, in.DataType, in.Shape = "INPUT0", tensor.Int32, tensor.Shape{1, 16}
-	in.Data = tensor.NewData(tensor.HeapBuffer(make([]byte, 64)))
-	return req
-}
-
 // BenchmarkNull is the round trip of the generator against a server that does
 // nothing, both in this process.
 func BenchmarkNull(b *testing.B) {
@@ -50,7 +40,7 @@ func BenchmarkNull(b *testing.B) {
 				c, err := lane.New(lane.Options{Options: client.Options{Protocol: p, Address: addresses[p]}})
 				require.NoError(b, err)
 				defer func() { require.NoError(b, c.Close()) }()
-				prepared, err := c.Prepare(nullRequest())
+				prepared, err := c.Prepare(loadtest.Request())
 				require.NoError(b, err)
 				g := load.New(context.Background(), c, load.Requests{Prepared: []*lane.Prepared{prepared}, Batch: 1}, false)
 				defer g.Close()

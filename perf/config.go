@@ -1,8 +1,7 @@
 // Package perf measures a model on a server the way perf_analyzer does: load at
 // a concurrency, windows until throughput and latency are stable, a sweep or a
-// search over levels. It is a library: it prints nothing, reads no flags and
-// knows no printers; what happens is told to an Observer and returned as a
-// Report.
+// search over levels. It prints nothing and reads no flags: it reports events to
+// an Observer and returns a Report.
 package perf
 
 import (
@@ -16,16 +15,16 @@ import (
 // latency limit stops the sweep.
 type Range struct{ Start, End, Step int }
 
-// Search is how levels are chosen from the range.
+// Search is the order in which levels are chosen from the range.
 type Search uint8
 
-// The ways to search.
+// The searches.
 const (
 	Linear Search = iota
 	Binary
 )
 
-// Windows is what bounds a measurement window.
+// Windows is the kind of measurement windows: bounded by time or by count.
 type Windows uint8
 
 // The kinds of windows.
@@ -34,7 +33,7 @@ const (
 	CountWindows
 )
 
-// Config says what to measure. Zero values are not defaults; start from
+// Config describes a measurement. Zero values are not defaults; start from
 // DefaultConfig.
 type Config struct {
 	Model   string
@@ -43,18 +42,18 @@ type Config struct {
 	Batches     []int // batch sizes to sweep; one is perf_analyzer's -b
 	Concurrency Range
 	Search      Search
-	Async       bool // only how stability is judged and what is printed
-	Sync        bool // asked for explicitly
+	Async       bool // changes how stability is judged and what is printed
+	Sync        bool // synchronous calls were requested explicitly
 
 	Windows      Windows
 	Interval     time.Duration // of a time window; the real one is 1.2 times as long
 	Samples      int           // requests in a count window
-	Stability    float64       // how far windows may lie apart, 0.1 is 10 %
+	Stability    float64       // maximum spread across three consecutive windows; 0.1 is 10 %
 	MaxTrials    int
-	Percentile   int           // the latency that is judged; 0 is the average
-	LatencyLimit time.Duration // 0: none
+	Percentile   int           // of the latency to judge; 0 judges the average
+	LatencyLimit time.Duration // 0: no limit
 
-	RequestCount int // stop after as many requests, one window; 0: off
+	RequestCount int // stop after this many requests, in one window; 0: off
 	WarmupCount  int
 
 	Data data.Options
@@ -63,11 +62,11 @@ type Config struct {
 	MetricsURL      string
 	MetricsInterval time.Duration
 
-	// Extra detail in what observers get: the live view's running histogram.
+	// Live keeps a running histogram for Progress.
 	Live bool
 }
 
-// DefaultConfig is what perf_analyzer does without options.
+// DefaultConfig returns the configuration of perf_analyzer without options.
 func DefaultConfig(model string) Config {
 	return Config{
 		Model:           model,
@@ -82,11 +81,11 @@ func DefaultConfig(model string) Config {
 	}
 }
 
-// Deps are what a run needs from outside.
+// Deps are the dependencies of a run.
 type Deps struct {
 	// Dial opens the target; Run closes it.
 	Dial func(ctx context.Context) (Target, error)
-	// Observer is told what happens, from the goroutine of Run; may be nil.
+	// Observer receives events on the goroutine of Run; may be nil.
 	Observer Observer
 	// Interrupt, when closed, ends the level and still reports it. Cancelling
 	// the context instead stops at once.

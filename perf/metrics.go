@@ -10,17 +10,13 @@ import (
 	"sync"
 	"time"
 
-	"triton/pkg/measure"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	prometheus "github.com/prometheus/common/model"
 )
 
-const (
-	gpuUtilization = "nv_gpu_utilization"
-	gpuPower       = "nv_gpu_power_usage"
-	gpuMemoryUsed  = "nv_gpu_memory_used_bytes"
-	gpuMemoryTotal = "nv_gpu_memory_total_bytes"
-)
-
-var gpuMetrics = []string{gpuUtilization, gpuPower, gpuMemoryUsed, gpuMemoryTotal}
+// gpuMetrics are the gauges to read, in the order of the fields of GPUStats.
+var gpuMetrics = [...]string{"nv_gpu_utilization", "nv_gpu_power_usage", "nv_gpu_memory_used_bytes", "nv_gpu_memory_total_bytes"}
 
 // scraper polls the server's metrics during a level.
 type scraper struct {
@@ -33,8 +29,8 @@ type scraper struct {
 		polls   []*GPUStats
 		err     error
 		notices []string
-		warned  bool // of missing metrics
-		late    bool // of slow answers
+		warned  bool // about missing metrics
+		late    bool // about slow answers
 	}
 	notice func(string)
 }
@@ -110,25 +106,48 @@ func (s *scraper) poll(ctx context.Context, client *http.Client) error {
 	return nil
 }
 
-// readGPU picks the GPU gauges out of an exposition.
-func readGPU(r io.Reader) (g *GPUStats, missing []string, err error) {
-	g = newGPUStats()
-	byName := map[string]map[string]float64{
-		gpuUtilization: g.Utilization, gpuPower: g.Power,
-		gpuMemoryUsed: g.MemoryUsed, gpuMemoryTotal: g.MemoryTotal,
+// readGPU reads the GPU gauges of a page in the Prometheus text format. missing
+// are the names of those that the page does not have.
+func readGPU(page io.Reader) (g *GPUStats, missing []string, err error) {
+	// The parser needs a line end behind the last line.
+	parser := expfmt.NewTextParser(prometheus.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(io.MultiReader(page, strings.NewReader("\n")))
+	if err != nil {
+		return nil, nil, fmt.Errorf("metrics endpoint: %w", err)
 	}
-	err = measure.ReadMetrics(r, func(name string) bool { return byName[name] != nil }, func(m measure.Metric) {
-		byName[m.Name][m.Labels["gpu_uuid"]] = m.Value
-	})
-	for _, name := range gpuMetrics {
-		if len(byName[name]) == 0 {
-			missing = append(missing, name)
+	g = newGPUStats()
+	for i, values := range []map[string]float64{g.Utilization, g.Power, g.MemoryUsed, g.MemoryTotal} {
+		for _, m := range families[gpuMetrics[i]].GetMetric() {
+			values[labelOf(m, "gpu_uuid")] = valueOf(m)
+		}
+		if len(values) == 0 {
+			missing = append(missing, gpuMetrics[i])
 		}
 	}
-	return g, missing, err
+	return g, missing, nil
 }
 
-// take is the window's metrics: means, the largest memory, the first total.
+// labelOf returns the value of a label, empty if the metric does not have it.
+func labelOf(m *dto.Metric, name string) string {
+	for _, l := range m.GetLabel() {
+		if l.GetName() == name {
+			return l.GetValue()
+		}
+	}
+	return ""
+}
+
+// valueOf returns the value of a gauge. A page without TYPE lines has untyped
+// metrics.
+func valueOf(m *dto.Metric) float64 {
+	if m.Untyped != nil {
+		return m.GetUntyped().GetValue()
+	}
+	return m.GetGauge().GetValue()
+}
+
+// take returns the metrics of the window: means, the largest memory in use and
+// the first total.
 func (s *scraper) take() (*GPUStats, error) {
 	s.mu.Lock()
 	polls, err, notices := s.mu.polls, s.mu.err, s.mu.notices

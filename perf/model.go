@@ -14,9 +14,9 @@ import (
 
 // SetupError is a failure before any load.
 type SetupError struct {
-	What string // the step in perf_analyzer's words, or empty
+	What string // the failed step in perf_analyzer's words, or empty
 	Err  error
-	Data bool // the input data is at fault
+	Data bool // the input data caused it
 }
 
 func (e *SetupError) Error() string {
@@ -26,13 +26,13 @@ func (e *SetupError) Error() string {
 	return e.What + ": " + e.Err.Error()
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *SetupError) Unwrap() error { return e.Err }
 
 // member names a model in an ensemble; an empty version is the server's choice.
 type member struct{ name, version string }
 
-// model is what the server told about the model under test.
+// model describes the model under test, as the server reports it.
 type model struct {
 	signature data.Signature
 	maxBatch  int
@@ -50,7 +50,7 @@ func (m *model) anyCache() bool {
 	return false
 }
 
-// discover asks the server for everything that the run needs of the model.
+// discover reads the metadata and the configuration of a model from the server.
 func discover(ctx context.Context, c Target, name, version string) (*model, error) {
 	meta, err := c.ModelMetadata(ctx, name, version)
 	if err != nil {
@@ -112,7 +112,7 @@ func (m *model) tensors(list []*client.TensorMetadata, what string) ([]data.Tens
 	return all, nil
 }
 
-// refine adds what only the configuration knows.
+// refine adds what only the configuration has.
 func (m *model) refine(config *client.ModelConfig) error {
 	for _, in := range config.GetInput() {
 		t := find(m.signature.Inputs, in.GetName())

@@ -8,8 +8,8 @@ import (
 	"triton/pkg/measure"
 )
 
-// Progress is a glance at the level under way. Latencies and the rate are there
-// when Config.Live is set.
+// Progress is the state of the current level. Requests and latencies are counted
+// only if Config.Live is set.
 type Progress struct {
 	Batch, Concurrency int
 	Trial              int           // the window, from 1
@@ -17,10 +17,10 @@ type Progress struct {
 	Window             time.Duration // its planned length; 0 when by count
 	Requests           uint64        // completed since the level began
 	Elapsed            time.Duration // since the level began
-	P50, P90, P95, P99 time.Duration // since the level began, about
+	P50, P90, P95, P99 time.Duration // since the level began, about 6 % wide
 }
 
-// progress is what Progress is read from.
+// progress is the source of Progress.
 type progress struct {
 	mu struct {
 		sync.Mutex
@@ -28,7 +28,7 @@ type progress struct {
 		base  measure.Counts // before the level
 		began time.Time
 		p     Progress
-		since time.Time // the window's begin
+		since time.Time // start of the window
 	}
 }
 

@@ -2,25 +2,25 @@ package perf
 
 import "time"
 
-// Report is the outcome of a run.
+// Report is the result of a run.
 type Report struct {
 	Settings Settings
-	Levels   []Level // those that count, in the order measured
-	// Failed are levels that were not stable or over the latency limit.
+	Levels   []Level // stable and within the latency limit, in the order measured
+	// Failed are the levels that were not stable or over the latency limit.
 	Failed      []Level
 	Interrupted bool
-	// Unstable: one level was visited and it was not stable.
+	// Unstable is set when the only level visited was not stable.
 	Unstable bool
 }
 
-// Settings is what was asked for, completed by what the model told.
+// Settings is the configuration of a run with what the server reported.
 type Settings struct {
 	Config
 	Protocol     string // HTTP or gRPC
 	ServerStats  bool   // the server has statistics
 	Ensemble     bool
 	Cache        bool // the model or one of its parts uses the response cache
-	TopCache     bool // the model itself does
+	TopCache     bool // the model itself uses it
 	MaxBatchSize int
 }
 
@@ -41,7 +41,7 @@ type Percentile struct {
 	Latency time.Duration
 }
 
-// Summary is the measurement of one window or of the windows of a level.
+// Summary holds the figures of one window or of the windows of a level.
 type Summary struct {
 	Requests   int // complete within the window
 	Duration   time.Duration
@@ -50,16 +50,17 @@ type Summary struct {
 	AvgLatency  time.Duration
 	StdDev      uint64       // microseconds; MaxUint64 with one sample
 	Percentiles []Percentile // ascending; 50, 90, 95, 99 and the one asked for
-	// Stabilizing is the latency that is judged: the average or a percentile.
+	// Stabilizing is the latency that stability is judged by: the average or a
+	// percentile.
 	Stabilizing time.Duration
 
 	Client   ClientTimes
-	Overhead float64 // percent of the time that workers did not wait
+	Overhead float64 // percent of the time in which workers had no request in flight
 	Server   *ServerStats
 	GPU      *GPUStats
 }
 
-// Latency of percentile p; 0 when it was not computed.
+// Latency returns the latency of percentile p, 0 if it was not computed.
 func (s *Summary) Latency(p int) time.Duration {
 	for _, q := range s.Percentiles {
 		if q.P == p {
@@ -91,7 +92,7 @@ type ServerStats struct {
 	Ensemble  bool
 }
 
-// Duration is a statistic of the protocol: how often and how long together.
+// Duration is a statistic of the protocol: a count and the total time.
 type Duration struct{ Count, Ns uint64 }
 
 // GPUStats are the server's GPU gauges by UUID.

@@ -22,7 +22,7 @@ type LoadError struct {
 
 func (e *LoadError) Error() string { return e.Err.Error() }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *LoadError) Unwrap() error { return e.Err }
 
 // runner is one run.
@@ -36,8 +36,8 @@ type runner struct {
 	progress progress
 }
 
-// Run measures a model. With an error may come a report of the levels that
-// were complete before it.
+// Run measures a model. With an error it may return a report of the levels that
+// were complete before.
 func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 	r := &runner{settings: Settings{Config: c}, deps: d, report: &Report{}}
 	if err := c.validate(); err != nil {
@@ -85,7 +85,7 @@ func (r *runner) connect(ctx context.Context) error {
 	return nil
 }
 
-// prepare learns the model and reads the data.
+// prepare reads the model's description and the input data.
 func (r *runner) prepare(ctx context.Context) error {
 	var err error
 	if r.model, err = discover(ctx, r.client, r.settings.Model, r.settings.Version); err != nil {
@@ -146,13 +146,13 @@ func (r *runner) sweepBatch(ctx context.Context, batch int) error {
 	return r.loadError(ctx, gen, r.search(ctx, gen, batch))
 }
 
-// loadError adds why workers failed.
+// loadError adds the failures of the workers to an error.
 func (r *runner) loadError(ctx context.Context, gen *load.Generator, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
 	if errors.Is(err, load.ErrLoad) {
-		// Requests under way may fail as well, and their errors count too.
+		// Requests in flight may fail as well, and their errors are reported too.
 		ctx, cancel := context.WithTimeout(ctx, failureWait)
 		defer cancel()
 		_ = gen.Drain(ctx)
@@ -160,11 +160,11 @@ func (r *runner) loadError(ctx context.Context, gen *load.Generator, err error) 
 	return &LoadError{err, gen.Failures()}
 }
 
-// failureWait is how long a failed run waits for requests under way.
+// failureWait is how long a failed run waits for requests in flight.
 const failureWait = time.Second
 
 // requests encodes the request of every step once. The caller releases them,
-// also those that come with an error.
+// also after an error.
 func (r *runner) requests(batch int) (load.Requests, error) {
 	out := load.Requests{Batch: batch}
 	for k := range r.set.Steps() {
@@ -192,7 +192,7 @@ func (r *runner) requests(batch int) (load.Requests, error) {
 	return out, nil
 }
 
-// warmUp sends requests that are in no statistics.
+// warmUp sends requests that no statistics count.
 func (r *runner) warmUp(ctx context.Context, gen *load.Generator) error {
 	n := r.settings.WarmupCount
 	if n == 0 {
@@ -208,7 +208,7 @@ func (r *runner) warmUp(ctx context.Context, gen *load.Generator) error {
 	return r.await(ctx, gen, done)
 }
 
-// await waits for a quota to be used up.
+// await waits until a quota is spent.
 func (r *runner) await(ctx context.Context, gen *load.Generator, done <-chan struct{}) error {
 	select {
 	case <-done:

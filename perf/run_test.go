@@ -375,16 +375,22 @@ func TestProgressIsLive(t *testing.T) {
 
 func TestMetricsAreCollected(t *testing.T) {
 	t.Parallel()
-	text := `nv_gpu_utilization{gpu_uuid="GPU-1"} 0.5
+	var page atomic.Value
+	page.Store(`# HELP nv_gpu_utilization GPU utilization rate [0.0 - 1.0)
+# TYPE nv_gpu_utilization gauge
+nv_gpu_utilization{gpu_uuid="GPU-1"} 0.5
 nv_gpu_memory_used_bytes{gpu_uuid="GPU-1"} 1.6e+10
 nv_gpu_memory_total_bytes{gpu_uuid="GPU-1"} 2e+10
-nv_cpu_utilization 0.3
-`
+# TYPE nv_inference_request_summary_us summary
+nv_inference_request_summary_us{model="m",version="1",quantile="0.5"} Nan
+nv_inference_request_summary_us_sum{model="m",version="1"} 12
+nv_inference_request_summary_us_count{model="m",version="1"} 3
+nv_cpu_utilization 0.3`)
 	var code atomic.Int32
 	code.Store(http.StatusOK)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(int(code.Load()))
-		_, _ = io.WriteString(w, text)
+		_, _ = io.WriteString(w, page.Load().(string))
 	}))
 	defer s.Close()
 	collect := func(url string) func(*perf.Config) {
@@ -401,6 +407,10 @@ nv_cpu_utilization 0.3
 	require.Equal(t, map[string]float64{"GPU-1": 2e10}, g.MemoryTotal)
 	require.Empty(t, g.Power)
 	require.Contains(t, ev.notices(), "WARNING: Unable to parse 'nv_gpu_power_usage' metric.")
+
+	page.Store("nv_other{broken 3\n")
+	_, _, err = measure(t, newFake(time.Millisecond), collect(s.URL))
+	require.ErrorContains(t, err, "metrics endpoint: text format parsing error in line 1: expected '=' after label name")
 
 	code.Store(http.StatusInternalServerError)
 	_, _, err = measure(t, newFake(time.Millisecond), collect(s.URL))

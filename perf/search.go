@@ -31,7 +31,7 @@ func (r *runner) search(ctx context.Context, gen *load.Generator, batch int) err
 	return err
 }
 
-// linear goes up as long as the levels meet the limit.
+// linear visits rising levels while they meet the limit.
 func linear(c Range, visit func(int) (bool, error)) error {
 	for n := c.Start; ; n += c.Step {
 		meets, err := visit(n)
@@ -41,7 +41,7 @@ func linear(c Range, visit func(int) (bool, error)) error {
 	}
 }
 
-// binary looks for the highest level that meets the limit.
+// binary finds the highest level that meets the limit.
 func binary(c Range, visit func(int) (bool, error)) error {
 	low, high := c.Start, c.End
 	meets, err := visit(low)
@@ -65,7 +65,7 @@ func binary(c Range, visit func(int) (bool, error)) error {
 	return nil
 }
 
-// level measures one concurrency until it is stable, and files the result.
+// level measures one concurrency until it is stable and adds it to the report.
 func (r *runner) level(ctx context.Context, gen *load.Generator, batch, n int) (*Level, error) {
 	l := &Level{Batch: batch, Concurrency: n}
 	r.progress.start(gen, l, r.settings)
@@ -108,7 +108,7 @@ func (r *runner) unstableText(n int) string {
 		r.settings.MaxTrials, n, option)
 }
 
-// trials is the windows of a level as they come.
+// trials holds the windows of a level.
 type trials struct {
 	history []point
 	recent  []*window // the last three; nil where the window failed
@@ -136,7 +136,7 @@ func (t *trials) firstError() error {
 }
 
 func (r *runner) measureLevel(ctx context.Context, gen *load.Generator, l *Level) error {
-	clock, err := r.begin(ctx, gen)
+	clock, err := r.startClock(ctx, gen)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (r *runner) trial(ctx context.Context, clock *levelClock, l *Level, t *tria
 	w, err := r.measure(ctx, clock)
 	if errors.Is(err, errInterrupted) {
 		l.Incomplete = true
-		if w == nil { // nothing in it: what came before counts
+		if w == nil { // empty: the windows before it count
 			return nil
 		}
 		err = nil
@@ -191,7 +191,7 @@ func (r *runner) trial(ctx context.Context, clock *levelClock, l *Level, t *tria
 	return nil
 }
 
-// conclude makes the level's figures out of the last windows.
+// conclude computes the figures of the level from its last windows.
 func (r *runner) conclude(ctx context.Context, gen *load.Generator, l *Level, t *trials) error {
 	if l.Incomplete {
 		r.report.Interrupted = true
@@ -213,13 +213,13 @@ func (r *runner) conclude(ctx context.Context, gen *load.Generator, l *Level, t 
 	return nil
 }
 
-// measureCount sends a given number of requests and takes the exact time from
-// the first start to the last end.
+// measureCount sends a given number of requests and measures the time from the
+// first start to the last end.
 func (r *runner) measureCount(ctx context.Context, gen *load.Generator, l *Level) error {
 	if err := gen.Drain(ctx); err != nil {
 		return err
 	}
-	clock, err := r.begin(ctx, gen)
+	clock, err := r.startClock(ctx, gen)
 	if err != nil {
 		return err
 	}
@@ -236,10 +236,10 @@ func (r *runner) measureCount(ctx context.Context, gen *load.Generator, l *Level
 			return err
 		}
 	}
-	w, err := r.cut(ctx, clock)
+	w, err := r.endWindow(ctx, clock)
 	switch {
 	case err != nil && l.Incomplete:
-		return nil // nothing was complete
+		return nil // no request was complete
 	case err != nil:
 		return err
 	}

@@ -11,11 +11,11 @@ import (
 	"triton/pkg/client"
 )
 
-// snapshot is the server's counters at one moment, by name and version.
+// snapshot holds the server's counters at one moment, by name and version.
 type snapshot map[member]*client.ModelStatistics
 
 // serverSnapshot reads the counters of the model, or of all models for an
-// ensemble; nil when the server has none.
+// ensemble. It returns nil if the server has no statistics.
 func (r *runner) serverSnapshot(ctx context.Context) (snapshot, error) {
 	if !r.settings.ServerStats {
 		return nil, nil
@@ -35,7 +35,7 @@ func (r *runner) serverSnapshot(ctx context.Context) (snapshot, error) {
 	return s, nil
 }
 
-// serverDelta is what the server did between two snapshots.
+// serverDelta returns the difference between two snapshots.
 func (r *runner) serverDelta(before, after snapshot) (*ServerStats, error) {
 	return r.memberDelta(member{r.model.signature.Model, r.settings.Version}, before, after)
 }
@@ -69,8 +69,8 @@ func (r *runner) memberDelta(self member, before, after snapshot) (*ServerStats,
 	return s, nil
 }
 
-// whichVersion finds the version that worked: the one asked for, or the highest
-// whose queue count grew.
+// whichVersion returns the version that executed the requests: the requested
+// one, or the highest one whose queue count grew.
 func (r *runner) whichVersion(self member, before, after snapshot, cached bool) (member, error) {
 	if self.version != "" {
 		if _, ok := after[self]; !ok {

@@ -2,19 +2,19 @@ package perf
 
 import "math"
 
-// point is what stability is judged by.
+// point holds the figures of a window that stability is judged by.
 type point struct {
 	throughput float64
 	latency    int64 // nanoseconds
 }
 
-// failed is the point of a window that does not count.
+// failed stands for a window that does not count.
 var failed = point{0, math.MaxInt64}
 
-// windowCount is how many windows in a row must agree.
+// windowCount is how many consecutive windows must agree.
 const windowCount = 3
 
-// stable says whether the last windows agree within the threshold.
+// stable reports whether the last windows agree within the threshold.
 func stable(history []point, windows int, threshold float64, checkLatency bool) bool {
 	if len(history) < windows {
 		return false
@@ -34,8 +34,8 @@ func stable(history []point, windows int, threshold float64, checkLatency bool) 
 	return !checkLatency || float64(high.latency)/float64(low.latency) <= 1+threshold
 }
 
-// exceeded says whether a recent window has reached the latency limit, so that
-// more trials are in vain. Limit 0 is none.
+// exceeded reports whether a recent window has reached the latency limit, so
+// that the level cannot meet it. Limit 0 means no limit.
 func exceeded(history []point, windows int, limitNs int64) bool {
 	if limitNs == 0 || len(history) < windows {
 		return false

@@ -18,8 +18,8 @@ type Target interface {
 	ModelConfig(ctx context.Context, model, version string) (*client.ModelConfig, error)
 	Statistics(ctx context.Context, model, version string) ([]*client.ModelStatistics, error)
 
-	// Prepare encodes a request for the lanes that Dial opens; Decode reads what
-	// they kept.
+	// Prepare encodes a request for the lanes that Dial opens. Decode reads a
+	// response that a lane kept.
 	Prepare(req *kserve.Request) (*lane.Prepared, error)
 	Dial(ctx context.Context) (lane.Conn, error)
 	Decode(x *lane.Exchange, resp *kserve.Response) error
@@ -27,7 +27,7 @@ type Target interface {
 	Close() error
 }
 
-// Connect makes a target of a server's address. It connects on first use.
+// Connect returns a target for a server. It connects on first use.
 func Connect(o client.Options) (Target, error) {
 	c, err := client.New(o)
 	if err != nil {
@@ -40,7 +40,7 @@ func Connect(o client.Options) (Target, error) {
 	return &target{c, l}, nil
 }
 
-// target asks a user client about the server and loads it through lanes.
+// target reads metadata through a user client and sends load through lanes.
 type target struct {
 	*client.Client
 	lanes *lane.Client

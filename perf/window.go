@@ -12,12 +12,12 @@ import (
 	"triton/pkg/measure"
 )
 
-// ErrNoRequests is a window in which nothing completed.
+// ErrNoRequests reports a window in which no request completed.
 var ErrNoRequests = errors.New("No valid requests recorded within time interval. Please use a larger time window.")
 
 var errInterrupted = errors.New("interrupted")
 
-// window is one measurement, or the windows of a level put together.
+// window is one measurement, or the merged windows of a level.
 type window struct {
 	latencies []int64
 	ns        int64 // duration
@@ -28,7 +28,8 @@ type window struct {
 	gpu       *GPUStats
 }
 
-// levelClock is where the windows of one level follow each other.
+// levelClock makes the windows of a level adjoin: each begins where the one
+// before ended.
 type levelClock struct {
 	gen     *load.Generator
 	from    int64 // start of the next window
@@ -38,8 +39,8 @@ type levelClock struct {
 	scraper *scraper
 }
 
-// begin discards what was recorded before and takes the first snapshots.
-func (r *runner) begin(ctx context.Context, gen *load.Generator) (*levelClock, error) {
+// startClock discards what was recorded before and takes the first snapshots.
+func (r *runner) startClock(ctx context.Context, gen *load.Generator) (*levelClock, error) {
 	c := &levelClock{gen: gen}
 	if r.settings.CollectMetrics {
 		c.scraper = startScraper(ctx, r.settings.Config, r.notice)
@@ -60,14 +61,14 @@ func (c *levelClock) stop() {
 	}
 }
 
-// measure runs one window to its end or until the interrupt; what was measured
-// until then comes with errInterrupted.
+// measure runs one window to its end or until the interrupt. After an interrupt
+// it returns the window so far with errInterrupted.
 func (r *runner) measure(ctx context.Context, c *levelClock) (*window, error) {
 	waitErr := r.wait(ctx, c)
 	if waitErr != nil && !errors.Is(waitErr, errInterrupted) {
 		return nil, waitErr
 	}
-	w, err := r.cut(ctx, c)
+	w, err := r.endWindow(ctx, c)
 	if err != nil && waitErr != nil {
 		return nil, waitErr // the interrupt left nothing to count
 	}
@@ -77,7 +78,7 @@ func (r *runner) measure(ctx context.Context, c *levelClock) (*window, error) {
 	return w, waitErr
 }
 
-// wait lets the window pass.
+// wait waits for the end of the window.
 func (r *runner) wait(ctx context.Context, c *levelClock) error {
 	if r.settings.Windows == TimeWindows {
 		return r.pause(ctx, c.gen, windowLength(r.settings.Interval))
@@ -95,12 +96,13 @@ func (r *runner) wait(ctx context.Context, c *levelClock) error {
 	}
 }
 
-// windowLength is what perf_analyzer makes of the interval asked for.
+// windowLength returns the length of a window for an interval, as perf_analyzer
+// computes it.
 func windowLength(interval time.Duration) time.Duration {
 	return time.Duration(float64(interval.Milliseconds())*1.2) * time.Millisecond
 }
 
-// pause sleeps; a failed worker or the interrupt wakes it.
+// pause sleeps until a worker fails or the interrupt comes.
 func (r *runner) pause(ctx context.Context, gen *load.Generator, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -116,15 +118,15 @@ func (r *runner) pause(ctx context.Context, gen *load.Generator, d time.Duration
 	}
 }
 
-// cut ends the window now.
-func (r *runner) cut(ctx context.Context, c *levelClock) (*window, error) {
+// endWindow ends the window now and returns it.
+func (r *runner) endWindow(ctx context.Context, c *levelClock) (*window, error) {
 	to := lane.Now()
 	w := &window{ns: to - c.from}
 	batch := c.gen.Collect(c.later, to)
 	w.totals = batch.Totals.Sub(c.totals)
 	c.totals = batch.Totals
 	w.span = measure.Span(batch.Samples)
-	w.latencies, c.later = measure.Cut(batch.Samples, c.from, to, nil)
+	w.latencies, c.later = measure.Select(batch.Samples, c.from, to, nil)
 	w.overhead = overhead(w.ns, batch.Waited)
 	c.from = to
 	if c.scraper != nil {
@@ -147,7 +149,8 @@ func (r *runner) cut(ctx context.Context, c *levelClock) (*window, error) {
 	return w, err
 }
 
-// overhead is the percentage of a window that workers did not spend waiting.
+// overhead returns the percentage of a window in which workers had no request in
+// flight.
 func overhead(duration, waited int64) float64 {
 	if duration <= 0 || waited > duration {
 		return 0
@@ -155,7 +158,7 @@ func overhead(duration, waited int64) float64 {
 	return 100 * float64(duration-waited) / float64(duration)
 }
 
-// merge puts the windows of a level together.
+// merge merges the windows of a level.
 func merge(windows []*window) *window {
 	all := &window{}
 	var request, send, receive int64

@@ -90,7 +90,7 @@ var mayImport = map[string]string{
 	"server/scenario":           "pkg/inferencepb",
 	"perf":                      "perf/load perf/data pkg/client pkg/client/lane pkg/kserve pkg/measure pkg/inferencepb pkg/tensor",
 	"perf/load":                 "pkg/client/lane pkg/kserve pkg/measure",
-	"perf/load/loadtest":        "pkg/inferencepb",
+	"perf/load/loadtest":        "pkg/inferencepb pkg/kserve pkg/tensor",
 	"perf/data":                 "pkg/inferencepb pkg/kserve pkg/tensor",
 	"perf/report":               "perf pkg/measure pkg/ui",
 	"analyzer":                  "analyzer/search pkg/modelconfig pkg/inferencepb pkg/gpu pkg/measure",

@@ -11,8 +11,8 @@ import (
 	"triton/pkg/tensor"
 )
 
-// elements encodes the values of an array. Nested arrays give the shape where
-// the model leaves it open and none was written.
+// elements encodes the values of an array. Without a written shape, nested arrays
+// give the variable dimensions.
 func elements(n *node, t Tensor, v Value, derive bool) (Value, error) {
 	flat, shape, err := flatten(n, nil)
 	if err != nil {
@@ -173,7 +173,7 @@ func half(f float32) uint16 {
 	return sign
 }
 
-// round is what to add to v, which is mant without its low bits.
+// round returns the increment of v, which is mant without its low bits.
 func round(mant uint32, low uint, v uint32) uint32 {
 	rest, halfway := mant&(1<<low-1), uint32(1)<<(low-1)
 	if rest > halfway || rest == halfway && v&1 == 1 {

@@ -9,9 +9,8 @@ import (
 
 const alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .?!"
 
-// generate makes one step. As in perf_analyzer all fixed-size inputs are a
-// prefix of the same bytes, the same in every run, so that results of different
-// runs can be compared.
+// generate makes one step. As in perf_analyzer all fixed-size inputs are a prefix
+// of the same bytes, equal in every run, so that runs can be compared.
 func generate(o Options, inputs []Tensor) (Step, error) {
 	sizes := make([]int64, len(inputs))
 	var largest int64
@@ -48,7 +47,7 @@ func generate(o Options, inputs []Tensor) (Step, error) {
 	return step, nil
 }
 
-// maxInput is the largest input that is generated: what a gRPC message holds.
+// maxInput bounds a generated input to the size of a gRPC message.
 const maxInput = 1<<31 - 1
 
 func errDynamic(name string) error {

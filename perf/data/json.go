@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Data files hold numbers that encoding/json refuses (NaN, Infinity, as Python
-// writes them), and a mistake in a file of many thousand values must be told
-// with its place. So there is a reader of our own.
+// encoding/json rejects numbers that data files contain (NaN and Infinity, as
+// Python writes them) and has no place for an error in a value, which files with
+// thousands of values need. Hence a parser of our own.
 
 type kind uint8
 
@@ -54,7 +54,7 @@ type parser struct {
 	pos int
 }
 
-// syntaxError is a mistake at an offset.
+// syntaxError is an error at an offset.
 type syntaxError struct {
 	at  int
 	msg string

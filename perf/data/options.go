@@ -1,9 +1,8 @@
 // Package data makes the input tensors of a load: random or zero bytes, files of
 // a directory, or JSON data files, loaded and checked before the load starts.
-// It does not encode requests and knows nothing of time.
 package data
 
-// Source is where inputs come from.
+// Source is the source of inputs.
 type Source uint8
 
 // The sources.
@@ -13,7 +12,7 @@ const (
 	Files // paths of JSON files, or one directory
 )
 
-// Options say how inputs are made.
+// Options configure the inputs.
 type Options struct {
 	Source       Source
 	Paths        []string
@@ -22,5 +21,5 @@ type Options struct {
 	StringData   string
 }
 
-// DefaultOptions is perf_analyzer's: random data, strings of 128 characters.
+// DefaultOptions returns perf_analyzer's: random data, strings of 128 characters.
 func DefaultOptions() Options { return Options{StringLength: 128} }

@@ -98,14 +98,14 @@ func (r *reader) addStream(steps, outputs *node) error {
 	return nil
 }
 
-// location is where in the data a mistake is.
+// location is the place of an error in the data.
 type location struct{ stream, step int }
 
 func (l location) String() string {
 	return fmt.Sprintf("( Location stream id: %d, step id: %d)", l.stream, l.step)
 }
 
-// addStep reads one object of inputs, and of outputs if there are some.
+// addStep reads one object of inputs and optional outputs.
 func (r *reader) addStep(stream int, in, out *node) error {
 	where := location{stream, len(r.streams[stream])}
 	var step Step
@@ -125,7 +125,7 @@ func (r *reader) addStep(stream int, in, out *node) error {
 	return nil
 }
 
-// known refuses names that the model does not have.
+// known rejects names that the model does not have.
 func (r *reader) known(step *node) error {
 	for _, name := range step.names {
 		is := func(t Tensor) bool { return t.Name == name }
@@ -224,7 +224,7 @@ func decodeBase64(n *node, where location) ([]byte, error) {
 	return data, nil
 }
 
-// check judges shape and size against the model.
+// check compares shape and size with the model.
 func check(v Value, t Tensor) error {
 	if dynamic(v.Shape) {
 		return fmt.Errorf("The variable-sized tensor %q with model shape %s needs to have its shape fully defined. See the --shape option.", t.Name, t.Shape)

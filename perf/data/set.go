@@ -9,12 +9,12 @@ import (
 	"triton/pkg/tensor"
 )
 
-// Signature is what the data must fit.
+// Signature is the interface of the model, which the data must match.
 type Signature struct {
 	Model, Version string
 	Inputs         []Tensor // ordered by name
 	Outputs        []Tensor // ordered by name
-	Batching       bool     // a batch dimension stands before the shapes
+	Batching       bool     // a batch dimension precedes the shapes
 }
 
 // Tensor is one input or output of the model. The shape is per item, with -1
@@ -33,21 +33,20 @@ type Value struct {
 	Data  []byte
 }
 
-// Step is the data of one item: inputs, and the outputs to expect if any.
+// Step is the data of one item: inputs, and the expected outputs if any.
 type Step struct {
 	Inputs  map[string]Value
 	Outputs map[string]Value
 }
 
-// Set is all data of a run. Only the first stream is used for models without
-// sequences.
+// Set is the data of a run. Models without sequences use only the first stream.
 type Set struct {
 	Signature Signature
 	Streams   [][]Step
-	FromFiles bool // read from JSON, worth telling
+	FromFiles bool // read from JSON files
 }
 
-// Load reads or makes the data.
+// Load reads or generates the data.
 func Load(o Options, s Signature) (*Set, error) {
 	set := &Set{Signature: s}
 	s.Inputs = applyShapes(s.Inputs, o.Shapes)
@@ -85,8 +84,7 @@ func Load(o Options, s Signature) (*Set, error) {
 	return set, nil
 }
 
-// applyShapes replaces shapes with the user's where the model leaves a
-// dimension open.
+// applyShapes replaces shapes that have variable dimensions with the user's.
 func applyShapes(in []Tensor, shapes map[string][]int64) []Tensor {
 	out := append([]Tensor(nil), in...)
 	for i := range out {
@@ -106,11 +104,11 @@ func dynamic(s tensor.Shape) bool {
 	return false
 }
 
-// Steps is how many requests differ: the steps of the first stream.
+// Steps returns the number of distinct requests: the steps of the first stream.
 func (s *Set) Steps() int { return len(s.Streams[0]) }
 
-// Request builds the request of batch items that begins with step first. The
-// bytes are those of the set, not copies.
+// Request builds the request of batch items that begins with step first. It
+// refers to the bytes of the set.
 func (s *Set) Request(first, batch int) (*kserve.Request, error) {
 	req := &kserve.Request{ModelName: s.Signature.Model, ModelVersion: s.Signature.Version}
 	for _, in := range s.Signature.Inputs {
@@ -167,7 +165,7 @@ func (s *Set) addInput(req *kserve.Request, in Tensor, first, batch int) error {
 	return nil
 }
 
-// Expects says whether any step has outputs to compare with.
+// Expects reports whether a step has expected outputs.
 func (s *Set) Expects() bool {
 	for i := range s.Streams[0] {
 		if len(s.Streams[0][i].Outputs) > 0 {
@@ -177,8 +175,8 @@ func (s *Set) Expects() bool {
 	return false
 }
 
-// Check compares a response with the outputs expected of the request that
-// begins with step first.
+// Check compares a response with the expected outputs of the request that begins
+// with step first.
 func (s *Set) Check(resp *kserve.Response, first, batch int) error {
 	for name := range s.step(first).Outputs {
 		var want []byte

@@ -1,7 +1,7 @@
-// Package load keeps a number of prepared requests in flight and records how
-// long each took. One goroutine stands for each concurrent request, with a
-// connection of its own. It decides nothing: not which level, not for how long,
-// not what is stable.
+// Package load keeps a number of prepared requests in flight and records the
+// latency of each. Each concurrent request has a goroutine and a connection of
+// its own. The package has no policy: its callers choose the concurrency and the
+// duration, and judge stability.
 package load
 
 import (
@@ -15,14 +15,14 @@ import (
 	"triton/pkg/measure"
 )
 
-// Requests are what is sent. Worker t of n starts at step t times Batch and
-// advances by n times Batch, modulo the number of requests.
+// Requests are the requests to send. Worker t of n starts at step t times Batch
+// and advances by n times Batch, modulo the number of requests.
 type Requests struct {
 	// Prepared holds the request that begins with each step of the data.
 	Prepared []*lane.Prepared
 	Batch    int
-	// Check judges the response to the request that begins with step; nil when
-	// there is nothing to compare with. Only then are responses kept.
+	// Check compares the response to the request that begins with step with the
+	// expected one. Without it responses are not kept.
 	Check func(step int, x *lane.Exchange) error
 }
 
@@ -42,7 +42,7 @@ type Generator struct {
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 	active  atomic.Int64 // workers of the level
-	quotas  atomic.Int64 // workers that have a quota left
+	quotas  atomic.Int64 // workers with a quota left
 	drained chan struct{}
 	failed  chan struct{} // closed when a worker has failed
 
@@ -53,7 +53,7 @@ type Generator struct {
 	}
 }
 
-// New makes a generator without workers. live keeps a running histogram for
+// New returns a generator without workers. live keeps a running histogram for
 // Snapshot. The workers end with Close or with ctx.
 func New(ctx context.Context, d Dialer, r Requests, live bool) *Generator {
 	g := &Generator{dialer: d, requests: r, live: live, drained: make(chan struct{}, 1), failed: make(chan struct{})}
@@ -61,11 +61,11 @@ func New(ctx context.Context, d Dialer, r Requests, live bool) *Generator {
 	return g
 }
 
-// SetLevel makes n workers send without end.
+// SetLevel makes n workers send until the next call.
 func (g *Generator) SetLevel(n int) { g.set(n, unlimited) }
 
 // SetQuota makes n workers send total requests together. The channel receives
-// once when all are done; a failed worker shows in Failed instead.
+// once all are answered; when a worker fails, Failed is closed instead.
 func (g *Generator) SetQuota(n, total int) <-chan struct{} {
 	g.quotas.Store(int64(n))
 	select {
@@ -76,10 +76,10 @@ func (g *Generator) SetQuota(n, total int) <-chan struct{} {
 	return g.drained
 }
 
-// Pause stops all workers after the request they are in.
+// Pause stops all workers after the request that each has in flight.
 func (g *Generator) Pause() { g.set(0, 0) }
 
-// set gives every worker its share; the first total mod n get one more.
+// set divides total among n workers; the first total mod n get one more.
 func (g *Generator) set(n int, total int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -102,7 +102,7 @@ func (g *Generator) set(n int, total int64) {
 				share++
 			}
 		}
-		w.give(share)
+		w.setQuota(share)
 	}
 }
 
@@ -115,7 +115,7 @@ func (g *Generator) workers() []*worker {
 // ErrLoad is the failure of at least one worker.
 var ErrLoad = errors.New("Failed to maintain requested inference load. Worker thread(s) failed to generate concurrent requests.")
 
-// Err is ErrLoad when a worker has failed.
+// Err returns ErrLoad if a worker has failed.
 func (g *Generator) Err() error {
 	for _, w := range g.workers() {
 		if w.err.Load() != nil {
@@ -143,7 +143,7 @@ type Failure struct {
 	Err    error
 }
 
-// Failures of the workers, in order.
+// Failures returns the failures in the order of the workers.
 func (g *Generator) Failures() []Failure {
 	var all []Failure
 	for i, w := range g.workers() {
@@ -154,7 +154,7 @@ func (g *Generator) Failures() []Failure {
 	return all
 }
 
-// Pending is the number of completed requests that Collect has not taken.
+// Pending returns the number of completed requests that Collect has not returned.
 func (g *Generator) Pending() int {
 	n := 0
 	for _, w := range g.workers() {
@@ -163,7 +163,7 @@ func (g *Generator) Pending() int {
 	return n
 }
 
-// Batch is what the workers recorded since the last Collect.
+// Batch holds what the workers recorded since the last Collect.
 type Batch struct {
 	Samples []measure.Sample
 	Totals  measure.Totals // since the start
@@ -171,7 +171,7 @@ type Batch struct {
 	Waited int64
 }
 
-// Collect takes what was recorded; the samples are appended to samples.
+// Collect moves the recorded samples to the end of samples.
 func (g *Generator) Collect(samples []measure.Sample, now int64) Batch {
 	b := Batch{Samples: samples}
 	waiting := int64(0)
@@ -191,7 +191,7 @@ func (g *Generator) Collect(samples []measure.Sample, now int64) Batch {
 	return b
 }
 
-// Snapshot adds all latencies since the start to c; for live views, from any
+// Snapshot adds all latencies since the start to c. Live views call it, from any
 // goroutine.
 func (g *Generator) Snapshot(c *measure.Counts) {
 	for _, w := range g.workers() {
@@ -206,7 +206,7 @@ func (g *Generator) Drain(ctx context.Context) error {
 	g.Pause()
 	for _, w := range g.workers() {
 		select {
-		case <-w.rested():
+		case <-w.idled():
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for requests in flight: %w", ctx.Err())
 		}

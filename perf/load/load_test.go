@@ -20,18 +20,9 @@ import (
 	"triton/pkg/client/lane"
 	"triton/pkg/kserve"
 	"triton/pkg/measure"
-	"triton/pkg/tensor"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func request() *kserve.Request {
-	req := &kserve.Request{ModelName: loadtest.Model, Outputs: []kserve.RequestedOutput{{Name: "OUTPUT0", Binary: true}}}
-	in := req.AddInput()
-	in.Name, in.DataType, in.Shape = "INPUT0", tensor.Int32, tensor.Shape{1, 16}
-	in.Data = tensor.NewData(tensor.HeapBuffer(make([]byte, 64)))
-	return req
-}
 
 // target is a null server of one protocol and a client of it.
 func target(t *testing.T, p client.Protocol) (c *lane.Client, served func() uint64) {
@@ -58,7 +49,7 @@ func TestNullServers(t *testing.T) {
 	for _, p := range []client.Protocol{client.HTTP, client.GRPC} {
 		t.Run(p.String(), func(t *testing.T) {
 			c, served := target(t, p)
-			prepared, err := c.Prepare(request())
+			prepared, err := c.Prepare(loadtest.Request())
 			require.NoError(t, err)
 			checked := atomic.Int64{}
 			g := load.New(t.Context(), c, load.Requests{
@@ -306,7 +297,7 @@ func TestServerErrorsKeepTheirText(t *testing.T) {
 	for p, address := range map[client.Protocol]string{client.GRPC: s.Address, client.HTTP: h.Address} {
 		c, err := lane.New(lane.Options{Options: client.Options{Protocol: p, Address: address}})
 		require.NoError(t, err)
-		prepared, err := c.Prepare(request())
+		prepared, err := c.Prepare(loadtest.Request())
 		require.NoError(t, err)
 		g := load.New(t.Context(), c, load.Requests{Prepared: []*lane.Prepared{prepared}, Batch: 1}, false)
 		g.SetLevel(1)
@@ -321,7 +312,7 @@ func TestServerErrorsKeepTheirText(t *testing.T) {
 // null server needs any memory for one over HTTP.
 func TestAllocations(t *testing.T) {
 	c, _ := target(t, client.HTTP)
-	prepared, err := c.Prepare(request())
+	prepared, err := c.Prepare(loadtest.Request())
 	require.NoError(t, err)
 	g := load.New(t.Context(), c, load.Requests{Prepared: []*lane.Prepared{prepared}, Batch: 1}, true)
 	defer g.Close()

@@ -11,20 +11,20 @@ import (
 
 const unlimited = -1
 
-// worker keeps one request in flight as long as it has some left to send.
+// worker keeps one request in flight while it has requests left to send.
 type worker struct {
 	g    *Generator
 	id   int
-	left atomic.Int64 // requests to send; unlimited, or 0 to rest
+	left atomic.Int64 // requests to send; unlimited, or 0 to pause
 	wake chan struct{}
 	rec  measure.Recorder
 	busy atomic.Bool
 	err  atomic.Pointer[error]
 
-	rest struct {
+	idle struct {
 		sync.Mutex
-		resting bool
-		waiting []chan struct{} // closed when the worker rests
+		now     bool
+		waiting []chan struct{} // closed when the worker becomes idle
 	}
 }
 
@@ -36,8 +36,8 @@ func newWorker(g *Generator, id int) *worker {
 	return w
 }
 
-// give replaces what is left to send.
-func (w *worker) give(n int64) {
+// setQuota replaces the number of requests left to send.
+func (w *worker) setQuota(n int64) {
 	w.left.Store(n)
 	if n == 0 {
 		return
@@ -48,33 +48,33 @@ func (w *worker) give(n int64) {
 	}
 }
 
-// rested is a channel that is closed once the worker has nothing in flight.
-func (w *worker) rested() <-chan struct{} {
+// idled returns a channel that is closed once the worker has nothing in flight.
+func (w *worker) idled() <-chan struct{} {
 	c := make(chan struct{})
-	w.rest.Lock()
-	defer w.rest.Unlock()
-	if w.rest.resting && w.left.Load() == 0 {
+	w.idle.Lock()
+	defer w.idle.Unlock()
+	if w.idle.now && w.left.Load() == 0 {
 		close(c)
 		return c
 	}
-	w.rest.waiting = append(w.rest.waiting, c)
+	w.idle.waiting = append(w.idle.waiting, c)
 	return c
 }
 
-func (w *worker) setResting(resting bool) {
-	w.rest.Lock()
-	defer w.rest.Unlock()
-	w.rest.resting = resting
-	if resting {
-		for _, c := range w.rest.waiting {
+func (w *worker) setIdle(idle bool) {
+	w.idle.Lock()
+	defer w.idle.Unlock()
+	w.idle.now = idle
+	if idle {
+		for _, c := range w.idle.waiting {
 			close(c)
 		}
-		w.rest.waiting = nil
+		w.idle.waiting = nil
 	}
 }
 
 func (w *worker) run() {
-	defer w.setResting(true)
+	defer w.setIdle(true)
 	err := w.work()
 	if err != nil && w.g.ctx.Err() == nil {
 		w.err.Store(&err)
@@ -84,7 +84,7 @@ func (w *worker) run() {
 
 func (w *worker) work() error {
 	ctx := w.g.ctx
-	if !w.turn(ctx) {
+	if !w.await(ctx) {
 		return nil
 	}
 	conn, err := w.g.dialer.Dial(ctx)
@@ -101,14 +101,14 @@ func (w *worker) work() error {
 			return err
 		}
 		w.busy.Store(false)
-		if !w.turn(ctx) {
+		if !w.await(ctx) {
 			return nil
 		}
 	}
 }
 
-// send keeps sending until the worker is to rest; next counts the requests of
-// all workers, of which this one takes every n-th.
+// send sends until the quota is spent. next counts the requests of all workers;
+// this one sends every n-th.
 func (w *worker) send(ctx context.Context, conn lane.Conn, x *lane.Exchange, next uint64) (uint64, error) {
 	req := &w.g.requests
 	steps := uint64(len(req.Prepared))
@@ -133,8 +133,7 @@ func (w *worker) send(ctx context.Context, conn lane.Conn, x *lane.Exchange, nex
 	}
 }
 
-// spend takes the request just completed off the quota and says whether the
-// worker is to rest.
+// spend counts a completed request and reports whether the quota is spent.
 func (w *worker) spend() bool {
 	for {
 		n := w.left.Load()
@@ -153,7 +152,7 @@ func (w *worker) spend() bool {
 	}
 }
 
-// finishQuota tells the generator when this was the last worker.
+// finishQuota signals the generator if this was the last worker with a quota.
 func (w *worker) finishQuota() {
 	if w.g.quotas.Add(-1) != 0 {
 		return
@@ -164,18 +163,19 @@ func (w *worker) finishQuota() {
 	}
 }
 
-// turn waits until there is something to send; false when the load ends.
-func (w *worker) turn(ctx context.Context) bool {
+// await waits until there is something to send and reports false when the load
+// ends.
+func (w *worker) await(ctx context.Context) bool {
 	for w.left.Load() == 0 {
-		w.setResting(true)
+		w.setIdle(true)
 		select {
 		case <-w.wake:
 		case <-ctx.Done():
 			return false
 		}
-		// Looked at again afterwards: a pause that came in between must see
-		// either a resting worker or wait for it.
-		w.setResting(false)
+		// The loop reads left again: a pause in between must see an idle worker
+		// or wait for it.
+		w.setIdle(false)
 	}
 	return ctx.Err() == nil
 }

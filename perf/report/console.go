@@ -1,6 +1,6 @@
-// Package report tells of a run of package perf: perf_analyzer's console text
-// and CSV, byte for byte, a closing table over batch sizes and concurrencies,
-// and a live view for terminals. It measures nothing and decides nothing.
+// Package report prints a run of package perf: perf_analyzer's console text and
+// CSV, byte for byte, a closing table over batch sizes and concurrencies, and a
+// live view for terminals.
 package report
 
 import (
@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"triton/perf"
+	"triton/pkg/ui"
 )
 
-// Console writes perf_analyzer's text. Remarks go to a stream of their own. The
-// first error of writing is kept and ends the output.
+// Console writes perf_analyzer's text. Notices go to a separate stream. After the
+// first write error nothing more is written.
 type Console struct {
 	out, notes io.Writer
 	verbose    bool
@@ -22,12 +23,12 @@ type Console struct {
 
 var _ perf.Observer = (*Console)(nil)
 
-// NewConsole writes reports to out and remarks to notes.
+// NewConsole returns a console that writes reports to out and notices to notes.
 func NewConsole(out, notes io.Writer, verbose bool) *Console {
 	return &Console{out: out, notes: notes, verbose: verbose}
 }
 
-// Err is the first error of writing.
+// Err returns the first write error.
 func (c *Console) Err() error { return c.err }
 
 func (c *Console) printf(format string, args ...any) {
@@ -42,7 +43,7 @@ func (c *Console) note(text string) {
 	}
 }
 
-// Observe writes what happened.
+// Observe writes an event.
 func (c *Console) Observe(e perf.Event) {
 	switch e := e.(type) {
 	case perf.DataRead:
@@ -73,15 +74,15 @@ func (c *Console) dataRead(e perf.DataRead) {
 	c.printf(" Successfully read data for %d stream/streams.\n", e.Streams)
 }
 
-// start is the settings block.
+// start writes the settings.
 func (c *Console) start() {
 	s := c.settings
 	c.printf("*** Measurement Settings ***\n  Batch size: %s\n  Service Kind: TRITON\n", sizes(s.Batches))
 	if n := s.WarmupCount; n > 0 {
-		c.printf("  Sending %d warmup request%s\n", n, plural(n))
+		c.printf("  Sending %s\n", ui.Plural(n, "warmup request"))
 	}
 	if n := s.RequestCount; n > 0 {
-		c.printf("  Sending %d benchmark request%s\n", n, plural(n))
+		c.printf("  Sending %s\n", ui.Plural(n, "benchmark request"))
 	} else {
 		c.windows()
 	}
@@ -123,13 +124,6 @@ func (c *Console) windows() {
 	c.printf("  Measurement window: %d msec\n", s.Interval.Milliseconds())
 }
 
-func plural(n int) string {
-	if n > 1 {
-		return "s"
-	}
-	return ""
-}
-
 func (c *Console) pass(e perf.WindowDone) {
 	if !c.verbose {
 		return
@@ -148,7 +142,7 @@ func (c *Console) pass(e perf.WindowDone) {
 
 func usec(d time.Duration) int64 { return int64(d) / 1000 }
 
-// level is the block of one level; nothing of levels that do not count.
+// level writes one level, unless it does not count.
 func (c *Console) level(l *perf.Level) {
 	if l.Requests == 0 || !l.Incomplete && (!l.Stable || l.OverLimit) {
 		return
@@ -192,13 +186,13 @@ func (c *Console) clientBlock(s *perf.Summary) {
 	}
 }
 
-// clientMicros splits the client library's time of a request.
+// clientMicros splits the client's time of a request, in microseconds.
 func clientMicros(s *perf.Summary) (total, send, recv, wait int64) {
 	total, send, recv = usec(s.Client.Request), usec(s.Client.Send), usec(s.Client.Receive)
 	return total, send, recv, max(0, total-send-recv)
 }
 
-// closing is the list of levels at the end.
+// closing writes the list of levels at the end.
 func (c *Console) closing(r *perf.Report) {
 	if len(r.Levels) == 0 {
 		return

@@ -15,7 +15,7 @@ import (
 // CSVOptions choose the columns.
 type CSVOptions struct {
 	Verbose bool
-	// Notes gets remarks on single rows; may be nil.
+	// Notes receives notices about single rows; may be nil.
 	Notes io.Writer
 }
 
@@ -121,7 +121,7 @@ func (t *csvTable) row(l *perf.Level) []string {
 	return row
 }
 
-// accountedNs is the average time that the server can tell of.
+// accountedNs is the average time that the server's statistics account for.
 func accountedNs(s *perf.ServerStats) int64 {
 	avg := func(ns, n uint64) int64 {
 		if n == 0 {
@@ -134,11 +134,12 @@ func accountedNs(s *perf.ServerStats) int64 {
 		avg(s.CacheHit.Ns, s.CacheHit.Count) + avg(s.CacheMiss.Ns, s.CacheMiss.Count)
 }
 
-// network is the time that neither the client nor the server accounts for.
+// network returns the time that neither the client nor the server accounts for,
+// in microseconds.
 func (t *csvTable) network(client, accounted int64) int64 {
 	us := max(0, client-accounted) / 1000
 	if us == 0 && t.options.Notes != nil {
-		// A remark that cannot be written is not worth failing a report for.
+		// A failed notice does not fail the report.
 		_, _ = fmt.Fprintln(t.options.Notes, "Server average accounted time was larger than client average wait time due to small sample size. Increase the measurement interval with `--measurement-interval`.")
 	}
 	return us
@@ -161,10 +162,10 @@ func gpuCells(g *perf.GPUStats) []string {
 	}
 }
 
-// Part names a model inside an ensemble.
+// Part is a composing model of an ensemble.
 type Part struct{ Model, Version string }
 
-// Parts are the models that get a CSV of their own.
+// Parts returns the composing models; each gets a CSV of its own.
 func Parts(r *perf.Report) []Part {
 	var parts []Part
 	if len(r.Levels) == 0 || r.Levels[0].Server == nil {
@@ -176,7 +177,7 @@ func Parts(r *perf.Report) []Part {
 	return parts
 }
 
-// WritePartCSV writes the levels as one part of an ensemble saw them.
+// WritePartCSV writes the levels with the statistics of one composing model.
 func WritePartCSV(w io.Writer, r *perf.Report, part Part, o CSVOptions) error {
 	t := csvTable{report: r, options: o}
 	h := []string{"Concurrency", "Inferences/Second", "Client Send", "Network+Server Send/Recv", "Server Queue", "Server Compute Input", "Server Compute Infer", "Server Compute Output"}

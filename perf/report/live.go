@@ -9,10 +9,10 @@ import (
 	"triton/pkg/ui"
 )
 
-// liveView draws the level under way.
+// liveView draws the current level.
 type liveView struct {
 	progress func() perf.Progress
-	rates    []float64 // requests per second between glances
+	rates    []float64 // requests per second between two samples
 	batch    int
 	level    int
 	seen     uint64
@@ -28,7 +28,7 @@ func (v *liveView) render(width int) string {
 	if p.Concurrency == 0 {
 		return ""
 	}
-	v.glance(p)
+	v.addRate(p)
 	rate := 0.0
 	if p.Elapsed > 0 {
 		rate = float64(p.Requests) * float64(max(p.Batch, 1)) / p.Elapsed.Seconds()
@@ -41,8 +41,8 @@ func (v *liveView) render(width int) string {
 	return b.String()
 }
 
-// glance adds the rate since the last one.
-func (v *liveView) glance(p perf.Progress) {
+// addRate adds the rate since the last sample.
+func (v *liveView) addRate(p perf.Progress) {
 	if p.Batch != v.batch || p.Concurrency != v.level || p.Elapsed < v.at {
 		v.batch, v.level, v.seen, v.at = p.Batch, p.Concurrency, 0, 0
 	}
@@ -64,7 +64,7 @@ func (v *liveView) window(p perf.Progress) string {
 	return ui.Faint(s)
 }
 
-// micros is a latency for people: microseconds below ten milliseconds.
+// micros formats a latency for people: microseconds below ten milliseconds.
 func micros(d time.Duration) string {
 	if d < 10*time.Millisecond {
 		return fmt.Sprintf("%d us", d.Microseconds())

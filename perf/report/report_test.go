@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -166,6 +167,33 @@ func TestLiveView(t *testing.T) {
 	require.Contains(t, v.render(80), "█▅", "half the rate")
 	p.Concurrency, p.Elapsed, p.Requests, p.Window = 9, 100*time.Millisecond, 10, 0
 	require.Contains(t, v.render(80), "▅▃█", "a new level counts from its own start")
+}
+
+// TestLiveViewAtEachWidth draws the view after 24 samples of rising and falling
+// rates.
+func TestLiveViewAtEachWidth(t *testing.T) {
+	t.Parallel()
+	head := "concurrency 4  batch 2  window 3  ██████░░░░░░░░░░░░░░ 0.4/1.2 s\n" +
+		"180.0 infer/sec  p50 1200 us  p90 9999 us  p95 10.0 ms  p99 25.5 ms\n"
+	for width, bars := range map[int]string{
+		5:   "██▂▃▄▅▆▇██",
+		12:  "▇██▂▃▄▅▆▇██",
+		80:  "▂▃▄▅▆▇██▂▃▄▅▆▇██▂▃▄▅▆▇██",
+		300: "▂▃▄▅▆▇██▂▃▄▅▆▇██▂▃▄▅▆▇██",
+	} {
+		p := perf.Progress{
+			Batch: 2, Concurrency: 4, Trial: 3, InWindow: 360 * time.Millisecond, Window: 1200 * time.Millisecond,
+			P50: 1200 * time.Microsecond, P90: 9999 * time.Microsecond, P95: 10 * time.Millisecond, P99: 25500 * time.Microsecond,
+		}
+		v := newLiveView(func() perf.Progress { return p })
+		text := ""
+		for i := range 24 {
+			p.Elapsed += 250 * time.Millisecond
+			p.Requests += uint64(5 * (1 + i%8))
+			text = v.render(width)
+		}
+		require.Equal(t, head+bars, ansi.Strip(text), "width %d", width)
+	}
 }
 
 func TestScreenOnATerminal(t *testing.T) {

@@ -10,13 +10,13 @@ import (
 	"triton/pkg/ui"
 )
 
-// ScreenOptions say where and how a run is shown.
+// ScreenOptions configure a Screen.
 type ScreenOptions struct {
 	Out, Notes io.Writer
 	Verbose    bool
-	Live       bool // Out is a terminal that can be drawn on
-	NotesApart bool // Notes goes elsewhere than to that terminal
-	Table      bool // a table at the end
+	Live       bool // Out is a terminal for the live view
+	NotesApart bool // Notes does not go to that terminal
+	Table      bool // print a table at the end
 }
 
 // Screen shows a run: perf_analyzer's lines, under them a live view on a
@@ -25,14 +25,14 @@ type Screen struct {
 	options ScreenOptions
 	console *Console
 	streams [2]*lines
-	mu      sync.Mutex // the writers and the view; Print comes from outside
+	mu      sync.Mutex // guards the writers and the view: any goroutine may Print
 	live    *ui.Live
 	err     error
 }
 
 var _ perf.Observer = (*Screen)(nil)
 
-// NewScreen shows a run. Close ends it.
+// NewScreen returns a screen for one run. Close ends it.
 func NewScreen(o ScreenOptions) *Screen {
 	s := &Screen{options: o}
 	s.streams = [2]*lines{{screen: s, to: o.Out}, {screen: s, to: o.Notes, apart: o.NotesApart}}
@@ -61,7 +61,7 @@ func (s *Screen) Observe(e perf.Event) {
 	}
 }
 
-// Print writes lines of the program's own.
+// Print writes a line that does not come from an event.
 func (s *Screen) Print(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *Screen) Print(text string) {
 	s.flush()
 }
 
-// flush hands what was written since to the view, in one piece.
+// flush prints the pending lines above the view.
 func (s *Screen) flush() {
 	for _, l := range s.streams {
 		if s.live != nil && len(l.pending) > 0 {
@@ -86,7 +86,7 @@ func (s *Screen) stop() {
 	}
 }
 
-// Close takes the view away and returns the first error of showing.
+// Close removes the view and returns the first error.
 func (s *Screen) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,12 +94,12 @@ func (s *Screen) Close() error {
 	return errors.Join(s.err, s.console.Err())
 }
 
-// lines is a stream that waits for flush while there is a view. Console writes
+// lines buffers a stream until flush while there is a view. Console has written
 // whole lines by the end of each event.
 type lines struct {
 	screen  *Screen
 	to      io.Writer
-	apart   bool // and nothing of it belongs above the view
+	apart   bool // written at once: it does not go to the view's terminal
 	pending []byte
 }
 

@@ -8,8 +8,8 @@ import (
 	"triton/perf"
 )
 
-// anyCache says whether a model or one of its parts uses the response cache,
-// which changes the layout of all of them.
+// anyCache reports whether a model or one of its parts uses the response cache,
+// which changes the layout of all blocks.
 func anyCache(s *perf.ServerStats) bool {
 	return s.Cache || slices.ContainsFunc(s.Composing, func(p perf.ServerStats) bool { return anyCache(&p) })
 }
@@ -42,7 +42,7 @@ func microsOf(s *perf.ServerStats) serverMicros {
 	}
 }
 
-// partsOf sums the averages of the leaves below an ensemble.
+// partsOf sums the averages of the composing models that are not ensembles.
 func partsOf(s *perf.ServerStats) serverMicros {
 	var sum serverMicros
 	for i := range s.Composing {
@@ -69,7 +69,7 @@ func less(total uint64, parts ...uint64) uint64 {
 	return total
 }
 
-// serverBlock is the block of one model, indented; cache says that some model
+// serverBlock writes the block of one model, indented. cache is set when a model
 // of the run uses the response cache.
 func (c *Console) serverBlock(s *perf.ServerStats, indent int, cache bool) {
 	in := strings.Repeat(" ", indent+2)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// sizes lists batch sizes; runs of three and more as first:last.
+// sizes formats batch sizes; runs of three and more become first:last.
 func sizes(list []int) string {
 	var parts []string
 	for i := 0; i < len(list); {

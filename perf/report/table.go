@@ -8,8 +8,8 @@ import (
 	"triton/pkg/ui"
 )
 
-// WriteTable writes one row for each level that was measured, also of those
-// that do not count, with the reason.
+// WriteTable writes one row for each measured level. Levels that do not count
+// have the reason in the last column.
 func WriteTable(w io.Writer, r *perf.Report) error {
 	if len(r.Levels)+len(r.Failed) == 0 {
 		return nil
@@ -51,7 +51,7 @@ func percentileTitles(levels []perf.Level) []string {
 	return nil
 }
 
-// tableRows are the rows of one batch size, in the order of the concurrency.
+// tableRows returns the rows of one batch size.
 func tableRows(r *perf.Report, batch, width int) [][]string {
 	var rows [][]string
 	good, bad := r.Levels, r.Failed

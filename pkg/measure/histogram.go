@@ -10,9 +10,9 @@ const (
 	buckets = (64 - subBits) << subBits
 )
 
-// Histogram counts latencies in logarithmic buckets, for a glance while a
-// measurement runs; its percentiles are about 6 % wide. One worker adds, anyone
-// reads.
+// Histogram counts latencies in logarithmic buckets, for the display of a running
+// measurement; its percentiles are about 6 % wide. One goroutine adds, any may
+// read.
 type Histogram struct{ counts [buckets]atomic.Uint64 }
 
 func bucketOf(v int64) int {
@@ -24,7 +24,7 @@ func bucketOf(v int64) int {
 	return (shift+1)<<subBits + int(u>>shift)&(1<<subBits-1)
 }
 
-// low is the smallest value of bucket i.
+// low returns the smallest value of bucket i.
 func low(i int) int64 {
 	if i < 1<<subBits {
 		return int64(i)
@@ -36,7 +36,7 @@ func low(i int) int64 {
 // Add counts one value.
 func (h *Histogram) Add(v int64) { h.counts[bucketOf(v)].Add(1) }
 
-// Counts is a copy of a histogram, or the sum of several.
+// Counts is a copy of a histogram or the sum of several.
 type Counts struct {
 	counts [buckets]uint64
 	n      uint64
@@ -51,7 +51,7 @@ func (c *Counts) Merge(h *Histogram) {
 	}
 }
 
-// Sub takes the counts of an earlier copy away.
+// Sub subtracts the counts of an earlier copy.
 func (c *Counts) Sub(earlier *Counts) {
 	for i, n := range earlier.counts {
 		c.counts[i] -= n
@@ -59,19 +59,19 @@ func (c *Counts) Sub(earlier *Counts) {
 	c.n -= earlier.n
 }
 
-// N is the number of values.
+// N returns the number of values.
 func (c *Counts) N() uint64 { return c.n }
 
-// Percentile is about percentile p; 0 of none.
+// Percentile returns approximately percentile p, 0 without values.
 func (c *Counts) Percentile(p int) int64 {
 	if c.n == 0 {
 		return 0
 	}
-	rank := uint64(float64(p)/100*float64(c.n-1) + 0.5)
+	nearest := rank(p, c.n)
 	var seen uint64
 	for i, n := range c.counts {
 		seen += n
-		if seen > rank {
+		if seen > nearest {
 			return low(i)
 		}
 	}

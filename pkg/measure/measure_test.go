@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -69,17 +68,17 @@ func TestThroughput(t *testing.T) {
 }
 
 // The window [4,17] of perf_analyzer's own selection cases.
-func TestCutSelectsByEnd(t *testing.T) {
+func TestSelectByEnd(t *testing.T) {
 	t.Parallel()
 	var samples []measure.Sample
 	for _, s := range [][2]int64{{1, 2}, {3, 5}, {6, 9}, {10, 14}, {15, 20}, {21, 27}} {
 		samples = append(samples, measure.Sample{End: s[1], Latency: s[1] - s[0]})
 	}
 	require.EqualValues(t, 26, measure.Span(samples))
-	latencies, later := measure.Cut(samples, 4, 17, []int64{99})
+	latencies, later := measure.Select(samples, 4, 17, []int64{99})
 	require.Equal(t, []int64{99, 2, 3, 4}, latencies)
 	require.Equal(t, []measure.Sample{{End: 20, Latency: 5}, {End: 27, Latency: 6}}, later)
-	latencies, later = measure.Cut(later, 20, 27, nil)
+	latencies, later = measure.Select(later, 20, 27, nil)
 	require.Equal(t, []int64{5, 6}, latencies, "both ends are inside")
 	require.Empty(t, later)
 	require.Zero(t, measure.Span(nil))
@@ -166,40 +165,6 @@ func TestHistogramIsClose(t *testing.T) {
 		require.InEpsilon(t, exact+1, float64(c.Percentile(p))+1, 0.08, "p%d", p)
 	}
 	require.Zero(t, (&measure.Counts{}).Percentile(50))
-}
-
-func TestReadMetrics(t *testing.T) {
-	t.Parallel()
-	text := `# HELP nv_gpu_power_usage GPU power
-# TYPE nv_gpu_power_usage gauge
-nv_gpu_power_usage{gpu_uuid="GPU-1"} 71.5
-nv_gpu_power_usage{host="a\"b\\c\n",gpu_uuid="GPU-2",} 1.6e+10 1700000000
-nv_other{broken 3
-nv_plain 4
-`
-	var got []measure.Metric
-	err := measure.ReadMetrics(strings.NewReader(text), func(n string) bool { return n != "nv_other" }, func(m measure.Metric) { got = append(got, m) })
-	require.NoError(t, err)
-	require.Equal(t, []measure.Metric{
-		{Name: "nv_gpu_power_usage", Labels: map[string]string{"gpu_uuid": "GPU-1"}, Value: 71.5},
-		{Name: "nv_gpu_power_usage", Labels: map[string]string{"gpu_uuid": "GPU-2", "host": "a\"b\\c\n"}, Value: 1.6e10},
-		{Name: "nv_plain", Value: 4},
-	}, got)
-	for _, bad := range []string{`m{a="b`, `m{a=b} 1`, `m{a="b"}`, `m{a="b"} x`, `m 1 2 3`, `m{a="\`} {
-		require.ErrorContains(t, measure.ReadMetrics(strings.NewReader(bad), func(string) bool { return true }, func(measure.Metric) {}), "line 1", bad)
-	}
-}
-
-func FuzzReadMetrics(f *testing.F) {
-	f.Add(`nv{a="b"} 1`)
-	f.Add("nv{a=\"\\\n# x\nnv 3e4 5")
-	f.Fuzz(func(t *testing.T, text string) {
-		_ = measure.ReadMetrics(strings.NewReader(text), func(string) bool { return true }, func(m measure.Metric) {
-			if m.Name == "" || strings.ContainsAny(m.Name, "{ \t") {
-				t.Errorf("name %q", m.Name)
-			}
-		})
-	})
 }
 
 func BenchmarkRecorder(b *testing.B) {

@@ -4,7 +4,7 @@ import "sync"
 
 // Sample is one completed request.
 type Sample struct {
-	End     int64 // on the clock of the recorder's user
+	End     int64 // on the caller's clock
 	Latency int64 // nanoseconds
 }
 
@@ -14,33 +14,33 @@ type Totals struct {
 	Request, Send, Receive int64
 }
 
-// Sub is the difference t - u.
+// Sub returns the difference t - u.
 func (t Totals) Sub(u Totals) Totals {
 	return Totals{t.Completed - u.Completed, t.Request - u.Request, t.Send - u.Send, t.Receive - u.Receive}
 }
 
-// Add is the sum of both.
+// Add returns the sum t + u.
 func (t Totals) Add(u Totals) Totals {
 	return Totals{t.Completed + u.Completed, t.Request + u.Request, t.Send + u.Send, t.Receive + u.Receive}
 }
 
-// Recorder takes the samples of one worker. Recording allocates only while the
-// buffer grows to the size that one window needs.
+// Recorder holds the samples of one worker. Recording allocates only while the
+// buffer grows to the size of one window.
 type Recorder struct {
 	mu struct {
 		sync.Mutex
 		samples []Sample
 		totals  Totals
-		waited  int64 // inside requests since the last Take
-		since   int64 // when that was, or Start
+		waited  int64 // time inside requests since the last Take
+		since   int64 // time of the last Take, or of Start
 		last    int64 // end of the last request
 	}
 	spare []Sample
-	// Histogram, when set, gets every latency too.
+	// Histogram, when set, receives every latency too.
 	Histogram *Histogram
 }
 
-// Start tells when the worker begins to send.
+// Start marks the time at which the worker starts to send.
 func (r *Recorder) Start(now int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,7 +64,7 @@ func (r *Recorder) Add(start, end, send, receive int64) {
 	}
 }
 
-// Pending is the number of samples not yet taken.
+// Pending returns the number of samples since the last Take.
 func (r *Recorder) Pending() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,8 +72,8 @@ func (r *Recorder) Pending() int {
 }
 
 // Take appends the samples since the last Take to into and returns it with the
-// totals so far and the time that was spent inside requests since then. busy
-// says that the worker is inside a request now.
+// totals so far and the time spent inside requests since the last Take. busy
+// means that a request is in flight now.
 func (r *Recorder) Take(into []Sample, now int64, busy bool) (_ []Sample, totals Totals, waited int64) {
 	r.mu.Lock()
 	samples := r.mu.samples
@@ -89,10 +89,10 @@ func (r *Recorder) Take(into []Sample, now int64, busy bool) (_ []Sample, totals
 	return into, totals, waited
 }
 
-// Cut moves the samples that ended in [from, to] to the front and returns their
-// latencies, appended to latencies, and the samples that ended later. Earlier
-// ones are dropped.
-func Cut(samples []Sample, from, to int64, latencies []int64) ([]int64, []Sample) {
+// Select appends the latencies of the samples that ended in [from, to] to
+// latencies and returns them with the samples that ended later, which reuse the
+// memory of samples. Earlier samples are dropped.
+func Select(samples []Sample, from, to int64, latencies []int64) ([]int64, []Sample) {
 	later := samples[:0]
 	for _, s := range samples {
 		switch {
@@ -105,7 +105,7 @@ func Cut(samples []Sample, from, to int64, latencies []int64) ([]int64, []Sample
 	return latencies, later
 }
 
-// Span is the time from the first start to the last end; 0 of none.
+// Span returns the time from the first start to the last end, 0 without samples.
 func Span(samples []Sample) int64 {
 	if len(samples) == 0 {
 		return 0

@@ -1,7 +1,6 @@
-// Package measure holds the numbers of a measurement without any policy:
-// recorders that workers write to, windows cut out of what they recorded,
-// averages and percentiles as perf_analyzer computes them, a running histogram
-// for display, and a reader of the Prometheus text format.
+// Package measure records and computes the figures of a measurement, without any
+// policy: recorders that workers write to, the samples of a window, averages and
+// percentiles as perf_analyzer computes them, and a running histogram for display.
 package measure
 
 import (
@@ -10,7 +9,7 @@ import (
 	"math/bits"
 )
 
-// Mean is the integer mean of latencies; 0 of none.
+// Mean returns the integer mean of latencies, 0 without any.
 func Mean(latencies []int64) int64 {
 	if len(latencies) == 0 {
 		return 0
@@ -22,8 +21,9 @@ func Mean(latencies []int64) int64 {
 	return sum / int64(len(latencies))
 }
 
-// StdDevMicros is the sample standard deviation of nanoseconds in whole
-// microseconds. One sample has none; perf_analyzer reports MaxUint64 then.
+// StdDevMicros returns the sample standard deviation of nanoseconds in whole
+// microseconds. For fewer than two samples it returns MaxUint64, as perf_analyzer
+// does.
 func StdDevMicros(latencies []int64) uint64 {
 	n := uint64(len(latencies))
 	if n < 2 {
@@ -47,17 +47,22 @@ func StdDevMicros(latencies []int64) uint64 {
 	return uint64(math.Sqrt(float64(variance)) / 1000)
 }
 
-// Percentile is the nearest-rank percentile p, 0 to 100, of sorted values; 0 of
-// none.
+// Percentile returns the nearest-rank percentile p, 0 to 100, of sorted values, 0
+// without any.
 func Percentile(sorted []int64, p int) int64 {
 	if len(sorted) == 0 {
 		return 0
 	}
-	i := int(float64(p)/100*float64(len(sorted)-1) + 0.5)
-	return sorted[min(max(i, 0), len(sorted)-1)]
+	return sorted[rank(p, uint64(len(sorted)))]
 }
 
-// Throughput is a count per second in the precision that perf_analyzer prints.
+// rank returns the index of percentile p among n sorted values, n > 0.
+func rank(p int, n uint64) uint64 {
+	return min(uint64(float64(max(p, 0))/100*float64(n-1)+0.5), n-1)
+}
+
+// Throughput returns a count per second in the precision that perf_analyzer
+// prints.
 func Throughput(count uint64, ns int64) float64 {
 	if ns <= 0 {
 		return 0

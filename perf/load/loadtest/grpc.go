@@ -15,10 +15,10 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// GRPC is a running null server.
+// GRPC is a null server for gRPC.
 type GRPC struct {
 	Address string
-	// Fail, when set, is the error of inference number n, from 1; it is set
+	// Fail, when set, returns the error of inference number n, from 1. Set it
 	// before the first request.
 	Fail func(n uint64) error
 
@@ -29,7 +29,7 @@ type GRPC struct {
 	wg     sync.WaitGroup
 }
 
-// StartGRPC listens on address; Close ends it.
+// StartGRPC serves on address until Close.
 func StartGRPC(address string) (*GRPC, error) {
 	a, err := answer()
 	if err != nil {
@@ -53,7 +53,7 @@ func StartGRPC(address string) (*GRPC, error) {
 	return s, nil
 }
 
-// Requests is the number of inferences answered.
+// Requests returns the number of inferences received.
 func (s *GRPC) Requests() uint64 { return s.state.requests.Load() }
 
 // Close ends all connections.
@@ -62,7 +62,7 @@ func (s *GRPC) Close() {
 	s.wg.Wait()
 }
 
-// raw is a message that is not looked at.
+// raw is a message that is not decoded.
 type raw struct{ data mem.BufferSlice }
 
 //nolint:revive // the order of arguments is that of grpc.MethodHandler
@@ -83,7 +83,7 @@ func infer(srv any, _ context.Context, decode func(any) error, _ grpc.UnaryServe
 	return &raw{s.answer}, nil
 }
 
-// codec lets raw messages through and does the others as ever.
+// codec passes raw messages through and encodes all others as protobuf.
 type codec struct{}
 
 func (codec) Name() string { return "proto" }
@@ -109,45 +109,45 @@ func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return fmt.Errorf("cannot receive a %T", v)
 }
 
-// ServerMetadata names the statistics extension.
+// ServerMetadata returns metadata with the statistics extension.
 func (s *GRPC) ServerMetadata(context.Context, *inferencepb.ServerMetadataRequest) (*inferencepb.ServerMetadataResponse, error) {
 	m := &inferencepb.ServerMetadataResponse{}
 	return m, protojson.Unmarshal([]byte(serverJSON), m)
 }
 
-// ModelMetadata is that of the one model.
+// ModelMetadata returns the metadata of the model.
 func (s *GRPC) ModelMetadata(context.Context, *inferencepb.ModelMetadataRequest) (*inferencepb.ModelMetadataResponse, error) {
 	m := &inferencepb.ModelMetadataResponse{}
 	return m, protojson.Unmarshal([]byte(metadataJSON), m)
 }
 
-// ModelConfig is that of the one model.
+// ModelConfig returns the configuration of the model.
 func (s *GRPC) ModelConfig(context.Context, *inferencepb.ModelConfigRequest) (*inferencepb.ModelConfigResponse, error) {
 	m := &inferencepb.ModelConfig{}
 	return &inferencepb.ModelConfigResponse{Config: m}, protojson.Unmarshal([]byte(configJSON), m)
 }
 
-// ModelStatistics counts what was answered.
+// ModelStatistics returns statistics derived from the number of inferences.
 func (s *GRPC) ModelStatistics(context.Context, *inferencepb.ModelStatisticsRequest) (*inferencepb.ModelStatisticsResponse, error) {
 	return s.state.statistics(), nil
 }
 
-// ServerLive is always so.
+// ServerLive reports true.
 func (s *GRPC) ServerLive(context.Context, *inferencepb.ServerLiveRequest) (*inferencepb.ServerLiveResponse, error) {
 	return &inferencepb.ServerLiveResponse{Live: true}, nil
 }
 
-// ServerReady is always so.
+// ServerReady reports true.
 func (s *GRPC) ServerReady(context.Context, *inferencepb.ServerReadyRequest) (*inferencepb.ServerReadyResponse, error) {
 	return &inferencepb.ServerReadyResponse{Ready: true}, nil
 }
 
-// ModelReady is always so.
+// ModelReady reports true.
 func (s *GRPC) ModelReady(context.Context, *inferencepb.ModelReadyRequest) (*inferencepb.ModelReadyResponse, error) {
 	return &inferencepb.ModelReadyResponse{Ready: true}, nil
 }
 
-// RepositoryIndex is the one model.
+// RepositoryIndex lists the model.
 func (s *GRPC) RepositoryIndex(context.Context, *inferencepb.RepositoryIndexRequest) (*inferencepb.RepositoryIndexResponse, error) {
 	m := &inferencepb.RepositoryIndexResponse{}
 	return m, protojson.Unmarshal([]byte(`{"models":[{"name":"null","version":"1","state":"READY"}]}`), m)

@@ -11,12 +11,12 @@ import (
 	"sync"
 )
 
-// HTTP is a running null server.
+// HTTP is a null server for HTTP.
 type HTTP struct {
 	Address string
-	// Answer, when set, replaces the response to inference number n, from 1:
-	// the whole of it as it goes over the wire. Closed is an end of the
-	// connection instead. It is set before the first request.
+	// Answer, when set, returns the bytes of the response to inference number n,
+	// from 1, or closed to end the connection instead. Set it before the first
+	// request.
 	Answer func(n uint64) (response string, closed bool)
 
 	state    state
@@ -28,7 +28,7 @@ type HTTP struct {
 	}
 }
 
-// StartHTTP listens on a free loopback port; Close ends it.
+// StartHTTP serves on address until Close.
 func StartHTTP(address string) (*HTTP, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -40,7 +40,7 @@ func StartHTTP(address string) (*HTTP, error) {
 	return s, nil
 }
 
-// Requests is the number of inferences answered.
+// Requests returns the number of inferences received.
 func (s *HTTP) Requests() uint64 { return s.state.requests.Load() }
 
 // Close ends all connections.
@@ -103,7 +103,7 @@ func (s *HTTP) serve(c net.Conn) error {
 
 var inferSuffix = []byte("/infer")
 
-// request reads one request away and returns its path, valid until the next.
+// request reads one request and returns its path, valid until the next call.
 func request(r *bufio.Reader) ([]byte, error) {
 	line, err := r.ReadSlice('\n')
 	if err != nil {
@@ -112,9 +112,9 @@ func request(r *bufio.Reader) ([]byte, error) {
 	_, rest, _ := bytes.Cut(line, []byte(" "))
 	path, _, _ := bytes.Cut(rest, []byte(" "))
 	if !bytes.HasSuffix(path, inferSuffix) {
-		path = bytes.Clone(path) // the slice is lost with the next line
+		path = bytes.Clone(path) // the next line overwrites the buffer
 	} else {
-		path = inferSuffix // all are the same, and nothing is to be allocated
+		path = inferSuffix // without an allocation
 	}
 	length := 0
 	for {
@@ -156,7 +156,7 @@ func (s *HTTP) admin(path string) string {
 	return Response(code, body)
 }
 
-// Response is a whole JSON response.
+// Response returns a JSON response with its header.
 func Response(code, body string) string {
 	return fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", code, len(body), body)
 }

@@ -1,6 +1,6 @@
-// Package loadtest is a server that does nothing: it answers every inference
-// request with the same bytes, over HTTP and over gRPC, so that what a load
-// generator costs by itself can be measured and tested. Only tests use it.
+// Package loadtest provides null servers for tests: they answer every inference
+// request with the same bytes, over HTTP and over gRPC, so that tests can measure
+// what a load generator costs by itself.
 package loadtest
 
 import (
@@ -10,12 +10,23 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/kserve"
+	"triton/pkg/tensor"
 )
 
-// Model is the name that the server knows.
+// Model is the name of the only model.
 const Model = "null"
 
-// state counts requests; the statistics are made of it.
+// Request returns a request for the model with a batch of one.
+func Request() *kserve.Request {
+	req := &kserve.Request{ModelName: Model, Outputs: []kserve.RequestedOutput{{Name: "OUTPUT0", Binary: true}}}
+	in := req.AddInput()
+	in.Name, in.DataType, in.Shape = "INPUT0", tensor.Int32, tensor.Shape{1, 16}
+	in.Data = tensor.NewData(tensor.HeapBuffer(make([]byte, 64)))
+	return req
+}
+
+// state counts the requests; the statistics are derived from the count.
 type state struct{ requests atomic.Uint64 }
 
 // The model: one INT32 vector of 16 in and out, batches of up to 64.
@@ -26,7 +37,7 @@ const (
 	outputJSON   = `{"model_name":"null","model_version":"1","outputs":[{"name":"OUTPUT0","datatype":"INT32","shape":[1,16],"parameters":{"binary_data_size":64}}]}`
 )
 
-// microsecond is what every part of a request is said to take.
+// microsecond is the reported duration of each part of a request, in nanoseconds.
 const microsecond = 1000
 
 func (s *state) statisticsJSON() string {
@@ -52,7 +63,7 @@ func (s *state) statistics() *inferencepb.ModelStatisticsResponse {
 	}}}
 }
 
-// answer is the gRPC message that every inference gets.
+// answer returns the gRPC response to every inference.
 func answer() ([]byte, error) {
 	return proto.Marshal(&inferencepb.ModelInferResponse{
 		ModelName: Model, ModelVersion: "1",
