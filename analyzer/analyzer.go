@@ -1,8 +1,8 @@
-// Package analyzer finds out how many instances of a model, at which batch size
-// and concurrency, a machine should serve: it starts a server for each instance
-// count over a copy of the model's configuration, puts load on it, reads its
-// memory, and concludes. It neither serves nor makes load itself; both are
-// given to it. The user's repository is only read.
+// Package analyzer recommends the number of instances of a model, the batch size
+// and the concurrency for a machine: it starts a server for each instance count
+// with a copy of the model's configuration, puts load on it and reads its memory.
+// The server and the load generator are dependencies. The user's repository is
+// only read.
 package analyzer
 
 import (
@@ -15,27 +15,28 @@ import (
 	"triton/pkg/gpu"
 )
 
-// Config says what to analyze.
+// Config describes an analysis.
 type Config struct {
 	Model        string
-	Repositories []string // the first that has the model counts
+	Repositories []string // the first one with the model is used
 	Space        search.Space
-	// LatencyBudget is the highest p99 latency to recommend; 0 for any.
+	// LatencyBudget is the highest p99 latency to recommend; 0 means any.
 	LatencyBudget time.Duration
-	// Memory is what the server may use, in bytes; 0 for what there is.
+	// Memory is the server's memory limit in bytes; 0 means all of the machine's.
 	Memory uint64
 	// Headroom is the share of the memory to keep free.
 	Headroom float64
-	// Tolerance is how far a cheaper setting may stay behind the best
-	// throughput, as a share.
+	// Tolerance is the share of the best throughput that a cheaper setting may
+	// lose.
 	Tolerance float64
 	// Interval is the time between two readings of memory.
 	Interval time.Duration
-	// TempDir takes the copies of the configuration; empty for the system's.
+	// TempDir is the folder for the copies of the configuration; empty means the
+	// system's.
 	TempDir string
 }
 
-// DefaultConfig is the analysis of a model on this machine.
+// DefaultConfig returns the default configuration for a model.
 func DefaultConfig(model string) Config {
 	return Config{
 		Model:     model,
@@ -72,26 +73,26 @@ func (c Config) Validate() error {
 
 // Launcher starts servers.
 type Launcher interface {
-	// Launch returns when the server is ready, or with an error that says why
-	// it is not, the server's last words included.
+	// Launch returns when the server is ready, or an error with the server's last
+	// output.
 	Launch(ctx context.Context, s Setup) (Server, error)
 }
 
-// Setup is what a server is started with.
+// Setup describes a server to launch.
 type Setup struct {
 	Repository string
-	Model      string // must be ready too; empty when there is none
+	Model      string // must be ready too; empty for a server without models
 }
 
 // Server is a running server.
 type Server interface {
 	Endpoints() Endpoints
-	// PID is the process whose memory counts, with its descendants.
+	// PID returns the process whose memory counts, with its descendants.
 	PID() int
-	// Done is closed when the server has ended; Err then says how.
+	// Done is closed when the server has ended; Err then returns the reason.
 	Done() <-chan struct{}
 	Err() error
-	// Close ends the server and waits for that.
+	// Close stops the server and waits until it has ended.
 	Close() error
 }
 
@@ -101,11 +102,11 @@ type Endpoints struct{ HTTP, GRPC, Metrics string }
 // Loader measures a model under load.
 type Loader interface {
 	Measure(ctx context.Context, at Endpoints, model string, l search.Load) (Measurement, error)
-	// Exercise sends so many requests and measures nothing.
+	// Exercise sends a number of requests without measuring.
 	Exercise(ctx context.Context, at Endpoints, model string, l search.Load, requests int) error
 }
 
-// Measurement is what one load came to.
+// Measurement holds the figures of one load.
 type Measurement struct {
 	Requests   int
 	Throughput float64 // inferences per second
@@ -114,31 +115,32 @@ type Measurement struct {
 	P90        time.Duration
 	P95        time.Duration
 	P99        time.Duration
-	Stable     bool // the measurement settled within its trials
+	Stable     bool // the measurement became stable within its trials
 }
 
 // Host reads the memory of processes and of this machine.
 type Host interface {
 	Process(pid int) (HostMemory, error)
-	// Tree is the process and all that descend from it.
+	// Tree returns the process and its descendants.
 	Tree(pid int) []int
-	// Limit is the memory that processes here may use, and what sets it.
+	// Limit returns the memory that processes may use, and the source of the
+	// limit.
 	Limit() (bytes uint64, source string, err error)
 }
 
-// HostMemory is a process's part of the host's memory, in bytes.
+// HostMemory is the host memory of a process, in bytes.
 type HostMemory struct {
-	PSS uint64 // shared pages counted by share
+	PSS uint64 // shared pages counted in proportion
 	RSS uint64 // shared pages counted in full
 }
 
-// Deps are what an analysis needs from outside.
+// Deps are the dependencies of an analysis.
 type Deps struct {
 	Launcher Launcher
 	Loader   Loader
 	Host     Host
 	GPU      gpu.View // nil without GPUs
-	// Observe, if set, is told what happens, from the goroutine of Run.
+	// Observe, if set, receives events on the goroutine of Run.
 	Observe func(Event)
 }
 
@@ -146,15 +148,15 @@ type Deps struct {
 type Event interface{ event() }
 
 type (
-	// Launching comes before a server is started; no instances mean the bare
-	// server.
+	// Launching comes before a server is started; 0 instances mean a server
+	// without models.
 	Launching struct{ Instances int }
 	// Measured comes after each measurement.
 	Measured struct{ Point Point }
-	// Exercising comes before all instances of a server are put to work at
-	// once, after its measurements.
+	// Exercising comes after the measurements of a server, before all its
+	// instances execute at once.
 	Exercising struct{ Instances, Batch int }
-	// GaveUp says that a server failed and that no more instances are tried.
+	// GaveUp comes when a server has failed; higher instance counts are skipped.
 	GaveUp struct {
 		Instances int
 		Err       error

@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	pollEvery    = 20 * time.Millisecond // of a server that starts
-	pollsWithout = 50                    // the model, once the server itself is up
-	keptOutput   = 16 << 10              // the server's last words
+	pollEvery    = 20 * time.Millisecond // while a server starts
+	pollsWithout = 50                    // polls of a live server without its model
+	keptOutput   = 16 << 10              // bytes of the server's last output
 	portsTries   = 3
 	portsTaken   = "address already in use"
 	defaultWait  = 2 * time.Minute
 	defaultEnd   = 15 * time.Second
-	waitDelay    = 2 * time.Second // for output that a grandchild still holds open
+	waitDelay    = 2 * time.Second // while a grandchild keeps the output open
 )
 
-// Child launches servers as child processes on free loopback ports. They end
-// with this process, however it ends, where the system can promise that.
+// Child launches servers as child processes on free loopback ports. On Linux they
+// end with this process, however it ends.
 type Child struct {
 	// Command is the program with its first arguments, such as "triton serve".
 	// The repository and the ports are added as Triton's flags.
 	Command []string
 	Env     []string      // nil for this process's own
-	Ready   time.Duration // how long a start may take; 0 for two minutes
-	Stop    time.Duration // how long an orderly end may take; 0 for 15 s
+	Ready   time.Duration // time limit of the start; 0 means two minutes
+	Stop    time.Duration // time limit of the orderly end; 0 means 15 s
 }
 
 var _ Launcher = Child{}
@@ -109,17 +109,17 @@ func (l Child) await(ctx context.Context, c *child, model string) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for without := 0; !ready(ctx, wanted); {
-		// Servers open their ports when the models are loaded, so one that
-		// answers for itself and not for the model never will.
+		// Servers open their ports after loading the models, so a live server
+		// without the model stays without it.
 		if model != "" && ready(ctx, live) {
 			if without++; without > pollsWithout {
-				return fmt.Errorf("the server is up, but model %q is not ready%s", model, c.lastWords())
+				return fmt.Errorf("the server is up, but model %q is not ready%s", model, c.lastOutput())
 			}
 		}
 		select {
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return fmt.Errorf("the server was not ready within %v%s", wait, c.lastWords())
+				return fmt.Errorf("the server was not ready within %v%s", wait, c.lastOutput())
 			}
 			return context.Cause(ctx)
 		case <-c.done:
@@ -143,7 +143,7 @@ func ready(ctx context.Context, url string) bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// freePorts finds ports that nobody listens on now.
+// freePorts returns free ports.
 func freePorts(n int) ([]string, error) {
 	var ports []string
 	for range n {
@@ -151,7 +151,7 @@ func freePorts(n int) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
-		defer l.Close() // all are held until the last is found, so they differ
+		defer l.Close() // after the last one, so that the ports differ
 		ports = append(ports, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
 	}
 	return ports, nil

@@ -4,5 +4,5 @@ package analyzer
 
 import "syscall"
 
-// attributes are the system's own: what Linux offers for children is missing.
+// attributes returns the defaults: other systems lack Linux's attributes.
 func attributes() *syscall.SysProcAttr { return nil }

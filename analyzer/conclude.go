@@ -8,7 +8,7 @@ import (
 	"triton/pkg/gpu"
 )
 
-// conclude draws everything from the measurements that can be drawn.
+// conclude computes the conclusions from the measurements.
 func (r *run) conclude() {
 	r.result.Source = r.source()
 	r.fit()
@@ -16,8 +16,8 @@ func (r *run) conclude() {
 	r.recommend()
 }
 
-// source chooses the memory to judge: the GPU's if the model is there, by
-// process where the driver tells.
+// source chooses the memory to judge: the GPU's if the model uses it, by process
+// if the driver reports it.
 func (r *run) source() Source {
 	var all Memory
 	for _, v := range r.result.Variants {
@@ -26,7 +26,7 @@ func (r *run) source() Source {
 	onGPU := r.shared.GetInstanceGroup()[0].GetKind().String() == "KIND_GPU"
 	switch {
 	case all.GPU.Value > 0:
-		// A server without models may have nothing on a GPU and is not listed.
+		// A server without models may use no GPU memory and is then not listed.
 		r.result.Base.GPU = gpu.Some(r.result.Base.GPU.Value)
 		return GPUProcesses
 	case onGPU && all.Devices.Known:
@@ -37,8 +37,8 @@ func (r *run) source() Source {
 	return NoSource
 }
 
-// fit draws the line of memory over instances through the servers that went
-// through all loads.
+// fit computes the line of memory over instances from the servers that completed
+// all loads.
 func (r *run) fit() {
 	base, ok := r.result.Bytes(r.result.Base)
 	if !ok {
@@ -67,7 +67,7 @@ func (r *run) capacity() {
 	c.Instances, c.Limited = search.Capacity(int64(c.Usable), int64(base), *r.result.Fit)
 }
 
-// available is the memory that the server may use, and what says so.
+// available returns the memory that the server may use, and its source.
 func (r *run) available() (uint64, string) {
 	if r.Memory > 0 {
 		return r.Memory, "as given"
@@ -86,7 +86,7 @@ func (r *run) available() (uint64, string) {
 	return 0, ""
 }
 
-// freeAtStart is the memory of all devices less what was in use on them.
+// freeAtStart returns the memory of all devices that was free at the start.
 func (r *run) freeAtStart() uint64 {
 	var sum uint64
 	for _, d := range r.GPU.Devices() {
@@ -133,7 +133,7 @@ func (r *run) recommend() {
 	}
 }
 
-// why says how the recommendation was chosen.
+// why explains the recommendation.
 func (r *run) why(outcomes []search.Outcome, limits search.Limits) string {
 	kept := 0
 	for _, o := range outcomes {
@@ -148,7 +148,7 @@ func (r *run) why(outcomes []search.Outcome, limits search.Limits) string {
 	return fmt.Sprintf("%s (%d of %d settings keep the limits)", text, kept, len(r.result.Points))
 }
 
-// tooSlow says how far the settings are from the latency budget.
+// tooSlow explains that no setting meets the latency budget.
 func (r *run) tooSlow(outcomes []search.Outcome) string {
 	lowest := outcomes[0].P99
 	for _, o := range outcomes {

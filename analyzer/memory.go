@@ -10,16 +10,16 @@ import (
 	"triton/pkg/gpu"
 )
 
-// Memory is what a server takes. What could not be read is absent.
+// Memory is the memory of a server. Values that could not be read are absent.
 type Memory struct {
 	Host gpu.Optional[HostMemory]
-	// GPU is the memory of the server's processes on all devices, Devices what
-	// all devices together have in use above what they had at the start.
+	// GPU is the memory of the server's processes on all devices. Devices is the
+	// memory in use on all devices beyond that at the start.
 	GPU     gpu.Optional[uint64]
 	Devices gpu.Optional[uint64]
 }
 
-// from picks the reading of a source.
+// from returns the reading of a source.
 func (m Memory) from(s Source) (uint64, bool) {
 	switch s {
 	case GPUProcesses:
@@ -32,7 +32,7 @@ func (m Memory) from(s Source) (uint64, bool) {
 	return 0, false
 }
 
-// peak is the larger of two readings, each value by itself.
+// peak returns the larger value of two readings, for each source.
 func (m Memory) peak(o Memory) Memory {
 	m.GPU = larger(m.GPU, o.GPU, cmp.Compare)
 	m.Devices = larger(m.Devices, o.Devices, cmp.Compare)
@@ -95,7 +95,7 @@ func (m *meter) read(pids []int) Memory {
 	return out
 }
 
-// watch reads a server's memory again and again and keeps the highest.
+// watch reads a server's memory periodically and keeps the peak.
 type watch struct {
 	read  func() Memory
 	stop  context.CancelFunc
@@ -124,7 +124,7 @@ func newWatch(ctx context.Context, every time.Duration, read func() Memory) *wat
 	return w
 }
 
-// now reads once more and returns the highest reading so far.
+// now reads the memory and returns the peak so far.
 func (w *watch) now() Memory {
 	m := w.read()
 	w.mu.Lock()

@@ -15,14 +15,14 @@ import (
 	"triton/pkg/modelconfig"
 )
 
-// subject is the model under analysis, as the user's repository has it.
+// subject is the model to analyze, in the user's repository.
 type subject struct {
 	name   string
 	dir    string // the model's folder, absolute
 	config *modelconfig.Config
 }
 
-// findSubject looks the model up in the repositories.
+// findSubject finds the model in the repositories.
 func findSubject(name string, repositories []string) (*subject, error) {
 	if name != filepath.Base(name) || strings.HasPrefix(name, ".") {
 		return nil, fmt.Errorf("%q is not the name of a model folder", name)
@@ -44,8 +44,8 @@ func findSubject(name string, repositories []string) (*subject, error) {
 	return nil, fmt.Errorf("model %q is not in %s", name, strings.Join(repositories, ", "))
 }
 
-// readConfig reads a config.pbtxt; a model without one gets only a name, and
-// the server completes the rest.
+// readConfig reads a config.pbtxt. Without one, the configuration has only a name;
+// the server completes it.
 func readConfig(name, path string) (*modelconfig.Config, error) {
 	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,8 +67,8 @@ func readConfig(name, path string) (*modelconfig.Config, error) {
 	return c, nil
 }
 
-// base is the configuration that all variants share: able to take the largest
-// batch, with one instance group. The texts say what was changed for that.
+// base returns the configuration that all variants share: it allows the largest
+// batch and has one instance group. The texts describe what was changed.
 func (s *subject) base(batches []int) (*inferencepb.ModelConfig, []string, error) {
 	config := proto.Clone(s.config.ModelConfig).(*inferencepb.ModelConfig)
 	var changes []string
@@ -91,8 +91,8 @@ func (s *subject) base(batches []int) (*inferencepb.ModelConfig, []string, error
 	return config, changes, nil
 }
 
-// largestBatch is the largest batch that an instance can get: what a client
-// sends or what the batcher makes of it.
+// largestBatch returns the largest batch that an instance can get, from a client
+// or from the batcher.
 func largestBatch(config *inferencepb.ModelConfig, batches []int) int {
 	largest := slices.Max(batches)
 	if config.GetDynamicBatching() != nil {
@@ -101,15 +101,15 @@ func largestBatch(config *inferencepb.ModelConfig, batches []int) int {
 	return largest
 }
 
-// variant is a shared configuration with so many instances, as text.
+// variant returns the shared configuration with a number of instances, as text.
 func variant(shared *inferencepb.ModelConfig, instances int) []byte {
 	config := proto.Clone(shared).(*inferencepb.ModelConfig)
 	config.InstanceGroup[0].Count = int32(instances)
 	return modelconfig.Encode(config)
 }
 
-// overlay makes a repository at dir that has the subject under another
-// configuration. Everything else in it is a link to the user's files.
+// overlay creates a repository at dir with the subject and another configuration.
+// All other files are links to the user's.
 func (s *subject) overlay(dir string, config []byte) error {
 	model := filepath.Join(dir, s.name)
 	if err := os.MkdirAll(model, 0o755); err != nil {

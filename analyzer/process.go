@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// shownLines is how much of a server's output an error text has.
+// shownLines is the number of lines of a server's output in an error.
 const shownLines = 12
 
 // child is one server process.
@@ -23,24 +23,24 @@ type child struct {
 	grace  time.Duration
 	output *tail
 	done   chan struct{}
-	err    error // how it ended; read after done
+	err    error // why it ended; read after done
 	mu     struct {
 		sync.Mutex
-		closing bool // Close has asked it to end
-		killed  bool // and has not waited for that
+		closing bool // Close has signaled it
+		killed  bool // Close has killed it
 	}
 }
 
-// strayKill says whether somebody else killed the process, such as the kernel
-// for want of memory. Its connections break before its end is seen, so that
-// Close may come in between.
+// strayKill reports whether another process or the kernel, out of memory, killed
+// the server. Its connections break before its end is seen, so Close may be called
+// in between.
 func strayKill(end *os.ProcessState, killed bool) bool {
 	status, ok := end.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL && !killed
 }
 
-// run starts the process and waits for its end. It keeps its thread for as
-// long: the system ends the child when the thread that started it ends.
+// run starts the process and waits for its end. It keeps its thread: the kernel
+// kills the child when the thread that started it ends.
 func (c *child) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -59,7 +59,7 @@ func (c *child) run(started chan<- error) {
 	if err == nil {
 		err = errors.New("exit status 0")
 	}
-	c.err = fmt.Errorf("the server ended by itself (%w)%s", err, c.lastWords())
+	c.err = fmt.Errorf("the server ended by itself (%w)%s", err, c.lastOutput())
 }
 
 func (c *child) Endpoints() Endpoints  { return c.at }
@@ -82,7 +82,7 @@ func (c *child) Err() error {
 	return c.err
 }
 
-// Close asks the server to end and, if it does not in time, ends it.
+// Close signals the server to end and kills it after the grace period.
 func (c *child) Close() error {
 	c.mu.Lock()
 	c.mu.closing = true
@@ -90,7 +90,7 @@ func (c *child) Close() error {
 	if c.ended() {
 		return nil
 	}
-	// An error means that it ended just now, which done tells below.
+	// After an error it has ended, and done is closed.
 	_ = c.cmd.Process.Signal(syscall.SIGTERM)
 	late := time.NewTimer(c.grace)
 	defer late.Stop()
@@ -107,8 +107,8 @@ func (c *child) Close() error {
 	return fmt.Errorf("the server did not end within %v and was killed", c.grace)
 }
 
-// lastWords are the last lines of output as the end of an error text.
-func (c *child) lastWords() string {
+// lastOutput returns the last lines of output as the end of an error text.
+func (c *child) lastOutput() string {
 	text := strings.TrimSpace(c.output.String())
 	if text == "" {
 		return "; it wrote nothing"
@@ -120,7 +120,7 @@ func (c *child) lastWords() string {
 	return "; its last output:\n  " + strings.Join(lines, "\n  ")
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the last bytes that are written to it.
 type tail struct {
 	limit int
 	mu    struct {

@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// ProcFS is Host over Linux's /proc and /sys. On other systems it knows
-// nothing.
+// ProcFS implements Host with Linux's /proc and /sys. On other systems its methods
+// return errors.
 type ProcFS struct {
-	// Root is the folder that has proc and sys; empty for "/".
+	// Root is the folder with proc and sys; empty means "/".
 	Root string
 }
 
@@ -30,7 +30,7 @@ func (p ProcFS) file(parts ...string) string {
 	return filepath.Join(append([]string{root}, parts...)...)
 }
 
-// Process reads what the kernel has added up over all mappings.
+// Process reads the kernel's sums over all mappings.
 func (p ProcFS) Process(pid int) (HostMemory, error) {
 	values, err := p.kilobytes("proc", strconv.Itoa(pid), "smaps_rollup")
 	if err != nil {
@@ -39,7 +39,7 @@ func (p ProcFS) Process(pid int) (HostMemory, error) {
 	return HostMemory{PSS: values["Pss"], RSS: values["Rss"]}, nil
 }
 
-// kilobytes reads a file of lines like "Pss:   12 kB" into bytes.
+// kilobytes reads a file of lines such as "Pss:   12 kB" and returns bytes.
 func (p ProcFS) kilobytes(parts ...string) (map[string]uint64, error) {
 	b, err := os.ReadFile(p.file(parts...))
 	if err != nil {
@@ -58,7 +58,7 @@ func (p ProcFS) kilobytes(parts ...string) (map[string]uint64, error) {
 	return values, nil
 }
 
-// Tree follows the lists of children that the kernel keeps for each thread.
+// Tree follows the kernel's list of children of each thread.
 func (p ProcFS) Tree(pid int) []int {
 	tree := []int{pid}
 	for i := 0; i < len(tree); i++ {
@@ -78,8 +78,8 @@ func (p ProcFS) Tree(pid int) []int {
 	return tree
 }
 
-// Limit is the machine's memory or, where it is less, that of a control group
-// that this process is in.
+// Limit returns the machine's memory or, if it is lower, the limit of a control
+// group of this process.
 func (p ProcFS) Limit() (uint64, string, error) {
 	values, err := p.kilobytes("proc", "meminfo")
 	if err != nil {
@@ -97,7 +97,7 @@ func (p ProcFS) Limit() (uint64, string, error) {
 			}
 			return 0, "", err
 		}
-		// "max" is no number and no limit.
+		// "max" means no limit.
 		n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
 		if err == nil && n < limit {
 			limit, source = n, "memory limit of the control group"
@@ -106,8 +106,8 @@ func (p ProcFS) Limit() (uint64, string, error) {
 	return limit, source, nil
 }
 
-// groupFiles are the places of the limits of this process's control group and
-// of those above it, in both versions of the control-group file system.
+// groupFiles returns the files with the limits of this process's control group and
+// its ancestors, in both versions of the control-group file system.
 func (p ProcFS) groupFiles() []string {
 	b, err := os.ReadFile(p.file("proc", "self", "cgroup"))
 	if err != nil {

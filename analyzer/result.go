@@ -6,7 +6,7 @@ import (
 	"triton/analyzer/search"
 )
 
-// Source is which memory the conclusions are about.
+// Source is the kind of memory that the conclusions are about.
 type Source string
 
 // The sources of memory readings.
@@ -17,27 +17,27 @@ const (
 	NoSource     Source = "none"
 )
 
-// Result is the outcome of an analysis; it is filled as far as the analysis
-// came.
+// Result is the result of an analysis. After an interrupt or a failure it is
+// incomplete.
 type Result struct {
 	Model   string
 	Started time.Time
-	// Source says which memory Base, Fit and Capacity are about.
+	// Source is the memory that Base, Fit and Capacity are about.
 	Source Source
-	// Batch is the batch size at which all instances of each server were
-	// exercised together: the largest that the configuration lets happen.
+	// Batch is the batch size at which all instances of each server executed at
+	// once: the largest that the configuration allows.
 	Batch int
 	// Base is the memory of a server without models.
 	Base     Memory
 	Variants []Variant
 	Points   []Point
-	// Fit is the memory above the base over the instance count; nil when there
-	// were too few counts.
+	// Fit is the memory above the base over the instance count; nil with too few
+	// counts.
 	Fit      *search.Line
 	Capacity Capacity
-	// Recommended is a position in Points, or -1 for none.
+	// Recommended is an index of Points, or -1.
 	Recommended int
-	// Reason says in words why this setting, or why none.
+	// Reason explains the recommendation, or why there is none.
 	Reason string
 	// Config is the recommended config.pbtxt.
 	Config      []byte
@@ -48,10 +48,10 @@ type Result struct {
 // Variant is one server of the analysis.
 type Variant struct {
 	Instances int
-	Loaded    Memory // when it was ready, before any load
+	Loaded    Memory // when it was ready, before the loads
 	Peak      Memory // over all loads and the exercise
-	// Complete says that the server went through all loads and that all its
-	// instances were exercised, so that Peak compares with that of others.
+	// Complete is set when all loads were measured and all instances exercised,
+	// so that Peak compares with that of other servers.
 	Complete bool
 	Err      error
 }
@@ -61,25 +61,25 @@ type Point struct {
 	Instances int
 	search.Load
 	Measurement
-	// Memory is the highest reading since the server started.
+	// Memory is the peak since the server started.
 	Memory Memory
-	Err    error // the measurement failed; the numbers mean nothing
+	Err    error // the measurement failed; the figures are not valid
 }
 
-// Capacity is how many instances fit in memory.
+// Capacity is the number of instances that fit in memory.
 type Capacity struct {
-	// Memory is what there is, Usable what remains of it after headroom.
+	// Memory is the memory available, Usable the part without the headroom.
 	Memory, Usable uint64
-	Origin         string // what says how much memory there is
-	// Known is false when the cost of an instance is not known.
+	Origin         string // the source of Memory
+	// Known is set when the cost of an instance is known.
 	Known bool
-	// Limited is false when instances cost no memory that was seen.
+	// Limited is set when an instance has a measurable cost.
 	Limited   bool
 	Instances int
 }
 
-// Fits says whether a point's server stays within the usable memory at its
-// peak; known is false where one of the two was not read.
+// Fits reports whether the peak of a point's server is within the usable memory.
+// known is false if one of the two could not be read.
 func (r *Result) Fits(p Point) (fits, known bool) {
 	memory := p.Memory
 	for _, v := range r.Variants {
@@ -91,5 +91,5 @@ func (r *Result) Fits(p Point) (fits, known bool) {
 	return bytes <= r.Capacity.Usable, ok && r.Capacity.Memory > 0
 }
 
-// Bytes is the memory that the result's conclusions count.
+// Bytes returns the memory of the result's Source.
 func (r *Result) Bytes(m Memory) (uint64, bool) { return m.from(r.Source) }

@@ -13,27 +13,27 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// The kinds of failures. ErrNothingMeasured comes with the reason, which is
-// ErrNoServer when not even the first server started.
+// ErrNothingMeasured reports an analysis without measurements and wraps the reason;
+// ErrNoServer is the reason if the first server did not start.
 var (
 	ErrNothingMeasured = errors.New("nothing was measured")
 	ErrNoServer        = errors.New("the server did not start")
 )
 
-// run is one analysis under way.
+// run is a running analysis.
 type run struct {
 	Config
 	Deps
 	subject *subject
 	shared  *inferencepb.ModelConfig
 	meter   *meter
-	dir     string // of the repositories made here
+	dir     string // of the temporary repositories
 	result  *Result
 }
 
-// Run analyzes a model. Its servers have ended when it returns. When the
-// context ends, the result has what was measured until then and says so; the
-// error is nil if that is anything.
+// Run analyzes a model. Its servers have ended when it returns. If the context
+// ends, the result has the measurements so far and Interrupted; the error is nil if
+// there are any.
 func Run(ctx context.Context, c Config, d Deps) (*Result, error) {
 	result := &Result{Model: c.Model, Started: time.Now(), Source: NoSource, Recommended: -1}
 	if err := c.Validate(); err != nil {
@@ -58,10 +58,10 @@ func Run(ctx context.Context, c Config, d Deps) (*Result, error) {
 	return result, err
 }
 
-// nothing is the error of an analysis without a point.
+// nothing returns the error of an analysis without a point.
 func (r *run) nothing(ctx context.Context) error {
 	for _, v := range r.result.Variants {
-		if v.Err != nil && ctx.Err() == nil { // else it comes from the interrupt
+		if v.Err != nil && ctx.Err() == nil { // not caused by the interrupt
 			return fmt.Errorf("%w: %w", ErrNothingMeasured, v.Err)
 		}
 	}
@@ -81,8 +81,8 @@ func (r *run) prepare() (err error) {
 	return err
 }
 
-// measure starts the bare server and then one server per count, until one
-// fails: what does not run with few instances is not tried with more.
+// measure starts a server without models and then one server per instance count,
+// in rising order, until one fails.
 func (r *run) measure(ctx context.Context) error {
 	if err := r.measureBase(ctx); err != nil {
 		return fmt.Errorf("measure a server without models: %w", err)
@@ -118,7 +118,7 @@ func (r *run) measureBase(ctx context.Context) error {
 
 func (r *run) read(s Server) Memory { return r.meter.read(r.Host.Tree(s.PID())) }
 
-// measureCount starts one server with so many instances and measures it.
+// measureCount measures a server with a number of instances.
 func (r *run) measureCount(ctx context.Context, count int) (v Variant) {
 	v.Instances = count
 	r.Observe(Launching{count})
@@ -152,14 +152,14 @@ func (r *run) measureCount(ctx context.Context, count int) (v Variant) {
 	return v
 }
 
-// measureLoads measures all loads on one server; false when the context ended
-// before. Loads that fail are points too.
+// measureLoads measures all loads on one server and reports whether it was not
+// interrupted. Failed loads are points too.
 func (r *run) measureLoads(ctx context.Context, s Server, w *watch, count int) bool {
 	for _, load := range r.Space.Loads() {
 		p := Point{Instances: count, Load: load}
 		p.Measurement, p.Err = r.Loader.Measure(ctx, s.Endpoints(), r.Model, load)
 		if ctx.Err() != nil {
-			return false // this one was not done, so there is no point
+			return false // an interrupted load is no point
 		}
 		p.Memory = w.now()
 		r.result.Points = append(r.result.Points, p)
@@ -168,8 +168,8 @@ func (r *run) measureLoads(ctx context.Context, s Server, w *watch, count int) b
 	return true
 }
 
-// allFailed says whether no load on the server of so many instances was
-// measured: more of them will not help.
+// allFailed reports whether every load on the server with a number of instances
+// failed.
 func (r *run) allFailed(count int) bool {
 	for _, p := range r.result.Points {
 		if p.Instances == count && p.Err == nil {
@@ -179,10 +179,10 @@ func (r *run) allFailed(count int) bool {
 	return true
 }
 
-// exercise makes all instances of a server run at once on their largest batch,
-// which the measured loads need not do: a batcher may have put their requests
-// together, and instances take their memory when they first run. It comes last,
-// because servers keep what they took.
+// exercise makes all instances of a server execute their largest batch at once,
+// which the measured loads may not do: a batcher may have merged their requests,
+// and instances allocate memory when they first execute. It comes last, because
+// servers keep the memory that they have allocated.
 func (r *run) exercise(ctx context.Context, s Server, w *watch, count int) bool {
 	r.Observe(Exercising{count, r.result.Batch})
 	load := search.Load{Batch: r.result.Batch, Concurrency: 2 * count}
@@ -194,8 +194,7 @@ func (r *run) exercise(ctx context.Context, s Server, w *watch, count int) bool 
 	return err == nil
 }
 
-// whileRunning is a context that ends with the server, so that nobody loads a
-// server that is gone. end must be called.
+// whileRunning returns a context that ends with the server. end releases it.
 func whileRunning(ctx context.Context, s Server) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})

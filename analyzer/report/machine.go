@@ -11,7 +11,7 @@ import (
 )
 
 // CSV prints one line per setting. Memory is in bytes, latency in milliseconds;
-// what is not known is empty.
+// unknown values are empty.
 func CSV(w io.Writer, r *analyzer.Result) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{{
@@ -31,9 +31,9 @@ func record(r *analyzer.Result, i int, p analyzer.Point) []string {
 		failure = p.Err.Error()
 		line = append(line, "", "", "", "", "", "", "")
 	} else {
-		line = append(line, strconv.FormatFloat(p.Throughput, 'f', 3, 64))
+		line = append(line, fixed(p.Throughput, 3))
 		for _, d := range []time.Duration{p.Avg, p.P50, p.P90, p.P95, p.P99} {
-			line = append(line, strconv.FormatFloat(float64(d)/1e6, 'f', 3, 64))
+			line = append(line, fixed(milliseconds(d), 3))
 		}
 		line = append(line, strconv.FormatBool(p.Stable))
 	}
@@ -49,7 +49,7 @@ func record(r *analyzer.Result, i int, p analyzer.Point) []string {
 		fits = strconv.FormatBool(yes)
 	}
 	if r.Fit != nil {
-		each = strconv.FormatFloat(r.Fit.PerInstance, 'f', 0, 64)
+		each = fixed(r.Fit.PerInstance, 0)
 	}
 	host := p.Memory.Host
 	return append(line, number(bytes, known), number(host.Value.PSS, host.Known), number(host.Value.RSS, host.Known),
@@ -154,9 +154,8 @@ func pointOf(r *analyzer.Result, i int, p analyzer.Point) point {
 		Memory: memoryOf(r, p.Memory), Recommended: i == r.Recommended, Error: text(p.Err),
 	}
 	if p.Err == nil {
-		ms := func(d time.Duration) float64 { return float64(d) / 1e6 }
 		out.Requests, out.Throughput, out.Stable = p.Requests, p.Throughput, p.Stable
-		out.Latency = &latency{ms(p.Avg), ms(p.P50), ms(p.P90), ms(p.P95), ms(p.P99)}
+		out.Latency = &latency{milliseconds(p.Avg), milliseconds(p.P50), milliseconds(p.P90), milliseconds(p.P95), milliseconds(p.P99)}
 	}
 	return out
 }

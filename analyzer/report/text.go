@@ -10,7 +10,7 @@ import (
 	"triton/pkg/ui"
 )
 
-// Text prints the settings as a table and the conclusions below it.
+// Text prints the settings as a table, and the conclusions below it.
 func Text(w io.Writer, r *analyzer.Result) error {
 	if len(r.Points) > 0 {
 		if err := table(w, r); err != nil {
@@ -44,11 +44,11 @@ func row(r *analyzer.Result, i int, p analyzer.Point) []string {
 	if p.Err != nil {
 		cells = append(cells, "failed", "", "")
 	} else {
-		throughput := rate(p.Throughput)
+		throughput := fixed(p.Throughput, 1)
 		if !p.Stable {
 			throughput = "~" + throughput
 		}
-		cells = append(cells, throughput, milliseconds(p.P50), milliseconds(p.P99))
+		cells = append(cells, throughput, fixed(milliseconds(p.P50), 2), fixed(milliseconds(p.P99), 2))
 	}
 	memory, fits, each := "?", "?", "?"
 	if bytes, ok := r.Bytes(p.Memory); ok {
@@ -63,7 +63,7 @@ func row(r *analyzer.Result, i int, p analyzer.Point) []string {
 	return append(cells, memory, fits, each)
 }
 
-// conclusions are the lines below the table.
+// conclusions prints the lines below the table.
 func conclusions(w io.Writer, r *analyzer.Result) error {
 	p := printer{w: w}
 	for _, pt := range r.Points {
@@ -94,7 +94,7 @@ func conclusions(w io.Writer, r *analyzer.Result) error {
 	return p.err
 }
 
-// printer writes lines and keeps the first error.
+// printer writes lines until the first error, which it keeps.
 type printer struct {
 	w         io.Writer
 	err       error
@@ -124,12 +124,12 @@ func (p *printer) memory(r *analyzer.Result) {
 	}
 }
 
-// exercised says what the servers took with all instances at work.
+// exercised prints the peak memory of the servers while all instances executed.
 func (p *printer) exercised(r *analyzer.Result) {
 	var peaks []string
 	for _, v := range r.Variants {
 		if bytes, ok := r.Bytes(v.Peak); ok && v.Complete {
-			peaks = append(peaks, fmt.Sprintf("%s %s", plural(v.Instances, "instance"), size(float64(bytes))))
+			peaks = append(peaks, fmt.Sprintf("%s %s", ui.Plural(v.Instances, "instance"), size(float64(bytes))))
 		}
 	}
 	if len(peaks) > 0 {
@@ -150,7 +150,7 @@ func (p *printer) capacity(r *analyzer.Result) {
 		p.line("fits: more instances cost no memory that was seen; usable are %s", room)
 	default:
 		p.line("fits: %s in %s, at %s for each further one",
-			plural(c.Instances, "instance"), room, size(r.Fit.MaxPerInstance))
+			ui.Plural(c.Instances, "instance"), room, size(r.Fit.MaxPerInstance))
 	}
 }
 
@@ -161,5 +161,5 @@ func (p *printer) recommendation(r *analyzer.Result) {
 	}
 	pt := r.Points[r.Recommended]
 	p.line("recommended: %s, batch %d, concurrency %d: %s inferences/s, p99 %s ms; %s",
-		plural(pt.Instances, "instance"), pt.Batch, pt.Concurrency, rate(pt.Throughput), milliseconds(pt.P99), r.Reason)
+		ui.Plural(pt.Instances, "instance"), pt.Batch, pt.Concurrency, fixed(pt.Throughput, 1), fixed(milliseconds(pt.P99), 2), r.Reason)
 }

@@ -2,7 +2,8 @@ package search
 
 import "math"
 
-// Sample is the memory above the bare server, in bytes, with so many instances.
+// Sample is the memory above a server without models, in bytes, for an instance
+// count.
 type Sample struct {
 	Instances int
 	Bytes     int64
@@ -15,15 +16,15 @@ type Line struct {
 	PerModel, PerInstance float64
 	// Residual is the largest distance of a sample from that line.
 	Residual float64
-	// MaxPerInstance is the largest step between adjacent counts and not
-	// below the line's slope. Capacity counts with it: being wrong on this side
-	// leaves memory free, on the other it ends servers.
+	// MaxPerInstance is the largest step between adjacent counts, at least the
+	// slope of the line. Capacity uses it: an error on this side leaves memory
+	// free, on the other side servers run out of memory.
 	MaxPerInstance float64
-	last           Sample // the sample with most instances
+	last           Sample // the sample with the most instances
 }
 
-// Fit draws the line through samples of distinct counts, in any order. With
-// fewer than two counts there is no slope, and ok is false.
+// Fit computes the line through samples of distinct counts, in any order. ok is
+// false with fewer than two counts.
 func Fit(samples []Sample) (line Line, ok bool) {
 	if len(samples) < 2 {
 		return Line{}, false
@@ -58,7 +59,7 @@ func Fit(samples []Sample) (line Line, ok bool) {
 	return line, true
 }
 
-// following is the sample with the next larger count.
+// following returns the sample with the next larger count.
 func following(samples []Sample, s Sample) (next Sample, ok bool) {
 	for _, o := range samples {
 		if o.Instances > s.Instances && (!ok || o.Instances < next.Instances) {
@@ -68,21 +69,20 @@ func following(samples []Sample, s Sample) (next Sample, ok bool) {
 	return next, ok
 }
 
-// At is the memory that the line gives for a count.
+// At returns the memory of the line for a count.
 func (l Line) At(instances int) float64 {
 	return l.PerModel + l.PerInstance*float64(instances)
 }
 
-// Bound is the memory that a count will not exceed if every further instance
-// costs as much as the dearest one measured. It starts from the largest count
-// measured.
+// Bound returns an upper bound of the memory for a count: that of the largest
+// measured count plus MaxPerInstance for each further instance.
 func (l Line) Bound(instances int) float64 {
 	return float64(l.last.Bytes) + l.MaxPerInstance*float64(instances-l.last.Instances)
 }
 
-// Capacity is how many instances fit into usable bytes beside the bare server.
-// limited is false when instances cost nothing that was seen, so that memory
-// does not limit their number.
+// Capacity returns the number of instances that fit into usable bytes, of which a
+// server without models takes base. limited is false if instances have no
+// measurable cost.
 func Capacity(usable, base int64, line Line) (instances int, limited bool) {
 	if line.MaxPerInstance <= 0 {
 		return 0, false

@@ -11,23 +11,23 @@ type Outcome struct {
 	Bytes      int64         // memory of the whole server
 }
 
-// Limits are what a setting must keep.
+// Limits are the requirements of a recommendation.
 type Limits struct {
-	P99 time.Duration // 0: none
+	P99 time.Duration // 0: no limit
 	// Tolerance is the share of the best throughput that a cheaper setting may
-	// stay behind. Throughput differs from run to run; memory is paid always.
+	// lose. Throughput varies from run to run, memory does not.
 	Tolerance float64
 }
 
-// Keeps says whether a setting stays within the limits.
+// Keeps reports whether a setting is within the limits.
 func (l Limits) Keeps(o Outcome) bool {
 	return l.P99 == 0 || o.P99 <= l.P99
 }
 
-// Recommend picks, among the settings within the limits whose throughput is
-// within the tolerance of the best, the one with the fewest instances; then
-// the one with least memory, best throughput and lowest latency. It returns the
-// position in outcomes, or -1 when no setting keeps the limits.
+// Recommend chooses, among the settings within the limits whose throughput is
+// within the tolerance of the best, the one with the fewest instances, then the
+// least memory, the best throughput and the lowest latency. It returns its index in
+// outcomes, or -1 if no setting is within the limits.
 func Recommend(outcomes []Outcome, limits Limits) int {
 	best := 0.0
 	for _, o := range outcomes {

@@ -1,6 +1,6 @@
-// Package search is the arithmetic of an analysis: which settings to try, what
-// an instance costs, how many fit, and which setting to recommend. It is pure:
-// it measures nothing and knows no server.
+// Package search is the arithmetic of an analysis: the settings to try, the cost of
+// an instance, the number of instances that fit, and the setting to recommend. It
+// measures nothing.
 package search
 
 import (
@@ -11,18 +11,18 @@ import (
 	"strings"
 )
 
-// maxListed bounds a list of numbers: each one costs a measurement.
+// maxListed bounds a list of numbers: each of them costs a measurement.
 const maxListed = 1024
 
-// Space is what to vary, each a list of positive numbers.
+// Space holds the values to try, lists of positive numbers.
 type Space struct {
 	Instances     []int
 	Batches       []int
 	Concurrencies []int
 }
 
-// Load is what a client puts on a server: requests of Batch items, Concurrency
-// of them in flight.
+// Load is the load on a server: requests of Batch items, Concurrency of them in
+// flight.
 type Load struct{ Batch, Concurrency int }
 
 // Validate returns everything that is wrong with the space.
@@ -43,14 +43,13 @@ func (s Space) Validate() error {
 	)
 }
 
-// Counts are the instance counts in the order to try them. Every count gets a
-// server of its own, the smallest first, so that running out of memory ends a
-// search that has learnt the most.
+// Counts returns the instance counts in the order to try them: the smallest first,
+// so that a search that runs out of memory has measured the most.
 func (s Space) Counts() []int { return ascending(s.Instances) }
 
-// Loads are the loads to put on one server, in an order in which its memory
-// grows: allocators keep what they once took, so a smaller batch after a larger
-// one would be charged for it.
+// Loads returns the loads for one server in the order of rising memory: allocators
+// keep their memory, so a smaller batch after a larger one would be charged for
+// the larger one.
 func (s Space) Loads() []Load {
 	var loads []Load
 	for _, b := range ascending(s.Batches) {
@@ -61,7 +60,7 @@ func (s Space) Loads() []Load {
 	return loads
 }
 
-// Points is how many measurements the space asks for.
+// Points returns the number of measurements.
 func (s Space) Points() int { return len(s.Counts()) * len(s.Loads()) }
 
 func ascending(list []int) []int {
@@ -70,8 +69,8 @@ func ascending(list []int) []int {
 	return slices.Compact(list)
 }
 
-// ParseList reads numbers and ranges between commas: "4", "1,4,8", "1:4" (1 to
-// 4), "2:8:2" (2, 4, 6, 8).
+// ParseList parses numbers and ranges between commas: "4", "1,4,8", "1:4" (1 to 4),
+// "2:8:2" (2, 4, 6, 8).
 func ParseList(text string) ([]int, error) {
 	var list []int
 	for _, part := range strings.Split(text, ",") {

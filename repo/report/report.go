@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"triton/pkg/ui"
 	"triton/repo"
 )
 
@@ -70,7 +71,7 @@ func text(w io.Writer, r Report) {
 			fmt.Fprintf(w, "    %s\n", f.Hint)
 		}
 	}
-	fmt.Fprintf(w, "%s checked: %s\n", plural(r.Models, "model"), summary(r.Findings))
+	fmt.Fprintf(w, "%s checked: %s\n", ui.Plural(r.Models, "model"), summary(r.Findings))
 }
 
 func summary(found []repo.Finding) string {
@@ -84,19 +85,12 @@ func summary(found []repo.Finding) string {
 	var parts []string
 	for s := repo.Error; ; s-- {
 		if counts[s] > 0 {
-			parts = append(parts, plural(counts[s], s.String()))
+			parts = append(parts, ui.Plural(counts[s], s.String()))
 		}
 		if s == repo.Note {
 			return strings.Join(parts, ", ")
 		}
 	}
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func writeJSON(w io.Writer, r Report) error {
