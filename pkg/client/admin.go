@@ -8,23 +8,23 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// The administrative messages are the protocol's own, whatever the transport.
+// The administrative messages are those of the gRPC service over both protocols.
 type (
 	// ServerMetadata is the server's name, version and extensions.
 	ServerMetadata = inferencepb.ServerMetadataResponse
 	// ModelMetadata is a model's inputs and outputs.
 	ModelMetadata = inferencepb.ModelMetadataResponse
-	// TensorMetadata is one of them.
+	// TensorMetadata is an input or an output of ModelMetadata.
 	TensorMetadata = inferencepb.ModelMetadataResponse_TensorMetadata
 	// ModelConfig is a model's completed configuration.
 	ModelConfig = inferencepb.ModelConfig
-	// ModelStatistics is the counters of one model version.
+	// ModelStatistics holds the counters of one model version.
 	ModelStatistics = inferencepb.ModelStatistics
 	// IndexEntry is one model version of a repository.
 	IndexEntry = inferencepb.RepositoryIndexResponse_ModelIndex
 )
 
-// call sends a message and returns the answer.
+// call sends a message and returns the response.
 func call[Resp any, P interface {
 	*Resp
 	proto.Message
@@ -37,8 +37,8 @@ func call[Resp any, P interface {
 	return resp, nil
 }
 
-// Live reports whether the server is live. It is false without an error when the
-// server answered that it is not; so are Ready and ModelReady.
+// Live reports whether the server is live. Like Ready and ModelReady it returns
+// false without an error if the server answers that it is not.
 func (c *Client) Live(ctx context.Context) (bool, error) {
 	r, err := call[inferencepb.ServerLiveResponse](ctx, c, inferencepb.GRPCInferenceService_ServerLive_FullMethodName, &inferencepb.ServerLiveRequest{})
 	return r.GetLive(), err
@@ -50,8 +50,8 @@ func (c *Client) Ready(ctx context.Context) (bool, error) {
 	return r.GetReady(), err
 }
 
-// ModelReady reports whether a model is ready; an empty version is the server's
-// choice, here and below.
+// ModelReady reports whether a model is ready. With an empty version the server
+// chooses one, here and below.
 func (c *Client) ModelReady(ctx context.Context, model, version string) (bool, error) {
 	r, err := call[inferencepb.ModelReadyResponse](ctx, c, inferencepb.GRPCInferenceService_ModelReady_FullMethodName,
 		&inferencepb.ModelReadyRequest{Name: model, Version: version})
@@ -91,16 +91,16 @@ func (c *Client) Index(ctx context.Context, readyOnly bool) ([]*IndexEntry, erro
 	return r.GetModels(), err
 }
 
-// Override replaces what the repository has of a model, for one load.
+// Override replaces the repository's configuration and files for one load.
 type Override struct {
-	// Config is the configuration as JSON text; empty: the repository's.
+	// Config is the configuration as JSON text; empty uses the repository's.
 	Config string
-	// Files replace the model's directory, by path in it, such as
-	// 1/model.onnx. They need a Config.
+	// Files replace the model's directory. The keys are paths in it, such as
+	// 1/model.onnx. They require a Config.
 	Files map[string][]byte
 }
 
-// Load loads a model, or loads it anew, and waits for that.
+// Load loads or reloads a model and waits until that is done.
 func (c *Client) Load(ctx context.Context, model string, o Override) error {
 	req := &inferencepb.RepositoryModelLoadRequest{ModelName: model, Parameters: map[string]*inferencepb.ModelRepositoryParameter{}}
 	if o.Config != "" {
@@ -117,8 +117,8 @@ func (c *Client) Load(ctx context.Context, model string, o Override) error {
 	return err
 }
 
-// Unload begins to unload a model, with dependents also the parts of an ensemble
-// that nothing else uses. Requests in flight finish first.
+// Unload starts to unload a model, with dependents also the composing models of an
+// ensemble that nothing else uses. Requests in flight finish first.
 func (c *Client) Unload(ctx context.Context, model string, dependents bool) error {
 	req := &inferencepb.RepositoryModelUnloadRequest{ModelName: model, Parameters: map[string]*inferencepb.ModelRepositoryParameter{
 		"unload_dependents": {ParameterChoice: &inferencepb.ModelRepositoryParameter_BoolParam{BoolParam: dependents}},

@@ -1,14 +1,13 @@
-// Package client speaks the v2 inference protocol with Triton's extensions to
-// any server that has it, over HTTP or gRPC: inference and streams of it, health,
-// metadata, configuration, statistics, the model repository, shared memory, and
-// the settings of traces and logs. It measures nothing and makes no load: package
-// client/lane does.
+// Package client is a client of the v2 inference protocol with Triton's
+// extensions, over HTTP or gRPC: inference, streams, health, metadata,
+// configuration, statistics, the model repository, shared memory, trace settings
+// and log settings. Package client/lane sends load.
 //
-// Calls return the context's error as soon as the context ends. Errors that the
-// server sent are *status.Error with the server's own text. A call that only
-// reads is sent again, once, when the server closes an idle connection at that
-// moment. All others are sent again only if the server cannot have received
-// them: an inference may change the state of a model, and is never run twice.
+// Calls return the context's error as soon as the context ends. Errors from the
+// server are *status.Error with the server's text. A call that only reads is sent
+// again, once, if the server closed the idle connection. All others are sent again
+// only if the server cannot have received them: an inference may change the state
+// of a model, so it never runs twice.
 package client
 
 import (
@@ -29,7 +28,7 @@ const (
 	GRPC
 )
 
-// String is the name as reports print it.
+// String returns the name as reports print it.
 func (p Protocol) String() string {
 	if p == GRPC {
 		return "gRPC"
@@ -37,7 +36,7 @@ func (p Protocol) String() string {
 	return "HTTP"
 }
 
-// ParseProtocol reads "http" or "grpc" in any case.
+// ParseProtocol parses "http" or "grpc" in any case.
 func ParseProtocol(s string) (Protocol, error) {
 	switch strings.ToLower(s) {
 	case "http":
@@ -48,17 +47,18 @@ func ParseProtocol(s string) (Protocol, error) {
 	return HTTP, fmt.Errorf("unknown protocol %q: use http or grpc", s)
 }
 
-// Options say how to reach a server.
+// Options configure the connection to a server.
 type Options struct {
 	Protocol Protocol
-	// Address is host:port. For HTTP it may be a URL too, with a path before
-	// /v2; https:// and grpcs:// ask for TLS.
+	// Address is host:port. For HTTP it may also be a URL, with a path before
+	// /v2. The schemes https:// and grpcs:// select TLS.
 	Address string
-	// Headers go with every request, as HTTP headers or gRPC metadata.
+	// Headers are sent with every request, as HTTP headers or gRPC metadata.
 	Headers map[string]string
-	// TLS asks for TLS and says how. TLSFiles reads one from files; Certificates
-	// in it are those of a client of a server with mutual TLS. Nil with an
-	// address that asks for TLS is the machine's trust and no client certificate.
+	// TLS selects and configures TLS. TLSFiles reads a configuration from files;
+	// its Certificates authenticate the client to a server with mutual TLS. With
+	// nil, an address that selects TLS uses the machine's root certificates and
+	// no client certificate.
 	TLS *tls.Config
 }
 
@@ -68,16 +68,16 @@ type Client struct {
 	transport transport
 }
 
-// transport carries the messages of the gRPC service by any protocol.
+// transport carries the messages of the gRPC service over a protocol.
 type transport interface {
-	// call sends req and reads the answer into resp, both messages of the method.
+	// call sends req and reads the response into resp, both messages of the method.
 	call(ctx context.Context, method string, req, resp proto.Message) error
 	infer(ctx context.Context, req *Request) (*Response, error)
 	stream(ctx context.Context) (*Stream, error)
 	close() error
 }
 
-// New makes a client. It connects on first use; Close ends its connections.
+// New returns a client. It connects on first use; Close closes its connections.
 func New(o Options) (*Client, error) {
 	var t transport
 	var err error
@@ -92,10 +92,10 @@ func New(o Options) (*Client, error) {
 	return &Client{o.Protocol, t}, nil
 }
 
-// Protocol returns the protocol that the client speaks.
+// Protocol returns the protocol of the client.
 func (c *Client) Protocol() Protocol { return c.protocol }
 
-// Close closes the connections. Calls under way over gRPC fail.
+// Close closes the connections. gRPC calls in flight fail.
 func (c *Client) Close() error { return c.transport.close() }
 
 // Infer runs one request and returns its response.

@@ -24,7 +24,7 @@ func rpcString(v string) *inferencepb.InferParameter {
 	return &inferencepb.InferParameter{ParameterChoice: &inferencepb.InferParameter_StringParam{StringParam: v}}
 }
 
-// rpcParameter is a parameter that the caller chose.
+// rpcParameter converts a parameter of the caller.
 func rpcParameter(name string, value any) (*inferencepb.InferParameter, error) {
 	switch v := value.(type) {
 	case bool:

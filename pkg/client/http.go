@@ -17,11 +17,10 @@ import (
 	"triton/pkg/status"
 )
 
-// maxAdminBody bounds what an administrative answer may hold.
+// maxAdminBody bounds the size of an administrative response.
 const maxAdminBody = 64 << 20
 
-// maxIdle is how many connections stay open without a request, and idleTime how
-// long.
+// maxIdle and idleTime bound the number of idle connections and their age.
 const (
 	maxIdle  = 256
 	idleTime = 90 * time.Second
@@ -46,7 +45,7 @@ func newHTTP(o Options) (*httpTransport, error) {
 			TLSClientConfig: at.TLS, DisableCompression: true, MaxIdleConns: maxIdle, MaxIdleConnsPerHost: maxIdle,
 			IdleConnTimeout: idleTime,
 		},
-		// A redirect would send tensors and credentials to somebody else.
+		// A redirect would send tensors and credentials to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
@@ -56,20 +55,20 @@ type httpCall struct {
 	method, path string
 	header       map[string]string
 	body         [][]byte
-	// reads says that the call changes nothing, whatever its method.
+	// reads marks a call that changes nothing, whatever its method.
 	reads bool
 }
 
-// do sends a call and returns an answer of status 200; the error of any other
-// one is the server's.
+// do sends a call and returns a response with status 200. Any other response
+// becomes an error with the server's text.
 func (t *httpTransport) do(ctx context.Context, c httpCall) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, c.method, t.at.URL(c.path), nil)
 	if err != nil {
 		return nil, err
 	}
 	if len(c.body) > 0 {
-		// With GetBody, net/http sends a request again of which it could not
-		// write a byte; others only when they are known to change nothing.
+		// With GetBody, net/http sends a request again if it could not write a
+		// byte of it; others only if they are marked as idempotent.
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(c.reader()), nil }
 		req.Body, _ = req.GetBody()
 		for _, b := range c.body {
@@ -83,7 +82,7 @@ func (t *httpTransport) do(ctx context.Context, c httpCall) (*http.Response, err
 		req.Header.Set(name, value)
 	}
 	if c.reads {
-		req.Header["X-Idempotency-Key"] = nil // tells net/http, and is not sent
+		req.Header["X-Idempotency-Key"] = nil // marks it as idempotent; not sent
 	}
 	resp, err := t.client.Do(req)
 	if err != nil {
@@ -108,7 +107,7 @@ func (c *httpCall) reader() io.Reader {
 	return io.MultiReader(readers...)
 }
 
-// httpFailure is why there is no answer.
+// httpFailure returns the error of a call without a response.
 func httpFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -132,7 +131,7 @@ func (t *httpTransport) call(ctx context.Context, _ string, req, resp proto.Mess
 	answer, err := t.do(ctx, r.httpCall)
 	var se *status.Error
 	if r.probe && errors.As(err, &se) {
-		return nil // the answer is no, which the zero message says
+		return nil // the server said no, as the zero message does
 	}
 	if err != nil {
 		return err

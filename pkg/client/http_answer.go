@@ -11,7 +11,7 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// decodeAnswer reads the body of an answer into the message that gRPC has for it.
+// decodeAnswer decodes the body of a response into the message that gRPC uses.
 func decodeAnswer(data []byte, wrap string, resp proto.Message) error {
 	switch m := resp.(type) {
 	case *inferencepb.ServerLiveResponse:

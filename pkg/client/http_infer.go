@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,7 +14,7 @@ import (
 
 func (t *httpTransport) infer(ctx context.Context, req *Request) (*Response, error) {
 	if req.EmptyFinal {
-		return nil, errors.New("an empty final response exists only on gRPC streams: HTTP servers refuse to be asked for it")
+		return nil, wire.ErrEmptyFinal
 	}
 	text, tail, err := encodeHTTP(req)
 	if err != nil {
@@ -46,10 +45,10 @@ func (t *httpTransport) infer(ctx context.Context, req *Request) (*Response, err
 	return decodeHTTP(body[:n], body[n:])
 }
 
-// headerLength is the header that says how many bytes of a body are JSON.
+// headerLength is the header with the size of the JSON part of a body.
 const headerLength = "Inference-Header-Content-Length"
 
-// maxTrust is how much memory is made ready before its bytes have come.
+// maxTrust bounds the memory that is allocated before its bytes have arrived.
 const maxTrust = 64 << 20
 
 func readBody(answer *http.Response) ([]byte, error) {
@@ -61,7 +60,7 @@ func readBody(answer *http.Response) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// encodeHTTP returns the JSON part of a request and the tensors that follow it.
+// encodeHTTP returns the JSON part of a request and the tensors behind it.
 func encodeHTTP(req *Request) (text []byte, tail [][]byte, err error) {
 	parameters, err := httpParameters(req)
 	if err != nil {
@@ -157,7 +156,7 @@ type jsonResponse struct {
 	} `json:"outputs"`
 }
 
-// decodeHTTP reads a response whose outputs are binary, or in shared memory.
+// decodeHTTP decodes a response whose outputs are binary or in shared memory.
 func decodeHTTP(text, tail []byte) (*Response, error) {
 	var j jsonResponse
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -184,7 +183,7 @@ func decodeHTTP(text, tail []byte) (*Response, error) {
 	return r, nil
 }
 
-// plain is a value of JSON in the types of Response.Parameters.
+// plain converts a JSON value to a type of Response.Parameters.
 func plain(value any) any {
 	number, ok := value.(json.Number)
 	if !ok {

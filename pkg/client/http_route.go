@@ -12,16 +12,16 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// route is how HTTP carries a message.
+// route is the HTTP form of a message.
 type route struct {
 	httpCall
-	wrap  string // member of the answer's message that the whole answer is
-	probe bool   // the answer is the status
+	wrap  string // field of the response message that the body holds
+	probe bool   // the response is the status
 }
 
 type object = map[string]any
 
-// routeOf finds the path, the method and the body of a message.
+// routeOf returns the path, the method and the body of a message.
 func routeOf(req proto.Message) (route, error) {
 	get := func(path string) route { return route{httpCall: httpCall{method: http.MethodGet, path: path}} }
 	probe := func(path string) route {

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -10,7 +11,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -118,6 +121,30 @@ func TestLoadIsSentOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Error(t, c.Load(t.Context(), "m", client.Override{}))
 	require.Len(t, s.requests(), 2)
+}
+
+// TestDeadlineEndsAnInference covers a server that sends no response and one that
+// stops within the body.
+func TestDeadlineEndsAnInference(t *testing.T) {
+	var requests atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if requests.Add(1) == 2 {
+			w.Header().Set("Content-Length", "10")
+			_, _ = io.WriteString(w, "{")
+			_ = http.NewResponseController(w).Flush()
+		}
+		<-r.Context().Done()
+	}))
+	defer s.Close()
+	c := newClient(t, client.Options{Address: s.URL})
+	for sent := int32(1); sent <= 2; sent++ {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		_, err := c.Infer(ctx, &client.Request{Model: "m"})
+		cancel()
+		require.Equal(t, context.DeadlineExceeded, err)
+		require.Equal(t, sent, requests.Load(), "not sent again")
+	}
 }
 
 func TestAnswersThatAreNone(t *testing.T) {

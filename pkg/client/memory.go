@@ -10,16 +10,16 @@ import (
 
 // SystemRegion is a region of POSIX shared memory.
 type SystemRegion struct {
-	Name string // what requests call it
-	Key  string // of shm_open, such as /input
-	// Offset and Size are the part of the object that the region is, in bytes.
+	Name string // the name in requests
+	Key  string // for shm_open, such as /input
+	// Offset and Size are the region's part of the object, in bytes.
 	Offset, Size uint64
 }
 
 // CUDARegion is a region of GPU memory.
 type CUDARegion struct {
 	Name   string
-	Handle []byte // cudaIpcMemHandle_t; the server does not tell it
+	Handle []byte // cudaIpcMemHandle_t; not returned by the server
 	Device int64
 	Size   uint64
 }
@@ -31,15 +31,16 @@ func (c *Client) RegisterSystemMemory(ctx context.Context, r SystemRegion) error
 	return err
 }
 
-// UnregisterSystemMemory undoes RegisterSystemMemory; an empty name stands for
-// all regions.
+// UnregisterSystemMemory undoes RegisterSystemMemory; an empty name means all
+// regions.
 func (c *Client) UnregisterSystemMemory(ctx context.Context, name string) error {
 	_, err := call[inferencepb.SystemSharedMemoryUnregisterResponse](ctx, c, inferencepb.GRPCInferenceService_SystemSharedMemoryUnregister_FullMethodName,
 		&inferencepb.SystemSharedMemoryUnregisterRequest{Name: name})
 	return err
 }
 
-// SystemMemory returns a region, or all of them, by name, if name is empty.
+// SystemMemory returns a region or, if name is empty, all of them in order of
+// name.
 func (c *Client) SystemMemory(ctx context.Context, name string) ([]SystemRegion, error) {
 	r, err := call[inferencepb.SystemSharedMemoryStatusResponse](ctx, c, inferencepb.GRPCInferenceService_SystemSharedMemoryStatus_FullMethodName,
 		&inferencepb.SystemSharedMemoryStatusRequest{Name: name})
@@ -58,15 +59,14 @@ func (c *Client) RegisterCUDAMemory(ctx context.Context, r CUDARegion) error {
 	return err
 }
 
-// UnregisterCUDAMemory undoes RegisterCUDAMemory; an empty name stands for all
-// regions.
+// UnregisterCUDAMemory undoes RegisterCUDAMemory; an empty name means all regions.
 func (c *Client) UnregisterCUDAMemory(ctx context.Context, name string) error {
 	_, err := call[inferencepb.CudaSharedMemoryUnregisterResponse](ctx, c, inferencepb.GRPCInferenceService_CudaSharedMemoryUnregister_FullMethodName,
 		&inferencepb.CudaSharedMemoryUnregisterRequest{Name: name})
 	return err
 }
 
-// CUDAMemory returns a region, or all of them, by name, if name is empty.
+// CUDAMemory returns a region or, if name is empty, all of them in order of name.
 func (c *Client) CUDAMemory(ctx context.Context, name string) ([]CUDARegion, error) {
 	r, err := call[inferencepb.CudaSharedMemoryStatusResponse](ctx, c, inferencepb.GRPCInferenceService_CudaSharedMemoryStatus_FullMethodName,
 		&inferencepb.CudaSharedMemoryStatusRequest{Name: name})

@@ -2,8 +2,8 @@ package client
 
 import "time"
 
-// Request is an inference request. The zero values of all fields but Model and
-// Inputs are those of a request that does not mention them.
+// Request is an inference request. Fields with a zero value, except Model and
+// Inputs, are not sent.
 type Request struct {
 	Model   string
 	Version string // empty: the server's choice
@@ -11,24 +11,25 @@ type Request struct {
 
 	Sequence Sequence
 	Priority uint64
-	// Timeout is how long the request may wait in a queue of the server, where
-	// the model's policy lets requests say so. It is sent in microseconds.
+	// Timeout bounds the time in the server's queue, if the model's policy allows
+	// requests to set it. It is sent in microseconds.
 	Timeout time.Duration
-	// EmptyFinal asks for a final response that may be empty; see Final. Only
-	// streams have it.
+	// EmptyFinal requests a final response that may be empty; see Final. Only
+	// streams support it.
 	EmptyFinal bool
-	// Parameters are passed on to the model. Values are string, bool, int,
-	// int64, uint64 or float64.
+	// Parameters are passed to the model. Values are string, bool, int, int64,
+	// uint64 or float64.
 	Parameters map[string]any
 
 	Inputs  []Tensor
-	Outputs []RequestedOutput // none: all of them
+	Outputs []RequestedOutput // empty: all outputs
 }
 
-// Sequence says what place a request has in a sequence. No id means none.
+// Sequence is the position of a request in a sequence. Without a correlation ID
+// the request belongs to none.
 type Sequence struct {
-	ID         uint64
-	Text       string // an id that is a text, in place of ID
+	ID         uint64 // the correlation ID
+	Text       string // a correlation ID that is a string, instead of ID
 	Start, End bool
 }
 
@@ -39,33 +40,33 @@ type Tensor struct {
 	Name     string
 	Datatype string // such as INT32; BYTES for strings
 	Shape    []int64
-	// Data are the values, little endian. Each element of BYTES is preceded by
-	// its length in four bytes. NewTensor and NewStrings make it, Values and
-	// Strings read it.
+	// Data holds the values, little endian. The length of each element of BYTES
+	// precedes it in four bytes. NewTensor and NewStrings encode it, Values and
+	// Strings decode it.
 	Data []byte
-	// Region is where in shared memory the values are, in place of Data.
+	// Region is the location of the values in shared memory, instead of Data.
 	Region Region
 }
 
-// RequestedOutput is an output that the response is to hold.
+// RequestedOutput is an output to return.
 type RequestedOutput struct {
 	Name string
-	// Classes, when it is not 0, asks for that many top classes as strings
-	// "value:index:label" in place of the values.
+	// Classes, if it is not 0, requests that many top classes as strings
+	// "value:index:label" instead of the values.
 	Classes int
 	// Region is where in shared memory the server writes the values. The output
-	// has no Data then.
+	// then has no Data.
 	Region Region
 }
 
-// Region is a part of a registered region of shared memory, in bytes. A region
-// without a name is none.
+// Region is a part of a registered region of shared memory, in bytes. Without a
+// name it is unset.
 type Region struct {
 	Name         string
 	Offset, Size uint64
 }
 
-// Response is the answer to a request.
+// Response is the response to a request.
 type Response struct {
 	Model, Version, ID string
 	// Parameters come from the model. Values are string, bool, int64, uint64 or
@@ -74,7 +75,7 @@ type Response struct {
 	Outputs    []Tensor
 }
 
-// Output returns an output by name, nil if there is none.
+// Output returns an output by name, or nil.
 func (r *Response) Output(name string) *Tensor {
 	for i := range r.Outputs {
 		if r.Outputs[i].Name == name {
@@ -84,7 +85,7 @@ func (r *Response) Output(name string) *Tensor {
 	return nil
 }
 
-// Final reports whether no more responses to the request follow on its stream.
+// Final reports whether this is the last response to the request on its stream.
 func (r *Response) Final() bool {
 	final, ok := r.Parameters["triton_final_response"].(bool)
 	return ok && final

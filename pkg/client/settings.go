@@ -7,18 +7,18 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// TraceSettings are settings of traces by name, such as trace_rate. Only
-// trace_level may have more than one value.
+// TraceSettings are trace settings by name, such as trace_rate. Only trace_level
+// may have more than one value.
 type TraceSettings map[string][]string
 
-// TraceSettings returns those of a model, or the server's if model is empty.
+// TraceSettings returns the settings of a model, or the server's if model is empty.
 func (c *Client) TraceSettings(ctx context.Context, model string) (TraceSettings, error) {
 	return c.trace(ctx, &inferencepb.TraceSettingRequest{ModelName: model})
 }
 
-// SetTraceSettings changes the settings that change names and returns all. A
-// setting without values is cleared: a model has the server's again, and the
-// server what it was started with.
+// SetTraceSettings changes the settings in change and returns all of them. A
+// setting without values is reset: for a model to the server's value, for the
+// server to the value at its start.
 func (c *Client) SetTraceSettings(ctx context.Context, model string, change TraceSettings) (TraceSettings, error) {
 	req := &inferencepb.TraceSettingRequest{ModelName: model, Settings: map[string]*inferencepb.TraceSettingRequest_SettingValue{}}
 	for name, values := range change {
@@ -39,17 +39,17 @@ func (c *Client) trace(ctx context.Context, req *inferencepb.TraceSettingRequest
 	return all, nil
 }
 
-// LogSettings are settings of the server's log by name: log_file, log_info,
+// LogSettings are the settings of the server's log by name: log_file, log_info,
 // log_warning, log_error, log_verbose_level, log_format. Values are bool, uint32
 // or string.
 type LogSettings map[string]any
 
-// LogSettings returns all of them.
+// LogSettings returns all settings of the server's log.
 func (c *Client) LogSettings(ctx context.Context) (LogSettings, error) {
 	return c.log(ctx, &inferencepb.LogSettingsRequest{})
 }
 
-// SetLogSettings changes the settings that change names and returns all.
+// SetLogSettings changes the settings in change and returns all of them.
 func (c *Client) SetLogSettings(ctx context.Context, change LogSettings) (LogSettings, error) {
 	req := &inferencepb.LogSettingsRequest{Settings: map[string]*inferencepb.LogSettingsRequest_SettingValue{}}
 	for name, value := range change {

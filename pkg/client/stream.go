@@ -12,18 +12,18 @@ import (
 // Stream carries requests and their responses. One goroutine may send while
 // another receives.
 type Stream struct {
-	ctx    context.Context // of the stream, to tell why it ended
+	ctx    context.Context // of the stream; tells why it ended
 	cancel context.CancelFunc
 	rpc    inferencepb.GRPCInferenceService_ModelStreamInferClient
 }
 
-// RequestError is the failure of one request of a stream, which goes on.
+// RequestError is the failure of one request. Its stream continues.
 type RequestError struct {
-	ID, Model string // of the request, if the server told
+	ID, Model string // of the request, if the server sent them
 	Msg       string
 }
 
-// Error is the server's text.
+// Error returns the server's text.
 func (e *RequestError) Error() string { return e.Msg }
 
 func (t *grpcTransport) stream(ctx context.Context) (*Stream, error) {
@@ -70,11 +70,11 @@ func (s *Stream) failure(err error) error {
 	return wire.RPCError(s.ctx, err)
 }
 
-// CloseSend tells the server that no more requests follow.
+// CloseSend ends the requests of the stream.
 func (s *Stream) CloseSend() error { return s.failure(s.rpc.CloseSend()) }
 
-// Close ends the stream and cancels the requests that are not answered. It may be
-// called more than once, and from any goroutine.
+// Close ends the stream and cancels the requests without a response. It may be
+// called more than once and from any goroutine.
 func (s *Stream) Close() error {
 	s.cancel()
 	return nil

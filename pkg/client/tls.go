@@ -10,17 +10,16 @@ import (
 
 // TLSFiles are PEM files for TLS.
 type TLSFiles struct {
-	// Root has the certificates that may sign the server's; empty: those that
-	// the machine trusts.
+	// Root holds the root certificates; empty uses the machine's.
 	Root string
-	// Cert and Key are the client's own, which a server with mutual TLS asks for.
+	// Cert and Key are the client's certificate for a server with mutual TLS.
 	Cert, Key string
-	// ServerName is expected in the server's certificate; empty: the host of the
-	// address.
+	// ServerName is the name in the server's certificate; empty uses the host of
+	// the address.
 	ServerName string
 }
 
-// Config reads the files. The result goes into Options.TLS.
+// Config reads the files and returns a value for Options.TLS.
 func (f TLSFiles) Config() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.ServerName}
 	if f.Root != "" {

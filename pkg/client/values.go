@@ -10,12 +10,12 @@ import (
 
 var errNoTensor = errors.New("there is no such tensor")
 
-// Number is a type of Go that the protocol has a data type for.
+// Number is a Go type with a data type of the protocol.
 type Number interface {
 	bool | uint8 | uint16 | uint32 | uint64 | int8 | int16 | int32 | int64 | float32 | float64
 }
 
-// datatypeOf is the protocol's name of T.
+// datatypeOf returns the protocol's name of T.
 func datatypeOf[T Number]() string {
 	switch any(*new(T)).(type) {
 	case bool:
@@ -42,7 +42,7 @@ func datatypeOf[T Number]() string {
 	return "FP64"
 }
 
-// NewTensor makes a tensor of numbers. The data type is that of T.
+// NewTensor returns a tensor of numbers with the data type of T.
 func NewTensor[T Number](name string, shape []int64, values ...T) Tensor {
 	data, err := binary.Append(nil, binary.LittleEndian, values)
 	if err != nil {
@@ -51,7 +51,7 @@ func NewTensor[T Number](name string, shape []int64, values ...T) Tensor {
 	return Tensor{Name: name, Datatype: datatypeOf[T](), Shape: shape, Data: data}
 }
 
-// NewStrings makes a tensor of strings.
+// NewStrings returns a tensor of strings.
 func NewStrings(name string, shape []int64, values ...string) Tensor {
 	var data []byte
 	for _, v := range values {
@@ -60,7 +60,7 @@ func NewStrings(name string, shape []int64, values ...string) Tensor {
 	return Tensor{Name: name, Datatype: "BYTES", Shape: shape, Data: data}
 }
 
-// Values returns the numbers of a tensor, whose data type must be that of T.
+// Values returns the numbers of a tensor, which must have the data type of T.
 func Values[T Number](t *Tensor) ([]T, error) {
 	if t == nil {
 		return nil, errNoTensor

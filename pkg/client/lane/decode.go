@@ -25,7 +25,7 @@ type jsonResponse struct {
 	} `json:"outputs"`
 }
 
-// decode reads a response whose outputs are binary, as Prepare asks for them.
+// decode decodes a response whose outputs are binary, as Prepare requests them.
 func (c *httpClient) decode(x *Exchange, resp *kserve.Response) error {
 	if x.JSONLen < 0 || x.JSONLen > len(x.Body) {
 		return fmt.Errorf("response of %d bytes says that %d are JSON", len(x.Body), x.JSONLen)
@@ -52,7 +52,7 @@ func (c *httpClient) decode(x *Exchange, resp *kserve.Response) error {
 	return nil
 }
 
-// decode reads a response; its tensors have memory of their own.
+// decode decodes a response; its tensors have memory of their own.
 func (c *grpcClient) decode(x *Exchange, resp *kserve.Response) error {
 	return c.codec.DecodeResponse(mem.BufferSlice{mem.SliceBuffer(bytes.Clone(x.Body))}, resp)
 }

@@ -17,7 +17,7 @@ func (c *grpcClient) prepare(req *kserve.Request) (*Prepared, error) {
 		encoded.Free()
 		return p, nil
 	}
-	// Slices have no count of references: the transport's Free after each send
+	// SliceBuffer has no reference count: the transport's Free after each send
 	// does nothing, and the memory stays until Release.
 	for _, b := range encoded {
 		p.message = append(p.message, mem.SliceBuffer(b.ReadOnlyData()))

@@ -2,7 +2,6 @@ package lane
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -15,7 +14,7 @@ func (c *httpClient) prepare(req *kserve.Request) (*Prepared, error) {
 		return nil, errRaw
 	}
 	if req.EmptyFinal {
-		return nil, errors.New("an empty final response exists only on gRPC streams: HTTP servers refuse to be asked for it")
+		return nil, wire.ErrEmptyFinal
 	}
 	body, binary := appendRequestJSON(nil, req)
 	path := c.at.Path + wire.ModelPath(req.ModelName, req.ModelVersion) + "/infer"
@@ -40,8 +39,8 @@ func (c *httpClient) prepare(req *kserve.Request) (*Prepared, error) {
 	return newPrepared(append(head, body...), req), nil
 }
 
-// appendRequestJSON writes the JSON part of a request whose tensors follow as
-// binary; the second result is how many bytes follow.
+// appendRequestJSON appends the JSON part of a request. The second result is the
+// size of the binary tensors behind it.
 func appendRequestJSON(b []byte, req *kserve.Request) ([]byte, int) {
 	b = append(b, '{')
 	if req.ID != "" {

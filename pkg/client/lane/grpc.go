@@ -16,9 +16,9 @@ import (
 	"triton/pkg/tensor"
 )
 
-// defaultLanes is how many lanes share a connection. It is what Triton's own
-// client library does: one connection would serialize high concurrencies at the
-// server's stream limit, one per lane would lose the sharing of reads.
+// defaultLanes is the number of lanes per connection, as in Triton's client
+// library: a single connection would serialize high concurrencies at the server's
+// stream limit, one per lane would lose the sharing of reads.
 const defaultLanes = 6
 
 type grpcClient struct {
@@ -32,7 +32,7 @@ type grpcClient struct {
 	}
 }
 
-// sharedConn is a connection and how many lanes use it.
+// sharedConn is a connection with the number of its lanes.
 type sharedConn struct {
 	*grpc.ClientConn
 	lanes int
@@ -60,8 +60,8 @@ func (c *grpcClient) outgoing(ctx context.Context) context.Context {
 	return metadata.NewOutgoingContext(ctx, c.metadata)
 }
 
-// take returns a connection that has room for a lane.
-func (c *grpcClient) take() (*sharedConn, error) {
+// acquire adds a lane to a connection that may have one more.
+func (c *grpcClient) acquire() (*sharedConn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.mu.conns {
@@ -79,9 +79,9 @@ func (c *grpcClient) take() (*sharedConn, error) {
 	return s, nil
 }
 
-// give takes a lane off its connection. A connection without lanes is closed
+// release removes a lane from its connection. A connection without lanes is closed
 // unless it is the last one.
-func (c *grpcClient) give(s *sharedConn) error {
+func (c *grpcClient) release(s *sharedConn) error {
 	c.mu.Lock()
 	s.lanes--
 	unused := s.lanes == 0 && len(c.mu.conns) > 1
@@ -95,7 +95,7 @@ func (c *grpcClient) give(s *sharedConn) error {
 	return nil
 }
 
-// close closes all connections, also those of lanes that are still open.
+// close closes all connections, including those of open lanes.
 func (c *grpcClient) close() error {
 	c.mu.Lock()
 	conns := c.mu.conns
@@ -108,8 +108,8 @@ func (c *grpcClient) close() error {
 	return err
 }
 
-// connect waits for the connection, or for its first failure: the request will
-// tell of that.
+// connect waits for the connection or its first failure, which the first request
+// reports.
 func connect(ctx context.Context, cc *grpc.ClientConn) {
 	cc.Connect()
 	for {

@@ -1,7 +1,7 @@
-// Package lane sends requests that were encoded once over connections that each
-// carry one request at a time. It is the load generator's side of a client: it
-// costs no memory per request over HTTP and marks when a request began and
-// ended. For anything but load use package client. It holds no load policy.
+// Package lane is the load generator's client: it sends requests that were encoded
+// once over connections that each carry one request at a time, and records when a
+// request started and ended. Over HTTP it allocates nothing per request. For
+// anything but load use package client. The package has no load policy.
 package lane
 
 import (
@@ -12,11 +12,11 @@ import (
 	"triton/pkg/kserve"
 )
 
-// Options say how to reach a server.
+// Options configure the connection to a server.
 type Options struct {
 	client.Options
-	// LanesPerConnection is how many gRPC lanes share one HTTP/2 connection;
-	// 0 is 6.
+	// LanesPerConnection is the number of gRPC lanes per HTTP/2 connection; 0
+	// means 6.
 	LanesPerConnection int
 }
 
@@ -26,7 +26,7 @@ type Client struct {
 	transport transport
 }
 
-// transport does the work of Client for one protocol.
+// transport implements Client for one protocol.
 type transport interface {
 	prepare(req *kserve.Request) (*Prepared, error)
 	dial(ctx context.Context) (Conn, error)
@@ -34,7 +34,7 @@ type transport interface {
 	close() error
 }
 
-// New makes a client. It connects when the first lane is dialed.
+// New returns a client. It connects when the first lane is dialed.
 func New(o Options) (*Client, error) {
 	var t transport
 	var err error
@@ -53,54 +53,52 @@ func New(o Options) (*Client, error) {
 func (c *Client) Protocol() client.Protocol { return c.protocol }
 
 // Prepare encodes a request once, for any number of lanes of this client. The
-// tensors' bytes are borrowed: they must stay as they are until Release.
+// bytes of the tensors are borrowed: they must not change until Release.
 func (c *Client) Prepare(req *kserve.Request) (*Prepared, error) { return c.transport.prepare(req) }
 
-// Dial opens a lane, which the caller closes. The context is that of dialing
-// only.
+// Dial opens a lane, which the caller closes. The context applies to dialing only.
 func (c *Client) Dial(ctx context.Context) (Conn, error) { return c.transport.dial(ctx) }
 
-// Decode reads the response that an exchange kept. The tensors have memory of
+// Decode decodes the response that an exchange kept. The tensors have memory of
 // their own; the caller resets resp.
 func (c *Client) Decode(x *Exchange, resp *kserve.Response) error {
 	return c.transport.decode(x, resp)
 }
 
-// Close closes the connections that lanes share. Lanes are closed before.
+// Close closes the connections that lanes share. Close the lanes before.
 func (c *Client) Close() error { return c.transport.close() }
 
 // Conn is a lane: it carries one request at a time.
 type Conn interface {
-	// Do sends p, waits for the whole response and notes the times in x. It
-	// returns the context's error as soon as ctx ends; errors that the server
-	// sent are *status.Error with its own text, and the lane may be used again.
-	// A request whose response did not begin before the connection ended is
-	// sent again, once, if it belongs to no sequence. A request of a sequence
-	// is sent again only if the server cannot have received all of it.
+	// Do sends p, waits for the whole response and records the times in x. It
+	// returns the context's error as soon as ctx ends. Errors from the server are
+	// *status.Error with the server's text, and the lane may be used again. If
+	// the connection ends before the response starts, the request is sent again,
+	// once, unless it belongs to a sequence. A request of a sequence is sent
+	// again only if the server cannot have received all of it.
 	//
-	// Consecutive calls with one context, or with contexts that have one Done
-	// channel, cost least.
+	// Consecutive calls with the same Done channel cost least.
 	Do(ctx context.Context, p *Prepared, x *Exchange) error
-	// Close closes the lane. It may be called from any goroutine, also more than
-	// once, and ends a Do under way.
+	// Close closes the lane and interrupts Do. It may be called more than once
+	// and from any goroutine.
 	Close() error
 }
 
-// Exchange is what is known of one request after Do. It is reused from request
-// to request.
+// Exchange holds the times and the response of one request after Do. It is reused
+// for the next request.
 type Exchange struct {
-	Keep bool // asks for Body
+	Keep bool // requests Body
 
-	Start   int64 // reading of Now before the request is handed over
-	End     int64 // reading of Now when the response is complete
+	Start   int64 // Now before the request is sent
+	End     int64 // Now when the response is complete
 	Send    int64 // nanoseconds: HTTP writing, gRPC encoding
 	Receive int64 // nanoseconds: HTTP reading from the first byte, gRPC decoding
 
-	Body    []byte // the response, when Keep was set; valid until the next Do
+	Body    []byte // the response, if Keep was set; valid until the next Do
 	JSONLen int    // HTTP: bytes of Body that are JSON, the rest is binary
 }
 
-// epoch is the zero of Now. Only differences of readings have a meaning.
+// epoch is the zero of Now. Only differences have a meaning.
 var epoch = time.Now()
 
 // Now reads a monotonic clock in nanoseconds.

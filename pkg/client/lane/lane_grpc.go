@@ -19,10 +19,10 @@ type grpcLane struct {
 	conn   *sharedConn
 	codec  []grpc.CallOption
 
-	// call is the context of the calls: that of Do, which Close ends too. One
-	// for many calls costs nothing per request.
+	// call is the context of the calls, derived from Do's; Close cancels it. One
+	// context for many calls costs nothing per request.
 	call context.Context
-	done <-chan struct{} // that of Do's context
+	done <-chan struct{} // of Do's context
 	mu   struct {
 		sync.Mutex
 		cancel context.CancelFunc
@@ -32,16 +32,15 @@ type grpcLane struct {
 
 var _ Conn = (*grpcLane)(nil)
 
-// dial waits until the connection stands, so that the first request does not
-// pay for it.
+// dial waits for the connection, so that the first request does not include it.
 func (c *grpcClient) dial(ctx context.Context) (Conn, error) {
-	s, err := c.take()
+	s, err := c.acquire()
 	if err != nil {
 		return nil, err
 	}
 	connect(ctx, s.ClientConn)
 	if err := ctx.Err(); err != nil {
-		return nil, errors.Join(err, c.give(s))
+		return nil, errors.Join(err, c.release(s))
 	}
 	return &grpcLane{client: c, conn: s, codec: []grpc.CallOption{grpc.ForceCodecV2(rawCodec{})}}, nil
 }
@@ -67,7 +66,7 @@ func (l *grpcLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
 	return wire.RPCError(ctx, err)
 }
 
-// bind makes ctx the context of the calls that follow.
+// bind derives the context of the next calls from ctx.
 func (l *grpcLane) bind(ctx context.Context) error {
 	call, cancel := context.WithCancel(l.client.outgoing(ctx))
 	l.mu.Lock()
@@ -100,11 +99,11 @@ func (l *grpcLane) Close() error {
 	if cancel != nil {
 		cancel()
 	}
-	return l.client.give(l.conn)
+	return l.client.release(l.conn)
 }
 
-// rawCodec hands prepared bytes through and copies an answer only when it is
-// to be kept.
+// rawCodec passes prepared bytes through and copies a response only if Keep is
+// set.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return "proto" }

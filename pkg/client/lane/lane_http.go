@@ -15,8 +15,8 @@ import (
 )
 
 // httpLane is one keep-alive connection. It writes prepared bytes and reads the
-// answer itself: net/http's client costs several times as much per request
-// through its two goroutines, header maps and body hand-over.
+// response itself: net/http's client costs several times as much per request with
+// its two goroutines, header maps and body copies.
 type httpLane struct {
 	at     *wire.Endpoint
 	conn   atomic.Pointer[link]
@@ -32,7 +32,7 @@ var _ Conn = (*httpLane)(nil)
 // link is an open connection.
 type link struct{ net.Conn }
 
-// dial opens the connection at once, so that the first request does not pay.
+// dial connects at once, so that the first request does not include it.
 func (c *httpClient) dial(ctx context.Context) (Conn, error) {
 	l := &httpLane{at: c.at}
 	if err := l.connect(ctx); err != nil {
@@ -57,7 +57,7 @@ func (l *httpLane) connect(ctx context.Context) error {
 		return wire.ConnectError(err)
 	}
 	l.conn.Store(&link{conn})
-	// Close, or the end of the context, may have come while connecting.
+	// The lane was closed or the context ended while connecting.
 	if err := ctx.Err(); err != nil {
 		l.drop()
 		return err
@@ -88,8 +88,8 @@ func (l *httpLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
 	x.Start = Now()
 	sent, err := l.exchange(ctx, p, x)
 	if err != nil && l.used && !l.in.any && stale(err) && (!sent || !p.sequence) && ctx.Err() == nil {
-		// The server closed an idle connection while the request was under
-		// way. Nothing was answered, so it is sent again, once.
+		// The server closed the idle connection while the request was on its
+		// way. There is no response, so the request is sent again, once.
 		_, err = l.exchange(ctx, p, x)
 	}
 	x.End = Now()
@@ -118,7 +118,7 @@ func (l *httpLane) exchange(ctx context.Context, p *Prepared, x *Exchange) (sent
 			return false, err
 		}
 		if conn = l.conn.Load(); conn == nil {
-			return false, net.ErrClosed // closed from outside in between
+			return false, net.ErrClosed // closed by another goroutine
 		}
 	}
 	begin := Now()
@@ -164,7 +164,7 @@ func (l *httpLane) Close() error {
 	return nil
 }
 
-// stale says whether the error is one of a connection that its peer closed.
+// stale reports whether the peer has closed the connection.
 func stale(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }

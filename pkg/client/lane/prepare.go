@@ -9,9 +9,9 @@ import (
 	"triton/pkg/kserve"
 )
 
-// flatBytes is the size up to which a prepared request is kept in one piece:
-// one write is cheaper than a vector of them as long as the copy, made once,
-// does not multiply the memory of large tensors.
+// flatBytes is the size up to which a prepared request is one slice: one write is
+// cheaper than a vector, and the copy does not multiply the memory of large
+// tensors.
 const flatBytes = 64 << 10
 
 // Prepared is one request in wire form, for any number of sends on Conns of the
@@ -21,17 +21,17 @@ type Prepared struct {
 	message  mem.BufferSlice
 	size     int
 	release  func()
-	// sequence says that sending it twice may change the state of a sequence
-	// twice.
+	// sequence marks a request that changes the state of a sequence: it must not
+	// run twice.
 	sequence bool
 }
 
 var errRaw = errors.New("a raw request cannot be prepared: name its input")
 
-// Size is the bytes of one request.
+// Size returns the size of the request in bytes.
 func (p *Prepared) Size() int { return p.size }
 
-// Release gives memory back once no more sends follow.
+// Release frees the memory after the last send.
 func (p *Prepared) Release() {
 	if p.release != nil {
 		p.release()
@@ -39,7 +39,7 @@ func (p *Prepared) Release() {
 	*p = Prepared{}
 }
 
-// newPrepared puts the tensors' bytes behind the head.
+// newPrepared appends the bytes of the tensors to the head.
 func newPrepared(head []byte, req *kserve.Request) *Prepared {
 	p := &Prepared{
 		segments: [][]byte{head}, size: len(head),

@@ -13,22 +13,21 @@ const (
 	readBuffer = 16 << 10
 	bodyBuffer = 256 << 10 // for bodies that are larger than the buffer
 	maxHead    = 256 << 10
-	maxError   = 1 << 20 // of an error's body that is kept
+	maxError   = 1 << 20 // bytes kept of the body of an error
 )
 
-// responseReader reads HTTP/1.1 responses from one connection, which may be
-// used on afterwards.
+// responseReader reads HTTP/1.1 responses from one keep-alive connection.
 type responseReader struct {
 	src  io.Reader
 	buf  []byte
 	r, w int // unread bytes are buf[r:w]
 
-	any    bool  // a byte of this response was seen
-	first  int64 // when
+	any    bool  // a byte of this response has arrived
+	first  int64 // time of the first byte
 	status int
-	close  bool // the server ends the connection after this response
+	close  bool // the server closes the connection after this response
 
-	length  int64 // of the body; -1 when it says otherwise
+	length  int64 // of the body; -1 without Content-Length
 	chunked bool
 	jsonLen int
 }
@@ -40,7 +39,7 @@ func (d *responseReader) reset(src io.Reader) {
 	}
 }
 
-// fill reads more bytes, making room first.
+// fill reads more bytes into the buffer, which grows if it is full.
 func (d *responseReader) fill() error {
 	if d.r > 0 && d.r == d.w {
 		d.r, d.w = 0, 0
@@ -69,7 +68,7 @@ func (d *responseReader) fill() error {
 	return err
 }
 
-// line returns the next line without its end; a view until the next fill.
+// line returns the next line without its end, valid until the next fill.
 func (d *responseReader) line() ([]byte, error) {
 	seen := 0
 	for {
@@ -95,8 +94,7 @@ func noEOF(err error) error {
 	return err
 }
 
-// read takes one whole response. The body is kept in x when asked for, or when
-// it is an error's.
+// read reads one response. The body is kept in x if Keep is set or it is an error.
 func (d *responseReader) read(x *Exchange) error {
 	d.any = d.r < d.w
 	if d.any {
@@ -162,17 +160,17 @@ func (d *responseReader) header(l []byte) error {
 	value = bytes.TrimSpace(value)
 	var err error
 	switch {
-	case is(name, "content-length"):
+	case equalFold(name, "content-length"):
 		d.length, err = strconv.ParseInt(string(value), 10, 64)
 		if err == nil && d.length < 0 {
 			err = errors.New("negative")
 		}
-	case is(name, "inference-header-content-length"):
+	case equalFold(name, "inference-header-content-length"):
 		d.jsonLen, err = strconv.Atoi(string(value))
-	case is(name, "transfer-encoding"):
-		d.chunked = is(value, "chunked")
-	case is(name, "connection"):
-		d.close = is(value, "close")
+	case equalFold(name, "transfer-encoding"):
+		d.chunked = equalFold(value, "chunked")
+	case equalFold(name, "connection"):
+		d.close = equalFold(value, "close")
 	}
 	if err != nil {
 		return fmt.Errorf("header %.80q: %w", l, err)
@@ -180,8 +178,8 @@ func (d *responseReader) header(l []byte) error {
 	return nil
 }
 
-// is compares without regard to case; lower must be lower case.
-func is(b []byte, lower string) bool {
+// equalFold compares without regard to case; lower must be lower case.
+func equalFold(b []byte, lower string) bool {
 	if len(b) != len(lower) {
 		return false
 	}
@@ -207,7 +205,7 @@ func (d *responseReader) body(into *[]byte, limit int64) error {
 	case d.length >= 0:
 		return noEOF(d.take(into, d.length, limit))
 	}
-	d.close = true // until the connection ends
+	d.close = true // the body ends with the connection
 	for {
 		if err := d.take(into, int64(d.w-d.r), limit); err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 // context for as long as requests come with it, so that a request costs the
 // comparison of two channels.
 type watch struct {
-	done <-chan struct{} // of the context followed; only bind's callers use it
+	done <-chan struct{} // of the followed context; only bind's caller uses it
 	mu   struct {
 		sync.Mutex
 		stop   func() bool
@@ -19,7 +19,7 @@ type watch struct {
 	}
 }
 
-// bind follows ctx in place of the context before. It fails if ctx has ended or
+// bind follows ctx instead of the previous context. It fails if ctx has ended or
 // the watch is closed.
 func (w *watch) bind(ctx context.Context, interrupt func()) error {
 	w.mu.Lock()
@@ -28,7 +28,7 @@ func (w *watch) bind(ctx context.Context, interrupt func()) error {
 	w.mu.Unlock()
 	w.done = nil
 	if stop != nil && !stop() {
-		<-ended // else it would interrupt what comes now
+		<-ended // it would interrupt the next request
 	}
 	if err := ctx.Err(); err != nil {
 		return err

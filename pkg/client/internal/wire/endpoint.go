@@ -1,6 +1,5 @@
-// Package wire holds what the user client and the load generator's lanes have in
-// common: addresses, TLS, dialing, and errors in the server's words. It sends no
-// request.
+// Package wire holds the common parts of the user client and the load generator's
+// lanes: addresses, TLS, dialing and errors. It sends no request.
 package wire
 
 import (
@@ -24,8 +23,7 @@ type Endpoint struct {
 	TLS     *tls.Config // nil: plain HTTP
 }
 
-// ParseHTTP reads host:port or a URL. An https URL asks for TLS; config, when
-// it is not nil, says how.
+// ParseHTTP parses host:port or a URL. An https URL or a config selects TLS.
 func ParseHTTP(address string, config *tls.Config) (*Endpoint, error) {
 	text, scheme := address, "http"
 	if config != nil {
@@ -57,7 +55,7 @@ func ParseHTTP(address string, config *tls.Config) (*Endpoint, error) {
 	return e, nil
 }
 
-// clientTLS is a copy of config, or of the default, that names the server.
+// clientTLS returns a copy of config, or of the default, with a server name.
 func clientTLS(config *tls.Config, host string) *tls.Config {
 	if config == nil {
 		config = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -69,7 +67,7 @@ func clientTLS(config *tls.Config, host string) *tls.Config {
 	return config
 }
 
-// URL is the URL of a path below /v2.
+// URL returns the URL of a path that begins with /v2.
 func (e *Endpoint) URL(path string) string {
 	scheme := "http://"
 	if e.TLS != nil {
@@ -78,7 +76,7 @@ func (e *Endpoint) URL(path string) string {
 	return scheme + e.Host + e.Path + path
 }
 
-// ModelPath is the path of a model's resources below the endpoint's.
+// ModelPath returns the path of a model's resources.
 func ModelPath(model, version string) string {
 	p := "/v2/models/" + url.PathEscape(model)
 	if version != "" {
@@ -87,7 +85,7 @@ func ModelPath(model, version string) string {
 	return p
 }
 
-// CheckHeaders refuses what cannot stand in an HTTP header.
+// CheckHeaders rejects headers that HTTP cannot carry.
 func CheckHeaders(headers map[string]string) error {
 	for name, value := range headers {
 		if name == "" || strings.ContainsAny(name+value, "\r\n") || strings.ContainsAny(name, ": ") {
@@ -103,11 +101,11 @@ type Target struct {
 	creds credentials.TransportCredentials
 }
 
-// String is the target as grpc-go names it.
+// String returns the target in grpc-go's syntax.
 func (t Target) String() string { return t.name }
 
-// ParseGRPC reads host:port, which grpc:// or grpcs:// may precede. The latter,
-// or a config, asks for TLS.
+// ParseGRPC parses host:port, optionally with grpc:// or grpcs:// in front. The
+// latter, or a config, selects TLS.
 func ParseGRPC(address string, config *tls.Config) (Target, error) {
 	addr, plain := strings.CutPrefix(address, "grpc://")
 	addr, secure := strings.CutPrefix(addr, "grpcs://")
@@ -126,12 +124,12 @@ func ParseGRPC(address string, config *tls.Config) (Target, error) {
 	return Target{"passthrough:///" + addr, credentials.NewTLS(clientTLS(config, host))}, nil
 }
 
-// windowBytes are fixed flow-control windows. A fixed size also keeps grpc-go
-// from measuring the path with pings.
+// windowBytes is the size of the flow-control window of a stream. With a fixed
+// size grpc-go does not measure the bandwidth with pings.
 const windowBytes = 4 << 20
 
-// Dial makes a gRPC connection, which connects when it is first used. A call is
-// sent again only where the server is known not to have seen it.
+// Dial returns a gRPC connection, which connects on first use. A call is sent again
+// only if the server has certainly not seen it.
 func (t Target) Dial() (*grpc.ClientConn, error) {
 	cc, err := grpc.NewClient(t.name,
 		grpc.WithTransportCredentials(t.creds),

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,13 +14,17 @@ import (
 	"triton/pkg/status"
 )
 
-// ConnectError puts the words first that Triton's HTTP client library uses,
-// because scripts look for them.
+// ErrEmptyFinal refuses to send a request for an empty final response over HTTP.
+var ErrEmptyFinal = errors.New("an empty final response exists only on gRPC streams: HTTP servers refuse to be asked for it")
+
+// ConnectError returns a failure to connect. It begins with the words of Triton's
+// HTTP client library, which scripts look for.
 func ConnectError(err error) error {
 	return fmt.Errorf("HTTP client failed: Couldn't connect to server (%w)", err)
 }
 
-// HTTPError is the error of an answer that is not 200, as the server worded it.
+// HTTPError returns the error of a response with a status other than 200, with the
+// server's text.
 func HTTPError(code int, body []byte) error {
 	var e struct{ Error string }
 	msg := ""
@@ -48,8 +53,8 @@ func codeOfHTTP(code int) status.Code {
 	return status.Unknown
 }
 
-// RPCError is the error of a call as the server worded it, or that of the
-// context when it has ended.
+// RPCError returns the error of a call with the server's text, or the error of the
+// context if it has ended.
 func RPCError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -60,11 +65,11 @@ func RPCError(ctx context.Context, err error) error {
 	}
 	msg := s.Message()
 	if s.Code() == codes.DeadlineExceeded {
-		// The server's clock was first.
+		// The server noticed the deadline first.
 		return fmt.Errorf("%s: %w", msg, context.DeadlineExceeded)
 	}
 	if s.Code() == codes.Unavailable && strings.HasPrefix(msg, "connection error: ") {
-		// The words of the C++ library come first, because scripts look for them.
+		// Scripts look for the words of the C++ library.
 		msg = "failed to connect to all addresses; last error: " + msg
 	}
 	return &status.Error{Code: codeOfGRPC(s.Code()), Msg: msg, Cause: err}
