@@ -2,8 +2,9 @@
 
     bench.py --triton bin/triton --oracle .oracle --models models [FIGURE ...]
 
-FIGURES (default all): resnet simple batching start perf wire schedulers. Every figure is a median over
---repeats interleaved repeats; CPU is counted from the scheduler's own books
+FIGURES (default all): resnet simple batching start perf wire schedulers. NVIDIA's perf_analyzer drives
+both servers, `triton perf` and wireload only the figures that say so; this script generates no load itself.
+Every figure is a median over --repeats interleaved repeats; CPU is counted from the scheduler's own books
 (/proc/PID/task/*/schedstat), so it holds on a busy machine too. The result is Markdown.
 
 With --nvidia-models DIR and --nvidia-backends DIR, NVIDIA's server is given an ONNX Runtime

@@ -1,7 +1,8 @@
-// Command wireload puts an identity model under load the cheapest way there is:
-// every request is made once and sent as the same bytes over and over. It speaks
-// JSON, binary data and gRPC, each also with the tensors in shared memory, and
-// prints what it saw as one line of JSON.
+// Command wireload puts an identity model under load: every request is encoded
+// once and sent as the same bytes over and over. It sends tensors as JSON, as binary
+// data, over gRPC and in shared memory, and prints the figures as one line of JSON.
+// `triton perf` sends neither JSON tensors nor shared memory
+// (docs/adr/0017-ui-and-clients.md).
 //
 //	wireload -http 127.0.0.1:8000 -grpc 127.0.0.1:8001 -kind binary -size 1024 -concurrency 8
 package main
