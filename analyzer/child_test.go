@@ -19,8 +19,8 @@ import (
 	"triton/analyzer"
 )
 
-// helperMode makes this test program play a server instead; its value says of
-// which temper.
+// helperMode makes this test program act as a server; its value selects the
+// behavior.
 const helperMode = "ANALYZER_TEST_SERVER"
 
 func helper() int {

@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 
 const mib = 1 << 20
 
-// world is a machine without servers: it hands out fake ones, whose memory and
-// speed follow from their configuration and load.
+// world launches fake servers whose memory and speed depend on their configuration
+// and load.
 type world struct {
 	t  *testing.T
 	mu struct {
@@ -186,7 +186,7 @@ func (w *world) Tree(pid int) []int { return []int{pid} }
 
 func (w *world) Limit() (uint64, string, error) { return w.limit, "memory of the test", nil }
 
-// closed says whether every server was closed.
+// closed reports whether every server was closed.
 func (w *world) closed() bool {
 	for _, s := range w.mu.servers {
 		if !s.closed {
@@ -196,11 +196,11 @@ func (w *world) closed() bool {
 	return true
 }
 
-// device is one GPU of 10 GiB, of which others use one, that has the servers of
+// device is a GPU with 10 GiB, of which other processes use one, for the servers of
 // a world.
 type device struct {
 	w *world
-	// hidden: the driver does not tell which process has what.
+	// hidden: the driver does not report the memory of processes.
 	hidden bool
 }
 

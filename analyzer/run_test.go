@@ -195,8 +195,8 @@ func TestFailedMeasurementIsAPoint(t *testing.T) {
 	require.NotNil(t, r.Fit, "the server was put to work all the same")
 }
 
-// What fails at every load, such as inputs of unknown shape, is not tried again
-// with more instances.
+// TestNoLoadCanBeMeasured fails every load, as inputs of unknown shape do: higher
+// instance counts are not tried.
 func TestNoLoadCanBeMeasured(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

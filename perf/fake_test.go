@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a server without a network: every request takes as long as latency
-// says, on whatever clock the test runs.
+// fake is a server without a network: every request takes latency on the clock of
+// the test.
 type fake struct {
 	protocol client.Protocol
 	latency  func(n uint64) time.Duration
@@ -166,7 +166,7 @@ func (l *fakeLane) Close() error {
 	return nil
 }
 
-// events collects what an observer is told.
+// events collects the events of an observer.
 type events struct{ all []perf.Event }
 
 func (e *events) Observe(ev perf.Event) { e.all = append(e.all, ev) }

@@ -46,7 +46,7 @@ var digits = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?`)
 // models.
 func mask(text []byte) string { return digits.ReplaceAllString(string(text), "N") }
 
-// scenario is a run on the fake server and what it must look like.
+// scenario is a run on the fake server with its expected output.
 type scenario struct {
 	name    string
 	setup   func(*fake, *perf.Config)

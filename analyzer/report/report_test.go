@@ -37,7 +37,7 @@ func point(instances, batch, concurrency int, throughput float64, p99 time.Durat
 	}
 }
 
-// full is an analysis in which everything went well, and one thing each not.
+// full is an analysis with successful results and one failure of each kind.
 func full() *analyzer.Result {
 	line, _ := search.Fit([]search.Sample{{Instances: 1, Bytes: 300 * mib}, {Instances: 2, Bytes: 420 * mib}, {Instances: 3, Bytes: 550 * mib}})
 	r := &analyzer.Result{
@@ -62,8 +62,8 @@ func full() *analyzer.Result {
 	return r
 }
 
-// bare is an analysis that was interrupted early, on a system that tells
-// nothing of memory.
+// bare is an analysis that was interrupted early, on a system without memory
+// readings.
 func bare() *analyzer.Result {
 	p := point(1, 1, 1, 5, time.Millisecond, 0)
 	p.Memory = analyzer.Memory{}

@@ -93,7 +93,7 @@ func TestElementTypes(t *testing.T) {
 	}{
 		{tensor.Bool, `true`, []byte{1}, ""},
 		{tensor.Bool, `1`, nil, "unable to find bool data in json"},
-		{tensor.Uint8, `258`, []byte{2}, ""}, // cut to its width, as ever
+		{tensor.Uint8, `258`, []byte{2}, ""}, // truncated to its width
 		{tensor.Uint8, `-1`, nil, "unable to find uint8_t data in json"},
 		{tensor.Uint16, `65535`, []byte{255, 255}, ""},
 		{tensor.Uint32, `4294967296`, nil, "unable to find uint32_t data in json"},

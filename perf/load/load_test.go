@@ -89,8 +89,7 @@ func TestNullServers(t *testing.T) {
 	}
 }
 
-// lanes is a dialer whose requests take a second each; step notes which was
-// sent.
+// lanes is a dialer whose requests take a second each; sent records them.
 type lanes struct {
 	dialErr error
 	sent    chan [2]int // worker in order of dialing, index of the request
@@ -308,8 +307,8 @@ func TestServerErrorsKeepTheirText(t *testing.T) {
 	}
 }
 
-// TestAllocations holds the cost per request down: neither the generator nor the
-// null server needs any memory for one over HTTP.
+// TestAllocations bounds the cost per request: neither the generator nor the null
+// server allocates memory for one over HTTP.
 func TestAllocations(t *testing.T) {
 	c, _ := target(t, client.HTTP)
 	prepared, err := c.Prepare(loadtest.Request())

@@ -121,8 +121,8 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestContextsInTurn changes the context from request to request, as callers do
-// that are no load generators.
+// TestContextsInTurn uses another context for each request, as callers other than
+// load generators do.
 func TestContextsInTurn(t *testing.T) {
 	_, grpcAddress := startGRPC(t)
 	httpAddress, connections := rawServer(t, fine, fine, fine, fine, fine, fine, fine, fine)
