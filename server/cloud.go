@@ -1,31 +1,24 @@
 package server
 
 import (
-	"context"
 	"crypto/tls"
 	"net"
-	"net/http"
 
+	"triton/server/http1"
 	"triton/server/httpapi"
 	"triton/server/sagemaker"
 	"triton/server/vertex"
 )
 
-// cloudFront serves the HTTP of a cloud platform.
-type cloudFront struct {
-	title  string
-	server *httpapi.Standard
-	lis    net.Listener
+// newCloud makes the front end of a cloud platform.
+func (s *Server) newCloud(l net.Listener, title string, h http1.Handler) front {
+	o := s.connectionOptions()
+	o.MaxConnections = 0
+	return &httpFront{title: title, server: http1.NewServer(h, o), lis: &lastCall{Listener: l}}
 }
 
-func (s *Server) newCloud(l net.Listener, title string, h http.Handler) front {
-	o := httpapi.Options{Log: s.opts.Log, Linger: s.opts.HTTP.Linger}
-	return &cloudFront{title, httpapi.NewStandard(h, o), &lastCall{Listener: l}}
-}
-
-// plainHTTP is the protocol's HTTP front end as the platforms see it: nobody's
-// headers become parameters, and no browser calls.
-func (s *Server) plainHTTP() http.Handler {
+// plainHTTP is the KServe API for the platforms: without forwarded headers and browsers.
+func (s *Server) plainHTTP() http1.Handler {
 	o := s.httpOptions()
 	o.Forward, o.Origins = nil, nil
 	return httpapi.New(s.models, o)
@@ -44,10 +37,10 @@ func (s *Server) newSageMaker(l net.Listener, _ *tls.Config) (front, error) {
 
 func (s *Server) newVertex(l net.Listener, _ *tls.Config) (front, error) {
 	o := &s.opts.Vertex
-	var metrics http.Handler
+	var metrics http1.Handler
 	if s.opts.Metrics.Allow {
-		// The endpoint starts later than this one.
-		metrics = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.metrics.ServeHTTP(w, r) })
+		// The metrics endpoint starts later.
+		metrics = http1.HandlerFunc(func(x *http1.Exchange) { s.metrics.Serve(x) })
 	}
 	h, err := vertex.New(s.models, vertex.Options{
 		HTTP: s.plainHTTP(), Metrics: metrics,
@@ -56,13 +49,3 @@ func (s *Server) newVertex(l net.Listener, _ *tls.Config) (front, error) {
 	s.addrs.Vertex = l.Addr().String()
 	return s.newCloud(l, "Vertex AI", h), err
 }
-
-func (f *cloudFront) name() string { return f.title }
-
-func (f *cloudFront) serve() error { return served(f.server.Serve(f.lis)) }
-
-func (f *cloudFront) drain(ctx context.Context) { _ = f.server.Drain(ctx) }
-
-func (f *cloudFront) close(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
-
-func (f *cloudFront) waiting() (int64, string) { return 0, "" }

@@ -15,6 +15,7 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/grpcapi"
+	"triton/server/http1"
 	"triton/server/httpapi"
 )
 
@@ -126,20 +127,32 @@ func notStarted(name string, err error) error {
 
 // httpFront serves HTTP.
 type httpFront struct {
-	server *httpapi.Server
+	title  string
+	server *http1.Server
 	lis    net.Listener
+	// counted is what its connections are called while a drain waits; empty: not counted.
+	counted string
 }
 
 func (s *Server) newHTTP(l net.Listener, config *tls.Config) (front, error) {
 	s.addrs.HTTP = l.Addr().String()
-	return &httpFront{httpapi.NewServer(s.models, s.httpOptions()), encrypted(&lastCall{Listener: l}, config)}, nil
+	return &httpFront{
+		title: "HTTP", counted: "HTTP service connections",
+		server: http1.NewServer(httpapi.New(s.models, s.httpOptions()), s.connectionOptions()),
+		lis:    encrypted(&lastCall{Listener: l}, config),
+	}, nil
 }
 
-// httpOptions are for every front end that speaks the protocol over HTTP.
+func (s *Server) connectionOptions() http1.Options {
+	o := &s.opts.HTTP
+	return http1.Options{Log: s.opts.Log, Linger: o.Linger, MinRate: o.MinRate, MaxConnections: o.MaxConnections}
+}
+
+// httpOptions are the options of the KServe API for every front end.
 func (s *Server) httpOptions() httpapi.Options {
 	o := &s.opts.HTTP
 	return httpapi.Options{
-		Pool: s.pool, Log: s.opts.Log, MaxInput: o.MaxInput, Linger: o.Linger, MinRate: o.MinRate, MaxConnections: o.MaxConnections,
+		Pool: s.pool, Log: s.opts.Log, MaxInput: o.MaxInput,
 		MaxUnread: int(s.opts.StreamBacklog),
 		Regions:   s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: s.registry,
 		Restricted: o.Restricted, Forward: o.Forward, Origins: o.Origins,
@@ -154,7 +167,7 @@ func encrypted(l net.Listener, config *tls.Config) net.Listener {
 	return tls.NewListener(l, config)
 }
 
-func (f *httpFront) name() string { return "HTTP" }
+func (f *httpFront) name() string { return f.title }
 
 func (f *httpFront) serve() error { return served(f.server.Serve(f.lis)) }
 
@@ -171,7 +184,7 @@ func (f *httpFront) close(ctx context.Context) { shutdown(ctx, f.server, f.lis) 
 
 // shutdown lets a server finish its requests; what ctx does not leave time for
 // is cut off.
-func shutdown(ctx context.Context, s stopper, l net.Listener) {
+func shutdown(ctx context.Context, s *http1.Server, l net.Listener) {
 	if s.Shutdown(ctx) != nil {
 		_ = s.Close()
 	}
@@ -179,14 +192,11 @@ func shutdown(ctx context.Context, s stopper, l net.Listener) {
 	_ = l.Close() // the first only begins the end of a lastCall
 }
 
-// stopper is how HTTP servers end.
-type stopper interface {
-	Shutdown(context.Context) error
-	Close() error
-}
-
 func (f *httpFront) waiting() (int64, string) {
-	return f.server.Connections(), "HTTP service connections"
+	if f.counted == "" {
+		return 0, ""
+	}
+	return f.server.Connections(), f.counted
 }
 
 // grpcFront serves gRPC.

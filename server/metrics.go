@@ -3,11 +3,9 @@ package server
 import (
 	"context"
 	"crypto/tls"
-	"log/slog"
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -15,19 +13,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"triton/server/cache"
+	"triton/server/http1"
 	"triton/server/stats"
-)
-
-// headTimeout is how long scrapers and platforms may take to ask, maxHead how
-// many bytes the head of their requests may have.
-const (
-	headTimeout = 30 * time.Second
-	maxHead     = 64 << 10
 )
 
 // metricsFront serves the metrics endpoint.
 type metricsFront struct {
-	server   *http.Server
+	server   *http1.Server
 	lis      net.Listener
 	registry *prometheus.Registry
 	machine  *machine
@@ -58,9 +50,8 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (front, error) {
 	if f.machine.cpu {
 		s.opts.Log.Info("Collecting CPU metrics")
 	}
-	f.server = &http.Server{
-		Handler: f, ReadHeaderTimeout: headTimeout, MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
-	}
+	// Idle scrapers do not delay the end: nothing is lost with a scrape.
+	f.server = http1.NewServer(f, http1.Options{Log: s.opts.Log, Linger: time.Nanosecond})
 	s.metrics = f
 	return f, nil
 }
@@ -101,20 +92,18 @@ func (f *metricsFront) close(ctx context.Context) { shutdown(ctx, f.server, f.li
 
 func (f *metricsFront) waiting() (int64, string) { return 0, "" }
 
-// ServeHTTP answers /metrics. Any other path has an empty page, as in Triton,
-// which does not decode paths, negotiate or compress.
-func (f *metricsFront) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	code, kind, page := http.StatusOK, "text/plain; charset=utf-8", []byte(nil)
+// Serve answers /metrics. Any other path has an empty page, as in Triton, which does not decode
+// paths, negotiate or compress.
+func (f *metricsFront) Serve(x *http1.Exchange) {
+	x.ContentType = "text/plain; charset=utf-8"
 	switch {
-	case r.Method != http.MethodGet:
-		code, kind, page = http.StatusMethodNotAllowed, "text/plain", []byte(`{"error":"Method Not Allowed"}`)
-	case strings.TrimSuffix(r.URL.EscapedPath(), "/") == "/metrics":
-		page = f.page()
+	case x.Method != http.MethodGet:
+		x.Status, x.ContentType = http.StatusMethodNotAllowed, http1.TextPlain
+		x.Text = append(x.Text[:0], `{"error":"Method Not Allowed"}`...)
+	case strings.TrimSuffix(x.Path, "/") == "/metrics":
+		x.Text = f.page()
 	}
-	w.Header().Set("Content-Type", kind)
-	w.Header().Set("Content-Length", strconv.Itoa(len(page)))
-	w.WriteHeader(code)
-	_, _ = w.Write(page)
+	x.Send()
 }
 
 // page is all metrics now. One that cannot be written does not hide the others.

@@ -16,7 +16,7 @@ import (
 func TestAcceptEncoding(t *testing.T) {
 	t.Parallel()
 	svc := newService()
-	addr := start(t, svc, httpapi.NewServer(svc, httpapi.Options{Pool: svc.pool}))
+	addr := start(t, svc, newServer(svc, httpapi.Options{Pool: svc.pool}))
 	for header, want := range map[string]string{
 		"gzip;q=0.5,deflate;q=0.4":            "gzip",
 		"gzip; q=2, deflate":                  "deflate",
@@ -57,7 +57,7 @@ func TestAcceptEncoding(t *testing.T) {
 func TestMislabeled(t *testing.T) {
 	t.Parallel()
 	svc := newService()
-	addr := start(t, svc, httpapi.NewServer(svc, httpapi.Options{Pool: svc.pool}))
+	addr := start(t, svc, newServer(svc, httpapi.Options{Pool: svc.pool}))
 	for _, kind := range []string{"gzip", "deflate"} {
 		for _, label := range []string{"gzip", "deflate"} {
 			code, text := post(t, addr, inferPath, packed(kind, one(good)), "Content-Encoding", label)

@@ -8,27 +8,26 @@ import (
 	"triton/server/infer"
 )
 
-// logAccess writes one record about the request, when requests are logged. Sizes
-// are those of the bodies, in bytes.
+// logAccess logs the request if requests are logged. Sizes are those of the bodies, in bytes.
 func (x *exchange) logAccess() {
 	log := x.api.opts.Access
 	if log == nil {
 		return
 	}
 	out := x.sent
-	if !x.started {
-		out = int64(x.size())
+	if !x.Started() {
+		out = int64(x.Size())
 	}
 	log.LogAttrs(context.Background(), slog.LevelInfo, "HTTP request",
-		slog.String("method", x.method),
-		slog.String("path", x.path),
-		slog.Int("status", x.status),
+		slog.String("method", x.Method),
+		slog.String("path", x.Path),
+		slog.Int("status", x.Status),
 		slog.Int64("received", x.received),
 		slog.Int64("sent", out),
 		slog.Duration("duration", time.Duration(infer.Now()-x.began)),
 		slog.String("model", x.model),
 		slog.String("id", x.id),
-		slog.String("peer", x.remote),
-		slog.Bool("gone", x.gone),
+		slog.String("peer", x.RemoteAddr()),
+		slog.Bool("gone", x.disconnected),
 	)
 }

@@ -14,7 +14,7 @@ func (a *api) health(x *exchange, good bool) error {
 	case a.svc.Exiting():
 		return errExiting
 	case !good:
-		x.status = 400
+		x.Status = 400
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func (a *api) modelMetadata(x *exchange, r *route) error {
 	if r.version != "" {
 		versions = []string{m.Version()}
 	}
-	x.text = appendModelMetadata(x.text[:0], md, versions)
+	x.Text = appendModelMetadata(x.Text[:0], md, versions)
 	return nil
 }
 
@@ -55,7 +55,7 @@ func (a *api) modelConfig(x *exchange, r *route) error {
 	if err != nil {
 		return err
 	}
-	x.text = append(x.text[:0], text...)
+	x.Text = append(x.Text[:0], text...)
 	return nil
 }
 
@@ -64,11 +64,11 @@ func (a *api) statistics(x *exchange, r *route) error {
 	if err != nil {
 		return err
 	}
-	x.text = appendStatistics(x.text[:0], s)
+	x.Text = appendStatistics(x.Text[:0], s)
 	return nil
 }
 
-// maxIndexRequest limits the body of an index request, which holds one flag.
+// maxIndexRequest bounds the body of an index request, which holds one flag.
 const maxIndexRequest = 1 << 20
 
 func (a *api) index(x *exchange) error {
@@ -83,6 +83,6 @@ func (a *api) index(x *exchange) error {
 			return err
 		}
 	}
-	x.text = appendIndex(x.text[:0], a.svc.Index(readyOnly))
+	x.Text = appendIndex(x.Text[:0], a.svc.Index(readyOnly))
 	return nil
 }

@@ -7,26 +7,25 @@ import (
 	"triton/server/infer"
 )
 
-// backlog is the sink of a stream: what the model has answered and the client
-// has not been sent yet.
+// backlog is the sink of a stream. It holds the responses that are not sent to the client yet.
 type backlog struct {
 	request *infer.Request
-	wake    chan struct{} // tells the reader of a change; holds one
+	wake    chan struct{} // wakes the reader; capacity 1
 
 	mu     sync.Mutex
 	ready  []*infer.Response
 	held   infer.Backlog // counts ready
 	ended  bool          // no more will come
-	closed bool          // nobody reads any more
-	full   bool          // the reader stayed behind
-	after  func()        // is called at the end, when nobody reads
+	closed bool          // by the reader
+	full   bool          // the reader was too slow
+	after  func()        // called when the model has ended, after close
 }
 
 func newBacklog(r *infer.Request, limit int) *backlog {
 	return &backlog{request: r, wake: make(chan struct{}, 1), held: infer.Backlog{Limit: limit}}
 }
 
-// Send is the model's side.
+// Send adds a response of the model; final is its last.
 func (q *backlog) Send(resp *infer.Response, final bool) {
 	q.mu.Lock()
 	overflow := resp != nil && q.add(resp)
@@ -48,7 +47,7 @@ func (q *backlog) Send(resp *infer.Response, final bool) {
 	}
 }
 
-// add takes a response; true when it is the first for which there is no room.
+// add queues a response and reports whether it is the first that exceeds the limit.
 func (q *backlog) add(resp *infer.Response) (overflow bool) {
 	if q.closed || q.full {
 		resp.Release()
@@ -63,8 +62,8 @@ func (q *backlog) add(resp *infer.Response) (overflow bool) {
 	return q.full
 }
 
-// take waits for responses and returns all there are, which the caller
-// releases. last says that no more will come. room is storage for the result.
+// take waits for responses and returns all queued ones, which the caller releases. last reports
+// that no more will follow. room is storage for the next result.
 func (q *backlog) take(ctx context.Context, room []*infer.Response) (all []*infer.Response, last bool, err error) {
 	for {
 		q.mu.Lock()
@@ -84,8 +83,8 @@ func (q *backlog) take(ctx context.Context, room []*infer.Response) (all []*infe
 	}
 }
 
-// close says that nobody reads any more. after is called once the model has
-// come to its end, at once if it has.
+// close ends reading and drops what is queued. after is called once the model has ended, at once
+// if it has.
 func (q *backlog) close(after func()) {
 	q.mu.Lock()
 	q.closed = true

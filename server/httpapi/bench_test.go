@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/tensor"
+	"triton/server/http1"
 	"triton/server/httpapi"
 	"triton/server/infer"
 )
@@ -53,10 +54,11 @@ func BenchmarkLoopback(b *testing.B) {
 	pool := tensor.NewPool()
 	b.Run("constant", func(b *testing.B) { loop(b, (&http.Server{Handler: constant}).Serve) })
 	b.Run("infer-net-http", func(b *testing.B) {
-		loop(b, (&http.Server{Handler: httpapi.New(fixedReply(pool), httpapi.Options{Pool: pool})}).Serve)
+		h := http1.NewHTTPHandler(httpapi.New(fixedReply(pool), httpapi.Options{Pool: pool}), http1.Options{})
+		loop(b, (&http.Server{Handler: h}).Serve)
 	})
 	b.Run("infer-own", func(b *testing.B) {
-		s := httpapi.NewServer(fixedReply(pool), httpapi.Options{Pool: pool})
+		s := newServer(fixedReply(pool), httpapi.Options{Pool: pool})
 		loop(b, s.Serve)
 		require.NoError(b, s.Close())
 	})
@@ -115,7 +117,7 @@ func skipReply(b *testing.B, in *bufio.Reader) {
 // BenchmarkGenerateStream is a stream of 100 events over one connection.
 func BenchmarkGenerateStream(b *testing.B) {
 	svc := newService()
-	s := httpapi.NewServer(svc, httpapi.Options{Pool: svc.pool})
+	s := newServer(svc, httpapi.Options{Pool: svc.pool})
 	addr := start(b, svc, s)
 	c, err := net.Dial("tcp", addr)
 	require.NoError(b, err)

@@ -14,27 +14,28 @@ import (
 
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/server/http1"
 )
 
 var errInflate = status.New(status.Internal, "encountered inconsistent stream state during decompression")
 
-// receiveCompressed reads a gzip, deflate or zstd body. What comes out counts against
-// the limit, so that a small body cannot unfold without end.
+// receiveCompressed reads a gzip, deflate or zstd body. The limit holds for the plain text, so
+// that a small body cannot expand without end.
 func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
-	if x.length == 0 {
+	if x.Length == 0 {
 		return nil, 0, status.New(status.InvalidArg, "nothing to be decompressed")
 	}
-	in := io.LimitReader(x.body, maxBody)
-	plain, err := unpacker(x.header.contentEncoding, in)
+	in := io.LimitReader(x.Body, maxBody)
+	plain, err := unpacker(x.Header.ContentEncoding, in)
 	switch {
-	case errors.Is(err, errCut):
+	case errors.Is(err, http1.ErrTruncated):
 		return nil, 0, unreadable(err)
 	case err != nil:
 		return nil, 0, errInflate
 	}
 	defer plain.Close()
 	body, err := x.inflate(plain)
-	x.received = max(x.length, 0)
+	x.received = max(x.Length, 0)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -46,8 +47,8 @@ func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
 	return body, n, nil
 }
 
-// unpacker reads the plain text. As with Triton, gzip and deflate may be called
-// by each other's name.
+// unpacker returns a reader of the plain text. As in Triton, gzip and deflate may be labelled
+// with each other's name.
 func unpacker(encoding string, in io.Reader) (io.ReadCloser, error) {
 	if encoding == "zstd" {
 		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
@@ -67,7 +68,7 @@ func unpacker(encoding string, in io.Reader) (io.ReadCloser, error) {
 
 func (x *exchange) inflate(plain io.Reader) (*tensor.Buffer, error) {
 	limit := x.api.maxInput
-	inner := exchange{api: x.api, asked: asked{body: plain, length: -1}}
+	inner := upload{pool: x.api.pool, body: plain, length: -1}
 	body, err := inner.read(limit)
 	var e *status.Error
 	switch {
@@ -75,7 +76,7 @@ func (x *exchange) inflate(plain io.Reader) (*tensor.Buffer, error) {
 		body.Release()
 	case err == nil:
 		return body, nil
-	case errors.Is(err, errCut):
+	case errors.Is(err, http1.ErrTruncated):
 		return nil, err
 	case !errors.As(err, &e) || e.Cause != nil:
 		return nil, errInflate
@@ -84,9 +85,9 @@ func (x *exchange) inflate(plain io.Reader) (*tensor.Buffer, error) {
 		"Decompressed data size exceeds the maximum allowed value of %d bytes. Use --http-max-input-size to increase the limit.", limit)
 }
 
-// compress packs the reply the way the client likes best, if it does.
+// compress packs the reply with the encoding that the client prefers, if any.
 func (x *exchange) compress() {
-	encoding := preferred(x.header.acceptEncoding)
+	encoding := preferred(x.Header.AcceptEncoding)
 	if encoding == "" {
 		return
 	}
@@ -99,26 +100,25 @@ func (x *exchange) compress() {
 	}
 	p := pool.Get().(packer)
 	defer pool.Put(p)
-	out := make(writer, 0, x.size()/2+64)
+	out := make(writer, 0, (len(x.Text)+x.tailSize)/2+64)
 	p.Reset(&out)
-	_, err := p.Write(x.text)
+	_, err := p.Write(x.Text)
 	for i := 0; i < len(x.tail) && err == nil; i++ {
 		_, err = p.Write(x.tail[i].Bytes())
 	}
 	if err == nil {
 		err = p.Close()
 	}
-	if err != nil { // then it goes out as it is
+	if err != nil { // send it unpacked
 		return
 	}
-	x.text, x.tail, x.tailSize, x.encoding = out, nil, 0, encoding
+	x.Text, x.tail, x.tailSize, x.Encoding = out, nil, 0, encoding
 }
 
-// maxWindow is how much memory a zstd body may ask for, as browsers have it.
+// maxWindow bounds the memory that a zstd body may demand; browsers have the same limit.
 const maxWindow = 8 << 20
 
-// packer is what gzip, zlib and zstd writers have in common. They are large, hence
-// kept.
+// packer is a gzip, zlib or zstd writer. They are large, hence pooled.
 type packer interface {
 	io.WriteCloser
 	Reset(io.Writer)
@@ -143,7 +143,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// weightOf is the number that a text begins with, 0 when there is none.
+// weightOf returns the number that a text begins with, or 0.
 func weightOf(text string) float64 {
 	const longest = 32
 	text = strings.TrimLeft(text, " \t")
@@ -155,8 +155,8 @@ func weightOf(text string) float64 {
 	return 0
 }
 
-// preferred is the encoding of the highest weight in an Accept-Encoding header,
-// the first among equals; empty for none. What is unknown is passed over.
+// preferred returns the encoding of the highest weight in an Accept-Encoding header, the first
+// among equals, or "". Unknown encodings are ignored.
 func preferred(header string) string {
 	if header == "" {
 		return ""

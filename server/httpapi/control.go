@@ -15,7 +15,7 @@ var (
 	errParameter      = status.New(status.Internal, "unexpected error on creating Triton parameter")
 )
 
-// load loads a model, or loads it again. It answers when the model serves.
+// load loads or reloads a model. It returns when the model serves.
 func (a *api) load(x *exchange, r *route) error {
 	if r.inRepository {
 		return errRepositoryName
@@ -31,17 +31,17 @@ func (a *api) load(x *exchange, r *route) error {
 	if err != nil {
 		return err
 	}
-	return a.svc.Load(x.ctx, r.model, o)
+	return a.svc.Load(x.Context, r.model, o)
 }
 
-// loadParameter reads one parameter of a load, all of which are strings.
+// loadParameter reads one parameter of a load. All are strings.
 func loadParameter(o *infer.LoadOptions, name string, v rest.Value) error {
 	text, err := v.String()
 	switch {
 	case err != nil:
 		return err
 	case name == "config":
-		if o.Config == nil { // the first of equal names counts
+		if o.Config == nil { // the first of equal names wins
 			o.Config = &text
 		}
 	case strings.HasPrefix(name, "file:"):
@@ -61,8 +61,7 @@ func loadParameter(o *infer.LoadOptions, name string, v rest.Value) error {
 	return nil
 }
 
-// unload takes a model out of service. It answers when no new requests are
-// taken.
+// unload unloads a model. It returns when the model accepts no new requests.
 func (a *api) unload(x *exchange, r *route) error {
 	if r.inRepository {
 		return errRepositoryName
@@ -71,7 +70,7 @@ func (a *api) unload(x *exchange, r *route) error {
 	err := x.parameters(func(params rest.Value) error {
 		members, err := params.Object()
 		if err != nil {
-			return nil // Triton finds no member in it
+			return nil // Triton ignores other values
 		}
 		v, ok := members.Get("unload_dependents")
 		if !ok {
@@ -85,11 +84,10 @@ func (a *api) unload(x *exchange, r *route) error {
 	if err != nil {
 		return err
 	}
-	return a.svc.Unload(x.ctx, r.model, dependents)
+	return a.svc.Unload(x.Context, r.model, dependents)
 }
 
-// parameters calls visit with the member of that name of the body, if there is
-// a body and it has one.
+// parameters calls visit with the member "parameters" of the body, if it exists.
 func (x *exchange) parameters(visit func(rest.Value) error) error {
 	body, err := x.readText()
 	if err != nil {

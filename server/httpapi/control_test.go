@@ -12,6 +12,7 @@ import (
 
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/server/http1"
 	"triton/server/httpapi"
 	"triton/server/infer"
 )
@@ -94,7 +95,7 @@ func TestControl(t *testing.T) {
 			svc := &controlled{Service: newStub(tensor.NewPool())}
 			w := httptest.NewRecorder()
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v2/repository/"+c.path, strings.NewReader(c.body))
-			httpapi.New(svc, httpapi.Options{}).ServeHTTP(w, r)
+			http1.NewHTTPHandler(httpapi.New(svc, httpapi.Options{}), http1.Options{}).ServeHTTP(w, r)
 			got := w.Body.String()
 			if w.Code == http.StatusOK {
 				require.Empty(t, got)
@@ -112,7 +113,7 @@ func FuzzLoadParameters(f *testing.F) {
 	f.Add([]byte(`{"parameters":{"file:a":"*","config":1}}`))
 	f.Add([]byte(`{"parameters":[`))
 	svc := &controlled{Service: newStub(tensor.NewPool())}
-	h := httpapi.New(svc, httpapi.Options{})
+	h := http1.NewHTTPHandler(httpapi.New(svc, httpapi.Options{}), http1.Options{})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, action := range []string{"load", "unload"} {
 			w := httptest.NewRecorder()

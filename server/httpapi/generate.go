@@ -8,10 +8,10 @@ import (
 	"triton/server/infer"
 )
 
-// errNotOne is what /generate says of a model that answers never or again.
+// errNotOne answers /generate when the model sent no or several responses.
 var errNotOne = status.New(status.Internal, "generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses")
 
-// generate runs a model on a flat JSON object and answers with one.
+// generate runs a model on a flat JSON object and answers with another.
 func (a *api) generate(x *exchange, r *route) error {
 	return a.generateWith(x, r, (*exchange).replyOnce)
 }
@@ -21,8 +21,8 @@ func (a *api) generateStream(x *exchange, r *route) error {
 	return a.generateWith(x, r, (*exchange).replyEvents)
 }
 
-// generateWith hands a request to its model and then lets reply send what comes
-// back. The errors it returns come before that.
+// generateWith submits a request to its model and then lets reply send the responses. It returns
+// only errors from before that.
 func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream) error) error {
 	m, err := a.svc.Model(r.model, r.version)
 	if err != nil {
@@ -49,14 +49,14 @@ func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream)
 		return err
 	}
 	x.loadReport()
-	x.watch.start()
+	x.Watch()
 	err = reply(x, s)
-	x.watch.stop()
-	if err != nil { // the client is gone
-		x.gone = true
+	x.Unwatch()
+	if err != nil {
+		x.disconnected = true
 		req.Cancel()
 	}
-	// The model's work may go on behind an answer that ended early.
+	// The model may continue behind an answer that ended early.
 	s.backlog.close(m.Release)
 	held = false
 	return nil
@@ -64,7 +64,7 @@ func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream)
 
 // receiveGenerate reads a request. Its body cannot be compressed.
 func (x *exchange) receiveGenerate(m infer.Model) (*infer.Request, error) {
-	if e := x.header.contentEncoding; e != "" && e != "identity" {
+	if e := x.Header.ContentEncoding; e != "" && e != "identity" {
 		return nil, status.New(status.InvalidArg, "Unsupported content-encoding, only 'identity' is supported.")
 	}
 	text, err := x.readText()
@@ -83,11 +83,11 @@ func (x *exchange) receiveGenerate(m infer.Model) (*infer.Request, error) {
 	return req, nil
 }
 
-// readText reads a body that is JSON as a whole.
+// readText reads a body that is all JSON.
 func (x *exchange) readText() (*tensor.Buffer, error) {
 	limit := x.api.maxInput
-	if x.length > limit {
-		return nil, rest.TooLarge(x.length, limit)
+	if x.Length > limit {
+		return nil, rest.TooLarge(x.Length, limit)
 	}
 	text, err := x.read(limit)
 	if err == nil && int64(text.Len()) > limit {
@@ -100,7 +100,7 @@ func (x *exchange) readText() (*tensor.Buffer, error) {
 	return text, nil
 }
 
-// schemaOf finds inputs in a model's metadata.
+// schemaOf looks up inputs in a model's metadata.
 func schemaOf(m *inferencepb.ModelMetadataResponse) rest.Schema {
 	return func(name string) (tensor.DataType, tensor.Shape, bool) {
 		for _, in := range m.Inputs {

@@ -3,16 +3,11 @@
 package httpapi_test
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"net"
-	"runtime"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,24 +58,6 @@ func TestHostileClients(t *testing.T) {
 	}
 }
 
-// TestLongHead: the lines and headers of a request take a bounded amount of
-// memory, and half a minute at most, whatever comes.
-func TestLongHead(t *testing.T) {
-	svc := newService()
-	addr := start(t, svc, httpapi.NewServer(svc, httpapi.Options{Pool: svc.pool}))
-	for size, want := range map[int]string{20 << 10: "HTTP/1.1 200 ", 60 << 10: "HTTP/1.1 200 ", 100 << 10: "HTTP/1.1 431 "} {
-		c, err := net.Dial("tcp", addr)
-		require.NoError(t, err)
-		defer c.Close()
-		_, err = io.WriteString(c, "GET /v2/health/live HTTP/1.1\r\nHost: x\r\nX: "+strings.Repeat("a", size)+"\r\n\r\n")
-		require.NoError(t, err)
-		got := make([]byte, len(want))
-		_, err = io.ReadFull(c, got)
-		require.NoError(t, err)
-		require.Equal(t, want, string(got), size)
-	}
-}
-
 // TestNeverReads: a client that takes no large replies holds what they hold and
 // nobody up.
 func TestNeverReads(t *testing.T) {
@@ -102,102 +79,4 @@ func TestNeverReads(t *testing.T) {
 		code, answer := post(t, addr, inferPath, one(good))
 		require.Equal(t, 200, code, answer)
 	})
-}
-
-// TestPipelineNeverReads: replies that nobody reads stop the requests behind
-// them.
-func TestPipelineNeverReads(t *testing.T) {
-	both(t, func(t *testing.T, start serving) {
-		addr := start(t, newService(), httpapi.Options{})
-		c, err := net.Dial("tcp", addr)
-		require.NoError(t, err)
-		defer c.Close()
-		require.NoError(t, c.SetWriteDeadline(time.Now().Add(time.Second)))
-		batch := strings.Repeat("GET /v2/models/simple/config HTTP/1.1\r\nHost: x\r\n\r\n", 1000)
-		for err == nil {
-			_, err = io.WriteString(c, batch)
-		}
-		code, answer := post(t, addr, inferPath, one(good))
-		require.Equal(t, 200, code, answer)
-	})
-}
-
-// TestManyConnections: ten thousand clients that have asked once and stay cost
-// little each, and others are served.
-func TestManyConnections(t *testing.T) {
-	const perConnection = 12 << 10
-	count := room(t, 10000)
-	svc := newService()
-	s := httpapi.NewServer(svc, httpapi.Options{Pool: svc.pool})
-	addr := start(t, svc, s)
-	clients := make([]net.Conn, count)
-	defer func() {
-		for _, c := range clients {
-			if c != nil {
-				c.Close()
-			}
-		}
-	}()
-	before := memory()
-	var group sync.WaitGroup
-	for part := range 8 {
-		group.Go(func() {
-			reader := bufio.NewReader(nil)
-			for i := part; i < count; i += 8 {
-				c, err := net.Dial("tcp", addr)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				clients[i] = c
-				if _, err = io.WriteString(c, "GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-					t.Error(err)
-					return
-				}
-				reader.Reset(c)
-				if reply(t, reader).StatusCode != 200 {
-					t.Error("not live")
-				}
-			}
-		})
-	}
-	group.Wait()
-	require.Eventually(t, func() bool { return s.Connections() == int64(count) }, waitTime, pollTime)
-	each := (memory() - before) / int64(count)
-	t.Logf("%d idle connections take %d bytes each, the client's side included", count, each)
-	require.Less(t, each, int64(perConnection))
-	for range 20 {
-		code, answer := post(t, addr, inferPath, one(good))
-		require.Equal(t, 200, code, answer)
-	}
-}
-
-// room is how many connections the test may open, both ends of them: what is
-// wanted or what the limit of open files leaves.
-func room(t *testing.T, want int) int {
-	t.Helper()
-	if raceEnabled {
-		want /= 10
-	}
-	const others = 200
-	var limit syscall.Rlimit
-	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
-	if need := uint64(2*want + others); limit.Cur < need {
-		limit.Cur = min(limit.Max, need)
-		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
-		require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
-	}
-	most := (int(min(limit.Cur, 1<<30)) - others) / 2
-	if most < want/10 {
-		t.Skipf("no more than %d files may be open, %d connections need %d", limit.Cur, want, 2*want+others)
-	}
-	return min(want, most)
-}
-
-// memory is what heap and stacks take.
-func memory() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc + m.StackInuse)
 }

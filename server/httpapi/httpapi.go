@@ -1,20 +1,18 @@
-// Package httpapi is the HTTP/REST front end: routes, framing, compression and
-// error answers around the infer.Service. The form of the messages is the
-// business of kserve/rest and modelconfig; what a request does is the core's.
+// Package httpapi is the KServe v2 API over HTTP: routes, compression and error replies around
+// an infer.Service. Connections belong to http1, the form of messages to kserve/rest and
+// modelconfig.
 package httpapi
 
 import (
 	"log/slog"
-	"net/http"
 	"regexp"
-	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"triton/pkg/kserve/rest"
 	"triton/pkg/log"
 	"triton/pkg/tensor"
+	"triton/server/http1"
 	"triton/server/infer"
 	"triton/server/restricted"
 	"triton/server/shm"
@@ -27,55 +25,40 @@ type Options struct {
 	Log  *slog.Logger
 	// MaxInput is --http-max-input-size; 0 stands for 64 MiB.
 	MaxInput int64
-	// Linger is how long a server that ends waits on idle connections for requests
-	// that were sent before the client could know, counted from the last one that
-	// came over any connection. They are answered with the remark to close. 0
-	// stands for 250 ms.
-	Linger time.Duration
-	// MinRate is how many bytes a second of a body must come on average in each
-	// period of two minutes; 0: one byte in each period.
-	MinRate int64
-	// MaxConnections is how many connections a Server serves at a time; others are
-	// answered 503. 0: no limit.
-	MaxConnections int
-	// MaxUnread is what infer.Backlog allows a stream, in bytes; 0 stands for
+	// MaxUnread bounds the unread responses of a stream in bytes; 0 stands for
 	// infer.DefaultBacklog.
 	MaxUnread int
 
-	// Regions is the shared memory of clients, Tracer samples requests, Logs is
-	// what /v2/logging changes. Each may be nil: the server has none.
+	// Regions holds the shared memory of clients, Tracer samples requests, and /v2/logging
+	// changes Logs. Each may be nil: the server has none.
 	Regions *shm.Manager
 	Tracer  *trace.Tracer
 	Logs    *log.Sink
 	// Restricted says which endpoints need a secret header.
 	Restricted restricted.Rules
-	// Forward chooses by name which headers become request parameters; nil: none.
+	// Forward matches the names of headers that become request parameters; nil: none.
 	Forward *regexp.Regexp
-	// Origins are the web origins that browsers may call from, "*" for all; none
-	// turns CORS off.
+	// Origins are the web origins that browsers may call from, "*" for all. Without origins
+	// CORS is off.
 	Origins []string
-	// Access logs every request; nil does not.
+	// Access logs every request; nil: none.
 	Access *slog.Logger
-	// Metrics are read for load reports; nil: none are sent.
+	// Metrics are the source of load reports; nil: none are sent.
 	Metrics prometheus.Gatherer
 }
 
-const defaultLinger = 250 * time.Millisecond
-
-// api is the front end without a transport.
 type api struct {
-	svc       infer.Service
-	opts      Options
-	pool      *tensor.Pool
-	log       *slog.Logger
-	maxInput  int64
-	pace      pace
-	timed     bool // somebody wants to know when requests begin
-	exchanges sync.Pool
+	svc      infer.Service
+	opts     Options
+	pool     *tensor.Pool
+	log      *slog.Logger
+	maxInput int64
+	timed    bool // requests may be traced or logged
 }
 
-func newAPI(svc infer.Service, o Options) *api {
-	a := &api{svc: svc, opts: o, pool: o.Pool, log: o.Log, maxInput: o.MaxInput, pace: newPace(o.MinRate)}
+// New makes the API. It starts nothing.
+func New(svc infer.Service, o Options) http1.Handler {
+	a := &api{svc: svc, opts: o, pool: o.Pool, log: o.Log, maxInput: o.MaxInput}
 	if a.maxInput <= 0 {
 		a.maxInput = rest.DefaultMaxInput
 	}
@@ -92,11 +75,5 @@ func newAPI(svc infer.Service, o Options) *api {
 		a.log = slog.New(slog.DiscardHandler)
 	}
 	a.timed = o.Tracer != nil || o.Access != nil
-	a.exchanges.New = a.newExchange
 	return a
-}
-
-// New is the front end as an http.Handler. It starts nothing.
-func New(svc infer.Service, o Options) http.Handler {
-	return &handler{api: newAPI(svc, o)}
 }

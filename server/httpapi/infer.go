@@ -2,19 +2,20 @@ package httpapi
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/server/http1"
 	"triton/server/infer"
 )
 
 var errDecoupled = status.New(status.Unsupported, "HTTP end point doesn't support models with decoupled transaction policy")
 
-// infer runs an inference request. Errors found before the request's own body
-// is looked at go out as text/plain, as Triton's do, and those that come once the
-// request was accepted.
+// infer runs an inference request. As in Triton, errors are text/plain when they are found before
+// the body is decoded or after the request was accepted.
 func (a *api) infer(x *exchange, r *route) error {
 	m, err := a.svc.Model(r.model, r.version)
 	if err != nil {
@@ -31,7 +32,7 @@ func (a *api) infer(x *exchange, r *route) error {
 	}
 	defer body.Release()
 	x.event("HTTP_RECV_END")
-	x.form = jsonText
+	x.ContentType = http1.JSON
 	req := infer.NewRequest()
 	defer req.Release()
 	req.ModelName, req.ModelVersion = m.Name(), m.Version()
@@ -46,13 +47,13 @@ func (a *api) infer(x *exchange, r *route) error {
 	}
 	x.follow(req)
 	m = infer.Choose(m, req)
-	x.watch.start()
-	resp, err := m.Infer(x.ctx, req)
-	x.watch.stop()
+	x.Watch()
+	resp, err := m.Infer(x.Context, req)
+	x.Unwatch()
 	if err != nil {
 		x.responded()
 		if req.State() != infer.Decoded {
-			x.form = textPlain
+			x.ContentType = http1.TextPlain
 		}
 		return err
 	}
@@ -61,14 +62,14 @@ func (a *api) infer(x *exchange, r *route) error {
 	return x.encode(m, resp, req)
 }
 
-// receive reads the body and finds out how long its JSON text is.
+// receive reads the body. It returns it with the length of its JSON text.
 func (x *exchange) receive() (*tensor.Buffer, int, error) {
-	switch x.header.contentEncoding {
+	switch x.Header.ContentEncoding {
 	case "", "identity":
 	case "gzip", "deflate", "zstd":
 		return x.receiveCompressed()
 	default:
-		x.hint = true
+		x.Extra = slices.Insert(x.Extra, 0, http1.Field{Name: "Accept-Encoding", Value: "gzip, deflate"})
 		return nil, 0, status.New(status.Unsupported, "Unsupported compression type")
 	}
 	if err := x.checkLength(); err != nil {
@@ -86,32 +87,32 @@ func (x *exchange) receive() (*tensor.Buffer, int, error) {
 	return body, n, nil
 }
 
-// checkLength refuses what is too large before it is read.
+// checkLength refuses a body that is too large before it is read.
 func (x *exchange) checkLength() error {
-	if x.length > maxBody {
-		return status.New(status.InvalidArg, "Unable to parse Content-Length, value is out of range [ -2147483648, 2147483647 ], got: %d", x.length)
+	if x.Length > maxBody {
+		return status.New(status.InvalidArg, "Unable to parse Content-Length, value is out of range [ -2147483648, 2147483647 ], got: %d", x.Length)
 	}
-	if x.length < 0 {
+	if x.Length < 0 {
 		return nil
 	}
-	n, err := x.jsonLength(int(x.length))
+	n, err := x.jsonLength(int(x.Length))
 	if err != nil {
 		return err
 	}
 	x.textLen = n
 	if limit := x.api.maxInput; int64(n) > limit {
-		x.form = jsonText
+		x.ContentType = http1.JSON
 		return rest.TooLarge(int64(n), limit)
 	}
 	return nil
 }
 
-// jsonLength is the length of the JSON text in a body of that many bytes.
+// jsonLength returns the length of the JSON text in a body of that many bytes.
 func (x *exchange) jsonLength(body int) (int, error) {
-	if !x.header.hasJSONLength {
+	if !x.Header.HasJSONLength {
 		return body, nil
 	}
-	v := x.header.jsonLength
+	v := x.Header.JSONLength
 	n, err := strconv.ParseInt(v, 10, 64)
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange):
@@ -122,17 +123,17 @@ func (x *exchange) jsonLength(body int) (int, error) {
 	return int(n), nil
 }
 
-// encode makes the response the reply.
+// encode makes the reply from the response.
 func (x *exchange) encode(m infer.Model, resp *infer.Response, req *infer.Request) error {
 	x.encoder.Labels, x.encoder.Batched = m, m.Config().GetMaxBatchSize() > 0
-	text, tail, size, err := x.encoder.EncodeResponse(x.text[:0], &resp.Response, &req.Request)
+	text, tail, size, err := x.encoder.EncodeResponse(x.Text[:0], &resp.Response, &req.Request)
 	if err != nil {
-		x.form = textPlain
+		x.ContentType = http1.TextPlain
 		return err
 	}
-	x.text, x.tail, x.tailSize = text, tail, size
+	x.Text, x.tail, x.tailSize = text, tail, size
 	if size > 0 {
-		x.form, x.headerSize = octetStream, len(text)
+		x.ContentType, x.JSONSize = http1.OctetStream, len(text)
 	}
 	x.compress()
 	return nil

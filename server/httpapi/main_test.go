@@ -11,7 +11,9 @@ import (
 	"go.uber.org/goleak"
 
 	"triton/pkg/tensor"
+	"triton/server/http1"
 	"triton/server/httpapi"
+	"triton/server/infer"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,8 +25,14 @@ type transport interface {
 }
 
 var transports = map[string]func(*stub, httpapi.Options) transport{
-	"own":      func(svc *stub, o httpapi.Options) transport { return httpapi.NewServer(svc, o) },
-	"net/http": func(svc *stub, o httpapi.Options) transport { return &http.Server{Handler: httpapi.New(svc, o)} },
+	"own": func(svc *stub, o httpapi.Options) transport { return newServer(svc, o) },
+	"net/http": func(svc *stub, o httpapi.Options) transport {
+		return &http.Server{Handler: http1.NewHTTPHandler(httpapi.New(svc, o), http1.Options{Log: o.Log})}
+	},
+}
+
+func newServer(svc infer.Service, o httpapi.Options) *http1.Server {
+	return http1.NewServer(httpapi.New(svc, o), http1.Options{Log: o.Log})
 }
 
 // both runs a test over both transports.

@@ -10,8 +10,7 @@ import (
 	"triton/server/shm"
 )
 
-// maxRegisterRequest limits the body of a register request, which holds a name
-// and two numbers.
+// maxRegisterRequest bounds the body of a register request, which holds a name and two numbers.
 const maxRegisterRequest = 1 << 20
 
 // systemMemory lists, registers and unregisters system shared memory.
@@ -26,7 +25,7 @@ func (a *api) systemMemory(x *exchange, r *route) error {
 	if err != nil {
 		return err
 	}
-	x.text = appendSystemRegions(x.text[:0], all)
+	x.Text = appendSystemRegions(x.Text[:0], all)
 	return nil
 }
 
@@ -60,7 +59,7 @@ func (a *api) registerSystem(x *exchange, name string) error {
 	return a.opts.Regions.RegisterSystem(name, object, offset, size)
 }
 
-// registration is the body of a request to register memory of a kind.
+// registration reads the body of a request to register memory of a kind.
 func (a *api) registration(x *exchange, name, kind string) (rest.Object, error) {
 	if err := a.opts.Regions.Allowed(); err != nil {
 		return rest.Object{}, err
@@ -84,7 +83,7 @@ func required(req rest.Object, name string) (rest.Value, error) {
 	return v, nil
 }
 
-// cudaMemory is the same for memory on GPUs.
+// cudaMemory lists, registers and unregisters memory on GPUs.
 func (a *api) cudaMemory(x *exchange, r *route) error {
 	switch r.to {
 	case cudaRegister:
@@ -96,7 +95,7 @@ func (a *api) cudaMemory(x *exchange, r *route) error {
 	if err != nil {
 		return err
 	}
-	x.text = appendCUDARegions(x.text[:0], all)
+	x.Text = appendCUDARegions(x.Text[:0], all)
 	return nil
 }
 
@@ -109,7 +108,7 @@ func (a *api) registerCUDA(x *exchange, name string) error {
 	if err != nil {
 		return err
 	}
-	inner, _ := raw.Object() // what is no object has no members
+	inner, _ := raw.Object() // other values have no members
 	text, err := member(inner, "b64")
 	if err != nil {
 		return err
@@ -149,11 +148,11 @@ func memberUint(o rest.Object, name string) (uint64, error) {
 	return v.Uint()
 }
 
-// handleSize is that of a cudaIpcMemHandle_t in bytes.
+// handleSize is the size of a cudaIpcMemHandle_t in bytes.
 const handleSize = 64
 
-// decodeHandle reads base64 as Triton does: what is not of the alphabet, padding
-// too, is passed over wherever it stands.
+// decodeHandle reads base64 as Triton does: characters outside the alphabet, padding included,
+// are skipped.
 func decodeHandle(text string) ([]byte, bool) {
 	letters := strings.Map(func(r rune) rune {
 		if r == '+' || r == '/' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' {

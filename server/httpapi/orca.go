@@ -7,8 +7,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Load reports tell a load balancer how full the server is, in the form that it
-// asked for. What they say comes from the server's own metrics.
+// Load reports tell a load balancer how full the server is, in the format that it asked for.
+// Their values are metrics of the server.
 const (
 	reportFormat = "endpoint-load-metrics-format"
 	reportHeader = "endpoint-load-metrics"
@@ -22,7 +22,7 @@ func (x *exchange) loadReport() {
 	if from == nil {
 		return
 	}
-	format := x.fields.get(reportFormat)
+	format := x.Get(reportFormat)
 	if format == "" {
 		return
 	}
@@ -36,10 +36,10 @@ func (x *exchange) loadReport() {
 		x.api.log.Error("no load report", "error", err)
 		return
 	}
-	x.say(reportHeader, text)
+	x.addHeader(reportHeader, text)
 }
 
-// report is the utilization of the key-value cache and how many tokens it holds.
+// report returns the utilization of the key-value cache and its capacity in tokens.
 func report(format string, families []*dto.MetricFamily) (string, error) {
 	blocks := map[string]float64{}
 	for _, f := range families {

@@ -3,10 +3,11 @@ package httpapi
 import (
 	"strings"
 
+	"triton/server/http1"
 	"triton/server/restricted"
 )
 
-// categories says which kind of call each endpoint is.
+// categories are the endpoints' categories.
 var categories = [...]restricted.API{
 	serverLive: restricted.Health, serverReady: restricted.Health, modelReady: restricted.Health,
 	serverMetadata: restricted.Metadata, modelMetadata: restricted.Metadata,
@@ -18,13 +19,13 @@ var categories = [...]restricted.API{
 	traceSetting: restricted.Trace, logSettings: restricted.Logging,
 }
 
-// permits says whether the request may use an endpoint; if not it is refused.
+// permits reports whether the request may use an endpoint; otherwise it refuses the request.
 func (x *exchange) permits(to endpoint) bool {
 	need := x.api.opts.Restricted.Needs(categories[to])
-	if need == nil || need.Allows(x.fields.get(strings.ToLower(need.Name))) {
+	if need == nil || need.Allows(x.Get(strings.ToLower(need.Name))) {
 		return true
 	}
-	x.form = textPlain
+	x.ContentType = http1.TextPlain
 	x.refuse(403, "This API is restricted, expecting header '"+need.Name+"'")
 	return false
 }

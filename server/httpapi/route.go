@@ -36,18 +36,17 @@ const (
 
 // route is a parsed path.
 type route struct {
-	to      endpoint
-	model   string
-	version string // empty: the server's choice
-	region  string // of shared memory; empty: all
-	// inRepository says that the path named a repository.
-	inRepository bool
-	post         bool // the one method allowed, else GET
-	either       bool // GET and POST are allowed
+	to           endpoint
+	model        string
+	version      string // empty: the server's choice
+	region       string // of shared memory; empty: all
+	inRepository bool   // the path named a repository
+	post         bool   // the one method allowed, else GET
+	either       bool   // GET and POST are allowed
 }
 
-// parse finds the endpoint of a path. The whole path must match as it was sent;
-// only a model's name is percent-decoded.
+// parse finds the endpoint of a path. The whole path must match as it was sent; only names are
+// percent-decoded.
 func parse(path string) (route, bool) {
 	rest, ok := strings.CutPrefix(path, "/v2")
 	if !ok {
@@ -123,8 +122,7 @@ func parseModel(path string) (route, bool) {
 	return r, true
 }
 
-// parseRepository reads what follows /v2/repository: an optional repository
-// name and the action.
+// parseRepository reads what follows /v2/repository: an optional repository name and the action.
 func parseRepository(path string) (route, bool) {
 	r := route{to: repositoryIndex, post: true}
 	for range 2 {
@@ -140,7 +138,7 @@ func parseRepository(path string) (route, bool) {
 				r.to = repositoryUnload
 			}
 			if name != "" && r.to != repositoryIndex {
-				// The name is for the core to judge: its words are for clients.
+				// The service checks the name: its error text is for clients.
 				if plain, err := url.PathUnescape(name); err == nil {
 					name = plain
 				}
@@ -197,8 +195,7 @@ func isNumber(s string) bool {
 	return s != ""
 }
 
-// unescape decodes a name. One that holds a separator or climbs out of its
-// place is refused.
+// unescape decodes a name. It refuses names with a separator and "..".
 func unescape(name string) (string, bool) {
 	if strings.IndexByte(name, '%') >= 0 {
 		if plain, err := url.PathUnescape(name); err == nil {
@@ -208,8 +205,7 @@ func unescape(name string) (string, bool) {
 	return name, name != ".." && !strings.ContainsAny(name, "/\\\x00")
 }
 
-// allows says whether an endpoint takes the method. HEAD is GET without what it
-// is for.
+// allows reports whether an endpoint takes the method. HEAD is GET without a body in the reply.
 func (r *route) allows(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead:
@@ -220,7 +216,7 @@ func (r *route) allows(method string) bool {
 	return false
 }
 
-// methods are those that an endpoint takes, as in an Allow header.
+// methods returns the methods that an endpoint takes, in the form of an Allow header.
 func (r *route) methods() string {
 	switch {
 	case r.either:

@@ -1,10 +1,19 @@
 package httpapi
 
-import "runtime/debug"
+import "triton/server/http1"
 
-// serve answers the exchange's request.
+// Serve answers a request.
+func (a *api) Serve(of *http1.Exchange) {
+	x := a.begin(of)
+	defer x.end()
+	a.serve(x)
+	x.reply()
+	x.finish()
+}
+
+// serve makes the reply.
 func (a *api) serve(x *exchange) {
-	r, ok := parse(x.path)
+	r, ok := parse(x.Path)
 	if !ok {
 		x.refuse(404, "Not Found")
 		return
@@ -16,20 +25,20 @@ func (a *api) serve(x *exchange) {
 	switch r.to {
 	case serverLive, serverReady, modelReady, modelInfer:
 	default:
-		x.form = jsonText
+		x.ContentType = http1.JSON
 	}
-	if !r.allows(x.method) {
-		x.say("Allow", r.methods())
+	if !r.allows(x.Method) {
+		x.addHeader("Allow", r.methods())
 		x.refuse(405, "Method Not Allowed")
 		return
 	}
-	if err := a.call(x, &r); err != nil {
+	if err := a.dispatch(x, &r); err != nil {
 		x.fail(err)
 	}
 }
 
-// call does what an endpoint is for.
-func (a *api) call(x *exchange, r *route) error {
+// dispatch calls the function of an endpoint.
+func (a *api) dispatch(x *exchange, r *route) error {
 	var err error
 	switch r.to {
 	case serverLive:
@@ -39,7 +48,7 @@ func (a *api) call(x *exchange, r *route) error {
 	case modelReady:
 		err = a.modelReady(r)
 	case serverMetadata:
-		x.text = appendServerMetadata(x.text[:0], a.svc.Metadata())
+		x.Text = appendServerMetadata(x.Text[:0], a.svc.Metadata())
 	case modelMetadata:
 		err = a.modelMetadata(x, r)
 	case modelConfig:
@@ -68,9 +77,4 @@ func (a *api) call(x *exchange, r *route) error {
 		err = a.generateStream(x, r)
 	}
 	return err
-}
-
-// panicked notes where a request went wrong. Only its connection ends.
-func (a *api) panicked(p any) {
-	a.log.Error("panic while serving HTTP", "panic", p, "stack", string(debug.Stack()))
 }

@@ -9,7 +9,7 @@ import (
 	"triton/server/trace"
 )
 
-// maxSettingsRequest limits the body of a request that changes settings.
+// maxSettingsRequest bounds the body of a request that changes settings.
 const maxSettingsRequest = 1 << 20
 
 // traceSetting reads and changes the trace settings of a model or all.
@@ -27,7 +27,7 @@ func (a *api) traceSetting(x *exchange, r *route) error {
 			return status.New(status.InvalidArg, "Request for unknown model : %s", r.model)
 		}
 	}
-	if x.method == "POST" {
+	if x.Method == "POST" {
 		c, err := x.traceChange()
 		if err != nil {
 			return err
@@ -36,11 +36,11 @@ func (a *api) traceSetting(x *exchange, r *route) error {
 			return err
 		}
 	}
-	x.text = appendTraceSettings(x.text[:0], t.Settings(r.model))
+	x.Text = appendTraceSettings(x.Text[:0], t.Settings(r.model))
 	return nil
 }
 
-// traceChange reads what is to be changed.
+// traceChange reads the changes of a request.
 func (x *exchange) traceChange() (trace.Change, error) {
 	c := trace.Change{Terse: true}
 	o, done, err := x.object()
@@ -90,8 +90,7 @@ func appendTraceSettings(b []byte, fields []trace.Field) []byte {
 	return append(b, '}')
 }
 
-// object reads a request body that is a JSON object. The object is gone after
-// done.
+// object reads a request body that is a JSON object. The object is valid until done.
 func (x *exchange) object() (o rest.Object, done func(), err error) {
 	body, err := x.read(maxSettingsRequest)
 	if err != nil {
@@ -110,7 +109,7 @@ func (a *api) logSettings(x *exchange) error {
 	if logs == nil {
 		return status.New(status.Unavailable, "the server does not support dynamic logging")
 	}
-	if x.method == "POST" {
+	if x.Method == "POST" {
 		o, done, err := x.object()
 		if err != nil {
 			return err
@@ -120,12 +119,12 @@ func (a *api) logSettings(x *exchange) error {
 			return err
 		}
 	}
-	x.text = appendLogSettings(x.text[:0], logs.Settings())
+	x.Text = appendLogSettings(x.Text[:0], logs.Settings())
 	return nil
 }
 
-// logChanges are the settings that can be changed, in the order in which they
-// take effect: an error leaves the ones before it changed.
+// logChanges are the changeable settings in the order in which they take effect: an error keeps
+// the changes before it.
 var logChanges = [...]struct {
 	name string
 	set  func(s *log.Settings, v rest.Value) error

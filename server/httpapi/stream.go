@@ -3,20 +3,21 @@ package httpapi
 import (
 	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
+	"triton/server/http1"
 	"triton/server/infer"
 )
 
-// stream is a generate request that runs.
+// stream is a running generate request.
 type stream struct {
 	backlog *backlog
 	room    []*infer.Response
 }
 
-// each calls visit with every response, and drained when it has to wait for the
-// next one or, last, when there are no more.
+// each calls visit with every response, and drained whenever it has to wait for the next one and
+// at the end, then with last.
 func (s *stream) each(x *exchange, visit func(*infer.Response) error, drained func(last bool) error) error {
 	for {
-		all, last, err := s.backlog.take(x.ctx, s.room)
+		all, last, err := s.backlog.take(x.Context, s.room)
 		if err != nil {
 			return err
 		}
@@ -37,33 +38,31 @@ func (s *stream) each(x *exchange, visit func(*infer.Response) error, drained fu
 	}
 }
 
-// replyEvents sends each response as it comes. The status is that of the first.
+// replyEvents sends each response as it arrives. The first one determines the status.
 func (x *exchange) replyEvents(s *stream) error {
-	x.form = eventStream
+	x.ContentType = http1.EventStream
 	first := true
 	return s.each(x, func(r *infer.Response) error {
-		x.text = append(x.text[:0], "data: "...)
+		x.Text = append(x.Text[:0], "data: "...)
 		err := x.appendGenerated(r)
 		if first {
 			first = false
-			x.status = statusOf(err)
+			x.Status = statusOf(err)
 			x.responded()
 		}
-		x.text = append(x.text, "\n\n"...)
-		return x.chunks.chunk(x, x.text)
-	}, func(last bool) error {
-		return x.chunks.flush(x, last)
-	})
+		x.Text = append(x.Text, "\n\n"...)
+		return x.sendChunk()
+	}, x.Flush)
 }
 
-// replyOnce sends the only response when the model has come to its end. The
-// status is that of the first, whatever follows it.
+// replyOnce sends the only response when the model has ended. The first response determines the
+// status, whatever follows it.
 func (x *exchange) replyOnce(s *stream) error {
 	n := 0
 	return s.each(x, func(r *infer.Response) error {
 		if n++; n == 1 {
-			x.text = x.text[:0]
-			x.status = statusOf(x.appendGenerated(r))
+			x.Text = x.Text[:0]
+			x.Status = statusOf(x.appendGenerated(r))
 			x.responded()
 		}
 		return nil
@@ -72,27 +71,32 @@ func (x *exchange) replyOnce(s *stream) error {
 			return nil
 		}
 		if n != 1 {
-			x.text = appendError(x.text[:0], errNotOne.Msg)
+			x.Text = appendError(x.Text[:0], errNotOne.Msg)
 		}
-		if err := x.chunks.chunk(x, x.text); err != nil {
+		if err := x.sendChunk(); err != nil {
 			return err
 		}
-		return x.chunks.flush(x, true)
+		return x.Flush(true)
 	})
 }
 
-// appendGenerated writes a response to the end of the text. The error is the one
-// that the text tells of.
+// sendChunk makes Text a chunk of the reply.
+func (x *exchange) sendChunk() error {
+	x.sent += int64(len(x.Text))
+	return x.Chunk(x.Text)
+}
+
+// appendGenerated appends a response, or its error, to the text. It returns that error.
 func (x *exchange) appendGenerated(r *infer.Response) error {
 	err := r.Err
 	if err == nil {
 		var text []byte
-		if text, err = x.encoder.EncodeGenerated(x.text, &r.Response); err == nil {
-			x.text = text
+		if text, err = x.encoder.EncodeGenerated(x.Text, &r.Response); err == nil {
+			x.Text = text
 			return nil
 		}
 	}
-	x.text = appendError(x.text, status.From(err).Msg)
+	x.Text = appendError(x.Text, status.From(err).Msg)
 	return err
 }
 

@@ -14,26 +14,25 @@ func (x *exchange) sample(model string) {
 	}
 }
 
-// follow lets the trace, if there is one, see what becomes of the request.
+// follow attaches the trace, if any, to the request.
 func (x *exchange) follow(req *infer.Request) {
 	if x.trace != nil {
 		req.Trace = x.trace
 	}
 }
 
-// event notes a moment of a traced request.
+// event records a timestamp of a traced request.
 func (x *exchange) event(name string) {
 	if x.trace != nil {
 		x.trace.Event(name, infer.Now())
 	}
 }
 
-// responded notes that the model's answer, or the first of them, is there and
-// goes out.
+// responded records that the model's first response is complete and is being sent.
 func (x *exchange) responded() { x.respondedAt(infer.Now()) }
 
-// respondedAt is responded for an answer that was given then. Who waits for it
-// may wake up later, and not in the order of the answers.
+// respondedAt is responded with the time of the response. The goroutine that waits for it may
+// wake up later, and not in the order of the responses.
 func (x *exchange) respondedAt(then int64) {
 	if x.trace != nil {
 		x.trace.Event("INFER_RESPONSE_COMPLETE", cmp.Or(then, infer.Now()))
@@ -41,7 +40,7 @@ func (x *exchange) respondedAt(then int64) {
 	}
 }
 
-// finish ends what follows the request, when its reply is on its way.
+// finish ends the trace and logs the request, after its reply was written.
 func (x *exchange) finish() {
 	if x.trace != nil {
 		x.event("HTTP_SEND_END")

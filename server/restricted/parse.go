@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// The words by which the two command line options call a category.
+// The words for a category in the two command line options.
 const (
 	HTTP = "api"      // --http-restricted-api
 	GRPC = "protocol" // --grpc-restricted-protocol
 )
 
-// Parse reads what was given for one of the options, each
-// "<category>[,<category>...]:<header>=<value>". The errors are in Triton's
-// words. A category may stand in one argument only.
+// Parse reads the arguments of one of the options, each
+// "<category>[,<category>...]:<header>=<value>". Its errors are Triton's. A category may occur in
+// one argument only.
 func Parse(word string, args []string) (Rules, error) {
 	var rules Rules
 	for _, arg := range args {

@@ -1,5 +1,5 @@
-// Package restricted holds which parts of the protocol need a secret header,
-// for both front ends: --http-restricted-api and --grpc-restricted-protocol.
+// Package restricted holds which categories of calls need a secret header, for the options
+// --http-restricted-api and --grpc-restricted-protocol.
 package restricted
 
 import (
@@ -30,7 +30,7 @@ var names = [categories]string{
 	Trace: "trace", Logging: "logging",
 }
 
-// String is the category's name on the command line.
+// String returns the category's name on the command line.
 func (a API) String() string {
 	if a < categories {
 		return names[a]
@@ -38,19 +38,18 @@ func (a API) String() string {
 	return "unknown"
 }
 
-// Header is a header and the value it must have.
+// Header is a header with the value that it must have.
 type Header struct{ Name, Value string }
 
-// Allows says whether a request whose header has this value may pass; an empty
-// value stands for a missing header, and no rule takes it. The time it takes
-// tells nothing of the secret.
+// Allows reports whether a request whose header has this value may pass; "" stands for a missing
+// header, which no rule accepts. It takes constant time.
 func (h *Header) Allows(value string) bool {
 	want, got := sha256.Sum256([]byte(h.Value)), sha256.Sum256([]byte(value))
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1
 }
 
-// Rules are the headers that categories need. The zero value needs none.
+// Rules are the headers that categories need. The zero value restricts nothing.
 type Rules struct{ need [categories]*Header }
 
-// Needs is the header that a category needs; nil when it is open to all.
+// Needs returns the header that a category needs, or nil.
 func (r *Rules) Needs(a API) *Header { return r.need[a] }

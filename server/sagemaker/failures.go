@@ -1,13 +1,14 @@
 package sagemaker
 
 import (
-	"bytes"
 	"net/http"
 	"strings"
+
+	"triton/server/http1"
 )
 
-// outOfMemory are the words by which the platform's users know that a device or
-// the machine has no memory left.
+// outOfMemory are the words by which the platform's users know that a device or the machine has
+// no memory left.
 func outOfMemory() []string {
 	return []string{
 		"CUDA out of memory", "CUDA_OUT_OF_MEMORY", "Out of memory", "Out Of Memory", "out of memory", "MemoryError", "OutOfMemory", "OOM",
@@ -17,8 +18,8 @@ func outOfMemory() []string {
 	}
 }
 
-// failureCode is the status of an error: 507 has the platform unload other
-// models and try again.
+// failureCode returns the status of an error: on 507 the platform unloads other models and
+// tries again.
 func failureCode(text string) int {
 	for _, words := range outOfMemory() {
 		if strings.Contains(text, words) {
@@ -28,41 +29,11 @@ func failureCode(text string) int {
 	return http.StatusBadRequest
 }
 
-// failures gives error responses the status that the platform knows. Their text
-// is held back until the end; other responses pass.
-type failures struct {
-	http.ResponseWriter
-	code int
-	text bytes.Buffer
-}
-
-func (f *failures) WriteHeader(code int) {
-	f.code = code
-	if !f.failed() {
-		f.ResponseWriter.WriteHeader(code)
+// replyInvoke prepares a reply like binary.Reply and gives errors the status that the platform
+// knows.
+func replyInvoke(x *http1.Exchange) {
+	binary.Reply(x)
+	if x.Status >= http.StatusBadRequest && x.Status != http.StatusMethodNotAllowed && x.Status != http.StatusForbidden {
+		x.Status = failureCode(string(x.Text))
 	}
-}
-
-func (f *failures) Write(p []byte) (int, error) {
-	if f.failed() {
-		return f.text.Write(p)
-	}
-	return f.ResponseWriter.Write(p)
-}
-
-// Unwrap is for http.ResponseController.
-func (f *failures) Unwrap() http.ResponseWriter { return f.ResponseWriter }
-
-// failed says whether the platform has a status of its own for the response.
-func (f *failures) failed() bool {
-	return f.code >= http.StatusBadRequest && f.code != http.StatusMethodNotAllowed && f.code != http.StatusForbidden
-}
-
-// end sends an error.
-func (f *failures) end() {
-	if !f.failed() {
-		return
-	}
-	f.ResponseWriter.WriteHeader(failureCode(f.text.String()))
-	_, _ = f.ResponseWriter.Write(f.text.Bytes())
 }

@@ -6,33 +6,35 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
+	"triton/server/http1"
 	"triton/server/restricted"
 )
 
 // models answers the calls of multi-model endpoints.
-func (h *handler) models(w http.ResponseWriter, r *http.Request, name string, invoke bool) {
-	if r.Method == http.MethodPost && invoke {
-		h.invoke(w, r, name)
+func (h *handler) models(x *http1.Exchange, name string, invoke bool) {
+	if x.Method == http.MethodPost && invoke {
+		h.invoke(x, name)
 		return
 	}
-	if need := h.Restricted.Needs(restricted.ModelRepository); need != nil && !need.Allows(r.Header.Get(need.Name)) {
-		refuse(w, http.StatusForbidden, fmt.Errorf("This API is restricted, expecting header '%s'", need.Name)) //nolint:staticcheck // Triton's text
+	if need := h.Restricted.Needs(restricted.ModelRepository); need != nil && !need.Allows(x.Get(strings.ToLower(need.Name))) {
+		refuse(x, http.StatusForbidden, fmt.Errorf("This API is restricted, expecting header '%s'", need.Name)) //nolint:staticcheck // Triton's text
 		return
 	}
 	switch {
-	case r.Method == http.MethodGet && name == "":
-		h.list(w)
-	case r.Method == http.MethodGet:
-		h.show(w, name)
-	case r.Method == http.MethodPost:
-		h.load(w, r)
-	case r.Method == http.MethodDelete:
-		h.unload(w, r, name)
+	case x.Method == http.MethodGet && name == "":
+		h.list(x)
+	case x.Method == http.MethodGet:
+		h.show(x, name)
+	case x.Method == http.MethodPost:
+		h.load(x)
+	case x.Method == http.MethodDelete:
+		h.unload(x, name)
 	default:
-		w.WriteHeader(http.StatusBadRequest)
+		empty(x, http.StatusBadRequest)
 	}
 }
 
@@ -43,21 +45,21 @@ func (h *handler) find(name string) (loaded, bool) {
 	return m, ok
 }
 
-// target is the server's name of a model: the platform sends it along, and did
-// so when it loaded the model.
-func target(r *http.Request, m loaded) string {
-	if name := r.Header.Get(targetModel); name != "" {
+// target returns the server's name of a model: the platform sends it along, and did so when it
+// loaded the model.
+func target(x *http1.Exchange, m loaded) string {
+	if name := x.Get(targetModel); name != "" {
 		return name
 	}
 	return m.target
 }
 
-// list names the models that are ready.
-func (h *handler) list(w http.ResponseWriter) {
+// list answers with the models that are ready.
+func (h *handler) list(x *http1.Exchange) {
 	h.mu.Lock()
 	all := maps.Clone(h.mu.models)
 	h.mu.Unlock()
-	text := []byte(`{"models":[`)
+	text := append(x.Text[:0], `{"models":[`...)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if ready, err := h.svc.ModelReady(all[name].target, ""); err != nil || !ready {
 			continue
@@ -67,16 +69,18 @@ func (h *handler) list(w http.ResponseWriter) {
 		}
 		text = appendModel(text, name, all[name])
 	}
-	reply(w, http.StatusOK, append(text, "]}"...))
+	x.Text = append(text, "]}"...)
+	reply(x, http.StatusOK)
 }
 
-func (h *handler) show(w http.ResponseWriter, name string) {
+func (h *handler) show(x *http1.Exchange, name string) {
 	m, ok := h.find(name)
 	if !ok {
-		w.WriteHeader(http.StatusNotFound)
+		empty(x, http.StatusNotFound)
 		return
 	}
-	reply(w, http.StatusOK, appendModel(nil, name, m))
+	x.Text = appendModel(x.Text[:0], name, m)
+	reply(x, http.StatusOK)
 }
 
 func appendModel(b []byte, name string, m loaded) []byte {
@@ -85,21 +89,19 @@ func appendModel(b []byte, name string, m loaded) []byte {
 	return append(b, '}')
 }
 
-// invoke is an inference with a model that was loaded.
-func (h *handler) invoke(w http.ResponseWriter, r *http.Request, name string) {
+// invoke runs an inference with a model that was loaded.
+func (h *handler) invoke(x *http1.Exchange, name string) {
 	m, ok := h.find(name)
 	if !ok {
-		w.WriteHeader(http.StatusNotFound)
+		empty(x, http.StatusNotFound)
 		return
 	}
-	to := target(r, m)
+	to := target(x, m)
 	h.Log.Info("Invoking SageMaker TargetModel: " + to)
-	failing := &failures{ResponseWriter: w}
-	h.pass(failing, r, "/v2/models/"+url.PathEscape(to)+"/infer")
-	failing.end()
+	h.pass(x, "/v2/models/"+url.PathEscape(to)+"/infer", replyInvoke)
 }
 
-// unknownRepositories is the answer where models cannot be added.
+// unknownRepositories is the error where models cannot be added.
 func unknownRepositories() error {
 	return status.New(status.Unsupported, "model repositories cannot be added to this server")
 }

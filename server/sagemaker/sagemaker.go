@@ -1,6 +1,6 @@
-// Package sagemaker is the front end for Amazon SageMaker: health, inference with
-// one model, and the calls of multi-model endpoints, which load and unload models
-// that the platform puts on disk. The calls themselves are the HTTP front end's.
+// Package sagemaker is the front end for Amazon SageMaker: health, inference with one model, and
+// the calls of multi-model endpoints, which load and unload models that the platform puts on
+// disk. The KServe API answers health and inference.
 package sagemaker
 
 import (
@@ -13,38 +13,39 @@ import (
 
 	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
+	"triton/server/contenttype"
+	"triton/server/http1"
 	"triton/server/infer"
-	"triton/server/mimeframe"
 	"triton/server/restricted"
 )
 
-const binary mimeframe.Type = "application/vnd.sagemaker-triton.binary+json;json-header-size="
+const binary contenttype.Framing = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 
-const targetModel = "X-Amzn-SageMaker-Target-Model"
+// targetModel is the header that names the model in the server.
+const targetModel = "x-amzn-sagemaker-target-model"
 
 // Repositories are the model repositories of the server.
 type Repositories interface {
-	// Register adds a repository. Names are what models are called, by the
-	// folder that they lie in. A repository that is known, or a name that is
-	// taken, is status.AlreadyExists.
+	// Register adds a repository. The keys of names are folders, the values the models in
+	// them. A known repository or a taken name is status.AlreadyExists.
 	Register(path string, names map[string]string) error
 	Unregister(path string) error
 }
 
 // Options are the settings of the front end.
 type Options struct {
-	// HTTP is the front end that answers the calls.
-	HTTP http.Handler
+	// HTTP is the KServe API.
+	HTTP http1.Handler
 	// Repositories is nil where models cannot be added.
 	Repositories Repositories
 	// Root is where the platform puts models: "/opt/ml/models" when empty.
 	Root string
-	// DefaultModel answers /invocations.
+	// DefaultModel is the model of /invocations.
 	DefaultModel string
-	// PingMode is what /ping asks: "ready", also when empty, or "live".
+	// PingMode is the health call of /ping: "ready", the default, or "live".
 	PingMode string
-	// InferenceType is what /invocations does: "infer", also when empty,
-	// "generate" or "generate_stream".
+	// InferenceType is the call of /invocations: "infer", the default, "generate" or
+	// "generate_stream".
 	InferenceType string
 	// Restricted says which calls need a secret header.
 	Restricted restricted.Rules
@@ -54,7 +55,7 @@ type Options struct {
 }
 
 // New makes the front end. It starts nothing.
-func New(svc infer.Service, o Options) (http.Handler, error) {
+func New(svc infer.Service, o Options) (http1.Handler, error) {
 	if o.InferenceType == "" {
 		o.InferenceType = "infer"
 	}
@@ -76,16 +77,16 @@ func New(svc infer.Service, o Options) (http.Handler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &handler{Options: o, svc: svc, patience: unloadTimeout}
+	h := &handler{Options: o, svc: svc, unloadTimeout: unloadTimeout}
 	h.mu.models = map[string]loaded{}
 	return h, nil
 }
 
 type handler struct {
 	Options
-	svc      infer.Service
-	patience time.Duration // of an unload
-	mu       struct {
+	svc           infer.Service
+	unloadTimeout time.Duration
+	mu            struct {
 		sync.Mutex
 		models map[string]loaded // by the platform's name
 	}
@@ -97,23 +98,24 @@ type loaded struct {
 	target     string // its name in the server
 }
 
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch path := r.URL.EscapedPath(); path {
+// Serve answers a request.
+func (h *handler) Serve(x *http1.Exchange) {
+	switch x.Path {
 	case "/ping":
 		mode := "ready"
 		if h.PingMode == "live" {
 			mode = "live"
 		}
-		h.pass(w, r, "/v2/health/"+mode)
+		h.pass(x, "/v2/health/"+mode, binary.Reply)
 	case "/invocations":
-		h.pass(w, r, "/v2/models/"+url.PathEscape(h.DefaultModel)+"/"+h.InferenceType)
+		h.pass(x, "/v2/models/"+url.PathEscape(h.DefaultModel)+"/"+h.InferenceType, binary.Reply)
 	default:
-		name, invoke, ok := model(path)
+		name, invoke, ok := model(x.Path)
 		if !ok {
-			w.WriteHeader(http.StatusBadRequest)
+			empty(x, http.StatusBadRequest)
 			return
 		}
-		h.models(w, r, name, invoke)
+		h.models(x, name, invoke)
 	}
 }
 
@@ -133,27 +135,34 @@ func model(path string) (name string, invoke, ok bool) {
 	return name, invoke, ok && err == nil
 }
 
-// pass has the HTTP front end answer.
-func (h *handler) pass(w http.ResponseWriter, r *http.Request, path string) {
-	to, err := mimeframe.To(r, r.Method, path)
+// pass lets the KServe API answer; before prepares the reply.
+func (h *handler) pass(x *http1.Exchange, path string, before func(*http1.Exchange)) {
+	x.BeforeSend = before
+	err := contenttype.Redirect(x, x.Method, path)
 	if err == nil {
-		to, err = binary.Request(to)
+		err = binary.Request(x)
 	}
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err)
+		refuse(x, http.StatusBadRequest, err)
 		return
 	}
-	h.HTTP.ServeHTTP(binary.Writer(w), to)
+	h.HTTP.Serve(x)
 }
 
-// refuse answers with an error. All are the client's to this platform, but for
-// those that say that memory ran out.
-func refuse(w http.ResponseWriter, code int, err error) {
-	reply(w, code, append(rest.AppendString([]byte(`{"error":`), status.From(err).Msg), '}'))
+// refuse answers with an error.
+func refuse(x *http1.Exchange, code int, err error) {
+	x.Text = append(rest.AppendString(append(x.Text[:0], `{"error":`...), status.From(err).Msg), '}')
+	reply(x, code)
 }
 
-func reply(w http.ResponseWriter, code int, text []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_, _ = w.Write(text)
+// reply sends Text, which is JSON.
+func reply(x *http1.Exchange, code int) {
+	x.Status, x.ContentType = code, http1.JSON
+	x.Send()
+}
+
+// empty answers without a body.
+func empty(x *http1.Exchange, code int) {
+	x.Status, x.ContentType = code, ""
+	x.Send()
 }

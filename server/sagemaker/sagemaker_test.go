@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
+	"triton/server/http1"
 	"triton/server/infer"
 	"triton/server/restricted"
 	"triton/server/sagemaker"
@@ -66,43 +68,52 @@ func (r repositories) Unregister(path string) error {
 	return nil
 }
 
-// echo says what the HTTP front end would be asked; a body that begins with a
-// number is an error of that status.
-func echo(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	w.Header().Set("Content-Type", "application/json")
-	if n := r.Header.Get("Inference-Header-Content-Length"); n != "" {
-		w.Header().Set("Inference-Header-Content-Length", n)
+// echo answers with the request that the KServe API would get; a body that begins with a number
+// sets the status.
+func echo(x *http1.Exchange) {
+	body, _ := io.ReadAll(x.Body)
+	x.ContentType = http1.JSON
+	if x.Header.HasJSONLength {
+		x.JSONSize, _ = strconv.Atoi(x.Header.JSONLength)
 	}
 	var code int
 	if n, _ := fmt.Sscan(string(body), &code); n == 1 {
-		w.WriteHeader(code)
+		x.Status = code
 	}
-	fmt.Fprintf(w, "%s %s %s", r.Method, r.URL.EscapedPath(), body)
+	x.Text = fmt.Appendf(x.Text[:0], "%s %s %s", x.Method, x.Path, body)
+	x.Send()
 }
 
-func start(t *testing.T, change func(*sagemaker.Options)) (*httptest.Server, repositories, string) {
+// start serves until the test ends and returns the URL.
+func start(t *testing.T, change func(*sagemaker.Options)) (string, repositories, string) {
 	t.Helper()
 	repos, root := repositories{}, t.TempDir()
-	o := sagemaker.Options{HTTP: http.HandlerFunc(echo), Repositories: repos, Root: root, DefaultModel: "m n"}
+	o := sagemaker.Options{HTTP: http1.HandlerFunc(echo), Repositories: repos, Root: root, DefaultModel: "m n"}
 	if change != nil {
 		change(&o)
 	}
 	h, err := sagemaker.New(&service{ready: map[string]bool{}}, o)
 	require.NoError(t, err)
-	s := httptest.NewServer(h)
-	t.Cleanup(s.Close)
-	return s, repos, root
+	s := http1.NewServer(h, http1.Options{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	t.Cleanup(func() {
+		require.NoError(t, s.Close())
+		require.ErrorIs(t, <-done, http.ErrServerClosed)
+	})
+	return "http://" + l.Addr().String(), repos, root
 }
 
-func ask(t *testing.T, s *httptest.Server, method, path, body string, header ...string) (int, string, http.Header) {
+func ask(t *testing.T, url, method, path, body string, header ...string) (int, string, http.Header) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(body))
 	require.NoError(t, err)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	resp, err := s.Client().Do(r)
+	resp, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)

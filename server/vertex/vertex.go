@@ -1,6 +1,5 @@
-// Package vertex is the front end for Vertex AI: one path for predictions, which
-// may be redirected to other calls of the protocol, and one for health. The calls
-// themselves are the HTTP front end's.
+// Package vertex is the front end for Vertex AI: one path for predictions, which may be
+// redirected to other calls of the KServe API, and one for health.
 package vertex
 
 import (
@@ -13,29 +12,30 @@ import (
 
 	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
+	"triton/server/contenttype"
+	"triton/server/http1"
 	"triton/server/infer"
-	"triton/server/mimeframe"
 )
 
-const binary mimeframe.Type = "application/vnd.vertex-ai-triton.binary+json;json-header-size="
+const binary contenttype.Framing = "application/vnd.vertex-ai-triton.binary+json;json-header-size="
 
-const redirect = "X-Vertex-Ai-Triton-Redirect"
+// redirect is the header that names the call of a prediction.
+const redirect = "x-vertex-ai-triton-redirect"
 
 // Options are the settings of the front end.
 type Options struct {
-	// HTTP is the front end that answers the calls, Metrics the metrics endpoint;
-	// without metrics it is nil.
-	HTTP, Metrics http.Handler
+	// HTTP is the KServe API, Metrics the metrics endpoint; nil without metrics.
+	HTTP, Metrics http1.Handler
 	// PredictRoute and HealthRoute are the paths that the platform chose:
 	// AIP_PREDICT_ROUTE and AIP_HEALTH_ROUTE.
 	PredictRoute, HealthRoute string
-	// DefaultModel answers predictions that are not redirected. It may be empty
-	// when one model is ready.
+	// DefaultModel is the model of predictions that are not redirected. It may be empty when one
+	// model is ready.
 	DefaultModel string
 }
 
 // New checks the options against the models that are ready.
-func New(svc infer.Service, o Options) (http.Handler, error) {
+func New(svc infer.Service, o Options) (http1.Handler, error) {
 	switch {
 	case o.PredictRoute == "":
 		return nil, status.New(status.InvalidArg, "API_PREDICT_ROUTE is not defined for Vertex AI endpoint")
@@ -59,19 +59,20 @@ func New(svc infer.Service, o Options) (http.Handler, error) {
 
 type handler struct{ Options }
 
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch r.URL.EscapedPath() {
+// Serve answers a request.
+func (h *handler) Serve(x *http1.Exchange) {
+	switch x.Path {
 	case h.HealthRoute:
-		h.pass(w, r, r.Method, "/v2/health/ready")
+		h.pass(x, x.Method, "/v2/health/ready")
 	case h.PredictRoute:
-		target, ok := r.Header[redirect]
+		target, ok := x.Lookup(redirect)
 		if !ok {
-			h.pass(w, r, r.Method, "/v2/models/"+url.PathEscape(h.DefaultModel)+"/infer")
+			h.pass(x, x.Method, "/v2/models/"+url.PathEscape(h.DefaultModel)+"/infer")
 			return
 		}
-		h.redirect(w, r, "/"+target[0])
+		h.redirect(x, "/"+target)
 	default:
-		w.WriteHeader(http.StatusBadRequest)
+		empty(x, http.StatusBadRequest)
 	}
 }
 
@@ -83,39 +84,43 @@ var (
 	refused = regexp.MustCompile(`^/v2(/(system|cuda)sharedmemory(/region/[^/]+)?/(un)?register|/repository(/[^/]+)?/models/[^/]+/(un)?load)$`)
 )
 
-// redirect runs another call. The platform knows POST only; the call gets the
-// method that it wants.
-func (h *handler) redirect(w http.ResponseWriter, r *http.Request, path string) {
+// redirect runs another call. The platform sends POST only; the call gets its own method.
+func (h *handler) redirect(x *http1.Exchange, path string) {
 	switch {
-	case r.Method != http.MethodPost:
-		w.WriteHeader(http.StatusMethodNotAllowed)
+	case x.Method != http.MethodPost:
+		empty(x, http.StatusMethodNotAllowed)
 	case path == "/metrics" && h.Metrics != nil:
-		if r, err := mimeframe.To(r, http.MethodGet, path); err == nil {
-			h.Metrics.ServeHTTP(w, r)
-		}
+		x.Method, x.Path = http.MethodGet, path
+		h.Metrics.Serve(x)
 	case reads.MatchString(path):
-		h.pass(w, r, http.MethodGet, path)
+		h.pass(x, http.MethodGet, path)
 	case writes.MatchString(path):
-		h.pass(w, r, http.MethodPost, path)
+		h.pass(x, http.MethodPost, path)
 	case refused.MatchString(path):
-		w.WriteHeader(http.StatusForbidden)
+		empty(x, http.StatusForbidden)
 	default:
-		w.WriteHeader(http.StatusBadRequest)
+		empty(x, http.StatusBadRequest)
 	}
 }
 
-// pass has the HTTP front end answer.
-func (h *handler) pass(w http.ResponseWriter, r *http.Request, method, path string) {
-	to, err := mimeframe.To(r, method, path)
+// pass lets the KServe API answer. Its replies have their usual framing.
+func (h *handler) pass(x *http1.Exchange, method, path string) {
+	err := contenttype.Redirect(x, method, path)
 	if err == nil && strings.HasSuffix(path, "/infer") {
-		to, err = binary.Request(to)
+		err = binary.Request(x)
 	}
 	if err != nil {
 		e := status.From(err)
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(e.Code.HTTP())
-		_, _ = w.Write(append(rest.AppendString([]byte(`{"error":`), e.Msg), '}'))
+		x.Status, x.ContentType = e.Code.HTTP(), http1.JSON
+		x.Text = append(rest.AppendString(append(x.Text[:0], `{"error":`...), e.Msg), '}')
+		x.Send()
 		return
 	}
-	h.HTTP.ServeHTTP(w, to) // responses are framed as ever
+	h.HTTP.Serve(x)
+}
+
+// empty answers without a body.
+func empty(x *http1.Exchange, code int) {
+	x.Status, x.ContentType = code, ""
+	x.Send()
 }

@@ -5,12 +5,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/inferencepb"
+	"triton/server/http1"
 	"triton/server/infer"
 	"triton/server/vertex"
 )
@@ -29,17 +31,21 @@ func (s service) Index(bool) *inferencepb.RepositoryIndexResponse {
 	return &index
 }
 
-// echo says what the HTTP front end would be asked.
-func echo(name string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		w.Header().Set("Content-Type", "application/json")
-		if n := r.Header.Get("Inference-Header-Content-Length"); n != "" {
-			w.Header().Set("Inference-Header-Content-Length", n)
+// echo answers with the request that the KServe API would get.
+func echo(name string) http1.Handler {
+	return http1.HandlerFunc(func(x *http1.Exchange) {
+		body, _ := io.ReadAll(x.Body)
+		x.ContentType = http1.JSON
+		if x.Header.HasJSONLength {
+			x.JSONSize, _ = strconv.Atoi(x.Header.JSONLength)
 		}
-		fmt.Fprintf(w, "%s %s %s %s", name, r.Method, r.URL.EscapedPath(), body)
+		x.Text = fmt.Appendf(x.Text[:0], "%s %s %s %s", name, x.Method, x.Path, body)
+		x.Send()
 	})
 }
+
+// over returns a handler for requests of net/http.
+func over(h http1.Handler) http.Handler { return http1.NewHTTPHandler(h, http1.Options{}) }
 
 func TestNew(t *testing.T) {
 	t.Parallel()
@@ -108,7 +114,7 @@ func TestRoutes(t *testing.T) {
 			r.Header.Set("X-Vertex-Ai-Triton-Redirect", c.to)
 		}
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
+		over(h).ServeHTTP(w, r)
 		require.Equal(t, c.code, w.Code, "%s %s", c.path, c.to)
 		require.Equal(t, strings.TrimSuffix(c.want, "body"), strings.TrimSuffix(w.Body.String(), "body"), "%s %s", c.path, c.to)
 	}
@@ -131,15 +137,15 @@ func TestBinary(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/p", strings.NewReader("{}12"))
 		r.Header.Set("Content-Type", kind+c.size)
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
+		over(h).ServeHTTP(w, r)
 		require.Equal(t, c.code, w.Code)
 		require.Equal(t, "application/json", w.Header().Get("Content-Type"))
-		require.Equal(t, c.length, w.Header().Get("Inference-Header-Content-Length"), "responses are framed as ever")
+		require.Equal(t, c.length, w.Header().Get("Inference-Header-Content-Length"), "replies keep their framing")
 	}
 	// Without metrics there is nothing to redirect to.
 	r := httptest.NewRequest(http.MethodPost, "/p", nil)
 	r.Header.Set("X-Vertex-Ai-Triton-Redirect", "metrics")
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
+	over(h).ServeHTTP(w, r)
 	require.Equal(t, http.StatusBadRequest, w.Code)
 }

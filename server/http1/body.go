@@ -1,0 +1,57 @@
+package http1
+
+import (
+	"errors"
+	"io"
+	"time"
+)
+
+// bodyReader reads the body of a connection's current request.
+type bodyReader struct {
+	c    *conn
+	left int64
+	err  error // why no more can be read
+	progress
+}
+
+func (b *bodyReader) reset(length int64) { *b = bodyReader{c: b.c, left: length} }
+
+func (b *bodyReader) Read(p []byte) (int, error) {
+	switch {
+	case b.left == 0:
+		return 0, io.EOF
+	case b.err != nil:
+		return 0, b.err
+	}
+	p = p[:min(int64(len(p)), b.left)]
+	c := b.c
+	n := 0
+	if c.r < c.w {
+		n = copy(p, c.buf[c.r:c.w])
+		c.r += n
+	} else {
+		n, b.err = b.receive(p)
+	}
+	b.left -= int64(n)
+	if n > 0 { // bytes that arrive beside an error are part of the body
+		return n, nil
+	}
+	return 0, b.err
+}
+
+// receive reads from the connection. It removes the read deadline when the body is complete or
+// cannot be completed.
+func (b *bodyReader) receive(p []byte) (int, error) {
+	c := b.c
+	pace := c.server.core.pace
+	b.begin(c.nc.SetReadDeadline)
+	n, err := c.nc.Read(p)
+	b.add(n, pace.least)
+	if err != nil || int64(n) == b.left {
+		_ = c.nc.SetReadDeadline(time.Time{})
+	}
+	if errors.Is(err, io.EOF) {
+		return n, ErrTruncated
+	}
+	return n, pace.explain(err)
+}

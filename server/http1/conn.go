@@ -1,0 +1,215 @@
+package http1
+
+import (
+	"context"
+	"io"
+	"net"
+	"time"
+)
+
+const (
+	// headBuffer bounds the request line and headers that the loop reads itself; longer ones
+	// go to net/http. Small requests fit as a whole and arrive with one system call. A
+	// connection starts with firstBuffer, since most of many thousands are idle.
+	headBuffer  = 8 << 10
+	firstBuffer = 1 << 10
+	// headTimeout is how long the request line and headers may take once their first byte has
+	// arrived. Between requests a connection may stay idle forever, as with Triton.
+	headTimeout = 30 * time.Second
+	// writeTimeout is how long a client may take to read the next writeStep bytes of a reply;
+	// a quarter less, at worst. 3 KB/s are fast enough.
+	writeTimeout = 2 * time.Minute
+	writeStep    = 256 << 10
+	// maxDrain is how much of an unread body is read, so that the connection can be reused.
+	// Behind a longer one it is closed.
+	maxDrain = 256 << 10
+)
+
+// conn is one connection with what it keeps between requests.
+type conn struct {
+	server  *Server
+	nc      net.Conn
+	session *session
+	ctx     context.Context // ends when the client disconnects
+	cancel  context.CancelFunc
+
+	buf   []byte // buf[r:w] is read and not used yet
+	r, w  int
+	head  head
+	body  bodyReader
+	watch *watch
+	// writable is when the write deadline was set. Setting it costs more than looking at the
+	// clock.
+	writable time.Time
+	// linger: the server ends the connection while its client may be sending.
+	linger bool
+}
+
+func newConn(s *Server, nc net.Conn, at *session) *conn {
+	c := &conn{server: s, nc: nc, session: at, buf: make([]byte, firstBuffer)}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	at.cancelWith(c.cancel)
+	c.body.c = c
+	c.watch = newWatch(c)
+	return c
+}
+
+// run serves requests until the connection ends or is handed to net/http.
+func (c *conn) run() {
+	moved := false
+	defer func() {
+		if p := recover(); p != nil {
+			c.server.core.panicked(p)
+			moved = false
+		}
+		c.cancel()
+		if !moved {
+			c.session.end(c.linger)
+		}
+	}()
+	if !c.handshake() {
+		return
+	}
+	for {
+		switch c.next() {
+		case ended:
+			return
+		case unusual:
+			moved = c.move()
+			return
+		}
+		if !c.exchange() {
+			return
+		}
+	}
+}
+
+// arrival is what arrived over the connection.
+type arrival uint8
+
+const (
+	ended   arrival = iota
+	request         // its line and headers
+	unusual         // a request that net/http has to judge
+)
+
+// next reads until the line and headers of a request are complete.
+func (c *conn) next() arrival {
+	c.skipEmptyLines()
+	if c.r == c.w && !c.await() {
+		return ended
+	}
+	timed := false
+	for {
+		switch n := c.head.parse(c.buf[c.r:c.w]); {
+		case n > 0:
+			c.r += n
+			if timed {
+				_ = c.nc.SetReadDeadline(time.Time{})
+			}
+			return request
+		case n < 0:
+			return unusual
+		}
+		if c.r > 0 { // make room
+			c.w = copy(c.buf, c.buf[c.r:c.w])
+			c.r = 0
+		}
+		if c.w == len(c.buf) && !c.grow() {
+			return unusual
+		}
+		if !timed {
+			timed = true
+			_ = c.nc.SetReadDeadline(time.Now().Add(headTimeout))
+		}
+		n, err := c.nc.Read(c.buf[c.w:])
+		if n == 0 && err != nil { // an error beside bytes is returned again
+			return ended
+		}
+		c.w += n
+	}
+}
+
+// skipEmptyLines drops the line ends that old clients send behind a body.
+func (c *conn) skipEmptyLines() {
+	for c.r < c.w && (c.buf[c.r] == '\r' || c.buf[c.r] == '\n') {
+		c.r++
+	}
+}
+
+// grow enlarges the buffer to headBuffer and reports whether it was smaller.
+func (c *conn) grow() bool {
+	if len(c.buf) == headBuffer {
+		return false
+	}
+	c.buf = append(make([]byte, 0, headBuffer), c.buf...)[:headBuffer]
+	return true
+}
+
+// await blocks until the first bytes of a request arrive and reports whether they did. Empty
+// lines are no request: they do not keep a connection that is to end.
+func (c *conn) await() bool {
+	c.session.markIdle()
+	for c.r == c.w {
+		n, err := c.nc.Read(c.buf)
+		for n == 0 && c.session.retries(err) {
+			n, err = c.nc.Read(c.buf)
+		}
+		c.r, c.w = 0, n
+		c.skipEmptyLines()
+		if n == 0 || c.r == c.w && c.session.closingIdle() {
+			c.linger = c.session.closingIdle()
+			return false
+		}
+	}
+	c.session.markActive()
+	if c.w == len(c.buf) {
+		c.grow() // the next request may then arrive as a whole
+	}
+	return true
+}
+
+// exchange has one request answered and reports whether the connection stays open.
+func (c *conn) exchange() bool {
+	core := c.server.core
+	x := core.get()
+	h := &c.head
+	c.body.reset(h.length)
+	x.Context, x.Method, x.Path, x.Header, x.Length, x.Body, x.conn = c.ctx, h.method, h.path, h.Header, h.length, &c.body, c
+	core.handler.Serve(x)
+	complete, keep := x.complete, x.keep
+	core.put(x)
+	if !complete {
+		return false
+	}
+	c.linger = !keep && (!h.close || c.body.left > 0)
+	if c.body.left > 0 {
+		c.session.expect(c.body.left-int64(c.w-c.r), core.pace)
+	}
+	return keep
+}
+
+// send writes a reply whose length is known.
+func (c *conn) send(x *Exchange) {
+	c.drain()
+	x.keep = c.keeps()
+	x.complete = c.reply(x, x.keep) == nil
+}
+
+// drain reads what is left of the request's body, unless that is too much.
+func (c *conn) drain() {
+	if left := c.body.left; left > 0 && left <= maxDrain {
+		_, _ = io.CopyN(io.Discard, &c.body, maxDrain)
+	}
+}
+
+// keeps reports whether the connection stays open after the reply.
+func (c *conn) keeps() bool { return !c.head.close && c.body.left == 0 && !c.session.draining() }
+
+// allowWrite gives the client time to read what is written next.
+func (c *conn) allowWrite() {
+	if now := time.Now(); now.Sub(c.writable) > writeTimeout/4 {
+		c.writable = now
+		_ = c.nc.SetWriteDeadline(now.Add(writeTimeout))
+	}
+}

@@ -1,0 +1,29 @@
+package http1
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"time"
+)
+
+// handshake opens an encrypted connection and reports whether that succeeded in time. It would
+// come with the first read otherwise, which may wait forever.
+func (c *conn) handshake() bool {
+	h, ok := c.nc.(interface{ HandshakeContext(context.Context) error })
+	if !ok {
+		return true
+	}
+	_ = c.nc.SetDeadline(time.Now().Add(headTimeout))
+	c.session.markIdle() // a server that closes its idle connections ends the handshake too
+	err := h.HandshakeContext(c.ctx)
+	c.session.markActive()
+	_ = c.nc.SetDeadline(time.Time{})
+	return err == nil
+}
+
+// ready reports whether a connection is not encrypted or has completed its handshake.
+func ready(nc net.Conn) bool {
+	t, ok := nc.(interface{ ConnectionState() tls.ConnectionState })
+	return !ok || t.ConnectionState().HandshakeComplete
+}

@@ -1,0 +1,149 @@
+package http1_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"triton/server/http1"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	waitTime = 10 * time.Second
+	pollTime = 5 * time.Millisecond
+
+	readPath    = "/read"
+	unknownPath = "/unknown"
+	payload     = `{"inputs":[{"name":"INPUT0","shape":[2],"data":[1,2]}]}`
+)
+
+// stub answers GET /live at once and POST /read when it has read the body; other paths are
+// unknown.
+type stub struct {
+	// handle runs behind the body of a POST, while the client is watched. It may send chunks.
+	handle func(*http1.Exchange)
+}
+
+func newStub() *stub { return &stub{} }
+
+func (s *stub) Serve(x *http1.Exchange) {
+	switch {
+	case x.Path == "/live":
+	case x.Path != readPath:
+		x.Status = http.StatusNotFound
+	default:
+		if _, err := io.Copy(io.Discard, x.Body); err != nil {
+			x.Status, x.Text = http.StatusBadRequest, append(x.Text[:0], err.Error()...)
+		} else if s.handle != nil {
+			x.Watch()
+			s.handle(x)
+			x.Unwatch()
+		}
+	}
+	if !x.Started() {
+		x.Send()
+	}
+}
+
+// transport is one of the two ways to serve a handler.
+type transport interface {
+	Serve(net.Listener) error
+	Shutdown(context.Context) error
+}
+
+var transports = map[string]func(http1.Handler, http1.Options) transport{
+	"own": func(h http1.Handler, o http1.Options) transport { return http1.NewServer(h, o) },
+	"net/http": func(h http1.Handler, o http1.Options) transport {
+		return &http.Server{Handler: http1.NewHTTPHandler(h, o)}
+	},
+}
+
+// serving starts a server over one of the transports.
+type serving = func(testing.TB, http1.Handler, http1.Options) string
+
+// both runs a test over both transports.
+func both(t *testing.T, test func(t *testing.T, start serving)) {
+	for name, make := range transports {
+		t.Run(name, func(t *testing.T) {
+			test(t, func(t testing.TB, h http1.Handler, o http1.Options) string { return start(t, make(h, o)) })
+		})
+	}
+}
+
+// start serves on a loopback port until the test ends.
+func start(t testing.TB, s transport) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = s.Serve(l)
+	}()
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), waitTime)
+		defer cancel()
+		require.NoError(t, s.Shutdown(ctx))
+		<-done
+	})
+	return l.Addr().String()
+}
+
+// post sends a body and returns the reply.
+func post(t *testing.T, addr, path, body string) (int, string) {
+	t.Helper()
+	resp, err := http.Post("http://"+addr+path, http1.JSON, strings.NewReader(body))
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, string(text)
+}
+
+// dial sends text over a connection of its own, half-closes it if asked to, and returns all that
+// the server sends.
+func dial(t *testing.T, addr, text string, closeWrite bool) string {
+	t.Helper()
+	c, err := net.DialTimeout("tcp", addr, waitTime)
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, c.SetDeadline(time.Now().Add(waitTime)))
+	_, err = io.WriteString(c, text)
+	require.NoError(t, err)
+	if closeWrite {
+		require.NoError(t, c.(*net.TCPConn).CloseWrite())
+	}
+	all, err := io.ReadAll(c)
+	require.NoError(t, err)
+	return string(all)
+}
+
+// guarded is a buffer that a log may write while a test reads.
+type guarded struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (g *guarded) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.b.Write(p)
+}
+
+func (g *guarded) text() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.b.String()
+}

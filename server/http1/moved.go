@@ -1,0 +1,160 @@
+package http1
+
+import (
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const exitingText = `{"error":"Server exiting"}`
+
+// move hands the connection and what was read of it to net/http and reports whether it did.
+// When net/http has stopped already the request is refused.
+func (c *conn) move() bool {
+	_ = c.nc.SetReadDeadline(time.Time{})
+	c.session.cancelWith(nil)
+	m := &movedConn{Conn: c.nc, read: c.buf[c.r:c.w], session: c.session}
+	select {
+	case c.server.moved.ch <- m:
+		return true
+	case <-c.server.moved.done:
+		x := c.server.core.get()
+		defer c.server.core.put(x)
+		x.Status, x.Text = http.StatusServiceUnavailable, append(x.Text[:0], exitingText...)
+		_ = c.reply(x, false)
+		return false
+	}
+}
+
+// movedConns is the listener of the net/http server.
+type movedConns struct {
+	ch   chan *movedConn
+	done chan struct{}
+	once sync.Once
+	addr net.Addr
+}
+
+// end stops further connections from being moved.
+func (m *movedConns) end() { m.once.Do(func() { close(m.done) }) }
+
+func (m *movedConns) Accept() (net.Conn, error) {
+	select {
+	case c := <-m.ch:
+		return c, nil
+	case <-m.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (m *movedConns) Close() error   { return nil }
+func (m *movedConns) Addr() net.Addr { return m.addr }
+
+// movedConn is a connection that net/http serves, with what was read of it before.
+type movedConn struct {
+	net.Conn
+	read    []byte
+	session *session
+	framing framing
+	heads   int64 // requests passed to vet
+	last    sync.Once
+
+	// body is how much of the body being read has arrived. net/http reads as much as it is
+	// asked for before it returns, so that only here it shows what arrives.
+	body struct {
+		sync.Mutex
+		least int64 // 0: no body is being read
+		progress
+	}
+}
+
+type movedKey struct{}
+
+// movedFrom returns the connection of a request; nil when no Server serves it.
+func movedFrom(r *http.Request) *movedConn {
+	m, _ := r.Context().Value(movedKey{}).(*movedConn)
+	return m
+}
+
+// vet reports whether the current request may be answered. It is called once for each.
+func (c *movedConn) vet() bool {
+	c.heads++
+	c.body.Lock()
+	c.body.progress = progress{}
+	c.body.Unlock()
+	return c.framing.refused.Load() != c.heads
+}
+
+func (c *movedConn) Read(p []byte) (int, error) {
+	n, err := c.next(p)
+	c.framing.feed(p[:n])
+	return n, err
+}
+
+func (c *movedConn) next(p []byte) (int, error) {
+	if len(c.read) > 0 {
+		n := copy(p, c.read)
+		c.read = c.read[n:]
+		return n, nil
+	}
+	n, err := c.receive(p)
+	for n == 0 && c.session.retries(err) {
+		n, err = c.Conn.Read(p)
+	}
+	if n > 0 && c.session.closingIdle() { // a request has begun
+		c.session.markActive()
+		_ = c.Conn.SetReadDeadline(time.Now().Add(headTimeout))
+	}
+	return n, err
+}
+
+// receive reads from the connection, a body at its pace.
+func (c *movedConn) receive(p []byte) (int, error) {
+	c.body.Lock()
+	if c.body.least > 0 {
+		c.body.begin(c.Conn.SetReadDeadline)
+	}
+	c.body.Unlock()
+	n, err := c.Conn.Read(p)
+	c.body.Lock()
+	c.body.add(n, c.body.least)
+	c.body.Unlock()
+	return n, err
+}
+
+// beginBody starts to read a body, of which least bytes must arrive in each period.
+func (c *movedConn) beginBody(least int64) {
+	c.body.Lock()
+	defer c.body.Unlock()
+	c.body.least = least
+	if !c.body.until.IsZero() {
+		_ = c.Conn.SetReadDeadline(c.body.until)
+	}
+}
+
+// endBody ends what beginBody began. Other reads wait forever.
+func (c *movedConn) endBody() {
+	c.body.Lock()
+	defer c.body.Unlock()
+	c.body.least = 0
+	_ = c.Conn.SetReadDeadline(time.Time{})
+}
+
+// SetReadDeadline keeps the deadline of a connection that is about to be closed.
+func (c *movedConn) SetReadDeadline(at time.Time) error { return c.session.setReadDeadline(at) }
+
+// CloseWrite waits until the client has seen the end. net/http calls it before Close when the
+// client may still be sending.
+func (c *movedConn) CloseWrite() error {
+	c.end()
+	return nil
+}
+
+// Close ends the connection. net/http calls it from the connection's goroutine unless it closes
+// all connections at once.
+func (c *movedConn) Close() error {
+	c.end()
+	return nil
+}
+
+func (c *movedConn) end() { c.last.Do(func() { c.session.end(true) }) }

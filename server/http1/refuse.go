@@ -1,0 +1,26 @@
+package http1
+
+import (
+	"io"
+	"strconv"
+	"time"
+)
+
+// maxRefused is how many clients above the limit of connections are answered at a time. Others
+// have their connection closed.
+const maxRefused = 64
+
+const fullText = `{"error":"the server has as many HTTP connections as it may have; try again later"}`
+
+const fullHead = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: "
+
+// refuse answers and ends a connection above the limit.
+func refuse(at *session) {
+	answered := false
+	if below(at.nc) == nil { // a TLS handshake would cost what the limit is to save
+		_ = at.nc.SetWriteDeadline(time.Now().Add(lingerSilence))
+		_, err := io.WriteString(at.nc, fullHead+strconv.Itoa(len(fullText))+"\r\n\r\n"+fullText)
+		answered = err == nil
+	}
+	at.end(answered)
+}

@@ -1,0 +1,103 @@
+package http1
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Server serves a Handler with a connection loop that takes the requests of ordinary clients at
+// about half the cost of net/http. A connection whose next request is out of the ordinary
+// (chunked, Expect, Upgrade, HTTP/1.0, malformed, ...) is handed to net/http with all that was
+// read from it and stays there.
+type Server struct {
+	core     *core
+	max      int // connections; 0: no limit
+	sessions *sessions
+	standard *http.Server
+	moved    movedConns
+	// moving is net/http's accept loop over moved.
+	moving sync.WaitGroup
+}
+
+// NewServer makes a server. It starts nothing.
+func NewServer(h Handler, o Options) *Server {
+	s := &Server{core: newCore(h, o), max: o.MaxConnections, sessions: newSessions(o.Linger)}
+	s.moved.ch, s.moved.done = make(chan *movedConn), make(chan struct{})
+	s.standard = newStandard(s.core)
+	return s
+}
+
+// Serve accepts connections until Drain, Shutdown or Close and then returns
+// http.ErrServerClosed.
+func (s *Server) Serve(l net.Listener) error {
+	if !s.sessions.accept(l) {
+		return http.ErrServerClosed
+	}
+	defer s.sessions.accepted()
+	s.moved.addr = l.Addr()
+	s.moving.Go(func() { _ = s.standard.Serve(&s.moved) })
+	for wait := time.Duration(0); ; {
+		nc, err := l.Accept()
+		switch {
+		case err == nil:
+			wait = 0
+			s.start(nc)
+		case s.sessions.draining():
+			return http.ErrServerClosed
+		case !transient(err):
+			return err
+		default: // mostly no file descriptors; some will be freed
+			wait = min(max(2*wait, 5*time.Millisecond), time.Second)
+			s.core.log.Error("cannot accept HTTP connections", "error", err, "retry", wait)
+			time.Sleep(wait)
+		}
+	}
+}
+
+func transient(err error) bool {
+	var ne net.Error
+	return errors.As(err, &ne) && ne.Temporary() //nolint:staticcheck // accept has no other sign
+}
+
+// start serves a connection. A listener may still return some that were made before it was
+// closed; each of those gets one request answered.
+func (s *Server) start(nc net.Conn) {
+	switch at := s.sessions.add(nc, s.max); {
+	case at == nil:
+		_ = nc.Close()
+	case at.refused:
+		go refuse(at)
+	default:
+		go newConn(s, nc, at).run()
+	}
+}
+
+// Connections returns the number of open connections.
+func (s *Server) Connections() int64 { return s.sessions.open() }
+
+// Drain stops accepting connections and waits until no request is in flight. Requests that
+// arrive on open connections are answered meanwhile, and afterwards, with "Connection: close".
+// Drain returns the error of ctx when that ends first.
+func (s *Server) Drain(ctx context.Context) error { return s.sessions.drain(ctx) }
+
+// Shutdown drains, then closes the connections that stay idle for the linger time and waits for
+// all to end. It returns the error of ctx when that ends first; Close ends the rest.
+func (s *Server) Shutdown(ctx context.Context) error {
+	if err := s.sessions.finish(ctx); err != nil {
+		return err
+	}
+	s.moved.end()
+	s.moving.Wait()
+	return s.standard.Shutdown(ctx)
+}
+
+// Close ends everything at once.
+func (s *Server) Close() error {
+	s.sessions.abort()
+	s.moved.end()
+	return s.standard.Close()
+}

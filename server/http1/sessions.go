@@ -1,0 +1,204 @@
+package http1
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// sessions counts the connections of a server and ends them in order: drain asks each to end
+// with its next reply, closeIdle then ends those without further requests, and abort ends the
+// rest at once.
+type sessions struct {
+	linger  time.Duration
+	running sync.WaitGroup // the sessions and the accept loop
+
+	mu struct {
+		sync.Mutex
+		listener                  net.Listener
+		accepted                  chan struct{} // closed when the accept loop ended; nil: none ran
+		sessions                  map[*session]struct{}
+		refused                   int // of them
+		draining, closing, closed bool
+	}
+	// Once a drain began: busy is how many sessions have a request in flight, idle receives a
+	// value whenever there are none, and last is when the last request began to arrive.
+	busy atomic.Int64
+	idle chan struct{}
+	last atomic.Pointer[time.Time]
+}
+
+func newSessions(linger time.Duration) *sessions {
+	all := &sessions{linger: linger, idle: make(chan struct{}, 1)}
+	if all.linger <= 0 {
+		all.linger = defaultLinger
+	}
+	all.mu.sessions = map[*session]struct{}{}
+	return all
+}
+
+// add makes the session of a connection that is about to bring a request, or returns nil when
+// the server is closed. Above limit, if positive, the session is marked as refused, or nil if
+// too many are.
+func (all *sessions) add(nc net.Conn, limit int) *session {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	refused := limit > 0 && len(all.mu.sessions)-all.mu.refused >= limit
+	switch {
+	case all.mu.closed, refused && all.mu.refused == maxRefused:
+		return nil
+	case refused:
+		all.mu.refused++
+	}
+	s := &session{sessions: all, nc: nc, refused: refused}
+	s.mu.draining, s.mu.closing = all.mu.draining, all.mu.closing
+	if s.mu.draining {
+		all.busy.Add(1)
+	}
+	all.mu.sessions[s] = struct{}{}
+	all.running.Add(1)
+	return s
+}
+
+// remove forgets a session that has ended.
+func (all *sessions) remove(s *session) {
+	all.mu.Lock()
+	delete(all.mu.sessions, s)
+	if s.refused {
+		all.mu.refused--
+	}
+	all.mu.Unlock()
+	all.running.Done()
+}
+
+func (all *sessions) open() int64 {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return int64(len(all.mu.sessions))
+}
+
+func (all *sessions) draining() bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.mu.draining
+}
+
+// accept notes the listener that connections come from. In a drain it closes the listener and
+// returns false.
+func (all *sessions) accept(l net.Listener) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.mu.draining {
+		_ = l.Close()
+		return false
+	}
+	all.mu.listener, all.mu.accepted = l, make(chan struct{})
+	all.running.Add(1)
+	return true
+}
+
+// accepted notes that the accept loop ended.
+func (all *sessions) accepted() {
+	close(all.mu.accepted)
+	all.running.Done()
+}
+
+// drain closes the listener, asks all connections to end with their next reply, and waits until
+// no request is in flight.
+func (all *sessions) drain(ctx context.Context) error {
+	accepted := all.startDrain()
+	if accepted != nil {
+		select {
+		case <-accepted:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	for all.busy.Load() > 0 {
+		select {
+		case <-all.idle:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	all.signalIdle() // for other drains: a signal wakes one
+	return nil
+}
+
+func (all *sessions) startDrain() (accepted <-chan struct{}) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if !all.mu.draining && all.mu.listener != nil {
+		_ = all.mu.listener.Close()
+	}
+	all.mu.draining = true
+	for s := range all.mu.sessions {
+		s.drain()
+	}
+	return all.mu.accepted
+}
+
+// finish drains, then ends the idle connections and waits for all.
+func (all *sessions) finish(ctx context.Context) error {
+	if err := all.drain(ctx); err != nil {
+		return err
+	}
+	all.closeIdle()
+	done := make(chan struct{})
+	go func() {
+		all.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// closeIdle ends the sessions without a request for the linger time, the others with their next
+// reply.
+func (all *sessions) closeIdle() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.mu.closing = true
+	all.touch()
+	for s := range all.mu.sessions {
+		s.close()
+	}
+}
+
+// abort ends all sessions at once, and later ones as they are added.
+func (all *sessions) abort() {
+	all.startDrain()
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.mu.closed = true
+	for s := range all.mu.sessions {
+		s.abort()
+	}
+}
+
+// touch notes the arrival of a request, which others may follow.
+func (all *sessions) touch() {
+	now := time.Now()
+	all.last.Store(&now)
+}
+
+// count adds to the number of requests in flight.
+func (all *sessions) count(n int64) {
+	if all.busy.Add(n) == 0 {
+		all.signalIdle()
+	}
+}
+
+// signalIdle wakes one drain, now or when it starts to wait.
+func (all *sessions) signalIdle() {
+	select {
+	case all.idle <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,241 @@
+package http1
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// NewHTTPHandler returns h as an http.Handler, for servers of net/http. Of the options it uses
+// Log and MinRate.
+func NewHTTPHandler(h Handler, o Options) http.Handler { return &adapter{newCore(h, o)} }
+
+// adapter carries exchanges over net/http.
+type adapter struct{ core *core }
+
+func (a *adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !a.serve(w, r) {
+		panic(http.ErrAbortHandler) // net/http ends the connection
+	}
+}
+
+// serve has a request answered and reports whether the reply is complete.
+func (a *adapter) serve(w http.ResponseWriter, r *http.Request) (complete bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.core.panicked(p)
+			complete = false
+		}
+	}()
+	x := a.core.get()
+	x.standard = standard{
+		w: w, control: http.NewResponseController(w), request: r, moved: movedFrom(r), pace: a.core.pace,
+	}
+	x.standard.allowWrite() // of 100 Continue
+	x.Context, x.Method, x.Path, x.Length, x.Body = r.Context(), r.Method, r.URL.EscapedPath(), r.ContentLength, &x.standard
+	if v := r.Header["Inference-Header-Content-Length"]; len(v) > 0 {
+		x.Header.JSONLength, x.Header.HasJSONLength = v[0], true
+	}
+	if v := r.Header["Content-Encoding"]; len(v) > 0 {
+		x.Header.ContentEncoding = v[0]
+	}
+	if v := r.Header["Accept-Encoding"]; len(v) > 0 {
+		x.Header.AcceptEncoding = v[0]
+	}
+	a.core.handler.Serve(x)
+	complete = x.complete
+	a.core.put(x)
+	return complete
+}
+
+// standard is what an exchange keeps while net/http carries it. It adds the time limits that
+// suit slow but living clients.
+type standard struct {
+	w        http.ResponseWriter
+	control  *http.ResponseController
+	request  *http.Request
+	moved    *movedConn // nil when net/http accepted the connection itself
+	pace     pace
+	received int64 // bytes of the body
+	asked    bool  // the body was read, so that a client that expects it was told to send it
+	err      error // why no more of the body can be read; io.EOF at its end
+	end      bool  // the connection ends with the reply
+	writable time.Time
+}
+
+// Read reads the body, which may not stand still or arrive too slowly.
+func (s *standard) Read(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	s.asked = true
+	if s.moved == nil {
+		_ = s.control.SetReadDeadline(time.Now().Add(bodyTimeout))
+	} else {
+		s.moved.beginBody(s.pace.least)
+	}
+	n, err := s.request.Body.Read(p)
+	if s.moved == nil {
+		_ = s.control.SetReadDeadline(time.Time{})
+	} else {
+		s.moved.endBody()
+	}
+	s.received += int64(n)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = ErrTruncated
+	case err != nil && !errors.Is(err, io.EOF):
+		err = s.pace.explain(err)
+	}
+	s.err = err
+	return n, err
+}
+
+// drain reads what little is left of the body and finds out whether the connection stays open
+// after the reply. A client that waits for 100 Continue is not told to send its body.
+func (s *standard) drain() {
+	left := s.request.ContentLength
+	if left > 0 {
+		left -= s.received
+	}
+	sends := s.asked || s.request.Header.Get("Expect") == ""
+	if sends && left != 0 && left <= maxDrain {
+		_, _ = io.CopyN(io.Discard, s, maxDrain)
+	}
+	s.end = left != 0 && !errors.Is(s.err, io.EOF)
+	if s.end && left > 0 && s.moved != nil && sends {
+		s.moved.session.expect(left, s.pace)
+	}
+}
+
+func (s *standard) allowWrite() {
+	if now := time.Now(); now.Sub(s.writable) > writeTimeout/4 {
+		s.writable = now
+		_ = s.control.SetWriteDeadline(now.Add(writeTimeout))
+	}
+}
+
+// write sends part of the body, in steps that have their own deadline each.
+func (s *standard) write(p []byte) error {
+	for len(p) > 0 {
+		s.allowWrite()
+		n, err := s.w.Write(p[:min(len(p), writeStep)])
+		if err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}
+
+// head fills in the headers that all replies have.
+func (s *standard) head(x *Exchange) http.Header {
+	h := s.w.Header()
+	h["Date"] = nil // as Triton, and making it costs time
+	if s.end || s.moved != nil && s.moved.session.draining() {
+		h["Connection"] = closing
+	}
+	h["Content-Type"] = typeValues(x.ContentType)
+	for _, f := range x.Extra {
+		h.Set(f.Name, f.Value)
+	}
+	return h
+}
+
+// closing is the value of a Connection header, ready for a header map.
+var closing = []string{"close"}
+
+// The frequent values of Content-Type, ready for a header map.
+var (
+	textPlain, json          = []string{TextPlain}, []string{JSON}
+	octetStream, eventStream = []string{OctetStream}, []string{EventStream}
+)
+
+func typeValues(kind string) []string {
+	switch kind {
+	case "":
+		return nil
+	case TextPlain:
+		return textPlain
+	case JSON:
+		return json
+	case OctetStream:
+		return octetStream
+	case EventStream:
+		return eventStream
+	}
+	return []string{kind}
+}
+
+// send writes a reply whose length is known. A failed write means that the client disconnected.
+func (s *standard) send(x *Exchange) {
+	s.drain()
+	s.allowWrite() // also without a body
+	h := s.head(x)
+	size := x.Size()
+	h["Content-Length"] = []string{strconv.Itoa(size)}
+	if x.JSONSize >= 0 {
+		h["Inference-Header-Content-Length"] = []string{strconv.Itoa(x.JSONSize)}
+	}
+	if x.Encoding != "" {
+		h["Content-Encoding"] = []string{x.Encoding}
+	}
+	s.w.WriteHeader(x.Status)
+	x.complete = true
+	if s.request.Method != http.MethodHead {
+		s.sendBody(x, size)
+	}
+	if s.end { // net/http waits for a short body before it closes
+		_ = s.control.SetReadDeadline(time.Now().Add(lingerSilence))
+	}
+}
+
+func (s *standard) sendBody(x *Exchange, size int) {
+	if size <= smallReply && len(x.Tail) > 0 {
+		x.out = append(x.out[:0], x.Text...)
+		for _, p := range x.Tail {
+			x.out = append(x.out, p...)
+		}
+		_ = s.write(x.out)
+		return
+	}
+	if s.write(x.Text) != nil {
+		return
+	}
+	for _, p := range x.Tail {
+		if s.write(p) != nil {
+			return
+		}
+	}
+}
+
+func (s *standard) begin(x *Exchange) {
+	if !x.started {
+		x.start()
+		s.head(x)
+		s.w.WriteHeader(x.Status)
+	}
+}
+
+// chunk writes one chunk: net/http makes it when it is flushed.
+func (s *standard) chunk(x *Exchange, p []byte) error {
+	s.begin(x)
+	if err := s.write(p); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+func (s *standard) flush(x *Exchange, last bool) error {
+	if !last {
+		return nil
+	}
+	s.allowWrite() // of the end, which net/http writes
+	if x.started {
+		return nil
+	}
+	s.begin(x)
+	return s.control.Flush()
+}

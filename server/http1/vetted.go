@@ -1,0 +1,62 @@
+package http1
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+)
+
+// maxHead bounds the request line and headers that net/http reads.
+const maxHead = 64 << 10
+
+// newStandard makes the net/http server of moved connections.
+func newStandard(c *core) *http.Server {
+	return &http.Server{
+		Handler: &vetted{&adapter{c}}, DisableGeneralOptionsHandler: true,
+		ReadHeaderTimeout: headTimeout,
+		MaxHeaderBytes:    maxHead,
+		ErrorLog:          slog.NewLogLogger(c.log.Handler(), slog.LevelDebug),
+		ConnContext: func(ctx context.Context, nc net.Conn) context.Context {
+			return context.WithValue(ctx, movedKey{}, nc)
+		},
+		ConnState: func(nc net.Conn, state http.ConnState) {
+			switch m := nc.(*movedConn); state {
+			case http.StateIdle:
+				m.session.markIdle()
+			case http.StateActive:
+				m.session.markActive()
+			}
+		},
+	}
+}
+
+// vetted refuses requests whose framing is ambiguous, and asks clients to close while the server
+// drains.
+type vetted struct{ http.Handler }
+
+const ambiguousText = `{"error":"the request has Content-Length and Transfer-Encoding, so that its end is ambiguous; send one of them"}`
+
+func (h *vetted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m := movedFrom(r)
+	m.session.markActive() // net/http has not called ConnState for a request that it had read already
+	if m.vet() {
+		if m.session.draining() {
+			w.Header().Set("Connection", "close")
+		}
+		if r.Method == http.MethodOptions && r.RequestURI == "*" {
+			w.Header().Set("Content-Length", "0")
+			return
+		}
+		h.Handler.ServeHTTP(w, r)
+		return
+	}
+	w.Header().Set("Connection", "close")
+	w.Header().Set("Content-Type", JSON)
+	w.Header().Set("Content-Length", strconv.Itoa(len(ambiguousText)))
+	w.Header()["Date"] = nil
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = io.WriteString(w, ambiguousText)
+}
