@@ -8,48 +8,6 @@ import (
 	"time"
 )
 
-// NewHTTPHandler returns h as an http.Handler, for servers of net/http. Of the options it uses
-// Log and MinRate.
-func NewHTTPHandler(h Handler, o Options) http.Handler { return &adapter{newCore(h, o)} }
-
-// adapter carries exchanges over net/http.
-type adapter struct{ core *core }
-
-func (a *adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !a.serve(w, r) {
-		panic(http.ErrAbortHandler) // net/http ends the connection
-	}
-}
-
-// serve has a request answered and reports whether the reply is complete.
-func (a *adapter) serve(w http.ResponseWriter, r *http.Request) (complete bool) {
-	defer func() {
-		if p := recover(); p != nil {
-			a.core.panicked(p)
-			complete = false
-		}
-	}()
-	x := a.core.get()
-	x.standard = standard{
-		w: w, control: http.NewResponseController(w), request: r, moved: movedFrom(r), pace: a.core.pace,
-	}
-	x.standard.allowWrite() // of 100 Continue
-	x.Context, x.Method, x.Path, x.Length, x.Body = r.Context(), r.Method, r.URL.EscapedPath(), r.ContentLength, &x.standard
-	if v := r.Header["Inference-Header-Content-Length"]; len(v) > 0 {
-		x.Header.JSONLength, x.Header.HasJSONLength = v[0], true
-	}
-	if v := r.Header["Content-Encoding"]; len(v) > 0 {
-		x.Header.ContentEncoding = v[0]
-	}
-	if v := r.Header["Accept-Encoding"]; len(v) > 0 {
-		x.Header.AcceptEncoding = v[0]
-	}
-	a.core.handler.Serve(x)
-	complete = x.complete
-	a.core.put(x)
-	return complete
-}
-
 // standard is what an exchange keeps while net/http carries it. It adds the time limits that
 // suit slow but living clients.
 type standard struct {
