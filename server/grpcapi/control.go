@@ -4,14 +4,12 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
+	"triton/server/frontend"
 	"triton/server/infer"
 )
-
-var errRepositoryName = status.New(status.Unsupported, "'repository_name' specification is not supported")
 
 // RepositoryModelLoad loads a model, or loads it again. It answers when the
 // model serves.
@@ -19,7 +17,7 @@ func (s *service) RepositoryModelLoad(
 	ctx context.Context, r *inferencepb.RepositoryModelLoadRequest,
 ) (*inferencepb.RepositoryModelLoadResponse, error) {
 	if r.GetRepositoryName() != "" {
-		return nil, failure(errRepositoryName)
+		return nil, failure(frontend.ErrRepositoryName)
 	}
 	o, err := loadOptions(r.GetParameters())
 	if err == nil {
@@ -33,28 +31,42 @@ func (s *service) RepositoryModelLoad(
 
 func loadOptions(params map[string]*inferencepb.ModelRepositoryParameter) (o infer.LoadOptions, err error) {
 	for _, name := range slices.Sorted(maps.Keys(params)) {
-		p := params[name]
-		switch {
-		case name == "config":
-			v, ok := p.GetParameterChoice().(*inferencepb.ModelRepositoryParameter_StringParam)
-			if !ok {
-				return o, status.New(status.InvalidArg, "invalid value type for load parameter '%s', expected string_param.", name)
-			}
-			o.Config = &v.StringParam
-		case strings.HasPrefix(name, "file:"):
-			v, ok := p.GetParameterChoice().(*inferencepb.ModelRepositoryParameter_BytesParam)
-			if !ok {
-				return o, status.New(status.InvalidArg, "invalid value type for load parameter '%s', expected bytes_param.", name)
-			}
-			if o.Files == nil {
-				o.Files = map[string][]byte{}
-			}
-			o.Files[name] = v.BytesParam
-		default:
+		known, err := frontend.AddLoadParameter(&o, name, loadValue{name, params[name]})
+		if err != nil {
+			return o, err
+		}
+		if !known {
 			return o, status.New(status.InvalidArg, "unrecognized load parameter '%s'.", name)
 		}
 	}
 	return o, nil
+}
+
+type loadValue struct {
+	name  string
+	param *inferencepb.ModelRepositoryParameter
+}
+
+// Text returns the value of a string parameter.
+func (v loadValue) Text() (string, error) {
+	p, ok := v.param.GetParameterChoice().(*inferencepb.ModelRepositoryParameter_StringParam)
+	if !ok {
+		return "", v.mistyped("string_param")
+	}
+	return p.StringParam, nil
+}
+
+// Content returns the value of a bytes parameter.
+func (v loadValue) Content() ([]byte, error) {
+	p, ok := v.param.GetParameterChoice().(*inferencepb.ModelRepositoryParameter_BytesParam)
+	if !ok {
+		return nil, v.mistyped("bytes_param")
+	}
+	return p.BytesParam, nil
+}
+
+func (v loadValue) mistyped(want string) error {
+	return status.New(status.InvalidArg, "invalid value type for load parameter '%s', expected %s.", v.name, want)
 }
 
 // RepositoryModelUnload takes a model out of service. It answers when no new
@@ -63,7 +75,7 @@ func (s *service) RepositoryModelUnload(
 	ctx context.Context, r *inferencepb.RepositoryModelUnloadRequest,
 ) (*inferencepb.RepositoryModelUnloadResponse, error) {
 	if r.GetRepositoryName() != "" {
-		return nil, failure(errRepositoryName)
+		return nil, failure(frontend.ErrRepositoryName)
 	}
 	dependents := false
 	if p, ok := r.GetParameters()["unload_dependents"]; ok {

@@ -6,6 +6,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/log"
 	"triton/pkg/status"
+	"triton/server/frontend"
 	"triton/server/trace"
 )
 
@@ -17,20 +18,16 @@ func (s *service) TraceSetting(
 	if t == nil {
 		return nil, failure(status.New(status.Unavailable, "the server does not support trace"))
 	}
-	if err := s.traceable(r.GetModelName()); err != nil {
+	var change func() (trace.Change, error)
+	if len(r.GetSettings()) > 0 {
+		change = func() (trace.Change, error) { return traceChange(r.GetSettings()) }
+	}
+	fields, err := frontend.TraceSettings(t, s.svc.ModelReady, r.GetModelName(), change)
+	if err != nil {
 		return nil, failure(err)
 	}
-	if len(r.GetSettings()) > 0 {
-		c, err := traceChange(r.GetSettings())
-		if err == nil {
-			err = t.Update(r.GetModelName(), c)
-		}
-		if err != nil {
-			return nil, failure(err)
-		}
-	}
 	all := map[string]*inferencepb.TraceSettingResponse_SettingValue{}
-	for _, f := range t.Settings(r.GetModelName()) {
+	for _, f := range fields {
 		v := all[f.Name]
 		if v == nil {
 			v = &inferencepb.TraceSettingResponse_SettingValue{}
@@ -39,18 +36,6 @@ func (s *service) TraceSetting(
 		v.Value = append(v.Value, f.Values...)
 	}
 	return &inferencepb.TraceSettingResponse{Settings: all}, nil
-}
-
-// traceable finds that a model, when there is one, is not ready.
-func (s *service) traceable(model string) error {
-	if model == "" {
-		return nil
-	}
-	ready, err := s.svc.ModelReady(model, "")
-	if err == nil && !ready {
-		err = status.New(status.InvalidArg, "Request for unknown model : %s", model)
-	}
-	return err
 }
 
 func traceChange(settings map[string]*inferencepb.TraceSettingRequest_SettingValue) (c trace.Change, err error) {
@@ -68,65 +53,54 @@ func traceChange(settings map[string]*inferencepb.TraceSettingRequest_SettingVal
 func (s *service) LogSettings(
 	_ context.Context, r *inferencepb.LogSettingsRequest,
 ) (*inferencepb.LogSettingsResponse, error) {
-	logs := s.opts.Logs
-	if logs == nil {
-		return nil, failure(status.New(status.Unavailable, "the server does not support dynamic logging"))
+	settings, err := frontend.LogSettings(s.opts.Logs, func(name string) (frontend.LogValue, bool) {
+		v, ok := r.GetSettings()[name]
+		return logValue{name, v}, ok
+	})
+	if err != nil {
+		return nil, failure(err)
 	}
-	for _, c := range logChanges {
-		v, ok := r.GetSettings()[c.name]
-		if !ok {
-			continue
-		}
-		if err := logs.Update(func(s *log.Settings) error { return c.set(s, v) }); err != nil {
-			return nil, failure(err)
-		}
-	}
-	return logSettings(logs.Settings()), nil
+	return logSettings(settings), nil
 }
 
-type logValue = inferencepb.LogSettingsRequest_SettingValue
-
-// logChanges are the settings that can be changed, in the order in which they
-// take effect: an error leaves the ones before it changed.
-var logChanges = [...]struct {
-	name string
-	set  func(s *log.Settings, v *logValue) error
-}{
-	{"log_file", func(*log.Settings, *logValue) error {
-		return status.New(status.Unsupported, "log file location can not be updated through network protocol")
-	}},
-	{"log_info", func(s *log.Settings, v *logValue) error { return setBool(&s.Info, v, "log_info") }},
-	{"log_warning", func(s *log.Settings, v *logValue) error { return setBool(&s.Warning, v, "log_warning") }},
-	{"log_error", func(s *log.Settings, v *logValue) error { return setBool(&s.Error, v, "log_error") }},
-	{"log_verbose_level", func(s *log.Settings, v *logValue) error {
-		n, ok := v.GetParameterChoice().(*inferencepb.LogSettingsRequest_SettingValue_Uint32Param)
-		if !ok {
-			return status.New(status.InvalidArg, "expect int32 for 'log_verbose_level'")
-		}
-		s.Verbose = max(int(int32(n.Uint32Param)), 0) // Triton keeps it with a sign
-		return nil
-	}},
-	{"log_format", func(s *log.Settings, v *logValue) error {
-		name, ok := v.GetParameterChoice().(*inferencepb.LogSettingsRequest_SettingValue_StringParam)
-		if !ok {
-			return status.New(status.InvalidArg, "expect string for 'log_format'")
-		}
-		f, err := log.ParseFormat(name.StringParam)
-		if err != nil {
-			return status.New(status.InvalidArg, "invalid argument for log_format, got: %s", name.StringParam)
-		}
-		s.Format = f
-		return nil
-	}},
+type logValue struct {
+	name    string
+	setting *inferencepb.LogSettingsRequest_SettingValue
 }
 
-func setBool(to *bool, v *logValue, name string) error {
-	b, ok := v.GetParameterChoice().(*inferencepb.LogSettingsRequest_SettingValue_BoolParam)
+// Bool returns the value of a flag.
+func (v logValue) Bool() (bool, error) {
+	p, ok := v.setting.GetParameterChoice().(*inferencepb.LogSettingsRequest_SettingValue_BoolParam)
 	if !ok {
-		return status.New(status.InvalidArg, "expect boolean for '%s'", name)
+		return false, v.mistyped("boolean")
 	}
-	*to = b.BoolParam
-	return nil
+	return p.BoolParam, nil
+}
+
+// Uint returns the value of a level.
+func (v logValue) Uint() (uint64, error) {
+	p, ok := v.setting.GetParameterChoice().(*inferencepb.LogSettingsRequest_SettingValue_Uint32Param)
+	if !ok {
+		return 0, v.mistyped("int32")
+	}
+	return uint64(p.Uint32Param), nil
+}
+
+// Format returns the value of log_format.
+func (v logValue) Format() (log.Format, error) {
+	p, ok := v.setting.GetParameterChoice().(*inferencepb.LogSettingsRequest_SettingValue_StringParam)
+	if !ok {
+		return 0, v.mistyped("string")
+	}
+	f, err := log.ParseFormat(p.StringParam)
+	if err != nil {
+		return 0, status.New(status.InvalidArg, "invalid argument for log_format, got: %s", p.StringParam)
+	}
+	return f, nil
+}
+
+func (v logValue) mistyped(want string) error {
+	return status.New(status.InvalidArg, "expect %s for '%s'", want, v.name)
 }
 
 func logSettings(s log.Settings) *inferencepb.LogSettingsResponse {

@@ -6,19 +6,19 @@ import (
 
 	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
+	"triton/server/frontend"
 	"triton/server/infer"
 )
 
 var (
-	errRepositoryName = status.New(status.Unsupported, "'repository_name' specification is not supported")
-	errNoMembers      = status.New(status.Internal, "attempt to get members for non-object")
-	errParameter      = status.New(status.Internal, "unexpected error on creating Triton parameter")
+	errNoMembers = status.New(status.Internal, "attempt to get members for non-object")
+	errParameter = status.New(status.Internal, "unexpected error on creating Triton parameter")
 )
 
 // load loads or reloads a model. It returns when the model serves.
 func (a *api) load(x *exchange, r *route) error {
 	if r.inRepository {
-		return errRepositoryName
+		return frontend.ErrRepositoryName
 	}
 	var o infer.LoadOptions
 	err := x.parameters(func(params rest.Value) error {
@@ -37,34 +37,34 @@ func (a *api) load(x *exchange, r *route) error {
 // loadParameter reads one parameter of a load. All are strings.
 func loadParameter(o *infer.LoadOptions, name string, v rest.Value) error {
 	text, err := v.String()
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case name == "config":
-		if o.Config == nil { // the first of equal names wins
-			o.Config = &text
-		}
-	case strings.HasPrefix(name, "file:"):
-		content, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "=\r\n"))
-		if err != nil {
-			return status.New(status.InvalidArg, "the content of '%s' is not base64: %w", name, err)
-		}
-		if o.Files == nil {
-			o.Files = map[string][]byte{}
-		}
-		if _, ok := o.Files[name]; !ok {
-			o.Files[name] = content
-		}
-	default:
-		return errParameter
 	}
-	return nil
+	known, err := frontend.AddLoadParameter(o, name, loadValue{name, text})
+	if err == nil && !known {
+		err = errParameter
+	}
+	return err
+}
+
+type loadValue struct{ name, text string }
+
+// Text returns the value as it is.
+func (v loadValue) Text() (string, error) { return v.text, nil }
+
+// Content decodes the content of a file.
+func (v loadValue) Content() ([]byte, error) {
+	b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(v.text, "=\r\n"))
+	if err != nil {
+		return nil, status.New(status.InvalidArg, "the content of '%s' is not base64: %w", v.name, err)
+	}
+	return b, nil
 }
 
 // unload unloads a model. It returns when the model accepts no new requests.
 func (a *api) unload(x *exchange, r *route) error {
 	if r.inRepository {
-		return errRepositoryName
+		return frontend.ErrRepositoryName
 	}
 	dependents := false
 	err := x.parameters(func(params rest.Value) error {

@@ -6,6 +6,7 @@ import (
 	"triton/pkg/kserve/rest"
 	"triton/pkg/log"
 	"triton/pkg/status"
+	"triton/server/frontend"
 	"triton/server/trace"
 )
 
@@ -18,25 +19,15 @@ func (a *api) traceSetting(x *exchange, r *route) error {
 	if t == nil {
 		return status.New(status.Unavailable, "the server does not support tracing")
 	}
-	if r.model != "" {
-		ready, err := a.svc.ModelReady(r.model, "")
-		if err != nil {
-			return err
-		}
-		if !ready {
-			return status.New(status.InvalidArg, "Request for unknown model : %s", r.model)
-		}
-	}
+	var change func() (trace.Change, error)
 	if x.Method == "POST" {
-		c, err := x.traceChange()
-		if err != nil {
-			return err
-		}
-		if err = t.Update(r.model, c); err != nil {
-			return err
-		}
+		change = x.traceChange
 	}
-	x.Text = appendTraceSettings(x.Text[:0], t.Settings(r.model))
+	fields, err := frontend.TraceSettings(t, a.svc.ModelReady, r.model, change)
+	if err != nil {
+		return err
+	}
+	x.Text = appendTraceSettings(x.Text[:0], fields)
 	return nil
 }
 
@@ -105,64 +96,39 @@ func (x *exchange) object() (o rest.Object, done func(), err error) {
 
 // logSettings reads and changes the log settings.
 func (a *api) logSettings(x *exchange) error {
-	logs := a.opts.Logs
-	if logs == nil {
-		return status.New(status.Unavailable, "the server does not support dynamic logging")
-	}
-	if x.Method == "POST" {
+	var get func(name string) (frontend.LogValue, bool)
+	if x.Method == "POST" && a.opts.Logs != nil {
 		o, done, err := x.object()
 		if err != nil {
 			return err
 		}
 		defer done()
-		if err = changeLogs(logs, o); err != nil {
-			return err
+		get = func(name string) (frontend.LogValue, bool) {
+			v, ok := o.Get(name)
+			return logValue{v}, ok && !v.IsNull()
 		}
 	}
-	x.Text = appendLogSettings(x.Text[:0], logs.Settings())
-	return nil
-}
-
-// logChanges are the changeable settings in the order in which they take effect: an error keeps
-// the changes before it.
-var logChanges = [...]struct {
-	name string
-	set  func(s *log.Settings, v rest.Value) error
-}{
-	{"log_file", func(*log.Settings, rest.Value) error {
-		return status.New(status.Unsupported, "log file location can not be updated through network protocol")
-	}},
-	{"log_info", func(s *log.Settings, v rest.Value) (err error) { s.Info, err = v.Bool(); return err }},
-	{"log_warning", func(s *log.Settings, v rest.Value) (err error) { s.Warning, err = v.Bool(); return err }},
-	{"log_error", func(s *log.Settings, v rest.Value) (err error) { s.Error, err = v.Bool(); return err }},
-	{"log_verbose_level", func(s *log.Settings, v rest.Value) error {
-		n, err := v.Uint()
-		s.Verbose = max(int(int32(n)), 0) // Triton keeps 32 bits
+	s, err := frontend.LogSettings(a.opts.Logs, get)
+	if err != nil {
 		return err
-	}},
-	{"log_format", func(s *log.Settings, v rest.Value) error {
-		name, err := v.String()
-		if err != nil {
-			return err
-		}
-		if s.Format, err = log.ParseFormat(name); err != nil {
-			return status.New(status.Unavailable, "invalid argument for --log_format, got: %s", name)
-		}
-		return nil
-	}},
+	}
+	x.Text = appendLogSettings(x.Text[:0], s)
+	return nil
 }
 
-func changeLogs(logs *log.Sink, o rest.Object) error {
-	for _, c := range logChanges {
-		v, ok := o.Get(c.name)
-		if !ok || v.IsNull() {
-			continue
-		}
-		if err := logs.Update(func(s *log.Settings) error { return c.set(s, v) }); err != nil {
-			return err
-		}
+type logValue struct{ rest.Value }
+
+// Format reads the value of log_format.
+func (v logValue) Format() (log.Format, error) {
+	name, err := v.String()
+	if err != nil {
+		return 0, err
 	}
-	return nil
+	f, err := log.ParseFormat(name)
+	if err != nil {
+		return 0, status.New(status.Unavailable, "invalid argument for --log_format, got: %s", name)
+	}
+	return f, nil
 }
 
 func appendLogSettings(b []byte, s log.Settings) []byte {

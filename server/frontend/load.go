@@ -1,0 +1,43 @@
+package frontend
+
+import (
+	"strings"
+
+	"triton/pkg/status"
+	"triton/server/infer"
+)
+
+// ErrRepositoryName refuses calls that name a repository.
+var ErrRepositoryName = status.New(status.Unsupported, "'repository_name' specification is not supported")
+
+// LoadValue is the value of a load parameter as a codec decodes it.
+type LoadValue interface {
+	Text() (string, error)
+	Content() ([]byte, error)
+}
+
+// AddLoadParameter adds a parameter to the options of a load and reports whether its name is
+// known. The first of equal names wins.
+func AddLoadParameter(o *infer.LoadOptions, name string, v LoadValue) (known bool, err error) {
+	switch {
+	case name == "config":
+		text, err := v.Text()
+		if err == nil && o.Config == nil {
+			o.Config = &text
+		}
+		return true, err
+	case strings.HasPrefix(name, "file:"):
+		content, err := v.Content()
+		if err != nil {
+			return true, err
+		}
+		if o.Files == nil {
+			o.Files = map[string][]byte{}
+		}
+		if _, ok := o.Files[name]; !ok {
+			o.Files[name] = content
+		}
+		return true, nil
+	}
+	return false, nil
+}
