@@ -16,8 +16,7 @@ import (
 	"triton/server/http1"
 )
 
-// lastWords is a connection whose last bytes come together with its end, as
-// io.Reader allows.
+// lastWords is a connection that returns its last bytes together with io.EOF, as io.Reader allows.
 type lastWords struct {
 	net.Conn
 	in io.Reader
@@ -25,7 +24,7 @@ type lastWords struct {
 
 func (c *lastWords) Read(p []byte) (int, error) { return c.in.Read(p) }
 
-// pieces returns each text by a call of its own.
+// pieces returns a reader that returns each text by one Read.
 func pieces(texts ...string) io.Reader {
 	var all []io.Reader
 	for _, text := range texts {
@@ -34,8 +33,7 @@ func pieces(texts ...string) io.Reader {
 	return &chained{all}
 }
 
-// chained reads one after the other; only the last one's end comes through, with
-// its bytes.
+// chained reads its readers in order and returns io.EOF with the last bytes of the last one.
 type chained struct{ all []io.Reader }
 
 func (c *chained) Read(p []byte) (int, error) {
@@ -46,7 +44,7 @@ func (c *chained) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestBytesBesideAnError: what a read returns beside an error has arrived.
+// TestBytesBesideAnError: bytes that a read returns beside an error count as received.
 func TestBytesBesideAnError(t *testing.T) {
 	t.Parallel()
 	body := payload

@@ -17,8 +17,8 @@ import (
 	"triton/server/http1"
 )
 
-// TestRequestBehindTheEnd: a request that crosses the end of an idle connection
-// meets that end and not a reset.
+// TestRequestBehindTheEnd: a client that sends a request while the server closes its idle
+// connection sees EOF and no reset.
 func TestRequestBehindTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, chunked := range map[string]bool{"own": false, "net/http": true} {
@@ -51,8 +51,8 @@ func TestRequestBehindTheEnd(t *testing.T) {
 	}
 }
 
-// TestRequestBehindAReply: the reply that tells to close comes through although
-// the client has sent more already.
+// TestRequestBehindAReply: a reply with "Connection: close" is delivered although the client has
+// already sent more requests.
 func TestRequestBehindAReply(t *testing.T) {
 	t.Parallel()
 	svc := newStub()
@@ -84,8 +84,8 @@ func TestRequestBehindAReply(t *testing.T) {
 	require.NoError(t, <-down)
 }
 
-// TestDrainKeepsIdleConnections: while a request is in flight the others' idle
-// connections stay, and what comes over them is answered.
+// TestDrainKeepsIdleConnections: while a request is in flight, idle connections stay open and their
+// requests are answered.
 func TestDrainKeepsIdleConnections(t *testing.T) {
 	t.Parallel()
 	for _, encrypted := range []bool{false, true} {
@@ -160,8 +160,7 @@ func TestDrainKeepsIdleConnections(t *testing.T) {
 	}
 }
 
-// TestMaxConnections: clients above the limit are told so, and served when others
-// have gone.
+// TestMaxConnections: clients above the limit get 503, and are served once others disconnect.
 func TestMaxConnections(t *testing.T) {
 	t.Parallel()
 	svc := newStub()

@@ -51,8 +51,8 @@ func TestReplyOnTheWire(t *testing.T) {
 	}
 }
 
-// TestBothTransports: a handler cannot tell the transports apart, nor can a client but for the
-// order of headers.
+// TestBothTransports: the transports look alike to a handler and, except for the order of headers,
+// to a client.
 func TestBothTransports(t *testing.T) {
 	both(t, func(t *testing.T, start serving) {
 		seen := make(chan string, 1)
@@ -90,7 +90,7 @@ func TestBothTransports(t *testing.T) {
 }
 
 // TestNoReply: a request that the handler leaves without a complete reply ends its connection,
-// and the end of a chunked reply is not made up.
+// and a chunked reply is not terminated.
 func TestNoReply(t *testing.T) {
 	both(t, func(t *testing.T, start serving) {
 		for _, chunked := range []bool{false, true} {

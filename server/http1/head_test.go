@@ -35,7 +35,7 @@ func TestHeadPlain(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { h.parse(b) }))
 }
 
-// TestHeadUnusual: what must be left to net/http.
+// TestHeadUnusual lists heads that the parser must leave to net/http.
 func TestHeadUnusual(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -55,7 +55,7 @@ func TestHeadUnusual(t *testing.T) {
 	}
 }
 
-// FuzzHead: what is taken here net/http must take too, and see the same in it.
+// FuzzHead: net/http must accept every head that the parser accepts, and read the same from it.
 func FuzzHead(f *testing.F) {
 	f.Add([]byte(plainHead))
 	f.Add([]byte("GET /v2 HTTP/1.1\r\nHost: x\r\n\r\n"))

@@ -18,8 +18,7 @@ import (
 	"triton/server/http1"
 )
 
-// TestLongHead: the lines and headers of a request take a bounded amount of
-// memory, and half a minute at most, whatever comes.
+// TestLongHead: the size of a request line with headers is bounded.
 func TestLongHead(t *testing.T) {
 	svc := newStub()
 	addr := start(t, http1.NewServer(svc, http1.Options{}))
@@ -36,8 +35,7 @@ func TestLongHead(t *testing.T) {
 	}
 }
 
-// TestPipelineNeverReads: replies that nobody reads stop the requests behind
-// them.
+// TestPipelineNeverReads: a client that pipelines without reading replies blocks only itself.
 func TestPipelineNeverReads(t *testing.T) {
 	both(t, func(t *testing.T, start serving) {
 		addr := start(t, newStub(), http1.Options{})
@@ -54,8 +52,8 @@ func TestPipelineNeverReads(t *testing.T) {
 	})
 }
 
-// TestManyConnections: ten thousand clients that have asked once and stay cost
-// little each, and others are served.
+// TestManyConnections: ten thousand idle connections take little memory each, and further clients
+// are served.
 func TestManyConnections(t *testing.T) {
 	const perConnection = 12 << 10
 	count := room(t, 10000)
@@ -104,8 +102,7 @@ func TestManyConnections(t *testing.T) {
 	}
 }
 
-// room is how many connections the test may open, both ends of them: what is
-// wanted or what the limit of open files leaves.
+// room returns how many connections with both ends the limit of open files allows, at most want.
 func room(t *testing.T, want int) int {
 	t.Helper()
 	if raceEnabled {
@@ -126,7 +123,7 @@ func room(t *testing.T, want int) int {
 	return min(want, most)
 }
 
-// memory is what heap and stacks take.
+// memory returns the bytes of heap and stacks in use.
 func memory() int64 {
 	runtime.GC()
 	var m runtime.MemStats

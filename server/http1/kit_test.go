@@ -31,7 +31,7 @@ const (
 // stub answers GET /live at once and POST /read when it has read the body; other paths are
 // unknown.
 type stub struct {
-	// handle runs behind the body of a POST, while the client is watched. It may send chunks.
+	// handle runs after the body of a POST was read, while the client is watched. It may send chunks.
 	handle func(*http1.Exchange)
 }
 

@@ -11,7 +11,7 @@ import (
 	"triton/server/http1"
 )
 
-// TestPanic: a panic ends its connection alone, and the log says where it was.
+// TestPanic: a panic of the handler ends only its connection and is logged with its stack.
 func TestPanic(t *testing.T) {
 	both(t, func(t *testing.T, start serving) {
 		svc := newStub()

@@ -16,8 +16,8 @@ import (
 	"triton/server/http1"
 )
 
-// TestRefusedBodyIsNotAwaited: a request that is refused is answered before its
-// body has come, unless that is short, and its connection is closed.
+// TestRefusedBodyIsNotAwaited: a refused request with a long body is answered before its body
+// arrives, and its connection is closed.
 func TestRefusedBodyIsNotAwaited(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *stub, c net.Conn) {
 		began := time.Now()
@@ -31,8 +31,8 @@ func TestRefusedBodyIsNotAwaited(t *testing.T) {
 	})
 }
 
-// TestRefusedChunksAreNotAwaited is the same for a body of unknown length, of
-// which no more than a little is read.
+// TestRefusedChunksAreNotAwaited is the same for a body of unknown length, of which only maxDrain
+// bytes are read.
 func TestRefusedChunksAreNotAwaited(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *stub, c net.Conn) {
 		_, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", unknownPath)
@@ -58,8 +58,8 @@ func TestRefusedChunksAreNotAwaited(t *testing.T) {
 	})
 }
 
-// TestRefusedBodyDoesNotReset: a client that sends all of a large body before it
-// looks for an answer sees the answer and no reset.
+// TestRefusedBodyDoesNotReset: a client that sends a large body before it reads gets the reply and
+// no reset.
 func TestRefusedBodyDoesNotReset(t *testing.T) {
 	t.Parallel()
 	svc := newStub()
@@ -78,8 +78,7 @@ func TestRefusedBodyDoesNotReset(t *testing.T) {
 	}
 }
 
-// TestRefusedExpect: a client that asks before it sends is not told to go on with
-// a body that nobody reads.
+// TestRefusedExpect: a client that waits for 100 Continue gets the refusal instead.
 func TestRefusedExpect(t *testing.T) { both(t, testRefusedExpect) }
 
 func testRefusedExpect(t *testing.T, start serving) {
@@ -91,7 +90,7 @@ func testRefusedExpect(t *testing.T, start serving) {
 	}
 }
 
-// TestStalledBody: a body that stands still is given up after the limit, once.
+// TestStalledBody: a body that stalls is given up after bodyTimeout, once.
 func TestStalledBody(t *testing.T) {
 	for transport, head := range map[string]string{
 		"own":      "Content-Length: 1000\r\n\r\nx",
@@ -115,8 +114,8 @@ func TestStalledBody(t *testing.T) {
 	}
 }
 
-// TestTrickledBody: a body that comes slower than the minimum rate is given up,
-// one that keeps it is taken however long it is.
+// TestTrickledBody: a body slower than the minimum rate is given up; a faster one is read however
+// long it takes.
 func TestTrickledBody(t *testing.T) {
 	for transport, chunked := range map[string]bool{"own": false, "net/http": true} {
 		for _, fast := range []bool{false, true} {
@@ -162,14 +161,13 @@ func TestTrickledBody(t *testing.T) {
 	}
 }
 
-// halfPipe is the server's end of a pipe that can be half-closed: what is written
-// behind that is lost, and the client sees nothing of it.
+// halfPipe is the server's end of a pipe with a CloseWrite that does nothing.
 type halfPipe struct{ net.Conn }
 
 func (halfPipe) CloseWrite() error { return nil }
 
-// TestRefusedUploadIsTaken: a client that sends all of its body before it looks for
-// an answer can do so over a slow network too.
+// TestRefusedUploadIsTaken: a client on a slow network may send all of its refused body before it
+// reads the reply.
 func TestRefusedUploadIsTaken(t *testing.T) {
 	for transport, header := range map[string]string{"own": "", "net/http": "Upgrade: x\r\n"} {
 		t.Run(transport, func(t *testing.T) {

@@ -43,8 +43,8 @@ func reply(t *testing.T, in *bufio.Reader) *http.Response {
 	return resp
 }
 
-// TestShutdown: a request in flight is answered and told that its connection
-// ends, and idle connections close behind it.
+// TestShutdown: a request in flight is answered with "Connection: close", and idle connections are
+// closed.
 func TestShutdown(t *testing.T) {
 	svc := newStub()
 	running, finish := make(chan struct{}), make(chan struct{})
@@ -82,8 +82,7 @@ func TestShutdown(t *testing.T) {
 	require.Zero(t, s.Connections())
 }
 
-// TestShutdownUnusual: a request that is net/http's to answer and arrives while
-// the server drains is answered like others.
+// TestShutdownUnusual: a request that net/http serves is answered during a drain too.
 func TestShutdownUnusual(t *testing.T) {
 	svc := newStub()
 	running, finish := make(chan struct{}), make(chan struct{})
@@ -145,8 +144,8 @@ func TestShutdownGivesUp(t *testing.T) {
 	require.NoError(t, s.Shutdown(context.Background()))
 }
 
-// TestMove: unusual requests go over to net/http with what was read, and the
-// connection keeps working.
+// TestMove: an unusual request is handed to net/http with the bytes that were read, and the
+// connection stays usable.
 func TestMove(t *testing.T) {
 	svc := newStub()
 	s, addr, ended := run(t, svc)
@@ -176,7 +175,7 @@ func TestMove(t *testing.T) {
 	require.Zero(t, s.Connections())
 }
 
-// TestByteByByte: requests arrive in the smallest pieces.
+// TestByteByByte: requests may arrive one byte at a time.
 func TestByteByByte(t *testing.T) {
 	svc := newStub()
 	s, addr, ended := run(t, svc)
@@ -197,8 +196,8 @@ func TestByteByByte(t *testing.T) {
 	<-ended
 }
 
-// TestLongInference outlives the patience of the watch; what the client sends
-// meanwhile is not lost.
+// TestLongInference: a request longer than watchDelay is not cancelled, and the next request that
+// arrives meanwhile is not lost.
 func TestLongInference(t *testing.T) {
 	svc := newStub()
 	first := true
@@ -207,7 +206,7 @@ func TestLongInference(t *testing.T) {
 			first = false
 			select {
 			case <-x.Context.Done():
-			case <-time.After(60 * time.Millisecond): // three times the patience
+			case <-time.After(60 * time.Millisecond): // three times watchDelay
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDrainTwice: all that drain a server are told when it is calm.
+// TestDrainTwice: every concurrent drain returns when no request is in flight.
 func TestDrainTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -34,8 +34,8 @@ func TestDrainTwice(t *testing.T) {
 	})
 }
 
-// TestBrokenHandshakeIsNotAwaited: a TLS handshake that was cut off fails for ever,
-// so that to read again would only take time.
+// TestBrokenHandshakeIsNotAwaited: reads behind an interrupted TLS handshake fail forever, so they
+// are not repeated.
 func TestBrokenHandshakeIsNotAwaited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,9 +56,9 @@ func TestBrokenHandshakeIsNotAwaited(t *testing.T) {
 	})
 }
 
-// TestDeadlineOfAFadingSession: between the look at whether a session fades and the
-// new deadline nobody may end it.
-func TestDeadlineOfAFadingSession(t *testing.T) {
+// TestDeadlineOfAClosingSession: the check whether a session closes and the new deadline are one
+// critical section.
+func TestDeadlineOfAClosingSession(t *testing.T) {
 	t.Parallel()
 	nc := &lockedDeadline{}
 	s := newSessions(0).add(nc, 0)
@@ -74,8 +74,7 @@ func TestDeadlineOfAFadingSession(t *testing.T) {
 	require.Equal(t, 2, nc.set)
 }
 
-// lockedDeadline counts the deadlines that are set, and those without the
-// session's lock.
+// lockedDeadline counts the deadlines that are set, and those set without the session's lock.
 type lockedDeadline struct {
 	net.Conn
 	session   *session
@@ -96,8 +95,8 @@ type halved struct{ net.Conn }
 
 func (halved) CloseWrite() error { return nil }
 
-// TestLinger: what is left of a refused body may take its time as long as it
-// comes fast enough and the server does not drain.
+// TestLinger: the rest of a refused body is awaited while it arrives fast enough and the server
+// does not drain.
 func TestLinger(t *testing.T) {
 	const every = 100 * time.Millisecond
 	for name, c := range map[string]struct {

@@ -13,9 +13,8 @@ import (
 	"triton/server/http1"
 )
 
-// TestStreamRests: a stream whose model is silent for longer than a client may
-// be has its end all the same, over both transports.
-func TestStreamRests(t *testing.T) {
+// TestStreamPauses: a stream that pauses for longer than writeTimeout is completed.
+func TestStreamPauses(t *testing.T) {
 	for transport, framed := range framings(`{"COUNT":1}`) {
 		for _, events := range []int{0, 1, 2} {
 			t.Run(fmt.Sprintf("%s, %d events", transport, events), func(t *testing.T) {
@@ -41,7 +40,7 @@ func TestStreamRests(t *testing.T) {
 	}
 }
 
-// framings are the ends of requests that the two transports answer.
+// framings are the framing headers and bodies of requests that each transport serves.
 func framings(body string) map[string]string {
 	return map[string]string{
 		"own":      fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body),
@@ -49,7 +48,7 @@ func framings(body string) map[string]string {
 	}
 }
 
-// TestReplyLate: a load may take its time; the answer to it has no body.
+// TestReplyLate: a reply without a body may come later than writeTimeout.
 func TestReplyLate(t *testing.T) {
 	for transport, framed := range framings("{}") {
 		t.Run(transport, func(t *testing.T) {
@@ -65,5 +64,5 @@ func TestReplyLate(t *testing.T) {
 	}
 }
 
-// writeTimeout is the server's.
+// writeTimeout is the constant of the server.
 const writeTimeout = 2 * time.Minute

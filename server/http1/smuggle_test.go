@@ -16,9 +16,8 @@ import (
 
 func TestSmuggling(t *testing.T) { both(t, testSmuggling) }
 
-// testSmuggling: where a message ends must not be open to opinion. What another
-// HTTP reader on the way might cut elsewhere is refused, and nothing that stands
-// behind it is taken for a request.
+// testSmuggling: messages whose end a proxy could see elsewhere are refused, and nothing behind
+// them is read as a request.
 func testSmuggling(t *testing.T, start serving) {
 	addr := start(t, newStub(), http1.Options{})
 	const hidden = "GET /live HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -50,8 +49,8 @@ func testSmuggling(t *testing.T, start serving) {
 	}
 }
 
-// TestBothLengths: a request with Content-Length and Transfer-Encoding is refused
-// and its connection closed, wherever on a connection it stands.
+// TestBothLengths: a request with Content-Length and Transfer-Encoding is refused and its
+// connection closed, wherever on a connection it occurs.
 func TestBothLengths(t *testing.T) {
 	t.Parallel()
 	svc := newStub()
@@ -87,7 +86,7 @@ func TestBothLengths(t *testing.T) {
 
 func TestFraming(t *testing.T) { both(t, testFraming) }
 
-// testFraming: odd but clear messages are answered, at once and in order.
+// testFraming: odd but unambiguous messages are answered in order.
 func testFraming(t *testing.T, start serving) {
 	addr := start(t, newStub(), http1.Options{})
 	const last = "GET /live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
@@ -105,8 +104,8 @@ func testFraming(t *testing.T, start serving) {
 	}
 }
 
-// TestEmptyLines: old clients end bodies with a line of their own, which Triton
-// reads over too. It is no request that begins: the connection may rest behind it.
+// TestEmptyLines: empty lines behind a body, which old clients send, are ignored as in Triton and
+// do not start the timeout of a head.
 func TestEmptyLines(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *stub, c net.Conn) {
 		in := bufio.NewReader(c)

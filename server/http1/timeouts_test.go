@@ -18,8 +18,7 @@ import (
 	"triton/server/http1"
 )
 
-// pipes is a listener whose connections have no buffers and go by the bubble's
-// clock.
+// pipes is a listener for unbuffered connections that use the bubble's clock.
 type pipes struct {
 	ch   chan net.Conn
 	done chan struct{}
@@ -72,7 +71,7 @@ func bubble(t *testing.T, o http1.Options, test func(t *testing.T, svc *stub, c 
 	})
 }
 
-// TestSlowHead: a head may take half a minute, however it trickles in.
+// TestSlowHead: a head may take headTimeout in total.
 func TestSlowHead(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *stub, c net.Conn) {
 		began := time.Now()
@@ -88,7 +87,7 @@ func TestSlowHead(t *testing.T) {
 	})
 }
 
-// TestSlowBody: a body may come slowly but not stand still.
+// TestSlowBody: a body may arrive slowly but not stall.
 func TestSlowBody(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *stub, c net.Conn) {
 		began := time.Now()
@@ -124,7 +123,7 @@ func largeReply(t *testing.T, svc *stub, c net.Conn, chunked bool) int {
 	return n
 }
 
-// TestReplyUnread: after two minutes the server gives up.
+// TestReplyUnread: the server gives up when a client reads nothing for writeTimeout.
 func TestReplyUnread(t *testing.T) {
 	for _, chunked := range []bool{false, true} {
 		t.Run(fmt.Sprintf("chunked %v", chunked), func(t *testing.T) {
@@ -138,7 +137,7 @@ func TestReplyUnread(t *testing.T) {
 	}
 }
 
-// TestReplySlow: a client that takes most of an hour gets everything.
+// TestReplySlow: a client that reads slowly gets the whole reply.
 func TestReplySlow(t *testing.T) {
 	for _, chunked := range []bool{false, true} {
 		t.Run(fmt.Sprintf("chunked %v", chunked), func(t *testing.T) {
@@ -165,8 +164,8 @@ func TestReplySlow(t *testing.T) {
 	}
 }
 
-// TestPipelinedUnseen: where one must read to see whether the client is still
-// there, as over TLS, what is read is the next request and not lost.
+// TestPipelinedUnseen: where only a read shows a disconnect, as over TLS, a request that the watch
+// reads is not lost.
 func TestPipelinedUnseen(t *testing.T) {
 	inBubble(t, func(t *testing.T, svc *stub, c net.Conn) {
 		finish := make(chan struct{})
@@ -187,8 +186,8 @@ func TestPipelinedUnseen(t *testing.T) {
 	})
 }
 
-// TestEmptyLinesBringNoRequest: whoever sends nothing but empty lines does not keep
-// a server that shuts down, and may send a request behind them.
+// TestEmptyLinesBringNoRequest: a client that sends only empty lines does not delay a shutdown, and
+// may send a request behind them.
 func TestEmptyLinesBringNoRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 	"triton/server/http1"
 )
 
-// certificate is a fresh one for 127.0.0.1, signed by itself.
+// certificate makes a self-signed certificate for 127.0.0.1.
 func certificate(t *testing.T) (server, client *tls.Config) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -59,7 +59,7 @@ func startTLS(t *testing.T, svc *stub) (addr string, client *tls.Config) {
 	return l.Addr().String(), client
 }
 
-// TestTLS: both loops, a stream, and many requests over one connection.
+// TestTLS: plain, chunked and unusual requests over one encrypted connection.
 func TestTLS(t *testing.T) {
 	svc := newStub()
 	svc.handle = func(x *http1.Exchange) {
@@ -91,9 +91,9 @@ func TestTLS(t *testing.T) {
 	require.Equal(t, 200, get(t, c, in, "/live").StatusCode)
 }
 
-// TestTLSClientGone: one has to read to see the end of an encrypted connection,
-// also when the request has filled the buffer.
-func TestTLSClientGone(t *testing.T) {
+// TestTLSDisconnect: a client's disconnect cancels its request, also when the request filled the
+// buffer.
+func TestTLSDisconnect(t *testing.T) {
 	for _, body := range []string{payload, payload + strings.Repeat(" ", 100<<10)} {
 		svc := newStub()
 		running, cancelled := make(chan struct{}), make(chan struct{})
@@ -113,7 +113,7 @@ func TestTLSClientGone(t *testing.T) {
 	}
 }
 
-// TestTLSPlain: who speaks no TLS is turned away, and hinders nobody.
+// TestTLSPlain: clients without TLS are refused and do not block others.
 func TestTLSPlain(t *testing.T) {
 	addr, config := startTLS(t, newStub())
 	c, err := net.Dial("tcp", addr)
