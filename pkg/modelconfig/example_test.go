@@ -3,6 +3,7 @@ package modelconfig_test
 import (
 	"errors"
 	"fmt"
+	"testing/fstest"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
@@ -19,6 +20,11 @@ output { name: "boxes" data_type: TYPE_FP32 dims: [ -1, 4 ] }
 dynamic_batching { preferred_batch_size: [ 8 ] }
 `))
 	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// The files of the model decide what the text leaves open.
+	if err := config.Detect("detector", fstest.MapFS{"1/model.onnx": {}}); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -44,6 +50,7 @@ input { data_type: FP32 }
 	}
 	// Output:
 	// config.pbtxt:2:1: Message type "inference.ModelConfig" has no field named "max_batchsize"; did you mean "max_batch_size"?
+	// config.pbtxt:3:20: Unknown enumeration value of "FP32" for field "data_type"; did you mean "TYPE_FP32"?
 }
 
 // Write a configuration as config.pbtxt.
