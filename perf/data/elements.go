@@ -129,55 +129,11 @@ func appendUint(b []byte, u uint64, size int) []byte {
 func appendFloat(b []byte, f float64, d tensor.DataType) []byte {
 	switch d {
 	case tensor.FP16:
-		return binary.LittleEndian.AppendUint16(b, half(float32(f)))
+		return binary.LittleEndian.AppendUint16(b, tensor.FP16Bits(float32(f)))
 	case tensor.BF16:
-		return binary.LittleEndian.AppendUint16(b, brain(float32(f)))
+		return binary.LittleEndian.AppendUint16(b, tensor.BF16Bits(float32(f)))
 	case tensor.FP32:
 		return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(f)))
 	}
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
-}
-
-// brain rounds to BF16, to nearest even.
-func brain(f float32) uint16 {
-	u := math.Float32bits(f)
-	if f != f {
-		return uint16(u>>16) | 0x40
-	}
-	return uint16((u + 0x7fff + u>>16&1) >> 16)
-}
-
-// half rounds to FP16, to nearest even.
-func half(f float32) uint16 {
-	u := math.Float32bits(f)
-	sign := uint16(u >> 16 & 0x8000)
-	exp := int(u>>23&0xff) - 127
-	mant := u & 0x7fffff
-	switch {
-	case exp == 128: // infinity or NaN
-		if mant != 0 {
-			return sign | 0x7e00
-		}
-		return sign | 0x7c00
-	case exp > 15:
-		return sign | 0x7c00
-	case exp >= -14:
-		v := uint32(exp+15)<<10 | mant>>13
-		return sign | uint16(v+round(mant, 13, v))
-	case exp >= -25:
-		mant |= 0x800000
-		shift := uint(-exp - 1)
-		v := mant >> shift
-		return sign | uint16(v+round(mant, shift, v))
-	}
-	return sign
-}
-
-// round returns the increment of v, which is mant without its low bits.
-func round(mant uint32, low uint, v uint32) uint32 {
-	rest, halfway := mant&(1<<low-1), uint32(1)<<(low-1)
-	if rest > halfway || rest == halfway && v&1 == 1 {
-		return 1
-	}
-	return 0
 }

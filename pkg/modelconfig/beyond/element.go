@@ -10,8 +10,8 @@ import (
 
 func zero(d tensor.DataType) []byte { return make([]byte, d.Size()) }
 
-// element is the bytes of one element; false when the text is no value of the
-// type.
+// element returns the bytes of one element. It reports false when the text is no
+// value of the type.
 func element(d tensor.DataType, text string) ([]byte, bool) {
 	bits := d.Size() * 8
 	var v uint64
@@ -48,30 +48,16 @@ func float(d tensor.DataType, text string) ([]byte, bool) {
 	case tensor.FP32:
 		return binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(f))), true
 	case tensor.BF16:
-		return binary.LittleEndian.AppendUint16(nil, uint16(math.Float32bits(float32(f))>>16)), true
+		return binary.LittleEndian.AppendUint16(nil, tensor.BF16Bits(float32(f))), true
 	case tensor.FP16:
-		h, ok := half(f)
-		return binary.LittleEndian.AppendUint16(nil, h), ok
+		return binary.LittleEndian.AppendUint16(nil, tensor.FP16Bits(float32(f))), exactHalf(f)
 	}
 	return nil, false
 }
 
-// half is a value that a half-precision number has exactly; pad values are zero,
-// one and the like. False for others.
-func half(f float64) (uint16, bool) {
-	sign := uint16(math.Float64bits(f) >> 63 << 15)
-	switch frac, exp := math.Frexp(math.Abs(f)); {
-	case f == 0:
-		return sign, true
-	case math.IsInf(f, 0):
-		return sign | 0x7c00, true
-	case exp < -13 || exp > 16:
-		return 0, false // not a normal number
-	default:
-		mantissa := frac * 2048 // 1024 to 2047
-		if mantissa != math.Trunc(mantissa) {
-			return 0, false
-		}
-		return sign | uint16(exp+14)<<10 | uint16(mantissa)&1023, true
-	}
+// exactHalf reports whether FP16 has the value exactly and as a normal number.
+// Pad values are zero, one and the like.
+func exactHalf(f float64) bool {
+	frac, exp := math.Frexp(f)
+	return f == 0 || math.IsInf(f, 0) || exp >= -13 && exp <= 16 && frac*2048 == math.Trunc(frac*2048)
 }
