@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/spelling"
 )
 
 // suggestField says what may have been meant by a field name that the message
@@ -21,7 +22,7 @@ func suggestField(md protoreflect.MessageDescriptor, name string) string {
 			return didYouMean(names[i])
 		}
 	}
-	if best, ok := Nearest(name, names); ok {
+	if best, ok := spelling.Nearest(name, names); ok {
 		return didYouMean(best)
 	}
 	if home := homeOf(protoreflect.Name(name)); home != "" {
@@ -89,7 +90,7 @@ func suggestEnum(ed protoreflect.EnumDescriptor, name string) string {
 			return didYouMean(n)
 		}
 	}
-	if best, ok := Nearest(upper, names); ok {
+	if best, ok := spelling.Nearest(upper, names); ok {
 		return didYouMean(best)
 	}
 	return "use one of " + strings.Join(names, ", ")
@@ -100,44 +101,4 @@ func suggestQuotedEnum(fd protoreflect.FieldDescriptor, name string) string {
 		return "write " + name + " without quotes"
 	}
 	return suggestEnum(fd.Enum(), name)
-}
-
-// Nearest finds the name that the fewest changed letters make of the given one;
-// false when none is near enough to be meant.
-func Nearest(name string, names []string) (string, bool) {
-	if len(name) > 64 {
-		return "", false
-	}
-	best, limit := "", min(len(name), max(1, len(name)/3)+1)
-	for _, n := range names {
-		if d := distance(name, n); d < limit {
-			best, limit = n, d
-		}
-	}
-	return best, best != ""
-}
-
-// distance is the number of letters to change, add, drop or swap with the
-// next one that makes b of a.
-func distance(a, b string) int {
-	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
-	before, last, row := rows[0], rows[1], rows[2]
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

@@ -9,6 +9,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
+	"triton/pkg/spelling"
 )
 
 // parts are the checked models of the repository by name, with the
@@ -39,7 +40,7 @@ func (r *run) ensemble(known parts) {
 
 func (r *run) noPart(step int, name string) {
 	hint := "add the model to the repository"
-	if near, ok := modelconfig.Nearest(name, slices.Sorted(maps.Keys(r.peers))); ok {
+	if near, ok := spelling.Nearest(name, slices.Sorted(maps.Keys(r.peers))); ok {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	r.add(ruleNoComposing, fmt.Sprintf("ensemble_scheduling.step[%d].model_name", step), fmt.Sprintf(

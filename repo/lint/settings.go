@@ -8,6 +8,7 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/agent"
 	"triton/pkg/modelconfig/beyond"
+	"triton/pkg/spelling"
 )
 
 // onnxParameters are the keys that the ONNX Runtime backend reads.
@@ -27,7 +28,7 @@ func (r *run) parameters() {
 		if slices.Contains(onnxParameters, key) {
 			continue
 		}
-		if near, ok := modelconfig.Nearest(key, onnxParameters); ok {
+		if near, ok := spelling.Nearest(key, onnxParameters); ok {
 			r.add(ruleParameter, fmt.Sprintf("parameters[%q]", key), fmt.Sprintf("the onnxruntime backend does not know parameter %q", key),
 				fmt.Sprintf("did you mean %q?", near))
 		}
@@ -49,7 +50,7 @@ func (r *run) beyond() {
 	for _, key := range slices.Sorted(maps.Keys(r.written.Parameters)) {
 		path := fmt.Sprintf("parameters[%q]", key)
 		reported := slices.ContainsFunc(found, func(f modelconfig.Finding) bool { return f.Path == path })
-		if near, ok := modelconfig.Nearest(key, beyond.Keys()); ok && near != key && !reported {
+		if near, ok := spelling.Nearest(key, beyond.Keys()); ok && near != key && !reported {
 			r.add(ruleParameter, path, fmt.Sprintf("the server does not know parameter %q", key), fmt.Sprintf("did you mean %q?", near))
 		}
 	}

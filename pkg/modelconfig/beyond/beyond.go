@@ -12,6 +12,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
+	"triton/pkg/spelling"
 	"triton/pkg/status"
 )
 
@@ -114,7 +115,7 @@ func (r *reader) unknown(family string) {
 			continue
 		}
 		hint := "remove it"
-		if near, ok := modelconfig.Nearest(key, Keys()); ok {
+		if near, ok := spelling.Nearest(key, Keys()); ok {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		r.add(key, hint, "there is no such parameter")

@@ -8,6 +8,7 @@ import (
 	pb "triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/onnxmodel"
+	"triton/pkg/spelling"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
@@ -117,7 +118,7 @@ func names(values []onnxmodel.Value) string {
 func (c *checker) unknown(path, kind, name string, allowed []onnxmodel.Value) {
 	hint := "use one of them"
 	list := names(allowed)
-	if near, ok := modelconfig.Nearest(name, strings.Split(list, ", ")); ok {
+	if near, ok := spelling.Nearest(name, strings.Split(list, ", ")); ok {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	c.add(ruleName, path, hint, "unexpected inference %s '%s', allowed %ss are: %s", kind, name, kind, list)
