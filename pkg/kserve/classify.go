@@ -20,9 +20,9 @@ type Classes struct {
 	order []int32
 }
 
-// Of is the tensor of the k top classes as strings "value:index", with ":label"
-// where labels has one, largest values first; batched says that the first
-// dimension counts items that have classes of their own.
+// Of returns the tensor of the k top classes as strings "value:index", with
+// ":label" where labels has one, largest values first. With batched each item of
+// the first dimension has classes of its own.
 func (c *Classes) Of(t *Tensor, k int, batched bool, labels []string) (*Tensor, error) {
 	switch t.DataType {
 	case tensor.Bool, tensor.Bytes, tensor.FP16, tensor.BF16, tensor.Invalid:
@@ -59,8 +59,8 @@ func (c *Classes) Of(t *Tensor, k int, batched bool, labels []string) (*Tensor, 
 	}, nil
 }
 
-// top is the indices of the k largest of n values. Among equals the lower index
-// comes first.
+// top returns the indices of the k largest of n values. Among equal values the
+// lower index comes first.
 func (c *Classes) top(d tensor.DataType, data []byte, n, k int) []int32 {
 	c.order = c.order[:0]
 	for i := range n {

@@ -1,7 +1,7 @@
 // Package kserve holds the messages of the v2 inference protocol as Go structs,
 // the same for HTTP and gRPC. The codecs are kserve/rest and kserve/rpc. The
-// structs are made for reuse: Reset keeps their storage, unless it is more than
-// usual messages need.
+// structs are reused: Reset keeps their storage, unless it is larger than usual
+// messages need. The package knows no wire format and no model.
 package kserve
 
 import (
@@ -18,52 +18,29 @@ type Tensor struct {
 	Data     tensor.Data
 }
 
-// ParameterKind says which field of a Parameter holds its value.
-type ParameterKind uint8
-
-// The kinds of parameter values.
-const (
-	ParamBool ParameterKind = iota + 1
-	ParamInt
-	ParamUint
-	ParamDouble
-	ParamString
-)
-
-// Parameter is one request or response parameter.
-type Parameter struct {
-	Name   string
-	Kind   ParameterKind
-	Bool   bool
-	Int    int64
-	Uint   uint64
-	Double float64
-	String string
-}
-
 // RequestedOutput is one entry of a request's outputs.
 type RequestedOutput struct {
 	Name           string
 	Binary         bool   // HTTP: as raw bytes after the JSON
 	Classification uint32 // 0 off, else top-K
-	// Into is where in shared memory the output is to be written; its Buffer is
-	// nil when the output goes back in the response. It may lie on a
-	// tensor.Device. The request owns the reference.
+	// Into is the shared memory that the output is written to. Its Buffer is nil
+	// when the output goes back in the response. It may lie on a tensor.Device.
+	// The request owns the reference.
 	Into tensor.Segment
-	// Placed says that the output was written there and is not in the response.
+	// Placed reports that the output was written to Into and is not in the response.
 	Placed bool
 
-	lent uint32 // 1: an engine is writing the output there; atomic
+	lent uint32 // atomic; 1 while a backend writes the output to Into
 }
 
-// Lend lends the memory where the client wants the output to an engine, which
-// writes one output there. It reports false while another has it.
+// Lend lends Into to a backend, which writes one output there. It reports false
+// while it is lent already.
 func (o *RequestedOutput) Lend() bool { return atomic.CompareAndSwapUint32(&o.lent, 0, 1) }
 
-// Return ends a loan: the engine's response is there.
+// Return ends a loan. The backend has sent its response.
 func (o *RequestedOutput) Return() { atomic.StoreUint32(&o.lent, 0) }
 
-// Release gives back the memory that the output was to be written to.
+// Release releases Into.
 func (o *RequestedOutput) Release() {
 	if o.Into.Buffer != nil {
 		o.Into.Buffer.Release()
@@ -73,17 +50,17 @@ func (o *RequestedOutput) Release() {
 
 // Regions is the shared memory that clients have registered.
 type Regions interface {
-	// Find is size bytes at offset of a region; the caller owns the segment's
+	// Find returns size bytes at offset of a region. The caller owns the segment's
 	// reference. The segment may lie on a tensor.Device.
 	Find(region string, offset, size uint64) (tensor.Segment, error)
 }
 
-// Request is an inference request. An empty Outputs asks for all of them. The
-// parameters that the protocol gives a meaning stand in fields of their own and
-// not in Parameters.
+// Request is an inference request. An empty Outputs asks for all outputs. The
+// parameters that the protocol defines have fields of their own and are not in
+// Parameters.
 type Request struct {
 	ModelName    string
-	ModelVersion string // empty: the server's choice
+	ModelVersion string // empty: the server chooses
 	ID           string
 
 	SequenceID    uint64
@@ -99,8 +76,8 @@ type Request struct {
 	Inputs     []Tensor
 	Outputs    []RequestedOutput
 
-	// Raw says that Inputs holds one tensor without name, type and shape whose
-	// data is the whole request body; the model's only input gives the rest.
+	// Raw reports that Inputs holds one tensor without name, type and shape whose
+	// data is the whole request body. The model's only input defines the rest.
 	Raw bool
 }
 
@@ -112,10 +89,10 @@ func (r *Request) AddInput() *Tensor {
 	return t
 }
 
-// Input finds an input by name; nil when there is none.
+// Input returns the input of that name, or nil.
 func (r *Request) Input(name string) *Tensor { return find(r.Inputs, name) }
 
-// InputNear is Input for an input that most likely stands at index i.
+// InputNear is Input for an input that is most likely at index i.
 func (r *Request) InputNear(i int, name string) *Tensor {
 	if i < len(r.Inputs) && r.Inputs[i].Name == name {
 		return &r.Inputs[i]
@@ -123,8 +100,8 @@ func (r *Request) InputNear(i int, name string) *Tensor {
 	return r.Input(name)
 }
 
-// Into is where the client wants an output written; false when it is to come
-// back in the response.
+// Into returns the memory that the client wants an output written to. It reports
+// false when the output goes back in the response.
 func (r *Request) Into(output string) (tensor.Segment, bool) {
 	for i := range r.Outputs {
 		if o := &r.Outputs[i]; o.Name == output {
@@ -134,7 +111,7 @@ func (r *Request) Into(output string) (tensor.Segment, bool) {
 	return tensor.Segment{}, false
 }
 
-// Wants says whether an output of that name was asked for.
+// Wants reports whether the request asks for an output of that name.
 func (r *Request) Wants(output string) bool {
 	if len(r.Outputs) == 0 {
 		return true
@@ -172,67 +149,11 @@ func (r *Response) AddOutput() *Tensor {
 	return t
 }
 
-// Output finds an output by name; nil when there is none.
+// Output returns the output of that name, or nil.
 func (r *Response) Output(name string) *Tensor { return find(r.Outputs, name) }
 
 // Reset releases the tensors and clears the message for reuse.
 func (r *Response) Reset() {
 	ReleaseTensors(r.Outputs)
 	*r = Response{Parameters: emptied(r.Parameters), Outputs: emptiedTensors(r.Outputs)}
-}
-
-// ReleaseTensors gives back the memory of all tensors.
-func ReleaseTensors(ts []Tensor) {
-	for i := range ts {
-		ts[i].Data.Release()
-	}
-}
-
-// keep is the longest list that stays for reuse: a single message of a million
-// inputs must not fill a pool for good.
-const keep = 256
-
-// emptied is the storage of s, without what it refers to.
-func emptied[T any](s []T) []T {
-	if cap(s) > keep {
-		return nil
-	}
-	clear(s)
-	return s[:0]
-}
-
-// emptiedTensors also keeps the storage of their shapes.
-func emptiedTensors(ts []Tensor) []Tensor {
-	if cap(ts) > keep {
-		return nil
-	}
-	for i := range ts {
-		t := &ts[i]
-		t.Name = ""
-		if cap(t.Shape) > keep {
-			t.Shape = nil
-		}
-	}
-	return ts[:0]
-}
-
-func addTensor(ts []Tensor) ([]Tensor, *Tensor) {
-	if n := len(ts); n < cap(ts) {
-		ts = ts[:n+1]
-		t := &ts[n]
-		t.Name, t.DataType, t.Shape = "", tensor.Invalid, t.Shape[:0]
-		t.Data.Release()
-		return ts, t
-	}
-	ts = append(ts, Tensor{})
-	return ts, &ts[len(ts)-1]
-}
-
-func find(ts []Tensor, name string) *Tensor {
-	for i := range ts {
-		if ts[i].Name == name {
-			return &ts[i]
-		}
-	}
-	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"triton/pkg/tensor"
 )
 
-// TestReset: usual messages cost nothing the second time, unusual ones are not
-// held on to.
+// TestReset checks that usual messages allocate nothing the second time and that
+// the storage of unusual ones is dropped.
 func TestReset(t *testing.T) {
 	fill := func(r *Request, inputs, rank int) {
 		for range inputs {

@@ -9,12 +9,14 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"triton/pkg/tritonjson"
 )
 
 var pid = strconv.Itoa(os.Getpid())
 
-// handler turns records into lines of the format that is set. Attributes of
-// With are kept for the text formats and for JSON, because the format may change.
+// handler formats records as the sink's settings say. Attributes of With are kept
+// for the text formats and for JSON, because the format may change.
 type handler struct {
 	sink  *Sink
 	attrs string // attributes of With, formatted as text
@@ -94,10 +96,10 @@ func severity(l slog.Level) byte {
 	return 'I'
 }
 
-// appendText appends what Triton's two formats have in common: pid, source and
-// message. Unless raw is set the message is quoted, so that no input can forge a
-// line. Attributes follow the quoted message, each of them quoted where a reader
-// could take it for more than one; a table follows as it is.
+// appendText appends the part that Triton's two formats share: pid, source and
+// message. Unless raw is set the message is a JSON string, so that no input can
+// forge a line. Attributes follow the message, quoted where a reader could take
+// one for more than one. A table follows the line unchanged.
 func appendText(b []byte, r slog.Record, attrs []byte, below string, raw bool) []byte {
 	b = append(b, pid...)
 	b = append(b, ' ')
@@ -107,7 +109,7 @@ func appendText(b []byte, r slog.Record, attrs []byte, below string, raw bool) [
 	case raw:
 		b = append(b, r.Message...)
 	case r.Message != "" || len(attrs) > 0 || below == "":
-		b = appendQuoted(b, r.Message)
+		b = tritonjson.AppendValid(b, r.Message)
 	}
 	b = append(b, attrs...)
 	b = append(b, '\n')

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// jsonHandlers write JSON lines through slog.JSONHandler, one for each of the
-// console's streams. Attributes are fields of their own beside these: time,
-// level, pid, source, msg.
+// jsonHandlers write JSON lines with slog.JSONHandler, one handler per stream of
+// the console. Each attribute is a field of its own, after time, level, pid,
+// source and msg.
 type jsonHandlers struct{ out, err slog.Handler }
 
 func newJSONHandlers(k *Sink) jsonHandlers {
@@ -21,7 +21,7 @@ func newJSONHandlers(k *Sink) jsonHandlers {
 	return jsonHandlers{out: line(slog.LevelInfo), err: line(slog.LevelError)}
 }
 
-// minLevel lets every record through: Sink decides which are written.
+// minLevel accepts every record; Sink decides which are written.
 const minLevel = -1 << 31
 
 func (j jsonHandlers) of(l slog.Level) slog.Handler {
@@ -45,15 +45,15 @@ func (w leveled) Write(line []byte) (int, error) {
 	return len(line), w.sink.write(w.level, line)
 }
 
-// jsonField gives the fields that slog itself adds their form. The types tell
-// them from attributes of the same name.
+// jsonField formats the fields that slog itself adds. It tells them from
+// attributes of the same name by their types.
 func jsonField(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) > 0 {
 		return a
 	}
 	switch v := a.Value.Any().(type) {
 	case slog.Level:
-		// A group without a name stands for its fields.
+		// slog inlines the fields of a group without a name.
 		return slog.Attr{Value: slog.GroupValue(slog.String(slog.LevelKey, levelName(v)), slog.Int("pid", os.Getpid()))}
 	case *slog.Source:
 		source := "?:0"

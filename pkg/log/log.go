@@ -27,14 +27,13 @@ const (
 
 var formatNames = [...]string{Default: "default", ISO8601: "ISO8601", JSON: "json"}
 
-// String is the name on the command line.
+// String returns the format's name on the command line.
 func (f Format) String() string { return formatNames[f] }
 
-// ErrFormat is found when a format has another name than default, ISO8601 or
-// json.
+// ErrFormat reports a format name other than default, ISO8601 and json.
 var ErrFormat = errors.New("invalid argument for --log-format")
 
-// ParseFormat reads a format's name.
+// ParseFormat returns the format of that name, or ErrFormat.
 func ParseFormat(name string) (Format, error) {
 	for f, n := range formatNames {
 		if n == name {
@@ -44,22 +43,23 @@ func ParseFormat(name string) (Format, error) {
 	return Default, ErrFormat
 }
 
-// Verbose is the slog level of verbose messages: level 1 is slog.LevelDebug,
-// higher ones are more talkative.
+// Verbose returns the slog level of verbose messages of level n: level 1 is
+// slog.LevelDebug, higher levels are more detailed.
 func Verbose(n int) slog.Level { return slog.LevelDebug - slog.Level(n-1) }
 
-// Settings are what can be changed at run time.
+// Settings can be changed while the program runs.
 type Settings struct {
 	Error, Warning, Info bool
 	Verbose              int
 	Format               Format
 	File                 string // empty: the console
-	// Raw leaves messages as they are, as TRITON_SERVER_ESCAPE_LOG_MESSAGES=0
-	// asks for: input from outside can then forge lines. JSON is not affected.
+	// Raw writes messages without quotes and escapes, which
+	// TRITON_SERVER_ESCAPE_LOG_MESSAGES=0 asks for: input from outside can then
+	// forge lines. JSON is not affected.
 	Raw bool
 }
 
-// DefaultSettings are those of a server started without log flags.
+// DefaultSettings returns the settings of a server started without log flags.
 func DefaultSettings() Settings { return Settings{Error: true, Warning: true, Info: true} }
 
 func (s Settings) enabled(l slog.Level) bool {
@@ -74,8 +74,8 @@ func (s Settings) enabled(l slog.Level) bool {
 	return l >= Verbose(s.Verbose)
 }
 
-// Sink is where log lines end: the console, where errors and warnings go to the
-// second stream, or one file.
+// Sink writes log lines to one file or to the console, where errors and warnings
+// go to the second stream. It is safe for concurrent use.
 type Sink struct {
 	out, err io.Writer
 	settings atomic.Pointer[Settings]
@@ -85,7 +85,8 @@ type Sink struct {
 	}
 }
 
-// Open makes a sink. The file is opened for appending.
+// Open returns a sink with these settings. It opens the file, if any, for
+// appending.
 func Open(s Settings, out, err io.Writer) (*Sink, error) {
 	k := &Sink{out: out, err: err}
 	k.settings.Store(&Settings{})
@@ -95,10 +96,10 @@ func Open(s Settings, out, err io.Writer) (*Sink, error) {
 	return k, nil
 }
 
-// Settings are the current ones.
+// Settings returns the current settings.
 func (k *Sink) Settings() Settings { return *k.settings.Load() }
 
-// Set changes the settings. When the file cannot be opened nothing changes.
+// Set replaces the settings. When the file cannot be opened nothing changes.
 func (k *Sink) Set(s Settings) error {
 	return k.Update(func(now *Settings) error {
 		*now = s
@@ -106,7 +107,7 @@ func (k *Sink) Set(s Settings) error {
 	})
 }
 
-// Update changes some of the settings. When change fails, or the file cannot be
+// Update applies change to the settings. When change fails, or the file cannot be
 // opened, nothing changes.
 func (k *Sink) Update(change func(*Settings) error) error {
 	k.mu.Lock()
@@ -133,14 +134,14 @@ func (k *Sink) Update(change func(*Settings) error) error {
 	return nil
 }
 
-// Close closes the file, if there is one; later lines go to the console.
+// Close closes the file, if any. Later lines go to the console.
 func (k *Sink) Close() error {
 	s := k.Settings()
 	s.File = ""
 	return k.Set(s)
 }
 
-// Logger is a logger that writes to the sink.
+// Logger returns a logger that writes to the sink.
 func (k *Sink) Logger() *slog.Logger { return slog.New(newHandler(k)) }
 
 func (k *Sink) write(l slog.Level, line []byte) error {
@@ -157,7 +158,7 @@ func (k *Sink) write(l slog.Level, line []byte) error {
 	return err
 }
 
-// rawText is an attribute value that is written below the line as it is.
+// rawText is an attribute value that is written below the line unchanged.
 type rawText string
 
 // Table logs a block of text, such as a table, below an informational line. The

@@ -3,7 +3,6 @@ package log
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -97,20 +96,13 @@ func TestFile(t *testing.T) {
 	require.Empty(t, errs.String())
 }
 
-func TestQuotedIsJSON(t *testing.T) {
-	t.Parallel()
-	for _, s := range []string{"", "plain", "a\"b\\c\n\r\t\b\f", "\x00\x1f\x7f", "ü€😀", "bad \xff utf8"} {
-		var back string
-		require.NoError(t, json.Unmarshal(appendQuoted(nil, s), &back))
-		require.Equal(t, strings.ToValidUTF8(s, "�"), back)
-	}
-}
-
 // The line is one of Triton 2.51.
-func TestQuotedAsTriton(t *testing.T) {
+func TestMessageAsTriton(t *testing.T) {
 	t.Parallel()
-	id := "a\x01\x1f\x7f\"\\\n\té\u2028/<b>"
-	require.Equal(t, "\"a\\u0001\\u001F\x7f\\\"\\\\\\n\\té\u2028/<b>\"", string(appendQuoted(nil, id)))
+	k, out, _ := open(t, DefaultSettings())
+	k.Logger().Info("a\x01\x1f\x7f\"\\\n\té\u2028/<b>\xff")
+	_, message, _ := strings.Cut(out.String(), "] ")
+	require.Equal(t, "\"a\\u0001\\u001F\x7f\\\"\\\\\\n\\té\u2028/<b>\uFFFD\"\n", message)
 }
 
 func TestRaw(t *testing.T) {

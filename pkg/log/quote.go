@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// appendAttr appends an attribute of a text format: a blank and key=value.
+// appendAttr appends an attribute in the text formats: a space and key=value.
 func appendAttr(b []byte, group string, a slog.Attr) []byte {
 	v := a.Value.Resolve()
 	if a.Equal(slog.Attr{}) {
@@ -42,7 +42,7 @@ func appendAttr(b []byte, group string, a slog.Attr) []byte {
 
 // appendWord appends s as it is, or as a quoted Go string when it is empty or
 // holds anything that a reader could take for the end of the value or for
-// another field: blanks, '=', quotes, control characters, invalid UTF-8.
+// another field: spaces, '=', quotes, control characters, invalid UTF-8.
 func appendWord(b []byte, s string) []byte {
 	if plain(s) {
 		return append(b, s...)
@@ -68,42 +68,4 @@ func plain(s string) bool {
 		i += n
 	}
 	return s != ""
-}
-
-const hex = "0123456789ABCDEF"
-
-// appendQuoted writes text as a JSON string. Invalid UTF-8 becomes U+FFFD.
-func appendQuoted(b []byte, text string) []byte {
-	b = append(b, '"')
-	for i := 0; i < len(text); {
-		c := text[i]
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(text[i:])
-			b = utf8.AppendRune(b, r)
-			i += n
-			continue
-		}
-		i++
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, '\\', 'n')
-		case '\r':
-			b = append(b, '\\', 'r')
-		case '\t':
-			b = append(b, '\\', 't')
-		case '\b':
-			b = append(b, '\\', 'b')
-		case '\f':
-			b = append(b, '\\', 'f')
-		default:
-			if c < 0x20 {
-				b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-				continue
-			}
-			b = append(b, c)
-		}
-	}
-	return append(b, '"')
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/tritonjson"
 )
 
 // MarshalJSON is the JSON form of Triton's model configuration API: proto field
@@ -72,7 +73,7 @@ func appendJSON(out []byte, m protoreflect.Message) []byte {
 			out = append(out, ',')
 		}
 		first = false
-		out = appendJSONString(out, string(fd.Name()))
+		out = tritonjson.AppendString(out, string(fd.Name()))
 		out = append(out, ':')
 		v := m.Get(fd)
 		switch {
@@ -100,7 +101,7 @@ func appendJSONMap(out []byte, fd protoreflect.FieldDescriptor, m protoreflect.M
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = appendJSONString(out, k.String())
+		out = tritonjson.AppendString(out, k.String())
 		out = append(out, ':')
 		out = appendJSONValue(out, fd.MapValue(), m.Get(k))
 	}
@@ -112,10 +113,10 @@ func appendJSONValue(out []byte, fd protoreflect.FieldDescriptor, v protoreflect
 	case protoreflect.MessageKind:
 		return appendJSON(out, v.Message())
 	case protoreflect.StringKind:
-		return appendJSONString(out, v.String())
+		return tritonjson.AppendString(out, v.String())
 	case protoreflect.EnumKind:
 		if e := fd.Enum().Values().ByNumber(v.Enum()); e != nil {
-			return appendJSONString(out, string(e.Name()))
+			return tritonjson.AppendString(out, string(e.Name()))
 		}
 		return strconv.AppendInt(out, int64(v.Enum()), 10)
 	case protoreflect.FloatKind:
@@ -124,7 +125,7 @@ func appendJSONValue(out []byte, fd protoreflect.FieldDescriptor, v protoreflect
 		return appendJSONFloat(out, v.Float(), 64)
 	case protoreflect.Int64Kind, protoreflect.Uint64Kind:
 		if jsonStrings[fd.FullName()] {
-			return appendJSONString(out, v.String())
+			return tritonjson.AppendString(out, v.String())
 		}
 	}
 	return append(out, v.String()...) // integers and booleans
@@ -140,34 +141,4 @@ func appendJSONFloat(out []byte, f float64, bits int) []byte {
 		return append(out, `"-Infinity"`...)
 	}
 	return strconv.AppendFloat(out, f, 'g', -1, bits)
-}
-
-// appendJSONString escapes what JSON requires and nothing else.
-func appendJSONString(out []byte, s string) []byte {
-	const hex = "0123456789ABCDEF"
-	out = append(out, '"')
-	for i := range len(s) {
-		switch c := s[i]; c {
-		case '"', '\\':
-			out = append(out, '\\', c)
-		case '\b':
-			out = append(out, `\b`...)
-		case '\f':
-			out = append(out, `\f`...)
-		case '\n':
-			out = append(out, `\n`...)
-		case '\r':
-			out = append(out, `\r`...)
-		case '\t':
-			out = append(out, `\t`...)
-		default:
-			if c < ' ' {
-				out = append(out, `\u00`...)
-				out = append(out, hex[c>>4], hex[c&15])
-			} else {
-				out = append(out, c)
-			}
-		}
-	}
-	return append(out, '"')
 }

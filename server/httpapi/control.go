@@ -4,8 +4,8 @@ import (
 	"encoding/base64"
 	"strings"
 
-	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
+	"triton/pkg/tritonjson"
 	"triton/server/frontend"
 	"triton/server/infer"
 )
@@ -21,12 +21,12 @@ func (a *api) load(x *exchange, r *route) error {
 		return frontend.ErrRepositoryName
 	}
 	var o infer.LoadOptions
-	err := x.parameters(func(params rest.Value) error {
+	err := x.parameters(func(params tritonjson.Value) error {
 		members, err := params.Object()
 		if err != nil {
 			return errNoMembers
 		}
-		return members.Each(func(name string, v rest.Value) error { return loadParameter(&o, name, v) })
+		return members.Each(func(name string, v tritonjson.Value) error { return loadParameter(&o, name, v) })
 	})
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (a *api) load(x *exchange, r *route) error {
 }
 
 // loadParameter reads one parameter of a load. All are strings.
-func loadParameter(o *infer.LoadOptions, name string, v rest.Value) error {
+func loadParameter(o *infer.LoadOptions, name string, v tritonjson.Value) error {
 	text, err := v.String()
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (a *api) unload(x *exchange, r *route) error {
 		return frontend.ErrRepositoryName
 	}
 	dependents := false
-	err := x.parameters(func(params rest.Value) error {
+	err := x.parameters(func(params tritonjson.Value) error {
 		members, err := params.Object()
 		if err != nil {
 			return nil // Triton ignores other values
@@ -88,7 +88,7 @@ func (a *api) unload(x *exchange, r *route) error {
 }
 
 // parameters calls visit with the member "parameters" of the body, if it exists.
-func (x *exchange) parameters(visit func(rest.Value) error) error {
+func (x *exchange) parameters(visit func(tritonjson.Value) error) error {
 	body, err := x.readText()
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (x *exchange) parameters(visit func(rest.Value) error) error {
 	if body.Len() == 0 {
 		return nil
 	}
-	request, err := rest.ParseObject(body.Bytes())
+	request, err := tritonjson.ParseObject(body.Bytes())
 	if err != nil {
 		return err
 	}

@@ -5,23 +5,23 @@ import (
 	"strconv"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/kserve/rest"
 	"triton/pkg/tensor"
+	"triton/pkg/tritonjson"
 )
 
 // The JSON forms of the administrative messages, members in Triton's order.
 
 func appendServerMetadata(b []byte, m *inferencepb.ServerMetadataResponse) []byte {
-	b = rest.AppendString(append(b, `{"name":`...), m.Name)
-	b = rest.AppendString(append(b, `,"version":`...), m.Version)
+	b = tritonjson.AppendString(append(b, `{"name":`...), m.Name)
+	b = tritonjson.AppendString(append(b, `,"version":`...), m.Version)
 	b = appendStrings(append(b, `,"extensions":`...), m.Extensions)
 	return append(b, '}')
 }
 
 func appendModelMetadata(b []byte, m *inferencepb.ModelMetadataResponse, versions []string) []byte {
-	b = rest.AppendString(append(b, `{"name":`...), m.Name)
+	b = tritonjson.AppendString(append(b, `{"name":`...), m.Name)
 	b = appendStrings(append(b, `,"versions":`...), versions)
-	b = rest.AppendString(append(b, `,"platform":`...), m.Platform)
+	b = tritonjson.AppendString(append(b, `,"platform":`...), m.Platform)
 	b = appendTensors(append(b, `,"inputs":`...), m.Inputs)
 	b = appendTensors(append(b, `,"outputs":`...), m.Outputs)
 	return append(b, '}')
@@ -31,8 +31,8 @@ func appendTensors(b []byte, ts []*inferencepb.ModelMetadataResponse_TensorMetad
 	b = append(b, '[')
 	for i, t := range ts {
 		b = comma(b, i)
-		b = rest.AppendString(append(b, `{"name":`...), t.Name)
-		b = rest.AppendString(append(b, `,"datatype":`...), t.Datatype)
+		b = tritonjson.AppendString(append(b, `{"name":`...), t.Name)
+		b = tritonjson.AppendString(append(b, `,"datatype":`...), t.Datatype)
 		b = tensor.Shape(t.Shape).Append(append(b, `,"shape":`...))
 		b = append(b, '}')
 	}
@@ -43,15 +43,15 @@ func appendIndex(b []byte, m *inferencepb.RepositoryIndexResponse) []byte {
 	b = append(b, '[')
 	for i, e := range m.Models {
 		b = comma(b, i)
-		b = rest.AppendString(append(b, `{"name":`...), e.Name)
+		b = tritonjson.AppendString(append(b, `{"name":`...), e.Name)
 		if e.Version != "" {
-			b = rest.AppendString(append(b, `,"version":`...), e.Version)
+			b = tritonjson.AppendString(append(b, `,"version":`...), e.Version)
 		}
 		if e.State != "" {
-			b = rest.AppendString(append(b, `,"state":`...), e.State)
+			b = tritonjson.AppendString(append(b, `,"state":`...), e.State)
 		}
 		if e.Reason != "" {
-			b = rest.AppendString(append(b, `,"reason":`...), e.Reason)
+			b = tritonjson.AppendString(append(b, `,"reason":`...), e.Reason)
 		}
 		b = append(b, '}')
 	}
@@ -67,8 +67,8 @@ func appendStatistics(b []byte, m *inferencepb.ModelStatisticsResponse) []byte {
 }
 
 func appendModelStatistics(b []byte, s *inferencepb.ModelStatistics) []byte {
-	b = rest.AppendString(append(b, `{"name":`...), s.Name)
-	b = rest.AppendString(append(b, `,"version":`...), s.Version)
+	b = tritonjson.AppendString(append(b, `{"name":`...), s.Name)
+	b = tritonjson.AppendString(append(b, `,"version":`...), s.Version)
 	b = appendUint(b, `,"last_inference":`, s.LastInference)
 	b = appendUint(b, `,"inference_count":`, s.InferenceCount)
 	b = appendUint(b, `,"execution_count":`, s.ExecutionCount)
@@ -92,7 +92,7 @@ func appendModelStatistics(b []byte, s *inferencepb.ModelStatistics) []byte {
 	}
 	b = append(b, `],"memory_usage":[`...)
 	for i, u := range s.MemoryUsage {
-		b = rest.AppendString(append(comma(b, i), `{"type":`...), u.Type)
+		b = tritonjson.AppendString(append(comma(b, i), `{"type":`...), u.Type)
 		b = strconv.AppendInt(append(b, `,"id":`...), u.Id, 10)
 		b = append(appendUint(b, `,"byte_size":`, u.ByteSize), '}')
 	}
@@ -113,7 +113,7 @@ func appendResponseStatistics(b []byte, stats map[string]*inferencepb.InferRespo
 	})
 	for i, k := range keys {
 		t := stats[k]
-		b = rest.AppendString(comma(b, i), k)
+		b = tritonjson.AppendString(comma(b, i), k)
 		b = appendDuration(b, `:{"compute_infer":`, t.ComputeInfer)
 		b = appendDuration(b, `,"compute_output":`, t.ComputeOutput)
 		b = appendDuration(b, `,"success":`, t.Success)
@@ -137,7 +137,7 @@ func appendUint(b []byte, label string, v uint64) []byte {
 func appendStrings(b []byte, ss []string) []byte {
 	b = append(b, '[')
 	for i, s := range ss {
-		b = rest.AppendString(comma(b, i), s)
+		b = tritonjson.AppendString(comma(b, i), s)
 	}
 	return append(b, ']')
 }

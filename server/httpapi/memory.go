@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
+	"triton/pkg/tritonjson"
 	"triton/server/shm"
 )
 
@@ -60,22 +60,22 @@ func (a *api) registerSystem(x *exchange, name string) error {
 }
 
 // registration reads the body of a request to register memory of a kind.
-func (a *api) registration(x *exchange, name, kind string) (rest.Object, error) {
+func (a *api) registration(x *exchange, name, kind string) (tritonjson.Object, error) {
 	if err := a.opts.Regions.Allowed(); err != nil {
-		return rest.Object{}, err
+		return tritonjson.Object{}, err
 	}
 	if name == "" {
-		return rest.Object{}, status.New(status.InvalidArg, "'region name' is necessary to register %s shared memory region", kind)
+		return tritonjson.Object{}, status.New(status.InvalidArg, "'region name' is necessary to register %s shared memory region", kind)
 	}
 	body, err := x.read(maxRegisterRequest)
 	if err != nil {
-		return rest.Object{}, err
+		return tritonjson.Object{}, err
 	}
 	defer body.Release()
-	return rest.ParseObject(slices.Clone(body.Bytes()))
+	return tritonjson.ParseObject(slices.Clone(body.Bytes()))
 }
 
-func required(req rest.Object, name string) (rest.Value, error) {
+func required(req tritonjson.Object, name string) (tritonjson.Value, error) {
 	v, ok := req.Get(name)
 	if !ok {
 		return v, status.New(status.InvalidArg, "Shared memory register request has no '%s' field", name)
@@ -132,7 +132,7 @@ func (a *api) registerCUDA(x *exchange, name string) error {
 	return a.opts.Regions.RegisterCUDA(name, handle, device, size)
 }
 
-func member(o rest.Object, name string) (rest.Value, error) {
+func member(o tritonjson.Object, name string) (tritonjson.Value, error) {
 	v, ok := o.Get(name)
 	if !ok {
 		return v, status.New(status.Internal, "attempt to access non-existing object member '%s'", name)
@@ -140,7 +140,7 @@ func member(o rest.Object, name string) (rest.Value, error) {
 	return v, nil
 }
 
-func memberUint(o rest.Object, name string) (uint64, error) {
+func memberUint(o tritonjson.Object, name string) (uint64, error) {
 	v, err := member(o, name)
 	if err != nil {
 		return 0, err
@@ -167,8 +167,8 @@ func decodeHandle(text string) ([]byte, bool) {
 func appendSystemRegions(b []byte, all []shm.System) []byte {
 	b = append(b, '[')
 	for i, r := range all {
-		b = rest.AppendString(append(comma(b, i), `{"name":`...), r.Name)
-		b = rest.AppendString(append(b, `,"key":`...), r.Key)
+		b = tritonjson.AppendString(append(comma(b, i), `{"name":`...), r.Name)
+		b = tritonjson.AppendString(append(b, `,"key":`...), r.Key)
 		b = appendUint(b, `,"offset":`, r.Offset)
 		b = append(appendUint(b, `,"byte_size":`, r.Size), '}')
 	}
@@ -178,7 +178,7 @@ func appendSystemRegions(b []byte, all []shm.System) []byte {
 func appendCUDARegions(b []byte, all []shm.CUDA) []byte {
 	b = append(b, '[')
 	for i, r := range all {
-		b = rest.AppendString(append(comma(b, i), `{"name":`...), r.Name)
+		b = tritonjson.AppendString(append(comma(b, i), `{"name":`...), r.Name)
 		b = appendUint(b, `,"device_id":`, r.Device)
 		b = append(appendUint(b, `,"byte_size":`, r.Size), '}')
 	}

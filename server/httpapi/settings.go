@@ -3,9 +3,9 @@ package httpapi
 import (
 	"strconv"
 
-	"triton/pkg/kserve/rest"
 	"triton/pkg/log"
 	"triton/pkg/status"
+	"triton/pkg/tritonjson"
 	"triton/server/frontend"
 	"triton/server/trace"
 )
@@ -60,7 +60,7 @@ func (x *exchange) traceChange() (trace.Change, error) {
 	return c, nil
 }
 
-func settingTexts(name string, v rest.Value) ([]string, error) {
+func settingTexts(name string, v tritonjson.Value) ([]string, error) {
 	if name == trace.LevelName {
 		return v.Strings()
 	}
@@ -71,23 +71,23 @@ func settingTexts(name string, v rest.Value) ([]string, error) {
 func appendTraceSettings(b []byte, fields []trace.Field) []byte {
 	b = append(b, '{')
 	for i, f := range fields {
-		b = append(rest.AppendString(comma(b, i), f.Name), ':')
+		b = append(tritonjson.AppendString(comma(b, i), f.Name), ':')
 		if f.Name == trace.LevelName {
 			b = appendStrings(b, f.Values)
 		} else {
-			b = rest.AppendString(b, f.Values[0])
+			b = tritonjson.AppendString(b, f.Values[0])
 		}
 	}
 	return append(b, '}')
 }
 
 // object reads a request body that is a JSON object. The object is valid until done.
-func (x *exchange) object() (o rest.Object, done func(), err error) {
+func (x *exchange) object() (o tritonjson.Object, done func(), err error) {
 	body, err := x.read(maxSettingsRequest)
 	if err != nil {
 		return o, nil, err
 	}
-	if o, err = rest.ParseObject(body.Bytes()); err != nil {
+	if o, err = tritonjson.ParseObject(body.Bytes()); err != nil {
 		body.Release()
 		return o, nil, err
 	}
@@ -116,7 +116,7 @@ func (a *api) logSettings(x *exchange) error {
 	return nil
 }
 
-type logValue struct{ rest.Value }
+type logValue struct{ tritonjson.Value }
 
 // Format reads the value of log_format.
 func (v logValue) Format() (log.Format, error) {
@@ -132,11 +132,11 @@ func (v logValue) Format() (log.Format, error) {
 }
 
 func appendLogSettings(b []byte, s log.Settings) []byte {
-	b = rest.AppendString(append(b, `{"log_file":`...), s.File)
+	b = tritonjson.AppendString(append(b, `{"log_file":`...), s.File)
 	b = strconv.AppendBool(append(b, `,"log_info":`...), s.Info)
 	b = strconv.AppendBool(append(b, `,"log_warning":`...), s.Warning)
 	b = strconv.AppendBool(append(b, `,"log_error":`...), s.Error)
 	b = strconv.AppendInt(append(b, `,"log_verbose_level":`...), int64(s.Verbose), 10)
-	b = rest.AppendString(append(b, `,"log_format":`...), s.Format.String())
+	b = tritonjson.AppendString(append(b, `,"log_format":`...), s.Format.String())
 	return append(b, '}')
 }

@@ -1,8 +1,8 @@
 package httpapi
 
 import (
-	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
+	"triton/pkg/tritonjson"
 	"triton/server/http1"
 	"triton/server/infer"
 )
@@ -109,6 +109,6 @@ func statusOf(err error) int {
 
 func appendError(b []byte, text string) []byte {
 	b = append(b, `{"error":`...)
-	b = rest.AppendString(b, text)
+	b = tritonjson.AppendString(b, text)
 	return append(b, '}')
 }

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
+	"triton/pkg/tritonjson"
 	"triton/server/http1"
 	"triton/server/infer"
 )
@@ -78,7 +78,7 @@ func (h *handler) order(x *http1.Exchange) (o order, err error) {
 		return o, status.New(status.InvalidArg, "reading the request: %w", err)
 	}
 	if len(body) > 0 {
-		object, err := rest.ParseObject(body)
+		object, err := tritonjson.ParseObject(body)
 		if err != nil {
 			return o, err
 		}

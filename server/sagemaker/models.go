@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
+	"triton/pkg/tritonjson"
 	"triton/server/http1"
 	"triton/server/restricted"
 )
@@ -84,8 +84,8 @@ func (h *handler) show(x *http1.Exchange, name string) {
 }
 
 func appendModel(b []byte, name string, m loaded) []byte {
-	b = rest.AppendString(append(b, `{"modelName":`...), name)
-	b = rest.AppendString(append(b, `,"modelUrl":`...), m.repository)
+	b = tritonjson.AppendString(append(b, `{"modelName":`...), name)
+	b = tritonjson.AppendString(append(b, `,"modelUrl":`...), m.repository)
 	return append(b, '}')
 }
 

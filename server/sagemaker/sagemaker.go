@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
+	"triton/pkg/tritonjson"
 	"triton/server/contenttype"
 	"triton/server/http1"
 	"triton/server/infer"
@@ -151,7 +151,7 @@ func (h *handler) pass(x *http1.Exchange, path string, before func(*http1.Exchan
 
 // refuse answers with an error.
 func refuse(x *http1.Exchange, code int, err error) {
-	x.Text = append(rest.AppendString(append(x.Text[:0], `{"error":`...), status.From(err).Msg), '}')
+	x.Text = append(tritonjson.AppendString(append(x.Text[:0], `{"error":`...), status.From(err).Msg), '}')
 	reply(x, code)
 }
 

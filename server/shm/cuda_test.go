@@ -229,7 +229,7 @@ func TestInputsFromCUDA(t *testing.T) {
 	copy(g.memory["a"][10:], "0123456789")
 	for _, dt := range []tensor.DataType{tensor.Uint8, tensor.Bytes} {
 		in := kserve.Tensor{Name: "x", DataType: dt}
-		require.NoError(t, kserve.Place{Region: "c", Offset: 12, Size: 5}.Lend(&in, m, pool))
+		require.NoError(t, kserve.RegionSlice{Region: "c", Offset: 12, Size: 5}.Lend(&in, m, pool))
 		g.memory["a"][12]++
 		got, _ := in.Data.Contiguous()
 		require.Equal(t, "23456", string(got), "what is there now stays")
@@ -240,14 +240,14 @@ func TestInputsFromCUDA(t *testing.T) {
 	copied, _ := pool.Copied()
 	require.EqualValues(t, 10, copied)
 	in := kserve.Tensor{Name: "x", DataType: tensor.Uint8}
-	require.NoError(t, kserve.Place{Region: "c", Offset: 12}.Lend(&in, m, pool))
+	require.NoError(t, kserve.RegionSlice{Region: "c", Offset: 12}.Lend(&in, m, pool))
 	require.Zero(t, in.Data.Len())
-	requireCode(t, kserve.Place{Region: "c", Offset: 100, Size: 1}.Lend(&in, m, pool), status.InvalidArg,
+	requireCode(t, kserve.RegionSlice{Region: "c", Offset: 100, Size: 1}.Lend(&in, m, pool), status.InvalidArg,
 		"Invalid offset for shared memory region: 'c'", "")
-	requireCode(t, kserve.Place{Region: "c", Offset: 99, Size: 2}.Lend(&in, m, pool), status.InvalidArg,
+	requireCode(t, kserve.RegionSlice{Region: "c", Offset: 99, Size: 2}.Lend(&in, m, pool), status.InvalidArg,
 		"Invalid offset + byte size for shared memory region: 'c'", "")
 	g.failing(errors.New("an illegal memory access was encountered"))
-	requireCode(t, kserve.Place{Region: "c", Size: 5}.Lend(&in, m, pool), status.Internal,
+	requireCode(t, kserve.RegionSlice{Region: "c", Size: 5}.Lend(&in, m, pool), status.Internal,
 		"failed to copy input 'x' from CUDA shared memory region 'c': an illegal memory access was encountered", "")
 	in.Data.Release()
 	require.Zero(t, pool.Outstanding())

@@ -262,7 +262,7 @@ func TestStringsAreCopied(t *testing.T) {
 	defer s.Buffer.Release()
 	copy(s.Bytes(), "\x02\x00\x00\x00ab")
 	in := kserve.Tensor{Name: "x", DataType: tensor.Bytes}
-	place := kserve.Place{Region: "r", Size: 6}
+	place := kserve.RegionSlice{Region: "r", Size: 6}
 	require.NoError(t, place.Lend(&in, m, pool))
 	numbers := kserve.Tensor{Name: "y", DataType: tensor.Uint8}
 	require.NoError(t, place.Lend(&numbers, m, pool))

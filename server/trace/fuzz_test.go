@@ -1,8 +1,11 @@
 package trace
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+
+	"triton/pkg/tritonjson"
 )
 
 // FuzzConfig reads any arguments of --trace-config, one a line.
@@ -57,6 +60,9 @@ func FuzzTensor(f *testing.F) {
 	f.Add(uint8(13), []byte("\x01\x00\x00\x00a"))
 	f.Add(uint8(11), []byte{0, 0, 192, 127})
 	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
-		_ = appendString(nil, string(appendValues(nil, types[int(kind)%len(types)], data)))
+		text := tritonjson.AppendValid(nil, string(appendValues(nil, types[int(kind)%len(types)], data)))
+		if !json.Valid(text) {
+			t.Errorf("%q", text)
+		}
 	})
 }

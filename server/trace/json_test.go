@@ -138,7 +138,9 @@ func newRequest(model string, t infer.Trace) *infer.Request {
 	return r
 }
 
-func TestStringsAreJSON(t *testing.T) {
+// TestHeaderIsJSON has a request id as clients may send it.
+func TestHeaderIsJSON(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, `"a\"b\\<\n\ufffd"`, string(appendString(nil, "a\"b\\<\n\xff")))
+	trace := &Trace{id: 1, model: "m", version: "1", name: "a\"b\\<\n\x01\xff"}
+	require.Equal(t, `{"id":1,"model_name":"m","model_version":1,"request_id":"a\"b\\<\n\u0001`+"\uFFFD\"}", string(trace.appendHeader(nil)))
 }

@@ -8,6 +8,7 @@ import (
 
 	"triton/pkg/kserve"
 	"triton/pkg/tensor"
+	"triton/pkg/tritonjson"
 	"triton/server/infer"
 )
 
@@ -21,8 +22,8 @@ func (t *Trace) tensor(activity string, in *kserve.Tensor) {
 	if !tensor.CopyShared(data, &in.Data) {
 		return
 	}
-	b := append(appendString([]byte(`,"tensor":{"name":`), in.Name), `,"data":`...)
-	b = appendString(b, string(appendValues(nil, in.DataType, data)))
+	b := append(tritonjson.AppendValid([]byte(`,"tensor":{"name":`), in.Name), `,"data":`...)
+	b = tritonjson.AppendValid(b, string(appendValues(nil, in.DataType, data)))
 	b = append(b, `,"shape":"`...)
 	for i, n := range in.Shape {
 		if i > 0 {

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
+	"triton/pkg/tritonjson"
 	"triton/server/contenttype"
 	"triton/server/http1"
 	"triton/server/infer"
@@ -112,7 +112,7 @@ func (h *handler) pass(x *http1.Exchange, method, path string) {
 	if err != nil {
 		e := status.From(err)
 		x.Status, x.ContentType = e.Code.HTTP(), http1.JSON
-		x.Text = append(rest.AppendString(append(x.Text[:0], `{"error":`...), e.Msg), '}')
+		x.Text = append(tritonjson.AppendString(append(x.Text[:0], `{"error":`...), e.Msg), '}')
 		x.Send()
 		return
 	}

@@ -1,12 +1,11 @@
 package lane
 
 import (
-	"encoding/json"
-	"fmt"
 	"strconv"
 
 	"triton/pkg/client/internal/wire"
 	"triton/pkg/kserve"
+	"triton/pkg/tritonjson"
 )
 
 func (c *httpClient) prepare(req *kserve.Request) (*Prepared, error) {
@@ -45,7 +44,7 @@ func appendRequestJSON(b []byte, req *kserve.Request) ([]byte, int) {
 	b = append(b, '{')
 	if req.ID != "" {
 		b = append(b, `"id":`...)
-		b = appendString(b, req.ID)
+		b = tritonjson.AppendValid(b, req.ID)
 		b = append(b, ',')
 	}
 	b = appendParametersJSON(b, req)
@@ -57,7 +56,7 @@ func appendRequestJSON(b []byte, req *kserve.Request) ([]byte, int) {
 			b = append(b, ',')
 		}
 		b = append(b, `{"name":`...)
-		b = appendString(b, t.Name)
+		b = tritonjson.AppendValid(b, t.Name)
 		b = append(b, `,"datatype":"`...)
 		b = append(b, t.DataType.String()...)
 		b = append(b, `","shape":`...)
@@ -80,7 +79,7 @@ func appendOutputsJSON(b []byte, outputs []kserve.RequestedOutput) []byte {
 			b = append(b, ',')
 		}
 		b = append(b, `{"name":`...)
-		b = appendString(b, o.Name)
+		b = tritonjson.AppendValid(b, o.Name)
 		b = append(b, `,"parameters":{"binary_data":true`...)
 		if o.Classification > 0 {
 			b = append(b, `,"classification":`...)
@@ -102,12 +101,12 @@ func appendParametersJSON(b []byte, req *kserve.Request) []byte {
 		} else {
 			b = append(b, ',')
 		}
-		b = append(appendString(b, name), ':')
+		b = append(tritonjson.AppendValid(b, name), ':')
 	}
 	if req.SequenceID != 0 || req.SequenceIDStr != "" {
 		open("sequence_id")
 		if req.SequenceIDStr != "" {
-			b = appendString(b, req.SequenceIDStr)
+			b = tritonjson.AppendValid(b, req.SequenceIDStr)
 		} else {
 			b = strconv.AppendUint(b, req.SequenceID, 10)
 		}
@@ -140,19 +139,11 @@ func appendParametersJSON(b []byte, req *kserve.Request) []byte {
 		case kserve.ParamDouble:
 			b = strconv.AppendFloat(b, p.Double, 'g', -1, 64)
 		case kserve.ParamString:
-			b = appendString(b, p.String)
+			b = tritonjson.AppendValid(b, p.String)
 		}
 	}
 	if len(b) == start {
 		return b
 	}
 	return append(b, "},"...)
-}
-
-func appendString(b []byte, s string) []byte {
-	q, err := json.Marshal(s)
-	if err != nil {
-		panic(fmt.Sprintf("client: a string that JSON cannot hold: %v", err)) // Marshal replaces bad UTF-8
-	}
-	return append(b, q...)
 }

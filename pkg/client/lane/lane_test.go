@@ -95,7 +95,7 @@ func TestHTTPInfer(t *testing.T) {
 		require.Equal(t, "\x01\x00\x00\x00z", string(data))
 		resp.Reset()
 	}
-	want := `{"id":"a\"b","parameters":{"priority":2,"timeout":5,"binary_data_output":true,"b":true,"i":-1,"s":"\u003cx\u003e","d":0.5,"u":9223372036854775808},"inputs":[{"name":"X","datatype":"UINT8","shape":[1,4],"parameters":{"binary_data_size":4}}]}`
+	want := `{"id":"a\"b","parameters":{"priority":2,"timeout":5,"binary_data_output":true,"b":true,"i":-1,"s":"<x>","d":0.5,"u":9223372036854775808},"inputs":[{"name":"X","datatype":"UINT8","shape":[1,4],"parameters":{"binary_data_size":4}}]}`
 	require.Equal(t, want+"abcd", got)
 	require.Equal(t, fmt.Sprint(len(want)), length)
 	require.Equal(t, "application/octet-stream", contentType)

@@ -8,14 +8,14 @@ import (
 	"triton/pkg/tensor"
 )
 
-// Schema finds a model's input by name: its type, and its shape as the metadata
-// has it, with the batch dimension. ok is false when there is none.
+// Schema returns the type of a model's input and its shape as in the model's
+// metadata, with the batch dimension. ok is false when there is no such input.
 type Schema func(name string) (d tensor.DataType, shape tensor.Shape, ok bool)
 
 // DecodeGenerate reads a request of the generate extension: a flat JSON object
-// whose members are inputs, by name, or else request parameters. Parameters
-// with a meaning elsewhere have none here. After an error req holds part of the
-// request and is still to be reset.
+// whose members are inputs, by name, or else request parameters. Parameters that
+// inference requests give a meaning have none here. After an error req holds
+// part of the request, and the caller resets it.
 func (d *Decoder) DecodeGenerate(req *kserve.Request, text []byte, schema Schema) error {
 	if n := int64(len(text)); n > d.limit() {
 		return TooLarge(n, d.limit())
@@ -23,10 +23,7 @@ func (d *Decoder) DecodeGenerate(req *kserve.Request, text []byte, schema Schema
 	d.req = req
 	g := generator{d: d, schema: schema}
 	err := g.decode(text)
-	d.req, d.r.b = nil, nil
-	if cap(d.r.scratch) > maxScratch {
-		d.r.scratch = nil
-	}
+	d.release()
 	return err
 }
 
@@ -39,41 +36,38 @@ type generator struct {
 
 func (g *generator) decode(text []byte) error {
 	r := &g.d.r
-	r.reset(text)
-	root := r.i
-	if !r.document() {
-		return r.err()
+	r.Reset(text)
+	if !r.Document() {
+		return r.Err()
 	}
-	r.i = root
-	r.space()
-	root = r.i
-	if !r.is('{') {
-		return accessError("attempt to get members for non-object")
+	root := r.Pos()
+	if !r.Is('{') {
+		return internal("attempt to get members for non-object")
 	}
-	if r.find(root, "id") {
+	if r.Find(root, "id") {
 		if err := g.d.id(); err != nil {
 			return err
 		}
 	}
-	r.i = root
+	r.Seek(root)
 	return g.members(g.root)
 }
 
 // members calls visit with the cursor on the value of each member, the first of
-// equal names. The syntax was checked.
+// equal names. decode has checked the syntax.
 func (g *generator) members(visit func(name string) error) error {
 	r := &g.d.r
-	r.i++
+	r.Enter()
 	var seen map[string]struct{}
 	for first := true; ; first = false {
-		b, ok := r.member(first)
+		b, ok := r.Member(first)
 		if !ok || b == nil {
 			return nil
 		}
 		name := string(b)
 		_, again := seen[name]
 		if again && !g.isInput(name) {
-			r.skip(0)
+			r.Skip(0)
 			continue
 		}
 		if seen == nil {
@@ -99,8 +93,8 @@ func (g *generator) root(name string) error {
 	if g.isInput(name) {
 		return status.New(status.InvalidArg, "Keyword 'parameters' for nested schema also given as input tensor name")
 	}
-	if !g.d.r.is('{') {
-		return accessError("Expected JSON object for keyword: 'parameters': attempt to access JSON non-object as object")
+	if !g.d.r.Is('{') {
+		return internal("Expected JSON object for keyword: 'parameters': attempt to access JSON non-object as object")
 	}
 	if err := g.members(g.member); err != nil {
 		e := status.From(err)
@@ -131,28 +125,29 @@ func (g *generator) member(name string) error {
 	return g.data(t, count)
 }
 
-// count is how many elements the value at the cursor has: a scalar is one.
+// count returns how many elements the value at the cursor has; a scalar is one.
 func (g *generator) count() int64 {
 	r := &g.d.r
-	if !r.is('[') {
+	if !r.Is('[') {
 		return 1
 	}
-	start := r.i
-	r.i++
+	start := r.Pos()
+	r.Enter()
 	n := int64(0)
 	for first := true; ; first = false {
-		more, ok := r.element(first)
+		more, ok := r.Element(first)
 		if !ok || !more {
-			r.i = start
+			r.Seek(start)
 			return n
 		}
-		r.skip(0)
+		r.Skip(0)
 		n++
 	}
 }
 
-// fit makes a shape of that many elements from a model's: the last variable
-// dimension takes what the fixed ones leave, the other variable ones are 1.
+// fit appends a shape of count elements to to, made from the model's: the last
+// variable dimension takes what the fixed ones leave, the other variable ones
+// are 1. It reports false when no such shape has count elements.
 func fit(to, model tensor.Shape, count int64) (tensor.Shape, bool) {
 	for _, dim := range model {
 		if dim >= 0 {
@@ -171,19 +166,18 @@ func fit(to, model tensor.Shape, count int64) (tensor.Shape, bool) {
 	return to, count == 1
 }
 
-// data reads the elements at the cursor. Deeper nesting than one array is
-// walked through but cannot have the right number of them.
+// data reads the elements at the cursor. Arrays in arrays are flattened; they must
+// have count elements in all.
 func (g *generator) data(t *kserve.Tensor, count int64) error {
 	d := g.d
 	switch t.DataType {
 	case tensor.Invalid:
 		return status.New(status.InvalidArg, "input '%s' has unsupported datatype %s", t.Name, t.DataType)
 	case tensor.FP16, tensor.BF16:
-		return status.New(status.InvalidArg, "receiving %s data via JSON is not supported. Please use the binary data format for input %s",
-			t.DataType, t.Name)
+		return noHalfInput(t.DataType, t.Name)
 	}
 	if count == 0 {
-		d.r.skip(0)
+		d.r.Skip(0)
 		return nil
 	}
 	size := int64(t.DataType.Size())
@@ -196,7 +190,7 @@ func (g *generator) data(t *kserve.Tensor, count int64) error {
 		}
 	}
 	var err error
-	switch array := d.r.is('['); {
+	switch array := d.r.Is('['); {
 	case array && t.DataType == tensor.Bytes:
 		err = d.stringData(t)
 	case array:

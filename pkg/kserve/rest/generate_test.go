@@ -11,7 +11,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// someInputs are one input of each kind that matters.
+// someInputs is a Schema with one input of each kind that matters.
 func someInputs(name string) (tensor.DataType, tensor.Shape, bool) {
 	switch name {
 	case "I":
@@ -41,8 +41,8 @@ func decodeGenerate(t testing.TB, text string, limit int64, check func(*kserve.R
 	require.Zero(t, pool.Outstanding())
 }
 
-// TestGenerateShape: the last variable dimension takes what the fixed ones
-// leave.
+// TestGenerateShape checks that the last variable dimension takes what the fixed
+// ones leave.
 func TestGenerateShape(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

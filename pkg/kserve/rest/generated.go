@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"triton/pkg/kserve"
+	"triton/pkg/tritonjson"
 )
 
 // EncodeGenerated appends a response of the generate extension to dst: one flat
@@ -34,7 +35,7 @@ func (e *Encoder) EncodeGenerated(dst []byte, resp *kserve.Response) ([]byte, er
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = AppendString(dst, all[i].name)
+		dst = tritonjson.AppendString(dst, all[i].name)
 		dst = append(dst, ':')
 		if dst, err = all[i].append(dst); err != nil {
 			break
@@ -48,7 +49,7 @@ func (e *Encoder) EncodeGenerated(dst []byte, resp *kserve.Response) ([]byte, er
 	return append(dst, '}'), nil
 }
 
-// generated is one member of the object; one of the three is its value.
+// generated is one member of the object. Its value is text, parameter or output.
 type generated struct {
 	name      string
 	text      *string
@@ -59,7 +60,7 @@ type generated struct {
 func (g *generated) append(dst []byte) ([]byte, error) {
 	switch {
 	case g.text != nil:
-		return AppendString(dst, *g.text), nil
+		return tritonjson.AppendString(dst, *g.text), nil
 	case g.parameter != nil:
 		return appendParameter(dst, g.parameter), nil
 	}

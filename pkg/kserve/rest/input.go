@@ -1,41 +1,42 @@
 package rest
 
 import (
-	"math"
-
 	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
 
-// source says where the data of an input stands. More than one flag is an error.
+const paramBinarySize = "binary_data_size"
+
+// source records where the data of an input stands. Exactly one of data, binary
+// and shm.region must be set.
 type source struct {
 	data   bool
 	binary bool
 	size   uint64 // binary
-	shm    placing
+	shm    regionParams
 }
 
-// inputState is what input has met so far.
+// inputState records the members that input has read.
 type inputState struct {
 	from                         source
 	named, typed, shaped, params bool
-	dataAt                       int // of data that came before what it needs
+	dataPos                      int // of data that precedes name, type or shape
 }
 
-// input reads one input in text order. All errors are as good as any other:
-// they send the request to inputExact.
+// input reads one input in text order. Which error it returns does not matter:
+// any error makes inputExact read the input again.
 func (d *Decoder) input(t *kserve.Tensor) error {
 	r := &d.r
-	if !r.is('{') {
+	if !r.Is('{') {
 		return errOneSource("")
 	}
-	r.i++
+	r.Enter()
 	var s inputState
 	for first := true; ; first = false {
-		name, ok := r.member(first)
+		name, ok := r.Member(first)
 		if !ok {
-			return r.err()
+			return r.Err()
 		}
 		if name == nil {
 			break
@@ -53,13 +54,13 @@ func (d *Decoder) input(t *kserve.Tensor) error {
 	if s.from.shm.bad != nil && !s.from.binary {
 		return s.from.shm.bad
 	}
-	if s.dataAt > 0 {
-		end := r.i
-		r.i = s.dataAt
+	if s.dataPos > 0 {
+		end := r.Pos()
+		r.Seek(s.dataPos)
 		if err := d.data(t); err != nil {
 			return err
 		}
-		r.i = end
+		r.Seek(end)
 	}
 	return d.otherData(t, &s.from)
 }
@@ -83,168 +84,46 @@ func (d *Decoder) inputMember(t *kserve.Tensor, s *inputState, name []byte) erro
 		if s.named && s.typed && s.shaped {
 			return d.data(t)
 		}
-		s.dataAt = d.r.i
+		s.dataPos = d.r.Pos()
 	}
-	if !d.r.skip(3) {
-		return d.r.err()
-	}
-	return nil
+	return d.skip(3)
 }
 
-// inputExact reads one input in the order in which Triton looks at its members:
-// which sources of data there are, what the tensor is, then the one source.
-func (d *Decoder) inputExact(t *kserve.Tensor) error {
-	r := &d.r
-	object := r.i
-	if !r.skip(0) {
-		return r.err()
-	}
-	end := r.i
-	var from source
-	from.data = r.find(object, "data")
-	params := -1
-	if r.find(object, "parameters") {
-		params = r.i
-		from.binary = r.find(params, paramBinarySize)
-		from.shm.region = r.find(params, paramRegion)
-	}
-	if err := from.check(); err != nil {
-		return err
-	}
-	for _, m := range [...]struct {
-		name string
-		read func(*kserve.Tensor) error
-	}{
-		{"name", func(t *kserve.Tensor) error { return d.name(&t.Name) }},
-		{"datatype", d.datatype},
-		{"shape", d.shape},
-	} {
-		if !r.find(object, m.name) {
-			return missing(m.name)
-		}
-		if err := m.read(t); err != nil {
-			return err
-		}
-	}
-	if err := d.sourceExact(&from, params); err != nil {
-		return err
-	}
-	if from.data {
-		r.find(object, "data")
-		if err := d.data(t); err != nil {
-			return err
-		}
-	}
-	r.i = end
-	return d.otherData(t, &from)
-}
-
-// sourceExact reads the parameters, at that offset, that say more of the source.
-// Those of shared memory must be right even when the data is in the text.
-func (d *Decoder) sourceExact(from *source, params int) error {
-	if params < 0 {
-		return nil
-	}
-	if from.binary {
-		var ok bool
-		d.r.find(params, paramBinarySize)
-		if from.size, ok = d.r.uint(); !ok {
-			return within("Unable to parse 'binary_data_size'", errUint)
-		}
-		return nil
-	}
-	var err error
-	from.shm.Place, _, err = d.r.place(params)
-	return err
-}
-
-func (d *Decoder) name(to *string) error {
-	if !d.r.is('"') {
-		return within("Unable to parse 'name'", errString)
-	}
-	s, ok := d.r.str()
-	if !ok {
-		return d.r.err()
-	}
-	*to = d.names.get(s)
-	return nil
-}
-
-func (d *Decoder) datatype(t *kserve.Tensor) error {
-	if !d.r.is('"') {
-		return within("Unable to parse 'datatype'", errString)
-	}
-	s, ok := d.r.str()
-	if !ok {
-		return d.r.err()
-	}
-	// An unknown name stays Invalid: the core says so for binary data, data for
-	// the rest.
-	t.DataType, _ = tensor.ParseDataType(string(s))
-	return nil
-}
-
-func (d *Decoder) shape(t *kserve.Tensor) error {
-	const context = "Unable to parse 'shape'"
-	r := &d.r
-	if !r.is('[') {
-		return within(context, errArray)
-	}
-	r.i++
-	bad := false
-	for first := true; ; first = false {
-		more, ok := r.element(first)
-		if !ok {
-			return r.err()
-		}
-		if !more {
-			break
-		}
-		v, ok := r.uint()
-		if !ok {
-			return within(context, errUint)
-		}
-		bad = bad || v > math.MaxInt64
-		t.Shape = append(t.Shape, int64(v))
-	}
-	if bad {
-		return status.New(status.InvalidArg, "invalid shape for input '%s': shape %s contains one or more invalid dimensions", t.Name, t.Shape)
-	}
-	return nil
-}
-
-// inputParameters looks for the parameters that name a source of data, for
-// input. Anything but an object counts as none.
+// inputParameters reads the parameters that name a source of data. A value that
+// is no object counts as none.
 func (d *Decoder) inputParameters(from *source) error {
 	r := &d.r
-	if !r.is('{') {
-		if !r.skip(3) {
-			return r.err()
-		}
-		return nil
+	if !r.Is('{') {
+		return d.skip(3)
 	}
-	r.i++
+	r.Enter()
 	for first := true; ; first = false {
-		name, ok := r.member(first)
-		if !ok {
-			return r.err()
-		}
+		name, ok := r.Member(first)
 		switch {
+		case !ok:
+			return r.Err()
 		case name == nil:
 			return nil
 		case string(name) == paramBinarySize && !from.binary:
 			from.binary = true
-			if from.size, ok = r.uint(); !ok {
-				return within("Unable to parse 'binary_data_size'", errUint)
+			var err error
+			if from.size, err = r.Uint(); err != nil {
+				return unparsed(paramBinarySize, err)
 			}
 		default:
-			if mine, err := from.shm.member(r, name); err != nil {
+			if err := from.shm.member(d, name); err != nil {
 				return err
-			} else if !mine && !r.skip(4) {
-				return r.err()
 			}
 		}
 	}
+}
+
+// skip passes over a value inside depth arrays and objects.
+func (d *Decoder) skip(depth int) error {
+	if !d.r.Skip(depth) {
+		return d.r.Err()
+	}
+	return nil
 }
 
 func (s *source) check() error {
@@ -274,7 +153,7 @@ func errOneSource(set string) error {
 		"'shared_memory_region' in 'parameters'. %s", text)
 }
 
-// otherData completes an input whose data is not in the text.
+// otherData sets the data of an input that does not stand in the text.
 func (d *Decoder) otherData(t *kserve.Tensor, from *source) error {
 	switch {
 	case from.shm.region:

@@ -1,7 +1,7 @@
 package rest
 
-// intern turns the names that come with every request into strings without
-// allocating for each: a small table of those seen last.
+// intern is a small table of the names seen last. It turns the names that come
+// with every request into strings without an allocation for each.
 type intern struct {
 	table [64]string
 }

@@ -7,138 +7,127 @@ import (
 	"triton/pkg/status"
 )
 
-// outputs reads the array of requested outputs at the cursor.
-func (d *Decoder) outputs(one func(*Decoder, *kserve.RequestedOutput) error) error {
-	r := &d.r
-	r.i++
-	for first := true; ; first = false {
-		more, ok := r.element(first)
-		if !ok {
-			return r.err()
-		}
-		if !more {
-			return nil
-		}
-		outputs := append(d.req.Outputs, kserve.RequestedOutput{})
-		d.req.Outputs = outputs
-		if err := one(d, &outputs[len(outputs)-1]); err != nil {
-			return err
-		}
-	}
-}
+const (
+	paramBinary         = "binary_data"
+	paramClassification = "classification"
+)
 
-// output reads one requested output in text order. All errors are as good as
-// any other: they send the request to outputExact.
+// output reads one requested output in text order. Which error it returns does
+// not matter: any error makes outputExact read the output again.
 func (d *Decoder) output(o *kserve.RequestedOutput) error {
 	r := &d.r
-	if !r.is('{') {
+	if !r.Is('{') {
 		return missing("name")
 	}
-	r.i++
+	r.Enter()
 	var named, params bool
 	for first := true; ; first = false {
-		name, ok := r.member(first)
+		name, ok := r.Member(first)
+		var err error
 		switch {
 		case !ok:
-			return r.err()
+			return r.Err()
 		case name == nil && !named:
 			return missing("name")
 		case name == nil:
 			return nil
 		case string(name) == "name" && !named:
 			named = true
-			if err := d.name(&o.Name); err != nil {
-				return err
-			}
-		case string(name) == "parameters" && !params && r.is('{'):
+			err = d.name(&o.Name)
+		case string(name) == "parameters" && !params:
 			params = true
-			if err := d.outputParameters(o); err != nil {
-				return err
+			if r.Is('{') {
+				err = d.outputParameters(o)
+			} else {
+				err = d.skip(3)
 			}
 		default:
-			if string(name) == "parameters" {
-				params = true
-			}
-			if !r.skip(3) {
-				return r.err()
-			}
+			err = d.skip(3)
+		}
+		if err != nil {
+			return err
 		}
 	}
 }
 
 // outputParameters reads the parameters at the cursor, for output.
-func (d *Decoder) outputParameters(o *kserve.RequestedOutput) error {
+func (d *Decoder) outputParameters(o *kserve.RequestedOutput) (err error) {
 	r := &d.r
-	r.i++
-	var form, top bool
-	var shm placing
+	r.Enter()
+	var form, classes bool
+	var shm regionParams
 	for first := true; ; first = false {
-		name, ok := r.member(first)
+		name, ok := r.Member(first)
 		switch {
 		case !ok:
-			return r.err()
+			return r.Err()
 		case name == nil:
-			return d.checkPlaced(o, &shm, top)
-		case string(name) == "binary_data" && !form:
+			return d.outputRegion(o, &shm, classes)
+		case string(name) == paramBinary && !form:
 			form = true
-			if o.Binary, ok = r.bool(); !ok {
-				return within("Unable to parse 'binary_data'", errBool)
+			if o.Binary, err = r.Bool(); err != nil {
+				return unparsed(paramBinary, err)
 			}
-		case string(name) == "classification" && !top:
-			top = true
-			v, ok := r.uint()
-			if !ok {
-				return within("Unable to set 'classification'", errUint)
-			}
-			o.Classification = uint32(min(v, math.MaxUint32))
-		default:
-			if mine, err := shm.member(r, name); err != nil {
+		case string(name) == paramClassification && !classes:
+			classes = true
+			if err := d.classification(o); err != nil {
 				return err
-			} else if !mine && !r.skip(4) {
-				return r.err()
+			}
+		default:
+			if err := shm.member(d, name); err != nil {
+				return err
 			}
 		}
 	}
 }
 
-// checkPlaced finds the region of an output, if it has one.
-func (d *Decoder) checkPlaced(o *kserve.RequestedOutput, shm *placing, top bool) (err error) {
+func (d *Decoder) classification(o *kserve.RequestedOutput) error {
+	v, err := d.r.Uint()
+	if err != nil {
+		return within("Unable to set 'classification'", err)
+	}
+	o.Classification = uint32(min(v, math.MaxUint32))
+	return nil
+}
+
+// outputRegion finds the region of an output, if it names one.
+func (d *Decoder) outputRegion(o *kserve.RequestedOutput, shm *regionParams, classes bool) (err error) {
 	switch {
 	case shm.bad != nil:
 		return shm.bad
 	case !shm.region:
 		return nil
-	case top:
-		return errPlacedClasses
+	case classes:
+		return errRegionClasses
 	case o.Binary:
-		return errPlacedBinary
+		return errRegionBinary
 	}
 	o.Into, err = shm.Find(d.Regions)
 	return err
 }
 
 var (
-	errPlacedClasses = status.New(status.InvalidArg, "Output can't set both 'shared_memory_region' and 'classification'")
-	errPlacedBinary  = status.New(status.InvalidArg, "Output can't set both 'shared_memory_region' and 'binary_data'")
+	errRegionClasses = status.New(status.InvalidArg, "Output can't set both 'shared_memory_region' and 'classification'")
+	errRegionBinary  = status.New(status.InvalidArg, "Output can't set both 'shared_memory_region' and 'binary_data'")
 )
 
 // outputExact reads one requested output in the order in which Triton looks at
 // its members.
 func (d *Decoder) outputExact(o *kserve.RequestedOutput) error {
 	r := &d.r
-	object := r.i
-	if !r.skip(0) {
-		return r.err()
+	object := r.Pos()
+	if err := d.skip(0); err != nil {
+		return err
 	}
-	end := r.i
+	end := r.Pos()
 	params := -1
-	if r.find(object, "parameters") {
-		params = r.i
+	if r.Find(object, "parameters") {
+		params = r.Pos()
 		if err := d.checkExclusive(params); err != nil {
 			return err
 		}
 	}
-	if !r.find(object, "name") {
+	if !r.Find(object, "name") {
 		return missing("name")
 	}
 	if err := d.name(&o.Name); err != nil {
@@ -149,55 +138,51 @@ func (d *Decoder) outputExact(o *kserve.RequestedOutput) error {
 			return err
 		}
 	}
-	r.i = end
+	r.Seek(end)
 	return nil
 }
 
-// checkExclusive refuses what an output in shared memory cannot have.
+// checkExclusive refuses the parameters that exclude shared memory.
 func (d *Decoder) checkExclusive(params int) error {
 	r := &d.r
-	if !r.find(params, paramRegion) {
+	if !r.Find(params, paramRegion) {
 		return nil
 	}
-	if r.find(params, "classification") {
-		return errPlacedClasses
+	if r.Find(params, paramClassification) {
+		return errRegionClasses
 	}
-	if !r.find(params, "binary_data") {
+	if !r.Find(params, paramBinary) {
 		return nil
 	}
-	raw, ok := r.bool()
+	raw, err := r.Bool()
 	switch {
-	case !ok:
-		return within("Unable to set 'binary_data'", errBool)
+	case err != nil:
+		return within("Unable to set 'binary_data'", err)
 	case raw:
-		return errPlacedBinary
+		return errRegionBinary
 	}
 	return nil
 }
 
-func (d *Decoder) outputParametersExact(o *kserve.RequestedOutput, at int) error {
+func (d *Decoder) outputParametersExact(o *kserve.RequestedOutput, params int) error {
 	r := &d.r
-	if r.find(at, "classification") {
-		v, ok := r.uint()
-		if !ok {
-			return within("Unable to set 'classification'", errUint)
+	if r.Find(params, paramClassification) {
+		if err := d.classification(o); err != nil {
+			return err
 		}
-		o.Classification = uint32(min(v, math.MaxUint32))
 	}
-	place, found, err := r.place(at)
+	slice, found, err := regionSlice(r, params)
 	if err != nil {
 		return err
 	}
 	if found {
-		o.Into, err = place.Find(d.Regions)
+		o.Into, err = slice.Find(d.Regions)
 		return err
 	}
-	if r.find(at, "binary_data") {
-		v, ok := r.bool()
-		if !ok {
-			return within("Unable to parse 'binary_data'", errBool)
+	if r.Find(params, paramBinary) {
+		if o.Binary, err = r.Bool(); err != nil {
+			return unparsed(paramBinary, err)
 		}
-		o.Binary = v
 	}
 	return nil
 }

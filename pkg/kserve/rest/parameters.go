@@ -5,29 +5,30 @@ import (
 
 	"triton/pkg/kserve"
 	"triton/pkg/status"
+	"triton/pkg/tritonjson"
 )
 
 // parameters reads the request's parameters: those with a meaning into fields
 // of their own, the rest as they are.
 func (d *Decoder) parameters() error {
 	r := &d.r
-	if !r.is('{') {
-		return within("failed to get request params.", "attempt to get members for non-object")
+	if !r.Is('{') {
+		return internal("failed to get request params.: attempt to get members for non-object")
 	}
-	r.i++
+	r.Enter()
 	var seen uint8
 	for first := true; ; first = false {
-		name, ok := r.member(first)
+		name, ok := r.Member(first)
 		if !ok {
-			return r.err()
+			return r.Err()
 		}
 		if name == nil {
 			return nil
 		}
 		bit := wellKnown(name)
 		if seen&bit != 0 {
-			if !r.skip(0) {
-				return r.err()
+			if err := d.skip(0); err != nil {
+				return err
 			}
 			continue
 		}
@@ -38,8 +39,9 @@ func (d *Decoder) parameters() error {
 	}
 }
 
-// wellKnown is a bit for each parameter that has a field of its own; the first
-// of duplicates counts. Of the others all are kept, in order.
+// wellKnown returns a bit for each parameter that has a field of its own, 0 for
+// the others. The first of duplicates counts where there is a bit; of the others
+// all are kept, in order.
 func wellKnown(name []byte) uint8 {
 	switch string(name) {
 	case "sequence_id":
@@ -81,18 +83,18 @@ func (d *Decoder) parameter(name []byte) error {
 }
 
 func (d *Decoder) boolParameter(name string, to *bool) error {
-	v, ok := d.r.bool()
-	if !ok {
-		return within("Unable to parse '"+name+"'", errBool)
+	v, err := d.r.Bool()
+	if err != nil {
+		return unparsed(name, err)
 	}
 	*to = v
 	return nil
 }
 
 func (d *Decoder) uintParameter(name string, to *uint64) error {
-	v, ok := d.r.uint()
-	if !ok {
-		return within("Unable to parse '"+name+"'", errUint)
+	v, err := d.r.Uint()
+	if err != nil {
+		return unparsed(name, err)
 	}
 	*to = v
 	return nil
@@ -100,50 +102,52 @@ func (d *Decoder) uintParameter(name string, to *uint64) error {
 
 func (d *Decoder) sequenceID() error {
 	r := &d.r
-	if !r.is('"') {
-		v, ok := r.uint()
-		if !ok {
-			return within("Unable to parse 'sequence_id'", errString)
+	if !r.Is('"') {
+		v, err := r.Uint()
+		if err != nil {
+			return unparsed("sequence_id", tritonjson.ErrString)
 		}
 		d.req.SequenceID = v
 		return nil
 	}
-	s, ok := r.str()
-	if !ok {
-		return r.err()
+	s, err := r.Text()
+	if err != nil {
+		return err
 	}
 	return d.req.SetSequenceText(string(s))
 }
 
 func (d *Decoder) customParameter(name string) error {
-	r := &d.r
 	p := kserve.Parameter{Name: name}
-	switch r.peek() {
+	var err error
+	switch d.r.Peek() {
 	case '"':
-		s, ok := r.str()
-		if !ok {
-			return r.err()
-		}
+		var s []byte
+		s, err = d.r.Text()
 		p.Kind, p.String = kserve.ParamString, string(s)
 	case 't', 'f':
-		v, ok := r.bool()
-		if !ok {
-			return r.err()
-		}
-		p.Kind, p.Bool = kserve.ParamBool, v
+		p.Kind = kserve.ParamBool
+		p.Bool, err = d.r.Bool()
 	case '{', '[', 'n':
 		return status.New(status.InvalidArg, "parameter '%s' has invalid type. It should be either 'int', 'bool', or 'string'.", name)
 	default:
-		var n number
-		if !r.number(&n) {
-			return r.err()
-		}
-		if v, ok := n.signed(); ok {
-			p.Kind, p.Int = kserve.ParamInt, v
-		} else {
-			p.Kind, p.Double = kserve.ParamDouble, n.float(r.b)
-		}
+		err = d.numberParameter(&p)
 	}
-	d.req.Parameters = append(d.req.Parameters, p)
-	return nil
+	if err == nil {
+		d.req.Parameters = append(d.req.Parameters, p)
+	}
+	return err
+}
+
+// numberParameter reads a number: as an integer where int64 holds it.
+func (d *Decoder) numberParameter(p *kserve.Parameter) (err error) {
+	at := d.r.Pos()
+	p.Kind = kserve.ParamInt
+	if p.Int, err = d.r.Int(); err == nil {
+		return nil
+	}
+	d.r.Seek(at)
+	p.Kind = kserve.ParamDouble
+	p.Double, err = d.r.Float64()
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -48,8 +49,8 @@ func TestDecodeEverything(t *testing.T) {
 	})
 }
 
-// TestDecodeBadInput has what the recorded answers of Triton do not: what this
-// server is stricter about, or Triton's ends at.
+// TestDecodeBadInput has the requests that the recorded answers of Triton lack:
+// those that this server refuses and Triton accepts, or crashes at.
 func TestDecodeBadInput(t *testing.T) {
 	t.Parallel()
 	in := func(text string) string { return `{"inputs":[{"name":"A","datatype":"INT64",` + text + `}]}` }
@@ -82,8 +83,8 @@ func TestDecodeBadInput(t *testing.T) {
 	decode(t, good, len(good), func(_ *kserve.Request, err error) { require.NoError(t, err) })
 }
 
-// TestDecodePromisedShape: a shape that promises more than the text can hold
-// must not take memory for it.
+// TestDecodePromisedShape checks that a shape that promises more than the text
+// can hold takes no memory for it.
 func TestDecodePromisedShape(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
@@ -105,7 +106,7 @@ func TestDecodeAgainstEncodingJSON(t *testing.T) {
 		n := 1 + rnd.IntN(40)
 		numbers := make([]string, n)
 		for i := range numbers {
-			numbers[i] = randomNumber(rnd)
+			numbers[i] = strconv.FormatFloat(rnd.NormFloat64()*math.Pow(10, float64(rnd.IntN(20)-10)), "efg"[rnd.IntN(3)], rnd.IntN(22)-1, 64)
 		}
 		list := "[" + strings.Join(numbers, [...]string{",", " , ", "],\n[", "\t,\r\n"}[rnd.IntN(4)]) + "]"
 		var flat []float64
@@ -121,8 +122,7 @@ func TestDecodeAgainstEncodingJSON(t *testing.T) {
 	}
 }
 
-// TestFastAndExactAgree: what the one-pass reading takes, the other must take
-// in the same way.
+// TestFastAndExactAgree checks that both passes read a correct request alike.
 func TestFastAndExactAgree(t *testing.T) {
 	t.Parallel()
 	for _, text := range seeds {
@@ -166,8 +166,8 @@ func compareReadings(t testing.TB, text []byte) {
 	d := Decoder{Pool: pool, Regions: rs}
 	read := func(how func() bool) (*kserve.Request, bool) {
 		req := &kserve.Request{ModelName: "m"}
-		d.req, d.body, d.tail = req, tensor.HeapBuffer(text), len(text)
-		d.r.reset(text)
+		d.req, d.body = req, tensor.HeapBuffer(text)
+		d.start(text)
 		return req, how()
 	}
 	fast, ok := read(d.fast)
@@ -210,12 +210,5 @@ func FuzzDecodeRequest(f *testing.F) {
 			}
 		})
 		compareReadings(t, body)
-		if json.Valid(body) && len(body) > 0 {
-			var r reader
-			r.reset(body)
-			if !r.document() && !r.deep && r.reason != reasonNumberTooBig && r.reason != reasonSurrogate {
-				t.Fatalf("%q is valid JSON: %v", body, r.err())
-			}
-		}
 	})
 }

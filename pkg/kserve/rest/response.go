@@ -6,15 +6,16 @@ import (
 	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/pkg/tritonjson"
 )
 
-// Labels gives the class names of outputs; nil where there are none.
+// Labels returns the class names of an output; nil where there are none.
 type Labels interface{ Labels(output string) []string }
 
 // Encoder writes inference responses. It keeps scratch between calls and must
 // not be used by two goroutines at once.
 type Encoder struct {
-	// Batched says that the model's outputs have a batch dimension.
+	// Batched reports whether the model's outputs have a batch dimension.
 	Batched bool
 	Labels  Labels
 
@@ -24,21 +25,21 @@ type Encoder struct {
 }
 
 // EncodeResponse appends the JSON text of resp to dst, with the outputs in the
-// form that req asks for, and returns it with the pieces of memory that follow
-// the text and their total size. The pieces are loans that end with resp or
-// with the encoder's next call.
+// form that req asks for, and returns it with the segments that follow the text
+// and their total size. The segments are valid until resp is reset or the
+// encoder is called again.
 func (e *Encoder) EncodeResponse(dst []byte, resp *kserve.Response, req *kserve.Request) (text []byte, tail []tensor.Segment, size int, err error) {
 	e.tail = e.tail[:0]
 	dst = append(dst, '{')
 	if resp.ID != "" {
 		dst = append(dst, `"id":`...)
-		dst = AppendString(dst, resp.ID)
+		dst = tritonjson.AppendString(dst, resp.ID)
 		dst = append(dst, ',')
 	}
 	dst = append(dst, `"model_name":`...)
-	dst = AppendString(dst, resp.ModelName)
+	dst = tritonjson.AppendString(dst, resp.ModelName)
 	dst = append(dst, `,"model_version":`...)
-	dst = AppendString(dst, resp.ModelVersion)
+	dst = tritonjson.AppendString(dst, resp.ModelVersion)
 	if len(resp.Parameters) > 0 {
 		dst = append(dst, `,"parameters":`...)
 		dst = appendParameters(dst, resp.Parameters)
@@ -57,14 +58,15 @@ func (e *Encoder) EncodeResponse(dst []byte, resp *kserve.Response, req *kserve.
 	return append(dst, `]}`...), e.tail, size, nil
 }
 
-// Release ends the loans of the last response.
+// Release drops the references to the last response.
 func (e *Encoder) Release() {
 	clear(e.tail)
 	e.tail = e.tail[:0]
 	e.Labels = nil
 }
 
-// output writes one element of outputs; n is the bytes that follow the text.
+// output appends one element of outputs. n is the number of its bytes that follow
+// the text.
 func (e *Encoder) output(dst []byte, t *kserve.Tensor, req *kserve.Request) (_ []byte, n int, err error) {
 	isBinary, topK, placed := req.BinaryOutput, uint32(0), false
 	if len(req.Outputs) > 0 {
@@ -86,7 +88,7 @@ func (e *Encoder) output(dst []byte, t *kserve.Tensor, req *kserve.Request) (_ [
 		}
 	}
 	dst = append(dst, `{"name":`...)
-	dst = AppendString(dst, t.Name)
+	dst = tritonjson.AppendString(dst, t.Name)
 	dst = append(dst, `,"datatype":"`...)
 	dst = append(dst, t.DataType.String()...)
 	dst = append(dst, `","shape":`...)
@@ -116,7 +118,7 @@ func appendParameters(dst []byte, ps []kserve.Parameter) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = AppendString(dst, p.Name)
+		dst = tritonjson.AppendString(dst, p.Name)
 		dst = appendParameter(append(dst, ':'), p)
 	}
 	return append(dst, '}')
@@ -131,9 +133,9 @@ func appendParameter(dst []byte, p *kserve.Parameter) []byte {
 	case kserve.ParamUint:
 		return strconv.AppendUint(dst, p.Uint, 10)
 	case kserve.ParamDouble:
-		return AppendFloat(dst, p.Double)
+		return tritonjson.AppendFloat(dst, p.Double)
 	case kserve.ParamString:
-		return AppendString(dst, p.String)
+		return tritonjson.AppendString(dst, p.String)
 	}
 	return append(dst, "null"...)
 }

@@ -6,16 +6,17 @@ import (
 	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/pkg/tritonjson"
 )
 
-// stringData reads a nested array of strings in two passes: one that checks and
-// measures, one that writes. The number of strings is the core's to compare
-// with the shape.
+// stringData reads a nested array of strings in two passes: the first checks and
+// measures, the second writes. The core compares the number of strings with the
+// shape.
 func (d *Decoder) stringData(t *kserve.Tensor) error {
-	start := d.r.i
+	start := d.r.Pos()
 	size := 0
-	err := d.r.eachString(func() bool {
-		n, ok := d.r.measureString()
+	err := eachString(&d.r, func() bool {
+		n, ok := d.r.MeasureText()
 		size += 4 + n
 		return ok
 	})
@@ -33,16 +34,16 @@ func (d *Decoder) stringData(t *kserve.Tensor) error {
 		return err
 	}
 	dst := b.Bytes()[:0]
-	d.r.i = start
-	err = d.r.eachString(func() bool {
+	d.r.Seek(start)
+	err = eachString(&d.r, func() bool {
 		at := len(dst)
 		dst = append(dst, 0, 0, 0, 0)
 		var ok bool
-		dst, ok = d.r.appendString(dst)
+		dst, ok = d.r.AppendText(dst)
 		binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
 		return ok
 	})
-	if err != nil { // not after the first pass
+	if err != nil { // impossible after the first pass
 		b.Release()
 		return err
 	}
@@ -50,38 +51,51 @@ func (d *Decoder) stringData(t *kserve.Tensor) error {
 	return nil
 }
 
+// oneString reads a string that stands alone.
+func (d *Decoder) oneString(t *kserve.Tensor) error {
+	s, err := d.r.Text()
+	if err != nil {
+		return errNoString(err)
+	}
+	b, err := d.memory(t, 4+len(s))
+	if err != nil {
+		return err
+	}
+	binary.LittleEndian.PutUint32(b.Bytes(), uint32(len(s)))
+	copy(b.Bytes()[4:], s)
+	t.Data = tensor.NewData(b)
+	return nil
+}
+
 // eachString walks a nested array; visit passes over the string at the cursor.
-func (r *reader) eachString(visit func() bool) error {
+func eachString(r *tritonjson.Reader, visit func() bool) error {
 	depth := 0
 	for {
-		r.space()
-		switch r.peek() {
+		r.Space()
+		switch r.Peek() {
 		case '[':
 			if depth++; depth > maxDataDepth {
 				return status.New(status.InvalidArg, "JSON nesting depth exceeds maximum allowed limit (%d)", maxDataDepth)
 			}
-			r.i++
-			r.space()
-			if !r.is(']') {
+			r.Enter()
+			r.Space()
+			if !r.Is(']') {
 				continue
 			}
 		case '"':
 			if !visit() {
-				return r.err()
+				return r.Err()
 			}
 		default:
-			return within("Unable to parse JSON bytes array", errString)
+			return errNoString(tritonjson.ErrString)
 		}
 		for {
-			r.space()
-			c := r.peek()
-			r.i++
-			if c == ',' {
-				break
+			more, ok := r.Separator()
+			if !ok {
+				return r.Err()
 			}
-			if c != ']' {
-				r.fail(reasonArrayComma, r.i-1)
-				return r.err()
+			if more {
+				break
 			}
 			if depth--; depth == 0 {
 				return nil
@@ -89,3 +103,5 @@ func (r *reader) eachString(visit func() bool) error {
 		}
 	}
 }
+
+func errNoString(err error) error { return within("Unable to parse JSON bytes array", err) }

@@ -9,6 +9,7 @@ import (
 	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/pkg/tritonjson"
 )
 
 func appendStrings(dst []byte, t *kserve.Tensor, data []byte, count int64) ([]byte, error) {
@@ -21,7 +22,7 @@ func appendStrings(dst []byte, t *kserve.Tensor, data []byte, count int64) ([]by
 		if n > 0 {
 			dst = append(dst, ',')
 		}
-		dst = AppendString(dst, s)
+		dst = tritonjson.AppendString(dst, s)
 		n++
 	}
 	if n != count {
@@ -49,11 +50,11 @@ func appendNumbers(dst []byte, t *kserve.Tensor, data []byte, count int64) ([]by
 	return dst, nil
 }
 
-// sample is after how many numbers the length of all of them is guessed.
+// sample is the number of numbers after which the length of all is estimated.
 const sample = 1024
 
-// grow makes room for so many times the text that there is, with some to spare,
-// instead of doubling dst over and over.
+// grow makes room for times more texts of the given length and an eighth to
+// spare, which saves doubling dst over and over.
 func grow(dst []byte, text, times int) []byte {
 	return slices.Grow(dst, text*(times+1)*9/8)
 }
@@ -80,7 +81,7 @@ func appendNumber(dst []byte, d tensor.DataType, b []byte) []byte {
 	case tensor.Int64:
 		return strconv.AppendInt(dst, int64(le.Uint64(b)), 10)
 	case tensor.FP32:
-		return AppendFloat(dst, float64(math.Float32frombits(le.Uint32(b))))
+		return tritonjson.AppendFloat(dst, float64(math.Float32frombits(le.Uint32(b))))
 	}
-	return AppendFloat(dst, math.Float64frombits(le.Uint64(b)))
+	return tritonjson.AppendFloat(dst, math.Float64frombits(le.Uint64(b)))
 }

@@ -7,8 +7,8 @@ import (
 	"triton/pkg/status"
 )
 
-// requestMeaning gives the parameters their meaning and finds the data of each
-// input. The error is the first thing wrong, in the order in which Triton looks.
+// requestMeaning evaluates the parameters and finds the data of each input. It
+// returns the first error in the order in which Triton looks.
 func (d *decoder) requestMeaning(m *kserve.Request) error {
 	if err := requestParameters(m); err != nil {
 		return err
@@ -46,7 +46,7 @@ func wrongType(name, want string) error {
 	return invalid("invalid value type for '%s' parameter, expected %s", name, want)
 }
 
-// requestParameter says whether p is the model's own.
+// requestParameter reports whether p is the model's own.
 func requestParameter(m *kserve.Request, p *kserve.Parameter) (own bool, err error) {
 	switch p.Name {
 	case "sequence_id":
@@ -106,40 +106,40 @@ func ownParameter(p *kserve.Parameter) error {
 	return wrongType(p.Name, "int64_param, bool_param, or string_param.")
 }
 
-// region reads the shared memory parameters of a tensor; ok is false when there
-// are none. Negative numbers are very large ones, as in Triton.
-func region(ms []mark, tensor string) (place kserve.Place, ok bool, err error) {
+// region reads the shared memory parameters of a tensor. ok is false when there
+// are none. Negative numbers become very large ones, as in Triton.
+func region(ms []mark, tensor string) (slice kserve.RegionSlice, ok bool, err error) {
 	if len(ms) == 0 {
-		return place, false, nil
+		return slice, false, nil
 	}
 	p, has := find(ms, paramRegion)
 	if has && p.Kind != kserve.ParamString {
-		return place, false, invalid(
+		return slice, false, invalid(
 			"invalid value type for 'shared_memory_region' parameter for tensor '%s', expected string_param.", tensor)
 	}
 	for _, key := range [...]string{paramOffset, paramByteSize} {
 		q, set := find(ms, key)
 		switch {
 		case !set && has && key == paramByteSize:
-			return place, false, invalid("'shared_memory_byte_size' must be specified along with "+
+			return slice, false, invalid("'shared_memory_byte_size' must be specified along with "+
 				"'shared_memory_region' parameter for tensor '%s'", tensor)
 		case set && !has:
-			return place, false, invalid(
+			return slice, false, invalid(
 				"'%s' can not be specified without 'shared_memory_region' parameter for tensor '%s'", key, tensor)
 		case set && q.Kind != kserve.ParamInt:
-			return place, false, invalid(
+			return slice, false, invalid(
 				"invalid value type for '%s' parameter for tensor '%s', expected int64_param.", key, tensor)
 		case key == paramOffset:
-			place.Offset = uint64(q.Int)
+			slice.Offset = uint64(q.Int)
 		default:
-			place.Size = uint64(q.Int)
+			slice.Size = uint64(q.Int)
 		}
 	}
-	place.Region = p.String
-	return place, has, nil
+	slice.Region = p.String
+	return slice, has, nil
 }
 
-// outputParameters reads what the request wants of each output.
+// outputParameters evaluates the parameters of each requested output.
 func (d *decoder) outputParameters(m *kserve.Request) error {
 	if len(d.outputs) == 0 {
 		return nil
@@ -149,7 +149,7 @@ func (d *decoder) outputParameters(m *kserve.Request) error {
 		o := &m.Outputs[i]
 		var ms []mark
 		ms, rest = marksOf(rest, i)
-		place, shared, err := region(ms, o.Name)
+		slice, shared, err := region(ms, o.Name)
 		if err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func (d *decoder) outputParameters(m *kserve.Request) error {
 		if !shared {
 			continue
 		}
-		if o.Into, err = place.Find(d.regions); err != nil {
+		if o.Into, err = slice.Find(d.regions); err != nil {
 			return err
 		}
 	}

@@ -49,7 +49,7 @@ func (d *decoder) planData(model, kind string, ts []kserve.Tensor) error {
 
 // lend gives a tensor its data when that is in shared memory.
 func (d *decoder) lend(ms []mark, model string, t *kserve.Tensor, contents bool) (bool, error) {
-	place, shared, err := region(ms, t.Name)
+	slice, shared, err := region(ms, t.Name)
 	if err != nil || !shared {
 		return false, err
 	}
@@ -57,7 +57,7 @@ func (d *decoder) lend(ms []mark, model string, t *kserve.Tensor, contents bool)
 		return false, invalid("unexpected 'content' provided when using shared memory for input tensor '%s' for model '%s'",
 			t.Name, model)
 	}
-	return true, place.Lend(t, d.regions, d.codec.pool)
+	return true, slice.Lend(t, d.regions, d.codec.pool)
 }
 
 // planTyped checks the typed contents of a tensor and sums up their size.

@@ -1,33 +1,20 @@
-package rest
+package tritonjson
 
 import (
 	"encoding/binary"
 	"math"
-
-	"triton/pkg/tensor"
 )
 
 // margin is the text that must follow an element for the loops below, so that
 // they need not look for the end at each byte.
 const margin = 32
 
-// plain reads elements as long as they are of the plainest form: digits, perhaps
-// with a sign and a fraction, and a comma right behind. That is nearly all of
-// them. What is not it leaves, with the cursor before it.
-func (f *filler) plain() {
-	switch f.kind {
-	case tensor.Bool:
-	case tensor.FP32, tensor.FP64:
-		f.plainFloats()
-	default:
-		f.plainInts()
-	}
-}
-
-func (f *filler) plainInts() {
-	b, i, dst := f.r.b, f.r.i, f.dst
-	size, signed := f.kind.Size(), f.kind >= tensor.Int8
-	to := f.n * size
+// PlainInts reads integers of size bytes into dst, the signed ones in two's
+// complement, and returns the number of bytes written. It reads elements in the
+// plainest form only: digits, perhaps with a sign, and a comma behind. That is
+// nearly all of them; it stops before any other.
+func (r *Reader) PlainInts(dst []byte, size int, signed bool) int {
+	b, i, to := r.text, r.at, 0
 	for i+margin <= len(b) && to < len(dst) {
 		j := skipBlank(b, i)
 		minus := isMinus(b[j])
@@ -55,13 +42,14 @@ func (f *filler) plainInts() {
 		to += size
 		i = j + n + 1
 	}
-	f.n, f.r.i = to/size, i
+	r.at = i
+	return to
 }
 
-func (f *filler) plainFloats() {
-	b, i, dst := f.r.b, f.r.i, f.dst
-	size := f.kind.Size()
-	to := f.n * size
+// PlainFloats is PlainInts for floating point numbers, in digits with perhaps a
+// sign and a fraction.
+func (r *Reader) PlainFloats(dst []byte, size int) int {
+	b, i, to := r.text, r.at, 0
 	for i+margin <= len(b) && to < len(dst) {
 		j := skipBlank(b, i)
 		minus := isMinus(b[j])
@@ -92,7 +80,7 @@ func (f *filler) plainFloats() {
 		}
 		v := float64(mant) / scale
 		if size == 4 {
-			if !sure32(v) {
+			if !roundsAlike(v) {
 				break
 			}
 			binary.LittleEndian.PutUint32(dst[to:], math.Float32bits(float32(v))|uint32(minus)<<31)
@@ -105,10 +93,11 @@ func (f *filler) plainFloats() {
 		to += size
 		i = j + 1
 	}
-	f.n, f.r.i = to/size, i
+	r.at = i
+	return to
 }
 
-// fraction reads up to 16 digits more.
+// fraction appends up to 16 digits at b[i:] to mant and returns where they end.
 func fraction(b []byte, i int, mant uint64) (uint64, int) {
 	for range 2 {
 		if i+8 > len(b) {
@@ -131,5 +120,6 @@ func skipBlank(b []byte, i int) int {
 	return i
 }
 
-// isMinus is 1 or 0, without a branch: signs are hard to foresee.
+// isMinus returns 1 for a minus sign, else 0. It has no branch, as signs are hard
+// to predict.
 func isMinus(c byte) int { return int((uint32(c^'-') - 1) >> 31) }

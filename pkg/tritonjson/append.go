@@ -1,14 +1,16 @@
-package rest
+package tritonjson
 
 import (
 	"math"
 	"strconv"
+	"unicode/utf8"
 )
 
 const hexDigits = "0123456789ABCDEF"
 
-// AppendString writes a JSON string the way Triton does: only what must be is
-// escaped, all else stays as it is.
+// AppendString appends s to dst as a JSON string, as Triton writes it: quotes,
+// backslashes and control characters are escaped, the digits of \u are upper
+// case, and all else stays as it is, bytes that are not UTF-8 included.
 func AppendString[T string | []byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	start := 0
@@ -40,8 +42,18 @@ func AppendString[T string | []byte](dst []byte, s T) []byte {
 	return append(dst, '"')
 }
 
-// AppendFloat writes a number so that it reads back the same: with a decimal
-// point up to 21 digits before it and six zeros after it, else with an exponent.
+// AppendValid is AppendString for texts whose readers expect valid JSON: each byte
+// that is not part of a UTF-8 character becomes U+FFFD.
+func AppendValid(dst []byte, s string) []byte {
+	if !utf8.ValidString(s) {
+		s = string([]rune(s))
+	}
+	return AppendString(dst, s)
+}
+
+// AppendFloat appends f to dst as a number that reads back as f: with a decimal
+// point where at most 21 digits precede it or 5 zeros follow it, else with an
+// exponent.
 func AppendFloat(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -63,7 +75,7 @@ func AppendFloat(dst []byte, f float64) []byte {
 	return layout(dst, digits, exp)
 }
 
-// layout writes the number digits * 10^exp.
+// layout appends the number digits * 10^exp.
 func layout(dst, digits []byte, exp int) []byte {
 	point := len(digits) + exp // digits before the decimal point
 	switch {

@@ -9,8 +9,8 @@ import (
 	"triton/pkg/tensor"
 )
 
-// The order of faults is in the recorded answers of server/shm.
-func TestDecodePlaces(t *testing.T) {
+// The recorded answers of server/shm have the order of the error messages.
+func TestDecodeRegions(t *testing.T) {
 	t.Parallel()
 	text := `{"inputs":[{"name":"A","datatype":"INT8","shape":[4],"parameters":{"shared_memory_region":"r","shared_memory_offset":8,"shared_memory_byte_size":4}},` +
 		`{"name":"B","datatype":"INT8","shape":[0],"parameters":{"shared_memory_region":"r"}},` +
@@ -31,7 +31,7 @@ func TestDecodePlaces(t *testing.T) {
 	})
 }
 
-func TestPlacedOutputsAreNotWritten(t *testing.T) {
+func TestRegionOutputsAreNotWritten(t *testing.T) {
 	t.Parallel()
 	req := &kserve.Request{Outputs: []kserve.RequestedOutput{{Name: "X", Placed: true}, {Name: "Y"}}}
 	resp := &kserve.Response{ModelName: "m", ModelVersion: "1"}

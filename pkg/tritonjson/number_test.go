@@ -1,10 +1,9 @@
-package rest
+package tritonjson
 
 import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"math/big"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -14,14 +13,14 @@ import (
 )
 
 func readNumber(text string) (number, []byte, bool) {
-	var r reader
-	r.reset([]byte(text + ","))
+	var r Reader
+	r.Reset([]byte(text + ","))
 	var n number
 	ok := r.number(&n)
-	return n, r.b, ok && r.i == len(text)
+	return n, r.text, ok && r.Pos() == len(text)
 }
 
-// randomNumber is a valid JSON number of many shapes.
+// randomNumber returns a valid JSON number of many shapes.
 func randomNumber(rnd *rand.Rand) string {
 	var b strings.Builder
 	if rnd.IntN(2) == 0 {
@@ -58,7 +57,7 @@ func TestNumbersAgreeWithStrconv(t *testing.T) {
 		require.True(t, ok, text)
 		want, err := strconv.ParseFloat(text, 64)
 		require.NoError(t, err, text)
-		require.Equal(t, math.Float64bits(want), math.Float64bits(n.float(b)), text)
+		require.Equal(t, math.Float64bits(want), math.Float64bits(n.float64(b)), text)
 		require.Equal(t, math.Float32bits(float32(want)), math.Float32bits(n.float32(b)), text)
 		i, err := strconv.ParseInt(text, 10, 64)
 		got, ok := n.signed()
@@ -78,8 +77,8 @@ func TestNumbersAgreeWithStrconv(t *testing.T) {
 	}
 }
 
-// TestFloat32Middle looks at what lies on and beside the middle between two
-// float32, where a shortcut would round wrongly.
+// TestFloat32Middle reads numbers on and beside the middle between two float32,
+// where a shortcut would round wrongly.
 func TestFloat32Middle(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(3, 4))
@@ -103,45 +102,5 @@ func TestNumbersAgainstEncodingJSON(t *testing.T) {
 		_, _, ok := readNumber(text)
 		var v float64
 		require.Equal(t, json.Unmarshal([]byte(text), &v) == nil, ok, text)
-	}
-}
-
-func TestPowersOfTen(t *testing.T) {
-	t.Parallel()
-	for i, p := range powers {
-		k := -348 + 8*i
-		exact := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(k, -k))), nil))
-		if k < 0 {
-			exact.Inv(exact)
-		}
-		f := new(big.Float).SetPrec(64).SetRat(exact)
-		e := f.MantExp(f) - 64
-		u, accuracy := f.SetMantExp(f, 64).Uint64()
-		require.Equal(t, big.Exact, accuracy)
-		require.Equal(t, u, p.f, k)
-		require.EqualValues(t, e, p.e, k)
-	}
-}
-
-func TestFloatsReadBackTheSame(t *testing.T) {
-	t.Parallel()
-	rnd := rand.New(rand.NewPCG(5, 6))
-	for range 200000 {
-		f := math.Float64frombits(rnd.Uint64())
-		if math.IsNaN(f) || math.IsInf(f, 0) {
-			continue
-		}
-		text := string(AppendFloat(nil, f))
-		back, err := strconv.ParseFloat(text, 64)
-		require.NoError(t, err, text)
-		require.Equal(t, f, back, text)
-	}
-	// The layouts at their borders, as recorded from Triton.
-	for want, f := range map[string]float64{
-		"0.0": 0, "-0.0": math.Copysign(0, -1), "1e21": 1e21, "100000000000000000000.0": 1e20, "1e-7": 1e-7, "0.000001": 1e-6,
-		"5e-324": 5e-324, "1.7976931348623157e308": math.MaxFloat64, "100.0": 100, "123456.789": 123456.789,
-		"0.30000001192092898": float64(float32(0.3)), "NaN": math.NaN(), "-Infinity": math.Inf(-1), "Infinity": math.Inf(1), "-2.5": -2.5,
-	} {
-		require.Equal(t, want, string(AppendFloat(nil, f)))
 	}
 }

@@ -1,4 +1,4 @@
-package rest
+package tritonjson
 
 import (
 	"encoding/binary"
@@ -15,14 +15,14 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// plainEnd is where the run of plain bytes at b[i:] ends.
+// plainEnd returns where the run of plain bytes at b[i:] ends.
 func plainEnd(b []byte, i int) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for i+8 <= len(b) {
 		x := binary.LittleEndian.Uint64(b[i:])
 		quote, slash := x^'"'*ones, x^'\\'*ones
-		// The top bit of each byte that is not plain; right up to the lowest of
-		// them.
+		// hit has the top bit of each byte that is not plain. Borrows make the
+		// bits above the lowest one unreliable.
 		if hit := ((quote-ones)&^quote | (slash-ones)&^slash | (x-0x20*ones)&^x) & tops; hit != 0 {
 			return i + bits.TrailingZeros64(hit)>>3
 		}
@@ -34,39 +34,32 @@ func plainEnd(b []byte, i int) int {
 	return i
 }
 
-// str reads the string at the cursor. The result is a view on the text or, when
-// the string has escapes, on scratch memory that the next string overwrites.
-func (r *reader) str() ([]byte, bool) {
-	start := r.i + 1
-	i := plainEnd(r.b, start)
-	if i < len(r.b) && r.b[i] == '"' {
-		r.i = i + 1
-		return r.b[start:i:i], true
+// str is Text for a cursor that stands on a quote.
+func (r *Reader) str() ([]byte, bool) {
+	start := r.at + 1
+	i := plainEnd(r.text, start)
+	if i < len(r.text) && r.text[i] == '"' {
+		r.at = i + 1
+		return r.text[start:i:i], true
 	}
-	r.scratch = append(r.scratch[:0], r.b[start:i]...)
-	r.i = i
+	r.scratch = append(r.scratch[:0], r.text[start:i]...)
+	r.at = i
 	var ok bool
 	r.scratch, ok = r.unescape(r.scratch)
 	return r.scratch, ok
 }
 
-// skipString passes over the string at the cursor.
-func (r *reader) skipString() bool {
-	_, ok := r.measureString()
-	return ok
-}
-
-// measureString passes over the string at the cursor and returns its length
-// without escapes.
-func (r *reader) measureString() (int, bool) {
-	r.i++
+// MeasureText passes over the string at the cursor and returns the length of
+// what it stands for.
+func (r *Reader) MeasureText() (int, bool) {
+	r.at++
 	n := 0
 	for {
-		start := r.i
-		r.i = plainEnd(r.b, r.i)
-		n += r.i - start
-		if r.peek() == '"' {
-			r.i++
+		start := r.at
+		r.at = plainEnd(r.text, r.at)
+		n += r.at - start
+		if r.Peek() == '"' {
+			r.at++
 			return n, true
 		}
 		c, ok := r.escape()
@@ -77,20 +70,20 @@ func (r *reader) measureString() (int, bool) {
 	}
 }
 
-// appendString reads the string at the cursor to the end of dst.
-func (r *reader) appendString(dst []byte) ([]byte, bool) {
-	r.i++
+// AppendText appends what the string at the cursor stands for to dst.
+func (r *Reader) AppendText(dst []byte) ([]byte, bool) {
+	r.at++
 	return r.unescape(dst)
 }
 
-// unescape reads the rest of a string to the end of dst.
-func (r *reader) unescape(dst []byte) ([]byte, bool) {
+// unescape appends what the rest of a string stands for to dst.
+func (r *Reader) unescape(dst []byte) ([]byte, bool) {
 	for {
-		start := r.i
-		r.i = plainEnd(r.b, r.i)
-		dst = append(dst, r.b[start:r.i]...)
-		if r.peek() == '"' {
-			r.i++
+		start := r.at
+		r.at = plainEnd(r.text, r.at)
+		dst = append(dst, r.text[start:r.at]...)
+		if r.Peek() == '"' {
+			r.at++
 			return dst, true
 		}
 		c, ok := r.escape()
@@ -101,18 +94,18 @@ func (r *reader) unescape(dst []byte) ([]byte, bool) {
 	}
 }
 
-// escape reads one escape sequence; anything else at the cursor is an error.
-func (r *reader) escape() (rune, bool) {
-	at := r.i
-	switch c := r.peek(); {
+// escape reads one escape sequence. Anything else at the cursor is an error.
+func (r *Reader) escape() (rune, bool) {
+	at := r.at
+	switch c := r.Peek(); {
 	case c == 0:
-		return 0, r.fail(reasonQuote, r.i)
+		return 0, r.fail(reasonQuote, r.at)
 	case c != '\\':
-		return 0, r.fail(reasonEscape, r.i)
+		return 0, r.fail(reasonEscape, r.at)
 	}
-	r.i++
-	c := r.peek()
-	r.i++
+	r.at++
+	c := r.Peek()
+	r.at++
 	switch c {
 	case '"', '\\', '/':
 		return rune(c), true
@@ -132,17 +125,17 @@ func (r *reader) escape() (rune, bool) {
 	return 0, r.fail(reasonEscape, at)
 }
 
-// unicode reads what follows \u; a high surrogate must be one half of a pair. A
-// low one alone passes, as in Triton.
-func (r *reader) unicode(at int) (rune, bool) {
+// unicode reads what follows \u. A high surrogate must be followed by a low one; a
+// low one alone is accepted, as Triton does.
+func (r *Reader) unicode(at int) (rune, bool) {
 	c, ok := r.hex4(at)
 	if !ok || c < 0xD800 || c > 0xDBFF {
 		return c, ok
 	}
-	if r.i+1 >= len(r.b) || r.b[r.i] != '\\' || r.b[r.i+1] != 'u' {
+	if r.at+1 >= len(r.text) || r.text[r.at] != '\\' || r.text[r.at+1] != 'u' {
 		return 0, r.fail(reasonSurrogate, at)
 	}
-	r.i += 2
+	r.at += 2
 	low, ok := r.hex4(at)
 	if !ok {
 		return 0, false
@@ -153,10 +146,10 @@ func (r *reader) unicode(at int) (rune, bool) {
 	return utf16.DecodeRune(c, low), true
 }
 
-func (r *reader) hex4(at int) (rune, bool) {
+func (r *Reader) hex4(at int) (rune, bool) {
 	var v rune
 	for range 4 {
-		c := r.peek()
+		c := r.Peek()
 		switch {
 		case c >= '0' && c <= '9':
 			c -= '0'
@@ -168,12 +161,12 @@ func (r *reader) hex4(at int) (rune, bool) {
 			return 0, r.fail(reasonHex, at)
 		}
 		v = v<<4 | rune(c)
-		r.i++
+		r.at++
 	}
 	return v, true
 }
 
-// appendRune is utf8.AppendRune that keeps a lone surrogate in its three-byte
+// appendRune is utf8.AppendRune, but keeps a lone surrogate in its three-byte
 // form.
 func appendRune(dst []byte, c rune) []byte {
 	if c >= 0xD800 && c <= 0xDFFF {

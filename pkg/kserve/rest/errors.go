@@ -1,0 +1,29 @@
+package rest
+
+import (
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+)
+
+// internal returns an internal error, HTTP status 500, which Triton reports for
+// values of a wrong type.
+func internal(text string) error { return &status.Error{Code: status.Internal, Msg: text} }
+
+// within returns err with the context that Triton puts before it.
+func within(context string, err error) error { return internal(context + ": " + err.Error()) }
+
+func unparsed(name string, err error) error { return within("Unable to parse '"+name+"'", err) }
+
+func missing(name string) error {
+	return internal("Unable to parse '" + name + "': attempt to access non-existing object member '" + name + "'")
+}
+
+func noHalfInput(d tensor.DataType, input string) error {
+	return status.New(status.InvalidArg, "receiving %s data via JSON is not supported. Please use the binary data format for input %s", d, input)
+}
+
+// TooLarge returns the error of a JSON text of n bytes over the limit.
+func TooLarge(n, limit int64) error {
+	return status.New(status.InvalidArg, "request JSON size of %d bytes exceeds the maximum allowed input size of %d bytes."+
+		" Use --http-max-input-size to increase the limit.", n, limit)
+}

@@ -1,0 +1,158 @@
+package rest
+
+import (
+	"encoding/binary"
+	"math"
+
+	"triton/pkg/kserve"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/pkg/tritonjson"
+)
+
+const errCount = "Unable to parse 'data': Shape does not match true shape of 'data' field"
+
+// numberData reads the array of count numbers or booleans at the cursor.
+func (d *Decoder) numberData(t *kserve.Tensor, count int) error {
+	// Each element takes two bytes of text at least, so a shape that promises more
+	// elements than that gets no memory for them.
+	room := min(count, d.r.Left()/2+1)
+	size := t.DataType.Size()
+	b, err := d.memory(t, room*size)
+	if err != nil {
+		return err
+	}
+	n := numberReader{r: &d.r, dst: b.Bytes(), kind: t.DataType}
+	err = n.array()
+	if err == nil && n.end != count*size {
+		err = internal(errCount)
+	}
+	if err != nil {
+		b.Release()
+		return err
+	}
+	t.Data = tensor.NewData(b)
+	return nil
+}
+
+// oneNumber reads a number or boolean that stands alone.
+func (d *Decoder) oneNumber(t *kserve.Tensor) error {
+	b, err := d.memory(t, t.DataType.Size())
+	if err != nil {
+		return err
+	}
+	n := numberReader{r: &d.r, dst: b.Bytes(), kind: t.DataType}
+	if err := n.element(); err != nil {
+		b.Release()
+		return err
+	}
+	t.Data = tensor.NewData(b)
+	return nil
+}
+
+// numberReader reads numbers or booleans into memory.
+type numberReader struct {
+	r    *tritonjson.Reader
+	dst  []byte
+	end  int // of the elements in dst
+	kind tensor.DataType
+}
+
+// array reads the array at the cursor, whatever its nesting.
+func (n *numberReader) array() error {
+	r := n.r
+	depth := 0
+	for {
+		n.plain()
+		r.Space()
+		if r.Is('[') {
+			if depth++; depth > maxDataDepth {
+				return status.New(status.InvalidArg, "Unable to parse 'data': JSON nesting depth exceeds maximum allowed limit (%d)", maxDataDepth)
+			}
+			r.Enter()
+			r.Space()
+			if !r.Is(']') {
+				continue
+			}
+		} else if err := n.element(); err != nil {
+			return err
+		}
+		for {
+			more, ok := r.Separator()
+			if !ok {
+				return r.Err()
+			}
+			if more {
+				break
+			}
+			if depth--; depth == 0 {
+				return nil
+			}
+		}
+	}
+}
+
+// plain reads elements as long as they have the plainest form.
+func (n *numberReader) plain() {
+	switch n.kind {
+	case tensor.Bool:
+	case tensor.FP32, tensor.FP64:
+		n.end += n.r.PlainFloats(n.dst[n.end:], n.kind.Size())
+	default:
+		n.end += n.r.PlainInts(n.dst[n.end:], n.kind.Size(), n.kind >= tensor.Int8)
+	}
+}
+
+func (n *numberReader) element() error {
+	end := n.end + n.kind.Size()
+	if end > len(n.dst) {
+		return internal(errCount)
+	}
+	if err := n.read(n.dst[n.end:end]); err != nil {
+		return unparsed("data", err)
+	}
+	n.end = end
+	return nil
+}
+
+func (n *numberReader) read(to []byte) error {
+	switch n.kind {
+	case tensor.Bool:
+		v, err := n.r.Bool()
+		to[0] = 0
+		if v {
+			to[0] = 1
+		}
+		return err
+	case tensor.FP32:
+		v, err := n.r.Float32()
+		binary.LittleEndian.PutUint32(to, math.Float32bits(v))
+		return err
+	case tensor.FP64:
+		v, err := n.r.Float64()
+		binary.LittleEndian.PutUint64(to, math.Float64bits(v))
+		return err
+	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64:
+		v, err := n.r.Uint()
+		putInt(to, v)
+		return err
+	}
+	v, err := n.r.Int()
+	putInt(to, uint64(v))
+	return err
+}
+
+// putInt writes an integer. One that is too large loses its upper bits, as in
+// Triton.
+func putInt(to []byte, v uint64) {
+	switch len(to) {
+	case 1:
+		to[0] = byte(v)
+	case 2:
+		binary.LittleEndian.PutUint16(to, uint16(v))
+	case 4:
+		binary.LittleEndian.PutUint32(to, uint32(v))
+	case 8:
+		binary.LittleEndian.PutUint64(to, v)
+	}
+}
