@@ -1,8 +1,8 @@
-// Package rpc is the protobuf codec of inference messages for gRPC, both ways:
-// it reads and writes kserve messages over the transport's buffers without
-// generated structs in between. All other messages go through the stock
-// protobuf codec. It knows no server and no client; it checks the form of a
-// message, not whether a model wants it.
+// Package rpc is the protobuf codec of inference messages for gRPC, for servers
+// and clients: it reads and writes kserve messages over the transport's buffers
+// without generated structs in between. All other messages go through the stock
+// protobuf codec. It checks the form of a message, not whether the message fits
+// its model.
 package rpc
 
 import (
@@ -30,7 +30,7 @@ const (
 //	Marshal    *kserve.Request, *kserve.Response, *StreamResponse, *Prepared, protobuf messages
 //	Unmarshal  *Request, *kserve.Response, *StreamResponse, protobuf messages
 //
-// Marshal keeps references of its own to what it has not copied: the message
+// Marshal takes references to the tensors that it does not copy: the message
 // stays the caller's and may be released as soon as Marshal has returned.
 type Codec struct {
 	pool     *tensor.Pool
@@ -41,14 +41,14 @@ type Codec struct {
 
 var _ encoding.CodecV2 = (*Codec)(nil)
 
-// NewCodec makes a codec whose message and tensor memory comes from pool.
+// NewCodec returns a codec that takes message and tensor memory from pool.
 func NewCodec(pool *tensor.Pool) *Codec {
 	c := &Codec{pool: pool, stock: encoding.GetCodecV2(proto.Name)}
 	c.names.init()
 	return c
 }
 
-// Name is the content subtype, that of plain protobuf.
+// Name returns the content subtype of plain protobuf.
 func (c *Codec) Name() string { return proto.Name }
 
 // Marshal writes a message.
@@ -67,8 +67,8 @@ func (c *Codec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.stock.Marshal(v)
 }
 
-// Unmarshal reads a message. A *Request that is none is no error here but noted
-// in the request: gRPC would answer with a text of its own.
+// Unmarshal reads a message. Bytes that are no *Request set Request.Broken and are
+// no error here: gRPC would answer an error with a text of its own.
 func (c *Codec) Unmarshal(data mem.BufferSlice, v any) error {
 	switch m := v.(type) {
 	case *Request:
@@ -90,10 +90,10 @@ func (c *Codec) Prepare(r *kserve.Request) *Prepared {
 	return &Prepared{buffers: c.EncodeRequest(r)}
 }
 
-// Len is the size of the message on the wire.
+// Len returns the size of the message on the wire.
 func (p *Prepared) Len() int { return p.buffers.Len() }
 
-// Release gives the memory back once no more sends follow.
+// Release releases the memory. No send may follow.
 func (p *Prepared) Release() {
 	p.buffers.Free()
 	p.buffers = nil

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"bytes"
-	"math"
 
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -135,12 +134,13 @@ func (w *writer) raws(num protowire.Number, ts []kserve.Tensor) mem.BufferSlice 
 	return out
 }
 
-// check finds a message that did not come out as its size was reckoned.
+// check panics, in builds with invariants, when the size of the message was
+// miscalculated.
 func (w *writer) check() {
-	invariant.Check(len(w.head) == w.size, "message of %d bytes, reckoned %d", len(w.head), w.size)
+	invariant.Check(len(w.head) == w.size, "message of %d bytes, calculated %d", len(w.head), w.size)
 }
 
-// lend lends one segment, or copies it where gRPC would forget to give it back.
+// lend lends one segment, or copies it where gRPC would not free it.
 func (w *writer) lend(s tensor.Segment) mem.Buffer {
 	if s.N < minLoan {
 		w.copied += s.N
@@ -193,76 +193,6 @@ func appendOutput(b []byte, o *kserve.RequestedOutput) []byte {
 	if o.Classification > 0 {
 		p := classParameter(o)
 		b = appendEntry(b, 2, &p)
-	}
-	return b
-}
-
-func classParameter(o *kserve.RequestedOutput) kserve.Parameter {
-	return kserve.Parameter{Name: paramClassification, Kind: kserve.ParamInt, Int: int64(o.Classification)}
-}
-
-func appendParameter(b []byte, p *kserve.Parameter) []byte { return appendEntry(b, 4, p) }
-
-// appendEntry writes an entry of a parameter map.
-func appendEntry(b []byte, num protowire.Number, p *kserve.Parameter) []byte {
-	v := valueSize(p)
-	b = appendBytesHeader(b, num, fieldSize(len(p.Name))+fieldSize(v))
-	b = append(appendBytesHeader(b, 1, len(p.Name)), p.Name...)
-	b = appendBytesHeader(b, 2, v)
-	switch p.Kind {
-	case kserve.ParamBool:
-		b = protowire.AppendTag(b, 1, protowire.VarintType)
-		return protowire.AppendVarint(b, protowire.EncodeBool(p.Bool))
-	case kserve.ParamInt:
-		b = protowire.AppendTag(b, 2, protowire.VarintType)
-		return protowire.AppendVarint(b, uint64(p.Int))
-	case kserve.ParamString:
-		return append(appendBytesHeader(b, 3, len(p.String)), p.String...)
-	case kserve.ParamDouble:
-		b = protowire.AppendTag(b, 4, protowire.Fixed64Type)
-		return protowire.AppendFixed64(b, math.Float64bits(p.Double))
-	case kserve.ParamUint:
-		b = protowire.AppendTag(b, 5, protowire.VarintType)
-		return protowire.AppendVarint(b, p.Uint)
-	}
-	return b
-}
-
-// fieldParameters are those that stand in fields of the message, as Triton's
-// clients send them. There are at most six.
-func fieldParameters(r *kserve.Request, ps *[6]kserve.Parameter) []kserve.Parameter {
-	out := ps[:0]
-	if r.SequenceID != 0 || r.SequenceIDStr != "" {
-		id := kserve.Parameter{Name: "sequence_id", Kind: kserve.ParamInt, Int: int64(r.SequenceID)}
-		if r.SequenceIDStr != "" {
-			id = kserve.Parameter{Name: "sequence_id", Kind: kserve.ParamString, String: r.SequenceIDStr}
-		}
-		out = append(out, id,
-			kserve.Parameter{Name: "sequence_start", Kind: kserve.ParamBool, Bool: r.SequenceStart},
-			kserve.Parameter{Name: "sequence_end", Kind: kserve.ParamBool, Bool: r.SequenceEnd})
-	}
-	if r.Priority != 0 {
-		out = append(out, kserve.Parameter{Name: "priority", Kind: kserve.ParamUint, Uint: r.Priority})
-	}
-	if r.TimeoutMicros != 0 {
-		out = append(out, kserve.Parameter{Name: "timeout", Kind: kserve.ParamInt, Int: int64(r.TimeoutMicros)})
-	}
-	if r.EmptyFinal {
-		out = append(out, kserve.Parameter{
-			Name: "triton_enable_empty_final_response", Kind: kserve.ParamBool, Bool: true,
-		})
-	}
-	return out
-}
-
-func appendRequestParameters(b []byte, r *kserve.Request) []byte {
-	var own [6]kserve.Parameter
-	ps := fieldParameters(r, &own)
-	for i := range ps {
-		b = appendParameter(b, &ps[i])
-	}
-	for i := range r.Parameters {
-		b = appendParameter(b, &r.Parameters[i])
 	}
 	return b
 }

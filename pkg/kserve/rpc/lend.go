@@ -11,18 +11,18 @@ import (
 )
 
 // gRPC frees the buffers of a message after writing it, through the buffer pool
-// that they name; the two types here are such pools, of one buffer each. When a
-// connection breaks off, gRPC drops buffers without freeing them. Blocks are
-// then left to the garbage collector like any memory, but tensors lie outside
-// the heap, so loans also end when they are collected.
+// that they name. The two types here are such pools, of one buffer each. When a
+// connection breaks off, gRPC drops buffers without freeing them. The garbage
+// collector then frees blocks like any memory; tensors lie outside the heap, so
+// loans also end when they are collected.
 
-// minLoan is a size that gRPC surely frees; it forgets smaller buffers.
+// minLoan is the size from which gRPC frees buffers. It drops smaller ones.
 const minLoan = 1<<10 + 1
 
-// block is memory for the part of a message that is ours.
+// block is memory for the part of a message that is not lent.
 type block struct {
 	data []byte
-	pool *sync.Pool // where it returns to; nil for sizes that are not kept
+	pool *sync.Pool // that Put returns it to; nil for sizes without a pool
 }
 
 const (
@@ -32,7 +32,7 @@ const (
 
 var blocks [maxBlockBits - minBlockBits + 1]sync.Pool
 
-// newBlock has at least n bytes, of undefined contents.
+// newBlock returns a block of at least n bytes with undefined contents.
 func newBlock(n int) *block {
 	class := max(bits.Len(uint(max(n, 1)-1)), minBlockBits) - minBlockBits
 	if class >= len(blocks) {
@@ -52,39 +52,38 @@ func (b *block) buffer(n int) mem.Buffer {
 	return mem.NewBuffer(&b.data, b)
 }
 
-// Get is not used: gRPC only gives back.
+// Get is not used: gRPC only calls Put.
 func (b *block) Get(n int) *[]byte { p := make([]byte, n); return &p }
 
-// Put takes the block back.
+// Put returns the block to its pool.
 func (b *block) Put(*[]byte) {
 	if b.pool != nil {
 		b.pool.Put(b)
 	}
 }
 
-// loan is tensor memory that gRPC holds until it is written.
+// loan is tensor memory that gRPC holds until it has written it.
 type loan struct {
 	data   []byte
 	buffer *tensor.Buffer
 }
 
-// The finalizer is for good: setting it at each loan would cost more than the
-// loan.
+// Each loan keeps its finalizer: setting one per use would cost more than the loan.
 var loans = sync.Pool{New: func() any {
 	l := &loan{}
 	runtime.SetFinalizer(l, (*loan).end)
 	return l
 }}
 
-// lend makes a transport buffer of a piece of a tensor, with a reference of its
-// own. The piece must have at least minLoan bytes.
+// lend returns a transport buffer over a segment of at least minLoan bytes. The
+// buffer has a reference of its own.
 func lend(s tensor.Segment) mem.Buffer {
 	l := loans.Get().(*loan)
 	l.data, l.buffer = s.Bytes(), s.Buffer.Retain()
 	return mem.NewBuffer(&l.data, l)
 }
 
-// Get is not used: gRPC only gives back.
+// Get is not used: gRPC only calls Put.
 func (l *loan) Get(n int) *[]byte { p := make([]byte, n); return &p }
 
 // Put ends the loan.

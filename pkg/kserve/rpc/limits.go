@@ -58,9 +58,9 @@ var (
 	responseRawList    = list{6, "raw_output_contents", 16, sizeOfSpan}
 )
 
-// Budget says how much memory messages may take beside their own bytes.
+// Budget limits the memory that messages may take beside their own bytes.
 type Budget interface {
-	// Take asks for so many bytes. The error is the answer to the client.
+	// Take requests bytes. Its error is the answer to the client.
 	Take(bytes int) error
 }
 

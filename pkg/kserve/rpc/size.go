@@ -7,11 +7,11 @@ import (
 	"triton/pkg/tensor"
 )
 
-// fieldSize is a bytes field of n bytes with its tag and length; the numbers of
-// all fields are small, so the tag is one byte.
+// fieldSize returns the size of a bytes field of n bytes with its tag and length.
+// All field numbers are small, so the tag is one byte.
 func fieldSize(n int) int { return 1 + protowire.SizeBytes(n) }
 
-// ResponseSize is how large the message will be on the wire.
+// ResponseSize returns the size of the message on the wire.
 func ResponseSize(r *kserve.Response) int {
 	n := responseSize(r)
 	for i := range r.Outputs {
@@ -88,7 +88,7 @@ func entrySize(p *kserve.Parameter) int {
 	return fieldSize(len(p.Name)) + fieldSize(valueSize(p))
 }
 
-// valueSize is an InferParameter.
+// valueSize returns the size of an InferParameter.
 func valueSize(p *kserve.Parameter) int {
 	switch p.Kind {
 	case kserve.ParamBool:

@@ -7,11 +7,11 @@ import (
 	"triton/pkg/kserve"
 )
 
-// StreamResponse is a ModelStreamInferResponse: what a stream answers to one of
+// StreamResponse is a ModelStreamInferResponse, the answer of a stream to one of
 // its requests.
 type StreamResponse struct {
-	// Error is why the request failed; empty when it did not. On the wire it is
-	// text alone, without a code.
+	// Error is why the request failed, empty when it succeeded. On the wire it is
+	// text without a code.
 	Error string
 	// Response is the answer or, after an error, says which request failed. It
 	// must be set before Unmarshal.
@@ -37,8 +37,8 @@ func (c *Codec) EncodeStreamResponse(m *StreamResponse) mem.BufferSlice {
 	return out
 }
 
-// DecodeStreamResponse reads a ModelStreamInferResponse, with memory as
-// DecodeRequest.
+// DecodeStreamResponse reads a ModelStreamInferResponse. It places tensors as
+// DecodeRequest does.
 func (c *Codec) DecodeStreamResponse(data mem.BufferSlice, m *StreamResponse) error {
 	m.Error = ""
 	m.Response.Reset()
@@ -67,8 +67,8 @@ func (d *decoder) streamResponse(m *StreamResponse) error {
 	}
 }
 
-// within reads a response that is a field of the message; one that comes again
-// is merged, as all lists of it grow.
+// within reads a response that is a field of the message. Repeated fields are
+// merged: all their lists grow.
 func (d *decoder) within(r *kserve.Response) error {
 	n, err := d.length()
 	if err != nil {
