@@ -119,7 +119,8 @@ func TestRaw(t *testing.T) {
 	require.Contains(t, out.String(), `"msg":"a\n"}`)
 }
 
-// An update sees what is in force, and one that fails changes nothing.
+// TestUpdate checks that an update starts from the current settings and that a
+// failed one changes nothing.
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	k, _, _ := open(t, DefaultSettings())

@@ -29,7 +29,7 @@ func ParseObject(text []byte) (Object, error) {
 func cursor(text []byte, at int) *Reader { return &Reader{text: text, at: at} }
 
 // Get returns the value of the first member with that name. It reports false when
-// there is none.
+// the object has no such member.
 func (o Object) Get(name string) (Value, bool) {
 	r := cursor(o.text, o.at)
 	if !r.Find(o.at, name) {

@@ -116,8 +116,8 @@ func (r *Reader) Member(first bool) (name []byte, ok bool) {
 }
 
 // Find moves to the value of the first member with that name of the object at an
-// offset. It reports false when there is none, or no object. The syntax must
-// have been checked.
+// offset. It reports false when the object has no such member or the value is no
+// object. The syntax must have been checked.
 func (r *Reader) Find(object int, name string) bool {
 	r.at = object
 	if !r.Is('{') {

@@ -49,8 +49,8 @@ func (r *Reader) str() ([]byte, bool) {
 	return r.scratch, ok
 }
 
-// MeasureText passes over the string at the cursor and returns the length of
-// what it stands for.
+// MeasureText passes over the string at the cursor and returns its length without
+// escapes.
 func (r *Reader) MeasureText() (int, bool) {
 	r.at++
 	n := 0
@@ -70,13 +70,14 @@ func (r *Reader) MeasureText() (int, bool) {
 	}
 }
 
-// AppendText appends what the string at the cursor stands for to dst.
+// AppendText reads the string at the cursor and appends it, without escapes, to
+// dst.
 func (r *Reader) AppendText(dst []byte) ([]byte, bool) {
 	r.at++
 	return r.unescape(dst)
 }
 
-// unescape appends what the rest of a string stands for to dst.
+// unescape appends the rest of a string, without escapes, to dst.
 func (r *Reader) unescape(dst []byte) ([]byte, bool) {
 	for {
 		start := r.at

@@ -19,8 +19,8 @@ type regionParams struct {
 	bad                  error // one of them is wrong; exact finds the words for it
 }
 
-// member reads the parameter at the cursor, or passes over it when it is none of
-// shared memory.
+// member reads the parameter at the cursor, or passes over it when it has nothing
+// to do with shared memory.
 func (p *regionParams) member(d *Decoder, name []byte) (err error) {
 	r := &d.r
 	at := r.Pos()
