@@ -20,10 +20,14 @@ func TestReplyOnTheWire(t *testing.T) {
 		want   string
 	}{
 		"empty": {func(*http1.Exchange) {}, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"},
-		"without content type": {func(x *http1.Exchange) { x.Status, x.ContentType = 400, "" },
-			"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"},
-		"of Triton's library": {func(x *http1.Exchange) { x.Status = 405 },
-			"HTTP/1.1 405 Not Allowed\r\nContent-Type: text/plain\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"},
+		"without content type": {
+			func(x *http1.Exchange) { x.Status, x.ContentType = 400, "" },
+			"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+		},
+		"of Triton's library": {
+			func(x *http1.Exchange) { x.Status = 405 },
+			"HTTP/1.1 405 Not Allowed\r\nContent-Type: text/plain\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+		},
 		"all headers": {func(x *http1.Exchange) {
 			x.ContentType, x.JSONSize, x.Encoding = http1.OctetStream, 2, "gzip"
 			x.Extra = append(x.Extra, http1.Field{Name: "B", Value: "b"}, http1.Field{Name: "A", Value: "a"})

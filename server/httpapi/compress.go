@@ -47,7 +47,7 @@ func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
 	return body, n, nil
 }
 
-// unpacker returns a reader of the plain text. As in Triton, gzip and deflate may be labelled
+// unpacker returns a reader of the plain text. As in Triton, gzip and deflate may be labeled
 // with each other's name.
 func unpacker(encoding string, in io.Reader) (io.ReadCloser, error) {
 	if encoding == "zstd" {

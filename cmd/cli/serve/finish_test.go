@@ -35,14 +35,14 @@ func TestCacheFlags(t *testing.T) {
 			want: server.Cache{Name: "local", Settings: pairs{"size": "1"}, Directory: directory},
 		},
 	} {
-		require.Equal(t, c.want, parse(t, c.line, c.environ).Options.Cache, c.line)
+		require.Equal(t, c.want, parse(t, c.line, c.environ).Cache, c.line)
 	}
 }
 
 func TestRates(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, server.Rates{}, parse(t, "--rate-limit=off", "").Options.Rates)
+	require.Equal(t, server.Rates{}, parse(t, "--rate-limit=off", "").Rates)
 	require.Equal(t, server.Rates{Limit: true, Resources: []ratelimit.Resource{
 		{Name: "R1", Count: 10, Device: ratelimit.AllDevices}, {Name: "R2", Count: 5, Device: 1}, {Name: "", Count: math.MaxUint64, Device: -3},
-	}}, parse(t, "--rate-limit=EXECUTION_COUNT --rate-limit-resource R1:10 --rate-limit-resource=R2:5:1 --rate-limit-resource=:-1:-3", "").Options.Rates)
+	}}, parse(t, "--rate-limit=EXECUTION_COUNT --rate-limit-resource R1:10 --rate-limit-resource=R2:5:1 --rate-limit-resource=:-1:-3", "").Rates)
 }
