@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -194,16 +195,18 @@ func TestTheEndOfALoadCancelsWhatStillRuns(t *testing.T) {
 	p, err := warmup.Read(o)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
+	var polling sync.WaitGroup
 	err = p.Run(ctx, backend.Placement{}, func(all []*infer.Request) {
-		go func() {
-			for !all[0].Cancelled() { // an engine that polls
+		polling.Go(func() { // a backend that polls
+			for !all[0].Cancelled() {
 			}
 			all[0].Respond(infer.NewResponse(), true)
 			all[0].Release()
-		}()
+		})
 		cancel()
 	})
 	require.ErrorIs(t, err, context.Canceled)
+	polling.Wait() // it gives back its reference after the response
 	p.Close()
 	require.Zero(t, pool.Outstanding())
 }
