@@ -156,11 +156,7 @@ func (s *scraper) take() (*GPUStats, error) {
 	for _, n := range notices {
 		s.notice(n)
 	}
-	var all *GPUStats
-	for _, p := range polls {
-		all = addGPU(all, p, len(polls))
-	}
-	return all, err
+	return meanGPU(polls), err
 }
 
 func newGPUStats() *GPUStats {
@@ -170,27 +166,38 @@ func newGPUStats() *GPUStats {
 	}
 }
 
-// addGPU merges one of n sets of gauges into sum.
-func addGPU(sum, g *GPUStats, n int) *GPUStats {
-	if g == nil {
-		return sum
-	}
-	if sum == nil {
-		sum = newGPUStats()
-	}
-	for id, v := range g.Utilization {
-		sum.Utilization[id] += v / float64(n)
-	}
-	for id, v := range g.Power {
-		sum.Power[id] += v / float64(n)
-	}
-	for id, v := range g.MemoryUsed {
-		sum.MemoryUsed[id] = max(sum.MemoryUsed[id], v)
-	}
-	for id, v := range g.MemoryTotal {
-		if _, ok := sum.MemoryTotal[id]; !ok {
-			sum.MemoryTotal[id] = v
+// meanGPU merges sets of gauges: means over the sets that have a value, the
+// largest memory in use and the first total. A set is nil where nothing was polled.
+func meanGPU(sets []*GPUStats) *GPUStats {
+	all := newGPUStats()
+	utilization, power := map[string]int{}, map[string]int{}
+	empty := true
+	for _, g := range sets {
+		if g == nil {
+			continue
+		}
+		empty = false
+		addToMean(all.Utilization, utilization, g.Utilization)
+		addToMean(all.Power, power, g.Power)
+		for id, v := range g.MemoryUsed {
+			all.MemoryUsed[id] = max(all.MemoryUsed[id], v)
+		}
+		for id, v := range g.MemoryTotal {
+			if _, ok := all.MemoryTotal[id]; !ok {
+				all.MemoryTotal[id] = v
+			}
 		}
 	}
-	return sum
+	if empty {
+		return nil
+	}
+	return all
+}
+
+// addToMean adds one more value of each key to the means of counts values.
+func addToMean(means map[string]float64, counts map[string]int, values map[string]float64) {
+	for id, v := range values {
+		counts[id]++
+		means[id] += (v - means[id]) / float64(counts[id])
+	}
 }

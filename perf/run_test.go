@@ -396,7 +396,7 @@ nv_cpu_utilization 0.3`)
 	collect := func(url string) func(*perf.Config) {
 		return func(c *perf.Config) {
 			c.CollectMetrics, c.MetricsURL = true, url
-			c.Interval, c.MetricsInterval, c.Stability, c.MaxTrials = 50*time.Millisecond, 10*time.Millisecond, 1e9, 3
+			c.Interval, c.MetricsInterval, c.Stability, c.MaxTrials = 300*time.Millisecond, 10*time.Millisecond, 1e9, 3
 		}
 	}
 	rep, ev, err := measure(t, newFake(time.Millisecond), collect(strings.TrimPrefix(s.URL, "http://")))

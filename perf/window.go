@@ -162,6 +162,7 @@ func overhead(duration, waited int64) float64 {
 func merge(windows []*window) *window {
 	all := &window{}
 	var request, send, receive int64
+	gauges := make([]*GPUStats, 0, len(windows))
 	for _, w := range windows {
 		all.latencies = append(all.latencies, w.latencies...)
 		all.ns += w.ns
@@ -175,8 +176,9 @@ func merge(windows []*window) *window {
 		if w.server != nil {
 			all.server = addServer(all.server, w.server)
 		}
-		all.gpu = addGPU(all.gpu, w.gpu, len(windows))
+		gauges = append(gauges, w.gpu)
 	}
+	all.gpu = meanGPU(gauges)
 	all.totals.Request, all.totals.Send, all.totals.Receive = request, send, receive
 	return all
 }
