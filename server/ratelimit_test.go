@@ -96,11 +96,11 @@ func TestADrainDoesNotWaitForResources(t *testing.T) {
 	}
 	ask("hung")
 	hasty := newClient(t)
-	hasty.Timeout = 50 * time.Millisecond
+	hasty.Timeout = 2 * time.Second // longer than a request takes on a busy machine
 	require.Eventually(t, func() bool { // until the resource is gone
 		_, _, err := post(hasty, "http://"+s.HTTP+"/v2/models/stuck/infer", body)
 		return err != nil
-	}, 10*time.Second, time.Millisecond)
+	}, 30*time.Second, time.Millisecond)
 	ask("stuck")
 	require.Eventually(t, func() bool {
 		_, text := get(t, client, "http://"+s.Metrics+"/metrics")
