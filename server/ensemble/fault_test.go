@@ -57,11 +57,10 @@ func TestAFaultInAStream(t *testing.T) {
 }
 
 // childless is a trace that cannot be followed into a step.
-type childless struct{ infer.Trace }
+type childless struct{}
 
-func (childless) Respond(*infer.Request, *infer.Response) {}
-func (childless) End(*infer.Request)                      {}
-func (childless) Child() infer.Trace                      { panic("a fault of the trace") }
+func (childless) Observe(infer.Event) {}
+func (childless) Child() infer.Trace  { panic("a fault of the trace") }
 
 func TestATraceWithoutChildren(t *testing.T) {
 	t.Parallel()

@@ -4,8 +4,8 @@ import (
 	"sync"
 
 	"triton/pkg/kserve"
+	"triton/server/frontend"
 	"triton/server/infer"
-	"triton/server/trace"
 )
 
 // call is one request of a stream. It is the sink for its responses.
@@ -13,7 +13,7 @@ type call struct {
 	stream    *stream
 	request   *infer.Request
 	model     infer.Model // nil when it was not found
-	trace     *trace.Trace
+	trace     *frontend.Trace
 	decoupled bool
 	// As the client gave them; the core fills in the version.
 	name, version, id string
@@ -109,7 +109,7 @@ func (c *call) queue(a answer) (cancel bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !c.answered && a.err == nil {
-		c.trace.Event("INFER_RESPONSE_COMPLETE", s.service.now())
+		c.trace.Answered(0)
 	}
 	c.over = a.final
 	if s.closed {

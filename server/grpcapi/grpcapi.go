@@ -10,6 +10,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve/rpc"
+	"triton/server/frontend"
 	"triton/server/infer"
 	"triton/server/shm"
 )
@@ -23,6 +24,7 @@ func Register(server *grpc.Server, svc infer.Service, opts Options) {
 	desc := serviceDesc()
 	s.RegisterService(&desc, &service{
 		svc: svc, opts: opts, guard: guard{opts.Log}, gate: newGate(&opts.Restricted), codec: rpc.NewCodec(opts.Pool),
+		tracing: frontend.GRPCTracing(opts.Tracer, opts.Log),
 	})
 	grpc_health_v1.RegisterHealthServer(s, &health{svc: svc, every: opts.HealthInterval})
 	reflection.Register(s)
@@ -51,11 +53,12 @@ func serviceDesc() grpc.ServiceDesc {
 // service answers the calls of GRPCInferenceService.
 type service struct {
 	inferencepb.UnimplementedGRPCInferenceServiceServer
-	svc   infer.Service
-	opts  Options
-	guard guard
-	gate  gate
-	codec *rpc.Codec
+	svc     infer.Service
+	opts    Options
+	guard   guard
+	gate    gate
+	codec   *rpc.Codec
+	tracing frontend.Tracing
 }
 
 var _ inferencepb.GRPCInferenceServiceServer = (*service)(nil)

@@ -1,7 +1,6 @@
 package grpcapi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -156,10 +155,10 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, c
 	resp, err := s.run(ctx, m, r)
 	if err != nil {
 		s.noteCancelled(conn.Context(), "ModelInferHandler")
-		t.Event("INFER_RESPONSE_COMPLETE", s.now())
+		t.Answered(0)
 		return atDeadline(ctx, failure(err))
 	}
-	t.Event("INFER_RESPONSE_COMPLETE", cmp.Or(r.Times.Answered, s.now())) // who waits may wake up later, in another order
+	t.Answered(r.Times.Answered)
 	defer resp.Release()
 	if err := classify(m, r, resp); err != nil {
 		return failure(err)
@@ -168,9 +167,9 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, c
 		return failure(err)
 	}
 	hold(s.opts.Holds.ResponseCompletion)
-	t.Event("GRPC_SEND_START", s.now())
+	t.Sending()
 	err = conn.SendMsg(&resp.Response)
-	t.Event("GRPC_SEND_END", s.now())
+	t.Sent()
 	return err
 }
 

@@ -138,8 +138,8 @@ func (s *stream) send(c *call, problem string, r *kserve.Response) error {
 		hold(s.service.opts.Holds.Response)
 	}
 	s.message = rpc.StreamResponse{Error: strings.ToValidUTF8(problem, "\uFFFD"), Response: r}
-	c.trace.Event("GRPC_SEND_START", s.service.now())
+	c.trace.Sending()
 	err := s.conn.SendMsg(&s.message)
-	c.trace.Event("GRPC_SEND_END", s.service.now())
+	c.trace.Sent()
 	return err
 }

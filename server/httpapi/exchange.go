@@ -4,6 +4,7 @@ import (
 	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/server/frontend"
 	"triton/server/http1"
 	"triton/server/infer"
 	"triton/server/trace"
@@ -32,7 +33,7 @@ type call struct {
 	// disconnected: no one is left to reply to.
 	disconnected bool
 
-	trace    *trace.Trace
+	trace    *frontend.Trace // nil for most
 	model    string
 	id       string
 	received int64 // bytes of the body

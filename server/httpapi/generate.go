@@ -43,7 +43,7 @@ func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream)
 	s := &stream{backlog: newBacklog(req, a.opts.MaxUnread)}
 	req.Sink = s.backlog
 	x.id = req.ID
-	x.follow(req)
+	x.trace.Follow(req)
 	m = infer.Choose(m, req)
 	if err := m.Submit(req); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (x *exchange) receiveGenerate(m infer.Model) (*infer.Request, error) {
 		return nil, err
 	}
 	defer text.Release()
-	x.event("HTTP_RECV_END")
+	x.trace.Received()
 	req := infer.NewRequest()
 	req.ModelName, req.ModelVersion = m.Name(), m.Version()
 	if err := x.decoder.DecodeGenerate(&req.Request, text.Bytes(), schemaOf(m.Metadata())); err != nil {

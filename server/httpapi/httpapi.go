@@ -12,6 +12,7 @@ import (
 	"triton/pkg/kserve/rest"
 	"triton/pkg/log"
 	"triton/pkg/tensor"
+	"triton/server/frontend"
 	"triton/server/http1"
 	"triton/server/infer"
 	"triton/server/restricted"
@@ -53,6 +54,7 @@ type api struct {
 	pool     *tensor.Pool
 	log      *slog.Logger
 	maxInput int64
+	tracing  frontend.Tracing
 	timed    bool // requests may be traced or logged
 }
 
@@ -74,6 +76,7 @@ func New(svc infer.Service, o Options) http1.Handler {
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
+	a.tracing = frontend.HTTPTracing(o.Tracer, a.log)
 	a.timed = o.Tracer != nil || o.Access != nil
 	return a
 }

@@ -31,7 +31,7 @@ func (a *api) infer(x *exchange, r *route) error {
 		return err
 	}
 	defer body.Release()
-	x.event("HTTP_RECV_END")
+	x.trace.Received()
 	x.ContentType = http1.JSON
 	req := infer.NewRequest()
 	defer req.Release()
@@ -45,19 +45,19 @@ func (a *api) infer(x *exchange, r *route) error {
 		req.Release() // the core's reference, which Infer would have used up
 		return err
 	}
-	x.follow(req)
+	x.trace.Follow(req)
 	m = infer.Choose(m, req)
 	x.Watch()
 	resp, err := m.Infer(x.Context, req)
 	x.Unwatch()
 	if err != nil {
-		x.responded()
+		x.answered(0)
 		if req.State() != infer.Decoded {
 			x.ContentType = http1.TextPlain
 		}
 		return err
 	}
-	x.respondedAt(req.Times.Answered)
+	x.answered(req.Times.Answered)
 	x.resp = resp
 	return x.encode(m, resp, req)
 }

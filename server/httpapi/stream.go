@@ -48,7 +48,7 @@ func (x *exchange) replyEvents(s *stream) error {
 		if first {
 			first = false
 			x.Status = statusOf(err)
-			x.responded()
+			x.answered(0)
 		}
 		x.Text = append(x.Text, "\n\n"...)
 		return x.sendChunk()
@@ -63,7 +63,7 @@ func (x *exchange) replyOnce(s *stream) error {
 		if n++; n == 1 {
 			x.Text = x.Text[:0]
 			x.Status = statusOf(x.appendGenerated(r))
-			x.responded()
+			x.answered(0)
 		}
 		return nil
 	}, func(last bool) error {

@@ -78,6 +78,6 @@ func (r *Request) executed(b *Batch, end int64, tell bool) bool {
 	if !tell || r.Trace == nil {
 		return false
 	}
-	r.ran(b)
+	r.emit(Event{Kind: EventExecuted, Batch: b})
 	return true
 }

@@ -145,7 +145,7 @@ func (r *Request) complete(resp *Response, final bool) (done *Response, end bool
 	}()
 	resp.ModelName, resp.ModelVersion, resp.ID = r.ModelName, r.ModelVersion, r.ID
 	if r.Trace != nil {
-		r.traced(resp)
+		r.emit(Event{Kind: EventResponded, Response: resp})
 	}
 	if r.Tap != nil {
 		r.Tap.Respond(r, resp, final)

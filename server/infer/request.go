@@ -183,7 +183,8 @@ func (r *Request) bury() {
 // clear gives back what the request holds and makes it as new.
 func (r *Request) clear() {
 	if r.Trace != nil {
-		r.ended()
+		r.emit(Event{Kind: EventEnded})
+		r.Trace = nil
 	}
 	r.Reset()
 	r.DropExtras()

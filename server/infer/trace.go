@@ -1,21 +1,82 @@
 package infer
 
-// Trace follows one sampled request through the core, which only tells it what
-// happens; what is recorded and how is the implementation's. The calls for one
-// request never overlap.
+import "log/slog"
+
+// Trace observes the events of one sampled request and decides what to record of them. The core's
+// events never overlap; those of the frontend and of the backend may come at the same time.
 type Trace interface {
-	// Begin comes when the request has passed the checks, before it is queued.
-	Begin(r *Request)
-	// Executed comes once per batch, with the first traced request of it, after
-	// the batch has run and before anybody has an answer, unless the model is
-	// decoupled: then responses may come before it and after it.
-	Executed(b *Batch)
-	// Respond comes with every response, before it is sent. The compute stamps in
-	// r.Times are not complete yet.
-	Respond(r *Request, resp *Response)
-	// End comes when the front end and the core are done with the request, with
-	// all time stamps in r.Times. ComputeStart is 0 when it never ran.
-	End(r *Request)
-	// Child is the trace of a request that a model makes while it serves this one.
+	// Observe takes an event. It must not keep what the event points to.
+	Observe(e Event)
+	// Child returns the trace of a request that a model makes while it serves this one.
 	Child() Trace
+}
+
+// Event is one step of a sampled request.
+type Event struct {
+	Kind     EventKind
+	Request  *Request  // of the core's events
+	Batch    *Batch    // of EventExecuted
+	Response *Response // of EventResponded
+	Name     string    // of EventTimestamp and EventActivity
+	At       int64     // of EventTimestamp and EventActivity, by Now
+}
+
+// EventKind says what happened to a request.
+type EventKind uint8
+
+// The events. Those of the core have no time of their own: EventEnded brings all time stamps.
+const (
+	// EventReceived: the request has passed the checks and is about to be queued.
+	EventReceived EventKind = iota + 1
+	// EventExecuted: a batch has run. It comes once per batch, for its first traced request, and
+	// before the core delivers a response, unless the model is decoupled.
+	EventExecuted
+	// EventResponded: a response is about to be sent. The compute stamps in Request.Times are not
+	// complete yet.
+	EventResponded
+	// EventEnded: the frontend and the core have released the request. Request.Times is complete;
+	// Queued is 0 when it never waited, ComputeStart is 0 when it never ran.
+	EventEnded
+	// EventTimestamp: a named time of the frontend.
+	EventTimestamp
+	// EventActivity: a named time of the backend.
+	EventActivity
+	// EventSent: the frontend has sent the reply. It is the frontend's last event.
+	EventSent
+)
+
+// Emit lets *t observe an event. A trace that panics is replaced by nil: the fault costs the
+// trace and never the request. log may be nil. Callers check that *t is not nil, so that a
+// request without a trace costs them no more.
+func Emit(t *Trace, e Event, log *slog.Logger) {
+	defer containTrace(t, e.Request, log)
+	(*t).Observe(e)
+}
+
+// containTrace is deferred around each call of a trace. r and log may be nil.
+func containTrace(t *Trace, r *Request, log *slog.Logger) {
+	if p := recover(); p != nil {
+		*t = nil
+		logFault(log, r, "a trace", p)
+	}
+}
+
+// EmitReceived emits EventReceived if the request is traced.
+func (r *Request) EmitReceived() {
+	if r.Trace != nil {
+		r.emit(Event{Kind: EventReceived})
+	}
+}
+
+// emit emits an event of a traced request.
+func (r *Request) emit(e Event) {
+	e.Request = r
+	Emit(&r.Trace, e, r.Log)
+}
+
+// childTrace returns the trace of a request that is made for r, which is traced. It returns nil
+// when the trace panics.
+func (r *Request) childTrace() Trace {
+	defer containTrace(&r.Trace, r, r.Log)
+	return r.Trace.Child()
 }

@@ -156,11 +156,8 @@ func chance() {
 	}
 }
 
-func (wild) Begin(*infer.Request)                    {}
-func (wild) Executed(*infer.Batch)                   { chance() }
-func (wild) Respond(*infer.Request, *infer.Response) { chance() }
-func (wild) End(*infer.Request)                      { chance() }
-func (wild) Child() infer.Trace                      { return nil }
+func (wild) Observe(infer.Event) { chance() }
+func (wild) Child() infer.Trace  { return nil }
 
 type wildTap struct{}
 

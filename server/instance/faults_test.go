@@ -61,12 +61,18 @@ func (f faulty) hit(at string) {
 
 func (f faulty) Began(int, *infer.Batch, int64)         { f.hit("observer began") }
 func (f faulty) Ended(int, *infer.Batch, scheduler.Ran) { f.hit("observer ended") }
-func (f faulty) Begin(*infer.Request)                   {}
-func (f faulty) Executed(*infer.Batch)                  { f.hit("trace executed") }
-func (f faulty) End(*infer.Request)                     { f.hit("trace end") }
 func (f faulty) Child() infer.Trace                     { return f }
 
-func (f faulty) Respond(*infer.Request, *infer.Response) { f.hit("trace respond") }
+func (f faulty) Observe(e infer.Event) {
+	switch e.Kind {
+	case infer.EventExecuted:
+		f.hit("trace executed")
+	case infer.EventResponded:
+		f.hit("trace responded")
+	case infer.EventEnded:
+		f.hit("trace ended")
+	}
+}
 
 type faultyTap struct{ faulty }
 
@@ -83,14 +89,14 @@ func TestFaultsInARequestStayInIt(t *testing.T) {
 		fails bool // the request whose fault it is
 		ends  int
 	}{
-		"tap":            {fault: faulty{"tap"}, fails: true, ends: 1},
-		"trace respond":  {fault: faulty{"trace respond"}, ends: 1},
-		"trace executed": {fault: faulty{"trace executed"}, ends: 1},
-		"trace end":      {fault: faulty{"trace end"}, ends: 1},
-		"observer began": {fault: faulty{"observer began"}, ends: 1},
-		"observer ended": {fault: faulty{"observer ended"}, ends: 1},
-		"sink once":      {sink: "once", fails: true, ends: 1},
-		"sink always":    {sink: "always", ends: 0},
+		"tap":             {fault: faulty{"tap"}, fails: true, ends: 1},
+		"trace responded": {fault: faulty{"trace responded"}, ends: 1},
+		"trace executed":  {fault: faulty{"trace executed"}, ends: 1},
+		"trace ended":     {fault: faulty{"trace ended"}, ends: 1},
+		"observer began":  {fault: faulty{"observer began"}, ends: 1},
+		"observer ended":  {fault: faulty{"observer ended"}, ends: 1},
+		"sink once":       {sink: "once", fails: true, ends: 1},
+		"sink always":     {sink: "always", ends: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,12 +139,12 @@ func TestFaultsOnACallersGoroutine(t *testing.T) {
 		fault faulty
 		fails bool
 	}{
-		"tap":            {faulty{"tap"}, true},
-		"trace respond":  {faulty{"trace respond"}, false},
-		"trace executed": {faulty{"trace executed"}, false},
-		"trace end":      {faulty{"trace end"}, false},
-		"observer began": {faulty{"observer began"}, false},
-		"observer ended": {faulty{"observer ended"}, false},
+		"tap":             {faulty{"tap"}, true},
+		"trace responded": {faulty{"trace responded"}, false},
+		"trace executed":  {faulty{"trace executed"}, false},
+		"trace ended":     {faulty{"trace ended"}, false},
+		"observer began":  {faulty{"observer began"}, false},
+		"observer ended":  {faulty{"observer ended"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

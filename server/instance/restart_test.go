@@ -269,7 +269,11 @@ type ending struct {
 	ended *int
 }
 
-func (e ending) End(*infer.Request) { *e.ended++ }
+func (e ending) Observe(of infer.Event) {
+	if of.Kind == infer.EventEnded {
+		*e.ended++
+	}
+}
 
 func TestATraceOfATakenBackRequestEnds(t *testing.T) {
 	t.Parallel()

@@ -48,9 +48,11 @@ type slowFollower struct {
 	ended bool
 }
 
-func (f *slowFollower) End(*infer.Request) {
-	time.Sleep(time.Second)
-	f.ended = true
+func (f *slowFollower) Observe(e infer.Event) {
+	if e.Kind == infer.EventEnded {
+		time.Sleep(time.Second)
+		f.ended = true
+	}
 }
 
 // At the end of its patience a drain answers what is open itself; the engine,

@@ -106,12 +106,15 @@ type follower struct {
 	ended              chan struct{}
 }
 
-func (*follower) Begin(*infer.Request) {}
-
-func (f *follower) Executed(*infer.Batch) { f.batches++ }
-
-func (f *follower) Respond(*infer.Request, *infer.Response) { f.responses++ }
-
-func (f *follower) End(*infer.Request) { close(f.ended) }
+func (f *follower) Observe(e infer.Event) {
+	switch e.Kind {
+	case infer.EventExecuted:
+		f.batches++
+	case infer.EventResponded:
+		f.responses++
+	case infer.EventEnded:
+		close(f.ended)
+	}
+}
 
 func (f *follower) Child() infer.Trace { return nil }

@@ -64,6 +64,6 @@ func (v *Loaded) checkRequest(r *infer.Request, step bool) error {
 	if err := v.check.Check(r); err != nil {
 		return err
 	}
-	r.BeginTrace()
+	r.EmitReceived()
 	return nil
 }

@@ -2,9 +2,9 @@ package trace
 
 import "strings"
 
-// Activity notes a moment that a backend names. Among spans "<X>_START" opens
-// the span X and "<X>_END" closes the one opened last; other names are events.
-func (t *Trace) Activity(name string, at int64) {
+// activity records a time of the backend. In OpenTelemetry "<X>_START" opens the span X and
+// "<X>_END" closes the span that was opened last; other names are events of the open span.
+func (t *Trace) activity(name string, at int64) {
 	if t.request.set.level&timestamps == 0 {
 		return
 	}

@@ -108,7 +108,7 @@ func TestChild(t *testing.T) {
 	inner := newRequest("part", child)
 	outer.Release()
 	outer.Release()
-	parent.Close()
+	sent(parent)
 	require.Empty(t, files(t, file))
 	require.True(t, serve(tr, "other"))
 	run(inner)
@@ -134,7 +134,7 @@ func newRequest(model string, t infer.Trace) *infer.Request {
 	in := r.AddInput()
 	in.Name, in.DataType, in.Shape = "IN", tensor.Int32, tensor.Shape{1}
 	in.Data = tensor.NewData(tensor.HeapBuffer(words[int32](7)))
-	t.Begin(r)
+	r.EmitReceived()
 	return r
 }
 

@@ -51,12 +51,26 @@ func change(t testing.TB, tr *Tracer, model string, settings ...string) error {
 	return tr.Update(model, c)
 }
 
-// serve is the life of a request of one int32 tensor as front end and core see
-// it. It says whether the request was traced.
+// mark records a timestamp of the frontend if t is not nil.
+func mark(t *Trace, name string, at int64) {
+	if t != nil {
+		t.Observe(infer.Event{Kind: infer.EventTimestamp, Name: name, At: at})
+	}
+}
+
+// sent ends the frontend's part if t is not nil.
+func sent(t *Trace) {
+	if t != nil {
+		t.Observe(infer.Event{Kind: infer.EventSent})
+	}
+}
+
+// serve plays the life of a request of one int32 tensor as the frontend and the core see it. It
+// reports whether the request was traced.
 func serve(tr *Tracer, model string) bool {
 	t := tr.Sample(model, nil)
-	t.Event("HTTP_RECV_START", 1)
-	t.Event("HTTP_RECV_END", 2)
+	mark(t, "HTTP_RECV_START", 1)
+	mark(t, "HTTP_RECV_END", 2)
 	r := infer.NewRequest()
 	r.ModelName, r.ModelVersion, r.ID, r.Sink = model, "1", "r", nowhere{}
 	in := r.AddInput()
@@ -64,15 +78,15 @@ func serve(tr *Tracer, model string) bool {
 	in.Data = tensor.NewData(tensor.HeapBuffer(binary.LittleEndian.AppendUint32(nil, 7)))
 	if t != nil {
 		r.Trace = t
-		t.Begin(r)
+		r.EmitReceived()
 	}
 	run(r)
 	r.Release()
 	now := infer.Now()
-	t.Event("INFER_RESPONSE_COMPLETE", now)
-	t.Event("HTTP_SEND_START", now)
-	t.Event("HTTP_SEND_END", now)
-	t.Close()
+	mark(t, "INFER_RESPONSE_COMPLETE", now)
+	mark(t, "HTTP_SEND_START", now)
+	mark(t, "HTTP_SEND_END", now)
+	sent(t)
 	return t != nil
 }
 
@@ -89,7 +103,7 @@ func run(requests ...*infer.Request) {
 	}
 	for _, r := range requests {
 		if r.Trace != nil {
-			r.Trace.Executed(&b)
+			r.Trace.Observe(infer.Event{Kind: infer.EventExecuted, Batch: &b})
 			break
 		}
 	}

@@ -24,9 +24,9 @@ type request struct {
 	mu     sync.Mutex
 	traces []*Trace // by id; the first is the request's own
 	front  []event
-	closed bool // by the front end
+	sent   bool // the frontend emits no more
 	live   int  // traces that began and did not end
-	over   bool
+	over   bool // all have ended; the request is written
 }
 
 // event is a moment, or a tensor when it has text.
@@ -69,31 +69,29 @@ func (q *request) add(parent uint64) *Trace {
 // Child is the trace of a request that a model makes while it serves this one.
 func (t *Trace) Child() infer.Trace { return t.request.add(t.id) }
 
-// Event notes a moment of the front end, such as "HTTP_RECV_START", by
-// infer.Now; 0 is a moment that nobody looked at the clock for. A nil Trace
-// ignores it.
-func (t *Trace) Event(name string, at int64) {
-	if t == nil || at == 0 || t.request.set.level&timestamps == 0 {
-		return
-	}
-	q := t.request
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if !q.over {
-		q.front = append(q.front, event{name: name, at: at})
+// Observe records an event.
+func (t *Trace) Observe(e infer.Event) {
+	switch e.Kind {
+	case infer.EventReceived:
+		t.received(e.Request)
+	case infer.EventExecuted:
+		if t.request.tracer.spans != nil {
+			t.batch = newBatch(e.Batch)
+		}
+	case infer.EventResponded:
+		t.responded(e.Response)
+	case infer.EventEnded:
+		t.ended(e.Request)
+	case infer.EventTimestamp:
+		t.timestamp(e.Name, e.At)
+	case infer.EventActivity:
+		t.activity(e.Name, e.At)
+	case infer.EventSent:
+		t.request.step(func(q *request) { q.sent = true })
 	}
 }
 
-// Close ends the front end's side, after its last event. A nil Trace ignores it.
-func (t *Trace) Close() {
-	if t == nil {
-		return
-	}
-	t.request.step(func(q *request) { q.closed = true })
-}
-
-// Begin is the core's: the request is about to be queued.
-func (t *Trace) Begin(r *infer.Request) {
+func (t *Trace) received(r *infer.Request) {
 	t.request.step(func(q *request) { q.live++ })
 	t.model, t.version, t.name = r.ModelName, r.ModelVersion, r.ID
 	t.begin = infer.Now()
@@ -102,15 +100,7 @@ func (t *Trace) Begin(r *infer.Request) {
 	}
 }
 
-// Executed is the core's: a batch was run.
-func (t *Trace) Executed(b *infer.Batch) {
-	if t.request.tracer.spans != nil {
-		t.batch = newBatch(b)
-	}
-}
-
-// Respond is the core's: a response is about to be sent.
-func (t *Trace) Respond(_ *infer.Request, resp *infer.Response) {
+func (t *Trace) responded(resp *infer.Response) {
 	if resp.Err != nil {
 		return
 	}
@@ -119,13 +109,11 @@ func (t *Trace) Respond(_ *infer.Request, resp *infer.Response) {
 	}
 }
 
-// End is the core's: nobody needs the request any more.
-func (t *Trace) End(r *infer.Request) {
+func (t *Trace) ended(r *infer.Request) {
 	if t.begin == 0 {
 		return // it was refused
 	}
-	// The core had done its part with the answer, or the batch; since then the
-	// front end has sent it.
+	// Not now: since its last stamp the core has only waited for the frontend.
 	t.times, t.end = r.Times, r.Times.Answered
 	if r.Times.ComputeStart != 0 {
 		t.end = max(t.end, r.Times.ComputeEnd)
@@ -136,11 +124,24 @@ func (t *Trace) End(r *infer.Request) {
 	t.request.step(func(q *request) { q.live-- })
 }
 
+// timestamp records a time of the frontend.
+func (t *Trace) timestamp(name string, at int64) {
+	if t.request.set.level&timestamps == 0 {
+		return
+	}
+	q := t.request
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.over {
+		q.front = append(q.front, event{name: name, at: at})
+	}
+}
+
 // step takes note of something; when it was the last, the request is over.
 func (q *request) step(note func(*request)) {
 	q.mu.Lock()
 	note(q)
-	last := q.closed && q.live == 0 && !q.over
+	last := q.sent && q.live == 0 && !q.over
 	q.over = q.over || last
 	q.mu.Unlock()
 	if !last {

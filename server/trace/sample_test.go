@@ -80,8 +80,8 @@ func TestReplacedSettings(t *testing.T) {
 	require.NoError(t, change(t, tr, "", "trace_rate=2"))
 	require.NoFileExists(t, file)
 	require.False(t, serve(tr, "m"), "the counter begins anew")
-	late.Event("HTTP_RECV_START", 1)
-	late.Close()
+	mark(late, "HTTP_RECV_START", 1)
+	sent(late)
 	require.Equal(t, []uint64{1, 2}, ids(t, file))
 	require.True(t, serve(tr, "m"))
 	require.NoError(t, tr.Shutdown(context.Background()))
@@ -120,16 +120,16 @@ func TestRefusedRequest(t *testing.T) {
 	t.Parallel()
 	tr, file := open(t, "triton,file=%f", "level=TIMESTAMPS", "rate=1")
 	a := tr.Sample("m", nil)
-	a.Event("HTTP_RECV_START", 5)
-	a.Close() // without a request
+	mark(a, "HTTP_RECV_START", 5)
+	sent(a) // without a request
 	b := tr.Sample("m", nil)
 	r := infer.NewRequest()
 	r.Trace = b
 	r.Release()
-	r.Release() // End without Begin
-	b.Event("HTTP_RECV_START", 6)
-	b.Close()
-	b.Event("HTTP_SEND_END", 7) // too late
+	r.Release() // ended without being received
+	mark(b, "HTTP_RECV_START", 6)
+	sent(b)
+	mark(b, "HTTP_SEND_END", 7) // too late
 	require.NoError(t, tr.Shutdown(context.Background()))
 	all := read(t, file)
 	require.Len(t, all, 2)

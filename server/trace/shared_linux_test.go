@@ -33,10 +33,10 @@ func TestMemoryOfAClientThatTakesItAway(t *testing.T) {
 	in := r.AddInput()
 	in.Name, in.DataType, in.Shape = "IN", tensor.Int32, tensor.Shape{1024}
 	in.Data = tensor.NewData(tensor.NewBuffer(mem, true, nil))
-	sampled.Begin(r)
+	r.EmitReceived()
 	run(r)
 	r.Release()
-	sampled.Close()
+	sent(sampled)
 	require.NoError(t, tr.Shutdown(context.Background()))
 	for _, e := range read(t, file) {
 		require.NotEqual(t, "TENSOR_QUEUE_INPUT", e.Activity)

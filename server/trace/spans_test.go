@@ -97,7 +97,7 @@ func TestPropagation(t *testing.T) {
 	require.Nil(t, tr.Sample("m", carrier("00-00000000000000000000000000000000-b7ad6b7169203331-01")))
 	s := tr.Sample("m", carrier(remoteParent))
 	require.JSONEq(t, `{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-`+s.span.SpanID().String()+`-01","tracestate":"vendor=1"}`, s.Context())
-	s.Close()
+	sent(s)
 	root := exported(t, tr, to)["InferRequest"][0]
 	require.Equal(t, "0af7651916cd43dd8448eb211c80319c", root.SpanContext.TraceID().String())
 	require.Equal(t, "b7ad6b7169203331", root.Parent.SpanID().String())
@@ -110,7 +110,7 @@ func TestForcedAndCounted(t *testing.T) {
 	tr, _, _ := openSpans(t, "rate=2", "count=1")
 	sample := func(c Carrier) bool {
 		s := tr.Sample("m", c)
-		s.Close()
+		sent(s)
 		return s != nil
 	}
 	require.True(t, sample(carrier(remoteParent)))
@@ -133,7 +133,7 @@ func TestSpansOfChildren(t *testing.T) {
 	inner.Release()
 	outer.Release()
 	outer.Release()
-	parent.Close()
+	sent(parent)
 	all := exported(t, tr, to)
 	require.Equal(t, all["InferRequest"][0].SpanContext.SpanID(), all["ensemble"][0].Parent.SpanID())
 	require.Equal(t, all["ensemble"][0].SpanContext.SpanID(), all["part"][0].Parent.SpanID())
@@ -153,13 +153,13 @@ func TestBatchSpan(t *testing.T) {
 		requests = append(requests, newRequest("m", s))
 	}
 	untraced := newRequest("m", tr.Sample("m", nil))
-	untraced.Trace.(*Trace).Close()
-	untraced.Trace.End(untraced)
+	sent(untraced.Trace.(*Trace))
+	untraced.Trace.Observe(infer.Event{Kind: infer.EventEnded, Request: untraced})
 	untraced.Trace = nil
 	run(slices.Concat([]*infer.Request{untraced}, requests)...)
 	for i, r := range requests {
 		r.Release()
-		traces[i].Close()
+		sent(traces[i])
 	}
 	untraced.Release()
 	batches := exported(t, tr, to)["batch"]
@@ -206,11 +206,11 @@ func TestCustomSpans(t *testing.T) {
 	s := tr.Sample("m", nil)
 	r := newRequest("m", s)
 	for i, name := range []string{"PLAIN", "OUTER_START", "NOTE", "INNER_START", "INNER_END", "OUTER_END", "OPEN_START"} {
-		s.Activity(name, infer.Now()+int64(i))
+		s.Observe(infer.Event{Kind: infer.EventActivity, Name: name, At: infer.Now() + int64(i)})
 	}
 	run(r)
 	r.Release()
-	s.Close()
+	sent(s)
 	all := exported(t, tr, to)
 	model, outer, inner := all["m"][0], all["OUTER"][0], all["INNER"][0]
 	require.Subset(t, events(model), []string{"PLAIN", "REQUEST_START"})
