@@ -34,10 +34,18 @@ func (b *book) samples() bool {
 	return false
 }
 
-// Update changes the settings of a model, or the global ones when model is
-// empty; then the models that inherit from them change too. Either all of it
-// happens or nothing.
+// Update changes the settings of a model, or the global settings when model is empty; models that
+// inherit a changed setting change too. After an error nothing has changed. What ended requests
+// left of the replaced settings is in the trace files when it returns.
 func (t *Tracer) Update(model string, c Change) error {
+	if err := t.update(model, c); err != nil {
+		return err
+	}
+	t.out.sync()
+	return nil
+}
+
+func (t *Tracer) update(model string, c Change) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	old := t.book.Load()

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -8,75 +9,161 @@ import (
 	"sync"
 )
 
-// output is where trace files go: the one at path, which grows, and numbered
-// ones beside it. Every file is a JSON array at all times. A trace that cannot
-// be written is lost and said so in the log; requests do not suffer.
+// maxUnwritten bounds the bytes of traces that wait to be written.
+const maxUnwritten = 64 << 20
+
+// output writes trace files: the one at path, which grows, and numbered ones beside it. Each file
+// is a JSON array at all times. Requests may end under locks, so a goroutine writes, which runs
+// while there is something to write. A trace that cannot be written is lost and the log has the
+// reason; requests do not wait for the disk.
 type output struct {
 	path string
 	log  *slog.Logger
 
 	mu struct {
 		sync.Mutex
-		index  uint64 // of the next numbered file
-		file   *os.File
-		end    int64 // where the closing bracket of file stands
-		closed bool
+		waiting []piece
+		size    int    // bytes of pieces that are not written
+		queued  uint64 // pieces so far
+		written uint64 // of them
+		writing bool   // a goroutine writes
+		full    bool   // a piece was refused since the last one was accepted
+		closed  bool   // no more is accepted
+		// progress is signaled after each piece.
+		progress sync.Cond
+	}
+
+	// Of the goroutine that writes; close takes the file from it.
+	index uint64 // of the next numbered file
+	file  *os.File
+	end   int64 // where the closing bracket of file stands
+}
+
+// piece is traces to write as elements of a JSON array.
+type piece struct {
+	entries  []byte
+	numbered bool // as a numbered file of its own
+}
+
+var errUnwritten = errors.New("too many traces wait to be written")
+
+func newOutput(path string, log *slog.Logger) *output {
+	o := &output{path: path, log: log}
+	o.mu.progress.L = &o.mu
+	return o
+}
+
+// next queues the content of the next numbered file.
+func (o *output) next(entries []byte) { o.queue(piece{entries, true}) }
+
+// add queues an addition to the file at path; the first one replaces what is there.
+func (o *output) add(entries []byte) { o.queue(piece{entries, false}) }
+
+func (o *output) queue(p piece) {
+	if err := o.accept(p); err != nil {
+		o.lost(fmt.Errorf("%s: %w", o.path, err))
 	}
 }
 
-// next writes the next numbered file.
-func (o *output) next(entries []byte) {
-	o.mu.Lock()
-	path := o.path + "." + strconv.FormatUint(o.mu.index, 10)
-	o.mu.index++
-	o.mu.Unlock()
-	text := make([]byte, 0, len(entries)+2)
-	text = append(append(append(text, '['), entries...), ']')
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		o.lost(err)
-	}
-}
-
-// add appends to the file at path; the first time it begins anew.
-func (o *output) add(entries []byte) {
+// accept queues a piece, or returns why it is lost. Of pieces that are lost for want of room, one
+// after the other, only the first is an error.
+func (o *output) accept(p piece) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err := o.append(entries); err != nil {
-		o.lost(err)
+	switch {
+	case o.mu.closed:
+		return os.ErrClosed
+	case o.mu.size > 0 && o.mu.size+len(p.entries) > maxUnwritten:
+		if o.mu.full {
+			return nil
+		}
+		o.mu.full = true
+		return errUnwritten
 	}
+	o.mu.full = false
+	o.mu.waiting = append(o.mu.waiting, p)
+	o.mu.size += len(p.entries)
+	o.mu.queued++
+	if !o.mu.writing {
+		o.mu.writing = true
+		go o.run()
+	}
+	return nil
 }
 
-func (o *output) append(entries []byte) error {
-	first := byte(',')
-	if o.mu.file == nil {
-		if o.mu.closed {
-			return fmt.Errorf("%s: %w", o.path, os.ErrClosed)
+// run writes what is queued until nothing is left.
+func (o *output) run() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.mu.waiting) > 0 {
+		pieces := o.mu.waiting
+		o.mu.waiting = nil
+		for i := range pieces {
+			o.mu.Unlock()
+			if err := o.write(&pieces[i]); err != nil {
+				o.lost(err)
+			}
+			o.mu.Lock()
+			o.mu.size -= len(pieces[i].entries)
+			o.mu.written++
+			o.mu.progress.Broadcast()
+			pieces[i].entries = nil
 		}
+	}
+	o.mu.writing = false
+}
+
+func (o *output) write(p *piece) error {
+	if p.numbered {
+		path := o.path + "." + strconv.FormatUint(o.index, 10)
+		o.index++
+		return os.WriteFile(path, array('[', p.entries), 0o644)
+	}
+	first := byte(',')
+	if o.file == nil {
 		f, err := os.Create(o.path)
 		if err != nil {
 			return err
 		}
-		o.mu.file, first = f, '['
+		o.file, first = f, '['
 	}
-	text := make([]byte, 0, len(entries)+2)
-	text = append(append(append(text, first), entries...), ']')
-	if _, err := o.mu.file.WriteAt(text, o.mu.end); err != nil {
+	text := array(first, p.entries)
+	if _, err := o.file.WriteAt(text, o.end); err != nil {
 		return err
 	}
-	o.mu.end += int64(len(text)) - 1
+	o.end += int64(len(text)) - 1
 	return nil
+}
+
+// array returns entries behind first, which begins or continues an array, and a closing bracket.
+func array(first byte, entries []byte) []byte {
+	text := make([]byte, 0, len(entries)+2)
+	return append(append(append(text, first), entries...), ']')
 }
 
 func (o *output) lost(err error) {
 	o.log.Error("failed creating trace file: " + err.Error())
 }
 
-// close ends the file at path; nothing is added to it any more.
-func (o *output) close() error {
+// sync waits until all that was queued before is written.
+func (o *output) sync() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	f := o.mu.file
-	o.mu.file, o.mu.closed = nil, true
+	for n := o.mu.queued; o.mu.written < n; {
+		o.mu.progress.Wait()
+	}
+}
+
+// close refuses further traces, waits until the others are written and closes the file at path.
+func (o *output) close() error {
+	o.mu.Lock()
+	o.mu.closed = true
+	o.mu.Unlock()
+	o.sync()
+	o.mu.Lock()
+	f := o.file
+	o.file = nil
+	o.mu.Unlock()
 	if f == nil {
 		return nil
 	}

@@ -34,6 +34,7 @@ func TestLogFrequency(t *testing.T) {
 	for range 5 {
 		require.True(t, serve(tr, "m"))
 	}
+	tr.out.sync()
 	require.Equal(t, []string{"trace.json.0", "trace.json.1"}, files(t, file))
 	require.NoError(t, tr.Shutdown(context.Background()))
 	require.Equal(t, []uint64{1, 2}, ids(t, file+".0"))
@@ -49,9 +50,11 @@ func TestCount(t *testing.T) {
 	require.Equal(t, "TIMESTAMPS 1 1 0", show(tr, ""))
 	require.True(t, serve(tr, "m"))
 	require.False(t, serve(tr, "m"))
+	tr.out.sync()
 	require.Equal(t, []uint64{1, 2}, ids(t, file+".0"))
 	require.NoError(t, change(t, tr, "", "trace_count=1"))
 	require.True(t, serve(tr, "m"))
+	tr.out.sync()
 	require.Equal(t, []uint64{3}, ids(t, file+".1"))
 	require.EqualError(t, change(t, tr, "", "trace_rate=1"), "Attempting to set invalid trace setting :", "the count is used up")
 	require.NoError(t, change(t, tr, "", "trace_count=none"))
@@ -82,6 +85,7 @@ func TestReplacedSettings(t *testing.T) {
 	require.False(t, serve(tr, "m"), "the counter begins anew")
 	mark(late, "HTTP_RECV_START", 1)
 	sent(late)
+	tr.out.sync()
 	require.Equal(t, []uint64{1, 2}, ids(t, file))
 	require.True(t, serve(tr, "m"))
 	require.NoError(t, tr.Shutdown(context.Background()))
@@ -109,6 +113,7 @@ func TestLargeTracesAreWrittenEarly(t *testing.T) {
 		require.True(t, serve(tr, "m"))
 		n++
 	}
+	tr.out.sync()
 	require.Len(t, ids(t, file), n)
 	require.True(t, serve(tr, "m"))
 	require.NoError(t, tr.Shutdown(context.Background()))
@@ -155,6 +160,7 @@ func TestFileThatCannotBeWritten(t *testing.T) {
 	require.NoError(t, os.Mkdir(file+".0", 0o755))
 	require.True(t, serve(tr, "m"))
 	require.True(t, serve(tr, "m"))
+	tr.out.sync()
 	require.Equal(t, []uint64{2}, ids(t, file+".1"))
 }
 

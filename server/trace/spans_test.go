@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	otel "go.opentelemetry.io/otel/trace"
 
@@ -197,6 +198,34 @@ func TestTensorsAreNotExported(t *testing.T) {
 	require.True(t, serve(tr, "m"))
 	require.Len(t, exported(t, tr, to)["m"], 2)
 	require.Equal(t, 1, bytes.Count(logged.Bytes(), []byte("Tensor level tracing is not supported by the mode: opentelemetry")))
+}
+
+// slow is an exporter that reports when it is called and waits to be released.
+type slow struct {
+	*tracetest.InMemoryExporter
+	called, released chan struct{}
+}
+
+func (s slow) ExportSpans(context.Context, []sdk.ReadOnlySpan) error {
+	close(s.called)
+	<-s.released
+	return nil
+}
+
+// The settings can be read and changed while the last spans are exported.
+func TestSettingsDuringShutdown(t *testing.T) {
+	t.Parallel()
+	tr, to, _ := openSpans(t, "rate=1")
+	exporter := slow{to, make(chan struct{}), make(chan struct{})}
+	tr.spans.queue.SpanExporter = exporter
+	require.True(t, serve(tr, "m"))
+	ended := make(chan error, 1)
+	go func() { ended <- tr.Shutdown(context.Background()) }()
+	<-exporter.called
+	require.NoError(t, change(t, tr, "", "trace_rate=2"))
+	require.Empty(t, ended)
+	close(exporter.released)
+	require.NoError(t, <-ended)
 }
 
 // What a backend notes becomes spans inside of the model's.

@@ -69,7 +69,7 @@ func New(o Options) (*Tracer, error) {
 // newTracer is a tracer without an exporter.
 func newTracer(s start, log *slog.Logger) *Tracer {
 	t := &Tracer{mode: s.mode, listed: s.listed, toMono: monotonic() - infer.Now()}
-	t.out = &output{path: s.file, log: log}
+	t.out = newOutput(s.file, log)
 	global := newSetting(s.values, 0, s.mode, t.out)
 	t.living = map[*setting]struct{}{global: {}}
 	t.publish(&book{start: s.values, global: global, models: map[string]*setting{}})
@@ -158,11 +158,11 @@ func (t *Tracer) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.active.Store(nil)
 	for s := range t.living {
 		s.flush()
 	}
+	t.mu.Unlock()
 	err := t.out.close()
 	if t.spans != nil {
 		end, cancel := context.WithTimeout(context.Background(), exportTime)
