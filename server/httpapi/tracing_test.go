@@ -14,7 +14,7 @@ import (
 	"triton/server/trace"
 )
 
-// TestTraced: what the front end notes of infer and generate requests, in order.
+// TestTraced checks the timestamps of infer and generate requests.
 func TestTraced(t *testing.T) {
 	both(t, func(t *testing.T, start serving) {
 		file := filepath.Join(t.TempDir(), "trace.json")
@@ -38,8 +38,8 @@ func TestTraced(t *testing.T) {
 	})
 }
 
-// TestTracedAnswer: an answer is complete when it was given, not when who waits
-// for it wakes up.
+// TestTracedAnswer checks that a response is complete when the model gave it, not when the
+// goroutine that waits for it wakes up.
 func TestTracedAnswer(t *testing.T) {
 	both(t, func(t *testing.T, start serving) {
 		file := filepath.Join(t.TempDir(), "trace.json")

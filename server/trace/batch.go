@@ -6,7 +6,7 @@ import (
 	"triton/server/infer"
 )
 
-// batch is an executed batch as its first sampled request keeps it.
+// batch is what the first sampled request of a batch records of it.
 type batch struct {
 	start, end     int64
 	rows, requests int

@@ -8,23 +8,22 @@ import (
 	"triton/pkg/status"
 )
 
-// Names of the settings that clients may change, in the order in which they
-// take effect.
+// Names of the settings that clients may change, in the order in which they take effect.
 const (
 	LevelName     = "trace_level"
 	RateName      = "trace_rate"
 	CountName     = "trace_count"
 	FrequencyName = "log_frequency"
-	// FileName is refused: clients must not choose where a server writes.
+	// FileName names a setting that clients read and must not change.
 	FileName = "trace_file"
 )
 
-// Changeable are the settings that a Change takes.
+// Changeable returns the names that Change.Set knows.
 func Changeable() []string { return []string{FileName, LevelName, RateName, CountName, FrequencyName} }
 
-// Change is what a client wants changed. The zero value changes nothing.
+// Change is a client's change of settings. The zero value changes nothing.
 type Change struct {
-	// Terse writes one message without a blank, as Triton does over HTTP.
+	// Terse leaves out a blank in one error message, as Triton does over HTTP.
 	Terse bool
 
 	set, clear field
@@ -41,8 +40,8 @@ const (
 	fieldFrequency
 )
 
-// Set takes over one setting. Without values it goes back to what it is
-// inherited from. Unknown settings mean nothing, nor do unknown levels.
+// Set adds a setting to the change. A setting without values becomes inherited again. Unknown
+// settings and unknown levels are ignored.
 func (c *Change) Set(name string, texts []string) error {
 	switch name {
 	case FileName:
@@ -89,8 +88,8 @@ func (c *Change) level(texts []string) error {
 	return nil
 }
 
-// number reads the one value of a setting. All are 32 bit integers with sign;
-// negative rates and frequencies are very large ones, as in Triton.
+// number reads the only value of a setting, a signed 32-bit integer. Negative rates and
+// frequencies become large unsigned ones, as in Triton.
 func (c *Change) number(f field, name string, texts []string) (int64, error) {
 	if len(texts) == 0 {
 		c.clear |= f
@@ -120,24 +119,25 @@ func (c *Change) number(f field, name string, texts []string) (int64, error) {
 	return n, nil
 }
 
-// over is the change laid over what is set and what is inherited: the values
-// and which of them are set now.
-func (c *Change) over(set field, current, inherited values) (values, field) {
+// apply returns the values after the change, and which of them are set. set says which of the
+// current values are; the others are inherited.
+func (c *Change) apply(set field, current, inherited values) (values, field) {
 	set = (set | c.set) &^ c.clear
 	v := inherited
 	for _, f := range [...]field{fieldLevel, fieldRate, fieldCount, fieldFrequency} {
 		switch {
 		case set&f == 0:
 		case c.set&f != 0:
-			v.take(f, c.to)
+			v.copy(f, c.to)
 		default:
-			v.take(f, current)
+			v.copy(f, current)
 		}
 	}
 	return v, set
 }
 
-func (v *values) take(f field, from values) {
+// copy copies one setting.
+func (v *values) copy(f field, from values) {
 	switch f {
 	case fieldLevel:
 		v.level = from.level

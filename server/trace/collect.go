@@ -1,15 +1,13 @@
 package trace
 
-// spill is how many bytes of traces are kept in memory when all of them go to
-// one file anyway.
-const spill = 1 << 20
+// maxUnspilled bounds the bytes of pending traces when all of them go to one file.
+const maxUnspilled = 1 << 20
 
-// most is how many bytes of traces are kept in memory at all. A file that would
-// need more is written in parts.
-const most = 16 << 20
+// maxPending bounds the bytes of pending traces. A file that needs more is written in parts.
+const maxPending = 16 << 20
 
-// collect takes a finished trace, as JSON, and writes what is due.
-func (s *setting) collect(entries []byte) {
+// collect adds an ended trace as JSON and writes the pending ones when they are due.
+func (s *sampler) collect(entries []byte) {
 	s.mu.Lock()
 	s.mu.finished++
 	if len(entries) > 0 {
@@ -34,11 +32,11 @@ func (s *setting) collect(entries []byte) {
 	}
 }
 
-// full says whether a numbered file is due: there are as many traces as one
-// shall have or as are kept, or the last of count is here. The latter happens
-// with a rate of 1 only, as in Triton.
-func (s *setting) full() bool {
-	if len(s.mu.pending) >= most {
+// full reports whether a numbered file is due: the log frequency or maxPending is reached, or the
+// count is used up and all its traces have ended. The latter applies to a rate of 1 only, as in
+// Triton.
+func (s *sampler) full() bool {
+	if len(s.mu.pending) >= maxPending {
 		return true
 	}
 	if s.frequency != 0 && s.mu.held >= s.frequency {
@@ -47,13 +45,13 @@ func (s *setting) full() bool {
 	return s.rate == 1 && s.count > 0 && s.left.Load() == 0 && s.mu.finished >= uint64(s.count)
 }
 
-// spills says whether to write early what goes to the one file in the end.
-func (s *setting) spills() bool {
-	return s.frequency == 0 && s.count < 0 && len(s.mu.pending) >= spill
+// spills reports whether to write pending traces early to the file that gets all of them.
+func (s *sampler) spills() bool {
+	return s.frequency == 0 && s.count < 0 && len(s.mu.pending) >= maxUnspilled
 }
 
-// flush writes what was collected.
-func (s *setting) flush() {
+// flush writes the pending traces.
+func (s *sampler) flush() {
 	s.mu.Lock()
 	due := s.mu.pending
 	s.mu.pending, s.mu.held = nil, 0

@@ -18,12 +18,12 @@ func TestTracesDoNotPileUp(t *testing.T) {
 		{"level=TIMESTAMPS", "rate=1", "triton,file=%f", "triton,log-frequency=1000000"},
 	} {
 		tr, file := open(t, args...)
-		s := tr.book.Load().global
+		s := tr.current.Load().global
 		one := append(append([]byte{'"'}, bytes.Repeat([]byte{'x'}, 1<<20)...), '"')
-		const n = 2*most>>20 + 1
+		const n = 2*maxPending>>20 + 1
 		for range n {
 			s.collect(one)
-			require.LessOrEqual(t, len(s.mu.pending), most)
+			require.LessOrEqual(t, len(s.mu.pending), maxPending)
 		}
 		require.NoError(t, tr.Shutdown(context.Background()))
 		got := 0

@@ -10,14 +10,14 @@ import (
 	otel "go.opentelemetry.io/otel/trace"
 )
 
-// headers is a Carrier as OpenTelemetry wants it, for reading.
+// headers adapts a Carrier to OpenTelemetry, for reading.
 type headers Carrier
 
 func (h headers) Get(name string) string { return h(name) }
 func (h headers) Set(string, string)     {}
 func (h headers) Keys() []string         { return nil }
 
-// extract is the W3C trace context of a request; not valid when there is none.
+// extract returns the W3C trace context of a request. It is invalid when there is none.
 func extract(c Carrier) otel.SpanContext {
 	if c("traceparent") == "" {
 		return otel.SpanContext{}
@@ -25,8 +25,8 @@ func extract(c Carrier) otel.SpanContext {
 	return otel.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), headers(c)))
 }
 
-// Context is the trace as JSON with the members traceparent and, if there is
-// one, tracestate, for models that continue it; empty when traces go to files.
+// Context returns the trace context for models that continue the trace: JSON with the member
+// traceparent and, if there is one, tracestate. It is empty when traces go to files.
 func (t *Trace) Context() string {
 	if !t.span.IsValid() {
 		return ""
@@ -40,9 +40,8 @@ func (t *Trace) Context() string {
 	return string(text)
 }
 
-// newSpanContext is a new identity in the trace of parent, or in a new trace.
-// Identities are chosen before the spans are made, so that spans can refer to
-// each other while their requests are under way.
+// newSpanContext returns a new identity in the trace of parent, or in a new trace. Identities are
+// chosen before spans are made, so that spans can refer to each other while their requests run.
 func newSpanContext(parent otel.SpanContext) otel.SpanContext {
 	c := otel.SpanContextConfig{
 		TraceID: parent.TraceID(), SpanID: newSpanID(), TraceFlags: otel.FlagsSampled, TraceState: parent.TraceState(),
@@ -61,23 +60,23 @@ func newSpanID() (id otel.SpanID) {
 	return id
 }
 
-// chosen is the key under which a context holds the identity of its next span.
-type chosen struct{}
+// identityKey is the key of the identity of the next span in a context.
+type identityKey struct{}
 
-// identities hands the SDK what was chosen.
+// identities is an IDGenerator that returns the chosen identities.
 type identities struct{}
 
 func (identities) NewIDs(ctx context.Context) (otel.TraceID, otel.SpanID) {
-	c := self(ctx)
+	c := identityOf(ctx)
 	return c.TraceID(), c.SpanID()
 }
 
 func (identities) NewSpanID(ctx context.Context, _ otel.TraceID) otel.SpanID {
-	return self(ctx).SpanID()
+	return identityOf(ctx).SpanID()
 }
 
-func self(ctx context.Context) otel.SpanContext {
-	if c, ok := ctx.Value(chosen{}).(otel.SpanContext); ok {
+func identityOf(ctx context.Context) otel.SpanContext {
+	if c, ok := ctx.Value(identityKey{}).(otel.SpanContext); ok {
 		return c
 	}
 	return newSpanContext(otel.SpanContext{})

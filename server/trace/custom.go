@@ -5,7 +5,7 @@ import "strings"
 // activity records a time of the backend. In OpenTelemetry "<X>_START" opens the span X and
 // "<X>_END" closes the span that was opened last; other names are events of the open span.
 func (t *Trace) activity(name string, at int64) {
-	if t.request.set.level&timestamps == 0 {
+	if t.request.sampler.level&timestamps == 0 {
 		return
 	}
 	t.request.mu.Lock()
@@ -13,8 +13,8 @@ func (t *Trace) activity(name string, at int64) {
 	t.custom = append(t.custom, event{name: name, at: at})
 }
 
-// customSpans are the spans that a backend made inside of the model's, and what
-// it noted outside of them. A span that it left open ends with the request.
+// customSpans returns the backend's spans inside the model's span, and its events outside of them.
+// A span that the backend left open ends with the request.
 func (t *Trace) customSpans() (inside []span, outside []event) {
 	var open []int
 	for _, e := range inOrder(t.custom) {

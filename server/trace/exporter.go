@@ -18,8 +18,7 @@ import (
 // tracerName is the instrumentation scope of all spans.
 const tracerName = "triton-server"
 
-// newSpans starts an exporter to a receiver of OTLP, which need not be there
-// yet.
+// newSpans starts an exporter to an OTLP receiver, which may be unreachable.
 func newSpans(ctx context.Context, e export, o Options) (*spans, error) {
 	to, err := dial(ctx, e.url, o.Env)
 	if err != nil {
@@ -28,7 +27,7 @@ func newSpans(ctx context.Context, e export, o Options) (*spans, error) {
 	return exportTo(to, e, o), nil
 }
 
-// exportTo starts the processor in front of an exporter.
+// exportTo starts the batch processor of an exporter.
 func exportTo(to sdk.SpanExporter, e export, o Options) *spans {
 	q := &queue{SpanExporter: to, log: o.Log, size: int64(e.queueSize)}
 	p := sdk.NewTracerProvider(
@@ -43,8 +42,8 @@ func exportTo(to sdk.SpanExporter, e export, o Options) *spans {
 	return &spans{provider: p, tracer: p.Tracer(tracerName), queue: q}
 }
 
-// dial makes the exporter for a URL: OTLP over HTTP, or over gRPC when the
-// scheme is grpc or grpcs. Without one the SDK's variables count.
+// dial returns the exporter for a URL: OTLP over HTTP, or over gRPC when the scheme is grpc or
+// grpcs. Without a URL the SDK's environment variables apply.
 func dial(ctx context.Context, to string, env func(string) string) (sdk.SpanExporter, error) {
 	if to == "" {
 		if env != nil && env("OTEL_EXPORTER_OTLP_ENDPOINT")+env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "" {
@@ -73,7 +72,7 @@ func dial(ctx context.Context, to string, env func(string) string) (sdk.SpanExpo
 	return nil, fmt.Errorf("scheme of url %q is not http, https, grpc or grpcs", to)
 }
 
-// describe is the resource: the settings, over the environment, over defaults.
+// describe returns the resource. Settings override the environment, which overrides defaults.
 func describe(settings []string, env func(string) string) *resource.Resource {
 	attrs := []attribute.KeyValue{attribute.String("service.name", "triton-inference-server")}
 	add := func(pair string) {
@@ -98,11 +97,11 @@ func describe(settings []string, env func(string) string) *resource.Resource {
 	if err != nil {
 		return resource.NewSchemaless(attrs...)
 	}
-	return all // of equal keys the last counts
+	return all // the last of equal keys wins
 }
 
-// queue counts the spans that the SDK holds and stands before its exporter. The
-// SDK would drop spans one by one and say nothing.
+// queue is an exporter that counts the spans queued in the SDK, which would drop single spans
+// silently.
 type queue struct {
 	sdk.SpanExporter
 	log  *slog.Logger
@@ -112,7 +111,7 @@ type queue struct {
 	dropped atomic.Int64 // since the last export
 }
 
-// admit takes n spans, or none of them.
+// admit reports whether n more spans fit.
 func (q *queue) admit(n int) bool {
 	if q.held.Add(int64(n)) <= q.size {
 		return true
@@ -124,7 +123,7 @@ func (q *queue) admit(n int) bool {
 	return false
 }
 
-// ExportSpans sends spans; what is wrong with that goes to the log.
+// ExportSpans sends spans and logs errors.
 func (q *queue) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	err := q.SpanExporter.ExportSpans(ctx, spans)
 	q.held.Add(-int64(len(spans)))

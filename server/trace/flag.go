@@ -19,12 +19,11 @@ func (e *OptionError) Error() string {
 	return fmt.Sprintf("Bad option: \"%s\".\n%s", e.Option, e.Reason)
 }
 
-// ParseConfig sorts the arguments of --trace-config, "<setting>=<value>" and
-// "<mode>,<setting>=<value>", by scope, in the order given. What the settings
-// may be is the business of Options.Validate. The error is an OptionError.
+// ParseConfig returns the arguments of --trace-config, "<setting>=<value>" and
+// "<mode>,<setting>=<value>", by scope and in their order. Options.Validate checks the settings.
+// The error is an OptionError.
 //
-// The flags that --trace-config replaced are settings that stand before these:
-// later ones override earlier ones.
+// A later setting overrides an earlier one, so the flags that --trace-config replaced come first.
 func ParseConfig(args []string) (map[string][]Setting, error) {
 	config := map[string][]Setting{}
 	for _, arg := range args {
@@ -37,7 +36,7 @@ func ParseConfig(args []string) (map[string][]Setting, error) {
 	return config, nil
 }
 
-// parseSetting reads one argument; reason says what is wrong with it.
+// parseSetting reads one argument. reason is not empty when it is malformed.
 func parseSetting(arg string) (scope string, s Setting, reason string) {
 	mode, rest, scoped := strings.Cut(arg, ",")
 	switch {
@@ -66,7 +65,7 @@ func parseMode(text string) (mode, reason string) {
 	return mode, ""
 }
 
-// parseLevel reads one level of the command line.
+// parseLevel reads a level of the command line.
 func parseLevel(text string) (l level, reason string) {
 	switch name := strings.ToLower(text); name {
 	case "false", "off":

@@ -43,10 +43,10 @@ func FuzzChange(f *testing.F) {
 			}
 			_ = change(t, tr, model, setting)
 		}
-		b := tr.book.Load()
+		b := tr.current.Load()
 		for name, s := range b.models {
 			if s.own == 0 || s.usable() != nil {
-				t.Errorf("%q: %s has %+v", text, name, s.now())
+				t.Errorf("%q: %s has %+v", text, name, s.effective())
 			}
 		}
 		if err := b.global.usable(); err != nil {

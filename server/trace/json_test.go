@@ -85,7 +85,7 @@ func TestFile(t *testing.T) {
 		default:
 			require.Len(t, e.Timestamps, 1)
 			names = append(names, e.Timestamps[0].Name)
-			if i > 1 { // the front end's times are the test's
+			if i > 1 { // the frontend's times are the test's
 				require.GreaterOrEqual(t, e.Timestamps[0].NS, before)
 				require.LessOrEqual(t, e.Timestamps[0].NS, after)
 			}

@@ -1,6 +1,6 @@
 package trace
 
-// level is a set of what is recorded.
+// level is the set of what is recorded.
 type level uint8
 
 const (
@@ -9,7 +9,7 @@ const (
 	tensors
 )
 
-// names are the levels as clients see them.
+// names returns the levels as clients see them.
 func (l level) names() []string {
 	if l == off {
 		return []string{"OFF"}
@@ -27,7 +27,7 @@ func (l level) names() []string {
 // values are the settings that clients may change.
 type values struct {
 	level     level
-	rate      uint32 // one of every rate requests
-	count     int32  // of traces still to come; below 0: no limit
+	rate      uint32 // one of rate requests is traced
+	count     int32  // remaining traces; below 0: no limit
 	frequency uint32 // traces per file; 0: all in one
 }

@@ -10,11 +10,11 @@ import (
 	"triton/server/infer"
 )
 
-// request is a sampled request with the traces of it and of the requests that
-// models made to serve it.
+// request is a sampled request with its trace and those of the requests that models made to serve
+// it.
 type request struct {
-	tracer *Tracer
-	set    *setting
+	tracer  *Tracer
+	sampler *sampler
 
 	sampled int64            // by infer.Now
 	wall    int64            // from infer.Now to Unix time
@@ -29,21 +29,20 @@ type request struct {
 	over   bool // all have ended; the request is written
 }
 
-// event is a moment, or a tensor when it has text.
+// event is a timestamp, or a tensor.
 type event struct {
 	name   string
-	at     int64 // by infer.Now
-	tensor []byte
+	at     int64  // by infer.Now
+	tensor []byte // JSON; nil for a timestamp
 }
 
-// Trace is the trace of one request. The front end knows it from Sample, the
-// core as infer.Trace.
+// Trace is the trace of one request.
 type Trace struct {
 	request    *request
 	id, parent uint64
 	span       otel.SpanContext
 
-	// The calls of the core, which never overlap, write these.
+	// Written for the events of the core, which never overlap.
 	model, version, name string
 	begin, end           int64
 	times                infer.Times
@@ -54,7 +53,7 @@ type Trace struct {
 
 var _ infer.Trace = (*Trace)(nil)
 
-// add makes one more trace of the request.
+// add adds a trace to the request. parent is 0 for the request's own.
 func (q *request) add(parent uint64) *Trace {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -66,7 +65,7 @@ func (q *request) add(parent uint64) *Trace {
 	return t
 }
 
-// Child is the trace of a request that a model makes while it serves this one.
+// Child returns the trace of a request that a model makes while it serves this one.
 func (t *Trace) Child() infer.Trace { return t.request.add(t.id) }
 
 // Observe records an event.
@@ -126,7 +125,7 @@ func (t *Trace) ended(r *infer.Request) {
 
 // timestamp records a time of the frontend.
 func (t *Trace) timestamp(name string, at int64) {
-	if t.request.set.level&timestamps == 0 {
+	if t.request.sampler.level&timestamps == 0 {
 		return
 	}
 	q := t.request
@@ -137,10 +136,10 @@ func (t *Trace) timestamp(name string, at int64) {
 	}
 }
 
-// step takes note of something; when it was the last, the request is over.
-func (q *request) step(note func(*request)) {
+// step applies a change under the lock and writes the request when all its parts have ended.
+func (q *request) step(change func(*request)) {
 	q.mu.Lock()
-	note(q)
+	change(q)
 	last := q.sent && q.live == 0 && !q.over
 	q.over = q.over || last
 	q.mu.Unlock()
@@ -150,15 +149,15 @@ func (q *request) step(note func(*request)) {
 	if s := q.tracer.spans; s != nil {
 		s.export(q)
 	} else {
-		q.set.collect(q.json())
+		q.sampler.collect(q.json())
 	}
-	q.set.release()
+	q.sampler.release()
 }
 
-// core are the moments of the core, those of the computation last; nil when the
-// request was refused.
+// core returns the timestamps of the core: those of the request, and those of its execution.
+// They are nil when the request was refused.
 func (t *Trace) core() (handling, compute []event) {
-	if t.begin == 0 || t.request.set.level&timestamps == 0 {
+	if t.begin == 0 || t.request.sampler.level&timestamps == 0 {
 		return nil, nil
 	}
 	handling = append(handling, event{name: "REQUEST_START", at: t.begin})
@@ -177,7 +176,7 @@ func (t *Trace) core() (handling, compute []event) {
 	return handling, compute
 }
 
-// inOrder sorts by time and leaves what happened at once as it was.
+// inOrder sorts events by time. The order of simultaneous events does not change.
 func inOrder(events []event) []event {
 	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
 	return events

@@ -109,7 +109,7 @@ func TestLargeTracesAreWrittenEarly(t *testing.T) {
 	t.Parallel()
 	tr, file := open(t, "triton,file=%f", "level=TIMESTAMPS", "rate=1")
 	n := 0
-	for tr.book.Load().global.mu.finished == 0 || len(tr.book.Load().global.mu.pending) > 0 {
+	for tr.current.Load().global.mu.finished == 0 || len(tr.current.Load().global.mu.pending) > 0 {
 		require.True(t, serve(tr, "m"))
 		n++
 	}
@@ -120,7 +120,7 @@ func TestLargeTracesAreWrittenEarly(t *testing.T) {
 	require.Len(t, ids(t, file), n+1)
 }
 
-// A request that the front end or the core refuses leaves nothing behind.
+// A request that the frontend or the core refuses leaves nothing behind.
 func TestRefusedRequest(t *testing.T) {
 	t.Parallel()
 	tr, file := open(t, "triton,file=%f", "level=TIMESTAMPS", "rate=1")
@@ -139,7 +139,7 @@ func TestRefusedRequest(t *testing.T) {
 	all := read(t, file)
 	require.Len(t, all, 2)
 	require.Equal(t, "HTTP_RECV_START", all[1].Timestamps[0].Name)
-	require.EqualValues(t, 1, tr.book.Load().global.refs.Load())
+	require.EqualValues(t, 1, tr.current.Load().global.refs.Load())
 }
 
 func TestNilAndOff(t *testing.T) { //nolint:paralleltest // AllocsPerRun
@@ -197,7 +197,7 @@ func TestConcurrent(t *testing.T) {
 		}
 	}
 	require.Len(t, seen, traced)
-	require.EqualValues(t, 1, tr.book.Load().global.refs.Load())
+	require.EqualValues(t, 1, tr.current.Load().global.refs.Load())
 }
 
 func BenchmarkSample(b *testing.B) {

@@ -15,21 +15,21 @@ import (
 
 // spans turns requests into OpenTelemetry spans.
 //
-//	InferRequest                  the front end's moments
-//	  <model>                     the core's
-//	    compute                   the batch's, as this request shared it
-//	    <X>                       a backend's, from <X>_START to <X>_END
+//	InferRequest                  timestamps of the frontend
+//	  <model>                     timestamps of the core
+//	    compute                   execution of the batch
+//	    <X>                       from <X>_START to <X>_END of the backend
 //	    <model of a child>...
-//	batch                         links to the models' spans of the batch
+//	batch                         links to the model spans of the batch
 //
-// The last is a trace of its own and no part of Triton's.
+// The batch span is a trace of its own. Triton has none.
 type spans struct {
 	provider *sdk.TracerProvider
 	tracer   otel.Tracer
 	queue    *queue
 }
 
-// span is a span to be made.
+// span describes a span.
 type span struct {
 	name         string
 	parent, self otel.SpanContext
@@ -38,8 +38,7 @@ type span struct {
 	opts         []otel.SpanStartOption
 }
 
-// export makes the spans of a request that is over. They are queued together or
-// not at all.
+// export queues the spans of an ended request, all of them or none.
 func (s *spans) export(q *request) {
 	all := []span{{name: "InferRequest", parent: q.remote, self: q.span, begin: q.first(), end: infer.Now(), events: q.front}}
 	for i, t := range q.traces {
@@ -57,8 +56,8 @@ func (s *spans) export(q *request) {
 	}
 }
 
-// first is when the request came: it was sampled later, when its model was
-// known. A stream that waits for it is no part of it.
+// first returns when the request began to arrive, which is before it was sampled. The time that a
+// stream waited for it does not count.
 func (q *request) first() int64 {
 	first := q.sampled
 	for _, e := range q.front {
@@ -80,7 +79,7 @@ func (q *request) byID(id uint64) *Trace {
 
 func (t *Trace) appendSpans(all []span, parent otel.SpanContext) []span {
 	handling, compute := t.core()
-	version, _ := strconv.ParseInt(t.version, 10, 64) // the core's own
+	version, _ := strconv.ParseInt(t.version, 10, 64) // the core formatted it
 	model := []attribute.KeyValue{attribute.String("triton.model_name", t.model), attribute.Int64("triton.model_version", version)}
 	if len(handling) > 0 {
 		attrs := append(slices.Clip(model),
@@ -113,9 +112,9 @@ func (t *Trace) appendSpans(all []span, parent otel.SpanContext) []span {
 	return all
 }
 
-// start makes one span, and ends it, with the identity that was chosen before.
+// start makes and ends one span with the identity that was chosen before.
 func (s *spans) start(q *request, p *span) {
-	ctx := context.WithValue(context.Background(), chosen{}, p.self)
+	ctx := context.WithValue(context.Background(), identityKey{}, p.self)
 	if p.parent.IsValid() {
 		ctx = otel.ContextWithSpanContext(ctx, p.parent)
 	}
@@ -127,7 +126,7 @@ func (s *spans) start(q *request, p *span) {
 	made.End(otel.WithTimestamp(q.time(p.end)))
 }
 
-// time is a moment by infer.Now as time of day.
+// time converts a time by infer.Now.
 func (q *request) time(at int64) time.Time { return time.Unix(0, at+q.wall) }
 
 func (s *spans) shutdown(ctx context.Context) error { return s.provider.Shutdown(ctx) }

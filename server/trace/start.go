@@ -8,27 +8,26 @@ import (
 	"time"
 )
 
-// start is Options.Config understood.
+// start is the parsed Options.Config.
 type start struct {
 	mode string
 	values
 	file string
-	// listed is what of the mode's own settings clients see.
+	// listed are the mode's own settings that clients see.
 	listed []Setting
 	export export
 }
 
-// export is the settings of the mode opentelemetry.
+// export are the settings of the mode opentelemetry.
 type export struct {
 	url       string
 	resource  []string // "<key>=<value>"
-	queueSize int      // spans that wait for export at most
-	batchSize int      // spans of one export at most
+	queueSize int      // maximum of spans that wait for export
+	batchSize int      // maximum of spans in one export
 	delay     time.Duration
 }
 
-// Validate says whether New would take the options. The error is an
-// OptionError.
+// Validate returns the error that New returns for the options, an OptionError.
 func (o Options) Validate() error {
 	_, err := o.parse()
 	return err
@@ -52,7 +51,7 @@ func (o Options) parse() (start, error) {
 	return s, nil
 }
 
-// global takes over a setting for both modes; unknown ones mean nothing.
+// global reads a setting for both modes. Unknown settings are ignored.
 func (s *start) global(set Setting) (reason string) {
 	var n int64
 	switch set.Name {
@@ -72,7 +71,7 @@ func (s *start) global(set Setting) (reason string) {
 	return reason
 }
 
-// scoped takes over a setting of the mode; clients see those it does not know.
+// scoped reads a setting of the mode. Unknown settings are only listed.
 func (s *start) scoped(set Setting) (reason string) {
 	var n int64
 	switch {
@@ -92,7 +91,7 @@ func (s *start) scoped(set Setting) (reason string) {
 	return ""
 }
 
-// set takes over a setting and gives back its value as clients see it.
+// set reads a setting and returns its value as clients see it.
 func (e *export) set(set Setting) (shown, reason string) {
 	switch set.Name {
 	case "url":
@@ -121,17 +120,17 @@ func (e *export) batching(name string, n int64) {
 	}
 }
 
-// maxBatching bounds queue and batch, which are memory, and the delay.
+// maxBatching bounds the sizes of queue and batch, which take memory, and the delay.
 const maxBatching = 1 << 24
 
-// batchDefaults are the settings that opentelemetry always has.
+// batchDefaults are the settings that the mode opentelemetry always has.
 var batchDefaults = [...]struct{ name, env, value string }{
 	{"bsp_max_queue_size", "OTEL_BSP_MAX_QUEUE_SIZE", "2048"},
 	{"bsp_schedule_delay", "OTEL_BSP_SCHEDULE_DELAY", "5000"},
 	{"bsp_max_export_batch_size", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "512"},
 }
 
-// complete takes from the environment what was not set.
+// complete reads settings that are not given from the environment.
 func (s *start) complete(env func(string) string) error {
 	for _, d := range batchDefaults {
 		if s.has(d.name) {

@@ -12,12 +12,12 @@ import (
 	"triton/server/infer"
 )
 
-// tensor notes a tensor, when the level asks for them.
+// tensor records a tensor if the level includes tensors.
 func (t *Trace) tensor(activity string, in *kserve.Tensor) {
-	if t.request.set.level&tensors == 0 || t.request.tracer.spans != nil {
+	if t.request.sampler.level&tensors == 0 || t.request.tracer.spans != nil {
 		return
 	}
-	// Of a copy, since it may lie in memory that its client takes away meanwhile.
+	// A copy, because a client may unmap shared memory meanwhile.
 	data := make([]byte, in.Data.Len())
 	if !tensor.CopyShared(data, &in.Data) {
 		return
@@ -35,8 +35,7 @@ func (t *Trace) tensor(activity string, in *kserve.Tensor) {
 	t.tensors = append(t.tensors, event{name: activity, at: infer.Now(), tensor: b})
 }
 
-// appendValues writes the values with commas between them. Half floats are left
-// out, as Triton leaves them.
+// appendValues appends values with commas between them. It leaves out half floats, as Triton does.
 func appendValues(b []byte, d tensor.DataType, data []byte) []byte {
 	switch d {
 	case tensor.Bytes:
@@ -55,7 +54,7 @@ func appendValues(b []byte, d tensor.DataType, data []byte) []byte {
 	return b
 }
 
-// appendTexts writes strings as fields of a CSV line: quotes inside come twice.
+// appendTexts appends strings as fields of a CSV line: quotes inside are doubled.
 func appendTexts(b, data []byte) []byte {
 	for first := true; len(data) >= 4; first = false {
 		n := uint64(binary.LittleEndian.Uint32(data))
@@ -80,7 +79,7 @@ func appendValue(b []byte, d tensor.DataType, data []byte) []byte {
 			return append(b, '1')
 		}
 		return append(b, '0')
-	case tensor.Uint8: // a character from Triton, which its own reader cannot read
+	case tensor.Uint8: // Triton writes a character, which its own reader cannot read
 		return strconv.AppendUint(b, uint64(data[0]), 10)
 	case tensor.Int8:
 		return strconv.AppendInt(b, int64(int8(data[0])), 10)
@@ -104,7 +103,7 @@ func appendValue(b []byte, d tensor.DataType, data []byte) []byte {
 	return b
 }
 
-// appendFloat writes six digits, as a C++ stream does.
+// appendFloat appends six digits, as a C++ stream does.
 func appendFloat(b []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f) && math.Signbit(f):

@@ -1,7 +1,6 @@
-// Package trace samples requests and records what happens to them: in Triton's
-// trace file format, or as OpenTelemetry spans. The settings, global and per
-// model, change while the server runs. A request that is not sampled costs one
-// atomic load as long as tracing is off.
+// Package trace samples requests and records their events in Triton's trace file format or as
+// OpenTelemetry spans. Settings, global and per model, may change while the server runs. While
+// tracing is off, sampling a request costs one atomic load.
 package trace
 
 import (
@@ -17,12 +16,12 @@ import (
 	"triton/server/infer"
 )
 
-// Options are the settings at the start, as --trace-config gives them.
+// Options are the initial settings, as --trace-config gives them.
 type Options struct {
-	// Config is the settings by scope: Global for mode, level, rate and count,
-	// Triton and OpenTelemetry for the modes' own. A setting may repeat.
+	// Config are the settings by scope: Global for mode, level, rate and count, Triton and
+	// OpenTelemetry for the settings of a mode. A setting may repeat.
 	Config map[string][]Setting
-	// Env looks up OTEL_* variables; nil: none are set.
+	// Env looks up OTEL_* variables. If it is nil none is set.
 	Env func(string) string
 	Log *slog.Logger
 }
@@ -30,8 +29,7 @@ type Options struct {
 // Setting is one "<name>=<value>".
 type Setting struct{ Name, Value string }
 
-// Tracer samples requests. It is safe for concurrent use; a nil Tracer samples
-// none.
+// Tracer samples requests. It is safe for concurrent use. A nil Tracer samples none.
 type Tracer struct {
 	mode   string
 	listed []Setting
@@ -39,16 +37,16 @@ type Tracer struct {
 	spans  *spans // of the mode opentelemetry
 	toMono int64  // from infer.Now to the machine's monotonic clock
 
-	active atomic.Pointer[book] // nil while no request can be sampled
-	book   atomic.Pointer[book]
-	ids    atomic.Uint64
+	active  atomic.Pointer[snapshot] // nil while no request can be sampled
+	current atomic.Pointer[snapshot]
+	ids     atomic.Uint64
 
-	mu     sync.Mutex // held by who changes the settings
-	living map[*setting]struct{}
+	mu       sync.Mutex            // serializes changes of the settings
+	samplers map[*sampler]struct{} // those in force or with traces in flight
 }
 
-// New checks the options and starts what exports traces. The error is that of
-// Options.Validate, or one of the exporter.
+// New checks the options and starts the exporter of their mode. It returns the error of
+// Options.Validate or of the exporter.
 func New(o Options) (*Tracer, error) {
 	s, err := o.parse()
 	if err != nil {
@@ -66,44 +64,42 @@ func New(o Options) (*Tracer, error) {
 	return t, nil
 }
 
-// newTracer is a tracer without an exporter.
+// newTracer returns a tracer without an exporter.
 func newTracer(s start, log *slog.Logger) *Tracer {
 	t := &Tracer{mode: s.mode, listed: s.listed, toMono: monotonic() - infer.Now()}
 	t.out = newOutput(s.file, log)
-	global := newSetting(s.values, 0, s.mode, t.out)
-	t.living = map[*setting]struct{}{global: {}}
-	t.publish(&book{start: s.values, global: global, models: map[string]*setting{}})
+	global := newSampler(s.values, 0, s.mode, t.out)
+	t.samplers = map[*sampler]struct{}{global: {}}
+	t.publish(&snapshot{start: s.values, global: global, models: map[string]*sampler{}})
 	return t
 }
 
-func (t *Tracer) publish(b *book) {
-	t.book.Store(b)
-	if b.samples() {
+func (t *Tracer) publish(b *snapshot) {
+	t.current.Store(b)
+	if b.enabled() {
 		t.active.Store(b)
 	} else {
 		t.active.Store(nil)
 	}
 }
 
-// forget drops settings that nothing goes by any more.
-func (t *Tracer) forget() {
-	for s := range t.living {
+// dropUnused drops samplers that are replaced and have no traces in flight.
+func (t *Tracer) dropUnused() {
+	for s := range t.samplers {
 		if s.refs.Load() == 0 {
-			delete(t.living, s)
+			delete(t.samplers, s)
 		}
 	}
 }
 
-// Carrier reads the headers of a request, or its metadata, by lower-case name;
-// empty when there is none.
+// Carrier returns a header of a request by its name in lower case, or "".
 type Carrier func(name string) string
 
-// Active says whether any request may be traced. If not, front ends need not
-// prepare for Sample.
+// Active reports whether any request may be traced. If not, frontends need not prepare for Sample.
 func (t *Tracer) Active() bool { return t != nil && t.active.Load() != nil }
 
-// Sample decides whether a request for the model is traced; nil when not. The
-// caller sets the result as the request's Trace, if not nil, and calls Close.
+// Sample decides whether a request for the model is traced, and returns nil if not. The caller
+// makes the result the request's Trace and emits infer.EventSent at the end.
 func (t *Tracer) Sample(model string, c Carrier) *Trace {
 	if t == nil {
 		return nil
@@ -112,9 +108,9 @@ func (t *Tracer) Sample(model string, c Carrier) *Trace {
 	if b == nil {
 		return nil
 	}
-	s := b.of(model)
+	s := b.sampler(model)
 	for !s.retain() {
-		s = t.book.Load().of(model)
+		s = t.current.Load().sampler(model)
 	}
 	if tr := t.sample(s, c); tr != nil {
 		return tr
@@ -123,43 +119,43 @@ func (t *Tracer) Sample(model string, c Carrier) *Trace {
 	return nil
 }
 
-func (t *Tracer) sample(s *setting, c Carrier) *Trace {
-	if !s.samples() {
+func (t *Tracer) sample(s *sampler, c Carrier) *Trace {
+	if !s.enabled() {
 		return nil
 	}
 	var remote otel.SpanContext
 	if t.spans != nil && c != nil {
 		remote = extract(c)
 	}
-	if !s.hit(remote.IsValid()) {
+	if !s.sample(remote.IsValid()) {
 		return nil
 	}
 	now := infer.Now()
-	q := &request{tracer: t, set: s, sampled: now, wall: time.Now().UnixNano() - now, remote: remote}
+	q := &request{tracer: t, sampler: s, sampled: now, wall: time.Now().UnixNano() - now, remote: remote}
 	if t.spans != nil {
 		q.span = newSpanContext(remote)
 		if s.level&tensors != 0 {
-			s.complain.Do(func() { t.out.log.Error("Tensor level tracing is not supported by the mode: " + t.mode) })
+			s.warnTensors.Do(func() { t.out.log.Error("Tensor level tracing is not supported by the mode: " + t.mode) })
 		}
 	}
 	return q.add(0)
 }
 
-// exportTime is how long the end waits for the receiver of the last spans.
+// exportTime is how long Shutdown waits for the receiver of the last spans.
 const exportTime = 5 * time.Second
 
-// leastExportTime is how long it does when it must not wait.
+// leastExportTime is how long Shutdown waits for it after its context has ended.
 const leastExportTime = 50 * time.Millisecond
 
-// Shutdown writes out what was recorded, until ctx ends. Traces that end later
-// are lost.
+// Shutdown writes all recorded traces; ctx ends the export of spans. Traces that end later are
+// lost.
 func (t *Tracer) Shutdown(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
 	t.mu.Lock()
 	t.active.Store(nil)
-	for s := range t.living {
+	for s := range t.samplers {
 		s.flush()
 	}
 	t.mu.Unlock()
@@ -167,7 +163,7 @@ func (t *Tracer) Shutdown(ctx context.Context) error {
 	if t.spans != nil {
 		end, cancel := context.WithTimeout(context.Background(), exportTime)
 		defer cancel()
-		// Not at once: the SDK ends nothing when it is given no time at all.
+		// Not at once: without any time the SDK ends nothing.
 		defer context.AfterFunc(ctx, func() { time.AfterFunc(leastExportTime, cancel) })()
 		err = errors.Join(err, t.spans.shutdown(end))
 	}

@@ -71,7 +71,7 @@ func TestSettings(t *testing.T) {
 		}
 		require.Equal(t, c.want, show(tr, c.model), c)
 	}
-	require.Len(t, tr.living, 2, "replaced settings are forgotten")
+	require.Len(t, tr.samplers, 2, "replaced settings are forgotten")
 }
 
 func TestNoFile(t *testing.T) {

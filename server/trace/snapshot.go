@@ -6,28 +6,28 @@ import (
 	"strconv"
 )
 
-// book is the settings in force; it is replaced, never changed.
-type book struct {
-	start  values // of the command line, what the global ones go back to
-	global *setting
-	models map[string]*setting // of models with settings of their own
+// snapshot is the settings in force. It is immutable: a change publishes another one.
+type snapshot struct {
+	start  values // of the command line; the global settings inherit from them
+	global *sampler
+	models map[string]*sampler // of models with settings of their own
 }
 
-// of is the settings that count for a model, or the global ones.
-func (b *book) of(model string) *setting {
+// sampler returns the sampler of a model.
+func (b *snapshot) sampler(model string) *sampler {
 	if s := b.models[model]; s != nil {
 		return s
 	}
 	return b.global
 }
 
-// samples says whether any request may be traced.
-func (b *book) samples() bool {
-	if b.global.samples() {
+// enabled reports whether any request may be traced.
+func (b *snapshot) enabled() bool {
+	if b.global.enabled() {
 		return true
 	}
 	for _, s := range b.models {
-		if s.samples() {
+		if s.enabled() {
 			return true
 		}
 	}
@@ -48,9 +48,9 @@ func (t *Tracer) Update(model string, c Change) error {
 func (t *Tracer) update(model string, c Change) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	old := t.book.Load()
-	next := &book{start: old.start, global: old.global, models: maps.Clone(old.models)}
-	var made, gone []*setting
+	old := t.current.Load()
+	next := &snapshot{start: old.start, global: old.global, models: maps.Clone(old.models)}
+	var made, gone []*sampler
 	renew := func(name string, c Change) error {
 		made, gone = next.renew(name, c, made, gone)
 		if len(made) == 0 {
@@ -70,34 +70,34 @@ func (t *Tracer) update(model string, c Change) error {
 	}
 	t.publish(next)
 	for _, s := range made {
-		t.living[s] = struct{}{}
+		t.samplers[s] = struct{}{}
 	}
 	for _, s := range gone {
 		s.release()
 	}
-	t.forget()
+	t.dropUnused()
 	return nil
 }
 
-// renew makes the settings of one scope anew and collects what came and went. A
-// model without settings of its own has none.
-func (b *book) renew(model string, c Change, made, gone []*setting) ([]*setting, []*setting) {
+// renew replaces the sampler of one scope and appends the samplers to made and gone. A model
+// without settings of its own has no sampler.
+func (b *snapshot) renew(model string, c Change, made, gone []*sampler) ([]*sampler, []*sampler) {
 	current, inherited := b.global, b.start
 	if model != Global {
-		current, inherited = b.models[model], b.global.now()
+		current, inherited = b.models[model], b.global.effective()
 	}
 	var own field
 	var held values
 	if current != nil {
-		own, held = current.own, current.now()
+		own, held = current.own, current.effective()
 		gone = append(gone, current)
 	}
-	v, own := c.over(own, held, inherited)
+	v, own := c.apply(own, held, inherited)
 	if model != Global && own == 0 {
 		delete(b.models, model)
 		return made, gone
 	}
-	s := newSetting(v, own, b.global.mode, b.global.out)
+	s := newSampler(v, own, b.global.mode, b.global.out)
 	if model == Global {
 		b.global = s
 	} else {
@@ -112,10 +112,10 @@ type Field struct {
 	Values []string
 }
 
-// Settings are those of a model, or the global ones when model is empty, in
-// the order in which Triton lists them. A name may come more than once.
+// Settings returns the settings of a model, or the global settings when model is empty, in
+// Triton's order. A name may come more than once.
 func (t *Tracer) Settings(model string) []Field {
-	v := t.book.Load().of(model).now()
+	v := t.current.Load().sampler(model).effective()
 	fields := []Field{
 		{LevelName, v.level.names()},
 		{RateName, []string{strconv.FormatUint(uint64(v.rate), 10)}},
