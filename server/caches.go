@@ -31,7 +31,7 @@ func (s *Server) openCache() error {
 		err = status.New(status.InvalidArg, "unable to find 'libtritoncache_%s.so' for cache. Searched: %s", o.Name, o.Directory)
 	}
 	if err != nil {
-		return fmt.Errorf("creating server: %w", textual{status.From(err)})
+		return fmt.Errorf("creating server: %w", consoleError{status.From(err)})
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (s *Server) startCache(ctx context.Context) error {
 		return nil
 	}
 	if err := b.Check(ctx); err != nil {
-		return fmt.Errorf("creating server: %w", textual{status.From(err)})
+		return fmt.Errorf("creating server: %w", consoleError{status.From(err)})
 	}
 	life, end := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -73,8 +73,8 @@ func (s *Server) closeCache() error {
 	return s.cache.Close()
 }
 
-// leastSize is the smallest cache in bytes; Triton's needs that much for itself.
-const leastSize = 192
+// minLocalSize is the smallest cache in bytes; Triton's needs that much for itself.
+const minLocalSize = 192
 
 // localSize reads the size setting as C++'s stoull does: what follows the number
 // does not matter.
@@ -92,7 +92,7 @@ func localSize(settings map[string]string) (int64, error) {
 		return 0, status.New(status.Internal, "Failed to initialize LocalCache: stoull")
 	case n > 1<<62 || n > 0 && strings.HasPrefix(text, "-"):
 		return 0, status.New(status.Internal, "Failed to initialize LocalCache: failed to allocate buffer")
-	case n < leastSize:
+	case n < minLocalSize:
 		return 0, status.New(status.Internal,
 			"Failed to initialize LocalCache: Could not initialize buffer in basic_managed_external_buffer constructor")
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 // newCloud makes the front end of a cloud platform.
-func (s *Server) newCloud(l net.Listener, title string, h http1.Handler) front {
+func (s *Server) newCloud(l net.Listener, title string, h http1.Handler) frontend {
 	o := s.connectionOptions()
 	o.MaxConnections = 0
-	return &httpFront{title: title, server: http1.NewServer(h, o), lis: &lastCall{Listener: l}}
+	return &httpFrontend{title: title, server: http1.NewServer(h, o), lis: &drainingListener{Listener: l}}
 }
 
 // plainHTTP is the KServe API for the platforms: without forwarded headers and browsers.
@@ -24,7 +24,7 @@ func (s *Server) plainHTTP() http1.Handler {
 	return httpapi.New(s.models, o)
 }
 
-func (s *Server) newSageMaker(l net.Listener, _ *tls.Config) (front, error) {
+func (s *Server) newSageMaker(l net.Listener, _ *tls.Config) (frontend, error) {
 	o := &s.opts.SageMaker
 	h, err := sagemaker.New(s.models, sagemaker.Options{
 		HTTP: s.plainHTTP(), Repositories: s.models, Root: o.Root,
@@ -35,7 +35,7 @@ func (s *Server) newSageMaker(l net.Listener, _ *tls.Config) (front, error) {
 	return s.newCloud(l, "Sagemaker", h), err
 }
 
-func (s *Server) newVertex(l net.Listener, _ *tls.Config) (front, error) {
+func (s *Server) newVertex(l net.Listener, _ *tls.Config) (frontend, error) {
 	o := &s.opts.Vertex
 	var metrics http1.Handler
 	if s.opts.Metrics.Allow {

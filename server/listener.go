@@ -26,7 +26,7 @@ func listen(e Endpoint, name string) (net.Listener, error) {
 		if inUse(err) {
 			msg = fmt.Sprintf("Socket '%s' already in use ", e)
 		}
-		return nil, notStarted(name, &status.Error{Code: status.Unavailable, Msg: msg, Cause: err})
+		return nil, startError(name, &status.Error{Code: status.Unavailable, Msg: msg, Cause: err})
 	}
 	return l, nil
 }
@@ -79,21 +79,21 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// lastCall is a listener that, when closed, first accepts the connections that
+// drainingListener is a listener that, when closed, first accepts the connections that
 // the system has already taken for it: closing at once would reset them.
-type lastCall struct {
+type drainingListener struct {
 	net.Listener
 	closing atomic.Bool
 }
 
-// A closing listener waits lastCallTime for connections that are being opened,
-// then until all that came are accepted, but no longer than lastCallLimit.
+// A closing listener waits acceptWait for connections that are being opened,
+// then until all that came are accepted, but no longer than acceptLimit.
 const (
-	lastCallTime  = 10 * time.Millisecond
-	lastCallLimit = time.Second
+	acceptWait  = 10 * time.Millisecond
+	acceptLimit = time.Second
 )
 
-func (l *lastCall) Accept() (net.Conn, error) {
+func (l *drainingListener) Accept() (net.Conn, error) {
 	var limit time.Time
 	for {
 		c, err := l.Listener.Accept()
@@ -102,24 +102,24 @@ func (l *lastCall) Accept() (net.Conn, error) {
 		}
 		now := time.Now()
 		if limit.IsZero() {
-			limit = now.Add(lastCallLimit)
+			limit = now.Add(acceptLimit)
 		}
-		if now.After(limit) || stopListening(l.Listener) || l.until(now.Add(lastCallTime)) != nil {
+		if now.After(limit) || stopListening(l.Listener) || l.until(now.Add(acceptWait)) != nil {
 			return nil, errors.Join(net.ErrClosed, l.Listener.Close())
 		}
 	}
 }
 
 // Close begins the end; Accept closes the listener when nobody comes any more.
-func (l *lastCall) Close() error {
-	if !l.closing.Swap(true) && l.until(time.Now().Add(lastCallTime)) == nil {
+func (l *drainingListener) Close() error {
+	if !l.closing.Swap(true) && l.until(time.Now().Add(acceptWait)) == nil {
 		return nil
 	}
 	return l.Listener.Close()
 }
 
 // until sets when Accept gives up.
-func (l *lastCall) until(at time.Time) error {
+func (l *drainingListener) until(at time.Time) error {
 	d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
 	if !ok {
 		return errors.ErrUnsupported

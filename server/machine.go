@@ -32,31 +32,31 @@ type machine struct {
 
 // reading is one value of one metric.
 type reading struct {
-	*polled
+	*sampledMetric
 	uuid  string // of a GPU; else empty
 	value float64
 }
 
-// polled is a metric that is read now and then.
-type polled struct {
+// sampledMetric is a metric that is read now and then.
+type sampledMetric struct {
 	name, help string
 	kind       prometheus.ValueType
 }
 
 var (
-	pinnedTotal = &polled{"nv_pinned_memory_pool_total_bytes", "Pinned memory pool total memory size, in bytes", prometheus.GaugeValue}
-	pinnedUsed  = &polled{"nv_pinned_memory_pool_used_bytes", "Pinned memory pool used memory size, in bytes", prometheus.GaugeValue}
-	gpuUtil     = &polled{"nv_gpu_utilization", "GPU utilization rate [0.0 - 1.0)", prometheus.GaugeValue}
-	gpuTotal    = &polled{"nv_gpu_memory_total_bytes", "GPU total memory, in bytes", prometheus.GaugeValue}
-	gpuUsed     = &polled{"nv_gpu_memory_used_bytes", "GPU used memory, in bytes", prometheus.GaugeValue}
-	gpuPower    = &polled{"nv_gpu_power_usage", "GPU power usage in watts", prometheus.GaugeValue}
-	gpuLimit    = &polled{"nv_gpu_power_limit", "GPU power management limit in watts", prometheus.GaugeValue}
-	gpuEnergy   = &polled{"nv_energy_consumption", "GPU energy consumption in joules since the Triton Server started", prometheus.CounterValue}
-	cpuUtil     = &polled{"nv_cpu_utilization", "CPU utilization rate [0.0 - 1.0]", prometheus.GaugeValue}
-	cpuTotal    = &polled{"nv_cpu_memory_total_bytes", "CPU total memory (RAM), in bytes", prometheus.GaugeValue}
-	cpuUsed     = &polled{"nv_cpu_memory_used_bytes", "CPU used memory (RAM), in bytes", prometheus.GaugeValue}
+	pinnedTotal = &sampledMetric{"nv_pinned_memory_pool_total_bytes", "Pinned memory pool total memory size, in bytes", prometheus.GaugeValue}
+	pinnedUsed  = &sampledMetric{"nv_pinned_memory_pool_used_bytes", "Pinned memory pool used memory size, in bytes", prometheus.GaugeValue}
+	gpuUtil     = &sampledMetric{"nv_gpu_utilization", "GPU utilization rate [0.0 - 1.0)", prometheus.GaugeValue}
+	gpuTotal    = &sampledMetric{"nv_gpu_memory_total_bytes", "GPU total memory, in bytes", prometheus.GaugeValue}
+	gpuUsed     = &sampledMetric{"nv_gpu_memory_used_bytes", "GPU used memory, in bytes", prometheus.GaugeValue}
+	gpuPower    = &sampledMetric{"nv_gpu_power_usage", "GPU power usage in watts", prometheus.GaugeValue}
+	gpuLimit    = &sampledMetric{"nv_gpu_power_limit", "GPU power management limit in watts", prometheus.GaugeValue}
+	gpuEnergy   = &sampledMetric{"nv_energy_consumption", "GPU energy consumption in joules since the Triton Server started", prometheus.CounterValue}
+	cpuUtil     = &sampledMetric{"nv_cpu_utilization", "CPU utilization rate [0.0 - 1.0]", prometheus.GaugeValue}
+	cpuTotal    = &sampledMetric{"nv_cpu_memory_total_bytes", "CPU total memory (RAM), in bytes", prometheus.GaugeValue}
+	cpuUsed     = &sampledMetric{"nv_cpu_memory_used_bytes", "CPU used memory (RAM), in bytes", prometheus.GaugeValue}
 
-	polledOrder = []*polled{pinnedTotal, pinnedUsed, gpuUtil, gpuTotal, gpuUsed, gpuPower, gpuLimit, gpuEnergy, cpuUtil, cpuTotal, cpuUsed}
+	polledOrder = []*sampledMetric{pinnedTotal, pinnedUsed, gpuUtil, gpuTotal, gpuUsed, gpuPower, gpuLimit, gpuEnergy, cpuUtil, cpuTotal, cpuUsed}
 )
 
 // poll reads until ctx ends.

@@ -17,9 +17,9 @@ type meter struct {
 	energy float64        // since the first reading, joules
 }
 
-// patience is how often in a row a group of values may fail to be read before
+// maxMisses is how often in a row a group of values may fail to be read before
 // the GPU is not asked for it any more.
-const patience = 3
+const maxMisses = 3
 
 func meters(g gpus, log *slog.Logger) []*meter {
 	var all []*meter
@@ -36,10 +36,10 @@ func (m *meter) read(all []reading) []reading {
 	r := m.view.Read(m.device)
 	uuid := m.device.UUID
 	used, total := r.MemoryUsed, r.MemoryTotal
-	if !m.works("memory usage", used.Known && total.Known) {
+	if !m.recordResult("memory usage", used.Known && total.Known) {
 		used.Value, total.Value = 0, 0
 	}
-	if m.works("energy consumption", r.Energy.Known) {
+	if m.recordResult("energy consumption", r.Energy.Known) {
 		if m.last != 0 {
 			m.energy += max(r.Energy.Value-m.last, 0)
 		}
@@ -55,16 +55,16 @@ func (m *meter) read(all []reading) []reading {
 }
 
 func (m *meter) value(what string, v gpu.Optional[float64]) float64 {
-	if !m.works(what, v.Known) {
+	if !m.recordResult(what, v.Known) {
 		return 0
 	}
 	return v.Value
 }
 
-// works counts failures in a row and says whether a group's values are good.
-func (m *meter) works(what string, known bool) bool {
+// recordResult counts failures in a row and says whether a group's values are good.
+func (m *meter) recordResult(what string, known bool) bool {
 	switch {
-	case m.misses[what] >= patience:
+	case m.misses[what] >= maxMisses:
 		return false
 	case known:
 		m.misses[what] = 0

@@ -40,7 +40,7 @@ func text(t *testing.T, m *machine) string {
 	}
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(m)
-	f := &metricsFront{registry: reg, machine: m, order: order}
+	f := &metricsFrontend{registry: reg, machine: m, order: order}
 	return string(f.page())
 }
 

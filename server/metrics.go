@@ -17,8 +17,8 @@ import (
 	"triton/server/stats"
 )
 
-// metricsFront serves the metrics endpoint.
-type metricsFront struct {
+// metricsFrontend serves the metrics endpoint.
+type metricsFrontend struct {
 	server   *http1.Server
 	lis      net.Listener
 	registry *prometheus.Registry
@@ -26,11 +26,11 @@ type metricsFront struct {
 	order    []string
 }
 
-func (s *Server) newMetrics(l net.Listener, config *tls.Config) (front, error) {
+func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error) {
 	s.addrs.Metrics = l.Addr().String()
 	o := s.opts.Metrics
-	f := &metricsFront{
-		lis: encrypted(l, config), registry: s.registry, order: stats.FamilyNames(),
+	f := &metricsFrontend{
+		lis: withTLS(l, config), registry: s.registry, order: stats.FamilyNames(),
 		machine: &machine{root: rootFS(), pool: s.pool, cpu: o.CPU, every: o.Interval, log: s.opts.Log},
 	}
 	if o.GPU {
@@ -73,28 +73,28 @@ func (s *Server) statsOptions() stats.Options {
 	return o
 }
 
-func (f *metricsFront) name() string { return "Metrics" }
+func (f *metricsFrontend) name() string { return "Metrics" }
 
-func (f *metricsFront) serve() error {
+func (f *metricsFrontend) serve() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	var polling sync.WaitGroup
 	polling.Go(func() { f.machine.poll(ctx) })
-	err := served(f.server.Serve(f.lis))
+	err := ignoreClosed(f.server.Serve(f.lis))
 	cancel()
 	polling.Wait()
 	return err
 }
 
 // drain does nothing: the endpoint serves until it is closed.
-func (f *metricsFront) drain(context.Context) {}
+func (f *metricsFrontend) drain(context.Context) {}
 
-func (f *metricsFront) close(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
+func (f *metricsFrontend) close(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
 
-func (f *metricsFront) waiting() (int64, string) { return 0, "" }
+func (f *metricsFrontend) waiting() (int64, string) { return 0, "" }
 
 // Serve answers /metrics. Any other path has an empty page, as in Triton, which does not decode
 // paths, negotiate or compress.
-func (f *metricsFront) Serve(x *http1.Exchange) {
+func (f *metricsFrontend) Serve(x *http1.Exchange) {
 	x.ContentType = "text/plain; charset=utf-8"
 	switch {
 	case x.Method != http.MethodGet:
@@ -107,7 +107,7 @@ func (f *metricsFront) Serve(x *http1.Exchange) {
 }
 
 // page is all metrics now. One that cannot be written does not hide the others.
-func (f *metricsFront) page() []byte {
+func (f *metricsFrontend) page() []byte {
 	families, err := f.registry.Gather()
 	if err != nil {
 		f.machine.log.Error("metrics are left out", "error", err)

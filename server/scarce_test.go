@@ -123,7 +123,7 @@ type gatheredModel struct{ spec backend.Spec }
 func (gatheredModel) Close() error { return nil }
 
 func (m gatheredModel) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	sig := backend.NewEngineSignature(m.spec.Config)
+	sig := backend.NewFullSignature(m.spec.Config)
 	return &gatheredInstance{backend.NewGather(sig, m.spec.Pool), backend.NewScatter(sig)}, nil
 }
 

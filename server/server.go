@@ -36,15 +36,15 @@ type Server struct {
 	regions  *shm.Manager
 	// These are there from Run on, metrics only where the endpoint is.
 	tracer  *trace.Tracer
-	metrics *metricsFront
+	metrics *metricsFrontend
 
 	serving chan struct{} // closed when the ports are open
 	addrs   Addresses
-	// hurry ends the waiting of a drain.
-	hurry  context.Context
-	kill   context.CancelFunc
-	killed atomic.Bool
-	ran    atomic.Bool
+	// drainCtx ends when Kill is called; drains wait until then at most.
+	drainCtx context.Context
+	kill     context.CancelFunc
+	killed   atomic.Bool
+	ran      atomic.Bool
 }
 
 // Addresses are where the services listen; empty for those that do not.
@@ -81,7 +81,7 @@ func New(o Options) (*Server, error) {
 		opts: o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}),
 		registry: prometheus.NewRegistry(), regions: shm.New(shm.Options{Allow: o.ClientMemory, CUDA: o.CUDA}),
 	}
-	s.hurry, s.kill = context.WithCancel(context.Background())
+	s.drainCtx, s.kill = context.WithCancel(context.Background())
 	if err := s.openCache(); err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (s *Server) Run(ctx context.Context) error {
 	close(s.serving)
 	select {
 	case <-ctx.Done():
-	case <-s.hurry.Done():
+	case <-s.drainCtx.Done():
 	case err = <-failed:
 	}
 	stopPolling()
@@ -167,7 +167,7 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // openTraced starts tracing, then the services.
-func (s *Server) openTraced() ([]front, error) {
+func (s *Server) openTraced() ([]frontend, error) {
 	o := s.opts.Trace
 	o.Log = s.opts.Log
 	tracer, err := trace.New(o)
@@ -197,7 +197,7 @@ func (s *Server) poll() (stop func()) {
 			case <-tick.C:
 			}
 			if err := s.models.Poll(ctx); err != nil && ctx.Err() == nil {
-				s.opts.Log.Error(fmt.Sprintf("failed to poll model repository: %s", textual{status.From(err)}))
+				s.opts.Log.Error(fmt.Sprintf("failed to poll model repository: %s", consoleError{status.From(err)}))
 			}
 		}
 	})
@@ -221,54 +221,54 @@ func (s *Server) load(ctx context.Context) error {
 	if err == nil || errors.Is(err, repository.ErrLoad) && !s.opts.ExitOnError {
 		return nil
 	}
-	return errors.Join(fmt.Errorf("creating server: %w", textual{status.From(err)}), s.stop(nil))
+	return errors.Join(fmt.Errorf("creating server: %w", consoleError{status.From(err)}), s.stop(nil))
 }
 
-// lastWords is how much longer than the exit timeout connections live, so that
+// closeGrace is how much longer than the exit timeout connections live, so that
 // clients hear what became of their requests.
-const lastWords = time.Second
+const closeGrace = time.Second
 
 // stop takes no new connections, answers what comes over the others until nothing
 // is in flight any more, ends the idle ones and closes everything. All steps
 // share one budget of time.
-func (s *Server) stop(fronts []front) error {
-	ctx, cancel := context.WithTimeout(s.hurry, s.opts.ExitTimeout)
+func (s *Server) stop(fronts []frontend) error {
+	ctx, cancel := context.WithTimeout(s.drainCtx, s.opts.ExitTimeout)
 	defer cancel()
-	late, cancelLate := context.WithTimeout(s.hurry, s.opts.ExitTimeout+lastWords)
+	late, cancelLate := context.WithTimeout(s.drainCtx, s.opts.ExitTimeout+closeGrace)
 	defer cancelLate()
 	s.opts.Log.Info("Waiting for in-flight requests to complete.")
 	s.models.FinishSequences(ctx)
 	s.models.Exit()
 	// The metrics endpoint, the last, stays until the models are closed.
-	services, last := fronts, []front(nil)
+	services, last := fronts, []frontend(nil)
 	if n := len(fronts) - 1; n >= 0 {
-		if _, ok := fronts[n].(*metricsFront); ok {
+		if _, ok := fronts[n].(*metricsFrontend); ok {
 			services, last = fronts[:n], fronts[n:]
 		}
 	}
 	stopReports := s.reportWaiting(ctx, fronts)
-	drained := each(services, func(f front) { f.drain(late) })
-	either(drained, ctx.Done())
-	closed := each(services, func(f front) { f.close(late) })
-	either(closed, ctx.Done())
+	drained := each(services, func(f frontend) { f.drain(late) })
+	waitEither(drained, ctx.Done())
+	closed := each(services, func(f frontend) { f.close(late) })
+	waitEither(closed, ctx.Done())
 	stopReports()
 	err := s.models.Drain(ctx)
 	<-drained
 	<-closed
-	<-each(last, func(f front) { f.close(ctx) })
-	err = errors.Join(err, s.tracer.Shutdown(s.hurry), s.regions.Close(), s.closeCache())
+	<-each(last, func(f frontend) { f.close(ctx) })
+	err = errors.Join(err, s.tracer.Shutdown(s.drainCtx), s.regions.Close(), s.closeCache())
 	switch {
 	case s.killed.Load():
 		return ErrKilled
 	case ctx.Err() != nil:
-		return fmt.Errorf("failed to stop server: %w", textual{status.From(ErrExitTimeout)})
+		return fmt.Errorf("failed to stop server: %w", consoleError{status.From(ErrExitTimeout)})
 	}
 	return err
 }
 
 // each does something with all services at the same time; the channel is closed
 // when it is done.
-func each(fronts []front, do func(front)) <-chan struct{} {
+func each(fronts []frontend, do func(frontend)) <-chan struct{} {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	for _, f := range fronts {
@@ -281,8 +281,8 @@ func each(fronts []front, do func(front)) <-chan struct{} {
 	return done
 }
 
-// either waits for the first of two.
-func either(a, b <-chan struct{}) {
+// waitEither waits for the first of two.
+func waitEither(a, b <-chan struct{}) {
 	select {
 	case <-a:
 	case <-b:
@@ -291,7 +291,7 @@ func either(a, b <-chan struct{}) {
 
 // reportWaiting says every second which front ends still have work. The
 // returned function ends that.
-func (s *Server) reportWaiting(ctx context.Context, fronts []front) (stop func()) {
+func (s *Server) reportWaiting(ctx context.Context, fronts []frontend) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -317,8 +317,8 @@ func (s *Server) reportWaiting(ctx context.Context, fronts []front) (stop func()
 	}
 }
 
-// textual is an error in the form that Triton's console messages have.
-type textual struct{ err *status.Error }
+// consoleError is an error in the form that Triton's console messages have.
+type consoleError struct{ err *status.Error }
 
-func (t textual) Error() string { return t.err.Code.String() + " - " + t.err.Msg }
-func (t textual) Unwrap() error { return t.err }
+func (t consoleError) Error() string { return t.err.Code.String() + " - " + t.err.Msg }
+func (t consoleError) Unwrap() error { return t.err }

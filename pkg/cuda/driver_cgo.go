@@ -104,7 +104,7 @@ type memory struct {
 func (m *memory) Size() uint64 { return uint64(m.at.size) }
 
 func (m *memory) Read(dst []byte, offset uint64) error {
-	if err := m.within(offset, len(dst)); err != nil || len(dst) == 0 {
+	if err := m.checkBounds(offset, len(dst)); err != nil || len(dst) == 0 {
 		return err
 	}
 	return m.driver.check(C.trt_cuda_read(&m.driver.api, &m.at,
@@ -112,7 +112,7 @@ func (m *memory) Read(dst []byte, offset uint64) error {
 }
 
 func (m *memory) Write(src []byte, offset uint64) error {
-	if err := m.within(offset, len(src)); err != nil || len(src) == 0 {
+	if err := m.checkBounds(offset, len(src)); err != nil || len(src) == 0 {
 		return err
 	}
 	return m.driver.check(C.trt_cuda_write(&m.driver.api, &m.at,
@@ -125,7 +125,7 @@ var errOutside = errors.New("copy outside of the memory")
 
 // within keeps copies away from what lies beside the memory, which the driver
 // would not.
-func (m *memory) within(offset uint64, n int) error {
+func (m *memory) checkBounds(offset uint64, n int) error {
 	if offset > m.Size() || uint64(n) > m.Size()-offset {
 		return errOutside
 	}

@@ -42,13 +42,13 @@ type physical struct {
 	name       string
 	capability string
 	divided    bool // in MIG mode: it is used by its instances alone
-	// parts are its MIG instances, in their order.
-	parts []part
+	// instances are its MIG instances, in their order.
+	instances []migInstance
 }
 
-// part is a MIG instance, by its UUID and by the older form of its name:
+// migInstance is a MIG instance, by its UUID and by the older form of its name:
 // MIG-<UUID of the GPU>/<GPU instance>/<compute instance>.
-type part struct{ uuid, path string }
+type migInstance struct{ uuid, path string }
 
 // table returns the visible GPUs, as indices of all, by CUDA ordinal. An ordinal
 // whose GPU NVML does not list has index -1.
@@ -62,14 +62,14 @@ func (e Environment) table(all []physical) []int {
 		}
 	}
 	order := byAddress(all)
-	if e.Order != "PCI_BUS_ID" && e.Warn != nil && differ(all) {
+	if e.Order != "PCI_BUS_ID" && e.Warn != nil && mixedKinds(all) {
 		e.Warn("the order in which CUDA counts GPUs of different kinds is not known without its driver; " +
 			"the order of their bus addresses is assumed: set CUDA_DEVICE_ORDER=PCI_BUS_ID to be sure")
 	}
 	if e.Visible == nil {
-		return narrow(all, whole(order))
+		return applyMIG(all, whole(order))
 	}
-	return narrow(all, chosen(all, order, *e.Visible))
+	return applyMIG(all, visibleGPUs(all, order, *e.Visible))
 }
 
 // match finds the devices of the CUDA driver among NVML's.
@@ -105,7 +105,7 @@ func byAddress(all []physical) []int {
 	return order
 }
 
-func differ(all []physical) bool {
+func mixedKinds(all []physical) bool {
 	return slices.ContainsFunc(all, func(p physical) bool { return p.name != all[0].name })
 }
 
@@ -123,9 +123,9 @@ func whole(order []int) []choice {
 	return choices
 }
 
-// chosen reads CUDA_VISIBLE_DEVICES. The first entry that names no GPU, more than
+// visibleGPUs reads CUDA_VISIBLE_DEVICES. The first entry that names no GPU, more than
 // one, or one that was named before, ends the list.
-func chosen(all []physical, order []int, visible string) []choice {
+func visibleGPUs(all []physical, order []int, visible string) []choice {
 	var choices []choice
 	seen := map[string]bool{}
 	for entry := range strings.SplitSeq(visible, ",") {
@@ -160,7 +160,7 @@ func find(all []physical, order []int, entry string) (c choice, uuid string) {
 	}
 	for i, p := range all {
 		take(i, p.UUID, false, p.UUID == entry)
-		for _, m := range p.parts {
+		for _, m := range p.instances {
 			take(i, m.uuid, true, m.path == entry || m.uuid == entry)
 		}
 	}
@@ -170,14 +170,14 @@ func find(all []physical, order []int, entry string) (c choice, uuid string) {
 	return c, uuid
 }
 
-// narrow applies CUDA's rules for GPUs that are divided by MIG: one stands for the
+// applyMIG applies CUDA's rules for GPUs that are divided by MIG: one stands for the
 // first of its instances, a process that sees an instance sees nothing else, and a
 // GPU without instances cannot be used.
-func narrow(all []physical, choices []choice) []int {
+func applyMIG(all []physical, choices []choice) []int {
 	var table []int
 	for _, c := range choices {
 		switch p := all[c.index]; {
-		case c.part || len(p.parts) > 0:
+		case c.part || len(p.instances) > 0:
 			return []int{c.index}
 		case !p.divided:
 			table = append(table, c.index)

@@ -77,8 +77,8 @@ func TestDivided(t *testing.T) {
 	empty[1].divided = true
 	require.Equal(t, "431", names(empty, Environment{}.table(empty)), "one without instances cannot be used")
 	all[1].divided, all[2].divided = true, true
-	all[1].parts = []part{{"MIG-5551", "MIG-GPU-b1110000-2/1/0"}, {"MIG-5552", "MIG-GPU-b1110000-2/2/0"}}
-	all[2].parts = []part{{"MIG-6661", "MIG-GPU-b2220000-3/9/0"}}
+	all[1].instances = []migInstance{{"MIG-5551", "MIG-GPU-b1110000-2/1/0"}, {"MIG-5552", "MIG-GPU-b1110000-2/2/0"}}
+	all[2].instances = []migInstance{{"MIG-6661", "MIG-GPU-b2220000-3/9/0"}}
 	require.Equal(t, "2", names(all, Environment{}.table(all)), "the first instance there is")
 	for visible, want := range map[string]string{
 		"0":                             "4",
@@ -160,7 +160,7 @@ func TestUnknownAddressesKeepTheOrder(t *testing.T) {
 // TestAnEmptyEntryNamesNothing, also not a MIG instance whose path is unknown.
 func TestAnEmptyEntryNamesNothing(t *testing.T) {
 	t.Parallel()
-	all := []physical{{Identity: Identity{"GPU-a", "0000:17:00.0"}, divided: true, parts: []part{{uuid: "MIG-1"}}}}
+	all := []physical{{Identity: Identity{"GPU-a", "0000:17:00.0"}, divided: true, instances: []migInstance{{uuid: "MIG-1"}}}}
 	for _, visible := range []string{"", ",", " ", ",MIG-1"} {
 		require.Empty(t, Environment{Visible: &visible}.table(all), "%q shows none", visible)
 	}

@@ -97,7 +97,7 @@ func (v *view) physical() (all []physical, handles []nvml.Device, err error) {
 			p.PCI = fmt.Sprintf("%04x:%02x:%02x.0", at.Domain, at.Bus, at.Device)
 		}
 		if p.divided = v.divided(h); p.divided {
-			p.parts = parts(h, p.UUID)
+			p.instances = migInstances(h, p.UUID)
 		}
 		all, handles = append(all, p), append(handles, h)
 	}
@@ -113,13 +113,13 @@ func (v *view) divided(h nvml.Device) bool {
 	return ret == nvml.SUCCESS && now == nvml.DEVICE_MIG_ENABLE
 }
 
-// parts are the MIG instances of a GPU.
-func parts(h nvml.Device, gpu string) []part {
+// migInstances are the MIG instances of a GPU.
+func migInstances(h nvml.Device, gpu string) []migInstance {
 	most, ret := h.GetMaxMigDeviceCount()
 	if ret != nvml.SUCCESS {
 		return nil
 	}
-	var all []part
+	var all []migInstance
 	for i := range most {
 		m, ret := h.GetMigDeviceHandleByIndex(i)
 		if ret != nvml.SUCCESS {
@@ -129,7 +129,7 @@ func parts(h nvml.Device, gpu string) []part {
 		if ret != nvml.SUCCESS {
 			continue
 		}
-		one := part{uuid: uuid}
+		one := migInstance{uuid: uuid}
 		g, ret := m.GetGpuInstanceId()
 		c, ret2 := m.GetComputeInstanceId()
 		if ret == nvml.SUCCESS && ret2 == nvml.SUCCESS {

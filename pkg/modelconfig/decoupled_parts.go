@@ -15,7 +15,7 @@ func (p *parts) decoupled(models []*pb.ModelConfig) {
 	for range e.Step { // each round settles one step at least
 		for i, s := range e.Step {
 			in := tensorsOf(s.InputMap)
-			if done[i] || !p.settled(g, done, in) {
+			if done[i] || !p.allVisited(g, done, in) {
 				continue
 			}
 			done[i] = true
@@ -49,8 +49,8 @@ func (p *parts) mixed(path, model string) {
 	}
 }
 
-// settled says whether the steps that write these tensors have been looked at.
-func (p *parts) settled(g *tensorGraph, done []bool, tensors []string) bool {
+// allVisited says whether the steps that write these tensors have been looked at.
+func (p *parts) allVisited(g *tensorGraph, done []bool, tensors []string) bool {
 	for _, t := range tensors {
 		if i, written := g.writer[t]; written && !done[i] {
 			return false

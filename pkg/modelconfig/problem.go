@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// problem is the first finding about a configuration. Clients see Triton's text
+// firstFinding is the first finding about a configuration. Clients see Triton's text
 // of it, the log also where it is and what to do.
-type problem struct {
+type firstFinding struct {
 	Finding
 	file string
 }
@@ -18,19 +18,19 @@ func (c *Config) First(all []Finding) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return &problem{all[0], c.File}
+	return &firstFinding{all[0], c.File}
 }
 
 // Error is Triton's text.
-func (p *problem) Error() string { return p.Msg }
+func (p *firstFinding) Error() string { return p.Msg }
 
 // Unwrap is the client-visible error.
-func (p *problem) Unwrap() error { return p.Err() }
+func (p *firstFinding) Unwrap() error { return p.Err() }
 
 // Details returns the attributes that the log shows beside the text of an error
 // that First returned: where it is and what to do. Others have none.
 func Details(err error) []any {
-	var p *problem
+	var p *firstFinding
 	if !errors.As(err, &p) {
 		return nil
 	}

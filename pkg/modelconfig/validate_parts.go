@@ -16,10 +16,10 @@ func (c *Config) ValidateParts(part func(step int) *pb.ModelConfig) []Finding {
 	v := validator{Config: c}
 	p := parts{validator: &v, known: map[string]origin{}, flow: map[string]int{}}
 	for i, in := range c.Input {
-		p.known[in.Name] = origin{c.Name, c.MaxBatchSize > 0, in.DataType, inside(in.Dims, in.Reshape), fmt.Sprintf("input[%d]", i)}
+		p.known[in.Name] = origin{c.Name, c.MaxBatchSize > 0, in.DataType, innerShape(in.Dims, in.Reshape), fmt.Sprintf("input[%d]", i)}
 	}
 	for i, out := range c.Output {
-		p.known[out.Name] = origin{c.Name, c.MaxBatchSize > 0, out.DataType, inside(out.Dims, out.Reshape), fmt.Sprintf("output[%d]", i)}
+		p.known[out.Name] = origin{c.Name, c.MaxBatchSize > 0, out.DataType, innerShape(out.Dims, out.Reshape), fmt.Sprintf("output[%d]", i)}
 	}
 	var models []*pb.ModelConfig
 	for i, s := range c.GetEnsembleScheduling().GetStep() {
@@ -35,9 +35,9 @@ func (c *Config) ValidateParts(part func(step int) *pb.ModelConfig) []Finding {
 	return v.found
 }
 
-// inside is the shape that the steps see of an ensemble's own tensor. What the
+// innerShape is the shape that the steps see of an ensemble's own tensor. What the
 // steps' models reshape is their own matter.
-func inside(dims []int64, r *pb.ModelTensorReshape) tensor.Shape {
+func innerShape(dims []int64, r *pb.ModelTensorReshape) tensor.Shape {
 	if r != nil {
 		return r.Shape
 	}
@@ -98,7 +98,7 @@ func (p *parts) inputs(path string, s *pb.ModelEnsembling_Step, m *pb.ModelConfi
 		t, mapped := s.InputMap[in.Name]
 		switch {
 		case mapped:
-			p.meet(t, origin{m.Name, m.MaxBatchSize > 0, in.DataType, in.Dims, fmt.Sprintf("%s.input_map[%q]", path, in.Name)})
+			p.compare(t, origin{m.Name, m.MaxBatchSize > 0, in.DataType, in.Dims, fmt.Sprintf("%s.input_map[%q]", path, in.Name)})
 		case !in.Optional:
 			p.add(ruleEnsembleFit, path, "add it to the input_map",
 				"in ensemble %s, input %s in model %s is not mapped to any ensemble tensors", p.Name, in.Name, m.Name)
@@ -119,12 +119,12 @@ func (p *parts) outputs(path string, s *pb.ModelEnsembling_Step, m *pb.ModelConf
 				"in ensemble %s, ensemble tensor %s is mapped from non-existing output %s in model %s", p.Name, t, name, m.Name)
 			continue
 		}
-		p.meet(t, origin{m.Name, m.MaxBatchSize > 0, out.DataType, out.Dims, at})
+		p.compare(t, origin{m.Name, m.MaxBatchSize > 0, out.DataType, out.Dims, at})
 	}
 }
 
-// meet compares what a model says of a tensor with what was said first.
-func (p *parts) meet(t string, o origin) {
+// compare compares what a model says of a tensor with what was said first.
+func (p *parts) compare(t string, o origin) {
 	first, ok := p.known[t]
 	if !ok {
 		p.known[t] = o

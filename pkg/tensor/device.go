@@ -8,8 +8,8 @@ package tensor
 // to where the client wants it.
 type Device interface {
 	Owner
-	// Place returns which device it is.
-	Place() Place
+	// Location returns which device it is.
+	Location() Location
 	// Read copies from the device, beginning at offset in bytes, until dst is full.
 	Read(dst []byte, offset uint64) error
 	// Write copies to the device, beginning at offset in bytes.

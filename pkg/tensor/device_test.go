@@ -9,22 +9,22 @@ import (
 	"triton/pkg/tensor"
 )
 
-// card is a device of a few bytes.
-type card struct {
+// deviceMemory is a device of a few bytes.
+type deviceMemory struct {
 	memory []byte
 	freed  int
 }
 
-func (c *card) Free(*tensor.Buffer) { c.freed++ }
+func (c *deviceMemory) Free(*tensor.Buffer) { c.freed++ }
 
-func (*card) Place() tensor.Place { return tensor.Place{Kind: tensor.GPU, Device: 3} }
+func (*deviceMemory) Location() tensor.Location { return tensor.Location{Kind: tensor.GPU, Device: 3} }
 
-func (c *card) Read(dst []byte, offset uint64) error {
+func (c *deviceMemory) Read(dst []byte, offset uint64) error {
 	copy(dst, c.memory[offset:])
 	return nil
 }
 
-func (c *card) Write(src []byte, offset uint64) error {
+func (c *deviceMemory) Write(src []byte, offset uint64) error {
 	if offset+uint64(len(src)) > uint64(len(c.memory)) {
 		return errors.New("too long")
 	}
@@ -34,16 +34,16 @@ func (c *card) Write(src []byte, offset uint64) error {
 
 func TestDevice(t *testing.T) {
 	t.Parallel()
-	c := &card{memory: []byte("........")}
+	c := &deviceMemory{memory: []byte("........")}
 	b := tensor.NewBuffer(nil, false, c)
 	require.Same(t, c, b.Device())
 	require.Nil(t, tensor.HeapBuffer([]byte("x")).Device())
 	pool := tensor.NewPool()
 	p := pool.Get(1)
 	require.Nil(t, p.Device())
-	require.Equal(t, tensor.Place{Kind: tensor.GPU, Device: 3}, b.Place())
-	require.Zero(t, p.Place())
-	require.Zero(t, tensor.HeapBuffer(nil).Place())
+	require.Equal(t, tensor.Location{Kind: tensor.GPU, Device: 3}, b.Location())
+	require.Zero(t, p.Location())
+	require.Zero(t, tensor.HeapBuffer(nil).Location())
 	on := tensor.SegmentData(tensor.Segment{Buffer: b.Retain(), Off: 2, N: 4})
 	require.Equal(t, 4, on.Len())
 	require.True(t, on.OnDevice())

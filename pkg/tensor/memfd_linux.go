@@ -122,5 +122,5 @@ func (m *Memfd) Unmap(at Mapping) {
 	}
 }
 
-// Place returns the zero Place, the memory of the processor.
-func (*Memfd) Place() Place { return Place{} }
+// Location returns the zero Place, the memory of the processor.
+func (*Memfd) Location() Location { return Location{} }

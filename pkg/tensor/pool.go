@@ -113,7 +113,7 @@ func (p *Pool) get(n, at int) (b *Buffer, fresh bool, err error) {
 			return nil, false, err
 		}
 	}
-	front := front(at)
+	front := leadingPad(at)
 	m, c, fresh, err := p.take(front + n)
 	if err != nil {
 		return nil, false, err
@@ -124,7 +124,7 @@ func (p *Pool) get(n, at int) (b *Buffer, fresh bool, err error) {
 // GetKept is GetAligned for memory that waits for reuse, which costs nothing to
 // hand out: nil when there is none of that size.
 func (p *Pool) GetKept(n, at int) *Buffer {
-	front := front(at)
+	front := leadingPad(at)
 	c := classOf(front + n)
 	if c < 0 || p.refuse != nil && p.refuse(n) != nil {
 		return nil
@@ -136,8 +136,8 @@ func (p *Pool) GetKept(n, at int) *Buffer {
 	return p.buffer(m, c, front, n)
 }
 
-// front is how many bytes to leave in front for the byte at to be aligned.
-func front(at int) int { return -at & (alignment - 1) }
+// leadingPad is how many bytes to leave in front for the byte at to be aligned.
+func leadingPad(at int) int { return -at & (alignment - 1) }
 
 func (p *Pool) buffer(m piece, c int8, front, n int) *Buffer {
 	b, _ := p.structs.Get().(*Buffer)
@@ -254,8 +254,8 @@ func (p *Pool) unmapping(m piece) {
 	p.source.Unmap(Mapping{Bytes: m.mem})
 }
 
-// Place returns where the memory of the pool is.
-func (p *Pool) Place() Place { return p.source.Place() }
+// Location returns where the memory of the pool is.
+func (p *Pool) Location() Location { return p.source.Location() }
 
 // Shared is Sharer: where another process finds the bytes of a buffer of the
 // pool.

@@ -8,8 +8,8 @@ type Source interface {
 	Map(n int) (Mapping, error)
 	// Unmap gives memory back to the system.
 	Unmap(m Mapping)
-	// Place returns where all memory of the source is.
-	Place() Place
+	// Location returns where all memory of the source is.
+	Location() Location
 }
 
 // Mapping is one piece of memory of a Source.
@@ -35,5 +35,5 @@ func (Anonymous) Map(n int) (Mapping, error) {
 // Unmap unmaps it.
 func (Anonymous) Unmap(m Mapping) { unmapMemory(m.Bytes) }
 
-// Place returns the zero Place, the memory of the processor.
-func (Anonymous) Place() Place { return Place{} }
+// Location returns the zero Place, the memory of the processor.
+func (Anonymous) Location() Location { return Location{} }

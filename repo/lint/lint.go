@@ -107,7 +107,7 @@ func (r *run) all() {
 	r.groups()
 	r.parameters()
 	r.noEffect()
-	r.beyond()
+	r.extensions()
 }
 
 // add reports a finding at a field of the configuration.

@@ -6,7 +6,7 @@ import (
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/agent"
-	"triton/pkg/modelconfig/beyond"
+	"triton/pkg/modelconfig/extension"
 	"triton/pkg/onnxmodel/autofill"
 	"triton/repo"
 )
@@ -56,7 +56,7 @@ func Rules() []repo.Rule {
 		ruleNoVersion, ruleBadVersion, ruleMissing, ruleModelFile, ruleLabels, ruleLabelCount, ruleWarmup, ruleExternal,
 		ruleGraphFile, ruleIncomplete, ruleNoComposing, ruleCircle, ruleStepVersion, ruleNoEffect, ruleParameter,
 	}
-	for _, r := range slices.Concat(modelconfig.Rules(), agent.Rules(), beyond.Rules(), autofill.Rules()) {
+	for _, r := range slices.Concat(modelconfig.Rules(), agent.Rules(), extension.Rules(), autofill.Rules()) {
 		list = append(list, repo.Rule{ID: r.ID, Severity: repo.Error, Doc: r.Doc})
 	}
 	slices.SortFunc(list, func(a, b repo.Rule) int { return strings.Compare(a.ID, b.ID) })

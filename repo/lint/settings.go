@@ -7,7 +7,7 @@ import (
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/agent"
-	"triton/pkg/modelconfig/beyond"
+	"triton/pkg/modelconfig/extension"
 	"triton/pkg/spelling"
 )
 
@@ -42,15 +42,15 @@ func (r *run) noEffect() {
 	}
 }
 
-// beyond checks the parameters that only this server reads, and looks for keys
+// extensions checks the parameters that only this server reads, and looks for keys
 // that are nearly theirs.
-func (r *run) beyond() {
-	_, found := beyond.Read(r.config)
+func (r *run) extensions() {
+	_, found := extension.Read(r.config)
 	r.shared(found)
 	for _, key := range slices.Sorted(maps.Keys(r.written.Parameters)) {
 		path := fmt.Sprintf("parameters[%q]", key)
 		reported := slices.ContainsFunc(found, func(f modelconfig.Finding) bool { return f.Path == path })
-		if near, ok := spelling.Nearest(key, beyond.Keys()); ok && near != key && !reported {
+		if near, ok := spelling.Nearest(key, extension.Keys()); ok && near != key && !reported {
 			r.add(ruleParameter, path, fmt.Sprintf("the server does not know parameter %q", key), fmt.Sprintf("did you mean %q?", near))
 		}
 	}

@@ -32,7 +32,7 @@ var _ infer.Runner = (*Runner)(nil)
 // New stands in front of next, whose batches the estimate hears of and whose
 // requests wait in the line.
 func New(next infer.Runner, e *Estimate, l Line, m *stats.Model) *Runner {
-	m.Refuses()
+	m.EnableRefusals()
 	return &Runner{Runner: next, estimate: e, line: l, stats: m}
 }
 

@@ -101,9 +101,9 @@ type (
 	MemoryReporter interface {
 		Memory() []Memory
 	}
-	// Mortal is an Instance that can break while no batch runs, such as a child
+	// BreakNotifier is an Instance that can break while no batch runs, such as a child
 	// process. The channel delivers the reason, or is closed; it is asked for once.
-	Mortal interface {
+	BreakNotifier interface {
 		Broken() <-chan error
 	}
 )
@@ -114,14 +114,14 @@ var ErrBroken = errors.New("the instance is broken")
 
 // Memory is one kind of memory that a model or instance holds.
 type Memory struct {
-	Place string // "CPU", "CPU_PINNED" or "GPU"
+	Kind  string // "CPU", "CPU_PINNED" or "GPU"
 	ID    int64  // GPU index
 	Bytes uint64
 }
 
-// ErrNoEngine is found in the error of a Backend whose own library is not there.
+// ErrNoLibrary is found in the error of a Backend whose own library is not there.
 // A server starts all the same and serves the models that need other backends.
-var ErrNoEngine = errors.New("the engine's library was not found")
+var ErrNoLibrary = errors.New("the engine's library was not found")
 
 // Set is the engines of one server by name.
 type Set map[string]Backend

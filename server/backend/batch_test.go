@@ -324,7 +324,7 @@ func TestSignature(t *testing.T) {
 	require.True(t, s.Batching)
 	require.Equal(t, []Value{{Name: "a", DataType: tensor.Bytes, Dims: tensor.Shape{2}, Optional: true}}, s.Inputs)
 	require.Equal(t, []Value{{Name: "b", DataType: tensor.BF16, Dims: tensor.Shape{1}, Reshape: tensor.Shape{}}}, s.Outputs)
-	require.Equal(t, tensor.Shape{}, s.Outputs[0].Engine())
+	require.Equal(t, tensor.Shape{}, s.Outputs[0].BackendShape())
 }
 
 // cycle is one whole batch without an engine.

@@ -12,9 +12,9 @@ import (
 // vector instructions up to this width.
 const align = 64
 
-// maxTold is more bytes than an input that tells of a batch needs. Shapes come
+// maxBatchInput is more bytes than an input that tells of a batch needs. Shapes come
 // from clients, and a dimension of 0 makes items of any shape out of no bytes.
-const maxTold = 1 << 30
+const maxBatchInput = 1 << 30
 
 // Gather puts the inputs of a batch together for an engine: every input as one
 // run of bytes at an address that C code may use, naturally aligned for its
@@ -40,8 +40,8 @@ type Gathered struct {
 	// Bytes is valid until Release.
 	Bytes []byte
 
-	at   int // offset in the buffer of copies, or -1 when passed through
-	told int // size of a Told input
+	at             int // offset in the buffer of copies, or -1 when passed through
+	batchInputSize int // size of a Told input
 }
 
 // NewGather makes a Gather for the inputs of sig.
@@ -77,9 +77,9 @@ func (g *Gather) copy(b *infer.Batch) error {
 		if in.at < 0 {
 			continue
 		}
-		if v := &g.sig.Inputs[i]; v.Role == Told {
-			in.Bytes = mem[in.at : in.at+in.told]
-			g.tell(b, v, in.Bytes)
+		if v := &g.sig.Inputs[i]; v.Role == BatchInput {
+			in.Bytes = mem[in.at : in.at+in.batchInputSize]
+			g.writeBatchInput(b, v, in.Bytes)
 			continue
 		}
 		off := in.at
@@ -108,8 +108,8 @@ func (g *Gather) Release() {
 func (g *Gather) plan(b *infer.Batch, i int) error {
 	v, in := &g.sig.Inputs[i], &g.Inputs[i]
 	in.Present, in.Bytes, in.at = false, nil, -1
-	if v.Role == Told {
-		return g.planTold(b, v, in)
+	if v.Role == BatchInput {
+		return g.planBatchInput(b, v, in)
 	}
 	first := b.Requests[0].InputNear(i, v.Name)
 	size := 0
@@ -121,7 +121,7 @@ func (g *Gather) plan(b *infer.Batch, i int) error {
 		if t == nil {
 			continue
 		}
-		if t != first && !v.Ragged && !sameRow(first.Shape, t.Shape) {
+		if t != first && !v.Ragged && !sameRowShape(first.Shape, t.Shape) {
 			return status.New(status.InvalidArg, "unexpected shape %v for input '%s' in a batch with shape %v", t.Shape, v.Name, first.Shape)
 		}
 		size += t.Data.Len()
@@ -145,25 +145,25 @@ func (g *Gather) plan(b *infer.Batch, i int) error {
 			return nil
 		}
 	}
-	in.at = g.place(size)
+	in.at = g.reserve(size)
 	return nil
 }
 
-// planTold does the same for an input that no request has.
-func (g *Gather) planTold(b *infer.Batch, v *Value, in *Gathered) (err error) {
-	if in.Shape, err = g.told(b, v, in.Shape); err != nil {
+// planBatchInput does the same for an input that no request has.
+func (g *Gather) planBatchInput(b *infer.Batch, v *Value, in *Gathered) (err error) {
+	if in.Shape, err = g.batchInputShape(b, v, in.Shape); err != nil {
 		return err
 	}
 	n, err := in.Shape.ByteSize(v.DataType)
-	if err != nil || n > maxTold {
+	if err != nil || n > maxBatchInput {
 		return status.New(status.InvalidArg, "batch input '%s' of shape %v is too large", v.Name, in.Shape)
 	}
-	in.Present, in.told, in.at = true, int(n), g.place(int(n))
+	in.Present, in.batchInputSize, in.at = true, int(n), g.reserve(int(n))
 	return nil
 }
 
-// place is where the next copy goes.
-func (g *Gather) place(size int) int {
+// reserve is where the next copy goes.
+func (g *Gather) reserve(size int) int {
 	at := g.need
 	g.need += (size + align - 1) &^ (align - 1)
 	return at
@@ -190,8 +190,8 @@ func (g *Gather) shape(b *infer.Batch, i int, first tensor.Shape) (err error) {
 	return nil
 }
 
-// sameRow says whether two shapes differ in no more than their first dimension.
-func sameRow(a, b tensor.Shape) bool {
+// sameRowShape says whether two shapes differ in no more than their first dimension.
+func sameRowShape(a, b tensor.Shape) bool {
 	return len(a) == len(b) && (len(a) == 0 || a[1:].Equal(b[1:]))
 }
 

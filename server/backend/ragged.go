@@ -11,13 +11,13 @@ import (
 	"triton/server/infer"
 )
 
-// tells adds to an engine's signature what a batch tells of itself: the batch
+// addBatchInputs adds to an engine's signature what a batch tells of itself: the batch
 // inputs, and the inputs whose shapes split an output.
-func (s *Signature) tells(c *inferencepb.ModelConfig) {
+func (s *Signature) addBatchInputs(c *inferencepb.ModelConfig) {
 	for _, in := range c.GetBatchInput() {
 		for _, name := range in.GetTargetName() {
 			s.Inputs = append(s.Inputs, Value{
-				Name: name, DataType: tensor.DataType(in.GetDataType()), Role: Told, Kind: in.GetKind(), Source: first(in.GetSourceInput()),
+				Name: name, DataType: tensor.DataType(in.GetDataType()), Role: BatchInput, Kind: in.GetKind(), Source: first(in.GetSourceInput()),
 			})
 		}
 	}
@@ -37,9 +37,9 @@ func first(names []string) string {
 	return names[0]
 }
 
-// own is the shape of a request's input by which its elements and rows are
+// countedShape is the shape of a request's input by which its elements and rows are
 // counted: a batch dimension of 0 counts as none.
-func (s *Signature) own(shape tensor.Shape) tensor.Shape {
+func (s *Signature) countedShape(shape tensor.Shape) tensor.Shape {
 	if !s.Batching || len(shape) == 0 || shape[0] != 0 {
 		return shape
 	}
@@ -52,7 +52,7 @@ func (s *Signature) own(shape tensor.Shape) tensor.Shape {
 func (g *Gather) raggedShape(dst tensor.Shape, b *infer.Batch, i int, v *Value) (tensor.Shape, error) {
 	total := int64(0)
 	for _, r := range b.Requests {
-		n, err := g.sig.own(r.InputNear(i, v.Name).Shape).Elements()
+		n, err := g.sig.countedShape(r.InputNear(i, v.Name).Shape).Elements()
 		if err != nil || n > math.MaxInt64-total {
 			return dst, status.New(status.InvalidArg, "input '%s' has more elements than can be counted", v.Name)
 		}
@@ -61,8 +61,8 @@ func (g *Gather) raggedShape(dst tensor.Shape, b *infer.Batch, i int, v *Value) 
 	return append(dst[:0], total), nil
 }
 
-// told is the shape of a batch input.
-func (g *Gather) told(b *infer.Batch, v *Value, dst tensor.Shape) (tensor.Shape, error) {
+// batchInputShape is the shape of a batch input.
+func (g *Gather) batchInputShape(b *infer.Batch, v *Value, dst tensor.Shape) (tensor.Shape, error) {
 	rows, most, rank := int64(0), int64(0), int64(0)
 	flat, sum := int64(0), int64(0)
 	for _, r := range b.Requests {
@@ -70,22 +70,22 @@ func (g *Gather) told(b *infer.Batch, v *Value, dst tensor.Shape) (tensor.Shape,
 		if t == nil {
 			return dst, status.New(status.InvalidArg, "%sinput '%s' is missing", r.Tag(), v.Source)
 		}
-		shape := g.sig.own(t.Shape)
+		shape := g.sig.countedShape(t.Shape)
 		n, err := shape.Elements()
 		if err != nil {
 			return dst, status.New(status.InvalidArg, "shape %v of input '%s': %w", shape, v.Source, err)
 		}
-		if lead(shape) > maxTold {
+		if rowCount(shape) > maxBatchInput {
 			return dst, status.New(status.InvalidArg, "input '%s' has too many rows: %v", v.Source, shape)
 		}
-		item := g.item(v, shape)
-		if !sayable(v.Kind, n, sum, item) {
+		item := g.itemShape(v, shape)
+		if !fitsInt32(v.Kind, n, sum, item) {
 			return dst, status.New(status.InvalidArg, "batch input '%s' cannot say how large input '%s' is: its numbers have 32 bits", v.Name, v.Source)
 		}
 		most, sum = max(most, n), sum+n
 		own := int64(len(item))
-		rows, rank = rows+lead(shape), own
-		flat += lead(shape) * own
+		rows, rank = rows+rowCount(shape), own
+		flat += rowCount(shape) * own
 	}
 	requests := int64(len(b.Requests))
 	switch v.Kind {
@@ -101,9 +101,9 @@ func (g *Gather) told(b *infer.Batch, v *Value, dst tensor.Shape) (tensor.Shape,
 	return append(dst[:0], requests), nil
 }
 
-// sayable says whether what a batch input tells of a request with n elements,
+// fitsInt32 says whether what a batch input tells of a request with n elements,
 // after others with sum, fits into INT32.
-func sayable(kind inferencepb.BatchInput_Kind, n, sum int64, item tensor.Shape) bool {
+func fitsInt32(kind inferencepb.BatchInput_Kind, n, sum int64, item tensor.Shape) bool {
 	switch kind {
 	case inferencepb.BatchInput_BATCH_ELEMENT_COUNT:
 		return n <= math.MaxInt32
@@ -115,8 +115,8 @@ func sayable(kind inferencepb.BatchInput_Kind, n, sum int64, item tensor.Shape) 
 	return true
 }
 
-// tell writes a batch input. What has no contents is zero.
-func (g *Gather) tell(b *infer.Batch, v *Value, mem []byte) {
+// writeBatchInput writes a batch input. What has no contents is zero.
+func (g *Gather) writeBatchInput(b *infer.Batch, v *Value, mem []byte) {
 	clear(mem)
 	put := func(n int64) {
 		word := uint32(int32(n))
@@ -131,7 +131,7 @@ func (g *Gather) tell(b *infer.Batch, v *Value, mem []byte) {
 		put(0)
 	}
 	for _, r := range b.Requests {
-		shape := g.sig.own(r.Input(v.Source).Shape)
+		shape := g.sig.countedShape(r.Input(v.Source).Shape)
 		n, _ := shape.Elements()
 		sum += n
 		switch v.Kind {
@@ -140,8 +140,8 @@ func (g *Gather) tell(b *infer.Batch, v *Value, mem []byte) {
 		case inferencepb.BatchInput_BATCH_ACCUMULATED_ELEMENT_COUNT, inferencepb.BatchInput_BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO:
 			put(sum)
 		case inferencepb.BatchInput_BATCH_ITEM_SHAPE, inferencepb.BatchInput_BATCH_ITEM_SHAPE_FLATTEN:
-			item := g.item(v, shape)
-			for range lead(shape) { // planTold has looked how many
+			item := g.itemShape(v, shape)
+			for range rowCount(shape) { // planTold has looked how many
 				for _, d := range item {
 					put(d)
 				}
@@ -150,8 +150,8 @@ func (g *Gather) tell(b *infer.Batch, v *Value, mem []byte) {
 	}
 }
 
-// item is the shape of one row of an input, as the engine sees it.
-func (g *Gather) item(v *Value, shape tensor.Shape) tensor.Shape {
+// itemShape is the shape of one row of an input, as the engine sees it.
+func (g *Gather) itemShape(v *Value, shape tensor.Shape) tensor.Shape {
 	row := shape[min(1, len(shape)):]
 	for i := range g.sig.Inputs {
 		if in := &g.sig.Inputs[i]; in.Name == v.Source && in.Reshape != nil && g.sig.Batching {
@@ -161,17 +161,17 @@ func (g *Gather) item(v *Value, shape tensor.Shape) tensor.Shape {
 	return row
 }
 
-// lead is the first dimension: the rows.
-func lead(shape tensor.Shape) int64 {
+// rowCount is the first dimension: the rows.
+func rowCount(shape tensor.Shape) int64 {
 	if len(shape) == 0 {
 		return 0
 	}
 	return shape[0]
 }
 
-// byShape hands an output out in parts whose open dimensions are those of an
+// splitByShape hands an output out in parts whose open dimensions are those of an
 // input of the request.
-func (s *Scatter) byShape(v *Value, buf *tensor.Buffer, off, n int) {
+func (s *Scatter) splitByShape(v *Value, buf *tensor.Buffer, off, n int) {
 	end := off + n
 	for k, r := range s.batch.Requests {
 		resp := s.responses[k]
@@ -197,7 +197,7 @@ func (s *Scatter) part(v *Value, r *infer.Request, mem []byte) (int, error) {
 		s.shape = append(s.shape, -1)
 	}
 	s.shape = append(s.shape, v.Dims...)
-	shape := s.sig.own(t.Shape)
+	shape := s.sig.countedShape(t.Shape)
 	for i, d := range s.shape {
 		if d >= 0 {
 			continue

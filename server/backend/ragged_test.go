@@ -104,7 +104,7 @@ func TestRaggedBatches(t *testing.T) {
 			t.Run(name+" "+d.String(), func(t *testing.T) {
 				t.Parallel()
 				pool := tensor.NewPool()
-				sig := NewEngineSignature(raggedModel(d))
+				sig := NewFullSignature(raggedModel(d))
 				g := NewGather(sig, pool)
 				rs := ragged(pool, test.shapes...)
 				for range 2 {
@@ -141,12 +141,12 @@ func TestItemShapesAreThoseOfTheEngine(t *testing.T) {
 	pool := tensor.NewPool()
 	c := raggedModel(inferencepb.DataType_TYPE_INT32)
 	c.Input[0].Dims, c.Input[0].Reshape = []int64{-1}, &inferencepb.ModelTensorReshape{Shape: []int64{1, -1, 1}}
-	sig := NewEngineSignature(c)
+	sig := NewFullSignature(c)
 	g := NewGather(sig, pool)
 	rs := ragged(pool, tensor.Shape{2, 3})
 	require.NoError(t, g.Collect(batchOf(rs...)))
 	for i, v := range sig.Inputs {
-		if v.Kind == inferencepb.BatchInput_BATCH_ITEM_SHAPE && v.Role == Told {
+		if v.Kind == inferencepb.BatchInput_BATCH_ITEM_SHAPE && v.Role == BatchInput {
 			require.Equal(t, tensor.Shape{2, 3}, g.Inputs[i].Shape)
 			require.Equal(t, []int{1, 3, 1, 1, 3, 1}, numbers(c.BatchInput[0].DataType, g.Inputs[i].Bytes))
 		}
@@ -161,7 +161,7 @@ func TestShapesOutOfNoBytes(t *testing.T) {
 	pool := tensor.NewPool()
 	c := raggedModel(inferencepb.DataType_TYPE_INT32)
 	c.MaxBatchSize = 0
-	g := NewGather(NewEngineSignature(c), pool)
+	g := NewGather(NewFullSignature(c), pool)
 	rs := ragged(pool, tensor.Shape{1, 0, 2})
 	rs[0].Inputs[0].Shape = tensor.Shape{1 << 40, 0, 2}
 	err := g.Collect(batchOf(rs[0]))
@@ -181,7 +181,7 @@ func TestBatchInputsDoNotWrap(t *testing.T) {
 		inferencepb.BatchInput_BATCH_ITEM_SHAPE:                          {{1, 1 << 32, 0}},
 		inferencepb.BatchInput_BATCH_ITEM_SHAPE_FLATTEN:                  {{1, 1, 1}, {1, 0, 1 << 31}},
 	} {
-		g := NewGather(NewEngineSignature(raggedModel(inferencepb.DataType_TYPE_INT32)), nil)
+		g := NewGather(NewFullSignature(raggedModel(inferencepb.DataType_TYPE_INT32)), nil)
 		b := &infer.Batch{}
 		for _, s := range shapes {
 			r := infer.NewUnpooled()
@@ -189,7 +189,7 @@ func TestBatchInputsDoNotWrap(t *testing.T) {
 			in.Name, in.Shape = "X", s
 			b.Add(r)
 		}
-		_, err := g.told(b, &Value{Name: "N", Kind: kind, Source: "X", Role: Told}, nil)
+		_, err := g.batchInputShape(b, &Value{Name: "N", Kind: kind, Source: "X", Role: BatchInput}, nil)
 		require.EqualError(t, err, "batch input 'N' cannot say how large input 'X' is: its numbers have 32 bits", kind)
 		require.Equal(t, status.InvalidArg, status.CodeOf(err))
 	}
@@ -218,7 +218,7 @@ func TestOutputsAreSplitByTheShapesOfAnInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := raggedModel(inferencepb.DataType_TYPE_INT32)
 			c.Output[0].Dims = test.dims
-			s := NewScatter(NewEngineSignature(c))
+			s := NewScatter(NewFullSignature(c))
 			rs := ragged(pool, test.shapes...)
 			s.Start(batchOf(rs...))
 			buf := pool.Get(test.floats * 4)
@@ -249,7 +249,7 @@ func TestOutputsAreSplitByTheShapesOfAnInput(t *testing.T) {
 
 func BenchmarkRaggedGather(b *testing.B) {
 	pool := tensor.NewPool()
-	g := NewGather(NewEngineSignature(raggedModel(inferencepb.DataType_TYPE_INT32)), pool)
+	g := NewGather(NewFullSignature(raggedModel(inferencepb.DataType_TYPE_INT32)), pool)
 	batch := batchOf(ragged(pool, tensor.Shape{1, 2, 1}, tensor.Shape{1, 64, 4}, tensor.Shape{2, 8, 1}, tensor.Shape{1, 1, 3})...)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -36,7 +36,7 @@ func (s *Scatter) Start(b *infer.Batch) {
 func (s *Scatter) Output(i int, shape tensor.Shape, buf *tensor.Buffer, off, n int) {
 	v := &s.sig.Outputs[i]
 	if v.Source != "" {
-		s.byShape(v, buf, off, n)
+		s.splitByShape(v, buf, off, n)
 		return
 	}
 	if !s.sig.Batching {
@@ -85,7 +85,7 @@ func (s *Scatter) split(v *Value, shape tensor.Shape, buf *tensor.Buffer, off, n
 // wants it, and the sequence, if it is a state. An error ends both.
 func (s *Scatter) add(r *infer.Request, resp *infer.Response, v *Value, buf *tensor.Buffer, off, n int) {
 	if v.Role == State && resp.Err == nil && r.Member.States != nil {
-		if err := UpdateState(r, v.Name, v.DataType, s.engineShape(v), tensor.SliceData(buf, off, n)); err != nil {
+		if err := UpdateState(r, v.Name, v.DataType, s.backendShape(v), tensor.SliceData(buf, off, n)); err != nil {
 			s.fail(resp, err)
 		}
 	}
@@ -130,8 +130,8 @@ func (s *Scatter) clientShape(v *Value, dst, shape tensor.Shape) tensor.Shape {
 	return append(dst, shape...)
 }
 
-// engineShape is s.shape as the engine sees it.
-func (s *Scatter) engineShape(v *Value) tensor.Shape {
+// backendShape is s.shape as the engine sees it.
+func (s *Scatter) backendShape(v *Value) tensor.Shape {
 	if v.Reshape == nil {
 		return s.shape
 	}
@@ -161,13 +161,13 @@ func rowBytes(d tensor.DataType, row tensor.Shape, rows int, mem []byte) (int, e
 	}
 	n := int(per) * rows
 	if d == tensor.Bytes {
-		return skip(mem, n)
+		return elementsLen(mem, n)
 	}
 	return n * each, nil
 }
 
-// skip is the length of the first n elements of a BYTES tensor.
-func skip(mem []byte, n int) (int, error) {
+// elementsLen is the length of the first n elements of a BYTES tensor.
+func elementsLen(mem []byte, n int) (int, error) {
 	at := 0
 	for range n {
 		if len(mem)-at < 4 {

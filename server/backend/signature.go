@@ -44,16 +44,16 @@ type Role uint8
 
 // The roles.
 const (
-	Client  Role = iota // the client
-	Control             // an input that says where in its sequence a request stands
-	State               // implicit state of a sequence
-	Told                // an input that tells of the batch
+	Client     Role = iota // the client
+	Control                // an input that says where in its sequence a request stands
+	State                  // implicit state of a sequence
+	BatchInput             // an input that tells of the batch
 )
 
-// NewEngineSignature is what the engine sees: beside the clients' inputs and
+// NewFullSignature is what the engine sees: beside the clients' inputs and
 // outputs those that the scheduler of sequences makes and reads. A request has
 // them as extras.
-func NewEngineSignature(c *inferencepb.ModelConfig) *Signature {
+func NewFullSignature(c *inferencepb.ModelConfig) *Signature {
 	s := NewSignature(c)
 	for _, in := range c.GetSequenceBatching().GetControlInput() {
 		s.Inputs = append(s.Inputs, Value{Name: in.GetName(), DataType: controlType(in), Dims: tensor.Shape{1}, Role: Control})
@@ -70,7 +70,7 @@ func NewEngineSignature(c *inferencepb.ModelConfig) *Signature {
 			s.Outputs = append(s.Outputs, v)
 		}
 	}
-	s.tells(c)
+	s.addBatchInputs(c)
 	return s
 }
 
@@ -111,9 +111,9 @@ func value(name string, d inferencepb.DataType, dims []int64, r *inferencepb.Mod
 	return v
 }
 
-// Engine is the shape of the value as the engine sees it, without the batch
+// BackendShape is the shape of the value as the engine sees it, without the batch
 // dimension; -1 stands for a dimension that may vary.
-func (v *Value) Engine() tensor.Shape {
+func (v *Value) BackendShape() tensor.Shape {
 	if v.Reshape != nil {
 		return v.Reshape
 	}

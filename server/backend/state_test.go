@@ -109,7 +109,7 @@ func TestStateErrors(t *testing.T) {
 
 func TestEngineSignature(t *testing.T) {
 	t.Parallel()
-	s := NewEngineSignature(&inferencepb.ModelConfig{
+	s := NewFullSignature(&inferencepb.ModelConfig{
 		Input:  []*inferencepb.ModelInput{{Name: "in", DataType: inferencepb.DataType_TYPE_INT32, Dims: []int64{1}}},
 		Output: []*inferencepb.ModelOutput{{Name: "a.out", DataType: inferencepb.DataType_TYPE_INT32, Dims: []int64{1}}},
 		SchedulingChoice: &inferencepb.ModelConfig_SequenceBatching{SequenceBatching: &inferencepb.ModelSequenceBatching{

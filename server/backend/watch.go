@@ -9,9 +9,9 @@ import (
 	"triton/server/infer"
 )
 
-// look is how often a Watch looks: often enough for a call that gRPC gives up a
+// watchInterval is how often a Watch looks: often enough for a call that gRPC gives up a
 // few milliseconds before its deadline to be answered by then.
-const look = 3 * time.Millisecond
+const watchInterval = 3 * time.Millisecond
 
 // Watch interrupts an engine whose result nobody wants any more: all callers of
 // its batch have left, or the context of Execute ended. It looks every few
@@ -33,7 +33,7 @@ type Watch struct {
 // Begin and End. It must not block.
 func NewWatch(interrupt func()) *Watch {
 	w := &Watch{interrupt: interrupt}
-	w.timer = time.AfterFunc(time.Hour, w.look)
+	w.timer = time.AfterFunc(time.Hour, w.check)
 	w.timer.Stop()
 	return w
 }
@@ -44,7 +44,7 @@ func (w *Watch) Begin(ctx context.Context, b *infer.Batch) {
 	w.ctx, w.batch, w.interrupted = ctx, b, false
 	if !w.armed {
 		w.armed = true
-		w.timer.Reset(look)
+		w.timer.Reset(watchInterval)
 	}
 	w.mu.Unlock()
 }
@@ -65,8 +65,8 @@ func (w *Watch) Close() {
 	w.timer.Stop()
 }
 
-// look is the timer's.
-func (w *Watch) look() {
+// check is the timer's.
+func (w *Watch) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.armed = w.batch != nil && !w.closed
@@ -77,7 +77,7 @@ func (w *Watch) look() {
 		w.interrupted = true
 		w.interrupt()
 	}
-	w.timer.Reset(look)
+	w.timer.Reset(watchInterval)
 }
 
 // Interrupted is the error of a batch that was not run to its end, for callers

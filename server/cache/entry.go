@@ -41,12 +41,12 @@ func newEntry(p *tensor.Pool, k Key, resp *infer.Response) (*entry, error) {
 	return e, nil
 }
 
-// mapped is about what one entry takes in the table.
-const mapped = 64
+// mapOverhead is about what one entry takes in the table.
+const mapOverhead = 64
 
 // footprint is what a response needs beside its tensors' bytes.
 func footprint(resp *infer.Response) int64 {
-	n := int64(unsafe.Sizeof(entry{})) + mapped
+	n := int64(unsafe.Sizeof(entry{})) + mapOverhead
 	for i := range resp.Outputs {
 		o := &resp.Outputs[i]
 		n += int64(unsafe.Sizeof(*o)) + int64(len(o.Name)) + 8*int64(len(o.Shape))

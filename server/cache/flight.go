@@ -20,9 +20,9 @@ import (
 //	leads      failed, cancelled, refused         over: the oldest follower leads
 //	follows    cancelled                          over
 type flights struct {
-	runner *Runner
-	taking sync.WaitGroup // followers that become leaders
-	mu     struct {
+	runner    *Runner
+	promoting sync.WaitGroup // followers that become leaders
+	mu        struct {
 		sync.Mutex
 		byKey map[Key]*flight
 	}
@@ -70,14 +70,14 @@ func (in *flight) lead(r *infer.Request, t *ticket) error {
 	err := in.all.runner.next.Submit(r)
 	if err != nil {
 		r.Tap = t.before
-		in.land(nil, false)
+		in.finish(nil, false)
 	}
 	return err
 }
 
-// land ends the leader's turn. Its answer, if there is one, is that of all
+// finish ends the leader's turn. Its answer, if there is one, is that of all
 // followers; else the oldest leads.
-func (in *flight) land(resp *infer.Response, ok bool) {
+func (in *flight) finish(resp *infer.Response, ok bool) {
 	f := in.all
 	var done infer.List
 	f.mu.Lock()
@@ -92,12 +92,12 @@ func (in *flight) land(resp *infer.Response, ok bool) {
 	if ok || done.Len() == 0 {
 		delete(f.mu.byKey, in.key)
 	} else {
-		f.taking.Add(1)
+		f.promoting.Add(1)
 	}
 	f.mu.Unlock()
 	for r := done.Pop(); r != nil; r = done.Pop() {
 		if !ok {
-			go in.take(r) // not here: the leader's goroutine may be in the middle of its own batch
+			go in.promote(r) // not here: the leader's goroutine may be in the middle of its own batch
 			continue
 		}
 		f.answer(r, resp)
@@ -107,7 +107,7 @@ func (in *flight) land(resp *infer.Response, ok bool) {
 // answer gives a follower the leader's response. It counts as a hit: nothing was
 // computed for it.
 func (f *flights) answer(r *infer.Request, from *infer.Response) {
-	t := untap(r)
+	t := removeTicket(r)
 	resp := infer.NewResponse()
 	share(from.Parameters, from.Outputs, resp)
 	r.Hold()
@@ -116,9 +116,9 @@ func (f *flights) answer(r *infer.Request, from *infer.Response) {
 	r.Release()
 }
 
-// take makes a follower the leader.
-func (in *flight) take(r *infer.Request) {
-	defer in.all.taking.Done()
+// promote makes a follower the leader.
+func (in *flight) promote(r *infer.Request) {
+	defer in.all.promoting.Done()
 	r.Again()
 	if err := in.leadContained(r); err != nil {
 		in.all.runner.opts.Stats.Fail(stats.Other, infer.Now()-r.Times.Received)
@@ -138,7 +138,7 @@ func (in *flight) leadContained(r *infer.Request) (err error) {
 			if r.State() == infer.Decoded {
 				err = status.New(status.Internal, "internal error while the request was queued; the server's log has the details")
 				r.Tap = before
-				in.land(nil, false)
+				in.finish(nil, false)
 			}
 		}
 	}()
@@ -176,14 +176,14 @@ func (f *flights) cancelled(r *infer.Request) {
 
 // fail answers a follower that never led.
 func (f *flights) fail(r *infer.Request, err error, why stats.Failure) {
-	untap(r)
+	removeTicket(r)
 	f.runner.opts.Stats.Fail(why, infer.Now()-r.Times.Received)
 	r.Fail(err)
 	r.Release()
 }
 
-// untap takes a follower's ticket away. Its response is not to be kept.
-func untap(r *infer.Request) ticket {
+// removeTicket takes a follower's ticket away. Its response is not to be kept.
+func removeTicket(r *infer.Request) ticket {
 	t := r.Tap.(*ticket)
 	r.Tap = t.before
 	return *t
@@ -194,7 +194,7 @@ func untap(r *infer.Request) ticket {
 // that still wait are answered here.
 func (f *flights) drain(whole bool) {
 	if whole {
-		f.taking.Wait()
+		f.promoting.Wait()
 		return
 	}
 	var left infer.List

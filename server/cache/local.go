@@ -68,7 +68,7 @@ func (l *Local) Insert(k Key, resp *infer.Response) error {
 	if l.has(k) {
 		return ErrExists
 	}
-	if n := least(resp); n > l.size {
+	if n := minSize(resp); n > l.size {
 		return l.tooLarge(n)
 	}
 	e, err := newEntry(l.pool, k, resp)
@@ -89,8 +89,8 @@ func (l *Local) Insert(k Key, resp *infer.Response) error {
 	return err
 }
 
-// least is the fewest bytes that a response can take.
-func least(resp *infer.Response) int64 {
+// minSize is the fewest bytes that a response can take.
+func minSize(resp *infer.Response) int64 {
 	n := footprint(resp)
 	for i := range resp.Outputs {
 		n += int64(resp.Outputs[i].Data.Len())

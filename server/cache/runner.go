@@ -64,7 +64,7 @@ func (c *Runner) Infer(ctx context.Context, r *infer.Request) (*infer.Response, 
 	if c.order != nil {
 		return await(ctx, r, c.Submit)
 	}
-	answered, t := c.look(ctx, r)
+	answered, t := c.lookup(ctx, r)
 	switch {
 	case answered:
 		resp, err := r.Take(ctx)
@@ -115,7 +115,7 @@ func (c *Runner) submitInOrder(r *infer.Request) (err error) {
 }
 
 func (c *Runner) submit(r *infer.Request) error {
-	answered, t := c.look(context.Background(), r)
+	answered, t := c.lookup(context.Background(), r)
 	switch {
 	case answered:
 		r.Deliver()
@@ -127,11 +127,11 @@ func (c *Runner) submit(r *infer.Request) error {
 	return c.next.Submit(r)
 }
 
-// look finds a request's response, which it holds back, or sets what keeps the
+// lookup finds a request's response, which it holds back, or sets what keeps the
 // one that will come. Both are missing for a request that cannot be cached.
-func (c *Runner) look(ctx context.Context, r *infer.Request) (answered bool, t *ticket) {
+func (c *Runner) lookup(ctx context.Context, r *infer.Request) (answered bool, t *ticket) {
 	queued := infer.Now()
-	if r.Cancelled() || !c.steady() || !settle(c.opts.Pool, r.Inputs) {
+	if r.Cancelled() || !c.steady() || !copyForeign(c.opts.Pool, r.Inputs) {
 		return false, nil
 	}
 	k := keyOf(c.opts.Scope, r)

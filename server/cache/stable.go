@@ -6,10 +6,10 @@ import (
 	"triton/server/infer"
 )
 
-// settle copies inputs that lie in memory of the client, which may change them
+// copyForeign copies inputs that lie in memory of the client, which may change them
 // at any time: what is hashed must be what the engine computes with. False when
 // the memory is gone; then the request is not cached and its engine finds out.
-func settle(p *tensor.Pool, inputs []kserve.Tensor) bool {
+func copyForeign(p *tensor.Pool, inputs []kserve.Tensor) bool {
 	for i := range inputs {
 		d := &inputs[i].Data
 		if !foreign(d) {
@@ -40,9 +40,9 @@ func foreign(d *tensor.Data) bool {
 	return false
 }
 
-// lasting says whether no client can change the response any more: engines may
+// immutable says whether no client can change the response any more: engines may
 // have written outputs to where a client wants them.
-func lasting(resp *infer.Response) bool {
+func immutable(resp *infer.Response) bool {
 	for i := range resp.Outputs {
 		if foreign(&resp.Outputs[i].Data) {
 			return false

@@ -33,12 +33,12 @@ func (*ticket) KeepsResponses() bool { return true }
 
 // Respond keeps the one response of a request, if it is no error.
 func (t *ticket) Respond(r *infer.Request, resp *infer.Response, final bool) {
-	whole := final && resp.Err == nil && lasting(resp)
+	whole := final && resp.Err == nil && immutable(resp)
 	if whole {
 		t.runner.keepContained(t.key, t.lookup, resp)
 	}
 	if t.flight != nil {
-		t.flight.land(resp, whole)
+		t.flight.finish(resp, whole)
 	}
 	r.Tap = t.before
 	if t.before != nil {

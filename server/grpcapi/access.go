@@ -12,20 +12,20 @@ import (
 	"triton/server/infer"
 )
 
-// seen is what the access log says of the requests of a call.
-type seen struct {
+// callRecord is what the access log says of the requests of a call.
+type callRecord struct {
 	model, id string // of the first
 	requests  int
 }
 
-func (s *seen) request(model, id string) {
+func (s *callRecord) request(model, id string) {
 	if s.requests++; s.requests == 1 {
 		s.model, s.id = model, id
 	}
 }
 
 // logCall writes the one record of a call.
-func logCall(ctx context.Context, to *slog.Logger, method string, start int64, seen *seen, err error, more ...slog.Attr) {
+func logCall(ctx context.Context, to *slog.Logger, method string, start int64, seen *callRecord, err error, more ...slog.Attr) {
 	from := ""
 	if p, ok := peer.FromContext(ctx); ok {
 		from = p.Addr.String()
@@ -54,7 +54,7 @@ func logStream(s *stream, to *slog.Logger, start int64, err *error) {
 
 // logAdmin is logCall for a call that is no inference.
 func logAdmin(ctx context.Context, to *slog.Logger, req any, method string, start int64, err *error) {
-	var seen seen
+	var seen callRecord
 	switch r := req.(type) {
 	case interface{ GetModelName() string }:
 		seen.model = r.GetModelName()

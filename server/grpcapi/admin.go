@@ -12,8 +12,8 @@ var (
 	errNotReady = status.New(status.Unavailable, "Server not ready")
 )
 
-// open refuses calls while the server does not answer.
-func (s *service) open() error {
+// checkOpen refuses calls while the server does not answer.
+func (s *service) checkOpen() error {
 	if s.svc.Exiting() || !s.svc.Live() {
 		return failure(errNotReady)
 	}
@@ -35,7 +35,7 @@ func (s *service) ServerReady(context.Context, *inferencepb.ServerReadyRequest) 
 }
 
 func (s *service) ModelReady(_ context.Context, r *inferencepb.ModelReadyRequest) (*inferencepb.ModelReadyResponse, error) {
-	if err := s.open(); err != nil {
+	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
 	ready, err := s.svc.ModelReady(r.GetName(), r.GetVersion())
@@ -54,7 +54,7 @@ func (s *service) ServerMetadata(
 func (s *service) ModelMetadata(
 	_ context.Context, r *inferencepb.ModelMetadataRequest,
 ) (*inferencepb.ModelMetadataResponse, error) {
-	if err := s.open(); err != nil {
+	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
 	m, err := s.svc.Model(r.GetName(), r.GetVersion())
@@ -68,7 +68,7 @@ func (s *service) ModelMetadata(
 func (s *service) ModelConfig(
 	_ context.Context, r *inferencepb.ModelConfigRequest,
 ) (*inferencepb.ModelConfigResponse, error) {
-	if err := s.open(); err != nil {
+	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
 	m, err := s.svc.Model(r.GetName(), r.GetVersion())
@@ -82,7 +82,7 @@ func (s *service) ModelConfig(
 func (s *service) ModelStatistics(
 	_ context.Context, r *inferencepb.ModelStatisticsRequest,
 ) (*inferencepb.ModelStatisticsResponse, error) {
-	if err := s.open(); err != nil {
+	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
 	stats, err := s.svc.Statistics(r.GetName(), r.GetVersion())
@@ -98,7 +98,7 @@ func (s *service) RepositoryIndex(
 	if r.GetRepositoryName() != "" {
 		return nil, failure(status.New(status.Unsupported, "'repository_name' specification is not supported"))
 	}
-	if err := s.open(); err != nil {
+	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
 	return s.svc.Index(r.GetReady()), nil

@@ -22,13 +22,13 @@ type call struct {
 	charge            charge
 
 	// Under the stream's lock.
-	over       bool   // the final response has come
-	kept       bool   // whoever closes the stream still uses it
-	answered   bool   // a response has come
-	unread     bool   // too many of its responses wait for the client
-	answer     answer // the one response of a model that is not decoupled
-	behind     *call  // the next one of these
-	next, prev *call  // in flight
+	done        bool   // the final response has come
+	kept        bool   // whoever closes the stream still uses it
+	answered    bool   // a response has come
+	unread      bool   // too many of its responses wait for the client
+	answer      answer // the one response of a model that is not decoupled
+	nextInOrder *call  // the next one of these
+	next, prev  *call  // in flight
 }
 
 // answer is one response on its way to the client.
@@ -92,7 +92,7 @@ func (c *call) refuse(err error) { c.put(answer{call: c, err: err, final: true})
 
 // Send takes a response of the model.
 func (c *call) Send(resp *infer.Response, final bool) {
-	hold(c.stream.service.opts.Holds.Complete)
+	sleep(c.stream.service.opts.Delays.Complete)
 	c.put(answer{call: c, resp: resp, final: final})
 }
 
@@ -111,10 +111,10 @@ func (c *call) queue(a answer) (cancel bool) {
 	if !c.answered && a.err == nil {
 		c.trace.Answered(0)
 	}
-	c.over = a.final
+	c.done = a.final
 	if s.closed {
 		a.release()
-		if c.over && !c.kept {
+		if c.done && !c.kept {
 			s.flight.remove(c)
 			c.free()
 		}
@@ -123,7 +123,7 @@ func (c *call) queue(a answer) (cancel bool) {
 	c.answered = true
 	switch {
 	case c.decoupled:
-		cancel = c.hold(&a)
+		cancel = c.addUnread(&a)
 		if c.unread && !a.final {
 			return cancel
 		}
@@ -131,16 +131,16 @@ func (c *call) queue(a answer) (cancel bool) {
 	case s.strict && a.resp != nil && a.resp.Err != nil:
 		s.ready = append(s.ready, a) // the end of the stream, whoever's turn it is
 	default:
-		c.keep(a)
-		s.turn()
+		c.keepUntilTurn(a)
+		s.advance()
 	}
 	s.signal()
 	return cancel
 }
 
-// hold counts a response of a decoupled model. Without room for it the client's
+// addUnread counts a response of a decoupled model. Without room for it the client's
 // last response is an error; true is said once then.
-func (c *call) hold(a *answer) (full bool) {
+func (c *call) addUnread(a *answer) (full bool) {
 	s := c.stream
 	if !c.unread && a.resp != nil {
 		full = !s.unread.Hold(a.resp)
@@ -164,10 +164,10 @@ func (s *stream) push(a answer) {
 	s.ready = append(s.ready, a)
 }
 
-// keep holds the one response of a model that is not decoupled until its turn.
+// keepUntilTurn holds the one response of a model that is not decoupled until its turn.
 // With what flag it came is what the client is told, also when the end comes
 // after it.
-func (c *call) keep(a answer) {
+func (c *call) keepUntilTurn(a answer) {
 	if c.answer.resp != nil {
 		a.release()
 		return
@@ -179,10 +179,10 @@ func (c *call) keep(a answer) {
 	}
 }
 
-// turn moves on what is complete and has nothing before it.
-func (s *stream) turn() {
-	for c := s.first; c != nil && c.over; c = s.first {
-		if s.first = c.behind; s.first == nil {
+// advance moves on what is complete and has nothing before it.
+func (s *stream) advance() {
+	for c := s.first; c != nil && c.done; c = s.first {
+		if s.first = c.nextInOrder; s.first == nil {
 			s.last = nil
 		}
 		c.answer.last = true

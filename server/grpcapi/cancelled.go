@@ -6,9 +6,9 @@ import (
 	"triton/pkg/log"
 )
 
-// noteCancelled says in a verbose log that the client does not wait any more.
+// logCancelled says in a verbose log that the client does not wait any more.
 // The text is Triton's, as far as test suites look for it.
-func (s *service) noteCancelled(ctx context.Context, handler string) {
+func (s *service) logCancelled(ctx context.Context, handler string) {
 	level := log.Verbose(1)
 	if ctx.Err() == nil || s.opts.Log == nil || !s.opts.Log.Enabled(ctx, level) {
 		return

@@ -19,7 +19,7 @@ func (s *service) forward(ctx context.Context, r *infer.Request) error {
 	}
 	md, _ := metadata.FromIncomingContext(ctx)
 	for _, name := range slices.Sorted(maps.Keys(md)) {
-		if ofTransport(name) || !s.opts.Forward.MatchString(name) {
+		if isTransportHeader(name) || !s.opts.Forward.MatchString(name) {
 			continue
 		}
 		for _, v := range md[name] {
@@ -31,8 +31,8 @@ func (s *service) forward(ctx context.Context, r *infer.Request) error {
 	return nil
 }
 
-// ofTransport are headers that grpc-go counts as metadata and gRPC's C++ library,
+// isTransportHeader are headers that grpc-go counts as metadata and gRPC's C++ library,
 // Triton's, does not.
-func ofTransport(name string) bool {
+func isTransportHeader(name string) bool {
 	return strings.HasPrefix(name, ":") || strings.HasPrefix(name, "grpc-") || name == "content-type"
 }

@@ -38,16 +38,16 @@ func modelInfer(srv any, conn grpc.ServerStream) error {
 	if s.opts.Access == nil {
 		return s.modelInfer(conn, nil)
 	}
-	var seen seen
+	var seen callRecord
 	start := infer.Now()
 	err := s.modelInfer(conn, &seen)
 	logCall(conn.Context(), s.opts.Access, rpc.ModelInfer, start, &seen, err)
 	return err
 }
 
-func (s *service) modelInfer(conn grpc.ServerStream, seen *seen) (err error) {
+func (s *service) modelInfer(conn grpc.ServerStream, seen *callRecord) (err error) {
 	defer s.guard.recover(rpc.ModelInfer, &err)
-	hold(s.opts.Holds.Process + s.opts.Holds.ProcessEntry)
+	sleep(s.opts.Delays.Process + s.opts.Delays.ProcessEntry)
 	if err := s.gate.check(conn.Context(), rpc.ModelInfer); err != nil {
 		return err
 	}
@@ -150,13 +150,13 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, c
 	defer t.Close()
 	taken = true
 	defer r.Release()
-	ctx, cancel := answerBy(conn.Context())
+	ctx, cancel := withDeadlineMargin(conn.Context())
 	defer cancel()
 	resp, err := s.run(ctx, m, r)
 	if err != nil {
-		s.noteCancelled(conn.Context(), "ModelInferHandler")
+		s.logCancelled(conn.Context(), "ModelInferHandler")
 		t.Answered(0)
-		return atDeadline(ctx, failure(err))
+		return deadlineError(ctx, failure(err))
 	}
 	t.Answered(r.Times.Answered)
 	defer resp.Release()
@@ -166,7 +166,7 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, c
 	if err := checkSize(resp, 0); err != nil {
 		return failure(err)
 	}
-	hold(s.opts.Holds.ResponseCompletion)
+	sleep(s.opts.Delays.ResponseCompletion)
 	t.Sending()
 	err = conn.SendMsg(&resp.Response)
 	t.Sent()
@@ -175,16 +175,16 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, c
 
 // run is Infer, with what tests may want to wait for.
 func (s *service) run(ctx context.Context, m infer.Model, r *infer.Request) (*infer.Response, error) {
-	h := &s.opts.Holds
+	h := &s.opts.Delays
 	if h.Notification > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = laterDone(ctx, h.Notification)
+		ctx, cancel = delayDone(ctx, h.Notification)
 		defer cancel()
 	}
 	resp, err := m.Infer(ctx, r)
-	hold(h.CompleteExec)
+	sleep(h.CompleteExec)
 	if ctx.Err() != nil {
-		hold(h.Enqueue)
+		sleep(h.Enqueue)
 	}
 	return resp, err
 }

@@ -69,7 +69,7 @@ func (in *intake) begin(ctx context.Context, limit int) error {
 // is io.EOF when the client has sent all, or else has a status.
 func (in *intake) next() error {
 	if err := in.from.ReadMessageHeader(in.header[:]); err != nil {
-		return broken(err)
+		return transportError(err)
 	}
 	length := int(binary.BigEndian.Uint32(in.header[1:]))
 	if length > in.limit {
@@ -82,8 +82,8 @@ func (in *intake) next() error {
 	return in.decompress()
 }
 
-// broken is an error of the transport as a call's.
-func broken(err error) error {
+// transportError is an error of the transport as a call's.
+func transportError(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return grpcstatus.Error(codes.Internal, io.ErrUnexpectedEOF.Error())
 	}
@@ -99,7 +99,7 @@ func (in *intake) read(n int) error {
 			return err
 		}
 		n -= step
-		if time.Duration(infer.Now()-begun) > swift {
+		if time.Duration(infer.Now()-begun) > fastStep {
 			step = firstStep
 		} else {
 			step = min(8*(step+frameSize-1)/frameSize*frameSize, maxStep)
@@ -124,7 +124,7 @@ func (in *intake) step(n int) error {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		return broken(err)
+		return transportError(err)
 	}
 	if len(frames)*smallFrame > n+smallFrame {
 		frames = merge(frames)
@@ -236,7 +236,7 @@ func (in *intake) last() error {
 	case errors.Is(err, io.EOF):
 		return nil
 	default:
-		return broken(err)
+		return transportError(err)
 	}
 }
 

@@ -29,11 +29,11 @@ func (a *admin) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 		return nil, err
 	}
 	CompressNone.compress(ctx)
-	ctx, cancel := answerBy(ctx)
+	ctx, cancel := withDeadlineMargin(ctx)
 	defer cancel()
 	resp, err := next(ctx, req)
-	hold(a.opts.Holds.AdminResponse)
-	return resp, atDeadline(ctx, err)
+	sleep(a.opts.Delays.AdminResponse)
+	return resp, deadlineError(ctx, err)
 }
 
 func (a *admin) stream(srv any, conn grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {

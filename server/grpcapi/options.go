@@ -83,8 +83,8 @@ type Options struct {
 	Compression Compression
 	// Access logs every call; nil does not.
 	Access *slog.Logger
-	// Holds are delays that test suites switch on; the zero value has none.
-	Holds Holds
+	// Delays are delays that test suites switch on; the zero value has none.
+	Delays Delays
 }
 
 // Compression is --grpc-infer-response-compression-level.
@@ -98,9 +98,9 @@ const (
 	CompressHigh
 )
 
-// Holds are delays for tests, as the TRITONSERVER_DELAY_GRPC_* variables set
+// Delays are delays for tests, as the TRITONSERVER_DELAY_GRPC_* variables set
 // them for Triton.
-type Holds struct {
+type Delays struct {
 	Response, Complete, Process, ProcessEntry, Notification, CompleteExec, Enqueue, ResponseCompletion time.Duration
 	// AdminResponse delays all calls but inference.
 	AdminResponse time.Duration

@@ -11,10 +11,10 @@ import (
 // gets the smallest steps, so it must send at least firstStep bytes in that time.
 const stepTime = 2 * time.Minute
 
-// swift is how fast a step must arrive for the next one to be larger, which it
+// fastStep is how fast a step must arrive for the next one to be larger, which it
 // is by nine times at most. So the larger step arrives in stepTime even when the
 // client becomes fourteen times slower meanwhile.
-const swift = stepTime / 128
+const fastStep = stepTime / 128
 
 // The clock of a pace ticks when a part of stepTime is over, so a connection is
 // closed stepTime to stepTime+tick after a step began.

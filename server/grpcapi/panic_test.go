@@ -21,17 +21,17 @@ func (s fragile) Model(name, version string) (infer.Model, error) {
 		return s.stub.Model(name, version)
 	}
 	s.held.Add(1)
-	return &broken{(*echo)(s.stub)}, nil
+	return &transportError{(*echo)(s.stub)}, nil
 }
 
-type broken struct{ *echo }
+type transportError struct{ *echo }
 
-func (*broken) Infer(_ context.Context, r *infer.Request) (*infer.Response, error) {
+func (*transportError) Infer(_ context.Context, r *infer.Request) (*infer.Response, error) {
 	defer r.Release()
 	panic("at once")
 }
 
-func (*broken) Submit(r *infer.Request) error {
+func (*transportError) Submit(r *infer.Request) error {
 	defer r.Release()
 	panic("at once")
 }

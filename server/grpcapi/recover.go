@@ -13,12 +13,12 @@ import (
 // makes of it.
 type guard struct{ log *slog.Logger }
 
-var errFault = status.New(status.Internal, "the server met a fault of its own while it answered")
+var errPanic = status.New(status.Internal, "the server met a fault of its own while it answered")
 
 func (g guard) recover(method string, err *error) {
 	if p := recover(); p != nil {
 		g.report(method, p)
-		*err = failure(errFault)
+		*err = failure(errPanic)
 	}
 }
 
@@ -35,7 +35,7 @@ func (g guard) submit(m infer.Model, r *infer.Request) (err error) {
 		if p := recover(); p != nil {
 			g.report(rpc.ModelStreamInfer, p)
 			if r.State() == infer.Decoded {
-				err = errFault
+				err = errPanic
 			}
 		}
 	}()

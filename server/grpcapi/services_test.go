@@ -192,17 +192,17 @@ func TestHolds(t *testing.T) {
 		return err
 	}
 	for name, c := range map[string]struct {
-		holds grpcapi.Holds
+		holds grpcapi.Delays
 		call  func(inferencepb.GRPCInferenceServiceClient) error
 	}{
-		"process":    {grpcapi.Holds{Process: d}, infers},
-		"entry":      {grpcapi.Holds{ProcessEntry: d}, infers},
-		"exec":       {grpcapi.Holds{CompleteExec: d}, infers},
-		"completion": {grpcapi.Holds{ResponseCompletion: d}, infers},
-		"response":   {grpcapi.Holds{Response: d}, streams},
-		"complete":   {grpcapi.Holds{Complete: d}, streams},
-		"read":       {grpcapi.Holds{ProcessEntry: d}, streams},
-		"admin": {grpcapi.Holds{AdminResponse: d}, func(c inferencepb.GRPCInferenceServiceClient) error {
+		"process":    {grpcapi.Delays{Process: d}, infers},
+		"entry":      {grpcapi.Delays{ProcessEntry: d}, infers},
+		"exec":       {grpcapi.Delays{CompleteExec: d}, infers},
+		"completion": {grpcapi.Delays{ResponseCompletion: d}, infers},
+		"response":   {grpcapi.Delays{Response: d}, streams},
+		"complete":   {grpcapi.Delays{Complete: d}, streams},
+		"read":       {grpcapi.Delays{ProcessEntry: d}, streams},
+		"admin": {grpcapi.Delays{AdminResponse: d}, func(c inferencepb.GRPCInferenceServiceClient) error {
 			_, err := c.ServerLive(t.Context(), &inferencepb.ServerLiveRequest{})
 			return err
 		}},
@@ -210,7 +210,7 @@ func TestHolds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStub()
-			client := inferencepb.NewGRPCInferenceServiceClient(serve(t, s, s, func(o *grpcapi.Options) { o.Holds = c.holds }))
+			client := inferencepb.NewGRPCInferenceServiceClient(serve(t, s, s, func(o *grpcapi.Options) { o.Delays = c.holds }))
 			start := time.Now()
 			require.NoError(t, c.call(client))
 			require.GreaterOrEqual(t, time.Since(start), d)
@@ -231,7 +231,7 @@ func TestHeldCancel(t *testing.T) {
 		heard <- time.Now()
 		return ctx.Err()
 	}
-	conn := serve(t, s, s, func(o *grpcapi.Options) { o.Holds = grpcapi.Holds{Notification: d, Enqueue: 1} })
+	conn := serve(t, s, s, func(o *grpcapi.Options) { o.Delays = grpcapi.Delays{Notification: d, Enqueue: 1} })
 	_, err := inferencepb.NewGRPCInferenceServiceClient(conn).ModelInfer(ctx, echoRequest(nil))
 	gone := time.Now()
 	require.Equal(t, codes.Canceled, grpcstatus.Code(err))

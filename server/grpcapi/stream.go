@@ -27,8 +27,8 @@ type stream struct {
 	// strict ends the stream at the first error of a model.
 	strict bool
 
-	wake chan struct{} // tells the writer of a change; holds one
-	room *sync.Cond    // tells the reader that it may go on, with mu
+	wake        chan struct{} // tells the writer of a change; holds one
+	mayContinue *sync.Cond    // tells the reader that it may go on, with mu
 
 	mu     sync.Mutex
 	ready  []answer // to be written, in this order
@@ -40,7 +40,7 @@ type stream struct {
 	ended  bool          // nothing more will be read
 	failed error         // why, when it was not the client's half-close
 	closed bool          // nothing more will be written
-	seen   seen
+	seen   callRecord
 
 	// The reader's own. What a request takes moves to its call.
 	in incoming
@@ -59,7 +59,7 @@ func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	if err := s.in.intake.begin(conn.Context(), svc.opts.MaxReceive); err != nil {
 		return err
 	}
-	s.room = sync.NewCond(&s.mu)
+	s.mayContinue = sync.NewCond(&s.mu)
 	if svc.opts.Access != nil {
 		defer logStream(s, svc.opts.Access, infer.Now(), &err)
 	}
@@ -67,7 +67,7 @@ func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	go s.read()
 	err = s.write()
 	if err != nil {
-		svc.noteCancelled(conn.Context(), "ModelStreamInferHandler")
+		svc.logCancelled(conn.Context(), "ModelStreamInferHandler")
 	}
 	return err
 }
@@ -100,7 +100,7 @@ func (s *stream) next() error {
 		return err
 	}
 	clock.read(s.service)
-	hold(s.service.opts.Holds.ProcessEntry)
+	sleep(s.service.opts.Delays.ProcessEntry)
 	s.issue(r, wrong, clock)
 	return nil
 }
@@ -120,7 +120,7 @@ func (s *stream) mayRead() error {
 	}
 	defer window.end()
 	for !s.mayGoOn() {
-		s.room.Wait()
+		s.mayContinue.Wait()
 	}
 	return s.closedError()
 }
@@ -159,7 +159,7 @@ func (s *stream) issue(r *infer.Request, wrong error, clock clock) {
 		case over:
 		case added: // a panic
 			r.Release()
-			c.refuse(errFault)
+			c.refuse(errPanic)
 		default: // the stream is over, or a panic
 			r.Release() // the core's reference
 			c.free()
@@ -231,7 +231,7 @@ func (s *stream) add(c *call) bool {
 	if s.last == nil {
 		s.first = c
 	} else {
-		s.last.behind = c
+		s.last.nextInOrder = c
 	}
 	s.last = c
 	return true
@@ -254,18 +254,18 @@ func (s *stream) close() {
 	s.writing, s.ready = nil, nil
 	var running []*call
 	for c := s.flight.head; c != nil; c = c.next {
-		if !c.over {
+		if !c.done {
 			c.kept = true
 			running = append(running, c)
 		}
 	}
 	s.mu.Unlock()
-	s.room.Broadcast()
+	s.mayContinue.Broadcast()
 	for i := range drop {
 		drop[i].release()
 	}
 	if len(running) > 0 {
-		hold(s.service.opts.Holds.Notification)
+		sleep(s.service.opts.Delays.Notification)
 	}
 	for _, c := range running {
 		c.request.Cancel()
@@ -275,7 +275,7 @@ func (s *stream) close() {
 	for c := s.flight.head; c != nil; {
 		after := c.next
 		c.kept = false
-		if c.over {
+		if c.done {
 			s.flight.remove(c)
 			c.free()
 		}

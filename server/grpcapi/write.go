@@ -15,13 +15,13 @@ import (
 // write sends what is ready until the client has sent all and has all answers,
 // or the stream breaks off. The result is the status of the stream.
 func (s *stream) write() error {
-	ctx, cancel := answerBy(s.conn.Context())
+	ctx, cancel := withDeadlineMargin(s.conn.Context())
 	defer cancel()
 	for {
 		select {
 		case <-s.wake:
 		case <-ctx.Done():
-			return atDeadline(ctx, grpcstatus.FromContextError(ctx.Err()).Err())
+			return deadlineError(ctx, grpcstatus.FromContextError(ctx.Err()).Err())
 		}
 		for s.take() {
 			for i := range s.writing {
@@ -67,7 +67,7 @@ func (s *stream) deliver(a *answer) error {
 		s.flight.remove(c)
 	}
 	s.mu.Unlock()
-	s.room.Signal()
+	s.mayContinue.Signal()
 	last := a.last
 	a.release()
 	*a = answer{}
@@ -88,20 +88,20 @@ func (s *stream) answer(a *answer) error {
 		if !c.emptyFinal {
 			return nil
 		}
-		return s.send(c, "", s.about(a))
+		return s.send(c, "", s.responseHeader(a))
 	}
 	if err := c.check(a); err != nil {
 		if s.strict {
 			return failure(err)
 		}
-		return s.send(c, status.From(err).Msg, s.about(a))
+		return s.send(c, status.From(err).Msg, s.responseHeader(a))
 	}
 	a.resp.Parameters = append(a.resp.Parameters, finalResponse(a.final))
 	return s.send(c, "", &a.resp.Response)
 }
 
-// about says which request is meant, with the model as the client called it.
-func (s *stream) about(a *answer) *kserve.Response {
+// responseHeader says which request is meant, with the model as the client called it.
+func (s *stream) responseHeader(a *answer) *kserve.Response {
 	c := a.call
 	s.own = kserve.Response{
 		ID: c.id, ModelName: c.name, ModelVersion: c.version, Parameters: append(s.own.Parameters[:0], finalResponse(a.final)),
@@ -135,7 +135,7 @@ const streamOverhead = 64
 
 func (s *stream) send(c *call, problem string, r *kserve.Response) error {
 	if c.decoupled {
-		hold(s.service.opts.Holds.Response)
+		sleep(s.service.opts.Delays.Response)
 	}
 	s.message = rpc.StreamResponse{Error: strings.ToValidUTF8(problem, "\uFFFD"), Response: r}
 	c.trace.Sending()

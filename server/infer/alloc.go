@@ -17,7 +17,7 @@ type Output struct {
 	Size     int             // bytes
 	// At is where the engine wants the memory. It is a wish: the Place of the
 	// buffer says where the memory is.
-	At tensor.Place
+	At tensor.Location
 	// Filled says that the engine writes every byte, or sends none. Without it
 	// memory that was used before is cleared.
 	Filled bool
@@ -81,7 +81,7 @@ func (r *Request) lend(want *kserve.RequestedOutput, o *Output) (tensor.Segment,
 	}
 	s.N = o.Size
 	if s.Buffer.Device() != nil {
-		if o.At != s.Buffer.Place() || r.Tap != nil || r.Trace != nil { // both read responses
+		if o.At != s.Buffer.Location() || r.Tap != nil || r.Trace != nil { // both read responses
 			return tensor.Segment{}, false
 		}
 	} else if o.At.Kind == tensor.GPU || !writable(s, o.DataType) {

@@ -53,12 +53,12 @@ func TestAllocFindsThePlace(t *testing.T) {
 	}{
 		{"all of it", Output{Name: "y", DataType: tensor.FP64, Size: 16}, nil, true},
 		{"a part", Output{Name: "y", DataType: tensor.Uint8, Size: 3}, nil, true},
-		{"pinned memory is as good", Output{Name: "y", Size: 3, At: tensor.Place{Kind: tensor.CPUPinned}}, nil, true},
+		{"pinned memory is as good", Output{Name: "y", Size: 3, At: tensor.Location{Kind: tensor.CPUPinned}}, nil, true},
 		{"too large", Output{Name: "y", Size: 17}, nil, false},
 		{"nothing", Output{Name: "y"}, nil, false},
 		{"another output", Output{Name: "z", Size: 4}, nil, false},
 		{"no output", Output{Size: 4}, nil, false},
-		{"on a device", Output{Name: "y", Size: 4, At: tensor.Place{Kind: tensor.GPU}}, nil, false},
+		{"on a device", Output{Name: "y", Size: 4, At: tensor.Location{Kind: tensor.GPU}}, nil, false},
 		{"not aligned", Output{Name: "y", DataType: tensor.FP64, Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Outputs[0].Into.Off = 4 }, false},
 		{"an input lies there", Output{Name: "y", Size: 8}, func(r *Request, region *tensor.Buffer) {
 			r.AddInput().Data = tensor.SliceData(region, 20, 8)
@@ -72,12 +72,12 @@ func TestAllocFindsThePlace(t *testing.T) {
 		{"somebody looks", Output{Name: "y", Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Tap = tap{} }, true},
 		{"somebody keeps it", Output{Name: "y", Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Tap = keeping{} }, false},
 		{"lent already", Output{Name: "y", Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Outputs[0].Lend() }, false},
-		{"the region's device", Output{Name: "y", Size: 4, At: gpu.Place()}, gpu.instead, true},
-		{"the region's device, and somebody looks", Output{Name: "y", Size: 4, At: gpu.Place()}, func(r *Request, region *tensor.Buffer) {
+		{"the region's device", Output{Name: "y", Size: 4, At: gpu.Location()}, gpu.instead, true},
+		{"the region's device, and somebody looks", Output{Name: "y", Size: 4, At: gpu.Location()}, func(r *Request, region *tensor.Buffer) {
 			gpu.instead(r, region)
 			r.Tap = tap{}
 		}, false},
-		{"another device", Output{Name: "y", Size: 4, At: tensor.Place{Kind: tensor.GPU}}, gpu.instead, false},
+		{"another device", Output{Name: "y", Size: 4, At: tensor.Location{Kind: tensor.GPU}}, gpu.instead, false},
 		{"not the region's device", Output{Name: "y", Size: 4}, gpu.instead, false},
 	} {
 		pool, region := tensor.NewPool(), memory()
@@ -95,7 +95,7 @@ func TestAllocFindsThePlace(t *testing.T) {
 			require.Equal(t, [2]any{into.Buffer, into.Off}, [2]any{s.Buffer, s.Off}, c.name)
 		} else {
 			require.EqualValues(t, 1, pool.Outstanding(), c.name)
-			require.Equal(t, pool.Place(), s.Buffer.Place(), c.name)
+			require.Equal(t, pool.Location(), s.Buffer.Location(), c.name)
 			require.Len(t, s.Bytes(), c.ask.Size, c.name)
 		}
 		s.Buffer.Release()
@@ -110,7 +110,7 @@ func TestAllocFindsThePlace(t *testing.T) {
 type gpu struct{ open int }
 
 func (g *gpu) Free(*tensor.Buffer)      { g.open-- }
-func (*gpu) Place() tensor.Place        { return tensor.Place{Kind: tensor.GPU, Device: 2} }
+func (*gpu) Location() tensor.Location  { return tensor.Location{Kind: tensor.GPU, Device: 2} }
 func (*gpu) Read([]byte, uint64) error  { panic("read") }
 func (*gpu) Write([]byte, uint64) error { panic("written") }
 func (g *gpu) region() *tensor.Buffer   { g.open++; return tensor.NewBuffer(nil, false, g) }
@@ -124,7 +124,7 @@ func (g *gpu) instead(r *Request, _ *tensor.Buffer) {
 func TestAllocatedOutputsAreNotCopied(t *testing.T) {
 	t.Parallel()
 	device := &gpu{}
-	for _, on := range []tensor.Place{{}, device.Place()} {
+	for _, on := range []tensor.Location{{}, device.Location()} {
 		pool, region := tensor.NewPool(), memory()
 		r := asking(pool, region)
 		if on.Kind == tensor.GPU {

@@ -123,7 +123,7 @@ type card struct {
 
 func (c *card) Free(*tensor.Buffer) { c.freed++ }
 
-func (*card) Place() tensor.Place { return tensor.Place{Kind: tensor.GPU} }
+func (*card) Location() tensor.Location { return tensor.Location{Kind: tensor.GPU} }
 
 func (c *card) Read([]byte, uint64) error { return errors.ErrUnsupported }
 

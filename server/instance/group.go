@@ -78,7 +78,7 @@ type Group struct {
 type worker struct {
 	group    *Group
 	at       backend.Placement
-	stats    *stats.Place
+	stats    *stats.DeviceStats
 	seat     *scheduler.Seat // nil when it is passive
 	instance backend.Instance
 	using    sync.RWMutex // instance, for who only looks at it
@@ -115,11 +115,11 @@ func New(o Options) *Group {
 }
 
 // counters are where an instance counts.
-func counters(m *stats.Model, at backend.Placement) *stats.Place {
+func counters(m *stats.Model, at backend.Placement) *stats.DeviceStats {
 	if at.Kind == inferencepb.ModelInstanceGroup_KIND_GPU {
-		return m.On(at.Device)
+		return m.Device(at.Device)
 	}
-	return &m.Place
+	return &m.DeviceStats
 }
 
 // loads bounds how many instances are made at the same time.

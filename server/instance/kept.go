@@ -56,7 +56,7 @@ func outcome(r *infer.Request, did *infer.Delivery) stats.Outcome {
 	case did.Err == nil:
 		return stats.Succeeded
 	case why(r, did.Err) == stats.Canceled:
-		return stats.Left
+		return stats.Abandoned
 	}
 	return stats.Failed
 }

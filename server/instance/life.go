@@ -16,7 +16,7 @@ import (
 //	Starting    made and warmed up                                Ready
 //	Starting    could not be made: the whole group is not         Closed
 //	Ready       its call panicked or returned ErrBroken           Broken
-//	Ready       it said so while it was idle (backend.Mortal)     Broken
+//	Ready       it said so while it was idle (backend.BreakNotifier)     Broken
 //	Broken      the old one is closed, the back-off is over       Restarting
 //	Restarting  made and warmed up                                Ready
 //	Restarting  could not be made                                 Broken
@@ -94,7 +94,7 @@ func (w *worker) breakDown(why error) {
 		w.life.attempts = 0
 	}
 	w.life.Unlock()
-	w.group.opts.Stats.Broke()
+	w.group.opts.Stats.InstanceBroken()
 	w.group.opts.Log.Error("an instance broke and is taken out of service until it is restarted", "model", w.group.opts.Name,
 		"version", w.group.opts.Version, "instance", w.at.Name, "reason", why)
 	w.group.source.Retire(w.seat)
@@ -143,7 +143,7 @@ func (g *Group) restored(w *worker) {
 	w.move(Ready, "")
 	g.source.Restore(w.seat)
 	g.watch(w)
-	g.opts.Stats.Restarted()
+	g.opts.Stats.InstanceRestarted()
 	g.opts.Log.Info("a broken instance was restarted", "model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
 }
 
@@ -194,7 +194,7 @@ func (g *Group) pause(d time.Duration) bool {
 
 // watch hears of an instance that breaks while it is idle.
 func (g *Group) watch(w *worker) {
-	m, ok := w.instance.(backend.Mortal)
+	m, ok := w.instance.(backend.BreakNotifier)
 	if !ok {
 		return
 	}

@@ -209,7 +209,7 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, failed error)
 		}
 	}
 	if !w.cold {
-		g.opts.Stats.Cut(w.seat.Why)
+		g.opts.Stats.BatchFormed(w.seat.Why)
 	}
 	if failed == nil || s.Requests > 0 {
 		w.stats.Executed(&s)

@@ -6,7 +6,7 @@ package lengthbucket
 import (
 	"context"
 
-	"triton/pkg/modelconfig/beyond"
+	"triton/pkg/modelconfig/extension"
 	"triton/pkg/tensor"
 	"triton/server/infer"
 )
@@ -14,7 +14,7 @@ import (
 // Runner pads what goes to the next runner.
 type Runner struct {
 	next    infer.Runner
-	lengths *beyond.Lengths
+	lengths *extension.Lengths
 	skip    int // leading dimensions that are the batch's
 	pool    *tensor.Pool
 }
@@ -23,7 +23,7 @@ var _ infer.Runner = (*Runner)(nil)
 
 // New puts length buckets in front of next. batching says that the first
 // dimension of every tensor is the batch.
-func New(next infer.Runner, l *beyond.Lengths, batching bool, pool *tensor.Pool) *Runner {
+func New(next infer.Runner, l *extension.Lengths, batching bool, pool *tensor.Pool) *Runner {
 	b := &Runner{next: next, lengths: l, pool: pool}
 	if batching {
 		b.skip = 1

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/pkg/modelconfig/beyond"
+	"triton/pkg/modelconfig/extension"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
@@ -47,14 +47,14 @@ func (e *echo) Infer(ctx context.Context, r *infer.Request) (*infer.Response, er
 	return r.Wait(ctx)
 }
 
-func plan(buckets ...int64) *beyond.Lengths {
-	return &beyond.Lengths{
+func plan(buckets ...int64) *extension.Lengths {
+	return &extension.Lengths{
 		Buckets: buckets,
-		Inputs:  []beyond.Padded{{Axis: beyond.Axis{Name: "IN", DataType: tensor.Int32, Dims: tensor.Shape{-1, -1}}, Fill: []byte{7, 0, 0, 0}}},
-		Mask: &beyond.Padded{
-			Axis: beyond.Axis{Name: "MASK", DataType: tensor.Uint8, Dims: tensor.Shape{-1}}, Fill: []byte{0}, Real: []byte{1},
+		Inputs:  []extension.Padded{{Axis: extension.Axis{Name: "IN", DataType: tensor.Int32, Dims: tensor.Shape{-1, -1}}, Fill: []byte{7, 0, 0, 0}}},
+		Mask: &extension.Padded{
+			Axis: extension.Axis{Name: "MASK", DataType: tensor.Uint8, Dims: tensor.Shape{-1}}, Fill: []byte{0}, Real: []byte{1},
 		},
-		Outputs: []beyond.Axis{{Name: "OUT", DataType: tensor.Int32, Dims: tensor.Shape{-1, -1}}},
+		Outputs: []extension.Axis{{Name: "OUT", DataType: tensor.Int32, Dims: tensor.Shape{-1, -1}}},
 	}
 }
 

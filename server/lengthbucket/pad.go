@@ -1,7 +1,7 @@
 package lengthbucket
 
 import (
-	"triton/pkg/modelconfig/beyond"
+	"triton/pkg/modelconfig/extension"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
@@ -41,7 +41,7 @@ func (b *Runner) pad(r *infer.Request) error {
 // sent.
 func (b *Runner) length(r *infer.Request) (int64, error) {
 	length, from := int64(-1), ""
-	see := func(p *beyond.Padded) error {
+	see := func(p *extension.Padded) error {
 		t := r.Request.Input(p.Name)
 		if t == nil {
 			return nil
@@ -121,7 +121,7 @@ func (b *Runner) maskShape(shape tensor.Shape, r *infer.Request, length int64) t
 }
 
 // fill pads one input if the request has it.
-func (b *Runner) fill(r *infer.Request, p *beyond.Padded, bucket int64) error {
+func (b *Runner) fill(r *infer.Request, p *extension.Padded, bucket int64) error {
 	t := r.Request.Input(p.Name)
 	if t == nil {
 		return nil

@@ -52,7 +52,7 @@ func (b *Builder) stack(ctx context.Context, v *Loaded, run, passive []backend.P
 	if v.estimate != nil {
 		v.runner = admission.New(v.runner, v.estimate, v.line, v.stats)
 	}
-	if l := v.beyond.Lengths; l != nil {
+	if l := v.extensions.Lengths; l != nil {
 		v.runner = lengthbucket.New(v.runner, l, v.config.GetMaxBatchSize() > 0, v.pool)
 	}
 	if err := v.group.Start(ctx); err != nil {
@@ -90,7 +90,7 @@ func (b *Builder) source(v *Loaded, n int) (scheduler.Source, []*scheduler.Seat,
 	}
 	if d != nil && v.config.GetMaxBatchSize() > 0 {
 		o.Policy = dynamic.New(v.config)
-		if d.GetMaxQueueDelayMicroseconds() > 0 || v.beyond.Delay != nil {
+		if d.GetMaxQueueDelayMicroseconds() > 0 || v.extensions.Delay != nil {
 			o.Alarm = b.opts.NewAlarm()
 		}
 	}

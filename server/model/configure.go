@@ -37,14 +37,14 @@ func (b *Builder) load(ctx context.Context, v *Loaded, s Source) error {
 	if v.labels, err = readLabels(s.Folder.Dir, config.ModelConfig); err != nil {
 		return err
 	}
-	if v.beyond, err = extensions(&config); err != nil {
+	if v.extensions, err = extensions(&config); err != nil {
 		return err
 	}
 	v.config = config.ModelConfig
 	if v.fingerprint != nil {
 		v.fingerprint.Complete(v.model, v.text, v.config)
 	}
-	v.check = validation.New(forClients(v.config, v.beyond))
+	v.check = validation.New(forClients(v.config, v.extensions))
 	v.metadata = Describe(v.config, v.text)
 	v.stats = stats.New(v.config, v.text, b.opts.Stats)
 	placements, err := b.placements(v.config)
@@ -69,7 +69,7 @@ func (b *Builder) regroup(ctx context.Context, v, old *Loaded, s Source) error {
 		return err
 	}
 	v.config, v.labels, v.check, v.metadata, v.stats = config.ModelConfig, old.labels, old.check, old.metadata, old.stats
-	v.beyond, v.sequences, v.fingerprint = old.beyond, old.sequences, old.fingerprint
+	v.extensions, v.sequences, v.fingerprint = old.extensions, old.sequences, old.fingerprint
 	v.calls = old.calls
 	placements, err := b.placements(v.config)
 	if err != nil {

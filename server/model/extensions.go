@@ -8,7 +8,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/beyond"
+	"triton/pkg/modelconfig/extension"
 	"triton/server/admission"
 	"triton/server/scheduler"
 	"triton/server/scheduler/adaptive"
@@ -16,14 +16,14 @@ import (
 )
 
 // extensions reads what a configuration asks for beyond Triton.
-func extensions(c *modelconfig.Config) (beyond.Settings, error) {
-	s, found := beyond.Read(c)
+func extensions(c *modelconfig.Config) (extension.Settings, error) {
+	s, found := extension.Read(c)
 	return s, c.First(found)
 }
 
 // forClients returns the configuration that requests are checked against. An input that
 // length buckets fill with a mask is optional.
-func forClients(c *inferencepb.ModelConfig, s beyond.Settings) *inferencepb.ModelConfig {
+func forClients(c *inferencepb.ModelConfig, s extension.Settings) *inferencepb.ModelConfig {
 	if s.Lengths == nil || s.Lengths.Mask == nil {
 		return c
 	}
@@ -40,10 +40,10 @@ func forClients(c *inferencepb.ModelConfig, s beyond.Settings) *inferencepb.Mode
 // delay and admission control.
 func (v *Loaded) observe(p scheduler.Policy, q *scheduler.Queue, instances int) {
 	var all scheduler.Observers
-	if d := v.beyond.Delay; d != nil {
+	if d := v.extensions.Delay; d != nil {
 		all = append(all, v.adapt(d, p.(*dynamic.Policy)))
 	}
-	if v.beyond.Admission {
+	if v.extensions.Admission {
 		v.line, v.estimate = q, admission.NewEstimate(instances, largestBatch(v.config))
 		all = append(all, v.estimate)
 	}
@@ -53,7 +53,7 @@ func (v *Loaded) observe(p scheduler.Policy, q *scheduler.Queue, instances int) 
 }
 
 // adapt returns the observer that adapts the queue delay.
-func (v *Loaded) adapt(d *beyond.Delay, p *dynamic.Policy) scheduler.Observer {
+func (v *Loaded) adapt(d *extension.Delay, p *dynamic.Policy) scheduler.Observer {
 	start := v.config.GetDynamicBatching().GetMaxQueueDelayMicroseconds()
 	return adaptive.New(adaptive.Options{
 		Goal:  adaptive.Goal{Target: d.Target, Limit: d.Limit},

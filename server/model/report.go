@@ -39,7 +39,7 @@ func (v *Loaded) Statistics() *inferencepb.ModelStatistics {
 		return s
 	}
 	for _, m := range v.group.Memory() {
-		s.MemoryUsage = append(s.MemoryUsage, &inferencepb.MemoryUsage{Type: m.Place, Id: m.ID, ByteSize: m.Bytes})
+		s.MemoryUsage = append(s.MemoryUsage, &inferencepb.MemoryUsage{Type: m.Kind, Id: m.ID, ByteSize: m.Bytes})
 	}
 	return s
 }

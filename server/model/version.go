@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/modelconfig/beyond"
+	"triton/pkg/modelconfig/extension"
 	"triton/pkg/tensor"
 	"triton/server/admission"
 	"triton/server/infer"
@@ -36,15 +36,15 @@ type Loaded struct {
 	parts       []*Loaded   // of an ensemble: the versions that its steps used when it was loaded
 	steps       *stepModels // of an ensemble: finds the models of its steps
 
-	config   *inferencepb.ModelConfig
-	beyond   beyond.Settings
-	metadata *inferencepb.ModelMetadataResponse
-	labels   map[string][]string
-	check    *validation.Checker
-	pool     *tensor.Pool
-	log      *slog.Logger
-	stats    *stats.Model
-	engine   *engine
+	config     *inferencepb.ModelConfig
+	extensions extension.Settings
+	metadata   *inferencepb.ModelMetadataResponse
+	labels     map[string][]string
+	check      *validation.Checker
+	pool       *tensor.Pool
+	log        *slog.Logger
+	stats      *stats.Model
+	engine     *engine
 	// runner runs the requests that passed the checks. It ends in group, unless the version
 	// is an ensemble: then group is nil.
 	runner infer.Runner

@@ -75,7 +75,7 @@ func failure(jobs []*job) error {
 	for _, j := range jobs {
 		if j.err != nil {
 			fmt.Fprintf(&text, "version %d is at %s state: %s;", j.Number, actual.Unavailable, reasonOf(j.err))
-			onlyEngine = onlyEngine && errors.Is(j.err, backend.ErrNoEngine)
+			onlyEngine = onlyEngine && errors.Is(j.err, backend.ErrNoLibrary)
 		}
 	}
 	if text.Len() == 0 {

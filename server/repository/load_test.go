@@ -156,7 +156,7 @@ func TestMissingEngine(t *testing.T) {
 	})
 	r, _, err := open(t, func(o *Options) {
 		o.Backends["odd"] = oddEngine{load: func(backend.Spec) error {
-			return &status.Error{Code: status.Unavailable, Msg: "no library", Cause: backend.ErrNoEngine}
+			return &status.Error{Code: status.Unavailable, Msg: "no library", Cause: backend.ErrNoLibrary}
 		}}
 	}, dir)
 	require.NoError(t, err)

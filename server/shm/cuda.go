@@ -31,7 +31,7 @@ func (m *Manager) RegisterCUDA(name string, handle []byte, on, size uint64) erro
 	if !ok || on > math.MaxInt32 {
 		return errHandle
 	}
-	return m.register(&region{name: name, size: size, memory: &card{driver: m.opts.CUDA, handle: h, index: on}})
+	return m.register(&region{name: name, size: size, memory: &deviceMemory{driver: m.opts.CUDA, handle: h, index: on}})
 }
 
 // errHandle does not say more, as Triton does not: a handle is of another
@@ -53,7 +53,7 @@ func (m *Manager) unregisterCUDA(name string) error {
 	case len(stuck) == 0:
 		return nil
 	case name != "":
-		return status.New(status.Internal, "failed to close CUDA IPC handle: %s", stuck[0].stuck)
+		return status.New(status.Internal, "failed to close CUDA IPC handle: %s", stuck[0].closeErr)
 	}
 	slices.SortFunc(stuck, func(a, b *region) int { return cmp.Compare(a.name, b.name) })
 	var text strings.Builder
@@ -75,14 +75,14 @@ func (m *Manager) CUDAStatus(name string) ([]CUDA, error) {
 	}
 	var all []CUDA
 	for _, r := range regions {
-		all = append(all, CUDA{r.name, r.memory.(*card).index, r.size})
+		all = append(all, CUDA{r.name, r.memory.(*deviceMemory).index, r.size})
 	}
 	slices.SortFunc(all, func(a, b CUDA) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
-// card is memory on a GPU, and its owner. Requests copy from and to it.
-type card struct {
+// deviceMemory is memory on a GPU, and its owner. Requests copy from and to it.
+type deviceMemory struct {
 	cuda.Memory
 	driver cuda.Driver
 	handle cuda.Handle
@@ -90,14 +90,16 @@ type card struct {
 	region *region
 }
 
-var _ tensor.Device = (*card)(nil)
+var _ tensor.Device = (*deviceMemory)(nil)
 
-func (*card) kind() kind { return device }
+func (*deviceMemory) kind() kind { return device }
 
-// Place returns the GPU.
-func (c *card) Place() tensor.Place { return tensor.Place{Kind: tensor.GPU, Device: int(c.index)} }
+// Location returns the GPU.
+func (c *deviceMemory) Location() tensor.Location {
+	return tensor.Location{Kind: tensor.GPU, Device: int(c.index)}
+}
 
-func (c *card) open(r *region) (err error) {
+func (c *deviceMemory) open(r *region) (err error) {
 	c.region = r
 	if c.Memory, err = c.driver.Open(int(c.index), c.handle); err != nil {
 		return errHandle
@@ -109,12 +111,12 @@ func (c *card) open(r *region) (err error) {
 	return nil
 }
 
-func (c *card) init(r *region, _ map[string]*region) { r.Init(nil, false, c) }
+func (c *deviceMemory) init(r *region, _ map[string]*region) { r.Init(nil, false, c) }
 
 // holds knows of no memory on a GPU that becomes smaller.
-func (*card) holds(uint64) error { return nil }
+func (*deviceMemory) holds(uint64) error { return nil }
 
-func (c *card) close() error { return c.Close() }
+func (c *deviceMemory) close() error { return c.Close() }
 
 // Free closes the region after its last reference.
-func (c *card) Free(*tensor.Buffer) { c.region.free() }
+func (c *deviceMemory) Free(*tensor.Buffer) { c.region.free() }

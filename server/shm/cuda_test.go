@@ -199,7 +199,7 @@ func TestUnregisterCUDAWaitsForTheLastUse(t *testing.T) {
 	require.EqualError(t, err, "Unable to find shared memory region: 'c'")
 	require.EqualError(t, m.RegisterCUDA("c", handle("a"), 0, 1), "shared memory region 'c' already in manager")
 	require.Equal(t, 1, g.open())
-	require.Equal(t, tensor.Place{Kind: tensor.GPU}, s.Buffer.Place())
+	require.Equal(t, tensor.Location{Kind: tensor.GPU}, s.Buffer.Location())
 	require.NoError(t, s.Buffer.Device().Write([]byte("x"), uint64(s.Off)))
 	s.Buffer.Release()
 	require.Zero(t, g.open())

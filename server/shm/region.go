@@ -36,16 +36,16 @@ type memory interface {
 // region is one registered region.
 type region struct {
 	tensor.Buffer
-	name    string
-	size    uint64 // bytes
-	memory  memory
-	manager *Manager
-	state   state
-	stuck   error // why the memory was not given back; guarded by the manager's lock
+	name     string
+	size     uint64 // bytes
+	memory   memory
+	manager  *Manager
+	state    state
+	closeErr error // why the memory was not given back; guarded by the manager's lock
 }
 
-// take enters a region that is not usable yet; false when its name is taken.
-func (m *Manager) take(r *region) bool {
+// reserve enters a region that is not usable yet; false when its name is taken.
+func (m *Manager) reserve(r *region) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.mu.regions[r.name] != nil {
@@ -56,7 +56,7 @@ func (m *Manager) take(r *region) bool {
 	return true
 }
 
-func (m *Manager) forget(r *region) {
+func (m *Manager) remove(r *region) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.mu.regions, r.name)
@@ -75,6 +75,6 @@ func (r *region) free() {
 	err := r.memory.close()
 	r.manager.mu.Lock()
 	defer r.manager.mu.Unlock()
-	r.stuck = err
+	r.closeErr = err
 	delete(r.manager.mu.regions, r.name)
 }

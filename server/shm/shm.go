@@ -61,11 +61,11 @@ func (m *Manager) Allowed() error {
 // register enters a region under its name, which is taken while the memory is
 // opened.
 func (m *Manager) register(r *region) error {
-	if !m.take(r) {
+	if !m.reserve(r) {
 		return status.New(status.AlreadyExists, "shared memory region '%s' already in manager", r.name)
 	}
 	if err := r.memory.open(r); err != nil {
-		m.forget(r)
+		m.remove(r)
 		return err
 	}
 	m.publish(r)
@@ -92,7 +92,7 @@ func (m *Manager) unregister(k kind, name string) (stuck []*region) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range gone {
-		if r.stuck != nil {
+		if r.closeErr != nil {
 			stuck = append(stuck, r)
 		}
 	}

@@ -84,7 +84,7 @@ func TestRegionsAreShared(t *testing.T) {
 	s, err := m.Find("a", 10, 5)
 	require.NoError(t, err)
 	copy(s.Bytes(), "hello")
-	require.Zero(t, s.Buffer.Place())
+	require.Zero(t, s.Buffer.Location())
 	file, offset, ok := s.Buffer.Shared()
 	require.True(t, ok)
 	got := make([]byte, s.N)

@@ -32,19 +32,19 @@ func (c *Collector) Describe(chan<- *prometheus.Desc) {}
 // with that GPU's label; the same series without it are the model's own.
 func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	for _, s := range c.models() {
-		for _, p := range s.places() {
+		for _, p := range s.devices() {
 			var counters Counters
 			p.addTo(&counters)
 			w := writer{out: out}
 			w.label(&s, p.uuid)
 			if p.uuid == "" {
 				s.addTo(&counters)
-				w.own(&s, &counters)
+				w.batching(&s, &counters)
 			} else {
 				s.LoadSeconds = 0 // the model's own has it
 			}
 			w.counters(&s, &counters)
-			w.first(s.first, p.uuid != "")
+			w.firstResponses(s.first, p.uuid != "")
 			w.samples(p.samples)
 			if p.uuid == "" {
 				w.cache(s.cache)
@@ -90,7 +90,7 @@ func (w *writer) send(d *prometheus.Desc, m prometheus.Metric, err error) {
 func (w *writer) counters(s *Served, c *Counters) {
 	for _, f := range families {
 		switch {
-		case f.latency && s.opts.noCounters || f.cached && !s.opts.cached:
+		case f.latency && s.opts.noLatencyCounters || f.cached && !s.opts.cached:
 		case f.value == nil:
 			reasons(w, f.name, f.help, Failures(), c.Failures[:])
 		default:
@@ -101,11 +101,11 @@ func (w *writer) counters(s *Served, c *Counters) {
 	}
 }
 
-// own sends metrics that Triton has not: whoever tunes preferred sizes and the
+// batching sends metrics that Triton has not: whoever tunes preferred sizes and the
 // queue delay sees which of them cuts the batches, and how large those get.
-func (w *writer) own(s *Served, c *Counters) {
+func (w *writer) batching(s *Served, c *Counters) {
 	reasons(w, closeName, closeHelp, Closes(), c.Closes[:])
-	w.beyond(&s.beyond)
+	w.extensions(&s.extensions)
 	bounds := sizeBounds(s.maxBatch)
 	buckets, batches, rows := map[float64]uint64{}, uint64(0), 0.0
 	for _, b := range bounds {
@@ -134,9 +134,9 @@ func sizeBounds(maxBatch int) []float64 {
 	return append(all, float64(maxBatch))
 }
 
-// first sends the histogram of first responses. Those are counted for the model;
+// firstResponses sends the histogram of first responses. Those are counted for the model;
 // its GPUs have empty twins.
-func (w *writer) first(h *histogram, twin bool) {
+func (w *writer) firstResponses(h *histogram, twin bool) {
 	if h != nil && twin {
 		h = newHistogram(h.bounds)
 	}

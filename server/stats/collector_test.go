@@ -38,9 +38,9 @@ func TestDevices(t *testing.T) {
 		Settings: map[string]string{"histogram_latencies": "true", "summary_latencies": "true"},
 		GPUs:     map[int]string{0: "GPU-0", 1: "GPU-1"},
 	})
-	one, again := m.On(0), m.On(0)
+	one, again := m.Device(0), m.Device(0)
 	require.Same(t, one, again)
-	require.Same(t, &m.Place, m.On(7), "a GPU without metrics")
+	require.Same(t, &m.DeviceStats, m.Device(7), "a GPU without metrics")
 	one.Executed(batch())
 	one.Observe(stats.Sample{Queue: 5})
 	one.Fail(stats.Backend, 1)

@@ -59,7 +59,7 @@ const denseSizes = 1024
 // Model is the counters of one model version. Those of its Place are reported
 // by the queue and by instances that are on no GPU.
 type Model struct {
-	Place
+	DeviceStats
 	name, version string
 	maxBatch      int
 	opts          settings
@@ -76,14 +76,14 @@ type Model struct {
 		sync.Mutex
 		sizes map[int]*sizeCounts
 	}
-	responses responses
-	beyond    beyond
-	hits      Duration // in the response cache
-	misses    Duration
-	cache     *cacheSamples // nil when not kept
-	gpus      struct {
+	responses  responses
+	extensions extensions
+	hits       Duration // in the response cache
+	misses     Duration
+	cache      *cacheSamples // nil when not kept
+	gpus       struct {
 		sync.Mutex
-		places []*Place
+		places []*DeviceStats
 	}
 }
 
@@ -146,5 +146,5 @@ func (m *Model) size(rows int) *sizeCounts {
 	return s
 }
 
-// Cut counts a batch given to an instance.
-func (m *Model) Cut(why Close) { m.closed[why].Add(1) }
+// BatchFormed counts a batch given to an instance.
+func (m *Model) BatchFormed(why Close) { m.closed[why].Add(1) }

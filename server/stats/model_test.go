@@ -68,7 +68,7 @@ func TestReasons(t *testing.T) {
 	}
 	for i, c := range stats.Closes() {
 		for range i + 1 {
-			m.Cut(c)
+			m.BatchFormed(c)
 		}
 	}
 	got := m.Counters()

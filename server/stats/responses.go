@@ -23,8 +23,8 @@ type Outcome uint8
 const (
 	Succeeded Outcome = iota
 	Failed
-	Empty // no data was to be sent
-	Left  // nobody waited any more
+	Empty     // no data was to be sent
+	Abandoned // nobody waited any more
 )
 
 // maxResponses bounds the table: what comes later in a request is not counted
@@ -69,7 +69,7 @@ func (m *Model) Responded(r Response) {
 	case Empty:
 		c.infer.add(total)
 		c.empty.add(total)
-	case Left:
+	case Abandoned:
 		c.cancel.add(total)
 	}
 }

@@ -19,7 +19,7 @@ func TestResponsesAreCountedByIndex(t *testing.T) {
 		{Index: 2, Infer: 7, Output: 3, How: stats.Failed},
 		{Index: 2, Infer: 5, How: stats.Failed},
 		{Index: 1, Infer: 8, How: stats.Empty},
-		{Index: 1, Infer: 9, How: stats.Left},
+		{Index: 1, Infer: 9, How: stats.Abandoned},
 		{Index: 1 << 40, Infer: 1},
 	} {
 		m.Responded(r)

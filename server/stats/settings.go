@@ -13,7 +13,7 @@ import (
 
 // settings are what options and a model's configuration ask for together.
 type settings struct {
-	noCounters            bool // of latencies
+	noLatencyCounters     bool // of latencies
 	histograms, summaries bool
 	cached                bool // the model asks for the response cache
 
@@ -29,13 +29,13 @@ func parse(o Options, c *inferencepb.ModelConfig) settings {
 		log = slog.New(slog.DiscardHandler)
 	}
 	s := settings{
-		noCounters: o.Settings["counter_latencies"] == "false",
-		histograms: o.Settings["histogram_latencies"] == "true",
-		summaries:  o.Settings["summary_latencies"] == "true",
-		cached:     c.GetResponseCache().GetEnable(),
-		objectives: parseQuantiles(o.Settings["summary_quantiles"], log),
-		buckets:    map[string][]float64{},
-		gpus:       o.GPUs,
+		noLatencyCounters: o.Settings["counter_latencies"] == "false",
+		histograms:        o.Settings["histogram_latencies"] == "true",
+		summaries:         o.Settings["summary_latencies"] == "true",
+		cached:            c.GetResponseCache().GetEnable(),
+		objectives:        parseQuantiles(o.Settings["summary_quantiles"], log),
+		buckets:           map[string][]float64{},
+		gpus:              o.GPUs,
 	}
 	if len(s.objectives) == 0 {
 		s.objectives = map[float64]float64{0.5: 0.05, 0.9: 0.01, 0.95: 0.001, 0.99: 0.001, 0.999: 0.001}
@@ -86,8 +86,8 @@ func parseQuantiles(text string, log *slog.Logger) map[float64]float64 {
 			log.Error("Invalid option: [" + item + "]. No ':' delimiter found. Expected format is <quantile>:<error>")
 			continue
 		}
-		q, err := share(quantile)
-		e, err2 := share(within)
+		q, err := parseShare(quantile)
+		e, err2 := parseShare(within)
 		if err = errors.Join(err, err2); err != nil {
 			log.Error("Invalid option: [" + item + "]. Error: " + err.Error())
 			continue
@@ -97,9 +97,9 @@ func parseQuantiles(text string, log *slog.Logger) map[float64]float64 {
 	return all
 }
 
-// share is a number from 0 to 1. As in Triton, what follows the number does not
+// parseShare is a number from 0 to 1. As in Triton, what follows the number does not
 // count: its own test suite asks for "0.1:0.0.1".
-func share(text string) (float64, error) {
+func parseShare(text string) (float64, error) {
 	number := strings.TrimSpace(text)
 	v, err := strconv.ParseFloat(number, 64)
 	for ; err != nil && number != ""; v, err = strconv.ParseFloat(number, 64) {

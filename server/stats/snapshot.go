@@ -36,7 +36,7 @@ type Size struct {
 // Counters reads all counters, those of all devices together.
 func (m *Model) Counters() Counters {
 	var c Counters
-	for _, p := range m.places() {
+	for _, p := range m.devices() {
 		p.addTo(&c)
 	}
 	m.addTo(&c)

@@ -57,7 +57,7 @@ func (o *options) finishServices() (err error) {
 	// As in Triton, asking for mutual TLS at all turns encryption on.
 	h.TLS.Allow = h.TLS.Allow || o.table.Changed("http-use-ssl-mutual")
 	g.TLS.Allow = g.TLS.Allow || o.table.Changed("grpc-use-ssl-mutual")
-	g.Limits.Holds, o.Models.Holds = testHolds(o.getenv)
+	g.Limits.Delays, o.Models.Holds = testHolds(o.getenv)
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 // slow down the gRPC front end and the schedulers; no flag sets these options. What is
 // no number is no delay. The TEST_* variables are those of the test backend query
 // (docs/engines.md).
-func testHolds(getenv func(string) string) (grpcapi.Holds, model.Holds) {
+func testHolds(getenv func(string) string) (grpcapi.Delays, model.Holds) {
 	count := func(name string) int {
 		n, err := strconv.ParseInt(getenv(name), 10, 32)
 		if err != nil {
@@ -21,7 +21,7 @@ func testHolds(getenv func(string) string) (grpcapi.Holds, model.Holds) {
 		return int(max(n, 0))
 	}
 	milliseconds := func(name string) time.Duration { return time.Duration(count(name)) * time.Millisecond }
-	return grpcapi.Holds{
+	return grpcapi.Delays{
 			Response:           milliseconds("TRITONSERVER_DELAY_GRPC_RESPONSE"),
 			Complete:           milliseconds("TRITONSERVER_DELAY_GRPC_COMPLETE"),
 			Process:            milliseconds("TRITONSERVER_DELAY_GRPC_PROCESS"),

@@ -16,11 +16,11 @@ func TestHolds(t *testing.T) {
 		"TRITONSERVER_DELAY_GRPC_PROCESS_ENTRY=4 TRITONSERVER_DELAY_GRPC_NOTIFICATION=5 TRITONSERVER_DELAY_RESPONSE_COMPLETE_EXEC=6 "+
 		"TRITONSERVER_DELAY_GRPC_ENQUEUE=7 TRITONSERVER_DELAY_RESPONSE_COMPLETION=8 TRITONSERVER_SERVER_DELAY_GRPC_RESPONSE_SEC=9")
 	const ms = time.Millisecond
-	require.Equal(t, grpcapi.Holds{
+	require.Equal(t, grpcapi.Delays{
 		Response: ms, Complete: 2 * ms, Process: 3 * ms, ProcessEntry: 4 * ms, Notification: 5 * ms, CompleteExec: 6 * ms,
 		Enqueue: 7 * ms, ResponseCompletion: 8 * ms, AdminResponse: 9 * time.Second,
-	}, s.GRPC.Limits.Holds)
-	require.Zero(t, parse(t, "", "TRITONSERVER_DELAY_GRPC_RESPONSE=x TRITONSERVER_DELAY_GRPC_COMPLETE=-1").GRPC.Limits.Holds)
+	}, s.GRPC.Limits.Delays)
+	require.Zero(t, parse(t, "", "TRITONSERVER_DELAY_GRPC_RESPONSE=x TRITONSERVER_DELAY_GRPC_COMPLETE=-1").GRPC.Limits.Delays)
 }
 
 func TestHoldsOfSchedulers(t *testing.T) {

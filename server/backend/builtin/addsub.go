@@ -99,8 +99,8 @@ func (m *addSubModel) NewInstance(_ context.Context, at backend.Placement) (back
 
 func (*addSubModel) Close() error { return nil }
 
-// other is the instance that subtracts.
-func (m *addSubModel) other() (*addSubInstance, error) {
+// passive is the instance that subtracts.
+func (m *addSubModel) passive() (*addSubInstance, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.sub == nil {
@@ -113,7 +113,7 @@ type addSubInstance struct{ model *addSubModel }
 
 func (i *addSubInstance) Execute(_ context.Context, b *infer.Batch) error {
 	b.InputEnd = infer.Now()
-	each(b, i.answer)
+	answerEach(b, i.answer)
 	return nil
 }
 
@@ -146,7 +146,7 @@ func (i *addSubInstance) answer(_ int, r *infer.Request) (*infer.Response, error
 
 // subtract adds the output that the passive instance makes.
 func (i *addSubInstance) subtract(r *infer.Request, resp *infer.Response, shape tensor.Shape, x, y []byte) error {
-	if _, err := i.model.other(); err != nil {
+	if _, err := i.model.passive(); err != nil {
 		return err
 	}
 	return add(r, resp, "OUTPUT1", tensor.Int32, shape, len(x)&^3, func(mem []byte) {

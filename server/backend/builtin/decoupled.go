@@ -38,9 +38,9 @@ func (d *decoupled) answer(r *infer.Request, f func()) {
 	})
 }
 
-// settle ends a call of Execute: without the policy everything is to be
+// wait ends a call of Execute: without the policy everything is to be
 // answered by then.
-func (d *decoupled) settle() {
+func (d *decoupled) wait() {
 	if !d.policy {
 		d.answers.Wait()
 	}

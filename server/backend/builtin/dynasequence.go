@@ -86,15 +86,15 @@ func (i *dynaInstance) Execute(ctx context.Context, b *infer.Batch) error {
 	if len(b.Requests) > int(max(1, i.spec.Config.GetMaxBatchSize())) {
 		return status.New(status.Unsupported, "unable to execute batch larger than max-batch-size")
 	}
-	if err := pause(ctx, i.delay, always); err != nil {
+	if err := pause(ctx, i.delay, neverAbandoned); err != nil {
 		return err
 	}
-	each(b, i.answer)
+	answerEach(b, i.answer)
 	return nil
 }
 
 func (i *dynaInstance) answer(_ int, r *infer.Request) (*infer.Response, error) {
-	if err := timestep(i.spec.Config.GetMaxBatchSize() > 0, r); err != nil {
+	if err := requireSingleStep(i.spec.Config.GetMaxBatchSize() > 0, r); err != nil {
 		return nil, err
 	}
 	var on [3]bool

@@ -73,14 +73,14 @@ type faultModel struct {
 	cfg                                *inferencepb.ModelConfig
 	fail, refuse, panic, silent, twice int64
 	broken, stuck, late                int64
-	broke                              atomic.Bool // an instance did
+	hasBroken                          atomic.Bool // an instance did
 }
 
 func (f *faultModel) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
 	if err := errorParameter(f.cfg, "instance_error"); err != nil {
 		return nil, err
 	}
-	if f.broke.Load() {
+	if f.hasBroken.Load() {
 		if err := errorParameter(f.cfg, "restart_error"); err != nil {
 			return nil, err
 		}
@@ -108,10 +108,10 @@ func (f *faultInstance) Execute(ctx context.Context, b *infer.Batch) error {
 	b.OutputStart = infer.Now()
 	switch {
 	case f.due(f.panic):
-		f.broke.Store(true)
+		f.hasBroken.Store(true)
 		panic("fault: a panic was asked for")
 	case f.due(f.broken):
-		f.broke.Store(true)
+		f.hasBroken.Store(true)
 		return status.New(status.Internal, "fault: a broken instance was asked for: %w", backend.ErrBroken)
 	case f.due(f.stuck):
 		return pause(ctx, time.Duration(math.MaxInt64), b.Abandoned)

@@ -69,12 +69,12 @@ type implicitInstance struct {
 
 func (i *implicitInstance) Execute(_ context.Context, b *infer.Batch) error {
 	b.InputEnd = infer.Now()
-	each(b, i.answer)
+	answerEach(b, i.answer)
 	return nil
 }
 
 func (i *implicitInstance) answer(_ int, r *infer.Request) (*infer.Response, error) {
-	if err := timestep(i.spec.Config.GetMaxBatchSize() > 0, r); err != nil {
+	if err := requireSingleStep(i.spec.Config.GetMaxBatchSize() > 0, r); err != nil {
 		return nil, err
 	}
 	start, err := flag(r, "START")
@@ -95,11 +95,11 @@ func (i *implicitInstance) answer(_ int, r *infer.Request) (*infer.Response, err
 	if test == 0 {
 		return nil, backend.UpdateState(r, "undefined_state", tensor.Int32, nil, tensor.Data{})
 	}
-	return i.try(r, test, v)
+	return i.runTest(r, test, v)
 }
 
-// try is the tests that need the state.
-func (i *implicitInstance) try(r *infer.Request, test, v int32) (*infer.Response, error) {
+// runTest is the tests that need the state.
+func (i *implicitInstance) runTest(r *infer.Request, test, v int32) (*infer.Response, error) {
 	state, err := bytesOf(r, "INPUT_STATE")
 	switch {
 	case err != nil:
@@ -107,7 +107,7 @@ func (i *implicitInstance) try(r *infer.Request, test, v int32) (*infer.Response
 	case test == 3:
 		return nil, status.New(status.Unsupported, "growable memory should always provide memory in GPU")
 	case test == 2:
-		return i.same(state)
+		return i.sameAddress(state)
 	case test != 1:
 		return infer.NewResponse(), nil
 	case len(state) < 4:
@@ -121,8 +121,8 @@ func (i *implicitInstance) try(r *infer.Request, test, v int32) (*infer.Response
 	return resp, nil
 }
 
-// same compares the place of the state with that at the last request.
-func (i *implicitInstance) same(state []byte) (*infer.Response, error) {
+// sameAddress compares the place of the state with that at the last request.
+func (i *implicitInstance) sameAddress(state []byte) (*infer.Response, error) {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(state)))
 	if i.last != 0 && i.last != at {
 		return nil, status.New(status.Unsupported, "Input and output state are using different buffers.")

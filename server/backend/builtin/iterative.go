@@ -57,7 +57,7 @@ func (i *iterativeInstance) Execute(ctx context.Context, b *infer.Batch) error {
 			continue
 		}
 		// Cut short, it goes on at once: the drain that ends ctx answers what is left.
-		_ = pause(ctx, iteration, always)
+		_ = pause(ctx, iteration, neverAbandoned)
 		i.answer(r, n)
 	}
 	b.OutputStart = infer.Now()
@@ -66,7 +66,7 @@ func (i *iterativeInstance) Execute(ctx context.Context, b *infer.Batch) error {
 
 // count is how many responses are left after this one.
 func (i *iterativeInstance) count(r *infer.Request) (int32, error) {
-	if err := numbered(r); err != nil {
+	if err := requireNumericID(r); err != nil {
 		return 0, err
 	}
 	id := r.SequenceID

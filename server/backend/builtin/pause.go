@@ -8,8 +8,8 @@ import (
 	"triton/server/backend"
 )
 
-// look is how often a pause looks whether anybody waits for its end.
-const look = 2 * time.Millisecond
+// pauseInterval is how often a pause looks whether anybody waits for its end.
+const pauseInterval = 2 * time.Millisecond
 
 // pause blocks for d, or until ctx ends or gone says that nobody waits.
 func pause(ctx context.Context, d time.Duration, gone func() bool) error {
@@ -17,7 +17,7 @@ func pause(ctx context.Context, d time.Duration, gone func() bool) error {
 		return nil
 	}
 	end := time.Now().Add(d)
-	timer := time.NewTimer(min(d, look))
+	timer := time.NewTimer(min(d, pauseInterval))
 	defer timer.Stop()
 	for {
 		select {
@@ -31,7 +31,7 @@ func pause(ctx context.Context, d time.Duration, gone func() bool) error {
 		if gone() {
 			return errCancelled()
 		}
-		timer.Reset(min(time.Until(end), look))
+		timer.Reset(min(time.Until(end), pauseInterval))
 	}
 }
 

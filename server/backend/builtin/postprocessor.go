@@ -108,11 +108,11 @@ func (p *postprocessor) answer(r *infer.Request) {
 			if p.spec.Config.GetMaxBatchSize() > 0 {
 				shape = tensor.Shape{in.Shape[0], 1}
 			}
-			names := p.best(scores, classes)
+			names := p.bestLabels(scores, classes)
 			resp.Err = add(r, resp, out.GetName(), tensor.Bytes, shape, len(names), func(mem []byte) { copy(mem, names) })
 			continue
 		}
-		resp.Err = add(r, resp, out.GetName(), tensor.FP32, in.Shape, in.Data.Len(), func(mem []byte) { shares(mem, scores, classes) })
+		resp.Err = add(r, resp, out.GetName(), tensor.FP32, in.Shape, in.Data.Len(), func(mem []byte) { softmax(mem, scores, classes) })
 	}
 	r.Respond(resp, true)
 }
@@ -127,8 +127,8 @@ func floats(d *tensor.Data) []float32 {
 	return all
 }
 
-// best is the names of the best classes, one per row.
-func (p *postprocessor) best(scores []float32, classes int) (mem []byte) {
+// bestLabels is the names of the best classes, one per row.
+func (p *postprocessor) bestLabels(scores []float32, classes int) (mem []byte) {
 	for row := range len(scores) / classes {
 		top := 0
 		for i, s := range scores[row*classes : (row+1)*classes] {
@@ -146,8 +146,8 @@ func appendElement(mem []byte, text string) []byte {
 	return append(mem, text...)
 }
 
-// shares writes the softmax of every row.
-func shares(mem []byte, scores []float32, classes int) {
+// softmax writes the softmax of every row.
+func softmax(mem []byte, scores []float32, classes int) {
 	for at := 0; at+classes <= len(scores); at += classes {
 		row := scores[at : at+classes]
 		top, sum := row[0], 0.0

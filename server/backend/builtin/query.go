@@ -66,13 +66,13 @@ type queryInstance struct{ *queryModel }
 
 func (i *queryInstance) Execute(_ context.Context, b *infer.Batch) error {
 	b.InputEnd = infer.Now()
-	each(b, i.answer)
+	answerEach(b, i.answer)
 	return nil
 }
 
 func (i *queryInstance) answer(_ int, r *infer.Request) (*infer.Response, error) {
 	if i.fail {
-		return nil, status.New(status.Unknown, "%s", i.places(r))
+		return nil, status.New(status.Unknown, "%s", i.locations(r))
 	}
 	resp := infer.NewResponse()
 	for _, name := range [...]string{"OUTPUT0", "OUTPUT1"} {
@@ -84,16 +84,16 @@ func (i *queryInstance) answer(_ int, r *infer.Request) (*infer.Response, error)
 	return resp, nil
 }
 
-// places is where the outputs should lie.
-func (i *queryInstance) places(r *infer.Request) string {
+// locations is where the outputs should lie.
+func (i *queryInstance) locations(r *infer.Request) string {
 	if i.anonymous {
 		return "NULL CPU 0; "
 	}
 	var b strings.Builder
 	for _, name := range [...]string{"OUTPUT0", "OUTPUT1"} {
-		var place tensor.Place
+		var place tensor.Location
 		if into, ok := r.Into(name); ok {
-			place = into.Buffer.Place()
+			place = into.Buffer.Location()
 		}
 		fmt.Fprintf(&b, "%s %s %d; ", name, place.Kind, place.Device)
 	}

@@ -97,7 +97,7 @@ func (i *repeatInstance) Execute(ctx context.Context, b *infer.Batch) error {
 	}
 	// Cut short, it only makes the instance free; the responses see for themselves.
 	_ = pause(ctx, longest, b.Abandoned)
-	i.settle()
+	i.wait()
 	b.OutputStart = infer.Now()
 	return nil
 }

@@ -64,18 +64,18 @@ func (i *sequenceInstance) Execute(ctx context.Context, b *infer.Batch) error {
 	if len(b.Requests) > len(i.sums) {
 		return status.New(status.Unsupported, "unable to execute batch larger than max-batch-size")
 	}
-	if err := pause(ctx, i.delay, always); err != nil {
+	if err := pause(ctx, i.delay, neverAbandoned); err != nil {
 		return err
 	}
-	each(b, i.answer)
+	answerEach(b, i.answer)
 	return nil
 }
 
 func (i *sequenceInstance) answer(row int, r *infer.Request) (*infer.Response, error) {
-	if err := numbered(r); err != nil {
+	if err := requireNumericID(r); err != nil {
 		return nil, err
 	}
-	if err := timestep(i.spec.Config.GetMaxBatchSize() > 0, r); err != nil {
+	if err := requireSingleStep(i.spec.Config.GetMaxBatchSize() > 0, r); err != nil {
 		return nil, err
 	}
 	start, err := flag(r, "START")

@@ -41,7 +41,7 @@ func (Square) Load(_ context.Context, spec backend.Spec) (backend.Model, error) 
 		"CUSTOM_FAIL_COUNT":      &m.fail,
 		"CUSTOM_EMPTY_COUNT":     &m.empty,
 	} {
-		*to = lenient(spec.Log, spec.Config, name)
+		*to = intOrZero(spec.Log, spec.Config, name)
 	}
 	return m, nil
 }
@@ -64,8 +64,8 @@ func checkSquare(cfg *inferencepb.ModelConfig) error {
 	return v.err
 }
 
-// lenient is a parameter that counts as 0 when it is no number.
-func lenient(log *slog.Logger, cfg *inferencepb.ModelConfig, name string) int64 {
+// intOrZero is a parameter that counts as 0 when it is no number.
+func intOrZero(log *slog.Logger, cfg *inferencepb.ModelConfig, name string) int64 {
 	p := cfg.GetParameters()[name]
 	if p == nil {
 		return 0
@@ -111,7 +111,7 @@ func (i *squareInstance) Execute(_ context.Context, b *infer.Batch) error {
 		ones := tensor.Shape{1, 1}[:min(len(shape), 2)]
 		i.answer(r, func() { i.square(r, int64(int32(in[0])), ones) })
 	}
-	i.settle()
+	i.wait()
 	b.OutputStart = infer.Now()
 	return nil
 }

@@ -53,20 +53,20 @@ func onlyCPU(engine string, at backend.Placement) error {
 	return nil
 }
 
-// always is for a pause that nobody cuts short: an engine that keeps sums must
+// neverAbandoned is for a pause that nobody cuts short: an engine that keeps sums must
 // do all the work it is given.
-func always() bool { return false }
+func neverAbandoned() bool { return false }
 
-// numbered refuses a request whose sequence has a string for a name.
-func numbered(r *infer.Request) error {
+// requireNumericID refuses a request whose sequence has a string for a name.
+func requireNumericID(r *infer.Request) error {
 	if r.SequenceIDStr != "" {
 		return status.New(status.InvalidArg, "%scorrelation ID in request is not an unsigned int", r.Tag())
 	}
 	return nil
 }
 
-// timestep refuses a request of several steps of its sequence.
-func timestep(batching bool, r *infer.Request) error {
+// requireSingleStep refuses a request of several steps of its sequence.
+func requireSingleStep(batching bool, r *infer.Request) error {
 	if batching && len(r.Inputs) > 0 && len(r.Inputs[0].Shape) > 0 && r.Inputs[0].Shape[0] != 1 {
 		return status.New(status.Unsupported, "unable to execute more than one timestep at a time")
 	}
@@ -130,8 +130,8 @@ func filled(r *infer.Request, v int32) (*infer.Response, error) {
 	return resp, nil
 }
 
-// each answers every request of a batch that is one of a sequence.
-func each(b *infer.Batch, answer func(row int, r *infer.Request) (*infer.Response, error)) {
+// answerEach answers every request of a batch that is one of a sequence.
+func answerEach(b *infer.Batch, answer func(row int, r *infer.Request) (*infer.Response, error)) {
 	for row, r := range b.Requests {
 		if r.Member.Null {
 			continue

@@ -12,7 +12,7 @@ import "triton/server/infer"
 // bare runs the batch n times over the same values and answers nobody: the
 // engine's own cost, which the benchmarks put beside Execute's. It stands here
 // because test files cannot use cgo.
-func (i *instance) bare(b *infer.Batch, n int) error {
+func (i *instance) runBare(b *infer.Batch, n int) error {
 	if err := i.gather.Collect(b); err != nil {
 		return err
 	}

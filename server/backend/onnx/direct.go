@@ -17,7 +17,7 @@ import (
 // directly lets the run write output k, whose size is known, into the memory
 // where the client wants it. False says that it is to be copied there: the batch
 // has several requests, or the request knows a reason.
-func (i *instance) directly(b *infer.Batch, k int) bool {
+func (i *instance) writeDirectly(b *infer.Batch, k int) bool {
 	if len(b.Requests) != 1 {
 		return false
 	}

@@ -255,7 +255,7 @@ func TestMemoryOfModel(t *testing.T) {
 	w := load(t, specOf(t, f, 8))
 	memory := w.model.(backend.MemoryReporter).Memory()
 	require.Len(t, memory, 1)
-	require.Equal(t, "CPU", memory[0].Place)
+	require.Equal(t, "CPU", memory[0].Kind)
 	require.GreaterOrEqual(t, memory[0].Bytes, uint64(4_000_000))
 	require.Less(t, memory[0].Bytes, uint64(20_000_000))
 }

@@ -29,11 +29,11 @@ type Search struct {
 // Find is the path of the library. The error says how to get it.
 func Find(s Search) (string, error) {
 	if s.Explicit != "" {
-		return named(s.Explicit, "the setting --onnxruntime-library")
+		return namedLibrary(s.Explicit, "the setting --onnxruntime-library")
 	}
 	if s.Getenv != nil {
 		if path := s.Getenv(Environment); path != "" {
-			return named(path, "the environment variable "+Environment)
+			return namedLibrary(path, "the environment variable "+Environment)
 		}
 	}
 	for _, dir := range s.folders() {
@@ -42,13 +42,13 @@ func Find(s Search) (string, error) {
 		}
 	}
 	return "", &status.Error{
-		Code: status.Unavailable, Cause: backend.ErrNoEngine,
+		Code: status.Unavailable, Cause: backend.ErrNoLibrary,
 		Msg: "the ONNX Runtime library is missing: get it with 'make onnxruntime' (or 'pip download onnxruntime==1.31.1' and unzip), then name it with --onnxruntime-library or " + Environment + ", or put it into lib/ beside the program",
 	}
 }
 
 // named is a library that the user names: a file, or a folder that holds one.
-func named(path, by string) (string, error) {
+func namedLibrary(path, by string) (string, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
 		if found := newest(path); found != "" {

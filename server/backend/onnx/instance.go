@@ -126,7 +126,7 @@ func (i *instance) checkValue(v *backend.Value, declared onnxmodel.Value) error 
 		return status.New(status.InvalidArg, "unable to load model '%s', configuration expects datatype %s for '%s', model provides %s",
 			i.model.spec.Name, v.DataType.ConfigName(), v.Name, declared.Elem.DataType().ConfigName())
 	}
-	if len(v.Engine())+1 > C.TRT_ORT_MAX_RANK {
+	if len(v.BackendShape())+1 > C.TRT_ORT_MAX_RANK {
 		return status.New(status.Unsupported, "tensor '%s' of model '%s' has more than %d dimensions", v.Name, i.model.spec.Name, C.TRT_ORT_MAX_RANK-1)
 	}
 	return nil
@@ -141,7 +141,7 @@ func (i *instance) Execute(ctx context.Context, b *infer.Batch) error {
 	if err := i.gather.Collect(b); err != nil {
 		return err
 	}
-	err := i.watched(ctx, b)
+	err := i.runWatched(ctx, b)
 	if err == nil {
 		err = i.prepare(b)
 	}
@@ -245,7 +245,7 @@ func (i *instance) setOutputs(b *infer.Batch, guess bool) (guessed bool, err err
 		}
 		setShape(t, i.shape)
 		i.size[k] = int(n)
-		if i.directly(b, k) {
+		if i.writeDirectly(b, k) {
 			guessed = true
 			continue
 		}

@@ -35,7 +35,7 @@ const cudaProvider = "CUDAExecutionProvider"
 
 // engine is the one ONNX Runtime of the process. It is global because the
 // library is: one environment, one set of functions, never unloaded.
-var engine struct {
+var process struct {
 	sync.Mutex
 	library
 	opened, ready bool
@@ -51,27 +51,27 @@ type library struct {
 // HasGPU says whether the library can run models on a GPU; false also when
 // there is no library.
 func (b *Backend) HasGPU() bool {
-	engine.Lock()
-	defer engine.Unlock()
-	return b.open(nil) == nil && slices.Contains(engine.providers, cudaProvider)
+	process.Lock()
+	defer process.Unlock()
+	return b.open(nil) == nil && slices.Contains(process.providers, cudaProvider)
 }
 
-// open opens the library once per process; engine is locked.
+// open opens the library once per process; the caller holds process.Mutex.
 func (b *Backend) open(settings map[string]string) error {
 	search := b.search
 	if path := settings["library"]; path != "" {
 		search.Explicit = path
 	}
-	if engine.opened && search.Explicit == "" {
+	if process.opened && search.Explicit == "" {
 		return nil
 	}
 	path, err := Find(search)
 	if err != nil {
 		return err
 	}
-	if engine.opened {
-		if path != engine.path {
-			return status.New(status.Unavailable, "the ONNX Runtime library '%s' cannot be used: the process has opened '%s' already", path, engine.path)
+	if process.opened {
+		if path != process.path {
+			return status.New(status.Unavailable, "the ONNX Runtime library '%s' cannot be used: the process has opened '%s' already", path, process.path)
 		}
 		return nil
 	}
@@ -79,8 +79,8 @@ func (b *Backend) open(settings map[string]string) error {
 	if err != nil {
 		return err
 	}
-	engine.path, engine.version, engine.opened = path, version, true
-	engine.providers, err = providers()
+	process.path, process.version, process.opened = path, version, true
+	process.providers, err = providers()
 	return err
 }
 
@@ -101,10 +101,10 @@ func openLibrary(path string) (string, error) {
 	return version, check(e)
 }
 
-// environment makes the process's environment; engine is locked. The first
+// environment makes the process's environment; the caller holds process.Mutex. The first
 // settings and log level win, as the engine knows only one environment.
 func environment(ctx context.Context, log *slog.Logger, settings map[string]string) error {
-	if engine.ready {
+	if process.ready {
 		return nil
 	}
 	level, option := logLevel(ctx, log)
@@ -119,7 +119,7 @@ func environment(ctx context.Context, log *slog.Logger, settings map[string]stri
 		}
 	}
 	if !ort.IsInitialized() {
-		ort.SetSharedLibraryPath(engine.path)
+		ort.SetSharedLibraryPath(process.path)
 		if err := ort.InitializeEnvironment(option); err != nil {
 			return status.New(status.Internal, "onnx runtime: %w", err)
 		}
@@ -127,9 +127,9 @@ func environment(ctx context.Context, log *slog.Logger, settings map[string]stri
 	if err := check(C.trt_ort_env(level, 0, 0, 0)); err != nil {
 		return err
 	}
-	engine.globalPool, engine.ready = pool.global, true
-	log.Info("ONNX Runtime is open", "version", engine.version, "library", engine.path,
-		"providers", strings.Join(engine.providers, ","))
+	process.globalPool, process.ready = pool.global, true
+	log.Info("ONNX Runtime is open", "version", process.version, "library", process.path,
+		"providers", strings.Join(process.providers, ","))
 	return nil
 }
 

@@ -43,7 +43,7 @@ func (b *Backend) Load(ctx context.Context, spec backend.Spec) (backend.Model, e
 		return nil, err
 	}
 	m := &model{
-		spec: spec, path: path, sig: backend.NewEngineSignature(spec.Config), library: lib,
+		spec: spec, path: path, sig: backend.NewFullSignature(spec.Config), library: lib,
 		fills: len(spec.Config.GetModelOperations().GetOpLibraryFilename()) == 0,
 	}
 	m.guess.Store(true)
@@ -53,15 +53,15 @@ func (b *Backend) Load(ctx context.Context, spec backend.Spec) (backend.Model, e
 // library opens the library and makes the process's environment, if that is
 // not done yet.
 func (b *Backend) library(ctx context.Context, spec backend.Spec) (library, error) {
-	engine.Lock()
-	defer engine.Unlock()
+	process.Lock()
+	defer process.Unlock()
 	if err := b.open(spec.Settings); err != nil {
 		return library{}, err
 	}
 	if err := environment(ctx, spec.Log, spec.Settings); err != nil {
 		return library{}, err
 	}
-	return engine.library, nil
+	return process.library, nil
 }
 
 // inspect opens a model for no more than its signature. It optimizes the graph as
@@ -190,7 +190,7 @@ func (m *model) Memory() []backend.Memory {
 	if n == 0 {
 		return nil
 	}
-	return []backend.Memory{{Place: "CPU", Bytes: n}}
+	return []backend.Memory{{Kind: "CPU", Bytes: n}}
 }
 
 // Close gives the shared sessions back. Outputs still lent to responses keep

@@ -14,13 +14,13 @@ import (
 func (b *Backend) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
 	err := status.New(status.Unsupported,
 		"model '%s' needs ONNX Runtime, and this program was built without cgo: use a build with CGO_ENABLED=1 on Linux or macOS", spec.Name)
-	err.Cause = backend.ErrNoEngine
+	err.Cause = backend.ErrNoLibrary
 	return nil, err
 }
 
 // inspect cannot open models without cgo.
 func (b *Backend) inspect(context.Context, backend.Spec, string) (*onnxmodel.Model, error) {
-	return nil, backend.ErrNoEngine
+	return nil, backend.ErrNoLibrary
 }
 
 // HasGPU is false in a build without cgo.

@@ -16,7 +16,7 @@ func TestLoadWithoutCgo(t *testing.T) {
 	b := New(Search{})
 	require.False(t, b.HasGPU())
 	_, err := b.Load(t.Context(), backend.Spec{Name: "m"})
-	require.ErrorIs(t, err, backend.ErrNoEngine)
+	require.ErrorIs(t, err, backend.ErrNoLibrary)
 	require.ErrorContains(t, err, "CGO_ENABLED=1")
 	require.Equal(t, status.Unsupported, status.CodeOf(err))
 }

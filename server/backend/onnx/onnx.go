@@ -66,7 +66,7 @@ func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) error {
 			return err
 		}
 	}
-	graph.Inputs, graph.Outputs = listed(graph.Inputs), listed(graph.Outputs)
+	graph.Inputs, graph.Outputs = inHashOrder(graph.Inputs), inHashOrder(graph.Outputs)
 	notes, err := autofill.Complete(spec.Config, graph, batch)
 	for _, note := range notes {
 		level := slog.LevelWarn
@@ -79,7 +79,7 @@ func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) error {
 }
 
 // listed is the order in which Triton lists a graph's inputs or outputs.
-func listed(values []onnxmodel.Value) []onnxmodel.Value {
+func inHashOrder(values []onnxmodel.Value) []onnxmodel.Value {
 	names := make([]string, len(values))
 	for i := range values {
 		names[i] = values[i].Name
@@ -97,7 +97,7 @@ func listed(values []onnxmodel.Value) []onnxmodel.Value {
 // the file states will do.
 func (b *Backend) outline(ctx context.Context, spec backend.Spec, path string) (*onnxmodel.Model, error) {
 	opened, err := b.inspect(ctx, spec, path)
-	if !errors.Is(err, backend.ErrNoEngine) {
+	if !errors.Is(err, backend.ErrNoLibrary) {
 		return opened, err
 	}
 	graph, err := onnxmodel.ReadFile(path)

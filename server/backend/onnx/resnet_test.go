@@ -50,7 +50,7 @@ func BenchmarkResNet50(b *testing.B) {
 			batch := w.batchOf(w.request(rows, input{"input", tensor.FP32, shape, make([]byte, rows*3*224*224*4)}))
 			name := fmt.Sprintf("threads=%s/rows=%d/", threads, rows)
 			b.Run(name+"bare", func(b *testing.B) {
-				if err := w.inst.bare(batch, b.N); err != nil {
+				if err := w.inst.runBare(batch, b.N); err != nil {
 					b.Fatal(err)
 				}
 			})

@@ -49,7 +49,7 @@ func (i *instance) prepareOutput(b *infer.Batch, k int) error {
 		i.scatter.Output(k, i.shape, i.buffer, i.offset[k], i.size[k])
 		return nil
 	}
-	s, err := i.take(b, k)
+	s, err := i.takeOutput(b, k)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (i *instance) prepareOutput(b *infer.Batch, k int) error {
 // take is an output that the engine allocated, as a buffer of ours: lent where
 // possible, copied for strings and for an output that is an input unchanged,
 // whose memory goes away with the batch.
-func (i *instance) take(b *infer.Batch, k int) (tensor.Segment, error) {
+func (i *instance) takeOutput(b *infer.Batch, k int) (tensor.Segment, error) {
 	t := &i.out[k]
 	isString := i.model.sig.Outputs[k].DataType == tensor.Bytes
 	if !isString && !i.isInput(t.data) {

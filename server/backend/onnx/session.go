@@ -23,7 +23,7 @@ type session struct {
 	names map[string]*C.char
 	// outside is what the load took from the C heap beside the arena: most of
 	// the weights. Loads at the same time are counted in each other's.
-	outside uint64
+	heap uint64
 }
 
 // openSession loads the model file.
@@ -43,7 +43,7 @@ func openSession(path string, o *options, t threads, globalPool bool) (*session,
 	after := C.trt_ort_heap()
 	C.trt_ort_trim()
 	if arena, err := s.arena(); err == nil && uint64(after) > uint64(before)+arena {
-		s.outside = uint64(after-before) - arena
+		s.heap = uint64(after-before) - arena
 	}
 	if err := s.describe(); err != nil {
 		s.close()
@@ -216,7 +216,7 @@ func (s *session) memory() uint64 {
 	if err != nil {
 		return 0
 	}
-	return s.outside + arena
+	return s.heap + arena
 }
 
 // arena is what the session's CPU arena holds by its own account.

@@ -97,7 +97,7 @@ func BenchmarkBareRun(b *testing.B) {
 	batch := w.batchOf(simpleRequest(w, 1, 0))
 	b.ReportAllocs()
 	b.ResetTimer()
-	require.NoError(b, w.inst.bare(batch, b.N))
+	require.NoError(b, w.inst.runBare(batch, b.N))
 }
 
 func BenchmarkExecute(b *testing.B) {

@@ -16,7 +16,7 @@ import (
 
 // watched is run, stopped when nobody wants the result any more: the engine
 // looks for that between nodes.
-func (i *instance) watched(ctx context.Context, b *infer.Batch) (err error) {
+func (i *instance) runWatched(ctx context.Context, b *infer.Batch) (err error) {
 	i.watch.Begin(ctx, b)
 	defer func() {
 		if !i.watch.End() {

@@ -14,11 +14,11 @@ const pause = 1e9
 
 // breaker keeps requests from waiting for a Redis that does not answer.
 type breaker struct {
-	log     *slog.Logger
-	address string
-	until   atomic.Int64 // by infer.Now; 0: it works
-	spoke   atomic.Int64 // when something was logged last
-	silent  atomic.Int64 // messages since
+	log        *slog.Logger
+	address    string
+	until      atomic.Int64 // by infer.Now; 0: it works
+	lastLog    atomic.Int64 // when something was logged last
+	suppressed atomic.Int64 // messages since
 }
 
 // isOpen says whether calls are not made now.
@@ -38,24 +38,24 @@ func (b *breaker) allows() bool {
 	return now >= until && b.until.CompareAndSwap(until, now+pause)
 }
 
-func (b *breaker) works() {
+func (b *breaker) recordSuccess() {
 	if b.until.Load() != 0 && b.until.Swap(0) != 0 {
 		b.log.Info(fmt.Sprintf("response cache: Redis at %s answers again", b.address))
 	}
 }
 
-func (b *breaker) fails(what string, err error) {
+func (b *breaker) recordFailure(what string, err error) {
 	b.until.Store(infer.Now() + pause)
 	b.report(what, err)
 }
 
 // report logs a failure, at a bounded rate.
 func (b *breaker) report(what string, err error) {
-	now, last := infer.Now(), b.spoke.Load()
-	if last != 0 && now-last < pause || !b.spoke.CompareAndSwap(last, max(now, 1)) {
-		b.silent.Add(1)
+	now, last := infer.Now(), b.lastLog.Load()
+	if last != 0 && now-last < pause || !b.lastLog.CompareAndSwap(last, max(now, 1)) {
+		b.suppressed.Add(1)
 		return
 	}
 	b.log.Error(fmt.Sprintf("response cache: Redis at %s failed, its answers are missed", b.address),
-		"call", what, "error", err, "unreported", b.silent.Swap(0))
+		"call", what, "error", err, "unreported", b.suppressed.Swap(0))
 }

@@ -89,8 +89,8 @@ func appendParameter(b []byte, p *kserve.Parameter) []byte {
 	return binary.LittleEndian.AppendUint64(b, n)
 }
 
-// errForm is a value that this program has not written.
-var errForm = errors.New("the value is not a response of this version")
+// errFormat is a value that this program has not written.
+var errFormat = errors.New("the value is not a response of this version")
 
 // decode fills an empty response with views of b, which must not change any
 // more. After an error the response is part filled.
@@ -98,7 +98,7 @@ func decode(b []byte, into *infer.Response) error {
 	le := binary.LittleEndian
 	end := len(b) - 4
 	if end < len(magic) || string(b[:len(magic)]) != magic || crc32.Checksum(b[:end], castagnoli) != le.Uint32(b[end:]) {
-		return errForm
+		return errFormat
 	}
 	whole := tensor.HeapBuffer(b)
 	defer whole.Release()
@@ -110,7 +110,7 @@ func decode(b []byte, into *infer.Response) error {
 		r.output(whole, into.AddOutput())
 	}
 	if r.bad || r.at != end {
-		return errForm
+		return errFormat
 	}
 	return nil
 }

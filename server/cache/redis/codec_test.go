@@ -46,8 +46,8 @@ func TestForm(t *testing.T) {
 		bad := append([]byte(nil), b...)
 		bad[i] ^= 0x40
 		into := infer.NewResponse()
-		require.ErrorIs(t, decode(bad, into), errForm, "byte %d", i)
-		require.ErrorIs(t, decode(b[:i], infer.NewResponse()), errForm)
+		require.ErrorIs(t, decode(bad, into), errFormat, "byte %d", i)
+		require.ErrorIs(t, decode(b[:i], infer.NewResponse()), errFormat)
 	}
 	r.Release()
 }

@@ -27,10 +27,10 @@ const (
 	poolSize       = 8
 )
 
-// keepFor is for how many seconds an answer is kept unless the settings say
+// defaultTTL is for how many seconds an answer is kept unless the settings say
 // otherwise. NVIDIA's redis cache has no such setting: there answers stay until
 // Redis runs out of memory, also those of models that are no more.
-const keepFor = 24 * 60 * 60
+const defaultTTL = 24 * 60 * 60
 
 // options are what the settings say.
 type options struct {
@@ -53,7 +53,7 @@ func parse(settings map[string]string) (*options, error) {
 	if p, ok := settings["prefix"]; ok {
 		o.prefix = p
 	}
-	o.ttl = time.Duration(n.number("ttl", keepFor, math.MaxInt32)) * time.Second
+	o.ttl = time.Duration(n.number("ttl", defaultTTL, math.MaxInt32)) * time.Second
 	o.client = &goredis.Options{
 		Addr:        net.JoinHostPort(settings["host"], strconv.Itoa(n.number("port", 0, 65535))),
 		Username:    settings["user"],
@@ -70,7 +70,7 @@ func parse(settings map[string]string) (*options, error) {
 		return nil, n.err
 	}
 	var err error
-	o.client.TLSConfig, err = secure(settings)
+	o.client.TLSConfig, err = tlsConfig(settings)
 	return o, err
 }
 
@@ -107,8 +107,8 @@ func (n *numbers) milliseconds(name string, usual time.Duration) time.Duration {
 	return usual
 }
 
-// secure is the encryption that any of the TLS settings asks for; nil is none.
-func secure(settings map[string]string) (*tls.Config, error) {
+// tlsConfig is the encryption that any of the TLS settings asks for; nil is none.
+func tlsConfig(settings map[string]string) (*tls.Config, error) {
 	cert, key, ca, dir, name := settings["cert"], settings["key"], settings["cacert"], settings["cacert_dir"], settings["sni"]
 	if cert+key+ca+dir+name == "" {
 		return nil, nil
@@ -126,7 +126,7 @@ func secure(settings map[string]string) (*tls.Config, error) {
 		if file == "" {
 			continue
 		}
-		if err := trust(config, file, file == ca); err != nil {
+		if err := addRoots(config, file, file == ca); err != nil {
 			return nil, err
 		}
 	}
@@ -140,8 +140,8 @@ func secure(settings map[string]string) (*tls.Config, error) {
 	return config, nil
 }
 
-// trust adds the certificates of a file, which must have one when it was named.
-func trust(config *tls.Config, file string, named bool) error {
+// addRoots adds the certificates of a file, which must have one when it was named.
+func addRoots(config *tls.Config, file string, named bool) error {
 	text, err := os.ReadFile(file)
 	switch {
 	case err != nil && named:

@@ -53,7 +53,7 @@ func New(settings map[string]string, log *slog.Logger) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	goredis.SetLogger(mute{}) // what it says, its errors say too
+	goredis.SetLogger(discardLogger{}) // what it says, its errors say too
 	return &Cache{
 		client: goredis.NewClient(o.client), prefix: o.prefix, timeout: o.timeout, connect: o.client.DialTimeout, ttl: o.ttl,
 		breaker: breaker{log: log, address: o.client.Addr}, queue: make(chan item, maxWaiting),
@@ -83,11 +83,11 @@ func (c *Cache) Run(ctx context.Context) {
 	writing.Wait()
 }
 
-type mute struct{}
+type discardLogger struct{}
 
-func (mute) Printf(context.Context, string, ...any) {}
+func (discardLogger) Printf(context.Context, string, ...any) {}
 
-func (c *Cache) name(k cache.Key) string { return c.prefix + string(k[:]) }
+func (c *Cache) redisKey(k cache.Key) string { return c.prefix + string(k[:]) }
 
 // Lookup asks Redis, unless that has failed a moment ago.
 func (c *Cache) Lookup(ctx context.Context, k cache.Key, into *infer.Response) bool {
@@ -96,18 +96,18 @@ func (c *Cache) Lookup(ctx context.Context, k cache.Key, into *infer.Response) b
 	}
 	within, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	value, err := c.client.Get(within, c.name(k)).Bytes()
+	value, err := c.client.Get(within, c.redisKey(k)).Bytes()
 	switch {
 	case errors.Is(err, goredis.Nil):
-		c.breaker.works()
+		c.breaker.recordSuccess()
 		return false
 	case err != nil && ctx.Err() != nil: // it is the client who does not wait
 		return false
 	case err != nil:
-		c.breaker.fails("lookup", err)
+		c.breaker.recordFailure("lookup", err)
 		return false
 	}
-	c.breaker.works()
+	c.breaker.recordSuccess()
 	if err := decode(value, into); err != nil {
 		into.Reset()
 		c.breaker.report("lookup", err)
@@ -131,7 +131,7 @@ func (c *Cache) Insert(k cache.Key, resp *infer.Response) error {
 		return nil
 	}
 	select {
-	case c.queue <- item{c.name(k), encode(resp)}:
+	case c.queue <- item{c.redisKey(k), encode(resp)}:
 	default:
 		c.bytes.Add(-n)
 		c.breaker.report("insert", errBusy)
@@ -162,9 +162,9 @@ func (c *Cache) set(life context.Context, it item) {
 	defer cancel()
 	switch err := c.client.Set(ctx, it.key, it.value, c.ttl).Err(); {
 	case err == nil:
-		c.breaker.works()
+		c.breaker.recordSuccess()
 	case life.Err() == nil:
-		c.breaker.fails("insert", err)
+		c.breaker.recordFailure("insert", err)
 	}
 }
 

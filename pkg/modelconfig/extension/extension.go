@@ -1,7 +1,7 @@
-// Package beyond reads the parameters of a model's configuration that ask for
+// Package extension reads the parameters of a model's configuration that ask for
 // what Triton does not have. There they mean nothing, so the same file loads in
 // both servers. docs/scheduling.md lists them.
-package beyond
+package extension
 
 import (
 	"fmt"

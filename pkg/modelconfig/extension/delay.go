@@ -1,12 +1,12 @@
-package beyond
+package extension
 
 import (
 	"strconv"
 	"time"
 )
 
-// longest bounds times, so that sums of them do not overflow.
-const longest = time.Hour
+// maxTime bounds times, so that sums of them do not overflow.
+const maxTime = time.Hour
 
 func (r *reader) delay() *Delay {
 	defer r.unknown("max_queue_delay_")
@@ -31,8 +31,8 @@ func (r *reader) delay() *Delay {
 func (r *reader) micros(key string) time.Duration {
 	text, _ := r.text(key)
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 || n > longest.Microseconds() {
-		r.add(key, "", "'%s' is not a number of microseconds from 1 to %d", text, longest.Microseconds())
+	if err != nil || n < 1 || n > maxTime.Microseconds() {
+		r.add(key, "", "'%s' is not a number of microseconds from 1 to %d", text, maxTime.Microseconds())
 		return 0
 	}
 	return time.Duration(n) * time.Microsecond

@@ -2,18 +2,18 @@ package tensor
 
 import "os"
 
-// PlaceKind is a kind of memory.
-type PlaceKind uint8
+// MemoryKind is a kind of memory.
+type MemoryKind uint8
 
 // The kinds of memory.
 const (
-	CPU       PlaceKind = iota // any memory that the processor addresses
-	CPUPinned                  // such memory that devices can copy from and to by themselves
-	GPU                        // memory of a GPU, which the processor cannot address
+	CPU       MemoryKind = iota // any memory that the processor addresses
+	CPUPinned                   // such memory that devices can copy from and to by themselves
+	GPU                         // memory of a GPU, which the processor cannot address
 )
 
 // String returns the protocol's word for the kind.
-func (k PlaceKind) String() string {
+func (k MemoryKind) String() string {
 	switch k {
 	case CPUPinned:
 		return "CPU_PINNED"
@@ -23,21 +23,21 @@ func (k PlaceKind) String() string {
 	return "CPU"
 }
 
-// Place is where memory is. The zero value is the memory of the processor.
-type Place struct {
-	Kind   PlaceKind
+// Location is where memory is. The zero value is the memory of the processor.
+type Location struct {
+	Kind   MemoryKind
 	Device int // index of the device
 }
 
-// placed is an owner whose memory is not just anywhere on the processor.
-type placed interface{ Place() Place }
+// located is an owner whose memory is not just anywhere on the processor.
+type located interface{ Location() Location }
 
-// Place returns where the memory is.
-func (b *Buffer) Place() Place {
-	if o, ok := b.owner.(placed); ok {
-		return o.Place()
+// Location returns where the memory is.
+func (b *Buffer) Location() Location {
+	if o, ok := b.owner.(located); ok {
+		return o.Location()
 	}
-	return Place{}
+	return Location{}
 }
 
 // Sharer is an owner whose memory another process can map.

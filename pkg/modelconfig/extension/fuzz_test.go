@@ -1,4 +1,4 @@
-package beyond_test
+package extension_test
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/beyond"
+	"triton/pkg/modelconfig/extension"
 )
 
 // Whatever the parameters say, either something is found or what is read can be
@@ -20,12 +20,12 @@ func FuzzRead(f *testing.F) {
 		require.NoError(t, err)
 		c.Parameters = map[string]*inferencepb.ModelParameter{}
 		for key, text := range map[string]string{
-			beyond.KeyBuckets: buckets, beyond.KeyInputs: inputs, beyond.KeyPadValues: values,
-			beyond.KeyMask: mask, beyond.KeyOutputs: outputs, beyond.KeyTarget: target,
+			extension.KeyBuckets: buckets, extension.KeyInputs: inputs, extension.KeyPadValues: values,
+			extension.KeyMask: mask, extension.KeyOutputs: outputs, extension.KeyTarget: target,
 		} {
 			c.Parameters[key] = &inferencepb.ModelParameter{StringValue: text}
 		}
-		s, found := beyond.Read(c)
+		s, found := extension.Read(c)
 		if len(found) > 0 {
 			return
 		}

@@ -1,4 +1,4 @@
-package beyond
+package extension
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package beyond_test
+package extension_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/beyond"
+	"triton/pkg/modelconfig/extension"
 	"triton/pkg/tensor"
 )
 
@@ -27,7 +27,7 @@ output { name: "logits" data_type: TYPE_FP32 dims: [ -1, 2 ] }
 dynamic_batching { }
 `
 
-func read(t *testing.T, pairs ...string) (beyond.Settings, []modelconfig.Finding) {
+func read(t *testing.T, pairs ...string) (extension.Settings, []modelconfig.Finding) {
 	t.Helper()
 	text := model
 	for _, p := range pairs {
@@ -36,33 +36,33 @@ func read(t *testing.T, pairs ...string) (beyond.Settings, []modelconfig.Finding
 	}
 	c, err := modelconfig.Parse("config.pbtxt", []byte(text))
 	require.NoError(t, err)
-	return beyond.Read(c)
+	return extension.Read(c)
 }
 
 func TestRead(t *testing.T) {
 	t.Parallel()
 	s, found := read(t, "my_own: 1")
 	require.Empty(t, found)
-	require.Equal(t, beyond.Settings{}, s)
+	require.Equal(t, extension.Settings{}, s)
 
 	s, found = read(t, "max_queue_delay_target_p99_microseconds: 20000", "max_queue_delay_limit_microseconds: 30000", "deadline_admission: true")
 	require.Empty(t, found)
-	require.Equal(t, beyond.Settings{Admission: true, Delay: &beyond.Delay{Target: 20 * time.Millisecond, Limit: 20 * time.Millisecond}}, s)
+	require.Equal(t, extension.Settings{Admission: true, Delay: &extension.Delay{Target: 20 * time.Millisecond, Limit: 20 * time.Millisecond}}, s)
 
 	s, found = read(t, "length_buckets: 16, 32,64", "length_bucket_inputs: ids, weights:0:0", "length_bucket_pad_values: weights:0=-1.5,ids=-1",
 		"length_bucket_mask: mask:1", "length_bucket_outputs: logits:0")
 	require.Empty(t, found)
-	ids := beyond.Axis{Name: "ids", DataType: tensor.Int64, Dims: tensor.Shape{-1}}
-	weights := beyond.Axis{Name: "weights:0", DataType: tensor.FP16, Dims: tensor.Shape{-1, 4}}
-	mask := beyond.Axis{Name: "mask", DataType: tensor.Bool, Dims: tensor.Shape{1, -1}, Dim: 1}
-	require.Equal(t, &beyond.Lengths{
+	ids := extension.Axis{Name: "ids", DataType: tensor.Int64, Dims: tensor.Shape{-1}}
+	weights := extension.Axis{Name: "weights:0", DataType: tensor.FP16, Dims: tensor.Shape{-1, 4}}
+	mask := extension.Axis{Name: "mask", DataType: tensor.Bool, Dims: tensor.Shape{1, -1}, Dim: 1}
+	require.Equal(t, &extension.Lengths{
 		Buckets: []int64{16, 32, 64},
-		Inputs: []beyond.Padded{
+		Inputs: []extension.Padded{
 			{Axis: ids, Fill: []byte{255, 255, 255, 255, 255, 255, 255, 255}},
 			{Axis: weights, Fill: []byte{0, 0xbe}},
 		},
-		Mask:    &beyond.Padded{Axis: mask, Fill: []byte{0}, Real: []byte{1}},
-		Outputs: []beyond.Axis{{Name: "logits", DataType: tensor.FP32, Dims: tensor.Shape{-1, 2}}},
+		Mask:    &extension.Padded{Axis: mask, Fill: []byte{0}, Real: []byte{1}},
+		Outputs: []extension.Axis{{Name: "logits", DataType: tensor.FP32, Dims: tensor.Shape{-1, 2}}},
 	}, s.Lengths)
 }
 
@@ -116,7 +116,7 @@ func TestEnsembles(t *testing.T) {
 		require.NoError(t, err)
 		values := map[string]string{"length_buckets": "8", "deadline_admission": "true", "max_queue_delay_target_p99_microseconds": "1000"}
 		c.Parameters = map[string]*inferencepb.ModelParameter{key: {StringValue: values[key]}}
-		_, found := beyond.Read(c)
+		_, found := extension.Read(c)
 		require.Len(t, found, 1)
 		require.Contains(t, found[0].Msg, want)
 	}
@@ -135,7 +135,7 @@ parameters { key: "length_bucket_inputs" value { string_value: "ids" } }
 parameters { key: "length_bucket_mask" value { string_value: "mask" } }`
 		c, err := modelconfig.Parse("config.pbtxt", []byte(text))
 		require.NoError(t, err)
-		s, found := beyond.Read(c)
+		s, found := extension.Read(c)
 		require.Empty(t, found)
 		require.Equal(t, one, s.Lengths.Mask.Real, d)
 		require.Equal(t, make([]byte, len(one)), s.Lengths.Mask.Fill, d)

@@ -2,9 +2,9 @@ package stats
 
 import "sync/atomic"
 
-// Place counts what the instances on one device report. A GPU has metrics of its
+// DeviceStats counts what the instances on one device report. A GPU has metrics of its
 // own; all other instances share the model's.
-type Place struct {
+type DeviceStats struct {
 	model *Model
 	uuid  string // of the GPU; empty for the model's own
 
@@ -20,12 +20,12 @@ type Place struct {
 	samples    *samples // nil when not kept
 }
 
-// On is the place of the instances on a GPU, or the model's own when that GPU
+// Device is the place of the instances on a GPU, or the model's own when that GPU
 // has no metrics. It is asked once for each instance.
-func (m *Model) On(gpu int) *Place {
+func (m *Model) Device(gpu int) *DeviceStats {
 	uuid := m.opts.gpus[gpu]
 	if uuid == "" {
-		return &m.Place
+		return &m.DeviceStats
 	}
 	m.gpus.Lock()
 	defer m.gpus.Unlock()
@@ -34,20 +34,20 @@ func (m *Model) On(gpu int) *Place {
 			return p
 		}
 	}
-	p := &Place{model: m, uuid: uuid, samples: m.opts.samples()}
+	p := &DeviceStats{model: m, uuid: uuid, samples: m.opts.samples()}
 	m.gpus.places = append(m.gpus.places, p)
 	return p
 }
 
-// places are the model's own and those of its GPUs.
-func (m *Model) places() []*Place {
+// devices are the model's own and those of its GPUs.
+func (m *Model) devices() []*DeviceStats {
 	m.gpus.Lock()
 	defer m.gpus.Unlock()
-	return append([]*Place{&m.Place}, m.gpus.places...)
+	return append([]*DeviceStats{&m.DeviceStats}, m.gpus.places...)
 }
 
 // Executed counts one execution.
-func (p *Place) Executed(b *Batch) {
+func (p *DeviceStats) Executed(b *Batch) {
 	p.executions.Add(1)
 	p.model.latest.Store(b.End)
 	s := p.model.size(b.Rows)
@@ -62,7 +62,7 @@ func (p *Place) Executed(b *Batch) {
 
 // Completed counts the requests of a batch whose execution was counted before, and
 // that were answered later.
-func (p *Place) Completed(b *Batch) {
+func (p *DeviceStats) Completed(b *Batch) {
 	n := int64(b.Requests)
 	p.inferences.Add(uint64(b.Succeeded))
 	p.success.add(b.Requests, b.Total)
@@ -73,24 +73,24 @@ func (p *Place) Completed(b *Batch) {
 }
 
 // Fail counts one failed request that took ns from its arrival.
-func (p *Place) Fail(why Failure, ns int64) {
+func (p *DeviceStats) Fail(why Failure, ns int64) {
 	p.fail.add(1, ns)
 	p.failed[why].Add(1)
 }
 
 // Detailed says whether samples are kept. Who does not ask may call Observe all
 // the same.
-func (p *Place) Detailed() bool { return p.samples != nil }
+func (p *DeviceStats) Detailed() bool { return p.samples != nil }
 
 // Observe adds a sample to the distributions.
-func (p *Place) Observe(s Sample) {
+func (p *DeviceStats) Observe(s Sample) {
 	if p.samples != nil {
 		p.samples.observe(s)
 	}
 }
 
 // addTo adds the place's counters to c.
-func (p *Place) addTo(c *Counters) {
+func (p *DeviceStats) addTo(c *Counters) {
 	c.Inferences += p.inferences.Load()
 	c.Executions += p.executions.Load()
 	for _, d := range []struct {

@@ -19,8 +19,8 @@ import (
 	"triton/server/httpapi"
 )
 
-// front is one service that listens.
-type front interface {
+// frontend is one service that listens.
+type frontend interface {
 	name() string
 	// serve blocks until drain.
 	serve() error
@@ -42,7 +42,7 @@ type starter struct {
 	protocols []string // over TLS
 	name      string   // in errors
 	started   string   // in the log
-	make      func(net.Listener, *tls.Config) (front, error)
+	make      func(net.Listener, *tls.Config) (frontend, error)
 }
 
 // starters are the services in the order in which Triton starts them.
@@ -75,14 +75,14 @@ func (s *Server) checkTLS() error {
 func (one starter) config() (*tls.Config, error) {
 	config, err := one.TLS.config(one.protocols...)
 	if err != nil {
-		return nil, notStarted(one.name, status.New(status.InvalidArg, "%w", err))
+		return nil, startError(one.name, status.New(status.InvalidArg, "%w", err))
 	}
 	return config, nil
 }
 
 // open makes the services. The ports are open afterwards.
-func (s *Server) open() ([]front, error) {
-	var fronts []front
+func (s *Server) open() ([]frontend, error) {
+	var fronts []frontend
 	for _, one := range s.starters() {
 		if !one.Allow {
 			continue
@@ -102,7 +102,7 @@ func (s *Server) open() ([]front, error) {
 	return fronts, nil
 }
 
-func (s *Server) start(one starter) (front, error) {
+func (s *Server) start(one starter) (frontend, error) {
 	config, err := one.config()
 	if err != nil {
 		return nil, err
@@ -114,19 +114,19 @@ func (s *Server) start(one starter) (front, error) {
 	f, err := one.make(l, config)
 	if err != nil {
 		_ = l.Close()
-		return nil, notStarted(one.name, err)
+		return nil, startError(one.name, err)
 	}
 	s.opts.Log.Info("Started " + one.started + " at " + l.Addr().String())
 	return f, nil
 }
 
-// notStarted says in Triton's words which service cannot start.
-func notStarted(name string, err error) error {
-	return fmt.Errorf("failed to start %s service: %w", name, textual{status.From(err)})
+// startError says in Triton's words which service cannot start.
+func startError(name string, err error) error {
+	return fmt.Errorf("failed to start %s service: %w", name, consoleError{status.From(err)})
 }
 
-// httpFront serves HTTP.
-type httpFront struct {
+// httpFrontend serves HTTP.
+type httpFrontend struct {
 	title  string
 	server *http1.Server
 	lis    net.Listener
@@ -134,12 +134,12 @@ type httpFront struct {
 	counted string
 }
 
-func (s *Server) newHTTP(l net.Listener, config *tls.Config) (front, error) {
+func (s *Server) newHTTP(l net.Listener, config *tls.Config) (frontend, error) {
 	s.addrs.HTTP = l.Addr().String()
-	return &httpFront{
+	return &httpFrontend{
 		title: "HTTP", counted: "HTTP service connections",
 		server: http1.NewServer(httpapi.New(s.models, s.httpOptions()), s.connectionOptions()),
-		lis:    encrypted(&lastCall{Listener: l}, config),
+		lis:    withTLS(&drainingListener{Listener: l}, config),
 	}, nil
 }
 
@@ -159,28 +159,28 @@ func (s *Server) httpOptions() httpapi.Options {
 	}
 }
 
-// encrypted is a listener for TLS, or the listener itself without configuration.
-func encrypted(l net.Listener, config *tls.Config) net.Listener {
+// withTLS is a listener for TLS, or the listener itself without configuration.
+func withTLS(l net.Listener, config *tls.Config) net.Listener {
 	if config == nil {
 		return l
 	}
 	return tls.NewListener(l, config)
 }
 
-func (f *httpFront) name() string { return f.title }
+func (f *httpFrontend) name() string { return f.title }
 
-func (f *httpFront) serve() error { return served(f.server.Serve(f.lis)) }
+func (f *httpFrontend) serve() error { return ignoreClosed(f.server.Serve(f.lis)) }
 
-func served(err error) error {
+func ignoreClosed(err error) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return err
 }
 
-func (f *httpFront) drain(ctx context.Context) { _ = f.server.Drain(ctx) }
+func (f *httpFrontend) drain(ctx context.Context) { _ = f.server.Drain(ctx) }
 
-func (f *httpFront) close(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
+func (f *httpFrontend) close(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
 
 // shutdown lets a server finish its requests; what ctx does not leave time for
 // is cut off.
@@ -189,18 +189,18 @@ func shutdown(ctx context.Context, s *http1.Server, l net.Listener) {
 		_ = s.Close()
 	}
 	_ = l.Close() // a server that was never started did not
-	_ = l.Close() // the first only begins the end of a lastCall
+	_ = l.Close() // the first only begins the end of a drainingListener
 }
 
-func (f *httpFront) waiting() (int64, string) {
+func (f *httpFrontend) waiting() (int64, string) {
 	if f.counted == "" {
 		return 0, ""
 	}
 	return f.server.Connections(), f.counted
 }
 
-// grpcFront serves gRPC.
-type grpcFront struct {
+// grpcFrontend serves gRPC.
+type grpcFrontend struct {
 	server *grpc.Server
 	lis    *countingListener
 	// accepting is closed when no more connections are accepted.
@@ -208,7 +208,7 @@ type grpcFront struct {
 	serving   atomic.Bool
 }
 
-func (s *Server) newGRPC(l net.Listener, config *tls.Config) (front, error) {
+func (s *Server) newGRPC(l net.Listener, config *tls.Config) (frontend, error) {
 	s.addrs.GRPC = l.Addr().String()
 	limits := s.opts.GRPC.Limits
 	limits.Pool, limits.Log, limits.Access = s.pool, s.opts.Log, s.opts.Access
@@ -220,17 +220,17 @@ func (s *Server) newGRPC(l net.Listener, config *tls.Config) (front, error) {
 	if config != nil {
 		limits.Credentials = credentials.NewTLS(config)
 	}
-	f := &grpcFront{
-		lis: &countingListener{Listener: &lastCall{Listener: l}}, accepting: make(chan struct{}),
+	f := &grpcFrontend{
+		lis: &countingListener{Listener: &drainingListener{Listener: l}}, accepting: make(chan struct{}),
 		server: grpc.NewServer(grpcapi.ServerOptions(limits)...),
 	}
 	grpcapi.Register(f.server, s.models, limits)
 	return f, nil
 }
 
-func (f *grpcFront) name() string { return "GRPC" }
+func (f *grpcFrontend) name() string { return "GRPC" }
 
-func (f *grpcFront) serve() error {
+func (f *grpcFrontend) serve() error {
 	defer close(f.accepting)
 	f.serving.Store(true)
 	err := f.server.Serve(f.lis)
@@ -243,7 +243,7 @@ func (f *grpcFront) serve() error {
 // drain first lets in the connections that clients have made already, then asks
 // all clients to go elsewhere. Calls that come before a client has heard of it
 // are answered; a connection ends when it has none left.
-func (f *grpcFront) drain(ctx context.Context) {
+func (f *grpcFrontend) drain(ctx context.Context) {
 	_ = f.lis.Close()
 	if f.serving.Load() {
 		select {
@@ -264,13 +264,13 @@ func (f *grpcFront) drain(ctx context.Context) {
 		f.server.Stop()
 		<-done
 	}
-	_ = f.lis.Close() // the first only begins the end of a lastCall
+	_ = f.lis.Close() // the first only begins the end of a drainingListener
 }
 
 // close has nothing to do: in gRPC clients are told beforehand where the calls of a
 // connection end, so that drain has ended all.
-func (f *grpcFront) close(context.Context) {}
+func (f *grpcFrontend) close(context.Context) {}
 
-func (f *grpcFront) waiting() (int64, string) {
+func (f *grpcFrontend) waiting() (int64, string) {
 	return f.lis.open.Load(), "gRPC service connections and inference handlers"
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// beyond counts what some models ask for and Triton does not have. Each part
+// extensions counts what some models ask for and Triton does not have. Each part
 // has a metric only where it was asked for.
-type beyond struct {
+type extensions struct {
 	delays  atomic.Bool
 	delay   atomic.Int64
 	refuses atomic.Bool
@@ -22,30 +22,30 @@ type beyond struct {
 
 // SetQueueDelay notes the delay that a controller has chosen.
 func (m *Model) SetQueueDelay(d time.Duration) {
-	m.beyond.delay.Store(int64(d))
-	m.beyond.delays.Store(true)
+	m.extensions.delay.Store(int64(d))
+	m.extensions.delays.Store(true)
 }
 
-// Refuses says that requests may be refused by their deadline.
-func (m *Model) Refuses() { m.beyond.refuses.Store(true) }
+// EnableRefusals says that requests may be refused by their deadline.
+func (m *Model) EnableRefusals() { m.extensions.refuses.Store(true) }
 
 // Refuse counts a request that was refused because it cannot meet its deadline.
 // It took ns from its arrival.
 func (m *Model) Refuse(ns int64) {
 	m.Fail(Rejected, ns)
-	m.beyond.refused.Add(1)
+	m.extensions.refused.Add(1)
 }
 
-// Broke counts an instance that is out of service until Restarted.
-func (m *Model) Broke() {
-	m.beyond.broken.Add(1)
-	m.beyond.broke.Store(true)
+// InstanceBroken counts an instance that is out of service until Restarted.
+func (m *Model) InstanceBroken() {
+	m.extensions.broken.Add(1)
+	m.extensions.broke.Store(true)
 }
 
-// Restarted counts an instance that is in service again.
-func (m *Model) Restarted() {
-	m.beyond.broken.Add(-1)
-	m.beyond.restarts.Add(1)
+// InstanceRestarted counts an instance that is in service again.
+func (m *Model) InstanceRestarted() {
+	m.extensions.broken.Add(-1)
+	m.extensions.restarts.Add(1)
 }
 
 const (
@@ -60,21 +60,21 @@ const (
 	restartsHelp = "Number of instances that broke and were replaced"
 )
 
-func (w *writer) beyond(b *beyond) {
+func (w *writer) extensions(b *extensions) {
 	if b.delays.Load() {
-		w.one(delayName, delayHelp, prometheus.GaugeValue, float64(time.Duration(b.delay.Load()).Microseconds()))
+		w.single(delayName, delayHelp, prometheus.GaugeValue, float64(time.Duration(b.delay.Load()).Microseconds()))
 	}
 	if b.broke.Load() {
-		w.one(brokenName, brokenHelp, prometheus.GaugeValue, float64(b.broken.Load()))
-		w.one(restartsName, restartsHelp, prometheus.CounterValue, float64(b.restarts.Load()))
+		w.single(brokenName, brokenHelp, prometheus.GaugeValue, float64(b.broken.Load()))
+		w.single(restartsName, restartsHelp, prometheus.CounterValue, float64(b.restarts.Load()))
 	}
 	if b.refuses.Load() {
 		reasons(w, refusedName, refusedHelp, []refusal{deadline}, []uint64{b.refused.Load()})
 	}
 }
 
-// one sends a metric of a single value.
-func (w *writer) one(name, help string, kind prometheus.ValueType, value float64) {
+// single sends a metric of a single value.
+func (w *writer) single(name, help string, kind prometheus.ValueType, value float64) {
 	d := w.desc(name, help)
 	m, err := prometheus.NewConstMetric(d, kind, value, w.values...)
 	w.send(d, m, err)
