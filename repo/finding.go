@@ -16,7 +16,7 @@ const (
 
 var severities = [...]string{Note: "note", Warning: "warning", Error: "error"}
 
-// String is the name of the severity.
+// String returns the name of the severity.
 func (s Severity) String() string {
 	if int(s) < len(severities) {
 		return severities[s]
@@ -34,7 +34,7 @@ func ParseSeverity(name string) (Severity, error) {
 	return 0, fmt.Errorf("unknown severity %q: use note, warning or error", name)
 }
 
-// MarshalText is the name of the severity.
+// MarshalText returns the name of the severity.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Rule is one kind of mistake that is looked for.

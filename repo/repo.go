@@ -27,10 +27,10 @@ type Model struct {
 	Alone bool
 }
 
-// FS is the model's directory.
+// FS returns the model's directory.
 func (m *Model) FS() fs.FS { return os.DirFS(m.Dir) }
 
-// CustomConfigs are the configurations that a server takes instead of the usual
+// CustomConfigs returns the configurations that a server takes instead of the usual
 // one when its --model-config-name names them.
 func (m *Model) CustomConfigs() ([]string, error) {
 	if m.Alone {
@@ -41,7 +41,7 @@ func (m *Model) CustomConfigs() ([]string, error) {
 
 var globEscape = strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`)
 
-// Path is a path below the model's directory.
+// Path returns a path below the model's directory.
 func (m *Model) Path(elem ...string) string {
 	return filepath.Join(append([]string{m.Dir}, elem...)...)
 }
@@ -70,7 +70,7 @@ func Open(path string) ([]Model, error) {
 	return all(path)
 }
 
-// one is the model of a configuration file. In a model's directory it is that
+// one returns the model of a configuration file. In a model's directory it is that
 // model, elsewhere it stands alone.
 func one(path string) ([]Model, error) {
 	dir := filepath.Dir(path)
@@ -144,7 +144,7 @@ func open(dir string) (Model, error) {
 	return m, err
 }
 
-// base is the name of a directory, also of "." and "..".
+// base returns the name of a directory, also of "." and "..".
 func base(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	return filepath.Base(abs), err

@@ -74,7 +74,7 @@ func TestMetricsOfCachedModels(t *testing.T) {
 	}
 }
 
-// statistics are the counts of a model as text.
+// statistics returns the counts of a model as text.
 func statistics(t *testing.T, c *http.Client, url, model string) string {
 	t.Helper()
 	_, text := get(t, c, url+"/v2/models/"+model+"/stats")

@@ -76,7 +76,7 @@ func window(offset, n int64) ([]byte, error) {
 	return mem[ahead:], nil
 }
 
-// children is an engine in a child process, which maps what the front ends have
+// children is an engine in a child process, which maps what the frontends have
 // received and what they send.
 type children struct{ mapped atomic.Int64 }
 
@@ -153,14 +153,14 @@ func (i *childInstance) Execute(_ context.Context, b *infer.Batch) error {
 	return nil
 }
 
-// at is where a child finds a piece of memory.
+// at returns where a child finds a piece of memory.
 func at(s tensor.Segment) (file *os.File, offset int64, ok bool) {
 	file, offset, ok = s.Buffer.Shared()
 	return file, offset + int64(s.Off), ok
 }
 
 // TestChildMapsRequests has a model in a child process that reads a request where
-// the HTTP front end received it, and writes the response where that sends it
+// the HTTP frontend received it, and writes the response where that sends it
 // from. Nothing is copied.
 func TestChildMapsRequests(t *testing.T) {
 	t.Parallel()

@@ -10,14 +10,14 @@ import (
 	"triton/server/vertex"
 )
 
-// newCloud makes the front end of a cloud platform.
+// newCloud makes the frontend of a cloud platform.
 func (s *Server) newCloud(l net.Listener, title string, h http1.Handler) frontend {
 	o := s.connectionOptions()
 	o.MaxConnections = 0
 	return &httpFrontend{title: title, server: http1.NewServer(h, o), lis: &drainingListener{Listener: l}}
 }
 
-// plainHTTP is the KServe API for the platforms: without forwarded headers and browsers.
+// plainHTTP returns the KServe API for the platforms: without forwarded headers and browsers.
 func (s *Server) plainHTTP() http1.Handler {
 	o := s.httpOptions()
 	o.Forward, o.Origins = nil, nil

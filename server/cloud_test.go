@@ -18,7 +18,7 @@ import (
 
 const answer = `"outputs":[{"name":"OUTPUT0","datatype":"INT32","shape":[1,4],"data":[1,2,3,4]}]`
 
-// TestCloud asks the front ends of both platforms, over a whole server.
+// TestCloud asks the frontends of both platforms, over a whole server.
 func TestCloud(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)), servertest.With(func(o *server.Options) {

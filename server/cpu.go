@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// cpus is how many processors this process may use: those of its affinity mask,
+// cpus returns how many processors this process may use: those of its affinity mask,
 // less where a control group allows less time. root is the file system.
 func cpus(root fs.FS) int {
 	n := runtime.NumCPU()
@@ -20,7 +20,7 @@ func cpus(root fs.FS) int {
 	return max(n, 1)
 }
 
-// quota is the processors' time that the process's control groups allow, in
+// quota returns the processors' time that the process's control groups allow, in
 // processors; 0 when there is no limit. The tightest group on the way to the
 // root counts.
 func quota(root fs.FS) float64 {
@@ -93,7 +93,7 @@ func quotaV1(root fs.FS, dir string) float64 {
 	return ratio(string(bytes.TrimSpace(q)), string(bytes.TrimSpace(p)))
 }
 
-// ratio is 0 for what is no limit, such as "max" or -1.
+// ratio returns 0 for what is no limit, such as "max" or -1.
 func ratio(quota, period string) float64 {
 	q, err1 := strconv.ParseFloat(quota, 64)
 	p, err2 := strconv.ParseFloat(period, 64)

@@ -31,7 +31,7 @@ type frontend interface {
 	// close follows drain, or is called while that still waits, and ends the idle
 	// connections. What ctx does not leave time for is cut off.
 	close(ctx context.Context)
-	// waiting is what a drain waits for.
+	// waiting returns what a drain waits for.
 	waiting() (n int64, what string)
 }
 
@@ -45,7 +45,7 @@ type starter struct {
 	make      func(net.Listener, *tls.Config) (frontend, error)
 }
 
-// starters are the services in the order in which Triton starts them.
+// starters returns the services in the order in which Triton starts them.
 func (s *Server) starters() []starter {
 	o := &s.opts
 	return []starter{
@@ -71,7 +71,7 @@ func (s *Server) checkTLS() error {
 	return nil
 }
 
-// config is the configuration for TLS, nil without.
+// config returns the configuration for TLS, nil without.
 func (one starter) config() (*tls.Config, error) {
 	config, err := one.TLS.config(one.protocols...)
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *Server) connectionOptions() http1.Options {
 	return http1.Options{Log: s.opts.Log, Linger: o.Linger, MinRate: o.MinRate, MaxConnections: o.MaxConnections}
 }
 
-// httpOptions are the options of the KServe API for every front end.
+// httpOptions returns the options of the KServe API for every frontend.
 func (s *Server) httpOptions() httpapi.Options {
 	o := &s.opts.HTTP
 	return httpapi.Options{
@@ -159,7 +159,7 @@ func (s *Server) httpOptions() httpapi.Options {
 	}
 }
 
-// withTLS is a listener for TLS, or the listener itself without configuration.
+// withTLS returns a listener for TLS, or the listener itself without configuration.
 func withTLS(l net.Listener, config *tls.Config) net.Listener {
 	if config == nil {
 		return l

@@ -39,7 +39,7 @@ func (g gpus) indices() []int32 {
 	return all
 }
 
-// capability is the CUDA compute capability of a device; empty when it is not
+// capability returns the CUDA compute capability of a device; empty when it is not
 // known.
 func (g gpus) capability(device int) string {
 	for _, d := range g.devices() {
@@ -50,7 +50,7 @@ func (g gpus) capability(device int) string {
 	return ""
 }
 
-// usage is the share of a device's memory that is in use.
+// usage returns the share of a device's memory that is in use.
 func (g gpus) usage(device int) (float64, error) {
 	for _, d := range g.devices() {
 		if d.Index != device {

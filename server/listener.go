@@ -60,7 +60,7 @@ type countedConn struct {
 // SetDeadline is called by gRPC before and after the handshake.
 func (c *countedConn) SetDeadline(t time.Time) error { return c.handshakes.setDeadline(c.Conn, t) }
 
-// ReadOnReady is how gRPC reads when it wants to hold no buffer while there is
+// ReadOnReady returns how gRPC reads when it wants to hold no buffer while there is
 // nothing to read; the name and the types are gRPC's.
 func (c *countedConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	if c.ready == nil {

@@ -46,20 +46,20 @@ func newRegion(t *testing.T, s *servertest.Server, name string) *region {
 	return &region{name: name, mem: mem}
 }
 
-// put is where the data stands now, or room for an output.
+// put returns where the data stands now, or room for an output.
 func (r *region) put(data []byte) int {
 	at := r.used
 	r.used += max(copy(r.mem[at:], data), outputRoom)
 	return at
 }
 
-// room is where an output is to go; its size is that of the tensor.
+// room returns where an output is to go; its size is that of the tensor.
 func (r *region) room(output string) int {
 	r.at[output] = r.put(nil)
 	return r.at[output]
 }
 
-// get is an output. Nothing but its type and shape says how long it is.
+// get returns an output. Nothing but its type and shape says how long it is.
 func (r *region) get(output string, d tensor.DataType, shape tensor.Shape) ([]byte, error) {
 	at, ok := r.at[output]
 	if !ok {
@@ -94,7 +94,7 @@ func (r *region) read(o *jsonOutput, _ *[]byte) ([]byte, error) {
 	return r.get(o.Name, o.dataType(), o.Shape)
 }
 
-// parameters are what members is over gRPC.
+// parameters returns what members is over gRPC.
 func (r *region) parameters(at, size int) map[string]*inferencepb.InferParameter {
 	number := func(n int) *inferencepb.InferParameter {
 		return &inferencepb.InferParameter{ParameterChoice: &inferencepb.InferParameter_Int64Param{Int64Param: int64(n)}}

@@ -66,7 +66,7 @@ func conversations(rng *rand.Rand, n int) []conversation {
 	return all
 }
 
-// as is the conversation with a correlation id of its own.
+// as returns the conversation with a correlation id of its own.
 func (c conversation) as(id uint64) conversation {
 	own := append(conversation(nil), c...)
 	for i := range own {
@@ -79,7 +79,7 @@ func (c conversation) as(id uint64) conversation {
 	return own
 }
 
-// running is a sequence: its answers are sums over what came before. Some try
+// running returns a sequence: its answers are sums over what came before. Some try
 // to go on after the end.
 func running(rng *rand.Rand) conversation {
 	var c conversation
@@ -168,7 +168,7 @@ func spoil(rng *rand.Rand, q *question) {
 	}
 }
 
-// right is the answers that arithmetic gives; "" stands for an error.
+// right returns the answers that arithmetic gives; "" stands for an error.
 func (c conversation) right() []string {
 	var all []string
 	total := int32(0)
@@ -193,7 +193,7 @@ func (c conversation) right() []string {
 	return all
 }
 
-// arithmetic is the sum and the difference of two inputs, as far as they are
+// arithmetic returns the sum and the difference of two inputs, as far as they are
 // asked for.
 func (q question) arithmetic() (outputs []value) {
 	byName := map[string][]int32{}

@@ -124,7 +124,7 @@ func (c conversation) ask(t *testing.T, ask asker) []string {
 	return all
 }
 
-// plainID is the answers as one text, without the correlation id that errors
+// plainID returns the answers as one text, without the correlation id that errors
 // name.
 func plainID(c conversation, answers []string) string {
 	text := strings.Join(answers, "\n")
@@ -203,7 +203,7 @@ sequence_batching {
 }
 `
 
-// hits is how many answers came from the response cache.
+// hits returns how many answers came from the response cache.
 func hits(t *testing.T, s *servertest.Server) (n uint64) {
 	t.Helper()
 	all, err := s.Service().Statistics("", "")

@@ -26,7 +26,7 @@ import (
 // the text of the error.
 type asker func(t *testing.T, q question) string
 
-// transports are all ways to a server. Each is for one client.
+// transports returns all ways to a server. Each is for one client.
 func transports(t *testing.T, s *servertest.Server) map[string]asker {
 	return map[string]asker{
 		"the core":           inCore(s),
@@ -39,7 +39,7 @@ func transports(t *testing.T, s *servertest.Server) map[string]asker {
 	}
 }
 
-// written is how an answer is compared.
+// written returns how an answer is compared.
 func written(outputs []value) string {
 	slices.SortFunc(outputs, func(a, b value) int { return cmp.Compare(a.name, b.name) })
 	return fmt.Sprint(outputs)
@@ -78,19 +78,19 @@ func inCore(s *servertest.Server) asker {
 	}
 }
 
-// plain is an error without what depends on the transport.
+// plain returns an error without what depends on the transport.
 func plain(text string) string { return "error: " + strings.TrimSpace(text) }
 
 // carrier says where the bytes of tensors travel.
 type carrier interface {
 	// begin comes before each question.
 	begin()
-	// input is what the JSON of an input says of its data, and the bytes that
+	// input returns what the JSON of an input says of its data, and the bytes that
 	// follow the header.
 	input(v value) (members string, tail []byte)
-	// output is the parameters with which an output is asked for.
+	// output returns the parameters with which an output is asked for.
 	output(name string) string
-	// read is the data of an output; tail are the bytes behind the JSON, from
+	// read returns the data of an output; tail are the bytes behind the JSON, from
 	// which it takes its own.
 	read(o *jsonOutput, tail *[]byte) ([]byte, error)
 }
@@ -141,7 +141,7 @@ func overHTTP(s *servertest.Server, c *http.Client, by carrier) asker {
 	}
 }
 
-// members is the turn as JSON.
+// members returns the turn as JSON.
 func (t *turn) members() string {
 	if t == nil {
 		return ""
@@ -149,7 +149,7 @@ func (t *turn) members() string {
 	return fmt.Sprintf(`,"parameters":{"sequence_id":%d,"sequence_start":%t,"sequence_end":%t}`, t.id, t.start, t.end)
 }
 
-// parameters is the turn over gRPC.
+// parameters returns the turn over gRPC.
 func (t *turn) parameters() map[string]*inferencepb.InferParameter {
 	if t == nil {
 		return nil
@@ -163,7 +163,7 @@ func (t *turn) parameters() map[string]*inferencepb.InferParameter {
 	}
 }
 
-// asked is the outputs by name, which a request in shared memory must list.
+// asked returns the outputs by name, which a request in shared memory must list.
 func (q question) asked() []string {
 	switch {
 	case len(q.outputs) > 0:

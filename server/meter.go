@@ -61,7 +61,7 @@ func (m *meter) value(what string, v gpu.Optional[float64]) float64 {
 	return v.Value
 }
 
-// recordResult counts failures in a row and says whether a group's values are good.
+// recordResult counts failures in a row and reports whether a group's values are good.
 func (m *meter) recordResult(what string, known bool) bool {
 	switch {
 	case m.misses[what] >= maxMisses:

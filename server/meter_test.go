@@ -30,7 +30,7 @@ func machineOf(view gpu.View, log *slog.Logger) *machine {
 	return &machine{pool: tensor.NewPool(), gpus: meters(gpus{view}, log), log: log}
 }
 
-// text is what the endpoint writes for a machine that was read.
+// text returns what the endpoint writes for a machine that was read.
 func text(t *testing.T, m *machine) string {
 	t.Helper()
 	m.begin.Do(func() {}) // the test did

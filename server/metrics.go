@@ -106,7 +106,7 @@ func (f *metricsFrontend) Serve(x *http1.Exchange) {
 	x.Send()
 }
 
-// page is all metrics now. One that cannot be written does not hide the others.
+// page returns all metrics now. One that cannot be written does not hide the others.
 func (f *metricsFrontend) page() []byte {
 	families, err := f.registry.Gather()
 	if err != nil {

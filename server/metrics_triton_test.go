@@ -18,7 +18,7 @@ import (
 // ours are families that Triton 2.51 has not, or has from later versions on.
 var ours = regexp.MustCompile(`^(# (HELP|TYPE) )?(triton_|nv_model_load_duration_secs)`)
 
-// series are a page's lines without the values.
+// series returns a page's lines without the values.
 func series(page string) []string {
 	var all []string
 	for line := range strings.Lines(page) {
@@ -103,7 +103,7 @@ func TestHistograms(t *testing.T) {
 	require.NotContains(t, page, "summary")
 }
 
-// recordedPage is the metrics page after three requests to the model m. Its
+// recordedPage returns the metrics page after three requests to the model m. Its
 // families and series are those that Triton's server wrote down under that name.
 func recordedPage(t *testing.T, s *servertest.Server, name string) string {
 	t.Helper()

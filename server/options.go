@@ -1,5 +1,5 @@
 // Package server puts a whole inference server together: the model repository,
-// the HTTP and gRPC front ends, the metrics endpoint, and their start and end.
+// the HTTP and gRPC frontends, the metrics endpoint, and their start and end.
 // It does nothing else and knows nothing of flags, signals or the environment.
 package server
 
@@ -120,7 +120,7 @@ type Endpoint struct {
 	Reuse   bool // SO_REUSEPORT: several servers may share the port
 }
 
-// HTTP is the settings of the HTTP front end.
+// HTTP is the settings of the HTTP frontend.
 type HTTP struct {
 	Endpoint
 	MaxInput int64 // of one request body, in bytes
@@ -142,7 +142,7 @@ type HTTP struct {
 	Origins []string
 }
 
-// GRPC is the settings of the gRPC front end. In Limits the server sets what is
+// GRPC is the settings of the gRPC frontend. In Limits the server sets what is
 // its own: the pool, the logs, shared memory, the tracer and the credentials.
 type GRPC struct {
 	Endpoint
@@ -161,7 +161,7 @@ type Metrics struct {
 	Settings map[string]string
 }
 
-// SageMaker is the settings of the front end for Amazon SageMaker.
+// SageMaker is the settings of the frontend for Amazon SageMaker.
 type SageMaker struct {
 	Endpoint
 	// SafePorts, if not nil, are the least and greatest port that other services
@@ -177,7 +177,7 @@ type SageMaker struct {
 	Root string
 }
 
-// Vertex is the settings of the front end for Vertex AI.
+// Vertex is the settings of the frontend for Vertex AI.
 type Vertex struct {
 	Endpoint
 	PredictRoute, HealthRoute string
@@ -265,7 +265,7 @@ func collision(services []service) error {
 	return nil
 }
 
-// settings are the pairs that backends see: Triton's own, then the given ones.
+// settings returns the pairs that backends see: Triton's own, then the given ones.
 func (o *Options) settings() map[string]map[string]string {
 	all := map[string]map[string]string{"": {
 		"auto-complete-config":   strconv.FormatBool(o.AutoComplete),

@@ -12,7 +12,7 @@ import (
 // idle iowait irq softirq steal.
 type cpuTicks [8]uint64
 
-// utilization is the busy share since an earlier reading; 0 without one. A time
+// utilization returns the busy share since an earlier reading; 0 without one. A time
 // that went back, as iowait may, did not change.
 func (t cpuTicks) utilization(before cpuTicks) float64 {
 	var busy, idle uint64

@@ -36,7 +36,7 @@ func outer(inputs, outputs []string) *onnxmodel.File {
 	return f
 }
 
-// same is a graph that gives one of its inputs back.
+// same returns a graph that gives one of its inputs back.
 func same(in, out onnxmodel.Value, more ...onnxmodel.Value) *onnxmodel.File {
 	return &onnxmodel.File{
 		IRVersion: 8, Opsets: []onnxmodel.Opset{{Version: 17}}, Graph: "same",
@@ -45,7 +45,7 @@ func same(in, out onnxmodel.Value, more ...onnxmodel.Value) *onnxmodel.File {
 	}
 }
 
-// batchInputs is a configuration of Triton's test suite L0_batch_input.
+// batchInputs returns a configuration of Triton's test suite L0_batch_input.
 func batchInputs(dims, first, second string) string {
 	tell := func(kind, target string) string {
 		return fmt.Sprintf(`{ kind: %s target_name: "%s" data_type: TYPE_FP32 source_input: "RAGGED_INPUT" }`, kind, target)
@@ -131,7 +131,7 @@ batch_output [ { target_name: "OUTPUT0" kind: BATCH_SCATTER_WITH_INPUT_SHAPE sou
 	}
 }
 
-// modelDir is a repository with one model.
+// modelDir returns a repository with one model.
 func modelDir(t *testing.T, name, config string, graph *onnxmodel.File) string {
 	t.Helper()
 	dir := t.TempDir()

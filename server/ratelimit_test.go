@@ -19,7 +19,7 @@ import (
 	"triton/server/servertest"
 )
 
-// limited is an identity model whose instance needs resources for each batch.
+// limited returns an identity model whose instance needs resources for each batch.
 func limited(delay string, resources string) string {
 	return servertest.Identity("INT32", "4", 8) + `parameters { key: "execute_delay_ms" value { string_value: "` + delay + `" } }
 instance_group { kind: KIND_CPU rate_limiter { ` + resources + ` } }

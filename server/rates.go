@@ -24,7 +24,7 @@ func (r Rates) limiter() *ratelimit.Limiter {
 	return ratelimit.New(r.Resources)
 }
 
-// rows are the resources as Triton's table of options has them.
+// rows returns the resources as Triton's table of options has them.
 func (r Rates) rows() (rows [][]string) {
 	if !r.Limit {
 		return nil

@@ -24,7 +24,7 @@ type ready struct {
 	err  error
 }
 
-// newReady is nil for connections that are none of the system's.
+// newReady returns nil for connections that are none of the system's.
 func newReady(c net.Conn) *ready {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {

@@ -65,7 +65,7 @@ func (s *Server) logOptions() {
 	log.Table(context.Background(), o.Log, "", table(rows))
 }
 
-// controlName is what Triton calls a control mode.
+// controlName returns what Triton calls a control mode.
 func controlName(c repository.Control) string {
 	return [...]string{"MODE_NONE", "MODE_POLL", "MODE_EXPLICIT"}[c]
 }

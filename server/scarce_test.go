@@ -20,7 +20,7 @@ import (
 	"triton/server/servertest"
 )
 
-// refused says whether an answer is that there is no memory.
+// refused reports whether an answer is that there is no memory.
 func refused(answer string) bool { return strings.Contains(answer, tensortest.ErrRefused.Error()) }
 
 // TestSameAnswersOrNoMemory is TestSameAnswers with memory that runs out now and

@@ -35,7 +35,7 @@ func TestSequencesAsRecorded(t *testing.T) {
 	})
 }
 
-// posted is the answer to a request of a file, as status and body without empty
+// posted returns the answer to a request of a file, as status and body without empty
 // lines.
 func posted(t *testing.T, client *http.Client, s *servertest.Server, d *datadriven.TestData) string {
 	t.Helper()
@@ -44,7 +44,7 @@ func posted(t *testing.T, client *http.Client, s *servertest.Server, d *datadriv
 	return fmt.Sprintf("%d\n%s\n", code, strings.TrimRight(strings.ReplaceAll(body, "\n\n", "\n"), "\n"))
 }
 
-// accumulate is one step of a sequence; flags are the letters S and E.
+// accumulate returns one step of a sequence; flags are the letters S and E.
 func accumulate(id int, flags string, v int) string {
 	return fmt.Sprintf(`{"parameters":{"sequence_id":%d,"sequence_start":%t,"sequence_end":%t},"inputs":[{"name":"INPUT","datatype":"INT32","shape":[1,1],"data":[%d]}]}`,
 		id, strings.Contains(flags, "S"), strings.Contains(flags, "E"), v)
@@ -121,7 +121,7 @@ func TestManyAccumulators(t *testing.T) {
 	}
 }
 
-// steps is one sequence of n steps of the size of its id.
+// steps returns one sequence of n steps of the size of its id.
 func steps(client *http.Client, addr string, id, n int) error {
 	for k := 1; k <= n; k++ {
 		flags := map[int]string{1: "S", n: "E"}[k]

@@ -102,10 +102,10 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Service is the core, for callers in the same process.
+// Service returns the core, for callers in the same process.
 func (s *Server) Service() infer.Service { return s.models }
 
-// Pool is where tensor memory comes from.
+// Pool returns where tensor memory comes from.
 func (s *Server) Pool() *tensor.Pool { return s.pool }
 
 // Serving is closed when the models are loaded and the ports open.
@@ -289,7 +289,7 @@ func waitEither(a, b <-chan struct{}) {
 	}
 }
 
-// reportWaiting says every second which front ends still have work. The
+// reportWaiting says every second which frontends still have work. The
 // returned function ends that.
 func (s *Server) reportWaiting(ctx context.Context, fronts []frontend) (stop func()) {
 	done := make(chan struct{})

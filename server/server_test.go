@@ -105,7 +105,7 @@ func TestServes(t *testing.T) {
 	require.Equal(t, 2, stats.Models[0].Count)
 }
 
-// TestDrainLosesNothing interrupts a server under load over both front ends.
+// TestDrainLosesNothing interrupts a server under load over both frontends.
 // Every request that the server took in is answered in full.
 func TestDrainLosesNothing(t *testing.T) {
 	t.Parallel()
@@ -147,7 +147,7 @@ func TestDrainLosesNothing(t *testing.T) {
 	require.Error(t, err)
 }
 
-// taken is how many requests the model has or had.
+// taken returns how many requests the model has or had.
 func taken(t *testing.T, s *servertest.Server) int {
 	t.Helper()
 	c := newClient(t)

@@ -12,7 +12,7 @@ import (
 	"triton/server/servertest"
 )
 
-// begun is a server with a sequence that has begun, and that was told to end.
+// begun returns a server with a sequence that has begun, and that was told to end.
 func begun(t *testing.T, exit time.Duration) *servertest.Server {
 	t.Helper()
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "1", 4)+"sequence_batching { max_sequence_idle_microseconds: 600000000 }\n"), servertest.With(func(o *server.Options) { o.ExitTimeout = exit }))
@@ -22,7 +22,7 @@ func begun(t *testing.T, exit time.Duration) *servertest.Server {
 	return s
 }
 
-// step is one request of a sequence on a connection of its own.
+// step returns one request of a sequence on a connection of its own.
 func step(t *testing.T, s *servertest.Server, id int, flags string) (int, string) {
 	t.Helper()
 	request := strings.Replace(accumulate(id, flags, 1), `"INPUT"`, `"INPUT0"`, 1)

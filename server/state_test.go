@@ -28,7 +28,7 @@ type stateful struct {
 	file     []byte
 }
 
-// config is the model's config.pbtxt.
+// config returns the model's config.pbtxt.
 func (s *stateful) config() string {
 	kind := "TYPE_INT32"
 	if s.op == "StringConcat" {
@@ -46,7 +46,7 @@ sequence_batching { max_sequence_idle_microseconds: 60000000 %[5]s
 `, s.name, s.batch, kind, outputs, s.strategy, s.dims, s.initial)
 }
 
-// graph is the model's graph.
+// graph returns the model's graph.
 func (s *stateful) graph() *onnxmodel.File {
 	value := func(name string, dims ...any) onnxmodel.Value {
 		elem := onnxmodel.Int32

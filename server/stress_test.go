@@ -21,7 +21,7 @@ import (
 	"triton/server/servertest"
 )
 
-// fault is a config.pbtxt of the engine with faults: every n-th batch of an
+// fault returns a config.pbtxt of the engine with faults: every n-th batch of an
 // instance has one.
 func fault(scheduling string, faults ...string) string {
 	c := "backend: \"fault\"\nmax_batch_size: 8\n" + scheduling
@@ -174,7 +174,7 @@ func (x *stress) caller(t *testing.T, rng *rand.Rand) {
 	}
 }
 
-// ask is a request of random rows, priority and timeout; the value comes back
+// ask returns a request of random rows, priority and timeout; the value comes back
 // in every row.
 func ask(rng *rand.Rand, model string) (*infer.Request, uint32) {
 	r := infer.NewRequest()

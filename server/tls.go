@@ -22,7 +22,7 @@ type TLS struct {
 // certificateAge is how long the files of certificates are not looked at.
 const certificateAge = time.Second
 
-// config is the configuration for a listener that speaks these protocols, nil
+// config returns the configuration for a listener that speaks these protocols, nil
 // for one without encryption.
 func (t TLS) config(protocols ...string) (*tls.Config, error) {
 	if !t.Allow {
@@ -52,7 +52,7 @@ type certificates struct {
 	}
 }
 
-// current is the configuration of the files as they are now; that of before
+// current returns the configuration of the files as they are now; that of before
 // when they cannot be read, as while they are being replaced.
 func (c *certificates) current() *tls.Config {
 	c.mu.Lock()

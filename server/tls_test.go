@@ -51,7 +51,7 @@ func (a *Authority) Pool() *x509.CertPool {
 	return pool
 }
 
-// issue is a certificate for 127.0.0.1 and its key, in PEM.
+// issue returns a certificate for 127.0.0.1 and its key, in PEM.
 func (a *Authority) issue(t *testing.T) (cert, key []byte) {
 	t.Helper()
 	a.next++
@@ -68,7 +68,7 @@ func (a *Authority) issue(t *testing.T) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret})
 }
 
-// Pair is a certificate and its key.
+// Pair returns a certificate and its key.
 func (a *Authority) Pair(t *testing.T) tls.Certificate {
 	t.Helper()
 	cert, key := a.issue(t)

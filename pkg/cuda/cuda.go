@@ -18,7 +18,7 @@ const HandleSize = 64
 // driver's CUipcMemHandle too. Its content is the driver's own.
 type Handle [HandleSize]byte
 
-// ParseHandle is the handle of exactly HandleSize bytes; false otherwise.
+// ParseHandle returns the handle of exactly HandleSize bytes; false otherwise.
 func ParseHandle(b []byte) (h Handle, ok bool) {
 	return h, copy(h[:], b) == len(b) && len(b) == HandleSize
 }
@@ -53,7 +53,7 @@ type Lister interface {
 // concurrent use. The owner may change it at any time, and must not free it
 // before Close.
 type Memory interface {
-	// Size is how many bytes there are from where the handle points.
+	// Size returns how many bytes there are from where the handle points.
 	Size() uint64
 	// Read copies from the device, beginning at offset in bytes, until dst is full.
 	Read(dst []byte, offset uint64) error

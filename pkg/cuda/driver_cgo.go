@@ -53,7 +53,7 @@ func open(path string) (Driver, error) {
 	return d, nil
 }
 
-// check is the error of an answer.
+// check returns the error of an answer.
 func (d *driver) check(answer C.int) error {
 	if answer == 0 {
 		return nil

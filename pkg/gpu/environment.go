@@ -84,7 +84,7 @@ func match(all []physical, known []Identity) []int {
 	return table
 }
 
-// address is a bus address without leading zeros of its domain: NVML writes eight
+// address returns a bus address without leading zeros of its domain: NVML writes eight
 // digits and CUDA four.
 func address(pci string) string { return strings.TrimLeft(strings.ToLower(pci), "0") }
 
@@ -139,7 +139,7 @@ func visibleGPUs(all []physical, order []int, visible string) []choice {
 	return choices
 }
 
-// find is the GPU that one entry names, and the UUID of what it names; "" when
+// find returns the GPU that one entry names, and the UUID of what it names; "" when
 // that is not one GPU.
 func find(all []physical, order []int, entry string) (c choice, uuid string) {
 	if n, err := strconv.Atoi(entry); err == nil {

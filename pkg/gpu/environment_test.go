@@ -20,7 +20,7 @@ func machine() []physical {
 	}
 }
 
-// names are the last digits of the UUIDs of a table's GPUs.
+// names returns the last digits of the UUIDs of a table's GPUs.
 func names(all []physical, table []int) string {
 	var b strings.Builder
 	for _, i := range table {

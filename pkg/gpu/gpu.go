@@ -13,12 +13,12 @@ var ErrNoDriver = errors.New("no NVIDIA driver")
 
 // View reads GPUs. Its methods are safe for concurrent use.
 type View interface {
-	// Devices are the GPUs that CUDA showed to this process when the view was opened,
+	// Devices returns the GPUs that CUDA showed to this process when the view was opened,
 	// by their ordinal.
 	Devices() []Device
 	// Read takes the device's values now. What cannot be read is absent.
 	Read(d Device) Reading
-	// Processes are the compute processes on the device, in order of PID.
+	// Processes returns the compute processes on the device, in order of PID.
 	Processes(d Device) ([]Process, error)
 	Close() error
 }
@@ -58,5 +58,5 @@ type Optional[T any] struct {
 	Known bool
 }
 
-// Some is a known value.
+// Some returns a known value.
 func Some[T any](v T) Optional[T] { return Optional[T]{v, true} }

@@ -113,7 +113,7 @@ func (v *view) divided(h nvml.Device) bool {
 	return ret == nvml.SUCCESS && now == nvml.DEVICE_MIG_ENABLE
 }
 
-// migInstances are the MIG instances of a GPU.
+// migInstances returns the MIG instances of a GPU.
 func migInstances(h nvml.Device, gpu string) []migInstance {
 	most, ret := h.GetMaxMigDeviceCount()
 	if ret != nvml.SUCCESS {

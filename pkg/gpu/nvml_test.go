@@ -15,7 +15,7 @@ import (
 
 const gib = 1 << 30
 
-// server is a mocked machine of eight A100s whose first device answers
+// server returns a mocked machine of eight A100s whose first device answers
 // everything that the view asks; the others support nothing of it.
 func server() *dgxa100.Server {
 	s := dgxa100.New()

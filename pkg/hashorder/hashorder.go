@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// Of is the order in which the table goes over names that were put in one after
+// Of returns the order in which the table goes over names that were put in one after
 // the other, as indices into names. Names must differ. For few names it is
 // mostly the reverse.
 func Of(names []string) []int {
@@ -84,7 +84,7 @@ func (t *table) grow() {
 	}
 }
 
-// hash is the C++ library's hash of a string, a MurmurHash64A.
+// hash returns the C++ library's hash of a string, a MurmurHash64A.
 func hash(s string) uint64 {
 	const mul, seed = 0xc6a4a7935bd1e995, 0xc70f6907
 	mix := func(v uint64) uint64 { return v ^ v>>47 }

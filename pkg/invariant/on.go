@@ -2,5 +2,5 @@
 
 package invariant
 
-// Enabled says whether this build carries the expensive checks.
+// Enabled reports whether this build carries the expensive checks.
 const Enabled = true

@@ -59,7 +59,7 @@ func (n *node) incomplete() bool {
 	return n.name == "" && !n.extension || !n.list && len(n.values) == 0
 }
 
-// first is what stands at the place of a single value. Of a list that is its
+// first returns what stands at the place of a single value. Of a list that is its
 // opening bracket.
 func (n *node) first() value {
 	if n.list {
@@ -216,7 +216,7 @@ func (b *binder) wantMessage(fd protoreflect.FieldDescriptor, v *value) bool {
 // has a path of its own with the name in it.
 const maxName = 256
 
-// entryPath is the path of a map's entry.
+// entryPath returns the path of a map's entry.
 func entryPath(path, name string) string {
 	return path + "[" + strconv.Quote(name[:min(len(name), maxName)]) + "]"
 }

@@ -36,7 +36,7 @@ type Position struct{ Line, Col int }
 // maxPath is longer than all paths.
 const maxPath = 8 * maxName
 
-// Position is where a field was set, such as "input[0].dims[1]" or
+// Position returns where a field was set, such as "input[0].dims[1]" or
 // "parameters[\"k\"].string_value". A field that was not written gets the place
 // of the nearest enclosing one that was.
 func (c *Config) Position(path string) Position {
@@ -53,7 +53,7 @@ func (c *Config) Position(path string) Position {
 	}
 }
 
-// Has says whether the file sets the field at path.
+// Has reports whether the file sets the field at path.
 func (c *Config) Has(path string) bool {
 	_, ok := c.pos[path]
 	return ok

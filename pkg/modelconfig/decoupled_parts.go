@@ -49,7 +49,7 @@ func (p *parts) mixed(path, model string) {
 	}
 }
 
-// allVisited says whether the steps that write these tensors have been looked at.
+// allVisited reports whether the steps that write these tensors have been looked at.
 func (p *parts) allVisited(g *tensorGraph, done []bool, tensors []string) bool {
 	for _, t := range tensors {
 		if i, written := g.writer[t]; written && !done[i] {
@@ -59,7 +59,7 @@ func (p *parts) allVisited(g *tensorGraph, done []bool, tensors []string) bool {
 	return true
 }
 
-// source is the decoupled step that all of these tensors come from, 0 for none;
+// source returns the decoupled step that all of these tensors come from, 0 for none;
 // false when they differ.
 func (p *parts) source(tensors []string) (step int, one bool) {
 	for i, t := range tensors {

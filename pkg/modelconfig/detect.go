@@ -75,7 +75,7 @@ func isDir(dir fs.FS, e fs.DirEntry, path string) bool {
 }
 
 // families are the tests for the backends that Triton knows, in its order. Each
-// says whether the model is of its family and then fills what is missing.
+// reports whether the model is of its family and then fills what is missing.
 var families = []func(*pb.ModelConfig, contents) bool{tensorflow, tensorrt, onnxruntime, openvino, pytorch, python}
 
 func setEmpty(field *string, value string) {
@@ -189,7 +189,7 @@ func pytorch(c *pb.ModelConfig, has contents) bool {
 	return true
 }
 
-// ModelFile is the name of the model file or directory in a version directory:
+// ModelFile returns the name of the model file or directory in a version directory:
 // the configured one, else the one that the backend opens by itself. It is
 // empty for backends that are not known to have one.
 func ModelFile(c *pb.ModelConfig) string {

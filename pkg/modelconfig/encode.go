@@ -29,7 +29,7 @@ type textWriter struct {
 // leading are the fields that stand at the top of a configuration.
 var leading = []protoreflect.Name{"name", "backend", "platform", "runtime", "default_model_filename", "max_batch_size"}
 
-// fieldOrder is the schema's order, with the leading fields of the top level first.
+// fieldOrder returns the schema's order, with the leading fields of the top level first.
 func fieldOrder(md protoreflect.MessageDescriptor) []protoreflect.FieldDescriptor {
 	fields := md.Fields()
 	list := make([]protoreflect.FieldDescriptor, 0, fields.Len())

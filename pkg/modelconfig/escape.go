@@ -72,7 +72,7 @@ func hexRune(s string, digits int) (rune, bool) {
 	return rune(v), err == nil && v <= utf8.MaxRune
 }
 
-// run is how many of the first max bytes are in the class.
+// run returns how many of the first max bytes are in the class.
 func run(s string, max int, in func(byte) bool) int {
 	n := 0
 	for n < len(s) && n < max && in(s[n]) {

@@ -37,7 +37,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	require.Equal(t, fields, documented)
 }
 
-// fieldPaths are the fields of a message and of those in it. The values of a map
+// fieldPaths returns the fields of a message and of those in it. The values of a map
 // stand for the map.
 func fieldPaths(before string, m protoreflect.MessageDescriptor) []string {
 	var all []string

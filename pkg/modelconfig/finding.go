@@ -17,10 +17,10 @@ type Finding struct {
 	Hint string // what to do
 }
 
-// Err is the finding as the error that clients see, with Triton's text alone.
+// Err returns the finding as the error that clients see, with Triton's text alone.
 func (f Finding) Err() error { return status.New(f.Code, "%s", f.Msg) }
 
-// FirstError is what Triton would report: it stops at the first finding.
+// FirstError returns what Triton would report: it stops at the first finding.
 func FirstError(fs []Finding) error {
 	if len(fs) == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"triton/pkg/tritonjson"
 )
 
-// MarshalJSON is the JSON form of Triton's model configuration API: proto field
+// MarshalJSON returns the JSON form of Triton's model configuration API: proto field
 // names in Triton's order, every primitive field and list present, most 64-bit
 // integers as numbers. Map keys are sorted.
 func MarshalJSON(cfg *inferencepb.ModelConfig) ([]byte, error) {

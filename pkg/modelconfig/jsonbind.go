@@ -58,7 +58,7 @@ func (p jsonPath) invalid(at Position, value, kind string) error {
 	return &JSONError{Pos: at, Msg: fmt.Sprintf("%s: invalid value %s for type %s", p.in(), value, kind)}
 }
 
-// in is the place in brackets; empty for the whole.
+// in returns the place in brackets; empty for the whole.
 func (p jsonPath) in() string {
 	if p.shown == "" {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// written is the value as messages show it.
+// written returns the value as messages show it.
 func (v *jsonValue) written() string {
 	switch v.kind {
 	case '"':
@@ -101,7 +101,7 @@ func (v *jsonValue) enum(ed protoreflect.EnumDescriptor) (protoreflect.EnumNumbe
 	return protoreflect.EnumNumber(n), ok
 }
 
-// whole is a number without fraction, however it is written, as text.
+// whole returns a number without fraction, however it is written, as text.
 func (v *jsonValue) whole() string {
 	if v.kind != 0 || !strings.ContainsAny(v.text, ".eE") {
 		return v.text
@@ -149,7 +149,7 @@ func (v *jsonValue) float(bits int) (float64, bool) {
 	return f, err == nil
 }
 
-// isNumber says whether the text is a decimal number without sign.
+// isNumber reports whether the text is a decimal number without sign.
 func isNumber(text string) bool {
 	if text == "" || !isDigit(text[0]) {
 		return false

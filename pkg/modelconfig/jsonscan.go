@@ -13,7 +13,7 @@ type JSONError struct {
 	Hint string // what to do
 }
 
-// Error is the message, its place, and what to do.
+// Error returns the message, its place, and what to do.
 func (e *JSONError) Error() string {
 	text := fmt.Sprintf("%s (line %d, column %d)", e.Msg, e.Pos.Line, e.Pos.Col)
 	if e.Hint != "" {
@@ -83,7 +83,7 @@ func (s *jsonScanner) accept(c byte) bool {
 	return false
 }
 
-// document is the one value that the whole text must be.
+// document returns the one value that the whole text must be.
 func (s *jsonScanner) document() (jsonValue, error) {
 	v, err := s.value(0, "")
 	if err != nil {

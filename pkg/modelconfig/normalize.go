@@ -72,7 +72,7 @@ type PreferredGroup struct {
 	GPUs  []int32
 }
 
-// usable are the GPUs of the list that the machine has.
+// usable returns the GPUs of the list that the machine has.
 func (m Machine) usable(gpus []int32) []int32 {
 	var list []int32
 	for _, id := range gpus {
@@ -100,7 +100,7 @@ func (c *Config) NormalizeInstanceGroups(m Machine) {
 	}
 }
 
-// defaultGroup is the group of a configuration without one. It is the only one
+// defaultGroup returns the group of a configuration without one. It is the only one
 // whose name has no index.
 func (c *Config) defaultGroup(m Machine) *pb.ModelInstanceGroup {
 	g := &pb.ModelInstanceGroup{Name: c.Name}

@@ -80,7 +80,7 @@ func oracle(t *testing.T) string {
 	return filepath.Join(dir, "bin", "tritonserver")
 }
 
-// about is what a log says of a model.
+// about returns what a log says of a model.
 func about(log, model string) string {
 	var lines []string
 	for line := range strings.Lines(log) {

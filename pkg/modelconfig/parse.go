@@ -20,7 +20,7 @@ const (
 // SyntaxErrors are the mistakes in one text, in its order.
 type SyntaxErrors []*SyntaxError
 
-// Error is one line per mistake.
+// Error returns one line per mistake.
 func (es SyntaxErrors) Error() string {
 	lines := make([]string, len(es))
 	for i, e := range es {
@@ -96,7 +96,7 @@ func ReadText(path string) ([]byte, error) {
 	return src, nil
 }
 
-// reason is the operating system's own words, in C's capitalisation.
+// reason returns the operating system's own words, in C's capitalisation.
 func reason(err error) string {
 	var no syscall.Errno
 	if !errors.As(err, &no) {

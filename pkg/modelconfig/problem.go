@@ -24,7 +24,7 @@ func (c *Config) First(all []Finding) error {
 // Error is Triton's text.
 func (p *firstFinding) Error() string { return p.Msg }
 
-// Unwrap is the client-visible error.
+// Unwrap returns the client-visible error.
 func (p *firstFinding) Unwrap() error { return p.Err() }
 
 // Details returns the attributes that the log shows beside the text of an error

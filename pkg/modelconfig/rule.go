@@ -82,5 +82,5 @@ func Rules() []Rule {
 	}
 }
 
-// NoEffectRule is what NoEffect reports, which stops no load.
+// NoEffectRule returns what NoEffect reports, which stops no load.
 func NoEffectRule() Rule { return Rule{ruleNoEffect, "every field that is set has an effect"} }

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// written is the value as messages show it.
+// written returns the value as messages show it.
 func (v *value) written() string {
 	switch {
 	case v.message:

@@ -68,7 +68,7 @@ func (p *syntax) fail(at Position, msg, hint string) {
 	p.dead = true
 }
 
-// expect is the text for a token that is not the one that must follow.
+// expect returns the text for a token that is not the one that must follow.
 func (p *syntax) expect(symbol string) string {
 	return fmt.Sprintf(`Expected "%s", found "%s".`, symbol, p.tok.text)
 }

@@ -91,7 +91,7 @@ func newTensorGraph(e *pb.ModelEnsembling) *tensorGraph {
 	return g
 }
 
-// tensorsOf are the ensemble tensors of a step's map, each once, by name.
+// tensorsOf returns the ensemble tensors of a step's map, each once, by name.
 func tensorsOf(m map[string]string) []string {
 	return slices.Compact(slices.Sorted(maps.Values(m)))
 }
@@ -101,7 +101,7 @@ func (g *tensorGraph) has(name string) bool {
 	return written || len(g.readers[name]) > 0
 }
 
-// names are all tensors, sorted.
+// names returns all tensors, sorted.
 func (g *tensorGraph) names() []string {
 	list := slices.AppendSeq(slices.Collect(maps.Keys(g.writer)), maps.Keys(g.readers))
 	slices.Sort(list)

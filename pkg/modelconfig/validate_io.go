@@ -120,7 +120,7 @@ func (v *validator) reshape(t ioTensor) {
 	}
 }
 
-// elements is the element count; -1 when a dimension varies, 0 without
+// elements returns the element count; -1 when a dimension varies, 0 without
 // dimensions, false when it was reported as too large.
 func (v *validator) elements(t ioTensor, field, what string, dims []int64) (int64, bool) {
 	if len(dims) == 0 {
@@ -142,7 +142,7 @@ func (v *validator) elements(t ioTensor, field, what string, dims []int64) (int6
 	return int64(n), true
 }
 
-// segments are the products of the runs before, between and after the
+// segments returns the products of the runs before, between and after the
 // dimensions that vary.
 func segments(dims []int64) []int64 {
 	list := []int64{1}

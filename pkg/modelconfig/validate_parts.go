@@ -35,7 +35,7 @@ func (c *Config) ValidateParts(part func(step int) *pb.ModelConfig) []Finding {
 	return v.found
 }
 
-// innerShape is the shape that the steps see of an ensemble's own tensor. What the
+// innerShape returns the shape that the steps see of an ensemble's own tensor. What the
 // steps' models reshape is their own matter.
 func innerShape(dims []int64, r *pb.ModelTensorReshape) tensor.Shape {
 	if r != nil {
@@ -44,7 +44,7 @@ func innerShape(dims []int64, r *pb.ModelTensorReshape) tensor.Shape {
 	return dims
 }
 
-// Decoupled says whether an ensemble of these models may answer other than once.
+// Decoupled reports whether an ensemble of these models may answer other than once.
 func Decoupled(parts []*pb.ModelConfig) bool {
 	return slices.ContainsFunc(parts, func(m *pb.ModelConfig) bool { return m.GetModelTransactionPolicy().GetDecoupled() })
 }
@@ -65,7 +65,7 @@ type origin struct {
 	path     string
 }
 
-// full is the shape with the dimension of the batch.
+// full returns the shape with the dimension of the batch.
 func (o origin) full() tensor.Shape {
 	if o.batching {
 		return slices.Insert(slices.Clone(o.dims), 0, -1)
@@ -146,7 +146,7 @@ func (p *parts) compare(t string, o origin) {
 	}
 }
 
-// agree says whether two shapes can be the same, -1 being any dimension.
+// agree reports whether two shapes can be the same, -1 being any dimension.
 func agree(a, b tensor.Shape) bool {
 	if len(a) != len(b) {
 		return false

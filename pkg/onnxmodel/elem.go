@@ -71,7 +71,7 @@ func (e ElemType) String() string {
 	return elemTypes[e].name
 }
 
-// DataType is the protocol's type of the same elements; tensor.Invalid for the
+// DataType returns the protocol's type of the same elements; tensor.Invalid for the
 // types that the protocol lacks.
 func (e ElemType) DataType() tensor.DataType {
 	if e < 0 || int(e) >= len(elemTypes) {
@@ -80,7 +80,7 @@ func (e ElemType) DataType() tensor.DataType {
 	return elemTypes[e].data
 }
 
-// ElemTypeOf is the ONNX type of the protocol's type d; Undefined for none.
+// ElemTypeOf returns the ONNX type of the protocol's type d; Undefined for none.
 func ElemTypeOf(d tensor.DataType) ElemType {
 	if d == tensor.Invalid {
 		return Undefined

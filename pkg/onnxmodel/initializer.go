@@ -42,7 +42,7 @@ func (d *decoder) initializer(f field) error {
 	return d.keep(f, 48)
 }
 
-// multiply is a*b, at most the largest int64.
+// multiply returns a*b, at most the largest int64.
 func multiply(a int64, b uint64) int64 {
 	hi, lo := bits.Mul64(uint64(a), b)
 	if hi != 0 || lo > math.MaxInt64 {

@@ -44,7 +44,7 @@ type Opset struct {
 	Version int64
 }
 
-// Opset is the version of the domain's operator set; 0 when it is not imported.
+// Opset returns the version of the domain's operator set; 0 when it is not imported.
 func (m *Model) Opset(domain string) int64 {
 	for _, o := range m.Opsets {
 		if o.Domain == domain {
@@ -90,7 +90,7 @@ func Tensor(name string, elem ElemType, dims ...any) Value {
 	return v
 }
 
-// Input is the graph input of this name, required or overridable; false when
+// Input returns the graph input of this name, required or overridable; false when
 // there is none.
 func (m *Model) Input(name string) (Value, bool) {
 	if v, ok := find(m.Inputs, name); ok {
@@ -99,7 +99,7 @@ func (m *Model) Input(name string) (Value, bool) {
 	return find(m.Overridable, name)
 }
 
-// Output is the graph output of this name; false when there is none.
+// Output returns the graph output of this name; false when there is none.
 func (m *Model) Output(name string) (Value, bool) { return find(m.Outputs, name) }
 
 func find(values []Value, name string) (Value, bool) {

@@ -115,7 +115,7 @@ func TestExternalData(t *testing.T) {
 	require.Equal(t, []string{"w", "w2"}, m.Initializers)
 }
 
-// message is one length-delimited field around payload.
+// message returns one length-delimited field around payload.
 func message(num protowire.Number, payload ...byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), payload)
 }

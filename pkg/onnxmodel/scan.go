@@ -204,7 +204,7 @@ func (s *scanner) keep(f field, n int) error {
 	return nil
 }
 
-// peek is the next n bytes, n at most windowSize and not past the file's end.
+// peek returns the next n bytes, n at most windowSize and not past the file's end.
 func (s *scanner) peek(n int) ([]byte, error) {
 	from := s.pos - s.start
 	if from < 0 || from+int64(n) > int64(len(s.window)) {
@@ -223,7 +223,7 @@ func (s *scanner) peek(n int) ([]byte, error) {
 	return s.window[from : from+int64(n)], nil
 }
 
-// errorf is an error at an offset, with the way to the message it is in.
+// errorf returns an error at an offset, with the way to the message it is in.
 func (s *scanner) errorf(at int64, format string, args ...any) error {
 	var where strings.Builder
 	where.WriteString("model")

@@ -18,7 +18,7 @@ func (d *decoder) value(f field, what string, list []Value) ([]Value, error) {
 	return append(list, v), d.keep(f, 128)
 }
 
-// kindOf is the kind of a member of TypeProto's oneof; KindUnknown for other
+// kindOf returns the kind of a member of TypeProto's oneof; KindUnknown for other
 // fields.
 func kindOf(f field) Kind {
 	if !f.message() {

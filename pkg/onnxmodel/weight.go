@@ -24,7 +24,7 @@ type Weight struct {
 	Data func(io.Writer) error
 }
 
-// Floats is a FLOAT weight of these values.
+// Floats returns a FLOAT weight of these values.
 func Floats(name string, dims []int64, values ...float32) Weight {
 	b := make([]byte, 0, 4*len(values))
 	for _, v := range values {
@@ -33,7 +33,7 @@ func Floats(name string, dims []int64, values ...float32) Weight {
 	return Weight{name, Float, dims, raw(b)}
 }
 
-// Ints is an INT64 weight of these values.
+// Ints returns an INT64 weight of these values.
 func Ints(name string, dims []int64, values ...int64) Weight {
 	b := make([]byte, 0, 8*len(values))
 	for _, v := range values {
@@ -49,7 +49,7 @@ func raw(b []byte) func(io.Writer) error {
 	}
 }
 
-// bytes is the size of the elements; 0 when head reports an error.
+// bytes returns the size of the elements; 0 when head reports an error.
 func (t Weight) bytes() int64 {
 	n, err := tensor.Shape(t.Dims).ByteSize(t.Elem.DataType())
 	if err != nil {
@@ -58,7 +58,7 @@ func (t Weight) bytes() int64 {
 	return n
 }
 
-// head is the TensorProto up to and with the length of its raw data.
+// head returns the TensorProto up to and with the length of its raw data.
 func (t Weight) head() ([]byte, error) {
 	size := t.Elem.DataType().Size()
 	if size == 0 {
@@ -121,12 +121,12 @@ func attr(name string, typ int64) []byte {
 	return appendInt(appendText(nil, 1, name), 20, typ)
 }
 
-// IntAttr is an integer attribute.
+// IntAttr returns an integer attribute.
 func IntAttr(name string, v int64) Attr {
 	return Attr{appendInt(attr(name, attrInt), 3, v)}
 }
 
-// IntsAttr is a list of integers.
+// IntsAttr returns a list of integers.
 func IntsAttr(name string, values ...int64) Attr {
 	b := attr(name, attrInts)
 	for _, v := range values {
@@ -135,12 +135,12 @@ func IntsAttr(name string, values ...int64) Attr {
 	return Attr{b}
 }
 
-// FloatAttr is a number attribute.
+// FloatAttr returns a number attribute.
 func FloatAttr(name string, v float32) Attr {
 	return Attr{appendFloat(attr(name, attrFloat), 2, v)}
 }
 
-// TensorAttr is a tensor attribute, such as the value of a Constant.
+// TensorAttr returns a tensor attribute, such as the value of a Constant.
 func TensorAttr(name string, t Weight) (Attr, error) {
 	b, err := t.head()
 	if err != nil {

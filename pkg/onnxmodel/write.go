@@ -89,7 +89,7 @@ func (f *File) modelHead() []byte {
 	return b
 }
 
-// graphHead is what of GraphProto stands before the weights, graphTail what
+// graphHead returns what of GraphProto stands before the weights, graphTail what
 // stands after them.
 func (f *File) graphHead() []byte {
 	var b []byte
@@ -126,7 +126,7 @@ func (n Node) encode() []byte {
 	return appendText(b, 7, n.Domain)
 }
 
-// encode is the ValueInfoProto of a tensor or a sequence of tensors; other kinds
+// encode returns the ValueInfoProto of a tensor or a sequence of tensors; other kinds
 // are written without a type.
 func (v Value) encode() []byte {
 	b := appendText(nil, 1, v.Name)

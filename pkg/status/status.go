@@ -44,7 +44,7 @@ var table = [...]struct {
 
 func (c Code) valid() bool { return int(c) < len(table) }
 
-// String is the text used in logs and in repository-index reasons.
+// String returns the text used in logs and in repository-index reasons.
 func (c Code) String() string {
 	if !c.valid() {
 		return fmt.Sprintf("Code(%d)", uint8(c))
@@ -52,7 +52,7 @@ func (c Code) String() string {
 	return table[c].text
 }
 
-// HTTP is the HTTP status of the code.
+// HTTP returns the HTTP status of the code.
 func (c Code) HTTP() int {
 	if !c.valid() {
 		return http.StatusInternalServerError
@@ -60,7 +60,7 @@ func (c Code) HTTP() int {
 	return table[c].http
 }
 
-// GRPC is the gRPC status code of the code.
+// GRPC returns the gRPC status code of the code.
 func (c Code) GRPC() codes.Code {
 	if !c.valid() {
 		return codes.Internal
@@ -75,16 +75,16 @@ type Error struct {
 	Cause error // for logs and errors.Is; never sent
 }
 
-// Error is the message alone, as clients see it.
+// Error returns the message alone, as clients see it.
 func (e *Error) Error() string { return e.Msg }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Text is the log form, "<Code>: <message>".
+// Text returns the log form, "<Code>: <message>".
 func (e *Error) Text() string { return e.Code.String() + ": " + e.Msg }
 
-// New is an error with a formatted message. A %w verb sets the cause.
+// New returns an error with a formatted message. A %w verb sets the cause.
 func New(c Code, format string, args ...any) *Error {
 	if len(args) == 0 {
 		return &Error{Code: c, Msg: format}
@@ -109,5 +109,5 @@ func From(err error) *Error {
 	return &Error{Code: Internal, Msg: err.Error(), Cause: err}
 }
 
-// CodeOf is the code of err; Internal for errors that carry none.
+// CodeOf returns the code of err; Internal for errors that carry none.
 func CodeOf(err error) Code { return From(err).Code }

@@ -42,16 +42,16 @@ func (b *Buffer) Init(data []byte, stable bool, owner Owner) {
 	b.refs.Store(1)
 }
 
-// HeapBuffer is a buffer over Go memory: not stable, freed by the collector.
+// HeapBuffer returns a buffer over Go memory: not stable, freed by the collector.
 func HeapBuffer(data []byte) *Buffer { return NewBuffer(data, false, nil) }
 
-// Bytes is the memory. It is valid while the caller holds a reference.
+// Bytes returns the memory. It is valid while the caller holds a reference.
 func (b *Buffer) Bytes() []byte { return b.data }
 
-// Len is the number of bytes.
+// Len returns the number of bytes.
 func (b *Buffer) Len() int { return len(b.data) }
 
-// Stable says whether C code may keep the address past one call.
+// Stable reports whether C code may keep the address past one call.
 func (b *Buffer) Stable() bool { return b.stable }
 
 // Truncate shortens the buffer; only its writer, who holds the one reference,

@@ -47,7 +47,7 @@ func Elements(data []byte) iter.Seq2[[]byte, error] {
 	}
 }
 
-// CountElements is the number of elements of a BYTES tensor.
+// CountElements returns the number of elements of a BYTES tensor.
 func CountElements(data []byte) (int, error) {
 	n := 0
 	for _, err := range Elements(data) {

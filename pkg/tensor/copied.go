@@ -22,7 +22,7 @@ func (p *Pool) CopiedToClient(n int) {
 	}
 }
 
-// Copied is what was counted so far, in bytes.
+// Copied returns what was counted so far, in bytes.
 func (p *Pool) Copied() (toModel, toClient int64) {
 	return p.copied.toModel.Load(), p.copied.toClient.Load()
 }

@@ -8,10 +8,10 @@ type Segment struct {
 	Off, N int
 }
 
-// Bytes is the memory of the piece.
+// Bytes returns the memory of the piece.
 func (s Segment) Bytes() []byte { return s.Buffer.data[s.Off : s.Off+s.N : s.Off+s.N] }
 
-// Overlaps says whether two pieces have bytes in common, as far as their buffers
+// Overlaps reports whether two pieces have bytes in common, as far as their buffers
 // tell: two buffers over one memory are for their maker to know.
 func (s Segment) Overlaps(o Segment) bool {
 	return s.Buffer == o.Buffer && s.Off < o.Off+o.N && o.Off < s.Off+s.N
@@ -35,7 +35,7 @@ func NewData(b *Buffer) Data {
 // segment may lie on a Device.
 func SegmentData(s Segment) Data { return Data{first: s, size: s.N} }
 
-// OnDevice says whether a part of the data lies where the processor cannot read
+// OnDevice reports whether a part of the data lies where the processor cannot read
 // it.
 func (d *Data) OnDevice() bool {
 	for i := range d.Segments() {
@@ -67,10 +67,10 @@ func (d *Data) Append(b *Buffer, off, n int) {
 	d.rest = append(d.rest, s)
 }
 
-// Len is the number of bytes.
+// Len returns the number of bytes.
 func (d *Data) Len() int { return d.size }
 
-// Segments is the number of pieces.
+// Segments returns the number of pieces.
 func (d *Data) Segments() int {
 	if d.first.Buffer == nil {
 		return 0
@@ -86,7 +86,7 @@ func (d *Data) Segment(i int) Segment {
 	return d.rest[i-1]
 }
 
-// Contiguous is the bytes when they lie in one piece (or are none).
+// Contiguous returns the bytes when they lie in one piece (or are none).
 func (d *Data) Contiguous() ([]byte, bool) {
 	switch d.Segments() {
 	case 0:
@@ -97,7 +97,7 @@ func (d *Data) Contiguous() ([]byte, bool) {
 	return nil, false
 }
 
-// Stable says whether the data lies in one piece at an address that C code may
+// Stable reports whether the data lies in one piece at an address that C code may
 // use for longer than one call.
 func (d *Data) Stable() bool {
 	return d.Segments() == 0 || len(d.rest) == 0 && d.first.Buffer.stable
@@ -112,7 +112,7 @@ func (d *Data) CopyTo(dst []byte) int {
 	return n
 }
 
-// Clone is the same data with references of its own.
+// Clone returns the same data with references of its own.
 func (d *Data) Clone() Data {
 	c := Data{size: d.size}
 	if d.first.Buffer == nil {

@@ -57,7 +57,7 @@ func DataTypes() []DataType {
 	return all
 }
 
-// String is the protocol name, such as "FP32" or "BYTES".
+// String returns the protocol name, such as "FP32" or "BYTES".
 func (d DataType) String() string {
 	if d == Invalid || int(d) >= len(dataTypes) {
 		return "<invalid>"
@@ -65,7 +65,7 @@ func (d DataType) String() string {
 	return dataTypes[d].name
 }
 
-// ConfigName is the name in config.pbtxt, such as "TYPE_FP32" or "TYPE_STRING".
+// ConfigName returns the name in config.pbtxt, such as "TYPE_FP32" or "TYPE_STRING".
 func (d DataType) ConfigName() string {
 	switch {
 	case d == Bytes:
@@ -76,7 +76,7 @@ func (d DataType) ConfigName() string {
 	return "TYPE_" + dataTypes[d].name
 }
 
-// Size is the bytes of one element; 0 for BYTES, whose elements vary.
+// Size returns the bytes of one element; 0 for BYTES, whose elements vary.
 func (d DataType) Size() int {
 	if int(d) >= len(dataTypes) {
 		return 0

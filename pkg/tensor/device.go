@@ -16,7 +16,7 @@ type Device interface {
 	Write(src []byte, offset uint64) error
 }
 
-// Device is where the memory is when the processor cannot address it, else nil.
+// Device returns where the memory is when the processor cannot address it, else nil.
 func (b *Buffer) Device() Device {
 	d, _ := b.owner.(Device)
 	return d

@@ -22,7 +22,7 @@ func shareable(t *testing.T) *tensor.Pool {
 	return p
 }
 
-// read is what another process finds where a buffer says that it can be mapped.
+// read returns what another process finds where a buffer says that it can be mapped.
 func read(t *testing.T, b *tensor.Buffer) []byte {
 	t.Helper()
 	file, offset, ok := b.Shared()
@@ -89,7 +89,7 @@ func TestSharedMemoryIsGivenBack(t *testing.T) {
 	again.Release()
 }
 
-// held is how many bytes of memory a file has.
+// held returns how many bytes of memory a file has.
 func held(t *testing.T, f *os.File) int64 {
 	t.Helper()
 	var s unix.Stat_t

@@ -136,7 +136,7 @@ func (p *Pool) GetKept(n, at int) *Buffer {
 	return p.buffer(m, c, front, n)
 }
 
-// leadingPad is how many bytes to leave in front for the byte at to be aligned.
+// leadingPad returns how many bytes to leave in front for the byte at to be aligned.
 func leadingPad(at int) int { return -at & (alignment - 1) }
 
 func (p *Pool) buffer(m piece, c int8, front, n int) *Buffer {
@@ -268,7 +268,7 @@ func (p *Pool) Shared(b *Buffer) (file *os.File, offset int64, ok bool) {
 	return of.File, of.Offset + int64(at), true
 }
 
-// Holds is how many bytes of the pool a buffer keeps from reuse; 0 when it is not
+// Holds returns how many bytes of the pool a buffer keeps from reuse; 0 when it is not
 // of this pool.
 func (p *Pool) Holds(b *Buffer) int {
 	if b.owner != Owner(p) {
@@ -277,9 +277,9 @@ func (p *Pool) Holds(b *Buffer) int {
 	return cap(b.whole.mem)
 }
 
-// Outstanding is the number of buffers not yet released; 0 at the end of every
+// Outstanding returns the number of buffers not yet released; 0 at the end of every
 // test.
 func (p *Pool) Outstanding() int64 { return p.outstanding.Load() }
 
-// Bytes is the memory mapped, in use or kept.
+// Bytes returns the memory mapped, in use or kept.
 func (p *Pool) Bytes() int64 { return p.bytes.Load() }

@@ -18,7 +18,7 @@ var (
 	ErrOverflow = errors.New("element count exceeds 9223372036854775807")
 )
 
-// Elements is the number of elements; 1 for a scalar (no dimensions).
+// Elements returns the number of elements; 1 for a scalar (no dimensions).
 func (s Shape) Elements() (int64, error) {
 	n, zero := uint64(1), false
 	over := false
@@ -46,7 +46,7 @@ func (s Shape) Elements() (int64, error) {
 	return int64(n), nil
 }
 
-// ByteSize is the size in bytes of fixed-size elements of this shape.
+// ByteSize returns the size in bytes of fixed-size elements of this shape.
 func (s Shape) ByteSize(d DataType) (int64, error) {
 	n, err := s.Elements()
 	if err != nil {
@@ -59,7 +59,7 @@ func (s Shape) ByteSize(d DataType) (int64, error) {
 	return int64(lo), nil
 }
 
-// Matches says whether the concrete shape s fits the pattern p, in which -1
+// Matches reports whether the concrete shape s fits the pattern p, in which -1
 // stands for any dimension.
 func (s Shape) Matches(p Shape) bool {
 	if len(s) != len(p) {
@@ -76,7 +76,7 @@ func (s Shape) Matches(p Shape) bool {
 // Equal compares two shapes.
 func (s Shape) Equal(t Shape) bool { return slices.Equal(s, t) }
 
-// Clone is a copy that shares no memory.
+// Clone returns a copy that shares no memory.
 func (s Shape) Clone() Shape { return slices.Clone(s) }
 
 // Append writes the text form "[2,-1]" to b.
@@ -91,5 +91,5 @@ func (s Shape) Append(b []byte) []byte {
 	return append(b, ']')
 }
 
-// String is the text form used in messages: "[2,-1]".
+// String returns the text form used in messages: "[2,-1]".
 func (s Shape) String() string { return string(s.Append(nil)) }

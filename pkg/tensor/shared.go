@@ -12,7 +12,7 @@ type Foreign interface {
 	Foreign()
 }
 
-// Foreign says whether another process has its hands on the memory.
+// Foreign reports whether another process has its hands on the memory.
 func (b *Buffer) Foreign() bool {
 	_, foreign := b.owner.(Foreign)
 	return foreign
@@ -41,7 +41,7 @@ func TouchShared(mem []byte) bool {
 // pageBytes is the smallest page of all systems.
 const pageBytes = 4096
 
-// Survives says whether f ran to its end without a bus error, which
+// Survives reports whether f ran to its end without a bus error, which
 // it may get from memory that another process can take away.
 func Survives(f func()) (ok bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))

@@ -59,7 +59,7 @@ type version struct {
 	files  map[string]string // content by name
 }
 
-// catalog is every model, in the order in which they are written.
+// catalog returns every model, in the order in which they are written.
 func catalog() []model {
 	all := []model{
 		{name: "simple", config: stored("simple"), versions: []version{{number: "1", build: buildSimple}}},
@@ -80,7 +80,7 @@ func catalog() []model {
 	return append(all, model{name: "distributed_addsub", config: stored("distributed_addsub"), versions: []version{{number: "1"}}, gpu: true})
 }
 
-// stored is the configuration kept as configs/<name>.pbtxt.
+// stored returns the configuration kept as configs/<name>.pbtxt.
 func stored(name string) func() (string, error) {
 	return func() (string, error) {
 		b, err := configs.ReadFile("configs/" + name + ".pbtxt")
@@ -88,7 +88,7 @@ func stored(name string) func() (string, error) {
 	}
 }
 
-// Names are the seeded models that can be written.
+// Names returns the seeded models that can be written.
 func Names() []string { return names(catalog()) }
 
 func names(models []model) []string {
@@ -141,7 +141,7 @@ func choose(all []model, wanted []string) ([]model, error) {
 	return slices.DeleteFunc(all, func(m model) bool { return !slices.Contains(wanted, m.name) }), nil
 }
 
-// newFile is the frame that all models share.
+// newFile returns the frame that all models share.
 func newFile(name string) onnxmodel.File {
 	return onnxmodel.File{
 		IRVersion: 8,

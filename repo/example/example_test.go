@@ -33,7 +33,7 @@ func write(t *testing.T, o example.Options) string {
 	return dir
 }
 
-// sums are the SHA-256 of every file under dir.
+// sums returns the SHA-256 of every file under dir.
 func sums(t *testing.T, dir string) []string {
 	t.Helper()
 	var all []string

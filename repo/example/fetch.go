@@ -110,7 +110,7 @@ func (f fetcher) download(ctx context.Context, w wheel, dir string) error {
 	return nil
 }
 
-// tail is the end of a program's output, which says why it failed.
+// tail returns the end of a program's output, which says why it failed.
 func tail(text string) string {
 	const lines = 6
 	all := strings.Split(strings.TrimSpace(text), "\n")

@@ -43,7 +43,7 @@ func (g *graph) result(out, op string, inputs []string, attrs ...onnxmodel.Attr)
 	})
 }
 
-// in is the input list of an operation.
+// in returns the input list of an operation.
 func in(names ...string) []string { return names }
 
 func (g *graph) input(name string, elem onnxmodel.ElemType, dims ...any) {
@@ -63,7 +63,7 @@ func (g *graph) weight(w onnxmodel.Weight) string {
 	return w.Name
 }
 
-// ints is a constant list of integers, number a constant scalar of them.
+// ints returns a constant list of integers, number a constant scalar of them.
 func (g *graph) ints(name string, values ...int64) string {
 	return g.weight(onnxmodel.Ints(name, []int64{int64(len(values))}, values...))
 }
@@ -76,7 +76,7 @@ func (g *graph) number(name string, v float32) string {
 	return g.weight(onnxmodel.Floats(name, nil, v))
 }
 
-// constant is a weight of n equal elements.
+// constant returns a weight of n equal elements.
 func (g *graph) constant(name string, n int64, v float32) string {
 	return g.weight(onnxmodel.Weight{
 		Name: name, Elem: onnxmodel.Float, Dims: []int64{n},
@@ -84,7 +84,7 @@ func (g *graph) constant(name string, n int64, v float32) string {
 	})
 }
 
-// uniform is a weight of random elements between -bound and bound.
+// uniform returns a weight of random elements between -bound and bound.
 func (g *graph) uniform(name string, bound float64, dims ...int64) string {
 	n := int64(1)
 	for _, d := range dims {
@@ -98,7 +98,7 @@ func (g *graph) uniform(name string, bound float64, dims ...int64) string {
 	})
 }
 
-// spread is a random weight that keeps the variance of fanIn summed terms at
+// spread returns a random weight that keeps the variance of fanIn summed terms at
 // gain times that of one: gain 2 before a ReLU, which halves it, else 1.
 func (g *graph) spread(name string, gain float64, fanIn int64, dims ...int64) string {
 	return g.uniform(name, math.Sqrt(3*gain/float64(fanIn)), dims...)

@@ -1,6 +1,6 @@
 package example
 
-// textPipeline is an ensemble from text to a label, and the models of its steps.
+// textPipeline returns an ensemble from text to a label, and the models of its steps.
 func textPipeline() []model {
 	return []model{
 		{name: "tokenizer", config: stored("tokenizer"), versions: []version{{number: "1", files: map[string]string{"vocab.txt": vocabulary()}}}},

@@ -36,7 +36,7 @@ func buildResNet50(g *graph) {
 	g.result("output", "Gemm", in(x, w, b), onnxmodel.IntAttr("transB", 1))
 }
 
-// bottleneck is one residual block: 1x1, 3x3 and 1x1 convolutions beside a
+// bottleneck returns one residual block: 1x1, 3x3 and 1x1 convolutions beside a
 // shortcut, which is a convolution itself where the shape changes.
 func (g *graph) bottleneck(name, x string, channels, width, stride int64) string {
 	y := g.op("Relu", in(g.convolution(name+".conv1", name+".bn1", x, channels, width, 1, 1, 1)))
@@ -50,7 +50,7 @@ func (g *graph) bottleneck(name, x string, channels, width, stride int64) string
 	return g.op("Relu", in(g.op("Add", in(y, x))))
 }
 
-// convolution is a convolution without bias and the normalisation after it,
+// convolution returns a convolution without bias and the normalisation after it,
 // whose scale is given.
 func (g *graph) convolution(conv, bn, x string, from, to, kernel, stride int64, scale float32) string {
 	pad := kernel / 2

@@ -22,7 +22,7 @@ func (r *resonator) next(x, frequency, width float64) float64 {
 	return y
 }
 
-// vowels is a synthetic voice: pulses of a varying pitch through three resonators
+// vowels returns a synthetic voice: pulses of a varying pitch through three resonators
 // that move from vowel to vowel.
 func vowels(seconds float64) []float64 {
 	var filters [3]resonator
@@ -45,7 +45,7 @@ func vowels(seconds float64) []float64 {
 	return samples
 }
 
-// voice is a WAV file: a second of silence, a voice, a second of silence.
+// voice returns a WAV file: a second of silence, a voice, a second of silence.
 func voice() []byte {
 	sound := vowels(1.5)
 	peak := 0.0
@@ -104,7 +104,7 @@ var letters = map[rune][][]point{
 	'4': {{{3, 6}, {3, 0}, {0, 4}, {4, 4}}},
 }
 
-// line is a PGM file: a picture of text, dark on bright, of the letters above.
+// line returns a PGM file: a picture of text, dark on bright, of the letters above.
 func line(text string) []byte {
 	const unit, top, height, thick = 5.0, 9.0, 48, 2.0
 	var lines [][2]point

@@ -42,7 +42,7 @@ func buildTextClassifier(g *graph) {
 	g.result("logits", "Gemm", in(x, w, b), onnxmodel.IntAttr("transB", 1))
 }
 
-// maskBias is what is added to attention scores, [batch,1,1,sequence]: nothing
+// maskBias returns what is added to attention scores, [batch,1,1,sequence]: nothing
 // for tokens, much below zero for padding. It is finite, so that a row without
 // any token gives numbers too.
 func (g *graph) maskBias(mask string) string {
@@ -51,7 +51,7 @@ func (g *graph) maskBias(mask string) string {
 	return g.op("Mul", in(absent, g.number("masked", -10000)))
 }
 
-// embedding is the sum of token and position embeddings, normalised.
+// embedding returns the sum of token and position embeddings, normalised.
 func (g *graph) embedding() string {
 	ids := g.op("Mod", in("input_ids", g.integer("vocabulary", textVocabulary)))
 	tokens := g.op("Gather", in(g.uniform("embeddings.word_embeddings.weight", 1, textVocabulary, textHidden), ids))
@@ -98,7 +98,7 @@ func (g *graph) gelu(x string) string {
 	return g.op("Mul", in(y, g.number("half", 0.5)))
 }
 
-// meanOf is the mean over the positions that the mask selects.
+// meanOf returns the mean over the positions that the mask selects.
 func (g *graph) meanOf(x, mask string) string {
 	axis := g.ints("axes_1", 1)
 	none := onnxmodel.IntAttr("keepdims", 0)

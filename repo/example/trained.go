@@ -31,7 +31,7 @@ type pretrained struct {
 	extra func(files *zip.Reader, graph []byte) (map[string][]byte, error)
 }
 
-// trainedCatalog is every trained model, in the order in which they are written.
+// trainedCatalog returns every trained model, in the order in which they are written.
 func trainedCatalog() []model {
 	var all []model
 	for _, p := range []pretrained{{

@@ -16,7 +16,7 @@ import (
 	"triton/pkg/onnxmodel"
 )
 
-// sum is the sha256 of b as packages are pinned with.
+// sum returns the sha256 of b as packages are pinned with.
 func sum(b []byte) string {
 	s := sha256.Sum256(b)
 	return hex.EncodeToString(s[:])
@@ -37,7 +37,7 @@ func pack(t *testing.T, files map[string]string) []byte {
 	return b.Bytes()
 }
 
-// fakePython is a program that does what body says with the folder $dir, into
+// fakePython returns a program that does what body says with the folder $dir, into
 // which pip would download, and appends its arguments to a log. Tests with one do
 // not run in parallel: a program that is forked meanwhile may hold the file open
 // for writing, and then it cannot be started.
@@ -56,7 +56,7 @@ while [ $# -gt 0 ]; do case $1 in --dest) dir=$2 ;; --requirement) cat "$2" >> `
 	return python, log
 }
 
-// served is a package and a Python whose pip downloads it.
+// served returns a package and a Python whose pip downloads it.
 func served(t *testing.T, content []byte) (w wheel, python, log string) {
 	t.Helper()
 	from := filepath.Join(t.TempDir(), "package")

@@ -13,7 +13,7 @@ very really too so more most much many little never always often again still jus
 go went come came see saw make made get got take took give gave find found think thought know knew say said
 works working broken perfect horrible disappointed recommend ##s ##ed ##ing ##ly ##er ##est ##ness ##ful ##less`
 
-// vocabulary is the tokenizer's file: one piece per line.
+// vocabulary returns the tokenizer's file: one piece per line.
 func vocabulary() string {
 	pieces := []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
 	for _, r := range "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~" {

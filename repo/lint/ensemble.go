@@ -59,7 +59,7 @@ func (r *run) stepVersion(step int, s *inferencepb.ModelEnsembling_Step, part *r
 		"write model_version: -1 for the newest that is served")
 }
 
-// config is what a model looks like to an ensemble; nil when too little is
+// config returns what a model looks like to an ensemble; nil when too little is
 // known, as of models whose engine completes their configuration.
 func (p parts) config(name string) *inferencepb.ModelConfig {
 	r := p[name]

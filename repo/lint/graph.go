@@ -36,7 +36,7 @@ func (r *run) graphs() {
 	}
 }
 
-// readGraph is the outline of an ONNX file; nil when it has none. A missing
+// readGraph returns the outline of an ONNX file; nil when it has none. A missing
 // file was reported already.
 func (r *run) readGraph(path string) *onnxmodel.Model {
 	info, err := os.Stat(path)

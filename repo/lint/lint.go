@@ -54,7 +54,7 @@ func Check(models []repo.Model, o Options) []repo.Finding {
 	return slices.Compact(found)
 }
 
-// variants are the model with each of its configurations.
+// variants returns the model with each of its configurations.
 func variants(m repo.Model) []repo.Model {
 	list := []repo.Model{m}
 	custom, err := m.CustomConfigs()

@@ -23,7 +23,7 @@ type Report struct {
 	Version  string      // of the program
 }
 
-// Formats are the names that Write knows.
+// Formats returns the names that Write knows.
 func Formats() []string { return []string{"text", "json", "sarif", "github"} }
 
 // Write prints the report in a format.
@@ -56,7 +56,7 @@ func place(f repo.Finding) string {
 	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Col)
 }
 
-// sentence is what is wrong and what to do, on one line.
+// sentence returns what is wrong and what to do, on one line.
 func sentence(f repo.Finding) string {
 	if f.Hint == "" {
 		return f.Msg

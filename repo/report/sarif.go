@@ -98,7 +98,7 @@ func sarifFinding(f repo.Finding, rules []repo.Rule) sarifResult {
 	}
 }
 
-// fileURI is a relative reference for a relative path, as code scanning wants.
+// fileURI returns a relative reference for a relative path, as code scanning wants.
 func fileURI(path string) string {
 	u := url.URL{Path: filepath.ToSlash(path)}
 	if filepath.IsAbs(path) {

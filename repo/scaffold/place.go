@@ -12,7 +12,7 @@ import (
 // placement is one file to bring into the version directory.
 type placement struct{ from, to string }
 
-// targets are the files that a plan writes.
+// targets returns the files that a plan writes.
 func targets(plan []placement) []string {
 	var list []string
 	for _, p := range plan {
@@ -23,7 +23,7 @@ func targets(plan []placement) []string {
 	return list
 }
 
-// placements are the model file and the weight files that it names.
+// placements returns the model file and the weight files that it names.
 func placements(file, dir string, graph *onnxmodel.Model) ([]placement, error) {
 	var plan []placement
 	for _, weights := range graph.External {

@@ -86,7 +86,7 @@ func Write(file string, o Options) (Result, error) {
 	return res, nil
 }
 
-// Config is the configuration that a server would complete for the graph, as
+// Config returns the configuration that a server would complete for the graph, as
 // far as it does not depend on the server's machine.
 func Config(graph *onnxmodel.Model, o Options) (*inferencepb.ModelConfig, []string, error) {
 	cfg := &inferencepb.ModelConfig{Name: o.Name, Backend: "onnxruntime"}

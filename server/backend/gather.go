@@ -162,7 +162,7 @@ func (g *Gather) planBatchInput(b *infer.Batch, v *Value, in *Gathered) (err err
 	return nil
 }
 
-// reserve is where the next copy goes.
+// reserve returns where the next copy goes.
 func (g *Gather) reserve(size int) int {
 	at := g.need
 	g.need += (size + align - 1) &^ (align - 1)
@@ -190,7 +190,7 @@ func (g *Gather) shape(b *infer.Batch, i int, first tensor.Shape) (err error) {
 	return nil
 }
 
-// sameRowShape says whether two shapes differ in no more than their first dimension.
+// sameRowShape reports whether two shapes differ in no more than their first dimension.
 func sameRowShape(a, b tensor.Shape) bool {
 	return len(a) == len(b) && (len(a) == 0 || a[1:].Equal(b[1:]))
 }
@@ -210,7 +210,7 @@ func checkSize(v *Value, shape tensor.Shape, size int) error {
 	return nil
 }
 
-// passable says whether an engine can read the data where it lies.
+// passable reports whether an engine can read the data where it lies.
 func passable(d *tensor.Data, t tensor.DataType) bool {
 	if !d.Stable() {
 		return false

@@ -37,7 +37,7 @@ func first(names []string) string {
 	return names[0]
 }
 
-// countedShape is the shape of a request's input by which its elements and rows are
+// countedShape returns the shape of a request's input by which its elements and rows are
 // counted: a batch dimension of 0 counts as none.
 func (s *Signature) countedShape(shape tensor.Shape) tensor.Shape {
 	if !s.Batching || len(shape) == 0 || shape[0] != 0 {
@@ -48,7 +48,7 @@ func (s *Signature) countedShape(shape tensor.Shape) tensor.Shape {
 	return shape
 }
 
-// raggedShape is the one dimension of a ragged input: all elements of the batch.
+// raggedShape returns the one dimension of a ragged input: all elements of the batch.
 func (g *Gather) raggedShape(dst tensor.Shape, b *infer.Batch, i int, v *Value) (tensor.Shape, error) {
 	total := int64(0)
 	for _, r := range b.Requests {
@@ -61,7 +61,7 @@ func (g *Gather) raggedShape(dst tensor.Shape, b *infer.Batch, i int, v *Value) 
 	return append(dst[:0], total), nil
 }
 
-// batchInputShape is the shape of a batch input.
+// batchInputShape returns the shape of a batch input.
 func (g *Gather) batchInputShape(b *infer.Batch, v *Value, dst tensor.Shape) (tensor.Shape, error) {
 	rows, most, rank := int64(0), int64(0), int64(0)
 	flat, sum := int64(0), int64(0)
@@ -101,7 +101,7 @@ func (g *Gather) batchInputShape(b *infer.Batch, v *Value, dst tensor.Shape) (te
 	return append(dst[:0], requests), nil
 }
 
-// fitsInt32 says whether what a batch input tells of a request with n elements,
+// fitsInt32 reports whether what a batch input tells of a request with n elements,
 // after others with sum, fits into INT32.
 func fitsInt32(kind inferencepb.BatchInput_Kind, n, sum int64, item tensor.Shape) bool {
 	switch kind {
@@ -150,7 +150,7 @@ func (g *Gather) writeBatchInput(b *infer.Batch, v *Value, mem []byte) {
 	}
 }
 
-// itemShape is the shape of one row of an input, as the engine sees it.
+// itemShape returns the shape of one row of an input, as the engine sees it.
 func (g *Gather) itemShape(v *Value, shape tensor.Shape) tensor.Shape {
 	row := shape[min(1, len(shape)):]
 	for i := range g.sig.Inputs {
@@ -161,7 +161,7 @@ func (g *Gather) itemShape(v *Value, shape tensor.Shape) tensor.Shape {
 	return row
 }
 
-// rowCount is the first dimension: the rows.
+// rowCount returns the first dimension: the rows.
 func rowCount(shape tensor.Shape) int64 {
 	if len(shape) == 0 {
 		return 0

@@ -145,7 +145,7 @@ func (s *Scatter) fail(resp *infer.Response, err error) {
 	}
 }
 
-// rowBytes is the size of the next rows at the start of mem. The shape may be
+// rowBytes returns the size of the next rows at the start of mem. The shape may be
 // larger than anything there can be.
 func rowBytes(d tensor.DataType, row tensor.Shape, rows int, mem []byte) (int, error) {
 	per, err := row.Elements()
@@ -166,7 +166,7 @@ func rowBytes(d tensor.DataType, row tensor.Shape, rows int, mem []byte) (int, e
 	return n * each, nil
 }
 
-// elementsLen is the length of the first n elements of a BYTES tensor.
+// elementsLen returns the length of the first n elements of a BYTES tensor.
 func elementsLen(mem []byte, n int) (int, error) {
 	at := 0
 	for range n {

@@ -50,7 +50,7 @@ const (
 	BatchInput             // an input that tells of the batch
 )
 
-// NewFullSignature is what the engine sees: beside the clients' inputs and
+// NewFullSignature returns what the engine sees: beside the clients' inputs and
 // outputs those that the scheduler of sequences makes and reads. A request has
 // them as extras.
 func NewFullSignature(c *inferencepb.ModelConfig) *Signature {
@@ -74,7 +74,7 @@ func NewFullSignature(c *inferencepb.ModelConfig) *Signature {
 	return s
 }
 
-// controlType is the element type of a control input.
+// controlType returns the element type of a control input.
 func controlType(in *inferencepb.ModelSequenceBatching_ControlInput) tensor.DataType {
 	for _, c := range in.GetControl() {
 		switch {
@@ -111,7 +111,7 @@ func value(name string, d inferencepb.DataType, dims []int64, r *inferencepb.Mod
 	return v
 }
 
-// BackendShape is the shape of the value as the engine sees it, without the batch
+// BackendShape returns the shape of the value as the engine sees it, without the batch
 // dimension; -1 stands for a dimension that may vary.
 func (v *Value) BackendShape() tensor.Shape {
 	if v.Reshape != nil {
@@ -120,12 +120,12 @@ func (v *Value) BackendShape() tensor.Shape {
 	return v.Dims
 }
 
-// Wants says whether anybody needs output i of the batch: a client, or a sequence
+// Wants reports whether anybody needs output i of the batch: a client, or a sequence
 // whose state it is.
 func (s *Signature) Wants(b *infer.Batch, i int) bool {
 	v := &s.Outputs[i]
 	return v.Role == State || b.Wants(v.Name)
 }
 
-// wants says whether a client gets the value.
+// wants reports whether a client gets the value.
 func (v *Value) wants(r *infer.Request) bool { return !v.Hidden && r.Wants(v.Name) }

@@ -16,7 +16,7 @@ func UpdateState(r *infer.Request, output string, d tensor.DataType, shape tenso
 	return r.Member.States.Update(output, d, shape, data)
 }
 
-// span is the bytes of input i of all requests when they lie one after the other
+// span returns the bytes of input i of all requests when they lie one after the other
 // in one buffer, as the states of sequences do that share batch after batch: then
 // nothing is to be copied. Else nil.
 func span(b *infer.Batch, i int, v *Value) []byte {

@@ -49,7 +49,7 @@ func (w *Watch) Begin(ctx context.Context, b *infer.Batch) {
 	w.mu.Unlock()
 }
 
-// End says whether the engine was interrupted.
+// End reports whether the engine was interrupted.
 func (w *Watch) End() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,7 +80,7 @@ func (w *Watch) check() {
 	w.timer.Reset(watchInterval)
 }
 
-// Interrupted is the error of a batch that was not run to its end, for callers
+// Interrupted returns the error of a batch that was not run to its end, for callers
 // that left or because ctx, that of Execute, ended.
 func Interrupted(ctx context.Context) error {
 	if ctx.Err() != nil {

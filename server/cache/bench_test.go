@@ -38,7 +38,7 @@ func BenchmarkHit(b *testing.B) {
 	}
 }
 
-// hit asks as front ends do: with requests that are used again.
+// hit asks as frontends do: with requests that are used again.
 func hit(t testing.TB, w *world, text *tensor.Buffer) {
 	r := infer.NewRequest()
 	in := r.AddInput()

@@ -44,7 +44,7 @@ func newEntry(p *tensor.Pool, k Key, resp *infer.Response) (*entry, error) {
 // mapOverhead is about what one entry takes in the table.
 const mapOverhead = 64
 
-// footprint is what a response needs beside its tensors' bytes.
+// footprint returns what a response needs beside its tensors' bytes.
 func footprint(resp *infer.Response) int64 {
 	n := int64(unsafe.Sizeof(entry{})) + mapOverhead
 	for i := range resp.Outputs {
@@ -58,7 +58,7 @@ func footprint(resp *infer.Response) int64 {
 	return n
 }
 
-// keep is the data in a buffer that is mostly it.
+// keep returns the data in a buffer that is mostly it.
 func keep(p *tensor.Pool, d *tensor.Data) (tensor.Data, error) {
 	if d.Segments() == 1 {
 		if s := d.Segment(0); p.Holds(s.Buffer) <= 2*s.N && p.Holds(s.Buffer) > 0 {

@@ -23,7 +23,7 @@ type hasher struct {
 
 var hashers = sync.Pool{New: func() any { return &hasher{hash: sha256.New()} }}
 
-// keyOf is the key of a request to a model version, which scope names. The
+// keyOf returns the key of a request to a model version, which scope names. The
 // request's id, priority, timeout and the form in which outputs are returned
 // are no part of it.
 func keyOf(scope string, r *infer.Request) (k Key) {
@@ -58,7 +58,7 @@ func (h *hasher) flush() {
 func (h *hasher) uint(n uint64)   { h.text = binary.LittleEndian.AppendUint64(h.text, n) }
 func (h *hasher) string(s string) { h.uint(uint64(len(s))); h.text = append(h.text, s...) }
 
-// sorted is the indices of n things by name.
+// sorted returns the indices of n things by name.
 func (h *hasher) sorted(n int, name func(i int) string) []int {
 	h.order = h.order[:0]
 	for i := range n {

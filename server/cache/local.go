@@ -89,7 +89,7 @@ func (l *Local) Insert(k Key, resp *infer.Response) error {
 	return err
 }
 
-// minSize is the fewest bytes that a response can take.
+// minSize returns the fewest bytes that a response can take.
 func minSize(resp *infer.Response) int64 {
 	n := footprint(resp)
 	for i := range resp.Outputs {
@@ -145,7 +145,7 @@ func (l *Local) drop(e *entry) {
 	l.mu.counts.Bytes -= e.bytes
 }
 
-// Counts is a copy of the counters.
+// Counts returns a copy of the counters.
 func (l *Local) Counts() Counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"triton/server/infer"
 )
 
-// response is one output of n bytes of the pool, all of them c.
+// response returns one output of n bytes of the pool, all of them c.
 func response(p *tensor.Pool, n int, c byte) *infer.Response {
 	b := p.Get(n)
 	for i := range b.Bytes() {

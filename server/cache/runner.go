@@ -191,7 +191,7 @@ func (c *Runner) keep(k Key, lookup int64, resp *infer.Response) {
 	}
 }
 
-// Ready says whether the runner behind is ready.
+// Ready reports whether the runner behind is ready.
 func (c *Runner) Ready() bool { return c.next.Ready() }
 
 // Drain drains the runner behind, then what waits for its answers.

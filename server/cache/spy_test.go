@@ -26,7 +26,7 @@ func (s *spy) Lookup(_ context.Context, k cache.Key, _ *infer.Response) bool {
 func (s *spy) Insert(cache.Key, *infer.Response) error { return s.fail }
 func (s *spy) Close() error                            { return nil }
 
-// newRunner is the world's model behind another cache.
+// newRunner returns the world's model behind another cache.
 func newRunner(w *world, c cache.Cache) *cache.Runner {
 	return cache.New(w.Runner, cache.Options{Cache: c, Scope: "s", Pool: w.pool, Stats: w.stats, Log: slog.New(slog.NewTextHandler(&w.log, nil))})
 }

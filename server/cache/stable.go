@@ -30,7 +30,7 @@ func copyForeign(p *tensor.Pool, inputs []kserve.Tensor) bool {
 	return true
 }
 
-// foreign says whether a part of the data lies in memory of the client.
+// foreign reports whether a part of the data lies in memory of the client.
 func foreign(d *tensor.Data) bool {
 	for i := range d.Segments() {
 		if d.Segment(i).Buffer.Foreign() {
@@ -40,7 +40,7 @@ func foreign(d *tensor.Data) bool {
 	return false
 }
 
-// immutable says whether no client can change the response any more: engines may
+// immutable reports whether no client can change the response any more: engines may
 // have written outputs to where a client wants them.
 func immutable(resp *infer.Response) bool {
 	for i := range resp.Outputs {

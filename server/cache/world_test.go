@@ -119,7 +119,7 @@ func ask(text string) *infer.Request {
 	return r
 }
 
-// told is what a request was answered.
+// told returns what a request was answered.
 func told(resp *infer.Response, err error) string {
 	if err != nil {
 		return "error: " + err.Error()

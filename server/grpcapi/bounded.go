@@ -23,7 +23,7 @@ func (b bounded) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	b.Server.RegisterService(&d, impl)
 }
 
-// unary is the handler of a unary method. gRPC calls no interceptor for it.
+// unary returns the handler of a unary method. gRPC calls no interceptor for it.
 func (b bounded) unary(service string, m grpc.MethodDesc) grpc.StreamHandler {
 	a := newAdmin(b.opts)
 	method := "/" + service + "/" + m.MethodName
@@ -48,7 +48,7 @@ func (b bounded) unary(service string, m grpc.MethodDesc) grpc.StreamHandler {
 	}
 }
 
-// limitOf is the largest message of a call that is not inference.
+// limitOf returns the largest message of a call that is not inference.
 func (o *Options) limitOf(method string) int {
 	if method == "RepositoryModelLoad" {
 		return o.MaxReceive

@@ -72,7 +72,7 @@ func (z *inflater) Close() error {
 	return z.ReadCloser.Close()
 }
 
-// algorithm is what gRPC's C++ library, and so Triton, takes for a level: of gzip
+// algorithm returns what gRPC's C++ library, and so Triton, takes for a level: of gzip
 // and deflate, those that the client accepts, the first for low and the last
 // for medium and high. Neither library compresses harder for a higher level.
 func (c Compression) algorithm(accepted []string) string {

@@ -70,7 +70,7 @@ func TestResponseCompression(t *testing.T) {
 	}
 }
 
-// bomb is a few bytes that are n when decompressed.
+// bomb returns a few bytes that are n when decompressed.
 func bomb(t *testing.T, name string, n int) []byte {
 	t.Helper()
 	var b bytes.Buffer

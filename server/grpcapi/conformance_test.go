@@ -89,7 +89,7 @@ func encode(t *testing.T, d *datadriven.TestData, in protoreflect.MessageDescrip
 	return b
 }
 
-// messageTypes are the messages of a method; those of an unknown one are empty.
+// messageTypes returns the messages of a method; those of an unknown one are empty.
 func messageTypes(t *testing.T, service, method string) (in, out protoreflect.MessageDescriptor) {
 	t.Helper()
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service))

@@ -17,7 +17,7 @@ const deadlineMargin = 5 * time.Millisecond
 
 var errDeadline = grpcstatus.Error(codes.DeadlineExceeded, "Deadline Exceeded")
 
-// withDeadlineMargin is the context of a call whose deadline leaves time for the answer.
+// withDeadlineMargin returns the context of a call whose deadline leaves time for the answer.
 func withDeadlineMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -26,7 +26,7 @@ func withDeadlineMargin(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithDeadline(ctx, deadline.Add(-min(deadlineMargin, time.Until(deadline)/16)))
 }
 
-// deadlineError is what a call that failed with err says in the end.
+// deadlineError returns what a call that failed with err says in the end.
 func deadlineError(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == context.DeadlineExceeded {
 		return errDeadline

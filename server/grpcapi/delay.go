@@ -12,7 +12,7 @@ func sleep(d time.Duration) {
 	}
 }
 
-// delayDone is a context that ends by d later than ctx.
+// delayDone returns a context that ends by d later than ctx.
 func delayDone(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

@@ -34,7 +34,7 @@ func smallRequest() *inferencepb.ModelInferRequest {
 	}
 }
 
-// wireMessage is a message as it stands in a stream.
+// wireMessage returns a message as it stands in a stream.
 func wireMessage(t *testing.T, m proto.Message) []byte {
 	t.Helper()
 	b, err := proto.Marshal(m)

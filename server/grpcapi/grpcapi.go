@@ -1,4 +1,4 @@
-// Package grpcapi is the gRPC front end: the inference service, health and
+// Package grpcapi is the gRPC frontend: the inference service, health and
 // reflection over infer.Service. It checks no request against a model, listens
 // on no port and reads no flags.
 package grpcapi
@@ -30,7 +30,7 @@ func Register(server *grpc.Server, svc infer.Service, opts Options) {
 	reflection.Register(s)
 }
 
-// serviceDesc is the generated descriptor with the inference calls taken over:
+// serviceDesc returns the generated descriptor with the inference calls taken over:
 // their messages are not the generated ones.
 func serviceDesc() grpc.ServiceDesc {
 	desc := inferencepb.GRPCInferenceService_ServiceDesc

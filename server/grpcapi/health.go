@@ -25,7 +25,7 @@ func (h *health) status() grpc_health_v1.HealthCheckResponse_ServingStatus {
 	return grpc_health_v1.HealthCheckResponse_NOT_SERVING
 }
 
-// Check says whether the server is ready.
+// Check reports whether the server is ready.
 func (h *health) Check(
 	context.Context, *grpc_health_v1.HealthCheckRequest,
 ) (*grpc_health_v1.HealthCheckResponse, error) {

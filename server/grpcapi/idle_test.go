@@ -16,7 +16,7 @@ import (
 	"triton/server/servertest"
 )
 
-// idleConn is a client that has begun a stream and says no more.
+// idleConn returns a client that has begun a stream and says no more.
 func idleConn(t *testing.T, addr string) net.Conn {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
@@ -37,7 +37,7 @@ func idleConn(t *testing.T, addr string) net.Conn {
 	}
 }
 
-// memory is what the heap and the stacks hold.
+// memory returns what the heap and the stacks hold.
 func memory() int64 {
 	runtime.GC()
 	runtime.GC() // what pools held

@@ -31,7 +31,7 @@ func (in *incoming) end() {
 	incomings.Put(in)
 }
 
-// modelInfer is the handler of ModelInfer. gRPC calls no interceptor for a
+// modelInfer returns the handler of ModelInfer. gRPC calls no interceptor for a
 // stream description that streams neither way.
 func modelInfer(srv any, conn grpc.ServerStream) error {
 	s := srv.(*service)
@@ -104,7 +104,7 @@ func (s *service) receive(in *incoming) (r *infer.Request, wrong, err error) {
 	return r, msg.Err, nil
 }
 
-// unreadable is the answer to what is no request, or finds no memory.
+// unreadable returns the answer to what is no request, or finds no memory.
 func unreadable(err error) error {
 	if e := (*status.Error)(nil); errors.As(err, &e) {
 		return failure(e)
@@ -204,7 +204,7 @@ func checkSize(resp *infer.Response, around int) error {
 
 var errDecoupled = status.New(status.Unsupported, "ModelInfer RPC doesn't support models with decoupled transaction policy")
 
-// failure is the gRPC form of an error of ours.
+// failure returns the gRPC form of an error of ours.
 func failure(err error) error {
 	e := status.From(err)
 	return grpcstatus.Error(e.Code.GRPC(), e.Msg)

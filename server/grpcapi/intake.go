@@ -82,7 +82,7 @@ func (in *intake) next() error {
 	return in.decompress()
 }
 
-// transportError is an error of the transport as a call's.
+// transportError returns an error of the transport as a call's.
 func transportError(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return grpcstatus.Error(codes.Internal, io.ErrUnexpectedEOF.Error())
@@ -142,7 +142,7 @@ func merge(frames mem.BufferSlice) mem.BufferSlice {
 	return mem.BufferSlice{frames.MaterializeToBuffer(mem.DefaultBufferPool())}
 }
 
-// overhead is the memory of frames beyond their bytes: gRPC's buffers have few
+// overhead returns the memory of frames beyond their bytes: gRPC's buffers have few
 // sizes, of which each is four times the one before. A frame that carries several
 // messages is shared by them.
 func overhead(frames mem.BufferSlice) int {

@@ -93,7 +93,7 @@ func metricsOf(t *testing.T, s *servertest.Server) string {
 	return string(text)
 }
 
-// canceled is the number of failures that were cancellations.
+// canceled returns the number of failures that were cancellations.
 func canceled(text string) (n int) {
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, `nv_inference_request_failure{`) && strings.Contains(line, `reason="CANCELED"`) {

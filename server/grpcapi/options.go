@@ -21,7 +21,7 @@ import (
 	"triton/server/trace"
 )
 
-// Options are the settings of the front end. Those of Triton that grpc-go has
+// Options are the settings of the frontend. Those of Triton that grpc-go has
 // no use for (the two limits on pings, thread count, pool sizes) are not here.
 type Options struct {
 	// Pool is where message and tensor memory comes from.
@@ -171,7 +171,7 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// ServerOptions are the options for grpc.NewServer. The codec is part of them.
+// ServerOptions returns the options for grpc.NewServer. The codec is part of them.
 func ServerOptions(o Options) []grpc.ServerOption {
 	opts := []grpc.ServerOption{
 		grpc.StreamInterceptor(newAdmin(&o).stream),

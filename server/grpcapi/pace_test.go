@@ -72,7 +72,7 @@ func (c *slowClient) closed() <-chan struct{} {
 	return done
 }
 
-// framed is a request as it goes over the wire.
+// framed returns a request as it goes over the wire.
 func framed(t *testing.T, r *inferencepb.ModelInferRequest) []byte {
 	t.Helper()
 	msg, err := proto.Marshal(r)

@@ -31,7 +31,7 @@ func withMetadata(ctx context.Context, kv ...string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, kv...)
 }
 
-// streamOf is the error that a stream ends with.
+// streamOf returns the error that a stream ends with.
 func streamOf(ctx context.Context, c inferencepb.GRPCInferenceServiceClient) error {
 	stream, err := c.ModelStreamInfer(ctx)
 	if err == nil {
@@ -146,7 +146,7 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// TestTraced finds the front end's moments in Triton's trace file.
+// TestTraced finds the frontend's moments in Triton's trace file.
 func TestTraced(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "trace.json")

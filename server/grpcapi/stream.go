@@ -51,7 +51,7 @@ type stream struct {
 	own     kserve.Response
 }
 
-// modelStreamInfer is the handler of ModelStreamInfer.
+// modelStreamInfer returns the handler of ModelStreamInfer.
 func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	svc := srv.(*service)
 	svc.opts.Compression.compress(conn.Context())
@@ -72,7 +72,7 @@ func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	return err
 }
 
-// strict says whether the client wants errors of models as the end of the
+// strict reports whether the client wants errors of models as the end of the
 // stream.
 func strict(conn grpc.ServerStream) bool {
 	v := metadata.ValueFromIncomingContext(conn.Context(), "triton_grpc_error")

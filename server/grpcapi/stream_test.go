@@ -98,7 +98,7 @@ func boolParam(v bool) *inferencepb.InferParameter {
 
 var raised = regexp.MustCompile(`Failed to process the request\(s\)(?s:.*)execute(\\n|\n)`)
 
-// transcript is all that a stream answers.
+// transcript returns all that a stream answers.
 func transcript(stream grpc.BidiStreamingClient[inferencepb.ModelInferRequest, inferencepb.ModelStreamInferResponse]) string {
 	var b strings.Builder
 	for {

@@ -22,7 +22,7 @@ import (
 	"triton/server/grpcapi"
 )
 
-// certificate is one signed by ca, or by itself.
+// certificate returns one signed by ca, or by itself.
 func certificate(t *testing.T, ca *tls.Certificate) *tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -45,7 +45,7 @@ func (s *stream) take() bool {
 	return len(s.writing) > 0
 }
 
-// isOver says whether the stream has ended. What came before bytes that are no
+// isOver reports whether the stream has ended. What came before bytes that are no
 // message, or one too many, is still answered.
 func (s *stream) isOver() (bool, error) {
 	s.mu.Lock()

@@ -63,7 +63,7 @@ func (m *Manager) unregisterCUDA(name string) error {
 	return status.New(status.Internal, "Failed to unregister the following cuda shared memory regions: %s", text.String())
 }
 
-// CUDAStatus is a region on a GPU, or all by name when name is empty.
+// CUDAStatus returns a region on a GPU, or all by name when name is empty.
 func (m *Manager) CUDAStatus(name string) ([]CUDA, error) {
 	regions, other := m.list(device, name)
 	if name != "" && len(regions) == 0 {

@@ -57,14 +57,14 @@ func (g *gpu) reset() {
 	clear(g.memory)
 }
 
-// get is what that process sees there; nil when it has no such memory.
+// get returns what that process sees there; nil when it has no such memory.
 func (g *gpu) get(name string) []byte {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Clone(g.memory[name])
 }
 
-// open is how many handles are open.
+// open returns how many handles are open.
 func (g *gpu) open() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -34,7 +34,7 @@ func openObject(name string) (*object, error) {
 
 var errNoFile = errors.New("not a file")
 
-// size is how many bytes the object has.
+// size returns how many bytes the object has.
 func (o *object) size() (uint64, error) {
 	var s unix.Stat_t
 	if err := unix.Fstat(o.fd, &s); err != nil {
@@ -47,7 +47,7 @@ func (o *object) size() (uint64, error) {
 	return uint64(s.Size), nil
 }
 
-// holds says whether the object still has its first n bytes.
+// holds reports whether the object still has its first n bytes.
 func (o *object) holds(n uint64) bool {
 	var s unix.Stat_t
 	return unix.Fstat(o.fd, &s) == nil && s.Size >= 0 && uint64(s.Size) >= n
@@ -64,7 +64,7 @@ func (o *object) open(offset, n uint64) (text string) {
 	return ""
 }
 
-// strerror is the text of the C library, which starts with a capital.
+// strerror returns the text of the C library, which starts with a capital.
 func strerror(err error) string {
 	s := err.Error()
 	return strings.ToUpper(s[:1]) + s[1:]

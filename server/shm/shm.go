@@ -48,7 +48,7 @@ func New(o Options) *Manager {
 	return m
 }
 
-// Allowed is nil when clients may register memory, else the error that tells
+// Allowed returns nil when clients may register memory, else the error that tells
 // them so.
 func (m *Manager) Allowed() error {
 	if m.opts.Allow {
@@ -99,7 +99,7 @@ func (m *Manager) unregister(k kind, name string) (stuck []*region) {
 	return stuck
 }
 
-// list is the regions of a kind with a name, or all when it is empty.
+// list returns the regions of a kind with a name, or all when it is empty.
 func (m *Manager) list(k kind, name string) (all []*region, other bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +115,7 @@ func (m *Manager) list(k kind, name string) (all []*region, other bool) {
 	return all, other
 }
 
-// Find is size bytes at offset of a region. The caller owns the segment's
+// Find returns size bytes at offset of a region. The caller owns the segment's
 // reference. The memory of a CUDA region is on its device.
 func (m *Manager) Find(name string, offset, size uint64) (tensor.Segment, error) {
 	m.mu.Lock()

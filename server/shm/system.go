@@ -47,7 +47,7 @@ func (m *Manager) UnregisterSystem(name string) error {
 	return nil
 }
 
-// SystemStatus is a system region, or all by name when name is empty.
+// SystemStatus returns a system region, or all by name when name is empty.
 func (m *Manager) SystemStatus(name string) ([]System, error) {
 	regions, other := m.list(system, name)
 	if name != "" && len(regions) == 0 {
@@ -132,7 +132,7 @@ func (p *mapping) init(r *region, others map[string]*region) {
 	r.Init(p.object.mem, stable, p)
 }
 
-// overlaps says whether two regions have bytes in common.
+// overlaps reports whether two regions have bytes in common.
 func (p *mapping) overlaps(o *mapping) bool {
 	return p.object.id == o.object.id && p.offset < o.offset+o.region.size && o.offset < p.offset+p.region.size
 }

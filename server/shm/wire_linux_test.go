@@ -135,7 +135,7 @@ func (w *wire) run(t *testing.T, d *datadriven.TestData) string {
 	return w.ask(t, d.Input)
 }
 
-// content is what new memory holds: what the file says, else bytes that count;
+// content returns what new memory holds: what the file says, else bytes that count;
 // sixteen little-endian numbers in front where the name begins with i.
 func content(t *testing.T, d *datadriven.TestData, name string, size int64) []byte {
 	b := make([]byte, size)

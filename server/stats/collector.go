@@ -125,7 +125,7 @@ func (w *writer) batching(s *Served, c *Counters) {
 	w.send(d, m, err)
 }
 
-// sizeBounds are the powers of two below the largest batch, and that.
+// sizeBounds returns the powers of two below the largest batch, and that.
 func sizeBounds(maxBatch int) []float64 {
 	var all []float64
 	for n := 1; n < maxBatch; n *= 2 {

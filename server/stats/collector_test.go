@@ -15,7 +15,7 @@ import (
 	"triton/server/stats"
 )
 
-// values are a family's counters and gauges, or its distributions' counts, by
+// values returns a family's counters and gauges, or its distributions' counts, by
 // labels.
 func values(f *dto.MetricFamily) map[string]float64 {
 	all := map[string]float64{}

@@ -20,7 +20,7 @@ type DeviceStats struct {
 	samples    *samples // nil when not kept
 }
 
-// Device is the place of the instances on a GPU, or the model's own when that GPU
+// Device returns the place of the instances on a GPU, or the model's own when that GPU
 // has no metrics. It is asked once for each instance.
 func (m *Model) Device(gpu int) *DeviceStats {
 	uuid := m.opts.gpus[gpu]
@@ -39,7 +39,7 @@ func (m *Model) Device(gpu int) *DeviceStats {
 	return p
 }
 
-// devices are the model's own and those of its GPUs.
+// devices returns the model's own and those of its GPUs.
 func (m *Model) devices() []*DeviceStats {
 	m.gpus.Lock()
 	defer m.gpus.Unlock()
@@ -78,7 +78,7 @@ func (p *DeviceStats) Fail(why Failure, ns int64) {
 	p.failed[why].Add(1)
 }
 
-// Detailed says whether samples are kept. Who does not ask may call Observe all
+// Detailed reports whether samples are kept. Who does not ask may call Observe all
 // the same.
 func (p *DeviceStats) Detailed() bool { return p.samples != nil }
 

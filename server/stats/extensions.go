@@ -85,5 +85,5 @@ type refusal uint8
 
 const deadline refusal = 0
 
-// String is the label's value.
+// String returns the label's value.
 func (refusal) String() string { return "deadline" }

@@ -24,7 +24,7 @@ func (h *histogram) observe(v int64) {
 	h.sum.Add(v)
 }
 
-// metric is the histogram at this moment.
+// metric returns the histogram at this moment.
 func (h *histogram) metric(d *prometheus.Desc, labels []string) (prometheus.Metric, error) {
 	buckets, total := make(map[float64]uint64, len(h.bounds)), uint64(0)
 	for i := range h.counts {

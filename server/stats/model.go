@@ -23,7 +23,7 @@ const (
 	failureKinds
 )
 
-// String is the label's value.
+// String returns the label's value.
 func (f Failure) String() string {
 	return [...]string{Rejected: "REJECTED", Canceled: "CANCELED", Backend: "BACKEND", Other: "OTHER"}[f]
 }
@@ -45,7 +45,7 @@ const (
 	closeKinds
 )
 
-// String is the reason in lower case.
+// String returns the reason in lower case.
 func (c Close) String() string {
 	return [...]string{Immediate: "immediate", Preferred: "preferred", Full: "full", Delay: "delay", Shape: "shape", Flush: "flush"}[c]
 }
@@ -109,10 +109,10 @@ func NewModel(name, version string, maxBatch int) *Model {
 	return m
 }
 
-// Name is the model's name.
+// Name returns the model's name.
 func (m *Model) Name() string { return m.name }
 
-// Version is the model's version.
+// Version returns the model's version.
 func (m *Model) Version() string { return m.version }
 
 // Batch is what one execution adds. The durations are those of the batch; every

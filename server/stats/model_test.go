@@ -12,7 +12,7 @@ import (
 	"triton/server/stats"
 )
 
-// batch is one execution of three requests with 1, 2 and 1 rows.
+// batch returns one execution of three requests with 1, 2 and 1 rows.
 func batch() *stats.Batch {
 	return &stats.Batch{Rows: 4, Requests: 3, Succeeded: 4, Total: 300, Queued: 30, Input: 1, Infer: 10, Output: 2, End: infer.Now()}
 }

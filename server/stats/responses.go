@@ -74,7 +74,7 @@ func (m *Model) Responded(r Response) {
 	}
 }
 
-// snapshot is the counters by the index as text; nil when there are none.
+// snapshot returns the counters by the index as text; nil when there are none.
 func (r *responses) snapshot() map[string]*inferencepb.InferResponseStatistics {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -108,7 +108,7 @@ func (s *samples) observeFirst(durations ...int64) {
 	}
 }
 
-// summarized is a summary at this moment under other labels.
+// summarized returns a summary at this moment under other labels.
 func summarized(s prometheus.Summary, d *prometheus.Desc, labels []string) (prometheus.Metric, error) {
 	var m dto.Metric
 	if err := s.Write(&m); err != nil {

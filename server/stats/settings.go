@@ -54,7 +54,7 @@ func parse(o Options, c *inferencepb.ModelConfig) settings {
 	return s
 }
 
-// bounds are the buckets of a histogram family.
+// bounds returns the buckets of a histogram family.
 func (s *settings) bounds(family string) []float64 {
 	if own := s.buckets[family]; own != nil {
 		return own
@@ -62,7 +62,7 @@ func (s *settings) bounds(family string) []float64 {
 	return defaultBounds[family]
 }
 
-// ascending says whether bounds make a histogram: some numbers, each larger than
+// ascending reports whether bounds make a histogram: some numbers, each larger than
 // the one before.
 func ascending(bounds []float64) bool {
 	for i, b := range bounds {
@@ -97,7 +97,7 @@ func parseQuantiles(text string, log *slog.Logger) map[float64]float64 {
 	return all
 }
 
-// parseShare is a number from 0 to 1. As in Triton, what follows the number does not
+// parseShare returns a number from 0 to 1. As in Triton, what follows the number does not
 // count: its own test suite asks for "0.1:0.0.1".
 func parseShare(text string) (float64, error) {
 	number := strings.TrimSpace(text)

@@ -13,7 +13,7 @@ import (
 	"triton/server/stats"
 )
 
-// gather is the families of one model, by name.
+// gather returns the families of one model, by name.
 func gather(t *testing.T, served ...stats.Served) map[string]*dto.MetricFamily {
 	t.Helper()
 	reg := prometheus.NewPedanticRegistry()
@@ -27,7 +27,7 @@ func gather(t *testing.T, served ...stats.Served) map[string]*dto.MetricFamily {
 	return all
 }
 
-// keys are the quantiles or bucket bounds of a model's first series.
+// keys returns the quantiles or bucket bounds of a model's first series.
 func keys(f *dto.MetricFamily) []float64 {
 	var all []float64
 	for _, q := range f.GetMetric()[0].GetSummary().GetQuantile() {

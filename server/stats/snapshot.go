@@ -69,7 +69,7 @@ func (c *Counters) add(rows int, s *sizeCounts) {
 	}
 }
 
-// Snapshot is the counters as the statistics calls of the protocol send them.
+// Snapshot returns the counters as the statistics calls of the protocol send them.
 func (m *Model) Snapshot() *inferencepb.ModelStatistics {
 	c := m.Counters()
 	s := &inferencepb.ModelStatistics{

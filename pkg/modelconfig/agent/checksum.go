@@ -50,7 +50,7 @@ func (r *runner) md5(file string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// reason is the operating system's own words, in C's capitalisation.
+// reason returns the operating system's own words, in C's capitalisation.
 func reason(err error) string {
 	var no syscall.Errno
 	if errors.Is(err, fs.ErrNotExist) {

@@ -27,7 +27,7 @@ func (r *reader) delay() *Delay {
 	return d
 }
 
-// micros is a parameter that is a time in microseconds.
+// micros returns a parameter that is a time in microseconds.
 func (r *reader) micros(key string) time.Duration {
 	text, _ := r.text(key)
 	n, err := strconv.ParseInt(text, 10, 64)

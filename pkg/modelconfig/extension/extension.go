@@ -75,13 +75,13 @@ func (r *reader) add(key, hint, format string, args ...any) {
 	})
 }
 
-// text is the value of a parameter; false when it is not set.
+// text returns the value of a parameter; false when it is not set.
 func (r *reader) text(key string) (string, bool) {
 	p, ok := r.Parameters[key]
 	return strings.TrimSpace(p.GetStringValue()), ok
 }
 
-// input is the input of that name; nil when there is none.
+// input returns the input of that name; nil when there is none.
 func (r *reader) input(name string) *inferencepb.ModelInput {
 	i := slices.IndexFunc(r.Input, func(in *inferencepb.ModelInput) bool { return in.GetName() == name })
 	if i < 0 {

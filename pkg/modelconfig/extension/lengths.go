@@ -82,7 +82,7 @@ func (r *reader) lengths() *Lengths {
 	return l
 }
 
-// list is the items of a parameter, separated by commas.
+// list returns the items of a parameter, separated by commas.
 func (r *reader) list(key string) []string {
 	text, ok := r.text(key)
 	if !ok {

@@ -123,7 +123,7 @@ func checkTypes(model, kind string, values []onnxmodel.Value) error {
 	return nil
 }
 
-// configDims are the dims that the configuration lists for a value. A
+// configDims returns the dims that the configuration lists for a value. A
 // configuration has no scalars: they are [1], reshaped where items are batched.
 func configDims(cfg *pb.ModelConfig, v onnxmodel.Value) ([]int64, *pb.ModelTensorReshape) {
 	dims := slices.Clone(v.Dims)

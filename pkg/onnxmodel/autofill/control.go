@@ -22,7 +22,7 @@ func (c *checker) controls() int {
 	return count
 }
 
-// controlType is the element type that a control asks for.
+// controlType returns the element type that a control asks for.
 func controlType(c *pb.ModelSequenceBatching_Control) pb.DataType {
 	switch {
 	case c.Kind == pb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_CORRID:

@@ -13,7 +13,7 @@ import (
 	"triton/server/infer"
 )
 
-// DistributedAddSub is the engine "distributed_addsub": OUTPUT0 is the sum of the
+// DistributedAddSub is the backend "distributed_addsub": OUTPUT0 is the sum of the
 // INT32 vectors INPUT0 and INPUT1, OUTPUT1 their difference. Instances on the CPU
 // take the requests and add; the passive instance on a GPU, as NVIDIA's calls it,
 // subtracts for them, in Go too.
@@ -99,7 +99,7 @@ func (m *addSubModel) NewInstance(_ context.Context, at backend.Placement) (back
 
 func (*addSubModel) Close() error { return nil }
 
-// passive is the instance that subtracts.
+// passive returns the instance that subtracts.
 func (m *addSubModel) passive() (*addSubInstance, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"triton/server/infer"
 )
 
-// DynaSequence is the engine "dyna_sequence": Sequence with a sum for each
+// DynaSequence is the backend "dyna_sequence": Sequence with a sum for each
 // correlation id, whatever the row, so that its model may use the oldest
 // strategy. With the last request of a sequence the id, cut to 32 bits, is added.
 // The controls are START, END, READY and CORRID, UINT64 or a string with a
@@ -42,7 +42,7 @@ func (DynaSequence) Load(_ context.Context, spec backend.Spec) (backend.Model, e
 	return &dynaModel{spec, time.Duration(delay) * time.Millisecond, id}, nil
 }
 
-// checkDyna is the type of the ids too.
+// checkDyna returns the type of the ids too.
 func checkDyna(cfg *inferencepb.ModelConfig) (inferencepb.DataType, error) {
 	controls := cfg.GetSequenceBatching().GetControlInput()
 	var id *inferencepb.ModelSequenceBatching_ControlInput
@@ -119,7 +119,7 @@ func (i *dynaInstance) answer(_ int, r *infer.Request) (*infer.Response, error) 
 	return filled(r, i.add(id, step, start, end))
 }
 
-// add is the sum of a sequence after a step.
+// add returns the sum of a sequence after a step.
 func (i *dynaInstance) add(id uint64, step int32, start, end bool) int32 {
 	if start {
 		i.sums[id] = 0
@@ -133,7 +133,7 @@ func (i *dynaInstance) add(id uint64, step int32, start, end bool) int32 {
 	return i.sums[id]
 }
 
-// idOf is the correlation id. One that is a string is read as far as it is a
+// idOf returns the correlation id. One that is a string is read as far as it is a
 // number.
 func (i *dynaInstance) idOf(r *infer.Request) (uint64, error) {
 	mem, err := bytesOf(r, "CORRID")
@@ -155,7 +155,7 @@ func (i *dynaInstance) idOf(r *infer.Request) (uint64, error) {
 	return 0, status.New(status.InvalidArg, "dyna sequence backend expects correlation ID to be decodable into an integer")
 }
 
-// leadingNumber is the number of 32 bits with which a text begins, after blanks.
+// leadingNumber returns the number of 32 bits with which a text begins, after blanks.
 func leadingNumber(text string) (int64, bool) {
 	text = strings.TrimLeft(text, " \t\n\v\f\r")
 	n := 0

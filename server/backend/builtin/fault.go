@@ -13,7 +13,7 @@ import (
 	"triton/server/infer"
 )
 
-// Fault is the engine "fault": identity with faults on demand. A parameter
+// Fault is the backend "fault": identity with faults on demand. A parameter
 // named after a fault holds n, and every n-th batch of an instance has it:
 //
 //	fail     the batch fails as a whole

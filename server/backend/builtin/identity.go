@@ -19,7 +19,7 @@ import (
 	"triton/server/infer"
 )
 
-// Identity is the engine "identity": any number of pairs INPUT<i> and OUTPUT<i>
+// Identity is the backend "identity": any number of pairs INPUT<i> and OUTPUT<i>
 // of the same type and shape; an output is its input, by reference. That of an
 // optional input that is absent is zeros, with 1 for dimensions that vary.
 //
@@ -228,7 +228,7 @@ var parameters = [...]kserve.Parameter{
 	{Name: "param3", Kind: kserve.ParamDouble, Double: 123.123},
 }
 
-// shapeOf is the output's shape for an input of that shape.
+// shapeOf returns the output's shape for an input of that shape.
 func (in *instance) shapeOf(p *pair, shape tensor.Shape) tensor.Shape {
 	if p.to == nil {
 		return shape

@@ -13,7 +13,7 @@ import (
 	"triton/server/infer"
 )
 
-// ImplicitState is the engine "implicit_state", which tries out states from an
+// ImplicitState is the backend "implicit_state", which tries out states from an
 // engine's side. TEST_CASE says what a request does:
 //
 //	0  updates a state that does not exist
@@ -41,7 +41,7 @@ func (ImplicitState) Load(_ context.Context, spec backend.Spec) (backend.Model, 
 	return &implicitModel{spec: spec, single: singleBuffer(spec.Config)}, nil
 }
 
-// singleBuffer says whether input and output of the state share memory.
+// singleBuffer reports whether input and output of the state share memory.
 func singleBuffer(cfg *inferencepb.ModelConfig) bool {
 	for _, s := range cfg.GetSequenceBatching().GetState() {
 		if s.GetOutputName() == "OUTPUT_STATE" {
@@ -98,7 +98,7 @@ func (i *implicitInstance) answer(_ int, r *infer.Request) (*infer.Response, err
 	return i.runTest(r, test, v)
 }
 
-// runTest is the tests that need the state.
+// runTest returns the tests that need the state.
 func (i *implicitInstance) runTest(r *infer.Request, test, v int32) (*infer.Response, error) {
 	state, err := bytesOf(r, "INPUT_STATE")
 	switch {

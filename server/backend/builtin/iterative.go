@@ -9,7 +9,7 @@ import (
 	"triton/server/infer"
 )
 
-// IterativeSequence is the engine "iterative_sequence": a request with the number
+// IterativeSequence is the backend "iterative_sequence": a request with the number
 // n in INPUT gets n responses, in which OUTPUT counts down to 0. Each is made in
 // an execution of its own, of half a second for each request of the batch, and
 // the request is rescheduled between them.
@@ -64,7 +64,7 @@ func (i *iterativeInstance) Execute(ctx context.Context, b *infer.Batch) error {
 	return nil
 }
 
-// count is how many responses are left after this one.
+// count returns how many responses are left after this one.
 func (i *iterativeInstance) count(r *infer.Request) (int32, error) {
 	if err := requireNumericID(r); err != nil {
 		return 0, err

@@ -14,7 +14,7 @@ import (
 	"triton/server/infer"
 )
 
-// Postprocessor is the engine "postprocessor": from one score per class, its one
+// Postprocessor is the backend "postprocessor": from one score per class, its one
 // input of TYPE_FP32, it makes the name of the best class for an output of
 // TYPE_STRING with dims [1], and probabilities, the softmax of the scores, for
 // one of TYPE_FP32 with the input's dims. Either may be missing.
@@ -127,7 +127,7 @@ func floats(d *tensor.Data) []float32 {
 	return all
 }
 
-// bestLabels is the names of the best classes, one per row.
+// bestLabels returns the names of the best classes, one per row.
 func (p *postprocessor) bestLabels(scores []float32, classes int) (mem []byte) {
 	for row := range len(scores) / classes {
 		top := 0

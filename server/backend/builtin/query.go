@@ -12,7 +12,7 @@ import (
 	"triton/server/infer"
 )
 
-// Query is the engine "query", which asks the server where outputs should lie
+// Query is the backend "query", which asks the server where outputs should lie
 // before it makes OUTPUT0 and OUTPUT1, UINT8 [2], of zeros. This server has one
 // answer for what is not in memory of the client's: the CPU.
 //
@@ -84,7 +84,7 @@ func (i *queryInstance) answer(_ int, r *infer.Request) (*infer.Response, error)
 	return resp, nil
 }
 
-// locations is where the outputs should lie.
+// locations returns where the outputs should lie.
 func (i *queryInstance) locations(r *infer.Request) string {
 	if i.anonymous {
 		return "NULL CPU 0; "

@@ -11,7 +11,7 @@ import (
 	"triton/server/infer"
 )
 
-// Repeat is the engine "repeat": one response for each element of IN, with that
+// Repeat is the backend "repeat": one response for each element of IN, with that
 // element as OUT and its index as IDX, each after the number of milliseconds
 // that stands in DELAY at the same place. The instance is free for the next
 // request after WAIT milliseconds, whether or not all responses are sent.

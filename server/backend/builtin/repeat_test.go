@@ -93,7 +93,7 @@ func (s *stream) Send(resp *infer.Response, final bool) {
 	}
 }
 
-// server is a group over an engine.
+// server returns a group over an engine.
 func server(t *testing.T, engine backend.Backend, cfg *inferencepb.ModelConfig) (*instance.Group, *stats.Model, *tensor.Pool) {
 	t.Helper()
 	pool := tensor.NewPool()

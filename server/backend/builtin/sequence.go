@@ -10,7 +10,7 @@ import (
 	"triton/server/infer"
 )
 
-// Sequence is the engine "sequence": the sum of all elements of INPUT over a
+// Sequence is the backend "sequence": the sum of all elements of INPUT over a
 // sequence, in every element of OUTPUT. It has a sum for each row of a batch, so
 // its model must use the direct strategy. The controls are START and READY.
 //

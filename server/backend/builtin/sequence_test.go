@@ -97,7 +97,7 @@ func (b *bench) control(r *infer.Request, name string, v int32) {
 	t.Name, t.DataType, t.Shape, t.Data = name, tensor.Int32, tensor.Shape{1, 1}, b.number(v)
 }
 
-// step is a request of a sequence: flags are the letters S, E and R.
+// step returns a request of a sequence: flags are the letters S, E and R.
 func (b *bench) step(id uint64, flags string, v ...int32) *infer.Request {
 	r := b.request(map[string][]int32{"INPUT": v})
 	for letter, name := range map[string]string{"S": "START", "E": "END", "R": "READY"} {
@@ -110,7 +110,7 @@ func (b *bench) step(id uint64, flags string, v ...int32) *infer.Request {
 	return r
 }
 
-// run is what a batch answers: numbers of OUTPUT, or errors.
+// run returns what a batch answers: numbers of OUTPUT, or errors.
 func (b *bench) run(rs ...*infer.Request) (out [][]int32, errs []string) {
 	b.Helper()
 	require.NoError(b, run(b.T, b.instance, rs...))

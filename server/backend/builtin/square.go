@@ -13,7 +13,7 @@ import (
 	"triton/server/infer"
 )
 
-// Square is the engine "square": as many responses as the number in IN says,
+// Square is the backend "square": as many responses as the number in IN says,
 // each with that number as OUT. The instance is free at once.
 //
 // Parameters: CUSTOM_INFER_DELAY_NS, CUSTOM_OUTPUT_DELAY_NS and
@@ -64,7 +64,7 @@ func checkSquare(cfg *inferencepb.ModelConfig) error {
 	return v.err
 }
 
-// intOrZero is a parameter that counts as 0 when it is no number.
+// intOrZero returns a parameter that counts as 0 when it is no number.
 func intOrZero(log *slog.Logger, cfg *inferencepb.ModelConfig, name string) int64 {
 	p := cfg.GetParameters()[name]
 	if p == nil {
@@ -130,7 +130,7 @@ func (i *squareInstance) square(r *infer.Request, n int64, shape tensor.Shape) {
 	r.Respond(nil, true)
 }
 
-// response is number k of n; nil for one that is empty. An error means that
+// response returns number k of n; nil for one that is empty. An error means that
 // nobody waits for it.
 func (i *squareInstance) response(r *infer.Request, k, n int64, shape tensor.Shape) (*infer.Response, error) {
 	if r.Cancelled() {

@@ -14,7 +14,7 @@ import (
 	"triton/server/infer"
 )
 
-// Tokenizer is the engine "tokenizer": its one input is TYPE_STRING with dims
+// Tokenizer is the backend "tokenizer": its one input is TYPE_STRING with dims
 // [1]; its first output the numbers of the pieces of each text, TYPE_INT64 with
 // dims [-1], its second, if there is one, 1 for each piece and 0 for padding.
 // Texts of one request are padded to the longest.
@@ -126,7 +126,7 @@ func (t *tokenizer) Execute(_ context.Context, b *infer.Batch) error {
 	return nil
 }
 
-// encode is the numbers of all texts, one after the other, and where each ends.
+// encode returns the numbers of all texts, one after the other, and where each ends.
 func (t *tokenizer) encode(in *kserve.Tensor, ids []int64, ends []int) ([]int64, []int) {
 	if in == nil {
 		return ids, ends

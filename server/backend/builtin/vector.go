@@ -36,7 +36,7 @@ func checkVectors(cfg *inferencepb.ModelConfig) error {
 	return nil
 }
 
-// controlNames are the names of the controls of a sequence model, in order.
+// controlNames returns the names of the controls of a sequence model, in order.
 func controlNames(cfg *inferencepb.ModelConfig) []string {
 	var names []string
 	for _, c := range cfg.GetSequenceBatching().GetControlInput() {
@@ -73,7 +73,7 @@ func requireSingleStep(batching bool, r *infer.Request) error {
 	return nil
 }
 
-// bytesOf is an input, the client's or the scheduler's.
+// bytesOf returns an input, the client's or the scheduler's.
 func bytesOf(r *infer.Request, name string) ([]byte, error) {
 	t := r.Input(name)
 	if t == nil {
@@ -87,7 +87,7 @@ func bytesOf(r *infer.Request, name string) ([]byte, error) {
 	return mem, nil
 }
 
-// number is an input of one INT32.
+// number returns an input of one INT32.
 func number(r *infer.Request, name string) (int32, error) {
 	mem, err := bytesOf(r, name)
 	if err != nil {
@@ -99,7 +99,7 @@ func number(r *infer.Request, name string) (int32, error) {
 	return int32(binary.NativeEndian.Uint32(mem)), nil
 }
 
-// flag is a control of any type: whether it is not zero.
+// flag returns a control of any type: whether it is not zero.
 func flag(r *infer.Request, name string) (bool, error) {
 	mem, err := bytesOf(r, name)
 	return strings.Trim(string(mem), "\x00") != "", err
@@ -115,7 +115,7 @@ func sum(r *infer.Request) (int32, error) {
 	return total, err
 }
 
-// filled is a response with OUTPUT of the shape of INPUT and v everywhere.
+// filled returns a response with OUTPUT of the shape of INPUT and v everywhere.
 func filled(r *infer.Request, v int32) (*infer.Response, error) {
 	resp, in := infer.NewResponse(), r.Input("INPUT")
 	err := add(r, resp, "OUTPUT", tensor.Int32, in.Shape, in.Data.Len()&^3, func(mem []byte) {

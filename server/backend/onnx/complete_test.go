@@ -14,7 +14,7 @@ import (
 	"triton/server/backend"
 )
 
-// pooling is a MaxPool whose output the file declares smaller than ceil_mode makes it.
+// pooling returns a MaxPool whose output the file declares smaller than ceil_mode makes it.
 func pooling() *onnxmodel.File {
 	return &onnxmodel.File{
 		Nodes: []onnxmodel.Node{{Op: "MaxPool", Inputs: []string{"X"}, Outputs: []string{"Y"}, Attrs: []onnxmodel.Attr{

@@ -31,7 +31,7 @@ func (i *instance) writeDirectly(b *infer.Batch, k int) bool {
 	return true
 }
 
-// output is what to ask memory for. A state has no name there: a client may write
+// output returns what to ask memory for. A state has no name there: a client may write
 // to its memory while the sequence goes on.
 func (i *instance) output(k, size int) infer.Output {
 	v := &i.model.sig.Outputs[k]

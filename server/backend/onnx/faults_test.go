@@ -105,7 +105,7 @@ func TestWrongSize(t *testing.T) {
 	require.EqualError(t, err, "unexpected total byte size 64 for input 'INPUT0', expecting 128")
 }
 
-// loadError is what loading and one instance say.
+// loadError returns what loading and one instance say.
 func loadError(t *testing.T, spec backend.Spec, kind inferencepb.ModelInstanceGroup_Kind) error {
 	t.Helper()
 	m, err := engineUnderTest(t).Load(context.Background(), spec)

@@ -26,7 +26,7 @@ type Search struct {
 	System     []string            // instead of the usual system folders
 }
 
-// Find is the path of the library. The error says how to get it.
+// Find returns the path of the library. The error says how to get it.
 func Find(s Search) (string, error) {
 	if s.Explicit != "" {
 		return namedLibrary(s.Explicit, "the setting --onnxruntime-library")
@@ -95,7 +95,7 @@ func patterns() []string {
 	return []string{"libonnxruntime.so", "libonnxruntime.so.*"}
 }
 
-// newest is the library of the highest version in a folder; "" for none.
+// newest returns the library of the highest version in a folder; "" for none.
 func newest(dir string) string {
 	var found []string
 	for _, p := range patterns() {
@@ -115,7 +115,7 @@ func escape(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// version is the numbers in a text, such as 1, 31, 1.
+// version returns the numbers in a text, such as 1, 31, 1.
 func version(text string) []int {
 	var numbers []int
 	in := false

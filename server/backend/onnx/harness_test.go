@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// engineUnderTest is the backend over the real library; the test is skipped
+// engineUnderTest returns the backend over the real library; the test is skipped
 // without one.
 func engineUnderTest(t testing.TB) *Backend {
 	t.Helper()

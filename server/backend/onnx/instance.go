@@ -183,7 +183,7 @@ func (i *instance) run(b *infer.Batch) error {
 	return nil
 }
 
-// refusedShape says whether the last run failed on an output's memory. The
+// refusedShape reports whether the last run failed on an output's memory. The
 // engine has no code of its own for it; all its texts about that name the type
 // of such a value.
 func (i *instance) refusedShape() bool {

@@ -15,7 +15,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// resident is the process's memory in bytes.
+// resident returns the process's memory in bytes.
 func resident(t *testing.T) int64 {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/statm")

@@ -48,7 +48,7 @@ type library struct {
 	globalPool    bool
 }
 
-// HasGPU says whether the library can run models on a GPU; false also when
+// HasGPU reports whether the library can run models on a GPU; false also when
 // there is no library.
 func (b *Backend) HasGPU() bool {
 	process.Lock()
@@ -133,7 +133,7 @@ func environment(ctx context.Context, log *slog.Logger, settings map[string]stri
 	return nil
 }
 
-// logLevel is the engine's level for what our logger shows.
+// logLevel returns the engine's level for what our logger shows.
 func logLevel(ctx context.Context, log *slog.Logger) (C.int32_t, ort.EnvironmentOption) {
 	switch {
 	case log.Enabled(ctx, slog.LevelDebug):

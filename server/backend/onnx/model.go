@@ -144,7 +144,7 @@ func (m *model) openGPU(device int) (*session, error) {
 	return m.openFile(path, o, threads{intra: max(o.intra, 1), inter: o.inter})
 }
 
-// gpuPath is the model file for a GPU: cc_model_filenames may name one for its
+// gpuPath returns the model file for a GPU: cc_model_filenames may name one for its
 // compute capability.
 func (m *model) gpuPath(device int) (string, error) {
 	names := m.spec.Config.GetCcModelFilenames()
@@ -183,7 +183,7 @@ func (m *model) logThreads(t threads, instances int) {
 		"cpus", m.spec.CPUs, "pool", t.intra, "inter_op", t.inter, "spinning", t.spin, "by", t.why)
 }
 
-// Memory is what the shared sessions hold. A GPU's memory is the driver's to
+// Memory returns what the shared sessions hold. A GPU's memory is the driver's to
 // tell.
 func (m *model) Memory() []backend.Memory {
 	n := m.cpu.memory()

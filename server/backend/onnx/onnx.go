@@ -107,7 +107,7 @@ func (b *Backend) outline(ctx context.Context, spec backend.Spec, path string) (
 	return graph, nil
 }
 
-// modelPath is the model's file. A directory stands for the model.onnx in it,
+// modelPath returns the model's file. A directory stands for the model.onnx in it,
 // beside which the model's external data lies.
 func modelPath(spec backend.Spec) (string, error) {
 	file := spec.File
@@ -137,7 +137,7 @@ func checkGraph(spec backend.Spec, graph *onnxmodel.Model) error {
 	return modelconfig.FirstError(autofill.Check(spec.Config, graph))
 }
 
-// providerHint is what to do about an execution provider that the library
+// providerHint returns what to do about an execution provider that the library
 // lacks.
 func providerHint(model, provider, library string, have []string) error {
 	return status.New(status.Unsupported,

@@ -134,7 +134,7 @@ func legacyCUDA(values map[string]*inferencepb.ModelParameter, set map[string]st
 	return p.err
 }
 
-// defaultMaxBatch is the backend setting for models that can batch and do not
+// defaultMaxBatch returns the backend setting for models that can batch and do not
 // say how much.
 func defaultMaxBatch(settings map[string]string) (int, error) {
 	v, ok := settings["default-max-batch-size"]
@@ -177,7 +177,7 @@ func (p *parameters) integer(key string, to *int) {
 	*to = n
 }
 
-// leadingInteger is the number that a text begins with, after blanks; like
+// leadingInteger returns the number that a text begins with, after blanks; like
 // Triton it does not look at what follows.
 func leadingInteger(v string) (int, error) {
 	v = strings.TrimLeft(v, " \t\n\v\f\r")

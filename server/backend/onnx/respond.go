@@ -122,7 +122,7 @@ func (i *instance) dropOutputs() {
 	}
 }
 
-// runError is the error of the last run as clients see it.
+// runError returns the error of the last run as clients see it.
 func (i *instance) runError() error {
 	e := &i.call.error
 	if e.code < C.TRT_ORT_NO_LIBRARY {

@@ -98,7 +98,7 @@ func setOptions(opts *C.OrtSessionOptions, o *options, t threads, globalPool boo
 	return firstError(steps)
 }
 
-// firstError is the first error of the steps; the others' texts are freed.
+// firstError returns the first error of the steps; the others' texts are freed.
 func firstError(steps []C.trt_ort_error) (first error) {
 	for _, e := range steps {
 		if err := check(e); err != nil && first == nil {
@@ -210,7 +210,7 @@ func elemType(t C.int32_t) onnxmodel.ElemType {
 	return onnxmodel.ElemType(t)
 }
 
-// memory is what the session holds in CPU memory; 0 when nothing is known.
+// memory returns what the session holds in CPU memory; 0 when nothing is known.
 func (s *session) memory() uint64 {
 	arena, err := s.arena()
 	if err != nil {
@@ -219,7 +219,7 @@ func (s *session) memory() uint64 {
 	return s.heap + arena
 }
 
-// arena is what the session's CPU arena holds by its own account.
+// arena returns what the session's CPU arena holds by its own account.
 func (s *session) arena() (uint64, error) {
 	var inUse, total C.uint64_t
 	err := check(C.trt_ort_session_memory(s.ptr, &inUse, &total))

@@ -60,7 +60,7 @@ func TestBatchEqualsSingles(t *testing.T) {
 	}
 }
 
-// batchOf is a batch that can be run again and again.
+// batchOf returns a batch that can be run again and again.
 func (w *world) batchOf(r *infer.Request) *infer.Batch {
 	b := &infer.Batch{}
 	b.Add(r)

@@ -65,7 +65,7 @@ func (w *world) sum(v int32) *sum {
 	return &sum{shape, tensor.NewData(buf)}
 }
 
-// step is a request of a sequence.
+// step returns a request of a sequence.
 func (w *world) step(s *sum, v int32) *infer.Request {
 	r := w.request(int(w.spec.Config.MaxBatchSize), input{"INPUT", tensor.Int32, s.shape, int32s(v)})
 	r.Batch = min(r.Batch, 1)

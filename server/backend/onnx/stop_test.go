@@ -15,7 +15,7 @@ import (
 	"triton/server/infer"
 )
 
-// power is a chain of products of x with itself: seconds of work for a large x,
+// power returns a chain of products of x with itself: seconds of work for a large x,
 // microseconds for a small one.
 func power() *onnxmodel.File {
 	x := onnxmodel.Tensor("x", onnxmodel.Float, "n", "n")

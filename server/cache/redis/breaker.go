@@ -21,13 +21,13 @@ type breaker struct {
 	suppressed atomic.Int64 // messages since
 }
 
-// isOpen says whether calls are not made now.
+// isOpen reports whether calls are not made now.
 func (b *breaker) isOpen() bool {
 	until := b.until.Load()
 	return until != 0 && infer.Now() < until
 }
 
-// allows says whether a call may be made: any while Redis works, one for each
+// allows reports whether a call may be made: any while Redis works, one for each
 // pause while it does not.
 func (b *breaker) allows() bool {
 	until := b.until.Load()

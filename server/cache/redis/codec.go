@@ -24,7 +24,7 @@ const magic = "TRC1"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// size is the bytes of a response's form.
+// size returns the bytes of a response's form.
 func size(resp *infer.Response) int {
 	n := len(magic) + 4 + 4 + 4
 	for i := range resp.Parameters {

@@ -52,7 +52,7 @@ func TestForm(t *testing.T) {
 	r.Release()
 }
 
-// sealed is a body with the right ends.
+// sealed returns a body with the right ends.
 func sealed(body []byte) []byte {
 	b := append([]byte(magic), body...)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))

@@ -99,7 +99,7 @@ func (n *numbers) number(name string, missing, most int) int {
 	return v
 }
 
-// milliseconds is a time; 0 is the usual one, as no request waits forever.
+// milliseconds returns a time; 0 is the usual one, as no request waits forever.
 func (n *numbers) milliseconds(name string, usual time.Duration) time.Duration {
 	if v := n.number(name, 0, 1<<30); v > 0 {
 		return time.Duration(v) * time.Millisecond
@@ -107,7 +107,7 @@ func (n *numbers) milliseconds(name string, usual time.Duration) time.Duration {
 	return usual
 }
 
-// tlsConfig is the encryption that any of the TLS settings asks for; nil is none.
+// tlsConfig returns the encryption that any of the TLS settings asks for; nil is none.
 func tlsConfig(settings map[string]string) (*tls.Config, error) {
 	cert, key, ca, dir, name := settings["cert"], settings["key"], settings["cacert"], settings["cacert_dir"], settings["sni"]
 	if cert+key+ca+dir+name == "" {

@@ -39,7 +39,7 @@ func (r *reader) uint64() uint64 {
 	return 0
 }
 
-// count is a number of things that take a byte each at least.
+// count returns a number of things that take a byte each at least.
 func (r *reader) count() uint32 {
 	p := r.take(4)
 	if p == nil {
@@ -94,7 +94,7 @@ func (r *reader) output(whole *tensor.Buffer, t *kserve.Tensor) {
 	}
 }
 
-// plausible says whether a tensor of that type and shape may have n bytes.
+// plausible reports whether a tensor of that type and shape may have n bytes.
 func plausible(t *kserve.Tensor, n uint64) bool {
 	if t.DataType <= tensor.Invalid || t.DataType > tensor.BF16 {
 		return false
