@@ -81,7 +81,7 @@ func (v *validator) identity() {
 	}
 	switch {
 	case v.Backend == "" && v.Platform != ensemblePlatform:
-		v.add(ruleBackend, "platform", `write the engine's name, such as backend: "onnxruntime"`,
+		v.add(ruleBackend, "platform", `write the backend's name, such as backend: "onnxruntime"`,
 			"unexpected platform type '%s' for %s", v.Platform, v.Name)
 	case v.Backend != "" && v.Platform == ensemblePlatform:
 		v.add(ruleEnsemblePair, "backend", "remove backend, or platform if this is no ensemble",

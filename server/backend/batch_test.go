@@ -327,7 +327,7 @@ func TestSignature(t *testing.T) {
 	require.Equal(t, tensor.Shape{}, s.Outputs[0].BackendShape())
 }
 
-// cycle is one whole batch without an engine.
+// cycle is one whole batch without a backend.
 type cycle struct {
 	g *Gather
 	s *Scatter

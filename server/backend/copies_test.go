@@ -9,7 +9,7 @@ import (
 	"triton/server/infer"
 )
 
-// TestGatherCopies counts: a request alone is passed through where an engine can
+// TestGatherCopies counts: a request alone is passed through where a backend can
 // read it, and each byte of a batch is copied once.
 func TestGatherCopies(t *testing.T) {
 	t.Parallel()

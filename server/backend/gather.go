@@ -8,21 +8,21 @@ import (
 	"triton/server/infer"
 )
 
-// align is where inputs start that are copied into one buffer: engines use
-// vector instructions up to this width.
+// align is the alignment in bytes of inputs that are copied into one buffer: libraries
+// use vector instructions up to this width.
 const align = 64
 
-// maxBatchInput is more bytes than an input that tells of a batch needs. Shapes come
-// from clients, and a dimension of 0 makes items of any shape out of no bytes.
+// maxBatchInput bounds the size in bytes of a batch input. Shapes come from clients,
+// and a dimension of 0 makes items of any shape take no bytes.
 const maxBatchInput = 1 << 30
 
-// Gather puts the inputs of a batch together for an engine: every input as one
-// run of bytes at an address that C code may use, naturally aligned for its
-// type. A batch of one request whose memory is already like that is passed
-// through; everything else is copied once, into one buffer for all inputs. An
-// instance owns one Gather and uses it for all its batches.
+// Gather joins the inputs of a batch: every input becomes one contiguous run of bytes
+// at a stable address, naturally aligned for its type. A batch of one request whose
+// memory is already like that is passed through; everything else is copied once, into
+// one buffer for all inputs. An instance owns one Gather and uses it for all its
+// batches.
 type Gather struct {
-	// Inputs stand in the order of the signature's inputs.
+	// Inputs are in the order of the signature's inputs.
 	Inputs []Gathered
 
 	sig    *Signature
@@ -33,15 +33,15 @@ type Gather struct {
 
 // Gathered is one input of the batch.
 type Gathered struct {
-	// Present is false for an optional input that no request brought.
+	// Present is false for an optional input that no request has.
 	Present bool
-	// Shape is the shape for the engine, with the rows of the whole batch.
+	// Shape is the shape for the backend, with the rows of the whole batch.
 	Shape tensor.Shape
 	// Bytes is valid until Release.
 	Bytes []byte
 
 	at             int // offset in the buffer of copies, or -1 when passed through
-	batchInputSize int // size of a Told input
+	batchInputSize int // size of a batch input
 }
 
 // NewGather makes a Gather for the inputs of sig.
@@ -49,8 +49,8 @@ func NewGather(sig *Signature, pool *tensor.Pool) *Gather {
 	return &Gather{Inputs: make([]Gathered, len(sig.Inputs)), sig: sig, pool: pool}
 }
 
-// Collect fills Inputs from the batch. The bytes may be the requests' own and
-// so need the requests alive. After an error nothing needs to be released.
+// Collect fills Inputs from the batch. The bytes may belong to the requests, which must
+// stay alive until Release. After an error nothing needs to be released.
 func (g *Gather) Collect(b *infer.Batch) error {
 	g.need = 0
 	for i := range g.Inputs {
@@ -103,8 +103,8 @@ func (g *Gather) Release() {
 	}
 }
 
-// plan finds the shape and size of input i and decides whether it is copied.
-// Copied inputs get their place here and their bytes once all sizes are known.
+// plan computes the shape and size of input i and decides whether it is copied. A
+// copied input gets its offset here and its bytes once all sizes are known.
 func (g *Gather) plan(b *infer.Batch, i int) error {
 	v, in := &g.sig.Inputs[i], &g.Inputs[i]
 	in.Present, in.Bytes, in.at = false, nil, -1
@@ -162,15 +162,14 @@ func (g *Gather) planBatchInput(b *infer.Batch, v *Value, in *Gathered) (err err
 	return nil
 }
 
-// reserve returns where the next copy goes.
+// reserve returns the offset of the next copy and adds its size to the buffer.
 func (g *Gather) reserve(size int) int {
 	at := g.need
 	g.need += (size + align - 1) &^ (align - 1)
 	return at
 }
 
-// shape sets the shape of input i that the engine sees from that of the first
-// request.
+// shape sets the shape of input i for the backend, from the shape in the first request.
 func (g *Gather) shape(b *infer.Batch, i int, first tensor.Shape) (err error) {
 	v, in := &g.sig.Inputs[i], &g.Inputs[i]
 	if v.Ragged {
@@ -190,12 +189,12 @@ func (g *Gather) shape(b *infer.Batch, i int, first tensor.Shape) (err error) {
 	return nil
 }
 
-// sameRowShape reports whether two shapes differ in no more than their first dimension.
+// sameRowShape reports whether two shapes are equal except in the first dimension.
 func sameRowShape(a, b tensor.Shape) bool {
 	return len(a) == len(b) && (len(a) == 0 || a[1:].Equal(b[1:]))
 }
 
-// checkSize keeps an engine from reading past the end of an input.
+// checkSize returns an error if an input has fewer or more bytes than its shape needs.
 func checkSize(v *Value, shape tensor.Shape, size int) error {
 	if v.DataType == tensor.Bytes {
 		return nil // its reader counts the elements
@@ -210,7 +209,7 @@ func checkSize(v *Value, shape tensor.Shape, size int) error {
 	return nil
 }
 
-// passable reports whether an engine can read the data where it lies.
+// passable reports whether the data can be passed to the library without a copy.
 func passable(d *tensor.Data, t tensor.DataType) bool {
 	if !d.Stable() {
 		return false

@@ -11,8 +11,8 @@ import (
 	"triton/server/infer"
 )
 
-// addBatchInputs adds to an engine's signature what a batch tells of itself: the batch
-// inputs, and the inputs whose shapes split an output.
+// addBatchInputs adds the batch inputs of the configuration to the signature, and the
+// inputs whose shapes split an output.
 func (s *Signature) addBatchInputs(c *inferencepb.ModelConfig) {
 	for _, in := range c.GetBatchInput() {
 		for _, name := range in.GetTargetName() {
@@ -32,13 +32,13 @@ func (s *Signature) addBatchInputs(c *inferencepb.ModelConfig) {
 
 func first(names []string) string {
 	if len(names) == 0 {
-		return "" // validation refuses that
+		return "" // refused by validation
 	}
 	return names[0]
 }
 
-// countedShape returns the shape of a request's input by which its elements and rows are
-// counted: a batch dimension of 0 counts as none.
+// countedShape returns the shape by which the elements and rows of a request's input
+// are counted: a batch dimension of 0 is dropped.
 func (s *Signature) countedShape(shape tensor.Shape) tensor.Shape {
 	if !s.Batching || len(shape) == 0 || shape[0] != 0 {
 		return shape
@@ -101,8 +101,8 @@ func (g *Gather) batchInputShape(b *infer.Batch, v *Value, dst tensor.Shape) (te
 	return append(dst[:0], requests), nil
 }
 
-// fitsInt32 reports whether what a batch input tells of a request with n elements,
-// after others with sum, fits into INT32.
+// fitsInt32 reports whether the values that a batch input holds for a request with n
+// elements, after requests with sum elements, fit into INT32.
 func fitsInt32(kind inferencepb.BatchInput_Kind, n, sum int64, item tensor.Shape) bool {
 	switch kind {
 	case inferencepb.BatchInput_BATCH_ELEMENT_COUNT:
@@ -115,7 +115,7 @@ func fitsInt32(kind inferencepb.BatchInput_Kind, n, sum int64, item tensor.Shape
 	return true
 }
 
-// writeBatchInput writes a batch input. What has no contents is zero.
+// writeBatchInput writes a batch input into mem, which is zeroed.
 func (g *Gather) writeBatchInput(b *infer.Batch, v *Value, mem []byte) {
 	clear(mem)
 	put := func(n int64) {
@@ -141,7 +141,7 @@ func (g *Gather) writeBatchInput(b *infer.Batch, v *Value, mem []byte) {
 			put(sum)
 		case inferencepb.BatchInput_BATCH_ITEM_SHAPE, inferencepb.BatchInput_BATCH_ITEM_SHAPE_FLATTEN:
 			item := g.itemShape(v, shape)
-			for range rowCount(shape) { // planTold has looked how many
+			for range rowCount(shape) { // bounded by planBatchInput
 				for _, d := range item {
 					put(d)
 				}
@@ -150,7 +150,7 @@ func (g *Gather) writeBatchInput(b *infer.Batch, v *Value, mem []byte) {
 	}
 }
 
-// itemShape returns the shape of one row of an input, as the engine sees it.
+// itemShape returns the shape of one row of an input, as the backend sees it.
 func (g *Gather) itemShape(v *Value, shape tensor.Shape) tensor.Shape {
 	row := shape[min(1, len(shape)):]
 	for i := range g.sig.Inputs {
@@ -161,7 +161,7 @@ func (g *Gather) itemShape(v *Value, shape tensor.Shape) tensor.Shape {
 	return row
 }
 
-// rowCount returns the first dimension: the rows.
+// rowCount returns the first dimension.
 func rowCount(shape tensor.Shape) int64 {
 	if len(shape) == 0 {
 		return 0
@@ -169,8 +169,8 @@ func rowCount(shape tensor.Shape) int64 {
 	return shape[0]
 }
 
-// splitByShape hands an output out in parts whose open dimensions are those of an
-// input of the request.
+// splitByShape splits an output into parts whose open dimensions are those of an input
+// of the request.
 func (s *Scatter) splitByShape(v *Value, buf *tensor.Buffer, off, n int) {
 	end := off + n
 	for k, r := range s.batch.Requests {
@@ -178,7 +178,7 @@ func (s *Scatter) splitByShape(v *Value, buf *tensor.Buffer, off, n int) {
 		size, err := s.part(v, r, buf.Bytes()[off:end])
 		if err != nil {
 			s.fail(resp, err)
-			off = end // nobody knows where the next one begins
+			off = end // the start of the next part is unknown
 			continue
 		}
 		s.add(r, resp, v, buf, off, size)
@@ -186,7 +186,8 @@ func (s *Scatter) splitByShape(v *Value, buf *tensor.Buffer, off, n int) {
 	}
 }
 
-// part sets s.shape to a request's share of an output and says how long it is.
+// part sets s.shape to the shape of a request's part of an output and returns its
+// length.
 func (s *Scatter) part(v *Value, r *infer.Request, mem []byte) (int, error) {
 	t := r.Input(v.Source)
 	if t == nil {

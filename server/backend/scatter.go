@@ -8,10 +8,10 @@ import (
 	"triton/server/infer"
 )
 
-// Scatter splits the outputs of a batch along the first dimension into one
-// response per request. The responses share the engine's buffers by reference;
-// nothing is copied. An instance owns one Scatter and uses it for all its
-// batches: Start, Output for every output, then Send or Drop.
+// Scatter splits the outputs of a batch along the first dimension into one response per
+// request. The responses share the backend's buffers by reference; nothing is copied.
+// An instance owns one Scatter and uses it for all its batches: Start, Output for every
+// output, then Send or Drop.
 type Scatter struct {
 	sig       *Signature
 	batch     *infer.Batch
@@ -22,7 +22,7 @@ type Scatter struct {
 // NewScatter makes a Scatter for the outputs of sig.
 func NewScatter(sig *Signature) *Scatter { return &Scatter{sig: sig} }
 
-// Start takes a response for every request of the batch.
+// Start makes a response for every request of the batch.
 func (s *Scatter) Start(b *infer.Batch) {
 	s.batch = b
 	for range b.Requests {
@@ -30,9 +30,9 @@ func (s *Scatter) Start(b *infer.Batch) {
 	}
 }
 
-// Output adds output i of the signature, of this shape, lying in buf[off:off+n],
-// to the responses of those requests that asked for it. buf is a loan. What is
-// wrong with the output fails the requests that miss a part of it.
+// Output adds output i of the signature, with this shape and the bytes buf[off:off+n],
+// to the responses of the requests that asked for it. The caller keeps its reference to
+// buf. An output that is too short fails the requests whose part is missing.
 func (s *Scatter) Output(i int, shape tensor.Shape, buf *tensor.Buffer, off, n int) {
 	v := &s.sig.Outputs[i]
 	if v.Source != "" {
@@ -49,7 +49,7 @@ func (s *Scatter) Output(i int, shape tensor.Shape, buf *tensor.Buffer, off, n i
 	s.split(v, shape, buf, off, n)
 }
 
-// split hands out the rows of one output.
+// split gives each request its rows of one output.
 func (s *Scatter) split(v *Value, shape tensor.Shape, buf *tensor.Buffer, off, n int) {
 	total := int64(0)
 	if len(shape) > 0 {
@@ -81,8 +81,8 @@ func (s *Scatter) split(v *Value, shape tensor.Shape, buf *tensor.Buffer, off, n
 	}
 }
 
-// add gives a request its part of an output, of shape s.shape: the client, if it
-// wants it, and the sequence, if it is a state. An error ends both.
+// add gives a request its part of an output, of shape s.shape. It goes to the client if
+// the client asked for it, and to the sequence if it is a state. An error ends both.
 func (s *Scatter) add(r *infer.Request, resp *infer.Response, v *Value, buf *tensor.Buffer, off, n int) {
 	if v.Role == State && resp.Err == nil && r.Member.States != nil {
 		if err := UpdateState(r, v.Name, v.DataType, s.backendShape(v), tensor.SliceData(buf, off, n)); err != nil {
@@ -94,8 +94,7 @@ func (s *Scatter) add(r *infer.Request, resp *infer.Response, v *Value, buf *ten
 	}
 }
 
-// Send answers every request of the batch, finally. Null requests have nobody to
-// answer.
+// Send sends the final response of every request of the batch. Null requests get none.
 func (s *Scatter) Send() {
 	for k, r := range s.batch.Requests {
 		resp := s.responses[k]
@@ -109,7 +108,7 @@ func (s *Scatter) Send() {
 	s.batch, s.responses = nil, s.responses[:0]
 }
 
-// Drop gives the responses back unsent, for a batch that failed as a whole.
+// Drop releases the responses unsent, for a batch that failed as a whole.
 func (s *Scatter) Drop() {
 	for k, resp := range s.responses {
 		s.responses[k] = nil
@@ -118,8 +117,8 @@ func (s *Scatter) Drop() {
 	s.batch, s.responses = nil, s.responses[:0]
 }
 
-// clientShape appends to dst what the client sees of an engine's shape without
-// its batch dimension. A scalar has the configured dimensions.
+// clientShape appends to dst the shape that the client sees for a backend's shape
+// without its batch dimension. A scalar has the configured dimensions.
 func (s *Scatter) clientShape(v *Value, dst, shape tensor.Shape) tensor.Shape {
 	switch {
 	case v.Reshape != nil:
@@ -130,7 +129,7 @@ func (s *Scatter) clientShape(v *Value, dst, shape tensor.Shape) tensor.Shape {
 	return append(dst, shape...)
 }
 
-// backendShape is s.shape as the engine sees it.
+// backendShape returns s.shape as the backend sees it.
 func (s *Scatter) backendShape(v *Value) tensor.Shape {
 	if v.Reshape == nil {
 		return s.shape
@@ -145,8 +144,8 @@ func (s *Scatter) fail(resp *infer.Response, err error) {
 	}
 }
 
-// rowBytes returns the size of the next rows at the start of mem. The shape may be
-// larger than anything there can be.
+// rowBytes returns the size of the next rows at the start of mem. The shape may
+// describe more bytes than mem has.
 func rowBytes(d tensor.DataType, row tensor.Shape, rows int, mem []byte) (int, error) {
 	per, err := row.Elements()
 	if err != nil {

@@ -8,10 +8,11 @@ import (
 	"triton/server/infer"
 )
 
-// Signature is the inputs and outputs of a model as its configuration names
-// them: what batches are put together and split by.
+// Signature lists the inputs and outputs of a model as its configuration names them.
+// Batches are gathered and scattered by it.
 type Signature struct {
-	// Batching says that the first dimension of every tensor is the batch.
+	// Batching reports whether the first dimension of every tensor is the
+	// batch.
 	Batching bool
 	Inputs   []Value
 	Outputs  []Value
@@ -21,38 +22,37 @@ type Signature struct {
 type Value struct {
 	Name     string
 	DataType tensor.DataType
-	// Dims is what clients see, without the batch dimension.
+	// Dims is the shape that clients see, without the batch dimension.
 	Dims tensor.Shape
-	// Reshape is what the engine sees in place of Dims; nil when that is the
-	// same. An empty one that is not nil is a scalar.
+	// Reshape is the shape that the backend sees instead of Dims; nil if it is
+	// the same. An empty one that is not nil is a scalar.
 	Reshape  tensor.Shape
 	Optional bool
-	// Ragged inputs are put into a batch one after the other, whatever their
-	// shapes.
+	// Ragged inputs are concatenated in a batch, whatever their shapes.
 	Ragged bool
 	Role   Role
-	// Kind is what a Told input tells of the input Source. An output with a Source
-	// is split by that input's shapes.
+	// Kind is what a batch input says about the input Source. An output with a
+	// Source is split by the shapes of that input.
 	Kind   inferencepb.BatchInput_Kind
 	Source string
-	// Hidden outputs are not the clients'.
+	// Hidden outputs are not returned to clients.
 	Hidden bool
 }
 
-// Role is who makes an input or reads an output.
+// Role says who makes an input or reads an output.
 type Role uint8
 
 // The roles.
 const (
 	Client     Role = iota // the client
-	Control                // an input that says where in its sequence a request stands
+	Control                // an input with the position of the request in its sequence
 	State                  // implicit state of a sequence
-	BatchInput             // an input that tells of the batch
+	BatchInput             // an input that describes the batch
 )
 
-// NewFullSignature returns what the engine sees: beside the clients' inputs and
-// outputs those that the scheduler of sequences makes and reads. A request has
-// them as extras.
+// NewFullSignature returns the signature that the backend sees. Beside the inputs and
+// outputs of clients it has those that the sequence batcher makes and reads, which a
+// request carries as extras.
 func NewFullSignature(c *inferencepb.ModelConfig) *Signature {
 	s := NewSignature(c)
 	for _, in := range c.GetSequenceBatching().GetControlInput() {
@@ -89,7 +89,7 @@ func controlType(in *inferencepb.ModelSequenceBatching_ControlInput) tensor.Data
 	return tensor.Bool
 }
 
-// NewSignature reads a configuration.
+// NewSignature returns the signature that clients see.
 func NewSignature(c *inferencepb.ModelConfig) *Signature {
 	s := &Signature{Batching: c.GetMaxBatchSize() > 0}
 	for _, in := range c.GetInput() {
@@ -111,7 +111,7 @@ func value(name string, d inferencepb.DataType, dims []int64, r *inferencepb.Mod
 	return v
 }
 
-// BackendShape returns the shape of the value as the engine sees it, without the batch
+// BackendShape returns the shape of the value as the backend sees it, without the batch
 // dimension; -1 stands for a dimension that may vary.
 func (v *Value) BackendShape() tensor.Shape {
 	if v.Reshape != nil {
@@ -120,12 +120,12 @@ func (v *Value) BackendShape() tensor.Shape {
 	return v.Dims
 }
 
-// Wants reports whether anybody needs output i of the batch: a client, or a sequence
+// Wants reports whether output i of the batch is needed by a client, or by a sequence
 // whose state it is.
 func (s *Signature) Wants(b *infer.Batch, i int) bool {
 	v := &s.Outputs[i]
 	return v.Role == State || b.Wants(v.Name)
 }
 
-// wants reports whether a client gets the value.
+// wants reports whether the client of r gets the value.
 func (v *Value) wants(r *infer.Request) bool { return !v.Hidden && r.Wants(v.Name) }

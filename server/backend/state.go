@@ -6,8 +6,8 @@ import (
 	"triton/server/infer"
 )
 
-// UpdateState makes data, which moves in, the value of a state that the next
-// request of r's sequence gets. The state is named by its output.
+// UpdateState sets a state for the next request of r's sequence. It takes ownership of
+// data. The state is named by its output.
 func UpdateState(r *infer.Request, output string, d tensor.DataType, shape tensor.Shape, data tensor.Data) error {
 	if r.Member.States == nil {
 		data.Release()
@@ -16,9 +16,9 @@ func UpdateState(r *infer.Request, output string, d tensor.DataType, shape tenso
 	return r.Member.States.Update(output, d, shape, data)
 }
 
-// span returns the bytes of input i of all requests when they lie one after the other
-// in one buffer, as the states of sequences do that share batch after batch: then
-// nothing is to be copied. Else nil.
+// span returns the bytes of input i of all requests if they are contiguous in one
+// buffer, else nil. The states of sequences that share batch after batch are, and then
+// nothing is copied.
 func span(b *infer.Batch, i int, v *Value) []byte {
 	var all tensor.Segment
 	for k, r := range b.Requests {

@@ -9,14 +9,14 @@ import (
 	"triton/server/infer"
 )
 
-// watchInterval is how often a Watch looks: often enough for a call that gRPC gives up a
-// few milliseconds before its deadline to be answered by then.
+// watchInterval is how often a Watch checks. A call that gRPC gives up a few
+// milliseconds before its deadline must be answered by then.
 const watchInterval = 3 * time.Millisecond
 
-// Watch interrupts an engine whose result nobody wants any more: all callers of
-// its batch have left, or the context of Execute ended. It looks every few
-// milliseconds, by a timer that an idle instance does not have; a batch costs two
-// locks and no goroutine. An instance owns one.
+// Watch interrupts a run whose result no caller needs: all callers of its batch have
+// left, or the context of Execute ended. It checks every few milliseconds, by a timer
+// that an idle instance does not have; a batch costs two locks and no goroutine. An
+// instance owns one.
 type Watch struct {
 	interrupt func()
 	timer     *time.Timer
@@ -29,8 +29,8 @@ type Watch struct {
 	closed      bool
 }
 
-// NewWatch makes a Watch that calls interrupt at most once for a batch, between
-// Begin and End. It must not block.
+// NewWatch returns a Watch that calls interrupt at most once for a batch, between Begin
+// and End. interrupt must not block.
 func NewWatch(interrupt func()) *Watch {
 	w := &Watch{interrupt: interrupt}
 	w.timer = time.AfterFunc(time.Hour, w.check)
@@ -49,7 +49,7 @@ func (w *Watch) Begin(ctx context.Context, b *infer.Batch) {
 	w.mu.Unlock()
 }
 
-// End reports whether the engine was interrupted.
+// End stops watching and reports whether the run was interrupted.
 func (w *Watch) End() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,7 +57,7 @@ func (w *Watch) End() bool {
 	return w.interrupted
 }
 
-// Close ends the timer.
+// Close stops the timer.
 func (w *Watch) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -65,7 +65,7 @@ func (w *Watch) Close() {
 	w.timer.Stop()
 }
 
-// check is the timer's.
+// check is called by the timer.
 func (w *Watch) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,8 +80,8 @@ func (w *Watch) check() {
 	w.timer.Reset(watchInterval)
 }
 
-// Interrupted returns the error of a batch that was not run to its end, for callers
-// that left or because ctx, that of Execute, ended.
+// Interrupted returns the error of a batch that was interrupted because its callers
+// left, or because ctx, the context of Execute, ended.
 func Interrupted(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return &status.Error{Code: status.Unavailable, Msg: "interrupted because the server stops", Cause: context.Cause(ctx)}

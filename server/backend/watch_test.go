@@ -29,7 +29,7 @@ func TestWatch(t *testing.T) {
 		one.Cancel()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.False(t, w.End(), "somebody waits")
+		require.False(t, w.End(), "a caller waits")
 
 		w.Begin(ctx, &b)
 		time.Sleep(time.Second)

@@ -1,11 +1,10 @@
-// Package cache keeps responses and answers equal requests from them. A Runner
-// stands in front of a model version; behind it is a Cache: Local here, or the
-// one below this package that servers share.
+// Package cache stores responses and answers equal requests from them. A Runner is in
+// front of a model version; behind it is a Cache: Local here, or the one in the package
+// redis below, which several servers share.
 //
-// Two requests are equal when the model version is the same, whenever and wherever
-// it was loaded, and the inputs, the requested outputs and the parameters are the
-// same, byte for byte. What is answered from the cache is what the model answered then:
-// errors are never kept.
+// Two requests are equal if the model version is the same, whenever and wherever it was
+// loaded, and the inputs, the requested outputs and the parameters are the same, byte
+// for byte. Errors are never stored.
 package cache
 
 import (
@@ -15,22 +14,23 @@ import (
 	"triton/server/infer"
 )
 
-// Key names everything that an answer depends on. It is a cryptographic hash, so
-// that nobody finds two requests with one key.
+// Key identifies everything that a response depends on. It is a cryptographic hash, so
+// that two requests with one key cannot be constructed.
 type Key [32]byte
 
-// Cache keeps responses by key. It is safe for concurrent use.
+// Cache stores responses by key. It is safe for concurrent use.
 type Cache interface {
-	// Lookup fills an empty response with the parameters and outputs that are kept
-	// under the key; false when there are none. The end of ctx and trouble with
-	// the store are a miss too: no request waits long for its cache.
+	// Lookup fills an empty response with the parameters and outputs stored
+	// under the key and reports whether there are any. The end of ctx and
+	// failures of the store are a miss too: no request waits long for its
+	// cache.
 	Lookup(ctx context.Context, k Key, into *infer.Response) bool
-	// Insert keeps a response, which stays the caller's. It must not block.
-	// ErrExists says that the key has one already.
+	// Insert stores a response, which the caller still owns. It must not block.
+	// It returns ErrExists if the key has a response already.
 	Insert(k Key, resp *infer.Response) error
-	// Close gives all memory back. It is the last call.
+	// Close releases all memory. It is the last call.
 	Close() error
 }
 
-// ErrExists is the answer to an insertion that comes too late.
+// ErrExists is returned by an insertion under a key that has a response.
 var ErrExists error = status.New(status.AlreadyExists, "the response is kept already")

@@ -9,17 +9,18 @@ import (
 	"triton/server/infer"
 )
 
-// entry is one kept response. It does not change once it can be found.
+// entry is one stored response. It does not change once it can be found.
 type entry struct {
 	key        Key
 	parameters []kserve.Parameter
 	outputs    []kserve.Tensor // each in one piece
-	bytes      int64           // that it keeps
+	bytes      int64           // of memory that it holds
 	next, prev *entry          // by use
 }
 
-// newEntry keeps a response: whole buffers of the pool by reference, all else,
-// such as the rows of a batch and memory of an engine or a transport, as copies.
+// newEntry returns an entry for a response. It shares whole buffers of the pool by
+// reference and copies everything else, such as the rows of a batch and memory of a
+// backend or a transport.
 func newEntry(p *tensor.Pool, k Key, resp *infer.Response) (*entry, error) {
 	e := &entry{key: k, bytes: footprint(resp)}
 	e.parameters = append(e.parameters, resp.Parameters...)
@@ -41,10 +42,10 @@ func newEntry(p *tensor.Pool, k Key, resp *infer.Response) (*entry, error) {
 	return e, nil
 }
 
-// mapOverhead is about what one entry takes in the table.
+// mapOverhead is about the size in bytes of one entry in the table.
 const mapOverhead = 64
 
-// footprint returns what a response needs beside its tensors' bytes.
+// footprint returns the size in bytes of a response without the data of its tensors.
 func footprint(resp *infer.Response) int64 {
 	n := int64(unsafe.Sizeof(entry{})) + mapOverhead
 	for i := range resp.Outputs {
@@ -58,7 +59,7 @@ func footprint(resp *infer.Response) int64 {
 	return n
 }
 
-// keep returns the data in a buffer that is mostly it.
+// keep returns the data in a buffer that has little other content.
 func keep(p *tensor.Pool, d *tensor.Data) (tensor.Data, error) {
 	if d.Segments() == 1 {
 		if s := d.Segment(0); p.Holds(s.Buffer) <= 2*s.N && p.Holds(s.Buffer) > 0 {
@@ -73,10 +74,10 @@ func keep(p *tensor.Pool, d *tensor.Data) (tensor.Data, error) {
 	return tensor.NewData(b), nil
 }
 
-// fill puts the kept response into an empty one, without a copy of tensors.
+// fill copies the stored response into an empty one without copying tensors.
 func (e *entry) fill(into *infer.Response) { share(e.parameters, e.outputs, into) }
 
-// share lends outputs to another response.
+// share adds outputs to another response by reference.
 func share(parameters []kserve.Parameter, outputs []kserve.Tensor, into *infer.Response) {
 	into.Parameters = append(into.Parameters, parameters...)
 	for i := range outputs {

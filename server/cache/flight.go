@@ -10,8 +10,8 @@ import (
 	"triton/server/stats"
 )
 
-// flights are the requests of a model version that are being computed, and the
-// equal ones that wait for their answers.
+// flights holds the requests of a model version that are being computed, and the equal
+// requests that wait for their responses.
 //
 //	from       event                              to
 //	-          not in the cache, first of its key leads
@@ -28,7 +28,7 @@ type flights struct {
 	}
 }
 
-// flight is one key. Its leader is with the runner behind.
+// flight is one key that is being computed. Its leader is in the runner behind.
 type flight struct {
 	all       *flights
 	key       Key
@@ -41,7 +41,7 @@ func newFlights(c *Runner) *flights {
 	return f
 }
 
-// submit makes r lead or follow.
+// submit makes r the leader or a follower of its key.
 func (f *flights) submit(r *infer.Request, t *ticket) error {
 	f.mu.Lock()
 	in := f.mu.byKey[t.key]
@@ -64,7 +64,7 @@ func (f *flights) submit(r *infer.Request, t *ticket) error {
 	return nil
 }
 
-// lead has the runner behind compute r.
+// lead submits r to the runner behind.
 func (in *flight) lead(r *infer.Request, t *ticket) error {
 	t.flight = in
 	err := in.all.runner.next.Submit(r)
@@ -75,14 +75,14 @@ func (in *flight) lead(r *infer.Request, t *ticket) error {
 	return err
 }
 
-// finish ends the leader's turn. Its answer, if there is one, is that of all
-// followers; else the oldest leads.
+// finish ends the leader's flight. If it has a response, all followers get it;
+// otherwise the oldest follower becomes the leader.
 func (in *flight) finish(resp *infer.Response, ok bool) {
 	f := in.all
 	var done infer.List
 	f.mu.Lock()
 	for r := in.followers.Pop(); r != nil; r = in.followers.Pop() {
-		r.Move(infer.Queued, infer.Executing) // no longer to be withdrawn
+		r.Move(infer.Queued, infer.Executing) // it can no longer be withdrawn
 		f.runner.opts.Stats.Pending.Add(-1)
 		done.Push(r)
 		if !ok {
@@ -104,7 +104,7 @@ func (in *flight) finish(resp *infer.Response, ok bool) {
 	}
 }
 
-// answer gives a follower the leader's response. It counts as a hit: nothing was
+// answer sends the leader's response to a follower. It counts as a hit: nothing was
 // computed for it.
 func (f *flights) answer(r *infer.Request, from *infer.Response) {
 	t := removeTicket(r)
@@ -127,8 +127,8 @@ func (in *flight) promote(r *infer.Request) {
 	}
 }
 
-// leadContained is lead. A panic is an error, which the followers do not wait for,
-// unless the runner behind has the request already: then that will answer it.
+// leadContained is lead, with panics as errors, so that followers do not wait for ever.
+// If the runner behind has accepted the request already, it will answer it.
 func (in *flight) leadContained(r *infer.Request) (err error) {
 	t := r.Tap.(*ticket)
 	before := t.before
@@ -145,10 +145,10 @@ func (in *flight) leadContained(r *infer.Request) (err error) {
 	return in.lead(r, t)
 }
 
-// Withdraw takes a follower out that nobody waits for any more.
+// Withdraw removes a follower whose caller has left.
 func (in *flight) Withdraw(r *infer.Request) bool {
 	in.all.mu.Lock()
-	if !in.has(r) { // it may wait elsewhere, as a leader
+	if !in.has(r) { // it may be a leader now and wait elsewhere
 		in.all.mu.Unlock()
 		return false
 	}
@@ -169,7 +169,7 @@ func (in *flight) has(r *infer.Request) bool {
 	return false
 }
 
-// cancelled answers a follower that nobody waits for.
+// cancelled answers a follower whose caller has left.
 func (f *flights) cancelled(r *infer.Request) {
 	f.fail(r, status.New(status.Cancelled, ""), stats.Canceled)
 }
@@ -182,16 +182,16 @@ func (f *flights) fail(r *infer.Request, err error, why stats.Failure) {
 	r.Release()
 }
 
-// removeTicket takes a follower's ticket away. Its response is not to be kept.
+// removeTicket takes the ticket from a follower, so that its response is not stored.
 func removeTicket(r *infer.Request) ticket {
 	t := r.Tap.(*ticket)
 	r.Tap = t.before
 	return *t
 }
 
-// drain comes after the drain of the runner behind. When that has answered all
-// leaders, the last followers that lead are being refused; when it gave up, those
-// that still wait are answered here.
+// drain is called after the runner behind is drained. If that has answered all leaders,
+// the last followers that lead are being refused; if it timed out, the followers that
+// still wait are answered here.
 func (f *flights) drain(whole bool) {
 	if whole {
 		f.promoting.Wait()

@@ -13,8 +13,8 @@ import (
 	"triton/server/infer"
 )
 
-// hasher makes keys. Every part is written with its length or kind in front, so
-// that no two different requests write the same bytes.
+// hasher computes keys. Every part is written with its length or kind in front, so that
+// no two different requests write the same bytes.
 type hasher struct {
 	hash  hash.Hash
 	text  []byte // not hashed yet
@@ -23,9 +23,9 @@ type hasher struct {
 
 var hashers = sync.Pool{New: func() any { return &hasher{hash: sha256.New()} }}
 
-// keyOf returns the key of a request to a model version, which scope names. The
-// request's id, priority, timeout and the form in which outputs are returned
-// are no part of it.
+// keyOf returns the key of a request to the model version that scope names. The
+// request's ID, priority, timeout and the form in which outputs are returned are not
+// part of it.
 func keyOf(scope string, r *infer.Request) (k Key) {
 	h := hashers.Get().(*hasher)
 	h.hash.Reset()
@@ -46,8 +46,8 @@ func keyOf(scope string, r *infer.Request) (k Key) {
 }
 
 const (
-	small    = 1 << 10  // bytes that are cheaper to copy than to hash on their own
-	keepText = 64 << 10 // the most that waits for the next request
+	small    = 1 << 10  // parts up to this size are cheaper to copy than to hash alone
+	keepText = 64 << 10 // largest buffer that is kept for the next request
 )
 
 func (h *hasher) flush() {
@@ -58,7 +58,7 @@ func (h *hasher) flush() {
 func (h *hasher) uint(n uint64)   { h.text = binary.LittleEndian.AppendUint64(h.text, n) }
 func (h *hasher) string(s string) { h.uint(uint64(len(s))); h.text = append(h.text, s...) }
 
-// sorted returns the indices of n things by name.
+// sorted returns the indices of n things, sorted by name.
 func (h *hasher) sorted(n int, name func(i int) string) []int {
 	h.order = h.order[:0]
 	for i := range n {
@@ -94,7 +94,7 @@ func (h *hasher) bytes(b []byte) {
 	h.hash.Write(b)
 }
 
-// outputs hashes what is asked for; nothing stands for everything.
+// outputs hashes the requested outputs; an empty list requests all.
 func (h *hasher) outputs(outputs []kserve.RequestedOutput) {
 	h.uint(uint64(len(outputs)))
 	for _, i := range h.sorted(len(outputs), func(i int) string { return outputs[i].Name }) {
@@ -102,7 +102,7 @@ func (h *hasher) outputs(outputs []kserve.RequestedOutput) {
 	}
 }
 
-// sequence is echoed by ensembles.
+// sequence hashes the correlation ID, which ensembles echo.
 func (h *hasher) sequence(r *infer.Request) {
 	flags := uint64(0)
 	if r.SequenceStart {
@@ -116,7 +116,7 @@ func (h *hasher) sequence(r *infer.Request) {
 	h.string(r.SequenceIDStr)
 }
 
-// parameters hashes what engines may read.
+// parameters hashes the parameters that backends may read.
 func (h *hasher) parameters(all []kserve.Parameter) {
 	h.uint(uint64(len(all)))
 	for _, i := range h.sorted(len(all), func(i int) string { return all[i].Name }) {

@@ -9,9 +9,9 @@ import (
 	"triton/server/infer"
 )
 
-// Local keeps responses in this process, up to a number of bytes. The one that
-// was used longest ago goes first. There is one lock, held for 0.1 µs: several
-// would be exact for neither size nor age.
+// Local stores responses in this process, up to a number of bytes. It evicts the least
+// recently used response first. There is one lock, held for 0.1 µs: with several,
+// neither size nor order would be exact.
 type Local struct {
 	pool *tensor.Pool
 	size int64 // bytes
@@ -19,13 +19,13 @@ type Local struct {
 	mu struct {
 		sync.Mutex
 		entries map[Key]*entry
-		used    entry // the ring's anchor: next was used last, prev goes first
+		used    entry // anchor of the ring: next was used last, prev is evicted first
 		counts  Counts
 		closed  bool
 	}
 }
 
-// Counts is what a Local did so far, and what it holds now.
+// Counts are the counters of a Local and its current size.
 type Counts struct {
 	Entries, Bytes, Size    int64
 	Hits, Misses, Evictions uint64
@@ -34,8 +34,8 @@ type Counts struct {
 
 var _ Cache = (*Local)(nil)
 
-// NewLocal makes a cache of up to size bytes; memory is taken from the pool as
-// responses come.
+// NewLocal returns a cache of up to size bytes. It takes memory from the pool as
+// responses are inserted.
 func NewLocal(size int64, pool *tensor.Pool) *Local {
 	l := &Local{pool: pool, size: size}
 	l.mu.entries = map[Key]*entry{}
@@ -44,7 +44,7 @@ func NewLocal(size int64, pool *tensor.Pool) *Local {
 	return l
 }
 
-// Lookup fills the response from the entry and makes it the last used.
+// Lookup fills the response from the entry and makes the entry the most recently used.
 func (l *Local) Lookup(_ context.Context, k Key, into *infer.Response) bool {
 	begin := infer.Now()
 	l.mu.Lock()
@@ -62,7 +62,7 @@ func (l *Local) Lookup(_ context.Context, k Key, into *infer.Response) bool {
 	return e != nil
 }
 
-// Insert copies what must be copied without the lock.
+// Insert copies outside the lock.
 func (l *Local) Insert(k Key, resp *infer.Response) error {
 	begin := infer.Now()
 	if l.has(k) {
@@ -108,8 +108,7 @@ func (l *Local) has(k Key) bool {
 	return l.mu.entries[k] != nil
 }
 
-// add puts an entry in and takes out a chain of others for which there is no
-// room any more.
+// add inserts an entry and returns a chain of the entries that were evicted for it.
 func (l *Local) add(e *entry, begin int64) (evicted *entry, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,7 +153,7 @@ func (l *Local) Counts() Counts {
 	return c
 }
 
-// Close releases all entries; nothing is kept from now on.
+// Close releases all entries. Nothing is stored afterwards.
 func (l *Local) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

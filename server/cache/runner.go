@@ -13,37 +13,40 @@ import (
 	"triton/server/stats"
 )
 
-// Options say what a Runner works with.
+// Options configure a Runner.
 type Options struct {
 	Cache Cache
-	// Scope names the model version in keys, by what its answers depend on. Models
-	// whose answers may differ have different scopes, whenever they were loaded.
+	// Scope identifies the model version in keys, by what its answers depend
+	// on. Models whose answers may differ have different scopes, whenever they
+	// were loaded.
 	Scope string
-	// Steady reports whether the model's answers are now those of Scope: only then are
-	// they kept, and kept ones given; nil: always.
+	// Steady reports whether the model's answers are currently those of Scope.
+	// Responses are stored and used only while it returns true. Nil means
+	// always.
 	Steady func() bool
-	// SingleFlight makes equal requests wait for the one that is computed.
+	// SingleFlight makes equal requests wait for the one that is being
+	// computed.
 	SingleFlight bool
-	// Ordered makes hits wait for the answers of earlier requests.
+	// Ordered makes hits wait for the responses of earlier requests.
 	Ordered bool
 	Pool    *tensor.Pool
 	Stats   *stats.Model
 	Log     *slog.Logger
 }
 
-// Runner answers requests from a cache and has the runner behind it compute the
-// others, whose responses it keeps. The model must have one response to each
-// request, and no sequences.
+// Runner answers requests from a cache. The runner behind it computes the others, and
+// Runner stores their responses. The model must send one response to each request and
+// must not use sequences.
 type Runner struct {
 	opts    Options
 	next    infer.Runner
-	flights *flights         // nil: equal requests are all computed
-	order   *scheduler.Order // nil: answers leave as they come
+	flights *flights         // nil: every request is computed
+	order   *scheduler.Order // nil: responses are sent in any order
 }
 
 var _ infer.Runner = (*Runner)(nil)
 
-// New puts a cache in front of a runner.
+// New returns a runner with a cache in front of next.
 func New(next infer.Runner, o Options) *Runner {
 	c := &Runner{opts: o, next: next}
 	if o.SingleFlight {
@@ -98,9 +101,9 @@ func (c *Runner) Submit(r *infer.Request) error {
 	return c.submitInOrder(r)
 }
 
-// submitInOrder reserves the request's place among the answers first. A request
-// that is refused, or lost to a panic before anybody has it, gives the place up:
-// nobody will answer it.
+// submitInOrder reserves the request's position in the order of responses first. A
+// request that is refused, or lost to a panic before any queue has it, gives the
+// position up, because it will not be answered.
 func (c *Runner) submitInOrder(r *infer.Request) (err error) {
 	c.order.Enter(r)
 	returned := false
@@ -127,8 +130,8 @@ func (c *Runner) submit(r *infer.Request) error {
 	return c.next.Submit(r)
 }
 
-// lookup finds a request's response, which it holds back, or sets what keeps the
-// one that will come. Both are missing for a request that cannot be cached.
+// lookup answers a request from the cache, or sets the ticket that will store its
+// response. It does neither for a request that cannot be cached.
 func (c *Runner) lookup(ctx context.Context, r *infer.Request) (answered bool, t *ticket) {
 	queued := infer.Now()
 	if r.Cancelled() || !c.steady() || !copyForeign(c.opts.Pool, r.Inputs) {
@@ -151,12 +154,11 @@ func (c *Runner) lookup(ctx context.Context, r *infer.Request) (answered bool, t
 
 func (c *Runner) steady() bool { return c.opts.Steady == nil || c.opts.Steady() }
 
-// hit sends a response that was not computed for r, and counts it before
-// anybody has it.
+// hit sends a response that was not computed for r. It is counted before it is sent.
 func (c *Runner) hit(r *infer.Request, resp *infer.Response, h stats.CacheHit) {
 	r.Respond(resp, true)
 	h.Total = infer.Now() - r.Times.Received
-	if r.Failure() != nil { // the outputs have no place
+	if r.Failure() != nil { // the outputs cannot be stored where the client wants them
 		c.opts.Stats.Fail(stats.Other, h.Total)
 	} else {
 		c.opts.Stats.Hit(h)
@@ -164,7 +166,7 @@ func (c *Runner) hit(r *infer.Request, resp *infer.Response, h stats.CacheHit) {
 	r.ReleaseInputs()
 }
 
-// keepContained is keep; a cache that panics costs nobody the answer.
+// keepContained is keep; a panic of the cache is logged and the request is answered.
 func (c *Runner) keepContained(k Key, lookup int64, resp *infer.Response) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -174,8 +176,8 @@ func (c *Runner) keepContained(k Key, lookup int64, resp *infer.Response) {
 	c.keep(k, lookup, resp)
 }
 
-// keep puts a response of the model into the cache, unless it may be another
-// model's. The second of two equal responses is no miss.
+// keep stores a response of the model, unless the model may have been replaced. The
+// second of two equal responses does not count as a miss.
 func (c *Runner) keep(k Key, lookup int64, resp *infer.Response) {
 	begin := infer.Now()
 	var err error
@@ -194,7 +196,7 @@ func (c *Runner) keep(k Key, lookup int64, resp *infer.Response) {
 // Ready reports whether the runner behind is ready.
 func (c *Runner) Ready() bool { return c.next.Ready() }
 
-// Drain drains the runner behind, then what waits for its answers.
+// Drain drains the runner behind, then the followers.
 func (c *Runner) Drain(ctx context.Context) error {
 	err := c.next.Drain(ctx)
 	if c.flights != nil {

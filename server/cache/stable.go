@@ -6,9 +6,10 @@ import (
 	"triton/server/infer"
 )
 
-// copyForeign copies inputs that lie in memory of the client, which may change them
-// at any time: what is hashed must be what the engine computes with. False when
-// the memory is gone; then the request is not cached and its engine finds out.
+// copyForeign copies inputs in memory of the client, which may change them at any time:
+// the bytes that are hashed must be those that the backend computes with. It reports
+// false if the memory no longer exists; then the request is not cached and its backend
+// reports the error.
 func copyForeign(p *tensor.Pool, inputs []kserve.Tensor) bool {
 	for i := range inputs {
 		d := &inputs[i].Data
@@ -30,7 +31,7 @@ func copyForeign(p *tensor.Pool, inputs []kserve.Tensor) bool {
 	return true
 }
 
-// foreign reports whether a part of the data lies in memory of the client.
+// foreign reports whether a part of the data is in memory of the client.
 func foreign(d *tensor.Data) bool {
 	for i := range d.Segments() {
 		if d.Segment(i).Buffer.Foreign() {
@@ -40,8 +41,8 @@ func foreign(d *tensor.Data) bool {
 	return false
 }
 
-// immutable reports whether no client can change the response any more: engines may
-// have written outputs to where a client wants them.
+// immutable reports whether no client can change the response any more: backends may
+// have written outputs into memory of the client.
 func immutable(resp *infer.Response) bool {
 	for i := range resp.Outputs {
 		if foreign(&resp.Outputs[i].Data) {

@@ -6,13 +6,13 @@ import (
 	"triton/server/infer"
 )
 
-// ticket keeps the response of one request that was not in the cache.
+// ticket stores the response of one request that was not in the cache.
 type ticket struct {
 	runner *Runner
 	key    Key
 	lookup int64     // ns
-	before infer.Tap // of whoever stands before the cache
-	flight *flight   // nil: nobody else waits
+	before infer.Tap // of the runner in front of the cache
+	flight *flight   // nil: without SingleFlight
 }
 
 var tickets = sync.Pool{New: func() any { return &ticket{} }}
@@ -27,11 +27,11 @@ func (c *Runner) watch(r *infer.Request, k Key, lookup int64) *ticket {
 
 var _ infer.ResponseKeeper = (*ticket)(nil)
 
-// KeepsResponses keeps outputs out of memory that the client may change: such a
-// response cannot be kept.
+// KeepsResponses returns true, which keeps outputs out of memory that the client may
+// change: such a response cannot be stored.
 func (*ticket) KeepsResponses() bool { return true }
 
-// Respond keeps the one response of a request, if it is no error.
+// Respond stores the one response of a request, if it is not an error.
 func (t *ticket) Respond(r *infer.Request, resp *infer.Response, final bool) {
 	whole := final && resp.Err == nil && immutable(resp)
 	if whole {

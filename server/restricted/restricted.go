@@ -1,5 +1,5 @@
-// Package restricted holds which categories of calls need a secret header, for the options
-// --http-restricted-api and --grpc-restricted-protocol.
+// Package restricted says which categories of calls need a secret header, for the
+// options --http-restricted-api and --grpc-restricted-protocol.
 package restricted
 
 import (

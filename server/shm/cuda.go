@@ -34,12 +34,12 @@ func (m *Manager) RegisterCUDA(name string, handle []byte, on, size uint64) erro
 	return m.register(&region{name: name, size: size, memory: &deviceMemory{driver: m.opts.CUDA, handle: h, index: on}})
 }
 
-// errHandle does not say more, as Triton does not: a handle is of another
-// device, of this process, of an owner who is gone, or none at all.
+// errHandle gives no details, like Triton's: the handle may be invalid, of another
+// device, of this process, or of an owner that has exited.
 var errHandle = status.New(status.InvalidArg, "failed to register shared memory region: invalid args")
 
-// UnregisterCUDA is UnregisterSystem for regions on GPUs. The error says which
-// memory the driver did not take back; the region is gone all the same.
+// UnregisterCUDA is UnregisterSystem for regions on GPUs. The error names the regions
+// whose memory the driver failed to close; they are unregistered all the same.
 func (m *Manager) UnregisterCUDA(name string) error {
 	if err := m.Allowed(); err != nil {
 		return err
@@ -63,7 +63,8 @@ func (m *Manager) unregisterCUDA(name string) error {
 	return status.New(status.Internal, "Failed to unregister the following cuda shared memory regions: %s", text.String())
 }
 
-// CUDAStatus returns a region on a GPU, or all by name when name is empty.
+// CUDAStatus returns a region on a GPU, or all regions if name is empty, sorted by
+// name.
 func (m *Manager) CUDAStatus(name string) ([]CUDA, error) {
 	regions, other := m.list(device, name)
 	if name != "" && len(regions) == 0 {
@@ -105,7 +106,7 @@ func (c *deviceMemory) open(r *region) (err error) {
 		return errHandle
 	}
 	if r.size > c.Size() {
-		_ = c.Close() // the client has an answer already
+		_ = c.Close() // the client gets the first error
 		return status.New(status.InvalidArg, "failed to register shared memory region '%s': invalid args", r.name)
 	}
 	return nil
@@ -113,7 +114,7 @@ func (c *deviceMemory) open(r *region) (err error) {
 
 func (c *deviceMemory) init(r *region, _ map[string]*region) { r.Init(nil, false, c) }
 
-// holds knows of no memory on a GPU that becomes smaller.
+// holds returns nil: memory on a GPU does not shrink.
 func (*deviceMemory) holds(uint64) error { return nil }
 
 func (c *deviceMemory) close() error { return c.Close() }

@@ -11,8 +11,8 @@ import (
 // folder is where Linux keeps POSIX shared memory objects.
 const folder = "/dev/shm/"
 
-// object is an opened POSIX shared memory object with one mapping. The
-// descriptor stays open, to see the object's size.
+// object is an opened POSIX shared memory object with one mapping. The descriptor stays
+// open, to check the size of the object.
 type object struct {
 	fd   int
 	file *os.File  // of fd
@@ -20,7 +20,7 @@ type object struct {
 	mem  []byte
 }
 
-// openObject is shm_open. The name has no slash in front.
+// openObject is shm_open. The name has no leading slash.
 func openObject(name string) (*object, error) {
 	if strings.ContainsAny(name, "/\x00") {
 		return nil, unix.EINVAL
@@ -34,7 +34,7 @@ func openObject(name string) (*object, error) {
 
 var errNoFile = errors.New("not a file")
 
-// size returns how many bytes the object has.
+// size returns the size of the object in bytes.
 func (o *object) size() (uint64, error) {
 	var s unix.Stat_t
 	if err := unix.Fstat(o.fd, &s); err != nil {
@@ -53,8 +53,8 @@ func (o *object) holds(n uint64) bool {
 	return unix.Fstat(o.fd, &s) == nil && s.Size >= 0 && uint64(s.Size) >= n
 }
 
-// open maps a part of the object that was found to be there. The text says why
-// it cannot, as the C library puts it.
+// open maps a part of the object that was checked to exist. The text is the C library's
+// error, or empty.
 func (o *object) open(offset, n uint64) (text string) {
 	mem, err := unix.Mmap(o.fd, int64(offset), int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
@@ -64,7 +64,7 @@ func (o *object) open(offset, n uint64) (text string) {
 	return ""
 }
 
-// strerror returns the text of the C library, which starts with a capital.
+// strerror returns the error text of the C library, which starts with a capital.
 func strerror(err error) string {
 	s := err.Error()
 	return strings.ToUpper(s[:1]) + s[1:]

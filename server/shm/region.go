@@ -4,16 +4,16 @@ import (
 	"triton/pkg/tensor"
 )
 
-// state is where a region is in its life; it is guarded by the manager's lock.
+// state is the state of a region; it is guarded by the manager's lock.
 type state uint8
 
 const (
-	opening state = iota // the name is taken
+	opening state = iota // the name is reserved
 	usable               // the manager holds one reference
-	leaving              // requests hold the last ones
+	leaving              // requests hold the last references
 )
 
-// kind is one of the two sorts of memory.
+// kind is the kind of memory: system or CUDA.
 type kind uint8
 
 const (
@@ -21,12 +21,12 @@ const (
 	device
 )
 
-// memory is what a region shows.
+// memory is the memory of a region.
 type memory interface {
 	kind() kind
-	// open makes the memory ready and is where the region's name is in messages.
+	// open makes the memory usable and reports errors with the region's name.
 	open(r *region) error
-	// init makes the region's buffer; others are the regions there are.
+	// init makes the region's buffer; others are the other regions.
 	init(r *region, others map[string]*region)
 	// holds returns an error when the first n bytes are not there any more.
 	holds(n uint64) error
@@ -41,10 +41,10 @@ type region struct {
 	memory   memory
 	manager  *Manager
 	state    state
-	closeErr error // why the memory was not given back; guarded by the manager's lock
+	closeErr error // of closing the memory; guarded by the manager's lock
 }
 
-// reserve enters a region that is not usable yet; false when its name is taken.
+// reserve adds a region that is not usable yet. It reports false if its name is in use.
 func (m *Manager) reserve(r *region) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

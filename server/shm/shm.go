@@ -1,15 +1,14 @@
-// Package shm is the shared memory that clients register: regions of POSIX
-// objects, and of memory on a GPU, by name. Requests read inputs from a region
-// and have outputs written to it without the bytes crossing a socket. A region
-// lives until it is unregistered and no request uses it any more.
+// Package shm manages the shared memory that clients register: regions of POSIX
+// objects, and of memory on a GPU, by name. Requests read inputs from a region and have
+// outputs written to it without the bytes crossing a socket. A region lives until it is
+// unregistered and no request uses it any more.
 //
-// The client owns the memory and can change it at any time. What is found in a
-// region may be another thing at the next look: readers check what they have
-// copied, not what they are about to copy. A client that makes its object
-// smaller is found out by the next Find, and where Go code copies. One that does
-// so while an engine reads or writes there ends the process (SIGBUS), as does an
-// input that was never written on a full /dev/shm. That is one reason why client
-// memory is off unless the operator allows it.
+// The client owns the memory and can change it at any time: readers check the bytes
+// that they have copied, not those that they are about to copy. A client that shrinks
+// its object is detected by the next Find, and where Go code copies. If it shrinks the
+// object while a backend reads or writes there, the process ends (SIGBUS); so does a
+// read of an input that was never written on a full /dev/shm. That is one reason why
+// client memory is off unless the operator allows it.
 package shm
 
 import (
@@ -24,13 +23,13 @@ import (
 
 // Options are the settings of a Manager.
 type Options struct {
-	// Allow is --allow-client-shm: without it nothing can be registered.
+	// Allow is --allow-client-shm. Without it clients cannot register memory.
 	Allow bool
-	// CUDA opens the memory of clients on GPUs; nil: there are no GPUs.
+	// CUDA opens the memory of clients on GPUs; nil if there are no GPUs.
 	CUDA cuda.Driver
 }
 
-// Manager is the regions of one server. It is safe for concurrent use.
+// Manager holds the regions of one server. It is safe for concurrent use.
 type Manager struct {
 	opts Options
 	mu   struct {
@@ -41,15 +40,14 @@ type Manager struct {
 
 var _ kserve.Regions = (*Manager)(nil)
 
-// New makes a manager without regions.
+// New returns a manager without regions.
 func New(o Options) *Manager {
 	m := &Manager{opts: o}
 	m.mu.regions = map[string]*region{}
 	return m
 }
 
-// Allowed returns nil when clients may register memory, else the error that tells
-// them so.
+// Allowed returns nil if clients may register memory, else the error to send them.
 func (m *Manager) Allowed() error {
 	if m.opts.Allow {
 		return nil
@@ -58,8 +56,7 @@ func (m *Manager) Allowed() error {
 		"Client shared memory is disabled. Start the server with '--allow-client-shm=true' to enable.")
 }
 
-// register enters a region under its name, which is taken while the memory is
-// opened.
+// register adds a region. Its name is reserved while the memory is opened.
 func (m *Manager) register(r *region) error {
 	if !m.reserve(r) {
 		return status.New(status.AlreadyExists, "shared memory region '%s' already in manager", r.name)
@@ -72,10 +69,10 @@ func (m *Manager) register(r *region) error {
 	return nil
 }
 
-// unregister forgets a region of a kind, or all when name is empty. Its name
-// stays taken until the last request that uses it is done; no new request finds
-// it. A name that is not registered is no error. Returned are the regions whose
-// memory could not be given back.
+// unregister removes a region of a kind, or all of them if name is empty. The name
+// stays reserved until the last request that uses the region has ended; no new request
+// finds it. A name that is not registered is not an error. unregister returns the
+// regions whose memory could not be closed.
 func (m *Manager) unregister(k kind, name string) (stuck []*region) {
 	var gone []*region
 	m.mu.Lock()
@@ -99,7 +96,8 @@ func (m *Manager) unregister(k kind, name string) (stuck []*region) {
 	return stuck
 }
 
-// list returns the regions of a kind with a name, or all when it is empty.
+// list returns the region of a kind with a name, or all regions of the kind if it is
+// empty.
 func (m *Manager) list(k kind, name string) (all []*region, other bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -133,8 +131,8 @@ func (m *Manager) Find(name string, offset, size uint64) (tensor.Segment, error)
 	return tensor.Segment{Buffer: &r.Buffer, Off: int(offset), N: int(size)}, nil
 }
 
-// within checks the bounds in Triton's order. It takes no bytes at the very
-// start of a region for a mistake, and so do we.
+// within checks the bounds in Triton's order. Like Triton it accepts a range of no
+// bytes at the very start of a region.
 func (r *region) within(offset, size uint64) error {
 	switch {
 	case offset >= r.size:

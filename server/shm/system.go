@@ -16,7 +16,7 @@ type System struct {
 	Offset, Size uint64
 }
 
-// reserved is how the objects of python model processes are named.
+// reserved is the prefix of the objects of Python model processes.
 const reserved = "triton_python_backend_shm_region_"
 
 // RegisterSystem maps size bytes at offset, which must be page-aligned, of the
@@ -36,9 +36,9 @@ func (m *Manager) RegisterSystem(name, key string, offset, size uint64) error {
 	return m.register(&region{name: name, size: size, memory: &mapping{key: key, name: object, offset: offset}})
 }
 
-// UnregisterSystem forgets a system region, or all when name is empty. Its name
-// stays taken until the last request that uses it is done; no new request finds
-// it. A name that is not registered is no error.
+// UnregisterSystem removes a system region, or all of them if name is empty. The name
+// stays reserved until the last request that uses the region has ended; no new request
+// finds it. A name that is not registered is not an error.
 func (m *Manager) UnregisterSystem(name string) error {
 	if err := m.Allowed(); err != nil {
 		return err
@@ -47,7 +47,8 @@ func (m *Manager) UnregisterSystem(name string) error {
 	return nil
 }
 
-// SystemStatus returns a system region, or all by name when name is empty.
+// SystemStatus returns a system region, or all regions if name is empty, sorted by
+// name.
 func (m *Manager) SystemStatus(name string) ([]System, error) {
 	regions, other := m.list(system, name)
 	if name != "" && len(regions) == 0 {
@@ -66,11 +67,11 @@ func (m *Manager) SystemStatus(name string) ([]System, error) {
 	return all, nil
 }
 
-// mapping is the part of a POSIX object that a region shows, and the owner of
-// its memory.
+// mapping is the part of a POSIX object that a region covers, and the owner of its
+// memory.
 type mapping struct {
 	key    string // as the client wrote it
-	name   string // without slashes in front
+	name   string // without leading slashes
 	offset uint64
 	object *object
 	region *region
@@ -78,10 +79,10 @@ type mapping struct {
 
 func (*mapping) kind() kind { return system }
 
-// Foreign says that the client may change the memory at any time.
+// Foreign marks memory that the client may change at any time.
 func (*mapping) Foreign() {}
 
-// Shared returns the object, and where in it the region begins.
+// Shared returns the object and the offset of the region in it.
 func (p *mapping) Shared(*tensor.Buffer) (file *os.File, offset int64, ok bool) {
 	return p.object.file, int64(p.offset), p.object.file != nil
 }
@@ -117,10 +118,9 @@ var (
 	_ tensor.Sharer  = (*mapping)(nil)
 )
 
-// init counts memory that another region shows too as unstable: it is copied
-// before an engine runs, and engines do not write into it. Else an output could
-// change an input that is still to be read, at an address that nobody can tell
-// from it.
+// init marks memory that another region covers too as not stable: it is copied before a
+// backend runs, and backends do not write into it. Otherwise an output could change an
+// input that is still to be read, through another address.
 func (p *mapping) init(r *region, others map[string]*region) {
 	stable := true
 	for _, o := range others {

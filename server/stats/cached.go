@@ -9,10 +9,10 @@ const (
 	missSummaryHelp = "Summary of cache miss counts/durations per model, in microseconds."
 )
 
-// cacheSamples are the distributions of what the response cache took.
+// cacheSamples are the distributions of the durations of response cache calls.
 type cacheSamples struct{ hits, misses prometheus.Summary }
 
-// cacheSamples makes what the settings ask for; nil when that is nothing.
+// cacheSamples returns the distributions that the settings ask for; nil for none.
 func (s *settings) cacheSamples() *cacheSamples {
 	if !s.cached || !s.summaries {
 		return nil
@@ -20,15 +20,15 @@ func (s *settings) cacheSamples() *cacheSamples {
 	return &cacheSamples{s.summary(hitSummary, hitSummaryHelp), s.summary(missSummary, missSummaryHelp)}
 }
 
-// CacheHit is one request answered from the response cache; nanoseconds.
+// CacheHit holds the durations of one request answered from the response cache, in
+// nanoseconds.
 type CacheHit struct {
 	Total  int64 // received to answered
 	Queued int64 // until the lookup began
 	Lookup int64
 }
 
-// Hit counts a request that the response cache answered: a success without
-// inference.
+// Hit counts a request that the response cache answered: a success without inference.
 func (m *Model) Hit(h CacheHit) {
 	m.success.add(1, h.Total)
 	m.queue.add(1, h.Queued)
@@ -42,9 +42,9 @@ func (m *Model) Hit(h CacheHit) {
 	}
 }
 
-// Miss counts a request that was computed and kept: ns is what its lookup and
-// its insertion took. Triton adds that to the request's own time once more, and
-// so do we.
+// Miss counts a request that was computed and stored. ns is the duration of its lookup
+// and its insertion. Triton adds that to the request's own time a second time, and so
+// do we.
 func (m *Model) Miss(ns int64) {
 	m.misses.add(1, ns)
 	m.success.add(0, ns)

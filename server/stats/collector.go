@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Served is a model version that metrics are written for.
+// Served is a model version with metrics.
 type Served struct {
 	*Model
 	Tags        map[string]string // metric_tags of the configuration
@@ -14,22 +14,22 @@ type Served struct {
 	LoadSeconds float64
 }
 
-// Collector gives Prometheus the counters of the model versions that serve at
-// the moment of a scrape.
+// Collector collects the counters of the model versions that are ready at the time of a
+// scrape.
 type Collector struct {
 	models func() []Served
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector makes a collector over whatever models returns.
+// NewCollector returns a collector over the versions that models returns.
 func NewCollector(models func() []Served) *Collector { return &Collector{models} }
 
 // Describe sends nothing: the labels depend on the models' tags.
 func (c *Collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect reads all counters once. What instances on a GPU report has series
-// with that GPU's label; the same series without it are the model's own.
+// Collect reads all counters once. Instances on a GPU with metrics have series with
+// that GPU's label; the same series without it are the model's.
 func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	for _, s := range c.models() {
 		for _, p := range s.devices() {
@@ -41,7 +41,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 				s.addTo(&counters)
 				w.batching(&s, &counters)
 			} else {
-				s.LoadSeconds = 0 // the model's own has it
+				s.LoadSeconds = 0 // counted for the model
 			}
 			w.counters(&s, &counters)
 			w.firstResponses(s.first, p.uuid != "")
@@ -53,13 +53,13 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// writer sends the metrics of one place.
+// writer sends the metrics of one model version or of one of its GPUs.
 type writer struct {
 	out           chan<- prometheus.Metric
 	names, values []string // labels
 }
 
-// label sets the labels. A tag's name gets an underscore in front, so that it
+// label sets the labels. The name of a tag gets an underscore in front, so that it
 // never hides another label.
 func (w *writer) label(s *Served, uuid string) {
 	w.names, w.values = []string{"model", "version"}, []string{s.Name(), s.Version()}
@@ -79,7 +79,7 @@ func (w *writer) desc(name, help string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, w.names, nil)
 }
 
-// send reports what cannot be a metric as an error of the scrape.
+// send sends a metric. An invalid one is reported as an error of the scrape.
 func (w *writer) send(d *prometheus.Desc, m prometheus.Metric, err error) {
 	if err != nil {
 		m = prometheus.NewInvalidMetric(d, err)
@@ -101,8 +101,8 @@ func (w *writer) counters(s *Served, c *Counters) {
 	}
 }
 
-// batching sends metrics that Triton has not: whoever tunes preferred sizes and the
-// queue delay sees which of them cuts the batches, and how large those get.
+// batching sends metrics that Triton does not have: how often each rule closed a batch,
+// and the sizes of batches, for tuning preferred sizes and the queue delay.
 func (w *writer) batching(s *Served, c *Counters) {
 	reasons(w, closeName, closeHelp, Closes(), c.Closes[:])
 	w.extensions(&s.extensions)
@@ -134,8 +134,8 @@ func sizeBounds(maxBatch int) []float64 {
 	return append(all, float64(maxBatch))
 }
 
-// firstResponses sends the histogram of first responses. Those are counted for the model;
-// its GPUs have empty twins.
+// firstResponses sends the histogram of first responses. Those are counted for the
+// model; the series of its GPUs are empty.
 func (w *writer) firstResponses(h *histogram, twin bool) {
 	if h != nil && twin {
 		h = newHistogram(h.bounds)
@@ -171,7 +171,7 @@ func (w *writer) summary(name, help string, s prometheus.Summary) {
 	w.send(d, m, err)
 }
 
-// cache sends what is kept of a model with a response cache.
+// cache sends the metrics of a model with a response cache.
 func (w *writer) cache(c *cacheSamples) {
 	if c == nil {
 		return
@@ -180,7 +180,7 @@ func (w *writer) cache(c *cacheSamples) {
 	w.summary(missSummary, missSummaryHelp, c.misses)
 }
 
-// reasons sends counters that have one label more. counts are by reason.
+// reasons sends counters with one more label. counts is indexed by reason.
 func reasons[R interface {
 	~uint8
 	String() string

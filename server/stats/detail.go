@@ -6,19 +6,19 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// Options say which metrics of model versions are kept beside the counters.
+// Options choose the metrics of model versions that are collected beside the counters.
 type Options struct {
 	// Settings are the --metrics-config pairs.
 	Settings map[string]string
-	// GPUs are the UUIDs of the GPUs whose instances have series of their own,
-	// by device index.
+	// GPUs holds, by device index, the UUIDs of the GPUs whose instances have
+	// series of their own.
 	GPUs map[int]string
-	// Log is told of settings that make no sense; nil is nobody.
+	// Log receives warnings about invalid settings. It may be nil.
 	Log *slog.Logger
 }
 
-// New makes the counters of a version, and the distributions that the options
-// and the model's own metric settings ask for.
+// New returns the counters of a version, with the distributions that the options and
+// the model's own metric settings ask for.
 func New(c *inferencepb.ModelConfig, version string, o Options) *Model {
 	m := NewModel(c.GetName(), version, int(c.GetMaxBatchSize()))
 	m.opts = parse(o, c)
@@ -30,11 +30,11 @@ func New(c *inferencepb.ModelConfig, version string, o Options) *Model {
 	return m
 }
 
-// Sample is the durations of one successful request, in nanoseconds.
+// Sample holds the durations of one successful request, in nanoseconds.
 type Sample struct{ Total, Queue, Input, Infer, Output int64 }
 
-// FirstResponse counts the time from a request's arrival to its first response,
-// in nanoseconds.
+// FirstResponse counts the time from a request's arrival to its first response, in
+// nanoseconds.
 func (m *Model) FirstResponse(ns int64) {
 	if m.first != nil {
 		m.first.observe(ns / 1e6)

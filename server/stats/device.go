@@ -2,8 +2,8 @@ package stats
 
 import "sync/atomic"
 
-// DeviceStats counts what the instances on one device report. A GPU has metrics of its
-// own; all other instances share the model's.
+// DeviceStats holds the counters of the instances on one device. A GPU has its own; all
+// other instances share the model's.
 type DeviceStats struct {
 	model *Model
 	uuid  string // of the GPU; empty for the model's own
@@ -20,8 +20,8 @@ type DeviceStats struct {
 	samples    *samples // nil when not kept
 }
 
-// Device returns the place of the instances on a GPU, or the model's own when that GPU
-// has no metrics. It is asked once for each instance.
+// Device returns the counters of the instances on a GPU: the GPU's own, or the model's
+// if the GPU has no metrics. It is called once for each instance.
 func (m *Model) Device(gpu int) *DeviceStats {
 	uuid := m.opts.gpus[gpu]
 	if uuid == "" {
@@ -39,7 +39,7 @@ func (m *Model) Device(gpu int) *DeviceStats {
 	return p
 }
 
-// devices returns the model's own and those of its GPUs.
+// devices returns the model's own counters and those of its GPUs.
 func (m *Model) devices() []*DeviceStats {
 	m.gpus.Lock()
 	defer m.gpus.Unlock()
@@ -60,8 +60,8 @@ func (p *DeviceStats) Executed(b *Batch) {
 	}
 }
 
-// Completed counts the requests of a batch whose execution was counted before, and
-// that were answered later.
+// Completed counts the requests of a batch that was counted by Executed and answered
+// later.
 func (p *DeviceStats) Completed(b *Batch) {
 	n := int64(b.Requests)
 	p.inferences.Add(uint64(b.Succeeded))
@@ -72,14 +72,14 @@ func (p *DeviceStats) Completed(b *Batch) {
 	p.output.add(b.Requests, n*b.Output)
 }
 
-// Fail counts one failed request that took ns from its arrival.
+// Fail counts a request that failed ns after its arrival.
 func (p *DeviceStats) Fail(why Failure, ns int64) {
 	p.fail.add(1, ns)
 	p.failed[why].Add(1)
 }
 
-// Detailed reports whether samples are kept. Who does not ask may call Observe all
-// the same.
+// Detailed reports whether samples are collected. If they are not, Observe does
+// nothing.
 func (p *DeviceStats) Detailed() bool { return p.samples != nil }
 
 // Observe adds a sample to the distributions.
@@ -89,7 +89,7 @@ func (p *DeviceStats) Observe(s Sample) {
 	}
 }
 
-// addTo adds the place's counters to c.
+// addTo adds the counters of the device to c.
 func (p *DeviceStats) addTo(c *Counters) {
 	c.Inferences += p.inferences.Load()
 	c.Executions += p.executions.Load()

@@ -7,36 +7,37 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// extensions counts what some models ask for and Triton does not have. Each part
-// has a metric only where it was asked for.
+// extensions counts events of features that Triton does not have. A metric exists only
+// for models that ask for its feature.
 type extensions struct {
 	delays  atomic.Bool
 	delay   atomic.Int64
 	refuses atomic.Bool
 	refused atomic.Uint64
-	// What broke: instances out of service now, and those that were replaced.
+	// Instances that are out of service now, and broken instances that were
+	// replaced.
 	broke    atomic.Bool
 	broken   atomic.Int64
 	restarts atomic.Uint64
 }
 
-// SetQueueDelay notes the delay that a controller has chosen.
+// SetQueueDelay sets the queue delay that a controller has chosen.
 func (m *Model) SetQueueDelay(d time.Duration) {
 	m.extensions.delay.Store(int64(d))
 	m.extensions.delays.Store(true)
 }
 
-// EnableRefusals says that requests may be refused by their deadline.
+// EnableRefusals adds the metric of refused requests.
 func (m *Model) EnableRefusals() { m.extensions.refuses.Store(true) }
 
-// Refuse counts a request that was refused because it cannot meet its deadline.
-// It took ns from its arrival.
+// Refuse counts a request that was refused because it could not meet its deadline, ns
+// after its arrival.
 func (m *Model) Refuse(ns int64) {
 	m.Fail(Rejected, ns)
 	m.extensions.refused.Add(1)
 }
 
-// InstanceBroken counts an instance that is out of service until Restarted.
+// InstanceBroken counts an instance that is out of service until InstanceRestarted.
 func (m *Model) InstanceBroken() {
 	m.extensions.broken.Add(1)
 	m.extensions.broke.Store(true)
@@ -80,7 +81,7 @@ func (w *writer) single(name, help string, kind prometheus.ValueType, value floa
 	w.send(d, m, err)
 }
 
-// refusal is why a request did not get to wait.
+// refusal is the reason why a request was refused before it waited.
 type refusal uint8
 
 const deadline refusal = 0

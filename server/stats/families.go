@@ -7,14 +7,14 @@ type family struct {
 	name, help string
 	kind       prometheus.ValueType
 	value      func(*Served, *Counters) float64
-	latency    bool // left out on demand
+	latency    bool // latency counters can be switched off
 	cached     bool // only for models whose configuration asks for the response cache
 }
 
 func micros(c Count) float64 { return float64(c.Ns / 1000) }
 
-// families are Triton's metrics of model versions, in its order. Failures have
-// one more label and stand apart, after the first.
+// families are Triton's metrics of model versions, in its order. Failures are sent
+// after the first family, because they have one more label.
 var families = []family{
 	{
 		"nv_inference_request_success", "Number of successful inference requests, all batch sizes", prometheus.CounterValue,
@@ -84,7 +84,8 @@ const (
 	sizeHelp    = "Executed batches by their number of rows"
 )
 
-// FamilyNames lists the metrics of model versions in Triton's order, then ours.
+// FamilyNames returns the names of the metrics of model versions in Triton's order,
+// then ours.
 func FamilyNames() []string {
 	var all []string
 	for _, f := range families {

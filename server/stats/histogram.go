@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// histogram counts values by size without a lock.
+// histogram counts values by size. It has no lock.
 type histogram struct {
 	bounds []float64 // ascending; a value belongs to the first not below it
 	counts []atomic.Uint64

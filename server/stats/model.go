@@ -1,8 +1,7 @@
-// Package stats counts what one model version does: requests, batches, their
-// durations, failures and why batches closed. Hot code touches atomics only;
-// readers take a snapshot. What the numbers are called on the wire or in
-// Prometheus is written at the edge of the package, in snapshot.go and in the
-// collector.
+// Package stats counts the work of model versions: requests, batches, their durations,
+// failures and the reasons why batches closed. Hot code touches atomics only; readers
+// take a snapshot. The names in the protocol and in Prometheus are in snapshot.go and
+// in the collector.
 package stats
 
 import (
@@ -10,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// Failure is why a request failed, the label "reason" of
+// Failure is the reason why a request failed, the label "reason" of
 // nv_inference_request_failure.
 type Failure uint8
 
@@ -23,25 +22,25 @@ const (
 	failureKinds
 )
 
-// String returns the label's value.
+// String returns the value of the label.
 func (f Failure) String() string {
 	return [...]string{Rejected: "REJECTED", Canceled: "CANCELED", Backend: "BACKEND", Other: "OTHER"}[f]
 }
 
-// Failures lists all reasons.
+// Failures returns all reasons.
 func Failures() []Failure { return []Failure{Rejected, Canceled, Backend, Other} }
 
-// Close is why a batch was closed and given to an instance.
+// Close is the reason why a batch was closed and given to an instance.
 type Close uint8
 
 // The reasons.
 const (
 	Immediate Close = iota // nothing to wait for
 	Preferred              // a preferred size was reached
-	Full                   // nothing more fits
+	Full                   // no further request fits
 	Delay                  // the oldest request had waited long enough
 	Shape                  // the next request has other shapes
-	Flush                  // the model stops and waits for nothing more
+	Flush                  // the model is being drained
 	closeKinds
 )
 
@@ -50,21 +49,22 @@ func (c Close) String() string {
 	return [...]string{Immediate: "immediate", Preferred: "preferred", Full: "full", Delay: "delay", Shape: "shape", Flush: "flush"}[c]
 }
 
-// Closes lists all reasons.
+// Closes returns all reasons.
 func Closes() []Close { return []Close{Immediate, Preferred, Full, Delay, Shape, Flush} }
 
-// denseSizes bounds the table of batch sizes that is kept without a lock.
+// denseSizes bounds the table of batch sizes that is updated without a lock.
 const denseSizes = 1024
 
-// Model is the counters of one model version. Those of its Place are reported
-// by the queue and by instances that are on no GPU.
+// Model holds the counters of one model version. Those of the embedded DeviceStats are
+// updated by the queue and by instances that are on no GPU with metrics.
 type Model struct {
 	DeviceStats
 	name, version string
 	maxBatch      int
 	opts          settings
 
-	// Pending is the requests that wait in a queue. The scheduler moves it.
+	// Pending is the number of requests that wait in a queue. The scheduler
+	// updates it.
 	Pending atomic.Int64
 
 	latest atomic.Int64 // end of the latest execution, monotonic
@@ -87,7 +87,7 @@ type Model struct {
 	}
 }
 
-// Duration is a count and the nanoseconds they took together.
+// Duration counts events and the sum of their durations in nanoseconds.
 type Duration struct{ count, ns atomic.Uint64 }
 
 func (d *Duration) add(n int, ns int64) {
@@ -101,7 +101,7 @@ type sizeCounts struct {
 	count, input, infer, output atomic.Uint64
 }
 
-// NewModel makes counters for a version whose batches have up to maxBatch rows.
+// NewModel returns counters for a version whose batches have up to maxBatch rows.
 func NewModel(name, version string, maxBatch int) *Model {
 	m := &Model{name: name, version: version, maxBatch: max(maxBatch, 1)}
 	m.sizes = make([]sizeCounts, min(m.maxBatch, denseSizes)+1)
@@ -115,14 +115,14 @@ func (m *Model) Name() string { return m.name }
 // Version returns the model's version.
 func (m *Model) Version() string { return m.version }
 
-// Batch is what one execution adds. The durations are those of the batch; every
-// successful request is counted with them.
+// Batch is the result of one execution. The durations are those of the batch; they are
+// counted for every successful request.
 type Batch struct {
 	Rows      int   // of the whole batch
-	Requests  int   // that succeeded
-	Succeeded int   // rows of those
-	Total     int64 // sum over those of received to answered, ns
-	Queued    int64 // sum over those of their time in the queue, ns
+	Requests  int   // successful
+	Succeeded int   // rows of the successful requests
+	Total     int64 // from received to answered, ns, summed over the successful requests
+	Queued    int64 // in the queue, ns, summed over the successful requests
 	Input     int64
 	Infer     int64
 	Output    int64
@@ -146,5 +146,5 @@ func (m *Model) size(rows int) *sizeCounts {
 	return s
 }
 
-// BatchFormed counts a batch given to an instance.
+// BatchFormed counts a batch that was given to an instance.
 func (m *Model) BatchFormed(why Close) { m.closed[why].Add(1) }

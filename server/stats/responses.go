@@ -11,24 +11,23 @@ import (
 // nanoseconds.
 type Response struct {
 	Index  int   // from 0 within its request
-	Infer  int64 // until the engine had it
-	Output int64 // from then until it was sent; of a failed one 0 when nothing was written
+	Infer  int64 // until the backend sent it
+	Output int64 // from then until it was sent; 0 if it failed and nothing was written
 	How    Outcome
 }
 
-// Outcome is what became of a response.
+// Outcome is the result of sending a response.
 type Outcome uint8
 
 // The outcomes.
 const (
 	Succeeded Outcome = iota
 	Failed
-	Empty     // no data was to be sent
-	Abandoned // nobody waited any more
+	Empty     // it had no data
+	Abandoned // no caller waited for it
 )
 
-// maxResponses bounds the table: what comes later in a request is not counted
-// by index.
+// maxResponses bounds the table. Later responses of a request are not counted by index.
 const maxResponses = 1 << 16
 
 // responses counts the responses of decoupled requests by their index.
@@ -74,7 +73,7 @@ func (m *Model) Responded(r Response) {
 	}
 }
 
-// snapshot returns the counters by the index as text; nil when there are none.
+// snapshot returns the counters by the index as text; nil if there are none.
 func (r *responses) snapshot() map[string]*inferencepb.InferResponseStatistics {
 	r.mu.Lock()
 	defer r.mu.Unlock()

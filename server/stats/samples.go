@@ -7,14 +7,14 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// A summary tells the quantiles of the last minute, in steps of a fifth of it,
-// as the library of Triton's metrics does.
+// A summary has the quantiles of the last minute, in steps of a fifth of it, as in the
+// library of Triton's metrics.
 const (
 	summaryAge  = time.Minute
 	summarySets = 5
 )
 
-// distribution is the families of one of Sample's durations, in microseconds.
+// distribution describes the families of one of Sample's durations, in microseconds.
 type distribution struct {
 	histogram, histogramHelp string
 	summary, summaryHelp     string
@@ -60,13 +60,13 @@ var defaultBounds = map[string][]float64{
 	distributions[4].histogram: {100, 500, 1000, 5000, 10000},
 }
 
-// samples are the distributions of one place, by the index of distributions.
+// samples are the distributions of one device, by the index of distributions.
 type samples struct {
 	histograms [len(distributions)]*histogram         // nil when off
 	summaries  [len(distributions)]prometheus.Summary // nil when off
 }
 
-// samples makes what the settings ask for; nil when that is nothing.
+// samples returns the distributions that the settings ask for; nil for none.
 func (s *settings) samples() *samples {
 	if !s.histograms && !s.summaries {
 		return nil
@@ -76,7 +76,8 @@ func (s *settings) samples() *samples {
 		if s.histograms {
 			all.histograms[i] = newHistogram(s.bounds(d.histogram))
 		}
-		// A cached model's request gets longer after it is counted: no summary.
+		// The time of a request to a cached model grows after it is counted: no
+		// summary.
 		if s.summaries && (i > 0 || !s.cached) {
 			all.summaries[i] = s.summary(d.summary, d.summaryHelp)
 		}
@@ -94,8 +95,8 @@ func (s *samples) observe(one Sample) {
 	s.observeFirst(one.Total, one.Queue, one.Input, one.Infer, one.Output)
 }
 
-// observeFirst adds to the first distributions: a request that was not computed
-// has but two durations.
+// observeFirst adds to the first distributions. A request that was not computed has
+// only two durations.
 func (s *samples) observeFirst(durations ...int64) {
 	for i, ns := range durations {
 		us := max(ns, 0) / 1000
@@ -108,7 +109,7 @@ func (s *samples) observeFirst(durations ...int64) {
 	}
 }
 
-// summarized returns a summary at this moment under other labels.
+// summarized returns the current values of a summary with other labels.
 func summarized(s prometheus.Summary, d *prometheus.Desc, labels []string) (prometheus.Metric, error) {
 	var m dto.Metric
 	if err := s.Write(&m); err != nil {

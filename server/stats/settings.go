@@ -11,7 +11,7 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// settings are what options and a model's configuration ask for together.
+// settings combine the options with the model's configuration.
 type settings struct {
 	noLatencyCounters     bool // of latencies
 	histograms, summaries bool
@@ -22,7 +22,7 @@ type settings struct {
 	gpus       map[int]string
 }
 
-// parse logs what makes no sense and goes on with the defaults.
+// parse logs invalid settings and uses the defaults for them.
 func parse(o Options, c *inferencepb.ModelConfig) settings {
 	log := o.Log
 	if log == nil {
@@ -62,8 +62,7 @@ func (s *settings) bounds(family string) []float64 {
 	return defaultBounds[family]
 }
 
-// ascending reports whether bounds make a histogram: some numbers, each larger than
-// the one before.
+// ascending reports whether the bounds are not empty and strictly ascending.
 func ascending(bounds []float64) bool {
 	for i, b := range bounds {
 		if math.IsNaN(b) || i > 0 && b <= bounds[i-1] {
@@ -73,8 +72,7 @@ func ascending(bounds []float64) bool {
 	return len(bounds) > 0
 }
 
-// parseQuantiles reads "<quantile>:<error>,...". What is none is logged and left
-// out.
+// parseQuantiles reads "<quantile>:<error>,...". Invalid items are logged and skipped.
 func parseQuantiles(text string, log *slog.Logger) map[float64]float64 {
 	all := map[float64]float64{}
 	if text == "" {
@@ -97,8 +95,8 @@ func parseQuantiles(text string, log *slog.Logger) map[float64]float64 {
 	return all
 }
 
-// parseShare returns a number from 0 to 1. As in Triton, what follows the number does not
-// count: its own test suite asks for "0.1:0.0.1".
+// parseShare parses a number from 0 to 1. As in Triton, text after the number is
+// ignored: its own test suite uses "0.1:0.0.1".
 func parseShare(text string) (float64, error) {
 	number := strings.TrimSpace(text)
 	v, err := strconv.ParseFloat(number, 64)

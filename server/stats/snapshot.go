@@ -9,8 +9,8 @@ import (
 	"triton/server/infer"
 )
 
-// Counters is a copy of the counters at one moment. The parts are read one
-// after the other, so sums may differ by what happened meanwhile.
+// Counters is a copy of the counters. Its parts are read one after the other, so sums
+// may differ by concurrent updates.
 type Counters struct {
 	Inferences, Executions                    uint64
 	Success, Fail, Queue                      Count
@@ -23,17 +23,17 @@ type Counters struct {
 	Sizes                                     []Size               // ascending
 }
 
-// Count is a count and the time they took together.
+// Count is a number of events and the sum of their durations.
 type Count struct{ Count, Ns uint64 }
 
-// Size is the executions of one batch size.
+// Size holds the executions of one batch size.
 type Size struct {
 	Rows                 int
 	Count                uint64
 	Input, Infer, Output uint64 // ns
 }
 
-// Counters reads all counters, those of all devices together.
+// Counters returns all counters, summed over all devices.
 func (m *Model) Counters() Counters {
 	var c Counters
 	for _, p := range m.devices() {
@@ -43,7 +43,7 @@ func (m *Model) Counters() Counters {
 	return c
 }
 
-// addTo adds what is counted once for the model, not by device.
+// addTo adds the counters that exist once for the model, not by device.
 func (m *Model) addTo(c *Counters) {
 	c.Pending = m.Pending.Load()
 	if at := m.latest.Load(); at != 0 {
@@ -69,7 +69,7 @@ func (c *Counters) add(rows int, s *sizeCounts) {
 	}
 }
 
-// Snapshot returns the counters as the statistics calls of the protocol send them.
+// Snapshot returns the counters in the form of the protocol's statistics calls.
 func (m *Model) Snapshot() *inferencepb.ModelStatistics {
 	c := m.Counters()
 	s := &inferencepb.ModelStatistics{

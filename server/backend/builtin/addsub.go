@@ -14,9 +14,9 @@ import (
 )
 
 // DistributedAddSub is the backend "distributed_addsub": OUTPUT0 is the sum of the
-// INT32 vectors INPUT0 and INPUT1, OUTPUT1 their difference. Instances on the CPU
-// take the requests and add; the passive instance on a GPU, as NVIDIA's calls it,
-// subtracts for them, in Go too.
+// INT32 vectors INPUT0 and INPUT1, OUTPUT1 their difference. Instances on the CPU take
+// the requests and add; the instance on a GPU, which NVIDIA calls passive, subtracts
+// for them, in Go too.
 type DistributedAddSub struct{}
 
 var (
@@ -58,7 +58,8 @@ func checkAddSub(cfg *inferencepb.ModelConfig) error {
 	return v.err
 }
 
-// int32At wants a value of type INT32 with the name of its place.
+// int32At checks that value number k has type INT32 and the name that prefix and k
+// make.
 func (e *expectation) int32At(kind, prefix string, k int, v value) {
 	if v.GetDataType() != inferencepb.DataType_TYPE_INT32 {
 		e.fail("model %s must have TYPE_INT32 data-type", kind)
@@ -71,7 +72,7 @@ func (e *expectation) int32At(kind, prefix string, k int, v value) {
 type addSubModel struct {
 	spec backend.Spec
 	mu   sync.Mutex
-	sub  *addSubInstance // the passive one
+	sub  *addSubInstance // the passive instance
 }
 
 func (m *addSubModel) NewInstance(_ context.Context, at backend.Placement) (backend.Instance, error) {
@@ -154,7 +155,7 @@ func (i *addSubInstance) subtract(r *infer.Request, resp *infer.Response, shape 
 	})
 }
 
-// combine writes one number for each pair.
+// combine writes f of each pair of numbers.
 func combine(mem, x, y []byte, f func(a, b uint32) uint32) {
 	for at := 0; at+4 <= len(mem); at += 4 {
 		binary.NativeEndian.PutUint32(mem[at:], f(binary.NativeEndian.Uint32(x[at:]), binary.NativeEndian.Uint32(y[at:])))

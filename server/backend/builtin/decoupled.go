@@ -10,10 +10,10 @@ import (
 	"triton/server/infer"
 )
 
-// decoupled is what the engines have in common that answer any number of times:
-// each request is answered by a goroutine of its own.
+// decoupled is shared by the backends that send any number of responses. Each request
+// is answered by a goroutine of its own.
 type decoupled struct {
-	policy  bool // the configuration says decoupled too
+	policy  bool // the configuration is decoupled
 	life    context.Context
 	end     context.CancelFunc
 	answers sync.WaitGroup
@@ -25,9 +25,9 @@ func newDecoupled(cfg *inferencepb.ModelConfig) *decoupled {
 	return d
 }
 
-// answer runs f, which owes r its final response.
+// answer runs f, which sends the final response to r.
 func (d *decoupled) answer(r *infer.Request, f func()) {
-	if !d.policy { // settle waits
+	if !d.policy { // wait waits
 		d.answers.Go(f)
 		return
 	}
@@ -38,22 +38,22 @@ func (d *decoupled) answer(r *infer.Request, f func()) {
 	})
 }
 
-// wait ends a call of Execute: without the policy everything is to be
-// answered by then.
+// wait is called at the end of Execute. Without the decoupled policy all requests must
+// be answered by then.
 func (d *decoupled) wait() {
 	if !d.policy {
 		d.answers.Wait()
 	}
 }
 
-// Close waits for the goroutines; the core has their answers.
+// Close waits for the goroutines.
 func (d *decoupled) Close() error {
 	d.end()
 	d.answers.Wait()
 	return nil
 }
 
-// numbers reads a tensor of 32-bit numbers; none when it is absent.
+// numbers returns the elements of a tensor of 32-bit numbers; none if it is absent.
 func numbers(r *infer.Request, name string) ([]uint32, tensor.Shape) {
 	t := r.Input(name)
 	if t == nil {

@@ -14,11 +14,10 @@ import (
 	"triton/server/infer"
 )
 
-// DynaSequence is the backend "dyna_sequence": Sequence with a sum for each
-// correlation id, whatever the row, so that its model may use the oldest
-// strategy. With the last request of a sequence the id, cut to 32 bits, is added.
-// The controls are START, END, READY and CORRID, UINT64 or a string with a
-// number.
+// DynaSequence is the backend "dyna_sequence": Sequence with a sum for each correlation
+// ID, whatever the row, so that its model may use the oldest strategy. The last request
+// of a sequence adds the ID, cut to 32 bits. The controls are START, END, READY and
+// CORRID, which is UINT64 or a string that holds a number.
 //
 // Parameter: execute_delay_ms.
 type DynaSequence struct{}
@@ -42,7 +41,7 @@ func (DynaSequence) Load(_ context.Context, spec backend.Spec) (backend.Model, e
 	return &dynaModel{spec, time.Duration(delay) * time.Millisecond, id}, nil
 }
 
-// checkDyna returns the type of the ids too.
+// checkDyna checks the configuration and returns the type of the correlation IDs.
 func checkDyna(cfg *inferencepb.ModelConfig) (inferencepb.DataType, error) {
 	controls := cfg.GetSequenceBatching().GetControlInput()
 	var id *inferencepb.ModelSequenceBatching_ControlInput
@@ -133,8 +132,8 @@ func (i *dynaInstance) add(id uint64, step int32, start, end bool) int32 {
 	return i.sums[id]
 }
 
-// idOf returns the correlation id. One that is a string is read as far as it is a
-// number.
+// idOf returns the correlation ID. A string ID counts up to the end of the number that
+// it begins with.
 func (i *dynaInstance) idOf(r *infer.Request) (uint64, error) {
 	mem, err := bytesOf(r, "CORRID")
 	if err != nil {
@@ -155,7 +154,7 @@ func (i *dynaInstance) idOf(r *infer.Request) (uint64, error) {
 	return 0, status.New(status.InvalidArg, "dyna sequence backend expects correlation ID to be decodable into an integer")
 }
 
-// leadingNumber returns the number of 32 bits with which a text begins, after blanks.
+// leadingNumber returns the 32-bit number with which a text begins, after blanks.
 func leadingNumber(text string) (int64, bool) {
 	text = strings.TrimLeft(text, " \t\n\v\f\r")
 	n := 0

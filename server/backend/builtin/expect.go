@@ -8,8 +8,8 @@ import (
 	"triton/pkg/tensor"
 )
 
-// expectation checks what a configuration must say for an engine; err is the
-// first complaint.
+// expectation checks what a backend requires of a configuration; err is the first
+// mistake.
 type expectation struct{ err error }
 
 // value is an input or an output.
@@ -43,7 +43,7 @@ func (e *expectation) dataType(name, want string, v value) {
 	}
 }
 
-// oneOrTwo wants one input and one or two outputs.
+// oneOrTwo checks for one input and one or two outputs.
 func (e *expectation) oneOrTwo(ins []*inferencepb.ModelInput, outs []*inferencepb.ModelOutput) {
 	if len(ins) != 1 {
 		e.fail("expected 1 input, got %d", len(ins))

@@ -13,20 +13,20 @@ import (
 	"triton/server/infer"
 )
 
-// Fault is the backend "fault": identity with faults on demand. A parameter
-// named after a fault holds n, and every n-th batch of an instance has it:
+// Fault is the backend "fault": identity with faults on demand. A parameter named after
+// a fault holds n, and every n-th batch of an instance has it:
 //
 //	fail     the batch fails as a whole
 //	refuse   every request of the batch is answered with an error of its own
-//	panic    the engine panics before it answers anybody
-//	broken   the batch fails, and the instance says that it is broken
-//	stuck    the call goes on until nobody waits for the batch or the model is drained
+//	panic    the backend panics before it answers
+//	broken   the batch fails with ErrBroken
+//	stuck    the call blocks until all callers have left or the model is drained
 //	late     the batch is answered after the call
 //	silent   the last request of the batch gets no answer
 //	twice    the first request of the batch gets two answers
 //
-// Four more hold the text of an error: load_error, instance_error, restart_error
-// (of all instances that take the place of broken ones) and close_error.
+// Four more parameters hold the text of an error: load_error, instance_error,
+// restart_error (of all instances that replace broken ones) and close_error.
 type Fault struct{}
 
 var _ backend.Backend = Fault{}
@@ -73,7 +73,7 @@ type faultModel struct {
 	cfg                                *inferencepb.ModelConfig
 	fail, refuse, panic, silent, twice int64
 	broken, stuck, late                int64
-	hasBroken                          atomic.Bool // an instance did
+	hasBroken                          atomic.Bool // an instance is or was broken
 }
 
 func (f *faultModel) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
@@ -94,7 +94,7 @@ type faultInstance struct {
 	*faultModel
 	instance *instance
 	batches  int64
-	answers  sync.WaitGroup // that come late
+	answers  sync.WaitGroup // late answers
 }
 
 func (f *faultInstance) due(every int64) bool { return every > 0 && f.batches%every == 0 }
@@ -136,7 +136,7 @@ func (f *faultInstance) Execute(ctx context.Context, b *infer.Batch) error {
 	return nil
 }
 
-// later answers the batch once its call is over.
+// later answers the batch after its call has returned.
 func (f *faultInstance) later(b *infer.Batch) {
 	for _, r := range b.Requests {
 		if r.Member.Null {

@@ -1,7 +1,7 @@
-// Package builtin holds the engines written in Go that every build has: those of
-// NVIDIA's examples and tests, such as "identity", which answers with its inputs,
-// and "fault", the same with faults on demand, for testing what stands around an
-// engine. They need no model file.
+// Package builtin holds the backends written in Go that every build has: those of
+// NVIDIA's examples and tests, such as "identity", which returns its inputs, and
+// "fault", the same with faults on demand, for testing the code around backends. They
+// need no model file.
 package builtin
 
 import (
@@ -19,13 +19,13 @@ import (
 	"triton/server/infer"
 )
 
-// Identity is the backend "identity": any number of pairs INPUT<i> and OUTPUT<i>
-// of the same type and shape; an output is its input, by reference. That of an
-// optional input that is absent is zeros, with 1 for dimensions that vary.
+// Identity is the backend "identity": any number of pairs INPUT<i> and OUTPUT<i> of the
+// same type and shape. An output is its input, by reference. An absent optional input
+// gives an output of zeros, with 1 for dimensions that vary.
 //
-// Parameters: creation_delay_sec, execute_delay_ms and
-// instance_wise_delay_multiplier, which makes instance n wait the delay n times
-// the multiplier, and at least once.
+// Parameters: creation_delay_sec, execute_delay_ms and instance_wise_delay_multiplier.
+// With the multiplier, instance n waits the delay n times the multiplier, and at least
+// once.
 type Identity struct{}
 
 var (
@@ -48,13 +48,14 @@ type model struct {
 	made       atomic.Int64
 }
 
-// pair is an output and the input it repeats.
+// pair is an output and the input that it returns.
 type pair struct {
 	in, out  string
 	dataType tensor.DataType
 	optional bool
 	dims     tensor.Shape // of the output
-	// Dimensions as clients give and get them, when a reshape makes them differ.
+	// from and to are the dimensions as clients send and get them, if a reshape
+	// makes them differ.
 	from, to tensor.Shape
 }
 
@@ -220,7 +221,7 @@ func (in *instance) zeros(r *infer.Request, resp *infer.Response, p *pair) {
 	resp.Err = add(r, resp, p.out, p.dataType, in.shape, int(n), func(mem []byte) { clear(mem) })
 }
 
-// parameters come with every answer of Triton's identity backend.
+// parameters are sent with every response of Triton's identity backend.
 var parameters = [...]kserve.Parameter{
 	{Name: "param0", Kind: kserve.ParamString, String: "an example string parameter"},
 	{Name: "param1", Kind: kserve.ParamInt, Int: 42},

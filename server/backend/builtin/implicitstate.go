@@ -13,16 +13,15 @@ import (
 	"triton/server/infer"
 )
 
-// ImplicitState is the backend "implicit_state", which tries out states from an
-// engine's side. TEST_CASE says what a request does:
+// ImplicitState is the backend "implicit_state", which tests implicit state from a
+// backend's side. TEST_CASE says what a request does:
 //
 //	0  updates a state that does not exist
 //	1  answers INPUT + INPUT_STATE as OUTPUT and does not update the state
-//	2  wants to find INPUT_STATE where OUTPUT_STATE was at the last request
-//	3  wants INPUT_STATE on a GPU, which this server does not offer
+//	2  expects INPUT_STATE at the address of OUTPUT_STATE of the last request
+//	3  expects INPUT_STATE on a GPU, which this server does not offer
 //
-// The controls are START, END and READY. An instance is for one sequence at a
-// time.
+// The controls are START, END and READY. An instance serves one sequence at a time.
 type ImplicitState struct{}
 
 var (
@@ -98,7 +97,7 @@ func (i *implicitInstance) answer(_ int, r *infer.Request) (*infer.Response, err
 	return i.runTest(r, test, v)
 }
 
-// runTest returns the tests that need the state.
+// runTest runs the tests that need the state.
 func (i *implicitInstance) runTest(r *infer.Request, test, v int32) (*infer.Response, error) {
 	state, err := bytesOf(r, "INPUT_STATE")
 	switch {
@@ -121,7 +120,7 @@ func (i *implicitInstance) runTest(r *infer.Request, test, v int32) (*infer.Resp
 	return resp, nil
 }
 
-// sameAddress compares the place of the state with that at the last request.
+// sameAddress compares the address of the state with that at the last request.
 func (i *implicitInstance) sameAddress(state []byte) (*infer.Response, error) {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(state)))
 	if i.last != 0 && i.last != at {

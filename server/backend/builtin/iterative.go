@@ -9,10 +9,10 @@ import (
 	"triton/server/infer"
 )
 
-// IterativeSequence is the backend "iterative_sequence": a request with the number
-// n in INPUT gets n responses, in which OUTPUT counts down to 0. Each is made in
-// an execution of its own, of half a second for each request of the batch, and
-// the request is rescheduled between them.
+// IterativeSequence is the backend "iterative_sequence": a request with the number n in
+// INPUT gets n responses, in which OUTPUT counts down to 0. Each response takes an
+// execution of its own, of half a second for each request of the batch, and the request
+// is rescheduled between them.
 type IterativeSequence struct{}
 
 var (
@@ -21,7 +21,7 @@ var (
 	_ backend.Instance = (*iterativeInstance)(nil)
 )
 
-// Load checks nothing, as NVIDIA's.
+// Load checks nothing, like NVIDIA's backend.
 func (IterativeSequence) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
 	return &iterativeModel{spec}, nil
 }
@@ -39,7 +39,7 @@ func (*iterativeModel) Close() error { return nil }
 
 type iterativeInstance struct {
 	*iterativeModel
-	left map[uint64]int32 // responses, by correlation id
+	left map[uint64]int32 // remaining responses by correlation ID
 }
 
 // iteration is how long one request takes.
@@ -56,7 +56,8 @@ func (i *iterativeInstance) Execute(ctx context.Context, b *infer.Batch) error {
 			r.Fail(err)
 			continue
 		}
-		// Cut short, it goes on at once: the drain that ends ctx answers what is left.
+		// An interrupted pause is ignored: the drain that ends ctx answers the
+		// rest.
 		_ = pause(ctx, iteration, neverAbandoned)
 		i.answer(r, n)
 	}
@@ -71,7 +72,7 @@ func (i *iterativeInstance) count(r *infer.Request) (int32, error) {
 	}
 	id := r.SequenceID
 	n, ok := i.left[id]
-	if !ok || r.SequenceStart { // the one before with this id may have broken off
+	if !ok || r.SequenceStart { // an earlier sequence with this ID may not have ended
 		var err error
 		if n, err = number(r, "INPUT"); err != nil {
 			return 0, err
@@ -86,8 +87,8 @@ func (i *iterativeInstance) count(r *infer.Request) (int32, error) {
 	return n, nil
 }
 
-// answer sends one response; the error of a server that does not iterate is the
-// end.
+// answer sends one response. An error means that the server does not iterate; the
+// request ends with it.
 func (i *iterativeInstance) answer(r *infer.Request, n int32) {
 	if n > 0 {
 		if err := r.Reschedule(); err != nil {

@@ -7,10 +7,9 @@ import (
 	"triton/server/infer"
 )
 
-// add appends an output of that many bytes to a response. fill writes all of them,
-// where the client wants the output if it can be written there. A request that
-// does not want the output gets none. After an error the response has no such
-// output.
+// add appends an output of size bytes to a response. fill writes all of them, into the
+// client's memory if possible. A request that does not want the output gets none. After
+// an error the response has no such output.
 func add(r *infer.Request, resp *infer.Response, name string, d tensor.DataType, shape tensor.Shape, size int, fill func(mem []byte)) error {
 	if !r.Wants(name) {
 		return nil

@@ -8,10 +8,10 @@ import (
 	"triton/server/backend"
 )
 
-// pauseInterval is how often a pause looks whether anybody waits for its end.
+// pauseInterval is how often a pause checks whether a caller still waits.
 const pauseInterval = 2 * time.Millisecond
 
-// pause blocks for d, or until ctx ends or gone says that nobody waits.
+// pause blocks for d, or until ctx ends or gone reports that no caller waits.
 func pause(ctx context.Context, d time.Duration, gone func() bool) error {
 	if d <= 0 {
 		return nil

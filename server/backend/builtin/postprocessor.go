@@ -14,13 +14,13 @@ import (
 	"triton/server/infer"
 )
 
-// Postprocessor is the backend "postprocessor": from one score per class, its one
-// input of TYPE_FP32, it makes the name of the best class for an output of
-// TYPE_STRING with dims [1], and probabilities, the softmax of the scores, for
-// one of TYPE_FP32 with the input's dims. Either may be missing.
+// Postprocessor is the backend "postprocessor". Its one input holds a score per class,
+// TYPE_FP32. An output of TYPE_STRING with dims [1] gets the name of the best class;
+// one of TYPE_FP32 with the input's dims gets the probabilities, the softmax of the
+// scores. Either may be missing.
 //
-// Parameter: labels, the names in the order of the classes, separated by
-// commas. A class without one is called by its number.
+// Parameter: labels, the names in the order of the classes, separated by commas. A
+// class without a name is called by its number.
 type Postprocessor struct{}
 
 var (

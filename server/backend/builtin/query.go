@@ -12,14 +12,14 @@ import (
 	"triton/server/infer"
 )
 
-// Query is the backend "query", which asks the server where outputs should lie
-// before it makes OUTPUT0 and OUTPUT1, UINT8 [2], of zeros. This server has one
-// answer for what is not in memory of the client's: the CPU.
+// Query is the backend "query". It asks the server where outputs will be stored before
+// it makes OUTPUT0 and OUTPUT1, UINT8 [2], of zeros. The answer is the CPU, except for
+// outputs in the client's memory.
 //
-// Variables of the environment, as NVIDIA's test sets them: with
-// TEST_FAIL_WITH_QUERY_RESULT the answers are an error's text,
-// TEST_BYTE_SIZE is the size to ask for and to make, and TEST_ANONYMOUS makes one
-// question out of two, without a name, whose size is shared.
+// Environment variables, as NVIDIA's test sets them: with TEST_FAIL_WITH_QUERY_RESULT
+// the answers are returned as the text of an error, TEST_BYTE_SIZE is the size to ask
+// for and to make, and TEST_ANONYMOUS joins the two questions to one without a name,
+// for the sum of the sizes.
 type Query struct {
 	Getenv func(string) string // nil: nothing is set
 }
@@ -84,7 +84,7 @@ func (i *queryInstance) answer(_ int, r *infer.Request) (*infer.Response, error)
 	return resp, nil
 }
 
-// locations returns where the outputs should lie.
+// locations returns the memory that each output would be stored in.
 func (i *queryInstance) locations(r *infer.Request) string {
 	if i.anonymous {
 		return "NULL CPU 0; "

@@ -12,9 +12,9 @@ import (
 )
 
 // Repeat is the backend "repeat": one response for each element of IN, with that
-// element as OUT and its index as IDX, each after the number of milliseconds
-// that stands in DELAY at the same place. The instance is free for the next
-// request after WAIT milliseconds, whether or not all responses are sent.
+// element as OUT and its index as IDX, each after the number of milliseconds in DELAY
+// at the same index. The instance is free for the next request after WAIT milliseconds,
+// whether or not all responses are sent.
 type Repeat struct{}
 
 var (
@@ -95,14 +95,15 @@ func (i *repeatInstance) Execute(ctx context.Context, b *infer.Batch) error {
 			i.answer(r, func() { i.repeat(r, in, delay) })
 		}
 	}
-	// Cut short, it only makes the instance free; the responses see for themselves.
+	// An interrupted pause only frees the instance earlier; the responses check
+	// the request themselves.
 	_ = pause(ctx, longest, b.Abandoned)
 	i.wait()
 	b.OutputStart = infer.Now()
 	return nil
 }
 
-// repeat sends all responses and the end.
+// repeat sends all responses and the final one.
 func (i *repeatInstance) repeat(r *infer.Request, in, delay []uint32) {
 	for n := range in {
 		err := pause(i.life, time.Duration(delay[n])*time.Millisecond, r.Cancelled)

@@ -10,9 +10,9 @@ import (
 	"triton/server/infer"
 )
 
-// Sequence is the backend "sequence": the sum of all elements of INPUT over a
-// sequence, in every element of OUTPUT. It has a sum for each row of a batch, so
-// its model must use the direct strategy. The controls are START and READY.
+// Sequence is the backend "sequence": the sum of all elements of INPUT over a sequence,
+// in every element of OUTPUT. It has a sum for each row of a batch, so its model must
+// use the direct strategy. The controls are START and READY.
 //
 // Parameter: execute_delay_ms.
 type Sequence struct{}

@@ -13,13 +13,13 @@ import (
 	"triton/server/infer"
 )
 
-// Square is the backend "square": as many responses as the number in IN says,
-// each with that number as OUT. The instance is free at once.
+// Square is the backend "square": it sends as many responses as the number in IN, each
+// with that number as OUT. The instance is free at once.
 //
-// Parameters: CUSTOM_INFER_DELAY_NS, CUSTOM_OUTPUT_DELAY_NS and
-// CUSTOM_CANCEL_DELAY_NS delay each response before it is computed, while it is
-// written and when nobody waits for it; of the responses of a request the last
-// CUSTOM_EMPTY_COUNT are empty and the CUSTOM_FAIL_COUNT before them errors.
+// Parameters: CUSTOM_INFER_DELAY_NS, CUSTOM_OUTPUT_DELAY_NS and CUSTOM_CANCEL_DELAY_NS
+// delay each response before it is computed, while it is written and after its request
+// was cancelled. The last CUSTOM_EMPTY_COUNT responses of a request are empty and the
+// CUSTOM_FAIL_COUNT before them errors.
 type Square struct{}
 
 var (
@@ -64,7 +64,7 @@ func checkSquare(cfg *inferencepb.ModelConfig) error {
 	return v.err
 }
 
-// intOrZero returns a parameter that counts as 0 when it is no number.
+// intOrZero returns a parameter, or 0 if it is not a number.
 func intOrZero(log *slog.Logger, cfg *inferencepb.ModelConfig, name string) int64 {
 	p := cfg.GetParameters()[name]
 	if p == nil {
@@ -116,12 +116,12 @@ func (i *squareInstance) Execute(_ context.Context, b *infer.Batch) error {
 	return nil
 }
 
-// square sends all responses and the end.
+// square sends all responses and the final one.
 func (i *squareInstance) square(r *infer.Request, n int64, shape tensor.Shape) {
 	for k := range n {
 		resp, err := i.response(r, k, n, shape)
 		if err != nil {
-			_ = pause(i.life, i.cancel, func() bool { return false }) // the clean-up that the delay stands for
+			_ = pause(i.life, i.cancel, func() bool { return false }) // the delay simulates a clean-up
 			r.Fail(err)
 			return
 		}
@@ -130,8 +130,8 @@ func (i *squareInstance) square(r *infer.Request, n int64, shape tensor.Shape) {
 	r.Respond(nil, true)
 }
 
-// response returns number k of n; nil for one that is empty. An error means that
-// nobody waits for it.
+// response returns response k of n; nil if it is empty. An error means that no caller
+// waits for it.
 func (i *squareInstance) response(r *infer.Request, k, n int64, shape tensor.Shape) (*infer.Response, error) {
 	if r.Cancelled() {
 		return nil, errCancelled()

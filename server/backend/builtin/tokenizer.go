@@ -14,16 +14,15 @@ import (
 	"triton/server/infer"
 )
 
-// Tokenizer is the backend "tokenizer": its one input is TYPE_STRING with dims
-// [1]; its first output the numbers of the pieces of each text, TYPE_INT64 with
-// dims [-1], its second, if there is one, 1 for each piece and 0 for padding.
-// Texts of one request are padded to the longest.
+// Tokenizer is the backend "tokenizer". Its one input is TYPE_STRING with dims [1]. Its
+// first output holds the numbers of the pieces of each text, TYPE_INT64 with dims [-1];
+// its second, if there is one, 1 for each piece and 0 for padding. The texts of a
+// request are padded to the longest.
 //
-// Parameters: vocabulary, a file in the version's folder with one piece per
-// line ("vocab.txt" if that is there), or vocabulary_size, when words are hashed
-// instead; max_length (128) bounds the pieces of a text; pad_to_multiple_of (1)
-// pads further, so that requests of nearly the same length can share a batch;
-// lower_case ("true").
+// Parameters: vocabulary, a file in the version's folder with one piece per line
+// ("vocab.txt" if that exists), or vocabulary_size, to hash words instead; max_length
+// (128) bounds the pieces of a text; pad_to_multiple_of (1) pads further, so that
+// requests of nearly the same length can share a batch; lower_case ("true").
 type Tokenizer struct{}
 
 var (
@@ -126,7 +125,8 @@ func (t *tokenizer) Execute(_ context.Context, b *infer.Batch) error {
 	return nil
 }
 
-// encode returns the numbers of all texts, one after the other, and where each ends.
+// encode returns the numbers of all texts, concatenated, and the index at which each
+// text ends.
 func (t *tokenizer) encode(in *kserve.Tensor, ids []int64, ends []int) ([]int64, []int) {
 	if in == nil {
 		return ids, ends
@@ -138,7 +138,7 @@ func (t *tokenizer) encode(in *kserve.Tensor, ids []int64, ends []int) ([]int64,
 	return ids, ends
 }
 
-// elements are the elements of a tensor of type BYTES, whose form was checked.
+// elements returns the elements of a tensor of type BYTES, whose form was checked.
 func elements(d *tensor.Data) func(yield func([]byte) bool) {
 	mem, whole := d.Contiguous()
 	if !whole {
@@ -179,8 +179,8 @@ func (t *tokenizer) answer(r *infer.Request, ids []int64, ends []int) *infer.Res
 	return resp
 }
 
-// fill writes one row per text, with mask 1 in place of the numbers and 0 in
-// place of the padding.
+// fill writes one row per text. With mask it writes 1 instead of the numbers and 0
+// instead of the padding.
 func fill(dst []byte, ids []int64, ends []int, width int, padding int64, mask bool) {
 	at, from := 0, 0
 	if mask {

@@ -11,7 +11,7 @@ import (
 	"triton/server/infer"
 )
 
-// checkVectors wants one INT32 vector INPUT and an OUTPUT like it.
+// checkVectors checks for one INT32 vector INPUT and an OUTPUT like it.
 func checkVectors(cfg *inferencepb.ModelConfig) error {
 	ins, outs := cfg.GetInput(), cfg.GetOutput()
 	bad := func(text string) error { return status.New(status.InvalidArg, "%s", text) }
@@ -36,7 +36,7 @@ func checkVectors(cfg *inferencepb.ModelConfig) error {
 	return nil
 }
 
-// controlNames returns the names of the controls of a sequence model, in order.
+// controlNames returns the names of the control inputs of a sequence model, in order.
 func controlNames(cfg *inferencepb.ModelConfig) []string {
 	var names []string
 	for _, c := range cfg.GetSequenceBatching().GetControlInput() {
@@ -46,18 +46,18 @@ func controlNames(cfg *inferencepb.ModelConfig) []string {
 }
 
 // onlyCPU refuses an instance on another kind of device.
-func onlyCPU(engine string, at backend.Placement) error {
+func onlyCPU(backendName string, at backend.Placement) error {
 	if at.Kind != inferencepb.ModelInstanceGroup_KIND_CPU {
-		return status.New(status.InvalidArg, "'%s' backend only supports CPU instances", engine)
+		return status.New(status.InvalidArg, "'%s' backend only supports CPU instances", backendName)
 	}
 	return nil
 }
 
-// neverAbandoned is for a pause that nobody cuts short: an engine that keeps sums must
-// do all the work it is given.
+// neverAbandoned makes a pause last its full time: a backend that keeps sums must
+// execute all steps it is given.
 func neverAbandoned() bool { return false }
 
-// requireNumericID refuses a request whose sequence has a string for a name.
+// requireNumericID refuses a request whose correlation ID is a string.
 func requireNumericID(r *infer.Request) error {
 	if r.SequenceIDStr != "" {
 		return status.New(status.InvalidArg, "%scorrelation ID in request is not an unsigned int", r.Tag())
@@ -65,7 +65,7 @@ func requireNumericID(r *infer.Request) error {
 	return nil
 }
 
-// requireSingleStep refuses a request of several steps of its sequence.
+// requireSingleStep refuses a request with several steps of its sequence.
 func requireSingleStep(batching bool, r *infer.Request) error {
 	if batching && len(r.Inputs) > 0 && len(r.Inputs[0].Shape) > 0 && r.Inputs[0].Shape[0] != 1 {
 		return status.New(status.Unsupported, "unable to execute more than one timestep at a time")
@@ -73,7 +73,7 @@ func requireSingleStep(batching bool, r *infer.Request) error {
 	return nil
 }
 
-// bytesOf returns an input, the client's or the scheduler's.
+// bytesOf returns an input, made by the client or by the sequence batcher.
 func bytesOf(r *infer.Request, name string) ([]byte, error) {
 	t := r.Input(name)
 	if t == nil {
@@ -87,7 +87,7 @@ func bytesOf(r *infer.Request, name string) ([]byte, error) {
 	return mem, nil
 }
 
-// number returns an input of one INT32.
+// number returns the element of an input of one INT32.
 func number(r *infer.Request, name string) (int32, error) {
 	mem, err := bytesOf(r, name)
 	if err != nil {
@@ -99,13 +99,13 @@ func number(r *infer.Request, name string) (int32, error) {
 	return int32(binary.NativeEndian.Uint32(mem)), nil
 }
 
-// flag returns a control of any type: whether it is not zero.
+// flag reports whether a control input of any type is not zero.
 func flag(r *infer.Request, name string) (bool, error) {
 	mem, err := bytesOf(r, name)
 	return strings.Trim(string(mem), "\x00") != "", err
 }
 
-// sum adds up INPUT.
+// sum returns the sum of INPUT.
 func sum(r *infer.Request) (int32, error) {
 	mem, err := bytesOf(r, "INPUT")
 	total := int32(0)
@@ -115,7 +115,7 @@ func sum(r *infer.Request) (int32, error) {
 	return total, err
 }
 
-// filled returns a response with OUTPUT of the shape of INPUT and v everywhere.
+// filled returns a response whose OUTPUT has the shape of INPUT and v in every element.
 func filled(r *infer.Request, v int32) (*infer.Response, error) {
 	resp, in := infer.NewResponse(), r.Input("INPUT")
 	err := add(r, resp, "OUTPUT", tensor.Int32, in.Shape, in.Data.Len()&^3, func(mem []byte) {
@@ -130,7 +130,7 @@ func filled(r *infer.Request, v int32) (*infer.Response, error) {
 	return resp, nil
 }
 
-// answerEach answers every request of a batch that is one of a sequence.
+// answerEach answers every request of a batch that belongs to a sequence.
 func answerEach(b *infer.Batch, answer func(row int, r *infer.Request) (*infer.Response, error)) {
 	for row, r := range b.Requests {
 		if r.Member.Null {

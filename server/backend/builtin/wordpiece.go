@@ -10,24 +10,24 @@ import (
 	"triton/pkg/status"
 )
 
-// longestWord is the most runes of a word that is split into pieces; a longer
-// one is unknown.
+// longestWord is the number of runes above which a word is unknown instead of split
+// into pieces.
 const longestWord = 100
 
 // vocabulary turns words into the numbers of their pieces.
 type vocabulary struct {
 	ids  map[string]int64
-	size uint32 // without a table: words are hashed into so many numbers
-	// The pieces that stand for no word.
+	size uint32 // of the hash range, if there is no table
+	// The numbers of the special pieces.
 	padding, unknown, begin, end int64
 }
 
-// special are the pieces that every vocabulary has, with their numbers where
+// special are the pieces that every vocabulary has. Their indices are their numbers if
 // words are hashed.
 var special = [...]string{"[PAD]", "[UNK]", "[CLS]", "[SEP]"}
 
-// readVocabulary reads one piece per line; its number is that of the line, from
-// 0.
+// readVocabulary reads one piece per line. The number of a piece is its line number,
+// from 0.
 func readVocabulary(text []byte) (*vocabulary, error) {
 	v := &vocabulary{ids: map[string]int64{}}
 	for i, line := range bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) {
@@ -47,8 +47,8 @@ func hashed(size uint32) *vocabulary {
 	return &vocabulary{size: size, padding: 0, unknown: 1, begin: 2, end: 3}
 }
 
-// encode appends the numbers of a text to dst, most of them at most, with the
-// two that frame it.
+// encode appends the numbers of a text to dst, at most `most` of them, including the
+// begin and the end piece.
 func (v *vocabulary) encode(dst []int64, text string, most int, lower bool) []int64 {
 	start := len(dst)
 	dst = append(dst, v.begin)
@@ -65,8 +65,8 @@ func (v *vocabulary) encode(dst []int64, text string, most int, lower bool) []in
 	return append(dst, v.end)
 }
 
-// nextWord splits the first word off: a run of letters and digits, or one other
-// rune. It is empty for space.
+// nextWord splits off the first word: a run of letters and digits, or one other rune.
+// The word is empty for space.
 func nextWord(text string) (word, rest string) {
 	end := 0
 	for end < len(text) {
@@ -86,8 +86,8 @@ func nextWord(text string) (word, rest string) {
 	return text, ""
 }
 
-// word appends the pieces of a word: from its front, always the longest that is
-// known. Those that do not begin it stand in the vocabulary with ## in front.
+// word appends the pieces of a word: from its front, always the longest known piece.
+// Pieces that do not begin a word start with ## in the vocabulary.
 func (v *vocabulary) word(dst []int64, word string) []int64 {
 	if v.ids == nil {
 		h := fnv.New32a()

@@ -9,9 +9,9 @@ import "C"
 
 import "triton/server/infer"
 
-// bare runs the batch n times over the same values and answers nobody: the
-// engine's own cost, which the benchmarks put beside Execute's. It stands here
-// because test files cannot use cgo.
+// runBare runs the batch n times over the same values and sends no response: the cost
+// of ONNX Runtime alone, which the benchmarks compare with Execute's. It is not in a
+// test file because test files cannot use cgo.
 func (i *instance) runBare(b *infer.Batch, n int) error {
 	if err := i.gather.Collect(b); err != nil {
 		return err

@@ -39,5 +39,5 @@ func TestModelFileOfAGPU(t *testing.T) {
 	m := &model{path: "p", spec: backend.Spec{Config: spec.Config}}
 	path, err := m.gpuPath(0)
 	require.NoError(t, err)
-	require.Equal(t, "p", path, "nobody knows the capability")
+	require.Equal(t, "p", path, "the capability is not known")
 }

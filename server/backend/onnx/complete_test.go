@@ -65,7 +65,7 @@ func distinct(replaceable bool) *onnxmodel.File {
 }
 
 // TestAutoCompleteFollowsTheEngine loads models whose file states other shapes
-// than the engine has. The wanted shapes are those of NVIDIA's server, except
+// than ONNX Runtime has. The wanted shapes are those of NVIDIA's server, except
 // for the graph without inputs whose output stays open: it gives that one a batch
 // and then refuses every request.
 func TestAutoCompleteFollowsTheEngine(t *testing.T) {
@@ -75,13 +75,13 @@ func TestAutoCompleteFollowsTheEngine(t *testing.T) {
 		batch int32
 		dims  []int64
 	}{
-		"declared smaller than computed":    {pooling(), 0, []int64{1, 1, -1, -1}},
-		"declared otherwise":                {misdeclared(), 0, []int64{-1, 3}},
-		"open, known to the engine":         {folded(4), 0, []int64{2, 6}},
-		"open, known to the engine in part": {folded("batch"), 0, []int64{2, -1}},
-		"no input, known to the engine":     {distinct(false), 0, []int64{2}},
-		"no input, open":                    {distinct(true), 0, []int64{-1}},
-		"a batch":                           {simple(), 4, []int64{16}},
+		"declared smaller than computed":      {pooling(), 0, []int64{1, 1, -1, -1}},
+		"declared otherwise":                  {misdeclared(), 0, []int64{-1, 3}},
+		"open, known to ONNX Runtime":         {folded(4), 0, []int64{2, 6}},
+		"open, known to ONNX Runtime in part": {folded("batch"), 0, []int64{2, -1}},
+		"no input, known to ONNX Runtime":     {distinct(false), 0, []int64{2}},
+		"no input, open":                      {distinct(true), 0, []int64{-1}},
+		"a batch":                             {simple(), 4, []int64{16}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +108,7 @@ func TestNoInputsAnswersAll(t *testing.T) {
 }
 
 // TestScalarInput asks models of a scalar, which a configuration lists as [1]:
-// the engine must see no dimension.
+// ONNX Runtime must see no dimension.
 func TestScalarInput(t *testing.T) {
 	t.Parallel()
 	w := load(t, specOf(t, &onnxmodel.File{

@@ -14,9 +14,9 @@ import (
 	"triton/server/infer"
 )
 
-// directly lets the run write output k, whose size is known, into the memory
-// where the client wants it. False says that it is to be copied there: the batch
-// has several requests, or the request knows a reason.
+// writeDirectly makes the run write output k, whose size is known, into the memory that
+// the client chose, and reports whether it does. Otherwise the output is copied there:
+// the batch has several requests, or the request does not allow it.
 func (i *instance) writeDirectly(b *infer.Batch, k int) bool {
 	if len(b.Requests) != 1 {
 		return false
@@ -31,8 +31,8 @@ func (i *instance) writeDirectly(b *infer.Batch, k int) bool {
 	return true
 }
 
-// output returns what to ask memory for. A state has no name there: a client may write
-// to its memory while the sequence goes on.
+// output returns the description of output k to allocate memory by. A state has no name
+// there: a client may write to its memory while the sequence goes on.
 func (i *instance) output(k, size int) infer.Output {
 	v := &i.model.sig.Outputs[k]
 	o := infer.Output{DataType: v.DataType, Size: size, Filled: i.model.fills}

@@ -16,7 +16,7 @@ import (
 	"triton/server/infer"
 )
 
-// A client that has taken its memory away fails its own request; the engine
+// A client that has taken its memory away fails its own request; ONNX Runtime
 // would have ended the process.
 func TestClientMemoryThatIsGone(t *testing.T) {
 	t.Parallel()

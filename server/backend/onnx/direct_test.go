@@ -18,7 +18,7 @@ type place struct {
 	off, n int
 }
 
-// TestOutputsGoStraightIntoClientMemory looks at the address that the engine
+// TestOutputsGoStraightIntoClientMemory looks at the address that ONNX Runtime
 // wrote to: it is the client's, or the output is copied there.
 func TestOutputsGoStraightIntoClientMemory(t *testing.T) {
 	t.Parallel()

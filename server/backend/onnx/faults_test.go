@@ -43,7 +43,7 @@ func TestStringFaults(t *testing.T) {
 	}
 }
 
-// The shape alone must not make the engine allocate.
+// The shape alone must not make ONNX Runtime allocate.
 func TestHugeStringShape(t *testing.T) {
 	t.Parallel()
 	w := load(t, specOf(t, identity(onnxmodel.String, -1), 0))
@@ -227,7 +227,7 @@ func TestConcurrentInstances(t *testing.T) {
 	all.Wait()
 }
 
-// An output that the engine allocated is valid after the model is gone.
+// An output that ONNX Runtime allocated is valid after the model is gone.
 func TestOutputOutlivesModel(t *testing.T) {
 	t.Parallel()
 	spec := specOf(t, identity(onnxmodel.Int32, -1), 0)

@@ -15,7 +15,7 @@ import (
 // Environment is the variable that names the library.
 const Environment = "TRITON_ONNXRUNTIME_LIBRARY"
 
-// Search is where Find looks for ONNX Runtime's shared library. All fields are
+// Search says where Find looks for ONNX Runtime's shared library. All fields are
 // optional.
 type Search struct {
 	Explicit   string              // a setting of this program: no other place is tried
@@ -47,7 +47,8 @@ func Find(s Search) (string, error) {
 	}
 }
 
-// named is a library that the user names: a file, or a folder that holds one.
+// namedLibrary returns the library that the user names, by a file or by a folder that
+// holds one.
 func namedLibrary(path, by string) (string, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {

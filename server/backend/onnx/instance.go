@@ -21,27 +21,27 @@ import (
 )
 
 const (
-	// align is where outputs start that share a buffer.
+	// align is the alignment in bytes of outputs that share a buffer.
 	align = 64
-	// maxOutputs is more than any machine has.
+	// maxOutputs bounds the bytes of all outputs of a run.
 	maxOutputs = 1 << 46
 )
 
-// instance runs one batch at a time. What a run needs is made once.
+// instance runs one batch at a time. Everything that a run needs is allocated once.
 type instance struct {
 	model   *model
 	name    string
 	limit   int    // rows
-	leave   func() // ends the use of the session
+	leave   func() // releases the session
 	call    *C.trt_ort_call
 	in, out []C.trt_ort_tensor // C memory of call
 	watch   *backend.Watch
 	gather  *backend.Gather
 	scatter *backend.Scatter
 	rules   []shapeRule
-	scalar  []bool         // of each input, then output: the graph says it is one and the model does not batch
+	scalar  []bool         // of each input, then output: declared as a scalar, and the model does not batch
 	buffer  *tensor.Buffer // of the outputs that the run writes into
-	offset  []int          // of each output in buffer; -1: the engine allocates it
+	offset  []int          // of each output in buffer; -1: allocated by ONNX Runtime
 	size    []int
 	direct  []tensor.Segment // of each output: the client's memory that the run writes into
 	shape   tensor.Shape
@@ -75,7 +75,7 @@ func (m *model) instance(s *session, name string) (*instance, error) {
 	return i, nil
 }
 
-// bind sets what is the same in all runs.
+// bind sets the fields of the call that are the same in all runs.
 func (i *instance) bind(s *session, o *options) error {
 	sig := i.model.sig
 	for k := range sig.Inputs {
@@ -119,8 +119,8 @@ func isScalar(sig *backend.Signature, v onnxmodel.Value) bool {
 	return !sig.Batching && v.Ranked && len(v.Dims) == 0
 }
 
-// checkValue refuses what the C layer must not meet. checkGraph has looked at
-// the rest, and has better words.
+// checkValue checks what the C layer relies on. checkGraph has checked the rest, with
+// better messages.
 func (i *instance) checkValue(v *backend.Value, declared onnxmodel.Value) error {
 	if declared.Elem.DataType() != v.DataType {
 		return status.New(status.InvalidArg, "unable to load model '%s', configuration expects datatype %s for '%s', model provides %s",
@@ -132,8 +132,8 @@ func (i *instance) checkValue(v *backend.Value, declared onnxmodel.Value) error 
 	return nil
 }
 
-// Execute runs the batch: one call into the engine, no copy of the inputs of a
-// batch of one, no copy of outputs.
+// Execute runs the batch in one cgo call. The inputs of a batch of one are not copied,
+// nor are outputs.
 func (i *instance) Execute(ctx context.Context, b *infer.Batch) error {
 	if len(b.Requests) == 0 || b.Rows > i.limit {
 		return status.New(status.Internal, "batch size %d for '%s', max allowed is %d", b.Rows, i.name, i.limit)
@@ -154,9 +154,9 @@ func (i *instance) Execute(ctx context.Context, b *infer.Batch) error {
 	return nil
 }
 
-// run calls the engine. When it refuses a shape that we worked out from the
-// names of dimensions, the model's names are wrong: it runs again with memory
-// of its own and is not asked so again.
+// run calls ONNX Runtime. If it refuses an output shape that was derived from the names
+// of dimensions, the names in the model are wrong: run repeats the call with memory
+// that ONNX Runtime allocates, and the model's shapes are not derived again.
 func (i *instance) run(b *infer.Batch) error {
 	i.setInputs()
 	guess := i.model.guess.Load()
@@ -172,7 +172,7 @@ func (i *instance) run(b *infer.Batch) error {
 			return err
 		}
 		if code = C.trt_ort_run(i.call); code == 0 && i.model.guess.CompareAndSwap(true, false) {
-			i.model.spec.Log.Warn("output shapes differ from those that the model declares; outputs are allocated by the engine",
+			i.model.spec.Log.Warn("output shapes differ from those that the model declares; ONNX Runtime allocates its outputs from now on",
 				"model", i.model.spec.Name, "error", first)
 		}
 	}
@@ -183,9 +183,9 @@ func (i *instance) run(b *infer.Batch) error {
 	return nil
 }
 
-// refusedShape reports whether the last run failed on an output's memory. The
-// engine has no code of its own for it; all its texts about that name the type
-// of such a value.
+// refusedShape reports whether the last run failed on the memory of an output. ONNX
+// Runtime has no error code for it; all its texts about that name the type of such a
+// value.
 func (i *instance) refusedShape() bool {
 	return i.call.error.code != 0 && strings.Contains(C.GoString(i.call.error.message), "OrtValue")
 }
@@ -204,7 +204,7 @@ func (i *instance) setInputs() {
 			t.rank = 0
 		}
 		if i.model.sig.Inputs[k].DataType == tensor.Bytes {
-			n, _ := g.Shape.Elements() // checked by the core; a wrong one is found in C
+			n, _ := g.Shape.Elements() // validated before; C checks it again
 			t.elements = C.uint64_t(n)
 		}
 	}
@@ -217,11 +217,11 @@ func setShape(t *C.trt_ort_tensor, shape tensor.Shape) {
 	}
 }
 
-// setOutputs chooses which outputs the run computes and where they are written.
-// All that go into our memory share one buffer; those that the client wants in
-// its own go there if they can. A size that there is no memory
-// for is the engine's to refuse: shapes come from clients, and a dimension of 0
-// makes an input of any shape out of no bytes.
+// setOutputs chooses which outputs the run computes and where they are written. Those
+// in our memory share one buffer; those in the client's memory are written there if
+// possible. ONNX Runtime allocates an output whose size is too large for us and reports
+// the error: shapes come from clients, and a dimension of 0 makes an input of any shape
+// take no bytes.
 func (i *instance) setOutputs(b *infer.Batch, guess bool) (guessed bool, err error) {
 	i.dropOutputs()
 	need := 0

@@ -33,30 +33,30 @@ import (
 // Providers by ONNX Runtime's names.
 const cudaProvider = "CUDAExecutionProvider"
 
-// engine is the one ONNX Runtime of the process. It is global because the
-// library is: one environment, one set of functions, never unloaded.
+// process holds the one ONNX Runtime of the process. It is global because the library
+// is: one environment, one set of functions, never unloaded.
 var process struct {
 	sync.Mutex
 	library
 	opened, ready bool
 }
 
-// library is what is known of the opened library.
+// library describes the opened library.
 type library struct {
 	path, version string
 	providers     []string
 	globalPool    bool
 }
 
-// HasGPU reports whether the library can run models on a GPU; false also when
-// there is no library.
+// HasGPU reports whether the library can run models on a GPU. It is false if there is
+// no library.
 func (b *Backend) HasGPU() bool {
 	process.Lock()
 	defer process.Unlock()
 	return b.open(nil) == nil && slices.Contains(process.providers, cudaProvider)
 }
 
-// open opens the library once per process; the caller holds process.Mutex.
+// open opens the library once per process. The caller holds process.Mutex.
 func (b *Backend) open(settings map[string]string) error {
 	search := b.search
 	if path := settings["library"]; path != "" {
@@ -101,8 +101,9 @@ func openLibrary(path string) (string, error) {
 	return version, check(e)
 }
 
-// environment makes the process's environment; the caller holds process.Mutex. The first
-// settings and log level win, as the engine knows only one environment.
+// environment creates the environment of the process once. The first settings and log
+// level win, because ONNX Runtime has only one environment. The caller holds
+// process.Mutex.
 func environment(ctx context.Context, log *slog.Logger, settings map[string]string) error {
 	if process.ready {
 		return nil
@@ -133,7 +134,7 @@ func environment(ctx context.Context, log *slog.Logger, settings map[string]stri
 	return nil
 }
 
-// logLevel returns the engine's level for what our logger shows.
+// logLevel returns ONNX Runtime's level for the level of our logger.
 func logLevel(ctx context.Context, log *slog.Logger) (C.int32_t, ort.EnvironmentOption) {
 	switch {
 	case log.Enabled(ctx, slog.LevelDebug):
@@ -180,7 +181,7 @@ func providers() ([]string, error) {
 	return list, nil
 }
 
-// check makes the client-visible error of an engine's error.
+// check converts an error of the C layer to a client-visible error.
 func check(e C.trt_ort_error) error {
 	if e.code == 0 {
 		return nil
@@ -188,7 +189,7 @@ func check(e C.trt_ort_error) error {
 	return status.New(status.Internal, "onnx runtime error %d: %s", int(e.code), message(e))
 }
 
-// message takes the text out of e.
+// message returns the text of e and frees it.
 func message(e C.trt_ort_error) string {
 	defer C.free(unsafe.Pointer(e.message))
 	return C.GoString(e.message)

@@ -13,9 +13,9 @@ import (
 	"triton/server/backend"
 )
 
-// model is one loaded version. Its instances on the CPU share one session:
-// weights are in memory once. A GPU instance has its own, because the runs of
-// one session share a stream there.
+// model is one loaded version. Its instances on the CPU share one session, so that
+// weights are in memory once. Each GPU instance has its own session, because the runs
+// of one session share a stream there.
 type model struct {
 	spec    backend.Spec
 	path    string
@@ -23,7 +23,7 @@ type model struct {
 	library library
 	cpu     sessions
 	guess   atomic.Bool // whether outputs of known shape are written into our buffers
-	fills   bool        // the engine writes every byte of an output: there are no operators but its own
+	fills   bool        // every byte of an output is written, as there are no custom operators
 }
 
 var (
@@ -50,8 +50,7 @@ func (b *Backend) Load(ctx context.Context, spec backend.Spec) (backend.Model, e
 	return m, nil
 }
 
-// library opens the library and makes the process's environment, if that is
-// not done yet.
+// library opens the library and creates the environment of the process if needed.
 func (b *Backend) library(ctx context.Context, spec backend.Spec) (library, error) {
 	process.Lock()
 	defer process.Unlock()
@@ -64,9 +63,8 @@ func (b *Backend) library(ctx context.Context, spec backend.Spec) (library, erro
 	return process.library, nil
 }
 
-// inspect opens a model for no more than its signature. It optimizes the graph as
-// the instances' session does: folding constants fixes shapes that are open
-// before.
+// inspect opens a model only to read its signature. It optimizes the graph as the
+// session of the instances does: folding constants fixes shapes that are open before.
 func (b *Backend) inspect(ctx context.Context, spec backend.Spec, path string) (*onnxmodel.Model, error) {
 	lib, err := b.library(ctx, spec)
 	if err != nil {
@@ -84,8 +82,7 @@ func (b *Backend) inspect(ctx context.Context, spec backend.Spec, path string) (
 	return s.graph, nil
 }
 
-// NewInstance opens the session, or joins it, and checks it against the
-// configuration.
+// NewInstance opens or shares the session and checks it against the configuration.
 func (m *model) NewInstance(_ context.Context, at backend.Placement) (backend.Instance, error) {
 	s, leave, err := m.session(at)
 	if err != nil {
@@ -100,7 +97,7 @@ func (m *model) NewInstance(_ context.Context, at backend.Placement) (backend.In
 	return i, nil
 }
 
-// session returns the session for an instance and how the instance leaves it.
+// session returns the session for an instance and the function that releases it.
 func (m *model) session(at backend.Placement) (*session, func(), error) {
 	if at.Kind != inferencepb.ModelInstanceGroup_KIND_GPU {
 		return m.joinCPU(at.Instances)
@@ -117,7 +114,7 @@ func (m *model) joinCPU(instances int) (*session, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var t threads // one plan for all where the process has one pool
+	var t threads // a process-wide pool needs one plan only
 	if !m.library.globalPool {
 		t = planThreads(m.spec.CPUs, instances, o)
 	}
@@ -183,8 +180,8 @@ func (m *model) logThreads(t threads, instances int) {
 		"cpus", m.spec.CPUs, "pool", t.intra, "inter_op", t.inter, "spinning", t.spin, "by", t.why)
 }
 
-// Memory returns what the shared sessions hold. A GPU's memory is the driver's to
-// tell.
+// Memory returns the memory of the shared sessions. The memory of a GPU is reported by
+// its driver.
 func (m *model) Memory() []backend.Memory {
 	n := m.cpu.memory()
 	if n == 0 {
@@ -193,8 +190,7 @@ func (m *model) Memory() []backend.Memory {
 	return []backend.Memory{{Kind: "CPU", Bytes: n}}
 }
 
-// Close gives the shared sessions back. Outputs still lent to responses keep
-// their memory alive themselves.
+// Close closes the shared sessions. Outputs still lent to responses keep their memory.
 func (m *model) Close() error {
 	m.cpu.close()
 	return nil

@@ -10,7 +10,7 @@ import (
 	"triton/server/backend"
 )
 
-// Load answers that this build cannot run ONNX models.
+// Load returns an error: this build cannot run ONNX models.
 func (b *Backend) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
 	err := status.New(status.Unsupported,
 		"model '%s' needs ONNX Runtime, and this program was built without cgo: use a build with CGO_ENABLED=1 on Linux or macOS", spec.Name)
@@ -18,10 +18,10 @@ func (b *Backend) Load(_ context.Context, spec backend.Spec) (backend.Model, err
 	return nil, err
 }
 
-// inspect cannot open models without cgo.
+// inspect returns an error: models cannot be opened without cgo.
 func (b *Backend) inspect(context.Context, backend.Spec, string) (*onnxmodel.Model, error) {
 	return nil, backend.ErrNoLibrary
 }
 
-// HasGPU is false in a build without cgo.
+// HasGPU returns false in a build without cgo.
 func (b *Backend) HasGPU() bool { return false }

@@ -1,12 +1,12 @@
-// Package onnx is the backend "onnxruntime": it opens ONNX Runtime's shared
-// library when the first model needs it and runs batches over sessions. The
-// binding yalue/onnxruntime_go does the process's environment; sessions, runs
-// and values are a thin C layer of our own over the same function table
-// (ort.h), one call per batch, so that inputs are read where they lie and
-// outputs are handed out without a copy. Without cgo the backend exists and
-// says why it cannot load.
+// Package onnx is the backend "onnxruntime". It opens ONNX Runtime's shared library
+// when the first model needs it and runs batches in sessions. The binding
+// yalue/onnxruntime_go creates the environment of the process; sessions, runs and
+// values are a thin C layer of our own over the same function table (ort.h), with one
+// call per batch. Inputs are read in place and outputs are returned without a copy;
+// docs/adr/0018-onnxruntime-binding.md has the reasons. Without cgo, Load returns an
+// error that says so.
 //
-// The package is not for reading ONNX files; that is pkg/onnxmodel.
+// It does not read ONNX files; pkg/onnxmodel does.
 package onnx
 
 import (
@@ -26,13 +26,13 @@ import (
 	"triton/server/backend"
 )
 
-// Name is what configurations call this backend.
+// Name is the name of this backend in configurations.
 const Name = "onnxruntime"
 
-// defaultFile is the model file when the configuration names none.
+// defaultFile is the model file if the configuration names none.
 const defaultFile = "model.onnx"
 
-// Backend is the engine. Its methods may be called at any time and open the
+// Backend loads ONNX models. Its methods are safe for concurrent use and open the
 // library when they need it.
 type Backend struct {
 	search Search
@@ -43,11 +43,11 @@ var (
 	_ backend.AutoCompleter = (*Backend)(nil)
 )
 
-// New makes the backend; search says where the library is looked for.
+// New returns the backend; search says where to look for the library.
 func New(search Search) *Backend { return &Backend{search: search} }
 
-// AutoComplete fills what the configuration leaves out with what the engine says
-// of the model. A complete configuration opens no session.
+// AutoComplete fills the missing fields of the configuration from the model as ONNX
+// Runtime sees it. A complete configuration opens no session.
 func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) error {
 	path, err := modelPath(spec)
 	if err != nil {
@@ -78,7 +78,8 @@ func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) error {
 	return err
 }
 
-// listed is the order in which Triton lists a graph's inputs or outputs.
+// inHashOrder returns the values in the order in which Triton lists a graph's inputs or
+// outputs.
 func inHashOrder(values []onnxmodel.Value) []onnxmodel.Value {
 	names := make([]string, len(values))
 	for i := range values {
@@ -91,10 +92,10 @@ func inHashOrder(values []onnxmodel.Value) []onnxmodel.Value {
 	return out
 }
 
-// outline returns what the engine makes of the model. The file alone is not
-// enough: the engine infers shapes that the file leaves open, and drops declared
-// ones that it finds wrong. Without an engine the model will not serve, so what
-// the file states will do.
+// outline returns the graph's signature as ONNX Runtime sees it. The file alone is not
+// enough: ONNX Runtime infers shapes that the file leaves open, and drops declared
+// shapes that it finds wrong. Without the library the model cannot serve, so the file's
+// own declarations are good enough.
 func (b *Backend) outline(ctx context.Context, spec backend.Spec, path string) (*onnxmodel.Model, error) {
 	opened, err := b.inspect(ctx, spec, path)
 	if !errors.Is(err, backend.ErrNoLibrary) {
@@ -107,8 +108,8 @@ func (b *Backend) outline(ctx context.Context, spec backend.Spec, path string) (
 	return graph, nil
 }
 
-// modelPath returns the model's file. A directory stands for the model.onnx in it,
-// beside which the model's external data lies.
+// modelPath returns the path of the model's file. A directory stands for the model.onnx
+// in it; the model's external data is beside that.
 func modelPath(spec backend.Spec) (string, error) {
 	file := spec.File
 	if file == "" {
@@ -137,8 +138,8 @@ func checkGraph(spec backend.Spec, graph *onnxmodel.Model) error {
 	return modelconfig.FirstError(autofill.Check(spec.Config, graph))
 }
 
-// providerHint returns what to do about an execution provider that the library
-// lacks.
+// providerHint returns the error for an execution provider that the library lacks, with
+// what to do about it.
 func providerHint(model, provider, library string, have []string) error {
 	return status.New(status.Unsupported,
 		"model '%s' asks for a GPU, but the ONNX Runtime library %s has no %s (it has %s): use a library with CUDA (pip download onnxruntime-gpu) or run the model on the CPU with instance_group [ { kind: KIND_CPU } ]",

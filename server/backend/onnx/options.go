@@ -21,15 +21,15 @@ const (
 	modeParallel   = 1
 )
 
-// pair is one key and value of an engine's configuration.
+// pair is one key and value of ONNX Runtime's configuration.
 type pair struct{ key, value string }
 
-// options is what a configuration says about a model's sessions.
+// options are the session settings that a configuration makes.
 type options struct {
 	level        int
 	mode         int
 	intra, inter int   // 0: not set
-	arena        *bool // nil: the engine's default
+	arena        *bool // nil: ONNX Runtime's default
 	pattern      *bool
 	entries      []pair // session configuration entries
 	runEntries   []pair
@@ -37,8 +37,8 @@ type options struct {
 	cuda         []pair
 }
 
-// parseOptions reads the parameters and the optimization section. gpu says that
-// the session is for a GPU.
+// parseOptions reads the parameters and the optimization section. gpu says whether the
+// session is for a GPU.
 func parseOptions(spec backend.Spec, gpu bool) (*options, error) {
 	cfg := spec.Config
 	o := &options{level: level(cfg.GetOptimization()), libraries: cfg.GetModelOperations().GetOpLibraryFilename()}
@@ -79,9 +79,8 @@ func level(opt *inferencepb.ModelOptimizationPolicy) int {
 	return levelAll
 }
 
-// accelerators reads the execution accelerators and, for a GPU, the older form
-// of the CUDA options. Where both speak of the same option the accelerator's
-// entry wins.
+// accelerators reads the execution accelerators and, for a GPU, the older form of the
+// CUDA options. If both set the same option the accelerator's entry wins.
 func (o *options) accelerators(cfg *inferencepb.ModelConfig, gpu bool) error {
 	accelerators := cfg.GetOptimization().GetExecutionAccelerators()
 	for _, a := range accelerators.GetCpuExecutionAccelerator() {
@@ -118,7 +117,7 @@ func unknownAccelerator(name string) error {
 	return status.New(status.InvalidArg, "unknown Execution Accelerator '%s' is requested", name)
 }
 
-// legacyCUDA reads the CUDA options that may stand among the parameters.
+// legacyCUDA reads the CUDA options among the parameters.
 func legacyCUDA(values map[string]*inferencepb.ModelParameter, set map[string]string) error {
 	p := parameters{values: values}
 	p.choice("cudnn_conv_algo_search", []string{"EXHAUSTIVE", "HEURISTIC", "DEFAULT"}, set)
@@ -134,8 +133,8 @@ func legacyCUDA(values map[string]*inferencepb.ModelParameter, set map[string]st
 	return p.err
 }
 
-// defaultMaxBatch returns the backend setting for models that can batch and do not
-// say how much.
+// defaultMaxBatch returns the backend setting for models that can batch and have no
+// max_batch_size.
 func defaultMaxBatch(settings map[string]string) (int, error) {
 	v, ok := settings["default-max-batch-size"]
 	if !ok {
@@ -177,8 +176,8 @@ func (p *parameters) integer(key string, to *int) {
 	*to = n
 }
 
-// leadingInteger returns the number that a text begins with, after blanks; like
-// Triton it does not look at what follows.
+// leadingInteger returns the number that a text begins with, after blanks. Like Triton
+// it ignores what follows.
 func leadingInteger(v string) (int, error) {
 	v = strings.TrimLeft(v, " \t\n\v\f\r")
 	end := 0

@@ -8,7 +8,7 @@
 // The most dimensions of a tensor.
 #define TRT_ORT_MAX_RANK 16
 
-// Our own error codes, beside those of the engine, which are small.
+// Our own error codes, beside those of ONNX Runtime, which are small.
 enum {
 	TRT_ORT_OK = 0,
 	TRT_ORT_NO_LIBRARY = 1001, // the file cannot be opened
@@ -46,12 +46,12 @@ typedef struct {
 // One input or output of a run. No address here is of Go's memory.
 typedef struct {
 	const char *name;
-	void *data; // the input, or where to write the output; NULL: the engine allocates it
+	void *data; // the input, or where to write the output; NULL: ONNX Runtime allocates it
 	uint64_t bytes;
 	int32_t type;
 	int32_t rank;
 	int32_t use;       // this run has the input or wants the output
-	int32_t lent;      // set by a run for an output that the engine allocated
+	int32_t lent;      // set by a run for an output that ONNX Runtime allocated
 	OrtValue *value;   // that output's owner, for the receiver to release
 	uint64_t elements; // of a string tensor
 	int64_t dims[TRT_ORT_MAX_RANK];
@@ -63,7 +63,7 @@ typedef struct {
 	OrtRunOptions *options;
 	int32_t inputs, outputs;
 	trt_ort_tensor *tensor; // the inputs, then the outputs
-	const char **name;      // those in use, for the engine's call
+	const char **name;      // those in use, for ONNX Runtime's call
 	OrtValue **value;
 	trt_ort_error error;
 	int32_t fault; // the tensor that an error of our own is about

@@ -16,8 +16,8 @@ import (
 	"triton/server/backend"
 )
 
-// lent is an output in the engine's own memory, which is the engine's again
-// when the last response that uses it is released.
+// lent is an output in memory that ONNX Runtime allocated. The memory is freed when the
+// last response that uses it is released.
 type lent struct {
 	buf   tensor.Buffer
 	value *C.OrtValue
@@ -25,7 +25,7 @@ type lent struct {
 
 var lents = sync.Pool{New: func() any { return &lent{} }}
 
-// lend makes a buffer of the output's memory and takes over its value.
+// lend returns a buffer over the output's memory and takes ownership of its value.
 func lend(t *C.trt_ort_tensor) *tensor.Buffer {
 	l := lents.Get().(*lent)
 	l.value, t.value = t.value, nil
@@ -40,20 +40,20 @@ func (l *lent) Free(*tensor.Buffer) {
 	lents.Put(l)
 }
 
-// dim is one dimension of an output: a number, or that of an input's dimension
-// because the graph gives both the same name.
+// dim is one dimension of an output: a number, or the size of an input's dimension with
+// the same name in the graph.
 type dim struct {
 	fixed       int64
 	input, axis int // when fixed is -1
 }
 
-// shapeRule says how the shape of an output follows from those of the inputs.
+// shapeRule derives the shape of an output from the shapes of the inputs.
 type shapeRule []dim
 
-// rule finds out whether an output's shape is known before a run; nil when not.
+// rule returns the rule for an output whose shape is known before a run, else nil.
 func rule(sig *backend.Signature, graph *onnxmodel.Model, out onnxmodel.Value) shapeRule {
 	if _, isInput := graph.Input(out.Name); isInput || !out.Ranked || out.Elem == onnxmodel.String {
-		return nil // the engine does not write an output that is an input: it hands the input out
+		return nil // ONNX Runtime returns the input itself and writes nothing
 	}
 	var r shapeRule
 	for axis, n := range out.Dims {
@@ -70,7 +70,7 @@ func rule(sig *backend.Signature, graph *onnxmodel.Model, out onnxmodel.Value) s
 	return r
 }
 
-// sameName finds an input's dimension of that name.
+// sameName returns the dimension of an input that has this name.
 func sameName(sig *backend.Signature, graph *onnxmodel.Model, symbol string) (input, axis int, ok bool) {
 	if symbol == "" {
 		return 0, 0, false
@@ -89,7 +89,7 @@ func sameName(sig *backend.Signature, graph *onnxmodel.Model, symbol string) (in
 	return 0, 0, false
 }
 
-// append writes the shape for these inputs.
+// append appends the shape for these inputs to dst.
 func (r shapeRule) append(dst tensor.Shape, inputs []backend.Gathered) tensor.Shape {
 	for _, d := range r {
 		n := d.fixed

@@ -40,7 +40,7 @@ func resnet50(b *testing.B, parameters map[string]string) *world {
 	})
 }
 
-// BenchmarkResNet50 puts a batch through Execute beside the engine alone, on one
+// BenchmarkResNet50 puts a batch through Execute beside ONNX Runtime alone, on one
 // processor and on all. `make bench` puts the whole server beside the first.
 func BenchmarkResNet50(b *testing.B) {
 	for _, threads := range []string{"1", "0"} {

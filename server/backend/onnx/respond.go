@@ -36,7 +36,7 @@ func (i *instance) prepareOutput(b *infer.Batch, k int) error {
 	i.shape = i.shape[:0]
 	rank := int(t.rank)
 	if i.scalar[len(i.in)+k] {
-		rank = 0 // the engine may still add a dimension of 1
+		rank = 0 // ONNX Runtime may still add a dimension of 1
 	}
 	for d := range rank {
 		i.shape = append(i.shape, int64(t.dims[d]))
@@ -58,9 +58,9 @@ func (i *instance) prepareOutput(b *infer.Batch, k int) error {
 	return nil
 }
 
-// take is an output that the engine allocated, as a buffer of ours: lent where
-// possible, copied for strings and for an output that is an input unchanged,
-// whose memory goes away with the batch.
+// takeOutput returns an output that ONNX Runtime allocated as a buffer of ours. It is
+// lent if possible. Strings are copied, and so is an output that is an input unchanged,
+// because the memory of the input is released with the batch.
 func (i *instance) takeOutput(b *infer.Batch, k int) (tensor.Segment, error) {
 	t := &i.out[k]
 	isString := i.model.sig.Outputs[k].DataType == tensor.Bytes
@@ -70,7 +70,7 @@ func (i *instance) takeOutput(b *infer.Batch, k int) (tensor.Segment, error) {
 	}
 	o := i.output(k, int(t.bytes))
 	if o.Filled = true; isString {
-		o.Name = "" // rows are found by lengths, which a client could change
+		o.Name = "" // rows are split by lengths in the data, which a client could change
 	}
 	s, err := b.Alloc(o)
 	if err != nil {
@@ -101,8 +101,8 @@ func (i *instance) isInput(at unsafe.Pointer) bool {
 	return false
 }
 
-// dropOutputs gives up what the last run left: its buffer, which the responses
-// hold by now, and values that nobody took.
+// dropOutputs releases the outputs of the last run: its buffer, which the responses
+// have retained, and values that no response took.
 func (i *instance) dropOutputs() {
 	if i.buffer != nil {
 		i.buffer.Release()
@@ -142,8 +142,8 @@ func (i *instance) runError() error {
 	return status.New(status.Internal, "a string of output '%s' is too long", name)
 }
 
-// stringError says what is wrong with a string input, in the words of Triton's
-// backend library.
+// stringError describes the mistake in a string input, in the words of Triton's backend
+// library.
 func (i *instance) stringError(name string, t *C.trt_ort_tensor) error {
 	switch {
 	case i.call.error.code == C.TRT_ORT_STRING_LENGTH:
@@ -158,8 +158,8 @@ func (i *instance) stringError(name string, t *C.trt_ort_tensor) error {
 	return status.New(status.InvalidArg, "expected %d strings for inference input '%s', got %d", t.elements, name, t.bytes)
 }
 
-// Close gives the run's memory back and leaves the session, which is closed with
-// its last instance.
+// Close frees the memory of the run and releases the session, which is closed with its
+// last instance.
 func (i *instance) Close() error {
 	i.free()
 	if i.leave != nil {

@@ -7,7 +7,7 @@
 
 #define STRING_TYPE 8 // ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING
 
-// What the address of a tensor without elements points to: the engine takes no
+// What the address of a tensor without elements points to: ONNX Runtime takes no
 // null pointer.
 static char nothing[64];
 
@@ -25,7 +25,7 @@ trt_ort_call *trt_ort_call_new(OrtSession *session, int32_t inputs, int32_t outp
 	c->value = calloc(n + 1, sizeof *c->value);
 	trt_ort_error e = trt_ort_check(ORT(CreateRunOptions)(&c->options));
 	if (e.code == 0) {
-		// Only fatal: a run that fails says so in its status. The engine's own
+		// Only fatal: a run that fails says so in its status. ONNX Runtime's own
 		// line for it would let clients flood the console.
 		e = trt_ort_check(ORT(RunOptionsSetRunLogSeverityLevel)(c->options, 4));
 	}
@@ -131,7 +131,7 @@ static int input(trt_ort_call *c, trt_ort_tensor *t, OrtValue **value) {
 	return fill_strings(c, t, *value);
 }
 
-// take describes an output that the engine allocated.
+// take describes an output that ONNX Runtime allocated.
 static int take(trt_ort_call *c, trt_ort_tensor *t, OrtValue *value) {
 	const int64_t *dims = NULL;
 	ONNXTensorElementDataType type = 0;
@@ -205,7 +205,7 @@ static int bind(trt_ort_call *c, int32_t *ins, int32_t *outs) {
 	return 0;
 }
 
-// collect hands out the engine's outputs. After an error none is kept.
+// collect hands out ONNX Runtime's outputs. After an error none is kept.
 static int collect(trt_ort_call *c, OrtValue **values) {
 	int32_t n = 0;
 	for (int32_t i = c->inputs; i < c->inputs + c->outputs; i++) {

@@ -21,8 +21,8 @@ type session struct {
 	ptr   *C.OrtSession
 	graph *onnxmodel.Model // inputs, outputs and overridable initializers
 	names map[string]*C.char
-	// outside is what the load took from the C heap beside the arena: most of
-	// the weights. Loads at the same time are counted in each other's.
+	// heap is the C heap memory in bytes that the load took beside the arena:
+	// most of the weights. Concurrent loads are counted in each other's.
 	heap uint64
 }
 
@@ -98,7 +98,7 @@ func setOptions(opts *C.OrtSessionOptions, o *options, t threads, globalPool boo
 	return firstError(steps)
 }
 
-// firstError returns the first error of the steps; the others' texts are freed.
+// firstError returns the first error of the steps and frees the texts of the others.
 func firstError(steps []C.trt_ort_error) (first error) {
 	for _, e := range steps {
 		if err := check(e); err != nil && first == nil {
@@ -137,8 +137,8 @@ func cuda(opts *C.OrtSessionOptions, pairs []pair) C.trt_ort_error {
 	return e
 }
 
-// describe reads the graph's signature from the session itself, so that no
-// second one is opened for it.
+// describe reads the graph's signature from the session itself, so that no second
+// session is opened for it.
 func (s *session) describe() error {
 	s.graph = &onnxmodel.Model{Inferred: true}
 	for _, part := range []struct {
@@ -197,8 +197,8 @@ func (s *session) value(which C.int32_t, i C.size_t) (onnxmodel.Value, error) {
 	return v, nil
 }
 
-// elemType translates ONNXTensorElementDataType, whose numbers are those of the
-// file format but for the last ones.
+// elemType translates ONNXTensorElementDataType, whose numbers are those of the file
+// format except for the last ones.
 func elemType(t C.int32_t) onnxmodel.ElemType {
 	const lastCommon, float8e8m0 = 23, 26
 	switch {
@@ -210,7 +210,7 @@ func elemType(t C.int32_t) onnxmodel.ElemType {
 	return onnxmodel.ElemType(t)
 }
 
-// memory returns what the session holds in CPU memory; 0 when nothing is known.
+// memory returns the session's CPU memory in bytes; 0 if it is not known.
 func (s *session) memory() uint64 {
 	arena, err := s.arena()
 	if err != nil {
@@ -219,7 +219,8 @@ func (s *session) memory() uint64 {
 	return s.heap + arena
 }
 
-// arena returns what the session's CPU arena holds by its own account.
+// arena returns the size of the session's CPU arena in bytes, as ONNX Runtime reports
+// it.
 func (s *session) arena() (uint64, error) {
 	var inUse, total C.uint64_t
 	err := check(C.trt_ort_session_memory(s.ptr, &inUse, &total))

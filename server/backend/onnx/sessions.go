@@ -4,26 +4,25 @@ package onnx
 
 import "sync"
 
-// sessions are the sessions that the instances of a model share, one for each
-// thread plan. Another instance count is another plan: while a model's instances
-// are replaced, the old ones go on with their session and the new ones have
-// theirs. A session is closed with its last instance.
+// sessions are the sessions that the instances of a model share, one for each thread
+// plan. Another instance count makes another plan: while a model's instances are
+// replaced, the old ones keep their session and the new ones have theirs. A session is
+// closed with its last instance.
 type sessions struct {
 	mu  sync.Mutex
 	all map[threads]*shared
 }
 
-// shared is a session and the number of its instances.
+// shared is a session with the number of its instances.
 type shared struct {
 	*session
 	users int
 }
 
-// join returns the session of a plan, which open makes when there is none, and
-// the function with which its instance leaves it. fresh reports whether it was
-// made.
+// join returns the session of a plan, which it opens if there is none, and the function
+// that releases it. fresh reports whether it was opened.
 func (s *sessions) join(plan threads, open func() (*session, error)) (one *session, leave func(), fresh bool, err error) {
-	plan.why = "" // does not change what the threads do
+	plan.why = "" // the reason is not part of the plan
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	have := s.all[plan]
@@ -62,7 +61,7 @@ func (s *sessions) memory() uint64 {
 	return n
 }
 
-// close closes the sessions that instances did not.
+// close closes the sessions that are still in use.
 func (s *sessions) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -90,7 +90,7 @@ func TestExecuteAllocatesNothing(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(200, func() { _ = execute(b, w.inst) }), 0.1)
 }
 
-// BenchmarkBareRun is the engine's own cost of the batch that
+// BenchmarkBareRun is ONNX Runtime's own cost of the batch that
 // BenchmarkExecute runs.
 func BenchmarkBareRun(b *testing.B) {
 	w := load(b, specOf(b, simple(), 8))

@@ -117,7 +117,7 @@ func TestStatesWithoutBatching(t *testing.T) {
 	s.data.Release()
 }
 
-// A row of no sequence is computed and nobody hears of it.
+// A row of no sequence is computed and no client gets it.
 func TestNullRows(t *testing.T) {
 	t.Parallel()
 	w := load(t, accumulator(t, 4))

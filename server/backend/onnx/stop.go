@@ -14,8 +14,8 @@ import (
 	"triton/server/infer"
 )
 
-// watched is run, stopped when nobody wants the result any more: the engine
-// looks for that between nodes.
+// runWatched is run, stopped when no caller needs the result: ONNX Runtime checks for
+// that between nodes.
 func (i *instance) runWatched(ctx context.Context, b *infer.Batch) (err error) {
 	i.watch.Begin(ctx, b)
 	defer func() {
@@ -30,5 +30,5 @@ func (i *instance) runWatched(ctx context.Context, b *infer.Batch) (err error) {
 	return i.run(b)
 }
 
-// stop makes the run that is going on fail.
+// stop makes the current run fail.
 func (i *instance) stop() { C.trt_ort_stop(i.call) }

@@ -1,6 +1,6 @@
 package onnx
 
-// threads is how a session works with the processors.
+// threads says how a session uses the processors.
 type threads struct {
 	intra, inter int
 	spin         bool
@@ -9,14 +9,13 @@ type threads struct {
 
 const spinEntry = "session.intra_op.allow_spinning"
 
-// planThreads shares cpus processors out among the instances of a model. They
-// run on one session, whose pool helps whichever instance has work, and every
-// instance's own thread works too; so a pool of N-1 helpers and I instances
-// keeps N+I-1 processors busy.
+// planThreads divides cpus processors among the instances of a model. The instances run
+// on one session, whose pool helps whichever instance has work, and every instance's
+// own thread works too; so a pool of N-1 helpers and I instances keeps N+I-1 processors
+// busy.
 //
-// A count that the user sets is per instance, as if each had a session of its
-// own. Idle helpers do not spin: the processors they would burn are those that
-// the server and the other models need.
+// A count that the user sets is per instance, as if each had a session of its own. Idle
+// helpers do not spin: other models and the server need the processors.
 func planThreads(cpus, instances int, o *options) threads {
 	cpus, instances = max(cpus, 1), max(instances, 1)
 	t := threads{inter: o.inter}

@@ -38,7 +38,7 @@ func TestTypes(t *testing.T) {
 			data = append(data, byte(k%2)) // bytes that are a valid BOOL too
 		}
 		// Named dimensions: outputs are written into our memory. Nameless ones:
-		// the engine allocates them and they are lent.
+		// ONNX Runtime allocates them and they are lent.
 		for _, batch := range []any{"n", -1} {
 			t.Run(fmt.Sprintf("%s/%v", d, batch), func(t *testing.T) {
 				t.Parallel()
@@ -114,7 +114,7 @@ func TestPassedThrough(t *testing.T) {
 }
 
 // Outputs that no node computes at run time: a weight itself, and what the
-// engine folds into one.
+// ONNX Runtime folds into one.
 func TestConstantOutputs(t *testing.T) {
 	t.Parallel()
 	f := identity(onnxmodel.Int64, "n")
@@ -240,7 +240,7 @@ func TestRequestedOutputs(t *testing.T) {
 }
 
 // TestScalarShape: an output that the graph declares a scalar has the dims of
-// the configuration, whatever the engine makes of the input's.
+// the configuration, whatever ONNX Runtime makes of the input's.
 func TestScalarShape(t *testing.T) {
 	t.Parallel()
 	spec := specOf(t, identity(onnxmodel.Float), 0)

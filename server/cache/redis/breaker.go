@@ -8,27 +8,27 @@ import (
 	"triton/server/infer"
 )
 
-// pause is how long Redis is left alone after a failure, in nanoseconds; then
-// one call tries it. Messages are no more frequent.
+// pause is how long Redis is not called after a failure, in nanoseconds; then one call
+// tries it. Failures are logged at most once per pause.
 const pause = 1e9
 
 // breaker keeps requests from waiting for a Redis that does not answer.
 type breaker struct {
 	log        *slog.Logger
 	address    string
-	until      atomic.Int64 // by infer.Now; 0: it works
-	lastLog    atomic.Int64 // when something was logged last
-	suppressed atomic.Int64 // messages since
+	until      atomic.Int64 // by infer.Now; 0: Redis works
+	lastLog    atomic.Int64 // time of the last message
+	suppressed atomic.Int64 // messages suppressed since then
 }
 
-// isOpen reports whether calls are not made now.
+// isOpen reports whether calls are blocked now.
 func (b *breaker) isOpen() bool {
 	until := b.until.Load()
 	return until != 0 && infer.Now() < until
 }
 
-// allows reports whether a call may be made: any while Redis works, one for each
-// pause while it does not.
+// allows reports whether a call may be made: any call while Redis works, one per pause
+// while it does not.
 func (b *breaker) allows() bool {
 	until := b.until.Load()
 	if until == 0 {

@@ -11,7 +11,7 @@ import (
 	"triton/server/infer"
 )
 
-// A kept response is, in little-endian order:
+// A stored response is, in little-endian order:
 //
 //	magic "TRC1", the version of this form
 //	uint32 n, n parameters: name, uint8 kind, uint64 or text
@@ -24,7 +24,7 @@ const magic = "TRC1"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// size returns the bytes of a response's form.
+// size returns the size in bytes of an encoded response.
 func size(resp *infer.Response) int {
 	n := len(magic) + 4 + 4 + 4
 	for i := range resp.Parameters {
@@ -89,11 +89,11 @@ func appendParameter(b []byte, p *kserve.Parameter) []byte {
 	return binary.LittleEndian.AppendUint64(b, n)
 }
 
-// errFormat is a value that this program has not written.
+// errFormat reports a value that this version of the program has not written.
 var errFormat = errors.New("the value is not a response of this version")
 
-// decode fills an empty response with views of b, which must not change any
-// more. After an error the response is part filled.
+// decode fills an empty response with views of b, which must not change afterwards.
+// After an error the response is partly filled.
 func decode(b []byte, into *infer.Response) error {
 	le := binary.LittleEndian
 	end := len(b) - 4

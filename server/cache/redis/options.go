@@ -18,8 +18,8 @@ import (
 	"triton/pkg/status"
 )
 
-// Defaults of the times that a request may lose to its cache. In NVIDIA's redis
-// cache two of them are endless.
+// Defaults of the timeouts of cache calls. In NVIDIA's redis cache two of them are
+// infinite.
 const (
 	connectTimeout = 500 * time.Millisecond
 	socketTimeout  = 100 * time.Millisecond
@@ -27,21 +27,21 @@ const (
 	poolSize       = 8
 )
 
-// defaultTTL is for how many seconds an answer is kept unless the settings say
-// otherwise. NVIDIA's redis cache has no such setting: there answers stay until
-// Redis runs out of memory, also those of models that are no more.
+// defaultTTL is the default lifetime of a response in seconds. NVIDIA's redis cache has
+// no such setting: responses stay until Redis runs out of memory, even those of models
+// that no longer exist.
 const defaultTTL = 24 * 60 * 60
 
-// options are what the settings say.
+// options are the parsed settings.
 type options struct {
 	client  *goredis.Options
 	prefix  string
 	timeout time.Duration // of one lookup
-	ttl     time.Duration // of what is kept; 0: for ever
+	ttl     time.Duration // of a response; 0: unlimited
 }
 
-// parse reads the settings. Their names are those of NVIDIA's redis cache;
-// prefix and ttl are ours.
+// parse reads the settings. Their names are those of NVIDIA's redis cache; prefix and
+// ttl are ours.
 func parse(settings map[string]string) (*options, error) {
 	if settings["host"] == "" || settings["port"] == "" {
 		return nil, status.New(status.InvalidArg, "Failed to initialize RedisCache, didn't specify address. Must at a minimum specify "+
@@ -81,7 +81,7 @@ func firstOf(a, b string) string {
 	return b
 }
 
-// numbers reads settings that are numbers and keeps the first fault.
+// numbers reads numeric settings and keeps the first error.
 type numbers struct {
 	settings map[string]string
 	err      error
@@ -99,7 +99,7 @@ func (n *numbers) number(name string, missing, most int) int {
 	return v
 }
 
-// milliseconds returns a time; 0 is the usual one, as no request waits forever.
+// milliseconds returns a duration. 0 means the default, as no request waits for ever.
 func (n *numbers) milliseconds(name string, usual time.Duration) time.Duration {
 	if v := n.number(name, 0, 1<<30); v > 0 {
 		return time.Duration(v) * time.Millisecond
@@ -107,7 +107,7 @@ func (n *numbers) milliseconds(name string, usual time.Duration) time.Duration {
 	return usual
 }
 
-// tlsConfig returns the encryption that any of the TLS settings asks for; nil is none.
+// tlsConfig returns the encryption that any of the TLS settings asks for; nil for none.
 func tlsConfig(settings map[string]string) (*tls.Config, error) {
 	cert, key, ca, dir, name := settings["cert"], settings["key"], settings["cacert"], settings["cacert_dir"], settings["sni"]
 	if cert+key+ca+dir+name == "" {
@@ -140,14 +140,14 @@ func tlsConfig(settings map[string]string) (*tls.Config, error) {
 	return config, nil
 }
 
-// addRoots adds the certificates of a file, which must have one when it was named.
+// addRoots adds the certificates of a file. A file named by the user must have one.
 func addRoots(config *tls.Config, file string, named bool) error {
 	text, err := os.ReadFile(file)
 	switch {
 	case err != nil && named:
 		return failed(err)
 	case err != nil:
-		return nil // a folder, say
+		return nil // such as a folder
 	}
 	if config.RootCAs == nil {
 		config.RootCAs = x509.NewCertPool()

@@ -8,7 +8,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// reader takes a value apart. After a fault it reads nothing but zeros.
+// reader decodes a value. After an error it returns zeros.
 type reader struct {
 	b   []byte
 	at  int
@@ -39,7 +39,7 @@ func (r *reader) uint64() uint64 {
 	return 0
 }
 
-// count returns a number of things that take a byte each at least.
+// count reads the number of items that take at least a byte each.
 func (r *reader) count() uint32 {
 	p := r.take(4)
 	if p == nil {
@@ -78,7 +78,7 @@ func (r *reader) parameter() (p kserve.Parameter) {
 	return p
 }
 
-// output reads one tensor, whose data is a view of whole.
+// output reads one tensor. Its data is a view of whole.
 func (r *reader) output(whole *tensor.Buffer, t *kserve.Tensor) {
 	t.Name, t.DataType = r.text(), tensor.DataType(r.uint8())
 	for n := r.count(); n > 0 && !r.bad; n-- {
@@ -94,7 +94,7 @@ func (r *reader) output(whole *tensor.Buffer, t *kserve.Tensor) {
 	}
 }
 
-// plausible reports whether a tensor of that type and shape may have n bytes.
+// plausible reports whether a tensor of this type and shape may have n bytes.
 func plausible(t *kserve.Tensor, n uint64) bool {
 	if t.DataType <= tensor.Invalid || t.DataType > tensor.BF16 {
 		return false

@@ -1,7 +1,6 @@
-// Package redis keeps responses in a Redis server, which several servers may
-// share. Requests never depend on it: a lookup that is slow or fails is a miss,
-// insertions are made in the background, and after a failure Redis is left
-// alone for a while.
+// Package redis stores responses in a Redis server, which several servers may share.
+// Requests never depend on it: a lookup that is slow or fails is a miss, insertions are
+// made in the background, and after a failure Redis is not called for a while.
 package redis
 
 import (
@@ -19,10 +18,10 @@ import (
 	"triton/server/infer"
 )
 
-// Bounds of what waits to be written.
+// Bounds of the queue of insertions.
 const (
 	maxWaiting = 1024
-	maxBytes   = 64 << 20 // together; also of one response
+	maxBytes   = 64 << 20 // of all responses, and of one
 	writers    = 2
 )
 
@@ -46,23 +45,22 @@ type item struct {
 
 var _ cache.Cache = (*Cache)(nil)
 
-// New makes a client. It starts nothing and does not connect: Check does, and Run
-// writes what Insert was given.
+// New returns a client. It starts nothing and does not connect: Check does, and Run
+// writes the inserted responses.
 func New(settings map[string]string, log *slog.Logger) (*Cache, error) {
 	o, err := parse(settings)
 	if err != nil {
 		return nil, err
 	}
-	goredis.SetLogger(discardLogger{}) // what it says, its errors say too
+	goredis.SetLogger(discardLogger{}) // its messages repeat its errors
 	return &Cache{
 		client: goredis.NewClient(o.client), prefix: o.prefix, timeout: o.timeout, connect: o.client.DialTimeout, ttl: o.ttl,
 		breaker: breaker{log: log, address: o.client.Addr}, queue: make(chan item, maxWaiting),
 	}, nil
 }
 
-// Check finds out whether Redis takes our name and password, or none. A server
-// that is not there yet, or not any more, is no error: the cache misses until it
-// comes back.
+// Check connects and returns an error if Redis rejects the credentials. An unreachable
+// Redis is not an error: the cache misses until it comes back.
 func (c *Cache) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.connect)
 	defer cancel()
@@ -73,8 +71,8 @@ func (c *Cache) Check(ctx context.Context) error {
 	return nil
 }
 
-// Run writes what was inserted until ctx ends. What waits then is given up. It is
-// called once, before Close.
+// Run writes inserted responses until ctx ends. Those that still wait then are dropped.
+// It is called once, before Close.
 func (c *Cache) Run(ctx context.Context) {
 	var writing sync.WaitGroup
 	for range writers {
@@ -89,7 +87,7 @@ func (discardLogger) Printf(context.Context, string, ...any) {}
 
 func (c *Cache) redisKey(k cache.Key) string { return c.prefix + string(k[:]) }
 
-// Lookup asks Redis, unless that has failed a moment ago.
+// Lookup reads from Redis, unless a call has failed recently.
 func (c *Cache) Lookup(ctx context.Context, k cache.Key, into *infer.Response) bool {
 	if !c.breaker.allows() {
 		return false
@@ -101,7 +99,7 @@ func (c *Cache) Lookup(ctx context.Context, k cache.Key, into *infer.Response) b
 	case errors.Is(err, goredis.Nil):
 		c.breaker.recordSuccess()
 		return false
-	case err != nil && ctx.Err() != nil: // it is the client who does not wait
+	case err != nil && ctx.Err() != nil: // the client has left
 		return false
 	case err != nil:
 		c.breaker.recordFailure("lookup", err)
@@ -116,7 +114,7 @@ func (c *Cache) Lookup(ctx context.Context, k cache.Key, into *infer.Response) b
 	return true
 }
 
-// Insert hands a copy to the background. It cannot tell whether there is one
+// Insert queues a copy to be written. It does not know whether Redis has the key
 // already.
 func (c *Cache) Insert(k cache.Key, resp *infer.Response) error {
 	n := int64(size(resp))
@@ -124,7 +122,7 @@ func (c *Cache) Insert(k cache.Key, resp *infer.Response) error {
 	case n > maxBytes:
 		return status.New(status.Internal, "Requested byte_size: %d is greater than the largest response that is sent to Redis: %d", n, maxBytes)
 	case c.breaker.isOpen():
-		return nil // said already
+		return nil // logged already
 	case c.bytes.Add(n) > maxBytes:
 		c.bytes.Add(-n)
 		c.breaker.report("insert", errBusy)
@@ -141,7 +139,7 @@ func (c *Cache) Insert(k cache.Key, resp *infer.Response) error {
 
 var errBusy = errors.New("too many responses wait to be written; some are not kept")
 
-// write writes what waits until ctx ends.
+// write writes queued responses until ctx ends.
 func (c *Cache) write(ctx context.Context) {
 	for {
 		select {
@@ -158,7 +156,7 @@ func (c *Cache) set(life context.Context, it item) {
 	if !c.breaker.allows() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(life, 10*c.timeout) // nobody waits for it
+	ctx, cancel := context.WithTimeout(life, 10*c.timeout) // no request waits for it
 	defer cancel()
 	switch err := c.client.Set(ctx, it.key, it.value, c.ttl).Err(); {
 	case err == nil:
@@ -168,5 +166,5 @@ func (c *Cache) set(life context.Context, it item) {
 	}
 }
 
-// Close gives up the connections, after Run has ended.
+// Close closes the connections. It is called after Run has returned.
 func (c *Cache) Close() error { return c.client.Close() }
