@@ -6,7 +6,7 @@ import (
 	"triton/server/backend/onnx"
 )
 
-// NewBackends returns the engines of this program.
+// NewBackends returns the backends of this program.
 func NewBackends(search onnx.Search) backend.Set {
 	return backend.Set{
 		onnx.Name:  onnx.New(search),

@@ -14,7 +14,7 @@ import (
 	"triton/server/cache/redis"
 )
 
-// openCache makes the response cache that the options ask for.
+// openCache makes the response cache that the options name.
 func (s *Server) openCache() error {
 	o := &s.opts.Cache
 	var err error
@@ -36,9 +36,9 @@ func (s *Server) openCache() error {
 	return nil
 }
 
-// background is a cache with work of its own, which needs a server elsewhere.
+// background is a cache that works in the background, with a server elsewhere.
 type background interface {
-	// Check says why the cache can never work.
+	// Check returns an error if the cache can never work.
 	Check(ctx context.Context) error
 	// Run works until ctx ends.
 	Run(ctx context.Context)
@@ -73,11 +73,12 @@ func (s *Server) closeCache() error {
 	return s.cache.Close()
 }
 
-// minLocalSize is the smallest cache in bytes; Triton's needs that much for itself.
+// minLocalSize is the smallest size of a local cache in bytes; Triton's needs that much
+// for itself.
 const minLocalSize = 192
 
-// localSize reads the size setting as C++'s stoull does: what follows the number
-// does not matter.
+// localSize reads the size setting as C++'s stoull does: text after the number is
+// ignored.
 func localSize(settings map[string]string) (int64, error) {
 	text, ok := settings["size"]
 	if !ok {
@@ -105,7 +106,7 @@ type cacheGauge struct {
 	value      func(*cache.Counts) float64
 }
 
-// cacheGauges are Triton's, in its order.
+// cacheGauges are Triton's metrics, in its order.
 var cacheGauges = []cacheGauge{
 	{"nv_cache_util", "Cache utilization [0.0 - 1.0]", func(c *cache.Counts) float64 { return float64(c.Bytes) / float64(c.Size) }},
 	{"nv_cache_num_entries", "Number of responses stored in response cache", func(c *cache.Counts) float64 { return float64(c.Entries) }},

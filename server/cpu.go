@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// cpus returns how many processors this process may use: those of its affinity mask,
-// less where a control group allows less time. root is the file system.
+// cpus returns how many processors this process may use: those of its affinity mask, or
+// fewer where a control group limits the processor time. root is the file system.
 func cpus(root fs.FS) int {
 	n := runtime.NumCPU()
 	if q := quota(root); q > 0 {
@@ -20,9 +20,9 @@ func cpus(root fs.FS) int {
 	return max(n, 1)
 }
 
-// quota returns the processors' time that the process's control groups allow, in
-// processors; 0 when there is no limit. The tightest group on the way to the
-// root counts.
+// quota returns the processor time that the process's control groups allow, in
+// processors; 0 if there is no limit. The lowest limit between the group and the root
+// counts.
 func quota(root fs.FS) float64 {
 	groups, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
@@ -52,7 +52,7 @@ func quota(root fs.FS) float64 {
 	return least
 }
 
-// climb visits a control group and all above it.
+// climb visits a control group and all its ancestors.
 func climb(group string, visit func(string)) {
 	for dir := path.Clean("/" + group); ; dir = path.Dir(dir) {
 		visit(dir)
@@ -93,7 +93,7 @@ func quotaV1(root fs.FS, dir string) float64 {
 	return ratio(string(bytes.TrimSpace(q)), string(bytes.TrimSpace(p)))
 }
 
-// ratio returns 0 for what is no limit, such as "max" or -1.
+// ratio returns quota/period, or 0 if there is no limit, such as "max" or -1.
 func ratio(quota, period string) float64 {
 	q, err1 := strconv.ParseFloat(quota, 64)
 	p, err2 := strconv.ParseFloat(period, 64)

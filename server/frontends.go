@@ -24,18 +24,19 @@ type frontend interface {
 	name() string
 	// serve blocks until drain.
 	serve() error
-	// drain takes no new connections and waits for the requests in flight, until
-	// ctx ends. Requests that come over open connections are answered, or their
-	// clients are told beforehand to use another.
+	// drain stops accepting connections and waits for the requests in flight,
+	// until ctx ends. Requests over open connections are answered, or their
+	// clients are asked first to use another connection.
 	drain(ctx context.Context)
-	// close follows drain, or is called while that still waits, and ends the idle
-	// connections. What ctx does not leave time for is cut off.
+	// close is called after drain, or while drain still waits, and closes the
+	// idle connections. When ctx ends, the remaining ones are cut off.
 	close(ctx context.Context)
-	// waiting returns what a drain waits for.
+	// waiting returns the number of requests or connections that a drain waits
+	// for, and what they are called.
 	waiting() (n int64, what string)
 }
 
-// starter is how one service starts.
+// starter describes how one service starts.
 type starter struct {
 	Endpoint
 	TLS       TLS
@@ -57,8 +58,8 @@ func (s *Server) starters() []starter {
 	}
 }
 
-// checkTLS reads the certificates: models may take long to load, which would be
-// in vain.
+// checkTLS reads the certificates, so that a mistake shows before the models load,
+// which may take long.
 func (s *Server) checkTLS() error {
 	for _, one := range s.starters() {
 		if !one.Allow {
@@ -71,7 +72,7 @@ func (s *Server) checkTLS() error {
 	return nil
 }
 
-// config returns the configuration for TLS, nil without.
+// config returns the TLS configuration, or nil without TLS.
 func (one starter) config() (*tls.Config, error) {
 	config, err := one.TLS.config(one.protocols...)
 	if err != nil {
@@ -80,7 +81,7 @@ func (one starter) config() (*tls.Config, error) {
 	return config, nil
 }
 
-// open makes the services. The ports are open afterwards.
+// open starts all services; their ports are open when it returns.
 func (s *Server) open() ([]frontend, error) {
 	var fronts []frontend
 	for _, one := range s.starters() {
@@ -120,7 +121,7 @@ func (s *Server) start(one starter) (frontend, error) {
 	return f, nil
 }
 
-// startError says in Triton's words which service cannot start.
+// startError reports in Triton's words which service cannot start.
 func startError(name string, err error) error {
 	return fmt.Errorf("failed to start %s service: %w", name, consoleError{status.From(err)})
 }
@@ -130,7 +131,8 @@ type httpFrontend struct {
 	title  string
 	server *http1.Server
 	lis    net.Listener
-	// counted is what its connections are called while a drain waits; empty: not counted.
+	// counted is what its connections are called while a drain waits; if it is
+	// empty they are not counted.
 	counted string
 }
 
@@ -159,7 +161,7 @@ func (s *Server) httpOptions() httpapi.Options {
 	}
 }
 
-// withTLS returns a listener for TLS, or the listener itself without configuration.
+// withTLS returns a listener with TLS, or l itself if config is nil.
 func withTLS(l net.Listener, config *tls.Config) net.Listener {
 	if config == nil {
 		return l
@@ -182,14 +184,13 @@ func (f *httpFrontend) drain(ctx context.Context) { _ = f.server.Drain(ctx) }
 
 func (f *httpFrontend) close(ctx context.Context) { shutdown(ctx, f.server, f.lis) }
 
-// shutdown lets a server finish its requests; what ctx does not leave time for
-// is cut off.
+// shutdown waits for the requests of a server until ctx ends, then cuts them off.
 func shutdown(ctx context.Context, s *http1.Server, l net.Listener) {
 	if s.Shutdown(ctx) != nil {
 		_ = s.Close()
 	}
-	_ = l.Close() // a server that was never started did not
-	_ = l.Close() // the first only begins the end of a drainingListener
+	_ = l.Close() // a server that was never started has not closed it
+	_ = l.Close() // the first Close of a drainingListener only starts to drain it
 }
 
 func (f *httpFrontend) waiting() (int64, string) {
@@ -240,9 +241,9 @@ func (f *grpcFrontend) serve() error {
 	return err
 }
 
-// drain first lets in the connections that clients have made already, then asks
-// all clients to go elsewhere. Calls that come before a client has heard of it
-// are answered; a connection ends when it has none left.
+// drain first accepts the connections that clients have opened already, then asks all
+// clients to use another server (GOAWAY). Calls that arrive before a client has
+// received that are answered; a connection closes after its last call.
 func (f *grpcFrontend) drain(ctx context.Context) {
 	_ = f.lis.Close()
 	if f.serving.Load() {
@@ -264,11 +265,11 @@ func (f *grpcFrontend) drain(ctx context.Context) {
 		f.server.Stop()
 		<-done
 	}
-	_ = f.lis.Close() // the first only begins the end of a drainingListener
+	_ = f.lis.Close() // the first Close of a drainingListener only starts to drain it
 }
 
-// close has nothing to do: in gRPC clients are told beforehand where the calls of a
-// connection end, so that drain has ended all.
+// close does nothing: drain has closed all connections, as gRPC announces the last call
+// of a connection.
 func (f *grpcFrontend) close(context.Context) {}
 
 func (f *grpcFrontend) waiting() (int64, string) {

@@ -8,8 +8,8 @@ import (
 	"triton/pkg/gpu"
 )
 
-// gpus is the GPUs of this process; view is nil when there are none. Everywhere in
-// the server a GPU has the number that CUDA gives it.
+// gpus holds the GPUs of this process; view is nil if there are none. Everywhere in the
+// server a GPU is numbered as CUDA numbers it.
 type gpus struct{ view gpu.View }
 
 func openGPUs(e gpu.Environment, log *slog.Logger) gpus {
@@ -39,8 +39,7 @@ func (g gpus) indices() []int32 {
 	return all
 }
 
-// capability returns the CUDA compute capability of a device; empty when it is not
-// known.
+// capability returns the CUDA compute capability of a device; empty if it is not known.
 func (g gpus) capability(device int) string {
 	for _, d := range g.devices() {
 		if d.Index == device {
@@ -50,7 +49,7 @@ func (g gpus) capability(device int) string {
 	return ""
 }
 
-// usage returns the share of a device's memory that is in use.
+// usage returns the fraction of a device's memory that is in use.
 func (g gpus) usage(device int) (float64, error) {
 	for _, d := range g.devices() {
 		if d.Index != device {

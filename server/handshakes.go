@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// handshakeGrace is how long connections that are not open yet may take to open
-// once a drain has begun. gRPC alone would wait for two minutes, exit timeout or
-// not, for a client that connects and says nothing.
+// handshakeGrace is how long connections may take to complete their handshake once a
+// drain has begun. gRPC alone would wait two minutes, whatever the exit timeout, for a
+// client that connects and sends nothing.
 const handshakeGrace = time.Second
 
-// handshakes knows the connections that have been accepted and are not open yet.
-// gRPC sets a deadline on a connection before the handshake and removes it
-// afterwards, which is how the end of the handshake shows.
+// handshakes tracks the connections that have been accepted and whose handshake has not
+// ended. gRPC sets a deadline on a connection before the handshake and removes it
+// afterwards; that removal marks its end.
 type handshakes struct {
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}
-	until time.Time     // when they must have ended; zero: no drain
-	none  chan struct{} // closed when there are none, in a drain
+	until time.Time     // deadline of all handshakes; zero: no drain
+	none  chan struct{} // closed when a drain has no handshakes left
 }
 
 func (h *handshakes) begin(c net.Conn) {
@@ -31,7 +31,7 @@ func (h *handshakes) begin(c net.Conn) {
 	h.conns[c] = struct{}{}
 }
 
-// end notes that a connection is open or closed.
+// end removes a connection that is open or closed.
 func (h *handshakes) end(c net.Conn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -39,7 +39,7 @@ func (h *handshakes) end(c net.Conn) {
 	h.signal()
 }
 
-// signal tells finish when nothing is left. The caller holds h.mu.
+// signal closes none if nothing is left. The caller holds h.mu.
 func (h *handshakes) signal() {
 	if h.none != nil && len(h.conns) == 0 {
 		close(h.none)
@@ -47,8 +47,8 @@ func (h *handshakes) signal() {
 	}
 }
 
-// setDeadline is SetDeadline of a connection: no handshake outlasts a drain's
-// grace.
+// setDeadline sets the deadline of a connection. During a drain no handshake gets more
+// than the grace.
 func (h *handshakes) setDeadline(c net.Conn, t time.Time) error {
 	if t.IsZero() {
 		h.end(c)
@@ -62,12 +62,12 @@ func (h *handshakes) setDeadline(c net.Conn, t time.Time) error {
 	return c.SetDeadline(t)
 }
 
-// finish waits for the handshakes to end, for grace at most.
+// finish waits for the handshakes to end, at most grace.
 func (h *handshakes) finish(ctx context.Context, grace time.Duration) {
 	h.mu.Lock()
 	h.until = time.Now().Add(grace)
 	for c := range h.conns {
-		_ = c.SetDeadline(h.until) // a connection that is closed already is none to wait for
+		_ = c.SetDeadline(h.until) // fails only if the connection is closed already
 	}
 	none := make(chan struct{})
 	h.none = none

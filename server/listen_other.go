@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// listenConfig opens sockets; this system has no SO_REUSEPORT.
+// listenConfig returns the configuration of sockets; this system has no SO_REUSEPORT.
 func listenConfig(reuse bool) *net.ListenConfig {
 	c := &net.ListenConfig{}
 	if reuse {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listenConfig opens sockets, with SO_REUSEPORT when several servers are to
-// share a port.
+// listenConfig returns the configuration of sockets, with SO_REUSEPORT if several
+// servers share a port.
 func listenConfig(reuse bool) *net.ListenConfig {
 	c := &net.ListenConfig{}
 	if !reuse {
@@ -29,9 +29,9 @@ func listenConfig(reuse bool) *net.ListenConfig {
 
 func inUse(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }
 
-// stopListening takes no more connections unless some wait to be accepted; then it
-// is false. Nothing stands between the look and the end, so that hardly any
-// connection can come in between and be reset.
+// stopListening stops accepting connections, unless some wait to be accepted; then it
+// returns false. The check and the shutdown are adjacent, so that hardly any connection
+// arrives in between and is reset.
 func stopListening(l net.Listener) bool {
 	sc, ok := l.(syscall.Conn)
 	if !ok {
@@ -45,7 +45,7 @@ func stopListening(l net.Listener) bool {
 	_ = raw.Control(func(fd uintptr) {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
 		if waiting = err == nil && n > 0; !waiting {
-			_ = unix.Shutdown(int(fd), unix.SHUT_RD) // where that has no effect, Close follows
+			_ = unix.Shutdown(int(fd), unix.SHUT_RD) // if that has no effect, the Close that follows does it
 		}
 	})
 	return !waiting

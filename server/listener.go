@@ -31,8 +31,7 @@ func listen(e Endpoint, name string) (net.Listener, error) {
 	return l, nil
 }
 
-// countingListener knows how many of its connections are open, and which are about
-// to be.
+// countingListener counts its open connections and tracks their handshakes.
 type countingListener struct {
 	net.Listener
 	open       atomic.Int64
@@ -80,14 +79,14 @@ func (c *countedConn) Close() error {
 }
 
 // drainingListener is a listener that, when closed, first accepts the connections that
-// the system has already taken for it: closing at once would reset them.
+// the system has already completed: closing at once would reset them.
 type drainingListener struct {
 	net.Listener
 	closing atomic.Bool
 }
 
-// A closing listener waits acceptWait for connections that are being opened,
-// then until all that came are accepted, but no longer than acceptLimit.
+// A closing listener waits acceptWait for connections that are being opened, then until
+// all of them are accepted, but no longer than acceptLimit.
 const (
 	acceptWait  = 10 * time.Millisecond
 	acceptLimit = time.Second
@@ -110,7 +109,7 @@ func (l *drainingListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close begins the end; Accept closes the listener when nobody comes any more.
+// Close starts the drain; Accept closes the listener when no more connections arrive.
 func (l *drainingListener) Close() error {
 	if !l.closing.Swap(true) && l.until(time.Now().Add(acceptWait)) == nil {
 		return nil

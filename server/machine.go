@@ -16,7 +16,7 @@ import (
 
 func rootFS() fs.FS { return os.DirFS("/") }
 
-// machine is the metrics of the machine that are read now and then, not at a
+// machine holds the metrics of the machine that are read periodically instead of at a
 // scrape.
 type machine struct {
 	root  fs.FS
@@ -24,7 +24,7 @@ type machine struct {
 	gpus  []*meter
 	cpu   bool
 	every time.Duration
-	begin sync.Once // the first reading, when it is due or asked for
+	begin sync.Once // the first reading, at the first poll or scrape
 	now   atomic.Pointer[[]reading]
 	ticks cpuTicks
 	log   *slog.Logger
@@ -37,7 +37,7 @@ type reading struct {
 	value float64
 }
 
-// sampledMetric is a metric that is read now and then.
+// sampledMetric is a metric that is read periodically.
 type sampledMetric struct {
 	name, help string
 	kind       prometheus.ValueType
@@ -59,7 +59,7 @@ var (
 	polledOrder = []*sampledMetric{pinnedTotal, pinnedUsed, gpuUtil, gpuTotal, gpuUsed, gpuPower, gpuLimit, gpuEnergy, cpuUtil, cpuTotal, cpuUsed}
 )
 
-// poll reads until ctx ends.
+// poll reads the metrics until ctx ends.
 func (m *machine) poll(ctx context.Context) {
 	m.begin.Do(m.read)
 	tick := time.NewTicker(max(m.every/2, time.Millisecond))
@@ -75,8 +75,8 @@ func (m *machine) poll(ctx context.Context) {
 }
 
 func (m *machine) read() {
-	// What Triton takes from its pool of pinned memory comes from the pool of
-	// tensor memory here.
+	// Triton's pool of pinned memory corresponds to the pool of tensor memory
+	// here.
 	mapped := m.pool.Bytes()
 	all := []reading{{pinnedTotal, "", float64(mapped)}, {pinnedUsed, "", float64(max(mapped-m.pool.Idle(), 0))}}
 	for _, g := range m.gpus {
@@ -101,10 +101,10 @@ func (m *machine) readCPU(all []reading) []reading {
 	return all
 }
 
-// Describe sends nothing: what there is depends on the machine.
+// Describe sends nothing: the metrics depend on the machine.
 func (m *machine) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends what was read last.
+// Collect sends the latest readings.
 func (m *machine) Collect(out chan<- prometheus.Metric) {
 	m.begin.Do(m.read)
 	for _, r := range *m.now.Load() {

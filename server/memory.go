@@ -8,8 +8,7 @@ import (
 )
 
 // memoryLimit returns how many bytes of memory the process may use: those of the
-// machine, or fewer where its control groups say so. It is 0 when that cannot be
-// told.
+// machine, or fewer where its control groups say so. It is 0 if that is not known.
 func memoryLimit(root fs.FS) int64 {
 	total, _, err := readMemory(root)
 	if err != nil {

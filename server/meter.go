@@ -12,13 +12,13 @@ type meter struct {
 	view   gpu.View
 	device gpu.Device
 	log    *slog.Logger
-	misses map[string]int // consecutive, by group
+	misses map[string]int // consecutive failures by group
 	last   float64        // energy, joules; 0: not read yet
 	energy float64        // since the first reading, joules
 }
 
-// maxMisses is how often in a row a group of values may fail to be read before
-// the GPU is not asked for it any more.
+// maxMisses is the number of consecutive failures after which a group of values of a
+// GPU is not read any more.
 const maxMisses = 3
 
 func meters(g gpus, log *slog.Logger) []*meter {
@@ -30,8 +30,8 @@ func meters(g gpus, log *slog.Logger) []*meter {
 	return all
 }
 
-// read appends the GPU's values. One that cannot be read is zero, so that every
-// GPU has all series.
+// read appends the GPU's values. A value that cannot be read is zero, so that every GPU
+// has all series.
 func (m *meter) read(all []reading) []reading {
 	r := m.view.Read(m.device)
 	uuid := m.device.UUID
@@ -61,7 +61,8 @@ func (m *meter) value(what string, v gpu.Optional[float64]) float64 {
 	return v.Value
 }
 
-// recordResult counts failures in a row and reports whether a group's values are good.
+// recordResult counts consecutive failures and reports whether a group's values are
+// valid.
 func (m *meter) recordResult(what string, known bool) bool {
 	switch {
 	case m.misses[what] >= maxMisses:

@@ -50,13 +50,13 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error
 	if f.machine.cpu {
 		s.opts.Log.Info("Collecting CPU metrics")
 	}
-	// Idle scrapers do not delay the end: nothing is lost with a scrape.
+	// Idle scrapers do not delay the shutdown: a lost scrape does no harm.
 	f.server = http1.NewServer(f, http1.Options{Log: s.opts.Log, Linger: time.Nanosecond})
 	s.metrics = f
 	return f, nil
 }
 
-// statsOptions says what is kept for models: nothing that nobody can read.
+// statsOptions returns which metrics of models are collected: none that cannot be read.
 // Without GPU metrics there are no series by GPU either.
 func (s *Server) statsOptions() stats.Options {
 	m := &s.opts.Metrics
@@ -92,8 +92,8 @@ func (f *metricsFrontend) close(ctx context.Context) { shutdown(ctx, f.server, f
 
 func (f *metricsFrontend) waiting() (int64, string) { return 0, "" }
 
-// Serve answers /metrics. Any other path has an empty page, as in Triton, which does not decode
-// paths, negotiate or compress.
+// Serve answers /metrics. Any other path has an empty page, as in Triton, which does
+// not decode paths, negotiate or compress.
 func (f *metricsFrontend) Serve(x *http1.Exchange) {
 	x.ContentType = "text/plain; charset=utf-8"
 	switch {
@@ -106,11 +106,11 @@ func (f *metricsFrontend) Serve(x *http1.Exchange) {
 	x.Send()
 }
 
-// page returns all metrics now. One that cannot be written does not hide the others.
+// page returns all metrics. A metric that cannot be written does not hide the others.
 func (f *metricsFrontend) page() []byte {
 	families, err := f.registry.Gather()
 	if err != nil {
-		f.machine.log.Error("metrics are left out", "error", err)
+		f.machine.log.Error("some metrics cannot be written", "error", err)
 	}
 	slices.SortStableFunc(families, byOrder(f.order))
 	return appendFamilies(nil, families)

@@ -8,7 +8,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// The counters of this server's own memory traffic. They are read at a scrape.
+// Counters of this server's own memory traffic. They are read at a scrape.
 const (
 	copiedName      = "triton_tensor_bytes_copied_total"
 	copiedHelp      = "Bytes of tensors copied by the server between a transport and a model"

@@ -11,7 +11,8 @@ import (
 )
 
 // byOrder sorts families as Triton's library does: counters, gauges, histograms,
-// summaries, each kind as order lists them. Others come last, ours among them.
+// summaries, each kind in the given order. Families that are not in order come last,
+// ours among them.
 func byOrder(order []string) func(a, b *dto.MetricFamily) int {
 	kinds := map[dto.MetricType]int{dto.MetricType_COUNTER: 0, dto.MetricType_GAUGE: 1, dto.MetricType_HISTOGRAM: 2, dto.MetricType_SUMMARY: 3}
 	rank := func(f *dto.MetricFamily) int {

@@ -1,6 +1,6 @@
-// Package server puts a whole inference server together: the model repository,
-// the HTTP and gRPC frontends, the metrics endpoint, and their start and end.
-// It does nothing else and knows nothing of flags, signals or the environment.
+// Package server assembles an inference server: the model repository, the HTTP and gRPC
+// frontends, the metrics endpoint, and their start and shutdown. It knows nothing of
+// flags, signals or the environment.
 package server
 
 import (
@@ -27,35 +27,37 @@ import (
 	"triton/server/trace"
 )
 
-// Options are everything that can be set. Start from Default.
+// Options are all settings of a server. Start from Default.
 type Options struct {
-	// ID and Version are what the server says of itself.
+	// ID and Version are the server's name and version in its metadata.
 	ID, Version string
 
 	Repositories []string
-	// ExitOnError ends the start when any model cannot be loaded.
+	// ExitOnError makes Run fail if any model cannot be loaded.
 	ExitOnError     bool
 	StrictReadiness bool
-	// AutoComplete lets backends fill in what configurations leave out.
+	// AutoComplete lets backends fill in missing fields of configurations.
 	AutoComplete bool
 	LoadThreads  int
-	// ExitTimeout is how long the end waits for requests in flight.
+	// ExitTimeout is how long a shutdown waits for requests in flight.
 	ExitTimeout time.Duration
-	// StreamBacklog is how many bytes of responses one stream, of HTTP or gRPC, holds
-	// for a client that does not take them; above that its request is cancelled.
+	// StreamBacklog limits the bytes of responses that one stream, of HTTP or
+	// gRPC, holds for a client that does not read them. Above it the request is
+	// cancelled.
 	StreamBacklog int64
-	// MinComputeCapability is the least that a GPU must have to be used.
+	// MinComputeCapability is the compute capability that a GPU must have to be
+	// used.
 	MinComputeCapability float64
 
-	// Backends are the engines. Settings are the --backend-config pairs by
-	// backend name; those under the empty name are for all.
+	// Backends are the available backends. Settings are the --backend-config
+	// pairs by backend name; those under the empty name apply to all.
 	Backends backend.Set
 	Settings map[string]map[string]string
-	// BackendDirectory is where backends that are files are looked for.
+	// BackendDirectory is searched for backends that are shared libraries.
 	BackendDirectory string
 
-	// Pool is where the memory of requests and responses comes from; nil: private
-	// memory. One over tensor.Memfd lets child processes map it.
+	// Pool is the source of the memory of requests and responses; nil: private
+	// memory. Child processes can map the memory of a pool over tensor.Memfd.
 	Pool *tensor.Pool
 
 	Models Models
@@ -63,11 +65,12 @@ type Options struct {
 	Rates  Rates
 	// ClientMemory lets clients register shared memory.
 	ClientMemory bool
-	// CUDA opens the memory of clients on GPUs; nil: there are no GPUs for it.
+	// CUDA opens the memory of clients on GPUs; nil: clients cannot register
+	// such memory.
 	CUDA cuda.Driver
 	// GPUs says which GPUs CUDA shows to this process, and in which order.
 	GPUs gpu.Environment
-	// Trace is the settings of tracing; the server sets its log.
+	// Trace is the configuration of tracing; the server sets its log.
 	Trace trace.Options
 
 	HTTP      HTTP
@@ -77,42 +80,45 @@ type Options struct {
 	Vertex    Vertex
 
 	Log *slog.Logger
-	// Logs is where Log ends, for clients that change the log settings; nil:
-	// they cannot.
+	// Logs is the sink of Log, through which clients change the log settings;
+	// nil: they cannot.
 	Logs *log.Sink
-	// Access logs every request; nil does not.
+	// Access logs every request; nil logs none.
 	Access *slog.Logger
 }
 
-// Models is how models are loaded.
+// Models configures how models are loaded.
 type Models struct {
 	Control repository.Control
-	// PollInterval is how often the repository is looked at in poll control; 0
-	// is never.
+	// PollInterval is how often the repository is polled in poll control; 0 is
+	// never.
 	PollInterval time.Duration
-	// Startup is the models of the start in explicit control; "*" alone is all.
+	// Startup lists the models to load at the start in explicit control; "*"
+	// alone loads all.
 	Startup []string
-	// Retries is how often a failed load is tried again.
+	// Retries is how often a failed load is repeated.
 	Retries int
-	// ConfigName chooses <model>/configs/<name>.pbtxt over config.pbtxt.
+	// ConfigName selects <model>/configs/<name>.pbtxt instead of config.pbtxt.
 	ConfigName string
-	// Namespacing lets models in different repositories have the same name.
+	// Namespacing allows models in different repositories to have the same
+	// name.
 	Namespacing bool
-	// GPULimits is the share of a GPU's memory above which loads are refused.
+	// GPULimits is the fraction of a GPU's memory above which loads are
+	// refused.
 	GPULimits map[int]float64
-	// Holds keep schedulers waiting, for test suites.
+	// Holds delay schedulers, for test suites.
 	Holds model.Holds
 }
 
-// Cache is the response cache. Without a name there is none.
+// Cache configures the response cache. Without a name there is none.
 type Cache struct {
 	Name     string            // "local" or "redis"
 	Settings map[string]string // the --cache-config pairs
-	// Directory is where Triton looks for caches; it is in a message only.
+	// Directory is where Triton looks for caches; only a message shows it.
 	Directory string
 }
 
-// Endpoint is where a service listens. Port 0 is any free one.
+// Endpoint is the address of a service. Port 0 is any free one.
 type Endpoint struct {
 	Allow   bool
 	Address string
@@ -120,38 +126,38 @@ type Endpoint struct {
 	Reuse   bool // SO_REUSEPORT: several servers may share the port
 }
 
-// HTTP is the settings of the HTTP frontend.
+// HTTP configures the HTTP frontend.
 type HTTP struct {
 	Endpoint
 	MaxInput int64 // of one request body, in bytes
-	// Linger is how long idle connections stay open at the end, for requests
+	// Linger is how long idle connections stay open at a shutdown, for requests
 	// that are on their way.
 	Linger time.Duration
-	// MinRate is how many bytes a second of a body must come on average in each
-	// period of two minutes; 0: one byte in each period.
+	// MinRate is the minimum average rate of a request body in bytes per
+	// second, in each period of two minutes; 0: one byte in each period.
 	MinRate int64
-	// MaxConnections is how many connections are served at a time; others are
-	// answered 503. 0: no limit.
+	// MaxConnections limits the connections that are served at a time; others
+	// get status 503. 0: no limit.
 	MaxConnections int
 	TLS            TLS
 	// Restricted says which endpoints need a secret header.
 	Restricted restricted.Rules
-	// Forward chooses the headers that become request parameters; nil: none.
+	// Forward selects the headers that become request parameters; nil: none.
 	Forward *regexp.Regexp
-	// Origins are the web origins that browsers may call from; "*" is all.
+	// Origins are the web origins that browsers may call from; "*" allows all.
 	Origins []string
 }
 
-// GRPC is the settings of the gRPC frontend. In Limits the server sets what is
-// its own: the pool, the logs, shared memory, the tracer and the credentials.
+// GRPC configures the gRPC frontend. The server sets some of Limits itself: the pool,
+// the logs, shared memory, the tracer and the credentials.
 type GRPC struct {
 	Endpoint
 	Limits grpcapi.Options
 	TLS    TLS
 }
 
-// Metrics is the settings of the metrics endpoint. Without an address it is
-// that of HTTP.
+// Metrics configures the metrics endpoint. If its address is empty it uses that of
+// HTTP.
 type Metrics struct {
 	Endpoint
 	GPU, CPU bool
@@ -161,33 +167,34 @@ type Metrics struct {
 	Settings map[string]string
 }
 
-// SageMaker is the settings of the frontend for Amazon SageMaker.
+// SageMaker configures the frontend for Amazon SageMaker.
 type SageMaker struct {
 	Endpoint
-	// SafePorts, if not nil, are the least and greatest port that other services
-	// may use.
+	// SafePorts, if not nil, are the lowest and highest port that other
+	// services may use.
 	SafePorts *[2]int
 	// DefaultModel answers requests that name no model.
 	DefaultModel string
-	// PingMode is "ready", also when empty, or "live".
+	// PingMode is "ready" (the default) or "live".
 	PingMode string
-	// InferenceType is "infer", also when empty, "generate" or "generate_stream".
+	// InferenceType is "infer" (the default), "generate" or "generate_stream".
 	InferenceType string
-	// Root is where the platform puts models: "/opt/ml/models" when empty.
+	// Root is the folder of the platform's models; "/opt/ml/models" if it is
+	// empty.
 	Root string
 }
 
-// Vertex is the settings of the frontend for Vertex AI.
+// Vertex configures the frontend for Vertex AI.
 type Vertex struct {
 	Endpoint
 	PredictRoute, HealthRoute string
-	// DefaultModel answers requests that name no model; it may be empty when
-	// there is one model only.
+	// DefaultModel answers requests that name no model. It may be empty if
+	// there is only one model.
 	DefaultModel string
 }
 
-// Default is Triton's defaults. Repositories and Backends are left to the
-// caller; NewBackends makes the latter.
+// Default returns Triton's defaults. The caller sets Repositories and Backends;
+// NewBackends makes the latter.
 func Default() Options {
 	return Options{
 		ID: "triton", Version: "devel",
@@ -209,7 +216,7 @@ func Default() Options {
 	}
 }
 
-// Validate finds everything that is wrong.
+// Validate returns all mistakes in the options.
 func (o *Options) Validate() error {
 	var errs []error
 	bad := func(wrong bool, format string, args ...any) {
@@ -228,7 +235,7 @@ func (o *Options) Validate() error {
 	bad(o.Models.Retries < 0, "model load retry count is %d, must not be negative", o.Models.Retries)
 	bad(o.Log == nil, "no logger")
 	limits := o.GRPC.Limits
-	limits.Pool = tensor.NewPool() // New sets the real one
+	limits.Pool = tensor.NewPool() // New sets the one in use
 	if err := limits.Validate(); err != nil {
 		errs = append(errs, err)
 	}
@@ -242,8 +249,8 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// collision finds the first two services that cannot listen beside each other,
-// in Triton's order and words.
+// collision returns an error for the first two services that use the same address, in
+// Triton's order and words.
 func collision(services []service) error {
 	for i, a := range services {
 		others := services[i+1:]
@@ -265,7 +272,7 @@ func collision(services []service) error {
 	return nil
 }
 
-// settings returns the pairs that backends see: Triton's own, then the given ones.
+// settings returns the pairs that backends get: Triton's own, then the user's.
 func (o *Options) settings() map[string]map[string]string {
 	all := map[string]map[string]string{"": {
 		"auto-complete-config":   strconv.FormatBool(o.AutoComplete),
@@ -285,7 +292,7 @@ func (o *Options) settings() map[string]map[string]string {
 type service struct {
 	name string
 	at   Endpoint
-	safe *[2]int // ports that the others may use; nil: any
+	safe *[2]int // ports that other services may use; nil: any
 }
 
 func (o *Options) services() []service {

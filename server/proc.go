@@ -12,8 +12,8 @@ import (
 // idle iowait irq softirq steal.
 type cpuTicks [8]uint64
 
-// utilization returns the busy share since an earlier reading; 0 without one. A time
-// that went back, as iowait may, did not change.
+// utilization returns the busy fraction since an earlier reading; 0 without one. A
+// counter that decreased, as iowait may, counts as unchanged.
 func (t cpuTicks) utilization(before cpuTicks) float64 {
 	var busy, idle uint64
 	for i, now := range t {
@@ -52,7 +52,8 @@ func readTicks(root fs.FS) (cpuTicks, error) {
 	return t, nil
 }
 
-// readMemory reads total and used bytes, the latter what is not available.
+// readMemory reads the total and the used bytes. Used is everything that is not
+// available.
 func readMemory(root fs.FS) (total, used float64, err error) {
 	b, err := fs.ReadFile(root, "proc/meminfo")
 	if err != nil {

@@ -8,12 +8,13 @@ import (
 	"triton/server/ratelimit"
 )
 
-// Rates is the rate limiter.
+// Rates configures the rate limiter.
 type Rates struct {
-	// Limit makes the instances of all models take turns, by the resources that
-	// their configurations name; else they run as soon as they are free.
+	// Limit makes the instances of all models wait for the resources that their
+	// configurations name; otherwise they run as soon as they are free.
 	Limit bool
-	// Resources are all there are; none: as much as the loaded instances need.
+	// Resources are the available resources; if empty, as many as the loaded
+	// instances need.
 	Resources []ratelimit.Resource
 }
 

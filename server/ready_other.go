@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// ready is for systems where one can wait for data alone.
+// ready exists on systems where a goroutine can wait for data without reading it.
 type ready struct{}
 
 func newReady(net.Conn) *ready { return nil }

@@ -11,11 +11,11 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// ready reads a connection once there is something to read, and takes the
-// buffer only then. One goroutine reads a connection.
+// ready reads a connection when data is available, and takes the buffer only then. One
+// goroutine reads a connection.
 type ready struct {
 	raw syscall.RawConn
-	try func(fd uintptr) bool // once, as each read would allocate it
+	try func(fd uintptr) bool // made once, as each read would allocate it
 
 	size int
 	pool mem.BufferPool
@@ -39,7 +39,7 @@ func newReady(c net.Conn) *ready {
 	return r
 }
 
-// read returns a buffer of the pool and how much of it is data; none after an
+// read returns a buffer of the pool and the number of bytes in it; no buffer after an
 // error.
 func (r *ready) read(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	r.size, r.pool = size, pool
@@ -61,11 +61,11 @@ func (r *ready) read(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	return buf, n, nil
 }
 
-// once is false when there is nothing to read yet.
+// once reports false if there is nothing to read yet.
 func (r *ready) once(fd uintptr) bool {
 	r.buf = r.pool.Get(r.size)
 	for {
-		// The package syscall, as net: the race detector knows both as one.
+		// The package syscall, as in net: the race detector needs the same one.
 		if r.n, r.err = syscall.Read(int(fd), *r.buf); !errors.Is(r.err, syscall.EINTR) {
 			break
 		}

@@ -30,7 +30,7 @@ func (s *Server) logModels() {
 	log.Table(context.Background(), s.opts.Log, "", table(rows))
 }
 
-// logOptions writes the table of options: Triton's, and what the machine has.
+// logOptions writes the table of options: Triton's, and those of the machine.
 func (s *Server) logOptions() {
 	o := &s.opts
 	rows := [][]string{
@@ -65,7 +65,7 @@ func (s *Server) logOptions() {
 	log.Table(context.Background(), o.Log, "", table(rows))
 }
 
-// controlName returns what Triton calls a control mode.
+// controlName returns Triton's name of a control mode.
 func controlName(c repository.Control) string {
 	return [...]string{"MODE_NONE", "MODE_POLL", "MODE_EXPLICIT"}[c]
 }

@@ -29,44 +29,44 @@ type Server struct {
 	gpus   gpus
 	cpus   int
 	cache  cache.Cache // nil: none
-	// endCache ends the cache's own work; nil: it has none.
+	// endCache stops the background work of the cache; nil: there is none.
 	endCache func()
-	// registry is the metrics, regions the shared memory of clients.
+	// registry holds the metrics, regions the shared memory of clients.
 	registry *prometheus.Registry
 	regions  *shm.Manager
-	// These are there from Run on, metrics only where the endpoint is.
+	// Set by Run; metrics is nil without the endpoint.
 	tracer  *trace.Tracer
 	metrics *metricsFrontend
 
 	serving chan struct{} // closed when the ports are open
 	addrs   Addresses
-	// drainCtx ends when Kill is called; drains wait until then at most.
+	// drainCtx ends when Kill is called; drains wait no longer than that.
 	drainCtx context.Context
 	kill     context.CancelFunc
 	killed   atomic.Bool
 	ran      atomic.Bool
 }
 
-// Addresses are where the services listen; empty for those that do not.
+// Addresses are the addresses of the services; empty for those that do not listen.
 type Addresses struct{ HTTP, GRPC, Metrics, SageMaker, Vertex string }
 
 // Errors of Run.
 var (
-	// ErrKilled says that Kill cut the end short.
+	// ErrKilled reports that Kill ended the server before its requests were
+	// answered.
 	ErrKilled = errors.New("the server was ended before its requests were")
-	// ErrExitTimeout says that requests took longer than the exit timeout.
+	// ErrExitTimeout reports that requests took longer than the exit timeout.
 	ErrExitTimeout error = status.New(status.Internal, "Exit timeout expired. Exiting immediately.")
 )
 
-// extensions are the protocol extensions that this server has, in Triton's
-// order.
+// extensions are the protocol extensions of this server, in Triton's order.
 var extensions = []string{
 	"classification", "sequence", "model_repository", "model_repository(unload_dependents)", "schedule_policy",
 	"model_configuration", "system_shared_memory", "cuda_shared_memory", "binary_tensor_data", "parameters",
 	"statistics", "trace", "logging",
 }
 
-// New checks the options and makes a server. It starts nothing.
+// New checks the options and returns a server. It starts nothing.
 func New(o Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -105,13 +105,14 @@ func New(o Options) (*Server, error) {
 // Service returns the core, for callers in the same process.
 func (s *Server) Service() infer.Service { return s.models }
 
-// Pool returns where tensor memory comes from.
+// Pool returns the source of tensor memory.
 func (s *Server) Pool() *tensor.Pool { return s.pool }
 
-// Serving is closed when the models are loaded and the ports open.
+// Serving returns a channel that is closed when the models are loaded and the ports
+// open.
 func (s *Server) Serving() <-chan struct{} { return s.serving }
 
-// Addresses are valid after Serving.
+// Addresses returns the addresses of the services. It is valid after Serving.
 func (s *Server) Addresses() Addresses { return s.addrs }
 
 // Kill ends the server without waiting for requests.
@@ -120,8 +121,8 @@ func (s *Server) Kill() {
 	s.kill()
 }
 
-// Run loads the models, opens the ports and serves until ctx ends; then it
-// takes no new requests, finishes those it has and returns. A server runs once.
+// Run loads the models, opens the ports and serves until ctx ends. Then it stops
+// accepting requests, finishes those in flight and returns. A server runs once.
 func (s *Server) Run(ctx context.Context) error {
 	if s.ran.Swap(true) {
 		return errors.New("the server has run already")
@@ -178,8 +179,7 @@ func (s *Server) openTraced() ([]frontend, error) {
 	return s.open()
 }
 
-// poll looks for changes of the repositories in poll control until the returned
-// function is called.
+// poll polls the repositories in poll control until the returned function is called.
 func (s *Server) poll() (stop func()) {
 	every := s.opts.Models.PollInterval
 	if s.opts.Models.Control != repository.ControlPoll || every <= 0 {
@@ -207,8 +207,7 @@ func (s *Server) poll() (stop func()) {
 	}
 }
 
-// load loads the models and says what became of them. When ctx ends meanwhile
-// that is nothing.
+// load loads the models and reports the result. It returns nil if ctx ends meanwhile.
 func (s *Server) load(ctx context.Context) error {
 	err := s.models.Start(ctx)
 	if ctx.Err() != nil {
@@ -224,13 +223,13 @@ func (s *Server) load(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("creating server: %w", consoleError{status.From(err)}), s.stop(nil))
 }
 
-// closeGrace is how much longer than the exit timeout connections live, so that
-// clients hear what became of their requests.
+// closeGrace is how much longer than the exit timeout connections live, so that clients
+// get the errors of their requests.
 const closeGrace = time.Second
 
-// stop takes no new connections, answers what comes over the others until nothing
-// is in flight any more, ends the idle ones and closes everything. All steps
-// share one budget of time.
+// stop stops accepting connections, answers requests over open ones until nothing is in
+// flight, closes idle connections and then everything else. All steps share one
+// timeout.
 func (s *Server) stop(fronts []frontend) error {
 	ctx, cancel := context.WithTimeout(s.drainCtx, s.opts.ExitTimeout)
 	defer cancel()
@@ -239,7 +238,8 @@ func (s *Server) stop(fronts []frontend) error {
 	s.opts.Log.Info("Waiting for in-flight requests to complete.")
 	s.models.FinishSequences(ctx)
 	s.models.Exit()
-	// The metrics endpoint, the last, stays until the models are closed.
+	// The metrics endpoint, the last one, stays open until the models are
+	// closed.
 	services, last := fronts, []frontend(nil)
 	if n := len(fronts) - 1; n >= 0 {
 		if _, ok := fronts[n].(*metricsFrontend); ok {
@@ -266,8 +266,8 @@ func (s *Server) stop(fronts []frontend) error {
 	return err
 }
 
-// each does something with all services at the same time; the channel is closed
-// when it is done.
+// each calls do for all frontends concurrently; the channel is closed when all calls
+// have returned.
 func each(fronts []frontend, do func(frontend)) <-chan struct{} {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -281,7 +281,7 @@ func each(fronts []frontend, do func(frontend)) <-chan struct{} {
 	return done
 }
 
-// waitEither waits for the first of two.
+// waitEither waits for the first of two channels to be closed.
 func waitEither(a, b <-chan struct{}) {
 	select {
 	case <-a:
@@ -289,8 +289,8 @@ func waitEither(a, b <-chan struct{}) {
 	}
 }
 
-// reportWaiting says every second which frontends still have work. The
-// returned function ends that.
+// reportWaiting logs every second which frontends still have requests. The returned
+// function stops it.
 func (s *Server) reportWaiting(ctx context.Context, fronts []frontend) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -317,7 +317,7 @@ func (s *Server) reportWaiting(ctx context.Context, fronts []frontend) (stop fun
 	}
 }
 
-// consoleError is an error in the form that Triton's console messages have.
+// consoleError formats an error as Triton's console messages do.
 type consoleError struct{ err *status.Error }
 
 func (t consoleError) Error() string { return t.err.Code.String() + " - " + t.err.Msg }

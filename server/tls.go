@@ -10,26 +10,27 @@ import (
 	"time"
 )
 
-// TLS is the encryption of one service.
+// TLS configures the encryption of one service.
 type TLS struct {
-	// Allow turns encryption on. With Mutual clients must have a certificate
-	// that Root has signed.
+	// Allow turns encryption on. With Mutual, clients must have a certificate
+	// signed by Root.
 	Allow, Mutual bool
-	// Cert, Key and Root are PEM files. They are read again when they change.
+	// Cert, Key and Root are PEM files. They are reloaded when they change.
 	Cert, Key, Root string
 }
 
-// certificateAge is how long the files of certificates are not looked at.
+// certificateAge is how long the files of certificates are used without a check for
+// changes.
 const certificateAge = time.Second
 
-// config returns the configuration for a listener that speaks these protocols, nil
-// for one without encryption.
+// config returns the configuration for a listener with these protocols, nil without
+// encryption.
 func (t TLS) config(protocols ...string) (*tls.Config, error) {
 	if !t.Allow {
 		return nil, nil
 	}
 	files := &certificates{TLS: t, protocols: protocols}
-	stamp := files.stamp() // before: what changes meanwhile is read again
+	stamp := files.stamp() // before reading, so that a change meanwhile is read again
 	first, err := files.read()
 	if err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func (t TLS) config(protocols ...string) (*tls.Config, error) {
 	return base, nil
 }
 
-// certificates are the files of a TLS and what was read from them last.
+// certificates are the files of a TLS and their parsed contents.
 type certificates struct {
 	TLS
 	protocols []string
@@ -52,8 +53,8 @@ type certificates struct {
 	}
 }
 
-// current returns the configuration of the files as they are now; that of before
-// when they cannot be read, as while they are being replaced.
+// current returns the configuration from the current files, or the previous one if they
+// cannot be read, as while they are being replaced.
 func (c *certificates) current() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +69,7 @@ func (c *certificates) current() *tls.Config {
 	return c.mu.config
 }
 
-// stamp is when the files were changed.
+// stamp returns when the files were changed.
 func (c *certificates) stamp() (times [3]time.Time) {
 	for i, name := range []string{c.Cert, c.Key, c.Root} {
 		if info, err := os.Stat(name); err == nil {

@@ -12,9 +12,9 @@ import (
 	"triton/server/infer"
 )
 
-// callRecord is what the access log says of the requests of a call.
+// callRecord holds the fields of a call's record in the access log.
 type callRecord struct {
-	model, id string // of the first
+	model, id string // of the first request
 	requests  int
 }
 
@@ -24,7 +24,7 @@ func (s *callRecord) request(model, id string) {
 	}
 }
 
-// logCall writes the one record of a call.
+// logCall writes the record of a call.
 func logCall(ctx context.Context, to *slog.Logger, method string, start int64, seen *callRecord, err error, more ...slog.Attr) {
 	from := ""
 	if p, ok := peer.FromContext(ctx); ok {
@@ -44,7 +44,7 @@ func logCall(ctx context.Context, to *slog.Logger, method string, start int64, s
 	to.LogAttrs(ctx, slog.LevelInfo, "gRPC call", append(attrs, more...)...)
 }
 
-// logStream is logCall for a stream that is over.
+// logStream is logCall for a stream that has ended.
 func logStream(s *stream, to *slog.Logger, start int64, err *error) {
 	s.mu.Lock()
 	seen := s.seen
@@ -52,7 +52,7 @@ func logStream(s *stream, to *slog.Logger, start int64, err *error) {
 	logCall(s.conn.Context(), to, rpc.ModelStreamInfer, start, &seen, *err, slog.Int("requests", seen.requests))
 }
 
-// logAdmin is logCall for a call that is no inference.
+// logAdmin is logCall for a call that is not an inference.
 func logAdmin(ctx context.Context, to *slog.Logger, req any, method string, start int64, err *error) {
 	var seen callRecord
 	switch r := req.(type) {

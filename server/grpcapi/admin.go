@@ -12,7 +12,7 @@ var (
 	errNotReady = status.New(status.Unavailable, "Server not ready")
 )
 
-// checkOpen refuses calls while the server does not answer.
+// checkOpen returns an error if the server does not accept calls.
 func (s *service) checkOpen() error {
 	if s.svc.Exiting() || !s.svc.Live() {
 		return failure(errNotReady)

@@ -2,17 +2,17 @@ package grpcapi
 
 import "google.golang.org/grpc"
 
-// maxAdmin limits, in bytes, the messages of all calls but inference and those that load
-// models: a generated message may take many times the memory of its bytes.
+// maxAdmin limits, in bytes, the messages of all calls except inference and those that
+// load models: a generated message may take many times the memory of its encoded bytes.
 const maxAdmin = 4 << 20
 
-// bounded registers services whose messages are read within the budgets.
+// bounded registers services whose messages are read within the memory budgets.
 type bounded struct {
 	*grpc.Server
 	opts *Options
 }
 
-// RegisterService registers unary methods as streams that stream neither way.
+// RegisterService registers unary methods as streams that stream in neither direction.
 func (b bounded) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	d := *desc
 	d.Methods = nil
@@ -33,7 +33,7 @@ func (b bounded) unary(service string, m grpc.MethodDesc) grpc.StreamHandler {
 		defer in.end()
 		read := func(v any) error {
 			if a.gate.check(conn.Context(), method) != nil {
-				return nil // a refuses the call, whose message nobody needs
+				return nil // the call is refused without reading its message
 			}
 			if err := in.begin(conn.Context(), limit); err != nil {
 				return err
@@ -48,7 +48,7 @@ func (b bounded) unary(service string, m grpc.MethodDesc) grpc.StreamHandler {
 	}
 }
 
-// limitOf returns the largest message of a call that is not inference.
+// limitOf returns the size of the largest message of a call that is not an inference.
 func (o *Options) limitOf(method string) int {
 	if method == "RepositoryModelLoad" {
 		return o.MaxReceive
@@ -56,7 +56,8 @@ func (o *Options) limitOf(method string) int {
 	return min(o.MaxReceive, maxAdmin)
 }
 
-// boundedStream reads the messages of a stream within the budgets, one at a time.
+// boundedStream reads the messages of a stream within the memory budgets, one at a
+// time.
 type boundedStream struct {
 	grpc.ServerStream
 	in      intake
@@ -70,7 +71,7 @@ func newBoundedStream(conn grpc.ServerStream, o *Options, clients bool) (*bounde
 
 // RecvMsg is called by generated code.
 func (s *boundedStream) RecvMsg(v any) error {
-	s.in.charge.end() // that of the message before
+	s.in.charge.end() // of the previous message
 	if !s.clients {
 		return s.in.unmarshal(v)
 	}

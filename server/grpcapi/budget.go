@@ -13,11 +13,10 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 )
 
-// budget limits the memory that received messages take, in bytes. A message is
-// charged while it is read and until its call has ended, so requests that wait
-// for their model count.
+// budget limits the memory of received messages, in bytes. A message is charged while
+// it is read and until its call has ended, so requests that wait for their model count.
 type budget struct {
-	limit int64 // 0: none
+	limit int64 // 0: unlimited
 	used  atomic.Int64
 }
 
@@ -40,9 +39,9 @@ func (b *budget) take(n int) bool {
 
 func (b *budget) give(n int) { b.used.Add(-int64(n)) }
 
-// account is the budget of one connection within that of the server. It travels
-// as the AuthInfo of the connection, as gRPC has no other place where a server
-// can keep something of its own for a connection.
+// account is the budget of one connection within that of the server. It is stored as
+// the AuthInfo of the connection, because gRPC has no other place for a server's own
+// data about a connection.
 type account struct {
 	credentials.AuthInfo
 	own    budget
@@ -50,8 +49,8 @@ type account struct {
 	pace   pace
 }
 
-// take charges n bytes to the connection and to the server. The error is the
-// answer to the call.
+// take charges n bytes to the connection and to the server. The error is the status of
+// the call.
 func (a *account) take(n int) error {
 	if !a.own.take(n) {
 		return overBudget("connection", a.own.limit, "--grpc-max-connection-receive-size")
@@ -73,8 +72,7 @@ func overBudget(whose string, limit int64, flag string) error {
 		"no memory for this message: the messages in flight of the %s may take %d bytes (%s)", whose, limit, flag)
 }
 
-// accounts opens an account for each connection, with the transport security of
-// the credentials within.
+// accounts opens an account for each connection. It wraps the transport credentials.
 type accounts struct {
 	credentials.TransportCredentials
 	connection int64 // limit for each
@@ -102,13 +100,13 @@ func (a *accounts) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo
 	}, nil
 }
 
-// Clone is part of the interface.
+// Clone implements credentials.TransportCredentials.
 func (a *accounts) Clone() credentials.TransportCredentials {
 	return &accounts{a.TransportCredentials.Clone(), a.connection, a.server, a.log}
 }
 
-// accountOf returns the account of a call's connection. A server that was made
-// with other options than ServerOptions has none: its calls have no limit.
+// accountOf returns the account of a call's connection. It is nil, which means no
+// limit, for a server that was not made with ServerOptions.
 func accountOf(ctx context.Context) *account {
 	if p, ok := peer.FromContext(ctx); ok {
 		if a, ok := p.AuthInfo.(*account); ok {
@@ -118,13 +116,13 @@ func accountOf(ctx context.Context) *account {
 	return &account{server: &budget{}}
 }
 
-// charge is what a message has taken from its account.
+// charge is what one message has taken from its account.
 type charge struct {
 	account *account
 	bytes   int
 }
 
-// Take charges n bytes more.
+// Take charges n more bytes.
 func (c *charge) Take(n int) error {
 	if err := c.account.take(n); err != nil {
 		return err
@@ -133,13 +131,13 @@ func (c *charge) Take(n int) error {
 	return nil
 }
 
-// give pays n bytes back.
+// give returns n bytes.
 func (c *charge) give(n int) {
 	c.account.give(n)
 	c.bytes -= n
 }
 
-// end pays everything back.
+// end returns all bytes.
 func (c *charge) end() {
 	if c.bytes > 0 {
 		c.give(c.bytes)

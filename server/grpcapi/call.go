@@ -15,7 +15,7 @@ type call struct {
 	model     infer.Model // nil when it was not found
 	trace     *frontend.Trace
 	decoupled bool
-	// As the client gave them; the core fills in the version.
+	// As the client sent them; the core fills in the version.
 	name, version, id string
 	emptyFinal        bool
 	bytes             int // of the inputs
@@ -23,24 +23,24 @@ type call struct {
 
 	// Under the stream's lock.
 	done        bool   // the final response has come
-	kept        bool   // whoever closes the stream still uses it
+	kept        bool   // still in use by stream.close
 	answered    bool   // a response has come
-	unread      bool   // too many of its responses wait for the client
+	unread      bool   // too many of its responses are unread
 	answer      answer // the one response of a model that is not decoupled
-	nextInOrder *call  // the next one of these
+	nextInOrder *call  // the next such call, in the order of the requests
 	next, prev  *call  // in flight
 }
 
-// answer is one response on its way to the client.
+// answer is one response to be written.
 type answer struct {
 	call  *call
-	resp  *infer.Response // nil: no more than the end of the responses
-	err   error           // why the request was refused; there is no response then
+	resp  *infer.Response // nil: only the end of the responses
+	err   error           // the request was refused; resp is nil
 	final bool
-	last  bool // the call is over
+	last  bool // it ends the call
 }
 
-// release drops an answer that is not written.
+// release releases an answer that is not written.
 func (a *answer) release() {
 	if a.resp != nil {
 		a.resp.Release()
@@ -74,7 +74,7 @@ func newCall(s *stream, r *infer.Request) *call {
 	return c
 }
 
-// free ends a call that nothing refers to any more.
+// free releases a call that nothing refers to any more.
 func (c *call) free() {
 	c.answer.release()
 	c.request.Release()
@@ -87,10 +87,10 @@ func (c *call) free() {
 	pooledCalls.Put(c)
 }
 
-// refuse answers a request that no model has taken.
+// refuse answers a request that no model has accepted.
 func (c *call) refuse(err error) { c.put(answer{call: c, err: err, final: true}) }
 
-// Send takes a response of the model.
+// Send receives a response of the model.
 func (c *call) Send(resp *infer.Response, final bool) {
 	sleep(c.stream.service.opts.Delays.Complete)
 	c.put(answer{call: c, resp: resp, final: final})
@@ -102,8 +102,8 @@ func (c *call) put(a answer) {
 	}
 }
 
-// queue puts an answer where the writer finds it. True asks to cancel the
-// request: the client does not read, and no more of it is kept.
+// queue adds an answer for the writer. It reports whether to cancel the request: the
+// client does not read, and no more of its responses are kept.
 func (c *call) queue(a answer) (cancel bool) {
 	s := c.stream
 	s.mu.Lock()
@@ -129,7 +129,7 @@ func (c *call) queue(a answer) (cancel bool) {
 		}
 		s.push(a)
 	case s.strict && a.resp != nil && a.resp.Err != nil:
-		s.ready = append(s.ready, a) // the end of the stream, whoever's turn it is
+		s.ready = append(s.ready, a) // ends the stream at once, out of order
 	default:
 		c.keepUntilTurn(a)
 		s.advance()
@@ -138,8 +138,8 @@ func (c *call) queue(a answer) (cancel bool) {
 	return cancel
 }
 
-// addUnread counts a response of a decoupled model. Without room for it the client's
-// last response is an error; true is said once then.
+// addUnread counts a response of a decoupled model. If it exceeds the limit, the
+// client's last response is an error, and addUnread reports true once.
 func (c *call) addUnread(a *answer) (full bool) {
 	s := c.stream
 	if !c.unread && a.resp != nil {
@@ -157,16 +157,16 @@ func (c *call) addUnread(a *answer) (full bool) {
 	return full && !a.final
 }
 
-// push lets an answer go as it comes.
+// push queues an answer to be written in the order of arrival.
 func (s *stream) push(a answer) {
 	a.last = a.final
 	s.ahead += a.size()
 	s.ready = append(s.ready, a)
 }
 
-// keepUntilTurn holds the one response of a model that is not decoupled until its turn.
-// With what flag it came is what the client is told, also when the end comes
-// after it.
+// keepUntilTurn holds the one response of a model that is not decoupled until all
+// earlier requests are answered. The client gets the final flag that came with it, even
+// if the end arrives separately.
 func (c *call) keepUntilTurn(a answer) {
 	if c.answer.resp != nil {
 		a.release()
@@ -179,7 +179,7 @@ func (c *call) keepUntilTurn(a answer) {
 	}
 }
 
-// advance moves on what is complete and has nothing before it.
+// advance queues complete answers that wait for no earlier request.
 func (s *stream) advance() {
 	for c := s.first; c != nil && c.done; c = s.first {
 		if s.first = c.nextInOrder; s.first == nil {

@@ -6,8 +6,8 @@ import (
 	"triton/pkg/log"
 )
 
-// logCancelled says in a verbose log that the client does not wait any more.
-// The text is Triton's, as far as test suites look for it.
+// logCancelled writes to the verbose log that the client has cancelled. The text is
+// Triton's as far as test suites match it.
 func (s *service) logCancelled(ctx context.Context, handler string) {
 	level := log.Verbose(1)
 	if ctx.Err() == nil || s.opts.Log == nil || !s.opts.Log.Enabled(ctx, level) {

@@ -5,8 +5,7 @@ import (
 	"triton/server/infer"
 )
 
-// classify puts the top classes in place of the outputs for which the request
-// asks that.
+// classify replaces outputs by their top classes where the request asks for that.
 func classify(m infer.Model, r *infer.Request, resp *infer.Response) error {
 	var classes kserve.Classes
 	for i := range r.Outputs {

@@ -21,7 +21,7 @@ var _ = func() bool {
 	return true
 }()
 
-// deflate is what gRPC calls "deflate": zlib streams.
+// deflate implements gRPC's "deflate": zlib streams.
 type deflate struct{ writers, readers sync.Pool }
 
 func (*deflate) Name() string { return deflateName }
@@ -72,9 +72,9 @@ func (z *inflater) Close() error {
 	return z.ReadCloser.Close()
 }
 
-// algorithm returns what gRPC's C++ library, and so Triton, takes for a level: of gzip
-// and deflate, those that the client accepts, the first for low and the last
-// for medium and high. Neither library compresses harder for a higher level.
+// algorithm returns the algorithm that gRPC's C++ library, and so Triton, uses for a
+// level: of gzip and deflate, those that the client accepts, the first for low and the
+// last for medium and high. Neither library compresses harder for a higher level.
 func (c Compression) algorithm(accepted []string) string {
 	all := [...]string{gzip.Name, deflateName}
 	if c < CompressMedium {
@@ -89,8 +89,8 @@ func (c Compression) algorithm(accepted []string) string {
 	return name
 }
 
-// compress settles how the responses of a call are compressed. Left alone, gRPC
-// would answer compressed to a compressed request.
+// compress sets the compression of a call's responses. By default gRPC would compress
+// the response to a compressed request.
 func (c Compression) compress(ctx context.Context) {
 	if c == CompressNone {
 		s, ok := grpc.ServerTransportStreamFromContext(ctx).(interface{ RecvCompress() string })

@@ -11,8 +11,8 @@ import (
 	"triton/server/infer"
 )
 
-// RepositoryModelLoad loads a model, or loads it again. It answers when the
-// model serves.
+// RepositoryModelLoad loads a model, or loads it again. It returns when the model is
+// ready.
 func (s *service) RepositoryModelLoad(
 	ctx context.Context, r *inferencepb.RepositoryModelLoadRequest,
 ) (*inferencepb.RepositoryModelLoadResponse, error) {
@@ -69,8 +69,8 @@ func (v loadValue) mistyped(want string) error {
 	return status.New(status.InvalidArg, "invalid value type for load parameter '%s', expected %s.", v.name, want)
 }
 
-// RepositoryModelUnload takes a model out of service. It answers when no new
-// requests are taken.
+// RepositoryModelUnload takes a model out of service. It returns when the model accepts
+// no new requests.
 func (s *service) RepositoryModelUnload(
 	ctx context.Context, r *inferencepb.RepositoryModelUnloadRequest,
 ) (*inferencepb.RepositoryModelUnloadResponse, error) {

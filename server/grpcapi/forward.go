@@ -11,7 +11,7 @@ import (
 	"triton/server/infer"
 )
 
-// forward makes the metadata that the pattern matches parameters of the
+// forward adds the metadata whose names match the pattern to the parameters of the
 // request, in the order of their names as Triton does.
 func (s *service) forward(ctx context.Context, r *infer.Request) error {
 	if s.opts.Forward == nil {
@@ -31,8 +31,8 @@ func (s *service) forward(ctx context.Context, r *infer.Request) error {
 	return nil
 }
 
-// isTransportHeader are headers that grpc-go counts as metadata and gRPC's C++ library,
-// Triton's, does not.
+// isTransportHeader reports whether grpc-go counts a header as metadata that gRPC's C++
+// library, which Triton uses, does not.
 func isTransportHeader(name string) bool {
 	return strings.HasPrefix(name, ":") || strings.HasPrefix(name, "grpc-") || name == "content-type"
 }

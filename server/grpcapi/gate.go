@@ -11,7 +11,7 @@ import (
 	"triton/server/restricted"
 )
 
-// categories says to which category of the protocol each call belongs.
+// categories maps each call to its category.
 var categories = map[string]restricted.API{
 	"ServerLive":                   restricted.Health,
 	"ServerReady":                  restricted.Health,
@@ -35,8 +35,7 @@ var categories = map[string]restricted.API{
 	"LogSettings":                  restricted.Logging,
 }
 
-// gate has the secret that each restricted call needs, by its full name; nil
-// when there is none.
+// gate maps the full name of each restricted call to the secret that it needs.
 type gate map[string]*restricted.Header
 
 func newGate(rules *restricted.Rules) gate {

@@ -1,6 +1,6 @@
-// Package grpcapi is the gRPC frontend: the inference service, health and
-// reflection over infer.Service. It checks no request against a model, listens
-// on no port and reads no flags.
+// Package grpcapi is the gRPC frontend: the inference service, health and reflection
+// over infer.Service. It does not validate requests against models, open ports or read
+// flags.
 package grpcapi
 
 import (
@@ -30,8 +30,8 @@ func Register(server *grpc.Server, svc infer.Service, opts Options) {
 	reflection.Register(s)
 }
 
-// serviceDesc returns the generated descriptor with the inference calls taken over:
-// their messages are not the generated ones.
+// serviceDesc returns the generated descriptor with our handlers of the inference
+// calls, which do not use the generated messages.
 func serviceDesc() grpc.ServiceDesc {
 	desc := inferencepb.GRPCInferenceService_ServiceDesc
 	methods := make([]grpc.MethodDesc, 0, len(desc.Methods))
@@ -42,8 +42,8 @@ func serviceDesc() grpc.ServiceDesc {
 	}
 	desc.Methods = methods
 	desc.Streams = []grpc.StreamDesc{
-		// As a stream description that streams neither way it is a unary call, with
-		// receiving and sending in our hands.
+		// A stream description that streams in neither direction is a unary
+		// call whose handler receives and sends the messages itself.
 		{StreamName: "ModelInfer", Handler: modelInfer},
 		{StreamName: "ModelStreamInfer", Handler: modelStreamInfer, ServerStreams: true, ClientStreams: true},
 	}

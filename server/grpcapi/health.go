@@ -10,8 +10,8 @@ import (
 	"triton/server/infer"
 )
 
-// health is the standard health service. Like Triton it answers for the server
-// as a whole, whatever service is asked for.
+// health is the standard health service. Like Triton it answers for the server as a
+// whole, whatever service the client names.
 type health struct {
 	grpc_health_v1.UnimplementedHealthServer
 	svc   infer.Service
@@ -35,7 +35,7 @@ func (h *health) Check(
 	return &grpc_health_v1.HealthCheckResponse{Status: h.status()}, nil
 }
 
-// Watch says so now and at every change, until the server exits.
+// Watch sends the status now and at every change, until the server exits.
 func (h *health) Watch(
 	_ *grpc_health_v1.HealthCheckRequest, stream grpc.ServerStreamingServer[grpc_health_v1.HealthCheckResponse],
 ) error {

@@ -16,7 +16,7 @@ import (
 	"triton/server/infer"
 )
 
-// incoming is what reading the messages of a call takes.
+// incoming is the state for reading the messages of a call.
 type incoming struct {
 	intake  intake
 	message rpc.Request
@@ -24,7 +24,7 @@ type incoming struct {
 
 var incomings = sync.Pool{New: func() any { return &incoming{} }}
 
-// end gives everything back.
+// end releases everything.
 func (in *incoming) end() {
 	in.intake.end()
 	*in = incoming{intake: intake{data: in.intake.data}}
@@ -66,7 +66,7 @@ func (s *service) modelInfer(conn grpc.ServerStream, seen *callRecord) (err erro
 	return s.infer(conn, r, wrong, clock)
 }
 
-// receiveOne reads the only request of a call, with errors as receive.
+// receiveOne reads the only request of a call, with errors as in receive.
 func (s *service) receiveOne(conn grpc.ServerStream, in *incoming) (r *infer.Request, wrong, err error) {
 	if err := in.intake.begin(conn.Context(), s.opts.MaxReceive); err != nil {
 		return nil, nil, err
@@ -86,17 +86,17 @@ func (s *service) receiveOne(conn grpc.ServerStream, in *incoming) (r *infer.Req
 	return r, wrong, nil
 }
 
-// receive reads a request. The first error is what is wrong with it, the second
-// that there is none.
+// receive reads a request. wrong is a mistake in the request; err means that there is
+// no request.
 func (s *service) receive(in *incoming) (r *infer.Request, wrong, err error) {
 	if err := in.intake.next(); err != nil {
 		return nil, nil, err
 	}
 	defer in.intake.free()
-	r = infer.NewRequest() // received now: the client of a stream may have thought for long
+	r = infer.NewRequest() // after the wait for the message, so that the arrival time is now
 	msg := &in.message
 	*msg = rpc.Request{Message: &r.Request, Regions: s.opts.Regions, Budget: &in.intake.charge}
-	_ = s.codec.Unmarshal(in.intake.data, msg) // has its errors in the message
+	_ = s.codec.Unmarshal(in.intake.data, msg) // reports its errors in the message
 	if msg.Broken != nil {
 		discard(r)
 		return nil, nil, unreadable(msg.Broken)
@@ -104,7 +104,8 @@ func (s *service) receive(in *incoming) (r *infer.Request, wrong, err error) {
 	return r, msg.Err, nil
 }
 
-// unreadable returns the answer to what is no request, or finds no memory.
+// unreadable returns the status for a message that cannot be decoded or finds no
+// memory.
 func unreadable(err error) error {
 	if e := (*status.Error)(nil); errors.As(err, &e) {
 		return failure(e)
@@ -117,13 +118,13 @@ func unreadable(err error) error {
 
 var errParse = grpcstatus.Error(codes.Internal, "Unable to parse request")
 
-// discard gives up a request that no model has seen.
+// discard releases a request that no model has seen.
 func discard(r *infer.Request) {
 	r.Release()
-	r.Release() // the core's reference, which Model.Infer would have used up
+	r.Release() // the core's reference, which Model.Infer would have released
 }
 
-// infer finds the model, reports what is wrong with the message, and runs it.
+// infer finds the model, reports a mistake in the message, and runs the request.
 func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, clock clock) error {
 	taken := false
 	defer func() {
@@ -173,7 +174,7 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, c
 	return err
 }
 
-// run is Infer, with what tests may want to wait for.
+// run calls Infer. Tests replace it to wait inside.
 func (s *service) run(ctx context.Context, m infer.Model, r *infer.Request) (*infer.Response, error) {
 	h := &s.opts.Delays
 	if h.Notification > 0 {
@@ -189,10 +190,11 @@ func (s *service) run(ctx context.Context, m infer.Model, r *infer.Request) (*in
 	return resp, err
 }
 
-// checkSize refuses what gRPC cannot send, with so many bytes around it.
+// checkSize returns an error for a response that is too large for gRPC together with
+// `around` more bytes.
 func checkSize(resp *infer.Response, around int) error {
 	size := dataSize(resp.Outputs)
-	if size < math.MaxInt32/2 { // the rest of the message is never as large
+	if size < math.MaxInt32/2 { // the rest of the message is smaller than that
 		return nil
 	}
 	if size = rpc.ResponseSize(&resp.Response); size > math.MaxInt32-around {
@@ -204,7 +206,7 @@ func checkSize(resp *infer.Response, around int) error {
 
 var errDecoupled = status.New(status.Unsupported, "ModelInfer RPC doesn't support models with decoupled transaction policy")
 
-// failure returns the gRPC form of an error of ours.
+// failure converts an error of ours to a gRPC status.
 func failure(err error) error {
 	e := status.From(err)
 	return grpcstatus.Error(e.Code.GRPC(), e.Msg)

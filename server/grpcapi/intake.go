@@ -17,35 +17,34 @@ import (
 	"triton/server/infer"
 )
 
-// transport is the stream below a call. grpc.ServerStream reads whole messages
-// only: whoever announces 2 GiB and sends them slowly would have memory for as
-// much as he sends, on every stream, before anyone could refuse it. gRPC offers
-// no hook in between: the tap handle and the stats handler see headers and whole
-// messages, a buffer pool and a connection do not know the call. So messages are
-// read here, from what grpc.ServerTransportStreamFromContext returns. Its
-// methods are those that gRPC itself reads with; if they change every call
-// fails, and with it every test that makes one.
+// transport is the stream below a call. grpc.ServerStream reads whole messages only: a
+// client that announces 2 GiB and sends them slowly would hold that memory on every
+// stream before the call could be refused. gRPC has no hook in between: the tap handle
+// and the stats handler see headers and whole messages, a buffer pool and a connection
+// do not know the call. So messages are read here, from the result of
+// grpc.ServerTransportStreamFromContext. Its methods are those that gRPC itself reads
+// with; if they change, every call fails, and with it every test that makes one.
 type transport interface {
 	ReadMessageHeader(header []byte) error
 	Read(n int) (mem.BufferSlice, error)
 	RecvCompress() string
 }
 
-// The steps in which a message is read. Each is charged before it is read, which
-// is when the client may send it.
+// A message is read in steps. Each step is charged before it is read, which is when the
+// client may send it.
 const (
-	// firstStep is what four frames of HTTP/2 carry behind the header of a message,
-	// so that reading splits no frame. Most messages are one step.
+	// firstStep is the payload of four HTTP/2 frames without the header of the
+	// message, so that no frame is split. Most messages are one step.
 	firstStep = 4*frameSize - headerSize
 	maxStep   = 4 << 20
 	frameSize = 16 << 10
 )
 
-// headerSize is the bytes before each message: whether it is compressed, and its
-// length.
+// headerSize is the size of the header of each message: whether it is compressed, and
+// its length.
 const headerSize = 5
 
-// intake reads the messages of one call within the budgets.
+// intake reads the messages of one call within the memory budgets.
 type intake struct {
 	from   transport
 	limit  int // bytes of a message
@@ -54,7 +53,7 @@ type intake struct {
 	data   mem.BufferSlice // the message, until free
 }
 
-// begin makes the intake ready for a call.
+// begin prepares the intake for a call.
 func (in *intake) begin(ctx context.Context, limit int) error {
 	from, ok := grpc.ServerTransportStreamFromContext(ctx).(transport)
 	if !ok {
@@ -65,8 +64,8 @@ func (in *intake) begin(ctx context.Context, limit int) error {
 	return nil
 }
 
-// next reads a message into data. What it takes is charged until end. The error
-// is io.EOF when the client has sent all, or else has a status.
+// next reads a message into data. Its memory is charged until end. The error is io.EOF
+// if the client has half-closed, or else has a status.
 func (in *intake) next() error {
 	if err := in.from.ReadMessageHeader(in.header[:]); err != nil {
 		return transportError(err)
@@ -82,7 +81,7 @@ func (in *intake) next() error {
 	return in.decompress()
 }
 
-// transportError returns an error of the transport as a call's.
+// transportError converts an error of the transport to the status of a call.
 func transportError(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return grpcstatus.Error(codes.Internal, io.ErrUnexpectedEOF.Error())
@@ -133,8 +132,8 @@ func (in *intake) step(n int) error {
 	return in.charge.Take(overhead(frames))
 }
 
-// smallFrame is the average size of frames, in bytes, under which they are
-// copied into one: a frame of one byte would take fifty.
+// smallFrame is the average size of frames, in bytes, below which they are copied into
+// one: a frame of one byte would take fifty.
 const smallFrame = 256
 
 func merge(frames mem.BufferSlice) mem.BufferSlice {
@@ -143,8 +142,8 @@ func merge(frames mem.BufferSlice) mem.BufferSlice {
 }
 
 // overhead returns the memory of frames beyond their bytes: gRPC's buffers have few
-// sizes, of which each is four times the one before. A frame that carries several
-// messages is shared by them.
+// sizes, each four times the one before. A frame that carries several messages is
+// shared by them.
 func overhead(frames mem.BufferSlice) int {
 	n := 0
 	for _, f := range frames {
@@ -154,7 +153,7 @@ func overhead(frames mem.BufferSlice) int {
 	return n
 }
 
-// decompress replaces compressed data.
+// decompress replaces compressed data by decompressed data.
 func (in *intake) decompress() error {
 	name := in.from.RecvCompress()
 	named := name != "" && name != encoding.Identity
@@ -170,7 +169,7 @@ func (in *intake) decompress() error {
 	}
 	packed, taken := in.data, in.charge.bytes
 	in.data = nil
-	err := in.inflate(encoding.GetCompressor(name), packed) // gRPC has refused the call if there is none
+	err := in.inflate(encoding.GetCompressor(name), packed) // not nil, as gRPC refuses unknown compressors
 	packed.Free()
 	if err != nil {
 		in.free()
@@ -180,7 +179,7 @@ func (in *intake) decompress() error {
 	return nil
 }
 
-// inflateStep is how much is decompressed at a time.
+// inflateStep is the number of bytes that are decompressed at a time.
 const inflateStep = 32 << 10
 
 func (in *intake) inflate(z encoding.Compressor, packed mem.BufferSlice) error {
@@ -214,7 +213,7 @@ func (in *intake) inflate(z encoding.Compressor, packed mem.BufferSlice) error {
 	}
 }
 
-// fill is io.ReadFull with the reader's own error.
+// fill is io.ReadFull, except that it returns the reader's own error.
 func fill(b []byte, r io.Reader) (n int, err error) {
 	for n < len(b) && err == nil {
 		var k int
@@ -224,7 +223,7 @@ func fill(b []byte, r io.Reader) (n int, err error) {
 	return n, err
 }
 
-// last checks that no message follows in a call of one message.
+// last checks that no second message follows.
 func (in *intake) last() error {
 	pace := &in.charge.account.pace
 	begun := pace.begin()
@@ -240,10 +239,10 @@ func (in *intake) last() error {
 	}
 }
 
-// keepFrames is the longest list of frames that stays for reuse.
+// keepFrames is the length of the longest list of frames that is reused.
 const keepFrames = 128
 
-// free gives back the frames that nobody has kept.
+// free releases the frames that have not been retained.
 func (in *intake) free() {
 	in.data.Free()
 	clear(in.data)
@@ -253,7 +252,7 @@ func (in *intake) free() {
 	}
 }
 
-// end gives back what the call has taken.
+// end returns everything that the call was charged for.
 func (in *intake) end() {
 	in.free()
 	in.charge.end()
@@ -283,7 +282,7 @@ func (in *intake) decode(v any) error {
 	return nil
 }
 
-// These are gRPC's words.
+// The texts are gRPC's.
 var (
 	errNoMessage = grpcstatus.Error(codes.Internal,
 		"cardinality violation: received no request message from non-client-streaming RPC")

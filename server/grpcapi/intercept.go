@@ -9,7 +9,7 @@ import (
 	"triton/server/infer"
 )
 
-// admin stands before all calls but inference.
+// admin intercepts all calls except inference.
 type admin struct {
 	opts  *Options
 	guard guard

@@ -63,7 +63,7 @@ func (s *service) CudaSharedMemoryStatus(
 func (s *service) CudaSharedMemoryRegister(
 	_ context.Context, r *inferencepb.CudaSharedMemoryRegisterRequest,
 ) (*inferencepb.CudaSharedMemoryRegisterResponse, error) {
-	// A negative device becomes one that is not there.
+	// A negative device becomes a number that no device has.
 	if err := s.opts.Regions.RegisterCUDA(r.Name, r.RawHandle, uint64(r.DeviceId), r.ByteSize); err != nil {
 		return nil, failure(err)
 	}

@@ -21,69 +21,71 @@ import (
 	"triton/server/trace"
 )
 
-// Options are the settings of the frontend. Those of Triton that grpc-go has
-// no use for (the two limits on pings, thread count, pool sizes) are not here.
+// Options configure the frontend. Settings of Triton that grpc-go has no use for (the
+// two limits on pings, thread count, pool sizes) are missing.
 type Options struct {
-	// Pool is where message and tensor memory comes from.
+	// Pool is the source of message and tensor memory.
 	Pool *tensor.Pool
-	// Log is for faults of the server; nil keeps them quiet.
+	// Log receives internal errors; nil discards them.
 	Log *slog.Logger
-	// Credentials are for TLS; nil serves plain text.
+	// Credentials are the TLS credentials; nil serves plain text.
 	Credentials credentials.TransportCredentials
 
-	KeepaliveTime       time.Duration // of silence until the server asks
-	KeepaliveTimeout    time.Duration // for the answer
-	MinPingInterval     time.Duration // clients that ask more often are refused
-	PermitWithoutCalls  bool          // clients may ask without calls in flight
+	KeepaliveTime       time.Duration // of silence until the server pings
+	KeepaliveTimeout    time.Duration // for the reply to a ping
+	MinPingInterval     time.Duration // clients that ping more often are disconnected
+	PermitWithoutCalls  bool          // clients may ping without calls in flight
 	MaxConnectionAge    time.Duration // 0: no limit
 	MaxConnectionGrace  time.Duration // 0: no limit
 	MaxConcurrentStream uint32        // per connection; 0: no limit
-	// MaxHeaderList is the size in bytes of the largest list of headers of a call,
-	// counted as HTTP/2 does.
+	// MaxHeaderList limits the size in bytes of the headers of a call, counted
+	// as HTTP/2 does.
 	MaxHeaderList uint32
 
-	// MaxReceive is the size in bytes of the largest message taken, as received and
-	// after it was decompressed.
+	// MaxReceive limits the size in bytes of a message, as received and after
+	// decompression.
 	MaxReceive int
-	// MaxReceiveConn and MaxReceiveAll are what the messages in flight of one
-	// connection and of all connections may take, in bytes: while they are received,
-	// and until their calls have ended. 0: no limit.
+	// MaxReceiveConn and MaxReceiveAll limit the bytes of the messages in
+	// flight on one connection and on all of them. A message counts while it is
+	// received and until its call has ended. 0: no limit.
 	MaxReceiveConn, MaxReceiveAll int64
-	// ReadAhead is what the requests of one stream may hold, in bytes, before the
-	// next one is read: their inputs, and responses that the client has not taken.
-	// A client that takes none is stopped by flow control instead of filling the
-	// memory; Triton reads on.
+	// ReadAhead limits the bytes that the requests of one stream may hold
+	// before the next request is read: their inputs, and responses that the
+	// client has not read. Flow control stops a client that does not read;
+	// Triton would keep reading and fill the memory.
 	ReadAhead int
-	// MaxUnread is what infer.Backlog allows a stream, in bytes. In Triton there is
-	// no limit.
+	// MaxUnread is the limit of infer.Backlog for a stream, in bytes. Triton
+	// has no limit.
 	MaxUnread int
-	// Workers is how many goroutines with warm stacks stand ready for calls;
-	// more calls at a time than that start goroutines of their own, which costs
-	// some 10 us of growing stacks.
+	// Workers is the number of goroutines with warm stacks that serve calls.
+	// More concurrent calls start goroutines of their own, which costs about 10
+	// us each for growing stacks.
 	Workers uint32
 	// StreamWindow and ConnWindow are the HTTP/2 flow control windows.
 	StreamWindow, ConnWindow int32
-	// ReadBuffer and WriteBuffer are the buffers of one connection while it reads
-	// and writes; an idle one has none.
+	// ReadBuffer and WriteBuffer are the buffers of one connection while it
+	// reads and writes; an idle connection has none.
 	ReadBuffer, WriteBuffer int
-	// HealthInterval is how often a health watch looks for a change.
+	// HealthInterval is how often a health watch checks for a change.
 	HealthInterval time.Duration
 
-	// Regions is the shared memory of clients, Tracer samples requests, Logs is
-	// what LogSettings changes. Each may be nil: the server has none.
+	// Regions is the shared memory of clients, Tracer samples requests, Logs
+	// holds the settings that LogSettings changes. Each may be nil: the server
+	// does not have it then.
 	Regions *shm.Manager
 	Tracer  *trace.Tracer
 	Logs    *log.Sink
-	// Restricted says which calls need a secret; the name of its metadata key is
-	// "triton-grpc-protocol-" and the rule's own.
+	// Restricted says which calls need a secret. The metadata key is
+	// "triton-grpc-protocol-" and the rule's name.
 	Restricted restricted.Rules
-	// Forward chooses by name which metadata become request parameters; nil: none.
+	// Forward selects by name the metadata that become request parameters; nil:
+	// none.
 	Forward *regexp.Regexp
 	// Compression is the level for inference responses.
 	Compression Compression
-	// Access logs every call; nil does not.
+	// Access logs every call; nil logs none.
 	Access *slog.Logger
-	// Delays are delays that test suites switch on; the zero value has none.
+	// Delays are set by test suites; the zero value delays nothing.
 	Delays Delays
 }
 
@@ -98,15 +100,15 @@ const (
 	CompressHigh
 )
 
-// Delays are delays for tests, as the TRITONSERVER_DELAY_GRPC_* variables set
-// them for Triton.
+// Delays are delays for tests, which Triton reads from the TRITONSERVER_DELAY_GRPC_*
+// variables.
 type Delays struct {
 	Response, Complete, Process, ProcessEntry, Notification, CompleteExec, Enqueue, ResponseCompletion time.Duration
-	// AdminResponse delays all calls but inference.
+	// AdminResponse delays the responses of all calls except inference.
 	AdminResponse time.Duration
 }
 
-// Default is Triton's settings, and what was measured to serve best.
+// Default returns Triton's settings, and measured best values for the others.
 func Default(pool *tensor.Pool) Options {
 	return Options{
 		Pool:             pool,
@@ -129,11 +131,11 @@ func Default(pool *tensor.Pool) Options {
 	}
 }
 
-// minHeaderList is what the headers of a call take that gRPC itself sends, and some
+// minHeaderList is enough for the headers that gRPC itself sends with a call, and some
 // more.
 const minHeaderList = 1 << 10
 
-// Validate finds everything that is wrong.
+// Validate returns all mistakes in the options.
 func (o Options) Validate() error {
 	var errs []error
 	if o.Pool == nil {
@@ -171,7 +173,7 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// ServerOptions returns the options for grpc.NewServer. The codec is part of them.
+// ServerOptions returns the options for grpc.NewServer, including the codec.
 func ServerOptions(o Options) []grpc.ServerOption {
 	opts := []grpc.ServerOption{
 		grpc.StreamInterceptor(newAdmin(&o).stream),

@@ -7,30 +7,29 @@ import (
 	"time"
 )
 
-// stepTime is how long one step of a message may take to arrive. A slow client
-// gets the smallest steps, so it must send at least firstStep bytes in that time.
+// stepTime is the time limit for one step of a message. A slow client gets the smallest
+// steps, so it must send at least firstStep bytes in that time.
 const stepTime = 2 * time.Minute
 
-// fastStep is how fast a step must arrive for the next one to be larger, which it
-// is by nine times at most. So the larger step arrives in stepTime even when the
-// client becomes fourteen times slower meanwhile.
+// fastStep is the arrival time of a step below which the next step is larger, by nine
+// times at most. So the larger step arrives within stepTime even if the client becomes
+// fourteen times slower meanwhile.
 const fastStep = stepTime / 128
 
-// The clock of a pace ticks when a part of stepTime is over, so a connection is
-// closed stepTime to stepTime+tick after a step began.
+// A pace ticks each time a part of stepTime has passed, so a connection is closed
+// stepTime to stepTime+tick after a step began.
 const (
 	ticks = 2
 	tick  = stepTime / ticks
 )
 
-// pace closes a connection when a step of any of its messages takes too long: a
-// client that sends most of a message and then nothing would hold its charge
-// for ever. gRPC has no way to end the one call, as a read ends only with its
-// stream.
+// pace closes a connection if a step of any of its messages takes too long: a client
+// that sends most of a message and then nothing would hold its charge for ever. gRPC
+// cannot end the one call, as a read ends only with its stream.
 //
-// Every message passes here, so a step costs two additions: it is counted in the
-// ring entry of the tick in which it began. A step that is still counted there
-// `ticks` whole ticks later has taken too long.
+// Every message is counted, so a step must be cheap: it costs two additions. A step is
+// counted in the ring entry of the tick in which it began. If it is still counted there
+// `ticks` whole ticks later, it has taken too long.
 type pace struct {
 	conn net.Conn // nil: there are no limits
 	log  *slog.Logger
@@ -40,7 +39,7 @@ type pace struct {
 	running atomic.Bool // a timer will call check
 }
 
-// begin counts a step that is waited for. The result is for end.
+// begin counts a step that has begun. The result is passed to end.
 func (p *pace) begin() uint32 {
 	if p.conn == nil {
 		return 0
@@ -53,7 +52,7 @@ func (p *pace) begin() uint32 {
 	return now
 }
 
-// end notes that a step has arrived, or will not.
+// end counts a step that has arrived or failed.
 func (p *pace) end(begun uint32) {
 	if p.conn != nil {
 		p.in(begun).Add(-1)
@@ -71,7 +70,7 @@ func (p *pace) start() {
 	}
 }
 
-// check ends a tick. It closes the connection if a step has taken too long.
+// check ends a tick and closes the connection if a step has taken too long.
 func (p *pace) check() {
 	now := p.tick.Add(1)
 	if p.in(now-ticks-1).Load() > 0 {
@@ -83,7 +82,7 @@ func (p *pace) check() {
 	}
 	if p.idle() {
 		p.running.Store(false)
-		if p.idle() { // a step that began meanwhile may have seen the timer running
+		if p.idle() { // a step that began in between may have seen the timer running
 			return
 		}
 		p.start()

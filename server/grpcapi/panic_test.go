@@ -46,7 +46,7 @@ func brokenRequest() *inferencepb.ModelInferRequest {
 // what the request held is given back.
 func TestPanicOfTheCore(t *testing.T) {
 	t.Parallel()
-	const fault = "the server met a fault of its own while it answered"
+	const fault = "internal error while the call was served; the server's log has the details"
 	s := newStub()
 	conn := serve(t, fragile{s}, s, nil)
 	_, err := inferencepb.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), brokenRequest())

@@ -9,11 +9,10 @@ import (
 	"triton/server/infer"
 )
 
-// guard keeps a panic in one call from ending the process, which is what gRPC
-// makes of it.
+// guard turns a panic in a call into an error; gRPC would end the process.
 type guard struct{ log *slog.Logger }
 
-var errPanic = status.New(status.Internal, "the server met a fault of its own while it answered")
+var errPanic = status.New(status.Internal, "internal error while the call was served; the server's log has the details")
 
 func (g guard) recover(method string, err *error) {
 	if p := recover(); p != nil {
@@ -28,8 +27,8 @@ func (g guard) report(method string, p any) {
 	}
 }
 
-// submit hands a request to its model. A panic there is an error, unless a queue
-// has the request already: then that will answer it.
+// submit submits a request to its model. A panic becomes an error, unless a queue has
+// accepted the request already: then the queue will answer it.
 func (g guard) submit(m infer.Model, r *infer.Request) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

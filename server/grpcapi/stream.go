@@ -14,38 +14,38 @@ import (
 	"triton/server/infer"
 )
 
-// maxCalls is how many requests of one stream may be open before the next one is
-// read, however small they are.
+// maxCalls limits the open requests of one stream, however small they are. At the limit
+// no further request is read.
 const maxCalls = 1 << 16
 
-// stream is one ModelStreamInfer. The goroutine of the handler is the only one
-// that writes, another reads, and models answer from any: they put responses
-// into ready and never wait.
+// stream is one ModelStreamInfer. Only the goroutine of the handler writes; another one
+// reads. Models answer from any goroutine: they append responses to ready and never
+// block.
 type stream struct {
 	service *service
 	conn    grpc.ServerStream
 	// strict ends the stream at the first error of a model.
 	strict bool
 
-	wake        chan struct{} // tells the writer of a change; holds one
-	mayContinue *sync.Cond    // tells the reader that it may go on, with mu
+	wake        chan struct{} // wakes the writer; capacity 1
+	mayContinue *sync.Cond    // wakes the reader; used with mu
 
 	mu     sync.Mutex
 	ready  []answer // to be written, in this order
-	first  *call    // of models that are not decoupled, in the order of their requests
+	first  *call    // first open call of models that are not decoupled, in request order
 	last   *call
-	flight calls         // all that are not over
-	ahead  int           // bytes that they hold
-	unread infer.Backlog // what the client has not taken of it
-	ended  bool          // nothing more will be read
-	failed error         // why, when it was not the client's half-close
-	closed bool          // nothing more will be written
+	flight calls         // all calls that are not done
+	ahead  int           // bytes held by flight
+	unread infer.Backlog // the part of ahead that the client has not read
+	ended  bool          // no more requests are read
+	failed error         // the reason, unless the client half-closed
+	closed bool          // no more answers are written
 	seen   callRecord
 
-	// The reader's own. What a request takes moves to its call.
+	// Used by the reader only. The charge of a request moves to its call.
 	in incoming
 
-	// The writer's own.
+	// Used by the writer only.
 	writing []answer
 	message rpc.StreamResponse
 	own     kserve.Response
@@ -72,15 +72,14 @@ func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	return err
 }
 
-// strict reports whether the client wants errors of models as the end of the
-// stream.
+// strict reports whether the client wants the stream to end at an error of a model.
 func strict(conn grpc.ServerStream) bool {
 	v := metadata.ValueFromIncomingContext(conn.Context(), "triton_grpc_error")
 	return len(v) > 0 && v[0] == "true"
 }
 
-// read takes requests and hands them to their models, one after the other, so
-// that models see them in the order in which they came.
+// read reads requests and submits them one after the other, so that models see them in
+// the order of their arrival.
 func (s *stream) read() {
 	var err error
 	defer func() { s.end(err) }()
@@ -105,9 +104,9 @@ func (s *stream) next() error {
 	return nil
 }
 
-// mayRead waits until the stream holds less than it may. What the client sends
-// meanwhile gRPC takes in, up to the window of the stream, so it is charged. The
-// error is io.EOF when the stream is closed, or the budget's.
+// mayRead waits until the stream holds less than its limit. Meanwhile gRPC buffers what
+// the client sends, up to the window of the stream, so the window is charged. The error
+// is io.EOF if the stream is closed, or else the budget's.
 func (s *stream) mayRead() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +135,7 @@ func (s *stream) closedError() error {
 	return nil
 }
 
-// end notes that no more requests come.
+// end records that no more requests will be read.
 func (s *stream) end(err error) {
 	s.mu.Lock()
 	s.ended = true
@@ -147,8 +146,8 @@ func (s *stream) end(err error) {
 	s.signal()
 }
 
-// issue hands a request to its model. What is wrong with it before that is the
-// client's answer, with no more than the request's id.
+// issue submits a request to its model. A mistake found before that is answered with
+// only the request's ID.
 func (s *stream) issue(r *infer.Request, wrong error, clock clock) {
 	c := newCall(s, r)
 	c.charge = s.in.intake.charge
@@ -160,7 +159,7 @@ func (s *stream) issue(r *infer.Request, wrong error, clock clock) {
 		case added: // a panic
 			r.Release()
 			c.refuse(errPanic)
-		default: // the stream is over, or a panic
+		default: // the stream has ended, or a panic
 			r.Release() // the core's reference
 			c.free()
 		}
@@ -172,7 +171,7 @@ func (s *stream) issue(r *infer.Request, wrong error, clock clock) {
 	if err == nil {
 		c.trace = s.service.sample(s.conn.Context(), r, clock)
 	}
-	over = true // from here on an answer ends the call
+	over = true // from now on an answer ends the call
 	if err != nil {
 		r.Release()
 		c.refuse(err)
@@ -184,7 +183,7 @@ func (s *stream) issue(r *infer.Request, wrong error, clock clock) {
 	}
 }
 
-// find gives a call its model, unless something is wrong with its request.
+// find sets the model of a call, unless the request has a mistake.
 func (s *stream) find(c *call, wrong error) error {
 	m, err := s.service.streamModel(c.request)
 	if err != nil {
@@ -205,9 +204,9 @@ func (s *stream) find(c *call, wrong error) error {
 var errStopping = status.New(status.Unavailable,
 	"GRPC server is shutting down and has stopped accepting new requests.")
 
-// streamModel finds the model of a request. A stream may go on for ever: while
-// the server drains its requests are refused, so that it ends. Other calls are
-// answered until their connection has ended.
+// streamModel finds the model of a request. A stream may never end by itself, so its
+// requests are refused while the server drains. Other calls are answered until their
+// connection has ended.
 func (s *service) streamModel(r *infer.Request) (infer.Model, error) {
 	if s.svc.Exiting() {
 		return nil, errStopping
@@ -215,7 +214,7 @@ func (s *service) streamModel(r *infer.Request) (infer.Model, error) {
 	return s.svc.Model(r.ModelName, r.ModelVersion)
 }
 
-// add lets a call take part; false when the stream is over.
+// add adds a call to the stream. It reports false if the stream has ended.
 func (s *stream) add(c *call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,8 +244,8 @@ func (s *stream) signal() {
 	}
 }
 
-// close ends all that is left: what was not written is dropped and what still
-// runs is cancelled.
+// close ends the stream: answers that were not written are dropped and running requests
+// are cancelled.
 func (s *stream) close() {
 	s.mu.Lock()
 	s.closed = true

@@ -12,8 +12,8 @@ import (
 	"triton/pkg/status"
 )
 
-// write sends what is ready until the client has sent all and has all answers,
-// or the stream breaks off. The result is the status of the stream.
+// write writes answers until the client has half-closed and all requests are answered,
+// or the stream breaks. It returns the status of the stream.
 func (s *stream) write() error {
 	ctx, cancel := withDeadlineMargin(s.conn.Context())
 	defer cancel()
@@ -36,7 +36,7 @@ func (s *stream) write() error {
 	}
 }
 
-// take gets all that is ready; false when there is nothing.
+// take moves the ready answers to writing. It reports false if there are none.
 func (s *stream) take() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,8 +45,8 @@ func (s *stream) take() bool {
 	return len(s.writing) > 0
 }
 
-// isOver reports whether the stream has ended. What came before bytes that are no
-// message, or one too many, is still answered.
+// isOver reports whether the stream has ended, and its status. Requests before an
+// invalid message, or before one too many, are still answered.
 func (s *stream) isOver() (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *stream) isOver() (bool, error) {
 	return broken || s.ended && s.flight.n == 0, s.failed
 }
 
-// deliver writes one answer and ends its call when it is the last.
+// deliver writes one answer and ends its call if it is the last.
 func (s *stream) deliver(a *answer) error {
 	c := a.call
 	size := a.size()
@@ -77,7 +77,7 @@ func (s *stream) deliver(a *answer) error {
 	return err
 }
 
-// answer writes one answer, if the client is to see it.
+// answer writes one answer, unless the client does not want it.
 func (s *stream) answer(a *answer) error {
 	c := a.call
 	if a.err != nil {
@@ -100,7 +100,8 @@ func (s *stream) answer(a *answer) error {
 	return s.send(c, "", &a.resp.Response)
 }
 
-// responseHeader says which request is meant, with the model as the client called it.
+// responseHeader returns a response with the ID and the model of the request, named as
+// the client named it.
 func (s *stream) responseHeader(a *answer) *kserve.Response {
 	c := a.call
 	s.own = kserve.Response{
@@ -115,8 +116,8 @@ func finalResponse(final bool) kserve.Parameter {
 
 var errNoResponse = status.New(status.Internal, "expected a single response, got 0")
 
-// check finds what keeps a response from being sent, after it has put classes
-// in it.
+// check replaces outputs by their classes and returns an error if the response cannot
+// be sent.
 func (c *call) check(a *answer) error {
 	if a.resp == nil {
 		return errNoResponse
@@ -130,7 +131,7 @@ func (c *call) check(a *answer) error {
 	return checkSize(a.resp, streamOverhead)
 }
 
-// streamOverhead is more than a message of a stream has around its response.
+// streamOverhead bounds the bytes of a stream message around its response.
 const streamOverhead = 64
 
 func (s *stream) send(c *call, problem string, r *kserve.Response) error {
