@@ -21,11 +21,11 @@ import (
 	"unsafe"
 )
 
-// Open starts the driver of this machine; ErrNoDriver when it has none, or no
+// Open starts the driver of this machine. It returns ErrNoDriver if it has none, or no
 // device.
 func Open() (Driver, error) { return open("libcuda.so.1") }
 
-// driver is Driver over the library. Only its address is kept by others.
+// driver implements Driver over the library. Memory keeps its address.
 type driver struct {
 	api   C.trt_cuda
 	count int // of devices
@@ -53,7 +53,7 @@ func open(path string) (Driver, error) {
 	return d, nil
 }
 
-// check returns the error of an answer.
+// check converts a result of the driver to an error.
 func (d *driver) check(answer C.int) error {
 	if answer == 0 {
 		return nil
@@ -64,7 +64,7 @@ func (d *driver) check(answer C.int) error {
 	return fmt.Errorf("CUDA error %d", int(answer))
 }
 
-// pciBytes is more than the text of a bus address takes.
+// pciBytes is the size of a buffer for the text of a bus address.
 const pciBytes = 32
 
 func (d *driver) Devices() ([]Device, error) {
@@ -95,7 +95,7 @@ func (d *driver) Open(device int, h Handle) (Memory, error) {
 	return m, nil
 }
 
-// memory is Memory.
+// memory implements Memory.
 type memory struct {
 	driver *driver
 	at     C.trt_cuda_memory
@@ -123,8 +123,8 @@ func (m *memory) Close() error { return m.driver.check(C.trt_cuda_close(&m.drive
 
 var errOutside = errors.New("copy outside of the memory")
 
-// within keeps copies away from what lies beside the memory, which the driver
-// would not.
+// checkBounds returns an error for a copy outside of the memory, which the driver would
+// not detect.
 func (m *memory) checkBounds(offset uint64, n int) error {
 	if offset > m.Size() || uint64(n) > m.Size()-offset {
 		return errOutside

@@ -7,30 +7,30 @@ import (
 	"strings"
 )
 
-// Environment says which GPUs CUDA shows to this process, and how it counts them.
-// NVML shows and counts all GPUs in the order of their bus addresses, whatever
-// CUDA does; configurations, clients and engines mean CUDA's ordinals.
+// Environment says which GPUs CUDA shows to this process, and how it numbers them. NVML
+// shows and numbers all GPUs in the order of their bus addresses, whatever CUDA does;
+// configurations, clients and libraries use CUDA's ordinals.
 //
-// Where the CUDA driver can be asked, its answer is the table. Without it the
-// table follows NVIDIA's documentation of CUDA_VISIBLE_DEVICES, with one limit: by
-// default, which is CUDA_DEVICE_ORDER=FASTEST_FIRST, the driver puts the GPU
-// first that it takes to be the fastest. Among GPUs of different kinds that cannot
-// be known without the driver; they are counted in the order of their addresses
-// then, as with CUDA_DEVICE_ORDER=PCI_BUS_ID, and Warn hears of it.
+// If the CUDA driver is available, its answer is the table. Without it the table
+// follows NVIDIA's documentation of CUDA_VISIBLE_DEVICES, with one limit: by default,
+// which is CUDA_DEVICE_ORDER=FASTEST_FIRST, the driver numbers the GPU first that it
+// considers the fastest. Without the driver that is unknown for GPUs of different
+// kinds; they are then numbered by their addresses, as with
+// CUDA_DEVICE_ORDER=PCI_BUS_ID, and Warn is called.
 type Environment struct {
-	// Visible is CUDA_VISIBLE_DEVICES; nil when it is not set, which shows all GPUs,
-	// where the empty text shows none.
+	// Visible is CUDA_VISIBLE_DEVICES. Nil means that it is not set, which
+	// shows all GPUs; the empty text shows none.
 	Visible *string
-	// Order is CUDA_DEVICE_ORDER; empty when it is not set.
+	// Order is CUDA_DEVICE_ORDER; empty if it is not set.
 	Order string
-	// CUDA returns the driver's devices by ordinal; nil, or an error, when there is
-	// no driver to ask. It is called once, and not on machines without GPUs.
+	// CUDA returns the driver's devices by ordinal; nil, or an error, if there
+	// is no driver. It is called once, and not on machines without GPUs.
 	CUDA func() ([]Identity, error)
-	// Warn hears what may be wrong with the table; nil: nobody does.
+	// Warn receives warnings about the table. It may be nil.
 	Warn func(text string)
 }
 
-// Identity is what CUDA and NVML both know of a GPU. Either may be empty.
+// Identity identifies a GPU for both CUDA and NVML. Either field may be empty.
 type Identity struct {
 	UUID string
 	PCI  string // "domain:bus:device.function", in hexadecimal
@@ -50,8 +50,8 @@ type physical struct {
 // MIG-<UUID of the GPU>/<GPU instance>/<compute instance>.
 type migInstance struct{ uuid, path string }
 
-// table returns the visible GPUs, as indices of all, by CUDA ordinal. An ordinal
-// whose GPU NVML does not list has index -1.
+// table returns the visible GPUs by CUDA ordinal, as indices of all. An ordinal whose
+// GPU NVML does not list has index -1.
 func (e Environment) table(all []physical) []int {
 	if len(all) == 0 {
 		return nil
@@ -84,12 +84,12 @@ func match(all []physical, known []Identity) []int {
 	return table
 }
 
-// address returns a bus address without leading zeros of its domain: NVML writes eight
-// digits and CUDA four.
+// address returns a bus address without the leading zeros of its domain: NVML writes
+// eight digits and CUDA four.
 func address(pci string) string { return strings.TrimLeft(strings.ToLower(pci), "0") }
 
-// byAddress returns the indices of all in the order of their bus addresses, or as
-// they are where those are not known.
+// byAddress returns the indices of all in the order of their bus addresses, or in their
+// given order if those are not known.
 func byAddress(all []physical) []int {
 	order := make([]int, len(all))
 	for i := range order {
@@ -109,7 +109,7 @@ func mixedKinds(all []physical) bool {
 	return slices.ContainsFunc(all, func(p physical) bool { return p.name != all[0].name })
 }
 
-// choice is a GPU, or a part of one.
+// choice is a GPU, or a MIG instance of one.
 type choice struct {
 	index int
 	part  bool
@@ -123,8 +123,8 @@ func whole(order []int) []choice {
 	return choices
 }
 
-// visibleGPUs reads CUDA_VISIBLE_DEVICES. The first entry that names no GPU, more than
-// one, or one that was named before, ends the list.
+// visibleGPUs parses CUDA_VISIBLE_DEVICES. The list ends before the first entry that
+// matches no GPU, more than one, or one that was listed before.
 func visibleGPUs(all []physical, order []int, visible string) []choice {
 	var choices []choice
 	seen := map[string]bool{}
@@ -139,8 +139,8 @@ func visibleGPUs(all []physical, order []int, visible string) []choice {
 	return choices
 }
 
-// find returns the GPU that one entry names, and the UUID of what it names; "" when
-// that is not one GPU.
+// find returns the GPU that an entry names, and the UUID of the GPU or instance; the
+// UUID is "" if the entry does not name exactly one.
 func find(all []physical, order []int, entry string) (c choice, uuid string) {
 	if n, err := strconv.Atoi(entry); err == nil {
 		if n < 0 || n >= len(order) {
@@ -148,7 +148,7 @@ func find(all []physical, order []int, entry string) (c choice, uuid string) {
 		}
 		return choice{index: order[n]}, all[order[n]].UUID
 	}
-	if entry == "" { // which a MIG instance whose path is unknown would answer to
+	if entry == "" { // a MIG instance whose path is unknown would match it
 		return c, ""
 	}
 	found := 0
@@ -170,9 +170,9 @@ func find(all []physical, order []int, entry string) (c choice, uuid string) {
 	return c, uuid
 }
 
-// applyMIG applies CUDA's rules for GPUs that are divided by MIG: one stands for the
-// first of its instances, a process that sees an instance sees nothing else, and a
-// GPU without instances cannot be used.
+// applyMIG applies CUDA's rules for GPUs in MIG mode: such a GPU stands for the first
+// of its instances, a process that sees an instance sees nothing else, and a GPU in MIG
+// mode without instances cannot be used.
 func applyMIG(all []physical, choices []choice) []int {
 	var table []int
 	for _, c := range choices {

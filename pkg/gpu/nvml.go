@@ -11,24 +11,24 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// Open starts NVML; ErrNoDriver when there is none. The environment is that of the
-// process that uses the GPUs.
+// Open starts NVML. It returns ErrNoDriver if there is none. e is the environment of
+// the process that uses the GPUs.
 func Open(e Environment) (View, error) { return open(nvml.New(), e) }
 
-// view is View over NVML. NVML itself is safe for concurrent use.
+// view implements View over NVML. NVML itself is safe for concurrent use.
 type view struct {
 	lib     nvml.Interface
 	devices []Device
 	handles []nvml.Device // by position in devices
-	// Entry points that older drivers lack; a call of a missing one would end
-	// the program.
+	// Whether the driver has functions that older ones lack; calling a missing
+	// function would end the program.
 	hasMemoryV2, hasEnergy, hasMIG bool
 }
 
 var _ View = (*view)(nil)
 
-// open is Open over any implementation of NVML. No other call may come before
-// Init has succeeded.
+// open is Open over any implementation of NVML. No other call may precede a successful
+// Init.
 func open(lib nvml.Interface, e Environment) (View, error) {
 	switch ret := lib.Init(); ret {
 	case nvml.SUCCESS:
@@ -52,7 +52,7 @@ func open(lib nvml.Interface, e Environment) (View, error) {
 	return v, nil
 }
 
-// enumerate lists the devices that are visible.
+// enumerate lists the visible devices.
 func (v *view) enumerate(e Environment) error {
 	all, handles, err := v.physical()
 	if err != nil {
@@ -60,7 +60,7 @@ func (v *view) enumerate(e Environment) error {
 	}
 	for ordinal, i := range e.table(all) {
 		if i < 0 {
-			continue // CUDA has it, and NVML does not let this user see it
+			continue // known to CUDA, but NVML does not show it to this user
 		}
 		v.devices = append(v.devices, Device{Index: ordinal, UUID: all[i].UUID, Name: all[i].name, Capability: all[i].capability})
 		v.handles = append(v.handles, handles[i])
@@ -68,8 +68,7 @@ func (v *view) enumerate(e Environment) error {
 	return nil
 }
 
-// physical lists the GPUs of the machine. Those that this user may not open are
-// left out.
+// physical returns the GPUs of the machine, without those that this user may not open.
 func (v *view) physical() (all []physical, handles []nvml.Device, err error) {
 	n, ret := v.lib.DeviceGetCount()
 	if ret != nvml.SUCCESS {
@@ -174,8 +173,8 @@ func (v *view) Read(d Device) Reading {
 	return r
 }
 
-// readMemory prefers the second form, which tells the driver's own memory
-// apart. Drivers disagree whether its Used contains that, so it is not used.
+// readMemory prefers the second form, which reports the driver's own memory separately.
+// Drivers disagree whether its Used contains that, so Used is computed.
 func (v *view) readMemory(h nvml.Device, r *Reading) {
 	if v.hasMemoryV2 {
 		if m, ret := h.GetMemoryInfo_v2(); ret == nvml.SUCCESS && m.Reserved+m.Free <= m.Total {

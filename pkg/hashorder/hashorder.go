@@ -1,8 +1,7 @@
-// Package hashorder tells in which order Triton goes over named things that it
-// keeps in a hash table, such as the inputs of a request or of an ONNX model.
-// Clients see that order: inputs and outputs of a completed configuration are
-// listed in it, and of several wrong inputs the first in it is reported. It is
-// no hash table.
+// Package hashorder computes the order in which Triton iterates over named things in a
+// hash table, such as the inputs of a request or of an ONNX model. Clients see that
+// order: a completed configuration lists inputs and outputs in it, and of several wrong
+// inputs the first in it is reported. It is not a hash table.
 package hashorder
 
 import (
@@ -10,9 +9,9 @@ import (
 	"slices"
 )
 
-// Of returns the order in which the table goes over names that were put in one after
-// the other, as indices into names. Names must differ. For few names it is
-// mostly the reverse.
+// Of returns the iteration order of a table into which names were inserted one after
+// the other, as indices into names. Names must differ. For few names it is mostly the
+// reverse.
 func Of(names []string) []int {
 	t := table{hashes: make([]uint64, 1, len(names)+1), next: make([]int32, 1, len(names)+1)}
 	t.resize(sizes[0])
@@ -30,11 +29,11 @@ func Of(names []string) []int {
 	return order
 }
 
-// table is the C++ library's: one list of all entries, those of a bucket
-// together. Entries are numbered from 1; entry 0 stands before the first.
+// table models the C++ library's hash table: one list of all entries, with those of a
+// bucket adjacent. Entries are numbered from 1; entry 0 is before the first.
 type table struct {
 	hashes []uint64
-	next   []int32 // the entry behind; 0 at the end
+	next   []int32 // the following entry; 0 at the end
 	before []int32 // of each bucket: the entry before its first, none when empty
 }
 
@@ -42,8 +41,7 @@ const none = -1
 
 func (t *table) bucket(entry int32) int { return int(t.hashes[entry] % uint64(len(t.before))) }
 
-// insert puts an entry first in its bucket; a bucket with its first entry comes
-// first in the list.
+// insert puts an entry first in its bucket. A new bucket comes first in the list.
 func (t *table) insert(entry int32) {
 	b := t.bucket(entry)
 	if at := t.before[b]; at != none {

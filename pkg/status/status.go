@@ -1,6 +1,6 @@
-// Package status holds the one error type that clients can see: a code and a
-// message, with the mapping of codes to HTTP and gRPC. It is not for errors
-// that stay inside the program; those are wrapped with %w as usual.
+// Package status holds the one error type that clients see: a code and a message, with
+// the mapping of codes to HTTP and gRPC. Errors that stay inside the program are
+// wrapped with %w instead.
 package status
 
 import (
@@ -15,7 +15,7 @@ import (
 // TRITONSERVER_Error_Code, so they can cross the backend C API unchanged.
 type Code uint8
 
-// The codes, with the meaning that Triton gives them.
+// The codes, with their meaning in Triton.
 const (
 	Unknown Code = iota
 	Internal
@@ -44,7 +44,7 @@ var table = [...]struct {
 
 func (c Code) valid() bool { return int(c) < len(table) }
 
-// String returns the text used in logs and in repository-index reasons.
+// String returns the text of the code in logs and in repository-index reasons.
 func (c Code) String() string {
 	if !c.valid() {
 		return fmt.Sprintf("Code(%d)", uint8(c))
@@ -81,7 +81,7 @@ func (e *Error) Error() string { return e.Msg }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Text returns the log form, "<Code>: <message>".
+// Text returns the form for logs, "<Code>: <message>".
 func (e *Error) Text() string { return e.Code.String() + ": " + e.Msg }
 
 // New returns an error with a formatted message. A %w verb sets the cause.
@@ -93,7 +93,7 @@ func New(c Code, format string, args ...any) *Error {
 	return &Error{Code: c, Msg: err.Error(), Cause: errors.Unwrap(err)}
 }
 
-// From finds the client-visible error in err's chain; any other error becomes
+// From returns the client-visible error in err's chain. Any other error becomes
 // Internal with its own text. From(nil) is nil.
 func From(err error) *Error {
 	if err == nil {

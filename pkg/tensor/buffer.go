@@ -6,36 +6,36 @@ import (
 	"triton/pkg/invariant"
 )
 
-// Buffer is a block of memory with a reference count. Who holds a *Buffer in a
-// struct owns one reference; a function argument is a loan for the call. To
-// keep it, Retain; every reference is given back with one Release. Bytes are
-// read-only once they have left their writer.
+// Buffer is a block of memory with a reference count. A *Buffer in a struct owns one
+// reference; a function argument is borrowed for the call. To keep it, call Retain;
+// every reference is released once. Bytes are read-only once their writer has passed
+// the buffer on.
 type Buffer struct {
 	data   []byte
 	owner  Owner
 	stable bool
 	refs   atomic.Int32
-	// The pool's own notes: all of the memory, and its size class, -1 for a
+	// Fields of the pool: the whole memory, and its size class, -1 for a
 	// mapping of its own.
 	whole piece
 	class int8
 }
 
-// Owner takes a buffer's memory back when the last reference is gone.
+// Owner frees the memory of a buffer at its last Release.
 type Owner interface{ Free(b *Buffer) }
 
-// NewBuffer makes a buffer with one reference over memory that its owner takes
-// back at the last Release. A nil owner leaves the memory to the garbage
-// collector. stable says that the memory is not moved or collected by Go and
-// may be handed to C for longer than one call.
+// NewBuffer returns a buffer with one reference over memory that its owner frees at the
+// last Release. A nil owner leaves the memory to the garbage collector. stable says
+// that Go neither moves nor collects the memory, so that C may keep its address for
+// longer than one call.
 func NewBuffer(data []byte, stable bool, owner Owner) *Buffer {
 	b := &Buffer{}
 	b.Init(data, stable, owner)
 	return b
 }
 
-// Init makes b a fresh buffer with one reference; for owners that reuse the
-// structs. It must not be called while references exist.
+// Init makes b a new buffer with one reference, for owners that reuse the structs. It
+// must not be called while references exist.
 func (b *Buffer) Init(data []byte, stable bool, owner Owner) {
 	invariant.Check(b.refs.Load() == 0, "buffer initialized while it has %d references", b.refs.Load())
 	b.data, b.stable, b.owner = data, stable, owner
@@ -51,11 +51,11 @@ func (b *Buffer) Bytes() []byte { return b.data }
 // Len returns the number of bytes.
 func (b *Buffer) Len() int { return len(b.data) }
 
-// Stable reports whether C code may keep the address past one call.
+// Stable reports whether C code may keep the address for longer than one call.
 func (b *Buffer) Stable() bool { return b.stable }
 
-// Truncate shortens the buffer; only its writer, who holds the one reference,
-// may do so.
+// Truncate shortens the buffer. Only its writer, who holds the only reference, may call
+// it.
 func (b *Buffer) Truncate(n int) {
 	invariant.Check(b.refs.Load() == 1, "buffer truncated while shared")
 	b.data = b.data[:n]
@@ -69,7 +69,7 @@ func (b *Buffer) Retain() *Buffer {
 	return b
 }
 
-// Release gives one reference back; the last one returns the memory.
+// Release releases one reference; the last one frees the memory.
 func (b *Buffer) Release() {
 	n := b.refs.Add(-1)
 	if n > 0 {

@@ -10,7 +10,7 @@ import (
 // BYTES tensors are a run of elements, each a uint32 little-endian length and
 // that many bytes.
 
-// ErrTruncated is found when the bytes end inside an element.
+// ErrTruncated reports that the bytes end inside an element.
 var ErrTruncated = errors.New("BYTES tensor is cut off")
 
 // AppendElement writes one element of a BYTES tensor.
@@ -25,8 +25,8 @@ func AppendElementString(b []byte, element string) []byte {
 	return append(b, element...)
 }
 
-// Elements walks the elements of a BYTES tensor; the slices are views. The walk
-// ends with a nil element and an error when the bytes are cut off.
+// Elements iterates over the elements of a BYTES tensor; the slices are views. The
+// iteration ends with a nil element and an error if the bytes are truncated.
 func Elements(data []byte) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for i := 0; len(data) > 0; i++ {

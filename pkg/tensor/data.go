@@ -11,32 +11,32 @@ type Segment struct {
 // Bytes returns the memory of the piece.
 func (s Segment) Bytes() []byte { return s.Buffer.data[s.Off : s.Off+s.N : s.Off+s.N] }
 
-// Overlaps reports whether two pieces have bytes in common, as far as their buffers
-// tell: two buffers over one memory are for their maker to know.
+// Overlaps reports whether two pieces share bytes of the same buffer. It does not know
+// two buffers over the same memory.
 func (s Segment) Overlaps(o Segment) bool {
 	return s.Buffer == o.Buffer && s.Off < o.Off+o.N && o.Off < s.Off+s.N
 }
 
-// Data is the bytes of one tensor: a list of segments in order, because a
-// transport may deliver them in pieces. Data owns one reference per segment.
-// The zero value is an empty tensor. Copying the struct moves the ownership.
+// Data holds the bytes of one tensor: a list of segments in order, because a transport
+// may deliver them in pieces. Data owns one reference per segment. The zero value is an
+// empty tensor. Copying the struct moves the ownership.
 type Data struct {
 	first Segment
 	rest  []Segment
 	size  int
 }
 
-// NewData is data of one whole buffer; the caller's reference moves in.
+// NewData returns the data of one whole buffer. It takes over the caller's reference.
 func NewData(b *Buffer) Data {
 	return Data{first: Segment{Buffer: b, N: b.Len()}, size: b.Len()}
 }
 
-// SegmentData is data of one segment; the caller's reference moves in. The
-// segment may lie on a Device.
+// SegmentData returns the data of one segment, which may be on a Device. It takes over
+// the caller's reference.
 func SegmentData(s Segment) Data { return Data{first: s, size: s.N} }
 
-// OnDevice reports whether a part of the data lies where the processor cannot read
-// it.
+// OnDevice reports whether a part of the data is in memory that the processor cannot
+// read.
 func (d *Data) OnDevice() bool {
 	for i := range d.Segments() {
 		if d.Segment(i).Buffer.Device() != nil {
@@ -46,13 +46,13 @@ func (d *Data) OnDevice() bool {
 	return false
 }
 
-// SliceData is data of b[off:off+n]; it retains b.
+// SliceData returns the data b[off:off+n]. It retains b.
 func SliceData(b *Buffer, off, n int) Data {
-	_ = b.data[off : off+n] // bounds, at the place that made the mistake
+	_ = b.data[off : off+n] // bounds check in the caller that made the mistake
 	return Data{first: Segment{Buffer: b.Retain(), Off: off, N: n}, size: n}
 }
 
-// Append adds a piece at the end; it retains b. Empty pieces are dropped.
+// Append appends a piece and retains b. Empty pieces are dropped.
 func (d *Data) Append(b *Buffer, off, n int) {
 	if n == 0 {
 		return
@@ -78,7 +78,7 @@ func (d *Data) Segments() int {
 	return 1 + len(d.rest)
 }
 
-// Segment is piece i; a loan.
+// Segment returns piece i without a reference.
 func (d *Data) Segment(i int) Segment {
 	if i == 0 {
 		return d.first
@@ -86,7 +86,7 @@ func (d *Data) Segment(i int) Segment {
 	return d.rest[i-1]
 }
 
-// Contiguous returns the bytes when they lie in one piece (or are none).
+// Contiguous returns the bytes if they are in one piece or there are none.
 func (d *Data) Contiguous() ([]byte, bool) {
 	switch d.Segments() {
 	case 0:
@@ -97,8 +97,8 @@ func (d *Data) Contiguous() ([]byte, bool) {
 	return nil, false
 }
 
-// Stable reports whether the data lies in one piece at an address that C code may
-// use for longer than one call.
+// Stable reports whether the data is in one piece at an address that C code may use for
+// longer than one call.
 func (d *Data) Stable() bool {
 	return d.Segments() == 0 || len(d.rest) == 0 && d.first.Buffer.stable
 }
@@ -127,10 +127,10 @@ func (d *Data) Clone() Data {
 	return c
 }
 
-// keepSegments is the longest list of pieces that an empty Data keeps.
+// keepSegments is the length of the longest list of pieces that an empty Data reuses.
 const keepSegments = 1024
 
-// Release gives all references back and leaves d empty.
+// Release releases all references and makes d empty.
 func (d *Data) Release() {
 	if d.first.Buffer != nil {
 		d.first.Buffer.Release()

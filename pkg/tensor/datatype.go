@@ -1,7 +1,7 @@
-// Package tensor holds the element types, shapes and memory of tensors: data
-// types, overflow-checked shape arithmetic, reference-counted buffers, the
-// segments that make up a tensor's data, and the pool that large buffers come
-// from. It knows nothing of requests, models or the wire.
+// Package tensor holds the element types, shapes and memory of tensors: data types,
+// overflow-checked shape arithmetic, reference-counted buffers, the segments of a
+// tensor's data, and the pool of large buffers. It knows nothing of requests, models or
+// protocols.
 package tensor
 
 // DataType is the element type of a tensor. The numbers are those of the
@@ -76,7 +76,7 @@ func (d DataType) ConfigName() string {
 	return "TYPE_" + dataTypes[d].name
 }
 
-// Size returns the bytes of one element; 0 for BYTES, whose elements vary.
+// Size returns the size of one element in bytes; 0 for BYTES, whose elements vary.
 func (d DataType) Size() int {
 	if int(d) >= len(dataTypes) {
 		return 0
@@ -84,7 +84,7 @@ func (d DataType) Size() int {
 	return dataTypes[d].size
 }
 
-// ParseDataType reads a protocol name; false when it is none.
+// ParseDataType parses a protocol name. It reports false for an unknown one.
 func ParseDataType(name string) (DataType, bool) {
 	switch name { // a switch, not a map: this runs once per tensor of a request
 	case "BOOL":

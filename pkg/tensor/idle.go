@@ -1,6 +1,6 @@
 package tensor
 
-// Idle returns the part of Bytes that is in no buffer but waits for reuse.
+// Idle returns the part of Bytes that is free and waits for reuse.
 func (p *Pool) Idle() int64 {
 	var all int64
 	for i := range p.classes {

@@ -8,7 +8,7 @@ type MemoryKind uint8
 // The kinds of memory.
 const (
 	CPU       MemoryKind = iota // any memory that the processor addresses
-	CPUPinned                   // such memory that devices can copy from and to by themselves
+	CPUPinned                   // CPU memory that devices can copy from and to directly
 	GPU                         // memory of a GPU, which the processor cannot address
 )
 
@@ -23,13 +23,13 @@ func (k MemoryKind) String() string {
 	return "CPU"
 }
 
-// Location is where memory is. The zero value is the memory of the processor.
+// Location says where memory is. The zero value is the memory of the processor.
 type Location struct {
 	Kind   MemoryKind
 	Device int // index of the device
 }
 
-// located is an owner whose memory is not just anywhere on the processor.
+// located is an owner that knows the location of its memory.
 type located interface{ Location() Location }
 
 // Location returns where the memory is.
@@ -40,7 +40,7 @@ func (b *Buffer) Location() Location {
 	return Location{}
 }
 
-// Sharer is an owner whose memory another process can map.
+// Sharer is an owner whose memory other processes can map.
 type Sharer interface {
 	Owner
 	Shared(b *Buffer) (file *os.File, offset int64, ok bool)

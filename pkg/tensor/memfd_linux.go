@@ -9,10 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memfd is the source of memory that other processes can map. All mappings are
-// ranges of one sparse memory file, of which none is used twice: a child that has
-// inherited the descriptor needs no other, and a range that it looks at too late
-// reads as zeros. See docs/adr/0011-memory.md.
+// Memfd is a source of memory that other processes can map. All mappings are ranges of
+// one sparse memory file, and no range is used twice: a child needs only the inherited
+// descriptor, and a range that it reads too late is zeros. See docs/adr/0011-memory.md.
 type Memfd struct {
 	file *os.File
 
@@ -24,8 +23,8 @@ type Memfd struct {
 
 var _ Source = (*Memfd)(nil)
 
-// NewMemfd makes a memory file. It fails where the system has none, cannot take
-// ranges back or limits the size of files.
+// NewMemfd creates a memory file. It fails if the system has none, cannot release
+// ranges or limits the size of files.
 func NewMemfd() (*Memfd, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
@@ -55,8 +54,8 @@ func memfd() (int, error) {
 	return fd, err
 }
 
-// prepare tries what Unmap needs, and keeps other processes from taking memory
-// away by making the file shorter.
+// prepare checks that Unmap can release ranges, and seals the file so that other
+// processes cannot shrink it.
 func (m *Memfd) prepare(fd int) error {
 	page := int64(os.Getpagesize())
 	if err := unix.Ftruncate(fd, page); err != nil {
@@ -75,8 +74,7 @@ func punch(fd int, offset, n int64) error {
 	return unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, offset, n)
 }
 
-// Map maps the next range of the file, or private memory when the system refuses
-// that.
+// Map maps the next range of the file, or private memory if the system refuses that.
 func (m *Memfd) Map(n int) (Mapping, error) {
 	fd := int(m.file.Fd())
 	offset, err := m.grow(fd, pages(n))
@@ -111,8 +109,8 @@ func pages(n int) int64 {
 	return (int64(n) + page - 1) &^ (page - 1)
 }
 
-// Unmap unmaps a range and punches it out of the file, which gives its memory
-// back though other processes may still map it.
+// Unmap unmaps a range and punches it out of the file, which frees its memory even if
+// other processes still map it.
 func (m *Memfd) Unmap(at Mapping) {
 	n := pages(len(at.Bytes))
 	unmapMemory(at.Bytes)

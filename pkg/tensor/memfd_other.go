@@ -4,8 +4,7 @@ package tensor
 
 import "errors"
 
-// Memfd is the source of memory that other processes can map; this system has
-// none.
+// Memfd is a source of memory that other processes can map; this system has none.
 type Memfd struct{ Anonymous }
 
 // NewMemfd fails: there are no memory files here.

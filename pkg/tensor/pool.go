@@ -17,17 +17,17 @@ const (
 	slabBytes    = 1 << 20
 )
 
-// Pool hands out buffers outside the Go heap, in power-of-two size classes. The
-// addresses are page- or at least 256-byte-aligned and stable, the collector
-// neither scans nor counts them, and freed buffers are kept for reuse up to a
-// limit per class. Where the memory comes from is its Source's affair.
+// Pool provides buffers outside the Go heap, in power-of-two size classes. The
+// addresses are stable and aligned to pages or at least 256 bytes, the collector
+// neither scans nor counts the memory, and freed buffers are kept for reuse up to a
+// limit per class. The memory comes from a Source.
 type Pool struct {
 	source      Source
 	refuse      func(n int) error
 	classes     [classes]class
 	outstanding atomic.Int64
 	bytes       atomic.Int64 // mapped
-	kept        atomic.Int64 // of it, whole mappings that wait for reuse
+	kept        atomic.Int64 // the part of bytes in whole mappings that wait for reuse
 	structs     sync.Pool    // *Buffer
 	copied      copied
 }
@@ -42,22 +42,22 @@ type class struct {
 // piece is the memory of one buffer.
 type piece struct {
 	mem []byte
-	of  *Mapping // that it is a part of; nil when only this process has the memory
+	of  *Mapping // that it is a part of; nil for private memory
 }
 
-// PoolOptions say what a pool is made of.
+// PoolOptions configure a pool.
 type PoolOptions struct {
-	// Source is where memory comes from; nil: Anonymous.
+	// Source is the source of the memory; nil: Anonymous.
 	Source Source
-	// Refuse is asked whenever n bytes are to be handed out; its error is that of
-	// the request. Tests use it to run out of memory.
+	// Refuse is called before n bytes are handed out. An error refuses the
+	// request. Tests use it to simulate a lack of memory.
 	Refuse func(n int) error
 }
 
-// NewPool makes an empty pool over private memory.
+// NewPool returns an empty pool over private memory.
 func NewPool() *Pool { return NewPoolOf(PoolOptions{}) }
 
-// NewPoolOf makes an empty pool.
+// NewPoolOf returns an empty pool.
 func NewPoolOf(o PoolOptions) *Pool {
 	if o.Source == nil {
 		o.Source = Anonymous{}
@@ -65,14 +65,14 @@ func NewPoolOf(o PoolOptions) *Pool {
 	return &Pool{source: o.Source, refuse: o.Refuse}
 }
 
-// Get is TryGet for tests and for what begins before a server serves: it panics
-// when there is no memory. The contents are undefined.
+// Get is TryGet for tests and for the start of a server: it panics if there is no
+// memory. The contents are undefined.
 func (p *Pool) Get(n int) *Buffer { return p.GetAligned(n, 0) }
 
 // alignment is what vector units like best, and enough for every data type.
 const alignment = 64
 
-// GetAligned is TryGetAligned as Get is TryGet.
+// GetAligned is TryGetAligned with the panic of Get.
 func (p *Pool) GetAligned(n, at int) *Buffer {
 	b, _, err := p.get(n, at)
 	if err != nil {
@@ -81,23 +81,22 @@ func (p *Pool) GetAligned(n, at int) *Buffer {
 	return b
 }
 
-// TryGet returns a buffer of n bytes with one reference, or why the system
-// refuses it. The contents are undefined.
+// TryGet returns a buffer of n bytes with one reference, or the error of the system.
+// The contents are undefined.
 func (p *Pool) TryGet(n int) (*Buffer, error) {
 	b, _, err := p.get(n, 0)
 	return b, err
 }
 
-// TryGetAligned returns a buffer of n bytes in which the byte at is aligned for
-// every data type: for messages whose tensor data stands behind a text of any
-// length.
+// TryGetAligned returns a buffer of n bytes in which the byte at index `at` is aligned
+// for every data type. It is for messages with tensor data behind a text of any length.
 func (p *Pool) TryGetAligned(n, at int) (*Buffer, error) {
 	b, _, err := p.get(n, at)
 	return b, err
 }
 
-// TryGetZeroed is TryGet for whoever may not see what was in the memory before:
-// all bytes are zero.
+// TryGetZeroed is TryGet with all bytes zero, for readers that must not see earlier
+// contents.
 func (p *Pool) TryGetZeroed(n int) (*Buffer, error) {
 	b, fresh, err := p.get(n, 0)
 	if err == nil && !fresh {
@@ -121,8 +120,8 @@ func (p *Pool) get(n, at int) (b *Buffer, fresh bool, err error) {
 	return p.buffer(m, c, front, n), fresh, nil
 }
 
-// GetKept is GetAligned for memory that waits for reuse, which costs nothing to
-// hand out: nil when there is none of that size.
+// GetKept is GetAligned from memory that waits for reuse, which is cheap. It returns
+// nil if there is none of that size.
 func (p *Pool) GetKept(n, at int) *Buffer {
 	front := leadingPad(at)
 	c := classOf(front + n)
@@ -136,7 +135,7 @@ func (p *Pool) GetKept(n, at int) *Buffer {
 	return p.buffer(m, c, front, n)
 }
 
-// leadingPad returns how many bytes to leave in front for the byte at to be aligned.
+// leadingPad returns how many bytes to skip so that the byte `at` is aligned.
 func leadingPad(at int) int { return -at & (alignment - 1) }
 
 func (p *Pool) buffer(m piece, c int8, front, n int) *Buffer {
@@ -161,8 +160,8 @@ func classOf(n int) int8 {
 	return int8(c)
 }
 
-// take returns memory for n bytes and its size class. fresh says that it was
-// never used, and so is zero.
+// take returns memory for n bytes and its size class. fresh reports that it was never
+// used, and so is zero.
 func (p *Pool) take(n int) (m piece, c int8, fresh bool, err error) {
 	c = classOf(n)
 	if c < 0 {
@@ -186,7 +185,7 @@ func (p *Pool) take(n int) (m piece, c int8, fresh bool, err error) {
 	return piece{m.mem[:size:size], m.of}, c, true, nil
 }
 
-// reuse takes memory that was given back; without mem when there is none.
+// reuse returns memory that was freed before; a piece without mem if there is none.
 func (p *Pool) reuse(c int8) piece {
 	cl := &p.classes[c]
 	cl.mu.Lock()
@@ -204,12 +203,12 @@ func (p *Pool) reuse(c int8) piece {
 	return m
 }
 
-// keepBytes bounds what the classes of whole mappings keep for reuse, together.
-// Classes cut from slabs never give memory back: a slab is small and its pieces
-// mixed.
+// keepBytes limits the memory that the classes of whole mappings keep for reuse,
+// together. Classes cut from slabs never return memory to the system: a slab is small
+// and its pieces are mixed.
 const keepBytes = 256 << 20
 
-// Free takes a buffer back; it is called by the last Release.
+// Free is called by the last Release of a buffer and keeps its memory or unmaps it.
 func (p *Pool) Free(b *Buffer) {
 	m, c := b.whole, b.class
 	invariant.Poison(m.mem)
@@ -244,7 +243,7 @@ func (p *Pool) mapping(n int) (piece, error) {
 	return piece{mem: m.Bytes, of: &of}, nil
 }
 
-// unmapping gives back a piece that is a whole mapping.
+// unmapping unmaps a piece that is a whole mapping.
 func (p *Pool) unmapping(m piece) {
 	p.bytes.Add(-int64(cap(m.mem)))
 	if m.of != nil {
@@ -254,11 +253,10 @@ func (p *Pool) unmapping(m piece) {
 	p.source.Unmap(Mapping{Bytes: m.mem})
 }
 
-// Location returns where the memory of the pool is.
+// Location returns the location of the pool's memory.
 func (p *Pool) Location() Location { return p.source.Location() }
 
-// Shared is Sharer: where another process finds the bytes of a buffer of the
-// pool.
+// Shared implements Sharer.
 func (p *Pool) Shared(b *Buffer) (file *os.File, offset int64, ok bool) {
 	of := b.whole.of
 	if of == nil {
@@ -268,8 +266,8 @@ func (p *Pool) Shared(b *Buffer) (file *os.File, offset int64, ok bool) {
 	return of.File, of.Offset + int64(at), true
 }
 
-// Holds returns how many bytes of the pool a buffer keeps from reuse; 0 when it is not
-// of this pool.
+// Holds returns how many bytes of the pool a buffer occupies; 0 if it is not of this
+// pool.
 func (p *Pool) Holds(b *Buffer) int {
 	if b.owner != Owner(p) {
 		return 0
@@ -277,9 +275,9 @@ func (p *Pool) Holds(b *Buffer) int {
 	return cap(b.whole.mem)
 }
 
-// Outstanding returns the number of buffers not yet released; 0 at the end of every
-// test.
+// Outstanding returns the number of buffers that are not released; 0 at the end of
+// every test.
 func (p *Pool) Outstanding() int64 { return p.outstanding.Load() }
 
-// Bytes returns the memory mapped, in use or kept.
+// Bytes returns the mapped memory in bytes, in use or kept.
 func (p *Pool) Bytes() int64 { return p.bytes.Load() }

@@ -1,9 +1,9 @@
 package tensor
 
-// AppendReshaped appends to dst the shape that a configured reshape makes of s.
-// The patterns from and to are the configuration's; the dimensions of s that
-// from leaves open take the place of those that to leaves open, in order. Both
-// patterns have the same number of open dimensions.
+// AppendReshaped appends to dst the shape that a configured reshape makes of s. from
+// and to are the patterns of the configuration: the dimensions of s at the open
+// dimensions of from replace the open dimensions of to, in order. Both patterns have
+// the same number of open dimensions.
 func AppendReshaped(dst, s, from, to Shape) Shape {
 	next := 0
 	for _, d := range to {

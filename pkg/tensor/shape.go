@@ -59,8 +59,8 @@ func (s Shape) ByteSize(d DataType) (int64, error) {
 	return int64(lo), nil
 }
 
-// Matches reports whether the concrete shape s fits the pattern p, in which -1
-// stands for any dimension.
+// Matches reports whether the concrete shape s fits the pattern p, in which -1 matches
+// any dimension.
 func (s Shape) Matches(p Shape) bool {
 	if len(s) != len(p) {
 		return false

@@ -2,21 +2,21 @@ package tensor
 
 import "os"
 
-// Source is where a pool's memory comes from. It is safe for concurrent use.
+// Source provides the memory of a pool. It is safe for concurrent use.
 type Source interface {
 	// Map returns n bytes, all zero and page-aligned.
 	Map(n int) (Mapping, error)
-	// Unmap gives memory back to the system.
+	// Unmap returns memory to the system.
 	Unmap(m Mapping)
-	// Location returns where all memory of the source is.
+	// Location returns the location of all memory of the source.
 	Location() Location
 }
 
 // Mapping is one piece of memory of a Source.
 type Mapping struct {
 	Bytes []byte
-	// File holds the bytes at Offset, for other processes to map. Nil: only this
-	// process has the memory.
+	// File holds the bytes at Offset, for other processes to map. Nil means
+	// private memory.
 	File   *os.File
 	Offset int64
 }

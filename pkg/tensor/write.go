@@ -1,7 +1,7 @@
 package tensor
 
-// Write has fill write the bytes of the piece. False says that another process
-// has taken the memory away meanwhile: part of it may be written.
+// Write calls fill to write the bytes of the piece. It reports false if another process
+// has taken the memory away: a part of it may be written.
 func (s Segment) Write(fill func(mem []byte)) bool {
 	if !s.Buffer.Foreign() {
 		fill(s.Bytes())

@@ -1,5 +1,5 @@
-// Package tensortest lets a pool run out of memory, as an error file system lets
-// a program run out of disk. It is for tests only.
+// Package tensortest simulates a lack of memory, as an error file system simulates a
+// full disk. It is for tests only.
 package tensortest
 
 import (
@@ -24,7 +24,7 @@ func Nth(n int64) Rule {
 	return func(int) bool { return count.Add(1) == n }
 }
 
-// Sometimes refuses a share of the requests, as a generator with that seed says.
+// Sometimes refuses a fraction of the requests, chosen by a generator with this seed.
 func Sometimes(seed uint64, share float64) Rule {
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // nothing is to be kept secret
@@ -35,10 +35,10 @@ func Sometimes(seed uint64, share float64) Rule {
 	}
 }
 
-// Above refuses what is larger than limit bytes.
+// Above refuses requests for more than limit bytes.
 func Above(limit int) Rule { return func(n int) bool { return n > limit } }
 
-// Memory is a pool that refuses memory by a rule which the test may change.
+// Memory is a pool that refuses memory by a rule. The test may change the rule.
 type Memory struct {
 	*tensor.Pool
 	rule    atomic.Pointer[Rule]
