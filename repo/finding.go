@@ -2,12 +2,11 @@ package repo
 
 import "fmt"
 
-// Severity says how bad a finding is.
+// Severity is the severity of a finding.
 type Severity uint8
 
-// The severities. A model with an error does not load, or answers wrongly; one
-// with a warning loads and does not do what was probably meant; a note is
-// advice.
+// The severities. A model with an error does not load, or answers wrongly; one with a
+// warning loads but probably not as intended; a note is advice.
 const (
 	Note Severity = iota
 	Warning
@@ -24,7 +23,7 @@ func (s Severity) String() string {
 	return fmt.Sprintf("Severity(%d)", uint8(s))
 }
 
-// ParseSeverity reads a severity's name.
+// ParseSeverity parses a severity's name.
 func ParseSeverity(name string) (Severity, error) {
 	for s, n := range severities {
 		if n == name {
@@ -37,20 +36,20 @@ func ParseSeverity(name string) (Severity, error) {
 // MarshalText returns the name of the severity.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Rule is one kind of mistake that is looked for.
+// Rule is one kind of mistake that the linter checks for.
 type Rule struct {
 	ID       string   `json:"id"` // does not change
 	Severity Severity `json:"severity"`
-	Doc      string   `json:"doc"` // one line: how it should be
+	Doc      string   `json:"doc"` // one line: the correct state
 }
 
-// Finding is one thing to correct.
+// Finding is one mistake.
 type Finding struct {
 	Rule     string   `json:"rule"`
 	Severity Severity `json:"severity"`
 	Model    string   `json:"model"`
 	File     string   `json:"file"`
-	Line     int      `json:"line,omitempty"` // 0 when it is not about a place in the file
+	Line     int      `json:"line,omitempty"` // 0 if it is not about a line of the file
 	Col      int      `json:"column,omitempty"`
 	Msg      string   `json:"message"`
 	Hint     string   `json:"hint,omitempty"`

@@ -1,6 +1,6 @@
-// Package repo knows how a model repository lies on disk: models, their
-// configurations, versions and files, and what a finding about one of them is.
-// The rules are in repo/lint, the printers in repo/report; it loads nothing.
+// Package repo reads the layout of a model repository: models, their configurations,
+// versions and files. It also defines findings. The rules are in repo/lint, the
+// printers in repo/report; it loads nothing.
 package repo
 
 import (
@@ -20,18 +20,18 @@ type Model struct {
 	Dir  string
 	// ConfigFile is the path of the configuration, whether it exists or not.
 	ConfigFile string
-	// Versions are the subdirectories that are, or look like, versions.
+	// Versions are the subdirectories that are, or resemble, versions.
 	Versions []modelconfig.VersionDir
-	// Alone says that only the configuration file was named, so that the
-	// directory around it says nothing.
+	// Alone reports that only the configuration file was named, so that the
+	// directory around it is not a model's.
 	Alone bool
 }
 
 // FS returns the model's directory.
 func (m *Model) FS() fs.FS { return os.DirFS(m.Dir) }
 
-// CustomConfigs returns the configurations that a server takes instead of the usual
-// one when its --model-config-name names them.
+// CustomConfigs returns the configurations that a server uses instead of config.pbtxt
+// if --model-config-name names them.
 func (m *Model) CustomConfigs() ([]string, error) {
 	if m.Alone {
 		return nil, nil
@@ -46,11 +46,11 @@ func (m *Model) Path(elem ...string) string {
 	return filepath.Join(append([]string{m.Dir}, elem...)...)
 }
 
-// ErrNothing is what Open returns for a directory without models.
+// ErrNothing is returned by Open for a directory without models.
 var ErrNothing = errors.New("no model found")
 
-// Open finds the models at a path, which is a repository (a directory of model
-// directories), one model's directory, or one configuration file.
+// Open returns the models at a path: a repository (a directory of model directories),
+// one model's directory, or one configuration file.
 func Open(path string) ([]Model, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -71,7 +71,7 @@ func Open(path string) ([]Model, error) {
 }
 
 // one returns the model of a configuration file. In a model's directory it is that
-// model, elsewhere it stands alone.
+// model, elsewhere it is alone.
 func one(path string) ([]Model, error) {
 	dir := filepath.Dir(path)
 	if filepath.Base(path) == modelconfig.FileName {
@@ -113,8 +113,9 @@ func all(path string) ([]Model, error) {
 	return models, nil
 }
 
-// isModel tells a model's directory from a repository: it has a configuration,
-// or a version directory with something in it that is not a version itself.
+// isModel reports whether a directory is a model's rather than a repository: it has a
+// configuration, or a version directory with something in it that is not a version
+// itself.
 func isModel(path string) (bool, error) {
 	if _, err := os.Stat(filepath.Join(path, modelconfig.FileName)); err == nil {
 		return true, nil
@@ -144,7 +145,7 @@ func open(dir string) (Model, error) {
 	return m, err
 }
 
-// base returns the name of a directory, also of "." and "..".
+// base returns the name of a directory, including "." and "..".
 func base(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	return filepath.Base(abs), err

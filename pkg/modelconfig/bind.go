@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// binder matches nodes with the schema and fills the message. It reports every
-// mistake it meets and goes on.
+// binder matches nodes with the schema and fills the message. It reports every mistake
+// and continues.
 type binder struct {
 	pos  map[string]Position
 	errs []*SyntaxError
@@ -54,13 +54,13 @@ func (b *binder) message(m protoreflect.Message, path string, nodes []node) {
 	}
 }
 
-// incomplete says that reading the text ended within the node, after a report.
+// incomplete reports whether the parser stopped within the node; the mistake has been
+// reported.
 func (n *node) incomplete() bool {
 	return n.name == "" && !n.extension || !n.list && len(n.values) == 0
 }
 
-// first returns what stands at the place of a single value. Of a list that is its
-// opening bracket.
+// first returns the first token of a node's value; for a list, the opening bracket.
 func (n *node) first() value {
 	if n.list {
 		return value{pos: n.open, tok: token{kind: tokSymbol, text: "[", pos: n.open}}
@@ -86,8 +86,8 @@ func (b *binder) lookup(md protoreflect.MessageDescriptor, n *node) protoreflect
 	return fd
 }
 
-// repeats reports a singular field that is given twice or next to another
-// member of its oneof. As in Triton, a default value may be given again.
+// repeats reports a singular field that is given twice or beside another member of its
+// oneof. As in Triton, a default value may be given again.
 func (b *binder) repeats(m protoreflect.Message, fd protoreflect.FieldDescriptor, n *node) bool {
 	if m.Has(fd) {
 		b.fail(n.pos, fmt.Sprintf("Non-repeated field %q is specified multiple times.", fd.Name()), "keep one of them")
@@ -212,8 +212,8 @@ func (b *binder) wantMessage(fd protoreflect.FieldDescriptor, v *value) bool {
 	return false
 }
 
-// maxName bounds the names of map entries in paths: every place below an entry
-// has a path of its own with the name in it.
+// maxName limits the names of map entries in paths: every field below an entry has a
+// path that contains the name.
 const maxName = 256
 
 // entryPath returns the path of a map's entry.

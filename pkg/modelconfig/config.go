@@ -1,9 +1,8 @@
-// Package modelconfig reads and checks config.pbtxt, the configuration of one
-// model: a text-format parser that keeps the position of every field, Triton's
-// defaults and normalisation, its validation with its own message texts, the
-// choice of backend and of versions, and the text and JSON forms. It does not
-// read model files and does not load anything; what a model file adds is in
-// pkg/onnxmodel/autofill.
+// Package modelconfig reads and checks config.pbtxt, the configuration of one model: a
+// text-format parser that keeps the position of every field, Triton's defaults and
+// normalisation, its validation with its own message texts, the choice of backend and
+// of versions, and the text and JSON forms. It neither reads model files nor loads
+// models; pkg/onnxmodel/autofill completes a configuration from a model file.
 package modelconfig
 
 import (
@@ -15,30 +14,30 @@ import (
 // FileName is the name of the configuration in a model's directory.
 const FileName = "config.pbtxt"
 
-// Config is a model configuration together with where it was written.
+// Config is a model configuration with the positions of its fields.
 type Config struct {
 	*inferencepb.ModelConfig
-	// File is the path that messages show; empty when there is no file.
+	// File is the path in messages; empty if there is no file.
 	File string
 
 	pos map[string]Position
 }
 
-// New wraps a configuration that does not come from a text file.
+// New returns the Config of a configuration that was not read from a text file.
 func New(file string, cfg *inferencepb.ModelConfig) *Config {
 	return &Config{ModelConfig: cfg, File: file}
 }
 
-// Position is a place in a file. Line and Col count from 1, Col in bytes; the
-// zero value says that the place is not known.
+// Position is a position in a file. Line and Col count from 1, Col in bytes; the zero
+// value means unknown.
 type Position struct{ Line, Col int }
 
 // maxPath is longer than all paths.
 const maxPath = 8 * maxName
 
 // Position returns where a field was set, such as "input[0].dims[1]" or
-// "parameters[\"k\"].string_value". A field that was not written gets the place
-// of the nearest enclosing one that was.
+// "parameters[\"k\"].string_value". A field that was not written has the position of
+// the nearest enclosing field that was.
 func (c *Config) Position(path string) Position {
 	path = path[:min(len(path), maxPath)]
 	for {

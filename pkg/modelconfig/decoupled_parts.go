@@ -6,13 +6,13 @@ import (
 	pb "triton/pkg/inferencepb"
 )
 
-// decoupled checks that no step, and not the ensemble's response, joins values
-// of models that answer each in their own number.
+// decoupled checks that neither a step nor the ensemble's response joins values of
+// models that each send their own number of responses.
 func (p *parts) decoupled(models []*pb.ModelConfig) {
 	e := p.GetEnsembleScheduling()
 	g := newTensorGraph(e)
 	done := make([]bool, len(e.Step))
-	for range e.Step { // each round settles one step at least
+	for range e.Step { // each round visits at least one step
 		for i, s := range e.Step {
 			in := tensorsOf(s.InputMap)
 			if done[i] || !p.allVisited(g, done, in) {
@@ -40,8 +40,8 @@ func (p *parts) decoupled(models []*pb.ModelConfig) {
 	}
 }
 
-// mixed reports a join. The model is who names the tensor that comes of it: the
-// ensemble, if that is one of its outputs.
+// mixed reports a join. model is the one that names the resulting tensor: the ensemble,
+// if that is one of its outputs.
 func (p *parts) mixed(path, model string) {
 	if len(p.found) == 0 {
 		p.add(ruleEnsembleDecoupled, path, "join only values that come from the same decoupled step",
@@ -49,7 +49,7 @@ func (p *parts) mixed(path, model string) {
 	}
 }
 
-// allVisited reports whether the steps that write these tensors have been looked at.
+// allVisited reports whether the steps that write these tensors have been visited.
 func (p *parts) allVisited(g *tensorGraph, done []bool, tensors []string) bool {
 	for _, t := range tensors {
 		if i, written := g.writer[t]; written && !done[i] {
@@ -59,8 +59,8 @@ func (p *parts) allVisited(g *tensorGraph, done []bool, tensors []string) bool {
 	return true
 }
 
-// source returns the decoupled step that all of these tensors come from, 0 for none;
-// false when they differ.
+// source returns the decoupled step that all of these tensors come from, 0 for none. It
+// reports false if they differ.
 func (p *parts) source(tensors []string) (step int, one bool) {
 	for i, t := range tensors {
 		if i == 0 {

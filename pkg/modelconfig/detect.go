@@ -10,9 +10,9 @@ import (
 	"triton/pkg/status"
 )
 
-// Detect fills name, backend, platform and default model file name from what
-// the configuration says and what lies in the model's directory, as Triton
-// does: it looks at the alphabetically first subdirectory only.
+// Detect fills missing name, backend, platform and default model file name from the
+// configuration and the files in the model's directory. Like Triton it checks only the
+// alphabetically first subdirectory.
 func (c *Config) Detect(model string, dir fs.FS) error {
 	if c.Name == "" {
 		c.Name = model
@@ -38,7 +38,7 @@ func (c *Config) Detect(model string, dir fs.FS) error {
 	return nil
 }
 
-// contents are the entries of a directory: name to whether it is a directory.
+// contents are the entries of a directory: the value reports whether it is a directory.
 type contents map[string]bool
 
 func (c contents) any(name string) bool  { _, ok := c[name]; return ok }
@@ -74,8 +74,8 @@ func isDir(dir fs.FS, e fs.DirEntry, path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// families are the tests for the backends that Triton knows, in its order. Each
-// reports whether the model is of its family and then fills what is missing.
+// families are the detectors of the backends that Triton knows, in its order. Each
+// reports whether the model is of its family and then fills the missing fields.
 var families = []func(*pb.ModelConfig, contents) bool{tensorflow, tensorrt, onnxruntime, openvino, pytorch, python}
 
 func setEmpty(field *string, value string) {
@@ -84,7 +84,7 @@ func setEmpty(field *string, value string) {
 	}
 }
 
-// open says that the configuration leaves the kind of model to the directory.
+// open reports whether the configuration leaves the kind of model to the directory.
 func open(c *pb.ModelConfig) bool {
 	return c.Backend == "" && c.Platform == "" && c.DefaultModelFilename == ""
 }
@@ -145,7 +145,7 @@ func python(c *pb.ModelConfig, has contents) bool {
 	return plainFamily(c, has, "python", "model.py")
 }
 
-// plainFamily is for backends that no platform name stands for.
+// plainFamily detects backends without a platform name.
 func plainFamily(c *pb.ModelConfig, has contents, backend, file string) bool {
 	switch {
 	case c.Backend == backend:
@@ -189,9 +189,9 @@ func pytorch(c *pb.ModelConfig, has contents) bool {
 	return true
 }
 
-// ModelFile returns the name of the model file or directory in a version directory:
-// the configured one, else the one that the backend opens by itself. It is
-// empty for backends that are not known to have one.
+// ModelFile returns the name of the model file or directory in a version directory: the
+// configured one, else the backend's default. It is empty for backends that are not
+// known to have one.
 func ModelFile(c *pb.ModelConfig) string {
 	if c.DefaultModelFilename != "" {
 		return c.DefaultModelFilename

@@ -12,9 +12,9 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// Encode writes the configuration as text, the same bytes for the same
-// configuration: fields in the order in which people write them (schema order
-// otherwise), map keys sorted, defaults left out.
+// Encode returns the configuration as text, the same bytes for the same configuration:
+// fields in the order that people use (schema order otherwise), map keys sorted,
+// defaults left out.
 func Encode(cfg *inferencepb.ModelConfig) []byte {
 	w := textWriter{}
 	w.message(cfg.ProtoReflect())
@@ -26,7 +26,7 @@ type textWriter struct {
 	indent int
 }
 
-// leading are the fields that stand at the top of a configuration.
+// leading are the first fields of a configuration.
 var leading = []protoreflect.Name{"name", "backend", "platform", "runtime", "default_model_filename", "max_batch_size"}
 
 // fieldOrder returns the schema's order, with the leading fields of the top level first.
@@ -90,7 +90,7 @@ func (w *textWriter) block(name string, m protoreflect.Message) {
 	w.indent++
 	w.message(m)
 	w.indent--
-	if len(w.out) == start+1 { // nothing inside
+	if len(w.out) == start+1 { // the block is empty
 		w.out = append(w.out[:start], " }\n"...)
 		return
 	}
@@ -160,8 +160,7 @@ func (w *textWriter) float(f float64, bits int) {
 	}
 }
 
-// quote writes a string with the escapes of text format; other text stays as
-// it is.
+// quote writes a string with the escapes of text format; other text is unchanged.
 func quote(out []byte, s string) []byte {
 	out = append(out, '"')
 	for i := range len(s) {

@@ -11,8 +11,8 @@ var simpleEscapes = map[byte]byte{
 	'\\': '\\', '\'': '\'', '"': '"', '?': '?',
 }
 
-// unescape writes what the escape sequence at the start of s stands for and
-// returns its length, 0 when it is none.
+// unescape decodes the escape sequence at the start of s and returns its length, 0 if
+// there is none.
 func unescape(b *strings.Builder, s string) int {
 	if len(s) < 2 {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"triton/pkg/status"
 )
 
-// Finding is one thing that is wrong with a configuration.
+// Finding is one mistake in a configuration.
 type Finding struct {
 	Rule string // stable id, such as "TRN301"
 	Code status.Code
@@ -20,7 +20,7 @@ type Finding struct {
 // Err returns the finding as the error that clients see, with Triton's text alone.
 func (f Finding) Err() error { return status.New(f.Code, "%s", f.Msg) }
 
-// FirstError returns what Triton would report: it stops at the first finding.
+// FirstError returns the first finding as an error. Triton reports only that one.
 func FirstError(fs []Finding) error {
 	if len(fs) == 0 {
 		return nil

@@ -33,7 +33,7 @@ var jsonOrder = map[protoreflect.FullName]string{
 	"inference.ModelSequenceBatching.InitialState": "data_type dims name",
 }
 
-// jsonStrings are the 64-bit integers that Triton leaves in protobuf's form.
+// jsonStrings are the 64-bit integers that Triton writes as strings, as protobuf does.
 var jsonStrings = map[protoreflect.FullName]bool{
 	"inference.ModelSequenceBatching.InitialState.dims":          true,
 	"inference.ModelOptimizationPolicy.Cuda.GraphSpec.Shape.dim": true,

@@ -10,10 +10,10 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// ParseJSON reads a configuration in protobuf's JSON form, as clients send it
-// with a load: unknown fields are mistakes, names of enum values may have any
-// case, numbers may stand in quotes, null is as if not there. The file name is
-// only for messages. The error is a *JSONError.
+// ParseJSON parses a configuration in protobuf's JSON form, as clients send it with a
+// load: unknown fields are mistakes, names of enum values may have any case, numbers
+// may be quoted, null means absent. The file name is only for messages. The error is a
+// *JSONError.
 func ParseJSON(file string, src []byte) (*Config, error) {
 	c := &Config{ModelConfig: &inferencepb.ModelConfig{}, File: file, pos: make(map[string]Position)}
 	if len(src) > maxFileSize {
@@ -40,8 +40,8 @@ func ParseJSON(file string, src []byte) (*Config, error) {
 // jsonBinder matches values with the schema and fills the message.
 type jsonBinder struct{ pos map[string]Position }
 
-// jsonPath is a place in the configuration: as messages show it, which count
-// the entries of maps, and as Config.Position knows it.
+// jsonPath is the path of a field: in the form of messages, which number the entries of
+// maps, and in the form of Config.Position.
 type jsonPath struct{ shown, key string }
 
 func (p jsonPath) field(fd protoreflect.FieldDescriptor) jsonPath {
@@ -53,12 +53,12 @@ func (p jsonPath) element(i int) jsonPath {
 	return jsonPath{p.shown + at, p.key + at}
 }
 
-// invalid is that a value does not fit.
+// invalid returns the error for a value of the wrong type.
 func (p jsonPath) invalid(at Position, value, kind string) error {
 	return &JSONError{Pos: at, Msg: fmt.Sprintf("%s: invalid value %s for type %s", p.in(), value, kind)}
 }
 
-// in returns the place in brackets; empty for the whole.
+// in returns the path in brackets; empty for the whole configuration.
 func (p jsonPath) in() string {
 	if p.shown == "" {
 		return ""
@@ -66,7 +66,7 @@ func (p jsonPath) in() string {
 	return "(" + p.shown + ")"
 }
 
-// about begins a message about a name at the place.
+// about returns the start of a message about a name at this path.
 func (p jsonPath) about(name string) string { return strings.TrimPrefix(p.in()+" "+name, " ") }
 
 func (b *jsonBinder) message(m protoreflect.Message, at jsonPath, members []jsonMember) error {
@@ -130,8 +130,8 @@ func (b *jsonBinder) field(m protoreflect.Message, fd protoreflect.FieldDescript
 	return err
 }
 
-// elements reads a list; one value alone is a list of one, and lists in lists
-// are one list.
+// elements reads a list. A single value is a list of one, and nested lists are
+// flattened.
 func (b *jsonBinder) elements(list protoreflect.List, fd protoreflect.FieldDescriptor, at jsonPath, v *jsonValue, listed bool) error {
 	if v.kind == '[' {
 		for i := range v.items {

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// written returns the value as messages show it.
+// written returns the value in the form of messages.
 func (v *jsonValue) written() string {
 	switch v.kind {
 	case '"':
@@ -24,8 +24,8 @@ func (v *jsonValue) written() string {
 	return v.text
 }
 
-// jsonScalar reads a scalar of the field's type. The mistakes are at here, a
-// message or list instead of a scalar at outer.
+// jsonScalar reads a scalar of the field's type. Mistakes are reported at `here`, a
+// message or list instead of a scalar at `outer`.
 func jsonScalar(fd protoreflect.FieldDescriptor, here, outer jsonPath, v *jsonValue) (protoreflect.Value, error) {
 	switch v.kind {
 	case '{':

@@ -26,7 +26,7 @@ func (e *JSONError) Error() string {
 type jsonValue struct {
 	pos     Position
 	kind    byte
-	text    string // of a string what it means, else as written
+	text    string // decoded if it is a string, else as written
 	members []jsonMember
 	items   []jsonValue
 }
@@ -73,7 +73,7 @@ func (s *jsonScanner) space() {
 	}
 }
 
-// accept reads a sign if it is the next one.
+// accept consumes a character if it is the next one.
 func (s *jsonScanner) accept(c byte) bool {
 	s.space()
 	if s.at < len(s.src) && s.src[s.at] == c {
@@ -83,7 +83,7 @@ func (s *jsonScanner) accept(c byte) bool {
 	return false
 }
 
-// document returns the one value that the whole text must be.
+// document reads the one value of the whole text.
 func (s *jsonScanner) document() (jsonValue, error) {
 	v, err := s.value(0, "")
 	if err != nil {

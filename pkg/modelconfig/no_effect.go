@@ -6,9 +6,9 @@ import (
 	pb "triton/pkg/inferencepb"
 )
 
-// NoEffect lists the fields that the configuration sets and that nothing in this
-// server reads for a model of its kind, with the reason. They are no mistakes:
-// the model loads. Models of TensorRT, which use more fields, are left out.
+// NoEffect returns the fields that are set and that this server does not read for a
+// model of this kind, with the reason. They are not mistakes: the model loads. Models
+// of TensorRT, which use more fields, are left out.
 func (c *Config) NoEffect() []Finding {
 	v := validator{Config: c}
 	switch {
@@ -37,8 +37,8 @@ func (v *validator) noEffectOptimization(o *pb.ModelOptimizationPolicy) {
 	v.unread("optimization.eager_batching", o.GetEagerBatching(), onlyTensorRT)
 }
 
-// noEffectOnEnsemble lists what the models of the steps have and their ensemble
-// has not. NVIDIA's server accepts these fields too, and does not read them.
+// noEffectOnEnsemble reports fields that only the models of the steps use, not their
+// ensemble. NVIDIA's server accepts these fields too, and does not read them.
 func (v *validator) noEffectOnEnsemble() {
 	const steps = "an ensemble has no backend; write it for the models of the steps"
 	for i, in := range v.Input {

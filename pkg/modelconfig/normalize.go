@@ -9,9 +9,9 @@ import (
 
 const defaultSequenceIdleMicros = 1000000
 
-// Normalize fills the defaults that Triton fills at load (and again after a
-// backend completed the configuration): version policy, preferred batch sizes,
-// sequence idle time and pinned memory.
+// Normalize fills the defaults that Triton fills at load (and again after a backend has
+// completed the configuration): version policy, preferred batch sizes, sequence idle
+// time and pinned memory.
 func (c *Config) Normalize() {
 	if c.GetVersionPolicy().GetPolicyChoice() == nil {
 		c.VersionPolicy = &pb.ModelVersionPolicy{
@@ -52,20 +52,20 @@ func (c *Config) pinMemory() {
 	}
 }
 
-// Machine is what instance groups depend on beside the configuration.
+// Machine describes the machine as far as instance groups depend on it.
 type Machine struct {
 	// GPUs are the indices of the usable GPUs.
 	GPUs []int32
-	// NoGPUSupport says that this program cannot use GPUs at all.
+	// NoGPUSupport reports that this program cannot use GPUs.
 	NoGPUSupport bool
 	// MinComputeCapability is printed in messages; 0 means 7.5.
 	MinComputeCapability float64
-	// Preferred are the groups that the backend asks for where the
-	// configuration leaves the choice open.
+	// Preferred are the groups that the backend prefers if the configuration
+	// leaves the choice open.
 	Preferred []PreferredGroup
 }
 
-// PreferredGroup is an instance group that a backend asks for.
+// PreferredGroup is an instance group that a backend prefers.
 type PreferredGroup struct {
 	Kind  pb.ModelInstanceGroup_Kind
 	Count int32

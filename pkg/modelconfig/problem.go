@@ -5,15 +5,14 @@ import (
 	"fmt"
 )
 
-// firstFinding is the first finding about a configuration. Clients see Triton's text
-// of it, the log also where it is and what to do.
+// firstFinding is the first finding about a configuration. Clients get Triton's text;
+// the log also shows its position and hint.
 type firstFinding struct {
 	Finding
 	file string
 }
 
-// First returns the finding that Triton would report as an error; nil when there
-// is none.
+// First returns the finding that Triton would report as an error; nil if there is none.
 func (c *Config) First(all []Finding) error {
 	if len(all) == 0 {
 		return nil
@@ -27,8 +26,8 @@ func (p *firstFinding) Error() string { return p.Msg }
 // Unwrap returns the client-visible error.
 func (p *firstFinding) Unwrap() error { return p.Err() }
 
-// Details returns the attributes that the log shows beside the text of an error
-// that First returned: where it is and what to do. Others have none.
+// Details returns the attributes that the log shows beside an error from First: its
+// position and hint. Other errors have none.
 func Details(err error) []any {
 	var p *firstFinding
 	if !errors.As(err, &p) {

@@ -82,5 +82,5 @@ func Rules() []Rule {
 	}
 }
 
-// NoEffectRule returns what NoEffect reports, which stops no load.
+// NoEffectRule returns the rule of NoEffect, whose findings do not stop a load.
 func NoEffectRule() Rule { return Rule{ruleNoEffect, "every field that is set has an effect"} }

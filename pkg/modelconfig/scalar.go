@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// written returns the value as messages show it.
+// written returns the value in the form of messages.
 func (v *value) written() string {
 	switch {
 	case v.message:
@@ -22,7 +22,8 @@ func (v *value) written() string {
 	return v.tok.text
 }
 
-// scalar reads one scalar of the field's type; false when it reported a mistake.
+// scalar reads one scalar of the field's type. It returns false if it has reported a
+// mistake.
 func (b *binder) scalar(fd protoreflect.FieldDescriptor, v *value) (protoreflect.Value, bool) {
 	none := protoreflect.Value{}
 	if v.reported {
@@ -151,7 +152,7 @@ func (b *binder) enum(fd protoreflect.FieldDescriptor, v *value) (protoreflect.E
 func (b *binder) text(fd protoreflect.FieldDescriptor, v *value) (protoreflect.Value, bool) {
 	if v.message || v.minus || v.tok.kind != tokString {
 		hint := fmt.Sprintf("%q takes text in quotes", fd.Name())
-		if !v.message && !v.minus && v.tok.text != "" { // at the end of the file there is nothing to quote
+		if !v.message && !v.minus && v.tok.text != "" { // the end of the file cannot be quoted
 			hint = fmt.Sprintf("put it in quotes: %q", v.tok.text)
 		}
 		b.fail(v.pos, "Expected string, got: "+v.written(), hint)
@@ -175,7 +176,7 @@ func (b *binder) float(v *value, bits int) (float64, bool) {
 			ok = ok || v.tok.kind == tokFloat
 			var err error
 			f, err = strconv.ParseFloat(strings.TrimRight(v.tok.text, "fF"), bits)
-			ok = ok && (err == nil || errors.Is(err, strconv.ErrRange)) // too large is infinite
+			ok = ok && (err == nil || errors.Is(err, strconv.ErrRange)) // too large a number is infinite
 		case tokIdent:
 			switch strings.ToLower(v.tok.text) {
 			case "inf", "infinity":

@@ -26,8 +26,8 @@ type token struct {
 	pos   Position
 }
 
-// scanner cuts text format into tokens. The first mistake ends the input: err
-// is set and every later token is the end.
+// scanner splits text format into tokens. The first mistake ends the input: err is set
+// and every later token is the end.
 type scanner struct {
 	src       string
 	off       int
@@ -97,7 +97,7 @@ func (s *scanner) next() token {
 	}
 }
 
-// foreign reports a character that text format has no use for outside strings.
+// foreign reports a character that text format does not allow outside strings.
 func (s *scanner) foreign(at Position) token {
 	r, _ := utf8.DecodeRuneInString(s.src[s.off:])
 	switch r {

@@ -10,8 +10,7 @@ import (
 	"triton/pkg/spelling"
 )
 
-// suggestField says what may have been meant by a field name that the message
-// does not have.
+// suggestField returns a hint for a field name that the message does not have.
 func suggestField(md protoreflect.MessageDescriptor, name string) string {
 	fields := md.Fields()
 	names := make([]string, fields.Len())
@@ -36,7 +35,7 @@ func suggestField(md protoreflect.MessageDescriptor, name string) string {
 
 func didYouMean(name string) string { return fmt.Sprintf("did you mean %q?", name) }
 
-// homeOf finds the first block of a configuration that has a field of this name.
+// homeOf returns the first block of a configuration that has a field of this name.
 func homeOf(name protoreflect.Name) string {
 	root := (&inferencepb.ModelConfig{}).ProtoReflect().Descriptor()
 	if root.Fields().ByName(name) != nil {
@@ -66,7 +65,7 @@ func homeOf(name protoreflect.Name) string {
 	return ""
 }
 
-// typeNames are names of element types that people carry over from elsewhere.
+// typeNames maps names of element types in other systems to ours.
 var typeNames = map[string]string{
 	"FLOAT": "TYPE_FP32", "FLOAT32": "TYPE_FP32", "FLOAT16": "TYPE_FP16", "HALF": "TYPE_FP16", "FLOAT64": "TYPE_FP64",
 	"DOUBLE": "TYPE_FP64", "BFLOAT16": "TYPE_BF16", "BYTES": "TYPE_STRING", "STR": "TYPE_STRING", "STRING": "TYPE_STRING",

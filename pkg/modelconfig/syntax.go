@@ -22,11 +22,11 @@ type value struct {
 	tok      token
 	minus    bool
 	message  bool
-	reported bool // what is wrong with it
+	reported bool // its mistake has been reported
 	fields   []node
 }
 
-// syntax reads tokens into nodes. It goes on after a missing colon or comma and
+// syntax parses tokens into nodes. It continues after a missing colon or comma and
 // stops at any other mistake.
 type syntax struct {
 	scan scanner
@@ -55,7 +55,7 @@ func (p *syntax) accept(symbol string) bool {
 	return true
 }
 
-// note records a mistake that parsing can go on after.
+// note records a mistake after which parsing continues.
 func (p *syntax) note(at Position, msg, hint string) {
 	if !p.dead {
 		p.errs = append(p.errs, &SyntaxError{Pos: at, Msg: msg, Hint: hint})
@@ -68,13 +68,13 @@ func (p *syntax) fail(at Position, msg, hint string) {
 	p.dead = true
 }
 
-// expect returns the text for a token that is not the one that must follow.
+// expect returns the message for a token other than the expected symbol.
 func (p *syntax) expect(symbol string) string {
 	return fmt.Sprintf(`Expected "%s", found "%s".`, symbol, p.tok.text)
 }
 
-// fields reads up to the closing symbol, or to the end of the file when it is
-// empty. The closing symbol is read too.
+// fields reads up to and including the closing symbol, or to the end of the file if
+// closing is empty.
 func (p *syntax) fields(closing string, opened Position, depth int) []node {
 	var list []node
 	for !p.dead {
@@ -129,7 +129,7 @@ func (p *syntax) field(depth int) node {
 	return n
 }
 
-// extensionName reads "[a.b/c]", which no configuration can use.
+// extensionName reads "[a.b/c]", which is never valid in a configuration.
 func (p *syntax) extensionName(n *node) {
 	n.extension = true
 	p.advance()

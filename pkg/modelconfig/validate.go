@@ -7,9 +7,9 @@ import (
 	"triton/pkg/status"
 )
 
-// Validate checks everything but inputs, outputs and instance groups, on a
-// normalised configuration. The findings are in the order of Triton's checks,
-// so the first one is what Triton reports.
+// Validate checks everything except inputs, outputs and instance groups, on a
+// normalised configuration. The findings are in the order of Triton's checks, so the
+// first one is what Triton reports.
 func (c *Config) Validate() []Finding {
 	v := validator{Config: c}
 	v.identity()
@@ -34,9 +34,9 @@ func (c *Config) ValidateIO() []Finding {
 	return v.found
 }
 
-// ValidateRuntime checks, for a model of a backend that this server has, that
-// the configuration asks for no other library of it. Triton does it when it
-// loads the backend, and not for ensembles.
+// ValidateRuntime checks, for a model of a backend that this server has, that the
+// configuration names no other library of it. Triton checks that when it loads the
+// backend, and not for ensembles.
 func (c *Config) ValidateRuntime() []Finding {
 	v := validator{Config: c}
 	if c.Runtime != "" && c.Runtime != "libtriton_"+c.Backend+".so" {
@@ -130,7 +130,7 @@ func (v *validator) dynamicBatching(d *pb.ModelDynamicBatching) {
 	}
 }
 
-// preferred checks a list of preferred batch sizes; what names it in messages.
+// preferred checks a list of preferred batch sizes; what is its name in messages.
 func (v *validator) preferred(path, what string, sizes []int32) {
 	for i, size := range sizes {
 		at := fmt.Sprintf("%s.preferred_batch_size[%d]", path, i)

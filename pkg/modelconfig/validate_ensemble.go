@@ -8,7 +8,7 @@ import (
 	pb "triton/pkg/inferencepb"
 )
 
-// ensemble checks what the configuration alone can say about an ensemble.
+// ensemble checks an ensemble without the configurations of its models.
 func (v *validator) ensemble() {
 	e := v.GetEnsembleScheduling()
 	switch {
@@ -69,8 +69,8 @@ func (v *validator) steps(e *pb.ModelEnsembling) bool {
 	return len(v.found) == before && len(e.Step) > 0
 }
 
-// tensorGraph is how the steps connect the tensors of an ensemble. Every tensor
-// has at most one step that writes it (steps reports others).
+// tensorGraph says how the steps connect the tensors of an ensemble. At most one step
+// writes a tensor (steps reports others).
 type tensorGraph struct {
 	steps   []*pb.ModelEnsembling_Step
 	writer  map[string]int   // index of the step
@@ -134,7 +134,7 @@ func (g *tensorGraph) flow(queue []string) {
 	}
 }
 
-// cause walks back from a tensor that is not written to the first one at fault.
+// cause walks back from a tensor that is not written to the first tensor at fault.
 func (g *tensorGraph) cause(name string) string {
 	seen := map[string]bool{name: true}
 	for {
@@ -170,7 +170,7 @@ func (v *validator) connections(e *pb.ModelEnsembling) {
 		v.ensembleOutput(g, fmt.Sprintf("output[%d]", i), out.Name)
 	}
 	if len(v.found) > 0 {
-		return // what follows from those says nothing new
+		return // further findings would only follow from these
 	}
 	for _, name := range g.names() {
 		if !outputs[name] && (!g.ready[name] || len(g.readers[name]) == 0) {

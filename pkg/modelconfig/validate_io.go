@@ -10,7 +10,7 @@ import (
 
 const tensorrtPlatform = "tensorrt_plan"
 
-// ioTensor is what inputs and outputs have in common.
+// ioTensor holds the common fields of inputs and outputs.
 type ioTensor struct {
 	kind    string // "input" or "output"
 	path    string
@@ -120,8 +120,8 @@ func (v *validator) reshape(t ioTensor) {
 	}
 }
 
-// elements returns the element count; -1 when a dimension varies, 0 without
-// dimensions, false when it was reported as too large.
+// elements returns the element count; -1 if a dimension varies, 0 without dimensions.
+// It reports false if it has reported an overflow.
 func (v *validator) elements(t ioTensor, field, what string, dims []int64) (int64, bool) {
 	if len(dims) == 0 {
 		return 0, true
@@ -142,8 +142,8 @@ func (v *validator) elements(t ioTensor, field, what string, dims []int64) (int6
 	return int64(n), true
 }
 
-// segments returns the products of the runs before, between and after the
-// dimensions that vary.
+// segments returns the products of the runs of fixed dimensions before, between and
+// after the dimensions that vary.
 func segments(dims []int64) []int64 {
 	list := []int64{1}
 	for _, d := range dims {

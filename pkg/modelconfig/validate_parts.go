@@ -9,9 +9,9 @@ import (
 	"triton/pkg/tensor"
 )
 
-// ValidateParts checks an ensemble that Validate has nothing against with the
-// models of its steps. part is the configuration of a step's model as it was
-// completed; nil when it is not known, then what it says is not checked.
+// ValidateParts checks an ensemble without findings of Validate against the models of
+// its steps. part returns the completed configuration of a step's model; nil if it is
+// not known, then the step is not checked.
 func (c *Config) ValidateParts(part func(step int) *pb.ModelConfig) []Finding {
 	v := validator{Config: c}
 	p := parts{validator: &v, known: map[string]origin{}, flow: map[string]int{}}
@@ -35,8 +35,8 @@ func (c *Config) ValidateParts(part func(step int) *pb.ModelConfig) []Finding {
 	return v.found
 }
 
-// innerShape returns the shape that the steps see of an ensemble's own tensor. What the
-// steps' models reshape is their own matter.
+// innerShape returns the shape that the steps see of a tensor of the ensemble. Reshapes
+// of the steps' models do not matter.
 func innerShape(dims []int64, r *pb.ModelTensorReshape) tensor.Shape {
 	if r != nil {
 		return r.Shape
@@ -44,19 +44,20 @@ func innerShape(dims []int64, r *pb.ModelTensorReshape) tensor.Shape {
 	return dims
 }
 
-// Decoupled reports whether an ensemble of these models may answer other than once.
+// Decoupled reports whether an ensemble of these models may send other than one
+// response.
 func Decoupled(parts []*pb.ModelConfig) bool {
 	return slices.ContainsFunc(parts, func(m *pb.ModelConfig) bool { return m.GetModelTransactionPolicy().GetDecoupled() })
 }
 
-// parts is the check of an ensemble with the models of its steps.
+// parts checks an ensemble with the models of its steps.
 type parts struct {
 	*validator
-	known map[string]origin // of each tensor, by who named it first
-	flow  map[string]int    // decoupled step that the values of a tensor come from, from 1
+	known map[string]origin // of each tensor, from the first model that names it
+	flow  map[string]int    // decoupled step that the values of a tensor come from, counted from 1
 }
 
-// origin is what a model says of a tensor.
+// origin is a model's declaration of a tensor.
 type origin struct {
 	model    string
 	batching bool
@@ -123,7 +124,7 @@ func (p *parts) outputs(path string, s *pb.ModelEnsembling_Step, m *pb.ModelConf
 	}
 }
 
-// compare compares what a model says of a tensor with what was said first.
+// compare compares a model's declaration of a tensor with the first one.
 func (p *parts) compare(t string, o origin) {
 	first, ok := p.known[t]
 	if !ok {
@@ -146,7 +147,7 @@ func (p *parts) compare(t string, o origin) {
 	}
 }
 
-// agree reports whether two shapes can be the same, -1 being any dimension.
+// agree reports whether two shapes can be equal; -1 matches any dimension.
 func agree(a, b tensor.Shape) bool {
 	if len(a) != len(b) {
 		return false

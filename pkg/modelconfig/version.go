@@ -9,16 +9,16 @@ import (
 	pb "triton/pkg/inferencepb"
 )
 
-// VersionDir is one subdirectory of a model that is a candidate for a version.
+// VersionDir is a subdirectory of a model that may be a version.
 type VersionDir struct {
 	Name   string
 	Number int64
-	// Ignored is Triton's warning when the directory is not a version; empty
-	// when it is one.
+	// Ignored is Triton's warning if the directory is not a version; empty if
+	// it is one.
 	Ignored string
 }
 
-// notVersions are the subdirectories of a model that have another meaning.
+// notVersions are the subdirectories of a model with another purpose.
 var notVersions = []string{"configs", "initial_state", "warmup"}
 
 // Versions lists the candidates in a model's directory by name.
@@ -70,8 +70,8 @@ func versionDir(name string) VersionDir {
 	return v
 }
 
-// Select picks the versions that a policy serves among those present, highest
-// first. Missing are the ones that a specific policy names in vain.
+// Select returns the versions that a policy serves among those present, highest first.
+// missing are those that a specific policy names and that do not exist.
 func Select(policy *pb.ModelVersionPolicy, present []int64) (chosen, missing []int64) {
 	all := slices.Clone(present)
 	slices.SortFunc(all, func(a, b int64) int { return cmp.Compare(b, a) })

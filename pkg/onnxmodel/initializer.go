@@ -42,7 +42,7 @@ func (d *decoder) initializer(f field) error {
 	return d.keep(f, 48)
 }
 
-// multiply returns a*b, at most the largest int64.
+// multiply returns a*b, limited to the largest int64.
 func multiply(a int64, b uint64) int64 {
 	hi, lo := bits.Mul64(uint64(a), b)
 	if hi != 0 || lo > math.MaxInt64 {
@@ -62,8 +62,8 @@ func (d *decoder) external(f field) error {
 		}
 		return err
 	})
-	// All weights of a model are usually in one file, so the last one suffices
-	// to leave nearly all repetitions out before the sort in separate.
+	// Usually all weights of a model are in one file, so a comparison with the
+	// last one drops nearly all repetitions before the sort in separate.
 	n := len(d.m.External)
 	if err != nil || key != "location" || n > 0 && d.m.External[n-1] == value {
 		return err
@@ -72,7 +72,8 @@ func (d *decoder) external(f field) error {
 	return d.keep(f, 0)
 }
 
-// separate tells the inputs that a request gives from the weights.
+// separate splits the graph inputs into those that a request gives and those with a
+// default.
 func (d *decoder) separate() {
 	weight := make(map[string]bool, len(d.inputs))
 	for _, v := range d.inputs {

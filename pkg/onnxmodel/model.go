@@ -1,6 +1,6 @@
-// Package onnxmodel reads what a server needs to know of an ONNX file (its
-// inputs, outputs and origin) without an inference engine and without reading
-// the weights, and writes ONNX files. It does not run, check or change graphs.
+// Package onnxmodel reads what a server needs from an ONNX file (its inputs, outputs
+// and origin) without ONNX Runtime and without reading the weights, and writes ONNX
+// files. It does not run, check or change graphs.
 package onnxmodel
 
 import "slices"
@@ -13,27 +13,27 @@ type Model struct {
 	Domain          string
 	Version         int64
 	Opsets          []Opset
-	// Metadata is the model's own key-value pairs. Values over 64 KiB are left
-	// out.
+	// Metadata holds the model's own key-value pairs, except values over 64
+	// KiB.
 	Metadata map[string]string
 
 	Graph string
-	// Inputs are the graph inputs that a request must give: those that are no
+	// Inputs are the graph inputs that a request must give: those without an
 	// initializer.
 	Inputs []Value
 	// Overridable are the graph inputs with an initializer as default value,
-	// which a request may replace. Before IR version 4 there are none: every
-	// initializer had to be listed as an input then.
+	// which a request may replace. Before IR version 4 there are none: then
+	// every initializer had to be listed as an input.
 	Overridable []Value
 	Outputs     []Value
-	// Inferred says that the types and shapes of outputs are what an engine made
-	// of the graph and not just what the file states.
+	// Inferred reports that ONNX Runtime derived the types and shapes of
+	// outputs from the graph; otherwise they are the declarations in the file.
 	Inferred bool
 	// Initializers are the names of the graph's weights, in file order.
 	Initializers []string
 	// Parameters is the number of elements of all initializers.
 	Parameters int64
-	// External are the files beside the model that hold weights, each once.
+	// External lists the files beside the model that hold weights, each once.
 	External []string
 	Nodes    int
 }
@@ -44,7 +44,7 @@ type Opset struct {
 	Version int64
 }
 
-// Opset returns the version of the domain's operator set; 0 when it is not imported.
+// Opset returns the version of the domain's operator set; 0 if it is not imported.
 func (m *Model) Opset(domain string) int64 {
 	for _, o := range m.Opsets {
 		if o.Domain == domain {
@@ -60,8 +60,8 @@ type Value struct {
 	Kind Kind
 	// Elem, Ranked, Dims and Symbols are set for (sparse) tensors only.
 	Elem ElemType
-	// Ranked says that the file gives a shape. A scalar is ranked and has no
-	// dims; without a rank Dims says nothing.
+	// Ranked reports that the file gives a shape. A scalar is ranked and has no
+	// dims; without a rank Dims is meaningless.
 	Ranked bool
 	// Dims has -1 for each dimension that may vary.
 	Dims []int64
@@ -90,8 +90,8 @@ func Tensor(name string, elem ElemType, dims ...any) Value {
 	return v
 }
 
-// Input returns the graph input of this name, required or overridable; false when
-// there is none.
+// Input returns the graph input of this name, required or overridable. It reports false
+// if there is none.
 func (m *Model) Input(name string) (Value, bool) {
 	if v, ok := find(m.Inputs, name); ok {
 		return v, true
@@ -99,7 +99,7 @@ func (m *Model) Input(name string) (Value, bool) {
 	return find(m.Overridable, name)
 }
 
-// Output returns the graph output of this name; false when there is none.
+// Output returns the graph output of this name. It reports false if there is none.
 func (m *Model) Output(name string) (Value, bool) { return find(m.Outputs, name) }
 
 func find(values []Value, name string) (Value, bool) {

@@ -31,8 +31,8 @@ func ReadFile(path string) (*Model, error) {
 	return m, nil
 }
 
-// Read reads the outline of an ONNX file of size bytes. Errors name the byte
-// offset and the message it is in.
+// Read reads the outline of an ONNX file of size bytes. Errors contain the byte offset
+// and the path of the message.
 func Read(r io.ReaderAt, size int64) (*Model, error) {
 	d := &decoder{
 		scanner: scanner{r: r, size: size, window: make([]byte, 0, windowSize)},

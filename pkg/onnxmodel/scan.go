@@ -12,15 +12,15 @@ import (
 
 const (
 	windowSize = 32 << 10
-	// maxKept bounds the memory of everything taken from one file, so that no
-	// file, however made, costs more.
+	// maxKept limits the memory of everything kept from one file, whatever its
+	// content.
 	maxKept  = 64 << 20
 	maxText  = 64 << 10 // one name or metadata value
 	maxDepth = 32       // nested groups of unknown fields
 )
 
-// scanner walks protobuf fields of a file through a small window. What nobody
-// asks for is skipped without reading it.
+// scanner iterates over the protobuf fields of a file through a small window. Fields
+// that are not asked for are skipped without reading them.
 type scanner struct {
 	r      io.ReaderAt
 	size   int64
@@ -31,7 +31,7 @@ type scanner struct {
 	path   []step
 }
 
-// step is one message or field on the way from the root, for error texts.
+// step is one message or field on the path from the root, for error texts.
 type step struct {
 	name  string
 	index int // of a repeated field; -1 for a single one
@@ -49,8 +49,8 @@ type field struct {
 func (f field) message() bool { return f.typ == protowire.BytesType }
 func (f field) varint() bool  { return f.typ == protowire.VarintType }
 
-// fields calls visit for each field up to end. Whatever visit leaves unread is
-// skipped.
+// fields calls visit for each field up to end. It skips the bytes that visit leaves
+// unread.
 func (s *scanner) fields(end int64, visit func(field) error) error {
 	for s.pos < end {
 		f, err := s.next(end)
@@ -65,7 +65,7 @@ func (s *scanner) fields(end int64, visit func(field) error) error {
 	return nil
 }
 
-// in is fields for the payload of f, under a name in error texts.
+// in is fields for the payload of f. Error texts call it name.
 func (s *scanner) in(f field, name string, index int, visit func(field) error) error {
 	s.path = append(s.path, step{name, index})
 	err := s.fields(f.end, visit)
@@ -73,7 +73,7 @@ func (s *scanner) in(f field, name string, index int, visit func(field) error) e
 	return err
 }
 
-// next reads one tag and, by its type, the number or the length after it.
+// next reads one tag and, depending on its type, the number or the length after it.
 func (s *scanner) next(end int64) (field, error) {
 	f := field{at: s.pos}
 	tag, err := s.varint(end)
@@ -118,8 +118,8 @@ func (s *scanner) length(f field, end int64) (int64, error) {
 	return s.pos + int64(n), nil
 }
 
-// group skips a group and returns where it ends. ONNX has none; a future field
-// might.
+// group skips a group and returns where it ends. ONNX has no groups; a future field
+// might be one.
 func (s *scanner) group(f field, end int64) (int64, error) {
 	open := []protowire.Number{f.num}
 	for len(open) > 0 {
@@ -164,8 +164,8 @@ func (s *scanner) varint(end int64) (uint64, error) {
 	return v, nil
 }
 
-// text reads a string payload. The bool is false, and the text empty, when it
-// is longer than maxText.
+// text reads a string payload. It reports false, with an empty text, if the string is
+// longer than maxText.
 func (s *scanner) text(f field) (string, bool, error) {
 	n := f.end - s.pos
 	if n > maxText {
@@ -186,7 +186,7 @@ func (s *scanner) text(f field) (string, bool, error) {
 	return string(out), true, nil
 }
 
-// name is text for a field that must not be left out.
+// name is text for a field that is required.
 func (s *scanner) name(f field, what string) (string, error) {
 	text, ok, err := s.text(f)
 	if err == nil && !ok {
@@ -195,7 +195,8 @@ func (s *scanner) name(f field, what string) (string, error) {
 	return text, err
 }
 
-// keep counts n bytes, and what holding them costs, against the bound of a file.
+// keep adds n bytes and the overhead of storing them to the memory kept for the file,
+// and returns an error above maxKept.
 func (s *scanner) keep(f field, n int) error {
 	s.kept += n + 16
 	if s.kept > maxKept {
@@ -204,7 +205,8 @@ func (s *scanner) keep(f field, n int) error {
 	return nil
 }
 
-// peek returns the next n bytes, n at most windowSize and not past the file's end.
+// peek returns the next n bytes. n is at most windowSize and not past the end of the
+// file.
 func (s *scanner) peek(n int) ([]byte, error) {
 	from := s.pos - s.start
 	if from < 0 || from+int64(n) > int64(len(s.window)) {
@@ -215,7 +217,7 @@ func (s *scanner) peek(n int) ([]byte, error) {
 		s.window = s.window[:got]
 		if got < n {
 			if err == nil || errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF // the file became shorter
+				err = io.ErrUnexpectedEOF // the file was truncated meanwhile
 			}
 			return nil, fmt.Errorf("offset %d: %w", s.pos, err)
 		}
@@ -223,7 +225,7 @@ func (s *scanner) peek(n int) ([]byte, error) {
 	return s.window[from : from+int64(n)], nil
 }
 
-// errorf returns an error at an offset, with the way to the message it is in.
+// errorf returns an error with an offset and the path of the message.
 func (s *scanner) errorf(at int64, format string, args ...any) error {
 	var where strings.Builder
 	where.WriteString("model")

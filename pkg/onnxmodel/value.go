@@ -46,7 +46,7 @@ func (d *decoder) valueType(f field, v *Value) error {
 	if kind == KindUnknown {
 		return nil
 	}
-	if kind != v.Kind { // the last member of a oneof counts
+	if kind != v.Kind { // the last member of a oneof wins
 		*v = Value{Name: v.Name, Kind: kind}
 	}
 	if kind != KindTensor && kind != KindSparseTensor {
@@ -64,8 +64,8 @@ func (d *decoder) valueType(f field, v *Value) error {
 	})
 }
 
-// dim appends one dimension. As in ONNX Runtime, a negative size and an empty
-// name say as little as no size at all.
+// dim appends one dimension. As in ONNX Runtime, a negative size and an empty name mean
+// an unknown size.
 func (d *decoder) dim(f field, v *Value) error {
 	if f.num != 1 || !f.message() {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"triton/pkg/tensor"
 )
 
-// Weight is a tensor stored in a file. Its elements have a fixed size and are
-// made when they are written.
+// Weight is a tensor stored in a file. Its elements have a fixed size and are generated
+// when they are written.
 type Weight struct {
 	Name string
 	Elem ElemType
@@ -58,7 +58,7 @@ func (t Weight) bytes() int64 {
 	return n
 }
 
-// head returns the TensorProto up to and with the length of its raw data.
+// head returns the TensorProto up to the length of its raw data, inclusive.
 func (t Weight) head() ([]byte, error) {
 	size := t.Elem.DataType().Size()
 	if size == 0 {

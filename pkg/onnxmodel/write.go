@@ -34,9 +34,9 @@ type Node struct {
 	Attrs   []Attr
 }
 
-// Write writes the file. The same File gives the same bytes. Weights are
-// written as they are made, one after the other, so memory holds the graph but
-// never the weights.
+// Write writes the file. The same File gives the same bytes. Weights are generated one
+// after the other while they are written, so memory holds the graph but never the
+// weights.
 func (f *File) Write(w io.Writer) error {
 	head := f.graphHead()
 	tail := f.graphTail()
@@ -89,8 +89,8 @@ func (f *File) modelHead() []byte {
 	return b
 }
 
-// graphHead returns what of GraphProto stands before the weights, graphTail what
-// stands after them.
+// graphHead returns the fields of GraphProto before the weights, graphTail those after
+// them.
 func (f *File) graphHead() []byte {
 	var b []byte
 	for _, n := range f.Nodes {
@@ -113,7 +113,7 @@ func (f *File) graphTail() []byte {
 func (n Node) encode() []byte {
 	var b []byte
 	for _, s := range n.Inputs {
-		b = appendBytes(b, 1, []byte(s)) // an empty name has a meaning here
+		b = appendBytes(b, 1, []byte(s)) // an empty name means an absent input
 	}
 	for _, s := range n.Outputs {
 		b = appendBytes(b, 2, []byte(s))

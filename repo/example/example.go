@@ -1,9 +1,8 @@
-// Package example makes a model repository to try the program with: real
-// network graphs with seeded random weights, so that nothing is downloaded and
-// every machine gets the same bytes, and one model for each engine that needs no
-// file. The models compute at real cost but know
-// nothing; they are not for judging accuracy. On request it writes trained models
-// instead, which it takes out of published Python packages of known content.
+// Package example makes a model repository to try the program with: real network graphs
+// with seeded random weights, so that nothing is downloaded and every machine gets the
+// same bytes, and one model for each backend that needs no file. The models have real
+// cost and random answers; they do not measure accuracy. On request it writes trained
+// models instead, from published Python packages with known hashes.
 package example
 
 import (
@@ -22,7 +21,7 @@ const DefaultSeed = 42
 // Options say what to write.
 type Options struct {
 	Seed uint64
-	// Models are the names to write, in any order; none means all that load
+	// Models are the names to write, in any order; empty means all that load
 	// without a GPU.
 	Models []string
 	// Force replaces model folders that exist already.
@@ -32,7 +31,7 @@ type Options struct {
 	Trained bool
 	// Python is the interpreter whose pip fetches packages.
 	Python string
-	// Packages is a folder that keeps fetched packages for the next time; "" keeps
+	// Packages is a folder that keeps fetched packages for later runs; "" keeps
 	// none.
 	Packages string
 	// Written, if set, is called after each model with the bytes on disk.
@@ -51,8 +50,8 @@ type model struct {
 	trained  *pretrained
 }
 
-// version is one numbered folder; build makes its graph from a seed, files are
-// others. Without either the folder stays empty.
+// version is one numbered folder. build makes its graph from a seed, files are its
+// other files. Without either the folder is empty.
 type version struct {
 	number string
 	build  func(g *graph)
@@ -99,8 +98,9 @@ func names(models []model) []string {
 	return list
 }
 
-// Write writes models into the repository folder dir, which it makes if need
-// be. Folders that exist already are an *ExistsError, unless o.Force is set. Each model appears complete or not at all.
+// Write writes models into the repository folder dir, which it creates if needed. It
+// returns an *ExistsError for existing folders, unless o.Force is set. Each model
+// appears complete or not at all.
 func Write(ctx context.Context, dir string, o Options) error {
 	all := catalog()
 	if o.Trained {
@@ -141,7 +141,7 @@ func choose(all []model, wanted []string) ([]model, error) {
 	return slices.DeleteFunc(all, func(m model) bool { return !slices.Contains(wanted, m.name) }), nil
 }
 
-// newFile returns the frame that all models share.
+// newFile returns the parts of a file that all models share.
 func newFile(name string) onnxmodel.File {
 	return onnxmodel.File{
 		IRVersion: 8,

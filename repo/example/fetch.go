@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// wheel is a published Python package of which every byte is known.
+// wheel is a published Python package with a known hash.
 type wheel struct{ name, version, file, sha256 string }
 
-// fetcher gets packages with the package manager that users have already, so that
-// its settings (mirrors, proxies, certificates) hold here too.
+// fetcher downloads packages with pip, so that the user's settings (mirrors, proxies,
+// certificates) apply.
 type fetcher struct {
 	python string
 	dir    string // keeps the packages; "" keeps none
 }
 
-// get returns the path of a package in the fetcher's folder, or in scratch when it
-// has none. A package that is there already is not fetched.
+// get returns the path of a package in the fetcher's folder, or in scratch if it has
+// none. An existing package is not downloaded.
 func (f fetcher) get(ctx context.Context, w wheel, scratch string) (string, error) {
 	dir := f.dir
 	if dir == "" {
@@ -74,8 +74,8 @@ func (w wheel) verify(path string) error {
 	return nil
 }
 
-// download runs pip, which checks the hash too. It runs in dir: Python would run a
-// pip.py of the current folder in its place.
+// download runs pip, which checks the hash too. It runs in dir: in the current folder,
+// Python would import a file named pip.py.
 func (f fetcher) download(ctx context.Context, w wheel, dir string) error {
 	python, err := exec.LookPath(f.python)
 	if err == nil {

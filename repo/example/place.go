@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// repository is the folder that models are written into. Models are made in a
-// staging folder inside it and renamed, so that nobody sees half a model.
+// repository is the folder that models are written into. Models are made in a staging
+// folder inside it and renamed, so that no reader sees half a model.
 type repository struct {
 	dir     string
 	force   bool
@@ -20,7 +20,7 @@ type repository struct {
 	fetch   fetcher
 }
 
-// ExistsError says which models were there before. Nothing was written then.
+// ExistsError lists the models that existed before. Nothing was written.
 type ExistsError struct {
 	Dir    string
 	Models []string
@@ -65,7 +65,7 @@ func (r *repository) close() error {
 	return os.RemoveAll(r.staging)
 }
 
-// write makes one model and moves it into its place. It returns its bytes.
+// write makes one model, moves it to its final folder and returns its size in bytes.
 func (r *repository) write(ctx context.Context, m model, seed uint64) (int64, error) {
 	from := filepath.Join(r.staging, m.name)
 	text, err := m.config()
@@ -109,7 +109,7 @@ func (r *repository) write(ctx context.Context, m model, seed uint64) (int64, er
 	return total, r.place(from, m.name)
 }
 
-// place renames a finished model over what stands in its place.
+// place renames a finished model to its final folder and replaces an existing one.
 func (r *repository) place(from, name string) error {
 	to := filepath.Join(r.dir, name)
 	if r.force {

@@ -9,7 +9,7 @@ import (
 
 const longDelayMicros = 1_000_000
 
-// batching looks for settings that load but do not batch as meant.
+// batching checks for settings that load but do not batch as intended.
 func (r *run) batching() {
 	if r.isEnsemble() {
 		return

@@ -14,7 +14,7 @@ import (
 	"triton/repo"
 )
 
-// parse reads the configuration; a model may have none.
+// parse reads the configuration, if the model has one.
 func (r *run) parse() bool {
 	src, err := os.ReadFile(r.ConfigFile)
 	switch {
@@ -67,7 +67,7 @@ func (r *run) detect() bool {
 	if err == nil {
 		return true
 	}
-	if r.Alone { // the model's files are elsewhere and may say it
+	if r.Alone { // the model's files are elsewhere and may determine it
 		r.shared(r.config.ValidateIO())
 		return false
 	}

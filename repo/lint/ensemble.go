@@ -12,14 +12,14 @@ import (
 	"triton/pkg/spelling"
 )
 
-// parts are the checked models of the repository by name, with the
-// configuration that a server takes by default.
+// parts are the checked models of the repository by name, with the configuration that a
+// server uses by default.
 type parts map[string]*run
 
 // ensemble compares an ensemble with the models of its steps.
 func (r *run) ensemble(known parts) {
 	if r.config == nil || r.Alone || len(r.peers) < 2 {
-		return // without the repository around it nothing is known
+		return // the other models are not known
 	}
 	steps := r.config.GetEnsembleScheduling().GetStep()
 	if last, found := known.circle(r.Name, r.Name, map[string]bool{}); found {
@@ -47,7 +47,7 @@ func (r *run) noPart(step int, name string) {
 		"ensemble %s contains models that are not available or ambiguous: %s", r.Name, name), hint)
 }
 
-// stepVersion looks for the version that a step names. One that names none means
+// stepVersion checks the version that a step names. A step without a version means
 // version 0.
 func (r *run) stepVersion(step int, s *inferencepb.ModelEnsembling_Step, part *run) {
 	if part == nil || s.ModelVersion == -1 || len(part.chosen) == 0 ||
@@ -59,8 +59,8 @@ func (r *run) stepVersion(step int, s *inferencepb.ModelEnsembling_Step, part *r
 		"write model_version: -1 for the newest that is served")
 }
 
-// config returns what a model looks like to an ensemble; nil when too little is
-// known, as of models whose engine completes their configuration.
+// config returns the configuration of a model for the check of an ensemble. It is nil
+// if too little is known, as for models whose backend completes their configuration.
 func (p parts) config(name string) *inferencepb.ModelConfig {
 	r := p[name]
 	if r == nil || r.config == nil || len(r.config.Input) == 0 || len(r.config.Output) == 0 {
@@ -81,8 +81,7 @@ func (p parts) config(name string) *inferencepb.ModelConfig {
 	return c
 }
 
-// circle finds the way from a model back to an ensemble, and the model before it
-// on that way.
+// circle finds the path from a model back to an ensemble, and the last model on it.
 func (p parts) circle(from, to string, seen map[string]bool) (last string, found bool) {
 	r := p[from]
 	if r == nil || r.config == nil || seen[from] {

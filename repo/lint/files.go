@@ -13,7 +13,7 @@ import (
 	"triton/pkg/modelconfig"
 )
 
-// versions finds the version directories that would be served.
+// versions finds the version directories that a server would load.
 func (r *run) versions() {
 	if r.Alone {
 		return
@@ -49,7 +49,7 @@ func (r *run) versions() {
 	}
 }
 
-// files checks that what the configuration names is there.
+// files checks that the files named by the configuration exist.
 func (r *run) files() {
 	if r.Alone {
 		return
@@ -73,7 +73,7 @@ func (r *run) files() {
 	}
 }
 
-// needsFile reports whether the backend is one that opens a file of that name.
+// needsFile reports whether the backend opens a file of that name.
 func needsFile(c *inferencepb.ModelConfig) bool {
 	switch c.Backend {
 	case "onnxruntime", "tensorrt", "tensorflow", "openvino", "pytorch", "python":
@@ -122,7 +122,7 @@ func (r *run) labels(field string, out *inferencepb.ModelOutput) {
 	}
 }
 
-// classes returns how many values an output item has; 0 when that varies.
+// classes returns how many values an output item has; 0 if that varies.
 func classes(dims []int64) int64 {
 	n := int64(1)
 	for _, d := range dims {
@@ -148,7 +148,7 @@ func countLines(path string) (int, error) {
 	return n, lines.Err()
 }
 
-// reason returns an error without the path, which the message has already.
+// reason returns an error's text without the path, which the message contains already.
 func reason(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

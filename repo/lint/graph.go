@@ -36,8 +36,8 @@ func (r *run) graphs() {
 	}
 }
 
-// readGraph returns the outline of an ONNX file; nil when it has none. A missing
-// file was reported already.
+// readGraph returns the outline of an ONNX file, or nil after reporting a mistake. A
+// missing file has been reported before.
 func (r *run) readGraph(path string) *onnxmodel.Model {
 	info, err := os.Stat(path)
 	if err != nil {

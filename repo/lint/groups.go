@@ -7,7 +7,7 @@ import (
 	pb "triton/pkg/inferencepb"
 )
 
-// groups looks at where instances run and at how many there are.
+// groups checks where instances run and how many there are.
 func (r *run) groups() {
 	if r.isEnsemble() {
 		return
@@ -47,7 +47,7 @@ func (r *run) processors() {
 			threads, field = n, fmt.Sprintf("parameters[%q]", key)
 		}
 	}
-	// The count that nobody wrote is the server's to plan.
+	// The server plans a count that is not written.
 	if len(r.written.InstanceGroup) == 0 || instances*threads <= r.options.CPUs {
 		return
 	}

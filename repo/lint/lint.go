@@ -1,8 +1,7 @@
-// Package lint holds the rules that a model repository is checked with, one
-// file per family. Configurations are checked by pkg/modelconfig and compared
-// with their graphs by pkg/onnxmodel/autofill, the same code that serves; what
-// is added here are files, versions and settings that load but do not do what
-// was meant. It prints nothing.
+// Package lint holds the rules for model repositories, one file per family.
+// Configurations are checked by pkg/modelconfig and compared with their graphs by
+// pkg/onnxmodel/autofill, which the server uses too. This package adds rules for files,
+// versions and settings that load but do not do what was intended. It prints nothing.
 package lint
 
 import (
@@ -15,7 +14,7 @@ import (
 	"triton/repo"
 )
 
-// Options say what the server that will serve the repository is like.
+// Options describe the server that will serve the repository.
 type Options struct {
 	// CPUs is the number of processors; 0 skips the rules about them.
 	CPUs int
@@ -23,8 +22,8 @@ type Options struct {
 	DefaultMaxBatch int
 }
 
-// Check runs every rule on the models of one repository. The findings are
-// sorted by file and place.
+// Check runs every rule on the models of one repository. The findings are sorted by
+// file and line.
 func Check(models []repo.Model, o Options) []repo.Finding {
 	names := make(map[string]bool, len(models))
 	for i := range models {
@@ -79,7 +78,7 @@ type run struct {
 	written *modelconfig.Config // as the file says
 	config  *modelconfig.Config // as a server completes it
 	chosen  []repoVersion       // the versions that would be served
-	graph   *onnxmodel.Model    // of the highest of them; nil for other engines
+	graph   *onnxmodel.Model    // of the highest of them; nil for other backends
 }
 
 type repoVersion struct {
@@ -127,7 +126,8 @@ func (r *run) addFile(rule repo.Rule, path, msg, hint string) {
 	})
 }
 
-// shared reports findings of the packages that serve too; they stop a load.
+// shared reports findings of the packages that the server uses too; such findings stop
+// a load.
 func (r *run) shared(found []modelconfig.Finding) {
 	for _, f := range found {
 		r.add(repo.Rule{ID: f.Rule, Severity: repo.Error}, f.Path, f.Msg, f.Hint)
@@ -138,8 +138,8 @@ func (r *run) isEnsemble() bool { return r.config.Platform == "ensemble" }
 
 func (r *run) isONNX() bool { return r.config.Backend == "onnxruntime" }
 
-// validate runs the checks of a load on a machine that has every GPU that the
-// configuration names: the linter cannot know which machine will serve.
+// validate runs the checks of a load on a machine that has every GPU in the
+// configuration: the linter does not know the machine that will serve.
 func (r *run) validate() {
 	r.shared(r.config.Validate())
 	r.shared(r.config.ValidateIO())

@@ -18,8 +18,8 @@ var onnxParameters = []string{
 	"session.use_device_allocator_for_initializers",
 }
 
-// parameters looks for keys that are nearly ones that the backend knows; it
-// ignores the others, which may be the user's own.
+// parameters checks for misspelled keys of the backend. Unknown keys are ignored; they
+// may be the user's own.
 func (r *run) parameters() {
 	if !r.isONNX() {
 		return
@@ -35,15 +35,15 @@ func (r *run) parameters() {
 	}
 }
 
-// noEffect lists the fields that a load accepts and nothing reads.
+// noEffect reports the fields that a load accepts and nothing reads.
 func (r *run) noEffect() {
 	for _, f := range r.config.NoEffect() {
 		r.add(ruleNoEffect, f.Path, f.Msg, f.Hint)
 	}
 }
 
-// extensions checks the parameters that only this server reads, and looks for keys
-// that are nearly theirs.
+// extensions checks the parameters that only this server reads, and misspelled keys of
+// them.
 func (r *run) extensions() {
 	_, found := extension.Read(r.config)
 	r.shared(found)
@@ -63,7 +63,7 @@ func (r *run) agents() {
 	}
 }
 
-// tensors looks for names that are given twice, which a load does not notice.
+// tensors checks for names that are given twice, which a load does not notice.
 func (r *run) tensors() {
 	twice := func(kind string, names []string) {
 		for i, name := range names {

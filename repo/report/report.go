@@ -1,6 +1,5 @@
-// Package report prints the findings of a lint run: as text for people, as
-// JSON, as SARIF 2.1.0 for code scanning, and as GitHub workflow annotations.
-// It decides nothing about them.
+// Package report prints the findings of a lint run: as text for people, as JSON, as
+// SARIF 2.1.0 for code scanning, and as GitHub workflow annotations.
 package report
 
 import (
@@ -15,7 +14,7 @@ import (
 	"triton/repo"
 )
 
-// Report is what is printed.
+// Report is the result of a lint run.
 type Report struct {
 	Findings []repo.Finding
 	Rules    []repo.Rule // for SARIF
@@ -23,7 +22,7 @@ type Report struct {
 	Version  string      // of the program
 }
 
-// Formats returns the names that Write knows.
+// Formats returns the formats of Write.
 func Formats() []string { return []string{"text", "json", "sarif", "github"} }
 
 // Write prints the report in a format.
@@ -56,7 +55,7 @@ func place(f repo.Finding) string {
 	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Col)
 }
 
-// sentence returns what is wrong and what to do, on one line.
+// sentence returns the mistake and its hint on one line.
 func sentence(f repo.Finding) string {
 	if f.Hint == "" {
 		return f.Msg

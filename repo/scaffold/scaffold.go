@@ -1,6 +1,6 @@
-// Package scaffold makes a model directory of an ONNX file: the version folder
-// with the model, and the config.pbtxt that a server would complete by itself,
-// written out so that it can be edited. It replaces nothing unless told to.
+// Package scaffold makes a model directory for an ONNX file: the version directory with
+// the model, and the config.pbtxt that a server would complete by itself, written out
+// for editing. It replaces nothing unless Options.Force is set.
 package scaffold
 
 import (
@@ -18,14 +18,14 @@ import (
 	"triton/pkg/onnxmodel/autofill"
 )
 
-// Options say what to make.
+// Options configure Write.
 type Options struct {
 	// Name of the model; empty takes it from the file's name.
 	Name string
 	// Output is the repository to put the model into.
 	Output string
-	// MaxBatchSize is written when it is not nil; else it is what a server
-	// would choose, with DefaultMaxBatch for a graph that can batch.
+	// MaxBatchSize is written if it is not nil. Otherwise it is the value that
+	// a server would choose, with DefaultMaxBatch for a graph that can batch.
 	MaxBatchSize    *int
 	DefaultMaxBatch int
 	// Link makes symbolic links to the model file instead of copies.
@@ -34,7 +34,7 @@ type Options struct {
 	Force bool
 }
 
-// Result is what was made.
+// Result describes the model directory that was made.
 type Result struct {
 	Name  string
 	Files []string
@@ -86,8 +86,8 @@ func Write(file string, o Options) (Result, error) {
 	return res, nil
 }
 
-// Config returns the configuration that a server would complete for the graph, as
-// far as it does not depend on the server's machine.
+// Config returns the configuration that a server would complete for the graph, without
+// the parts that depend on the server's machine.
 func Config(graph *onnxmodel.Model, o Options) (*inferencepb.ModelConfig, []string, error) {
 	cfg := &inferencepb.ModelConfig{Name: o.Name, Backend: "onnxruntime"}
 	if o.MaxBatchSize != nil {
@@ -110,8 +110,8 @@ func Config(graph *onnxmodel.Model, o Options) (*inferencepb.ModelConfig, []stri
 	return cfg, notes, modelconfig.FirstError(found)
 }
 
-// nameOf derives a model's name from its file. A file that lies in a repository
-// as NAME/1/model.onnx is NAME.
+// nameOf derives a model's name from the path of its file. The file NAME/1/model.onnx
+// of a repository has the name NAME.
 func nameOf(file string) (string, error) {
 	abs, err := filepath.Abs(file)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package agent runs the repository agents that a model's configuration names
-// before the model is loaded. There is one: "checksum", which compares files of
-// the model with their hashes. It loads no libraries and changes no files.
+// Package agent runs the repository agents of a model's configuration before the model
+// is loaded. There is one: "checksum", which compares files of the model with their
+// hashes. It loads no libraries and changes no files.
 package agent
 
 import (
@@ -16,13 +16,13 @@ import (
 
 const rule = "TRN830"
 
-// Rules lists the rules of this package by id.
+// Rules returns the rules of this package by ID.
 func Rules() []modelconfig.Rule {
 	return []modelconfig.Rule{{ID: rule, Doc: "the server has the repository agents of a model, and they accept it"}}
 }
 
-// Run runs the agents of a configuration, in order, on the model's directory.
-// The findings are in NVIDIA's order and words: the server reports the first.
+// Run runs the agents of a configuration, in order, on the model's directory. The
+// findings have NVIDIA's order and words: the server reports the first.
 func Run(c *modelconfig.Config, dir fs.FS) []modelconfig.Finding {
 	r := runner{Config: c, dir: dir}
 	for i, a := range c.GetModelRepositoryAgents().GetAgents() {

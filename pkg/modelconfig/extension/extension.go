@@ -1,6 +1,6 @@
-// Package extension reads the parameters of a model's configuration that ask for
-// what Triton does not have. There they mean nothing, so the same file loads in
-// both servers. docs/scheduling.md lists them.
+// Package extension reads the parameters of a model's configuration for features that
+// Triton does not have. Triton ignores them, so the same file loads in both servers.
+// docs/scheduling.md lists them.
 package extension
 
 import (
@@ -28,33 +28,33 @@ const (
 	KeyOutputs    = "length_bucket_outputs"
 )
 
-// Keys lists all parameters of this package.
+// Keys returns all parameters of this package.
 func Keys() []string {
 	return []string{KeyTarget, KeyDelayLimit, KeyAdmission, KeyBuckets, KeyInputs, KeyPadValues, KeyMask, KeyOutputs}
 }
 
-// Rules lists the rules of this package by id.
+// Rules returns the rules of this package by ID.
 func Rules() []modelconfig.Rule {
 	return []modelconfig.Rule{{ID: rule, Doc: "parameters that only this server reads can be followed"}}
 }
 
 const rule = "TRN820"
 
-// Settings are what a configuration asks for; the zero value is nothing.
+// Settings are the features that a configuration enables; the zero value enables none.
 type Settings struct {
-	Delay     *Delay   // nil: the queue delay is what max_queue_delay_microseconds says
+	Delay     *Delay   // nil: the queue delay is max_queue_delay_microseconds
 	Admission bool     // requests that cannot meet their deadline are refused
 	Lengths   *Lengths // nil: no length buckets
 }
 
-// Delay asks for a queue delay that a controller finds.
+// Delay enables a controller of the queue delay.
 type Delay struct {
 	Target time.Duration // of the 99th percentile of latency, arrival to answer
 	Limit  time.Duration // of the delay
 }
 
-// Read reads the parameters of a normalized configuration. Settings count only
-// when nothing is found.
+// Read reads the parameters of a normalized configuration. The settings are valid only
+// if there are no findings.
 func Read(c *modelconfig.Config) (Settings, []modelconfig.Finding) {
 	r := reader{Config: c}
 	s := Settings{Delay: r.delay(), Admission: r.admission(), Lengths: r.lengths()}
@@ -75,7 +75,7 @@ func (r *reader) add(key, hint, format string, args ...any) {
 	})
 }
 
-// text returns the value of a parameter; false when it is not set.
+// text returns the value of a parameter. It reports false if the parameter is not set.
 func (r *reader) text(key string) (string, bool) {
 	p, ok := r.Parameters[key]
 	return strings.TrimSpace(p.GetStringValue()), ok
@@ -108,7 +108,7 @@ func (r *reader) admission() bool {
 	return on
 }
 
-// unknown reports parameters that look like ones of a family and are none.
+// unknown reports misspelled parameters of a family.
 func (r *reader) unknown(family string) {
 	for _, key := range slices.Sorted(maps.Keys(r.Parameters)) {
 		if !strings.HasPrefix(key, family) || slices.Contains(Keys(), key) {

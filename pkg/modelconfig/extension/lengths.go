@@ -9,18 +9,18 @@ import (
 	"triton/pkg/tensor"
 )
 
-// Lengths asks for length buckets: a dimension of some inputs is padded to the
-// next of a few sizes, so that requests of nearly the same length share a batch.
+// Lengths enables length buckets: a dimension of some inputs is padded to the next of a
+// few sizes, so that requests of nearly the same length share a batch.
 type Lengths struct {
 	Buckets []int64 // ascending
 	Inputs  []Padded
-	// Mask is an input that says which places are real; nil: none. Clients need
+	// Mask is an input that marks the real elements; nil: none. Clients need
 	// not send it.
 	Mask    *Padded
-	Outputs []Axis // cut back to the true length
+	Outputs []Axis // truncated to the real length
 }
 
-// Axis is the dimension of a tensor that is the length.
+// Axis is the dimension of a tensor that holds the length.
 type Axis struct {
 	Name     string
 	DataType tensor.DataType
@@ -28,14 +28,14 @@ type Axis struct {
 	Dim      int          // index into them
 }
 
-// Padded is an input and the one element that fills up its axis.
+// Padded is an input with the element that fills up its axis.
 type Padded struct {
 	Axis
 	Fill []byte
-	Real []byte // of a mask: the element that stands for a real place
+	Real []byte // of a mask: the element for real positions
 }
 
-// largestBucket bounds what one request can be padded to.
+// largestBucket limits the length that a request can be padded to.
 const largestBucket = 1 << 24
 
 func (r *reader) lengths() *Lengths {
@@ -179,7 +179,8 @@ func (r *reader) outputAxis(item string) (Axis, bool) {
 	return r.axis(KeyOutputs, "output", name, dim, r.Output[i].GetDataType(), r.Output[i].GetDims())
 }
 
-// split cuts the dimension off, unless the whole is a name; "" when there is none.
+// split splits the dimension off an item, unless the whole item is a known name; dim is
+// "" if there is none.
 func split(item string, known func(name string) bool) (name, dim string) {
 	if at := strings.LastIndexByte(item, ':'); at >= 0 && !known(item) {
 		return strings.TrimSpace(item[:at]), strings.TrimSpace(item[at+1:])

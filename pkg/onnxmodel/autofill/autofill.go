@@ -1,7 +1,7 @@
-// Package autofill matches a model configuration with the outline of its ONNX
-// file: Complete adds what the configuration leaves out, Check compares the
-// two, both with the texts of Triton's ONNX Runtime backend. Server, linter and
-// scaffold share it, so they agree. It neither reads files nor loads models.
+// Package autofill matches a model configuration with the outline of its ONNX file:
+// Complete adds missing fields, Check compares the two, both with the texts of Triton's
+// ONNX Runtime backend. Server, linter and scaffold share it, so they agree. It neither
+// reads files nor loads models.
 package autofill
 
 import (
@@ -14,8 +14,8 @@ import (
 	"triton/pkg/tensor"
 )
 
-// DefaultMaxBatch is the max_batch_size that Triton gives a model that can
-// batch and does not say (--backend-config=default-max-batch-size).
+// DefaultMaxBatch is the max_batch_size that Triton gives a model that can batch and
+// has no max_batch_size (--backend-config=default-max-batch-size).
 const DefaultMaxBatch = 4
 
 // Needed reports whether Complete has something to fill in: the configuration
@@ -24,11 +24,11 @@ func Needed(cfg *pb.ModelConfig) bool { return lacksInputs(cfg) || len(cfg.Outpu
 
 func lacksInputs(cfg *pb.ModelConfig) bool { return len(cfg.Input)+len(cfg.BatchInput) == 0 }
 
-// Complete fills max_batch_size, dynamic batching, inputs and outputs from the
-// graph where the configuration leaves them out; when it gives inputs and
-// outputs nothing changes. defaultMaxBatch is the batch size for a graph that
-// can batch and a configuration that does not say. The notes are Triton's log
-// lines about what was done. Normalize the configuration afterwards.
+// Complete fills missing max_batch_size, dynamic batching, inputs and outputs from the
+// graph. A configuration with inputs and outputs is not changed. defaultMaxBatch is the
+// batch size for a graph that can batch and a configuration without max_batch_size. The
+// notes are Triton's log lines about the changes. Normalize the configuration
+// afterwards.
 func Complete(cfg *pb.ModelConfig, graph *onnxmodel.Model, defaultMaxBatch int) (notes []string, err error) {
 	if !Needed(cfg) {
 		return []string{fmt.Sprintf("skipping model configuration auto-complete for '%s': inputs and outputs already specified", cfg.Name)}, nil
@@ -79,9 +79,9 @@ func completeBatching(cfg *pb.ModelConfig, defaultMaxBatch int) (notes []string)
 	return notes
 }
 
-// Batches reports whether the graph's first dimension can be the batch: every
-// input and output has one and leaves it open. A graph without inputs has no
-// batch, since requests tell its size with their inputs.
+// Batches reports whether the graph's first dimension can be the batch: every input and
+// output has one and leaves it open. A graph without inputs has no batch, since the
+// inputs of a request determine its batch size.
 func Batches(graph *onnxmodel.Model) bool {
 	if len(graph.Inputs) == 0 {
 		return false
@@ -91,7 +91,7 @@ func Batches(graph *onnxmodel.Model) bool {
 	return !slices.ContainsFunc(graph.Inputs, not) && !slices.ContainsFunc(graph.Outputs, not)
 }
 
-// OnlyTensors returns an error for the graph's first input or output that is no
+// OnlyTensors returns an error for the first input or output of the graph that is not a
 // tensor.
 func OnlyTensors(graph *onnxmodel.Model) error {
 	return onlyTensors(slices.Concat(graph.Inputs, graph.Outputs))
@@ -123,8 +123,8 @@ func checkTypes(model, kind string, values []onnxmodel.Value) error {
 	return nil
 }
 
-// configDims returns the dims that the configuration lists for a value. A
-// configuration has no scalars: they are [1], reshaped where items are batched.
+// configDims returns the dims that the configuration lists for a value. A configuration
+// has no scalars: they are [1], with a reshape if items are batched.
 func configDims(cfg *pb.ModelConfig, v onnxmodel.Value) ([]int64, *pb.ModelTensorReshape) {
 	dims := slices.Clone(v.Dims)
 	if cfg.MaxBatchSize > 0 && len(dims) > 0 {

@@ -39,8 +39,8 @@ func Rules() []modelconfig.Rule {
 	}
 }
 
-// Check compares a complete configuration with the graph. The findings are in
-// the order of Triton's checks; modelconfig.FirstError is what it reports.
+// Check compares a complete configuration with the graph. The findings are in the order
+// of Triton's checks; Triton reports modelconfig.FirstError of them.
 func Check(cfg *pb.ModelConfig, graph *onnxmodel.Model) []modelconfig.Finding {
 	c := checker{cfg: cfg, graph: graph}
 	if !c.tensors(graph.Inputs) {
@@ -166,7 +166,7 @@ func (c *checker) output(path string, out *pb.ModelOutput) {
 			return // its shape depends on the batch
 		}
 	}
-	// The engine may know dimensions that the file leaves open.
+	// ONNX Runtime may know dimensions that the file leaves open.
 	c.dims(path+field, out.Name, dims, v, c.graph.Inferred)
 }
 
@@ -201,8 +201,8 @@ func (c *checker) ragged(path string, in *pb.ModelInput, v onnxmodel.Value) {
 	}
 }
 
-// dims compares the configured dims with the graph's. An open dimension of the
-// graph fits any configured one, unless exact.
+// dims compares the configured dims with the graph's. An open dimension of the graph
+// matches any configured one, unless exact is set.
 func (c *checker) dims(path, name string, dims []int64, v onnxmodel.Value, exact bool) {
 	graph := tensor.Shape(v.Dims)
 	if len(graph) == 0 {

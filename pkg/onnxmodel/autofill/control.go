@@ -8,8 +8,8 @@ import (
 	"triton/pkg/tensor"
 )
 
-// controls checks the sequence controls against the graph's inputs and counts
-// the inputs that they take.
+// controls checks the sequence controls against the graph's inputs and returns the
+// number of inputs that they use.
 func (c *checker) controls() int {
 	count := 0
 	for i, in := range c.cfg.GetSequenceBatching().GetControlInput() {
@@ -22,7 +22,7 @@ func (c *checker) controls() int {
 	return count
 }
 
-// controlType returns the element type that a control asks for.
+// controlType returns the element type of a control.
 func controlType(c *pb.ModelSequenceBatching_Control) pb.DataType {
 	switch {
 	case c.Kind == pb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_CORRID:

@@ -6,8 +6,7 @@ import (
 	pb "triton/pkg/inferencepb"
 )
 
-// state checks an implicit state of sequences, which is an input and an output of
-// the graph.
+// state checks an implicit state, which is an input and an output of the graph.
 func (c *checker) state(i int, s *pb.ModelSequenceBatching_State) {
 	path := fmt.Sprintf("sequence_batching.state[%d]", i)
 	in, ok := c.graph.Input(s.InputName)
