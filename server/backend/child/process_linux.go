@@ -1,0 +1,231 @@
+package child
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Process is a child that was started. It leads a process group of its own, which
+// ends with it, and it is killed when this process ends in whatever way.
+type Process struct {
+	control *Conn
+	done    chan struct{}
+	exit    *Exit // set before done is closed
+	stderr  tail
+	pid     int
+
+	mu struct {
+		sync.Mutex
+		reaped bool // the process ID may belong to another process
+	}
+}
+
+// Start starts a child.
+func Start(s Spec) (*Process, error) {
+	p := &Process{done: make(chan struct{})}
+	control, controlEnd, err := socketPair("control")
+	if err != nil {
+		return nil, err
+	}
+	defer controlEnd.Close()
+	report, reportEnd, err := socketPair("report")
+	if err != nil {
+		return nil, errors.Join(err, control.Close())
+	}
+	defer reportEnd.Close()
+	out, errs, err := p.pipes(s.Line)
+	if err != nil {
+		return nil, errors.Join(err, control.Close(), report.Close())
+	}
+	defer out.end.Close()
+	defer errs.end.Close()
+	p.control = NewConn(control)
+
+	cmd := exec.Command(s.Path, s.Args...) //nolint:noctx // the child outlives the call; Kill ends it
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = s.Env, s.Dir, out.end, errs.end
+	cmd.ExtraFiles = append([]*os.File{controlEnd, reportEnd}, s.Files...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	reports := stream{from: report, read: func() { readReports(NewConn(report), s.Report) }}
+	started := make(chan error)
+	go p.supervise(cmd, started, out, errs, reports)
+	if err := <-started; err != nil {
+		return nil, errors.Join(err, control.Close(), report.Close(), out.from.Close(), errs.from.Close())
+	}
+	return p, nil
+}
+
+// stream is something to read of a child until it ends.
+type stream struct {
+	from interface{ Close() error }
+	read func()
+	end  *os.File // the child's
+}
+
+// pipes makes the pipes of the standard output and the standard error.
+func (p *Process) pipes(line func(bool, string)) (out, errs stream, err error) {
+	if line == nil {
+		line = func(bool, string) {}
+	}
+	or, ow, err := os.Pipe()
+	if err != nil {
+		return out, errs, fmt.Errorf("making a pipe for a child: %w", err)
+	}
+	er, ew, err := os.Pipe()
+	if err != nil {
+		return out, errs, errors.Join(fmt.Errorf("making a pipe for a child: %w", err), or.Close(), ow.Close())
+	}
+	out = stream{from: or, end: ow, read: func() { readLines(or, func(l string) { line(false, l) }) }}
+	errs = stream{from: er, end: ew, read: func() {
+		readLines(er, func(l string) {
+			p.stderr.add(l)
+			line(true, l)
+		})
+	}}
+	return out, errs, nil
+}
+
+// supervise starts the child, waits for its end and leaves nothing of it behind. It
+// has a thread of its own as long as the child lives: the kernel sends the signal of
+// the parent's death when the thread ends that has started the child.
+func (p *Process) supervise(cmd *exec.Cmd, started chan<- error, streams ...stream) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		started <- fmt.Errorf("starting a child: %w", err)
+		return
+	}
+	p.pid = cmd.Process.Pid
+	started <- nil
+	var reading sync.WaitGroup
+	for _, s := range streams {
+		reading.Go(s.read)
+	}
+	exit := p.reap(cmd)
+	p.control.Close()
+	read := make(chan struct{})
+	go func() {
+		reading.Wait()
+		close(read)
+	}()
+	select {
+	case <-read:
+	case <-time.After(drainGrace): // somebody outside of the group has inherited them
+	}
+	for _, s := range streams {
+		s.from.Close()
+	}
+	<-read
+	exit.Stderr = p.stderr.lines()
+	p.exit = exit
+	close(p.done)
+}
+
+// reap waits for the end of the child and of its group.
+func (p *Process) reap(cmd *exec.Cmd) *Exit {
+	for {
+		// The ID stays the child's until it is reaped, so the group is its own.
+		err := unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	p.mu.Lock()
+	p.mu.reaped = true
+	_ = syscall.Kill(-p.pid, syscall.SIGKILL) // what the child has started; it may be nothing
+	p.mu.Unlock()
+	_ = cmd.Wait() // the state says it all
+	exit := &Exit{Code: cmd.ProcessState.ExitCode()}
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		exit.Signal = ws.Signal()
+	}
+	return exit
+}
+
+// Control returns the connection to the child. It is closed when the child has ended.
+func (p *Process) Control() *Conn { return p.control }
+
+// PID returns the process ID.
+func (p *Process) PID() int { return p.pid }
+
+// Done is closed when the child has ended, with its group and all its output.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Exit returns why the child has ended. It may be called when Done is closed.
+func (p *Process) Exit() *Exit {
+	<-p.done
+	return p.exit
+}
+
+// Kill ends the child and its group at once; it does not wait.
+func (p *Process) Kill() { p.signal(syscall.SIGKILL) }
+
+func (p *Process) signal(s syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.mu.reaped {
+		_ = syscall.Kill(-p.pid, s)
+	}
+}
+
+// Stop waits until the child ends by itself, which the caller has asked for. After
+// the time it sends SIGTERM, then SIGKILL. It returns when the child has ended.
+func (p *Process) Stop(wait time.Duration) *Exit {
+	if !p.ended(wait) {
+		p.signal(syscall.SIGTERM)
+		if !p.ended(termGrace) {
+			p.Kill()
+		}
+	}
+	return p.Exit()
+}
+
+// Lost returns why a child has ended whose control socket is closed. A child that
+// lives on without it is killed.
+func (p *Process) Lost() *Exit { return p.Stop(exitGrace) }
+
+func (p *Process) ended(within time.Duration) bool {
+	t := time.NewTimer(within)
+	defer t.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// socketPair returns our end, which does not block threads, and the child's.
+func socketPair(name string) (ours net.Conn, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a socket pair for a child: %w", err)
+	}
+	theirs = os.NewFile(uintptr(fds[1]), name)
+	f := os.NewFile(uintptr(fds[0]), name)
+	defer f.Close()
+	if ours, err = net.FileConn(f); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("opening the socket of a child: %w", err), theirs.Close())
+	}
+	return ours, theirs, nil
+}
+
+func readReports(c *Conn, report func(Frame)) {
+	for {
+		f, err := c.Receive()
+		if err != nil {
+			return
+		}
+		if report != nil {
+			report(f)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+//go:build !linux
+
+package child
+
+import (
+	"errors"
+	"time"
+)
+
+// Process is a child that was started.
+type Process struct{}
+
+// Start fails: children are supervised with means of Linux.
+func Start(Spec) (*Process, error) {
+	return nil, errors.New("child processes are supported on Linux only")
+}
+
+// Control returns no connection.
+func (*Process) Control() *Conn { return nil }
+
+// PID returns 0.
+func (*Process) PID() int { return 0 }
+
+// Done returns nil.
+func (*Process) Done() <-chan struct{} { return nil }
+
+// Exit returns nil.
+func (*Process) Exit() *Exit { return nil }
+
+// Kill does nothing.
+func (*Process) Kill() {}
+
+// Stop returns nil.
+func (*Process) Stop(time.Duration) *Exit { return nil }
+
+// Lost returns nil.
+func (*Process) Lost() *Exit { return nil }

@@ -1,0 +1,44 @@
+package child
+
+import (
+	"os"
+	"time"
+)
+
+// The descriptors of a child.
+const (
+	ControlFD = 3 // a socket: the parent asks, the child answers
+	ReportFD  = 4 // a socket: frames that the child sends by itself
+	FirstFile = 5 // the first of Spec.Files
+)
+
+// Spec says what to run.
+type Spec struct {
+	Path string
+	Args []string // without the program's name
+	Env  []string // all of it; nil: that of this process
+	Dir  string   // empty: that of this process
+	// Files are inherited by the child from descriptor FirstFile on. They stay the
+	// caller's.
+	Files []*os.File
+	// Line gets each line that the child prints, without its end. The calls for one
+	// stream do not overlap. Nil: nobody wants them.
+	Line func(stderr bool, line string)
+	// Report gets each frame of the report socket; the calls do not overlap. Nil:
+	// nobody wants them.
+	Report func(Frame)
+}
+
+// Bounds of the end of a child.
+const (
+	termGrace  = time.Second            // between SIGTERM and SIGKILL
+	drainGrace = 500 * time.Millisecond // for the rest of the output of a child that has ended
+	// exitGrace is how long a child may live that has closed its control socket.
+	exitGrace = 2 * time.Second
+)
+
+// Bounds of what is kept of the output.
+const (
+	maxLine   = 16 << 10
+	keepLines = 20
+)
