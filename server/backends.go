@@ -4,17 +4,19 @@ import (
 	"triton/server/backend"
 	"triton/server/backend/builtin"
 	"triton/server/backend/onnx"
+	"triton/server/backend/python"
 )
 
 // NewBackends returns the backends of this program.
 func NewBackends(search onnx.Search) backend.Set {
 	return backend.Set{
-		onnx.Name:  onnx.New(search),
-		"identity": builtin.Identity{},
-		"repeat":   builtin.Repeat{},
-		"square":   builtin.Square{},
-		"fault":    builtin.Fault{},
-		"query":    builtin.Query{Getenv: search.Getenv},
+		onnx.Name:   onnx.New(search),
+		python.Name: python.New(),
+		"identity":  builtin.Identity{},
+		"repeat":    builtin.Repeat{},
+		"square":    builtin.Square{},
+		"fault":     builtin.Fault{},
+		"query":     builtin.Query{Getenv: search.Getenv},
 
 		"sequence":           builtin.Sequence{},
 		"dyna_sequence":      builtin.DynaSequence{},

@@ -84,6 +84,8 @@ var mayImport = map[string]string{
 	"server/backend":            "server/infer pkg/kserve pkg/inferencepb pkg/tensor",
 	"server/backend/builtin":    "server/backend server/infer pkg/inferencepb pkg/kserve pkg/tensor",
 	"server/backend/onnx":       "server/backend server/infer pkg/hashorder pkg/inferencepb pkg/kserve pkg/modelconfig pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor",
+	"server/backend/child":      "server/backend",
+	"server/backend/python":     "server/backend server/backend/child server/infer pkg/kserve pkg/modelconfig pkg/tensor",
 	"server/ratelimit":          "server/scheduler",
 	"server/cache/redis":        "server/cache server/infer pkg/kserve pkg/tensor",
 	"server/cache":              "server/infer server/scheduler server/stats pkg/kserve pkg/tensor",

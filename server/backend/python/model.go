@@ -1,0 +1,82 @@
+package python
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"triton/pkg/modelconfig"
+	"triton/pkg/status"
+	"triton/server/backend"
+)
+
+// model is a loaded model.
+type model struct {
+	spec        backend.Spec
+	settings    settings
+	memory      *memory
+	file        string // model.py
+	interpreter string
+	env         []string
+	runtime     string // the directory of the modules that children import
+	config      string // the configuration as JSON
+	outputs     []string
+}
+
+func (m *model) configure() error {
+	text, err := modelconfig.MarshalJSON(m.spec.Config)
+	if err != nil {
+		return status.New(status.Internal, "model '%s': writing the configuration as JSON: %w", m.spec.Name, err)
+	}
+	m.config = string(text)
+	for _, out := range m.spec.Config.GetOutput() {
+		m.outputs = append(m.outputs, out.GetName())
+	}
+	slices.Sort(m.outputs)
+	return nil
+}
+
+// about returns what a child needs to find model.py.
+func (m *model) about() about {
+	return about{
+		Name: m.spec.Name, File: m.file, Stem: strings.TrimSuffix(filepath.Base(m.file), ".py"),
+		ModelDir: filepath.Dir(m.spec.Dir), VersionDir: m.spec.Dir,
+	}
+}
+
+// NewInstance starts a child that imports model.py and runs initialize.
+func (m *model) NewInstance(ctx context.Context, at backend.Placement) (backend.Instance, error) {
+	c, err := m.start(ctx, at.Name)
+	if err != nil {
+		return nil, err
+	}
+	a := m.about()
+	a.Args = map[string]string{
+		"model_config":             m.config,
+		"model_instance_kind":      strings.TrimPrefix(at.Kind.String(), "KIND_"),
+		"model_instance_name":      at.Name,
+		"model_instance_device_id": strconv.Itoa(at.Device),
+		"model_repository":         a.ModelDir,
+		"model_version":            strconv.FormatInt(m.spec.Version, 10),
+		"model_name":               m.spec.Name,
+	}
+	if _, err := c.ask(ctx, frameLoad, a); err != nil {
+		c.kill()
+		return nil, err
+	}
+	m.spec.Log.Debug("a Python instance started", slog.String("instance", at.Name), slog.Int("pid", c.process.PID()),
+		slog.String("python", c.hello.Python), slog.String("numpy", c.hello.Numpy))
+	return newInstance(m, c), nil
+}
+
+// Close removes the modules.
+func (m *model) Close() error {
+	if m.runtime == "" {
+		return nil
+	}
+	return os.RemoveAll(m.runtime)
+}

@@ -1,0 +1,154 @@
+package python
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"strconv"
+	"time"
+
+	"triton/pkg/status"
+	"triton/server/backend/child"
+)
+
+// process is a child and what it has said of itself.
+type process struct {
+	name    string // of the instance
+	process *child.Process
+	control *child.Conn
+	out     child.Message
+	hello   hello
+}
+
+// start starts a child and waits until it can import models.
+func (m *model) start(ctx context.Context, name string) (*process, error) {
+	l := &logger{log: m.spec.Log, model: m.spec.Name, instance: name}
+	p, err := child.Start(child.Spec{
+		Path: m.interpreter, Args: []string{"-u", m.runtime + string(os.PathSeparator) + "runner.py"}, Env: m.env,
+		Files: []*os.File{m.memory.file}, Line: l.line, Report: l.report,
+	})
+	if err != nil {
+		return nil, status.New(status.Internal, "Launch stub process failed for %s: %w", m.spec.Name, err)
+	}
+	c := &process{name: name, process: p, control: p.Control()}
+	if err := c.greet(ctx, m.interpreter, m.settings.start); err != nil {
+		c.kill()
+		return nil, err
+	}
+	return c, nil
+}
+
+// greet waits for the first frame.
+func (c *process) greet(ctx context.Context, interpreter string, within time.Duration) error {
+	defer context.AfterFunc(ctx, c.process.Kill)()
+	if err := c.control.Deadline(time.Now().Add(within)); err != nil {
+		return c.lost()
+	}
+	f, err := c.control.Receive()
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return status.New(status.Internal, "Stub process '%s' is not healthy. %s did not start within %s (start-timeout-seconds)", c.name, interpreter, within)
+	case err != nil:
+		return c.lost()
+	case f.Kind != frameHello || json.Unmarshal(f.Body, &c.hello) != nil:
+		return errors.Join(child.ErrFrame, c.control.Deadline(time.Time{}))
+	case c.hello.Numpy == "" || c.hello.Error != "":
+		return errNumpy(interpreter, c.hello.Error)
+	}
+	return c.control.Deadline(time.Time{})
+}
+
+// ask sends a question as JSON and returns the answer, which the next frame
+// overwrites. It takes as long as the model does.
+func (c *process) ask(ctx context.Context, kind uint8, question any) ([]byte, error) {
+	defer context.AfterFunc(ctx, c.process.Kill)()
+	m := c.out.Begin(kind)
+	if question != nil {
+		text, err := json.Marshal(question)
+		if err != nil {
+			return nil, err
+		}
+		m.Raw(text)
+	}
+	if err := c.control.Send(m); err != nil {
+		return nil, c.lost()
+	}
+	f, err := c.control.Receive()
+	switch {
+	case err != nil:
+		return nil, c.lost()
+	case f.Kind == frameFailed:
+		return nil, status.New(status.Internal, "%s", f.Body)
+	case f.Kind != frameDone:
+		return nil, errors.Join(child.ErrFrame, errors.New("frame "+strconv.Itoa(int(f.Kind))+" is no answer"))
+	}
+	return f.Body, nil
+}
+
+// lost returns the error of a child that does not answer any more.
+func (c *process) lost() error {
+	exit := c.process.Lost()
+	msg := "Stub process '" + c.name + "' is not healthy. The cause: " + exit.Error()
+	return &status.Error{Code: status.Internal, Msg: msg, Cause: exit}
+}
+
+// end lets the child run finalize, at most that long, and stops it.
+func (c *process) end(within time.Duration) (err error) {
+	if c.control.Send(c.out.Begin(frameFinalize)) != nil || c.control.Deadline(time.Now().Add(within)) != nil {
+		c.kill()
+		return nil // it has ended before, which was reported
+	}
+	f, err := c.control.Receive()
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		c.kill()
+		return status.New(status.Internal, "finalize of '%s' took longer than %s (stub-timeout-seconds)", c.name, within)
+	case err == nil && f.Kind == frameFailed:
+		err = status.New(status.Internal, "%s", f.Body)
+	default:
+		err = nil
+	}
+	c.process.Stop(exitGrace)
+	return err
+}
+
+// exitGrace is how long an interpreter may take to exit.
+const exitGrace = 5 * time.Second
+
+// kill ends the child at once.
+func (c *process) kill() {
+	c.process.Kill()
+	c.process.Exit()
+}
+
+// logger writes what a child says to the server's log.
+type logger struct {
+	log             *slog.Logger
+	model, instance string
+}
+
+func (l *logger) line(stderr bool, line string) {
+	stream := "stdout"
+	if stderr {
+		stream = "stderr"
+	}
+	l.log.Info(line, slog.String("model", l.model), slog.String("instance", l.instance), slog.String("stream", stream))
+}
+
+// levels are those of pb_utils.Logger.
+var levels = [...]slog.Level{slog.LevelInfo, slog.LevelWarn, slog.LevelError, slog.LevelDebug}
+
+func (l *logger) report(f child.Frame) {
+	if f.Kind != frameLog {
+		return
+	}
+	r := child.NewReader(f.Body)
+	level, line, file, msg := r.Uint8(), r.Uint32(), r.String(), r.String()
+	if r.Err() != nil || int(level) >= len(levels) {
+		return
+	}
+	l.log.Log(context.Background(), levels[level], msg, slog.String("model", l.model), slog.String("instance", l.instance), //nolint:sloglint // the model's own text
+		slog.String("source", file+":"+strconv.Itoa(int(line))))
+}

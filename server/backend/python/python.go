@@ -1,0 +1,125 @@
+// Package python is the engine "python": models that are a model.py with a class
+// TritonPythonModel, as NVIDIA's Python backend runs them. Each instance is a child
+// process of its own; tensors travel through a memory file that the children map.
+// docs/adr/0022-child-processes.md has the frames.
+package python
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend"
+)
+
+// Name is the engine's name in config.pbtxt.
+const Name = "python"
+
+// Backend is the engine. Its models share one memory file.
+type Backend struct {
+	memory func() (*memory, error)
+}
+
+var (
+	_ backend.Backend       = (*Backend)(nil)
+	_ backend.AutoCompleter = (*Backend)(nil)
+)
+
+// New returns the engine. It needs nothing before its first model is loaded.
+func New() *Backend { return &Backend{memory: sync.OnceValues(openMemory)} }
+
+// memory is a pool whose memory children can map.
+type memory struct {
+	pool *tensor.Pool
+	file *os.File
+}
+
+func openMemory() (*memory, error) {
+	source, err := tensor.NewMemfd()
+	if err != nil {
+		return nil, status.New(status.Unavailable, "no memory that Python processes can share: %w", err)
+	}
+	pool := tensor.NewPoolOf(tensor.PoolOptions{Source: source})
+	probe, err := pool.TryGet(1)
+	if err != nil {
+		return nil, status.New(status.Unavailable, "no memory that Python processes can share: %w", err)
+	}
+	defer probe.Release()
+	file, _, ok := probe.Shared()
+	if !ok {
+		return nil, status.New(status.Unavailable, "no memory that Python processes can share: the system maps none")
+	}
+	return &memory{pool: pool, file: file}, nil
+}
+
+// Load checks the model's files and finds the interpreter. model.py is imported by
+// the instances.
+func (b *Backend) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
+	m, err := b.prepare(spec)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Config.GetModelTransactionPolicy().GetDecoupled() {
+		return nil, closing(m, status.New(status.Unsupported,
+			"model '%s' is decoupled: decoupled Python models are not supported yet", spec.Name))
+	}
+	return m, nil
+}
+
+// closing closes a model that is not used.
+func closing(m *model, err error) error {
+	_ = m.Close() // the other error is the reason
+	return err
+}
+
+// prepare makes a model.
+func (b *Backend) prepare(spec backend.Spec) (*model, error) {
+	file, err := modelFile(spec)
+	if err != nil {
+		return nil, err
+	}
+	m := &model{spec: spec, file: file}
+	if m.settings, err = parseSettings(spec.Settings); err != nil {
+		return nil, err
+	}
+	if m.memory, err = b.memory(); err != nil {
+		return nil, err
+	}
+	if m.interpreter, m.env, err = findInterpreter(spec, m.settings.executable); err != nil {
+		return nil, err
+	}
+	if err = m.configure(); err != nil {
+		return nil, err
+	}
+	if m.runtime, err = writeRuntime(); err != nil {
+		return nil, status.New(status.Internal, "writing the modules of the Python backend: %w", err)
+	}
+	return m, nil
+}
+
+// modelFile returns the path of model.py.
+func modelFile(spec backend.Spec) (string, error) {
+	name := spec.File
+	if name == "" {
+		name = "model.py"
+	}
+	if !strings.HasSuffix(name, ".py") {
+		return "", status.New(status.InvalidArg, "Model name must end with '.py'. Model name is \"%s\".", name)
+	}
+	path := filepath.Join(spec.Dir, name)
+	if info, err := os.Stat(path); err != nil || info.IsDir() {
+		return "", status.New(status.Internal, "Python model file not found in '%s'", path)
+	}
+	return path, nil
+}
+
+// errNumpy reports an interpreter without numpy.
+func errNumpy(interpreter, reason string) error {
+	return status.New(status.Unavailable,
+		"Python models need numpy, which %s cannot import (%s): run \"%s -m pip install numpy\", or name another interpreter with --backend-config=python,python-executable=<path>",
+		interpreter, reason, interpreter)
+}
