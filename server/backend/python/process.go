@@ -110,7 +110,7 @@ func (c *process) end(within time.Duration) (err error) {
 	default:
 		err = nil
 	}
-	c.process.Stop(exitGrace)
+	_ = c.process.Stop(exitGrace)
 	return err
 }
 
@@ -120,7 +120,7 @@ const exitGrace = 5 * time.Second
 // kill ends the child at once.
 func (c *process) kill() {
 	c.process.Kill()
-	c.process.Exit()
+	_ = c.process.Exit()
 }
 
 // logger writes what a child says to the server's log.

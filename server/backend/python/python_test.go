@@ -232,14 +232,22 @@ func TestTypes(t *testing.T) {
 func TestExecuteErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, source, text string }{
-		{"raises", "    def inner(self): raise pb_utils.TritonModelException('deep')\n    def execute(self, r):\n        self.inner()\n",
-			"TritonModelException: deep\n\nAt:\n  $(4): inner\n  $(6): execute\n"},
-		{"native", "    def execute(self, r): return [pb_utils.InferenceResponse([pb_utils.Tensor('', np.zeros(1))])]\n",
-			"TritonModelException: Tensor name cannot be an empty string.\n\nAt:\n  $(4): execute\n"},
-		{"dtype", "    def execute(self, r): return [pb_utils.InferenceResponse([pb_utils.Tensor('OUT', np.array(['a']))])]\n",
-			"TritonModelException: NumPy dtype is not supported.\n\nAt:\n  $(4): execute\n"},
-		{"list", "    def execute(self, r): return [pb_utils.InferenceResponse([pb_utils.Tensor('OUT', [1.0])])]\n",
-			"TypeError: __init__(): incompatible constructor arguments. The following argument types are supported:\n    1. c_python_backend_utils.Tensor(arg0: str, arg1: numpy.ndarray)\n\nInvoked with: 'OUT', [1.0]\n\nAt:\n  $(4): execute\n"},
+		{
+			"raises", "    def inner(self): raise pb_utils.TritonModelException('deep')\n    def execute(self, r):\n        self.inner()\n",
+			"TritonModelException: deep\n\nAt:\n  $(4): inner\n  $(6): execute\n",
+		},
+		{
+			"native", "    def execute(self, r): return [pb_utils.InferenceResponse([pb_utils.Tensor('', np.zeros(1))])]\n",
+			"TritonModelException: Tensor name cannot be an empty string.\n\nAt:\n  $(4): execute\n",
+		},
+		{
+			"dtype", "    def execute(self, r): return [pb_utils.InferenceResponse([pb_utils.Tensor('OUT', np.array(['a']))])]\n",
+			"TritonModelException: NumPy dtype is not supported.\n\nAt:\n  $(4): execute\n",
+		},
+		{
+			"list", "    def execute(self, r): return [pb_utils.InferenceResponse([pb_utils.Tensor('OUT', [1.0])])]\n",
+			"TypeError: __init__(): incompatible constructor arguments. The following argument types are supported:\n    1. c_python_backend_utils.Tensor(arg0: str, arg1: numpy.ndarray)\n\nInvoked with: 'OUT', [1.0]\n\nAt:\n  $(4): execute\n",
+		},
 		{"type", "    def execute(self, r): return 5\n", "Expected a list in the execute return, found type '<class 'int'>'."},
 		{"count", "    def execute(self, r): return []\n", "Number of InferenceResponse objects do not match the number of InferenceRequest objects. InferenceRequest(s) size is:1, and InferenceResponse(s) size is:0\n"},
 		{"element", "    def execute(self, r): return [1]\n", "Expected an 'InferenceResponse' object in the execute function return list, found type '<class 'int'>'."},
