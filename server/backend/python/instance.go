@@ -34,7 +34,7 @@ type instance struct {
 
 var (
 	_ backend.Instance = (*instance)(nil)
-	_ backend.Mortal   = (*instance)(nil)
+	_ backend.BreakNotifier   = (*instance)(nil)
 )
 
 func newInstance(m *model, c *process) *instance {

@@ -377,7 +377,7 @@ class TritonPythonModel:
         os.kill(os.getpid(), 9)
 `)
 	require.NoError(t, h.load())
-	broken := h.instance.(backend.Mortal).Broken()
+	broken := h.instance.(backend.BreakNotifier).Broken()
 	_, err := h.run(h.request(tensor.FP32, tensor.Shape{1}, floats(1)))
 	require.EqualError(t, err, "Stub process 'm_0' is not healthy. The cause: the process was ended by signal 9 (killed)")
 	require.ErrorIs(t, err, backend.ErrBroken)
