@@ -200,7 +200,7 @@ func Default() Options {
 		ID: "triton", Version: "devel",
 		ExitOnError: true, StrictReadiness: true, AutoComplete: true,
 		LoadThreads: 4, ExitTimeout: 30 * time.Second,
-		StreamBacklog:        infer.DefaultBacklog,
+		StreamBacklog:        infer.DefaultResponseBacklog,
 		MinComputeCapability: 6, BackendDirectory: "/opt/tritonserver/backends",
 		Models: Models{PollInterval: 15 * time.Second},
 		Cache:  Cache{Directory: "/opt/tritonserver/caches"},

@@ -96,7 +96,7 @@ func TestADrainDoesNotWaitForResources(t *testing.T) {
 	}
 	ask("hung")
 	hasty := newClient(t)
-	hasty.Timeout = 2 * time.Second // longer than a request takes on a busy machine
+	hasty.Timeout = 2 * time.Second     // longer than a request takes on a busy machine
 	require.Eventually(t, func() bool { // until the resource is gone
 		_, _, err := post(hasty, "http://"+s.HTTP+"/v2/models/stuck/infer", body)
 		return err != nil

@@ -1,6 +1,6 @@
-// Package admission refuses requests at once that cannot be answered before
-// their deadline, so that no instance works for clients who are gone by then. It
-// stands in front of a model version's instances and learns from their batches.
+// Package admission is admission control: it refuses requests at once that cannot be
+// answered before their deadline, so that instances do not work for clients that have
+// given up. It wraps a model version's instances and learns from their batches.
 package admission
 
 import (
@@ -12,18 +12,17 @@ import (
 	"triton/server/stats"
 )
 
-// Runner refuses what cannot be answered in time and passes on the rest.
+// Runner refuses requests that would be late and passes on the rest.
 type Runner struct {
 	infer.Runner
 	estimate *Estimate
-	line     Line
+	queue    Queue
 	stats    *stats.Model
 }
 
-// Line is what requests wait in.
-type Line interface {
-	// Ahead is how many requests would be served before a new one of that
-	// priority.
+// Queue is the queue in which requests wait.
+type Queue interface {
+	// Ahead returns how many requests would be served before a new one of that priority.
 	Ahead(priority uint64) int
 }
 
@@ -31,12 +30,12 @@ var _ infer.Runner = (*Runner)(nil)
 
 // New stands in front of next, whose batches the estimate hears of and whose
 // requests wait in the line.
-func New(next infer.Runner, e *Estimate, l Line, m *stats.Model) *Runner {
+func New(next infer.Runner, e *Estimate, q Queue, m *stats.Model) *Runner {
 	m.EnableRefusals()
-	return &Runner{Runner: next, estimate: e, line: l, stats: m}
+	return &Runner{Runner: next, estimate: e, queue: q, stats: m}
 }
 
-// Infer refuses the request or runs it. The end of ctx is a deadline too.
+// Infer refuses the request or runs it. The deadline of ctx counts too.
 func (a *Runner) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
 	left := timeout(r)
 	if d, ok := ctx.Deadline(); ok {
@@ -57,31 +56,32 @@ func (a *Runner) Submit(r *infer.Request) error {
 	return a.Runner.Submit(r)
 }
 
-// none is more time than any request has.
-const none = time.Duration(1<<63 - 1)
+// unlimited is the timeout of requests that have none.
+const unlimited = time.Duration(1<<63 - 1)
 
-// timeout is what the request itself says.
+// timeout returns the request's own timeout.
 func timeout(r *infer.Request) time.Duration {
-	if r.TimeoutMicros == 0 || r.TimeoutMicros > uint64(none/time.Microsecond) {
-		return none
+	if r.TimeoutMicros == 0 || r.TimeoutMicros > uint64(unlimited/time.Microsecond) {
+		return unlimited
 	}
 	return time.Duration(r.TimeoutMicros) * time.Microsecond
 }
 
+// check refuses a request that would be answered too late.
 func (a *Runner) check(r *infer.Request, left time.Duration) error {
-	if left == none {
+	if left == unlimited {
 		return nil
 	}
 	now := infer.Now()
-	err := a.estimate.Check(r, now, a.line.Ahead(r.Priority), left)
+	err := a.estimate.Check(r, now, a.queue.Ahead(r.Priority), left)
 	if err != nil {
 		a.stats.Refuse(now - r.Times.Received)
 	}
 	return err
 }
 
-// Check says whether a request that waits behind that many others may be
-// answered within the time that is left.
+// Check returns an error when a request behind that many others cannot be answered within
+// the remaining time.
 func (e *Estimate) Check(r *infer.Request, now int64, waiting int, left time.Duration) error {
 	done, known := e.Finish(now, waiting, r.Rows())
 	if need := time.Duration(done - now); known && need > left {

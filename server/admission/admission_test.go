@@ -34,11 +34,11 @@ func config(maxBatch int32) *inferencepb.ModelConfig {
 	}}
 }
 
-// ran tells an estimate of a batch of requests of one row.
+// ran passes a batch of one-row requests to an estimate.
 func ran(e *admission.Estimate, rows int, took time.Duration) {
 	b := &infer.Batch{Rows: rows, Requests: make([]*infer.Request, rows)}
-	e.Began(0, b, 0)
-	e.Ended(0, b, scheduler.Ran{End: int64(took)})
+	e.Started(0, b, 0)
+	e.Ended(0, b, scheduler.Execution{End: int64(took)})
 }
 
 func learned(instances, maxRows int, cost func(int) time.Duration) *admission.Estimate {
@@ -54,11 +54,11 @@ func TestFinish(t *testing.T) {
 	t.Parallel()
 	cost := simulate.Linear(10*ms, ms)
 	busy := func(e *admission.Estimate, seat, rows int, began time.Duration) {
-		e.Began(seat, &infer.Batch{Rows: rows}, int64(began))
+		e.Started(seat, &infer.Batch{Rows: rows}, int64(began))
 	}
 	for name, c := range map[string]struct {
 		instances, waiting, rows int
-		busy                     []time.Duration // begin of a batch of four, by seat
+		busy                     []time.Duration // begin of a batch of four, by slot
 		start                    time.Duration   // of the own batch
 		own                      float64         // its rows, if more than usual
 	}{
@@ -83,20 +83,20 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// An instance that broke down takes no work any more.
+// A broken instance gets no work.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	e := learned(2, 4, simulate.Linear(10*ms, ms))
 	one := &infer.Batch{Rows: 4, Requests: make([]*infer.Request, 4)}
-	e.Began(0, one, 0)
-	e.Began(1, one, 0)
+	e.Started(0, one, 0)
+	e.Started(1, one, 0)
 	whole, known := e.Finish(0, 8, 1)
 	require.True(t, known)
-	e.Ended(1, one, scheduler.Ran{End: int64(ms), Failed: true, Broken: true})
+	e.Ended(1, one, scheduler.Execution{End: int64(ms), Failed: true, Broken: true})
 	got, known := e.Finish(0, 8, 1)
 	require.True(t, known, "no instance is idle")
 	require.InDelta(t, whole+int64(14*ms), got, 1000, "two full batches are before it, on one instance")
-	e.Ended(0, one, scheduler.Ran{End: int64(ms), Failed: true, Broken: true})
+	e.Ended(0, one, scheduler.Execution{End: int64(ms), Failed: true, Broken: true})
 	_, known = e.Finish(0, 8, 1)
 	require.False(t, known, "others refuse it")
 }
@@ -126,7 +126,7 @@ func TestKnowsTooLittle(t *testing.T) {
 	require.False(t, known, "an idle instance is always tried, so that what is wrong is unlearned")
 
 	one := learned(1, 1, simulate.Linear(10*ms, 0))
-	one.Began(0, &infer.Batch{Rows: 1}, 0)
+	one.Started(0, &infer.Batch{Rows: 1}, 0)
 	got, _ := one.Finish(0, 0, 8)
 	require.EqualValues(t, 20*ms, got, "of larger batches nothing is known but that they take no less")
 }
@@ -172,7 +172,7 @@ func TestGoodput(t *testing.T) {
 	}
 }
 
-// TestNoise: engines whose times vary by 30 % make no more than a part of the work
+// TestNoise: backends whose times vary by 30 % make no more than a part of the work
 // be for nothing.
 func TestNoise(t *testing.T) {
 	t.Parallel()
@@ -207,15 +207,15 @@ func TestRefusesNothingThatFits(t *testing.T) {
 	require.Equal(t, len(trace), got.Within(20*ms))
 }
 
-// engine takes 10 ms and 1 ms for each row.
-type engine struct{}
+// fakeBackend takes 10 ms and 1 ms for each row.
+type fakeBackend struct{}
 
-func (engine) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return engine{}, nil
+func (fakeBackend) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	return fakeBackend{}, nil
 }
-func (engine) Close() error { return nil }
+func (fakeBackend) Close() error { return nil }
 
-func (engine) Execute(_ context.Context, b *infer.Batch) error {
+func (fakeBackend) Execute(_ context.Context, b *infer.Batch) error {
 	time.Sleep(simulate.Linear(10*ms, ms)(b.Rows))
 	for _, r := range b.Requests {
 		r.Respond(infer.NewResponse(), true)
@@ -226,11 +226,11 @@ func (engine) Execute(_ context.Context, b *infer.Batch) error {
 // start is a real queue and instance with admission in front.
 func start(t *testing.T, maxBatch int32) (*admission.Runner, *stats.Model) {
 	cfg, counters := config(maxBatch), stats.NewModel("m", "1", int(maxBatch))
-	q, seats := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Seats: 1, Stats: counters})
+	q, seats := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Slots: 1, Stats: counters})
 	e := admission.NewEstimate(1, int(maxBatch))
 	g := instance.New(instance.Options{
-		Name: "m", Version: "1", Config: cfg, Model: engine{}, Placements: make([]backend.Placement, 1),
-		Source: q, Seats: seats, Stats: counters, Log: slog.New(slog.DiscardHandler), Observer: e,
+		Name: "m", Version: "1", Config: cfg, Model: fakeBackend{}, Placements: make([]backend.Placement, 1),
+		Source: q, Slots: seats, Stats: counters, Log: slog.New(slog.DiscardHandler), Observer: e,
 	})
 	require.NoError(t, g.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, g.Drain(context.Background())) })

@@ -17,7 +17,7 @@ import (
 func busyEstimate() *admission.Estimate {
 	e := learned(4, 32, simulate.Linear(ms, 50*time.Microsecond))
 	for seat := range 4 {
-		e.Began(seat, &infer.Batch{Rows: 32}, 0)
+		e.Started(seat, &infer.Batch{Rows: 32}, 0)
 	}
 	return e
 }
@@ -45,8 +45,8 @@ func BenchmarkCheck(b *testing.B) {
 		batch := &infer.Batch{Rows: 8, Requests: make([]*infer.Request, 8)}
 		b.ReportAllocs()
 		for b.Loop() {
-			e.Began(0, batch, 0)
-			e.Ended(0, batch, scheduler.Ran{End: int64(ms)})
+			e.Started(0, batch, 0)
+			e.Ended(0, batch, scheduler.Execution{End: int64(ms)})
 		}
 	})
 }

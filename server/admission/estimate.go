@@ -10,78 +10,78 @@ import (
 	"triton/server/scheduler"
 )
 
-// Estimate knows what runs and what batches cost, and from that when a new
+// Estimate estimates, from the running batches and the cost of recent ones, when a new
 // request could be answered.
 type Estimate struct {
-	mu       sync.Mutex
-	maxRows  float64 // of a batch; 0: every request runs alone
-	cost     cost
-	requests float64 // per row, lately
-	seats    []seat
-	free     []int64 // scratch
+	mu        sync.Mutex
+	maxRows   float64 // of a batch; 0: every request runs alone
+	cost      cost
+	requests  float64 // per row, recent mean
+	instances []instance
+	free      []int64 // reused by Finish
 }
 
-// sure is how many standard deviations a request is to be early. Under overload
-// whoever is let in is just early enough.
-const sure = 2
+// marginDeviations is the safety margin in standard deviations. Under overload admitted
+// requests are just early enough.
+const marginDeviations = 2
 
-// seat is an instance.
-type seat struct {
-	broken bool // takes no more batches
-	busy   bool
-	began  int64
-	rows   int
+// instance is the state of an instance.
+type instance struct {
+	broken  bool // takes no more batches
+	busy    bool
+	started int64
+	rows    int
 }
 
 var _ scheduler.Observer = (*Estimate)(nil)
 
-// NewEstimate knows nothing yet of that many instances, whose batches have up to
-// maxRows rows; 0 says that every request runs alone.
+// NewEstimate returns an estimate without observations for that many instances, whose
+// batches have up to maxRows rows; 0 says that every request runs alone.
 func NewEstimate(instances, maxRows int) *Estimate {
-	return &Estimate{maxRows: float64(maxRows), seats: make([]seat, instances), free: make([]int64, 0, instances)}
+	return &Estimate{maxRows: float64(maxRows), instances: make([]instance, instances), free: make([]int64, 0, instances)}
 }
 
-// Began notes that an instance is busy.
-func (e *Estimate) Began(n int, b *infer.Batch, now int64) {
+// Started records that an instance is busy.
+func (e *Estimate) Started(n int, b *infer.Batch, now int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.seats[n] = seat{busy: true, began: now, rows: b.Rows}
+	e.instances[n] = instance{busy: true, started: now, rows: b.Rows}
 }
 
-// Ended learns from a batch. One that failed says nothing of what others cost.
-func (e *Estimate) Ended(n int, b *infer.Batch, did scheduler.Ran) {
+// Ended learns from a batch. Failed batches do not count.
+func (e *Estimate) Ended(n int, b *infer.Batch, execution scheduler.Execution) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.seats[n] = seat{broken: did.Broken}
-	if did.Failed || b.Rows == 0 {
+	e.instances[n] = instance{broken: execution.Broken}
+	if execution.Failed || b.Rows == 0 {
 		return
 	}
-	e.cost.add(b.Rows, time.Duration(did.End-did.Begin))
+	e.cost.add(b.Rows, time.Duration(execution.End-execution.Start))
 	per := float64(len(b.Requests)) / float64(b.Rows)
 	if e.cost.seen == 1 {
 		e.requests = per
 	}
-	e.requests += (per - e.requests) * (1 - forget)
+	e.requests += (per - e.requests) * (1 - decay)
 }
 
-// Finish is when, by the clock of now, a request can be answered that waits behind
-// that many others: in full batches before it, and in one of its own that others
-// join as they lately did. False when that is not known: too little was seen, or nothing is to be waited
-// for, so that the request shows what it takes.
+// Finish estimates when, by the clock of now, a request behind that many others can be
+// answered: after full batches, in a batch that others join as they recently did. It
+// reports false when that is unknown: after too few executions, or when the request need
+// not wait, so that it runs and adds an observation.
 func (e *Estimate) Finish(now int64, waiting, rows int) (int64, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.cost.seen < enough || waiting == 0 && !e.allBusy() {
+	if e.cost.seen < minExecutions || waiting == 0 && !e.allBusy() {
 		return 0, false
 	}
 	free := e.free[:0]
-	for i := range e.seats {
-		s, at := &e.seats[i], now
+	for i := range e.instances {
+		s, at := &e.instances[i], now
 		if s.broken {
 			continue
 		}
 		if s.busy {
-			at = max(now, s.began+int64(e.cost.of(float64(s.rows))))
+			at = max(now, s.started+int64(e.cost.duration(float64(s.rows))))
 		}
 		free = append(free, at)
 	}
@@ -93,18 +93,18 @@ func (e *Estimate) Finish(now int64, waiting, rows int) (int64, bool) {
 	before := math.Floor(float64(waiting) / each)
 	own := math.Mod(float64(waiting), each)/each*full + float64(rows)
 	if own < full {
-		own = min(max(own, e.cost.usual()), full)
+		own = min(max(own, e.cost.meanRows()), full)
 	}
-	turn := int(before)
-	turns := turn / len(free)
-	start := free[turn%len(free)] + int64(turns)*int64(e.cost.of(full))
-	// The errors of the batch that runs, those ahead and the own add up as
-	// independent ones do.
-	margin := sure * math.Sqrt(float64(turns+2)) * float64(e.cost.noise())
-	return start + int64(e.cost.of(own)) + int64(margin), true
+	batchesBefore := int(before)
+	rounds := batchesBefore / len(free)
+	start := free[batchesBefore%len(free)] + int64(rounds)*int64(e.cost.duration(full))
+	// The errors of the running batch, the batches ahead and the own batch add up as
+	// independent errors do.
+	margin := marginDeviations * math.Sqrt(float64(rounds+2)) * float64(e.cost.noise())
+	return start + int64(e.cost.duration(own)) + int64(margin), true
 }
 
-// batch is how many requests and rows a full batch has.
+// batch returns the requests and rows of a full batch.
 func (e *Estimate) batch() (requests, rows float64) {
 	if e.maxRows == 0 {
 		return 1, 1 / e.requests
@@ -113,8 +113,8 @@ func (e *Estimate) batch() (requests, rows float64) {
 }
 
 func (e *Estimate) allBusy() bool {
-	for i := range e.seats {
-		if s := &e.seats[i]; !s.busy && !s.broken {
+	for i := range e.instances {
+		if s := &e.instances[i]; !s.busy && !s.broken {
 			return false
 		}
 	}

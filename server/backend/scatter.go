@@ -84,7 +84,7 @@ func (s *Scatter) split(v *Value, shape tensor.Shape, buf *tensor.Buffer, off, n
 // add gives a request its part of an output, of shape s.shape. It goes to the client if
 // the client asked for it, and to the sequence if it is a state. An error ends both.
 func (s *Scatter) add(r *infer.Request, resp *infer.Response, v *Value, buf *tensor.Buffer, off, n int) {
-	if v.Role == State && resp.Err == nil && r.Member.States != nil {
+	if v.Role == State && resp.Err == nil && r.Membership.States != nil {
 		if err := UpdateState(r, v.Name, v.DataType, s.backendShape(v), tensor.SliceData(buf, off, n)); err != nil {
 			s.fail(resp, err)
 		}
@@ -99,7 +99,7 @@ func (s *Scatter) Send() {
 	for k, r := range s.batch.Requests {
 		resp := s.responses[k]
 		s.responses[k] = nil
-		if r.Member.Null {
+		if r.Membership.Null {
 			resp.Release()
 			continue
 		}

@@ -9,11 +9,11 @@ import (
 // UpdateState sets a state for the next request of r's sequence. It takes ownership of
 // data. The state is named by its output.
 func UpdateState(r *infer.Request, output string, d tensor.DataType, shape tensor.Shape, data tensor.Data) error {
-	if r.Member.States == nil {
+	if r.Membership.States == nil {
 		data.Release()
 		return status.New(status.InvalidArg, "unable to add state '%s'. State configuration is missing for model '%s'.", output, r.ModelName)
 	}
-	return r.Member.States.Update(output, d, shape, data)
+	return r.Membership.States.Update(output, d, shape, data)
 }
 
 // span returns the bytes of input i of all requests if they are contiguous in one

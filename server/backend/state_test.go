@@ -50,11 +50,11 @@ func TestScatterStates(t *testing.T) {
 			c.v.Name, c.v.DataType, c.v.Role = "s", tensor.Int32, State
 			rs := []*infer.Request{request(pool, 1, c.v, nil, nil, 0)}
 			states := make([]kept, 3)
-			rs[0].Member.States = &states[0]
+			rs[0].Membership.States = &states[0]
 			if c.batch {
 				rs = append(rs, request(pool, 1, c.v, nil, nil, 0), request(pool, 1, c.v, nil, nil, 0))
-				rs[1].Member = infer.Member{Null: true, States: &states[1]}
-				rs[2].Member.States = &states[2]
+				rs[1].Membership = infer.Membership{Null: true, States: &states[1]}
+				rs[2].Membership.States = &states[2]
 			}
 			buf := pool.Get(8 * len(rs))
 			copy(buf.Bytes(), sequence(8*len(rs)))
@@ -67,7 +67,7 @@ func TestScatterStates(t *testing.T) {
 				got, _ := states[k].data.Contiguous()
 				require.Same(t, &buf.Bytes()[8*k], &got[0])
 				states[k].data.Release()
-				if r.Member.Null {
+				if r.Membership.Null {
 					require.NotEqual(t, infer.Answered, r.State())
 					continue
 				}
@@ -98,7 +98,7 @@ func TestStateErrors(t *testing.T) {
 
 	v := Value{Name: "t", DataType: tensor.Int32, Dims: tensor.Shape{1}, Role: State}
 	r = request(pool, 1, v, nil, nil, 0)
-	r.Member.States = &kept{}
+	r.Membership.States = &kept{}
 	buf := pool.Get(4)
 	_, errs := answers(t, signature(true, v), []*infer.Request{r}, tensor.Shape{1, 1}, buf)
 	buf.Release()
@@ -135,7 +135,7 @@ func TestEngineSignature(t *testing.T) {
 	}, s.Outputs)
 	r, null := infer.NewRequest(), infer.NewRequest()
 	r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: "other"})
-	null.Member.Null = true
+	null.Membership.Null = true
 	s.Outputs = append(s.Outputs, Value{Name: "c"}, Value{Name: "other"})
 	b := batchOf(r, null)
 	require.True(t, s.Wants(b, 1), "the sequence needs it")

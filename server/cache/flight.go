@@ -69,7 +69,7 @@ func (in *flight) lead(r *infer.Request, t *ticket) error {
 	t.flight = in
 	err := in.all.runner.next.Submit(r)
 	if err != nil {
-		r.Tap = t.before
+		r.Observer = t.before
 		in.finish(nil, false)
 	}
 	return err
@@ -119,7 +119,7 @@ func (f *flights) answer(r *infer.Request, from *infer.Response) {
 // promote makes a follower the leader.
 func (in *flight) promote(r *infer.Request) {
 	defer in.all.promoting.Done()
-	r.Again()
+	r.PrepareRequeue()
 	if err := in.leadContained(r); err != nil {
 		in.all.runner.opts.Stats.Fail(stats.Other, infer.Now()-r.Times.Received)
 		r.Fail(err)
@@ -130,14 +130,14 @@ func (in *flight) promote(r *infer.Request) {
 // leadContained is lead, with panics as errors, so that followers do not wait for ever.
 // If the runner behind has accepted the request already, it will answer it.
 func (in *flight) leadContained(r *infer.Request) (err error) {
-	t := r.Tap.(*ticket)
+	t := r.Observer.(*ticket)
 	before := t.before
 	defer func() {
 		if p := recover(); p != nil {
 			in.all.runner.opts.Log.Error("panic while a request was submitted", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			if r.State() == infer.Decoded {
 				err = status.New(status.Internal, "internal error while the request was queued; the server's log has the details")
-				r.Tap = before
+				r.Observer = before
 				in.finish(nil, false)
 			}
 		}
@@ -184,8 +184,8 @@ func (f *flights) fail(r *infer.Request, err error, why stats.Failure) {
 
 // removeTicket takes the ticket from a follower, so that its response is not stored.
 func removeTicket(r *infer.Request) ticket {
-	t := r.Tap.(*ticket)
-	r.Tap = t.before
+	t := r.Observer.(*ticket)
+	r.Observer = t.before
 	return *t
 }
 

@@ -81,7 +81,7 @@ func (c *Runner) Infer(ctx context.Context, r *infer.Request) (*infer.Response, 
 
 // await submits a request and waits for its one response.
 func await(ctx context.Context, r *infer.Request, submit func(*infer.Request) error) (*infer.Response, error) {
-	r.Bind(ctx)
+	r.CancelWith(ctx)
 	if err := submit(r); err != nil {
 		r.Release()
 		return nil, err

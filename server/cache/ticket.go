@@ -10,9 +10,9 @@ import (
 type ticket struct {
 	runner *Runner
 	key    Key
-	lookup int64     // ns
-	before infer.Tap // of the runner in front of the cache
-	flight *flight   // nil: without SingleFlight
+	lookup int64                  // ns
+	before infer.ResponseObserver // of the runner in front of the cache
+	flight *flight                // nil: without SingleFlight
 }
 
 var tickets = sync.Pool{New: func() any { return &ticket{} }}
@@ -20,19 +20,19 @@ var tickets = sync.Pool{New: func() any { return &ticket{} }}
 // watch sets a ticket as the request's tap.
 func (c *Runner) watch(r *infer.Request, k Key, lookup int64) *ticket {
 	t := tickets.Get().(*ticket)
-	*t = ticket{runner: c, key: k, lookup: lookup, before: r.Tap}
-	r.Tap = t
+	*t = ticket{runner: c, key: k, lookup: lookup, before: r.Observer}
+	r.Observer = t
 	return t
 }
 
-var _ infer.ResponseKeeper = (*ticket)(nil)
+var _ infer.ResponseRetainer = (*ticket)(nil)
 
-// KeepsResponses returns true, which keeps outputs out of memory that the client may
+// RetainsResponses returns true, which keeps outputs out of memory that the client may
 // change: such a response cannot be stored.
-func (*ticket) KeepsResponses() bool { return true }
+func (*ticket) RetainsResponses() bool { return true }
 
-// Respond stores the one response of a request, if it is not an error.
-func (t *ticket) Respond(r *infer.Request, resp *infer.Response, final bool) {
+// Observe stores the one response of a request, if it is not an error.
+func (t *ticket) Observe(r *infer.Request, resp *infer.Response, final bool) {
 	whole := final && resp.Err == nil && immutable(resp)
 	if whole {
 		t.runner.keepContained(t.key, t.lookup, resp)
@@ -40,9 +40,9 @@ func (t *ticket) Respond(r *infer.Request, resp *infer.Response, final bool) {
 	if t.flight != nil {
 		t.flight.finish(resp, whole)
 	}
-	r.Tap = t.before
+	r.Observer = t.before
 	if t.before != nil {
-		t.before.Respond(r, resp, final)
+		t.before.Observe(r, resp, final)
 	}
 	*t = ticket{}
 	tickets.Put(t)

@@ -53,11 +53,11 @@ func newWorld(t testing.TB, s setup) *world {
 	t.Helper()
 	w := &world{pool: tensor.NewPool(), stats: stats.NewModel("m", "1", 0), exec: s.exec, begin: time.Now(), fails: map[byte][]error{}}
 	w.local = cache.NewLocal(s.size, w.pool)
-	source, seats := scheduler.NewQueue(scheduler.Options{Policy: scheduler.Direct{}, Seats: s.instances, Stats: w.stats})
+	source, seats := scheduler.NewQueue(scheduler.Options{Policy: scheduler.NoBatching{}, Slots: s.instances, Stats: w.stats})
 	log := slog.New(slog.NewTextHandler(&w.log, nil))
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: &inferencepb.ModelConfig{}, Model: (*engine)(w), Placements: make([]backend.Placement, s.instances),
-		Source: source, Seats: seats, Stats: w.stats, Log: log,
+		Source: source, Slots: seats, Stats: w.stats, Log: log,
 	})
 	require.NoError(t, g.Start(t.Context()))
 	w.Runner = cache.New(g, cache.Options{Cache: w.local, Scope: "m", SingleFlight: s.single, Ordered: s.ordered, Pool: w.pool, Stats: w.stats, Log: log})

@@ -6,15 +6,15 @@ import (
 	"triton/server/stats"
 )
 
-// conclude sends the answers that are complete, and ends the flow when no step
-// is in flight.
-func (f *flow) conclude() {
+// respondReady sends the responses that are complete, and ends the flow when no step is
+// in flight.
+func (f *flow) respondReady() {
 	idle := len(f.steps) == 0
 	if f.err == nil {
 		for n, iteration := range f.answers {
 			resp, err := f.response(iteration)
 			if err != nil {
-				f.fails(err)
+				f.setError(err)
 				break
 			}
 			f.sent, f.over = true, idle && n == len(f.answers)-1
@@ -23,7 +23,7 @@ func (f *flow) conclude() {
 			} else {
 				f.request.Respond(resp, false)
 			}
-			if !f.over && f.request.State() == infer.Answered { // a fault was its end
+			if !f.over && f.request.State() == infer.Answered { // a contained panic ended it
 				f.stop(f.request.Failure())
 				break
 			}
@@ -46,7 +46,7 @@ func (f *flow) conclude() {
 	}
 }
 
-// response takes the outputs of one iteration.
+// response makes the response of one iteration.
 func (f *flow) response(iteration int) (*infer.Response, error) {
 	resp := infer.NewResponse()
 	g := f.e.graph
@@ -62,11 +62,11 @@ func (f *flow) response(iteration int) (*infer.Response, error) {
 			continue
 		}
 		t.Name = p.name
-		if len(resp.Outputs) == 1 { // Triton repeats them for every output
-			v.member.describe(resp)
+		if len(resp.Outputs) == 1 { // Triton repeats the parameters for every output
+			v.membership.describe(resp)
 		}
 		var err error
-		if t.Shape, err = g.leave(p, convert(t.Shape, v.rows, p.dims, g.batching)); err != nil {
+		if t.Shape, err = g.outerShape(p, convert(t.Shape, v.rows, p.dims, g.batching)); err != nil {
 			resp.Release()
 			return nil, err
 		}
@@ -74,8 +74,8 @@ func (f *flow) response(iteration int) (*infer.Response, error) {
 	return resp, nil
 }
 
-// finish sends the last response. It fails the request when the client's memory
-// has no room for it.
+// finish sends the last response. It fails the request when the client's memory is too
+// small for it.
 func (f *flow) finish(resp *infer.Response) {
 	r := f.request
 	r.Hold()
@@ -89,7 +89,7 @@ func (f *flow) finish(resp *infer.Response) {
 	r.Deliver()
 }
 
-// succeed counts the request, before anybody has its last answer.
+// succeed counts the request, before its last response is sent.
 func (f *flow) succeed() {
 	r, now := f.request, infer.Now()
 	f.stamp()
@@ -102,8 +102,8 @@ func (f *flow) succeed() {
 	}
 }
 
-// fail answers the request with the error of its first step that failed, once. One
-// that a fault has answered before is only counted.
+// fail answers the request with the error of the first step that failed, once. A request
+// that a contained panic has answered is only counted.
 func (f *flow) fail(err error) {
 	if f.failing {
 		return
@@ -121,14 +121,15 @@ func (f *flow) failed(err error) error {
 	return &status.Error{Code: status.CodeOf(err), Msg: "in ensemble '" + f.e.name + "', " + status.From(err).Msg, Cause: err}
 }
 
-// stamp writes down what the steps took, for whom this request is a step of.
+// stamp stores the times of the steps in the request, for an ensemble that this request
+// is a step of.
 func (f *flow) stamp() {
 	t, d := &f.request.Times, &f.sums
 	t.ComputeStart, t.InputEnd, t.OutputStart, t.ComputeEnd = 0, d.input, d.input+d.infer, d.input+d.infer+d.output
 }
 
-// free ends a flow that is over. One whose values could not be given back serves no
-// other request.
+// free releases a flow that is over. A flow that could not release its values is not
+// reused.
 func (f *flow) free() {
 	clean := true
 	for i := range f.wires {
@@ -150,5 +151,5 @@ func (f *flow) free() {
 		e.flows.Put(f)
 	}
 	f.contained(r.Release)
-	e.leave()
+	e.flowEnded()
 }

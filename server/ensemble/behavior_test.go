@@ -153,7 +153,7 @@ func TestBehavior(t *testing.T) {
 	}
 }
 
-// Values move from step to step; nobody copies them.
+// Values move from step to step without a copy.
 func TestTensorsMove(t *testing.T) {
 	t.Parallel()
 	r := build(t, fan, one("A", 0), one("B", 0), two("C", 0))
@@ -174,12 +174,12 @@ func TestTensorsMove(t *testing.T) {
 // ensemble, as with NVIDIA's server.
 func TestNoRoomForTheAnswer(t *testing.T) {
 	t.Parallel()
-	for name, run := range map[string]func(r *rig, q *infer.Request) string{
-		"infer": func(r *rig, q *infer.Request) string {
+	for name, run := range map[string]func(r *harness, q *infer.Request) string{
+		"infer": func(r *harness, q *infer.Request) string {
 			_, err := r.Infer(context.Background(), q)
 			return shown(failed(err))
 		},
-		"submit": func(r *rig, q *infer.Request) string {
+		"submit": func(r *harness, q *infer.Request) string {
 			to := newTape()
 			q.Sink = to
 			require.NoError(t, r.Submit(q))
@@ -204,7 +204,7 @@ func TestNoRoomForTheAnswer(t *testing.T) {
 	}
 }
 
-func TestModelsThatAreGone(t *testing.T) {
+func TestUnloadedModels(t *testing.T) {
 	t.Parallel()
 	r := build(t, ab, one("A", 0), one("B", 0))
 	r.lost = errors.New("no such model")

@@ -9,51 +9,50 @@ import (
 	"triton/server/infer"
 )
 
-var errFault = status.New(status.Internal, "internal error while the ensemble was run; the server's log has the details")
+var errInternal = status.New(status.Internal, "internal error while the ensemble was run; the server's log has the details")
 
-// handleContained handles an event. A panic fails the flow's request and nothing
-// else: the goroutine may be that of any model's instance.
+// handleContained handles an event. A panic fails the flow's request and nothing else:
+// the goroutine may belong to an instance of any model.
 func (f *flow) handleContained(ev event, caller bool) {
 	f.ended = false
 	defer func() {
 		if p := recover(); p != nil {
 			f.fault(p)
-			f.recover(ev)
+			f.failAfterPanic(ev)
 		}
 	}()
 	f.handle(ev, caller)
 }
 
-// recover fails the flow after a panic: it ends what the handling of an event has
-// left open and cancels the steps in flight. The flow lasts until they have ended;
-// when that may never be, because their cancelling panics too, its request has its
-// answer before.
-func (f *flow) recover(ev event) {
+// failAfterPanic fails the flow after a panic: it completes the interrupted handling of
+// the event and cancels the steps in flight. The flow lasts until they have ended. If
+// cancelling panics too, they may never end; then the request is answered at once.
+func (f *flow) failAfterPanic(ev event) {
 	f.ready, f.answers, f.over = f.ready[:0], f.answers[:0], false
 	if f.err == nil {
-		f.err = errFault
+		f.err = errInternal
 	}
 	whole := true
 	if ev.kind == responded && ev.final && !f.ended {
-		whole = f.contained(func() { f.end(ev) })
+		whole = f.contained(func() { f.endStep(ev) })
 	}
-	if s := f.own; s != nil {
-		f.own = nil
+	if s := f.callerStep; s != nil {
+		f.callerStep = nil
 		whole = f.contained(func() { f.discard(s, f.err) }) && whole
 	}
 	for _, s := range f.steps {
 		whole = f.contained(func() { f.cancel(s, f.err) }) && whole
 	}
-	if f.contained(f.conclude) && (whole || f.over) {
+	if f.contained(f.respondReady) && (whole || f.over) {
 		return
 	}
 	f.over = len(f.steps) == 0
 	f.contained(func() { f.fail(f.err) })
-	f.request.Fail(errFault) // when nothing else has answered it
+	f.request.Fail(errInternal) // if it is still unanswered
 	f.request.Deliver()
 }
 
-// contained reports whether do returned.
+// contained reports whether do returned without a panic.
 func (f *flow) contained(do func()) (returned bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -68,14 +67,14 @@ func (f *flow) fault(p any) {
 	f.e.opts.Log.Error("panic in an ensemble", "ensemble", f.e.name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 }
 
-// submit hands a step's request to its model. A panic there is an error, unless a
-// queue has the request already: then that will answer it.
+// submit hands a step's request to its model. A panic becomes an error, unless the
+// request is already queued: then the model will answer it.
 func (f *flow) submit(s *step) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.fault(p)
 			if s.request.State() == infer.Decoded {
-				err = errFault
+				err = errInternal
 			}
 		}
 	}()
@@ -88,7 +87,7 @@ func (s *step) runContained(ctx context.Context) (ev event) {
 		if p := recover(); p != nil {
 			s.flow.fault(p)
 			resp := infer.NewResponse()
-			resp.Err = errFault
+			resp.Err = errInternal
 			ev = event{kind: responded, step: s, final: true, resp: resp}
 		}
 	}()

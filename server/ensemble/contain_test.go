@@ -11,7 +11,7 @@ import (
 	"triton/server/infer"
 )
 
-// wrecked is a part that panics when a request comes.
+// wrecked is a model that panics when a request comes.
 type wrecked struct {
 	*fake
 	queued bool // only once it is in the queue
@@ -31,10 +31,10 @@ func (w wrecked) Infer(_ context.Context, r *infer.Request) (*infer.Response, er
 	panic("a fault of the part")
 }
 
-// breaking is a tap that panics.
+// breaking is a response observer that panics.
 type breaking struct{}
 
-func (breaking) Respond(*infer.Request, *infer.Response, bool) { panic("a fault of the tap") }
+func (breaking) Observe(*infer.Request, *infer.Response, bool) { panic("a fault of the tap") }
 
 // TestPanicsFailTheRequestAlone lets everything around a flow panic. Its request
 // has one end, the instances of the steps serve on, and no memory is lost.
@@ -42,23 +42,23 @@ func TestPanicsFailTheRequestAlone(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		part func(step int, m *fake) infer.Callee
-		tap  infer.Tap
+		tap  infer.ResponseObserver
 		got  string
 	}{
 		"the models are not found": {
 			part: func(int, *fake) infer.Callee { panic("a fault of the repository") },
-			got:  "0: Internal: in ensemble 'e', " + errFault.Msg + " final",
+			got:  "0: Internal: in ensemble 'e', " + errInternal.Msg + " final",
 		},
 		"the first step is not queued": {
 			part: func(i int, m *fake) infer.Callee { return broken(i == 0, m, false) },
-			got:  "0: Internal: in ensemble 'e', " + errFault.Msg + " final",
+			got:  "0: Internal: in ensemble 'e', " + errInternal.Msg + " final",
 		},
 		"the first step is queued": {
 			part: func(i int, m *fake) infer.Callee { return broken(i == 0, m, true) }, got: "20: OUT[1]=1 final",
 		},
 		"the second step": {
 			part: func(i int, m *fake) infer.Callee { return broken(i == 1, m, false) },
-			got:  "10: Internal: in ensemble 'e', " + errFault.Msg + " final",
+			got:  "10: Internal: in ensemble 'e', " + errInternal.Msg + " final",
 		},
 		"the tap": {
 			part: func(_ int, m *fake) infer.Callee { return m }, tap: breaking{},
@@ -70,17 +70,17 @@ func TestPanicsFailTheRequestAlone(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := build(t, ab, one("A", 10), one("B", 10))
 				steps := []string{"A", "B"}
-				g.opts.Models = finder(func(name string) infer.Callee { return test.part(slices.Index(steps, name), g.models[name]) })
+				g.opts.Submitter = finder(func(name string) infer.Callee { return test.part(slices.Index(steps, name), g.models[name]) })
 				sink := newTape()
 				r := g.request(0, "IN=1")
-				r.Sink, r.Tap = sink, test.tap
+				r.Sink, r.Observer = sink, test.tap
 				require.NoError(t, g.Submit(r))
 				r.Release()
 				<-sink.done
 				require.Equal(t, []string{test.got}, sink.got)
 
 				alone := g.request(0, "IN=1")
-				alone.Tap = test.tap
+				alone.Observer = test.tap
 				resp, err := g.Infer(t.Context(), alone)
 				if err == nil {
 					resp.Release()
@@ -102,7 +102,7 @@ func broken(really bool, m *fake, queued bool) infer.Callee {
 	return m
 }
 
-// finder finds a part by name.
+// finder finds a model by name.
 type finder func(name string) infer.Callee
 
-func (f finder) Hold(name, _ string) (infer.Callee, error) { return f(name), nil }
+func (f finder) Acquire(name, _ string) (infer.Callee, error) { return f(name), nil }

@@ -1,7 +1,6 @@
-// Package ensemble runs models whose requests are answered by other models: a
-// graph of steps that tensors connect. It moves tensors by reference, keeps no
-// goroutine and no queue of its own, and does not find, load or check models;
-// that is done by repository.
+// Package ensemble runs models whose requests are answered by other models: a graph of
+// steps that tensors connect. It moves tensors by reference and has no goroutine and no
+// queue of its own. Package repository finds, loads and checks the models.
 package ensemble
 
 import (
@@ -18,16 +17,16 @@ import (
 	"triton/server/stats"
 )
 
-// Options say what an Ensemble runs.
+// Options configure an Ensemble.
 type Options struct {
 	Config *inferencepb.ModelConfig
-	// Parts are the configurations of the steps' models. Config has passed the
-	// checks against them.
-	Parts []*inferencepb.ModelConfig
-	// Models finds the models of the steps.
-	Models infer.Submitter
-	Stats  *stats.Model
-	Log    *slog.Logger
+	// Models are the configurations of the steps' models. Config has passed the checks
+	// against them.
+	Models []*inferencepb.ModelConfig
+	// Submitter finds the models of the steps.
+	Submitter infer.Submitter
+	Stats     *stats.Model
+	Log       *slog.Logger
 }
 
 // Ensemble is one version of an ensemble.
@@ -36,13 +35,13 @@ type Ensemble struct {
 	name      string
 	graph     *graph
 	decoupled bool
-	limits    []*limit // by step; nil: none
+	limits    []*limit // by step; nil: unlimited
 	flows     sync.Pool
 
 	running atomic.Int64 // flows
 	closed  atomic.Bool
 	once    sync.Once
-	ended   chan struct{} // closed when it is closed and nothing runs
+	ended   chan struct{} // closed when the ensemble is closed and no flow runs
 }
 
 var (
@@ -50,16 +49,16 @@ var (
 	_ infer.Owner  = (*Ensemble)(nil)
 )
 
-// New makes an ensemble.
+// New returns an ensemble.
 func New(o Options) *Ensemble {
 	e := &Ensemble{
-		opts: o, name: o.Config.GetName(), graph: newGraph(o.Config, o.Parts), ended: make(chan struct{}),
+		opts: o, name: o.Config.GetName(), graph: newGraph(o.Config, o.Models), ended: make(chan struct{}),
 		decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled(),
 	}
 	for range e.graph.steps {
 		var l *limit
 		if n := o.Config.GetEnsembleScheduling().GetMaxInflightRequests(); n > 0 {
-			l = &limit{most: int(n)}
+			l = &limit{max: int(n)}
 		}
 		e.limits = append(e.limits, l)
 	}
@@ -67,15 +66,15 @@ func New(o Options) *Ensemble {
 	return e
 }
 
-// Infer runs one request and waits for its one response. A step that nothing
-// else is to be done beside runs on the caller's goroutine, if its model can.
+// Infer runs one request and waits for its one response. A step runs on the caller's
+// goroutine when nothing else is to be done meanwhile and its model allows it.
 func (e *Ensemble) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
 	if ctx.Err() != nil {
 		r.Release()
 		return nil, cancelled(ctx)
 	}
 	r.Unary()
-	r.Bind(ctx)
+	r.CancelWith(ctx)
 	if err := e.start(ctx, r); err != nil {
 		r.Release()
 		return nil, err
@@ -92,41 +91,40 @@ func cancelled(ctx context.Context) error {
 }
 
 // Submit starts a request whose Sink takes the responses.
-func (e *Ensemble) Submit(r *infer.Request) error { return e.start(nobody, r) }
+func (e *Ensemble) Submit(r *infer.Request) error { return e.start(noCaller, r) }
 
-// start begins with a request; ctx is that of a caller that waits for it, nil
-// when none does.
+// start starts a flow; ctx is that of a waiting caller, or noCaller.
 func (e *Ensemble) start(ctx context.Context, r *infer.Request) error {
 	e.running.Add(1)
 	if e.closed.Load() {
-		e.leave()
+		e.flowEnded()
 		return scheduler.Stopping(r)
 	}
 	if e.decoupled {
 		r.Lend(e, true)
-		r.Returned() // no call of an engine is to be waited for
+		r.Returned() // there is no call of a backend
 	}
 	e.flows.Get().(*flow).start(ctx, r)
 	return nil
 }
 
-// hold takes a reference to the model of a step.
-func (e *Ensemble) hold(step int) (infer.Callee, error) {
+// acquire takes a reference to the model of a step.
+func (e *Ensemble) acquire(step int) (infer.Callee, error) {
 	n := &e.graph.steps[step]
-	return e.opts.Models.Hold(n.model, n.version)
+	return e.opts.Submitter.Acquire(n.model, n.version)
 }
 
-// leave ends what running counts.
-func (e *Ensemble) leave() {
+// flowEnded records the end of a flow.
+func (e *Ensemble) flowEnded() {
 	if e.running.Add(-1) == 0 && e.closed.Load() {
 		e.once.Do(func() { close(e.ended) })
 	}
 }
 
-// Ready says whether the models of all steps take requests.
+// Ready reports whether the models of all steps take requests.
 func (e *Ensemble) Ready() bool {
 	for i := range e.graph.steps {
-		m, err := e.hold(i)
+		m, err := e.acquire(i)
 		if err != nil {
 			return false
 		}
@@ -139,8 +137,8 @@ func (e *Ensemble) Ready() bool {
 	return true
 }
 
-// Drain stops accepting requests and lets the accepted ones finish. When ctx
-// ends first those in flight go on, and the error says so.
+// Drain stops accepting requests and waits for the accepted ones. When ctx ends first
+// they continue, and Drain returns an error.
 func (e *Ensemble) Drain(ctx context.Context) error {
 	e.closed.Store(true)
 	if e.running.Load() == 0 {
@@ -154,18 +152,18 @@ func (e *Ensemble) Drain(ctx context.Context) error {
 	}
 }
 
-// Responded looks at the first response. Triton has no statistics of the others.
+// Responded counts the first response. Triton has no statistics of the others.
 func (e *Ensemble) Responded(r *infer.Request, did infer.Delivery) {
 	if did.Index == 0 && !did.Empty {
 		e.opts.Stats.FirstResponse(did.End - r.Times.Received)
 	}
 }
 
-// Kept needs nothing: the flow holds the request.
+// Kept does nothing: the flow holds the request.
 func (e *Ensemble) Kept(*infer.Request) {}
 
 // Completed is never called: a flow has no late answers.
 func (e *Ensemble) Completed(*infer.Request, error) {}
 
-// Finished gives back the reference that the open request is held by.
+// Finished releases the reference of a decoupled request.
 func (e *Ensemble) Finished(r *infer.Request) { r.Release() }

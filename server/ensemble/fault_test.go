@@ -15,12 +15,11 @@ import (
 )
 
 var (
-	faultOfFlow  = "Internal: in ensemble 'e', " + errFault.Msg + " final"
+	faultOfFlow  = "Internal: in ensemble 'e', " + errInternal.Msg + " final"
 	faultOfReply = "Internal: internal error while the response was written; the server's log has the details final"
 )
 
-// TestAFaultInAStream: a response that breaks while others are to come is the end of
-// its request, which has failed.
+// TestAFaultInAStream fails a request at the first faulty response of a stream.
 func TestAFaultInAStream(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -40,7 +39,7 @@ func TestAFaultInAStream(t *testing.T) {
 				g.opts.Log = slog.New(slog.NewTextHandler(&log, nil))
 				sink := newTape()
 				r := g.request(0, test.in)
-				r.Sink, r.Tap = sink, breaking{}
+				r.Sink, r.Observer = sink, breaking{}
 				require.NoError(t, g.Submit(r))
 				r.Release()
 				<-sink.done
@@ -77,7 +76,7 @@ func TestATraceWithoutChildren(t *testing.T) {
 	})
 }
 
-// stuck is a part whose first request waits in a queue that panics when the request
+// stuck is a model whose first request waits in a queue that panics when the request
 // is cancelled.
 type stuck struct {
 	*fake
@@ -96,13 +95,13 @@ func (s *stuck) Submit(r *infer.Request) error {
 func (*stuck) Withdraw(*infer.Request) bool { panic("a fault of the queue") }
 
 // TestStepsOutliveTheirRequest: a request has its answer although its steps can not
-// be cancelled. What these answer later is nobody else's.
+// be cancelled. Their later responses reach no other request.
 func TestStepsOutliveTheirRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := build(t, fan, one("A", 10), one("B", 10), two("C", 10))
 		parts := map[string]infer.Callee{"A": &stuck{fake: g.models["A"]}, "B": &stuck{fake: g.models["B"]}, "C": g.models["C"]}
-		g.opts.Models = finder(func(name string) infer.Callee { return parts[name] })
+		g.opts.Submitter = finder(func(name string) infer.Callee { return parts[name] })
 		submit := func(in string) (*infer.Request, *tape) {
 			r, sink := g.request(0, in), newTape()
 			r.Sink = sink
@@ -140,7 +139,7 @@ func (h picky) Handle(ctx context.Context, rec slog.Record) error {
 	return h.Handler.Handle(ctx, rec)
 }
 
-// deaf is a part that answers after a while, cancelled or not.
+// deaf is a model that answers after a while, cancelled or not.
 type deaf struct{ *fake }
 
 func (d deaf) Submit(r *infer.Request) error {
@@ -169,7 +168,7 @@ func TestAStepThatCannotBeMade(t *testing.T) {
 		a, b := one("A", 5), one("B", 10)
 		a.params, b.params = "sequence_id:i1", "sequence_id:i2"
 		g := build(t, beside, a, b, one("C", 10), two("D", 10))
-		g.opts.Models = finder(func(name string) infer.Callee {
+		g.opts.Submitter = finder(func(name string) infer.Callee {
 			if name == "C" {
 				return deaf{g.models[name]}
 			}
@@ -187,8 +186,8 @@ func TestAStepThatCannotBeMade(t *testing.T) {
 	})
 }
 
-// careless is a part that gives memory away which it has released before: its own
-// first output's, or that of the request.
+// careless is a model that releases memory twice: its own first output's, or the
+// request's.
 type careless struct {
 	*fake
 	inputs bool
@@ -209,9 +208,9 @@ func (c careless) Submit(r *infer.Request) error {
 	return nil
 }
 
-// TestAPartThatReleasesTooMuch costs its request the answer, but nobody memory or
-// the place of a step.
-func TestAPartThatReleasesTooMuch(t *testing.T) {
+// TestAModelThatReleasesTooMuch fails its request, but loses no memory and no place in a
+// limit.
+func TestAModelThatReleasesTooMuch(t *testing.T) {
 	t.Parallel()
 	limited := strings.Replace(noAnswer, "ensemble_scheduling {", "ensemble_scheduling { max_inflight_requests: 1", 1)
 	for name, inputs := range map[string]bool{"its inputs": true, "an output that nobody reads": false} {
@@ -221,7 +220,7 @@ func TestAPartThatReleasesTooMuch(t *testing.T) {
 				m := alsoAbsent(one("A", 10))
 				m.cfg.Output[0], m.cfg.Output[1] = m.cfg.Output[1], m.cfg.Output[0]
 				g := build(t, limited, m)
-				g.opts.Models = finder(func(string) infer.Callee { return careless{m, inputs} })
+				g.opts.Submitter = finder(func(string) infer.Callee { return careless{m, inputs} })
 				for range 2 {
 					sink := newTape()
 					r := g.request(0, "IN=1")

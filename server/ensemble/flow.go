@@ -9,38 +9,38 @@ import (
 
 // flow is one request on its way through the steps.
 //
-// Whatever happens to it is an event. The goroutine that brings one while
-// nobody is at work does the work, and that of events which come meanwhile: so
-// nothing waits for a lock, responses keep their order, and a step that answers
-// at once ends in the same loop and not in a recursion.
+// Everything that happens to it is an event. One goroutine at a time works on a flow: it
+// handles its own event and those that arrive meanwhile. So no goroutine waits for a
+// lock, responses keep their order, and a step that answers at once ends in the same loop
+// and not in a recursion.
 type flow struct {
 	e *Ensemble
 
 	mu      sync.Mutex
 	request *infer.Request // nil when the flow is over
 	events  []event
-	busy    bool // somebody is at work
+	busy    bool // a goroutine works on the flow
 
-	// The rest belongs to whoever is at work.
-	wires   []wire
-	active  []bool // by step; the answer is the last
-	wanted  []bool // by tensor: the answer needs it
-	models  []infer.Model
-	steps   []*step // in flight
-	ready   []launch
-	answers []int // iterations whose outputs are there and not sent yet
-	own     *step // the caller will run it
-	spare   []*step
-	rows    int
-	sent    bool
-	ended   bool // the step of the event at hand; it may serve as another one already
-	failing bool // the request has its error, or is about to
-	over    bool
-	err     error
-	sums    durations
+	// The goroutine that works on the flow owns these fields.
+	wires      []wire
+	active     []bool // by step; the response is the last
+	wanted     []bool // by tensor: the response needs it
+	models     []infer.Model
+	steps      []*step // in flight
+	ready      []launch
+	answers    []int // iterations whose outputs are complete and not sent yet
+	callerStep *step // the caller will run it
+	spare      []*step
+	rows       int
+	sent       bool
+	ended      bool // the step of the current event has ended; it may already be reused
+	failing    bool // the request has its error, or is about to
+	over       bool
+	err        error
+	sums       durations
 }
 
-// event is something that happened to a flow.
+// event is an event of a flow.
 type event struct {
 	kind  kind
 	step  *step
@@ -49,19 +49,19 @@ type event struct {
 	took  durations // with final
 }
 
-// nobody is the context of work whose goroutine nobody waits on.
-var nobody context.Context
+// noCaller is the context of work that no caller waits for.
+var noCaller context.Context
 
 type kind uint8
 
 const (
-	begin     kind = iota
-	responded      // by a step's model
-	admitted       // a step that waited for its limit may run
-	abandoned      // nobody waits for the request any more
+	started         kind = iota
+	responded            // by a step's model
+	admitted             // a step that waited for its limit may run
+	clientCancelled      // the request was cancelled
 )
 
-// durations are what computing took, in nanoseconds.
+// durations are compute times in nanoseconds.
 type durations struct{ input, infer, output int64 }
 
 func newFlow(e *Ensemble) *flow {
@@ -72,12 +72,12 @@ func newFlow(e *Ensemble) *flow {
 	}
 }
 
-// start begins with a request. The flow may be over when it returns.
+// start starts the flow of a request. The flow may be over when it returns.
 func (f *flow) start(ctx context.Context, r *infer.Request) {
 	r.Times.Queued = infer.Now()
-	f.mu.Lock() // a late Withdraw of the request before this one may look
+	f.mu.Lock() // a late Withdraw of the previous request may read f.request
 	f.request, f.rows, f.busy = r, r.Batch, true
-	f.events = append(f.events, event{kind: begin})
+	f.events = append(f.events, event{kind: started})
 	f.mu.Unlock()
 	r.Enter(f)
 	f.work(ctx)
@@ -85,25 +85,26 @@ func (f *flow) start(ctx context.Context, r *infer.Request) {
 
 var _ infer.Queue = (*flow)(nil)
 
-// Withdraw cancels what is in flight for a request. Its answer comes when all
-// of that has ended.
+// Withdraw cancels the steps in flight. The request is answered when all of them have
+// ended.
 func (f *flow) Withdraw(r *infer.Request) bool {
 	f.mu.Lock()
-	if f.request != r { // it is over, and the flow may serve another
+	if f.request != r { // the request is over; the flow may serve another one
 		f.mu.Unlock()
 		return false
 	}
-	f.add(event{kind: abandoned})
+	f.add(event{kind: clientCancelled})
 	return true
 }
 
-// post brings an event.
+// post adds an event.
 func (f *flow) post(ev event) {
 	f.mu.Lock()
 	f.add(ev)
 }
 
-// add does the work if nobody is at it, and unlocks.
+// add adds an event and handles it unless another goroutine works on the flow. The caller
+// holds f.mu; add releases it.
 func (f *flow) add(ev event) {
 	f.events = append(f.events, ev)
 	if f.busy {
@@ -112,11 +113,11 @@ func (f *flow) add(ev event) {
 	}
 	f.busy = true
 	f.mu.Unlock()
-	f.work(nobody)
+	f.work(noCaller)
 }
 
-// work handles events until there are none. ctx is that of a caller that waits
-// for the answer and may run a step itself; nil for all others.
+// work handles events until there are none. ctx is that of a caller that waits for the
+// answer and may run a step itself, or noCaller.
 func (f *flow) work(ctx context.Context) {
 	for {
 		f.mu.Lock()
@@ -131,8 +132,8 @@ func (f *flow) work(ctx context.Context) {
 			}
 			continue
 		}
-		s := f.own
-		f.own, f.busy = nil, false
+		s := f.callerStep
+		f.callerStep, f.busy = nil, false
 		f.mu.Unlock()
 		if s == nil {
 			return
@@ -151,29 +152,29 @@ func (f *flow) work(ctx context.Context) {
 
 func (f *flow) handle(ev event, caller bool) {
 	switch ev.kind {
-	case begin:
+	case started:
 		f.begin()
 	case responded:
 		f.respond(ev)
 	case admitted:
-		ev.step.placed = true
+		ev.step.counted = true
 		if f.err != nil {
 			f.discard(ev.step, f.err)
 		} else {
 			f.launch(ev.step, caller)
 		}
-	case abandoned:
+	case clientCancelled:
 		f.abandon()
 	}
 	f.launchReady(caller)
-	f.conclude()
+	f.respondReady()
 }
 
 // begin takes the models and the inputs.
 func (f *flow) begin() {
 	g := f.e.graph
 	for i := range g.steps {
-		m, err := f.e.hold(i)
+		m, err := f.e.acquire(i)
 		if err != nil {
 			f.err = err
 			return
@@ -186,11 +187,11 @@ func (f *flow) begin() {
 	}
 	for i := range g.inputs {
 		p := &g.inputs[i]
-		v := value{rows: f.rows, member: memberOf(f.request)}
+		v := value{rows: f.rows, membership: membershipOf(f.request)}
 		if in := f.request.InputNear(i, p.name); in != nil {
 			v.dataType, v.data = in.DataType, in.Data
-			v.shape = g.enter(p, f.spareShape(p.tensor), in.Shape)
-			in.Data = noData // it moves
+			v.shape = g.innerShape(p, f.spareShape(p.tensor), in.Shape)
+			in.Data = noData // the data moves
 		} else {
 			v.absent = true
 		}
@@ -198,49 +199,49 @@ func (f *flow) begin() {
 	}
 }
 
-// respond takes a response of a step's model.
+// respond handles a response of a step's model.
 func (f *flow) respond(ev event) {
 	if ev.resp != nil {
-		f.see(ev.step, ev.resp)
+		f.handleResponse(ev.step, ev.resp)
 	}
 	if ev.final {
-		f.end(ev)
+		f.endStep(ev)
 	}
 }
 
-// see looks at a response and releases it.
-func (f *flow) see(s *step, resp *infer.Response) {
+// handleResponse reads a response and releases it.
+func (f *flow) handleResponse(s *step, resp *infer.Response) {
 	defer resp.Release()
 	switch {
 	case resp.Err != nil:
-		f.fails(resp.Err)
+		f.setError(resp.Err)
 	case f.err == nil:
 		f.take(s, resp)
 	}
 }
 
-// end ends a step with its final response.
-func (f *flow) end(ev event) {
+// endStep ends a step with its final response.
+func (f *flow) endStep(ev event) {
 	f.ended = true
 	f.sums.add(ev.took)
-	if ev.step.placed {
+	if ev.step.counted {
 		defer f.e.limits[ev.step.index].release()
 	}
-	f.forget(ev.step)
+	f.removeStep(ev.step)
 }
 
 // take makes tensors of a step's outputs.
 func (f *flow) take(s *step, resp *infer.Response) {
 	n := &f.e.graph.steps[s.index]
-	m := memberOf(s.request)
+	m := membershipOf(s.request)
 	changed, err := m.read(resp.Parameters)
 	if err != nil {
-		f.fails(err)
+		f.setError(err)
 		return
 	}
 	for i := range n.outputs {
 		p := &n.outputs[i]
-		v := value{member: m, changed: changed}
+		v := value{membership: m, changed: changed}
 		if n.batching {
 			v.rows = s.request.Batch
 		}
@@ -255,9 +256,9 @@ func (f *flow) take(s *step, resp *infer.Response) {
 	}
 }
 
-// fails notes the first error. No step begins after it, those that wait for their
-// limit among them.
-func (f *flow) fails(err error) {
+// setError records the first error. No step starts after it, including those that wait
+// for their limit.
+func (f *flow) setError(err error) {
 	if f.err != nil {
 		return
 	}
@@ -267,8 +268,8 @@ func (f *flow) fails(err error) {
 	}
 }
 
-// abandon cancels every step in flight. Those that wait for their limit end at
-// once, those that wait in a queue while they are cancelled.
+// abandon cancels every step in flight. Steps that wait for their limit end at once,
+// queued ones as soon as they are withdrawn.
 func (f *flow) abandon() {
 	for _, s := range f.steps {
 		f.cancel(s, errCancelled())
@@ -277,20 +278,20 @@ func (f *flow) abandon() {
 
 // stop fails the flow and cancels every step in flight.
 func (f *flow) stop(err error) {
-	f.fails(err)
+	f.setError(err)
 	for _, s := range f.steps {
 		s.request.Cancel()
 	}
 }
 
-// cancel cancels a step; the error is that of one that waits for its limit.
+// cancel cancels a step; err is the error for a step that waits for its limit.
 func (f *flow) cancel(s *step, err error) {
 	if !f.withdraw(s, err) {
 		s.request.Cancel()
 	}
 }
 
-// withdraw ends a step that waits for its limit; false when it does not.
+// withdraw ends a step that waits for its limit, and reports whether it waited.
 func (f *flow) withdraw(s *step, err error) bool {
 	waited := f.e.limits[s.index].withdraw(s)
 	if waited {

@@ -9,31 +9,29 @@ import (
 	"triton/pkg/tensor"
 )
 
-// graph is how the tensors of an ensemble connect its steps. Tensors are
-// numbered; the ensemble's own outputs are read by a step of their own, the
-// last.
+// graph connects the steps of an ensemble by tensors. Tensors are numbered. The
+// ensemble's response is a step of its own, the last, which reads the outputs.
 type graph struct {
-	batching bool   // the ensemble
-	inputs   []port // the ensemble's
+	batching bool   // of the ensemble
+	inputs   []port // of the ensemble
 	outputs  []port
 	steps    []node
 	readers  [][]int // by tensor: the step of each input that it is mapped to
-	writer   []int   // by tensor: the step that makes it; -1: a client does
+	writer   []int   // by tensor: the step that makes it; -1 for inputs
 }
 
 // port is one input or output of a model and the tensor that it is mapped to.
 type port struct {
 	name   string
 	tensor int
-	// dims is the shape inside the ensemble, without the batch dimension: what
-	// clients of a step's model see, and the reshape of the ensemble's own inputs
-	// and outputs.
+	// dims is the shape inside the ensemble, without the batch dimension: that of the
+	// step's model, or the reshape of the ensemble's own inputs and outputs.
 	dims tensor.Shape
-	// outer is what the ensemble's clients see; nil when that is dims.
+	// outer is the shape that the ensemble's clients see; nil when that is dims.
 	outer tensor.Shape
 }
 
-// ownPort is an input or output of the ensemble itself.
+// ownPort returns an input or output of the ensemble itself.
 func ownPort(name string, number int, dims tensor.Shape, r *inferencepb.ModelTensorReshape) port {
 	if r == nil {
 		return port{name: name, tensor: number, dims: dims}
@@ -41,7 +39,7 @@ func ownPort(name string, number int, dims tensor.Shape, r *inferencepb.ModelTen
 	return port{name: name, tensor: number, dims: r.GetShape(), outer: dims}
 }
 
-// node is a step: what its model reads and writes.
+// node describes a step: the inputs and outputs of its model.
 type node struct {
 	model     string
 	version   string // empty: the newest
@@ -51,8 +49,8 @@ type node struct {
 	outputs   []port
 }
 
-// newGraph reads a configuration that passed its checks against those of its
-// steps' models, parts.
+// newGraph reads a configuration that has passed the checks against the configurations of
+// its steps' models.
 func newGraph(c *inferencepb.ModelConfig, parts []*inferencepb.ModelConfig) *graph {
 	g := &graph{batching: c.GetMaxBatchSize() > 0}
 	numbers := map[string]int{}
@@ -99,7 +97,7 @@ func newGraph(c *inferencepb.ModelConfig, parts []*inferencepb.ModelConfig) *gra
 	return g
 }
 
-// outputOrder is the order in which responses have the outputs.
+// outputOrder returns the order of the outputs in responses.
 func outputOrder(c *inferencepb.ModelConfig) []int {
 	var names []string
 	for _, out := range c.GetOutput() {
@@ -108,11 +106,10 @@ func outputOrder(c *inferencepb.ModelConfig) []int {
 	return hashorder.Of(names)
 }
 
-// answer is the number of the step that is the ensemble's response.
+// answer returns the number of the step that is the ensemble's response.
 func (g *graph) answer() int { return len(g.steps) }
 
-// needed marks the steps without which one of the outputs that the request
-// wants would not be made.
+// needed marks the steps that the requested outputs depend on.
 func (g *graph) needed(wants func(output string) bool, active []bool) {
 	clear(active)
 	var mark func(t int)
@@ -134,10 +131,9 @@ func (g *graph) needed(wants func(output string) bool, active []bool) {
 	active[g.answer()] = true
 }
 
-// convert makes the shape of a tensor, made by a request of so many rows (0: by
-// a model that does not batch), one that fits a model's input or the ensemble's
-// output. Only what can be meant is changed; the model's own checks say the
-// rest.
+// convert adapts the shape of a tensor, made by a request of so many rows (0: by a model
+// that does not batch), to a model's input or the ensemble's output. It changes only
+// unambiguous shapes; the model's own checks reject the rest.
 func convert(shape tensor.Shape, rows int, dims tensor.Shape, batching bool) tensor.Shape {
 	switch {
 	case batching && rows == 0 && shape.Matches(dims):

@@ -5,24 +5,25 @@ import (
 	"sync"
 )
 
-// limit bounds how many requests of one step run at the same time, over all
-// requests of the ensemble. What is over the bound waits without a goroutine.
+// limit bounds how many requests of one step run at the same time, over all requests of
+// the ensemble. Steps over the limit wait without a goroutine.
 type limit struct {
-	most    int
-	mu      sync.Mutex
-	running int
-	waiting []*step // oldest first
-	giving  bool    // somebody gives free places to those that wait
+	max       int
+	mu        sync.Mutex
+	running   int
+	waiting   []*step // oldest first
+	admitting bool    // a goroutine admits waiting steps
 }
 
-// acquire says whether the step may run now; if not it will be told.
+// acquire reports whether the step may run now; otherwise it gets an admitted event
+// later.
 func (l *limit) acquire(s *step) bool {
 	if l == nil {
 		return true
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.running < l.most && len(l.waiting) == 0 {
+	if l.running < l.max && len(l.waiting) == 0 {
 		l.running++
 		return true
 	}
@@ -30,7 +31,7 @@ func (l *limit) acquire(s *step) bool {
 	return false
 }
 
-// withdraw takes a step out that waits; false when it does not.
+// withdraw removes a waiting step, and reports whether it waited.
 func (l *limit) withdraw(s *step) bool {
 	if l == nil {
 		return false
@@ -45,9 +46,8 @@ func (l *limit) withdraw(s *step) bool {
 	return true
 }
 
-// release ends one that ran. The place goes to the one that waits longest. When
-// that fails at once its place is free again: the loop, not the recursion, goes
-// on to the next.
+// release ends a running step and admits the one that waits longest. A step that fails at
+// once calls release again; the loop avoids recursion.
 func (l *limit) release() {
 	if l == nil {
 		return
@@ -55,11 +55,11 @@ func (l *limit) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running--
-	if l.giving {
+	if l.admitting {
 		return
 	}
-	l.giving = true
-	for l.running < l.most && len(l.waiting) > 0 {
+	l.admitting = true
+	for l.running < l.max && len(l.waiting) > 0 {
 		s := l.waiting[0]
 		l.waiting = slices.Delete(l.waiting, 0, 1)
 		l.running++
@@ -67,5 +67,5 @@ func (l *limit) release() {
 		s.flow.post(event{step: s, kind: admitted})
 		l.mu.Lock()
 	}
-	l.giving = false
+	l.admitting = false
 }

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is the model of a step: real instances and a real queue around an engine
+// fake is the model of a step: real instances and a real queue around a backend
 // that answers with its first input, by reference, and takes its time.
 type fake struct {
 	name      string
@@ -35,7 +35,7 @@ type fake struct {
 	exec      time.Duration
 	gap       time.Duration // a decoupled model answers once per element, this far apart
 	err       error
-	polls     bool // it looks whether anybody waits
+	polls     bool // it polls Cancelled
 	params    string
 	instances int
 	dynamic   bool
@@ -85,14 +85,14 @@ func repeat(name string, gap int) *fake {
 func (m *fake) open(log *slog.Logger) {
 	m.start = time.Now()
 	m.stats = stats.NewModel(m.name, "1", 8)
-	o := scheduler.Options{Policy: scheduler.Direct{}, Seats: m.instances, Stats: m.stats, Alarm: scheduler.NewClock()}
+	o := scheduler.Options{Policy: scheduler.NoBatching{}, Slots: m.instances, Stats: m.stats, Alarm: scheduler.NewAlarm()}
 	if m.dynamic {
 		o.Policy = dynamic.New(m.cfg)
 	}
 	source, seats := scheduler.NewQueue(o)
 	m.group = instance.New(instance.Options{
 		Name: m.name, Version: "1", Config: m.cfg, Model: m, Placements: make([]backend.Placement, m.instances),
-		Source: source, Seats: seats, Stats: m.stats, Log: log,
+		Source: source, Slots: seats, Stats: m.stats, Log: log,
 	})
 	if err := m.group.Start(context.Background()); err != nil {
 		panic(err)
@@ -182,7 +182,7 @@ func (m *fake) answer(r *infer.Request, element int) *infer.Response {
 	return resp
 }
 
-// sight is what an engine sees of a request.
+// sight is what a backend sees of a request.
 func sight(r *infer.Request) string {
 	var names []string
 	for i := range r.Inputs {

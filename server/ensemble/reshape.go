@@ -5,8 +5,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// lead is the number of dimensions of the ensemble's own tensors that are not
-// configured: the batch.
+// lead returns the number of leading dimensions that are not configured: the batch.
 func (g *graph) lead(shape tensor.Shape) int {
 	if g.batching {
 		return min(1, len(shape))
@@ -14,9 +13,9 @@ func (g *graph) lead(shape tensor.Shape) int {
 	return 0
 }
 
-// enter appends to dst the shape that the steps see of an input. The request
+// innerShape appends to dst the shape of an input inside the ensemble. The request has
 // passed the checks against the ensemble's configuration.
-func (g *graph) enter(p *port, dst, shape tensor.Shape) tensor.Shape {
+func (g *graph) innerShape(p *port, dst, shape tensor.Shape) tensor.Shape {
 	if p.outer == nil {
 		return append(dst, shape...)
 	}
@@ -24,10 +23,9 @@ func (g *graph) enter(p *port, dst, shape tensor.Shape) tensor.Shape {
 	return tensor.AppendReshaped(append(dst, shape[:lead]...), shape[lead:], p.outer, p.dims)
 }
 
-// leave turns the shape of an output into what clients see. Nothing has
-// compared it with the configuration before, as the steps' models may leave
-// dimensions open.
-func (g *graph) leave(p *port, shape tensor.Shape) (tensor.Shape, error) {
+// outerShape converts the shape of an output for clients. It checks the shape, as the
+// steps' models may have variable dimensions.
+func (g *graph) outerShape(p *port, shape tensor.Shape) (tensor.Shape, error) {
 	if p.outer == nil {
 		return shape, nil
 	}

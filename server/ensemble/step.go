@@ -17,11 +17,11 @@ type step struct {
 	index     int
 	iteration int
 	request   *infer.Request
-	placed    bool // it counts for its limit
+	counted   bool // it counts for its limit
 }
 
-// launchReady makes and starts the requests of all steps that are ready, in the
-// order of the steps.
+// launchReady makes and starts the requests of all ready steps, in the order of the
+// steps.
 func (f *flow) launchReady(caller bool) {
 	if len(f.ready) > 1 {
 		slices.SortFunc(f.ready, func(a, b launch) int {
@@ -34,7 +34,7 @@ func (f *flow) launchReady(caller bool) {
 			f.answers = append(f.answers, l.iteration)
 		case f.err == nil:
 			s := f.prepare(l)
-			if s.placed = f.e.limits[l.step].acquire(s); s.placed {
+			if s.counted = f.e.limits[l.step].acquire(s); s.counted {
 				f.launch(s, caller)
 			}
 		}
@@ -42,14 +42,13 @@ func (f *flow) launchReady(caller bool) {
 	f.ready = f.ready[:0]
 }
 
-// prepare makes the request of a step. What it reads is moved or shared, never
-// copied.
+// prepare makes the request of a step. Inputs are moved or shared, never copied.
 func (f *flow) prepare(l launch) *step {
 	s := f.newStep()
 	s.index, s.iteration, s.request = l.step, l.iteration, f.request.Child()
 	whole := false
 	defer func() {
-		if !whole { // a panic: no model will see it
+		if !whole { // fill panicked: no model gets the request
 			s.request.Release()
 			s.request.Release()
 		}
@@ -60,7 +59,7 @@ func (f *flow) prepare(l launch) *step {
 	return s
 }
 
-// fill gives a step's request its inputs and says what it wants.
+// fill adds the inputs and the requested outputs of a step's request.
 func (f *flow) fill(s *step) {
 	n := &f.e.graph.steps[s.index]
 	r, said := s.request, false
@@ -69,7 +68,7 @@ func (f *flow) fill(s *step) {
 		t := r.AddInput()
 		v := f.wires[p.tensor].read(s.iteration, t)
 		if v.changed {
-			f.join(r, v.member, said)
+			f.joinSequence(r, v.membership, said)
 			said = true
 		}
 		if v.absent {
@@ -84,12 +83,12 @@ func (f *flow) fill(s *step) {
 	}
 }
 
-// join gives a request the place in a sequence that a model before it has said;
-// of two that differ the first counts.
-func (f *flow) join(r *infer.Request, m member, again bool) {
+// joinSequence gives a request the sequence that an earlier model has set; of two that
+// differ the first counts.
+func (f *flow) joinSequence(r *infer.Request, m membership, again bool) {
 	if !again {
-		m.give(r)
-	} else if m != memberOf(r) {
+		m.applyTo(r)
+	} else if m != membershipOf(r) {
 		f.e.opts.Log.Error("responses of several models give a step of an ensemble different sequences; the first counts", "ensemble", f.e.name)
 	}
 }
@@ -104,10 +103,10 @@ func (f *flow) newStep() *step {
 	return s
 }
 
-// launch starts a step. A caller keeps the last one for itself.
+// launch starts a step. A caller keeps the last one and runs it itself.
 func (f *flow) launch(s *step, caller bool) {
 	if caller && !f.e.graph.steps[s.index].decoupled {
-		s, f.own = f.own, s
+		s, f.callerStep = f.callerStep, s
 		if s == nil {
 			return
 		}
@@ -119,7 +118,7 @@ func (f *flow) launch(s *step, caller bool) {
 	}
 }
 
-// discard ends a step that no model will see.
+// discard ends a step before its model has the request.
 func (f *flow) discard(s *step, err error) {
 	defer f.refuse(s, err)
 	s.request.Release()
@@ -140,23 +139,23 @@ func (s *step) run(ctx context.Context) event {
 		resp = infer.NewResponse()
 		resp.Err = err
 	} else {
-		ev.took.of(s.request)
+		ev.took.set(s.request)
 	}
 	ev.resp = resp
 	return ev
 }
 
-// Send hears from the model.
+// Send posts a response of the model as an event.
 func (s *step) Send(resp *infer.Response, final bool) {
 	ev := event{kind: responded, step: s, resp: resp, final: final}
 	if final {
-		ev.took.of(s.request)
+		ev.took.set(s.request)
 	}
 	s.flow.post(ev)
 }
 
-// forget ends a step that had its final response.
-func (f *flow) forget(s *step) {
+// removeStep removes a step after its final response.
+func (f *flow) removeStep(s *step) {
 	i := slices.Index(f.steps, s)
 	last := len(f.steps) - 1
 	f.steps[i] = f.steps[last]
@@ -166,9 +165,9 @@ func (f *flow) forget(s *step) {
 	f.spare = append(f.spare, s)
 }
 
-// of reads what a request took, whose engine has just sent the final response.
-// That of a decoupled model may do so before its call is over.
-func (d *durations) of(r *infer.Request) {
+// set reads the times of a request after the final response of its backend. A decoupled
+// backend may send it before its call returns.
+func (d *durations) set(r *infer.Request) {
 	t := &r.Times
 	switch {
 	case t.ComputeEnd != 0:

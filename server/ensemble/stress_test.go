@@ -66,7 +66,7 @@ func many(m *fake) *fake {
 }
 
 // one runs a request this way or that.
-func (r *rig) one(t *testing.T) {
+func (r *harness) one(t *testing.T) {
 	q := r.request(0, "IN=1,2,3")
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -156,7 +156,7 @@ func TestTimelines(t *testing.T) {
 	}
 }
 
-// The caller's goroutine runs the steps that nothing else is to be done beside.
+// The caller's goroutine runs steps that have no other work beside them.
 func TestInferTimelines(t *testing.T) {
 	t.Parallel()
 	for name, test := range timelines {

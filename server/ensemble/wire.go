@@ -8,26 +8,25 @@ import (
 	"triton/server/infer"
 )
 
-// wire is a tensor of the ensemble while a request runs: the values that it got
-// and that somebody is still to read. The values of a model that answers many
-// times are numbered by iterations.
+// wire is a tensor of the ensemble while a request runs: its values that are still to be
+// read. The values of a model with many responses are numbered by iteration.
 type wire struct {
 	next   int
 	values []value
-	shape  tensor.Shape // storage that nothing uses
+	shape  tensor.Shape // unused storage
 }
 
 // value is one value of a tensor.
 type value struct {
-	iteration int
-	readers   int  // that have not had it
-	absent    bool // an optional input that was not given, an output that was not made
-	rows      int  // of the request that made it; 0: its model does not batch
-	member    member
-	changed   bool // its model said what the member is
-	dataType  tensor.DataType
-	shape     tensor.Shape
-	data      tensor.Data
+	iteration  int
+	readers    int  // that have not read it
+	absent     bool // an optional input that was not given, an output that was not made
+	rows       int  // of the request that made it; 0: its model does not batch
+	membership membership
+	changed    bool // its model set the membership
+	dataType   tensor.DataType
+	shape      tensor.Shape
+	data       tensor.Data
 }
 
 var noData tensor.Data
@@ -35,7 +34,7 @@ var noData tensor.Data
 // launch is a step that has all its inputs.
 type launch struct{ step, iteration int }
 
-// spareShape is storage for the shape of a new value.
+// spareShape returns storage for the shape of a new value.
 func (f *flow) spareShape(t int) tensor.Shape {
 	w := &f.wires[t]
 	s := w.shape[:0]
@@ -43,7 +42,7 @@ func (f *flow) spareShape(t int) tensor.Shape {
 	return s
 }
 
-// arrive gives a tensor its next value and notes the steps that are ready then.
+// arrive adds the next value of a tensor and records the steps that are ready with it.
 func (f *flow) arrive(t int, v value) {
 	w := &f.wires[t]
 	v.iteration = w.next
@@ -68,7 +67,7 @@ func (f *flow) arrive(t int, v value) {
 	}
 }
 
-// complete says whether a step has all inputs of an iteration.
+// complete reports whether a step has all inputs of an iteration.
 func (f *flow) complete(s, iteration int) bool {
 	for i := range f.reads(s) {
 		if t := f.reads(s)[i].tensor; f.waits(s, t) && f.wires[t].find(iteration) == nil {
@@ -78,7 +77,7 @@ func (f *flow) complete(s, iteration int) bool {
 	return true
 }
 
-// reads are the tensors that a step reads; the last step is the answer.
+// reads returns the tensors that a step reads; the last step is the response.
 func (f *flow) reads(s int) []port {
 	if g := f.e.graph; s < g.answer() {
 		return g.steps[s].inputs
@@ -86,7 +85,7 @@ func (f *flow) reads(s int) []port {
 	return f.e.graph.outputs
 }
 
-// waits says whether a step wants a tensor that it is mapped to: the answer only
+// waits reports whether a step wants a tensor that it is mapped to: the response only
 // wants the outputs that the request asks for.
 func (f *flow) waits(s, t int) bool {
 	return f.active[s] && (s < f.e.graph.answer() || f.wanted[t])
@@ -101,8 +100,8 @@ func (w *wire) find(iteration int) *value {
 	return nil
 }
 
-// read moves a value into t, or lets t share it when others are to read it too.
-// The result is the value without its data.
+// read moves a value into t, or lets t share it when others will read it too. It returns
+// the value without its data.
 func (w *wire) read(iteration int, t *kserve.Tensor) value {
 	v := w.find(iteration)
 	got := *v
@@ -112,20 +111,20 @@ func (w *wire) read(iteration int, t *kserve.Tensor) value {
 		t.Data = v.data.Clone()
 	} else {
 		t.Data = v.data
-		w.drop(v)
+		w.remove(v)
 	}
 	got.shape, got.data = nil, noData
 	return got
 }
 
-// drop removes a value whose data is somebody else's now.
-func (w *wire) drop(v *value) {
+// remove removes a value whose data was moved.
+func (w *wire) remove(v *value) {
 	i := slices.IndexFunc(w.values, func(o value) bool { return o.iteration == v.iteration })
 	w.shape = v.shape
 	w.values = slices.Delete(w.values, i, i+1)
 }
 
-// reset releases what nobody has read.
+// reset releases the values that were not read.
 func (w *wire) reset() {
 	for i := range w.values {
 		w.values[i].data.Release()
@@ -134,8 +133,7 @@ func (w *wire) reset() {
 	w.next, w.values = 0, w.values[:0]
 }
 
-// output is an output that most likely stands at index i; nil when there is
-// none.
+// output returns an output, with a guess of its index; nil when there is none.
 func output(r *infer.Response, i int, name string) *kserve.Tensor {
 	if i < len(r.Outputs) && r.Outputs[i].Name == name {
 		return &r.Outputs[i]

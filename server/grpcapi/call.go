@@ -143,15 +143,15 @@ func (c *call) queue(a answer) (cancel bool) {
 func (c *call) addUnread(a *answer) (full bool) {
 	s := c.stream
 	if !c.unread && a.resp != nil {
-		full = !s.unread.Hold(a.resp)
+		full = !s.unread.TryAdd(a.resp)
 		c.unread = full
 	}
 	if c.unread {
 		a.release()
 		if a.final {
 			a.resp = infer.NewResponse()
-			a.resp.Err = s.unread.Full()
-			s.unread.Count(a.resp)
+			a.resp.Err = s.unread.Err()
+			s.unread.Add(a.resp)
 		}
 	}
 	return full && !a.final
@@ -175,7 +175,7 @@ func (c *call) keepUntilTurn(a answer) {
 	c.answer = a
 	c.stream.ahead += a.size()
 	if a.resp != nil {
-		c.stream.unread.Count(a.resp)
+		c.stream.unread.Add(a.resp)
 	}
 }
 

@@ -54,7 +54,7 @@ type Options struct {
 	// client has not read. Flow control stops a client that does not read;
 	// Triton would keep reading and fill the memory.
 	ReadAhead int
-	// MaxUnread is the limit of infer.Backlog for a stream, in bytes. Triton
+	// MaxUnread is the limit of infer.ResponseBacklog for a stream, in bytes. Triton
 	// has no limit.
 	MaxUnread int
 	// Workers is the number of goroutines with warm stacks that serve calls.
@@ -119,7 +119,7 @@ func Default(pool *tensor.Pool) Options {
 		MaxReceiveConn:   4 << 30,
 		MaxHeaderList:    64 << 10,
 		ReadAhead:        256 << 20,
-		MaxUnread:        infer.DefaultBacklog,
+		MaxUnread:        infer.DefaultResponseBacklog,
 		Workers:          64,
 		StreamWindow:     1 << 20,
 		ConnWindow:       4 << 20,

@@ -34,12 +34,12 @@ type stream struct {
 	ready  []answer // to be written, in this order
 	first  *call    // first open call of models that are not decoupled, in request order
 	last   *call
-	flight calls         // all calls that are not done
-	ahead  int           // bytes held by flight
-	unread infer.Backlog // the part of ahead that the client has not read
-	ended  bool          // no more requests are read
-	failed error         // the reason, unless the client half-closed
-	closed bool          // no more answers are written
+	flight calls                 // all calls that are not done
+	ahead  int                   // bytes held by flight
+	unread infer.ResponseBacklog // the part of ahead that the client has not read
+	ended  bool                  // no more requests are read
+	failed error                 // the reason, unless the client half-closed
+	closed bool                  // no more answers are written
 	seen   callRecord
 
 	// Used by the reader only. The charge of a request moves to its call.
@@ -55,7 +55,7 @@ type stream struct {
 func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	svc := srv.(*service)
 	svc.opts.Compression.compress(conn.Context())
-	s := &stream{service: svc, conn: conn, strict: strict(conn), wake: make(chan struct{}, 1), unread: infer.Backlog{Limit: svc.opts.MaxUnread}}
+	s := &stream{service: svc, conn: conn, strict: strict(conn), wake: make(chan struct{}, 1), unread: infer.ResponseBacklog{Limit: svc.opts.MaxUnread}}
 	if err := s.in.intake.begin(conn.Context(), svc.opts.MaxReceive); err != nil {
 		return err
 	}

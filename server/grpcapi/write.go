@@ -61,7 +61,7 @@ func (s *stream) deliver(a *answer) error {
 	err := s.answer(a)
 	s.mu.Lock()
 	s.ahead -= size
-	s.unread.Let(size)
+	s.unread.Remove(size)
 	if a.last {
 		s.ahead -= c.bytes
 		s.flight.remove(c)

@@ -14,15 +14,15 @@ type backlog struct {
 
 	mu     sync.Mutex
 	ready  []*infer.Response
-	held   infer.Backlog // counts ready
-	ended  bool          // no more will come
-	closed bool          // by the reader
-	full   bool          // the reader was too slow
-	after  func()        // called when the model has ended, after close
+	held   infer.ResponseBacklog // counts ready
+	ended  bool                  // no more will come
+	closed bool                  // by the reader
+	full   bool                  // the reader was too slow
+	after  func()                // called when the model has ended, after close
 }
 
 func newBacklog(r *infer.Request, limit int) *backlog {
-	return &backlog{request: r, wake: make(chan struct{}, 1), held: infer.Backlog{Limit: limit}}
+	return &backlog{request: r, wake: make(chan struct{}, 1), held: infer.ResponseBacklog{Limit: limit}}
 }
 
 // Send adds a response of the model; final is its last.
@@ -53,10 +53,10 @@ func (q *backlog) add(resp *infer.Response) (overflow bool) {
 		resp.Release()
 		return false
 	}
-	if q.full = !q.held.Hold(resp); q.full {
+	if q.full = !q.held.TryAdd(resp); q.full {
 		resp.Release()
 		resp = infer.NewResponse()
-		resp.Err = q.held.Full()
+		resp.Err = q.held.Err()
 	}
 	q.ready = append(q.ready, resp)
 	return q.full

@@ -27,7 +27,7 @@ type Options struct {
 	// MaxInput is --http-max-input-size; 0 stands for 64 MiB.
 	MaxInput int64
 	// MaxUnread bounds the unread responses of a stream in bytes; 0 stands for
-	// infer.DefaultBacklog.
+	// infer.DefaultResponseBacklog.
 	MaxUnread int
 
 	// Regions holds the shared memory of clients, Tracer samples requests, and /v2/logging
@@ -68,7 +68,7 @@ func New(svc infer.Service, o Options) http1.Handler {
 		a.pool = tensor.NewPool()
 	}
 	if o.MaxUnread == 0 {
-		a.opts.MaxUnread = infer.DefaultBacklog
+		a.opts.MaxUnread = infer.DefaultResponseBacklog
 	}
 	if o.Regions == nil {
 		a.opts.Regions = shm.New(shm.Options{})

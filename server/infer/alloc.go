@@ -8,12 +8,12 @@ import (
 	"triton/pkg/tensor"
 )
 
-// Output is an output that an engine asks memory for.
+// Output describes an output that a backend requests memory for.
 type Output struct {
-	// Name is the output's name. Empty: nobody is to get it where a client wants
-	// it, such as the state of a sequence or several outputs in one buffer.
+	// Name is the output's name. It is empty for memory that is never written to a
+	// client's region, such as a sequence state or several outputs in one buffer.
 	Name     string
-	DataType tensor.DataType // of a named output
+	DataType tensor.DataType // required if Name is set
 	Size     int             // bytes
 	// At is where the engine wants the memory. It is a wish: the Place of the
 	// buffer says where the memory is.
@@ -23,16 +23,16 @@ type Output struct {
 	Filled bool
 }
 
-// ResponseKeeper is a Tap that may keep responses longer than the client's memory
-// holds still.
-type ResponseKeeper interface {
-	Tap
-	KeepsResponses() bool
+// ResponseRetainer is a ResponseObserver that may retain responses after they are sent.
+// Such responses are never written directly into the client's memory.
+type ResponseRetainer interface {
+	ResponseObserver
+	RetainsResponses() bool
 }
 
-// Alloc returns memory for an output of the request: the client's region if it
-// wants the output there and the engine can write there, else memory of the pool.
-// The reference is the caller's. See docs/adr/0011-memory.md.
+// Alloc returns memory for an output of the request: the client's region if the client
+// requested the output there and the backend can write there, else memory of the pool.
+// The caller owns the reference. See docs/adr/0011-memory.md.
 func (r *Request) Alloc(o Output) (tensor.Segment, error) {
 	if s, ok := r.Region(o); ok {
 		return s, nil
@@ -40,8 +40,8 @@ func (r *Request) Alloc(o Output) (tensor.Segment, error) {
 	return alloc(r.Pool, &o)
 }
 
-// Alloc is Request.Alloc for an output of the batch. Only a request that is alone
-// in it gets its output into its client's region.
+// Alloc is Request.Alloc for an output of the batch. It uses a client's region only if
+// the batch has a single request.
 func (b *Batch) Alloc(o Output) (tensor.Segment, error) {
 	if len(b.Requests) == 1 {
 		return b.Requests[0].Alloc(o)
@@ -49,17 +49,16 @@ func (b *Batch) Alloc(o Output) (tensor.Segment, error) {
 	return alloc(b.Requests[0].Pool, &o)
 }
 
-// Region returns the part of the client's region for an output that is asked into
-// one, when an engine can write it there. The reference is the caller's. It
-// reports false when the output is to be copied there: the memory is too small,
-// not aligned, of another kind, part of an input or of another output, or the
-// response stays in the server. A Tap must not call it for a named output while
-// it responds.
+// Region returns the part of the client's region that is requested for an output, if a
+// backend can write it there. The caller owns the reference. It reports false when the
+// output must be copied instead: the region is too small, not aligned, of another kind,
+// shared with an input or another output, or the server retains the response. A
+// ResponseObserver must not call it for a named output while it observes a response.
 func (r *Request) Region(o Output) (tensor.Segment, bool) {
 	if o.Name == "" || o.Size == 0 || len(r.Outputs) == 0 {
 		return tensor.Segment{}, false
 	}
-	if p := &r.reply; p.loan.kept { // the core may answer it meanwhile, which gives the region back
+	if p := &r.reply; p.loan.kept { // the core may answer it concurrently and release the region
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if r.State() == Answered {
@@ -68,20 +67,22 @@ func (r *Request) Region(o Output) (tensor.Segment, bool) {
 	}
 	for i := range r.Outputs {
 		if want := &r.Outputs[i]; want.Name == o.Name {
-			return r.lend(want, &o)
+			return r.lendRegion(want, &o)
 		}
 	}
 	return tensor.Segment{}, false
 }
 
-func (r *Request) lend(want *kserve.RequestedOutput, o *Output) (tensor.Segment, bool) {
+// lendRegion lends the client's region of an output to the backend, if the backend can
+// write there.
+func (r *Request) lendRegion(want *kserve.RequestedOutput, o *Output) (tensor.Segment, bool) {
 	s := want.Into
-	if s.Buffer == nil || s.N < o.Size || r.shares(want) || r.kept() {
+	if s.Buffer == nil || s.N < o.Size || r.overlaps(want) || r.retained() {
 		return tensor.Segment{}, false
 	}
 	s.N = o.Size
 	if s.Buffer.Device() != nil {
-		if o.At != s.Buffer.Location() || r.Tap != nil || r.Trace != nil { // both read responses
+		if o.At != s.Buffer.Location() || r.Observer != nil || r.Trace != nil { // both read responses
 			return tensor.Segment{}, false
 		}
 	} else if o.At.Kind == tensor.GPU || !writable(s, o.DataType) {
@@ -94,16 +95,15 @@ func (r *Request) lend(want *kserve.RequestedOutput, o *Output) (tensor.Segment,
 	return s, true
 }
 
-// writable reports whether an engine can write values of that type there. A
-// client that has taken its memory away gets an error from the copy.
+// writable reports whether a backend can write values of that type into the segment. If
+// the client has truncated its memory, the later copy reports the error.
 func writable(s tensor.Segment, d tensor.DataType) bool {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(s.Bytes())))
 	return s.Buffer.Stable() && at%uintptr(max(d.Size(), 1)) == 0 && tensor.TouchShared(s.Bytes())
 }
 
-// shares reports whether the place of an output is also that of an input or of
-// another output.
-func (r *Request) shares(want *kserve.RequestedOutput) bool {
+// overlaps reports whether the region of an output overlaps an input or another output.
+func (r *Request) overlaps(want *kserve.RequestedOutput) bool {
 	for i := range r.Inputs {
 		d := &r.Inputs[i].Data
 		for k := range d.Segments() {
@@ -120,10 +120,10 @@ func (r *Request) shares(want *kserve.RequestedOutput) bool {
 	return false
 }
 
-// kept reports whether something in the server may keep the response.
-func (r *Request) kept() bool {
-	k, ok := r.Tap.(ResponseKeeper)
-	return ok && k.KeepsResponses()
+// retained reports whether a component of the server may retain the response.
+func (r *Request) retained() bool {
+	k, ok := r.Observer.(ResponseRetainer)
+	return ok && k.RetainsResponses()
 }
 
 // alloc takes memory of the pool.

@@ -13,7 +13,7 @@ import (
 	"triton/pkg/tensor/tensortest"
 )
 
-// asking is a request that wants output y in region[8:24].
+// asking returns a request that wants output y in region[8:24].
 func asking(pool *tensor.Pool, region *tensor.Buffer) *Request {
 	r := NewRequest()
 	r.Unary()
@@ -23,7 +23,7 @@ func asking(pool *tensor.Pool, region *tensor.Buffer) *Request {
 	return r
 }
 
-// memory is a region of 64 bytes, aligned to 8.
+// memory returns a region of 64 bytes, aligned to 8.
 func memory() *tensor.Buffer {
 	words := make([]uint64, 8)
 	return tensor.NewBuffer(unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 64), true, nil)
@@ -36,13 +36,13 @@ func finish(r *Request) {
 
 type tap struct{}
 
-func (tap) Respond(*Request, *Response, bool) {}
+func (tap) Observe(*Request, *Response, bool) {}
 
 type keeping struct{ tap }
 
-func (keeping) KeepsResponses() bool { return true }
+func (keeping) RetainsResponses() bool { return true }
 
-func TestAllocFindsThePlace(t *testing.T) {
+func TestAllocFindsTheRegion(t *testing.T) {
 	t.Parallel()
 	gpu := &gpu{}
 	for _, c := range []struct {
@@ -69,13 +69,13 @@ func TestAllocFindsThePlace(t *testing.T) {
 		{"an output lies there", Output{Name: "y", Size: 8}, func(r *Request, region *tensor.Buffer) {
 			r.Outputs[1].Into = tensor.Segment{Buffer: region.Retain(), Off: 0, N: 9}
 		}, false},
-		{"somebody looks", Output{Name: "y", Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Tap = tap{} }, true},
-		{"somebody keeps it", Output{Name: "y", Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Tap = keeping{} }, false},
+		{"somebody looks", Output{Name: "y", Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Observer = tap{} }, true},
+		{"somebody keeps it", Output{Name: "y", Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Observer = keeping{} }, false},
 		{"lent already", Output{Name: "y", Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Outputs[0].Lend() }, false},
 		{"the region's device", Output{Name: "y", Size: 4, At: gpu.Location()}, gpu.instead, true},
 		{"the region's device, and somebody looks", Output{Name: "y", Size: 4, At: gpu.Location()}, func(r *Request, region *tensor.Buffer) {
 			gpu.instead(r, region)
-			r.Tap = tap{}
+			r.Observer = tap{}
 		}, false},
 		{"another device", Output{Name: "y", Size: 4, At: tensor.Location{Kind: tensor.GPU}}, gpu.instead, false},
 		{"not the region's device", Output{Name: "y", Size: 4}, gpu.instead, false},
@@ -119,7 +119,7 @@ func (g *gpu) instead(r *Request, _ *tensor.Buffer) {
 	r.Outputs[0].Into = tensor.Segment{Buffer: g.region(), Off: 8, N: 16}
 }
 
-// An output that the engine wrote where the client wants it is not copied, also on
+// An output that the backend wrote where the client wants it is not copied, also on
 // a device.
 func TestAllocatedOutputsAreNotCopied(t *testing.T) {
 	t.Parallel()
@@ -154,7 +154,7 @@ func TestAllocatedOutputsAreNotCopied(t *testing.T) {
 	require.Zero(t, device.open)
 }
 
-// The region is lent for one output at a time, so that an engine with several
+// The region is lent for one output at a time, so that a backend with several
 // responses under way does not write one over the other.
 func TestARegionIsLentOnce(t *testing.T) {
 	t.Parallel()
@@ -168,14 +168,14 @@ func TestARegionIsLentOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.NotSame(t, region, second.Buffer)
 		second.Buffer.Release()
-		r.place(&Response{}, false) // without the output: the region is still the engine's
+		r.writeRegions(&Response{}, false) // without the output: the region is still the backend's
 		third, err := r.Alloc(Output{Name: "y", Size: 4})
 		require.NoError(t, err)
 		require.NotSame(t, region, third.Buffer)
 		third.Buffer.Release()
 		resp := NewResponse()
 		resp.Add("y", tensor.Uint8, tensor.Shape{4}, tensor.SegmentData(first))
-		r.place(resp, false)
+		r.writeRegions(resp, false)
 		resp.Release()
 	}
 	finish(r)
@@ -183,8 +183,8 @@ func TestARegionIsLentOnce(t *testing.T) {
 	require.Zero(t, pool.Outstanding())
 }
 
-// The core may answer a request that its engine keeps while the engine asks for
-// memory: that is then no region of the client's any more.
+// The core may answer a kept request while the backend allocates memory: the memory is
+// then no region of the client's.
 func TestAllocWhileTheCoreAnswers(t *testing.T) {
 	t.Parallel()
 	for range 100 {
@@ -216,7 +216,7 @@ func TestAllocWhileTheCoreAnswers(t *testing.T) {
 	}
 }
 
-// owner hears of nothing.
+// owner ignores all calls.
 type owner struct{}
 
 func (owner) Kept(*Request)                {}
@@ -224,7 +224,7 @@ func (owner) Responded(*Request, Delivery) {}
 func (owner) Completed(*Request, error)    {}
 func (owner) Finished(*Request)            {}
 
-// TestRecycledMemory asks for outputs in memory that holds another client's bytes.
+// TestRecycledMemory allocates outputs in memory that holds another client's bytes.
 func TestRecycledMemory(t *testing.T) {
 	t.Parallel()
 	secret := bytes.Repeat([]byte("secret!!"), 1<<17)

@@ -2,52 +2,51 @@ package infer
 
 import "triton/pkg/status"
 
-// DefaultBacklog is how many bytes of responses one stream holds for its client
-// unless its server says otherwise.
-const DefaultBacklog = 256 << 20
+// DefaultResponseBacklog is the default limit of responses that one stream holds for its
+// client, in bytes.
+const DefaultResponseBacklog = 256 << 20
 
-// responseBytes is about what a response takes beside its data, of which there may
-// be next to none.
-const responseBytes = 512
+// responseOverhead approximates the memory of a response without its data, in bytes.
+const responseOverhead = 512
 
-// Backlog counts the responses that one stream holds because its client has not
-// taken them: a model never waits for a reader. It is the rule for streams of all
-// front ends: a response that finds no room is dropped, its request is cancelled,
-// and the client's last response says so. A response that is alone always has
-// room. Limit may be set before the first response; the caller locks.
-type Backlog struct {
+// ResponseBacklog counts the responses that one stream holds because its client has not
+// read them. A model never waits for a reader: a response over the limit is dropped, its
+// request is cancelled, and the client's last response carries the error. A single
+// response is always accepted, whatever its size. Limit may be set before the first
+// response; the caller synchronizes access.
+type ResponseBacklog struct {
 	Limit int
 	bytes int
 }
 
-// Hold counts a response, or reports that there is no room for it.
-func (b *Backlog) Hold(r *Response) bool {
+// TryAdd counts a response, or reports false when it exceeds the limit.
+func (b *ResponseBacklog) TryAdd(r *Response) bool {
 	if b.bytes > 0 && b.bytes+r.Size() > b.Limit {
 		return false
 	}
-	b.Count(r)
+	b.Add(r)
 	return true
 }
 
-// Count counts a response whether there is room or not: one that says that there
-// was none, or the only one of a request.
-func (b *Backlog) Count(r *Response) { b.bytes += r.Size() }
+// Add counts a response even over the limit: the error that reports the overflow, or the
+// only response of a request.
+func (b *ResponseBacklog) Add(r *Response) { b.bytes += r.Size() }
 
-// Let counts a response of this size as taken, or dropped.
-func (b *Backlog) Let(size int) { b.bytes -= size }
+// Remove counts a response of that size as read or dropped.
+func (b *ResponseBacklog) Remove(size int) { b.bytes -= size }
 
-// Clear counts all responses as taken.
-func (b *Backlog) Clear() { b.bytes = 0 }
+// Clear counts all responses as read.
+func (b *ResponseBacklog) Clear() { b.bytes = 0 }
 
-// Full is what the client is told when there was no room.
-func (b *Backlog) Full() error {
+// Err returns the error for a client whose backlog is full.
+func (b *ResponseBacklog) Err() error {
 	return status.New(status.Unavailable,
 		"the request was cancelled because the client reads the stream too slowly: more than %d bytes of responses wait for it", b.Limit)
 }
 
-// Size is about how much memory the response takes, in bytes.
+// Size approximates the memory of the response in bytes.
 func (r *Response) Size() int {
-	n := responseBytes
+	n := responseOverhead
 	for i := range r.Outputs {
 		n += r.Outputs[i].Data.Len()
 	}

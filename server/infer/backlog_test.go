@@ -19,18 +19,18 @@ func TestBacklog(t *testing.T) {
 	small, large := sized(100), sized(10_000)
 	defer small.Release()
 	defer large.Release()
-	b := infer.Backlog{Limit: 4 * small.Size()}
-	require.True(t, b.Hold(large), "the first response always has room")
-	require.False(t, b.Hold(small))
-	b.Let(large.Size())
+	b := infer.ResponseBacklog{Limit: 4 * small.Size()}
+	require.True(t, b.TryAdd(large), "the first response always has room")
+	require.False(t, b.TryAdd(small))
+	b.Remove(large.Size())
 	for range 4 {
-		require.True(t, b.Hold(small))
+		require.True(t, b.TryAdd(small))
 	}
-	require.False(t, b.Hold(small))
-	b.Let(small.Size())
-	require.True(t, b.Hold(small))
-	require.False(t, b.Hold(small))
+	require.False(t, b.TryAdd(small))
+	b.Remove(small.Size())
+	require.True(t, b.TryAdd(small))
+	require.False(t, b.TryAdd(small))
 	b.Clear()
-	require.True(t, b.Hold(large))
-	require.ErrorContains(t, b.Full(), "reads the stream too slowly")
+	require.True(t, b.TryAdd(large))
+	require.ErrorContains(t, b.Err(), "reads the stream too slowly")
 }

@@ -1,20 +1,20 @@
 package infer
 
-// Batch is what an instance runs in one execution: whole requests, never split,
-// in arrival order. The core owns it; a backend holds it for the call.
+// Batch is what an instance runs in one execution: whole requests, never split, in
+// arrival order. The core owns it; a backend may use it during the call.
 type Batch struct {
 	Requests []*Request
 	Rows     int // sum of the requests' rows
 
-	// Refused is why the batch cannot be run; nil for almost all. The scheduler
-	// sets it, and all requests are answered with it.
+	// Refused is the error that prevents the batch from running; usually nil. The
+	// scheduler sets it, and all requests are answered with it.
 	Refused error
 
-	// Cut is when the scheduler took the batch from its queue, by Now; 0: it did not
-	// look.
-	Cut int64
-	// The backend sets these two, by Now, around its engine's own call; the
-	// core sets the outer ones.
+	// FormedAt is when the scheduler formed the batch, by Now; 0 when the time was not
+	// taken.
+	FormedAt int64
+	// InputEnd and OutputStart enclose the computation itself, by Now. The backend sets
+	// them; the core takes the outer time stamps.
 	InputEnd    int64
 	OutputStart int64
 }
@@ -31,32 +31,31 @@ func (b *Batch) Add(r *Request) {
 	b.Rows += r.Rows()
 }
 
-// Wants says whether anybody who waits for a request of the batch asks for the
-// output.
+// Wants reports whether any request of the batch asks for the output.
 func (b *Batch) Wants(output string) bool {
 	for _, r := range b.Requests {
-		if !r.Member.Null && r.Wants(output) {
+		if !r.Membership.Null && r.Wants(output) {
 			return true
 		}
 	}
 	return false
 }
 
-// Abandoned says whether nobody waits for any request of the batch any more, so
-// that running it on is work for no one. A step of a sequence that goes on is
-// never: the next one finds what it leaves.
+// Abandoned reports whether all requests of the batch are cancelled, so that nothing
+// needs its results. A request of an open sequence counts as wanted: the next request
+// depends on the state that it leaves.
 func (b *Batch) Abandoned() bool {
 	for _, r := range b.Requests {
-		if !r.Member.Null && (!r.Cancelled() || r.continued()) {
+		if !r.Membership.Null && (!r.Cancelled() || r.continues()) {
 			return false
 		}
 	}
 	return true
 }
 
-// continued says whether the request is a step of a sequence that goes on.
-func (r *Request) continued() bool {
-	return r.Member.Of != nil && !r.Member.iterative && !r.SequenceEnd
+// continues reports whether the request belongs to a sequence that has not ended.
+func (r *Request) continues() bool {
+	return r.Membership.Sequence != nil && !r.Membership.iterative && !r.SequenceEnd
 }
 
 // Executed completes the requests' time stamps with those of the batch, which
@@ -70,7 +69,7 @@ func (b *Batch) Executed(end int64) {
 
 // executed reports whether a trace was told.
 func (r *Request) executed(b *Batch, end int64, tell bool) bool {
-	if r.IsKept() { // its engine may answer it meanwhile
+	if r.IsKept() { // its backend may answer it meanwhile
 		r.reply.mu.Lock()
 		defer r.reply.mu.Unlock()
 	}

@@ -19,8 +19,8 @@ func TestAbandoned(t *testing.T) {
 		return r
 	}
 	null := infer.NewUnpooled()
-	null.Member.Null = true
-	step := func(r *infer.Request) { r.Member.Of = "a sequence" }
+	null.Membership.Null = true
+	step := func(r *infer.Request) { r.Membership.Sequence = "a sequence" }
 	last := func(r *infer.Request) { r.SequenceEnd = true }
 	for name, c := range map[string]struct {
 		requests []*infer.Request
@@ -31,7 +31,7 @@ func TestAbandoned(t *testing.T) {
 		"rows without a request": {[]*infer.Request{null, gone()}, true},
 		"a step before others":   {[]*infer.Request{gone(step)}, false},
 		"the last step":          {[]*infer.Request{gone(step, last)}, true},
-		"an iteration":           {[]*infer.Request{gone(step, (*infer.Request).Iterate)}, true},
+		"an iteration":           {[]*infer.Request{gone(step, (*infer.Request).AllowReschedule)}, true},
 	} {
 		b := infer.Batch{Requests: c.requests}
 		require.Equal(t, c.want, b.Abandoned(), name)

@@ -9,18 +9,18 @@ import (
 	"triton/server/infer"
 )
 
-// place is a queue that counts who leaves it.
-type place struct{ asked atomic.Int64 }
+// countingQueue counts withdrawn requests.
+type countingQueue struct{ asked atomic.Int64 }
 
-func (p *place) Withdraw(*infer.Request) bool { p.asked.Add(1); return false }
+func (p *countingQueue) Withdraw(*infer.Request) bool { p.asked.Add(1); return false }
 
-// TestCancelWhileItMoves: a request may be cancelled while it goes from one queue to
-// another, as one does that waited for the answer to an equal request. It is told
-// to the one or the other, or the second does not let it in.
+// TestCancelWhileItMoves cancels a request that moves from one queue to another, like one
+// that waited for the answer to an equal request. Either a queue learns of the cancel or
+// the second does not admit the request.
 func TestCancelWhileItMoves(t *testing.T) {
 	t.Parallel()
 	for range 2000 {
-		var first, second place
+		var first, second countingQueue
 		r := infer.NewUnpooled()
 		require.True(t, r.Enter(&first))
 		done := make(chan struct{})
@@ -29,7 +29,7 @@ func TestCancelWhileItMoves(t *testing.T) {
 			r.Cancel()
 		}()
 		r.Move(infer.Queued, infer.Executing)
-		r.Again()
+		r.PrepareRequeue()
 		entered := r.Enter(&second)
 		<-done
 		if n := first.asked.Load() + second.asked.Load(); n > 1 || n == 0 && entered {

@@ -1,8 +1,8 @@
 package infer
 
-// Child is a request that a model makes while it serves r, traced below r. It
-// has r's id, sequence, priority, timeout and parameters; what it asks of which
-// model is still to be said. It is cancelled if r is.
+// Child returns a request that a model makes while it serves r, traced below r. It copies
+// r's id, sequence, priority, timeout and parameters; the caller sets model, inputs and
+// outputs. It is cancelled if r is.
 func (r *Request) Child() *Request {
 	var c *Request
 	if r.pooled {

@@ -42,7 +42,7 @@ func TestSuspendedRequestLeavesNoTrace(t *testing.T) {
 	r.Respond(NewResponse(), false)
 	r.Returned()
 	r.Suspend()
-	r.Fail(errFault) // by a queue that is aborted
+	r.Fail(errInternal) // by a queue that is aborted
 	r.Release()
 	r.Release()
 	require.Equal(t, loan{}, r.reply.loan)
@@ -59,7 +59,7 @@ func (m *faultyModel) Submit(r *Request) error {
 	r.Release()
 	return nil
 }
-func (m *faultyModel) Hold(string, string) (Callee, error) { return m, nil }
+func (m *faultyModel) Acquire(string, string) (Callee, error) { return m, nil }
 
 func TestPostReleasesTheModelOnce(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,7 @@ func TestPostReleasesTheModelOnce(t *testing.T) {
 
 type faultyPanicking struct{ faultyModel }
 
-func (m *faultyPanicking) Hold(string, string) (Callee, error) { return m, nil }
+func (m *faultyPanicking) Acquire(string, string) (Callee, error) { return m, nil }
 func (m *faultyPanicking) Submit(r *Request) error {
 	r.Respond(NewResponse(), true)
 	r.Release()
@@ -118,44 +118,44 @@ func TestStrayAnswersOfARevokedDecoupledRequest(t *testing.T) {
 	o := &faultyOwner{}
 	r := NewUnpooled()
 	r.Sink = &faultySink{}
-	r.Lend(o, true) // and an engine starts a goroutine, then its call panics
-	r.Revoke(errFault)
+	r.Lend(o, true) // and a backend starts a goroutine, then its call panics
+	r.Revoke(errInternal)
 	if r.Returned() {
 		o.Finished(r)
 	}
 	r.Release() // core
-	r.Release() // front end: r may be another request now
+	r.Release() // frontend: r may be another request now
 	next := &faultySink{}
-	r.begin()
+	r.init()
 	r.Sink = next
 	r.Respond(NewResponse(), true) // the stray goroutine
 	require.Zero(t, next.got)
 }
 
-type faultyTap struct{}
+type faultyObserver struct{}
 
-func (faultyTap) Respond(*Request, *Response, bool) { panic("tap") }
+func (faultyObserver) Observe(*Request, *Response, bool) { panic("tap") }
 
-// a tap that panics on a response that is not final ends the request
-func TestATapEndsAStream(t *testing.T) {
+// a response observer that panics on a response that is not final ends the request
+func TestAFaultyObserverEndsAStream(t *testing.T) {
 	t.Parallel()
 	o := &faultyOwner{}
 	r := NewUnpooled()
-	r.Sink, r.Tap = &faultySink{}, faultyTap{}
+	r.Sink, r.Observer = &faultySink{}, faultyObserver{}
 	r.Lend(o, true)
 	r.Respond(NewResponse(), false)
 	require.Equal(t, Answered, r.State())
 	require.NotZero(t, r.Times.Answered)
 }
 
-func TestAFaultIsNoOverdone(t *testing.T) {
+func TestAFaultIsNoExtraResponse(t *testing.T) {
 	t.Parallel()
 	r := NewUnpooled()
-	r.Sink, r.Tap = &faultySink{}, faultyTap{}
+	r.Sink, r.Observer = &faultySink{}, faultyObserver{}
 	r.Lend(&faultyOwner{}, false)
 	r.Respond(NewResponse(), false)
 	r.Respond(NewResponse(), true)
-	require.False(t, r.Overdone())
+	require.False(t, r.RespondedAfterFinal())
 }
 
 func TestARegionIsLentUntilItsResponse(t *testing.T) {
@@ -187,7 +187,7 @@ func TestALateRequestIsCounted(t *testing.T) {
 	r.Sink = &faultySink{panics: 1}
 	r.Lend(o, false)
 	r.Keep()
-	r.Settle()
+	r.MarkIfLate()
 	r.Deliver()
 	r.Respond(NewResponse(), false) // the sink panics: this is the end
 	r.Respond(NewResponse(), true)
@@ -195,7 +195,7 @@ func TestALateRequestIsCounted(t *testing.T) {
 	require.Equal(t, 1, o.completed)
 }
 
-// a stream that was ended by a fault tells its engine that nobody waits
+// a stream that was ended by a fault is cancelled for its backend
 func TestAFaultCancels(t *testing.T) {
 	t.Parallel()
 	r := NewUnpooled()
@@ -211,13 +211,13 @@ type faultyDeliveries struct {
 	all []Delivery
 }
 
-func (d *faultyDeliveries) Responded(_ *Request, did Delivery) { d.all = append(d.all, did) }
+func (d *faultyDeliveries) Responded(_ *Request, delivery Delivery) { d.all = append(d.all, delivery) }
 
 func TestAFaultIsFinal(t *testing.T) {
 	t.Parallel()
 	o := &faultyDeliveries{}
 	r := NewUnpooled()
-	r.Sink, r.Tap = &faultySink{}, faultyTap{}
+	r.Sink, r.Observer = &faultySink{}, faultyObserver{}
 	r.Lend(o, true)
 	r.Respond(NewResponse(), false)
 	r.Respond(nil, true)
@@ -230,6 +230,6 @@ func TestAnAbortIsCounted(t *testing.T) {
 	r := NewUnpooled()
 	r.Sink = &faultySink{}
 	r.Lend(o, true)
-	r.Abort(errFault)
+	r.Abort(errInternal)
 	require.Len(t, o.all, 1)
 }

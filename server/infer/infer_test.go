@@ -76,11 +76,11 @@ func TestAnswersAfterTheFinalOneAreDropped(t *testing.T) {
 	r := infer.NewRequest()
 	r.Unary()
 	r.Respond(answer(), true)
-	require.False(t, r.Overdone())
+	require.False(t, r.RespondedAfterFinal())
 	r.Respond(answer(), true)
 	r.Respond(answer(), false)
 	r.Respond(nil, true)
-	require.True(t, r.Overdone())
+	require.True(t, r.RespondedAfterFinal())
 	require.NoError(t, r.Failure())
 	resp, err := r.Wait(context.Background())
 	require.NoError(t, err)
@@ -144,11 +144,11 @@ func TestWait(t *testing.T) {
 	})
 }
 
-func TestABoundContextCancelsTheRequest(t *testing.T) {
+func TestCancelWith(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	r := infer.NewRequest()
-	r.Bind(ctx)
+	r.CancelWith(ctx)
 	require.False(t, r.Cancelled())
 	cancel()
 	require.True(t, r.Cancelled())
@@ -169,7 +169,7 @@ func TestARequestComesBackClean(t *testing.T) {
 	for range 100 {
 		r := infer.NewRequest()
 		require.Equal(t, infer.Decoded, r.State())
-		require.False(t, r.Cancelled() || r.Failure() != nil || r.Overdone())
+		require.False(t, r.Cancelled() || r.Failure() != nil || r.RespondedAfterFinal())
 		require.Empty(t, r.ID)
 		require.Nil(t, r.Sink)
 		r.ID = "x"

@@ -2,27 +2,26 @@ package infer
 
 import "triton/pkg/invariant"
 
-// List is a queue of requests, linked through the requests themselves, so that
-// any of them leaves it in constant time and nothing is allocated. A request
-// stands in one list at most. The zero value is empty; a List must not be
-// copied while it is in use.
+// List is a queue of requests, linked through the requests themselves: removal takes
+// constant time and nothing allocates. A request is in at most one list. The zero value
+// is empty; a List must not be copied while in use.
 type List struct {
 	front, back *Request
 	n           int
 }
 
-// Len is the number of requests.
+// Len returns the number of requests.
 func (l *List) Len() int { return l.n }
 
-// Front is the oldest request; nil when the list is empty.
+// Front returns the oldest request; nil when the list is empty.
 func (l *List) Front() *Request { return l.front }
 
-// Next is the request that follows r in its list; nil at the end.
+// Next returns the request that follows r in its list; nil at the end.
 func (r *Request) Next() *Request { return r.next }
 
 // Push appends a request.
 func (l *List) Push(r *Request) {
-	invariant.Check(r.next == nil && r.prev == nil && l.front != r, "request pushed while it stands in a list")
+	invariant.Check(r.next == nil && r.prev == nil && l.front != r, "request pushed while it is in a list")
 	r.prev = l.back
 	if l.back == nil {
 		l.front = r
@@ -33,10 +32,10 @@ func (l *List) Push(r *Request) {
 	l.n++
 }
 
-// Remove takes a request out that stands in this list.
+// Remove removes a request that is in this list.
 func (l *List) Remove(r *Request) {
 	if r.prev == nil {
-		invariant.Check(l.front == r, "request removed from a list that it does not stand in")
+		invariant.Check(l.front == r, "request removed from a list that it is not in")
 		l.front = r.next
 	} else {
 		r.prev.next = r.next
@@ -50,7 +49,7 @@ func (l *List) Remove(r *Request) {
 	l.n--
 }
 
-// Pop takes the oldest request out; nil when the list is empty.
+// Pop removes and returns the oldest request; nil when the list is empty.
 func (l *List) Pop() *Request {
 	r := l.front
 	if r != nil {

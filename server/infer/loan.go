@@ -1,90 +1,90 @@
 package infer
 
-// Owner is the core's side of requests that an engine may keep past its call.
+// Owner is the core's side of requests that a backend may keep after its call.
 type Owner interface {
-	// Kept comes when the engine keeps a request, while its call runs.
+	// Kept is called when the backend keeps a request, while its call runs.
 	Kept(r *Request)
-	// Responded comes with each response of a decoupled model and with its end, before
-	// anybody has it. The calls for one request never overlap.
-	Responded(r *Request, did Delivery)
-	// Completed comes when a request that Settle left open is answered, before the
-	// answer is sent.
+	// Responded is called for each response of a decoupled model and for its end, before
+	// the response is sent. The calls for one request never overlap.
+	Responded(r *Request, delivery Delivery)
+	// Completed is called when a request that MarkIfLate found unanswered is answered,
+	// before the answer is sent.
 	Completed(r *Request, err error)
-	// Finished comes once for each request that was kept, when it is answered, its
-	// engine's call is over and its engine has let go, unless Returned or Reclaim
-	// reported that. The owner gives the engine's reference back.
+	// Finished is called once for each kept request when it is answered, the backend's
+	// call has returned and the backend has let go, unless Returned or Reclaim reported
+	// that. The owner releases the backend's reference.
 	Finished(r *Request)
 }
 
-// Delivery is what an Owner hears of a response. The times are by Now.
+// Delivery describes one response to an Owner. The times are by Now.
 type Delivery struct {
 	Index int // from 0
-	// Begin is when the engine could begin with this response: when its batch
-	// began, or the response before was complete. Output is when it had it ready,
-	// End when it was complete.
+	// Begin is the start of the work on this response: the start of the batch, or the
+	// completion of the previous response. Output is when the outputs were ready, End
+	// when the response was complete.
 	Begin, Output, End int64
 	Empty              bool // no data
 	Final              bool
-	Written            bool // the engine said when Output was
+	Written            bool // the backend set Output
 	Err                error
 }
 
-// loan is how a request stands with the engine that runs it.
+// loan is the state of a request that a backend runs.
 type loan struct {
-	owner    Owner    // nil: no engine runs it
-	many     bool     // any number of responses
-	kept     bool     // the engine keeps it past its call
-	explicit bool     // the engine lets go with LetGo, else with its final response
-	ended    bool     // the engine has sent its final response
-	gone     bool     // the engine has let go
-	returned bool     // the engine's call is over
-	closed   bool     // over has reported it
-	taken    bool     // the core has taken it back; the engine may not know yet
-	next     Delivery // last: only kept requests use it
+	owner     Owner    // nil: no backend runs the request
+	decoupled bool     // any number of responses
+	kept      bool     // the backend keeps the request after its call
+	explicit  bool     // the backend ends its use with LetGo, else with the final response
+	ended     bool     // the backend has sent its final response
+	letGo     bool     // the backend has let go
+	returned  bool     // the backend's call has returned
+	reported  bool     // finish has reported true
+	reclaimed bool     // the core has taken the request back; the backend may not know yet
+	next      Delivery // the next response; last because only kept requests use it
 }
 
-// over reports, once, that nothing is expected of the engine any more.
-func (l *loan) over() bool {
-	if !l.ended || !l.gone || !l.returned || l.closed {
+// finish reports, once, that the backend is done with the request.
+func (l *loan) finish() bool {
+	if !l.ended || !l.letGo || !l.returned || l.reported {
 		return false
 	}
-	l.closed = true
+	l.reported = true
 	return true
 }
 
-// Lend gives the request to an engine, before its call. The final response is
-// held until Deliver. With many the engine keeps the request and may answer any
-// number of times, each of which is sent at once.
+// Lend hands the request to a backend before its call. The final response is held until
+// Deliver. For a decoupled model the backend keeps the request and its responses are sent
+// at once.
 func (r *Request) Lend(o Owner, many bool) {
-	p := &r.reply // nobody else has it yet
-	p.loan.owner, p.loan.many, p.hold = o, many, !many
+	p := &r.reply // not shared yet
+	p.loan.owner, p.loan.decoupled, p.holdFinal = o, many, !many
 	if many {
-		r.keep()
+		r.retainForBackend()
 		o.Kept(r)
 	}
 }
 
-// Keep lets an engine keep a request of any model past its call, which must still
-// run. The engine owes the request one final response and one LetGo, in any
-// order, from any goroutine; it has a reference until both are done. An error of
-// the call, or a panic, takes the request back.
+// Keep lets a backend keep a request of any model after its call, which must still run.
+// The backend owes one final response and one LetGo, in any order, from any goroutine; it
+// holds a reference until both are done. An error or panic of the call takes the request
+// back.
 func (r *Request) Keep() {
 	p := &r.reply
 	p.mu.Lock()
-	anew := !p.loan.kept
-	if anew {
-		r.keep()
+	first := !p.loan.kept
+	if first {
+		r.retainForBackend()
 	}
-	p.loan.explicit, p.loan.gone = true, false
+	p.loan.explicit, p.loan.letGo = true, false
 	owner := p.loan.owner
 	p.mu.Unlock()
-	if anew {
+	if first {
 		owner.Kept(r)
 	}
 }
 
-// keep takes the engine's reference.
-func (r *Request) keep() {
+// retainForBackend takes the backend's reference.
+func (r *Request) retainForBackend() {
 	r.refs.Add(1)
 	l := &r.reply.loan
 	l.kept = true
@@ -92,90 +92,89 @@ func (r *Request) keep() {
 	l.next.Begin = Now()
 }
 
-// LetGo ends the engine's use of a request that it kept, and of its inputs. Only
-// the final response may follow, if it was not sent yet.
+// LetGo ends the backend's use of a kept request and of its inputs. Only an outstanding
+// final response may follow.
 func (r *Request) LetGo() {
 	p := &r.reply
 	p.mu.Lock()
 	owner := p.loan.owner
-	p.loan.gone = true
-	over := p.loan.over()
+	p.loan.letGo = true
+	over := p.loan.finish()
 	p.mu.Unlock()
 	if over {
 		owner.Finished(r)
 	}
 }
 
-// respondKept sends one response of an engine that keeps the request. The caller
-// holds the lock.
+// respondKept sends one response of a kept request. The caller holds the lock.
 func (r *Request) respondKept(resp *Response, final bool) Owner {
 	l := &r.reply.loan
 	if l.ended {
-		r.overdone.Store(true)
+		r.afterFinal.Store(true)
 		r.drop(resp)
 		return nil
 	}
 	l.ended = final
 	if final && !l.explicit {
-		l.gone = true
+		l.letGo = true
 	}
-	if !l.many {
+	if !l.decoupled {
 		r.send(resp, final, nil)
 	} else {
-		r.sendOne(resp, final)
+		r.sendDecoupled(resp, final)
 	}
-	if final && l.over() {
+	if final && l.finish() {
 		return l.owner
 	}
 	return nil
 }
 
-// sendOne sends one of many responses and tells the owner.
-func (r *Request) sendOne(resp *Response, final bool) {
-	did := r.reply.loan.next
-	did.Output, did.Empty, did.Final = Now(), resp == nil, final
+// sendDecoupled sends one response of a decoupled model and reports it to the owner.
+func (r *Request) sendDecoupled(resp *Response, final bool) {
+	delivery := r.reply.loan.next
+	delivery.Output, delivery.Empty, delivery.Final = Now(), resp == nil, final
 	if resp != nil {
 		if at := resp.OutputStart; at != 0 {
-			did.Output, did.Written = at, true
+			delivery.Output, delivery.Written = at, true
 		}
 	}
-	r.send(resp, final, &did)
+	r.send(resp, final, &delivery)
 }
 
-// delivered tells the owner of a response that is complete.
-func (r *Request) delivered(did *Delivery, resp *Response) {
+// reportDelivery reports a complete response to the owner.
+func (r *Request) reportDelivery(delivery *Delivery, resp *Response) {
 	l := &r.reply.loan
 	if resp != nil {
-		did.Err = resp.Err
+		delivery.Err = resp.Err
 	}
-	did.End = Now()
+	delivery.End = Now()
 	l.next.Index++
-	l.next.Begin = did.End
-	l.owner.Responded(r, *did)
+	l.next.Begin = delivery.End
+	l.owner.Responded(r, *delivery)
 }
 
-// IsKept reports, after the engine's call, whether the engine keeps the request
-// past it.
+// IsKept reports whether the backend keeps the request. It is valid after the backend's
+// call.
 func (r *Request) IsKept() bool { return r.reply.loan.kept }
 
-// ToBeLetGo reports, after the engine's call, whether the engine has called Keep.
-func (r *Request) ToBeLetGo() bool { return r.reply.loan.explicit }
+// KeptExplicitly reports whether the backend called Keep. It is valid after the backend's
+// call.
+func (r *Request) KeptExplicitly() bool { return r.reply.loan.explicit }
 
-// Settle notes, after the engine's call, whether a kept request of a model with
-// one response was answered. If not it is late: the owner hears of the answer
-// before it is sent.
-func (r *Request) Settle() {
+// MarkIfLate marks a kept request of a model with one response as late if it is
+// unanswered after the backend's call. The owner then learns of the answer through
+// Completed.
+func (r *Request) MarkIfLate() {
 	r.reply.mu.Lock()
 	defer r.reply.mu.Unlock()
 	r.reply.late = r.State() != Answered
 }
 
-// Late reports whether Settle found no answer.
+// Late reports whether MarkIfLate found the request unanswered.
 func (r *Request) Late() bool { return r.reply.late }
 
-// Revoke takes a request back from an engine whose call failed, and answers it
-// with the error unless it was answered before. It is finished when Returned is
-// called.
+// Revoke takes a request back from a backend whose call failed, and answers it with the
+// error if it is unanswered. The request is finished when Returned is called.
 func (r *Request) Revoke(err error) {
 	p := &r.reply
 	p.mu.Lock()
@@ -183,56 +182,55 @@ func (r *Request) Revoke(err error) {
 	l := &p.loan
 	switch {
 	case l.ended:
-	case l.many:
-		r.sendOne(failed(err), true)
+	case l.decoupled:
+		r.sendDecoupled(failed(err), true)
 	default:
 		r.send(failed(err), true, nil)
 	}
-	l.taken = !l.ended || l.explicit
-	l.ended, l.gone = true, true
+	l.reclaimed = !l.ended || l.explicit
+	l.ended, l.letGo = true, true
 }
 
-// Returned notes that the call of the engine is over, and reports whether the
-// engine is done with the request too. The request may be gone when it is not.
+// Returned records that the backend's call has returned, and reports whether the backend
+// is done with the request. Otherwise the request may already be released.
 func (r *Request) Returned() bool {
 	p := &r.reply
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.loan.returned = true
-	return p.loan.over()
+	return p.loan.finish()
 }
 
-// Reclaim takes a kept request back from an engine that is closed and will not
-// let go, and reports whether the request is finished with that. It must have been
-// answered.
+// Reclaim takes a kept, answered request back from a closed backend that did not let go,
+// and reports whether that finished the request.
 func (r *Request) Reclaim() bool {
 	p := &r.reply
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.loan.ended, p.loan.gone, p.loan.taken = true, true, true
-	return p.loan.over()
+	p.loan.ended, p.loan.letGo, p.loan.reclaimed = true, true, true
+	return p.loan.finish()
 }
 
-// Suspend ends the loan of a request that its engine wants again, and gives the
-// engine's reference back. The count of its responses goes on with the next loan.
+// Suspend ends the loan of a rescheduled request and releases the backend's reference.
+// The response count continues with the next loan.
 func (r *Request) Suspend() {
 	p := &r.reply
 	p.mu.Lock()
-	p.loan = loan{owner: p.loan.owner, many: p.loan.many, next: p.loan.next}
+	p.loan = loan{owner: p.loan.owner, decoupled: p.loan.decoupled, next: p.loan.next}
 	p.mu.Unlock()
 	r.Release()
 }
 
-// Ended reports whether the engine of a kept request has sent its final response.
+// Ended reports whether the backend of a kept request has sent its final response.
 func (r *Request) Ended() bool {
 	r.reply.mu.Lock()
 	defer r.reply.mu.Unlock()
 	return r.reply.loan.ended
 }
 
-// Abort answers a kept request for an engine that does not: whatever the engine
-// still sends is dropped. It keeps its reference until it is done. False when the
-// engine does not keep the request any more.
+// Abort answers a kept request in place of its backend; later responses are dropped. The
+// backend keeps its reference until it is done. Abort reports false when the backend no
+// longer keeps the request.
 func (r *Request) Abort(err error) bool {
 	p := &r.reply
 	p.mu.Lock()
@@ -240,8 +238,8 @@ func (r *Request) Abort(err error) bool {
 	switch {
 	case !p.loan.kept:
 		return false
-	case p.loan.many && r.State() != Answered:
-		r.sendOne(failed(err), true)
+	case p.loan.decoupled && r.State() != Answered:
+		r.sendDecoupled(failed(err), true)
 		return true
 	}
 	r.send(failed(err), true, nil)

@@ -6,56 +6,57 @@ import (
 	"triton/pkg/status"
 )
 
-// reply is the one state machine of a request's answers and of who still uses
-// the request. docs/adr/0009-replies.md has the table. In short:
+// reply is the state machine of a request's responses and of the request's users.
+// docs/adr/0009-replies.md has the table. In short:
 //
-//	answering   nothing sent -> any number of responses -> final response
-//	            (State Answered: whatever comes later is dropped)
-//	delivering  the final response goes to the sink at once, or waits for Deliver
-//	            where the core holds it back
-//	lending     a request that its engine keeps past the call is finished when the
-//	            call is over, the final response was given and the engine let go
+// \tanswering nothing sent -> any number of responses -> final response
+// \t (State Answered: later responses are dropped)
+// \tdelivering the final response goes to the sink at once or, if the core
+// \t holds it back, on Deliver
+// \tlending a kept request is finished when the call has returned, the final
+// \t response was sent and the backend has let go
 //
-// A panic in a trace, a tap or a sink never leaves the machine. One in a trace costs
-// the trace; the others end the request with an internal error, once.
+// Panics in a trace, a response observer or a sink are contained. A trace that panics is
+// removed; the others end the request with an internal error, once.
 //
-// The lock serializes the responses. State Answered is the last thing that a final
-// response sets, so that the core, once it has seen it, reads the rest without the
-// lock, unless the engine keeps the request.
+// The lock serializes the responses. State Answered is the last field that a final
+// response sets. Once the core sees it, it reads the rest without the lock, unless the
+// backend keeps the request.
 type reply struct {
-	mu   sync.Mutex
-	sent int32     // responses before the final one
-	hold bool      // the final response waits for Deliver
-	full bool      // it is there, in kept
-	fell bool      // a fault ended the request before its engine did
-	late bool      // the owner counts the request when it is answered
-	kept *Response // nil also for an end without data
-	err  error     // of the final response
-	loan loan
+	mu        sync.Mutex
+	sent      int32     // responses before the final one
+	holdFinal bool      // the final response waits for Deliver
+	finalHeld bool      // final is set and waits
+	faulted   bool      // a contained panic ended the request before its backend did
+	late      bool      // the owner counts the request when it is answered
+	final     *Response // nil also for an end without data
+	err       error     // of the final response
+	loan      loan
 }
 
 func (p *reply) reset() {
-	if p.kept != nil {
-		p.kept.Release()
+	if p.final != nil {
+		p.final.Release()
 	}
-	p.sent, p.hold, p.full, p.fell, p.kept, p.err, p.late = 0, false, false, false, nil, nil, false
+	p.sent, p.holdFinal, p.finalHeld, p.faulted, p.final, p.err, p.late = 0, false, false, false, nil, nil, false
 	if p.loan.kept || p.loan.next.Index > 0 {
 		p.loan = loan{}
 	}
-	p.loan.owner, p.loan.many, p.loan.gone = nil, false, false
+	p.loan.owner, p.loan.decoupled, p.loan.letGo = nil, false, false
 }
 
-// Respond sends one response through the sink. A final one moves the request
-// to Answered; whatever comes after it is dropped and leaves the mark Overdone.
-// A nil resp is the end without data when final, else an empty response, which
-// is counted and not sent. It never panics and may be called from any goroutine.
+// Respond sends one response through the sink. A final response moves the request to
+// Answered; later ones are dropped and recorded for RespondedAfterFinal. A nil resp that
+// is final ends the responses without data; one that is not final is an empty response,
+// which is counted and not sent. Respond never panics and may be called from any
+// goroutine.
 func (r *Request) Respond(resp *Response, final bool) {
 	if owner := r.respond(resp, final); owner != nil {
 		owner.Finished(r)
 	}
 }
 
-// respond returns the owner when the engine is done with the request now.
+// respond returns the owner when this response finished the request.
 func (r *Request) respond(resp *Response, final bool) Owner {
 	p := &r.reply
 	p.mu.Lock()
@@ -63,25 +64,25 @@ func (r *Request) respond(resp *Response, final bool) Owner {
 	switch {
 	case p.loan.kept:
 		return r.respondKept(resp, final)
-	case !r.send(resp, final, nil) && !p.fell:
-		r.overdone.Store(true)
+	case !r.send(resp, final, nil) && !p.faulted:
+		r.afterFinal.Store(true)
 	}
 	return nil
 }
 
-// send passes a response on; false when the request has its final one already,
-// and resp is dropped. The owner hears of did before anybody has the response. The
-// caller holds the lock.
-func (r *Request) send(resp *Response, final bool, did *Delivery) bool {
+// send sends a response. It drops resp and returns false when the request is already
+// answered. The owner is told of a delivery before the response is sent. The caller holds
+// the lock.
+func (r *Request) send(resp *Response, final bool, delivery *Delivery) bool {
 	p := &r.reply
 	if r.State() == Answered {
 		r.drop(resp)
 		return false
 	}
-	if final && resp == nil && p.sent == 0 && !p.loan.many {
+	if final && resp == nil && p.sent == 0 && !p.loan.decoupled {
 		resp = failed(errNoResponse)
 	}
-	if final && !p.hold { // else when it is delivered
+	if final && !p.holdFinal { // otherwise Deliver stamps it
 		r.Times.Answered = Now()
 	}
 	asked := final
@@ -92,16 +93,16 @@ func (r *Request) send(resp *Response, final bool, did *Delivery) bool {
 		r.releaseRegions()
 	}
 	if final && !asked {
-		r.fall()
+		r.markFaulted()
 	}
-	if did != nil {
-		did.Final = final
-		r.delivered(did, resp)
+	if delivery != nil {
+		delivery.Final = final
+		r.reportDelivery(delivery, resp)
 	}
 	if !final {
 		if resp != nil {
 			p.sent++
-			r.pass(resp, false)
+			r.sendToSink(resp, false)
 		}
 		return true
 	}
@@ -111,10 +112,10 @@ func (r *Request) send(resp *Response, final bool, did *Delivery) bool {
 	if p.late {
 		p.loan.owner.Completed(r, p.err)
 	}
-	if p.hold {
-		p.kept, p.full = resp, true
+	if p.holdFinal {
+		p.final, p.finalHeld = resp, true
 	} else {
-		r.pass(resp, true)
+		r.sendToSink(resp, true)
 	}
 	r.state.Store(uint32(Answered))
 	return true
@@ -122,8 +123,8 @@ func (r *Request) send(resp *Response, final bool, did *Delivery) bool {
 
 var errNoResponse = status.New(status.Internal, "expected a single response, got 0")
 
-// errFault is what clients get when the server itself panicked.
-var errFault = status.New(status.Internal, "internal error while the response was written; the server's log has the details")
+// errInternal is the error that clients get after a panic in the server.
+var errInternal = status.New(status.Internal, "internal error while the response was written; the server's log has the details")
 
 func failed(err error) *Response {
 	resp := NewResponse()
@@ -131,14 +132,14 @@ func failed(err error) *Response {
 	return resp
 }
 
-// complete fills in what the core knows of a response. A response that cannot be
-// completed becomes an error, which ends the request.
+// complete fills in the response. If that fails, the response becomes an error that ends
+// the request.
 func (r *Request) complete(resp *Response, final bool) (done *Response, end bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.fault("a response", p)
+			r.fault("completing a response", p)
 			r.drop(resp)
-			done, end = failed(errFault), true
+			done, end = failed(errInternal), true
 			done.ModelName, done.ModelVersion, done.ID = r.ModelName, r.ModelVersion, r.ID
 			r.releaseRegions()
 		}
@@ -147,64 +148,63 @@ func (r *Request) complete(resp *Response, final bool) (done *Response, end bool
 	if r.Trace != nil {
 		r.emit(Event{Kind: EventResponded, Response: resp})
 	}
-	if r.Tap != nil {
-		r.Tap.Respond(r, resp, final)
+	if r.Observer != nil {
+		r.Observer.Observe(r, resp, final)
 	}
-	r.place(resp, final)
+	r.writeRegions(resp, final)
 	return resp, final
 }
 
-// fall notes that a fault ends the request while its engine goes on, which finds it
-// cancelled.
-func (r *Request) fall() {
-	r.reply.fell = true
+// markFaulted ends the request after a contained panic. Its backend still runs and sees
+// it cancelled.
+func (r *Request) markFaulted() {
+	r.reply.faulted = true
 	r.cancelled.Store(true)
 	r.Times.Answered = Now()
 }
 
-// pass gives a response to the sink. One that the sink panics on is replaced by
-// an error that ends the request.
-func (r *Request) pass(resp *Response, final bool) {
-	if r.offer(r.Sink, resp, final) {
+// sendToSink gives a response to the sink. If the sink panics, the response is replaced
+// by an error that ends the request.
+func (r *Request) sendToSink(resp *Response, final bool) {
+	if r.trySend(r.Sink, resp, final) {
 		return
 	}
 	r.drop(resp)
 	p := &r.reply
-	p.err = errFault
+	p.err = errInternal
 	if !final {
-		r.fall()
+		r.markFaulted()
 		r.releaseRegions()
 		if p.late {
-			p.loan.owner.Completed(r, errFault)
+			p.loan.owner.Completed(r, errInternal)
 		}
 	}
 	r.state.Store(uint32(Answered))
-	r.offerFault(r.Sink)
+	r.sendFault(r.Sink)
 }
 
-// Offer gives a response to a sink that stands in for the request's own, and reports
-// whether that was the end. A sink that panics has not taken the response, which
-// is released; it gets an internal error once, as the end.
+// Offer gives a response to a sink that replaces the request's own, and reports whether
+// the responses have ended. If the sink panics, the response is released and the sink
+// gets a final internal error, once.
 func (r *Request) Offer(sink Sink, resp *Response, final bool) (ended bool) {
-	if r.offer(sink, resp, final) {
+	if r.trySend(sink, resp, final) {
 		return final
 	}
 	r.drop(resp)
-	r.offerFault(sink)
+	r.sendFault(sink)
 	return true
 }
 
-// offerFault ends a sink that has panicked. When that fails too, the sink has had
-// its chance.
-func (r *Request) offerFault(sink Sink) {
-	if last := failed(errFault); !r.offer(sink, last, true) {
+// sendFault ends a sink that has panicked. A second panic is only logged.
+func (r *Request) sendFault(sink Sink) {
+	if last := failed(errInternal); !r.trySend(sink, last, true) {
 		r.drop(last)
 	}
 }
 
-// offer reports whether the sink took a response.
-func (r *Request) offer(sink Sink, resp *Response, final bool) (taken bool) {
-	if sink == Sink(&r.wait) && r.wait.n == 0 { // most are; it releases nothing, so it cannot panic
+// trySend reports whether the sink took a response.
+func (r *Request) trySend(sink Sink, resp *Response, final bool) (taken bool) {
+	if sink == Sink(&r.wait) && r.wait.n == 0 { // the usual case; it releases nothing, so it cannot panic
 		r.wait.Send(resp, final)
 		return true
 	}
@@ -217,31 +217,31 @@ func (r *Request) offer(sink Sink, resp *Response, final bool) (taken bool) {
 	return true
 }
 
-// releaseRegions lets go of the client's memory that outputs were wanted in.
+// releaseRegions releases the regions that were requested for outputs.
 func (r *Request) releaseRegions() {
 	for i := range r.Outputs {
 		r.Outputs[i].Release()
 	}
 }
 
-// drop releases a response that nobody gets.
+// drop releases a response that is not sent.
 func (r *Request) drop(resp *Response) {
 	if resp == nil {
 		return
 	}
 	defer func() {
-		if p := recover(); p != nil { // a tap or a sink has released a part of it
+		if p := recover(); p != nil { // a response observer or a sink has already released a part of it
 			r.fault("releasing a response", p)
 		}
 	}()
 	resp.Release()
 }
 
-// Fail answers the request with an error, finally.
+// Fail answers the request with an error.
 func (r *Request) Fail(err error) { r.Respond(failed(err), true) }
 
-// Failure is the error of the final response; nil when there was none or none
-// yet. The core asks when the engine's call is over.
+// Failure returns the error of the final response; nil when there is none. The core calls
+// it after the backend's call.
 func (r *Request) Failure() error {
 	if r.reply.loan.kept {
 		r.reply.mu.Lock()
@@ -250,58 +250,58 @@ func (r *Request) Failure() error {
 	return r.reply.err
 }
 
-// Overdone reports whether responses came after the final one.
-func (r *Request) Overdone() bool { return r.overdone.Load() }
+// RespondedAfterFinal reports whether responses came after the final one.
+func (r *Request) RespondedAfterFinal() bool { return r.afterFinal.Load() }
 
-// Hold keeps the final response back until Deliver or Take. The core calls it
-// before anybody may answer.
-func (r *Request) Hold() { r.reply.hold = true }
+// Hold keeps the final response back until Deliver or Take. The core calls it before the
+// request can be answered.
+func (r *Request) Hold() { r.reply.holdFinal = true }
 
-// Deliver sends the final response if it was held, and ends the hold for one that
-// comes later. The request may be gone when it returns, unless the caller of
-// Deliver has a reference.
+// Deliver sends the held final response, or lets a later one pass at once. The request
+// may be released when Deliver returns, unless the caller has a reference.
 func (r *Request) Deliver() {
 	p := &r.reply
 	if p.loan.kept {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 	}
-	p.hold = false
-	if p.full {
-		resp := p.kept
-		p.kept, p.full = nil, false
-		r.answeredNow()
-		r.pass(resp, true)
+	p.holdFinal = false
+	if p.finalHeld {
+		resp := p.final
+		p.final, p.finalHeld = nil, false
+		r.stampAnswered()
+		r.sendToSink(resp, true)
 	}
 }
 
-// Amend replaces the error of a final response that is held and has failed.
+// Amend replaces the error of a held final response that has failed.
 func (r *Request) Amend(err error) {
-	if r.reply.kept != nil {
-		r.reply.kept.Err, r.reply.err = err, err
+	if r.reply.final != nil {
+		r.reply.final.Err, r.reply.err = err, err
 	}
 }
 
-// collect is the response that was held, for the caller that the request is for;
-// nil when there is none, or only one that the sink has to see.
-func (r *Request) collect() *Response {
+// takeHeld returns the held response to the caller of the request; nil when there is none
+// or when the sink must see it.
+func (r *Request) takeHeld() *Response {
 	p := &r.reply
 	if p.loan.kept {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 	}
-	resp := p.kept
+	resp := p.final
 	if resp == nil || r.wait.n > 0 {
 		return nil
 	}
-	p.hold, p.kept, p.full = false, nil, false
-	r.answeredNow()
+	p.holdFinal, p.final, p.finalHeld = false, nil, false
+	r.stampAnswered()
 	return resp
 }
 
-// answeredNow notes when a response that was held is passed on, which is when its
-// batch has ended. Only a trace shows the difference, and a cache has no batch.
-func (r *Request) answeredNow() {
+// stampAnswered stamps a held response with the end of its batch. The exact time is taken
+// only for traces, where the difference shows, and for responses without a batch, such as
+// cache hits.
+func (r *Request) stampAnswered() {
 	if r.Times.Answered = r.Times.ComputeEnd; r.Times.Answered == 0 || r.Trace != nil {
 		r.Times.Answered = Now()
 	}

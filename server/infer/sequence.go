@@ -6,50 +6,49 @@ import (
 	"triton/pkg/tensor"
 )
 
-// Member is what a request is to an engine beyond its own tensors when its
-// model keeps sequences. The zero value is a request of no sequence.
-type Member struct {
-	// Null says that the request fills a row of the batch in which no sequence
-	// has a request. Nobody waits for its answer and it is not counted; engines
-	// need not answer it, and must not after their call.
+// Membership is a request's part in a sequence. The zero value is a request without a
+// sequence.
+type Membership struct {
+	// Null marks a request that fills a row of the batch whose sequence has no request.
+	// It is not counted and its answer is discarded. Backends need not answer it, and
+	// must not after their call.
 	Null bool
 	// States are the implicit states of the sequence; nil when the model has none.
 	States States
-	// Of is the scheduler's own note of the sequence.
-	Of any
+	// Sequence is the scheduler's own record of the sequence.
+	Sequence any
 
 	iterative   bool
 	rescheduled bool
 }
 
-// States are the implicit states of one sequence. An instance that runs one of
-// its requests is the only user.
+// States are the implicit states of one sequence. Only the instance that runs one of its
+// requests uses them.
 type States interface {
-	// Update makes data the value of a state, named by its output, that the next
-	// request of the sequence gets as the state's input. The data moves in.
+	// Update sets the value of a state, named by its output, for the next request of the
+	// sequence. The data moves in.
 	Update(output string, d tensor.DataType, shape tensor.Shape, data tensor.Data) error
 }
 
-// Extra appends a tensor that the scheduler gives to the engine beside the
-// client's inputs: a control, a state. It is released with the inputs.
+// Extra appends a tensor that the scheduler adds to the client's inputs: a control input
+// or a state. It is released with the inputs.
 func (r *Request) Extra() *kserve.Tensor {
 	r.extra = append(r.extra, kserve.Tensor{})
 	return &r.extra[len(r.extra)-1]
 }
 
-// Extras are the tensors that the scheduler has added.
+// Extras returns the tensors that the scheduler has added.
 func (r *Request) Extras() []kserve.Tensor { return r.extra }
 
-// DropExtras releases what the scheduler has added, before a request runs
-// again.
+// DropExtras releases the added tensors before a request runs again.
 func (r *Request) DropExtras() {
 	kserve.ReleaseTensors(r.extra)
 	clear(r.extra)
 	r.extra = r.extra[:0]
 }
 
-// Input is an input by name: the client's or one that the scheduler has added;
-// nil when there is none.
+// Input returns an input by name, of the client or added by the scheduler; nil when there
+// is none.
 func (r *Request) Input(name string) *kserve.Tensor {
 	if t := r.Request.Input(name); t != nil {
 		return t
@@ -62,7 +61,7 @@ func (r *Request) Input(name string) *kserve.Tensor {
 	return nil
 }
 
-// InputNear is Input for an input that most likely stands at index i.
+// InputNear is Input with a guess of the input's index.
 func (r *Request) InputNear(i int, name string) *kserve.Tensor {
 	if i < len(r.Inputs) && r.Inputs[i].Name == name {
 		return &r.Inputs[i]
@@ -70,38 +69,36 @@ func (r *Request) InputNear(i int, name string) *kserve.Tensor {
 	return r.Input(name)
 }
 
-// Iterate lets engines reschedule the request. The scheduler of iterative
+// AllowReschedule lets backends reschedule the request. The scheduler of iterative
 // sequences calls it.
-func (r *Request) Iterate() { r.Member.iterative = true }
+func (r *Request) AllowReschedule() { r.Membership.iterative = true }
 
-// Reschedule is what an engine calls in place of a final response, while
-// Execute runs, to get the request again in a later batch. After an error the
-// request is still the engine's to answer.
+// Reschedule replaces the final response: the request runs again in a later batch. A
+// backend calls it while Execute runs. After an error the backend still has to answer.
 func (r *Request) Reschedule() error {
-	if !r.Member.iterative {
+	if !r.Membership.iterative {
 		return status.New(status.InvalidArg,
 			"Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while the model is not configured to handle such a flag.")
 	}
-	r.Member.rescheduled = true
+	r.Membership.rescheduled = true
 	return nil
 }
 
-// Rescheduled says whether the engine wants the request again and has not
-// answered it finally all the same. Only the core may ask, once the engine's call
-// is over.
+// Rescheduled reports whether the backend rescheduled the request and did not answer it.
+// Only the core may call it, after the backend's call.
 func (r *Request) Rescheduled() bool {
-	if !r.Member.rescheduled {
+	if !r.Membership.rescheduled {
 		return false
 	}
 	if r.IsKept() {
-		return !r.Ended() // one that was aborted is still to be closed
+		return !r.Ended() // an aborted request still has to be finished
 	}
 	return r.State() != Answered
 }
 
-// Again brings a rescheduled request back to where it was before it was queued.
-func (r *Request) Again() {
-	r.Member.rescheduled = false
-	r.reply.hold, r.reply.late = false, false
+// PrepareRequeue resets a rescheduled request to its state before it was queued.
+func (r *Request) PrepareRequeue() {
+	r.Membership.rescheduled = false
+	r.reply.holdFinal, r.reply.late = false, false
 	r.state.Store(uint32(Decoded))
 }

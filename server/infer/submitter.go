@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// Submitter finds the models that a model calls while it works on a request: an
-// ensemble those of its steps, an engine any that it names. The same rule holds for
-// both: who holds a model may use it until Release, also when it is unloaded or
-// replaced meanwhile, and what is submitted on behalf of an accepted request is
-// accepted while the server drains. A model must not be held for longer than a
-// request takes, or it is never closed.
+// Submitter finds the models that a model calls while it serves a request: the steps of
+// an ensemble, or any model that a backend names. A model may be used until Release, even
+// when it is unloaded or replaced meanwhile, and requests submitted on behalf of an
+// accepted request are accepted while the server drains. A reference must not outlive the
+// request, or the model is never closed.
 type Submitter interface {
-	// Hold finds a ready version of a model and takes a reference to it. An empty
-	// version is the newest.
-	Hold(model, version string) (Callee, error)
+	// Acquire returns a ready version of a model with a reference. An empty version
+	// selects the newest.
+	Acquire(model, version string) (Callee, error)
 }
 
-// Callee is a model that another one calls.
+// Callee is a model that another model calls.
 type Callee interface {
 	Model
 	// Ready reports whether it can serve requests now.
@@ -26,29 +25,28 @@ type Callee interface {
 }
 
 // Call runs a request on a model that s finds and waits for its one response, as
-// Model.Infer: it uses up the core's reference to r in every case, and the end of
-// ctx ends the wait. A model may call itself; when all its instances wait for such
-// calls, nothing but ctx ends them. Parent is the request that r is made for: when
-// nobody waits for it any more, the call ends too; nil for none.
+// Model.Infer. It consumes the core's reference to r in every case. The end of ctx, or
+// the cancellation of parent, ends the wait; parent is the request that r is made for, or
+// nil. A model may call itself; when all its instances wait for such calls, only ctx or
+// parent ends them.
 func Call(ctx context.Context, s Submitter, model, version string, r, parent *Request) (*Response, error) {
-	m, err := s.Hold(model, version)
+	m, err := s.Acquire(model, version)
 	if err != nil {
 		r.Release()
 		return nil, err
 	}
 	defer m.Release()
-	ctx, stop := parent.waited(ctx)
+	ctx, stop := parent.callContext(ctx)
 	defer stop()
 	return m.Infer(ctx, r)
 }
 
-// glance is how often a call looks whether somebody still waits for the request that
-// it is made for.
-const glance = 10 * time.Millisecond
+// cancelPoll is the interval at which a call checks whether its parent is cancelled.
+const cancelPoll = 10 * time.Millisecond
 
-// waited returns a context that ends with ctx and when nobody waits for the request
-// any more. A nil request has ctx.
-func (r *Request) waited(ctx context.Context) (_ context.Context, stop func()) {
+// callContext returns a context that ends with ctx or when the request is cancelled. For
+// a nil request it returns ctx.
+func (r *Request) callContext(ctx context.Context) (_ context.Context, stop func()) {
 	if r == nil {
 		return ctx, func() {}
 	}
@@ -60,7 +58,7 @@ func (r *Request) waited(ctx context.Context) (_ context.Context, stop func()) {
 	}
 	var watch sync.WaitGroup
 	watch.Go(func() {
-		tick := time.NewTicker(glance)
+		tick := time.NewTicker(cancelPoll)
 		defer tick.Stop()
 		for !r.Cancelled() {
 			select {
@@ -74,19 +72,19 @@ func (r *Request) waited(ctx context.Context) (_ context.Context, stop func()) {
 	return ctx, func() { cancel(nil); watch.Wait() }
 }
 
-// Post submits a request to a model that s finds, as Model.Submit. The model is held
+// Post submits a request to a model that s finds, as Model.Submit. It holds the model
 // until r has its final response.
 func Post(s Submitter, model, version string, r *Request) error {
-	m, err := s.Hold(model, version)
+	m, err := s.Acquire(model, version)
 	if err != nil {
 		r.Release()
 		return err
 	}
-	h := &holder{next: r.Sink, model: m}
+	h := &modelReleaser{next: r.Sink, model: m}
 	r.Sink = h
 	posted := false
 	defer func() {
-		if !posted { // refused, or a panic, after which something may be sent
+		if !posted { // after a panic a response may still be sent
 			h.release()
 		}
 	}()
@@ -95,17 +93,17 @@ func Post(s Submitter, model, version string, r *Request) error {
 	return err
 }
 
-// holder gives a model back after the final response.
-type holder struct {
+// modelReleaser releases a model after the final response.
+type modelReleaser struct {
 	next  Sink
 	model Model
 	once  sync.Once
 }
 
-func (h *holder) release() { h.once.Do(h.model.Release) }
+func (h *modelReleaser) release() { h.once.Do(h.model.Release) }
 
 // Send passes a response on.
-func (h *holder) Send(resp *Response, final bool) {
+func (h *modelReleaser) Send(resp *Response, final bool) {
 	if final {
 		defer h.release()
 	}

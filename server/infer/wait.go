@@ -9,19 +9,17 @@ import (
 
 var start = time.Now()
 
-// Now is the monotonic clock in nanoseconds that all time stamps use.
+// Now returns the monotonic time in nanoseconds that all time stamps use.
 func Now() int64 { return int64(time.Since(start)) }
 
-// waiter is the sink of a unary request: it keeps the one response until the
-// caller takes it.
+// waiter is the sink of a request with one caller: it keeps the single response for Wait.
 type waiter struct {
-	ch    chan *Response // made by the first Unary, and kept
-	first *Response      // until the end comes
+	ch    chan *Response // made by the first Unary and reused
+	first *Response      // until the final response
 	n     int
 }
 
-// Send keeps the first response, and delivers it at the end if it was the only
-// one.
+// Send keeps the first response, and delivers it at the end if it is the only one.
 func (w *waiter) Send(resp *Response, final bool) {
 	switch {
 	case resp == nil:
@@ -53,40 +51,38 @@ func (w *waiter) drop() {
 func (w *waiter) reset() {
 	w.drop()
 	w.n = 0
-	if len(w.ch) > 0 { // nobody waits any more
+	if len(w.ch) > 0 { // the response was never taken
 		(<-w.ch).Release()
 	}
 }
 
 // Unary makes the request keep its one response for Wait.
 func (r *Request) Unary() {
-	if r.wait.ch == nil { // only now: few requests inside the server wait, and a bubble of testing/synctest keeps its channels
+	if r.wait.ch == nil { // lazily: few internal requests wait, and channels must not leave a testing/synctest bubble
 		r.wait.ch = make(chan *Response, 1)
 	}
 	r.Sink = &r.wait
 }
 
-// Bind makes the end of ctx cancel the request, for whoever polls Cancelled.
-func (r *Request) Bind(ctx context.Context) {
+// CancelWith makes Cancelled report true when ctx ends.
+func (r *Request) CancelWith(ctx context.Context) {
 	if ctx.Done() != nil {
 		r.ctx = ctx
 	}
 }
 
-// Take is the response for a caller that ran the batch itself: the one that was
-// held or, when its own request did not come to run or its engine answers later,
-// the one that it gets instead, as from Wait.
+// Take returns the response to a caller that ran the batch itself: the held response or,
+// when its request did not run or is answered later, that of Wait.
 func (r *Request) Take(ctx context.Context) (*Response, error) {
-	if resp := r.collect(); resp != nil {
+	if resp := r.takeHeld(); resp != nil {
 		return r.result(resp)
 	}
 	r.Deliver()
 	return r.Wait(ctx)
 }
 
-// Wait blocks until the final response of a Unary request or the end of ctx.
-// The response is the caller's to release. On the end of ctx the request is
-// cancelled.
+// Wait blocks until the final response of a Unary request or the end of ctx, which
+// cancels the request. The caller releases the response.
 func (r *Request) Wait(ctx context.Context) (*Response, error) {
 	done := ctx.Done()
 	if done == nil || len(r.wait.ch) > 0 {

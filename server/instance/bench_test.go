@@ -19,8 +19,8 @@ import (
 	"triton/server/scheduler"
 )
 
-// burner is an engine that keeps its processor busy for a fixed time per batch
-// and gives empty answers.
+// burner is a backend that keeps its processor busy for a fixed time per batch and sends
+// empty responses.
 type burner struct{ busy time.Duration }
 
 func (e burner) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
@@ -44,15 +44,15 @@ func (e burner) Execute(_ context.Context, b *infer.Batch) error {
 // handOver keeps batches off the goroutines of callers.
 func handOver(o *instance.Options) {
 	if o.Source == nil {
-		o.Source, o.Seats = queue(o.Config, len(o.Placements), o.Stats, nil)
+		o.Source, o.Slots = queue(o.Config, len(o.Placements), o.Stats, nil)
 	}
 	o.Source = handing{o.Source}
 }
 
-// handing is a source that lets no caller run its batch.
+// handing is a source whose batches never run on callers.
 type handing struct{ scheduler.Source }
 
-func (h handing) Enqueue(r *infer.Request, _ bool) (*scheduler.Seat, error) {
+func (h handing) Enqueue(r *infer.Request, _ bool) (*scheduler.Slot, error) {
 	return h.Source.Enqueue(r, false)
 }
 
@@ -141,13 +141,13 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// How late a batch leaves whose delay is over, on an otherwise idle machine.
+// The lateness of a batch whose delay has passed, on an otherwise idle machine.
 func BenchmarkDelay(b *testing.B) {
 	const delay = 100 * time.Microsecond
-	for name, alarm := range map[string]func() scheduler.Alarm{"clock": scheduler.NewClock, "precise": scheduler.NewPrecise} {
+	for name, alarm := range map[string]func() scheduler.Alarm{"clock": scheduler.NewAlarm, "precise": scheduler.NewPreciseAlarm} {
 		b.Run(name, func(b *testing.B) {
 			cfg := batching(8, delay)
-			g, counters := group(b, cfg, burner{}, 1, func(o *instance.Options) { o.Source, o.Seats = queue(cfg, 1, o.Stats, alarm()) })
+			g, counters := group(b, cfg, burner{}, 1, func(o *instance.Options) { o.Source, o.Slots = queue(cfg, 1, o.Stats, alarm()) })
 			hammer(b, g, 1)
 			queued := time.Duration(counters.Counters().Queue.Ns / uint64(b.N))
 			b.ReportMetric(float64((queued - delay).Microseconds()), "late-us/op")

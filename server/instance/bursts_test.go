@@ -17,9 +17,8 @@ import (
 	"triton/server/scheduler"
 )
 
-// TestBursts: after each of many short bursts everybody has an answer, with no
-// arrival behind it that would wake somebody who sleeps by mistake: only the end of
-// their patience, an hour later.
+// TestBursts answers every request after each of many short bursts. No later arrival wakes
+// a slot that sleeps by mistake: only the timeout does, an hour later.
 func TestBursts(t *testing.T) {
 	t.Parallel()
 	configs := map[string]func() *inferencepb.ModelConfig{
@@ -37,7 +36,7 @@ func TestBursts(t *testing.T) {
 }
 
 func bursts(t *testing.T, rng *rand.Rand, name string, cfg *inferencepb.ModelConfig, turns bool) {
-	e := &engine{begin: time.Now(), exec: time.Duration(rng.IntN(2000)) * time.Microsecond}
+	e := &fakeBackend{begin: time.Now(), exec: time.Duration(rng.IntN(2000)) * time.Microsecond}
 	instances := 1 + rng.IntN(3)
 	change := func(*scheduler.Options) {}
 	if turns {
@@ -62,8 +61,8 @@ func bursts(t *testing.T, rng *rand.Rand, name string, cfg *inferencepb.ModelCon
 	}
 }
 
-// turned makes the instances share what is enough for one or two of them, with
-// another model that comes and goes.
+// turned makes the instances share resources for one or two of them, with another model
+// that is loaded and unloaded.
 func turned(t *testing.T, rng *rand.Rand, instances int) func(*scheduler.Options) {
 	l := ratelimit.New([]ratelimit.Resource{{Name: "R", Count: 2, Device: ratelimit.AllDevices}})
 	var all []ratelimit.Instance

@@ -18,9 +18,9 @@ import (
 	"triton/server/stats"
 )
 
-func TestAQueuedRequestIsWithdrawnWhenItsCallerGoes(t *testing.T) {
+func TestAQueuedRequestIsWithdrawnWhenItsCallerLeaves(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
-		e := &engine{exec: time.Second, begin: time.Now()}
+		e := &fakeBackend{exec: time.Second, begin: time.Now()}
 		g, counters := group(t, batching(8, 0), e, 1, change...)
 		var all sync.WaitGroup
 		all.Go(func() { require.NoError(t, call(context.Background(), g, request("runs", 1))) })
@@ -45,7 +45,7 @@ func TestAQueuedRequestIsWithdrawnWhenItsCallerGoes(t *testing.T) {
 // 1+2+2 meets no preferred size, 2+2 does.
 func TestWhatAWithdrawalMakesDueRunsAtOnce(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
-		e := &engine{begin: time.Now()}
+		e := &fakeBackend{begin: time.Now()}
 		g, _ := group(t, batching(32, 10*time.Second, 4, 8), e, 1, change...)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -60,11 +60,11 @@ func TestWhatAWithdrawalMakesDueRunsAtOnce(t *testing.T) {
 	})
 }
 
-func TestARunningRequestIsMarkedWhenItsCallerGoes(t *testing.T) {
+func TestARunningRequestIsMarkedWhenItsCallerLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		abandoned := false
-		e := &engine{begin: time.Now(), execute: func(_ context.Context, b *infer.Batch) error {
+		e := &fakeBackend{begin: time.Now(), execute: func(_ context.Context, b *infer.Batch) error {
 			time.Sleep(time.Second)
 			abandoned = b.Abandoned()
 			return nil
@@ -81,12 +81,12 @@ func TestARunningRequestIsMarkedWhenItsCallerGoes(t *testing.T) {
 	})
 }
 
-// A caller that runs its batch itself cannot leave, but the engine can see that
-// its client has.
+// A caller that runs its batch itself cannot leave, but the backend sees that its client
+// has disconnected.
 func TestACallerThatRunsItselfIsMarkedToo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &engine{begin: time.Now(), execute: func(_ context.Context, b *infer.Batch) error {
+		e := &fakeBackend{begin: time.Now(), execute: func(_ context.Context, b *infer.Batch) error {
 			for !b.Abandoned() {
 				time.Sleep(7 * time.Millisecond)
 			}
@@ -104,7 +104,7 @@ func TestACallerThatRunsItselfIsMarkedToo(t *testing.T) {
 func TestACancelledRequestLeavesTheQueueAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &engine{exec: time.Second, begin: time.Now()}
+		e := &fakeBackend{exec: time.Second, begin: time.Now()}
 		g, counters := group(t, batching(8, 0), e, 1)
 		answers := &sink{answers: make(chan error, 3)}
 		submit := func(r *infer.Request) {
@@ -133,7 +133,7 @@ func TestACancelledRequestLeavesTheQueueAtOnce(t *testing.T) {
 
 func TestARequestCancelledBeforeItIsSubmittedNeverRuns(t *testing.T) {
 	t.Parallel()
-	e := &engine{begin: time.Now()}
+	e := &fakeBackend{begin: time.Now()}
 	g, counters := group(t, batching(8, time.Hour), e, 1)
 	answers := &sink{answers: make(chan error, 1)}
 	r := request("", 1)
@@ -146,11 +146,11 @@ func TestARequestCancelledBeforeItIsSubmittedNeverRuns(t *testing.T) {
 	require.EqualValues(t, 1, counters.Counters().Failures[stats.Canceled])
 }
 
-// The engine was stopped because all callers left: that is no fault of its.
-func TestABatchThatEndsBecauseNobodyWaitsIsCanceled(t *testing.T) {
+// A batch that stops because all callers left is not a failure of the backend.
+func TestABatchWithoutCallersIsCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &engine{begin: time.Now(), execute: func(ctx context.Context, b *infer.Batch) error {
+		e := &fakeBackend{begin: time.Now(), execute: func(ctx context.Context, b *infer.Batch) error {
 			for !b.Abandoned() {
 				time.Sleep(time.Millisecond)
 			}

@@ -20,7 +20,7 @@ import (
 )
 
 // The rows of the reference's table 20.6: four requests, whose IDs say what
-// they give, wait before the first batch is cut.
+// they give, wait before the first batch is formed.
 func TestWhichRequestsShareABatch(t *testing.T) {
 	t.Parallel()
 	fixed := func(name string, change func(*inferencepb.ModelInput)) *inferencepb.ModelInput {
@@ -44,8 +44,8 @@ func TestWhichRequestsShareABatch(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cfg := batching(4, 0, 4)
 				cfg.Input = c.inputs
-				e := &engine{begin: time.Now()}
-				g, _ := group(t, cfg, e, 1, queued(func(o *scheduler.Options) { o.Hold = len(c.given) }))
+				e := &fakeBackend{begin: time.Now()}
+				g, _ := group(t, cfg, e, 1, queued(func(o *scheduler.Options) { o.HoldUntil = len(c.given) }))
 				var all sync.WaitGroup
 				for _, given := range c.given {
 					r := request(given, 1)
@@ -71,10 +71,10 @@ func TestWhichRequestsShareABatch(t *testing.T) {
 func TestTwelveInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &engine{begin: time.Now(), exec: 100 * time.Millisecond}
+		e := &fakeBackend{begin: time.Now(), exec: 100 * time.Millisecond}
 		cfg := ordered(4)
 		cfg.GetDynamicBatching().PreferredBatchSize = []int32{4}
-		g, _ := group(t, cfg, e, 2, queued(func(o *scheduler.Options) { o.Hold = 12 }))
+		g, _ := group(t, cfg, e, 2, queued(func(o *scheduler.Options) { o.HoldUntil = 12 }))
 		var got notes
 		var all sync.WaitGroup
 		var want []string
@@ -95,7 +95,7 @@ func TestTwelveInOrder(t *testing.T) {
 func TestTheFourthLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &engine{begin: time.Now(), exec: 6 * time.Second}
+		e := &fakeBackend{begin: time.Now(), exec: 6 * time.Second}
 		g, counters := group(t, batching(1, 0), e, 1)
 		var requests []*infer.Request
 		answers := &sink{answers: make(chan error, 4)}

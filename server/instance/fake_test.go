@@ -26,9 +26,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// engine is a backend that takes a fixed time for a batch and notes what it
-// ran.
-type engine struct {
+// fakeBackend takes a fixed time for a batch and records what it ran.
+type fakeBackend struct {
 	exec  time.Duration
 	begin time.Time
 	mu    struct {
@@ -39,42 +38,42 @@ type engine struct {
 		closed int
 	}
 	execute   func(ctx context.Context, b *infer.Batch) error // instead of sleeping
-	decoupled bool                                            // execute sees to all answers
-	once      int                                             // no more instances than that are made; 0: any number
+	decoupled bool                                            // execute sends all responses
+	once      int                                             // number of instances that can be created; 0: unlimited
 	made      atomic.Int64
-	late      sync.WaitGroup // what answers after its call
+	late      sync.WaitGroup // responses after the call
 }
 
-func (e *engine) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+func (e *fakeBackend) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
 	if n := e.made.Add(1); e.once > 0 && n > int64(e.once) {
 		return nil, errors.New("no more instances")
 	}
-	return (*engineInstance)(e), nil
+	return (*fakeInstance)(e), nil
 }
 
-func (e *engine) Close() error {
+func (e *fakeBackend) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.mu.closed++
 	return nil
 }
 
-func (e *engine) ran() []string {
+func (e *fakeBackend) ran() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]string(nil), e.mu.ran...)
 }
 
 // batches are the executions, by the IDs of their requests.
-func (e *engine) batches() []string {
+func (e *fakeBackend) batches() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]string(nil), e.mu.by...)
 }
 
-type engineInstance engine
+type fakeInstance fakeBackend
 
-func (e *engineInstance) Execute(ctx context.Context, b *infer.Batch) error {
+func (e *fakeInstance) Execute(ctx context.Context, b *infer.Batch) error {
 	e.mu.Lock()
 	e.mu.ran = append(e.mu.ran, fmt.Sprintf("%d: %d", time.Since(e.begin).Milliseconds(), b.Rows))
 	var ids []string
@@ -104,9 +103,9 @@ func (e *engineInstance) Execute(ctx context.Context, b *infer.Batch) error {
 	return nil
 }
 
-func (e *engineInstance) Close() error {
+func (e *fakeInstance) Close() error {
 	e.late.Wait()
-	return (*engine)(e).Close()
+	return (*fakeBackend)(e).Close()
 }
 
 // group starts a group over a model; it is drained when the test ends.
@@ -125,7 +124,7 @@ func group(t testing.TB, cfg *inferencepb.ModelConfig, m backend.Model, instance
 		c(&o)
 	}
 	if o.Source == nil {
-		o.Source, o.Seats = queue(cfg, instances, o.Stats, nil)
+		o.Source, o.Slots = queue(cfg, instances, o.Stats, nil)
 	}
 	g := instance.New(o)
 	require.NoError(t, g.Start(context.Background()))
@@ -138,11 +137,11 @@ func group(t testing.TB, cfg *inferencepb.ModelConfig, m backend.Model, instance
 	return g, o.Stats
 }
 
-// queue is what the configuration asks for.
-func queue(cfg *inferencepb.ModelConfig, instances int, counters *stats.Model, alarm scheduler.Alarm, change ...func(*scheduler.Options)) (scheduler.Source, []*scheduler.Seat) {
+// queue returns the queue of the configuration.
+func queue(cfg *inferencepb.ModelConfig, instances int, counters *stats.Model, alarm scheduler.Alarm, change ...func(*scheduler.Options)) (scheduler.Source, []*scheduler.Slot) {
 	o := scheduler.Options{
-		Policy: scheduler.Direct{}, Rules: scheduler.RulesOf(cfg), Ordered: cfg.GetDynamicBatching().GetPreserveOrdering(),
-		Seats: instances, Stats: counters, Alarm: alarm,
+		Policy: scheduler.NoBatching{}, Rules: scheduler.RulesOf(cfg), Ordered: cfg.GetDynamicBatching().GetPreserveOrdering(),
+		Slots: instances, Stats: counters, Alarm: alarm,
 	}
 	if cfg.GetDynamicBatching() != nil {
 		o.Policy = dynamic.New(cfg)
@@ -156,7 +155,7 @@ func queue(cfg *inferencepb.ModelConfig, instances int, counters *stats.Model, a
 // queued changes the queue of a group.
 func queued(change func(*scheduler.Options)) func(*instance.Options) {
 	return func(o *instance.Options) {
-		o.Source, o.Seats = queue(o.Config, len(o.Placements), o.Stats, nil, change)
+		o.Source, o.Slots = queue(o.Config, len(o.Placements), o.Stats, nil, change)
 	}
 }
 
@@ -175,7 +174,7 @@ func request(id string, rows int) *infer.Request {
 	return r
 }
 
-// call is a whole unary request, as a front end makes it.
+// call makes a unary request as a frontend does.
 func call(ctx context.Context, g *instance.Group, r *infer.Request) error {
 	defer r.Release()
 	resp, err := g.Infer(ctx, r)

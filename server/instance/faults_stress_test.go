@@ -24,7 +24,7 @@ import (
 	"triton/server/stats"
 )
 
-// chaos is an engine that breaks at every point there is, by chance.
+// chaos is a backend that breaks at every point there is, by chance.
 type chaos struct {
 	decoupled bool
 	pool      *tensor.Pool
@@ -80,7 +80,7 @@ func (i *chaosInstance) Execute(ctx context.Context, b *infer.Batch) error {
 		return errors.New("failed")
 	case 2:
 		return fmt.Errorf("gone: %w", backend.ErrBroken)
-	case 3: // stuck, until somebody loses patience
+	case 3: // stuck until a timeout
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Duration(rand.IntN(3)) * time.Millisecond):
@@ -92,7 +92,7 @@ func (i *chaosInstance) Execute(ctx context.Context, b *infer.Batch) error {
 		}
 	}
 	for _, r := range b.Requests {
-		if !r.Member.Null {
+		if !r.Membership.Null {
 			i.run(r)
 		}
 	}
@@ -159,9 +159,9 @@ func chance() {
 func (wild) Observe(infer.Event) { chance() }
 func (wild) Child() infer.Trace  { return nil }
 
-type wildTap struct{}
+type wildObserver struct{}
 
-func (wildTap) Respond(*infer.Request, *infer.Response, bool) { chance() }
+func (wildObserver) Observe(*infer.Request, *infer.Response, bool) { chance() }
 
 // wildSink counts the ends of a request.
 type wildSink struct {
@@ -186,7 +186,7 @@ func (w *wildSink) Send(resp *infer.Response, final bool) {
 	}
 }
 
-// TestStressWithFaultsEverywhere runs requests over an engine, traces, taps and
+// TestStressWithFaultsEverywhere runs requests over a backend, traces, observers and
 // sinks that break at every point. Each request has one end, instances come
 // back, and no memory is lost.
 func TestStressWithFaultsEverywhere(t *testing.T) {
@@ -220,10 +220,10 @@ func faultStorm(t *testing.T, n int) {
 			}
 		}
 		var err error
-		o.Source, o.Seats, err = sequence.New(sequence.Options{Config: cfg, Seats: 2, Stats: counters, Log: log, Pool: e.pool})
+		o.Source, o.Slots, err = sequence.New(sequence.Options{Config: cfg, Slots: 2, Stats: counters, Log: log, Pool: e.pool})
 		require.NoError(t, err)
 	} else {
-		o.Source, o.Seats = queue(cfg, 2, counters, nil)
+		o.Source, o.Slots = queue(cfg, 2, counters, nil)
 	}
 	g := instance.New(o)
 	require.NoError(t, g.Start(context.Background()))
@@ -267,7 +267,7 @@ func wildRequest(g *instance.Group, pool *tensor.Pool, id uint64, unary bool) *w
 		mem = tensor.HeapBuffer(make([]byte, 8))
 	}
 	in.Data = tensor.NewData(mem)
-	r.Trace, r.Tap = wild{}, wildTap{}
+	r.Trace, r.Observer = wild{}, wildObserver{}
 	if unary {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond) // it may be kept for ever
 		defer cancel()

@@ -50,7 +50,7 @@ func (c *counted) end() (int, error) {
 	return c.ends, c.err
 }
 
-// faulty is a trace, a tap and an observer that panics at one point.
+// faulty is a trace, a response observer and an observer that panics at one point.
 type faulty struct{ at string }
 
 func (f faulty) hit(at string) {
@@ -59,9 +59,12 @@ func (f faulty) hit(at string) {
 	}
 }
 
-func (f faulty) Began(int, *infer.Batch, int64)         { f.hit("observer began") }
-func (f faulty) Ended(int, *infer.Batch, scheduler.Ran) { f.hit("observer ended") }
-func (f faulty) Child() infer.Trace                     { return f }
+func (f faulty) Started(int, *infer.Batch, int64)             { f.hit("observer began") }
+func (f faulty) Ended(int, *infer.Batch, scheduler.Execution) { f.hit("observer ended") }
+func (f faulty) Begin(*infer.Request)                         {}
+func (f faulty) Executed(*infer.Batch)                        { f.hit("trace executed") }
+func (f faulty) End(*infer.Request)                           { f.hit("trace end") }
+func (f faulty) Child() infer.Trace                           { return f }
 
 func (f faulty) Observe(e infer.Event) {
 	switch e.Kind {
@@ -74,9 +77,9 @@ func (f faulty) Observe(e infer.Event) {
 	}
 }
 
-type faultyTap struct{ faulty }
+type faultyObserver struct{ faulty }
 
-func (f faultyTap) Respond(*infer.Request, *infer.Response, bool) { f.hit("tap") }
+func (f faultyObserver) Observe(*infer.Request, *infer.Response, bool) { f.hit("tap") }
 
 // TestFaultsInARequestStayInIt lets everything around an execution panic, for
 // one of the two requests of a batch. Each request has one end, and the instance
@@ -106,10 +109,10 @@ func TestFaultsInARequestStayInIt(t *testing.T) {
 					if decoupled {
 						cfg.ModelTransactionPolicy = decoupledPolicy
 					}
-					g, _ := group(t, cfg, &engine{}, 1, func(o *instance.Options) { o.Observer = test.fault })
+					g, _ := group(t, cfg, &fakeBackend{}, 1, func(o *instance.Options) { o.Observer = test.fault })
 					bad, good := request("bad", 1), request("good", 1)
 					sinks := map[*infer.Request]*counted{bad: {fault: test.sink}, good: {}}
-					bad.Trace, bad.Tap = test.fault, faultyTap{test.fault}
+					bad.Trace, bad.Observer = test.fault, faultyObserver{test.fault}
 					for _, r := range []*infer.Request{bad, good} {
 						r.Sink = sinks[r]
 						require.NoError(t, g.Submit(r))
@@ -149,10 +152,10 @@ func TestFaultsOnACallersGoroutine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g, _ := group(t, batching(2, 0), &engine{}, 1, func(o *instance.Options) { o.Observer = test.fault })
+				g, _ := group(t, batching(2, 0), &fakeBackend{}, 1, func(o *instance.Options) { o.Observer = test.fault })
 				for range 3 {
 					r := request("r", 1)
-					r.Trace, r.Tap = test.fault, faultyTap{test.fault}
+					r.Trace, r.Observer = test.fault, faultyObserver{test.fault}
 					require.Equal(t, test.fails, call(t.Context(), g, r) != nil)
 				}
 				require.True(t, g.Ready())
@@ -163,7 +166,7 @@ func TestFaultsOnACallersGoroutine(t *testing.T) {
 
 var errEngine = errors.New("engine broke")
 
-// TestBrokenInstancesComeBack breaks an instance in every way that an engine
+// TestBrokenInstancesComeBack breaks an instance in every way that a backend
 // has.
 func TestBrokenInstancesComeBack(t *testing.T) {
 	t.Parallel()
@@ -175,7 +178,7 @@ func TestBrokenInstancesComeBack(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				broken := true
-				e := &engine{}
+				e := &fakeBackend{}
 				e.execute = func(context.Context, *infer.Batch) error {
 					if broken {
 						return how()

@@ -16,7 +16,7 @@ import (
 	"triton/server/scheduler"
 )
 
-// gate lets the seats in that are sent to open, one turn each.
+// gate grants the slots that are sent to open, once each.
 type gate struct {
 	open    chan struct{}
 	abort   chan struct{}
@@ -32,8 +32,8 @@ func newGate(turns int, weights ...uint64) *gate {
 	return g
 }
 
-func (g *gate) Acquire(seat int) bool {
-	g.add(fmt.Sprintf("%d asks", seat))
+func (g *gate) Acquire(slot int) bool {
+	g.add(fmt.Sprintf("%d asks", slot))
 	select {
 	case <-g.open:
 		return true
@@ -42,19 +42,19 @@ func (g *gate) Acquire(seat int) bool {
 	}
 }
 
-func (g *gate) Release(seat int, ran bool) { g.add(fmt.Sprintf("%d gives back, %v", seat, ran)) }
-func (g *gate) Weight(seat int) uint64     { return g.weights[seat] }
+func (g *gate) Release(slot int, ran bool) { g.add(fmt.Sprintf("%d gives back, %v", slot, ran)) }
+func (g *gate) Weight(slot int) uint64     { return g.weights[slot] }
 func (g *gate) Abort()                     { close(g.abort) }
 
 func gated(g *gate) func(*instance.Options) {
 	return queued(func(o *scheduler.Options) { o.Gate = g })
 }
 
-// What comes while a seat waits for its turn joins its batch.
-func TestABatchIsCutAfterTheGate(t *testing.T) {
+// Requests that arrive while a slot waits for its grant join its batch.
+func TestABatchIsFormedAfterTheGrant(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e, limit := &engine{begin: time.Now()}, newGate(0, 0)
+		e, limit := &fakeBackend{begin: time.Now()}, newGate(0, 0)
 		g, _ := group(t, batching(8, 0), e, 1, gated(limit))
 		var all sync.WaitGroup
 		for range 3 {
@@ -70,10 +70,10 @@ func TestABatchIsCutAfterTheGate(t *testing.T) {
 	})
 }
 
-func TestATurnThatIsNotNeededIsGivenBack(t *testing.T) {
+func TestAnUnusedGrantIsReleased(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e, limit := &engine{begin: time.Now()}, newGate(0, 0)
+		e, limit := &fakeBackend{begin: time.Now()}, newGate(0, 0)
 		g, _ := group(t, batching(8, 0), e, 1, gated(limit))
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -87,11 +87,11 @@ func TestATurnThatIsNotNeededIsGivenBack(t *testing.T) {
 	})
 }
 
-// One that goes on asks instead of giving back.
-func TestASeatWithMoreToDoAsksAgain(t *testing.T) {
+// A slot with more work acquires instead of releasing.
+func TestASlotWithMoreToDoAcquiresAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e, limit := &engine{begin: time.Now(), exec: time.Second}, newGate(2, 0)
+		e, limit := &fakeBackend{begin: time.Now(), exec: time.Second}, newGate(2, 0)
 		g, _ := group(t, batching(1, 0), e, 1, gated(limit))
 		var all sync.WaitGroup
 		for range 2 {
@@ -104,12 +104,12 @@ func TestASeatWithMoreToDoAsksAgain(t *testing.T) {
 	})
 }
 
-// The idle seat of the lowest weight is taken, also when a delay ends, and a
-// second one only for what the first will leave.
-func TestTheLightestSeatIsTaken(t *testing.T) {
+// The idle slot of the lowest weight is used, also when a delay ends, and a second one only
+// for the remaining requests.
+func TestTheSlotWithTheLowestWeightIsUsed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e, limit := &engine{begin: time.Now(), exec: time.Second}, newGate(0, 5, 1, 3)
+		e, limit := &fakeBackend{begin: time.Now(), exec: time.Second}, newGate(0, 5, 1, 3)
 		g, _ := group(t, batching(2, 100*time.Millisecond), e, 3, gated(limit))
 		synctest.Wait()
 		var all sync.WaitGroup
@@ -135,7 +135,7 @@ func TestTheLightestSeatIsTaken(t *testing.T) {
 func TestADrainEndsTheWaitForTheGate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e, limit := &engine{begin: time.Now()}, newGate(0, 0, 0)
+		e, limit := &fakeBackend{begin: time.Now()}, newGate(0, 0, 0)
 		g, _ := group(t, batching(8, 0), e, 2, gated(limit))
 		var all sync.WaitGroup
 		all.Go(func() {
@@ -151,7 +151,7 @@ func TestADrainEndsTheWaitForTheGate(t *testing.T) {
 	})
 }
 
-// A semaphore of two turns between four instances.
+// A semaphore of two grants between four instances.
 type semaphore chan struct{}
 
 func (s semaphore) Acquire(int) bool    { s <- struct{}{}; return true }
@@ -159,7 +159,7 @@ func (s semaphore) Release(int, bool)   { <-s }
 func (s semaphore) Weight(n int) uint64 { return uint64(n) }
 func (s semaphore) Abort()              {}
 
-// again gives a used turn back before it asks for the next, as gates do.
+// again releases a used grant before it acquires the next, as gates do.
 type again struct {
 	semaphore
 	mu   sync.Mutex
@@ -188,7 +188,7 @@ func TestNoMoreInstancesRunThanTheGateLets(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	running, most := 0, 0
-	e := &engine{begin: time.Now(), execute: func(context.Context, *infer.Batch) error {
+	e := &fakeBackend{begin: time.Now(), execute: func(context.Context, *infer.Batch) error {
 		mu.Lock()
 		running++
 		most = max(most, running)

@@ -1,7 +1,6 @@
-// Package instance runs the batches of one model version: a Group owns the
-// version's instances, their goroutines and the queue in front of them. When a
-// batch is due is decided by package scheduler; what an instance does with it
-// by its backend.
+// Package instance runs the batches of one model version: a Group owns the version's
+// instances, their goroutines and the queue in front of them. Package scheduler decides
+// when a batch is due, the backend what an instance does with it.
 package instance
 
 import (
@@ -25,68 +24,68 @@ import (
 	"triton/server/stats"
 )
 
-// Options say what a Group runs.
+// Options configure a Group.
 type Options struct {
 	Name, Version string
 	Config        *inferencepb.ModelConfig
 	// Model is closed by the group, after its instances.
 	Model      backend.Model
 	Placements []backend.Placement
-	// Passive instances are made and never run.
+	// Passive instances are created and never run.
 	Passive []backend.Placement
-	// Source gives the batches; Seats has one for each placement.
+	// Source gives the batches; Slots has one slot for each placement.
 	Source scheduler.Source
-	Seats  []*scheduler.Seat
+	Slots  []*scheduler.Slot
 	Stats  *stats.Model
-	// Observer hears of the batches; nil: nobody.
+	// Observer observes the batches; nil: none.
 	Observer scheduler.Observer
 	Log      *slog.Logger
-	// WarmUp runs on each new instance before the group starts; nil: nothing does. It
-	// has requests run as any others are, in one batch, by run, which uses up the
-	// core's references.
-	WarmUp func(ctx context.Context, seat int, at backend.Placement, run func([]*infer.Request)) error
+	// WarmUp runs on each new instance before the group starts; nil: none. It runs
+	// requests in one batch with run, which consumes the core's references.
+	WarmUp func(ctx context.Context, slot int, at backend.Placement, run func([]*infer.Request)) error
 }
 
-// Group is the instances of one model version and what gives them batches.
+// Group is the instances of one model version and the source of their batches.
 type Group struct {
 	opts   Options
 	source scheduler.Source
-	// releaser is the source if it wants to know when requests are done with.
+	// releaser is the source if it is a Releaser.
 	releaser scheduler.Releaser
 	workers  []*worker
-	passive  []*worker // without a seat
-	// life ends when a drain gives up; backends see it. It is here because
-	// callers run batches too, and a batch outlives the caller's own context.
+	passive  []*worker // without a slot
+	// life ends when a drain times out; backends see it. It is a field because callers
+	// run batches too, and a batch outlives the caller's own context.
 	life    context.Context
 	abandon context.CancelFunc
 
 	decoupled bool
 	// running counts the goroutines of the instances and the requests that they keep.
-	running atomic.Int64
-	ended   chan struct{} // closed when running is zero
-	serving atomic.Int64  // the goroutines among them
-	served  chan struct{} // closed when serving is zero
-	gaveUp  chan struct{} // closed when a drain has given up
-	giveUp  sync.Once
-	closing chan struct{} // closed when the group drains
-	drain   sync.Once
-	close   sync.Once
-	closed  error
+	running        atomic.Int64
+	allDone        chan struct{} // closed when running is zero
+	goroutines     atomic.Int64  // those among running
+	goroutinesDone chan struct{} // closed when goroutines is zero
+	drainTimedOut  chan struct{} // closed when a drain has timed out
+	drainTimeout   sync.Once
+	closing        chan struct{} // closed when the group drains
+	drain          sync.Once
+	close          sync.Once
+	closed         error
 }
 
-// worker is one instance with its slot, through all its restarts.
+// worker is one instance and its slot, through all restarts of the instance.
 type worker struct {
-	group    *Group
-	at       backend.Placement
-	stats    *stats.DeviceStats
-	seat     *scheduler.Seat // nil when it is passive
-	instance backend.Instance
-	using    sync.RWMutex // instance, for who only looks at it
-	kept     kept
-	// cold says that it warms up: what it runs is no work of the scheduler's.
-	cold bool
+	group      *Group
+	at         backend.Placement
+	stats      *stats.DeviceStats
+	slot       *scheduler.Slot // nil when it is passive
+	instance   backend.Instance
+	instanceMu sync.RWMutex // guards instance for readers on other goroutines
+	kept       keptRequests
+	// warmingUp says that its batches are warm-up samples, which the scheduler does not
+	// count.
+	warmingUp bool
 
-	watcher   sync.WaitGroup
+	watching  sync.WaitGroup
 	stopWatch chan struct{}
 
 	life struct {
@@ -100,13 +99,13 @@ type worker struct {
 	}
 }
 
-// New makes a group; Start makes it run.
+// New returns a group; Start runs it.
 func New(o Options) *Group {
-	g := &Group{opts: o, source: o.Source, ended: make(chan struct{}), served: make(chan struct{}), gaveUp: make(chan struct{}), closing: make(chan struct{}), decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled()}
+	g := &Group{opts: o, source: o.Source, allDone: make(chan struct{}), goroutinesDone: make(chan struct{}), drainTimedOut: make(chan struct{}), closing: make(chan struct{}), decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled()}
 	g.life, g.abandon = context.WithCancel(context.Background())
 	g.releaser, _ = o.Source.(scheduler.Releaser)
-	for i, s := range o.Seats {
-		g.workers = append(g.workers, &worker{group: g, at: o.Placements[i], seat: s, stats: counters(o.Stats, o.Placements[i])})
+	for i, s := range o.Slots {
+		g.workers = append(g.workers, &worker{group: g, at: o.Placements[i], slot: s, stats: counters(o.Stats, o.Placements[i])})
 	}
 	for _, at := range o.Passive {
 		g.passive = append(g.passive, &worker{group: g, at: at})
@@ -114,7 +113,7 @@ func New(o Options) *Group {
 	return g
 }
 
-// counters are where an instance counts.
+// counters returns the statistics of an instance's device.
 func counters(m *stats.Model, at backend.Placement) *stats.DeviceStats {
 	if at.Kind == inferencepb.ModelInstanceGroup_KIND_GPU {
 		return m.Device(at.Device)
@@ -122,20 +121,20 @@ func counters(m *stats.Model, at backend.Placement) *stats.DeviceStats {
 	return &m.DeviceStats
 }
 
-// loads bounds how many instances are made at the same time.
-const loads = 4
+// maxParallelLoads bounds how many instances are created at the same time.
+const maxParallelLoads = 4
 
-// Start makes the instances, warms them up and starts their goroutines. When
-// one instance cannot be made, all are closed again and the model too.
+// Start creates the instances, warms them up and starts their goroutines. When one
+// instance cannot be created, all are closed, and the model too.
 func (g *Group) Start(ctx context.Context) error {
 	if len(g.workers) == 0 {
 		return errors.Join(status.New(status.InvalidArg,
 			"model '%s' has passive instances only: none of them takes requests", g.opts.Name), g.closeAll())
 	}
 	g.running.Store(int64(len(g.workers)))
-	g.serving.Store(int64(len(g.workers)))
+	g.goroutines.Store(int64(len(g.workers)))
 	making, mctx := errgroup.WithContext(ctx)
-	making.SetLimit(loads)
+	making.SetLimit(maxParallelLoads)
 	for _, w := range slices.Concat(g.workers, g.passive) {
 		making.Go(func() error { return g.newInstance(mctx, w) })
 	}
@@ -150,7 +149,7 @@ func (g *Group) Start(ctx context.Context) error {
 	return nil
 }
 
-// newInstance makes an instance; what a backend panics with is an error.
+// newInstance creates an instance; a panic of the backend becomes an error.
 func (g *Group) newInstance(ctx context.Context, w *worker) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -160,83 +159,84 @@ func (g *Group) newInstance(ctx context.Context, w *worker) (err error) {
 	}()
 	made, err := g.opts.Model.NewInstance(ctx, w.at)
 	if err != nil {
-		return err // the text has no name of the instance, as Triton's
+		return err // without the instance's name, as in Triton
 	}
 	if made == nil {
 		return status.New(status.Internal, "the backend of model '%s' made no instance", g.opts.Name)
 	}
-	w.using.Lock()
+	w.instanceMu.Lock()
 	w.instance = made
-	w.using.Unlock()
-	if g.opts.WarmUp == nil || w.seat == nil {
+	w.instanceMu.Unlock()
+	if g.opts.WarmUp == nil || w.slot == nil {
 		return nil
 	}
-	w.cold = true
-	defer func() { w.cold = false }()
-	return g.opts.WarmUp(ctx, w.seat.Index, w.at, func(all []*infer.Request) { g.warm(ctx, w, all) })
+	w.warmingUp = true
+	defer func() { w.warmingUp = false }()
+	return g.opts.WarmUp(ctx, w.slot.Index, w.at, func(all []*infer.Request) { g.warm(ctx, w, all) })
 }
 
-// warm runs requests that come from nowhere.
+// warm runs warm-up requests.
 func (g *Group) warm(ctx context.Context, w *worker, all []*infer.Request) {
 	for _, r := range all {
 		r.Times.Queued = infer.Now()
 		r.Move(infer.Decoded, infer.Executing)
-		w.seat.Batch.Add(r)
+		w.slot.Batch.Add(r)
 	}
 	g.run(ctx, w, nil)
 }
 
+// serve is the goroutine of an instance.
 func (g *Group) serve(w *worker) {
 	defer func() {
-		if g.serving.Add(-1) == 0 {
-			close(g.served)
+		if g.goroutines.Add(-1) == 0 {
+			close(g.goroutinesDone)
 		}
-		g.leave()
+		g.done()
 	}()
 	labels := pprof.Labels("model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
 	pprof.Do(g.life, labels, func(ctx context.Context) {
 		for again := true; again; again = g.restart(ctx, w) {
-			for g.source.Next(w.seat) {
+			for g.source.Next(w.slot) {
 				g.run(ctx, w, nil)
 			}
 		}
-		g.linger(w)
+		g.waitKept(w)
 	})
 }
 
-// runInline runs the batch of a slot on the goroutine of the caller that self is
-// of, and gives the slot back in every case.
-func (g *Group) runInline(seat *scheduler.Seat, self *infer.Request) {
-	defer g.source.Done(seat)
-	g.run(g.life, g.workers[seat.Index], self)
+// runInline runs the batch of a slot on the goroutine of the caller of self, and returns
+// the slot in every case.
+func (g *Group) runInline(slot *scheduler.Slot, self *infer.Request) {
+	defer g.source.Done(slot)
+	g.run(g.life, g.workers[slot.Index], self)
 }
 
-// leave ends what running counts.
-func (g *Group) leave() {
+// done ends one goroutine or kept request that running counts.
+func (g *Group) done() {
 	if g.running.Add(-1) == 0 {
-		close(g.ended)
+		close(g.allDone)
 	}
 }
 
 var _ infer.Runner = (*Group)(nil)
 
-// Infer runs one request and waits for its one response. It uses up the core's
-// reference in every case. When an instance is idle and nothing is to be waited
-// for, the batch runs on the caller's own goroutine.
+// Infer runs one request and waits for its one response. It consumes the core's reference
+// in every case. When an instance is idle and the batch is due at once, it runs on the
+// caller's own goroutine.
 func (g *Group) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
 	if ctx.Err() != nil {
 		r.Release()
 		return nil, cancelled(ctx)
 	}
 	r.Unary()
-	r.Bind(ctx)
-	seat, err := g.source.Enqueue(r, !g.decoupled)
+	r.CancelWith(ctx)
+	slot, err := g.source.Enqueue(r, !g.decoupled)
 	if err != nil {
 		r.Release()
 		return nil, err
 	}
-	if seat != nil {
-		g.runInline(seat, r)
+	if slot != nil {
+		g.runInline(slot, r)
 		return r.Take(ctx)
 	}
 	resp, err := r.Wait(ctx)
@@ -250,17 +250,17 @@ func cancelled(ctx context.Context) error {
 	return &status.Error{Code: status.Cancelled, Cause: context.Cause(ctx)}
 }
 
-// Submit queues a request whose Sink takes the responses. The core's reference
-// moves into the group unless there is an error.
+// Submit queues a request whose Sink takes the responses. The core's reference moves into
+// the group unless there is an error.
 func (g *Group) Submit(r *infer.Request) error {
 	_, err := g.source.Enqueue(r, false)
 	return err
 }
 
-// Ready says whether any instance works.
+// Ready reports whether any instance works.
 func (g *Group) Ready() bool { return g.source.Alive() > 0 }
 
-// Memory is what the model and its instances say they hold.
+// Memory returns the memory that the model and its instances report.
 func (g *Group) Memory() []backend.Memory {
 	var all []backend.Memory
 	add := func(v any) {
@@ -270,24 +270,24 @@ func (g *Group) Memory() []backend.Memory {
 	}
 	add(g.opts.Model)
 	for _, w := range slices.Concat(g.workers, g.passive) {
-		w.using.RLock() // it is not closed meanwhile
+		w.instanceMu.RLock() // so that it is not closed meanwhile
 		add(w.instance)
-		w.using.RUnlock()
+		w.instanceMu.RUnlock()
 	}
 	return all
 }
 
-// Drain stops accepting requests, lets what waits and runs finish, and closes
-// the instances and the model. When ctx ends first everything that waits is
-// answered Unavailable, as is what engines keep and still have to answer,
-// running batches see their context end, and the error says that they run on;
-// Drain may then be called again. From then on it waits for running batches only:
-// what engines keep is taken back when they are closed.
+// Drain stops accepting requests, waits for queued and running ones, and closes the
+// instances and the model. When ctx ends first, everything that waits is answered
+// Unavailable, and so are the kept requests that are still unanswered. Running batches
+// see their context end, and the error says that they still run; Drain may then be called
+// again. From then on it waits for running batches only: kept requests are taken back
+// when their instances are closed.
 func (g *Group) Drain(ctx context.Context) error {
 	g.drain.Do(func() { close(g.closing) })
 	g.source.Close()
 	if !g.wait(ctx) {
-		g.giveUp.Do(func() { close(g.gaveUp) })
+		g.drainTimeout.Do(func() { close(g.drainTimedOut) })
 		g.source.Abort()
 		g.abandon()
 		g.abortKept()
@@ -296,33 +296,33 @@ func (g *Group) Drain(ctx context.Context) error {
 	return g.closeAll()
 }
 
-// wait waits until nothing runs and nothing is kept; from the moment on that a drain
-// has given up, until nothing runs. False when ctx ends first.
+// wait waits until nothing runs and nothing is kept; after a drain has timed out, until
+// nothing runs. It returns false when ctx ends first.
 func (g *Group) wait(ctx context.Context) bool {
 	select {
-	case <-g.ended:
+	case <-g.allDone:
 		return true
 	case <-ctx.Done():
 		return false
-	case <-g.gaveUp:
+	case <-g.drainTimedOut:
 	}
 	select {
-	case <-g.served:
+	case <-g.goroutinesDone:
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
-// closeInstance closes the instance of a worker, if it has one, and takes back what
-// that has kept.
+// closeInstance closes the instance of a worker, if it has one, and takes back the
+// requests that it kept.
 func (g *Group) closeInstance(w *worker) (err error) {
-	w.using.Lock()
+	w.instanceMu.Lock()
 	old := w.instance
 	w.instance = nil
-	w.using.Unlock()
+	w.instanceMu.Unlock()
 	if old != nil {
-		err = g.safely(w.at.Name, old.Close)
+		err = g.closeContained(w.at.Name, old.Close)
 	}
 	w.reclaim()
 	return err
@@ -336,7 +336,7 @@ func (g *Group) closeAll() error {
 			w.move(Closed, "")
 			errs = append(errs, g.closeInstance(w))
 		}
-		g.closed = errors.Join(append(errs, g.safely(g.opts.Name, g.opts.Model.Close))...)
+		g.closed = errors.Join(append(errs, g.closeContained(g.opts.Name, g.opts.Model.Close))...)
 		g.abandon()
 		g.source.Free()
 	})

@@ -17,10 +17,10 @@ import (
 	"triton/server/instance"
 )
 
-// later makes an engine of a model with one response answer after its call:
+// later makes a backend of a model with one response answer after its call:
 // after the time in answer the final response, after that in letGo the end of its
 // use.
-func (e *engine) later(answer, letGo time.Duration, err error) {
+func (e *fakeBackend) later(answer, letGo time.Duration, err error) {
 	e.execute = func(_ context.Context, b *infer.Batch) error {
 		for _, r := range b.Requests {
 			r.Keep()
@@ -50,7 +50,7 @@ func reply(r *infer.Request, err error) {
 
 // TestAModelMayAnswerAfterItsCall is about models that are not decoupled. The
 // instance is free at once, the client has its answer when it comes, the memory of
-// the inputs is back when the engine has let go, and the statistics are there before the
+// the inputs is back when the backend has let go, and the statistics are there before the
 // answer.
 func TestAModelMayAnswerAfterItsCall(t *testing.T) {
 	t.Parallel()
@@ -71,7 +71,7 @@ func TestAModelMayAnswerAfterItsCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			both(t, func(t *testing.T, change ...func(*instance.Options)) {
 				pool := tensor.NewPool()
-				e := &engine{decoupled: true}
+				e := &fakeBackend{decoupled: true}
 				e.later(test.answer, test.letGo, test.err)
 				g, counters := group(t, &inferencepb.ModelConfig{}, e, 1, change...)
 				begin := time.Now()
@@ -105,7 +105,7 @@ func TestAModelMayAnswerAfterItsCall(t *testing.T) {
 // TestALateAnswerIsNotWaitedForForever lets callers leave, and drains.
 func TestALateAnswerIsNotWaitedForForever(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
-		e := &engine{decoupled: true}
+		e := &fakeBackend{decoupled: true}
 		e.later(time.Second, time.Second, nil)
 		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1, change...)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -132,7 +132,7 @@ func TestALateAnswerIsNotWaitedForForever(t *testing.T) {
 // TestALateAnswerAfterAFailedCall is dropped: the error of the call was the answer.
 func TestALateAnswerAfterAFailedCall(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
-		e := &engine{decoupled: true}
+		e := &fakeBackend{decoupled: true}
 		e.execute = func(_ context.Context, b *infer.Batch) error {
 			for _, r := range b.Requests {
 				r.Keep()
@@ -145,20 +145,20 @@ func TestALateAnswerAfterAFailedCall(t *testing.T) {
 	})
 }
 
-// mortal is an engine whose instances say when they break.
+// mortal is a backend whose instances report that they broke.
 type mortal struct {
-	*engine
+	*fakeBackend
 	broken chan error
 }
 
 func (m *mortal) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
 	m.made.Add(1)
 	m.broken = make(chan error, 1)
-	return &mortalInstance{(*engineInstance)(m.engine), m.broken}, nil
+	return &mortalInstance{(*fakeInstance)(m.fakeBackend), m.broken}, nil
 }
 
 type mortalInstance struct {
-	*engineInstance
+	*fakeInstance
 	broken chan error
 }
 
@@ -169,7 +169,7 @@ func (i *mortalInstance) Broken() <-chan error { return i.broken }
 func TestAnIdleInstanceMayBreak(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := &mortal{engine: &engine{decoupled: true}}
+		m := &mortal{fakeBackend: &fakeBackend{decoupled: true}}
 		m.execute = func(_ context.Context, b *infer.Batch) error {
 			b.Requests[0].Keep()
 			return nil
@@ -202,7 +202,7 @@ func TestAnIdleInstanceMayBreak(t *testing.T) {
 func TestTheBackOffGrows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &engine{once: 1, execute: func(context.Context, *infer.Batch) error { panic("broken") }}
+		e := &fakeBackend{once: 1, execute: func(context.Context, *infer.Batch) error { panic("broken") }}
 		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1)
 		require.Error(t, call(t.Context(), g, request("a", 1)))
 		for _, step := range []struct {

@@ -10,20 +10,20 @@ import (
 	"triton/server/infer"
 )
 
-// State is where an instance is in its life.
+// State is the state of an instance.
 //
-//	from        event                                             to
-//	Starting    made and warmed up                                Ready
-//	Starting    could not be made: the whole group is not         Closed
-//	Ready       its call panicked or returned ErrBroken           Broken
-//	Ready       it said so while it was idle (backend.BreakNotifier)     Broken
-//	Broken      the old one is closed, the back-off is over       Restarting
-//	Restarting  made and warmed up                                Ready
-//	Restarting  could not be made                                 Broken
-//	any         the group is drained                              Closed
+// \tfrom event to
+// \tStarting created and warmed up Ready
+// \tStarting creation failed: the group does not start Closed
+// \tReady its call panicked or returned ErrBroken Broken
+// \tReady it reported so while it was idle (backend.Mortal) Broken
+// \tBroken the old one is closed, the back-off is over Restarting
+// \tRestarting created and warmed up Ready
+// \tRestarting creation failed Broken
+// \tany the group is drained Closed
 //
-// Only a Ready instance gets batches. docs/adr/0010-instance-life.md says what
-// becomes of the requests.
+// Only a Ready instance gets batches. docs/adr/0010-instance-life.md describes what
+// happens to the requests.
 type State uint8
 
 // The states.
@@ -35,12 +35,12 @@ const (
 	Closed
 )
 
-// String is the state in lower case.
+// String returns the state in lower case.
 func (s State) String() string {
 	return [...]string{Starting: "starting", Ready: "ready", Broken: "broken", Restarting: "restarting", Closed: "closed"}[s]
 }
 
-// Life is what is known of one instance.
+// Life describes the state of one instance.
 type Life struct {
 	Name     string
 	State    State
@@ -48,15 +48,14 @@ type Life struct {
 	Restarts int    // how often it was replaced
 }
 
-// The back-off doubles with each attempt. An instance that has served for the
-// longest of them begins again with the shortest.
+// The back-off doubles with each attempt. It starts again after an instance has served for
+// longer than maxBackOff.
 const (
 	minBackOff = 100 * time.Millisecond
 	maxBackOff = 30 * time.Second
 )
 
-// Instances lists the instances that take requests, in the order in which they were
-// configured.
+// Instances lists the instances that take requests, in the order of the configuration.
 func (g *Group) Instances() []Life {
 	all := make([]Life, len(g.workers))
 	for i, w := range g.workers {
@@ -80,9 +79,9 @@ func (w *worker) move(to State, reason string) {
 	}
 }
 
-// breakDown takes an instance out of service, once. Whoever runs a batch on it
-// goes on; nothing new begins.
-func (w *worker) breakDown(why error) {
+// markBroken takes an instance out of service, once. A running batch continues; no new
+// one starts.
+func (w *worker) markBroken(why error) {
 	w.life.Lock()
 	if w.life.state != Ready {
 		w.life.Unlock()
@@ -97,10 +96,10 @@ func (w *worker) breakDown(why error) {
 	w.group.opts.Stats.InstanceBroken()
 	w.group.opts.Log.Error("an instance broke and is taken out of service until it is restarted", "model", w.group.opts.Name,
 		"version", w.group.opts.Version, "instance", w.at.Name, "reason", why)
-	w.group.source.Retire(w.seat)
+	w.group.source.Retire(w.slot)
 }
 
-// backOff is how long to wait before the next attempt.
+// backOff returns how long to wait before the next attempt.
 func (w *worker) backOff() time.Duration {
 	w.life.Lock()
 	defer w.life.Unlock()
@@ -109,9 +108,8 @@ func (w *worker) backOff() time.Duration {
 	return min(minBackOff<<n, maxBackOff)
 }
 
-// restart replaces the instance of a worker that broke. It reports whether the
-// worker goes on; else the group is drained. The worker's goroutine calls it when
-// it has the slot and no batch runs.
+// restart replaces the broken instance of a worker. It returns false when the group is
+// drained. The worker's goroutine calls it when it has the slot and no batch runs.
 func (g *Group) restart(ctx context.Context, w *worker) bool {
 	w.life.Lock()
 	broken := w.life.state == Broken
@@ -119,7 +117,7 @@ func (g *Group) restart(ctx context.Context, w *worker) bool {
 	if !broken {
 		return false
 	}
-	g.discard(w)
+	g.closeBroken(w)
 	for g.pause(w.backOff()) {
 		w.move(Restarting, "")
 		err := g.newInstance(ctx, w)
@@ -128,7 +126,7 @@ func (g *Group) restart(ctx context.Context, w *worker) bool {
 			return true
 		}
 		w.move(Broken, err.Error())
-		g.discard(w) // it may have broken while it warmed up
+		g.closeBroken(w) // it may have broken during warm-up
 		g.opts.Log.Error("a broken instance could not be restarted", "model", g.opts.Name, "version", g.opts.Version,
 			"instance", w.at.Name, "error", err)
 	}
@@ -141,15 +139,15 @@ func (g *Group) restored(w *worker) {
 	w.life.restarts++
 	w.life.Unlock()
 	w.move(Ready, "")
-	g.source.Restore(w.seat)
+	g.source.Restore(w.slot)
 	g.watch(w)
 	g.opts.Stats.InstanceRestarted()
 	g.opts.Log.Info("a broken instance was restarted", "model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
 }
 
-// discard closes a broken instance. What it still owes an answer is answered
-// first; what it kept is taken back when it is closed.
-func (g *Group) discard(w *worker) {
+// closeBroken closes a broken instance. Its unanswered requests are answered first; those
+// that it kept are taken back afterwards.
+func (g *Group) closeBroken(w *worker) {
 	w.unwatch()
 	w.kept.abort(func(r *infer.Request) error { return errBroken(r, w.at.Name) })
 	if err := g.closeInstance(w); err != nil {
@@ -157,16 +155,16 @@ func (g *Group) discard(w *worker) {
 	}
 }
 
-// linger waits, in a drain, for what the engine keeps. An instance that breaks
-// meanwhile answers nothing any more.
-func (g *Group) linger(w *worker) {
+// waitKept waits, during a drain, for the requests that the backend keeps. An instance
+// that breaks meanwhile answers no more requests.
+func (g *Group) waitKept(w *worker) {
 	w.life.Lock()
 	broke := w.life.broke
 	w.life.Unlock()
 	select {
-	case <-w.kept.empty():
+	case <-w.kept.whenEmpty():
 	case <-broke:
-		g.discard(w)
+		g.closeBroken(w)
 	case <-g.life.Done(): // the drain has given up
 	}
 }
@@ -175,7 +173,7 @@ func errBroken(r *infer.Request, name string) error {
 	return status.New(status.Unavailable, "%sinstance '%s' of model '%s' broke before it answered", r.Tag(), name, r.ModelName)
 }
 
-// pause waits. It reports false when the group is drained meanwhile.
+// pause waits. It returns false when the group is drained meanwhile.
 func (g *Group) pause(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -192,7 +190,7 @@ func (g *Group) pause(d time.Duration) bool {
 	}
 }
 
-// watch hears of an instance that breaks while it is idle.
+// watch learns of an instance that breaks while it is idle.
 func (g *Group) watch(w *worker) {
 	m, ok := w.instance.(backend.BreakNotifier)
 	if !ok {
@@ -200,30 +198,30 @@ func (g *Group) watch(w *worker) {
 	}
 	w.stopWatch = make(chan struct{})
 	stop := w.stopWatch
-	w.watcher.Go(func() {
-		defer w.contain("an instance that is asked whether it broke")
+	w.watching.Go(func() {
+		defer w.contain("the Broken method of an instance")
 		broken := m.Broken()
 		select {
 		case err := <-broken:
 			if err == nil {
 				err = backend.ErrBroken
 			}
-			w.breakDown(err)
+			w.markBroken(err)
 		case <-stop:
 		}
 	})
 }
 
-// unwatch ends what watch began.
+// unwatch stops watch.
 func (w *worker) unwatch() {
 	if w.stopWatch != nil {
 		close(w.stopWatch)
 		w.stopWatch = nil
 	}
-	w.watcher.Wait()
+	w.watching.Wait()
 }
 
-// broken is the error of a batch whose instance is broken; nil when it is not.
+// broken returns the error of a batch whose instance is broken; nil when it is not.
 func broken(err error) error {
 	if errors.Is(err, backend.ErrBroken) {
 		return err

@@ -37,7 +37,7 @@ func code(err error) status.Code { return status.CodeOf(err) }
 
 func TestDrainFinishesWhatWasAccepted(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
-		e := &engine{exec: time.Second, begin: time.Now()}
+		e := &fakeBackend{exec: time.Second, begin: time.Now()}
 		g, _ := group(t, batching(8, time.Hour), e, 2, change...)
 		var all sync.WaitGroup
 		all.Go(func() { require.NoError(t, call(context.Background(), g, request("full", 8))) })
@@ -60,8 +60,8 @@ func TestDrainFinishesWhatWasAccepted(t *testing.T) {
 
 func TestDrainGivesUp(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
-		e := &engine{begin: time.Now(), execute: func(ctx context.Context, _ *infer.Batch) error {
-			<-ctx.Done() // an engine that listens
+		e := &fakeBackend{begin: time.Now(), execute: func(ctx context.Context, _ *infer.Batch) error {
+			<-ctx.Done() // a backend that sees the cancel
 			return ctx.Err()
 		}}
 		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1, change...)
@@ -80,11 +80,11 @@ func TestDrainGivesUp(t *testing.T) {
 	})
 }
 
-// The instances cannot be made again.
+// The instances cannot be created again.
 func TestAPanicTakesOneInstanceOut(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
 		panics := 1
-		e := &engine{begin: time.Now(), once: 2, execute: func(context.Context, *infer.Batch) error {
+		e := &fakeBackend{begin: time.Now(), once: 2, execute: func(context.Context, *infer.Batch) error {
 			time.Sleep(time.Second)
 			if panics > 0 {
 				panics--
@@ -126,7 +126,7 @@ func TestAPanicTakesOneInstanceOut(t *testing.T) {
 	})
 }
 
-// What a backend answers, and what the caller gets.
+// Responses of a backend, and what the caller gets.
 func TestAnswersOfABackend(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -158,7 +158,7 @@ func TestAnswersOfABackend(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g, counters := group(t, &inferencepb.ModelConfig{}, &engine{execute: c.execute}, 1)
+			g, counters := group(t, &inferencepb.ModelConfig{}, &fakeBackend{execute: c.execute}, 1)
 			err := call(context.Background(), g, request("", 1))
 			if c.want == "" {
 				require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestAnswersOfABackend(t *testing.T) {
 func TestInputsAreReleasedBeforeTheAnswer(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
 		pool := tensor.NewPool()
-		g, _ := group(t, &inferencepb.ModelConfig{}, &engine{}, 1, change...)
+		g, _ := group(t, &inferencepb.ModelConfig{}, &fakeBackend{}, 1, change...)
 		synctest.Wait()
 		r := request("", 1)
 		r.AddInput().Data = tensor.NewData(pool.Get(100))
@@ -190,11 +190,11 @@ func TestInputsAreReleasedBeforeTheAnswer(t *testing.T) {
 
 func TestAnInstanceThatCannotBeMade(t *testing.T) {
 	t.Parallel()
-	m := &breaks{engine: engine{}}
-	source, seats := scheduler.NewQueue(scheduler.Options{Policy: scheduler.Direct{}, Seats: 3, Stats: stats.NewModel("m", "1", 0)})
+	m := &breaks{fakeBackend: fakeBackend{}}
+	source, seats := scheduler.NewQueue(scheduler.Options{Policy: scheduler.NoBatching{}, Slots: 3, Stats: stats.NewModel("m", "1", 0)})
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: &inferencepb.ModelConfig{}, Model: m, Stats: stats.NewModel("m", "1", 0),
-		Source: source, Seats: seats,
+		Source: source, Slots: seats,
 		Placements: []backend.Placement{{Name: "good_0"}, {Name: "good_1"}, {Name: "bad"}},
 	})
 	require.EqualError(t, g.Start(context.Background()), "out of luck")
@@ -202,13 +202,13 @@ func TestAnInstanceThatCannotBeMade(t *testing.T) {
 	require.GreaterOrEqual(t, m.mu.closed, 1)
 }
 
-type breaks struct{ engine }
+type breaks struct{ fakeBackend }
 
 func (b *breaks) NewInstance(ctx context.Context, at backend.Placement) (backend.Instance, error) {
 	if at.Name == "bad" {
 		return nil, errors.New("out of luck")
 	}
-	return b.engine.NewInstance(ctx, at)
+	return b.fakeBackend.NewInstance(ctx, at)
 }
 
 func TestPlacements(t *testing.T) {
@@ -288,11 +288,11 @@ func TestPlacements(t *testing.T) {
 	}
 }
 
-// Who has an answer also finds it in the statistics, and no memory of its inputs.
+// A client that has its answer finds it in the statistics, and its inputs released.
 func TestASubmittedRequestIsCountedBeforeItIsAnswered(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
-	g, counters := group(t, &inferencepb.ModelConfig{}, &engine{begin: time.Now()}, 1)
+	g, counters := group(t, &inferencepb.ModelConfig{}, &fakeBackend{begin: time.Now()}, 1)
 	for n := range 100 {
 		type seen struct {
 			success uint64

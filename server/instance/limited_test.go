@@ -27,8 +27,7 @@ func needs(priority uint32, all ...ratelimit.Need) ratelimit.Instance {
 	return ratelimit.Instance{Priority: priority, Needs: all}
 }
 
-// saturate keeps a group busy for that long and says how many requests were
-// answered.
+// saturate keeps a group busy for that long and returns the number of answered requests.
 func saturate(g *instance.Group, long time.Duration) int {
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -63,9 +62,9 @@ func TestModelsShareByTheirPriorities(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				l, exec := ratelimit.New(test.given), 10*time.Millisecond
-				m1, _ := group(t, batching(1, 0), &engine{begin: time.Now(), exec: exec}, 1,
+				m1, _ := group(t, batching(1, 0), &fakeBackend{begin: time.Now(), exec: exec}, 1,
 					limitedBy(t, l, needs(1, ratelimit.Need{Name: "R1", Count: 4})))
-				m2, _ := group(t, batching(1, 0), &engine{begin: time.Now(), exec: exec}, 1,
+				m2, _ := group(t, batching(1, 0), &fakeBackend{begin: time.Now(), exec: exec}, 1,
 					limitedBy(t, l, needs(2, ratelimit.Need{Name: "R1", Count: 2}, ratelimit.Need{Name: "R2", Count: 2, Global: true})))
 				got := make([]int, 2)
 				var both sync.WaitGroup
@@ -87,7 +86,7 @@ func TestTheWeightSaysWhoIsNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, exec := ratelimit.New(nil), 200*time.Millisecond
 		one := ratelimit.Need{Name: "E", Count: 1}
-		e1, e2 := &engine{begin: time.Now(), exec: exec}, &engine{begin: time.Now(), exec: exec}
+		e1, e2 := &fakeBackend{begin: time.Now(), exec: exec}, &fakeBackend{begin: time.Now(), exec: exec}
 		m, _ := group(t, batching(1, 0), e1, 1, limitedBy(t, l, needs(1, one)))
 		n, _ := group(t, batching(1, 0), e2, 1, limitedBy(t, l, needs(2, one)))
 		var all sync.WaitGroup
@@ -110,7 +109,7 @@ func TestTwoInstancesThatDoNotFitTogether(t *testing.T) {
 	t.Parallel()
 	for _, given := range [][]ratelimit.Resource{nil, {{Name: "R1", Count: 6}, {Name: "R2", Count: 1}}} {
 		synctest.Test(t, func(t *testing.T) {
-			e := &engine{begin: time.Now(), exec: 10 * time.Millisecond}
+			e := &fakeBackend{begin: time.Now(), exec: 10 * time.Millisecond}
 			g, _ := group(t, batching(1, 0), e, 2, limitedBy(t, ratelimit.New(given),
 				needs(1, ratelimit.Need{Name: "R1", Count: 4}), needs(1, ratelimit.Need{Name: "R1", Count: 2}, ratelimit.Need{Name: "R2", Count: 1})))
 			n, want := saturate(g, time.Second), 100
@@ -129,7 +128,7 @@ func TestBatchesFillWhileTheirInstanceWaits(t *testing.T) {
 		other, err := l.Add([]ratelimit.Instance{needs(1, ratelimit.Need{Name: "R", Count: 1})})
 		require.NoError(t, err)
 		require.True(t, other.Acquire(0))
-		g, counters := group(t, batching(8, 0, 4), &engine{begin: time.Now(), exec: time.Millisecond}, 1,
+		g, counters := group(t, batching(8, 0, 4), &fakeBackend{begin: time.Now(), exec: time.Millisecond}, 1,
 			limitedBy(t, l, needs(1, ratelimit.Need{Name: "R", Count: 1})))
 		var all sync.WaitGroup
 		for range 80 {
@@ -152,7 +151,7 @@ func TestWhatWaitsForAResourceCanBeCancelled(t *testing.T) {
 		other, err := l.Add([]ratelimit.Instance{needs(1, ratelimit.Need{Name: "R", Count: 1})})
 		require.NoError(t, err)
 		require.True(t, other.Acquire(0))
-		e := &engine{begin: time.Now()}
+		e := &fakeBackend{begin: time.Now()}
 		g, _ := group(t, batching(8, 0), e, 1, limitedBy(t, l, needs(1, ratelimit.Need{Name: "R", Count: 1})))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -21,10 +21,10 @@ func ordered(max int32) *inferencepb.ModelConfig {
 	return with(batching(max, 0), func(d *inferencepb.ModelDynamicBatching) { d.PreserveOrdering = true })
 }
 
-// byID is an engine that takes as many milliseconds for a batch as the ID of
+// byID is a backend that takes as many milliseconds for a batch as the ID of
 // its first request says, and fails when that ends with "!" or panics with "?".
-func byID() *engine {
-	return &engine{begin: time.Now(), execute: func(_ context.Context, b *infer.Batch) error {
+func byID() *fakeBackend {
+	return &fakeBackend{begin: time.Now(), execute: func(_ context.Context, b *infer.Batch) error {
 		id := b.Requests[0].ID
 		last := id[len(id)-1]
 		if last == '!' || last == '?' {
@@ -45,7 +45,7 @@ func byID() *engine {
 	}}
 }
 
-// noting is a sink that writes down who gets what, and when.
+// noting is a sink that records responses and their times.
 type noting struct {
 	notes *notes
 	begin time.Time
@@ -155,7 +155,7 @@ func TestPreservedOrderOfStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var running sync.WaitGroup
-		e := &engine{begin: time.Now(), decoupled: true, execute: func(_ context.Context, b *infer.Batch) error {
+		e := &fakeBackend{begin: time.Now(), decoupled: true, execute: func(_ context.Context, b *infer.Batch) error {
 			for _, r := range b.Requests {
 				running.Go(func() {
 					step := 10 * time.Millisecond
@@ -189,11 +189,10 @@ func TestPreservedOrderOfStreams(t *testing.T) {
 	})
 }
 
-// Whatever runs where for how long, and who leaves: what is answered is in
-// order.
+// Responses leave in order, whatever the execution times and cancellations.
 func TestPreservedOrderUnderLoad(t *testing.T) {
 	t.Parallel()
-	e := &engine{begin: time.Now(), execute: func(context.Context, *infer.Batch) error {
+	e := &fakeBackend{begin: time.Now(), execute: func(context.Context, *infer.Batch) error {
 		time.Sleep(time.Duration(rand.IntN(200)) * time.Microsecond) // of work
 		return nil
 	}}

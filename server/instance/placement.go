@@ -8,8 +8,8 @@ import (
 	"triton/server/backend"
 )
 
-// Placements lists the instances that a configuration asks for on a machine with
-// GPUs of those CUDA ordinals, in the order in which they are made.
+// Placements lists the instances of a configuration on a machine with GPUs of those CUDA
+// ordinals, in the order of their creation.
 func Placements(cfg *inferencepb.ModelConfig, gpus []int32) ([]backend.Placement, error) {
 	var all []backend.Placement
 	for i, group := range cfg.GetInstanceGroup() {
@@ -17,7 +17,7 @@ func Placements(cfg *inferencepb.ModelConfig, gpus []int32) ([]backend.Placement
 		if name == "" {
 			name = fmt.Sprintf("%s_%d", cfg.GetName(), i)
 		}
-		kind, devices, err := place(group, gpus)
+		kind, devices, err := devicesFor(group, gpus)
 		if err != nil {
 			return nil, fmt.Errorf("instance group '%s' of model '%s': %w", name, cfg.GetName(), err)
 		}
@@ -37,7 +37,8 @@ func Placements(cfg *inferencepb.ModelConfig, gpus []int32) ([]backend.Placement
 	return all, nil
 }
 
-func place(group *inferencepb.ModelInstanceGroup, gpus []int32) (inferencepb.ModelInstanceGroup_Kind, []int, error) {
+// devicesFor returns the kind and the devices of an instance group.
+func devicesFor(group *inferencepb.ModelInstanceGroup, gpus []int32) (inferencepb.ModelInstanceGroup_Kind, []int, error) {
 	kind := group.GetKind()
 	if kind == inferencepb.ModelInstanceGroup_KIND_AUTO {
 		kind = inferencepb.ModelInstanceGroup_KIND_CPU
@@ -67,7 +68,7 @@ func place(group *inferencepb.ModelInstanceGroup, gpus []int32) (inferencepb.Mod
 	return kind, devices, nil
 }
 
-// listed names GPUs in an error.
+// listed formats GPUs for an error.
 func listed(gpus []int32) string {
 	if len(gpus) == 0 {
 		return "none"

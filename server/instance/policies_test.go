@@ -200,8 +200,8 @@ func TestQueuePolicies(t *testing.T) {
 }
 
 func (p policies) run(t *testing.T, callers bool) {
-	e := &engine{exec: time.Duration(p.exec) * time.Millisecond, begin: time.Now()}
-	g, counters := group(t, p.cfg, e, 1, queued(func(o *scheduler.Options) { o.Hold = p.hold }))
+	e := &fakeBackend{exec: time.Duration(p.exec) * time.Millisecond, begin: time.Now()}
+	g, counters := group(t, p.cfg, e, 1, queued(func(o *scheduler.Options) { o.HoldUntil = p.hold }))
 	synctest.Wait() // the instance is idle
 	var failed notes
 	var all sync.WaitGroup

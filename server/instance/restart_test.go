@@ -28,7 +28,7 @@ func outputInto(name string, pool *tensor.Pool) kserve.RequestedOutput {
 func TestAnInstanceBreaksWhileTheGroupDrains(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := &mortal{engine: &engine{decoupled: true}}
+		m := &mortal{fakeBackend: &fakeBackend{decoupled: true}}
 		m.execute = func(_ context.Context, b *infer.Batch) error {
 			b.Requests[0].Keep()
 			return nil
@@ -59,7 +59,7 @@ func TestInputsOfALateRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		pool := tensor.NewPool()
-		e := &engine{decoupled: true}
+		e := &fakeBackend{decoupled: true}
 		e.later(30*time.Millisecond, 10*time.Millisecond, nil) // lets go, then answers
 		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1)
 		r := request("a", 1)
@@ -73,7 +73,7 @@ func TestInputsOfALateRequest(t *testing.T) {
 	})
 }
 
-type nothing struct{ *engine }
+type nothing struct{ *fakeBackend }
 
 func (nothing) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
 	return nil, nil
@@ -83,19 +83,19 @@ func TestAModelThatMakesNothing(t *testing.T) {
 	t.Parallel()
 	cfg, counters := &inferencepb.ModelConfig{}, stats.NewModel("m", "1", 1)
 	o := instance.Options{
-		Name: "m", Version: "1", Config: cfg, Model: nothing{&engine{}}, Stats: counters,
+		Name: "m", Version: "1", Config: cfg, Model: nothing{&fakeBackend{}}, Stats: counters,
 		Placements: make([]backend.Placement, 1), Log: slog.New(slog.DiscardHandler),
 	}
-	o.Source, o.Seats = queue(cfg, 1, counters, nil)
+	o.Source, o.Slots = queue(cfg, 1, counters, nil)
 	require.ErrorContains(t, instance.New(o).Start(t.Context()), "the backend of model 'm' made no instance")
 }
 
 var _ infer.Sink = (*counted)(nil)
 
-func TestADrainDoesNotWaitForADeadEngine(t *testing.T) {
+func TestADrainDoesNotWaitForADeadBackend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := &mortal{engine: &engine{decoupled: true}}
+		m := &mortal{fakeBackend: &fakeBackend{decoupled: true}}
 		m.execute = func(_ context.Context, b *infer.Batch) error {
 			b.Requests[0].Keep()
 			b.Requests[0].Respond(infer.NewResponse(), true)
@@ -117,7 +117,7 @@ func TestALateAnswerIsInTheDistributions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := stats.New(&inferencepb.ModelConfig{Name: "m"}, "1", stats.Options{Settings: map[string]string{"summary_latencies": "true"}})
-		e := &engine{decoupled: true}
+		e := &fakeBackend{decoupled: true}
 		e.later(10*time.Millisecond, 10*time.Millisecond, nil)
 		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1, func(o *instance.Options) { o.Stats = m })
 		require.NoError(t, call(t.Context(), g, request("a", 1)))
@@ -141,7 +141,7 @@ func TestAnInstanceWhoseWarmUpFailsAgainIsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		warm := 0
-		e := &engine{execute: func(context.Context, *infer.Batch) error { panic("broken") }}
+		e := &fakeBackend{execute: func(context.Context, *infer.Batch) error { panic("broken") }}
 		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1, func(o *instance.Options) {
 			o.WarmUp = func(context.Context, int, backend.Placement, func([]*infer.Request)) error {
 				if warm++; warm == 2 || warm == 3 {
@@ -163,10 +163,10 @@ func TestWarmUpRequestsKeptByAFailedInstance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
-		e := &engine{decoupled: true}
+		e := &fakeBackend{decoupled: true}
 		e.execute = func(_ context.Context, b *infer.Batch) error {
 			if b.Requests[0].ID == "warm" {
-				b.Requests[0].Keep() // and never answers: its process has died
+				b.Requests[0].Keep() // never answered: its process has died
 				return nil
 			}
 			return backend.ErrBroken
@@ -192,21 +192,21 @@ func TestWarmUpRequestsKeptByAFailedInstance(t *testing.T) {
 	})
 }
 
-type reporting struct{ *engine }
+type reporting struct{ *fakeBackend }
 
 func (m reporting) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return &reportingInstance{engineInstance: (*engineInstance)(m.engine)}, nil
+	return &reportingInstance{fakeInstance: (*fakeInstance)(m.fakeBackend)}, nil
 }
 
 type reportingInstance struct {
-	*engineInstance
+	*fakeInstance
 	closed atomic.Bool
 }
 
 func (i *reportingInstance) Close() error {
 	i.closed.Store(true)
 	time.Sleep(time.Second)
-	return i.engineInstance.Close()
+	return i.fakeInstance.Close()
 }
 
 func (i *reportingInstance) Memory() []backend.Memory {
@@ -219,7 +219,7 @@ func (i *reportingInstance) Memory() []backend.Memory {
 func TestMemoryWhileAnInstanceIsReplaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &engine{execute: func(context.Context, *infer.Batch) error { panic("broken") }}
+		e := &fakeBackend{execute: func(context.Context, *infer.Batch) error { panic("broken") }}
 		g, _ := group(t, &inferencepb.ModelConfig{}, reporting{e}, 1)
 		require.Error(t, call(t.Context(), g, request("a", 1)))
 		synctest.Wait()
@@ -231,7 +231,7 @@ func TestMemoryWhileAnInstanceIsReplaced(t *testing.T) {
 func TestAModelThatCallsItselfIsAborted(t *testing.T) {
 	t.Parallel()
 	var g *instance.Group
-	e := &engine{decoupled: true}
+	e := &fakeBackend{decoupled: true}
 	e.execute = func(_ context.Context, b *infer.Batch) error {
 		outer := b.Requests[0]
 		if outer.ID != "outer" {
@@ -275,10 +275,10 @@ func (e ending) Observe(of infer.Event) {
 	}
 }
 
-func TestATraceOfATakenBackRequestEnds(t *testing.T) {
+func TestATraceOfAReclaimedRequestEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &engine{decoupled: true}
+		e := &fakeBackend{decoupled: true}
 		e.execute = func(_ context.Context, b *infer.Batch) error {
 			b.Requests[0].Keep()
 			return errors.New("failed")
@@ -292,17 +292,17 @@ func TestATraceOfATakenBackRequestEnds(t *testing.T) {
 	})
 }
 
-func TestRegionsOfATakenBackRequest(t *testing.T) {
+func TestRegionsOfAReclaimedRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		pool := tensor.NewPool()
-		e := &engine{decoupled: true}
+		e := &fakeBackend{decoupled: true}
 		e.execute = func(_ context.Context, b *infer.Batch) error {
 			b.Requests[0].Keep()
 			b.Requests[0].Respond(nil, true)
 			return nil // lets go of nothing
 		}
-		m := &mortal{engine: e}
+		m := &mortal{fakeBackend: e}
 		g, _ := group(t, &inferencepb.ModelConfig{ModelTransactionPolicy: decoupledPolicy}, m, 1)
 		r, sink := request("a", 1), &counted{}
 		r.Sink = sink

@@ -55,8 +55,8 @@ func (f *slowFollower) Observe(e infer.Event) {
 	}
 }
 
-// At the end of its patience a drain answers what is open itself; the engine,
-// which sees the cancel, ends its part, and the memory comes back.
+// A drain that times out answers the open requests itself; the backend sees the cancel and
+// ends, and the memory is released.
 func TestADrainThatGivesUpAnswersStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

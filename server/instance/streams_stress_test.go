@@ -16,14 +16,14 @@ import (
 	"triton/server/infer"
 )
 
-// Streams whose clients leave, whose engine fails and dies, and a drain in the
-// middle: everybody gets one end, nothing comes after it, all memory comes back.
+// Streams whose clients leave, whose backend fails and dies, and a drain in the
+// middle: every request ends once, no response follows, all memory is released.
 func TestStreamStress(t *testing.T) {
 	for _, cfg := range []*inferencepb.ModelConfig{{MaxBatchSize: 8}, batching(8, 0), batching(8, 200*time.Microsecond, 4)} {
 		pool := tensor.NewPool()
 		var ended, cancelled, other atomic.Int64
 		var batches atomic.Int64
-		e := &engine{begin: time.Now(), decoupled: true}
+		e := &fakeBackend{begin: time.Now(), decoupled: true}
 		e.execute = func(_ context.Context, b *infer.Batch) error {
 			n := batches.Add(1)
 			for k, r := range b.Requests {

@@ -24,7 +24,7 @@ func decoupled(cfg *inferencepb.ModelConfig) *inferencepb.ModelConfig {
 	return cfg
 }
 
-// tape is a sink that writes down what comes: "r" for a response, the text of
+// tape is a sink that records the responses: "r" for a response, the text of
 // an error, "." for the end.
 type tape struct {
 	mu   sync.Mutex
@@ -67,13 +67,13 @@ func submit(t *testing.T, g *instance.Group, id string) (*infer.Request, *tape) 
 	return r, p
 }
 
-// script is an engine that answers as the request's id says, one step every
+// script is a backend that answers as the request's id says, one step every
 // 10 ms from a goroutine of its own: r a response, e an error, 0 an empty one,
 // R and E the same as the last, . the end; a script without an end waits for the
-// request to be cancelled. What stands before a '|' is done before Execute
+// request to be cancelled. The steps before a '|' are done before Execute
 // returns, which fails with "f" and panics with "p".
-func script() *engine {
-	e := &engine{begin: time.Now()}
+func script() *fakeBackend {
+	e := &fakeBackend{begin: time.Now()}
 	step := func(r *infer.Request, c byte) bool {
 		bad := func() *infer.Response {
 			resp := infer.NewResponse()
@@ -169,7 +169,7 @@ func TestADecoupledRequestIsAnsweredAnyNumberOfTimes(t *testing.T) {
 	}
 }
 
-// The instance runs the next batch while the answers to the last still come.
+// The instance runs the next batch while the last one is still answered.
 func TestADecoupledInstanceIsFreeWhenItsCallReturns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestADecoupledRequestKeepsItsInputs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		pool := tensor.NewPool()
-		e := &engine{begin: time.Now(), decoupled: true}
+		e := &fakeBackend{begin: time.Now(), decoupled: true}
 		e.execute = func(_ context.Context, b *infer.Batch) error {
 			r := b.Requests[0]
 			go func() {
@@ -206,14 +206,14 @@ func TestADecoupledRequestKeepsItsInputs(t *testing.T) {
 		r.Sink = p
 		r.AddInput().Data = tensor.NewData(pool.Get(10))
 		require.NoError(t, g.Submit(r))
-		r.Release() // the front end needs it no more
+		r.Release() // the frontend needs it no more
 		<-p.end
 		synctest.Wait()
 		require.Zero(t, pool.Outstanding())
 	})
 }
 
-func TestACancelledStreamEndsWhenItsEngineSeesIt(t *testing.T) {
+func TestACancelledStreamEndsWhenItsBackendSeesIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g, counters := group(t, decoupled(&inferencepb.ModelConfig{}), script(), 1)
@@ -228,7 +228,7 @@ func TestACancelledStreamEndsWhenItsEngineSeesIt(t *testing.T) {
 }
 
 // A sink that panics on a response gets an error in its place, and no other.
-func TestASinkThatPanicsHangsNobody(t *testing.T) {
+func TestASinkThatPanicsBlocksNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), script(), 1)
@@ -243,7 +243,7 @@ func TestASinkThatPanicsHangsNobody(t *testing.T) {
 	})
 }
 
-// fragile is a tape that tears at the first response.
+// fragile is a tape that panics at the first response.
 type fragile struct {
 	*tape
 	torn bool

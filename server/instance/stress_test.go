@@ -26,16 +26,16 @@ import (
 	"triton/server/scheduler"
 )
 
-// Callers that leave, engines that fail, refuse, forget and panic, and a drain
-// in the middle: everybody gets one answer, the right bytes, and all memory
-// comes back.
+// Callers that leave, backends that fail, refuse, forget and panic, and a drain
+// in the middle: every request gets one answer with the right bytes, and all memory is
+// released.
 func TestStress(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		cfg       *inferencepb.ModelConfig
 		instances int
 		faults    map[string]string
-		turns     bool // the instances share what is enough for two
+		turns     bool // the instances share resources for two
 	}{
 		{"direct", &inferencepb.ModelConfig{MaxBatchSize: 8}, 1, nil, false},
 		{"direct, faults", &inferencepb.ModelConfig{MaxBatchSize: 8}, 3, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}, false},
@@ -113,7 +113,7 @@ func stressGroup(t *testing.T, cfg *inferencepb.ModelConfig, instances int, faul
 		require.NoError(t, err)
 	}
 	g, _ := group(t, cfg, m, instances, func(o *instance.Options) {
-		o.Source, o.Seats = queue(cfg, instances, o.Stats, scheduler.NewPrecise(), func(o *scheduler.Options) { o.Gate = gate })
+		o.Source, o.Slots = queue(cfg, instances, o.Stats, scheduler.NewPreciseAlarm(), func(o *scheduler.Options) { o.Gate = gate })
 	})
 	return g
 }

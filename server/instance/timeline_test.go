@@ -124,7 +124,7 @@ func TestTimelines(t *testing.T) {
 }
 
 func (tl timeline) run(t *testing.T, callers bool) {
-	e := &engine{exec: time.Duration(tl.exec) * time.Millisecond, begin: time.Now()}
+	e := &fakeBackend{exec: time.Duration(tl.exec) * time.Millisecond, begin: time.Now()}
 	g, counters := group(t, tl.cfg, e, tl.instances)
 	synctest.Wait() // the instances are idle
 	var all sync.WaitGroup
@@ -169,7 +169,7 @@ func (tl timeline) run(t *testing.T, callers bool) {
 func TestQueueTimesOfTheDefaultScheduler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g, counters := group(t, &inferencepb.ModelConfig{}, &engine{exec: 100 * time.Millisecond, begin: time.Now()}, 1)
+		g, counters := group(t, &inferencepb.ModelConfig{}, &fakeBackend{exec: 100 * time.Millisecond, begin: time.Now()}, 1)
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() { require.NoError(t, call(context.Background(), g, request("", 1))) })
@@ -188,7 +188,7 @@ func TestQueueTimesOfTheDefaultScheduler(t *testing.T) {
 func TestStatisticsOfABatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g, counters := group(t, batching(8, time.Second, 4), &engine{exec: 10 * time.Millisecond, begin: time.Now()}, 1)
+		g, counters := group(t, batching(8, time.Second, 4), &fakeBackend{exec: 10 * time.Millisecond, begin: time.Now()}, 1)
 		var all sync.WaitGroup
 		for _, rows := range []int{1, 2, 1} {
 			all.Go(func() { require.NoError(t, call(context.Background(), g, request("", rows))) })
@@ -212,7 +212,7 @@ func TestQueueLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := batching(32, 0, 4, 8)
 		cfg.GetDynamicBatching().DefaultQueuePolicy = &inferencepb.ModelQueuePolicy{MaxQueueSize: 8}
-		e := &engine{exec: 5 * time.Second, begin: time.Now()}
+		e := &fakeBackend{exec: 5 * time.Second, begin: time.Now()}
 		g, counters := group(t, cfg, e, 1)
 		answers := &sink{answers: make(chan error, 16)}
 		submit := func(r *infer.Request) error {

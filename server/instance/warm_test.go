@@ -36,7 +36,7 @@ func (f *final) Send(resp *infer.Response, final bool) {
 }
 
 func warmUp(f *final, requests int) func(context.Context, int, backend.Placement, func([]*infer.Request)) error {
-	return func(_ context.Context, seat int, at backend.Placement, run func([]*infer.Request)) error {
+	return func(_ context.Context, slot int, at backend.Placement, run func([]*infer.Request)) error {
 		all := make([]*infer.Request, requests)
 		for i := range all {
 			all[i] = infer.NewUnpooled()
@@ -59,7 +59,7 @@ func TestInstancesWarmUpBeforeTheyServe(t *testing.T) {
 	for _, decoupled := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			cfg := &inferencepb.ModelConfig{MaxBatchSize: 8}
-			e := &engine{begin: time.Now(), exec: time.Second, decoupled: decoupled}
+			e := &fakeBackend{begin: time.Now(), exec: time.Second, decoupled: decoupled}
 			if decoupled {
 				cfg.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: true}
 				e.execute = func(_ context.Context, b *infer.Batch) error {
@@ -92,13 +92,13 @@ func TestAnInstanceThatDoesNotWarmUpIsClosed(t *testing.T) {
 		"boom": func(context.Context, *infer.Batch) error { return errors.New("boom") },
 		"instance 'm_0_0' of model 'm' broke down during execution": func(context.Context, *infer.Batch) error { panic("x") },
 	} {
-		e := &engine{execute: execute}
+		e := &fakeBackend{execute: execute}
 		o := instance.Options{
 			Name: "m", Version: "1", Config: &inferencepb.ModelConfig{}, Model: e, Stats: stats.NewModel("m", "1", 0),
 			Placements: []backend.Placement{{Name: "m_0_0"}}, Passive: make([]backend.Placement, 1), Log: slog.New(slog.DiscardHandler),
 			WarmUp: warmUp(&final{n: make(chan struct{}, 1)}, 1),
 		}
-		o.Source, o.Seats = queue(o.Config, 1, o.Stats, nil)
+		o.Source, o.Slots = queue(o.Config, 1, o.Stats, nil)
 		require.EqualError(t, instance.New(o).Start(t.Context()), name)
 		require.Equal(t, 3, e.mu.closed, "both instances and the model")
 		require.EqualValues(t, 1, o.Stats.Counters().Failures[stats.Backend])

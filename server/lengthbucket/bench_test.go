@@ -25,7 +25,7 @@ func (reply) Infer(ctx context.Context, r *infer.Request) (*infer.Response, erro
 	return r.Wait(ctx)
 }
 
-// cycle is one padded request, with its mask made and its output cut.
+// cycle is one padded request, with its mask made and its output trimmed.
 func cycle(ctx context.Context, b *Runner, pool *tensor.Pool, length int) {
 	r := infer.NewRequest()
 	r.Batch = 1

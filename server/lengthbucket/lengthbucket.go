@@ -1,6 +1,5 @@
-// Package lengthbucket pads requests to one of a few lengths, so that those of
-// nearly the same length share a batch, and cuts the answers back. It stands in
-// front of whatever runs the requests of a model version.
+// Package lengthbucket pads requests to one of a few lengths, so that requests of similar
+// length share a batch, and trims their outputs. It wraps the runner of a model version.
 package lengthbucket
 
 import (
@@ -11,7 +10,7 @@ import (
 	"triton/server/infer"
 )
 
-// Runner pads what goes to the next runner.
+// Runner pads requests for the next runner.
 type Runner struct {
 	next    infer.Runner
 	lengths *extension.Lengths
@@ -48,14 +47,13 @@ func (b *Runner) Submit(r *infer.Request) error {
 	return b.next.Submit(r)
 }
 
-// Ready says whether requests can be served now.
+// Ready reports whether requests can be served now.
 func (b *Runner) Ready() bool { return b.next.Ready() }
 
-// Drain ends the next runner.
+// Drain drains the next runner.
 func (b *Runner) Drain(ctx context.Context) error { return b.next.Drain(ctx) }
 
-// counted is a shape by which elements are counted: a batch dimension of 0 counts
-// as none.
+// counted returns a shape for counting elements: a batch dimension of 0 becomes 1.
 func (b *Runner) counted(shape tensor.Shape) tensor.Shape {
 	if b.skip == 0 || shape[0] != 0 {
 		return shape

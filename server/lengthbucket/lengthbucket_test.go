@@ -78,8 +78,7 @@ func request(pool *tensor.Pool, rows, length, width, piece int) (*infer.Request,
 	return r, data
 }
 
-// The answer of a model that gives back what it got is what was sent, however
-// the request lies in memory.
+// The response of an echo model equals its input, in any segmentation.
 func TestThereAndBack(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -185,19 +184,19 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// later notes that it was called after the outputs were cut.
+// later records that it was called after the outputs were trimmed.
 type later struct{ shape tensor.Shape }
 
-func (l *later) Respond(_ *infer.Request, resp *infer.Response, _ bool) {
+func (l *later) Observe(_ *infer.Request, resp *infer.Response, _ bool) {
 	l.shape = resp.Output("OUT").Shape.Clone()
 }
 
-func TestTheTapBefore(t *testing.T) {
+func TestTheNextObserver(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
 	r, _ := request(pool, 1, 3, 1, 64)
 	l := &later{}
-	r.Tap = l
+	r.Observer = l
 	resp, err := New(&echo{}, plan(4), true, pool).Infer(t.Context(), r)
 	require.NoError(t, err)
 	require.Equal(t, tensor.Shape{1, 3, 1}, l.shape)

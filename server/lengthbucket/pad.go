@@ -7,8 +7,8 @@ import (
 	"triton/server/infer"
 )
 
-// pad brings a request to the length of a bucket. One without any of the inputs
-// stays as it is.
+// pad pads a request to the length of a bucket. A request without any of the inputs is
+// unchanged.
 func (b *Runner) pad(r *infer.Request) error {
 	length, err := b.length(r)
 	if err != nil || length < 0 {
@@ -32,13 +32,12 @@ func (b *Runner) pad(r *infer.Request) error {
 		return err
 	}
 	if len(b.lengths.Outputs) > 0 && bucket > length {
-		b.cut(r, length, bucket)
+		b.trimOutputs(r, length, bucket)
 	}
 	return nil
 }
 
-// length is the one length of all inputs, the mask among them; -1 when none was
-// sent.
+// length returns the common length of all inputs and the mask; -1 when none was sent.
 func (b *Runner) length(r *infer.Request) (int64, error) {
 	length, from := int64(-1), ""
 	see := func(p *extension.Padded) error {
@@ -67,7 +66,7 @@ func (b *Runner) length(r *infer.Request) (int64, error) {
 	return length, see(b.lengths.Mask)
 }
 
-// bucket is the smallest one that holds the length; -1 when none does.
+// bucket returns the smallest bucket that holds the length; -1 when none does.
 func (b *Runner) bucket(length int64) int64 {
 	for _, n := range b.lengths.Buckets {
 		if length <= n {
@@ -77,7 +76,7 @@ func (b *Runner) bucket(length int64) int64 {
 	return -1
 }
 
-// mask pads the mask that the client sent or makes it.
+// mask pads the client's mask or makes one.
 func (b *Runner) mask(r *infer.Request, length, bucket int64) error {
 	m := b.lengths.Mask
 	if m == nil {
@@ -88,7 +87,7 @@ func (b *Runner) mask(r *infer.Request, length, bucket int64) error {
 	}
 	t := r.AddInput()
 	t.Name, t.DataType, t.Shape = m.Name, m.DataType, b.maskShape(t.Shape[:0], r, bucket)
-	buf, s, err := b.take(r, m.Name, t.Shape, b.skip+m.Dim, m.DataType)
+	buf, s, err := b.newBuffer(r, m.Name, t.Shape, b.skip+m.Dim, m.DataType)
 	if err != nil {
 		return err
 	}
@@ -102,8 +101,7 @@ func (b *Runner) mask(r *infer.Request, length, bucket int64) error {
 	return nil
 }
 
-// maskShape appends the shape of a mask of that length; dimensions that may vary
-// beside it are 1.
+// maskShape appends the shape of a mask of that length; other variable dimensions are 1.
 func (b *Runner) maskShape(shape tensor.Shape, r *infer.Request, length int64) tensor.Shape {
 	if b.skip > 0 {
 		shape = append(shape, int64(r.Batch))
@@ -132,7 +130,7 @@ func (b *Runner) fill(r *infer.Request, p *extension.Padded, bucket int64) error
 		return nil
 	}
 	t.Shape[at] = bucket
-	buf, s, err := b.take(r, p.Name, t.Shape, at, t.DataType)
+	buf, s, err := b.newBuffer(r, p.Name, t.Shape, at, t.DataType)
 	if err != nil {
 		return err
 	}
@@ -149,8 +147,8 @@ func (b *Runner) fill(r *infer.Request, p *extension.Padded, bucket int64) error
 	return nil
 }
 
-// take is memory for a tensor of that shape.
-func (b *Runner) take(r *infer.Request, name string, shape tensor.Shape, at int, d tensor.DataType) (*tensor.Buffer, strides, error) {
+// newBuffer allocates memory for a tensor of that shape.
+func (b *Runner) newBuffer(r *infer.Request, name string, shape tensor.Shape, at int, d tensor.DataType) (*tensor.Buffer, strides, error) {
 	shape = b.counted(shape)
 	n, err := shape.ByteSize(d)
 	var buf *tensor.Buffer

@@ -2,11 +2,11 @@ package lengthbucket
 
 import "triton/pkg/tensor"
 
-// strides say how a dimension lies in memory, in bytes.
+// strides are the sizes of a dimension in memory, in bytes.
 type strides struct {
-	outer  int // runs of the whole dimension
+	outer  int // number of runs of the whole dimension
 	stride int // of one run
-	inner  int // of one place in it
+	inner  int // of one index of it
 }
 
 func stridesOf(shape tensor.Shape, at int, d tensor.DataType) strides {
@@ -21,11 +21,11 @@ func stridesOf(shape tensor.Shape, at int, d tensor.DataType) strides {
 	return s
 }
 
-// spread moves runs of that length, which stand one after the other at the start
-// of mem, to where they belong, the last first, and fills up each.
+// spread moves runs of that length, which are packed at the start of mem, to their
+// positions, the last first, and fills up each.
 func (s strides) spread(mem []byte, length int, fill []byte) {
 	if len(mem) == 0 {
-		return // outer may be anything
+		return // outer is arbitrary
 	}
 	n := length * s.inner
 	for row := s.outer - 1; row >= 0; row-- {
@@ -45,8 +45,8 @@ func repeat(mem, element []byte) {
 	}
 }
 
-// pick is the reverse: it copies the first n bytes of each run one after the other
-// to dst, which may be whole itself.
+// pick is the reverse: it packs the first n bytes of each run into dst, which may be
+// whole itself.
 func (s strides) pick(dst, whole []byte, n int) {
 	for row := range s.outer {
 		copy(dst[row*n:(row+1)*n], whole[row*s.stride:])

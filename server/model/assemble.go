@@ -52,7 +52,7 @@ func (b *Builder) assemble(v *Loaded, s Source, old *Loaded) error {
 		models = &stepObserver{models, v}
 	}
 	v.steps = newStepModels(models, steps)
-	v.runner = ensemble.New(ensemble.Options{Config: v.config, Parts: configs, Stats: v.stats, Log: v.log, Models: v.steps})
+	v.runner = ensemble.New(ensemble.Options{Config: v.config, Models: configs, Stats: v.stats, Log: v.log, Submitter: v.steps})
 	v.runner, err = b.cached(v, v.runner)
 	return err
 }

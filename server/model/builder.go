@@ -50,8 +50,8 @@ type Options struct {
 	Capability func(device int) string
 	// Cache keeps the responses of models that ask for it; nil: none.
 	Cache cache.Cache
-	// NewAlarm makes the timers of queue delays; nil: NewPrecise. Virtual time needs
-	// NewClock.
+	// NewAlarm makes the timers of queue delays; nil: NewPreciseAlarm. Virtual time needs
+	// scheduler.NewAlarm.
 	NewAlarm func() scheduler.Alarm
 	// Holds delay the first batch of schedulers, for test suites.
 	Holds Holds
@@ -93,7 +93,7 @@ type Builder struct{ opts Options }
 // NewBuilder returns a builder.
 func NewBuilder(o Options) *Builder {
 	if o.NewAlarm == nil {
-		o.NewAlarm = scheduler.NewPrecise
+		o.NewAlarm = scheduler.NewPreciseAlarm
 	}
 	return &Builder{o}
 }

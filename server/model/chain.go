@@ -46,7 +46,7 @@ func (b *Builder) stack(ctx context.Context, v *Loaded, run, passive []backend.P
 	}
 	v.group = instance.New(instance.Options{
 		Name: v.model, Version: v.text, Config: v.config, Model: v.engine, Placements: run, Passive: passive,
-		Source: source, Seats: seats, WarmUp: v.warmUp(v.samples), Observer: v.observer, Stats: v.stats, Log: v.log,
+		Source: source, Slots: seats, WarmUp: v.warmUp(v.samples), Observer: v.observer, Stats: v.stats, Log: v.log,
 	})
 	v.runner = v.group
 	if v.estimate != nil {
@@ -76,17 +76,17 @@ func split(placements []backend.Placement) (run, passive []backend.Placement) {
 }
 
 // source makes the scheduler of a version, with a slot for each of n instances.
-func (b *Builder) source(v *Loaded, n int) (scheduler.Source, []*scheduler.Seat, error) {
+func (b *Builder) source(v *Loaded, n int) (scheduler.Source, []*scheduler.Slot, error) {
 	if v.config.GetSequenceBatching() != nil {
 		return b.sequences(v, n)
 	}
 	d := v.config.GetDynamicBatching()
 	o := scheduler.Options{
-		Policy: scheduler.Direct{}, Rules: scheduler.RulesOf(v.config), Ordered: d.GetPreserveOrdering(),
-		Seats: n, Stats: v.stats, Gate: v.schedulerGate(),
+		Policy: scheduler.NoBatching{}, Rules: scheduler.RulesOf(v.config), Ordered: d.GetPreserveOrdering(),
+		Slots: n, Stats: v.stats, Gate: v.schedulerGate(),
 	}
 	if d != nil {
-		o.Hold = b.opts.Holds.Requests
+		o.HoldUntil = b.opts.Holds.Requests
 	}
 	if d != nil && v.config.GetMaxBatchSize() > 0 {
 		o.Policy = dynamic.New(v.config)
@@ -100,18 +100,18 @@ func (b *Builder) source(v *Loaded, n int) (scheduler.Source, []*scheduler.Seat,
 }
 
 // sequences makes the scheduler of a version with sequence batching.
-func (b *Builder) sequences(v *Loaded, n int) (scheduler.Source, []*scheduler.Seat, error) {
+func (b *Builder) sequences(v *Loaded, n int) (scheduler.Source, []*scheduler.Slot, error) {
 	o := sequence.Options{
-		Config: v.config, Seats: n, Stats: v.stats, Log: v.log, Pool: v.pool, Gate: v.schedulerGate(),
-		Hold: b.opts.Holds.Requests, Backlog: b.opts.Holds.Backlog,
-		Before: v.sequences,
+		Config: v.config, Slots: n, Stats: v.stats, Log: v.log, Pool: v.pool, Gate: v.schedulerGate(),
+		HoldSlots: b.opts.Holds.Requests, HoldBacklog: b.opts.Holds.Backlog,
+		Previous: v.sequences,
 	}
 	states, err := implicit.New(implicit.Options{Config: v.config, Dir: filepath.Dir(v.dir), Pool: v.pool, Log: v.log})
 	if err != nil {
 		return nil, nil, err
 	}
 	if states != nil {
-		o.Memory = states
+		o.States = states
 	}
 	if sequence.Delays(v.config) {
 		o.Alarm = b.opts.NewAlarm

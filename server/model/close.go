@@ -28,7 +28,7 @@ func (b *Builder) Close(ctx context.Context, v *Loaded) (closed bool, err error)
 	}
 	v.finishReplaced(ctx)
 	if v.sequences != nil && !v.replaced {
-		v.sequences.CloseBefore()
+		v.sequences.ClosePrevious()
 	}
 	if err = v.runner.Drain(ctx); err != nil {
 		err = fmt.Errorf("unloading '%s' version %d: %w", v.label, v.number, err)

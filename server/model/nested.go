@@ -39,8 +39,8 @@ func newStepModels(models infer.Submitter, steps []*inferencepb.ModelEnsembling_
 
 // Hold takes a reference to the model of a step: to a ready version, or else to a version
 // that a nested ensemble holds.
-func (n *stepModels) Hold(name, version string) (infer.Callee, error) {
-	m, err := n.models.Hold(name, version)
+func (n *stepModels) Acquire(name, version string) (infer.Callee, error) {
+	m, err := n.models.Acquire(name, version)
 	if err == nil {
 		return m, nil
 	}
@@ -87,7 +87,7 @@ type nested struct {
 func (n *stepModels) keep(s Step) *nested {
 	held := &nested{s, map[target]callee{}}
 	for _, t := range n.targets {
-		m, err := n.models.Hold(t.name, t.version)
+		m, err := n.models.Acquire(t.name, t.version)
 		if err != nil {
 			continue // the request gets the error, unless the model is ready again by then
 		}

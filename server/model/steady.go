@@ -36,8 +36,8 @@ type stepObserver struct {
 }
 
 // Hold takes a reference to the model of a step.
-func (s *stepObserver) Hold(name, version string) (infer.Callee, error) {
-	m, err := s.models.Hold(name, version)
+func (s *stepObserver) Acquire(name, version string) (infer.Callee, error) {
+	m, err := s.models.Acquire(name, version)
 	if err != nil {
 		return nil, err
 	}

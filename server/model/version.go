@@ -53,7 +53,7 @@ type Loaded struct {
 	// has learned from them; nil without admission control.
 	observer scheduler.Observer
 	estimate *admission.Estimate
-	line     admission.Line
+	line     admission.Queue
 	gate     *ratelimit.Gate // nil without a rate limiter
 	samples  *warmup.Plan    // requests that new instances run first; nil: none
 	// sequences is the scheduler of a model with sequence batching, else nil.

@@ -10,144 +10,146 @@ import (
 	"triton/server/scheduler"
 )
 
-// Gate is the seats of one model version. Each seat is used by one goroutine at
-// a time.
+// Gate is the rate limiter's gate of one model version. Each slot is used by one
+// goroutine at a time.
 type Gate struct {
 	limiter *Limiter
-	seats   []*seat
+	slots   []*slot
 	abort   sync.Once
 	aborted chan struct{}
 }
 
 var _ scheduler.Gate = (*Gate)(nil)
 
-// seat is one instance.
+// slot is the instance slot of one instance.
 //
-//	from     event                              to
-//	idle     Acquire                            staged
-//	staged   first in the queue, and all free   running
-//	staged   Abort, or the end of the context   idle
-//	running  Release                            idle
-//	running  Acquire                            staged
-type seat struct {
+// \tfrom event to
+// \tidle Acquire staged
+// \tstaged first in the queue, and all free running
+// \tstaged Abort, or the end of the context idle
+// \trunning Release idle
+// \trunning Acquire staged
+type slot struct {
 	demands  []demand
 	priority uint64
 	runs     atomic.Uint64
-	turn     chan struct{} // gets one when the seat begins to run
+	granted  chan struct{} // receives when the slot may run
 
-	// Under the limiter's lock.
+	// The limiter's lock guards these.
 	running bool
-	place   int    // in staged; -1 when not there
+	index   int    // in staged; -1 when not in it
 	weight  uint64 // when it was staged
-	order   uint64 // of seats of one weight
+	order   uint64 // of slots with the same weight
 }
 
-func (s *seat) clashes(k key) bool {
+// clashes reports whether the slot has a resource of that name in the other scope.
+func (s *slot) clashes(k key) bool {
 	return slices.ContainsFunc(s.demands, func(d demand) bool {
 		return d.name == k.name && (d.device == global) != (k.device == global)
 	})
 }
 
-// Acquire waits for a turn of a seat, which gives up the turn that it may still
-// have, as one that was used. False after Abort.
+// Acquire waits for a grant. A grant that the slot still holds is released as used. It
+// returns false after Abort.
 func (g *Gate) Acquire(i int) bool {
 	return g.Wait(context.Background(), i) == nil
 }
 
-// Wait is Acquire for somebody who may give up. The error is that of ctx, or
-// context.Canceled after Abort.
+// Wait is Acquire with a context. The error is that of ctx, or context.Canceled after
+// Abort.
 func (g *Gate) Wait(ctx context.Context, i int) error {
-	s := g.seats[i]
+	s := g.slots[i]
 	g.stage(s)
 	select {
-	case <-s.turn:
+	case <-s.granted:
 		return nil
 	default:
 	}
 	select {
-	case <-s.turn:
+	case <-s.granted:
 		return nil
 	case <-g.aborted:
-		g.leave(s)
+		g.cancelWait(s)
 		return context.Canceled
 	case <-ctx.Done():
-		g.leave(s)
+		g.cancelWait(s)
 		return context.Cause(ctx)
 	}
 }
 
-func (g *Gate) stage(s *seat) {
+// stage releases the slot's grant and adds the slot to the queue.
+func (g *Gate) stage(s *slot) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s.running {
-		s.end(true)
+		s.release(true)
 	}
 	select {
-	case <-g.aborted: // the seat stays out of the queue
+	case <-g.aborted: // the slot does not enter the queue
 	default:
 		l.orders++
-		s.weight, s.order = s.heft(), l.orders
+		s.weight, s.order = s.currentWeight(), l.orders
 		heap.Push(&l.staged, s)
 	}
-	l.allot()
+	l.grantNext()
 }
 
-// leave ends the wait of a seat, which may have got its turn at that moment.
-func (g *Gate) leave(s *seat) {
+// cancelWait ends the wait of a slot, which may have got its grant at that moment.
+func (g *Gate) cancelWait(s *slot) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s.running {
-		<-s.turn
-		s.end(false)
+		<-s.granted
+		s.release(false)
 	}
-	if s.place >= 0 {
-		heap.Remove(&l.staged, s.place)
+	if s.index >= 0 {
+		heap.Remove(&l.staged, s.index)
 	}
-	l.allot()
+	l.grantNext()
 }
 
-// Release ends a turn; it counts when it was used.
+// Release releases a grant; it counts when it was used.
 func (g *Gate) Release(i int, ran bool) {
-	s, l := g.seats[i], g.limiter
+	s, l := g.slots[i], g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s.running {
-		s.end(ran)
-		l.allot()
+		s.release(ran)
+		l.grantNext()
 	}
 }
 
-// Weight is how often a seat has run, times its priority.
-func (g *Gate) Weight(i int) uint64 { return g.seats[i].heft() }
+// Weight returns how often a slot has run, times its priority.
+func (g *Gate) Weight(i int) uint64 { return g.slots[i].currentWeight() }
 
-func (s *seat) heft() uint64 { return s.runs.Load() * s.priority }
+func (s *slot) currentWeight() uint64 { return s.runs.Load() * s.priority }
 
-// Abort ends all waits of the version's seats.
+// Abort ends all waits of the version's slots.
 func (g *Gate) Abort() { g.abort.Do(func() { close(g.aborted) }) }
 
-// Close takes the version out: it needs no resources any more.
+// Close removes the version and its resources.
 func (g *Gate) Close() {
 	g.Abort()
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, s := range g.seats {
+	for _, s := range g.slots {
 		if s.running {
-			s.end(false)
+			s.release(false)
 		}
-		if s.place >= 0 {
-			heap.Remove(&l.staged, s.place)
+		if s.index >= 0 {
+			heap.Remove(&l.staged, s.index)
 		}
 	}
 	l.gates = slices.DeleteFunc(l.gates, func(o *Gate) bool { return o == g })
-	l.measure()
-	l.allot()
+	l.resizePools()
+	l.grantNext()
 }
 
-// end gives back what a running seat holds.
-func (s *seat) end(ran bool) {
+// release returns the resources of a running slot.
+func (s *slot) release(ran bool) {
 	s.running = false
 	for _, d := range s.demands {
 		d.pool.used -= d.count
@@ -157,8 +159,8 @@ func (s *seat) end(ran bool) {
 	}
 }
 
-// begin takes all that a seat needs, or nothing.
-func (s *seat) begin() bool {
+// tryGrant takes all resources that a slot needs, or none.
+func (s *slot) tryGrant() bool {
 	for _, d := range s.demands {
 		if d.count > d.pool.size-min(d.pool.used, d.pool.size) {
 			return false
@@ -168,13 +170,13 @@ func (s *seat) begin() bool {
 		d.pool.used += d.count
 	}
 	s.running = true
-	s.turn <- struct{}{}
+	s.granted <- struct{}{}
 	return true
 }
 
-// allot gives turns from the front of the queue as long as they fit.
-func (l *Limiter) allot() {
-	for len(l.staged) > 0 && l.staged[0].begin() {
+// grantNext grants slots from the front of the queue as long as their resources are free.
+func (l *Limiter) grantNext() {
+	for len(l.staged) > 0 && l.staged[0].tryGrant() {
 		heap.Pop(&l.staged)
 	}
 }

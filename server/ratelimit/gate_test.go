@@ -19,8 +19,7 @@ func add(t *testing.T, l *ratelimit.Limiter, instances []ratelimit.Instance) *ra
 	return g
 }
 
-// busy runs batches of a seat, one after the other, for as long as told, and
-// says how many.
+// busy runs batches of a slot, one after the other, for a time and returns their number.
 func busy(g *ratelimit.Gate, seat int, batch, long time.Duration) (runs int) {
 	for begin := time.Now(); time.Since(begin) < long; runs++ {
 		if !g.Acquire(seat) {
@@ -116,7 +115,7 @@ func TestOnlyTheFirstOfTheQueueIsTried(t *testing.T) {
 	})
 }
 
-func TestAllThatFitBeginAtOnce(t *testing.T) {
+func TestAllThatFitStartAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := ratelimit.New(nil)
@@ -134,7 +133,7 @@ func TestAllThatFitBeginAtOnce(t *testing.T) {
 	})
 }
 
-func TestATurnThatWasNotUsedDoesNotCount(t *testing.T) {
+func TestAnUnusedGrantDoesNotCount(t *testing.T) {
 	t.Parallel()
 	g := add(t, ratelimit.New(nil), one(3, need("R", 1)))
 	require.True(t, g.Acquire(0))
@@ -260,7 +259,7 @@ func TestStress(t *testing.T) {
 	require.True(t, keep.Acquire(0), "all is back")
 }
 
-func BenchmarkTurn(b *testing.B) {
+func BenchmarkGrant(b *testing.B) {
 	g, err := ratelimit.New(nil).Add(one(1, need("R1", 4), shared("R2", 1)))
 	require.NoError(b, err)
 	b.ReportAllocs()
@@ -270,9 +269,8 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// TestAPoolGrows: a model that is loaded while another one waits may make room,
-// because there is as much of a resource as the instance needs that needs most.
-// Who waits gets its turn then, not only after the next release.
+// TestAPoolGrows loads a model while another one waits. The pool grows to the largest need,
+// and the waiting slot gets its grant then, not only after the next release.
 func TestAPoolGrows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

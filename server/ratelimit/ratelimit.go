@@ -1,10 +1,9 @@
-// Package ratelimit lets the instances of all models of a server take turns, by
-// resources that they share. A resource is a name with a count and stands for
-// nothing the server knows; an instance that runs a batch holds as much of each
-// as its configuration says. Who waits stands in one queue for the whole
-// server, the instance that has run least by its priority first, and only the
-// first of the queue is looked at: what needs little never overtakes what needs
-// much.
+// Package ratelimit shares resources among the instances of all models of a server. A
+// resource is a name with a count and stands for nothing that the server knows; an
+// instance that runs a batch holds as much of each as its configuration says. Waiting
+// slots are in one queue for the whole server, ordered by how often they ran, weighted by
+// priority. Only the first of the queue is considered: small needs never overtake large
+// ones.
 package ratelimit
 
 import (
@@ -19,14 +18,14 @@ import (
 	"triton/pkg/status"
 )
 
-// AllDevices is the device of a Resource that each device has.
+// AllDevices is the device of a Resource that every device has.
 const AllDevices = -1
 
-// Resource is how much of a resource there is.
+// Resource is the available amount of a resource.
 type Resource struct {
 	Name  string
 	Count uint64
-	// Device is an index, or AllDevices. It does not matter to global resources.
+	// Device is an index, or AllDevices. Global resources ignore it.
 	Device int
 }
 
@@ -34,31 +33,31 @@ type Resource struct {
 type Need struct {
 	Name  string
 	Count uint64
-	// Global resources are the server's; others are those of a device.
+	// Global resources belong to the server; others to a device.
 	Global bool
 }
 
-// Instance is one that takes turns.
+// Instance describes an instance to the rate limiter.
 type Instance struct {
 	Device int
-	Needs  []Need // the last of a name and a scope counts
-	// Priority divides an instance's share: one of priority 2 runs half as often
-	// as one of priority 1. 0 is 1.
+	Needs  []Need // of duplicates with the same scope the last counts
+	// Priority divides an instance's share: one of priority 2 runs half as often as one
+	// of priority 1. 0 is 1.
 	Priority uint32
 }
 
-// Limiter is the resources of one server and who waits for them.
+// Limiter holds the resources of one server and the slots that wait for them.
 type Limiter struct {
-	given []Resource // none: as much as the instance that needs most
+	configured []Resource // empty: as much as the instance with the largest need
 
 	mu     sync.Mutex
-	gates  []*Gate // in the order in which they came
+	gates  []*Gate // in the order of their creation
 	pools  map[key]*pool
 	staged staged
 	orders uint64
 }
 
-// key names a pool. Global ones come first in order and have device -1.
+// key names a pool. Global ones sort first and have device -1.
 type key struct {
 	device int
 	name   string
@@ -70,54 +69,54 @@ func (k key) compare(o key) int {
 	return cmp.Or(cmp.Compare(k.device, o.device), cmp.Compare(k.name, o.name))
 }
 
-// pool is one resource in one place.
+// pool is one resource of one device or of the server.
 type pool struct{ size, used uint64 }
 
-// demand is what a seat takes out of a pool.
+// demand is what a slot takes from a pool.
 type demand struct {
 	key
 	pool  *pool
 	count uint64
 }
 
-// New makes a limiter. Given resources are all there are; a name that is not
-// among them has none. When none are given there is as much of each as the
-// loaded instance needs that needs most.
+// New returns a limiter. If resources are configured, others do not exist. Without
+// configured resources there is as much of each as the loaded instance with the largest
+// need requires.
 func New(given []Resource) *Limiter {
-	return &Limiter{given: given, pools: map[key]*pool{}}
+	return &Limiter{configured: given, pools: map[key]*pool{}}
 }
 
-// prior is what an instance is taken to have run when it begins to serve: in
-// Triton to be made and to be warmed up, with or without samples, are turns too.
-// So priorities count from the first batch on.
-const prior = 2
+// initialRuns is the number of runs that a new instance starts with. In Triton, creation
+// and warm-up count as runs, with or without samples. So priorities count from the first
+// batch on.
+const initialRuns = 2
 
-// Add makes the gate of a model version, with a seat for each instance. The
-// errors are Triton's and fail the load.
+// Add returns the gate of a model version, with a slot for each instance. The errors are
+// Triton's and fail the load.
 func (l *Limiter) Add(instances []Instance) (*Gate, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	g := &Gate{limiter: l, aborted: make(chan struct{})}
 	for _, in := range instances {
-		s := &seat{demands: demands(in), priority: uint64(max(in.Priority, 1)), turn: make(chan struct{}, 1), place: -1}
+		s := &slot{demands: demands(in), priority: uint64(max(in.Priority, 1)), granted: make(chan struct{}, 1), index: -1}
 		if err := l.check(g, s); err != nil {
 			return nil, err
 		}
-		s.runs.Store(prior)
-		g.seats = append(g.seats, s)
+		s.runs.Store(initialRuns)
+		g.slots = append(g.slots, s)
 	}
 	l.gates = append(l.gates, g)
-	l.measure()
-	for _, s := range g.seats {
+	l.resizePools()
+	for _, s := range g.slots {
 		for i := range s.demands {
 			s.demands[i].pool = l.pools[s.demands[i].key]
 		}
 	}
-	l.allot() // pools may have grown
+	l.grantNext() // pools may have grown
 	return g, nil
 }
 
-// demands are in the order in which they are checked.
+// demands returns the demands in the order in which they are checked.
 func demands(in Instance) []demand {
 	var all []demand
 	for _, n := range in.Needs {
@@ -135,17 +134,17 @@ func demands(in Instance) []demand {
 	return all
 }
 
-// check says why a seat beside those of g could never have its turn.
-func (l *Limiter) check(g *Gate, s *seat) error {
+// check returns an error when a slot, beside those of g, could never get a grant.
+func (l *Limiter) check(g *Gate, s *slot) error {
 	for _, d := range s.demands {
-		if size := l.limit(d.key); len(l.given) > 0 && size < d.count {
+		if size := l.configuredCount(d.key); len(l.configured) > 0 && size < d.count {
 			return status.New(status.InvalidArg,
 				"Resource count for \"%s\" is limited to %d which will prevent scheduling of one or more model instances, the minimum required count is %d",
 				d.name, size, d.count)
 		}
 	}
 	for _, d := range s.demands {
-		if l.clashes(d.key, s) || slices.ContainsFunc(g.seats, func(o *seat) bool { return o.clashes(d.key) }) {
+		if l.clashes(d.key, s) || slices.ContainsFunc(g.slots, func(o *slot) bool { return o.clashes(d.key) }) {
 			return status.New(status.InvalidArg,
 				"Resource \"%s\" is present as both global and device-specific resource in the model configuration.", d.name)
 		}
@@ -153,9 +152,9 @@ func (l *Limiter) check(g *Gate, s *seat) error {
 	return nil
 }
 
-// clashes says whether a loaded instance, or the seat itself, has the resource
-// in the other scope.
-func (l *Limiter) clashes(k key, s *seat) bool {
+// clashes reports whether a loaded instance, or the slot itself, has the resource in the
+// other scope.
+func (l *Limiter) clashes(k key, s *slot) bool {
 	for other := range l.pools {
 		if other.name == k.name && (other.device == global) != (k.device == global) {
 			return true
@@ -164,10 +163,10 @@ func (l *Limiter) clashes(k key, s *seat) bool {
 	return s.clashes(k)
 }
 
-// limit is how much of a resource was given.
-func (l *Limiter) limit(k key) uint64 {
+// configuredCount returns how much of a resource is configured.
+func (l *Limiter) configuredCount(k key) uint64 {
 	n := uint64(0)
-	for _, r := range l.given {
+	for _, r := range l.configured {
 		if r.Name == k.name && (k.device == global || r.Device == AllDevices || r.Device == k.device) {
 			n = max(n, r.Count)
 		}
@@ -175,20 +174,20 @@ func (l *Limiter) limit(k key) uint64 {
 	return n
 }
 
-// measure sets the size of every pool from the loaded instances, and forgets
-// pools that none of them has.
-func (l *Limiter) measure() {
+// resizePools sets the size of every pool from the loaded instances, and removes unused
+// pools.
+func (l *Limiter) resizePools() {
 	sizes := map[key]uint64{}
 	for _, g := range l.gates {
-		for _, s := range g.seats {
+		for _, s := range g.slots {
 			for _, d := range s.demands {
 				sizes[d.key] = max(sizes[d.key], d.count)
 			}
 		}
 	}
 	for k, n := range sizes {
-		if len(l.given) > 0 {
-			n = l.limit(k)
+		if len(l.configured) > 0 {
+			n = l.configuredCount(k)
 		}
 		if l.pools[k] == nil {
 			l.pools[k] = &pool{}
@@ -202,7 +201,7 @@ func (l *Limiter) measure() {
 	}
 }
 
-// String is the resources of the loaded instances in Triton's words, for a log.
+// String lists the resources of the loaded instances in Triton's format, for a log.
 func (l *Limiter) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

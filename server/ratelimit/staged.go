@@ -1,8 +1,8 @@
 package ratelimit
 
-// staged is the seats that wait for their turn, as a heap: the lowest weight
-// first, of one weight the one that has waited longest.
-type staged []*seat
+// staged is a heap of the slots that wait for a grant: the lowest weight first, with the
+// same weight the one that has waited longest.
+type staged []*slot
 
 func (q staged) Len() int { return len(q) }
 
@@ -16,21 +16,21 @@ func (q staged) Less(i, j int) bool {
 
 func (q staged) Swap(i, j int) {
 	q[i], q[j] = q[j], q[i]
-	q[i].place, q[j].place = i, j
+	q[i].index, q[j].index = i, j
 }
 
-// Push is for container/heap.
+// Push implements heap.Interface.
 func (q *staged) Push(s any) {
-	s.(*seat).place = len(*q)
-	*q = append(*q, s.(*seat))
+	s.(*slot).index = len(*q)
+	*q = append(*q, s.(*slot))
 }
 
-// Pop is for container/heap.
+// Pop implements heap.Interface.
 func (q *staged) Pop() any {
 	last := len(*q) - 1
 	s := (*q)[last]
 	(*q)[last] = nil
 	*q = (*q)[:last]
-	s.place = -1
+	s.index = -1
 	return s
 }

@@ -89,7 +89,7 @@ func (m *recorded) Execute(_ context.Context, b *infer.Batch) error {
 	_, iterative := m.option("iterative")
 	for _, r := range b.Requests {
 		switch {
-		case r.Member.Null:
+		case r.Membership.Null:
 		case iterative:
 			m.iterate(r)
 		default:
@@ -102,7 +102,7 @@ func (m *recorded) Execute(_ context.Context, b *infer.Batch) error {
 // member is a request of a batch as it is recorded.
 func (m *recorded) member(r *infer.Request) string {
 	name := r.ID
-	if r.Member.Null {
+	if r.Membership.Null {
 		name = "-"
 	}
 	if _, shape := m.arrays(r); len(shape) > 1 && shape[0] != 1 {

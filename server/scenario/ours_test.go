@@ -113,7 +113,7 @@ func options(t *testing.T, s *Suite, c *Scenario, engine *recorder, pool *tensor
 	}
 	o := repository.Options{
 		Options: model.Options{
-			Backends: backend.Set{"recorder": engine}, CPUs: 1, Pool: pool, Log: slog.New(slog.DiscardHandler), NewAlarm: scheduler.NewClock,
+			Backends: backend.Set{"recorder": engine}, CPUs: 1, Pool: pool, Log: slog.New(slog.DiscardHandler), NewAlarm: scheduler.NewAlarm,
 		},
 		Paths: []string{dir}, LoadThreads: 1, StrictReadiness: true, ID: "triton", Version: "1",
 	}

@@ -1,13 +1,13 @@
 package scheduler
 
-// Ahead is how many requests would be served before a new one of that priority,
-// were none to time out.
-func (l *Line) Ahead(priority uint64) int {
-	if l.rules.Levels == 0 {
-		return l.n
+// Ahead returns how many requests would be served before a new one of that priority, if
+// none timed out.
+func (q *PriorityQueue) Ahead(priority uint64) int {
+	if q.rules.Levels == 0 {
+		return q.n
 	}
-	own, n := l.rules.level(priority), 0
-	for _, v := range l.levels {
+	own, n := q.rules.level(priority), 0
+	for _, v := range q.levels {
 		if v.number == own {
 			return n + v.active.Len()
 		}
@@ -19,9 +19,9 @@ func (l *Line) Ahead(priority uint64) int {
 	return n
 }
 
-// Ahead is how many requests would be served before a new one of that priority.
+// Ahead returns how many requests would be served before a new one of that priority.
 func (q *Queue) Ahead(priority uint64) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.mu.line.Ahead(priority)
+	return q.mu.waiting.Ahead(priority)
 }

@@ -11,17 +11,17 @@ import (
 
 func TestAhead(t *testing.T) {
 	t.Parallel()
-	push := func(l *scheduler.Line, priority uint64, timeout int64) {
+	push := func(l *scheduler.PriorityQueue, priority uint64, timeout int64) {
 		r := infer.NewUnpooled()
 		r.Priority, r.TimeoutMicros = priority, uint64(timeout)
 		require.NoError(t, l.Push(r, 1))
 	}
-	one := scheduler.NewLine(scheduler.Direct{}, scheduler.Rules{})
+	one := scheduler.NewPriorityQueue(scheduler.NoBatching{}, scheduler.Rules{})
 	push(one, 7, 0)
 	require.Equal(t, 1, one.Ahead(0))
 
-	l := scheduler.NewLine(scheduler.Direct{}, scheduler.Rules{
-		Levels: 3, Default: 2, Every: scheduler.Rule{Timeout: 1e9, Override: true, Delay: true},
+	l := scheduler.NewPriorityQueue(scheduler.NoBatching{}, scheduler.Rules{
+		Levels: 3, DefaultLevel: 2, DefaultPolicy: scheduler.QueuePolicy{Timeout: 1e9, Override: true, DelayExpired: true},
 	})
 	require.Zero(t, l.Ahead(1))
 	push(l, 1, 0)

@@ -2,26 +2,25 @@ package scheduler
 
 import "time"
 
-// Alarm is a timer that can be set again at any time. Its channel gets a tick
-// some time after it is due; a tick that nobody took may be an old one.
+// Alarm is a timer that can be set again at any time. Its channel gets a tick some time
+// after it is due; a tick that was not received may be an old one.
 type Alarm interface {
 	C() <-chan time.Time
 	Set(d time.Duration)
 	Close()
 }
 
-// clock is Go's own timer. It knows testing/synctest but, on a machine with
-// nothing else to do, it is late by up to a millisecond: the runtime waits in
-// whole milliseconds.
-type clock struct{ timer *time.Timer }
+// clockAlarm is Go's own timer. It works with testing/synctest but, on an idle machine,
+// is late by up to a millisecond: the runtime waits in whole milliseconds.
+type clockAlarm struct{ timer *time.Timer }
 
-// NewClock is an alarm by Go's own timers.
-func NewClock() Alarm {
+// NewAlarm returns an alarm that uses Go's own timers.
+func NewAlarm() Alarm {
 	t := time.NewTimer(time.Hour)
 	t.Stop()
-	return clock{t}
+	return clockAlarm{t}
 }
 
-func (c clock) C() <-chan time.Time { return c.timer.C }
-func (c clock) Set(d time.Duration) { c.timer.Reset(d) }
-func (c clock) Close()              { c.timer.Stop() }
+func (c clockAlarm) C() <-chan time.Time { return c.timer.C }
+func (c clockAlarm) Set(d time.Duration) { c.timer.Reset(d) }
+func (c clockAlarm) Close()              { c.timer.Stop() }

@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// preciseAlarm is a timer of the kernel. The runtime learns of it as of any
-// other input, so that it is on time to some ten microseconds, which matters
-// when a queue delay is 100 us.
+// preciseAlarm is a kernel timer. The runtime polls it like any other input, so it is
+// precise to some ten microseconds, which matters for queue delays of 100 us.
 type preciseAlarm struct {
 	fd    int
 	file  *os.File
@@ -17,12 +16,12 @@ type preciseAlarm struct {
 	ended chan struct{}
 }
 
-// NewPrecise is an alarm for delays below a millisecond; where the system has
-// none it is NewClock.
-func NewPrecise() Alarm {
+// NewPreciseAlarm returns an alarm for delays below a millisecond, or NewAlarm where the
+// system has none.
+func NewPreciseAlarm() Alarm {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
-		return NewClock()
+		return NewAlarm()
 	}
 	a := &preciseAlarm{fd: fd, file: os.NewFile(uintptr(fd), "timerfd"), ticks: make(chan time.Time, 1), ended: make(chan struct{})}
 	go a.watch()
@@ -38,7 +37,7 @@ func (a *preciseAlarm) watch() {
 		}
 		select {
 		case a.ticks <- time.Time{}:
-		default: // one waits to be taken already
+		default: // a tick is already waiting
 		}
 	}
 }
@@ -47,7 +46,7 @@ func (a *preciseAlarm) C() <-chan time.Time { return a.ticks }
 
 func (a *preciseAlarm) Set(d time.Duration) {
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(max(d, 1)))}
-	// It can only fail for a wrong descriptor or value.
+	// It fails only for a wrong descriptor or value.
 	_ = unix.TimerfdSettime(a.fd, 0, &spec, nil)
 }
 

@@ -2,5 +2,6 @@
 
 package scheduler
 
-// NewPrecise is NewClock where no better timer is known.
-func NewPrecise() Alarm { return NewClock() }
+// NewPreciseAlarm returns an alarm for delays below a millisecond, or NewAlarm where the
+// system has none.
+func NewPreciseAlarm() Alarm { return NewAlarm() }

@@ -5,23 +5,23 @@ import (
 	"triton/server/stats"
 )
 
-// Retire takes a seat out of service whose instance is broken. With the last
-// one everything that waits is answered Unavailable.
-func (q *Queue) Retire(s *Seat) {
+// Retire takes the slot of a broken instance out of service. With the last slot all
+// waiting requests are answered Unavailable.
+func (q *Queue) Retire(s *Slot) {
 	q.mu.Lock()
-	if s.dead {
+	if s.retired {
 		q.mu.Unlock()
 		return
 	}
-	s.dead = true
+	s.retired = true
 	q.mu.alive--
 	var orphans infer.List
 	if q.mu.alive == 0 {
-		q.empty(&orphans)
+		q.drainTo(&orphans)
 	}
 	idle := s.idle
 	if idle {
-		q.unrest(s)
+		q.markBusy(s)
 		q.mu.woken++
 	}
 	q.mu.Unlock()
@@ -33,29 +33,29 @@ func (q *Queue) Retire(s *Seat) {
 	}
 }
 
-// Restore brings a retired seat back into service.
-func (q *Queue) Restore(s *Seat) {
+// Restore brings a retired slot back into service.
+func (q *Queue) Restore(s *Slot) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if s.dead {
-		s.dead = false
+	if s.retired {
+		s.retired = false
 		q.mu.alive++
 	}
 }
 
-// empty moves all requests that wait to another list.
-func (q *Queue) empty(to *infer.List) {
-	n := q.mu.line.Len()
-	for r := q.mu.line.Pop(); r != nil; r = q.mu.line.Pop() {
-		// Out of the queue, no longer to be withdrawn.
+// drainTo moves all waiting requests to another list.
+func (q *Queue) drainTo(to *infer.List) {
+	n := q.mu.waiting.Len()
+	for r := q.mu.waiting.Pop(); r != nil; r = q.mu.waiting.Pop() {
+		// So that Withdraw ignores it.
 		r.Move(infer.Queued, infer.Executing)
 		to.Push(r)
 	}
 	q.stats.Pending.Add(-int64(n))
 }
 
-// Close stops accepting requests. What waits is run without further delay, and
-// then Next answers false.
+// Close stops accepting requests. Waiting requests run without further delay; then Next
+// returns false.
 func (q *Queue) Close() {
 	q.mu.Lock()
 	q.mu.closed = true
@@ -71,12 +71,12 @@ func (q *Queue) Close() {
 	}
 }
 
-// Abort answers everything that waits as Close answers new requests, and no
-// seat waits for its gate any more.
+// Abort answers all waiting requests as Close answers new ones, and ends every wait for
+// the gate.
 func (q *Queue) Abort() {
 	var rest infer.List
 	q.mu.Lock()
-	q.empty(&rest)
+	q.drainTo(&rest)
 	q.mu.Unlock()
 	for r := rest.Pop(); r != nil; r = rest.Pop() {
 		q.fail(r, Stopping(r), stats.Other)
@@ -86,7 +86,7 @@ func (q *Queue) Abort() {
 	}
 }
 
-// Free ends the alarms, once no goroutine uses the queue any more.
+// Free stops the timers, once no goroutine uses the queue.
 func (q *Queue) Free() {
 	q.alarm.Close()
 	q.timer.Stop()

@@ -6,11 +6,10 @@ import (
 	"triton/server/stats"
 )
 
-// Enqueue accepts a request; the core's reference moves into the queue unless
-// there is an error. A caller that can run a batch itself sets run: it gets a
-// seat when everything that waits, its request among it, is due at once as one
-// batch, and must give it back with Done.
-func (q *Queue) Enqueue(r *infer.Request, run bool) (*Seat, error) {
+// Enqueue accepts a request; the core's reference moves into the queue unless there is an
+// error. A caller that can run a batch itself sets run. It gets a slot when all waiting
+// requests, its own among them, are due as one batch, and must return the slot with Done.
+func (q *Queue) Enqueue(r *infer.Request, run bool) (*Slot, error) {
 	now := infer.Now()
 	r.Times.Queued = now
 	q.mu.Lock()
@@ -23,30 +22,30 @@ func (q *Queue) Enqueue(r *infer.Request, run bool) (*Seat, error) {
 		q.withdraw(r)
 		return nil, nil
 	}
-	seat, cut := q.choose(now)
-	if seat == nil {
+	slot, decision := q.takeIdle(now)
+	if slot == nil {
 		q.unlock()
 		return nil, nil
 	}
-	if run && q.inline() && cut.Count == q.mu.line.Len() {
-		q.fill(seat, cut)
+	if run && q.runsInline() && decision.Count == q.mu.waiting.Len() {
+		q.fill(slot, decision)
 		q.unlock()
-		return q.handOver(seat), nil
+		return q.handOver(slot), nil
 	}
 	q.mu.woken++
 	q.unlock()
-	seat.wake <- struct{}{}
+	slot.wake <- struct{}{}
 	return nil, nil
 }
 
-// inline says whether callers may run batches: not when each waits for the gate,
-// and not when their answers wait for each other.
-func (q *Queue) inline() bool { return q.gate == nil && q.order == nil }
+// runsInline reports whether callers may run batches: not when slots wait for a gate or
+// responses wait for each other.
+func (q *Queue) runsInline() bool { return q.gate == nil && q.order == nil }
 
-// handOver is the seat for the caller to run, unless everything in its batch
-// was cancelled meanwhile.
-func (q *Queue) handOver(s *Seat) *Seat {
-	q.drop(s)
+// handOver returns the slot for the caller to run, or nil when its whole batch was
+// cancelled.
+func (q *Queue) handOver(s *Slot) *Slot {
+	q.failDropped(s)
 	if len(s.Batch.Requests) == 0 {
 		q.Done(s)
 		return nil
@@ -54,7 +53,7 @@ func (q *Queue) handOver(s *Seat) *Seat {
 	return s
 }
 
-// admit puts a request in the line, unless the queue takes no more.
+// admit adds a request to the queue, unless the queue is closed or full.
 func (q *Queue) admit(r *infer.Request, now int64) error {
 	switch {
 	case q.mu.closed:
@@ -62,11 +61,11 @@ func (q *Queue) admit(r *infer.Request, now int64) error {
 	case q.mu.alive == 0:
 		return ErrDead(r)
 	}
-	q.expire(now) // makes room
-	return q.mu.line.Push(r, now)
+	q.expire(now) // frees places in the queue
+	return q.mu.waiting.Push(r, now)
 }
 
-// Stopping is the error of a request that a drain leaves behind.
+// Stopping returns the error of a request that a drain rejects.
 func Stopping(r *infer.Request) error {
 	return status.New(status.Unavailable, "%sServer is stopping, scheduler for model has stopped accepting new inference requests", r.Tag())
 }
@@ -74,34 +73,33 @@ func Stopping(r *infer.Request) error {
 // errCancelled has no text, as Triton's.
 func errCancelled() error { return status.New(status.Cancelled, "") }
 
-// ErrDead is the error of a request when all instances of its model are broken.
+// ErrDead returns the error of a request when all instances of its model are broken.
 func ErrDead(r *infer.Request) error {
 	return status.New(status.Unavailable, "%smodel '%s' has no working instance left; it is restarted, or reload the model", r.Tag(), r.ModelName)
 }
 
-// Withdraw takes a request out that nobody waits for any more and answers it
-// with Cancelled. False when it does not wait: it is running or was answered,
-// and its core reference is with whoever does that.
+// Withdraw removes a waiting request and answers it with Cancelled. It returns false when
+// the request does not wait here: whoever runs or answers it has its core reference.
 func (q *Queue) Withdraw(r *infer.Request) bool {
 	q.mu.Lock()
 	return q.withdraw(r)
 }
 
-// withdraw unlocks.
+// withdraw is Withdraw. The caller holds q.mu; withdraw releases it.
 func (q *Queue) withdraw(r *infer.Request) bool {
 	if !r.Move(infer.Queued, infer.Executing) {
 		q.mu.Unlock()
 		return false
 	}
-	q.mu.line.Remove(r)
-	// What is left may be due now: another total, another follower.
+	q.mu.waiting.Remove(r)
+	// The remaining requests may be due now: the total and the order have changed.
 	q.unlockAndWake(infer.Now())
 	q.stats.Pending.Add(-1)
 	q.fail(r, errCancelled(), stats.Canceled)
 	return true
 }
 
-// fail answers a request that never ran and gives the core's reference back.
+// fail answers a request that never ran and releases the core's reference.
 func (q *Queue) fail(r *infer.Request, err error, why stats.Failure) {
 	q.stats.Fail(why, infer.Now()-r.Times.Received)
 	r.Fail(err)

@@ -6,53 +6,55 @@ import (
 	"triton/server/stats"
 )
 
-// look is the policy's decision; what has timed out leaves before.
-func (q *Queue) look(now int64) Cut {
+// evaluate expires requests and returns the policy's decision.
+func (q *Queue) evaluate(now int64) Decision {
 	q.expire(now)
-	if q.mu.hold > 0 {
-		if q.mu.line.Len() < q.mu.hold && !q.mu.closed {
-			return Cut{}
+	if q.mu.holdUntil > 0 {
+		if q.mu.waiting.Len() < q.mu.holdUntil && !q.mu.closed {
+			return Decision{}
 		}
-		q.mu.hold = 0
+		q.mu.holdUntil = 0
 	}
-	return q.mu.line.Next(now, q.mu.closed)
+	return q.mu.waiting.Evaluate(now, q.mu.closed)
 }
 
-// lookNow is look at this moment, which it does not ask for when nothing waits.
-func (q *Queue) lookNow() (cut Cut, now int64) {
-	if q.mu.line.Len() == 0 {
-		return Cut{}, 0
+// evaluateNow is evaluate at the current time, which it does not read when nothing waits.
+func (q *Queue) evaluateNow() (decision Decision, now int64) {
+	if q.mu.waiting.Len() == 0 {
+		return Decision{}, 0
 	}
 	now = infer.Now()
-	return q.look(now), now
+	return q.evaluate(now), now
 }
 
-// expire puts aside what has timed out, for unlock to answer.
+// expire puts timed-out requests aside; unlock answers them.
 func (q *Queue) expire(now int64) {
-	if at := q.mu.line.Deadline(); at != 0 && at <= now {
-		q.reject(now)
+	if at := q.mu.waiting.Deadline(); at != 0 && at <= now {
+		q.takeExpired(now)
 	}
 }
 
-func (q *Queue) reject(now int64) {
+// takeExpired moves the timed-out requests to q.mu.expired.
+func (q *Queue) takeExpired(now int64) {
 	var rejected infer.List
-	q.mu.line.Expire(now, &rejected)
+	q.mu.waiting.Expire(now, &rejected)
 	q.stats.Pending.Add(-int64(rejected.Len()))
 	for r := rejected.Pop(); r != nil; r = rejected.Pop() {
-		r.Move(infer.Queued, infer.Executing) // no longer to be withdrawn
+		r.Move(infer.Queued, infer.Executing) // so that Withdraw ignores it
 		q.mu.expired.Push(r)
 	}
 }
 
-// unlock also answers what has timed out and sets the timer for the next.
+// unlock releases q.mu, answers the timed-out requests and sets the timer for the next
+// timeout.
 func (q *Queue) unlock() {
-	if !q.timer.Started() { // nothing can
+	if !q.timer.Started() { // no request can time out
 		q.mu.Unlock()
 		return
 	}
 	expired := q.mu.expired
 	q.mu.expired = infer.List{}
-	q.timer.Set(q.mu.line.Deadline())
+	q.timer.Set(q.mu.waiting.Deadline())
 	q.mu.Unlock()
 	for r := expired.Pop(); r != nil; r = expired.Pop() {
 		q.fail(r, errExpired(), stats.Rejected)
@@ -61,12 +63,11 @@ func (q *Queue) unlock() {
 
 func errExpired() error { return status.New(status.Unavailable, "Request timeout expired") }
 
-// expireNow is the timer's: requests are answered when they time out, also
-// while all instances are busy.
-func (q *Queue) expireNow() {
+// onTimer answers requests when they time out, also while all instances are busy.
+func (q *Queue) onTimer() {
 	q.mu.Lock()
-	q.timer.Rang()
+	q.timer.Fired()
 	now := infer.Now()
 	q.expire(now)
-	q.unlockAndWake(now) // what is left may be due
+	q.unlockAndWake(now) // the remaining requests may be due
 }

@@ -11,16 +11,16 @@ import (
 // A client may name any level: what it has used does not stay for ever.
 func TestManyLevels(t *testing.T) {
 	t.Parallel()
-	l := NewLine(Direct{}, Rules{Levels: 1 << 63, Default: 1})
+	q := NewPriorityQueue(NoBatching{}, Rules{Levels: 1 << 63, DefaultLevel: 1})
 	const n = 1000
 	for i := range n {
 		r := infer.NewUnpooled()
 		r.Priority = uint64(n - i)
-		require.NoError(t, l.Push(r, 0))
+		require.NoError(t, q.Push(r, 0))
 	}
 	for i := range n {
-		require.EqualValues(t, 1+i, l.Pop().Priority)
+		require.EqualValues(t, 1+i, q.Pop().Priority)
 	}
-	require.Empty(t, l.levels)
-	require.LessOrEqual(t, len(l.unused), spare)
+	require.Empty(t, q.levels)
+	require.LessOrEqual(t, len(q.unused), maxUnusedLevels)
 }

@@ -5,36 +5,36 @@ import (
 	"triton/server/stats"
 )
 
-// Observer hears of every batch: what learns from executions. It is called from
-// the goroutines of all instances, must not block and must not keep the batch.
+// Observer observes every batch, for components that learn from executions. It is called
+// from the goroutines of all instances, must not block and must not keep the batch.
 type Observer interface {
-	// Began comes before the engine is called, at the time now by infer.Now.
-	Began(seat int, b *infer.Batch, now int64)
-	// Ended comes after the call and before anybody has an answer.
-	Ended(seat int, b *infer.Batch, did Ran)
+	// Started is called before the backend, at the time now by infer.Now.
+	Started(slot int, b *infer.Batch, now int64)
+	// Ended is called after the backend's call and before the responses are sent.
+	Ended(slot int, b *infer.Batch, execution Execution)
 }
 
-// Ran is how a batch ran. The times are by infer.Now.
-type Ran struct {
+// Execution describes how a batch ran. The times are by infer.Now.
+type Execution struct {
 	Why        stats.Close
-	Begin, End int64
-	Failed     bool // for all of its requests
-	Broken     bool // the seat runs no more batches
+	Start, End int64
+	Failed     bool // all of its requests failed
+	Broken     bool // the slot runs no more batches
 }
 
-// Observers hear one after the other.
+// Observers call one observer after the other.
 type Observers []Observer
 
-// Began tells all.
-func (all Observers) Began(seat int, b *infer.Batch, now int64) {
+// Started calls all observers.
+func (all Observers) Started(slot int, b *infer.Batch, now int64) {
 	for _, o := range all {
-		o.Began(seat, b, now)
+		o.Started(slot, b, now)
 	}
 }
 
-// Ended tells all.
-func (all Observers) Ended(seat int, b *infer.Batch, did Ran) {
+// Ended calls all observers.
+func (all Observers) Ended(slot int, b *infer.Batch, execution Execution) {
 	for _, o := range all {
-		o.Ended(seat, b, did)
+		o.Ended(slot, b, execution)
 	}
 }

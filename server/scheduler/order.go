@@ -6,75 +6,73 @@ import (
 	"triton/server/infer"
 )
 
-// Order lets responses leave in the order in which their requests entered: were
-// cut into batches, or came to a cache. What is ready before its turn is kept.
+// Order sends responses in the order in which their requests entered: were taken into
+// batches, or came to a cache. Responses that are ready earlier are kept.
 type Order struct {
 	mu struct {
 		sync.Mutex
-		front, back *slot
-		sending     bool // somebody sends; who comes meanwhile leaves that to it
+		front, back *entry
+		sending     bool // a goroutine sends; others leave their responses to it
 	}
 }
 
-// slot is a request's place in the order, and the sink of its responses.
-type slot struct {
+// entry is a request in the order, and the sink of its responses.
+type entry struct {
 	order   *Order
 	request *infer.Request
 	sink    infer.Sink
-	ready   []ready
-	over    bool // the sink has its end: that of the request, or of its own panic
-	next    *slot
+	ready   []response
+	ended   bool // the sink has its end: the request's final response, or its own panic
+	next    *entry
 }
 
-// ready is a response that was not sent yet.
-type ready struct {
+// response is a response that was not sent yet.
+type response struct {
 	resp  *infer.Response
 	final bool
 }
 
-// Enter reserves the next place for a request, whose sink is set; the calls
-// define the order.
+// Enter adds a request, whose sink is set, to the order; the calls define the order.
 func (o *Order) Enter(r *infer.Request) {
-	r.Retain() // its sink may be a part of it
-	s := &slot{order: o, request: r, sink: r.Sink}
-	r.Sink = s
+	r.Retain() // its sink may be part of the request
+	e := &entry{order: o, request: r, sink: r.Sink}
+	r.Sink = e
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.mu.back == nil {
-		o.mu.front = s
+		o.mu.front = e
 	} else {
-		o.mu.back.next = s
+		o.mu.back.next = e
 	}
-	o.mu.back = s
+	o.mu.back = e
 }
 
-// Leave gives up the place of a request that has entered and will get no
-// response: it was refused.
+// Leave removes a request that has entered and gets no response, because it was refused.
 func (*Order) Leave(r *infer.Request) {
-	s := r.Sink.(*slot)
-	r.Sink, s.sink = s.sink, nobody{}
-	s.Send(nil, true)
+	e := r.Sink.(*entry)
+	r.Sink, e.sink = e.sink, discardSink{}
+	e.Send(nil, true)
 }
 
-// nobody waits for responses.
-type nobody struct{}
+// discardSink releases responses.
+type discardSink struct{}
 
-func (nobody) Send(resp *infer.Response, _ bool) {
+func (discardSink) Send(resp *infer.Response, _ bool) {
 	if resp != nil {
 		resp.Release()
 	}
 }
 
-// Send sends the response, and what it kept waiting, when its turn has come.
-func (s *slot) Send(resp *infer.Response, final bool) {
-	o := s.order
+// Send sends the response and those that it delayed, if all earlier requests have ended.
+func (e *entry) Send(resp *infer.Response, final bool) {
+	o := e.order
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if s.over {
-		s.request.Offer(nobody{}, resp, final)
+	if e.ended {
+		e.request.Offer(discardSink{}, resp, final)
 		return
 	}
-	s.ready = append(s.ready, ready{resp, final})
+	e.ready = append(e.ready, response{resp, final})
 	if o.mu.sending {
 		return
 	}
@@ -85,49 +83,49 @@ func (s *slot) Send(resp *infer.Response, final bool) {
 	}
 }
 
-// flush sends what the request in front has. Those behind it are next when its sink
-// has its end.
-func (o *Order) flush(s *slot) {
-	all := s.ready
-	s.ready = nil
-	if !o.send(s, all) {
+// flush sends the responses of the first request. When they ended it, the next request is
+// first.
+func (o *Order) flush(e *entry) {
+	all := e.ready
+	e.ready = nil
+	if !o.send(e, all) {
 		return
 	}
-	s.over = true
-	o.mu.front = s.next
-	if s.next == nil {
+	e.ended = true
+	o.mu.front = e.next
+	if e.next == nil {
 		o.mu.back = nil
 	}
-	o.discard(s)
+	o.releaseLate(e)
 }
 
-// send gives responses to a request's sink, without the lock: a sink may call back.
-// One that panics has its end with that, and gets nothing more.
-func (o *Order) send(s *slot, all []ready) (over bool) {
+// send gives responses to a request's sink, without the lock: a sink may call back. It
+// reports whether the responses ended. A sink that panics has ended and gets nothing
+// more.
+func (o *Order) send(e *entry, all []response) (over bool) {
 	o.mu.Unlock()
 	defer o.mu.Lock()
 	for _, a := range all {
 		if over {
-			s.request.Offer(nobody{}, a.resp, a.final)
+			e.request.Offer(discardSink{}, a.resp, a.final)
 			continue
 		}
-		if a.final { // else the engine may be about to write it
-			s.request.Times.Answered = infer.Now()
+		if a.final { // before that the backend may still write Times
+			e.request.Times.Answered = infer.Now()
 		}
-		over = s.request.Offer(s.sink, a.resp, a.final)
+		over = e.request.Offer(e.sink, a.resp, a.final)
 	}
 	return over
 }
 
-// discard releases what has come too late for a request whose sink has its end, and
-// then the request.
-func (o *Order) discard(s *slot) {
-	late := s.ready
-	s.ready = nil
+// releaseLate releases responses that came after the end, and then the request.
+func (o *Order) releaseLate(e *entry) {
+	late := e.ready
+	e.ready = nil
 	o.mu.Unlock()
 	defer o.mu.Lock()
 	for _, a := range late {
-		s.request.Offer(nobody{}, a.resp, a.final)
+		e.request.Offer(discardSink{}, a.resp, a.final)
 	}
-	s.request.Release()
+	e.request.Release()
 }

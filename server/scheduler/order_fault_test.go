@@ -40,7 +40,7 @@ func (s *breaking) Send(resp *infer.Response, final bool) {
 }
 
 // TestASinkInAnOrderPanics: the panic of a sink is that request's end. Requests
-// behind it get their answers, and what its engine sends later is released.
+// behind it get their answers, and what its backend sends later is released.
 func TestASinkInAnOrderPanics(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()

@@ -9,8 +9,8 @@ import (
 	"triton/server/scheduler"
 )
 
-// TestOrderTells: a request whose answer waited for others was answered when it
-// left, and not when it was ready.
+// TestOrderTells stamps a response that waited for others when it is sent, not when it was
+// ready.
 func TestOrderTells(t *testing.T) {
 	t.Parallel()
 	var order scheduler.Order

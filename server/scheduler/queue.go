@@ -1,14 +1,13 @@
-// Package scheduler keeps the requests that wait for a model version and gives
-// them, as batches, to whoever is free to run them. Who is served next, who is
-// refused and who times out is decided by a Line, when a batch is due by its
-// Policy: Direct here, or the dynamic batcher below this package. Neither has a
-// lock or a clock, so that a simulation decides as a server does; the Queue has
-// both. It does not run batches; that is package instance.
+// Package scheduler keeps the requests that wait for a model version and forms batches
+// for free instances. A PriorityQueue decides the order of service, rejections and
+// timeouts; its Policy decides when a batch is due: NoBatching here, or the dynamic
+// batcher in a package below. Neither has a lock or a clock, so that a simulation decides
+// as a server does; the Queue has both. Package instance runs the batches.
 //
-// There is no goroutine of the scheduler. The instances pull: each has a Seat,
-// the right to run one batch at a time on it. A seat belongs either to the
-// queue (idle), to the instance's own goroutine, or to a caller that found a
-// batch due the moment it enqueued and runs it itself.
+// The scheduler has no goroutine. The instances pull: each has a Slot, the right to run
+// one batch at a time. A slot belongs to the queue while it is idle, to the instance's
+// own goroutine, or to a caller that enqueued a request, found a batch due at once and
+// runs it itself.
 package scheduler
 
 import (
@@ -18,64 +17,64 @@ import (
 	"triton/server/stats"
 )
 
-// Queue is the requests that wait for one model version and its seats.
+// Queue holds the requests that wait for one model version, and its idle slots.
 type Queue struct {
 	stats *stats.Model
-	alarm Alarm  // for what the policy said is due later
-	timer Timer  // for requests that time out; where none can, it is not started
-	gate  Gate   // nil: instances may begin at any time
-	order *Order // of the responses; nil: as they come
+	alarm Alarm  // for batches that are due later
+	timer Timer  // for requests that time out; not started when none can
+	gate  Gate   // nil: instances may start at any time
+	order *Order // of the responses; nil: any order
 
 	mu struct {
 		sync.Mutex
-		line    *Line
-		expired infer.List // left the line, to be answered without the lock
-		idle    []*Seat    // the last is taken first: its memory is warm
-		woken   int        // seats on their way to their goroutine
-		asking  int        // seats that wait for the gate
-		hold    int        // nothing is cut before that many requests wait; 0 from then on
-		alive   int
-		tick    int64 // what the alarm is set to; 0 when it is not
-		closed  bool
+		waiting        *PriorityQueue
+		expired        infer.List // removed from waiting, to be answered without the lock
+		idle           []*Slot    // the last is used first: its memory is warm
+		woken          int        // slots that their goroutine has not taken yet
+		waitingForGate int        // slots
+		holdUntil      int        // no batch is formed before that many requests wait; then 0
+		alive          int
+		alarmAt        int64 // what the alarm is set to; 0 when it is not
+		closed         bool
 	}
 }
 
-// Options say what a Queue is made of.
+// Options configure a Queue.
 type Options struct {
 	Policy Policy
 	Rules  Rules
-	Seats  int
+	Slots  int
 	Stats  *stats.Model
-	Alarm  Alarm // nil: NewClock
-	Gate   Gate  // nil: instances may begin at any time
-	// Ordered makes responses leave in the order in which requests were cut into
-	// batches, over all instances.
+	Alarm  Alarm // nil: NewAlarm
+	Gate   Gate  // nil: instances may start at any time
+	// Ordered sends responses in the order in which requests were taken into batches,
+	// over all instances.
 	Ordered bool
-	// Hold keeps everything waiting, once, until that many requests wait.
-	Hold int
+	// HoldUntil forms no batch, once, before that many requests wait.
+	HoldUntil int
 }
 
 var _ Source = (*Queue)(nil)
 
-// NewQueue makes a queue and its seats, all of them held by the instances'
-// goroutines until they call Next.
-func NewQueue(o Options) (*Queue, []*Seat) {
+// NewQueue returns a queue and its slots. The instances' goroutines own the slots until
+// they call Next.
+func NewQueue(o Options) (*Queue, []*Slot) {
 	if o.Alarm == nil {
-		o.Alarm = NewClock()
+		o.Alarm = NewAlarm()
 	}
 	q := &Queue{stats: o.Stats, alarm: o.Alarm, gate: o.Gate}
 	if o.Ordered {
 		q.order = &Order{}
 	}
-	q.mu.line = NewLine(o.Policy, o.Rules)
-	q.mu.alive, q.mu.hold = o.Seats, o.Hold
+	q.mu.waiting = NewPriorityQueue(o.Policy, o.Rules)
+	q.mu.alive, q.mu.holdUntil = o.Slots, o.HoldUntil
 	if o.Rules.timed() {
-		q.timer.Start(q.expireNow)
+		q.timer.Start(q.onTimer)
 	}
-	return q, NewSeats(o.Seats)
+	return q, NewSlots(o.Slots)
 }
 
-// Alive is the number of seats in service.
+// Alive returns the number of slots in service.
 func (q *Queue) Alive() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

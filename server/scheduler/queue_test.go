@@ -19,15 +19,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // and then takes everything.
 type later struct{}
 
-func (later) Next(waiting *scheduler.Line, now int64, flush bool) scheduler.Cut {
-	due := waiting.Front().Place.Since + int64(time.Hour)
+func (later) Evaluate(waiting *scheduler.PriorityQueue, now int64, flush bool) scheduler.Decision {
+	due := waiting.Front().Position.Since + int64(time.Hour)
 	if flush || now >= due {
-		return scheduler.Cut{Count: waiting.Len(), Why: stats.Delay}
+		return scheduler.Decision{Count: waiting.Len(), Why: stats.Delay}
 	}
-	return scheduler.Cut{At: due}
+	return scheduler.Decision{At: due}
 }
 
-// hand is an alarm that the test rings.
+// hand is an alarm that the test fires.
 type hand struct {
 	ticks chan time.Time
 	set   chan time.Duration
@@ -40,7 +40,7 @@ func (h hand) Close()              {}
 func TestATickThatComesTooEarlySetsTheAlarmAgain(t *testing.T) {
 	t.Parallel()
 	alarm := hand{make(chan time.Time), make(chan time.Duration, 8)}
-	q, seats := scheduler.NewQueue(scheduler.Options{Policy: later{}, Seats: 1, Stats: stats.NewModel("m", "1", 8), Alarm: alarm})
+	q, seats := scheduler.NewQueue(scheduler.Options{Policy: later{}, Slots: 1, Stats: stats.NewModel("m", "1", 8), Alarm: alarm})
 	ended := make(chan int)
 	go func() {
 		n := 0
@@ -69,7 +69,7 @@ func TestATickThatComesTooEarlySetsTheAlarmAgain(t *testing.T) {
 }
 
 func TestAlarms(t *testing.T) {
-	for name, make := range map[string]func() scheduler.Alarm{"clock": scheduler.NewClock, "precise": scheduler.NewPrecise} {
+	for name, make := range map[string]func() scheduler.Alarm{"clock": scheduler.NewAlarm, "precise": scheduler.NewPreciseAlarm} {
 		t.Run(name, func(t *testing.T) {
 			a := make()
 			begin := time.Now()
@@ -91,7 +91,7 @@ func BenchmarkAlarm(b *testing.B) {
 	if runtime.GOOS != "linux" {
 		b.Skip("only Linux has a precise alarm")
 	}
-	for name, make := range map[string]func() scheduler.Alarm{"clock": scheduler.NewClock, "precise": scheduler.NewPrecise} {
+	for name, make := range map[string]func() scheduler.Alarm{"clock": scheduler.NewAlarm, "precise": scheduler.NewPreciseAlarm} {
 		b.Run(name, func(b *testing.B) {
 			a := make()
 			defer a.Close()

@@ -5,81 +5,81 @@ import (
 	"triton/server/infer"
 )
 
-// Rules say who may wait, in which order and for how long. The zero value is
-// one list, first in, first out, without limits.
+// Rules say who may wait, in which order and for how long. The zero value is one list,
+// first in, first out, without limits.
 type Rules struct {
-	// Levels is the number of priority levels, of which 1 is served first. With 0
-	// there is one level, numbered 0, and what requests ask for does not count.
+	// Levels is the number of priority levels; level 1 is served first. With 0 there is
+	// one level, numbered 0, and the priorities of requests are ignored.
 	Levels uint64
-	// Default is the level of requests that ask for none, or for one beyond Levels.
-	Default uint64
-	// Every is the rule of the levels that Of does not list.
-	Every Rule
-	Of    map[uint64]Rule
+	// DefaultLevel is the level of requests without a priority, or with one above Levels.
+	DefaultLevel uint64
+	// DefaultPolicy is the queue policy of levels that Policies does not list.
+	DefaultPolicy QueuePolicy
+	Policies      map[uint64]QueuePolicy
 }
 
-// Rule is the queue policy of one level.
-type Rule struct {
-	Limit    int   // of requests that wait; 0: none
-	Timeout  int64 // ns in the queue; 0: none
-	Override bool  // requests may ask for a shorter timeout
-	Delay    bool  // what has timed out waits on, behind all others of its level; else it is rejected
+// QueuePolicy is the queue policy of one level.
+type QueuePolicy struct {
+	Limit        int   // of waiting requests; 0: none
+	Timeout      int64 // ns in the queue; 0: none
+	Override     bool  // requests may set a shorter timeout
+	DelayExpired bool  // after its timeout a request waits behind all others of its level; else it is rejected
 }
 
-// forever is a time in microseconds that never ends.
-const forever = 1 << 51
+// maxMicros stands for an unlimited time in microseconds.
+const maxMicros = 1 << 51
 
-// Micros is a time that a configuration or a client gives in microseconds, in
-// nanoseconds and bounded, so that there is room to add times to it.
-func Micros(n uint64) int64 { return int64(min(n, forever)) * 1000 }
+// Micros converts microseconds of a configuration or a client to nanoseconds. The result
+// is bounded, so that times can be added to it.
+func Micros(n uint64) int64 { return int64(min(n, maxMicros)) * 1000 }
 
-// RulesOf are those of a configuration.
+// RulesOf reads the rules of a configuration.
 func RulesOf(cfg *inferencepb.ModelConfig) Rules {
 	d := cfg.GetDynamicBatching()
-	r := Rules{Levels: d.GetPriorityLevels(), Default: d.GetDefaultPriorityLevel(), Every: ruleOf(d.GetDefaultQueuePolicy())}
+	r := Rules{Levels: d.GetPriorityLevels(), DefaultLevel: d.GetDefaultPriorityLevel(), DefaultPolicy: queuePolicyOf(d.GetDefaultQueuePolicy())}
 	if len(d.GetPriorityQueuePolicy()) > 0 {
-		r.Of = map[uint64]Rule{}
+		r.Policies = map[uint64]QueuePolicy{}
 		for number, p := range d.GetPriorityQueuePolicy() {
-			r.Of[number] = ruleOf(p)
+			r.Policies[number] = queuePolicyOf(p)
 		}
 	}
 	return r
 }
 
-func ruleOf(p *inferencepb.ModelQueuePolicy) Rule {
-	return Rule{
-		Limit:    int(p.GetMaxQueueSize()),
-		Timeout:  Micros(p.GetDefaultTimeoutMicroseconds()),
-		Override: p.GetAllowTimeoutOverride(),
-		Delay:    p.GetTimeoutAction() == inferencepb.ModelQueuePolicy_DELAY,
+func queuePolicyOf(p *inferencepb.ModelQueuePolicy) QueuePolicy {
+	return QueuePolicy{
+		Limit:        int(p.GetMaxQueueSize()),
+		Timeout:      Micros(p.GetDefaultTimeoutMicroseconds()),
+		Override:     p.GetAllowTimeoutOverride(),
+		DelayExpired: p.GetTimeoutAction() == inferencepb.ModelQueuePolicy_DELAY,
 	}
 }
 
-// level is the number of the level that a request belongs to.
+// level returns the number of the level that a request belongs to.
 func (r *Rules) level(priority uint64) uint64 {
 	switch {
 	case r.Levels == 0:
 		return 0
 	case priority == 0 || priority > r.Levels:
-		return r.Default
+		return r.DefaultLevel
 	}
 	return priority
 }
 
-// rule is that of a level.
-func (r *Rules) rule(level uint64) Rule {
-	if own, ok := r.Of[level]; ok {
+// policy returns the queue policy of a level.
+func (r *Rules) policy(level uint64) QueuePolicy {
+	if own, ok := r.Policies[level]; ok {
 		return own
 	}
-	return r.Every
+	return r.DefaultPolicy
 }
 
-// timed says whether any request can time out.
+// timed reports whether any request can time out.
 func (r *Rules) timed() bool {
-	if r.Every.Timeout > 0 {
+	if r.DefaultPolicy.Timeout > 0 {
 		return true
 	}
-	for _, own := range r.Of {
+	for _, own := range r.Policies {
 		if own.Timeout > 0 {
 			return true
 		}
@@ -87,9 +87,9 @@ func (r *Rules) timed() bool {
 	return false
 }
 
-// deadline is when a request that comes now times out; 0: never. A request can
-// only shorten the timeout that the level has.
-func (r *Rule) deadline(q *infer.Request, now int64) int64 {
+// deadline returns when a request that arrives now times out; 0: never. A request can
+// only shorten the timeout of its level.
+func (r *QueuePolicy) deadline(q *infer.Request, now int64) int64 {
 	timeout := r.Timeout
 	if timeout == 0 {
 		return 0

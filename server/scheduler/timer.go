@@ -7,16 +7,16 @@ import (
 	"triton/server/infer"
 )
 
-// Timer has a function called at the time that it is set to, for what may
-// happen to those that wait while all instances are busy. The zero value has
-// no timer at all. All but Stop is called under the lock of whoever owns it.
+// Timer calls a function at a set time, for timeouts that pass while all instances are
+// busy. The zero value has no timer. All methods but Stop are called under the owner's
+// lock.
 type Timer struct {
 	clock *time.Timer
-	at    int64      // what it is set to; 0 when it is not
+	at    int64      // when it fires; 0 when it is not set
 	busy  sync.Mutex // held while the function runs
 }
 
-// Start makes the timer; the function has no lock when it is called.
+// Start creates the timer. It calls the function without the owner's lock.
 func (t *Timer) Start(call func()) {
 	t.clock = time.AfterFunc(time.Hour, func() {
 		t.busy.Lock()
@@ -26,10 +26,10 @@ func (t *Timer) Start(call func()) {
 	t.clock.Stop()
 }
 
-// Started says whether Start was called.
+// Started reports whether Start was called.
 func (t *Timer) Started() bool { return t.clock != nil }
 
-// Set lets the timer ring at a time, by infer.Now, or before; 0 changes nothing.
+// Set lets the timer fire at a time, by infer.Now, or earlier; 0 changes nothing.
 func (t *Timer) Set(at int64) {
 	if at == 0 || t.at != 0 && t.at <= at {
 		return
@@ -38,10 +38,11 @@ func (t *Timer) Set(at int64) {
 	t.clock.Reset(time.Duration(at - infer.Now()))
 }
 
-// Rang is what the function says first: it may be set again, to any time.
-func (t *Timer) Rang() { t.at = 0 }
+// Fired records that the timer fired. The function calls it first, so that the timer can
+// be set to any time.
+func (t *Timer) Fired() { t.at = 0 }
 
-// Stop returns when the function does not run any more.
+// Stop stops the timer and waits for a running function.
 func (t *Timer) Stop() {
 	if t.clock != nil {
 		t.clock.Stop()

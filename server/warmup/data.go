@@ -14,10 +14,10 @@ import (
 	"triton/pkg/tensor"
 )
 
-// folder is where data files lie in a model's directory.
-const folder = "warmup"
+// dataFolder is the folder of a model's directory with the data files.
+const dataFolder = "warmup"
 
-// data makes the bytes of an input.
+// data returns the bytes of an input.
 func (p *Plan) data(in *input, from *inferencepb.ModelWarmup_Input) (*tensor.Buffer, error) {
 	like := in.dataType
 	if like == tensor.Bytes {
@@ -49,8 +49,8 @@ func (p *Plan) buffer(in *input, size int64, fill func(tensor.DataType, []byte))
 
 func zero(_ tensor.DataType, mem []byte) { clear(mem) }
 
-// random fills in any bytes, but booleans that are none and strings stay away:
-// no length may be found in random bytes.
+// random fills mem with random bytes. Booleans are 0 or 1; strings are empty, as random
+// bytes contain no valid length.
 func random(d tensor.DataType, mem []byte) {
 	if d == tensor.Bytes {
 		clear(mem)
@@ -64,11 +64,11 @@ func random(d tensor.DataType, mem []byte) {
 	}
 }
 
-// file is the beginning of a data file or, for strings, all of it.
+// file reads the beginning of a data file or, for strings, all of it.
 func (p *Plan) file(in *input, size int64, name string) (*tensor.Buffer, error) {
 	f, length, err := open(p.opts.Dir, name)
 	if err != nil {
-		return nil, status.New(status.Internal, "failed to open text file for read %s: %s", filepath.Join(p.opts.Dir, folder)+"/"+name, reason(err))
+		return nil, status.New(status.Internal, "failed to open text file for read %s: %s", filepath.Join(p.opts.Dir, dataFolder)+"/"+name, reason(err))
 	}
 	defer f.Close()
 	switch {
@@ -87,14 +87,14 @@ func (p *Plan) file(in *input, size int64, name string) (*tensor.Buffer, error) 
 	return buf, err
 }
 
-// open opens a regular file that lies in the model's directory.
+// open opens a regular file in the model's directory.
 func open(dir, name string) (*os.File, int64, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer root.Close()
-	path := filepath.Join(folder, name)
+	path := filepath.Join(dataFolder, name)
 	info, err := root.Stat(path)
 	if err != nil {
 		return nil, 0, err
@@ -109,7 +109,7 @@ func open(dir, name string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// reason is an error as C's strerror has it.
+// reason returns an error's text as C's strerror has it.
 func reason(err error) string {
 	var number syscall.Errno
 	if errors.As(err, &number) {

@@ -12,9 +12,9 @@ import (
 	"triton/server/infer"
 )
 
-// Run runs all samples on one instance, each as one batch, and waits for them.
-// run uses up the core's references of the requests. The first sample that
-// fails is the last, and is the error.
+// Run runs all samples on one instance, each as one batch, and waits for them. run
+// consumes the core's references to the requests. Run stops at the first sample that
+// fails and returns its error.
 func (p *Plan) Run(ctx context.Context, at backend.Placement, run func([]*infer.Request)) error {
 	for i := range p.samples {
 		s := &p.samples[i]
@@ -24,7 +24,7 @@ func (p *Plan) Run(ctx context.Context, at backend.Placement, run func([]*infer.
 			}
 			p.opts.Log.Log(ctx, log.Verbose(1), fmt.Sprintf("model '%s' instance %s is running warmup sample '%s' for iteration %d",
 				p.opts.Config.GetName(), at.Name, s.name, n+1))
-			if err := p.once(ctx, s, at, run); err != nil {
+			if err := p.runOnce(ctx, s, at, run); err != nil {
 				return err
 			}
 		}
@@ -32,25 +32,26 @@ func (p *Plan) Run(ctx context.Context, at backend.Placement, run func([]*infer.
 	return nil
 }
 
-// mostTexts bounds an error, which has a text for each row as Triton's.
-const mostTexts = 64
+// maxErrorRows bounds the length of an error, which has a text for each row as Triton's.
+const maxErrorRows = 64
 
-func (p *Plan) once(ctx context.Context, s *sample, at backend.Placement, run func([]*infer.Request)) error {
+// runOnce runs a sample once.
+func (p *Plan) runOnce(ctx context.Context, s *sample, at backend.Placement, run func([]*infer.Request)) error {
 	if limit := int(p.opts.Config.GetMaxBatchSize()); s.rows != 1 && s.rows > limit {
 		text := fmt.Sprintf("batch size %d for '%s', max allowed is %d; ", s.rows, at.Name, limit)
-		return s.failed(strings.Repeat(text, min(s.rows, mostTexts)))
+		return s.failed(strings.Repeat(text, min(s.rows, maxErrorRows)))
 	}
-	answers := &answers{}
+	answers := &results{}
 	requests := make([]*infer.Request, s.rows)
 	for i := range requests {
 		r, err := p.request(s)
 		if err != nil {
-			return err // not after Read
+			return err // unreachable: Read has checked it
 		}
 		r.Sink = answers
 		requests[i] = r
 	}
-	answers.missing.Add(len(requests))
+	answers.unfinished.Add(len(requests))
 	run(requests)
 	answers.wait(ctx, requests)
 	for _, r := range requests {
@@ -66,15 +67,15 @@ func (s *sample) failed(text string) error {
 	return status.New(status.InvalidArg, "failed to run warmup sample '%s': %s", s.name, text)
 }
 
-// answers is the sink of all requests of a batch.
-type answers struct {
-	missing sync.WaitGroup // final ones
-	mu      sync.Mutex
-	errors  strings.Builder
+// results is the sink of all requests of a batch.
+type results struct {
+	unfinished sync.WaitGroup // requests without a final response
+	mu         sync.Mutex
+	errors     strings.Builder
 }
 
 // Send keeps the error of a response.
-func (a *answers) Send(resp *infer.Response, final bool) {
+func (a *results) Send(resp *infer.Response, final bool) {
 	if resp != nil {
 		if resp.Err != nil {
 			a.mu.Lock()
@@ -85,13 +86,13 @@ func (a *answers) Send(resp *infer.Response, final bool) {
 		resp.Release()
 	}
 	if final {
-		a.missing.Done()
+		a.unfinished.Done()
 	}
 }
 
-// wait waits for all final answers. The end of ctx hastens engines that answer
-// after their call.
-func (a *answers) wait(ctx context.Context, requests []*infer.Request) {
+// wait waits for all final responses. The end of ctx cancels the requests, for backends
+// that answer after their call.
+func (a *results) wait(ctx context.Context, requests []*infer.Request) {
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)
@@ -99,7 +100,7 @@ func (a *answers) wait(ctx context.Context, requests []*infer.Request) {
 			r.Cancel()
 		}
 	})
-	a.missing.Wait()
+	a.unfinished.Wait()
 	if !stop() {
 		<-done
 	}

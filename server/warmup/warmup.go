@@ -1,7 +1,7 @@
-// Package warmup runs the samples of a configuration's model_warmup on new
-// instances, so that what an engine puts off until its first request is done
-// before the first client comes. Samples are requests like any others but for
-// their answers: only errors are looked at, and they fail the load.
+// Package warmup runs the samples of a configuration's model_warmup on new instances, so
+// that work that a backend defers to its first request is done before the first client
+// comes. Samples are requests like any others, but only their errors are used: they fail
+// the load.
 package warmup
 
 import (
@@ -15,17 +15,17 @@ import (
 	"triton/server/infer"
 )
 
-// Options say what to read samples from.
+// Options say where to read samples from.
 type Options struct {
 	Config *inferencepb.ModelConfig
 	Dir    string // of the model
 	Pool   *tensor.Pool
-	// Check completes a request and says what is wrong with it, as for clients.
+	// Check completes a request and validates it, as for clients.
 	Check func(*infer.Request) error
 	Log   *slog.Logger
 }
 
-// Plan is the samples of one model version. All instances may run it at once.
+// Plan holds the samples of one model version. All instances may run it at once.
 type Plan struct {
 	opts    Options
 	samples []sample
@@ -43,11 +43,11 @@ type input struct {
 	dataType tensor.DataType
 	shape    tensor.Shape
 	data     tensor.Data
-	extra    bool // not one of the clients': a control or a state
+	extra    bool // added by the scheduler: a control or a state
 }
 
-// Read makes all samples; those of batch size 0 are left out. The plan is nil
-// when there are none. The errors are Triton's and fail the load.
+// Read makes all samples except those with batch size 0. The plan is nil when there are
+// none. The errors are Triton's and fail the load.
 func Read(o Options) (*Plan, error) {
 	p := &Plan{opts: o}
 	for _, w := range o.Config.GetModelWarmup() {
@@ -101,7 +101,7 @@ func (p *Plan) input(name string, from *inferencepb.ModelWarmup_Input) (input, e
 	return in, nil
 }
 
-// request is one row of a sample.
+// request returns one row of a sample.
 func (p *Plan) request(s *sample) (*infer.Request, error) {
 	r := infer.NewRequest()
 	for i := range s.inputs {
@@ -126,8 +126,7 @@ func (p *Plan) request(s *sample) (*infer.Request, error) {
 	return r, nil
 }
 
-// Close gives the data back, once no instance runs the plan any more. A nil plan
-// has none.
+// Close releases the data, once no instance runs the plan. A nil plan has none.
 func (p *Plan) Close() {
 	if p == nil {
 		return

@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bench is a model with one input and the files f, s and its code.
-func bench(t *testing.T, config string) (warmup.Options, *tensor.Pool) {
+// testOptions is a model with one input and the files f, s and its code.
+func testOptions(t *testing.T, config string) (warmup.Options, *tensor.Pool) {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "warmup", "folder"), 0o755))
@@ -40,11 +40,12 @@ func bench(t *testing.T, config string) (warmup.Options, *tensor.Pool) {
 	}, pool
 }
 
+// sample is one batch.
 func sample(inputs string) string {
 	return `model_warmup { name: "w" batch_size: 1 inputs { key: "IN" value { ` + inputs + ` } } }`
 }
 
-// answer runs requests as an engine that gives back its inputs, printed.
+// answer runs requests as a backend that gives back its inputs, printed.
 func answer(ran *[]string, err error) func([]*infer.Request) {
 	return func(all []*infer.Request) {
 		var texts []string
@@ -94,7 +95,7 @@ func TestSamples(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o, pool := bench(t, test.config)
+			o, pool := testOptions(t, test.config)
 			p, err := warmup.Read(o)
 			require.NoError(t, err)
 			if test.want == nil {
@@ -114,7 +115,7 @@ func TestSamples(t *testing.T) {
 
 func TestRandomBooleansAreBooleans(t *testing.T) {
 	t.Parallel()
-	o, pool := bench(t, sample(`data_type: TYPE_BOOL dims: 1000 random_data: true`))
+	o, pool := testOptions(t, sample(`data_type: TYPE_BOOL dims: 1000 random_data: true`))
 	p, err := warmup.Read(o)
 	require.NoError(t, err)
 	var ran []string
@@ -145,7 +146,7 @@ func TestRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o, pool := bench(t, sample(`data_type: TYPE_FP32 dims: 1 zero_data: true`)+test.config)
+			o, pool := testOptions(t, sample(`data_type: TYPE_FP32 dims: 1 zero_data: true`)+test.config)
 			_, err := warmup.Read(o)
 			require.EqualError(t, err, strings.ReplaceAll(test.want, "DIR", o.Dir))
 			require.Zero(t, pool.Outstanding())
@@ -153,7 +154,7 @@ func TestRead(t *testing.T) {
 	}
 	t.Run("what clients may not send", func(t *testing.T) {
 		t.Parallel()
-		o, pool := bench(t, sample(`data_type: TYPE_FP32 dims: 1 zero_data: true`))
+		o, pool := testOptions(t, sample(`data_type: TYPE_FP32 dims: 1 zero_data: true`))
 		o.Check = func(*infer.Request) error { return errors.New("no") }
 		_, err := warmup.Read(o)
 		require.EqualError(t, err, "no")
@@ -175,7 +176,7 @@ func TestRunFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o, pool := bench(t, fmt.Sprintf(`model_warmup { name: "zero sample" batch_size: %d inputs { key: "IN" value { data_type: TYPE_INT8 dims: 1 zero_data: true } } }`, test.rows)+
+			o, pool := testOptions(t, fmt.Sprintf(`model_warmup { name: "zero sample" batch_size: %d inputs { key: "IN" value { data_type: TYPE_INT8 dims: 1 zero_data: true } } }`, test.rows)+
 				sample(`data_type: TYPE_FP32 dims: 1 zero_data: true`))
 			p, err := warmup.Read(o)
 			require.NoError(t, err)
@@ -191,7 +192,7 @@ func TestRunFails(t *testing.T) {
 
 func TestTheEndOfALoadCancelsWhatStillRuns(t *testing.T) {
 	t.Parallel()
-	o, pool := bench(t, strings.Repeat(sample(`data_type: TYPE_FP32 dims: 1 zero_data: true`), 2))
+	o, pool := testOptions(t, strings.Repeat(sample(`data_type: TYPE_FP32 dims: 1 zero_data: true`), 2))
 	p, err := warmup.Read(o)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -248,7 +248,7 @@ func TestFaults(t *testing.T) {
 		default:
 			require.NoError(t, run(t, i, a, b))
 			require.Equal(t, n%3 == 0, a.Failure() != nil, n)
-			require.Equal(t, n%7 == 0, a.Overdone(), n)
+			require.Equal(t, n%7 == 0, a.RespondedAfterFinal(), n)
 			require.Equal(t, n%5 != 0, b.State() == infer.Answered, n)
 		}
 		for _, r := range []*infer.Request{a, b} {

@@ -139,7 +139,7 @@ func (f *faultInstance) Execute(ctx context.Context, b *infer.Batch) error {
 // later answers the batch after its call has returned.
 func (f *faultInstance) later(b *infer.Batch) {
 	for _, r := range b.Requests {
-		if r.Member.Null {
+		if r.Membership.Null {
 			continue
 		}
 		r.Keep()

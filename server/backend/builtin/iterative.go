@@ -48,7 +48,7 @@ const iteration = 500 * time.Millisecond
 func (i *iterativeInstance) Execute(ctx context.Context, b *infer.Batch) error {
 	b.InputEnd = infer.Now()
 	for _, r := range b.Requests {
-		if r.Member.Null {
+		if r.Membership.Null {
 			continue
 		}
 		n, err := i.count(r)

@@ -20,7 +20,7 @@ func add(r *infer.Request, resp *infer.Response, name string, d tensor.DataType,
 	}
 	if !s.Write(fill) {
 		s.Buffer.Release()
-		return infer.ErrRegionGone(name)
+		return infer.ErrRegionShrunk(name)
 	}
 	resp.Add(name, d, shape, tensor.SegmentData(s))
 	return nil

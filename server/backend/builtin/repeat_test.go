@@ -100,10 +100,10 @@ func server(t *testing.T, engine backend.Backend, cfg *inferencepb.ModelConfig) 
 	m, err := engine.Load(t.Context(), backend.Spec{Config: cfg, Pool: pool, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	counters := stats.NewModel("m", "1", 1)
-	source, seats := scheduler.NewQueue(scheduler.Options{Policy: scheduler.Direct{}, Seats: 1, Stats: counters})
+	source, seats := scheduler.NewQueue(scheduler.Options{Policy: scheduler.NoBatching{}, Slots: 1, Stats: counters})
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: cfg, Model: m, Placements: make([]backend.Placement, 1),
-		Source: source, Seats: seats, Stats: counters, Log: slog.New(slog.DiscardHandler),
+		Source: source, Slots: seats, Stats: counters, Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, g.Start(t.Context()))
 	t.Cleanup(func() {

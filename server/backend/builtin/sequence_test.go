@@ -117,7 +117,7 @@ func (b *bench) run(rs ...*infer.Request) (out [][]int32, errs []string) {
 	for _, r := range rs {
 		out, errs = append(out, nil), append(errs, "")
 		k := len(out) - 1
-		if !r.Member.Null {
+		if !r.Membership.Null {
 			resp, err := r.Wait(context.Background())
 			if err != nil {
 				errs[k] = err.Error()
@@ -149,7 +149,7 @@ func TestSequence(t *testing.T) {
 	cfg.Parameters = nil
 	b := open(t, cfg)
 	null := b.step(0, "", 99)
-	null.Member.Null = true
+	null.Membership.Null = true
 	for _, c := range []struct {
 		batch []*infer.Request
 		want  [][]int32
@@ -284,7 +284,7 @@ func TestImplicitState(t *testing.T) {
 				if c.moved && k > 0 {
 					now = &other
 				}
-				r.Member.States = lasting{now}
+				r.Membership.States = lasting{now}
 				e := r.Extra()
 				e.Name, e.DataType, e.Shape, e.Data = "INPUT_STATE", tensor.Int32, tensor.Shape{1}, now.Clone()
 			}
@@ -303,7 +303,7 @@ func TestIterativeSequence(t *testing.T) {
 		b := open(t, configOf(t, "iterative_sequence"))
 		r := b.request(map[string][]int32{"INPUT": {2}})
 		r.SequenceID = 9
-		r.Iterate()
+		r.AllowReschedule()
 		got := &replies{}
 		r.Sink = got
 		begin := time.Now()
@@ -311,7 +311,7 @@ func TestIterativeSequence(t *testing.T) {
 		require.Equal(t, 500*time.Millisecond, time.Since(begin))
 		require.True(t, r.Rescheduled())
 		require.Equal(t, []string{"[1]"}, got.all)
-		r.Again()
+		r.PrepareRequeue()
 		require.NoError(t, run(t, b.instance, r))
 		require.False(t, r.Rescheduled())
 		require.Equal(t, []string{"[1]", "[0] final"}, got.all)
@@ -356,7 +356,7 @@ func TestIterativeSequenceAfterACancel(t *testing.T) {
 		for range 2 {
 			r := b.request(map[string][]int32{"INPUT": {2}})
 			r.SequenceID, r.SequenceStart = 9, true
-			r.Iterate()
+			r.AllowReschedule()
 			got := &replies{}
 			r.Sink = got
 			require.NoError(t, run(t, b.instance, r))

@@ -100,7 +100,7 @@ func (i *squareInstance) Close() error { return i.decoupled.Close() }
 func (i *squareInstance) Execute(_ context.Context, b *infer.Batch) error {
 	b.InputEnd = infer.Now()
 	for _, r := range b.Requests {
-		if r.Member.Null {
+		if r.Membership.Null {
 			continue
 		}
 		in, shape := numbers(r, "IN")

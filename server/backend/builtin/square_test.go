@@ -125,7 +125,7 @@ func TestSquareLeavesNullRequestsAlone(t *testing.T) {
 	i, err := m.NewInstance(t.Context(), backend.Placement{})
 	require.NoError(t, err)
 	r, _ := squareRequest(pool, tensor.Shape{1, 1}, 0)
-	r.Member.Null = true
+	r.Membership.Null = true
 	var b infer.Batch
 	b.Add(r)
 	require.NoError(t, i.Execute(t.Context(), &b))

@@ -133,7 +133,7 @@ func filled(r *infer.Request, v int32) (*infer.Response, error) {
 // answerEach answers every request of a batch that belongs to a sequence.
 func answerEach(b *infer.Batch, answer func(row int, r *infer.Request) (*infer.Response, error)) {
 	for row, r := range b.Requests {
-		if r.Member.Null {
+		if r.Membership.Null {
 			continue
 		}
 		resp, err := answer(row, r)

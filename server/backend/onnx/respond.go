@@ -83,7 +83,7 @@ func (i *instance) takeOutput(b *infer.Batch, k int) (tensor.Segment, error) {
 	} else if s.Write(func(mem []byte) { copy(mem, unsafe.Slice((*byte)(t.data), len(mem))) }) {
 		i.model.spec.Pool.CopiedToClient(s.N) // dropOutputs releases the value
 	} else {
-		err = infer.ErrRegionGone(i.model.sig.Outputs[k].Name)
+		err = infer.ErrRegionShrunk(i.model.sig.Outputs[k].Name)
 	}
 	if err != nil {
 		s.Buffer.Release()

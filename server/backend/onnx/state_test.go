@@ -71,7 +71,7 @@ func (w *world) step(s *sum, v int32) *infer.Request {
 	r.Batch = min(r.Batch, 1)
 	e := r.Extra()
 	e.Name, e.DataType, e.Shape, e.Data = "SUM_IN", tensor.Int32, s.shape, s.data.Clone()
-	r.Member.States = s
+	r.Membership.States = s
 	return r
 }
 
@@ -123,7 +123,7 @@ func TestNullRows(t *testing.T) {
 	w := load(t, accumulator(t, 4))
 	a, dropped := w.sum(5), w.sum(0)
 	null, r := w.step(dropped, 9), w.step(a, 1)
-	null.Member.Null = true
+	null.Membership.Null = true
 	var batch infer.Batch
 	batch.Add(null)
 	batch.Add(r)

@@ -33,8 +33,8 @@ type instance struct {
 }
 
 var (
-	_ backend.Instance = (*instance)(nil)
-	_ backend.BreakNotifier   = (*instance)(nil)
+	_ backend.Instance      = (*instance)(nil)
+	_ backend.BreakNotifier = (*instance)(nil)
 )
 
 func newInstance(m *model, c *process) *instance {

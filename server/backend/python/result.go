@@ -38,7 +38,7 @@ func (in *instance) answer(b *infer.Batch, r *child.Reader) error {
 		return in.confused(child.ErrFrame)
 	}
 	for i, req := range b.Requests {
-		if req.Member.Null {
+		if req.Membership.Null {
 			responses[i].Release()
 			continue
 		}

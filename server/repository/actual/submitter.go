@@ -34,7 +34,7 @@ func (s *State) Steps(ids map[string]store.ID) infer.Submitter { return &steps{s
 func (s *State) Engine(space string) infer.Submitter { return &engine{s, space} }
 
 // Hold takes a reference to the model of a step.
-func (s *steps) Hold(name, version string) (infer.Callee, error) {
+func (s *steps) Acquire(name, version string) (infer.Callee, error) {
 	id := s.ids[name]
 	for {
 		now := s.state.current.Load()
@@ -61,7 +61,7 @@ func (m *Model) ready(number string) *model.Loaded {
 }
 
 // Hold takes a reference to a ready version, also while the server ends.
-func (e *engine) Hold(name, version string) (infer.Callee, error) {
+func (e *engine) Acquire(name, version string) (infer.Callee, error) {
 	for {
 		now := e.state.current.Load()
 		v, err := e.find(now, name, version)

@@ -1,7 +1,7 @@
-// Package adaptive finds the queue delay of a dynamic batcher: the longest one,
-// and so the largest batches, with which the 99th percentile of latency stays
-// below a target. Step decides, from one window of observations to the next;
-// Controller collects those from the instances.
+// Package adaptive finds the queue delay of a dynamic batcher: the longest delay, and so
+// the largest batches, for which the 99th percentile of latency stays below a target.
+// Step computes the next state from one window of observations; Controller collects the
+// windows from the instances.
 package adaptive
 
 import (
@@ -13,8 +13,8 @@ import (
 	"triton/server/stats"
 )
 
-// The size of windows. None is shorter than spans targets, unless it has so many
-// requests above the target that no more can bring the percentile below it.
+// The size of windows. A window is at least spans targets long, unless so many requests are
+// above the target that no others can bring the percentile below it.
 const (
 	manyRequests = 1000 // close a window
 	fewRequests  = 200  // close it after longWindow
@@ -22,38 +22,38 @@ const (
 	spans        = 10
 )
 
-// Options say what a Controller does.
+// Options configure a Controller.
 type Options struct {
 	Goal
 	Start time.Duration       // the first delay
-	Set   func(time.Duration) // makes a delay count
+	Set   func(time.Duration) // applies a delay
 }
 
-// Controller adjusts the delay after each window of requests that were answered.
+// Controller adjusts the delay after each window of answered requests.
 type Controller struct {
 	goal Goal
 	set  func(time.Duration)
 	mu   struct {
 		sync.Mutex
-		state  State
-		begun  bool
-		since  int64 // requests that came before had another delay
-		window window
+		state   State
+		started bool
+		since   int64 // requests received before had another delay
+		window  window
 	}
 }
 
-// window is what was seen since from.
+// window collects observations since from.
 type window struct {
 	from      int64
 	latencies latencies
-	late      int // of them, above the target
+	late      int // latencies above the target
 	batches   int
 	waited    int
 }
 
 var _ scheduler.Observer = (*Controller)(nil)
 
-// New makes a controller and sets the first delay.
+// New returns a controller and sets the first delay.
 func New(o Options) *Controller {
 	c := &Controller{goal: o.Goal, set: o.Set}
 	c.mu.state.Delay = min(o.Start, o.Limit)
@@ -61,27 +61,27 @@ func New(o Options) *Controller {
 	return c
 }
 
-// Began is for scheduler.Observer.
-func (c *Controller) Began(int, *infer.Batch, int64) {}
+// Started implements scheduler.Observer.
+func (c *Controller) Started(int, *infer.Batch, int64) {}
 
-// Ended adds a batch to the window. One that failed says nothing of latency, nor
-// do requests of this delay that waited under another one.
-func (c *Controller) Ended(_ int, b *infer.Batch, did scheduler.Ran) {
-	if did.Failed {
+// Ended adds a batch to the window. It skips failed batches, and requests that arrived
+// under another delay.
+func (c *Controller) Ended(_ int, b *infer.Batch, execution scheduler.Execution) {
+	if execution.Failed {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := &c.mu.window
-	if !c.mu.begun {
-		c.mu.begun, c.mu.since, w.from = true, did.Begin, did.Begin
+	if !c.mu.started {
+		c.mu.started, c.mu.since, w.from = true, execution.Start, execution.Start
 	}
 	before := w.latencies.n
 	for _, r := range b.Requests {
-		if r.Member.Null || r.Times.Received < c.mu.since {
+		if r.Membership.Null || r.Times.Received < c.mu.since {
 			continue
 		}
-		latency := did.End - r.Times.Received
+		latency := execution.End - r.Times.Received
 		w.latencies.add(latency)
 		if latency > int64(c.goal.Target) {
 			w.late++
@@ -91,15 +91,15 @@ func (c *Controller) Ended(_ int, b *infer.Batch, did scheduler.Ran) {
 		return
 	}
 	w.batches++
-	if did.Why == stats.Delay || did.Why == stats.Immediate {
+	if execution.Why == stats.Delay || execution.Why == stats.Immediate {
 		w.waited++
 	}
-	if w.enough(c.goal.Target, did.End) {
-		c.close(did.End)
+	if w.enough(c.goal.Target, execution.End) {
+		c.closeWindow(execution.End)
 	}
 }
 
-// enough says whether the window tells the percentile.
+// enough reports whether the window determines the percentile.
 func (w *window) enough(target time.Duration, now int64) bool {
 	n, took := w.latencies.n, time.Duration(now-w.from)
 	switch {
@@ -111,8 +111,8 @@ func (w *window) enough(target time.Duration, now int64) bool {
 	return n >= manyRequests || took >= longWindow
 }
 
-// close takes a step.
-func (c *Controller) close(now int64) {
+// closeWindow takes a step.
+func (c *Controller) closeWindow(now int64) {
 	w, before := &c.mu.window, c.mu.state.Delay
 	took := time.Duration(max(now-w.from, 1))
 	c.mu.state = Step(c.goal, c.mu.state, Window{

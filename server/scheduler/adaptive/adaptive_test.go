@@ -20,7 +20,7 @@ func TestStep(t *testing.T) {
 	t.Parallel()
 	goal := Goal{Target: 20 * ms, Limit: 15 * ms}
 	calm := Window{P99: 7 * ms, Rate: 1000, Size: 2, Waited: 1}
-	rose := func(seen Window) State { return State{Delay: 7 * ms, Trial: Longer, Before: 2 * ms, Seen: seen} }
+	rose := func(seen Window) State { return State{Delay: 7 * ms, Change: Longer, Before: 2 * ms, Seen: seen} }
 	for name, c := range map[string]struct {
 		state State
 		seen  Window
@@ -41,25 +41,25 @@ func TestStep(t *testing.T) {
 		"a shorter one": {
 			State{Delay: 2 * ms, Shorten: true, Left: 1},
 			calm,
-			State{Delay: ms, Shorten: true, Left: 1, Trial: Shorter, Before: 2 * ms, Seen: calm},
+			State{Delay: ms, Shorten: true, Left: 1, Change: Shorter, Before: 2 * ms, Seen: calm},
 		},
 		"which was too short": {
-			State{Delay: ms, Shorten: true, Trial: Shorter, Before: 2 * ms, Seen: calm},
+			State{Delay: ms, Shorten: true, Change: Shorter, Before: 2 * ms, Seen: calm},
 			Window{P99: 6 * ms, Size: 1.8, Waited: 1},
 			State{Delay: 2 * ms, Before: 2 * ms, Seen: calm},
 		},
 		"the limit": {
 			State{Delay: 14 * ms},
 			Window{P99: 10 * ms, Waited: 1},
-			State{Delay: 15 * ms, Trial: Longer, Before: 14 * ms, Seen: Window{P99: 10 * ms, Waited: 1}},
+			State{Delay: 15 * ms, Change: Longer, Before: 14 * ms, Seen: Window{P99: 10 * ms, Waited: 1}},
 		},
 	} {
 		require.Equal(t, c.want, Step(goal, c.state, c.seen), name)
 	}
 }
 
-// TestOneCaller: one who waits for each answer is never in a batch with others,
-// and after some trials hardly ever waits for them.
+// TestOneCaller has one caller that waits for each answer: it never shares a batch, and
+// after some trials hardly ever waits for others.
 func TestOneCaller(t *testing.T) {
 	t.Parallel()
 	s, waits := State{}, 0
@@ -122,7 +122,7 @@ type run struct {
 	rows   float64         // of a batch, on average
 }
 
-// The engine needs 1 ms for a batch and 50 us for a row: 32 rows at once are
+// The backend needs 1 ms for a batch and 50 us for a row: 32 rows at once are
 // 12 300 a second.
 func control(g Goal, start time.Duration, instances int, trace []simulate.Arrival, cost ...func(int) time.Duration) run {
 	cfg := &inferencepb.ModelConfig{MaxBatchSize: 32, SchedulingChoice: &inferencepb.ModelConfig_DynamicBatching{
@@ -152,9 +152,8 @@ func (r *run) p99(from, to int) time.Duration {
 	return all[(99*len(all)+99)/100-1]
 }
 
-// TestHolds: whatever the load and the first delay, the target is held after the
-// start, the batches are larger than without a delay where latency is left to
-// spend, and the delay comes to rest.
+// TestHolds holds the target after the start for every load and first delay. The batches are
+// larger than without a delay where the target allows it, and the delay settles.
 func TestHolds(t *testing.T) {
 	t.Parallel()
 	for _, instances := range []int{1, 2} {
@@ -191,7 +190,7 @@ func TestLoadChanges(t *testing.T) {
 
 // TestSlowerEngine: batches take four times as long from some moment on, as on a
 // device that others use too, and later no more.
-func TestSlowerEngine(t *testing.T) {
+func TestSlowerBackend(t *testing.T) {
 	t.Parallel()
 	goal := Goal{Target: 10 * ms, Limit: 10 * ms}
 	const n = 20_000

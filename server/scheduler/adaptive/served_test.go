@@ -24,15 +24,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// engine takes 1 ms and 50 us for each row.
-type engine struct{}
+// fakeBackend takes 1 ms and 50 us for each row.
+type fakeBackend struct{}
 
-func (engine) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return engine{}, nil
+func (fakeBackend) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
+	return fakeBackend{}, nil
 }
-func (engine) Close() error { return nil }
+func (fakeBackend) Close() error { return nil }
 
-func (engine) Execute(_ context.Context, b *infer.Batch) error {
+func (fakeBackend) Execute(_ context.Context, b *infer.Batch) error {
 	time.Sleep(time.Millisecond + time.Duration(b.Rows)*50*time.Microsecond)
 	for _, r := range b.Requests {
 		r.Respond(infer.NewResponse(), true)
@@ -40,9 +40,9 @@ func (engine) Execute(_ context.Context, b *infer.Batch) error {
 	return nil
 }
 
-// TestCallers: real queue and instance, and callers who send their next request
-// when they have an answer. Waiting for more of them than there are brings
-// nothing, so that nearly no time is spent on it, far as the target is.
+// TestCallers has a real queue and instance, and callers that send their next request when
+// they have an answer. Waiting for more of them than exist is useless, so that nearly no
+// time is spent on it, however far the target is.
 func TestCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestCallers(t *testing.T) {
 			DynamicBatching: &inferencepb.ModelDynamicBatching{},
 		}}
 		policy, counters := dynamic.New(cfg), stats.NewModel("m", "1", 32)
-		source, seats := scheduler.NewQueue(scheduler.Options{Policy: policy, Seats: 1, Stats: counters})
+		source, seats := scheduler.NewQueue(scheduler.Options{Policy: policy, Slots: 1, Stats: counters})
 		var delays []time.Duration
 		controller := adaptive.New(adaptive.Options{
 			Goal: adaptive.Goal{Target: 50 * time.Millisecond, Limit: 50 * time.Millisecond},
@@ -60,8 +60,8 @@ func TestCallers(t *testing.T) {
 			},
 		})
 		g := instance.New(instance.Options{
-			Name: "m", Version: "1", Config: cfg, Model: engine{}, Placements: make([]backend.Placement, 1),
-			Source: source, Seats: seats, Stats: counters, Log: slog.New(slog.DiscardHandler), Observer: controller,
+			Name: "m", Version: "1", Config: cfg, Model: fakeBackend{}, Placements: make([]backend.Placement, 1),
+			Source: source, Slots: seats, Stats: counters, Log: slog.New(slog.DiscardHandler), Observer: controller,
 		})
 		require.NoError(t, g.Start(t.Context()))
 		var mu sync.Mutex

@@ -5,44 +5,44 @@ import (
 	"time"
 )
 
-// latencies counts latencies by size, in steps of at most 1/32.
+// latencies is a histogram of latencies, in steps of at most 1/32.
 type latencies struct {
-	counts [(longest-unit-6)*steps + 2*steps]uint32
+	counts [(maxExponent-minExponent-6)*bucketsPerOctave + 2*bucketsPerOctave]uint32
 	n      int
 }
 
 const (
-	steps = 32 // per power of two
-	// As powers of two of nanoseconds: what is finer is not told apart, what is
-	// longer counts as that.
-	unit, longest = 8, 52
+	bucketsPerOctave = 32 // per power of two
+	// Powers of two of nanoseconds: finer differences are ignored, longer latencies count as
+	// the longest.
+	minExponent, maxExponent = 8, 52
 )
 
 func (l *latencies) add(ns int64) {
-	l.counts[step(ns)]++
+	l.counts[bucketOf(ns)]++
 	l.n++
 }
 
-// step is the place of a latency; the first two powers of two share theirs.
-func step(ns int64) int {
-	v := uint64(min(max(ns, 0), 1<<longest-1)) >> unit
+// bucketOf returns the bucket of a latency; the first two powers of two share theirs.
+func bucketOf(ns int64) int {
+	v := uint64(min(max(ns, 0), 1<<maxExponent-1)) >> minExponent
 	e := max(bits.Len64(v)-6, 0)
-	return e*steps + int(v>>e)
+	return e*bucketsPerOctave + int(v>>e)
 }
 
-// end is the first latency beyond a place.
-func end(i int) int64 {
-	e := max(i/steps-1, 0)
-	return int64(i-e*steps+1) << e << unit
+// bucketEnd returns the first latency beyond a bucket.
+func bucketEnd(i int) int64 {
+	e := max(i/bucketsPerOctave-1, 0)
+	return int64(i-e*bucketsPerOctave+1) << e << minExponent
 }
 
-// p99 is not below the 99th percentile, and hardly above it.
+// p99 returns an upper bound that is close to the 99th percentile.
 func (l *latencies) p99() time.Duration {
 	above := l.n - (99*l.n+99)/100
 	for i := len(l.counts) - 1; i >= 0; i-- {
 		above -= int(l.counts[i])
 		if above < 0 {
-			return time.Duration(end(i))
+			return time.Duration(bucketEnd(i))
 		}
 	}
 	return 0

@@ -29,21 +29,21 @@ func config(max int32, delayMs uint64, preferred ...int32) *inferencepb.ModelCon
 // queued is a request of that many rows which came at a time in ms.
 func queued(rows int, at int64) *infer.Request {
 	r := infer.NewRequest()
-	r.Batch, r.Place.Since = rows, at*ms
+	r.Batch, r.Position.Since = rows, at*ms
 	return r
 }
 
-func list(requests ...*infer.Request) *scheduler.Line {
-	l := scheduler.NewLine(nil, scheduler.Rules{})
+func list(requests ...*infer.Request) *scheduler.PriorityQueue {
+	l := scheduler.NewPriorityQueue(nil, scheduler.Rules{})
 	for _, r := range requests {
-		if err := l.Push(r, r.Place.Since); err != nil {
+		if err := l.Push(r, r.Position.Since); err != nil {
 			panic(err)
 		}
 	}
 	return l
 }
 
-func ones(n int) *scheduler.Line {
+func ones(n int) *scheduler.PriorityQueue {
 	var all []*infer.Request
 	for range n {
 		all = append(all, queued(1, 0))
@@ -51,7 +51,7 @@ func ones(n int) *scheduler.Line {
 	return list(all...)
 }
 
-func TestNext(t *testing.T) {
+func TestEvaluate(t *testing.T) {
 	t.Parallel()
 	var (
 		waits    = config(8, 10000, 2, 6)
@@ -62,14 +62,14 @@ func TestNext(t *testing.T) {
 		wide     = config(32, 10000, 4, 8, 32)
 		noPrompt = config(32, 10000, 4, 8)
 	)
-	cut := func(n int, why stats.Close) scheduler.Cut { return scheduler.Cut{Count: n, Why: why} }
-	until := func(at int64) scheduler.Cut { return scheduler.Cut{At: at * ms} }
+	cut := func(n int, why stats.Close) scheduler.Decision { return scheduler.Decision{Count: n, Why: why} }
+	until := func(at int64) scheduler.Decision { return scheduler.Decision{At: at * ms} }
 	for name, c := range map[string]struct {
 		cfg   *inferencepb.ModelConfig
-		queue *scheduler.Line
+		queue *scheduler.PriorityQueue
 		now   int64
 		flush bool
-		want  scheduler.Cut
+		want  scheduler.Decision
 	}{
 		"a preferred size":                              {waits, list(queued(2, 0)), 0, false, cut(1, stats.Preferred)},
 		"the largest preferred size":                    {waits, list(queued(6, 0)), 0, false, cut(1, stats.Preferred)},
@@ -115,7 +115,7 @@ func TestNext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.want, dynamic.New(c.cfg).Next(c.queue, c.now*ms, c.flush))
+			require.Equal(t, c.want, dynamic.New(c.cfg).Evaluate(c.queue, c.now*ms, c.flush))
 		})
 	}
 }
@@ -171,35 +171,35 @@ func TestShapesThatMayShareABatch(t *testing.T) {
 				}
 				return r
 			}
-			got := dynamic.New(cfg).Next(list(request(c.a), request(c.b)), 0, false)
+			got := dynamic.New(cfg).Evaluate(list(request(c.a), request(c.b)), 0, false)
 			if c.want {
-				require.Equal(t, scheduler.Cut{Count: 2, Why: stats.Immediate}, got)
+				require.Equal(t, scheduler.Decision{Count: 2, Why: stats.Immediate}, got)
 			} else {
-				require.Equal(t, scheduler.Cut{Count: 1, Why: stats.Shape}, got)
+				require.Equal(t, scheduler.Decision{Count: 1, Why: stats.Shape}, got)
 			}
 		})
 	}
 }
 
-// A decision on what was looked at before, as when an alarm rings.
-func BenchmarkNext(b *testing.B) {
+// A decision on requests considered before, as when an alarm fires.
+func BenchmarkEvaluate(b *testing.B) {
 	p, queue := dynamic.New(config(64, 10000)), ones(63)
 	b.ReportAllocs()
 	for b.Loop() {
-		if p.Next(queue, 0, false).Count != 0 {
+		if p.Evaluate(queue, 0, false).Count != 0 {
 			b.Fatal("due")
 		}
 	}
 }
 
 // TestEndlessDelay: a delay that does not fit into nanoseconds is a long one and
-// not one that is over, which would make the queue look again and again.
+// not one that has passed, which would make the queue evaluate forever.
 func TestEndlessDelay(t *testing.T) {
 	t.Parallel()
 	for _, micros := range []uint64{1 << 63, math.MaxUint64, math.MaxInt64 / 1000} {
 		c := config(8, 0, 4)
 		c.GetDynamicBatching().MaxQueueDelayMicroseconds = micros
-		cut := dynamic.New(c).Next(ones(1), 5*ms, false)
+		cut := dynamic.New(c).Evaluate(ones(1), 5*ms, false)
 		require.Zero(t, cut.Count)
 		require.Greater(t, cut.At, int64(1e9)*3600*24*365, "%d", micros)
 	}

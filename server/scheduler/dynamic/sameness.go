@@ -10,13 +10,13 @@ import (
 	"triton/server/infer"
 )
 
-// Sameness says which requests may share a batch: those whose inputs of
-// variable size have the same shape, whose shape tensors also have the same
-// contents and, when the model has optional inputs, that give the same ones.
+// Sameness says which requests may share a batch: those whose inputs of variable size
+// have the same shape, whose shape tensors also have the same contents and, when the
+// model has optional inputs, that have the same inputs.
 type Sameness struct {
 	inputs   []sameInput
 	optional bool
-	skip     int // leading dimensions that are the batch's
+	skip     int // leading dimensions that belong to the batch
 }
 
 type sameInput struct {
@@ -42,7 +42,7 @@ func NewSameness(cfg *inferencepb.ModelConfig) Sameness {
 	return s
 }
 
-// Equal says whether two requests may share a batch.
+// Equal reports whether two requests may share a batch.
 func (s *Sameness) Equal(a, b *infer.Request) bool {
 	if s.optional && !sameNames(a, b) {
 		return false
@@ -71,9 +71,8 @@ func (s *Sameness) equalInput(in *sameInput, x, y *kserve.Tensor) bool {
 	return n == len(y.Shape) && n >= s.skip && slices.Equal(x.Shape[s.skip:], y.Shape[s.skip:])
 }
 
-// sameContents compares bytes, however they lie in memory. Those that cannot be
-// read, because they are on a device or their client took them away, are no
-// other's.
+// sameContents compares bytes in any segmentation. Data that cannot be read, because it
+// is on a device or the client truncated its memory, equals nothing.
 func sameContents(x, y *tensor.Data) bool {
 	if x.Len() != y.Len() {
 		return false

@@ -9,19 +9,19 @@ import (
 	"triton/server/stats"
 )
 
-// backlog is the sequences that have no slot, first come, first served.
+// backlog holds the sequences without a slot, in arrival order.
 type backlog struct {
-	chain
+	sequenceList
 	deadlines deadlines
 	requests  int
 }
 
-// enter lets a new sequence wait for a slot.
+// enter adds a sequence.
 func (b *backlog) enter(q *sequence) { b.push(q) }
 
-// note counts a request that joins a sequence here. Its timeout, if it asks for
-// one, is that of the whole sequence until that has a slot.
-func (b *backlog) note(q *sequence, r *infer.Request, now int64) {
+// countRequest counts a request that joins a sequence in the backlog. The timeout of a
+// request applies to the whole sequence until it has a slot.
+func (b *backlog) countRequest(q *sequence, r *infer.Request, now int64) {
 	b.requests++
 	if r.TimeoutMicros == 0 {
 		return
@@ -38,7 +38,7 @@ func (b *backlog) note(q *sequence, r *infer.Request, now int64) {
 	}
 }
 
-// leave takes a sequence out.
+// leave removes a sequence.
 func (b *backlog) leave(q *sequence) {
 	b.remove(q)
 	b.requests -= q.waiting.Len()
@@ -47,7 +47,7 @@ func (b *backlog) leave(q *sequence) {
 	}
 }
 
-// pop takes the sequence out that waits longest; nil when none does.
+// pop removes and returns the sequence that waits longest; nil when none does.
 func (b *backlog) pop() *sequence {
 	q := b.front
 	if q != nil {
@@ -56,8 +56,8 @@ func (b *backlog) pop() *sequence {
 	return q
 }
 
-// due is when the next sequence has waited too long; 0: never.
-func (b *backlog) due() int64 {
+// nextDeadline returns when the next sequence times out; 0: never.
+func (b *backlog) nextDeadline() int64 {
 	if len(b.deadlines) == 0 {
 		return 0
 	}
@@ -67,24 +67,24 @@ func (b *backlog) due() int64 {
 // expire ends the sequences that waited too long for a slot.
 func (s *Source) expire(now int64) {
 	b := &s.mu.backlog
-	for at := b.due(); at != 0 && at <= now; at = b.due() {
-		s.dismiss(b.deadlines[0], errExpired, stats.Rejected)
+	for at := b.nextDeadline(); at != 0 && at <= now; at = b.nextDeadline() {
+		s.failSequence(b.deadlines[0], errExpired, stats.Rejected)
 	}
 }
 
-// dismiss ends a sequence in the backlog: all its requests fail.
-func (s *Source) dismiss(q *sequence, err func(*infer.Request) error, why stats.Failure) {
+// failSequence ends a sequence in the backlog and fails all its requests.
+func (s *Source) failSequence(q *sequence, err func(*infer.Request) error, why stats.Failure) {
 	s.mu.backlog.leave(q)
-	s.forget(q)
+	s.unregister(q)
 	s.failFrom(q, q.waiting.Front(), err, why)
-	s.unuse(q)
+	s.release(q)
 }
 
 func errExpired(*infer.Request) error {
 	return status.New(status.Unavailable, "timeout of the corresponding sequence has been expired")
 }
 
-// deadlines is a heap of the sequences in the backlog that have one.
+// deadlines is a heap of the sequences in the backlog that have a deadline.
 type deadlines []*sequence
 
 func (d deadlines) Len() int           { return len(d) }
@@ -95,14 +95,14 @@ func (d deadlines) Swap(i, j int) {
 	d[i].index, d[j].index = i+1, j+1
 }
 
-// Push is for container/heap.
+// Push implements heap.Interface.
 func (d *deadlines) Push(x any) {
 	q := x.(*sequence)
 	*d = append(*d, q)
 	q.index = len(*d)
 }
 
-// Pop is for container/heap.
+// Pop implements heap.Interface.
 func (d *deadlines) Pop() any {
 	last := len(*d) - 1
 	q := (*d)[last]

@@ -13,7 +13,7 @@ import (
 	"triton/server/stats"
 )
 
-// One request of a sequence through the scheduler: enqueue, cut, controls, done.
+// One request of a sequence through the scheduler: enqueue, form, controls, done.
 func BenchmarkRequest(b *testing.B) {
 	for name, make := range map[string]func() *inferencepb.ModelConfig{
 		"direct": func() *inferencepb.ModelConfig { return direct(8, 0, 0) },
@@ -23,8 +23,8 @@ func BenchmarkRequest(b *testing.B) {
 			cfg := make()
 			cfg.GetSequenceBatching().ControlInput = allControls(tensor.Uint64)
 			cfg.GetSequenceBatching().MaxSequenceIdleMicroseconds = 1e9
-			source, seats, err := sequence.New(sequence.Options{
-				Config: cfg, Seats: 1, Stats: stats.NewModel("m", "1", 8), Log: slog.New(slog.DiscardHandler), Pool: tensor.NewPool(),
+			source, slots, err := sequence.New(sequence.Options{
+				Config: cfg, Slots: 1, Stats: stats.NewModel("m", "1", 8), Log: slog.New(slog.DiscardHandler), Pool: tensor.NewPool(),
 			})
 			require.NoError(b, err)
 			b.ReportAllocs()
@@ -35,14 +35,14 @@ func BenchmarkRequest(b *testing.B) {
 				if _, err := source.Enqueue(r, false); err != nil {
 					b.Fatal(err)
 				}
-				if !source.Next(seats[0]) {
+				if !source.Next(slots[0]) {
 					b.Fatal("no batch")
 				}
 				r.ReleaseInputs()
 				if !source.Released(r) {
 					r.Release()
 				}
-				seats[0].Batch.Reset()
+				slots[0].Batch.Reset()
 				r.Release()
 			}
 		})

@@ -6,40 +6,40 @@ import (
 	"triton/server/stats"
 )
 
-// Withdraw takes a request out that nobody waits for any more, and with it those
-// that follow in its sequence: they would find another state than their client
-// expects. In the backlog all requests of the sequence go.
+// Withdraw removes a waiting request that was cancelled, and the requests behind it in
+// its sequence: they would find another state than their client expects. In the backlog
+// it removes all requests of the sequence.
 func (s *Source) Withdraw(r *infer.Request) bool {
 	s.mu.Lock()
 	if !r.Move(infer.Queued, infer.Executing) {
 		s.mu.Unlock()
 		return false
 	}
-	q := r.Member.Of.(*sequence)
+	q := r.Membership.Sequence.(*sequence)
 	l := q.slot
 	s.cancel(q, r)
 	if l != nil {
-		s.check(l.bench)
+		s.wakeIfDue(l.instance)
 	}
 	s.unlock()
 	return true
 }
 
-// cancel ends a sequence at one of its requests that waits.
+// cancel ends a sequence at one of its waiting requests.
 func (s *Source) cancel(q *sequence, r *infer.Request) {
 	l := q.slot
 	if l == nil {
-		s.dismiss(q, errCancelled, stats.Canceled)
+		s.failSequence(q, errCancelled, stats.Canceled)
 		return
 	}
-	if l.lined == r {
-		s.unline(l)
-		s.drop(r, errCancelled(r), stats.Canceled)
+	if l.queued == r {
+		s.unqueue(l)
+		s.failQueued(r, errCancelled(r), stats.Canceled)
 		r = q.waiting.Front()
 	}
-	s.forget(q)
+	s.unregister(q)
 	s.failFrom(q, r, errCancelled, stats.Canceled)
-	s.settle(l)
+	s.vacateIfEnded(l)
 	s.strategy.arrive(s, l)
 }
 

@@ -6,46 +6,46 @@ import (
 	"triton/server/stats"
 )
 
-// Stop refuses new sequences. Those that have begun go on; the channel is closed
-// when they are over.
+// Stop refuses new sequences. Open sequences may finish; the returned channel is closed
+// when they have.
 func (s *Source) Stop() <-chan struct{} {
 	s.mu.Lock()
 	defer s.unlock()
 	s.mu.stopping = true
-	if s.mu.over == nil {
-		s.mu.over = make(chan struct{})
+	if s.mu.drained == nil {
+		s.mu.drained = make(chan struct{})
 	}
-	return s.mu.over
+	return s.mu.drained
 }
 
-// Close also ends the sequences of which nothing waits or runs, and the others
-// as soon as that is so. Then Next answers false.
+// Close also ends sequences that have no waiting or running request, at once or as soon
+// as that is so. Then Next returns false.
 func (s *Source) Close() {
 	s.mu.Lock()
 	s.mu.stopping, s.mu.closed = true, true
 	s.mu.hold = hold{}
-	for _, b := range s.benches {
-		for _, l := range b.slots {
-			s.settle(l)
+	for _, inst := range s.instances {
+		for _, l := range inst.slots {
+			s.vacateIfEnded(l)
 		}
 	}
-	for _, b := range s.benches {
-		s.check(b)
+	for _, inst := range s.instances {
+		s.wakeIfDue(inst)
 	}
 	s.unlock()
 }
 
-// Abort answers everything that waits as Close answers new sequences, and no
-// instance waits for its gate any more.
+// Abort answers all waiting requests as Close answers new sequences, and ends every wait
+// for the gate.
 func (s *Source) Abort() {
 	s.mu.Lock()
 	s.mu.stopping, s.mu.closed, s.mu.aborted = true, true, true
 	for q := s.mu.backlog.front; q != nil; q = s.mu.backlog.front {
-		s.dismiss(q, errStopping, stats.Other)
+		s.failSequence(q, errStopping, stats.Other)
 	}
-	for _, b := range s.benches {
-		s.evict(b, errStopping, stats.Other)
-		s.check(b)
+	for _, inst := range s.instances {
+		s.evict(inst, errStopping, stats.Other)
+		s.wakeIfDue(inst)
 	}
 	s.unlock()
 	if s.gate != nil {
@@ -53,20 +53,20 @@ func (s *Source) Abort() {
 	}
 }
 
-// Free gives up timers and memory, once no goroutine uses the source any more.
+// Free stops timers and releases memory, once no goroutine uses the source.
 func (s *Source) Free() {
 	s.timer.Stop()
-	for _, b := range s.benches {
-		b.alarm.Close()
-		b.free()
+	for _, inst := range s.instances {
+		inst.alarm.Close()
+		inst.freeZeros()
 	}
 	s.controls.free()
-	if s.memory != nil {
-		s.memory.Close()
+	if s.stateStore != nil {
+		s.stateStore.Close()
 	}
 }
 
-// errLost is the answer to what waits for an instance that broke down.
+// errLost is the error of requests whose instance broke.
 func errLost(r *infer.Request) error {
 	return status.New(status.Unavailable, "%sthe sequence has ended: its instance of model '%s' broke down", r.Tag(), r.ModelName)
 }

@@ -6,7 +6,7 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// direct is a configuration, with the delay in milliseconds.
+// direct returns a configuration with the delay in milliseconds.
 func direct(maxBatch int32, delay uint64, share float32) *inferencepb.ModelConfig {
 	return configured(maxBatch, &inferencepb.ModelSequenceBatching{
 		StrategyChoice: &inferencepb.ModelSequenceBatching_Direct{Direct: &inferencepb.ModelSequenceBatching_StrategyDirect{
@@ -33,8 +33,8 @@ func configured(maxBatch int32, c *inferencepb.ModelSequenceBatching) *inference
 
 // held keeps everything until that many requests are in slots and in the
 // backlog.
-func held(slots, backlog int) func(*stage) {
-	return func(s *stage) { s.opts.Hold, s.opts.Backlog = slots, backlog }
+func held(slots, backlog int) func(*harness) {
+	return func(s *harness) { s.opts.HoldSlots, s.opts.HoldBacklog = slots, backlog }
 }
 
-func taking(d time.Duration) func(*stage) { return func(s *stage) { s.exec = d } }
+func taking(d time.Duration) func(*harness) { return func(s *harness) { s.exec = d } }

@@ -10,15 +10,14 @@ import (
 	"triton/server/infer"
 )
 
-// controls are the inputs that tell an engine where in its sequence a request
-// stands. All values but correlation ids lie in one piece of memory that all
-// requests share.
+// controls are the control inputs, which tell a backend about a request's sequence. All
+// values but correlation IDs are in one piece of memory that all requests share.
 type controls struct {
 	all    []control
 	shape  tensor.Shape
 	pool   *tensor.Pool
 	values *tensor.Buffer // nil without controls
-	id     *control       // of the correlation id; nil when the model does not want it
+	id     *control       // of the correlation ID; nil when the model does not want it
 }
 
 type control struct {
@@ -26,10 +25,10 @@ type control struct {
 	kind inferencepb.ModelSequenceBatching_Control_Kind
 	dt   tensor.DataType
 	size int
-	at   [2]int // where false and true lie; null requests get false
+	at   [2]int // offsets of false and true; null requests get false
 }
 
-// slotBytes is the room of one value: aligned for all types.
+// slotBytes is the size of one value in memory: aligned for all types.
 const slotBytes = 8
 
 func newControls(cfg *inferencepb.ModelConfig, pool *tensor.Pool) (*controls, error) {
@@ -49,7 +48,7 @@ func newControls(cfg *inferencepb.ModelConfig, pool *tensor.Pool) (*controls, er
 			if k.GetKind() == inferencepb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_CORRID {
 				t.dt = tensor.DataType(k.GetDataType())
 				if t.size = t.dt.Size(); t.dt == tensor.Bytes {
-					t.size = 4 // no text
+					t.size = 4 // the length of an empty string
 				}
 				t.at[0] = put(nil)
 			} else {
@@ -75,7 +74,7 @@ func newControls(cfg *inferencepb.ModelConfig, pool *tensor.Pool) (*controls, er
 	return c, nil
 }
 
-// falseTrue are the two values that the configuration names.
+// falseTrue returns the two values that the configuration names.
 func falseTrue(t *control, k *inferencepb.ModelSequenceBatching_Control) (no, yes []byte) {
 	word := func(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
 	if v := k.GetInt32FalseTrue(); len(v) == 2 {
@@ -105,7 +104,8 @@ func (c *controls) free() {
 	}
 }
 
-// check says whether the id of a request is of the kind that the model wants.
+// check reports an error when the correlation ID of a request has another type than the
+// model wants.
 func (c *controls) check(r *infer.Request, model string) error {
 	if c.id == nil || (idOf(r) == id{}) {
 		return nil
@@ -122,9 +122,9 @@ func (c *controls) check(r *infer.Request, model string) error {
 		r.Tag(), c.id.name, got, model, c.id.dt)
 }
 
-// corrid is memory for the correlation id of a sequence that a request may start;
-// nil when the model does not want the id.
-func (c *controls) corrid(r *infer.Request, model string) (*tensor.Buffer, error) {
+// newCorrelationID allocates memory for the correlation ID of a sequence that a request
+// may start; nil when the model does not want it.
+func (c *controls) newCorrelationID(r *infer.Request, model string) (*tensor.Buffer, error) {
 	if c.id == nil {
 		return nil, nil
 	}
@@ -139,17 +139,17 @@ func (c *controls) corrid(r *infer.Request, model string) (*tensor.Buffer, error
 	return b, nil
 }
 
-// writeID writes a correlation id to the memory that corrid has taken for it.
+// writeID writes a correlation ID to memory of newCorrelationID.
 func (c *controls) writeID(b *tensor.Buffer, i id) {
 	if c.id.dt == tensor.Bytes {
 		b.Truncate(len(tensor.AppendElementString(b.Bytes()[:0], i.text)))
 		return
 	}
-	binary.LittleEndian.PutUint64(b.Bytes(), i.number) // smaller types have the low bytes
+	binary.LittleEndian.PutUint64(b.Bytes(), i.number) // smaller types use the low bytes
 }
 
-// give adds the controls to a request.
-func (c *controls) give(r *infer.Request, corrid *tensor.Buffer) {
+// addTo adds the controls to a request.
+func (c *controls) addTo(r *infer.Request, corrid *tensor.Buffer) {
 	for i := range c.all {
 		t, on := &c.all[i], 0
 		switch t.kind {
@@ -171,8 +171,8 @@ func (c *controls) give(r *infer.Request, corrid *tensor.Buffer) {
 	}
 }
 
-// giveNull adds the controls of a row without a request.
-func (c *controls) giveNull(r *infer.Request) {
+// addNullTo adds the controls of a null request.
+func (c *controls) addNullTo(r *infer.Request) {
 	for i := range c.all {
 		t := &c.all[i]
 		c.add(r, t, tensor.SliceData(c.values, t.at[0], t.size))

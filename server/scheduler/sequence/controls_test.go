@@ -58,7 +58,7 @@ func TestControls(t *testing.T) {
 			cfg := direct(2, 0, 0)
 			cfg.GetSequenceBatching().ControlInput = allControls(c.id)
 			var got []string
-			play(t, cfg, func(s *stage) {
+			play(t, cfg, func(s *harness) {
 				other := func(r *infer.Request) {
 					if c.id == tensor.Bytes {
 						r.SequenceID, r.SequenceIDStr = 0, "other"
@@ -76,12 +76,12 @@ func TestControls(t *testing.T) {
 					wrong.SequenceID, wrong.SequenceIDStr = 0, "seven"
 				}
 				require.ErrorContains(t, s.submit(wrong), "[request id: X1] sequence batching control 'CORRID' data-type is '")
-			}, func(s *stage) {
+			}, func(s *harness) {
 				s.run = func(_ context.Context, b *infer.Batch) error {
 					for _, r := range b.Requests {
 						require.Equal(t, tensor.Shape{1, 1}, r.Input("START").Shape)
 						switch {
-						case r.Member.Null:
+						case r.Membership.Null:
 							got = append(got, seen(r))
 							in, _ := r.Input("IN").Data.Contiguous()
 							require.Equal(t, []byte{0}, in)

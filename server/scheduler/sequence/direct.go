@@ -8,7 +8,7 @@ import (
 	"triton/server/stats"
 )
 
-// direct gives each slot a row of the batch: that of its number. A row between
+// direct gives each sequence slot the row of the batch with its number. A row between
 // others whose sequence has no request is filled with a null request.
 type direct struct {
 	delay int64   // ns
@@ -27,39 +27,41 @@ func newDirect(cfg *inferencepb.ModelConfig) *direct {
 	}
 }
 
-func (*direct) line() *scheduler.Line { return scheduler.NewLine(nil, scheduler.Rules{}) }
+func (*direct) newQueue() *scheduler.PriorityQueue {
+	return scheduler.NewPriorityQueue(nil, scheduler.Rules{})
+}
 
 func (*direct) arrive(*Source, *slot) {}
 
-func (*direct) early() bool { return true }
+func (*direct) freesEarly() bool { return true }
 
-// front is the request of a slot that is next; nil when none waits.
-func (l *slot) front() *infer.Request {
+// next returns the first waiting request of a slot; nil when none waits.
+func (l *slot) next() *infer.Request {
 	if l.seq == nil {
 		return nil
 	}
 	return l.seq.waiting.Front()
 }
 
-// next is the request of a slot that may run; nil when there is none. One that
-// needs the state of the request before waits until the engine is done with that,
-// which a decoupled one may be long after its call.
+// next returns the request of a slot that may run; nil when there is none. A request that
+// needs the state of the one before waits until the backend is done with that, which for
+// a decoupled model may be long after its call.
 func (*direct) next(s *Source, l *slot) *infer.Request {
-	if s.memory != nil && l.running > 0 {
+	if s.stateStore != nil && l.running > 0 {
 		return nil
 	}
-	return l.front()
+	return l.next()
 }
 
-// look finds a batch due when any request waits, or enough of them, or one has
-// waited the delay.
-func (d *direct) look(s *Source, b *bench, now int64, flush bool) scheduler.Cut {
+// evaluate finds a batch due when any request waits, or enough of them, or one has waited
+// for the delay.
+func (d *direct) evaluate(s *Source, inst *instance, now int64, flush bool) scheduler.Decision {
 	ready, last, oldest := 0, -1, int64(0)
-	for i := 0; i < len(b.slots); i++ {
-		r := d.next(s, b.slots[i])
+	for i := 0; i < len(inst.slots); i++ {
+		r := d.next(s, inst.slots[i])
 		for r != nil && r.Cancelled() {
-			s.cancel(b.slots[i].seq, r)
-			r = d.next(s, b.slots[i]) // of the next sequence
+			s.cancel(inst.slots[i].seq, r)
+			r = d.next(s, inst.slots[i]) // of the next sequence
 		}
 		if r == nil {
 			continue
@@ -72,51 +74,51 @@ func (d *direct) look(s *Source, b *bench, now int64, flush bool) scheduler.Cut 
 	}
 	switch {
 	case ready == 0:
-		return scheduler.Cut{}
+		return scheduler.Decision{}
 	case d.delay == 0 || d.share == 0 || flush:
-		return scheduler.Cut{Count: last + 1, Why: stats.Immediate}
+		return scheduler.Decision{Count: last + 1, Why: stats.Immediate}
 	case float64(ready)/d.rows >= d.share:
-		return scheduler.Cut{Count: last + 1, Why: stats.Preferred}
+		return scheduler.Decision{Count: last + 1, Why: stats.Preferred}
 	case now-oldest >= d.delay:
-		return scheduler.Cut{Count: last + 1, Why: stats.Delay}
+		return scheduler.Decision{Count: last + 1, Why: stats.Delay}
 	}
-	return scheduler.Cut{At: oldest + d.delay}
+	return scheduler.Decision{At: oldest + d.delay}
 }
 
-// fill takes the request in front of each slot. The first request is the pattern
-// for the null requests, which stand for those that differ from it too.
-func (d *direct) fill(s *Source, b *bench, cut scheduler.Cut) {
-	b.seat.Why = cut.Why
+// form takes the first request of each slot. The first of them is the pattern for null
+// requests, which also replace requests that cannot share its batch.
+func (d *direct) form(s *Source, inst *instance, decision scheduler.Decision) {
+	inst.instanceSlot.Why = decision.Why
 	var first *infer.Request
-	for _, l := range b.slots[:cut.Count] {
+	for _, l := range inst.slots[:decision.Count] {
 		if r := d.next(s, l); r != nil {
 			first = r
 			break
 		}
 	}
-	for _, l := range b.slots[:cut.Count] {
+	for _, l := range inst.slots[:decision.Count] {
 		r := d.next(s, l)
 		if r == nil || r != first && !d.joins(s, first, r) {
-			b.seat.Batch.Add(null(first))
+			inst.instanceSlot.Batch.Add(newNullRequest(first))
 			continue
 		}
 		q := l.seq
 		q.waiting.Remove(r)
-		s.run(b, l, q, r)
-		s.settle(l)
+		s.run(inst, l, q, r)
+		s.vacateIfEnded(l)
 	}
 }
 
-// joins says whether a request can share a batch with its first one.
+// joins reports whether a request can share a batch with its first one.
 func (d *direct) joins(s *Source, first, r *infer.Request) bool {
-	return d.same.Equal(first, r) && s.fit(first, r)
+	return d.same.Equal(first, r) && s.compatible(first, r)
 }
 
-// run puts a request in the batch.
-func (s *Source) run(b *bench, l *slot, q *sequence, r *infer.Request) {
-	r.Move(infer.Queued, infer.Executing) // no longer to be withdrawn
+// run adds a request to the batch.
+func (s *Source) run(inst *instance, l *slot, q *sequence, r *infer.Request) {
+	r.Move(infer.Queued, infer.Executing) // so that Withdraw ignores it
 	s.stats.Pending.Add(-1)
-	q.uses++
+	q.refs++
 	l.running++
-	b.seat.Batch.Add(r)
+	inst.instanceSlot.Batch.Add(r)
 }

@@ -19,7 +19,7 @@ func TestIdle(t *testing.T) {
 	t.Parallel()
 	cfg := direct(4, 0, 0)
 	cfg.GetSequenceBatching().MaxSequenceIdleMicroseconds = 5_000_000
-	s := play(t, cfg, func(s *stage) {
+	s := play(t, cfg, func(s *harness) {
 		s.send("(A1 (B1 (C1 (D1")
 		s.at(2000)
 		s.send("(E1)") // in the backlog, until A has been idle for too long
@@ -45,7 +45,7 @@ func patient(seconds uint64) func(*infer.Request) {
 // Only the backlog has timeouts.
 func TestBacklogTimeout(t *testing.T) {
 	t.Parallel()
-	s := play(t, direct(1, 0, 0), func(s *stage) {
+	s := play(t, direct(1, 0, 0), func(s *harness) {
 		s.send("(A1 A2 A3)", patient(3))
 		s.at(1000)
 		s.send("(B1 B2 B3)", patient(3))
@@ -60,7 +60,7 @@ func TestBacklogTimeout(t *testing.T) {
 
 func TestBacklogTimeoutForgetsTheSequence(t *testing.T) {
 	t.Parallel()
-	play(t, direct(1, 0, 0), func(s *stage) {
+	play(t, direct(1, 0, 0), func(s *harness) {
 		s.send("(B1 B2 B3)")
 		s.at(1000)
 		s.send("(A1", patient(3))
@@ -76,7 +76,7 @@ func TestCancel(t *testing.T) {
 	t.Parallel()
 	t.Run("in a slot", func(t *testing.T) {
 		t.Parallel()
-		s := play(t, direct(1, 0, 0), func(s *stage) {
+		s := play(t, direct(1, 0, 0), func(s *harness) {
 			s.send("(A1")
 			s.at(10)
 			second := s.keep("A2")
@@ -93,7 +93,7 @@ func TestCancel(t *testing.T) {
 	})
 	t.Run("in the backlog", func(t *testing.T) {
 		t.Parallel()
-		s := play(t, direct(1, 0, 0), func(s *stage) {
+		s := play(t, direct(1, 0, 0), func(s *harness) {
 			s.send("(A1 (B1")
 			second := s.keep("B2")
 			second.Cancel()
@@ -105,7 +105,7 @@ func TestCancel(t *testing.T) {
 	})
 	t.Run("handed over", func(t *testing.T) {
 		t.Parallel()
-		play(t, oldest(4, 1, 1000, 4), func(s *stage) {
+		play(t, oldest(4, 1, 1000, 4), func(s *harness) {
 			first := s.keep("(A1")
 			s.send("A2) (B1)")
 			s.at(10)
@@ -118,8 +118,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// keep submits a request and keeps the front end's reference.
-func (s *stage) keep(text string) *infer.Request {
+// keep submits a request and keeps the frontend's reference.
+func (s *harness) keep(text string) *infer.Request {
 	r := s.request(text)
 	r.Sink = &sink{s, r.ID}
 	s.mu.Lock()
@@ -131,7 +131,7 @@ func (s *stage) keep(text string) *infer.Request {
 
 func TestEnqueueErrors(t *testing.T) {
 	t.Parallel()
-	play(t, direct(2, 0, 0), func(s *stage) {
+	play(t, direct(2, 0, 0), func(s *harness) {
 		for name, c := range map[string]struct {
 			change func(*infer.Request)
 			want   string
@@ -158,7 +158,7 @@ func TestEnqueueErrors(t *testing.T) {
 // While a server stops, sequences that have begun go on.
 func TestStop(t *testing.T) {
 	t.Parallel()
-	play(t, direct(1, 0, 0), func(s *stage) {
+	play(t, direct(1, 0, 0), func(s *harness) {
 		s.send("(A1 (B1")
 		over := s.source.Stop()
 		err := s.submit(s.request("(C1"))
@@ -181,7 +181,7 @@ func TestStop(t *testing.T) {
 // does, those in the backlog too.
 func TestDrainRunsWhatWaits(t *testing.T) {
 	t.Parallel()
-	s := play(t, direct(1, 0, 0), func(s *stage) {
+	s := play(t, direct(1, 0, 0), func(s *harness) {
 		s.send("(A1 A2 (B1 B2 (C1)")
 	}, taking(100*time.Millisecond))
 	require.Equal(t, []string{"A1", "A2", "B1", "B2", "C1"}, s.ran())
@@ -189,7 +189,7 @@ func TestDrainRunsWhatWaits(t *testing.T) {
 
 func TestDrainThatGivesUp(t *testing.T) {
 	t.Parallel()
-	play(t, oldest(1, 1, 0), func(s *stage) {
+	play(t, oldest(1, 1, 0), func(s *harness) {
 		s.send("(A1 A2) (B1")
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		defer cancel()
@@ -199,10 +199,10 @@ func TestDrainThatGivesUp(t *testing.T) {
 	}, taking(100*time.Millisecond))
 }
 
-// The sequences of an instance that breaks down end with it.
+// The sequences of a broken instance end with it.
 func TestBreakdown(t *testing.T) {
 	t.Parallel()
-	play(t, direct(1, 0, 0), func(s *stage) {
+	play(t, direct(1, 0, 0), func(s *harness) {
 		s.send("(A1 (B1 A2 B2)")
 		s.at(1000)
 		require.Contains(t, s.answer("A1"), "broke down")
@@ -212,8 +212,8 @@ func TestBreakdown(t *testing.T) {
 		s.send("(C1)")
 		s.at(2000)
 		require.Contains(t, s.answer("C1"), "ok")
-	}, func(s *stage) {
-		s.opts.Seats = 2
+	}, func(s *harness) {
+		s.opts.Slots = 2
 		s.run = func(_ context.Context, b *infer.Batch) error {
 			time.Sleep(100 * time.Millisecond)
 			for _, r := range b.Requests {

@@ -11,45 +11,45 @@ import (
 	"triton/server/stats"
 )
 
-// Enqueue puts a request in its place in its sequence. A caller that can run a
-// batch itself gets the seat when that makes a batch due with its request in it.
-func (s *Source) Enqueue(r *infer.Request, run bool) (*scheduler.Seat, error) {
-	if err := s.inspect(r); err != nil {
+// Enqueue adds a request to its sequence. A caller that can run a batch itself gets the
+// instance slot when that makes a batch due with its request in it.
+func (s *Source) Enqueue(r *infer.Request, run bool) (*scheduler.Slot, error) {
+	if err := s.validate(r); err != nil {
 		return nil, err
 	}
 	now := infer.Now()
 	r.Times.Queued = now
-	if s.continues(r) {
+	if s.passToPrevious(r) {
 		return nil, nil
 	}
-	corrid, err := s.room(r)
+	corrid, err := s.newCorrelationID(r)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	q, err := s.find(r, corrid)
 	if corrid != nil && (err != nil || q.corrid != corrid) {
-		corrid.Release() // the sequence has begun before, or does not begin
+		corrid.Release() // the sequence exists already or does not start
 	}
 	if err != nil {
 		s.unlock()
 		return nil, err
 	}
 	if q.known && r.SequenceStart {
-		defer s.conflict(q.id)
+		defer s.logConflict(q.id)
 	}
 	s.join(q, r, now)
 	run = run && s.gate == nil && !s.iterative
-	seat := s.dispatch(q, r, run)
+	instanceSlot := s.dispatch(q, r, run)
 	s.unlock()
-	if seat != nil {
-		s.prepare(s.benches[seat.Index])
+	if instanceSlot != nil {
+		s.prepare(s.instances[instanceSlot.Index])
 	}
-	return seat, nil
+	return instanceSlot, nil
 }
 
-// inspect refuses what no sequence can take.
-func (s *Source) inspect(r *infer.Request) error {
+// validate refuses requests that no sequence can take.
+func (s *Source) validate(r *infer.Request) error {
 	if err := s.controls.check(r, s.model); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *Source) inspect(r *infer.Request) error {
 		return status.New(status.InvalidArg, "inference request to model '%s' must specify batch-size 1 due to requirements of sequence batcher", s.model)
 	}
 	if s.iterative {
-		r.Iterate()
+		r.AllowReschedule()
 		return nil
 	}
 	if (idOf(r) == id{}) {
@@ -66,16 +66,16 @@ func (s *Source) inspect(r *infer.Request) error {
 	return nil
 }
 
-// room is memory for the correlation id of the sequence that a request may start.
-// It is taken here because the lock is held later.
-func (s *Source) room(r *infer.Request) (*tensor.Buffer, error) {
+// newCorrelationID allocates memory for the correlation ID of the sequence that a request
+// may start, before the lock is taken.
+func (s *Source) newCorrelationID(r *infer.Request) (*tensor.Buffer, error) {
 	if r.SequenceStart || s.iterative && (idOf(r) == id{}) {
-		return s.controls.corrid(r, s.model)
+		return s.controls.newCorrelationID(r, s.model)
 	}
 	return nil, nil
 }
 
-// find is the sequence that a request belongs to, a new one with corrid when it
+// find returns the sequence of a request, or a new one with corrid when the request
 // starts one.
 func (s *Source) find(r *infer.Request, corrid *tensor.Buffer) (*sequence, error) {
 	i := idOf(r)
@@ -94,8 +94,8 @@ func (s *Source) find(r *infer.Request, corrid *tensor.Buffer) (*sequence, error
 	case !r.SequenceStart:
 		return nil, errStart(i, s.model)
 	}
-	q := s.begin(i, corrid)
-	if l := s.take(); l != nil {
+	q := s.newSequence(i, corrid)
+	if l := s.takeFree(); l != nil {
 		s.assign(l, q)
 	} else {
 		s.mu.backlog.enter(q)
@@ -107,59 +107,59 @@ func (s *Source) find(r *infer.Request, corrid *tensor.Buffer) (*sequence, error
 func (s *Source) join(q *sequence, r *infer.Request, now int64) {
 	switch {
 	case r.SequenceEnd:
-		s.forget(q)
+		s.unregister(q)
 	case q.known:
 		s.touch(q, now)
 	default:
-		s.know(q, now)
+		s.register(q, now)
 	}
 	q.waiting.Push(r)
-	r.Member.Of = q
+	r.Membership.Sequence = q
 	s.stats.Pending.Add(1)
 	if q.slot == nil {
-		s.mu.backlog.note(q, r, now)
-		s.timer.Set(s.mu.backlog.due())
+		s.mu.backlog.countRequest(q, r, now)
+		s.timer.Set(s.mu.backlog.nextDeadline())
 	}
 }
 
-// dispatch is what follows when a request has joined a sequence.
-func (s *Source) dispatch(q *sequence, r *infer.Request, run bool) *scheduler.Seat {
+// dispatch forms or wakes the batch of a request that has joined a sequence.
+func (s *Source) dispatch(q *sequence, r *infer.Request, run bool) *scheduler.Slot {
 	l := q.slot
-	if !r.Enter(s) { // nobody waits for it any more
+	if !r.Enter(s) { // it is cancelled
 		r.Move(infer.Queued, infer.Executing)
 		s.cancel(q, r)
 		if l != nil {
-			s.check(l.bench) // another sequence may have the slot now
+			s.wakeIfDue(l.instance) // another sequence may have the slot now
 		}
 		return nil
 	}
-	s.mu.hold.look(s)
+	s.mu.hold.endIfReached(s)
 	if l == nil {
 		return nil
 	}
 	s.strategy.arrive(s, l)
-	b := l.bench
-	if !run || !b.idle {
-		s.check(b)
+	inst := l.instance
+	if !run || !inst.idle {
+		s.wakeIfDue(inst)
 		return nil
 	}
-	cut := s.look(b)
-	if cut.Count == 0 {
-		b.arm(cut.At)
+	decision := s.evaluate(inst)
+	if decision.Count == 0 {
+		inst.setAlarm(decision.At)
 		return nil
 	}
-	s.strategy.fill(s, b, cut)
-	if slices.Contains(b.seat.Batch.Requests, r) {
-		b.idle = false
-		return b.seat
+	s.strategy.form(s, inst, decision)
+	if slices.Contains(inst.instanceSlot.Batch.Requests, r) {
+		inst.idle = false
+		return inst.instanceSlot
 	}
-	b.filled = len(b.seat.Batch.Requests) > 0
-	s.rouse(b)
+	inst.filled = len(inst.instanceSlot.Batch.Requests) > 0
+	s.wakeOnUnlock(inst)
 	return nil
 }
 
-// conflict notes that a sequence begins anew that had not ended.
-func (s *Source) conflict(i id) {
+// logConflict logs that a sequence starts again without having ended.
+func (s *Source) logConflict(i id) {
 	s.log.Warn(fmt.Sprintf("sequence %s for model '%s' has a conflict. The previous sequence did not end before this sequence start. "+
 		"Previous sequence will be terminated early.", i, s.model))
 }
@@ -169,24 +169,24 @@ func errStart(i id, model string) error {
 		"inference request for sequence %s to model '%s' must specify the START flag on the first request of the sequence", i, model)
 }
 
-// errStopping is the answer to sequences that begin too late.
+// errStopping is the error of sequences that start during a drain.
 func errStopping(*infer.Request) error {
 	return status.New(status.Unavailable, "Server is stopping, scheduler for model has stopped accepting new inference requests")
 }
 
-// failFrom takes a request of a sequence and all behind it out, to fail.
+// failFrom removes and fails a request of a sequence and all behind it.
 func (s *Source) failFrom(q *sequence, r *infer.Request, err func(*infer.Request) error, why stats.Failure) {
 	for r != nil {
 		next := r.Next()
 		q.waiting.Remove(r)
-		s.drop(r, err(r), why)
+		s.failQueued(r, err(r), why)
 		r = next
 	}
 }
 
-// drop fails a request that stands in no list any more.
-func (s *Source) drop(r *infer.Request, err error, why stats.Failure) {
-	r.Move(infer.Queued, infer.Executing) // no longer to be withdrawn
+// failQueued fails a request that has left its list.
+func (s *Source) failQueued(r *infer.Request, err error, why stats.Failure) {
+	r.Move(infer.Queued, infer.Executing) // so that Withdraw ignores it
 	s.stats.Pending.Add(-1)
 	s.fail(r, err, why)
 }

@@ -15,33 +15,32 @@ const (
 	maxGenerated  = len(generatedText) + 16 // in hexadecimal digits
 )
 
-// generated counts the correlation ids that this process has made, for all
-// models.
+// generated counts the correlation IDs that this process has generated, for all models.
 var generated atomic.Uint32
 
-// prefix is the upper half of all generated numbers: random, so that no client
-// guesses one, and with the highest bit set, as clients rarely have it.
+// prefix is the upper half of all generated numbers: random, so that no client guesses
+// one, and with the highest bit set, which clients rarely set.
 var prefix = func() uint64 {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return uint64(binary.LittleEndian.Uint32(b[:])|1<<31) << 32
 }()
 
-// generate gives a request that names no sequence an id of its own, which begins
-// one. No other request joins that sequence, whatever it says: in the table of
-// sequences a generated id never equals one that came with a request. Engines see
-// only the number or the text, so that is one that no client uses by accident:
+// generate gives a request without a correlation ID a new one, which starts a sequence.
+// No other request joins that sequence, whatever its ID: in the table of sequences a
+// generated ID never equals one that came with a request. Backends see only the number or
+// the text, so it must not be one that clients use by accident:
 //
-//	63..32  the process's random number, highest bit 1
-//	31      1: an engine that sees 32 bits of the number does not find the
-//	        client's sequences 1, 2, 3
-//	30..0   a count over all models of the process
+// \t63..32 the process's random number, highest bit 1
+// \t31 1: a backend that sees 32 bits of the number does not find the
+// \t client's sequences 1, 2, 3
+// \t30..0 a count over all models of the process
 func (s *Source) generate(r *infer.Request) id {
 	for {
 		number := prefix | 1<<31 | uint64(generated.Add(1)&(1<<31-1))
-		i := id{number: number, own: true}
+		i := id{number: number, generated: true}
 		if s.controls.id != nil && s.controls.id.dt == tensor.Bytes {
-			i = id{text: generatedText + strconv.FormatUint(number, 16), own: true}
+			i = id{text: generatedText + strconv.FormatUint(number, 16), generated: true}
 		}
 		if s.mu.known[i] != nil { // after 2^31 others
 			continue

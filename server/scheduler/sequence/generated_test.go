@@ -11,15 +11,15 @@ import (
 	"triton/server/infer"
 )
 
-// noteIDs is an engine of iterative sequences that notes the id of each request's
+// noteIDs is a backend of iterative sequences that notes the id of each request's
 // every execution, beside what countdown does.
-func noteIDs(ids map[string][]uint64, texts map[string]string) func(*stage) {
-	return func(s *stage) {
+func noteIDs(ids map[string][]uint64, texts map[string]string) func(*harness) {
+	return func(s *harness) {
 		countdown(10*time.Millisecond, false)(s)
 		run := s.run
 		s.run = func(ctx context.Context, b *infer.Batch) error {
 			for _, r := range b.Requests {
-				if !r.Member.Null {
+				if !r.Membership.Null {
 					ids[r.ID] = append(ids[r.ID], r.SequenceID)
 					texts[r.ID] = r.SequenceIDStr
 				}
@@ -31,13 +31,13 @@ func noteIDs(ids map[string][]uint64, texts map[string]string) func(*stage) {
 
 // A client numbers its own sequences from 1, as most do, beside requests whose id
 // the server makes: all are sequences of their own.
-func TestGeneratedIDsAreNobodyElses(t *testing.T) {
+func TestGeneratedIDsAreUnique(t *testing.T) {
 	t.Parallel()
 	ids, texts := map[string][]uint64{}, map[string]string{}
 	own := func(id uint64) func(*infer.Request) {
 		return func(r *infer.Request) { r.SequenceID, r.SequenceStart, r.Priority = id, true, 3 }
 	}
-	play(t, iterative(direct(4, 0, 0)), func(s *stage) {
+	play(t, iterative(direct(4, 0, 0)), func(s *harness) {
 		s.send("A", own(1))
 		s.send("B", plain(2))
 		s.send("C", own(2))
@@ -63,12 +63,11 @@ func TestGeneratedIDsAreNobodyElses(t *testing.T) {
 	}
 }
 
-// Who sends the number that the server has made for another request still begins
-// a sequence of its own.
+// A client that sends a generated number still starts a sequence of its own.
 func TestAGeneratedIDCannotBeJoined(t *testing.T) {
 	t.Parallel()
 	ids := map[string][]uint64{}
-	play(t, iterative(direct(4, 0, 0)), func(s *stage) {
+	play(t, iterative(direct(4, 0, 0)), func(s *harness) {
 		s.send("A", plain(50))
 		s.at(15)
 		s.mu.Lock()
@@ -92,13 +91,13 @@ func TestGeneratedIDsDifferBetweenModels(t *testing.T) {
 	seen := map[uint64]bool{}
 	for range 3 {
 		ids := map[string][]uint64{}
-		play(t, iterative(direct(1, 0, 0)), func(s *stage) { s.send("A", plain(1)); s.at(100) }, noteIDs(ids, map[string]string{}))
+		play(t, iterative(direct(1, 0, 0)), func(s *harness) { s.send("A", plain(1)); s.at(100) }, noteIDs(ids, map[string]string{}))
 		require.False(t, seen[ids["A"][0]])
 		seen[ids["A"][0]] = true
 	}
 }
 
-// An engine that wants the id as a text gets one.
+// A backend that wants the id as a text gets one.
 func TestGeneratedTexts(t *testing.T) {
 	t.Parallel()
 	cfg := iterative(direct(2, 0, 0))
@@ -109,7 +108,7 @@ func TestGeneratedTexts(t *testing.T) {
 		}},
 	}}
 	ids, texts := map[string][]uint64{}, map[string]string{}
-	play(t, cfg, func(s *stage) {
+	play(t, cfg, func(s *harness) {
 		s.send("A B", plain(1))
 		s.at(1000)
 		require.Contains(t, s.answer("A"), ": ok")

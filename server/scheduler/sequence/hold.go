@@ -1,20 +1,20 @@
 package sequence
 
-// hold keeps everything waiting until enough requests are there, once: what
-// TRITONSERVER_DELAY_SCHEDULER and TRITONSERVER_BACKLOG_DELAY_SCHEDULER ask for.
+// hold lets nothing run, once, until enough requests wait: what
+// TRITONSERVER_DELAY_SCHEDULER and TRITONSERVER_BACKLOG_DELAY_SCHEDULER request.
 type hold struct{ slots, backlog int }
 
 func (h *hold) on() bool { return h.slots > 0 || h.backlog > 0 }
 
-// look ends the hold when all requests are there.
-func (h *hold) look(s *Source) {
+// endIfReached ends the hold when enough requests wait.
+func (h *hold) endIfReached(s *Source) {
 	if !h.on() || s.mu.backlog.requests < h.backlog {
 		return
 	}
 	n := 0
-	for _, b := range s.benches {
-		n += b.line.Len()
-		for _, l := range b.slots {
+	for _, inst := range s.instances {
+		n += inst.queue.Len()
+		for _, l := range inst.slots {
 			if l.seq != nil {
 				n += l.seq.waiting.Len()
 			}
@@ -24,7 +24,7 @@ func (h *hold) look(s *Source) {
 		return
 	}
 	*h = hold{}
-	for _, b := range s.benches {
-		s.check(b)
+	for _, inst := range s.instances {
+		s.wakeIfDue(inst)
 	}
 }

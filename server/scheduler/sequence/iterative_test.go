@@ -12,16 +12,16 @@ import (
 	"triton/server/infer"
 )
 
-// countdown is an engine of iterative sequences: a request with priority n runs n
+// countdown is a backend of iterative sequences: a request with priority n runs n
 // times. One of a decoupled model gets a response each time.
-func countdown(exec time.Duration, decoupled bool) func(*stage) {
-	return func(s *stage) {
+func countdown(exec time.Duration, decoupled bool) func(*harness) {
+	return func(s *harness) {
 		left := map[uint64]uint64{}
 		s.cfg.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: decoupled}
 		s.run = func(_ context.Context, b *infer.Batch) error {
 			time.Sleep(exec)
 			for _, r := range b.Requests {
-				if r.Member.Null {
+				if r.Membership.Null {
 					continue
 				}
 				if r.SequenceStart {
@@ -60,7 +60,7 @@ func TestIterative(t *testing.T) {
 	for _, decoupled := range []bool{false, true} {
 		t.Run(fmt.Sprintf("decoupled %t", decoupled), func(t *testing.T) {
 			t.Parallel()
-			s := play(t, iterative(direct(1, 0, 0)), func(s *stage) {
+			s := play(t, iterative(direct(1, 0, 0)), func(s *harness) {
 				s.send("A B C D", plain(2))
 				s.at(1000)
 				require.Equal(t, "20: ok", s.answer("A"))
@@ -77,7 +77,7 @@ func TestIterativeBatches(t *testing.T) {
 	for name, cfg := range map[string]*inferencepb.ModelConfig{"direct": direct(4, 0, 0), "oldest": oldest(4, 4, 0)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := play(t, iterative(cfg), func(s *stage) {
+			s := play(t, iterative(cfg), func(s *harness) {
 				s.send("A", plain(4))
 				s.at(5)
 				s.send("B", plain(1))
@@ -99,7 +99,7 @@ func TestIterativeIdle(t *testing.T) {
 	t.Parallel()
 	cfg := iterative(direct(1, 0, 0))
 	cfg.GetSequenceBatching().MaxSequenceIdleMicroseconds = 200_000
-	play(t, cfg, func(s *stage) {
+	play(t, cfg, func(s *harness) {
 		s.send("A", plain(3))
 		s.at(1000)
 		require.Regexp(t, `^500: inference request for sequence \d{19,20} to model 'm' must specify the START flag on the first request of the sequence$`, s.answer("A"))

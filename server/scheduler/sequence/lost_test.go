@@ -15,11 +15,11 @@ import (
 
 func gone(r *infer.Request) { r.Cancel() }
 
-// A request whose client has gone before it is queued ends its sequence, and what
-// waits in the backlog has the slot at once.
+// A request that is cancelled before it is queued ends its sequence, and the backlog gets
+// the slot at once.
 func TestCancelledBeforeItWaits(t *testing.T) {
 	t.Parallel()
-	play(t, direct(1, 0, 0), func(s *stage) {
+	play(t, direct(1, 0, 0), func(s *harness) {
 		s.send("(A1")
 		s.at(10)
 		s.send("(B1 B2)")
@@ -31,7 +31,7 @@ func TestCancelledBeforeItWaits(t *testing.T) {
 	})
 }
 
-// An engine that has rescheduled requests and then fails, or has also answered
+// A backend that has rescheduled requests and then fails, or has also answered
 // them, owes each one answer.
 func TestRescheduledAndAnswered(t *testing.T) {
 	t.Parallel()
@@ -46,11 +46,11 @@ func TestRescheduledAndAnswered(t *testing.T) {
 		for _, decoupled := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				play(t, iterative(direct(1, 0, 0)), func(s *stage) {
+				play(t, iterative(direct(1, 0, 0)), func(s *harness) {
 					s.send("A", plain(1))
 					s.at(1000)
 					require.Equal(t, c.want, s.answer("A"))
-				}, countdown(0, decoupled), func(s *stage) {
+				}, countdown(0, decoupled), func(s *harness) {
 					s.run = func(_ context.Context, b *infer.Batch) error {
 						require.NoError(t, b.Requests[0].Reschedule())
 						return c.run(b.Requests[0])
@@ -61,7 +61,7 @@ func TestRescheduledAndAnswered(t *testing.T) {
 	}
 }
 
-// closed is a gate that nobody comes through.
+// closed is a gate that grants nothing.
 type closed struct{ aborted chan struct{} }
 
 func (g *closed) Acquire(int) bool { <-g.aborted; return false }
@@ -69,27 +69,26 @@ func (*closed) Release(int, bool)  {}
 func (*closed) Weight(int) uint64  { return 0 }
 func (g *closed) Abort()           { close(g.aborted) }
 
-// A drain that gives up does not leave instances behind that wait for their turn.
+// A drain that times out leaves no instance that waits for a grant.
 func TestDrainThatGivesUpAtTheGate(t *testing.T) {
 	t.Parallel()
-	play(t, direct(1, 0, 0), func(s *stage) {
+	play(t, direct(1, 0, 0), func(s *harness) {
 		s.send("(A1)")
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		defer cancel()
 		require.Error(t, s.group.Drain(ctx))
 		require.Contains(t, s.answer("A1"), "Server is stopping")
-	}, func(s *stage) { s.opts.Gate = &closed{make(chan struct{})} })
+	}, func(s *harness) { s.opts.Gate = &closed{make(chan struct{})} })
 }
 
-// What waits is pending, wherever it waits: in the backlog, in a slot, and handed
-// over.
+// Waiting requests are pending in the backlog, in a slot and in the instance's queue.
 func TestPending(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]*inferencepb.ModelConfig{"direct": direct(1, 0, 0), "oldest": oldest(1, 2, 0)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			play(t, cfg, func(s *stage) {
+			play(t, cfg, func(s *harness) {
 				s.send("(A1 A2) (B1 B2) (C1)")
 				for i, want := range []int64{4, 3, 2, 1, 0} {
 					s.at(i*100 + 50)
@@ -98,7 +97,7 @@ func TestPending(t *testing.T) {
 			}, taking(100*time.Millisecond))
 		})
 	}
-	play(t, iterative(direct(1, 0, 0)), func(s *stage) {
+	play(t, iterative(direct(1, 0, 0)), func(s *harness) {
 		s.send("A B", plain(2))
 		s.at(150) // A runs again
 		require.EqualValues(t, 1, s.stats.Pending.Load())

@@ -7,14 +7,14 @@ import (
 	"triton/server/scheduler/dynamic"
 )
 
-// oldest makes batches as the dynamic batcher does, on each instance, of one
-// request of each sequence. The next request of a sequence joins when the engine
-// is done with the one before.
+// oldest forms batches as the dynamic batcher does, on each instance, with at most one
+// request of each sequence. The next request of a sequence joins when the backend is done
+// with the one before.
 type oldest struct {
 	policy *dynamic.Policy
-	// ordered says that responses leave in the order of the batches. It is so by
-	// itself unless engines answer after their call; an iterative request has no one
-	// place in that order.
+	// ordered sends responses in the order of the batches. It is needed only when
+	// backends answer after their call. An iterative request has no single position in
+	// that order.
 	ordered bool
 }
 
@@ -29,56 +29,58 @@ func newOldest(cfg *inferencepb.ModelConfig) *oldest {
 	})}
 }
 
-func (o *oldest) line() *scheduler.Line { return scheduler.NewLine(o.policy, scheduler.Rules{}) }
+func (o *oldest) newQueue() *scheduler.PriorityQueue {
+	return scheduler.NewPriorityQueue(o.policy, scheduler.Rules{})
+}
 
-// arrive hands the next request of a sequence over.
+// arrive queues the next request of a sequence on the instance.
 func (*oldest) arrive(s *Source, l *slot) {
-	r := l.front()
+	r := l.next()
 	if r == nil || l.running > 0 {
 		return
 	}
 	q := l.seq
 	q.waiting.Remove(r)
-	q.uses++
+	q.refs++
 	l.running++
-	l.lined = r
-	_ = l.bench.line.Push(r, infer.Now()) // without rules it takes all
+	l.queued = r
+	_ = l.instance.queue.Push(r, infer.Now()) // cannot fail without limits
 }
 
-func (*oldest) early() bool { return false }
+func (*oldest) freesEarly() bool { return false }
 
-func (*oldest) look(_ *Source, b *bench, now int64, flush bool) scheduler.Cut {
-	return b.line.Next(now, flush)
+func (*oldest) evaluate(_ *Source, inst *instance, now int64, flush bool) scheduler.Decision {
+	return inst.queue.Evaluate(now, flush)
 }
 
-func (o *oldest) fill(s *Source, b *bench, cut scheduler.Cut) {
-	b.seat.Why = cut.Why
-	for range cut.Count {
-		r := b.line.Front()
+func (o *oldest) form(s *Source, inst *instance, decision scheduler.Decision) {
+	inst.instanceSlot.Why = decision.Why
+	for range decision.Count {
+		r := inst.queue.Front()
 		if r.Cancelled() {
-			s.cancel(r.Member.Of.(*sequence), r)
+			s.cancel(r.Membership.Sequence.(*sequence), r)
 			continue
 		}
-		if all := b.seat.Batch.Requests; len(all) > 0 && !s.fit(all[0], r) {
-			return // it begins the next batch
+		if all := inst.instanceSlot.Batch.Requests; len(all) > 0 && !s.compatible(all[0], r) {
+			return // it starts the next batch
 		}
-		l := r.Member.Of.(*sequence).slot
-		b.line.Remove(r)
-		l.lined = nil
-		r.Move(infer.Queued, infer.Executing) // no longer to be withdrawn
+		l := r.Membership.Sequence.(*sequence).slot
+		inst.queue.Remove(r)
+		l.queued = nil
+		r.Move(infer.Queued, infer.Executing) // so that Withdraw ignores it
 		s.stats.Pending.Add(-1)
 		if o.ordered {
-			b.order.Enter(r)
+			inst.order.Enter(r)
 		}
-		b.seat.Batch.Add(r)
+		inst.instanceSlot.Batch.Add(r)
 	}
 }
 
-// unline takes the request of a slot back that was handed over and waits.
-func (s *Source) unline(l *slot) {
-	r := l.lined
-	l.bench.line.Remove(r)
-	l.lined = nil
+// unqueue removes the queued request of a slot from the instance's queue.
+func (s *Source) unqueue(l *slot) {
+	r := l.queued
+	l.instance.queue.Remove(r)
+	l.queued = nil
 	l.running--
-	s.unuse(r.Member.Of.(*sequence))
+	s.release(r.Membership.Sequence.(*sequence))
 }

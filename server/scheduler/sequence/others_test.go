@@ -14,7 +14,7 @@ import (
 	"triton/server/scheduler/sequence"
 )
 
-// gate counts the turns that an instance takes.
+// gate counts the grants of an instance.
 type gate struct{ open, taken, ran atomic.Int64 }
 
 func (g *gate) Acquire(int) bool {
@@ -37,18 +37,18 @@ func (*gate) Abort()            {}
 
 func TestGate(t *testing.T) {
 	t.Parallel()
-	for name, cfg := range map[string]func() *stage{
-		"direct": func() *stage { return &stage{cfg: direct(4, 0, 0)} },
-		"oldest": func() *stage { return &stage{cfg: oldest(4, 4, 0)} },
+	for name, cfg := range map[string]func() *harness{
+		"direct": func() *harness { return &harness{cfg: direct(4, 0, 0)} },
+		"oldest": func() *harness { return &harness{cfg: oldest(4, 4, 0)} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := &gate{}
-			s := play(t, cfg().cfg, func(s *stage) {
+			s := play(t, cfg().cfg, func(s *harness) {
 				s.send("(A1 A2 A3 A4 A5 A6 A7 A8 A9)")
 				s.at(1000)
 				require.Zero(t, g.open.Load(), "an instance without work has no turn")
-			}, taking(10*time.Millisecond), func(s *stage) { s.opts.Gate, s.opts.Seats = g, 2 })
+			}, taking(10*time.Millisecond), func(s *harness) { s.opts.Gate, s.opts.Slots = g, 2 })
 			require.Equal(t, "{1:9}", s.sizes())
 			require.EqualValues(t, 9, g.ran.Load())
 		})
@@ -56,22 +56,22 @@ func TestGate(t *testing.T) {
 }
 
 // Sequences go on where they began when other instances take over.
-func TestBefore(t *testing.T) {
+func TestPreviousSource(t *testing.T) {
 	t.Parallel()
-	play(t, direct(2, 0, 0), func(s *stage) {
+	play(t, direct(2, 0, 0), func(s *harness) {
 		s.send("(A1")
 		old := s.group
 		o := s.opts
-		o.Before = s.source
+		o.Previous = s.source
 		var seats instance.Options
 		var err error
-		s.source, seats.Seats, err = sequence.New(o)
+		s.source, seats.Slots, err = sequence.New(o)
 		require.NoError(t, err)
 		seats.Name, seats.Version, seats.Config, seats.Model, seats.Stats, seats.Log = "m", "1", s.cfg, (*model)(s), s.stats, o.Log
 		seats.Placements, seats.Source = make([]backend.Placement, 1), s.source
 		s.group = instance.New(seats)
 		require.NoError(t, s.group.Start(context.Background()))
-		over := o.Before.Stop()
+		over := o.Previous.Stop()
 		s.send("(B1 A2 A3)")
 		require.EqualError(t, s.submit(s.request("C1")), "inference request for sequence 67 to model 'm' must specify the START flag on the first request of the sequence")
 		<-over
@@ -87,10 +87,10 @@ func TestBefore(t *testing.T) {
 // A sequence takes the slot with the lowest number over all instances.
 func TestLowestSlot(t *testing.T) {
 	t.Parallel()
-	s := play(t, direct(2, 0, 0), func(s *stage) {
+	s := play(t, direct(2, 0, 0), func(s *harness) {
 		s.send("(A1 (B1 (C1 (D1")
 		synctest.Wait()
 		require.ElementsMatch(t, []string{"A1 C1", "B1 D1"}, s.ran())
-	}, held(4, 0), func(s *stage) { s.opts.Seats = 2 })
+	}, held(4, 0), func(s *harness) { s.opts.Slots = 2 })
 	require.Len(t, s.ran(), 2)
 }

@@ -6,46 +6,45 @@ import (
 	"triton/server/infer"
 )
 
-// prepare gives the requests of a batch what the engine sees beside the clients'
-// inputs; without memory for that the batch is refused. Whoever holds the seat
-// calls it.
-func (s *Source) prepare(b *bench) {
+// prepare adds the inputs that the scheduler makes to the requests of a batch; without
+// memory for them the batch is refused. The holder of the instance slot calls it.
+func (s *Source) prepare(inst *instance) {
 	var pattern *infer.Request
 	nulls := false
-	for _, r := range b.seat.Batch.Requests {
-		if r.Member.Null {
+	for _, r := range inst.instanceSlot.Batch.Requests {
+		if r.Membership.Null {
 			nulls = true
 			continue
 		}
 		if pattern == nil {
 			pattern = r
 		}
-		q := r.Member.Of.(*sequence)
-		s.controls.give(r, q.corrid)
-		s.remember(b, q, r)
+		q := r.Membership.Sequence.(*sequence)
+		s.controls.addTo(r, q.corrid)
+		s.addStates(inst, q, r)
 	}
 	if !nulls {
 		return
 	}
-	for _, r := range b.seat.Batch.Requests {
-		if !r.Member.Null {
+	for _, r := range inst.instanceSlot.Batch.Requests {
+		if !r.Membership.Null {
 			continue
 		}
-		if err := s.blank(b, r, pattern); err != nil {
-			b.seat.Batch.Refused = err
+		if err := s.addNullInputs(inst, r, pattern); err != nil {
+			inst.instanceSlot.Batch.Refused = err
 			return
 		}
-		s.controls.giveNull(r)
-		if states := pattern.Member.Of.(*sequence).states; states != nil {
-			states.GiveNull(r)
+		s.controls.addNullTo(r)
+		if states := pattern.Membership.Sequence.(*sequence).states; states != nil {
+			states.AddNullTo(r)
 		}
 	}
 }
 
-// remember gives a request the states of its sequence: new ones for its first
-// request here, and for every one that starts the sequence anew.
-func (s *Source) remember(b *bench, q *sequence, r *infer.Request) {
-	if s.memory == nil {
+// addStates adds the states of its sequence to a request: new states for its first
+// request here, and for every request that starts the sequence again.
+func (s *Source) addStates(inst *instance, q *sequence, r *infer.Request) {
+	if s.stateStore == nil {
 		return
 	}
 	if q.states == nil || r.SequenceStart {
@@ -53,24 +52,25 @@ func (s *Source) remember(b *bench, q *sequence, r *infer.Request) {
 			q.states.Close()
 		}
 		var err error
-		if q.states, err = s.memory.Begin(b.seat.Index); err != nil {
+		if q.states, err = s.stateStore.NewStates(inst.instanceSlot.Index); err != nil {
 			q.states = nil
 			s.log.Error(fmt.Sprintf("Failed to initialize sequence state: %s", err))
 			return
 		}
 	}
-	q.states.Give(r)
+	q.states.AddTo(r)
 }
 
-// fit says whether two requests can share a batch as far as their states go.
-func (s *Source) fit(a, b *infer.Request) bool {
-	return s.memory == nil || s.memory.Fit(given(a), given(b))
+// compatible reports whether two requests can share a batch as far as their states are
+// concerned.
+func (s *Source) compatible(a, b *infer.Request) bool {
+	return s.stateStore == nil || s.stateStore.Compatible(statesOf(a), statesOf(b))
 }
 
-// given is the states that a request that waits will get; nil for new ones.
-func given(r *infer.Request) States {
+// statesOf returns the states that a waiting request will get; nil for new ones.
+func statesOf(r *infer.Request) States {
 	if r.SequenceStart {
 		return nil
 	}
-	return r.Member.Of.(*sequence).states
+	return r.Membership.Sequence.(*sequence).states
 }

@@ -2,34 +2,34 @@ package sequence
 
 import "triton/server/infer"
 
-// tick ends the sequences that nothing was heard of for too long, and those that
-// waited too long for a slot.
-func (s *Source) tick() {
+// onTimer ends the sequences that were idle for too long, and those that waited too long
+// for a slot.
+func (s *Source) onTimer() {
 	s.mu.Lock()
-	s.timer.Rang()
+	s.timer.Fired()
 	now := infer.Now()
 	s.expire(now)
-	s.timer.Set(s.mu.backlog.due())
+	s.timer.Set(s.mu.backlog.nextDeadline())
 	s.reap(now)
 	s.unlock()
 }
 
-// reap ends idle sequences: what waits of them still runs, but nothing can
-// follow. In the backlog none is idle.
+// reap ends idle sequences: their waiting requests still run, but no request can follow.
+// Sequences in the backlog are never idle.
 func (s *Source) reap(now int64) {
 	var left []*slot
-	for q := s.mu.recent.front; q != nil && q.seen+s.idleAfter <= now; q = s.mu.recent.front {
+	for q := s.mu.recent.front; q != nil && q.lastSeen+s.idleAfter <= now; q = s.mu.recent.front {
 		if q.slot == nil {
 			s.touch(q, now)
 			continue
 		}
-		s.forget(q)
+		s.unregister(q)
 		left = append(left, q.slot)
 	}
 	if q := s.mu.recent.front; q != nil {
-		s.timer.Set(q.seen + s.idleAfter)
+		s.timer.Set(q.lastSeen + s.idleAfter)
 	}
 	for _, l := range left {
-		s.follow(l)
+		s.advance(l)
 	}
 }

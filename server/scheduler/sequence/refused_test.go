@@ -11,14 +11,14 @@ import (
 	"triton/server/infer"
 )
 
-// scarce gives a stage memory that a test can refuse.
-func scarce(m *tensortest.Memory) func(*stage) {
-	return func(s *stage) { s.pool, s.opts.Pool = m.Pool, m.Pool }
+// scarce gives a harness memory that a test can refuse.
+func scarce(m *tensortest.Memory) func(*harness) {
+	return func(s *harness) { s.pool, s.opts.Pool = m.Pool, m.Pool }
 }
 
-// named has an engine that wants the correlation id.
-func named(d inferencepb.DataType) func(*stage) {
-	return func(s *stage) {
+// named has a backend that wants the correlation id.
+func named(d inferencepb.DataType) func(*harness) {
+	return func(s *harness) {
 		s.cfg.GetSequenceBatching().ControlInput = append(s.cfg.GetSequenceBatching().ControlInput, &inferencepb.ModelSequenceBatching_ControlInput{
 			Name: "ID", Control: []*inferencepb.ModelSequenceBatching_Control{
 				{Kind: inferencepb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_CORRID, DataType: d},
@@ -38,7 +38,7 @@ func TestNoMemoryForACorrelationID(t *testing.T) {
 				r.SequenceID, r.SequenceIDStr = 0, string(rune(r.SequenceID))
 			}
 		}
-		s := play(t, direct(2, 0, 0), func(s *stage) {
+		s := play(t, direct(2, 0, 0), func(s *harness) {
 			s.send("(A1", id)
 			r := s.request("(B1)")
 			id(r)
@@ -59,7 +59,7 @@ func TestNoMemoryForACorrelationID(t *testing.T) {
 func TestNoMemoryForNullRequests(t *testing.T) {
 	t.Parallel()
 	m := tensortest.New(nil)
-	s := play(t, direct(2, 0, 0), func(s *stage) {
+	s := play(t, direct(2, 0, 0), func(s *harness) {
 		s.send("(A1 (B1")
 		s.at(1000)
 		r := s.request("B2") // in the second row; nothing is in the first

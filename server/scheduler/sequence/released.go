@@ -5,41 +5,41 @@ import (
 	"triton/server/stats"
 )
 
-// Released hears that an engine is done with a request. What follows in its
-// sequence may go on. A request of an iterative sequence either runs again, as
-// the next one of its sequence, or ends it.
+// Released records that a backend is done with a request, so that the next one of its
+// sequence may run. A request of an iterative sequence either runs again, as the next one
+// of its sequence, or ends it.
 func (s *Source) Released(r *infer.Request) bool {
-	q, ok := r.Member.Of.(*sequence)
+	q, ok := r.Membership.Sequence.(*sequence)
 	if !ok {
 		return false // a null request
 	}
-	r.Member.Of, r.Member.States = nil, nil
+	r.Membership.Sequence, r.Membership.States = nil, nil
 	s.mu.Lock()
 	l := q.slot
 	l.running--
 	again := r.Rescheduled()
 	switch {
 	case again:
-		s.again(q, r)
+		s.requeue(q, r)
 	case s.iterative:
-		s.forget(q)
+		s.unregister(q)
 	}
-	s.unuse(q)
-	s.follow(l)
+	s.release(q)
+	s.advance(l)
 	s.unlock()
 	return again
 }
 
-// follow goes on with a slot in which a request has ended.
-func (s *Source) follow(l *slot) {
-	s.settle(l)
+// advance continues with a slot in which a request has ended.
+func (s *Source) advance(l *slot) {
+	s.vacateIfEnded(l)
 	s.strategy.arrive(s, l)
-	s.check(l.bench)
+	s.wakeIfDue(l.instance)
 }
 
-// again lets a request wait once more that its engine wants again.
-func (s *Source) again(q *sequence, r *infer.Request) {
-	r.Again()
+// requeue enqueues a rescheduled request.
+func (s *Source) requeue(q *sequence, r *infer.Request) {
+	r.PrepareRequeue()
 	r.DropExtras()
 	r.SequenceStart, r.SequenceEnd = false, false
 	now := infer.Now()
@@ -47,7 +47,7 @@ func (s *Source) again(q *sequence, r *infer.Request) {
 	switch {
 	case s.mu.aborted:
 		s.fail(r, errStopping(r), stats.Other)
-	case q.slot.bench.dead:
+	case q.slot.instance.retired:
 		s.fail(r, errLost(r), stats.Other)
 	case !q.known:
 		s.fail(r, errStart(q.id, s.model), stats.Other)

@@ -22,7 +22,7 @@ func TestABrokenInstanceLosesItsSequences(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			play(t, cfg(), func(s *stage) {
+			play(t, cfg(), func(s *harness) {
 				s.send("(A1 (B1")
 				s.at(5)
 				s.run = func(context.Context, *infer.Batch) error {
@@ -52,7 +52,7 @@ func TestABrokenInstanceLosesItsSequences(t *testing.T) {
 // each, one of which breaks while a sequence waits for a slot.
 func TestTheBacklogGoesOnWhenAnInstanceComesBack(t *testing.T) {
 	t.Parallel()
-	play(t, direct(1, 0, 0), func(s *stage) {
+	play(t, direct(1, 0, 0), func(s *harness) {
 		s.send("(A1 (B1")
 		s.at(5)
 		s.run = func(_ context.Context, b *infer.Batch) error {
@@ -70,5 +70,5 @@ func TestTheBacklogGoesOnWhenAnInstanceComesBack(t *testing.T) {
 		s.at(1000)
 		require.Contains(t, s.answer("C1"), "ok", "the slot of A is C's when the instance is back")
 		s.send("B2) C2)")
-	}, func(s *stage) { s.opts.Seats = 2 })
+	}, func(s *harness) { s.opts.Slots = 2 })
 }

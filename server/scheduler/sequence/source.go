@@ -12,75 +12,74 @@ import (
 	"triton/server/stats"
 )
 
-// Source is the scheduler of one model version with sequences. Each instance has
-// slots, and a sequence that begins takes a free one until its end: all its
-// requests run there, one after the other. Sequences that find no slot wait in
-// the backlog.
+// Source is the scheduler of one model version with sequences. Each instance has sequence
+// slots, and a new sequence takes a free one until its end: all its requests run there,
+// one after the other. Sequences without a slot wait in the backlog.
 //
-// There is one lock and no goroutine: instances pull, as from a
-// [scheduler.Queue], and one timer sees to idle sequences and those that waited
-// too long.
+// There is one lock and no goroutine: instances pull, as from a [scheduler.Queue], and
+// one timer ends idle sequences and those that waited too long.
 type Source struct {
-	model     string
-	stats     *stats.Model
-	log       *slog.Logger
-	pool      *tensor.Pool
-	memory    Memory
-	gate      scheduler.Gate
-	iterative bool
-	idleAfter int64 // ns
-	slots     int   // of each instance
-	controls  *controls
-	strategy  strategy
-	benches   []*bench
-	timer     scheduler.Timer
-	before    atomic.Pointer[Source] // nil once its sequences are over
+	model      string
+	stats      *stats.Model
+	log        *slog.Logger
+	pool       *tensor.Pool
+	stateStore StateStore
+	gate       scheduler.Gate
+	iterative  bool
+	idleAfter  int64 // ns
+	slots      int   // sequence slots of each instance
+	controls   *controls
+	strategy   strategy
+	instances  []*instance
+	timer      scheduler.Timer
+	previous   atomic.Pointer[Source] // nil once its sequences are over
 
 	mu state
 }
 
-// state is what the lock of a Source guards, the benches and sequences too.
+// state is what the lock of a Source guards, with the instances and sequences.
 type state struct {
 	sync.Mutex
-	known   map[id]*sequence // those whose next request is expected
-	recent  chain            // the known ones, least recently seen first
+	known   map[id]*sequence // sequences that requests may join
+	recent  sequenceList     // the known sequences, least recently seen first
 	backlog backlog
-	free    free
-	held    int         // slots that belong to a sequence
+	free    freeSlots
+	held    int         // sequence slots that belong to a sequence
 	alive   int         // instances in service
 	spare   []*sequence // for reuse
 	hold    hold
 
-	stopping bool          // no sequence may begin
-	over     chan struct{} // closed when stopping and no sequence is left
-	ended    bool          // over is closed
-	closed   bool          // slots are given up as soon as nothing runs or waits in them
-	aborted  bool          // nothing waits any more
+	stopping      bool          // no sequence may start
+	drained       chan struct{} // closed when stopping and no sequence is left
+	drainedClosed bool          // drained is closed
+	closed        bool          // slots are freed as soon as nothing runs or waits in them
+	aborted       bool          // nothing waits any more
 
-	// What unlock does without the lock.
-	rouse  *bench
-	failed []failure
+	// wakeList and failed are what unlock processes without the lock.
+	wakeList *instance
+	failed   []failure
 }
 
-// Options say what a Source is made of.
+// Options configure a Source.
 type Options struct {
 	Config *inferencepb.ModelConfig // with sequence_batching
-	Seats  int
+	Slots  int
 	Stats  *stats.Model
 	Log    *slog.Logger
 	Pool   *tensor.Pool
-	// Before is the source of the instances that these replace, which keeps its
+	// Previous is the source of the instances that these replace, which keeps its
 	// sequences until they end; nil: none.
-	Before *Source
-	// Memory makes implicit states; nil: the model has none.
-	Memory Memory
-	// Alarm makes what wakes an instance whose batch waits for more; nil: NewClock.
+	Previous *Source
+	// States makes implicit states; nil: the model has none.
+	States StateStore
+	// Alarm makes the alarm of an instance whose batch waits for more requests; nil:
+	// NewAlarm.
 	Alarm func() scheduler.Alarm
-	// Gate lets instances begin a batch; nil: always.
+	// Gate lets instances start a batch; nil: always.
 	Gate scheduler.Gate
-	// Hold keeps everything waiting until that many requests are in slots, and
-	// Backlog more of them in the backlog; for tests.
-	Hold, Backlog int
+	// HoldSlots lets nothing run until that many requests are in slots, and HoldBacklog
+	// more of them in the backlog; for tests.
+	HoldSlots, HoldBacklog int
 }
 
 var (
@@ -89,40 +88,41 @@ var (
 	_ infer.Queue        = (*Source)(nil)
 )
 
-// New makes a source and its seats, all of them held by the instances'
-// goroutines until they call Next. The error is that there is no memory.
-func New(o Options) (*Source, []*scheduler.Seat, error) {
+// New returns a source and its instance slots. The instances' goroutines own the slots
+// until they call Next. It fails only when there is no memory.
+func New(o Options) (*Source, []*scheduler.Slot, error) {
 	c := o.Config.GetSequenceBatching()
 	controls, err := newControls(o.Config, o.Pool)
 	if err != nil {
 		return nil, nil, err
 	}
 	s := &Source{
-		model: o.Config.GetName(), stats: o.Stats, log: o.Log, pool: o.Pool, memory: o.Memory, gate: o.Gate,
+		model: o.Config.GetName(), stats: o.Stats, log: o.Log, pool: o.Pool, stateStore: o.States, gate: o.Gate,
 		iterative: c.GetIterativeSequence(),
 		idleAfter: scheduler.Micros(max(c.GetMaxSequenceIdleMicroseconds(), 1)),
 		controls:  controls,
 		strategy:  newStrategy(o.Config),
 		slots:     slotsOf(o.Config),
 	}
-	s.before.Store(o.Before)
+	s.previous.Store(o.Previous)
 	s.mu.known = map[id]*sequence{}
-	s.mu.recent.of = recent
-	s.mu.backlog.of = waiting
-	s.mu.alive = o.Seats
-	s.mu.hold = hold{slots: o.Hold, backlog: o.Backlog}
-	seats := scheduler.NewSeats(o.Seats)
-	for _, seat := range seats {
-		alarm := scheduler.NewClock
+	s.mu.recent.kind = recent
+	s.mu.backlog.kind = waiting
+	s.mu.alive = o.Slots
+	s.mu.hold = hold{slots: o.HoldSlots, backlog: o.HoldBacklog}
+	slots := scheduler.NewSlots(o.Slots)
+	for _, instanceSlot := range slots {
+		alarm := scheduler.NewAlarm
 		if o.Alarm != nil {
 			alarm = o.Alarm
 		}
-		s.benches = append(s.benches, newBench(s, seat, alarm()))
+		s.instances = append(s.instances, newInstance(s, instanceSlot, alarm()))
 	}
-	s.timer.Start(s.tick)
-	return s, seats, nil
+	s.timer.Start(s.onTimer)
+	return s, slots, nil
 }
 
+// slotsOf returns the number of sequence slots of an instance.
 func slotsOf(cfg *inferencepb.ModelConfig) int {
 	if n := cfg.GetSequenceBatching().GetOldest().GetMaxCandidateSequences(); n > 0 {
 		return int(n)
@@ -130,33 +130,33 @@ func slotsOf(cfg *inferencepb.ModelConfig) int {
 	return max(int(cfg.GetMaxBatchSize()), 1)
 }
 
-// failure is a request that never ran, or not again, and its answer.
+// failure is a request that never ran, or not again, and its error.
 type failure struct {
 	r   *infer.Request
 	err error
 	why stats.Failure
 }
 
-// fail leaves a request that does not wait any more to unlock.
+// fail leaves a request that waits no more to unlock.
 func (s *Source) fail(r *infer.Request, err error, why stats.Failure) {
 	s.mu.failed = append(s.mu.failed, failure{r, err, why})
 }
 
-// unlock also wakes the instances that have something to do, and answers those
-// requests that failed.
+// unlock releases the lock, wakes the instances that have work and answers the failed
+// requests.
 func (s *Source) unlock() {
-	if s.mu.over != nil && !s.mu.ended && s.mu.held == 0 {
-		s.mu.ended = true
-		close(s.mu.over)
+	if s.mu.drained != nil && !s.mu.drainedClosed && s.mu.held == 0 {
+		s.mu.drainedClosed = true
+		close(s.mu.drained)
 	}
-	b, failed := s.mu.rouse, s.mu.failed
-	s.mu.rouse, s.mu.failed = nil, nil
+	inst, failed := s.mu.wakeList, s.mu.failed
+	s.mu.wakeList, s.mu.failed = nil, nil
 	s.mu.Unlock()
-	for b != nil {
-		next := b.link
-		b.link = nil
-		b.wake <- struct{}{}
-		b = next
+	for inst != nil {
+		next := inst.nextWake
+		inst.nextWake = nil
+		inst.wake <- struct{}{}
+		inst = next
 	}
 	for _, f := range failed {
 		s.stats.Fail(f.why, infer.Now()-f.r.Times.Received)
@@ -165,15 +165,15 @@ func (s *Source) unlock() {
 	}
 }
 
-// Alive is the number of instances in service.
+// Alive returns the number of instances in service.
 func (s *Source) Alive() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.alive
 }
 
-// Held is the number of sequences that have a slot: those that a server which
-// stops waits for.
+// Held returns the number of sequences that have a slot: those that a draining server
+// waits for.
 func (s *Source) Held() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

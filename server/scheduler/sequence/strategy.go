@@ -5,20 +5,20 @@ import (
 	"triton/server/scheduler"
 )
 
-// strategy says which sequences of an instance share a batch.
+// strategy decides which sequences of an instance share a batch.
 type strategy interface {
-	// line is what one instance needs of it.
-	line() *scheduler.Line
-	// arrive comes when a request may wait in a slot that did not before.
+	// newQueue returns the queue of one instance.
+	newQueue() *scheduler.PriorityQueue
+	// arrive is called when a slot may have a new waiting request.
 	arrive(s *Source, l *slot)
-	// early says that a slot is free when the last request of its sequence is in a
-	// batch, and not when the engine is done with it.
-	early() bool
-	// look says whether a batch is due, as a scheduler.Policy. It may end
-	// sequences that nobody waits for.
-	look(s *Source, b *bench, now int64, flush bool) scheduler.Cut
-	// fill cuts the batch that look found.
-	fill(s *Source, b *bench, cut scheduler.Cut)
+	// freesEarly reports whether a slot is free when the last request of its sequence is
+	// in a batch, rather than when the backend is done with it.
+	freesEarly() bool
+	// evaluate decides whether a batch is due, as a scheduler.Policy. It may end
+	// cancelled sequences.
+	evaluate(s *Source, inst *instance, now int64, flush bool) scheduler.Decision
+	// form forms the batch that evaluate found.
+	form(s *Source, inst *instance, decision scheduler.Decision)
 }
 
 func newStrategy(cfg *inferencepb.ModelConfig) strategy {
@@ -28,7 +28,7 @@ func newStrategy(cfg *inferencepb.ModelConfig) strategy {
 	return newDirect(cfg)
 }
 
-// Delays says whether batches of a model may wait for more requests.
+// Delays reports whether batches of a model may wait for more requests.
 func Delays(cfg *inferencepb.ModelConfig) bool {
 	c := cfg.GetSequenceBatching()
 	return c.GetDirect().GetMaxQueueDelayMicroseconds() > 0 || c.GetOldest().GetMaxQueueDelayMicroseconds() > 0

@@ -24,7 +24,7 @@ import (
 	"triton/server/stats"
 )
 
-// rough is an engine that answers late, fails, panics now and then and, when it
+// rough is a backend that answers late, fails, panics now and then and, when it
 // may, wants requests again.
 type rough struct {
 	decoupled, again bool
@@ -40,7 +40,7 @@ type roughInstance struct {
 	late sync.WaitGroup
 }
 
-// complete says whether a request has four controls, and a state of the shape that
+// complete reports whether a request has four controls, and a state of the shape that
 // the first of its batch has.
 func (e *rough) complete(r, first *infer.Request) bool {
 	if !e.states {
@@ -55,7 +55,7 @@ func (e *rough) remember(r *infer.Request) error {
 		return nil
 	}
 	n := rand.IntN(2) + 1
-	return r.Member.States.Update("OUT", tensor.Uint8, tensor.Shape{1, int64(n)}, tensor.NewData(e.pool.Get(n)))
+	return r.Membership.States.Update("OUT", tensor.Uint8, tensor.Shape{1, int64(n)}, tensor.NewData(e.pool.Get(n)))
 }
 
 func (e *rough) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
@@ -84,7 +84,7 @@ func (e *roughInstance) Execute(_ context.Context, b *infer.Batch) error {
 			return err
 		}
 		switch {
-		case r.Member.Null:
+		case r.Membership.Null:
 		case e.again && rand.IntN(2) == 0:
 			if err := r.Reschedule(); err != nil {
 				return err
@@ -150,20 +150,20 @@ func TestStress(t *testing.T) {
 
 func storm(t *testing.T, cfg *inferencepb.ModelConfig, e *rough) {
 	pool, counters, log := tensor.NewPool(), stats.NewModel("m", "1", 4), slog.New(slog.DiscardHandler)
-	o := sequence.Options{Config: cfg, Seats: 2, Stats: counters, Log: log, Pool: pool}
+	o := sequence.Options{Config: cfg, Slots: 2, Stats: counters, Log: log, Pool: pool}
 	if e.states {
 		cfg.GetSequenceBatching().State = []*inferencepb.ModelSequenceBatching_State{
 			{InputName: "IN STATE", OutputName: "OUT", DataType: inferencepb.DataType_TYPE_UINT8, Dims: []int64{-1}},
 		}
 		memory, err := state.New(state.Options{Config: cfg, Pool: pool, Log: log})
 		require.NoError(t, err)
-		o.Memory, e.pool = memory, pool
+		o.States, e.pool = memory, pool
 	}
-	source, seats, err := sequence.New(o)
+	source, slots, err := sequence.New(o)
 	require.NoError(t, err)
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: cfg, Model: e, Placements: make([]backend.Placement, 2),
-		Source: source, Seats: seats, Stats: counters, Log: log,
+		Source: source, Slots: slots, Stats: counters, Log: log,
 	})
 	require.NoError(t, g.Start(context.Background()))
 	var clients sync.WaitGroup

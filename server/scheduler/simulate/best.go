@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// Earliest is what no scheduler can beat on one instance: its element i is the
-// earliest moment at which i+1 requests of a trace can have been answered, by
-// whatever schedule is best for just that number and knows all arrivals
-// beforehand. Requests have one row, and cost does not fall with the rows.
+// EarliestEnds returns the bound that no scheduler can beat on one instance: its element
+// i is the earliest moment at which i+1 requests of a trace can have been answered, by
+// the best schedule for just that number with all arrivals known in advance. Requests
+// have one row, and cost does not fall with the rows.
 //
-// It is exact. Requests of one row are alike, so some best schedule for n of
-// them takes the first n, in their order, and its last batch is the last k: it
-// begins when request n is there and the best schedule for the first n-k is
-// over.
-func Earliest(trace []Arrival, maxBatch int, cost func(rows int) time.Duration) []time.Duration {
+// The bound is exact. Requests of one row are alike, so some best schedule for n of them
+// takes the first n in their order, and its last batch is the last k: it starts when
+// request n has arrived and the best schedule for the first n-k has ended.
+func EarliestEnds(trace []Arrival, maxBatch int, cost func(rows int) time.Duration) []time.Duration {
 	costs := make([]time.Duration, maxBatch+1)
 	for k := 1; k <= maxBatch; k++ {
 		costs[k] = cost(k)

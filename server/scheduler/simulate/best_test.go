@@ -15,7 +15,7 @@ import (
 
 // TestEarliest compares with all schedules of a few requests: every way to put
 // any of them into batches, in any order.
-func TestEarliest(t *testing.T) {
+func TestEarliestEnds(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 60 {
@@ -32,7 +32,7 @@ func TestEarliest(t *testing.T) {
 			best[i] = 1 << 60
 		}
 		search(trace, maxBatch, cost, 0, 0, best)
-		require.Equal(t, best, simulate.Earliest(trace, maxBatch, cost), "%v %d", trace, maxBatch)
+		require.Equal(t, best, simulate.EarliestEnds(trace, maxBatch, cost), "%v %d", trace, maxBatch)
 	}
 }
 
@@ -78,7 +78,7 @@ func capacity(batch, row time.Duration) float64 {
 // shares compares what was answered by each tenth of the time with what could
 // have been.
 func shares(trace []simulate.Arrival, ends []time.Duration, cost func(int) time.Duration) (whole, worst float64) {
-	best := simulate.Earliest(trace, synthMax, cost)
+	best := simulate.EarliestEnds(trace, synthMax, cost)
 	sort.Slice(ends, func(i, j int) bool { return ends[i] < ends[j] })
 	by := func(all []time.Duration, at time.Duration) float64 {
 		return float64(sort.Search(len(all), func(i int) bool { return all[i] > at }))

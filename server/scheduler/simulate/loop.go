@@ -10,49 +10,49 @@ import (
 
 const forever = math.MaxInt64
 
-// simulation is a run under way. Times are nanoseconds since the start.
+// simulation is a run in progress. Times are nanoseconds since the start.
 type simulation struct {
 	model   Model
 	trace   []Arrival
-	line    *scheduler.Line
+	queue   *scheduler.PriorityQueue
 	result  *Result
 	members []int // of all batches
 
-	now     int64
-	due     int64 // when the policy is to be asked again; forever: when something happens
-	busy    []instance
-	idle    []int // the last is taken first, as by the queue
-	came    []int // arrival by Place.Turn
-	shapes  shapes
-	spare   []*infer.Request
-	expired infer.List
+	now       int64
+	due       int64 // when the policy must be evaluated again; forever: after the next event
+	instances []instance
+	idle      []int // the last is used first, as in the queue
+	arrivals  []int // index in the trace by Position.Arrival
+	shapes    shapes
+	spare     []*infer.Request
+	expired   infer.List
 }
 
-// instance is one that runs, or not.
+// instance is a simulated instance.
 type instance struct {
-	batch infer.Batch
-	did   scheduler.Ran // End is forever when it is idle
-	index int           // of the batch in the result
+	batch     infer.Batch
+	execution scheduler.Execution // End is forever when it is idle
+	index     int                 // of the batch in the result
 }
 
 func newSimulation(m Model, trace []Arrival) *simulation {
 	s := &simulation{
 		model: m, trace: trace, due: forever,
-		line:    scheduler.NewLine(m.policy(), scheduler.RulesOf(m.Config)),
-		result:  &Result{Outcomes: make([]Outcome, len(trace)), Latency: make([]time.Duration, len(trace))},
-		members: make([]int, 0, len(trace)),
-		came:    make([]int, 0, len(trace)),
-		busy:    make([]instance, max(m.Instances, 1)),
-		shapes:  newShapes(m.Config),
+		queue:     scheduler.NewPriorityQueue(m.policy(), scheduler.RulesOf(m.Config)),
+		result:    &Result{Outcomes: make([]Outcome, len(trace)), Latency: make([]time.Duration, len(trace))},
+		members:   make([]int, 0, len(trace)),
+		arrivals:  make([]int, 0, len(trace)),
+		instances: make([]instance, max(m.Instances, 1)),
+		shapes:    newShapes(m.Config),
 	}
-	for i := range s.busy {
-		s.busy[i].did.End = forever
+	for i := range s.instances {
+		s.instances[i].execution.End = forever
 		s.idle = append(s.idle, i)
 	}
 	return s
 }
 
-// advance lets everything happen up to a moment, that included.
+// advance processes all events up to and including a moment.
 func (s *simulation) advance(to int64) {
 	for {
 		at := s.next()
@@ -60,41 +60,41 @@ func (s *simulation) advance(to int64) {
 			break
 		}
 		s.now = max(at, s.now)
-		s.end()
-		s.look()
+		s.endBatches()
+		s.evaluate()
 	}
 	s.now = to
 }
 
-// next is when something happens by itself.
+// next returns the time of the next event that is not an arrival.
 func (s *simulation) next() int64 {
 	at := int64(forever)
-	for i := range s.busy {
-		at = min(at, s.busy[i].did.End)
+	for i := range s.instances {
+		at = min(at, s.instances[i].execution.End)
 	}
-	if d := s.line.Deadline(); d != 0 {
+	if d := s.queue.Deadline(); d != 0 {
 		at = min(at, d)
 	}
 	return min(at, s.due)
 }
 
-// arrive lets request i of the trace wait, if it may.
+// arrive enqueues request i of the trace, if it is admitted.
 func (s *simulation) arrive(i int) {
 	r := s.request(&s.trace[i])
-	if s.model.Admit != nil && s.model.Admit(r, s.now, s.line.Ahead(r.Priority)) != nil {
-		s.leave(r, i, Refused)
+	if s.model.Admit != nil && s.model.Admit(r, s.now, s.queue.Ahead(r.Priority)) != nil {
+		s.recordOutcome(r, i, Refused)
 		return
 	}
 	s.expire()
-	if s.line.Push(r, s.now) != nil {
-		s.leave(r, i, Rejected)
+	if s.queue.Push(r, s.now) != nil {
+		s.recordOutcome(r, i, Rejected)
 		return
 	}
-	s.came = append(s.came, i)
-	s.look()
+	s.arrivals = append(s.arrivals, i)
+	s.evaluate()
 }
 
-// request is a request as a front end makes it.
+// request returns a request as a frontend would make it.
 func (s *simulation) request(a *Arrival) *infer.Request {
 	var r *infer.Request
 	if n := len(s.spare); n > 0 {
@@ -108,67 +108,68 @@ func (s *simulation) request(a *Arrival) *infer.Request {
 	return r
 }
 
-func (s *simulation) leave(r *infer.Request, i int, o Outcome) {
+// recordOutcome ends a request that does not run.
+func (s *simulation) recordOutcome(r *infer.Request, i int, o Outcome) {
 	s.result.Outcomes[i] = o
 	s.spare = append(s.spare, r)
 }
 
 func (s *simulation) expire() {
-	s.line.Expire(s.now, &s.expired)
+	s.queue.Expire(s.now, &s.expired)
 	for r := s.expired.Pop(); r != nil; r = s.expired.Pop() {
-		s.leave(r, s.came[r.Place.Turn], Expired)
+		s.recordOutcome(r, s.arrivals[r.Position.Arrival], Expired)
 	}
 }
 
-// look gives batches to idle instances as long as some are due.
-func (s *simulation) look() {
+// evaluate gives batches to idle instances while some are due.
+func (s *simulation) evaluate() {
 	s.expire()
 	s.due = forever
-	for len(s.idle) > 0 && s.line.Len() > 0 {
-		cut := s.line.Next(s.now, false)
-		if cut.Count == 0 {
-			if cut.At != 0 {
-				s.due = cut.At
+	for len(s.idle) > 0 && s.queue.Len() > 0 {
+		decision := s.queue.Evaluate(s.now, false)
+		if decision.Count == 0 {
+			if decision.At != 0 {
+				s.due = decision.At
 			}
 			return
 		}
-		s.begin(cut)
+		s.start(decision)
 	}
 }
 
-// begin runs a batch on the instance that was idle last.
-func (s *simulation) begin(cut scheduler.Cut) {
+// start runs a batch on the instance that was idle last.
+func (s *simulation) start(decision scheduler.Decision) {
 	last := len(s.idle) - 1
 	n := s.idle[last]
 	s.idle = s.idle[:last]
-	i := &s.busy[n]
+	i := &s.instances[n]
 	first := len(s.members)
-	for range cut.Count {
-		r := s.line.Pop()
+	for range decision.Count {
+		r := s.queue.Pop()
 		r.Times.ComputeStart = s.now
 		i.batch.Add(r)
-		s.members = append(s.members, s.came[r.Place.Turn])
+		s.members = append(s.members, s.arrivals[r.Position.Arrival])
 	}
-	i.did = scheduler.Ran{Why: cut.Why, Begin: s.now, End: s.now + int64(s.model.Cost(i.batch.Rows))}
+	i.execution = scheduler.Execution{Why: decision.Why, Start: s.now, End: s.now + int64(s.model.Cost(i.batch.Rows))}
 	i.index = len(s.result.Batches)
 	s.result.Batches = append(s.result.Batches, Batch{
-		Start: time.Duration(s.now), End: time.Duration(i.did.End), Instance: n,
-		Rows: i.batch.Rows, Why: cut.Why, Members: s.members[first:len(s.members):len(s.members)],
+		Start: time.Duration(s.now), End: time.Duration(i.execution.End), Instance: n,
+		Rows: i.batch.Rows, Why: decision.Why, Members: s.members[first:len(s.members):len(s.members)],
 	})
 	if s.model.Observer != nil {
-		s.model.Observer.Began(n, &i.batch, s.now)
+		s.model.Observer.Started(n, &i.batch, s.now)
 	}
 }
 
-// end answers the batches that are over.
-func (s *simulation) end() {
-	for n := range s.busy {
-		i := &s.busy[n]
-		if i.did.End > s.now {
+// endBatches answers the batches that have ended.
+func (s *simulation) endBatches() {
+	for n := range s.instances {
+		i := &s.instances[n]
+		if i.execution.End > s.now {
 			continue
 		}
 		if s.model.Observer != nil {
-			s.model.Observer.Ended(n, &i.batch, i.did)
+			s.model.Observer.Ended(n, &i.batch, i.execution)
 		}
 		for _, a := range s.result.Batches[i.index].Members {
 			s.result.Outcomes[a] = Answered
@@ -176,7 +177,7 @@ func (s *simulation) end() {
 		}
 		s.spare = append(s.spare, i.batch.Requests...)
 		i.batch.Reset()
-		i.did.End = forever
+		i.execution.End = forever
 		s.idle = append(s.idle, n)
 	}
 }

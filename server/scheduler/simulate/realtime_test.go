@@ -26,7 +26,7 @@ const (
 	realRow   = 200 * time.Microsecond
 )
 
-// timed is an engine whose batches take their time, as exactly as the machine
+// timed is a backend whose batches take their time, as exactly as the machine
 // lets it.
 type timed struct {
 	cost         func(rows int) time.Duration
@@ -72,7 +72,7 @@ func (a answered) Send(resp *infer.Response, _ bool) {
 
 // BenchmarkOfBest is TestThroughput with the real queue, instance and clock: how
 // much of what the best schedule answers is answered, over the whole and at the
-// worst tenth of the time. The best schedule gets the engine as it was: on a busy
+// worst tenth of the time. The best schedule gets the backend as it was: on a busy
 // machine that is later than it was to be, which is not the batcher's doing. Run
 // it with -benchtime=1x.
 func BenchmarkOfBest(b *testing.B) {
@@ -96,10 +96,10 @@ func BenchmarkOfBest(b *testing.B) {
 func live(b *testing.B, trace []simulate.Arrival, e *timed) ([]simulate.Arrival, []time.Duration) {
 	cfg := batching(synthMax, &inferencepb.ModelDynamicBatching{})
 	counters := stats.NewModel("m", "1", synthMax)
-	source, seats := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Seats: 1, Stats: counters})
+	source, seats := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Slots: 1, Stats: counters})
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: cfg, Model: e, Placements: make([]backend.Placement, 1),
-		Source: source, Seats: seats, Stats: counters, Log: slog.New(slog.DiscardHandler),
+		Source: source, Slots: seats, Stats: counters, Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(b, g.Start(b.Context()))
 	came, went := make([]simulate.Arrival, len(trace)), make([]int64, len(trace))

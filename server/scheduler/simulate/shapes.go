@@ -8,8 +8,7 @@ import (
 	"triton/server/infer"
 )
 
-// shapes gives requests the inputs by which the policy tells them apart, with
-// no data.
+// shapes gives requests the inputs by which the policy distinguishes them, without data.
 type shapes struct {
 	inputs   []*inferencepb.ModelInput
 	batching bool
@@ -25,7 +24,7 @@ func newShapes(cfg *inferencepb.ModelConfig) shapes {
 	return s
 }
 
-// set gives a request, new or used before, a shape.
+// set gives a new or reused request a shape.
 func (s *shapes) set(r *infer.Request, class int64) {
 	for i, in := range s.inputs {
 		if len(r.Inputs) <= i {

@@ -1,10 +1,10 @@
-// Package simulate runs a model's queue in virtual time: the line of waiting
-// requests and the batching policy are those that serve, the clock and the
-// instances are not. The same arrivals and configuration always give the same
-// batches, and an hour of traffic takes a moment.
+// Package simulate runs a model's queue in virtual time: the queue of waiting requests
+// and the batching policy are those of the server, the clock and the instances are
+// simulated. The same arrivals and configuration always give the same batches, and an
+// hour of traffic takes a moment.
 //
-// What it leaves out is what has no model: the time of the server itself, and
-// engines whose time depends on more than the rows of a batch.
+// It ignores the time of the server itself, and backends whose time depends on more than
+// the rows of a batch.
 package simulate
 
 import (
@@ -21,42 +21,41 @@ import (
 type Arrival struct {
 	At   time.Duration // since the start
 	Rows int           // 0 is one
-	// Shape is a class: requests of different ones are not batched together. It
-	// is the size of all dimensions that may vary, so it counts only for models
-	// that have some.
+	// Shape is a class: requests of different classes are not batched together. It is the
+	// size of all variable dimensions, so it matters only for models that have some.
 	Shape    int64
 	Priority uint64        // 0: the model's default
 	Timeout  time.Duration // as the request parameter; 0: none
 }
 
-// Model is what serves the arrivals.
+// Model describes the server of the arrivals.
 type Model struct {
-	// Config is a normalized configuration. With dynamic_batching its policy
-	// makes the batches, else every request runs alone.
+	// Config is a normalized configuration. With dynamic_batching its policy forms the
+	// batches, else every request runs alone.
 	Config *inferencepb.ModelConfig
-	// Policy takes the place of what Config asks for; nil: none.
+	// Policy replaces that of Config; nil: none.
 	Policy scheduler.Policy
 	// Instances is how many batches run at the same time; 0 is one.
 	Instances int
-	// Cost is how long a batch of that many rows runs.
+	// Cost returns how long a batch of that many rows runs.
 	Cost func(rows int) time.Duration
-	// Admit may refuse a request before it waits behind that many; nil: all may.
+	// Admit may refuse a request before it waits behind that many; nil: all are admitted.
 	Admit func(r *infer.Request, now int64, waiting int) error
-	// Observer hears of the batches; nil: nobody.
+	// Observer observes the batches; nil: none.
 	Observer scheduler.Observer
 }
 
-// Linear is the cost of an engine with a fixed time per batch and one per row.
+// Linear returns the cost of a backend with a fixed time per batch and one per row.
 func Linear(batch, row time.Duration) func(rows int) time.Duration {
 	return func(rows int) time.Duration { return batch + time.Duration(rows)*row }
 }
 
-// Outcome is what became of a request.
+// Outcome is the outcome of a request.
 type Outcome uint8
 
 // The outcomes.
 const (
-	Waiting  Outcome = iota // for ever: nothing makes its batch due
+	Waiting  Outcome = iota // forever: nothing makes its batch due
 	Answered                // it ran
 	Rejected                // the queue was full
 	Expired                 // its timeout in the queue passed
@@ -72,15 +71,15 @@ type Batch struct {
 	Members    []int // indices of the arrivals, in the order of the batch
 }
 
-// Result is what the arrivals became.
+// Result holds the batches and the outcomes of a trace.
 type Result struct {
-	Batches  []Batch // in the order in which they began
+	Batches  []Batch // in the order in which they started
 	Outcomes []Outcome
 	// Latency is from arrival to answer, for requests that ran.
 	Latency []time.Duration
 }
 
-// Count is how many requests had an outcome.
+// Count returns how many requests had an outcome.
 func (r *Result) Count(o Outcome) int {
 	n := 0
 	for _, got := range r.Outcomes {
@@ -91,7 +90,7 @@ func (r *Result) Count(o Outcome) int {
 	return n
 }
 
-// Within is how many requests were answered in at most that time.
+// Within returns how many requests were answered in at most that time.
 func (r *Result) Within(d time.Duration) int {
 	n := 0
 	for i, l := range r.Latency {
@@ -102,7 +101,7 @@ func (r *Result) Within(d time.Duration) int {
 	return n
 }
 
-// End is when the last batch ended.
+// End returns when the last batch ended.
 func (r *Result) End() time.Duration {
 	end := time.Duration(0)
 	for i := range r.Batches {
@@ -111,9 +110,9 @@ func (r *Result) End() time.Duration {
 	return end
 }
 
-// Run serves a trace, whose arrivals must be in the order of their times. Of
-// what happens at the same moment, batches end first, then timeouts pass, then
-// delays end, then requests arrive, one after the other.
+// Run simulates a trace, whose arrivals must be in the order of their times. Of
+// simultaneous events, batches end first, then timeouts pass, then delays end, then
+// requests arrive, one after the other.
 func Run(m Model, trace []Arrival) *Result {
 	s := newSimulation(m, trace)
 	for i := range trace {
@@ -124,7 +123,7 @@ func Run(m Model, trace []Arrival) *Result {
 	return s.result
 }
 
-// policy is what a server would use.
+// policy returns the policy that a server would use.
 func (m *Model) policy() scheduler.Policy {
 	switch {
 	case m.Policy != nil:
@@ -132,5 +131,5 @@ func (m *Model) policy() scheduler.Policy {
 	case m.Config.GetDynamicBatching() != nil && m.Config.GetMaxBatchSize() > 0:
 		return dynamic.New(m.Config)
 	}
-	return scheduler.Direct{}
+	return scheduler.NoBatching{}
 }

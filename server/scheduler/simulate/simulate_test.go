@@ -86,7 +86,7 @@ func scenario(r *rand.Rand) (simulate.Model, []simulate.Arrival) {
 	return m, trace
 }
 
-// recorder is an engine that takes its time and notes what it ran.
+// recorder is a backend that takes its time and notes what it ran.
 type recorder struct {
 	cost  func(rows int) time.Duration
 	begin time.Time
@@ -139,18 +139,18 @@ func (s *sink) Send(resp *infer.Response, _ bool) {
 
 // serve runs a trace through the real queue and instances, in a bubble.
 func serve(t *testing.T, m simulate.Model, trace []simulate.Arrival) (result *simulate.Result, closes map[stats.Close]uint64) {
-	var policy scheduler.Policy = scheduler.Direct{}
+	var policy scheduler.Policy = scheduler.NoBatching{}
 	if m.Config.GetDynamicBatching() != nil {
 		policy = dynamic.New(m.Config)
 	}
 	e := &recorder{cost: m.Cost, begin: time.Now()}
 	counters := stats.NewModel("m", "1", int(m.Config.GetMaxBatchSize()))
 	source, seats := scheduler.NewQueue(scheduler.Options{
-		Policy: policy, Rules: scheduler.RulesOf(m.Config), Seats: m.Instances, Stats: counters,
+		Policy: policy, Rules: scheduler.RulesOf(m.Config), Slots: m.Instances, Stats: counters,
 	})
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: m.Config, Model: e, Placements: make([]backend.Placement, m.Instances),
-		Source: source, Seats: seats, Stats: counters, Log: slog.New(slog.DiscardHandler),
+		Source: source, Slots: seats, Stats: counters, Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, g.Start(t.Context()))
 	synctest.Wait()
@@ -202,7 +202,7 @@ func TestSameAsTheServer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				got, gotCloses := serve(t, m, trace)
 				closes := map[stats.Close]uint64{}
-				for i := range want.Batches { // the engine does not know these
+				for i := range want.Batches { // the backend does not know these
 					closes[want.Batches[i].Why]++
 					want.Batches[i].Instance, want.Batches[i].Why = 0, 0
 				}
@@ -231,4 +231,6 @@ func TestWaitingForEver(t *testing.T) {
 
 type never struct{}
 
-func (never) Next(*scheduler.Line, int64, bool) scheduler.Cut { return scheduler.Cut{} }
+func (never) Evaluate(*scheduler.PriorityQueue, int64, bool) scheduler.Decision {
+	return scheduler.Decision{}
+}

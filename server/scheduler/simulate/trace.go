@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// record is an arrival as traces write it.
+// record is an arrival in the format of traces.
 type record struct {
 	At       int64  `json:"at_us"`
 	Rows     int    `json:"rows"`
@@ -22,10 +22,10 @@ type record struct {
 	Timeout  int64  `json:"timeout_us"`
 }
 
-// The columns of a trace in CSV, of which only the first must be there.
+// columns are those of a trace in CSV; only the first is required.
 var columns = []string{"at_us", "rows", "shape", "priority", "timeout_us"}
 
-// maxMicros bounds times in traces: a year.
+// maxMicros bounds times in traces to a year.
 const maxMicros = 365 * 24 * int64(time.Hour/time.Microsecond)
 
 // ReadTrace reads arrivals, in the order of their times. Each line is a JSON

@@ -9,11 +9,12 @@ import (
 	"triton/pkg/tensor"
 )
 
-// folder of a model's directory holds the files of initial values.
-const folder = "initial_state"
+// initialStateFolder is the folder of a model's directory with the files of initial
+// values.
+const initialStateFolder = "initial_state"
 
-// initialValue is what a sequence starts with: what the configuration says, else
-// zeros, with 1 for dimensions that vary.
+// initialValue returns the value that a sequence starts with: that of the configuration,
+// else zeros, with 1 for dimensions that vary.
 func initialValue(o *Options, s *inferencepb.ModelSequenceBatching_State, named map[string]bool) (value, error) {
 	name := s.GetInputName()
 	v := value{dataType: tensor.DataType(s.GetDataType())}
@@ -51,7 +52,7 @@ func initialValue(o *Options, s *inferencepb.ModelSequenceBatching_State, named 
 	return v, status.New(status.InvalidArg, "initial_state setting expects state'%s' to have state_data set", name)
 }
 
-// checkInitial compares an initial state with the state it is for.
+// checkInitial compares an initial state with its state.
 func checkInitial(s *inferencepb.ModelSequenceBatching_State, initial *inferencepb.ModelSequenceBatching_InitialState) error {
 	name, dims, of := s.GetInputName(), initial.GetDims(), s.GetDims()
 	switch {
@@ -74,7 +75,7 @@ func checkInitial(s *inferencepb.ModelSequenceBatching_State, initial *inference
 	return nil
 }
 
-// zeros gives v memory of its own: for strings, empty ones.
+// zeros allocates zeroed memory for v; for strings, empty ones.
 func zeros(o *Options, v *value, name string) error {
 	n, err := size(v)
 	if err != nil {
@@ -93,7 +94,7 @@ func noMemory(v *value, name string, err error) error {
 	return status.New(status.Internal, "no memory for state '%s' of shape %s: %w", name, v.shape, err)
 }
 
-// size is the bytes of a value, of one with empty strings where it has strings.
+// size returns the bytes of a value, with empty strings where it has strings.
 func size(v *value) (int, error) {
 	like := v.dataType
 	if like == tensor.Bytes {
@@ -103,16 +104,15 @@ func size(v *value) (int, error) {
 	return int(n), err
 }
 
-// fromFile reads a value. A file may be longer than the value, unless that is
-// strings.
+// fromFile reads a value. A file may be longer than the value, except for strings.
 func fromFile(o *Options, v *value, name, file string) error {
 	n, err := size(v)
 	if err != nil {
 		return noMemory(v, name, err)
 	}
-	path := filepath.Join(o.Dir, folder, file)
+	path := filepath.Join(o.Dir, initialStateFolder, file)
 	if !filepath.IsLocal(file) {
-		return status.New(status.InvalidArg, "file '%s' of the initial state of '%s' is outside the folder %s of the model", file, name, folder)
+		return status.New(status.InvalidArg, "file '%s' of the initial state of '%s' is outside the folder %s of the model", file, name, initialStateFolder)
 	}
 	raw, err := modelconfig.ReadText(path)
 	if err != nil {
@@ -152,7 +152,7 @@ func checkStrings(v *value, name, file string, raw []byte) error {
 	return nil
 }
 
-// growable says what keeps a model from states that grow in place.
+// growable returns the error for a model whose states cannot grow in place.
 func growable(c *inferencepb.ModelConfig) error {
 	for _, s := range c.GetSequenceBatching().GetState() {
 		if !s.GetUseGrowableMemory() {

@@ -8,9 +8,8 @@ import (
 	"triton/server/infer"
 )
 
-// Sequence is the states of one sequence. Whoever runs the sequence calls Close
-// when its last request is on its way; requests that have the states by then
-// keep them.
+// Sequence holds the states of one sequence. Its runner calls Close when the last request
+// has its states; requests keep those that they have.
 type Sequence struct {
 	states []declared
 
@@ -19,22 +18,21 @@ type Sequence struct {
 	closed bool
 }
 
-// Give gives a request of the sequence the values of now as extras, and the
-// right to update them. The extras are by reference: a later update does not
-// change them.
-func (s *Sequence) Give(r *infer.Request) {
-	s.give(r)
-	r.Member.States = s
+// AddTo adds the current values to a request of the sequence as extras, with the right to
+// update them. The extras are references: a later update does not change them.
+func (s *Sequence) AddTo(r *infer.Request) {
+	s.add(r)
+	r.Membership.States = s
 }
 
-// GiveNull gives a request that stands for no sequence the values of this one,
-// so that shapes fit. What it updates is dropped.
-func (s *Sequence) GiveNull(r *infer.Request) {
-	s.give(r)
-	r.Member.States = scratch{}
+// AddNullTo adds the values of this sequence to a null request, so that shapes match. Its
+// updates are dropped.
+func (s *Sequence) AddNullTo(r *infer.Request) {
+	s.add(r)
+	r.Membership.States = scratch{}
 }
 
-func (s *Sequence) give(r *infer.Request) {
+func (s *Sequence) add(r *infer.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.values {
@@ -44,7 +42,7 @@ func (s *Sequence) give(r *infer.Request) {
 	}
 }
 
-// Update is infer.States. Type and shape follow the output.
+// Update implements infer.States. Type and shape follow the output.
 func (s *Sequence) Update(output string, d tensor.DataType, shape tensor.Shape, data tensor.Data) error {
 	for i := range s.states {
 		if s.states[i].output == output {
@@ -67,11 +65,11 @@ func (s *Sequence) set(i int, d tensor.DataType, shape tensor.Shape, data tensor
 	v.data.Release()
 	v.dataType, v.data = d, data
 	if !v.shape.Equal(shape) {
-		v.shape = shape.Clone() // requests hold the old one
+		v.shape = shape.Clone() // requests reference the old one
 	}
 }
 
-// shapes are those of now.
+// shapes returns the current shapes.
 func (s *Sequence) shapes() []tensor.Shape {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +80,7 @@ func (s *Sequence) shapes() []tensor.Shape {
 	return all
 }
 
-// Close gives the values back. Updates that come later are dropped.
+// Close releases the values. Later updates are dropped.
 func (s *Sequence) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,9 +1,9 @@
-// Package state keeps the implicit states of sequences: tensors that a model
-// puts out with one request of a sequence and gets back with the next, and that
-// clients need not see. A value is kept by reference: the memory that an engine
-// wrote an output into is the memory that it reads the next input from.
+// Package state keeps the implicit states of sequences: tensors that a model outputs with
+// one request of a sequence and gets back with the next, and that clients need not see. A
+// value is kept by reference: the memory that a backend wrote an output into is the
+// memory that it reads the next input from.
 //
-// The package does not know what a slot or a batch is; that is the scheduler's.
+// The package does not know slots or batches; those are the scheduler's.
 package state
 
 import (
@@ -15,11 +15,11 @@ import (
 	"triton/server/scheduler/sequence"
 )
 
-// Model is the implicit states that a model's configuration declares.
+// Model holds the implicit states that a model's configuration declares.
 type Model struct {
 	states  []declared
-	varies  bool  // some dims do
-	problem error // why no sequence can have its states
+	varies  bool  // some dims vary
+	problem error // error that prevents states for every sequence
 	log     *slog.Logger
 }
 
@@ -29,14 +29,14 @@ type declared struct {
 	initial       value
 }
 
-// value is what a state holds. The shape is never changed in place.
+// value is the value of a state. The shape is never changed in place.
 type value struct {
 	dataType tensor.DataType
 	shape    tensor.Shape // with a batch dimension of 1 when the model batches
 	data     tensor.Data
 }
 
-// Options say whose states a Model keeps.
+// Options say which model's states to keep.
 type Options struct {
 	Config *inferencepb.ModelConfig
 	Dir    string // of the model; files of initial values are in its folder initial_state
@@ -44,8 +44,7 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// New reads the declared states and their initial values; nil when the model has
-// none.
+// New reads the declared states and their initial values; nil when the model has none.
 func New(o Options) (*Model, error) {
 	all := o.Config.GetSequenceBatching().GetState()
 	if len(all) == 0 {
@@ -70,7 +69,7 @@ func New(o Options) (*Model, error) {
 	return m, nil
 }
 
-// duplicate says whether the names of a state are taken, and so is its place.
+// duplicate reports whether a state repeats a name of an earlier one, and logs it.
 func (m *Model) duplicate(s *inferencepb.ModelSequenceBatching_State) bool {
 	switch {
 	case slices.ContainsFunc(m.states, func(d declared) bool { return d.output == s.GetOutputName() }):
@@ -83,16 +82,15 @@ func (m *Model) duplicate(s *inferencepb.ModelSequenceBatching_State) bool {
 	return true
 }
 
-// Close gives the initial values back. Sequences that still run keep theirs.
+// Close releases the initial values. Running sequences keep theirs.
 func (m *Model) Close() {
 	for i := range m.states {
 		m.states[i].initial.data.Release()
 	}
 }
 
-// Begin is the states of a sequence that starts: the initial values, by
-// reference.
-func (m *Model) Begin(int) (sequence.States, error) {
+// NewStates returns the states of a new sequence: the initial values, by reference.
+func (m *Model) NewStates(int) (sequence.States, error) {
 	if m.problem != nil {
 		return nil, m.problem
 	}
@@ -104,9 +102,8 @@ func (m *Model) Begin(int) (sequence.States, error) {
 	return s, nil
 }
 
-// Fit compares the shapes of the states of two sequences, of which nil is one
-// that begins.
-func (m *Model) Fit(a, b sequence.States) bool {
+// Compatible compares the shapes of the states of two sequences; nil is a new sequence.
+func (m *Model) Compatible(a, b sequence.States) bool {
 	if !m.varies {
 		return true
 	}
@@ -126,6 +123,6 @@ func (m *Model) shapes(s sequence.States) []tensor.Shape {
 }
 
 var (
-	_ sequence.Memory = (*Model)(nil)
-	_ sequence.States = (*Sequence)(nil)
+	_ sequence.StateStore = (*Model)(nil)
+	_ sequence.States     = (*Sequence)(nil)
 )

@@ -20,16 +20,16 @@ import (
 	"triton/server/scheduler/state"
 )
 
-// bench is one model's states and what they log.
-type bench struct {
+// testModel is one model's states and their log.
+type testModel struct {
 	*state.Model
 	pool *tensor.Pool
 	log  bytes.Buffer
 }
 
-func open(t *testing.T, config string, files map[string][]byte) (*bench, error) {
+func open(t *testing.T, config string, files map[string][]byte) (*testModel, error) {
 	t.Helper()
-	b := &bench{pool: tensor.NewPool()}
+	b := &testModel{pool: tensor.NewPool()}
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "initial_state"), 0o755))
 	for name, data := range files {
@@ -58,15 +58,15 @@ func one(batch int, fields string) string {
 
 func begin(t *testing.T, m *state.Model) sequence.States {
 	t.Helper()
-	s, err := m.Begin(0)
+	s, err := m.NewStates(0)
 	require.NoError(t, err)
 	return s
 }
 
-// given is what a request gets.
+// given returns the states of a request.
 func given(s sequence.States) (r *infer.Request, shape tensor.Shape, data []byte) {
 	r = infer.NewRequest()
-	s.Give(r)
+	s.AddTo(r)
 	in := r.Input("IN")
 	data = make([]byte, in.Data.Len())
 	in.Data.CopyTo(data)
@@ -182,7 +182,7 @@ func TestGrowableMemory(t *testing.T) {
 	} {
 		b, err := open(t, one(0, `data_type: TYPE_INT8 `+c.fields)+` instance_group { kind: KIND_CPU }`, nil)
 		require.NoError(t, err, "the model loads")
-		_, err = b.Begin(0)
+		_, err = b.NewStates(0)
 		require.EqualError(t, err, c.want)
 		b.Close()
 		require.Zero(t, b.pool.Outstanding())
@@ -203,7 +203,7 @@ func TestUpdate(t *testing.T) {
 	first, _, _ := given(s)
 	out := number(b.pool, 7)
 	memory, _ := out.Contiguous()
-	require.NoError(t, first.Member.States.Update("OUT", tensor.Int32, tensor.Shape{1, 1}, out))
+	require.NoError(t, first.Membership.States.Update("OUT", tensor.Int32, tensor.Shape{1, 1}, out))
 	second, _, data := given(s)
 	require.EqualValues(t, 7, binary.NativeEndian.Uint32(data))
 	got, _ := second.Input("IN").Data.Contiguous()
@@ -212,7 +212,7 @@ func TestUpdate(t *testing.T) {
 
 	third, _, again := given(s)
 	require.Equal(t, data, again, "not updated")
-	require.NoError(t, third.Member.States.Update("OUT", tensor.Int64, tensor.Shape{1, 2}, tensor.NewData(b.pool.Get(16))))
+	require.NoError(t, third.Membership.States.Update("OUT", tensor.Int64, tensor.Shape{1, 2}, tensor.NewData(b.pool.Get(16))))
 	fourth, shape, _ := given(s)
 	require.Equal(t, tensor.Shape{1, 2}, shape)
 	require.Equal(t, tensor.Int64, fourth.Input("IN").DataType)
@@ -222,20 +222,20 @@ func TestUpdate(t *testing.T) {
 	require.Equal(t, tensor.Shape{1, 1}, shape, "the initial value is not touched")
 	require.Equal(t, make([]byte, 4), zero)
 
-	err = third.Member.States.Update("IN", tensor.Int32, nil, number(b.pool, 1))
+	err = third.Membership.States.Update("IN", tensor.Int32, nil, number(b.pool, 1))
 	require.EqualError(t, err, "state 'IN' is not a valid state name.")
 	require.Equal(t, status.InvalidArg, status.CodeOf(err))
 
 	null := infer.NewRequest()
-	s.GiveNull(null)
+	s.AddNullTo(null)
 	require.Equal(t, tensor.Shape{1, 2}, null.Input("IN").Shape)
-	require.NoError(t, null.Member.States.Update("OUT", tensor.Int32, nil, number(b.pool, 1)))
+	require.NoError(t, null.Membership.States.Update("OUT", tensor.Int32, nil, number(b.pool, 1)))
 	fifth, shape, _ := given(s)
 	require.Equal(t, tensor.Shape{1, 2}, shape)
 
 	b.Close()
 	s.Close()
-	require.NoError(t, fifth.Member.States.Update("OUT", tensor.Int32, tensor.Shape{1}, number(b.pool, 3)), "too late")
+	require.NoError(t, fifth.Membership.States.Update("OUT", tensor.Int32, tensor.Shape{1}, number(b.pool, 3)), "too late")
 	done(first)
 	done(third)
 	done(fourth)
@@ -249,28 +249,28 @@ func TestUpdate(t *testing.T) {
 	require.Zero(t, b.pool.Outstanding())
 }
 
-func TestFit(t *testing.T) {
+func TestCompatible(t *testing.T) {
 	t.Parallel()
 	b, err := open(t, one(1, `data_type: TYPE_INT32 dims: [ -1 ]`), nil)
 	require.NoError(t, err)
 	short, long := begin(t, b.Model), begin(t, b.Model)
 	require.NoError(t, long.Update("OUT", tensor.Int32, tensor.Shape{1, 2}, tensor.NewData(b.pool.Get(8))))
-	require.True(t, b.Fit(nil, nil))
-	require.True(t, b.Fit(short, nil))
-	require.False(t, b.Fit(nil, long))
-	require.False(t, b.Fit(short, long))
-	require.True(t, b.Fit(long, long))
+	require.True(t, b.Compatible(nil, nil))
+	require.True(t, b.Compatible(short, nil))
+	require.False(t, b.Compatible(nil, long))
+	require.False(t, b.Compatible(short, long))
+	require.True(t, b.Compatible(long, long))
 	short.Close()
 	long.Close()
 	b.Close()
 
 	b, err = open(t, one(1, `data_type: TYPE_INT32 dims: [ 2 ]`), nil)
 	require.NoError(t, err)
-	require.True(t, b.Fit(nil, nil))
+	require.True(t, b.Compatible(nil, nil))
 	b.Close()
 }
 
-func BenchmarkGiveAndUpdate(b *testing.B) {
+func BenchmarkAddAndUpdate(b *testing.B) {
 	b.ReportAllocs()
 	pool := tensor.NewPool()
 	m, err := state.New(state.Options{Pool: pool, Config: &inferencepb.ModelConfig{SchedulingChoice: &inferencepb.ModelConfig_SequenceBatching{
@@ -279,12 +279,12 @@ func BenchmarkGiveAndUpdate(b *testing.B) {
 		}},
 	}}})
 	require.NoError(b, err)
-	s, _ := m.Begin(0)
+	s, _ := m.NewStates(0)
 	r := infer.NewRequest()
 	shape := tensor.Shape{1}
 	for b.Loop() {
-		s.Give(r)
-		_ = r.Member.States.Update("OUT", tensor.Int32, shape, tensor.NewData(pool.Get(4)))
+		s.AddTo(r)
+		_ = r.Membership.States.Update("OUT", tensor.Int32, shape, tensor.NewData(pool.Get(4)))
 		r.DropExtras()
 	}
 }

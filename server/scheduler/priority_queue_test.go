@@ -15,7 +15,7 @@ import (
 	"triton/server/scheduler"
 )
 
-// naive is a line as the rules describe it, by search through everything.
+// naive is a queue as the rules describe it, by exhaustive search.
 type naive struct {
 	rules   scheduler.Rules
 	waiting []*naiveEntry
@@ -30,18 +30,18 @@ type naiveEntry struct {
 	turn     int
 }
 
-func (n *naive) rule(level uint64) scheduler.Rule {
-	if r, ok := n.rules.Of[level]; ok {
+func (n *naive) rule(level uint64) scheduler.QueuePolicy {
+	if r, ok := n.rules.Policies[level]; ok {
 		return r
 	}
-	return n.rules.Every
+	return n.rules.DefaultPolicy
 }
 
 func (n *naive) push(r *infer.Request, now int64) bool {
 	n.turn++
 	e := &naiveEntry{request: r, turn: n.turn}
 	if n.rules.Levels > 0 {
-		e.level = n.rules.Default
+		e.level = n.rules.DefaultLevel
 		if r.Priority > 0 && r.Priority <= n.rules.Levels {
 			e.level = r.Priority
 		}
@@ -65,7 +65,7 @@ func (n *naive) push(r *infer.Request, now int64) bool {
 	return true
 }
 
-// ordered is who waits, in the order of service.
+// ordered returns the waiting requests in the order of service.
 func (n *naive) ordered() []*infer.Request {
 	slices.SortFunc(n.waiting, func(a, b *naiveEntry) int {
 		return cmp.Or(cmp.Compare(a.level, b.level), cmp.Compare(min(a.delayed, 1), min(b.delayed, 1)),
@@ -90,7 +90,7 @@ func (n *naive) expire(now int64) []*infer.Request {
 		return cmp.Or(cmp.Compare(a.deadline, b.deadline), cmp.Compare(a.turn, b.turn))
 	})
 	for _, e := range due {
-		if n.rule(e.level).Delay {
+		if n.rule(e.level).DelayExpired {
 			n.turn++
 			e.deadline, e.delayed = 0, n.turn
 			continue
@@ -111,7 +111,7 @@ func (n *naive) deadline() int64 {
 	return first
 }
 
-func walk(l *scheduler.Line) []*infer.Request {
+func walk(l *scheduler.PriorityQueue) []*infer.Request {
 	var all []*infer.Request
 	for r := l.Front(); r != nil; r = l.After(r) {
 		all = append(all, r)
@@ -121,32 +121,32 @@ func walk(l *scheduler.Line) []*infer.Request {
 
 var lineRules = map[string]scheduler.Rules{
 	"plain":    {},
-	"limit":    {Every: scheduler.Rule{Limit: 5}},
-	"reject":   {Every: scheduler.Rule{Timeout: 50_000, Override: true}},
-	"delay":    {Every: scheduler.Rule{Timeout: 50_000, Override: true, Delay: true, Limit: 9}},
-	"fixed":    {Every: scheduler.Rule{Timeout: 50_000}},
-	"levels":   {Levels: 4, Default: 2},
-	"infinite": {Levels: math.MaxUint64, Default: 1 << 32, Every: scheduler.Rule{Timeout: 80_000, Override: true}},
-	"mixed": {Levels: 3, Default: 3, Every: scheduler.Rule{Timeout: 70_000, Delay: true, Override: true}, Of: map[uint64]scheduler.Rule{
+	"limit":    {DefaultPolicy: scheduler.QueuePolicy{Limit: 5}},
+	"reject":   {DefaultPolicy: scheduler.QueuePolicy{Timeout: 50_000, Override: true}},
+	"delay":    {DefaultPolicy: scheduler.QueuePolicy{Timeout: 50_000, Override: true, DelayExpired: true, Limit: 9}},
+	"fixed":    {DefaultPolicy: scheduler.QueuePolicy{Timeout: 50_000}},
+	"levels":   {Levels: 4, DefaultLevel: 2},
+	"infinite": {Levels: math.MaxUint64, DefaultLevel: 1 << 32, DefaultPolicy: scheduler.QueuePolicy{Timeout: 80_000, Override: true}},
+	"mixed": {Levels: 3, DefaultLevel: 3, DefaultPolicy: scheduler.QueuePolicy{Timeout: 70_000, DelayExpired: true, Override: true}, Policies: map[uint64]scheduler.QueuePolicy{
 		1: {Limit: 3, Timeout: 30_000}, 2: {},
 	}},
 }
 
-// A line does what the rules say, whatever comes.
-func TestLine(t *testing.T) {
+// A priority queue follows the rules for random requests.
+func TestPriorityQueue(t *testing.T) {
 	t.Parallel()
 	for name, rules := range lineRules {
 		for seed := range uint64(8) {
 			t.Run(fmt.Sprint(name, seed), func(t *testing.T) {
 				t.Parallel()
-				compareLines(t, rules, rand.New(rand.NewPCG(seed, 1)))
+				compareQueues(t, rules, rand.New(rand.NewPCG(seed, 1)))
 			})
 		}
 	}
 }
 
-func compareLines(t *testing.T, rules scheduler.Rules, rng *rand.Rand) {
-	line, model := scheduler.NewLine(scheduler.Direct{}, rules), &naive{rules: rules}
+func compareQueues(t *testing.T, rules scheduler.Rules, rng *rand.Rand) {
+	line, model := scheduler.NewPriorityQueue(scheduler.NoBatching{}, rules), &naive{rules: rules}
 	now := int64(1)
 	for step := range 300 {
 		now += rng.Int64N(8) * 1000
@@ -181,7 +181,7 @@ func compareLines(t *testing.T, rules scheduler.Rules, rng *rand.Rand) {
 		require.True(t, slices.Equal(model.ordered(), walk(line)))
 		require.Equal(t, len(model.waiting), line.Len())
 		require.Equal(t, model.deadline(), line.Deadline())
-		require.Equal(t, min(line.Len(), 1), line.Next(now, false).Count)
+		require.Equal(t, min(line.Len(), 1), line.Evaluate(now, false).Count)
 	}
 }
 
@@ -195,22 +195,22 @@ func TestRulesOf(t *testing.T) {
 		},
 	}}}
 	require.Equal(t, scheduler.Rules{
-		Levels: 1 << 63, Default: 1 << 32, Every: scheduler.Rule{Limit: 8, Timeout: 5000},
-		Of: map[uint64]scheduler.Rule{7: {Timeout: 1 << 51 * 1000, Override: true, Delay: true}},
+		Levels: 1 << 63, DefaultLevel: 1 << 32, DefaultPolicy: scheduler.QueuePolicy{Limit: 8, Timeout: 5000},
+		Policies: map[uint64]scheduler.QueuePolicy{7: {Timeout: 1 << 51 * 1000, Override: true, DelayExpired: true}},
 	}, scheduler.RulesOf(cfg))
 	require.Zero(t, scheduler.RulesOf(&inferencepb.ModelConfig{}))
 }
 
-// Ten thousand requests with different timeouts wait: a request that comes and
-// one that leaves must not look at all of them.
-func BenchmarkLine(b *testing.B) {
+// Ten thousand requests with different timeouts wait: adding and removing a request must not
+// visit all of them.
+func BenchmarkPriorityQueue(b *testing.B) {
 	for name, rules := range map[string]scheduler.Rules{
 		"plain":    {},
-		"timeouts": {Every: scheduler.Rule{Timeout: 1 << 50, Override: true}},
-		"levels":   {Levels: 1 << 20, Default: 1},
+		"timeouts": {DefaultPolicy: scheduler.QueuePolicy{Timeout: 1 << 50, Override: true}},
+		"levels":   {Levels: 1 << 20, DefaultLevel: 1},
 	} {
 		b.Run(name, func(b *testing.B) {
-			line, rng := scheduler.NewLine(nil, rules), rand.New(rand.NewPCG(1, 1))
+			line, rng := scheduler.NewPriorityQueue(nil, rules), rand.New(rand.NewPCG(1, 1))
 			push := func(r *infer.Request) {
 				r.Priority, r.TimeoutMicros = rng.Uint64N(1<<20), 1+rng.Uint64N(1<<30)
 				if err := line.Push(r, 0); err != nil {

@@ -17,15 +17,15 @@ import (
 	"triton/server/stats"
 )
 
-// fresh decides without memory: a new policy walks over the whole line, which is
-// another line for it in every call. It is the rule that Next must keep.
-func fresh(cfg *inferencepb.ModelConfig, delay time.Duration, line *scheduler.Line, now int64, flush bool) scheduler.Cut {
+// fresh decides without a memo: a new policy walks over the whole queue. Evaluate must give
+// the same decision.
+func fresh(cfg *inferencepb.ModelConfig, delay time.Duration, line *scheduler.PriorityQueue, now int64, flush bool) scheduler.Decision {
 	p := dynamic.New(cfg)
 	p.SetDelay(delay)
-	last, memo := line.Noted()
-	line.Note(nil, nil)
-	cut := p.Next(line, now, flush)
-	line.Note(last, memo)
+	last, memo := line.Memo()
+	line.SetMemo(nil, nil)
+	cut := p.Evaluate(line, now, flush)
+	line.SetMemo(last, memo)
 	return cut
 }
 
@@ -38,7 +38,7 @@ func TestDecisionsAreThoseOfAWholeWalk(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		cfg := randomConfig(r)
-		p, line := dynamic.New(cfg), scheduler.NewLine(nil, scheduler.RulesOf(cfg))
+		p, line := dynamic.New(cfg), scheduler.NewPriorityQueue(nil, scheduler.RulesOf(cfg))
 		delay := time.Duration(cfg.GetDynamicBatching().MaxQueueDelayMicroseconds) * time.Microsecond
 		now, waiting := int64(0), []*infer.Request(nil)
 		for step := range 200 {
@@ -67,9 +67,9 @@ func TestDecisionsAreThoseOfAWholeWalk(t *testing.T) {
 				continue
 			}
 			flush := r.IntN(20) == 0
-			got := p.Next(line, now, flush)
+			got := p.Evaluate(line, now, flush)
 			require.Equal(t, fresh(cfg, delay, line, now, flush), got, "seed %d, step %d", seed, step)
-			require.Equal(t, got, p.Next(line, now, flush), "asked again: seed %d, step %d", seed, step)
+			require.Equal(t, got, p.Evaluate(line, now, flush), "asked again: seed %d, step %d", seed, step)
 			if got.Count > 0 && r.IntN(2) == 0 {
 				cuts[got.Why]++
 				for range got.Count {
@@ -124,13 +124,13 @@ func shaped(r *rand.Rand) *infer.Request {
 	return q
 }
 
-// TestAnArrivalLooksAtItself: comparing shape tensors that lie in two pieces needs
-// memory, so the allocations of a decision tell how many requests it looked at. It
-// is not parallel: it counts the allocations of the process.
-func TestAnArrivalLooksAtItself(t *testing.T) {
+// TestAnArrivalConsidersOnlyItself counts allocations: comparing shape tensors in two pieces
+// allocates, so the allocations of a decision show how many requests it considered. It is
+// not parallel, as it counts the allocations of the process.
+func TestAnArrivalConsidersOnlyItself(t *testing.T) {
 	cfg := config(1<<20, 10000)
 	cfg.Input = []*inferencepb.ModelInput{{Name: "S", Dims: []int64{2}, IsShapeTensor: true}}
-	p, line := dynamic.New(cfg), scheduler.NewLine(nil, scheduler.Rules{})
+	p, line := dynamic.New(cfg), scheduler.NewPriorityQueue(nil, scheduler.Rules{})
 	arrive := func() {
 		q := infer.NewUnpooled()
 		in := q.AddInput()
@@ -145,19 +145,19 @@ func TestAnArrivalLooksAtItself(t *testing.T) {
 	for range 1000 {
 		arrive()
 	}
-	require.Zero(t, p.Next(line, 0, false).Count)
-	require.Zero(t, testing.AllocsPerRun(10, func() { p.Next(line, 0, false) }), "nothing has changed")
+	require.Zero(t, p.Evaluate(line, 0, false).Count)
+	require.Zero(t, testing.AllocsPerRun(10, func() { p.Evaluate(line, 0, false) }), "nothing has changed")
 	bare := testing.AllocsPerRun(10, arrive)
-	with := testing.AllocsPerRun(10, func() { arrive(); p.Next(line, 0, false) })
+	with := testing.AllocsPerRun(10, func() { arrive(); p.Evaluate(line, 0, false) })
 	require.LessOrEqual(t, with-bare, 8.0, "one comparison")
 }
 
 // BenchmarkArrivals puts a batch of requests of one row together while an instance
-// is idle: each arrival asks whether the batch is due. Then the batch is taken.
+// is idle: each arrival evaluates the policy. Then the batch is taken.
 func BenchmarkArrivals(b *testing.B) {
 	for _, n := range []int{8, 64, 1024} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			p, line := dynamic.New(config(int32(n), 10000)), scheduler.NewLine(nil, scheduler.Rules{})
+			p, line := dynamic.New(config(int32(n), 10000)), scheduler.NewPriorityQueue(nil, scheduler.Rules{})
 			all := make([]*infer.Request, n)
 			for i := range all {
 				all[i] = queued(1, 0)
@@ -166,7 +166,7 @@ func BenchmarkArrivals(b *testing.B) {
 			for b.Loop() {
 				for i, r := range all {
 					_ = line.Push(r, 0)
-					if cut := p.Next(line, 0, false); (cut.Count == n) != (i == n-1) {
+					if cut := p.Evaluate(line, 0, false); (cut.Count == n) != (i == n-1) {
 						b.Fatal(i, cut)
 					}
 				}

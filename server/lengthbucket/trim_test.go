@@ -12,7 +12,7 @@ import (
 	"triton/server/infer"
 )
 
-// careless is an engine that answers with memory which it has released.
+// careless is a backend that responds with released memory.
 type careless struct{ infer.Runner }
 
 func (careless) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
@@ -27,25 +27,25 @@ func (careless) Infer(ctx context.Context, r *infer.Request) (*infer.Response, e
 	return r.Wait(ctx)
 }
 
-// witness is a Tap that notes the errors that it hears of.
+// witness is a ResponseObserver that records errors.
 type witness struct{ heard []error }
 
-func (w *witness) Respond(_ *infer.Request, resp *infer.Response, _ bool) {
+func (w *witness) Observe(_ *infer.Request, resp *infer.Response, _ bool) {
 	w.heard = append(w.heard, resp.Err)
 }
 
-// TestAFaultOfACut: the Tap before hears of a response whose outputs cannot be cut,
-// as it may have others waiting for it.
-func TestAFaultOfACut(t *testing.T) {
+// TestAPanicOfATrim calls the next observer for a response whose outputs cannot be trimmed,
+// as other requests may wait for it.
+func TestAPanicOfATrim(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
 	r, _ := request(pool, 2, 3, 1, 64)
 	var log bytes.Buffer
 	before := &witness{}
-	r.Tap, r.Log = before, slog.New(slog.NewTextHandler(&log, nil))
+	r.Observer, r.Log = before, slog.New(slog.NewTextHandler(&log, nil))
 	_, err := New(careless{}, plan(4), true, pool).Infer(t.Context(), r)
-	require.ErrorIs(t, err, errFault)
-	require.Equal(t, []error{errFault}, before.heard)
+	require.ErrorIs(t, err, errInternal)
+	require.Equal(t, []error{errInternal}, before.heard)
 	require.Contains(t, log.String(), "panic while outputs were cut")
 	r.Release()
 	require.Zero(t, pool.Outstanding())

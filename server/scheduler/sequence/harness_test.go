@@ -25,9 +25,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// stage is a model with sequences and an engine that takes a fixed time for a
-// batch and notes what it ran.
-type stage struct {
+// harness is a model with sequences and a backend that takes a fixed time for a batch and
+// records what it ran.
+type harness struct {
 	t      *testing.T
 	cfg    *inferencepb.ModelConfig
 	opts   sequence.Options
@@ -52,9 +52,9 @@ type stage struct {
 
 // play runs a script in a bubble of virtual time, waits until all is answered
 // and checks that nothing is left.
-func play(t *testing.T, cfg *inferencepb.ModelConfig, script func(s *stage), change ...func(*stage)) *stage {
+func play(t *testing.T, cfg *inferencepb.ModelConfig, script func(s *harness), change ...func(*harness)) *harness {
 	t.Helper()
-	s := &stage{t: t, cfg: cfg, pool: tensor.NewPool()}
+	s := &harness{t: t, cfg: cfg, pool: tensor.NewPool()}
 	synctest.Test(t, func(t *testing.T) {
 		s.t = t
 		s.start(change)
@@ -64,11 +64,11 @@ func play(t *testing.T, cfg *inferencepb.ModelConfig, script func(s *stage), cha
 	return s
 }
 
-func (s *stage) start(change []func(*stage)) {
+func (s *harness) start(change []func(*harness)) {
 	s.mu.answers, s.mu.at = map[string]string{}, map[string]int64{}
 	s.cfg.Name = "m"
 	s.stats = stats.NewModel("m", "1", int(s.cfg.GetMaxBatchSize()))
-	s.opts = sequence.Options{Config: s.cfg, Seats: 1, Stats: s.stats, Log: slog.New(slog.NewTextHandler(s, nil)), Pool: s.pool}
+	s.opts = sequence.Options{Config: s.cfg, Slots: 1, Stats: s.stats, Log: slog.New(slog.NewTextHandler(s, nil)), Pool: s.pool}
 	for _, c := range change {
 		c(s)
 	}
@@ -77,12 +77,12 @@ func (s *stage) start(change []func(*stage)) {
 	}
 	var o instance.Options
 	o.Name, o.Version, o.Config, o.Model, o.Stats, o.Log = "m", "1", s.cfg, (*model)(s), s.stats, s.opts.Log
-	o.Placements = make([]backend.Placement, s.opts.Seats)
+	o.Placements = make([]backend.Placement, s.opts.Slots)
 	for i := range o.Placements {
 		o.Placements[i].Name = fmt.Sprintf("m_0_%d", i)
 	}
 	var err error
-	s.source, o.Seats, err = sequence.New(s.opts)
+	s.source, o.Slots, err = sequence.New(s.opts)
 	require.NoError(s.t, err)
 	o.Source = s.source
 	s.group = instance.New(o)
@@ -91,14 +91,14 @@ func (s *stage) start(change []func(*stage)) {
 }
 
 // Write takes the log.
-func (s *stage) Write(p []byte) (int, error) {
+func (s *harness) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.logged = append(s.mu.logged, string(p))
 	return len(p), nil
 }
 
-func (s *stage) drain() {
+func (s *harness) drain() {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
@@ -113,14 +113,14 @@ func (s *stage) drain() {
 }
 
 // at waits until that many milliseconds after the beginning.
-func (s *stage) at(ms int) {
+func (s *harness) at(ms int) {
 	time.Sleep(time.Until(s.begin.Add(time.Duration(ms) * time.Millisecond)))
 	synctest.Wait()
 }
 
 // request is one of sequence A with the text "A1": START when it begins with
 // "(", END when it ends with ")". The sequence A has the number 65.
-func (s *stage) request(text string) *infer.Request {
+func (s *harness) request(text string) *infer.Request {
 	r := infer.NewUnpooled()
 	text, r.SequenceStart = strings.CutPrefix(text, "(")
 	text, r.SequenceEnd = strings.CutSuffix(text, ")")
@@ -134,7 +134,7 @@ func (s *stage) request(text string) *infer.Request {
 }
 
 // input gives a request its one input.
-func (s *stage) input(r *infer.Request, width int64) {
+func (s *harness) input(r *infer.Request, width int64) {
 	if len(r.Inputs) == 0 {
 		r.AddInput()
 	}
@@ -145,7 +145,7 @@ func (s *stage) input(r *infer.Request, width int64) {
 }
 
 // send submits requests one after the other: "(A1 A2 A3) (B1)".
-func (s *stage) send(texts string, change ...func(*infer.Request)) {
+func (s *harness) send(texts string, change ...func(*infer.Request)) {
 	s.t.Helper()
 	for text := range strings.FieldsSeq(texts) {
 		r := s.request(text)
@@ -156,7 +156,7 @@ func (s *stage) send(texts string, change ...func(*infer.Request)) {
 	}
 }
 
-func (s *stage) submit(r *infer.Request) error {
+func (s *harness) submit(r *infer.Request) error {
 	s.mu.Lock()
 	id := r.ID
 	s.mu.sent = append(s.mu.sent, id)
@@ -174,7 +174,7 @@ func (s *stage) submit(r *infer.Request) error {
 }
 
 type sink struct {
-	s  *stage
+	s  *harness
 	id string
 }
 
@@ -198,8 +198,8 @@ func (k *sink) Send(resp *infer.Response, final bool) {
 	s.mu.answers[k.id], s.mu.at[k.id] = answer, time.Since(s.begin).Milliseconds()
 }
 
-// answer is what a request was told and when, "" while it was not.
-func (s *stage) answer(id string) string {
+// answer returns the answer to a request and its time, "" before it.
+func (s *harness) answer(id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if a, ok := s.mu.answers[id]; ok {
@@ -209,7 +209,7 @@ func (s *stage) answer(id string) string {
 }
 
 // sizes is batch_stats, as "{2:4,1:1}" in ascending order.
-func (s *stage) sizes() string {
+func (s *harness) sizes() string {
 	counts := map[int]int{}
 	for _, b := range s.batches() {
 		counts[len(strings.Fields(b))-1]++
@@ -223,14 +223,14 @@ func (s *stage) sizes() string {
 	return "{" + strings.Join(all, ",") + "}"
 }
 
-func (s *stage) batches() []string {
+func (s *harness) batches() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.mu.batches)
 }
 
 // ran is the batches without their times.
-func (s *stage) ran() []string {
+func (s *harness) ran() []string {
 	all := s.batches()
 	for i := range all {
 		_, all[i], _ = strings.Cut(all[i], ": ")
@@ -239,8 +239,8 @@ func (s *stage) ran() []string {
 }
 
 type (
-	model stage
-	inst  stage
+	model harness
+	inst  harness
 )
 
 func (m *model) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
@@ -254,7 +254,7 @@ func (i *inst) Execute(ctx context.Context, b *infer.Batch) error {
 	i.mu.Lock()
 	text := fmt.Sprintf("%d:", time.Since(i.begin).Milliseconds())
 	for _, r := range b.Requests {
-		if r.Member.Null {
+		if r.Membership.Null {
 			text += " -"
 		} else {
 			text += " " + r.ID
@@ -267,7 +267,7 @@ func (i *inst) Execute(ctx context.Context, b *infer.Batch) error {
 	}
 	time.Sleep(i.exec)
 	for _, r := range b.Requests {
-		if !r.Member.Null {
+		if !r.Membership.Null {
 			r.Respond(infer.NewResponse(), true)
 		}
 	}

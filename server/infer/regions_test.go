@@ -38,7 +38,7 @@ func pieces(parts ...string) (d tensor.Data) {
 	return d
 }
 
-func TestOutputsArePlaced(t *testing.T) {
+func TestOutputsAreWrittenToRegions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -63,7 +63,7 @@ func TestOutputsArePlaced(t *testing.T) {
 	}
 }
 
-func TestAnOutputTooLargeForItsPlace(t *testing.T) {
+func TestAnOutputTooLargeForItsRegion(t *testing.T) {
 	t.Parallel()
 	region := tensor.HeapBuffer([]byte("........"))
 	resp, err := placed(t, region, 2, 2, pieces("abc"))
@@ -75,8 +75,8 @@ func TestAnOutputTooLargeForItsPlace(t *testing.T) {
 	region.Release()
 }
 
-// A client that has its answer finds its memory unused, though the core may hold
-// the request a moment longer.
+// Once a client has its answer its region is unused, although the core may hold the
+// request a moment longer.
 func TestTheFinalResponseGivesRegionsBack(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
@@ -97,16 +97,16 @@ func TestTheFinalResponseGivesRegionsBack(t *testing.T) {
 	r.Release()
 }
 
-// What the backend wrote in its place itself is not copied over itself.
-func TestWhatLiesInItsPlaceIsNotCopied(t *testing.T) {
+// An output that the backend wrote into its region is not copied.
+func TestAnOutputInItsRegionIsNotCopied(t *testing.T) {
 	t.Parallel()
 	region := tensor.HeapBuffer([]byte("..abc..."))
 	d := tensor.SliceData(region, 2, 3)
-	require.True(t, lies(&d, tensor.Segment{Buffer: region, Off: 2, N: 6}))
-	require.False(t, lies(&d, tensor.Segment{Buffer: region, Off: 1, N: 6}))
-	require.False(t, lies(&d, tensor.Segment{Buffer: tensor.HeapBuffer(nil), Off: 2}))
+	require.True(t, startsAt(&d, tensor.Segment{Buffer: region, Off: 2, N: 6}))
+	require.False(t, startsAt(&d, tensor.Segment{Buffer: region, Off: 1, N: 6}))
+	require.False(t, startsAt(&d, tensor.Segment{Buffer: tensor.HeapBuffer(nil), Off: 2}))
 	d.Release()
-	require.False(t, lies(&d, tensor.Segment{Buffer: region, Off: 2}))
+	require.False(t, startsAt(&d, tensor.Segment{Buffer: region, Off: 2}))
 	resp, err := placed(t, region, 2, 3, tensor.SliceData(region, 2, 3))
 	require.NoError(t, err)
 	require.Equal(t, "..abc...", string(region.Bytes()))

@@ -6,26 +6,26 @@ import (
 	"triton/server/infer"
 )
 
-// member says where in which sequence a request stands. Every value of a tensor
-// has that of the request that made it; a model changes it for the steps that
-// read its outputs by the parameters of its response.
-type member struct {
+// membership is the sequence of a request and its position there. Every value of a tensor
+// has that of the request that made it. The parameters of a model's response change it
+// for the steps that read its outputs.
+type membership struct {
 	id         uint64
 	name       string // in place of id
 	start, end bool
 }
 
-func memberOf(r *infer.Request) member {
-	return member{r.SequenceID, r.SequenceIDStr, r.SequenceStart, r.SequenceEnd}
+func membershipOf(r *infer.Request) membership {
+	return membership{r.SequenceID, r.SequenceIDStr, r.SequenceStart, r.SequenceEnd}
 }
 
-func (m member) give(r *infer.Request) {
+func (m membership) applyTo(r *infer.Request) {
 	r.SequenceID, r.SequenceIDStr, r.SequenceStart, r.SequenceEnd = m.id, m.name, m.start, m.end
 }
 
-// read takes over what the parameters of a response say; changed is that they
-// said something.
-func (m *member) read(params []kserve.Parameter) (changed bool, err error) {
+// read applies the parameters of a response, and reports whether any changed the
+// membership.
+func (m *membership) read(params []kserve.Parameter) (changed bool, err error) {
 	for i := range params {
 		p := &params[i]
 		switch p.Name {
@@ -58,8 +58,8 @@ func (m *member) read(params []kserve.Parameter) (changed bool, err error) {
 	return changed, nil
 }
 
-// describe gives a response the parameters that every one of an ensemble has.
-func (m member) describe(resp *infer.Response) {
+// describe adds the sequence parameters that every response of an ensemble has.
+func (m membership) describe(resp *infer.Response) {
 	id := kserve.Parameter{Name: "sequence_id", Kind: kserve.ParamInt, Int: int64(m.id)}
 	if m.name != "" {
 		id = kserve.Parameter{Name: "sequence_id", Kind: kserve.ParamString, String: m.name}

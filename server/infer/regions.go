@@ -6,20 +6,19 @@ import (
 	"triton/pkg/tensor"
 )
 
-// place puts the outputs that the client wants in shared memory there, and takes
-// them out of the response: the region is theirs now, and its owner may change
-// it at any time. What the backend has written there itself is not copied. After
-// the final response the request does not hold the regions any more, so that a
-// client which has its answer can unregister them.
-func (r *Request) place(resp *Response, final bool) {
+// writeRegions moves outputs from the response to the shared memory regions that the
+// client requested. From then on the client may change the memory at any time. Outputs
+// that the backend wrote into the region are not copied. The final response releases the
+// regions, so that the client can unregister them once it has its answer.
+func (r *Request) writeRegions(resp *Response, final bool) {
 	for i := range r.Outputs {
 		o := &r.Outputs[i]
 		if o.Into.Buffer == nil {
 			continue
 		}
-		back := final || holds(resp, o) // else the engine may be writing there, for a response to come
+		back := final || inRegion(resp, o) // otherwise the backend may still write there, for a later response
 		if resp.Err == nil {
-			resp.Err = r.placeOutput(o, resp)
+			resp.Err = r.writeRegion(o, resp)
 		}
 		if back {
 			o.Return()
@@ -30,7 +29,8 @@ func (r *Request) place(resp *Response, final bool) {
 	}
 }
 
-func (r *Request) placeOutput(o *kserve.RequestedOutput, resp *Response) error {
+// writeRegion moves one output to its region.
+func (r *Request) writeRegion(o *kserve.RequestedOutput, resp *Response) error {
 	out := resp.Output(o.Name)
 	if out == nil {
 		return nil
@@ -40,18 +40,18 @@ func (r *Request) placeOutput(o *kserve.RequestedOutput, resp *Response) error {
 			"shared memory size specified with the request for output '%s' (%d bytes) should be at least %d bytes to hold the results",
 			o.Name, o.Into.N, n)
 	}
-	if !lies(&out.Data, o.Into) {
+	if !startsAt(&out.Data, o.Into) {
 		if err := copyOutput(o, &out.Data); err != nil {
 			return err
 		}
-		r.copied(out.Data.Len())
+		r.countCopied(out.Data.Len())
 	}
 	out.Data.Release()
 	o.Placed = true
 	return nil
 }
 
-// copyOutput copies an output to where the client wants it.
+// copyOutput copies an output to its region.
 func copyOutput(o *kserve.RequestedOutput, d *tensor.Data) error {
 	if device := o.Into.Buffer.Device(); device != nil {
 		if err := d.WriteTo(device, uint64(o.Into.Off)); err != nil {
@@ -60,32 +60,32 @@ func copyOutput(o *kserve.RequestedOutput, d *tensor.Data) error {
 		return nil
 	}
 	if !tensor.CopyShared(o.Into.Bytes(), d) {
-		return ErrRegionGone(o.Name)
+		return ErrRegionShrunk(o.Name)
 	}
 	return nil
 }
 
-// ErrRegionGone is the answer to a client that made the memory smaller which it
-// wants an output in.
-func ErrRegionGone(output string) error {
+// ErrRegionShrunk is the error for a client that truncated the memory requested for an
+// output.
+func ErrRegionShrunk(output string) error {
 	return status.New(status.Internal, "the shared memory specified with the request for output '%s' became smaller than it was", output)
 }
 
-// holds reports whether a response has an output where the client wants it.
-func holds(resp *Response, o *kserve.RequestedOutput) bool {
+// inRegion reports whether the response already has the output in its region.
+func inRegion(resp *Response, o *kserve.RequestedOutput) bool {
 	out := resp.Output(o.Name)
-	return out != nil && lies(&out.Data, o.Into)
+	return out != nil && startsAt(&out.Data, o.Into)
 }
 
-// copied counts bytes that went to memory of the client's.
-func (r *Request) copied(n int) {
+// countCopied counts bytes copied to the client's memory.
+func (r *Request) countCopied(n int) {
 	if r.Pool != nil {
 		r.Pool.CopiedToClient(n)
 	}
 }
 
-// lies says whether the data begins where the segment does.
-func lies(d *tensor.Data, at tensor.Segment) bool {
+// startsAt reports whether the data begins where the segment does.
+func startsAt(d *tensor.Data, at tensor.Segment) bool {
 	if d.Segments() != 1 {
 		return false
 	}

@@ -20,23 +20,23 @@ import (
 	"triton/server/stats"
 )
 
-// rig is an ensemble over fakes.
-type rig struct {
+// harness is an ensemble over fakes.
+type harness struct {
 	*Ensemble
 	models map[string]*fake
 	stats  *stats.Model
 	pool   *tensor.Pool
-	lost   error // of Hold
+	lost   error // of Acquire
 }
 
 // build makes an ensemble of a configuration without its steps' models. Close
 // it in the same bubble.
-func build(t testing.TB, config string, models ...*fake) *rig {
+func build(t testing.TB, config string, models ...*fake) *harness {
 	c, err := modelconfig.Parse("e", []byte("name: \"e\" platform: \"ensemble\" "+config))
 	require.NoError(t, err)
 	c.Normalize()
 	require.Empty(t, c.Validate())
-	r := &rig{models: map[string]*fake{}, stats: stats.NewModel("e", "1", 8), pool: tensor.NewPool()}
+	r := &harness{models: map[string]*fake{}, stats: stats.NewModel("e", "1", 8), pool: tensor.NewPool()}
 	log := slog.New(slog.DiscardHandler)
 	for _, m := range models {
 		r.models[m.name] = m
@@ -51,14 +51,14 @@ func build(t testing.TB, config string, models ...*fake) *rig {
 		c.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: true}
 	}
 	r.Ensemble = New(Options{
-		Config: c.ModelConfig, Parts: parts, Stats: r.stats, Log: log,
-		Models: r,
+		Config: c.ModelConfig, Models: parts, Stats: r.stats, Log: log,
+		Submitter: r,
 	})
 	return r
 }
 
 // close drains everything and sees that no memory is left.
-func (r *rig) close(t testing.TB) {
+func (r *harness) close(t testing.TB) {
 	require.NoError(t, r.Drain(context.Background()))
 	for _, m := range r.models {
 		require.NoError(t, m.group.Drain(context.Background()))
@@ -67,7 +67,7 @@ func (r *rig) close(t testing.TB) {
 }
 
 // request has the inputs, given as "IN=1,2".
-func (r *rig) request(batch int, inputs ...string) *infer.Request {
+func (r *harness) request(batch int, inputs ...string) *infer.Request {
 	q := infer.NewUnpooled()
 	q.ModelName, q.ModelVersion, q.Batch, q.Pool = "e", "1", batch, r.pool
 	for _, text := range inputs {
@@ -163,5 +163,5 @@ func failed(err error) *infer.Response {
 	return resp
 }
 
-// Hold finds the fake of a step.
-func (r *rig) Hold(model, _ string) (infer.Callee, error) { return r.models[model], r.lost }
+// Acquire returns the fake of a step.
+func (r *harness) Acquire(model, _ string) (infer.Callee, error) { return r.models[model], r.lost }

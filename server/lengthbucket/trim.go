@@ -11,63 +11,64 @@ import (
 	"triton/server/infer"
 )
 
-var cuts = sync.Pool{New: func() any { return &cut{} }}
+var trimmers = sync.Pool{New: func() any { return &trimmer{} }}
 
-// cut is the Tap that brings the outputs of one request back to its length.
-type cut struct {
+// trimmer is the ResponseObserver that trims the outputs of one request to its length.
+type trimmer struct {
 	runner         *Runner
 	length, bucket int64
-	before         infer.Tap
+	next           infer.ResponseObserver
 }
 
-// cut makes the request's outputs be cut back.
-func (b *Runner) cut(r *infer.Request, length, bucket int64) {
-	c := cuts.Get().(*cut)
-	*c = cut{runner: b, length: length, bucket: bucket, before: r.Tap}
-	r.Tap = c
+// trimOutputs has the request's outputs trimmed.
+func (b *Runner) trimOutputs(r *infer.Request, length, bucket int64) {
+	c := trimmers.Get().(*trimmer)
+	*c = trimmer{runner: b, length: length, bucket: bucket, next: r.Observer}
+	r.Observer = c
 }
 
-var _ infer.ResponseKeeper = (*cut)(nil)
+var _ infer.ResponseRetainer = (*trimmer)(nil)
 
-// KeepsResponses is what the Tap before says; a cut keeps nothing.
-func (c *cut) KeepsResponses() bool {
-	k, ok := c.before.(infer.ResponseKeeper)
-	return ok && k.KeepsResponses()
+// RetainsResponses returns that of the next observer; a trimmer retains nothing.
+func (c *trimmer) RetainsResponses() bool {
+	k, ok := c.next.(infer.ResponseRetainer)
+	return ok && k.RetainsResponses()
 }
 
-// Respond cuts the outputs of a response.
-func (c *cut) Respond(r *infer.Request, resp *infer.Response, final bool) {
+// Observe trims the outputs of a response.
+func (c *trimmer) Observe(r *infer.Request, resp *infer.Response, final bool) {
 	if resp.Err == nil {
-		resp.Err = c.outputsContained(r, resp)
+		resp.Err = c.trimContained(r, resp)
 	}
-	if c.before != nil {
-		c.before.Respond(r, resp, final)
+	if c.next != nil {
+		c.next.Observe(r, resp, final)
 	}
 	if final {
-		r.Tap = nil
-		*c = cut{}
-		cuts.Put(c)
+		r.Observer = nil
+		*c = trimmer{}
+		trimmers.Put(c)
 	}
 }
 
-var errFault = status.New(status.Internal, "internal error while the outputs were cut to their length; the server's log has the details")
+var errInternal = status.New(status.Internal, "internal error while the outputs were cut to their length; the server's log has the details")
 
-// outputsContained is outputs. A panic is an error: the Tap before is to hear of the
-// response all the same.
-func (c *cut) outputsContained(r *infer.Request, resp *infer.Response) (err error) {
+// trimContained is trimAll with an error in place of a panic: the next observer must
+// still see the response.
+func (c *trimmer) trimContained(r *infer.Request, resp *infer.Response) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			if r.Log != nil {
 				r.Log.Error("panic while outputs were cut to their length", "model", r.ModelName, "version", r.ModelVersion,
 					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			}
-			err = errFault
+			err = errInternal
 		}
 	}()
-	return c.outputs(r, resp)
+	return c.trimAll(r, resp)
 }
 
-func (c *cut) outputs(r *infer.Request, resp *infer.Response) error {
+// trimAll trims all outputs.
+func (c *trimmer) trimAll(r *infer.Request, resp *infer.Response) error {
 	for i := range c.runner.lengths.Outputs {
 		a := &c.runner.lengths.Outputs[i]
 		t := resp.Output(a.Name)
@@ -79,15 +80,15 @@ func (c *cut) outputs(r *infer.Request, resp *infer.Response) error {
 			return status.New(status.Internal, "output '%s' has shape %v, but a request padded to %d was to give that length in dimension %d",
 				a.Name, t.Shape, c.bucket, a.Dim)
 		}
-		if err := c.output(r, t, at); err != nil {
+		if err := c.trim(r, t, at); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// output cuts one output. Of a single row the bytes stay where they are.
-func (c *cut) output(r *infer.Request, t *kserve.Tensor, at int) error {
+// trim trims one output. The bytes of a single row stay in place.
+func (c *trimmer) trim(r *infer.Request, t *kserve.Tensor, at int) error {
 	s := stridesOf(c.runner.counted(t.Shape), at, t.DataType)
 	n := int(c.length) * s.inner
 	t.Shape[at] = c.length
@@ -106,9 +107,9 @@ func (c *cut) output(r *infer.Request, t *kserve.Tensor, at int) error {
 	return nil
 }
 
-// pack copies the first n bytes of every row. The copy is not made where the client
-// wants the output: the whole rows may lie there.
-func (c *cut) pack(r *infer.Request, t *kserve.Tensor, s strides, n int) error {
+// pack copies the first n bytes of every row. The copy is not made in the client's
+// region: the whole rows may be there.
+func (c *trimmer) pack(r *infer.Request, t *kserve.Tensor, s strides, n int) error {
 	whole, one := t.Data.Contiguous()
 	size := s.outer * n
 	if !one {
@@ -118,7 +119,7 @@ func (c *cut) pack(r *infer.Request, t *kserve.Tensor, s strides, n int) error {
 	if err != nil {
 		return status.New(status.Unavailable, "no memory for output '%s': %w", t.Name, err)
 	}
-	ok := tensor.Survives(func() { // the engine may have written it to the client's memory
+	ok := tensor.Survives(func() { // the backend may have written it to the client's memory
 		if one {
 			s.pick(out.Bytes(), whole, n)
 			return
@@ -128,7 +129,7 @@ func (c *cut) pack(r *infer.Request, t *kserve.Tensor, s strides, n int) error {
 	})
 	if !ok {
 		out.Buffer.Release()
-		return infer.ErrRegionGone(t.Name)
+		return infer.ErrRegionShrunk(t.Name)
 	}
 	out.N = s.outer * n
 	before := t.Data

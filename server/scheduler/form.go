@@ -1,0 +1,106 @@
+package scheduler
+
+import (
+	"time"
+
+	"triton/server/infer"
+	"triton/server/stats"
+)
+
+// takeIdle removes an idle slot when a batch is due, and otherwise sets the alarm. A slot
+// that was already woken evaluates the queue itself, and then calls takeIdle for the
+// remaining requests.
+func (q *Queue) takeIdle(now int64) (*Slot, Decision) {
+	n := len(q.mu.idle)
+	if n == 0 || q.mu.woken > 0 {
+		return nil, Decision{}
+	}
+	decision := q.evaluate(now)
+	if decision.Count == 0 {
+		q.setAlarm(decision.At, now)
+		return nil, decision
+	}
+	// Each slot that waits for the gate will take a batch like this one.
+	if q.mu.waitingForGate > 0 && q.mu.waitingForGate*decision.Count >= q.mu.waiting.Len() {
+		return nil, Decision{}
+	}
+	s := q.preferredIdle()
+	q.markBusy(s)
+	return s, decision
+}
+
+// preferredIdle returns the idle slot to use next.
+func (q *Queue) preferredIdle() *Slot {
+	best := q.mu.idle[len(q.mu.idle)-1]
+	if q.gate == nil {
+		return best
+	}
+	for _, s := range q.mu.idle {
+		if q.gate.Weight(s.Index) < q.gate.Weight(best.Index) {
+			best = s
+		}
+	}
+	return best
+}
+
+// setAlarm sets the alarm to a time, unless it is 0 or already set.
+func (q *Queue) setAlarm(at, now int64) {
+	if at == 0 || q.mu.alarmAt == at {
+		return
+	}
+	q.mu.alarmAt = at
+	q.alarm.Set(time.Duration(at - now))
+}
+
+// fill moves the batch from the queue to the slot. Cancelled requests are put aside and
+// never run.
+func (q *Queue) fill(s *Slot, decision Decision) {
+	s.Why = decision.Why
+	for range decision.Count {
+		r := q.mu.waiting.Pop()
+		r.Move(infer.Queued, infer.Executing) // so that Withdraw ignores it
+		if r.Cancelled() {
+			s.dropped.Push(r)
+			continue
+		}
+		if q.order != nil {
+			q.order.Enter(r)
+		}
+		s.Batch.Add(r)
+	}
+	q.stats.Pending.Add(-int64(decision.Count))
+}
+
+// failDropped answers the requests that fill put aside. The caller does not hold the
+// lock.
+func (q *Queue) failDropped(s *Slot) {
+	for r := s.dropped.Pop(); r != nil; r = s.dropped.Pop() {
+		q.fail(r, errCancelled(), stats.Canceled)
+	}
+}
+
+// unlockAndWake unlocks, and wakes an idle slot when a batch is due.
+func (q *Queue) unlockAndWake(now int64) {
+	s, _ := q.takeIdle(now)
+	if s != nil {
+		q.mu.woken++
+	}
+	q.unlock()
+	if s != nil {
+		s.wake <- struct{}{}
+	}
+}
+
+// start forms the batch, unlocks, and wakes another slot when the remaining requests are
+// due too. It returns false when all requests of the batch were cancelled.
+func (q *Queue) start(s *Slot, decision Decision, now int64) bool {
+	q.fill(s, decision)
+	s.Batch.FormedAt = now
+	q.unlockAndWake(now)
+	q.failDropped(s)
+	if len(s.Batch.Requests) == 0 {
+		return false
+	}
+	s.grant.Use()
+	return true
+}

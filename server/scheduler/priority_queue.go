@@ -1,0 +1,209 @@
+package scheduler
+
+import (
+	"container/heap"
+	"slices"
+
+	"triton/pkg/status"
+	"triton/server/infer"
+	"triton/server/stats"
+)
+
+// Policy decides when waiting requests make a batch. It must not block and must not keep
+// the queue.
+type Policy interface {
+	// Evaluate considers the waiting requests, at least one, in the order of service, at
+	// the time now by infer.Now. With flush set, no batch is worth a delay.
+	Evaluate(waiting *PriorityQueue, now int64, flush bool) Decision
+}
+
+// Decision is a policy's result: the first Count requests make a batch now or, when Count
+// is 0, nothing is due before At unless the queue changes. At is 0 when time alone makes
+// nothing due.
+type Decision struct {
+	Count int
+	Why   stats.Close
+	At    int64
+}
+
+// NoBatching is the policy without batching: every request runs alone, at once.
+type NoBatching struct{}
+
+// Evaluate takes the first request.
+func (NoBatching) Evaluate(*PriorityQueue, int64, bool) Decision {
+	return Decision{Count: 1, Why: stats.Immediate}
+}
+
+// PriorityQueue holds the waiting requests in the order of service: by priority level,
+// and within a level first those whose timeout has not passed, then those that wait after
+// their timeout. It makes all decisions of a Queue without a lock, a goroutine or a
+// clock: all times are parameters, in nanoseconds by infer.Now or any other clock.
+type PriorityQueue struct {
+	policy    Policy
+	rules     Rules
+	levels    []*level // ascending; without priorities always one
+	unused    []*level // empty levels kept for reuse
+	deadlines deadlines
+	n         int
+	arrivals  uint64 // requests that ever entered
+	memo      policyMemo
+}
+
+// maxUnusedLevels bounds the levels kept for reuse: clients choose the numbers.
+const maxUnusedLevels = 16
+
+// level holds the requests of one priority. Empty levels are removed.
+type level struct {
+	number          uint64
+	policy          QueuePolicy
+	active, delayed infer.List
+}
+
+// NewPriorityQueue returns an empty queue.
+func NewPriorityQueue(p Policy, r Rules) *PriorityQueue {
+	q := &PriorityQueue{policy: p, rules: r}
+	if r.Levels == 0 {
+		q.levels = []*level{{policy: r.DefaultPolicy}}
+	}
+	return q
+}
+
+// Push adds a request that arrives now and sets r.Position. It fails when the request's
+// level is full.
+func (q *PriorityQueue) Push(r *infer.Request, now int64) error {
+	v := q.level(q.rules.level(r.Priority))
+	if v.policy.Limit > 0 && v.active.Len()+v.delayed.Len() >= v.policy.Limit {
+		return status.New(status.Unavailable, "%sExceeds maximum queue size", r.Tag())
+	}
+	r.Position = infer.Position{Level: v.number, Since: now, Deadline: v.policy.deadline(r, now), Arrival: q.arrivals}
+	q.arrivals++
+	q.invalidateMemo(r)
+	v.active.Push(r)
+	q.n++
+	if r.Position.Deadline != 0 {
+		heap.Push(&q.deadlines, r)
+	}
+	return nil
+}
+
+// Evaluate returns the policy's decision; the zero Decision when nothing waits. The
+// caller calls Expire first.
+func (q *PriorityQueue) Evaluate(now int64, flush bool) Decision {
+	if q.n == 0 {
+		return Decision{}
+	}
+	return q.policy.Evaluate(q, now, flush)
+}
+
+// Len returns the number of requests.
+func (q *PriorityQueue) Len() int { return q.n }
+
+// Front returns the request that is served next; nil when none waits.
+func (q *PriorityQueue) Front() *infer.Request {
+	for _, v := range q.levels {
+		if r := v.front(); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// After returns the request that is served after r; nil after the last.
+func (q *PriorityQueue) After(r *infer.Request) *infer.Request {
+	if next := r.Next(); next != nil {
+		return next
+	}
+	return q.afterList(r)
+}
+
+func (q *PriorityQueue) afterList(r *infer.Request) *infer.Request {
+	i, _ := q.find(r.Position.Level)
+	if !r.Position.Delayed {
+		if next := q.levels[i].delayed.Front(); next != nil {
+			return next
+		}
+	}
+	if i+1 < len(q.levels) {
+		return q.levels[i+1].front()
+	}
+	return nil
+}
+
+// Pop removes and returns the first request; nil when none waits.
+func (q *PriorityQueue) Pop() *infer.Request {
+	for i, v := range q.levels {
+		if r := v.front(); r != nil {
+			q.takeFrom(i, r)
+			return r
+		}
+	}
+	return nil
+}
+
+// Remove removes a request that waits in this queue.
+func (q *PriorityQueue) Remove(r *infer.Request) {
+	i, _ := q.find(r.Position.Level)
+	q.takeFrom(i, r)
+}
+
+// takeFrom removes a request from a level.
+func (q *PriorityQueue) takeFrom(i int, r *infer.Request) {
+	q.invalidateMemo(r)
+	v := q.levels[i]
+	if r.Position.Deadline != 0 {
+		heap.Remove(&q.deadlines, r.Position.HeapIndex)
+	}
+	if r.Position.Delayed {
+		v.delayed.Remove(r)
+	} else {
+		v.active.Remove(r)
+	}
+	q.n--
+	if q.rules.Levels > 0 && v.front() == nil {
+		q.levels = slices.Delete(q.levels, i, i+1)
+		if len(q.unused) < maxUnusedLevels {
+			q.unused = append(q.unused, v)
+		}
+	}
+}
+
+// level returns the level of that number, and adds it if needed.
+func (q *PriorityQueue) level(number uint64) *level {
+	if q.rules.Levels == 0 {
+		return q.levels[0]
+	}
+	i, ok := q.find(number)
+	if ok {
+		return q.levels[i]
+	}
+	v := &level{}
+	if n := len(q.unused); n > 0 {
+		v, q.unused = q.unused[n-1], q.unused[:n-1]
+	}
+	v.number, v.policy = number, q.rules.policy(number)
+	q.levels = slices.Insert(q.levels, i, v)
+	return v
+}
+
+// find returns the index of a level, or where to insert it.
+func (q *PriorityQueue) find(number uint64) (int, bool) {
+	if q.rules.Levels == 0 {
+		return 0, true
+	}
+	return slices.BinarySearchFunc(q.levels, number, func(v *level, number uint64) int {
+		switch {
+		case v.number < number:
+			return -1
+		case v.number > number:
+			return 1
+		}
+		return 0
+	})
+}
+
+func (v *level) front() *infer.Request {
+	if r := v.active.Front(); r != nil {
+		return r
+	}
+	return v.delayed.Front()
+}

@@ -1,0 +1,217 @@
+package sequence
+
+import (
+	"time"
+
+	"triton/pkg/tensor"
+	"triton/server/infer"
+	"triton/server/scheduler"
+	"triton/server/stats"
+)
+
+// instance is one instance: its instance slot, its sequence slots and the state of its
+// strategy.
+type instance struct {
+	instanceSlot *scheduler.Slot
+	slots        []*slot // by number, as far as ever used
+	occupied     int     // slots that belong to a sequence
+	queue        *scheduler.PriorityQueue
+	order        scheduler.Order // of the responses, with oldest
+	wake         chan struct{}   // gives the instance slot to the instance's goroutine
+
+	idle     bool // the instance slot is free
+	retired  bool
+	filled   bool // a caller has formed the batch for the instance's goroutine
+	nextWake *instance
+	alarm    scheduler.Alarm
+	alarmAt  int64 // what the alarm is set to; 0 when it is not
+
+	// grant and zeros belong to the holder of the instance slot.
+	grant scheduler.Grant
+	zeros *tensor.Buffer // inputs of null requests
+}
+
+func newInstance(s *Source, instanceSlot *scheduler.Slot, alarm scheduler.Alarm) *instance {
+	return &instance{instanceSlot: instanceSlot, queue: s.strategy.newQueue(), wake: make(chan struct{}, 1), alarm: alarm}
+}
+
+// Next waits for the next batch of an instance; the instance's goroutine calls it while
+// it holds the instance slot. It returns false when the instance must be closed.
+func (s *Source) Next(instanceSlot *scheduler.Slot) bool {
+	inst := s.instances[instanceSlot.Index]
+	inst.grant.Use() // by the previous batch
+	s.mu.Lock()
+	for !inst.retired || inst.filled { // a batch that a caller formed runs in any case
+		if s.form(inst) {
+			s.prepare(inst)
+			return true
+		}
+		if s.finished(inst) {
+			break
+		}
+	}
+	s.unlock()
+	inst.grant.Release(s.gate, inst.instanceSlot.Index)
+	return false
+}
+
+// form forms a batch if one is due, and releases the lock. Otherwise it waits until the
+// instance must be evaluated again, and returns false with the lock held.
+func (s *Source) form(inst *instance) bool {
+	decision := s.evaluate(inst)
+	switch {
+	case inst.filled:
+		inst.filled = false
+	case decision.Count == 0 && inst.grant.Held():
+		s.unlock()
+		inst.grant.Release(s.gate, inst.instanceSlot.Index)
+		s.mu.Lock()
+		return false
+	case decision.Count == 0:
+		if !s.finished(inst) {
+			s.waitIdle(inst, decision.At)
+		}
+		return false
+	case s.gate != nil && !inst.grant.Unused():
+		s.unlock()
+		inst.grant.Acquire(s.gate, inst.instanceSlot.Index)
+		s.mu.Lock()
+		return false
+	default:
+		s.strategy.form(s, inst, decision)
+	}
+	if len(inst.instanceSlot.Batch.Requests) == 0 {
+		return false
+	}
+	s.unlock()
+	return true
+}
+
+// waitIdle releases the lock and blocks the goroutine until there may be work. It returns
+// with the lock held.
+func (s *Source) waitIdle(inst *instance, at int64) {
+	inst.setAlarm(at)
+	inst.idle = true
+	s.unlock()
+	for {
+		select {
+		case <-inst.wake:
+			s.mu.Lock()
+			return
+		case <-inst.alarm.C():
+		}
+		s.mu.Lock()
+		inst.alarmAt = 0
+		if inst.idle {
+			inst.idle = false
+			return
+		}
+		s.unlock() // a caller holds the slot, or has woken this goroutine
+	}
+}
+
+// finished reports whether no work can come for an instance any more. After Abort nothing
+// waits, and requests that the backend still keeps need no goroutine.
+func (s *Source) finished(inst *instance) bool {
+	return s.mu.closed && (inst.occupied == 0 || s.mu.aborted) && inst.queue.Len() == 0
+}
+
+// evaluate returns what is due for an instance.
+func (s *Source) evaluate(inst *instance) scheduler.Decision {
+	if s.mu.hold.on() {
+		return scheduler.Decision{}
+	}
+	return s.strategy.evaluate(s, inst, infer.Now(), s.mu.closed)
+}
+
+// wakeIfDue wakes an idle instance that has work, or sets its alarm to when it will have.
+func (s *Source) wakeIfDue(inst *instance) {
+	if !inst.idle {
+		return
+	}
+	if decision := s.evaluate(inst); decision.Count > 0 || s.finished(inst) {
+		s.wakeOnUnlock(inst)
+	} else {
+		inst.setAlarm(decision.At)
+	}
+}
+
+// wakeOnUnlock gives an instance slot to its goroutine when the lock is released.
+func (s *Source) wakeOnUnlock(inst *instance) {
+	inst.idle = false
+	inst.nextWake, s.mu.wakeList = s.mu.wakeList, inst
+}
+
+func (inst *instance) setAlarm(at int64) {
+	if at == 0 || inst.alarmAt == at {
+		return
+	}
+	inst.alarmAt = at
+	inst.alarm.Set(time.Duration(at - infer.Now()))
+}
+
+// Done returns an instance slot that Enqueue handed to a caller.
+func (s *Source) Done(instanceSlot *scheduler.Slot) {
+	inst := s.instances[instanceSlot.Index]
+	s.mu.Lock()
+	inst.idle = true
+	if inst.retired {
+		s.wakeOnUnlock(inst)
+	} else {
+		s.wakeIfDue(inst)
+	}
+	s.unlock()
+}
+
+// Retire takes a broken instance out of service. Its sequences end: their state is lost.
+func (s *Source) Retire(instanceSlot *scheduler.Slot) {
+	inst := s.instances[instanceSlot.Index]
+	s.mu.Lock()
+	defer s.unlock()
+	if inst.retired {
+		return
+	}
+	inst.retired = true
+	s.mu.alive--
+	s.mu.free.removeInstance(inst)
+	s.evict(inst, errLost, stats.Other)
+	for q := s.mu.backlog.front; q != nil && s.mu.alive == 0; q = s.mu.backlog.front {
+		s.failSequence(q, scheduler.ErrDead, stats.Other)
+	}
+	if inst.idle {
+		s.wakeOnUnlock(inst)
+	}
+}
+
+// Restore brings an instance back into service. Its sequence slots are free, except those
+// whose last request the backend still has; the backlog gets them first.
+func (s *Source) Restore(instanceSlot *scheduler.Slot) {
+	inst := s.instances[instanceSlot.Index]
+	s.mu.Lock()
+	defer s.unlock()
+	if !inst.retired {
+		return
+	}
+	inst.retired = false
+	s.mu.alive++
+	for _, l := range inst.slots {
+		if l.seq == nil {
+			s.assignFromBacklog(l)
+		}
+	}
+}
+
+// evict ends all sequences of an instance and fails their waiting requests.
+func (s *Source) evict(inst *instance, err func(*infer.Request) error, why stats.Failure) {
+	for _, l := range inst.slots {
+		if r := l.queued; r != nil {
+			s.unqueue(l)
+			s.failQueued(r, err(r), why)
+		}
+		if q := l.seq; q != nil {
+			s.failFrom(q, q.waiting.Front(), err, why)
+			s.unregister(q)
+			s.vacateIfEnded(l)
+		}
+	}
+}

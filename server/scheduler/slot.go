@@ -1,0 +1,123 @@
+package scheduler
+
+import (
+	"triton/server/infer"
+	"triton/server/stats"
+)
+
+// Slot is the right to run batches on one instance.
+type Slot struct {
+	// Batch is the batch to run; the holder of the slot owns it.
+	Batch infer.Batch
+	Why   stats.Close
+	// Index numbers the slots of a queue from 0.
+	Index int
+
+	wake    chan struct{} // gives the slot to the instance's goroutine
+	idle    bool          // guarded by the queue's lock, as is retired
+	retired bool
+	grant   Grant
+	dropped infer.List // cancelled requests found while the batch was formed
+}
+
+// Next waits for the next batch of a slot; the instance's goroutine calls it while it
+// holds the slot. The batch is formed at the last moment, so that late arrivals still
+// join. Next returns false when the instance must be closed.
+func (q *Queue) Next(s *Slot) bool {
+	q.mu.Lock()
+	for !s.retired {
+		decision, now := q.evaluateNow()
+		switch {
+		case decision.Count > 0 && !q.mayStart(s):
+			if !q.acquireGrant(s) {
+				return q.exit(s)
+			}
+			continue
+		case decision.Count > 0:
+			if q.start(s, decision, now) {
+				return true
+			}
+			q.mu.Lock()
+			continue
+		case s.grant.Held():
+			q.releaseGrant(s)
+			continue
+		case q.mu.closed && q.mu.waiting.Len() == 0:
+			return q.exit(s)
+		}
+		q.setAlarm(decision.At, now)
+		q.markIdle(s)
+		q.unlock()
+		q.wait(s)
+	}
+	return q.exit(s)
+}
+
+// exit ends the use of a slot. The caller holds q.mu; exit releases it.
+func (q *Queue) exit(s *Slot) bool {
+	if s.grant.Held() {
+		q.releaseGrant(s)
+	}
+	// An enqueuer that saw this slot as awake did not wake another one, so evaluate the queue
+	// again.
+	q.unlockAndWake(infer.Now())
+	return false
+}
+
+// markIdle adds a slot to the idle ones.
+func (q *Queue) markIdle(s *Slot) {
+	s.idle = true
+	q.mu.idle = append(q.mu.idle, s)
+}
+
+// wait blocks the goroutine of a slot until it owns the slot again, and returns with the
+// lock held. All waiting goroutines receive from the alarm. The one that gets the tick
+// takes its own slot or, while a caller runs on that slot, wakes another one.
+func (q *Queue) wait(s *Slot) {
+	for {
+		select {
+		case <-s.wake:
+			q.mu.Lock()
+			q.mu.woken--
+			return
+		case <-q.alarm.C():
+		}
+		q.mu.Lock()
+		q.mu.alarmAt = 0
+		if s.idle && q.gate == nil {
+			q.markBusy(s)
+			return
+		}
+		q.unlockAndWake(infer.Now())
+	}
+}
+
+// markBusy removes a slot from the idle ones.
+func (q *Queue) markBusy(s *Slot) {
+	last := len(q.mu.idle) - 1
+	for i := last; i >= 0; i-- {
+		if q.mu.idle[i] == s {
+			q.mu.idle[i] = q.mu.idle[last]
+			q.mu.idle = q.mu.idle[:last]
+			break
+		}
+	}
+	s.idle = false
+}
+
+// Done returns a slot that Enqueue handed to a caller. When more is due the instance's
+// own goroutine continues: the caller has a client to answer.
+func (q *Queue) Done(s *Slot) {
+	q.mu.Lock()
+	if !q.mu.closed && !s.retired {
+		if decision, now := q.evaluateNow(); decision.Count == 0 {
+			q.setAlarm(decision.At, now)
+			q.markIdle(s)
+			q.unlock()
+			return
+		}
+	}
+	q.mu.woken++
+	q.unlock()
+	s.wake <- struct{}{}
+}
