@@ -21,18 +21,19 @@ func testHolds(getenv func(string) string) (grpcapi.Delays, model.Holds) {
 		return int(max(n, 0))
 	}
 	milliseconds := func(name string) time.Duration { return time.Duration(count(name)) * time.Millisecond }
-	return grpcapi.Delays{
-			Response:           milliseconds("TRITONSERVER_DELAY_GRPC_RESPONSE"),
-			Complete:           milliseconds("TRITONSERVER_DELAY_GRPC_COMPLETE"),
-			Process:            milliseconds("TRITONSERVER_DELAY_GRPC_PROCESS"),
-			ProcessEntry:       milliseconds("TRITONSERVER_DELAY_GRPC_PROCESS_ENTRY"),
-			Notification:       milliseconds("TRITONSERVER_DELAY_GRPC_NOTIFICATION"),
-			CompleteExec:       milliseconds("TRITONSERVER_DELAY_RESPONSE_COMPLETE_EXEC"),
-			Enqueue:            milliseconds("TRITONSERVER_DELAY_GRPC_ENQUEUE"),
-			ResponseCompletion: milliseconds("TRITONSERVER_DELAY_RESPONSE_COMPLETION"),
-			AdminResponse:      time.Duration(count("TRITONSERVER_SERVER_DELAY_GRPC_RESPONSE_SEC")) * time.Second,
-		}, model.Holds{
-			Requests: count("TRITONSERVER_DELAY_SCHEDULER"),
-			Backlog:  count("TRITONSERVER_BACKLOG_DELAY_SCHEDULER"),
-		}
+	delays := grpcapi.Delays{
+		Response:           milliseconds("TRITONSERVER_DELAY_GRPC_RESPONSE"),
+		Complete:           milliseconds("TRITONSERVER_DELAY_GRPC_COMPLETE"),
+		Process:            milliseconds("TRITONSERVER_DELAY_GRPC_PROCESS"),
+		ProcessEntry:       milliseconds("TRITONSERVER_DELAY_GRPC_PROCESS_ENTRY"),
+		Notification:       milliseconds("TRITONSERVER_DELAY_GRPC_NOTIFICATION"),
+		CompleteExec:       milliseconds("TRITONSERVER_DELAY_RESPONSE_COMPLETE_EXEC"),
+		Enqueue:            milliseconds("TRITONSERVER_DELAY_GRPC_ENQUEUE"),
+		ResponseCompletion: milliseconds("TRITONSERVER_DELAY_RESPONSE_COMPLETION"),
+		AdminResponse:      time.Duration(count("TRITONSERVER_SERVER_DELAY_GRPC_RESPONSE_SEC")) * time.Second,
+	}
+	return delays, model.Holds{
+		Requests: count("TRITONSERVER_DELAY_SCHEDULER"),
+		Backlog:  count("TRITONSERVER_BACKLOG_DELAY_SCHEDULER"),
+	}
 }
