@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -22,11 +23,19 @@ import (
 )
 
 // outcomes counts what became of the requests of many clients.
-type outcomes struct{ answered, told, ended, reset, refused, odd atomic.Int64 }
+type outcomes struct {
+	answered, told, ended, reset, refused, odd atomic.Int64
+
+	last atomic.Pointer[error] // of reset and odd
+}
 
 func (o *outcomes) String() string {
-	return fmt.Sprintf("%d answered, %d asked to close, %d met the end of their connection, %d a reset, %d refused, %d something else",
+	text := fmt.Sprintf("%d answered, %d asked to close, %d met the end of their connection, %d a reset, %d refused, %d something else",
 		o.answered.Load(), o.told.Load(), o.ended.Load(), o.reset.Load(), o.refused.Load(), o.odd.Load())
+	if err := o.last.Load(); err != nil {
+		text += fmt.Sprintf(" (%v)", *err)
+	}
+	return text
 }
 
 func (o *outcomes) failed(err error) {
@@ -34,8 +43,10 @@ func (o *outcomes) failed(err error) {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		o.ended.Add(1)
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		o.last.Store(&err)
 		o.reset.Add(1)
 	default:
+		o.last.Store(&err)
 		o.odd.Add(1)
 	}
 }
@@ -45,12 +56,18 @@ func (o *outcomes) failed(err error) {
 // system: that is how it refuses.
 func (o *outcomes) lost(err error, addr string, n int) {
 	if n == 0 && errors.Is(err, syscall.ECONNRESET) {
-		if _, closed := net.Dial("tcp", addr); errors.Is(closed, syscall.ECONNREFUSED) {
+		if _, closed := net.Dial("tcp", addr); refuses(closed) {
 			o.refused.Add(1)
 			return
 		}
 	}
 	o.failed(err)
+}
+
+// refuses reports whether dialing failed because the port is closed, or was closed
+// after the system had made the connection.
+func refuses(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // ask sends requests over connections that it keeps as long as it may, until the
@@ -59,7 +76,7 @@ func (o *outcomes) ask(addr string, chunked bool, pause time.Duration) {
 	for {
 		conn, err := net.Dial("tcp", addr)
 		if err != nil {
-			if !errors.Is(err, syscall.ECONNREFUSED) {
+			if !refuses(err) {
 				o.failed(err)
 			}
 			return
@@ -84,7 +101,9 @@ func (o *outcomes) keep(conn net.Conn, addr string, chunked bool, pause time.Dur
 		if chunked {
 			req.ContentLength = -1
 		}
-		if err := req.Write(conn); err != nil {
+		var text bytes.Buffer // Request.Write hides the errors of a connection
+		_ = req.Write(&text)
+		if _, err := conn.Write(text.Bytes()); err != nil {
 			o.lost(err, addr, n)
 			return
 		}
