@@ -27,6 +27,7 @@ type Screen struct {
 	streams [2]*lines
 	mu      sync.Mutex // guards the writers and the view: any goroutine may Print
 	live    *ui.Live
+	quiet   bool // nothing more is shown
 	err     error
 }
 
@@ -44,6 +45,9 @@ func NewScreen(o ScreenOptions) *Screen {
 func (s *Screen) Observe(e perf.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.quiet {
+		return
+	}
 	if _, ok := e.(perf.Finished); ok {
 		s.stop()
 	}
@@ -65,6 +69,21 @@ func (s *Screen) Observe(e perf.Event) {
 func (s *Screen) Print(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.print(text)
+}
+
+// Quit is Print for the last line: nothing is shown after it.
+func (s *Screen) Quit(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.print(text)
+	s.quiet = true
+}
+
+func (s *Screen) print(text string) {
+	if s.quiet {
+		return
+	}
 	s.console.printf("%s\n", text)
 	s.flush()
 }

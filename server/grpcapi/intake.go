@@ -101,7 +101,7 @@ func (in *intake) read(n int) error {
 		if time.Duration(infer.Now()-begun) > fastStep {
 			step = firstStep
 		} else {
-			step = min(8*(step+frameSize-1)/frameSize*frameSize, maxStep)
+			step = min(8*((step+frameSize-1)/frameSize*frameSize), maxStep)
 		}
 	}
 	if n == 0 {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,15 +45,17 @@ func TestStreamAsItComes(t *testing.T) {
 	both(t, func(t *testing.T, start serving) {
 		svc := newService()
 		next := make(chan struct{})
+		var model sync.WaitGroup
+		defer model.Wait() // it gives the request back after the last answer
 		svc.models["g_repeat"].submit = func(r *infer.Request) {
-			go func() {
+			model.Go(func() {
 				defer r.Release()
 				r.Sink.Send(numbered(r, 0), false)
 				<-next
 				r.Sink.Send(numbered(r, 1), false)
 				<-next
 				r.Sink.Send(nil, true)
-			}()
+			})
 		}
 		addr := start(t, svc, httpapi.Options{})
 		c, in, resp := open(t, addr, "g_repeat")

@@ -35,7 +35,7 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 		if context.Cause(ctx) != nil {
 			return
 		}
-		out.Print("Interrupt signal (2) received.\nExiting immediately...")
+		out.Quit("Interrupt signal (2) received.\nExiting immediately...")
 		cancel(errQuit)
 	})
 	defer func() {
