@@ -184,13 +184,16 @@ func (r *Request) sendToSink(resp *Response, final bool) {
 }
 
 // Offer gives a response to a sink that replaces the request's own, and reports whether
-// the responses have ended. If the sink panics, the response is released and the sink
-// gets a final internal error, once.
+// the responses have ended. If the sink panics, the response is released, the sink gets a
+// final internal error, once, and a backend that still runs sees the request cancelled.
 func (r *Request) Offer(sink Sink, resp *Response, final bool) (ended bool) {
 	if r.trySend(sink, resp, final) {
 		return final
 	}
 	r.drop(resp)
+	if !final {
+		r.cancelled.Store(true)
+	}
 	r.sendFault(sink)
 	return true
 }

@@ -68,6 +68,8 @@ func TestASinkInAnOrderPanics(t *testing.T) {
 	require.Equal(t, []string{"response final"}, first.got)
 	require.Equal(t, []string{"internal error while the response was written; the server's log has the details final"}, broken.got)
 	require.Equal(t, []string{"response final"}, last.got)
+	require.True(t, b.Cancelled(), "its backend may stop")
+	require.False(t, a.Cancelled())
 
 	b.Respond(response(), false)
 	b.Respond(response(), true)
