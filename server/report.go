@@ -25,7 +25,7 @@ func (s *Server) logModels() {
 		case m.Version != "":
 			status = "UNAVAILABLE: " + m.Reason
 		}
-		rows = append(rows, []string{m.Model, version, status})
+		rows = append(rows, []string{m.ID.String(), version, status})
 	}
 	log.Table(context.Background(), s.opts.Log, "", table(rows))
 }

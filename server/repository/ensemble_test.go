@@ -53,7 +53,7 @@ func (p snake) Execute(_ context.Context, b *infer.Batch) error {
 //	restart [NAME...]      with the models of the start
 //	load NAME [differs]    the input is a configuration in its place
 //	unload NAME [dependents]
-//	index | infer NAME | ready NAME
+//	index [differs] | infer NAME | ready NAME
 //	ours                   our answer when it differs
 func TestEnsembles(t *testing.T) {
 	t.Parallel()

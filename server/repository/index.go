@@ -10,7 +10,7 @@ import (
 )
 
 // Index lists the models that the store has now, and the states of their versions. It lists
-// a model that lies in several directories in any case, and leaves out a model that the
+// a model that is in several directories in any case, and leaves out a model that the
 // store no longer has, though it may still serve.
 func (r *Repository) Index(readyOnly bool) *inferencepb.RepositoryIndexResponse {
 	out := &inferencepb.RepositoryIndexResponse{}
@@ -23,12 +23,24 @@ func (r *Repository) Index(readyOnly bool) *inferencepb.RepositoryIndexResponse 
 				Name: f.ID.Name, State: string(actual.Unavailable), Reason: "model appears in two or more repositories",
 			})
 		case m == nil && !readyOnly:
-			out.Models = append(out.Models, &inferencepb.RepositoryIndexResponse_ModelIndex{Name: f.ID.Name})
+			out.Models = append(out.Models, r.neverLoaded(f.ID))
 		case m != nil:
 			out.Models = append(out.Models, m.Index(readyOnly)...)
 		}
 	}
 	return out
+}
+
+// neverLoaded returns the entry of a model without versions: its name, and why its
+// configuration was refused.
+func (r *Repository) neverLoaded(id store.ID) *inferencepb.RepositoryIndexResponse_ModelIndex {
+	entry := &inferencepb.RepositoryIndexResponse_ModelIndex{Name: id.Name}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.refused[id]; err != nil {
+		entry.State, entry.Reason = string(actual.Unavailable), reasonOf(err)
+	}
+	return entry
 }
 
 // indexWait bounds how long the index waits for the store.

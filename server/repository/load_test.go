@@ -2,6 +2,7 @@ package repository
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/backend"
+	"triton/server/repository/actual"
+	"triton/server/store"
 )
 
 // wrong makes a repository of models that fail in every way, and of models that work.
@@ -44,7 +47,8 @@ func wrong(t *testing.T) string {
 
 func TestLoadWithBadModels(t *testing.T) {
 	t.Parallel()
-	r, out, err := open(t, nil, wrong(t))
+	dir := wrong(t)
+	r, out, err := open(t, nil, dir)
 	require.ErrorIs(t, err, ErrLoad)
 	require.EqualError(t, err, "failed to load all models")
 	require.True(t, r.Live())
@@ -57,7 +61,9 @@ func TestLoadWithBadModels(t *testing.T) {
 	require.Equal(t, []string{
 		"all|1|READY", "all|3|READY",
 		"bad|1|UNAVAILABLE|Invalid argument: unable to find backend library for backend 'nosuch', try specifying runtime on the model configuration.",
-		"badname", "badparse", "empty",
+		"badname||UNAVAILABLE|Invalid argument: unexpected directory name 'badname' for model 'other', directory name must equal model name",
+		"badparse||UNAVAILABLE|Internal: failed to read text proto from " + dir + "/badparse/config.pbtxt: " + dir + "/badparse/config.pbtxt:2:8: Expected \"{\", found \"\"; write input { ... }",
+		"empty||UNAVAILABLE|Invalid argument: Invalid model name: Could not determine backend for model 'empty' with no backend in model configuration. Expected model name of the form 'model.<backend_name>'.",
 		"good|3|READY",
 		"instfail|1|UNAVAILABLE|Internal: no seat",
 		"loadfail|1|UNAVAILABLE|Internal: no luck",
@@ -193,4 +199,31 @@ func TestLabels(t *testing.T) {
 	index := r.Index(false).Models
 	require.Regexp(t, `^Unsupported: label file path '.*' for output 'OUTPUT0' in model 'b' is outside model directory$`, index[1].Reason)
 	require.Regexp(t, `^Internal: failed to open text file for read .*none\.txt: No such file or directory$`, index[2].Reason)
+}
+
+// TestRefusedConfiguration: a model whose configuration is refused is in the table and in the
+// index with the reason, until its configuration is corrected or its folder is removed.
+func TestRefusedConfiguration(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		"m/config.pbtxt": identity + "max_batch_size: 4 dynamic_batching { preferred_batch_size: [ 8 ] }", "m/1/": "",
+		"n/config.pbtxt": identity, "n/1/": "",
+	})
+	r, _, err := open(t, func(o *Options) { o.Control = ControlPoll }, dir)
+	require.ErrorIs(t, err, ErrLoad)
+	const reason = "Invalid argument: dynamic batching preferred size must be <= max batch size for m"
+	status := r.Status()
+	require.Len(t, status, 2)
+	require.Equal(t, actual.Status{ID: store.ID{Name: "m"}, Reason: "Not loaded: " + reason}, status[0])
+	require.True(t, status[1].Ready)
+	index := r.Index(false).Models
+	require.Equal(t, "m||UNAVAILABLE|"+reason, strings.Join([]string{index[0].Name, index[0].Version, index[0].State, index[0].Reason}, "|"))
+	require.Len(t, r.Index(true).Models, 1)
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "m", "config.pbtxt"), []byte(identity), 0o600))
+	require.NoError(t, r.Poll(t.Context()))
+	require.True(t, r.Status()[0].Ready)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "m", "config.pbtxt"), []byte("x"), 0o600))
+	require.NoError(t, r.Poll(t.Context()))
+	require.Equal(t, "READY", r.Index(false).Models[0].State, "the version goes on with the old configuration")
 }

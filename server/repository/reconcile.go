@@ -39,7 +39,15 @@ func (r *Repository) reconcile(ctx context.Context, l *layout.Listing, e edit) r
 	}
 	r.mu.Lock()
 	removed := r.desired.Remove(e.removed, e.dependents)
+	for _, id := range removed {
+		delete(r.refused, id)
+	}
 	for _, f := range found {
+		if f.Listed && f.Err != nil {
+			r.refused[f.ID] = f.Err
+		} else {
+			delete(r.refused, f.ID)
+		}
 		if f.Listed || f.Content != nil {
 			r.desired.Add(f.ID, f.By, f.Content)
 		}

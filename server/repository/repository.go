@@ -90,9 +90,10 @@ type Repository struct {
 	listed  atomic.Pointer[[]store.Model] // by the last listing without error
 	scratch store.Scratch
 
-	mu       sync.Mutex // guards desired, outcomes and retiring
+	mu       sync.Mutex // guards desired, outcomes, refused and retiring
 	desired  desired.State
 	outcomes map[store.ID]*plan.Outcome
+	refused  map[store.ID]error         // why the last operation could not read a model's configuration
 	retiring map[*model.Loaded]store.ID // out of service, not closed yet
 
 	// life ends when the repository drains: nothing is loaded after that. It is stored
@@ -117,6 +118,7 @@ func New(o Options) *Repository {
 		},
 		desired:  desired.State{},
 		outcomes: map[store.ID]*plan.Outcome{},
+		refused:  map[store.ID]error{},
 		retiring: map[*model.Loaded]store.ID{},
 		tasks:    tasks{empty: make(chan struct{})},
 	}

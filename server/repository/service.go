@@ -1,11 +1,14 @@
 package repository
 
 import (
+	"slices"
+
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/repository/actual"
 	"triton/server/stats"
+	"triton/server/store"
 )
 
 // Live reports whether the server answers at all.
@@ -55,8 +58,21 @@ func (r *Repository) Statistics(name, number string) (*inferencepb.ModelStatisti
 // Served returns the ready versions for the metrics.
 func (r *Repository) Served() []stats.Served { return r.actual.Served() }
 
-// Status returns the status of all versions, by model and number.
-func (r *Repository) Status() []actual.Status { return r.actual.Status() }
+// Status returns the status of all versions, and of the models that have none because
+// their configuration was refused, by model and number.
+func (r *Repository) Status() []actual.Status {
+	all := r.actual.Status()
+	now := r.actual.Snapshot()
+	r.mu.Lock()
+	for id, err := range r.refused {
+		if now.Model(id) == nil {
+			all = append(all, actual.Status{ID: id, Reason: "Not loaded: " + reasonOf(err)})
+		}
+	}
+	r.mu.Unlock()
+	slices.SortStableFunc(all, func(a, b actual.Status) int { return store.Compare(a.ID, b.ID) })
+	return all
+}
 
 func errServer(p phase) error {
 	if p == exiting {

@@ -4,13 +4,14 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/server/stats"
+	"triton/server/store"
 	"triton/server/validation"
 )
 
-// Status is what became of one version, or of a model without any.
+// Status is the status of one version, or of a model without versions.
 type Status struct {
-	Model   string
-	Version string // empty: none was found
+	ID      store.ID
+	Version string // empty: the model has no versions
 	Ready   bool
 	Reason  string
 }
@@ -20,10 +21,10 @@ func (s *State) Status() []Status {
 	var all []Status
 	for _, m := range s.current.Load().order {
 		if len(m.Versions) == 0 {
-			all = append(all, Status{Model: m.label, Reason: "Not loaded: No model version was found"})
+			all = append(all, Status{ID: m.ID, Reason: "Not loaded: No model version was found"})
 		}
 		for _, v := range m.Versions {
-			all = append(all, Status{Model: m.label, Version: v.text, Ready: v.State == Ready, Reason: v.reason()})
+			all = append(all, Status{ID: m.ID, Version: v.text, Ready: v.State == Ready, Reason: v.reason()})
 		}
 	}
 	return all
