@@ -1,5 +1,5 @@
-// Package flags is how every command defines its flags: pflag's, with groups, names
-// that may be cut short, and values from the environment and a configuration file.
+// Package flags extends pflag for all commands: groups of flags, abbreviated names, and
+// values from the environment and a configuration file.
 package flags
 
 import (
@@ -13,8 +13,8 @@ import (
 // Set is the flags of one command.
 type Set struct {
 	*pflag.FlagSet
-	// Ignored says why an environment variable with the name of a flag was not read,
-	// once for each; Settings fills it.
+	// Ignored has one line for each environment variable with the name of a flag that was
+	// ignored, with the reason. Settings fills it.
 	Ignored []string
 
 	process process.Process
@@ -24,15 +24,15 @@ type Set struct {
 	typed   map[string]bool
 }
 
-// Group is flags that help lists together. Help leaves out a group without title, and
-// only the command line sets its flags.
+// Group is a list of flags under one title of the help text. A group without a title is
+// left out of the help text, and only the command line sets its flags.
 type Group struct {
 	Title string
 	Names []string
 }
 
-// New returns the flags of a command, named without the program's name, around the
-// ones that set has.
+// New returns the flags of a command over set. The command is the full name of the command
+// without the program's name.
 func New(p process.Process, command string, set *pflag.FlagSet) *Set {
 	return &Set{FlagSet: set, process: p, command: command, own: map[string]bool{}, typed: map[string]bool{}}
 }
@@ -43,8 +43,8 @@ func (s *Set) Group(title string) { s.groups = append(s.groups, Group{Title: tit
 // Groups returns the groups in the order in which they were started.
 func (s *Set) Groups() []Group { return s.groups }
 
-// Add defines a flag in the newest group. Without a name only its letter is typed;
-// pflag then knows it as "-" and the letter.
+// Add defines a flag in the last group. A flag without a name has only its letter; its name
+// in pflag is then "-" and the letter.
 func (s *Set) Add(v pflag.Value, name, letter, usage string) *pflag.Flag {
 	g := &s.groups[len(s.groups)-1]
 	if name == "" {
@@ -70,8 +70,8 @@ func (s *Set) Names() []string {
 	return all
 }
 
-// MarkOwn marks flags that the command we replace does not have. They make none of
-// its abbreviations ambiguous.
+// MarkOwn marks flags that the replaced program does not have. They never make an
+// abbreviation of the replaced program's flags ambiguous.
 func (s *Set) MarkOwn(names ...string) {
 	for _, n := range names {
 		s.own[n] = true
@@ -81,15 +81,15 @@ func (s *Set) MarkOwn(names ...string) {
 // IsOwn reports whether a flag was marked with MarkOwn.
 func (s *Set) IsOwn(name string) bool { return s.own[name] }
 
-// MarkTyped marks flags that only the command line sets, neither the environment
-// nor the configuration file.
+// MarkTyped marks flags that only the command line may set, not the environment or the
+// configuration file.
 func (s *Set) MarkTyped(names ...string) {
 	for _, n := range names {
 		s.typed[n] = true
 	}
 }
 
-// Abbreviate lets names be cut short while they are unambiguous.
+// Abbreviate allows unambiguous prefixes of names.
 func (s *Set) Abbreviate() {
 	s.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if near := s.Matches(name); len(near) == 1 {
@@ -99,8 +99,8 @@ func (s *Set) Abbreviate() {
 	})
 }
 
-// Matches returns the flags that an abbreviation may mean: the one of that very
-// name, else those of the command we replace, else our own.
+// Matches returns the flags that an abbreviation may mean: the flag of exactly that name,
+// else those of the replaced program, else our own.
 func (s *Set) Matches(prefix string) []string {
 	var theirs, own []string
 	for _, n := range s.Names() {

@@ -63,7 +63,13 @@ func TestSettings(t *testing.T) {
 	require.NoError(t, s.Fill(file))
 	require.ElementsMatch(t, []string{"1", "3", "6", "7"}, got)
 
-	for key, hint := range map[string]string{"old": "", "m": "", "htp-port": `; did you mean "http-port"?`} {
+	for key, hint := range map[string]string{
+		"old": "", "m": "", "config": "",
+		"htp-port": `; did you mean "http-port"?`,
+		"http-p":   `; did you mean "http-port"?`,
+		"http-re":  `; did you mean "http-ready"?`,
+		"http":     "", // ambiguous
+	} {
 		write(key + ": 1\n")
 		require.EqualError(t, newSet("", &got).Fill(file), file+`: unknown setting "`+key+`"`+hint)
 	}

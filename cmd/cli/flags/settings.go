@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -21,8 +22,7 @@ type Assignment struct {
 	Source string
 }
 
-// Wrong returns the error about an assignment that does not come from the command
-// line.
+// Wrong adds the source and the flag to an error about the value of an assignment.
 func (a Assignment) Wrong(err error) error {
 	var wrong *pflag.InvalidValueError
 	if errors.As(err, &wrong) {
@@ -31,9 +31,10 @@ func (a Assignment) Wrong(err error) error {
 	return fmt.Errorf("%s: --%s: %w", a.Source, a.Flag.Name, err)
 }
 
-// Settings returns what the environment, or else the configuration file, says about
-// the flags that are not set yet. The file may be in any format that viper reads; an
-// empty name is no file. Its keys are flag names; any other key is an error.
+// Settings returns the values of the flags that are not set yet, from the environment or
+// else from the configuration file. The file may be in any format that viper reads; an
+// empty name is no file. Its keys are full flag names; any other key is an error, also an
+// abbreviation.
 func (s *Set) Settings(file string) ([]Assignment, error) {
 	from := viper.New()
 	if file != "" {
@@ -47,7 +48,7 @@ func (s *Set) Settings(file string) ([]Assignment, error) {
 	}
 	var all []Assignment
 	s.VisitAll(func(f *pflag.Flag) {
-		if f.Changed || f.Name == "help" || f.Name == "config" || s.typed[f.Name] {
+		if f.Changed || !s.isSetting(f.Name) {
 			return
 		}
 		name, value := s.Variable(f.Name)
@@ -68,27 +69,38 @@ func (s *Set) Settings(file string) ([]Assignment, error) {
 	return all, nil
 }
 
+// isSetting reports whether the environment and the configuration file may set a flag.
+func (s *Set) isSetting(name string) bool {
+	return name != "help" && name != "config" && !s.typed[name]
+}
+
+// checkKeys returns an error about a key that is not the full name of a flag.
 func (s *Set) checkKeys(from *viper.Viper, file string) error {
 	var names []string
 	s.VisitAll(func(f *pflag.Flag) {
-		if !s.typed[f.Name] {
+		if s.isSetting(f.Name) {
 			names = append(names, f.Name)
 		}
 	})
 	for _, key := range from.AllKeys() {
-		if f := s.Lookup(key); f == nil || s.typed[f.Name] {
-			hint := ""
-			if near := Closest(key, names); near != "" {
-				hint = fmt.Sprintf("; did you mean %q?", near)
-			}
-			return fmt.Errorf("%s: unknown setting %q%s", file, key, hint)
+		if slices.Contains(names, key) {
+			continue
 		}
+		near := Closest(key, names)
+		if full := s.Matches(key); len(full) == 1 && s.isSetting(full[0]) {
+			near = full[0] // the key is an abbreviation
+		}
+		hint := ""
+		if near != "" {
+			hint = fmt.Sprintf("; did you mean %q?", near)
+		}
+		return fmt.Errorf("%s: unknown setting %q%s", file, key, hint)
 	}
 	return nil
 }
 
-// Fill sets the flags that the command line does not set from the environment or
-// else from the configuration file.
+// Fill sets the flags that the command line has not set, from the environment or else from
+// the configuration file.
 func (s *Set) Fill(file string) error {
 	all, err := s.Settings(file)
 	if err != nil {
@@ -102,8 +114,8 @@ func (s *Set) Fill(file string) error {
 	return nil
 }
 
-// FillCommand is Fill for commands without conventions of their own: it prints
-// Ignored, and its error ends the process with the exit code Usage.
+// FillCommand is Fill with the house's conventions: it prints Ignored, and its error ends
+// the process with the exit code Usage.
 func (s *Set) FillCommand(file string) error {
 	err := s.Fill(file)
 	for _, text := range s.Ignored {
@@ -115,9 +127,9 @@ func (s *Set) FillCommand(file string) error {
 	return nil
 }
 
-// variables returns the environment variables of a flag, the one that wins first:
-// --http-port of `triton serve` is TRITON_SERVE_HTTP_PORT, or TRITON_HTTP_PORT, which
-// the flags of that name of all commands share.
+// variables returns the environment variables of a flag in the order of precedence: for
+// --http-port of `triton serve` TRITON_SERVE_HTTP_PORT, then TRITON_HTTP_PORT, which is
+// read by all commands with a flag of that name.
 func variables(command, flag string) [2]string {
 	upper := func(s string) string { return strings.ToUpper(strings.NewReplacer("-", "_", " ", "_").Replace(s)) }
 	return [2]string{"TRITON_" + upper(command) + "_" + upper(flag), "TRITON_" + upper(flag)}
@@ -139,9 +151,10 @@ func (s *Set) Variable(flag string) (name, value string) {
 	return "", ""
 }
 
-// isServiceLink reports whether Kubernetes sets a variable in each container for a
-// Service: for the Service triton-http it sets TRITON_HTTP_PORT and others, which are
-// no flag's. Their values are a protocol, an address and a port.
+// isServiceLink reports whether a variable looks like one that Kubernetes sets in each
+// container for a Service: for the Service triton-http it sets TRITON_HTTP_PORT to a
+// protocol, an address and a port. The other variables of a Service have names that no flag
+// has.
 func isServiceLink(name, value string) bool {
 	protocol, at, ok := strings.Cut(value, "://")
 	if !ok || !strings.HasSuffix(name, "_PORT") {
