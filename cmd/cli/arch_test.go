@@ -26,6 +26,7 @@ var mayImport = map[string]string{
 	"cmd/cli/analyze":           "cmd/cli/process cmd/cli/flags cmd/cli/devices cmd/cli/perf analyzer analyzer/report analyzer/search perf pkg/client pkg/gpu pkg/modelconfig",
 	"cmd/cli/repo":              "cmd/cli/process cmd/cli/flags repo repo/example repo/lint repo/report repo/scaffold pkg/modelconfig pkg/onnxmodel/autofill",
 	"cmd/cli/clitest":           "cmd/cli cmd/cli/process",
+	"cmd/cli/clitest/golden":    "",
 	"pkg/invariant":             "",
 	"pkg/status":                "",
 	"pkg/log":                   "pkg/tritonjson",

@@ -41,9 +41,8 @@ func programName(args []string) string {
 	return strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 }
 
-// commandArgs lets the program stand in for Triton's: called as "tritonserver",
-// or with that as the first argument, it is "serve"; as "perf_analyzer" it is
-// "perf".
+// commandArgs returns the arguments of the command that the program's name means:
+// "tritonserver", also as the first argument, is "serve", and "perf_analyzer" is "perf".
 func commandArgs(args []string) []string {
 	if len(args) == 0 {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"triton/pkg/client"
 )
 
-// arguments holds the flags as they are written.
+// arguments holds the values of the flags before they are parsed.
 type arguments struct {
 	config                           string
 	model                            string
@@ -37,41 +37,41 @@ type arguments struct {
 
 func (a *arguments) bind(f *flags.Set) {
 	f.SortFlags = false
-	f.StringVarP(&a.model, "model", "m", "", "the model to analyze; required")
-	f.StringSliceVar(&a.repositories, "model-repository", nil, "folder that has it; may be repeated; required")
+	f.StringVarP(&a.model, "model", "m", "", "model to analyze; required")
+	f.StringSliceVar(&a.repositories, "model-repository", nil, "folder with the model; may be repeated; required")
 	f.StringVar(&a.instances, "instance-counts", "1,2", "instance counts to try")
 	f.StringVarP(&a.batches, "batch-sizes", "b", "1", "batch sizes of the requests")
 	f.StringVar(&a.concurrency, "concurrency", "1,2,4", "numbers of requests in flight")
-	f.Float64Var(&a.budget, "latency-budget", 0, "highest p99 latency to recommend, in milliseconds; 0 for any")
-	f.StringVar(&a.memory, "memory", "", "memory that the server may use, such as 8GiB (default: all of this machine, its control group, or its GPUs)")
+	f.Float64Var(&a.budget, "latency-budget", 0, "highest p99 latency to recommend, in milliseconds; 0 is no limit")
+	f.StringVar(&a.memory, "memory", "", "memory that the server may use, such as 8GiB (default: the memory of this machine or its control group, or the free memory of its GPUs)")
 	f.Float64Var(&a.headroom, "memory-headroom", 5, "percent of the memory to keep free")
 	f.Float64Var(&a.tolerance, "tolerance", 5, "percent of the best throughput to give up for fewer instances")
 	f.StringVar(&a.output, "output-directory", "analyze-results", "folder for the recommended <model>/config.pbtxt")
-	f.StringVarP(&a.csv, "csv", "f", "", "write the settings to this file as CSV")
-	f.StringVar(&a.json, "json", "", "write everything to this file as JSON")
+	f.StringVarP(&a.csv, "csv", "f", "", "write one row for each setting to this file as CSV")
+	f.StringVar(&a.json, "json", "", "write all results to this file as JSON")
 	f.StringVarP(&a.protocol, "protocol", "i", "grpc", "protocol of the requests, http or grpc")
-	f.IntVarP(&a.interval, "measurement-interval", "p", 1000, "length of a measurement window in milliseconds; longer ones are used for slow models")
-	f.IntVarP(&a.stability, "stability-percentage", "s", 10, "how far three windows in a row may lie apart")
-	f.IntVarP(&a.trials, "max-trials", "r", 10, "windows to try at each setting")
+	f.IntVarP(&a.interval, "measurement-interval", "p", 1000, "length of a window in milliseconds; slow models get longer windows")
+	f.IntVarP(&a.stability, "stability-percentage", "s", 10, "maximum spread of three consecutive windows, in percent")
+	f.IntVarP(&a.trials, "max-trials", "r", 10, "maximum number of windows at each setting")
 	f.StringArrayVar(&a.shapes, "shape", nil, "shape of an input with variable dimensions, NAME:D1,D2; may be repeated")
-	f.StringArrayVar(&a.data, "input-data", nil, "random, zero, a JSON file (may be repeated) or a directory (default random)")
+	f.StringArrayVar(&a.data, "input-data", nil, "random, zero, a JSON file (may be repeated) or a folder (default random)")
 	f.IntVar(&a.stringChars, "string-length", 128, "length of random strings")
 	f.StringArrayVar(&a.serve, "server-flag", nil, "flag for the servers, such as backend-config=onnxruntime,intra_op_thread_count=1; may be repeated")
 	f.IntVar(&a.wait, "load-timeout", 120, "seconds that a server may take to start")
-	f.StringVar(&a.config, "config", "", "file with settings: flag names as keys, in YAML, JSON or TOML")
+	f.StringVar(&a.config, "config", "", "file with settings in YAML, JSON or TOML; its keys are flag names")
 }
 
-// options holds what the arguments mean.
+// options holds the parsed arguments.
 type options struct {
 	analyzer.Config
-	load              perf.Config // model, batch and concurrency are each measurement's own
+	load              perf.Config // each measurement sets model, batch and concurrency
 	client            client.Options
 	output, csv, json string
 	serve             []string
 	wait              time.Duration
 }
 
-// options returns what the arguments mean, and everything that is wrong with them.
+// options parses the arguments. The error joins all mistakes.
 func (a *arguments) options() (*options, error) {
 	o := &options{
 		Config: analyzer.DefaultConfig(a.model), load: perf.DefaultConfig(""),
@@ -153,7 +153,7 @@ func parseSize(text string) (uint64, error) {
 	return uint64(v * factor), nil
 }
 
-// suggest adds the nearest flag to an error about an unknown one.
+// suggest adds the nearest flag to an error about an unknown flag.
 func suggest(f *flags.Set, err error) error {
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !ok {

@@ -18,8 +18,8 @@ type loader struct {
 	client client.Options
 }
 
-// Measure runs one level of perf. Windows that are too short for the model are
-// made longer: of a few requests no three windows agree.
+// Measure runs one level of perf. Windows that are too short for the model are made longer,
+// because windows with a few requests never agree.
 func (l loader) Measure(ctx context.Context, at analyzer.Endpoints, model string, load search.Load) (analyzer.Measurement, error) {
 	const enough, longest = 60, 10 * time.Second
 	c := l.config(model, load)
@@ -39,7 +39,7 @@ func (l loader) Measure(ctx context.Context, at analyzer.Endpoints, model string
 	}
 }
 
-// Exercise runs one level of perf that a number of requests ends.
+// Exercise runs one level of perf that ends after a number of requests.
 func (l loader) Exercise(ctx context.Context, at analyzer.Endpoints, model string, load search.Load, requests int) error {
 	c := l.config(model, load)
 	c.Windows, c.Samples, c.RequestCount = perf.CountWindows, requests, requests
@@ -75,7 +75,7 @@ func (l loader) run(ctx context.Context, at analyzer.Endpoints, c perf.Config) (
 	return perf.Level{}, perf.ErrNoRequests
 }
 
-// loadFailure returns the server's own error where a load failed because of one.
+// loadFailure returns the error of the server if it made the load fail, else err.
 func loadFailure(err error) error {
 	var load *perf.LoadError
 	if errors.As(err, &load) && len(load.Failures) > 0 {

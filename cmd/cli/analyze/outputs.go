@@ -13,7 +13,7 @@ import (
 	"triton/pkg/modelconfig"
 )
 
-// write prints the result and writes the files asked for.
+// write prints the result and writes the requested files.
 func write(p process.Process, o *options, r *analyzer.Result) error {
 	errs := []error{report.Text(p.Stdout, r)}
 	if o.csv != "" {
@@ -36,8 +36,8 @@ func writeReport(path string, r *analyzer.Result, print func(io.Writer, *analyze
 	return process.WriteFile(path, func(f io.Writer) error { return print(f, r) })
 }
 
-// tryOutputs reports which files cannot be written, before hours of measurements are
-// lost. The configuration must not go into the folder of the model itself.
+// tryOutputs checks before the measurements, which may take hours, that all files can be
+// written. The configuration must not go into the folder of the model itself.
 func tryOutputs(o *options) error {
 	var errs []error
 	for _, path := range []string{o.csv, o.json} {
@@ -69,7 +69,7 @@ func tryFolder(o *options) error {
 	}
 	to, err := os.Stat(filepath.Join(o.output, o.Model))
 	if err != nil {
-		return nil // it is made when there is something to write
+		return nil // it is created with the first file
 	}
 	for _, r := range o.Repositories {
 		if from, err := os.Stat(filepath.Join(r, o.Model)); err == nil && os.SameFile(from, to) {

@@ -8,7 +8,7 @@ import (
 	"triton/analyzer"
 )
 
-// progress writes a line for everything that happens.
+// progress writes a line for each event.
 type progress struct {
 	w           io.Writer
 	done, total int
@@ -33,7 +33,7 @@ func (p *progress) observe(e analyzer.Event) {
 	case analyzer.Exercising:
 		fmt.Fprintf(p.w, "all %d instances at once on batches of %d, for their memory\n", e.Instances, e.Batch)
 	case analyzer.GaveUp:
-		if p.done > 0 { // else it is the error that analyze ends with
+		if p.done > 0 { // otherwise analyze returns the error
 			fmt.Fprintf(p.w, "no more instances are tried: %v\n", e.Err)
 		}
 	}

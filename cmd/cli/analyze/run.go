@@ -12,7 +12,8 @@ import (
 	"triton/pkg/gpu"
 )
 
-// run analyzes and reports, also what was measured before an interrupt or a failure.
+// run analyzes and prints the result. After an interrupt or a failure it prints what was
+// measured until then.
 func run(ctx context.Context, p process.Process, o *options) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -31,7 +32,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	defer stop()
 	command := []string{
 		program, "serve", "--exit-on-error=true", "--allow-http=true", "--allow-grpc=true", "--allow-metrics=false",
-		"--log-info=false", // so that the last words are about what went wrong
+		"--log-info=false", // so that the last lines of the log are about the failure
 	}
 	log := &progress{w: p.Stderr, total: o.Space.Points()}
 	result, err := analyzer.Run(ctx, o.Config, analyzer.Deps{
@@ -51,7 +52,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	case result.Interrupted:
 		return &process.ExitError{Code: interrupted}
 	case result.Recommended < 0:
-		return &process.ExitError{Code: process.Failure} // the report says why
+		return &process.ExitError{Code: process.Failure} // the report gives the reason
 	}
 	return nil
 }

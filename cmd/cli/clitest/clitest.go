@@ -44,7 +44,7 @@ func (o *Output) String() string {
 	return o.buf.String()
 }
 
-// New returns a command that has not begun.
+// New returns a command that has not been started.
 func New() *Command {
 	return &Command{Signals: make(chan os.Signal, 2), Exit: make(chan int, 1)}
 }
@@ -76,13 +76,13 @@ func (c *Command) Wait(t *testing.T) (code int, out, errs string) {
 	return code, c.Stdout.String(), c.Stderr.String()
 }
 
-// Run runs triton with args to its end.
+// Run runs triton with args and returns when it has ended.
 func Run(t *testing.T, environ []string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	return New().Start(environ, args...).Wait(t)
 }
 
-// RunAs runs the program under another name to its end.
+// RunAs is Run for the program under another name.
 func RunAs(t *testing.T, name string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	c := New()
@@ -104,7 +104,7 @@ func Models(t *testing.T) string {
 	return dir
 }
 
-// FreePort returns a port that nobody listens at.
+// FreePort returns a port that is not in use.
 func FreePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,4 +1,4 @@
-// Package devices reads what the environment of a process says about GPUs.
+// Package devices reads the environment variables about GPUs.
 package devices
 
 import (
@@ -9,12 +9,11 @@ import (
 	"triton/pkg/gpu"
 )
 
-// CPUOnly reports whether TRITON_SERVER_CPU_ONLY tells the process to leave GPUs
-// alone.
+// CPUOnly reports whether TRITON_SERVER_CPU_ONLY forbids the use of GPUs.
 func CPUOnly(p process.Process) bool { return p.Getenv("TRITON_SERVER_CPU_ONLY") != "" }
 
-// Environment returns what the environment says about GPUs. The CUDA driver knows
-// their order; it is started when d is nil and there are GPUs.
+// Environment returns the settings of the environment for GPUs. The CUDA driver gives their
+// order; if d is nil and there are GPUs, the driver is started.
 func Environment(p process.Process, d cuda.Driver) gpu.Environment {
 	e := gpu.Environment{Order: p.Getenv("CUDA_DEVICE_ORDER")}
 	if visible, ok := p.LookupEnv("CUDA_VISIBLE_DEVICES"); ok {

@@ -9,7 +9,7 @@ import (
 	"triton/pkg/client"
 )
 
-// finish derives what depends on several options, and checks the options together.
+// finish sets the fields that depend on several options, and checks the options together.
 func (o *options) finish() error {
 	c := &o.config
 	if o.client.Address == "" {

@@ -15,7 +15,7 @@ const (
 	failed     = 99
 )
 
-// usageError prints what is wrong with a command line.
+// usageError prints the mistake in a command line.
 func usageError(p process.Process, err error) error {
 	prefix := "Error"
 	if errors.As(err, new(syntaxError)) {
@@ -25,8 +25,8 @@ func usageError(p process.Process, err error) error {
 	return &process.ExitError{Code: failed}
 }
 
-// result prints how a measurement ended, in perf_analyzer's words, and chooses the
-// exit code.
+// result prints the end of a measurement in perf_analyzer's words and returns the exit
+// code.
 func result(p process.Process, rep *perf.Report, err error) error {
 	var setup *perf.SetupError
 	var load *perf.LoadError

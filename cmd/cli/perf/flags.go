@@ -52,36 +52,36 @@ func (o *options) flags(p process.Process) *flags.Set {
 func (o *options) measurement(t table) {
 	c := &o.config
 	t.Group("I. MEASUREMENT PARAMETERS")
-	t.text(&c.Model, "", "m", "<model>", "the model to measure; required")
-	t.text(&c.Version, "", "x", "<version>", "its version (the server's choice)")
-	t.value("concurrency-range", "", "<start:end:step>", "concurrent requests to measure at; end 0 goes on to the latency threshold (1:1:1)", o.setConcurrency)
-	t.value("measurement-mode", "", "<time_windows|count_windows>", "what bounds a window (time_windows)", o.setMode)
-	t.milliseconds(&c.Interval, 1, "> 0 msec.", "measurement-interval", "p", "<msec>", "length of a time window; the real one is 1.2 times as long (5000)")
+	t.text(&c.Model, "", "m", "<model>", "model to measure; required")
+	t.text(&c.Version, "", "x", "<version>", "version of the model (the newest)")
+	t.value("concurrency-range", "", "<start:end:step>", "concurrencies to measure at; with end 0 the sweep ends at the latency threshold (1:1:1)", o.setConcurrency)
+	t.value("measurement-mode", "", "<time_windows|count_windows>", "what bounds a window: its time or its requests (time_windows)", o.setMode)
+	t.milliseconds(&c.Interval, 1, "> 0 msec.", "measurement-interval", "p", "<msec>", "length of a time window; the real window is 1.2 times as long (5000)")
 	t.integer(&c.Samples, 1, "> 0.", "measurement-request-count", "", "<n>", "requests in a count window (50)")
-	t.value("stability-percentage", "s", "<percent>", "how far three windows in a row may lie apart (10)", o.setStability)
-	t.integer(&c.MaxTrials, 1, "> 0.", "max-trials", "r", "<n>", "windows to try at each level (10)")
-	t.value("percentile", "", "<1..99>", "judge and report this latency instead of the average (-1)", o.setPercentile)
-	t.milliseconds(&c.LatencyLimit, 0, ">= 0 msecs.", "latency-threshold", "l", "<msec>", "stop at the first level that is slower (0, none)")
+	t.value("stability-percentage", "s", "<percent>", "maximum spread of three consecutive windows, in percent (10)", o.setStability)
+	t.integer(&c.MaxTrials, 1, "> 0.", "max-trials", "r", "<n>", "maximum number of windows at each level (10)")
+	t.value("percentile", "", "<1..99>", "percentile of latency to judge and report; -1 is the average (-1)", o.setPercentile)
+	t.milliseconds(&c.LatencyLimit, 0, ">= 0 msecs.", "latency-threshold", "l", "<msec>", "stop at the first level above this latency; 0 is no limit (0)")
 	t.toggle("binary-search", "", "find the highest concurrency within the latency threshold", func() { c.Search = perf.Binary })
-	t.value("request-count", "", "<n>", "send so many requests and stop (0, off)", func(text string) error {
+	t.value("request-count", "", "<n>", "send this number of requests and stop; 0 is no limit (0)", func(text string) error {
 		n, err := atLeast(1, "> 0.", "request-count", "", text)
-		c.RequestCount = cmp.Or(c.RequestCount, n) // the first one counts
+		c.RequestCount = cmp.Or(c.RequestCount, n) // the first value counts
 		return err
 	})
-	t.integer(&c.WarmupCount, 0, ">= 0.", "warmup-request-count", "", "<n>", "requests to send before measuring (0)")
-	t.toggle("async", "a", "judge stability as for asynchronous calls: the throughput alone will do", func() { c.Async = true })
-	t.toggle("sync", "", "synchronous calls (this is the default)", func() { c.Sync = true })
-	t.integer(&o.maxThreads, 1, "> 0.", "max-threads", "", "<n>", "accepted; each concurrent request has a goroutine of its own")
+	t.integer(&c.WarmupCount, 0, ">= 0.", "warmup-request-count", "", "<n>", "requests to send before the measurement (0)")
+	t.toggle("async", "a", "judge stability by throughput alone, as perf_analyzer does for asynchronous calls", func() { c.Async = true })
+	t.toggle("sync", "", "synchronous calls (the default)", func() { c.Sync = true })
+	t.integer(&o.maxThreads, 1, "> 0.", "max-threads", "", "<n>", "accepted without effect: each concurrent request has its own goroutine")
 }
 
 func (o *options) inputs(t table) {
 	c, d := &o.config, &o.config.Data
 	t.Group("II. INPUT DATA OPTIONS")
-	t.value("", "b", "<n|list|range>", "batch size; a list 1,4,16 or a range 1:16 or 1:16:5 is swept (1)", func(text string) (err error) {
+	t.value("", "b", "<n|list|range>", "batch sizes: one, a list 1,4,16 or a range 1:16, 1:16:5 (1)", func(text string) (err error) {
 		c.Batches, err = batches(text)
 		return err
 	})
-	t.value("input-data", "", "<random|zero|path>", "input data: a JSON file (may be repeated) or a directory (random)", func(text string) error {
+	t.value("input-data", "", "<random|zero|path>", "input data: random numbers, zeros, a JSON file (may be repeated) or a folder (random)", func(text string) error {
 		err := AddInputData(d, text)
 		o.zero = o.zero || d.Source == data.Zero
 		return err
@@ -90,14 +90,14 @@ func (o *options) inputs(t table) {
 		return AddShape(d, text)
 	})
 	t.integer(&d.StringLength, 1, "> 0", "string-length", "", "<n>", "length of random strings (128)")
-	t.text(&d.StringData, "string-data", "", "<text>", "the string to send instead of random ones")
+	t.text(&d.StringData, "string-data", "", "<text>", "text of all strings, instead of random ones")
 }
 
 func (o *options) server(t table) {
 	t.Group("III. SERVER DETAILS")
-	t.text(&o.client.Address, "", "u", "<host:port>", "the server (localhost:8000, with gRPC localhost:8001)")
+	t.text(&o.client.Address, "", "u", "<host:port>", "address of the server (localhost:8000, with gRPC localhost:8001)")
 	t.value("", "i", "<http|grpc>", "protocol (http)", o.setProtocol)
-	t.value("", "H", "<name:value>", "header or gRPC metadata to send along; may be repeated", o.addHeader)
+	t.value("", "H", "<name:value>", "header or gRPC metadata of every request; may be repeated", o.addHeader)
 	t.value("service-kind", "", "<triton>", "kind of server (triton)", func(text string) error {
 		if text != "triton" {
 			return fmt.Errorf("--service-kind %s is not supported yet, only triton", text)
@@ -110,16 +110,16 @@ func (o *options) other(t table) {
 	c := &o.config
 	t.Group("IV. OTHER OPTIONS")
 	t.text(&o.csv, "", "f", "<file>", "write a CSV report")
-	t.toggle("verbose-csv", "", "more columns in it", func() { o.csvMore = true })
+	t.toggle("verbose-csv", "", "write more columns to the CSV report", func() { o.csvMore = true })
 	t.toggle("collect-metrics", "", "read the server's GPU metrics during the measurement", func() { c.CollectMetrics = true })
-	t.text(&c.MetricsURL, "metrics-url", "", "<url>", "where they are (port 8002 of the server, /metrics)")
-	t.value("metrics-interval", "", "<msec>", "how often to read them (1000)", o.setMetricsInterval)
-	t.value("table", "", "<auto|always|never>", "closing table; auto is on a terminal and for several batch sizes (auto)", o.setTable)
-	t.value("config", "", "<file>", "file with settings: long options and their values", func(string) error { return nil }) // settings reads it
+	t.text(&c.MetricsURL, "metrics-url", "", "<url>", "address of the metrics (port 8002 of the server, /metrics)")
+	t.value("metrics-interval", "", "<msec>", "time between readings of the metrics (1000)", o.setMetricsInterval)
+	t.value("table", "", "<auto|always|never>", "print the closing table; auto prints it on a terminal and for several batch sizes (auto)", o.setTable)
+	t.value("config", "", "<file>", "file with settings in YAML, JSON or TOML; its keys are long options", func(string) error { return nil }) // the function settings reads the file
 	t.MarkOwn("table", "config")
 	t.toggle("version", "", "print the version", func() { o.version = true })
 	t.toggle("", "v", "print every window", func() { o.verbose++ })
-	t.toggle("help", "h", "print this", func() { o.help = true })
+	t.toggle("help", "h", "print the options", func() { o.help = true })
 	t.MarkTyped("version", "help")
 }
 

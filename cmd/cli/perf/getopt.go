@@ -11,15 +11,15 @@ import (
 	"triton/cmd/cli/flags"
 )
 
-// perf_analyzer splits its command line with getopt_long, and scripts rely on its
-// rules. pflag's differ: it takes the = of -p=5 away, lets options without argument
-// have one (--async=true) and words its errors in its own way.
+// perf_analyzer splits its command line with getopt_long, and scripts rely on its rules.
+// pflag's rules differ: it drops the = of -p=5, accepts an argument for options without one
+// (--async=true) and has other error texts.
 
 // syntaxError is an error of getopt itself, not about an argument.
 type syntaxError struct{ error }
 
-// getopt splits a command line into options, in their order. Other arguments mean
-// nothing to perf_analyzer.
+// getopt splits a command line into options, in their order. Like perf_analyzer it ignores
+// other arguments.
 func getopt(set *flags.Set, args []string) (met []flags.Assignment, err error) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
@@ -66,8 +66,8 @@ func longOption(set *flags.Set, arg string, next func() (string, bool)) (flags.A
 	return flags.Assignment{Flag: f, Text: text}, nil
 }
 
-// findLong returns the option that a name, or a unique prefix of it, means. Our own
-// options have no prefixes, so that none of perf_analyzer's is taken.
+// findLong returns the option of a name or of a unique prefix. Our own options cannot be
+// abbreviated, so that all prefixes of perf_analyzer's options keep their meaning.
 func findLong(set *flags.Set, name string) (*pflag.Flag, error) {
 	found := slices.DeleteFunc(set.Matches(name), func(n string) bool { return n != name && set.IsOwn(n) })
 	switch len(found) {

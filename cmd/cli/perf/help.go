@@ -32,7 +32,7 @@ func writeHelp(w io.Writer, p process.Process) error {
 			fmt.Fprintf(&b, "  %-46s %s\n", synopsis(f), f.Usage)
 		}
 	}
-	b.WriteString("\nAny unique prefix of a long option will do. Long options may also come from the\nenvironment, as TRITON_PERF_MEASUREMENT_INTERVAL for --measurement-interval.\n")
+	b.WriteString("\nA long option may be abbreviated to any unique prefix. Long options may also come from the\nenvironment, as TRITON_PERF_MEASUREMENT_INTERVAL for --measurement-interval.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -13,8 +13,8 @@ import (
 // errQuit is the cause of a measurement that the second signal ends.
 var errQuit = errors.New("quit")
 
-// measure runs the measurement with its view. The first signal ends it after the
-// requests in flight, a second one at once.
+// measure runs the measurement with its view. The first signal ends it after the requests
+// in flight, the second at once.
 func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, error) {
 	if ctx == nil {
 		ctx = context.Background()

@@ -14,9 +14,9 @@ import (
 // table defines perf_analyzer's options. An option has a long name, a letter, or both.
 type table struct{ *flags.Set }
 
-// option is the value of one option: set gets its argument, as often as it is given.
+// option is the value of one option. set is called with the argument of each occurrence.
 type option struct {
-	argument string // what help calls the argument; empty: the option takes none
+	argument string // name of the argument in the help text; empty: no argument
 	set      func(text string) error
 }
 
@@ -44,8 +44,8 @@ func (t table) text(to *string, name, letter, argument, usage string) {
 	})
 }
 
-// integer adds an option whose argument is at least least; must ends the error about a
-// smaller one.
+// integer adds an option whose argument is at least least. The error about a smaller
+// argument ends with must.
 func (t table) integer(to *int, least int, must, name, letter, argument, usage string) {
 	t.value(name, letter, argument, usage, func(text string) (err error) {
 		*to, err = atLeast(least, must, name, letter, text)
@@ -61,7 +61,7 @@ func (t table) milliseconds(to *time.Duration, least int, must, name, letter, ar
 	})
 }
 
-// typedName returns an option as it is typed.
+// typedName returns an option as the user types it.
 func typedName(name string) string {
 	if strings.HasPrefix(name, "-") { // only a letter
 		return name
@@ -81,7 +81,7 @@ func atLeast(least int, must, name, letter, text string) (int, error) {
 	return n, err
 }
 
-// integer reads the number that a text begins with, as C++'s stoi does.
+// integer parses the number at the start of a text, like C++'s stoi.
 func integer(option, text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimPrefix(leading(text, "0123456789"), "+"))
 	if err != nil {
@@ -90,8 +90,8 @@ func integer(option, text string) (int, error) {
 	return n, nil
 }
 
-// leading returns the longest prefix of text, after blanks, that has a sign and then
-// only characters of accepts, as C++'s stoi and stod read it.
+// leading skips blanks and returns the longest prefix of the rest that is an optional sign
+// and characters of accepts, like C++'s stoi and stod.
 func leading(text string, accepts string) string {
 	text = strings.TrimLeft(text, " \t")
 	end := 0

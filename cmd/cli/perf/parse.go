@@ -7,8 +7,8 @@ import (
 	"triton/cmd/cli/process"
 )
 
-// parse reads a command line, and from the environment and the settings file what
-// is not on it.
+// parse reads a command line, and the environment and the settings file for the options
+// that it does not have.
 func parse(p process.Process, args []string) (*options, error) {
 	o := newOptions()
 	set := o.flags(p)
@@ -33,8 +33,8 @@ func parse(p process.Process, args []string) (*options, error) {
 	return o, o.finish()
 }
 
-// settings returns what the environment and the settings file say about options that
-// are not typed.
+// settings returns the values of the environment and the settings file for options that the
+// command line does not have.
 func settings(set *flags.Set, typed []flags.Assignment) (given []flags.Assignment, err error) {
 	file := ""
 	for _, a := range typed {

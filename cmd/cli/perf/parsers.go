@@ -14,7 +14,7 @@ import (
 	"triton/pkg/client"
 )
 
-// The errors are perf_analyzer's own sentences, which scripts look for.
+// The errors have perf_analyzer's texts, which scripts match.
 
 func (o *options) setConcurrency(text string) error {
 	parts := strings.Split(text, ":")
@@ -100,7 +100,7 @@ func batches(text string) ([]int, error) {
 	return all, nil
 }
 
-// AddInputData reads one --input-data, which analyze has too.
+// AddInputData parses one value of --input-data, also for analyze.
 func AddInputData(d *data.Options, text string) error {
 	if _, err := os.Stat(text); err == nil {
 		d.Source = data.Files
@@ -118,7 +118,7 @@ func AddInputData(d *data.Options, text string) error {
 	return nil
 }
 
-// AddShape reads one --shape, which analyze has too.
+// AddShape parses one value of --shape, also for analyze.
 func AddShape(d *data.Options, text string) error {
 	i := strings.LastIndexByte(text, ':')
 	if i < 0 {

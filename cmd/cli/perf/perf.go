@@ -60,7 +60,7 @@ func run(ctx context.Context, p process.Process, args []string) error {
 	return result(p, rep, err)
 }
 
-// writeCSVs writes the report and, for an ensemble, one for each of its parts.
+// writeCSVs writes the report and, for an ensemble, a report for each model of its steps.
 func writeCSVs(p process.Process, o *options, rep *perf.Report) error {
 	if o.csv == "" || len(rep.Levels) == 0 {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// unsupported are perf_analyzer's options that have no effect here yet: a command line
-// with one gets a clear error, unless its argument is neutral and asks for nothing.
+// unsupported are perf_analyzer's options that are not implemented. They are errors, unless
+// the argument is the default that asks for nothing.
 var unsupported = []struct{ name, argument, neutral string }{
 	{"streaming", "", ""},
 	{"request-rate-range", "<start:end:step>", ""},

@@ -13,14 +13,14 @@ const (
 	Usage   = 2
 )
 
-// ExitError is an error with the exit code that it ends the process with. Without
-// Err nothing is printed: the command has reported the reason itself.
+// ExitError is an error with the exit code of the process. With a nil Err nothing is
+// printed: the command has reported the reason itself.
 type ExitError struct {
 	Code int
 	Err  error
 }
 
-// Error returns the text of Err, empty without one.
+// Error returns the text of Err; empty if Err is nil.
 func (e *ExitError) Error() string {
 	if e.Err == nil {
 		return ""

@@ -1,5 +1,5 @@
-// Package process holds what a command shares with the operating system: arguments, environment,
-// streams, signals and exit codes.
+// Package process is the interface of commands to the operating system: arguments,
+// environment, streams, signals and exit codes.
 package process
 
 import (
@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Process is everything that a command takes from the outside, so that tests run
-// whole commands without starting a program.
+// Process is everything that a command gets from the operating system, so that tests can
+// run whole commands without starting a program.
 type Process struct {
 	Args    []string // with the program name first
 	Environ []string // "KEY=value"; the last value of a key counts
@@ -27,15 +27,15 @@ type Process struct {
 	StderrTerminal bool
 	// Signals delivers SIGINT and SIGTERM until stop is called.
 	Signals func() (c <-chan os.Signal, stop func())
-	// IgnoreBrokenPipe keeps the process alive when the reader of its output goes
-	// away; nil where no signal ends it then.
+	// IgnoreBrokenPipe keeps the process alive when the reader of its output closes the
+	// pipe; nil on systems without such a signal.
 	IgnoreBrokenPipe func()
 	Version          string
 	Commit           string
 }
 
-// OS returns the process that runs this program. An empty version or commit is
-// taken from what the Go toolchain recorded.
+// OS returns the process that runs this program. An empty version or commit is replaced by
+// the one that the Go toolchain recorded.
 func OS(version, commit string) Process {
 	if version == "" {
 		version = "devel"

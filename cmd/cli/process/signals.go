@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// OnSignal calls first for the first SIGINT or SIGTERM and again for every one that
-// comes more than window later; those in between are the same request, sent to the
-// process and to its process group. A nil again ignores later signals. The calls come
-// from one goroutine, one after the other. stop must be called; it waits for a call
-// in progress.
+// OnSignal calls first for the first SIGINT or SIGTERM, and again for each signal that
+// arrives more than window later. Signals in between count as the first one, sent to the
+// process and to its process group. A nil again ignores later signals. The calls come from
+// one goroutine, one after the other. stop must be called; it waits for a call in progress.
 func (p Process) OnSignal(window time.Duration, first, again func(os.Signal)) (stop func()) {
 	signals, unsubscribe := p.Signals()
 	done := make(chan struct{})

@@ -51,8 +51,8 @@ folder has a client.py that shows the model at work.`,
 	return cmd
 }
 
-// runExample writes the models and reports each; an interrupt ends it and
-// leaves only complete models behind.
+// runExample writes the models and prints a line for each. After an interrupt the folder
+// has only complete models.
 func runExample(ctx context.Context, p process.Process, dir string, o example.Options) error {
 	ctx, stop := p.Interruptible(ctx)
 	defer stop()

@@ -12,7 +12,7 @@ import (
 	"triton/repo/scaffold"
 )
 
-const defaultMaxBatchUsage = "the server's default for models that can batch"
+const defaultMaxBatchUsage = "the server's default-max-batch-size: max_batch_size of models that can batch and set none"
 
 // lintOptions holds what the flags of lint set.
 type lintOptions struct {
@@ -24,9 +24,9 @@ type lintOptions struct {
 }
 
 func (o *lintOptions) bind(f *flags.Set) {
-	f.StringVar(&o.format, "format", "text", "how to print: "+strings.Join(report.Formats(), ", "))
+	f.StringVar(&o.format, "format", "text", "format of the output: "+strings.Join(report.Formats(), ", "))
 	f.StringVar(&o.output, "output", "", "write to this file instead of standard output")
-	f.StringVar(&o.severity, "severity", "warning", "least severity that counts: note, warning, error")
+	f.StringVar(&o.severity, "severity", "warning", "lowest severity to report: note, warning, error")
 	f.BoolVar(&o.rules, "rules", false, "list the rules and exit")
 	f.IntVar(&o.CPUs, "cpus", runtime.NumCPU(), "processors of the machine that will serve; 0 skips the rules about them")
 	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
@@ -44,18 +44,18 @@ const maxBatchFlag = "max-batch-size"
 func (o *scaffoldOptions) bind(f *flags.Set) {
 	f.StringVar(&o.Name, "name", "", "name of the model (default: from the file's name)")
 	f.StringVar(&o.Output, "output", ".", "repository to put the model into")
-	f.IntVar(&o.maxBatch, maxBatchFlag, 0, "largest batch; 0 for none (default: what a server would choose)")
+	f.IntVar(&o.maxBatch, maxBatchFlag, 0, "largest batch; 0 is no batch dimension (default: the server's choice)")
 	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
 	f.BoolVar(&o.Link, "link", false, "link to the ONNX file instead of copying it")
 	f.BoolVar(&o.copied, "copy", false, "copy the ONNX file (the default)")
-	f.BoolVar(&o.Force, "force", false, "replace files that exist")
+	f.BoolVar(&o.Force, "force", false, "replace existing files")
 }
 
 func bindExample(o *example.Options, f *flags.Set) {
 	f.Uint64Var(&o.Seed, "seed", example.DefaultSeed, "seed of the random weights")
 	f.StringSliceVar(&o.Models, "model", nil, "write only this model; may be repeated (default all that load without a GPU)")
-	f.BoolVar(&o.Trained, "trained", false, "write the trained models, out of Python packages, instead of the seeded ones")
-	f.StringVar(&o.Python, "python", "python3", "the Python whose pip fetches packages for --trained")
-	f.StringVar(&o.Packages, "packages", "", "folder that keeps the fetched packages (default none is kept)")
-	f.BoolVar(&o.Force, "force", false, "replace model folders that exist already")
+	f.BoolVar(&o.Trained, "trained", false, "write the trained models of Python packages instead of the models with random weights")
+	f.StringVar(&o.Python, "python", "python3", "Python whose pip fetches the packages for --trained")
+	f.StringVar(&o.Packages, "packages", "", "folder that keeps the fetched packages (default: they are not kept)")
+	f.BoolVar(&o.Force, "force", false, "replace existing model folders")
 }

@@ -72,7 +72,7 @@ func runLint(p process.Process, o lintOptions, paths []string) error {
 		}
 	}
 	if err := writeFindings(p, o, r); err != nil {
-		return &process.ExitError{Code: process.Usage, Err: err} // 1 would say that something was found
+		return &process.ExitError{Code: process.Usage, Err: err} // Failure means findings
 	}
 	if len(r.Findings) > 0 {
 		return &process.ExitError{Code: process.Failure}

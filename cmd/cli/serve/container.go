@@ -14,18 +14,18 @@ import (
 	"triton/pkg/gpu"
 )
 
-// container is a container of Amazon SageMaker, which runs the program "serve" and
-// configures it by environment variables.
+// container is the environment of an Amazon SageMaker container, which runs the program
+// "serve" and configures it by environment variables.
 type container struct {
 	getenv func(string) string
-	// model is where the platform puts the model of an endpoint with one; many
-	// is a folder that stays empty for an endpoint with several.
+	// model is the folder of the model of an endpoint with one model; many is the folder of
+	// an endpoint with several models, which stays empty.
 	model, many string
 	gpus        func() []int // their ordinals
 }
 
-// InContainer returns the process as `tritonserver` with the arguments that a
-// SageMaker container means by its environment.
+// InContainer returns the process as `tritonserver`, with the arguments that the
+// environment of a SageMaker container stands for.
 func InContainer(p process.Process) (process.Process, error) {
 	c := container{p.Getenv, "/opt/ml/model/", "/tmp/sagemaker", func() []int { return ordinals(devices.Environment(p, nil)) }}
 	args, environ, err := c.arguments()
@@ -37,7 +37,7 @@ func InContainer(p process.Process) (process.Process, error) {
 	return p, nil
 }
 
-// ordinals returns the numbers of the GPUs that CUDA shows.
+// ordinals returns the CUDA ordinals of the visible GPUs.
 func ordinals(e gpu.Environment) (all []int) {
 	view, err := gpu.Open(e)
 	if err != nil {
@@ -50,8 +50,8 @@ func ordinals(e gpu.Environment) (all []int) {
 	return all
 }
 
-// containerFlags are the variables that stand for a flag, and the values without
-// them; without any the flag is left out.
+// containerFlags are the variables that stand for a flag, with the value of the flag when
+// the variable is not set. A flag without either is left out.
 var containerFlags = []struct{ name, flag, otherwise string }{
 	{"SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING", "--model-namespacing=", "true"},
 	{"SAGEMAKER_BIND_TO_PORT", "--sagemaker-port=", ""},
@@ -71,8 +71,7 @@ var containerFlags = []struct{ name, flag, otherwise string }{
 	{"SAGEMAKER_TRITON_TENSORFLOW_VERSION", "--backend-config=tensorflow,version=", ""},
 }
 
-// arguments returns the arguments of serve, and the variables that the SageMaker
-// front end reads besides.
+// arguments returns the arguments of serve and the variables for the SageMaker frontend.
 func (c container) arguments() (args, environ []string, err error) {
 	many := c.getenv("SAGEMAKER_MULTI_MODEL") == "true"
 	repository, ping := c.model, "ready"
@@ -113,8 +112,8 @@ func (c container) checkType() error {
 	return tritonErrorf("ERROR: Invalid SAGEMAKER_TRITON_INFERENCE_TYPE '%s'\n       Must be one of: infer, generate, generate_stream", kind)
 }
 
-// only returns the model of an endpoint with one: the one that is named, else the one
-// in the folder.
+// only returns the model of an endpoint with one model: the named one, else the one in the
+// folder.
 func (c container) only() (string, error) {
 	if _, err := os.Stat(filepath.Join(c.model, "config.pbtxt")); err == nil {
 		return "", tritonErrorf("ERROR: Incorrect directory structure.\n       Model directory needs to contain the top level folder")

@@ -70,8 +70,8 @@ func checkTrace(v string) error {
 	return err
 }
 
-// addOldTraces puts the values of deprecated flags before those of --trace-config,
-// which win.
+// addOldTraces puts the values of deprecated flags before those of --trace-config, which
+// take precedence.
 func (o *options) addOldTraces(config map[string][]trace.Setting) {
 	var given []deprecatedTrace
 	for _, d := range o.oldTrace {
@@ -103,8 +103,7 @@ func (o *options) addOldTraces(config map[string][]trace.Setting) {
 	}
 }
 
-// isOff reports whether a deprecated level turns tracing off, whatever other flags
-// say.
+// isOff reports whether a deprecated level turns tracing off, regardless of other flags.
 func isOff(level string) bool {
 	return strings.EqualFold(level, "off") || strings.EqualFold(level, "false")
 }

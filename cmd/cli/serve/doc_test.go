@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,26 +10,14 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"triton/cmd/cli/clitest/golden"
 	"triton/cmd/cli/process"
 )
-
-var update = flag.Bool("update", false, "write the golden files and the flags in docs/serve.md anew")
 
 // TestDocument keeps the list of flags in docs/serve.md true.
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join("..", "..", "..", "docs", "serve.md")
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	const mark = "<!-- flags: written by go test ./cmd/cli/serve -run TestDocument -update -->\n"
-	head, _, ok := strings.Cut(string(text), mark)
-	require.True(t, ok)
-	want := head + mark + documentFlags()
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
-		return
-	}
-	require.Equal(t, want, string(text))
+	golden.Section(t, filepath.Join("..", "..", "..", "docs", "serve.md"), "flags", documentFlags())
 }
 
 // TestHasAllFlags looks for those that Triton 2.51 lists, and newer ones. The
@@ -54,10 +41,12 @@ func TestHasAllFlags(t *testing.T) {
 // documentFlags returns the flags of serve as tables.
 func documentFlags() string {
 	b := newOptions(process.Process{}, pflag.NewFlagSet("serve", pflag.ContinueOnError)).table
-	cell := strings.NewReplacer("|", `\|`, "<", "`<", ">", ">`").Replace
 	var s strings.Builder
-	for _, g := range b.Groups() {
-		fmt.Fprintf(&s, "\n### %s\n\n| Flag | Default | Effect |\n|---|---|---|\n", g.Title)
+	for i, g := range b.Groups() {
+		if i > 0 {
+			s.WriteString("\n")
+		}
+		fmt.Fprintf(&s, "### %s\n\n| Flag | Default | Effect |\n|---|---|---|\n", g.Title)
 		for _, name := range g.Names {
 			f := b.Lookup(name)
 			effect, _, unused := strings.Cut(f.Usage, " Accepted; has no effect: ")
@@ -71,7 +60,7 @@ func documentFlags() string {
 			if value != "" {
 				value = "`" + value + "`"
 			}
-			fmt.Fprintf(&s, "| `--%s` | %s | %s |\n", name, value, cell(effect))
+			fmt.Fprintf(&s, "| `--%s` | %s | %s |\n", name, value, golden.Cell(effect))
 		}
 	}
 	return s.String()

@@ -9,8 +9,8 @@ import (
 	"triton/server/trace"
 )
 
-// finish turns texts into options when all flags are known, and returns the first
-// thing that is wrong. The warnings are for the console.
+// finish parses the texts that depend on several flags, and returns the first mistake. The
+// warnings are for the console.
 func (o *options) finish() (warnings []string, err error) {
 	for _, part := range []func() error{
 		o.finishModels, o.finishServices, o.finishPlatforms, o.finishMetrics, o.finishTracing,
@@ -37,7 +37,7 @@ func (o *options) finishModels() error {
 	o.AutoComplete = !o.noComplete
 	o.LoadThreads, m.Retries = max(o.LoadThreads, 1), max(m.Retries, 0)
 	if uri := o.getenv("AIP_STORAGE_URI"); len(o.Repositories) == 0 && uri != "" {
-		o.Repositories = []string{uri} // where Vertex AI puts the models
+		o.Repositories = []string{uri} // the folder of models in a Vertex AI container
 	}
 	slices.Sort(o.Repositories)
 	o.Repositories = slices.Compact(o.Repositories)
@@ -54,7 +54,7 @@ func (o *options) finishServices() (err error) {
 	if g.Limits.Restricted, err = restricted.Parse(restricted.GRPC, o.grpcSecrets); err != nil {
 		return err
 	}
-	// As in Triton, asking for mutual TLS at all turns encryption on.
+	// As in Triton, --...-use-ssl-mutual turns encryption on, whatever its value.
 	h.TLS.Allow = h.TLS.Allow || o.table.Changed("http-use-ssl-mutual")
 	g.TLS.Allow = g.TLS.Allow || o.table.Changed("grpc-use-ssl-mutual")
 	g.Limits.Delays, o.Models.Holds = testHolds(o.getenv)
@@ -115,7 +115,7 @@ func (o *options) finishCache() error {
 	if o.Cache.Name != "redis" {
 		return nil
 	}
-	// The environment, so that no password stands on a command line.
+	// The password comes from the environment, because other users can read command lines.
 	for key, name := range map[string]string{"user": "TRITONCACHE_REDIS_USERNAME", "password": "TRITONCACHE_REDIS_PASSWORD"} {
 		if text := o.getenv(name); text != "" && o.Cache.Settings[key] == "" {
 			o.Cache.Settings[key] = text
@@ -153,8 +153,7 @@ func (o *options) finishMachine() error {
 	return nil
 }
 
-// buildError returns what Triton says when the flags are right but not the options
-// that they make.
+// buildError returns Triton's text for flags that are valid one by one but not together.
 func buildError(format string, args ...any) error {
 	return tritonErrorf("Failed to build Triton option:\nerror: "+format, args...)
 }

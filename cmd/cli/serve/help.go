@@ -57,8 +57,8 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// explain rewords pflag's errors: an unknown flag gets the nearest known one, a
-// wrong value Triton's words.
+// explain rewords pflag's errors: those about unknown flags name the nearest flag, those
+// about values have Triton's texts.
 func (t *table) explain(err error) error {
 	var unknown *pflag.NotExistError
 	var wrong *pflag.InvalidValueError

@@ -8,8 +8,8 @@ import (
 // setting is "<name>,<key>=<value>" of a flag.
 type setting struct{ name, key, value string }
 
-// cutSetting splits a setting as Triton does: at the first comma, then at the
-// first = behind it. Without a comma there is no name.
+// cutSetting splits a setting like Triton: at the first comma, then at the first = after
+// it. A setting without a comma has no name.
 func cutSetting(arg string) (set setting, named, ok bool) {
 	name, rest, named := strings.Cut(arg, ",")
 	if !named {

@@ -13,10 +13,10 @@ import (
 	"triton/server/restricted"
 )
 
-// fixed is an integer that nothing reads.
+// fixed is an integer whose value has no effect.
 func fixed(n int64) intValue[int64] { return int32Value(&n) }
 
-// checked turns a function that reads a value into one that checks it.
+// checked returns a function that only reports the error of read.
 func checked[T any](read func(string) (T, error)) func(string) error {
 	return func(v string) error {
 		_, err := read(v)
@@ -67,8 +67,8 @@ func (o *options) setConfigName(v string) error {
 	return nil
 }
 
-// headerPattern reads a regular expression for the names of headers, in any case of
-// letters.
+// headerPattern parses a regular expression that matches names of headers in upper or lower
+// case.
 func headerPattern(to **regexp.Regexp) func(string) error {
 	return func(v string) error {
 		if v == "" {
@@ -84,10 +84,10 @@ func headerPattern(to **regexp.Regexp) func(string) error {
 	}
 }
 
-const secretsUsage = "<category>,...:<key>=<value>: calls of these categories need the header <key> with <value>; may be repeated. " +
+const secretsUsage = "<category>,...:<key>=<value>: calls of these categories need the header <key> with <value>. May be repeated. " +
 	"The categories are health, metadata, inference, shared-memory, model-config, model-repository, statistics, trace and logging."
 
-// checkSecrets checks a rule together with those before it.
+// checkSecrets checks a rule together with the earlier rules.
 func checkSecrets(word string, before *[]string) func(string) error {
 	return func(v string) error {
 		_, err := restricted.Parse(word, append(*before, v))
@@ -115,8 +115,8 @@ func (o *options) setRateLimit(v string) error {
 	return tritonErrorf("invalid argument for --rate-limit")
 }
 
-// addRateResource reads "<name>:<count>" or "<name>:<count>:<device>". As with Triton,
-// a count below 0 is more than any instance needs.
+// addRateResource reads "<name>:<count>" or "<name>:<count>:<device>". As in Triton, a
+// negative count is unlimited.
 func (o *options) addRateResource(v string) error {
 	parts := strings.Split(v, ":")
 	if len(parts) < 2 || len(parts) > 3 {
@@ -134,7 +134,7 @@ func (o *options) addRateResource(v string) error {
 	return nil
 }
 
-// addGPULimit reads "<gpu>:<fraction>". Of two for one GPU the first counts.
+// addGPULimit reads "<gpu>:<fraction>". The first value for a GPU counts.
 func (o *options) addGPULimit(v string) error {
 	gpu, fraction, err := pair(v, ":", parseInt, parseFloat)
 	if err != nil {

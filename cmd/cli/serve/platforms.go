@@ -22,7 +22,7 @@ func (o *options) setSafePorts(v string) error {
 	return err
 }
 
-// finishPlatforms reads the variables that no flag stands for.
+// finishPlatforms reads the variables without a flag.
 func (o *options) finishPlatforms() error {
 	s, v := &o.SageMaker, &o.Vertex
 	s.DefaultModel = o.getenv("SAGEMAKER_TRITON_DEFAULT_MODEL_NAME")

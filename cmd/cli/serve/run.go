@@ -70,8 +70,8 @@ func librarySearch(p process.Process, o *options) onnx.Search {
 	return search
 }
 
-// openCUDA returns the GPUs whose memory clients may register, nil when they may
-// not or there are none.
+// openCUDA returns the CUDA driver for memory that clients register; nil if they may not or
+// there is no driver.
 func openCUDA(p process.Process, opts *server.Options) cuda.Driver {
 	if !opts.ClientMemory || devices.CPUOnly(p) {
 		return nil
@@ -84,12 +84,12 @@ func openCUDA(p process.Process, opts *server.Options) cuda.Driver {
 	return d
 }
 
-// sameSignal is how long after the first signal further ones count as the same
-// request: a supervisor may signal the process and then its process group.
+// sameSignal is the time after the first signal in which further signals count as the same
+// one: a supervisor may signal the process and then its process group.
 const sameSignal = time.Second
 
-// runServer serves until a signal. The first lets the requests in flight finish, a
-// second one does not.
+// runServer serves until a signal. The first signal lets the requests in flight finish, the
+// second does not.
 func runServer(ctx context.Context, p process.Process, s *server.Server) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -44,5 +44,5 @@ func NewCommand(p process.Process) *cobra.Command {
 	return cmd
 }
 
-// usageError returns the error of a wrong command line, for which Triton exits with 1.
+// usageError returns the error of a wrong command line. Its exit code is 1, as in Triton.
 func usageError(err error) error { return &process.ExitError{Code: process.Failure, Err: err} }

@@ -1,7 +1,6 @@
 package serve_test
 
 import (
-	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/cmd/cli/clitest"
+	"triton/cmd/cli/clitest/golden"
 )
 
 func TestHelp(t *testing.T) {
@@ -23,7 +23,7 @@ func TestHelp(t *testing.T) {
 	require.Zero(t, code)
 	require.Empty(t, errs)
 	path := filepath.Join("testdata", "serve_help.txt")
-	if flag.Lookup("update").Value.String() == "true" { // doc_test.go defines it
+	if golden.Update() {
 		require.NoError(t, os.WriteFile(path, []byte(out), 0o644))
 	}
 	want, err := os.ReadFile(path)

@@ -10,11 +10,11 @@ import (
 	"triton/server"
 )
 
-// table defines the flags of serve. Names may be cut short, and some flags have no
+// table defines the flags of serve. Names may be abbreviated, and some flags have no
 // effect.
 type table struct {
 	*flags.Set
-	noEffect map[string]string // why, by flag
+	noEffect map[string]string // the reason, by flag
 }
 
 func newTable(p process.Process, set *pflag.FlagSet) *table {
@@ -35,12 +35,13 @@ func (t *table) toggle(to *bool, name, usage string) {
 
 func (t *table) text(to *string, name, usage string) { t.value(textValue(to), name, usage) }
 
-// parsed adds a text that set takes or refuses; help shows initial as the default.
+// parsed adds a text that set accepts or rejects; the help text shows initial as the
+// default.
 func (t *table) parsed(set func(string) error, initial, name, usage string) {
 	t.value(checkedValue{&initial, set}, name, usage)
 }
 
-// list adds a flag that may be repeated. A nil check takes every value.
+// list adds a flag that may be repeated. With a nil check every value is accepted.
 func (t *table) list(to *[]string, check func(string) error, name, usage string) {
 	t.value(listValue{to, check}, name, usage)
 }
@@ -61,10 +62,10 @@ func (t *table) milliseconds(to *time.Duration, name, usage string) {
 func (t *table) encryption(to *server.TLS, service, title string) {
 	t.boolean(&to.Allow, service+"-use-ssl", "Encrypt "+title+" with TLS.")
 	t.boolean(&to.Mutual, service+"-use-ssl-mutual",
-		"The same, and clients must have a certificate that the root certificate has signed.")
-	t.text(&to.Cert, service+"-server-cert", "File with the PEM certificate of the server; read again when it changes.")
-	t.text(&to.Key, service+"-server-key", "File with the PEM key of the server.")
-	t.text(&to.Root, service+"-root-cert", "File with the PEM certificate that signs those of clients.")
+		"Encrypt "+title+" with TLS and require client certificates that the root certificate has signed.")
+	t.text(&to.Cert, service+"-server-cert", "PEM file of the server's certificate. It is read again when it changes.")
+	t.text(&to.Key, service+"-server-key", "PEM file of the server's private key.")
+	t.text(&to.Root, service+"-root-cert", "PEM file of the root certificate for client certificates.")
 }
 
 // unused adds a flag whose values are checked and have no effect.

@@ -8,10 +8,10 @@ import (
 	"triton/server/model"
 )
 
-// testHolds reads the TRITONSERVER_*DELAY_* variables, by which Triton's test suites
-// slow down the gRPC front end and the schedulers; no flag sets these options. What is
-// no number is no delay. The TEST_* variables are those of the test backend query
-// (docs/engines.md).
+// testHolds reads the TRITONSERVER_*DELAY_* variables, by which Triton's test suites slow
+// down the gRPC frontend and the schedulers; no flag sets these options. A value that is
+// not a number counts as 0. The TEST_* variables belong to the test backend query
+// (docs/backends.md).
 func testHolds(getenv func(string) string) (grpcapi.Delays, model.Holds) {
 	count := func(name string) int {
 		n, err := strconv.ParseInt(getenv(name), 10, 32)

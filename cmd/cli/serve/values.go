@@ -10,17 +10,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The values of the flags take Triton's words, and refuse others in Triton's words.
+// The values of the flags accept what Triton accepts, and have Triton's error texts.
 
-// tritonError is one of Triton's messages, which do not follow Go's custom for error
-// texts.
+// tritonError is an error text of Triton, which does not follow Go's conventions.
 type tritonError string
 
 func (e tritonError) Error() string { return string(e) }
 
 func tritonErrorf(format string, args ...any) error { return tritonError(fmt.Sprintf(format, args...)) }
 
-// boolValue always takes a value, so that "--allow-http false" works.
+// boolValue requires a value, so that "--allow-http false" works.
 type boolValue struct{ to *bool }
 
 func (v boolValue) String() string {
@@ -44,18 +43,18 @@ func (v boolValue) Set(s string) error {
 	return nil
 }
 
-// integer are the types of the fields that integers go to.
+// integer is the constraint of the fields that integer flags set.
 type integer interface{ ~int | ~int64 | ~uint32 }
 
 // intValue is an integer within bounds.
 type intValue[T integer] struct {
 	to       *T
 	min, max int64
-	// outside is the message for a value out of bounds; empty for the usual one.
+	// outside is the message for a value out of bounds; empty: the usual message.
 	outside string
 }
 
-// int32Value is an integer of 32 bits, as most of Triton's numbers are.
+// int32Value is an integer of 32 bits, like most of Triton's flags.
 func int32Value[T integer](to *T) intValue[T] {
 	return intValue[T]{to: to, min: minInt32, max: maxInt32}
 }
@@ -85,7 +84,7 @@ func (v intValue[T]) Set(s string) error {
 	return nil
 }
 
-// numberError returns Triton's message about a text that is no number in range.
+// numberError returns Triton's message about a text that is not a number in range.
 func numberError(s string, err error) error {
 	switch {
 	case err == nil:
@@ -96,7 +95,7 @@ func numberError(s string, err error) error {
 	return tritonErrorf("Invalid option value. Got %s", s)
 }
 
-// timeValue is a number of units of time; a negative one counts as 0.
+// timeValue is a number of units of time; a negative number counts as 0.
 type timeValue struct {
 	to   *time.Duration
 	unit time.Duration
@@ -120,8 +119,8 @@ func (v timeValue) Set(s string) error {
 	return nil
 }
 
-// fractionValue is a number of units of time whose fraction is dropped, as
-// Triton does with what it calls a float.
+// fractionValue is a number of units of time whose fraction is dropped, like a float flag
+// of Triton.
 type fractionValue struct{ timeValue }
 
 func (v fractionValue) Type() string { return "float" }
@@ -187,7 +186,7 @@ func (v listValue) Set(s string) error {
 	return nil
 }
 
-// checkedValue is a text that a function takes or refuses.
+// checkedValue is a text that a function accepts or rejects.
 type checkedValue struct {
 	text *string
 	set  func(string) error

@@ -1,0 +1,35 @@
+package analyze
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"triton/cmd/cli/clitest/golden"
+	"triton/cmd/cli/flags"
+	"triton/cmd/cli/process"
+)
+
+// TestDocument keeps the list of flags in docs/analyze.md true.
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	set := flags.New(process.Process{}, "analyze", pflag.NewFlagSet("analyze", pflag.ContinueOnError))
+	new(arguments).bind(set)
+	var s strings.Builder
+	s.WriteString("| Flag | Default | Effect |\n|---|---|---|\n")
+	set.VisitAll(func(f *pflag.Flag) {
+		name := "`--" + f.Name + "`"
+		if f.Shorthand != "" {
+			name = "`-" + f.Shorthand + "`, " + name
+		}
+		initial := ""
+		if f.DefValue != "" && f.DefValue != "[]" {
+			initial = "`" + f.DefValue + "`"
+		}
+		fmt.Fprintf(&s, "| %s | %s | %s |\n", name, initial, golden.Cell(f.Usage))
+	})
+	golden.Section(t, filepath.Join("..", "..", "..", "docs", "analyze.md"), "flags", s.String())
+}

@@ -1,0 +1,44 @@
+package repo
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"triton/cmd/cli/clitest/golden"
+	"triton/cmd/cli/flags"
+	"triton/cmd/cli/process"
+	"triton/repo/example"
+)
+
+// TestDocument keeps the lists of flags in docs/repo.md true.
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	for command, bind := range map[string]func(*flags.Set){
+		"lint":     new(lintOptions).bind,
+		"scaffold": new(scaffoldOptions).bind,
+		"example":  func(f *flags.Set) { bindExample(&example.Options{}, f) },
+	} {
+		set := flags.New(process.Process{}, "repo "+command, pflag.NewFlagSet(command, pflag.ContinueOnError))
+		set.SortFlags = false
+		bind(set)
+		var s strings.Builder
+		s.WriteString("| Flag | Default | Effect |\n|---|---|---|\n")
+		set.VisitAll(func(f *pflag.Flag) {
+			initial := f.DefValue
+			switch {
+			case f.Name == "cpus":
+				initial = "those of this machine"
+			case f.Name == maxBatchFlag, initial == "false", initial == "[]", initial == "":
+				initial = ""
+			default:
+				initial = "`" + initial + "`"
+			}
+			fmt.Fprintf(&s, "| `--%s` | %s | %s |\n", f.Name, initial, golden.Cell(f.Usage))
+		})
+		golden.Section(t, filepath.Join("..", "..", "..", "docs", "repo.md"), command+" flags", s.String())
+	}
+}
