@@ -16,9 +16,9 @@ type Line struct {
 	PerModel, PerInstance float64
 	// Residual is the largest distance of a sample from that line.
 	Residual float64
-	// MaxPerInstance is the largest step between adjacent counts, at least the
-	// slope of the line. Capacity uses it: an error on this side leaves memory
-	// free, on the other side servers run out of memory.
+	// MaxPerInstance is the largest step between adjacent counts, at least the slope of the
+	// line. Capacity uses it because an estimate that is too high only leaves memory free,
+	// while one that is too low lets servers run out of memory.
 	MaxPerInstance float64
 	last           Sample // the sample with the most instances
 }

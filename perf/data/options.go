@@ -21,5 +21,5 @@ type Options struct {
 	StringData   string
 }
 
-// DefaultOptions returns perf_analyzer's: random data, strings of 128 characters.
+// DefaultOptions returns perf_analyzer's defaults: random data, strings of 128 characters.
 func DefaultOptions() Options { return Options{StringLength: 128} }

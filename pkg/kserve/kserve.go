@@ -23,9 +23,9 @@ type RequestedOutput struct {
 	Name           string
 	Binary         bool   // HTTP: as raw bytes after the JSON
 	Classification uint32 // 0 off, else top-K
-	// Into is the shared memory that the output is written to. Its Buffer is nil
-	// when the output goes back in the response. It may lie on a tensor.Device.
-	// The request owns the reference.
+	// Into is the shared memory that the output is written to. Its Buffer is nil if the
+	// output is returned in the response. It may be on a tensor.Device. The request owns
+	// the reference.
 	Into tensor.Segment
 	// Placed reports that the output was written to Into and is not in the response.
 	Placed bool
@@ -51,13 +51,12 @@ func (o *RequestedOutput) Release() {
 // Regions is the shared memory that clients have registered.
 type Regions interface {
 	// Find returns size bytes at offset of a region. The caller owns the segment's
-	// reference. The segment may lie on a tensor.Device.
+	// reference. The segment may be on a tensor.Device.
 	Find(region string, offset, size uint64) (tensor.Segment, error)
 }
 
-// Request is an inference request. An empty Outputs asks for all outputs. The
-// parameters that the protocol defines have fields of their own and are not in
-// Parameters.
+// Request is an inference request. An empty Outputs requests all outputs. The parameters
+// that the protocol defines have their own fields and are not in Parameters.
 type Request struct {
 	ModelName    string
 	ModelVersion string // empty: the server chooses
@@ -100,8 +99,8 @@ func (r *Request) InputNear(i int, name string) *Tensor {
 	return r.Input(name)
 }
 
-// Into returns the memory that the client wants an output written to. It reports
-// false when the output goes back in the response.
+// Into returns the memory that the client wants an output written to. It reports false if
+// the output is returned in the response.
 func (r *Request) Into(output string) (tensor.Segment, bool) {
 	for i := range r.Outputs {
 		if o := &r.Outputs[i]; o.Name == output {

@@ -9,7 +9,7 @@ import (
 // values of a wrong type.
 func internal(text string) error { return &status.Error{Code: status.Internal, Msg: text} }
 
-// within returns err with the context that Triton puts before it.
+// within adds the context that Triton puts before an error.
 func within(context string, err error) error { return internal(context + ": " + err.Error()) }
 
 func unparsed(name string, err error) error { return within("Unable to parse '"+name+"'", err) }

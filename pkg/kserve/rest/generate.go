@@ -12,10 +12,10 @@ import (
 // metadata, with the batch dimension. ok is false when there is no such input.
 type Schema func(name string) (d tensor.DataType, shape tensor.Shape, ok bool)
 
-// DecodeGenerate reads a request of the generate extension: a flat JSON object
-// whose members are inputs, by name, or else request parameters. Parameters that
-// inference requests give a meaning have none here. After an error req holds
-// part of the request, and the caller resets it.
+// DecodeGenerate reads a request of the generate extension: a flat JSON object whose
+// members are inputs, by name, or else request parameters. Parameters that the protocol
+// defines for inference requests have no meaning here. After an error req holds part of the
+// request, and the caller resets it.
 func (d *Decoder) DecodeGenerate(req *kserve.Request, text []byte, schema Schema) error {
 	if n := int64(len(text)); n > d.limit() {
 		return TooLarge(n, d.limit())
@@ -145,9 +145,9 @@ func (g *generator) count() int64 {
 	}
 }
 
-// fit appends a shape of count elements to to, made from the model's: the last
-// variable dimension takes what the fixed ones leave, the other variable ones
-// are 1. It reports false when no such shape has count elements.
+// fit appends a shape of count elements to to. It is the model's shape with the last
+// variable dimension as large as the fixed dimensions allow, and 1 for the other variable
+// dimensions. It reports false when no such shape has count elements.
 func fit(to, model tensor.Shape, count int64) (tensor.Shape, bool) {
 	for _, dim := range model {
 		if dim >= 0 {

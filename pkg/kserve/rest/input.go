@@ -8,8 +8,8 @@ import (
 
 const paramBinarySize = "binary_data_size"
 
-// source records where the data of an input stands. Exactly one of data, binary
-// and shm.region must be set.
+// source records where the data of an input is. Exactly one of data, binary and shm.region
+// must be set.
 type source struct {
 	data   bool
 	binary bool
@@ -24,8 +24,8 @@ type inputState struct {
 	dataPos                      int // of data that precedes name, type or shape
 }
 
-// input reads one input in text order. Which error it returns does not matter:
-// any error makes inputExact read the input again.
+// input reads one input in text order. After any error inputExact reads the input again and
+// returns the right one.
 func (d *Decoder) input(t *kserve.Tensor) error {
 	r := &d.r
 	if !r.Is('{') {
@@ -89,8 +89,8 @@ func (d *Decoder) inputMember(t *kserve.Tensor, s *inputState, name []byte) erro
 	return d.skip(3)
 }
 
-// inputParameters reads the parameters that name a source of data. A value that
-// is no object counts as none.
+// inputParameters reads the parameters that name a source of data. A value that is not an
+// object counts as missing.
 func (d *Decoder) inputParameters(from *source) error {
 	r := &d.r
 	if !r.Is('{') {
@@ -153,7 +153,7 @@ func errOneSource(set string) error {
 		"'shared_memory_region' in 'parameters'. %s", text)
 }
 
-// otherData sets the data of an input that does not stand in the text.
+// otherData sets the data of an input whose data is not in the text.
 func (d *Decoder) otherData(t *kserve.Tensor, from *source) error {
 	switch {
 	case from.shm.region:

@@ -9,8 +9,8 @@ import (
 	"triton/pkg/tritonjson"
 )
 
-// inputExact reads one input in the order in which Triton looks at its members:
-// which sources of data there are, what the tensor is, then the one source.
+// inputExact reads one input in Triton's order: which sources of data it has, then name,
+// type and shape, then the source.
 func (d *Decoder) inputExact(t *kserve.Tensor) error {
 	r := &d.r
 	object := r.Pos()
@@ -57,9 +57,9 @@ func (d *Decoder) inputExact(t *kserve.Tensor) error {
 	return d.otherData(t, &from)
 }
 
-// sourceExact reads the parameters of the source from the object at params, which
-// is negative without one. Those of shared memory must be right even when the
-// data stands in the text.
+// sourceExact reads the parameters of the source from the object at params, which is
+// negative without one. The parameters of shared memory must be valid even if the data is
+// in the text.
 func (d *Decoder) sourceExact(from *source, params int) (err error) {
 	if params < 0 {
 		return nil

@@ -14,8 +14,8 @@ const errCount = "Unable to parse 'data': Shape does not match true shape of 'da
 
 // numberData reads the array of count numbers or booleans at the cursor.
 func (d *Decoder) numberData(t *kserve.Tensor, count int) error {
-	// Each element takes two bytes of text at least, so a shape that promises more
-	// elements than that gets no memory for them.
+	// Each element takes at least two bytes of text, so no memory is taken for a shape with
+	// more elements than that.
 	room := min(count, d.r.Left()/2+1)
 	size := t.DataType.Size()
 	b, err := d.memory(t, room*size)
@@ -35,7 +35,7 @@ func (d *Decoder) numberData(t *kserve.Tensor, count int) error {
 	return nil
 }
 
-// oneNumber reads a number or boolean that stands alone.
+// oneNumber reads a number or boolean that is not in an array.
 func (d *Decoder) oneNumber(t *kserve.Tensor) error {
 	b, err := d.memory(t, t.DataType.Size())
 	if err != nil {
@@ -58,7 +58,7 @@ type numberReader struct {
 	kind tensor.DataType
 }
 
-// array reads the array at the cursor, whatever its nesting.
+// array reads the array at the cursor, with any nesting.
 func (n *numberReader) array() error {
 	r := n.r
 	depth := 0
@@ -92,7 +92,7 @@ func (n *numberReader) array() error {
 	}
 }
 
-// plain reads elements as long as they have the plainest form.
+// plain reads elements until the first one that is not in the plainest form.
 func (n *numberReader) plain() {
 	switch n.kind {
 	case tensor.Bool:
@@ -142,7 +142,7 @@ func (n *numberReader) read(to []byte) error {
 	return err
 }
 
-// putInt writes an integer. One that is too large loses its upper bits, as in
+// putInt writes an integer. An integer that is too large loses its upper bits, as in
 // Triton.
 func putInt(to []byte, v uint64) {
 	switch len(to) {

@@ -12,8 +12,8 @@ const (
 	paramClassification = "classification"
 )
 
-// output reads one requested output in text order. Which error it returns does
-// not matter: any error makes outputExact read the output again.
+// output reads one requested output in text order. After any error outputExact reads the
+// output again and returns the right one.
 func (d *Decoder) output(o *kserve.RequestedOutput) error {
 	r := &d.r
 	if !r.Is('{') {
@@ -111,8 +111,7 @@ var (
 	errRegionBinary  = status.New(status.InvalidArg, "Output can't set both 'shared_memory_region' and 'binary_data'")
 )
 
-// outputExact reads one requested output in the order in which Triton looks at
-// its members.
+// outputExact reads one requested output in Triton's order.
 func (d *Decoder) outputExact(o *kserve.RequestedOutput) error {
 	r := &d.r
 	object := r.Pos()
@@ -142,7 +141,7 @@ func (d *Decoder) outputExact(o *kserve.RequestedOutput) error {
 	return nil
 }
 
-// checkExclusive refuses the parameters that exclude shared memory.
+// checkExclusive rejects parameters that cannot be combined with shared memory.
 func (d *Decoder) checkExclusive(params int) error {
 	r := &d.r
 	if !r.Find(params, paramRegion) {

@@ -8,8 +8,8 @@ import (
 	"triton/pkg/tritonjson"
 )
 
-// parameters reads the request's parameters: those with a meaning into fields
-// of their own, the rest as they are.
+// parameters reads the request's parameters: those that the protocol defines into fields of
+// the request, the others unchanged.
 func (d *Decoder) parameters() error {
 	r := &d.r
 	if !r.Is('{') {
@@ -39,9 +39,9 @@ func (d *Decoder) parameters() error {
 	}
 }
 
-// wellKnown returns a bit for each parameter that has a field of its own, 0 for
-// the others. The first of duplicates counts where there is a bit; of the others
-// all are kept, in order.
+// wellKnown returns a bit for each parameter that has a field of the request, 0 for the
+// others. The first of several counts for a parameter with a bit; the others are all kept,
+// in order.
 func wellKnown(name []byte) uint8 {
 	switch string(name) {
 	case "sequence_id":

@@ -16,11 +16,10 @@ const (
 type regionParams struct {
 	kserve.RegionSlice
 	region, offset, size bool  // read; the first of duplicates counts
-	bad                  error // one of them is wrong; exact finds the words for it
+	bad                  error // one of them is wrong; exact returns Triton's text
 }
 
-// member reads the parameter at the cursor, or passes over it when it has nothing
-// to do with shared memory.
+// member reads the parameter at the cursor, or skips it if it is not about shared memory.
 func (p *regionParams) member(d *Decoder, name []byte) (err error) {
 	r := &d.r
 	at := r.Pos()

@@ -6,8 +6,8 @@ import (
 	"triton/pkg/tritonjson"
 )
 
-// fast reads the request in text order. It reports false when anything is
-// unusual.
+// fast reads the request in text order. It reports false for anything unusual, which exact
+// then reads.
 func (d *Decoder) fast() bool {
 	r := &d.r
 	r.Space()
@@ -44,8 +44,8 @@ func (d *Decoder) fast() bool {
 	}
 }
 
-// exact reads the request in Triton's order. Its first step checks the syntax,
-// so that the readers below it can only fail for reasons of their own.
+// exact reads the request in Triton's order. It checks the syntax first, so the readers
+// below it cannot meet syntax errors.
 func (d *Decoder) exact() error {
 	r := &d.r
 	if !r.Document() {

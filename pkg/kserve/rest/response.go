@@ -9,7 +9,7 @@ import (
 	"triton/pkg/tritonjson"
 )
 
-// Labels returns the class names of an output; nil where there are none.
+// Labels returns the class names of an output; nil if it has none.
 type Labels interface{ Labels(output string) []string }
 
 // Encoder writes inference responses. It keeps scratch between calls and must

@@ -51,7 +51,7 @@ func (d *Decoder) stringData(t *kserve.Tensor) error {
 	return nil
 }
 
-// oneString reads a string that stands alone.
+// oneString reads a string that is not in an array.
 func (d *Decoder) oneString(t *kserve.Tensor) error {
 	s, err := d.r.Text()
 	if err != nil {

@@ -53,8 +53,8 @@ func appendNumbers(dst []byte, t *kserve.Tensor, data []byte, count int64) ([]by
 // sample is the number of numbers after which the length of all is estimated.
 const sample = 1024
 
-// grow makes room for times more texts of the given length and an eighth to
-// spare, which saves doubling dst over and over.
+// grow makes room for the given number of texts of the given length, and an eighth more, so
+// that dst is not doubled again and again.
 func grow(dst []byte, text, times int) []byte {
 	return slices.Grow(dst, text*(times+1)*9/8)
 }

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Endpoint is the address of a server's HTTP front end.
+// Endpoint is the address of a server's HTTP frontend.
 type Endpoint struct {
 	Host    string      // as in the Host header
 	Path    string      // before /v2, without a slash at its end
@@ -95,7 +95,7 @@ func CheckHeaders(headers map[string]string) error {
 	return nil
 }
 
-// Target is the address of a server's gRPC front end.
+// Target is the address of a server's gRPC frontend.
 type Target struct {
 	name  string
 	creds credentials.TransportCredentials
