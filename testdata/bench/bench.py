@@ -186,7 +186,8 @@ def try_load(server, model, protocol, concurrency, batch=1, core=None, client="p
 def interleave(sides):
     """Runs each side in turn, args.repeats times, and returns medians by side and key.
 
-    Who runs later measures up to a tenth less at low load, so every other round goes backwards.
+    Every other round goes backwards: once, the side measured later came out up to a tenth lower at
+    low load.
     """
     runs = {name: [] for name in sides}
     order = list(sides)
