@@ -13,7 +13,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/invariant"
-	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/scheduler"
@@ -21,24 +21,15 @@ import (
 
 // burner is a backend that keeps its processor busy for a fixed time per batch and sends
 // empty responses.
-type burner struct{ busy time.Duration }
-
-func (e burner) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return e, nil
-}
-func (burner) Close() error { return nil }
-
-func (e burner) Execute(_ context.Context, b *infer.Batch) error {
-	b.InputEnd = infer.Now()
-	if e.busy > 0 {
-		for end := b.InputEnd + int64(e.busy); infer.Now() < end; {
+func burner(busy time.Duration) *backendtest.Model {
+	if busy == 0 {
+		return &backendtest.Model{}
+	}
+	return &backendtest.Model{Run: func(_ context.Context, b *infer.Batch) error {
+		for end := b.InputEnd + int64(busy); infer.Now() < end; {
 		}
-	}
-	b.OutputStart = infer.Now()
-	for _, r := range b.Requests {
-		r.Respond(infer.NewResponse(), true)
-	}
-	return nil
+		return nil
+	}}
 }
 
 // handOver keeps batches off the goroutines of callers.
@@ -76,7 +67,7 @@ func BenchmarkInfer(b *testing.B) {
 	} {
 		for _, callers := range []int{1, 8, 64} {
 			b.Run(fmt.Sprintf("%s/callers=%d", c.name, callers), func(b *testing.B) {
-				g, _ := group(b, c.cfg, burner{c.busy}, 1, c.change...)
+				g, _ := group(b, c.cfg, burner(c.busy), 1, c.change...)
 				hammer(b, g, callers)
 			})
 		}
@@ -124,7 +115,7 @@ func TestAllocations(t *testing.T) {
 	}
 	for name, change := range map[string][]func(*instance.Options){"inline": nil, "queued": {handOver}} {
 		t.Run(name, func(t *testing.T) {
-			g, _ := group(t, batching(8, 0), burner{}, 1, change...)
+			g, _ := group(t, batching(8, 0), burner(0), 1, change...)
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			one := func() {
@@ -147,7 +138,7 @@ func BenchmarkDelay(b *testing.B) {
 	for name, alarm := range map[string]func() scheduler.Alarm{"clock": scheduler.NewAlarm, "precise": scheduler.NewPreciseAlarm} {
 		b.Run(name, func(b *testing.B) {
 			cfg := batching(8, delay)
-			g, counters := group(b, cfg, burner{}, 1, func(o *instance.Options) { o.Source, o.Slots = queue(cfg, 1, o.Stats, alarm()) })
+			g, counters := group(b, cfg, burner(0), 1, func(o *instance.Options) { o.Source, o.Slots = queue(cfg, 1, o.Stats, alarm()) })
 			hammer(b, g, 1)
 			queued := time.Duration(counters.Counters().Queue.Ns / uint64(b.N))
 			b.ReportMetric(float64((queued - delay).Microseconds()), "late-us/op")

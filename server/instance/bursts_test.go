@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/inferencepb"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/ratelimit"
@@ -36,7 +37,7 @@ func TestBursts(t *testing.T) {
 }
 
 func bursts(t *testing.T, rng *rand.Rand, name string, cfg *inferencepb.ModelConfig, turns bool) {
-	e := &fakeBackend{begin: time.Now(), exec: time.Duration(rng.IntN(2000)) * time.Microsecond}
+	e := &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(time.Duration(rng.IntN(2000)) * time.Microsecond)}
 	instances := 1 + rng.IntN(3)
 	change := func(*scheduler.Options) {}
 	if turns {

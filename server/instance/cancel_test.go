@@ -13,14 +13,16 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/instance"
 	"triton/server/stats"
 )
 
 func TestAQueuedRequestIsWithdrawnWhenItsCallerLeaves(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
-		e := &fakeBackend{exec: time.Second, begin: time.Now()}
+		e := &backendtest.Model{Time: backendtest.Takes(time.Second), Begin: time.Now()}
 		g, counters := group(t, batching(8, 0), e, 1, change...)
 		var all sync.WaitGroup
 		all.Go(func() { require.NoError(t, call(context.Background(), g, request("runs", 1))) })
@@ -28,13 +30,13 @@ func TestAQueuedRequestIsWithdrawnWhenItsCallerLeaves(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(context.Background(), 100*time.Millisecond, errors.New("the client hung up"))
 		defer cancel()
 		err := call(ctx, g, request("leaves", 1))
-		require.Equal(t, 100*time.Millisecond, time.Since(e.begin))
+		require.Equal(t, 100*time.Millisecond, time.Since(e.Begin))
 		require.Equal(t, status.Cancelled, code(err))
 		require.Empty(t, err.Error(), "Triton's text for this is empty")
 		require.ErrorContains(t, errors.Unwrap(err), "the client hung up")
 		require.Zero(t, counters.Pending.Load())
 		all.Wait()
-		require.Equal(t, []string{"runs"}, e.mu.ids)
+		require.Equal(t, []string{"0: runs"}, e.Members())
 		c := counters.Counters()
 		require.EqualValues(t, 1, c.Failures[stats.Canceled])
 		require.EqualValues(t, 1, c.Fail.Count)
@@ -45,7 +47,7 @@ func TestAQueuedRequestIsWithdrawnWhenItsCallerLeaves(t *testing.T) {
 // 1+2+2 meets no preferred size, 2+2 does.
 func TestWhatAWithdrawalMakesDueRunsAtOnce(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
-		e := &fakeBackend{begin: time.Now()}
+		e := &backendtest.Model{Begin: time.Now()}
 		g, _ := group(t, batching(32, 10*time.Second, 4, 8), e, 1, change...)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -56,7 +58,7 @@ func TestWhatAWithdrawalMakesDueRunsAtOnce(t *testing.T) {
 			all.Go(func() { require.NoError(t, call(context.Background(), g, request("", 2))) })
 		}
 		all.Wait()
-		require.Equal(t, []string{"1000: 4"}, e.ran())
+		require.Equal(t, []string{"1000: 4"}, e.Rows())
 	})
 }
 
@@ -64,7 +66,7 @@ func TestARunningRequestIsMarkedWhenItsCallerLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		abandoned := false
-		e := &fakeBackend{begin: time.Now(), execute: func(_ context.Context, b *infer.Batch) error {
+		e := &backendtest.Model{Begin: time.Now(), Run: func(_ context.Context, b *infer.Batch) error {
 			time.Sleep(time.Second)
 			abandoned = b.Abandoned()
 			return nil
@@ -73,7 +75,7 @@ func TestARunningRequestIsMarkedWhenItsCallerLeaves(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
 		require.Equal(t, status.Cancelled, code(call(ctx, g, request("", 1))))
-		require.Equal(t, 100*time.Millisecond, time.Since(e.begin))
+		require.Equal(t, 100*time.Millisecond, time.Since(e.Begin))
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.True(t, abandoned)
@@ -86,7 +88,7 @@ func TestARunningRequestIsMarkedWhenItsCallerLeaves(t *testing.T) {
 func TestACallerThatRunsItselfIsMarkedToo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &fakeBackend{begin: time.Now(), execute: func(_ context.Context, b *infer.Batch) error {
+		e := &backendtest.Model{Begin: time.Now(), Run: func(_ context.Context, b *infer.Batch) error {
 			for !b.Abandoned() {
 				time.Sleep(7 * time.Millisecond)
 			}
@@ -97,16 +99,16 @@ func TestACallerThatRunsItselfIsMarkedToo(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
 		require.EqualError(t, call(ctx, g, request("", 1)), "stopped")
-		require.Equal(t, 105*time.Millisecond, time.Since(e.begin), "at its next look")
+		require.Equal(t, 105*time.Millisecond, time.Since(e.Begin), "at its next look")
 	})
 }
 
 func TestACancelledRequestLeavesTheQueueAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &fakeBackend{exec: time.Second, begin: time.Now()}
+		e := &backendtest.Model{Time: backendtest.Takes(time.Second), Begin: time.Now()}
 		g, counters := group(t, batching(8, 0), e, 1)
-		answers := &sink{answers: make(chan error, 3)}
+		answers := make(infertest.Errors, 3)
 		submit := func(r *infer.Request) {
 			r.Sink = answers
 			require.NoError(t, g.Submit(r))
@@ -119,30 +121,30 @@ func TestACancelledRequestLeavesTheQueueAtOnce(t *testing.T) {
 		require.NoError(t, g.Submit(gone))
 		submit(request("stays", 1))
 		gone.Cancel()
-		require.Equal(t, status.Cancelled, code(<-answers.answers))
-		require.Zero(t, time.Since(e.begin))
+		require.Equal(t, status.Cancelled, code(<-answers))
+		require.Zero(t, time.Since(e.Begin))
 		require.EqualValues(t, 1, counters.Pending.Load())
 		gone.Cancel()
 		gone.Release()
-		require.NoError(t, <-answers.answers)
-		require.NoError(t, <-answers.answers)
-		require.Equal(t, []string{"runs", "stays"}, e.mu.ids)
+		require.NoError(t, <-answers)
+		require.NoError(t, <-answers)
+		require.Equal(t, []string{"0: runs", "1000: stays"}, e.Members())
 		require.EqualValues(t, 1, counters.Counters().Failures[stats.Canceled])
 	})
 }
 
 func TestARequestCancelledBeforeItIsSubmittedNeverRuns(t *testing.T) {
 	t.Parallel()
-	e := &fakeBackend{begin: time.Now()}
+	e := &backendtest.Model{Begin: time.Now()}
 	g, counters := group(t, batching(8, time.Hour), e, 1)
-	answers := &sink{answers: make(chan error, 1)}
+	answers := make(infertest.Errors, 1)
 	r := request("", 1)
 	r.Sink = answers
 	r.Cancel()
 	require.NoError(t, g.Submit(r))
-	require.Equal(t, status.Cancelled, code(<-answers.answers))
+	require.Equal(t, status.Cancelled, code(<-answers))
 	r.Release()
-	require.Empty(t, e.ran())
+	require.Empty(t, e.Rows())
 	require.EqualValues(t, 1, counters.Counters().Failures[stats.Canceled])
 }
 
@@ -150,7 +152,7 @@ func TestARequestCancelledBeforeItIsSubmittedNeverRuns(t *testing.T) {
 func TestABatchWithoutCallersIsCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &fakeBackend{begin: time.Now(), execute: func(ctx context.Context, b *infer.Batch) error {
+		e := &backendtest.Model{Begin: time.Now(), Run: func(ctx context.Context, b *infer.Batch) error {
 			for !b.Abandoned() {
 				time.Sleep(time.Millisecond)
 			}

@@ -14,7 +14,9 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/scheduler"
 	"triton/server/stats"
 )
@@ -34,17 +36,17 @@ func TestWhichRequestsShareABatch(t *testing.T) {
 		given  []string // letters are inputs; a digit is the contents of a shape tensor S
 		want   []string
 	}{
-		"all give all":            {[]*inferencepb.ModelInput{fixed("A", optional), fixed("B", optional)}, []string{"AB", "AB", "AB", "AB"}, []string{"0: AB,AB,AB,AB"}},
+		"all give all":            {[]*inferencepb.ModelInput{fixed("A", optional), fixed("B", optional)}, []string{"AB", "AB", "AB", "AB"}, []string{"0: AB AB AB AB"}},
 		"optional, in turn":       {[]*inferencepb.ModelInput{fixed("A", optional), fixed("B", optional)}, []string{"A", "AB", "A", "AB"}, []string{"0: A", "0: AB", "0: A", "0: AB"}},
-		"optional, two and two":   {[]*inferencepb.ModelInput{fixed("A", optional), fixed("B", optional)}, []string{"A", "A", "AB", "AB"}, []string{"0: A,A", "0: AB,AB"}},
-		"contents of shape input": {[]*inferencepb.ModelInput{fixed("S", func(in *inferencepb.ModelInput) { in.IsShapeTensor = true })}, []string{"1", "1", "2", "2"}, []string{"0: 1,1", "0: 2,2"}},
+		"optional, two and two":   {[]*inferencepb.ModelInput{fixed("A", optional), fixed("B", optional)}, []string{"A", "A", "AB", "AB"}, []string{"0: A A", "0: AB AB"}},
+		"contents of shape input": {[]*inferencepb.ModelInput{fixed("S", func(in *inferencepb.ModelInput) { in.IsShapeTensor = true })}, []string{"1", "1", "2", "2"}, []string{"0: 1 1", "0: 2 2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				cfg := batching(4, 0, 4)
 				cfg.Input = c.inputs
-				e := &fakeBackend{begin: time.Now()}
+				e := &backendtest.Model{Begin: time.Now()}
 				g, _ := group(t, cfg, e, 1, queued(func(o *scheduler.Options) { o.HoldUntil = len(c.given) }))
 				var all sync.WaitGroup
 				for _, given := range c.given {
@@ -61,7 +63,7 @@ func TestWhichRequestsShareABatch(t *testing.T) {
 					synctest.Wait()
 				}
 				all.Wait()
-				require.Equal(t, c.want, e.batches())
+				require.Equal(t, c.want, e.Members())
 			})
 		})
 	}
@@ -71,7 +73,7 @@ func TestWhichRequestsShareABatch(t *testing.T) {
 func TestTwelveInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &fakeBackend{begin: time.Now(), exec: 100 * time.Millisecond}
+		e := &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(100 * time.Millisecond)}
 		cfg := ordered(4)
 		cfg.GetDynamicBatching().PreferredBatchSize = []int32{4}
 		g, _ := group(t, cfg, e, 2, queued(func(o *scheduler.Options) { o.HoldUntil = 12 }))
@@ -79,14 +81,14 @@ func TestTwelveInOrder(t *testing.T) {
 		var all sync.WaitGroup
 		var want []string
 		for i := range 12 {
-			r, s := request("", 1), &noting{&got, e.begin, fmt.Sprint(i), make(chan struct{})}
+			r, s := request("", 1), noting(&got, e.Begin, fmt.Sprint(i))
 			r.Sink = s
 			require.NoError(t, g.Submit(r))
-			all.Go(func() { <-s.end; r.Release() })
+			all.Go(func() { <-s.Done(); r.Release() })
 			want = append(want, fmt.Sprintf("%d: %d", 100+i/8*100, i))
 		}
 		all.Wait()
-		require.Equal(t, []string{"0: 4", "0: 4", "100: 4"}, e.ran())
+		require.Equal(t, []string{"0: 4", "0: 4", "100: 4"}, e.Rows())
 		require.Equal(t, want, got.read())
 	})
 }
@@ -95,10 +97,10 @@ func TestTwelveInOrder(t *testing.T) {
 func TestTheFourthLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &fakeBackend{begin: time.Now(), exec: 6 * time.Second}
+		e := &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(6 * time.Second)}
 		g, counters := group(t, batching(1, 0), e, 1)
 		var requests []*infer.Request
-		answers := &sink{answers: make(chan error, 4)}
+		answers := make(infertest.Errors, 4)
 		for i := range 4 {
 			r := request(fmt.Sprint(i), 1)
 			r.Sink = answers
@@ -107,15 +109,15 @@ func TestTheFourthLeaves(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		requests[3].Cancel()
-		require.Equal(t, status.Cancelled, code(<-answers.answers))
-		require.Equal(t, time.Second, time.Since(e.begin), "at once")
+		require.Equal(t, status.Cancelled, code(<-answers))
+		require.Equal(t, time.Second, time.Since(e.Begin), "at once")
 		for range 3 {
-			require.NoError(t, <-answers.answers)
+			require.NoError(t, <-answers)
 		}
 		for _, r := range requests {
 			r.Release()
 		}
-		require.Equal(t, []string{"0: 0", "6000: 1", "12000: 2"}, e.batches())
+		require.Equal(t, []string{"0: 0", "6000: 1", "12000: 2"}, e.Members())
 		require.EqualValues(t, 1, counters.Counters().Failures[stats.Canceled])
 	})
 }

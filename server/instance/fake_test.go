@@ -2,12 +2,8 @@ package instance_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,88 +21,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// fakeBackend takes a fixed time for a batch and records what it ran.
-type fakeBackend struct {
-	exec  time.Duration
-	begin time.Time
-	mu    struct {
-		sync.Mutex
-		ran    []string // "<ms since begin>: <rows>"
-		by     []string // "<ms since begin>: <IDs>"
-		ids    []string
-		closed int
-	}
-	execute   func(ctx context.Context, b *infer.Batch) error // instead of sleeping
-	decoupled bool                                            // execute sends all responses
-	once      int                                             // number of instances that can be created; 0: unlimited
-	made      atomic.Int64
-	late      sync.WaitGroup // responses after the call
-}
-
-func (e *fakeBackend) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	if n := e.made.Add(1); e.once > 0 && n > int64(e.once) {
-		return nil, errors.New("no more instances")
-	}
-	return (*fakeInstance)(e), nil
-}
-
-func (e *fakeBackend) Close() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.mu.closed++
-	return nil
-}
-
-func (e *fakeBackend) ran() []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return append([]string(nil), e.mu.ran...)
-}
-
-// batches are the executions, by the IDs of their requests.
-func (e *fakeBackend) batches() []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return append([]string(nil), e.mu.by...)
-}
-
-type fakeInstance fakeBackend
-
-func (e *fakeInstance) Execute(ctx context.Context, b *infer.Batch) error {
-	e.mu.Lock()
-	e.mu.ran = append(e.mu.ran, fmt.Sprintf("%d: %d", time.Since(e.begin).Milliseconds(), b.Rows))
-	var ids []string
-	for _, r := range b.Requests {
-		ids = append(ids, r.ID)
-	}
-	e.mu.ids = append(e.mu.ids, ids...)
-	e.mu.by = append(e.mu.by, fmt.Sprintf("%d: %s", time.Since(e.begin).Milliseconds(), strings.Join(ids, ",")))
-	e.mu.Unlock()
-	b.InputEnd = infer.Now()
-	if e.execute != nil {
-		if err := e.execute(ctx, b); err != nil {
-			return err
-		}
-	} else if e.exec > 0 {
-		time.Sleep(e.exec)
-	}
-	b.OutputStart = infer.Now()
-	if e.decoupled {
-		return nil
-	}
-	for _, r := range b.Requests {
-		if r.State() != infer.Answered {
-			r.Respond(infer.NewResponse(), true)
-		}
-	}
-	return nil
-}
-
-func (e *fakeInstance) Close() error {
-	e.late.Wait()
-	return (*fakeBackend)(e).Close()
-}
 
 // group starts a group over a model; it is drained when the test ends.
 func group(t testing.TB, cfg *inferencepb.ModelConfig, m backend.Model, instances int, change ...func(*instance.Options)) (*instance.Group, *stats.Model) {
@@ -183,20 +97,6 @@ func call(ctx context.Context, g *instance.Group, r *infer.Request) error {
 	}
 	resp.Release()
 	return nil
-}
-
-// sink takes the answers of submitted requests.
-type sink struct {
-	answers chan error
-}
-
-func (s *sink) Send(resp *infer.Response, final bool) {
-	if !final {
-		return
-	}
-	err := resp.Err
-	resp.Release()
-	s.answers <- err
 }
 
 // variable is an input whose first dimension after the batch may vary.

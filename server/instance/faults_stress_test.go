@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,137 +17,69 @@ import (
 	"triton/pkg/tensor"
 	"triton/pkg/tensor/tensortest"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/instance"
 	"triton/server/scheduler/sequence"
 	"triton/server/stats"
 )
 
-// chaos is a backend that breaks at every point there is, by chance.
-type chaos struct {
-	decoupled bool
-	pool      *tensor.Pool
-	made      atomic.Int64
-}
-
-type chaosInstance struct {
-	*chaos
-	late   sync.WaitGroup
-	closed chan struct{}
-	broken chan error
-}
-
-func (c *chaos) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	if n := c.made.Add(1); n > 2 && rand.IntN(4) == 0 {
-		if rand.IntN(2) == 0 {
-			panic("while an instance is made")
+// chaos is a model that breaks at every point there is, by chance.
+func chaos(pool *tensor.Pool, decoupled bool) *backendtest.Model {
+	response := func() *infer.Response {
+		resp := infer.NewResponse()
+		buf, err := pool.TryGet(16)
+		if err != nil {
+			resp.Err = err
+			return resp
 		}
-		return nil, errors.New("no instance this time")
-	}
-	return &chaosInstance{chaos: c, closed: make(chan struct{}), broken: make(chan error, 1)}, nil
-}
-
-func (c *chaos) Close() error { return nil }
-
-func (i *chaosInstance) Broken() <-chan error { return i.broken }
-
-func (i *chaosInstance) Close() error {
-	close(i.closed)
-	i.late.Wait()
-	if rand.IntN(8) == 0 {
-		panic("while it is closed")
-	}
-	return nil
-}
-
-func (i *chaosInstance) response() *infer.Response {
-	resp := infer.NewResponse()
-	buf, err := i.pool.TryGet(16)
-	if err != nil {
-		resp.Err = err
+		resp.Add("OUT", tensor.Uint8, tensor.Shape{16}, tensor.NewData(buf))
 		return resp
 	}
-	resp.Add("OUT", tensor.Uint8, tensor.Shape{16}, tensor.NewData(buf))
-	return resp
-}
-
-func (i *chaosInstance) Execute(ctx context.Context, b *infer.Batch) error {
-	switch rand.IntN(60) {
-	case 0:
-		panic("at the beginning")
-	case 1:
-		return errors.New("failed")
-	case 2:
-		return fmt.Errorf("gone: %w", backend.ErrBroken)
-	case 3: // stuck until a timeout
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Duration(rand.IntN(3)) * time.Millisecond):
-		}
-	case 4:
-		select {
-		case i.broken <- errors.New("the child ended"):
-		default:
-		}
-	}
-	for _, r := range b.Requests {
-		if !r.Membership.Null {
-			i.run(r)
-		}
-	}
-	switch rand.IntN(60) {
-	case 0:
-		panic("at the end")
-	case 1:
-		return errors.New("failed at the end")
-	}
-	return nil
-}
-
-func (i *chaosInstance) run(r *infer.Request) {
-	switch rand.IntN(8) {
-	case 0: // never
-	case 1: // twice
-		r.Respond(i.response(), true)
-		r.Respond(i.response(), true)
-	case 2:
-		r.Fail(errors.New("refused"))
-	case 3: // late
-		r.Keep()
-		i.late.Go(func() {
-			i.sleep()
-			r.Respond(i.response(), true)
-			i.sleep()
-			r.LetGo()
-		})
-	case 4: // late, and lets go first
-		r.Keep()
-		i.late.Go(func() {
-			i.sleep()
-			r.LetGo()
-			i.sleep()
-			r.Respond(i.response(), true)
-		})
-	case 5: // kept, and never answered
-		r.Keep()
-	default:
-		if i.decoupled {
-			r.Respond(i.response(), false)
-			r.Respond(nil, false)
-		}
-		r.Respond(i.response(), true)
+	return &backendtest.Model{
+		Breaks: true,
+		Make: func(made int, _ backend.Placement) error {
+			switch {
+			case made < 2 || rand.IntN(4) > 0:
+				return nil
+			case rand.IntN(2) == 0:
+				panic("while an instance is made")
+			}
+			return errors.New("no instance this time")
+		},
+		InstanceClosing: func() {
+			if rand.IntN(8) == 0 {
+				panic("while it is closed")
+			}
+		},
+		BatchFault: func(*infer.Batch) backendtest.BatchFault {
+			return backendtest.OneIn(10, backendtest.Panic, backendtest.PanicLast, backendtest.Fail, backendtest.FailLast, backendtest.Broken, backendtest.Breaks)
+		},
+		Run: func(ctx context.Context, _ *infer.Batch) error {
+			if rand.IntN(60) == 0 { // stuck, until a timeout
+				select {
+				case <-ctx.Done():
+				case <-time.After(time.Duration(rand.IntN(3)) * time.Millisecond):
+				}
+			}
+			return nil
+		},
+		RequestFault: func(*infer.Request) backendtest.RequestFault {
+			if rand.IntN(8) > 5 {
+				return 0
+			}
+			return backendtest.OneIn(1, backendtest.Never, backendtest.Twice, backendtest.Refused, backendtest.Late, backendtest.LateLast, backendtest.Kept)
+		},
+		Answer: func(r *infer.Request) *infer.Response {
+			if decoupled {
+				r.Respond(response(), false)
+				r.Respond(nil, false)
+			}
+			return response()
+		},
 	}
 }
-
-func (i *chaosInstance) sleep() {
-	select {
-	case <-i.closed:
-	case <-time.After(time.Duration(rand.IntN(1000)) * time.Microsecond):
-	}
-}
-
-// wild is a trace that panics now and then.
-type wild struct{}
 
 func chance() {
 	if rand.IntN(20) == 0 {
@@ -156,34 +87,16 @@ func chance() {
 	}
 }
 
-func (wild) Observe(infer.Event) { chance() }
-func (wild) Child() infer.Trace  { return nil }
-
-type wildObserver struct{}
-
-func (wildObserver) Observe(*infer.Request, *infer.Response, bool) { chance() }
-
-// wildSink counts the ends of a request.
-type wildSink struct {
-	ends     atomic.Int32
-	panicked bool
-	done     chan struct{}
-}
-
-// Send panics at most once, before it has taken anything.
-func (w *wildSink) Send(resp *infer.Response, final bool) {
-	if !w.panicked && rand.IntN(20) == 0 {
-		w.panicked = true
-		panic("by chance")
-	}
-	if resp != nil {
-		resp.Release()
-	}
-	if final {
-		if w.ends.Add(1) == 1 {
-			close(w.done)
+// wildSink returns a sink that panics at most once, before it has taken anything.
+func wildSink() *infertest.Sink {
+	s, panicked := infertest.NewSink(), false
+	s.Before = func() {
+		if !panicked && rand.IntN(20) == 0 {
+			panicked = true
+			panic("by chance")
 		}
 	}
+	return s
 }
 
 // TestStressWithFaultsEverywhere runs requests over a backend, traces, observers and
@@ -203,13 +116,14 @@ func faultStorm(t *testing.T, n int) {
 	cfg := batching(4, time.Duration(n%2)*100*time.Microsecond)
 	memory := tensortest.New(nil)
 	memory.Refuse(tensortest.Sometimes(uint64(n), 0.1))
-	e := &chaos{decoupled: n%4 >= 2, pool: memory.Pool}
+	decoupled := n%4 >= 2
+	e := chaos(memory.Pool, decoupled)
 	counters, log := stats.NewModel("m", "1", 4), slog.New(slog.DiscardHandler)
 	sequences := n%3 == 0
 	o := instance.Options{
 		Name: "m", Version: "1", Config: cfg, Model: e, Placements: make([]backend.Placement, 2), Stats: counters, Log: log,
 	}
-	cfg.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: e.decoupled}
+	cfg.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: decoupled}
 	if sequences {
 		cfg.SchedulingChoice = &inferencepb.ModelConfig_SequenceBatching{SequenceBatching: &inferencepb.ModelSequenceBatching{
 			MaxSequenceIdleMicroseconds: 2000,
@@ -220,7 +134,7 @@ func faultStorm(t *testing.T, n int) {
 			}
 		}
 		var err error
-		o.Source, o.Slots, err = sequence.New(sequence.Options{Config: cfg, Slots: 2, Stats: counters, Log: log, Pool: e.pool})
+		o.Source, o.Slots, err = sequence.New(sequence.Options{Config: cfg, Slots: 2, Stats: counters, Log: log, Pool: memory.Pool})
 		require.NoError(t, err)
 	} else {
 		o.Source, o.Slots = queue(cfg, 2, counters, nil)
@@ -228,11 +142,11 @@ func faultStorm(t *testing.T, n int) {
 	g := instance.New(o)
 	require.NoError(t, g.Start(context.Background()))
 	var clients sync.WaitGroup
-	var sinks [6][]*wildSink
+	var sinks [6][]*infertest.Sink
 	for client := range sinks {
 		clients.Go(func() {
 			for i := range 150 {
-				s := wildRequest(g, e.pool, uint64(client*1000+i+1), n%2 == 0 && i%2 == 0)
+				s := wildRequest(g, memory.Pool, uint64(client*1000+i+1), n%2 == 0 && i%2 == 0)
 				if s != nil {
 					sinks[client] = append(sinks[client], s)
 				}
@@ -247,15 +161,15 @@ func faultStorm(t *testing.T, n int) {
 	}
 	clients.Wait()
 	for _, s := range slices.Concat(sinks[:]...) {
-		require.EqualValues(t, 1, s.ends.Load())
+		require.Equal(t, 1, s.Ends())
 	}
 	require.Zero(t, counters.Pending.Load())
-	require.Zero(t, e.pool.Outstanding())
+	require.Zero(t, memory.Pool.Outstanding())
 }
 
 // wildRequest sends one request and waits a while for its end. The sink is nil when
 // the request was refused, or had a caller.
-func wildRequest(g *instance.Group, pool *tensor.Pool, id uint64, unary bool) *wildSink {
+func wildRequest(g *instance.Group, pool *tensor.Pool, id uint64, unary bool) *infertest.Sink {
 	r := infer.NewUnpooled()
 	defer r.Release()
 	r.ID, r.ModelName, r.Batch = fmt.Sprint(id), "m", 1
@@ -267,7 +181,8 @@ func wildRequest(g *instance.Group, pool *tensor.Pool, id uint64, unary bool) *w
 		mem = tensor.HeapBuffer(make([]byte, 8))
 	}
 	in.Data = tensor.NewData(mem)
-	r.Trace, r.Observer = wild{}, wildObserver{}
+	r.Trace = infertest.TraceFunc(func(infer.Event) { chance() })
+	r.Observer = infertest.ObserverFunc(func(*infer.Request, *infer.Response, bool) { chance() })
 	if unary {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond) // it may be kept for ever
 		defer cancel()
@@ -276,7 +191,7 @@ func wildRequest(g *instance.Group, pool *tensor.Pool, id uint64, unary bool) *w
 		}
 		return nil
 	}
-	s := &wildSink{done: make(chan struct{})}
+	s := wildSink()
 	r.Sink = s
 	if g.Submit(r) != nil {
 		r.Release()
@@ -286,7 +201,7 @@ func wildRequest(g *instance.Group, pool *tensor.Pool, id uint64, unary bool) *w
 		r.Cancel()
 	}
 	select {
-	case <-s.done:
+	case <-s.Done():
 	case <-time.After(5 * time.Millisecond): // kept for ever: a drain or a restart answers it
 	}
 	return s

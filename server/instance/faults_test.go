@@ -1,9 +1,6 @@
 package instance_test
 
 import (
-	"context"
-	"errors"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,46 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/inferencepb"
-	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/instance"
 	"triton/server/scheduler"
 )
 
-// counted is a sink that counts final responses and keeps their errors.
-type counted struct {
-	mu    sync.Mutex
-	ends  int
-	err   error
-	fault string // "always", "once": Send panics
-}
-
-func (c *counted) Send(resp *infer.Response, final bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch c.fault {
-	case "once":
-		c.fault = ""
-		panic("a fault of the sink")
-	case "always":
-		panic("a fault of the sink")
-	}
-	if resp != nil {
-		c.err = resp.Err
-		resp.Release()
-	}
-	if final {
-		c.ends++
-	}
-}
-
-func (c *counted) end() (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ends, c.err
-}
-
-// faulty is a trace, a response observer and an observer that panics at one point.
+// faulty is an observer of batches that panics at one point, and so do its trace and its
+// response observer.
 type faulty struct{ at string }
 
 func (f faulty) hit(at string) {
@@ -61,12 +27,8 @@ func (f faulty) hit(at string) {
 
 func (f faulty) Started(int, *infer.Batch, int64)             { f.hit("observer began") }
 func (f faulty) Ended(int, *infer.Batch, scheduler.Execution) { f.hit("observer ended") }
-func (f faulty) Begin(*infer.Request)                         {}
-func (f faulty) Executed(*infer.Batch)                        { f.hit("trace executed") }
-func (f faulty) End(*infer.Request)                           { f.hit("trace end") }
-func (f faulty) Child() infer.Trace                           { return f }
 
-func (f faulty) Observe(e infer.Event) {
+func (f faulty) trace(e infer.Event) {
 	switch e.Kind {
 	case infer.EventExecuted:
 		f.hit("trace executed")
@@ -77,9 +39,12 @@ func (f faulty) Observe(e infer.Event) {
 	}
 }
 
-type faultyObserver struct{ faulty }
+func (f faulty) observe(*infer.Request, *infer.Response, bool) { f.hit("response observer") }
 
-func (f faultyObserver) Observe(*infer.Request, *infer.Response, bool) { f.hit("tap") }
+// follow gives a request the trace and the response observer.
+func (f faulty) follow(r *infer.Request) {
+	r.Trace, r.Observer = infertest.TraceFunc(f.trace), infertest.ObserverFunc(f.observe)
+}
 
 // TestFaultsInARequestStayInIt lets everything around an execution panic, for
 // one of the two requests of a batch. Each request has one end, and the instance
@@ -87,19 +52,19 @@ func (f faultyObserver) Observe(*infer.Request, *infer.Response, bool) { f.hit("
 func TestFaultsInARequestStayInIt(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		fault faulty
-		sink  string
-		fails bool // the request whose fault it is
-		ends  int
+		fault  faulty
+		panics int  // of the sink; -1: always
+		fails  bool // the request whose fault it is
+		ends   int
 	}{
-		"tap":             {fault: faulty{"tap"}, fails: true, ends: 1},
-		"trace responded": {fault: faulty{"trace responded"}, ends: 1},
-		"trace executed":  {fault: faulty{"trace executed"}, ends: 1},
-		"trace ended":     {fault: faulty{"trace ended"}, ends: 1},
-		"observer began":  {fault: faulty{"observer began"}, ends: 1},
-		"observer ended":  {fault: faulty{"observer ended"}, ends: 1},
-		"sink once":       {sink: "once", fails: true, ends: 1},
-		"sink always":     {sink: "always", ends: 0},
+		"response observer": {fault: faulty{"response observer"}, fails: true, ends: 1},
+		"trace responded":   {fault: faulty{"trace responded"}, ends: 1},
+		"trace executed":    {fault: faulty{"trace executed"}, ends: 1},
+		"trace ended":       {fault: faulty{"trace ended"}, ends: 1},
+		"observer began":    {fault: faulty{"observer began"}, ends: 1},
+		"observer ended":    {fault: faulty{"observer ended"}, ends: 1},
+		"sink once":         {panics: 1, fails: true, ends: 1},
+		"sink always":       {panics: -1, ends: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,22 +74,21 @@ func TestFaultsInARequestStayInIt(t *testing.T) {
 					if decoupled {
 						cfg.ModelTransactionPolicy = decoupledPolicy
 					}
-					g, _ := group(t, cfg, &fakeBackend{}, 1, func(o *instance.Options) { o.Observer = test.fault })
+					g, _ := group(t, cfg, &backendtest.Model{}, 1, func(o *instance.Options) { o.Observer = test.fault })
 					bad, good := request("bad", 1), request("good", 1)
-					sinks := map[*infer.Request]*counted{bad: {fault: test.sink}, good: {}}
-					bad.Trace, bad.Observer = test.fault, faultyObserver{test.fault}
+					sinks := map[*infer.Request]*infertest.Sink{bad: infertest.NewSink(), good: infertest.NewSink()}
+					sinks[bad].Panics = test.panics
+					test.fault.follow(bad)
 					for _, r := range []*infer.Request{bad, good} {
 						r.Sink = sinks[r]
 						require.NoError(t, g.Submit(r))
 						r.Release()
 					}
 					synctest.Wait()
-					ends, err := sinks[bad].end()
-					require.Equal(t, test.ends, ends)
-					require.Equal(t, test.fails, err != nil, "%v", err)
-					ends, err = sinks[good].end()
-					require.Equal(t, 1, ends)
-					require.NoError(t, err)
+					require.Equal(t, test.ends, sinks[bad].Ends())
+					require.Equal(t, test.fails, sinks[bad].Err() != nil, "%v", sinks[bad].Err())
+					require.Equal(t, 1, sinks[good].Ends())
+					require.NoError(t, sinks[good].Err())
 					require.True(t, g.Ready())
 					if !decoupled {
 						require.NoError(t, call(t.Context(), g, request("next", 2)))
@@ -142,20 +106,20 @@ func TestFaultsOnACallersGoroutine(t *testing.T) {
 		fault faulty
 		fails bool
 	}{
-		"tap":             {faulty{"tap"}, true},
-		"trace responded": {faulty{"trace responded"}, false},
-		"trace executed":  {faulty{"trace executed"}, false},
-		"trace ended":     {faulty{"trace ended"}, false},
-		"observer began":  {faulty{"observer began"}, false},
-		"observer ended":  {faulty{"observer ended"}, false},
+		"response observer": {faulty{"response observer"}, true},
+		"trace responded":   {faulty{"trace responded"}, false},
+		"trace executed":    {faulty{"trace executed"}, false},
+		"trace ended":       {faulty{"trace ended"}, false},
+		"observer began":    {faulty{"observer began"}, false},
+		"observer ended":    {faulty{"observer ended"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g, _ := group(t, batching(2, 0), &fakeBackend{}, 1, func(o *instance.Options) { o.Observer = test.fault })
+				g, _ := group(t, batching(2, 0), &backendtest.Model{}, 1, func(o *instance.Options) { o.Observer = test.fault })
 				for range 3 {
 					r := request("r", 1)
-					r.Trace, r.Observer = test.fault, faultyObserver{test.fault}
+					test.fault.follow(r)
 					require.Equal(t, test.fails, call(t.Context(), g, r) != nil)
 				}
 				require.True(t, g.Ready())
@@ -164,32 +128,20 @@ func TestFaultsOnACallersGoroutine(t *testing.T) {
 	}
 }
 
-var errEngine = errors.New("engine broke")
-
 // TestBrokenInstancesComeBack breaks an instance in every way that a backend
 // has.
 func TestBrokenInstancesComeBack(t *testing.T) {
 	t.Parallel()
-	for name, how := range map[string]func() error{
-		"panic":     func() error { panic("a fault of the engine") },
-		"ErrBroken": func() error { return errors.Join(errEngine, backend.ErrBroken) },
-	} {
+	for name, fault := range map[string]backendtest.BatchFault{"panic": backendtest.Panic, "ErrBroken": backendtest.Broken} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				broken := true
-				e := &fakeBackend{}
-				e.execute = func(context.Context, *infer.Batch) error {
-					if broken {
-						return how()
-					}
-					return nil
-				}
+				e := &backendtest.Model{BatchFault: func(*infer.Batch) backendtest.BatchFault { return fault }}
 				g, _ := group(t, batching(1, 0), e, 1)
 				require.Error(t, call(t.Context(), g, request("first", 1)))
 				require.False(t, g.Ready())
 				require.ErrorContains(t, call(t.Context(), g, request("second", 1)), "no working instance")
-				broken = false
+				fault = 0
 				time.Sleep(time.Minute)
 				require.True(t, g.Ready())
 				require.NoError(t, call(t.Context(), g, request("third", 1)))

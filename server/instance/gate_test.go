@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/scheduler"
@@ -54,7 +55,7 @@ func gated(g *gate) func(*instance.Options) {
 func TestABatchIsFormedAfterTheGrant(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e, limit := &fakeBackend{begin: time.Now()}, newGate(0, 0)
+		e, limit := &backendtest.Model{Begin: time.Now()}, newGate(0, 0)
 		g, _ := group(t, batching(8, 0), e, 1, gated(limit))
 		var all sync.WaitGroup
 		for range 3 {
@@ -65,7 +66,7 @@ func TestABatchIsFormedAfterTheGrant(t *testing.T) {
 		limit.open <- struct{}{}
 		all.Wait()
 		synctest.Wait()
-		require.Equal(t, []string{"1000: 3"}, e.ran())
+		require.Equal(t, []string{"1000: 3"}, e.Rows())
 		require.Equal(t, []string{"0 asks", "0 gives back, true"}, limit.read())
 	})
 }
@@ -73,14 +74,14 @@ func TestABatchIsFormedAfterTheGrant(t *testing.T) {
 func TestAnUnusedGrantIsReleased(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e, limit := &fakeBackend{begin: time.Now()}, newGate(0, 0)
+		e, limit := &backendtest.Model{Begin: time.Now()}, newGate(0, 0)
 		g, _ := group(t, batching(8, 0), e, 1, gated(limit))
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		require.Error(t, call(ctx, g, request("", 1)))
 		limit.open <- struct{}{}
 		synctest.Wait()
-		require.Empty(t, e.ran())
+		require.Empty(t, e.Rows())
 		require.Equal(t, []string{"0 asks", "0 gives back, false"}, limit.read())
 		limit.open <- struct{}{}
 		require.NoError(t, call(context.Background(), g, request("", 1)))
@@ -91,7 +92,7 @@ func TestAnUnusedGrantIsReleased(t *testing.T) {
 func TestASlotWithMoreToDoAcquiresAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e, limit := &fakeBackend{begin: time.Now(), exec: time.Second}, newGate(2, 0)
+		e, limit := &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(time.Second)}, newGate(2, 0)
 		g, _ := group(t, batching(1, 0), e, 1, gated(limit))
 		var all sync.WaitGroup
 		for range 2 {
@@ -99,7 +100,7 @@ func TestASlotWithMoreToDoAcquiresAgain(t *testing.T) {
 		}
 		all.Wait()
 		synctest.Wait()
-		require.Equal(t, []string{"0: 1", "1000: 1"}, e.ran())
+		require.Equal(t, []string{"0: 1", "1000: 1"}, e.Rows())
 		require.Equal(t, []string{"0 asks", "0 asks", "0 gives back, true"}, limit.read())
 	})
 }
@@ -109,7 +110,7 @@ func TestASlotWithMoreToDoAcquiresAgain(t *testing.T) {
 func TestTheSlotWithTheLowestWeightIsUsed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e, limit := &fakeBackend{begin: time.Now(), exec: time.Second}, newGate(0, 5, 1, 3)
+		e, limit := &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(time.Second)}, newGate(0, 5, 1, 3)
 		g, _ := group(t, batching(2, 100*time.Millisecond), e, 3, gated(limit))
 		synctest.Wait()
 		var all sync.WaitGroup
@@ -128,14 +129,14 @@ func TestTheSlotWithTheLowestWeightIsUsed(t *testing.T) {
 		limit.open <- struct{}{}
 		limit.open <- struct{}{}
 		all.Wait()
-		require.Equal(t, []string{"200: 2", "200: 2"}, e.ran())
+		require.Equal(t, []string{"200: 2", "200: 2"}, e.Rows())
 	})
 }
 
 func TestADrainEndsTheWaitForTheGate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e, limit := &fakeBackend{begin: time.Now()}, newGate(0, 0, 0)
+		e, limit := &backendtest.Model{Begin: time.Now()}, newGate(0, 0, 0)
 		g, _ := group(t, batching(8, 0), e, 2, gated(limit))
 		var all sync.WaitGroup
 		all.Go(func() {
@@ -147,7 +148,7 @@ func TestADrainEndsTheWaitForTheGate(t *testing.T) {
 		require.ErrorContains(t, g.Drain(ctx), "too long")
 		all.Wait()
 		require.NoError(t, g.Drain(context.Background()))
-		require.Empty(t, e.ran())
+		require.Empty(t, e.Rows())
 	})
 }
 
@@ -188,7 +189,7 @@ func TestNoMoreInstancesRunThanTheGateLets(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	running, most := 0, 0
-	e := &fakeBackend{begin: time.Now(), execute: func(context.Context, *infer.Batch) error {
+	e := &backendtest.Model{Begin: time.Now(), Run: func(context.Context, *infer.Batch) error {
 		mu.Lock()
 		running++
 		most = max(most, running)

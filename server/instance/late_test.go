@@ -12,19 +12,21 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
-	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/instance"
 )
 
 // later makes a backend of a model with one response answer after its call:
 // after the time in answer the final response, after that in letGo the end of its
 // use.
-func (e *fakeBackend) later(answer, letGo time.Duration, err error) {
-	e.execute = func(_ context.Context, b *infer.Batch) error {
+func later(answer, letGo time.Duration, err error) *backendtest.Model {
+	m := &backendtest.Model{Own: true}
+	m.Run = func(_ context.Context, b *infer.Batch) error {
 		for _, r := range b.Requests {
 			r.Keep()
-			e.late.Go(func() {
+			m.Go(func() {
 				if answer < letGo {
 					time.Sleep(answer)
 					reply(r, err)
@@ -40,6 +42,7 @@ func (e *fakeBackend) later(answer, letGo time.Duration, err error) {
 		}
 		return nil
 	}
+	return m
 }
 
 func reply(r *infer.Request, err error) {
@@ -71,8 +74,7 @@ func TestAModelMayAnswerAfterItsCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			both(t, func(t *testing.T, change ...func(*instance.Options)) {
 				pool := tensor.NewPool()
-				e := &fakeBackend{decoupled: true}
-				e.later(test.answer, test.letGo, test.err)
+				e := later(test.answer, test.letGo, test.err)
 				g, counters := group(t, &inferencepb.ModelConfig{}, e, 1, change...)
 				begin := time.Now()
 				r := request("a", 1)
@@ -105,14 +107,13 @@ func TestAModelMayAnswerAfterItsCall(t *testing.T) {
 // TestALateAnswerIsNotWaitedForForever lets callers leave, and drains.
 func TestALateAnswerIsNotWaitedForForever(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
-		e := &fakeBackend{decoupled: true}
-		e.later(time.Second, time.Second, nil)
+		e := later(time.Second, time.Second, nil)
 		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1, change...)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		require.Equal(t, status.Cancelled, code(call(ctx, g, request("a", 1))))
 
-		r, sink := request("b", 1), &counted{}
+		r, sink := request("b", 1), infertest.NewSink()
 		r.Sink = sink
 		require.NoError(t, g.Submit(r))
 		r.Release()
@@ -120,20 +121,18 @@ func TestALateAnswerIsNotWaitedForForever(t *testing.T) {
 		ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		require.Error(t, g.Drain(ctx), "the engine still has both")
-		ends, err := sink.end()
-		require.Equal(t, 1, ends)
-		require.Equal(t, status.Unavailable, code(err))
+		require.Equal(t, 1, sink.Ends())
+		require.Equal(t, status.Unavailable, code(sink.Err()))
 		require.NoError(t, g.Drain(t.Context()))
-		ends, _ = sink.end()
-		require.Equal(t, 1, ends)
+		require.Equal(t, 1, sink.Ends())
 	})
 }
 
 // TestALateAnswerAfterAFailedCall is dropped: the error of the call was the answer.
 func TestALateAnswerAfterAFailedCall(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
-		e := &fakeBackend{decoupled: true}
-		e.execute = func(_ context.Context, b *infer.Batch) error {
+		e := &backendtest.Model{Own: true}
+		e.Run = func(_ context.Context, b *infer.Batch) error {
 			for _, r := range b.Requests {
 				r.Keep()
 			}
@@ -145,55 +144,35 @@ func TestALateAnswerAfterAFailedCall(t *testing.T) {
 	})
 }
 
-// mortal is a backend whose instances report that they broke.
-type mortal struct {
-	*fakeBackend
-	broken chan error
-}
-
-func (m *mortal) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	m.made.Add(1)
-	m.broken = make(chan error, 1)
-	return &mortalInstance{(*fakeInstance)(m.fakeBackend), m.broken}, nil
-}
-
-type mortalInstance struct {
-	*fakeInstance
-	broken chan error
-}
-
-func (i *mortalInstance) Broken() <-chan error { return i.broken }
-
 // TestAnIdleInstanceMayBreak is about children that end while nothing runs, or
 // while they keep requests.
 func TestAnIdleInstanceMayBreak(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := &mortal{fakeBackend: &fakeBackend{decoupled: true}}
-		m.execute = func(_ context.Context, b *infer.Batch) error {
+		m := &backendtest.Model{Own: true, Breaks: true}
+		m.Run = func(_ context.Context, b *infer.Batch) error {
 			b.Requests[0].Keep()
 			return nil
 		}
 		g, _ := group(t, &inferencepb.ModelConfig{}, m, 1)
-		r, sink := request("kept", 1), &counted{}
+		r, sink := request("kept", 1), infertest.NewSink()
 		r.Sink = sink
 		require.NoError(t, g.Submit(r))
 		r.Release()
 		synctest.Wait()
 
-		m.broken <- errors.New("the child ended with status 1")
+		m.Break(errors.New("the child ended with status 1"))
 		synctest.Wait()
 		require.False(t, g.Ready())
-		ends, err := sink.end()
-		require.Equal(t, 1, ends)
-		require.ErrorContains(t, err, "instance 'm_0_0' of model 'm' broke before it answered")
+		require.Equal(t, 1, sink.Ends())
+		require.ErrorContains(t, sink.Err(), "instance 'm_0_0' of model 'm' broke before it answered")
 		life := g.Instances()[0]
 		require.Equal(t, instance.Broken, life.State)
 		require.Equal(t, "the child ended with status 1", life.Reason)
 
 		time.Sleep(time.Second)
 		require.True(t, g.Ready())
-		require.EqualValues(t, 2, m.made.Load())
+		require.EqualValues(t, 2, m.Made())
 		require.Equal(t, instance.Life{Name: "m_0_0", State: instance.Ready, Restarts: 1}, g.Instances()[0])
 	})
 }
@@ -202,15 +181,15 @@ func TestAnIdleInstanceMayBreak(t *testing.T) {
 func TestTheBackOffGrows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &fakeBackend{once: 1, execute: func(context.Context, *infer.Batch) error { panic("broken") }}
+		e := &backendtest.Model{Make: backendtest.AtMost(1), BatchFault: backendtest.Panic.Always}
 		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1)
 		require.Error(t, call(t.Context(), g, request("a", 1)))
 		for _, step := range []struct {
 			after time.Duration
-			made  int64
+			made  int
 		}{{50 * time.Millisecond, 1}, {time.Second, 4}, {10 * time.Second, 7}, {time.Minute, 10}} {
 			time.Sleep(step.after)
-			require.Equal(t, step.made, e.made.Load(), "%s later", step.after)
+			require.Equal(t, step.made, e.Made(), "%s later", step.after)
 		}
 		require.Equal(t, instance.Broken, g.Instances()[0].State)
 	})

@@ -14,7 +14,9 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/instance"
 	"triton/server/scheduler"
 	"triton/server/stats"
@@ -37,7 +39,7 @@ func code(err error) status.Code { return status.CodeOf(err) }
 
 func TestDrainFinishesWhatWasAccepted(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
-		e := &fakeBackend{exec: time.Second, begin: time.Now()}
+		e := &backendtest.Model{Time: backendtest.Takes(time.Second), Begin: time.Now()}
 		g, _ := group(t, batching(8, time.Hour), e, 2, change...)
 		var all sync.WaitGroup
 		all.Go(func() { require.NoError(t, call(context.Background(), g, request("full", 8))) })
@@ -47,23 +49,20 @@ func TestDrainFinishesWhatWasAccepted(t *testing.T) {
 			synctest.Wait()
 		}
 		require.NoError(t, g.Drain(context.Background()))
-		require.Equal(t, time.Second, time.Since(e.begin))
-		require.Equal(t, []string{"0: 8", "0: 3"}, e.ran())
-		require.Equal(t, 3, e.mu.closed, "two instances and the model")
+		require.Equal(t, time.Second, time.Since(e.Begin))
+		require.Equal(t, []string{"0: 8", "0: 3"}, e.Rows())
+		require.Equal(t, 3, e.Closed(), "two instances and the model")
 		all.Wait()
 		require.EqualError(t, call(context.Background(), g, request("", 1)),
 			"[request id: <id_unknown>] Server is stopping, scheduler for model has stopped accepting new inference requests")
 		require.NoError(t, g.Drain(context.Background()), "again")
-		require.Equal(t, 3, e.mu.closed)
+		require.Equal(t, 3, e.Closed())
 	})
 }
 
 func TestDrainGivesUp(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
-		e := &fakeBackend{begin: time.Now(), execute: func(ctx context.Context, _ *infer.Batch) error {
-			<-ctx.Done() // a backend that sees the cancel
-			return ctx.Err()
-		}}
+		e := &backendtest.Model{Begin: time.Now(), BatchFault: backendtest.Stuck.Always}
 		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1, change...)
 		synctest.Wait()
 		var all sync.WaitGroup
@@ -76,7 +75,7 @@ func TestDrainGivesUp(t *testing.T) {
 		require.ErrorIs(t, g.Drain(ctx), context.DeadlineExceeded)
 		all.Wait()
 		require.NoError(t, g.Drain(context.Background()))
-		require.Len(t, e.ran(), 1)
+		require.Len(t, e.Rows(), 1)
 	})
 }
 
@@ -84,7 +83,7 @@ func TestDrainGivesUp(t *testing.T) {
 func TestAPanicTakesOneInstanceOut(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
 		panics := 1
-		e := &fakeBackend{begin: time.Now(), once: 2, execute: func(context.Context, *infer.Batch) error {
+		e := &backendtest.Model{Begin: time.Now(), Make: backendtest.AtMost(2), Run: func(context.Context, *infer.Batch) error {
 			time.Sleep(time.Second)
 			if panics > 0 {
 				panics--
@@ -130,35 +129,27 @@ func TestAPanicTakesOneInstanceOut(t *testing.T) {
 func TestAnswersOfABackend(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		execute func(ctx context.Context, b *infer.Batch) error
-		want    string
-		code    status.Code
-		counts  [2]uint64 // executions, failures of the backend
+		model  *backendtest.Model
+		want   string
+		code   status.Code
+		counts [2]uint64 // executions, failures of the backend
 	}{
-		"fails as a whole": {func(context.Context, *infer.Batch) error {
+		"fails as a whole": {&backendtest.Model{Run: func(context.Context, *infer.Batch) error {
 			return status.New(status.Unsupported, "cannot do that")
-		}, "cannot do that", status.Unsupported, [2]uint64{0, 1}},
-		"refuses the request": {func(_ context.Context, b *infer.Batch) error {
+		}}, "cannot do that", status.Unsupported, [2]uint64{0, 1}},
+		"refuses the request": {&backendtest.Model{Run: func(_ context.Context, b *infer.Batch) error {
 			b.Requests[0].Fail(status.New(status.InvalidArg, "not this one"))
 			return nil
-		}, "not this one", status.InvalidArg, [2]uint64{1, 1}},
-		"says nothing": {func(_ context.Context, b *infer.Batch) error {
-			b.Requests[0].Respond(nil, true)
-			return nil
-		}, "expected a single response, got 0", status.Internal, [2]uint64{1, 1}},
-		"says it twice": {func(_ context.Context, b *infer.Batch) error {
-			b.Requests[0].Respond(infer.NewResponse(), true)
-			b.Requests[0].Respond(infer.NewResponse(), true)
-			return nil
-		}, "", status.Unknown, [2]uint64{1, 0}},
-		"answers and then fails": {func(_ context.Context, b *infer.Batch) error {
-			b.Requests[0].Respond(infer.NewResponse(), true)
-			return errors.New("too late")
-		}, "", status.Unknown, [2]uint64{1, 0}},
+		}}, "not this one", status.InvalidArg, [2]uint64{1, 1}},
+		"answers without data": {
+			&backendtest.Model{RequestFault: backendtest.Silent.Always}, "expected a single response, got 0", status.Internal, [2]uint64{1, 1},
+		},
+		"answers twice":          {&backendtest.Model{RequestFault: backendtest.Twice.Always}, "", status.Unknown, [2]uint64{1, 0}},
+		"answers and then fails": {&backendtest.Model{BatchFault: backendtest.FailLast.Always}, "", status.Unknown, [2]uint64{1, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g, counters := group(t, &inferencepb.ModelConfig{}, &fakeBackend{execute: c.execute}, 1)
+			g, counters := group(t, &inferencepb.ModelConfig{}, c.model, 1)
 			err := call(context.Background(), g, request("", 1))
 			if c.want == "" {
 				require.NoError(t, err)
@@ -176,7 +167,7 @@ func TestAnswersOfABackend(t *testing.T) {
 func TestInputsAreReleasedBeforeTheAnswer(t *testing.T) {
 	both(t, func(t *testing.T, change ...func(*instance.Options)) {
 		pool := tensor.NewPool()
-		g, _ := group(t, &inferencepb.ModelConfig{}, &fakeBackend{}, 1, change...)
+		g, _ := group(t, &inferencepb.ModelConfig{}, &backendtest.Model{}, 1, change...)
 		synctest.Wait()
 		r := request("", 1)
 		r.AddInput().Data = tensor.NewData(pool.Get(100))
@@ -190,7 +181,12 @@ func TestInputsAreReleasedBeforeTheAnswer(t *testing.T) {
 
 func TestAnInstanceThatCannotBeMade(t *testing.T) {
 	t.Parallel()
-	m := &breaks{fakeBackend: fakeBackend{}}
+	m := &backendtest.Model{Make: func(_ int, at backend.Placement) error {
+		if at.Name == "bad" {
+			return errors.New("out of luck")
+		}
+		return nil
+	}}
 	source, seats := scheduler.NewQueue(scheduler.Options{Policy: scheduler.NoBatching{}, Slots: 3, Stats: stats.NewModel("m", "1", 0)})
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: &inferencepb.ModelConfig{}, Model: m, Stats: stats.NewModel("m", "1", 0),
@@ -198,17 +194,8 @@ func TestAnInstanceThatCannotBeMade(t *testing.T) {
 		Placements: []backend.Placement{{Name: "good_0"}, {Name: "good_1"}, {Name: "bad"}},
 	})
 	require.EqualError(t, g.Start(context.Background()), "out of luck")
-	require.LessOrEqual(t, m.mu.closed, 3, "the instances that were made, and the model")
-	require.GreaterOrEqual(t, m.mu.closed, 1)
-}
-
-type breaks struct{ fakeBackend }
-
-func (b *breaks) NewInstance(ctx context.Context, at backend.Placement) (backend.Instance, error) {
-	if at.Name == "bad" {
-		return nil, errors.New("out of luck")
-	}
-	return b.fakeBackend.NewInstance(ctx, at)
+	require.LessOrEqual(t, m.Closed(), 3, "the instances that were made, and the model")
+	require.GreaterOrEqual(t, m.Closed(), 1)
 }
 
 func TestPlacements(t *testing.T) {
@@ -292,7 +279,7 @@ func TestPlacements(t *testing.T) {
 func TestASubmittedRequestIsCountedBeforeItIsAnswered(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
-	g, counters := group(t, &inferencepb.ModelConfig{}, &fakeBackend{begin: time.Now()}, 1)
+	g, counters := group(t, &inferencepb.ModelConfig{}, &backendtest.Model{Begin: time.Now()}, 1)
 	for n := range 100 {
 		type seen struct {
 			success uint64
@@ -301,7 +288,7 @@ func TestASubmittedRequestIsCountedBeforeItIsAnswered(t *testing.T) {
 		got := make(chan seen, 1)
 		r := request("", 1)
 		r.AddInput().Data = tensor.NewData(pool.Get(10))
-		r.Sink = sinkFunc(func(resp *infer.Response, _ bool) {
+		r.Sink = infertest.SinkFunc(func(resp *infer.Response, _ bool) {
 			got <- seen{counters.Counters().Success.Count, pool.Outstanding()}
 			resp.Release()
 		})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/ratelimit"
@@ -62,9 +63,9 @@ func TestModelsShareByTheirPriorities(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				l, exec := ratelimit.New(test.given), 10*time.Millisecond
-				m1, _ := group(t, batching(1, 0), &fakeBackend{begin: time.Now(), exec: exec}, 1,
+				m1, _ := group(t, batching(1, 0), &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(exec)}, 1,
 					limitedBy(t, l, needs(1, ratelimit.Need{Name: "R1", Count: 4})))
-				m2, _ := group(t, batching(1, 0), &fakeBackend{begin: time.Now(), exec: exec}, 1,
+				m2, _ := group(t, batching(1, 0), &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(exec)}, 1,
 					limitedBy(t, l, needs(2, ratelimit.Need{Name: "R1", Count: 2}, ratelimit.Need{Name: "R2", Count: 2, Global: true})))
 				got := make([]int, 2)
 				var both sync.WaitGroup
@@ -86,7 +87,7 @@ func TestTheWeightSaysWhoIsNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, exec := ratelimit.New(nil), 200*time.Millisecond
 		one := ratelimit.Need{Name: "E", Count: 1}
-		e1, e2 := &fakeBackend{begin: time.Now(), exec: exec}, &fakeBackend{begin: time.Now(), exec: exec}
+		e1, e2 := &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(exec)}, &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(exec)}
 		m, _ := group(t, batching(1, 0), e1, 1, limitedBy(t, l, needs(1, one)))
 		n, _ := group(t, batching(1, 0), e2, 1, limitedBy(t, l, needs(2, one)))
 		var all sync.WaitGroup
@@ -100,8 +101,8 @@ func TestTheWeightSaysWhoIsNext(t *testing.T) {
 		ask(m, 3)
 		ask(n, 3)
 		all.Wait()
-		require.Equal(t, []string{"0: 1", "200: 1", "600: 1", "800: 1"}, e1.ran())
-		require.Equal(t, []string{"400: 1", "1000: 1", "1200: 1"}, e2.ran())
+		require.Equal(t, []string{"0: 1", "200: 1", "600: 1", "800: 1"}, e1.Rows())
+		require.Equal(t, []string{"400: 1", "1000: 1", "1200: 1"}, e2.Rows())
 	})
 }
 
@@ -109,7 +110,7 @@ func TestTwoInstancesThatDoNotFitTogether(t *testing.T) {
 	t.Parallel()
 	for _, given := range [][]ratelimit.Resource{nil, {{Name: "R1", Count: 6}, {Name: "R2", Count: 1}}} {
 		synctest.Test(t, func(t *testing.T) {
-			e := &fakeBackend{begin: time.Now(), exec: 10 * time.Millisecond}
+			e := &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(10 * time.Millisecond)}
 			g, _ := group(t, batching(1, 0), e, 2, limitedBy(t, ratelimit.New(given),
 				needs(1, ratelimit.Need{Name: "R1", Count: 4}), needs(1, ratelimit.Need{Name: "R1", Count: 2}, ratelimit.Need{Name: "R2", Count: 1})))
 			n, want := saturate(g, time.Second), 100
@@ -128,7 +129,7 @@ func TestBatchesFillWhileTheirInstanceWaits(t *testing.T) {
 		other, err := l.Add([]ratelimit.Instance{needs(1, ratelimit.Need{Name: "R", Count: 1})})
 		require.NoError(t, err)
 		require.True(t, other.Acquire(0))
-		g, counters := group(t, batching(8, 0, 4), &fakeBackend{begin: time.Now(), exec: time.Millisecond}, 1,
+		g, counters := group(t, batching(8, 0, 4), &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(time.Millisecond)}, 1,
 			limitedBy(t, l, needs(1, ratelimit.Need{Name: "R", Count: 1})))
 		var all sync.WaitGroup
 		for range 80 {
@@ -151,7 +152,7 @@ func TestWhatWaitsForAResourceCanBeCancelled(t *testing.T) {
 		other, err := l.Add([]ratelimit.Instance{needs(1, ratelimit.Need{Name: "R", Count: 1})})
 		require.NoError(t, err)
 		require.True(t, other.Acquire(0))
-		e := &fakeBackend{begin: time.Now()}
+		e := &backendtest.Model{Begin: time.Now()}
 		g, _ := group(t, batching(8, 0), e, 1, limitedBy(t, l, needs(1, ratelimit.Need{Name: "R", Count: 1})))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -159,6 +160,6 @@ func TestWhatWaitsForAResourceCanBeCancelled(t *testing.T) {
 		require.ErrorIs(t, call(ctx, g, r), context.DeadlineExceeded)
 		other.Release(0, true)
 		require.NoError(t, call(t.Context(), g, request("", 1)))
-		require.Len(t, e.ran(), 1)
+		require.Len(t, e.Rows(), 1)
 	})
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/inferencepb"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 )
 
 func ordered(max int32) *inferencepb.ModelConfig {
@@ -23,8 +25,8 @@ func ordered(max int32) *inferencepb.ModelConfig {
 
 // byID is a backend that takes as many milliseconds for a batch as the ID of
 // its first request says, and fails when that ends with "!" or panics with "?".
-func byID() *fakeBackend {
-	return &fakeBackend{begin: time.Now(), execute: func(_ context.Context, b *infer.Batch) error {
+func byID() *backendtest.Model {
+	return &backendtest.Model{Begin: time.Now(), Run: func(_ context.Context, b *infer.Batch) error {
 		id := b.Requests[0].ID
 		last := id[len(id)-1]
 		if last == '!' || last == '?' {
@@ -45,28 +47,20 @@ func byID() *fakeBackend {
 	}}
 }
 
-// noting is a sink that records responses and their times.
-type noting struct {
-	notes *notes
-	begin time.Time
-	id    string
-	end   chan struct{}
-}
-
-func (n *noting) Send(resp *infer.Response, final bool) {
-	what := n.id
-	if resp != nil {
-		if resp.Err != nil {
+// noting returns a sink that adds the responses to a request and their times to notes.
+func noting(n *notes, begin time.Time, id string) *infertest.Sink {
+	s := infertest.NewSink()
+	s.After = func(e infertest.Event) {
+		what := id
+		switch {
+		case e.Err != nil:
 			what += " failed"
+		case e.Empty:
+			what += " end"
 		}
-		resp.Release()
-	} else {
-		what += " end"
+		n.add(fmt.Sprintf("%d: %s", e.At.Sub(begin).Milliseconds(), what))
 	}
-	n.notes.add(fmt.Sprintf("%d: %s", time.Since(n.begin).Milliseconds(), what))
-	if final {
-		close(n.end)
-	}
+	return s
 }
 
 // The answers of all instances leave in the order of the requests, as soon as
@@ -106,15 +100,15 @@ func TestPreservedOrder(t *testing.T) {
 				var all sync.WaitGroup
 				for i, id := range c.ids {
 					synctest.Wait()
-					time.Sleep(time.Duration(i)*time.Millisecond - time.Since(e.begin))
+					time.Sleep(time.Duration(i)*time.Millisecond - time.Since(e.Begin))
 					synctest.Wait()
-					r, s := request(id, 1), &noting{&got, e.begin, id, make(chan struct{})}
+					r, s := request(id, 1), noting(&got, e.Begin, id)
 					r.Sink = s
 					require.NoError(t, g.Submit(r))
 					if at := c.cancel[i]; at != 0 {
 						all.Go(func() { time.Sleep(time.Duration(at-i) * time.Millisecond); r.Cancel() })
 					}
-					all.Go(func() { <-s.end; r.Release() })
+					all.Go(func() { <-s.Done(); r.Release() })
 				}
 				all.Wait()
 				require.Equal(t, c.want, got.read())
@@ -139,12 +133,12 @@ func TestPreservedOrderOfCallers(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 			defer cancel()
 			require.Error(t, call(ctx, g, request("10", 1)))
-			require.EqualValues(t, 100, time.Since(e.begin).Milliseconds())
+			require.EqualValues(t, 100, time.Since(e.Begin).Milliseconds())
 		})
 		synctest.Wait()
 		all.Go(func() {
 			require.NoError(t, call(context.Background(), g, request("20", 1)))
-			require.EqualValues(t, 1000, time.Since(e.begin).Milliseconds())
+			require.EqualValues(t, 1000, time.Since(e.Begin).Milliseconds())
 		})
 		all.Wait()
 	})
@@ -155,7 +149,7 @@ func TestPreservedOrderOfStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var running sync.WaitGroup
-		e := &fakeBackend{begin: time.Now(), decoupled: true, execute: func(_ context.Context, b *infer.Batch) error {
+		e := &backendtest.Model{Begin: time.Now(), Own: true, Run: func(_ context.Context, b *infer.Batch) error {
 			for _, r := range b.Requests {
 				running.Go(func() {
 					step := 10 * time.Millisecond
@@ -175,10 +169,10 @@ func TestPreservedOrderOfStreams(t *testing.T) {
 		var got notes
 		var all sync.WaitGroup
 		for _, id := range []string{"slow", "fast"} {
-			r, s := request(id, 1), &noting{&got, e.begin, id, make(chan struct{})}
+			r, s := request(id, 1), noting(&got, e.Begin, id)
 			r.Sink = s
 			require.NoError(t, g.Submit(r))
-			all.Go(func() { <-s.end; r.Release() })
+			all.Go(func() { <-s.Done(); r.Release() })
 		}
 		all.Wait()
 		running.Wait()
@@ -192,7 +186,7 @@ func TestPreservedOrderOfStreams(t *testing.T) {
 // Responses leave in order, whatever the execution times and cancellations.
 func TestPreservedOrderUnderLoad(t *testing.T) {
 	t.Parallel()
-	e := &fakeBackend{begin: time.Now(), execute: func(context.Context, *infer.Batch) error {
+	e := &backendtest.Model{Begin: time.Now(), Run: func(context.Context, *infer.Batch) error {
 		time.Sleep(time.Duration(rand.IntN(200)) * time.Microsecond) // of work
 		return nil
 	}}
@@ -203,7 +197,7 @@ func TestPreservedOrderUnderLoad(t *testing.T) {
 	for i := range 500 {
 		r := request("", 1)
 		all.Add(1)
-		r.Sink = sinkFunc(func(resp *infer.Response, _ bool) {
+		r.Sink = infertest.SinkFunc(func(resp *infer.Response, _ bool) {
 			mu.Lock()
 			defer mu.Unlock()
 			if resp.Err == nil {

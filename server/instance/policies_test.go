@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/inferencepb"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/instance"
 	"triton/server/scheduler"
 	"triton/server/stats"
@@ -69,23 +71,23 @@ func prioritized(levels, by uint64, delay time.Duration) *inferencepb.ModelConfi
 var policyTimelines = map[string]policies{
 	"2 delay": {
 		cfg: policed(rule(delay, 100, false), 10*time.Second, 4, 8), arrivals: []arrival{{at: 0, rows: 1}, {at: 200, rows: 2}, {at: 200, rows: 2}},
-		ran: []string{"200: 1,2", "10000: 0"},
+		ran: []string{"200: 1 2", "10000: 0"},
 	},
 	"3 reject": {
 		cfg: policed(rule(reject, 100, false), 10*time.Second, 4, 8), arrivals: []arrival{{at: 0, rows: 1}, {at: 200, rows: 2}, {at: 200, rows: 2}},
-		ran: []string{"200: 1,2"}, failed: []string{"100: 0" + expired}, rejected: 1,
+		ran: []string{"200: 1 2"}, failed: []string{"100: 0" + expired}, rejected: 1,
 	},
 	"4 a shorter timeout": {
 		cfg: policed(rule(reject, 1000, true), 10*time.Second, 4, 8), arrivals: []arrival{{at: 0, rows: 1, timeout: 100}, {at: 200, rows: 2}, {at: 200, rows: 2}},
-		ran: []string{"200: 1,2"}, failed: []string{"100: 0" + expired}, rejected: 1,
+		ran: []string{"200: 1 2"}, failed: []string{"100: 0" + expired}, rejected: 1,
 	},
 	"5 a longer timeout does not count": {
 		cfg: policed(rule(reject, 1000, true), 10*time.Second, 4, 8), arrivals: []arrival{{at: 0, rows: 1, timeout: 10000}, {at: 200, rows: 2}, {at: 200, rows: 2}},
-		ran: []string{"1000: 1,2"}, failed: []string{"1000: 0" + expired}, rejected: 1,
+		ran: []string{"1000: 1 2"}, failed: []string{"1000: 0" + expired}, rejected: 1,
 	},
 	"6 no timeout of its own": {
 		cfg: policed(rule(reject, 1000, true), 10*time.Second, 4, 8), arrivals: []arrival{{at: 0, rows: 1}, {at: 200, rows: 2}, {at: 200, rows: 2}},
-		ran: []string{"1000: 1,2"}, failed: []string{"1000: 0" + expired}, rejected: 1,
+		ran: []string{"1000: 1 2"}, failed: []string{"1000: 0" + expired}, rejected: 1,
 	},
 	"7 nothing to shorten": {
 		cfg: policed(rule(reject, 0, true), time.Second, 4, 8), arrivals: []arrival{{at: 0, rows: 1, timeout: 50}},
@@ -97,19 +99,19 @@ var policyTimelines = map[string]policies{
 	},
 	"8 priorities": {
 		cfg: prioritized(2, 2, 10*time.Second), arrivals: []arrival{{at: 0, rows: 2}, {at: 100, rows: 1}, {at: 300, rows: 2, priority: 1}},
-		ran: []string{"300: 2,0", "10100: 1"},
+		ran: []string{"300: 2 0", "10100: 1"},
 	},
 	"9 large priorities": {
 		cfg: prioritized(math.MaxUint64, 1<<32, 10*time.Second), arrivals: []arrival{{at: 0, rows: 2}, {at: 100, rows: 1, priority: 1 << 32}, {at: 300, rows: 2, priority: 1}},
-		ran: []string{"300: 2,0", "10100: 1"},
+		ran: []string{"300: 2 0", "10100: 1"},
 	},
 	"a level that is not there is the default": {
 		cfg: prioritized(2, 1, 10*time.Second), arrivals: []arrival{{at: 0, rows: 1, priority: 2}, {at: 100, rows: 2, priority: 3}, {at: 200, rows: 2, priority: math.MaxUint64}},
-		ran: []string{"200: 1,2", "10000: 0"},
+		ran: []string{"200: 1 2", "10000: 0"},
 	},
 	"without levels a priority does not count": {
 		cfg: batching(32, 10*time.Second, 4, 8), arrivals: []arrival{{at: 0, rows: 2, priority: 9}, {at: 100, rows: 2, priority: 1}},
-		ran: []string{"100: 0,1"},
+		ran: []string{"100: 0 1"},
 	},
 	"10 everything": {
 		cfg: with(batching(32, 10*time.Second, 4, 8, 32), func(d *inferencepb.ModelDynamicBatching) {
@@ -124,7 +126,7 @@ var policyTimelines = map[string]policies{
 			{at: 800, rows: 3, priority: 2},
 			{at: 1000, rows: 6, priority: 2},
 		},
-		ran: []string{"1200: 0,2", "2600: 1,4", "11000: 5"}, failed: []string{"2600: 3" + expired}, rejected: 1,
+		ran: []string{"1200: 0 2", "2600: 1 4", "11000: 5"}, failed: []string{"2600: 3" + expired}, rejected: 1,
 	},
 	"timeouts while the only instance is busy": {
 		cfg: policed(rule(reject, 100, false), 0), exec: 1000, arrivals: []arrival{{at: 0, rows: 1}, {at: 50, rows: 1}, {at: 60, rows: 1}, {at: 950, rows: 1}},
@@ -162,19 +164,19 @@ var policyTimelines = map[string]policies{
 	},
 	"held, all in time": {
 		cfg: batching(8, 10*time.Second, 2, 6), hold: 3, arrivals: []arrival{{at: 0, rows: 3}, {at: 10, rows: 4}, {at: 11000, rows: 1}},
-		ran: []string{"11000: 0,1,2"},
+		ran: []string{"11000: 0 1 2"},
 	},
 	"held until six": {
 		cfg: batching(8, 10*time.Second, 2, 6), hold: 6, arrivals: ones(6),
-		ran: []string{"0: 0,1,2,3,4,5"},
+		ran: []string{"0: 0 1 2 3 4 5"},
 	},
 	"held until three": {
 		cfg: batching(8, 10*time.Second, 2, 6), hold: 3, arrivals: ones(3),
-		ran: []string{"0: 0,1", "10000: 2"},
+		ran: []string{"0: 0 1", "10000: 2"},
 	},
-	"prompt 5": {cfg: batching(6, 0, 4, 6), hold: 5, arrivals: ones(5), ran: []string{"0: 0,1,2,3", "0: 4"}},
-	"prompt 6": {cfg: batching(6, 0, 4, 6), hold: 6, arrivals: ones(6), ran: []string{"0: 0,1,2,3,4,5"}},
-	"prompt 7": {cfg: batching(8, 0, 4, 6), hold: 7, arrivals: ones(7), ran: []string{"0: 0,1,2,3,4,5", "0: 6"}},
+	"prompt 5": {cfg: batching(6, 0, 4, 6), hold: 5, arrivals: ones(5), ran: []string{"0: 0 1 2 3", "0: 4"}},
+	"prompt 6": {cfg: batching(6, 0, 4, 6), hold: 6, arrivals: ones(6), ran: []string{"0: 0 1 2 3 4 5"}},
+	"prompt 7": {cfg: batching(8, 0, 4, 6), hold: 7, arrivals: ones(7), ran: []string{"0: 0 1 2 3 4 5", "0: 6"}},
 }
 
 func ones(n int) []arrival {
@@ -200,25 +202,25 @@ func TestQueuePolicies(t *testing.T) {
 }
 
 func (p policies) run(t *testing.T, callers bool) {
-	e := &fakeBackend{exec: time.Duration(p.exec) * time.Millisecond, begin: time.Now()}
+	e := &backendtest.Model{Time: backendtest.Takes(time.Duration(p.exec) * time.Millisecond), Begin: time.Now()}
 	g, counters := group(t, p.cfg, e, 1, queued(func(o *scheduler.Options) { o.HoldUntil = p.hold }))
 	synctest.Wait() // the instance is idle
 	var failed notes
 	var all sync.WaitGroup
 	for i, a := range p.arrivals {
-		time.Sleep(time.Duration(a.at)*time.Millisecond - time.Since(e.begin))
+		time.Sleep(time.Duration(a.at)*time.Millisecond - time.Since(e.Begin))
 		synctest.Wait() // what is due at this time has happened
 		r := request(fmt.Sprint(i), a.rows)
 		r.Priority, r.TimeoutMicros = a.priority, uint64(a.timeout)*1000
 		all.Go(func() {
 			if err := ask(g, r, callers); err != nil {
-				failed.add(fmt.Sprintf("%d: %d %v", time.Since(e.begin).Milliseconds(), i, err))
+				failed.add(fmt.Sprintf("%d: %d %v", time.Since(e.Begin).Milliseconds(), i, err))
 			}
 		})
 		synctest.Wait()
 	}
 	all.Wait()
-	require.Equal(t, p.ran, e.batches())
+	require.Equal(t, p.ran, e.Members())
 	require.Equal(t, p.failed, failed.read())
 	c := counters.Counters()
 	require.EqualValues(t, p.rejected, c.Failures[stats.Rejected])
@@ -232,14 +234,14 @@ func ask(g *instance.Group, r *infer.Request, caller bool) error {
 	if caller {
 		return call(context.Background(), g, r)
 	}
-	answers := &sink{answers: make(chan error, 1)}
+	answers := make(infertest.Errors, 1)
 	r.Sink = answers
 	defer r.Release()
 	if err := g.Submit(r); err != nil {
 		r.Release() // the core's reference
 		return err
 	}
-	return <-answers.answers
+	return <-answers
 }
 
 type notes struct {

@@ -16,7 +16,9 @@ import (
 	"triton/pkg/kserve"
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/instance"
 	"triton/server/stats"
 )
@@ -28,13 +30,13 @@ func outputInto(name string, pool *tensor.Pool) kserve.RequestedOutput {
 func TestAnInstanceBreaksWhileTheGroupDrains(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := &mortal{fakeBackend: &fakeBackend{decoupled: true}}
-		m.execute = func(_ context.Context, b *infer.Batch) error {
+		m := &backendtest.Model{Own: true, Breaks: true}
+		m.Run = func(_ context.Context, b *infer.Batch) error {
 			b.Requests[0].Keep()
 			return nil
 		}
 		g, _ := group(t, &inferencepb.ModelConfig{}, m, 1)
-		r, sink := request("kept", 1), &counted{}
+		r, sink := request("kept", 1), infertest.NewSink()
 		r.Sink = sink
 		require.NoError(t, g.Submit(r))
 		r.Release()
@@ -46,12 +48,11 @@ func TestAnInstanceBreaksWhileTheGroupDrains(t *testing.T) {
 		drained := make(chan error, 1)
 		go func() { drained <- g.Drain(ctx) }()
 		synctest.Wait()
-		m.broken <- errors.New("the child ended with status 1")
+		m.Break(errors.New("the child ended with status 1"))
 		err := <-drained
 		require.NoError(t, err)
 		require.Less(t, time.Since(begin), time.Minute)
-		ends, _ := sink.end()
-		require.Equal(t, 1, ends)
+		require.Equal(t, 1, sink.Ends())
 	})
 }
 
@@ -59,8 +60,7 @@ func TestInputsOfALateRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		pool := tensor.NewPool()
-		e := &fakeBackend{decoupled: true}
-		e.later(30*time.Millisecond, 10*time.Millisecond, nil) // lets go, then answers
+		e := later(30*time.Millisecond, 10*time.Millisecond, nil) // lets go, then answers
 		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1)
 		r := request("a", 1)
 		r.AddInput().Data = tensor.NewData(pool.Get(64))
@@ -73,7 +73,7 @@ func TestInputsOfALateRequest(t *testing.T) {
 	})
 }
 
-type nothing struct{ *fakeBackend }
+type nothing struct{ *backendtest.Model }
 
 func (nothing) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
 	return nil, nil
@@ -83,20 +83,18 @@ func TestAModelThatMakesNothing(t *testing.T) {
 	t.Parallel()
 	cfg, counters := &inferencepb.ModelConfig{}, stats.NewModel("m", "1", 1)
 	o := instance.Options{
-		Name: "m", Version: "1", Config: cfg, Model: nothing{&fakeBackend{}}, Stats: counters,
+		Name: "m", Version: "1", Config: cfg, Model: nothing{&backendtest.Model{}}, Stats: counters,
 		Placements: make([]backend.Placement, 1), Log: slog.New(slog.DiscardHandler),
 	}
 	o.Source, o.Slots = queue(cfg, 1, counters, nil)
 	require.ErrorContains(t, instance.New(o).Start(t.Context()), "the backend of model 'm' made no instance")
 }
 
-var _ infer.Sink = (*counted)(nil)
-
 func TestADrainDoesNotWaitForADeadBackend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := &mortal{fakeBackend: &fakeBackend{decoupled: true}}
-		m.execute = func(_ context.Context, b *infer.Batch) error {
+		m := &backendtest.Model{Own: true, Breaks: true}
+		m.Run = func(_ context.Context, b *infer.Batch) error {
 			b.Requests[0].Keep()
 			b.Requests[0].Respond(infer.NewResponse(), true)
 			return nil
@@ -108,7 +106,7 @@ func TestADrainDoesNotWaitForADeadBackend(t *testing.T) {
 		drained := make(chan error, 1)
 		go func() { drained <- g.Drain(ctx) }()
 		synctest.Wait()
-		m.broken <- errors.New("the child ended with status 1")
+		m.Break(errors.New("the child ended with status 1"))
 		require.NoError(t, <-drained)
 	})
 }
@@ -117,8 +115,7 @@ func TestALateAnswerIsInTheDistributions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := stats.New(&inferencepb.ModelConfig{Name: "m"}, "1", stats.Options{Settings: map[string]string{"summary_latencies": "true"}})
-		e := &fakeBackend{decoupled: true}
-		e.later(10*time.Millisecond, 10*time.Millisecond, nil)
+		e := later(10*time.Millisecond, 10*time.Millisecond, nil)
 		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1, func(o *instance.Options) { o.Stats = m })
 		require.NoError(t, call(t.Context(), g, request("a", 1)))
 		time.Sleep(time.Second)
@@ -141,7 +138,7 @@ func TestAnInstanceWhoseWarmUpFailsAgainIsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		warm := 0
-		e := &fakeBackend{execute: func(context.Context, *infer.Batch) error { panic("broken") }}
+		e := &backendtest.Model{BatchFault: backendtest.Panic.Always}
 		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1, func(o *instance.Options) {
 			o.WarmUp = func(context.Context, int, backend.Placement, func([]*infer.Request)) error {
 				if warm++; warm == 2 || warm == 3 {
@@ -153,9 +150,9 @@ func TestAnInstanceWhoseWarmUpFailsAgainIsClosed(t *testing.T) {
 		require.Error(t, call(t.Context(), g, request("a", 1)))
 		time.Sleep(time.Minute)
 		require.True(t, g.Ready())
-		require.EqualValues(t, 4, e.made.Load())
+		require.EqualValues(t, 4, e.Made())
 		require.NoError(t, g.Drain(t.Context()))
-		require.EqualValues(t, e.made.Load(), e.mu.closed-1, "instances made, and closed")
+		require.EqualValues(t, e.Made(), e.Closed()-1, "instances made, and closed")
 	})
 }
 
@@ -163,8 +160,8 @@ func TestWarmUpRequestsKeptByAFailedInstance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
-		e := &fakeBackend{decoupled: true}
-		e.execute = func(_ context.Context, b *infer.Batch) error {
+		e := &backendtest.Model{Own: true}
+		e.Run = func(_ context.Context, b *infer.Batch) error {
 			if b.Requests[0].ID == "warm" {
 				b.Requests[0].Keep() // never answered: its process has died
 				return nil
@@ -177,7 +174,7 @@ func TestWarmUpRequestsKeptByAFailedInstance(t *testing.T) {
 					return nil
 				}
 				r := request("warm", 1)
-				r.Sink = &counted{}
+				r.Sink = infertest.NewSink()
 				run([]*infer.Request{r})
 				r.Release()
 				return errors.New("warm-up failed")
@@ -192,21 +189,22 @@ func TestWarmUpRequestsKeptByAFailedInstance(t *testing.T) {
 	})
 }
 
-type reporting struct{ *fakeBackend }
+type reporting struct{ *backendtest.Model }
 
-func (m reporting) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return &reportingInstance{fakeInstance: (*fakeInstance)(m.fakeBackend)}, nil
+func (m reporting) NewInstance(ctx context.Context, at backend.Placement) (backend.Instance, error) {
+	i, err := m.Model.NewInstance(ctx, at)
+	return &reportingInstance{Instance: i}, err
 }
 
 type reportingInstance struct {
-	*fakeInstance
+	backend.Instance
 	closed atomic.Bool
 }
 
 func (i *reportingInstance) Close() error {
 	i.closed.Store(true)
 	time.Sleep(time.Second)
-	return i.fakeInstance.Close()
+	return i.Instance.Close()
 }
 
 func (i *reportingInstance) Memory() []backend.Memory {
@@ -219,7 +217,7 @@ func (i *reportingInstance) Memory() []backend.Memory {
 func TestMemoryWhileAnInstanceIsReplaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &fakeBackend{execute: func(context.Context, *infer.Batch) error { panic("broken") }}
+		e := &backendtest.Model{BatchFault: backendtest.Panic.Always}
 		g, _ := group(t, &inferencepb.ModelConfig{}, reporting{e}, 1)
 		require.Error(t, call(t.Context(), g, request("a", 1)))
 		synctest.Wait()
@@ -231,14 +229,14 @@ func TestMemoryWhileAnInstanceIsReplaced(t *testing.T) {
 func TestAModelThatCallsItselfIsAborted(t *testing.T) {
 	t.Parallel()
 	var g *instance.Group
-	e := &fakeBackend{decoupled: true}
-	e.execute = func(_ context.Context, b *infer.Batch) error {
+	e := &backendtest.Model{Begin: time.Now(), Own: true}
+	e.Run = func(_ context.Context, b *infer.Batch) error {
 		outer := b.Requests[0]
 		if outer.ID != "outer" {
 			return nil // answers later, or never
 		}
 		inner := request("inner", 1)
-		inner.Sink = sinkFunc(func(resp *infer.Response, final bool) {
+		inner.Sink = infertest.SinkFunc(func(resp *infer.Response, final bool) {
 			outer.Respond(resp, final)
 		})
 		defer inner.Release()
@@ -246,11 +244,11 @@ func TestAModelThatCallsItselfIsAborted(t *testing.T) {
 	}
 	o := &inferencepb.ModelConfig{ModelTransactionPolicy: decoupledPolicy}
 	g, _ = group(t, o, e, 1)
-	r, sink := request("outer", 1), &counted{}
+	r, sink := request("outer", 1), infertest.NewSink()
 	r.Sink = sink
 	require.NoError(t, g.Submit(r))
 	r.Release()
-	for len(e.batches()) < 2 {
+	for len(e.Members()) < 2 {
 		time.Sleep(time.Millisecond)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
@@ -264,28 +262,21 @@ func TestAModelThatCallsItselfIsAborted(t *testing.T) {
 	}
 }
 
-type ending struct {
-	faulty
-	ended *int
-}
-
-func (e ending) Observe(of infer.Event) {
-	if of.Kind == infer.EventEnded {
-		*e.ended++
-	}
-}
-
 func TestATraceOfAReclaimedRequestEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &fakeBackend{decoupled: true}
-		e.execute = func(_ context.Context, b *infer.Batch) error {
+		e := &backendtest.Model{Own: true}
+		e.Run = func(_ context.Context, b *infer.Batch) error {
 			b.Requests[0].Keep()
 			return errors.New("failed")
 		}
 		g, _ := group(t, &inferencepb.ModelConfig{}, e, 1)
 		r, ended := request("a", 1), 0
-		r.Trace = ending{ended: &ended}
+		r.Trace = infertest.TraceFunc(func(e infer.Event) {
+			if e.Kind == infer.EventEnded {
+				ended++
+			}
+		})
 		require.Error(t, call(t.Context(), g, r))
 		synctest.Wait()
 		require.Equal(t, 1, ended)
@@ -296,23 +287,22 @@ func TestRegionsOfAReclaimedRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		pool := tensor.NewPool()
-		e := &fakeBackend{decoupled: true}
-		e.execute = func(_ context.Context, b *infer.Batch) error {
+		e := &backendtest.Model{Own: true}
+		e.Run = func(_ context.Context, b *infer.Batch) error {
 			b.Requests[0].Keep()
 			b.Requests[0].Respond(nil, true)
 			return nil // lets go of nothing
 		}
-		m := &mortal{fakeBackend: e}
-		g, _ := group(t, &inferencepb.ModelConfig{ModelTransactionPolicy: decoupledPolicy}, m, 1)
-		r, sink := request("a", 1), &counted{}
+		e.Breaks = true
+		g, _ := group(t, &inferencepb.ModelConfig{ModelTransactionPolicy: decoupledPolicy}, e, 1)
+		r, sink := request("a", 1), infertest.NewSink()
 		r.Sink = sink
 		r.Outputs = append(r.Outputs, outputInto("OUT", pool))
 		require.NoError(t, g.Submit(r))
 		r.Release()
 		synctest.Wait()
-		ends, _ := sink.end()
-		require.Equal(t, 1, ends)
-		m.broken <- errors.New("gone")
+		require.Equal(t, 1, sink.Ends())
+		e.Break(errors.New("gone"))
 		time.Sleep(time.Minute)
 		require.True(t, g.Ready())
 		require.Zero(t, pool.Outstanding())

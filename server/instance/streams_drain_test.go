@@ -10,6 +10,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 )
 
 func TestDrainWaitsForStreams(t *testing.T) {
@@ -21,9 +22,9 @@ func TestDrainWaitsForStreams(t *testing.T) {
 		defer r.Release()
 		synctest.Wait()
 		require.NoError(t, g.Drain(context.Background()))
-		require.Equal(t, "rrr.", p.read())
-		require.Equal(t, 40*time.Millisecond, time.Since(e.begin))
-		require.Equal(t, 2, e.mu.closed)
+		require.Equal(t, "rrr.", letters(p))
+		require.Equal(t, 40*time.Millisecond, time.Since(e.Begin))
+		require.Equal(t, 2, e.Closed())
 	})
 }
 
@@ -32,27 +33,20 @@ func TestDrainWaitsForTheTracesOfStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), script(), 1)
-		r, followed := request("|R", 1), &slowFollower{}
-		r.Sink, r.Trace = newTape(), followed
+		r, ended := request("|R", 1), false
+		r.Sink = infertest.NewSink()
+		r.Trace = infertest.TraceFunc(func(e infer.Event) { // takes a second to be written
+			if e.Kind == infer.EventEnded {
+				time.Sleep(time.Second)
+				ended = true
+			}
+		})
 		require.NoError(t, g.Submit(r))
 		r.Release()
 		synctest.Wait()
 		require.NoError(t, g.Drain(context.Background()))
-		require.True(t, followed.ended)
+		require.True(t, ended)
 	})
-}
-
-// slowFollower is a trace that takes a second to be written.
-type slowFollower struct {
-	follower
-	ended bool
-}
-
-func (f *slowFollower) Observe(e infer.Event) {
-	if e.Kind == infer.EventEnded {
-		time.Sleep(time.Second)
-		f.ended = true
-	}
 }
 
 // A drain that times out answers the open requests itself; the backend sees the cancel and
@@ -67,11 +61,11 @@ func TestADrainThatGivesUpAnswersStreams(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 35*time.Millisecond)
 		defer cancel()
 		require.ErrorContains(t, g.Drain(ctx), "instances still run")
-		<-p.end
+		<-p.Done()
 		const want = "rrr<[request id: |rrrrrrrrrr] Server is stopping, scheduler for model has stopped accepting new inference requests>."
-		require.Equal(t, want, p.read())
+		require.Equal(t, want, letters(p))
 		require.NoError(t, g.Drain(context.Background()))
-		require.Equal(t, want, p.read(), "what comes later is dropped")
+		require.Equal(t, want, letters(p), "what comes later is dropped")
 		require.True(t, r.Cancelled())
 	})
 }

@@ -13,7 +13,9 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 )
 
 // Streams whose clients leave, whose backend fails and dies, and a drain in the
@@ -23,8 +25,8 @@ func TestStreamStress(t *testing.T) {
 		pool := tensor.NewPool()
 		var ended, cancelled, other atomic.Int64
 		var batches atomic.Int64
-		e := &fakeBackend{begin: time.Now(), decoupled: true}
-		e.execute = func(_ context.Context, b *infer.Batch) error {
+		e := &backendtest.Model{Begin: time.Now(), Own: true}
+		e.Run = func(_ context.Context, b *infer.Batch) error {
 			n := batches.Add(1)
 			for k, r := range b.Requests {
 				if n%17 == 0 && k > 0 {
@@ -57,10 +59,10 @@ func TestStreamStress(t *testing.T) {
 			all.Go(func() {
 				rng := rand.New(rand.NewPCG(2, uint64(i)))
 				for !over.Load() {
-					r, p := infer.NewRequest(), newTape()
+					r, p := infer.NewRequest(), infertest.NewSink()
 					r.ModelName, r.Batch, r.Sink = "m", 1+rng.IntN(3), p
 					followed := &follower{ended: make(chan struct{})}
-					r.Trace = followed
+					r.Trace = infertest.TraceFunc(followed.observe)
 					in := r.AddInput()
 					in.Data = tensor.NewData(pool.Get(8))
 					if err := g.Submit(r); err != nil {
@@ -73,7 +75,7 @@ func TestStreamStress(t *testing.T) {
 						r.Cancel()
 						cancelled.Add(1)
 					}
-					<-p.end
+					<-p.Done()
 					ended.Add(1)
 					r.Release()
 					<-followed.ended
@@ -100,13 +102,14 @@ func TestStreamStress(t *testing.T) {
 	}
 }
 
-// follower is a trace without a lock: the race detector sees calls that overlap.
+// follower counts the events of a trace without a lock: the race detector sees calls that
+// overlap.
 type follower struct {
 	batches, responses int
 	ended              chan struct{}
 }
 
-func (f *follower) Observe(e infer.Event) {
+func (f *follower) observe(e infer.Event) {
 	switch e.Kind {
 	case infer.EventExecuted:
 		f.batches++
@@ -116,5 +119,3 @@ func (f *follower) Observe(e infer.Event) {
 		close(f.ended)
 	}
 }
-
-func (f *follower) Child() infer.Trace { return nil }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +13,9 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/instance"
 	"triton/server/stats"
 )
@@ -24,44 +25,27 @@ func decoupled(cfg *inferencepb.ModelConfig) *inferencepb.ModelConfig {
 	return cfg
 }
 
-// tape is a sink that records the responses: "r" for a response, the text of
-// an error, "." for the end.
-type tape struct {
-	mu   sync.Mutex
-	text string
-	end  chan struct{}
+// letters returns the responses that a sink got: "r" for a response, the text of an
+// error, "." for the end.
+func letters(s *infertest.Sink) string {
+	text := ""
+	for _, e := range s.Events() {
+		switch {
+		case e.Err != nil:
+			text += "<" + e.Err.Error() + ">"
+		case !e.Empty:
+			text += "r"
+		}
+		if e.Final {
+			text += "."
+		}
+	}
+	return text
 }
 
-func newTape() *tape { return &tape{end: make(chan struct{})} }
-
-func (p *tape) Send(resp *infer.Response, final bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case resp == nil:
-	case resp.Err != nil:
-		p.text += "<" + resp.Err.Error() + ">"
-	default:
-		p.text += "r"
-	}
-	if resp != nil {
-		resp.Release()
-	}
-	if final {
-		p.text += "."
-		close(p.end)
-	}
-}
-
-func (p *tape) read() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.text
-}
-
-func submit(t *testing.T, g *instance.Group, id string) (*infer.Request, *tape) {
+func submit(t *testing.T, g *instance.Group, id string) (*infer.Request, *infertest.Sink) {
 	t.Helper()
-	r, p := request(id, 1), newTape()
+	r, p := request(id, 1), infertest.NewSink()
 	r.Sink = p
 	require.NoError(t, g.Submit(r))
 	return r, p
@@ -72,8 +56,8 @@ func submit(t *testing.T, g *instance.Group, id string) (*infer.Request, *tape) 
 // R and E the same as the last, . the end; a script without an end waits for the
 // request to be cancelled. The steps before a '|' are done before Execute
 // returns, which fails with "f" and panics with "p".
-func script() *fakeBackend {
-	e := &fakeBackend{begin: time.Now()}
+func script() *backendtest.Model {
+	e := &backendtest.Model{Begin: time.Now()}
 	step := func(r *infer.Request, c byte) bool {
 		bad := func() *infer.Response {
 			resp := infer.NewResponse()
@@ -92,7 +76,7 @@ func script() *fakeBackend {
 		}
 		return c == 'R' || c == 'E' || c == '.'
 	}
-	e.execute = func(_ context.Context, b *infer.Batch) error {
+	e.Run = func(_ context.Context, b *infer.Batch) error {
 		for _, r := range b.Requests {
 			rest, over := r.ID, false
 			for len(rest) > 0 && rest[0] != '|' {
@@ -107,7 +91,7 @@ func script() *fakeBackend {
 			if over {
 				continue
 			}
-			e.late.Go(func() {
+			e.Go(func() {
 				for _, c := range []byte(rest[min(1, len(rest)):]) {
 					time.Sleep(10 * time.Millisecond)
 					if step(r, c) {
@@ -122,7 +106,7 @@ func script() *fakeBackend {
 		}
 		return nil
 	}
-	e.decoupled = true
+	e.Own = true
 	return e
 }
 
@@ -150,9 +134,9 @@ func TestADecoupledRequestIsAnsweredAnyNumberOfTimes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g, counters := group(t, decoupled(&inferencepb.ModelConfig{}), script(), 1)
 				r, p := submit(t, g, c.script)
-				<-p.end
+				<-p.Done()
 				r.Release()
-				require.Equal(t, c.want, p.read())
+				require.Equal(t, c.want, letters(p))
 				synctest.Wait()
 				require.EqualValues(t, c.success, counters.Counters().Success.Count)
 				require.EqualValues(t, 1-c.success, counters.Counters().Failures[stats.Backend])
@@ -177,13 +161,13 @@ func TestADecoupledInstanceIsFreeWhenItsCallReturns(t *testing.T) {
 		g, counters := group(t, decoupled(&inferencepb.ModelConfig{}), e, 1)
 		one, first := submit(t, g, "|rrrr.")
 		two, second := submit(t, g, "|r.")
-		<-second.end
-		require.Equal(t, 20*time.Millisecond, time.Since(e.begin))
+		<-second.Done()
+		require.Equal(t, 20*time.Millisecond, time.Since(e.Begin))
 		require.EqualValues(t, 2, counters.Counters().Success.Count, "counted when the call returned")
-		<-first.end
+		<-first.Done()
 		one.Release()
 		two.Release()
-		require.Equal(t, []string{"0: 1", "0: 1"}, e.ran())
+		require.Equal(t, []string{"0: 1", "0: 1"}, e.Rows())
 	})
 }
 
@@ -191,8 +175,8 @@ func TestADecoupledRequestKeepsItsInputs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		pool := tensor.NewPool()
-		e := &fakeBackend{begin: time.Now(), decoupled: true}
-		e.execute = func(_ context.Context, b *infer.Batch) error {
+		e := &backendtest.Model{Begin: time.Now(), Own: true}
+		e.Run = func(_ context.Context, b *infer.Batch) error {
 			r := b.Requests[0]
 			go func() {
 				time.Sleep(time.Second)
@@ -202,12 +186,12 @@ func TestADecoupledRequestKeepsItsInputs(t *testing.T) {
 			return nil
 		}
 		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), e, 1)
-		r, p := request("", 1), newTape()
+		r, p := request("", 1), infertest.NewSink()
 		r.Sink = p
 		r.AddInput().Data = tensor.NewData(pool.Get(10))
 		require.NoError(t, g.Submit(r))
 		r.Release() // the frontend needs it no more
-		<-p.end
+		<-p.Done()
 		synctest.Wait()
 		require.Zero(t, pool.Outstanding())
 	})
@@ -220,8 +204,8 @@ func TestACancelledStreamEndsWhenItsBackendSeesIt(t *testing.T) {
 		r, p := submit(t, g, "|r")
 		time.Sleep(50 * time.Millisecond)
 		r.Cancel()
-		<-p.end
-		require.Equal(t, "r.", p.read())
+		<-p.Done()
+		require.Equal(t, "r.", letters(p))
 		r.Release()
 		require.EqualValues(t, 1, counters.Counters().Success.Count)
 	})
@@ -232,29 +216,16 @@ func TestASinkThatPanicsBlocksNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), script(), 1)
-		r, p := request("rR", 1), &fragile{tape: newTape()}
+		r, p := request("rR", 1), infertest.NewSink()
+		p.Panics = 1
 		r.Sink = p
 		require.NoError(t, g.Submit(r))
-		<-p.end
+		<-p.Done()
 		r.Release()
-		require.Equal(t, "<internal error while the response was written; the server's log has the details>.", p.read())
+		require.Equal(t, "<internal error while the response was written; the server's log has the details>.", letters(p))
 		require.True(t, g.Ready())
 		require.NoError(t, g.Drain(t.Context()))
 	})
-}
-
-// fragile is a tape that panics at the first response.
-type fragile struct {
-	*tape
-	torn bool
-}
-
-func (f *fragile) Send(resp *infer.Response, final bool) {
-	if !f.torn {
-		f.torn = true
-		panic("torn")
-	}
-	f.tape.Send(resp, final)
 }
 
 // A caller of Infer gets the one response of a decoupled model, and may leave.

@@ -21,6 +21,7 @@ import (
 	"triton/server/backend"
 	"triton/server/backend/builtin"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/instance"
 	"triton/server/ratelimit"
 	"triton/server/scheduler"
@@ -175,7 +176,7 @@ func (s *stress) call(rng *rand.Rand, n int) {
 func (s *stress) submit(rng *rand.Rand, n int) {
 	r, want := s.request(rng, n)
 	answer := make(chan error, 2)
-	r.Sink = sinkFunc(func(resp *infer.Response, _ bool) {
+	r.Sink = infertest.SinkFunc(func(resp *infer.Response, _ bool) {
 		if resp.Err == nil {
 			s.check(resp, want, fmt.Sprint(n))
 		}
@@ -199,10 +200,6 @@ func (s *stress) submit(rng *rand.Rand, n int) {
 		s.wrong.Store("a request was answered twice")
 	}
 }
-
-type sinkFunc func(resp *infer.Response, final bool)
-
-func (f sinkFunc) Send(resp *infer.Response, final bool) { f(resp, final) }
 
 func (s *stress) check(resp *infer.Response, want []byte, id string) {
 	s.answered.Add(1)

@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/inferencepb"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 )
 
 // event is a request of a timeline.
@@ -124,14 +126,14 @@ func TestTimelines(t *testing.T) {
 }
 
 func (tl timeline) run(t *testing.T, callers bool) {
-	e := &fakeBackend{exec: time.Duration(tl.exec) * time.Millisecond, begin: time.Now()}
+	e := &backendtest.Model{Time: backendtest.Takes(time.Duration(tl.exec) * time.Millisecond), Begin: time.Now()}
 	g, counters := group(t, tl.cfg, e, tl.instances)
 	synctest.Wait() // the instances are idle
 	var all sync.WaitGroup
-	answers := &sink{answers: make(chan error, len(tl.events))}
+	answers := make(infertest.Errors, len(tl.events))
 	rows := 0
 	for _, ev := range tl.events {
-		time.Sleep(time.Duration(ev.at)*time.Millisecond - time.Since(e.begin))
+		time.Sleep(time.Duration(ev.at)*time.Millisecond - time.Since(e.Begin))
 		r := request("", ev.rows)
 		rows += ev.rows
 		if ev.width > 0 {
@@ -149,10 +151,10 @@ func (tl timeline) run(t *testing.T, callers bool) {
 	all.Wait()
 	if !callers {
 		for range tl.events {
-			require.NoError(t, <-answers.answers)
+			require.NoError(t, <-answers)
 		}
 	}
-	require.Equal(t, tl.want, e.ran())
+	require.Equal(t, tl.want, e.Rows())
 	c := counters.Counters()
 	require.EqualValues(t, rows, c.Inferences)
 	require.EqualValues(t, len(tl.want), c.Executions)
@@ -169,7 +171,7 @@ func (tl timeline) run(t *testing.T, callers bool) {
 func TestQueueTimesOfTheDefaultScheduler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g, counters := group(t, &inferencepb.ModelConfig{}, &fakeBackend{exec: 100 * time.Millisecond, begin: time.Now()}, 1)
+		g, counters := group(t, &inferencepb.ModelConfig{}, &backendtest.Model{Time: backendtest.Takes(100 * time.Millisecond), Begin: time.Now()}, 1)
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() { require.NoError(t, call(context.Background(), g, request("", 1))) })
@@ -188,7 +190,7 @@ func TestQueueTimesOfTheDefaultScheduler(t *testing.T) {
 func TestStatisticsOfABatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g, counters := group(t, batching(8, time.Second, 4), &fakeBackend{exec: 10 * time.Millisecond, begin: time.Now()}, 1)
+		g, counters := group(t, batching(8, time.Second, 4), &backendtest.Model{Time: backendtest.Takes(10 * time.Millisecond), Begin: time.Now()}, 1)
 		var all sync.WaitGroup
 		for _, rows := range []int{1, 2, 1} {
 			all.Go(func() { require.NoError(t, call(context.Background(), g, request("", rows))) })
@@ -212,9 +214,9 @@ func TestQueueLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := batching(32, 0, 4, 8)
 		cfg.GetDynamicBatching().DefaultQueuePolicy = &inferencepb.ModelQueuePolicy{MaxQueueSize: 8}
-		e := &fakeBackend{exec: 5 * time.Second, begin: time.Now()}
+		e := &backendtest.Model{Time: backendtest.Takes(5 * time.Second), Begin: time.Now()}
 		g, counters := group(t, cfg, e, 1)
-		answers := &sink{answers: make(chan error, 16)}
+		answers := make(infertest.Errors, 16)
 		submit := func(r *infer.Request) error {
 			r.Sink = answers
 			err := g.Submit(r)
@@ -235,9 +237,9 @@ func TestQueueLimit(t *testing.T) {
 		}
 		require.Equal(t, 2, refused)
 		for range 9 {
-			require.NoError(t, <-answers.answers)
+			require.NoError(t, <-answers)
 		}
-		require.Equal(t, []string{"0: 8", "5000: 8"}, e.ran())
+		require.Equal(t, []string{"0: 8", "5000: 8"}, e.Rows())
 		c := counters.Counters()
 		require.Zero(t, c.Fail.Count, "what is refused at once changes no counter")
 		require.EqualValues(t, 2, c.Sizes[0].Count)
