@@ -11,6 +11,7 @@ import (
 
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/cache"
 	"triton/server/infer"
 )
@@ -29,34 +30,15 @@ func TestNoFingerprint(t *testing.T) {
 	require.Equal(t, 1, strings.Count(out.messages(), "cached responses of this load will not be found by any other"))
 }
 
-// constant is an engine that answers with what the file "value" of its version said.
-type constant struct {
-	backend.Model
-	value byte
-}
-
-func (constant) Load(_ context.Context, s backend.Spec) (backend.Model, error) {
+// constant is a backend that answers with the contents of the file "value" of its version.
+var constant = backendtest.Func(func(_ context.Context, s backend.Spec) (backend.Model, error) {
 	text, err := os.ReadFile(filepath.Join(s.Dir, "value"))
-	if err != nil {
-		return nil, err
-	}
-	return constant{value: text[0]}, nil
-}
-
-func (c constant) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return c, nil
-}
-
-func (constant) Close() error { return nil }
-
-func (c constant) Execute(_ context.Context, b *infer.Batch) error {
-	for _, r := range b.Requests {
+	return &backendtest.Model{Answer: func(*infer.Request) *infer.Response {
 		resp := infer.NewResponse()
-		resp.Add("OUT", tensor.Int32, tensor.Shape{1}, tensor.NewData(tensor.HeapBuffer([]byte{c.value, 0, 0, 0})))
-		r.Respond(resp, true)
-	}
-	return nil
-}
+		resp.Add("OUT", tensor.Int32, tensor.Shape{1}, tensor.NewData(tensor.HeapBuffer([]byte{text[0], 0, 0, 0})))
+		return resp
+	}}, err
+})
 
 // said returns the answer of a model over a constant one.
 func said(t *testing.T, r *Repository, name string) string {
@@ -88,7 +70,7 @@ func TestCacheOfAnOlderPart(t *testing.T) {
 	})
 	r, _, err := open(t, func(o *Options) {
 		explicit(o)
-		o.Cache, o.Backends["constant"] = cache.NewLocal(1<<20, o.Pool), constant{}
+		o.Cache, o.Backends["constant"] = cache.NewLocal(1<<20, o.Pool), constant
 	}, dir)
 	t.Cleanup(func() { _ = r.opts.Cache.Close() })
 	require.NoError(t, err)

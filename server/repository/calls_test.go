@@ -10,53 +10,43 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/store"
 )
 
-// relay is an engine that answers with the response of another model, named by the
+// relay is a backend that answers with the response of another model, named by the
 // parameters "model" and "version". The parameter "way" says how it calls the model.
 type relay struct {
 	began chan struct{} // gets one before each call
 	let   chan struct{} // each call waits for one; nil: none does
 }
 
-type relayModel struct {
-	relay
-	models               infer.Submitter
-	target, version, way string
-}
-
 func (e relay) Load(_ context.Context, s backend.Spec) (backend.Model, error) {
-	p := s.Config.GetParameters()
-	return &relayModel{e, s.Submitter(), p["model"].GetStringValue(), p["version"].GetStringValue(), p["way"].GetStringValue()}, nil
-}
-
-func (m *relayModel) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return m, nil
-}
-func (m *relayModel) Close() error { return nil }
-
-func (m *relayModel) Execute(ctx context.Context, b *infer.Batch) error {
-	for _, r := range b.Requests {
-		if m.let != nil {
-			m.began <- struct{}{}
-			<-m.let
+	models := s.Submitter()
+	return &backendtest.Model{Run: func(ctx context.Context, b *infer.Batch) error {
+		for _, r := range b.Requests {
+			if e.let != nil {
+				e.began <- struct{}{}
+				<-e.let
+			}
+			resp, err := relayed(ctx, models, s.Config.GetParameters(), r)
+			if err != nil {
+				resp = infer.NewResponse()
+				resp.Err = err
+			}
+			r.Respond(resp, true)
 		}
-		resp, err := m.call(ctx, r)
-		if err != nil {
-			resp = infer.NewResponse()
-			resp.Err = err
-		}
-		r.Respond(resp, true)
-	}
-	return nil
+		return nil
+	}}, nil
 }
 
-func (m *relayModel) call(ctx context.Context, r *infer.Request) (*infer.Response, error) {
+func relayed(ctx context.Context, models infer.Submitter, p map[string]*inferencepb.ModelParameter, r *infer.Request) (*infer.Response, error) {
 	c := r.Child()
 	defer c.Release()
 	for i := range r.Inputs {
@@ -64,11 +54,12 @@ func (m *relayModel) call(ctx context.Context, r *infer.Request) (*infer.Respons
 		in.Name, in.DataType, in.Shape = r.Inputs[i].Name, r.Inputs[i].DataType, append(in.Shape, r.Inputs[i].Shape...)
 		in.Data = r.Inputs[i].Data.Clone()
 	}
-	if m.way == "" {
-		return infer.Call(ctx, m.models, m.target, m.version, c, r)
+	target, version := p["model"].GetStringValue(), p["version"].GetStringValue()
+	if p["way"].GetStringValue() == "" {
+		return infer.Call(ctx, models, target, version, c, r)
 	}
 	c.Unary()
-	if err := infer.Post(m.models, m.target, m.version, c); err != nil {
+	if err := infer.Post(models, target, version, c); err != nil {
 		return nil, err
 	}
 	return c.Wait(ctx)
@@ -228,7 +219,7 @@ func TestAModelThatCallsItself(t *testing.T) {
 	})
 	t.Run("submitted", func(t *testing.T) {
 		q := plain()
-		got := make(sink, 1)
+		got := make(infertest.Errors, 1)
 		q.Sink = got
 		require.NoError(t, m.Submit(q))
 		require.Eventually(t, func() bool { return q.State() == infer.Executing }, 10*time.Second, time.Millisecond)
@@ -245,21 +236,6 @@ func plain() *infer.Request {
 	in.Name, in.DataType, in.Shape = "INPUT0", tensor.Int32, append(in.Shape, 4)
 	in.Data = tensor.NewData(tensor.HeapBuffer(make([]byte, 16)))
 	return q
-}
-
-// sink keeps the error of the final response.
-type sink chan error
-
-func (s sink) Send(resp *infer.Response, final bool) {
-	if !final {
-		return
-	}
-	var err error
-	if resp != nil {
-		err = resp.Err
-		resp.Release()
-	}
-	s <- err
 }
 
 // TestCallsUnderStress calls through models while they are loaded and unloaded. Every

@@ -1,7 +1,6 @@
 package repository
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,7 +15,7 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/server/backend"
-	"triton/server/backend/builtin"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
 )
 
@@ -30,29 +29,24 @@ func settle(t *testing.T, r *Repository) {
 	}, 10*time.Second, time.Millisecond)
 }
 
-// python stands in for Triton's python backend and the model.py that the
-// answers were recorded with: identity that fails on demand.
-type python struct{ builtin.Identity }
-
-func (p python) Load(ctx context.Context, s backend.Spec) (backend.Model, error) {
+// python is a backend in place of Triton's and the model.py that the answers were
+// recorded with: identity that fails on demand.
+var python = backendtest.Loading(func(s backend.Spec) error {
 	if why := s.Config.GetParameters()["load_error"].GetStringValue(); why != "" {
 		number, text, found := strings.Cut(why, ":")
 		if !found {
 			text = why
 		}
 		if !found || number == fmt.Sprint(s.Version) {
-			return nil, status.New(status.Internal, "TritonModelException: %s", text)
+			return status.New(status.Internal, "TritonModelException: %s", text)
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(s.Dir, "model.py"))
-	if err != nil {
-		return nil, err
-	}
 	if string(text) == "x" {
-		return nil, status.New(status.Internal, "NameError: name 'x' is not defined")
+		return status.New(status.Internal, "NameError: name 'x' is not defined")
 	}
-	return p.Identity.Load(ctx, s)
-}
+	return err
+})
 
 const pythonConfig = `backend: "python"
 input { name: "INPUT0" data_type: TYPE_INT32 dims: [ 4 ] }

@@ -11,39 +11,23 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
 )
 
-// stuck is an engine whose Close waits for let.
-type stuck struct {
-	oddEngine
-	let chan struct{}
-}
-
-func (e stuck) Load(ctx context.Context, s backend.Spec) (backend.Model, error) {
-	m, err := e.oddEngine.Load(ctx, s)
-	return &stuckModel{m, e.let}, err
-}
-
-type stuckModel struct {
-	backend.Model
-	let chan struct{}
-}
-
-func (m *stuckModel) Close() error {
-	<-m.let
-	return m.Model.Close()
-}
-
-// A drain waits for an engine that hangs in Close no longer than for requests.
-func TestADrainLeavesAnEngineThatHangs(t *testing.T) {
+// A drain waits for a model that hangs in Close no longer than for requests.
+func TestADrainLeavesAModelThatHangs(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
 		"m/config.pbtxt": strings.Replace(identity, "identity", "stuck", 1), "m/1/": "", "n/config.pbtxt": identity, "n/1/": "",
 	})
 	synctest.Test(t, func(t *testing.T) {
 		let := make(chan struct{})
-		r, out, err := open(t, func(o *Options) { o.Backends["stuck"] = stuck{let: let} }, dir)
+		r, out, err := open(t, func(o *Options) {
+			o.Backends["stuck"] = backendtest.Func(func(_ context.Context, s backend.Spec) (backend.Model, error) {
+				return &backendtest.Model{Spec: s, Closing: func() { <-let }}, nil
+			})
+		}, dir)
 		require.NoError(t, err)
 		begin := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)

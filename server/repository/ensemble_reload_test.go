@@ -19,7 +19,7 @@ func TestReloadUnderEnsembles(t *testing.T) {
 	t.Parallel()
 	dir := links(t)
 	r, _, err := open(t, func(o *Options) {
-		o.Control, o.Startup, o.Backends = ControlExplicit, []string{"abab", "bc"}, backend.Set{"python": snake{}}
+		o.Control, o.Startup, o.Backends = ControlExplicit, []string{"abab", "bc"}, backend.Set{"python": snake}
 	}, dir)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())

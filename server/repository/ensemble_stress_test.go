@@ -2,7 +2,6 @@ package repository
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
 )
 
@@ -56,7 +56,7 @@ func links(t *testing.T) string {
 // model is not there; nothing leaks.
 func TestEnsemblesUnderLoad(t *testing.T) {
 	t.Parallel()
-	r, _, err := open(t, func(o *Options) { o.Control, o.Backends = ControlExplicit, backend.Set{"python": snake{}} }, links(t))
+	r, _, err := open(t, func(o *Options) { o.Control, o.Backends = ControlExplicit, backend.Set{"python": snake} }, links(t))
 	require.NoError(t, err)
 	ctx, stop := context.WithTimeout(t.Context(), time.Second)
 	defer stop()
@@ -131,29 +131,15 @@ func TestEnsemblesInFlight(t *testing.T) {
 	}
 }
 
-// gate is an engine whose executions wait for let.
-type gate struct {
-	snake
-	began, let chan struct{}
-}
+// gate is a backend whose executions wait for let.
+type gate struct{ began, let chan struct{} }
 
 func (g *gate) Load(_ context.Context, s backend.Spec) (backend.Model, error) {
-	return &gatedLink{snake{s}, g}, nil
-}
-
-type gatedLink struct {
-	snake
-	gate *gate
-}
-
-func (l *gatedLink) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return l, nil
-}
-
-func (l *gatedLink) Execute(ctx context.Context, b *infer.Batch) error {
-	l.gate.began <- struct{}{}
-	<-l.gate.let
-	return l.snake.Execute(ctx, b)
+	return &backendtest.Model{Spec: s, Run: func(context.Context, *infer.Batch) error {
+		g.began <- struct{}{}
+		<-g.let
+		return nil
+	}}, nil
 }
 
 // A poll takes an ensemble out of service with a model that no longer fits it, and loads it
@@ -161,7 +147,7 @@ func (l *gatedLink) Execute(ctx context.Context, b *infer.Batch) error {
 func TestEnsemblesFollowAPoll(t *testing.T) {
 	t.Parallel()
 	dir := links(t)
-	r, out, err := open(t, func(o *Options) { o.Control, o.Backends = ControlPoll, backend.Set{"python": snake{}} }, dir)
+	r, out, err := open(t, func(o *Options) { o.Control, o.Backends = ControlPoll, backend.Set{"python": snake} }, dir)
 	require.NoError(t, err)
 	require.NoError(t, ask(t, r, "abab"))
 	write(t, dir, "a/config.pbtxt", strings.Replace(link, "INT32", "FP32", 2))
@@ -182,7 +168,7 @@ func TestEnsembleCountersGoOn(t *testing.T) {
 	t.Parallel()
 	dir := links(t)
 	r, _, err := open(t, func(o *Options) {
-		o.Control, o.Startup, o.Backends = ControlExplicit, []string{"ab"}, backend.Set{"python": snake{}}
+		o.Control, o.Startup, o.Backends = ControlExplicit, []string{"ab"}, backend.Set{"python": snake}
 	}, dir)
 	require.NoError(t, err)
 	require.NoError(t, ask(t, r, "ab"))
@@ -207,7 +193,7 @@ func TestEnsembleOfABrokenModel(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"a/config.pbtxt": strings.ReplaceAll(link, "python", "panics"), "a/1/": "", "b/config.pbtxt": link, "b/1/": "", "ab/config.pbtxt": chain("b", "a"), "ab/1/": "",
 	})
-	r, _, err := open(t, func(o *Options) { o.Backends = backend.Set{"python": snake{}, "panics": panics{}} }, dir)
+	r, _, err := open(t, func(o *Options) { o.Backends = backend.Set{"python": snake, "panics": panics} }, dir)
 	require.NoError(t, err)
 	ready, err := r.ModelReady("ab", "")
 	require.True(t, err == nil && ready)
@@ -219,21 +205,7 @@ func TestEnsembleOfABrokenModel(t *testing.T) {
 	require.True(t, err == nil && ready)
 }
 
-// panics is an engine whose only instance panics.
-type panics struct{ snake }
-
-type panicsModel struct {
-	panics
-	made atomic.Bool
-}
-
-func (panics) Load(context.Context, backend.Spec) (backend.Model, error) { return &panicsModel{}, nil }
-
-func (m *panicsModel) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	if m.made.Swap(true) {
-		return nil, errors.New("no more")
-	}
-	return m, nil
-}
-
-func (panics) Execute(context.Context, *infer.Batch) error { panic("broken") }
+// panics is a backend whose only instance panics.
+var panics = backendtest.Func(func(context.Context, backend.Spec) (backend.Model, error) {
+	return &backendtest.Model{Make: backendtest.AtMost(1), BatchFault: backendtest.Panic.Always}, nil
+})

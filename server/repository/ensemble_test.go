@@ -1,7 +1,6 @@
 package repository
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,36 +15,17 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
 )
 
-// snake stands for models in Python: every output is the first input.
-type snake struct{ cfg backend.Spec }
-
-func (snake) Load(_ context.Context, s backend.Spec) (backend.Model, error) {
+// snake is a backend in place of models in Python: every output is the first input.
+var snake = backendtest.Loading(func(s backend.Spec) error {
 	if s.Config.GetParameters()["fail_load"] != nil {
-		return nil, status.New(status.Internal, "no luck")
-	}
-	return snake{s}, nil
-}
-
-func (p snake) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return p, nil
-}
-func (snake) Close() error { return nil }
-
-func (p snake) Execute(_ context.Context, b *infer.Batch) error {
-	for _, r := range b.Requests {
-		resp := infer.NewResponse()
-		for _, out := range p.cfg.Config.GetOutput() {
-			if r.Wants(out.GetName()) {
-				resp.Add(out.GetName(), r.Inputs[0].DataType, r.Inputs[0].Shape, r.Inputs[0].Data.Clone())
-			}
-		}
-		r.Respond(resp, true)
+		return status.New(status.Internal, "no luck")
 	}
 	return nil
-}
+})
 
 // TestEnsembles loads and unloads what ensembles connect, beside what NVIDIA's
 // server answered.
@@ -88,7 +68,7 @@ func TestEnsembles(t *testing.T) {
 
 func begun(t *testing.T, dir string, names []datadriven.CmdArg) *Repository {
 	r, _, err := open(t, func(o *Options) {
-		o.Control, o.Backends = ControlExplicit, backend.Set{"python": snake{}}
+		o.Control, o.Backends = ControlExplicit, backend.Set{"python": snake}
 		for _, n := range names {
 			o.Startup = append(o.Startup, n.Key)
 		}

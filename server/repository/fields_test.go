@@ -25,7 +25,7 @@ func loadOne(t *testing.T, config string) (said string, why error) {
 	t.Helper()
 	dir := tree(t, map[string]string{"m/config.pbtxt": config, "m/1/model.py": "pass\n", "p/config.pbtxt": plainModel, "p/1/model.py": ""})
 	r, log, err := open(t, func(o *Options) {
-		o.Control, o.Backends = ControlExplicit, backend.Set{"python": snake{}}
+		o.Control, o.Backends = ControlExplicit, backend.Set{"python": snake}
 	}, dir)
 	require.NoError(t, err)
 	err = r.Load(t.Context(), "m", infer.LoadOptions{})
@@ -122,7 +122,7 @@ func TestFieldsOfAnEnsemble(t *testing.T) {
 		"cached/config.pbtxt": strings.Replace(overPlain, `"p"`, `"d"`, 1) + "response_cache { enable: true }", "cached/1/": "",
 	})
 	r, _, err := open(t, func(o *Options) {
-		o.Control, o.Backends, o.Startup = ControlExplicit, backend.Set{"python": snake{}}, []string{"m", "own"}
+		o.Control, o.Backends, o.Startup = ControlExplicit, backend.Set{"python": snake}, []string{"m", "own"}
 		o.Cache = cache.NewLocal(1<<20, o.Pool)
 	}, dir)
 	require.NoError(t, err)

@@ -68,7 +68,7 @@ func (s *harness) start(d *datadriven.TestData) string {
 	require.NoError(s.t, err)
 	o := Options{
 		Options: model.Options{
-			Backends: backend.Set{"python": python{}}, AutoComplete: true, CPUs: 1, Pool: s.pool, Log: sink.Logger(),
+			Backends: backend.Set{"python": python}, AutoComplete: true, CPUs: 1, Pool: s.pool, Log: sink.Logger(),
 		},
 		Paths: []string{s.path("")}, LoadThreads: 4, StrictReadiness: true, ID: "triton", Version: "1",
 	}

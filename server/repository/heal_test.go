@@ -11,59 +11,48 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server/backend"
-	"triton/server/backend/builtin"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
 )
 
-// brittle is an engine whose instances panic as long as it is told to.
+// brittle is a backend whose instances panic as long as broken is true. A model one of
+// whose instances has panicked makes no others.
 type brittle struct {
-	builtin.Identity
-	broken, refuse *atomic.Bool
-	loads          *atomic.Int32
+	broken, refuse atomic.Bool
+	loads          atomic.Int32
+	healing        bool        // a model makes other instances
+	samples        chan string // gets the first input of each request; nil: none does
 }
 
-func newBrittle() brittle {
-	return brittle{broken: &atomic.Bool{}, refuse: &atomic.Bool{}, loads: &atomic.Int32{}}
-}
-
-type brittleModel struct {
-	backend.Model
-	engine brittle
-	dead   *atomic.Bool // an instance of it panicked: it makes no others
-}
-
-type brittleInstance struct {
-	backend.Instance
-	of brittleModel
-}
-
-func (b brittle) Load(ctx context.Context, s backend.Spec) (backend.Model, error) {
+func (b *brittle) Load(_ context.Context, s backend.Spec) (backend.Model, error) {
 	if b.refuse.Load() {
 		return nil, errors.New("no luck")
 	}
 	b.loads.Add(1)
-	m, err := b.Identity.Load(ctx, s)
-	return brittleModel{m, b, &atomic.Bool{}}, err
-}
-
-func (m brittleModel) NewInstance(ctx context.Context, at backend.Placement) (backend.Instance, error) {
-	if m.dead.Load() {
-		return nil, errors.New("this model is broken")
+	m := &backendtest.Model{Spec: s}
+	var dead atomic.Bool
+	m.Make = func(int, backend.Placement) error {
+		if dead.Load() {
+			return errors.New("this model is broken")
+		}
+		return nil
 	}
-	i, err := m.Model.NewInstance(ctx, at)
-	return brittleInstance{i, m}, err
-}
-
-func (i brittleInstance) Execute(ctx context.Context, b *infer.Batch) error {
-	if i.of.engine.broken.Load() {
-		i.of.dead.Store(true)
-		panic("broken")
+	m.BatchFault = func(batch *infer.Batch) backendtest.BatchFault {
+		if b.samples != nil {
+			text, _ := batch.Requests[0].Inputs[0].Data.Contiguous()
+			b.samples <- string(text)
+		}
+		if !b.broken.Load() {
+			return 0
+		}
+		dead.Store(!b.healing)
+		return backendtest.Panic
 	}
-	return i.Instance.Execute(ctx, b)
+	return m, nil
 }
 
 // breakDown makes all instances of model m panic.
-func breakDown(t *testing.T, r *Repository, engine brittle) {
+func breakDown(t *testing.T, r *Repository, engine *brittle) {
 	t.Helper()
 	engine.broken.Store(true)
 	require.Eventually(t, func() bool {
@@ -119,7 +108,7 @@ func TestLoadOfABrokenModel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			engine := newBrittle()
+			engine := &brittle{}
 			r, _, err := open(t, func(o *Options) {
 				o.Control, o.Backends["brittle"] = test.control, engine
 			}, tree(t, map[string]string{"m/config.pbtxt": config, "m/1/": ""}))
@@ -154,7 +143,7 @@ func TestLoadOfABrokenModel(t *testing.T) {
 // TestHealingOfAPart: the load of an ensemble heals the models of its steps too.
 func TestHealingOfAPart(t *testing.T) {
 	t.Parallel()
-	engine := newBrittle()
+	engine := &brittle{}
 	r, _, err := open(t, func(o *Options) {
 		o.Control, o.Backends["brittle"] = ControlExplicit, engine
 	}, tree(t, map[string]string{
@@ -183,7 +172,7 @@ ensemble_scheduling { step { model_name: "m" model_version: -1
 // runs the samples too.
 func TestWarmUpOfARestartedInstance(t *testing.T) {
 	t.Parallel()
-	engine := sampled{brittle: newBrittle(), samples: make(chan []byte, 10)}
+	engine := &brittle{healing: true, samples: make(chan string, 10)}
 	r, _, err := open(t, func(o *Options) { o.Backends["sampled"] = engine }, tree(t, map[string]string{
 		"m/config.pbtxt": strings.Replace(identity, "identity", "sampled", 1) +
 			`model_warmup { name: "s" batch_size: 1 inputs { key: "INPUT0" value { data_type: TYPE_INT32 dims: [ 4 ] input_data_file: "sample" } } }`,
@@ -206,48 +195,12 @@ func TestWarmUpOfARestartedInstance(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 }
 
-// sampled is an engine whose instances show their inputs before they break.
-type sampled struct {
-	brittle
-	samples chan []byte
-}
-
-func (e sampled) sample() string {
+// sample returns the first input of the next request.
+func (b *brittle) sample() string {
 	select {
-	case text := <-e.samples:
-		return string(text)
+	case text := <-b.samples:
+		return text
 	case <-time.After(10 * time.Second):
 		return "nothing was run"
 	}
-}
-
-type sampledModel struct {
-	backend.Model
-	engine sampled
-}
-
-type sampledInstance struct {
-	backend.Instance
-	engine sampled
-}
-
-func (e sampled) Load(ctx context.Context, s backend.Spec) (backend.Model, error) {
-	m, err := e.Identity.Load(ctx, s)
-	return sampledModel{m, e}, err
-}
-
-func (m sampledModel) NewInstance(ctx context.Context, at backend.Placement) (backend.Instance, error) {
-	i, err := m.Model.NewInstance(ctx, at)
-	return sampledInstance{i, m.engine}, err
-}
-
-func (i sampledInstance) Execute(ctx context.Context, b *infer.Batch) error {
-	for _, r := range b.Requests {
-		text, _ := r.Inputs[0].Data.Contiguous()
-		i.engine.samples <- append([]byte(nil), text...)
-	}
-	if i.engine.broken.Load() {
-		panic("broken")
-	}
-	return i.Instance.Execute(ctx, b)
 }

@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/repository/actual"
 	"triton/server/store"
 )
@@ -121,13 +123,15 @@ func TestPanicsWhileLoading(t *testing.T) {
 		"c/config.pbtxt": identity, "c/1/": "",
 	})
 	r, _, err := open(t, func(o *Options) {
-		o.Backends["odd"] = oddEngine{load: func(backend.Spec) error { panic("out of luck") }}
-		o.Backends["odder"] = oddEngine{instance: func(backend.Spec) error { panic("out of seats") }}
+		o.Backends["odd"] = backendtest.Loading(func(backend.Spec) error { panic("out of luck") })
+		o.Backends["odder"] = backendtest.Func(func(context.Context, backend.Spec) (backend.Model, error) {
+			return &backendtest.Model{Make: func(int, backend.Placement) error { panic("out of memory") }}, nil
+		})
 	}, dir)
 	require.ErrorIs(t, err, ErrLoad)
 	index := r.Index(false).Models
 	require.Equal(t, "Internal: the backend of model 'a' panicked while loading: out of luck", index[0].Reason)
-	require.Contains(t, index[1].Reason, "out of seats")
+	require.Contains(t, index[1].Reason, "out of memory")
 	require.Equal(t, "READY", index[2].State)
 }
 
@@ -138,12 +142,12 @@ func TestOneBadVersion(t *testing.T) {
 		"m/config.pbtxt": strings.Replace(identity, "identity", "odd", 1) + "version_policy { all { } }", "m/1/": "", "m/2/": "",
 	})
 	r, out, err := open(t, func(o *Options) {
-		o.Backends["odd"] = oddEngine{load: func(s backend.Spec) error {
+		o.Backends["odd"] = backendtest.Loading(func(s backend.Spec) error {
 			if s.Version == 2 {
 				return errors.New("broken file")
 			}
 			return nil
-		}}
+		})
 	}, dir)
 	require.ErrorIs(t, err, ErrLoad)
 	settle(t, r)
@@ -161,9 +165,9 @@ func TestMissingEngine(t *testing.T) {
 		"n/config.pbtxt": identity, "n/1/": "",
 	})
 	r, _, err := open(t, func(o *Options) {
-		o.Backends["odd"] = oddEngine{load: func(backend.Spec) error {
+		o.Backends["odd"] = backendtest.Loading(func(backend.Spec) error {
 			return &status.Error{Code: status.Unavailable, Msg: "no library", Cause: backend.ErrNoLibrary}
-		}}
+		})
 	}, dir)
 	require.NoError(t, err)
 	require.Equal(t, "Unavailable: no library", r.Index(false).Models[0].Reason)

@@ -27,7 +27,7 @@ func TestEnsemblesInNamespaces(t *testing.T) {
 	})
 	third := tree(t, map[string]string{"torn/config.pbtxt": chain("a"), "torn/1/": ""})
 	r, out, err := open(t, func(o *Options) {
-		o.Control, o.Backends, o.Namespacing = ControlExplicit, backend.Set{"python": snake{}}, true
+		o.Control, o.Backends, o.Namespacing = ControlExplicit, backend.Set{"python": snake}, true
 	}, first, second, third)
 	require.NoError(t, err)
 	for _, name := range []string{"mine", "said", "far", "theirs"} {

@@ -65,7 +65,7 @@ func TestEnsembleOverOneThatFollows(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, name, "1"), 0o755))
 		write(t, dir, name+"/config.pbtxt", chain(step))
 	}
-	r, _, err := open(t, func(o *Options) { o.Control, o.Backends = ControlPoll, backend.Set{"python": snake{}} }, dir)
+	r, _, err := open(t, func(o *Options) { o.Control, o.Backends = ControlPoll, backend.Set{"python": snake} }, dir)
 	require.NoError(t, err)
 	require.NoError(t, ask(t, r, "crown"))
 	change := func(part string) {

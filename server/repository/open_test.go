@@ -92,36 +92,6 @@ func open(t testing.TB, change func(*Options), paths ...string) (*Repository, *l
 	return r, out, r.Start(t.Context())
 }
 
-// oddEngine is an engine with hooks that fail.
-type oddEngine struct {
-	load, instance func(spec backend.Spec) error
-}
-
-type oddModel struct {
-	oddEngine
-	spec backend.Spec
-	backend.Model
-}
-
-func (e oddEngine) Load(ctx context.Context, s backend.Spec) (backend.Model, error) {
-	if e.load != nil {
-		if err := e.load(s); err != nil {
-			return nil, err
-		}
-	}
-	m, err := builtin.Identity{}.Load(ctx, s)
-	return &oddModel{e, s, m}, err
-}
-
-func (m *oddModel) NewInstance(ctx context.Context, at backend.Placement) (backend.Instance, error) {
-	if m.instance != nil {
-		if err := m.instance(m.spec); err != nil {
-			return nil, err
-		}
-	}
-	return m.Model.NewInstance(ctx, at)
-}
-
 func inferOnce(t *testing.T, m infer.Model) (*infer.Response, error) {
 	t.Helper()
 	r := infer.NewRequest()

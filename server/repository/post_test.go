@@ -10,46 +10,26 @@ import (
 
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 )
 
-// courier is an engine that posts a request to another model, that of the parameter
+// courier is a backend that posts a request to another model, that of the parameter
 // "model", and answers its own at once.
 type courier struct {
-	let  chan struct{} // each post waits for one
-	sink sink          // of what it posts
-}
-
-type courierModel struct {
-	courier
-	models infer.Submitter
-	target string
+	let  chan struct{}    // each post waits for one
+	sink infertest.Errors // of what it posts
 }
 
 func (e courier) Load(_ context.Context, s backend.Spec) (backend.Model, error) {
-	return &courierModel{e, s.Submitter(), s.Config.GetParameters()["model"].GetStringValue()}, nil
-}
-
-func (m *courierModel) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return m, nil
-}
-
-func (m *courierModel) Close() error { return nil }
-
-func (m *courierModel) Execute(_ context.Context, b *infer.Batch) error {
-	for _, r := range b.Requests {
-		<-m.let
+	models, target := s.Submitter(), s.Config.GetParameters()["model"].GetStringValue()
+	return &backendtest.Model{Spec: s, Run: func(context.Context, *infer.Batch) error {
+		<-e.let
 		q := unpooled()
-		q.Sink = m.sink
-		err := infer.Post(m.models, m.target, "", q)
-		resp := infer.NewResponse()
-		resp.Err = err
-		if err == nil {
-			resp.Add("OUTPUT0", r.Inputs[0].DataType, r.Inputs[0].Shape, r.Inputs[0].Data.Clone())
-		}
-		r.Respond(resp, true)
-	}
-	return nil
+		q.Sink = e.sink
+		return infer.Post(models, target, "", q)
+	}}, nil
 }
 
 // unpooled is plain for a bubble of testing/synctest.
@@ -71,7 +51,7 @@ func TestPostOutlivesItsRequest(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		from := relay{began: make(chan struct{}, 1), let: make(chan struct{})}
-		first := courier{make(chan struct{}), make(sink, 1)}
+		first := courier{make(chan struct{}), make(infertest.Errors, 1)}
 		r, _, err := open(t, func(o *Options) {
 			relays(from)(o)
 			o.Backends["courier"] = first

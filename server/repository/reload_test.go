@@ -15,6 +15,7 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
 	"triton/server/repository/actual"
 )
@@ -22,10 +23,10 @@ import (
 // gated is an engine whose loads wait until they are let through.
 func gated(o *Options) (began chan string, let chan error) {
 	began, let = make(chan string, 10), make(chan error)
-	o.Backends["gated"] = oddEngine{load: func(s backend.Spec) error {
+	o.Backends["gated"] = backendtest.Loading(func(s backend.Spec) error {
 		began <- fmt.Sprintf("%s:%d", s.Name, s.Version)
 		return <-let
-	}}
+	})
 	return began, let
 }
 
@@ -164,18 +165,18 @@ func TestConflicts(t *testing.T) {
 	require.Equal(t, "m:1 UNAVAILABLE unloaded, n:1 UNAVAILABLE unloaded", states(r))
 }
 
-// TestRegroup: other instances only, the engine and the counters go on.
+// TestRegroup: other instances only, the model and the counters stay.
 func TestRegroup(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"m/config.pbtxt": strings.Replace(identity, "identity", "odd", 1), "m/1/": ""})
-	var engines, instances atomic.Int32
+	var loads, instances atomic.Int32
 	r, out, err := open(t, func(o *Options) {
 		explicit(o)
 		o.Startup = []string{"*"}
-		o.Backends["odd"] = oddEngine{
-			load:     func(backend.Spec) error { engines.Add(1); return nil },
-			instance: func(backend.Spec) error { instances.Add(1); return nil },
-		}
+		o.Backends["odd"] = backendtest.Func(func(_ context.Context, s backend.Spec) (backend.Model, error) {
+			loads.Add(1)
+			return &backendtest.Model{Spec: s, Make: func(int, backend.Placement) error { instances.Add(1); return nil }}, nil
+		})
 	}, dir)
 	require.NoError(t, err)
 	m, err := r.Model("m", "")
@@ -187,7 +188,7 @@ func TestRegroup(t *testing.T) {
 	three := `{"backend":"odd","input":[{"name":"INPUT0","data_type":"TYPE_INT32","dims":[4]}],"output":[{"name":"OUTPUT0","data_type":"TYPE_INT32","dims":[4]}],` +
 		`"instance_group":[{"count":3}]}`
 	require.NoError(t, r.Load(t.Context(), "m", infer.LoadOptions{Config: &three}))
-	require.EqualValues(t, 1, engines.Load())
+	require.EqualValues(t, 1, loads.Load())
 	require.EqualValues(t, 4, instances.Load())
 	settle(t, r)
 	require.NotContains(t, out.messages(), "unloaded")
@@ -206,7 +207,7 @@ func TestFilesWithTheSameConfiguration(t *testing.T) {
 	t.Parallel()
 	r, _, err := open(t, func(o *Options) {
 		explicit(o)
-		o.Backends["python"] = python{}
+		o.Backends["python"] = python
 	}, tree(t, map[string]string{"m/config.pbtxt": pythonConfig, "m/1/model.py": "model"}))
 	require.NoError(t, err)
 	config := `{"backend":"python","input":[{"name":"INPUT0","data_type":"TYPE_INT32","dims":[4]}],"output":[{"name":"OUTPUT0","data_type":"TYPE_INT32","dims":[4]}]}`

@@ -149,7 +149,7 @@ func stored(t *testing.T, s *remote, control Control) (*Repository, *lines, erro
 	t.Helper()
 	t.Cleanup(func() { require.Zero(t, s.open.Load(), "folders that are still held") })
 	return open(t, func(o *Options) {
-		o.Store, o.Control, o.Backends["python"], o.Backends["snake"] = s, control, python{}, snake{}
+		o.Store, o.Control, o.Backends["python"], o.Backends["snake"] = s, control, python, snake
 	})
 }
 
