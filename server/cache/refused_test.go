@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"triton/server/infer/infertest"
 )
 
 // TestRefused: a request that the model refuses leaves no trace, neither in the
@@ -19,7 +21,7 @@ func TestRefused(t *testing.T) {
 		for range 2 {
 			require.Contains(t, w.infer(t.Context(), "b"), "Server is stopping")
 			r := ask("b")
-			sink := make(answers, 1)
+			sink := make(infertest.Responses, 1)
 			r.Sink = sink
 			require.ErrorContains(t, w.Submit(r), "Server is stopping")
 			require.Empty(t, sink)

@@ -13,17 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/server/infer"
+	"triton/server/infer/infertest"
 )
-
-// answers is a sink that keeps the final response.
-type answers chan *infer.Response
-
-func (a answers) Send(resp *infer.Response, final bool) {
-	if final {
-		a <- resp
-	}
-}
 
 // TestStress: whoever asks, cancels and evicts, the answer is the question or a
 // cancellation, and nothing is left over.
@@ -65,7 +56,7 @@ func TestStress(t *testing.T) {
 func submit(t *testing.T, w *world, text string, cancel bool) {
 	r := ask(text)
 	defer r.Release()
-	sink := make(answers, 1)
+	sink := make(infertest.Responses, 1)
 	r.Sink = sink
 	if err := w.Submit(r); err != nil {
 		t.Error(err)
@@ -81,7 +72,7 @@ func submit(t *testing.T, w *world, text string, cancel bool) {
 
 func check(t *testing.T, text, got string) {
 	t.Helper()
-	if got != text && got != "error: " && got != "error: context deadline exceeded" && got != "error: nobody waits" {
+	if got != text && got != "error: " && got != "error: context deadline exceeded" && got != "error: no caller waits" {
 		t.Errorf("asked %.10q, told %.40q", text, got)
 	}
 }

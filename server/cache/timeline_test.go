@@ -131,7 +131,7 @@ func TestTimelines(t *testing.T) {
 				for i, e := range line.events {
 					require.Equal(t, e.want, got[i], "request %d", i)
 				}
-				require.Equal(t, line.ran, w.ran)
+				require.Equal(t, line.ran, w.ran())
 				require.Equal(t, line.want, w.counts())
 			})
 		})

@@ -15,6 +15,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/cache"
 	"triton/server/infer"
 	"triton/server/instance"
@@ -24,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a cached model: an engine that answers an input with itself, after
+// world is a cached model: a backend that answers an input with itself, after
 // some time.
 type world struct {
 	*cache.Runner
@@ -33,10 +34,10 @@ type world struct {
 	stats *stats.Model
 	log   bytes.Buffer
 
+	model *backendtest.Model
 	exec  time.Duration
 	begin time.Time
 	mu    sync.Mutex
-	ran   []int64          // ms since begin, of executions
 	fails map[byte][]error // by value, one for each execution
 }
 
@@ -53,10 +54,11 @@ func newWorld(t testing.TB, s setup) *world {
 	t.Helper()
 	w := &world{pool: tensor.NewPool(), stats: stats.NewModel("m", "1", 0), exec: s.exec, begin: time.Now(), fails: map[byte][]error{}}
 	w.local = cache.NewLocal(s.size, w.pool)
+	w.model = &backendtest.Model{Begin: w.begin, Run: w.execute}
 	source, seats := scheduler.NewQueue(scheduler.Options{Policy: scheduler.NoBatching{}, Slots: s.instances, Stats: w.stats})
 	log := slog.New(slog.NewTextHandler(&w.log, nil))
 	g := instance.New(instance.Options{
-		Name: "m", Version: "1", Config: &inferencepb.ModelConfig{}, Model: (*engine)(w), Placements: make([]backend.Placement, s.instances),
+		Name: "m", Version: "1", Config: &inferencepb.ModelConfig{}, Model: w.model, Placements: make([]backend.Placement, s.instances),
 		Source: source, Slots: seats, Stats: w.stats, Log: log,
 	})
 	require.NoError(t, g.Start(t.Context()))
@@ -70,44 +72,40 @@ func newWorld(t testing.TB, s setup) *world {
 	return w
 }
 
-type engine world
-
-func (e *engine) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return (*engineInstance)(e), nil
-}
-func (e *engine) Close() error { return nil }
-
-type engineInstance engine
-
-func (e *engineInstance) Close() error { return nil }
-
-func (e *engineInstance) Execute(_ context.Context, b *infer.Batch) error {
+// execute answers a request with its input, by a copy.
+func (w *world) execute(_ context.Context, b *infer.Batch) error {
 	r := b.Requests[0]
 	in := &r.Inputs[0]
 	text := make([]byte, in.Data.Len())
 	in.Data.CopyTo(text)
-	e.mu.Lock()
-	e.ran = append(e.ran, time.Since(e.begin).Milliseconds())
+	w.mu.Lock()
 	var err error
-	if all := e.fails[text[0]]; len(all) > 0 {
-		err, e.fails[text[0]] = all[0], all[1:]
+	if all := w.fails[text[0]]; len(all) > 0 {
+		err, w.fails[text[0]] = all[0], all[1:]
 	}
-	e.mu.Unlock()
-	if e.exec > 0 {
-		time.Sleep(e.exec)
-	}
+	w.mu.Unlock()
+	time.Sleep(w.exec)
 	if err == nil && b.Abandoned() {
-		err = errors.New("nobody waits")
+		err = errors.New("no caller waits")
 	}
 	if err != nil {
 		return err
 	}
-	out := e.pool.Get(len(text))
+	out := w.pool.Get(len(text))
 	copy(out.Bytes(), text)
 	resp := infer.NewResponse()
 	resp.Add("OUT", in.DataType, in.Shape, tensor.NewData(out))
 	r.Respond(resp, true)
 	return nil
+}
+
+// ran returns when executions began, in ms since the beginning.
+func (w *world) ran() []int64 {
+	var all []int64
+	for _, b := range w.model.Batches() {
+		all = append(all, b.At.Milliseconds())
+	}
+	return all
 }
 
 // ask makes a request for a text.
