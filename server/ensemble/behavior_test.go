@@ -180,11 +180,11 @@ func TestNoRoomForTheAnswer(t *testing.T) {
 			return shown(failed(err))
 		},
 		"submit": func(r *harness, q *infer.Request) string {
-			to := newTape()
+			to := newSink()
 			q.Sink = to
 			require.NoError(t, r.Submit(q))
-			<-to.done
-			_, text, _ := strings.Cut(strings.Join(to.got, "|"), ": ")
+			<-to.Done()
+			_, text, _ := strings.Cut(strings.Join(to.Timeline(), "|"), ": ")
 			return strings.TrimSuffix(text, " final")
 		},
 	} {
@@ -217,11 +217,11 @@ func TestUnloadedModels(t *testing.T) {
 	require.True(t, r.Ready())
 	require.NoError(t, r.models["A"].group.Drain(context.Background()))
 	q = r.request(0, "IN=1")
-	to := newTape()
+	to := newSink()
 	q.Sink = to
 	require.NoError(t, r.Submit(q))
-	<-to.done
-	require.Contains(t, to.got[0], "in ensemble 'e', [request id: <id_unknown>] Server is stopping")
+	<-to.Done()
+	require.Contains(t, to.Timeline()[0], "in ensemble 'e', [request id: <id_unknown>] Server is stopping")
 	q.Release()
 	require.NoError(t, r.Drain(context.Background()))
 	q = r.request(0, "IN=1")
@@ -236,15 +236,15 @@ func TestDrainWaits(t *testing.T) {
 	t.Parallel()
 	r := build(t, ab, one("A", 20), one("B", 0))
 	q := r.request(0, "IN=1")
-	to := newTape()
+	to := newSink()
 	q.Sink = to
 	require.NoError(t, r.Submit(q))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	require.ErrorContains(t, r.Drain(ctx), "requests are still in flight")
 	require.NoError(t, r.Drain(context.Background()))
-	<-to.done
-	require.Contains(t, to.got[0], "OUT[1]=1 final")
+	<-to.Done()
+	require.Contains(t, to.Timeline()[0], "OUT[1]=1 final")
 	q.Release()
 	r.close(t)
 }

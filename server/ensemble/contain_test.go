@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 )
 
 // wrecked is a model that panics when a request comes.
@@ -32,18 +33,16 @@ func (w wrecked) Infer(_ context.Context, r *infer.Request) (*infer.Response, er
 }
 
 // breaking is a response observer that panics.
-type breaking struct{}
-
-func (breaking) Observe(*infer.Request, *infer.Response, bool) { panic("a fault of the tap") }
+var breaking = infertest.ObserverFunc(func(*infer.Request, *infer.Response, bool) { panic("a fault of the response observer") })
 
 // TestPanicsFailTheRequestAlone lets everything around a flow panic. Its request
 // has one end, the instances of the steps serve on, and no memory is lost.
 func TestPanicsFailTheRequestAlone(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		part func(step int, m *fake) infer.Callee
-		tap  infer.ResponseObserver
-		got  string
+		part     func(step int, m *fake) infer.Callee
+		observer infer.ResponseObserver
+		got      string
 	}{
 		"the models are not found": {
 			part: func(int, *fake) infer.Callee { panic("a fault of the repository") },
@@ -60,8 +59,8 @@ func TestPanicsFailTheRequestAlone(t *testing.T) {
 			part: func(i int, m *fake) infer.Callee { return broken(i == 1, m, false) },
 			got:  "10: Internal: in ensemble 'e', " + errInternal.Msg + " final",
 		},
-		"the tap": {
-			part: func(_ int, m *fake) infer.Callee { return m }, tap: breaking{},
+		"the response observer": {
+			part: func(_ int, m *fake) infer.Callee { return m }, observer: breaking,
 			got: "20: Internal: in ensemble 'e', internal error while the response was written; the server's log has the details final",
 		},
 	} {
@@ -71,16 +70,16 @@ func TestPanicsFailTheRequestAlone(t *testing.T) {
 				g := build(t, ab, one("A", 10), one("B", 10))
 				steps := []string{"A", "B"}
 				g.opts.Submitter = finder(func(name string) infer.Callee { return test.part(slices.Index(steps, name), g.models[name]) })
-				sink := newTape()
+				sink := newSink()
 				r := g.request(0, "IN=1")
-				r.Sink, r.Observer = sink, test.tap
+				r.Sink, r.Observer = sink, test.observer
 				require.NoError(t, g.Submit(r))
 				r.Release()
-				<-sink.done
-				require.Equal(t, []string{test.got}, sink.got)
+				<-sink.Done()
+				require.Equal(t, []string{test.got}, sink.Timeline())
 
 				alone := g.request(0, "IN=1")
-				alone.Observer = test.tap
+				alone.Observer = test.observer
 				resp, err := g.Infer(t.Context(), alone)
 				if err == nil {
 					resp.Release()

@@ -12,6 +12,7 @@ import (
 
 	"triton/pkg/tensor"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 )
 
 var (
@@ -37,15 +38,15 @@ func TestAFaultInAStream(t *testing.T) {
 				g := build(t, ab, repeat("A", 10), test.b())
 				var log strings.Builder
 				g.opts.Log = slog.New(slog.NewTextHandler(&log, nil))
-				sink := newTape()
+				sink := newSink()
 				r := g.request(0, test.in)
-				r.Sink, r.Observer = sink, breaking{}
+				r.Sink, r.Observer = sink, breaking
 				require.NoError(t, g.Submit(r))
 				r.Release()
-				<-sink.done
+				<-sink.Done()
 				g.close(t)
-				require.Len(t, sink.got, 1)
-				require.Contains(t, sink.got[0], faultOfReply)
+				require.Len(t, sink.Timeline(), 1)
+				require.Contains(t, sink.Timeline()[0], faultOfReply)
 				c := g.stats.Counters()
 				require.Zero(t, c.Success.Count)
 				require.EqualValues(t, 1, c.Fail.Count)
@@ -56,23 +57,22 @@ func TestAFaultInAStream(t *testing.T) {
 }
 
 // childless is a trace that cannot be followed into a step.
-type childless struct{}
+type childless struct{ infertest.TraceFunc }
 
-func (childless) Observe(infer.Event) {}
-func (childless) Child() infer.Trace  { panic("a fault of the trace") }
+func (childless) Child() infer.Trace { panic("a fault of the trace") }
 
 func TestATraceWithoutChildren(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := build(t, ab, one("A", 10), one("B", 10))
-		sink := newTape()
+		sink := newSink()
 		r := g.request(0, "IN=1")
-		r.Sink, r.Trace = sink, childless{}
+		r.Sink, r.Trace = sink, childless{func(infer.Event) {}}
 		require.NoError(t, g.Submit(r))
 		r.Release()
-		<-sink.done
+		<-sink.Done()
 		g.close(t)
-		require.Equal(t, []string{"20: OUT[1]=1 final"}, sink.got)
+		require.Equal(t, []string{"20: OUT[1]=1 final"}, sink.Timeline())
 	})
 }
 
@@ -102,15 +102,15 @@ func TestStepsOutliveTheirRequest(t *testing.T) {
 		g := build(t, fan, one("A", 10), one("B", 10), two("C", 10))
 		parts := map[string]infer.Callee{"A": &stuck{fake: g.models["A"]}, "B": &stuck{fake: g.models["B"]}, "C": g.models["C"]}
 		g.opts.Submitter = finder(func(name string) infer.Callee { return parts[name] })
-		submit := func(in string) (*infer.Request, *tape) {
-			r, sink := g.request(0, in), newTape()
+		submit := func(in string) (*infer.Request, *infertest.Sink) {
+			r, sink := g.request(0, in), newSink()
 			r.Sink = sink
 			require.NoError(t, g.Submit(r))
 			return r, sink
 		}
 		r, sink := submit("IN=1")
 		r.Cancel()
-		<-sink.done
+		<-sink.Done()
 		next, other := submit("IN=2")
 		for _, name := range []string{"A", "B"} {
 			late := parts[name].(*stuck).first
@@ -118,10 +118,10 @@ func TestStepsOutliveTheirRequest(t *testing.T) {
 			late.Release()
 		}
 		r.Release()
-		<-other.done
+		<-other.Done()
 		next.Release()
-		require.Equal(t, []string{"20: OUT[1]=2 a[1]=2 final"}, other.got)
-		require.Equal(t, []string{"0: " + faultOfFlow}, sink.got)
+		require.Equal(t, []string{"20: OUT[1]=2 a[1]=2 final"}, other.Timeline())
+		require.Equal(t, []string{"0: " + faultOfFlow}, sink.Timeline())
 		g.close(t)
 		c := g.stats.Counters()
 		require.EqualValues(t, 1, c.Success.Count)
@@ -175,13 +175,13 @@ func TestAStepThatCannotBeMade(t *testing.T) {
 			return g.models[name]
 		})
 		g.opts.Log = slog.New(picky{slog.NewTextHandler(&strings.Builder{}, nil)})
-		sink := newTape()
+		sink := newSink()
 		r := g.request(0, "IN=1")
 		r.Sink = sink
 		require.NoError(t, g.Submit(r))
 		r.Release()
-		<-sink.done
-		require.Equal(t, []string{"20: " + faultOfFlow}, sink.got)
+		<-sink.Done()
+		require.Equal(t, []string{"20: " + faultOfFlow}, sink.Timeline())
 		g.close(t)
 	})
 }
@@ -222,7 +222,7 @@ func TestAModelThatReleasesTooMuch(t *testing.T) {
 				g := build(t, limited, m)
 				g.opts.Submitter = finder(func(string) infer.Callee { return careless{m, inputs} })
 				for range 2 {
-					sink := newTape()
+					sink := newSink()
 					r := g.request(0, "IN=1")
 					if inputs { // a pool would lend such a buffer twice
 						r.Inputs[0].Data.Release()
@@ -232,8 +232,8 @@ func TestAModelThatReleasesTooMuch(t *testing.T) {
 					r.Sink = sink
 					require.NoError(t, g.Submit(r))
 					r.Release()
-					<-sink.done
-					require.Equal(t, []string{"0: " + faultOfFlow}, sink.got)
+					<-sink.Done()
+					require.Equal(t, []string{"0: " + faultOfFlow}, sink.Timeline())
 				}
 				g.close(t)
 			})

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,6 +15,7 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/stats"
 )
 
@@ -111,31 +110,11 @@ func parameter(text string) kserve.Parameter {
 	return p
 }
 
-// tape is a sink that notes what comes and when.
-type tape struct {
-	start time.Time
-	mu    sync.Mutex
-	got   []string
-	done  chan struct{}
-}
-
-func newTape() *tape { return &tape{start: time.Now(), done: make(chan struct{})} }
-
-func (s *tape) Send(resp *infer.Response, final bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	text := fmt.Sprintf("%d:", time.Since(s.start).Milliseconds())
-	if resp != nil {
-		text += " " + shown(resp)
-		resp.Release()
-	}
-	if final {
-		text += " final"
-	}
-	s.got = append(s.got, text)
-	if final {
-		close(s.done)
-	}
+// newSink returns a sink with the outputs and errors of responses as texts.
+func newSink() *infertest.Sink {
+	s := infertest.NewSink()
+	s.Format = shown
+	return s
 }
 
 func shown(resp *infer.Response) string {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/scheduler"
@@ -43,12 +43,11 @@ type fake struct {
 	flaky     bool // it fails now and then
 	occupied  bool // it runs something else when the request comes
 
-	group *instance.Group
-	stats *stats.Model
-	start time.Time
-	mu    sync.Mutex
-	ran   []int // ms, when each execution began
-	saw   []string
+	group   *instance.Group
+	backend *backendtest.Model
+	stats   *stats.Model
+	mu      sync.Mutex
+	saw     []string
 }
 
 func model(name, config string) *fake {
@@ -83,7 +82,10 @@ func repeat(name string, gap int) *fake {
 }
 
 func (m *fake) open(log *slog.Logger) {
-	m.start = time.Now()
+	m.backend = &backendtest.Model{Run: m.execute, Answer: func(r *infer.Request) *infer.Response { return m.answer(r, -1) }}
+	if !m.quiet {
+		m.backend.Begin = time.Now()
+	}
 	m.stats = stats.NewModel(m.name, "1", 8)
 	o := scheduler.Options{Policy: scheduler.NoBatching{}, Slots: m.instances, Stats: m.stats, Alarm: scheduler.NewAlarm()}
 	if m.dynamic {
@@ -91,7 +93,7 @@ func (m *fake) open(log *slog.Logger) {
 	}
 	source, seats := scheduler.NewQueue(o)
 	m.group = instance.New(instance.Options{
-		Name: m.name, Version: "1", Config: m.cfg, Model: m, Placements: make([]backend.Placement, m.instances),
+		Name: m.name, Version: "1", Config: m.cfg, Model: m.backend, Placements: make([]backend.Placement, m.instances),
 		Source: source, Slots: seats, Stats: m.stats, Log: log,
 	})
 	if err := m.group.Start(context.Background()); err != nil {
@@ -99,7 +101,7 @@ func (m *fake) open(log *slog.Logger) {
 	}
 	if m.occupied {
 		other := infer.NewUnpooled()
-		other.Sink = newTape()
+		other.Sink = newSink()
 		if err := m.group.Submit(other); err != nil {
 			panic(err)
 		}
@@ -107,20 +109,11 @@ func (m *fake) open(log *slog.Logger) {
 	}
 }
 
-func (m *fake) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return m, nil
-}
-func (m *fake) Close() error { return nil }
-
-func (m *fake) Execute(_ context.Context, b *infer.Batch) error {
+func (m *fake) execute(_ context.Context, b *infer.Batch) error {
 	if !m.quiet {
 		m.note(b)
 	}
-	b.InputEnd = infer.Now()
-	if m.exec > 0 {
-		time.Sleep(m.exec)
-	}
-	b.OutputStart = infer.Now()
+	time.Sleep(m.exec)
 	if m.err != nil {
 		return m.err
 	}
@@ -132,8 +125,6 @@ func (m *fake) Execute(_ context.Context, b *infer.Batch) error {
 			r.Fail(status.New(status.Cancelled, "seen"))
 		case m.cfg.GetModelTransactionPolicy().GetDecoupled():
 			m.repeat(r)
-		default:
-			r.Respond(m.answer(r, -1), true)
 		}
 	}
 	return nil
@@ -142,7 +133,6 @@ func (m *fake) Execute(_ context.Context, b *infer.Batch) error {
 func (m *fake) note(b *infer.Batch) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.ran = append(m.ran, int(time.Since(m.start).Milliseconds()))
 	for _, r := range b.Requests {
 		m.saw = append(m.saw, sight(r))
 	}
@@ -195,10 +185,13 @@ func sight(r *infer.Request) string {
 		r.SequenceID, r.SequenceIDStr, r.SequenceStart, r.SequenceEnd, r.Priority, r.TimeoutMicros, len(r.Parameters))
 }
 
+// begun returns the ms at which the executions began.
 func (m *fake) begun() []int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.ran)
+	var all []int
+	for _, b := range m.backend.Batches() {
+		all = append(all, int(b.At.Milliseconds()))
+	}
+	return all
 }
 
 func (m *fake) Ready() bool                                  { return m.group.Ready() }

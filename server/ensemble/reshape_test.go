@@ -103,13 +103,13 @@ func TestReshapeOfEveryResponse(t *testing.T) {
 			t.Parallel()
 			open := repeat("A", 0)
 			r := build(t, reshaped("0", "dims: [ -1 ]", test.out), open)
-			to := newTape()
+			to := newSink()
 			q := r.request(0, "IN=1,2")
 			q.Sink = to
 			require.NoError(t, r.Submit(q))
-			<-to.done
+			<-to.Done()
 			var got []string
-			for _, line := range to.got {
+			for _, line := range to.Timeline() {
 				_, text, _ := strings.Cut(line, ":")
 				got = append(got, text)
 			}

@@ -82,7 +82,7 @@ func (r *harness) one(t *testing.T) {
 		q.Release()
 		return
 	}
-	to := newTape()
+	to := newSink()
 	q.Sink = to
 	if err := r.Submit(q); err != nil {
 		t.Error(err)
@@ -92,6 +92,6 @@ func (r *harness) one(t *testing.T) {
 		time.Sleep(after)
 		q.Cancel()
 	}
-	<-to.done
+	<-to.Done()
 	q.Release()
 }

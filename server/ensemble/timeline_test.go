@@ -127,17 +127,17 @@ func TestTimelines(t *testing.T) {
 				for _, o := range test.want {
 					q.Outputs = append(q.Outputs, requested(o))
 				}
-				to := newTape()
+				to := newSink()
 				q.Sink = to
 				require.NoError(t, r.Submit(q))
 				if test.cancel > 0 {
 					time.Sleep(time.Duration(test.cancel) * time.Millisecond)
 					q.Cancel()
 				}
-				<-to.done
+				<-to.Done()
 				synctest.Wait()
 				q.Release()
-				require.Equal(t, test.got, strings.Join(to.got, "|"))
+				require.Equal(t, test.got, strings.Join(to.Timeline(), "|"))
 				for _, m := range r.models {
 					require.Equal(t, test.ran[m.name], m.begun(), m.name)
 				}
@@ -171,14 +171,14 @@ func TestInferTimelines(t *testing.T) {
 				for _, o := range test.want {
 					q.Outputs = append(q.Outputs, requested(o))
 				}
-				begin := newTape()
+				begin := newSink()
 				resp, err := r.Infer(context.Background(), q)
 				if err != nil {
 					resp = failed(err)
 				}
 				begin.Send(resp, true)
 				q.Release()
-				require.Equal(t, test.got, strings.Join(begin.got, "|"))
+				require.Equal(t, test.got, strings.Join(begin.Timeline(), "|"))
 				for _, m := range r.models {
 					require.Equal(t, test.ran[m.name], m.begun(), m.name)
 				}
