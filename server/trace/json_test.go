@@ -10,6 +10,7 @@ import (
 
 	"triton/pkg/tensor"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 )
 
 // types are all that tensors may have.
@@ -130,7 +131,7 @@ func TestChild(t *testing.T) {
 // newRequest is a request of one tensor that is about to be queued.
 func newRequest(model string, t infer.Trace) *infer.Request {
 	r := infer.NewRequest()
-	r.ModelName, r.ModelVersion, r.Sink, r.Trace = model, "1", nowhere{}, t
+	r.ModelName, r.ModelVersion, r.Sink, r.Trace = model, "1", infertest.Discard, t
 	in := r.AddInput()
 	in.Name, in.DataType, in.Shape = "IN", tensor.Int32, tensor.Shape{1}
 	in.Data = tensor.NewData(tensor.HeapBuffer(words[int32](7)))

@@ -14,6 +14,7 @@ import (
 
 	"triton/pkg/tensor"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -72,7 +73,7 @@ func serve(tr *Tracer, model string) bool {
 	mark(t, "HTTP_RECV_START", 1)
 	mark(t, "HTTP_RECV_END", 2)
 	r := infer.NewRequest()
-	r.ModelName, r.ModelVersion, r.ID, r.Sink = model, "1", "r", nowhere{}
+	r.ModelName, r.ModelVersion, r.ID, r.Sink = model, "1", "r", infertest.Discard
 	in := r.AddInput()
 	in.Name, in.DataType, in.Shape = "IN", tensor.Int32, tensor.Shape{1}
 	in.Data = tensor.NewData(tensor.HeapBuffer(binary.LittleEndian.AppendUint32(nil, 7)))
@@ -109,14 +110,6 @@ func run(requests ...*infer.Request) {
 	}
 	for _, r := range requests {
 		r.Release()
-	}
-}
-
-type nowhere struct{}
-
-func (nowhere) Send(resp *infer.Response, _ bool) {
-	if resp != nil {
-		resp.Release()
 	}
 }
 

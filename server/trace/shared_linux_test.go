@@ -11,6 +11,7 @@ import (
 
 	"triton/pkg/tensor"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 )
 
 // TestMemoryOfAClientThatTakesItAway traces a tensor whose memory is not there
@@ -29,7 +30,7 @@ func TestMemoryOfAClientThatTakesItAway(t *testing.T) {
 	tr, file := open(t, "triton,file=%f", "level=TIMESTAMPS", "level=TENSORS", "rate=1")
 	sampled := tr.Sample("m", nil)
 	r := infer.NewRequest()
-	r.ModelName, r.ModelVersion, r.Sink, r.Trace = "m", "1", nowhere{}, sampled
+	r.ModelName, r.ModelVersion, r.Sink, r.Trace = "m", "1", infertest.Discard, sampled
 	in := r.AddInput()
 	in.Name, in.DataType, in.Shape = "IN", tensor.Int32, tensor.Shape{1024}
 	in.Data = tensor.NewData(tensor.NewBuffer(mem, true, nil))
