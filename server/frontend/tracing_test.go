@@ -13,18 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/trace"
 )
-
-// faulty is a trace that panics.
-type faulty struct{ events *int }
-
-func (f faulty) Observe(infer.Event) {
-	*f.events++
-	panic("a fault")
-}
-
-func (f faulty) Child() infer.Trace { return f }
 
 // openTracer starts a tracer of each request, which writes to the file.
 func openTracer(t *testing.T) (tracer *trace.Tracer, file string) {
@@ -90,7 +81,11 @@ func TestFaultyTrace(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	n := 0
-	one := &Trace{trace: faulty{&n}, log: slog.New(slog.NewTextHandler(&log, nil)), names: &httpNames}
+	faulty := infertest.TraceFunc(func(infer.Event) {
+		n++
+		panic("a fault")
+	})
+	one := &Trace{trace: faulty, log: slog.New(slog.NewTextHandler(&log, nil)), names: &httpNames}
 	one.Received()
 	one.Answered(0)
 	one.Close()
