@@ -13,6 +13,7 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 )
 
 // echo answers at once: IN comes back as OUT, and what it saw is kept.
@@ -184,22 +185,17 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// later records that it was called after the outputs were trimmed.
-type later struct{ shape tensor.Shape }
-
-func (l *later) Observe(_ *infer.Request, resp *infer.Response, _ bool) {
-	l.shape = resp.Output("OUT").Shape.Clone()
-}
-
 func TestTheNextObserver(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
 	r, _ := request(pool, 1, 3, 1, 64)
-	l := &later{}
-	r.Observer = l
+	var trimmed tensor.Shape
+	r.Observer = infertest.ObserverFunc(func(_ *infer.Request, resp *infer.Response, _ bool) {
+		trimmed = resp.Output("OUT").Shape.Clone()
+	})
 	resp, err := New(&echo{}, plan(4), true, pool).Infer(t.Context(), r)
 	require.NoError(t, err)
-	require.Equal(t, tensor.Shape{1, 3, 1}, l.shape)
+	require.Equal(t, tensor.Shape{1, 3, 1}, trimmed)
 	resp.Release()
 	r.Release()
 }

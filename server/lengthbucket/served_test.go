@@ -13,6 +13,7 @@ import (
 	"triton/repo/example"
 	"triton/server/backend/onnx"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/servertest"
 )
 
@@ -49,17 +50,12 @@ func models(t *testing.T) string {
 	return repository
 }
 
-// answer is a sink for the one response of a request.
-type answer chan *infer.Response
-
-func (a answer) Send(resp *infer.Response, _ bool) { a <- resp }
-
 // ask submits a text of that many tokens; what it returns waits for the logits.
 func ask(t *testing.T, s *servertest.Server, model string, length int, mask bool) func() [2]float64 {
 	m, err := s.Service().Model(model, "")
 	require.NoError(t, err)
 	defer m.Release()
-	r, got := infer.NewRequest(), make(answer, 1)
+	r, got := infer.NewRequest(), make(infertest.Responses, 1)
 	defer r.Release()
 	r.Sink = got
 	add := func(name string, value func(i int) uint64) {

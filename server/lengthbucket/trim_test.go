@@ -10,6 +10,7 @@ import (
 
 	"triton/pkg/tensor"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 )
 
 // careless is a backend that responds with released memory.
@@ -27,13 +28,6 @@ func (careless) Infer(ctx context.Context, r *infer.Request) (*infer.Response, e
 	return r.Wait(ctx)
 }
 
-// witness is a ResponseObserver that records errors.
-type witness struct{ heard []error }
-
-func (w *witness) Observe(_ *infer.Request, resp *infer.Response, _ bool) {
-	w.heard = append(w.heard, resp.Err)
-}
-
 // TestAPanicOfATrim calls the next observer for a response whose outputs cannot be trimmed,
 // as other requests may wait for it.
 func TestAPanicOfATrim(t *testing.T) {
@@ -41,11 +35,12 @@ func TestAPanicOfATrim(t *testing.T) {
 	pool := tensor.NewPool()
 	r, _ := request(pool, 2, 3, 1, 64)
 	var log bytes.Buffer
-	before := &witness{}
-	r.Observer, r.Log = before, slog.New(slog.NewTextHandler(&log, nil))
+	var observed []error
+	r.Observer = infertest.ObserverFunc(func(_ *infer.Request, resp *infer.Response, _ bool) { observed = append(observed, resp.Err) })
+	r.Log = slog.New(slog.NewTextHandler(&log, nil))
 	_, err := New(careless{}, plan(4), true, pool).Infer(t.Context(), r)
 	require.ErrorIs(t, err, errInternal)
-	require.Equal(t, []error{errInternal}, before.heard)
+	require.Equal(t, []error{errInternal}, observed)
 	require.Contains(t, log.String(), "panic while outputs were cut")
 	r.Release()
 	require.Zero(t, pool.Outstanding())
