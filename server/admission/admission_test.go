@@ -16,6 +16,7 @@ import (
 	"triton/pkg/status"
 	"triton/server/admission"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/scheduler"
@@ -207,29 +208,13 @@ func TestRefusesNothingThatFits(t *testing.T) {
 	require.Equal(t, len(trace), got.Within(20*ms))
 }
 
-// fakeBackend takes 10 ms and 1 ms for each row.
-type fakeBackend struct{}
-
-func (fakeBackend) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return fakeBackend{}, nil
-}
-func (fakeBackend) Close() error { return nil }
-
-func (fakeBackend) Execute(_ context.Context, b *infer.Batch) error {
-	time.Sleep(simulate.Linear(10*ms, ms)(b.Rows))
-	for _, r := range b.Requests {
-		r.Respond(infer.NewResponse(), true)
-	}
-	return nil
-}
-
 // start is a real queue and instance with admission in front.
 func start(t *testing.T, maxBatch int32) (*admission.Runner, *stats.Model) {
 	cfg, counters := config(maxBatch), stats.NewModel("m", "1", int(maxBatch))
 	q, seats := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Slots: 1, Stats: counters})
 	e := admission.NewEstimate(1, int(maxBatch))
 	g := instance.New(instance.Options{
-		Name: "m", Version: "1", Config: cfg, Model: fakeBackend{}, Placements: make([]backend.Placement, 1),
+		Name: "m", Version: "1", Config: cfg, Model: &backendtest.Model{Time: simulate.Linear(10*ms, ms)}, Placements: make([]backend.Placement, 1),
 		Source: q, Slots: seats, Stats: counters, Log: slog.New(slog.DiscardHandler), Observer: e,
 	})
 	require.NoError(t, g.Start(t.Context()))
