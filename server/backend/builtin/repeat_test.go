@@ -3,8 +3,9 @@ package builtin_test
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"log/slog"
-	"sync"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"triton/server/backend"
 	"triton/server/backend/builtin"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/instance"
 	"triton/server/scheduler"
 	"triton/server/stats"
@@ -56,41 +58,35 @@ func TestRepeatChecksItsConfiguration(t *testing.T) {
 	}
 }
 
-// stream is a sink that notes what came and when.
-type stream struct {
-	mu    sync.Mutex
-	begin time.Time
-	got   []event
-	done  chan struct{}
-}
-
-// event is one response: its outputs in order, or -1 for the end alone.
-type event struct {
-	ms      int64
-	outputs []int32
-	err     string
-}
-
-func newStream() *stream { return &stream{begin: time.Now(), done: make(chan struct{})} }
-
-func (s *stream) Send(resp *infer.Response, final bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if resp != nil {
-		e := event{ms: time.Since(s.begin).Milliseconds()}
-		if resp.Err != nil {
-			e.err = resp.Err.Error()
-		}
+// newStream returns a sink that shows the outputs of a response in order, "[7 0]".
+func newStream() *infertest.Sink {
+	s := infertest.NewSink()
+	s.Format = func(resp *infer.Response) string {
+		var outputs []int32
 		for i := range resp.Outputs {
 			mem, _ := resp.Outputs[i].Data.Contiguous()
-			e.outputs = append(e.outputs, int32(binary.NativeEndian.Uint32(mem)))
+			outputs = append(outputs, int32(binary.NativeEndian.Uint32(mem)))
 		}
-		s.got = append(s.got, e)
-		resp.Release()
+		switch {
+		case resp.Err == nil:
+			return fmt.Sprint(outputs)
+		case outputs == nil:
+			return resp.Err.Error()
+		}
+		return fmt.Sprint(outputs, " ", resp.Err)
 	}
-	if final {
-		close(s.done)
+	return s
+}
+
+// responses returns what a sink got, less an end without data.
+func responses(s *infertest.Sink) []string {
+	var all []string
+	for _, text := range s.Timeline() {
+		if text = strings.TrimSuffix(text, "final"); !strings.HasSuffix(text, ": ") {
+			all = append(all, strings.TrimSpace(text))
+		}
 	}
+	return all
 }
 
 // server returns a group over an engine.
@@ -125,7 +121,7 @@ func input(r *infer.Request, pool *tensor.Pool, name string, shape tensor.Shape,
 	t.Data = tensor.NewData(buf)
 }
 
-func repeatRequest(pool *tensor.Pool, wait int32, values, delays []int32) (*infer.Request, *stream) {
+func repeatRequest(pool *tensor.Pool, wait int32, values, delays []int32) (*infer.Request, *infertest.Sink) {
 	r, s := infer.NewUnpooled(), newStream()
 	r.ModelName, r.Sink = "m", s
 	input(r, pool, "IN", tensor.Shape{int64(len(values))}, values...)
@@ -139,12 +135,12 @@ func TestRepeat(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		values, delays []int32
-		want           []event
+		want           []string
 	}{
 		{"none", nil, nil, nil},
-		{"one", []int32{7}, []int32{30}, []event{{30, []int32{7, 0}, ""}}},
-		{"many", []int32{4, -2, 8}, []int32{100, 0, 25}, []event{{100, []int32{4, 0}, ""}, {100, []int32{-2, 1}, ""}, {125, []int32{8, 2}, ""}}},
-		{"shapes differ", []int32{1}, []int32{1, 2}, []event{{0, nil, "expected IN and DELAY shape to match, got [1] and [2]"}}},
+		{"one", []int32{7}, []int32{30}, []string{"30: [7 0]"}},
+		{"many", []int32{4, -2, 8}, []int32{100, 0, 25}, []string{"100: [4 0]", "100: [-2 1]", "125: [8 2]"}},
+		{"shapes differ", []int32{1}, []int32{1, 2}, []string{"0: expected IN and DELAY shape to match, got [1] and [2]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -152,9 +148,9 @@ func TestRepeat(t *testing.T) {
 				g, _, pool := server(t, builtin.Repeat{}, repeatConfig(true))
 				r, s := repeatRequest(pool, 0, c.values, c.delays)
 				require.NoError(t, g.Submit(r))
-				<-s.done
+				<-s.Done()
 				r.Release()
-				require.Equal(t, c.want, s.got)
+				require.Equal(t, c.want, responses(s))
 			})
 		})
 	}
@@ -174,10 +170,10 @@ func TestRepeatFreesItsInstanceAfterWait(t *testing.T) {
 			synctest.Wait()
 			r.Release()
 		}
-		<-third.done
-		require.Equal(t, []event{{20, []int32{1, 0}, ""}, {40, []int32{2, 1}, ""}}, first.got)
-		require.Equal(t, []event{{25, []int32{3, 0}, ""}}, second.got)
-		require.Equal(t, []event{{110, []int32{4, 0}, ""}}, third.got)
+		<-third.Done()
+		require.Equal(t, []string{"20: [1 0]", "40: [2 1]"}, responses(first))
+		require.Equal(t, []string{"25: [3 0]"}, responses(second))
+		require.Equal(t, []string{"110: [4 0]"}, responses(third))
 		synctest.Wait()
 		n := counters.Counters()
 		require.EqualValues(t, 3, n.Success.Count)
@@ -194,11 +190,11 @@ func TestRepeatStopsWhenNobodyWaits(t *testing.T) {
 		require.NoError(t, g.Submit(r))
 		time.Sleep(195 * time.Millisecond)
 		r.Cancel()
-		<-s.done
+		<-s.Done()
 		r.Release()
-		require.Equal(t, []event{{100, []int32{1, 0}, ""}, {196, nil, "cancelled"}}, s.got)
+		require.Equal(t, []string{"100: [1 0]", "196: cancelled"}, responses(s))
 		require.NoError(t, g.Drain(t.Context()))
-		require.Equal(t, 196*time.Millisecond, time.Since(s.begin), "the instance is free too")
+		require.Equal(t, 196*time.Millisecond, time.Since(s.Begin), "the instance is free too")
 	})
 }
 

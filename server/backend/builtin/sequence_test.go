@@ -3,6 +3,7 @@ package builtin_test
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"triton/server/backend"
 	"triton/server/backend/builtin"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 )
 
 // engines are those with configurations in testdata/configs, which say what those
@@ -304,35 +306,27 @@ func TestIterativeSequence(t *testing.T) {
 		r := b.request(map[string][]int32{"INPUT": {2}})
 		r.SequenceID = 9
 		r.AllowReschedule()
-		got := &replies{}
+		got := newReplies()
 		r.Sink = got
 		begin := time.Now()
 		require.NoError(t, run(t, b.instance, r))
 		require.Equal(t, 500*time.Millisecond, time.Since(begin))
 		require.True(t, r.Rescheduled())
-		require.Equal(t, []string{"[1]"}, got.all)
+		require.Equal(t, []string{"[1]"}, got.Texts())
 		r.PrepareRequeue()
 		require.NoError(t, run(t, b.instance, r))
 		require.False(t, r.Rescheduled())
-		require.Equal(t, []string{"[1]", "[0] final"}, got.all)
+		require.Equal(t, []string{"[1]", "[0] final"}, got.Texts())
 		r.Release()
 		r.Release()
 	})
 }
 
-// replies are the responses to one request, as text.
-type replies struct{ all []string }
-
-func (s *replies) Send(resp *infer.Response, final bool) {
-	text := "end"
-	if resp != nil {
-		text = tensor.Shape{int64(values(resp)[0])}.String()
-		resp.Release()
-	}
-	if final {
-		text += " final"
-	}
-	s.all = append(s.all, text)
+// newReplies returns a sink that shows the first value of each response.
+func newReplies() *infertest.Sink {
+	s := infertest.NewSink()
+	s.Format = func(resp *infer.Response) string { return fmt.Sprint(values(resp)[:1]) }
+	return s
 }
 
 func TestIterativeSequenceWithoutIterations(t *testing.T) {
@@ -357,10 +351,10 @@ func TestIterativeSequenceAfterACancel(t *testing.T) {
 			r := b.request(map[string][]int32{"INPUT": {2}})
 			r.SequenceID, r.SequenceStart = 9, true
 			r.AllowReschedule()
-			got := &replies{}
+			got := newReplies()
 			r.Sink = got
 			require.NoError(t, run(t, b.instance, r))
-			require.Equal(t, []string{"[1]"}, got.all)
+			require.Equal(t, []string{"[1]"}, got.Texts())
 			r.Release()
 			r.Release()
 		}

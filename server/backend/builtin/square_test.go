@@ -13,6 +13,7 @@ import (
 	"triton/server/backend"
 	"triton/server/backend/builtin"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 )
 
 func squareConfig(params map[string]string) *inferencepb.ModelConfig {
@@ -28,7 +29,7 @@ func squareConfig(params map[string]string) *inferencepb.ModelConfig {
 	return cfg
 }
 
-func squareRequest(pool *tensor.Pool, shape tensor.Shape, in ...int32) (*infer.Request, *stream) {
+func squareRequest(pool *tensor.Pool, shape tensor.Shape, in ...int32) (*infer.Request, *infertest.Sink) {
 	r, s := infer.NewUnpooled(), newStream()
 	r.ModelName, r.Sink = "m", s
 	input(r, pool, "IN", shape, in...)
@@ -58,12 +59,12 @@ func TestSquare(t *testing.T) {
 		name  string
 		shape tensor.Shape
 		in    []int32
-		want  []event
+		want  []string
 	}{
 		{"none", tensor.Shape{1}, []int32{0}, nil},
 		{"negative", tensor.Shape{1}, []int32{-1}, nil},
-		{"three", tensor.Shape{1, 1}, []int32{3}, []event{{0, []int32{3}, ""}, {0, []int32{3}, ""}, {0, []int32{3}, ""}}},
-		{"two rows", tensor.Shape{2, 1}, []int32{1, 2}, []event{{0, nil, "unexpected shape for IN input"}}},
+		{"three", tensor.Shape{1, 1}, []int32{3}, []string{"0: [3]", "0: [3]", "0: [3]"}},
+		{"two rows", tensor.Shape{2, 1}, []int32{1, 2}, []string{"0: unexpected shape for IN input"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -71,9 +72,9 @@ func TestSquare(t *testing.T) {
 				g, _, pool := server(t, builtin.Square{}, squareConfig(nil))
 				r, s := squareRequest(pool, c.shape, c.in...)
 				require.NoError(t, g.Submit(r))
-				<-s.done
+				<-s.Done()
 				r.Release()
-				require.Equal(t, c.want, s.got)
+				require.Equal(t, c.want, responses(s))
 			})
 		})
 	}
@@ -90,18 +91,18 @@ func TestSquareStatistics(t *testing.T) {
 		}))
 		r, s := squareRequest(pool, tensor.Shape{1}, 3)
 		require.NoError(t, g.Submit(r))
-		<-s.done
+		<-s.Done()
 		r.Release()
-		require.Equal(t, []event{{600, []int32{3}, ""}, {1200, []int32{3}, "simulated failure"}}, s.got)
-		require.Equal(t, 1600*time.Millisecond, time.Since(s.begin))
+		require.Equal(t, []string{"600: [3]", "1200: [3] simulated failure"}, responses(s))
+		require.Equal(t, 1600*time.Millisecond, time.Since(s.Begin))
 
 		left, s := squareRequest(pool, tensor.Shape{1}, 3)
 		require.NoError(t, g.Submit(left))
 		time.Sleep(695 * time.Millisecond)
 		left.Cancel()
-		<-s.done
+		<-s.Done()
 		left.Release()
-		require.Equal(t, []event{{600, []int32{3}, ""}, {996, nil, "cancelled"}}, s.got, "it looks every 2 ms")
+		require.Equal(t, []string{"600: [3]", "996: cancelled"}, responses(s), "it looks every 2 ms")
 
 		d := func(n, ms uint64) *inferencepb.StatisticDuration {
 			return &inferencepb.StatisticDuration{Count: n, Ns: ms * 1e6}
