@@ -7,37 +7,9 @@ import (
 
 	"triton/pkg/tensor"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/scheduler"
 )
-
-// breaking is a sink that notes what comes, and whose first call panics.
-type breaking struct {
-	sound bool
-	got   []string
-	first func() // before the panic
-}
-
-func (s *breaking) Send(resp *infer.Response, final bool) {
-	if !s.sound {
-		s.sound = true
-		if s.first != nil {
-			s.first()
-		}
-		panic("a fault of the sink")
-	}
-	text := "end"
-	if resp != nil {
-		text = "response"
-		if resp.Err != nil {
-			text = resp.Err.Error()
-		}
-		resp.Release()
-	}
-	if final {
-		text += " final"
-	}
-	s.got = append(s.got, text)
-}
 
 // TestASinkInAnOrderPanics: the panic of a sink is that request's end. Requests
 // behind it get their answers, and what its backend sends later is released.
@@ -56,24 +28,28 @@ func TestASinkInAnOrderPanics(t *testing.T) {
 		order.Enter(r)
 		return r
 	}
-	first, broken, last := &breaking{sound: true}, &breaking{}, &breaking{sound: true}
+	first, broken, last := infertest.NewSink(), infertest.NewSink(), infertest.NewSink()
+	broken.Panics = 1
 	a, b, c := enter(first), enter(broken), enter(last)
-	broken.first = func() { b.Respond(response(), false) } // it comes while the panic is on its way
+	broken.Before = func() { // it comes while the panic is on its way
+		broken.Before = nil
+		b.Respond(response(), false)
+	}
 
 	c.Respond(response(), true)
 	b.Respond(response(), false)
 	b.Respond(response(), false)
-	require.Empty(t, last.got)
+	require.Empty(t, last.Texts())
 	a.Respond(response(), true)
-	require.Equal(t, []string{"response final"}, first.got)
-	require.Equal(t, []string{"internal error while the response was written; the server's log has the details final"}, broken.got)
-	require.Equal(t, []string{"response final"}, last.got)
+	require.Equal(t, []string{"response final"}, first.Texts())
+	require.Equal(t, []string{"internal error while the response was written; the server's log has the details final"}, broken.Texts())
+	require.Equal(t, []string{"response final"}, last.Texts())
 	require.True(t, b.Cancelled(), "its backend may stop")
 	require.False(t, a.Cancelled())
 
 	b.Respond(response(), false)
 	b.Respond(response(), true)
-	require.Len(t, broken.got, 1, "it had its end")
+	require.Len(t, broken.Texts(), 1, "it had its end")
 	for _, r := range []*infer.Request{a, b, c} {
 		r.Release()
 		require.NotPanics(t, r.Release)
@@ -81,10 +57,10 @@ func TestASinkInAnOrderPanics(t *testing.T) {
 	}
 	require.Zero(t, pool.Outstanding())
 
-	again := &breaking{sound: true}
+	again := infertest.NewSink()
 	d := enter(again)
 	d.Respond(response(), true)
-	require.Equal(t, []string{"response final"}, again.got)
+	require.Equal(t, []string{"response final"}, again.Texts())
 	d.Release()
 	d.Release()
 }

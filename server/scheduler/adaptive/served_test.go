@@ -1,7 +1,6 @@
 package adaptive_test
 
 import (
-	"context"
 	"log/slog"
 	"slices"
 	"sync"
@@ -14,6 +13,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/scheduler"
@@ -23,22 +23,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// fakeBackend takes 1 ms and 50 us for each row.
-type fakeBackend struct{}
-
-func (fakeBackend) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return fakeBackend{}, nil
-}
-func (fakeBackend) Close() error { return nil }
-
-func (fakeBackend) Execute(_ context.Context, b *infer.Batch) error {
-	time.Sleep(time.Millisecond + time.Duration(b.Rows)*50*time.Microsecond)
-	for _, r := range b.Requests {
-		r.Respond(infer.NewResponse(), true)
-	}
-	return nil
-}
 
 // TestCallers has a real queue and instance, and callers that send their next request when
 // they have an answer. Waiting for more of them than exist is useless, so that nearly no
@@ -59,8 +43,10 @@ func TestCallers(t *testing.T) {
 				delays = append(delays, d)
 			},
 		})
+		const fixed, perRow = time.Millisecond, 50 * time.Microsecond
+		m := &backendtest.Model{Time: func(rows int) time.Duration { return fixed + time.Duration(rows)*perRow }}
 		g := instance.New(instance.Options{
-			Name: "m", Version: "1", Config: cfg, Model: fakeBackend{}, Placements: make([]backend.Placement, 1),
+			Name: "m", Version: "1", Config: cfg, Model: m, Placements: make([]backend.Placement, 1),
 			Source: source, Slots: seats, Stats: counters, Log: slog.New(slog.DiscardHandler), Observer: controller,
 		})
 		require.NoError(t, g.Start(t.Context()))

@@ -121,10 +121,7 @@ func TestCancel(t *testing.T) {
 // keep submits a request and keeps the frontend's reference.
 func (s *harness) keep(text string) *infer.Request {
 	r := s.request(text)
-	r.Sink = &sink{s, r.ID}
-	s.mu.Lock()
-	s.mu.sent = append(s.mu.sent, r.ID)
-	s.mu.Unlock()
+	r.Sink = s.sink(r.ID)
 	require.NoError(s.t, s.group.Submit(r))
 	return r
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +16,9 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/instance"
 	"triton/server/scheduler/sequence"
 	"triton/server/stats"
@@ -40,13 +41,11 @@ type harness struct {
 	// run is called instead of sleeping.
 	run func(ctx context.Context, b *infer.Batch) error
 
-	mu struct {
+	model *backendtest.Model
+	mu    struct {
 		sync.Mutex
-		batches []string          // "<ms>: A1 - C1", null requests as "-"
-		sent    []string          // ids
-		answers map[string]string // by id: "ok" or the error
-		at      map[string]int64  // ms
-		logged  []string
+		sinks  map[string]*infertest.Sink // by ID of the request
+		logged []string
 	}
 }
 
@@ -65,7 +64,8 @@ func play(t *testing.T, cfg *inferencepb.ModelConfig, script func(s *harness), c
 }
 
 func (s *harness) start(change []func(*harness)) {
-	s.mu.answers, s.mu.at = map[string]string{}, map[string]int64{}
+	s.mu.sinks = map[string]*infertest.Sink{}
+	s.model = &backendtest.Model{Begin: time.Now(), Own: true, Run: s.execute}
 	s.cfg.Name = "m"
 	s.stats = stats.NewModel("m", "1", int(s.cfg.GetMaxBatchSize()))
 	s.opts = sequence.Options{Config: s.cfg, Slots: 1, Stats: s.stats, Log: slog.New(slog.NewTextHandler(s, nil)), Pool: s.pool}
@@ -76,7 +76,7 @@ func (s *harness) start(change []func(*harness)) {
 		c.MaxSequenceIdleMicroseconds = uint64(time.Hour.Microseconds())
 	}
 	var o instance.Options
-	o.Name, o.Version, o.Config, o.Model, o.Stats, o.Log = "m", "1", s.cfg, (*model)(s), s.stats, s.opts.Log
+	o.Name, o.Version, o.Config, o.Model, o.Stats, o.Log = "m", "1", s.cfg, s.model, s.stats, s.opts.Log
 	o.Placements = make([]backend.Placement, s.opts.Slots)
 	for i := range o.Placements {
 		o.Placements[i].Name = fmt.Sprintf("m_0_%d", i)
@@ -106,7 +106,9 @@ func (s *harness) drain() {
 	synctest.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	require.Len(s.t, s.mu.answers, len(s.mu.sent), "answered %v of %v", s.mu.answers, s.mu.sent)
+	for id, k := range s.mu.sinks {
+		require.Equal(s.t, 1, k.Ends(), id)
+	}
 	require.Zero(s.t, s.stats.Pending.Load())
 	require.Zero(s.t, s.source.Held())
 	require.Zero(s.t, s.pool.Outstanding())
@@ -157,55 +159,46 @@ func (s *harness) send(texts string, change ...func(*infer.Request)) {
 }
 
 func (s *harness) submit(r *infer.Request) error {
-	s.mu.Lock()
 	id := r.ID
-	s.mu.sent = append(s.mu.sent, id)
-	s.mu.Unlock()
-	r.Sink = &sink{s, id}
+	r.Sink = s.sink(id)
 	err := s.group.Submit(r)
 	if err != nil {
 		r.Release()
 		s.mu.Lock()
-		s.mu.sent = s.mu.sent[:len(s.mu.sent)-1]
+		delete(s.mu.sinks, id)
 		s.mu.Unlock()
 	}
 	r.Release()
 	return err
 }
 
-type sink struct {
-	s  *harness
-	id string
-}
-
-func (k *sink) Send(resp *infer.Response, final bool) {
-	s := k.s
+// sink returns the sink of a request.
+func (s *harness) sink(id string) *infertest.Sink {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	answer := "ok"
-	if resp != nil {
-		if resp.Err != nil {
-			answer = resp.Err.Error()
-		}
-		resp.Release()
-	}
-	if !final {
-		return
-	}
-	if _, twice := s.mu.answers[k.id]; twice {
-		answer = "answered twice"
-	}
-	s.mu.answers[k.id], s.mu.at[k.id] = answer, time.Since(s.begin).Milliseconds()
+	require.NotContains(s.t, s.mu.sinks, id)
+	k := infertest.NewSink()
+	s.mu.sinks[id] = k
+	return k
 }
 
 // answer returns the answer to a request and its time, "" before it.
 func (s *harness) answer(id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a, ok := s.mu.answers[id]; ok {
-		return fmt.Sprintf("%d: %s", s.mu.at[id], a)
+	if k := s.mu.sinks[id]; k != nil && k.Ends() > 0 {
+		all := k.Events()
+		return fmt.Sprintf("%d: %s", all[len(all)-1].At.Sub(s.begin).Milliseconds(), s.outcome(id))
 	}
 	return ""
+}
+
+// outcome returns "ok" or the error of a request that was answered.
+func (s *harness) outcome(id string) string {
+	if err := s.mu.sinks[id].Err(); err != nil {
+		return err.Error()
+	}
+	return "ok"
 }
 
 // sizes is batch_stats, as "{2:4,1:1}" in ascending order.
@@ -223,11 +216,8 @@ func (s *harness) sizes() string {
 	return "{" + strings.Join(all, ",") + "}"
 }
 
-func (s *harness) batches() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.mu.batches)
-}
+// batches returns the executions, "<ms>: A1 - C1".
+func (s *harness) batches() []string { return s.model.Members() }
 
 // ran is the batches without their times.
 func (s *harness) ran() []string {
@@ -238,34 +228,11 @@ func (s *harness) ran() []string {
 	return all
 }
 
-type (
-	model harness
-	inst  harness
-)
-
-func (m *model) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return (*inst)(m), nil
-}
-
-func (*model) Close() error { return nil }
-func (*inst) Close() error  { return nil }
-
-func (i *inst) Execute(ctx context.Context, b *infer.Batch) error {
-	i.mu.Lock()
-	text := fmt.Sprintf("%d:", time.Since(i.begin).Milliseconds())
-	for _, r := range b.Requests {
-		if r.Membership.Null {
-			text += " -"
-		} else {
-			text += " " + r.ID
-		}
+func (s *harness) execute(ctx context.Context, b *infer.Batch) error {
+	if s.run != nil {
+		return s.run(ctx, b)
 	}
-	i.mu.batches = append(i.mu.batches, text)
-	i.mu.Unlock()
-	if i.run != nil {
-		return i.run(ctx, b)
-	}
-	time.Sleep(i.exec)
+	time.Sleep(s.exec)
 	for _, r := range b.Requests {
 		if !r.Membership.Null {
 			r.Respond(infer.NewResponse(), true)

@@ -63,13 +63,13 @@ func TestPreviousSource(t *testing.T) {
 		old := s.group
 		o := s.opts
 		o.Previous = s.source
-		var seats instance.Options
+		var next instance.Options
 		var err error
-		s.source, seats.Slots, err = sequence.New(o)
+		s.source, next.Slots, err = sequence.New(o)
 		require.NoError(t, err)
-		seats.Name, seats.Version, seats.Config, seats.Model, seats.Stats, seats.Log = "m", "1", s.cfg, (*model)(s), s.stats, o.Log
-		seats.Placements, seats.Source = make([]backend.Placement, 1), s.source
-		s.group = instance.New(seats)
+		next.Name, next.Version, next.Config, next.Model, next.Stats, next.Log = "m", "1", s.cfg, s.model, s.stats, o.Log
+		next.Placements, next.Source = make([]backend.Placement, 1), s.source
+		s.group = instance.New(next)
 		require.NoError(t, s.group.Start(context.Background()))
 		over := o.Previous.Stop()
 		s.send("(B1 A2 A3)")

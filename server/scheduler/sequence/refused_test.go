@@ -49,8 +49,8 @@ func TestNoMemoryForACorrelationID(t *testing.T) {
 			m.Refuse(nil)
 			s.send("A2) (C1)", id)
 		}, scarce(m), named(d))
-		require.Equal(t, "ok", s.mu.answers["A2"])
-		require.Equal(t, "ok", s.mu.answers["C1"])
+		require.Equal(t, "ok", s.outcome("A2"))
+		require.Equal(t, "ok", s.outcome("C1"))
 		require.EqualValues(t, 1, m.Refused())
 	}
 }
@@ -70,7 +70,7 @@ func TestNoMemoryForNullRequests(t *testing.T) {
 		m.Refuse(nil)
 		s.send("B3) A2)")
 	}, scarce(m))
-	require.Equal(t, "no memory for the empty rows of a batch: the test refuses memory", s.mu.answers["B2"])
-	require.Equal(t, "ok", s.mu.answers["B3"])
+	require.Equal(t, "no memory for the empty rows of a batch: the test refuses memory", s.outcome("B2"))
+	require.Equal(t, "ok", s.outcome("B3"))
 	require.Positive(t, m.Refused())
 }

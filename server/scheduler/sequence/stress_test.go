@@ -17,7 +17,9 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/instance"
 	"triton/server/scheduler/sequence"
 	"triton/server/scheduler/state"
@@ -27,17 +29,12 @@ import (
 // rough is a backend that answers late, fails, panics now and then and, when it
 // may, wants requests again.
 type rough struct {
+	backendtest.Model
 	decoupled, again bool
 	states           bool
 	panics           int // one batch in that many
 	pool             *tensor.Pool
 	wrong            atomic.Int64 // requests without all their controls and states
-}
-
-// roughInstance waits for its late answers when it is closed.
-type roughInstance struct {
-	*rough
-	late sync.WaitGroup
 }
 
 // complete reports whether a request has four controls, and a state of the shape that
@@ -58,17 +55,7 @@ func (e *rough) remember(r *infer.Request) error {
 	return r.Membership.States.Update("OUT", tensor.Uint8, tensor.Shape{1, int64(n)}, tensor.NewData(e.pool.Get(n)))
 }
 
-func (e *rough) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return &roughInstance{rough: e}, nil
-}
-func (*rough) Close() error { return nil }
-
-func (e *roughInstance) Close() error {
-	e.late.Wait()
-	return nil
-}
-
-func (e *roughInstance) Execute(_ context.Context, b *infer.Batch) error {
+func (e *rough) execute(_ context.Context, b *infer.Batch) error {
 	if rand.IntN(20) == 0 {
 		return errors.New("no luck")
 	}
@@ -93,7 +80,7 @@ func (e *roughInstance) Execute(_ context.Context, b *infer.Batch) error {
 				r.Respond(infer.NewResponse(), false)
 			}
 		case e.decoupled && end > 1:
-			e.late.Go(func() {
+			e.Go(func() {
 				_ = e.remember(r)
 				r.Respond(infer.NewResponse(), true)
 			})
@@ -110,22 +97,6 @@ func (e *roughInstance) Execute(_ context.Context, b *infer.Batch) error {
 	return nil
 }
 
-// counter checks that each request is answered once.
-type counter struct {
-	finals int
-	done   chan struct{}
-}
-
-func (c *counter) Send(resp *infer.Response, final bool) {
-	if resp != nil {
-		resp.Release()
-	}
-	if final {
-		c.finals++
-		close(c.done) // a second time panics
-	}
-}
-
 // TestStress mixes sequences that end, are canceled, wait too long or are idle,
 // instances that break down and a drain that may give up.
 func TestStress(t *testing.T) {
@@ -139,6 +110,7 @@ func TestStress(t *testing.T) {
 				cfg.GetSequenceBatching().GetOldest().PreserveOrdering = true
 			}
 			e := &rough{decoupled: n%4 >= 2, again: n%6 >= 3, states: n%5 > 1, panics: 400}
+			e.Own, e.Run = true, e.execute
 			cfg.Name = "m"
 			cfg.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: e.decoupled}
 			c := cfg.GetSequenceBatching()
@@ -162,7 +134,7 @@ func storm(t *testing.T, cfg *inferencepb.ModelConfig, e *rough) {
 	source, slots, err := sequence.New(o)
 	require.NoError(t, err)
 	g := instance.New(instance.Options{
-		Name: "m", Version: "1", Config: cfg, Model: e, Placements: make([]backend.Placement, 2),
+		Name: "m", Version: "1", Config: cfg, Model: &e.Model, Placements: make([]backend.Placement, 2),
 		Source: source, Slots: slots, Stats: counters, Log: log,
 	})
 	require.NoError(t, g.Start(context.Background()))
@@ -194,7 +166,7 @@ func storm(t *testing.T, cfg *inferencepb.ModelConfig, e *rough) {
 // run is one sequence of a client; it may break off.
 func run(t *testing.T, g *instance.Group, pool *tensor.Pool, id string) {
 	length := 1 + rand.IntN(5)
-	var sent []*counter
+	var sent []*infertest.Sink
 	for k := range length {
 		r := infer.NewUnpooled()
 		r.ModelName, r.SequenceIDStr, r.Batch = "m", "", 1
@@ -206,7 +178,7 @@ func run(t *testing.T, g *instance.Group, pool *tensor.Pool, id string) {
 		in := r.AddInput()
 		in.Name, in.DataType, in.Shape = "IN", tensor.Uint8, tensor.Shape{1, 1 + rand.Int64N(2)}
 		in.Data = tensor.NewData(pool.Get(int(in.Shape[1])))
-		c := &counter{done: make(chan struct{})}
+		c := infertest.NewSink()
 		r.Sink = c
 		if err := g.Submit(r); err != nil {
 			ok := strings.Contains(err.Error(), "START") || strings.Contains(err.Error(), "stopping") || strings.Contains(err.Error(), "no working instance")
@@ -231,6 +203,7 @@ func run(t *testing.T, g *instance.Group, pool *tensor.Pool, id string) {
 		}
 	}
 	for _, c := range sent {
-		<-c.done
+		<-c.Done()
+		require.Equal(t, 1, c.Ends())
 	}
 }

@@ -12,7 +12,9 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/instance"
 	"triton/server/scheduler"
 	"triton/server/scheduler/dynamic"
@@ -33,17 +35,12 @@ type timed struct {
 	meant, taken time.Duration // together
 }
 
-func (e *timed) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return e, nil
-}
-func (*timed) Close() error { return nil }
-
 // real is the cost as it was.
 func (e *timed) real(rows int) time.Duration {
 	return time.Duration(float64(e.cost(rows)) * float64(e.taken) / float64(e.meant))
 }
 
-func (e *timed) Execute(_ context.Context, b *infer.Batch) error {
+func (e *timed) execute(_ context.Context, b *infer.Batch) error {
 	begin := infer.Now()
 	end := begin + int64(e.cost(b.Rows))
 	time.Sleep(time.Duration(end-infer.Now()) - 1200*time.Microsecond) // it may be late by a millisecond
@@ -52,22 +49,7 @@ func (e *timed) Execute(_ context.Context, b *infer.Batch) error {
 	}
 	e.meant += e.cost(b.Rows)
 	e.taken += time.Duration(infer.Now() - begin)
-	for _, r := range b.Requests {
-		r.Respond(infer.NewResponse(), true)
-	}
 	return nil
-}
-
-// answered notes when a request was.
-type answered struct {
-	at   *int64
-	done *sync.WaitGroup
-}
-
-func (a answered) Send(resp *infer.Response, _ bool) {
-	*a.at = infer.Now()
-	resp.Release()
-	a.done.Done()
 }
 
 // BenchmarkOfBest is TestThroughput with the real queue, instance and clock: how
@@ -85,7 +67,7 @@ func BenchmarkOfBest(b *testing.B) {
 				trace, ends := live(b, poisson(1, int(3*rate), rate), e) // of three seconds
 				whole, worst = shares(trace, ends, e.real)
 			}
-			b.ReportMetric(100*float64(e.taken)/float64(e.meant), "%-engine-time")
+			b.ReportMetric(100*float64(e.taken)/float64(e.meant), "%-backend-time")
 			b.ReportMetric(100*whole, "%-of-best")
 			b.ReportMetric(100*worst, "%-at-worst")
 		})
@@ -98,7 +80,7 @@ func live(b *testing.B, trace []simulate.Arrival, e *timed) ([]simulate.Arrival,
 	counters := stats.NewModel("m", "1", synthMax)
 	source, seats := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Slots: 1, Stats: counters})
 	g := instance.New(instance.Options{
-		Name: "m", Version: "1", Config: cfg, Model: e, Placements: make([]backend.Placement, 1),
+		Name: "m", Version: "1", Config: cfg, Model: &backendtest.Model{Run: e.execute}, Placements: make([]backend.Placement, 1),
 		Source: source, Slots: seats, Stats: counters, Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(b, g.Start(b.Context()))
@@ -111,7 +93,11 @@ func live(b *testing.B, trace []simulate.Arrival, e *timed) ([]simulate.Arrival,
 			time.Sleep(time.Duration(wait))
 		}
 		r := infer.NewRequest()
-		r.Batch, r.Sink = 1, answered{&went[i], &all}
+		r.Batch, r.Sink = 1, infertest.SinkFunc(func(resp *infer.Response, _ bool) {
+			went[i] = infer.Now()
+			resp.Release()
+			all.Done()
+		})
 		came[i].At = time.Duration(r.Times.Received - begin)
 		require.NoError(b, g.Submit(r))
 		r.Release()

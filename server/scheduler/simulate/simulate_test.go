@@ -1,7 +1,6 @@
 package simulate_test
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -19,7 +18,9 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/instance"
 	"triton/server/scheduler"
 	"triton/server/scheduler/dynamic"
@@ -86,64 +87,13 @@ func scenario(r *rand.Rand) (simulate.Model, []simulate.Arrival) {
 	return m, trace
 }
 
-// recorder is a backend that takes its time and notes what it ran.
-type recorder struct {
-	cost  func(rows int) time.Duration
-	begin time.Time
-	mu    sync.Mutex
-	ran   []simulate.Batch
-}
-
-func (e *recorder) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return e, nil
-}
-func (e *recorder) Close() error { return nil }
-
-func (e *recorder) Execute(_ context.Context, b *infer.Batch) error {
-	took := e.cost(b.Rows)
-	now := time.Since(e.begin)
-	did := simulate.Batch{Start: now, End: now + took, Rows: b.Rows}
-	for _, r := range b.Requests {
-		n, err := strconv.Atoi(r.ID)
-		if err != nil {
-			return err
-		}
-		did.Members = append(did.Members, n)
-	}
-	e.mu.Lock()
-	e.ran = append(e.ran, did)
-	e.mu.Unlock()
-	time.Sleep(took)
-	for _, r := range b.Requests {
-		r.Respond(infer.NewResponse(), true)
-	}
-	return nil
-}
-
-// sink notes the outcome of one request.
-type sink struct {
-	begin   time.Time
-	outcome *simulate.Outcome
-	latency *time.Duration
-	done    *sync.WaitGroup
-}
-
-func (s *sink) Send(resp *infer.Response, _ bool) {
-	*s.outcome, *s.latency = simulate.Answered, time.Since(s.begin)
-	if resp.Err != nil {
-		*s.outcome, *s.latency = simulate.Expired, 0
-	}
-	resp.Release()
-	s.done.Done()
-}
-
 // serve runs a trace through the real queue and instances, in a bubble.
 func serve(t *testing.T, m simulate.Model, trace []simulate.Arrival) (result *simulate.Result, closes map[stats.Close]uint64) {
 	var policy scheduler.Policy = scheduler.NoBatching{}
 	if m.Config.GetDynamicBatching() != nil {
 		policy = dynamic.New(m.Config)
 	}
-	e := &recorder{cost: m.Cost, begin: time.Now()}
+	e := &backendtest.Model{Begin: time.Now(), Time: m.Cost}
 	counters := stats.NewModel("m", "1", int(m.Config.GetMaxBatchSize()))
 	source, seats := scheduler.NewQueue(scheduler.Options{
 		Policy: policy, Rules: scheduler.RulesOf(m.Config), Slots: m.Instances, Stats: counters,
@@ -157,10 +107,18 @@ func serve(t *testing.T, m simulate.Model, trace []simulate.Arrival) (result *si
 	result = &simulate.Result{Outcomes: make([]simulate.Outcome, len(trace)), Latency: make([]time.Duration, len(trace))}
 	var all sync.WaitGroup
 	for i, a := range trace {
-		time.Sleep(a.At - time.Since(e.begin))
+		time.Sleep(a.At - time.Since(e.Begin))
 		all.Add(1)
 		r := request(i, a)
-		r.Sink = &sink{time.Now(), &result.Outcomes[i], &result.Latency[i], &all}
+		began := time.Now()
+		r.Sink = infertest.SinkFunc(func(resp *infer.Response, _ bool) {
+			result.Outcomes[i] = simulate.Expired
+			if resp.Err == nil {
+				result.Outcomes[i], result.Latency[i] = simulate.Answered, time.Since(began)
+			}
+			resp.Release()
+			all.Done()
+		})
 		if err := g.Submit(r); err != nil {
 			require.Equal(t, status.Unavailable, status.CodeOf(err))
 			result.Outcomes[i] = simulate.Rejected
@@ -172,7 +130,15 @@ func serve(t *testing.T, m simulate.Model, trace []simulate.Arrival) (result *si
 	}
 	all.Wait()
 	require.NoError(t, g.Drain(t.Context()))
-	result.Batches = e.ran
+	for _, b := range e.Batches() {
+		did := simulate.Batch{Start: b.At, End: b.At + m.Cost(b.Rows), Rows: b.Rows}
+		for _, id := range b.IDs {
+			n, err := strconv.Atoi(id)
+			require.NoError(t, err)
+			did.Members = append(did.Members, n)
+		}
+		result.Batches = append(result.Batches, did)
+	}
 	closes = map[stats.Close]uint64{}
 	for why, n := range counters.Counters().Closes {
 		if n > 0 {
