@@ -12,52 +12,41 @@ import (
 	"triton/pkg/tensor"
 	"triton/server"
 	"triton/server/backend"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
 	"triton/server/servertest"
 )
 
-// lazy is an engine that asks for outputs as large as its input and writes only a
-// part of each: none, half, or half before it fails.
-type lazy struct{}
-
-func (lazy) Load(context.Context, backend.Spec) (backend.Model, error) { return lazy{}, nil }
-func (lazy) Close() error                                              { return nil }
-
-func (lazy) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {
-	return lazy{}, nil
-}
-
-func (lazy) Execute(_ context.Context, b *infer.Batch) error {
-	for _, r := range b.Requests {
-		resp, in := infer.NewResponse(), r.Input("INPUT0")
-		for _, name := range []string{"NONE", "HALF", "FAILED"} {
-			out, err := r.Alloc(infer.Output{Name: name, DataType: tensor.Uint8, Size: in.Data.Len()})
-			if err != nil {
-				resp.Err = err
-				break
-			}
-			if name != "NONE" {
-				mem := out.Bytes()[:out.N/2]
-				for i := range mem {
-					mem[i] = 'w'
-				}
-			}
-			if name == "FAILED" && r.Wants(name) {
-				resp.Err = errors.New("half is written")
-			}
-			if r.Wants(name) {
-				resp.Add(name, tensor.Uint8, in.Shape, tensor.SegmentData(out))
-			} else {
-				out.Buffer.Release()
+// lazy answers with outputs as large as the input and writes only a part of each: none,
+// half, or half before it fails.
+func lazy(r *infer.Request) *infer.Response {
+	resp, in := infer.NewResponse(), r.Input("INPUT0")
+	for _, name := range []string{"NONE", "HALF", "FAILED"} {
+		out, err := r.Alloc(infer.Output{Name: name, DataType: tensor.Uint8, Size: in.Data.Len()})
+		if err != nil {
+			resp.Err = err
+			break
+		}
+		if name != "NONE" {
+			mem := out.Bytes()[:out.N/2]
+			for i := range mem {
+				mem[i] = 'w'
 			}
 		}
-		r.Respond(resp, true)
+		if name == "FAILED" && r.Wants(name) {
+			resp.Err = errors.New("half is written")
+		}
+		if r.Wants(name) {
+			resp.Add(name, tensor.Uint8, in.Shape, tensor.SegmentData(out))
+		} else {
+			out.Buffer.Release()
+		}
 	}
-	return nil
+	return resp
 }
 
 // TestRecycledMemoryShowsNothing fills the pool with what one client sent, and
-// looks for it in what another one gets from an engine that writes too little.
+// looks for it in what another one gets from a backend that writes too little.
 func TestRecycledMemoryShowsNothing(t *testing.T) {
 	t.Parallel()
 	sources := map[string]tensor.Source{"anonymous": tensor.Anonymous{}}
@@ -72,7 +61,11 @@ func TestRecycledMemoryShowsNothing(t *testing.T) {
 input { name: "INPUT0" data_type: TYPE_UINT8 dims: [ -1 ] }
 output [ { name: "NONE" data_type: TYPE_UINT8 dims: [ -1 ] }, { name: "HALF" data_type: TYPE_UINT8 dims: [ -1 ] },
   { name: "FAILED" data_type: TYPE_UINT8 dims: [ -1 ] } ]
-`), servertest.With(func(o *server.Options) { o.Pool, o.Backends["lazy"] = pool, lazy{} }))
+`), servertest.With(func(o *server.Options) {
+				o.Pool, o.Backends["lazy"] = pool, backendtest.Func(func(context.Context, backend.Spec) (backend.Model, error) {
+					return &backendtest.Model{Answer: lazy}, nil
+				})
+			}))
 			m, err := s.Service().Model("lazy", "")
 			require.NoError(t, err)
 			defer m.Release()

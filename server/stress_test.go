@@ -17,6 +17,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 	"triton/server/repository"
 	"triton/server/servertest"
 )
@@ -218,40 +219,25 @@ func (x *stress) call(t *testing.T, m infer.Model, rng *rand.Rand) {
 // submit has the answer sent to a sink.
 func (x *stress) submit(m infer.Model, rng *rand.Rand) {
 	r, want := ask(rng, m.Name())
-	k := &counted{x: x, model: m.Name(), id: r.ID, want: want, end: make(chan struct{})}
+	k, id := infertest.NewSink(), r.ID
+	k.Format = func(resp *infer.Response) string {
+		x.check(m.Name(), id, want, resp, resp.Err)
+		return "response"
+	}
 	r.Sink = k
 	err := m.Submit(r)
 	if err != nil {
-		x.check(k.model, k.id, want, nil, err)
+		x.check(m.Name(), id, want, nil, err)
 	} else {
 		if rng.IntN(3) == 0 {
 			r.Cancel()
 		}
-		<-k.end
-		if k.ends.Load() != 1 {
-			x.fail("%s: request %s ended %d times", k.model, k.id, k.ends.Load())
+		<-k.Done()
+		if n := k.Ends(); n != 1 {
+			x.fail("%s: request %s ended %d times", m.Name(), id, n)
 		}
 	}
 	r.Release()
-}
-
-// counted is a sink that counts the ends of its request.
-type counted struct {
-	x         *stress
-	model, id string
-	want      uint32
-	ends      atomic.Int64
-	end       chan struct{}
-}
-
-func (k *counted) Send(resp *infer.Response, final bool) {
-	if resp != nil {
-		k.x.check(k.model, k.id, k.want, resp, resp.Err)
-		resp.Release()
-	}
-	if final && k.ends.Add(1) == 1 {
-		close(k.end)
-	}
 }
 
 // check looks at one response.
