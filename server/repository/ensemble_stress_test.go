@@ -58,9 +58,10 @@ func TestEnsemblesUnderLoad(t *testing.T) {
 	t.Parallel()
 	r, _, err := open(t, func(o *Options) { o.Control, o.Backends = ControlExplicit, backend.Set{"python": snake} }, links(t))
 	require.NoError(t, err)
-	ctx, stop := context.WithTimeout(t.Context(), time.Second)
-	defer stop()
+	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
 	loop := func(step func(i int)) {
 		wg.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
@@ -93,8 +94,10 @@ func TestEnsemblesUnderLoad(t *testing.T) {
 			}
 		})
 	}
+	time.Sleep(time.Second)
+	require.Eventually(t, func() bool { return answered.Load() > 0 }, time.Minute, time.Millisecond)
+	stop()
 	wg.Wait()
-	require.NotZero(t, answered.Load())
 	require.NoError(t, r.Load(t.Context(), "abab", infer.LoadOptions{}))
 	require.NoError(t, ask(t, r, "abab"))
 }
