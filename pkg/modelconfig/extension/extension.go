@@ -1,6 +1,6 @@
 // Package extension reads the parameters of a model's configuration for features that
 // Triton does not have. Triton ignores them, so the same file loads in both servers.
-// docs/scheduling.md lists them.
+// docs/scheduling.md and docs/backends.md list them.
 package extension
 
 import (
@@ -26,11 +26,20 @@ const (
 	KeyPadValues  = "length_bucket_pad_values"
 	KeyMask       = "length_bucket_mask"
 	KeyOutputs    = "length_bucket_outputs"
+
+	KeyRequirements = "python_requirements"
+	KeyMemory       = "python_memory_limit_bytes"
+	KeyCPUs         = "python_cpus"
+	KeyThreads      = "python_threads"
+	KeyNice         = "python_nice"
 )
 
 // Keys returns all parameters of this package.
 func Keys() []string {
-	return []string{KeyTarget, KeyDelayLimit, KeyAdmission, KeyBuckets, KeyInputs, KeyPadValues, KeyMask, KeyOutputs}
+	return []string{
+		KeyTarget, KeyDelayLimit, KeyAdmission, KeyBuckets, KeyInputs, KeyPadValues, KeyMask, KeyOutputs,
+		KeyRequirements, KeyMemory, KeyCPUs, KeyThreads, KeyNice,
+	}
 }
 
 // Rules returns the rules of this package by ID.
@@ -45,6 +54,7 @@ type Settings struct {
 	Delay     *Delay   // nil: the queue delay is max_queue_delay_microseconds
 	Admission bool     // requests that cannot meet their deadline are refused
 	Lengths   *Lengths // nil: no length buckets
+	Process   *Process // nil: the processes of a Python model are not limited
 }
 
 // Delay enables a controller of the queue delay.
@@ -57,7 +67,7 @@ type Delay struct {
 // if there are no findings.
 func Read(c *modelconfig.Config) (Settings, []modelconfig.Finding) {
 	r := reader{Config: c}
-	s := Settings{Delay: r.delay(), Admission: r.admission(), Lengths: r.lengths()}
+	s := Settings{Delay: r.delay(), Admission: r.admission(), Lengths: r.lengths(), Process: r.process()}
 	return s, r.found
 }
 
