@@ -1,0 +1,79 @@
+package env
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"triton/pkg/status"
+)
+
+// Store keeps what was unpacked and installed, for this server and those after it. The
+// zero value is ready for use.
+type Store struct {
+	sums sync.Map // of archives, by file
+}
+
+// root returns the folder of the cache. It makes one that is missing.
+func root(o Options) (string, error) {
+	if o.Cache != "" {
+		dir, err := filepath.Abs(o.Cache)
+		if err == nil {
+			err = os.MkdirAll(dir, 0o700)
+		}
+		if err != nil {
+			return "", status.New(status.Unavailable, "the folder of Python environments: %w", err)
+		}
+		return dir, nil
+	}
+	dir := filepath.Join(os.TempDir(), "triton_python_"+strconv.Itoa(os.Getuid()))
+	err := os.Mkdir(dir, 0o700)
+	if os.IsExist(err) {
+		err = private(dir)
+	}
+	if err != nil {
+		return "", status.New(status.Unavailable,
+			"the folder of Python environments: %w; name another with --backend-config=python,environment-cache-directory=<path>", err)
+	}
+	return dir, nil
+}
+
+// entry returns a folder of the cache. A folder that is missing or incomplete is made,
+// by one process at a time: fill completes it.
+func entry(ctx context.Context, root, key string, fill func(dir string) error) (string, error) {
+	dir := filepath.Join(root, key)
+	complete := dir + ".complete"
+	ready := func() bool { return exists(complete) && exists(dir) }
+	if ready() {
+		return dir, nil
+	}
+	unlock, err := lock(ctx, dir+".lock")
+	if err != nil {
+		return "", status.New(status.Unavailable, "waiting for the Python environment %s: %w", dir, err)
+	}
+	defer unlock()
+	if ready() {
+		return dir, nil
+	}
+	if err = os.RemoveAll(dir); err == nil {
+		err = os.Mkdir(dir, 0o700)
+	}
+	if err != nil {
+		return "", status.New(status.Internal, "Failed to create environment directory for '%s': %w", dir, err)
+	}
+	if err := fill(dir); err != nil {
+		_ = os.RemoveAll(dir) // without its mark it is not used anyway
+		return "", err
+	}
+	if err := os.WriteFile(complete, nil, 0o600); err != nil {
+		return "", status.New(status.Internal, "the Python environment %s: %w", dir, err)
+	}
+	return dir, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

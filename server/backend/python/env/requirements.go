@@ -1,0 +1,122 @@
+package env
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"triton/pkg/status"
+)
+
+// about is what an interpreter says of itself.
+type about struct {
+	Version  string   `json:"version"`
+	Platform string   `json:"platform"`
+	Prefix   string   `json:"prefix"`
+	Packages []string `json:"packages"` // folders
+}
+
+const askAbout = `import json, site, sys, sysconfig
+print(json.dumps({"version": sys.version, "platform": sysconfig.get_platform(), "prefix": sys.prefix, "packages": site.getsitepackages()}))`
+
+// virtual returns a virtual environment over another environment, with the packages of
+// a requirements file. One is made for each content of the file and each interpreter.
+// The packages of the interpreter can be imported too.
+func (s *Store) virtual(ctx context.Context, o Options, base Environment) (Environment, error) {
+	text, err := os.ReadFile(o.Requirements)
+	if err != nil {
+		return Environment{}, status.New(status.InvalidArg, "the requirements of a Python model: %w", err)
+	}
+	out, err := run(ctx, base, o.ModelDir, "-c", askAbout)
+	if err != nil {
+		return Environment{}, err
+	}
+	var a about
+	if err := json.Unmarshal(out, &a); err != nil {
+		return Environment{}, status.New(status.Internal, "%s does not describe itself: %w", base.Interpreter, err)
+	}
+	dir, err := root(o)
+	if err != nil {
+		return Environment{}, err
+	}
+	h := sha256.New()
+	for _, part := range []string{a.Version, a.Platform, a.Prefix, string(text)} {
+		h.Write([]byte(part + "\x00")) // it does not fail
+	}
+	dir, err = entry(ctx, dir, "venv-"+hex.EncodeToString(h.Sum(nil)[:16]), func(dir string) error {
+		o.Log.Info("installing the requirements of a Python model", slog.String("file", o.Requirements), slog.String("folder", dir))
+		return install(ctx, o.Requirements, base, a, dir)
+	})
+	if err != nil {
+		return Environment{}, err
+	}
+	return over(base, dir), nil
+}
+
+// over returns the environment of a virtual environment that was made with another one.
+func over(base Environment, dir string) Environment {
+	env := base.Env
+	if env == nil {
+		env = (&exec.Cmd{}).Environ()
+	}
+	return Environment{Interpreter: filepath.Join(dir, "bin", "python"), Env: activated(env, dir)}
+}
+
+// install makes a virtual environment and runs pip in it. Options of pip, such as that
+// of an index, come from its own environment variables and files.
+func install(ctx context.Context, requirements string, base Environment, a about, dir string) error {
+	beside := filepath.Dir(requirements)
+	if _, err := run(ctx, base, beside, "-m", "venv", "--without-pip", "--system-site-packages", dir); err != nil {
+		return err
+	}
+	e := over(base, dir)
+	out, err := run(ctx, e, beside, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
+	if err != nil {
+		return err
+	}
+	// A virtual environment of a virtual environment does not see the packages of the latter.
+	path := filepath.Join(strings.TrimSpace(string(out)), "_base.pth")
+	if err := os.WriteFile(path, []byte(strings.Join(a.Packages, "\n")+"\n"), 0o600); err != nil {
+		return status.New(status.Internal, "making a virtual environment: %w", err)
+	}
+	if _, err := run(ctx, e, beside, "-m", "pip", "--version"); err != nil {
+		if _, err := run(ctx, e, beside, "-m", "ensurepip", "--default-pip"); err != nil {
+			return err
+		}
+	}
+	_, err = run(ctx, e, beside, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--requirement", requirements)
+	return err
+}
+
+// run runs an interpreter and returns its standard output. The error has the last lines
+// of what it printed.
+func run(ctx context.Context, e Environment, dir string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, e.Interpreter, args...)
+	cmd.Env, cmd.Dir, cmd.WaitDelay = e.Env, dir, 5*time.Second
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if err == nil {
+		return out.Bytes(), nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = errors.Join(cause, err)
+	}
+	what := strings.Join(args[:min(len(args), 3)], " ")
+	return nil, status.New(status.Internal, "%s %s: %w: %s", e.Interpreter, what, err, lastLines(out.String()+errs.String(), 8))
+}
+
+// lastLines returns the end of a text.
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
