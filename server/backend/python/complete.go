@@ -10,8 +10,13 @@ import (
 
 // AutoComplete runs the model's auto_complete_config, if it has one, in a process of
 // its own that ends with the call.
-func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) (err error) {
-	m, err := b.prepare(spec)
+func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) error {
+	return b.complete(ctx, spec, nil)
+}
+
+// complete is AutoComplete with the program of a Runtime; nil: the model's own.
+func (b *Backend) complete(ctx context.Context, spec backend.Spec, r *Runtime) (err error) {
+	m, err := b.prepare(ctx, spec, r)
 	if err != nil {
 		return err
 	}

@@ -26,15 +26,17 @@ type hello struct {
 	Python string `json:"python"`
 	Numpy  string `json:"numpy"`
 	Error  string `json:"error"`
+	Limit  string `json:"limit"` // why a limit cannot be set
 }
 
 // about is the body of frameLoad and frameComplete.
 type about struct {
 	Name       string            `json:"name"`
 	File       string            `json:"file"`
-	Stem       string            `json:"stem"`
+	Module     string            `json:"module"` // its name in Python
+	Path       []string          `json:"path"`   // added to sys.path
 	ModelDir   string            `json:"model_dir"`
-	VersionDir string            `json:"version_dir"`
+	VersionDir string            `json:"version_dir"`      // pb_utils.get_model_dir()
 	Args       map[string]string `json:"args,omitempty"`   // of initialize
 	Config     string            `json:"config,omitempty"` // to complete
 }

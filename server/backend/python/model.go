@@ -12,6 +12,7 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/server/backend"
+	"triton/server/backend/python/env"
 )
 
 // model is a loaded model.
@@ -19,9 +20,9 @@ type model struct {
 	spec        backend.Spec
 	settings    settings
 	memory      *memory
-	file        string // model.py
-	interpreter string
-	env         []string
+	program     program
+	environment env.Environment
+	limits      string // the argument of the runner
 	runtime     string // the directory of the modules that children import
 	config      string // the configuration as JSON
 	outputs     []string
@@ -43,8 +44,8 @@ func (m *model) configure() error {
 // about returns what a child needs to find model.py.
 func (m *model) about() about {
 	return about{
-		Name: m.spec.Name, File: m.file, Stem: strings.TrimSuffix(filepath.Base(m.file), ".py"),
-		ModelDir: filepath.Dir(m.spec.Dir), VersionDir: m.spec.Dir,
+		Name: m.spec.Name, File: m.program.file, Module: m.program.module, Path: m.program.path,
+		ModelDir: filepath.Dir(m.spec.Dir), VersionDir: m.program.dir,
 	}
 }
 

@@ -25,15 +25,19 @@ type process struct {
 // start starts a child and waits until it can import models.
 func (m *model) start(ctx context.Context, name string) (*process, error) {
 	l := &logger{log: m.spec.Log, model: m.spec.Name, instance: name}
+	args := []string{"-u", m.runtime + string(os.PathSeparator) + "runner.py"}
+	if m.limits != "" {
+		args = append(args, m.limits)
+	}
 	p, err := child.Start(child.Spec{
-		Path: m.interpreter, Args: []string{"-u", m.runtime + string(os.PathSeparator) + "runner.py"}, Env: m.env,
+		Path: m.environment.Interpreter, Args: args, Env: m.environment.Env,
 		Files: []*os.File{m.memory.file}, Line: l.line, Report: l.report,
 	})
 	if err != nil {
 		return nil, status.New(status.Internal, "Launch stub process failed for %s: %w", m.spec.Name, err)
 	}
 	c := &process{name: name, process: p, control: p.Control()}
-	if err := c.greet(ctx, m.interpreter, m.settings.start); err != nil {
+	if err := c.greet(ctx, m.environment.Interpreter, m.settings.start); err != nil {
 		c.kill()
 		return nil, err
 	}
@@ -54,6 +58,8 @@ func (c *process) greet(ctx context.Context, interpreter string, within time.Dur
 		return c.lost()
 	case f.Kind != frameHello || json.Unmarshal(f.Body, &c.hello) != nil:
 		return errors.Join(child.ErrFrame, c.control.Deadline(time.Time{}))
+	case c.hello.Limit != "":
+		return status.New(status.InvalidArg, "the limits of '%s' cannot be set: %s", c.name, c.hello.Limit)
 	case c.hello.Numpy == "" || c.hello.Error != "":
 		return errNumpy(interpreter, c.hello.Error)
 	}

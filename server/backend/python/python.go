@@ -8,12 +8,13 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
+	"triton/pkg/modelconfig/extension"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/backend/python/env"
 )
 
 // Name is the engine's name in config.pbtxt.
@@ -21,7 +22,8 @@ const Name = "python"
 
 // Backend is the engine. Its models share one memory file.
 type Backend struct {
-	memory func() (*memory, error)
+	memory       func() (*memory, error)
+	environments env.Store
 }
 
 var (
@@ -58,8 +60,13 @@ func openMemory() (*memory, error) {
 
 // Load checks the model's files and finds the interpreter. model.py is imported by
 // the instances.
-func (b *Backend) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
-	m, err := b.prepare(spec)
+func (b *Backend) Load(ctx context.Context, spec backend.Spec) (backend.Model, error) {
+	return b.load(ctx, spec, nil)
+}
+
+// load makes a model with the program of a Runtime; nil: its own.
+func (b *Backend) load(ctx context.Context, spec backend.Spec, r *Runtime) (backend.Model, error) {
+	m, err := b.prepare(ctx, spec, r)
 	if err != nil {
 		return nil, err
 	}
@@ -77,19 +84,26 @@ func closing(m *model, err error) error {
 }
 
 // prepare makes a model.
-func (b *Backend) prepare(spec backend.Spec) (*model, error) {
-	file, err := modelFile(spec)
+func (b *Backend) prepare(ctx context.Context, spec backend.Spec, r *Runtime) (*model, error) {
+	p, err := r.program(spec)
 	if err != nil {
 		return nil, err
 	}
-	m := &model{spec: spec, file: file}
+	m := &model{spec: spec, program: p}
 	if m.settings, err = parseSettings(spec.Settings); err != nil {
 		return nil, err
 	}
 	if m.memory, err = b.memory(); err != nil {
 		return nil, err
 	}
-	if m.interpreter, m.env, err = findInterpreter(spec, m.settings.executable); err != nil {
+	process, err := processOf(spec)
+	if err != nil {
+		return nil, err
+	}
+	if m.limits, err = argument(process); err != nil {
+		return nil, err
+	}
+	if m.environment, err = b.environment(ctx, spec, m.settings, process); err != nil {
 		return nil, err
 	}
 	if err = m.configure(); err != nil {
@@ -101,20 +115,14 @@ func (b *Backend) prepare(spec backend.Spec) (*model, error) {
 	return m, nil
 }
 
-// modelFile returns the path of model.py.
-func modelFile(spec backend.Spec) (string, error) {
-	name := spec.File
-	if name == "" {
-		name = "model.py"
-	}
-	if !strings.HasSuffix(name, ".py") {
-		return "", status.New(status.InvalidArg, "Model name must end with '.py'. Model name is \"%s\".", name)
-	}
-	path := filepath.Join(spec.Dir, name)
-	if info, err := os.Stat(path); err != nil || info.IsDir() {
-		return "", status.New(status.Internal, "Python model file not found in '%s'", path)
-	}
-	return path, nil
+// environment returns the interpreter of a model and the environment of its processes.
+func (b *Backend) environment(ctx context.Context, spec backend.Spec, s settings, p extension.Process) (env.Environment, error) {
+	e, err := b.environments.Find(ctx, env.Options{
+		ModelDir: filepath.Dir(spec.Dir), Path: spec.Config.GetParameters()["EXECUTION_ENV_PATH"].GetStringValue(),
+		Executable: s.executable, Requirements: p.Requirements, Cache: s.cache, Log: spec.Log,
+	})
+	e.Env = withThreads(e.Env, p.Threads)
+	return e, err
 }
 
 // errNumpy reports an interpreter without numpy.

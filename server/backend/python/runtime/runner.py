@@ -188,6 +188,24 @@ class ModelError(Exception):
     """An error with the text that clients get."""
 
 
+class LimitError(Exception):
+    """A limit that cannot be set."""
+
+
+def impose(limits):
+    """Sets the limits of this process, which the processes that it starts inherit."""
+    import resource
+    for parameter, value, call in (
+            ("python_memory_limit_bytes", limits.get("memory"), lambda n: resource.setrlimit(resource.RLIMIT_DATA, (n, n))),
+            ("python_cpus", limits.get("cpus"), lambda cpus: os.sched_setaffinity(0, cpus)),
+            ("python_nice", limits.get("nice"), os.nice)):
+        try:
+            if value:
+                call(value)
+        except (OSError, ValueError) as e:
+            raise LimitError(f"{parameter}: {e}") from e
+
+
 def describe(e):
     """The text of an exception as pybind11 writes it: the frames of this program are left out."""
     tb = e.__traceback__
@@ -217,6 +235,11 @@ class Runner:
     def hello(self):
         global native
         about = {"python": sys.version.split()[0], "executable": sys.executable, "numpy": "", "error": ""}
+        try:
+            if len(sys.argv) > 1:
+                impose(json.loads(sys.argv[1]))
+        except LimitError as e:
+            about["limit"] = str(e)
         try:
             import numpy
             about["numpy"] = numpy.__version__
@@ -262,9 +285,9 @@ class Runner:
         self.about = about
         native._model_dir = about["version_dir"]
         here = os.path.dirname(__file__)
-        sys.path[:] = [""] + [p for p in sys.path if p != here] + [about["version_dir"], about["model_dir"], here]
+        sys.path[:] = [""] + [p for p in sys.path if p != here] + about["path"] + [here]
         sys.argv = [""]
-        name = f'{os.path.basename(about["version_dir"])}.{about["stem"]}'
+        name = about["module"]
         __import__(name)
         import triton_python_backend_utils as utils  # the model's own, if it has one
         for public in native.__all__:

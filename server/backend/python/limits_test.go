@@ -1,0 +1,71 @@
+package python
+
+import (
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+func (h *harness) parameters(pairs ...string) {
+	h.spec.Config.Parameters = map[string]*inferencepb.ModelParameter{}
+	for i := 0; i < len(pairs); i += 2 {
+		h.spec.Config.Parameters[pairs[i]] = &inferencepb.ModelParameter{StringValue: pairs[i+1]}
+	}
+}
+
+// TestLimits: a child limits itself before it imports anything. An allocation over the
+// memory limit is an error of the batch; the instance goes on.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("limits need Linux")
+	}
+	h := newHarness(t, `
+import os, resource
+class TritonPythonModel:
+    def initialize(self, args):
+        print("limits", resource.getrlimit(resource.RLIMIT_DATA), sorted(os.sched_getaffinity(0)), os.nice(0), os.environ["OMP_NUM_THREADS"])
+    def execute(self, requests):
+        n = int(requests[0].request_id())
+        x = np.ones(n, np.uint8)
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("OUT", x[:1])])]
+`)
+	out, err := exec.CommandContext(t.Context(), interpreter(t), "-c", "import os; print(min(os.sched_getaffinity(0)))").Output()
+	require.NoError(t, err)
+	cpu := strings.TrimSpace(string(out))
+	h.parameters("python_memory_limit_bytes", "536870912", "python_cpus", cpu, "python_nice", "0", "python_threads", "1")
+	require.NoError(t, h.load())
+	ask := func(size string) error {
+		r := h.request(tensor.FP32, tensor.Shape{1}, floats(1))
+		r.ID = size
+		responses, err := h.run(r)
+		releaseAll(responses)
+		return err
+	}
+	require.ErrorContains(t, ask("1000000000"), "Unable to allocate 954. MiB")
+	require.NoError(t, ask("1000"))
+	require.Contains(t, h.logged(), "limits (536870912, 536870912) ["+cpu+"] 0 1")
+
+	for parameter, value := range map[string]string{"python_cpus": "1023", "python_memory_limit_bytes": "many"} {
+		h := newHarness(t, echo)
+		h.parameters(parameter, value)
+		err := h.load()
+		require.ErrorContains(t, err, parameter)
+		require.Equal(t, status.InvalidArg, status.CodeOf(err))
+	}
+}
+
+// releaseAll gives responses back.
+func releaseAll(responses []*infer.Response) {
+	for _, r := range responses {
+		r.Release()
+	}
+}
