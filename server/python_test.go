@@ -129,3 +129,35 @@ func TestPythonModel(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond)
 	require.True(t, strings.Contains(text, `[6.0,4.0]`), text)
 }
+
+// TestPythonBackendDirectory: a folder of the backend directory with a model.py is a
+// backend. The configuration of its models names the runtime, and --backend-config of
+// the Python backend applies.
+func TestPythonBackendDirectory(t *testing.T) {
+	t.Parallel()
+	python, dir, backends := needsPython(t), t.TempDir(), t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "m", "1"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "m", "config.pbtxt"), []byte(`backend: "mine"`), 0o644))
+	require.NoError(t, os.MkdirAll(filepath.Join(backends, "mine"), 0o755))
+	source := "import triton_python_backend_utils as pb_utils\n" + doubling + `
+    @staticmethod
+    def auto_complete_config(c):
+        c.add_input({"name": "IN", "data_type": "TYPE_FP32", "dims": [1, 2]})
+        c.add_output({"name": "OUT", "data_type": "TYPE_FP32", "dims": [1, 2]})
+        return c
+`
+	require.NoError(t, os.WriteFile(filepath.Join(backends, "mine", "model.py"), []byte(source), 0o644))
+	s := servertest.Start(t, servertest.Repository(dir), servertest.With(func(o *server.Options) {
+		o.BackendDirectory = backends
+		o.Settings = map[string]map[string]string{"python": {"python-executable": python}}
+	}))
+	c := newClient(t)
+	code, text, err := post(c, "http://"+s.HTTP+"/v2/models/m/infer", `{"inputs":[{"name":"IN","datatype":"FP32","shape":[1,2],"data":[3,2]}]}`)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, code, text)
+	require.Contains(t, text, `"data":[6.0,4.0]`)
+	config, err := dial(t, s.GRPC).ModelConfig(t.Context(), &inferencepb.ModelConfigRequest{Name: "m"})
+	require.NoError(t, err)
+	require.Equal(t, "model.py", config.GetConfig().GetRuntime())
+	require.Equal(t, "mine", config.GetConfig().GetBackend())
+}

@@ -88,7 +88,7 @@ func New(o Options) (*Server, error) {
 	s.gpus = openGPUs(o.GPUs, o.Log)
 	s.models = repository.New(repository.Options{
 		Options: model.Options{
-			Backends: o.Backends, Settings: o.settings(), AutoComplete: o.AutoComplete, CPUs: s.cpus,
+			Backends: o.Backends, BackendDirectory: o.BackendDirectory, Settings: o.settings(), AutoComplete: o.AutoComplete, CPUs: s.cpus,
 			Machine: modelconfig.Machine{GPUs: s.gpus.indices(), MinComputeCapability: o.MinComputeCapability},
 			Pool:    s.pool, Log: o.Log, Holds: o.Models.Holds,
 			GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,

@@ -35,11 +35,11 @@ func (c *Config) ValidateIO() []Finding {
 }
 
 // ValidateRuntime checks, for a model of a backend that this server has, that the
-// configuration names no other library of it. Triton checks that when it loads the
-// backend, and not for ensembles.
+// configuration names no other library of it. A model.py may be in the backend directory
+// of the server. Triton checks that when it loads the backend, and not for ensembles.
 func (c *Config) ValidateRuntime() []Finding {
 	v := validator{Config: c}
-	if c.Runtime != "" && c.Runtime != "libtriton_"+c.Backend+".so" {
+	if c.Runtime != "" && c.Runtime != "model.py" && c.Runtime != "libtriton_"+c.Backend+".so" {
 		v.add(ruleRuntime, "runtime", "remove it",
 			"unable to find backend library '%s' for model '%s', searched: the backends of this server", c.Runtime, c.Name)
 	}

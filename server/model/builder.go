@@ -30,6 +30,8 @@ import (
 // Options are for all versions of a builder.
 type Options struct {
 	Backends backend.Set
+	// BackendDirectory has a folder for each backend that is written in Python.
+	BackendDirectory string
 	// Settings are the --backend-config pairs by backend; those under the
 	// empty name are for all.
 	Settings map[string]map[string]string

@@ -22,18 +22,14 @@ func (b *Builder) load(ctx context.Context, v *Loaded, s Source) error {
 	if config.GetBackend() == "" {
 		return status.New(status.InvalidArg, "must specify 'backend' for '%s'", v.model)
 	}
-	engine := b.opts.Backends[config.GetBackend()]
-	if engine == nil {
-		return status.New(status.InvalidArg, "unable to find backend library for backend '%s', try specifying runtime on the model configuration.", config.GetBackend())
-	}
-	if err := config.First(config.ValidateRuntime()); err != nil {
+	engine, err := b.find(&config, v.model, v.dir, s.Folder.Dir)
+	if err != nil {
 		return err
 	}
-	spec := b.spec(v, &config, s)
-	if err := b.complete(ctx, engine, &config, spec); err != nil {
+	spec := b.spec(v, &config, s, engine.settings)
+	if err := b.complete(ctx, engine.Backend, &config, spec); err != nil {
 		return err
 	}
-	var err error
 	if v.labels, err = readLabels(s.Folder.Dir, config.ModelConfig); err != nil {
 		return err
 	}
@@ -55,7 +51,7 @@ func (b *Builder) load(ctx context.Context, v *Loaded, s Source) error {
 	if err != nil {
 		return err
 	}
-	v.engine = share(m)
+	v.engine = share(engine.Backend, m)
 	return b.serve(ctx, v, placements)
 }
 
@@ -65,7 +61,7 @@ func (b *Builder) regroup(ctx context.Context, v, old *Loaded, s Source) error {
 	config.ModelConfig = proto.CloneOf(old.config)
 	config.InstanceGroup = proto.CloneOf(s.Config.ModelConfig).InstanceGroup
 	config.VersionPolicy = s.Config.VersionPolicy
-	if err := b.groups(b.opts.Backends[config.GetBackend()], &config); err != nil {
+	if err := b.groups(old.engine.backend, &config); err != nil {
 		return err
 	}
 	v.config, v.labels, v.check, v.metadata, v.stats = config.ModelConfig, old.labels, old.check, old.metadata, old.stats
@@ -80,12 +76,13 @@ func (b *Builder) regroup(ctx context.Context, v, old *Loaded, s Source) error {
 	return b.serve(ctx, v, placements)
 }
 
-func (b *Builder) spec(v *Loaded, c *modelconfig.Config, s Source) backend.Spec {
+// spec describes a version to its backend, with the settings of a backend of that name.
+func (b *Builder) spec(v *Loaded, c *modelconfig.Config, s Source, owner string) backend.Spec {
 	settings := maps.Clone(b.opts.Settings[""])
 	if settings == nil {
 		settings = map[string]string{}
 	}
-	maps.Copy(settings, b.opts.Settings[c.GetBackend()])
+	maps.Copy(settings, b.opts.Settings[owner])
 	return backend.Spec{
 		Name: c.GetName(), Version: v.number, Config: c.ModelConfig, Dir: v.dir,
 		Settings: settings, Pool: b.opts.Pool, CPUs: b.opts.CPUs, Log: b.opts.Log, Capability: b.opts.Capability,

@@ -10,11 +10,12 @@ import (
 // closes it.
 type engine struct {
 	backend.Model
-	refs atomic.Int32
+	backend backend.Backend // that made it
+	refs    atomic.Int32
 }
 
-func share(m backend.Model) *engine {
-	e := &engine{Model: m}
+func share(b backend.Backend, m backend.Model) *engine {
+	e := &engine{Model: m, backend: b}
 	e.refs.Store(1)
 	return e
 }

@@ -80,7 +80,7 @@ func TestRuntime(t *testing.T) {
 		"its own":            {plainModel + `runtime: "libtriton_python.so"`, ""},
 		"another":            {plainModel + `runtime: "libnothing.so"`, "unable to find backend library 'libnothing.so' for model 'm', searched: "},
 		"another, sequences": {plainModel + asSequence + `runtime: "libnothing.so"`, "unable to find backend library 'libnothing.so' for model 'm', searched: "},
-		"a Python backend":   {plainModel + `runtime: "model.py"`, "unable to find backend library 'model.py' for model 'm', searched: "},
+		"a Python backend":   {plainModel + `runtime: "model.py"`, "unable to find Python backend based backend library 'model.py' for model 'm', searched: 'python/model.py'"},
 		"an ensemble":        {overPlain + `runtime: "libnothing.so"`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

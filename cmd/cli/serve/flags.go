@@ -208,7 +208,7 @@ func (o *options) bindMetrics(t *table) {
 
 func (o *options) bindBackends(t *table) {
 	t.Group("Backend")
-	t.text(&o.BackendDirectory, "backend-directory", "Folder of backend libraries. ONNX Runtime is also looked for in its subfolder onnxruntime.")
+	t.text(&o.BackendDirectory, "backend-directory", "Folder of backends: folders with a model.py, and ONNX Runtime in onnxruntime.")
 	t.list(&o.backends, checked(backendSetting), "backend-config",
 		"<backend>,<setting>=<value> for one backend, or <setting>=<value> for all. May be repeated.")
 	t.text(&o.library, "onnxruntime-library", "File of the ONNX Runtime shared library. By default it is looked for beside this program, in lib/ and in the folders of the system.")
