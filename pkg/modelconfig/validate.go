@@ -81,7 +81,11 @@ func (v *validator) identity() {
 	}
 	switch {
 	case v.Backend == "" && v.Platform != ensemblePlatform:
-		v.add(ruleBackend, "platform", `write the backend's name, such as backend: "onnxruntime"`,
+		hint := `write the backend's name, such as backend: "onnxruntime"`
+		if v.Platform == "python" || v.Platform == "openvino" {
+			hint = fmt.Sprintf("write backend: %q instead: it is not a platform", v.Platform)
+		}
+		v.add(ruleBackend, "platform", hint,
 			"unexpected platform type '%s' for %s", v.Platform, v.Name)
 	case v.Backend != "" && v.Platform == ensemblePlatform:
 		v.add(ruleEnsemblePair, "backend", "remove backend, or platform if this is no ensemble",

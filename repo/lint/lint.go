@@ -20,6 +20,9 @@ type Options struct {
 	CPUs int
 	// DefaultMaxBatch is the server's default-max-batch-size.
 	DefaultMaxBatch int
+	// Python is the interpreter that reads Python models, which does not run them;
+	// empty skips the rules about them.
+	Python string
 }
 
 // Check runs every rule on the models of one repository. The findings are sorted by
@@ -41,6 +44,7 @@ func Check(models []repo.Model, o Options) []repo.Finding {
 			}
 		}
 	}
+	python(o.Python, runs)
 	var found []repo.Finding
 	for _, r := range runs {
 		r.ensemble(known)
@@ -98,6 +102,7 @@ func (r *run) all() {
 	}
 	r.config.Normalize()
 	r.files()
+	r.programName()
 	r.graphs()
 	r.config.Normalize()
 	r.validate()

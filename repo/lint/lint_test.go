@@ -5,7 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +30,8 @@ var unreachable = []string{"TRN101", "TRN401"}
 
 // TestRules runs every testdata/RULE.txtar. The models below bad/ break the
 // rule, those below good/ do not; "want" is what is said about bad/. The comment
-// may set the number of processors ("cpus: 2").
+// may set the number of processors ("cpus: 2") or the interpreter of good/ and bad/
+// ("python: python3 /no/python"); without an interpreter the test is skipped.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	for _, rule := range lint.Rules() {
@@ -44,6 +47,9 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// pythonVersion is that of the machine.
+var pythonVersion = regexp.MustCompile(`Python 3\.\d+`)
+
 func testRule(t *testing.T, rule repo.Rule, file string) {
 	archive, err := txtar.ParseFile(file)
 	require.NoError(t, err, "every rule has an example")
@@ -52,13 +58,21 @@ func testRule(t *testing.T, rule repo.Rule, file string) {
 		o.CPUs, err = strconv.Atoi(strings.TrimSpace(n))
 		require.NoError(t, err)
 	}
+	badly := o
+	if _, text, ok := strings.Cut(string(archive.Comment), "python: "); ok {
+		pythons := strings.Fields(text)
+		o.Python, badly.Python = pythons[0], pythons[len(pythons)-1]
+		if _, err := exec.LookPath(o.Python); err != nil {
+			t.Skip("needs python3")
+		}
+	}
 	dir := t.TempDir()
 	want := unpack(t, archive, dir)
 	has := func(f repo.Finding) bool { return f.Rule == rule.ID }
 
 	good := check(t, filepath.Join(dir, "good"), o)
 	require.False(t, slices.ContainsFunc(good, has), "%v", good)
-	bad := check(t, filepath.Join(dir, "bad"), o)
+	bad := check(t, filepath.Join(dir, "bad"), badly)
 	require.True(t, slices.ContainsFunc(bad, has), "%v", bad)
 	known := lint.Rules()
 	for _, f := range slices.Concat(good, bad) {
@@ -70,6 +84,7 @@ func testRule(t *testing.T, rule repo.Rule, file string) {
 	var got bytes.Buffer
 	require.NoError(t, report.Write(&got, "text", report.Report{Findings: bad, Models: 1}))
 	text := strings.ReplaceAll(got.String(), filepath.Join(dir, "bad")+"/", "")
+	text = pythonVersion.ReplaceAllString(text, "Python 3.x")
 	if *update {
 		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return f.Name == "want" })
 		archive.Files = append(archive.Files, txtar.File{Name: "want", Data: []byte(text)})

@@ -13,7 +13,7 @@ import (
 
 // The rules of this package. Ids are grouped by hundreds: 0 reading, 1 identity,
 // 2 tensors, 3 batching, 4 instances, 5 versions and files, 6 the ONNX graph,
-// 7 ensembles, 8 other settings.
+// 7 ensembles, 8 other settings, 9 Python models.
 var (
 	ruleSyntax        = repo.Rule{ID: "TRN001", Severity: repo.Error, Doc: "config.pbtxt is protobuf text of a model configuration"}
 	ruleUnreadable    = repo.Rule{ID: "TRN002", Severity: repo.Error, Doc: "files can be read"}
@@ -45,6 +45,11 @@ var (
 	ruleCircle        = repo.Rule{ID: "TRN711", Severity: repo.Error, Doc: "an ensemble is not among the models that it needs"}
 	ruleStepVersion   = repo.Rule{ID: "TRN712", Severity: repo.Error, Doc: "the version that a step names is served"}
 	ruleNoEffect      = repo.Rule{ID: modelconfig.NoEffectRule().ID, Severity: repo.Note, Doc: modelconfig.NoEffectRule().Doc}
+	rulePython        = repo.Rule{ID: "TRN901", Severity: repo.Error, Doc: "the file of a Python model is correct Python"}
+	ruleClass         = repo.Rule{ID: "TRN902", Severity: repo.Error, Doc: "a Python model has a class TritonPythonModel with a method execute"}
+	ruleTensors       = repo.Rule{ID: "TRN903", Severity: repo.Warning, Doc: "config.pbtxt or auto_complete_config describes the tensors of a Python model"}
+	ruleTwice         = repo.Rule{ID: "TRN904", Severity: repo.Note, Doc: "not both config.pbtxt and auto_complete_config describe the tensors of a Python model"}
+	ruleSkipped       = repo.Rule{ID: "TRN905", Severity: repo.Note, Doc: "an interpreter is there to read Python models"}
 	ruleParameter     = repo.Rule{ID: "TRN810", Severity: repo.Warning, Doc: "parameters are ones that the backend knows"}
 )
 
@@ -55,6 +60,7 @@ func Rules() []repo.Rule {
 		ruleUnusedBatch, ruleCouldBatch, rulePreferredSort, ruleNoLevels, ruleCount, ruleTooMany, ruleAllGPUs, ruleAutoGPU,
 		ruleNoVersion, ruleBadVersion, ruleMissing, ruleModelFile, ruleLabels, ruleLabelCount, ruleWarmup, ruleExternal,
 		ruleGraphFile, ruleIncomplete, ruleNoComposing, ruleCircle, ruleStepVersion, ruleNoEffect, ruleParameter,
+		rulePython, ruleClass, ruleTensors, ruleTwice, ruleSkipped,
 	}
 	for _, r := range slices.Concat(modelconfig.Rules(), agent.Rules(), extension.Rules(), autofill.Rules()) {
 		list = append(list, repo.Rule{ID: r.ID, Severity: repo.Error, Doc: r.Doc})

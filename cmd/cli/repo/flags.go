@@ -30,6 +30,7 @@ func (o *lintOptions) bind(f *flags.Set) {
 	f.BoolVar(&o.rules, "rules", false, "list the rules and exit")
 	f.IntVar(&o.CPUs, "cpus", runtime.NumCPU(), "processors of the machine that will serve; 0 skips the rules about them")
 	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
+	f.StringVar(&o.Python, "python", "python3", "interpreter that reads model.py, without running it; empty skips the rules about Python models")
 }
 
 // scaffoldOptions holds what the flags of scaffold set.
@@ -46,8 +47,8 @@ func (o *scaffoldOptions) bind(f *flags.Set) {
 	f.StringVar(&o.Output, "output", ".", "repository to put the model into")
 	f.IntVar(&o.maxBatch, maxBatchFlag, 0, "largest batch; 0 is no batch dimension (default: the server's choice)")
 	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
-	f.BoolVar(&o.Link, "link", false, "link to the ONNX file instead of copying it")
-	f.BoolVar(&o.copied, "copy", false, "copy the ONNX file (the default)")
+	f.BoolVar(&o.Link, "link", false, "link to the file instead of copying it")
+	f.BoolVar(&o.copied, "copy", false, "copy the file (the default)")
 	f.BoolVar(&o.Force, "force", false, "replace existing files")
 }
 

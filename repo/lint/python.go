@@ -1,0 +1,86 @@
+package lint
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"triton/pkg/modelconfig"
+	"triton/repo"
+)
+
+// python checks the Python models among the runs, with one interpreter for all.
+func python(interpreter string, runs []*run) {
+	var paths []string
+	for _, r := range runs {
+		paths = append(paths, r.programs()...)
+	}
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	if interpreter == "" || len(paths) == 0 {
+		return
+	}
+	all, err := inspect(interpreter, paths)
+	for _, r := range runs {
+		for _, path := range r.programs() {
+			if err != nil {
+				r.addFile(ruleSkipped, path, fmt.Sprintf("model.py is not checked: %s", err), "name an interpreter with --python")
+				continue
+			}
+			r.program(path, all)
+		}
+	}
+}
+
+// programs returns the model files of a Python model.
+func (r *run) programs() []string {
+	if r.Alone || r.config == nil || r.config.Backend != "python" || r.config.Runtime == "model.py" {
+		return nil
+	}
+	file := modelconfig.ModelFile(r.config.ModelConfig)
+	if !strings.HasSuffix(file, ".py") {
+		return nil
+	}
+	var paths []string
+	for _, v := range r.chosen {
+		paths = append(paths, filepath.Join(v.path, file))
+	}
+	return paths
+}
+
+// program checks one model file.
+func (r *run) program(path string, all inspected) {
+	const class = "TritonPythonModel"
+	file := all.files[path]
+	at := func(rule repo.Rule, msg, hint string) {
+		r.found = append(r.found, repo.Finding{
+			Rule: rule.ID, Severity: rule.Severity, Model: r.Name, File: path, Line: file.Line, Col: max(file.Col, 1), Msg: msg, Hint: hint,
+		})
+	}
+	described := len(r.written.Input)+len(r.written.Output) > 0
+	switch {
+	case file.Error != "":
+		at(rulePython, file.Error, "correct it; it was read by Python "+all.version)
+	case !file.Class:
+		at(ruleClass, "there is no class "+class, "name the model's class "+class)
+	case !file.Execute:
+		at(ruleClass, "the class "+class+" has no method execute", "add execute(self, requests)")
+	case !described && !file.Complete && file.Known:
+		at(ruleTensors, "neither config.pbtxt nor auto_complete_config describes inputs and outputs",
+			"list them in config.pbtxt, or add auto_complete_config")
+	case described && file.Complete:
+		at(ruleTwice, "auto_complete_config runs beside the tensors of config.pbtxt: where they differ, the model does not load",
+			"describe the tensors in one place")
+	}
+}
+
+// programName checks the name of the model file of a Python model.
+func (r *run) programName() {
+	if r.config.Backend != "python" || r.config.Runtime == "model.py" {
+		return
+	}
+	if file := modelconfig.ModelFile(r.config.ModelConfig); !strings.HasSuffix(file, ".py") {
+		r.add(rulePython, "default_model_filename", fmt.Sprintf("Model name must end with '.py'. Model name is %q.", file), "remove it, or name a Python file")
+	}
+}
