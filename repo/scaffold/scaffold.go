@@ -1,6 +1,6 @@
-// Package scaffold makes a model directory for an ONNX file: the version directory with
-// the model, and the config.pbtxt that a server would complete by itself, written out
-// for editing. It replaces nothing unless Options.Force is set.
+// Package scaffold makes a model directory for an ONNX file or a model.py: the version
+// directory with the model, and the config.pbtxt that a server would complete by itself,
+// written out for editing. It replaces nothing unless Options.Force is set.
 package scaffold
 
 import (
@@ -43,18 +43,25 @@ type Result struct {
 
 const version = "1"
 
-// Write makes the model directory for an ONNX file.
-func Write(file string, o Options) (Result, error) {
-	graph, err := onnxmodel.ReadFile(file)
-	if err != nil {
-		return Result{}, err
-	}
+// Write makes the model directory for an ONNX file, or a file whose name ends with .py.
+func Write(file string, o Options) (res Result, err error) {
 	if o.Name == "" {
 		if o.Name, err = nameOf(file); err != nil {
 			return Result{}, err
 		}
 	}
 	if err := checkName(o.Name); err != nil {
+		return Result{}, err
+	}
+	if filepath.Ext(file) == ".py" {
+		return writePython(file, o)
+	}
+	return writeONNX(file, o)
+}
+
+func writeONNX(file string, o Options) (Result, error) {
+	graph, err := onnxmodel.ReadFile(file)
+	if err != nil {
 		return Result{}, err
 	}
 	cfg, notes, err := Config(graph, o)

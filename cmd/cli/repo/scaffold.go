@@ -16,13 +16,17 @@ import (
 func newScaffoldCommand(p process.Process) *cobra.Command {
 	var o scaffoldOptions
 	cmd := &cobra.Command{
-		Use:   "scaffold MODEL.onnx",
-		Short: "Make a model directory of an ONNX file",
+		Use:   "scaffold MODEL.onnx|MODEL.py",
+		Short: "Make a model directory of an ONNX or Python file",
 		Long: `Put an ONNX file into a model repository, as NAME/1/model.onnx, with the
 NAME/config.pbtxt that a server would complete by itself, ready to be edited.
-Weights in files of their own come along. Files that exist are kept.`,
+Weights in files of their own come along. Files that exist are kept.
+
+A Python file becomes NAME/1/model.py, with a config.pbtxt to be edited. If it
+does not exist, a model that works is written.`,
 		Example: `  triton repo scaffold resnet50.onnx --output models/
-  triton repo scaffold export/model.onnx --name detector --max-batch-size 16 --link`,
+  triton repo scaffold export/model.onnx --name detector --max-batch-size 16 --link
+  triton repo scaffold doubler.py --output models/`,
 	}
 	f := flags.New(p, "repo scaffold", cmd.Flags())
 	o.bind(f)
@@ -32,7 +36,7 @@ Weights in files of their own come along. Files that exist are kept.`,
 		}
 		switch {
 		case len(args) != 1:
-			return process.UsageError("repo scaffold takes one ONNX file, %d were given", len(args))
+			return process.UsageError("repo scaffold takes one ONNX or Python file, %d were given", len(args))
 		case o.Link && o.copied:
 			return process.UsageError("--link and --copy exclude each other")
 		case o.maxBatch < 0 || o.maxBatch > math.MaxInt32:
