@@ -5,33 +5,15 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/log"
+	"triton/pkg/log/logtest"
 	"triton/server"
 	"triton/server/servertest"
 )
-
-// lockedBuffer is read while the server may still write.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 // TestAccessLogCannotBeForged: the id of a request is one field of its line,
 // whatever it holds.
@@ -39,7 +21,7 @@ func TestAccessLogCannotBeForged(t *testing.T) {
 	t.Parallel()
 	settings := log.DefaultSettings()
 	settings.Format = log.JSON
-	out := &lockedBuffer{}
+	out := &logtest.Buffer{}
 	sink, err := log.Open(settings, out, out)
 	require.NoError(t, err)
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "1", 0)),

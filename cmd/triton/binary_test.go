@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"triton/pkg/log/logtest"
 )
 
 // The tests of this package run the real binary as users do. It is built once,
@@ -89,26 +90,9 @@ type server struct {
 	cmd        *exec.Cmd
 	http, grpc string // addresses
 	metrics    string
-	log        *lockedBuffer
+	log        *logtest.Buffer
 	done       chan struct{}
 	err        error
-}
-
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }
 
 func freePorts(t *testing.T, n int) []int {
@@ -134,7 +118,7 @@ func start(t *testing.T, cmd *exec.Cmd) *server {
 	t.Helper()
 	p := freePorts(t, 3)
 	at := func(i int) string { return "127.0.0.1:" + strconv.Itoa(p[i]) }
-	s := &server{cmd: cmd, http: at(0), grpc: at(1), metrics: at(2), log: &lockedBuffer{}, done: make(chan struct{})}
+	s := &server{cmd: cmd, http: at(0), grpc: at(1), metrics: at(2), log: &logtest.Buffer{}, done: make(chan struct{})}
 	cmd.Args = append(cmd.Args,
 		"--http-address=127.0.0.1", "--grpc-address=127.0.0.1", "--metrics-address=127.0.0.1",
 		"--http-port="+strconv.Itoa(p[0]), "--grpc-port="+strconv.Itoa(p[1]), "--metrics-port="+strconv.Itoa(p[2]))

@@ -1,7 +1,6 @@
 package grpcapi_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +20,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/log/logtest"
 	"triton/server/grpcapi"
 	"triton/server/restricted"
 	"triton/server/trace"
@@ -89,28 +88,10 @@ func TestRestricted(t *testing.T) {
 	require.Equal(t, "This protocol is restricted, expecting header 'triton-grpc-protocol-other'", grpcstatus.Convert(err).Message())
 }
 
-// lockedBuffer is a writer for several goroutines.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // TestAccessLog has one record for each call and each stream.
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
-	var b lockedBuffer
+	var b logtest.Buffer
 	s := newStub()
 	conn := serve(t, s, s, func(o *grpcapi.Options) { o.Access = slog.New(slog.NewJSONHandler(&b, nil)) })
 	c := inferencepb.NewGRPCInferenceServiceClient(conn)

@@ -1,13 +1,11 @@
 package repository
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"triton/pkg/log"
+	"triton/pkg/log/logtest"
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/backend/builtin"
@@ -46,24 +45,13 @@ func tree(t testing.TB, files map[string]string) string {
 }
 
 // lines collects the log.
-type lines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
+type lines struct{ logtest.Buffer }
 
 var source = regexp.MustCompile(`(?m)^([IWE]).*?\] (.*)$`)
 
 // messages is the log without times and places.
 func (l *lines) messages() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return source.ReplaceAllString(l.buf.String(), "$1 $2")
+	return source.ReplaceAllString(l.String(), "$1 $2")
 }
 
 // open makes a repository over paths, and closes it at the test's end.

@@ -1,14 +1,12 @@
 package scenario
 
 import (
-	"bytes"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/log/logtest"
 )
 
 // startOracle starts a server with the models of scenarios of a file.
@@ -34,7 +33,7 @@ func startOracle(t *testing.T, dir string, s *Suite, todo []*Scenario) *nvidia {
 	port := func(addr string) string { _, p, _ := net.SplitHostPort(addr); return p }
 	cmd := exec.Command(filepath.Join(dir, "bin", "tritonserver"), append(strings.Fields(s.Needs["flags"]),
 		"--model-repository", repository, "--allow-gpu-metrics=false", "--exit-on-error=false", "--strict-readiness=false", "--exit-timeout-secs=3", "--http-port="+port(web), "--grpc-port="+port(rpc), "--metrics-port="+port(o.metrics))...)
-	var out lockedBuffer
+	var out logtest.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &out, append(os.Environ(), "SCENARIO_LOG="+o.log, "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // with its Python children
 	cmd.WaitDelay = time.Second
@@ -75,21 +74,4 @@ func freePort(t *testing.T) string {
 	require.NoError(t, err)
 	defer l.Close()
 	return l.Addr().String()
-}
-
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }

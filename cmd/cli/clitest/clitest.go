@@ -2,11 +2,10 @@
 package clitest
 
 import (
-	"bytes"
 	"net"
 	"os"
 	"path/filepath"
-	"sync"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -15,33 +14,14 @@ import (
 
 	"triton/cmd/cli"
 	"triton/cmd/cli/process"
+	"triton/pkg/log/logtest"
 )
 
 // Command is a command line that runs.
 type Command struct {
-	Stdout, Stderr Output
+	Stdout, Stderr logtest.Buffer
 	Signals        chan os.Signal
 	Exit           chan int // gets the exit code
-}
-
-// Output collects a stream that a command writes while a test reads it.
-type Output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-// Write appends to the output.
-func (o *Output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(p)
-}
-
-// String returns the output so far.
-func (o *Output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
 }
 
 // New returns a command that has not been started.
@@ -74,6 +54,13 @@ func (c *Command) Wait(t *testing.T) (code int, out, errs string) {
 		t.Fatalf("the command did not end:\n%s", c.Stdout.String())
 	}
 	return code, c.Stdout.String(), c.Stderr.String()
+}
+
+// Printed waits until a started command has written a text to its standard output.
+func (c *Command) Printed(t *testing.T, text string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(c.Stdout.String(), text) || len(c.Exit) > 0 }, 20*time.Second, 2*time.Millisecond)
+	require.Empty(t, c.Exit, "the command ended: %s", &c.Stderr)
 }
 
 // Run runs triton with args and returns when it has ended.
