@@ -100,7 +100,7 @@ func TestSources(t *testing.T) {
 	} {
 		p := clitest.New().Start(c.env, append([]string{"serve"}, c.args...)...)
 		at := fmt.Sprintf("127.0.0.1:%d", c.port)
-		require.Eventually(t, func() bool { return strings.Contains(p.Stdout.String(), "Started HTTPService at "+at) }, 20*time.Second, 2*time.Millisecond, c.name+p.Stderr.String())
+		p.Printed(t, "Started HTTPService at "+at)
 		resp, err := http.Get("http://" + at + "/v2/health/ready")
 		require.NoError(t, err)
 		resp.Body.Close()
@@ -133,7 +133,7 @@ func TestWithoutEngine(t *testing.T) {
 	require.Zero(t, code, errs)
 	p := clitest.New().Start(nil, "serve", "--model-repository", models, "--http-address=127.0.0.1", "--http-port=0",
 		"--allow-grpc=off", "--allow-metrics=off", "--backend-directory", t.TempDir())
-	require.Eventually(t, func() bool { return strings.Contains(p.Stdout.String(), "Started HTTPService at ") }, 20*time.Second, 2*time.Millisecond, p.Stderr.String())
+	p.Printed(t, "Started HTTPService at ")
 	p.Signals <- syscall.SIGTERM
 	require.Zero(t, <-p.Exit)
 	if !strings.Contains(p.Stderr.String(), "models for ONNX Runtime will not be served") {
@@ -163,7 +163,7 @@ func TestSecondSignal(t *testing.T) {
 	port := clitest.FreePort(t)
 	p := clitest.New().Start(nil, "serve", "--model-repository", clitest.Models(t), "--http-address=127.0.0.1", "--http-port", fmt.Sprint(port),
 		"--allow-grpc=off", "--allow-metrics=off")
-	require.Eventually(t, func() bool { return strings.Contains(p.Stdout.String(), "Started HTTPService at ") }, 20*time.Second, 2*time.Millisecond)
+	p.Printed(t, "Started HTTPService at ")
 	conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	require.NoError(t, err)
 	defer conn.Close()
@@ -173,7 +173,7 @@ func TestSecondSignal(t *testing.T) {
 	require.NoError(t, err)
 	began := time.Now()
 	p.Signals <- os.Interrupt
-	require.Eventually(t, func() bool { return strings.Contains(p.Stdout.String(), "Waiting for in-flight") }, 10*time.Second, 2*time.Millisecond)
+	p.Printed(t, "Waiting for in-flight")
 	// The same signal that reaches the process twice is one.
 	p.Signals <- os.Interrupt
 	again := time.NewTicker(100 * time.Millisecond)
