@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/kserve"
-	"triton/pkg/status"
+	"triton/pkg/kserve/kservetest"
 	"triton/pkg/tensor"
 )
 
@@ -14,9 +14,9 @@ import (
 func decode(t testing.TB, body string, headerLen int, check func(*kserve.Request, error)) {
 	t.Helper()
 	pool := tensor.NewPool()
-	rs := newRegions(pool)
+	rs := kservetest.NewRegions(pool)
 	defer func() { require.Zero(t, pool.Outstanding()) }()
-	defer rs.memory.Release()
+	defer rs.Memory.Release()
 	d := Decoder{Pool: pool, Regions: rs}
 	b := pool.Get(len(body))
 	copy(b.Bytes(), body)
@@ -25,24 +25,6 @@ func decode(t testing.TB, body string, headerLen int, check func(*kserve.Request
 	b.Release()
 	check(req, err)
 	req.Reset()
-}
-
-// regions has one, "r", of 40 bytes from 0 to 39.
-type regions struct{ memory *tensor.Buffer }
-
-func newRegions(pool *tensor.Pool) regions {
-	rs := regions{pool.Get(40)}
-	for i := range rs.memory.Bytes() {
-		rs.memory.Bytes()[i] = byte(i)
-	}
-	return rs
-}
-
-func (rs regions) Find(region string, offset, size uint64) (tensor.Segment, error) {
-	if region != "r" || offset > 40 || size > 40-offset {
-		return tensor.Segment{}, status.New(status.NotFound, "no region '%s'", region)
-	}
-	return tensor.Segment{Buffer: rs.memory.Retain(), Off: int(offset), N: int(size)}, nil
 }
 
 func bytesOf(t testing.TB, x *kserve.Tensor) []byte {

@@ -77,17 +77,26 @@ func (n *numberReader) array() error {
 		} else if err := n.element(); err != nil {
 			return err
 		}
-		for {
-			more, ok := r.Separator()
-			if !ok {
-				return r.Err()
-			}
-			if more {
-				break
-			}
-			if depth--; depth == 0 {
-				return nil
-			}
+		var err error
+		if depth, err = closed(r, depth); err != nil || depth == 0 {
+			return err
+		}
+	}
+}
+
+// closed passes the end of an element, or of an empty array, and the ends of the arrays
+// that it closes. It returns the depth of the next element, or 0 at the end of all.
+func closed(r *tritonjson.Reader, depth int) (int, error) {
+	for {
+		more, ok := r.Separator()
+		switch {
+		case !ok:
+			return 0, r.Err()
+		case more:
+			return depth, nil
+		}
+		if depth--; depth == 0 {
+			return 0, nil
 		}
 	}
 }

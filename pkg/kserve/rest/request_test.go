@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/kserve"
+	"triton/pkg/kserve/kservetest"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
@@ -162,7 +163,7 @@ func placedOutput(parameters string) string {
 func compareReadings(t testing.TB, text []byte) {
 	t.Helper()
 	pool := tensor.NewPool()
-	rs := newRegions(pool)
+	rs := kservetest.NewRegions(pool)
 	d := Decoder{Pool: pool, Regions: rs}
 	read := func(how func() bool) (*kserve.Request, bool) {
 		req := &kserve.Request{ModelName: "m"}
@@ -180,7 +181,7 @@ func compareReadings(t testing.TB, text []byte) {
 	}
 	fast.Reset()
 	exact.Reset()
-	rs.memory.Release()
+	rs.Memory.Release()
 	require.Zero(t, pool.Outstanding())
 }
 

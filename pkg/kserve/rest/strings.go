@@ -89,17 +89,9 @@ func eachString(r *tritonjson.Reader, visit func() bool) error {
 		default:
 			return errNoString(tritonjson.ErrString)
 		}
-		for {
-			more, ok := r.Separator()
-			if !ok {
-				return r.Err()
-			}
-			if more {
-				break
-			}
-			if depth--; depth == 0 {
-				return nil
-			}
+		var err error
+		if depth, err = closed(r, depth); err != nil || depth == 0 {
+			return err
 		}
 	}
 }

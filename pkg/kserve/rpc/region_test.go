@@ -7,28 +7,10 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
+	"triton/pkg/kserve/kservetest"
 	"triton/pkg/kserve/rpc"
-	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
-
-// regions has one, "r", of 40 bytes from 0 to 39.
-type regions struct{ memory *tensor.Buffer }
-
-func newRegions(pool *tensor.Pool) regions {
-	rs := regions{pool.Get(40)}
-	for i := range rs.memory.Bytes() {
-		rs.memory.Bytes()[i] = byte(i)
-	}
-	return rs
-}
-
-func (rs regions) Find(region string, offset, size uint64) (tensor.Segment, error) {
-	if region != "r" || offset > 40 || size > 40-offset {
-		return tensor.Segment{}, status.New(status.NotFound, "no region '%s'", region)
-	}
-	return tensor.Segment{Buffer: rs.memory.Retain(), Off: int(offset), N: int(size)}, nil
-}
 
 func placed(offset, size int64) map[string]*inferencepb.InferParameter {
 	number := func(v int64) *inferencepb.InferParameter {
@@ -63,7 +45,7 @@ func placedSample() *inferencepb.ModelInferRequest {
 func TestDecodePlaces(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
-	rs := newRegions(pool)
+	rs := kservetest.NewRegions(pool)
 	m := &kserve.Request{}
 	r := &rpc.Request{Message: m, Regions: rs}
 	data := split(wire(t, placedSample()), 0)
@@ -76,11 +58,11 @@ func TestDecodePlaces(t *testing.T) {
 	}
 	into, ok := m.Into("x")
 	require.True(t, ok)
-	require.Equal(t, tensor.Segment{Buffer: rs.memory, Off: 16, N: 24}, into)
-	require.Same(t, rs.memory, m.Inputs[0].Data.Segment(0).Buffer, "not copied")
-	require.NotSame(t, rs.memory, m.Inputs[2].Data.Segment(0).Buffer, "copied")
+	require.Equal(t, tensor.Segment{Buffer: rs.Memory, Off: 16, N: 24}, into)
+	require.Same(t, rs.Memory, m.Inputs[0].Data.Segment(0).Buffer, "not copied")
+	require.NotSame(t, rs.Memory, m.Inputs[2].Data.Segment(0).Buffer, "copied")
 	m.Reset()
-	rs.memory.Release()
+	rs.Memory.Release()
 	require.Zero(t, pool.Outstanding())
 }
 
@@ -92,7 +74,7 @@ func FuzzDecodePlaces(f *testing.F) {
 	f.Add(wire(f, paramSample()), uint16(0))
 	f.Fuzz(func(t *testing.T, b []byte, frame uint16) {
 		pool := tensor.NewPool()
-		rs := newRegions(pool)
+		rs := kservetest.NewRegions(pool)
 		m := &kserve.Request{}
 		r := &rpc.Request{Message: m, Regions: rs}
 		data := split(b, int(frame))
@@ -102,14 +84,14 @@ func FuzzDecodePlaces(f *testing.F) {
 		data.Free()
 		for i := range m.Inputs {
 			d := &m.Inputs[i].Data
-			if d.Segments() == 1 && d.Segment(0).Buffer == rs.memory {
+			if d.Segments() == 1 && d.Segment(0).Buffer == rs.Memory {
 				if s := d.Segment(0); int(s.Bytes()[0]) != s.Off {
 					t.Fatalf("input at %d begins with %d", s.Off, s.Bytes()[0])
 				}
 			}
 		}
 		m.Reset()
-		rs.memory.Release()
+		rs.Memory.Release()
 		require.Zero(t, pool.Outstanding())
 	})
 }
