@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server/http1"
+	"triton/server/http1/http1test"
 )
 
 // TestRequestBehindTheEnd: a client that sends a request while the server closes its idle
@@ -164,7 +165,7 @@ func TestDrainKeepsIdleConnections(t *testing.T) {
 func TestMaxConnections(t *testing.T) {
 	t.Parallel()
 	svc := newStub()
-	addr := start(t, http1.NewServer(svc, http1.Options{MaxConnections: 2}))
+	addr := http1test.Start(t, http1.NewServer(svc, http1.Options{MaxConnections: 2}))
 	var conns []net.Conn
 	for range 2 {
 		c, err := net.Dial("tcp", addr)

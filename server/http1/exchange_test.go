@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server/http1"
+	"triton/server/http1/http1test"
 )
 
 // TestReplyOnTheWire pins every byte of the loop's replies.
@@ -49,7 +50,7 @@ func TestReplyOnTheWire(t *testing.T) {
 			t.Parallel()
 			svc := newStub()
 			svc.handle = c.handle
-			addr := start(t, http1.NewServer(svc, http1.Options{}))
+			addr := http1test.Start(t, http1.NewServer(svc, http1.Options{}))
 			require.Equal(t, c.want, dial(t, addr, "POST /read HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false))
 		})
 	}
@@ -58,7 +59,7 @@ func TestReplyOnTheWire(t *testing.T) {
 // TestBothTransports: the transports look alike to a handler and, except for the order of headers,
 // to a client.
 func TestBothTransports(t *testing.T) {
-	both(t, func(t *testing.T, start serving) {
+	http1test.Both(t, func(t *testing.T, start http1test.Serving) {
 		seen := make(chan string, 1)
 		addr := start(t, http1.HandlerFunc(func(x *http1.Exchange) {
 			body, err := io.ReadAll(x.Body)
@@ -96,7 +97,7 @@ func TestBothTransports(t *testing.T) {
 // TestNoReply: a request that the handler leaves without a complete reply ends its connection,
 // and a chunked reply is not terminated.
 func TestNoReply(t *testing.T) {
-	both(t, func(t *testing.T, start serving) {
+	http1test.Both(t, func(t *testing.T, start http1test.Serving) {
 		for _, chunked := range []bool{false, true} {
 			addr := start(t, http1.HandlerFunc(func(x *http1.Exchange) {
 				if chunked {
@@ -117,7 +118,7 @@ func TestNoReply(t *testing.T) {
 func TestState(t *testing.T) {
 	t.Parallel()
 	type state struct{ n int }
-	addr := start(t, http1.NewServer(http1.HandlerFunc(func(x *http1.Exchange) {
+	addr := http1test.Start(t, http1.NewServer(http1.HandlerFunc(func(x *http1.Exchange) {
 		s, ok := x.State.(*state)
 		if !ok {
 			s = &state{}

@@ -16,12 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server/http1"
+	"triton/server/http1/http1test"
 )
 
 // TestLongHead: the size of a request line with headers is bounded.
 func TestLongHead(t *testing.T) {
 	svc := newStub()
-	addr := start(t, http1.NewServer(svc, http1.Options{}))
+	addr := http1test.Start(t, http1.NewServer(svc, http1.Options{}))
 	for size, want := range map[int]string{20 << 10: "HTTP/1.1 200 ", 60 << 10: "HTTP/1.1 200 ", 100 << 10: "HTTP/1.1 431 "} {
 		c, err := net.Dial("tcp", addr)
 		require.NoError(t, err)
@@ -37,7 +38,7 @@ func TestLongHead(t *testing.T) {
 
 // TestPipelineNeverReads: a client that pipelines without reading replies blocks only itself.
 func TestPipelineNeverReads(t *testing.T) {
-	both(t, func(t *testing.T, start serving) {
+	http1test.Both(t, func(t *testing.T, start http1test.Serving) {
 		addr := start(t, newStub(), http1.Options{})
 		c, err := net.Dial("tcp", addr)
 		require.NoError(t, err)
@@ -59,7 +60,7 @@ func TestManyConnections(t *testing.T) {
 	count := room(t, 10000)
 	svc := newStub()
 	s := http1.NewServer(svc, http1.Options{})
-	addr := start(t, s)
+	addr := http1test.Start(t, s)
 	clients := make([]net.Conn, count)
 	defer func() {
 		for _, c := range clients {

@@ -1,13 +1,10 @@
 package http1_test
 
 import (
-	"bytes"
-	"context"
 	"io"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -56,51 +53,6 @@ func (s *stub) Serve(x *http1.Exchange) {
 	}
 }
 
-// transport is one of the two ways to serve a handler.
-type transport interface {
-	Serve(net.Listener) error
-	Shutdown(context.Context) error
-}
-
-var transports = map[string]func(http1.Handler, http1.Options) transport{
-	"own": func(h http1.Handler, o http1.Options) transport { return http1.NewServer(h, o) },
-	"net/http": func(h http1.Handler, o http1.Options) transport {
-		return &http.Server{Handler: http1.NewHTTPHandler(h, o)}
-	},
-}
-
-// serving starts a server over one of the transports.
-type serving = func(testing.TB, http1.Handler, http1.Options) string
-
-// both runs a test over both transports.
-func both(t *testing.T, test func(t *testing.T, start serving)) {
-	for name, make := range transports {
-		t.Run(name, func(t *testing.T) {
-			test(t, func(t testing.TB, h http1.Handler, o http1.Options) string { return start(t, make(h, o)) })
-		})
-	}
-}
-
-// start serves on a loopback port until the test ends.
-func start(t testing.TB, s transport) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = s.Serve(l)
-	}()
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), waitTime)
-		defer cancel()
-		require.NoError(t, s.Shutdown(ctx))
-		<-done
-	})
-	return l.Addr().String()
-}
-
 // post sends a body and returns the reply.
 func post(t *testing.T, addr, path, body string) (int, string) {
 	t.Helper()
@@ -128,22 +80,4 @@ func dial(t *testing.T, addr, text string, closeWrite bool) string {
 	all, err := io.ReadAll(c)
 	require.NoError(t, err)
 	return string(all)
-}
-
-// guarded is a buffer that a log may write while a test reads.
-type guarded struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (g *guarded) Write(p []byte) (int, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.b.Write(p)
-}
-
-func (g *guarded) text() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.b.String()
 }

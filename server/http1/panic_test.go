@@ -8,12 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/log/logtest"
 	"triton/server/http1"
+	"triton/server/http1/http1test"
 )
 
 // TestPanic: a panic of the handler ends only its connection and is logged with its stack.
 func TestPanic(t *testing.T) {
-	both(t, func(t *testing.T, start serving) {
+	http1test.Both(t, func(t *testing.T, start http1test.Serving) {
 		svc := newStub()
 		var healed atomic.Bool
 		svc.handle = func(*http1.Exchange) {
@@ -21,7 +23,7 @@ func TestPanic(t *testing.T) {
 				panic("lost")
 			}
 		}
-		var out guarded
+		var out logtest.Buffer
 		addr := start(t, svc, http1.Options{Log: slog.New(slog.NewTextHandler(&out, nil))})
 		for _, framed := range framings(payload) {
 			reply := dial(t, addr, "POST "+readPath+" HTTP/1.1\r\nHost: x\r\n"+framed, false)
@@ -30,7 +32,7 @@ func TestPanic(t *testing.T) {
 		healed.Store(true)
 		code, text := post(t, addr, readPath, payload)
 		require.Equal(t, 200, code, text)
-		require.Equal(t, 2, strings.Count(out.text(), `level=ERROR msg="panic while serving HTTP" panic=lost stack=`))
-		require.Contains(t, out.text(), "panic_test.go")
+		require.Equal(t, 2, strings.Count(out.String(), `level=ERROR msg="panic while serving HTTP" panic=lost stack=`))
+		require.Contains(t, out.String(), "panic_test.go")
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server/http1"
+	"triton/server/http1/http1test"
 )
 
 // TestRefusedBodyIsNotAwaited: a refused request with a long body is answered before its body
@@ -63,7 +64,7 @@ func TestRefusedChunksAreNotAwaited(t *testing.T) {
 func TestRefusedBodyDoesNotReset(t *testing.T) {
 	t.Parallel()
 	svc := newStub()
-	addr := start(t, http1.NewServer(svc, http1.Options{}))
+	addr := http1test.Start(t, http1.NewServer(svc, http1.Options{}))
 	body := strings.Repeat("x", 8<<20)
 	for name, framed := range map[string]string{
 		"own":      fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body),
@@ -79,9 +80,9 @@ func TestRefusedBodyDoesNotReset(t *testing.T) {
 }
 
 // TestRefusedExpect: a client that waits for 100 Continue gets the refusal instead.
-func TestRefusedExpect(t *testing.T) { both(t, testRefusedExpect) }
+func TestRefusedExpect(t *testing.T) { http1test.Both(t, testRefusedExpect) }
 
-func testRefusedExpect(t *testing.T, start serving) {
+func testRefusedExpect(t *testing.T, start http1test.Serving) {
 	addr := start(t, newStub(), http1.Options{})
 	for _, length := range []int{10, 1 << 30} {
 		reply := dial(t, addr, fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", unknownPath, length), false)

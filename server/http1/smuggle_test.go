@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server/http1"
+	"triton/server/http1/http1test"
 )
 
-func TestSmuggling(t *testing.T) { both(t, testSmuggling) }
+func TestSmuggling(t *testing.T) { http1test.Both(t, testSmuggling) }
 
 // testSmuggling: messages whose end a proxy could see elsewhere are refused, and nothing behind
 // them is read as a request.
-func testSmuggling(t *testing.T, start serving) {
+func testSmuggling(t *testing.T, start http1test.Serving) {
 	addr := start(t, newStub(), http1.Options{})
 	const hidden = "GET /live HTTP/1.1\r\nHost: x\r\n\r\n"
 	const post = "POST " + readPath + " HTTP/1.1\r\nHost: x\r\n"
@@ -54,7 +55,7 @@ func testSmuggling(t *testing.T, start serving) {
 func TestBothLengths(t *testing.T) {
 	t.Parallel()
 	svc := newStub()
-	addr := start(t, http1.NewServer(svc, http1.Options{}))
+	addr := http1test.Start(t, http1.NewServer(svc, http1.Options{}))
 	const hidden = "GET /live HTTP/1.1\r\nHost: x\r\n\r\n"
 	const post = "POST " + readPath + " HTTP/1.1\r\nHost: x\r\n"
 	const both = "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden
@@ -84,10 +85,10 @@ func TestBothLengths(t *testing.T) {
 	}
 }
 
-func TestFraming(t *testing.T) { both(t, testFraming) }
+func TestFraming(t *testing.T) { http1test.Both(t, testFraming) }
 
 // testFraming: odd but unambiguous messages are answered in order.
-func testFraming(t *testing.T, start serving) {
+func testFraming(t *testing.T, start http1test.Serving) {
 	addr := start(t, newStub(), http1.Options{})
 	const last = "GET /live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 	for _, text := range []string{

@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,6 +15,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
+	"triton/pkg/log/logtest"
 	"triton/server/httpapi"
 	"triton/server/infer"
 	"triton/server/restricted"
@@ -189,35 +188,17 @@ func TestCORS(t *testing.T) {
 	})
 }
 
-// guarded is a buffer that a log may write while a test reads.
-type guarded struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (g *guarded) Write(p []byte) (int, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.b.Write(p)
-}
-
-func (g *guarded) text() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.b.String()
-}
-
 func TestAccessLog(t *testing.T) {
 	both(t, func(t *testing.T, start serving) {
-		var out guarded
+		var out logtest.Buffer
 		addr := start(t, newService(), httpapi.Options{Access: slog.New(slog.NewJSONHandler(&out, nil))})
 		body := `{"id":"r7",` + one(good)[1:]
 		fetch(t, "POST", addr+"/v2/models/id_fp32/infer?x=1", body)
 		fetch(t, "POST", addr+"/v2/models/g_one/generate_stream", `{"INPUT0":"a","id":"s1"}`)
 		fetch(t, "GET", addr+"/nope", "")
-		require.Eventually(t, func() bool { return strings.Count(out.text(), "\n") == 3 }, waitTime, pollTime)
+		require.Eventually(t, func() bool { return strings.Count(out.String(), "\n") == 3 }, waitTime, pollTime)
 		var first map[string]any
-		lines := strings.Split(out.text(), "\n")
+		lines := strings.Split(out.String(), "\n")
 		require.NoError(t, json.Unmarshal([]byte(lines[0]), &first))
 		require.Equal(t, "POST", first["method"])
 		require.Equal(t, "/v2/models/id_fp32/infer", first["path"])
