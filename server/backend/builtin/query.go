@@ -3,7 +3,6 @@ package builtin
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"triton/pkg/status"
@@ -36,16 +35,8 @@ func (q Query) Load(_ context.Context, spec backend.Spec) (backend.Model, error)
 	if q.Getenv == nil {
 		return m, nil
 	}
-	m.anonymous, m.fail = q.Getenv("TEST_ANONYMOUS") != "", q.Getenv("TEST_FAIL_WITH_QUERY_RESULT") != ""
-	if text := q.Getenv("TEST_BYTE_SIZE"); text != "" {
-		n, err := strconv.ParseUint(text, 10, 31)
-		if err != nil {
-			return nil, status.New(status.InvalidArg, "TEST_BYTE_SIZE must be a number that is not negative, got '%s'", text)
-		}
-		m.size = int(n)
-		if m.anonymous {
-			m.size /= 2
-		}
+	if err := m.testVariables(q.Getenv); err != nil {
+		return nil, err
 	}
 	return m, nil
 }

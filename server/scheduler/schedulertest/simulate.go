@@ -1,11 +1,11 @@
-// Package simulate runs a model's queue in virtual time: the queue of waiting requests
+// Package schedulertest runs a model's queue in virtual time: the queue of waiting requests
 // and the batching policy are those of the server, the clock and the instances are
 // simulated. The same arrivals and configuration always give the same batches, and an
 // hour of traffic takes a moment.
 //
 // It ignores the time of the server itself, and backends whose time depends on more than
-// the rows of a batch.
-package simulate
+// the rows of a batch. It is for tests only, as long as no command uses it.
+package schedulertest
 
 import (
 	"time"

@@ -1,4 +1,4 @@
-package simulate_test
+package schedulertest_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"triton/server/instance"
 	"triton/server/scheduler"
 	"triton/server/scheduler/dynamic"
-	"triton/server/scheduler/simulate"
+	"triton/server/scheduler/schedulertest"
 	"triton/server/stats"
 )
 
@@ -61,7 +61,7 @@ func BenchmarkOfBest(b *testing.B) {
 	for _, load := range loads {
 		b.Run(load.name, func(b *testing.B) {
 			var whole, worst float64
-			e := &timed{cost: simulate.Linear(realBatch, realRow)}
+			e := &timed{cost: schedulertest.Linear(realBatch, realRow)}
 			for b.Loop() {
 				rate := load.share * capacity(realBatch, realRow)
 				trace, ends := live(b, poisson(1, int(3*rate), rate), e) // of three seconds
@@ -75,7 +75,7 @@ func BenchmarkOfBest(b *testing.B) {
 }
 
 // live serves a trace and says when its requests really came and were answered.
-func live(b *testing.B, trace []simulate.Arrival, e *timed) ([]simulate.Arrival, []time.Duration) {
+func live(b *testing.B, trace []schedulertest.Arrival, e *timed) ([]schedulertest.Arrival, []time.Duration) {
 	cfg := batching(synthMax, &inferencepb.ModelDynamicBatching{})
 	counters := stats.NewModel("m", "1", synthMax)
 	source, seats := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Slots: 1, Stats: counters})
@@ -84,7 +84,7 @@ func live(b *testing.B, trace []simulate.Arrival, e *timed) ([]simulate.Arrival,
 		Source: source, Slots: seats, Stats: counters, Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(b, g.Start(b.Context()))
-	came, went := make([]simulate.Arrival, len(trace)), make([]int64, len(trace))
+	came, went := make([]schedulertest.Arrival, len(trace)), make([]int64, len(trace))
 	var all sync.WaitGroup
 	all.Add(len(trace))
 	begin := infer.Now()
