@@ -19,7 +19,7 @@ import (
 	"triton/server/httpapi"
 )
 
-// frontend is one service that listens.
+// frontend is one service with a port.
 type frontend interface {
 	name() string
 	// serve blocks until drain.
@@ -31,8 +31,8 @@ type frontend interface {
 	// close is called after drain, or while drain still waits, and closes the
 	// idle connections. When ctx ends, the remaining ones are cut off.
 	close(ctx context.Context)
-	// waiting returns the number of requests or connections that a drain waits
-	// for, and what they are called.
+	// waiting returns the number of requests or connections that a drain waits for, and
+	// their noun.
 	waiting() (n int64, what string)
 }
 
@@ -131,8 +131,8 @@ type httpFrontend struct {
 	title  string
 	server *http1.Server
 	lis    net.Listener
-	// counted is what its connections are called while a drain waits; if it is
-	// empty they are not counted.
+	// counted is the noun of its connections in the message of a drain; empty: they are not
+	// counted.
 	counted string
 }
 

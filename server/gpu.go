@@ -8,8 +8,8 @@ import (
 	"triton/pkg/gpu"
 )
 
-// gpus holds the GPUs of this process; view is nil if there are none. Everywhere in the
-// server a GPU is numbered as CUDA numbers it.
+// gpus holds the GPUs of this process; view is nil without GPUs. The whole server numbers
+// GPUs by CUDA's ordinals.
 type gpus struct{ view gpu.View }
 
 func openGPUs(e gpu.Environment, log *slog.Logger) gpus {

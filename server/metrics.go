@@ -56,8 +56,8 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error
 	return f, nil
 }
 
-// statsOptions returns which metrics of models are collected: none that cannot be read.
-// Without GPU metrics there are no series by GPU either.
+// statsOptions returns which metrics of models are collected. Metrics that cannot be read
+// are left out; without GPU metrics there are no series by GPU.
 func (s *Server) statsOptions() stats.Options {
 	m := &s.opts.Metrics
 	o := stats.Options{Log: s.opts.Log}

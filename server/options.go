@@ -129,7 +129,7 @@ type Endpoint struct {
 // HTTP configures the HTTP frontend.
 type HTTP struct {
 	Endpoint
-	MaxInput int64 // of one request body, in bytes
+	MaxInput int64 // of the JSON of one request, or of a decompressed body, in bytes
 	// Linger is how long idle connections stay open at a shutdown, for requests
 	// that are on their way.
 	Linger time.Duration

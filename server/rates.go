@@ -25,7 +25,7 @@ func (r Rates) limiter() *ratelimit.Limiter {
 	return ratelimit.New(r.Resources)
 }
 
-// rows returns the resources as Triton's table of options has them.
+// rows returns the resources as rows of Triton's table of options.
 func (r Rates) rows() (rows [][]string) {
 	if !r.Limit {
 		return nil

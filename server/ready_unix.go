@@ -15,7 +15,7 @@ import (
 // goroutine reads a connection.
 type ready struct {
 	raw syscall.RawConn
-	try func(fd uintptr) bool // made once, as each read would allocate it
+	try func(fd uintptr) bool // made once, because each read would allocate it
 
 	size int
 	pool mem.BufferPool
@@ -24,7 +24,7 @@ type ready struct {
 	err  error
 }
 
-// newReady returns nil for connections that are none of the system's.
+// newReady returns nil for connections that are not sockets of the system.
 func newReady(c net.Conn) *ready {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
@@ -65,7 +65,8 @@ func (r *ready) read(size int, pool mem.BufferPool) (*[]byte, int, error) {
 func (r *ready) once(fd uintptr) bool {
 	r.buf = r.pool.Get(r.size)
 	for {
-		// The package syscall, as in net: the race detector needs the same one.
+		// Package syscall and not x/sys/unix, as in package net: the race detector needs
+		// the same one.
 		if r.n, r.err = syscall.Read(int(fd), *r.buf); !errors.Is(r.err, syscall.EINTR) {
 			break
 		}

@@ -105,7 +105,7 @@ func New(o Options) (*Server, error) {
 // Service returns the core, for callers in the same process.
 func (s *Server) Service() infer.Service { return s.models }
 
-// Pool returns the source of tensor memory.
+// Pool returns the pool of tensor memory.
 func (s *Server) Pool() *tensor.Pool { return s.pool }
 
 // Serving returns a channel that is closed when the models are loaded and the ports

@@ -19,8 +19,7 @@ type TLS struct {
 	Cert, Key, Root string
 }
 
-// certificateAge is how long the files of certificates are used without a check for
-// changes.
+// certificateAge is the time between two checks of the certificate files for changes.
 const certificateAge = time.Second
 
 // config returns the configuration for a listener with these protocols, nil without

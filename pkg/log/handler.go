@@ -96,10 +96,10 @@ func severity(l slog.Level) byte {
 	return 'I'
 }
 
-// appendText appends the part that Triton's two formats share: pid, source and
-// message. Unless raw is set the message is a JSON string, so that no input can
-// forge a line. Attributes follow the message, quoted where a reader could take
-// one for more than one. A table follows the line unchanged.
+// appendText appends the part that Triton's two formats share: pid, source and message.
+// Unless raw is set the message is a JSON string, so that no input can forge a line.
+// Attributes follow the message, quoted where they could be read as several. A table
+// follows the line unchanged.
 func appendText(b []byte, r slog.Record, attrs []byte, below string, raw bool) []byte {
 	b = append(b, pid...)
 	b = append(b, ' ')

@@ -1,7 +1,6 @@
-// Package log writes slog records in Triton's log line formats, with levels,
-// format and file that can be changed while the program runs. A value from
-// outside can forge neither a line nor a field of one. The package decides
-// nothing about what is logged.
+// Package log writes slog records in Triton's log line formats, with levels, format and
+// file that can be changed while the program runs. No logged value can forge a line or a
+// field. The package does not decide what is logged.
 package log
 
 import (

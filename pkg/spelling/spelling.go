@@ -1,19 +1,19 @@
-// Package spelling finds the name that a misspelled one was meant to be, for
-// messages such as "did you mean". It knows no names itself.
+// Package spelling finds the known name that is nearest to a misspelled one, for messages
+// such as "did you mean". It knows no names itself.
 package spelling
 
 // maxLen bounds the names that are compared, in bytes: the work grows with the
 // square of the length.
 const maxLen = 64
 
-// Nearest returns the name that takes the fewest edits to get to from name, the
-// first of several. It reports false when no name is near: a third of the bytes
-// may differ, one always may, and all of them never.
+// Nearest returns the name with the smallest edit distance from name, the first of several.
+// It reports false if none is near: at most a third of the bytes may differ, but always
+// one, and never all.
 func Nearest(name string, names []string) (string, bool) {
 	return Within(min(len(name)-1, max(1, len(name)/3)), name, names)
 }
 
-// Within is Nearest for names that take at most the given number of edits.
+// Within is Nearest with a maximum number of edits.
 func Within(edits int, name string, names []string) (string, bool) {
 	if len(name) > maxLen {
 		return "", false

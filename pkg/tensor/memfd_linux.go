@@ -120,5 +120,5 @@ func (m *Memfd) Unmap(at Mapping) {
 	}
 }
 
-// Location returns the zero Place, the memory of the processor.
+// Location returns the zero Location, the memory of the processor.
 func (*Memfd) Location() Location { return Location{} }

@@ -42,7 +42,7 @@ type class struct {
 // piece is the memory of one buffer.
 type piece struct {
 	mem []byte
-	of  *Mapping // that it is a part of; nil for private memory
+	of  *Mapping // the mapping with the piece; nil for private memory
 }
 
 // PoolOptions configure a pool.
@@ -69,7 +69,8 @@ func NewPoolOf(o PoolOptions) *Pool {
 // memory. The contents are undefined.
 func (p *Pool) Get(n int) *Buffer { return p.GetAligned(n, 0) }
 
-// alignment is what vector units like best, and enough for every data type.
+// alignment in bytes is the one that vector instructions prefer, and enough for every data
+// type.
 const alignment = 64
 
 // GetAligned is TryGetAligned with the panic of Get.

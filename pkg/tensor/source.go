@@ -35,5 +35,5 @@ func (Anonymous) Map(n int) (Mapping, error) {
 // Unmap unmaps it.
 func (Anonymous) Unmap(m Mapping) { unmapMemory(m.Bytes) }
 
-// Location returns the zero Place, the memory of the processor.
+// Location returns the zero Location, the memory of the processor.
 func (Anonymous) Location() Location { return Location{} }

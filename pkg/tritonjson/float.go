@@ -11,7 +11,7 @@ var pow10 = [...]float64{
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
 
-// float64 returns the correctly rounded value. text is what number was read from.
+// float64 returns the correctly rounded value. number was read from text.
 func (n *number) float64(text []byte) float64 {
 	if n.special {
 		return n.value

@@ -94,8 +94,8 @@ func digits(b []byte, i int, mant uint64) (uint64, int) {
 // returns their value and number. b must have eight bytes.
 func eight(b []byte) (v uint64, n int) {
 	x := binary.LittleEndian.Uint64(b) ^ 0x3030303030303030
-	// other has the top bit of each byte that is no digit. Carries make the bits
-	// above the lowest one unreliable.
+	// other has the top bit of each byte that is not a digit. Carries make the bits above
+	// the lowest one unreliable.
 	other := (x + 0x7676767676767676 | x) & 0x8080808080808080
 	n = bits.TrailingZeros64(other) >> 3
 	x <<= uint(64 - 8*n)
@@ -161,8 +161,8 @@ func (r *Reader) notANumber(n *number) bool {
 	return r.fail(reasonValue, r.at)
 }
 
-// signed returns the value as int64. It reports false when the number is no
-// integer or does not fit.
+// signed returns the value as int64. It reports false if the number is not an integer or
+// does not fit.
 func (n *number) signed() (int64, bool) {
 	ok := n.integer && n.exact
 	if n.neg {
@@ -171,8 +171,8 @@ func (n *number) signed() (int64, bool) {
 	return int64(n.mant), ok && n.mant <= math.MaxInt64
 }
 
-// unsigned returns the value as uint64. It reports false when the number is no
-// integer, is negative or does not fit. Minus zero is zero.
+// unsigned returns the value as uint64. It reports false if the number is not an integer,
+// is negative or does not fit. Minus zero is zero.
 func (n *number) unsigned() (uint64, bool) {
 	return n.mant, n.integer && n.exact && (!n.neg || n.mant == 0)
 }

@@ -15,8 +15,8 @@ type Value struct {
 	at   int
 }
 
-// ParseObject checks the syntax of a text and returns its object. A value that is
-// no object counts as one without members, as in Triton.
+// ParseObject checks the syntax of a text and returns its object. A value that is not an
+// object counts as an object without members, as in Triton.
 func ParseObject(text []byte) (Object, error) {
 	var r Reader
 	r.Reset(text)

@@ -9,10 +9,10 @@ import (
 // they need not look for the end at each byte.
 const margin = 32
 
-// PlainInts reads integers of size bytes into dst, the signed ones in two's
-// complement, and returns the number of bytes written. It reads elements in the
-// plainest form only: digits, perhaps with a sign, and a comma behind. That is
-// nearly all of them; it stops before any other.
+// PlainInts reads integers of size bytes into dst, the signed ones in two's complement, and
+// returns the number of bytes written. It reads elements only in the plainest form, which
+// nearly all have: an optional sign, digits, and a comma after them. It stops before the
+// first other element.
 func (r *Reader) PlainInts(dst []byte, size int, signed bool) int {
 	b, i, to := r.text, r.at, 0
 	for i+margin <= len(b) && to < len(dst) {
@@ -46,8 +46,8 @@ func (r *Reader) PlainInts(dst []byte, size int, signed bool) int {
 	return to
 }
 
-// PlainFloats is PlainInts for floating point numbers, in digits with perhaps a
-// sign and a fraction.
+// PlainFloats is PlainInts for floating point numbers: an optional sign, digits and an
+// optional fraction.
 func (r *Reader) PlainFloats(dst []byte, size int) int {
 	b, i, to := r.text, r.at, 0
 	for i+margin <= len(b) && to < len(dst) {

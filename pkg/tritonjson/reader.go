@@ -14,8 +14,8 @@ import "triton/pkg/status"
 // Reader is a cursor over a JSON text. A method that fails records the reason
 // and the offset of the syntax error for Err; the cursor is undefined then.
 //
-// The methods below Document take the syntax as they find it: after Document has
-// accepted the text they can fail for the type of a value only.
+// The methods below Document rely on its check of the syntax: after Document they can fail
+// only because of the type of a value.
 type Reader struct {
 	text []byte
 	at   int
@@ -38,7 +38,7 @@ func (r *Reader) Reset(text []byte) {
 	}
 }
 
-// Release drops the text, and the scratch memory where it is large.
+// Release drops the text, and the scratch memory if it is large.
 func (r *Reader) Release() {
 	r.text = nil
 	if cap(r.scratch) > maxScratch {
@@ -82,11 +82,10 @@ func (r *Reader) Peek() byte {
 // Is reports whether the value at the cursor starts with c.
 func (r *Reader) Is(c byte) bool { return r.Peek() == c }
 
-// Enter passes over the opening bracket of an array or object. Element or Member
-// come next.
+// Enter skips the opening bracket of an array or object. Call Element or Member next.
 func (r *Reader) Enter() { r.at++ }
 
-// Space passes over white space.
+// Space skips white space.
 func (r *Reader) Space() {
 	for r.at < len(r.text) {
 		switch r.text[r.at] {

@@ -24,8 +24,8 @@ const (
 // Triton's server overflows its stack instead.
 const maxDepth = 256
 
-// Skip passes over one value and checks its syntax. depth is the number of
-// arrays and objects around the value.
+// Skip skips one value and checks its syntax. depth is the number of arrays and objects
+// around the value.
 func (r *Reader) Skip(depth int) bool {
 	switch r.Peek() {
 	case '{':
@@ -115,9 +115,9 @@ func (r *Reader) Member(first bool) (name []byte, ok bool) {
 	return name, true
 }
 
-// Find moves to the value of the first member with that name of the object at an
-// offset. It reports false when the object has no such member or the value is no
-// object. The syntax must have been checked.
+// Find moves to the value of the first member with that name of the object at an offset. It
+// reports false if the object has no such member or the value is not an object. The syntax
+// must have been checked.
 func (r *Reader) Find(object int, name string) bool {
 	r.at = object
 	if !r.Is('{') {
@@ -160,9 +160,9 @@ func (r *Reader) Element(first bool) (more, ok bool) {
 	return false, r.fail(reasonArrayComma, r.at)
 }
 
-// Separator passes over what follows an array's element: more is true for a
-// comma and false for the closing bracket. Walkers of nested arrays that keep
-// their own depth use it in place of Element.
+// Separator skips the comma or the closing bracket after an element of an array; more is
+// true for a comma. Readers of nested arrays that count the depth themselves use it instead
+// of Element.
 func (r *Reader) Separator() (more, ok bool) {
 	if r.at < len(r.text) && r.text[r.at] == ',' {
 		r.at++

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// plain marks the bytes that stand for themselves in a JSON string.
+// plain marks the bytes that need no escape in a JSON string.
 var plain = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c >= 0x20 && c != '"' && c != '\\'
@@ -49,8 +49,7 @@ func (r *Reader) str() ([]byte, bool) {
 	return r.scratch, ok
 }
 
-// MeasureText passes over the string at the cursor and returns its length without
-// escapes.
+// MeasureText skips the string at the cursor and returns its length after unescaping.
 func (r *Reader) MeasureText() (int, bool) {
 	r.at++
 	n := 0
@@ -70,14 +69,13 @@ func (r *Reader) MeasureText() (int, bool) {
 	}
 }
 
-// AppendText reads the string at the cursor and appends it, without escapes, to
-// dst.
+// AppendText reads the string at the cursor, unescapes it and appends it to dst.
 func (r *Reader) AppendText(dst []byte) ([]byte, bool) {
 	r.at++
 	return r.unescape(dst)
 }
 
-// unescape appends the rest of a string, without escapes, to dst.
+// unescape unescapes the rest of a string and appends it to dst.
 func (r *Reader) unescape(dst []byte) ([]byte, bool) {
 	for {
 		start := r.at

@@ -24,7 +24,7 @@ type Options struct {
 	// Models are the names to write, in any order; empty means all that load
 	// without a GPU.
 	Models []string
-	// Force replaces model folders that exist already.
+	// Force replaces existing model folders.
 	Force bool
 	// Trained writes the trained models instead of the seeded ones. They come out
 	// of Python packages, which pip fetches.
@@ -46,7 +46,7 @@ type model struct {
 	name     string
 	config   func() (string, error)
 	versions []version
-	gpu      bool // it does not load without one
+	gpu      bool // it does not load without a GPU
 	trained  *pretrained
 }
 

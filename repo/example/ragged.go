@@ -2,8 +2,8 @@ package example
 
 import "triton/pkg/onnxmodel"
 
-// buildRagged is the sum of each item and what share of it each value is, for
-// items of any length that stand one after the other in VALUES.
+// buildRagged returns the sum of each item, and each value as a fraction of that sum, for
+// items of any length that are concatenated in VALUES.
 func buildRagged(g *graph) {
 	g.input("VALUES", onnxmodel.Float, "total")
 	g.input("LENGTHS", onnxmodel.Int32, "items")

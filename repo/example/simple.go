@@ -8,7 +8,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// buildSimple is the sum and the difference of two vectors.
+// buildSimple returns a model with the sum and the difference of two vectors.
 func buildSimple(g *graph) {
 	for _, name := range in("INPUT0", "INPUT1") {
 		g.input(name, onnxmodel.Int32, "batch", 16)
@@ -20,7 +20,7 @@ func buildSimple(g *graph) {
 	g.result("OUTPUT1", "Sub", in("INPUT0", "INPUT1"))
 }
 
-// buildSimpleString is buildSimple on integers written as text.
+// buildSimpleString is buildSimple for integers that are written as text.
 func buildSimpleString(g *graph) {
 	for _, name := range in("INPUT0", "INPUT1") {
 		g.input(name, onnxmodel.String, "batch", 16)
@@ -35,8 +35,8 @@ func buildSimpleString(g *graph) {
 	g.result("OUTPUT1", "Cast", in(g.op("Sub", in(a, b))), toText)
 }
 
-// buildAccumulator is the sum of INPUT over a sequence, in a state that clients do
-// not see. Rows of no sequence, which are not READY, add nothing.
+// buildAccumulator is the sum of INPUT over a sequence, in a state that clients do not see.
+// Rows without a sequence (READY is 0) add nothing.
 func buildAccumulator(g *graph) {
 	for _, name := range in("INPUT", "READY", "SUM_IN") {
 		g.input(name, onnxmodel.Int32, "batch", 1)

@@ -42,9 +42,9 @@ func buildTextClassifier(g *graph) {
 	g.result("logits", "Gemm", in(x, w, b), onnxmodel.IntAttr("transB", 1))
 }
 
-// maskBias returns what is added to attention scores, [batch,1,1,sequence]: nothing
-// for tokens, much below zero for padding. It is finite, so that a row without
-// any token gives numbers too.
+// maskBias returns what is added to attention scores, [batch,1,1,sequence]: nothing for
+// tokens, much below zero for padding. It is finite, so that a row without tokens gives
+// finite results too.
 func (g *graph) maskBias(mask string) string {
 	m := g.op("Unsqueeze", in(mask, g.ints("axes_1_2", 1, 2)))
 	absent := g.op("Sub", in(g.number("one", 1), m))

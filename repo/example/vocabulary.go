@@ -2,8 +2,8 @@ package example
 
 import "strings"
 
-// words are what the tokenizer of the text pipeline knows whole; every other
-// word of ASCII letters and digits falls into pieces.
+// words are the words that the tokenizer of the text pipeline does not split. All other
+// words of ASCII letters and digits are split into pieces.
 const words = `the a an and or not of to in is it this that was were be been are as at by for from with on
 i you he she we they my your his her our their me him them us what which who when where why how all any some no
 good bad great best better worst worse love loved hate hated like liked happy sad nice awful terrible wonderful

@@ -28,8 +28,8 @@ type Queue interface {
 
 var _ infer.Runner = (*Runner)(nil)
 
-// New stands in front of next, whose batches the estimate hears of and whose
-// requests wait in the line.
+// New returns a runner in front of next. The estimate observes the batches of next; the
+// queue is the one in which its requests wait.
 func New(next infer.Runner, e *Estimate, q Queue, m *stats.Model) *Runner {
 	m.EnableRefusals()
 	return &Runner{Runner: next, estimate: e, queue: q, stats: m}
@@ -56,7 +56,7 @@ func (a *Runner) Submit(r *infer.Request) error {
 	return a.Runner.Submit(r)
 }
 
-// unlimited is the timeout of requests that have none.
+// unlimited is the timeout of requests without a timeout.
 const unlimited = time.Duration(1<<63 - 1)
 
 // timeout returns the request's own timeout.
@@ -67,7 +67,7 @@ func timeout(r *infer.Request) time.Duration {
 	return time.Duration(r.TimeoutMicros) * time.Microsecond
 }
 
-// check refuses a request that would be answered too late.
+// check returns an error for a request that would be answered too late.
 func (a *Runner) check(r *infer.Request, left time.Duration) error {
 	if left == unlimited {
 		return nil
@@ -80,8 +80,8 @@ func (a *Runner) check(r *infer.Request, left time.Duration) error {
 	return err
 }
 
-// Check returns an error when a request behind that many others cannot be answered within
-// the remaining time.
+// Check returns an error if a request with that many requests ahead of it cannot be
+// answered within the remaining time.
 func (e *Estimate) Check(r *infer.Request, now int64, waiting int, left time.Duration) error {
 	done, known := e.Finish(now, waiting, r.Rows())
 	if need := time.Duration(done - now); known && need > left {

@@ -36,7 +36,7 @@ type instance struct {
 var _ scheduler.Observer = (*Estimate)(nil)
 
 // NewEstimate returns an estimate without observations for that many instances, whose
-// batches have up to maxRows rows; 0 says that every request runs alone.
+// batches have up to maxRows rows; 0: every request runs alone.
 func NewEstimate(instances, maxRows int) *Estimate {
 	return &Estimate{maxRows: float64(maxRows), instances: make([]instance, instances), free: make([]int64, 0, instances)}
 }
@@ -64,9 +64,9 @@ func (e *Estimate) Ended(n int, b *infer.Batch, execution scheduler.Execution) {
 	e.requests += (per - e.requests) * (1 - decay)
 }
 
-// Finish estimates when, by the clock of now, a request behind that many others can be
-// answered: after full batches, in a batch that others join as they recently did. It
-// reports false when that is unknown: after too few executions, or when the request need
+// Finish estimates when, by the clock of now, a request with that many requests ahead of it
+// can be answered: after the full batches ahead, in a batch of the recent mean size. It
+// reports false if the time is not known: after too few executions, or if the request need
 // not wait, so that it runs and adds an observation.
 func (e *Estimate) Finish(now int64, waiting, rows int) (int64, bool) {
 	e.mu.Lock()
@@ -98,8 +98,8 @@ func (e *Estimate) Finish(now int64, waiting, rows int) (int64, bool) {
 	batchesBefore := int(before)
 	rounds := batchesBefore / len(free)
 	start := free[batchesBefore%len(free)] + int64(rounds)*int64(e.cost.duration(full))
-	// The errors of the running batch, the batches ahead and the own batch add up as
-	// independent errors do.
+	// The errors of the running batch, the batches ahead and the request's batch are
+	// independent, so their variances add up.
 	margin := marginDeviations * math.Sqrt(float64(rounds+2)) * float64(e.cost.noise())
 	return start + int64(e.cost.duration(own)) + int64(margin), true
 }

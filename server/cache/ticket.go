@@ -17,7 +17,7 @@ type ticket struct {
 
 var tickets = sync.Pool{New: func() any { return &ticket{} }}
 
-// watch sets a ticket as the request's tap.
+// watch sets a ticket as the request's response observer.
 func (c *Runner) watch(r *infer.Request, k Key, lookup int64) *ticket {
 	t := tickets.Get().(*ticket)
 	*t = ticket{runner: c, key: k, lookup: lookup, before: r.Observer}

@@ -36,7 +36,7 @@ func unescape(s string) (string, error) {
 	return b.String(), nil
 }
 
-// escape is the opposite. Line ends and text stay as they are.
+// escape is the opposite of unescape. Line ends and text are unchanged.
 func escape(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// shown are the headers of an answer that matter to clients. Allow, which only
-// our server sends, is not among them.
+// shown are the headers of an answer that clients read. Allow is missing, because only our
+// server sends it.
 var shown = []string{
 	"Accept-Encoding", "Content-Encoding", "Content-Length", "Content-Type", "Endpoint-Load-Metrics",
 	"Inference-Header-Content-Length", "Transfer-Encoding",
@@ -22,7 +22,7 @@ var shown = []string{
 
 const closed = "the connection ended without an answer\n"
 
-// patience is how long an answer may take.
+// patience is the time limit of an answer.
 const patience = 30 * time.Second
 
 func (t *Target) askHTTP(ctx context.Context, what string, head, body []string) (string, error) {
@@ -54,8 +54,7 @@ func (t *Target) askHTTP(ctx context.Context, what string, head, body []string) 
 	return show(resp)
 }
 
-// askRaw sends the lines as they are, with the line ends of HTTP, and reads one
-// answer.
+// askRaw sends the lines unchanged, with the line ends of HTTP, and reads one answer.
 func (t *Target) askRaw(ctx context.Context, lines []string) (string, error) {
 	text, err := unescape(strings.Join(lines, "\r\n"))
 	if err != nil {

@@ -2,7 +2,7 @@ package conformance
 
 import "regexp"
 
-// masks are what differs from run to run, and what stands in its place.
+// masks are the patterns of text that differs from run to run, with the replacements.
 var masks = []struct {
 	pattern *regexp.Regexp
 	with    string

@@ -58,8 +58,8 @@ func (t *Target) askGRPC(ctx context.Context, call string, head, body []string) 
 	return "OK\n" + text, err
 }
 
-// method finds a call of the inference service, or of another one by its full
-// name "package.Service.Call".
+// method finds a call of the inference service by its name, or of another service by the
+// full name "package.Service.Call".
 func method(call string) (protoreflect.MethodDescriptor, error) {
 	name := protoreflect.FullName(call)
 	if name.Parent() == "" {
@@ -99,7 +99,7 @@ func messages(body []string) []string {
 	return all
 }
 
-// stream sends all messages, closes its side and lists what comes back.
+// stream sends all messages, half-closes the stream and lists the responses.
 func (t *Target) stream(ctx context.Context, m protoreflect.MethodDescriptor, requests []proto.Message) (string, error) {
 	s, err := t.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, fullPath(m))
 	if err != nil {
@@ -107,7 +107,7 @@ func (t *Target) stream(ctx context.Context, m protoreflect.MethodDescriptor, re
 	}
 	for _, r := range requests {
 		if err := s.SendMsg(r); err != nil {
-			break // RecvMsg knows why
+			break // RecvMsg returns the reason
 		}
 	}
 	if err := s.CloseSend(); err != nil {

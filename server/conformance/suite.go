@@ -51,8 +51,8 @@ type Suite struct {
 	Cases []*Case
 }
 
-// Case is a few questions with their answers. Later cases of a suite see what
-// earlier ones have changed.
+// Case is a few questions with their answers. The cases of a suite run in order on one
+// server, so later ones see the changes of earlier ones.
 type Case struct {
 	Name  string
 	Steps []*Step
@@ -63,11 +63,11 @@ type Step struct {
 	Line   int
 	Ask    []string // the lines of the question
 	Answer string   // NVIDIA's
-	Reason string   // why ours is another
-	Ours   string   // when there is a reason
+	Reason string   // why our answer differs
+	Ours   string   // only with a Reason
 }
 
-// Where is the file and line of the question.
+// Where returns the file and line of the question.
 func (s *Step) Where(of *Suite) string { return fmt.Sprintf("%s.txt:%d", of.Name, s.Line) }
 
 // Suites reads all files by name.
@@ -161,7 +161,7 @@ func (p *parser) ask(last byte, text string) {
 	p.step.Ask = append(p.step.Ask, text)
 }
 
-// Format writes a suite as it is read.
+// Format writes a suite in the form that Parse reads.
 func Format(s *Suite, head string) string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -186,7 +186,7 @@ func Format(s *Suite, head string) string {
 	return b.String()
 }
 
-// Head is the lines of a file before its first case.
+// Head returns the lines of a file before its first case.
 func Head(text string) string {
 	head, _, _ := strings.Cut(text, "\n## ")
 	return strings.TrimRight(head, "\n") + "\n"

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Target is a server that is asked.
+// Target is the server under test.
 type Target struct {
 	http string
 	web  *http.Client
@@ -32,9 +32,9 @@ func (t *Target) Close() {
 	_ = t.conn.Close()
 }
 
-// Ask sends a question and returns the answer as text, with what changes from
-// run to run masked. That the server has closed the connection is an answer; an
-// error means that the question is none.
+// Ask sends a question and returns the answer as text, with the parts masked that differ
+// from run to run. A connection that the server has closed is an answer; an error means
+// that the question is not valid.
 func (t *Target) Ask(ctx context.Context, s *Step) (string, error) {
 	kind, rest, _ := strings.Cut(s.Ask[0], " ")
 	head, body := split(s.Ask[1:])
@@ -56,7 +56,7 @@ func (t *Target) Ask(ctx context.Context, s *Step) (string, error) {
 	return mask(answer), nil
 }
 
-// split cuts the lines of a question at the first empty one.
+// split splits the lines of a question at the first empty line.
 func split(lines []string) (head, body []string) {
 	for i, l := range lines {
 		if l == "" {

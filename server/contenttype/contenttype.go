@@ -1,5 +1,5 @@
-// Package contenttype frames binary tensor data for cloud platforms, which drop custom headers:
-// the length of the JSON text in front of the data stands in the content type.
+// Package contenttype frames binary tensor data for cloud platforms, which drop custom
+// headers: the content type contains the length of the JSON text in front of the data.
 package contenttype
 
 import (
@@ -16,9 +16,9 @@ import (
 // "application/vnd.sagemaker-triton.binary+json;json-header-size=".
 type Framing string
 
-// Request makes the request one that the KServe API reads: it puts the length where the API
-// looks for it and drops the headers for compression, which the platforms do not have. An error
-// is the client's.
+// Request converts the request for the KServe API: it sets the header with the length and
+// drops the headers for compression, which the platforms do not support. The error is for
+// the client.
 func (f Framing) Request(x *http1.Exchange) error {
 	x.Header = http1.Header{}
 	text := x.Get("content-type")
@@ -65,8 +65,8 @@ func (f Framing) Reply(x *http1.Exchange) {
 	}
 }
 
-// Redirect gives the request another method and path. The path is as in a request line; the
-// error says that it is not valid there.
+// Redirect gives the request another method and path. The path has the form of a request
+// line; a path that is not valid there is an error.
 func Redirect(x *http1.Exchange, method, path string) error {
 	u, err := new(url.URL).Parse(path)
 	if err != nil || u.Host != "" {

@@ -7,7 +7,7 @@ import (
 	"triton/server/infer"
 )
 
-// flow is one request on its way through the steps.
+// flow is one request that passes through the steps.
 //
 // Everything that happens to it is an event. One goroutine at a time works on a flow: it
 // handles its own event and those that arrive meanwhile. So no goroutine waits for a

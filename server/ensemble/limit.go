@@ -46,8 +46,8 @@ func (l *limit) withdraw(s *step) bool {
 	return true
 }
 
-// release ends a running step and admits the one that waits longest. A step that fails at
-// once calls release again; the loop avoids recursion.
+// release ends a running step and admits the step that has waited longest. A step that
+// fails at once calls release again; the loop avoids recursion.
 func (l *limit) release() {
 	if l == nil {
 		return

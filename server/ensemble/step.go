@@ -118,7 +118,7 @@ func (f *flow) launch(s *step, caller bool) {
 	}
 }
 
-// discard ends a step before its model has the request.
+// discard ends a step whose model did not get the request.
 func (f *flow) discard(s *step, err error) {
 	defer f.refuse(s, err)
 	s.request.Release()

@@ -1,3 +1,4 @@
-// Package frontend holds what all frontends decide alike, whatever their codec: load parameters,
-// trace settings, log settings, and their part in the traces of requests.
+// Package frontend holds the decisions that are the same for all frontends: load
+// parameters, trace settings, log settings, and the frontend's part in the traces of
+// requests.
 package frontend

@@ -164,8 +164,8 @@ func (s *stream) push(a answer) {
 	s.ready = append(s.ready, a)
 }
 
-// keepUntilTurn holds the one response of a model that is not decoupled until all
-// earlier requests are answered. The client gets the final flag that came with it, even
+// keepUntilTurn holds the one response of a model that is not decoupled until all earlier
+// requests are answered. The client gets the final flag that the response came with, even
 // if the end arrives separately.
 func (c *call) keepUntilTurn(a answer) {
 	if c.answer.resp != nil {

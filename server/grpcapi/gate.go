@@ -56,7 +56,7 @@ func newGate(rules *restricted.Rules) gate {
 	return g
 }
 
-// check refuses a call without its secret.
+// check returns an error for a call without its secret.
 func (g gate) check(ctx context.Context, method string) error {
 	if g == nil {
 		return nil

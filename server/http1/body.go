@@ -33,7 +33,7 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 		n, b.err = b.receive(p)
 	}
 	b.left -= int64(n)
-	if n > 0 { // bytes that arrive beside an error are part of the body
+	if n > 0 { // bytes that arrive with an error are part of the body
 		return n, nil
 	}
 	return 0, b.err

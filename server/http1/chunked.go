@@ -2,7 +2,7 @@ package http1
 
 import "strconv"
 
-// maxPending is how much of a chunked reply waits for the next flush.
+// maxPending is the number of bytes of a chunked reply that wait for the next flush.
 const maxPending = 64 << 10
 
 // begin appends the head of a chunked reply.
@@ -47,7 +47,7 @@ func (c *conn) flush(x *Exchange, last bool) error {
 	return c.push(x)
 }
 
-// push writes what waits.
+// push writes the waiting bytes.
 func (c *conn) push(x *Exchange) error {
 	if len(x.out) == 0 {
 		return nil

@@ -20,12 +20,12 @@ const (
 	// a quarter less, at worst. 3 KB/s are fast enough.
 	writeTimeout = 2 * time.Minute
 	writeStep    = 256 << 10
-	// maxDrain is how much of an unread body is read, so that the connection can be reused.
-	// Behind a longer one it is closed.
+	// maxDrain is the number of bytes of an unread body that are read so that the
+	// connection can be reused. After a longer body the connection is closed.
 	maxDrain = 256 << 10
 )
 
-// conn is one connection with what it keeps between requests.
+// conn is one connection and its state between requests.
 type conn struct {
 	server  *Server
 	nc      net.Conn
@@ -33,7 +33,7 @@ type conn struct {
 	ctx     context.Context // ends when the client disconnects
 	cancel  context.CancelFunc
 
-	buf   []byte // buf[r:w] is read and not used yet
+	buf   []byte // buf[r:w] was read and not used yet
 	r, w  int
 	head  head
 	body  bodyReader
@@ -84,7 +84,7 @@ func (c *conn) run() {
 	}
 }
 
-// arrival is what arrived over the connection.
+// arrival is the kind of input that arrived over the connection.
 type arrival uint8
 
 const (
@@ -123,14 +123,14 @@ func (c *conn) next() arrival {
 			_ = c.nc.SetReadDeadline(time.Now().Add(headTimeout))
 		}
 		n, err := c.nc.Read(c.buf[c.w:])
-		if n == 0 && err != nil { // an error beside bytes is returned again
+		if n == 0 && err != nil { // an error that came with bytes is returned again
 			return ended
 		}
 		c.w += n
 	}
 }
 
-// skipEmptyLines drops the line ends that old clients send behind a body.
+// skipEmptyLines drops the line ends that old clients send after a body.
 func (c *conn) skipEmptyLines() {
 	for c.r < c.w && (c.buf[c.r] == '\r' || c.buf[c.r] == '\n') {
 		c.r++
@@ -146,8 +146,8 @@ func (c *conn) grow() bool {
 	return true
 }
 
-// await blocks until the first bytes of a request arrive and reports whether they did. Empty
-// lines are no request: they do not keep a connection that is to end.
+// await blocks until the first bytes of a request arrive and reports whether they did.
+// Empty lines are not a request: they do not keep a closing connection open.
 func (c *conn) await() bool {
 	c.session.markIdle()
 	for c.r == c.w {
@@ -169,7 +169,8 @@ func (c *conn) await() bool {
 	return true
 }
 
-// exchange has one request answered and reports whether the connection stays open.
+// exchange lets the handler answer one request and reports whether the connection stays
+// open.
 func (c *conn) exchange() bool {
 	core := c.server.core
 	x := core.get()
@@ -196,7 +197,7 @@ func (c *conn) send(x *Exchange) {
 	x.complete = c.reply(x, x.keep) == nil
 }
 
-// drain reads what is left of the request's body, unless that is too much.
+// drain reads the rest of the request's body, unless it is too long.
 func (c *conn) drain() {
 	if left := c.body.left; left > 0 && left <= maxDrain {
 		_, _ = io.CopyN(io.Discard, &c.body, maxDrain)
@@ -206,7 +207,7 @@ func (c *conn) drain() {
 // keeps reports whether the connection stays open after the reply.
 func (c *conn) keeps() bool { return !c.head.close && c.body.left == 0 && !c.session.draining() }
 
-// allowWrite gives the client time to read what is written next.
+// allowWrite sets the write deadline, which gives the client time to read the next write.
 func (c *conn) allowWrite() {
 	if now := time.Now(); now.Sub(c.writable) > writeTimeout/4 {
 		c.writable = now

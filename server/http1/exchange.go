@@ -9,7 +9,8 @@ import (
 
 // Exchange is one request and its reply. Exchanges are pooled.
 type Exchange struct {
-	// Context ends when the client disconnects, as far as Watch looks, or the server closes.
+	// Context ends when the server closes, or when the client disconnects between Watch and
+	// Unwatch.
 	Context context.Context
 	// Method, Path, Header, Length and Body are the request. A handler that forwards the
 	// exchange to another may change them.
@@ -40,13 +41,13 @@ type Exchange struct {
 
 	conn     *conn // nil: the request came through net/http
 	standard standard
-	out      []byte // what is written at once
-	started  bool   // the head of a chunked reply is written, or about to be
+	out      []byte // bytes that are written with one call
+	started  bool   // the head of a chunked reply was written, or will be next
 	complete bool   // the whole reply was written
 	keep     bool   // the connection stays open after the reply
 }
 
-// Header is the headers of a request that every inference looks at.
+// Header holds the headers that every inference request needs.
 type Header struct {
 	JSONLength      string // Inference-Header-Content-Length
 	HasJSONLength   bool
@@ -175,7 +176,7 @@ func (x *Exchange) Flush(last bool) error {
 // Started reports whether a chunked reply has begun.
 func (x *Exchange) Started() bool { return x.started }
 
-// start notes that the head of a chunked reply follows.
+// start records that the head of a chunked reply is written next.
 func (x *Exchange) start() {
 	x.started = true
 	if x.BeforeSend != nil {

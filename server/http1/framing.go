@@ -6,9 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// framing follows where requests begin and end in what net/http reads, to find those with both
-// Content-Length and Transfer-Encoding: net/http obeys the latter and forgets the former, while
-// a proxy may do the opposite and see other requests (request smuggling).
+// framing tracks where requests begin and end in the bytes that net/http reads, to find
+// requests with both Content-Length and Transfer-Encoding: net/http uses the latter and
+// drops the former, while a proxy may do the opposite and see other requests (request
+// smuggling).
 type framing struct {
 	state framed
 	line  []byte // the current line: its beginning, or the end of a request line
@@ -40,7 +41,7 @@ const (
 	framedLost // net/http refuses the request
 )
 
-// maxFramed is how many bytes of a line are kept.
+// maxFramed is the number of bytes of a line that are kept.
 const maxFramed = 64
 
 // feed consumes the next bytes.
@@ -66,7 +67,7 @@ func (f *framing) feed(p []byte) {
 	}
 }
 
-// skipped continues behind a body or a chunk.
+// skipped continues after a body or a chunk.
 func (f *framing) skipped() {
 	if f.state == framedChunk {
 		f.state = framedChunkEnd
@@ -129,7 +130,7 @@ func (f *framing) headLine(line []byte) {
 	}
 }
 
-// endHead continues behind a head.
+// endHead continues after a head.
 func (f *framing) endHead() {
 	f.heads++
 	if f.doubtful || f.coding && (f.hasLength || f.old) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// handshake opens an encrypted connection and reports whether that succeeded in time. It would
-// come with the first read otherwise, which may wait forever.
+// handshake opens an encrypted connection and reports whether that succeeded in time.
+// Otherwise the first read would do it, which has no time limit.
 func (c *conn) handshake() bool {
 	h, ok := c.nc.(interface{ HandshakeContext(context.Context) error })
 	if !ok {

@@ -18,9 +18,9 @@ type head struct {
 
 var crlf = []byte("\r\n")
 
-// parse reads a request's line and headers from the start of b. It returns their length, 0 when
-// they are incomplete, and -1 for anything but the plain form that this parser is certain of:
-// then net/http has to judge.
+// parse reads a request's line and headers from the start of b. It returns their length, 0
+// when they are incomplete, and -1 for requests in any but the plainest form, which
+// net/http then parses.
 func (h *head) parse(b []byte) int {
 	end := bytes.Index(b, []byte("\r\n\r\n"))
 	if end < 0 {
@@ -64,7 +64,7 @@ func bareLF(b []byte) bool {
 // fields are the values of headers that may occur only once; nil if absent.
 type fields struct{ host, length, contentEncoding, acceptEncoding, jsonLength []byte }
 
-// field notes one header. It returns false when net/http has to judge.
+// field records one header. It returns false if net/http has to parse the request.
 func (h *head) field(f *fields, name, value []byte) bool {
 	switch len(name) {
 	case len("Host"):
@@ -101,7 +101,7 @@ func once(to *[]byte, value []byte) bool {
 	return first
 }
 
-// requestLine reads "GET /path HTTP/1.1" and the same with POST.
+// requestLine reads "GET /path HTTP/1.1", or the same with POST.
 func (h *head) requestLine(line []byte) bool {
 	path, ok := bytes.CutSuffix(line, []byte(" HTTP/1.1"))
 	if !ok {

@@ -2,8 +2,7 @@ package http1
 
 import "bytes"
 
-// headerLines are the header lines of a head that was checked. Strings are made only of the
-// values that are asked for.
+// headerLines are the header lines of a checked head. Only requested values become strings.
 type headerLines []byte
 
 // lookup returns the first value of a header, by its name in lower case.
@@ -71,7 +70,8 @@ var token = func() (t [256]bool) {
 	return t
 }()
 
-// is compares without case; lower must be in lower case.
+// is reports whether two names are equal without regard to case; lower must be in lower
+// case.
 func is(b []byte, lower string) bool {
 	if len(b) != len(lower) {
 		return false

@@ -63,8 +63,8 @@ func newCore(h Handler, o Options) *core {
 	return c
 }
 
-// get returns an exchange whose reply is an empty 200. Unless the handler panics, put takes it
-// back.
+// get returns an exchange whose reply is an empty 200. put takes it back, except after a
+// panic of the handler.
 func (c *core) get() *Exchange {
 	x := c.exchanges.Get().(*Exchange)
 	x.Status, x.ContentType, x.JSONSize = 200, TextPlain, -1

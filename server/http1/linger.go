@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// A connection that the server ends is closed in two steps: it is half-closed, and what the
-// client still sends is dropped until the client closes too. Closing a connection with unread
-// bytes resets it, and the reset may overtake the reply. The client may take lingerTime and be
-// silent for lingerSilence, longer while a body of known length arrives.
+// A connection that the server ends is closed in two steps: it is half-closed, and the
+// client's further bytes are dropped until the client closes too. Closing a connection with
+// unread bytes resets it, and the reset may overtake the reply. The client may take
+// lingerTime and be silent for lingerSilence, longer while a body of known length arrives.
 const (
 	lingerTime    = 5 * time.Second
 	lingerSilence = time.Second
@@ -21,8 +21,8 @@ const (
 
 var lingerBuffers = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
-// unread is what is left of the body of a refused request: a client may send all of it before
-// it reads the reply. It may do so as long as it sends fast enough.
+// unread is the rest of the body of a refused request. A client may send all of it before
+// it reads the reply, as long as it sends fast enough.
 type unread struct {
 	left  int64 // 0: unknown
 	least int64 // bytes that must arrive in each lingerTime

@@ -9,8 +9,8 @@ import (
 
 const exitingText = `{"error":"Server exiting"}`
 
-// move hands the connection and what was read of it to net/http and reports whether it did.
-// When net/http has stopped already the request is refused.
+// move hands the connection and the bytes that were read from it to net/http, and reports
+// whether it did. If net/http has already stopped, the request is refused.
 func (c *conn) move() bool {
 	_ = c.nc.SetReadDeadline(time.Time{})
 	c.session.cancelWith(nil)
@@ -50,7 +50,8 @@ func (m *movedConns) Accept() (net.Conn, error) {
 func (m *movedConns) Close() error   { return nil }
 func (m *movedConns) Addr() net.Addr { return m.addr }
 
-// movedConn is a connection that net/http serves, with what was read of it before.
+// movedConn is a connection that net/http serves, with the bytes that were read from it
+// before.
 type movedConn struct {
 	net.Conn
 	read    []byte
@@ -59,8 +60,8 @@ type movedConn struct {
 	heads   int64 // requests passed to vet
 	last    sync.Once
 
-	// body is how much of the body being read has arrived. net/http reads as much as it is
-	// asked for before it returns, so that only here it shows what arrives.
+	// body is the progress of the body that is being read. net/http returns only when all
+	// requested bytes have been read, so progress is visible only here.
 	body struct {
 		sync.Mutex
 		least int64 // 0: no body is being read
@@ -76,7 +77,8 @@ func movedFrom(r *http.Request) *movedConn {
 	return m
 }
 
-// vet reports whether the current request may be answered. It is called once for each.
+// vet reports whether the current request may be answered. It is called once for each
+// request.
 func (c *movedConn) vet() bool {
 	c.heads++
 	c.body.Lock()
@@ -108,7 +110,7 @@ func (c *movedConn) next(p []byte) (int, error) {
 	return n, err
 }
 
-// receive reads from the connection, a body at its pace.
+// receive reads from the connection; a body must arrive at the minimum rate.
 func (c *movedConn) receive(p []byte) (int, error) {
 	c.body.Lock()
 	if c.body.least > 0 {

@@ -46,7 +46,7 @@ func (a *adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve has a request answered and reports whether the reply is complete.
+// serve lets the handler answer a request and reports whether the reply is complete.
 func (a *adapter) serve(w http.ResponseWriter, r *http.Request) (complete bool) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -43,7 +43,7 @@ func (p *progress) add(n int, least int64) {
 	}
 }
 
-// explain replaces the error of an expired deadline by what was expected until then.
+// explain replaces the error of an expired deadline by one that names the expected bytes.
 func (p pace) explain(err error) error {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return err

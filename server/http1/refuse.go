@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// maxRefused is how many clients above the limit of connections are answered at a time. Others
-// have their connection closed.
+// maxRefused is the number of clients above the limit of connections that are answered at a
+// time. The connections of others are closed.
 const maxRefused = 64
 
 const fullText = `{"error":"the server has as many HTTP connections as it may have; try again later"}`
@@ -17,7 +17,7 @@ const fullHead = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/
 // refuse answers and ends a connection above the limit.
 func refuse(at *session) {
 	answered := false
-	if below(at.nc) == nil { // a TLS handshake would cost what the limit is to save
+	if below(at.nc) == nil { // a TLS handshake would cost the work that the limit avoids
 		_ = at.nc.SetWriteDeadline(time.Now().Add(lingerSilence))
 		_, err := io.WriteString(at.nc, fullHead+strconv.Itoa(len(fullText))+"\r\n\r\n"+fullText)
 		answered = err == nil

@@ -34,7 +34,7 @@ func (c *conn) reply(x *Exchange, keep bool) error {
 	return err
 }
 
-// appendHead appends what all heads have, without the end of the last line.
+// appendHead appends the lines that all heads have, without the end of the last one.
 func (x *Exchange) appendHead(out []byte) []byte {
 	out = appendStatus(out, x.Status)
 	if x.ContentType != "" {
@@ -99,7 +99,7 @@ func appendStatus(b []byte, code int) []byte {
 	switch code {
 	case 200:
 		return append(b, "HTTP/1.1 200 OK"...)
-	case 405: // the words of Triton's HTTP library
+	case 405: // the text of Triton's HTTP library
 		return append(b, "HTTP/1.1 405 Not Allowed"...)
 	}
 	b = append(b, "HTTP/1.1 "...)

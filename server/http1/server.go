@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Server serves a Handler with a connection loop that takes the requests of ordinary clients at
-// about half the cost of net/http. A connection whose next request is out of the ordinary
-// (chunked, Expect, Upgrade, HTTP/1.0, malformed, ...) is handed to net/http with all that was
-// read from it and stays there.
+// Server serves a Handler with a connection loop that takes the requests of ordinary
+// clients at about half the cost of net/http. A connection whose next request is out of the
+// ordinary (chunked, Expect, Upgrade, HTTP/1.0, malformed, ...) is handed to net/http with
+// all bytes that were read from it, and stays there.
 type Server struct {
 	core     *core
 	max      int // connections; 0: no limit
@@ -50,7 +50,7 @@ func (s *Server) Serve(l net.Listener) error {
 			return http.ErrServerClosed
 		case !transient(err):
 			return err
-		default: // mostly no file descriptors; some will be freed
+		default: // usually out of file descriptors; some will be freed
 			wait = min(max(2*wait, 5*time.Millisecond), time.Second)
 			s.core.log.Error("cannot accept HTTP connections", "error", err, "retry", wait)
 			time.Sleep(wait)
@@ -63,8 +63,8 @@ func transient(err error) bool {
 	return errors.As(err, &ne) && ne.Temporary() //nolint:staticcheck // accept has no other sign
 }
 
-// start serves a connection. A listener may still return some that were made before it was
-// closed; each of those gets one request answered.
+// start serves a connection. A closed listener may still return connections that were made
+// before; on each of them one request is answered.
 func (s *Server) start(nc net.Conn) {
 	switch at := s.sessions.add(nc, s.max); {
 	case at == nil:

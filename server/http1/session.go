@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// session is one connection as the drain and shutdown of its server see it.
+// session is the state of one connection for the drain and shutdown of its server.
 type session struct {
 	sessions *sessions
 	nc       net.Conn
@@ -26,10 +26,11 @@ type session struct {
 	}
 }
 
-// markIdle notes that the session waits for a request.
+// markIdle records that the session waits for a request.
 func (s *session) markIdle() { s.mark(true) }
 
-// markActive notes that a request arrives. It removes the read deadline of a closing session.
+// markActive records that a request arrives. It removes the read deadline of a closing
+// session.
 func (s *session) markActive() { s.mark(false) }
 
 func (s *session) mark(idle bool) {
@@ -57,9 +58,9 @@ func (s *session) mark(idle bool) {
 	}
 }
 
-// retries reports whether to repeat a read that failed while the session was idle: the read
-// deadline ended it, and either requests arrived lately over other connections, so that one may
-// be on its way here, or it has just arrived. A failed TLS handshake is not repeated.
+// retries reports whether to repeat a read that the read deadline ended while the session
+// was idle: requests arrived lately over other connections, so one may be on its way here,
+// or one has just arrived. A failed TLS handshake is not repeated.
 func (s *session) retries(err error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) || !ready(s.nc) {
 		return false
@@ -94,8 +95,8 @@ func (s *session) closingIdle() bool {
 	return s.mu.idle && s.mu.closing
 }
 
-// setReadDeadline sets the read deadline unless the session closes: then it has that of its
-// end.
+// setReadDeadline sets the read deadline, unless the session is closing and has the
+// deadline of its end.
 func (s *session) setReadDeadline(at time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +135,7 @@ func (s *session) abort() {
 	_ = s.nc.Close()
 }
 
-// cancelWith sets what ends the request in flight.
+// cancelWith sets the function that ends the request in flight.
 func (s *session) cancelWith(cancel context.CancelFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +145,7 @@ func (s *session) cancelWith(cancel context.CancelFunc) {
 	}
 }
 
-// expect notes how much of a refused request's body is still to arrive.
+// expect records how much of a refused request's body has not arrived yet.
 func (s *session) expect(left int64, at pace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,8 +23,9 @@ type sessions struct {
 		refused                   int // of them
 		draining, closing, closed bool
 	}
-	// Once a drain began: busy is how many sessions have a request in flight, idle receives a
-	// value whenever there are none, and last is when the last request began to arrive.
+	// Set once a drain has begun: busy is the number of sessions with a request in flight,
+	// idle receives a value whenever busy becomes 0, and last is when the last request
+	// began to arrive.
 	busy atomic.Int64
 	idle chan struct{}
 	last atomic.Pointer[time.Time]
@@ -39,9 +40,8 @@ func newSessions(linger time.Duration) *sessions {
 	return all
 }
 
-// add makes the session of a connection that is about to bring a request, or returns nil when
-// the server is closed. Above limit, if positive, the session is marked as refused, or nil if
-// too many are.
+// add returns a session for a new connection, or nil if the server is closed. Above limit,
+// if positive, the session is marked as refused, or nil if too many are.
 func (all *sessions) add(nc net.Conn, limit int) *session {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -85,7 +85,7 @@ func (all *sessions) draining() bool {
 	return all.mu.draining
 }
 
-// accept notes the listener that connections come from. In a drain it closes the listener and
+// accept records the listener of the connections. During a drain it closes the listener and
 // returns false.
 func (all *sessions) accept(l net.Listener) bool {
 	all.mu.Lock()
@@ -99,7 +99,7 @@ func (all *sessions) accept(l net.Listener) bool {
 	return true
 }
 
-// accepted notes that the accept loop ended.
+// accepted records that the accept loop has ended.
 func (all *sessions) accepted() {
 	close(all.mu.accepted)
 	all.running.Done()
@@ -182,7 +182,7 @@ func (all *sessions) abort() {
 	}
 }
 
-// touch notes the arrival of a request, which others may follow.
+// touch records the arrival of a request, after which others are likely.
 func (all *sessions) touch() {
 	now := time.Now()
 	all.last.Store(&now)

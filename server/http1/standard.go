@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// standard is what an exchange keeps while net/http carries it. It adds the time limits that
-// suit slow but living clients.
+// standard is the state of an exchange over net/http. It adds time limits that allow slow
+// clients but not stalled ones.
 type standard struct {
 	w        http.ResponseWriter
 	control  *http.ResponseController
@@ -17,13 +17,13 @@ type standard struct {
 	moved    *movedConn // nil when net/http accepted the connection itself
 	pace     pace
 	received int64 // bytes of the body
-	asked    bool  // the body was read, so that a client that expects it was told to send it
+	asked    bool  // the body was read, so a client that sent Expect was told to continue
 	err      error // why no more of the body can be read; io.EOF at its end
 	end      bool  // the connection ends with the reply
 	writable time.Time
 }
 
-// Read reads the body, which may not stand still or arrive too slowly.
+// Read reads the body, which must not stall or arrive too slowly.
 func (s *standard) Read(p []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
@@ -51,8 +51,8 @@ func (s *standard) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drain reads what little is left of the body and finds out whether the connection stays open
-// after the reply. A client that waits for 100 Continue is not told to send its body.
+// drain reads a short rest of the body and decides whether the connection stays open after
+// the reply. A client that waits for 100 Continue is not told to send its body.
 func (s *standard) drain() {
 	left := s.request.ContentLength
 	if left > 0 {

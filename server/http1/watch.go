@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// watchDelay is how long a request runs before its connection is watched for the client's
-// disconnect. Most are over by then.
+// watchDelay is the time after which the connection of a running request is watched for a
+// disconnect. Most requests are over by then.
 const watchDelay = 20 * time.Millisecond
 
 // watch cancels a request whose client disconnects while it runs.
 type watch struct {
 	c     *conn
-	raw   syscall.RawConn // nil: only a read shows the end
+	raw   syscall.RawConn // nil: only a read detects the end
 	timer *time.Timer
 	done  chan struct{}
 }
@@ -63,7 +63,7 @@ func (w *watch) wait() {
 	w.done <- struct{}{}
 }
 
-// peek consumes nothing of what arrives.
+// peek detects input without consuming it.
 func (w *watch) peek() (closed bool) {
 	err := w.raw.Read(func(fd uintptr) bool {
 		var ready bool
@@ -73,9 +73,9 @@ func (w *watch) peek() (closed bool) {
 	return err == nil && closed
 }
 
-// read puts what arrives behind what was read before, or over it when that has been used:
-// nothing looks at the head any more while the model runs. A full buffer means that the client
-// was connected lately.
+// read appends the arriving bytes to those that were read before, or overwrites these if
+// they were used: nothing reads the head while the model runs. A full buffer means that the
+// client was connected a moment ago.
 func (w *watch) read() (closed bool) {
 	c := w.c
 	if c.r == c.w {

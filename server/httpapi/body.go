@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// firstRead is the memory that a request gets before any of its body has arrived. After
-	// that it gets growth times of what did arrive, so that a length which is declared but
-	// not sent costs nothing.
+	// firstRead is the memory that a request gets before any of its body has arrived. Later
+	// it gets growth times the bytes that have arrived, so that a declared length takes no
+	// memory until the bytes are sent.
 	firstRead = 1 << 20
 	growth    = 16
 	// chunkRead is the first buffer for a body of unknown length.

@@ -22,8 +22,8 @@ type exchange struct {
 
 // call is the state of one request.
 type call struct {
-	// textLen is the length of the JSON text in front of the tensor data, as far as the headers
-	// say: the data is put at an aligned address.
+	// textLen is the length of the JSON text in front of the tensor data according to the
+	// headers; the data gets an aligned address.
 	textLen int
 	began   int64 // by infer.Now; 0 unless the request may be traced or logged
 

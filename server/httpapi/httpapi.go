@@ -1,6 +1,6 @@
-// Package httpapi is the KServe v2 API over HTTP: routes, compression and error replies around
-// an infer.Service. Connections belong to http1, the form of messages to kserve/rest and
-// modelconfig.
+// Package httpapi is the KServe v2 API over HTTP: routes, compression and error replies
+// around an infer.Service. Package http1 handles connections; packages kserve/rest and
+// modelconfig encode messages.
 package httpapi
 
 import (
@@ -20,7 +20,7 @@ import (
 	"triton/server/trace"
 )
 
-// Options are the settings of the front end.
+// Options are the settings of the frontend.
 type Options struct {
 	Pool *tensor.Pool
 	Log  *slog.Logger

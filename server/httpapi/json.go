@@ -9,7 +9,7 @@ import (
 	"triton/pkg/tritonjson"
 )
 
-// The JSON forms of the administrative messages, members in Triton's order.
+// The JSON forms of the administrative messages, with the members in Triton's order.
 
 func appendServerMetadata(b []byte, m *inferencepb.ServerMetadataResponse) []byte {
 	b = tritonjson.AppendString(append(b, `{"name":`...), m.Name)

@@ -15,11 +15,11 @@ type Output struct {
 	Name     string
 	DataType tensor.DataType // required if Name is set
 	Size     int             // bytes
-	// At is where the engine wants the memory. It is a wish: the Place of the
-	// buffer says where the memory is.
+	// At is the location that the backend prefers. The memory may be elsewhere: see the
+	// Location of the buffer.
 	At tensor.Location
-	// Filled says that the engine writes every byte, or sends none. Without it
-	// memory that was used before is cleared.
+	// Filled says that the backend writes every byte, or sends none. Otherwise recycled
+	// memory is cleared.
 	Filled bool
 }
 

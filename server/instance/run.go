@@ -62,8 +62,8 @@ func (w *worker) notifyEnded(b *infer.Batch, begin, end int64, err error) {
 	}
 }
 
-// contain is deferred around code that is not the backend's: a panic is logged and does
-// not affect the instance.
+// contain is deferred around code outside the backend: a panic is logged and does not
+// affect the instance.
 func (w *worker) contain(where string) {
 	if p := recover(); p != nil {
 		w.report(where, p)

@@ -1,6 +1,6 @@
 // Package model is one loaded version of a model: the configuration that its backend has
-// completed, the engine, and the chain of runners that a request passes. A Builder makes
-// versions; package repository decides what is loaded and when a version is replaced.
+// completed, the engine, and the runner chain of requests. A Builder makes versions;
+// package repository decides what is loaded and when a version is replaced.
 package model
 
 import (
@@ -100,7 +100,7 @@ func NewBuilder(o Options) *Builder {
 	return &Builder{o}
 }
 
-// Load makes a version with a new engine.
+// Load makes a version with a newly loaded model.
 func (b *Builder) Load(ctx context.Context, s Source) (*Loaded, error) {
 	return b.build(s, func(v *Loaded) error {
 		if b.opts.Cache != nil {

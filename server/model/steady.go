@@ -22,14 +22,14 @@ func (v *Loaded) steady() bool {
 	return true
 }
 
-// noteStep notes the version that a step of an ensemble uses.
+// noteStep records the version that a step of an ensemble uses.
 func (v *Loaded) noteStep(step int, p *Loaded) {
 	if v.parts[step] != p && !v.drifted.Load() {
 		v.drifted.Store(true)
 	}
 }
 
-// stepObserver finds the models of an ensemble's steps, and notes their versions.
+// stepObserver finds the models of an ensemble's steps and records their versions.
 type stepObserver struct {
 	models infer.Submitter
 	v      *Loaded

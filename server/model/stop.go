@@ -2,8 +2,8 @@ package model
 
 import "triton/server/infer"
 
-// Stop refuses all further requests, besides those of other models. Each time the last request
-// releases the version, idle is called; it must not block.
+// Stop refuses all further requests except those of other models. idle is called each time
+// the last request releases the version; it must not block.
 func (v *Loaded) Stop(idle func()) {
 	v.idle.Store(&idle)
 	v.closing.Store(true)
@@ -27,10 +27,10 @@ func (v *Loaded) Call() (infer.Callee, bool) {
 	return Step{v}, true
 }
 
-// Idle reports whether there was a moment when no request held any of some stopped versions.
-// Nothing runs in them from then on, because only they can call each other. To see each of
-// them without references once is not enough: one that is looked at later may have called it
-// since. So Idle also requires that no calls came meanwhile.
+// Idle reports whether there was a moment when no request held any of some stopped
+// versions. Nothing runs in them from then on, because only they can call each other. It is
+// not enough that each was once without references: another one may have called it since.
+// So Idle also requires that no calls came in between.
 func Idle(all []*Loaded) bool {
 	before := calls(all)
 	for _, v := range all {

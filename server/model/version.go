@@ -61,7 +61,7 @@ type Loaded struct {
 	seconds   float64 // time to load
 	// calls reports whether the engine calls other models. Versions share it with the engine.
 	calls *atomic.Bool
-	// replaced reports whether another version goes on with the engine.
+	// replaced reports whether another version continues with the engine.
 	replaced bool
 
 	// refs counts requests plus one for the repository; at zero the version
@@ -69,7 +69,7 @@ type Loaded struct {
 	refs    atomic.Int64
 	drained chan struct{}
 	left    atomic.Bool            // the repository has released its reference
-	closing atomic.Bool            // the server ends: only requests of other models are taken
+	closing atomic.Bool            // the server drains: only requests of other models are accepted
 	idle    atomic.Pointer[func()] // set before closing; called when no request holds the version
 	called  atomic.Uint64          // number of references that models took since closing was set
 	closed  atomic.Bool
@@ -78,7 +78,8 @@ type Loaded struct {
 
 var _ infer.Model = (*Loaded)(nil)
 
-// Replace notes that another version goes on with the engine. It is called before Leave.
+// Replace records that another version continues with the engine. It is called before
+// Leave.
 func (v *Loaded) Replace() { v.replaced = true }
 
 // Label returns the model's name in the log.

@@ -20,7 +20,7 @@ var (
 )
 
 // Load loads a model for a client. While it lists the store, and while another operation
-// holds the model's name, it ends with ctx. Like Triton's, a load that has begun goes on
+// holds the model's name, it ends with ctx. As in Triton, a load that has begun continues
 // when the client disconnects; it ends early only with the server.
 func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions) error {
 	return r.control(func() error {
@@ -46,7 +46,7 @@ func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions)
 	})
 }
 
-// waitContext returns the context of what comes before an operation. It ends with ctx and
+// waitContext returns the context for the wait before an operation. It ends with ctx and
 // with the server.
 func (r *Repository) waitContext(ctx context.Context) (_ context.Context, stop func()) {
 	both, end := context.WithCancelCause(ctx)
@@ -58,9 +58,9 @@ func (r *Repository) waitContext(ctx context.Context) (_ context.Context, stop f
 }
 
 // Unload takes a model out of service, and the ensembles that need it. With dependents it
-// also unloads the models that only the model needs as steps, if nothing else asked for them.
-// It returns when they take no new requests. The requests in flight finish, then the versions
-// are closed. That a model is unknown or not loaded is no error.
+// also unloads the models that only the model needs as steps, if nothing else requested
+// them. It returns when they take no new requests. The requests in flight finish, then the
+// versions are closed. Unknown models and models that are not loaded are not an error.
 func (r *Repository) Unload(ctx context.Context, name string, dependents bool) error {
 	return r.control(func() error {
 		free, err := r.reserve(ctx, name, nil, func() []string { return r.connected(name) }, func() {})

@@ -46,7 +46,7 @@ func (r *Repository) finishCallers(ctx context.Context, open []*model.Loaded) {
 		v.Stop(func() {
 			select {
 			case idle <- struct{}{}:
-			default: // the loop below looks anyway
+			default: // the loop below checks anyway
 			}
 		})
 	}
@@ -63,7 +63,7 @@ func (r *Repository) finishCallers(ctx context.Context, open []*model.Loaded) {
 	}
 }
 
-// callers returns the versions that call other models, as far as they have asked for that.
+// callers returns the versions that have requested access to other models.
 func callers(open []*model.Loaded) []*model.Loaded {
 	var all []*model.Loaded
 	for _, v := range open {
@@ -75,7 +75,7 @@ func callers(open []*model.Loaded) []*model.Loaded {
 }
 
 // waitClosed collects the results of closing versions, and logs every second what they wait
-// for. At the first second after the end of ctx it gives up: an engine hangs.
+// for. At the first second after the end of ctx it gives up: a backend hangs.
 func (r *Repository) waitClosed(ctx context.Context, open []*model.Loaded, done <-chan error) []error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

@@ -59,8 +59,8 @@ func (r *Repository) readyPart(ensemble, id store.ID, m *actual.Model, number in
 	return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which has no loaded version. Model '%s' loading failed with error: %s", ensemble, id, id, last.Err)
 }
 
-// partLacksOnlyEngine reports whether a part of an ensemble failed because nothing but the
-// library of a backend is missing.
+// partLacksOnlyEngine reports whether a part of an ensemble failed only because the library
+// of a backend is missing.
 func (r *Repository) partLacksOnlyEngine(c *layout.Content) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,11 +14,10 @@ import (
 const families = ""
 
 // reserve holds the name of a model and, if ensembles connect the model with others, their
-// names: what family returns. If another operation has freed one of the names since the watch
-// began, what was read of the store may be older than what that operation has loaded, and
-// reserve calls relist. It calls family again once the names are held. If the family has
-// other members then, it gives all names up and begins anew. When ctx has ended nothing is
-// held.
+// names: what family returns. If another operation has freed one of the names since the
+// watch began, the listing may be older than what that operation has loaded, and reserve
+// calls relist. It calls family again once the names are held; if the members have changed,
+// it frees all names and starts again. When ctx has ended nothing is held.
 func (r *Repository) reserve(ctx context.Context, name string, w *watch, family func() []string, relist func()) (free func(), err error) {
 	for all := family(); ; {
 		held := all

@@ -31,8 +31,8 @@ func (r *Repository) Index(readyOnly bool) *inferencepb.RepositoryIndexResponse 
 	return out
 }
 
-// neverLoaded returns the entry of a model without versions: its name, and why its
-// configuration was refused.
+// neverLoaded returns the entry of a model that was never loaded: its name and, if its
+// configuration was refused, the reason.
 func (r *Repository) neverLoaded(id store.ID) *inferencepb.RepositoryIndexResponse_ModelIndex {
 	entry := &inferencepb.RepositoryIndexResponse_ModelIndex{Name: id.Name}
 	r.mu.Lock()

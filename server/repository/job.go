@@ -16,7 +16,7 @@ import (
 // job is a change of a version under way.
 type job struct {
 	plan.Change
-	old     *model.Loaded // serves until the load ends; nil: none does
+	old     *model.Loaded // serves until the load ends; nil: no version does
 	version *model.Loaded // the result
 	err     error
 }

@@ -8,14 +8,14 @@ import (
 	"triton/server/store"
 )
 
-// list asks the store for its models.
+// list lists the models of the store.
 func (r *Repository) list(ctx context.Context) *layout.Listing {
 	l := r.reader.List(ctx)
 	r.remember(l)
 	return l
 }
 
-// relist asks the store again.
+// relist lists the store again.
 func (r *Repository) relist(ctx context.Context, l *layout.Listing) {
 	l.Renew(ctx)
 	r.remember(l)

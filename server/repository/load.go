@@ -18,21 +18,21 @@ import (
 // loadError is the error of a load.
 type loadError struct {
 	text string
-	// onlyEngine reports that nothing but the library of a backend is missing.
+	// onlyEngine reports that only the library of a backend is missing.
 	onlyEngine bool
 }
 
 func (e *loadError) Error() string { return e.text }
 
-// lacksOnlyEngine reports whether a load failed because nothing but the library of a
-// backend is missing.
+// lacksOnlyEngine reports whether a load failed only because the library of a backend is
+// missing.
 func lacksOnlyEngine(err error) bool {
 	var e *loadError
 	return errors.As(err, &e) && e.onlyEngine
 }
 
 // loadModel loads the versions of a model and records the outcome. The versions serve
-// together or not at all: if one fails, the versions that served before go on.
+// together or not at all: if one fails, the versions that served before continue to serve.
 func (r *Repository) loadModel(ctx context.Context, c *layout.Content) error {
 	err := r.loadVersions(ctx, c)
 	now := &plan.Outcome{Location: c.From.Location, Stamp: c.Stamp, Override: c.Override}
@@ -44,7 +44,7 @@ func (r *Repository) loadModel(ctx context.Context, c *layout.Content) error {
 			now.Location, now.Stamp, now.Override = last.Location, last.Stamp, last.Override
 		}
 		if c.Ensemble() {
-			now.Stamp = nil // it is out of service: load it again though its files are the same
+			now.Stamp = nil // out of service: the next operation loads it again although its files are the same
 		}
 	}
 	r.outcomes[c.ID()] = now
@@ -81,8 +81,8 @@ func (r *Repository) loadVersions(ctx context.Context, c *layout.Content) error 
 	return r.endLoad(c, jobs)
 }
 
-// checkVersions logs why folders and versions of the policy are left out. It returns an
-// error if no version is left.
+// checkVersions logs which folders and versions of the policy are left out, and why. It
+// returns an error if no version is left.
 func (r *Repository) checkVersions(c *layout.Content) error {
 	for _, why := range c.Ignored {
 		r.opts.Log.Warn(why)
@@ -96,8 +96,8 @@ func (r *Repository) checkVersions(c *layout.Content) error {
 	return nil
 }
 
-// loadVersion makes the version of a job, and tries again after an error as often as the
-// options allow.
+// loadVersion makes the version of a job. After an error it tries again, up to LoadRetries
+// times.
 func (r *Repository) loadVersion(ctx context.Context, c *layout.Content, j *job, parts []*model.Loaded) {
 	select {
 	case r.loading <- struct{}{}:

@@ -10,10 +10,10 @@ import (
 	"triton/server/store"
 )
 
-// Poll looks at the store once. It loads the models that are new or were changed, and
-// unloads those that the store no longer has. A failed load is only logged, and tried again
-// by the next poll. If the store cannot be listed, Poll changes nothing and returns the
-// error.
+// Poll compares the store with the loaded models once. It loads models that are new or were
+// changed, and unloads models that the store no longer has. A failed load is only logged,
+// and tried again by the next poll. If the store cannot be listed, Poll changes nothing and
+// returns the error.
 func (r *Repository) Poll(ctx context.Context) error {
 	if r.opts.Control != ControlPoll {
 		return status.New(status.Unavailable, "polling is disabled")

@@ -13,18 +13,18 @@ import (
 	"triton/server/store"
 )
 
-// edit is what an operation changes of the desired state.
+// edit is an operation's change of the desired state.
 type edit struct {
 	by    desired.Requester
-	added []plan.Finding // models that shall be served
+	added []plan.Finding // models to serve
 	parts bool           // and the models of their steps
-	// removed are models that shall not be served any more; with dependents, the models
-	// that only they need are removed too.
+	// removed are the models to serve no longer; with dependents, the models that only they
+	// need are removed too.
 	removed    []store.ID
 	dependents bool
 }
 
-// result is what became of the models of an operation.
+// result is the outcome of an operation for its models.
 type result struct {
 	errs     map[store.ID]error // of loads; nil after a success
 	reported map[store.ID]bool  // the models whose action was plan.Report
@@ -60,8 +60,8 @@ func (r *Repository) reconcile(ctx context.Context, l *layout.Listing, e edit) r
 	return r.perform(ctx, actions)
 }
 
-// survey looks for the added models of an edit in the store, and then for their parts. It
-// is the only part of an operation, besides fetching versions, that waits for the store.
+// survey finds the added models of an edit in the store, and then their parts. Only survey
+// and the fetch of versions wait for the store.
 func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []plan.Finding {
 	all := e.added
 	seen := map[store.ID]bool{}
@@ -89,7 +89,7 @@ func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []pl
 	return all
 }
 
-// remark logs what has no effect in a configuration that is about to be loaded.
+// remark logs the fields without effect of a configuration that is about to be loaded.
 func (r *Repository) remark(c *layout.Content) {
 	if c == nil {
 		return
@@ -184,7 +184,7 @@ func (r *Repository) follow(ctx context.Context, changed []store.ID) {
 	}
 	r.mu.Unlock()
 	for _, c := range all {
-		_ = r.loadModel(ctx, c) // it logs the error
+		_ = r.loadModel(ctx, c) // loadModel logs the error
 		c.Folder.Release()
 	}
 }

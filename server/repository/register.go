@@ -15,7 +15,8 @@ func (r *Repository) Register(path string, names map[string]string) error {
 	return r.local.Register(path, names)
 }
 
-// Unregister removes a path that Register added. The models that were loaded from it go on.
+// Unregister removes a path that Register added. The models that were loaded from it
+// continue to serve.
 func (r *Repository) Unregister(path string) error {
 	if r.local == nil {
 		return errNoPaths

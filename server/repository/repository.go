@@ -1,6 +1,7 @@
 // Package repository brings the actual state of a server's models to the desired state:
-// start, poll, load and unload edit the desired state, and one loop carries out what follows
-// from it. It answers what the front ends ask about models. It does not queue or run requests.
+// start, poll, load and unload edit the desired state, and one path carries out the
+// consequences. It answers the questions of frontends about models. It does not queue or
+// run requests.
 package repository
 
 import (
@@ -27,28 +28,28 @@ type Options struct {
 	Store layout.Store
 	// LoadThreads bounds how many versions load at the same time.
 	LoadThreads int
-	// StrictReadiness makes the server unready while any model is.
+	// StrictReadiness makes the server unready while any model is not ready.
 	StrictReadiness bool
-	// Control says who loads and unloads models.
+	// Control is the way in which models are loaded and unloaded.
 	Control Control
 	// Startup are the names of the models that are loaded at the start in explicit
 	// control; "*" alone stands for all models.
 	Startup []string
-	// LoadRetries is how often a failed load is tried again.
+	// LoadRetries is the number of times that a failed load is repeated.
 	LoadRetries int
-	// ConfigName is the stem of the file in a model's folder configs that
-	// replaces config.pbtxt; empty: none.
+	// ConfigName is the stem of the file in a model's folder configs that replaces
+	// config.pbtxt; empty: config.pbtxt is used.
 	ConfigName string
 	// Namespacing lets models in different paths have the same name.
 	Namespacing bool
-	// Chooser picks the version for requests that name none; nil: the newest.
+	// Chooser picks the version for requests without a version; nil: the newest.
 	Chooser infer.Chooser
 	// ID, Version and Extensions are the metadata of the server.
 	ID, Version string
 	Extensions  []string
 }
 
-// Control is who loads and unloads models after the start.
+// Control is the way in which models are loaded and unloaded after the start.
 type Control uint8
 
 // The control modes.
@@ -130,5 +131,5 @@ func New(o Options) *Repository {
 	return r
 }
 
-// ErrLoad is Start's error when some model failed to load. The others serve.
+// ErrLoad is Start's error if some models failed to load. The others serve.
 var ErrLoad error = status.New(status.Internal, "failed to load all models")

@@ -11,7 +11,7 @@ import (
 	"triton/server/store"
 )
 
-// Live reports whether the server answers at all.
+// Live reports whether the server answers requests.
 func (r *Repository) Live() bool { return serves(r.phase.Load()) }
 
 // Ready reports whether the server takes inference requests. With strict readiness it does
@@ -38,8 +38,8 @@ func (r *Repository) Model(name, number string) (infer.Model, error) {
 	return r.actual.Acquire(name, number)
 }
 
-// ModelReady reports whether a version, or the newest one, works. That the model is
-// unknown is no error.
+// ModelReady reports whether a version, or the newest one, works; false without an error
+// for an unknown model.
 func (r *Repository) ModelReady(name, number string) (bool, error) {
 	if p := r.phase.Load(); p != ready {
 		return false, errServer(p)

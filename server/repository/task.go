@@ -47,7 +47,7 @@ func (t *tasks) close() <-chan struct{} {
 }
 
 // runTask runs a task that a drain waits for. The context of do ends with ctx and with the
-// repository. An engine may be slow to see that, so the caller waits no longer than ctx.
+// repository. A backend may react to that slowly, so the caller waits no longer than ctx.
 func (r *Repository) runTask(ctx context.Context, do func(context.Context) error) error {
 	if !r.tasks.begin() {
 		return errNotReady

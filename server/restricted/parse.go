@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The words for a category in the two command line options.
+// The words for a category in the error texts of the two options.
 const (
 	HTTP = "api"      // --http-restricted-api
 	GRPC = "protocol" // --grpc-restricted-protocol

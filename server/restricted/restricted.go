@@ -41,8 +41,8 @@ func (a API) String() string {
 // Header is a header with the value that it must have.
 type Header struct{ Name, Value string }
 
-// Allows reports whether a request whose header has this value may pass; "" stands for a missing
-// header, which no rule accepts. It takes constant time.
+// Allows reports whether a request with this value of the header may pass, in constant
+// time. A missing header, "", never may.
 func (h *Header) Allows(value string) bool {
 	want, got := sha256.Sum256([]byte(h.Value)), sha256.Sum256([]byte(value))
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1

@@ -7,8 +7,7 @@ import (
 	"triton/server/http1"
 )
 
-// outOfMemory are the words by which the platform's users know that a device or the machine has
-// no memory left.
+// outOfMemory are texts in errors that say that a device or the machine has no memory left.
 func outOfMemory() []string {
 	return []string{
 		"CUDA out of memory", "CUDA_OUT_OF_MEMORY", "Out of memory", "Out Of Memory", "out of memory", "MemoryError", "OutOfMemory", "OOM",
@@ -29,8 +28,8 @@ func failureCode(text string) int {
 	return http.StatusBadRequest
 }
 
-// replyInvoke prepares a reply like binary.Reply and gives errors the status that the platform
-// knows.
+// replyInvoke prepares a reply like binary.Reply, and gives errors the status that the
+// platform expects.
 func replyInvoke(x *http1.Exchange) {
 	binary.Reply(x)
 	if x.Status >= http.StatusBadRequest && x.Status != http.StatusMethodNotAllowed && x.Status != http.StatusForbidden {

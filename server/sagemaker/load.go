@@ -98,9 +98,9 @@ func (h *handler) order(x *http1.Exchange) (o order, err error) {
 
 var ensemble = regexp.MustCompile(`platform:\s*"ensemble"`)
 
-// locate finds the repository and the folder in it that holds the model: where the platform
-// unpacked it there is the model itself, or a folder for it, or several of which one is the
-// ensemble of the others.
+// locate finds the repository and the model's folder in it. The folder where the platform
+// unpacked the model is the model itself, or it contains the model's folder, or several
+// folders of which one is an ensemble of the others.
 func (h *handler) locate(where string) (repository, folder string, err error) {
 	path, err := filepath.Abs(where)
 	if err != nil || where == "" {
@@ -121,7 +121,7 @@ func (h *handler) invalidURL(where string) error {
 	return status.New(status.InvalidArg, "Invalid \"url\" '%s': expected a path of the form %s/<hash>/model[/<subdir>]", where, h.Root)
 }
 
-// plain reports whether the platform makes such a part of a path.
+// plain reports whether the platform uses names like this part of a path.
 func plain(part string) bool {
 	return part != "" && strings.Trim(part, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._") == ""
 }
@@ -169,7 +169,7 @@ func (h *handler) unload(x *http1.Exchange, name string) {
 	empty(x, http.StatusOK)
 }
 
-// awaitUnload waits until no version of a model serves and reports whether that is so.
+// awaitUnload waits until no version of a model serves. It reports false after the timeout.
 func (h *handler) awaitUnload(ctx context.Context, model string) bool {
 	ctx, cancel := context.WithTimeout(ctx, h.unloadTimeout)
 	defer cancel()

@@ -45,8 +45,8 @@ func (h *handler) find(name string) (loaded, bool) {
 	return m, ok
 }
 
-// target returns the server's name of a model: the platform sends it along, and did so when it
-// loaded the model.
+// target returns the server's name of a model: the header of the request, else the name
+// when the platform loaded the model.
 func target(x *http1.Exchange, m loaded) string {
 	if name := x.Get(targetModel); name != "" {
 		return name
@@ -54,7 +54,7 @@ func target(x *http1.Exchange, m loaded) string {
 	return m.target
 }
 
-// list answers with the models that are ready.
+// list answers with the ready models.
 func (h *handler) list(x *http1.Exchange) {
 	h.mu.Lock()
 	all := maps.Clone(h.mu.models)
@@ -101,7 +101,7 @@ func (h *handler) invoke(x *http1.Exchange, name string) {
 	h.pass(x, "/v2/models/"+url.PathEscape(to)+"/infer", replyInvoke)
 }
 
-// unknownRepositories is the error where models cannot be added.
+// unknownRepositories is the error of a server to which no models can be added.
 func unknownRepositories() error {
 	return status.New(status.Unsupported, "model repositories cannot be added to this server")
 }

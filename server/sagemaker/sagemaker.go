@@ -1,6 +1,6 @@
-// Package sagemaker is the front end for Amazon SageMaker: health, inference with one model, and
-// the calls of multi-model endpoints, which load and unload models that the platform puts on
-// disk. The KServe API answers health and inference.
+// Package sagemaker is the frontend for Amazon SageMaker: health, inference with one model,
+// and the calls of multi-model endpoints, which load and unload models that the platform
+// writes to the disk. The KServe API answers health and inference.
 package sagemaker
 
 import (
@@ -32,13 +32,13 @@ type Repositories interface {
 	Unregister(path string) error
 }
 
-// Options are the settings of the front end.
+// Options are the settings of the frontend.
 type Options struct {
 	// HTTP is the KServe API.
 	HTTP http1.Handler
-	// Repositories is nil where models cannot be added.
+	// Repositories is nil if models cannot be added.
 	Repositories Repositories
-	// Root is where the platform puts models: "/opt/ml/models" when empty.
+	// Root is the folder of the platform's models; empty: "/opt/ml/models".
 	Root string
 	// DefaultModel is the model of /invocations.
 	DefaultModel string
@@ -54,7 +54,7 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// New makes the front end. It starts nothing.
+// New returns the frontend. It starts nothing.
 func New(svc infer.Service, o Options) (http1.Handler, error) {
 	if o.InferenceType == "" {
 		o.InferenceType = "infer"
@@ -123,7 +123,7 @@ func (h *handler) Serve(x *http1.Exchange) {
 func model(path string) (name string, invoke, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/models")
 	if rest, invoke = strings.CutSuffix(rest, "/invoke"); invoke && rest == "" {
-		return "invoke", false, ok // a model of that name
+		return "invoke", false, ok // a model named "invoke"
 	}
 	switch {
 	case rest == "" || rest == "/":
@@ -135,7 +135,7 @@ func model(path string) (name string, invoke, ok bool) {
 	return name, invoke, ok && err == nil
 }
 
-// pass lets the KServe API answer; before prepares the reply.
+// pass lets the KServe API answer the request; before changes the reply before it is sent.
 func (h *handler) pass(x *http1.Exchange, path string, before func(*http1.Exchange)) {
 	x.BeforeSend = before
 	err := contenttype.Redirect(x, x.Method, path)

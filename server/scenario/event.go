@@ -16,14 +16,14 @@ type Event struct {
 	text  string
 }
 
-// Kind is what happens.
+// Kind is the kind of an event.
 type Kind uint8
 
 // The kinds.
 const (
 	Send   Kind = iota // a request
-	Cancel             // its client does not wait any more
-	End                // of the scenario, at the earliest
+	Cancel             // the client of a request cancels it
+	End                // the scenario ends no earlier
 )
 
 // Request is what a client sends. The words after its name:
@@ -112,7 +112,7 @@ func (r *Request) set(key, value string) (err error) {
 	return err
 }
 
-// Number is the sequence when it is a number.
+// Number returns the sequence if it is a number.
 func (r *Request) Number() (uint64, bool) {
 	n, err := strconv.ParseUint(r.Sequence, 10, 64)
 	return n, err == nil

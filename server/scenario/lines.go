@@ -11,31 +11,31 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// Record is what happened in one run of a scenario.
+// Record is the observations of one run of a scenario.
 type Record struct {
 	Runs    []Run
 	Replies []Reply
 	Stats   []string
 }
 
-// Run is one batch. At counts from the scenario's begin.
+// Run is one batch. At counts from the start of the scenario.
 type Run struct {
 	At      time.Duration
 	Model   string
 	Members []string
-	// Loose says that other instances may have run something at the same time, so
-	// that which came first does not count.
+	// Loose says that other instances may have run batches at the same time, so that the
+	// order does not matter.
 	Loose bool
 }
 
-// Reply is one response, or the end without one.
+// Reply is one response, or an end without data.
 type Reply struct {
 	At   time.Duration
 	Name string // of the request
 	Text string
 }
 
-// onGrid is a time in milliseconds as it is recorded.
+// onGrid returns a time in milliseconds, rounded as in records.
 func onGrid(at time.Duration) int64 { return ((at + early) / Grid * Grid).Milliseconds() }
 
 // Lines writes a record: batches and answers by time, then the statistics.
@@ -68,7 +68,7 @@ func (r *Record) Lines() []string {
 	return append(out, r.Stats...)
 }
 
-// Values writes the elements of a tensor, "7*2" for 7 twice.
+// Values writes the elements of a tensor; "7*2" is 7 twice.
 func Values(name string, all []int32) string {
 	var parts []string
 	for i := 0; i < len(all); {
@@ -86,9 +86,9 @@ func Values(name string, all []int32) string {
 	return name + "=" + strings.Join(parts, ",")
 }
 
-// Counted writes the statistics of a model: "queue" and "compute" only where they
-// are not as many as the successes that went there. Those of the single responses
-// are left out: the Python backend reports none. reasons are the failures by reason.
+// Counted writes the statistics of a model. It leaves out "queue" and "compute" if their
+// counts equal those of the successful requests, and the statistics of single responses,
+// which the Python backend does not report. reasons are the failures by reason.
 func Counted(m *Model, s *inferencepb.ModelStatistics, reasons map[string]uint64) string {
 	c := s.GetInferenceStats()
 	ok, hit, miss := c.GetSuccess().GetCount(), c.GetCacheHit().GetCount(), c.GetCacheMiss().GetCount()
@@ -128,7 +128,7 @@ func Counted(m *Model, s *inferencepb.ModelStatistics, reasons map[string]uint64
 	return b.String()
 }
 
-// NotLoaded is why a model does not serve; empty when it does.
+// NotLoaded returns why a model does not serve; empty if it serves.
 func NotLoaded(index *inferencepb.RepositoryIndexResponse, model string) string {
 	for _, m := range index.GetModels() {
 		switch {

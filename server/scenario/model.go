@@ -42,19 +42,19 @@ func parseModel(text string) (Model, error) {
 	return m, nil
 }
 
-// Ensemble says whether the model has no engine.
+// Ensemble reports whether the model is an ensemble.
 func (m *Model) Ensemble() bool { return strings.Contains(m.Config, `"ensemble"`) }
 
-// Batching says whether its tensors have a batch dimension.
+// Batching reports whether its tensors have a batch dimension.
 func (m *Model) Batching() bool { return strings.Contains(m.Config, "max_batch_size: ") }
 
-// Streams says whether its requests may have any number of responses.
+// Streams reports whether its requests may have any number of responses.
 func (m *Model) Streams() bool {
 	_, told := m.Options["stream"]
 	return told || strings.Contains(m.Config, "decoupled: true")
 }
 
-// Instances is at least how many instances it has.
+// Instances returns a lower bound of the number of its instances.
 func (m *Model) Instances() int {
 	if strings.Contains(m.Config, "count: ") && !strings.Contains(m.Config, "count: 1 ") {
 		return 2
@@ -67,13 +67,13 @@ output { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] }
 `
 
 var (
-	// input is where a configuration has inputs of its own.
+	// input matches a configuration with its own inputs.
 	input = regexp.MustCompile(`(?m)^input \{`)
-	// step is where an ensemble names a model.
+	// step matches the name of a model in an ensemble.
 	step = regexp.MustCompile(`model_name: "`)
 )
 
-// Write puts the model into a repository, under its name with a prefix.
+// Write writes the model to a repository, under its name with a prefix.
 func (m *Model) Write(repository, prefix, backend, file string) error {
 	text := step.ReplaceAllString(m.Config, `${0}`+prefix)
 	if !input.MatchString(text) {

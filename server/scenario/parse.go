@@ -69,7 +69,7 @@ func (s *Scenario) take(text string) error {
 	return nil
 }
 
-// Format writes a suite as it is read.
+// Format writes a suite in the form that Parse reads.
 func Format(s *Suite, head string) string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -101,7 +101,7 @@ func (s *Scenario) format(b *strings.Builder) {
 	}
 }
 
-// Head is the lines of a file before its first scenario.
+// Head returns the lines of a file before its first scenario.
 func Head(text string) string {
 	head, _, found := strings.Cut(text, "\n## ")
 	if !found || strings.HasPrefix(text, "## ") {

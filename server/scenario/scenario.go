@@ -42,15 +42,15 @@ import (
 )
 
 const (
-	// Step lies between two events of the same time.
+	// Step is the time between two events of the same moment.
 	Step = 4 * time.Millisecond
-	// Grid is what recorded times are rounded down to.
+	// Grid is the resolution to which recorded times are rounded down.
 	Grid = 100 * time.Millisecond
-	// early is how much before its time something may seem to happen.
+	// early is the time by which an event may be recorded too early.
 	early = 5 * time.Millisecond
 )
 
-// Python is the model for NVIDIA's server that notes its batches.
+// Python is the model for NVIDIA's server that records its batches.
 //
 //go:embed testdata/model.py
 var Python string
@@ -71,12 +71,12 @@ type Scenario struct {
 	Line    int
 	Models  []Model
 	Events  []Event
-	NVIDIA  []string // what happened there
+	NVIDIA  []string // record of NVIDIA's server
 	Reasons []string // why ours differs
-	Ours    []string // when there is a reason
+	Ours    []string // only with a reason
 }
 
-// Want is what happens on our server.
+// Want returns the expected record of our server.
 func (s *Scenario) Want() []string {
 	if len(s.Reasons) > 0 {
 		return s.Ours

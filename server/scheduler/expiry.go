@@ -63,7 +63,7 @@ func (q *Queue) unlock() {
 
 func errExpired() error { return status.New(status.Unavailable, "Request timeout expired") }
 
-// onTimer answers requests when they time out, also while all instances are busy.
+// onTimer answers timed-out requests, also while all instances are busy.
 func (q *Queue) onTimer() {
 	q.mu.Lock()
 	q.timer.Fired()

@@ -1,5 +1,5 @@
-// Package servertest runs a real server inside a test, on free ports, over
-// models that the test writes down. It is for tests only.
+// Package servertest runs a real server inside a test, on free ports, with models that the
+// test defines. It is for tests only.
 package servertest
 
 import (
@@ -44,8 +44,8 @@ func With(change func(*server.Options)) Option {
 	return func(s *setup) { s.change = append(s.change, change) }
 }
 
-// Identity is a config.pbtxt for the builtin engine: INPUT0 comes back as
-// OUTPUT0. The type is such as "INT32", the dimensions such as "16" or "-1, 4".
+// Identity returns a config.pbtxt for the builtin backend "identity": OUTPUT0 is INPUT0.
+// The type is such as "INT32", the dimensions such as "16" or "-1, 4".
 func Identity(datatype, dims string, maxBatch int) string {
 	return fmt.Sprintf(`backend: "identity"
 max_batch_size: %d
@@ -63,8 +63,8 @@ type Server struct {
 	err    error
 }
 
-// Start starts a server and waits until it serves. The test's end stops it and
-// fails the test when anything was lost or left over.
+// Start starts a server and waits until it serves. The end of the test stops it, and fails
+// the test if memory was not released.
 func Start(t testing.TB, opts ...Option) *Server {
 	t.Helper()
 	s, err := Try(t, opts...)
@@ -122,9 +122,9 @@ func Try(t testing.TB, opts ...Option) (*Server, error) {
 	return s, nil
 }
 
-// unreleased is how many buffers stay out. A killed server does not wait for the
-// connections that it has cut, and what gRPC drops on a broken one comes back
-// with the next collections, so it looks for a while.
+// unreleased returns the number of buffers that are not released. A killed server does not
+// wait for the connections that it has cut, and buffers that gRPC drops on a broken
+// connection are released by the next garbage collections, so unreleased polls for a while.
 func unreleased(pool *tensor.Pool) int64 {
 	for range 500 {
 		if pool.Outstanding() == 0 {
@@ -136,16 +136,16 @@ func unreleased(pool *tensor.Pool) int64 {
 	return pool.Outstanding()
 }
 
-// Service is the core.
+// Service returns the core.
 func (s *Server) Service() infer.Service { return s.server.Service() }
 
-// Interrupt begins the end as a first signal does and returns at once.
+// Interrupt starts the shutdown like a first signal, and returns at once.
 func (s *Server) Interrupt() { s.stop() }
 
-// Kill ends the server as a second signal does.
+// Kill ends the server like a second signal.
 func (s *Server) Kill() { s.server.Kill() }
 
-// Wait waits for the end and returns Run's error.
+// Wait waits until the server has ended and returns Run's error.
 func (s *Server) Wait() error {
 	<-s.done
 	return s.err
@@ -176,8 +176,7 @@ func write(t testing.TB, models map[string]string) string {
 	return dir
 }
 
-// root is the nearest folder upwards with a go.mod; its lib/ may hold ONNX
-// Runtime.
+// root returns the nearest parent folder with a go.mod; its lib/ may contain ONNX Runtime.
 func root() string {
 	dir, err := os.Getwd()
 	if err != nil {

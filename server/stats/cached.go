@@ -12,7 +12,7 @@ const (
 // cacheSamples are the distributions of the durations of response cache calls.
 type cacheSamples struct{ hits, misses prometheus.Summary }
 
-// cacheSamples returns the distributions that the settings ask for; nil for none.
+// cacheSamples returns the distributions of the settings; nil without any.
 func (s *settings) cacheSamples() *cacheSamples {
 	if !s.cached || !s.summaries {
 		return nil
@@ -42,9 +42,9 @@ func (m *Model) Hit(h CacheHit) {
 	}
 }
 
-// Miss counts a request that was computed and stored. ns is the duration of its lookup
-// and its insertion. Triton adds that to the request's own time a second time, and so
-// do we.
+// Miss counts a request that was computed and stored. ns is the duration of its lookup and
+// its insertion. Triton adds that to the request's own time a second time, and so does this
+// server.
 func (m *Model) Miss(ns int64) {
 	m.misses.add(1, ns)
 	m.success.add(0, ns)

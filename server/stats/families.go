@@ -8,7 +8,7 @@ type family struct {
 	kind       prometheus.ValueType
 	value      func(*Served, *Counters) float64
 	latency    bool // latency counters can be switched off
-	cached     bool // only for models whose configuration asks for the response cache
+	cached     bool // only for models whose configuration enables the response cache
 }
 
 func micros(c Count) float64 { return float64(c.Ns / 1000) }

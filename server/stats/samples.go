@@ -66,7 +66,7 @@ type samples struct {
 	summaries  [len(distributions)]prometheus.Summary // nil when off
 }
 
-// samples returns the distributions that the settings ask for; nil for none.
+// samples returns the distributions of the settings; nil without any.
 func (s *settings) samples() *samples {
 	if !s.histograms && !s.summaries {
 		return nil

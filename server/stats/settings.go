@@ -15,7 +15,7 @@ import (
 type settings struct {
 	noLatencyCounters     bool // of latencies
 	histograms, summaries bool
-	cached                bool // the model asks for the response cache
+	cached                bool // the model's configuration enables the response cache
 
 	objectives map[float64]float64
 	buckets    map[string][]float64 // the model's own, by family

@@ -5,7 +5,7 @@ import "cmp"
 // ID identifies a model. Space is the model's repository path with namespacing, else empty.
 type ID struct{ Space, Name string }
 
-// String returns the name as the log and most errors show it.
+// String returns the name in the form of the log and of most errors.
 func (i ID) String() string {
 	if i.Space == "" {
 		return i.Name

@@ -23,7 +23,7 @@ func Changeable() []string { return []string{FileName, LevelName, RateName, Coun
 
 // Change is a client's change of settings. The zero value changes nothing.
 type Change struct {
-	// Terse leaves out a blank in one error message, as Triton does over HTTP.
+	// Terse leaves out a blank in one error message, as in Triton's HTTP frontend.
 	Terse bool
 
 	set, clear field

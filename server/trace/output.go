@@ -36,7 +36,7 @@ type output struct {
 	// Of the goroutine that writes; close takes the file from it.
 	index uint64 // of the next numbered file
 	file  *os.File
-	end   int64 // where the closing bracket of file stands
+	end   int64 // offset of the closing bracket of file
 }
 
 // piece is traces to write as elements of a JSON array.
@@ -65,8 +65,8 @@ func (o *output) queue(p piece) {
 	}
 }
 
-// accept queues a piece, or returns why it is lost. Of pieces that are lost for want of room, one
-// after the other, only the first is an error.
+// accept queues a piece, or returns why it is lost. Of consecutive pieces that are lost
+// because the queue is full, only the first returns an error.
 func (o *output) accept(p piece) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -91,7 +91,7 @@ func (o *output) accept(p piece) error {
 	return nil
 }
 
-// run writes what is queued until nothing is left.
+// run writes the queued pieces until the queue is empty.
 func (o *output) run() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -135,7 +135,8 @@ func (o *output) write(p *piece) error {
 	return nil
 }
 
-// array returns entries behind first, which begins or continues an array, and a closing bracket.
+// array returns first, which begins or continues an array, the entries and a closing
+// bracket.
 func array(first byte, entries []byte) []byte {
 	text := make([]byte, 0, len(entries)+2)
 	return append(append(append(text, first), entries...), ']')
@@ -145,7 +146,7 @@ func (o *output) lost(err error) {
 	o.log.Error("failed creating trace file: " + err.Error())
 }
 
-// sync waits until all that was queued before is written.
+// sync waits until all pieces that were queued before are written.
 func (o *output) sync() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

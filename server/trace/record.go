@@ -112,7 +112,7 @@ func (t *Trace) ended(r *infer.Request) {
 	if t.begin == 0 {
 		return // it was refused
 	}
-	// Not now: since its last stamp the core has only waited for the frontend.
+	// Not the current time: since its last stamp the core has only waited for the frontend.
 	t.times, t.end = r.Times, r.Times.Answered
 	if r.Times.ComputeStart != 0 {
 		t.end = max(t.end, r.Times.ComputeEnd)

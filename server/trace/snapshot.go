@@ -34,9 +34,10 @@ func (b *snapshot) enabled() bool {
 	return false
 }
 
-// Update changes the settings of a model, or the global settings when model is empty; models that
-// inherit a changed setting change too. After an error nothing has changed. What ended requests
-// left of the replaced settings is in the trace files when it returns.
+// Update changes the settings of a model, or the global settings when model is empty;
+// models that inherit a changed setting change too. After an error nothing has changed.
+// When it returns, the trace files contain the requests that ended under the replaced
+// settings.
 func (t *Tracer) Update(model string, c Change) error {
 	if err := t.update(model, c); err != nil {
 		return err

@@ -16,12 +16,12 @@ import (
 	"triton/server/infer"
 )
 
-// Options are the initial settings, as --trace-config gives them.
+// Options are the initial settings, those of --trace-config.
 type Options struct {
 	// Config are the settings by scope: Global for mode, level, rate and count, Triton and
 	// OpenTelemetry for the settings of a mode. A setting may repeat.
 	Config map[string][]Setting
-	// Env looks up OTEL_* variables. If it is nil none is set.
+	// Env looks up OTEL_* variables; nil: no variable is set.
 	Env func(string) string
 	Log *slog.Logger
 }
@@ -144,7 +144,7 @@ func (t *Tracer) sample(s *sampler, c Carrier) *Trace {
 // exportTime is how long Shutdown waits for the receiver of the last spans.
 const exportTime = 5 * time.Second
 
-// leastExportTime is how long Shutdown waits for it after its context has ended.
+// leastExportTime is how long Shutdown waits for the receiver after its context has ended.
 const leastExportTime = 50 * time.Millisecond
 
 // Shutdown writes all recorded traces; ctx ends the export of spans. Traces that end later are

@@ -1,6 +1,6 @@
-// Package validation checks what requests say of models, in Triton's order and words: the
-// tensors against the signature of a model, and the names and versions of models. It finds no
-// models and runs nothing.
+// Package validation checks requests in Triton's order and words: the tensors against the
+// signature of a model, and the names and versions of models. It does not look up models
+// and runs nothing.
 package validation
 
 import (
@@ -34,8 +34,8 @@ func New(c *inferencepb.ModelConfig) *Checker {
 	return k
 }
 
-// Check completes a raw request, drops repeated outputs, sets the request's
-// batch size and says what is wrong with it, in Triton's order and words.
+// Check completes a raw request, drops repeated outputs, sets the request's batch size and
+// returns the mistake that Triton would report first, in Triton's words.
 func (k *Checker) Check(r *infer.Request) error {
 	if r.Raw {
 		if err := k.completeRaw(r); err != nil {
@@ -48,7 +48,7 @@ func (k *Checker) Check(r *infer.Request) error {
 			matched++
 		}
 	}
-	// A name that is unknown or there twice leaves fewer matches than inputs.
+	// If a name is unknown or repeated, there are fewer matches than inputs.
 	if matched < len(r.Inputs) {
 		if name, ok := duplicate(r.Inputs); ok {
 			return invalid(r, "input '%s' already exists in request", name)
@@ -61,14 +61,14 @@ func (k *Checker) Check(r *infer.Request) error {
 		return k.wrongCount(r)
 	}
 	err := k.inputs(r, nil)
-	if err != nil && len(r.Inputs) > 1 { // which of several faults is reported?
+	if err != nil && len(r.Inputs) > 1 { // find the fault that Triton reports first
 		err = k.inputs(r, tableOrder(r))
 	}
 	return err
 }
 
-// inputs checks all inputs in the given order of their indices, nil for that of
-// the request, and sets the batch size.
+// inputs checks all inputs and sets the batch size. order has the indices in the order of
+// the checks; nil is the order of the request.
 func (k *Checker) inputs(r *infer.Request, order []int) error {
 	if err := k.batch(r, order); err != nil {
 		return err
@@ -90,8 +90,8 @@ func at(order []int, n int) int {
 	return order[n]
 }
 
-// value is the model's input of that name, which mostly stands at index i; nil
-// when there is none.
+// value returns the model's input of that name, which is usually at index i; nil if the
+// model has none.
 func (k *Checker) value(name string, i int) *backend.Value {
 	if i < len(k.sig.Inputs) && k.sig.Inputs[i].Name == name {
 		return &k.sig.Inputs[i]
@@ -104,8 +104,8 @@ func (k *Checker) value(name string, i int) *backend.Value {
 	return nil
 }
 
-// outputs refuses unknown outputs; of an output that is asked for twice the
-// first mention counts.
+// outputs returns an error for unknown outputs. Of an output that is requested twice the
+// first request counts.
 func (k *Checker) outputs(r *infer.Request) error {
 	kept := r.Outputs[:0]
 	for n := range r.Outputs {
@@ -129,7 +129,7 @@ func (k *Checker) outputs(r *infer.Request) error {
 	return nil
 }
 
-// batch finds the request's batch size and refuses unknown inputs.
+// batch finds the request's batch size and returns an error for unknown inputs.
 func (k *Checker) batch(r *infer.Request, order []int) error {
 	r.Batch = 0
 	size, found := int64(0), false
@@ -197,8 +197,8 @@ func (k *Checker) input(r *infer.Request, want *backend.Value, t *kserve.Tensor)
 	return nil
 }
 
-// fits is tensor.Shape.Matches for what a client may send: no negative
-// dimension passes.
+// fits is tensor.Shape.Matches for shapes of clients, which must not have negative
+// dimensions.
 func fits(shape, dims tensor.Shape) bool {
 	if !shape.Matches(dims) {
 		return false

@@ -10,8 +10,8 @@ import (
 	"triton/server/infer"
 )
 
-// elements walks a BYTES input: it must hold exactly want elements. Elements
-// and their length words may lie across the segments that the transport made.
+// elements checks that a BYTES input has exactly want elements. Elements and their lengths
+// may cross the segments of the transport.
 func (k *Checker) elements(r *infer.Request, v *backend.Value, t *kserve.Tensor, want int64) error {
 	name := displayName(r, v)
 	w := walker{data: &t.Data}
@@ -42,17 +42,17 @@ func (k *Checker) elements(r *infer.Request, v *backend.Value, t *kserve.Tensor,
 	return nil
 }
 
-// walker reads a tensor's bytes over segment borders.
+// walker reads a tensor's bytes across segments.
 type walker struct {
 	data *tensor.Data
-	seg  []byte // what is left of the current segment
+	seg  []byte // rest of the current segment
 	next int    // the segment after it
 	read int64
 }
 
 func (w *walker) left() int64 { return int64(w.data.Len()) - w.read }
 
-// fill makes seg non-empty; the caller knows that bytes are left.
+// fill makes seg non-empty. The caller has checked that bytes are left.
 func (w *walker) fill() {
 	for len(w.seg) == 0 {
 		w.seg = w.data.Segment(w.next).Bytes()

@@ -11,12 +11,12 @@ import (
 	"triton/server/infer"
 )
 
-// invalid is an INVALID_ARG error that names the request.
+// invalid returns an InvalidArg error that names the request.
 func invalid(r *infer.Request, format string, args ...any) error {
 	return status.New(status.InvalidArg, "%s%s", r.Tag(), fmt.Sprintf(format, args...))
 }
 
-// duplicate finds a name that two inputs share.
+// duplicate returns a name that two inputs share.
 func duplicate(inputs []kserve.Tensor) (string, bool) {
 	seen := make(map[string]bool, len(inputs))
 	for i := range inputs {
@@ -28,7 +28,7 @@ func duplicate(inputs []kserve.Tensor) (string, bool) {
 	return "", false
 }
 
-// tableOrder is the order in which Triton looks at the request's inputs.
+// tableOrder returns the order in which Triton checks the request's inputs.
 func tableOrder(r *infer.Request) []int {
 	names := make([]string, len(r.Inputs))
 	for i := range r.Inputs {
@@ -37,8 +37,8 @@ func tableOrder(r *infer.Request) []int {
 	return hashorder.Of(names)
 }
 
-// wrongCount lists what came and what is missing. When nothing is missing the
-// list lacks its opening bracket, as in Triton's message.
+// wrongCount lists the inputs of the request and the missing ones. If none is missing the
+// list has no opening bracket, as in Triton's message.
 func (k *Checker) wrongCount(r *infer.Request) error {
 	got := make([]string, len(r.Inputs))
 	for n, i := range tableOrder(r) {
@@ -85,8 +85,8 @@ func (k *Checker) tooLarge(r *infer.Request, want *backend.Value, t *kserve.Tens
 	return invalid(r, "shape %s of input '%s' for model '%s' is too large: %v", t.Shape, displayName(r, want), k.model, err)
 }
 
-// displayName is the input's name in messages about its data; the input of a
-// raw request has a name of its own there.
+// displayName returns the input's name in messages about its data; the input of a raw
+// request has another name there.
 func displayName(r *infer.Request, v *backend.Value) string {
 	if r.Raw {
 		return "raw_input"

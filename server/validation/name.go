@@ -19,8 +19,8 @@ func ModelName(name string) error {
 	return nil
 }
 
-// Version parses the version that a request names, as C's stol does: it ignores what follows
-// the number. It accepts version 0, because a model may have a folder of that name.
+// Version parses the version of a request like C's stol: it ignores text after the number.
+// It accepts version 0, because a model may have a folder of that name.
 func Version(s string) (int64, error) {
 	digits := strings.TrimLeft(s, " \t\n\v\f\r")
 	end := 0

@@ -50,7 +50,7 @@ func (k *Checker) completeRaw(r *infer.Request) error {
 	return nil
 }
 
-// prepend moves d behind a few bytes of its own.
+// prepend puts a few bytes in front of d.
 func prepend(head []byte, d *tensor.Data) tensor.Data {
 	out := tensor.NewData(tensor.HeapBuffer(head))
 	for i := range d.Segments() {

@@ -1,5 +1,5 @@
-// Package vertex is the front end for Vertex AI: one path for predictions, which may be
-// redirected to other calls of the KServe API, and one for health.
+// Package vertex is the frontend for Vertex AI: one path for predictions, which a header
+// may redirect to other calls of the KServe API, and one for health.
 package vertex
 
 import (
@@ -19,22 +19,22 @@ import (
 
 const binary contenttype.Framing = "application/vnd.vertex-ai-triton.binary+json;json-header-size="
 
-// redirect is the header that names the call of a prediction.
+// redirect is the header that names the call to which a prediction is redirected.
 const redirect = "x-vertex-ai-triton-redirect"
 
-// Options are the settings of the front end.
+// Options are the settings of the frontend.
 type Options struct {
 	// HTTP is the KServe API, Metrics the metrics endpoint; nil without metrics.
 	HTTP, Metrics http1.Handler
-	// PredictRoute and HealthRoute are the paths that the platform chose:
-	// AIP_PREDICT_ROUTE and AIP_HEALTH_ROUTE.
+	// PredictRoute and HealthRoute are the paths from AIP_PREDICT_ROUTE and
+	// AIP_HEALTH_ROUTE.
 	PredictRoute, HealthRoute string
-	// DefaultModel is the model of predictions that are not redirected. It may be empty when one
-	// model is ready.
+	// DefaultModel is the model of predictions that are not redirected. It may be empty if
+	// exactly one model is ready.
 	DefaultModel string
 }
 
-// New checks the options against the models that are ready.
+// New returns the frontend. It checks the options against the ready models.
 func New(svc infer.Service, o Options) (http1.Handler, error) {
 	switch {
 	case o.PredictRoute == "":
@@ -84,7 +84,8 @@ var (
 	refused = regexp.MustCompile(`^/v2(/(system|cuda)sharedmemory(/region/[^/]+)?/(un)?register|/repository(/[^/]+)?/models/[^/]+/(un)?load)$`)
 )
 
-// redirect runs another call. The platform sends POST only; the call gets its own method.
+// redirect runs another call with the method that the call expects, since the platform
+// sends only POST.
 func (h *handler) redirect(x *http1.Exchange, path string) {
 	switch {
 	case x.Method != http.MethodPost:
@@ -103,7 +104,7 @@ func (h *handler) redirect(x *http1.Exchange, path string) {
 	}
 }
 
-// pass lets the KServe API answer. Its replies have their usual framing.
+// pass lets the KServe API answer the request, with its usual framing.
 func (h *handler) pass(x *http1.Exchange, method, path string) {
 	err := contenttype.Redirect(x, method, path)
 	if err == nil && strings.HasSuffix(path, "/infer") {

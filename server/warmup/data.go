@@ -57,7 +57,7 @@ func random(d tensor.DataType, mem []byte) {
 		return
 	}
 	for i := range mem {
-		mem[i] = byte(rand.Uint32()) //nolint:gosec // nothing is to be kept secret
+		mem[i] = byte(rand.Uint32()) //nolint:gosec // not for secrets
 		if d == tensor.Bool {
 			mem[i] &= 1
 		}
@@ -109,7 +109,7 @@ func open(dir, name string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// reason returns an error's text as C's strerror has it.
+// reason returns an error's text in the form of C's strerror.
 func reason(err error) string {
 	var number syscall.Errno
 	if errors.As(err, &number) {

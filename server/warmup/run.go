@@ -32,7 +32,7 @@ func (p *Plan) Run(ctx context.Context, at backend.Placement, run func([]*infer.
 	return nil
 }
 
-// maxErrorRows bounds the length of an error, which has a text for each row as Triton's.
+// maxErrorRows bounds the length of an error, which has a text for each row, as in Triton.
 const maxErrorRows = 64
 
 // runOnce runs a sample once.

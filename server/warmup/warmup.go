@@ -15,7 +15,7 @@ import (
 	"triton/server/infer"
 )
 
-// Options say where to read samples from.
+// Options are the places of the samples.
 type Options struct {
 	Config *inferencepb.ModelConfig
 	Dir    string // of the model

@@ -67,8 +67,8 @@ func (c *Codec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.stock.Marshal(v)
 }
 
-// Unmarshal reads a message. Bytes that are no *Request set Request.Broken and are
-// no error here: gRPC would answer an error with a text of its own.
+// Unmarshal reads a message. Bytes that are not a *Request set Request.Broken instead of an
+// error, because gRPC would answer an error with its own text.
 func (c *Codec) Unmarshal(data mem.BufferSlice, v any) error {
 	switch m := v.(type) {
 	case *Request:

@@ -22,21 +22,21 @@ const (
 	numContents
 )
 
-// contents is the typed contents of one tensor, read as far as to know how many
-// elements there are.
+// contents is the typed contents of one tensor, of which only the number of elements is
+// read yet.
 type contents struct {
 	tensor int
 	msg    []byte // a view, or own memory once several were merged
 	own    bool
 	counts [numContents]int
-	bytes  int // all elements of bytes_contents together
+	bytes  int // sum over the elements of bytes_contents
 }
 
-// content reads an InferTensorContents. One that comes again for the same tensor
-// is merged, which for protobuf means to put it behind.
+// content reads an InferTensorContents. A second one for the same tensor is merged: as in
+// protobuf, it is appended.
 func (d *decoder) content(msg []byte, tensor int) error {
 	if n := len(d.contents); n == 0 || d.contents[n-1].tensor != tensor {
-		if n == fewElements { // then it is likely that the others have some, too
+		if n == fewElements { // probably the other fields have elements too
 			d.contents = slices.Grow(d.contents, max(d.counted[tensorsField]-tensor, 1))
 		}
 		d.contents = append(d.contents, contents{tensor: tensor})
@@ -74,7 +74,7 @@ func (c *contents) add(msg []byte) {
 	c.msg = append(c.msg, msg...)
 }
 
-// wireType is how an element of the field stands on the wire alone.
+// wireType returns the wire type of an element of the field that is not packed.
 func wireType(num protowire.Number) protowire.Type {
 	switch num {
 	case fp32Contents:
@@ -87,8 +87,8 @@ func wireType(num protowire.Number) protowire.Type {
 	return protowire.VarintType
 }
 
-// count is the number of elements that a field adds: one, or a packed run. It
-// is 0 for fields that are not known.
+// count returns the number of elements that a field adds: one, or those of a packed run; 0
+// for unknown fields.
 func count(f field) (int, error) {
 	if f.num < boolContents || f.num > bytesContents {
 		return 0, nil
@@ -120,8 +120,8 @@ func count(f field) (int, error) {
 	return n, nil
 }
 
-// fieldType is the data type of the contents field for a tensor of type d; the
-// two integer fields of 32 bits also carry the narrower types.
+// fieldType returns the data type of the contents field for a tensor of type d. The two
+// fields of 32-bit integers also carry narrower types.
 func fieldType(num int, d tensor.DataType) tensor.DataType {
 	switch num {
 	case boolContents:
@@ -148,8 +148,8 @@ func fieldType(num int, d tensor.DataType) tensor.DataType {
 	return tensor.Bytes
 }
 
-// write appends the elements of one field, as tensor bytes of elements of the
-// given size, to dst, which has the room.
+// write appends the elements of one field, as tensor bytes of elements of the given size,
+// to dst, which has room for them.
 func write(dst []byte, msg []byte, num protowire.Number, size int) []byte {
 	want := wireType(num)
 	for len(msg) > 0 {

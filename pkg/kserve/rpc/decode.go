@@ -10,26 +10,27 @@ import (
 	"triton/pkg/tensor"
 )
 
-// Request is a ModelInferRequest on its way into a server.
+// Request is a ModelInferRequest that a server decodes.
 type Request struct {
 	// Message is filled by Unmarshal and must be set before.
 	Message *kserve.Request
 	// Regions is the shared memory that the message may name; nil: none.
 	Regions kserve.Regions
-	// Err is what is wrong with the message although it could be read: a
-	// *status.Error that the caller reports once it has found the model. The
-	// names, the version and the id in Message count even then.
+	// Err is a mistake in a message that could be read: a *status.Error that the caller
+	// returns once it has found the model. The names, the version and the id in Message are
+	// valid even then.
 	Err error
-	// Broken is why the bytes are no message, or the error of the budget; nothing
-	// else counts then.
+	// Broken is the reason why the bytes are not a message, or the error of the budget. If
+	// it is set, the other fields are not valid.
 	Broken error
-	// Budget bounds the memory that the message takes beside its bytes; nil does not.
+	// Budget bounds the memory that the message takes in addition to its bytes; nil: no
+	// limit.
 	Budget Budget
 }
 
-// DecodeRequest reads a ModelInferRequest. Raw contents stay in the transport's
-// buffers, which the message then holds; typed contents are decoded into one
-// stable buffer. The error is for bytes that are no such message.
+// DecodeRequest reads a ModelInferRequest. Raw contents stay in the transport's buffers,
+// which the message then holds; typed contents are decoded into one stable buffer. It
+// returns an error for bytes that are not such a message.
 func (c *Codec) DecodeRequest(data mem.BufferSlice, r *Request) error {
 	m := r.Message
 	m.Reset()
@@ -48,7 +49,7 @@ func (c *Codec) DecodeRequest(data mem.BufferSlice, r *Request) error {
 	return d.place(m.Inputs)
 }
 
-// DecodeResponse reads a ModelInferResponse, with memory as DecodeRequest.
+// DecodeResponse reads a ModelInferResponse. It uses memory like DecodeRequest.
 func (c *Codec) DecodeResponse(data mem.BufferSlice, r *kserve.Response) error {
 	r.Reset()
 	d := c.decoder(data)
@@ -77,19 +78,19 @@ type decoder struct {
 	regions  kserve.Regions
 	raws     []span     // raw contents in order
 	contents []contents // typed contents, in order of their tensors
-	inputs   []mark     // parameters of inputs, those with a meaning
+	inputs   []mark     // parameters of inputs that the protocol defines
 	outputs  []mark     // the same of requested outputs
 	plan     []piece    // where each tensor's data is
 	shared   []*frame   // frames that tensors hold, by index
 
 	size    int                // bytes of the message
-	budget  Budget             // for memory beside them; nil: no limit
+	budget  Budget             // for memory in addition to them; nil: no limit
 	counted [lastField + 1]int // elements for which a list has room, by field
 	refused [lastField + 1]bool
-	over    error // the message has more of something than it may
+	over    error // the message has too many elements of a list
 }
 
-// lastField is the highest number of a field of the messages read here.
+// lastField is the highest field number of the messages that this file reads.
 const lastField = 7
 
 func (c *Codec) decoder(data mem.BufferSlice) *decoder {
@@ -102,7 +103,7 @@ func (c *Codec) decoder(data mem.BufferSlice) *decoder {
 	return d
 }
 
-// keep bounds what an idle decoder holds on to after a message of many pieces.
+// keep bounds the storage that an idle decoder keeps after a message of many pieces.
 const keep = 256
 
 func (c *Codec) done(d *decoder) {
@@ -177,9 +178,8 @@ func (d *decoder) response(m *kserve.Response) error {
 	}
 }
 
-// field reads the tag of the next field that the message defines, all of which
-// are bytes on the wire and numbered from 1 to last. Others are passed over. It
-// is 0 at the end.
+// field reads the tag of the next field with a number from 1 to last and returns the
+// number; 0 at the end. All these fields are bytes on the wire. Other fields are skipped.
 func (d *decoder) field(last protowire.Number) (protowire.Number, error) {
 	for d.left > 0 {
 		num, typ, err := d.tag()
@@ -247,7 +247,7 @@ func (d *decoder) raw(l *list) error {
 	return err
 }
 
-// name reads a string that is likely to come again.
+// name reads a string that is likely to be repeated in later messages.
 func (d *decoder) name() (string, error) {
 	b, err := d.bytes()
 	if err != nil {
@@ -280,8 +280,7 @@ func text(b []byte) (string, error) {
 	return string(b), nil
 }
 
-// tensor reads an InferInputTensor or InferOutputTensor, which are the same on
-// the wire.
+// tensor reads an InferInputTensor or an InferOutputTensor, which have the same wire form.
 func (d *decoder) tensor(t *kserve.Tensor, index int) error {
 	msg, err := d.bytes()
 	for err == nil && len(msg) > 0 {

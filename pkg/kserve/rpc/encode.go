@@ -15,7 +15,7 @@ import (
 // instead of copied into the message.
 const lendLimit = 16 << 10
 
-// The fields that differ between the two messages.
+// The numbers of the fields that differ between the two messages.
 const (
 	requestTensors, requestOutputs, requestRaw = 5, 6, 7
 	responseTensors, responseRaw               = 5, 6
@@ -62,17 +62,17 @@ func (w *writer) response(r *kserve.Response) mem.BufferSlice {
 	return w.raws(responseRaw, r.Outputs)
 }
 
-// writer fills one block, with large tensors lent in between.
+// writer fills one block and lends the transport large tensors in between.
 type writer struct {
 	block *block
-	head  []byte // what is written of it
-	size  int    // what will have been written
+	head  []byte // the written part of it
+	size  int    // bytes that will be written
 	loans int    // pieces of tensors that will be lent
-	// copied is how many bytes of tensors were not lent.
+	// copied is the number of bytes of tensors that were not lent.
 	copied int
 }
 
-// newWriter makes one for a message that needs size bytes of our own.
+// newWriter returns a writer for a message that needs size bytes of our own.
 func newWriter(size int, ts []kserve.Tensor) writer {
 	w := writer{block: newBlock(size), size: size}
 	w.head = w.block.data[:0]
@@ -84,7 +84,7 @@ func newWriter(size int, ts []kserve.Tensor) writer {
 	return w
 }
 
-// rawSize is how much of the raw contents goes into our own buffer.
+// rawSize returns how many bytes of the raw contents are copied into our own buffer.
 func rawSize(ts []kserve.Tensor) int {
 	n := 0
 	for i := range ts {

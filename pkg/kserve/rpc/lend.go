@@ -10,16 +10,15 @@ import (
 	"triton/pkg/tensor"
 )
 
-// gRPC frees the buffers of a message after writing it, through the buffer pool
-// that they name. The two types here are such pools, of one buffer each. When a
-// connection breaks off, gRPC drops buffers without freeing them. The garbage
-// collector then frees blocks like any memory; tensors lie outside the heap, so
-// loans also end when they are collected.
+// gRPC frees the buffers of a message after writing it, through the buffer pool that they
+// name. The two types here are such pools, of one buffer each. When a connection breaks,
+// gRPC drops buffers without freeing them. The garbage collector then frees blocks like any
+// memory. Tensors are outside the heap, so a finalizer ends their loans.
 
 // minLoan is the size from which gRPC frees buffers. It drops smaller ones.
 const minLoan = 1<<10 + 1
 
-// block is memory for the part of a message that is not lent.
+// block is the memory of the part of a message that is not lent.
 type block struct {
 	data []byte
 	pool *sync.Pool // that Put returns it to; nil for sizes without a pool
@@ -46,7 +45,7 @@ func newBlock(n int) *block {
 	return &block{data: make([]byte, 1<<(class+minBlockBits)), pool: pool}
 }
 
-// buffer hands the first n bytes to gRPC.
+// buffer returns the first n bytes as a buffer of gRPC.
 func (b *block) buffer(n int) mem.Buffer {
 	b.data = b.data[:n]
 	return mem.NewBuffer(&b.data, b)

@@ -10,19 +10,18 @@ import (
 	"triton/pkg/tensor"
 )
 
-// On the wire an element of a list may be two bytes, a fiftieth of what it takes
-// here. Three rules keep the memory of a message in proportion to its bytes: no
-// list has more than maxElements, a long list must consist of elements of a size
-// that elements with a meaning have, and memory for a long list is taken once,
-// after its elements were counted.
+// An element of a list may take two bytes on the wire, and fifty times as much in memory.
+// Three rules keep the memory of a message in proportion to its bytes: no list has more
+// than maxElements; the elements of a long list must have at least the size of meaningful
+// ones; and the memory of a long list is taken once, after its elements were counted.
 const (
 	// maxElements limits every list of a message. It is more than any model has.
 	maxElements = 1 << 16
-	// freeElements is how many elements a list may have however small they are.
+	// freeElements is the number of elements that a list may have regardless of their size.
 	freeElements = 1 << 10
 	// maxDims limits the dimensions of a tensor.
 	maxDims = 1 << 10
-	// fewElements is how many elements are read without having counted the others.
+	// fewElements is the number of elements that are read before the rest is counted.
 	fewElements = 16
 )
 
@@ -30,8 +29,8 @@ const (
 type list struct {
 	num  protowire.Number
 	name string // in errors
-	// least is a lower bound for the bytes of an element on the wire, with all that
-	// belongs to it: an input has a name, a type, a shape and raw contents.
+	// least is a lower bound for the bytes of a meaningful element on the wire: an input
+	// has a name, a type, a shape and raw contents.
 	least int
 	size  int // bytes of an element in memory
 }
@@ -58,15 +57,14 @@ var (
 	responseRawList    = list{6, "raw_output_contents", 16, sizeOfSpan}
 )
 
-// Budget limits the memory that messages may take beside their own bytes.
+// Budget limits the memory that messages may take in addition to their bytes.
 type Budget interface {
 	// Take requests bytes. Its error is the answer to the client.
 	Take(bytes int) error
 }
 
-// room makes room in s for the element that comes next in list l, and for all
-// that follow. It is false when the message has more elements than it may: room
-// passes over the element then.
+// room makes room in s for the next element of list l and for those that follow. If the
+// message has too many elements, room skips the element and returns false.
 func room[T any](d *decoder, l *list, s []T) (_ []T, ok bool, err error) {
 	if d.refused[l.num] {
 		return s, false, d.pass()
@@ -89,7 +87,7 @@ func room[T any](d *decoder, l *list, s []T) (_ []T, ok bool, err error) {
 	return slices.Grow(s, total-len(s)), true, nil
 }
 
-// take asks the budget for memory beside that of the message.
+// take requests memory from the budget.
 func (d *decoder) take(bytes int) error {
 	if d.budget == nil {
 		return nil
@@ -97,14 +95,14 @@ func (d *decoder) take(bytes int) error {
 	return d.budget.Take(bytes)
 }
 
-// pass passes over a bytes field.
+// pass skips a bytes field.
 func (d *decoder) pass() error {
 	_, err := d.span()
 	return err
 }
 
-// count returns how many fields of that number follow, the one whose tag has just
-// been read among them. What is malformed ends the count: reading will find it.
+// count returns the number of fields with that number from here on, including the field
+// whose tag has just been read. It stops at malformed bytes, which the reader will report.
 func (d *decoder) count(num protowire.Number) int {
 	from := d.scanner
 	defer func() { d.scanner = from }()

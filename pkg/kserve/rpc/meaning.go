@@ -7,8 +7,8 @@ import (
 	"triton/pkg/status"
 )
 
-// requestMeaning evaluates the parameters and finds the data of each input. It
-// returns the first error in the order in which Triton looks.
+// requestMeaning evaluates the parameters and finds the data of each input. It returns the
+// error that Triton reports first.
 func (d *decoder) requestMeaning(m *kserve.Request) error {
 	if err := requestParameters(m); err != nil {
 		return err
@@ -19,8 +19,8 @@ func (d *decoder) requestMeaning(m *kserve.Request) error {
 	return d.outputParameters(m)
 }
 
-// requestParameters moves the parameters that the protocol defines into their
-// fields and leaves the model's own.
+// requestParameters moves the parameters that the protocol defines into their fields. The
+// model's own parameters stay.
 func requestParameters(m *kserve.Request) error {
 	m.Parameters = unique(m.Parameters)
 	own := m.Parameters[:0]
@@ -46,7 +46,7 @@ func wrongType(name, want string) error {
 	return invalid("invalid value type for '%s' parameter, expected %s", name, want)
 }
 
-// requestParameter reports whether p is the model's own.
+// requestParameter reports whether p is a parameter of the model.
 func requestParameter(m *kserve.Request, p *kserve.Parameter) (own bool, err error) {
 	switch p.Name {
 	case "sequence_id":
@@ -106,8 +106,8 @@ func ownParameter(p *kserve.Parameter) error {
 	return wrongType(p.Name, "int64_param, bool_param, or string_param.")
 }
 
-// region reads the shared memory parameters of a tensor. ok is false when there
-// are none. Negative numbers become very large ones, as in Triton.
+// region reads the shared memory parameters of a tensor. ok is false if the tensor has
+// none. Negative numbers become very large ones, as in Triton.
 func region(ms []mark, tensor string) (slice kserve.RegionSlice, ok bool, err error) {
 	if len(ms) == 0 {
 		return slice, false, nil

@@ -11,9 +11,9 @@ const (
 	nameMaxSize = 64
 )
 
-// names keeps the strings that come again with every request (models, tensors,
-// parameters), so that reading them does not allocate. It is a direct-mapped
-// cache: of bounded size whatever the clients send, and without a lock.
+// names keeps the strings that most requests repeat (models, tensors, parameters), so that
+// reading them does not allocate. It is a direct-mapped cache, so its size is bounded and
+// it needs no lock.
 type names struct {
 	seed  maphash.Seed
 	slots [nameSlots]atomic.Pointer[string]
@@ -21,8 +21,8 @@ type names struct {
 
 func (t *names) init() { t.seed = maphash.MakeSeed() }
 
-// get is the string of b; false when it is not valid UTF-8, which protobuf
-// forbids in strings.
+// get returns b as a string. It reports false if b is not valid UTF-8, which protobuf
+// requires of strings.
 func (t *names) get(b []byte) (string, bool) {
 	if len(b) == 0 {
 		return "", true

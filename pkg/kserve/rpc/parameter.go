@@ -11,7 +11,7 @@ import (
 
 var errUTF8 = errors.New("string field contains invalid UTF-8")
 
-// The tensor parameters that mean something.
+// The parameters of tensors that the protocol defines.
 const (
 	paramRegion         = "shared_memory_region"
 	paramOffset         = "shared_memory_offset"
@@ -43,7 +43,7 @@ func (d *decoder) entry(msg []byte) (p kserve.Parameter, err error) {
 	return p, nil
 }
 
-// value reads an InferParameter over what p has: the last choice wins.
+// value reads an InferParameter into p. Of several choices the last one wins.
 func value(msg []byte, p *kserve.Parameter) error {
 	for len(msg) > 0 {
 		f, rest, err := next(msg)
@@ -74,8 +74,8 @@ func value(msg []byte, p *kserve.Parameter) error {
 	return nil
 }
 
-// parameter reads a map entry of the message and adds it; of two with one name
-// the last stays.
+// parameter reads a map entry of the message and adds it. Of several with the same name the
+// last one stays.
 func (d *decoder) parameter(ps []kserve.Parameter, l *list) ([]kserve.Parameter, error) {
 	if len(ps) >= fewElements {
 		var ok bool
@@ -92,7 +92,8 @@ func (d *decoder) parameter(ps []kserve.Parameter, l *list) ([]kserve.Parameter,
 	if err != nil {
 		return ps, err
 	}
-	// Looking for the name is quadratic; beyond a few parameters unique does it.
+	// The search for the name takes quadratic time, so unique does it for more than a few
+	// parameters.
 	if len(ps) < fewElements {
 		for i := range ps {
 			if ps[i].Name == p.Name {
@@ -104,7 +105,7 @@ func (d *decoder) parameter(ps []kserve.Parameter, l *list) ([]kserve.Parameter,
 	return append(ps, p), nil
 }
 
-// unique drops all but the last of parameters with one name.
+// unique drops all but the last of several parameters with the same name.
 func unique(ps []kserve.Parameter) []kserve.Parameter {
 	if len(ps) <= fewElements {
 		return ps
@@ -123,14 +124,14 @@ func unique(ps []kserve.Parameter) []kserve.Parameter {
 	return kept
 }
 
-// mark is a parameter with a meaning on one input or requested output.
+// mark is a parameter that the protocol defines, of one input or requested output.
 type mark struct {
 	tensor int
 	p      kserve.Parameter
 }
 
-// mark reads a map entry of a tensor's parameters; of several with one name the
-// last stays.
+// mark reads a map entry of a tensor's parameters. Of several with the same name the last
+// one stays.
 func (d *decoder) mark(to *[]mark, b []byte, tensor int) error {
 	p, err := d.entry(b)
 	if err != nil {
@@ -143,8 +144,8 @@ func (d *decoder) mark(to *[]mark, b []byte, tensor int) error {
 	return nil
 }
 
-// replaced puts m in the place of the mark with its name on its tensor, or at the
-// end. The marks of a tensor are the last ones, and at most four.
+// replaced replaces the mark of the same name and tensor by m, or appends m. The marks of
+// the tensor are the last ones, at most four.
 func replaced(ms []mark, m mark) []mark {
 	for i := len(ms) - 1; i >= 0 && ms[i].tensor == m.tensor; i-- {
 		if ms[i].p.Name == m.p.Name {
@@ -155,7 +156,8 @@ func replaced(ms []mark, m mark) []mark {
 	return append(ms, m)
 }
 
-// marksOf takes the marks of one tensor off the front; they come in order.
+// marksOf removes the marks of one tensor from the front. The marks are in the order of the
+// tensors.
 func marksOf(ms []mark, tensor int) (of, rest []mark) {
 	n := 0
 	for n < len(ms) && ms[n].tensor == tensor {

@@ -11,11 +11,11 @@ import (
 	"triton/pkg/tensor"
 )
 
-// align is what vector units like.
+// align is the alignment in bytes that vector instructions prefer.
 const align = 64
 
-// piece is where one tensor's data is: in raw contents, or in typed contents.
-// What shared memory lends has no size here.
+// piece says where the data of one tensor is: in raw contents or in typed contents. For
+// data in shared memory the size is 0.
 type piece struct {
 	size  int
 	raw   int              // index of the raw contents, -1 for typed
@@ -24,15 +24,15 @@ type piece struct {
 	width int              // bytes of its elements
 }
 
-// decoded says whether the data is made from typed contents.
+// decoded reports whether the data is made from typed contents.
 func (p *piece) decoded() bool { return p.raw < 0 }
 
 func padded(n int) int { return (n + align - 1) &^ (align - 1) }
 
-// place gives every tensor its data by the plan: raw contents stay where they
-// are in the transport's frames. Engines that need another place for them make
-// the only copy. It is called once, when the whole message has been found to be
-// good. The error is that of the budget, or of memory.
+// place gives every tensor its data according to the plan. Raw contents stay in the
+// transport's frames; backends that need them elsewhere make the only copy. place is called
+// once, after the whole message has been checked. It returns the error of the budget or of
+// the pool.
 func (d *decoder) place(ts []kserve.Tensor) error {
 	total := 0
 	for i := range d.plan {
@@ -98,7 +98,7 @@ func (f *frame) Free(*tensor.Buffer) {
 	frames.Put(f)
 }
 
-// share makes data of views on the frames.
+// share returns data that consists of views of the frames.
 func (d *decoder) share(data *tensor.Data, at span) {
 	if len(d.shared) < len(d.frames) {
 		d.shared = append(d.shared, make([]*frame, len(d.frames)-len(d.shared))...)

@@ -9,9 +9,9 @@ import (
 	"triton/pkg/tensor"
 )
 
-// planData finds the data of every tensor: its own typed contents, or the next
-// raw contents. Raw contents left over are ignored. The kind, "input" or
-// "output", is for the messages.
+// planData finds the data of every tensor: its own typed contents, or the next raw
+// contents. Raw contents left over are ignored. kind, "input" or "output", is for error
+// texts.
 func (d *decoder) planData(model, kind string, ts []kserve.Tensor) error {
 	raw, typed, marks := 0, 0, d.inputs
 	d.plan = slices.Grow(d.plan, len(ts))
@@ -47,7 +47,7 @@ func (d *decoder) planData(model, kind string, ts []kserve.Tensor) error {
 	return nil
 }
 
-// lend gives a tensor its data when that is in shared memory.
+// lend gives a tensor its data if it is in shared memory.
 func (d *decoder) lend(ms []mark, model string, t *kserve.Tensor, contents bool) (bool, error) {
 	slice, shared, err := region(ms, t.Name)
 	if err != nil || !shared {

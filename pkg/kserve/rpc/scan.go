@@ -13,13 +13,13 @@ var errMalformed = errors.New("cannot parse invalid wire-format data")
 // maxDepth bounds nested groups, as the protobuf library does.
 const maxDepth = protowire.DefaultRecursionLimit
 
-// scanner reads protobuf fields off a list of frames. A length is believed only
-// as far as bytes of it are there, so nothing is allocated for a lie.
+// scanner reads protobuf fields off a list of frames. No memory is allocated for a length
+// before that many bytes are there.
 type scanner struct {
 	frames mem.BufferSlice
 	frame  int    // the current frame
 	data   []byte // its bytes
-	pos    int    // how many of them are read
+	pos    int    // number of its bytes that were read
 	left   int    // unread bytes in all frames, or in the message within that is read
 }
 
@@ -30,7 +30,7 @@ func (s *scanner) reset(frames mem.BufferSlice) {
 	}
 }
 
-// advance moves to the next frame that has unread bytes; there must be one.
+// advance moves to the next frame with unread bytes, which must exist.
 func (s *scanner) advance() {
 	for s.pos == len(s.data) {
 		s.frame++
@@ -54,8 +54,8 @@ func (s *scanner) uvarint() (uint64, error) {
 	return s.slowVarint()
 }
 
-// slowVarint reads a varint that crosses into the next frame or over the end,
-// or is malformed.
+// slowVarint reads a varint that continues in the next frame, is cut off by the end, or is
+// malformed.
 func (s *scanner) slowVarint() (uint64, error) {
 	var b [10]byte
 	for i := range b {
@@ -101,8 +101,8 @@ func (s *scanner) length() (int, error) {
 	return int(n), nil
 }
 
-// bytes reads a bytes field. The result is a view where the field lies in one
-// frame, else a copy.
+// bytes reads a bytes field. The result is a view if the field is in one frame, else a
+// copy.
 func (s *scanner) bytes() ([]byte, error) {
 	n, err := s.length()
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *scanner) copyTo(b []byte) {
 // span is a place in the frames.
 type span struct{ frame, pos, n int }
 
-// span passes over a bytes field and says where it lies.
+// span skips a bytes field and returns its place.
 func (s *scanner) span() (span, error) {
 	n, err := s.length()
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *scanner) span() (span, error) {
 	return at, nil
 }
 
-// seek goes back to a span, with just its bytes left to read.
+// seek goes back to a span and limits reading to its bytes.
 func (s *scanner) seek(to span) {
 	s.frame, s.pos, s.left = to.frame, to.pos, to.n
 	s.data = s.frames[to.frame].ReadOnlyData()
@@ -163,7 +163,7 @@ func (s *scanner) discard(n int) {
 	}
 }
 
-// skip passes over the value of a field that is not known.
+// skip skips the value of an unknown field.
 func (s *scanner) skip(num protowire.Number, typ protowire.Type, depth int) error {
 	n := 0
 	var err error
@@ -209,7 +209,7 @@ func (s *scanner) skipGroup(group protowire.Number, depth int) error {
 	}
 }
 
-// field is one field of a message that lies in one piece.
+// field is one field of a contiguous message.
 type field struct {
 	num protowire.Number
 	typ protowire.Type
@@ -217,8 +217,8 @@ type field struct {
 	b   []byte // bytes
 }
 
-// next takes a field off the front of a message; unknown wire types and groups
-// are passed over whole, leaving neither v nor b.
+// next removes the first field of a message. Groups and unknown wire types are skipped; v
+// and b are empty then.
 func next(msg []byte) (field, []byte, error) {
 	num, typ, n := protowire.ConsumeTag(msg)
 	if n < 0 || num > protowire.MaxValidNumber {

@@ -7,14 +7,13 @@ import (
 	"triton/pkg/kserve"
 )
 
-// StreamResponse is a ModelStreamInferResponse, the answer of a stream to one of
-// its requests.
+// StreamResponse is a ModelStreamInferResponse: one response to a request of a stream.
 type StreamResponse struct {
-	// Error is why the request failed, empty when it succeeded. On the wire it is
-	// text without a code.
+	// Error is the reason why the request failed; empty if it succeeded. On the wire it is
+	// a text without a code.
 	Error string
-	// Response is the answer or, after an error, says which request failed. It
-	// must be set before Unmarshal.
+	// Response is the response; with Error it only identifies the request. It must be set
+	// before Unmarshal.
 	Response *kserve.Response
 }
 
@@ -67,8 +66,8 @@ func (d *decoder) streamResponse(m *StreamResponse) error {
 	}
 }
 
-// within reads a response that is a field of the message. Repeated fields are
-// merged: all their lists grow.
+// within reads a response that is a field of the message. If the field is repeated, the
+// lists are appended, as protobuf requires.
 func (d *decoder) within(r *kserve.Response) error {
 	n, err := d.length()
 	if err != nil {

@@ -27,7 +27,7 @@ func Nth(n int64) Rule {
 // Sometimes refuses a fraction of the requests, chosen by a generator with this seed.
 func Sometimes(seed uint64, share float64) Rule {
 	var mu sync.Mutex
-	rng := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // nothing is to be kept secret
+	rng := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // not for secrets
 	return func(int) bool {
 		mu.Lock()
 		defer mu.Unlock()

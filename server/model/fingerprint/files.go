@@ -11,7 +11,7 @@ import (
 	"triton/server/store"
 )
 
-// leaf writes what the sum covers of one file.
+// leaf writes the part of one file that the sum covers.
 type leaf func(w io.Writer, path string, info fs.FileInfo) error
 
 // sum hashes all files of the version.
@@ -66,13 +66,13 @@ func walk(w io.Writer, path, name string, depth int, each leaf) error {
 	return err
 }
 
-// age writes when a file was changed last, without reading it.
+// age writes the time of the last change of a file, without reading it.
 func age(w io.Writer, _ string, info fs.FileInfo) error {
 	_, err := fmt.Fprintf(w, "%d\n", store.Changed(info))
 	return err
 }
 
-// content writes what a file holds.
+// content writes the content of a file.
 func content(w io.Writer, path string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is neither a file nor a folder", path)

@@ -1,5 +1,6 @@
-// Package fingerprint identifies what the answers of a loaded model version depend on, so
-// that a cached response is found again by every load of the same model and by no other.
+// Package fingerprint identifies everything that the answers of a loaded model version
+// depend on, so that every load of the same model, and no other model, finds its cached
+// responses.
 package fingerprint
 
 import (

@@ -1,6 +1,6 @@
-// Package actual is the actual state of a server's models: which versions there are and how
-// they fare. Requests find their version in an immutable snapshot and take no lock. What
-// the state should be is decided elsewhere.
+// Package actual is the actual state of a server's models: their versions and the state of
+// each. Requests find their version in an immutable snapshot and take no lock. Other
+// packages decide what the state should be.
 package actual
 
 import (
@@ -16,7 +16,7 @@ import (
 type Options struct {
 	// Namespacing lets models in different paths have the same name.
 	Namespacing bool
-	// Chooser picks the version for requests that name none; nil: the newest.
+	// Chooser picks the version for requests without a version; nil: the newest.
 	Chooser infer.Chooser
 	Log     *slog.Logger
 }

@@ -33,7 +33,7 @@ func (s *State) Acquire(name, number string) (infer.Model, error) {
 	}
 }
 
-// Ready reports whether a version works. That the model is unknown is no error.
+// Ready reports whether a version works; false without an error for an unknown model.
 func (s *State) Ready(name, number string) (bool, error) {
 	if number != "" {
 		if _, err := validation.Version(number); err != nil {

@@ -23,7 +23,7 @@ type Model struct {
 	newest *Newest // nil when no version is ready
 }
 
-// copy returns a model that may be changed; one without versions for nil.
+// copy returns a copy that may be changed. A nil model gives a model without versions.
 func (m *Model) copy(id store.ID) *Model {
 	if m == nil {
 		return &Model{ID: id, label: id.String()}
@@ -109,8 +109,8 @@ func (m *Model) findNewest(chooser infer.Chooser, log *slog.Logger) {
 	}
 }
 
-// alike returns the ready versions that are decoupled if v is, and else are not: front ends
-// treat a request by that before they decode it.
+// alike returns the ready versions that are decoupled if v is, and otherwise those that are
+// not: frontends distinguish them before they decode a request.
 func (m *Model) alike(v *model.Loaded) (all []infer.Model) {
 	decoupled := func(v *model.Loaded) bool { return v.Config().GetModelTransactionPolicy().GetDecoupled() }
 	for _, l := range m.Ready() {

@@ -18,8 +18,8 @@ type Newest struct {
 	choice *choice
 }
 
-// choice is a chooser and the versions to choose from: those that a front end can treat
-// like the newest, which is the last one.
+// choice is a chooser and the versions to choose from: those that a frontend can treat like
+// the newest version, which is the last one.
 type choice struct {
 	chooser infer.Chooser
 	ready   []infer.Model

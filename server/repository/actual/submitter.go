@@ -15,8 +15,8 @@ type steps struct {
 	ids   map[string]store.ID // by name
 }
 
-// engine finds the models that the engine of a model calls by name. Of several models of a
-// name it finds the one in the calling model's own space.
+// engine finds the models that a model calls by name while it executes. Of several models
+// of a name it finds the one in the calling model's space.
 type engine struct {
 	state *State
 	space string
@@ -27,10 +27,11 @@ var (
 	_ infer.Submitter = (*engine)(nil)
 )
 
-// Steps returns how an ensemble calls the models of its steps, whose IDs are given by name.
+// Steps returns the access to the models of an ensemble's steps, whose IDs are given by
+// name.
 func (s *State) Steps(ids map[string]store.ID) infer.Submitter { return &steps{s, ids} }
 
-// Engine returns how the engine of a model in a space calls other models.
+// Engine returns the access to other models for a model in a space.
 func (s *State) Engine(space string) infer.Submitter { return &engine{s, space} }
 
 // Hold takes a reference to the model of a step.

@@ -1,6 +1,6 @@
-// Package desired is the desired state of a server's models: which models shall be served,
-// who asked for each, and the content that each is to be loaded from. Package repository
-// brings the actual state to it.
+// Package desired is the desired state of a server's models: the models to serve, what
+// requested each, and the content to load. Package repository brings the actual state to
+// it.
 package desired
 
 import (
@@ -10,7 +10,7 @@ import (
 	"triton/server/store"
 )
 
-// Requester tells who asked for a model.
+// Requester is what requested a model.
 type Requester uint8
 
 // The requesters. A model may have several.
@@ -21,15 +21,14 @@ const (
 	ByStep // an ensemble has the model as a step
 )
 
-// State is the models that shall be served. Operations edit it under the lock of the
-// repository.
+// State is the models to serve. Operations edit it under the lock of the repository.
 type State map[store.ID]*model
 
-// model is a model that shall be served. It stays in the state while it cannot serve, so
-// that an ensemble comes back with the models of its steps.
+// model is a model to serve. It stays in the state while it cannot serve, so that an
+// ensemble serves again when the models of its steps do.
 type model struct {
 	by      Requester
-	content *layout.Content // as it was read last
+	content *layout.Content // of the last read
 }
 
 // Add adds a requester to a model and, if its content was read, replaces the content. A
@@ -92,10 +91,10 @@ func (s State) Clear() {
 	}
 }
 
-// Has reports whether a model shall be served.
+// Has reports whether the state has a model.
 func (s State) Has(id store.ID) bool { return s[id] != nil }
 
-// Content returns the content that a model is to be loaded from. The model is in the state.
+// Content returns the content to load a model from. The model is in the state.
 func (s State) Content(id store.ID) *layout.Content { return s[id].content }
 
 // Parts returns the models of an ensemble's steps.

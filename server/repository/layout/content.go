@@ -9,8 +9,8 @@ import (
 	"triton/server/store"
 )
 
-// Content is a model as it lies in the store, or came with a load, as far as it can be
-// known without its backend. It is not changed once it is read.
+// Content is a model in the store, or one that came with a load, as far as it is known
+// without its backend. It is immutable.
 type Content struct {
 	From   store.Model
 	Config *modelconfig.Config
@@ -28,7 +28,7 @@ type Content struct {
 	Versions []Version
 	// Missing are the versions that the policy names and that have no folder.
 	Missing []int64
-	// Ignored says for each folder that is no version why it is none.
+	// Ignored has a warning for each folder that is not a version.
 	Ignored []string
 
 	uploaded bool // the files came with a load

@@ -38,7 +38,7 @@ func (f *files) Open(name string) (fs.File, error) {
 	return os.DirFS(folder.Dir).Open(name)
 }
 
-// release gives up what was fetched.
+// release releases the fetched folders.
 func (f *files) release() {
 	for _, folder := range f.fetched {
 		folder.Release()

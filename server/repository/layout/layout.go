@@ -9,8 +9,8 @@ import (
 	"triton/server/store"
 )
 
-// Store holds models. Its calls may be slow and may fail: nothing that serves waits for
-// them, and they end with their context.
+// Store holds models. Its calls may be slow and may fail. Serving never waits for them, and
+// they end with their context.
 type Store interface {
 	// List returns the models, sorted by ID. With an error it returns the models of the
 	// parts of the store that it could read.
@@ -18,9 +18,9 @@ type Store interface {
 	// Stamp identifies the current content of a model. Content without a stamp counts as
 	// changed.
 	Stamp(ctx context.Context, m store.Model) (store.Stamp, error)
-	// Fetch returns a local directory with the files of a model that lie beside the
-	// version folders and, unless its name is empty, with one version folder. The caller
-	// holds the directory; it stays until it is released.
+	// Fetch returns a local directory with the files of a model beside the version folders
+	// and, unless the name is empty, with that version folder. The caller holds the
+	// directory; it stays until it is released.
 	Fetch(ctx context.Context, m store.Model, version string) (*store.Folder, error)
 }
 

@@ -9,8 +9,8 @@ import (
 	"triton/server/store"
 )
 
-// Listing is the store as one operation sees it: listed once, with each of its models read
-// once. It is for one goroutine.
+// Listing is the view of the store for one operation: the store is listed once and each
+// model is read once. One goroutine uses it.
 type Listing struct {
 	Models []store.Model // sorted by ID
 	Err    error         // why a part of the store could not be listed
@@ -25,7 +25,7 @@ type stamped struct {
 	err   error
 }
 
-// reading is what was read of a model, or why it could not be read.
+// reading is the content of a model, or the reason why it could not be read.
 type reading struct {
 	override *string
 	content  *Content
@@ -33,14 +33,14 @@ type reading struct {
 	err      error
 }
 
-// List asks the store for its models.
+// List lists the models of the store.
 func (d *Reader) List(ctx context.Context) *Listing {
 	l := &Listing{reader: *d}
 	l.Renew(ctx)
 	return l
 }
 
-// Renew asks the store again, and forgets what was read.
+// Renew lists the store again and drops the contents.
 func (l *Listing) Renew(ctx context.Context) {
 	l.Release()
 	l.Models, l.Err = l.reader.Store.List(ctx)
@@ -87,7 +87,7 @@ func (l *Listing) Stamp(ctx context.Context, m *store.Model) (store.Stamp, error
 	return got.stamp, got.err
 }
 
-// Content reads a model as far as it can be known without its backend. The listing holds
+// Content reads a model as far as that is possible without its backend. The listing holds
 // the content's folder.
 func (l *Listing) Content(ctx context.Context, m *store.Model, override *string) (*Content, error) {
 	got := l.open(ctx, m, override)
@@ -163,9 +163,8 @@ func (l *Listing) parts(c *Content) []store.ID {
 	return all
 }
 
-// part finds the model of a step of an ensemble in a space: the model of that space, or
-// the only one of the name in all spaces. It returns the zero ID when there is no such
-// model.
+// part finds the model of a step of an ensemble in a space: the model of that space, or the
+// only one of the name in all spaces. It returns the zero ID if the model does not exist.
 func (l *Listing) part(space, name string) store.ID {
 	if !l.reader.Namespacing {
 		return store.ID{Name: name}

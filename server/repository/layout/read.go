@@ -33,8 +33,8 @@ func (d *Reader) open(ctx context.Context, m store.Model, stamp store.Stamp, ove
 	return c, nil
 }
 
-// unpack makes content of files that came with a load. The content has no stamp, so that
-// the next load goes back to the store's files.
+// unpack makes content from the files that came with a load. The content has no stamp, so
+// that the next load uses the store's files again.
 func (d *Reader) unpack(scratch *store.Scratch, name string, o infer.LoadOptions) (*Content, error) {
 	if o.Config == nil {
 		return nil, status.New(status.InvalidArg, "Load parameter 'config' must be specified for model file override")
@@ -78,7 +78,7 @@ func (d *Reader) configure(c *Content) (err error) {
 		}
 	}
 	if !c.uploaded && filepath.Base(c.From.Location) != c.ID().Name {
-		c.Config.Name = c.ID().Name // the name that the registration of its path gave it
+		c.Config.Name = c.ID().Name // the name in the registration of its path
 	}
 	return nil
 }
@@ -94,8 +94,8 @@ func (d *Reader) configPath(dir string) string {
 	return filepath.Join(dir, modelconfig.FileName)
 }
 
-// complete finds the backend and the versions of open content, and checks what can be
-// checked without the backend.
+// complete finds the backend and the versions of opened content, and makes the checks that
+// do not need the backend.
 func (d *Reader) complete(ctx context.Context, c *Content, entries store.Stamp) (err error) {
 	all := &files{ctx, d.Store, c, entries, map[string]*store.Folder{}}
 	defer all.release()

@@ -1,6 +1,6 @@
-// Package plan decides what an operation does about models and their versions. It is
-// functions of the desired state, the actual state and what the operation found in the
-// store; it does nothing itself (docs/adr/0012-models.md has its tables).
+// Package plan decides which models and versions an operation loads, keeps or retires. It
+// consists of pure functions of the desired state, the actual state and the findings in the
+// store (docs/adr/0012-models.md has the tables).
 package plan
 
 import (
@@ -14,15 +14,15 @@ import (
 	"triton/server/store"
 )
 
-// Verb is what is done about a model or a version.
+// Verb is the kind of an action.
 type Verb uint8
 
 // The verbs.
 const (
-	Report   Verb = iota // model: log why it cannot be loaded; what serves goes on
+	Report   Verb = iota // model: log why it cannot be loaded; its serving versions continue
 	Withdraw             // model: take it out of service
-	Load                 // model: load its content; version: load it with a new engine
-	Regroup              // version: make new instances of the same engine
+	Load                 // model: load its content; version: load its files
+	Regroup              // version: make new instances of the loaded model
 	Keep                 // version: nothing was changed
 	Retire               // version: take it out of service once the others serve
 )
@@ -32,15 +32,15 @@ type Outcome struct {
 	Location string      // of the content that serves
 	Stamp    store.Stamp // of that content; nil: the next operation loads it in any case
 	Override *string     // of its configuration
-	Err      error       // why the last load failed; nil: it did not
+	Err      error       // why the last load failed; nil: it succeeded
 }
 
-// Finding is a desired model as an operation finds it in the store.
+// Finding is what an operation found in the store about a desired model.
 type Finding struct {
 	ID store.ID
 	By desired.Requester
 
-	Named     bool // a client asked for it by name
+	Named     bool // a client requested it by name
 	Listed    bool // the store has it
 	Ambiguous bool // the store has it several times
 	Location  string
@@ -51,11 +51,10 @@ type Finding struct {
 
 	Content *layout.Content // if the model is due and could be read
 	Err     error           // why it could not be read
-	ListErr error           // why the listing may lack it; nil: the store does not have it
+	ListErr error           // why the listing may be incomplete; nil: the store does not have the model
 }
 
-// Due reports whether the model is to be loaded, and with which configuration in place of
-// the store's.
+// Due reports whether to load the model, and the configuration that replaces the store's.
 func (f *Finding) Due() (override *string, due bool) {
 	switch same := f.Last != nil && f.Last.Location == f.Location && f.Last.Stamp.Same(f.Stamp); {
 	case f.Override != nil || !same:
@@ -66,7 +65,7 @@ func (f *Finding) Due() (override *string, due bool) {
 	return nil, false
 }
 
-// Action is what is done about one model.
+// Action is one action on a model.
 type Action struct {
 	Do      Verb
 	ID      store.ID
@@ -84,8 +83,8 @@ func (a *Action) Details() []any {
 	return []any{"error", a.Err}
 }
 
-// Models decides about the models that an operation found, and those that it removed from
-// the desired state. The actions are in the order of the log. Loads run at the same time,
+// Models returns the actions on the models that an operation found and on those that it
+// removed from the desired state, in the order of the log. Loads run at the same time,
 // except that ensembles wait for their parts.
 func Models(s desired.State, found []Finding, removed []store.ID) []Action {
 	var reports, rest []Action

@@ -10,7 +10,7 @@ import (
 	"triton/server/store"
 )
 
-// Ready is a version that is ready, and what it was loaded from.
+// Ready is a ready version and the content that it was loaded from.
 type Ready struct {
 	Number int64
 	Origin string                   // the version's folder in the store
@@ -19,14 +19,14 @@ type Ready struct {
 	Broken bool // it has lost all its instances
 }
 
-// Change is what a load does about one version.
+// Change is the action of a load on one version.
 type Change struct {
 	layout.Version
 	Do Verb
 }
 
-// Versions decides what the load of some content does about each version: first about those
-// that the policy picks, then about those that are ready and no longer picked.
+// Versions returns the changes that the load of a content makes: first to the versions that
+// the policy picks, then to ready versions that it no longer picks.
 func Versions(c *layout.Content, ready []Ready) []Change {
 	var all []Change
 	for _, picked := range c.Versions {
@@ -44,7 +44,7 @@ func Versions(c *layout.Content, ready []Ready) []Change {
 	return all
 }
 
-// compare decides about a version that is ready. An ensemble is loaded each time,
+// compare returns the action on a ready version. An ensemble is always loaded again,
 // because its parts may be other versions.
 func compare(c *layout.Content, v layout.Version, r *Ready) Verb {
 	if c.Ensemble() || r.Broken || r.Origin != c.Origin(v) || !r.Stamp.SameFor(c.Stamp, v.Name, c.ConfigEntry) {

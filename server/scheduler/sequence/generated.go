@@ -42,7 +42,7 @@ func (s *Source) generate(r *infer.Request) id {
 		if s.controls.id != nil && s.controls.id.dt == tensor.Bytes {
 			i = id{text: generatedText + strconv.FormatUint(number, 16), generated: true}
 		}
-		if s.mu.known[i] != nil { // after 2^31 others
+		if s.mu.known[i] != nil { // after 2^31 other IDs
 			continue
 		}
 		r.SequenceID, r.SequenceIDStr, r.SequenceStart, r.SequenceEnd = i.number, i.text, true, false

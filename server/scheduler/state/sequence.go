@@ -8,8 +8,8 @@ import (
 	"triton/server/infer"
 )
 
-// Sequence holds the states of one sequence. Its runner calls Close when the last request
-// has its states; requests keep those that they have.
+// Sequence holds the states of one sequence. Its runner calls Close once the last request
+// has its states; requests keep the states that they have.
 type Sequence struct {
 	states []declared
 

@@ -36,7 +36,7 @@ type value struct {
 	data     tensor.Data
 }
 
-// Options say which model's states to keep.
+// Options describe the model whose states to keep.
 type Options struct {
 	Config *inferencepb.ModelConfig
 	Dir    string // of the model; files of initial values are in its folder initial_state
@@ -44,7 +44,8 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// New reads the declared states and their initial values; nil when the model has none.
+// New reads the declared states and their initial values; it returns nil if the model has
+// none.
 func New(o Options) (*Model, error) {
 	all := o.Config.GetSequenceBatching().GetState()
 	if len(all) == 0 {

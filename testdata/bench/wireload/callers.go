@@ -12,8 +12,8 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// callers makes one caller for each request at a time. done ends them; it may be
-// called in any case.
+// callers returns one caller for each concurrent request. done ends them; it may also be
+// called after an error.
 func (s *settings) callers() (all []caller, done func(), err error) {
 	var undo []func()
 	done = func() {
@@ -61,7 +61,7 @@ func (s *settings) callers() (all []caller, done func(), err error) {
 	return all, done, nil
 }
 
-// numbers is a tensor of FP32 with values between 0 and 1, the same every time.
+// numbers returns an FP32 tensor with values between 0 and 1, the same in every run.
 func numbers(size int) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	b := make([]byte, size/4*4)
@@ -71,7 +71,7 @@ func numbers(size int) []byte {
 	return b
 }
 
-// body is an HTTP request's, and how long its JSON text is; 0: all of it.
+// body returns the body of an HTTP request and the length of its JSON text; 0: all of it.
 func (s *settings) body(tensor []byte, m *memory) ([]byte, int, error) {
 	form := `{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[1,%d],%s}],"outputs":[{"name":"OUTPUT0"%s}]}`
 	count := len(tensor) / 4
@@ -101,7 +101,7 @@ func text(tensor []byte) string {
 	return string(append(b, ']'))
 }
 
-// message is a ModelInferRequest.
+// message returns a ModelInferRequest.
 func (s *settings) message(tensor []byte, m *memory) []byte {
 	in := &inferencepb.ModelInferRequest_InferInputTensor{Name: "INPUT0", Datatype: "FP32", Shape: []int64{1, int64(len(tensor) / 4)}}
 	out := &inferencepb.ModelInferRequest_InferRequestedOutputTensor{Name: "OUTPUT0"}
@@ -117,7 +117,7 @@ func (s *settings) message(tensor []byte, m *memory) []byte {
 	}
 	b, err := proto.Marshal(r)
 	if err != nil {
-		panic(err) // all strings are ours
+		panic(err) // all strings are valid
 	}
 	return b
 }

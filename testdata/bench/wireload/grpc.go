@@ -31,11 +31,11 @@ func (c *channel) caller(message, want []byte, m *memory) *grpcCaller {
 	return &grpcCaller{channel: c, message: message, want: want, memory: m}
 }
 
-// grpcCaller is one call at a time.
+// grpcCaller makes one call at a time.
 type grpcCaller struct {
 	channel *channel
 	message []byte
-	want    []byte // what the answer ends with
+	want    []byte // expected end of the answer
 	memory  *memory
 }
 
@@ -57,14 +57,14 @@ func (c *grpcCaller) call(check bool) error {
 	return c.memory.check()
 }
 
-// answer is as much of a message as the caller needs.
+// answer is the part of a message that the caller needs.
 type answer struct {
 	keep bool
 	size int
 	data []byte
 }
 
-// codec sends bytes as they are and reads next to nothing.
+// codec sends bytes unchanged and decodes almost nothing.
 type codec struct{}
 
 func (codec) Name() string { return "proto" }

@@ -15,11 +15,11 @@ type httpCaller struct {
 	conn    net.Conn
 	in      *bufio.Reader
 	request []byte
-	want    []byte // what the answer ends with
+	want    []byte // expected end of the answer
 	memory  *memory
 }
 
-// connect makes a caller for a body that begins with a JSON text of that length.
+// connect returns a caller for a body that begins with a JSON text of that length.
 func (s *settings) connect(body []byte, text int) (*httpCaller, error) {
 	conn, err := net.Dial("tcp", s.http)
 	if err != nil {

@@ -28,13 +28,13 @@ type settings struct {
 	warmup, window    time.Duration
 }
 
-// caller sends one request after another and looks at the answers.
+// caller sends one request after another and checks the answers.
 type caller interface {
 	// call is one request; check compares the whole answer.
 	call(check bool) error
 }
 
-// result is what is printed; latencies are in microseconds.
+// result is the printed result; latencies are in microseconds.
 type result struct {
 	PerSecond float64 `json:"per_second"`
 	P50       float64 `json:"p50"`
@@ -91,18 +91,17 @@ func (s *settings) run() (*result, error) {
 	return summary(runs), nil
 }
 
-// run is what one caller measured: how long its calls took, and all of them
-// together.
+// run is the measurement of one caller: the time of each call and of all together.
 type run struct {
 	took []time.Duration
 	all  time.Duration
 }
 
-// enough is how many calls of a caller are measured at least.
+// enough is the least number of measured calls of a caller.
 const enough = 3
 
-// repeat calls until the end, and on until there is enough to tell. What is
-// measured begins with the first call that begins in the window.
+// repeat calls until the end and, if needed, until enough calls are measured. The
+// measurement starts with the first call that begins in the window.
 func repeat(c caller, begin, end time.Time) (run, error) {
 	r := run{took: make([]time.Duration, 0, 1<<16)}
 	var first time.Time

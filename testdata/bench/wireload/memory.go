@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// memory is two regions that a server knows: the input, and room for the output.
+// memory is two registered regions: the input, and space for the output.
 type memory struct {
 	server  string
 	in, out string // regions and files
@@ -47,7 +47,7 @@ func (m *memory) post(region, what, body string) error {
 	return nil
 }
 
-// close forgets the regions.
+// close unregisters the regions.
 func (m *memory) close() {
 	for _, region := range []string{m.in, m.out} {
 		_ = m.post(region, "unregister", "")
@@ -55,8 +55,7 @@ func (m *memory) close() {
 	}
 }
 
-// check compares the output with the input. Without memory there is nothing to
-// compare.
+// check compares the output with the input. With a nil memory it does nothing.
 func (m *memory) check() error {
 	if m == nil {
 		return nil
