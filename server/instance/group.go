@@ -5,16 +5,10 @@ package instance
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
-	"runtime/pprof"
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
@@ -121,89 +115,6 @@ func counters(m *stats.Model, at backend.Placement) *stats.DeviceStats {
 	return &m.DeviceStats
 }
 
-// maxParallelLoads bounds how many instances are created at the same time.
-const maxParallelLoads = 4
-
-// Start creates the instances, warms them up and starts their goroutines. When one
-// instance cannot be created, all are closed, and the model too.
-func (g *Group) Start(ctx context.Context) error {
-	if len(g.workers) == 0 {
-		return errors.Join(status.New(status.InvalidArg,
-			"model '%s' has passive instances only: none of them takes requests", g.opts.Name), g.closeAll())
-	}
-	g.running.Store(int64(len(g.workers)))
-	g.goroutines.Store(int64(len(g.workers)))
-	making, mctx := errgroup.WithContext(ctx)
-	making.SetLimit(maxParallelLoads)
-	for _, w := range slices.Concat(g.workers, g.passive) {
-		making.Go(func() error { return g.newInstance(mctx, w) })
-	}
-	if err := making.Wait(); err != nil {
-		return errors.Join(err, g.closeAll())
-	}
-	for _, w := range g.workers {
-		w.move(Ready, "")
-		g.watch(w)
-		go g.serve(w)
-	}
-	return nil
-}
-
-// newInstance creates an instance; a panic of the backend becomes an error.
-func (g *Group) newInstance(ctx context.Context, w *worker) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			g.opts.Log.Error("panic while making an instance", "instance", w.at.Name, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("instance '%s': panic: %v", w.at.Name, p)
-		}
-	}()
-	made, err := g.opts.Model.NewInstance(ctx, w.at)
-	if err != nil {
-		return err // without the instance's name, as in Triton
-	}
-	if made == nil {
-		return status.New(status.Internal, "the backend of model '%s' made no instance", g.opts.Name)
-	}
-	w.instanceMu.Lock()
-	w.instance = made
-	w.instanceMu.Unlock()
-	if g.opts.WarmUp == nil || w.slot == nil {
-		return nil
-	}
-	w.warmingUp = true
-	defer func() { w.warmingUp = false }()
-	return g.opts.WarmUp(ctx, w.slot.Index, w.at, func(all []*infer.Request) { g.warm(ctx, w, all) })
-}
-
-// warm runs warm-up requests.
-func (g *Group) warm(ctx context.Context, w *worker, all []*infer.Request) {
-	for _, r := range all {
-		r.Times.Queued = infer.Now()
-		r.Move(infer.Decoded, infer.Executing)
-		w.slot.Batch.Add(r)
-	}
-	g.run(ctx, w, nil)
-}
-
-// serve is the goroutine of an instance.
-func (g *Group) serve(w *worker) {
-	defer func() {
-		if g.goroutines.Add(-1) == 0 {
-			close(g.goroutinesDone)
-		}
-		g.done()
-	}()
-	labels := pprof.Labels("model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
-	pprof.Do(g.life, labels, func(ctx context.Context) {
-		for again := true; again; again = g.restart(ctx, w) {
-			for g.source.Next(w.slot) {
-				g.run(ctx, w, nil)
-			}
-		}
-		g.waitKept(w)
-	})
-}
-
 // runInline runs the batch of a slot on the goroutine of the caller of self, and returns
 // the slot in every case.
 func (g *Group) runInline(slot *scheduler.Slot, self *infer.Request) {
@@ -275,70 +186,4 @@ func (g *Group) Memory() []backend.Memory {
 		w.instanceMu.RUnlock()
 	}
 	return all
-}
-
-// Drain stops accepting requests, waits for queued and running ones, and closes the
-// instances and the model. When ctx ends first, everything that waits is answered
-// Unavailable, and so are the kept requests that are still unanswered. Running batches
-// see their context end, and the error says that they still run; Drain may then be called
-// again. From then on it waits for running batches only: kept requests are taken back
-// when their instances are closed.
-func (g *Group) Drain(ctx context.Context) error {
-	g.drain.Do(func() { close(g.closing) })
-	g.source.Close()
-	if !g.wait(ctx) {
-		g.drainTimeout.Do(func() { close(g.drainTimedOut) })
-		g.source.Abort()
-		g.abandon()
-		g.abortKept()
-		return fmt.Errorf("model '%s' version %s: instances still run: %w", g.opts.Name, g.opts.Version, context.Cause(ctx))
-	}
-	return g.closeAll()
-}
-
-// wait waits until nothing runs and nothing is kept; after a drain has timed out, until
-// nothing runs. It returns false when ctx ends first.
-func (g *Group) wait(ctx context.Context) bool {
-	select {
-	case <-g.allDone:
-		return true
-	case <-ctx.Done():
-		return false
-	case <-g.drainTimedOut:
-	}
-	select {
-	case <-g.goroutinesDone:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// closeInstance closes the instance of a worker, if it has one, and takes back the
-// requests that it kept.
-func (g *Group) closeInstance(w *worker) (err error) {
-	w.instanceMu.Lock()
-	old := w.instance
-	w.instance = nil
-	w.instanceMu.Unlock()
-	if old != nil {
-		err = g.closeContained(w.at.Name, old.Close)
-	}
-	w.reclaim()
-	return err
-}
-
-func (g *Group) closeAll() error {
-	g.close.Do(func() {
-		var errs []error
-		for _, w := range slices.Concat(g.workers, g.passive) {
-			w.unwatch()
-			w.move(Closed, "")
-			errs = append(errs, g.closeInstance(w))
-		}
-		g.closed = errors.Join(append(errs, g.closeContained(g.opts.Name, g.opts.Model.Close))...)
-		g.abandon()
-		g.source.Free()
-	})
-	return g.closed
 }

@@ -36,6 +36,10 @@ func (q *PriorityQueue) Expire(now int64, rejected *infer.List) {
 }
 
 // deadlines is a heap of the requests that can time out, by deadline, then by arrival.
+//
+// The server has four heaps: this one, two of package sequence and one of package ratelimit.
+// They share the algorithm of container/heap. What differs is the order and the field that
+// keeps the index; a generic heap would call both through function values for each step.
 type deadlines []*infer.Request
 
 func (d deadlines) Len() int { return len(d) }

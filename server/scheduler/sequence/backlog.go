@@ -84,7 +84,8 @@ func errExpired(*infer.Request) error {
 	return status.New(status.Unavailable, "timeout of the corresponding sequence has been expired")
 }
 
-// deadlines is a heap of the sequences in the backlog that have a deadline.
+// deadlines is a heap of the sequences in the backlog that have a deadline. See the heap of
+// package scheduler for why there is no common type.
 type deadlines []*sequence
 
 func (d deadlines) Len() int           { return len(d) }

@@ -88,7 +88,9 @@ func (s *Source) form(inst *instance) bool {
 }
 
 // waitIdle releases the lock and blocks the goroutine until there may be work. It returns
-// with the lock held.
+// with the lock held. It is not shared with Queue.wait of package scheduler: an instance here
+// has its own alarm and owns its slot whenever it is idle, while the slots of a Queue share
+// one alarm and a tick may be for another slot.
 func (s *Source) waitIdle(inst *instance, at int64) {
 	inst.setAlarm(at)
 	inst.idle = true

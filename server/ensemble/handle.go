@@ -1,0 +1,109 @@
+package ensemble
+
+import "triton/server/infer"
+
+func (f *flow) handle(ev event, caller bool) {
+	switch ev.kind {
+	case started:
+		f.begin()
+	case responded:
+		f.respond(ev)
+	case admitted:
+		ev.step.counted = true
+		if f.err != nil {
+			f.discard(ev.step, f.err)
+		} else {
+			f.launch(ev.step, caller)
+		}
+	case clientCancelled:
+		f.abandon()
+	}
+	f.launchReady(caller)
+	f.respondReady()
+}
+
+// begin takes the models and the inputs.
+func (f *flow) begin() {
+	g := f.e.graph
+	for i := range g.steps {
+		m, err := f.e.acquire(i)
+		if err != nil {
+			f.err = err
+			return
+		}
+		f.models = append(f.models, m)
+	}
+	g.needed(f.request.Wants, f.active)
+	for i := range g.outputs {
+		f.wanted[g.outputs[i].tensor] = f.request.Wants(g.outputs[i].name)
+	}
+	for i := range g.inputs {
+		p := &g.inputs[i]
+		v := value{rows: f.rows, membership: membershipOf(f.request)}
+		if in := f.request.InputNear(i, p.name); in != nil {
+			v.dataType, v.data = in.DataType, in.Data
+			v.shape = g.innerShape(p, f.spareShape(p.tensor), in.Shape)
+			in.Data = noData // the data moves
+		} else {
+			v.absent = true
+		}
+		f.arrive(p.tensor, v)
+	}
+}
+
+// respond handles a response of a step's model.
+func (f *flow) respond(ev event) {
+	if ev.resp != nil {
+		f.handleResponse(ev.step, ev.resp)
+	}
+	if ev.final {
+		f.endStep(ev)
+	}
+}
+
+// handleResponse reads a response and releases it.
+func (f *flow) handleResponse(s *step, resp *infer.Response) {
+	defer resp.Release()
+	switch {
+	case resp.Err != nil:
+		f.setError(resp.Err)
+	case f.err == nil:
+		f.take(s, resp)
+	}
+}
+
+// endStep ends a step with its final response.
+func (f *flow) endStep(ev event) {
+	f.ended = true
+	f.sums.add(ev.took)
+	if ev.step.counted {
+		defer f.e.limits[ev.step.index].release()
+	}
+	f.removeStep(ev.step)
+}
+
+// take makes tensors of a step's outputs.
+func (f *flow) take(s *step, resp *infer.Response) {
+	n := &f.e.graph.steps[s.index]
+	m := membershipOf(s.request)
+	changed, err := m.read(resp.Parameters)
+	if err != nil {
+		f.setError(err)
+		return
+	}
+	for i := range n.outputs {
+		p := &n.outputs[i]
+		v := value{membership: m, changed: changed}
+		if n.batching {
+			v.rows = s.request.Batch
+		}
+		if out := output(resp, i, p.name); out != nil {
+			v.dataType, v.data = out.DataType, out.Data
+			v.shape = append(f.spareShape(p.tensor), out.Shape...)
+			out.Data = noData
+		} else {
+			v.absent = true
+		}
+		f.arrive(p.tensor, v)
+	}
+}

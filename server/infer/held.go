@@ -1,0 +1,55 @@
+package infer
+
+// Hold keeps the final response back until Deliver or Take. The core calls it before the
+// request can be answered.
+func (r *Request) Hold() { r.reply.holdFinal = true }
+
+// Deliver sends the held final response, or lets a later one pass at once. The request
+// may be released when Deliver returns, unless the caller has a reference.
+func (r *Request) Deliver() {
+	p := &r.reply
+	if p.loan.kept {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+	}
+	p.holdFinal = false
+	if p.finalHeld {
+		resp := p.final
+		p.final, p.finalHeld = nil, false
+		r.stampAnswered()
+		r.sendToSink(resp, true)
+	}
+}
+
+// Amend replaces the error of a held final response that has failed.
+func (r *Request) Amend(err error) {
+	if r.reply.final != nil {
+		r.reply.final.Err, r.reply.err = err, err
+	}
+}
+
+// takeHeld returns the held response to the caller of the request; nil when there is none
+// or when the sink must see it.
+func (r *Request) takeHeld() *Response {
+	p := &r.reply
+	if p.loan.kept {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+	}
+	resp := p.final
+	if resp == nil || r.wait.n > 0 {
+		return nil
+	}
+	p.holdFinal, p.final, p.finalHeld = false, nil, false
+	r.stampAnswered()
+	return resp
+}
+
+// stampAnswered stamps a held response with the end of its batch. The exact time is taken
+// only for traces, where the difference shows, and for responses without a batch, such as
+// cache hits.
+func (r *Request) stampAnswered() {
+	if r.Times.Answered = r.Times.ComputeEnd; r.Times.Answered == 0 || r.Trace != nil {
+		r.Times.Answered = Now()
+	}
+}

@@ -1,0 +1,98 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"runtime/pprof"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"triton/pkg/status"
+	"triton/server/infer"
+)
+
+// maxParallelLoads bounds how many instances are created at the same time.
+const maxParallelLoads = 4
+
+// Start creates the instances, warms them up and starts their goroutines. When one
+// instance cannot be created, all are closed, and the model too.
+func (g *Group) Start(ctx context.Context) error {
+	if len(g.workers) == 0 {
+		return errors.Join(status.New(status.InvalidArg,
+			"model '%s' has passive instances only: none of them takes requests", g.opts.Name), g.closeAll())
+	}
+	g.running.Store(int64(len(g.workers)))
+	g.goroutines.Store(int64(len(g.workers)))
+	making, mctx := errgroup.WithContext(ctx)
+	making.SetLimit(maxParallelLoads)
+	for _, w := range slices.Concat(g.workers, g.passive) {
+		making.Go(func() error { return g.newInstance(mctx, w) })
+	}
+	if err := making.Wait(); err != nil {
+		return errors.Join(err, g.closeAll())
+	}
+	for _, w := range g.workers {
+		w.move(Ready, "")
+		g.watch(w)
+		go g.serve(w)
+	}
+	return nil
+}
+
+// newInstance creates an instance; a panic of the backend becomes an error.
+func (g *Group) newInstance(ctx context.Context, w *worker) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			g.opts.Log.Error("panic while making an instance", "instance", w.at.Name, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("instance '%s': panic: %v", w.at.Name, p)
+		}
+	}()
+	made, err := g.opts.Model.NewInstance(ctx, w.at)
+	if err != nil {
+		return err // without the instance's name, as in Triton
+	}
+	if made == nil {
+		return status.New(status.Internal, "the backend of model '%s' made no instance", g.opts.Name)
+	}
+	w.instanceMu.Lock()
+	w.instance = made
+	w.instanceMu.Unlock()
+	if g.opts.WarmUp == nil || w.slot == nil {
+		return nil
+	}
+	w.warmingUp = true
+	defer func() { w.warmingUp = false }()
+	return g.opts.WarmUp(ctx, w.slot.Index, w.at, func(all []*infer.Request) { g.warm(ctx, w, all) })
+}
+
+// warm runs warm-up requests.
+func (g *Group) warm(ctx context.Context, w *worker, all []*infer.Request) {
+	for _, r := range all {
+		r.Times.Queued = infer.Now()
+		r.Move(infer.Decoded, infer.Executing)
+		w.slot.Batch.Add(r)
+	}
+	g.run(ctx, w, nil)
+}
+
+// serve is the goroutine of an instance.
+func (g *Group) serve(w *worker) {
+	defer func() {
+		if g.goroutines.Add(-1) == 0 {
+			close(g.goroutinesDone)
+		}
+		g.done()
+	}()
+	labels := pprof.Labels("model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
+	pprof.Do(g.life, labels, func(ctx context.Context) {
+		for again := true; again; again = g.restart(ctx, w) {
+			for g.source.Next(w.slot) {
+				g.run(ctx, w, nil)
+			}
+		}
+		g.waitKept(w)
+	})
+}
