@@ -137,7 +137,8 @@ func (s *harness) ask(d *datadriven.TestData, arg func(int) string) string {
 		return answer("", r.Load(ctx, arg(0), o))
 	case "unload":
 		return answer("", r.Unload(ctx, arg(0), false))
-	case "index":
+	case "index": // as it was recorded: nothing is being unloaded
+		settle(s.t, r)
 		var rows []string
 		for _, m := range r.Index(arg(0) == "ready").Models {
 			rows = append(rows, strings.TrimRight(strings.Join([]string{m.Name, m.Version, m.State, m.Reason}, "|"), "|"))
