@@ -113,7 +113,7 @@ var testsImport = map[string]string{
 	"pkg/kserve/kservetest":          "pkg/tensor",
 	"pkg/log/logtest":                "",
 	"pkg/tensor/tensortest":          "pkg/tensor",
-	"server/backend/backendtest":     "server/backend server/infer",
+	"server/backend/backendtest":     "server/backend server/infer server/infer/infertest",
 	"server/conformance":             "pkg/inferencepb",
 	"server/http1/http1test":         "server/http1",
 	"server/infer/infertest":         "server/infer",

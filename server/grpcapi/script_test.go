@@ -1,21 +1,24 @@
 package grpcapi_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
+	"triton/server/infer/infertest"
 )
 
 // scripted is a core with the models "one" and, decoupled, "dec", which do what
-// the script in their input says, like testdata/stream/model.py with NVIDIA's
+// the script in their input (infertest.ParseScript) says, like testdata/stream/model.py with NVIDIA's
 // server. Time is virtual: everything happens, in order, when a request for the
 // model "barrier" comes.
 type scripted struct {
@@ -27,7 +30,7 @@ type scripted struct {
 }
 
 type step struct {
-	at int
+	at time.Duration
 	do func()
 }
 
@@ -83,21 +86,14 @@ func (m *actor) Submit(r *infer.Request) error {
 
 // plan notes what a script does when.
 func (s *scripted) plan(r *infer.Request, script string) {
-	words := strings.Fields(script)
-	if slices.Contains(words, "x") {
-		words = []string{"X"}
+	steps := infertest.ParseScript(script)
+	if slices.ContainsFunc(steps, func(s infertest.Step) bool { return s.Word == "x" }) {
+		steps = []infertest.Step{{Word: "X"}}
 	}
-	at, n := 0, int32(0)
-	for _, w := range words {
-		if w[0] == 'd' {
-			d, _ := strconv.Atoi(w[1:])
-			at += d
-			continue
-		}
-		final := w == "f" || w == strings.ToUpper(w)
-		resp := s.response(r, w, n)
-		n++
-		s.steps = append(s.steps, step{at, func() {
+	for n, p := range steps {
+		final := p.Word == "f" || p.Word == strings.ToUpper(p.Word)
+		resp := s.response(r, p.Word, int32(n))
+		s.steps = append(s.steps, step{p.At, func() {
 			if resp != nil {
 				resp.ModelName, resp.ModelVersion, resp.ID = r.ModelName, r.ModelVersion, r.ID
 			}
@@ -147,7 +143,7 @@ func (s *scripted) play(barrier *infer.Request) {
 	steps := s.steps
 	s.steps, s.asked = nil, nil
 	s.mu.Unlock()
-	slices.SortStableFunc(steps, func(a, b step) int { return a.at - b.at })
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
 	for _, p := range steps {
 		p.do()
 	}

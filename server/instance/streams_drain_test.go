@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/inferencepb"
+	"triton/server/backend/backendtest"
 	"triton/server/infer"
 	"triton/server/infer/infertest"
 )
@@ -16,9 +17,9 @@ import (
 func TestDrainWaitsForStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := script()
+		e := backendtest.Scripted()
 		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), e, 1)
-		r, p := submit(t, g, "|rrr.")
+		r, p := submit(t, g, "| d10 r d10 r d10 r d10 f")
 		defer r.Release()
 		synctest.Wait()
 		require.NoError(t, g.Drain(context.Background()))
@@ -32,8 +33,8 @@ func TestDrainWaitsForStreams(t *testing.T) {
 func TestDrainWaitsForTheTracesOfStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), script(), 1)
-		r, ended := request("|R", 1), false
+		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), backendtest.Scripted(), 1)
+		r, ended := request("| d10 R", 1), false
 		r.Sink = infertest.NewSink()
 		r.Trace = infertest.TraceFunc(func(e infer.Event) { // takes a second to be written
 			if e.Kind == infer.EventEnded {
@@ -54,15 +55,15 @@ func TestDrainWaitsForTheTracesOfStreams(t *testing.T) {
 func TestADrainThatGivesUpAnswersStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := script()
+		e := backendtest.Scripted()
 		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), e, 1)
-		r, p := submit(t, g, "|rrrrrrrrrr")
+		r, p := submit(t, g, "| d10 r d10 r d10 r d10 r d10 r")
 		defer r.Release()
 		ctx, cancel := context.WithTimeout(context.Background(), 35*time.Millisecond)
 		defer cancel()
 		require.ErrorContains(t, g.Drain(ctx), "instances still run")
 		<-p.Done()
-		const want = "rrr<[request id: |rrrrrrrrrr] Server is stopping, scheduler for model has stopped accepting new inference requests>."
+		const want = "rrr<[request id: | d10 r d10 r d10 r d10 r d10 r] Server is stopping, scheduler for model has stopped accepting new inference requests>."
 		require.Equal(t, want, letters(p))
 		require.NoError(t, g.Drain(context.Background()))
 		require.Equal(t, want, letters(p), "what comes later is dropped")

@@ -2,7 +2,6 @@ package instance_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -51,65 +50,6 @@ func submit(t *testing.T, g *instance.Group, id string) (*infer.Request, *infert
 	return r, p
 }
 
-// script is a backend that answers as the request's id says, one step every
-// 10 ms from a goroutine of its own: r a response, e an error, 0 an empty one,
-// R and E the same as the last, . the end; a script without an end waits for the
-// request to be cancelled. The steps before a '|' are done before Execute
-// returns, which fails with "f" and panics with "p".
-func script() *backendtest.Model {
-	e := &backendtest.Model{Begin: time.Now()}
-	step := func(r *infer.Request, c byte) bool {
-		bad := func() *infer.Response {
-			resp := infer.NewResponse()
-			resp.Err = errors.New("bad")
-			return resp
-		}
-		switch c {
-		case 'r', 'R':
-			r.Respond(infer.NewResponse(), c == 'R')
-		case 'e', 'E':
-			r.Respond(bad(), c == 'E')
-		case '0':
-			r.Respond(nil, false)
-		case '.':
-			r.Respond(nil, true)
-		}
-		return c == 'R' || c == 'E' || c == '.'
-	}
-	e.Run = func(_ context.Context, b *infer.Batch) error {
-		for _, r := range b.Requests {
-			rest, over := r.ID, false
-			for len(rest) > 0 && rest[0] != '|' {
-				switch rest[0] {
-				case 'f':
-					return errors.New("failed")
-				case 'p':
-					panic("asked for")
-				}
-				over, rest = step(r, rest[0]), rest[1:]
-			}
-			if over {
-				continue
-			}
-			e.Go(func() {
-				for _, c := range []byte(rest[min(1, len(rest)):]) {
-					time.Sleep(10 * time.Millisecond)
-					if step(r, c) {
-						return
-					}
-				}
-				for !r.Cancelled() {
-					time.Sleep(time.Millisecond)
-				}
-				r.Respond(nil, true)
-			})
-		}
-		return nil
-	}
-	e.Own = true
-	return e
-}
-
 func TestADecoupledRequestIsAnsweredAnyNumberOfTimes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -117,22 +57,22 @@ func TestADecoupledRequestIsAnsweredAnyNumberOfTimes(t *testing.T) {
 		success      int
 		stats        map[string]string // success, fail, empty by index
 	}{
-		{".", ".", 1, nil},
-		{"|.", ".", 1, nil},
+		{"f", ".", 1, nil},
+		{"| d10 f", ".", 1, nil},
 		{"R", "r.", 1, map[string]string{"0": "1 0 0"}},
-		{"rr|rR", "rrrr.", 1, map[string]string{"0": "1 0 0", "1": "1 0 0", "2": "1 0 0", "3": "1 0 0"}},
-		{"|rer.", "r<bad>r.", 1, map[string]string{"0": "1 0 0", "1": "0 1 0", "2": "1 0 0"}},
-		{"|r0R", "rr.", 1, map[string]string{"0": "1 0 0", "1": "0 0 1", "2": "1 0 0"}},
-		{"|E", "<bad>.", 1, map[string]string{"0": "0 1 0"}},
+		{"r r | d10 r d10 R", "rrrr.", 1, map[string]string{"0": "1 0 0", "1": "1 0 0", "2": "1 0 0", "3": "1 0 0"}},
+		{"| d10 r d10 e d10 r d10 f", "r<bad>r.", 1, map[string]string{"0": "1 0 0", "1": "0 1 0", "2": "1 0 0"}},
+		{"| d10 r d10 0 d10 R", "rr.", 1, map[string]string{"0": "1 0 0", "1": "0 0 1", "2": "1 0 0"}},
+		{"| d10 E", "<bad>.", 1, map[string]string{"0": "0 1 0"}},
 		{"E", "<bad>.", 0, map[string]string{"0": "0 1 0"}},
-		{"rf", "r<failed>.", 0, map[string]string{"0": "1 0 0", "1": "0 1 0"}},
-		{"Rf", "r.", 1, map[string]string{"0": "1 0 0"}},
-		{"rp", "r<instance 'm_0_0' of model 'm' broke down during execution>.", 0, map[string]string{"0": "1 0 0", "1": "0 1 0"}},
+		{"r fail", "r<a fault of the backend>.", 0, map[string]string{"0": "1 0 0", "1": "0 1 0"}},
+		{"R fail", "r.", 1, map[string]string{"0": "1 0 0"}},
+		{"r panic", "r<instance 'm_0_0' of model 'm' broke down during execution>.", 0, map[string]string{"0": "1 0 0", "1": "0 1 0"}},
 	} {
 		t.Run(c.script, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g, counters := group(t, decoupled(&inferencepb.ModelConfig{}), script(), 1)
+				g, counters := group(t, decoupled(&inferencepb.ModelConfig{}), backendtest.Scripted(), 1)
 				r, p := submit(t, g, c.script)
 				<-p.Done()
 				r.Release()
@@ -157,10 +97,10 @@ func TestADecoupledRequestIsAnsweredAnyNumberOfTimes(t *testing.T) {
 func TestADecoupledInstanceIsFreeWhenItsCallReturns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := script()
+		e := backendtest.Scripted()
 		g, counters := group(t, decoupled(&inferencepb.ModelConfig{}), e, 1)
-		one, first := submit(t, g, "|rrrr.")
-		two, second := submit(t, g, "|r.")
+		one, first := submit(t, g, "| d10 r d10 r d10 r d10 r d10 f")
+		two, second := submit(t, g, "| d10 r d10 f")
 		<-second.Done()
 		require.Equal(t, 20*time.Millisecond, time.Since(e.Begin))
 		require.EqualValues(t, 2, counters.Counters().Success.Count, "counted when the call returned")
@@ -200,8 +140,8 @@ func TestADecoupledRequestKeepsItsInputs(t *testing.T) {
 func TestACancelledStreamEndsWhenItsBackendSeesIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g, counters := group(t, decoupled(&inferencepb.ModelConfig{}), script(), 1)
-		r, p := submit(t, g, "|r")
+		g, counters := group(t, decoupled(&inferencepb.ModelConfig{}), backendtest.Scripted(), 1)
+		r, p := submit(t, g, "| d10 r")
 		time.Sleep(50 * time.Millisecond)
 		r.Cancel()
 		<-p.Done()
@@ -215,8 +155,8 @@ func TestACancelledStreamEndsWhenItsBackendSeesIt(t *testing.T) {
 func TestASinkThatPanicsBlocksNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), script(), 1)
-		r, p := request("rR", 1), infertest.NewSink()
+		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), backendtest.Scripted(), 1)
+		r, p := request("r R", 1), infertest.NewSink()
 		p.Panics = 1
 		r.Sink = p
 		require.NoError(t, g.Submit(r))
@@ -232,13 +172,13 @@ func TestASinkThatPanicsBlocksNoOther(t *testing.T) {
 func TestInferOfADecoupledModel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), script(), 1)
-		require.NoError(t, call(t.Context(), g, request("|r.", 1)))
+		g, _ := group(t, decoupled(&inferencepb.ModelConfig{}), backendtest.Scripted(), 1)
+		require.NoError(t, call(t.Context(), g, request("| d10 r d10 f", 1)))
 		require.NoError(t, call(t.Context(), g, request("R", 1)))
-		require.EqualError(t, call(t.Context(), g, request("|rr.", 1)), "expected a single response, got 2")
-		require.EqualError(t, call(t.Context(), g, request("|.", 1)), "expected a single response, got 0")
+		require.EqualError(t, call(t.Context(), g, request("| d10 r d10 r d10 f", 1)), "expected a single response, got 2")
+		require.EqualError(t, call(t.Context(), g, request("| d10 f", 1)), "expected a single response, got 0")
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 		defer cancel()
-		require.Equal(t, status.Cancelled, code(call(ctx, g, request("|r", 1))))
+		require.Equal(t, status.Cancelled, code(call(ctx, g, request("| d10 r", 1))))
 	})
 }
