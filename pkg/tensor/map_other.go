@@ -2,7 +2,7 @@
 
 package tensor
 
-// On other systems the Go heap is used: the collector does not move objects, and the
+// mapMemory returns memory of the Go heap: the collector does not move objects, and the
 // native libraries that need more are not built for these systems.
 func mapMemory(n int) ([]byte, error) { return make([]byte, n), nil }
 

@@ -58,8 +58,8 @@ func (r *Request) continues() bool {
 	return r.Membership.Sequence != nil && !r.Membership.iterative && !r.SequenceEnd
 }
 
-// Executed completes the requests' time stamps with those of the batch, which
-// ended at end, and tells the first trace of it.
+// Executed completes the requests' time stamps with those of the batch, which ended at end,
+// and lets the first trace observe it.
 func (b *Batch) Executed(end int64) {
 	told := false
 	for _, r := range b.Requests {
@@ -67,7 +67,7 @@ func (b *Batch) Executed(end int64) {
 	}
 }
 
-// executed reports whether a trace was told.
+// executed reports whether a trace observed the execution.
 func (r *Request) executed(b *Batch, end int64, tell bool) bool {
 	if r.IsKept() { // its backend may answer it meanwhile
 		r.reply.mu.Lock()

@@ -71,8 +71,8 @@ func (r *Request) respond(resp *Response, final bool) Owner {
 }
 
 // send sends a response. It drops resp and returns false when the request is already
-// answered. The owner is told of a delivery before the response is sent. The caller holds
-// the lock.
+// answered. The owner gets a delivery before the response is sent. The caller holds the
+// lock.
 func (r *Request) send(resp *Response, final bool, delivery *Delivery) bool {
 	p := &r.reply
 	if r.State() == Answered {

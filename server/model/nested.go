@@ -37,7 +37,7 @@ func newStepModels(models infer.Submitter, steps []*inferencepb.ModelEnsembling_
 	return n
 }
 
-// Hold takes a reference to the model of a step: to a ready version, or else to a version
+// Acquire takes a reference to the model of a step: to a ready version, or else to a version
 // that a nested ensemble holds.
 func (n *stepModels) Acquire(name, version string) (infer.Callee, error) {
 	m, err := n.models.Acquire(name, version)

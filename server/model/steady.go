@@ -35,7 +35,7 @@ type stepObserver struct {
 	v      *Loaded
 }
 
-// Hold takes a reference to the model of a step.
+// Acquire takes a reference to the model of a step.
 func (s *stepObserver) Acquire(name, version string) (infer.Callee, error) {
 	m, err := s.models.Acquire(name, version)
 	if err != nil {

@@ -77,7 +77,7 @@ func (g *Gate) Wait(ctx context.Context, i int) error {
 	}
 }
 
-// stage releases the slot's grant and adds the slot to the queue.
+// stage releases the slot's grant and adds the slot to the queue of those that wait.
 func (g *Gate) stage(s *slot) {
 	l := g.limiter
 	l.mu.Lock()

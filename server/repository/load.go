@@ -134,7 +134,7 @@ func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, parts
 		return nil, err
 	}
 	defer folder.Release() // the version holds it
-	s.Folder, s.Models = folder, r.actual.Engine(c.ID().Space)
+	s.Folder, s.Models = folder, r.actual.Submitter(c.ID().Space)
 	return r.builder.Load(ctx, s)
 }
 

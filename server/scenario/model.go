@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Model is one model of a scenario. Its engine answers every output with the
-// sum of the inputs plus the option add. The options:
+// Model is one model of a scenario. Its backend answers every output with the sum of the
+// inputs plus the option add. The options:
 //
 //	exec=100    an execution takes 100 ms; exec=value: as many as the largest first element of its inputs
 //	add=1       see above

@@ -1,8 +1,8 @@
-// Package scenario is scripted arrivals of requests and what becomes of them:
-// which batches are run and when, who is answered what, what the statistics
-// say. NVIDIA's server has recorded its part in the files, with a Python model
-// that notes what it is given; ours must do the same in virtual time, with an
-// engine of the same behavior, or have a reason written down.
+// Package scenario is scripted arrivals of requests and what becomes of them: which batches
+// are run and when, who is answered what, what the statistics say. NVIDIA's server has
+// recorded its part in the files, with a Python model that notes what it is given; ours
+// must do the same in virtual time, with a backend of the same behavior, or have a reason
+// written down.
 //
 // A file begins with lines "key: value" that say what server it needs:
 // "flags" for the command line. A scenario is

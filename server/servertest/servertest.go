@@ -89,7 +89,7 @@ func Try(t testing.TB, opts ...Option) (*Server, error) {
 	}
 	o.Repositories = append(set.paths, write(t, set.models))
 	o.Backends = server.NewBackends(onnx.Search{
-		Getenv:    os.Getenv, //nolint:forbidigo // tests are told where the library is
+		Getenv:    os.Getenv, //nolint:forbidigo // the environment names the library
 		Directory: root(),
 	})
 	o.Log = logger(t)

@@ -80,8 +80,8 @@ func (t *Tracer) update(model string, c Change) error {
 	return nil
 }
 
-// renew replaces the sampler of one scope and appends the samplers to made and gone. A model
-// without settings of its own has no sampler.
+// renew replaces the sampler of one scope and appends the samplers to made and gone. A
+// model without settings of its own has no sampler.
 func (b *snapshot) renew(model string, c Change, made, gone []*sampler) ([]*sampler, []*sampler) {
 	current, inherited := b.global, b.start
 	if model != Global {

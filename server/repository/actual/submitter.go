@@ -15,26 +15,26 @@ type steps struct {
 	ids   map[string]store.ID // by name
 }
 
-// engine finds the models that a model calls by name while it executes. Of several models
-// of a name it finds the one in the calling model's space.
-type engine struct {
+// submitter finds the models that a model calls by name while it executes. Of several
+// models of a name it finds the one in the calling model's space.
+type submitter struct {
 	state *State
 	space string
 }
 
 var (
 	_ infer.Submitter = (*steps)(nil)
-	_ infer.Submitter = (*engine)(nil)
+	_ infer.Submitter = (*submitter)(nil)
 )
 
 // Steps returns the access to the models of an ensemble's steps, whose IDs are given by
 // name.
 func (s *State) Steps(ids map[string]store.ID) infer.Submitter { return &steps{s, ids} }
 
-// Engine returns the access to other models for a model in a space.
-func (s *State) Engine(space string) infer.Submitter { return &engine{s, space} }
+// Submitter returns the access to other models for a model in a space.
+func (s *State) Submitter(space string) infer.Submitter { return &submitter{s, space} }
 
-// Hold takes a reference to the model of a step.
+// Acquire takes a reference to the model of a step.
 func (s *steps) Acquire(name, version string) (infer.Callee, error) {
 	id := s.ids[name]
 	for {
@@ -61,8 +61,8 @@ func (m *Model) ready(number string) *model.Loaded {
 	return nil
 }
 
-// Hold takes a reference to a ready version, also while the server ends.
-func (e *engine) Acquire(name, version string) (infer.Callee, error) {
+// Acquire takes a reference to a ready version, also while the server ends.
+func (e *submitter) Acquire(name, version string) (infer.Callee, error) {
 	for {
 		now := e.state.current.Load()
 		v, err := e.find(now, name, version)
@@ -80,7 +80,7 @@ func (e *engine) Acquire(name, version string) (infer.Callee, error) {
 	}
 }
 
-func (e *engine) find(now *Snapshot, name, version string) (*model.Loaded, error) {
+func (e *submitter) find(now *Snapshot, name, version string) (*model.Loaded, error) {
 	m := now.Model(store.ID{Space: e.space, Name: name})
 	if m == nil || m.Newest() == nil {
 		var err error
