@@ -183,11 +183,11 @@ func serve(t testing.TB, core infer.Service, s *stub, change func(*grpcapi.Optio
 		conn.Close()
 		srv.GracefulStop() // waits for the handlers
 		<-done
-		require.Eventually(t, func() bool { return s.held.Load() == 0 }, 10*time.Second, time.Millisecond, "models still held")
+		require.Eventually(t, func() bool { return s.held.Load() == 0 }, time.Minute, time.Millisecond, "models still held")
 		require.Eventually(t, func() bool { // gRPC drops what a closed connection had not sent
 			runtime.GC()
 			return s.pool.Outstanding() == 0
-		}, 10*time.Second, time.Millisecond, "buffers not given back")
+		}, time.Minute, time.Millisecond, "buffers not given back")
 	})
 	return conn
 }
