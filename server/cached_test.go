@@ -96,7 +96,7 @@ func statistics(t *testing.T, c *http.Client, url, model string) string {
 
 // TestStatisticsOfCachedModels is a script of requests and the statistics after
 // each, as Triton's server 2.51 told them for a Python model in the place of the
-// identity engine: testdata/cached.txt. Where ours differ on purpose the line
+// identity backend: testdata/cached.txt. Where ours differ on purpose the line
 // says both.
 func TestStatisticsOfCachedModels(t *testing.T) {
 	t.Parallel()

@@ -76,7 +76,7 @@ func window(offset, n int64) ([]byte, error) {
 	return mem[ahead:], nil
 }
 
-// children is an engine in a child process, which maps what the frontends have
+// children is a backend in a child process, which maps what the frontends have
 // received and what they send.
 type children struct{ mapped atomic.Int64 }
 
@@ -168,11 +168,11 @@ func TestChildMapsRequests(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	pool, engine := tensor.NewPoolOf(tensor.PoolOptions{Source: source}), &children{}
+	pool, child := tensor.NewPoolOf(tensor.PoolOptions{Source: source}), &children{}
 	s := servertest.Start(t, servertest.Model("reversed", `backend: "child"
 input { name: "INPUT0" data_type: TYPE_UINT8 dims: [ -1 ] }
 output { name: "OUTPUT0" data_type: TYPE_UINT8 dims: [ -1 ] }
-`), servertest.With(func(o *server.Options) { o.Pool, o.Backends["child"] = pool, engine }))
+`), servertest.With(func(o *server.Options) { o.Pool, o.Backends["child"] = pool, child }))
 	for _, size := range []int{5, 100_000, 1 << 20, 5 << 20} {
 		data := make([]byte, size)
 		for i := range data {
@@ -189,7 +189,7 @@ output { name: "OUTPUT0" data_type: TYPE_UINT8 dims: [ -1 ] }
 			}
 		}
 	}
-	require.EqualValues(t, 8, engine.mapped.Load())
+	require.EqualValues(t, 8, child.mapped.Load())
 }
 
 // reversed asks for OUTPUT0 of INPUT0.

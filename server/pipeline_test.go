@@ -17,7 +17,7 @@ import (
 )
 
 // The text pipeline that "triton repo example" writes: text in, label out, with
-// ONNX Runtime between two engines of ours.
+// ONNX Runtime between two backends of ours.
 func TestTextPipeline(t *testing.T) {
 	t.Parallel()
 	needsONNX(t)

@@ -16,7 +16,7 @@ import (
 	"triton/server/servertest"
 )
 
-// outer repeats inputs once for each entry of SIZES, so that what the engine has
+// outer repeats inputs once for each entry of SIZES, so that what the backend has
 // seen of the whole batch comes back with every row.
 func outer(inputs, outputs []string) *onnxmodel.File {
 	f := &onnxmodel.File{IRVersion: 8, Opsets: []onnxmodel.Opset{{Version: 17}}, Graph: "outer"}

@@ -110,7 +110,7 @@ func TestStressWithoutMemory(t *testing.T) {
 	m.Refuse(nil)
 }
 
-// gathered is an engine that copies a batch into one buffer and answers with
+// gathered is a backend that copies a batch into one buffer and answers with
 // parts of another.
 type gathered struct{}
 

@@ -22,7 +22,7 @@ import (
 	"triton/server/servertest"
 )
 
-// fault returns a config.pbtxt of the engine with faults: every n-th batch of an
+// fault returns a config.pbtxt of the backend with faults: every n-th batch of an
 // instance has one.
 func fault(scheduling string, faults ...string) string {
 	c := "backend: \"fault\"\nmax_batch_size: 8\n" + scheduling
@@ -36,7 +36,7 @@ func fault(scheduling string, faults ...string) string {
 }
 
 // stressed is the models of the stress test, by name: every scheduler, with
-// engines that fail.
+// backends that fail.
 var stressed = map[string]string{
 	"direct":   fault("instance_group { count: 2 kind: KIND_CPU }", "fail", "7", "refuse", "11", "silent", "13", "twice", "5"),
 	"batching": fault("dynamic_batching { preferred_batch_size: [ 4 ] max_queue_delay_microseconds: 300 }", "fail", "17", "refuse", "11", "execute_delay_ms", "1"),
@@ -72,7 +72,7 @@ ensemble_scheduling {
 }
 
 // TestStress calls every scheduler from many callers who cancel and run out of
-// time, while engines fail, refuse, forget, answer twice and panic, and while
+// time, while backends fail, refuse, forget, answer twice and panic, and while
 // models are unloaded and loaded again. Everybody has exactly one end, right
 // answers are right, and at the end all memory is back, no request waits and no
 // goroutine is left.

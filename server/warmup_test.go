@@ -60,7 +60,7 @@ func TestWarmUpFailsLoads(t *testing.T) {
 	good := servertest.Identity("INT32", "4", 8)
 	require.NoError(t, load(good+warm))
 	for name, test := range map[string]struct{ config, want string }{
-		"the engine":        {fault("fail", warm), "Invalid argument: failed to run warmup sample 'zero sample': fault: a failed batch was asked for; fault: a failed batch was asked for; fault: a failed batch was asked for; "},
+		"the backend":       {fault("fail", warm), "Invalid argument: failed to run warmup sample 'zero sample': fault: a failed batch was asked for; fault: a failed batch was asked for; fault: a failed batch was asked for; "},
 		"each answer":       {fault("refuse", warm), "Invalid argument: failed to run warmup sample 'zero sample': fault: a refused request was asked for; fault: a refused request was asked for; fault: a refused request was asked for; "},
 		"a panic":           {fault("panic", warm), "Invalid argument: failed to run warmup sample 'zero sample': " + strings.Repeat("instance 'm_0' of model 'm' broke down during execution; ", 3)},
 		"the type":          {good + strings.Replace(warm, "INT32", "FP32", 1), "Invalid argument: [request id: <id_unknown>] inference input 'INPUT0' data-type is 'FP32', but model 'm' expects 'INT32'"},

@@ -20,7 +20,7 @@ import (
 	"triton/server/conformance"
 )
 
-// builtIn are models of our own engines; NVIDIA's server gets Python models of
+// builtIn are models of our own backends; NVIDIA's server gets Python models of
 // the same behavior.
 var builtIn = map[string]string{
 	"repeat_int32": `backend: "repeat"
@@ -66,7 +66,7 @@ func conformanceModels(t *testing.T, s *conformance.Suite, nvidia bool) string {
 // standIns puts Python models in place of all others but ensembles.
 func standIns(t *testing.T, dir string) {
 	t.Helper()
-	engine := regexp.MustCompile(`(backend|platform):\s*"[^"]*"`)
+	named := regexp.MustCompile(`(backend|platform):\s*"[^"]*"`)
 	models, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	for _, m := range models {
@@ -76,7 +76,7 @@ func standIns(t *testing.T, dir string) {
 		if strings.Contains(string(config), `platform: "ensemble"`) {
 			continue
 		}
-		require.NoError(t, os.WriteFile(file, engine.ReplaceAll(config, []byte(`backend: "python"`)), 0o644))
+		require.NoError(t, os.WriteFile(file, named.ReplaceAll(config, []byte(`backend: "python"`)), 0o644))
 		version := filepath.Join(dir, m.Name(), "1")
 		require.NoError(t, os.RemoveAll(version))
 		require.NoError(t, os.MkdirAll(version, 0o755))

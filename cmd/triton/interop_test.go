@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPythonClient drives the real binary, with the real engine, by NVIDIA's own
+// TestPythonClient drives the real binary, with the real backend, by NVIDIA's own
 // Python client over HTTP and gRPC. `make interop` does so with older releases
 // of that client and with other clients.
 func TestPythonClient(t *testing.T) {

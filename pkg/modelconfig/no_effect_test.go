@@ -29,7 +29,7 @@ graph { level: 1 } input_pinned_memory { enable: false } } `
 		"sequences": {`sequence_batching { } instance_group { host_policy: "p" }`, []string{
 			"instance_group[0].host_policy has no effect: threads are not bound to processors or NUMA nodes",
 		}},
-		"a model of an engine": {`runtime: "x" batch_input { } batch_output { } model_operations { } default_model_filename: "x" model_transaction_policy { decoupled: true }`, nil},
+		"a model of a backend": {`runtime: "x" batch_input { } batch_output { } model_operations { } default_model_filename: "x" model_transaction_policy { decoupled: true }`, nil},
 		"an ensemble": {`runtime: "x" batch_input { } batch_output { } model_operations { } default_model_filename: "x" cc_model_filenames { key: "7.5" value: "x" }
 model_transaction_policy { decoupled: true } input { allow_ragged_batch: true optional: true } ensemble_scheduling { step { model_namespace: "x" } }`, []string{
 			"input[0].allow_ragged_batch has no effect: an ensemble does not batch; write it for the models of the steps",

@@ -54,8 +54,8 @@ func learned(instances, maxRows int, cost func(int) time.Duration) *admission.Es
 func TestFinish(t *testing.T) {
 	t.Parallel()
 	cost := schedulertest.Linear(10*ms, ms)
-	busy := func(e *admission.Estimate, seat, rows int, began time.Duration) {
-		e.Started(seat, &infer.Batch{Rows: rows}, int64(began))
+	busy := func(e *admission.Estimate, slot, rows int, began time.Duration) {
+		e.Started(slot, &infer.Batch{Rows: rows}, int64(began))
 	}
 	for name, c := range map[string]struct {
 		instances, waiting, rows int
@@ -75,8 +75,8 @@ func TestFinish(t *testing.T) {
 		"a request of four rows":   {1, 0, 4, []time.Duration{0}, 14 * ms, 4},
 	} {
 		e := learned(c.instances, 4, cost)
-		for seat, began := range c.busy {
-			busy(e, seat, 4, began)
+		for slot, began := range c.busy {
+			busy(e, slot, 4, began)
 		}
 		got, known := e.Finish(0, c.waiting, c.rows)
 		require.True(t, known, name)
@@ -211,11 +211,11 @@ func TestRefusesNothingThatFits(t *testing.T) {
 // start is a real queue and instance with admission in front.
 func start(t *testing.T, maxBatch int32) (*admission.Runner, *stats.Model) {
 	cfg, counters := config(maxBatch), stats.NewModel("m", "1", int(maxBatch))
-	q, seats := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Slots: 1, Stats: counters})
+	q, slots := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Slots: 1, Stats: counters})
 	e := admission.NewEstimate(1, int(maxBatch))
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: cfg, Model: &backendtest.Model{Time: schedulertest.Linear(10*ms, ms)}, Placements: make([]backend.Placement, 1),
-		Source: q, Slots: seats, Stats: counters, Log: slog.New(slog.DiscardHandler), Observer: e,
+		Source: q, Slots: slots, Stats: counters, Log: slog.New(slog.DiscardHandler), Observer: e,
 	})
 	require.NoError(t, g.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, g.Drain(context.Background())) })

@@ -16,8 +16,8 @@ import (
 // busyEstimate knows its costs and has all its instances busy.
 func busyEstimate() *admission.Estimate {
 	e := learned(4, 32, schedulertest.Linear(ms, 50*time.Microsecond))
-	for seat := range 4 {
-		e.Started(seat, &infer.Batch{Rows: 32}, 0)
+	for slot := range 4 {
+		e.Started(slot, &infer.Batch{Rows: 32}, 0)
 	}
 	return e
 }

@@ -55,11 +55,11 @@ func newWorld(t testing.TB, s setup) *world {
 	w := &world{pool: tensor.NewPool(), stats: stats.NewModel("m", "1", 0), exec: s.exec, begin: time.Now(), fails: map[byte][]error{}}
 	w.local = cache.NewLocal(s.size, w.pool)
 	w.model = &backendtest.Model{Begin: w.begin, Run: w.execute}
-	source, seats := scheduler.NewQueue(scheduler.Options{Policy: scheduler.NoBatching{}, Slots: s.instances, Stats: w.stats})
+	source, slots := scheduler.NewQueue(scheduler.Options{Policy: scheduler.NoBatching{}, Slots: s.instances, Stats: w.stats})
 	log := slog.New(slog.NewTextHandler(&w.log, nil))
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: &inferencepb.ModelConfig{}, Model: w.model, Placements: make([]backend.Placement, s.instances),
-		Source: source, Slots: seats, Stats: w.stats, Log: log,
+		Source: source, Slots: slots, Stats: w.stats, Log: log,
 	})
 	require.NoError(t, g.Start(t.Context()))
 	w.Runner = cache.New(g, cache.Options{Cache: w.local, Scope: "m", SingleFlight: s.single, Ordered: s.ordered, Pool: w.pool, Stats: w.stats, Log: log})

@@ -91,10 +91,10 @@ func (m *fake) open(log *slog.Logger) {
 	if m.dynamic {
 		o.Policy = dynamic.New(m.cfg)
 	}
-	source, seats := scheduler.NewQueue(o)
+	source, slots := scheduler.NewQueue(o)
 	m.group = instance.New(instance.Options{
 		Name: m.name, Version: "1", Config: m.cfg, Model: m.backend, Placements: make([]backend.Placement, m.instances),
-		Source: source, Slots: seats, Stats: m.stats, Log: log,
+		Source: source, Slots: slots, Stats: m.stats, Log: log,
 	})
 	if err := m.group.Start(context.Background()); err != nil {
 		panic(err)

@@ -103,7 +103,7 @@ func canceled(text string) (n int) {
 	return n
 }
 
-// TestRepeat streams through a whole server with the decoupled builtin engine.
+// TestRepeat streams through a whole server with the decoupled builtin backend.
 func TestRepeat(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, servertest.Model("repeat", `backend: "repeat"

@@ -16,7 +16,7 @@ import (
 )
 
 // TestServed compares whole servers: the models of testdata/served/models on
-// the builtin identity engine here, on an identity model.py with NVIDIA's
+// the builtin identity backend here, on an identity model.py with NVIDIA's
 // server. TRITON_SERVED_GRPC and -rewrite record a freshly started one.
 func TestServed(t *testing.T) {
 	addr := os.Getenv("TRITON_SERVED_GRPC")
@@ -56,8 +56,8 @@ var masks = []struct {
 	to   string
 }{
 	{regexp.MustCompile(`"(identity|python)"`), `"ENGINE"`},
-	{regexp.MustCompile(`"default_model_filename":"[a-zA-Z.]*",`), ``}, // of the engine
-	{regexp.MustCompile(`"parameters":\{"param0".*?123\}\},`), ``},     // as the identity engine answers
+	{regexp.MustCompile(`"default_model_filename":"[a-zA-Z.]*",`), ``}, // of the backend
+	{regexp.MustCompile(`"parameters":\{"param0".*?123\}\},`), ``},     // as the identity backend answers
 	{regexp.MustCompile(`"(ns|last_inference)":"\d+"`), `"$1":"N"`},
 }
 

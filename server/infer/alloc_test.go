@@ -34,11 +34,11 @@ func finish(r *Request) {
 	r.Release()
 }
 
-type tap struct{}
+type observing struct{}
 
-func (tap) Observe(*Request, *Response, bool) {}
+func (observing) Observe(*Request, *Response, bool) {}
 
-type keeping struct{ tap }
+type keeping struct{ observing }
 
 func (keeping) RetainsResponses() bool { return true }
 
@@ -69,13 +69,13 @@ func TestAllocFindsTheRegion(t *testing.T) {
 		{"an output lies there", Output{Name: "y", Size: 8}, func(r *Request, region *tensor.Buffer) {
 			r.Outputs[1].Into = tensor.Segment{Buffer: region.Retain(), Off: 0, N: 9}
 		}, false},
-		{"somebody looks", Output{Name: "y", Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Observer = tap{} }, true},
+		{"somebody looks", Output{Name: "y", Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Observer = observing{} }, true},
 		{"somebody keeps it", Output{Name: "y", Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Observer = keeping{} }, false},
 		{"lent already", Output{Name: "y", Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Outputs[0].Lend() }, false},
 		{"the region's device", Output{Name: "y", Size: 4, At: gpu.Location()}, gpu.instead, true},
 		{"the region's device, and somebody looks", Output{Name: "y", Size: 4, At: gpu.Location()}, func(r *Request, region *tensor.Buffer) {
 			gpu.instead(r, region)
-			r.Observer = tap{}
+			r.Observer = observing{}
 		}, false},
 		{"another device", Output{Name: "y", Size: 4, At: tensor.Location{Kind: tensor.GPU}}, gpu.instead, false},
 		{"not the region's device", Output{Name: "y", Size: 4}, gpu.instead, false},
@@ -207,7 +207,7 @@ func TestAllocWhileTheCoreAnswers(t *testing.T) {
 				}
 			}
 		}()
-		r.Revoke(status.New(status.Internal, "the engine is too slow"))
+		r.Revoke(status.New(status.Internal, "the backend is too slow"))
 		<-done
 		finish(r)
 		r.Release()

@@ -134,7 +134,7 @@ func TestStrayAnswersOfARevokedDecoupledRequest(t *testing.T) {
 
 type faultyObserver struct{}
 
-func (faultyObserver) Observe(*Request, *Response, bool) { panic("tap") }
+func (faultyObserver) Observe(*Request, *Response, bool) { panic("observer") }
 
 // a response observer that panics on a response that is not final ends the request
 func TestAFaultyObserverEndsAStream(t *testing.T) {

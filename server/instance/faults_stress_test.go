@@ -164,7 +164,7 @@ func faultStorm(t *testing.T, n int) {
 		require.Equal(t, 1, s.Ends())
 	}
 	require.Zero(t, counters.Pending.Load())
-	require.Zero(t, memory.Pool.Outstanding())
+	require.Zero(t, memory.Outstanding())
 }
 
 // wildRequest sends one request and waits a while for its end. The sink is nil when

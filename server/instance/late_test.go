@@ -94,7 +94,7 @@ func TestAModelMayAnswerAfterItsCall(t *testing.T) {
 				}
 				r.Release()
 				if test.letGo > test.answer {
-					require.EqualValues(t, 1, pool.Outstanding(), "the engine still reads it")
+					require.EqualValues(t, 1, pool.Outstanding(), "the backend still reads it")
 				}
 				time.Sleep(100 * ms)
 				synctest.Wait()
@@ -120,7 +120,7 @@ func TestALateAnswerIsNotWaitedForForever(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		require.Error(t, g.Drain(ctx), "the engine still has both")
+		require.Error(t, g.Drain(ctx), "the backend still has both")
 		require.Equal(t, 1, sink.Ends())
 		require.Equal(t, status.Unavailable, code(sink.Err()))
 		require.NoError(t, g.Drain(t.Context()))

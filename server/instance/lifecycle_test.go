@@ -187,10 +187,10 @@ func TestAnInstanceThatCannotBeMade(t *testing.T) {
 		}
 		return nil
 	}}
-	source, seats := scheduler.NewQueue(scheduler.Options{Policy: scheduler.NoBatching{}, Slots: 3, Stats: stats.NewModel("m", "1", 0)})
+	source, slots := scheduler.NewQueue(scheduler.Options{Policy: scheduler.NoBatching{}, Slots: 3, Stats: stats.NewModel("m", "1", 0)})
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: &inferencepb.ModelConfig{}, Model: m, Stats: stats.NewModel("m", "1", 0),
-		Source: source, Slots: seats,
+		Source: source, Slots: slots,
 		Placements: []backend.Placement{{Name: "good_0"}, {Name: "good_1"}, {Name: "bad"}},
 	})
 	require.EqualError(t, g.Start(context.Background()), "out of luck")

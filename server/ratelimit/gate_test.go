@@ -20,14 +20,14 @@ func add(t *testing.T, l *ratelimit.Limiter, instances []ratelimit.Instance) *ra
 }
 
 // busy runs batches of a slot, one after the other, for a time and returns their number.
-func busy(g *ratelimit.Gate, seat int, batch, long time.Duration) (runs int) {
+func busy(g *ratelimit.Gate, slot int, batch, long time.Duration) (runs int) {
 	for begin := time.Now(); time.Since(begin) < long; runs++ {
-		if !g.Acquire(seat) {
+		if !g.Acquire(slot) {
 			return runs
 		}
 		time.Sleep(batch)
 	}
-	g.Release(seat, true)
+	g.Release(slot, true)
 	return runs
 }
 
@@ -231,26 +231,26 @@ func TestStress(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				var seats sync.WaitGroup
-				for seat := range 2 {
-					seats.Go(func() {
+				var slots sync.WaitGroup
+				for slot := range 2 {
+					slots.Go(func() {
 						for i := range 50 {
-							if !g.Acquire(seat) {
+							if !g.Acquire(slot) {
 								return
 							}
 							use(n)
 							use(-n)
 							if i%3 == 0 {
-								g.Release(seat, i%2 == 0)
+								g.Release(slot, i%2 == 0)
 							}
 						}
-						g.Release(seat, true)
+						g.Release(slot, true)
 					})
 				}
 				if n == 3 {
 					g.Abort()
 				}
-				seats.Wait()
+				slots.Wait()
 				g.Close()
 			}
 		})

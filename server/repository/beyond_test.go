@@ -110,7 +110,7 @@ func TestBeyondTritonMistakes(t *testing.T) {
 	}
 }
 
-// An ensemble with a parameter for models with an engine is not loaded.
+// An ensemble with a parameter for models with a backend is not loaded.
 func TestBeyondTritonOfAnEnsemble(t *testing.T) {
 	t.Parallel()
 	r, _, err := open(t, nil, tree(t, map[string]string{

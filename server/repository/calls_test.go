@@ -111,7 +111,7 @@ func TestEnginesCallModels(t *testing.T) {
 	}
 }
 
-// TestEnginesCallTheirOwnSpace: of several models of a name, an engine finds the one in its
+// TestEnginesCallTheirOwnSpace: of several models of a name, a backend finds the one in its
 // model's own space, or else the only one.
 func TestEnginesCallTheirOwnSpace(t *testing.T) {
 	t.Parallel()

@@ -52,9 +52,9 @@ func (b *brittle) Load(_ context.Context, s backend.Spec) (backend.Model, error)
 }
 
 // breakDown makes all instances of model m panic.
-func breakDown(t *testing.T, r *Repository, engine *brittle) {
+func breakDown(t *testing.T, r *Repository, faulty *brittle) {
 	t.Helper()
-	engine.broken.Store(true)
+	faulty.broken.Store(true)
 	require.Eventually(t, func() bool {
 		m, err := r.Model("m", "")
 		require.NoError(t, err)
@@ -66,7 +66,7 @@ func breakDown(t *testing.T, r *Repository, engine *brittle) {
 		require.NoError(t, err)
 		return !ready
 	}, 10*time.Second, time.Millisecond)
-	engine.broken.Store(false)
+	faulty.broken.Store(false)
 }
 
 func works(t *testing.T, r *Repository, name string) {
@@ -108,33 +108,33 @@ func TestLoadOfABrokenModel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			engine := &brittle{}
+			faulty := &brittle{}
 			r, _, err := open(t, func(o *Options) {
-				o.Control, o.Backends["brittle"] = test.control, engine
+				o.Control, o.Backends["brittle"] = test.control, faulty
 			}, tree(t, map[string]string{"m/config.pbtxt": config, "m/1/": ""}))
 			require.NoError(t, err)
 			if test.control == ControlExplicit {
 				require.NoError(t, r.Load(t.Context(), "m", test.first))
 			}
-			breakDown(t, r, engine)
+			breakDown(t, r, faulty)
 
-			engine.refuse.Store(true)
+			faulty.refuse.Store(true)
 			err = test.heal(r)
 			require.Equal(t, test.control == ControlExplicit, err != nil, "a poll only logs it")
 			require.Regexp(t, "^m:1 READY 0 of [12] instances work: 'm_0(_0)?' is (broken|restarting)", states(r), "the old one stays when the new one fails")
 
-			engine.refuse.Store(false)
+			faulty.refuse.Store(false)
 			require.NoError(t, test.heal(r))
 			works(t, r, "m")
 			require.Equal(t, "m:1 READY", states(r))
-			require.EqualValues(t, 2, engine.loads.Load())
+			require.EqualValues(t, 2, faulty.loads.Load())
 			m, err := r.Model("m", "")
 			require.NoError(t, err)
 			require.Equal(t, test.first.Config != nil, m.Config().GetParameters()["kept"] != nil, "its configuration stays")
 			m.Release()
 
 			require.NoError(t, test.heal(r))
-			require.EqualValues(t, 2, engine.loads.Load(), "one that works is kept")
+			require.EqualValues(t, 2, faulty.loads.Load(), "one that works is kept")
 			settle(t, r)
 		})
 	}
@@ -143,9 +143,9 @@ func TestLoadOfABrokenModel(t *testing.T) {
 // TestHealingOfAPart: the load of an ensemble heals the models of its steps too.
 func TestHealingOfAPart(t *testing.T) {
 	t.Parallel()
-	engine := &brittle{}
+	faulty := &brittle{}
 	r, _, err := open(t, func(o *Options) {
-		o.Control, o.Backends["brittle"] = ControlExplicit, engine
+		o.Control, o.Backends["brittle"] = ControlExplicit, faulty
 	}, tree(t, map[string]string{
 		"m/config.pbtxt": strings.Replace(identity, "identity", "brittle", 1), "m/1/": "",
 		"e/config.pbtxt": `platform: "ensemble"
@@ -158,37 +158,37 @@ ensemble_scheduling { step { model_name: "m" model_version: -1
 	require.NoError(t, err)
 	require.NoError(t, r.Load(t.Context(), "e", infer.LoadOptions{}))
 	works(t, r, "e")
-	breakDown(t, r, engine)
+	breakDown(t, r, faulty)
 	ready, err := r.ModelReady("e", "")
 	require.NoError(t, err)
 	require.False(t, ready)
 	require.NoError(t, r.Load(t.Context(), "e", infer.LoadOptions{}))
 	works(t, r, "e")
 	works(t, r, "m")
-	require.EqualValues(t, 2, engine.loads.Load())
+	require.EqualValues(t, 2, faulty.loads.Load())
 }
 
 // TestWarmUpOfARestartedInstance: an instance that takes the place of a broken one
 // runs the samples too.
 func TestWarmUpOfARestartedInstance(t *testing.T) {
 	t.Parallel()
-	engine := &brittle{healing: true, samples: make(chan string, 10)}
-	r, _, err := open(t, func(o *Options) { o.Backends["sampled"] = engine }, tree(t, map[string]string{
+	faulty := &brittle{healing: true, samples: make(chan string, 10)}
+	r, _, err := open(t, func(o *Options) { o.Backends["sampled"] = faulty }, tree(t, map[string]string{
 		"m/config.pbtxt": strings.Replace(identity, "identity", "sampled", 1) +
 			`model_warmup { name: "s" batch_size: 1 inputs { key: "INPUT0" value { data_type: TYPE_INT32 dims: [ 4 ] input_data_file: "sample" } } }`,
 		"m/1/": "", "m/warmup/sample": "0123456789abcdef",
 	}))
 	require.NoError(t, err)
-	require.Equal(t, "0123456789abcdef", engine.sample())
-	engine.broken.Store(true)
+	require.Equal(t, "0123456789abcdef", faulty.sample())
+	faulty.broken.Store(true)
 	m, err := r.Model("m", "")
 	require.NoError(t, err)
 	defer m.Release()
 	_, err = inferOnce(t, m)
 	require.Error(t, err)
-	require.Equal(t, strings.Repeat("\x00", 16), engine.sample(), "the request that breaks it")
-	engine.broken.Store(false)
-	require.Equal(t, "0123456789abcdef", engine.sample())
+	require.Equal(t, strings.Repeat("\x00", 16), faulty.sample(), "the request that breaks it")
+	faulty.broken.Store(false)
+	require.Equal(t, "0123456789abcdef", faulty.sample())
 	require.Eventually(t, func() bool {
 		ready, err := r.ModelReady("m", "")
 		return err == nil && ready

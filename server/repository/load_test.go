@@ -39,7 +39,7 @@ func wrong(t *testing.T) string {
 		"nover/x/":              "",
 		"loadfail/config.pbtxt": strings.Replace(identity, "identity", "fault", 1) + `parameters { key: "load_error" value { string_value: "no luck" } }`,
 		"loadfail/1/":           "",
-		"instfail/config.pbtxt": strings.Replace(identity, "identity", "fault", 1) + `parameters { key: "instance_error" value { string_value: "no seat" } }`,
+		"instfail/config.pbtxt": strings.Replace(identity, "identity", "fault", 1) + `parameters { key: "instance_error" value { string_value: "no slot" } }`,
 		"instfail/1/":           "",
 		"sequence/config.pbtxt": identity + "sequence_batching { }",
 		"sequence/1/":           "",
@@ -67,7 +67,7 @@ func TestLoadWithBadModels(t *testing.T) {
 		"badparse||UNAVAILABLE|Internal: failed to read text proto from " + dir + "/badparse/config.pbtxt: " + dir + "/badparse/config.pbtxt:2:8: Expected \"{\", found \"\"; write input { ... }",
 		"empty||UNAVAILABLE|Invalid argument: Invalid model name: Could not determine backend for model 'empty' with no backend in model configuration. Expected model name of the form 'model.<backend_name>'.",
 		"good|3|READY",
-		"instfail|1|UNAVAILABLE|Internal: no seat",
+		"instfail|1|UNAVAILABLE|Internal: no slot",
 		"loadfail|1|UNAVAILABLE|Internal: no luck",
 		"sequence|1|READY",
 	}, index)
@@ -157,7 +157,7 @@ func TestOneBadVersion(t *testing.T) {
 	require.Contains(t, out.messages(), "successfully unloaded 'm' version 1")
 }
 
-// TestMissingEngine: a start does not fail because the library of an engine is missing.
+// TestMissingEngine: a start does not fail because the library of a backend is missing.
 func TestMissingEngine(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{

@@ -34,7 +34,7 @@ func TestLoadONNX(t *testing.T) {
 	if _, err := onnx.Find(search); err != nil {
 		t.Skip("needs the ONNX Runtime library: run make onnxruntime or set " + onnx.Environment)
 	}
-	engine := onnx.New(search)
+	runtime := onnx.New(search)
 	datadriven.Walk(t, "testdata/onnx", func(t *testing.T, path string) {
 		answers := map[string]string{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -52,7 +52,7 @@ func TestLoadONNX(t *testing.T) {
 			}
 			dir := t.TempDir()
 			graphModel(t, dir, name, d.Input)
-			ours := loadONNX(t, engine, dir, name)
+			ours := loadONNX(t, runtime, dir, name)
 			answers[name] = ours
 			if addr := os.Getenv("TRITON_ONNX_HTTP"); addr != "" {
 				return askTriton(t, addr, name)
@@ -99,10 +99,10 @@ func refusal(state, reason, dir string) string {
 	return strings.TrimSpace(state+": "+strings.ReplaceAll(reason, dir, "DIR")) + "\n"
 }
 
-func loadONNX(t *testing.T, engine backend.Backend, dir, name string) string {
+func loadONNX(t *testing.T, runtime backend.Backend, dir, name string) string {
 	t.Helper()
 	r, _, err := open(t, func(o *Options) {
-		o.Backends, o.Machine.MinComputeCapability = backend.Set{onnx.Name: engine}, 6
+		o.Backends, o.Machine.MinComputeCapability = backend.Set{onnx.Name: runtime}, 6
 	}, dir)
 	if err != nil {
 		require.ErrorIs(t, err, ErrLoad)

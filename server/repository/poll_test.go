@@ -11,7 +11,7 @@ import (
 	"triton/server/infer"
 )
 
-// TestPollIsLeft: a poll returns when its context ends, though an engine goes on loading.
+// TestPollIsLeft: a poll returns when its context ends, though a backend goes on loading.
 func TestPollIsLeft(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"n/config.pbtxt": identity, "n/1/": ""})

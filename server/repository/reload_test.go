@@ -20,7 +20,7 @@ import (
 	"triton/server/repository/actual"
 )
 
-// gated is an engine whose loads wait until they are let through.
+// gated is a backend whose loads wait until they are let through.
 func gated(o *Options) (began chan string, let chan error) {
 	began, let = make(chan string, 10), make(chan error)
 	o.Backends["gated"] = backendtest.Loading(func(s backend.Spec) error {

@@ -185,7 +185,7 @@ func TestAStoreThatIsNoDirectory(t *testing.T) {
 
 	s.put("m/config.pbtxt", twoVersions+"instance_group { count: 2 }")
 	require.NoError(t, r.Poll(t.Context()))
-	require.Equal(t, []string{"list", "stamp m", "fetch m", "stamp n"}, s.seen(), "the engines have their files")
+	require.Equal(t, []string{"list", "stamp m", "fetch m", "stamp n"}, s.seen(), "the backends have their files")
 	settle(t, r)
 	works(t, r, "m")
 

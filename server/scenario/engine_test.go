@@ -16,7 +16,7 @@ import (
 	"triton/server/infer"
 )
 
-// recorder is the engine that testdata/model.py is for NVIDIA's server.
+// recorder is the backend that testdata/model.py is for NVIDIA's server.
 type recorder struct {
 	begin time.Time
 	mu    sync.Mutex
@@ -24,7 +24,7 @@ type recorder struct {
 }
 
 func (e *recorder) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
-	m := &recorded{engine: e, spec: spec, seen: map[string]int32{}}
+	m := &recorded{recorder: e, spec: spec, seen: map[string]int32{}}
 	for _, in := range spec.Config.GetInput() {
 		m.optional = m.optional || in.GetOptional()
 	}
@@ -40,7 +40,7 @@ func (e *recorder) note(r Run) {
 
 // recorded is a model of the recorder, and all its instances.
 type recorded struct {
-	engine   *recorder
+	recorder *recorder
 	spec     backend.Spec
 	optional bool
 	seen     map[string]int32 // what is left of iterative requests; such models have one instance
@@ -72,7 +72,7 @@ func (m *recorded) Execute(_ context.Context, b *infer.Batch) error {
 		first := m.first(r)
 		failing, largest = failing || first == -2, max(largest, first)
 	}
-	m.engine.note(run)
+	m.recorder.note(run)
 	if _, decoupled := m.option("decoupled"); decoupled {
 		m.decoupled(b)
 		return nil

@@ -66,9 +66,9 @@ func ours(t *testing.T, s *Suite, c *Scenario) (lines []string) {
 // playOurs plays one script in a bubble.
 func playOurs(t *testing.T, s *Suite, c *Scenario) []string {
 	t.Helper()
-	engine := &recorder{}
+	recording := &recorder{}
 	pool := tensor.NewPool()
-	o := options(t, s, c, engine, pool)
+	o := options(t, s, c, recording, pool)
 	r := repository.New(o)
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -87,10 +87,10 @@ func playOurs(t *testing.T, s *Suite, c *Scenario) []string {
 	p := &player{Scenario: c, settle: synctest.Wait, call: func(ctx context.Context, e *Event, m *Model, reply func(string)) {
 		(&visit{repository: r, pool: pool, reply: reply}).call(ctx, e, m)
 	}}
-	engine.begin = time.Now()
+	recording.begin = time.Now()
 	p.play(t.Context(), t)
 	time.Sleep(100 * time.Millisecond)
-	rec := Record{Replies: p.replies, Runs: engine.runs}
+	rec := Record{Replies: p.replies, Runs: recording.runs}
 	for i := range rec.Runs {
 		rec.Runs[i].Loose = c.model(rec.Runs[i].Model).Instances() > 1
 	}
@@ -105,7 +105,7 @@ func playOurs(t *testing.T, s *Suite, c *Scenario) []string {
 	return rec.Lines()
 }
 
-func options(t *testing.T, s *Suite, c *Scenario, engine *recorder, pool *tensor.Pool) repository.Options {
+func options(t *testing.T, s *Suite, c *Scenario, recording *recorder, pool *tensor.Pool) repository.Options {
 	t.Helper()
 	dir := t.TempDir()
 	for _, m := range c.Models {
@@ -113,7 +113,7 @@ func options(t *testing.T, s *Suite, c *Scenario, engine *recorder, pool *tensor
 	}
 	o := repository.Options{
 		Options: model.Options{
-			Backends: backend.Set{"recorder": engine}, CPUs: 1, Pool: pool, Log: slog.New(slog.DiscardHandler), NewAlarm: scheduler.NewAlarm,
+			Backends: backend.Set{"recorder": recording}, CPUs: 1, Pool: pool, Log: slog.New(slog.DiscardHandler), NewAlarm: scheduler.NewAlarm,
 		},
 		Paths: []string{dir}, LoadThreads: 1, StrictReadiness: true, ID: "triton", Version: "1",
 	}

@@ -40,16 +40,16 @@ func (h hand) Close()              {}
 func TestATickThatComesTooEarlySetsTheAlarmAgain(t *testing.T) {
 	t.Parallel()
 	alarm := hand{make(chan time.Time), make(chan time.Duration, 8)}
-	q, seats := scheduler.NewQueue(scheduler.Options{Policy: later{}, Slots: 1, Stats: stats.NewModel("m", "1", 8), Alarm: alarm})
+	q, slots := scheduler.NewQueue(scheduler.Options{Policy: later{}, Slots: 1, Stats: stats.NewModel("m", "1", 8), Alarm: alarm})
 	ended := make(chan int)
 	go func() {
 		n := 0
-		for q.Next(seats[0]) {
-			n += len(seats[0].Batch.Requests)
-			for _, r := range seats[0].Batch.Requests {
+		for q.Next(slots[0]) {
+			n += len(slots[0].Batch.Requests)
+			for _, r := range slots[0].Batch.Requests {
 				r.Release()
 			}
-			seats[0].Batch.Reset()
+			slots[0].Batch.Reset()
 		}
 		ended <- n
 	}()

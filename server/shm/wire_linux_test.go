@@ -181,7 +181,7 @@ func (w *wire) ask(t *testing.T, question string) string {
 }
 
 // aside is what answers say that is not the matter here: lengths, and the
-// parameters that the identity engine adds.
+// parameters that the identity backend adds.
 var aside = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)^(Content-Length|Inference-Header-Content-Length|Allow): .*\n`),
 	regexp.MustCompile(`"param0":\{.*?123\.123\},?`),

@@ -1,4 +1,4 @@
-// Package backendtest has a backend whose behaviour a test supplies: what it answers, how
+// Package backendtest has a backend whose behavior a test supplies: what it answers, how
 // long it takes, and what goes wrong. It is for tests only.
 package backendtest
 

@@ -55,9 +55,9 @@ func config(params map[string]string) *inferencepb.ModelConfig {
 	return cfg
 }
 
-func load(t *testing.T, engine backend.Backend, cfg *inferencepb.ModelConfig) backend.Instance {
+func load(t *testing.T, kind backend.Backend, cfg *inferencepb.ModelConfig) backend.Instance {
 	t.Helper()
-	m, err := engine.Load(t.Context(), backend.Spec{Config: cfg, Log: slog.New(slog.DiscardHandler)})
+	m, err := kind.Load(t.Context(), backend.Spec{Config: cfg, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	i, err := m.NewInstance(t.Context(), backend.Placement{})
 	require.NoError(t, err)
@@ -204,7 +204,7 @@ func TestDelays(t *testing.T) {
 func TestConfigurationsThatDoNotLoad(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		engine backend.Backend
+		kind   backend.Backend
 		change func(*inferencepb.ModelConfig)
 		want   string
 	}{
@@ -222,7 +222,7 @@ func TestConfigurationsThatDoNotLoad(t *testing.T) {
 			t.Parallel()
 			cfg := config(nil)
 			c.change(cfg)
-			_, err := c.engine.Load(t.Context(), backend.Spec{Config: cfg})
+			_, err := c.kind.Load(t.Context(), backend.Spec{Config: cfg})
 			require.EqualError(t, err, c.want)
 		})
 	}

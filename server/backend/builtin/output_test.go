@@ -13,7 +13,7 @@ import (
 	"triton/server/infer"
 )
 
-// scarce makes requests of engines that make outputs of their own, one of each.
+// scarce makes requests of backends that make outputs of their own, one of each.
 func scarce(t *testing.T) map[string]struct {
 	instance backend.Instance
 	request  *infer.Request

@@ -89,17 +89,17 @@ func responses(s *infertest.Sink) []string {
 	return all
 }
 
-// server returns a group over an engine.
-func server(t *testing.T, engine backend.Backend, cfg *inferencepb.ModelConfig) (*instance.Group, *stats.Model, *tensor.Pool) {
+// server returns a group over a backend.
+func server(t *testing.T, kind backend.Backend, cfg *inferencepb.ModelConfig) (*instance.Group, *stats.Model, *tensor.Pool) {
 	t.Helper()
 	pool := tensor.NewPool()
-	m, err := engine.Load(t.Context(), backend.Spec{Config: cfg, Pool: pool, Log: slog.New(slog.DiscardHandler)})
+	m, err := kind.Load(t.Context(), backend.Spec{Config: cfg, Pool: pool, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	counters := stats.NewModel("m", "1", 1)
-	source, seats := scheduler.NewQueue(scheduler.Options{Policy: scheduler.NoBatching{}, Slots: 1, Stats: counters})
+	source, slots := scheduler.NewQueue(scheduler.Options{Policy: scheduler.NoBatching{}, Slots: 1, Stats: counters})
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: cfg, Model: m, Placements: make([]backend.Placement, 1),
-		Source: source, Slots: seats, Stats: counters, Log: slog.New(slog.DiscardHandler),
+		Source: source, Slots: slots, Stats: counters, Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, g.Start(t.Context()))
 	t.Cleanup(func() {

@@ -54,7 +54,7 @@ func TestWhatSequenceEnginesRefuse(t *testing.T) {
 	} {
 		cfg := configOf(t, c.config)
 		c.change(cfg)
-		_, err := engines[cfg.GetBackend()].Load(t.Context(), spec(cfg, nil))
+		_, err := backends[cfg.GetBackend()].Load(t.Context(), spec(cfg, nil))
 		require.EqualError(t, err, c.want)
 		require.Equal(t, status.InvalidArg, status.CodeOf(err))
 	}
@@ -64,7 +64,7 @@ func TestSequenceEnginesRunOnTheCPU(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"custom_sequence_int32", "custom_dyna_sequence_int32", "iterative_sequence"} {
 		cfg := configOf(t, name)
-		m, err := engines[cfg.GetBackend()].Load(t.Context(), spec(cfg, nil))
+		m, err := backends[cfg.GetBackend()].Load(t.Context(), spec(cfg, nil))
 		require.NoError(t, err)
 		_, err = m.NewInstance(t.Context(), backend.Placement{Kind: inferencepb.ModelInstanceGroup_KIND_GPU})
 		require.EqualError(t, err, "'"+cfg.GetBackend()+"' backend only supports CPU instances")

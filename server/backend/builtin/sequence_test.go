@@ -24,14 +24,14 @@ import (
 	"triton/server/infer/infertest"
 )
 
-// engines are those with configurations in testdata/configs, which say what those
+// backends are those with configurations in testdata/configs, which say what those
 // of NVIDIA's tests say.
-var engines = map[string]backend.Backend{
+var backends = map[string]backend.Backend{
 	"sequence": builtin.Sequence{}, "dyna_sequence": builtin.DynaSequence{}, "implicit_state": builtin.ImplicitState{},
 	"iterative_sequence": builtin.IterativeSequence{}, "distributed_addsub": builtin.DistributedAddSub{}, "query": builtin.Query{},
 }
 
-// bench is an engine with one instance.
+// bench is a backend with one instance.
 type bench struct {
 	*testing.T
 	pool     *tensor.Pool
@@ -58,7 +58,7 @@ func open(t *testing.T, cfg *inferencepb.ModelConfig) *bench {
 	t.Helper()
 	b := &bench{T: t, pool: tensor.NewPool(), cfg: cfg}
 	var err error
-	b.model, err = engines[cfg.GetBackend()].Load(t.Context(), spec(cfg, b.pool))
+	b.model, err = backends[cfg.GetBackend()].Load(t.Context(), spec(cfg, b.pool))
 	require.NoError(t, err)
 	b.instance, err = b.model.NewInstance(t.Context(), backend.Placement{Kind: inferencepb.ModelInstanceGroup_KIND_CPU})
 	require.NoError(t, err)

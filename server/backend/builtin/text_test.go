@@ -30,7 +30,7 @@ func setting(name, value string) string {
 	return `parameters { key: "` + name + `" value { string_value: "` + value + `" } }`
 }
 
-// serve gives one request of one input to an engine.
+// serve gives one request of one input to a backend.
 func serve(t *testing.T, b backend.Backend, config string, d tensor.DataType, shape tensor.Shape, data []byte) (*infer.Response, error) {
 	t.Helper()
 	c, err := modelconfig.Parse("m", []byte(config))

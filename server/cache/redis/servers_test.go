@@ -52,7 +52,7 @@ func ask(t *testing.T, s *servertest.Server, model, text string) (hit bool) {
 	data, _ := resp.Output("OUTPUT0").Data.Contiguous()
 	require.Equal(t, text, string(data))
 	if model == "m" {
-		require.Len(t, resp.Parameters, 4, "the engine's")
+		require.Len(t, resp.Parameters, 4, "the backend's")
 	}
 	return hits(t, s, model) > before
 }

@@ -96,7 +96,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// TestFingerprintOfChanges: where it is not known which files the engine has read
+// TestFingerprintOfChanges: where it is not known which files the backend has read
 // the fingerprint is nobody else's, also not that of the same files.
 func TestFingerprintOfChanges(t *testing.T) {
 	t.Parallel()

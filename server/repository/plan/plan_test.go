@@ -17,7 +17,7 @@ import (
 	"triton/server/store"
 )
 
-// TestModels decides about models without any store, engine or version.
+// TestModels decides about models without any store, backend or version.
 //
 //	plan
 //	NAME [store=STAMP] [have=STAMP] [broken] [twice] [named] [override] [before] [unreadable] [steps=NAME,...]

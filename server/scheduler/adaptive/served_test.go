@@ -34,7 +34,7 @@ func TestCallers(t *testing.T) {
 			DynamicBatching: &inferencepb.ModelDynamicBatching{},
 		}}
 		policy, counters := dynamic.New(cfg), stats.NewModel("m", "1", 32)
-		source, seats := scheduler.NewQueue(scheduler.Options{Policy: policy, Slots: 1, Stats: counters})
+		source, slots := scheduler.NewQueue(scheduler.Options{Policy: policy, Slots: 1, Stats: counters})
 		var delays []time.Duration
 		controller := adaptive.New(adaptive.Options{
 			Goal: adaptive.Goal{Target: 50 * time.Millisecond, Limit: 50 * time.Millisecond},
@@ -47,7 +47,7 @@ func TestCallers(t *testing.T) {
 		m := &backendtest.Model{Time: func(rows int) time.Duration { return fixed + time.Duration(rows)*perRow }}
 		g := instance.New(instance.Options{
 			Name: "m", Version: "1", Config: cfg, Model: m, Placements: make([]backend.Placement, 1),
-			Source: source, Slots: seats, Stats: counters, Log: slog.New(slog.DiscardHandler), Observer: controller,
+			Source: source, Slots: slots, Stats: counters, Log: slog.New(slog.DiscardHandler), Observer: controller,
 		})
 		require.NoError(t, g.Start(t.Context()))
 		var mu sync.Mutex

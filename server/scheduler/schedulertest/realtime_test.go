@@ -78,10 +78,10 @@ func BenchmarkOfBest(b *testing.B) {
 func live(b *testing.B, trace []schedulertest.Arrival, e *timed) ([]schedulertest.Arrival, []time.Duration) {
 	cfg := batching(synthMax, &inferencepb.ModelDynamicBatching{})
 	counters := stats.NewModel("m", "1", synthMax)
-	source, seats := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Slots: 1, Stats: counters})
+	source, slots := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Slots: 1, Stats: counters})
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: cfg, Model: &backendtest.Model{Run: e.execute}, Placements: make([]backend.Placement, 1),
-		Source: source, Slots: seats, Stats: counters, Log: slog.New(slog.DiscardHandler),
+		Source: source, Slots: slots, Stats: counters, Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(b, g.Start(b.Context()))
 	came, went := make([]schedulertest.Arrival, len(trace)), make([]int64, len(trace))

@@ -95,12 +95,12 @@ func serve(t *testing.T, m schedulertest.Model, trace []schedulertest.Arrival) (
 	}
 	e := &backendtest.Model{Begin: time.Now(), Time: m.Cost}
 	counters := stats.NewModel("m", "1", int(m.Config.GetMaxBatchSize()))
-	source, seats := scheduler.NewQueue(scheduler.Options{
+	source, slots := scheduler.NewQueue(scheduler.Options{
 		Policy: policy, Rules: scheduler.RulesOf(m.Config), Slots: m.Instances, Stats: counters,
 	})
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: m.Config, Model: e, Placements: make([]backend.Placement, m.Instances),
-		Source: source, Slots: seats, Stats: counters, Log: slog.New(slog.DiscardHandler),
+		Source: source, Slots: slots, Stats: counters, Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, g.Start(t.Context()))
 	synctest.Wait()

@@ -58,7 +58,7 @@ func TestGeneratedIDsAreUnique(t *testing.T) {
 		for _, id := range ids[name] {
 			require.Equal(t, ids[name][0], id, "the id stays that of the request")
 			require.Greater(t, id, uint64(1)<<63)
-			require.Greater(t, uint32(id), uint32(1)<<31, "also where the engine sees 32 bits of it")
+			require.Greater(t, uint32(id), uint32(1)<<31, "also where the backend sees 32 bits of it")
 		}
 	}
 }
