@@ -48,7 +48,7 @@ const (
 func Rules() []Rule {
 	return []Rule{
 		{ruleName, "a model has a name"},
-		{ruleBackend, "a model that is no ensemble has a backend"},
+		{ruleBackend, "a model that is not an ensemble has a backend"},
 		{rulePlatform, "platform and backend belong together"},
 		{ruleEnsemblePair, "an ensemble has platform \"ensemble\" and no backend"},
 		{ruleRuntime, "a runtime is the library of the backend"},
