@@ -1,6 +1,8 @@
 package server
 
 import (
+	"maps"
+
 	"triton/server/backend"
 	"triton/server/backend/builtin"
 	"triton/server/backend/onnx"
@@ -9,9 +11,10 @@ import (
 
 // NewBackends returns the backends of this program.
 func NewBackends(search onnx.Search) backend.Set {
-	return backend.Set{
+	py := python.New()
+	set := backend.Set{
 		onnx.Name:   onnx.New(search),
-		python.Name: python.New(),
+		python.Name: py,
 		"identity":  builtin.Identity{},
 		"repeat":    builtin.Repeat{},
 		"square":    builtin.Square{},
@@ -27,4 +30,6 @@ func NewBackends(search onnx.Search) backend.Set {
 		"tokenizer":     builtin.Tokenizer{},
 		"postprocessor": builtin.Postprocessor{},
 	}
+	maps.Copy(set, py.Shipped())
+	return set
 }

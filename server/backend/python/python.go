@@ -85,11 +85,11 @@ func closing(m *model, err error) error {
 
 // prepare makes a model.
 func (b *Backend) prepare(ctx context.Context, spec backend.Spec, r *Runtime) (*model, error) {
-	p, err := r.program(spec)
-	if err != nil {
+	m := &model{spec: spec}
+	var err error
+	if m.program, err = r.program(spec, ""); err != nil {
 		return nil, err
 	}
-	m := &model{spec: spec, program: p}
 	if m.settings, err = parseSettings(spec.Settings); err != nil {
 		return nil, err
 	}
@@ -112,7 +112,8 @@ func (b *Backend) prepare(ctx context.Context, spec backend.Spec, r *Runtime) (*
 	if m.runtime, err = writeRuntime(); err != nil {
 		return nil, status.New(status.Internal, "writing the modules of the Python backend: %w", err)
 	}
-	return m, nil
+	m.program, err = r.program(spec, m.runtime)
+	return m, err
 }
 
 // environment returns the interpreter of a model and the environment of its processes.

@@ -208,6 +208,8 @@ def impose(limits):
 
 def describe(e):
     """The text of an exception as pybind11 writes it: the frames of this program are left out."""
+    if getattr(e, "triton_plain", False):
+        return str(e)  # of a shipped backend, for users
     tb = e.__traceback__
     while tb is not None and tb.tb_next is not None:
         tb = tb.tb_next
