@@ -61,6 +61,9 @@ func (s *Store) base(ctx context.Context, o Options) (Environment, error) {
 		name = "python3"
 	}
 	path, err := exec.LookPath(name)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
 	if err != nil {
 		return Environment{}, status.New(status.Unavailable,
 			"no Python interpreter: %w; install python3, or name one with --backend-config=python,python-executable=<path>", err)

@@ -189,8 +189,13 @@ func TestRequirements(t *testing.T) {
 	wheel(t, python, filepath.Join(o.ModelDir, "wheels"))
 	o.Requirements = filepath.Join(o.ModelDir, "requirements.txt")
 	require.NoError(t, os.WriteFile(o.Requirements, []byte("--no-index\n--find-links wheels\nnothing-else==1.0\n"), 0o600))
+	here, err := filepath.Abs(".")
+	require.NoError(t, err)
+	relative := o
+	relative.Requirements, err = filepath.Rel(here, o.Requirements)
+	require.NoError(t, err)
 	var s Store
-	e, err := s.Find(t.Context(), o)
+	e, err := s.Find(t.Context(), relative)
 	require.NoError(t, err)
 	out, err := run(t.Context(), e, o.ModelDir, "-c", "import nothing_else, pip; print(nothing_else.word)")
 	require.NoError(t, err)

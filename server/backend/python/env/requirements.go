@@ -32,7 +32,11 @@ print(json.dumps({"version": sys.version, "platform": sysconfig.get_platform(), 
 // a requirements file. One is made for each content of the file and each interpreter.
 // The packages of the interpreter can be imported too.
 func (s *Store) virtual(ctx context.Context, o Options, base Environment) (Environment, error) {
-	text, err := os.ReadFile(o.Requirements)
+	file, err := filepath.Abs(o.Requirements)
+	if err != nil {
+		return Environment{}, status.New(status.Internal, "the requirements of a Python model: %w", err)
+	}
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return Environment{}, status.New(status.InvalidArg, "the requirements of a Python model: %w", err)
 	}
@@ -53,8 +57,8 @@ func (s *Store) virtual(ctx context.Context, o Options, base Environment) (Envir
 		h.Write([]byte(part + "\x00")) // it does not fail
 	}
 	dir, err = entry(ctx, dir, "venv-"+hex.EncodeToString(h.Sum(nil)[:16]), func(dir string) error {
-		o.Log.Info("installing the requirements of a Python model", slog.String("file", o.Requirements), slog.String("folder", dir))
-		return install(ctx, o.Requirements, base, a, dir)
+		o.Log.Info("installing the requirements of a Python model", slog.String("file", file), slog.String("folder", dir))
+		return install(ctx, file, base, a, dir)
 	})
 	if err != nil {
 		return Environment{}, err
