@@ -102,6 +102,7 @@ func (r *run) all() {
 	}
 	r.config.Normalize()
 	r.files()
+	r.trees()
 	r.programName()
 	r.graphs()
 	r.config.Normalize()

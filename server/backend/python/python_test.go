@@ -454,4 +454,11 @@ func TestExecutionEnvironment(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(env, "bin", "activate"), nil, 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(env, "bin", "python3"), []byte("#!/bin/sh\nexec "+interpreter(t)+" \"$@\"\n"), 0o755))
 	require.NoError(t, h.load())
+
+	h.spec.Settings["environment-cache-directory"] = t.TempDir()
+	out, err := exec.CommandContext(t.Context(), "tar", "-C", env, "-czf", env+".tar.gz", ".").CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.NoError(t, os.RemoveAll(env))
+	set("$$TRITON_MODEL_DIRECTORY/env.tar.gz")
+	require.NoError(t, h.load())
 }
