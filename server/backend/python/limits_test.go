@@ -63,6 +63,18 @@ class TritonPythonModel:
 	}
 }
 
+// The text is NVIDIA's.
+func TestForcedCPUInputs(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, echo)
+	h.parameters("FORCE_CPU_ONLY_INPUT_TENSORS", "maybe")
+	err := h.load()
+	require.EqualError(t, err, "Incorrect value for FORCE_CPU_ONLY_INPUT_TENSORS: maybe'")
+	require.Equal(t, status.Unsupported, status.CodeOf(err))
+	h.parameters("FORCE_CPU_ONLY_INPUT_TENSORS", "no")
+	require.NoError(t, h.load())
+}
+
 // releaseAll gives responses back.
 func releaseAll(responses []*infer.Response) {
 	for _, r := range responses {

@@ -96,6 +96,9 @@ func (b *Backend) prepare(ctx context.Context, spec backend.Spec, r *Runtime) (*
 	if m.memory, err = b.memory(); err != nil {
 		return nil, err
 	}
+	if err := checkParameters(spec.Config); err != nil {
+		return nil, err
+	}
 	process, err := processOf(spec)
 	if err != nil {
 		return nil, err
