@@ -53,6 +53,16 @@ func (m *Message) String(s string) {
 // Raw appends bytes without a length.
 func (m *Message) Raw(b []byte) { m.buf = append(m.buf, b...) }
 
+// finish writes the length of the body.
+func (m *Message) finish() error {
+	n := len(m.buf) - headerBytes
+	if n < 0 || n > MaxBody {
+		return fmt.Errorf("%w: a body of %d bytes", ErrFrame, n)
+	}
+	binary.LittleEndian.PutUint32(m.buf, uint32(n))
+	return nil
+}
+
 // Frame is a frame that was received.
 type Frame struct {
 	Kind uint8
@@ -130,11 +140,9 @@ func NewConn(c net.Conn) *Conn { return &Conn{conn: c, in: bufio.NewReaderSize(c
 
 // Send sends a frame.
 func (c *Conn) Send(m *Message) error {
-	n := len(m.buf) - headerBytes
-	if n < 0 || n > MaxBody {
-		return fmt.Errorf("%w: a body of %d bytes", ErrFrame, n)
+	if err := m.finish(); err != nil {
+		return err
 	}
-	binary.LittleEndian.PutUint32(m.buf, uint32(n))
 	_, err := c.conn.Write(m.buf)
 	return err
 }

@@ -18,6 +18,7 @@ import (
 // ends with it, and it is killed when this process ends in whatever way.
 type Process struct {
 	control *Conn
+	events  outbox
 	done    chan struct{}
 	exit    *Exit // set before done is closed
 	stderr  tail
@@ -37,28 +38,28 @@ func Start(s Spec) (*Process, error) {
 		return nil, err
 	}
 	defer controlEnd.Close()
-	report, reportEnd, err := socketPair("report")
+	event, eventEnd, err := socketPair("event")
 	if err != nil {
 		return nil, errors.Join(err, control.Close())
 	}
-	defer reportEnd.Close()
+	defer eventEnd.Close()
 	out, errs, err := p.pipes(s.Line)
 	if err != nil {
-		return nil, errors.Join(err, control.Close(), report.Close())
+		return nil, errors.Join(err, control.Close(), event.Close())
 	}
 	defer out.end.Close()
 	defer errs.end.Close()
-	p.control = NewConn(control)
+	p.control, p.events.conn = NewConn(control), NewConn(event)
 
 	cmd := exec.Command(s.Path, s.Args...) //nolint:noctx // the child outlives the call; Kill ends it
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = s.Env, s.Dir, out.end, errs.end
-	cmd.ExtraFiles = append([]*os.File{controlEnd, reportEnd}, s.Files...)
+	cmd.ExtraFiles = append([]*os.File{controlEnd, eventEnd}, s.Files...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	reports := stream{from: report, read: func() { readReports(NewConn(report), s.Report) }}
+	events := stream{from: event, read: func() { p.readEvents(s.Event) }}
 	started := make(chan error)
-	go p.supervise(cmd, started, out, errs, reports)
+	go p.supervise(cmd, started, out, errs, events)
 	if err := <-started; err != nil {
-		return nil, errors.Join(err, control.Close(), report.Close(), out.from.Close(), errs.from.Close())
+		return nil, errors.Join(err, control.Close(), event.Close(), out.from.Close(), errs.from.Close())
 	}
 	return p, nil
 }
@@ -124,6 +125,7 @@ func (p *Process) supervise(cmd *exec.Cmd, started chan<- error, streams ...stre
 		s.from.Close()
 	}
 	<-read
+	p.events.close()
 	exit.Stderr = p.stderr.lines()
 	p.exit = exit
 	close(p.done)
@@ -152,6 +154,10 @@ func (p *Process) reap(cmd *exec.Cmd) *Exit {
 
 // Control returns the connection to the child. It is closed when the child has ended.
 func (p *Process) Control() *Conn { return p.control }
+
+// Post queues a frame for the event socket. It does not wait; frames for a child that has
+// ended are dropped. The message may be used again.
+func (p *Process) Post(m *Message) error { return p.events.post(m) }
 
 // PID returns the process ID.
 func (p *Process) PID() int { return p.pid }
@@ -218,14 +224,18 @@ func socketPair(name string) (ours net.Conn, theirs *os.File, err error) {
 	return ours, theirs, nil
 }
 
-func readReports(c *Conn, report func(Frame)) {
+// readEvents calls handle with each frame of the event socket until it is closed.
+func (p *Process) readEvents(handle func(*Process, Frame)) {
 	for {
-		f, err := c.Receive()
+		f, err := p.events.conn.Receive()
+		if errors.Is(err, ErrFrame) {
+			p.Kill()
+		}
 		if err != nil {
 			return
 		}
-		if report != nil {
-			report(f)
+		if handle != nil {
+			handle(p, f)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 
 // Frames of the children of the tests.
 const (
-	frameEcho, frameExit, frameReport = 1, 2, 3
+	frameEcho, frameExit, frameEvent = 1, 2, 3
 )
 
 // behave is what a child does until it is asked to exit, with the code that it
@@ -89,9 +89,14 @@ func answer(control *Conn) int {
 		switch f.Kind {
 		case frameExit:
 			return 0
-		case frameReport:
-			report := NewConn(inherited(ReportFD))
-			report.Send(m.Begin(frameReport))
+		case frameEvent:
+			events := NewConn(inherited(EventFD))
+			for f, err := events.Receive(); err == nil; f, err = events.Receive() {
+				m.Begin(f.Kind + 1).Raw(f.Body)
+				if events.Send(&m) != nil || len(f.Body) == 0 {
+					break
+				}
+			}
 			fmt.Println("reported")
 		}
 		m.Begin(f.Kind).Raw(f.Body)
@@ -165,14 +170,22 @@ func ask(t *testing.T, p *Process, kind uint8, body string) string {
 
 func TestChildAnswersAndExits(t *testing.T) {
 	t.Parallel()
-	reports := make(chan uint8, 1)
-	p, lines := start(t, "answer", func(s *Spec) { s.Report = func(f Frame) { reports <- f.Kind } })
+	echoed := make(chan int, 100)
+	p, lines := start(t, "answer", func(s *Spec) {
+		s.Event = func(_ *Process, f Frame) { echoed <- int(f.Kind)<<24 | len(f.Body) }
+	})
 	require.Equal(t, "hello", ask(t, p, frameEcho, "hello"))
 	large := strings.Repeat("z", 3<<20)
 	require.Equal(t, large, ask(t, p, frameEcho, large))
-	ask(t, p, frameReport, "")
-	require.EqualValues(t, frameReport, <-reports)
 	var m Message
+	for i := range 100 { // more than the socket holds, before the child reads
+		m.Begin(uint8(i)).Raw([]byte(large[:(99-i)<<10]))
+		require.NoError(t, p.Post(&m))
+	}
+	ask(t, p, frameEvent, "")
+	for i := range 100 {
+		require.Equal(t, (i+1)<<24|(99-i)<<10, <-echoed)
+	}
 	require.NoError(t, p.Control().Send(m.Begin(frameExit)))
 	exit := p.Stop(time.Minute)
 	require.EqualError(t, exit, "the process exited with code 0")

@@ -18,6 +18,9 @@ func Start(Spec) (*Process, error) {
 // Control returns no connection.
 func (*Process) Control() *Conn { return nil }
 
+// Post does nothing.
+func (*Process) Post(*Message) error { return nil }
+
 // PID returns 0.
 func (*Process) PID() int { return 0 }
 

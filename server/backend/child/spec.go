@@ -8,7 +8,7 @@ import (
 // The descriptors of a child.
 const (
 	ControlFD = 3 // a socket: the parent asks, the child answers
-	ReportFD  = 4 // a socket: frames that the child sends by itself
+	EventFD   = 4 // a socket: frames that either side sends by itself
 	FirstFile = 5 // the first of Spec.Files
 )
 
@@ -24,9 +24,10 @@ type Spec struct {
 	// Line gets each line that the child prints, without its end. The calls for one
 	// stream do not overlap. Nil: nobody wants them.
 	Line func(stderr bool, line string)
-	// Report gets each frame of the report socket; the calls do not overlap. Nil:
-	// nobody wants them.
-	Report func(Frame)
+	// Event gets each frame of the event socket; the calls do not overlap, and the
+	// last one has returned when Done is closed. It must not wait for the child. Nil:
+	// no caller wants them.
+	Event func(*Process, Frame)
 }
 
 // Bounds of the end of a child.

@@ -1,24 +1,44 @@
 package python
 
-// The frames to a child.
+// The frames to a child, on the control socket.
 const (
-	frameLoad      = 1 // JSON: what to import, and the arguments of initialize
-	frameComplete  = 2 // JSON: what to import, and the configuration to complete
-	frameExecute   = 3 // a batch
-	frameFinalize  = 4
-	frameGrant     = 5 // answers frameNeed
-	frameCancelled = 6 // answers frameIsCancelled
+	frameLoad     = 1 // JSON: what to import, and the arguments of initialize
+	frameComplete = 2 // JSON: what to import, and the configuration to complete
+	frameExecute  = 3 // a batch
+	frameFinalize = 4
+	frameGrant    = 5 // answers frameNeed
 )
 
-// The frames from a child.
+// The frames from a child, on the control socket.
 const (
-	frameHello       = 16 // JSON: the interpreter
-	frameDone        = 17 // answers frameLoad, frameComplete and frameFinalize
-	frameFailed      = 18 // the same: the text of an error
-	frameResult      = 19 // answers frameExecute
-	frameNeed        = 20 // asks for memory for outputs
-	frameIsCancelled = 21 // asks whether a request is cancelled
-	frameLog         = 32 // a log record, on the report socket
+	frameHello  = 16 // JSON: the interpreter
+	frameDone   = 17 // answers frameLoad, frameComplete and frameFinalize
+	frameFailed = 18 // the same: the text of an error
+	frameResult = 19 // answers frameExecute
+	frameNeed   = 20 // asks for memory for the outputs of the batch
+)
+
+// The frames from a child, on the event socket.
+const (
+	frameLog         = 32 // a log record
+	frameSend        = 33 // a response of a response sender
+	frameRelease     = 34 // blocks, and requests that the model has forgotten unanswered
+	frameReserve     = 35 // asks for a block to write to
+	frameIsCancelled = 36 // asks whether a request is cancelled
+)
+
+// The frames to a child, on the event socket.
+const (
+	frameBlock  = 48 // answers frameReserve
+	frameAnswer = 49 // answers a question
+)
+
+// What the result of a batch says about a request.
+const (
+	resultResponse = iota
+	resultError
+	resultNone // the response comes from a response sender
+	resultReschedule
 )
 
 // hello is the body of frameHello.
@@ -36,7 +56,8 @@ type about struct {
 	Module     string            `json:"module"` // its name in Python
 	Path       []string          `json:"path"`   // added to sys.path
 	ModelDir   string            `json:"model_dir"`
-	VersionDir string            `json:"version_dir"`      // pb_utils.get_model_dir()
+	VersionDir string            `json:"version_dir"` // pb_utils.get_model_dir()
+	Decoupled  bool              `json:"decoupled,omitempty"`
 	Args       map[string]string `json:"args,omitempty"`   // of initialize
 	Config     string            `json:"config,omitempty"` // to complete
 }

@@ -26,6 +26,7 @@ type model struct {
 	runtime     string // the directory of the modules that children import
 	config      string // the configuration as JSON
 	outputs     []string
+	decoupled   bool
 }
 
 func (m *model) configure() error {
@@ -34,6 +35,7 @@ func (m *model) configure() error {
 		return status.New(status.Internal, "model '%s': writing the configuration as JSON: %w", m.spec.Name, err)
 	}
 	m.config = string(text)
+	m.decoupled = m.spec.Config.GetModelTransactionPolicy().GetDecoupled()
 	for _, out := range m.spec.Config.GetOutput() {
 		m.outputs = append(m.outputs, out.GetName())
 	}
@@ -45,7 +47,7 @@ func (m *model) configure() error {
 func (m *model) about() about {
 	return about{
 		Name: m.spec.Name, File: m.program.file, Module: m.program.module, Path: m.program.path,
-		ModelDir: filepath.Dir(m.spec.Dir), VersionDir: m.program.dir,
+		ModelDir: filepath.Dir(m.spec.Dir), VersionDir: m.program.dir, Decoupled: m.decoupled,
 	}
 }
 

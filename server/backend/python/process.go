@@ -20,23 +20,24 @@ type process struct {
 	control *child.Conn
 	out     child.Message
 	hello   hello
+	events  *events
 }
 
 // start starts a child and waits until it can import models.
 func (m *model) start(ctx context.Context, name string) (*process, error) {
-	l := &logger{log: m.spec.Log, model: m.spec.Name, instance: name}
+	e := newEvents(m, name)
 	args := []string{"-u", m.runtime + string(os.PathSeparator) + "runner.py"}
 	if m.limits != "" {
 		args = append(args, m.limits)
 	}
 	p, err := child.Start(child.Spec{
 		Path: m.environment.Interpreter, Args: args, Env: m.environment.Env,
-		Files: []*os.File{m.memory.file}, Line: l.line, Report: l.report,
+		Files: []*os.File{m.memory.file}, Line: e.log.line, Event: e.handle,
 	})
 	if err != nil {
 		return nil, status.New(status.Internal, "Launch stub process failed for %s: %w", m.spec.Name, err)
 	}
-	c := &process{name: name, process: p, control: p.Control()}
+	c := &process{name: name, process: p, control: p.Control(), events: e}
 	if err := c.greet(ctx, m.environment.Interpreter, m.settings.start); err != nil {
 		c.kill()
 		return nil, err
@@ -95,8 +96,12 @@ func (c *process) ask(ctx context.Context, kind uint8, question any) ([]byte, er
 
 // lost returns the error of a child that does not answer any more.
 func (c *process) lost() error {
-	exit := c.process.Lost()
-	msg := "Stub process '" + c.name + "' is not healthy. The cause: " + exit.Error()
+	return unhealthy(c.name, c.process.Lost())
+}
+
+// unhealthy returns the error of requests whose child has ended.
+func unhealthy(name string, exit *child.Exit) error {
+	msg := "Stub process '" + name + "' is not healthy. The cause: " + exit.Error()
 	return &status.Error{Code: status.Internal, Msg: msg, Cause: exit}
 }
 
@@ -127,6 +132,7 @@ const exitGrace = 5 * time.Second
 func (c *process) kill() {
 	c.process.Kill()
 	_ = c.process.Exit()
+	c.events.free()
 }
 
 // logger writes what a child says to the server's log.
@@ -146,11 +152,8 @@ func (l *logger) line(stderr bool, line string) {
 // levels are those of pb_utils.Logger.
 var levels = [...]slog.Level{slog.LevelInfo, slog.LevelWarn, slog.LevelError, slog.LevelDebug}
 
-func (l *logger) report(f child.Frame) {
-	if f.Kind != frameLog {
-		return
-	}
-	r := child.NewReader(f.Body)
+// record logs a record of pb_utils.Logger.
+func (l *logger) record(r *child.Reader) {
 	level, line, file, msg := r.Uint8(), r.Uint32(), r.String(), r.String()
 	if r.Err() != nil || int(level) >= len(levels) {
 		return

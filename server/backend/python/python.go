@@ -1,4 +1,4 @@
-// Package python is the engine "python": models that are a model.py with a class
+// Package python is the backend "python": models that are a model.py with a class
 // TritonPythonModel, as NVIDIA's Python backend runs them. Each instance is a child
 // process of its own; tensors travel through a memory file that the children map.
 // docs/adr/0022-child-processes.md has the frames.
@@ -17,10 +17,10 @@ import (
 	"triton/server/backend/python/env"
 )
 
-// Name is the engine's name in config.pbtxt.
+// Name is the backend's name in config.pbtxt.
 const Name = "python"
 
-// Backend is the engine. Its models share one memory file.
+// Backend loads Python models. They share one memory file.
 type Backend struct {
 	memory       func() (*memory, error)
 	environments env.Store
@@ -31,8 +31,16 @@ var (
 	_ backend.AutoCompleter = (*Backend)(nil)
 )
 
-// New returns the engine. It needs nothing before its first model is loaded.
-func New() *Backend { return &Backend{memory: sync.OnceValues(openMemory)} }
+// New returns the backend. It needs nothing before its first model is loaded.
+func New() *Backend {
+	return &Backend{memory: sync.OnceValues(func() (*memory, error) {
+		source, err := tensor.NewMemfd()
+		if err != nil {
+			return nil, status.New(status.Unavailable, "no memory that Python processes can share: %w", err)
+		}
+		return openMemory(tensor.NewPoolOf(tensor.PoolOptions{Source: source}))
+	})}
+}
 
 // memory is a pool whose memory children can map.
 type memory struct {
@@ -40,12 +48,7 @@ type memory struct {
 	file *os.File
 }
 
-func openMemory() (*memory, error) {
-	source, err := tensor.NewMemfd()
-	if err != nil {
-		return nil, status.New(status.Unavailable, "no memory that Python processes can share: %w", err)
-	}
-	pool := tensor.NewPoolOf(tensor.PoolOptions{Source: source})
+func openMemory(pool *tensor.Pool) (*memory, error) {
 	probe, err := pool.TryGet(1)
 	if err != nil {
 		return nil, status.New(status.Unavailable, "no memory that Python processes can share: %w", err)
@@ -70,17 +73,7 @@ func (b *Backend) load(ctx context.Context, spec backend.Spec, r *Runtime) (back
 	if err != nil {
 		return nil, err
 	}
-	if spec.Config.GetModelTransactionPolicy().GetDecoupled() {
-		return nil, closing(m, status.New(status.Unsupported,
-			"model '%s' is decoupled: decoupled Python models are not supported yet", spec.Name))
-	}
 	return m, nil
-}
-
-// closing closes a model that is not used.
-func closing(m *model, err error) error {
-	_ = m.Close() // the other error is the reason
-	return err
 }
 
 // prepare makes a model.

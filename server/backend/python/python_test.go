@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -19,6 +20,7 @@ import (
 	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/pkg/tensor/tensortest"
 	"triton/server/backend"
 	"triton/server/infer"
 )
@@ -193,8 +195,40 @@ func TestTensorsTravel(t *testing.T) {
 			resp.Release()
 		}
 	}
-	in := h.instance.(*instance)
-	require.LessOrEqual(t, len(in.blocks), 5, "memory of requests that the model has forgotten")
+	require.LessOrEqual(t, len(h.instance.(*instance).events.mu.blocks), 5, "memory of requests that the model has forgotten")
+}
+
+// A batch whose outputs get no memory fails; the next one has memory again.
+func TestNoMemoryForOutputs(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, `
+class TritonPythonModel:
+    def execute(self, requests):
+        n = int(requests[0].request_id())
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("OUT", np.zeros(n, np.uint8))])]
+`)
+	source, err := tensor.NewMemfd()
+	require.NoError(t, err)
+	rules := tensortest.New(source)
+	h.backend.memory = sync.OnceValues(func() (*memory, error) { return openMemory(rules.Pool) })
+	require.NoError(t, h.load())
+	run := func(n string) error {
+		r := h.request(tensor.FP32, tensor.Shape{1}, floats(1))
+		r.ID = n
+		responses, err := h.run(r)
+		for _, resp := range responses {
+			resp.Release()
+		}
+		return err
+	}
+	require.NoError(t, run("1000000"))
+	rules.Refuse(tensortest.Above(100_000))
+	for range 2 {
+		require.ErrorContains(t, run("1000000"), "the server has no memory for 1000000 bytes of outputs")
+		require.NoError(t, run("10"))
+	}
+	rules.Refuse(nil)
+	require.NoError(t, run("1000000"))
 }
 
 func TestTypes(t *testing.T) {
@@ -273,7 +307,7 @@ func TestExecuteErrors(t *testing.T) {
 func TestUnsupported(t *testing.T) {
 	t.Parallel()
 	calls := []string{
-		"r[0].get_response_sender()", "r[0].exec()", "r[0].set_release_flags(2)", "r[0].inputs()[0].to_dlpack()",
+		"r[0].exec()", "r[0].inputs()[0].to_dlpack()",
 		"pb_utils.MetricFamily('a', 'b', pb_utils.MetricFamily.COUNTER)", "pb_utils.load_model('x')", "pb_utils.is_model_ready('x')",
 	}
 	h := newHarness(t, `
@@ -288,9 +322,6 @@ class TritonPythonModel:
 		_, err := h.run(r)
 		require.ErrorContains(t, err, "message: TritonModelException: UNSUPPORTED: this server does not support ", call)
 	}
-	h.spec.Config.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: true}
-	_, err := h.backend.Load(t.Context(), h.spec)
-	require.EqualError(t, err, "model 'm' is decoupled: decoupled Python models are not supported yet")
 }
 
 func TestLoadErrors(t *testing.T) {
@@ -439,6 +470,19 @@ func TestSettings(t *testing.T) {
 	require.EqualError(t, err, "stub-timeout-seconds can't be smaller than or equal to zero.")
 	_, err = parseSettings(map[string]string{"start-timeout-seconds": "soon"})
 	require.ErrorContains(t, err, "not a number")
+	set, err := parseSettings(map[string]string{"stub-timeout-seconds": "9223372036854775807", "shm-default-byte-size": "1048576"})
+	require.NoError(t, err)
+	require.Greater(t, set.stop, 200*365*24*time.Hour)
+	for key, text := range map[string]string{
+		"shm-default-byte-size": "shm-default-byte-size can't be smaller than 4 MiBs",
+		"shm-growth-byte-size":  "shm-growth-byte-size can't be smaller than or equal to zero.",
+		"thread-pool-size":      "thread-pool-size can't be less than 1.",
+	} {
+		_, err = parseSettings(map[string]string{key: "0"})
+		require.EqualError(t, err, text)
+	}
+	_, err = parseSettings(map[string]string{"shm-region-prefix-name": ""})
+	require.EqualError(t, err, "shm-region-prefix-name must at least contain one character.")
 }
 
 func TestExecutionEnvironment(t *testing.T) {

@@ -1,10 +1,6 @@
 package python
 
 import (
-	"bytes"
-	"encoding/json"
-	"strconv"
-
 	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -12,45 +8,124 @@ import (
 	"triton/server/infer"
 )
 
-// answer reads a result and answers the batch, or returns the error for all of it.
-func (in *instance) answer(b *infer.Batch, r *child.Reader) error {
+// answer reads the result of a batch and answers its requests, or returns the error for
+// all of them.
+func (in *instance) answer(b *infer.Batch, first uint64, r *child.Reader) error {
+	in.events.waitSends(r.Uint32())
 	if r.Uint8() != 0 {
-		text := r.String()
-		in.release(r)
-		if r.Err() != nil {
-			return in.confused(r.Err())
-		}
-		err := status.New(status.Internal, "Failed to process the request(s) for model '%s', message: %s", in.child.name, text)
-		in.model.spec.Log.Error(err.Msg)
-		return err
+		return in.fail(b, first, r)
 	}
 	in.need = 0
-	responses := make([]*infer.Response, 0, len(b.Requests))
 	n := r.Uint32()
-	for i := uint32(0); i < n && r.Err() == nil; i++ {
-		responses = append(responses, in.response(r))
-	}
-	in.release(r)
-	if r.Err() != nil || len(responses) != len(b.Requests) {
-		for _, resp := range responses {
-			resp.Release()
-		}
+	if r.Err() != nil || n != uint32(len(b.Requests)) {
 		return in.confused(child.ErrFrame)
 	}
-	for i, req := range b.Requests {
-		if req.Membership.Null {
-			responses[i].Release()
-			continue
+	results := make([]result, n)
+	for i := range results {
+		results[i] = in.result(r)
+	}
+	in.events.release(r)
+	if r.Err() != nil {
+		for i := range results {
+			results[i].release()
 		}
-		req.Respond(responses[i], true)
+		return in.confused(r.Err())
+	}
+	for i := range results {
+		in.settle(first+uint64(i), results[i])
 	}
 	return nil
 }
 
-// response reads one response. What is wrong with it fails the request alone.
-func (in *instance) response(r *child.Reader) *infer.Response {
+// fail ends a batch whose execute has failed. It returns an error when no request of it
+// was answered; otherwise it answers the rest.
+func (in *instance) fail(b *infer.Batch, first uint64, r *child.Reader) error {
+	text := r.String()
+	in.events.release(r)
+	if r.Err() != nil {
+		return in.confused(r.Err())
+	}
+	err := status.New(status.Internal, "Failed to process the request(s) for model '%s', message: %s", in.child.name, text)
+	in.model.spec.Log.Error(err.Msg)
+	var left []openRequest
+	for i := range b.Requests {
+		if o, ok := in.events.take(first + uint64(i)); ok {
+			left = append(left, o)
+		}
+	}
+	if len(left) == len(b.Requests) {
+		return err
+	}
+	for _, o := range left {
+		o.finish(failed(err))
+	}
+	return nil
+}
+
+func failed(err error) *infer.Response {
 	resp := infer.NewResponse()
-	if r.Uint8() != 0 {
+	resp.Err = err
+	return resp
+}
+
+// result is what a batch did with one request.
+type result struct {
+	kind     uint8
+	response *infer.Response // nil if the kind has none
+}
+
+func (in *instance) result(r *child.Reader) result {
+	res := result{kind: r.Uint8()}
+	if res.kind == resultResponse || res.kind == resultError {
+		res.response = in.events.body(r, res.kind, in)
+	}
+	return res
+}
+
+func (res *result) release() {
+	if res.response != nil {
+		res.response.Release()
+	}
+}
+
+// settle ends a request, leaves it to its response sender or reschedules it.
+func (in *instance) settle(id uint64, res result) {
+	switch res.kind {
+	case resultResponse, resultError:
+		if o, ok := in.events.take(id); ok {
+			o.finish(res.response)
+		} else {
+			res.release()
+		}
+	case resultReschedule:
+		in.reschedule(id)
+	default:
+		in.events.leave(id, in.lost)
+	}
+}
+
+// reschedule lets a request run again.
+func (in *instance) reschedule(id uint64) {
+	o, ok := in.events.take(id)
+	if !ok || o.r == nil {
+		return
+	}
+	if err := o.r.Reschedule(); err != nil {
+		in.model.spec.Log.Error("Failed to release request: " + err.Error())
+		o.finish(failed(err))
+	}
+}
+
+// response reads a response: its kind and its body.
+func (e *events) response(r *child.Reader, in *instance) *infer.Response {
+	return e.body(r, r.Uint8(), in)
+}
+
+// body reads the body of a response. What is wrong with it fails the request alone. In is
+// the instance whose grant holds the outputs; nil: they are in blocks.
+func (e *events) body(r *child.Reader, kind uint8, in *instance) *infer.Response {
+	resp := infer.NewResponse()
+	if kind == resultError {
 		code := status.Code(r.Uint8())
 		resp.Err = status.New(code, "%s", r.String())
 		return resp
@@ -63,112 +138,44 @@ func (in *instance) response(r *child.Reader) *infer.Response {
 	}
 	n := r.Uint32()
 	for i := uint32(0); i < n && r.Err() == nil; i++ {
-		if err := in.output(resp, r); err != nil && resp.Err == nil {
+		t, err := e.tensor(r, in)
+		switch {
+		case err == nil:
+			resp.Add(t.Name, t.DataType, t.Shape, t.Data)
+		case resp.Err == nil:
 			resp.Err = err
 		}
 	}
 	return resp
 }
 
-// output reads one output, whose memory is a part of the grant.
-func (in *instance) output(resp *infer.Response, r *child.Reader) error {
-	name, kind := r.String(), tensor.DataType(r.Uint8())
-	shape := make(tensor.Shape, r.Uint8())
-	for i := range shape {
-		shape[i] = int64(r.Uint64())
+// tensor reads one tensor, whose memory is a part of a block or of the grant.
+func (e *events) tensor(r *child.Reader, in *instance) (t kserve.Tensor, err error) {
+	t.Name, t.DataType = r.String(), tensor.DataType(r.Uint8())
+	t.Shape = make(tensor.Shape, r.Uint8())
+	for i := range t.Shape {
+		t.Shape[i] = int64(r.Uint64())
 	}
-	off, n := r.Uint64(), r.Uint64()
+	block, off, n := r.Uint32(), r.Uint64(), r.Uint64()
 	if r.Err() != nil {
-		return r.Err()
+		return t, r.Err()
 	}
-	in.need = max(in.need, int(min(off+n+align-1, 1<<62)&^(align-1)))
-	if kind != tensor.Bytes {
-		if want, err := shape.ByteSize(kind); err != nil || uint64(want) != n {
-			return status.New(status.Internal, "output '%s' of shape %s has %d bytes", name, shape, n)
+	if t.DataType != tensor.Bytes {
+		if want, err := t.Shape.ByteSize(t.DataType); err != nil || uint64(want) != n {
+			return t, status.New(status.Internal, "tensor '%s' of shape %s has %d bytes", t.Name, t.Shape, n)
 		}
 	}
 	if n == 0 {
-		resp.Add(name, kind, shape, tensor.Data{})
-		return nil
+		return t, nil
 	}
-	if in.grant == nil || off > uint64(in.grant.Len()) || n > uint64(in.grant.Len())-off {
-		return status.New(status.Internal, "output '%s' lies outside of the memory for outputs", name)
+	ok := false
+	if block != 0 || in == nil {
+		t.Data, ok = e.slice(block, off, n)
+	} else if t.Data, ok = sliceOf(in.grant, off, n); ok {
+		in.need = max(in.need, aligned(int(off+n)))
 	}
-	resp.Add(name, kind, shape, tensor.SliceData(in.grant, int(off), int(n)))
-	return nil
-}
-
-// appendParameters appends parameters as JSON.
-func appendParameters(b []byte, all []kserve.Parameter) []byte {
-	if len(all) == 0 {
-		return b
+	if !ok {
+		return t, status.New(status.Internal, "tensor '%s' is outside of the memory of its model", t.Name)
 	}
-	for i := range all {
-		p := &all[i]
-		if i == 0 {
-			b = append(b, '{')
-		} else {
-			b = append(b, ',')
-		}
-		b = appendText(b, p.Name)
-		b = append(b, ':')
-		switch p.Kind {
-		case kserve.ParamBool:
-			b = strconv.AppendBool(b, p.Bool)
-		case kserve.ParamInt:
-			b = strconv.AppendInt(b, p.Int, 10)
-		case kserve.ParamUint:
-			b = strconv.AppendUint(b, p.Uint, 10)
-		case kserve.ParamDouble:
-			text, err := json.Marshal(p.Double)
-			if err != nil { // not a number: JSON has none
-				text = []byte("null")
-			}
-			b = append(b, text...)
-		default:
-			b = appendText(b, p.String)
-		}
-	}
-	return append(b, '}')
-}
-
-func appendText(b []byte, s string) []byte {
-	text, _ := json.Marshal(s) // a string has always a form
-	return append(b, text...)
-}
-
-// parseParameters reads the parameters of a response: numbers, texts and truth values.
-func parseParameters(to []kserve.Parameter, text []byte) ([]kserve.Parameter, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if _, err := d.Token(); err != nil {
-		return to, err
-	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return to, err
-		}
-		value, err := d.Token()
-		if err != nil {
-			return to, err
-		}
-		p := kserve.Parameter{}
-		p.Name, _ = key.(string)
-		switch v := value.(type) {
-		case bool:
-			p.Kind, p.Bool = kserve.ParamBool, v
-		case string:
-			p.Kind, p.String = kserve.ParamString, v
-		case json.Number:
-			p.Kind = kserve.ParamInt
-			if p.Int, err = v.Int64(); err != nil {
-				return to, err
-			}
-		default:
-			return to, status.New(status.Internal, "parameter '%s' is no bool, int or str", p.Name)
-		}
-		to = append(to, p)
-	}
-	return to, nil
+	return t, nil
 }

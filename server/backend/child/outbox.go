@@ -1,0 +1,65 @@
+package child
+
+import "sync"
+
+// outbox sends frames in order without making their senders wait. While there is
+// something to send it has a goroutine.
+type outbox struct {
+	conn    *Conn
+	writing sync.WaitGroup
+
+	mu struct {
+		sync.Mutex
+		buf    []byte // frames that wait
+		busy   bool   // the goroutine runs
+		closed bool
+	}
+}
+
+// post queues a frame.
+func (o *outbox) post(m *Message) error {
+	if err := m.finish(); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.mu.closed {
+		return nil
+	}
+	o.mu.buf = append(o.mu.buf, m.buf...)
+	if !o.mu.busy {
+		o.mu.busy = true
+		o.writing.Go(o.write)
+	}
+	return nil
+}
+
+// write sends what waits.
+func (o *outbox) write() {
+	for {
+		o.mu.Lock()
+		b := o.mu.buf
+		o.mu.buf = nil
+		o.mu.busy = len(b) > 0
+		o.mu.Unlock()
+		if len(b) == 0 {
+			return
+		}
+		if _, err := o.conn.conn.Write(b); err != nil {
+			o.shut() // the child has ended
+		}
+	}
+}
+
+// shut drops frames from now on.
+func (o *outbox) shut() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.closed, o.mu.buf = true, nil
+}
+
+// close is called when the connection is closed. It waits for the goroutine.
+func (o *outbox) close() {
+	o.shut()
+	o.writing.Wait()
+}

@@ -1,0 +1,126 @@
+package python
+
+import (
+	"sync"
+
+	"triton/pkg/tensor"
+	"triton/server/backend/child"
+	"triton/server/infer"
+)
+
+// events handles the frames that a child sends by itself, and owns what these frames
+// refer to: the requests that the model has not answered and the memory that the child
+// may use. One goroutine calls handle; Execute and Close use the same tables.
+type events struct {
+	model *model
+	log   logger
+	out   child.Message // of handle's goroutine
+
+	mu struct {
+		sync.Mutex
+		open      map[uint64]openRequest
+		lastOpen  uint64
+		blocks    map[uint32]*tensor.Buffer
+		lastBlock uint32
+		sends     uint32     // number of responses that were handled, modulo 2^32
+		sent      *sync.Cond // sends or ended has changed
+		ended     bool       // the child has ended
+	}
+}
+
+func newEvents(m *model, name string) *events {
+	e := &events{model: m, log: logger{log: m.spec.Log, model: m.spec.Name, instance: name}}
+	e.mu.open, e.mu.blocks = map[uint64]openRequest{}, map[uint32]*tensor.Buffer{}
+	e.mu.sent = sync.NewCond(&e.mu)
+	return e
+}
+
+// handle handles one frame. A child that does not keep to the protocol is ended.
+func (e *events) handle(p *child.Process, f child.Frame) {
+	r := child.NewReader(f.Body)
+	known := true
+	switch f.Kind {
+	case frameLog:
+		e.log.record(r)
+	case frameSend:
+		e.send(r)
+	case frameRelease:
+		e.release(r)
+		e.forgotten(r)
+	case frameReserve:
+		e.reserve(p, r)
+	case frameIsCancelled:
+		e.isCancelled(p, r)
+	default:
+		known = false
+	}
+	if !known || r.Err() != nil {
+		e.log.log.Error("a Python process sent a malformed frame and is ended", "model", e.log.model, "instance", e.log.instance, "frame", f.Kind)
+		p.Kill()
+	}
+}
+
+// isCancelled answers whether a request is cancelled. One that is answered is not.
+func (e *events) isCancelled(p *child.Process, r *child.Reader) {
+	question, id := r.Uint32(), r.Uint64()
+	e.mu.Lock()
+	o := e.mu.open[id]
+	cancelled := o.r != nil && o.r.Cancelled()
+	e.mu.Unlock()
+	text := ""
+	if cancelled {
+		text = "1"
+	}
+	e.answer(p, question, nil, text)
+}
+
+// answer answers a question of the child with a text or an error.
+func (e *events) answer(p *child.Process, question uint32, err error, text string) {
+	m := e.out.Begin(frameAnswer)
+	m.Uint32(question)
+	putText(m, err, text)
+	_ = p.Post(m) // the body is short
+}
+
+// putText writes an error or a text.
+func putText(m *child.Message, err error, text string) {
+	if err != nil {
+		m.Uint8(1)
+		m.String(err.Error())
+		return
+	}
+	m.Uint8(0)
+	m.String(text)
+}
+
+// end is called when the child has ended, with the error for the requests that Execute
+// left to it.
+func (e *events) end(err error) {
+	var left []*infer.Request
+	e.mu.Lock()
+	e.mu.ended = true
+	for id, o := range e.mu.open {
+		if !o.running {
+			delete(e.mu.open, id)
+			if o.r != nil {
+				left = append(left, o.r)
+			}
+		}
+	}
+	e.mu.sent.Broadcast()
+	e.mu.Unlock()
+	for _, r := range left {
+		r.Fail(err)
+		r.LetGo()
+	}
+}
+
+// free releases the memory of a child that has ended.
+func (e *events) free() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for number, b := range e.mu.blocks {
+		delete(e.mu.blocks, number)
+		b.Release()
+	}
+}

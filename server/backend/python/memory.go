@@ -1,0 +1,107 @@
+package python
+
+import (
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend/child"
+)
+
+// align is where tensors begin that share a buffer.
+const align = 64
+
+// aligned returns n rounded up.
+func aligned(n int) int { return (n + align - 1) &^ (align - 1) }
+
+// allocate returns memory that the child can map; nil when there is none.
+func (m *memory) allocate(size int) (*tensor.Buffer, int64) {
+	if size == 0 {
+		return nil, 0
+	}
+	b, err := m.pool.TryGet(size)
+	if err != nil {
+		return nil, 0
+	}
+	_, offset, ok := b.Shared()
+	if !ok {
+		b.Release()
+		return nil, 0
+	}
+	return b, offset
+}
+
+// block returns memory that the child may use until it gives back the number.
+func (e *events) block(size int) (number uint32, b *tensor.Buffer, offset int64, err error) {
+	b, offset = e.model.memory.allocate(size)
+	if b == nil {
+		return 0, nil, 0, status.New(status.Internal, "the server has no memory for %d bytes of tensors", size)
+	}
+	return e.number(b), b, offset, nil
+}
+
+// number enters memory in the table, which takes over the reference.
+func (e *events) number(b *tensor.Buffer) uint32 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := &e.mu.lastBlock
+	for *n++; *n == 0 || e.mu.blocks[*n] != nil; *n++ { // numbers of blocks in use are taken
+	}
+	e.mu.blocks[*n] = b
+	return *n
+}
+
+// drop releases a block.
+func (e *events) drop(number uint32) {
+	e.mu.Lock()
+	b := e.mu.blocks[number]
+	delete(e.mu.blocks, number)
+	e.mu.Unlock()
+	if b != nil {
+		b.Release()
+	}
+}
+
+// release reads the numbers of the blocks that the child gives back.
+func (e *events) release(r *child.Reader) {
+	for range r.Uint32() {
+		number := r.Uint32()
+		if r.Err() != nil {
+			return
+		}
+		e.drop(number)
+	}
+}
+
+// slice returns a part of a block. It reports false for what is not in it.
+func (e *events) slice(number uint32, off, n uint64) (tensor.Data, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return sliceOf(e.mu.blocks[number], off, n)
+}
+
+func sliceOf(b *tensor.Buffer, off, n uint64) (tensor.Data, bool) {
+	if b == nil || off > uint64(b.Len()) || n > uint64(b.Len())-off {
+		return tensor.Data{}, false
+	}
+	return tensor.SliceData(b, int(off), int(n)), true
+}
+
+// reserve answers a child that asks for a block to write to; number 0: there is none.
+func (e *events) reserve(p *child.Process, r *child.Reader) {
+	question, size := r.Uint32(), r.Uint64()
+	if r.Err() != nil {
+		return
+	}
+	number, _, offset, err := e.block(int(min(size, maxOutputs)))
+	m := e.out.Begin(frameBlock)
+	m.Uint32(question)
+	m.Uint32(number)
+	m.Uint64(uint64(offset))
+	if err != nil {
+		size = 0
+	}
+	m.Uint64(size)
+	_ = p.Post(m)
+}
+
+// maxOutputs bounds how much memory is asked of the pool.
+const maxOutputs = 1 << 62

@@ -1,0 +1,142 @@
+"""Tensor."""
+
+import struct
+
+import numpy
+
+import _triton_base as _base
+from _triton_base import TritonModelException
+
+_BYTES = 13
+_BF16 = 14
+_NUMPY = {
+    1: numpy.bool_, 2: numpy.uint8, 3: numpy.uint16, 4: numpy.uint32, 5: numpy.uint64,
+    6: numpy.int8, 7: numpy.int16, 8: numpy.int32, 9: numpy.int64, 10: numpy.float16,
+    11: numpy.float32, 12: numpy.float64, 13: numpy.object_,
+}
+_CODES = {t: code for code, t in _NUMPY.items()}
+_CODES[numpy.bytes_] = _BYTES
+_TYPESTR = {code: numpy.dtype(t).str for code, t in _NUMPY.items() if code != _BYTES}
+
+class _Slot:
+    """The memory of an input, as numpy sees it. Every array over it keeps it alive."""
+
+    __slots__ = ("__array_interface__", "region", "block")
+
+
+class Tensor:
+    __slots__ = ("_name", "_dtype", "_shape", "_array", "_data", "_block", "_at", "__weakref__")
+
+    def __init__(self, name, array):
+        if not isinstance(name, str) or not isinstance(array, numpy.ndarray):
+            raise TypeError(
+                "__init__(): incompatible constructor arguments. The following argument types are supported:\n"
+                "    1. c_python_backend_utils.Tensor(arg0: str, arg1: numpy.ndarray)\n\n"
+                f"Invoked with: {name!r}, {array!r}")
+        if name == "":
+            raise TritonModelException("Tensor name cannot be an empty string.")
+        code = _CODES.get(array.dtype.type)
+        if code is None:
+            raise TritonModelException("NumPy dtype is not supported.")
+        self._name = name
+        self._dtype = code
+        self._shape = array.shape
+        self._block = None
+        self._at = None
+        self._data = None
+        if code == _BYTES:
+            self._data = _serialize(array)
+        elif not array.flags.c_contiguous:
+            array = numpy.ascontiguousarray(array)
+        self._array = array
+
+    @classmethod
+    def _input(cls, name, dtype, shape, block, at):
+        t = cls.__new__(cls)
+        t._name, t._dtype, t._shape, t._block, t._at = name, dtype, shape, block, at
+        t._array = t._data = None
+        return t
+
+    def name(self):
+        return self._name
+
+    def triton_dtype(self):
+        return self._dtype
+
+    def shape(self):
+        return list(self._shape)
+
+    def is_cpu(self):
+        return True
+
+    def as_numpy(self):
+        if self._array is None:
+            self._array = self._view()
+        return self._array
+
+    def _view(self):
+        offset, size = self._at
+        if self._dtype == _BF16:
+            raise TritonModelException(
+                "Tensor dtype is BF16 and cannot be converted to NumPy. Use to_dlpack() and from_dlpack() instead.")
+        if self._dtype == _BYTES:
+            return _deserialize(_base.host.bytes(offset, size) if size else b"").reshape(self._shape)
+        if size == 0:
+            return numpy.empty(self._shape, _NUMPY[self._dtype])
+        slot = _Slot()
+        slot.region, address = _base.host.memory(offset, size)
+        slot.block = self._block
+        slot.__array_interface__ = {
+            "version": 3, "shape": self._shape, "typestr": _TYPESTR[self._dtype], "data": (address, False)}
+        return numpy.asarray(slot)
+
+    def _payload(self):
+        """What is copied into the response: bytes or an array in C order."""
+        if self._data is not None:
+            return self._data
+        if self._dtype == _BYTES and self._array is not None:
+            return _serialize(self._array)  # the model may have written to it
+        if self._dtype in (_BYTES, _BF16):
+            return _base.host.bytes(*self._at) if self._at[1] else b""
+        return self.as_numpy()
+
+    def to_dlpack(self):
+        _base.unsupported("DLPack (Tensor.to_dlpack)")
+
+    @staticmethod
+    def from_dlpack(name, obj):
+        _base.unsupported("DLPack (Tensor.from_dlpack)")
+
+    def __dlpack__(self, stream=None):
+        _base.unsupported("DLPack (Tensor.__dlpack__)")
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def _serialize(array):
+    """The elements of an array of objects or bytes, each behind its length."""
+    parts = []
+    objects = array.dtype == numpy.object_
+    for element in array.ravel().tolist():
+        if objects and type(element) is not bytes:
+            element = str(element).encode("utf-8")
+        parts.append(struct.pack("<I", len(element)))
+        parts.append(element)
+    return b"".join(parts)
+
+
+def _deserialize(data):
+    elements, at, end = [], 0, len(data)
+    while at < end:
+        if end - at < 4:
+            raise TritonModelException("Invalid bytes tensor data: incomplete length field")
+        (n,) = struct.unpack_from("<I", data, at)
+        at += 4
+        if n > end - at:
+            raise TritonModelException("Invalid bytes tensor data: string extends beyond buffer")
+        elements.append(data[at:at + n])
+        at += n
+    array = numpy.empty(len(elements), dtype=numpy.object_)
+    array[:] = elements
+    return array
