@@ -2,6 +2,7 @@ package python
 
 import (
 	"sync"
+	"time"
 
 	"triton/pkg/tensor"
 	"triton/server/backend/child"
@@ -15,6 +16,7 @@ type events struct {
 	model *model
 	log   logger
 	out   child.Message // of handle's goroutine
+	timer *time.Timer   // of watchCalls; mu guards it
 
 	mu struct {
 		sync.Mutex
@@ -25,12 +27,15 @@ type events struct {
 		sends     uint32     // number of responses that were handled, modulo 2^32
 		sent      *sync.Cond // sends or ended has changed
 		ended     bool       // the child has ended
+		freed     bool       // its memory was released
+		calls     map[uint32]*call
+		watching  bool // the timer runs
 	}
 }
 
 func newEvents(m *model, name string) *events {
 	e := &events{model: m, log: logger{log: m.spec.Log, model: m.spec.Name, instance: name}}
-	e.mu.open, e.mu.blocks = map[uint64]openRequest{}, map[uint32]*tensor.Buffer{}
+	e.mu.open, e.mu.blocks, e.mu.calls = map[uint64]openRequest{}, map[uint32]*tensor.Buffer{}, map[uint32]*call{}
 	e.mu.sent = sync.NewCond(&e.mu)
 	return e
 }
@@ -51,6 +56,10 @@ func (e *events) handle(p *child.Process, f child.Frame) {
 		e.reserve(p, r)
 	case frameIsCancelled:
 		e.isCancelled(p, r)
+	case frameCall:
+		e.call(p, r)
+	case frameCancelCall:
+		e.cancelCall(r)
 	default:
 		known = false
 	}
@@ -107,11 +116,15 @@ func (e *events) end(err error) {
 			}
 		}
 	}
+	calls := e.takeCalls()
 	e.mu.sent.Broadcast()
 	e.mu.Unlock()
 	for _, r := range left {
 		r.Fail(err)
 		r.LetGo()
+	}
+	for _, c := range calls {
+		c.abandon()
 	}
 }
 
@@ -119,6 +132,7 @@ func (e *events) end(err error) {
 func (e *events) free() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.mu.freed = true
 	for number, b := range e.mu.blocks {
 		delete(e.mu.blocks, number)
 		b.Release()

@@ -25,12 +25,15 @@ const (
 	frameRelease     = 34 // blocks, and requests that the model has forgotten unanswered
 	frameReserve     = 35 // asks for a block to write to
 	frameIsCancelled = 36 // asks whether a request is cancelled
+	frameCall        = 37 // a request to a model
+	frameCancelCall  = 38 // asks the model that was called to stop
 )
 
 // The frames to a child, on the event socket.
 const (
-	frameBlock  = 48 // answers frameReserve
-	frameAnswer = 49 // answers a question
+	frameBlock    = 48 // answers frameReserve
+	frameAnswer   = 49 // answers a question
+	frameResponse = 50 // a response to frameCall
 )
 
 // What the result of a batch says about a request.

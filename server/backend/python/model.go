@@ -13,6 +13,7 @@ import (
 	"triton/pkg/status"
 	"triton/server/backend"
 	"triton/server/backend/python/env"
+	"triton/server/infer"
 )
 
 // model is a loaded model.
@@ -27,6 +28,7 @@ type model struct {
 	config      string // the configuration as JSON
 	outputs     []string
 	decoupled   bool
+	models      infer.Submitter // what the model may call; nil: none
 }
 
 func (m *model) configure() error {

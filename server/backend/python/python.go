@@ -73,6 +73,9 @@ func (b *Backend) load(ctx context.Context, spec backend.Spec, r *Runtime) (back
 	if err != nil {
 		return nil, err
 	}
+	if spec.Submitter != nil { // whether model.py calls other models is not known before it does
+		m.models = spec.Submitter()
+	}
 	return m, nil
 }
 

@@ -307,7 +307,7 @@ func TestExecuteErrors(t *testing.T) {
 func TestUnsupported(t *testing.T) {
 	t.Parallel()
 	calls := []string{
-		"r[0].exec()", "r[0].inputs()[0].to_dlpack()",
+		"r[0].inputs()[0].to_dlpack()",
 		"pb_utils.MetricFamily('a', 'b', pb_utils.MetricFamily.COUNTER)", "pb_utils.load_model('x')", "pb_utils.is_model_ready('x')",
 	}
 	h := newHarness(t, `

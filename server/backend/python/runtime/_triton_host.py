@@ -95,8 +95,7 @@ class Host:
             if kind == wire.SEND:
                 self.sends = self.sends + 1 & 0xFFFFFFFF
             self.events.send(kind, body)
-        if not self.executing:
-            self.give_back()
+        self.give_back()
 
     def open(self, handler):
         """Returns a number for frames of the server, which handler gets."""

@@ -3,9 +3,13 @@
 import _triton_base as _base
 import _triton_response as _response
 from _triton_base import TritonModelException
+from _triton_call import ResponseIterator, Responses, call
+from _triton_tensor import Tensor
 
 
 class InferenceTrace:
+    _request = 0  # the number of the request that is traced
+
     def get_context(self):
         return None
 
@@ -16,29 +20,51 @@ class PreferredMemory:
         self._device = preferred_device_id
 
 
+REQUIRED = object()
+
+
+def _str(value):
+    """A str, as the native module takes one: also from bytes."""
+    return value.decode("utf-8") if isinstance(value, bytes) else value
+
+
 class InferenceRequest:
-    def __init__(self, request_id="", correlation_id=0, inputs=None, requested_output_names=None, model_name="",
-                 model_version=-1, flags=0, timeout=0, preferred_memory=None, trace=None, parameters=None):
+    def __init__(self, request_id="", correlation_id=0, inputs=REQUIRED, requested_output_names=REQUIRED,
+                 model_name=REQUIRED, model_version=-1, flags=0, timeout=0, preferred_memory=PreferredMemory(0),
+                 trace=InferenceTrace(), parameters=None):
+        request_id, model_name = _str(request_id), _str(model_name)
+        try:
+            inputs, outputs = list(inputs), {_str(name) for name in requested_output_names}
+            fits = (all(isinstance(x, str) for x in (request_id, model_name, *outputs))
+                    and all(t is None or isinstance(t, Tensor) for t in inputs)
+                    and all(isinstance(x, int) for x in (model_version, flags, timeout))
+                    and isinstance(preferred_memory, PreferredMemory) and isinstance(trace, InferenceTrace))
+        except TypeError:
+            fits = False
+        if not fits:
+            raise TypeError(
+                "__init__(): incompatible constructor arguments. The following argument types are supported:\n"
+                "    1. c_python_backend_utils.InferenceRequest(request_id: str = '', correlation_id: object = 0, "
+                "inputs: List[triton::backend::python::PbTensor], requested_output_names: List[str], model_name: str, "
+                "model_version: int = -1, flags: int = 0, timeout: int = 0, preferred_memory: "
+                "c_python_backend_utils.PreferredMemory, trace: c_python_backend_utils.InferenceTrace, "
+                "parameters: object = None)")
+        self._parameters = _response.parameters_text(parameters) or "{}"
         if not isinstance(correlation_id, (int, str)):
             raise TritonModelException("Correlation ID must be integer or string")
-        for t in inputs or ():
-            if t is None:
-                raise TritonModelException(
-                    f"Input tensor for request with id '{request_id}' and model name '{model_name}' should not be empty.")
-        for name in requested_output_names or ():
-            if name == "":
-                raise TritonModelException(
-                    f"Requested output name for request with id '{request_id}' and model name '{model_name}' should not be empty.")
-        self._id = request_id
-        self._correlation = correlation_id
-        self._inputs = list(inputs or ())
-        self._outputs = set(requested_output_names or ())
-        self._flags = flags
-        self._timeout = timeout
-        self._trace = trace
-        self._parameters = _response.parameters_text(parameters)
-        self._reply = None
-        self._release = 0
+        if isinstance(correlation_id, int) and not 0 <= correlation_id < 1 << 64:
+            raise RuntimeError("Unable to cast Python instance to C++ type (#define PYBIND11_DETAILED_ERROR_MESSAGES "
+                               "or compile in debug mode for details)")
+        if None in inputs:
+            raise TritonModelException(
+                f"Input tensor for request with id '{request_id}' and model name '{model_name}' should not be empty.")
+        if "" in outputs:
+            raise TritonModelException(
+                f"Requested output name for request with id '{request_id}' and model name '{model_name}' "
+                "should not be empty.")
+        self._id, self._correlation, self._inputs, self._outputs = request_id, correlation_id, inputs, outputs
+        self._model, self._version, self._flags, self._timeout = model_name, model_version, flags, timeout
+        self._trace, self._reply, self._release = trace, None, 0
 
     def request_id(self):
         return self._id
@@ -65,7 +91,7 @@ class InferenceRequest:
         return self._outputs
 
     def trace(self):
-        return self._trace if self._trace is not None else InferenceTrace()
+        return self._trace
 
     def is_cancelled(self):
         return _response.is_cancelled(self._reply)
@@ -77,10 +103,25 @@ class InferenceRequest:
         self._release = flags
 
     def exec(self, decoupled=False):
-        _base.unsupported("requests to other models (BLS, InferenceRequest.exec)")
+        responses = Responses()
+        call(self, decoupled, responses)
+        if decoupled:
+            return ResponseIterator(responses)
+        return responses.get()
 
     def async_exec(self, decoupled=False):
-        _base.unsupported("requests to other models (BLS, InferenceRequest.async_exec)")
+        import asyncio
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        responses = Responses()
+
+        def first():
+            if not future.done():
+                future.set_result(ResponseIterator(responses) if decoupled else responses.get())
+
+        responses.on_first = lambda: loop.call_soon_threadsafe(first)
+        call(self, decoupled, responses)
+        return future
 
 
 _base.native(InferenceRequest, InferenceTrace, PreferredMemory)

@@ -18,7 +18,7 @@ def parameters_text(parameters):
     if parameters is None:
         return ""
     if not isinstance(parameters, dict):
-        raise TypeError(f"parameters must be a dict, found type {type(parameters)}")
+        raise TritonModelException(f"Expect N8pybind114dictE, got {type(parameters)}")
     for key, value in parameters.items():
         if not isinstance(key, str):
             raise TritonModelException(f"Expect parameters keys to have type str, found type {type(key)}")
@@ -28,6 +28,8 @@ def parameters_text(parameters):
 
 
 class InferenceResponse:
+    _final = True  # of a call: it is the last one
+
     def __init__(self, output_tensors=(), error=None, parameters=None):
         if error is not None and not isinstance(error, TritonError):
             raise TypeError(

@@ -4,6 +4,7 @@ import sys
 
 import _triton_base as _base
 from _triton_base import TritonError, TritonModelException
+from _triton_call import ResponseIterator
 from _triton_request import InferenceRequest, InferenceTrace, PreferredMemory
 from _triton_response import InferenceResponse, InferenceResponseSender
 from _triton_tensor import Tensor

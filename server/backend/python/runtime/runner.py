@@ -214,7 +214,8 @@ class Runner:
         request._flags, request._timeout, kind, correlation = body.unpack(REQUEST)
         name, request._id, request._parameters = body.text(), body.text(), body.text()
         request._correlation = name if kind else correlation
-        request._trace = None
+        request._trace = native.InferenceTrace()
+        request._trace._request = number
         request._release = 0
         outputs, = body.unpack(U32)
         request._outputs = {body.text() for _ in range(outputs)}

@@ -1,0 +1,209 @@
+package python
+
+import (
+	"time"
+
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend/child"
+)
+
+// send sends one response of a call to the child, which owns its memory from then on.
+func (c *call) send(d delivery) {
+	if d.resp == nil && d.final && !c.decoupled {
+		d.resp = failed(status.New(status.Internal, "Unexpected empty response."))
+	}
+	if d.final {
+		c.events.mu.Lock()
+		delete(c.events.mu.calls, c.id)
+		c.events.mu.Unlock()
+	}
+	if d.resp != nil && d.resp.Err == nil {
+		d.resp.Err = c.encode(d)
+		if d.resp.Err == nil {
+			d.resp.Release()
+			c.events.freeAgain()
+			return
+		}
+	}
+	c.begin(d.final, d.resp != nil)
+	if d.resp != nil {
+		c.out.Uint8(resultError)
+		c.out.Uint8(uint8(status.CodeOf(d.resp.Err)))
+		c.out.String(d.resp.Err.Error())
+		d.resp.Release()
+	}
+	_ = c.process.Post(&c.out) // a child that has ended needs none
+}
+
+func (c *call) begin(final, full bool) {
+	m := c.out.Begin(frameResponse)
+	m.Uint32(c.id)
+	m.Uint8(flag(final))
+	m.Uint8(flag(full))
+}
+
+func flag(b bool) uint8 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// freeAgain releases the memory of a response that came after the end of the child.
+func (e *events) freeAgain() {
+	e.mu.Lock()
+	freed := e.mu.freed
+	e.mu.Unlock()
+	if freed {
+		e.free()
+	}
+}
+
+// encode sends a response with outputs. Outputs that the child can map are not copied.
+func (c *call) encode(d delivery) error {
+	e := c.events
+	size := 0
+	for i := range d.resp.Outputs {
+		if t := &d.resp.Outputs[i]; !e.mapped(&t.Data) {
+			size += aligned(t.Data.Len())
+		}
+	}
+	var copies *tensor.Buffer
+	var number uint32
+	var base int64
+	if size > 0 {
+		var err error
+		if number, copies, base, err = e.block(size); err != nil {
+			return err
+		}
+	}
+	c.begin(d.final, true)
+	m := &c.out
+	m.Uint8(resultResponse)
+	text := appendParameters(nil, d.resp.Parameters)
+	m.Uint32(uint32(len(text)))
+	m.Raw(text)
+	m.Uint32(uint32(len(d.resp.Outputs)))
+	off := 0
+	for i := range d.resp.Outputs {
+		t := &d.resp.Outputs[i]
+		putHead(m, t.Name, t.DataType, t.Shape)
+		n := t.Data.Len()
+		switch {
+		case n == 0:
+			putPlace(m, 0, 0, 0, 0)
+		case e.mapped(&t.Data):
+			s := t.Data.Segment(0)
+			_, at, _ := s.Buffer.Shared()
+			putPlace(m, e.number(s.Buffer.Retain()), at, at+int64(s.Off), n)
+		default:
+			t.Data.CopyTo(copies.Bytes()[off : off+n])
+			e.model.spec.Pool.CopiedToModel(n)
+			putPlace(m, number, base, base+int64(off), n)
+			off += aligned(n)
+		}
+	}
+	return c.process.Post(m)
+}
+
+// putHead writes what a tensor is.
+func putHead(m *child.Message, name string, kind tensor.DataType, shape tensor.Shape) {
+	m.String(name)
+	m.Uint8(uint8(kind))
+	m.Uint8(uint8(len(shape)))
+	for _, d := range shape {
+		m.Uint64(uint64(d))
+	}
+}
+
+// putPlace writes where a tensor is: its block, the offset of the block in the memory
+// file, its own offset there and its size.
+func putPlace(m *child.Message, block uint32, base, at int64, n int) {
+	m.Uint32(block)
+	m.Uint64(uint64(base))
+	m.Uint64(uint64(at))
+	m.Uint64(uint64(n))
+}
+
+// mapped reports whether the child can map the data where it is.
+func (e *events) mapped(d *tensor.Data) bool {
+	if d.Segments() != 1 {
+		return false
+	}
+	file, _, ok := d.Segment(0).Buffer.Shared()
+	return ok && file == e.model.memory.file
+}
+
+// watchInterval is how often the callers of a model are checked while it calls others.
+const watchInterval = 10 * time.Millisecond
+
+// watchCalls starts the timer that checks them. The caller holds the lock.
+func (e *events) watchCalls() {
+	if e.mu.watching || len(e.mu.calls) == 0 {
+		return
+	}
+	e.mu.watching = true
+	if e.timer == nil {
+		e.timer = time.AfterFunc(watchInterval, e.checkCallers)
+	} else {
+		e.timer.Reset(watchInterval)
+	}
+}
+
+// checkCallers abandons the calls of a model when all its open requests are cancelled: no
+// caller needs their results. A deadline so ends a model that calls itself.
+func (e *events) checkCallers() {
+	e.mu.Lock()
+	e.mu.watching = false
+	var left []*call
+	if e.abandoned() {
+		left = e.takeCalls()
+	}
+	e.watchCalls()
+	e.mu.Unlock()
+	for _, c := range left {
+		c.abandon()
+	}
+}
+
+// abandoned reports whether there are open requests and all of them are cancelled. The
+// caller holds the lock.
+func (e *events) abandoned() bool {
+	some := false
+	for _, o := range e.mu.open {
+		if o.r == nil {
+			continue
+		}
+		if !o.r.Cancelled() {
+			return false
+		}
+		some = true
+	}
+	return some
+}
+
+// takeCalls takes all calls out of the table, for abandon. The caller holds the lock.
+func (e *events) takeCalls() (all []*call) {
+	for id, c := range e.mu.calls {
+		delete(e.mu.calls, id)
+		c.request.Retain()
+		all = append(all, c)
+	}
+	return all
+}
+
+// cancelCall asks the model that was called to stop; its responses are still sent.
+func (e *events) cancelCall(r *child.Reader) {
+	id := r.Uint32()
+	e.mu.Lock()
+	c := e.mu.calls[id]
+	if c != nil {
+		c.request.Retain()
+	}
+	e.mu.Unlock()
+	if c != nil {
+		c.request.Cancel()
+		c.request.Release()
+	}
+}

@@ -1,0 +1,134 @@
+"""Requests to other models."""
+
+import queue
+import struct
+
+import _triton_base as _base
+import _triton_host as _host
+import _triton_response as _response
+from _triton_base import TritonError, TritonModelException
+from _triton_channel import CALL, CANCEL_CALL, U32, U64, text
+from _triton_memory import Block
+from _triton_tensor import Tensor
+
+VERSION = struct.Struct("<q")
+CORRELATION = struct.Struct("<BQ")
+SETTINGS = struct.Struct("<IQ")  # flags, timeout
+FLAGS = struct.Struct("<BB")  # final, whether there is a response
+CODE = struct.Struct("<B")
+PLACE = struct.Struct("<IQQQ")  # block, its offset, the tensor's, size
+
+
+class Responses:
+    """The responses to a call, as they come."""
+
+    def __init__(self):
+        self.queue = queue.SimpleQueue()
+        self.number = 0
+        self.on_first = None
+
+    def __call__(self, kind, body):
+        """Takes a frame; the thread that reads frames calls it."""
+        try:
+            response = decode(body)
+        except Exception as e:
+            response = _response.InferenceResponse(error=TritonError(f"{type(e).__name__}: {e}"))
+            response._final = True
+        self.put(response)
+
+    def put(self, response):
+        if response._final:
+            _base.host.close(self.number)
+        self.queue.put(response)
+        if self.on_first is not None:
+            first, self.on_first = self.on_first, None
+            try:
+                first()
+            except RuntimeError:
+                pass  # the event loop is closed: nothing waits
+
+    def get(self):
+        return self.queue.get()
+
+    def fail(self, message):
+        response = _response.InferenceResponse(error=TritonError(message))
+        response._final = True
+        self.put(response)
+
+
+def call(request, decoupled, responses):
+    """Sends a request to its model. Errors are responses too."""
+    if not _base.initialized or _base.finalizing:
+        raise TritonModelException("BLS is only supported during the 'execute' function.")
+    host = _base.host
+    try:
+        tensors, kept = host.store(*_host.measure(request._inputs))
+    except (TritonModelException, MemoryError) as e:
+        responses.fail(str(e))
+        return
+    number = request._correlation
+    named = isinstance(number, str)
+    body = b"".join((
+        bytes([bool(decoupled)]), text(request._model), VERSION.pack(request._version),
+        U64.pack(request._trace._request), text(request._id),
+        CORRELATION.pack(named, 0 if named else number), text(number if named else ""),
+        SETTINGS.pack(request._flags & 0xFFFFFFFF, request._timeout), text(request._parameters),
+        U32.pack(len(request._outputs)), b"".join(map(text, request._outputs)), tensors))
+    responses.number = host.open(responses)
+    host.post(CALL, U32.pack(responses.number) + body)
+    del kept  # not before: the server reads the memory for the frame
+
+
+def decode(body):
+    final, full = body.unpack(FLAGS)
+    response = _response.InferenceResponse()
+    response._final = bool(final)
+    if not full:
+        return response
+    if body.unpack(CODE)[0] == _response.ERROR:
+        code = body.unpack(CODE)[0]
+        response._error = TritonError(body.text(), code)
+        return response
+    response._parameters = body.text()
+    blocks = {}
+    for _ in range(body.unpack(U32)[0]):
+        name = body.text()
+        dtype, rank = body.unpack(_host.TENSOR)
+        shape = body.shape(rank)
+        number, base, offset, size = body.unpack(PLACE)
+        if number and number not in blocks:
+            blocks[number] = Block(number, base, 0, _base.host)
+        response._outputs.append(Tensor._input(name, dtype, shape, blocks.get(number), (offset, size)))
+    return response
+
+
+class ResponseIterator:
+    """The responses of a call that may have any number of them."""
+
+    def __init__(self, responses):
+        self._source = responses
+        self._responses, self._next, self._finished = [], 0, False
+
+    def __iter__(self):
+        if self._finished and self._next >= len(self._responses):
+            self._next = 0
+        return self
+
+    def __next__(self):
+        if self._finished:
+            if self._next >= len(self._responses):
+                raise StopIteration("Iteration is done for the responses.")
+            self._next += 1
+            return self._responses[self._next - 1]
+        response = self._source.get()
+        self._responses.append(response)
+        if response._final:
+            self._finished, self._next = True, len(self._responses)
+        return response
+
+    def cancel(self):
+        if not self._finished:
+            _base.host.post(CANCEL_CALL, U32.pack(self._source.number))
+
+
+_base.native(ResponseIterator)
