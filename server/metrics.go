@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"triton/server/backend/metric"
 	"triton/server/cache"
 	"triton/server/http1"
 	"triton/server/stats"
@@ -22,6 +23,7 @@ type metricsFrontend struct {
 	server   *http1.Server
 	lis      net.Listener
 	registry *prometheus.Registry
+	custom   *metric.Registry
 	machine  *machine
 	order    []string
 }
@@ -30,7 +32,7 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error
 	s.addrs.Metrics = l.Addr().String()
 	o := s.opts.Metrics
 	f := &metricsFrontend{
-		lis: withTLS(l, config), registry: s.registry, order: stats.FamilyNames(),
+		lis: withTLS(l, config), registry: s.registry, custom: s.custom, order: stats.FamilyNames(),
 		machine: &machine{root: rootFS(), pool: s.pool, cpu: o.CPU, every: o.Interval, log: s.opts.Log},
 	}
 	if o.GPU {
@@ -113,5 +115,6 @@ func (f *metricsFrontend) page() []byte {
 		f.machine.log.Error("some metrics cannot be written", "error", err)
 	}
 	slices.SortStableFunc(families, byOrder(f.order))
+	families = append(families, f.custom.Gather()...)
 	return appendFamilies(nil, families)
 }

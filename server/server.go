@@ -13,6 +13,7 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/server/backend/metric"
 	"triton/server/cache"
 	"triton/server/infer"
 	"triton/server/model"
@@ -33,6 +34,7 @@ type Server struct {
 	endCache func()
 	// registry holds the metrics, regions the shared memory of clients.
 	registry *prometheus.Registry
+	custom   *metric.Registry // of models
 	regions  *shm.Manager
 	// Set by Run; metrics is nil without the endpoint.
 	tracer  *trace.Tracer
@@ -79,7 +81,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		opts: o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}),
-		registry: prometheus.NewRegistry(), regions: shm.New(shm.Options{Allow: o.ClientMemory, CUDA: o.CUDA}),
+		registry: prometheus.NewRegistry(), custom: metric.New(), regions: shm.New(shm.Options{Allow: o.ClientMemory, CUDA: o.CUDA}),
 	}
 	s.drainCtx, s.kill = context.WithCancel(context.Background())
 	if err := s.openCache(); err != nil {
@@ -92,7 +94,7 @@ func New(o Options) (*Server, error) {
 			Machine: modelconfig.Machine{GPUs: s.gpus.indices(), MinComputeCapability: o.MinComputeCapability},
 			Pool:    s.pool, Log: o.Log, Holds: o.Models.Holds,
 			GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,
-			Stats: s.statsOptions(), Cache: s.cache, Limiter: o.Rates.limiter(),
+			Metrics: s.custom, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.Rates.limiter(),
 		},
 		Paths: o.Repositories, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness,
 		ID: o.ID, Version: o.Version, Extensions: extensions,

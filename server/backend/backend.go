@@ -11,6 +11,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
+	"triton/server/backend/metric"
 	"triton/server/infer"
 )
 
@@ -39,6 +40,10 @@ type Spec struct {
 	// calls others: the server then keeps all models open until this one has
 	// finished its requests. It is nil if there are no other models.
 	Submitter func() infer.Submitter
+	// Controller loads and unloads models for a model that asks for it; nil: it may not.
+	Controller infer.Controller
+	// Metrics holds the metrics that models define; nil: they may not.
+	Metrics *metric.Registry
 }
 
 // Placement says where one instance runs.

@@ -24,6 +24,14 @@ type Callee interface {
 	Ready() bool
 }
 
+// Controller loads and unloads models for a model that asks for it. Its methods are those of
+// Service.
+type Controller interface {
+	ModelReady(name, version string) (bool, error)
+	Load(ctx context.Context, name string, o LoadOptions) error
+	Unload(ctx context.Context, name string, dependents bool) error
+}
+
 // Call runs a request on a model that s finds and waits for its one response, as
 // Model.Infer. It consumes the core's reference to r in every case. The end of ctx, or
 // the cancellation of parent, ends the wait; parent is the request that r is made for, or

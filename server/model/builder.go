@@ -18,6 +18,7 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/backend/metric"
 	"triton/server/cache"
 	"triton/server/infer"
 	"triton/server/model/fingerprint"
@@ -57,6 +58,10 @@ type Options struct {
 	NewAlarm func() scheduler.Alarm
 	// Holds delay the first batch of schedulers, for test suites.
 	Holds Holds
+	// Controller is for models that load other models, Metrics for those that define metrics;
+	// either may be nil.
+	Controller infer.Controller
+	Metrics    *metric.Registry
 	// Stats are for the counters of the versions.
 	Stats stats.Options
 }

@@ -87,6 +87,7 @@ func (b *Builder) spec(v *Loaded, c *modelconfig.Config, s Source, owner string)
 		Name: c.GetName(), Version: v.number, Config: c.ModelConfig, Dir: v.dir,
 		Settings: settings, Pool: b.opts.Pool, CPUs: b.opts.CPUs, Log: b.opts.Log, Capability: b.opts.Capability,
 		File: c.GetDefaultModelFilename(), Submitter: v.submitter(s.Models),
+		Controller: b.opts.Controller, Metrics: b.opts.Metrics,
 	}
 }
 

@@ -111,7 +111,6 @@ func New(o Options) *Repository {
 	r := &Repository{
 		opts:    o,
 		actual:  actual.New(actual.Options{Namespacing: o.Namespacing, Chooser: o.Chooser, Log: o.Log}),
-		builder: model.NewBuilder(o.Options),
 		names:   newNames(),
 		loading: make(chan struct{}, max(o.LoadThreads, 1)),
 		reader: layout.Reader{
@@ -123,6 +122,8 @@ func New(o Options) *Repository {
 		retiring: map[*model.Loaded]store.ID{},
 		tasks:    tasks{empty: make(chan struct{})},
 	}
+	o.Controller = r
+	r.builder = model.NewBuilder(o.Options)
 	if o.Store == nil {
 		r.local = store.NewLocal(o.Paths, o.Namespacing)
 		r.reader.Store = r.local

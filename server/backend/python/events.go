@@ -1,7 +1,9 @@
 package python
 
 import (
+	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"triton/pkg/tensor"
@@ -17,6 +19,11 @@ type events struct {
 	log   logger
 	out   child.Message // of handle's goroutine
 	timer *time.Timer   // of watchCalls; mu guards it
+
+	metrics  metrics
+	starting atomic.Bool // initialize has not returned
+	life     context.Context
+	stop     context.CancelFunc // the child has ended
 
 	mu struct {
 		sync.Mutex
@@ -37,6 +44,9 @@ func newEvents(m *model, name string) *events {
 	e := &events{model: m, log: logger{log: m.spec.Log, model: m.spec.Name, instance: name}}
 	e.mu.open, e.mu.blocks, e.mu.calls = map[uint64]openRequest{}, map[uint32]*tensor.Buffer{}, map[uint32]*call{}
 	e.mu.sent = sync.NewCond(&e.mu)
+	e.metrics = newMetrics()
+	e.starting.Store(true)
+	e.life, e.stop = context.WithCancel(context.Background())
 	return e
 }
 
@@ -60,6 +70,10 @@ func (e *events) handle(p *child.Process, f child.Frame) {
 		e.call(p, r)
 	case frameCancelCall:
 		e.cancelCall(r)
+	case frameMetric:
+		e.metric(p, r)
+	case frameControl:
+		e.control(p, r)
 	default:
 		known = false
 	}
@@ -85,10 +99,10 @@ func (e *events) isCancelled(p *child.Process, r *child.Reader) {
 
 // answer answers a question of the child with a text or an error.
 func (e *events) answer(p *child.Process, question uint32, err error, text string) {
-	m := e.out.Begin(frameAnswer)
-	m.Uint32(question)
-	putText(m, err, text)
-	_ = p.Post(m) // the body is short
+	var m child.Message
+	m.Begin(frameAnswer).Uint32(question)
+	putText(&m, err, text)
+	_ = p.Post(&m) // the body is short
 }
 
 // putText writes an error or a text.
@@ -102,9 +116,10 @@ func putText(m *child.Message, err error, text string) {
 	m.String(text)
 }
 
-// end is called when the child has ended, with the error for the requests that Execute
+// end is called when the child has ended and its last frame was handled, with the error for the requests that Execute
 // left to it.
 func (e *events) end(err error) {
+	e.stop()
 	var left []*infer.Request
 	e.mu.Lock()
 	e.mu.ended = true
@@ -130,6 +145,7 @@ func (e *events) end(err error) {
 
 // free releases the memory of a child that has ended.
 func (e *events) free() {
+	e.stop()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.mu.freed = true

@@ -27,6 +27,8 @@ const (
 	frameIsCancelled = 36 // asks whether a request is cancelled
 	frameCall        = 37 // a request to a model
 	frameCancelCall  = 38 // asks the model that was called to stop
+	frameMetric      = 39 // makes, changes or reads a metric
+	frameControl     = 40 // JSON: loads or unloads a model, asks whether one is ready
 )
 
 // The frames to a child, on the event socket.

@@ -177,5 +177,6 @@ func (in *instance) Close() error {
 	err := in.child.end(in.model.settings.stop)
 	<-in.ended
 	in.events.free()
+	in.events.releaseMetrics(in.child.process.Exit())
 	return err
 }

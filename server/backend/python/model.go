@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
@@ -29,6 +30,9 @@ type model struct {
 	outputs     []string
 	decoupled   bool
 	models      infer.Submitter // what the model may call; nil: none
+
+	mu      sync.Mutex
+	orphans []metrics // of children that died
 }
 
 func (m *model) configure() error {
@@ -73,13 +77,17 @@ func (m *model) NewInstance(ctx context.Context, at backend.Placement) (backend.
 		c.kill()
 		return nil, err
 	}
+	c.events.starting.Store(false)
 	m.spec.Log.Debug("a Python instance started", slog.String("instance", at.Name), slog.Int("pid", c.process.PID()),
 		slog.String("python", c.hello.Python), slog.String("numpy", c.hello.Numpy))
 	return newInstance(m, c), nil
 }
 
-// Close removes the modules.
+// Close removes the modules and the metrics that are left.
 func (m *model) Close() error {
+	for i := range m.orphans {
+		m.orphans[i].release()
+	}
 	if m.runtime == "" {
 		return nil
 	}

@@ -131,8 +131,9 @@ const exitGrace = 5 * time.Second
 // kill ends the child at once.
 func (c *process) kill() {
 	c.process.Kill()
-	_ = c.process.Exit()
+	exit := c.process.Exit()
 	c.events.free()
+	c.events.releaseMetrics(exit)
 }
 
 // logger writes what a child says to the server's log.

@@ -1,7 +1,7 @@
 """What the classes of the backend have in common."""
 
 host = None  # runner.py sets it
-model_dir = ""
+model_dir = instance = ""
 decoupled = False
 initialized = finalizing = False
 

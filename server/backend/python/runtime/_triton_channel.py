@@ -12,7 +12,7 @@ LOAD, COMPLETE, EXECUTE, FINALIZE, GRANT = 1, 2, 3, 4, 5
 # Frames of this process on the control socket.
 HELLO, DONE, FAILED, RESULT, NEED = 16, 17, 18, 19, 20
 # Frames of this process on the event socket.
-LOG, SEND, RELEASE, RESERVE, IS_CANCELLED, CALL, CANCEL_CALL = range(32, 39)
+LOG, SEND, RELEASE, RESERVE, IS_CANCELLED, CALL, CANCEL_CALL, METRIC, CONTROL_MODEL = range(32, 41)
 # Frames of the server on the event socket.
 BLOCK, ANSWER, RESPONSE = 48, 49, 50
 

@@ -11,6 +11,7 @@ from _triton_memory import Arena, Block, Regions
 BLOCK = struct.Struct("<IQQ")  # number, offset in the file, size
 TENSOR = struct.Struct("<BB")  # data type, rank
 FLAG = struct.Struct("<B")
+RELEASE_METRIC = struct.Struct("<IBI")
 
 
 class Question:
@@ -40,7 +41,7 @@ class Host:
         self.arena = Arena(self)
         self.executing = False
         self.sends = 0  # responses that were sent on the event socket
-        self.released, self.forgotten = [], []
+        self.released, self.forgotten, self.metrics = [], [], []
         self.lock = threading.RLock()
         self.waiting, self.last, self.reader = {}, 0, None
 
@@ -75,16 +76,25 @@ class Host:
         if not self.executing:
             self.give_back()
 
+    def release_metric(self, number):
+        """Gives back a metric or a family. See release."""
+        self.metrics.append(number)
+        if not self.executing:
+            self.give_back()
+
     def take_released(self):
         return take(self.released)
 
     def give_back(self):
-        while self.released or self.forgotten:
+        while self.released or self.forgotten or self.metrics:
             if not self.events.lock.acquire(blocking=False):
                 return  # the thread that has the lock looks again when it has released it
             try:
                 blocks, requests = take(self.released), take(self.forgotten)
-                self.events.send(wire.RELEASE, wire.numbers(U32, blocks) + wire.numbers(U64, requests))
+                if blocks or requests:
+                    self.events.send(wire.RELEASE, wire.numbers(U32, blocks) + wire.numbers(U64, requests))
+                for number in take(self.metrics):
+                    self.events.send(wire.METRIC, RELEASE_METRIC.pack(0, 6, number))
             finally:
                 self.events.lock.release()
 

@@ -1,10 +1,14 @@
 """The classes that NVIDIA's Python backend defines in its native module of this name."""
 
+import base64
+import json
 import sys
 
 import _triton_base as _base
 from _triton_base import TritonError, TritonModelException
 from _triton_call import ResponseIterator
+from _triton_channel import CONTROL_MODEL
+from _triton_metric import Metric, MetricFamily, MetricKind
 from _triton_request import InferenceRequest, InferenceTrace, PreferredMemory
 from _triton_response import InferenceResponse, InferenceResponseSender
 from _triton_tensor import Tensor
@@ -51,23 +55,28 @@ def _log(level, message):
     _base.host.log(level, caller.f_code.co_filename, caller.f_lineno, message)
 
 
-class MetricFamily:
-    COUNTER, GAUGE, HISTOGRAM = range(3)
-
-    def __init__(self, name, description, kind):
-        _base.unsupported("custom metrics (MetricFamily)")
+def _control(prefix, **order):
+    try:
+        return _base.host.question(CONTROL_MODEL, json.dumps(order).encode())
+    except RuntimeError as e:
+        raise TritonModelException(
+            f"{prefix}: Failed to process the request for model '{_base.instance}', message: {e}") from None
 
 
 def load_model(model_name, config="", files=None):
-    _base.unsupported("model control (load_model)")
+    if files is not None and not isinstance(files, dict):
+        raise TritonModelException(
+            f"failed to load model '{model_name}', files should be a dictionary of file paths and file contents")
+    files = {path: base64.b64encode(content).decode() for path, content in (files or {}).items()}
+    _control("Failed to load model", do="load", model=model_name, config=config, files=files)
 
 
 def unload_model(model_name, unload_dependents=False):
-    _base.unsupported("model control (unload_model)")
+    _control("Failed to unload model", do="unload", model=model_name, dependents=bool(unload_dependents))
 
 
 def is_model_ready(model_name, model_version=""):
-    _base.unsupported("model control (is_model_ready)")
+    return _control("Failed to check model readiness", do="ready", model=model_name, version=model_version) != ""
 
 
 def get_model_dir():

@@ -119,6 +119,7 @@ class Runner:
     def find(self, about):
         """Imports model.py and returns its class."""
         self.about = about
+        base.instance = about.get("args", {}).get("model_instance_name", about["name"])
         base.model_dir, base.decoupled = about["version_dir"], about.get("decoupled", False)
         sys.path[:] = [""] + [p for p in sys.path if p != HERE] + about["path"] + [HERE]
         sys.argv = [""]
@@ -240,7 +241,7 @@ class Runner:
             return
         if base.decoupled:
             raise ModelError(
-                f"Python model '{self.about['args']['model_instance_name']}' is using the decoupled mode and the "
+                f"Python model '{base.instance}' is using the decoupled mode and the "
                 "execute function must return None.")
         if not isinstance(responses, list):
             raise ModelError(f"Expected a list in the execute return, found type '{type(responses)}'.")

@@ -1,0 +1,143 @@
+// Package metric holds the metrics that models define: families of counters, gauges
+// and histograms, which the metrics endpoint shows beside those of the server.
+package metric
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"triton/pkg/status"
+)
+
+// Kind is the kind of a family.
+type Kind uint8
+
+// The kinds, with the numbers of Triton's C API.
+const (
+	Counter Kind = iota
+	Gauge
+	Histogram
+)
+
+// String returns the name of a kind in Triton's C API.
+func (k Kind) String() string {
+	return "TRITONSERVER_METRIC_KIND_" + [...]string{"COUNTER", "GAUGE", "HISTOGRAM"}[k]
+}
+
+// Registry holds the families of all models. It is safe for concurrent use.
+type Registry struct {
+	mu       sync.Mutex
+	families map[string]*Family
+}
+
+// New returns an empty Registry.
+func New() *Registry { return &Registry{families: map[string]*Family{}} }
+
+// Family is a family of metrics of one name. Models that make a family of the same name
+// and kind share it.
+type Family struct {
+	registry   *Registry
+	name, help string
+	kind       Kind
+	refs       int
+	metrics    []*Metric // in the order of their creation
+}
+
+var validName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`)
+
+// Family makes a family, or returns the one that exists. The caller releases it.
+func (r *Registry) Family(name, help string, kind Kind) (*Family, error) {
+	switch {
+	case kind > Histogram:
+		return nil, status.New(status.InvalidArg, "Unsupported kind passed to Metric Family")
+	case !validName.MatchString(name):
+		return nil, status.New(status.Internal, "Invalid metric name")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := r.families[name]
+	if f != nil && f.kind != kind || ofServer(name) {
+		return nil, status.New(status.Internal, "Family name already exists with different type")
+	}
+	if f == nil {
+		f = &Family{registry: r, name: name, help: help, kind: kind}
+		r.families[name] = f
+	}
+	f.refs++
+	return f, nil
+}
+
+// ofServer reports whether a name may be one of the server's own families.
+func ofServer(name string) bool {
+	for _, prefix := range []string{"nv_", "triton_", "go_", "process_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Release ends one use of a family. The last one removes it.
+func (f *Family) Release() {
+	r := f.registry
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if f.refs--; f.refs == 0 {
+		delete(r.families, f.name)
+	}
+}
+
+// Label is one label of a metric.
+type Label struct{ Name, Value string }
+
+// Metric is one series. Models that make one with the same labels share it.
+type Metric struct {
+	family *Family
+	labels []Label // sorted by name
+	bounds []float64
+	refs   int
+
+	value   float64
+	count   uint64
+	sum     float64
+	buckets []uint64 // by bound, not cumulative
+}
+
+// Metric makes a metric, or returns the one that exists with these labels. The caller
+// releases it. Only a histogram has bounds.
+func (f *Family) Metric(labels []Label, bounds []float64) (*Metric, error) {
+	labels = slices.Clone(labels)
+	slices.SortFunc(labels, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
+	for i, l := range labels {
+		if !validName.MatchString(l.Name) || strings.HasPrefix(l.Name, "__") || strings.Contains(l.Name, ":") ||
+			i > 0 && l.Name == labels[i-1].Name || f.kind == Histogram && l.Name == "le" {
+			return nil, status.New(status.Internal, "Invalid label name")
+		}
+	}
+	for i, b := range bounds {
+		if i > 0 && !(bounds[i-1] < b) {
+			return nil, status.New(status.Internal, "Bucket Boundaries must be strictly sorted")
+		}
+	}
+	f.registry.mu.Lock()
+	defer f.registry.mu.Unlock()
+	i := slices.IndexFunc(f.metrics, func(m *Metric) bool { return slices.Equal(m.labels, labels) })
+	if i >= 0 {
+		f.metrics[i].refs++
+		return f.metrics[i], nil
+	}
+	m := &Metric{family: f, labels: labels, bounds: slices.Clone(bounds), refs: 1, buckets: make([]uint64, len(bounds))}
+	f.metrics = append(f.metrics, m)
+	return m, nil
+}
+
+// Release ends one use of a metric. The last one removes it.
+func (m *Metric) Release() {
+	m.family.registry.mu.Lock()
+	defer m.family.registry.mu.Unlock()
+	if m.refs--; m.refs == 0 {
+		m.family.metrics = slices.DeleteFunc(m.family.metrics, func(o *Metric) bool { return o == m })
+	}
+}
