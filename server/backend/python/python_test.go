@@ -107,7 +107,7 @@ func (h *harness) load() error {
 		require.NoError(h.t, in.Close())
 		memory, err := h.backend.memory()
 		require.NoError(h.t, err)
-		require.Zero(h.t, memory.pool.Outstanding())
+		require.Eventually(h.t, func() bool { return memory.pool.Outstanding() == 0 }, waitFor, tick) // a call may end after its child
 	})
 	return nil
 }
