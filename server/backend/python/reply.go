@@ -39,11 +39,11 @@ func (c *call) send(d delivery) {
 func (c *call) begin(final, full bool) {
 	m := c.out.Begin(frameResponse)
 	m.Uint32(c.id)
-	m.Uint8(flag(final))
-	m.Uint8(flag(full))
+	m.Uint8(boolByte(final))
+	m.Uint8(boolByte(full))
 }
 
-func flag(b bool) uint8 {
+func boolByte(b bool) uint8 {
 	if b {
 		return 1
 	}
