@@ -13,6 +13,7 @@ import (
 
 	"triton/pkg/gpu"
 	"triton/pkg/tensor"
+	"triton/server/backend/metric"
 )
 
 // fakeView is one GPU.
@@ -40,7 +41,7 @@ func text(t *testing.T, m *machine) string {
 	}
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(m)
-	f := &metricsFrontend{registry: reg, machine: m, order: order}
+	f := &metricsFrontend{registry: reg, custom: metric.New(), machine: m, order: order}
 	return string(f.page())
 }
 

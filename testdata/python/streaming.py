@@ -130,8 +130,8 @@ def answers_may_be_late():
 
 @check
 def deadline_of_a_stream():
-    with stream(stream_timeout=0.3) as s:
-        s.send("repeat_int32", repeat_inputs([1, 2], delay_ms=1000))
+    with stream(stream_timeout=1) as s:
+        s.send("repeat_int32", repeat_inputs([1, 2], delay_ms=20000))
         while True:
             result, error = s.next()
             if error is not None:

@@ -175,6 +175,9 @@ func TestBadArchives(t *testing.T) {
 // of the file; what the interpreter has can be imported too.
 func TestRequirements(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it makes several virtual environments")
+	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("needs python3")
