@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/extension"
 	"triton/pkg/status"
@@ -68,8 +67,8 @@ func withThreads(env []string, n int) []string {
 
 // checkParameters checks the parameters of NVIDIA's Python backend that have no effect here:
 // inputs are always in the memory of the CPU.
-func checkParameters(c *inferencepb.ModelConfig) error {
-	p, ok := c.GetParameters()["FORCE_CPU_ONLY_INPUT_TENSORS"]
+func checkParameters(spec backend.Spec) error {
+	p, ok := spec.Config.GetParameters()["FORCE_CPU_ONLY_INPUT_TENSORS"]
 	if v := p.GetStringValue(); ok && v != "yes" && v != "no" {
 		return status.New(status.Unsupported, "Incorrect value for FORCE_CPU_ONLY_INPUT_TENSORS: %s'", v)
 	}

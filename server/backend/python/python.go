@@ -92,7 +92,7 @@ func (b *Backend) prepare(ctx context.Context, spec backend.Spec, r *Runtime) (*
 	if m.memory, err = b.memory(); err != nil {
 		return nil, err
 	}
-	if err := checkParameters(spec.Config); err != nil {
+	if err := checkParameters(spec); err != nil {
 		return nil, err
 	}
 	process, err := processOf(spec)
