@@ -2,7 +2,7 @@ package python
 
 import (
 	"encoding/binary"
-	"flag"
+	cmdline "flag"
 	"fmt"
 	"math"
 	"os"
@@ -19,7 +19,7 @@ import (
 	"triton/server/infer"
 )
 
-var packages = flag.String("packages", "", "a Python with the packages of the shipped backends")
+var packages = cmdline.String("packages", "", "a Python with the packages of the shipped backends")
 
 // withPackages returns a Python that can import the modules.
 func withPackages(t *testing.T, modules ...string) string {
