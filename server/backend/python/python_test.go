@@ -304,26 +304,6 @@ func TestExecuteErrors(t *testing.T) {
 	}
 }
 
-// What is not there yet says so by its name.
-func TestUnsupported(t *testing.T) {
-	t.Parallel()
-	calls := []string{
-		"r[0].inputs()[0].to_dlpack()",
-	}
-	h := newHarness(t, `
-class TritonPythonModel:
-    def execute(self, r):
-        eval(r[0].request_id())
-`)
-	require.NoError(t, h.load())
-	for _, call := range calls {
-		r := h.request(tensor.FP32, tensor.Shape{1}, floats(1))
-		r.ID = call
-		_, err := h.run(r)
-		require.ErrorContains(t, err, "message: TritonModelException: UNSUPPORTED: this server does not support ", call)
-	}
-}
-
 func TestLoadErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, source, text string }{

@@ -29,10 +29,6 @@ class TritonError:
         return self._code
 
 
-def unsupported(feature):
-    raise TritonModelException(f"UNSUPPORTED: this server does not support {feature} in Python models yet")
-
-
 def native(*classes):
     """Gives classes the module that NVIDIA's have, as error texts show it."""
     for c in classes:

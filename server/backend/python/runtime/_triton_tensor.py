@@ -5,6 +5,7 @@ import struct
 import numpy
 
 import _triton_base as _base
+import _triton_dlpack as _dlpack
 from _triton_base import TritonModelException
 
 _BYTES = 13
@@ -16,12 +17,12 @@ _NUMPY = {
 }
 _CODES = {t: code for code, t in _NUMPY.items()}
 _CODES[numpy.bytes_] = _BYTES
-_TYPESTR = {code: numpy.dtype(t).str for code, t in _NUMPY.items() if code != _BYTES}
+
 
 class _Slot:
     """The memory of an input, as numpy sees it. Every array over it keeps it alive."""
 
-    __slots__ = ("__array_interface__", "region", "block")
+    __slots__ = ("__array_interface__", "owner")
 
 
 class Tensor:
@@ -75,20 +76,16 @@ class Tensor:
         return self._array
 
     def _view(self):
-        offset, size = self._at
         if self._dtype == _BF16:
             raise TritonModelException(
                 "Tensor dtype is BF16 and cannot be converted to NumPy. Use to_dlpack() and from_dlpack() instead.")
+        offset, size = self._at
         if self._dtype == _BYTES:
             return _deserialize(_base.host.bytes(offset, size) if size else b"").reshape(self._shape)
         if size == 0:
             return numpy.empty(self._shape, _NUMPY[self._dtype])
-        slot = _Slot()
-        slot.region, address = _base.host.memory(offset, size)
-        slot.block = self._block
-        slot.__array_interface__ = {
-            "version": 3, "shape": self._shape, "typestr": _TYPESTR[self._dtype], "data": (address, False)}
-        return numpy.asarray(slot)
+        region, address = _base.host.memory(offset, size)
+        return _array(address, _NUMPY[self._dtype], self._shape, (region, self._block))
 
     def _payload(self):
         """What is copied into the response: bytes or an array in C order."""
@@ -101,17 +98,46 @@ class Tensor:
         return self.as_numpy()
 
     def to_dlpack(self):
-        _base.unsupported("DLPack (Tensor.to_dlpack)")
+        if self._dtype == _BYTES:
+            raise TritonModelException("DLPack does not have support for string tensors.")
+        if self._dtype != _BF16:
+            array = self.as_numpy()
+            return _dlpack.export(array.ctypes.data, self._dtype, self._shape, array)
+        if self._data is not None:
+            return _dlpack.export(self._data.ctypes.data, _BF16, self._shape, self._data)
+        offset, size = self._at
+        region, address = _base.host.memory(offset, size) if size else (None, 0)
+        return _dlpack.export(address, _BF16, self._shape, (region, self._block))
 
     @staticmethod
     def from_dlpack(name, obj):
-        _base.unsupported("DLPack (Tensor.from_dlpack)")
+        if name == "":
+            raise TritonModelException("Tensor name cannot be an empty string.")
+        address, dtype, shape, owner = _dlpack.consume(_dlpack.capsule_of(obj))
+        array = _array(address, numpy.uint16 if dtype == _BF16 else _NUMPY[dtype], shape, owner)
+        t = Tensor._input(name, dtype, shape, None, None)
+        if dtype == _BF16:
+            t._data = array
+        else:
+            t._array = array
+        return t
 
-    def __dlpack__(self, stream=None):
-        _base.unsupported("DLPack (Tensor.__dlpack__)")
+    def __dlpack__(self, stream=None, **_):
+        return self.to_dlpack()
 
     def __dlpack_device__(self):
         return (1, 0)
+
+
+def _array(address, dtype, shape, owner):
+    """An array over memory that owner keeps."""
+    if 0 in shape:
+        return numpy.empty(shape, dtype)
+    slot = _Slot()
+    slot.owner = owner
+    slot.__array_interface__ = {
+        "version": 3, "shape": shape, "typestr": numpy.dtype(dtype).str, "data": (address, False)}
+    return numpy.asarray(slot)
 
 
 def _serialize(array):
