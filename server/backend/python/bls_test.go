@@ -67,6 +67,8 @@ func describeRequest(r *infer.Request) error {
 			resp.Err = status.New(status.NotFound, "nope")
 		case "large":
 			resp.Add("OUT", tensor.Uint8, tensor.Shape{1 << 20}, tensor.NewData(tensor.HeapBuffer(make([]byte, 1<<20))))
+		case "traced":
+			resp.Err = fmt.Errorf("traced: %v", r.Trace != nil)
 		case "same":
 			resp.Add("OUT", r.Inputs[0].DataType, r.Inputs[0].Shape, r.Inputs[0].Data.Clone())
 		default:
@@ -134,7 +136,7 @@ func newCaller(t *testing.T, models callees) *harness {
 func (h *harness) eval(expression string) string {
 	h.t.Helper()
 	r := h.request(tensor.FP32, tensor.Shape{1}, floats(1))
-	r.ID = expression
+	r.ID, r.Trace = expression, traced{}
 	responses, err := h.run(r)
 	require.NoError(h.t, err)
 	require.NoError(h.t, responses[0].Err)
@@ -169,6 +171,8 @@ func TestCalls(t *testing.T) {
 		{"show(ask(correlation_id=7, model_version=1, outputs=[]).exec())", "[[b' 7  false false 0   FP32 [1,2] 8']]"},
 		{"ask().exec().parameters()", `{"p":1}`},
 		{"show(ask(request_id='fail').exec())", "error 2 nope"},
+		{"show(ask(request_id='traced', trace=r.trace()).exec())", "error 1 traced: true"},
+		{"show(ask(request_id='traced').exec())", "error 1 traced: false"},
 		{"show(ask(request_id='large').exec())", "[[1048576]]"},
 		{"show(ask(r.inputs()[0].as_numpy(), request_id='same').exec())", "[[0.0]]"},
 		{"show(ask(np.arange(300000), request_id='same').exec())", "[[300000]]"},

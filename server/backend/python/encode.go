@@ -30,6 +30,7 @@ func (in *instance) put(m *child.Message, r *infer.Request) error {
 	in.text = appendParameters(in.text[:0], r.Parameters)
 	m.Uint32(uint32(len(in.text)))
 	m.Raw(in.text)
+	m.String(contextOf(r))
 	if len(r.Outputs) == 0 {
 		m.Uint32(uint32(len(in.model.outputs)))
 		for _, name := range in.model.outputs {
@@ -42,6 +43,15 @@ func (in *instance) put(m *child.Message, r *infer.Request) error {
 		}
 	}
 	return in.putInputs(m, r)
+}
+
+// contextOf returns the trace context of a request for models that continue its trace;
+// empty when there is none.
+func contextOf(r *infer.Request) string {
+	if t, ok := r.Trace.(interface{ Context() string }); ok {
+		return t.Context()
+	}
+	return ""
 }
 
 // putInputs copies the inputs to where the child can read them, in one block.

@@ -342,6 +342,13 @@ func TestNumpyIsMissing(t *testing.T) {
 	require.ErrorContains(t, h.load(), "no Python interpreter: ")
 }
 
+// traced is a trace with a context.
+type traced struct{}
+
+func (traced) Observe(infer.Event) {}
+func (traced) Child() infer.Trace  { return traced{} }
+func (traced) Context() string     { return `{"traceparent":"x"}` }
+
 // A request and the arguments of initialize, as model.py sees them.
 func TestRequest(t *testing.T) {
 	t.Parallel()
@@ -363,11 +370,12 @@ class TritonPythonModel:
 	require.NoError(t, h.load())
 	r := h.request(tensor.FP32, tensor.Shape{1, 2}, floats(2))
 	r.SequenceIDStr, r.SequenceStart, r.SequenceEnd, r.TimeoutMicros = "corr", true, true, 9
+	r.Trace = traced{}
 	r.Parameters = append(r.Parameters, kserve.Parameter{Name: "p", Kind: kserve.ParamInt, Int: -4}, kserve.Parameter{Name: "q\"", Kind: kserve.ParamString, String: "é"},
 		kserve.Parameter{Name: "b", Kind: kserve.ParamBool, Bool: true}, kserve.Parameter{Name: "d", Kind: kserve.ParamDouble, Double: 0.5})
 	responses, err := h.run(r, h.request(tensor.FP32, tensor.Shape{1, 2}, floats(2)))
 	require.NoError(t, err)
-	want := `id corr 3 9 {"p":-4,"q\"":"é","b":true,"d":0.5} ['OUT'] False None [1, 2] None CPU m_0 1 1`
+	want := `id corr 3 9 {"p":-4,"q\"":"é","b":true,"d":0.5} ['OUT'] False {"traceparent":"x"} [1, 2] None CPU m_0 1 1`
 	require.Equal(t, string(tensor.AppendElementString(tensor.AppendElementString(nil, want), "raw")), string(bytesOf(&responses[0].Outputs[0].Data)))
 	require.Equal(t, []kserve.Parameter{{Name: "a", Kind: kserve.ParamInt, Int: 1}, {Name: "b", Kind: kserve.ParamBool, Bool: true}, {Name: "c", Kind: kserve.ParamString, String: "d"}}, responses[0].Parameters)
 	require.EqualError(t, responses[1].Err, "not here")

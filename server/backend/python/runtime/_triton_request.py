@@ -9,9 +9,10 @@ from _triton_tensor import Tensor
 
 class InferenceTrace:
     _request = 0  # the number of the request that is traced
+    _context = ""
 
     def get_context(self):
-        return None
+        return self._context or None
 
 
 class PreferredMemory:

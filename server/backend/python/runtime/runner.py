@@ -216,7 +216,7 @@ class Runner:
         name, request._id, request._parameters = body.text(), body.text(), body.text()
         request._correlation = name if kind else correlation
         request._trace = native.InferenceTrace()
-        request._trace._request = number
+        request._trace._request, request._trace._context = number, body.text()
         request._release = 0
         outputs, = body.unpack(U32)
         request._outputs = {body.text() for _ in range(outputs)}
