@@ -85,10 +85,11 @@ func TestMetrics(t *testing.T) {
 		}
 		require.Equal(t, c[1], h.eval(c[0]), c[0])
 	}
-	require.Equal(t, `c label:{name:"a" value:"1"} counter:{value:2}
+	want := `c label:{name:"a" value:"1"} counter:{value:2}
 g gauge:{value:-2.5}
 h histogram:{sample_count:2 sample_sum:50.5 bucket:{cumulative_count:0 upper_bound:0.1} bucket:{cumulative_count:1 upper_bound:1} bucket:{cumulative_count:1 upper_bound:10}}
-inits label:{name:"model" value:"m"} counter:{value:1}`, series(h.spec.Metrics))
+inits label:{name:"model" value:"m"} counter:{value:1}`
+	require.Eventually(t, func() bool { return series(h.spec.Metrics) == want }, waitFor, tick, "deleted metrics are released after the response")
 }
 
 // The metrics of a child that dies stay for its successor; those of a model that is

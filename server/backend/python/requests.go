@@ -6,14 +6,10 @@ import (
 	"triton/server/infer"
 )
 
-// openRequest is a request that the model has not answered.
-//
-// \tfrom event to
-// \trunning Execute returns, the response comes from a sender left
-// \trunning answered, rescheduled, or Execute returns an error taken out of the table
-// \tleft a sender sends the final response, the child ends taken out of the table
-//
-// Whoever takes it out of the table ends it.
+// openRequest is a request that the model has not answered. It is running until Execute
+// returns. A request whose response comes from a response sender stays in the table after
+// that, until the final response or the end of the child. Whoever takes it out of the table
+// ends it.
 type openRequest struct {
 	r       *infer.Request // nil for a null request
 	running bool           // its batch runs
