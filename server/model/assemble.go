@@ -13,7 +13,8 @@ import (
 	"triton/server/validation"
 )
 
-// assemble completes a version of an ensemble. Old is the version that it replaces, if any.
+// assemble completes a version of an ensemble. old is the version that it replaces; nil if
+// it replaces none.
 func (b *Builder) assemble(v *Loaded, s Source, old *Loaded) error {
 	config := modelconfig.New(s.Config.File, proto.CloneOf(s.Config.ModelConfig))
 	if err := s.Config.First(s.Config.ValidateIO()); err != nil {
@@ -57,8 +58,8 @@ func (b *Builder) assemble(v *Loaded, s Source, old *Loaded) error {
 	return err
 }
 
-// inheritLabels gives the outputs of a step without class names the class names of the model
-// that makes them.
+// inheritLabels copies the class names of a step's model to the ensemble's outputs that have
+// none.
 func (v *Loaded) inheritLabels(step *inferencepb.ModelEnsembling_Step, part *Loaded) {
 	for from, to := range step.GetOutputMap() {
 		if v.labels[to] == nil && part.labels[from] != nil {

@@ -1,5 +1,5 @@
 // Package model is one loaded version of a model: the configuration that its backend has
-// completed, the engine, and the runner chain of requests. A Builder makes versions;
+// completed, the backend's model, and the runner chain of requests. A Builder makes versions;
 // package repository decides what is loaded and when a version is replaced.
 package model
 
@@ -28,7 +28,7 @@ import (
 	"triton/server/store"
 )
 
-// Options are for all versions of a builder.
+// Options configure a Builder and all versions that it makes.
 type Options struct {
 	Backends backend.Set
 	// BackendDirectory has a folder for each backend that is written in Python.
@@ -51,7 +51,7 @@ type Options struct {
 	// Capability returns the CUDA compute capability of a GPU, such as "8.6"; empty when it is
 	// unknown.
 	Capability func(device int) string
-	// Cache keeps the responses of models that ask for it; nil: none.
+	// Cache keeps the responses of models whose configuration enables it; nil: none.
 	Cache cache.Cache
 	// NewAlarm makes the timers of queue delays; nil: NewPreciseAlarm. Virtual time needs
 	// scheduler.NewAlarm.
@@ -62,7 +62,7 @@ type Options struct {
 	// either may be nil.
 	Controller infer.Controller
 	Metrics    *metric.Registry
-	// Stats are for the counters of the versions.
+	// Stats configure the counters of the versions.
 	Stats stats.Options
 }
 
@@ -82,7 +82,7 @@ type Provenance struct {
 type Source struct {
 	ID     store.ID
 	Number int64
-	// Folder is the model's folder; the version's folder lies in it under the name Version.
+	// Folder is the model's folder; Version is the name of the version's folder in it.
 	// The version holds Folder as long as it needs the files.
 	Folder  *store.Folder
 	Version string
@@ -118,15 +118,16 @@ func (b *Builder) Load(ctx context.Context, s Source) (*Loaded, error) {
 	})
 }
 
-// Regroup makes a version from a version that serves, with new instances of the same engine.
-// The engine keeps its files, and the counters go on.
+// Regroup makes a version that replaces old, which serves: it has new instances of the same
+// backend model. The backend model keeps its files, and the counters continue.
 func (b *Builder) Regroup(ctx context.Context, s Source, old *Loaded) (*Loaded, error) {
 	s.Folder, s.Version = old.folder, filepath.Base(old.dir)
 	return b.build(s, func(v *Loaded) error { return b.regroup(ctx, v, old, s) })
 }
 
-// Assemble makes a version of an ensemble over the versions of its steps. If only its parts
-// differ from old, the version that it replaces, the counters go on. Old may be nil.
+// Assemble makes a version of an ensemble; parts are the versions that its steps use. old is
+// the version that it replaces, or nil. If the two differ only in their parts, the counters
+// continue.
 func (b *Builder) Assemble(s Source, parts []*Loaded, old *Loaded) (*Loaded, error) {
 	return b.build(s, func(v *Loaded) error {
 		v.parts = parts

@@ -16,13 +16,14 @@ import (
 	implicit "triton/server/scheduler/state"
 )
 
-// serve makes the chain of runners that a request of a version with an engine passes, and
-// starts the instances. After an error the engine is closed.
+// startChain makes the runner chain of a version that has a backend model, and starts the
+// instances. After an error the backend model is closed. A request passes the runners in
+// this order:
 //
 //	request -> cache -> length buckets -> admission -> queue or sequences -> instances
-func (b *Builder) serve(ctx context.Context, v *Loaded, placements []backend.Placement) error {
+func (b *Builder) startChain(ctx context.Context, v *Loaded, placements []backend.Placement) error {
 	run, passive := split(placements)
-	err := b.stack(ctx, v, run, passive)
+	err := b.buildChain(ctx, v, run, passive)
 	if err != nil {
 		v.samples.Close()
 		b.unlimit(v)
@@ -30,9 +31,9 @@ func (b *Builder) serve(ctx context.Context, v *Loaded, placements []backend.Pla
 	return err
 }
 
-// stack makes the chain from its end, the instances, to its beginning.
-func (b *Builder) stack(ctx context.Context, v *Loaded, run, passive []backend.Placement) error {
-	fail := func(err error) error { return errors.Join(err, v.engine.Close()) }
+// buildChain makes the chain from its end, the instances, to its beginning.
+func (b *Builder) buildChain(ctx context.Context, v *Loaded, run, passive []backend.Placement) error {
+	fail := func(err error) error { return errors.Join(err, v.backendModel.Close()) }
 	if err := b.limit(v, run); err != nil {
 		return fail(err)
 	}
@@ -40,17 +41,17 @@ func (b *Builder) stack(ctx context.Context, v *Loaded, run, passive []backend.P
 	if v.samples, err = b.samples(v); err != nil {
 		return fail(err)
 	}
-	source, seats, err := b.source(v, len(run))
+	source, slots, err := b.newScheduler(v, len(run))
 	if err != nil {
 		return fail(err)
 	}
 	v.group = instance.New(instance.Options{
-		Name: v.model, Version: v.text, Config: v.config, Model: v.engine, Placements: run, Passive: passive,
-		Source: source, Slots: seats, WarmUp: v.warmUp(v.samples), Observer: v.observer, Stats: v.stats, Log: v.log,
+		Name: v.model, Version: v.text, Config: v.config, Model: v.backendModel, Placements: run, Passive: passive,
+		Source: source, Slots: slots, WarmUp: v.warmUp(v.samples), Observer: v.observer, Stats: v.stats, Log: v.log,
 	})
 	v.runner = v.group
 	if v.estimate != nil {
-		v.runner = admission.New(v.runner, v.estimate, v.line, v.stats)
+		v.runner = admission.New(v.runner, v.estimate, v.queue, v.stats)
 	}
 	if l := v.extensions.Lengths; l != nil {
 		v.runner = lengthbucket.New(v.runner, l, v.config.GetMaxBatchSize() > 0, v.pool)
@@ -75,10 +76,10 @@ func split(placements []backend.Placement) (run, passive []backend.Placement) {
 	return slices.DeleteFunc(slices.Clone(placements), idle), passive
 }
 
-// source makes the scheduler of a version, with a slot for each of n instances.
-func (b *Builder) source(v *Loaded, n int) (scheduler.Source, []*scheduler.Slot, error) {
+// newScheduler makes the scheduler of a version, with a slot for each of n instances.
+func (b *Builder) newScheduler(v *Loaded, n int) (scheduler.Source, []*scheduler.Slot, error) {
 	if v.config.GetSequenceBatching() != nil {
-		return b.sequences(v, n)
+		return b.newSequenceScheduler(v, n)
 	}
 	d := v.config.GetDynamicBatching()
 	o := scheduler.Options{
@@ -94,13 +95,13 @@ func (b *Builder) source(v *Loaded, n int) (scheduler.Source, []*scheduler.Slot,
 			o.Alarm = b.opts.NewAlarm()
 		}
 	}
-	q, seats := scheduler.NewQueue(o)
+	q, slots := scheduler.NewQueue(o)
 	v.observe(o.Policy, q, n)
-	return q, seats, nil
+	return q, slots, nil
 }
 
-// sequences makes the scheduler of a version with sequence batching.
-func (b *Builder) sequences(v *Loaded, n int) (scheduler.Source, []*scheduler.Slot, error) {
+// newSequenceScheduler makes the scheduler of a version with sequence batching.
+func (b *Builder) newSequenceScheduler(v *Loaded, n int) (scheduler.Source, []*scheduler.Slot, error) {
 	o := sequence.Options{
 		Config: v.config, Slots: n, Stats: v.stats, Log: v.log, Pool: v.pool, Gate: v.schedulerGate(),
 		HoldSlots: b.opts.Holds.Requests, HoldBacklog: b.opts.Holds.Backlog,
@@ -116,7 +117,7 @@ func (b *Builder) sequences(v *Loaded, n int) (scheduler.Source, []*scheduler.Sl
 	if sequence.Delays(v.config) {
 		o.Alarm = b.opts.NewAlarm
 	}
-	q, seats, err := sequence.New(o)
+	q, slots, err := sequence.New(o)
 	if err != nil {
 		if states != nil {
 			states.Close()
@@ -124,5 +125,5 @@ func (b *Builder) sequences(v *Loaded, n int) (scheduler.Source, []*scheduler.Sl
 		return nil, nil, err
 	}
 	v.sequences = q
-	return q, seats, nil
+	return q, slots, nil
 }

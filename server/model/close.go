@@ -15,10 +15,10 @@ func (v *Loaded) FinishSequences() <-chan struct{} {
 }
 
 // Close releases the repository's reference, waits until the requests have released theirs,
-// and closes the instances and the engine. It returns false when ctx ends first; Close may
+// and closes the instances and the backend model. It returns false when ctx ends first; Close may
 // then be called again.
 func (b *Builder) Close(ctx context.Context, v *Loaded) (closed bool, err error) {
-	v.Leave()
+	v.Retire()
 	select {
 	case <-v.drained:
 	case <-ctx.Done():
@@ -48,8 +48,8 @@ func (b *Builder) Close(ctx context.Context, v *Loaded) (closed bool, err error)
 	return true, err
 }
 
-// finishReplaced waits for the sequences that a replaced version goes on with on its own
-// instances, or until ctx ends.
+// finishReplaced waits until the open sequences of a replaced version are finished, or until
+// ctx ends. They stay on the instances on which they began.
 func (v *Loaded) finishReplaced(ctx context.Context) {
 	if !v.replaced || v.sequences == nil {
 		return

@@ -14,20 +14,20 @@ import (
 	"triton/server/validation"
 )
 
-// load completes the configuration with the backend's help, checks it, and makes the engine
-// and the chain of runners.
+// load completes the configuration with the backend's help, checks it, and makes the backend
+// model and the runner chain.
 func (b *Builder) load(ctx context.Context, v *Loaded, s Source) error {
 	config := *s.Config // keeps the positions of fields
 	config.ModelConfig = proto.CloneOf(s.Config.ModelConfig)
 	if config.GetBackend() == "" {
 		return status.New(status.InvalidArg, "must specify 'backend' for '%s'", v.model)
 	}
-	engine, err := b.find(&config, v.model, v.dir, s.Folder.Dir)
+	chosen, err := b.findBackend(&config, v.model, v.dir, s.Folder.Dir)
 	if err != nil {
 		return err
 	}
-	spec := b.spec(v, &config, s, engine.settings)
-	if err := b.complete(ctx, engine.Backend, &config, spec); err != nil {
+	spec := b.spec(v, &config, s, chosen.settings)
+	if err := b.complete(ctx, chosen.Backend, &config, spec); err != nil {
 		return err
 	}
 	if v.labels, err = readLabels(s.Folder.Dir, config.ModelConfig); err != nil {
@@ -47,21 +47,21 @@ func (b *Builder) load(ctx context.Context, v *Loaded, s Source) error {
 	if err != nil {
 		return err
 	}
-	m, err := engine.Load(ctx, spec)
+	m, err := chosen.Load(ctx, spec)
 	if err != nil {
 		return err
 	}
-	v.engine = share(engine.Backend, m)
-	return b.serve(ctx, v, placements)
+	v.backendModel = share(chosen.Backend, m)
+	return b.startChain(ctx, v, placements)
 }
 
-// regroup completes a version with new instances of the engine of a version that serves.
+// regroup completes a version with new instances of the backend model of old, which serves.
 func (b *Builder) regroup(ctx context.Context, v, old *Loaded, s Source) error {
 	config := *s.Config
 	config.ModelConfig = proto.CloneOf(old.config)
 	config.InstanceGroup = proto.CloneOf(s.Config.ModelConfig).InstanceGroup
 	config.VersionPolicy = s.Config.VersionPolicy
-	if err := b.groups(old.engine.backend, &config); err != nil {
+	if err := b.groups(old.backendModel.backend, &config); err != nil {
 		return err
 	}
 	v.config, v.labels, v.check, v.metadata, v.stats = config.ModelConfig, old.labels, old.check, old.metadata, old.stats
@@ -71,12 +71,13 @@ func (b *Builder) regroup(ctx context.Context, v, old *Loaded, s Source) error {
 	if err != nil {
 		return err
 	}
-	old.engine.refs.Add(1)
-	v.engine = old.engine
-	return b.serve(ctx, v, placements)
+	old.backendModel.refs.Add(1)
+	v.backendModel = old.backendModel
+	return b.startChain(ctx, v, placements)
 }
 
-// spec describes a version to its backend, with the settings of a backend of that name.
+// spec describes a version to its backend. owner is the name of the backend whose settings
+// apply.
 func (b *Builder) spec(v *Loaded, c *modelconfig.Config, s Source, owner string) backend.Spec {
 	settings := maps.Clone(b.opts.Settings[""])
 	if settings == nil {
@@ -95,11 +96,11 @@ func (b *Builder) spec(v *Loaded, c *modelconfig.Config, s Source, owner string)
 type gpuUser interface{ HasGPU() bool }
 
 // complete lets the backend fill in what the configuration leaves out, and checks the result.
-func (b *Builder) complete(ctx context.Context, engine backend.Backend, c *modelconfig.Config, spec backend.Spec) error {
-	if err := b.groups(engine, c); err != nil {
+func (b *Builder) complete(ctx context.Context, impl backend.Backend, c *modelconfig.Config, spec backend.Spec) error {
+	if err := b.groups(impl, c); err != nil {
 		return err
 	}
-	if a, ok := engine.(backend.AutoCompleter); ok && b.opts.AutoComplete {
+	if a, ok := impl.(backend.AutoCompleter); ok && b.opts.AutoComplete {
 		if err := a.AutoComplete(ctx, spec); err != nil {
 			return err
 		}
@@ -112,9 +113,9 @@ func (b *Builder) complete(ctx context.Context, engine backend.Backend, c *model
 }
 
 // groups completes and checks the instance groups.
-func (b *Builder) groups(engine backend.Backend, c *modelconfig.Config) error {
+func (b *Builder) groups(impl backend.Backend, c *modelconfig.Config) error {
 	machine := b.opts.Machine
-	if g, ok := engine.(gpuUser); !ok || !g.HasGPU() {
+	if g, ok := impl.(gpuUser); !ok || !g.HasGPU() {
 		onCPU(c, machine)
 	}
 	c.NormalizeInstanceGroups(machine)

@@ -15,7 +15,7 @@ import (
 	"triton/server/scheduler/dynamic"
 )
 
-// extensions reads what a configuration asks for beyond Triton.
+// extensions reads the parameters of features that Triton does not have.
 func extensions(c *modelconfig.Config) (extension.Settings, error) {
 	s, found := extension.Read(c)
 	return s, c.First(found)
@@ -44,7 +44,7 @@ func (v *Loaded) observe(p scheduler.Policy, q *scheduler.Queue, instances int) 
 		all = append(all, v.adapt(d, p.(*dynamic.Policy)))
 	}
 	if v.extensions.Admission {
-		v.line, v.estimate = q, admission.NewEstimate(instances, largestBatch(v.config))
+		v.queue, v.estimate = q, admission.NewEstimate(instances, largestBatch(v.config))
 		all = append(all, v.estimate)
 	}
 	if len(all) > 0 {

@@ -43,7 +43,7 @@ func (v *Loaded) submit(r *infer.Request, step bool) error {
 }
 
 // admit returns an error for a request that cannot run. If it panics it releases the core's
-// reference to the request. Requests of steps are admitted also while the server ends.
+// reference to the request. Requests of steps are admitted during a drain too.
 func (v *Loaded) admit(r *infer.Request, step bool) error {
 	returned := false
 	defer func() {
@@ -57,7 +57,7 @@ func (v *Loaded) admit(r *infer.Request, step bool) error {
 }
 
 func (v *Loaded) checkRequest(r *infer.Request, step bool) error {
-	if !step && v.closing.Load() {
+	if !step && v.stopped.Load() {
 		return status.New(status.Unavailable, "%sServer is stopping, scheduler for model has stopped accepting new inference requests", r.Tag())
 	}
 	r.ModelName, r.ModelVersion, r.Pool, r.Log = v.model, v.text, v.pool, v.log

@@ -36,7 +36,7 @@ func (b *Builder) unlimit(v *Loaded) {
 	}
 }
 
-// logResources logs how much there is of each resource now.
+// logResources logs the amount of each resource.
 func (b *Builder) logResources() {
 	if l := log.Verbose(1); b.opts.Limiter != nil && b.opts.Log.Enabled(context.Background(), l) {
 		b.opts.Log.Log(context.Background(), l, b.opts.Limiter.String())

@@ -9,9 +9,9 @@ import (
 	"triton/server/infer"
 )
 
-// stepModels finds the models of an ensemble's steps. An ensemble that is itself held as a
-// step holds the models of its own steps as long, so that its request finds them also when
-// they have been unloaded meanwhile.
+// stepModels finds the models of an ensemble's steps. While another ensemble holds this one
+// as a step, this one holds the models of its own steps too. So its request finds them even
+// if they are unloaded before it runs.
 type stepModels struct {
 	models  infer.Submitter
 	targets []target
@@ -49,7 +49,7 @@ func (n *stepModels) Acquire(name, version string) (infer.Callee, error) {
 		return nil, err
 	}
 	defer v.Release()
-	if m, ok := v.Call(); ok {
+	if m, ok := v.AcquireCallee(); ok {
 		return m, nil
 	}
 	return nil, err
@@ -68,7 +68,7 @@ func (n *stepModels) find(t target) *Loaded {
 	return nil
 }
 
-// callee is a version as another model holds it.
+// callee is a reference to a version that another model holds.
 type callee interface {
 	infer.Callee
 	version() *Loaded
@@ -76,8 +76,8 @@ type callee interface {
 
 func (s Step) version() *Loaded { return s.Loaded }
 
-// nested is an ensemble that is held as a step, with the versions of its own steps that were
-// ready when it was.
+// nested is a reference to an ensemble that another ensemble holds as a step, and to the
+// versions of its own steps that were ready when the reference was taken.
 type nested struct {
 	Step
 	steps map[target]callee

@@ -29,9 +29,9 @@ func (v *Loaded) Release() {
 	}
 }
 
-// Leave releases the repository's reference. Further calls have no effect.
-func (v *Loaded) Leave() {
-	if !v.left.Swap(true) {
+// Retire releases the repository's reference. Further calls have no effect.
+func (v *Loaded) Retire() {
+	if !v.retired.Swap(true) {
 		v.Release()
 	}
 }
@@ -42,7 +42,7 @@ func (v *Loaded) Drained() <-chan struct{} { return v.drained }
 // held returns the number of references besides the repository's.
 func (v *Loaded) held() int64 {
 	n := v.refs.Load()
-	if !v.left.Load() {
+	if !v.retired.Load() {
 		n--
 	}
 	return max(n, 0)

@@ -8,8 +8,9 @@ import (
 	"triton/server/stats"
 )
 
-// Remark returns which instances of a ready version do not work; empty when all work.
-func (v *Loaded) Remark() string {
+// InstanceProblems describes the instances of a ready version that do not work; empty when all
+// work.
+func (v *Loaded) InstanceProblems() string {
 	if v.group == nil {
 		return ""
 	}
@@ -32,7 +33,7 @@ func (v *Loaded) Remark() string {
 	return fmt.Sprintf("%d of %d instances work%s", working, len(all), why)
 }
 
-// Statistics returns the counters, and the memory that the engine reports.
+// Statistics returns the counters, and the memory that the backend reports.
 func (v *Loaded) Statistics() *inferencepb.ModelStatistics {
 	s := v.stats.Snapshot()
 	if v.group == nil {

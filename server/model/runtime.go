@@ -22,23 +22,24 @@ type pythonHost interface {
 	Runtime(dir string) backend.Backend
 }
 
-// settingsOwner is a backend that takes the settings of another one.
+// settingsOwner is a backend that uses the settings of another backend, whose name
+// SettingsOf returns.
 type settingsOwner interface{ SettingsOf() string }
 
-// replaceable is a backend whose place a backend of the same name in the backend directory
-// takes.
+// replaceable is a backend that gives way to a backend of the same name in the backend
+// directory.
 type replaceable interface{ Replaceable() bool }
 
-// found is the backend of a model.
-type found struct {
+// foundBackend is the backend of a model.
+type foundBackend struct {
 	backend.Backend
-	settings string // whose --backend-config pairs apply
+	settings string // name of the backend whose --backend-config pairs apply
 }
 
-// find returns the backend that runs the models of a configuration. It searches as Triton
+// findBackend returns the backend that runs the models of a configuration. It searches as Triton
 // does: a backend of this program stands for a library, so it comes before the model.py in
-// the backend directory, unless the runtime names that.
-func (b *Builder) find(c *modelconfig.Config, model string, dirs ...string) (found, error) {
+// the backend directory, unless the runtime names the model.py.
+func (b *Builder) findBackend(c *modelconfig.Config, model string, dirs ...string) (foundBackend, error) {
 	name := c.GetBackend()
 	known := b.opts.Backends[name]
 	folder := filepath.Join(b.opts.BackendDirectory, name)
@@ -46,37 +47,37 @@ func (b *Builder) find(c *modelconfig.Config, model string, dirs ...string) (fou
 	case "":
 		custom := known == nil || canReplace(known) && !isFile(filepath.Join(folder, library))
 		if custom && isFile(filepath.Join(folder, pythonProgram)) {
-			return b.custom(c.ModelConfig, folder)
+			return b.pythonBased(c.ModelConfig, folder)
 		}
 		if known == nil {
-			return found{}, status.New(status.InvalidArg,
+			return foundBackend{}, status.New(status.InvalidArg,
 				"unable to find backend library for backend '%s', try specifying runtime on the model configuration.", name)
 		}
 	case pythonProgram:
 		if path := filepath.Join(folder, pythonProgram); isFile(path) {
-			return b.custom(c.ModelConfig, folder)
+			return b.pythonBased(c.ModelConfig, folder)
 		} else if known == nil || !canReplace(known) {
-			return found{}, status.New(status.InvalidArg,
+			return foundBackend{}, status.New(status.InvalidArg,
 				"unable to find Python backend based backend library '%s' for model '%s', searched: '%s'", pythonProgram, model, path)
 		}
 	default:
 		if known == nil || c.GetRuntime() != library {
-			return found{}, noLibrary(c.GetRuntime(), model, append(dirs, folder))
+			return foundBackend{}, noLibrary(c.GetRuntime(), model, append(dirs, folder))
 		}
 	}
-	f := found{known, name}
+	f := foundBackend{known, name}
 	if o, ok := known.(settingsOwner); ok {
 		f.settings = o.SettingsOf()
 	}
 	return f, nil
 }
 
-// custom returns the backend of a folder with a model.py, and completes the configuration as
+// pythonBased returns the backend of a folder with a model.py, and completes the configuration as
 // Triton does for such a backend.
-func (b *Builder) custom(c *inferencepb.ModelConfig, folder string) (found, error) {
+func (b *Builder) pythonBased(c *inferencepb.ModelConfig, folder string) (foundBackend, error) {
 	host, ok := b.opts.Backends[pythonBackend].(pythonHost)
 	if !ok {
-		return found{}, status.New(status.InvalidArg, "the backend '%s' in %s is written in Python, which this program does not run", c.GetBackend(), folder)
+		return foundBackend{}, status.New(status.InvalidArg, "the backend '%s' in %s is written in Python, which this program does not run", c.GetBackend(), folder)
 	}
 	c.Runtime = pythonProgram
 	const env = "EXECUTION_ENV_PATH"
@@ -86,7 +87,7 @@ func (b *Builder) custom(c *inferencepb.ModelConfig, folder string) (found, erro
 		}
 		c.Parameters[env] = &inferencepb.ModelParameter{StringValue: archive}
 	}
-	return found{host.Runtime(folder), pythonBackend}, nil
+	return foundBackend{host.Runtime(folder), pythonBackend}, nil
 }
 
 // noLibrary returns the error of a runtime that cannot be used.

@@ -7,23 +7,24 @@ import (
 	"triton/server/infer"
 )
 
-// steady reports whether the answers of a version are those of its fingerprint. The answers
-// of an ensemble are not when a part was replaced, or when a step has used another version:
-// between the load of a part and the load of the ensemble, or as long as the latter fails.
+// steady reports whether a version still gives the answers that its fingerprint identifies.
+// An ensemble does not once a part was replaced or a step has used another version than its
+// part. That happens between the load of a part and the load of the ensemble, and as long as
+// the latter fails.
 func (v *Loaded) steady() bool {
 	if v.drifted.Load() {
 		return false
 	}
 	for _, p := range v.parts {
-		if p.left.Load() || !p.steady() {
+		if p.retired.Load() || !p.steady() {
 			return false
 		}
 	}
 	return true
 }
 
-// noteStep records the version that a step of an ensemble uses.
-func (v *Loaded) noteStep(step int, p *Loaded) {
+// recordStep records the version that a step of an ensemble uses.
+func (v *Loaded) recordStep(step int, p *Loaded) {
 	if v.parts[step] != p && !v.drifted.Load() {
 		v.drifted.Store(true)
 	}
@@ -44,7 +45,7 @@ func (s *stepObserver) Acquire(name, version string) (infer.Callee, error) {
 	if p, ok := m.(callee); ok {
 		for i, step := range s.v.config.GetEnsembleScheduling().GetStep() {
 			if step.GetModelName() == name && uses(step, version) {
-				s.v.noteStep(i, p.version())
+				s.v.recordStep(i, p.version())
 			}
 		}
 	}

@@ -14,14 +14,14 @@ func TestDriftedEnsemble(t *testing.T) {
 	inner := &Loaded{parts: []*Loaded{leaf, leaf}}
 	outer := &Loaded{parts: []*Loaded{leaf, inner}}
 	for step, p := range outer.parts {
-		outer.noteStep(step, p)
+		outer.recordStep(step, p)
 	}
 	require.True(t, outer.steady())
-	inner.noteStep(0, leaf)
+	inner.recordStep(0, leaf)
 	require.True(t, outer.steady())
-	inner.noteStep(1, other)
+	inner.recordStep(1, other)
 	require.False(t, inner.steady())
 	require.False(t, outer.steady())
-	inner.noteStep(1, leaf)
+	inner.recordStep(1, leaf)
 	require.False(t, inner.steady(), "never again")
 }

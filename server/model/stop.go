@@ -6,19 +6,19 @@ import "triton/server/infer"
 // the last request releases the version; it must not block.
 func (v *Loaded) Stop(idle func()) {
 	v.idle.Store(&idle)
-	v.closing.Store(true)
+	v.stopped.Store(true)
 }
 
-// Closing reports whether Stop was called.
-func (v *Loaded) Closing() bool { return v.closing.Load() }
+// Stopped reports whether Stop was called.
+func (v *Loaded) Stopped() bool { return v.stopped.Load() }
 
-// Call takes a reference for a model that calls this one. It returns false when the version
+// AcquireCallee takes a reference for a model that calls this one. It returns false when the version
 // is closed already.
-func (v *Loaded) Call() (infer.Callee, bool) {
+func (v *Loaded) AcquireCallee() (infer.Callee, bool) {
 	if !v.Acquire() {
 		return nil, false
 	}
-	if v.closing.Load() {
+	if v.stopped.Load() {
 		v.called.Add(1)
 	}
 	if v.steps != nil {
@@ -27,10 +27,10 @@ func (v *Loaded) Call() (infer.Callee, bool) {
 	return Step{v}, true
 }
 
-// Idle reports whether there was a moment when no request held any of some stopped
-// versions. Nothing runs in them from then on, because only they can call each other. It is
-// not enough that each was once without references: another one may have called it since.
-// So Idle also requires that no calls came in between.
+// Idle reports whether there was a moment when no request held any of the versions, which
+// are all stopped. Nothing runs in them after that moment, because only they can call each
+// other. It is not enough that each was without references once: another one may have
+// called it since. So Idle also requires that none was called during the check.
 func Idle(all []*Loaded) bool {
 	before := calls(all)
 	for _, v := range all {

@@ -15,10 +15,10 @@ func TestIdle(t *testing.T) {
 	require.True(t, v.Acquire())
 	told := 0
 	v.Stop(func() { told++ })
-	require.True(t, v.Closing())
+	require.True(t, v.Stopped())
 	all := []*Loaded{v}
 	require.False(t, Idle(all), "a request that came before")
-	s, ok := v.Call()
+	s, ok := v.AcquireCallee()
 	require.True(t, ok)
 	v.Release()
 	require.Zero(t, told)
@@ -26,8 +26,8 @@ func TestIdle(t *testing.T) {
 	s.Release()
 	require.Equal(t, 1, told)
 	require.True(t, Idle(all))
-	v.Leave()
-	_, ok = v.Call()
+	v.Retire()
+	_, ok = v.AcquireCallee()
 	require.False(t, ok, "it is closed")
 	require.True(t, Idle(all))
 }
@@ -42,7 +42,7 @@ func TestIdleOfCallersInTurn(t *testing.T) {
 		all[i].refs.Store(1)
 		all[i].Stop(func() {})
 	}
-	held, ok := all[0].Call()
+	held, ok := all[0].AcquireCallee()
 	require.True(t, ok)
 	began, looked := make(chan struct{}), make(chan struct{})
 	over := make(chan struct{})
@@ -50,7 +50,7 @@ func TestIdleOfCallersInTurn(t *testing.T) {
 		defer close(over)
 		close(began)
 		for i := len(all); ; i-- { // against the order in which they are looked at
-			next, _ := all[i%len(all)].Call()
+			next, _ := all[i%len(all)].AcquireCallee()
 			held.Release()
 			held = next
 			select {

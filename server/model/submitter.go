@@ -2,8 +2,9 @@ package model
 
 import "triton/server/infer"
 
-// submitter returns the function by which an engine gets the models that it calls. A version
-// whose engine has called it is drained before other versions are closed.
+// submitter returns the function through which a backend gets access to the models that its
+// model calls. If the backend has called the function, the version is drained before other
+// versions are closed.
 func (v *Loaded) submitter(models infer.Submitter) func() infer.Submitter {
 	return func() infer.Submitter {
 		v.calls.Store(true)
@@ -11,13 +12,13 @@ func (v *Loaded) submitter(models infer.Submitter) func() infer.Submitter {
 	}
 }
 
-// EngineCalls reports whether the engine calls other models.
-func (v *Loaded) EngineCalls() bool { return v.calls.Load() }
+// CallsModels reports whether the backend's model calls other models.
+func (v *Loaded) CallsModels() bool { return v.calls.Load() }
 
-// Ensemble reports whether the version is an ensemble: it has no engine.
+// Ensemble reports whether the version is an ensemble, which has no instances.
 func (v *Loaded) Ensemble() bool { return v.group == nil }
 
-// Step is a version as other models call it. It takes requests also while the server ends.
+// Step is a version as other models call it. It accepts requests during a drain too.
 type Step struct{ *Loaded }
 
 var _ infer.Callee = Step{}

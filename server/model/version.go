@@ -36,15 +36,15 @@ type Loaded struct {
 	parts       []*Loaded   // of an ensemble: the versions that its steps used when it was loaded
 	steps       *stepModels // of an ensemble: finds the models of its steps
 
-	config     *inferencepb.ModelConfig
-	extensions extension.Settings
-	metadata   *inferencepb.ModelMetadataResponse
-	labels     map[string][]string
-	check      *validation.Checker
-	pool       *tensor.Pool
-	log        *slog.Logger
-	stats      *stats.Model
-	engine     *engine
+	config       *inferencepb.ModelConfig
+	extensions   extension.Settings
+	metadata     *inferencepb.ModelMetadataResponse
+	labels       map[string][]string
+	check        *validation.Checker
+	pool         *tensor.Pool
+	log          *slog.Logger
+	stats        *stats.Model
+	backendModel *sharedModel // nil for an ensemble
 	// runner runs the requests that passed the checks. It ends in group, unless the version
 	// is an ensemble: then group is nil.
 	runner infer.Runner
@@ -53,33 +53,34 @@ type Loaded struct {
 	// has learned from them; nil without admission control.
 	observer scheduler.Observer
 	estimate *admission.Estimate
-	line     admission.Queue
+	queue    admission.Queue
 	gate     *ratelimit.Gate // nil without a rate limiter
 	samples  *warmup.Plan    // requests that new instances run first; nil: none
 	// sequences is the scheduler of a model with sequence batching, else nil.
 	sequences *sequence.Source
 	seconds   float64 // time to load
-	// calls reports whether the engine calls other models. Versions share it with the engine.
+	// calls reports whether the backend's model calls other models. Versions that share the
+	// backend's model share it too.
 	calls *atomic.Bool
-	// replaced reports whether another version continues with the engine.
+	// replaced reports whether another version uses the backend's model from now on.
 	replaced bool
 
 	// refs counts requests plus one for the repository; at zero the version
 	// can be closed.
 	refs    atomic.Int64
 	drained chan struct{}
-	left    atomic.Bool            // the repository has released its reference
-	closing atomic.Bool            // the server drains: only requests of other models are accepted
-	idle    atomic.Pointer[func()] // set before closing; called when no request holds the version
-	called  atomic.Uint64          // number of references that models took since closing was set
+	retired atomic.Bool            // the repository has released its reference
+	stopped atomic.Bool            // the server drains: only requests of other models are accepted
+	idle    atomic.Pointer[func()] // set before stopped; called when no request holds the version
+	called  atomic.Uint64          // number of references that models took since stopped was set
 	closed  atomic.Bool
 	drifted atomic.Bool // a step of the ensemble has used another version than that of parts
 }
 
 var _ infer.Model = (*Loaded)(nil)
 
-// Replace records that another version continues with the engine. It is called before
-// Leave.
+// Replace records that another version uses the backend's model from now on. It is called
+// before Retire.
 func (v *Loaded) Replace() { v.replaced = true }
 
 // Label returns the model's name in the log.

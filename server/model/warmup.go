@@ -26,12 +26,12 @@ func (v *Loaded) warmUp(p *warmup.Plan) func(context.Context, int, backend.Place
 	if p == nil {
 		return nil
 	}
-	return func(ctx context.Context, seat int, at backend.Placement, run func([]*infer.Request)) error {
+	return func(ctx context.Context, slot int, at backend.Placement, run func([]*infer.Request)) error {
 		if v.gate != nil {
-			if err := v.gate.Wait(ctx, seat); err != nil {
+			if err := v.gate.Wait(ctx, slot); err != nil {
 				return err
 			}
-			defer v.gate.Release(seat, false) // a new gate has counted the warm-up
+			defer v.gate.Release(slot, false) // false: the grant of a warm-up does not count as a run
 		}
 		return p.Run(ctx, at, run)
 	}

@@ -27,7 +27,7 @@ func TestNoFingerprint(t *testing.T) {
 	r, out, err := open(t, func(o *Options) { o.Cache = cache.NewLocal(1<<20, o.Pool) }, dir)
 	require.NoError(t, err)
 	require.Equal(t, "m:1 READY", states(r))
-	require.Equal(t, 1, strings.Count(out.messages(), "cached responses of this load will not be found by any other"))
+	require.Equal(t, 1, strings.Count(out.messages(), "the cached responses of this model version will not be used after it is loaded again"))
 }
 
 // constant is a backend that answers with the contents of the file "value" of its version.

@@ -111,9 +111,9 @@ func TestEnginesCallModels(t *testing.T) {
 	}
 }
 
-// TestEnginesCallTheirOwnSpace: of several models of a name, a backend finds the one in its
+// TestModelsCallTheirOwnSpace: of several models of a name, a model finds the one in its
 // model's own space, or else the only one.
-func TestEnginesCallTheirOwnSpace(t *testing.T) {
+func TestModelsCallTheirOwnSpace(t *testing.T) {
 	t.Parallel()
 	first := tree(t, map[string]string{
 		"to/config.pbtxt": identity, "to/1/": "", "mine/config.pbtxt": relayTo("to", "", ""), "mine/1/": "",
@@ -173,7 +173,7 @@ func TestCallsInFlight(t *testing.T) {
 				go func() { ended <- test.end(r) }()
 				require.Eventually(t, func() bool {
 					for _, v := range r.openVersions() {
-						if v.Closing() {
+						if v.Stopped() {
 							return true
 						}
 					}

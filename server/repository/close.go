@@ -28,7 +28,7 @@ func (r *Repository) retire(id store.ID, v *model.Loaded) {
 	r.mu.Lock()
 	r.retiring[v] = id
 	r.mu.Unlock()
-	v.Leave()
+	v.Retire()
 	if !r.tasks.begin() {
 		return // a drain closes it
 	}

@@ -92,20 +92,20 @@ func (r *Repository) control(do func() error) error {
 // loadNamed loads the models of a name, or the files that came with the load. The caller
 // holds the names of the family.
 func (r *Repository) loadNamed(l *layout.Listing, name string, o infer.LoadOptions) error {
-	asked := named(l, name)
+	requested := findNamed(l, name)
 	if len(o.Files) > 0 {
 		f := plan.Finding{ID: store.ID{Name: name}}
 		f.Content, f.Err = l.Unpack(&r.scratch, name, o)
-		asked = []plan.Finding{f}
+		requested = []plan.Finding{f}
 	} else {
-		for i := range asked {
-			asked[i].Override = o.Config
+		for i := range requested {
+			requested[i].Override = o.Config
 		}
 	}
-	out := r.reconcile(r.life, l, edit{by: desired.ByClient, added: asked, parts: true})
+	out := r.reconcile(r.life, l, edit{by: desired.ByClient, added: requested, parts: true})
 	var text strings.Builder
 	complete := true
-	for _, f := range asked {
+	for _, f := range requested {
 		if err := out.errs[f.ID]; err != nil {
 			fmt.Fprintf(&text, "load failed for model '%s': %s\n", f.ID, err)
 		}

@@ -67,7 +67,7 @@ func (r *Repository) finishCallers(ctx context.Context, open []*model.Loaded) {
 func callers(open []*model.Loaded) []*model.Loaded {
 	var all []*model.Loaded
 	for _, v := range open {
-		if v.EngineCalls() || v.Ensemble() {
+		if v.CallsModels() || v.Ensemble() {
 			all = append(all, v)
 		}
 	}

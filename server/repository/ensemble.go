@@ -37,8 +37,8 @@ func (r *Repository) readyParts(c *layout.Content) ([]*model.Loaded, error) {
 	return parts, c.Config.First(c.Config.ValidateParts(func(step int) *inferencepb.ModelConfig { return parts[step].Config() }))
 }
 
-// readyPart returns the version that a step of an ensemble uses of m, the model of an ID. The
-// caller holds r.mu.
+// readyPart returns the version of model m that a step of an ensemble uses. id is the model's
+// ID. The caller holds r.mu.
 func (r *Repository) readyPart(ensemble, id store.ID, m *actual.Model, number int64) (*model.Loaded, error) {
 	if newest := m.Newest(); newest != nil {
 		if number == -1 {
@@ -59,13 +59,13 @@ func (r *Repository) readyPart(ensemble, id store.ID, m *actual.Model, number in
 	return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which has no loaded version. Model '%s' loading failed with error: %s", ensemble, id, id, last.Err)
 }
 
-// partLacksOnlyEngine reports whether a part of an ensemble failed only because the library
+// partLacksOnlyLibrary reports whether a part of an ensemble failed only because the library
 // of a backend is missing.
-func (r *Repository) partLacksOnlyEngine(c *layout.Content) bool {
+func (r *Repository) partLacksOnlyLibrary(c *layout.Content) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(c.Parts, func(id store.ID) bool {
 		last := r.outcomes[id]
-		return r.desired.Has(id) && last != nil && lacksOnlyEngine(last.Err)
+		return r.desired.Has(id) && last != nil && lacksOnlyLibrary(last.Err)
 	})
 }

@@ -8,16 +8,15 @@ import (
 	"triton/server/repository/layout"
 )
 
-// families is the name that stands for all models that ensembles connect. An operation on
-// several of them holds it too, so that no two operations wait for each other. It is not the
-// name of a model.
+// families is a lock name that no model has. An operation on several models, which ensembles
+// connect, takes it first. So two such operations never wait for each other.
 const families = ""
 
-// reserve holds the name of a model and, if ensembles connect the model with others, their
-// names: what family returns. If another operation has freed one of the names since the
-// watch began, the listing may be older than what that operation has loaded, and reserve
-// calls relist. It calls family again once the names are held; if the members have changed,
-// it frees all names and starts again. When ctx has ended nothing is held.
+// reserve takes the names that family returns: the name of a model, and the names of the
+// models that ensembles connect with it. If another operation has freed one of the names
+// since the watch began, it may have loaded newer files than the listing shows, so reserve
+// calls relist. Then reserve calls family again; if the names have changed, it frees all and
+// starts again. After an error no name is held.
 func (r *Repository) reserve(ctx context.Context, name string, w *watch, family func() []string, relist func()) (free func(), err error) {
 	for all := family(); ; {
 		held := all
@@ -66,7 +65,7 @@ func (r *Repository) neighbors(name string) []string {
 	return r.desired.Neighbors(name)
 }
 
-// closure returns a name and all names that next leads to from it, sorted.
+// closure returns a name and all names that can be reached from it through next, sorted.
 func closure(name string, next func(name string) []string) []string {
 	all := []string{name}
 	for i := 0; i < len(all); i++ {

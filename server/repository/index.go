@@ -9,9 +9,9 @@ import (
 	"triton/server/store"
 )
 
-// Index lists the models that the store has now, and the states of their versions. It lists
-// a model that is in several directories in any case, and leaves out a model that the
-// store no longer has, though it may still serve.
+// Index lists the models that the store has now, and the states of their versions. A model
+// that is in several directories is listed as unavailable, even with readyOnly. A model that
+// the store no longer has is left out, even if it still serves.
 func (r *Repository) Index(readyOnly bool) *inferencepb.RepositoryIndexResponse {
 	out := &inferencepb.RepositoryIndexResponse{}
 	now := r.actual.Snapshot()

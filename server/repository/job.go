@@ -16,7 +16,7 @@ import (
 // job is a change of a version under way.
 type job struct {
 	plan.Change
-	old     *model.Loaded // serves until the load ends; nil: no version does
+	old     *model.Loaded // serves until the load ends; nil: no version serves
 	version *model.Loaded // the result
 	err     error
 }
@@ -54,15 +54,15 @@ func (r *Repository) ready(id store.ID) []plan.Ready {
 // endLoad publishes the results of the jobs, or undoes them if one failed.
 func (r *Repository) endLoad(c *layout.Content, jobs []*job) error {
 	failed := failure(jobs)
-	var leaving []*model.Loaded
+	var retired []*model.Loaded
 	if failed != nil {
-		r.actual.Change(c.ID(), func(m *actual.Model) { leaving = undo(m, jobs) })
+		r.actual.Change(c.ID(), func(m *actual.Model) { retired = undo(m, jobs) })
 		r.opts.Log.Info(fmt.Sprintf("failed to load '%s'", c.ID()))
 	} else {
-		r.actual.Change(c.ID(), func(m *actual.Model) { leaving = publish(m, jobs) })
+		r.actual.Change(c.ID(), func(m *actual.Model) { retired = publish(m, jobs) })
 		r.opts.Log.Info(fmt.Sprintf("successfully loaded '%s'", c.ID()))
 	}
-	for _, v := range leaving {
+	for _, v := range retired {
 		r.retire(c.ID(), v)
 	}
 	return failed
@@ -71,25 +71,25 @@ func (r *Repository) endLoad(c *layout.Content, jobs []*job) error {
 // failure returns the errors of all jobs as one; nil when none failed.
 func failure(jobs []*job) error {
 	var text strings.Builder
-	onlyEngine := true
+	onlyLibrary := true
 	for _, j := range jobs {
 		if j.err != nil {
 			fmt.Fprintf(&text, "version %d is at %s state: %s;", j.Number, actual.Unavailable, reasonOf(j.err))
-			onlyEngine = onlyEngine && errors.Is(j.err, backend.ErrNoLibrary)
+			onlyLibrary = onlyLibrary && errors.Is(j.err, backend.ErrNoLibrary)
 		}
 	}
 	if text.Len() == 0 {
 		return nil
 	}
-	return &loadError{text.String(), onlyEngine}
+	return &loadError{text.String(), onlyLibrary}
 }
 
 // undo takes the versions of the jobs out of service, because one of them failed. It
 // returns the versions to close.
-func undo(m *actual.Model, jobs []*job) (leaving []*model.Loaded) {
+func undo(m *actual.Model, jobs []*job) (retired []*model.Loaded) {
 	for _, j := range jobs {
 		if j.version != nil {
-			leaving = append(leaving, j.version)
+			retired = append(retired, j.version)
 		}
 		if j.old != nil {
 			continue
@@ -101,12 +101,12 @@ func undo(m *actual.Model, jobs []*job) (leaving []*model.Loaded) {
 			v.State, v.Loaded = actual.Unloading, j.version
 		}
 	}
-	return leaving
+	return retired
 }
 
 // publish puts the versions of the jobs in place of the old ones. It returns the versions
 // to close.
-func publish(m *actual.Model, jobs []*job) (leaving []*model.Loaded) {
+func publish(m *actual.Model, jobs []*job) (retired []*model.Loaded) {
 	for _, j := range jobs {
 		v := m.Version(j.Number)
 		switch j.Do {
@@ -121,8 +121,8 @@ func publish(m *actual.Model, jobs []*job) (leaving []*model.Loaded) {
 			if j.Do == plan.Regroup {
 				j.old.Replace()
 			}
-			leaving = append(leaving, j.old)
+			retired = append(retired, j.old)
 		}
 	}
-	return leaving
+	return retired
 }

@@ -29,8 +29,8 @@ func (r *Repository) remember(l *layout.Listing) {
 	}
 }
 
-// every returns findings for all models of a listing.
-func every(l *layout.Listing) []plan.Finding {
+// findAll returns a finding for each model of a listing.
+func findAll(l *layout.Listing) []plan.Finding {
 	all := make([]plan.Finding, len(l.Models))
 	for i, m := range l.Models {
 		all[i].ID = m.ID
@@ -38,9 +38,9 @@ func every(l *layout.Listing) []plan.Finding {
 	return all
 }
 
-// named returns findings for the models of a name. If the store has none, it returns one for
-// a model without a space.
-func named(l *layout.Listing, name string) []plan.Finding {
+// findNamed returns a finding for each model of a name. If the store has none, it returns one
+// finding, for a model without a space.
+func findNamed(l *layout.Listing, name string) []plan.Finding {
 	var all []plan.Finding
 	for _, m := range l.Named(name) {
 		all = append(all, plan.Finding{ID: m.ID, Named: true})

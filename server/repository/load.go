@@ -18,17 +18,17 @@ import (
 // loadError is the error of a load.
 type loadError struct {
 	text string
-	// onlyEngine reports that only the library of a backend is missing.
-	onlyEngine bool
+	// onlyLibrary reports that only the library of a backend is missing.
+	onlyLibrary bool
 }
 
 func (e *loadError) Error() string { return e.text }
 
-// lacksOnlyEngine reports whether a load failed only because the library of a backend is
+// lacksOnlyLibrary reports whether a load failed only because the library of a backend is
 // missing.
-func lacksOnlyEngine(err error) bool {
+func lacksOnlyLibrary(err error) bool {
 	var e *loadError
-	return errors.As(err, &e) && e.onlyEngine
+	return errors.As(err, &e) && e.onlyLibrary
 }
 
 // loadModel loads the versions of a model and records the outcome. The versions serve
@@ -58,7 +58,7 @@ func (r *Repository) loadVersions(ctx context.Context, c *layout.Content) error 
 		if parts, err = r.readyParts(c); err != nil {
 			r.opts.Log.Error(reasonOf(err), modelconfig.Details(err)...)
 			r.withdraw(c.ID(), true)
-			return &loadError{text: err.Error(), onlyEngine: r.partLacksOnlyEngine(c)}
+			return &loadError{text: err.Error(), onlyLibrary: r.partLacksOnlyLibrary(c)}
 		}
 	}
 	if err != nil {

@@ -157,8 +157,8 @@ func TestOneBadVersion(t *testing.T) {
 	require.Contains(t, out.messages(), "successfully unloaded 'm' version 1")
 }
 
-// TestMissingEngine: a start does not fail because the library of a backend is missing.
-func TestMissingEngine(t *testing.T) {
+// TestMissingLibrary: a start does not fail because the library of a backend is missing.
+func TestMissingLibrary(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
 		"m/config.pbtxt": strings.Replace(identity, "identity", "odd", 1), "m/1/": "",

@@ -11,7 +11,7 @@ import (
 	"triton/server/infer"
 )
 
-// TestPollIsLeft: a poll returns when its context ends, though a backend goes on loading.
+// TestPollIsLeft: a poll returns when its context ends, though a backend continues to load.
 func TestPollIsLeft(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"n/config.pbtxt": identity, "n/1/": ""})

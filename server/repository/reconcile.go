@@ -17,9 +17,9 @@ import (
 type edit struct {
 	by    desired.Requester
 	added []plan.Finding // models to serve
-	parts bool           // and the models of their steps
-	// removed are the models to serve no longer; with dependents, the models that only they
-	// need are removed too.
+	parts bool           // also serve the models of their steps
+	// removed are the models that are no longer to be served. With dependents, the models
+	// that only they need as steps are removed too.
 	removed    []store.ID
 	dependents bool
 }
@@ -30,12 +30,12 @@ type result struct {
 	reported map[store.ID]bool  // the models whose action was plan.Report
 }
 
-// reconcile edits the desired state and brings the edit's models to it, and the ensembles
-// over them. The caller holds their names.
+// reconcile edits the desired state, and brings the models of the edit and the ensembles that
+// need them to it. The caller holds their names.
 func (r *Repository) reconcile(ctx context.Context, l *layout.Listing, e edit) result {
 	found := r.survey(ctx, l, e)
 	for _, f := range found {
-		r.remark(f.Content)
+		r.warnNoEffect(f.Content)
 	}
 	r.mu.Lock()
 	removed := r.desired.Remove(e.removed, e.dependents)
@@ -70,11 +70,12 @@ func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []pl
 	}
 	for i := 0; i < len(all); i++ {
 		f := &all[i]
-		if f.By = desired.ByStep; i < len(e.added) {
+		f.By = desired.ByStep
+		if i < len(e.added) {
 			f.By = e.by
 		}
 		if f.Content == nil && f.Err == nil {
-			r.look(ctx, l, f)
+			r.inspect(ctx, l, f)
 		}
 		if !e.parts {
 			continue
@@ -89,8 +90,8 @@ func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []pl
 	return all
 }
 
-// remark logs the fields without effect of a configuration that is about to be loaded.
-func (r *Repository) remark(c *layout.Content) {
+// warnNoEffect logs the fields of a configuration that have no effect.
+func (r *Repository) warnNoEffect(c *layout.Content) {
 	if c == nil {
 		return
 	}
@@ -99,8 +100,8 @@ func (r *Repository) remark(c *layout.Content) {
 	}
 }
 
-// look completes the finding of one model, and reads the model if it is due.
-func (r *Repository) look(ctx context.Context, l *layout.Listing, f *plan.Finding) {
+// inspect completes the finding of one model, and reads the model if it is due.
+func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Finding) {
 	m := l.Model(f.ID)
 	if m == nil {
 		f.ListErr = l.Err
@@ -122,7 +123,7 @@ func (r *Repository) look(ctx context.Context, l *layout.Listing, f *plan.Findin
 	}
 }
 
-// partsOf returns the models of a found model's steps, also when it is not due.
+// partsOf returns the models of the steps of a found model, even if the model is not due.
 func (r *Repository) partsOf(f *plan.Finding) []store.ID {
 	if f.Content != nil {
 		return f.Content.Parts
@@ -133,7 +134,7 @@ func (r *Repository) partsOf(f *plan.Finding) []store.ID {
 }
 
 // perform carries out a plan: it loads models at the same time, ensembles after their
-// parts, and then brings the ensembles over the models up to date.
+// parts, and then loads the ensembles that need the changed models again.
 func (r *Repository) perform(ctx context.Context, actions []plan.Action) result {
 	out := result{map[store.ID]error{}, map[store.ID]bool{}}
 	done := map[store.ID]chan struct{}{}
@@ -145,7 +146,7 @@ func (r *Repository) perform(ctx context.Context, actions []plan.Action) result 
 			r.opts.Log.Error(a.Text, a.Details()...)
 			continue
 		case plan.Withdraw:
-			r.dismiss(a.ID)
+			r.removeModel(a.ID)
 		case plan.Load:
 			done[a.ID] = make(chan struct{})
 		}
@@ -169,15 +170,15 @@ func (r *Repository) perform(ctx context.Context, actions []plan.Action) result 
 		})
 	}
 	wg.Wait()
-	r.follow(ctx, changed)
+	r.reloadEnsembles(ctx, changed)
 	return out
 }
 
-// follow loads the ensembles over changed models again.
-func (r *Repository) follow(ctx context.Context, changed []store.ID) {
+// reloadEnsembles loads the ensembles that need changed models again.
+func (r *Repository) reloadEnsembles(ctx context.Context, changed []store.ID) {
 	var all []*layout.Content
 	r.mu.Lock()
-	for _, id := range r.desired.Over(changed) {
+	for _, id := range r.desired.EnsemblesOf(changed) {
 		c := r.desired.Content(id)
 		c.Folder.Hold()
 		all = append(all, c)
@@ -189,8 +190,8 @@ func (r *Repository) follow(ctx context.Context, changed []store.ID) {
 	}
 }
 
-// dismiss takes a model out of service and forgets its last load.
-func (r *Repository) dismiss(id store.ID) {
+// removeModel takes a model out of service and forgets its last load.
+func (r *Repository) removeModel(id store.ID) {
 	r.mu.Lock()
 	delete(r.outcomes, id)
 	r.mu.Unlock()
@@ -200,12 +201,12 @@ func (r *Repository) dismiss(id store.ID) {
 // withdraw takes all ready versions of a model out of service. The model may still be
 // desired.
 func (r *Repository) withdraw(id store.ID, stillDesired bool) {
-	var leaving []*model.Loaded
+	var retired []*model.Loaded
 	r.actual.Change(id, func(m *actual.Model) {
 		m.Desired = stillDesired
-		leaving = m.Unload()
+		retired = m.Unload()
 	})
-	for _, v := range leaving {
+	for _, v := range retired {
 		r.retire(id, v)
 	}
 }

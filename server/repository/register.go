@@ -24,4 +24,4 @@ func (r *Repository) Unregister(path string) error {
 	return r.local.Unregister(path)
 }
 
-var errNoPaths = status.New(status.Unsupported, "the model repository is not made of directories: none can be registered")
+var errNoPaths = status.New(status.Unsupported, "the model repository does not consist of directories, so no path can be registered")

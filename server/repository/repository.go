@@ -1,6 +1,6 @@
 // Package repository brings the actual state of a server's models to the desired state:
-// start, poll, load and unload edit the desired state, and one path carries out the
-// consequences. It answers the questions of frontends about models. It does not queue or
+// start, poll, load and unload edit the desired state, and reconcile loads and unloads what
+// the edit requires. It answers the questions of frontends about models. It does not queue or
 // run requests.
 package repository
 
@@ -19,7 +19,7 @@ import (
 	"triton/server/store"
 )
 
-// Options are for a repository.
+// Options configure a Repository.
 type Options struct {
 	model.Options
 	// Paths are the directories whose subdirectories are models.
@@ -30,7 +30,7 @@ type Options struct {
 	LoadThreads int
 	// StrictReadiness makes the server unready while any model is not ready.
 	StrictReadiness bool
-	// Control is the way in which models are loaded and unloaded.
+	// Control says which operations load and unload models after the start.
 	Control Control
 	// Startup are the names of the models that are loaded at the start in explicit
 	// control; "*" alone stands for all models.
@@ -49,12 +49,12 @@ type Options struct {
 	Extensions  []string
 }
 
-// Control is the way in which models are loaded and unloaded after the start.
+// Control says which operations load and unload models after the start.
 type Control uint8
 
 // The control modes.
 const (
-	ControlNone     Control = iota // all models are loaded at the start
+	ControlNone     Control = iota // no operation: all models are loaded at the start
 	ControlPoll                    // Poll
 	ControlExplicit                // Load and Unload
 )

@@ -10,35 +10,35 @@ import (
 	"triton/server/repository/plan"
 )
 
-// Start loads the models of the start. The repository serves afterwards if the error is nil
+// Start loads the startup models. The repository serves afterwards if the error is nil
 // or ErrLoad: some model failed, and the others serve. After any other error, such as the
 // end of ctx, it does not serve.
 func (r *Repository) Start(ctx context.Context) error { return r.runTask(ctx, r.start) }
 
 func (r *Repository) start(ctx context.Context) error {
-	l, asked, err := r.startModels(ctx)
+	l, requested, err := r.startupModels(ctx)
 	if err != nil {
 		r.phase.Store(failed)
 		return err
 	}
 	defer l.Release()
-	out := r.reconcile(ctx, l, edit{by: desired.ByStart, added: asked, parts: true})
+	out := r.reconcile(ctx, l, edit{by: desired.ByStart, added: requested, parts: true})
 	r.phase.CompareAndSwap(starting, ready)
-	for _, f := range asked {
+	for _, f := range requested {
 		if out.reported[f.ID] {
 			return ErrLoad
 		}
 	}
 	for _, err := range out.errs {
-		if err != nil && !lacksOnlyEngine(err) {
+		if err != nil && !lacksOnlyLibrary(err) {
 			return ErrLoad
 		}
 	}
 	return nil
 }
 
-// startModels finds the models of the start.
-func (r *Repository) startModels(ctx context.Context) (*layout.Listing, []plan.Finding, error) {
+// startupModels finds the startup models.
+func (r *Repository) startupModels(ctx context.Context) (*layout.Listing, []plan.Finding, error) {
 	if r.local != nil {
 		if err := r.local.Check(); err != nil {
 			return nil, nil, err
@@ -51,11 +51,11 @@ func (r *Repository) startModels(ctx context.Context) (*layout.Listing, []plan.F
 	}
 	l := r.list(ctx)
 	if all {
-		return l, every(l), l.Err
+		return l, findAll(l), l.Err
 	}
-	var asked []plan.Finding
+	var requested []plan.Finding
 	for _, name := range names {
-		asked = append(asked, named(l, name)...)
+		requested = append(requested, findNamed(l, name)...)
 	}
-	return l, asked, nil
+	return l, requested, nil
 }

@@ -109,7 +109,7 @@ func (r root) modelName(folder string) string {
 	return folder
 }
 
-// hides reports whether a folder is ignored because another folder has its name.
+// hides reports whether a folder is ignored because its name was given to another folder.
 func (r root) hides(folder string) bool {
 	if _, renamed := r.names[folder]; renamed {
 		return false

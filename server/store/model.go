@@ -15,7 +15,7 @@ type Model struct {
 	Ambiguous bool
 }
 
-// Folder is a local directory with files of a model, counted by reference. The last Release
+// Folder is a local directory with files of a model and a reference count. The last Release
 // returns it to its store. Hold and Release of a nil Folder have no effect.
 type Folder struct {
 	Dir  string

@@ -16,7 +16,7 @@ type Stamp map[string]Entry
 
 // Entry identifies the content of a file or of all files below a folder.
 type Entry struct {
-	Tag string // differs after a change; its form is the store's
+	Tag string // differs after a change; each store has its own form
 	Dir bool
 }
 

@@ -27,12 +27,12 @@ import (
 //   - for an ensemble, instead of files: the fingerprints of the versions that its steps
 //     use.
 //
-// It does not cover where the files lie, how old they are and how often the model was
-// loaded. A changed model never has the fingerprint of the model before: the files are
-// observed before the engine reads them, and again when their contents are hashed. If they
-// were changed in between, it is unknown what the engine has read, and the fingerprint is a
-// random one. It is random also when a file cannot be read. What an engine reads from
-// elsewhere is not covered.
+// It does not cover the location and the age of the files, how often the model was loaded,
+// or files that the backend reads from other places. A changed model never has the
+// fingerprint of the model before: the files are observed before the backend reads them, and
+// again when their contents are hashed. If they were changed in between, it is unknown what
+// the backend has read, and the fingerprint is random. It is also random when a file cannot
+// be read.
 type Fingerprint struct {
 	files Files
 	parts []*Fingerprint // of an ensemble, by step
@@ -63,17 +63,17 @@ func Observe(files Files) *Fingerprint {
 	return f
 }
 
-// Ensemble returns the fingerprint of an ensemble whose steps use versions with some
-// fingerprints.
+// Ensemble returns the fingerprint of an ensemble. parts are the fingerprints of the versions
+// that its steps use, by step.
 func Ensemble(parts []*Fingerprint) *Fingerprint { return &Fingerprint{parts: parts} }
 
-// Complete sets what the load of the version has completed: its names and configuration,
-// which must not be changed afterwards. It is called before Text.
+// Complete sets the model's name, the version and the completed configuration, which must not
+// be changed afterwards. It is called before Text.
 func (f *Fingerprint) Complete(model, version string, c *inferencepb.ModelConfig) {
 	f.model, f.version, f.config = model, version, c
 }
 
-// errChanged makes a fingerprint random: the engine may not have read the files that would
+// errChanged makes a fingerprint random: the backend may not have read the files that would
 // be hashed.
 var errChanged = errors.New("files were changed while the model was loaded")
 

@@ -12,7 +12,7 @@ import (
 	"triton/server/store"
 )
 
-// Options are for a state.
+// Options configure a State.
 type Options struct {
 	// Namespacing lets models in different paths have the same name.
 	Namespacing bool

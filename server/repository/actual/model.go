@@ -56,14 +56,14 @@ func (m *Model) search(n int64) (int, bool) {
 }
 
 // Unload takes all ready versions out of service. It returns the versions to close.
-func (m *Model) Unload() (leaving []*model.Loaded) {
+func (m *Model) Unload() (retired []*model.Loaded) {
 	for i := range m.Versions {
 		if v := &m.Versions[i]; v.State == Ready {
 			v.State = Unloading
-			leaving = append(leaving, v.Loaded)
+			retired = append(retired, v.Loaded)
 		}
 	}
-	return leaving
+	return retired
 }
 
 // Newest returns the version that requests without a version use; nil when none is ready.
@@ -90,7 +90,7 @@ func (m *Model) Ready() (all []*model.Loaded) {
 // Broken reports whether a ready version of the model has lost all its instances.
 func (m *Model) Broken() bool { return slices.ContainsFunc(m.Ready(), (*model.Loaded).Broken) }
 
-// findNewest finds the highest ready version after a change.
+// findNewest sets newest after a change of the versions.
 func (m *Model) findNewest(chooser infer.Chooser, log *slog.Logger) {
 	m.newest = nil
 	var texts []string
@@ -109,8 +109,8 @@ func (m *Model) findNewest(chooser infer.Chooser, log *slog.Logger) {
 	}
 }
 
-// alike returns the ready versions that are decoupled if v is, and otherwise those that are
-// not: frontends distinguish them before they decode a request.
+// alike returns the ready versions whose decoupled setting equals that of v. A chooser picks
+// only among them, because frontends read the setting before they decode a request.
 func (m *Model) alike(v *model.Loaded) (all []infer.Model) {
 	decoupled := func(v *model.Loaded) bool { return v.Config().GetModelTransactionPolicy().GetDecoupled() }
 	for _, l := range m.Ready() {

@@ -18,8 +18,8 @@ type Newest struct {
 	choice *choice
 }
 
-// choice is a chooser and the versions to choose from: those that a frontend can treat like
-// the newest version, which is the last one.
+// choice is a chooser and the versions to choose from, as alike returns them. The last one is
+// the newest.
 type choice struct {
 	chooser infer.Chooser
 	ready   []infer.Model
@@ -36,7 +36,7 @@ func (n *Newest) Choose(r *infer.Request) infer.Model {
 	if n.choice == nil {
 		return n
 	}
-	i := n.choice.of(r)
+	i := n.choice.pick(r)
 	if i < 0 || i >= len(n.choice.ready)-1 {
 		return n
 	}
@@ -48,8 +48,8 @@ func (n *Newest) Choose(r *infer.Request) infer.Model {
 	return v
 }
 
-// of returns the index of the version that the chooser picks; -1 if it panics.
-func (c *choice) of(r *infer.Request) (index int) {
+// pick returns the index of the version that the chooser picks; -1 if it panics.
+func (c *choice) pick(r *infer.Request) (index int) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("panic while choosing a version; the newest answers", "model", r.ModelName, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))

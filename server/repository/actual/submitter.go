@@ -15,8 +15,8 @@ type steps struct {
 	ids   map[string]store.ID // by name
 }
 
-// submitter finds the models that a model calls by name while it executes. Of several
-// models of a name it finds the one in the calling model's space.
+// submitter finds the models that a model calls by name while it executes. If several models
+// have the name, it prefers the one in the calling model's space.
 type submitter struct {
 	state *State
 	space string
@@ -40,8 +40,8 @@ func (s *steps) Acquire(name, version string) (infer.Callee, error) {
 	for {
 		now := s.state.current.Load()
 		if v := now.Model(id).ready(version); v != nil {
-			if step, ok := v.Call(); ok {
-				return step, nil
+			if c, ok := v.AcquireCallee(); ok {
+				return c, nil
 			}
 		}
 		if s.state.current.Load() == now {
@@ -61,17 +61,17 @@ func (m *Model) ready(number string) *model.Loaded {
 	return nil
 }
 
-// Acquire takes a reference to a ready version, also while the server ends.
-func (e *submitter) Acquire(name, version string) (infer.Callee, error) {
+// Acquire takes a reference to a ready version, during a drain too.
+func (s *submitter) Acquire(name, version string) (infer.Callee, error) {
 	for {
-		now := e.state.current.Load()
-		v, err := e.find(now, name, version)
+		now := s.state.current.Load()
+		v, err := s.find(now, name, version)
 		if err == nil {
-			if step, ok := v.Call(); ok {
-				return step, nil
+			if c, ok := v.AcquireCallee(); ok {
+				return c, nil
 			}
 		}
-		if e.state.current.Load() == now {
+		if s.state.current.Load() == now {
 			if err == nil {
 				err = status.New(status.Unavailable, "Request for unknown model: '%s' version %d is not at ready state", name, v.Number())
 			}
@@ -80,11 +80,11 @@ func (e *submitter) Acquire(name, version string) (infer.Callee, error) {
 	}
 }
 
-func (e *submitter) find(now *Snapshot, name, version string) (*model.Loaded, error) {
-	m := now.Model(store.ID{Space: e.space, Name: name})
+func (s *submitter) find(now *Snapshot, name, version string) (*model.Loaded, error) {
+	m := now.Model(store.ID{Space: s.space, Name: name})
 	if m == nil || m.Newest() == nil {
 		var err error
-		if m, err = e.state.pick(now, name); err != nil {
+		if m, err = s.state.pick(now, name); err != nil {
 			return nil, err
 		}
 	}

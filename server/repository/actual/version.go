@@ -39,7 +39,7 @@ func (v *Version) Unloaded() {
 // do not work.
 func (v *Version) reason() string {
 	if v.State == Ready {
-		return v.Loaded.Remark()
+		return v.Loaded.InstanceProblems()
 	}
 	return v.Reason
 }

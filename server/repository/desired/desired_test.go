@@ -118,7 +118,7 @@ func TestOver(t *testing.T) {
 		"ab a":  "top",
 		"top a": "ab top", // again, because ab comes before it
 	} {
-		require.Equal(t, want, names(s.Over(ids(models))), models)
+		require.Equal(t, want, names(s.EnsemblesOf(ids(models))), models)
 	}
 	require.ElementsMatch(t, []string{"ab", "bc"}, s.Neighbors("b"))
 	require.ElementsMatch(t, []string{"a", "b", "top"}, s.Neighbors("ab"))

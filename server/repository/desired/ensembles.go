@@ -7,10 +7,10 @@ import (
 	"triton/server/store"
 )
 
-// Over returns the ensembles that need models, directly or through other ensembles, in an
-// order in which each comes after those that it needs. It leaves out the models
-// themselves, unless they need another ensemble that it returns.
-func (s State) Over(ids []store.ID) []store.ID {
+// EnsemblesOf returns the ensembles that need one of the models, directly or through other
+// ensembles. Each comes after the ensembles that it needs. The models themselves are left
+// out, except an ensemble that needs another of the returned ensembles.
+func (s State) EnsemblesOf(ids []store.ID) []store.ID {
 	reached := map[store.ID]bool{}
 	for queue := slices.Clone(ids); len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
