@@ -52,7 +52,7 @@ func (c *conn) push(x *Exchange) error {
 	if len(x.out) == 0 {
 		return nil
 	}
-	c.allowWrite()
+	c.renewWriteDeadline()
 	_, err := c.nc.Write(x.out)
 	x.out = x.out[:0]
 	return err

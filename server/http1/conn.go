@@ -16,8 +16,8 @@ const (
 	// headTimeout is how long the request line and headers may take once their first byte has
 	// arrived. Between requests a connection may stay idle forever, as with Triton.
 	headTimeout = 30 * time.Second
-	// writeTimeout is how long a client may take to read the next writeStep bytes of a reply;
-	// a quarter less, at worst. 3 KB/s are fast enough.
+	// writeTimeout is how long a client may take to read the next writeStep bytes of a reply.
+	// The deadline is renewed late, so a client may get a quarter less. 3 KB/s suffice.
 	writeTimeout = 2 * time.Minute
 	writeStep    = 256 << 10
 	// maxDrain is the number of bytes of an unread body that are read so that the
@@ -38,9 +38,9 @@ type conn struct {
 	head  head
 	body  bodyReader
 	watch *watch
-	// writable is when the write deadline was set. Setting it costs more than looking at the
-	// clock.
-	writable time.Time
+	// deadlineSet is when the write deadline was set. It is not set before each write, because
+	// that costs more than reading the clock.
+	deadlineSet time.Time
 	// linger: the server ends the connection while its client may be sending.
 	linger bool
 }
@@ -90,7 +90,7 @@ type arrival uint8
 const (
 	ended   arrival = iota
 	request         // its line and headers
-	unusual         // a request that net/http has to judge
+	unusual         // a request that net/http has to parse
 )
 
 // next reads until the line and headers of a request are complete.
@@ -207,10 +207,10 @@ func (c *conn) drain() {
 // keeps reports whether the connection stays open after the reply.
 func (c *conn) keeps() bool { return !c.head.close && c.body.left == 0 && !c.session.draining() }
 
-// allowWrite sets the write deadline, which gives the client time to read the next write.
-func (c *conn) allowWrite() {
-	if now := time.Now(); now.Sub(c.writable) > writeTimeout/4 {
-		c.writable = now
+// renewWriteDeadline gives the client time to read the next write.
+func (c *conn) renewWriteDeadline() {
+	if now := time.Now(); now.Sub(c.deadlineSet) > writeTimeout/4 {
+		c.deadlineSet = now
 		_ = c.nc.SetWriteDeadline(now.Add(writeTimeout))
 	}
 }

@@ -120,11 +120,11 @@ func (f *framing) headLine(line []byte) {
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		f.folded = false
 		switch {
-		case is(name, "content-length"):
+		case equalFold(name, "content-length"):
 			n, ok := parseLength(bytes.TrimSpace(value))
 			f.doubtful = f.doubtful || !ok
 			f.hasLength, f.length, f.folded = true, n, true
-		case is(name, "transfer-encoding"):
+		case equalFold(name, "transfer-encoding"):
 			f.coding, f.folded = true, true
 		}
 	}

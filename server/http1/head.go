@@ -68,34 +68,34 @@ type fields struct{ host, length, contentEncoding, acceptEncoding, jsonLength []
 func (h *head) field(f *fields, name, value []byte) bool {
 	switch len(name) {
 	case len("Host"):
-		return !is(name, "host") || once(&f.host, value)
+		return !equalFold(name, "host") || setOnce(&f.host, value)
 	case len("Expect"):
-		return !is(name, "expect")
+		return !equalFold(name, "expect")
 	case len("Upgrade"):
-		return !is(name, "upgrade") && !is(name, "trailer")
+		return !equalFold(name, "upgrade") && !equalFold(name, "trailer")
 	case len("Connection"):
-		return !is(name, "connection") || h.connection(value)
+		return !equalFold(name, "connection") || h.connection(value)
 	case len("Content-Length"):
-		if is(name, "content-length") {
+		if equalFold(name, "content-length") {
 			var ok bool
 			h.length, ok = parseLength(value)
-			return ok && once(&f.length, value)
+			return ok && setOnce(&f.length, value)
 		}
 	case len("Accept-Encoding"):
-		return !is(name, "accept-encoding") || once(&f.acceptEncoding, value)
+		return !equalFold(name, "accept-encoding") || setOnce(&f.acceptEncoding, value)
 	case len("Content-Encoding"):
-		return !is(name, "content-encoding") || once(&f.contentEncoding, value)
+		return !equalFold(name, "content-encoding") || setOnce(&f.contentEncoding, value)
 	case len("Transfer-Encoding"):
-		return !is(name, "transfer-encoding")
+		return !equalFold(name, "transfer-encoding")
 	case len("Inference-Header-Content-Length"):
-		return !is(name, "inference-header-content-length") || once(&f.jsonLength, value)
+		return !equalFold(name, "inference-header-content-length") || setOnce(&f.jsonLength, value)
 	}
 	return true
 }
 
-// once sets a value and reports whether it was not set before. An empty value is an empty slice,
+// setOnce sets a value and reports whether it was not set before. An empty value is an empty slice,
 // not nil.
-func once(to *[]byte, value []byte) bool {
+func setOnce(to *[]byte, value []byte) bool {
 	first := *to == nil
 	*to = value
 	return first
@@ -130,10 +130,10 @@ func (h *head) requestLine(line []byte) bool {
 // connection reads the value of a Connection header.
 func (h *head) connection(value []byte) bool {
 	switch {
-	case is(value, "close"):
+	case equalFold(value, "close"):
 		h.close = true
 		return true
-	case is(value, "keep-alive"):
+	case equalFold(value, "keep-alive"):
 		return true
 	}
 	return false

@@ -10,7 +10,7 @@ func (h headerLines) lookup(name string) (value string, ok bool) {
 	for rest := []byte(h); len(rest) > 0; {
 		var line []byte
 		line, rest, _ = bytes.Cut(rest, crlf)
-		if n, v, ok := cutHeader(line); ok && is(n, name) {
+		if n, v, ok := cutHeader(line); ok && equalFold(n, name) {
 			return string(v), true
 		}
 	}
@@ -70,9 +70,8 @@ var token = func() (t [256]bool) {
 	return t
 }()
 
-// is reports whether two names are equal without regard to case; lower must be in lower
-// case.
-func is(b []byte, lower string) bool {
+// equalFold reports whether b equals lower without regard to case. lower must be in lower case.
+func equalFold(b []byte, lower string) bool {
 	if len(b) != len(lower) {
 		return false
 	}

@@ -58,7 +58,7 @@ func (a *adapter) serve(w http.ResponseWriter, r *http.Request) (complete bool) 
 	x.standard = standard{
 		w: w, control: http.NewResponseController(w), request: r, moved: movedFrom(r), pace: a.core.pace,
 	}
-	x.standard.allowWrite() // of 100 Continue
+	x.standard.renewWriteDeadline() // of 100 Continue
 	x.Context, x.Method, x.Path, x.Length, x.Body = r.Context(), r.Method, r.URL.EscapedPath(), r.ContentLength, &x.standard
 	if v := r.Header["Inference-Header-Content-Length"]; len(v) > 0 {
 		x.Header.JSONLength, x.Header.HasJSONLength = v[0], true

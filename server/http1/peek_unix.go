@@ -10,7 +10,7 @@ import (
 
 const canPeek = true
 
-// peek looks for input without consuming it. closed reports that the other side has closed or
+// peek checks for input without consuming it. closed reports that the other side has closed or
 // reset the connection.
 func peek(fd uintptr) (ready, closed bool) {
 	var b [1]byte

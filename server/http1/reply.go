@@ -29,7 +29,7 @@ func (c *conn) reply(x *Exchange, keep bool) error {
 		out = append(out, p...)
 	}
 	x.out = out
-	c.allowWrite()
+	c.renewWriteDeadline()
 	_, err := c.nc.Write(out)
 	return err
 }
@@ -65,7 +65,7 @@ func (c *conn) replyLarge(x *Exchange) error {
 	pieces = append(pieces, x.out)
 	n := len(x.out)
 	send := func() error {
-		c.allowWrite()
+		c.renewWriteDeadline()
 		_, err := pieces.WriteTo(c.nc)
 		pieces, n = pieces[:0], 0
 		return err

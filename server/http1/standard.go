@@ -11,16 +11,16 @@ import (
 // standard is the state of an exchange over net/http. It adds time limits that allow slow
 // clients but not stalled ones.
 type standard struct {
-	w        http.ResponseWriter
-	control  *http.ResponseController
-	request  *http.Request
-	moved    *movedConn // nil when net/http accepted the connection itself
-	pace     pace
-	received int64 // bytes of the body
-	asked    bool  // the body was read, so a client that sent Expect was told to continue
-	err      error // why no more of the body can be read; io.EOF at its end
-	end      bool  // the connection ends with the reply
-	writable time.Time
+	w           http.ResponseWriter
+	control     *http.ResponseController
+	request     *http.Request
+	moved       *movedConn // nil when net/http accepted the connection itself
+	pace        pace
+	received    int64 // bytes of the body
+	continued   bool  // the body was read, so net/http has sent 100 Continue if the client expects it
+	err         error // why no more of the body can be read; io.EOF at its end
+	end         bool  // the connection ends with the reply
+	deadlineSet time.Time
 }
 
 // Read reads the body, which must not stall or arrive too slowly.
@@ -28,7 +28,7 @@ func (s *standard) Read(p []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
-	s.asked = true
+	s.continued = true
 	if s.moved == nil {
 		_ = s.control.SetReadDeadline(time.Now().Add(bodyTimeout))
 	} else {
@@ -52,13 +52,13 @@ func (s *standard) Read(p []byte) (int, error) {
 }
 
 // drain reads a short rest of the body and decides whether the connection stays open after
-// the reply. A client that waits for 100 Continue is not told to send its body.
+// the reply. A client that waits for 100 Continue gets none, and so does not send its body.
 func (s *standard) drain() {
 	left := s.request.ContentLength
 	if left > 0 {
 		left -= s.received
 	}
-	sends := s.asked || s.request.Header.Get("Expect") == ""
+	sends := s.continued || s.request.Header.Get("Expect") == ""
 	if sends && left != 0 && left <= maxDrain {
 		_, _ = io.CopyN(io.Discard, s, maxDrain)
 	}
@@ -68,9 +68,9 @@ func (s *standard) drain() {
 	}
 }
 
-func (s *standard) allowWrite() {
-	if now := time.Now(); now.Sub(s.writable) > writeTimeout/4 {
-		s.writable = now
+func (s *standard) renewWriteDeadline() {
+	if now := time.Now(); now.Sub(s.deadlineSet) > writeTimeout/4 {
+		s.deadlineSet = now
 		_ = s.control.SetWriteDeadline(now.Add(writeTimeout))
 	}
 }
@@ -78,7 +78,7 @@ func (s *standard) allowWrite() {
 // write sends part of the body, in steps that have their own deadline each.
 func (s *standard) write(p []byte) error {
 	for len(p) > 0 {
-		s.allowWrite()
+		s.renewWriteDeadline()
 		n, err := s.w.Write(p[:min(len(p), writeStep)])
 		if err != nil {
 			return err
@@ -91,7 +91,7 @@ func (s *standard) write(p []byte) error {
 // head fills in the headers that all replies have.
 func (s *standard) head(x *Exchange) http.Header {
 	h := s.w.Header()
-	h["Date"] = nil // as Triton, and making it costs time
+	h["Date"] = nil // Triton sends none, and formatting it costs time
 	if s.end || s.moved != nil && s.moved.session.draining() {
 		h["Connection"] = closing
 	}
@@ -130,7 +130,7 @@ func typeValues(kind string) []string {
 // send writes a reply whose length is known. A failed write means that the client disconnected.
 func (s *standard) send(x *Exchange) {
 	s.drain()
-	s.allowWrite() // also without a body
+	s.renewWriteDeadline() // also without a body
 	h := s.head(x)
 	size := x.Size()
 	h["Content-Length"] = []string{strconv.Itoa(size)}
@@ -190,7 +190,7 @@ func (s *standard) flush(x *Exchange, last bool) error {
 	if !last {
 		return nil
 	}
-	s.allowWrite() // of the end, which net/http writes
+	s.renewWriteDeadline() // of the end, which net/http writes
 	if x.started {
 		return nil
 	}
