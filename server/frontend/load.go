@@ -17,7 +17,7 @@ type LoadValue interface {
 }
 
 // AddLoadParameter adds a parameter to the options of a load and reports whether its name is
-// known. The first of equal names wins.
+// known. If a name is repeated, its first value counts.
 func AddLoadParameter(o *infer.LoadOptions, name string, v LoadValue) (known bool, err error) {
 	switch {
 	case name == "config":

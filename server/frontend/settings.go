@@ -6,8 +6,9 @@ import (
 	"triton/server/trace"
 )
 
-// TraceSettings returns the trace settings of a model, or those of all models without a name. It
-// applies change first unless that is nil. ready reports whether a version of a model is ready.
+// TraceSettings returns the trace settings of a model, or the global ones if model is empty. It
+// first applies the change that the function change returns, unless change is nil. ready reports
+// whether a version of a model is ready.
 func TraceSettings(
 	t *trace.Tracer, ready func(model, version string) (bool, error), model string, change func() (trace.Change, error),
 ) ([]trace.Field, error) {
@@ -39,8 +40,9 @@ type LogValue interface {
 	Format() (log.Format, error)
 }
 
-// LogSettings returns the log settings. Before that it applies those that get returns, in a fixed
-// order: an error keeps the changes before it. get may be nil. Without logs it fails.
+// LogSettings returns the log settings. It first applies the changes that get returns, one after
+// the other in a fixed order. An error ends this; the changes before it stay. get may be nil. If
+// logs is nil, LogSettings returns an error.
 func LogSettings(logs *log.Sink, get func(name string) (v LogValue, ok bool)) (log.Settings, error) {
 	if logs == nil {
 		return log.Settings{}, status.New(status.Unavailable, "the server does not support dynamic logging")

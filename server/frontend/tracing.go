@@ -29,7 +29,7 @@ func HTTPTracing(t *trace.Tracer, log *slog.Logger) Tracing { return Tracing{t, 
 // GRPCTracing returns the tracing of gRPC requests. t may be nil, and log too.
 func GRPCTracing(t *trace.Tracer, log *slog.Logger) Tracing { return Tracing{t, log, &grpcNames} }
 
-// Active reports whether any request may be traced. Frontends ask it before they prepare for
+// Active reports whether any request may be traced. If not, frontends need not prepare for
 // Sample.
 func (s *Tracing) Active() bool { return s.tracer.Active() }
 
@@ -82,8 +82,8 @@ func (t *Trace) Received() {
 	}
 }
 
-// Answered records that the model's first response is complete since at, or now if that is 0. A
-// goroutine that waits for responses may wake up later, and not in their order.
+// Answered records when the model's first response was complete; at 0 stands for now. Callers pass
+// at because they may have woken up later than that, and not in the order of the responses.
 func (t *Trace) Answered(at int64) {
 	if t != nil {
 		t.mark("INFER_RESPONSE_COMPLETE", at)
@@ -111,8 +111,8 @@ func (t *Trace) Close() {
 	}
 }
 
-// mark records a timestamp; 0 stands for now. It is apart from its callers so that they are
-// inlined: without a trace they cost one comparison.
+// mark records a timestamp; 0 stands for now. It is a function of its own so that its callers can
+// be inlined: without a trace they cost one comparison.
 func (t *Trace) mark(name string, at int64) {
 	t.emit(infer.Event{Kind: infer.EventTimestamp, Name: name, At: cmp.Or(at, infer.Now())})
 }

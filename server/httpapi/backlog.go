@@ -15,7 +15,7 @@ type backlog struct {
 	mu     sync.Mutex
 	ready  []*infer.Response
 	held   infer.ResponseBacklog // counts ready
-	ended  bool                  // no more will come
+	ended  bool                  // the final response has arrived
 	closed bool                  // by the reader
 	full   bool                  // the reader was too slow
 	after  func()                // called when the model has ended, after close
@@ -63,7 +63,7 @@ func (q *backlog) add(resp *infer.Response) (overflow bool) {
 }
 
 // take waits for responses and returns all queued ones, which the caller releases. last reports
-// that no more will follow. room is storage for the next result.
+// that no more will follow. room is reused as storage for the result.
 func (q *backlog) take(ctx context.Context, room []*infer.Response) (all []*infer.Response, last bool, err error) {
 	for {
 		q.mu.Lock()
@@ -83,8 +83,8 @@ func (q *backlog) take(ctx context.Context, room []*infer.Response) (all []*infe
 	}
 }
 
-// close ends reading and drops what is queued. after is called once the model has ended, at once
-// if it has.
+// close ends reading and drops the queued responses. after is called when the model has ended; if
+// it has ended already, close calls it.
 func (q *backlog) close(after func()) {
 	q.mu.Lock()
 	q.closed = true

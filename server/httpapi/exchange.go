@@ -30,7 +30,7 @@ type call struct {
 	tail     []tensor.Segment // follows Text in the reply
 	tailSize int
 	resp     *infer.Response // owns the tail's memory
-	// disconnected: no one is left to reply to.
+	// disconnected reports that the client has disconnected, so that no reply is sent.
 	disconnected bool
 
 	trace    *frontend.Trace // nil for most
@@ -41,13 +41,13 @@ type call struct {
 }
 
 // begin returns the state that stays with a pooled exchange.
-func (a *api) begin(of *http1.Exchange) *exchange {
-	x, ok := of.State.(*exchange)
+func (a *api) begin(in *http1.Exchange) *exchange {
+	x, ok := in.State.(*exchange)
 	if !ok || x.api != a {
-		x = &exchange{Exchange: of, api: a}
+		x = &exchange{Exchange: in, api: a}
 		x.carrier = func(name string) string { return x.Get(name) }
 		x.decoder.Pool, x.decoder.MaxInput, x.decoder.Regions = a.pool, a.maxInput, a.opts.Regions
-		of.State = x
+		in.State = x
 	}
 	if a.timed {
 		x.began = infer.Now()

@@ -21,8 +21,8 @@ func (a *api) generateStream(x *exchange, r *route) error {
 	return a.generateWith(x, r, (*exchange).replyEvents)
 }
 
-// generateWith submits a request to its model and then lets reply send the responses. It returns
-// only errors from before that.
+// generateWith submits a request to its model and then lets reply send the responses. Its
+// errors are those before the first response; reply handles later ones.
 func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream) error) error {
 	m, err := a.svc.Model(r.model, r.version)
 	if err != nil {
@@ -56,7 +56,7 @@ func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream)
 		x.disconnected = true
 		req.Cancel()
 	}
-	// The model may continue behind an answer that ended early.
+	// If the reply has ended early, the model may still run.
 	s.backlog.close(m.Release)
 	held = false
 	return nil
@@ -77,7 +77,7 @@ func (x *exchange) receiveGenerate(m infer.Model) (*infer.Request, error) {
 	req.ModelName, req.ModelVersion = m.Name(), m.Version()
 	if err := x.decoder.DecodeGenerate(&req.Request, text.Bytes(), schemaOf(m.Metadata())); err != nil {
 		req.Release()
-		req.Release() // the core's reference, which Submit would have used up
+		req.Release() // the core's reference, which Submit would have released
 		return nil, err
 	}
 	return req, nil

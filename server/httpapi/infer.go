@@ -42,7 +42,7 @@ func (a *api) infer(x *exchange, r *route) error {
 		err = x.forward(req)
 	}
 	if err != nil {
-		req.Release() // the core's reference, which Infer would have used up
+		req.Release() // the core's reference, which Infer would have released
 		return err
 	}
 	x.trace.Follow(req)

@@ -7,7 +7,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Load reports tell a load balancer how full the server is, in the format that it asked for.
+// Load reports tell a load balancer how full the server is, in the format that it requests.
 // Their values are metrics of the server.
 const (
 	reportFormat = "endpoint-load-metrics-format"

@@ -41,7 +41,7 @@ type route struct {
 	version      string // empty: the server's choice
 	region       string // of shared memory; empty: all
 	inRepository bool   // the path named a repository
-	post         bool   // the one method allowed, else GET
+	post         bool   // only POST is allowed; else only GET, unless either
 	either       bool   // GET and POST are allowed
 }
 

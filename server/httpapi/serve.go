@@ -3,8 +3,8 @@ package httpapi
 import "triton/server/http1"
 
 // Serve answers a request.
-func (a *api) Serve(of *http1.Exchange) {
-	x := a.begin(of)
+func (a *api) Serve(in *http1.Exchange) {
+	x := a.begin(in)
 	defer x.end()
 	a.serve(x)
 	x.reply()

@@ -13,8 +13,8 @@ type stream struct {
 	room    []*infer.Response
 }
 
-// each calls visit with every response, and drained whenever it has to wait for the next one and
-// at the end, then with last.
+// each calls visit with every response. It calls drained when all responses that have arrived are
+// visited: before each wait for more, and, with last set, at the end.
 func (s *stream) each(x *exchange, visit func(*infer.Response) error, drained func(last bool) error) error {
 	for {
 		all, last, err := s.backlog.take(x.Context, s.room)

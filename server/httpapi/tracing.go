@@ -7,7 +7,7 @@ func (x *exchange) sample(model string) {
 	}
 }
 
-// answered records that the model's first response is complete since at, or now if that is 0, and
+// answered records when the model's first response was complete, where at 0 stands for now, and
 // that the reply begins.
 func (x *exchange) answered(at int64) {
 	x.trace.Answered(at)
