@@ -21,8 +21,8 @@ func (a *api) generateStream(x *exchange, r *route) error {
 	return a.generateWith(x, r, (*exchange).replyEvents)
 }
 
-// generateWith submits a request to its model and then lets reply send the responses. Its
-// errors are those before the first response; reply handles later ones.
+// generateWith submits a request to its model and then lets reply send the responses. It
+// returns only errors that occur before it calls reply.
 func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream) error) error {
 	m, err := a.svc.Model(r.model, r.version)
 	if err != nil {
