@@ -6,7 +6,7 @@ import (
 	"triton/server/infer"
 )
 
-// batch is what the first sampled request of a batch records of it.
+// batch is the record of one batch. The first sampled request of the batch keeps it.
 type batch struct {
 	start, end     int64
 	rows, requests int

@@ -120,7 +120,7 @@ func (c *Change) number(f field, name string, texts []string) (int64, error) {
 }
 
 // apply returns the values after the change, and which of them are set. set says which of the
-// current values are; the others are inherited.
+// current values are set; the others are inherited.
 func (c *Change) apply(set field, current, inherited values) (values, field) {
 	set = (set | c.set) &^ c.clear
 	v := inherited

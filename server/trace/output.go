@@ -13,8 +13,8 @@ import (
 const maxUnwritten = 64 << 20
 
 // output writes trace files: the one at path, which grows, and numbered ones beside it. Each file
-// is a JSON array at all times. Requests may end under locks, so a goroutine writes, which runs
-// while there is something to write. A trace that cannot be written is lost and the log has the
+// is a JSON array at all times. Requests may end under locks, so another goroutine writes. It runs
+// only while there are traces to write. A trace that cannot be written is lost and the log has the
 // reason; requests do not wait for the disk.
 type output struct {
 	path string
@@ -33,7 +33,7 @@ type output struct {
 		progress sync.Cond
 	}
 
-	// Of the goroutine that writes; close takes the file from it.
+	// Used by the writing goroutine only, until close takes over the file.
 	index uint64 // of the next numbered file
 	file  *os.File
 	end   int64 // offset of the closing bracket of file

@@ -17,10 +17,10 @@ type sampler struct {
 	out    *output
 
 	seen atomic.Uint64 // requests
-	left atomic.Int64  // of count
+	left atomic.Int64  // traces that count still allows
 	refs atomic.Int64  // one of the snapshot, and one per trace
 
-	warnTensors sync.Once // that the mode records no tensors
+	warnTensors sync.Once // logs that the mode records no tensors
 
 	mu struct {
 		sync.Mutex
@@ -57,8 +57,8 @@ func (s *sampler) problem() string {
 	return ""
 }
 
-// usable returns an error unless the settings sample requests or are off. A change must not leave
-// others.
+// usable returns an error if the settings are on but cannot sample. A change that leads to such
+// settings is refused.
 func (s *sampler) usable() error {
 	if s.level == off || s.problem() == "" && s.left.Load() != 0 {
 		return nil

@@ -51,9 +51,9 @@ func (t *Tracer) update(model string, c Change) error {
 	defer t.mu.Unlock()
 	old := t.current.Load()
 	next := &snapshot{start: old.start, global: old.global, models: maps.Clone(old.models)}
-	var made, gone []*sampler
+	var made, replaced []*sampler
 	renew := func(name string, c Change) error {
-		made, gone = next.renew(name, c, made, gone)
+		made, replaced = next.renew(name, c, made, replaced)
 		if len(made) == 0 {
 			return nil
 		}
@@ -73,16 +73,16 @@ func (t *Tracer) update(model string, c Change) error {
 	for _, s := range made {
 		t.samplers[s] = struct{}{}
 	}
-	for _, s := range gone {
+	for _, s := range replaced {
 		s.release()
 	}
 	t.dropUnused()
 	return nil
 }
 
-// renew replaces the sampler of one scope and appends the samplers to made and gone. A
-// model without settings of its own has no sampler.
-func (b *snapshot) renew(model string, c Change, made, gone []*sampler) ([]*sampler, []*sampler) {
+// renew replaces the sampler of one scope. It appends the new sampler to made and the old one to
+// replaced. A model without settings of its own has no sampler.
+func (b *snapshot) renew(model string, c Change, made, replaced []*sampler) ([]*sampler, []*sampler) {
 	current, inherited := b.global, b.start
 	if model != Global {
 		current, inherited = b.models[model], b.global.effective()
@@ -91,12 +91,12 @@ func (b *snapshot) renew(model string, c Change, made, gone []*sampler) ([]*samp
 	var held values
 	if current != nil {
 		own, held = current.own, current.effective()
-		gone = append(gone, current)
+		replaced = append(replaced, current)
 	}
 	v, own := c.apply(own, held, inherited)
 	if model != Global && own == 0 {
 		delete(b.models, model)
-		return made, gone
+		return made, replaced
 	}
 	s := newSampler(v, own, b.global.mode, b.global.out)
 	if model == Global {
@@ -104,7 +104,7 @@ func (b *snapshot) renew(model string, c Change, made, gone []*sampler) ([]*samp
 	} else {
 		b.models[model] = s
 	}
-	return append(made, s), gone
+	return append(made, s), replaced
 }
 
 // Field is one setting as clients see it.

@@ -163,7 +163,7 @@ func (t *Tracer) Shutdown(ctx context.Context) error {
 	if t.spans != nil {
 		end, cancel := context.WithTimeout(context.Background(), exportTime)
 		defer cancel()
-		// Not at once: without any time the SDK ends nothing.
+		// With a context that has already ended, the SDK would not stop anything.
 		defer context.AfterFunc(ctx, func() { time.AfterFunc(leastExportTime, cancel) })()
 		err = errors.Join(err, t.spans.shutdown(end))
 	}
