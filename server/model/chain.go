@@ -21,6 +21,8 @@ import (
 // this order:
 //
 //	request -> cache -> length buckets -> admission -> queue or sequences -> instances
+//
+// assemble makes the chain of an ensemble: cache -> ensemble.
 func (b *Builder) startChain(ctx context.Context, v *Loaded, placements []backend.Placement) error {
 	run, passive := split(placements)
 	err := b.buildChain(ctx, v, run, passive)
