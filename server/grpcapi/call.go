@@ -27,7 +27,7 @@ type call struct {
 	answered    bool   // a response has come
 	unread      bool   // too many of its responses are unread
 	answer      answer // the one response of a model that is not decoupled
-	nextInOrder *call  // the next such call, in the order of the requests
+	nextInOrder *call  // the next call of a model that is not decoupled, in request order
 	next, prev  *call  // in flight
 }
 
@@ -131,7 +131,7 @@ func (c *call) queue(a answer) (cancel bool) {
 	case s.strict && a.resp != nil && a.resp.Err != nil:
 		s.ready = append(s.ready, a) // ends the stream at once, out of order
 	default:
-		c.keepUntilTurn(a)
+		c.holdInOrder(a)
 		s.advance()
 	}
 	s.signal()
@@ -164,10 +164,10 @@ func (s *stream) push(a answer) {
 	s.ready = append(s.ready, a)
 }
 
-// keepUntilTurn holds the one response of a model that is not decoupled until all earlier
+// holdInOrder holds the one response of a model that is not decoupled until all earlier
 // requests are answered. The client gets the final flag that the response came with, even
 // if the end arrives separately.
-func (c *call) keepUntilTurn(a answer) {
+func (c *call) holdInOrder(a answer) {
 	if c.answer.resp != nil {
 		a.release()
 		return

@@ -73,8 +73,8 @@ func (z *inflater) Close() error {
 }
 
 // algorithm returns the algorithm that gRPC's C++ library, and so Triton, uses for a
-// level: of gzip and deflate, those that the client accepts, the first for low and the
-// last for medium and high. Neither library compresses harder for a higher level.
+// level, among those that the client accepts: low prefers gzip, medium and high prefer
+// deflate. Neither library compresses harder for a higher level.
 func (c Compression) algorithm(accepted []string) string {
 	all := [...]string{gzip.Name, deflateName}
 	if c < CompressMedium {

@@ -31,8 +31,8 @@ func (s *service) forward(ctx context.Context, r *infer.Request) error {
 	return nil
 }
 
-// isTransportHeader reports whether grpc-go counts a header as metadata that gRPC's C++
-// library, which Triton uses, does not.
+// isTransportHeader reports whether a header is metadata for grpc-go, but not for gRPC's
+// C++ library, which Triton uses.
 func isTransportHeader(name string) bool {
 	return strings.HasPrefix(name, ":") || strings.HasPrefix(name, "grpc-") || name == "content-type"
 }

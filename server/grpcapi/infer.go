@@ -78,7 +78,7 @@ func (s *service) receiveOne(conn grpc.ServerStream, in *incoming) (r *infer.Req
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := in.intake.last(); err != nil {
+	if err := in.intake.expectEnd(); err != nil {
 		discard(r)
 		return nil, nil, err
 	}

@@ -223,8 +223,8 @@ func fill(b []byte, r io.Reader) (n int, err error) {
 	return n, err
 }
 
-// last checks that no second message follows.
-func (in *intake) last() error {
+// expectEnd returns an error if a second message follows.
+func (in *intake) expectEnd() error {
 	pace := &in.charge.account.pace
 	begun := pace.begin()
 	err := in.from.ReadMessageHeader(in.header[:])
@@ -270,7 +270,7 @@ func (in *intake) unmarshal(v any) error {
 	if err := in.decode(v); err != nil {
 		return err
 	}
-	return in.last()
+	return in.expectEnd()
 }
 
 // decode reads data into a generated message.

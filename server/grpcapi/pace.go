@@ -11,8 +11,8 @@ import (
 // steps, so it must send at least firstStep bytes in that time.
 const stepTime = 2 * time.Minute
 
-// fastStep is the arrival time of a step below which the next step is larger, by nine
-// times at most. So the larger step arrives within stepTime even if the client becomes
+// fastStep is a time limit: after a step that arrived faster, the next step is larger, nine
+// times at most. The larger step arrives within stepTime even if the client becomes
 // fourteen times slower meanwhile.
 const fastStep = stepTime / 128
 

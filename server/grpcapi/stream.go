@@ -86,7 +86,7 @@ func (s *stream) read() {
 	defer s.service.guard.recover(rpc.ModelStreamInfer, &err)
 	defer s.in.intake.end()
 	for err == nil {
-		if err = s.mayRead(); err == nil {
+		if err = s.waitToRead(); err == nil {
 			err = s.next()
 		}
 	}
@@ -104,13 +104,13 @@ func (s *stream) next() error {
 	return nil
 }
 
-// mayRead waits until the stream holds less than its limit. Meanwhile gRPC buffers what
+// waitToRead waits until the stream holds less than its limit. Meanwhile gRPC buffers what
 // the client sends, up to the window of the stream, so the window is charged. The error
 // is io.EOF if the stream is closed, or else the budget's.
-func (s *stream) mayRead() error {
+func (s *stream) waitToRead() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.mayGoOn() {
+	if s.hasRoom() {
 		return s.closedError()
 	}
 	window := charge{account: s.in.intake.charge.account}
@@ -118,13 +118,13 @@ func (s *stream) mayRead() error {
 		return err
 	}
 	defer window.end()
-	for !s.mayGoOn() {
+	for !s.hasRoom() {
 		s.mayContinue.Wait()
 	}
 	return s.closedError()
 }
 
-func (s *stream) mayGoOn() bool {
+func (s *stream) hasRoom() bool {
 	return s.closed || s.ahead <= s.service.opts.ReadAhead && s.flight.n < maxCalls
 }
 
