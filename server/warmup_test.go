@@ -60,8 +60,8 @@ func TestWarmUpFailsLoads(t *testing.T) {
 	good := servertest.Identity("INT32", "4", 8)
 	require.NoError(t, load(good+warm))
 	for name, test := range map[string]struct{ config, want string }{
-		"the backend":       {fault("fail", warm), "Invalid argument: failed to run warmup sample 'zero sample': fault: a failed batch was asked for; fault: a failed batch was asked for; fault: a failed batch was asked for; "},
-		"each answer":       {fault("refuse", warm), "Invalid argument: failed to run warmup sample 'zero sample': fault: a refused request was asked for; fault: a refused request was asked for; fault: a refused request was asked for; "},
+		"the backend":       {fault("fail", warm), "Invalid argument: failed to run warmup sample 'zero sample': fault: a failed batch was requested; fault: a failed batch was requested; fault: a failed batch was requested; "},
+		"each answer":       {fault("refuse", warm), "Invalid argument: failed to run warmup sample 'zero sample': fault: a refused request was requested; fault: a refused request was requested; fault: a refused request was requested; "},
 		"a panic":           {fault("panic", warm), "Invalid argument: failed to run warmup sample 'zero sample': " + strings.Repeat("instance 'm_0' of model 'm' broke down during execution; ", 3)},
 		"the type":          {good + strings.Replace(warm, "INT32", "FP32", 1), "Invalid argument: [request id: <id_unknown>] inference input 'INPUT0' data-type is 'FP32', but model 'm' expects 'INT32'"},
 		"no input":          {good + `model_warmup { name: "w" batch_size: 1 }`, "Invalid argument: [request id: <id_unknown>] expected 1 inputs but got 0 inputs for model 'm'. Got input(s) [], but missing required input(s) ['INPUT0']. Please provide all required input(s)."},

@@ -1,5 +1,5 @@
 // Package backend defines what a backend implements to be served (Backend, Model and
-// Instance), the set of backends of one server, and the helpers that gather the inputs
+// Instance), the set of backends of one server, and the tools that gather the inputs
 // of a batch and scatter its outputs. The backends themselves are the packages below
 // this one.
 package backend
@@ -33,7 +33,7 @@ type Spec struct {
 	// cgroup quota and affinity.
 	CPUs int
 	// Capability returns the CUDA compute capability of a GPU, such as "8.6",
-	// or "" if it is not known. A nil function knows no GPU's.
+	// or "" if it is not known; nil: it is not known for any GPU.
 	Capability func(device int) string
 	// Submitter returns the access to other models for a model that calls them
 	// while it executes. A backend calls it in Load, and only if its model

@@ -66,7 +66,7 @@ func (g *Gather) Collect(b *infer.Batch) error {
 
 // copy fills the inputs that are not passed through.
 func (g *Gather) copy(b *infer.Batch) error {
-	copies, err := g.pool.TryGet(g.need) // not all of it is backed by bytes of clients
+	copies, err := g.pool.TryGet(g.need) // may fail: need can exceed the bytes that clients sent
 	if err != nil {
 		return status.New(status.Internal, "no memory for the inputs of a batch: %w", err)
 	}

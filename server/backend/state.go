@@ -17,8 +17,8 @@ func UpdateState(r *infer.Request, output string, d tensor.DataType, shape tenso
 }
 
 // span returns the bytes of input i of all requests if they are contiguous in one
-// buffer, else nil. The states of sequences that share batch after batch are, and then
-// nothing is copied.
+// buffer, else nil. That is so for the states of sequences that were in
+// the batch before in the same order. Then nothing is copied.
 func span(b *infer.Batch, i int, v *Value) []byte {
 	var all tensor.Segment
 	for k, r := range b.Requests {

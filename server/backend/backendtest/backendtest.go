@@ -129,7 +129,7 @@ func (m *Model) Made() int { return int(m.made.Load()) }
 // Closed returns how many instances were closed, and one more for the model.
 func (m *Model) Closed() int { return int(m.closed.Load()) }
 
-// Break breaks the latest instance, which waits for nothing.
+// Break breaks the latest instance. It does not wait until the instance is replaced.
 func (m *Model) Break(reason error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

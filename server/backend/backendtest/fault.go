@@ -48,7 +48,7 @@ func (f BatchFault) Always(*infer.Batch) BatchFault { return f }
 // Always returns the fault, as a RequestFault of Model.
 func (f RequestFault) Always(*infer.Request) RequestFault { return f }
 
-// OneIn returns one of the faults in one of n calls, by chance, and else none.
+// OneIn returns one of the faults with probability 1/n, and else none.
 func OneIn[F BatchFault | RequestFault](n int, faults ...F) F {
 	if rand.IntN(n) > 0 { //nolint:gosec // nothing is to be kept secret
 		return 0

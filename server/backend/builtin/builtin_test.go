@@ -244,7 +244,7 @@ func TestFaults(t *testing.T) {
 		case n == 11:
 			require.Panics(t, func() { _ = run(t, i, a, b) })
 		case n%2 == 0:
-			require.EqualError(t, run(t, i, a, b), "fault: a failed batch was asked for")
+			require.EqualError(t, run(t, i, a, b), "fault: a failed batch was requested")
 		default:
 			require.NoError(t, run(t, i, a, b))
 			require.Equal(t, n%3 == 0, a.Failure() != nil, n)

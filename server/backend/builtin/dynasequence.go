@@ -16,7 +16,7 @@ import (
 
 // DynaSequence is the backend "dyna_sequence": Sequence with a sum for each correlation
 // ID, whatever the row, so that its model may use the oldest strategy. The last request
-// of a sequence adds the ID, cut to 32 bits. The controls are START, END, READY and
+// of a sequence adds the ID, truncated to 32 bits. The controls are START, END, READY and
 // CORRID, which is UINT64 or a string that holds a number.
 //
 // Parameter: execute_delay_ms.

@@ -109,23 +109,23 @@ func (f *faultInstance) Execute(ctx context.Context, b *infer.Batch) error {
 	switch {
 	case f.due(f.panic):
 		f.hasBroken.Store(true)
-		panic("fault: a panic was asked for")
+		panic("fault: a panic was requested")
 	case f.due(f.broken):
 		f.hasBroken.Store(true)
-		return status.New(status.Internal, "fault: a broken instance was asked for: %w", backend.ErrBroken)
+		return status.New(status.Internal, "fault: a broken instance was requested: %w", backend.ErrBroken)
 	case f.due(f.stuck):
 		return pause(ctx, time.Duration(math.MaxInt64), b.Abandoned)
 	case f.due(f.late):
 		f.later(b)
 		return nil
 	case f.due(f.fail):
-		return status.New(status.Internal, "fault: a failed batch was asked for")
+		return status.New(status.Internal, "fault: a failed batch was requested")
 	}
 	for i, r := range b.Requests {
 		switch {
 		case f.due(f.silent) && i == len(b.Requests)-1:
 		case f.due(f.refuse):
-			r.Fail(status.New(status.InvalidArg, "fault: a refused request was asked for"))
+			r.Fail(status.New(status.InvalidArg, "fault: a refused request was requested"))
 		default:
 			r.Respond(f.instance.answer(r), true)
 		}

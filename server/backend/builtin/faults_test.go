@@ -23,7 +23,7 @@ func TestFaultsOfTheInstance(t *testing.T) {
 		later bool // and a second after that
 	}{
 		"panic":  {"broke down during execution", false, true},
-		"broken": {"fault: a broken instance was asked for", false, true},
+		"broken": {"fault: a broken instance was requested", false, true},
 		"late":   {"", true, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 // pauseInterval is how often a pause checks whether a caller still waits.
 const pauseInterval = 2 * time.Millisecond
 
-// pause blocks for d, or until ctx ends or gone reports that no caller waits.
-func pause(ctx context.Context, d time.Duration, gone func() bool) error {
+// pause blocks for d, or until ctx ends or abandoned reports that no caller waits.
+func pause(ctx context.Context, d time.Duration, abandoned func() bool) error {
 	if d <= 0 {
 		return nil
 	}
@@ -28,7 +28,7 @@ func pause(ctx context.Context, d time.Duration, gone func() bool) error {
 		if !time.Now().Before(end) {
 			return nil
 		}
-		if gone() {
+		if abandoned() {
 			return errCancelled()
 		}
 		timer.Reset(min(time.Until(end), pauseInterval))

@@ -31,8 +31,9 @@ func (i *instance) writeDirectly(b *infer.Batch, k int) bool {
 	return true
 }
 
-// output returns the description of output k to allocate memory by. A state has no name
-// there: a client may write to its memory while the sequence goes on.
+// output describes output k to the allocator of its memory. A state is described without
+// its name, so that it is never stored in the client's region: the client could change it
+// between the requests of the sequence.
 func (i *instance) output(k, size int) infer.Output {
 	v := &i.model.sig.Outputs[k]
 	o := infer.Output{DataType: v.DataType, Size: size, Filled: i.model.fills}

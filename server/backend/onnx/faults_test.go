@@ -83,7 +83,7 @@ func TestRunFault(t *testing.T) {
 		require.ErrorContains(t, err, "onnx runtime error 2: Non-zero status code returned while running Gather node")
 		require.Equal(t, status.Internal, status.CodeOf(err))
 	}
-	require.True(t, w.model.(*model).guess.Load(), "the fault is not one of the shape")
+	require.True(t, w.model.(*model).derive.Load(), "the fault is not one of the shape")
 }
 
 func TestBatchTooLarge(t *testing.T) {

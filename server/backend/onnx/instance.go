@@ -159,19 +159,19 @@ func (i *instance) Execute(ctx context.Context, b *infer.Batch) error {
 // that ONNX Runtime allocates, and the model's shapes are not derived again.
 func (i *instance) run(b *infer.Batch) error {
 	i.setInputs()
-	guess := i.model.guess.Load()
-	guessed, err := i.setOutputs(b, guess)
+	derive := i.model.derive.Load()
+	derived, err := i.setOutputs(b, derive)
 	if err != nil {
 		return err
 	}
 	b.InputEnd = infer.Now()
 	code := C.trt_ort_run(i.call)
-	if guessed && i.refusedShape() {
+	if derived && i.refusedShape() {
 		first := i.runError()
 		if _, err := i.setOutputs(b, false); err != nil {
 			return err
 		}
-		if code = C.trt_ort_run(i.call); code == 0 && i.model.guess.CompareAndSwap(true, false) {
+		if code = C.trt_ort_run(i.call); code == 0 && i.model.derive.CompareAndSwap(true, false) {
 			i.model.spec.Log.Warn("output shapes differ from those that the model declares; ONNX Runtime allocates its outputs from now on",
 				"model", i.model.spec.Name, "error", first)
 		}
@@ -184,8 +184,8 @@ func (i *instance) run(b *infer.Batch) error {
 }
 
 // refusedShape reports whether the last run failed on the memory of an output. ONNX
-// Runtime has no error code for it; all its texts about that name the type of such a
-// value.
+// Runtime has no error code for that, but all its messages about it contain the type's name,
+// OrtValue.
 func (i *instance) refusedShape() bool {
 	return i.call.error.code != 0 && strings.Contains(C.GoString(i.call.error.message), "OrtValue")
 }
@@ -222,7 +222,7 @@ func setShape(t *C.trt_ort_tensor, shape tensor.Shape) {
 // possible. ONNX Runtime allocates an output whose size is too large for us and reports
 // the error: shapes come from clients, and a dimension of 0 makes an input of any shape
 // take no bytes.
-func (i *instance) setOutputs(b *infer.Batch, guess bool) (guessed bool, err error) {
+func (i *instance) setOutputs(b *infer.Batch, derive bool) (derived bool, err error) {
 	i.dropOutputs()
 	need := 0
 	for k := range i.out {
@@ -232,7 +232,7 @@ func (i *instance) setOutputs(b *infer.Batch, guess bool) (guessed bool, err err
 			continue
 		}
 		t.use = 1
-		if !guess || i.rules[k] == nil {
+		if !derive || i.rules[k] == nil {
 			continue
 		}
 		i.shape = i.rules[k].append(i.shape[:0], i.gather.Inputs)
@@ -246,14 +246,14 @@ func (i *instance) setOutputs(b *infer.Batch, guess bool) (guessed bool, err err
 		setShape(t, i.shape)
 		i.size[k] = int(n)
 		if i.writeDirectly(b, k) {
-			guessed = true
+			derived = true
 			continue
 		}
 		i.offset[k] = need
 		need += (int(n) + align) &^ (align - 1) // at least one byte: an address of its own
 	}
 	if need == 0 {
-		return guessed, nil
+		return derived, nil
 	}
 	all, err := b.Alloc(infer.Output{Size: need, Filled: i.model.fills})
 	if err != nil {

@@ -22,7 +22,7 @@ type model struct {
 	sig     *backend.Signature
 	library library
 	cpu     sessions
-	guess   atomic.Bool // whether outputs of known shape are written into our buffers
+	derive  atomic.Bool // whether outputs whose shape can be derived are written into our buffers
 	fills   bool        // every byte of an output is written, as there are no custom operators
 }
 
@@ -46,7 +46,7 @@ func (b *Backend) Load(ctx context.Context, spec backend.Spec) (backend.Model, e
 		spec: spec, path: path, sig: backend.NewFullSignature(spec.Config), library: lib,
 		fills: len(spec.Config.GetModelOperations().GetOpLibraryFilename()) == 0,
 	}
-	m.guess.Store(true)
+	m.derive.Store(true)
 	return m, nil
 }
 

@@ -11,11 +11,11 @@ const spinEntry = "session.intra_op.allow_spinning"
 
 // planThreads divides cpus processors among the instances of a model. The instances run
 // on one session, whose pool helps whichever instance has work, and every instance's
-// own thread works too; so a pool of N-1 helpers and I instances keeps N+I-1 processors
+// own thread works too; so a pool of N-1 threads and I instances keeps N+I-1 processors
 // busy.
 //
 // A count that the user sets is per instance, as if each had a session of its own. Idle
-// helpers do not spin: other models and the server need the processors.
+// pool threads do not spin: other models and the server need the processors.
 func planThreads(cpus, instances int, o *options) threads {
 	cpus, instances = max(cpus, 1), max(instances, 1)
 	t := threads{inter: o.inter}

@@ -152,7 +152,7 @@ func TestDeclaredShapeIsWrong(t *testing.T) {
 		require.Equal(t, tensor.Shape{2, 4}, out[0].Output("y").Shape)
 		require.Equal(t, int32s(1, 2, 3, 4, 1, 2, 3, 4), bytesOf(t, out[0], "y"))
 		out[0].Release()
-		require.False(t, w.model.(*model).guess.Load())
+		require.False(t, w.model.(*model).derive.Load())
 	}
 }
 
