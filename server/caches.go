@@ -36,7 +36,7 @@ func (s *Server) openCache() error {
 	return nil
 }
 
-// background is a cache that works in the background, with a server elsewhere.
+// background is a cache on another server, which needs work in the background.
 type background interface {
 	// Check returns an error if the cache can never work.
 	Check(ctx context.Context) error
@@ -44,7 +44,7 @@ type background interface {
 	Run(ctx context.Context)
 }
 
-// startCache starts the work of the cache; closeCache ends it.
+// startCache checks the cache and starts its background work, which closeCache ends.
 func (s *Server) startCache(ctx context.Context) error {
 	b, ok := s.cache.(background)
 	if !ok {

@@ -25,8 +25,9 @@ type frontend interface {
 	// serve blocks until drain.
 	serve() error
 	// drain stops accepting connections and waits for the requests in flight,
-	// until ctx ends. Requests over open connections are answered, or their
-	// clients are asked first to use another connection.
+	// until ctx ends. Requests that arrive on open connections meanwhile are
+	// answered, unless the protocol lets the frontend first ask clients to use another
+	// connection.
 	drain(ctx context.Context)
 	// close is called after drain, or while drain still waits, and closes the
 	// idle connections. When ctx ends, the remaining ones are cut off.
@@ -61,11 +62,11 @@ func (s *Server) starters() []starter {
 // checkTLS reads the certificates, so that a mistake shows before the models load,
 // which may take long.
 func (s *Server) checkTLS() error {
-	for _, one := range s.starters() {
-		if !one.Allow {
+	for _, st := range s.starters() {
+		if !st.Allow {
 			continue
 		}
-		if _, err := one.config(); err != nil {
+		if _, err := st.config(); err != nil {
 			return err
 		}
 	}
@@ -73,55 +74,55 @@ func (s *Server) checkTLS() error {
 }
 
 // config returns the TLS configuration, or nil without TLS.
-func (one starter) config() (*tls.Config, error) {
-	config, err := one.TLS.config(one.protocols...)
+func (st starter) config() (*tls.Config, error) {
+	config, err := st.TLS.config(st.protocols...)
 	if err != nil {
-		return nil, startError(one.name, status.New(status.InvalidArg, "%w", err))
+		return nil, startError(st.name, status.New(status.InvalidArg, "%w", err))
 	}
 	return config, nil
 }
 
 // open starts all services; their ports are open when it returns.
 func (s *Server) open() ([]frontend, error) {
-	var fronts []frontend
-	for _, one := range s.starters() {
-		if !one.Allow {
+	var frontends []frontend
+	for _, st := range s.starters() {
+		if !st.Allow {
 			continue
 		}
-		f, err := s.start(one)
+		f, err := s.start(st)
 		if err != nil {
 			done, cancel := context.WithCancel(context.Background())
 			cancel()
-			for _, f := range fronts {
+			for _, f := range frontends {
 				f.drain(done)
 				f.close(done)
 			}
 			return nil, err
 		}
-		fronts = append(fronts, f)
+		frontends = append(frontends, f)
 	}
-	return fronts, nil
+	return frontends, nil
 }
 
-func (s *Server) start(one starter) (frontend, error) {
-	config, err := one.config()
+func (s *Server) start(st starter) (frontend, error) {
+	config, err := st.config()
 	if err != nil {
 		return nil, err
 	}
-	l, err := listen(one.Endpoint, one.name)
+	l, err := listen(st.Endpoint, st.name)
 	if err != nil {
 		return nil, err
 	}
-	f, err := one.make(l, config)
+	f, err := st.make(l, config)
 	if err != nil {
 		_ = l.Close()
-		return nil, startError(one.name, err)
+		return nil, startError(st.name, err)
 	}
-	s.opts.Log.Info("Started " + one.started + " at " + l.Addr().String())
+	s.opts.Log.Info("Started " + st.started + " at " + l.Addr().String())
 	return f, nil
 }
 
-// startError reports in Triton's words which service cannot start.
+// startError returns Triton's error for a service that cannot start.
 func startError(name string, err error) error {
 	return fmt.Errorf("failed to start %s service: %w", name, consoleError{status.From(err)})
 }
@@ -241,9 +242,9 @@ func (f *grpcFrontend) serve() error {
 	return err
 }
 
-// drain first accepts the connections that clients have opened already, then asks all
-// clients to use another server (GOAWAY). Calls that arrive before a client has
-// received that are answered; a connection closes after its last call.
+// drain first accepts the connections that clients have opened already, then sends GOAWAY to
+// all clients, which asks them to use another server. Calls that a client sends before it
+// receives GOAWAY are answered. A connection closes after its last call.
 func (f *grpcFrontend) drain(ctx context.Context) {
 	_ = f.lis.Close()
 	if f.serving.Load() {
@@ -268,8 +269,7 @@ func (f *grpcFrontend) drain(ctx context.Context) {
 	_ = f.lis.Close() // the first Close of a drainingListener only starts to drain it
 }
 
-// close does nothing: drain has closed all connections, as gRPC announces the last call
-// of a connection.
+// close does nothing: drain has closed each connection after its last call.
 func (f *grpcFrontend) close(context.Context) {}
 
 func (f *grpcFrontend) waiting() (int64, string) {

@@ -59,8 +59,8 @@ type countedConn struct {
 // SetDeadline is called by gRPC before and after the handshake.
 func (c *countedConn) SetDeadline(t time.Time) error { return c.handshakes.setDeadline(c.Conn, t) }
 
-// ReadOnReady returns how gRPC reads when it wants to hold no buffer while there is
-// nothing to read; the name and the types are gRPC's.
+// ReadOnReady waits for data and then reads it into a buffer of the pool, so that an idle
+// connection holds no buffer. gRPC looks for a method of this name and these types.
 func (c *countedConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	if c.ready == nil {
 		b := pool.Get(size)
@@ -103,7 +103,7 @@ func (l *drainingListener) Accept() (net.Conn, error) {
 		if limit.IsZero() {
 			limit = now.Add(acceptLimit)
 		}
-		if now.After(limit) || stopListening(l.Listener) || l.until(now.Add(acceptWait)) != nil {
+		if now.After(limit) || stopListening(l.Listener) || l.acceptUntil(now.Add(acceptWait)) != nil {
 			return nil, errors.Join(net.ErrClosed, l.Listener.Close())
 		}
 	}
@@ -111,14 +111,14 @@ func (l *drainingListener) Accept() (net.Conn, error) {
 
 // Close starts the drain; Accept closes the listener when no more connections arrive.
 func (l *drainingListener) Close() error {
-	if !l.closing.Swap(true) && l.until(time.Now().Add(acceptWait)) == nil {
+	if !l.closing.Swap(true) && l.acceptUntil(time.Now().Add(acceptWait)) == nil {
 		return nil
 	}
 	return l.Listener.Close()
 }
 
-// until sets when Accept gives up.
-func (l *drainingListener) until(at time.Time) error {
+// acceptUntil sets when Accept gives up.
+func (l *drainingListener) acceptUntil(at time.Time) error {
 	d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
 	if !ok {
 		return errors.ErrUnsupported

@@ -32,31 +32,31 @@ type machine struct {
 
 // reading is one value of one metric.
 type reading struct {
-	*sampledMetric
+	*polledMetric
 	uuid  string // of a GPU; else empty
 	value float64
 }
 
-// sampledMetric is a metric that is read periodically.
-type sampledMetric struct {
+// polledMetric is a metric that is read periodically.
+type polledMetric struct {
 	name, help string
 	kind       prometheus.ValueType
 }
 
 var (
-	pinnedTotal = &sampledMetric{"nv_pinned_memory_pool_total_bytes", "Pinned memory pool total memory size, in bytes", prometheus.GaugeValue}
-	pinnedUsed  = &sampledMetric{"nv_pinned_memory_pool_used_bytes", "Pinned memory pool used memory size, in bytes", prometheus.GaugeValue}
-	gpuUtil     = &sampledMetric{"nv_gpu_utilization", "GPU utilization rate [0.0 - 1.0)", prometheus.GaugeValue}
-	gpuTotal    = &sampledMetric{"nv_gpu_memory_total_bytes", "GPU total memory, in bytes", prometheus.GaugeValue}
-	gpuUsed     = &sampledMetric{"nv_gpu_memory_used_bytes", "GPU used memory, in bytes", prometheus.GaugeValue}
-	gpuPower    = &sampledMetric{"nv_gpu_power_usage", "GPU power usage in watts", prometheus.GaugeValue}
-	gpuLimit    = &sampledMetric{"nv_gpu_power_limit", "GPU power management limit in watts", prometheus.GaugeValue}
-	gpuEnergy   = &sampledMetric{"nv_energy_consumption", "GPU energy consumption in joules since the Triton Server started", prometheus.CounterValue}
-	cpuUtil     = &sampledMetric{"nv_cpu_utilization", "CPU utilization rate [0.0 - 1.0]", prometheus.GaugeValue}
-	cpuTotal    = &sampledMetric{"nv_cpu_memory_total_bytes", "CPU total memory (RAM), in bytes", prometheus.GaugeValue}
-	cpuUsed     = &sampledMetric{"nv_cpu_memory_used_bytes", "CPU used memory (RAM), in bytes", prometheus.GaugeValue}
+	pinnedTotal = &polledMetric{"nv_pinned_memory_pool_total_bytes", "Pinned memory pool total memory size, in bytes", prometheus.GaugeValue}
+	pinnedUsed  = &polledMetric{"nv_pinned_memory_pool_used_bytes", "Pinned memory pool used memory size, in bytes", prometheus.GaugeValue}
+	gpuUtil     = &polledMetric{"nv_gpu_utilization", "GPU utilization rate [0.0 - 1.0)", prometheus.GaugeValue}
+	gpuTotal    = &polledMetric{"nv_gpu_memory_total_bytes", "GPU total memory, in bytes", prometheus.GaugeValue}
+	gpuUsed     = &polledMetric{"nv_gpu_memory_used_bytes", "GPU used memory, in bytes", prometheus.GaugeValue}
+	gpuPower    = &polledMetric{"nv_gpu_power_usage", "GPU power usage in watts", prometheus.GaugeValue}
+	gpuLimit    = &polledMetric{"nv_gpu_power_limit", "GPU power management limit in watts", prometheus.GaugeValue}
+	gpuEnergy   = &polledMetric{"nv_energy_consumption", "GPU energy consumption in joules since the Triton Server started", prometheus.CounterValue}
+	cpuUtil     = &polledMetric{"nv_cpu_utilization", "CPU utilization rate [0.0 - 1.0]", prometheus.GaugeValue}
+	cpuTotal    = &polledMetric{"nv_cpu_memory_total_bytes", "CPU total memory (RAM), in bytes", prometheus.GaugeValue}
+	cpuUsed     = &polledMetric{"nv_cpu_memory_used_bytes", "CPU used memory (RAM), in bytes", prometheus.GaugeValue}
 
-	polledOrder = []*sampledMetric{pinnedTotal, pinnedUsed, gpuUtil, gpuTotal, gpuUsed, gpuPower, gpuLimit, gpuEnergy, cpuUtil, cpuTotal, cpuUsed}
+	polledMetrics = []*polledMetric{pinnedTotal, pinnedUsed, gpuUtil, gpuTotal, gpuUsed, gpuPower, gpuLimit, gpuEnergy, cpuUtil, cpuTotal, cpuUsed}
 )
 
 // poll reads the metrics until ctx ends.

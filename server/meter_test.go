@@ -36,7 +36,7 @@ func text(t *testing.T, m *machine) string {
 	t.Helper()
 	m.begin.Do(func() {}) // the test did
 	var order []string
-	for _, p := range polledOrder {
+	for _, p := range polledMetrics {
 		order = append(order, p.name)
 	}
 	reg := prometheus.NewRegistry()

@@ -38,7 +38,7 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error
 	if o.GPU {
 		f.machine.gpus = meters(s.gpus, s.opts.Log)
 	}
-	for _, p := range polledOrder {
+	for _, p := range polledMetrics {
 		f.order = append(f.order, p.name)
 	}
 	if local, ok := s.cache.(*cache.Local); ok {
@@ -58,8 +58,8 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error
 	return f, nil
 }
 
-// statsOptions returns which metrics of models are collected. Metrics that cannot be read
-// are left out; without GPU metrics there are no series by GPU.
+// statsOptions returns which metrics of models are collected. Without the metrics endpoint no
+// metric settings apply. Without GPU metrics there are no series by GPU.
 func (s *Server) statsOptions() stats.Options {
 	m := &s.opts.Metrics
 	o := stats.Options{Log: s.opts.Log}

@@ -90,8 +90,8 @@ type Options struct {
 // Models configures how models are loaded.
 type Models struct {
 	Control repository.Control
-	// PollInterval is how often the repository is polled in poll control; 0 is
-	// never.
+	// PollInterval is the time between two polls of the repository in poll
+	// control; 0: it is not polled.
 	PollInterval time.Duration
 	// Startup lists the models to load at the start in explicit control; "*"
 	// alone loads all.
@@ -114,11 +114,12 @@ type Models struct {
 type Cache struct {
 	Name     string            // "local" or "redis"
 	Settings map[string]string // the --cache-config pairs
-	// Directory is where Triton looks for caches; only a message shows it.
+	// Directory is where Triton searches for caches. It only appears in an error
+	// message.
 	Directory string
 }
 
-// Endpoint is the address of a service. Port 0 is any free one.
+// Endpoint is the address of a service. Port 0 selects a free port.
 type Endpoint struct {
 	Allow   bool
 	Address string
@@ -129,7 +130,8 @@ type Endpoint struct {
 // HTTP configures the HTTP frontend.
 type HTTP struct {
 	Endpoint
-	MaxInput int64 // of the JSON of one request, or of a decompressed body, in bytes
+	// MaxInput limits the JSON of one request, and a decompressed body, in bytes.
+	MaxInput int64
 	// Linger is how long idle connections stay open at a shutdown, for requests
 	// that are on their way.
 	Linger time.Duration
@@ -161,7 +163,7 @@ type GRPC struct {
 type Metrics struct {
 	Endpoint
 	GPU, CPU bool
-	Interval time.Duration // how old polled values may get
+	Interval time.Duration // maximum age of polled values
 	TLS      TLS
 	// Settings are the --metrics-config pairs.
 	Settings map[string]string
@@ -272,7 +274,7 @@ func collision(services []service) error {
 	return nil
 }
 
-// settings returns the pairs that backends get: Triton's own, then the user's.
+// settings returns the pairs that backends get: Triton's own, which the user's override.
 func (o *Options) settings() map[string]map[string]string {
 	all := map[string]map[string]string{"": {
 		"auto-complete-config":   strconv.FormatBool(o.AutoComplete),
@@ -315,5 +317,5 @@ func (o *Options) services() []service {
 	return all
 }
 
-// String is "address:port".
+// String returns "address:port".
 func (e Endpoint) String() string { return net.JoinHostPort(e.Address, strconv.Itoa(e.Port)) }

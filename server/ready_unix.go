@@ -35,7 +35,7 @@ func newReady(c net.Conn) *ready {
 		return nil
 	}
 	r := &ready{raw: raw}
-	r.try = r.once
+	r.try = r.tryRead
 	return r
 }
 
@@ -61,8 +61,8 @@ func (r *ready) read(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	return buf, n, nil
 }
 
-// once reports false if there is nothing to read yet.
-func (r *ready) once(fd uintptr) bool {
+// tryRead reads once. It returns false if there is nothing to read yet.
+func (r *ready) tryRead(fd uintptr) bool {
 	r.buf = r.pool.Get(r.size)
 	for {
 		// Package syscall and not x/sys/unix, as in package net: the race detector needs

@@ -56,7 +56,7 @@ type Addresses struct{ HTTP, GRPC, Metrics, SageMaker, Vertex string }
 var (
 	// ErrKilled reports that Kill ended the server before its requests were
 	// answered.
-	ErrKilled = errors.New("the server was ended before its requests were")
+	ErrKilled = errors.New("the server was stopped before all requests were answered")
 	// ErrExitTimeout reports that requests took longer than the exit timeout.
 	ErrExitTimeout error = status.New(status.Internal, "Exit timeout expired. Exiting immediately.")
 )
@@ -104,7 +104,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Service returns the core, for callers in the same process.
+// Service returns the service that frontends call, for callers in the same process.
 func (s *Server) Service() infer.Service { return s.models }
 
 // Pool returns the pool of tensor memory.
@@ -143,13 +143,13 @@ func (s *Server) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return s.stop(nil)
 	}
-	fronts, err := s.openTraced()
+	frontends, err := s.openTraced()
 	if err != nil {
 		return errors.Join(err, s.stop(nil))
 	}
-	failed := make(chan error, len(fronts))
+	failed := make(chan error, len(frontends))
 	var serving sync.WaitGroup
-	for _, f := range fronts {
+	for _, f := range frontends {
 		serving.Go(func() {
 			if err := f.serve(); err != nil {
 				failed <- fmt.Errorf("%s service: %w", f.name(), err)
@@ -164,7 +164,7 @@ func (s *Server) Run(ctx context.Context) error {
 	case err = <-failed:
 	}
 	stopPolling()
-	err = errors.Join(err, s.stop(fronts))
+	err = errors.Join(err, s.stop(frontends))
 	serving.Wait()
 	return err
 }
@@ -232,7 +232,7 @@ const closeGrace = time.Second
 // stop stops accepting connections, answers requests over open ones until nothing is in
 // flight, closes idle connections and then everything else. All steps share one
 // timeout.
-func (s *Server) stop(fronts []frontend) error {
+func (s *Server) stop(frontends []frontend) error {
 	ctx, cancel := context.WithTimeout(s.drainCtx, s.opts.ExitTimeout)
 	defer cancel()
 	late, cancelLate := context.WithTimeout(s.drainCtx, s.opts.ExitTimeout+closeGrace)
@@ -242,13 +242,13 @@ func (s *Server) stop(fronts []frontend) error {
 	s.models.Exit()
 	// The metrics endpoint, the last one, stays open until the models are
 	// closed.
-	services, last := fronts, []frontend(nil)
-	if n := len(fronts) - 1; n >= 0 {
-		if _, ok := fronts[n].(*metricsFrontend); ok {
-			services, last = fronts[:n], fronts[n:]
+	services, last := frontends, []frontend(nil)
+	if n := len(frontends) - 1; n >= 0 {
+		if _, ok := frontends[n].(*metricsFrontend); ok {
+			services, last = frontends[:n], frontends[n:]
 		}
 	}
-	stopReports := s.reportWaiting(ctx, fronts)
+	stopReports := s.reportWaiting(ctx, frontends)
 	drained := each(services, func(f frontend) { f.drain(late) })
 	waitEither(drained, ctx.Done())
 	closed := each(services, func(f frontend) { f.close(late) })
@@ -270,10 +270,10 @@ func (s *Server) stop(fronts []frontend) error {
 
 // each calls do for all frontends concurrently; the channel is closed when all calls
 // have returned.
-func each(fronts []frontend, do func(frontend)) <-chan struct{} {
+func each(frontends []frontend, do func(frontend)) <-chan struct{} {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
-	for _, f := range fronts {
+	for _, f := range frontends {
 		wg.Go(func() { do(f) })
 	}
 	go func() {
@@ -293,7 +293,7 @@ func waitEither(a, b <-chan struct{}) {
 
 // reportWaiting logs every second which frontends still have requests. The returned
 // function stops it.
-func (s *Server) reportWaiting(ctx context.Context, fronts []frontend) (stop func()) {
+func (s *Server) reportWaiting(ctx context.Context, frontends []frontend) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -305,7 +305,7 @@ func (s *Server) reportWaiting(ctx context.Context, fronts []frontend) (stop fun
 				return
 			case <-tick.C:
 				left, _ := ctx.Deadline()
-				for _, f := range fronts {
+				for _, f := range frontends {
 					if n, what := f.waiting(); n > 0 {
 						s.opts.Log.Info(fmt.Sprintf("Timeout %d: Found %d %s", max(int(time.Until(left).Round(time.Second).Seconds()), 0), n, what))
 					}

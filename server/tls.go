@@ -34,7 +34,7 @@ func (t TLS) config(protocols ...string) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	files.mu.config, files.mu.stamp, files.mu.looked = first, stamp, time.Now()
+	files.mu.config, files.mu.stamp, files.mu.checked = first, stamp, time.Now()
 	base := first.Clone()
 	base.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return files.current(), nil }
 	return base, nil
@@ -46,9 +46,9 @@ type certificates struct {
 	protocols []string
 	mu        struct {
 		sync.Mutex
-		config *tls.Config
-		stamp  [3]time.Time
-		looked time.Time
+		config  *tls.Config
+		stamp   [3]time.Time
+		checked time.Time
 	}
 }
 
@@ -57,8 +57,8 @@ type certificates struct {
 func (c *certificates) current() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := time.Now(); now.Sub(c.mu.looked) >= certificateAge {
-		c.mu.looked = now
+	if now := time.Now(); now.Sub(c.mu.checked) >= certificateAge {
+		c.mu.checked = now
 		if stamp := c.stamp(); stamp != c.mu.stamp {
 			if next, err := c.read(); err == nil {
 				c.mu.config, c.mu.stamp = next, stamp

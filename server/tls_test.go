@@ -102,7 +102,7 @@ func TestCertificatesChange(t *testing.T) {
 	a, dir := NewAuthority(t), t.TempDir()
 	files := &certificates{TLS: a.Files(t, dir)}
 	look := func() int64 {
-		files.mu.looked = time.Time{}
+		files.mu.checked = time.Time{}
 		return serial(t, files.current())
 	}
 	require.EqualValues(t, 2, look())
@@ -116,7 +116,7 @@ func TestCertificatesChange(t *testing.T) {
 	require.EqualValues(t, 2, look(), "half of a new pair")
 	require.NoError(t, os.WriteFile(files.Key, key, 0o600))
 	stamp(files.Key, 1)
-	require.EqualValues(t, 2, serial(t, files.current()), "looked a moment ago")
+	require.EqualValues(t, 2, serial(t, files.current()), "checked a moment ago")
 	require.EqualValues(t, 3, look())
 }
 

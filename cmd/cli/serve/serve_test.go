@@ -192,5 +192,5 @@ func TestSecondSignal(t *testing.T) {
 	require.Greater(t, time.Since(began), time.Second)
 	// A third signal may come before a busy machine has ended the process.
 	require.GreaterOrEqual(t, strings.Count(p.Stdout.String(), "Signal (2) received."), 2, p.Stdout.String())
-	require.Contains(t, p.Stderr.String(), "error: the server was ended before its requests were\n")
+	require.Contains(t, p.Stderr.String(), "error: the server was stopped before all requests were answered\n")
 }
