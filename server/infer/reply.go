@@ -9,12 +9,12 @@ import (
 // reply is the state machine of a request's responses and of the request's users.
 // docs/adr/0009-replies.md has the table. In short:
 //
-// \tanswering nothing sent -> any number of responses -> final response
-// \t (State Answered: later responses are dropped)
-// \tdelivering the final response goes to the sink at once or, if the core
-// \t holds it back, on Deliver
-// \tlending a kept request is finished when the call has returned, the final
-// \t response was sent and the backend has let go
+//	answering   nothing sent -> any number of responses -> final response
+//	            (State Answered: later responses are dropped)
+//	delivering  the final response goes to the sink at once or, if the core
+//	            holds it back, on Deliver
+//	lending     a kept request is finished when the call has returned, the final
+//	            response was sent and the backend has let go
 //
 // Panics in a trace, a response observer or a sink are contained. A trace that panics is
 // removed; the others end the request with an internal error, once.

@@ -17,12 +17,13 @@ import (
 
 // State is the state of a request.
 //
-// \tfrom event to
-// \tDecoded accepted by a scheduler Queued
-// \tQueued taken into a batch Executing
-// \tQueued rejected, timed out or cancelled Answered
-// \tany final response sent Answered
-// \tAnswered rescheduled by its backend Decoded
+//	from      event                       to
+//	Decoded   accepted by a scheduler     Queued
+//	Queued    taken into a batch          Executing
+//	Queued    rejected, timed out         Answered
+//	          or cancelled
+//	any       final response sent         Answered
+//	Answered  rescheduled by its backend  Decoded
 //
 // Exactly one final response is sent. A cancel in Queued answers at once; in Executing it
 // only sets the flag. The reply has the state of the responses. The memory is released

@@ -12,11 +12,16 @@ import (
 
 // State is the state of an instance.
 //
-// \tfrom event to \tStarting created and warmed up Ready \tStarting creation failed: the
-// group does not start Closed \tReady its call panicked or returned ErrBroken Broken
-// \tReady it reported so while it was idle (backend.BreakNotifier) Broken \tBroken the old
-// one is closed, the back-off is over Restarting \tRestarting created and warmed up Ready
-// \tRestarting creation failed Broken \tany the group is drained Closed
+//	from        event                                          to
+//	Starting    created and warmed up                          Ready
+//	Starting    creation failed: the group does not start      Closed
+//	Ready       its call panicked or returned ErrBroken        Broken
+//	Ready       reported broken while it was idle              Broken
+//	            (backend.BreakNotifier)
+//	Broken      the old one is closed, the back-off is over    Restarting
+//	Restarting  created and warmed up                          Ready
+//	Restarting  creation failed                                Broken
+//	any         the group is drained                           Closed
 //
 // Only a Ready instance gets batches. docs/adr/0010-instance-life.md describes what
 // happens to the requests.

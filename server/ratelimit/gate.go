@@ -23,12 +23,12 @@ var _ scheduler.Gate = (*Gate)(nil)
 
 // slot is the instance slot of one instance.
 //
-// \tfrom event to
-// \tidle Acquire staged
-// \tstaged first in the queue, and all free running
-// \tstaged Abort, or the end of the context idle
-// \trunning Release idle
-// \trunning Acquire staged
+//	from     event                                            to
+//	idle     Acquire                                          staged
+//	staged   first in the queue and all its resources free    running
+//	staged   Abort, or the end of the context                 idle
+//	running  Release                                          idle
+//	running  Acquire                                          staged
 type slot struct {
 	demands  []demand
 	priority uint64

@@ -31,10 +31,10 @@ var prefix = func() uint64 {
 // generated ID never equals one that came with a request. Backends see only the number or
 // the text, so it must not be one that clients use by accident:
 //
-// \t63..32 the process's random number, highest bit 1
-// \t31 1: a backend that sees 32 bits of the number does not find the
-// \t client's sequences 1, 2, 3
-// \t30..0 a count over all models of the process
+//	bits 63..32  the process's random number, highest bit 1
+//	bit  31      1: a backend that reads only 32 bits of the number does not
+//	             mistake it for a client's sequence 1, 2 or 3
+//	bits 30..0   a count over all models of the process
 func (s *Source) generate(r *infer.Request) id {
 	for {
 		number := prefix | 1<<31 | uint64(generated.Add(1)&(1<<31-1))

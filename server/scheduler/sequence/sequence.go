@@ -33,14 +33,16 @@ func (i id) String() string {
 // sequence holds the requests of one sequence. A sequence is known while requests with
 // its ID join it.
 //
-// \tstate event to
-// \t(none) START finds a free slot slot, known
-// \t(none) START finds none backlog, known
-// \tbacklog a slot becomes free slot
-// \tbacklog timeout, or a request of it is cancelled over
-// \tknown END is enqueued not known
-// \tslot, known idle too long, or a request is cancelled not known
-// \tslot, not known nothing waits any more over
+//	state            event                                     to
+//	(none)           START finds a free slot                   slot, known
+//	(none)           START finds no free slot                  backlog, known
+//	backlog          a slot becomes free                       slot
+//	backlog          timeout, or one of its requests is        ended
+//	                 cancelled
+//	known            END is enqueued                           not known
+//	slot, known      idle too long, or one of its requests is  not known
+//	                 cancelled
+//	slot, not known  no request waits                          ended
 //
 // With direct, a sequence that is over may still run: its last request is in a batch
 // while another sequence has the slot. With oldest, a sequence that is not known is over
