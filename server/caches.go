@@ -116,11 +116,11 @@ var cacheGauges = []cacheGauge{
 	{"nv_cache_num_evictions", "Number of cache evictions in response cache", func(c *cache.Counts) float64 { return float64(c.Evictions) }},
 	{
 		"nv_cache_lookup_duration", "Total cache lookup duration (hit and miss), in microseconds",
-		func(c *cache.Counts) float64 { return float64(c.Looked / 1000) },
+		func(c *cache.Counts) float64 { return float64(c.LookupTime / 1000) },
 	},
 	{
 		"nv_cache_insertion_duration", "Total cache insertion duration, in microseconds",
-		func(c *cache.Counts) float64 { return float64(c.Inserted / 1000) },
+		func(c *cache.Counts) float64 { return float64(c.InsertTime / 1000) },
 	},
 }
 

@@ -31,7 +31,7 @@ func newEntry(p *tensor.Pool, k Key, resp *infer.Response) (*entry, error) {
 		if from.Data.Len() == 0 {
 			continue
 		}
-		data, err := keep(p, &from.Data)
+		data, err := compact(p, &from.Data)
 		if err != nil {
 			e.release()
 			return nil, status.New(status.Unavailable, "no memory to keep a response: %w", err)
@@ -59,8 +59,8 @@ func footprint(resp *infer.Response) int64 {
 	return n
 }
 
-// keep returns the data in a buffer that has little other content.
-func keep(p *tensor.Pool, d *tensor.Data) (tensor.Data, error) {
+// compact returns the data in a buffer that has little other content.
+func compact(p *tensor.Pool, d *tensor.Data) (tensor.Data, error) {
 	if d.Segments() == 1 {
 		if s := d.Segment(0); p.Holds(s.Buffer) <= 2*s.N && p.Holds(s.Buffer) > 0 {
 			return d.Clone(), nil

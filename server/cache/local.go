@@ -29,7 +29,7 @@ type Local struct {
 type Counts struct {
 	Entries, Bytes, Size    int64
 	Hits, Misses, Evictions uint64
-	Looked, Inserted        int64 // ns
+	LookupTime, InsertTime  int64 // ns
 }
 
 var _ Cache = (*Local)(nil)
@@ -58,7 +58,7 @@ func (l *Local) Lookup(_ context.Context, k Key, into *infer.Response) bool {
 		l.link(e)
 		e.fill(into) // under the lock: the entry may be evicted after it
 	}
-	l.mu.counts.Looked += infer.Now() - begin
+	l.mu.counts.LookupTime += infer.Now() - begin
 	return e != nil
 }
 
@@ -127,7 +127,7 @@ func (l *Local) add(e *entry, begin int64) (evicted *entry, err error) {
 	l.mu.entries[e.key] = e
 	l.link(e)
 	l.mu.counts.Bytes += e.bytes
-	l.mu.counts.Inserted += infer.Now() - begin
+	l.mu.counts.InsertTime += infer.Now() - begin
 	return evicted, nil
 }
 

@@ -144,7 +144,7 @@ func (c *Runner) lookup(ctx context.Context, r *infer.Request) (answered bool, t
 	end := infer.Now()
 	if !hit {
 		resp.Release()
-		return false, c.watch(r, k, end-begin)
+		return false, c.setTicket(r, k, end-begin)
 	}
 	r.Times.Queued = queued
 	r.Hold()
@@ -166,19 +166,19 @@ func (c *Runner) hit(r *infer.Request, resp *infer.Response, h stats.CacheHit) {
 	r.ReleaseInputs()
 }
 
-// keepContained is keep; a panic of the cache is logged and the request is answered.
-func (c *Runner) keepContained(k Key, lookup int64, resp *infer.Response) {
+// storeContained is keep; a panic of the cache is logged and the request is answered.
+func (c *Runner) storeContained(k Key, lookup int64, resp *infer.Response) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.opts.Log.Error("panic while a response was cached", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
-	c.keep(k, lookup, resp)
+	c.store(k, lookup, resp)
 }
 
-// keep stores a response of the model, unless the model may have been replaced. The
+// store stores a response of the model, unless the model may have been replaced. The
 // second of two equal responses does not count as a miss.
-func (c *Runner) keep(k Key, lookup int64, resp *infer.Response) {
+func (c *Runner) store(k Key, lookup int64, resp *infer.Response) {
 	begin := infer.Now()
 	var err error
 	if c.steady() {

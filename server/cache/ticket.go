@@ -17,8 +17,8 @@ type ticket struct {
 
 var tickets = sync.Pool{New: func() any { return &ticket{} }}
 
-// watch sets a ticket as the request's response observer.
-func (c *Runner) watch(r *infer.Request, k Key, lookup int64) *ticket {
+// setTicket sets a ticket as the request's response observer.
+func (c *Runner) setTicket(r *infer.Request, k Key, lookup int64) *ticket {
 	t := tickets.Get().(*ticket)
 	*t = ticket{runner: c, key: k, lookup: lookup, before: r.Observer}
 	r.Observer = t
@@ -35,7 +35,7 @@ func (*ticket) RetainsResponses() bool { return true }
 func (t *ticket) Observe(r *infer.Request, resp *infer.Response, final bool) {
 	whole := final && resp.Err == nil && immutable(resp)
 	if whole {
-		t.runner.keepContained(t.key, t.lookup, resp)
+		t.runner.storeContained(t.key, t.lookup, resp)
 	}
 	if t.flight != nil {
 		t.flight.finish(resp, whole)

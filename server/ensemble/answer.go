@@ -11,13 +11,13 @@ import (
 func (f *flow) respondReady() {
 	idle := len(f.steps) == 0
 	if f.err == nil {
-		for n, iteration := range f.answers {
+		for n, iteration := range f.responsesDue {
 			resp, err := f.response(iteration)
 			if err != nil {
 				f.setError(err)
 				break
 			}
-			f.sent, f.over = true, idle && n == len(f.answers)-1
+			f.sent, f.over = true, idle && n == len(f.responsesDue)-1
 			if f.over {
 				f.finish(resp)
 			} else {
@@ -29,7 +29,7 @@ func (f *flow) respondReady() {
 			}
 		}
 	}
-	f.answers = f.answers[:0]
+	f.responsesDue = f.responsesDue[:0]
 	if !idle || f.over {
 		return
 	}

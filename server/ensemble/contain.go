@@ -28,7 +28,7 @@ func (f *flow) handleContained(ev event, caller bool) {
 // the event and cancels the steps in flight. The flow lasts until they have ended. If
 // cancelling panics too, they may never end; then the request is answered at once.
 func (f *flow) failAfterPanic(ev event) {
-	f.ready, f.answers, f.over = f.ready[:0], f.answers[:0], false
+	f.ready, f.responsesDue, f.over = f.ready[:0], f.responsesDue[:0], false
 	if f.err == nil {
 		f.err = errInternal
 	}

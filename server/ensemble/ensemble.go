@@ -98,7 +98,7 @@ func (e *Ensemble) start(ctx context.Context, r *infer.Request) error {
 	e.running.Add(1)
 	if e.closed.Load() {
 		e.flowEnded()
-		return scheduler.Stopping(r)
+		return scheduler.ErrStopping(r)
 	}
 	if e.decoupled {
 		r.Lend(e, true)

@@ -22,22 +22,22 @@ type flow struct {
 	busy    bool // a goroutine works on the flow
 
 	// The goroutine that works on the flow owns these fields.
-	wires      []wire
-	active     []bool // by step; the response is the last
-	wanted     []bool // by tensor: the response needs it
-	models     []infer.Model
-	steps      []*step // in flight
-	ready      []launch
-	answers    []int // iterations whose outputs are complete and not sent yet
-	callerStep *step // the caller will run it
-	spare      []*step
-	rows       int
-	sent       bool
-	ended      bool // the step of the current event has ended; it may already be reused
-	failing    bool // the request has its error, or is about to
-	over       bool
-	err        error
-	sums       durations
+	wires        []wire
+	active       []bool // by step; the response is the last
+	wanted       []bool // by tensor: the response needs it
+	models       []infer.Model
+	steps        []*step // in flight
+	ready        []readyStep
+	responsesDue []int // iterations whose outputs are complete and not sent yet
+	callerStep   *step // the caller will run it
+	spare        []*step
+	rows         int
+	sent         bool
+	ended        bool // the step of the current event has ended; it may already be reused
+	failing      bool // the request has its error, or is about to
+	over         bool
+	err          error
+	sums         durations
 }
 
 // event is an event of a flow.

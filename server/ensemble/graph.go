@@ -92,7 +92,7 @@ func newGraph(c *inferencepb.ModelConfig, parts []*inferencepb.ModelConfig) *gra
 		out := c.GetOutput()[i]
 		t := number(out.GetName())
 		g.outputs = append(g.outputs, ownPort(out.GetName(), t, out.GetDims(), out.GetReshape()))
-		g.readers[t] = append(g.readers[t], g.answer())
+		g.readers[t] = append(g.readers[t], g.responseStep())
 	}
 	return g
 }
@@ -106,8 +106,8 @@ func outputOrder(c *inferencepb.ModelConfig) []int {
 	return hashorder.Of(names)
 }
 
-// answer returns the number of the step that is the ensemble's response.
-func (g *graph) answer() int { return len(g.steps) }
+// responseStep returns the number of the step that is the ensemble's response.
+func (g *graph) responseStep() int { return len(g.steps) }
 
 // needed marks the steps that the requested outputs depend on.
 func (g *graph) needed(wants func(output string) bool, active []bool) {
@@ -128,7 +128,7 @@ func (g *graph) needed(wants func(output string) bool, active []bool) {
 			mark(out.tensor)
 		}
 	}
-	active[g.answer()] = true
+	active[g.responseStep()] = true
 }
 
 // convert adapts the shape of a tensor, made by a request of so many rows (0: by a model

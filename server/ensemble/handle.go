@@ -7,7 +7,7 @@ func (f *flow) handle(ev event, caller bool) {
 	case started:
 		f.begin()
 	case responded:
-		f.respond(ev)
+		f.stepResponded(ev)
 	case admitted:
 		ev.step.counted = true
 		if f.err != nil {
@@ -51,8 +51,8 @@ func (f *flow) begin() {
 	}
 }
 
-// respond handles a response of a step's model.
-func (f *flow) respond(ev event) {
+// stepResponded handles a response of a step's model.
+func (f *flow) stepResponded(ev event) {
 	if ev.resp != nil {
 		f.handleResponse(ev.step, ev.resp)
 	}
@@ -68,7 +68,7 @@ func (f *flow) handleResponse(s *step, resp *infer.Response) {
 	case resp.Err != nil:
 		f.setError(resp.Err)
 	case f.err == nil:
-		f.take(s, resp)
+		f.storeOutputs(s, resp)
 	}
 }
 
@@ -82,8 +82,8 @@ func (f *flow) endStep(ev event) {
 	f.removeStep(ev.step)
 }
 
-// take makes tensors of a step's outputs.
-func (f *flow) take(s *step, resp *infer.Response) {
+// storeOutputs makes tensors of a step's outputs.
+func (f *flow) storeOutputs(s *step, resp *infer.Response) {
 	n := &f.e.graph.steps[s.index]
 	m := membershipOf(s.request)
 	changed, err := m.read(resp.Parameters)

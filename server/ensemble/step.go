@@ -24,14 +24,14 @@ type step struct {
 // steps.
 func (f *flow) launchReady(caller bool) {
 	if len(f.ready) > 1 {
-		slices.SortFunc(f.ready, func(a, b launch) int {
+		slices.SortFunc(f.ready, func(a, b readyStep) int {
 			return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.iteration, b.iteration))
 		})
 	}
 	for _, l := range f.ready {
 		switch {
-		case l.step == f.e.graph.answer():
-			f.answers = append(f.answers, l.iteration)
+		case l.step == f.e.graph.responseStep():
+			f.responsesDue = append(f.responsesDue, l.iteration)
 		case f.err == nil:
 			s := f.prepare(l)
 			if s.counted = f.e.limits[l.step].acquire(s); s.counted {
@@ -43,7 +43,7 @@ func (f *flow) launchReady(caller bool) {
 }
 
 // prepare makes the request of a step. Inputs are moved or shared, never copied.
-func (f *flow) prepare(l launch) *step {
+func (f *flow) prepare(l readyStep) *step {
 	s := f.newStep()
 	s.index, s.iteration, s.request = l.step, l.iteration, f.request.Child()
 	whole := false

@@ -31,8 +31,8 @@ type value struct {
 
 var noData tensor.Data
 
-// launch is a step that has all its inputs.
-type launch struct{ step, iteration int }
+// readyStep is a step that has all its inputs.
+type readyStep struct{ step, iteration int }
 
 // spareShape returns storage for the shape of a new value.
 func (f *flow) spareShape(t int) tensor.Shape {
@@ -61,7 +61,7 @@ func (f *flow) arrive(t int, v value) {
 	last := -1
 	for _, s := range f.e.graph.readers[t] {
 		if s != last && f.waits(s, t) && f.complete(s, v.iteration) {
-			f.ready = append(f.ready, launch{s, v.iteration})
+			f.ready = append(f.ready, readyStep{s, v.iteration})
 		}
 		last = s
 	}
@@ -79,7 +79,7 @@ func (f *flow) complete(s, iteration int) bool {
 
 // reads returns the tensors that a step reads; the last step is the response.
 func (f *flow) reads(s int) []port {
-	if g := f.e.graph; s < g.answer() {
+	if g := f.e.graph; s < g.responseStep() {
 		return g.steps[s].inputs
 	}
 	return f.e.graph.outputs
@@ -88,7 +88,7 @@ func (f *flow) reads(s int) []port {
 // waits reports whether a step wants a tensor that it is mapped to: the response only
 // wants the outputs that the request asks for.
 func (f *flow) waits(s, t int) bool {
-	return f.active[s] && (s < f.e.graph.answer() || f.wanted[t])
+	return f.active[s] && (s < f.e.graph.responseStep() || f.wanted[t])
 }
 
 func (w *wire) find(iteration int) *value {

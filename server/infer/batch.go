@@ -13,8 +13,8 @@ type Batch struct {
 	// FormedAt is when the scheduler formed the batch, by Now; 0 when the time was not
 	// taken.
 	FormedAt int64
-	// InputEnd and OutputStart enclose the computation itself, by Now. The backend sets
-	// them; the core takes the outer time stamps.
+	// InputEnd and OutputStart are the start and the end of the computation, by Now. The
+	// backend sets them; the core measures the start and the end of the whole call.
 	InputEnd    int64
 	OutputStart int64
 }
@@ -41,9 +41,9 @@ func (b *Batch) Wants(output string) bool {
 	return false
 }
 
-// Abandoned reports whether all requests of the batch are cancelled, so that nothing
-// needs its results. A request of an open sequence counts as wanted: the next request
-// depends on the state that it leaves.
+// Abandoned reports whether all requests of the batch are cancelled, so that its results
+// are not needed. A cancelled request of an open sequence is still needed: the next
+// request depends on the state that it leaves.
 func (b *Batch) Abandoned() bool {
 	for _, r := range b.Requests {
 		if !r.Membership.Null && (!r.Cancelled() || r.continues()) {
@@ -61,20 +61,21 @@ func (r *Request) continues() bool {
 // Executed completes the requests' time stamps with those of the batch, which ended at end,
 // and lets the first trace observe it.
 func (b *Batch) Executed(end int64) {
-	told := false
+	observed := false
 	for _, r := range b.Requests {
-		told = r.executed(b, end, !told) || told
+		observed = r.executed(b, end, !observed) || observed
 	}
 }
 
-// executed reports whether a trace observed the execution.
-func (r *Request) executed(b *Batch, end int64, tell bool) bool {
+// executed completes the time stamps of one request. If observe is set, its trace observes
+// the execution; executed reports whether it has a trace and did.
+func (r *Request) executed(b *Batch, end int64, observe bool) bool {
 	if r.IsKept() { // its backend may answer it meanwhile
 		r.reply.mu.Lock()
 		defer r.reply.mu.Unlock()
 	}
 	r.Times.InputEnd, r.Times.OutputStart, r.Times.ComputeEnd = b.InputEnd, b.OutputStart, end
-	if !tell || r.Trace == nil {
+	if !observe || r.Trace == nil {
 		return false
 	}
 	r.emit(Event{Kind: EventExecuted, Batch: b})

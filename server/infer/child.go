@@ -1,8 +1,8 @@
 package infer
 
-// Child returns a request that a model makes while it serves r, traced below r. It copies
-// r's id, sequence, priority, timeout and parameters; the caller sets model, inputs and
-// outputs. It is cancelled if r is.
+// Child returns a request that a model makes while it serves r. It has r's id, sequence,
+// priority, timeout and parameters, and its trace is a child of r's; the caller sets
+// model, inputs and outputs. If r is already cancelled, so is the child.
 func (r *Request) Child() *Request {
 	var c *Request
 	if r.pooled {

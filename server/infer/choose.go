@@ -1,7 +1,7 @@
 package infer
 
-// Chooser picks the version that answers a request without a version, from the request
-// itself: a canary, a shadow, the version of a tenant. It runs on the request's goroutine
+// Chooser picks the version for a request that names none, by the content of the request:
+// for canaries, or for tenants with versions of their own. It runs on the request's goroutine
 // and must not block, keep r or change r.
 type Chooser interface {
 	// Choose returns the index of one of the ready versions. There are at least two, in
@@ -10,15 +10,16 @@ type Chooser interface {
 	Choose(r *Request, ready []Model) int
 }
 
-// versionChooser is a Model that stands for all ready versions of a model.
+// versionChooser is a Model that represents all ready versions of a model until one is
+// chosen.
 type versionChooser interface {
-	// Choose exchanges the caller's reference for one to the chosen version.
+	// Choose returns the chosen version. The caller's reference becomes one to it.
 	Choose(r *Request) Model
 }
 
-// Choose returns the version of m that answers the request, whose tensors are decoded.
-// The caller's reference to m becomes one to the result. It returns m itself when the
-// client named a version or the server has no Chooser.
+// Choose returns the version of m that answers r. It is called after r is decoded, and
+// returns m itself when the client named a version or the server has no Chooser. The
+// caller's reference to m becomes one to the result.
 func Choose(m Model, r *Request) Model {
 	if v, ok := m.(versionChooser); ok {
 		return v.Choose(r)

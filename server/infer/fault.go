@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// fault logs a contained panic of code that works for the request.
+// fault logs a contained panic in code that handles the request.
 func (r *Request) fault(where string, p any) { logFault(r.Log, r, where, p) }
 
 // logFault logs a contained panic with its stack. log and r may be nil.

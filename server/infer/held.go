@@ -4,8 +4,9 @@ package infer
 // request can be answered.
 func (r *Request) Hold() { r.reply.holdFinal = true }
 
-// Deliver sends the held final response, or lets a later one pass at once. The request
-// may be released when Deliver returns, unless the caller has a reference.
+// Deliver ends Hold: it sends the held final response, or, if there is none yet, lets the
+// coming one be sent at once. Without a reference of its own the caller must not use the
+// request afterwards.
 func (r *Request) Deliver() {
 	p := &r.reply
 	if p.loan.kept {
@@ -28,8 +29,8 @@ func (r *Request) Amend(err error) {
 	}
 }
 
-// takeHeld returns the held response to the caller of the request; nil when there is none
-// or when the sink must see it.
+// takeHeld returns the held final response, which then bypasses the sink; nil when there
+// is none, or when the sink has already counted an earlier response.
 func (r *Request) takeHeld() *Response {
 	p := &r.reply
 	if p.loan.kept {

@@ -1,6 +1,7 @@
 package infer
 
-// Owner is the core's side of requests that a backend may keep after its call.
+// Owner is the core's code that lends requests to a backend and is notified of what the
+// backend does with them.
 type Owner interface {
 	// Kept is called when the backend keeps a request, while its call runs.
 	Kept(r *Request)
@@ -10,9 +11,10 @@ type Owner interface {
 	// Completed is called when a request that MarkIfLate found unanswered is answered,
 	// before the answer is sent.
 	Completed(r *Request, err error)
-	// Finished is called once for each kept request when it is answered, the backend's
-	// call has returned and the backend has let go, unless Returned or Reclaim reported
-	// that. The owner releases the backend's reference.
+	// Finished is called once for each kept request, when it is answered, the backend's
+	// call has returned and the backend has let go. If Returned or Reclaim reports true,
+	// Finished is not called and the owner does the same itself: it releases the
+	// backend's reference.
 	Finished(r *Request)
 }
 
@@ -39,11 +41,11 @@ type loan struct {
 	letGo     bool     // the backend has let go
 	returned  bool     // the backend's call has returned
 	reported  bool     // finish has reported true
-	reclaimed bool     // the core has taken the request back; the backend may not know yet
+	reclaimed bool     // the core has taken the request back; the backend may still use it
 	next      Delivery // the next response; last because only kept requests use it
 }
 
-// finish reports, once, that the backend is done with the request.
+// finish reports whether the backend is done with the request. It reports true only once.
 func (l *loan) finish() bool {
 	if !l.ended || !l.letGo || !l.returned || l.reported {
 		return false
@@ -55,19 +57,19 @@ func (l *loan) finish() bool {
 // Lend hands the request to a backend before its call. The final response is held until
 // Deliver. For a decoupled model the backend keeps the request and its responses are sent
 // at once.
-func (r *Request) Lend(o Owner, many bool) {
+func (r *Request) Lend(o Owner, decoupled bool) {
 	p := &r.reply // not shared yet
-	p.loan.owner, p.loan.decoupled, p.holdFinal = o, many, !many
-	if many {
+	p.loan.owner, p.loan.decoupled, p.holdFinal = o, decoupled, !decoupled
+	if decoupled {
 		r.retainForBackend()
 		o.Kept(r)
 	}
 }
 
-// Keep lets a backend keep a request of any model after its call, which must still run.
-// The backend owes one final response and one LetGo, in any order, from any goroutine; it
-// holds a reference until both are done. An error or panic of the call takes the request
-// back.
+// Keep lets a backend keep a request of any model after its call. The backend calls it
+// during the call, and must later send one final response and call LetGo once, in any
+// order, from any goroutine; it holds a reference until both are done. If the call returns
+// an error or panics, the core takes the request back.
 func (r *Request) Keep() {
 	p := &r.reply
 	p.mu.Lock()
@@ -92,16 +94,16 @@ func (r *Request) retainForBackend() {
 	l.next.Begin = Now()
 }
 
-// LetGo ends the backend's use of a kept request and of its inputs. Only an outstanding
-// final response may follow.
+// LetGo ends the backend's use of a kept request and of its inputs. Afterwards the backend
+// may only send the final response, if it has not yet.
 func (r *Request) LetGo() {
 	p := &r.reply
 	p.mu.Lock()
 	owner := p.loan.owner
 	p.loan.letGo = true
-	over := p.loan.finish()
+	finished := p.loan.finish()
 	p.mu.Unlock()
-	if over {
+	if finished {
 		owner.Finished(r)
 	}
 }
@@ -161,9 +163,8 @@ func (r *Request) IsKept() bool { return r.reply.loan.kept }
 // call.
 func (r *Request) KeptExplicitly() bool { return r.reply.loan.explicit }
 
-// MarkIfLate marks a kept request of a model with one response as late if it is
-// unanswered after the backend's call. The owner then learns of the answer through
-// Completed.
+// MarkIfLate marks a kept request of a model that is not decoupled as late if it is
+// unanswered after the backend's call. Then Completed notifies the owner of the answer.
 func (r *Request) MarkIfLate() {
 	r.reply.mu.Lock()
 	defer r.reply.mu.Unlock()
@@ -183,16 +184,16 @@ func (r *Request) Revoke(err error) {
 	switch {
 	case l.ended:
 	case l.decoupled:
-		r.sendDecoupled(failed(err), true)
+		r.sendDecoupled(errorResponse(err), true)
 	default:
-		r.send(failed(err), true, nil)
+		r.send(errorResponse(err), true, nil)
 	}
 	l.reclaimed = !l.ended || l.explicit
 	l.ended, l.letGo = true, true
 }
 
-// Returned records that the backend's call has returned, and reports whether the backend
-// is done with the request. Otherwise the request may already be released.
+// Returned records that the backend's call has returned, and reports whether that finished
+// the request. If it reports false, the request may already be released.
 func (r *Request) Returned() bool {
 	p := &r.reply
 	p.mu.Lock()
@@ -201,8 +202,8 @@ func (r *Request) Returned() bool {
 	return p.loan.finish()
 }
 
-// Reclaim takes a kept, answered request back from a closed backend that did not let go,
-// and reports whether that finished the request.
+// Reclaim takes a kept, answered request back from a closed backend that has not called
+// LetGo, and reports whether that finished the request.
 func (r *Request) Reclaim() bool {
 	p := &r.reply
 	p.mu.Lock()
@@ -239,9 +240,9 @@ func (r *Request) Abort(err error) bool {
 	case !p.loan.kept:
 		return false
 	case p.loan.decoupled && r.State() != Answered:
-		r.sendDecoupled(failed(err), true)
+		r.sendDecoupled(errorResponse(err), true)
 		return true
 	}
-	r.send(failed(err), true, nil)
+	r.send(errorResponse(err), true, nil)
 	return true
 }

@@ -16,11 +16,11 @@ func (r *Request) writeRegions(resp *Response, final bool) {
 		if o.Into.Buffer == nil {
 			continue
 		}
-		back := final || inRegion(resp, o) // otherwise the backend may still write there, for a later response
+		endLoan := final || inRegion(resp, o) // otherwise the backend may still write a later response there
 		if resp.Err == nil {
 			resp.Err = r.writeRegion(o, resp)
 		}
-		if back {
+		if endLoan {
 			o.Return()
 		}
 		if final {

@@ -6,7 +6,8 @@ import (
 	"triton/pkg/status"
 )
 
-// reply is the state machine of a request's responses and of the request's users.
+// reply is the state machine of a request's responses, and of the backend that may keep
+// the request after its call.
 // docs/adr/0009-replies.md has the table. In short:
 //
 //	answering   nothing sent -> any number of responses -> final response
@@ -17,19 +18,20 @@ import (
 //	            response was sent and the backend has let go
 //
 // Panics in a trace, a response observer or a sink are contained. A trace that panics is
-// removed; the others end the request with an internal error, once.
+// removed. A response observer or a sink that panics ends the request with one internal
+// error.
 //
-// The lock serializes the responses. State Answered is the last field that a final
-// response sets. Once the core sees it, it reads the rest without the lock, unless the
-// backend keeps the request.
+// The lock serializes the responses. A final response sets the state to Answered last, so
+// the core, once it has seen Answered, reads the other fields without the lock. That does
+// not hold while the backend keeps the request.
 type reply struct {
 	mu        sync.Mutex
 	sent      int32     // responses before the final one
 	holdFinal bool      // the final response waits for Deliver
 	finalHeld bool      // final is set and waits
 	faulted   bool      // a contained panic ended the request before its backend did
-	late      bool      // the owner counts the request when it is answered
-	final     *Response // nil also for an end without data
+	late      bool      // the call returned before the answer: Completed counts the request
+	final     *Response // the held final response; nil also when it has no data
 	err       error     // of the final response
 	loan      loan
 }
@@ -46,9 +48,9 @@ func (p *reply) reset() {
 }
 
 // Respond sends one response through the sink. A final response moves the request to
-// Answered; later ones are dropped and recorded for RespondedAfterFinal. A nil resp that
-// is final ends the responses without data; one that is not final is an empty response,
-// which is counted and not sent. Respond never panics and may be called from any
+// Answered; later ones are dropped and recorded for RespondedAfterFinal. With a nil resp
+// and final set, the responses end without data; without final, the empty response is
+// counted and not sent. Respond never panics and may be called from any
 // goroutine.
 func (r *Request) Respond(resp *Response, final bool) {
 	if owner := r.respond(resp, final); owner != nil {
@@ -71,8 +73,8 @@ func (r *Request) respond(resp *Response, final bool) Owner {
 }
 
 // send sends a response. It drops resp and returns false when the request is already
-// answered. The owner gets a delivery before the response is sent. The caller holds the
-// lock.
+// answered. A delivery, if not nil, is reported to the owner before the response is sent.
+// The caller holds the lock.
 func (r *Request) send(resp *Response, final bool, delivery *Delivery) bool {
 	p := &r.reply
 	if r.State() == Answered {
@@ -80,19 +82,19 @@ func (r *Request) send(resp *Response, final bool, delivery *Delivery) bool {
 		return false
 	}
 	if final && resp == nil && p.sent == 0 && !p.loan.decoupled {
-		resp = failed(errNoResponse)
+		resp = errorResponse(errNoResponse)
 	}
 	if final && !p.holdFinal { // otherwise Deliver stamps it
 		r.Times.Answered = Now()
 	}
-	asked := final
+	requested := final
 	switch {
 	case resp != nil:
 		resp, final = r.complete(resp, final)
 	case final:
 		r.releaseRegions()
 	}
-	if final && !asked {
+	if final && !requested { // complete has failed
 		r.markFaulted()
 	}
 	if delivery != nil {
@@ -126,7 +128,7 @@ var errNoResponse = status.New(status.Internal, "expected a single response, got
 // errInternal is the error that clients get after a panic in the server.
 var errInternal = status.New(status.Internal, "internal error while the response was written; the server's log has the details")
 
-func failed(err error) *Response {
+func errorResponse(err error) *Response {
 	resp := NewResponse()
 	resp.Err = err
 	return resp
@@ -139,7 +141,7 @@ func (r *Request) complete(resp *Response, final bool) (done *Response, end bool
 		if p := recover(); p != nil {
 			r.fault("completing a response", p)
 			r.drop(resp)
-			done, end = failed(errInternal), true
+			done, end = errorResponse(errInternal), true
 			done.ModelName, done.ModelVersion, done.ID = r.ModelName, r.ModelVersion, r.ID
 			r.releaseRegions()
 		}
@@ -156,7 +158,7 @@ func (r *Request) complete(resp *Response, final bool) (done *Response, end bool
 }
 
 // Fail answers the request with an error.
-func (r *Request) Fail(err error) { r.Respond(failed(err), true) }
+func (r *Request) Fail(err error) { r.Respond(errorResponse(err), true) }
 
 // Failure returns the error of the final response; nil when there is none. The core calls
 // it after the backend's call.

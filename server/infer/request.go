@@ -1,7 +1,6 @@
 // Package infer is the vocabulary of inference in flight: a request with its state and
 // time stamps, the batch that an instance runs, the response, and the service that the
-// frontends call. It holds no policy: scheduling, execution and encoding are other
-// packages'.
+// frontends call. It holds no policy: other packages schedule, execute and encode.
 package infer
 
 import (
@@ -25,9 +24,10 @@ import (
 //	any       final response sent         Answered
 //	Answered  rescheduled by its backend  Decoded
 //
-// Exactly one final response is sent. A cancel in Queued answers at once; in Executing it
-// only sets the flag. The reply has the state of the responses. The memory is released
-// when the frontend, the core and, if it keeps the request, the backend are done with it.
+// Exactly one final response is sent. Cancel answers a Queued request at once; for an
+// Executing one it only sets a flag. The state of the responses is in reply. The memory is
+// released when the frontend, the core and, if it keeps the request, the backend have
+// released their references.
 type State uint32
 
 // The states.
@@ -41,8 +41,8 @@ const (
 // Sink receives the responses of one request, in order. Send takes ownership of resp,
 // must not block, and may be called from any goroutine, including that of Cancel. After
 // the final response it is not called again. A final Send with a nil resp ends the
-// responses without data. A Send that panics must not have taken resp; it is called once
-// more, with a final error.
+// responses without data. A Send that panics must not have taken ownership of resp; Send
+// is then called once more, with a final error.
 type Sink interface {
 	Send(resp *Response, final bool)
 }
@@ -100,15 +100,15 @@ type Request struct {
 type Position struct {
 	Level     uint64 // priority level; 1 is served first
 	Since     int64  // when it entered this queue, by Now
-	Deadline  int64  // by Now, when the queue's policy acts; 0: none
+	Deadline  int64  // by Now, when the timeout action of the queue policy applies; 0: none
 	Delayed   bool   // the deadline has passed and the request still waits
 	Arrival   uint64 // number of requests that entered before it
 	HeapIndex int    // in the heap of deadlines
 }
 
-// Times are monotonic time stamps in nanoseconds. The four compute stamps are those of
-// the batch. For an ensemble, ComputeStart is 0 and the differences of the other three
-// are the sums over its steps.
+// Times are monotonic time stamps in nanoseconds. The stamps from ComputeStart to
+// ComputeEnd are those of the batch. For an ensemble, ComputeStart is 0 and the
+// differences between the other three are sums over its steps.
 type Times struct {
 	Received     int64
 	Queued       int64
@@ -167,9 +167,9 @@ func (r *Request) Release() {
 	}
 }
 
-// neutralize ends a request that was reclaimed from its backend. A backend that panicked
-// may have goroutines that still use it: they find it answered and cancelled. It is never
-// reused.
+// neutralize ends a request that was reclaimed from its backend. Goroutines of a backend
+// that panicked may still use the request: they find it answered and cancelled. The
+// request is never reused.
 func (r *Request) neutralize() {
 	r.reply.mu.Lock()
 	defer r.reply.mu.Unlock()
@@ -210,8 +210,8 @@ func (r *Request) Move(from, to State) bool {
 	return r.state.CompareAndSwap(uint32(from), uint32(to))
 }
 
-// Enter makes the request wait in q, whose lock the caller holds. It returns false when
-// the request is already cancelled and must not wait.
+// Enter moves the request to state Queued in q, whose lock the caller holds. It returns
+// false when the request is already cancelled: then the caller answers it.
 func (r *Request) Enter(q Queue) bool {
 	switch r.queue {
 	case q:
@@ -223,12 +223,12 @@ func (r *Request) Enter(q Queue) bool {
 		r.queueMu.Unlock()
 	}
 	r.Move(Decoded, Queued)
-	return !r.cancelled.Load() // a later Cancel finds Queued
+	return !r.cancelled.Load() // a later Cancel finds state Queued
 }
 
-// Cancel marks the answer as no longer wanted. A queued request leaves its queue at once
-// and is answered with Cancelled on the caller's goroutine, so the caller must hold no
-// lock that its Sink takes. A running request is only marked; the backend may poll the
+// Cancel records that no caller waits for the response. A queued request leaves its queue
+// at once and is answered with Cancelled on the goroutine that calls Cancel, which must
+// hold no lock that the request's Sink takes. A running request is only marked; the backend may poll the
 // mark. The caller must hold a reference.
 func (r *Request) Cancel() {
 	if !r.cancelled.Swap(true) && r.State() == Queued {
@@ -239,7 +239,7 @@ func (r *Request) Cancel() {
 	}
 }
 
-// Cancelled reports whether the answer is no longer wanted; backends may poll it.
+// Cancelled reports whether the request was cancelled; backends may poll it.
 func (r *Request) Cancelled() bool {
 	return r.cancelled.Load() || r.ctx != nil && r.ctx.Err() != nil
 }

@@ -22,9 +22,9 @@ type Runner interface {
 
 // ResponseObserver observes each response with data or an error, before its outputs are
 // written to regions and it is sent, and may change it. The calls for one request never
-// overlap. An observer that replaces another one calls it after itself, in every case:
-// other requests may depend on that call. It therefore contains its own panics and turns
-// them into the error of the response.
+// overlap. An observer that replaces another one always calls the replaced one at its end,
+// because other requests may depend on that call. It therefore recovers from its own
+// panics and turns them into the error of the response.
 type ResponseObserver interface {
 	Observe(r *Request, resp *Response, final bool)
 }

@@ -9,9 +9,9 @@ import (
 // Membership is a request's part in a sequence. The zero value is a request without a
 // sequence.
 type Membership struct {
-	// Null marks a request that fills a row of the batch whose sequence has no request.
-	// It is not counted and its answer is discarded. Backends need not answer it, and
-	// must not after their call.
+	// Null marks a request that only fills a row of the batch, because the sequence of
+	// that row has no request. It is not counted and its response is discarded. Backends
+	// need not answer it, and must not answer it after their call.
 	Null bool
 	// States are the implicit states of the sequence; nil when the model has none.
 	States States
@@ -22,11 +22,11 @@ type Membership struct {
 	rescheduled bool
 }
 
-// States are the implicit states of one sequence. Only the instance that runs one of its
-// requests uses them.
+// States are the implicit states of one sequence. They are used only by the instance that
+// runs a request of the sequence.
 type States interface {
-	// Update sets the value of a state, named by its output, for the next request of the
-	// sequence. The data moves in.
+	// Update sets the value of a state for the next request of the sequence. The state is
+	// named by its output; the data moves in.
 	Update(output string, d tensor.DataType, shape tensor.Shape, data tensor.Data) error
 }
 
@@ -73,8 +73,9 @@ func (r *Request) InputNear(i int, name string) *kserve.Tensor {
 // sequences calls it.
 func (r *Request) AllowReschedule() { r.Membership.iterative = true }
 
-// Reschedule replaces the final response: the request runs again in a later batch. A
-// backend calls it while Execute runs. After an error the backend still has to answer.
+// Reschedule makes the request run again in a later batch. A backend calls it during
+// Execute instead of sending the final response. After an error the backend must still
+// answer.
 func (r *Request) Reschedule() error {
 	if !r.Membership.iterative {
 		return status.New(status.InvalidArg,

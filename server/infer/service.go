@@ -22,8 +22,8 @@ type Service interface {
 	Statistics(name, version string) (*inferencepb.ModelStatisticsResponse, error)
 	Index(readyOnly bool) *inferencepb.RepositoryIndexResponse
 	// Model returns a ready model version with a reference, which the caller releases.
-	// With an empty version the server chooses. The errors are those of protocol section
-	// 11.1.
+	// With an empty version the server chooses. The errors have Triton's texts for unknown
+	// and for unready models.
 	Model(name, version string) (Model, error)
 	// Load loads or reloads a model and returns when it serves. The old versions serve
 	// meanwhile, and remain when the load fails.
@@ -33,7 +33,7 @@ type Service interface {
 	Unload(ctx context.Context, name string, dependents bool) error
 }
 
-// LoadOptions replace parts of the model repository for one load.
+// LoadOptions replace the configuration or the files of a model for one load.
 type LoadOptions struct {
 	// Config is a configuration in JSON that replaces the model's; nil keeps it.
 	Config *string

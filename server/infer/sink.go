@@ -28,9 +28,9 @@ func (r *Request) sendToSink(resp *Response, final bool) {
 	r.sendFault(r.Sink)
 }
 
-// Offer gives a response to a sink that replaces the request's own, and reports whether
-// the responses have ended. If the sink panics, the response is released, the sink gets a
-// final internal error, once, and a backend that still runs sees the request cancelled.
+// Offer sends a response to sink in place of the request's own sink, and reports whether
+// the responses have ended. If sink panics, Offer releases the response and sends one
+// final internal error to sink; a backend that still runs sees the request cancelled.
 func (r *Request) Offer(sink Sink, resp *Response, final bool) (ended bool) {
 	if r.trySend(sink, resp, final) {
 		return final
@@ -45,14 +45,14 @@ func (r *Request) Offer(sink Sink, resp *Response, final bool) (ended bool) {
 
 // sendFault ends a sink that has panicked. A second panic is only logged.
 func (r *Request) sendFault(sink Sink) {
-	if last := failed(errInternal); !r.trySend(sink, last, true) {
+	if last := errorResponse(errInternal); !r.trySend(sink, last, true) {
 		r.drop(last)
 	}
 }
 
 // trySend reports whether the sink took a response.
 func (r *Request) trySend(sink Sink, resp *Response, final bool) (taken bool) {
-	if sink == Sink(&r.wait) && r.wait.n == 0 { // the usual case; it releases nothing, so it cannot panic
+	if sink == Sink(&r.wait) && r.wait.n == 0 { // the usual case; Send releases nothing, so it cannot panic
 		r.wait.Send(resp, final)
 		return true
 	}

@@ -33,10 +33,10 @@ type Controller interface {
 }
 
 // Call runs a request on a model that s finds and waits for its one response, as
-// Model.Infer. It consumes the core's reference to r in every case. The end of ctx, or
-// the cancellation of parent, ends the wait; parent is the request that r is made for, or
-// nil. A model may call itself; when all its instances wait for such calls, only ctx or
-// parent ends them.
+// Model.Infer does. It consumes the core's reference to r in every case. parent is the
+// request for which r is made, or nil; the wait ends when ctx ends or parent is cancelled.
+// A model may call itself. When all its instances wait for such calls, they wait until
+// ctx ends or parent is cancelled.
 func Call(ctx context.Context, s Submitter, model, version string, r, parent *Request) (*Response, error) {
 	m, err := s.Acquire(model, version)
 	if err != nil {

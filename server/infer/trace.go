@@ -24,12 +24,12 @@ type Event struct {
 // EventKind says what happened to a request.
 type EventKind uint8
 
-// The events. Those of the core have no time of their own: EventEnded brings all time stamps.
+// The events. Events of the core have no time stamp: at EventEnded, Request.Times has them all.
 const (
 	// EventReceived: the request has passed the checks and is about to be queued.
 	EventReceived EventKind = iota + 1
-	// EventExecuted: a batch has run. It comes once per batch, for its first traced request, and
-	// before the core delivers a response, unless the model is decoupled.
+	// EventExecuted: a batch has run. There is one per batch, for its first traced request. Unless
+	// the model is decoupled, it comes before the first response is delivered.
 	EventExecuted
 	// EventResponded: a response is about to be sent. The compute stamps in Request.Times are not
 	// complete yet.
@@ -37,17 +37,17 @@ const (
 	// EventEnded: the frontend and the core have released the request. Request.Times is complete;
 	// Queued is 0 when it never waited, ComputeStart is 0 when it never ran.
 	EventEnded
-	// EventTimestamp: a named time of the frontend.
+	// EventTimestamp: a time stamp with a name, from the frontend.
 	EventTimestamp
-	// EventActivity: a named time of the backend.
+	// EventActivity: a time stamp with a name, from the backend.
 	EventActivity
 	// EventSent: the frontend has sent the reply. It is the frontend's last event.
 	EventSent
 )
 
-// Emit lets *t observe an event. A trace that panics is replaced by nil: the fault costs the
-// trace and never the request. log may be nil. Callers check that *t is not nil, so that a
-// request without a trace costs them no more.
+// Emit lets *t observe an event. If the trace panics, Emit sets *t to nil and the request
+// goes on without it. log may be nil. Callers check that *t is not nil before the call, which
+// spares requests without a trace the cost of it.
 func Emit(t *Trace, e Event, log *slog.Logger) {
 	defer containTrace(t, e.Request, log)
 	(*t).Observe(e)

@@ -58,7 +58,7 @@ func (w *waiter) reset() {
 
 // Unary makes the request keep its one response for Wait.
 func (r *Request) Unary() {
-	if r.wait.ch == nil { // lazily: few internal requests wait, and channels must not leave a testing/synctest bubble
+	if r.wait.ch == nil { // not in NewRequest: few internal requests wait, and a channel must not leave its testing/synctest bubble
 		r.wait.ch = make(chan *Response, 1)
 	}
 	r.Sink = &r.wait
@@ -71,8 +71,8 @@ func (r *Request) CancelWith(ctx context.Context) {
 	}
 }
 
-// Take returns the response to a caller that ran the batch itself: the held response or,
-// when its request did not run or is answered later, that of Wait.
+// Take returns the response to a caller that ran the batch itself: the held response, or
+// the result of Wait when the request did not run in that batch or is answered later.
 func (r *Request) Take(ctx context.Context) (*Response, error) {
 	if resp := r.takeHeld(); resp != nil {
 		return r.result(resp)

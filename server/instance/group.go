@@ -47,10 +47,10 @@ type Group struct {
 	releaser scheduler.Releaser
 	workers  []*worker
 	passive  []*worker // without a slot
-	// life ends when a drain times out; backends see it. It is a field because callers
+	// batchContext ends when a drain times out; backends see it. It is a field because callers
 	// run batches too, and a batch outlives the caller's own context.
-	life    context.Context
-	abandon context.CancelFunc
+	batchContext context.Context
+	abandon      context.CancelFunc
 
 	decoupled bool
 	// running counts the goroutines of the instances and the requests that they keep.
@@ -96,7 +96,7 @@ type worker struct {
 // New returns a group; Start runs it.
 func New(o Options) *Group {
 	g := &Group{opts: o, source: o.Source, allDone: make(chan struct{}), goroutinesDone: make(chan struct{}), drainTimedOut: make(chan struct{}), closing: make(chan struct{}), decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled()}
-	g.life, g.abandon = context.WithCancel(context.Background())
+	g.batchContext, g.abandon = context.WithCancel(context.Background())
 	g.releaser, _ = o.Source.(scheduler.Releaser)
 	for i, s := range o.Slots {
 		g.workers = append(g.workers, &worker{group: g, at: o.Placements[i], slot: s, stats: counters(o.Stats, o.Placements[i])})
@@ -119,7 +119,7 @@ func counters(m *stats.Model, at backend.Placement) *stats.DeviceStats {
 // the slot in every case.
 func (g *Group) runInline(slot *scheduler.Slot, self *infer.Request) {
 	defer g.source.Done(slot)
-	g.run(g.life, g.workers[slot.Index], self)
+	g.run(g.batchContext, g.workers[slot.Index], self)
 }
 
 // done ends one goroutine or kept request that running counts.

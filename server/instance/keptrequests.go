@@ -94,7 +94,7 @@ func (w *worker) Finished(r *infer.Request) {
 
 // reclaim takes back the requests that a closed instance still keeps.
 func (w *worker) reclaim() {
-	for _, r := range w.kept.all(nil) {
+	for _, r := range w.kept.retainAll(nil) {
 		if r.Reclaim() {
 			w.Finished(r)
 		}
@@ -105,16 +105,16 @@ func (w *worker) reclaim() {
 // abort answers all requests in place of the backend, which sees them cancelled, and
 // those that it keeps from now on.
 func (k *keptRequests) abort(why func(*infer.Request) error) {
-	for _, r := range k.all(why) {
+	for _, r := range k.retainAll(why) {
 		abort(r, why(r))
 		r.Release()
 	}
 }
 
-// all returns the requests, each with a reference for the caller, which must not process
+// retainAll returns the requests, each with a reference for the caller, which must not process
 // them under the lock: sinks may finish other requests. Requests kept later are aborted
 // with over; nil: none is.
-func (k *keptRequests) all(over func(*infer.Request) error) []*infer.Request {
+func (k *keptRequests) retainAll(over func(*infer.Request) error) []*infer.Request {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.abortWith = over
@@ -159,6 +159,6 @@ func abort(r *infer.Request, err error) {
 // abortKept answers the unanswered kept requests when a drain times out.
 func (g *Group) abortKept() {
 	for _, w := range g.workers {
-		w.kept.abort(scheduler.Stopping)
+		w.kept.abort(scheduler.ErrStopping)
 	}
 }

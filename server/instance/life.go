@@ -166,7 +166,7 @@ func (g *Group) waitKept(w *worker) {
 	case <-w.kept.whenEmpty():
 	case <-broke:
 		g.closeBroken(w)
-	case <-g.life.Done(): // the drain has given up
+	case <-g.batchContext.Done(): // the drain has given up
 	}
 }
 

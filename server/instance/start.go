@@ -87,7 +87,7 @@ func (g *Group) serve(w *worker) {
 		g.done()
 	}()
 	labels := pprof.Labels("model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
-	pprof.Do(g.life, labels, func(ctx context.Context) {
+	pprof.Do(g.batchContext, labels, func(ctx context.Context) {
 		for again := true; again; again = g.restart(ctx, w) {
 			for g.source.Next(w.slot) {
 				g.run(ctx, w, nil)

@@ -116,7 +116,7 @@ func (b *Builder) newSequenceScheduler(v *Loaded, n int) (scheduler.Source, []*s
 	if states != nil {
 		o.States = states
 	}
-	if sequence.Delays(v.config) {
+	if sequence.HasQueueDelay(v.config) {
 		o.Alarm = b.opts.NewAlarm
 	}
 	q, slots, err := sequence.New(o)

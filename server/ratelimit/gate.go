@@ -39,7 +39,7 @@ type slot struct {
 	running bool
 	index   int    // in staged; -1 when not in it
 	weight  uint64 // when it was staged
-	order   uint64 // of slots with the same weight
+	arrival uint64 // of slots with the same weight
 }
 
 // clashes reports whether the slot has a resource of that name in the other scope.
@@ -88,8 +88,8 @@ func (g *Gate) stage(s *slot) {
 	select {
 	case <-g.aborted: // the slot does not enter the queue
 	default:
-		l.orders++
-		s.weight, s.order = s.currentWeight(), l.orders
+		l.arrivals++
+		s.weight, s.arrival = s.currentWeight(), l.arrivals
 		heap.Push(&l.staged, s)
 	}
 	l.grantNext()

@@ -50,11 +50,11 @@ type Instance struct {
 type Limiter struct {
 	configured []Resource // empty: as much as the instance with the largest need
 
-	mu     sync.Mutex
-	gates  []*Gate // in the order of their creation
-	pools  map[key]*pool
-	staged staged
-	orders uint64
+	mu       sync.Mutex
+	gates    []*Gate // in the order of their creation
+	pools    map[key]*pool
+	staged   staged
+	arrivals uint64
 }
 
 // key names a pool. Global ones sort first and have device -1.

@@ -11,7 +11,7 @@ func (q staged) Less(i, j int) bool {
 	if a.weight != b.weight {
 		return a.weight < b.weight
 	}
-	return a.order < b.order
+	return a.arrival < b.arrival
 }
 
 func (q staged) Swap(i, j int) {

@@ -2,8 +2,9 @@ package scheduler
 
 import "time"
 
-// Alarm is a timer that can be set again at any time. Its channel gets a tick some time
-// after it is due; a tick that was not received may be an old one.
+// Alarm is a timer that can be set again at any time. Its channel receives a tick soon
+// after the set time. A tick may also be left over from an earlier setting, so the
+// receiver checks what is due.
 type Alarm interface {
 	C() <-chan time.Time
 	Set(d time.Duration)

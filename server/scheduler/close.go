@@ -29,7 +29,7 @@ func (q *Queue) Retire(s *Slot) {
 		s.wake <- struct{}{}
 	}
 	for r := orphans.Pop(); r != nil; r = orphans.Pop() {
-		q.fail(r, ErrDead(r), stats.Other)
+		q.fail(r, ErrNoInstance(r), stats.Other)
 	}
 }
 
@@ -71,15 +71,14 @@ func (q *Queue) Close() {
 	}
 }
 
-// Abort answers all waiting requests as Close answers new ones, and ends every wait for
-// the gate.
+// Abort answers all waiting requests with ErrStopping and ends every wait for the gate.
 func (q *Queue) Abort() {
 	var rest infer.List
 	q.mu.Lock()
 	q.drainTo(&rest)
 	q.mu.Unlock()
 	for r := rest.Pop(); r != nil; r = rest.Pop() {
-		q.fail(r, Stopping(r), stats.Other)
+		q.fail(r, ErrStopping(r), stats.Other)
 	}
 	if q.gate != nil {
 		q.gate.Abort()

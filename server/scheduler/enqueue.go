@@ -57,29 +57,30 @@ func (q *Queue) handOver(s *Slot) *Slot {
 func (q *Queue) admit(r *infer.Request, now int64) error {
 	switch {
 	case q.mu.closed:
-		return Stopping(r)
+		return ErrStopping(r)
 	case q.mu.alive == 0:
-		return ErrDead(r)
+		return ErrNoInstance(r)
 	}
-	q.expire(now) // frees places in the queue
+	q.expire(now) // timed-out requests do not count for the queue's limit
 	return q.mu.waiting.Push(r, now)
 }
 
-// Stopping returns the error of a request that a drain rejects.
-func Stopping(r *infer.Request) error {
+// ErrStopping returns the error for a request that is rejected because of a drain.
+func ErrStopping(r *infer.Request) error {
 	return status.New(status.Unavailable, "%sServer is stopping, scheduler for model has stopped accepting new inference requests", r.Tag())
 }
 
-// errCancelled has no text, as Triton's.
+// errCancelled returns the error for a cancelled request. It has no text, as in Triton.
 func errCancelled() error { return status.New(status.Cancelled, "") }
 
-// ErrDead returns the error of a request when all instances of its model are broken.
-func ErrDead(r *infer.Request) error {
+// ErrNoInstance returns the error for a request whose model has only broken instances.
+func ErrNoInstance(r *infer.Request) error {
 	return status.New(status.Unavailable, "%smodel '%s' has no working instance left; it is restarted, or reload the model", r.Tag(), r.ModelName)
 }
 
 // Withdraw removes a waiting request and answers it with Cancelled. It returns false when
-// the request does not wait here: whoever runs or answers it has its core reference.
+// the request does not wait here: the goroutine that runs or answers it then owns the
+// core's reference.
 func (q *Queue) Withdraw(r *infer.Request) bool {
 	q.mu.Lock()
 	return q.withdraw(r)

@@ -18,7 +18,8 @@ func (q *Queue) evaluate(now int64) Decision {
 	return q.mu.waiting.Evaluate(now, q.mu.closed)
 }
 
-// evaluateNow is evaluate at the current time, which it does not read when nothing waits.
+// evaluateNow is evaluate at the current time. When nothing waits it does not read the
+// clock.
 func (q *Queue) evaluateNow() (decision Decision, now int64) {
 	if q.mu.waiting.Len() == 0 {
 		return Decision{}, 0
@@ -27,7 +28,7 @@ func (q *Queue) evaluateNow() (decision Decision, now int64) {
 	return q.evaluate(now), now
 }
 
-// expire puts timed-out requests aside; unlock answers them.
+// expire moves timed-out requests to q.mu.expired; unlock answers them.
 func (q *Queue) expire(now int64) {
 	if at := q.mu.waiting.Deadline(); at != 0 && at <= now {
 		q.takeExpired(now)

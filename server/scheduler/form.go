@@ -20,7 +20,7 @@ func (q *Queue) takeIdle(now int64) (*Slot, Decision) {
 		q.setAlarm(decision.At, now)
 		return nil, decision
 	}
-	// Each slot that waits for the gate will take a batch like this one.
+	// The slots that wait for the gate are expected to take a batch of this size each.
 	if q.mu.waitingForGate > 0 && q.mu.waitingForGate*decision.Count >= q.mu.waiting.Len() {
 		return nil, Decision{}
 	}
@@ -52,8 +52,8 @@ func (q *Queue) setAlarm(at, now int64) {
 	q.alarm.Set(time.Duration(at - now))
 }
 
-// fill moves the batch from the queue to the slot. Cancelled requests are put aside and
-// never run.
+// fill moves the batch from the queue to the slot. Cancelled requests go to s.dropped
+// instead and never run.
 func (q *Queue) fill(s *Slot, decision Decision) {
 	s.Why = decision.Why
 	for range decision.Count {
@@ -71,8 +71,7 @@ func (q *Queue) fill(s *Slot, decision Decision) {
 	q.stats.Pending.Add(-int64(decision.Count))
 }
 
-// failDropped answers the requests that fill put aside. The caller does not hold the
-// lock.
+// failDropped answers the requests in s.dropped. The caller does not hold the lock.
 func (q *Queue) failDropped(s *Slot) {
 	for r := s.dropped.Pop(); r != nil; r = s.dropped.Pop() {
 		q.fail(r, errCancelled(), stats.Canceled)

@@ -1,6 +1,6 @@
 package scheduler
 
-// Grant is the grant of an instance's gate. The holder of the slot owns it.
+// Grant is the grant of a slot by its gate, if any. The holder of the slot owns it.
 type Grant struct{ state grantState }
 
 type grantState uint8
@@ -24,8 +24,8 @@ func (g *Grant) Unused() bool { return g.state == unused }
 // Held reports whether the grant must be released.
 func (g *Grant) Held() bool { return g.state != noGrant }
 
-// Acquire waits for the gate, and gives up a used grant. It returns false when the wait
-// was ended.
+// Acquire gives up the grant, if it is held, and waits for a new one. It returns false when
+// the gate has ended the wait.
 func (g *Grant) Acquire(gate Gate, slot int) bool {
 	g.state = noGrant
 	if gate.Acquire(slot) {

@@ -16,7 +16,7 @@ type Observer interface {
 
 // Execution describes how a batch ran. The times are by infer.Now.
 type Execution struct {
-	Why        stats.Close
+	Why        stats.CloseReason
 	Start, End int64
 	Failed     bool // all of its requests failed
 	Broken     bool // the slot runs no more batches

@@ -6,13 +6,14 @@ import (
 	"triton/server/infer"
 )
 
-// Order sends responses in the order in which their requests entered: were taken into
-// batches, or came to a cache. Responses that are ready earlier are kept.
+// Order sends responses in the order in which their requests entered it. Requests enter
+// when they are taken into a batch, or when they arrive at a response cache. Responses
+// that are ready earlier wait.
 type Order struct {
 	mu struct {
 		sync.Mutex
 		front, back *entry
-		sending     bool // a goroutine sends; others leave their responses to it
+		sending     bool // a goroutine sends, also the responses that others add meanwhile
 	}
 }
 
@@ -22,7 +23,7 @@ type entry struct {
 	request *infer.Request
 	sink    infer.Sink
 	ready   []response
-	ended   bool // the sink has its end: the request's final response, or its own panic
+	ended   bool // the sink got the final response, or has panicked
 	next    *entry
 }
 
@@ -32,7 +33,7 @@ type response struct {
 	final bool
 }
 
-// Enter adds a request, whose sink is set, to the order; the calls define the order.
+// Enter adds a request at the end of the order. The request's sink must be set.
 func (o *Order) Enter(r *infer.Request) {
 	r.Retain() // its sink may be part of the request
 	e := &entry{order: o, request: r, sink: r.Sink}
@@ -63,7 +64,8 @@ func (discardSink) Send(resp *infer.Response, _ bool) {
 	}
 }
 
-// Send sends the response and those that it delayed, if all earlier requests have ended.
+// Send sends the response, and those of later requests that waited for it, if all earlier
+// requests have ended. Otherwise the response waits.
 func (e *entry) Send(resp *infer.Response, final bool) {
 	o := e.order
 	o.mu.Lock()
@@ -83,8 +85,8 @@ func (e *entry) Send(resp *infer.Response, final bool) {
 	}
 }
 
-// flush sends the responses of the first request. When they ended it, the next request is
-// first.
+// flush sends the waiting responses of the first request. If the final one is among them,
+// it removes the request from the order.
 func (o *Order) flush(e *entry) {
 	all := e.ready
 	e.ready = nil
@@ -99,23 +101,23 @@ func (o *Order) flush(e *entry) {
 	o.releaseLate(e)
 }
 
-// send gives responses to a request's sink, without the lock: a sink may call back. It
-// reports whether the responses ended. A sink that panics has ended and gets nothing
-// more.
-func (o *Order) send(e *entry, all []response) (over bool) {
+// send gives responses to a request's sink, without the lock, because a sink may call the
+// order again. It reports whether the responses have ended: with the final one, or with a
+// panic of the sink, which then gets nothing more.
+func (o *Order) send(e *entry, all []response) (ended bool) {
 	o.mu.Unlock()
 	defer o.mu.Lock()
 	for _, a := range all {
-		if over {
+		if ended {
 			e.request.Offer(discardSink{}, a.resp, a.final)
 			continue
 		}
-		if a.final { // before that the backend may still write Times
+		if a.final { // until then the backend may still write Times
 			e.request.Times.Answered = infer.Now()
 		}
-		over = e.request.Offer(e.sink, a.resp, a.final)
+		ended = e.request.Offer(e.sink, a.resp, a.final)
 	}
-	return over
+	return ended
 }
 
 // releaseLate releases responses that came after the end, and then the request.

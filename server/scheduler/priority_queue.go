@@ -9,7 +9,7 @@ import (
 	"triton/server/stats"
 )
 
-// Policy decides when waiting requests make a batch. It must not block and must not keep
+// Policy decides when waiting requests make a batch. It must not block and must not retain
 // the queue.
 type Policy interface {
 	// Evaluate considers the waiting requests, at least one, in the order of service, at
@@ -17,12 +17,12 @@ type Policy interface {
 	Evaluate(waiting *PriorityQueue, now int64, flush bool) Decision
 }
 
-// Decision is a policy's result: the first Count requests make a batch now or, when Count
-// is 0, nothing is due before At unless the queue changes. At is 0 when time alone makes
-// nothing due.
+// Decision is a policy's result. If Count is not 0, the first Count requests make a batch
+// now. Otherwise the policy must be evaluated again at the time At, and whenever the queue
+// changes; with At 0, only when the queue changes.
 type Decision struct {
 	Count int
-	Why   stats.Close
+	Why   stats.CloseReason
 	At    int64
 }
 
@@ -42,7 +42,7 @@ type PriorityQueue struct {
 	policy    Policy
 	rules     Rules
 	levels    []*level // ascending; without priorities always one
-	unused    []*level // empty levels kept for reuse
+	unused    []*level // empty levels, for reuse
 	deadlines deadlines
 	n         int
 	arrivals  uint64 // requests that ever entered

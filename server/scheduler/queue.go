@@ -1,8 +1,9 @@
 // Package scheduler keeps the requests that wait for a model version and forms batches
 // for free instances. A PriorityQueue decides the order of service, rejections and
-// timeouts; its Policy decides when a batch is due: NoBatching here, or the dynamic
-// batcher in a package below. Neither has a lock or a clock, so that a simulation decides
-// as a server does; the Queue has both. Package instance runs the batches.
+// timeouts; its Policy decides when a batch is due: NoBatching, or the dynamic batcher in
+// package dynamic. PriorityQueue and Policy have no lock and no clock, so that a
+// simulation makes the same decisions as a server; the Queue has both. Package instance
+// runs the batches.
 //
 // The scheduler has no goroutine. The instances pull: each has a Slot, the right to run
 // one batch at a time. A slot belongs to the queue while it is idle, to the instance's
@@ -21,7 +22,7 @@ import (
 type Queue struct {
 	stats *stats.Model
 	alarm Alarm  // for batches that are due later
-	timer Timer  // for requests that time out; not started when none can
+	timer Timer  // for requests that time out; not started when no request can
 	gate  Gate   // nil: instances may start at any time
 	order *Order // of the responses; nil: any order
 
@@ -50,7 +51,7 @@ type Options struct {
 	// Ordered sends responses in the order in which requests were taken into batches,
 	// over all instances.
 	Ordered bool
-	// HoldUntil forms no batch, once, before that many requests wait.
+	// HoldUntil delays the first batch until that many requests wait; for tests.
 	HoldUntil int
 }
 

@@ -5,7 +5,7 @@ import (
 	"triton/server/infer"
 )
 
-// Rules say who may wait, in which order and for how long. The zero value is one list,
+// Rules say which requests may wait, in which order and for how long. The zero value is
 // first in, first out, without limits.
 type Rules struct {
 	// Levels is the number of priority levels; level 1 is served first. With 0 there is
@@ -20,7 +20,7 @@ type Rules struct {
 
 // QueuePolicy is the queue policy of one level.
 type QueuePolicy struct {
-	Limit        int   // of waiting requests; 0: none
+	Limit        int   // of waiting requests; 0: unlimited
 	Timeout      int64 // ns in the queue; 0: none
 	Override     bool  // requests may set a shorter timeout
 	DelayExpired bool  // after its timeout a request waits behind all others of its level; else it is rejected

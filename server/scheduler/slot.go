@@ -9,7 +9,7 @@ import (
 type Slot struct {
 	// Batch is the batch to run; the holder of the slot owns it.
 	Batch infer.Batch
-	Why   stats.Close
+	Why   stats.CloseReason
 	// Index numbers the slots of a queue from 0.
 	Index int
 
@@ -105,8 +105,8 @@ func (q *Queue) markBusy(s *Slot) {
 	s.idle = false
 }
 
-// Done returns a slot that Enqueue handed to a caller. When more is due the instance's
-// own goroutine continues: the caller has a client to answer.
+// Done returns a slot that Enqueue handed to a caller. If requests wait, it wakes the
+// instance's own goroutine, because the caller must answer its client first.
 func (q *Queue) Done(s *Slot) {
 	q.mu.Lock()
 	if !q.mu.closed && !s.retired {

@@ -26,7 +26,7 @@ type Source interface {
 	// Close stops accepting requests. Waiting requests run without further delay; then
 	// Next returns false.
 	Close()
-	// Abort answers all waiting requests as Close answers new ones.
+	// Abort answers all waiting requests with ErrStopping.
 	Abort()
 	// Free stops timers, once no goroutine uses the source.
 	Free()
@@ -35,10 +35,10 @@ type Source interface {
 // Releaser is a Source that is notified when a backend is done with a request: it has
 // sent the final response or rescheduled the request.
 type Releaser interface {
-	// Released is called once for each request of a batch, including null requests, from
-	// any goroutine, after the backend's call. It returns true when the request waits
-	// again and the source keeps the core's reference. Warm-up requests are passed too;
-	// they are not the source's.
+	// Released is called once for each request of a batch, after the backend's call, from
+	// any goroutine. It is also called for null requests and for warm-up requests, which
+	// never were in the source. It returns true when the request waits again and the
+	// source keeps the core's reference.
 	Released(r *infer.Request) bool
 }
 
@@ -47,12 +47,13 @@ type Releaser interface {
 // formed after Acquire.
 type Gate interface {
 	// Acquire waits for a grant: the right to run one batch on the instance of that slot.
-	// A slot that has run a batch and has more to do calls it again in place of Release.
-	// It exchanges its used grant in one step, and so competes fairly with waiting slots.
-	// Acquire returns false when Abort ended the wait; then nothing may run.
+	// A slot that has run a batch and has another one calls Acquire again without
+	// Release: its used grant is released and its new wait begins in one step, so it
+	// competes fairly with the slots that wait already. Acquire returns false when Abort
+	// ended the wait; then nothing may run.
 	Acquire(slot int) bool
-	// Release ends a grant; ran reports whether a batch was run. A slot without a grant,
-	// or a retired one, may call it too.
+	// Release ends a grant; ran reports whether a batch was run. Without a grant it does
+	// nothing. A retired slot may call it too.
 	Release(slot int, ran bool)
 	// Weight orders idle slots: the one with the lowest weight is used first.
 	Weight(slot int) uint64

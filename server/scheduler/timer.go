@@ -8,7 +8,7 @@ import (
 )
 
 // Timer calls a function at a set time, for timeouts that pass while all instances are
-// busy. The zero value has no timer. All methods but Stop are called under the owner's
+// busy. The zero value is not started. All methods but Stop are called under the owner's
 // lock.
 type Timer struct {
 	clock *time.Timer
@@ -29,7 +29,8 @@ func (t *Timer) Start(call func()) {
 // Started reports whether Start was called.
 func (t *Timer) Started() bool { return t.clock != nil }
 
-// Set lets the timer fire at a time, by infer.Now, or earlier; 0 changes nothing.
+// Set makes the timer fire at the time at, by infer.Now, unless it is set to an earlier
+// one. With 0 it does nothing.
 func (t *Timer) Set(at int64) {
 	if at == 0 || t.at != 0 && t.at <= at {
 		return

@@ -104,7 +104,7 @@ func (w *writer) counters(s *Served, c *Counters) {
 // batching sends metrics that Triton does not have: how often each rule closed a batch,
 // and the sizes of batches, for tuning preferred sizes and the queue delay.
 func (w *writer) batching(s *Served, c *Counters) {
-	reasons(w, closeName, closeHelp, Closes(), c.Closes[:])
+	reasons(w, closeName, closeHelp, CloseReasons(), c.Closes[:])
 	w.extensions(&s.extensions)
 	bounds := sizeBounds(s.maxBatch)
 	buckets, batches, rows := map[float64]uint64{}, uint64(0), 0.0
@@ -167,7 +167,7 @@ func (w *writer) summary(name, help string, s prometheus.Summary) {
 		return
 	}
 	d := w.desc(name, help)
-	m, err := summarized(s, d, w.values)
+	m, err := constSummary(s, d, w.values)
 	w.send(d, m, err)
 }
 

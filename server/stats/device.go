@@ -16,7 +16,7 @@ type DeviceStats struct {
 	infer      Duration
 	output     Duration
 	fail       Duration
-	failed     [failureKinds]atomic.Uint64
+	failed     [numFailures]atomic.Uint64
 	samples    *samples // nil when not kept
 }
 

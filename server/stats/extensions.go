@@ -10,25 +10,25 @@ import (
 // extensions counts events of features that Triton does not have. A metric exists only
 // for models that ask for its feature.
 type extensions struct {
-	delays  atomic.Bool
-	delay   atomic.Int64
-	refuses atomic.Bool
-	refused atomic.Uint64
+	hasDelay    atomic.Bool
+	delay       atomic.Int64
+	hasRefusals atomic.Bool
+	refused     atomic.Uint64
 	// Instances that are out of service now, and broken instances that were
 	// replaced.
-	broke    atomic.Bool
-	broken   atomic.Int64
-	restarts atomic.Uint64
+	everBroken atomic.Bool
+	broken     atomic.Int64
+	restarts   atomic.Uint64
 }
 
 // SetQueueDelay sets the queue delay that a controller has chosen.
 func (m *Model) SetQueueDelay(d time.Duration) {
 	m.extensions.delay.Store(int64(d))
-	m.extensions.delays.Store(true)
+	m.extensions.hasDelay.Store(true)
 }
 
 // EnableRefusals adds the metric of refused requests.
-func (m *Model) EnableRefusals() { m.extensions.refuses.Store(true) }
+func (m *Model) EnableRefusals() { m.extensions.hasRefusals.Store(true) }
 
 // Refuse counts a request that was refused because it could not meet its deadline, ns
 // after its arrival.
@@ -40,7 +40,7 @@ func (m *Model) Refuse(ns int64) {
 // InstanceBroken counts an instance that is out of service until InstanceRestarted.
 func (m *Model) InstanceBroken() {
 	m.extensions.broken.Add(1)
-	m.extensions.broke.Store(true)
+	m.extensions.everBroken.Store(true)
 }
 
 // InstanceRestarted counts an instance that is in service again.
@@ -62,14 +62,14 @@ const (
 )
 
 func (w *writer) extensions(b *extensions) {
-	if b.delays.Load() {
+	if b.hasDelay.Load() {
 		w.single(delayName, delayHelp, prometheus.GaugeValue, float64(time.Duration(b.delay.Load()).Microseconds()))
 	}
-	if b.broke.Load() {
+	if b.everBroken.Load() {
 		w.single(brokenName, brokenHelp, prometheus.GaugeValue, float64(b.broken.Load()))
 		w.single(restartsName, restartsHelp, prometheus.CounterValue, float64(b.restarts.Load()))
 	}
-	if b.refuses.Load() {
+	if b.hasRefusals.Load() {
 		reasons(w, refusedName, refusedHelp, []refusal{deadline}, []uint64{b.refused.Load()})
 	}
 }

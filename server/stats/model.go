@@ -19,7 +19,7 @@ const (
 	Canceled
 	Backend
 	Other
-	failureKinds
+	numFailures
 )
 
 // String returns the value of the label.
@@ -30,27 +30,29 @@ func (f Failure) String() string {
 // Failures returns all reasons.
 func Failures() []Failure { return []Failure{Rejected, Canceled, Backend, Other} }
 
-// Close is the reason why a batch was closed and given to an instance.
-type Close uint8
+// CloseReason is the reason why a batch was closed and given to an instance.
+type CloseReason uint8
 
 // The reasons.
 const (
-	Immediate Close = iota // nothing to wait for
-	Preferred              // a preferred size was reached
-	Full                   // no further request fits
-	Delay                  // the oldest request had waited long enough
-	Shape                  // the next request has other shapes
-	Flush                  // the model is being drained
-	closeKinds
+	Immediate CloseReason = iota // nothing to wait for
+	Preferred                    // a preferred size was reached
+	Full                         // no further request fits
+	Delay                        // the oldest request had waited long enough
+	Shape                        // the next request has other shapes
+	Flush                        // the model is being drained
+	numCloseReasons
 )
 
 // String returns the reason in lower case.
-func (c Close) String() string {
+func (c CloseReason) String() string {
 	return [...]string{Immediate: "immediate", Preferred: "preferred", Full: "full", Delay: "delay", Shape: "shape", Flush: "flush"}[c]
 }
 
-// Closes returns all reasons.
-func Closes() []Close { return []Close{Immediate, Preferred, Full, Delay, Shape, Flush} }
+// CloseReasons returns all reasons.
+func CloseReasons() []CloseReason {
+	return []CloseReason{Immediate, Preferred, Full, Delay, Shape, Flush}
+}
 
 // denseSizes bounds the table of batch sizes that is updated without a lock.
 const denseSizes = 1024
@@ -68,7 +70,7 @@ type Model struct {
 	Pending atomic.Int64
 
 	latest atomic.Int64 // end of the latest execution, monotonic
-	closed [closeKinds]atomic.Uint64
+	closed [numCloseReasons]atomic.Uint64
 	first  *histogram // of first responses; nil when not kept
 
 	sizes []sizeCounts // index is the batch size
@@ -147,4 +149,4 @@ func (m *Model) size(rows int) *sizeCounts {
 }
 
 // BatchFormed counts a batch that was given to an instance.
-func (m *Model) BatchFormed(why Close) { m.closed[why].Add(1) }
+func (m *Model) BatchFormed(why CloseReason) { m.closed[why].Add(1) }

@@ -66,7 +66,7 @@ func TestReasons(t *testing.T) {
 			m.Fail(f, 1)
 		}
 	}
-	for i, c := range stats.Closes() {
+	for i, c := range stats.CloseReasons() {
 		for range i + 1 {
 			m.BatchFormed(c)
 		}
@@ -77,7 +77,7 @@ func TestReasons(t *testing.T) {
 		require.EqualValues(t, i+1, got.Failures[f])
 		names = append(names, f.String())
 	}
-	for i, c := range stats.Closes() {
+	for i, c := range stats.CloseReasons() {
 		require.EqualValues(t, i+1, got.Closes[c])
 		names = append(names, c.String())
 	}

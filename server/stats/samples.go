@@ -92,12 +92,12 @@ func (s *settings) summary(name, help string) prometheus.Summary {
 }
 
 func (s *samples) observe(one Sample) {
-	s.observeFirst(one.Total, one.Queue, one.Input, one.Infer, one.Output)
+	s.observeDurations(one.Total, one.Queue, one.Input, one.Infer, one.Output)
 }
 
-// observeFirst adds to the first distributions. A request that was not computed has
+// observeDurations adds to the first distributions. A request that was not computed has
 // only two durations.
-func (s *samples) observeFirst(durations ...int64) {
+func (s *samples) observeDurations(durations ...int64) {
 	for i, ns := range durations {
 		us := max(ns, 0) / 1000
 		if h := s.histograms[i]; h != nil {
@@ -109,8 +109,8 @@ func (s *samples) observeFirst(durations ...int64) {
 	}
 }
 
-// summarized returns the current values of a summary with other labels.
-func summarized(s prometheus.Summary, d *prometheus.Desc, labels []string) (prometheus.Metric, error) {
+// constSummary returns the current values of a summary with other labels.
+func constSummary(s prometheus.Summary, d *prometheus.Desc, labels []string) (prometheus.Metric, error) {
 	var m dto.Metric
 	if err := s.Write(&m); err != nil {
 		return nil, err

@@ -17,10 +17,10 @@ type Counters struct {
 	ComputeInput, ComputeInfer, ComputeOutput Count
 	CacheHit, CacheMiss                       Count
 	Pending                                   int64
-	LastInference                             time.Time            // zero: none yet
-	Failures                                  [failureKinds]uint64 // by Failure
-	Closes                                    [closeKinds]uint64   // by Close
-	Sizes                                     []Size               // ascending
+	LastInference                             time.Time               // zero: none yet
+	Failures                                  [numFailures]uint64     // by Failure
+	Closes                                    [numCloseReasons]uint64 // by Close
+	Sizes                                     []Size                  // ascending
 }
 
 // Count is a number of events and the sum of their durations.

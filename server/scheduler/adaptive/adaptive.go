@@ -13,13 +13,13 @@ import (
 	"triton/server/stats"
 )
 
-// The size of windows. A window is at least spans targets long, unless so many requests are
-// above the target that no others can bring the percentile below it.
+// The size of windows. A window lasts at least minTargets times the target latency. It ends
+// earlier when so many requests are above the target that the percentile must be, too.
 const (
-	manyRequests = 1000 // close a window
-	fewRequests  = 200  // close it after longWindow
+	manyRequests = 1000 // requests that close a window
+	fewRequests  = 200  // requests that close a window of longWindow
 	longWindow   = 2 * time.Second
-	spans        = 10
+	minTargets   = 10
 )
 
 // Options configure a Controller.
@@ -37,7 +37,7 @@ type Controller struct {
 		sync.Mutex
 		state   State
 		started bool
-		since   int64 // requests received before had another delay
+		since   int64 // when the delay was set; requests received earlier do not count
 		window  window
 	}
 }
@@ -48,7 +48,7 @@ type window struct {
 	latencies latencies
 	late      int // latencies above the target
 	batches   int
-	waited    int
+	waited    int // batches that were not full
 }
 
 var _ scheduler.Observer = (*Controller)(nil)
@@ -105,13 +105,13 @@ func (w *window) enough(target time.Duration, now int64) bool {
 	switch {
 	case w.late > max(n, manyRequests)/50:
 		return true
-	case n < fewRequests || took < spans*target:
+	case n < fewRequests || took < minTargets*target:
 		return false
 	}
 	return n >= manyRequests || took >= longWindow
 }
 
-// closeWindow takes a step.
+// closeWindow computes the next state from the window and starts a new one.
 func (c *Controller) closeWindow(now int64) {
 	w, before := &c.mu.window, c.mu.state.Delay
 	took := time.Duration(max(now-w.from, 1))

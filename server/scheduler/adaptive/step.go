@@ -16,19 +16,19 @@ type Goal struct {
 	Limit  time.Duration // of the delay
 }
 
-// State is kept from window to window.
+// State is the state of the control loop between windows.
 type State struct {
 	Delay time.Duration
-	// Pause is for how many windows the delay does not rise after a mistake, Left how
-	// many of them remain, and Rate the load at the mistake.
+	// After a mistake the delay does not rise for Pause windows, of which Left remain.
+	// Rate is the load at the mistake.
 	Pause, Left int
 	Rate        float64
-	// Change says that the delay has just changed from Before, under which Seen was
-	// observed.
+	// Change is the latest change of the delay, if it is still on trial. The delay was
+	// Before, and the window before the change was Seen.
 	Change Change
 	Before time.Duration
 	Seen   Window
-	// Shorten says that shorter delays may do as well.
+	// Shorten says that shorter delays are to be tried.
 	Shorten bool
 }
 
@@ -42,29 +42,33 @@ const (
 	Shorter
 )
 
-// Shares of the target: above high the delay falls, below low it rises, both
-// towards aim. Between them it stays, so that the noise of a percentile changes nothing.
+// low, aim and high are shares of the target. If the percentile is above high the delay
+// falls, below low it rises, both towards aim. Between low and high the delay stays, so
+// that noise changes nothing.
 const (
 	low, aim, high = 0.75, 0.85, 0.95
 
 	firstPause, lastPause = 4, 64
 
 	loadFactor = 1.25 // two loads that differ by more than this factor are different loads
-	minWaited  = 0.05 // share of batches that a delay must affect to rise
-	// A longer delay must add this share of the requests that arrive during it to the
-	// batches, or make them larger by this share.
+	minWaited  = 0.05 // smallest share of batches that were not full for which the delay rises
+	// A longer delay is helpful if the batches grow by this share of the requests that
+	// arrive in the added time, or by this share of their size.
 	minShareOfArrivals, minGrowth = 0.25, 0.2
 
-	minSize  = 0.95 // the share of their size that batches may lose to a shorter delay
+	minSize  = 0.95 // share of their size that batches must keep under a shorter delay
 	shortest = 50 * time.Microsecond
 )
 
-// Step returns the next state after a window. Latency grows by about as much as the delay
-// does, so a delay that is too long is corrected at once; upwards only half of the gap is
-// used. A rise that does not make batches larger is taken back, and shorter delays are
-// tried: callers that wait for their answers send nothing meanwhile. After a mistake in
-// either direction the delay does not rise for a while, longer each time, so that the
-// mistake is not repeated. A change of load ends the pause.
+// Step returns the next state after a window.
+//
+// Latency grows by about as much as the delay does. So a delay that is too long is
+// corrected by the whole gap at once; a delay that is too short rises by half of the gap.
+//
+// If a longer delay does not make batches larger, it is taken back and shorter ones are
+// tried: clients that wait for their answers send nothing during the delay. After a delay
+// that was too long or did not help, the delay does not rise for a number of windows,
+// which doubles with each such mistake. A change of load ends this pause.
 func Step(g Goal, s State, w Window) State {
 	target := float64(g.Target)
 	gap := time.Duration(aim*target) - w.P99
@@ -101,8 +105,8 @@ func (s *State) try(t Change, delay time.Duration, w Window) {
 // changed reports whether two loads differ.
 func changed(a, b float64) bool { return b > a*loadFactor || b < a/loadFactor }
 
-// pauseRise starts a pause after a mistake, a longer one if the delay had risen since the
-// last or the load is the same.
+// pauseRise starts a pause after a mistake. If no pause was left to run, the new one is
+// twice as long as the last.
 func (s *State) pauseRise(rate float64) {
 	if s.Left == 0 {
 		s.Pause = min(max(2*s.Pause, firstPause), lastPause)
@@ -115,6 +119,6 @@ func (s *State) unhelpful(w Window) bool {
 	if w.Rate > s.Seen.Rate*loadFactor || w.Waited < minWaited {
 		return false // another load, or batches are already full
 	}
-	came := w.Rate * (s.Delay - s.Before).Seconds() * w.Waited
-	return w.Size-s.Seen.Size < min(minShareOfArrivals*came, minGrowth*s.Seen.Size)
+	arrived := w.Rate * (s.Delay - s.Before).Seconds() * w.Waited
+	return w.Size-s.Seen.Size < min(minShareOfArrivals*arrived, minGrowth*s.Seen.Size)
 }

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// latencies is a histogram of latencies, in steps of at most 1/32.
+// latencies is a histogram of latencies whose buckets are at most 1/32 wide, relative to
+// their values.
 type latencies struct {
 	counts [(maxExponent-minExponent-6)*bucketsPerOctave + 2*bucketsPerOctave]uint32
 	n      int
@@ -13,8 +14,8 @@ type latencies struct {
 
 const (
 	bucketsPerOctave = 32 // per power of two
-	// Powers of two of nanoseconds: finer differences are ignored, longer latencies count as
-	// the longest.
+	// Resolution and largest latency, as exponents of two of nanoseconds. Longer latencies
+	// are in the last bucket.
 	minExponent, maxExponent = 8, 52
 )
 
@@ -23,14 +24,14 @@ func (l *latencies) add(ns int64) {
 	l.n++
 }
 
-// bucketOf returns the bucket of a latency; the first two powers of two share theirs.
+// bucketOf returns the bucket of a latency.
 func bucketOf(ns int64) int {
 	v := uint64(min(max(ns, 0), 1<<maxExponent-1)) >> minExponent
 	e := max(bits.Len64(v)-6, 0)
 	return e*bucketsPerOctave + int(v>>e)
 }
 
-// bucketEnd returns the first latency beyond a bucket.
+// bucketEnd returns the upper bound of a bucket, which is in the next one.
 func bucketEnd(i int) int64 {
 	e := max(i/bucketsPerOctave-1, 0)
 	return int64(i-e*bucketsPerOctave+1) << e << minExponent

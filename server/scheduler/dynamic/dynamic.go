@@ -1,8 +1,7 @@
 // Package dynamic is the policy of the dynamic batcher: how many of the waiting requests
 // make the next batch, and when. It is a pure function of the queue and the time; package
-// scheduler has the queue and its lock. The result of a walk over the first requests is
-// kept with the queue, so that an arrival costs the same in a batch of two and in one of
-// a thousand.
+// scheduler has the queue and its lock. The result of the walk over the first requests is
+// stored in the queue, so that an arrival costs the same for small and for large batches.
 package dynamic
 
 import (
@@ -20,19 +19,19 @@ var _ scheduler.Policy = (*Policy)(nil)
 
 // Policy batches requests of one model.
 type Policy struct {
-	preferred []int // ascending
-	largest   int   // of preferred; 0 when there are none
-	maxBatch  int
-	delay     atomic.Int64 // ns
-	same      Sameness
+	preferred   []int // ascending
+	largest     int   // of preferred; 0 when there are none
+	maxBatch    int
+	delay       atomic.Int64 // ns
+	equalInputs EqualInputs
 }
 
 // New reads the policy from a configuration with dynamic_batching.
 func New(cfg *inferencepb.ModelConfig) *Policy {
 	d := cfg.GetDynamicBatching()
 	p := &Policy{
-		maxBatch: int(cfg.GetMaxBatchSize()),
-		same:     NewSameness(cfg),
+		maxBatch:    int(cfg.GetMaxBatchSize()),
+		equalInputs: NewEqualInputs(cfg),
 	}
 	p.delay.Store(scheduler.Micros(d.GetMaxQueueDelayMicroseconds()))
 	for _, n := range d.GetPreferredBatchSize() {
@@ -53,28 +52,29 @@ func (p *Policy) SetDelay(d time.Duration) { p.delay.Store(int64(d)) }
 
 // scan is the result of a walk over the queue.
 type scan struct {
-	of    *Policy
-	waits bool // there is a queue delay
+	of    *Policy // that has scanned
+	waits bool    // there is a queue delay
 
 	// first and last are the first and last request considered.
 	first, last *infer.Request
 	// count and rows are those of the requests that fit together.
 	count, rows int
-	oldest      int64       // when the first of them arrived
-	best        int         // requests up to the largest preferred size that was met
-	why         stats.Close // of best
-	closed      bool        // last cannot join
-	closedWhy   stats.Close
+	oldest      int64             // when the first of them arrived
+	best        int               // number of requests that make the largest preferred size met; 0: none
+	why         stats.CloseReason // of best
+	closed      bool              // last cannot join
+	closedWhy   stats.CloseReason
 }
 
 // Evaluate returns how many requests make a batch now.
 //
-// A preferred size that can be met exactly wins until the oldest of the requests that fit
-// has waited for the queue delay; then everything that fits is taken. A request that
-// would exceed the largest preferred size without meeting one ends the batch before it,
-// as long as there is a delay to wait for something better. Without a delay it joins when
-// it fits: requests then wait only for an instance, and Triton's batches grow in the same
-// way meanwhile.
+// The largest preferred size that can be met exactly is taken. When the oldest of the
+// requests that fit together has waited for the queue delay, all that fit are taken
+// instead.
+//
+// A request may exceed the largest preferred size while no preferred size was met. With a
+// queue delay, the batch then ends before that request. Without a queue delay, the request
+// joins if it fits, as in Triton, where batches grow while they wait for an instance.
 func (p *Policy) Evaluate(waiting *scheduler.PriorityQueue, now int64, flush bool) scheduler.Decision {
 	delay := p.delay.Load()
 	s := p.scan(waiting, delay > 0)
@@ -132,7 +132,7 @@ func (p *Policy) consider(s *scan, r *infer.Request) {
 	switch {
 	case s.rows+n > p.maxBatch:
 		s.closed, s.closedWhy, s.last = true, stats.Full, r
-	case !p.same.Equal(s.first, r):
+	case !p.equalInputs.Equal(s.first, r):
 		s.closed, s.closedWhy, s.last = true, stats.Shape, r
 	default:
 		p.add(s, r)
@@ -149,7 +149,7 @@ func (p *Policy) add(s *scan, r *infer.Request) {
 	}
 }
 
-func (p *Policy) whyPreferred(rows int) stats.Close {
+func (p *Policy) whyPreferred(rows int) stats.CloseReason {
 	if rows == p.maxBatch {
 		return stats.Full
 	}

@@ -62,7 +62,7 @@ func TestEvaluate(t *testing.T) {
 		wide     = config(32, 10000, 4, 8, 32)
 		noPrompt = config(32, 10000, 4, 8)
 	)
-	cut := func(n int, why stats.Close) scheduler.Decision { return scheduler.Decision{Count: n, Why: why} }
+	cut := func(n int, why stats.CloseReason) scheduler.Decision { return scheduler.Decision{Count: n, Why: why} }
 	until := func(at int64) scheduler.Decision { return scheduler.Decision{At: at * ms} }
 	for name, c := range map[string]struct {
 		cfg   *inferencepb.ModelConfig

@@ -34,7 +34,7 @@ func fresh(cfg *inferencepb.ModelConfig, delay time.Duration, line *scheduler.Pr
 // decision.
 func TestDecisionsAreThoseOfAWholeWalk(t *testing.T) {
 	t.Parallel()
-	cuts := map[stats.Close]int{}
+	cuts := map[stats.CloseReason]int{}
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		cfg := randomConfig(r)
@@ -79,7 +79,7 @@ func TestDecisionsAreThoseOfAWholeWalk(t *testing.T) {
 			}
 		}
 	}
-	for _, why := range []stats.Close{stats.Full, stats.Preferred, stats.Shape, stats.Delay, stats.Flush, stats.Immediate} {
+	for _, why := range []stats.CloseReason{stats.Full, stats.Preferred, stats.Shape, stats.Delay, stats.Flush, stats.Immediate} {
 		require.Greater(t, cuts[why], 10, "%v", why)
 	}
 }

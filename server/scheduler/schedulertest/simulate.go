@@ -67,7 +67,7 @@ type Batch struct {
 	Start, End time.Duration
 	Instance   int
 	Rows       int
-	Why        stats.Close
+	Why        stats.CloseReason
 	Members    []int // indices of the arrivals, in the order of the batch
 }
 

@@ -88,7 +88,7 @@ func scenario(r *rand.Rand) (schedulertest.Model, []schedulertest.Arrival) {
 }
 
 // serve runs a trace through the real queue and instances, in a bubble.
-func serve(t *testing.T, m schedulertest.Model, trace []schedulertest.Arrival) (result *schedulertest.Result, closes map[stats.Close]uint64) {
+func serve(t *testing.T, m schedulertest.Model, trace []schedulertest.Arrival) (result *schedulertest.Result, closes map[stats.CloseReason]uint64) {
 	var policy scheduler.Policy = scheduler.NoBatching{}
 	if m.Config.GetDynamicBatching() != nil {
 		policy = dynamic.New(m.Config)
@@ -139,10 +139,10 @@ func serve(t *testing.T, m schedulertest.Model, trace []schedulertest.Arrival) (
 		}
 		result.Batches = append(result.Batches, did)
 	}
-	closes = map[stats.Close]uint64{}
+	closes = map[stats.CloseReason]uint64{}
 	for why, n := range counters.Counters().Closes {
 		if n > 0 {
-			closes[stats.Close(why)] = n
+			closes[stats.CloseReason(why)] = n
 		}
 	}
 	return result, closes
@@ -167,7 +167,7 @@ func TestSameAsTheServer(t *testing.T) {
 			want := schedulertest.Run(m, trace)
 			synctest.Test(t, func(t *testing.T) {
 				got, gotCloses := serve(t, m, trace)
-				closes := map[stats.Close]uint64{}
+				closes := map[stats.CloseReason]uint64{}
 				for i := range want.Batches { // the backend does not know these
 					closes[want.Batches[i].Why]++
 					want.Batches[i].Instance, want.Batches[i].Why = 0, 0

@@ -11,19 +11,19 @@ import (
 // direct gives each sequence slot the row of the batch with its number. A row between
 // others whose sequence has no request is filled with a null request.
 type direct struct {
-	delay int64   // ns
-	share float64 // of the slots that need a request to end the delay
-	rows  float64
-	same  dynamic.Sameness
+	delay       int64   // ns
+	share       float64 // of the slots that need a request to end the delay
+	rows        float64
+	equalInputs dynamic.EqualInputs
 }
 
 func newDirect(cfg *inferencepb.ModelConfig) *direct {
 	d := cfg.GetSequenceBatching().GetDirect()
 	return &direct{
-		delay: scheduler.Micros(d.GetMaxQueueDelayMicroseconds()),
-		share: float64(d.GetMinimumSlotUtilization()),
-		rows:  float64(max(cfg.GetMaxBatchSize(), 1)),
-		same:  dynamic.NewSameness(cfg),
+		delay:       scheduler.Micros(d.GetMaxQueueDelayMicroseconds()),
+		share:       float64(d.GetMinimumSlotUtilization()),
+		rows:        float64(max(cfg.GetMaxBatchSize(), 1)),
+		equalInputs: dynamic.NewEqualInputs(cfg),
 	}
 }
 
@@ -111,7 +111,7 @@ func (d *direct) form(s *Source, inst *instance, decision scheduler.Decision) {
 
 // joins reports whether a request can share a batch with its first one.
 func (d *direct) joins(s *Source, first, r *infer.Request) bool {
-	return d.same.Equal(first, r) && s.compatible(first, r)
+	return d.equalInputs.Equal(first, r) && s.compatible(first, r)
 }
 
 // run adds a request to the batch.

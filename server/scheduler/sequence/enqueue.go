@@ -90,7 +90,7 @@ func (s *Source) find(r *infer.Request, corrid *tensor.Buffer) (*sequence, error
 	}
 	switch {
 	case s.mu.alive == 0:
-		return nil, scheduler.ErrDead(r)
+		return nil, scheduler.ErrNoInstance(r)
 	case !r.SequenceStart:
 		return nil, errStart(i, s.model)
 	}

@@ -178,7 +178,7 @@ func (s *Source) Retire(instanceSlot *scheduler.Slot) {
 	s.mu.free.removeInstance(inst)
 	s.evict(inst, errLost, stats.Other)
 	for q := s.mu.backlog.front; q != nil && s.mu.alive == 0; q = s.mu.backlog.front {
-		s.failSequence(q, scheduler.ErrDead, stats.Other)
+		s.failSequence(q, scheduler.ErrNoInstance, stats.Other)
 	}
 	if inst.idle {
 		s.wakeOnUnlock(inst)

@@ -130,8 +130,8 @@ type links struct{ prev, next *sequence }
 
 // The lists that a sequence may be in.
 const (
-	recent = iota
-	waiting
+	recentList = iota
+	backlogList
 )
 
 // sequenceList is a list of sequences, linked through themselves.

@@ -106,8 +106,8 @@ func New(o Options) (*Source, []*scheduler.Slot, error) {
 	}
 	s.previous.Store(o.Previous)
 	s.mu.known = map[id]*sequence{}
-	s.mu.recent.kind = recent
-	s.mu.backlog.kind = waiting
+	s.mu.recent.kind = recentList
+	s.mu.backlog.kind = backlogList
 	s.mu.alive = o.Slots
 	s.mu.hold = hold{slots: o.HoldSlots, backlog: o.HoldBacklog}
 	slots := scheduler.NewSlots(o.Slots)

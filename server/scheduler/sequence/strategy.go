@@ -28,8 +28,8 @@ func newStrategy(cfg *inferencepb.ModelConfig) strategy {
 	return newDirect(cfg)
 }
 
-// Delays reports whether batches of a model may wait for more requests.
-func Delays(cfg *inferencepb.ModelConfig) bool {
+// HasQueueDelay reports whether batches of a model may wait for more requests.
+func HasQueueDelay(cfg *inferencepb.ModelConfig) bool {
 	c := cfg.GetSequenceBatching()
 	return c.GetDirect().GetMaxQueueDelayMicroseconds() > 0 || c.GetOldest().GetMaxQueueDelayMicroseconds() > 0
 }

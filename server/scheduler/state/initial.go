@@ -152,8 +152,8 @@ func checkStrings(v *value, name, file string, raw []byte) error {
 	return nil
 }
 
-// growable returns the error for a model whose states cannot grow in place.
-func growable(c *inferencepb.ModelConfig) error {
+// checkGrowable returns the error for a model whose states cannot grow in place.
+func checkGrowable(c *inferencepb.ModelConfig) error {
 	for _, s := range c.GetSequenceBatching().GetState() {
 		if !s.GetUseGrowableMemory() {
 			continue

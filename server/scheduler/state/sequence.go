@@ -29,7 +29,7 @@ func (s *Sequence) AddTo(r *infer.Request) {
 // updates are dropped.
 func (s *Sequence) AddNullTo(r *infer.Request) {
 	s.add(r)
-	r.Membership.States = scratch{}
+	r.Membership.States = nullStates{}
 }
 
 func (s *Sequence) add(r *infer.Request) {
@@ -91,10 +91,10 @@ func (s *Sequence) Close() {
 	s.values = nil
 }
 
-// scratch is the states of a null request.
-type scratch struct{}
+// nullStates is the states of a null request.
+type nullStates struct{}
 
-func (scratch) Update(_ string, _ tensor.DataType, _ tensor.Shape, data tensor.Data) error {
+func (nullStates) Update(_ string, _ tensor.DataType, _ tensor.Shape, data tensor.Data) error {
 	data.Release()
 	return nil
 }

@@ -66,7 +66,7 @@ func New(o Options) (*Model, error) {
 		m.states = append(m.states, declared{s.GetInputName(), s.GetOutputName(), initial})
 		m.varies = m.varies || slices.Contains(s.GetDims(), -1)
 	}
-	m.problem = growable(o.Config)
+	m.problem = checkGrowable(o.Config)
 	return m, nil
 }
 

@@ -10,23 +10,23 @@ import (
 	"triton/server/infer"
 )
 
-// Sameness says which requests may share a batch: those whose inputs of variable size
-// have the same shape, whose shape tensors also have the same contents and, when the
-// model has optional inputs, that have the same inputs.
-type Sameness struct {
-	inputs   []sameInput
+// EqualInputs holds the inputs that must be equal for requests to share a batch: inputs of
+// variable size must have the same shape, and shape tensors the same contents too. If the
+// model has optional inputs, the requests must have the same inputs.
+type EqualInputs struct {
+	inputs   []equalInput
 	optional bool
 	skip     int // leading dimensions that belong to the batch
 }
 
-type sameInput struct {
+type equalInput struct {
 	name     string
-	contents bool
+	contents bool // not only the shape
 }
 
-// NewSameness reads the rules from a configuration.
-func NewSameness(cfg *inferencepb.ModelConfig) Sameness {
-	var s Sameness
+// NewEqualInputs reads the rules from a configuration.
+func NewEqualInputs(cfg *inferencepb.ModelConfig) EqualInputs {
+	var s EqualInputs
 	if cfg.GetMaxBatchSize() > 0 {
 		s.skip = 1
 	}
@@ -34,16 +34,16 @@ func NewSameness(cfg *inferencepb.ModelConfig) Sameness {
 		s.optional = s.optional || in.GetOptional()
 		switch {
 		case in.GetIsShapeTensor():
-			s.inputs = append(s.inputs, sameInput{in.GetName(), true})
+			s.inputs = append(s.inputs, equalInput{in.GetName(), true})
 		case slices.Contains(in.GetDims(), -1) && !in.GetAllowRaggedBatch():
-			s.inputs = append(s.inputs, sameInput{in.GetName(), false})
+			s.inputs = append(s.inputs, equalInput{in.GetName(), false})
 		}
 	}
 	return s
 }
 
 // Equal reports whether two requests may share a batch.
-func (s *Sameness) Equal(a, b *infer.Request) bool {
+func (s *EqualInputs) Equal(a, b *infer.Request) bool {
 	if s.optional && !sameNames(a, b) {
 		return false
 	}
@@ -56,14 +56,14 @@ func (s *Sameness) Equal(a, b *infer.Request) bool {
 			}
 			continue
 		}
-		if !s.equalInput(in, x, y) {
+		if !s.matchInput(in, x, y) {
 			return false
 		}
 	}
 	return true
 }
 
-func (s *Sameness) equalInput(in *sameInput, x, y *kserve.Tensor) bool {
+func (s *EqualInputs) matchInput(in *equalInput, x, y *kserve.Tensor) bool {
 	if in.contents {
 		return slices.Equal(x.Shape, y.Shape) && sameContents(&x.Data, &y.Data)
 	}
