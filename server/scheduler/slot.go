@@ -105,8 +105,8 @@ func (q *Queue) markBusy(s *Slot) {
 	s.idle = false
 }
 
-// Done returns a slot that Enqueue handed to a caller. If requests wait, it wakes the
-// instance's own goroutine, because the caller must answer its client first.
+// Done returns a slot that Enqueue handed to a caller. If another batch is due, it wakes
+// the instance's own goroutine, because the caller must answer its client first.
 func (q *Queue) Done(s *Slot) {
 	q.mu.Lock()
 	if !q.mu.closed && !s.retired {

@@ -6,9 +6,9 @@ import (
 	"triton/server/stats"
 )
 
-// Withdraw removes a waiting request that was cancelled, and the requests behind it in
-// its sequence: they would find another state than their client expects. In the backlog
-// it removes all requests of the sequence.
+// Withdraw removes a waiting request that was cancelled, and the later requests of its
+// sequence: without it the sequence would not be in the state that their client expects.
+// A sequence in the backlog is removed with all its requests.
 func (s *Source) Withdraw(r *infer.Request) bool {
 	s.mu.Lock()
 	if !r.Move(infer.Queued, infer.Executing) {
@@ -43,5 +43,5 @@ func (s *Source) cancel(q *sequence, r *infer.Request) {
 	s.strategy.arrive(s, l)
 }
 
-// errCancelled has no text, as Triton's.
+// errCancelled returns the error for a cancelled request. It has no text, as in Triton.
 func errCancelled(*infer.Request) error { return status.New(status.Cancelled, "") }

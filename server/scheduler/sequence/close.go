@@ -18,8 +18,8 @@ func (s *Source) Stop() <-chan struct{} {
 	return s.mu.drained
 }
 
-// Close also ends sequences that have no waiting or running request, at once or as soon
-// as that is so. Then Next returns false.
+// Close refuses new sequences and ends each open one as soon as it has no waiting or
+// running request. When all have ended, Next returns false.
 func (s *Source) Close() {
 	s.mu.Lock()
 	s.mu.stopping, s.mu.closed = true, true
@@ -35,8 +35,7 @@ func (s *Source) Close() {
 	s.unlock()
 }
 
-// Abort answers all waiting requests as Close answers new sequences, and ends every wait
-// for the gate.
+// Abort answers all waiting requests with errStopping and ends every wait for the gate.
 func (s *Source) Abort() {
 	s.mu.Lock()
 	s.mu.stopping, s.mu.closed, s.mu.aborted = true, true, true
@@ -66,7 +65,7 @@ func (s *Source) Free() {
 	}
 }
 
-// errLost is the error of requests whose instance broke.
+// errLost returns the error for a waiting request whose sequence ended with its instance.
 func errLost(r *infer.Request) error {
 	return status.New(status.Unavailable, "%sthe sequence has ended: its instance of model '%s' broke down", r.Tag(), r.ModelName)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // controls are the control inputs, which tell a backend about a request's sequence. All
-// values but correlation IDs are in one piece of memory that all requests share.
+// values except correlation IDs are in one buffer that all requests share.
 type controls struct {
 	all    []control
 	shape  tensor.Shape
@@ -25,11 +25,11 @@ type control struct {
 	kind inferencepb.ModelSequenceBatching_Control_Kind
 	dt   tensor.DataType
 	size int
-	at   [2]int // offsets of false and true; null requests get false
+	at   [2]int // offsets in values of false and true; null requests get false
 }
 
-// slotBytes is the size of one value in memory: aligned for all types.
-const slotBytes = 8
+// valueBytes is the distance of two values in the buffer, a multiple of every alignment.
+const valueBytes = 8
 
 func newControls(cfg *inferencepb.ModelConfig, pool *tensor.Pool) (*controls, error) {
 	c := &controls{pool: pool, shape: tensor.Shape{1}}
@@ -39,7 +39,7 @@ func newControls(cfg *inferencepb.ModelConfig, pool *tensor.Pool) (*controls, er
 	var values []byte
 	put := func(v []byte) int {
 		at := len(values)
-		values = append(append(values, v...), make([]byte, slotBytes-len(v))...)
+		values = append(append(values, v...), make([]byte, valueBytes-len(v))...)
 		return at
 	}
 	for _, in := range cfg.GetSequenceBatching().GetControlInput() {
@@ -104,8 +104,8 @@ func (c *controls) free() {
 	}
 }
 
-// check reports an error when the correlation ID of a request has another type than the
-// model wants.
+// check returns an error if the correlation ID of a request is text and the model wants a
+// number, or the other way round.
 func (c *controls) check(r *infer.Request, model string) error {
 	if c.id == nil || (idOf(r) == id{}) {
 		return nil

@@ -43,9 +43,9 @@ func (l *slot) next() *infer.Request {
 	return l.seq.waiting.Front()
 }
 
-// next returns the request of a slot that may run; nil when there is none. A request that
-// needs the state of the one before waits until the backend is done with that, which for
-// a decoupled model may be long after its call.
+// next returns the request of a slot that may run; nil when there is none. With implicit
+// states a request waits until the backend is done with the previous one. A backend of a
+// decoupled model may be done long after its call.
 func (*direct) next(s *Source, l *slot) *infer.Request {
 	if s.stateStore != nil && l.running > 0 {
 		return nil
@@ -53,8 +53,9 @@ func (*direct) next(s *Source, l *slot) *infer.Request {
 	return l.next()
 }
 
-// evaluate finds a batch due when any request waits, or enough of them, or one has waited
-// for the delay.
+// evaluate returns the decision for an instance. Without a queue delay a batch is due when
+// any request waits. With one it is due when enough rows have a request, or when a request
+// has waited for the delay.
 func (d *direct) evaluate(s *Source, inst *instance, now int64, flush bool) scheduler.Decision {
 	ready, last, oldest := 0, -1, int64(0)
 	for i := 0; i < len(inst.slots); i++ {
@@ -85,8 +86,9 @@ func (d *direct) evaluate(s *Source, inst *instance, now int64, flush bool) sche
 	return scheduler.Decision{At: oldest + d.delay}
 }
 
-// form takes the first request of each slot. The first of them is the pattern for null
-// requests, which also replace requests that cannot share its batch.
+// form takes the first request of each slot. A null request fills the row of a slot that
+// has none, or whose request cannot share a batch with the first request found. Null
+// requests are like that first request.
 func (d *direct) form(s *Source, inst *instance, decision scheduler.Decision) {
 	inst.instanceSlot.Why = decision.Why
 	var first *infer.Request

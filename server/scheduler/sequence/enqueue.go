@@ -11,8 +11,8 @@ import (
 	"triton/server/stats"
 )
 
-// Enqueue adds a request to its sequence. A caller that can run a batch itself gets the
-// instance slot when that makes a batch due with its request in it.
+// Enqueue adds a request to its sequence. A caller that can run a batch itself sets run. It
+// gets the instance slot when a batch with its request is due at once.
 func (s *Source) Enqueue(r *infer.Request, run bool) (*scheduler.Slot, error) {
 	if err := s.validate(r); err != nil {
 		return nil, err
@@ -75,8 +75,8 @@ func (s *Source) newCorrelationID(r *infer.Request) (*tensor.Buffer, error) {
 	return nil, nil
 }
 
-// find returns the sequence of a request, or a new one with corrid when the request
-// starts one.
+// find returns the known sequence of a request. For a request that starts a sequence it
+// returns a new one, whose correlation ID is written to corrid.
 func (s *Source) find(r *infer.Request, corrid *tensor.Buffer) (*sequence, error) {
 	i := idOf(r)
 	if s.iterative && (i == id{}) {
@@ -122,7 +122,9 @@ func (s *Source) join(q *sequence, r *infer.Request, now int64) {
 	}
 }
 
-// dispatch forms or wakes the batch of a request that has joined a sequence.
+// dispatch continues after a request has joined a sequence: if a batch is due, it wakes the
+// instance. If run is set and the instance is idle, it forms the batch, and returns the
+// slot if the request is in it.
 func (s *Source) dispatch(q *sequence, r *infer.Request, run bool) *scheduler.Slot {
 	l := q.slot
 	if !r.Enter(s) { // it is cancelled
@@ -169,12 +171,12 @@ func errStart(i id, model string) error {
 		"inference request for sequence %s to model '%s' must specify the START flag on the first request of the sequence", i, model)
 }
 
-// errStopping is the error of sequences that start during a drain.
+// errStopping returns the error for a sequence that starts during a drain.
 func errStopping(*infer.Request) error {
 	return status.New(status.Unavailable, "Server is stopping, scheduler for model has stopped accepting new inference requests")
 }
 
-// failFrom removes and fails a request of a sequence and all behind it.
+// failFrom removes and fails a request of a sequence and all later ones.
 func (s *Source) failFrom(q *sequence, r *infer.Request, err func(*infer.Request) error, why stats.Failure) {
 	for r != nil {
 		next := r.Next()

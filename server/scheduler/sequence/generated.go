@@ -26,10 +26,10 @@ var prefix = func() uint64 {
 	return uint64(binary.LittleEndian.Uint32(b[:])|1<<31) << 32
 }()
 
-// generate gives a request without a correlation ID a new one, which starts a sequence.
-// No other request joins that sequence, whatever its ID: in the table of sequences a
-// generated ID never equals one that came with a request. Backends see only the number or
-// the text, so it must not be one that clients use by accident:
+// generate gives a request without a correlation ID a new one, and makes it the start of a
+// sequence. No request of a client can join that sequence, because an id in the table of
+// sequences records whether it was generated. Backends do not see that, only the number or
+// the text. So the number is unlikely to be one that a client uses:
 //
 //	bits 63..32  the process's random number, highest bit 1
 //	bit  31      1: a backend that reads only 32 bits of the number does not

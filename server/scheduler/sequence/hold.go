@@ -1,7 +1,8 @@
 package sequence
 
-// hold lets nothing run, once, until enough requests wait: what
-// TRITONSERVER_DELAY_SCHEDULER and TRITONSERVER_BACKLOG_DELAY_SCHEDULER request.
+// hold delays the first batch until enough requests wait, for tests: in slots, as many as
+// TRITONSERVER_DELAY_SCHEDULER says, and in the backlog, as many as
+// TRITONSERVER_BACKLOG_DELAY_SCHEDULER says.
 type hold struct{ slots, backlog int }
 
 func (h *hold) on() bool { return h.slots > 0 || h.backlog > 0 }

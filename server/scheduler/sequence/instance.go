@@ -13,7 +13,7 @@ import (
 // strategy.
 type instance struct {
 	instanceSlot *scheduler.Slot
-	slots        []*slot // by number, as far as ever used
+	slots        []*slot // by number; those that were ever used
 	occupied     int     // slots that belong to a sequence
 	queue        *scheduler.PriorityQueue
 	order        scheduler.Order // of the responses, with oldest
@@ -88,9 +88,8 @@ func (s *Source) form(inst *instance) bool {
 }
 
 // waitIdle releases the lock and blocks the goroutine until there may be work. It returns
-// with the lock held. It is not shared with Queue.wait of package scheduler: an instance here
-// has its own alarm and owns its slot whenever it is idle, while the slots of a Queue share
-// one alarm and a tick may be for another slot.
+// with the lock held. It differs from Queue.wait of package scheduler: here each instance
+// has its own alarm, there all slots share one, and a tick may be for another slot.
 func (s *Source) waitIdle(inst *instance, at int64) {
 	inst.setAlarm(at)
 	inst.idle = true
@@ -112,13 +111,14 @@ func (s *Source) waitIdle(inst *instance, at int64) {
 	}
 }
 
-// finished reports whether no work can come for an instance any more. After Abort nothing
-// waits, and requests that the backend still keeps need no goroutine.
+// finished reports whether an instance will get no more work: the source is closed, no
+// request waits, and no sequence has a slot. After Abort sequences may still have slots:
+// only requests that the backend keeps, which need no goroutine.
 func (s *Source) finished(inst *instance) bool {
 	return s.mu.closed && (inst.occupied == 0 || s.mu.aborted) && inst.queue.Len() == 0
 }
 
-// evaluate returns what is due for an instance.
+// evaluate returns the decision of the strategy for an instance.
 func (s *Source) evaluate(inst *instance) scheduler.Decision {
 	if s.mu.hold.on() {
 		return scheduler.Decision{}
@@ -126,7 +126,8 @@ func (s *Source) evaluate(inst *instance) scheduler.Decision {
 	return s.strategy.evaluate(s, inst, infer.Now(), s.mu.closed)
 }
 
-// wakeIfDue wakes an idle instance that has work, or sets its alarm to when it will have.
+// wakeIfDue wakes an idle instance if a batch is due or the instance is finished. Otherwise
+// it sets the alarm to the time when a batch will be due.
 func (s *Source) wakeIfDue(inst *instance) {
 	if !inst.idle {
 		return
@@ -185,8 +186,9 @@ func (s *Source) Retire(instanceSlot *scheduler.Slot) {
 	}
 }
 
-// Restore brings an instance back into service. Its sequence slots are free, except those
-// whose last request the backend still has; the backlog gets them first.
+// Restore brings an instance back into service. Its sequence slots become free, except
+// those of sequences whose last request the backend still keeps. Sequences in the backlog
+// get the free slots first.
 func (s *Source) Restore(instanceSlot *scheduler.Slot) {
 	inst := s.instances[instanceSlot.Index]
 	s.mu.Lock()

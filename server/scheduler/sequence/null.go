@@ -6,7 +6,7 @@ import (
 	"triton/server/infer"
 )
 
-// newNullRequest returns a request that fills a row. prepare adds its inputs.
+// newNullRequest returns a null request for the model of pattern. prepare adds its inputs.
 func newNullRequest(pattern *infer.Request) *infer.Request {
 	r := infer.NewRequest()
 	r.Release() // the frontend's reference
@@ -25,8 +25,8 @@ func (discardSink) Send(resp *infer.Response, _ bool) {
 	}
 }
 
-// addNullInputs gives a null request inputs like those of a pattern: zeros, and empty
-// strings. All share one piece of memory.
+// addNullInputs gives a null request inputs with the names, types and shapes of a pattern.
+// The values are zeros or empty strings; all are in one buffer of the instance.
 func (s *Source) addNullInputs(inst *instance, r, pattern *infer.Request) error {
 	need := 0
 	for i := range pattern.Inputs {
@@ -56,7 +56,7 @@ func nullInputBytes(pattern *infer.Request, i int) int {
 	return 4 * int(n)
 }
 
-// growZeros makes room for n zeros.
+// growZeros ensures that inst.zeros has at least n bytes.
 func (inst *instance) growZeros(pool *tensor.Pool, n int) error {
 	if inst.zeros != nil && inst.zeros.Len() >= n {
 		return nil

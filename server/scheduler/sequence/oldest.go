@@ -7,14 +7,14 @@ import (
 	"triton/server/scheduler/dynamic"
 )
 
-// oldest forms batches as the dynamic batcher does, on each instance, with at most one
-// request of each sequence. The next request of a sequence joins when the backend is done
-// with the one before.
+// oldest is the strategy that forms batches as the dynamic batcher does, from a queue of
+// each instance. The queue has at most one request of each sequence; the next one enters
+// it when the backend is done with that one.
 type oldest struct {
 	policy *dynamic.Policy
-	// ordered sends responses in the order of the batches. It is needed only when
-	// backends answer after their call. An iterative request has no single position in
-	// that order.
+	// ordered sends responses in the order in which requests were taken into batches. It
+	// is set only for decoupled models, whose backends answer after their call, and never
+	// for iterative sequences, whose requests are taken into several batches.
 	ordered bool
 }
 

@@ -6,8 +6,9 @@ import (
 	"triton/server/infer"
 )
 
-// prepare adds the inputs that the scheduler makes to the requests of a batch; without
-// memory for them the batch is refused. The holder of the instance slot calls it.
+// prepare adds control inputs, states and the inputs of null requests to the requests of a
+// batch. If there is no memory for them, it sets Batch.Refused. The holder of the instance
+// slot calls it.
 func (s *Source) prepare(inst *instance) {
 	var pattern *infer.Request
 	nulls := false
@@ -41,8 +42,8 @@ func (s *Source) prepare(inst *instance) {
 	}
 }
 
-// addStates adds the states of its sequence to a request: new states for its first
-// request here, and for every request that starts the sequence again.
+// addStates adds the states of q to a request of q. They are new for the first request of
+// q that runs, and for every later request with START.
 func (s *Source) addStates(inst *instance, q *sequence, r *infer.Request) {
 	if s.stateStore == nil {
 		return

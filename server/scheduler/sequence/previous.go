@@ -2,7 +2,8 @@ package sequence
 
 import "triton/server/infer"
 
-// passToPrevious hands a request to the previous source when its sequence started there.
+// passToPrevious enqueues a request in an earlier source if its sequence is open there, and
+// reports whether it did.
 func (s *Source) passToPrevious(r *infer.Request) bool {
 	b := s.previous.Load()
 	if b == nil {
@@ -15,8 +16,8 @@ func (s *Source) passToPrevious(r *infer.Request) bool {
 	return b.appendKnown(r)
 }
 
-// appendKnown queues a request if its sequence is open here or in a source before this
-// one.
+// appendKnown enqueues a request if its sequence is open here or in an earlier source, and
+// reports whether it did.
 func (s *Source) appendKnown(r *infer.Request) bool {
 	if s.passToPrevious(r) {
 		return true
@@ -27,11 +28,11 @@ func (s *Source) appendKnown(r *infer.Request) bool {
 		s.unlock()
 		return false
 	}
-	i, anew := q.id, r.SequenceStart
+	i, conflict := q.id, r.SequenceStart
 	s.join(q, r, r.Times.Queued)
 	s.dispatch(q, r, false)
 	s.unlock()
-	if anew {
+	if conflict {
 		s.logConflict(i)
 	}
 	return true
@@ -44,7 +45,7 @@ func (s *Source) drained() bool {
 	return s.mu.drainedClosed && s.previous.Load() == nil
 }
 
-// ClosePrevious closes the sources before this one, once requests no longer reach them.
+// ClosePrevious closes all earlier sources. No request must reach them any more.
 func (s *Source) ClosePrevious() {
 	for b := s.previous.Load(); b != nil; b = b.previous.Load() {
 		b.Close()

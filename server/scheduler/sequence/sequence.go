@@ -30,7 +30,7 @@ func (i id) String() string {
 	return strconv.FormatUint(i.number, 10)
 }
 
-// sequence holds the requests of one sequence. A sequence is known while requests with
+// sequence holds the requests of one sequence. A sequence is known while new requests with
 // its ID join it.
 //
 //	state            event                                     to
@@ -44,12 +44,12 @@ func (i id) String() string {
 //	                 cancelled
 //	slot, not known  no request waits                          ended
 //
-// With direct, a sequence that is over may still run: its last request is in a batch
-// while another sequence has the slot. With oldest, a sequence that is not known is over
-// when the backend is done with its last request.
+// With direct, the last request of an ended sequence may still run, while another sequence
+// already has the slot. With oldest, a sequence that is not known ends when the backend is
+// done with its last request.
 type sequence struct {
 	id    id
-	known bool // requests with its ID join
+	known bool // new requests with its ID join
 	// waiting are its requests in order, without the one in the instance's queue.
 	waiting  infer.List
 	slot     *slot // nil in the backlog
@@ -58,7 +58,7 @@ type sequence struct {
 	index    int   // in the heap of deadlines, from 1; 0: not in it
 	links    [2]links
 
-	refs   int // the slot or the backlog, and each running request
+	refs   int // one for the slot or the backlog, one for each running request
 	corrid *tensor.Buffer
 	states States // used by the holder of the instance slot; nil before the first request runs
 }
@@ -79,7 +79,7 @@ func (s *Source) newSequence(i id, corrid *tensor.Buffer) *sequence {
 	return q
 }
 
-// register lets requests with the sequence's ID join.
+// register makes a sequence known: requests with its ID join it.
 func (s *Source) register(q *sequence, now int64) {
 	q.known, q.lastSeen = true, now
 	s.mu.known[q.id] = q
@@ -96,7 +96,7 @@ func (s *Source) touch(q *sequence, now int64) {
 	}
 }
 
-// unregister ends the sequence for later requests.
+// unregister makes a sequence not known: later requests with its ID do not join it.
 func (s *Source) unregister(q *sequence) {
 	if q.known {
 		q.known = false

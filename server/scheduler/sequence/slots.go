@@ -13,17 +13,17 @@ type slot struct {
 	number   int
 	seq      *sequence      // nil: free
 	queued   *infer.Request // with oldest: the request in the instance's queue
-	// running counts the requests that were queued or run and that the backend is not
-	// done with.
+	// running counts requests from the time they enter a batch, or with oldest the
+	// instance's queue, until the backend is done with them.
 	running int
 }
 
-// freeSlots holds the free sequence slots: a heap of those that were used before, and the
-// number of the first that never was. Slots are made on demand, as
-// max_candidate_sequences may be any number.
+// freeSlots holds the free sequence slots: a heap of those that were used before, and a
+// count of the slots ever created. Slots are created on demand, because
+// max_candidate_sequences may be very large.
 type freeSlots struct {
 	used   usedSlots
-	unused int // counts through all instances: slot 0 of each, then slot 1 of each
+	unused int // next slot to create: slot 0 of each instance, then slot 1 of each, and so on
 }
 
 // takeFree removes and returns the free slot with the lowest number over all instances;
@@ -82,9 +82,10 @@ func (s *Source) assignFromBacklog(l *slot) bool {
 	return true
 }
 
-// ended reports whether the sequence in a slot has ended. With direct the slot is free as
-// soon as the last request has its row: the next batch is formed after this one has run.
-// With oldest another sequence would only wait in the slot.
+// ended reports whether the sequence in a slot has ended. With direct it ends when its last
+// request is in a batch: the request of another sequence then gets this row in the next
+// batch. With oldest it ends when the backend is done with its last request; earlier,
+// another sequence could only wait in the slot.
 func (s *Source) ended(l *slot) bool {
 	q := l.seq
 	if q.waiting.Len() > 0 || l.running > 0 && !s.strategy.freesEarly() {

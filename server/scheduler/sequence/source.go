@@ -32,7 +32,7 @@ type Source struct {
 	strategy   strategy
 	instances  []*instance
 	timer      scheduler.Timer
-	previous   atomic.Pointer[Source] // nil once its sequences are over
+	previous   atomic.Pointer[Source] // nil once its sequences have ended
 
 	mu state
 }
@@ -50,12 +50,13 @@ type state struct {
 	hold    hold
 
 	stopping      bool          // no sequence may start
-	drained       chan struct{} // closed when stopping and no sequence is left
+	drained       chan struct{} // made by Stop; closed when no sequence has a slot
 	drainedClosed bool          // drained is closed
 	closed        bool          // slots are freed as soon as nothing runs or waits in them
-	aborted       bool          // nothing waits any more
+	aborted       bool          // waiting requests were answered; none may wait again
 
-	// wakeList and failed are what unlock processes without the lock.
+	// unlock wakes the instances of wakeList and answers the requests of failed, without
+	// the lock.
 	wakeList *instance
 	failed   []failure
 }
@@ -77,8 +78,8 @@ type Options struct {
 	Alarm func() scheduler.Alarm
 	// Gate lets instances start a batch; nil: always.
 	Gate scheduler.Gate
-	// HoldSlots lets nothing run until that many requests are in slots, and HoldBacklog
-	// more of them in the backlog; for tests.
+	// HoldSlots and HoldBacklog delay the first batch until that many requests wait in
+	// slots and in the backlog; for tests.
 	HoldSlots, HoldBacklog int
 }
 
@@ -130,14 +131,14 @@ func slotsOf(cfg *inferencepb.ModelConfig) int {
 	return max(int(cfg.GetMaxBatchSize()), 1)
 }
 
-// failure is a request that never ran, or not again, and its error.
+// failure is a request that will not run, and its error.
 type failure struct {
 	r   *infer.Request
 	err error
 	why stats.Failure
 }
 
-// fail leaves a request that waits no more to unlock.
+// fail records the error of a request that no longer waits. unlock answers the request.
 func (s *Source) fail(r *infer.Request, err error, why stats.Failure) {
 	s.mu.failed = append(s.mu.failed, failure{r, err, why})
 }
@@ -172,8 +173,8 @@ func (s *Source) Alive() int {
 	return s.mu.alive
 }
 
-// Held returns the number of sequences that have a slot: those that a draining server
-// waits for.
+// Held returns the number of sequences that have a slot. A draining server waits for
+// them.
 func (s *Source) Held() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

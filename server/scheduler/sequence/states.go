@@ -3,7 +3,7 @@ package sequence
 import "triton/server/infer"
 
 // StateStore makes the implicit states of the sequences of one model version. Its methods
-// are called without locks held, by the holder of that instance slot.
+// are called without locks held, by the holder of an instance slot.
 type StateStore interface {
 	// NewStates returns the initial states of a sequence that runs on the instance of
 	// that slot. It is called before the first request of a sequence runs, and before
@@ -24,9 +24,9 @@ type States interface {
 	// AddTo adds the current values to a request that is about to run, as extras with the
 	// names, types and shapes of the states' inputs, and sets its States.
 	AddTo(r *infer.Request)
-	// AddNullTo is AddTo for a null request, which fills a row without a sequence. It
-	// gets the same values, so that its shapes match those of the batch (they may have
-	// grown since the sequence started), and its updates are dropped.
+	// AddNullTo is AddTo for a null request. The null request gets the current values of
+	// this sequence, so that its shapes match those of the batch: shapes may change while
+	// a sequence runs. Its updates are dropped.
 	AddNullTo(r *infer.Request)
 	// Close releases the memory. The states must not be used any more.
 	Close()

@@ -11,8 +11,8 @@ type strategy interface {
 	newQueue() *scheduler.PriorityQueue
 	// arrive is called when a slot may have a new waiting request.
 	arrive(s *Source, l *slot)
-	// freesEarly reports whether a slot is free when the last request of its sequence is
-	// in a batch, rather than when the backend is done with it.
+	// freesEarly reports whether a slot becomes free when the last request of its sequence
+	// is in a batch; otherwise it becomes free when the backend is done with that request.
 	freesEarly() bool
 	// evaluate decides whether a batch is due, as a scheduler.Policy. It may end
 	// cancelled sequences.

@@ -13,8 +13,8 @@ import (
 // values.
 const initialStateFolder = "initial_state"
 
-// initialValue returns the value that a sequence starts with: that of the configuration,
-// else zeros, with 1 for dimensions that vary.
+// initialValue returns the value that a state starts with: the initial_state of the
+// configuration, else zeros. Variable dimensions of such zeros are 1.
 func initialValue(o *Options, s *inferencepb.ModelSequenceBatching_State, named map[string]bool) (value, error) {
 	name := s.GetInputName()
 	v := value{dataType: tensor.DataType(s.GetDataType())}
@@ -75,7 +75,7 @@ func checkInitial(s *inferencepb.ModelSequenceBatching_State, initial *inference
 	return nil
 }
 
-// zeros allocates zeroed memory for v; for strings, empty ones.
+// zeros sets the data of v to zeros or empty strings.
 func zeros(o *Options, v *value, name string) error {
 	n, err := size(v)
 	if err != nil {
@@ -94,7 +94,7 @@ func noMemory(v *value, name string, err error) error {
 	return status.New(status.Internal, "no memory for state '%s' of shape %s: %w", name, v.shape, err)
 }
 
-// size returns the bytes of a value, with empty strings where it has strings.
+// size returns the size of a value in bytes; strings count as empty.
 func size(v *value) (int, error) {
 	like := v.dataType
 	if like == tensor.Bytes {
@@ -104,7 +104,8 @@ func size(v *value) (int, error) {
 	return int(n), err
 }
 
-// fromFile reads a value. A file may be longer than the value, except for strings.
+// fromFile reads a value from a file. The file may be longer than the value, unless the
+// value has strings.
 func fromFile(o *Options, v *value, name, file string) error {
 	n, err := size(v)
 	if err != nil {
@@ -152,7 +153,7 @@ func checkStrings(v *value, name, file string, raw []byte) error {
 	return nil
 }
 
-// checkGrowable returns the error for a model whose states cannot grow in place.
+// checkGrowable returns an error if use_growable_memory is set and cannot be used.
 func checkGrowable(c *inferencepb.ModelConfig) error {
 	for _, s := range c.GetSequenceBatching().GetState() {
 		if !s.GetUseGrowableMemory() {

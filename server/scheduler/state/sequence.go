@@ -8,8 +8,8 @@ import (
 	"triton/server/infer"
 )
 
-// Sequence holds the states of one sequence. Its runner calls Close once the last request
-// has its states; requests keep the states that they have.
+// Sequence holds the states of one sequence. The scheduler calls Close after the last
+// request got its states; requests hold references to the values that they got.
 type Sequence struct {
 	states []declared
 
@@ -18,8 +18,8 @@ type Sequence struct {
 	closed bool
 }
 
-// AddTo adds the current values to a request of the sequence as extras, with the right to
-// update them. The extras are references: a later update does not change them.
+// AddTo adds the current values to a request of the sequence as extras, and lets the
+// request update the states. An update does not change the extras of earlier requests.
 func (s *Sequence) AddTo(r *infer.Request) {
 	s.add(r)
 	r.Membership.States = s
@@ -91,7 +91,7 @@ func (s *Sequence) Close() {
 	s.values = nil
 }
 
-// nullStates is the states of a null request.
+// nullStates are the states of a null request: they drop updates.
 type nullStates struct{}
 
 func (nullStates) Update(_ string, _ tensor.DataType, _ tensor.Shape, data tensor.Data) error {

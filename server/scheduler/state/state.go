@@ -18,8 +18,8 @@ import (
 // Model holds the implicit states that a model's configuration declares.
 type Model struct {
 	states  []declared
-	varies  bool  // some dims vary
-	problem error // error that prevents states for every sequence
+	varies  bool  // some dimensions are variable
+	problem error // NewStates returns it; nil when the configuration is valid
 	log     *slog.Logger
 }
 
@@ -103,7 +103,8 @@ func (m *Model) NewStates(int) (sequence.States, error) {
 	return s, nil
 }
 
-// Compatible compares the shapes of the states of two sequences; nil is a new sequence.
+// Compatible reports whether the states of two sequences have the same shapes; nil stands
+// for a new sequence.
 func (m *Model) Compatible(a, b sequence.States) bool {
 	if !m.varies {
 		return true
