@@ -89,7 +89,7 @@ func (f *flow) finish(resp *infer.Response) {
 	r.Deliver()
 }
 
-// succeed counts the request, before its last response is sent.
+// succeed counts the request as successful. It is called before the last response is sent.
 func (f *flow) succeed() {
 	r, now := f.request, infer.Now()
 	f.stamp()
@@ -102,8 +102,8 @@ func (f *flow) succeed() {
 	}
 }
 
-// fail answers the request with the error of the first step that failed, once. A request
-// that a contained panic has answered is only counted.
+// fail counts the request as failed and answers it with err. Only the first call has an
+// effect. If a contained panic has already answered the request, fail only counts it.
 func (f *flow) fail(err error) {
 	if f.failing {
 		return
@@ -115,21 +115,21 @@ func (f *flow) fail(err error) {
 	f.request.Fail(f.failed(err))
 }
 
-// failed counts the request and names the ensemble in its error.
+// failed counts the request as failed and returns its error with the ensemble's name.
 func (f *flow) failed(err error) error {
 	f.e.opts.Stats.Fail(stats.Other, infer.Now()-f.request.Times.Received)
 	return &status.Error{Code: status.CodeOf(err), Msg: "in ensemble '" + f.e.name + "', " + status.From(err).Msg, Cause: err}
 }
 
-// stamp stores the times of the steps in the request, for an ensemble that this request
-// is a step of.
+// stamp stores the summed times of the steps in the request. If this request is a step of
+// another ensemble, that ensemble reads them.
 func (f *flow) stamp() {
 	t, d := &f.request.Times, &f.sums
 	t.ComputeStart, t.InputEnd, t.OutputStart, t.ComputeEnd = 0, d.input, d.input+d.infer, d.input+d.infer+d.output
 }
 
-// free releases a flow that is over. A flow that could not release its values is not
-// reused.
+// free releases a flow that is over and puts it into the pool, unless its values could not
+// be released.
 func (f *flow) free() {
 	clean := true
 	for i := range f.wires {

@@ -24,26 +24,26 @@ func (f *flow) handleContained(ev event, caller bool) {
 	f.handle(ev, caller)
 }
 
-// failAfterPanic fails the flow after a panic: it completes the interrupted handling of
-// the event and cancels the steps in flight. The flow lasts until they have ended. If
-// cancelling panics too, they may never end; then the request is answered at once.
+// failAfterPanic fails the flow after a panic. It ends the step of the interrupted event
+// and cancels the steps in flight; the flow is over when these have ended. If that panics
+// too, some may never end; then the request is answered at once.
 func (f *flow) failAfterPanic(ev event) {
 	f.ready, f.responsesDue, f.over = f.ready[:0], f.responsesDue[:0], false
 	if f.err == nil {
 		f.err = errInternal
 	}
-	whole := true
+	cleaned := true
 	if ev.kind == responded && ev.final && !f.ended {
-		whole = f.contained(func() { f.endStep(ev) })
+		cleaned = f.contained(func() { f.endStep(ev) })
 	}
 	if s := f.callerStep; s != nil {
 		f.callerStep = nil
-		whole = f.contained(func() { f.discard(s, f.err) }) && whole
+		cleaned = f.contained(func() { f.discard(s, f.err) }) && cleaned
 	}
 	for _, s := range f.steps {
-		whole = f.contained(func() { f.cancel(s, f.err) }) && whole
+		cleaned = f.contained(func() { f.cancel(s, f.err) }) && cleaned
 	}
-	if f.contained(f.respondReady) && (whole || f.over) {
+	if f.contained(f.respondReady) && (cleaned || f.over) {
 		return
 	}
 	f.over = len(f.steps) == 0

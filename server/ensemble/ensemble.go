@@ -152,10 +152,10 @@ func (e *Ensemble) Drain(ctx context.Context) error {
 	}
 }
 
-// Responded counts the first response. Triton has no statistics of the others.
-func (e *Ensemble) Responded(r *infer.Request, did infer.Delivery) {
-	if did.Index == 0 && !did.Empty {
-		e.opts.Stats.FirstResponse(did.End - r.Times.Received)
+// Responded counts the first response. Triton has no statistics for the others.
+func (e *Ensemble) Responded(r *infer.Request, delivery infer.Delivery) {
+	if delivery.Index == 0 && !delivery.Empty {
+		e.opts.Stats.FirstResponse(delivery.End - r.Times.Received)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"triton/server/infer"
 )
 
-// flow is one request that passes through the steps.
+// flow is the state of one request of an ensemble.
 //
 // Everything that happens to it is an event. One goroutine at a time works on a flow: it
 // handles its own event and those that arrive meanwhile. So no goroutine waits for a
@@ -57,7 +57,7 @@ type kind uint8
 const (
 	started         kind = iota
 	responded            // by a step's model
-	admitted             // a step that waited for its limit may run
+	admitted             // a step that waited for its limit may run now
 	clientCancelled      // the request was cancelled
 )
 

@@ -9,25 +9,25 @@ import (
 	"triton/pkg/tensor"
 )
 
-// graph connects the steps of an ensemble by tensors. Tensors are numbered. The
-// ensemble's response is a step of its own, the last, which reads the outputs.
+// graph connects the steps of an ensemble by tensors. Tensors are numbered. The last step
+// is the ensemble's response, which reads the outputs.
 type graph struct {
 	batching bool   // of the ensemble
 	inputs   []port // of the ensemble
 	outputs  []port
 	steps    []node
-	readers  [][]int // by tensor: the step of each input that it is mapped to
-	writer   []int   // by tensor: the step that makes it; -1 for inputs
+	readers  [][]int // by tensor: the steps that read it, once for each input
+	writer   []int   // by tensor: the step that makes it; -1 for inputs of the ensemble
 }
 
 // port is one input or output of a model and the tensor that it is mapped to.
 type port struct {
 	name   string
 	tensor int
-	// dims is the shape inside the ensemble, without the batch dimension: that of the
-	// step's model, or the reshape of the ensemble's own inputs and outputs.
+	// dims is the configured shape inside the ensemble, without the batch dimension. For
+	// the ensemble's own inputs and outputs with a reshape it is the reshape.
 	dims tensor.Shape
-	// outer is the shape that the ensemble's clients see; nil when that is dims.
+	// outer is the shape that the ensemble's clients see; nil without a reshape.
 	outer tensor.Shape
 }
 
@@ -131,9 +131,10 @@ func (g *graph) needed(wants func(output string) bool, active []bool) {
 	active[g.responseStep()] = true
 }
 
-// convert adapts the shape of a tensor, made by a request of so many rows (0: by a model
-// that does not batch), to a model's input or the ensemble's output. It changes only
-// unambiguous shapes; the model's own checks reject the rest.
+// convert adds or removes the batch dimension of a tensor between a model that batches and
+// one that does not. rows are those of the request that made the tensor, 0 if its model
+// does not batch; dims and batching describe the input or output that it becomes. convert
+// changes only unambiguous shapes; the model's own checks reject the others.
 func convert(shape tensor.Shape, rows int, dims tensor.Shape, batching bool) tensor.Shape {
 	switch {
 	case batching && rows == 0 && shape.Matches(dims):

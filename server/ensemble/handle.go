@@ -22,7 +22,7 @@ func (f *flow) handle(ev event, caller bool) {
 	f.respondReady()
 }
 
-// begin takes the models and the inputs.
+// begin acquires the models of the steps and stores the request's inputs.
 func (f *flow) begin() {
 	g := f.e.graph
 	for i := range g.steps {
@@ -82,7 +82,7 @@ func (f *flow) endStep(ev event) {
 	f.removeStep(ev.step)
 }
 
-// storeOutputs makes tensors of a step's outputs.
+// storeOutputs stores the outputs of a step as values of their tensors.
 func (f *flow) storeOutputs(s *step, resp *infer.Response) {
 	n := &f.e.graph.steps[s.index]
 	m := membershipOf(s.request)

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// limit bounds how many requests of one step run at the same time, over all requests of
-// the ensemble. Steps over the limit wait without a goroutine.
+// limit bounds how many requests to the model of one step run at the same time, for all
+// requests of the ensemble together. Steps over the limit wait without a goroutine.
 type limit struct {
 	max       int
 	mu        sync.Mutex

@@ -6,12 +6,12 @@ import (
 	"triton/server/infer"
 )
 
-// membership is the sequence of a request and its position there. Every value of a tensor
-// has that of the request that made it. The parameters of a model's response change it
-// for the steps that read its outputs.
+// membership is the correlation ID of a request and its START and END flags. Every value of
+// a tensor has the membership of the request that made it. A model may change it, for the
+// steps that read its outputs, by parameters of its response.
 type membership struct {
 	id         uint64
-	name       string // in place of id
+	name       string // a correlation ID that is text; then id is 0
 	start, end bool
 }
 

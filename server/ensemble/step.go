@@ -17,7 +17,7 @@ type step struct {
 	index     int
 	iteration int
 	request   *infer.Request
-	counted   bool // it counts for its limit
+	counted   bool // its limit counts it as running
 }
 
 // launchReady makes and starts the requests of all ready steps, in the order of the
@@ -46,15 +46,15 @@ func (f *flow) launchReady(caller bool) {
 func (f *flow) prepare(l readyStep) *step {
 	s := f.newStep()
 	s.index, s.iteration, s.request = l.step, l.iteration, f.request.Child()
-	whole := false
+	filled := false
 	defer func() {
-		if !whole { // fill panicked: no model gets the request
+		if !filled { // fill panicked: no model gets the request
 			s.request.Release()
 			s.request.Release()
 		}
 	}()
 	f.fill(s)
-	whole = true
+	filled = true
 	f.steps = append(f.steps, s)
 	return s
 }
@@ -62,14 +62,14 @@ func (f *flow) prepare(l readyStep) *step {
 // fill adds the inputs and the requested outputs of a step's request.
 func (f *flow) fill(s *step) {
 	n := &f.e.graph.steps[s.index]
-	r, said := s.request, false
+	r, joined := s.request, false
 	for i := range n.inputs {
 		p := &n.inputs[i]
 		t := r.AddInput()
 		v := f.wires[p.tensor].read(s.iteration, t)
 		if v.changed {
-			f.joinSequence(r, v.membership, said)
-			said = true
+			f.joinSequence(r, v.membership, joined)
+			joined = true
 		}
 		if v.absent {
 			r.Inputs = r.Inputs[:len(r.Inputs)-1]
@@ -83,10 +83,10 @@ func (f *flow) fill(s *step) {
 	}
 }
 
-// joinSequence gives a request the sequence that an earlier model has set; of two that
-// differ the first counts.
-func (f *flow) joinSequence(r *infer.Request, m membership, again bool) {
-	if !again {
+// joinSequence gives a request the membership that the model of an earlier step has set. If
+// the request has joined a different one already, it keeps that and an error is logged.
+func (f *flow) joinSequence(r *infer.Request, m membership, joined bool) {
+	if !joined {
 		m.applyTo(r)
 	} else if m != membershipOf(r) {
 		f.e.opts.Log.Error("responses of several models give a step of an ensemble different sequences; the first counts", "ensemble", f.e.name)
@@ -103,7 +103,8 @@ func (f *flow) newStep() *step {
 	return s
 }
 
-// launch starts a step. A caller keeps the last one and runs it itself.
+// launch submits the request of a step. A waiting caller keeps the latest step, to run it
+// itself, and submits the one that it kept before.
 func (f *flow) launch(s *step, caller bool) {
 	if caller && !f.e.graph.steps[s.index].decoupled {
 		s, f.callerStep = f.callerStep, s
@@ -118,13 +119,13 @@ func (f *flow) launch(s *step, caller bool) {
 	}
 }
 
-// discard ends a step whose model did not get the request.
+// discard ends a step that was never submitted.
 func (f *flow) discard(s *step, err error) {
 	defer f.refuse(s, err)
 	s.request.Release()
 }
 
-// refuse ends a step that was not accepted.
+// refuse ends a step with an error: its model has no request that it could answer.
 func (f *flow) refuse(s *step, err error) {
 	resp := infer.NewResponse()
 	resp.Err = err
@@ -165,8 +166,9 @@ func (f *flow) removeStep(s *step) {
 	f.spare = append(f.spare, s)
 }
 
-// set reads the times of a request after the final response of its backend. A decoupled
-// backend may send it before its call returns.
+// set computes the durations from the times of a request that has its final response. A
+// backend of a decoupled model may send that before its call returns: then the end of the
+// call is not known yet.
 func (d *durations) set(r *infer.Request) {
 	t := &r.Times
 	switch {
@@ -183,5 +185,5 @@ func (d *durations) add(o durations) {
 	d.output += o.output
 }
 
-// errCancelled has no text, as Triton's.
+// errCancelled returns the error for a cancelled step. It has no text, as in Triton.
 func errCancelled() error { return status.New(status.Cancelled, "") }

@@ -8,10 +8,10 @@ import (
 	"triton/server/infer"
 )
 
-// wire is a tensor of the ensemble while a request runs: its values that are still to be
-// read. The values of a model with many responses are numbered by iteration.
+// wire is one tensor of a flow: the values that some step has not read yet. A decoupled
+// model makes several values, which are numbered by iteration.
 type wire struct {
-	next   int
+	next   int // iteration of the next value
 	values []value
 	shape  tensor.Shape // unused storage
 }
@@ -19,11 +19,11 @@ type wire struct {
 // value is one value of a tensor.
 type value struct {
 	iteration  int
-	readers    int  // that have not read it
+	readers    int  // how many steps have not read it
 	absent     bool // an optional input that was not given, an output that was not made
 	rows       int  // of the request that made it; 0: its model does not batch
 	membership membership
-	changed    bool // its model set the membership
+	changed    bool // the response of its model has set the membership
 	dataType   tensor.DataType
 	shape      tensor.Shape
 	data       tensor.Data
@@ -85,8 +85,8 @@ func (f *flow) reads(s int) []port {
 	return f.e.graph.outputs
 }
 
-// waits reports whether a step wants a tensor that it is mapped to: the response only
-// wants the outputs that the request asks for.
+// waits reports whether step s needs tensor t, which it reads: steps that are not active
+// need none, and the response needs only the requested outputs.
 func (f *flow) waits(s, t int) bool {
 	return f.active[s] && (s < f.e.graph.responseStep() || f.wanted[t])
 }
@@ -100,8 +100,8 @@ func (w *wire) find(iteration int) *value {
 	return nil
 }
 
-// read moves a value into t, or lets t share it when others will read it too. It returns
-// the value without its data.
+// read gives t the value of an iteration: by reference if other steps will read it too,
+// else the data moves. It returns the value without its shape and data.
 func (w *wire) read(iteration int, t *kserve.Tensor) value {
 	v := w.find(iteration)
 	got := *v
@@ -133,7 +133,7 @@ func (w *wire) reset() {
 	w.next, w.values = 0, w.values[:0]
 }
 
-// output returns an output, with a guess of its index; nil when there is none.
+// output returns an output by name; nil when there is none. It looks at index i first.
 func output(r *infer.Response, i int, name string) *kserve.Tensor {
 	if i < len(r.Outputs) && r.Outputs[i].Name == name {
 		return &r.Outputs[i]

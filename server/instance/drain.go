@@ -7,12 +7,13 @@ import (
 	"slices"
 )
 
-// Drain stops accepting requests, waits for queued and running ones, and closes the
-// instances and the model. When ctx ends first, everything that waits is answered
-// Unavailable, and so are the kept requests that are still unanswered. Running batches
-// see their context end, and the error says that they still run; Drain may then be called
-// again. From then on it waits for running batches only: kept requests are taken back
-// when their instances are closed.
+// Drain stops accepting requests, waits for queued, running and kept ones, and closes the
+// instances and the model.
+//
+// When ctx ends first, Drain has timed out and returns an error. Queued requests, and kept
+// requests that are unanswered, are answered Unavailable, and the context of running
+// batches ends. Drain may then be called again. It then waits only for running batches,
+// and takes kept requests back when it closes their instances.
 func (g *Group) Drain(ctx context.Context) error {
 	g.drain.Do(func() { close(g.closing) })
 	g.source.Close()
@@ -26,8 +27,8 @@ func (g *Group) Drain(ctx context.Context) error {
 	return g.closeAll()
 }
 
-// wait waits until nothing runs and nothing is kept; after a drain has timed out, until
-// nothing runs. It returns false when ctx ends first.
+// wait waits until no batch runs and no request is kept; after a drain has timed out, only
+// until no batch runs. It returns false when ctx ends first.
 func (g *Group) wait(ctx context.Context) bool {
 	select {
 	case <-g.allDone:

@@ -34,8 +34,8 @@ type Options struct {
 	// Observer observes the batches; nil: none.
 	Observer scheduler.Observer
 	Log      *slog.Logger
-	// WarmUp runs on each new instance before the group starts; nil: none. It runs
-	// requests in one batch with run, which consumes the core's references.
+	// WarmUp warms up each new instance before it serves; nil: none. It calls run, which
+	// runs requests in one batch and consumes the core's references.
 	WarmUp func(ctx context.Context, slot int, at backend.Placement, run func([]*infer.Request)) error
 }
 
@@ -47,8 +47,9 @@ type Group struct {
 	releaser scheduler.Releaser
 	workers  []*worker
 	passive  []*worker // without a slot
-	// batchContext ends when a drain times out; backends see it. It is a field because callers
-	// run batches too, and a batch outlives the caller's own context.
+	// batchContext is the context of all batches. It ends when a drain times out. A batch
+	// that runs on a caller's goroutine has this context too: other callers' requests are
+	// in it, so the end of the caller's own context must not end it.
 	batchContext context.Context
 	abandon      context.CancelFunc
 
@@ -56,7 +57,7 @@ type Group struct {
 	// running counts the goroutines of the instances and the requests that they keep.
 	running        atomic.Int64
 	allDone        chan struct{} // closed when running is zero
-	goroutines     atomic.Int64  // those among running
+	goroutines     atomic.Int64  // of the instances
 	goroutinesDone chan struct{} // closed when goroutines is zero
 	drainTimedOut  chan struct{} // closed when a drain has timed out
 	drainTimeout   sync.Once
@@ -75,8 +76,8 @@ type worker struct {
 	instance   backend.Instance
 	instanceMu sync.RWMutex // guards instance for readers on other goroutines
 	kept       keptRequests
-	// warmingUp says that its batches are warm-up samples, which the scheduler does not
-	// count.
+	// warmingUp is set while warm-up samples run. Their batches are not counted by close
+	// reason, and observers do not see them.
 	warmingUp bool
 
 	watching  sync.WaitGroup
@@ -95,7 +96,11 @@ type worker struct {
 
 // New returns a group; Start runs it.
 func New(o Options) *Group {
-	g := &Group{opts: o, source: o.Source, allDone: make(chan struct{}), goroutinesDone: make(chan struct{}), drainTimedOut: make(chan struct{}), closing: make(chan struct{}), decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled()}
+	g := &Group{
+		opts: o, source: o.Source, decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled(),
+		allDone: make(chan struct{}), goroutinesDone: make(chan struct{}),
+		drainTimedOut: make(chan struct{}), closing: make(chan struct{}),
+	}
 	g.batchContext, g.abandon = context.WithCancel(context.Background())
 	g.releaser, _ = o.Source.(scheduler.Releaser)
 	for i, s := range o.Slots {
@@ -107,7 +112,7 @@ func New(o Options) *Group {
 	return g
 }
 
-// counters returns the statistics of an instance's device.
+// counters returns the statistics of the device that an instance is on.
 func counters(m *stats.Model, at backend.Placement) *stats.DeviceStats {
 	if at.Kind == inferencepb.ModelInstanceGroup_KIND_GPU {
 		return m.Device(at.Device)
@@ -122,7 +127,7 @@ func (g *Group) runInline(slot *scheduler.Slot, self *infer.Request) {
 	g.run(g.batchContext, g.workers[slot.Index], self)
 }
 
-// done ends one goroutine or kept request that running counts.
+// done records the end of a goroutine or of a kept request, which running counts.
 func (g *Group) done() {
 	if g.running.Add(-1) == 0 {
 		close(g.allDone)

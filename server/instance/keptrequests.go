@@ -8,8 +8,9 @@ import (
 	"triton/server/stats"
 )
 
-// keptRequests are the requests that the backend of one instance keeps: those of a
-// decoupled model, and those that it answers after its call. They keep the group open.
+// keptRequests are the requests that the backend of one instance keeps: all requests of a
+// decoupled model, and those for which the backend called Keep. The group is not closed
+// while there are any, unless a drain has timed out.
 type keptRequests struct {
 	mu        sync.Mutex
 	list      infer.List
@@ -25,10 +26,10 @@ func (w *worker) Kept(r *infer.Request) {
 	k := &w.kept
 	k.mu.Lock()
 	k.list.Push(r)
-	over := k.abortWith
+	abortWith := k.abortWith
 	k.mu.Unlock()
-	if over != nil {
-		abort(r, over(r))
+	if abortWith != nil {
+		abort(r, abortWith(r))
 	}
 }
 
@@ -72,18 +73,18 @@ func (w *worker) Completed(r *infer.Request, err error) {
 	}
 	t := &r.Times
 	input := max(t.InputEnd, t.ComputeStart) // InputEnd is 0 while the call still runs
-	did := stats.Batch{
+	b := stats.Batch{
 		Requests: 1, Succeeded: r.Rows(), Total: end - t.Received, Queued: t.ComputeStart - t.Queued, End: end,
 		Input: input - t.ComputeStart, Infer: end - input,
 	}
-	w.stats.Completed(&did)
+	w.stats.Completed(&b)
 	if w.stats.Detailed() {
-		w.stats.Observe(stats.Sample{Total: did.Total, Queue: did.Queued, Input: did.Input, Infer: did.Infer})
+		w.stats.Observe(stats.Sample{Total: b.Total, Queue: b.Queued, Input: b.Input, Infer: b.Infer})
 	}
 }
 
-// Finished removes a request that the backend is done with. All memory is released before
-// the group may end.
+// Finished removes a request that the backend is done with. It releases the request's
+// memory before done, because the group may then be closed.
 func (w *worker) Finished(r *infer.Request) {
 	w.kept.remove(r)
 	r.ReleaseInputs()
@@ -102,8 +103,8 @@ func (w *worker) reclaim() {
 	}
 }
 
-// abort answers all requests in place of the backend, which sees them cancelled, and
-// those that it keeps from now on.
+// abort answers all requests with an error in place of the backend, and later the requests
+// that it keeps from now on. The backend sees them cancelled.
 func (k *keptRequests) abort(why func(*infer.Request) error) {
 	for _, r := range k.retainAll(why) {
 		abort(r, why(r))
@@ -111,13 +112,13 @@ func (k *keptRequests) abort(why func(*infer.Request) error) {
 	}
 }
 
-// retainAll returns the requests, each with a reference for the caller, which must not process
-// them under the lock: sinks may finish other requests. Requests kept later are aborted
-// with over; nil: none is.
-func (k *keptRequests) retainAll(over func(*infer.Request) error) []*infer.Request {
+// retainAll returns the requests, each with a reference for the caller, and sets abortWith
+// for later ones. The caller processes the requests without the lock, because their sinks
+// may finish other requests of the list.
+func (k *keptRequests) retainAll(abortWith func(*infer.Request) error) []*infer.Request {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.abortWith = over
+	k.abortWith = abortWith
 	var all []*infer.Request
 	for r := k.list.Front(); r != nil; r = r.Next() {
 		r.Retain()

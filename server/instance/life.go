@@ -49,8 +49,8 @@ type Life struct {
 	Restarts int    // how often it was replaced
 }
 
-// The back-off doubles with each attempt. It starts again after an instance has served for
-// longer than maxBackOff.
+// The back-off doubles with each attempt, from minBackOff to maxBackOff. It starts at
+// minBackOff again after an instance has served for longer than maxBackOff.
 const (
 	minBackOff = 100 * time.Millisecond
 	maxBackOff = 30 * time.Second
@@ -109,8 +109,9 @@ func (w *worker) backOff() time.Duration {
 	return min(minBackOff<<n, maxBackOff)
 }
 
-// restart replaces the broken instance of a worker. It returns false when the group is
-// drained. The worker's goroutine calls it when it has the slot and no batch runs.
+// restart replaces the instance of a worker if it is broken. It returns false if it is not,
+// or when the group is drained. The worker's goroutine calls it when it holds the slot and
+// no batch runs.
 func (g *Group) restart(ctx context.Context, w *worker) bool {
 	w.life.Lock()
 	broken := w.life.state == Broken
@@ -146,8 +147,8 @@ func (g *Group) restored(w *worker) {
 	g.opts.Log.Info("a broken instance was restarted", "model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
 }
 
-// closeBroken closes a broken instance. Its unanswered requests are answered first; those
-// that it kept are taken back afterwards.
+// closeBroken closes a broken instance. It first answers the unanswered kept requests, and
+// takes all kept requests back after the close.
 func (g *Group) closeBroken(w *worker) {
 	w.unwatch()
 	w.kept.abort(func(r *infer.Request) error { return errBroken(r, w.at.Name) })
@@ -174,7 +175,7 @@ func errBroken(r *infer.Request, name string) error {
 	return status.New(status.Unavailable, "%sinstance '%s' of model '%s' broke before it answered", r.Tag(), name, r.ModelName)
 }
 
-// pause waits. It returns false when the group is drained meanwhile.
+// pause waits for d. It returns false when the group is drained meanwhile.
 func (g *Group) pause(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -191,7 +192,8 @@ func (g *Group) pause(d time.Duration) bool {
 	}
 }
 
-// watch learns of an instance that breaks while it is idle.
+// watch starts a goroutine that marks the instance broken when the backend reports a break
+// outside a call.
 func (g *Group) watch(w *worker) {
 	m, ok := w.instance.(backend.BreakNotifier)
 	if !ok {
@@ -222,7 +224,7 @@ func (w *worker) unwatch() {
 	w.watching.Wait()
 }
 
-// broken returns the error of a batch whose instance is broken; nil when it is not.
+// broken returns the error of a batch if it says that the instance is broken; else nil.
 func broken(err error) error {
 	if errors.Is(err, backend.ErrBroken) {
 		return err

@@ -8,8 +8,8 @@ import (
 	"triton/server/backend"
 )
 
-// Placements lists the instances of a configuration on a machine with GPUs of those CUDA
-// ordinals, in the order of their creation.
+// Placements lists the instances of a configuration in the order of their creation. gpus
+// are the CUDA ordinals of the GPUs that this process may use.
 func Placements(cfg *inferencepb.ModelConfig, gpus []int32) ([]backend.Placement, error) {
 	var all []backend.Placement
 	for i, group := range cfg.GetInstanceGroup() {

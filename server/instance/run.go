@@ -12,12 +12,13 @@ import (
 	"triton/server/stats"
 )
 
-// run executes the batch of a slot, counts it and answers all requests but self, whose
-// caller owns this goroutine. An instance that breaks is out of service before any answer
-// is sent; other panics here do not break it.
+// run executes the batch of a slot, counts it and answers all requests except self. self is
+// the request of the caller that runs the batch on its own goroutine; nil on the goroutine
+// of the instance. An instance that breaks is taken out of service before any answer is
+// sent. A panic outside the backend does not break the instance.
 //
-// Responses are held back until the statistics are counted and the inputs released: a
-// client that has its answer also finds it in the statistics.
+// Responses are held back until the batch is counted and the inputs are released. So the
+// statistics contain every request whose client has its answer.
 func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) {
 	b := &w.slot.Batch
 	begin := b.FormedAt
@@ -44,7 +45,7 @@ func (g *Group) run(ctx context.Context, w *worker, self *infer.Request) {
 	b.Reset()
 }
 
-// notifyStarted calls the observer.
+// notifyStarted calls Observer.Started.
 func (w *worker) notifyStarted(b *infer.Batch, begin int64) {
 	if o := w.group.opts.Observer; o != nil && !w.warmingUp {
 		defer w.contain("an observer of batches")
@@ -52,7 +53,7 @@ func (w *worker) notifyStarted(b *infer.Batch, begin int64) {
 	}
 }
 
-// notifyEnded calls the observer.
+// notifyEnded calls Observer.Ended.
 func (w *worker) notifyEnded(b *infer.Batch, begin, end int64, err error) {
 	if o := w.group.opts.Observer; o != nil && !w.warmingUp {
 		defer w.contain("an observer of batches")
@@ -76,8 +77,9 @@ func (w *worker) report(where string, panicked any) {
 		"instance", w.at.Name, "panic", fmt.Sprint(panicked), "stack", string(debug.Stack()))
 }
 
-// finishRequests ends the instance's use of the requests from index i on, and returns the
-// index of the next one to finish: a panic must not cost another request its answer.
+// finishRequests ends the instance's use of the requests from index i on. After a panic it
+// returns the index of the request behind the one that panicked, so that the others are
+// finished too.
 func (w *worker) finishRequests(all []*infer.Request, i int, self *infer.Request) (next int) {
 	defer func() {
 		next = i + 1
@@ -146,8 +148,8 @@ func (g *Group) execute(ctx context.Context, w *worker, b *infer.Batch) (err err
 	return w.instance.Execute(ctx, b)
 }
 
-// ensureAnswered makes sure that every request has exactly one final response: now or,
-// when the backend keeps it and the call succeeded, later.
+// ensureAnswered answers the requests that the backend has not answered, unless it keeps
+// them and the call succeeded: then it will answer them later.
 func (g *Group) ensureAnswered(w *worker, b *infer.Batch, err error) {
 	for _, r := range b.Requests {
 		switch {
@@ -170,10 +172,11 @@ func (g *Group) ensureAnswered(w *worker, b *infer.Batch, err error) {
 	}
 }
 
-// count counts the batch in the statistics. A batch whose requests all failed is no
-// execution. A request of a decoupled model that its backend keeps with Keep counts by
-// the result of the call, as in Triton, whether it is answered before or after the call
-// returns. A late request of another model counts when it is answered.
+// count counts the batch in the statistics. A batch whose requests all failed does not
+// count as an execution. Requests are counted by their final response, with two
+// exceptions. For a decoupled model, a request for which the backend called Keep is
+// counted by the result of the call, as in Triton. A late request of another model is not
+// counted here but by Completed.
 func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, failed error) {
 	if b.InputEnd == 0 {
 		b.InputEnd = begin

@@ -78,7 +78,7 @@ func (g *Group) warm(ctx context.Context, w *worker, all []*infer.Request) {
 	g.run(ctx, w, nil)
 }
 
-// serve is the goroutine of an instance.
+// serve runs the batches of an instance, on the instance's own goroutine.
 func (g *Group) serve(w *worker) {
 	defer func() {
 		if g.goroutines.Add(-1) == 0 {

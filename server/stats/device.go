@@ -29,13 +29,13 @@ func (m *Model) Device(gpu int) *DeviceStats {
 	}
 	m.gpus.Lock()
 	defer m.gpus.Unlock()
-	for _, p := range m.gpus.places {
+	for _, p := range m.gpus.devices {
 		if p.uuid == uuid {
 			return p
 		}
 	}
 	p := &DeviceStats{model: m, uuid: uuid, samples: m.opts.samples()}
-	m.gpus.places = append(m.gpus.places, p)
+	m.gpus.devices = append(m.gpus.devices, p)
 	return p
 }
 
@@ -43,7 +43,7 @@ func (m *Model) Device(gpu int) *DeviceStats {
 func (m *Model) devices() []*DeviceStats {
 	m.gpus.Lock()
 	defer m.gpus.Unlock()
-	return append([]*DeviceStats{&m.DeviceStats}, m.gpus.places...)
+	return append([]*DeviceStats{&m.DeviceStats}, m.gpus.devices...)
 }
 
 // Executed counts one execution.

@@ -85,7 +85,7 @@ type Model struct {
 	cache      *cacheSamples // nil when not kept
 	gpus       struct {
 		sync.Mutex
-		places []*DeviceStats
+		devices []*DeviceStats
 	}
 }
 

@@ -8,11 +8,12 @@ import (
 	"triton/server/stats"
 )
 
-// direct gives each sequence slot the row of the batch with its number. A row between
-// others whose sequence has no request is filled with a null request.
+// direct is the strategy that gives each sequence slot the row of the batch with the
+// slot's number. A row without a request is filled with a null request if a later row has
+// one.
 type direct struct {
 	delay       int64   // ns
-	share       float64 // of the slots that need a request to end the delay
+	share       float64 // of the rows; when they have a request, the delay ends
 	rows        float64
 	equalInputs dynamic.EqualInputs
 }
@@ -35,7 +36,7 @@ func (*direct) arrive(*Source, *slot) {}
 
 func (*direct) freesEarly() bool { return true }
 
-// next returns the first waiting request of a slot; nil when none waits.
+// next returns the first waiting request of the slot's sequence; nil when none waits.
 func (l *slot) next() *infer.Request {
 	if l.seq == nil {
 		return nil
@@ -53,9 +54,9 @@ func (*direct) next(s *Source, l *slot) *infer.Request {
 	return l.next()
 }
 
-// evaluate returns the decision for an instance. Without a queue delay a batch is due when
-// any request waits. With one it is due when enough rows have a request, or when a request
-// has waited for the delay.
+// evaluate returns the decision for an instance. Without a queue delay or
+// minimum_slot_utilization a batch is due when any request waits. With both it is due when
+// enough rows have a request, or when a request has waited for the delay.
 func (d *direct) evaluate(s *Source, inst *instance, now int64, flush bool) scheduler.Decision {
 	ready, last, oldest := 0, -1, int64(0)
 	for i := 0; i < len(inst.slots); i++ {
