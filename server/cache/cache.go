@@ -1,6 +1,6 @@
 // Package cache stores responses and answers equal requests from them. A Runner is in
-// front of a model version; behind it is a Cache: Local here, or the one in the package
-// redis below, which several servers share.
+// front of the runner of a model version. It stores responses in a Cache: Local, in this
+// process, or that of package redis, which several servers share.
 //
 // Two requests are equal if the model version is the same, whenever and wherever it was
 // loaded, and the inputs, the requested outputs and the parameters are the same, byte
@@ -15,15 +15,14 @@ import (
 )
 
 // Key identifies everything that a response depends on. It is a cryptographic hash, so
-// that two requests with one key cannot be constructed.
+// that no client can construct two different requests with one key.
 type Key [32]byte
 
 // Cache stores responses by key. It is safe for concurrent use.
 type Cache interface {
 	// Lookup fills an empty response with the parameters and outputs stored
-	// under the key and reports whether there are any. The end of ctx and
-	// failures of the store are a miss too: no request waits long for its
-	// cache.
+	// under the key, and reports whether the key has a response. When ctx ends
+	// or the store fails it reports false.
 	Lookup(ctx context.Context, k Key, into *infer.Response) bool
 	// Insert stores a response, which the caller still owns. It must not block.
 	// It returns ErrExists if the key has a response already.

@@ -14,13 +14,13 @@ type entry struct {
 	key        Key
 	parameters []kserve.Parameter
 	outputs    []kserve.Tensor // each in one piece
-	bytes      int64           // of memory that it holds
-	next, prev *entry          // by use
+	bytes      int64           // size of the entry and of the buffers that it holds
+	next, prev *entry          // in the order of use
 }
 
-// newEntry returns an entry for a response. It shares whole buffers of the pool by
-// reference and copies everything else, such as the rows of a batch and memory of a
-// backend or a transport.
+// newEntry returns an entry for a response. It shares outputs that fill most of their buffer
+// of the pool, and copies the others: slices of the outputs of a batch, and memory of a backend
+// or a transport.
 func newEntry(p *tensor.Pool, k Key, resp *infer.Response) (*entry, error) {
 	e := &entry{key: k, bytes: footprint(resp)}
 	e.parameters = append(e.parameters, resp.Parameters...)
@@ -42,7 +42,7 @@ func newEntry(p *tensor.Pool, k Key, resp *infer.Response) (*entry, error) {
 	return e, nil
 }
 
-// mapOverhead is about the size in bytes of one entry in the table.
+// mapOverhead approximates the size of one map entry in bytes.
 const mapOverhead = 64
 
 // footprint returns the size in bytes of a response without the data of its tensors.
@@ -59,7 +59,8 @@ func footprint(resp *infer.Response) int64 {
 	return n
 }
 
-// compact returns the data in a buffer that has little other content.
+// compact returns the data in a buffer of which it fills at least half: its own buffer, or
+// a copy.
 func compact(p *tensor.Pool, d *tensor.Data) (tensor.Data, error) {
 	if d.Segments() == 1 {
 		if s := d.Segment(0); p.Holds(s.Buffer) <= 2*s.N && p.Holds(s.Buffer) > 0 {

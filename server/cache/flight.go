@@ -13,12 +13,12 @@ import (
 // flights holds the requests of a model version that are being computed, and the equal
 // requests that wait for their responses.
 //
-//	from       event                              to
-//	-          not in the cache, first of its key leads
-//	-          not in the cache, key in flight    follows
-//	leads      answered                           over: all followers have the answer
-//	leads      failed, cancelled, refused         over: the oldest follower leads
-//	follows    cancelled                          over
+//	from       event                               to
+//	-          not in the cache, first of its key  leads
+//	-          not in the cache, key in flight     follows
+//	leads      answered                            answered, and so are all followers
+//	leads      failed, cancelled, refused          answered; the oldest follower leads
+//	follows    cancelled                           answered
 type flights struct {
 	runner    *Runner
 	promoting sync.WaitGroup // followers that become leaders
@@ -28,7 +28,7 @@ type flights struct {
 	}
 }
 
-// flight is one key that is being computed. Its leader is in the runner behind.
+// flight is one key that is being computed. Its leader is in the next runner.
 type flight struct {
 	all       *flights
 	key       Key
@@ -64,7 +64,7 @@ func (f *flights) submit(r *infer.Request, t *ticket) error {
 	return nil
 }
 
-// lead submits r to the runner behind.
+// lead submits r, the leader, to the next runner.
 func (in *flight) lead(r *infer.Request, t *ticket) error {
 	t.flight = in
 	err := in.all.runner.next.Submit(r)
@@ -127,8 +127,8 @@ func (in *flight) promote(r *infer.Request) {
 	}
 }
 
-// leadContained is lead, with panics as errors, so that followers do not wait for ever.
-// If the runner behind has accepted the request already, it will answer it.
+// leadContained is lead, but turns a panic into an error, so that followers do not wait for
+// ever. If the next runner has already accepted the request, that runner answers it.
 func (in *flight) leadContained(r *infer.Request) (err error) {
 	t := r.Observer.(*ticket)
 	before := t.before
@@ -145,7 +145,7 @@ func (in *flight) leadContained(r *infer.Request) (err error) {
 	return in.lead(r, t)
 }
 
-// Withdraw removes a follower whose caller has left.
+// Withdraw removes a follower that was cancelled.
 func (in *flight) Withdraw(r *infer.Request) bool {
 	in.all.mu.Lock()
 	if !in.has(r) { // it may be a leader now and wait elsewhere
@@ -169,7 +169,7 @@ func (in *flight) has(r *infer.Request) bool {
 	return false
 }
 
-// cancelled answers a follower whose caller has left.
+// cancelled answers a follower that was cancelled.
 func (f *flights) cancelled(r *infer.Request) {
 	f.fail(r, status.New(status.Cancelled, ""), stats.Canceled)
 }
@@ -189,11 +189,11 @@ func removeTicket(r *infer.Request) ticket {
 	return *t
 }
 
-// drain is called after the runner behind is drained. If that has answered all leaders,
-// the last followers that lead are being refused; if it timed out, the followers that
-// still wait are answered here.
-func (f *flights) drain(whole bool) {
-	if whole {
+// drain is called after the drain of the next runner. If that has completed, it answered
+// all leaders and refuses their followers, which become leaders one after the other; drain
+// waits for them. If it timed out, drain answers the followers that still wait.
+func (f *flights) drain(completed bool) {
+	if completed {
 		f.promoting.Wait()
 		return
 	}

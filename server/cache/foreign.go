@@ -6,10 +6,10 @@ import (
 	"triton/server/infer"
 )
 
-// copyForeign copies inputs in memory of the client, which may change them at any time:
-// the bytes that are hashed must be those that the backend computes with. It reports
-// false if the memory no longer exists; then the request is not cached and its backend
-// reports the error.
+// copyForeign replaces inputs in memory of the client by copies. The client may change that
+// memory at any time, but the backend must compute with the bytes that were hashed.
+// copyForeign reports false if there is no memory for a copy or the client's memory no
+// longer exists. Then the request is not cached, and its backend reports the error.
 func copyForeign(p *tensor.Pool, inputs []kserve.Tensor) bool {
 	for i := range inputs {
 		d := &inputs[i].Data

@@ -13,8 +13,8 @@ import (
 	"triton/server/infer"
 )
 
-// hasher computes keys. Every part is written with its length or kind in front, so that
-// no two different requests write the same bytes.
+// hasher computes keys. The length or kind of every part precedes it, so that no two
+// different requests hash the same bytes.
 type hasher struct {
 	hash  hash.Hash
 	text  []byte // not hashed yet
@@ -23,9 +23,8 @@ type hasher struct {
 
 var hashers = sync.Pool{New: func() any { return &hasher{hash: sha256.New()} }}
 
-// keyOf returns the key of a request to the model version that scope names. The
-// request's ID, priority, timeout and the form in which outputs are returned are not
-// part of it.
+// keyOf returns the key of a request to the model version of scope. It does not depend on
+// the request's ID, priority and timeout, and on the form in which outputs are returned.
 func keyOf(scope string, r *infer.Request) (k Key) {
 	h := hashers.Get().(*hasher)
 	h.hash.Reset()
@@ -46,7 +45,7 @@ func keyOf(scope string, r *infer.Request) (k Key) {
 }
 
 const (
-	small    = 1 << 10  // parts up to this size are cheaper to copy than to hash alone
+	small    = 1 << 10  // parts up to this size are collected in text and hashed together
 	keepText = 64 << 10 // largest buffer that is kept for the next request
 )
 

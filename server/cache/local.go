@@ -10,8 +10,8 @@ import (
 )
 
 // Local stores responses in this process, up to a number of bytes. It evicts the least
-// recently used response first. There is one lock, held for 0.1 µs: with several,
-// neither size nor order would be exact.
+// recently used response first. One lock guards all entries, so that the size and the
+// order are exact. It is held for about 0.1 µs.
 type Local struct {
 	pool *tensor.Pool
 	size int64 // bytes
@@ -19,7 +19,7 @@ type Local struct {
 	mu struct {
 		sync.Mutex
 		entries map[Key]*entry
-		used    entry // anchor of the ring: next was used last, prev is evicted first
+		used    entry // head of the ring: next was used last, prev is evicted first
 		counts  Counts
 		closed  bool
 	}
@@ -62,7 +62,7 @@ func (l *Local) Lookup(_ context.Context, k Key, into *infer.Response) bool {
 	return e != nil
 }
 
-// Insert copies outside the lock.
+// Insert stores a response. It copies outputs without the lock.
 func (l *Local) Insert(k Key, resp *infer.Response) error {
 	begin := infer.Now()
 	if l.has(k) {
@@ -89,7 +89,7 @@ func (l *Local) Insert(k Key, resp *infer.Response) error {
 	return err
 }
 
-// minSize returns the fewest bytes that a response can take.
+// minSize returns the smallest size in bytes that the entry of a response can have.
 func minSize(resp *infer.Response) int64 {
 	n := footprint(resp)
 	for i := range resp.Outputs {

@@ -16,9 +16,9 @@ import (
 // Options configure a Runner.
 type Options struct {
 	Cache Cache
-	// Scope identifies the model version in keys, by what its answers depend
-	// on. Models whose answers may differ have different scopes, whenever they
-	// were loaded.
+	// Scope identifies in keys everything that the answers of the model version
+	// depend on, such as its files and configuration. Versions whose answers may
+	// differ must have different scopes.
 	Scope string
 	// Steady reports whether the model's answers are currently those of Scope.
 	// Responses are stored and used only while it returns true. Nil means
@@ -34,9 +34,9 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Runner answers requests from a cache. The runner behind it computes the others, and
-// Runner stores their responses. The model must send one response to each request and
-// must not use sequences.
+// Runner answers requests from a cache. It passes the others to the next runner and stores
+// their responses. The model must send one response to each request and must not use
+// sequences.
 type Runner struct {
 	opts    Options
 	next    infer.Runner
@@ -101,9 +101,9 @@ func (c *Runner) Submit(r *infer.Request) error {
 	return c.submitInOrder(r)
 }
 
-// submitInOrder reserves the request's position in the order of responses first. A
-// request that is refused, or lost to a panic before any queue has it, gives the
-// position up, because it will not be answered.
+// submitInOrder enters the request into the order of responses and submits it. If that
+// fails, or panics before a queue has accepted the request, the request leaves the order,
+// because it will not be answered.
 func (c *Runner) submitInOrder(r *infer.Request) (err error) {
 	c.order.Enter(r)
 	returned := false
@@ -130,8 +130,9 @@ func (c *Runner) submit(r *infer.Request) error {
 	return c.next.Submit(r)
 }
 
-// lookup answers a request from the cache, or sets the ticket that will store its
-// response. It does neither for a request that cannot be cached.
+// lookup answers a request from the cache, and holds its response. For a miss it sets a
+// ticket, which will store the response. It does neither for a request that cannot be
+// cached.
 func (c *Runner) lookup(ctx context.Context, r *infer.Request) (answered bool, t *ticket) {
 	queued := infer.Now()
 	if r.Cancelled() || !c.steady() || !copyForeign(c.opts.Pool, r.Inputs) {
@@ -158,7 +159,7 @@ func (c *Runner) steady() bool { return c.opts.Steady == nil || c.opts.Steady() 
 func (c *Runner) hit(r *infer.Request, resp *infer.Response, h stats.CacheHit) {
 	r.Respond(resp, true)
 	h.Total = infer.Now() - r.Times.Received
-	if r.Failure() != nil { // the outputs cannot be stored where the client wants them
+	if r.Failure() != nil { // the outputs cannot be written to the client's regions
 		c.opts.Stats.Fail(stats.Other, h.Total)
 	} else {
 		c.opts.Stats.Hit(h)
@@ -166,7 +167,7 @@ func (c *Runner) hit(r *infer.Request, resp *infer.Response, h stats.CacheHit) {
 	r.ReleaseInputs()
 }
 
-// storeContained is keep; a panic of the cache is logged and the request is answered.
+// storeContained is store, but only logs a panic of the cache.
 func (c *Runner) storeContained(k Key, lookup int64, resp *infer.Response) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -176,8 +177,8 @@ func (c *Runner) storeContained(k Key, lookup int64, resp *infer.Response) {
 	c.store(k, lookup, resp)
 }
 
-// store stores a response of the model, unless the model may have been replaced. The
-// second of two equal responses does not count as a miss.
+// store stores a response of the model, unless the model's answers may no longer be those
+// of Scope, and counts a miss. If the key has a response already, it counts nothing.
 func (c *Runner) store(k Key, lookup int64, resp *infer.Response) {
 	begin := infer.Now()
 	var err error
@@ -193,10 +194,10 @@ func (c *Runner) store(k Key, lookup int64, resp *infer.Response) {
 	}
 }
 
-// Ready reports whether the runner behind is ready.
+// Ready reports whether the next runner is ready.
 func (c *Runner) Ready() bool { return c.next.Ready() }
 
-// Drain drains the runner behind, then the followers.
+// Drain drains the next runner, then the followers.
 func (c *Runner) Drain(ctx context.Context) error {
 	err := c.next.Drain(ctx)
 	if c.flights != nil {

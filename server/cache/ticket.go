@@ -6,12 +6,13 @@ import (
 	"triton/server/infer"
 )
 
-// ticket stores the response of one request that was not in the cache.
+// ticket is the response observer of one request that was not in the cache. It stores the
+// response.
 type ticket struct {
 	runner *Runner
 	key    Key
 	lookup int64                  // ns
-	before infer.ResponseObserver // of the runner in front of the cache
+	before infer.ResponseObserver // the observer that the ticket replaces; may be nil
 	flight *flight                // nil: without SingleFlight
 }
 
@@ -27,8 +28,8 @@ func (c *Runner) setTicket(r *infer.Request, k Key, lookup int64) *ticket {
 
 var _ infer.ResponseRetainer = (*ticket)(nil)
 
-// RetainsResponses returns true, which keeps outputs out of memory that the client may
-// change: such a response cannot be stored.
+// RetainsResponses returns true. So backends do not write outputs into memory that the
+// client may change, which could not be stored.
 func (*ticket) RetainsResponses() bool { return true }
 
 // Observe stores the one response of a request, if it is not an error.

@@ -10,8 +10,8 @@ import (
 	"triton/server/scheduler"
 )
 
-// Gate is the rate limiter's gate of one model version. Each slot is used by one
-// goroutine at a time.
+// Gate implements scheduler.Gate for one model version. Only one goroutine at a time may
+// use a slot.
 type Gate struct {
 	limiter *Limiter
 	slots   []*slot
@@ -42,21 +42,22 @@ type slot struct {
 	arrival uint64 // of slots with the same weight
 }
 
-// clashes reports whether the slot has a resource of that name in the other scope.
+// clashes reports whether k is global and the slot needs a resource of that name on a
+// device, or the other way round.
 func (s *slot) clashes(k key) bool {
 	return slices.ContainsFunc(s.demands, func(d demand) bool {
 		return d.name == k.name && (d.device == global) != (k.device == global)
 	})
 }
 
-// Acquire waits for a grant. A grant that the slot still holds is released as used. It
-// returns false after Abort.
+// Acquire waits for a grant. If the slot still holds one, Acquire first releases it as used.
+// It returns false after Abort.
 func (g *Gate) Acquire(i int) bool {
 	return g.Wait(context.Background(), i) == nil
 }
 
-// Wait is Acquire with a context. The error is that of ctx, or context.Canceled after
-// Abort.
+// Wait is Acquire with a context. It returns the cause of ctx when ctx ends, and
+// context.Canceled after Abort.
 func (g *Gate) Wait(ctx context.Context, i int) error {
 	s := g.slots[i]
 	g.stage(s)
@@ -95,7 +96,8 @@ func (g *Gate) stage(s *slot) {
 	l.grantNext()
 }
 
-// cancelWait ends the wait of a slot, which may have got its grant at that moment.
+// cancelWait ends the wait of a slot. If the slot was granted meanwhile, the grant is
+// released as unused.
 func (g *Gate) cancelWait(s *slot) {
 	l := g.limiter
 	l.mu.Lock()
@@ -110,7 +112,7 @@ func (g *Gate) cancelWait(s *slot) {
 	l.grantNext()
 }
 
-// Release releases a grant; it counts when it was used.
+// Release releases a grant. If ran is set, the slot has run once more.
 func (g *Gate) Release(i int, ran bool) {
 	s, l := g.slots[i], g.limiter
 	l.mu.Lock()

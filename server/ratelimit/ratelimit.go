@@ -1,9 +1,10 @@
 // Package ratelimit shares resources among the instances of all models of a server. A
-// resource is a name with a count and stands for nothing that the server knows; an
-// instance that runs a batch holds as much of each as its configuration says. Waiting
-// slots are in one queue for the whole server, ordered by how often they ran, weighted by
-// priority. Only the first of the queue is considered: small needs never overtake large
-// ones.
+// resource is a name with a count; the server does not know what it stands for. An instance
+// that runs a batch holds as much of each resource as its configuration says.
+//
+// Waiting slots are in one queue for the whole server, ordered by the number of their runs
+// times their priority. Only the first slot of the queue can get a grant: a slot with small
+// needs never overtakes one with large needs.
 package ratelimit
 
 import (
@@ -40,7 +41,7 @@ type Need struct {
 // Instance describes an instance to the rate limiter.
 type Instance struct {
 	Device int
-	Needs  []Need // of duplicates with the same scope the last counts
+	Needs  []Need // the last of several with the same name and scope counts
 	// Priority divides an instance's share: one of priority 2 runs half as often as one
 	// of priority 1. 0 is 1.
 	Priority uint32
@@ -48,7 +49,7 @@ type Instance struct {
 
 // Limiter holds the resources of one server and the slots that wait for them.
 type Limiter struct {
-	configured []Resource // empty: as much as the instance with the largest need
+	configured []Resource // empty: see New
 
 	mu       sync.Mutex
 	gates    []*Gate // in the order of their creation
@@ -57,9 +58,9 @@ type Limiter struct {
 	arrivals uint64
 }
 
-// key names a pool. Global ones sort first and have device -1.
+// key names a pool.
 type key struct {
-	device int
+	device int // global for a resource of the server; sorts first
 	name   string
 }
 
@@ -79,20 +80,19 @@ type demand struct {
 	count uint64
 }
 
-// New returns a limiter. If resources are configured, others do not exist. Without
-// configured resources there is as much of each as the loaded instance with the largest
-// need requires.
-func New(given []Resource) *Limiter {
-	return &Limiter{configured: given, pools: map[key]*pool{}}
+// New returns a limiter for the configured resources; no others exist. If none are
+// configured, every resource exists, with the largest count that a loaded instance needs.
+func New(configured []Resource) *Limiter {
+	return &Limiter{configured: configured, pools: map[key]*pool{}}
 }
 
-// initialRuns is the number of runs that a new instance starts with. In Triton, creation
-// and warm-up count as runs, with or without samples. So priorities count from the first
-// batch on.
+// initialRuns is the number of runs that a new instance starts with. Triton counts its
+// creation and its warm-up as runs, even without samples. With 0 runs all weights would be
+// 0, and priorities would have no effect on the first batches.
 const initialRuns = 2
 
-// Add returns the gate of a model version, with a slot for each instance. The errors are
-// Triton's and fail the load.
+// Add returns the gate of a model version, with a slot for each instance. The texts of the
+// errors are Triton's.
 func (l *Limiter) Add(instances []Instance) (*Gate, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,7 +134,8 @@ func demands(in Instance) []demand {
 	return all
 }
 
-// check returns an error when a slot, beside those of g, could never get a grant.
+// check returns an error if slot s of g needs more than is configured, or needs a resource
+// as global that g or a loaded version needs on a device, or the other way round.
 func (l *Limiter) check(g *Gate, s *slot) error {
 	for _, d := range s.demands {
 		if size := l.configuredCount(d.key); len(l.configured) > 0 && size < d.count {
@@ -152,8 +153,8 @@ func (l *Limiter) check(g *Gate, s *slot) error {
 	return nil
 }
 
-// clashes reports whether a loaded instance, or the slot itself, has the resource in the
-// other scope.
+// clashes reports whether a loaded instance, or slot s itself, needs the resource of k in
+// the other scope.
 func (l *Limiter) clashes(k key, s *slot) bool {
 	for other := range l.pools {
 		if other.name == k.name && (other.device == global) != (k.device == global) {
@@ -207,7 +208,7 @@ func (l *Limiter) String() string {
 	defer l.mu.Unlock()
 	var b strings.Builder
 	b.WriteString("\nMax Resource Map===>\n")
-	device := global - 1
+	device := global - 1 // none yet
 	for _, k := range slices.SortedFunc(maps.Keys(l.pools), key.compare) {
 		if k.device != device {
 			device = k.device

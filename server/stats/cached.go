@@ -23,8 +23,8 @@ func (s *settings) cacheSamples() *cacheSamples {
 // CacheHit holds the durations of one request answered from the response cache, in
 // nanoseconds.
 type CacheHit struct {
-	Total  int64 // received to answered
-	Queued int64 // until the lookup began
+	Total  int64 // from received to answered
+	Queued int64 // before the lookup
 	Lookup int64
 }
 
@@ -42,9 +42,9 @@ func (m *Model) Hit(h CacheHit) {
 	}
 }
 
-// Miss counts a request that was computed and stored. ns is the duration of its lookup and
-// its insertion. Triton adds that to the request's own time a second time, and so does this
-// server.
+// Miss counts a request that was not in the response cache and was computed. ns is the
+// duration of the lookup and the insertion. The total time of the request contains it
+// already, and Miss adds it again, as Triton does.
 func (m *Model) Miss(ns int64) {
 	m.misses.add(1, ns)
 	m.success.add(0, ns)

@@ -28,8 +28,8 @@ func NewCollector(models func() []Served) *Collector { return &Collector{models}
 // Describe sends nothing: the labels depend on the models' tags.
 func (c *Collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect reads all counters once. Instances on a GPU with metrics have series with
-// that GPU's label; the same series without it are the model's.
+// Collect reads all counters once. The counters of instances on a GPU with metrics are in
+// series with that GPU's label. All other counters are in series without it.
 func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	for _, s := range c.models() {
 		for _, p := range s.devices() {
@@ -59,8 +59,8 @@ type writer struct {
 	names, values []string // labels
 }
 
-// label sets the labels. The name of a tag gets an underscore in front, so that it
-// never hides another label.
+// label sets the labels. The names of tags get the prefix "_", so that they differ from all
+// other labels.
 func (w *writer) label(s *Served, uuid string) {
 	w.names, w.values = []string{"model", "version"}, []string{s.Name(), s.Version()}
 	add := func(name, value string) { w.names, w.values = append(w.names, name), append(w.values, value) }
@@ -125,7 +125,7 @@ func (w *writer) batching(s *Served, c *Counters) {
 	w.send(d, m, err)
 }
 
-// sizeBounds returns the powers of two below the largest batch, and that.
+// sizeBounds returns the powers of two below maxBatch, and maxBatch.
 func sizeBounds(maxBatch int) []float64 {
 	var all []float64
 	for n := 1; n < maxBatch; n *= 2 {
@@ -134,10 +134,10 @@ func sizeBounds(maxBatch int) []float64 {
 	return append(all, float64(maxBatch))
 }
 
-// firstResponses sends the histogram of first responses. Those are counted for the
-// model; the series of its GPUs are empty.
-func (w *writer) firstResponses(h *histogram, twin bool) {
-	if h != nil && twin {
+// firstResponses sends the histogram of first responses. They are counted for the whole
+// model, so the series of a GPU is empty.
+func (w *writer) firstResponses(h *histogram, gpu bool) {
+	if h != nil && gpu {
 		h = newHistogram(h.bounds)
 	}
 	w.histogram(firstResponse, firstResponseHelp, h)
@@ -180,7 +180,8 @@ func (w *writer) cache(c *cacheSamples) {
 	w.summary(missSummary, missSummaryHelp, c.misses)
 }
 
-// reasons sends counters with one more label. counts is indexed by reason.
+// reasons sends one counter for each reason, with the label "reason". counts is indexed by
+// reason.
 func reasons[R interface {
 	~uint8
 	String() string

@@ -6,7 +6,7 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// Options choose the metrics of model versions that are collected beside the counters.
+// Options choose which metrics of model versions are collected in addition to the counters.
 type Options struct {
 	// Settings are the --metrics-config pairs.
 	Settings map[string]string
@@ -17,8 +17,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// New returns the counters of a version, with the distributions that the options and
-// the model's own metric settings ask for.
+// New returns the counters of a version, with the distributions that the options and the
+// model's configuration enable.
 func New(c *inferencepb.ModelConfig, version string, o Options) *Model {
 	m := NewModel(c.GetName(), version, int(c.GetMaxBatchSize()))
 	m.opts = parse(o, c)

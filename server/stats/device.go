@@ -2,11 +2,11 @@ package stats
 
 import "sync/atomic"
 
-// DeviceStats holds the counters of the instances on one device. A GPU has its own; all
-// other instances share the model's.
+// DeviceStats holds the counters of the instances on one device. Each GPU with metrics has
+// its own; all other instances share those of the model.
 type DeviceStats struct {
 	model *Model
-	uuid  string // of the GPU; empty for the model's own
+	uuid  string // of the GPU; empty for those of the model
 
 	inferences atomic.Uint64
 	executions atomic.Uint64

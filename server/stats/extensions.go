@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// extensions counts events of features that Triton does not have. A metric exists only
-// for models that ask for its feature.
+// extensions counts events of features that Triton does not have. A metric exists only for
+// models that use its feature.
 type extensions struct {
 	hasDelay    atomic.Bool
 	delay       atomic.Int64

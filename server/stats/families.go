@@ -7,14 +7,14 @@ type family struct {
 	name, help string
 	kind       prometheus.ValueType
 	value      func(*Served, *Counters) float64
-	latency    bool // latency counters can be switched off
+	latency    bool // omitted when latency counters are switched off
 	cached     bool // only for models whose configuration enables the response cache
 }
 
 func micros(c Count) float64 { return float64(c.Ns / 1000) }
 
-// families are Triton's metrics of model versions, in its order. Failures are sent
-// after the first family, because they have one more label.
+// families are Triton's metrics of model versions, in its order. The family without value
+// is that of the failures, which has one more label.
 var families = []family{
 	{
 		"nv_inference_request_success", "Number of successful inference requests, all batch sizes", prometheus.CounterValue,

@@ -9,7 +9,7 @@ import (
 
 // histogram counts values by size. It has no lock.
 type histogram struct {
-	bounds []float64 // ascending; a value belongs to the first not below it
+	bounds []float64 // ascending; a value is counted at the first bound that is not less
 	counts []atomic.Uint64
 	sum    atomic.Int64
 }

@@ -1,7 +1,6 @@
 // Package stats counts the work of model versions: requests, batches, their durations,
-// failures and the reasons why batches closed. Hot code touches atomics only; readers
-// take a snapshot. The names in the protocol and in Prometheus are in snapshot.go and
-// in the collector.
+// failures and the reasons why batches were closed. Requests only update atomics; readers
+// take a snapshot. Snapshot has the names of the protocol, Collector those of Prometheus.
 package stats
 
 import (
@@ -35,10 +34,10 @@ type CloseReason uint8
 
 // The reasons.
 const (
-	Immediate CloseReason = iota // nothing to wait for
+	Immediate CloseReason = iota // there is no delay to wait for
 	Preferred                    // a preferred size was reached
 	Full                         // no further request fits
-	Delay                        // the oldest request had waited long enough
+	Delay                        // the oldest request had waited for the queue delay
 	Shape                        // the next request has other shapes
 	Flush                        // the model is being drained
 	numCloseReasons
@@ -54,11 +53,11 @@ func CloseReasons() []CloseReason {
 	return []CloseReason{Immediate, Preferred, Full, Delay, Shape, Flush}
 }
 
-// denseSizes bounds the table of batch sizes that is updated without a lock.
+// denseSizes is the largest batch size that is counted without a lock.
 const denseSizes = 1024
 
-// Model holds the counters of one model version. Those of the embedded DeviceStats are
-// updated by the queue and by instances that are on no GPU with metrics.
+// Model holds the counters of one model version. The embedded DeviceStats has the counters
+// of the queue, and of all instances that are not on a GPU with metrics.
 type Model struct {
 	DeviceStats
 	name, version string

@@ -11,8 +11,8 @@ import (
 // nanoseconds.
 type Response struct {
 	Index  int   // from 0 within its request
-	Infer  int64 // until the backend sent it
-	Output int64 // from then until it was sent; 0 if it failed and nothing was written
+	Infer  int64 // until its outputs were ready
+	Output int64 // from then until it was complete; 0 if it failed without outputs
 	How    Outcome
 }
 

@@ -7,8 +7,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// A summary has the quantiles of the last minute, in steps of a fifth of it, as in the
-// library of Triton's metrics.
+// A summary has the quantiles of the last summaryAge, in summarySets steps, as in the
+// Prometheus library that Triton uses.
 const (
 	summaryAge  = time.Minute
 	summarySets = 5
@@ -76,8 +76,8 @@ func (s *settings) samples() *samples {
 		if s.histograms {
 			all.histograms[i] = newHistogram(s.bounds(d.histogram))
 		}
-		// The time of a request to a cached model grows after it is counted: no
-		// summary.
+		// A cached model has no summary of the total time: Miss adds to that time
+		// without the request.
 		if s.summaries && (i > 0 || !s.cached) {
 			all.summaries[i] = s.summary(d.summary, d.summaryHelp)
 		}
@@ -95,8 +95,8 @@ func (s *samples) observe(one Sample) {
 	s.observeDurations(one.Total, one.Queue, one.Input, one.Infer, one.Output)
 }
 
-// observeDurations adds to the first distributions. A request that was not computed has
-// only two durations.
+// observeDurations adds durations, in the order of Sample. A request that was answered from
+// the response cache has only the first two.
 func (s *samples) observeDurations(durations ...int64) {
 	for i, ns := range durations {
 		us := max(ns, 0) / 1000

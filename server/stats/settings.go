@@ -13,7 +13,7 @@ import (
 
 // settings combine the options with the model's configuration.
 type settings struct {
-	noLatencyCounters     bool // of latencies
+	noLatencyCounters     bool
 	histograms, summaries bool
 	cached                bool // the model's configuration enables the response cache
 
@@ -22,7 +22,7 @@ type settings struct {
 	gpus       map[int]string
 }
 
-// parse logs invalid settings and uses the defaults for them.
+// parse reads the settings. It logs invalid ones and uses their defaults.
 func parse(o Options, c *inferencepb.ModelConfig) settings {
 	log := o.Log
 	if log == nil {

@@ -9,8 +9,8 @@ import (
 	"triton/server/infer"
 )
 
-// Counters is a copy of the counters. Its parts are read one after the other, so sums
-// may differ by concurrent updates.
+// Counters is a copy of the counters. They are read one after the other, so concurrent
+// updates may be in some of them and not yet in others.
 type Counters struct {
 	Inferences, Executions                    uint64
 	Success, Fail, Queue                      Count
@@ -43,7 +43,7 @@ func (m *Model) Counters() Counters {
 	return c
 }
 
-// addTo adds the counters that exist once for the model, not by device.
+// addTo adds the counters that exist once for the model and not by device.
 func (m *Model) addTo(c *Counters) {
 	c.Pending = m.Pending.Load()
 	if at := m.latest.Load(); at != 0 {

@@ -8,8 +8,8 @@ import (
 	"triton/server/infer"
 )
 
-// pause is how long Redis is not called after a failure, in nanoseconds; then one call
-// tries it. Failures are logged at most once per pause.
+// pause is the time in nanoseconds for which Redis is not called after a failure. After it
+// one call tries Redis again. Failures are logged at most once per pause.
 const pause = 1e9
 
 // breaker keeps requests from waiting for a Redis that does not answer.

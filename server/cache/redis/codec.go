@@ -13,10 +13,10 @@ import (
 
 // A stored response is, in little-endian order:
 //
-//	magic "TRC1", the version of this form
+//	magic "TRC1", which includes the version of the format
 //	uint32 n, n parameters: name, uint8 kind, uint64 or text
 //	uint32 n, n outputs: name, uint8 data type, uint32 rank, rank int64, uint64 size, data
-//	uint32 CRC-32C of all before
+//	uint32 CRC-32C of all bytes before it
 //
 // Names and texts are a uint32 and that many bytes. A value of another version
 // is a miss.
@@ -89,7 +89,7 @@ func appendParameter(b []byte, p *kserve.Parameter) []byte {
 	return binary.LittleEndian.AppendUint64(b, n)
 }
 
-// errFormat reports a value that this version of the program has not written.
+// errFormat is the error for a value that is damaged or has another format version.
 var errFormat = errors.New("the value is not a response of this version")
 
 // decode fills an empty response with views of b, which must not change afterwards.

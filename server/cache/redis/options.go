@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -74,46 +75,40 @@ func parse(settings map[string]string) (*options, error) {
 	return o, err
 }
 
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
 // numbers reads numeric settings and keeps the first error.
 type numbers struct {
 	settings map[string]string
 	err      error
 }
 
-func (n *numbers) number(name string, missing, most int) int {
+func (n *numbers) number(name string, def, limit int) int {
 	text, ok := n.settings[name]
 	if !ok {
-		return missing
+		return def
 	}
 	v, err := strconv.Atoi(strings.TrimSpace(text))
-	if (err != nil || v < 0 || v > most) && n.err == nil {
-		n.err = status.New(status.InvalidArg, "Failed to initialize RedisCache: '%s' must be a number from 0 to %d, got '%s'", name, most, text)
+	if (err != nil || v < 0 || v > limit) && n.err == nil {
+		n.err = status.New(status.InvalidArg, "Failed to initialize RedisCache: '%s' must be a number from 0 to %d, got '%s'", name, limit, text)
 	}
 	return v
 }
 
-// milliseconds returns a duration. 0 means the default, as no request waits for ever.
-func (n *numbers) milliseconds(name string, usual time.Duration) time.Duration {
+// milliseconds returns a duration. 0 means the default and not unlimited, because no
+// request may wait for ever.
+func (n *numbers) milliseconds(name string, def time.Duration) time.Duration {
 	if v := n.number(name, 0, 1<<30); v > 0 {
 		return time.Duration(v) * time.Millisecond
 	}
-	return usual
+	return def
 }
 
-// tlsConfig returns the encryption that any of the TLS settings asks for; nil for none.
+// tlsConfig returns the TLS configuration; nil if no TLS setting is set.
 func tlsConfig(settings map[string]string) (*tls.Config, error) {
 	cert, key, ca, dir, name := settings["cert"], settings["key"], settings["cacert"], settings["cacert_dir"], settings["sni"]
 	if cert+key+ca+dir+name == "" {
 		return nil, nil
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: firstOf(name, settings["host"])}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: cmp.Or(name, settings["host"])}
 	files := []string{ca}
 	if dir != "" {
 		all, err := filepath.Glob(filepath.Join(dir, "*"))

@@ -30,10 +30,10 @@ type Cache struct {
 	client  *goredis.Client
 	prefix  string
 	timeout time.Duration // of one lookup
-	connect time.Duration // of Check
+	connect time.Duration // timeout of Check
 	breaker breaker
 
-	ttl   time.Duration // of what is kept; 0: for ever
+	ttl   time.Duration // of a stored response; 0: unlimited
 	queue chan item
 	bytes atomic.Int64 // in the queue
 }
@@ -52,7 +52,7 @@ func New(settings map[string]string, log *slog.Logger) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	goredis.SetLogger(discardLogger{}) // its messages repeat its errors
+	goredis.SetLogger(discardLogger{}) // it logs the errors that it also returns
 	return &Cache{
 		client: goredis.NewClient(o.client), prefix: o.prefix, timeout: o.timeout, connect: o.client.DialTimeout, ttl: o.ttl,
 		breaker: breaker{log: log, address: o.client.Addr}, queue: make(chan item, maxWaiting),
@@ -71,7 +71,7 @@ func (c *Cache) Check(ctx context.Context) error {
 	return nil
 }
 
-// Run writes inserted responses until ctx ends. Those that still wait then are dropped.
+// Run writes inserted responses until ctx ends, and drops those that wait then.
 // It is called once, before Close.
 func (c *Cache) Run(ctx context.Context) {
 	var writing sync.WaitGroup
