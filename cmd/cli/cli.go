@@ -41,8 +41,9 @@ func programName(args []string) string {
 	return strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 }
 
-// commandArgs returns the arguments of the command that the program's name means:
-// "tritonserver", also as the first argument, is "serve", and "perf_analyzer" is "perf".
+// commandArgs returns the arguments without the program's name, the command first. The
+// program name "tritonserver" selects the command "serve", "perf_analyzer" selects "perf";
+// "tritonserver" as the first argument also selects "serve".
 func commandArgs(args []string) []string {
 	if len(args) == 0 {
 		return nil

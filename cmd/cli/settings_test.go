@@ -52,7 +52,7 @@ func kubernetes() (environ []string) {
 }
 
 // TestServeBesideKubernetesServices starts with the variables of Services that
-// are named like flags. They are not settings: the file's ports stand.
+// are named like flags. They are not settings: the ports of the file are used.
 func TestServeBesideKubernetesServices(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "triton.yaml")
@@ -73,7 +73,7 @@ func TestServeBesideKubernetesServices(t *testing.T) {
 	}
 }
 
-// nullServer returns the address of a server that a load can be put on.
+// nullServer returns the address of a server that a load generator can measure.
 func nullServer(t *testing.T) string {
 	t.Helper()
 	s, err := loadtest.StartHTTP("127.0.0.1:0")

@@ -59,7 +59,8 @@ func root(t *testing.T, elem ...string) string {
 	return p
 }
 
-// needORT skips when the backend is missing, and returns the flag that names it.
+// needORT skips the test if the ONNX Runtime library is missing, and returns the flag that
+// names it.
 func needORT(t *testing.T) string {
 	t.Helper()
 	if lib := os.Getenv("TRITON_ONNXRUNTIME_LIBRARY"); lib != "" {

@@ -21,7 +21,7 @@ ensemble_scheduling {
 }
 `
 
-// identityEach takes its time: the model before it has sent its end by then.
+// identityEach is slow: the model before it has sent its final response by then.
 const identityEach = `backend: "identity"
 input { name: "INPUT0" data_type: TYPE_INT32 dims: [ 1 ] }
 output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 1 ] }
@@ -64,7 +64,7 @@ sequence_batching {
 instance_group [ { kind: KIND_CPU } ]
 `
 
-// total is a sequence model behind one that is none.
+// total is an ensemble of a model without sequences and a sequence model behind it.
 const total = `platform: "ensemble"
 max_batch_size: 2
 input { name: "IN" data_type: TYPE_INT32 dims: [ -1 ] }

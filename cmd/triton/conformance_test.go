@@ -43,7 +43,7 @@ func suites(t *testing.T) []*conformance.Suite {
 // cpuOnly keeps the answers the same on machines with GPUs.
 const cpuOnly = "TRITON_SERVER_CPU_ONLY"
 
-// tally is what became of the questions of one run.
+// tally counts the outcomes of the questions of one run.
 type tally struct{ cases, questions, explained int }
 
 // check asks all questions of a suite.
@@ -139,8 +139,8 @@ func TestConformanceInProcess(t *testing.T) {
 	}, ours)
 }
 
-// TestConformanceForeign asks a server that somebody else has started. Files
-// whose server it is not are told apart by TRITON_CONFORMANCE_SERVER.
+// TestConformanceForeign asks a server that is already running. It skips the files for
+// other servers than the one that TRITON_CONFORMANCE_SERVER names.
 func TestConformanceForeign(t *testing.T) {
 	web, rpc := os.Getenv("TRITON_CONFORMANCE_HTTP"), os.Getenv("TRITON_CONFORMANCE_GRPC")
 	if web == "" || rpc == "" {

@@ -9,7 +9,7 @@ import (
 	"triton/cmd/cli/process"
 )
 
-// Exit codes beside those that commands share.
+// Exit codes of analyze in addition to those of package process.
 const (
 	noServer    = 4
 	interrupted = 130
@@ -27,8 +27,8 @@ and recommend a setting. The model repository is only read.
 
 Numbers are given as lists and ranges: 1,4,8 or 1:4 or 2:8:2.
 
-Exit codes: 0 a setting is recommended, 1 none keeps the limits or something
-failed, 2 wrong command line, 4 no server could be started, 130 interrupted
+Exit codes: 0 a setting is recommended, 1 no setting keeps the limits or an
+error occurred, 2 wrong command line, 4 no server could be started, 130 interrupted
 (what was measured until then is still reported).`,
 		Example: `  triton analyze -m resnet50 --model-repository models/
   triton analyze -m text_classifier --model-repository models/ --shape input_ids:128 \

@@ -75,7 +75,8 @@ func (l loader) run(ctx context.Context, at analyzer.Endpoints, c perf.Config) (
 	return perf.Level{}, perf.ErrNoRequests
 }
 
-// loadFailure returns the error of the server if it made the load fail, else err.
+// loadFailure returns the server's error if that error made the load fail, and err
+// otherwise.
 func loadFailure(err error) error {
 	var load *perf.LoadError
 	if errors.As(err, &load) && len(load.Failures) > 0 {

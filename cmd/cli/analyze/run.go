@@ -17,13 +17,13 @@ import (
 func run(ctx context.Context, p process.Process, o *options) error {
 	program, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("find this program to start servers with: %w", err)
+		return fmt.Errorf("find the path of this program, which starts the servers: %w", err)
 	}
 	view, err := gpu.Open(devices.Environment(p, nil)) // the servers have the same environment
 	if err == nil {
 		defer view.Close()
 	} else if !errors.Is(err, gpu.ErrNoDriver) {
-		fmt.Fprintf(p.Stderr, "GPUs are not looked at: %v\n", err)
+		fmt.Fprintf(p.Stderr, "GPUs are not measured: %v\n", err)
 	}
 	if err := tryOutputs(o); err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err}

@@ -12,8 +12,8 @@ import (
 // CPUOnly reports whether TRITON_SERVER_CPU_ONLY forbids the use of GPUs.
 func CPUOnly(p process.Process) bool { return p.Getenv("TRITON_SERVER_CPU_ONLY") != "" }
 
-// Environment returns the settings of the environment for GPUs. The CUDA driver gives their
-// order; if d is nil and there are GPUs, the driver is started.
+// Environment returns the GPU settings of the environment. The order of the GPUs comes from
+// the CUDA driver d; if d is nil and there are GPUs, the driver is started.
 func Environment(p process.Process, d cuda.Driver) gpu.Environment {
 	e := gpu.Environment{Order: p.Getenv("CUDA_DEVICE_ORDER")}
 	if visible, ok := p.LookupEnv("CUDA_VISIBLE_DEVICES"); ok {
@@ -35,7 +35,7 @@ func identities(d cuda.Driver) ([]gpu.Identity, error) {
 	}
 	l, ok := d.(cuda.Lister)
 	if !ok {
-		return nil, errors.New("the CUDA driver does not tell its devices")
+		return nil, errors.New("the CUDA driver does not list its devices")
 	}
 	devices, err := l.Devices()
 	if err != nil {

@@ -17,11 +17,11 @@ type Set struct {
 	// ignored, with the reason. Settings fills it.
 	Ignored []string
 
-	process process.Process
-	command string
-	groups  []Group
-	own     map[string]bool
-	typed   map[string]bool
+	process         process.Process
+	command         string
+	groups          []Group
+	own             map[string]bool
+	commandLineOnly map[string]bool
 }
 
 // Group is a list of flags under one title of the help text. A group without a title is
@@ -34,7 +34,7 @@ type Group struct {
 // New returns the flags of a command over set. The command is the full name of the command
 // without the program's name.
 func New(p process.Process, command string, set *pflag.FlagSet) *Set {
-	return &Set{FlagSet: set, process: p, command: command, own: map[string]bool{}, typed: map[string]bool{}}
+	return &Set{FlagSet: set, process: p, command: command, own: map[string]bool{}, commandLineOnly: map[string]bool{}}
 }
 
 // Group starts a group of flags.
@@ -51,7 +51,7 @@ func (s *Set) Add(v pflag.Value, name, letter, usage string) *pflag.Flag {
 		name = "-" + letter
 	}
 	if g.Title == "" || name[0] == '-' {
-		s.MarkTyped(name)
+		s.MarkCommandLineOnly(name)
 	}
 	g.Names = append(g.Names, name)
 	return s.VarPF(v, name, letter, usage)
@@ -81,11 +81,11 @@ func (s *Set) MarkOwn(names ...string) {
 // IsOwn reports whether a flag was marked with MarkOwn.
 func (s *Set) IsOwn(name string) bool { return s.own[name] }
 
-// MarkTyped marks flags that only the command line may set, not the environment or the
+// MarkCommandLineOnly marks flags that only the command line may set, not the environment or the
 // configuration file.
-func (s *Set) MarkTyped(names ...string) {
+func (s *Set) MarkCommandLineOnly(names ...string) {
 	for _, n := range names {
-		s.typed[n] = true
+		s.commandLineOnly[n] = true
 	}
 }
 

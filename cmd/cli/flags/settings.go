@@ -17,24 +17,24 @@ import (
 type Assignment struct {
 	Flag *pflag.Flag
 	Text string
-	// Source is the environment variable or the file that has it, empty for the
-	// command line.
+	// Source is the environment variable or the file that the value comes from; empty
+	// for the command line.
 	Source string
 }
 
-// Wrong adds the source and the flag to an error about the value of an assignment.
-func (a Assignment) Wrong(err error) error {
-	var wrong *pflag.InvalidValueError
-	if errors.As(err, &wrong) {
-		err = wrong.Unwrap() // without pflag's own words
+// ValueError adds the source and the flag to an error about the value of the assignment.
+func (a Assignment) ValueError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		err = invalid.Unwrap() // without the text that pflag adds
 	}
 	return fmt.Errorf("%s: --%s: %w", a.Source, a.Flag.Name, err)
 }
 
 // Settings returns the values of the flags that are not set yet, from the environment or
 // else from the configuration file. The file may be in any format that viper reads; an
-// empty name is no file. Its keys are full flag names; any other key is an error, also an
-// abbreviation.
+// empty name means no file. The keys of the file are full flag names; any other key, even
+// an abbreviation, is an error.
 func (s *Set) Settings(file string) ([]Assignment, error) {
 	from := viper.New()
 	if file != "" {
@@ -71,7 +71,7 @@ func (s *Set) Settings(file string) ([]Assignment, error) {
 
 // isSetting reports whether the environment and the configuration file may set a flag.
 func (s *Set) isSetting(name string) bool {
-	return name != "help" && name != "config" && !s.typed[name]
+	return name != "help" && name != "config" && !s.commandLineOnly[name]
 }
 
 // checkKeys returns an error about a key that is not the full name of a flag.
@@ -108,14 +108,13 @@ func (s *Set) Fill(file string) error {
 	}
 	for _, a := range all {
 		if err := s.Set(a.Flag.Name, a.Text); err != nil {
-			return a.Wrong(err)
+			return a.ValueError(err)
 		}
 	}
 	return nil
 }
 
-// FillCommand is Fill with the house's conventions: it prints Ignored, and its error ends
-// the process with the exit code Usage.
+// FillCommand calls Fill and prints Ignored. Its error has the exit code process.Usage.
 func (s *Set) FillCommand(file string) error {
 	err := s.Fill(file)
 	for _, text := range s.Ignored {

@@ -25,7 +25,7 @@ func usageError(p process.Process, err error) error {
 	return &process.ExitError{Code: failed}
 }
 
-// result prints the end of a measurement in perf_analyzer's words and returns the exit
+// result prints how the measurement ended, in perf_analyzer's words, and returns the exit
 // code.
 func result(p process.Process, rep *perf.Report, err error) error {
 	var setup *perf.SetupError

@@ -60,7 +60,7 @@ func (o *options) measurement(t table) {
 	t.integer(&c.Samples, 1, "> 0.", "measurement-request-count", "", "<n>", "requests in a count window (50)")
 	t.value("stability-percentage", "s", "<percent>", "maximum spread of three consecutive windows, in percent (10)", o.setStability)
 	t.integer(&c.MaxTrials, 1, "> 0.", "max-trials", "r", "<n>", "maximum number of windows at each level (10)")
-	t.value("percentile", "", "<1..99>", "percentile of latency to judge and report; -1 is the average (-1)", o.setPercentile)
+	t.value("percentile", "", "<1..99>", "percentile of latency that decides stability and is reported; -1 is the average (-1)", o.setPercentile)
 	t.milliseconds(&c.LatencyLimit, 0, ">= 0 msecs.", "latency-threshold", "l", "<msec>", "stop at the first level above this latency; 0 is no limit (0)")
 	t.toggle("binary-search", "", "find the highest concurrency within the latency threshold", func() { c.Search = perf.Binary })
 	t.value("request-count", "", "<n>", "send this number of requests and stop; 0 is no limit (0)", func(text string) error {
@@ -69,7 +69,7 @@ func (o *options) measurement(t table) {
 		return err
 	})
 	t.integer(&c.WarmupCount, 0, ">= 0.", "warmup-request-count", "", "<n>", "requests to send before the measurement (0)")
-	t.toggle("async", "a", "judge stability by throughput alone, as perf_analyzer does for asynchronous calls", func() { c.Async = true })
+	t.toggle("async", "a", "decide stability by throughput alone, as perf_analyzer does for asynchronous calls", func() { c.Async = true })
 	t.toggle("sync", "", "synchronous calls (the default)", func() { c.Sync = true })
 	t.integer(&o.maxThreads, 1, "> 0.", "max-threads", "", "<n>", "accepted without effect: each concurrent request has its own goroutine")
 }
@@ -120,7 +120,7 @@ func (o *options) other(t table) {
 	t.toggle("version", "", "print the version", func() { o.version = true })
 	t.toggle("", "v", "print every window", func() { o.verbose++ })
 	t.toggle("help", "h", "print the options", func() { o.help = true })
-	t.MarkTyped("version", "help")
+	t.MarkCommandLineOnly("version", "help")
 }
 
 func (o *options) deprecated(t table) {

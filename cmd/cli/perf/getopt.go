@@ -20,7 +20,7 @@ type syntaxError struct{ error }
 
 // getopt splits a command line into options, in their order. Like perf_analyzer it ignores
 // other arguments.
-func getopt(set *flags.Set, args []string) (met []flags.Assignment, err error) {
+func getopt(set *flags.Set, args []string) (parsed []flags.Assignment, err error) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		next := func() (string, bool) {
@@ -32,20 +32,20 @@ func getopt(set *flags.Set, args []string) (met []flags.Assignment, err error) {
 		}
 		switch {
 		case arg == "--":
-			return met, nil
+			return parsed, nil
 		case strings.HasPrefix(arg, "--"):
 			o, err := longOption(set, arg[2:], next)
 			if err != nil {
 				return nil, syntaxError{err}
 			}
-			met = append(met, o)
+			parsed = append(parsed, o)
 		case len(arg) > 1 && arg[0] == '-':
-			if met, err = shortOptions(set, arg[1:], next, met); err != nil {
+			if parsed, err = shortOptions(set, arg[1:], next, parsed); err != nil {
 				return nil, syntaxError{err}
 			}
 		}
 	}
-	return met, nil
+	return parsed, nil
 }
 
 func longOption(set *flags.Set, arg string, next func() (string, bool)) (flags.Assignment, error) {
@@ -88,14 +88,14 @@ func findLong(set *flags.Set, name string) (*pflag.Flag, error) {
 	return nil, errors.New(b.String())
 }
 
-func shortOptions(set *flags.Set, letters string, next func() (string, bool), met []flags.Assignment) ([]flags.Assignment, error) {
+func shortOptions(set *flags.Set, letters string, next func() (string, bool), parsed []flags.Assignment) ([]flags.Assignment, error) {
 	for k := range len(letters) {
 		f := set.ShorthandLookup(letters[k : k+1])
 		if f == nil {
 			return nil, fmt.Errorf("invalid option -- '%c'", letters[k])
 		}
 		if !takesArgument(f) {
-			met = append(met, flags.Assignment{Flag: f})
+			parsed = append(parsed, flags.Assignment{Flag: f})
 			continue
 		}
 		text := letters[k+1:]
@@ -105,7 +105,7 @@ func shortOptions(set *flags.Set, letters string, next func() (string, bool), me
 				return nil, fmt.Errorf("option requires an argument -- '%s'", f.Shorthand)
 			}
 		}
-		return append(met, flags.Assignment{Flag: f, Text: text}), nil
+		return append(parsed, flags.Assignment{Flag: f, Text: text}), nil
 	}
-	return met, nil
+	return parsed, nil
 }

@@ -10,10 +10,10 @@ import (
 	"triton/perf/report"
 )
 
-// errQuit is the cause of a measurement that the second signal ends.
+// errQuit is the cause of the cancellation when the second signal ends the measurement.
 var errQuit = errors.New("quit")
 
-// measure runs the measurement with its view. The first signal ends it after the requests
+// measure runs the measurement and shows it. The first signal ends it after the requests
 // in flight, the second at once.
 func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, error) {
 	if ctx == nil {
@@ -24,7 +24,7 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 	out := report.NewScreen(report.ScreenOptions{
 		Out: p.Stdout, Notes: p.Stderr,
 		Verbose: o.verbose > 0,
-		Live:    live, NotesApart: !p.StderrTerminal,
+		Live:    live, NotesElsewhere: !p.StderrTerminal,
 		Table: o.table == "always" || o.table == "auto" && (p.StdoutTerminal || len(o.config.Batches) > 1),
 	})
 	interrupt := make(chan struct{})

@@ -44,18 +44,18 @@ func (t table) text(to *string, name, letter, argument, usage string) {
 	})
 }
 
-// integer adds an option whose argument is at least least. The error about a smaller
-// argument ends with must.
-func (t table) integer(to *int, least int, must, name, letter, argument, usage string) {
+// integer adds an option whose argument must be at least low. The error about a smaller
+// argument ends with want, such as "> 0.".
+func (t table) integer(to *int, low int, want, name, letter, argument, usage string) {
 	t.value(name, letter, argument, usage, func(text string) (err error) {
-		*to, err = atLeast(least, must, name, letter, text)
+		*to, err = atLeast(low, want, name, letter, text)
 		return err
 	})
 }
 
-func (t table) milliseconds(to *time.Duration, least int, must, name, letter, argument, usage string) {
+func (t table) milliseconds(to *time.Duration, low int, want, name, letter, argument, usage string) {
 	t.value(name, letter, argument, usage, func(text string) error {
-		n, err := atLeast(least, must, name, letter, text)
+		n, err := atLeast(low, want, name, letter, text)
 		*to = time.Duration(n) * time.Millisecond
 		return err
 	})
@@ -69,14 +69,14 @@ func typedName(name string) string {
 	return "--" + name
 }
 
-func atLeast(least int, must, name, letter, text string) (int, error) {
+func atLeast(low int, want, name, letter, text string) (int, error) {
 	n, err := integer(typedName(name), text)
-	if err == nil && n < least {
+	if err == nil && n < low {
 		label := typedName(name)
 		if letter != "" {
 			label += " (-" + letter + ")"
 		}
-		err = fmt.Errorf("Failed to parse %s. The value must be %s", label, must)
+		err = fmt.Errorf("Failed to parse %s. The value must be %s", label, want)
 	}
 	return n, err
 }

@@ -7,8 +7,8 @@ import (
 	"triton/cmd/cli/process"
 )
 
-// parse reads a command line, and the environment and the settings file for the options
-// that it does not have.
+// parse reads the options of the command line. For options that are not on it, the values
+// come from the environment or the settings file.
 func parse(p process.Process, args []string) (*options, error) {
 	o := newOptions()
 	set := o.flags(p)
@@ -51,7 +51,7 @@ func settings(set *flags.Set, typed []flags.Assignment) (given []flags.Assignmen
 		if !takesArgument(a.Flag) {
 			on, err := strconv.ParseBool(a.Text)
 			if err != nil {
-				return nil, a.Wrong(err)
+				return nil, a.ValueError(err)
 			}
 			if !on {
 				continue

@@ -65,7 +65,7 @@ func (o *options) setPercentile(text string) error {
 	return nil
 }
 
-// maxBatches bounds a range of batch sizes.
+// maxBatches is the maximum number of batch sizes in a range.
 const maxBatches = 1000
 
 // batches reads one batch size, a list, a range, or a list of these.
@@ -89,7 +89,7 @@ func batches(text string) ([]int, error) {
 		}
 		end, step := max(r[0], r[1]), max(r[2], 1)
 		if len(parts) > 1 && r[1] < r[0] || (end-r[0])/step+len(all) >= maxBatches {
-			return nil, fmt.Errorf("Failed to parse -b (batch size). %q must rise, over at most %d sizes.", item, maxBatches)
+			return nil, fmt.Errorf("Failed to parse -b (batch size). %q must be an increasing range of at most %d sizes.", item, maxBatches)
 		}
 		for b := r[0]; b <= end; b += step {
 			if !slices.Contains(all, b) {

@@ -49,7 +49,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--async=true", "triton perf: option '--async' doesn't allow an argument"},
 		{"--mea 5", "triton perf: option '--mea' is ambiguous; possibilities: '--measurement-mode' '--measurement-interval' '--measurement-request-count'"},
 		{"-m x -b 0", "Error: Failed to parse -b (batch size). The value must be > 0."},
-		{"-m x -b 4:1", "must rise"},
+		{"-m x -b 4:1", "must be an increasing range"},
 		{"-m x -b 1:99999999", "at most 1000"},
 		{"-m x -b abc", "Error: Failed to parse -b. Invalid value provided: abc"},
 		{"-m x -b 1,a", "Error: Failed to parse -b. Invalid value provided: 1,a"},

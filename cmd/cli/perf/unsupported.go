@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// unsupported are perf_analyzer's options that are not implemented. They are errors, unless
-// the argument is the default that asks for nothing.
+// unsupported are perf_analyzer's options that are not implemented. An argument other than
+// the default, which has no effect, is an error.
 var unsupported = []struct{ name, argument, neutral string }{
 	{"streaming", "", ""},
 	{"request-rate-range", "<start:end:step>", ""},

@@ -9,8 +9,9 @@ import (
 )
 
 // OnSignal calls first for the first SIGINT or SIGTERM, and again for each signal that
-// arrives more than window later. Signals in between count as the first one, sent to the
-// process and to its process group. A nil again ignores later signals. The calls come from
+// arrives more than window later. Signals within the window are ignored, because one
+// request to stop may reach the process twice: directly and through its process group. A
+// nil again ignores later signals. The calls come from
 // one goroutine, one after the other. stop must be called; it waits for a call in progress.
 func (p Process) OnSignal(window time.Duration, first, again func(os.Signal)) (stop func()) {
 	signals, unsubscribe := p.Signals()

@@ -16,20 +16,20 @@ func newExampleCommand(p process.Process) *cobra.Command {
 	o := example.Options{}
 	cmd := &cobra.Command{
 		Use:   "example DIR",
-		Short: "Write a model repository to try things with",
+		Short: "Write a repository of example models",
 		Long: `Write ONNX models with seeded random weights and their config.pbtxt into the
 model repository DIR: a real ResNet-50, a small text classifier with two
 versions, simple vector arithmetic on integers and on text, an ONNX model that
 keeps a state, one with ragged inputs, and an identity model for each data type;
 a text pipeline, an ensemble from text to predictions; and one model for each
-engine that needs no file. The same seed gives the same bytes everywhere.
+backend that needs no file. The same seed gives the same bytes everywhere.
 
-With --trained the models have learned something instead: voice_activity hears
-where somebody speaks, with an implicit state for each stream of sound; file_type
-tells files by their content; text_recognition reads a line of text. They come out
-of Python packages with free licenses (silero-vad, MIT; magika and
+With --trained it writes trained models instead: voice_activity detects speech,
+with an implicit state for each audio stream; file_type recognizes the type of a
+file by its content; text_recognition reads a line of text. They are extracted
+from Python packages with free licenses (silero-vad, MIT; magika and
 rapidocr-onnxruntime, Apache-2.0), which pip fetches by version and hash. Each
-folder has a client.py that shows the model at work.`,
+folder has a client.py that calls the model.`,
 		Example: `  triton repo example models/
   triton repo example models/ --model simple --model resnet50
   triton repo example models/ --trained`,

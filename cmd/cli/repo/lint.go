@@ -21,7 +21,7 @@ func newLintCommand(p process.Process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint PATH...",
 		Short: "Check repositories, models and configurations",
-		Long: `Check what a server would say about models, and what it would not say: syntax,
+		Long: `Report what a server would reject, and mistakes that it would accept: syntax,
 names, backend, tensors against the ONNX graph, batching, instance groups,
 versions and files. A PATH is a repository, one model's directory or one
 config.pbtxt.

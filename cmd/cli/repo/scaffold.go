@@ -17,13 +17,13 @@ func newScaffoldCommand(p process.Process) *cobra.Command {
 	var o scaffoldOptions
 	cmd := &cobra.Command{
 		Use:   "scaffold MODEL.onnx|MODEL.py",
-		Short: "Make a model directory of an ONNX or Python file",
+		Short: "Make a model directory from an ONNX or Python file",
 		Long: `Put an ONNX file into a model repository, as NAME/1/model.onnx, with the
 NAME/config.pbtxt that a server would complete by itself, ready to be edited.
-Weights in files of their own come along. Files that exist are kept.
+Files with external weights are copied too. Existing files are kept.
 
 A Python file becomes NAME/1/model.py, with a config.pbtxt to be edited. If it
-does not exist, a model that works is written.`,
+does not exist, a working example is written.`,
 		Example: `  triton repo scaffold resnet50.onnx --output models/
   triton repo scaffold export/model.onnx --name detector --max-batch-size 16 --link
   triton repo scaffold doubler.py --output models/`,

@@ -18,14 +18,14 @@ import (
 // "serve" and configures it by environment variables.
 type container struct {
 	getenv func(string) string
-	// model is the folder of the model of an endpoint with one model; many is the folder of
-	// an endpoint with several models, which stays empty.
-	model, many string
-	gpus        func() []int // their ordinals
+	// singleDir is the model repository of an endpoint with one model. multiDir is that of
+	// a multi-model endpoint; it stays empty.
+	singleDir, multiDir string
+	gpus                func() []int // CUDA ordinals
 }
 
-// InContainer returns the process as `tritonserver`, with the arguments that the
-// environment of a SageMaker container stands for.
+// InContainer returns p as a call of `tritonserver` whose arguments come from the
+// environment variables of a SageMaker container.
 func InContainer(p process.Process) (process.Process, error) {
 	c := container{p.Getenv, "/opt/ml/model/", "/tmp/sagemaker", func() []int { return ordinals(devices.Environment(p, nil)) }}
 	args, environ, err := c.arguments()
@@ -50,9 +50,9 @@ func ordinals(e gpu.Environment) (all []int) {
 	return all
 }
 
-// containerFlags are the variables that stand for a flag, with the value of the flag when
-// the variable is not set. A flag without either is left out.
-var containerFlags = []struct{ name, flag, otherwise string }{
+// containerFlags maps environment variables to flags. An unset variable has the fallback as
+// its value; a flag with an empty value is left out.
+var containerFlags = []struct{ name, flag, fallback string }{
 	{"SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING", "--model-namespacing=", "true"},
 	{"SAGEMAKER_BIND_TO_PORT", "--sagemaker-port=", ""},
 	{"SAGEMAKER_SAFE_PORT_RANGE", "--sagemaker-safe-port-range=", ""},
@@ -74,9 +74,9 @@ var containerFlags = []struct{ name, flag, otherwise string }{
 // arguments returns the arguments of serve and the variables for the SageMaker frontend.
 func (c container) arguments() (args, environ []string, err error) {
 	many := c.getenv("SAGEMAKER_MULTI_MODEL") == "true"
-	repository, ping := c.model, "ready"
+	repository, ping := c.singleDir, "ready"
 	if many {
-		repository, ping = c.many, "live"
+		repository, ping = c.multiDir, "live"
 		if err := os.MkdirAll(repository, 0o755); err != nil {
 			return nil, nil, err
 		}
@@ -86,7 +86,7 @@ func (c container) arguments() (args, environ []string, err error) {
 	}
 	args = []string{"--allow-sagemaker=true", "--allow-http=false", "--model-control-mode=explicit", "--model-repository=" + repository}
 	for _, f := range containerFlags {
-		if v := cmp.Or(c.getenv(f.name), f.otherwise); v != "" {
+		if v := cmp.Or(c.getenv(f.name), f.fallback); v != "" {
 			args = append(args, f.flag+v)
 		}
 	}
@@ -100,7 +100,7 @@ func (c container) arguments() (args, environ []string, err error) {
 	if err := c.checkType(); err != nil || many {
 		return args, environ, err
 	}
-	name, err := c.only()
+	name, err := c.singleModel()
 	return append(args, "--load-model="+name), append(environ, "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME="+name), err
 }
 
@@ -112,19 +112,19 @@ func (c container) checkType() error {
 	return tritonErrorf("ERROR: Invalid SAGEMAKER_TRITON_INFERENCE_TYPE '%s'\n       Must be one of: infer, generate, generate_stream", kind)
 }
 
-// only returns the model of an endpoint with one model: the named one, else the one in the
-// folder.
-func (c container) only() (string, error) {
-	if _, err := os.Stat(filepath.Join(c.model, "config.pbtxt")); err == nil {
+// singleModel returns the model of an endpoint with one model: the one that the environment
+// names, else the only one in the folder.
+func (c container) singleModel() (string, error) {
+	if _, err := os.Stat(filepath.Join(c.singleDir, "config.pbtxt")); err == nil {
 		return "", tritonErrorf("ERROR: Incorrect directory structure.\n       Model directory needs to contain the top level folder")
 	}
 	if name := c.getenv("SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"); name != "" {
-		if info, err := os.Stat(filepath.Join(c.model, name)); err != nil || !info.IsDir() {
+		if info, err := os.Stat(filepath.Join(c.singleDir, name)); err != nil || !info.IsDir() {
 			return "", tritonErrorf("ERROR: Directory with provided SAGEMAKER_TRITON_DEFAULT_MODEL_NAME %s does not exist", name)
 		}
 		return name, nil
 	}
-	entries, err := os.ReadDir(c.model)
+	entries, err := os.ReadDir(c.singleDir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}

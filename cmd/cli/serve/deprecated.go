@@ -30,18 +30,18 @@ func (o *options) finishDeprecated() error {
 // deprecatedTrace is a flag that --trace-config replaced.
 type deprecatedTrace struct {
 	scope, setting string
-	form           string // of the replacement
-	called         string // in the warning about both
+	replacement    string // arguments of --trace-config
+	label          string // name of the setting in the warning that both flags were given
 	values         []string
 }
 
 func deprecatedTraces() []deprecatedTrace {
 	return []deprecatedTrace{
-		{scope: trace.Triton, setting: "file", form: "triton,file=<filepath>", called: "file"},
-		{setting: "level", form: "level=<OFF|TIMESTAMPS|TENSORS>", called: "level"},
-		{setting: "rate", form: "rate=<rate value>", called: "rate value"},
-		{setting: "count", form: "count=<count value>", called: "count"},
-		{scope: trace.Triton, setting: "log-frequency", form: "triton,log-frequency=<log frequency value>", called: "log-frequency"},
+		{scope: trace.Triton, setting: "file", replacement: "triton,file=<filepath>", label: "file"},
+		{setting: "level", replacement: "level=<OFF|TIMESTAMPS|TENSORS>", label: "level"},
+		{setting: "rate", replacement: "rate=<rate value>", label: "rate value"},
+		{setting: "count", replacement: "count=<count value>", label: "count"},
+		{scope: trace.Triton, setting: "log-frequency", replacement: "triton,log-frequency=<log frequency value>", label: "log-frequency"},
 	}
 }
 
@@ -76,7 +76,7 @@ func (o *options) addOldTraces(config map[string][]trace.Setting) {
 	var given []deprecatedTrace
 	for _, d := range o.oldTrace {
 		if len(d.values) > 0 {
-			o.warn("Warning: '" + d.flag() + "' has been deprecated and will be removed in future releases. Please use '--trace-config " + d.form + " instead.")
+			o.warn("Warning: '" + d.flag() + "' has been deprecated and will be removed in future releases. Please use '--trace-config " + d.replacement + " instead.")
 			given = append(given, d)
 		}
 	}
@@ -90,7 +90,7 @@ func (o *options) addOldTraces(config map[string][]trace.Setting) {
 		}
 		same := func(set trace.Setting) bool { return set.Name == d.setting }
 		if slices.ContainsFunc(config[d.scope], same) {
-			o.warn("Warning: Overriding deprecated '" + d.flag() + "' in favor of provided " + d.called + " in --trace-config!")
+			o.warn("Warning: Overriding deprecated '" + d.flag() + "' in favor of provided " + d.label + " in --trace-config!")
 		}
 		var before []trace.Setting
 		for _, v := range d.values {

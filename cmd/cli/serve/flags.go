@@ -13,7 +13,7 @@ import (
 )
 
 // options holds the values of the flags and variables of serve. A flag sets a field of
-// server.Options, or a text that finish.go parses once all flags are known.
+// server.Options, or a text that finish.go parses after all flags have been read.
 type options struct {
 	server.Options
 	log     log.Settings
@@ -62,10 +62,10 @@ func (o *options) bindServer(t *table) {
 	t.Group("Server")
 	t.text(&o.ID, "id", "Name of the server in its metadata.")
 	t.seconds(&o.ExitTimeout, "exit-timeout-secs",
-		"Most seconds that a shutdown waits for requests in flight. After that the server exits with an error.")
+		"Maximum number of seconds that a shutdown waits for requests in flight. After that the server exits with an error.")
 	t.value(intValue[int64]{&o.StreamBacklog, 1, maxInt, "Error: --stream-backlog-byte-size must be greater than 0."},
 		"stream-backlog-byte-size",
-		"Most bytes of responses that an HTTP or gRPC stream keeps for a client that reads too slowly. Above that the request is cancelled.")
+		"Maximum number of bytes of responses that an HTTP or gRPC stream keeps for a client that reads too slowly. Above that the request is cancelled.")
 	t.text(&o.config, "config",
 		"File with settings in YAML, JSON or TOML; its keys are full flag names. The command line wins over the environment variable TRITON_SERVE_<FLAG>, and the variable over the file.")
 	t.MarkOwn("stream-backlog-byte-size", "config")
@@ -87,7 +87,7 @@ func (o *options) bindModels(t *table) {
 	t.list(&o.Repositories, nil, "model-store", "Another name of --model-repository.")
 	t.list(&o.Repositories, nil, "model-repository", "Folder whose subfolders are models. May be repeated.")
 	t.boolean(&o.ExitOnError, "exit-on-error",
-		"Exit with an error when a model cannot be loaded at the start. Models that lack only the ONNX Runtime library do not end the start.")
+		"Exit with an error when a model cannot be loaded at the start. Models that fail only because the ONNX Runtime library is missing do not count.")
 	t.toggle(&o.noComplete, "disable-auto-complete-config",
 		"Do not complete configurations: each model needs a config.pbtxt with all inputs and outputs.")
 	t.boolean(&o.StrictReadiness, "strict-readiness", "Report the server as ready only while all models are ready.")
@@ -97,7 +97,7 @@ func (o *options) bindModels(t *table) {
 	t.list(&m.Startup, nil, "load-model", "Mode explicit: name of a model to load at the start. May be repeated; * alone is all models.")
 	t.parsed(o.setConfigName, "", "model-config-name",
 		"Read the configuration of a model from the file configs/<name>.pbtxt in its folder, where it exists, instead of config.pbtxt.")
-	t.value(int32Value(&o.LoadThreads), "model-load-thread-count", "Most model versions that load at the same time.")
+	t.value(int32Value(&o.LoadThreads), "model-load-thread-count", "Maximum number of model versions that load at the same time.")
 	t.value(int32Value(&m.Retries), "model-load-retry-count", "Number of times that a failed load is repeated.")
 	t.boolean(&m.Namespacing, "model-namespacing", "Allow models of the same name in different repositories.")
 	peer := true
@@ -116,12 +116,12 @@ func (o *options) bindHTTP(t *table) {
 		"Regular expression. HTTP headers whose names match become parameters of inference requests.")
 	t.unused(fixed(8), "http-thread-count", "Number of threads for HTTP.", noThreads)
 	t.value(intValue[int64]{&h.MaxInput, 1, maxInt, "Error: --http-max-input-size must be greater than 0."},
-		"http-max-input-size", "Most bytes of JSON in a request, and of a compressed body after decompression. Binary tensors in other bodies do not count.")
+		"http-max-input-size", "Maximum number of bytes of JSON in a request, and of a compressed body after decompression. Binary tensors in other bodies do not count.")
 	t.value(intValue[int64]{&h.MinRate, 0, maxInt32, "Error: --http-min-receive-rate must not be negative."},
 		"http-min-receive-rate",
-		"Least bytes per second that must arrive of a body, on average over 2 minutes. A slower request is refused. With 0 it is enough that some byte arrives in 2 minutes.")
+		"Minimum rate of a body in bytes per second, on average over 2 minutes. A slower request is refused. With 0 a body may take any time, as long as a byte arrives every 2 minutes.")
 	t.value(intValue[int]{&h.MaxConnections, 0, maxInt32, "Error: --http-max-connections must not be negative."},
-		"http-max-connections", "Most open HTTP connections. Further connections are answered with 503 and closed. 0 is no limit.")
+		"http-max-connections", "Maximum number of open HTTP connections. Further connections are answered with 503 and closed. 0 is no limit.")
 	t.list(&o.httpSecrets, checkSecrets(restricted.HTTP, &o.httpSecrets), "http-restricted-api", secretsUsage)
 	t.encryption(&h.TLS, "http", "HTTP")
 	t.list(&h.Origins, nil, "http-allow-origin",
@@ -147,21 +147,21 @@ func (o *options) bindGRPC(t *table) {
 	t.milliseconds(&l.KeepaliveTimeout, "grpc-keepalive-timeout", "Milliseconds that the server waits for the answer to its ping before it closes the connection.")
 	t.boolean(&l.PermitWithoutCalls, "grpc-keepalive-permit-without-calls", "Let clients ping while they have no calls.")
 	t.milliseconds(&l.MinPingInterval, "grpc-http2-min-recv-ping-interval-without-data",
-		"Least milliseconds between two pings of a client. A client that pings more often is disconnected.")
+		"Minimum number of milliseconds between two pings of a client. A client that pings more often is disconnected.")
 	t.milliseconds(&l.MaxConnectionAge, "grpc-max-connection-age", "Milliseconds after which a connection takes no new calls. 0 is no limit.")
 	t.milliseconds(&l.MaxConnectionGrace, "grpc-max-connection-age-grace",
 		"Milliseconds that the open calls of such a connection may still take. 0 is no limit.")
 	t.value(intValue[uint32]{to: &l.MaxConcurrentStream, max: maxInt32}, "grpc-max-concurrent-streams",
-		"Most concurrent calls of a connection. The client holds back further calls. 0 is no limit.")
+		"Maximum number of concurrent calls of a connection. The client holds back further calls. 0 is no limit.")
 	t.value(intValue[uint32]{to: &l.MaxHeaderList, min: 1 << 10, max: maxInt32}, "grpc-max-header-list-size",
-		"Most bytes of metadata of a call.")
+		"Maximum size in bytes of the metadata of a call.")
 	t.value(intValue[int64]{to: &l.MaxReceiveConn, max: maxInt}, "grpc-max-connection-receive-size",
-		"Most bytes of the messages in flight of one connection. A message is in flight from its first byte until its call has ended. "+
+		"Maximum number of bytes of the messages in flight of one connection. A message is in flight from its first byte until its call has ended. "+
 			"A message above the limit is refused with RESOURCE_EXHAUSTED. 0 leaves only --grpc-max-receive-size.")
 	t.value(intValue[int64]{to: &l.MaxReceiveAll, max: maxInt}, "grpc-max-receive-size",
-		"Most bytes of the messages in flight of all connections. 0 is half of the memory of the machine or container.")
+		"Maximum number of bytes of the messages in flight of all connections. 0 is half of the memory of the machine or container.")
 	t.MarkOwn("grpc-max-concurrent-streams", "grpc-max-header-list-size", "grpc-max-connection-receive-size", "grpc-max-receive-size")
-	t.unused(fixed(2), "grpc-http2-max-pings-without-data", "Most pings of the server without data between them.", "only --grpc-keepalive-time decides when the server pings")
+	t.unused(fixed(2), "grpc-http2-max-pings-without-data", "Maximum number of pings of the server without data between them.", "only --grpc-keepalive-time decides when the server pings")
 	t.unused(fixed(2), "grpc-http2-max-ping-strikes", "Early pings of a client after which its connection is closed.", "the limit is always 2")
 	infer, pool := int64(2), int64(math.MaxInt32)
 	t.unused(intValue[int64]{&infer, 2, 128, "invalid argument for --grpc_infer_thread_count. Must be in the range 2 to 128."},
@@ -237,7 +237,7 @@ func (o *options) bindMachine(t *table) {
 		"there is no pool of pinned memory")
 	t.unused(listValue{new([]string), checkDeviceBytes}, "cuda-memory-pool-byte-size", "<gpu>:<bytes>: size of the pool of CUDA memory. May be repeated.", noGPUPool)
 	t.unused(listValue{new([]string), checkDeviceBytes}, "cuda-virtual-address-size", "<gpu>:<bytes>: size of the CUDA address space for implicit state. May be repeated.", noGPUPool)
-	t.value(floatValue{&o.MinComputeCapability}, "min-supported-compute-capability", "Least CUDA compute capability of a GPU that runs models.")
+	t.value(floatValue{&o.MinComputeCapability}, "min-supported-compute-capability", "Minimum CUDA compute capability of a GPU that runs models.")
 	t.unused(fixed(0), "buffer-manager-thread-count", "Number of threads that copy tensors.", "tensors are passed on by reference")
 	t.unused(listValue{&o.hostPolicies, checked(hostPolicy)}, "host-policy", "<policy>,numa-node=<value> or <policy>,cpu-cores=<value>. May be repeated.",
 		"threads are not bound to cores yet")
@@ -255,6 +255,6 @@ func (o *options) bindDeprecated(t *table) {
 	o.oldTrace = deprecatedTraces()
 	for i := range o.oldTrace {
 		d := &o.oldTrace[i]
-		t.list(&d.values, d.check, "trace-"+d.setting, "Use --trace-config "+d.form+".")
+		t.list(&d.values, d.check, "trace-"+d.setting, "Use --trace-config "+d.replacement+".")
 	}
 }

@@ -28,8 +28,8 @@ func parse(t *testing.T, line, environ string) *options {
 	return o
 }
 
-// TestFlagsReachOptions follows flags to what the server is told. Each
-// answer is what the flag set, beside what it should be.
+// TestFlagsReachOptions checks the option that each flag sets: a case has the value that the
+// command line set and the expected one.
 func TestFlagsReachOptions(t *testing.T) {
 	t.Parallel()
 	type all = *server.Options

@@ -11,8 +11,8 @@ import (
 )
 
 const helpText = `Serve the models of one or several model repositories over HTTP and gRPC.
-The flags are tritonserver's. A flag's name may be cut short while it is
-unambiguous; its value follows after = or a blank.
+The flags are tritonserver's. A flag's name may be abbreviated to any
+unambiguous prefix; its value follows after = or a blank.
 
 `
 

@@ -16,7 +16,7 @@ import (
 // fixed is an integer whose value has no effect.
 func fixed(n int64) intValue[int64] { return int32Value(&n) }
 
-// checked returns a function that only reports the error of read.
+// checked returns a function that calls read and returns only its error.
 func checked[T any](read func(string) (T, error)) func(string) error {
 	return func(v string) error {
 		_, err := read(v)
@@ -87,7 +87,7 @@ func headerPattern(to **regexp.Regexp) func(string) error {
 const secretsUsage = "<category>,...:<key>=<value>: calls of these categories need the header <key> with <value>. May be repeated. " +
 	"The categories are health, metadata, inference, shared-memory, model-config, model-repository, statistics, trace and logging."
 
-// checkSecrets checks a rule together with the earlier rules.
+// checkSecrets returns a function that checks a rule together with the earlier rules.
 func checkSecrets(word string, before *[]string) func(string) error {
 	return func(v string) error {
 		_, err := restricted.Parse(word, append(*before, v))

@@ -84,8 +84,8 @@ func openCUDA(p process.Process, opts *server.Options) cuda.Driver {
 	return d
 }
 
-// sameSignal is the time after the first signal in which further signals count as the same
-// one: a supervisor may signal the process and then its process group.
+// sameSignal is the time after the first signal in which further signals are ignored: a
+// supervisor may signal the process and then its process group.
 const sameSignal = time.Second
 
 // runServer serves until a signal. The first signal lets the requests in flight finish, the

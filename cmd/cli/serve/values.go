@@ -160,8 +160,8 @@ func (v floatValue) Set(s string) error {
 	return err
 }
 
-// listValue collects the values of a flag that may be repeated. No character splits a
-// value into several.
+// listValue collects the values of a flag that may be repeated. A value is not split at
+// commas.
 type listValue struct {
 	to    *[]string
 	check func(string) error
