@@ -1,6 +1,6 @@
-// Package perf measures a model on a server the way perf_analyzer does: load at
-// a concurrency, windows until throughput and latency are stable, a sweep or a
-// search over levels. It prints nothing and reads no flags: it reports events to
+// Package perf measures a model on a server as perf_analyzer does: it keeps a number of
+// requests in flight, measures windows until throughput and latency are stable, and sweeps
+// or searches over levels. It prints nothing and reads no flags: it reports events to
 // an Observer and returns a Report.
 package perf
 
@@ -11,7 +11,7 @@ import (
 	"triton/perf/data"
 )
 
-// Range is a run of levels, both ends included. End 0 means no end: the
+// Range is a range of concurrencies, both ends included. End 0 means no end: the
 // latency limit stops the sweep.
 type Range struct{ Start, End, Step int }
 
@@ -39,7 +39,7 @@ type Config struct {
 	Model   string
 	Version string // empty: the server's choice
 
-	Batches     []int // batch sizes to sweep; one is perf_analyzer's -b
+	Batches     []int // batch sizes to sweep; perf_analyzer accepts only one
 	Concurrency Range
 	Search      Search
 	Async       bool // changes how stability is judged and what is printed
@@ -50,7 +50,7 @@ type Config struct {
 	Samples      int           // requests in a count window
 	Stability    float64       // maximum spread across three consecutive windows; 0.1 is 10 %
 	MaxTrials    int
-	Percentile   int           // of the latency to judge; 0 judges the average
+	Percentile   int           // of the latency that decides stability; 0 is the average
 	LatencyLimit time.Duration // 0: no limit
 
 	RequestCount int // stop after this many requests, in one window; 0: off

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMeanGPU: windows in which nothing was polled, and gauges that came later,
-// do not pull a mean down.
+// TestMeanGPU: windows without a reading, and gauges that appear in a later window, do not
+// lower a mean.
 func TestMeanGPU(t *testing.T) {
 	require.Nil(t, meanGPU([]*GPUStats{nil, nil}))
 	a, b := newGPUStats(), newGPUStats()

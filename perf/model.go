@@ -37,7 +37,7 @@ type model struct {
 	signature data.Signature
 	maxBatch  int
 	ensemble  bool
-	parts     map[member][]member // of ensembles, top included
+	parts     map[member][]member // the models of the steps, by ensemble
 	cached    map[string]bool     // by name: uses the response cache
 }
 
@@ -140,8 +140,8 @@ func find(list []data.Tensor, name string) *data.Tensor {
 	return nil
 }
 
-// expand registers the parts of an ensemble under it, recursively; path are the
-// ensembles above it.
+// expand adds the models of the steps of an ensemble to m.parts, recursively. path lists the
+// ensembles that contain self, to detect cycles.
 func (m *model) expand(ctx context.Context, c Target, self member, config *client.ModelConfig, path []member) error {
 	m.cached[self.name] = config.GetResponseCache().GetEnable()
 	if config.GetPlatform() != "ensemble" {

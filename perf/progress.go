@@ -17,7 +17,7 @@ type Progress struct {
 	Window             time.Duration // its planned length; 0 when by count
 	Requests           uint64        // completed since the level began
 	Elapsed            time.Duration // since the level began
-	P50, P90, P95, P99 time.Duration // since the level began, about 6 % wide
+	P50, P90, P95, P99 time.Duration // since the level began, accurate to about 6 %
 }
 
 // progress is the source of Progress.

@@ -171,7 +171,7 @@ func (r *runner) trial(ctx context.Context, clock *levelClock, l *Level, t *tria
 	w, err := r.measure(ctx, clock)
 	if errors.Is(err, errInterrupted) {
 		l.Incomplete = true
-		if w == nil { // empty: the windows before it count
+		if w == nil { // it had no requests; the level is computed from the windows before it
 			return nil
 		}
 		err = nil

@@ -22,7 +22,7 @@ func TestStable(t *testing.T) {
 		throughput []float64
 		latency    []int64
 		windows    int
-		any        bool // the latency is not looked at
+		any        bool // any latency is stable
 		want       bool
 	}{
 		{"all apart", []float64{1, 1000, 500}, []int64{1}, 3, false, false},

@@ -118,15 +118,15 @@ func (r *reader) addStep(stream int, in, out *node) error {
 			return err
 		}
 	}
-	if err := r.known(in); err != nil {
+	if err := r.checkNames(in); err != nil {
 		return err
 	}
 	r.streams[stream] = append(r.streams[stream], step)
 	return nil
 }
 
-// known rejects names that the model does not have.
-func (r *reader) known(step *node) error {
+// checkNames rejects names that the model does not have.
+func (r *reader) checkNames(step *node) error {
 	for _, name := range step.names {
 		is := func(t Tensor) bool { return t.Name == name }
 		if name != "model" && !slices.ContainsFunc(r.sig.Inputs, is) && !slices.ContainsFunc(r.sig.Outputs, is) {

@@ -107,7 +107,7 @@ func dynamic(s tensor.Shape) bool {
 // Steps returns the number of distinct requests: the steps of the first stream.
 func (s *Set) Steps() int { return len(s.Streams[0]) }
 
-// Request builds the request of batch items that begins with step first. It
+// Request returns the request for batch consecutive steps, starting with step first. It
 // refers to the bytes of the set.
 func (s *Set) Request(first, batch int) (*kserve.Request, error) {
 	req := &kserve.Request{ModelName: s.Signature.Model, ModelVersion: s.Signature.Version}
@@ -175,8 +175,8 @@ func (s *Set) Expects() bool {
 	return false
 }
 
-// Check compares a response with the expected outputs of the request that begins
-// with step first.
+// Check compares a response with the expected outputs of the steps of Request(first,
+// batch).
 func (s *Set) Check(resp *kserve.Response, first, batch int) error {
 	for name := range s.step(first).Outputs {
 		var want []byte

@@ -173,8 +173,8 @@ func (w *worker) await(ctx context.Context) bool {
 		case <-ctx.Done():
 			return false
 		}
-		// The loop reads left again: a pause in between must see an idle worker
-		// or wait for it.
+		// The loop then reads left again. If Pause or Drain ran in between, it has
+		// either seen this worker idle or waits for it to become idle again.
 		w.setIdle(false)
 	}
 	return ctx.Err() == nil

@@ -142,7 +142,8 @@ func (c *Console) pass(e perf.WindowDone) {
 
 func usec(d time.Duration) int64 { return int64(d) / 1000 }
 
-// level writes one level, unless it does not count.
+// level writes one level. A complete level that is not stable or is over the latency limit,
+// and a level without requests, are left out.
 func (c *Console) level(l *perf.Level) {
 	if l.Requests == 0 || !l.Incomplete && (!l.Stable || l.OverLimit) {
 		return

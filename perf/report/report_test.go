@@ -93,7 +93,7 @@ func TestNothingUnderflows(t *testing.T) {
 	s := perf.Summary{Client: perf.ClientTimes{Request: 5000, Send: 4000, Receive: 4000}}
 	_, _, _, wait := clientMicros(&s)
 	require.Zero(t, wait)
-	require.Zero(t, less(3, 2, 2))
+	require.Zero(t, subtract(3, 2, 2))
 	require.Zero(t, average(perf.Duration{Ns: 5}))
 }
 
@@ -219,7 +219,7 @@ func TestScreenOnATerminal(t *testing.T) {
 
 func TestScreenWithNotesInAFile(t *testing.T) {
 	var out, notes bytes.Buffer
-	s := NewScreen(ScreenOptions{Out: &out, Notes: &notes, Live: true, NotesApart: true})
+	s := NewScreen(ScreenOptions{Out: &out, Notes: &notes, Live: true, NotesElsewhere: true})
 	s.Observe(perf.Started{Settings: perf.Settings{Config: perf.DefaultConfig("m"), Protocol: "HTTP"}, Progress: func() perf.Progress { return perf.Progress{} }})
 	s.Observe(perf.Notice{Text: "WARNING: something"})
 	require.NoError(t, s.Close())

@@ -12,11 +12,11 @@ import (
 
 // ScreenOptions configure a Screen.
 type ScreenOptions struct {
-	Out, Notes io.Writer
-	Verbose    bool
-	Live       bool // Out is a terminal for the live view
-	NotesApart bool // Notes does not go to that terminal
-	Table      bool // print a table at the end
+	Out, Notes     io.Writer
+	Verbose        bool
+	Live           bool // Out is a terminal for the live view
+	NotesElsewhere bool // Notes is not shown on that terminal
+	Table          bool // print a table at the end
 }
 
 // Screen shows a run: perf_analyzer's lines, under them a live view on a
@@ -36,7 +36,7 @@ var _ perf.Observer = (*Screen)(nil)
 // NewScreen returns a screen for one run. Close ends it.
 func NewScreen(o ScreenOptions) *Screen {
 	s := &Screen{options: o}
-	s.streams = [2]*lines{{screen: s, to: o.Out}, {screen: s, to: o.Notes, apart: o.NotesApart}}
+	s.streams = [2]*lines{{screen: s, to: o.Out}, {screen: s, to: o.Notes, elsewhere: o.NotesElsewhere}}
 	s.console = NewConsole(s.streams[0], s.streams[1], o.Verbose)
 	return s
 }
@@ -116,14 +116,14 @@ func (s *Screen) Close() error {
 // lines buffers a stream until flush while there is a view. Console has written
 // whole lines by the end of each event.
 type lines struct {
-	screen  *Screen
-	to      io.Writer
-	apart   bool // written at once: it does not go to the view's terminal
-	pending []byte
+	screen    *Screen
+	to        io.Writer
+	elsewhere bool // written at once: it does not go to the view's terminal
+	pending   []byte
 }
 
 func (l *lines) Write(p []byte) (int, error) {
-	if l.screen.live == nil || l.apart {
+	if l.screen.live == nil || l.elsewhere {
 		return l.to.Write(p)
 	}
 	l.pending = append(l.pending, p...)

@@ -59,7 +59,8 @@ func partsOf(s *perf.ServerStats) serverMicros {
 	return sum
 }
 
-func less(total uint64, parts ...uint64) uint64 {
+// subtract returns total less the parts, at least 0.
+func subtract(total uint64, parts ...uint64) uint64 {
 	for _, p := range parts {
 		if p > total {
 			return 0
@@ -92,12 +93,12 @@ func (c *Console) serverBlock(s *perf.ServerStats, indent int, cache bool) {
 		return
 	}
 	c.printf(" (overhead %d usec + queue %d usec + compute input %d usec + compute infer %d usec + compute output %d usec)\n\n",
-		less(m.total, m.queue, m.compute), m.queue, m.input, m.infer, m.output)
+		subtract(m.total, m.queue, m.compute), m.queue, m.input, m.infer, m.output)
 }
 
 func (c *Console) cached(s *perf.ServerStats, m serverMicros, indent int) {
 	in := strings.Repeat(" ", 2*indent+2)
-	c.printf(" (overhead %d usec + queue %d usec + cache hit/miss %d usec)\n", less(m.total, m.queue, m.cacheTime), m.queue, m.cacheTime)
+	c.printf(" (overhead %d usec + queue %d usec + cache hit/miss %d usec)\n", subtract(m.total, m.queue, m.cacheTime), m.queue, m.cacheTime)
 	c.printf("%sAverage Cache Hit Latency: %d usec\n", in, m.hit)
 	c.printf("%sAverage Cache Miss Latency: %d usec (cache lookup/insertion %d usec + compute input %d usec + compute infer %d usec + compute output %d usec)\n\n",
 		in, m.miss+m.compute, m.miss, m.input, m.infer, m.output)
@@ -111,10 +112,10 @@ func (c *Console) ensemble(s *perf.ServerStats, indent int, cache bool) {
 	own := microsOf(s)
 	switch {
 	case !cache:
-		c.printf(" (overhead %d usec + queue %d usec + compute %d usec)\n\n", less(total, sum.queue, sum.compute), sum.queue, sum.compute)
+		c.printf(" (overhead %d usec + queue %d usec + compute %d usec)\n\n", subtract(total, sum.queue, sum.compute), sum.queue, sum.compute)
 	default:
 		if !s.Cache {
-			c.printf(" (overhead %d usec + queue %d usec + cache hit/miss %d usec)", less(total, sum.queue, sum.cacheTime), sum.queue, sum.cacheTime)
+			c.printf(" (overhead %d usec + queue %d usec + cache hit/miss %d usec)", subtract(total, sum.queue, sum.cacheTime), sum.queue, sum.cacheTime)
 		}
 		in := strings.Repeat(" ", 2*indent+2)
 		c.printf("\n%sAverage Cache Hit Latency: %d usec\n", in, sum.hit+own.hit)

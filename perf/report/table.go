@@ -8,8 +8,8 @@ import (
 	"triton/pkg/ui"
 )
 
-// WriteTable writes one row for each measured level. Levels that do not count
-// have the reason in the last column.
+// WriteTable writes one row for each measured level. The last column has the reason why a
+// level is not in the report.
 func WriteTable(w io.Writer, r *perf.Report) error {
 	if len(r.Levels)+len(r.Failed) == 0 {
 		return nil

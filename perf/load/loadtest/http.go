@@ -65,7 +65,7 @@ func (s *HTTP) accept() {
 		s.mu.conns[c] = true
 		s.mu.Unlock()
 		s.wg.Go(func() {
-			_ = s.serve(c) // the client went away
+			_ = s.serve(c) // the client disconnected
 			s.mu.Lock()
 			delete(s.mu.conns, c)
 			s.mu.Unlock()
