@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	pollEvery    = 20 * time.Millisecond // while a server starts
-	pollsWithout = 50                    // polls of a live server without its model
-	keptOutput   = 16 << 10              // bytes of the server's last output
-	portsTries   = 3
-	portsTaken   = "address already in use"
-	defaultWait  = 2 * time.Minute
-	defaultEnd   = 15 * time.Second
-	waitDelay    = 2 * time.Second // while a grandchild keeps the output open
+	pollEvery         = 20 * time.Millisecond // while a server starts
+	pollsWithoutModel = 50                    // polls of a live server without its model
+	keptOutput        = 16 << 10              // bytes of the server's last output
+	portsTries        = 3
+	portsTaken        = "address already in use"
+	defaultWait       = 2 * time.Minute
+	defaultEnd        = 15 * time.Second
+	waitDelay         = 2 * time.Second // while a grandchild keeps the output open
 )
 
 // Child launches servers as child processes on free loopback ports. On Linux they
@@ -109,10 +109,10 @@ func (l Child) await(ctx context.Context, c *child, model string) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for without := 0; !ready(ctx, wanted); {
-		// Servers open their ports after loading the models, so a live server
-		// without the model stays without it.
+		// Servers open their ports after loading the models, so if the model of a live
+		// server is not ready now, it never will be.
 		if model != "" && ready(ctx, live) {
-			if without++; without > pollsWithout {
+			if without++; without > pollsWithoutModel {
 				return fmt.Errorf("the server is up, but model %q is not ready%s", model, c.lastOutput())
 			}
 		}

@@ -129,7 +129,7 @@ func (r *run) recommend() {
 	r.result.Config = variant(r.shared, outcomes[i].Instances)
 	r.result.Reason = r.why(outcomes, limits)
 	if !r.result.Points[at[i]].Stable {
-		r.warn("the measurement of the recommended setting did not settle; measure longer to be sure")
+		r.warn("the measurement of the recommended setting was not stable; measure longer to be sure")
 	}
 }
 

@@ -79,7 +79,7 @@ func (s *subject) base(batches []int) (*inferencepb.ModelConfig, []string, error
 		return nil, nil, fmt.Errorf("model %q does not batch (max_batch_size is 0), so the only batch size is 1, not %d", s.name, largest)
 	default:
 		config.MaxBatchSize = largest
-		changes = append(changes, fmt.Sprintf("max_batch_size is raised from %d to %d, the largest batch size asked for", allowed, largest))
+		changes = append(changes, fmt.Sprintf("max_batch_size is raised from %d to %d, the largest batch size to measure", allowed, largest))
 	}
 	if n := len(config.GetInstanceGroup()); n > 1 {
 		config.InstanceGroup = config.InstanceGroup[:1]

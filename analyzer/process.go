@@ -31,9 +31,9 @@ type child struct {
 	}
 }
 
-// strayKill reports whether another process or the kernel, out of memory, killed
-// the server. Its connections break before its end is seen, so Close may be called
-// in between.
+// strayKill reports whether the server was killed by another process or, for lack of memory,
+// by the kernel. A killed server drops its connections before Wait returns, so Close may be
+// called in between; such an end is an error all the same.
 func strayKill(end *os.ProcessState, killed bool) bool {
 	status, ok := end.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL && !killed

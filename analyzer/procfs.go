@@ -87,7 +87,7 @@ func (p ProcFS) Limit() (uint64, string, error) {
 	}
 	limit, source := values["MemTotal"], "memory of this machine"
 	if limit == 0 {
-		return 0, "", fmt.Errorf("%s says nothing of MemTotal", p.file("proc", "meminfo"))
+		return 0, "", fmt.Errorf("%s has no MemTotal", p.file("proc", "meminfo"))
 	}
 	for _, name := range p.groupFiles() {
 		b, err := os.ReadFile(p.file(name))

@@ -77,5 +77,5 @@ func TestLimit(t *testing.T) {
 	_, _, err := tree(t, nil).Limit()
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, _, err = tree(t, map[string]string{"proc/meminfo": "nothing\n"}).Limit()
-	require.ErrorContains(t, err, "says nothing of MemTotal")
+	require.ErrorContains(t, err, "has no MemTotal")
 }

@@ -53,13 +53,13 @@ func Run(ctx context.Context, c Config, d Deps) (*Result, error) {
 	}
 	r.conclude()
 	if err == nil && len(result.Points) == 0 {
-		err = r.nothing(ctx)
+		err = r.nothingMeasured(ctx)
 	}
 	return result, err
 }
 
-// nothing returns the error of an analysis without a point.
-func (r *run) nothing(ctx context.Context) error {
+// nothingMeasured returns the error of an analysis without a point.
+func (r *run) nothingMeasured(ctx context.Context) error {
 	for _, v := range r.result.Variants {
 		if v.Err != nil && ctx.Err() == nil { // not caused by the interrupt
 			return fmt.Errorf("%w: %w", ErrNothingMeasured, v.Err)
@@ -159,7 +159,7 @@ func (r *run) measureLoads(ctx context.Context, s Server, w *watch, count int) b
 		p := Point{Instances: count, Load: load}
 		p.Measurement, p.Err = r.Loader.Measure(ctx, s.Endpoints(), r.Model, load)
 		if ctx.Err() != nil {
-			return false // an interrupted load is no point
+			return false // an interrupted load gives no point
 		}
 		p.Memory = w.now()
 		r.result.Points = append(r.result.Points, p)
@@ -189,7 +189,7 @@ func (r *run) exercise(ctx context.Context, s Server, w *watch, count int) bool 
 	err := r.Loader.Exercise(ctx, s.Endpoints(), r.Model, load, 2*load.Concurrency)
 	w.now()
 	if err != nil && ctx.Err() == nil {
-		r.warn("instance count %d: the memory with all instances at work is not known: %v", count, err)
+		r.warn("instance count %d: the memory while all instances execute is not known: %v", count, err)
 	}
 	return err == nil
 }

@@ -138,8 +138,8 @@ func TestOnGPUWithHiddenProcesses(t *testing.T) {
 	require.InDelta(t, 72*mib, r.Fit.PerInstance, 1)
 	require.Equal(t, inferencepb.ModelInstanceGroup_KIND_GPU, w.mu.models["m"].GetInstanceGroup()[0].GetKind())
 
-	// Without the word of the configuration, what others do on the GPU would
-	// pass for the model's.
+	// If the configuration did not say where the model runs, the GPU memory of other
+	// processes would be taken for the model's.
 	r, err = analyzer.Run(t.Context(), config(t, repository(t, plainConfig)), d)
 	require.NoError(t, err)
 	require.Equal(t, analyzer.HostPSS, r.Source)
@@ -230,8 +230,8 @@ func TestExerciseUsesTheLargestBatch(t *testing.T) {
 	require.Nil(t, r.Fit)
 	require.GreaterOrEqual(t, r.Recommended, 0)
 	require.Equal(t, []string{
-		"instance count 1: the memory with all instances at work is not known: bad input",
-		"instance count 2: the memory with all instances at work is not known: bad input",
+		"instance count 1: the memory while all instances execute is not known: bad input",
+		"instance count 2: the memory while all instances execute is not known: bad input",
 	}, r.Warnings)
 }
 
@@ -283,11 +283,11 @@ func TestVariants(t *testing.T) {
 		batch    int32
 		warnings []string
 	}{
-		"raised": {plainConfig, 16, []string{"max_batch_size is raised from 8 to 16, the largest batch size asked for"}},
+		"raised": {plainConfig, 16, []string{"max_batch_size is raised from 8 to 16, the largest batch size to measure"}},
 		"enough": {`name: "m" max_batch_size: 64`, 64, nil},
 		"no file": {
 			"", 16,
-			[]string{"max_batch_size is raised from 0 to 16, the largest batch size asked for"},
+			[]string{"max_batch_size is raised from 0 to 16, the largest batch size to measure"},
 		},
 		"groups": {
 			`max_batch_size: 16 instance_group { name: "a" kind: KIND_CPU count: 7 } instance_group { name: "b" }`, 16,

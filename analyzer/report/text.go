@@ -74,7 +74,7 @@ func conclusions(w io.Writer, r *analyzer.Result) error {
 		}
 	}
 	if p.unsettled {
-		p.line("~ did not settle within the trials allowed")
+		p.line("~ not stable within the allowed number of windows")
 	}
 	for _, v := range r.Variants {
 		if v.Err != nil && !r.Interrupted {
@@ -89,7 +89,7 @@ func conclusions(w io.Writer, r *analyzer.Result) error {
 		p.line("note: %s", text)
 	}
 	if r.Interrupted {
-		p.line("interrupted: this is what was measured until then")
+		p.line("interrupted: the results are incomplete")
 	}
 	return p.err
 }
@@ -113,13 +113,13 @@ func (p *printer) memory(r *analyzer.Result) {
 	case !ok:
 		p.line("memory: could not be read on this system")
 	case r.Fit == nil:
-		p.line("memory: %s; the server without models takes %s; the cost of an instance needs two instance counts measured in full",
+		p.line("memory: %s; the server without models takes %s; the cost of an instance is known only after complete measurements at two instance counts",
 			r.Source, size(float64(base)))
 	case r.Fit.PerInstance <= 0:
-		p.line("memory: %s = %s server + %s model; more instances took no more (off by at most %s)",
+		p.line("memory: %s = %s server + %s model; further instances took no more memory (error at most %s)",
 			r.Source, size(float64(base)), size(r.Fit.PerModel+r.Fit.PerInstance), size(r.Fit.Residual))
 	default:
-		p.line("memory: %s = %s server + %s model + %s per instance (off by at most %s)",
+		p.line("memory: %s = %s server + %s model + %s per instance (error at most %s)",
 			r.Source, size(float64(base)), size(r.Fit.PerModel), size(r.Fit.PerInstance), size(r.Fit.Residual))
 	}
 }
@@ -133,7 +133,7 @@ func (p *printer) exercised(r *analyzer.Result) {
 		}
 	}
 	if len(peaks) > 0 {
-		p.line("peak with all instances at work on batches of %d: %s", r.Batch, strings.Join(peaks, ", "))
+		p.line("peak while all instances execute batches of %d: %s", r.Batch, strings.Join(peaks, ", "))
 	}
 }
 
@@ -147,7 +147,7 @@ func (p *printer) capacity(r *analyzer.Result) {
 	case !c.Known:
 		p.line("usable memory: %s", room)
 	case !c.Limited:
-		p.line("fits: more instances cost no memory that was seen; usable are %s", room)
+		p.line("fits: further instances took no measurable memory; usable: %s", room)
 	default:
 		p.line("fits: %s in %s, at %s for each further one",
 			ui.Plural(c.Instances, "instance"), room, size(r.Fit.MaxPerInstance))
