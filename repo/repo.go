@@ -22,9 +22,9 @@ type Model struct {
 	ConfigFile string
 	// Versions are the subdirectories that are, or resemble, versions.
 	Versions []modelconfig.VersionDir
-	// Alone reports that only the configuration file was named, so that the
-	// directory around it is not a model's.
-	Alone bool
+	// ConfigOnly reports that the path was a configuration file outside a model's
+	// directory, so that only the configuration is checked.
+	ConfigOnly bool
 }
 
 // FS returns the model's directory.
@@ -33,7 +33,7 @@ func (m *Model) FS() fs.FS { return os.DirFS(m.Dir) }
 // CustomConfigs returns the configurations that a server uses instead of config.pbtxt
 // if --model-config-name names them.
 func (m *Model) CustomConfigs() ([]string, error) {
-	if m.Alone {
+	if m.ConfigOnly {
 		return nil, nil
 	}
 	return filepath.Glob(filepath.Join(globEscape.Replace(m.Dir), "configs", "*.pbtxt"))
@@ -57,7 +57,7 @@ func Open(path string) ([]Model, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return one(path)
+		return openConfig(path)
 	}
 	model, err := isModel(path)
 	if err != nil {
@@ -67,29 +67,30 @@ func Open(path string) ([]Model, error) {
 		m, err := open(path)
 		return []Model{m}, err
 	}
-	return all(path)
+	return openRepository(path)
 }
 
-// one returns the model of a configuration file. In a model's directory it is that
-// model, elsewhere it is alone.
-func one(path string) ([]Model, error) {
+// openConfig returns the model of a configuration file. ConfigOnly is set unless the file is
+// the config.pbtxt of a directory with versions.
+func openConfig(path string) ([]Model, error) {
 	dir := filepath.Dir(path)
 	if filepath.Base(path) == modelconfig.FileName {
 		m, err := open(dir)
 		if err != nil {
 			return nil, err
 		}
-		m.Alone = len(m.Versions) == 0
+		m.ConfigOnly = len(m.Versions) == 0
 		return []Model{m}, nil
 	}
 	if filepath.Ext(path) != ".pbtxt" {
 		return nil, fmt.Errorf("%s is neither a directory nor a %s", path, modelconfig.FileName)
 	}
 	name, err := base(dir)
-	return []Model{{Name: name, Dir: dir, ConfigFile: path, Alone: true}}, err
+	return []Model{{Name: name, Dir: dir, ConfigFile: path, ConfigOnly: true}}, err
 }
 
-func all(path string) ([]Model, error) {
+// openRepository returns the models of the subdirectories.
+func openRepository(path string) ([]Model, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func TestOpen(t *testing.T) {
 		models, err = repo.Open(filepath.Join(dir, path))
 		require.NoError(t, err, path)
 		require.Equal(t, []string{path[:1]}, names(models))
-		require.False(t, models[0].Alone)
+		require.False(t, models[0].ConfigOnly)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestOpenAlone(t *testing.T) {
 		models, err := repo.Open(filepath.Join(dir, name))
 		require.NoError(t, err)
 		require.Len(t, models, 1)
-		require.True(t, models[0].Alone)
+		require.True(t, models[0].ConfigOnly)
 		require.Equal(t, filepath.Join(dir, name), models[0].ConfigFile)
 	}
 	_, err := repo.Open(filepath.Join(dir, "text"))

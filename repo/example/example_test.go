@@ -102,7 +102,7 @@ func TestResNet50Size(t *testing.T) {
 	require.Equal(t, "batch", m.Inputs[0].Symbols[0])
 }
 
-// What config.pbtxt says must be what the graph says.
+// config.pbtxt and the graph must agree.
 func TestConfigsFitGraphs(t *testing.T) {
 	t.Parallel()
 	names := slices.DeleteFunc(example.Names(), func(n string) bool { return n == "resnet50" })
@@ -208,7 +208,7 @@ func TestErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	err := example.Write(t.Context(), dir, example.Options{Models: []string{"resnet"}})
-	require.ErrorContains(t, err, `no example model is called "resnet"; there are simple, simple_string`)
+	require.ErrorContains(t, err, `there is no example model "resnet"; the models are simple, simple_string`)
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	require.Error(t, example.Write(t.Context(), file, example.Options{}))

@@ -93,7 +93,7 @@ func (f fetcher) download(ctx context.Context, w wheel, dir string) error {
 	if err := os.WriteFile(list, fmt.Appendf(nil, "%s==%s --hash=sha256:%s\n", w.name, w.version, w.sha256), 0o644); err != nil {
 		return err
 	}
-	// The models are the same for all systems, so that one build of each package will do.
+	// The models are the same in the packages for all systems, so one of them is enough.
 	cmd := exec.CommandContext(ctx, python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input",
 		"--no-deps", "--require-hashes", "--only-binary=:all:", "--implementation", "cp", "--python-version", "3.11",
 		"--platform", "manylinux_2_28_x86_64", "--dest", dir, "--requirement", list)

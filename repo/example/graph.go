@@ -8,8 +8,8 @@ import (
 	"triton/pkg/onnxmodel"
 )
 
-// graph is an ONNX graph in the making. Each operation returns the name of its
-// result, so that networks read like code.
+// graph builds an ONNX graph. Each method that adds an operation returns the name of its
+// result, which is an input of further operations.
 type graph struct {
 	file onnxmodel.File
 	seed uint64
@@ -36,7 +36,7 @@ func (g *graph) op(op string, inputs []string, attrs ...onnxmodel.Attr) string {
 	return out
 }
 
-// result is op for a result that has a name of its own.
+// result adds an operation whose only result is named out.
 func (g *graph) result(out, op string, inputs []string, attrs ...onnxmodel.Attr) {
 	g.file.Nodes = append(g.file.Nodes, onnxmodel.Node{
 		Op: op, Name: "node_" + out, Inputs: inputs, Outputs: []string{out}, Attrs: attrs,
@@ -98,8 +98,9 @@ func (g *graph) uniform(name string, bound float64, dims ...int64) string {
 	})
 }
 
-// spread returns a random weight that keeps the variance of fanIn summed terms at
-// gain times that of one: gain 2 before a ReLU, which halves it, else 1.
+// spread returns a random weight, scaled so that the variance of a sum of fanIn terms is
+// gain times that of one term. The gain is 2 before a ReLU, which halves the variance, and 1
+// elsewhere.
 func (g *graph) spread(name string, gain float64, fanIn int64, dims ...int64) string {
 	return g.uniform(name, math.Sqrt(3*gain/float64(fanIn)), dims...)
 }

@@ -110,8 +110,8 @@ func TestFetchRefuses(t *testing.T) {
 	require.Empty(t, left, "failures leave nothing behind")
 }
 
-// TestFetchRunsElsewhere: Python does not see the current folder, where a pip.py
-// would take pip's place, and relative paths are still the user's.
+// TestFetchRunsElsewhere: Python does not run in the current folder, where it would import a
+// file named pip.py, and relative paths are still relative to the current folder.
 func TestFetchRunsElsewhere(t *testing.T) {
 	w, python, _ := served(t, []byte("a package"))
 	here := t.TempDir()
@@ -162,7 +162,7 @@ func TestTrainedFailureWritesNothing(t *testing.T) {
 	require.Empty(t, left)
 
 	err = Write(t.Context(), dir, Options{Trained: true, Models: []string{"simple"}})
-	require.EqualError(t, err, `no example model is called "simple"; there are voice_activity, file_type, text_recognition`)
+	require.EqualError(t, err, `there is no example model "simple"; the models are voice_activity, file_type, text_recognition`)
 }
 
 func TestAlphabet(t *testing.T) {

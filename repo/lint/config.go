@@ -53,7 +53,7 @@ func (r *run) syntax(err error) {
 }
 
 func (r *run) name() {
-	if r.Alone || r.config.Name == "" {
+	if r.ConfigOnly || r.config.Name == "" {
 		return
 	}
 	if err := r.config.CheckName(r.Name); err != nil {
@@ -67,7 +67,7 @@ func (r *run) detect() bool {
 	if err == nil {
 		return true
 	}
-	if r.Alone { // the model's files are elsewhere and may determine it
+	if r.ConfigOnly { // the model's files are elsewhere and may determine it
 		r.shared(r.config.ValidateIO())
 		return false
 	}

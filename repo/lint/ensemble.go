@@ -18,18 +18,18 @@ type parts map[string]*run
 
 // ensemble compares an ensemble with the models of its steps.
 func (r *run) ensemble(known parts) {
-	if r.config == nil || r.Alone || len(r.peers) < 2 {
-		return // the other models are not known
+	if r.config == nil || r.ConfigOnly || len(r.peers) < 2 {
+		return // the models of its steps are not known
 	}
 	steps := r.config.GetEnsembleScheduling().GetStep()
-	if last, found := known.circle(r.Name, r.Name, map[string]bool{}); found {
-		r.add(ruleCircle, "ensemble_scheduling", fmt.Sprintf("circular dependency between ensembles: %s -> ... -> %s -> %s", r.Name, last, r.Name),
+	if last, found := known.findCycle(r.Name, r.Name, map[string]bool{}); found {
+		r.add(ruleCycle, "ensemble_scheduling", fmt.Sprintf("circular dependency between ensembles: %s -> ... -> %s -> %s", r.Name, last, r.Name),
 			"take one of the steps out")
 		return
 	}
 	for i, s := range steps {
 		if s.ModelName != "" && !r.peers[s.ModelName] {
-			r.noPart(i, s.ModelName)
+			r.missingModel(i, s.ModelName)
 		}
 		r.stepVersion(i, s, known[s.ModelName])
 	}
@@ -38,7 +38,7 @@ func (r *run) ensemble(known parts) {
 	}
 }
 
-func (r *run) noPart(step int, name string) {
+func (r *run) missingModel(step int, name string) {
 	hint := "add the model to the repository"
 	if near, ok := spelling.Nearest(name, slices.Sorted(maps.Keys(r.peers))); ok {
 		hint = fmt.Sprintf("did you mean %q?", near)
@@ -66,7 +66,7 @@ func (p parts) config(name string) *inferencepb.ModelConfig {
 	if r == nil || r.config == nil || len(r.config.Input) == 0 || len(r.config.Output) == 0 {
 		return nil
 	}
-	if _, found := p.circle(name, name, map[string]bool{}); found {
+	if _, found := p.findCycle(name, name, map[string]bool{}); found {
 		return nil
 	}
 	c := r.config.ModelConfig
@@ -81,8 +81,9 @@ func (p parts) config(name string) *inferencepb.ModelConfig {
 	return c
 }
 
-// circle finds the path from a model back to an ensemble, and the last model on it.
-func (p parts) circle(from, to string, seen map[string]bool) (last string, found bool) {
+// findCycle searches the steps below a model for an ensemble. It returns the model whose step
+// names the ensemble.
+func (p parts) findCycle(from, to string, seen map[string]bool) (last string, found bool) {
 	r := p[from]
 	if r == nil || r.config == nil || seen[from] {
 		return "", false
@@ -92,7 +93,7 @@ func (p parts) circle(from, to string, seen map[string]bool) (last string, found
 		if s.ModelName == to {
 			return from, true
 		}
-		if last, found := p.circle(s.ModelName, to, seen); found {
+		if last, found := p.findCycle(s.ModelName, to, seen); found {
 			return last, true
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // versions finds the version directories that a server would load.
 func (r *run) versions() {
-	if r.Alone {
+	if r.ConfigOnly {
 		return
 	}
 	var present []int64
@@ -29,7 +29,7 @@ func (r *run) versions() {
 			r.addFile(ruleBadVersion, r.Path(v.Name), fmt.Sprintf("version directory '%s' is read as version %d", v.Name, v.Number),
 				"rename it to a plain number, or move it out of the model")
 		case v.Number < 0:
-			r.addFile(ruleBadVersion, r.Path(v.Name), fmt.Sprintf("version %d cannot be asked for", v.Number), "count versions from 1")
+			r.addFile(ruleBadVersion, r.Path(v.Name), fmt.Sprintf("version %d cannot be requested", v.Number), "count versions from 1")
 		}
 		present = append(present, v.Number)
 		byNumber[v.Number] = v
@@ -51,7 +51,7 @@ func (r *run) versions() {
 
 // files checks that the files named by the configuration exist.
 func (r *run) files() {
-	if r.Alone {
+	if r.ConfigOnly {
 		return
 	}
 	if file := modelconfig.ModelFile(r.config.ModelConfig); file != "" && needsFile(r.config.ModelConfig) && !r.isEnsemble() {

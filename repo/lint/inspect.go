@@ -20,15 +20,15 @@ const inspectTime = time.Minute
 
 // inspection is what a Python file holds.
 type inspection struct {
-	Error     string `json:"error"` // the file is no Python
+	Error     string `json:"error"` // the reason why the file is not valid Python
 	Line, Col int
 	Class     bool `json:"class"`    // it may have the class TritonPythonModel
 	Execute   bool `json:"execute"`  // the class may have the method
 	Complete  bool `json:"complete"` // the class has auto_complete_config
-	Known     bool `json:"known"`    // the class takes no methods from elsewhere
+	Known     bool `json:"known"`    // the class inherits no methods
 }
 
-// inspected are the files by path, and the version of the interpreter that read them.
+// inspected holds the inspections by path, and the version of the interpreter.
 type inspected struct {
 	version string
 	files   map[string]inspection

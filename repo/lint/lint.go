@@ -20,8 +20,8 @@ type Options struct {
 	CPUs int
 	// DefaultMaxBatch is the server's default-max-batch-size.
 	DefaultMaxBatch int
-	// Python is the interpreter that reads Python models, which does not run them;
-	// empty skips the rules about them.
+	// Python is the interpreter that reads Python models without running them; empty
+	// skips the rules about them.
 	Python string
 }
 
@@ -62,7 +62,7 @@ func variants(m repo.Model) []repo.Model {
 	list := []repo.Model{m}
 	custom, err := m.CustomConfigs()
 	if err != nil {
-		return list // the pattern is ours, so it is never wrong
+		return list // the pattern is always valid: CustomConfigs escapes the directory
 	}
 	for _, path := range custom {
 		v := m
@@ -79,7 +79,7 @@ type run struct {
 	peers   map[string]bool // names of the models of the repository
 	found   []repo.Finding
 
-	written *modelconfig.Config // as the file says
+	written *modelconfig.Config // as written in the file
 	config  *modelconfig.Config // as a server completes it
 	chosen  []repoVersion       // the versions that would be served
 	graph   *onnxmodel.Model    // of the highest of them; nil for other backends

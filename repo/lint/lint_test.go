@@ -163,8 +163,8 @@ func tensorOf(t *testing.T, words []string) onnxmodel.Value {
 	return onnxmodel.Tensor(words[0], elem, dims...)
 }
 
-// TestCustomConfigs checks the configurations of --model-config-name too; what
-// they share with the usual one is said once.
+// TestCustomConfigs checks the configurations of --model-config-name too. A finding that
+// they share with config.pbtxt is reported once.
 func TestCustomConfigs(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a[b]*") // not a pattern
@@ -194,9 +194,9 @@ func TestCustomConfigs(t *testing.T) {
 	}, got)
 }
 
-// TestAlone checks a configuration without its model: what the directory would
-// say is left out.
-func TestAlone(t *testing.T) {
+// TestConfigOnly checks a configuration without its model: the rules about the directory are
+// skipped.
+func TestConfigOnly(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "config.pbtxt")
 	require.NoError(t, os.WriteFile(path, []byte(`name: "elsewhere" input { name: "X" data_type: TYPE_FP32 dims: 0 }`), 0o644))

@@ -35,7 +35,7 @@ func python(interpreter string, runs []*run) {
 
 // programs returns the model files of a Python model.
 func (r *run) programs() []string {
-	if r.Alone || r.config == nil || r.config.Backend != "python" || r.config.Runtime == "model.py" {
+	if r.ConfigOnly || r.config == nil || r.config.Backend != "python" || r.config.Runtime == "model.py" {
 		return nil
 	}
 	file := modelconfig.ModelFile(r.config.ModelConfig)
@@ -70,7 +70,7 @@ func (r *run) program(path string, all inspected) {
 		at(ruleTensors, "neither config.pbtxt nor auto_complete_config describes inputs and outputs",
 			"list them in config.pbtxt, or add auto_complete_config")
 	case described && file.Complete:
-		at(ruleTwice, "auto_complete_config runs beside the tensors of config.pbtxt: where they differ, the model does not load",
+		at(ruleTensorsTwice, "config.pbtxt and auto_complete_config both describe the tensors: if they differ, the model does not load",
 			"describe the tensors in one place")
 	}
 }

@@ -21,7 +21,7 @@ var (
 	ruleNoBackend     = repo.Rule{ID: "TRN106", Severity: repo.Error, Doc: "the backend is given, or follows from the model file"}
 	ruleDuplicate     = repo.Rule{ID: "TRN210", Severity: repo.Warning, Doc: "tensor names are given once"}
 	ruleNeverBatches  = repo.Rule{ID: "TRN310", Severity: repo.Warning, Doc: "dynamic_batching needs max_batch_size of at least 2"}
-	ruleNoDelay       = repo.Rule{ID: "TRN311", Severity: repo.Note, Doc: "preferred batch sizes are waited for only with max_queue_delay_microseconds"}
+	ruleNoDelay       = repo.Rule{ID: "TRN311", Severity: repo.Note, Doc: "preferred batch sizes have an effect only with max_queue_delay_microseconds"}
 	ruleLongDelay     = repo.Rule{ID: "TRN312", Severity: repo.Warning, Doc: "max_queue_delay_microseconds is at most a second"}
 	ruleUnusedBatch   = repo.Rule{ID: "TRN313", Severity: repo.Note, Doc: "a model with max_batch_size has a batching scheduler"}
 	ruleCouldBatch    = repo.Rule{ID: "TRN314", Severity: repo.Note, Doc: "a graph with an open first dimension is served in batches"}
@@ -42,15 +42,15 @@ var (
 	ruleGraphFile     = repo.Rule{ID: "TRN610", Severity: repo.Error, Doc: "ONNX files can be read"}
 	ruleIncomplete    = repo.Rule{ID: "TRN611", Severity: repo.Error, Doc: "the ONNX graph can complete the configuration"}
 	ruleNoComposing   = repo.Rule{ID: "TRN710", Severity: repo.Error, Doc: "the models of an ensemble are in its repository"}
-	ruleCircle        = repo.Rule{ID: "TRN711", Severity: repo.Error, Doc: "an ensemble is not among the models that it needs"}
+	ruleCycle         = repo.Rule{ID: "TRN711", Severity: repo.Error, Doc: "an ensemble does not contain itself"}
 	ruleStepVersion   = repo.Rule{ID: "TRN712", Severity: repo.Error, Doc: "the version that a step names is served"}
 	ruleNoEffect      = repo.Rule{ID: modelconfig.NoEffectRule().ID, Severity: repo.Note, Doc: modelconfig.NoEffectRule().Doc}
 	rulePython        = repo.Rule{ID: "TRN901", Severity: repo.Error, Doc: "the file of a Python model is correct Python"}
 	ruleClass         = repo.Rule{ID: "TRN902", Severity: repo.Error, Doc: "a Python model has a class TritonPythonModel with a method execute"}
 	ruleTensors       = repo.Rule{ID: "TRN903", Severity: repo.Warning, Doc: "config.pbtxt or auto_complete_config describes the tensors of a Python model"}
-	ruleTwice         = repo.Rule{ID: "TRN904", Severity: repo.Note, Doc: "not both config.pbtxt and auto_complete_config describe the tensors of a Python model"}
-	ruleSkipped       = repo.Rule{ID: "TRN905", Severity: repo.Note, Doc: "an interpreter is there to read Python models"}
-	ruleParameter     = repo.Rule{ID: "TRN810", Severity: repo.Warning, Doc: "parameters are ones that the backend knows"}
+	ruleTensorsTwice  = repo.Rule{ID: "TRN904", Severity: repo.Note, Doc: "the tensors of a Python model are described in one place, config.pbtxt or auto_complete_config"}
+	ruleSkipped       = repo.Rule{ID: "TRN905", Severity: repo.Note, Doc: "a Python interpreter is available to read Python models"}
+	ruleParameter     = repo.Rule{ID: "TRN810", Severity: repo.Warning, Doc: "the backend knows the parameters"}
 )
 
 // Rules lists every rule by id, those of the shared packages included.
@@ -59,8 +59,8 @@ func Rules() []repo.Rule {
 		ruleSyntax, ruleUnreadable, ruleDirectory, ruleNoBackend, ruleDuplicate, ruleNeverBatches, ruleNoDelay, ruleLongDelay,
 		ruleUnusedBatch, ruleCouldBatch, rulePreferredSort, ruleNoLevels, ruleCount, ruleTooMany, ruleAllGPUs, ruleAutoGPU,
 		ruleNoVersion, ruleBadVersion, ruleMissing, ruleModelFile, ruleLabels, ruleLabelCount, ruleWarmup, ruleExternal,
-		ruleGraphFile, ruleIncomplete, ruleNoComposing, ruleCircle, ruleStepVersion, ruleNoEffect, ruleParameter,
-		rulePython, ruleClass, ruleTensors, ruleTwice, ruleSkipped,
+		ruleGraphFile, ruleIncomplete, ruleNoComposing, ruleCycle, ruleStepVersion, ruleNoEffect, ruleParameter,
+		rulePython, ruleClass, ruleTensors, ruleTensorsTwice, ruleSkipped,
 	}
 	for _, r := range slices.Concat(modelconfig.Rules(), agent.Rules(), extension.Rules(), autofill.Rules()) {
 		list = append(list, repo.Rule{ID: r.ID, Severity: repo.Error, Doc: r.Doc})

@@ -12,7 +12,7 @@ import (
 )
 
 // TestEveryRuleIsDocumented compares the tables of docs/rules.md with Rules: every
-// rule once, in order, with its severity and text, and a way to mend it.
+// rule once, in order, with its severity and text, and a way to correct the mistake.
 func TestEveryRuleIsDocumented(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "rules.md"))

@@ -35,7 +35,7 @@ func (r *run) parameters() {
 	}
 }
 
-// noEffect reports the fields that a load accepts and nothing reads.
+// noEffect reports the fields that a load accepts and the server does not read.
 func (r *run) noEffect() {
 	for _, f := range r.config.NoEffect() {
 		r.add(ruleNoEffect, f.Path, f.Msg, f.Hint)
@@ -58,7 +58,7 @@ func (r *run) extensions() {
 
 // agents runs the repository agents, as a load does.
 func (r *run) agents() {
-	if !r.Alone {
+	if !r.ConfigOnly {
 		r.shared(agent.Run(r.config, r.FS()))
 	}
 }

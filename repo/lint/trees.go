@@ -40,7 +40,7 @@ func treeModel(c *inferencepb.ModelConfig) []string {
 // trees checks that the model files of trees and estimators exist.
 func (r *run) trees() {
 	files := treeModel(r.config.ModelConfig)
-	if r.Alone || files == nil {
+	if r.ConfigOnly || files == nil {
 		return
 	}
 	for _, v := range r.chosen {

@@ -39,7 +39,7 @@ func placements(file, dir string, graph *onnxmodel.Model) ([]placement, error) {
 	return append(plan, placement{file, filepath.Join(dir, "model.onnx")}), nil
 }
 
-// place copies or links a file. One that is already where it belongs stays.
+// place copies or links a file. A file that is already in place is not touched.
 func place(p placement, link bool) error {
 	if same(p.from, p.to) {
 		return nil
@@ -79,7 +79,7 @@ func same(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// replace writes a file beside its place and moves it there when complete.
+// replace writes a temporary file in the same folder and renames it when it is complete.
 func replace(path string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -12,13 +12,13 @@ import (
 	"triton/pkg/modelconfig"
 )
 
-// skeleton is a model that works.
+// skeleton is the example model.
 //
 //go:embed skeleton.py
 var skeleton []byte
 
-// writePython makes the model directory for a model.py. A file that does not exist is
-// written: a model that works, to be changed.
+// writePython makes the model directory for a model.py. If the file does not exist, the
+// model is the skeleton.
 func writePython(file string, o Options) (Result, error) {
 	res := Result{Name: o.Name}
 	dir := filepath.Join(o.Output, o.Name)

@@ -133,7 +133,7 @@ func nameOf(file string) (string, error) {
 		dir = filepath.Dir(dir)
 	}
 	if name = filepath.Base(dir); name == string(filepath.Separator) || name == "." {
-		return "", errors.New("the file's name says nothing: give the model a name")
+		return "", errors.New("the model's name cannot be derived from the file's name: give the model a name")
 	}
 	return name, nil
 }

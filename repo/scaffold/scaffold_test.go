@@ -78,7 +78,7 @@ func TestWrite(t *testing.T) {
 	require.Equal(t, batched, read(t, filepath.Join(out, "net/config.pbtxt")))
 }
 
-// TestWriteInPlace gives a model that lies in its repository its configuration.
+// TestWriteInPlace writes the configuration of a model that is already in its repository.
 func TestWriteInPlace(t *testing.T) {
 	t.Parallel()
 	file := model(t, "models/net/1/model.onnx", "batch", 16)

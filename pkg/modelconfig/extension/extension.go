@@ -44,7 +44,7 @@ func Keys() []string {
 
 // Rules returns the rules of this package by ID.
 func Rules() []modelconfig.Rule {
-	return []modelconfig.Rule{{ID: rule, Doc: "parameters that only this server reads can be followed"}}
+	return []modelconfig.Rule{{ID: rule, Doc: "parameters that only this server reads have valid values"}}
 }
 
 const rule = "TRN820"
