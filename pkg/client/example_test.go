@@ -105,7 +105,7 @@ func ExampleClient_ModelMetadata() {
 	// INPUT0 FP32 [-1]
 }
 
-// Ask a server that wants certificates of its clients.
+// Call a server that requires client certificates.
 func ExampleTLSFiles() {
 	config, err := client.TLSFiles{Root: "ca.pem", Cert: "me.pem", Key: "me.key"}.Config()
 	if err != nil {

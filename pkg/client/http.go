@@ -131,7 +131,7 @@ func (t *httpTransport) call(ctx context.Context, _ string, req, resp proto.Mess
 	answer, err := t.do(ctx, r.httpCall)
 	var se *status.Error
 	if r.probe && errors.As(err, &se) {
-		return nil // the server said no, as the zero message does
+		return nil // not live or not ready, which the zero message means
 	}
 	if err != nil {
 		return err

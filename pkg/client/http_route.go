@@ -16,7 +16,7 @@ import (
 type route struct {
 	httpCall
 	wrap  string // field of the response message that the body holds
-	probe bool   // the response is the status
+	probe bool   // the HTTP status is the whole response
 }
 
 type object = map[string]any

@@ -54,12 +54,12 @@ type Lister interface {
 // concurrent use. The owner may change it at any time, and must not free it
 // before Close.
 type Memory interface {
-	// Size returns the number of bytes from the address of the handle on.
+	// Size returns the number of bytes, counted from the handle's address.
 	Size() uint64
-	// Read copies from the device, from offset in bytes on, until dst is full.
+	// Read fills dst from the device memory that starts at offset, in bytes.
 	Read(dst []byte, offset uint64) error
-	// Write copies to the device, from offset in bytes on. Other processes see
-	// src when it returns.
+	// Write copies src to the device memory that starts at offset, in bytes. Other
+	// processes see src when it returns.
 	Write(src []byte, offset uint64) error
 	// Close unmaps the memory. It is the last call.
 	Close() error

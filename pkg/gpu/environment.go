@@ -63,7 +63,7 @@ func (e Environment) table(all []physical) []int {
 	}
 	order := byAddress(all)
 	if e.Order != "PCI_BUS_ID" && e.Warn != nil && mixedKinds(all) {
-		e.Warn("the order in which CUDA counts GPUs of different kinds is not known without its driver; " +
+		e.Warn("without the CUDA driver, the order in which CUDA numbers GPUs of different kinds is not known;  " +
 			"the order of their bus addresses is assumed: set CUDA_DEVICE_ORDER=PCI_BUS_ID to be sure")
 	}
 	if e.Visible == nil {

@@ -124,8 +124,8 @@ func TestDriverKnows(t *testing.T) {
 	require.Empty(t, e.table(nil))
 }
 
-// TestOrderIsNotKnown: only where it matters, the limit of a table without driver
-// is told.
+// TestOrderIsNotKnown: without a driver there is a warning, but only if the order of the GPUs
+// matters.
 func TestOrderIsNotKnown(t *testing.T) {
 	t.Parallel()
 	mixed := machine()

@@ -1,7 +1,7 @@
 // Package hashorder computes the order in which Triton iterates over named things in a
 // hash table, such as the inputs of a request or of an ONNX model. Clients see that
-// order: a completed configuration lists inputs and outputs in it, and of several wrong
-// inputs the first in it is reported. It is not a hash table.
+// order: a completed configuration lists inputs and outputs in it, and the server reports
+// the first of several wrong inputs in it. The package is not a hash table.
 package hashorder
 
 import (
@@ -10,8 +10,8 @@ import (
 )
 
 // Of returns the iteration order of a table into which names were inserted one after
-// the other, as indices into names. Names must differ. For few names it is mostly the
-// reverse.
+// the other, as indices into names. Names must differ. For a few names it is usually the
+// reverse of the insertion order.
 func Of(names []string) []int {
 	t := table{hashes: make([]uint64, 1, len(names)+1), next: make([]int32, 1, len(names)+1)}
 	t.resize(sizes[0])

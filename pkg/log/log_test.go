@@ -38,7 +38,7 @@ func TestFormats(t *testing.T) {
 			s.Format = c.format
 			k, out, errs := open(t, s)
 			k.Logger().With("k", "v").Info("loading: \"m\"\n:1", "n", 3, slog.Group("g", "x", true))
-			// Attributes of With stand before those of the call.
+			// Attributes of With come before those of the call.
 			require.Regexp(t, regexp.MustCompile(c.want), out.String())
 			require.Empty(t, errs.String())
 		})

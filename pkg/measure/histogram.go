@@ -11,7 +11,7 @@ const (
 )
 
 // Histogram counts latencies in logarithmic buckets, for the display of a running
-// measurement; its percentiles are about 6 % wide. One goroutine adds, any may
+// measurement; its percentiles are accurate to about 6 %. One goroutine adds, any may
 // read.
 type Histogram struct{ counts [buckets]atomic.Uint64 }
 

@@ -32,7 +32,7 @@ func New(file string, cfg *inferencepb.ModelConfig) *Config {
 // value means unknown.
 type Position struct{ Line, Col int }
 
-// maxPath is longer than all paths.
+// maxPath bounds the length of the paths that Position looks up. No field has a longer path.
 const maxPath = 8 * maxName
 
 // Position returns where a field was set, such as "input[0].dims[1]" or

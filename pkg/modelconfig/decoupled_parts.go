@@ -40,8 +40,8 @@ func (p *parts) decoupled(models []*pb.ModelConfig) {
 	}
 }
 
-// mixed reports a join. model is the one that names the resulting tensor: the ensemble,
-// if that is one of its outputs.
+// mixed adds a finding about a step, or the outputs of the ensemble, that joins values of
+// different decoupled models. model is the model of the step, or the ensemble.
 func (p *parts) mixed(path, model string) {
 	if len(p.found) == 0 {
 		p.add(ruleEnsembleDecoupled, path, "join only values that come from the same decoupled step",

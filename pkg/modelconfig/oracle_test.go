@@ -28,7 +28,7 @@ func TestCompareValidation(t *testing.T) {
 	datadriven.Walk(t, "testdata/validate", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.HasArg("newer") {
-				return d.Expected // than the server that is at hand
+				return d.Expected // than the installed server
 			}
 			var model string
 			d.ScanArgs(t, "model", &model)

@@ -34,9 +34,9 @@ func (c *Config) ValidateIO() []Finding {
 	return v.found
 }
 
-// ValidateRuntime checks, for a model of a backend that this server has, that the
-// configuration names no other library of it. A model.py may be in the backend directory
-// of the server. Triton checks that when it loads the backend, and not for ensembles.
+// ValidateRuntime checks the field runtime of a model whose backend this server has: it may
+// name only the backend's own library, or a model.py in the server's backend directory.
+// Triton makes this check when it loads the backend, and not for ensembles.
 func (c *Config) ValidateRuntime() []Finding {
 	v := validator{Config: c}
 	if c.Runtime != "" && c.Runtime != "model.py" && c.Runtime != "libtriton_"+c.Backend+".so" {
@@ -119,7 +119,7 @@ func (v *validator) dynamicBatching(d *pb.ModelDynamicBatching) {
 	v.preferred(path, "dynamic batching preferred size", d.PreferredBatchSize)
 	if n := d.PriorityLevels; n != 0 {
 		if d.DefaultPriorityLevel == 0 || d.DefaultPriorityLevel > n {
-			v.add(rulePriority, path+".default_priority_level", "write the level of requests that do not say",
+			v.add(rulePriority, path+".default_priority_level", "write the level of requests without a priority",
 				"default priority level must be in range [1, %d] for %s", n, v.Name)
 		}
 		for _, level := range sortedLevels(d.PriorityQueuePolicy) {

@@ -44,8 +44,7 @@ func innerShape(dims []int64, r *pb.ModelTensorReshape) tensor.Shape {
 	return dims
 }
 
-// Decoupled reports whether an ensemble of these models may send other than one
-// response.
+// Decoupled reports whether an ensemble of these models may send no response or several.
 func Decoupled(parts []*pb.ModelConfig) bool {
 	return slices.ContainsFunc(parts, func(m *pb.ModelConfig) bool { return m.GetModelTransactionPolicy().GetDecoupled() })
 }

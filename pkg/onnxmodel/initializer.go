@@ -13,7 +13,7 @@ const firstDefault = 4
 // initializer takes a weight's name, size and file and skips its data.
 func (d *decoder) initializer(f field) error {
 	name, elements := "", int64(1)
-	err := d.in(f, "initializer", len(d.m.Initializers), func(f field) (err error) {
+	err := d.nested(f, "initializer", len(d.m.Initializers), func(f field) (err error) {
 		switch {
 		case f.num == 1 && f.varint():
 			elements = multiply(elements, f.uint)
@@ -53,7 +53,7 @@ func multiply(a int64, b uint64) int64 {
 
 func (d *decoder) external(f field) error {
 	key, value := "", ""
-	err := d.in(f, "external_data", -1, func(f field) (err error) {
+	err := d.nested(f, "external_data", -1, func(f field) (err error) {
 		switch {
 		case f.num == 1 && f.message():
 			key, err = d.name(f, "key")

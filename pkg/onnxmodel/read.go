@@ -72,7 +72,7 @@ func (d *decoder) model(f field) (err error) {
 		d.m.Version = int64(f.uint)
 	case f.num == 7 && f.message():
 		d.graphs = true
-		err = d.in(f, "graph", -1, d.graph)
+		err = d.nested(f, "graph", -1, d.graph)
 	case f.num == 8 && f.message():
 		err = d.opset(f)
 	case f.num == 14 && f.message():
@@ -83,7 +83,7 @@ func (d *decoder) model(f field) (err error) {
 
 func (d *decoder) opset(f field) error {
 	var o Opset
-	err := d.in(f, "opset_import", len(d.m.Opsets), func(f field) (err error) {
+	err := d.nested(f, "opset_import", len(d.m.Opsets), func(f field) (err error) {
 		switch {
 		case f.num == 1 && f.message():
 			o.Domain, err = d.name(f, "domain")
@@ -104,7 +104,7 @@ func (d *decoder) opset(f field) error {
 
 func (d *decoder) metadata(f field) error {
 	key, value, whole := "", "", true
-	err := d.in(f, "metadata_props", -1, func(f field) (err error) {
+	err := d.nested(f, "metadata_props", -1, func(f field) (err error) {
 		switch {
 		case f.num == 1 && f.message():
 			key, err = d.name(f, "key")
@@ -139,7 +139,7 @@ func (d *decoder) graph(f field) (err error) {
 	case 12:
 		d.m.Outputs, err = d.value(f, "output", d.m.Outputs)
 	case 15:
-		err = d.in(f, "sparse_initializer", -1, func(f field) error {
+		err = d.nested(f, "sparse_initializer", -1, func(f field) error {
 			if f.num == 1 && f.message() {
 				return d.initializer(f)
 			}

@@ -65,8 +65,8 @@ func (s *scanner) fields(end int64, visit func(field) error) error {
 	return nil
 }
 
-// in is fields for the payload of f. Error texts call it name.
-func (s *scanner) in(f field, name string, index int, visit func(field) error) error {
+// nested calls visit for each field of the message in f. Error texts call the message name.
+func (s *scanner) nested(f field, name string, index int, visit func(field) error) error {
 	s.path = append(s.path, step{name, index})
 	err := s.fields(f.end, visit)
 	s.path = s.path[:len(s.path)-1]

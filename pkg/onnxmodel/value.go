@@ -3,12 +3,12 @@ package onnxmodel
 // value appends one graph input or output to list.
 func (d *decoder) value(f field, what string, list []Value) ([]Value, error) {
 	var v Value
-	err := d.in(f, what, len(list), func(f field) (err error) {
+	err := d.nested(f, what, len(list), func(f field) (err error) {
 		switch {
 		case f.num == 1 && f.message():
 			v.Name, err = d.name(f, "name")
 		case f.num == 2 && f.message():
-			err = d.in(f, "type", -1, func(f field) error { return d.valueType(f, &v) })
+			err = d.nested(f, "type", -1, func(f field) error { return d.valueType(f, &v) })
 		}
 		return err
 	})
@@ -52,13 +52,13 @@ func (d *decoder) valueType(f field, v *Value) error {
 	if kind != KindTensor && kind != KindSparseTensor {
 		return nil
 	}
-	return d.in(f, "tensor_type", -1, func(f field) error {
+	return d.nested(f, "tensor_type", -1, func(f field) error {
 		switch {
 		case f.num == 1 && f.varint():
 			v.Elem = ElemType(int32(f.uint))
 		case f.num == 2 && f.message():
 			v.Ranked = true
-			return d.in(f, "shape", -1, func(f field) error { return d.dim(f, v) })
+			return d.nested(f, "shape", -1, func(f field) error { return d.dim(f, v) })
 		}
 		return nil
 	})
@@ -74,7 +74,7 @@ func (d *decoder) dim(f field, v *Value) error {
 		return d.errorf(f.at, "more than %d dimensions", maxRank)
 	}
 	size, symbol := int64(-1), ""
-	err := d.in(f, "dim", len(v.Dims), func(f field) (err error) {
+	err := d.nested(f, "dim", len(v.Dims), func(f field) (err error) {
 		switch {
 		case f.num == 1 && f.varint():
 			size, symbol = max(int64(f.uint), -1), ""

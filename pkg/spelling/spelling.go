@@ -7,8 +7,8 @@ package spelling
 const maxLen = 64
 
 // Nearest returns the name with the smallest edit distance from name, the first of several.
-// It reports false if none is near: at most a third of the bytes may differ, but always
-// one, and never all.
+// It reports false if none is near. The edit distance may be at most a third of the length
+// of name, or 1 if that is more, and must be less than the length.
 func Nearest(name string, names []string) (string, bool) {
 	return Within(min(len(name)-1, max(1, len(name)/3)), name, names)
 }

@@ -9,9 +9,9 @@ type Device interface {
 	Owner
 	// Location returns which device it is.
 	Location() Location
-	// Read copies from the device, from offset in bytes on, until dst is full.
+	// Read fills dst from the device memory that starts at offset, in bytes.
 	Read(dst []byte, offset uint64) error
-	// Write copies to the device, from offset in bytes on.
+	// Write copies src to the device memory that starts at offset, in bytes.
 	Write(src []byte, offset uint64) error
 }
 
@@ -21,7 +21,7 @@ func (b *Buffer) Device() Device {
 	return d
 }
 
-// WriteTo copies all pieces to a device, one after the other from offset on.
+// WriteTo copies all pieces to a device, one after the other, starting at offset.
 func (d *Data) WriteTo(to Device, offset uint64) error {
 	for i := range d.Segments() {
 		piece := d.Segment(i).Bytes()

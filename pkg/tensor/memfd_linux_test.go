@@ -64,8 +64,8 @@ func TestSharedMemory(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Memory that is given back is the system's again, and nobody finds in it what
-// was there, though the file is still mapped elsewhere.
+// Released memory returns to the system. Other processes that still map the file read
+// zeros there.
 func TestSharedMemoryIsGivenBack(t *testing.T) {
 	t.Parallel()
 	p := shareable(t)

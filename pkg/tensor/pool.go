@@ -65,8 +65,7 @@ func NewPoolOf(o PoolOptions) *Pool {
 	return &Pool{source: o.Source, refuse: o.Refuse}
 }
 
-// Get is TryGet for tests and for the start of a server: it panics if there is no
-// memory. The contents are undefined.
+// Get is TryGet for tests: it panics if there is no memory. The contents are undefined.
 func (p *Pool) Get(n int) *Buffer { return p.GetAligned(n, 0) }
 
 // alignment in bytes is the one that vector instructions prefer, and enough for every data

@@ -54,7 +54,8 @@ func shortest(dst []byte, f float64) ([]byte, int) {
 }
 
 // powerFor returns the power of ten that brings a number of binary exponent e
-// near 2^-61, and the decimal exponent that the product has to be given back.
+// near 2^-61, and the decimal exponent by which the digits of the product must then be
+// scaled.
 func powerFor(e int) (fixed, int) {
 	x := float64(-61-e)*0.30102999566398114 + 347
 	k := int(x)

@@ -24,8 +24,8 @@ type inputState struct {
 	dataPos                      int // of data that precedes name, type or shape
 }
 
-// input reads one input in text order. After any error inputExact reads the input again and
-// returns the right one.
+// input reads one input in text order. After any error, inputExact reads the input again and
+// returns Triton's error.
 func (d *Decoder) input(t *kserve.Tensor) error {
 	r := &d.r
 	if !r.Is('{') {

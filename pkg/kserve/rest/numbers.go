@@ -78,15 +78,16 @@ func (n *numberReader) array() error {
 			return err
 		}
 		var err error
-		if depth, err = closed(r, depth); err != nil || depth == 0 {
+		if depth, err = nextDepth(r, depth); err != nil || depth == 0 {
 			return err
 		}
 	}
 }
 
-// closed passes the end of an element, or of an empty array, and the ends of the arrays
-// that it closes. It returns the depth of the next element, or 0 at the end of all.
-func closed(r *tritonjson.Reader, depth int) (int, error) {
+// nextDepth skips what follows an element or an empty array: a comma, or the ends of arrays
+// and a comma. It returns the depth of the next element, or 0 after the end of the outermost
+// array.
+func nextDepth(r *tritonjson.Reader, depth int) (int, error) {
 	for {
 		more, ok := r.Separator()
 		switch {

@@ -12,8 +12,8 @@ const (
 	paramClassification = "classification"
 )
 
-// output reads one requested output in text order. After any error outputExact reads the
-// output again and returns the right one.
+// output reads one requested output in text order. After any error, outputExact reads the
+// output again and returns Triton's error.
 func (d *Decoder) output(o *kserve.RequestedOutput) error {
 	r := &d.r
 	if !r.Is('{') {

@@ -40,8 +40,8 @@ func (d *Decoder) parameters() error {
 }
 
 // wellKnown returns a bit for each parameter that has a field of the request, 0 for the
-// others. The first of several counts for a parameter with a bit; the others are all kept,
-// in order.
+// others. If a parameter with a bit is repeated, the first one counts; the others are all
+// kept, in order.
 func wellKnown(name []byte) uint8 {
 	switch string(name) {
 	case "sequence_id":

@@ -12,11 +12,11 @@ const (
 	paramByteSize = "shared_memory_byte_size"
 )
 
-// regionParams is the shared memory parameters read so far, in text order.
+// regionParams holds the shared memory parameters that were read so far, in text order.
 type regionParams struct {
 	kserve.RegionSlice
 	region, offset, size bool  // read; the first of duplicates counts
-	bad                  error // one of them is wrong; exact returns Triton's text
+	bad                  error // not nil if one of them is wrong; exact returns Triton's text
 }
 
 // member reads the parameter at the cursor, or skips it if it is not about shared memory.

@@ -90,7 +90,7 @@ func eachString(r *tritonjson.Reader, visit func() bool) error {
 			return errNoString(tritonjson.ErrString)
 		}
 		var err error
-		if depth, err = closed(r, depth); err != nil || depth == 0 {
+		if depth, err = nextDepth(r, depth); err != nil || depth == 0 {
 			return err
 		}
 	}

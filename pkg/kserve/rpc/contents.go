@@ -22,8 +22,8 @@ const (
 	numContents
 )
 
-// contents is the typed contents of one tensor, of which only the number of elements is
-// read yet.
+// contents holds the typed contents of one tensor before they are decoded; only their
+// elements have been counted.
 type contents struct {
 	tensor int
 	msg    []byte // a view, or own memory once several were merged

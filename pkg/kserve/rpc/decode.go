@@ -11,7 +11,7 @@ import (
 
 // Request is a ModelInferRequest that a server decodes.
 type Request struct {
-	// Message is filled by Unmarshal and must be set before.
+	// Message is where Unmarshal puts the message; the caller sets it before.
 	Message *kserve.Request
 	// Regions is the shared memory that the message may name; nil: none.
 	Regions kserve.Regions

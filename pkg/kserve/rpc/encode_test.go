@@ -222,8 +222,8 @@ func TestManyParameters(t *testing.T) {
 	require.EqualValues(t, 25, m.Parameters[25].Int)
 }
 
-// TestManyContents: contents that come in parts are merged, and take no more
-// memory than some times what came.
+// TestManyContents: contents that come in parts are merged, and take memory in proportion to
+// the bytes received.
 func TestManyContents(t *testing.T) {
 	const parts = 100000
 	in := []byte("\x0a\x01A\x12\x05INT32\x1a\x03\xa0\x8d\x06") // [100000]

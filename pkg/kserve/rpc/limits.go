@@ -67,7 +67,7 @@ type Budget interface {
 // message has too many elements, room skips the element and returns false.
 func room[T any](d *decoder, l *list, s []T) (_ []T, ok bool, err error) {
 	if d.refused[l.num] {
-		return s, false, d.pass()
+		return s, false, d.skipBytes()
 	}
 	if len(s) < d.counted[l.num] {
 		return s, true, nil
@@ -78,7 +78,7 @@ func room[T any](d *decoder, l *list, s []T) (_ []T, ok bool, err error) {
 		if d.over == nil {
 			d.over = invalid("the message has %d %s, at most %d can be in a message of %d bytes", total, l.name, limit, d.size)
 		}
-		return s, false, d.pass()
+		return s, false, d.skipBytes()
 	}
 	d.counted[l.num] = total
 	if err := d.take((total - len(s)) * l.size); err != nil {
@@ -95,8 +95,8 @@ func (d *decoder) take(bytes int) error {
 	return d.budget.Take(bytes)
 }
 
-// pass skips a bytes field.
-func (d *decoder) pass() error {
+// skipBytes skips a bytes field.
+func (d *decoder) skipBytes() error {
 	_, err := d.span()
 	return err
 }
@@ -108,7 +108,7 @@ func (d *decoder) count(num protowire.Number) int {
 	defer func() { d.scanner = from }()
 	n := 0
 	for at := num; at != 0; {
-		if d.pass() != nil {
+		if d.skipBytes() != nil {
 			return n
 		}
 		if at == num {

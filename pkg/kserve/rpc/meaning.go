@@ -46,7 +46,8 @@ func wrongType(name, want string) error {
 	return invalid("invalid value type for '%s' parameter, expected %s", name, want)
 }
 
-// requestParameter reports whether p is a parameter of the model.
+// requestParameter moves p into its field if the protocol defines it. Otherwise it reports
+// that p is the model's own parameter.
 func requestParameter(m *kserve.Request, p *kserve.Parameter) (own bool, err error) {
 	switch p.Name {
 	case "sequence_id":

@@ -20,7 +20,7 @@ type scanner struct {
 	frame  int    // the current frame
 	data   []byte // its bytes
 	pos    int    // number of its bytes that were read
-	left   int    // unread bytes in all frames, or in the message within that is read
+	left   int    // unread bytes in all frames, or in the nested message that is being read
 }
 
 func (s *scanner) reset(frames mem.BufferSlice) {

@@ -10,8 +10,7 @@ import (
 	"triton/pkg/modelconfig/extension"
 )
 
-// Whatever the parameters say, either something is found or what is read can be
-// followed.
+// For any parameters, Read returns findings or valid settings.
 func FuzzRead(f *testing.F) {
 	f.Add("16,32", "ids, weights:0:0", "ids=-1,weights:0=0.5", "mask:1", "logits", "20000")
 	f.Add("16,16", ":", "=", "mask:", "logits:9", "-1")

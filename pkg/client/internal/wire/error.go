@@ -14,8 +14,8 @@ import (
 	"triton/pkg/status"
 )
 
-// ErrEmptyFinal refuses to send a request for an empty final response over HTTP.
-var ErrEmptyFinal = errors.New("an empty final response exists only on gRPC streams: HTTP servers refuse to be asked for it")
+// ErrEmptyFinal is the error of a request over HTTP that requests an empty final response.
+var ErrEmptyFinal = errors.New("an empty final response exists only on gRPC streams: HTTP servers reject the parameter")
 
 // ConnectError returns a failure to connect. It begins with the words of Triton's
 // HTTP client library, which scripts look for.
