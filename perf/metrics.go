@@ -29,8 +29,8 @@ type scraper struct {
 		polls   []*GPUStats
 		err     error
 		notices []string
-		warned  bool // about missing metrics
-		late    bool // about slow answers
+		warned  bool // of missing metrics
+		late    bool // warned of slow responses
 	}
 	notice func(string)
 }

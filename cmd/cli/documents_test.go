@@ -18,8 +18,8 @@ var (
 	notInSlug = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
-// TestDocumentLinks wants every relative link of the documents to lead to a file and,
-// where it names one, to a heading.
+// TestDocumentLinks checks that the file of every relative link in the documents exists, and
+// the heading, if the link names one.
 func TestDocumentLinks(t *testing.T) {
 	t.Parallel()
 	root := os.DirFS("../..")

@@ -93,7 +93,7 @@ func TestOtherCommandsBesideKubernetesServices(t *testing.T) {
 	require.Empty(t, errs)
 }
 
-// TestOnlyLinksAreIgnored: everything else that is wrong stops the start.
+// TestOnlyLinksAreIgnored: any other invalid variable prevents the start.
 func TestOnlyLinksAreIgnored(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"y", "http://10.0.0.1:8000", "tcp://10.0.0.1", "tcp://10.0.0.1:", "tcp://10.0.0.1:http", "tcp://triton:8000", "10.0.0.1:8000"} {

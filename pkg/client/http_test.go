@@ -89,8 +89,8 @@ func answer(body string) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
 
-// TestInferenceIsSentOnce: a server that closes an idle connection while a
-// request is on its way may have run it. What only reads is sent again.
+// TestInferenceIsSentOnce: a server that closes an idle connection while a request is on its
+// way may have run it. Only calls that change nothing are sent again.
 func TestInferenceIsSentOnce(t *testing.T) {
 	s := newScript(t, answer("{}"), "", answer("[]"), "", answer("[]"), "", answer("{}"))
 	c := newClient(t, client.Options{Address: s.Addr().String()})

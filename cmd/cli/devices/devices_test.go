@@ -48,5 +48,5 @@ func TestIdentities(t *testing.T) {
 	_, err = Environment(process.Process{}, listing{err: broken}).CUDA()
 	require.ErrorIs(t, err, broken)
 	_, err = Environment(process.Process{}, silent{}).CUDA()
-	require.ErrorContains(t, err, "does not tell its devices")
+	require.ErrorContains(t, err, "does not list its devices")
 }

@@ -12,9 +12,9 @@ import (
 	"triton/cmd/cli/clitest"
 )
 
-// TestErrorsAsTriton asks every command line that Triton 2.51 was asked, and
-// expects its exit code 1 and its words; blanks at the ends of lines, the usage in
-// front and the log do not count.
+// TestErrorsAsTriton runs the command lines whose errors were recorded from Triton 2.51, and
+// expects exit code 1 and the same text. It ignores blanks at the ends of lines, the usage
+// before the error, and the log.
 func TestErrorsAsTriton(t *testing.T) {
 	t.Parallel()
 	compareConsoles(t, "tritonserver_errors.txt", 100, nil, func(l string) bool { return !logLine(l) })

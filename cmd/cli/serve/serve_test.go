@@ -124,9 +124,9 @@ func TestSources(t *testing.T) {
 	require.Contains(t, errs, "triton: reading the configuration file: ")
 }
 
-// TestWithoutEngine: without ONNX Runtime the rest is served, and one line
-// says how to get it.
-func TestWithoutEngine(t *testing.T) {
+// TestWithoutLibrary: without the ONNX Runtime library the other models are served, and one
+// log line says how to get the library.
+func TestWithoutLibrary(t *testing.T) {
 	t.Parallel()
 	models := clitest.Models(t)
 	code, _, errs := clitest.Run(t, nil, "repo", "example", models, "--model", "simple")
@@ -144,8 +144,8 @@ func TestWithoutEngine(t *testing.T) {
 	require.Contains(t, p.Stdout.String(), "| simple | 1       | UNAVAILABLE: Unavailable: the ONNX Runtime library is missing")
 }
 
-// TestNamedEngineMissing: a library that is named must be there.
-func TestNamedEngineMissing(t *testing.T) {
+// TestNamedLibraryMissing: a library that a flag names must exist.
+func TestNamedLibraryMissing(t *testing.T) {
 	t.Parallel()
 	models := clitest.Models(t)
 	code, _, errs := clitest.Run(t, nil, "repo", "example", models, "--model", "simple")

@@ -113,7 +113,7 @@ func (r *reader) admission() bool {
 	}
 	on := text == "true"
 	if on && r.GetSequenceBatching() != nil || on && r.GetEnsembleScheduling() != nil {
-		r.add(KeyAdmission, "remove it", "only models without a scheduler of sequences or steps can refuse by deadline")
+		r.add(KeyAdmission, "remove it", "only models without sequence batching and ensemble scheduling can have admission control")
 	}
 	return on
 }

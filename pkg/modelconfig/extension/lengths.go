@@ -198,14 +198,14 @@ func (r *reader) axis(key, kind, name, dim string, d inferencepb.DataType, dims 
 	if dim == "" {
 		a.Dim = slices.Index(dims, -1)
 		if a.Dim < 0 || slices.Contains(dims[a.Dim+1:], -1) {
-			r.add(key, `say which, such as "`+name+`:0"`, "%s '%s' has dims %v, of which not exactly one may vary", kind, name, a.Dims)
+			r.add(key, `say which, such as "`+name+`:0"`, "%s '%s' has dims %v, which must have exactly one -1", kind, name, a.Dims)
 			return a, false
 		}
 		return a, true
 	}
 	n, err := strconv.Atoi(dim)
 	if err != nil || n < 0 || n >= len(dims) || dims[n] != -1 {
-		r.add(key, "count the dims from 0, without the batch dimension", "'%s' is no dimension of %s '%s' that may vary; its dims are %v", dim, kind, name, a.Dims)
+		r.add(key, "count the dims from 0, without the batch dimension", "'%s' is not a variable dimension of %s '%s'; its dims are %v", dim, kind, name, a.Dims)
 		return a, false
 	}
 	a.Dim = n
