@@ -57,7 +57,7 @@ func TestDrainSaysClose(t *testing.T) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { return served.Load() > 200 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return served.Load() > 200 }, time.Minute, time.Millisecond)
 	s.Interrupt()
 	clients.Wait()
 	require.NoError(t, s.Wait())

@@ -64,13 +64,13 @@ func TestClientLeavesEnsemble(t *testing.T) {
 				require.Eventually(t, func() bool {
 					_, text := get(t, client, "http://"+s.Metrics+"/metrics")
 					return strings.Contains(text, `nv_inference_pending_request_count{model="`+model+`",version="1"} 1`)
-				}, 20*time.Second, time.Millisecond)
+				}, time.Minute, time.Millisecond)
 			}
 			cancel()
 			require.Error(t, <-left)
 			require.Error(t, <-left)
 			for _, model := range []string{"fork", "a", "b"} {
-				require.Eventually(t, func() bool { failed, _ := count(model); return failed == 2 }, 20*time.Second, time.Millisecond, model)
+				require.Eventually(t, func() bool { failed, _ := count(model); return failed == 2 }, time.Minute, time.Millisecond, model)
 			}
 			failed, run := count("c")
 			require.Zero(t, failed+run)

@@ -170,7 +170,7 @@ func oneByOne(t *testing.T, s *servertest.Server, shapes []string, input string)
 		})
 		require.Eventually(t, func() bool {
 			return i == len(shapes)-1 || taken(t, s) == i+1
-		}, 10*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 	}
 	require.NoError(t, all.Wait())
 	return answers

@@ -100,12 +100,12 @@ func TestADrainDoesNotWaitForResources(t *testing.T) {
 	require.Eventually(t, func() bool { // until the resource is gone
 		_, _, err := post(hasty, "http://"+s.HTTP+"/v2/models/stuck/infer", body)
 		return err != nil
-	}, 30*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	ask("stuck")
 	require.Eventually(t, func() bool {
 		_, text := get(t, client, "http://"+s.Metrics+"/metrics")
 		return strings.Contains(text, `nv_inference_pending_request_count{model="stuck",version="1"} 1`)
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	s.Interrupt()
 	require.Error(t, s.Wait())
 	asked.Wait()

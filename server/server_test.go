@@ -134,7 +134,7 @@ func TestDrainLosesNothing(t *testing.T) {
 			errs <- err
 		})
 	}
-	require.Eventually(t, func() bool { return taken(t, s) == 2*n }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return taken(t, s) == 2*n }, time.Minute, time.Millisecond)
 	s.Interrupt()
 	clients.Wait()
 	for range 2 * n {
@@ -220,7 +220,7 @@ func TestHealthWhileDraining(t *testing.T) {
 	half(t, s)
 	c := newClient(t)
 	s.Interrupt()
-	require.Eventually(t, s.Service().Exiting, 5*time.Second, time.Millisecond)
+	require.Eventually(t, s.Service().Exiting, time.Minute, time.Millisecond)
 	require.False(t, s.Service().Ready())
 	code, _ := get(t, c, "http://"+s.Metrics+"/metrics")
 	require.Equal(t, http.StatusOK, code, "metrics stay to the end")
@@ -315,7 +315,7 @@ func TestLoad(t *testing.T) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { return served.Load() > 100 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return served.Load() > 100 }, time.Minute, time.Millisecond)
 	s.Interrupt()
 	clients.Wait()
 	require.NoError(t, s.Wait())

@@ -41,13 +41,13 @@ func TestSequencesEndBeforeTheServer(t *testing.T) {
 		require.NoError(t, err)
 		resp.Body.Close()
 		return resp.StatusCode == http.StatusBadRequest
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	code, body := step(t, s, 1, "")
 	require.Equal(t, http.StatusOK, code, body)
 	require.Eventually(t, func() bool {
 		code, body = step(t, s, 2, "SE")
 		return code == http.StatusServiceUnavailable
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	require.Equal(t, `{"error":"Server is stopping, scheduler for model has stopped accepting new inference requests"}`, body)
 	code, body = step(t, s, 1, "E")
 	require.Equal(t, http.StatusOK, code, body)

@@ -105,7 +105,7 @@ func TestDrainsUnderLoad(t *testing.T) {
 				})
 			}
 		}
-		require.Eventually(t, func() bool { return served.Load() > 200 }, 30*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return served.Load() > 200 }, time.Minute, time.Millisecond)
 		s.Interrupt()
 		clients.Wait()
 		close(failures)

@@ -183,7 +183,7 @@ func TestCallsInFlight(t *testing.T) {
 						}
 					}
 					return false
-				}, 10*time.Second, time.Millisecond)
+				}, time.Minute, time.Millisecond)
 				close(e.let)
 				for range 2 {
 					if err := <-answer; test.want == "" {
@@ -222,7 +222,7 @@ func TestAModelThatCallsItself(t *testing.T) {
 		got := make(infertest.Errors, 1)
 		q.Sink = got
 		require.NoError(t, m.Submit(q))
-		require.Eventually(t, func() bool { return q.State() == infer.Executing }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return q.State() == infer.Executing }, time.Minute, time.Millisecond)
 		q.Cancel()
 		require.Equal(t, status.Cancelled, status.CodeOf(<-got))
 		q.Release()

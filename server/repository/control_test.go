@@ -26,7 +26,7 @@ func settle(t *testing.T, r *Repository) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return len(r.retiring) == 0
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 // python is a backend in place of Triton's and the model.py that the answers were

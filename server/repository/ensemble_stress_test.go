@@ -126,7 +126,7 @@ func TestEnsemblesInFlight(t *testing.T) {
 			require.Eventually(t, func() bool {
 				ready, err := r.ModelReady("ab", "")
 				return err != nil || !ready
-			}, 10*time.Second, time.Millisecond)
+			}, time.Minute, time.Millisecond)
 			close(gate.let)
 			require.NoError(t, <-answer)
 			require.NoError(t, <-ended)

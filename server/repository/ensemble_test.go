@@ -119,7 +119,7 @@ func listed(t *testing.T, r *Repository) string {
 		defer r.mu.Unlock()
 		return len(r.retiring) == 0
 	}
-	require.Eventually(t, settled, 10*time.Second, time.Millisecond)
+	require.Eventually(t, settled, time.Minute, time.Millisecond)
 	var all strings.Builder
 	for _, m := range r.Index(false).Models {
 		if m.State != "" {

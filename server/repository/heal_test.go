@@ -65,7 +65,7 @@ func breakDown(t *testing.T, r *Repository, faulty *brittle) {
 		ready, err := r.ModelReady("m", "")
 		require.NoError(t, err)
 		return !ready
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	faulty.broken.Store(false)
 }
 
@@ -192,7 +192,7 @@ func TestWarmUpOfARestartedInstance(t *testing.T) {
 	require.Eventually(t, func() bool {
 		ready, err := r.ModelReady("m", "")
 		return err == nil && ready
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 // sample returns the first input of the next request.

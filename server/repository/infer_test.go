@@ -38,7 +38,7 @@ func TestInfer(t *testing.T) {
 	resp.Release()
 	drained := make(chan error, 1)
 	go func() { drained <- r.Drain(context.Background()) }()
-	require.Eventually(t, m.(*actual.Newest).Stopped, 5*time.Second, time.Millisecond)
+	require.Eventually(t, m.(*actual.Newest).Stopped, time.Minute, time.Millisecond)
 	_, err = inferOnce(t, m)
 	require.EqualError(t, err, "[request id: <id_unknown>] Server is stopping, scheduler for model has stopped accepting new inference requests")
 	m.Release()

@@ -59,13 +59,13 @@ func TestFinishSequences(t *testing.T) {
 		r.FinishSequences(t.Context())
 		close(settled)
 	}()
-	require.Eventually(t, func() bool { return !r.Ready() }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !r.Ready() }, time.Minute, time.Millisecond)
 	require.ErrorContains(t, r.Load(t.Context(), "m", infer.LoadOptions{}), "erver")
 	require.NoError(t, send("n", false, false), "other models serve")
 	require.NoError(t, send("m", false, false))
 	require.Eventually(t, func() bool {
 		return send("m", true, true) != nil // Stop comes after the server is not ready
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	if r.openVersions()[0].InFlight() > 0 {
 		require.NoError(t, send("m", false, true))
 	}
@@ -90,5 +90,5 @@ func TestUnloadEndsSequencesOnInstancesBefore(t *testing.T) {
 	require.NoError(t, r.Load(t.Context(), "m", infer.LoadOptions{Config: &config}))
 	require.NoError(t, step(t, r, pool, "m", false, false), "on the instance before")
 	require.NoError(t, r.Unload(t.Context(), "m", false))
-	require.Eventually(t, func() bool { return len(r.openVersions()) == 0 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(r.openVersions()) == 0 }, time.Minute, time.Millisecond)
 }

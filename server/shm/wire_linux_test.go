@@ -49,7 +49,7 @@ func TestWire(t *testing.T) {
 			w.ask(t, "http POST /v2/"+kind+"sharedmemory/unregister")
 			require.Eventually(t, func() bool { // a reply on its way may still hold a region
 				return strings.Contains(w.ask(t, "http GET /v2/"+kind+"sharedmemory/status"), "\n[]\n")
-			}, 10*time.Second, time.Millisecond)
+			}, time.Minute, time.Millisecond)
 		}
 		datadriven.RunTest(t, path, w.run)
 	})

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -211,7 +212,7 @@ class TritonPythonModel(framework.FrameworkModel):
 	require.EqualError(t, responses[1].Err, "three values")
 	require.EqualError(t, responses[3].Err, "ValueError: four values")
 	require.EqualError(t, responses[4].Err, "unexpected datatype TYPE_FP64 for inference output 'OUT', expecting TYPE_FP32")
-	require.Contains(t, h.logged(), "runs (3, 2)")
+	require.Eventually(t, func() bool { return strings.Contains(h.logged(), "runs (3, 2)") }, time.Minute, time.Millisecond)
 }
 
 // TestMissingPackage: a missing package and a missing file are one line.
