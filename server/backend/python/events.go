@@ -25,6 +25,10 @@ type events struct {
 	life     context.Context
 	stop     context.CancelFunc // the child has ended
 
+	// keeping orders the calls of Keep and the removal of open requests. It is locked
+	// before mu, and while a request that the core aborts is answered.
+	keeping sync.Mutex
+
 	mu struct {
 		sync.Mutex
 		open      map[uint64]openRequest
@@ -116,8 +120,8 @@ func putText(m *child.Message, err error, text string) {
 	m.String(text)
 }
 
-// end is called when the child has ended and its last frame was handled, with the error for the requests that Execute
-// left to it.
+// end is called when the child has ended and its last frame was handled, with the error
+// for the requests that Execute left to it.
 func (e *events) end(err error) {
 	e.stop()
 	var left []*infer.Request

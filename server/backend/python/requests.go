@@ -41,6 +41,12 @@ func (e *events) add(requests []*infer.Request, decoupled bool) uint64 {
 
 // take takes a request out of the table. It returns false when that was done before.
 func (e *events) take(id uint64) (openRequest, bool) {
+	e.keeping.Lock()
+	defer e.keeping.Unlock()
+	return e.remove(id)
+}
+
+func (e *events) remove(id uint64) (openRequest, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	o, ok := e.mu.open[id]
@@ -55,35 +61,47 @@ func (e *events) forget(first uint64, n int) {
 	}
 }
 
-// leave leaves a request of a batch to its response sender.
-func (e *events) leave(id uint64, lost func() error) {
+// keep returns an open request after Keep: its responses and the return of Execute may then
+// come in any order. The caller holds keeping.
+func (e *events) keep(id uint64) (openRequest, bool) {
 	e.mu.Lock()
 	o, ok := e.mu.open[id]
 	e.mu.Unlock()
-	if !ok {
-		return
+	if o.r == nil || o.kept {
+		return o, ok
 	}
-	if o.r == nil {
-		e.take(id)
-		return
-	}
-	if !o.kept {
-		o.r.Keep()
-	}
+	o.r.Keep() // without the lock: it may answer the request
+	o.kept = true
 	e.mu.Lock()
-	_, ok = e.mu.open[id]
-	ended := e.mu.ended
-	if ok && !ended {
-		e.mu.open[id] = openRequest{r: o.r, kept: true}
-	} else {
+	e.mu.open[id] = o
+	e.mu.Unlock()
+	return o, ok
+}
+
+// takeKept is take for the goroutine that handles frames, while Execute may run.
+func (e *events) takeKept(id uint64) (openRequest, bool) {
+	e.keeping.Lock()
+	defer e.keeping.Unlock()
+	_, _ = e.keep(id)
+	return e.remove(id)
+}
+
+// leave leaves a request of a batch to its response sender.
+func (e *events) leave(id uint64, lost func() error) {
+	e.keeping.Lock()
+	o, ok := e.keep(id)
+	e.mu.Lock()
+	over := e.mu.ended || o.r == nil
+	switch {
+	case over:
 		delete(e.mu.open, id)
+	case ok:
+		e.mu.open[id] = openRequest{r: o.r, kept: true}
 	}
 	e.mu.Unlock()
-	switch {
-	case ok && ended:
+	e.keeping.Unlock()
+	if over && o.r != nil {
 		o.r.Fail(lost())
-		o.r.LetGo()
-	case !ok && !o.kept: // answered meanwhile by a sender that did not know that it is kept
 		o.r.LetGo()
 	}
 }
@@ -117,11 +135,11 @@ func (e *events) send(r *child.Reader) {
 		return
 	}
 	if final {
-		if o, ok := e.take(id); ok {
+		if o, ok := e.takeKept(id); ok {
 			o.finish(resp)
 			return
 		}
-	} else if req := e.borrow(id); req != nil {
+	} else if req := e.borrowKept(id); req != nil {
 		req.Respond(resp, false)
 		req.Release()
 		return
@@ -140,6 +158,14 @@ func (e *events) borrow(id uint64) *infer.Request {
 		r.Retain()
 	}
 	return r
+}
+
+// borrowKept is borrow for a response, while Execute may run.
+func (e *events) borrowKept(id uint64) *infer.Request {
+	e.keeping.Lock()
+	defer e.keeping.Unlock()
+	_, _ = e.keep(id)
+	return e.borrow(id)
 }
 
 // counted counts a response that was handled.
@@ -166,7 +192,7 @@ func (e *events) forgotten(r *child.Reader) {
 		if r.Err() != nil {
 			return
 		}
-		o, ok := e.take(id)
+		o, ok := e.takeKept(id)
 		switch {
 		case !ok:
 		case e.model.decoupled:

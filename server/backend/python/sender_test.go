@@ -240,7 +240,7 @@ func TestSenderErrors(t *testing.T) {
 		a := h.lend(c.id)
 		require.NoError(t, h.batch(a))
 		require.Equal(t, []string{c.want}, a.responses(1))
-		require.False(t, a.IsKept(), "it was answered while execute ran")
+		require.Equal(t, infer.Answered, a.State(), "it was answered while execute ran")
 		a.end()
 		require.Eventually(t, func() bool { return containsRecord(h, c.log) }, waitFor, tick, c.log)
 	}
