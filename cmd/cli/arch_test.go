@@ -84,7 +84,7 @@ var mayImport = map[string]string{
 	"server/backend/onnx":       "server/backend server/infer pkg/hashorder pkg/inferencepb pkg/kserve pkg/modelconfig pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor",
 	"server/backend/child":      "server/backend",
 	"server/backend/metric":     "",
-	"server/backend/python":     "server/backend server/backend/child server/backend/metric server/backend/python/env server/infer pkg/kserve pkg/modelconfig pkg/modelconfig/extension pkg/tensor",
+	"server/backend/python":     "server/backend server/backend/child server/backend/metric server/backend/python/env server/infer pkg/kserve pkg/modelconfig pkg/modelconfig/extension pkg/tensor pkg/tritonjson",
 	"server/backend/python/env": "",
 	"server/ratelimit":          "server/scheduler",
 	"server/cache/redis":        "server/cache server/infer pkg/kserve pkg/tensor",

@@ -7,6 +7,7 @@ import (
 
 	"triton/pkg/kserve"
 	"triton/pkg/status"
+	"triton/pkg/tritonjson"
 )
 
 // appendParameters appends parameters as JSON.
@@ -21,7 +22,7 @@ func appendParameters(b []byte, all []kserve.Parameter) []byte {
 		} else {
 			b = append(b, ',')
 		}
-		b = appendText(b, p.Name)
+		b = tritonjson.AppendValid(b, p.Name)
 		b = append(b, ':')
 		switch p.Kind {
 		case kserve.ParamBool:
@@ -37,15 +38,10 @@ func appendParameters(b []byte, all []kserve.Parameter) []byte {
 			}
 			b = append(b, text...)
 		default:
-			b = appendText(b, p.String)
+			b = tritonjson.AppendValid(b, p.String)
 		}
 	}
 	return append(b, '}')
-}
-
-func appendText(b []byte, s string) []byte {
-	text, _ := json.Marshal(s) // a string has always a form
-	return append(b, text...)
 }
 
 // parseParameters reads the parameters of a response: numbers, texts and truth values.
