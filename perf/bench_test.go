@@ -42,12 +42,12 @@ func BenchmarkNull(b *testing.B) {
 				defer func() { require.NoError(b, c.Close()) }()
 				prepared, err := c.Prepare(loadtest.Request())
 				require.NoError(b, err)
-				g := load.New(context.Background(), c, load.Requests{Prepared: []*lane.Prepared{prepared}, Batch: 1}, false)
+				g := load.NewClosed(context.Background(), load.Options{Dialer: c, Source: &load.Steps{Prepared: []*lane.Prepared{prepared}, Batch: 1}})
 				defer g.Close()
-				<-g.SetQuota(n, n) // connections stand
+				<-g.Start(load.Level{Concurrency: n, Total: n}) // connections stand
 				b.ReportAllocs()
 				b.ResetTimer()
-				<-g.SetQuota(n, max(b.N, n))
+				<-g.Start(load.Level{Concurrency: n, Total: max(b.N, n)})
 			})
 		}
 	}

@@ -1,6 +1,6 @@
 // Package perf measures a model on a server as perf_analyzer does: it keeps a number of
-// requests in flight, measures windows until throughput and latency are stable, and sweeps
-// or searches over levels. It prints nothing and reads no flags: it reports events to
+// requests in flight or sends them at a rate, measures windows until throughput and latency
+// are stable, and sweeps or searches over levels. It prints nothing and reads no flags: it reports events to
 // an Observer and returns a Report.
 package perf
 
@@ -9,11 +9,51 @@ import (
 	"time"
 
 	"triton/perf/data"
+	"triton/perf/load"
 )
 
-// Range is a range of concurrencies, both ends included. End 0 means no end: the
-// latency limit stops the sweep.
-type Range struct{ Start, End, Step int }
+// Range holds the levels of a sweep: those of List, or else from Start to End, both
+// included. End 0 means no end: the latency limit stops the sweep.
+type Range struct {
+	Start, End, Step float64
+	List             []float64
+}
+
+// Mode is how the requests of a level are started.
+type Mode uint8
+
+// The modes.
+const (
+	Concurrency Mode = iota // a number of requests in flight
+	RequestRate             // requests per second
+	Intervals               // at given intervals
+)
+
+// Rate reports whether requests start at the times of a schedule.
+func (m Mode) Rate() bool { return m != Concurrency }
+
+// Distribution is that of the intervals between requests.
+type Distribution uint8
+
+// The distributions.
+const (
+	Constant Distribution = iota
+	Poisson
+)
+
+// Load is what a level asks for: requests in flight, or requests per second.
+type Load struct {
+	Mode  Mode
+	Value float64
+}
+
+// Concurrency returns the number of requests in flight, 0 if that is not what is asked for.
+func (l Load) Concurrency() int {
+	if l.Mode != Concurrency {
+		return 0
+	}
+	return int(l.Value)
+}
 
 // Search is the order in which levels are chosen from the range.
 type Search uint8
@@ -39,11 +79,19 @@ type Config struct {
 	Model   string
 	Version string // empty: the server's choice
 
-	Batches     []int // batch sizes to sweep; perf_analyzer accepts only one
-	Concurrency Range
-	Search      Search
-	Async       bool // changes how stability is judged and what is printed
-	Sync        bool // synchronous calls were requested explicitly
+	Batches []int // batch sizes to sweep; perf_analyzer accepts only one
+	Mode    Mode
+	Range   Range // concurrencies or rates
+	Search  Search
+	Async   bool // changes how stability is judged and what is printed
+	Sync    bool // synchronous calls were requested explicitly
+
+	Distribution Distribution    // of mode RequestRate
+	Intervals    []time.Duration // of mode Intervals
+	MaxInFlight  int             // with a schedule; 0 is the default of package load
+	Seed         uint64          // of the distribution, of random data and of sequences
+
+	Sequences Sequences
 
 	Windows      Windows
 	Interval     time.Duration // of a time window; the real one is 1.2 times as long
@@ -71,7 +119,8 @@ func DefaultConfig(model string) Config {
 	return Config{
 		Model:           model,
 		Batches:         []int{1},
-		Concurrency:     Range{1, 1, 1},
+		Range:           Range{Start: 1, End: 1, Step: 1},
+		Sequences:       DefaultSequences(),
 		Interval:        5 * time.Second,
 		Samples:         50,
 		Stability:       0.1,
@@ -87,6 +136,9 @@ type Deps struct {
 	Dial func(ctx context.Context) (Target, error)
 	// Observer receives events on the goroutine of Run; may be nil.
 	Observer Observer
+	// Alarm makes the alarm that starts requests with a schedule; nil means
+	// load.TimerAlarm.
+	Alarm func(stop <-chan struct{}) load.Alarm
 	// Interrupt, when closed, ends the level and still reports it. Cancelling
 	// the context instead stops at once.
 	Interrupt <-chan struct{}

@@ -20,7 +20,10 @@ type (
 	// several.
 	BatchStarted struct{ Batch int }
 	// LevelStarted comes when the load is up.
-	LevelStarted struct{ Batch, Concurrency int }
+	LevelStarted struct {
+		Batch int
+		Load  Load
+	}
 	// WindowDone comes after each window; with Err the window does not count.
 	WindowDone struct {
 		Trial   int

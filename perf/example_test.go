@@ -20,7 +20,7 @@ func ExampleRun() {
 	defer func() { _ = server.Close() }()
 
 	config := perf.DefaultConfig(loadtest.Model)
-	config.Concurrency = perf.Range{Start: 1, End: 2, Step: 1}
+	config.Range = perf.Range{Start: 1, End: 2, Step: 1}
 	config.Interval = 50 * time.Millisecond
 	config.Stability = 1000 // an example has no time to become stable
 	report, err := perf.Run(context.Background(), config, perf.Deps{
@@ -33,7 +33,7 @@ func ExampleRun() {
 		return
 	}
 	for _, level := range report.Levels {
-		fmt.Println(level.Concurrency, level.Throughput > 0, level.Latency(99) > 0)
+		fmt.Println(level.Load.Concurrency(), level.Throughput > 0, level.Latency(99) > 0)
 	}
 	// Output:
 	// 1 true true

@@ -126,6 +126,8 @@ func (f *fake) Statistics(_ context.Context, name, _ string) ([]*client.ModelSta
 
 func (f *fake) Prepare(*kserve.Request) (*lane.Prepared, error) { return &lane.Prepared{}, nil }
 
+func (f *fake) PrepareSequence(*kserve.Request) (*lane.Prepared, error) { return &lane.Prepared{}, nil }
+
 func (f *fake) Decode(*lane.Exchange, *kserve.Response) error { return nil }
 
 func (f *fake) Close() error { return nil }

@@ -37,6 +37,7 @@ type model struct {
 	signature data.Signature
 	maxBatch  int
 	ensemble  bool
+	sequence  bool                // it, or a model of the ensemble, has sequence batching
 	parts     map[member][]member // the models of the steps, by ensemble
 	cached    map[string]bool     // by name: uses the response cache
 }
@@ -78,7 +79,7 @@ func discover(ctx context.Context, c Target, name, version string) (*model, erro
 	if err := unsupported(config); err != nil {
 		return nil, err
 	}
-	m.ensemble = config.GetPlatform() == "ensemble"
+	m.ensemble, m.sequence = config.GetPlatform() == "ensemble", config.GetSequenceBatching() != nil
 	if err := m.expand(ctx, c, member{m.signature.Model, version}, config, nil); err != nil {
 		return nil, &SetupError{What: "failed to create model parser", Err: err}
 	}
@@ -86,10 +87,7 @@ func discover(ctx context.Context, c Target, name, version string) (*model, erro
 }
 
 func unsupported(config *client.ModelConfig) error {
-	switch {
-	case config.GetSequenceBatching() != nil:
-		return &SetupError{Err: errors.New("models with sequence batching cannot be measured yet")}
-	case config.GetModelTransactionPolicy().GetDecoupled():
+	if config.GetModelTransactionPolicy().GetDecoupled() {
 		return &SetupError{Err: errors.New("Decoupled models must be run with `--async` and `--streaming` and either `-i grpc` or `--service-kind=triton_c_api`; streaming is not supported yet")}
 	}
 	return nil
@@ -163,9 +161,7 @@ func (m *model) expand(ctx context.Context, c Target, self member, config *clien
 		if err != nil {
 			return err
 		}
-		if sub.GetSequenceBatching() != nil {
-			return errors.New("ensembles with sequence batching cannot be measured yet")
-		}
+		m.sequence = m.sequence || sub.GetSequenceBatching() != nil
 		if err := m.expand(ctx, c, part, sub, append(path, self)); err != nil {
 			return err
 		}

@@ -11,8 +11,9 @@ import (
 // Progress is the state of the current level. Requests and latencies are counted
 // only if Config.Live is set.
 type Progress struct {
-	Batch, Concurrency int
-	Trial              int           // the window, from 1
+	Batch              int
+	Load               Load
+	Trial              int           // the window, from 1; 0 before the first level
 	InWindow           time.Duration // since it began
 	Window             time.Duration // its planned length; 0 when by count
 	Requests           uint64        // completed since the level began
@@ -24,7 +25,7 @@ type Progress struct {
 type progress struct {
 	mu struct {
 		sync.Mutex
-		gen   *load.Generator
+		gen   load.Generator
 		base  measure.Counts // before the level
 		began time.Time
 		p     Progress
@@ -32,7 +33,7 @@ type progress struct {
 	}
 }
 
-func (s *progress) start(gen *load.Generator, l *Level, c Settings) {
+func (s *progress) start(gen load.Generator, l *Level, c Settings) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.gen = gen
@@ -40,7 +41,7 @@ func (s *progress) start(gen *load.Generator, l *Level, c Settings) {
 	if c.Live {
 		gen.Snapshot(&s.mu.base)
 	}
-	s.mu.p = Progress{Batch: l.Batch, Concurrency: l.Concurrency}
+	s.mu.p = Progress{Batch: l.Batch, Load: l.Load}
 	if c.Windows == TimeWindows && c.RequestCount == 0 {
 		s.mu.p.Window = windowLength(c.Interval)
 	}

@@ -21,17 +21,18 @@ type Settings struct {
 	Ensemble     bool
 	Cache        bool // the model or one of its parts uses the response cache
 	TopCache     bool // the model itself uses it
+	Sequence     bool // requests belong to sequences
 	MaxBatchSize int
 }
 
-// Level is one batch size at one concurrency.
+// Level is one batch size under one load.
 type Level struct {
-	Batch       int
-	Concurrency int
-	Stable      bool
-	OverLimit   bool
-	Incomplete  bool // interrupted
-	Trials      int  // windows measured
+	Batch      int
+	Load       Load
+	Stable     bool
+	OverLimit  bool
+	Incomplete bool // interrupted
+	Trials     int  // windows measured
 	Summary
 }
 
@@ -54,10 +55,24 @@ type Summary struct {
 	// percentile.
 	Stabilizing time.Duration
 
+	Sequences int // that ended
+	Schedule  *ScheduleStats
+
 	Client   ClientTimes
 	Overhead float64 // percent of the time in which workers had no request in flight
 	Server   *ServerStats
 	GPU      *GPUStats
+}
+
+// ScheduleStats says how well the client kept its schedule.
+type ScheduleStats struct {
+	SendRate float64 // requests per second that started
+	Delayed  int     // requests that started more than a millisecond late
+	MaxLate  time.Duration
+	// Latencies from the scheduled start of a request to its end. Those of Summary begin
+	// when the request was sent.
+	AvgLatency  time.Duration
+	Percentiles []Percentile
 }
 
 // Latency returns the latency of percentile p, 0 if it was not computed.

@@ -9,9 +9,6 @@ import (
 
 	"triton/perf/data"
 	"triton/perf/load"
-	"triton/pkg/client"
-	"triton/pkg/client/lane"
-	"triton/pkg/kserve"
 )
 
 // LoadError ends a run because requests failed.
@@ -57,24 +54,6 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 	return r.report, err
 }
 
-func (c *Config) validate() error {
-	switch {
-	case c.Model == "":
-		return errors.New("perf: no model is named")
-	case len(c.Batches) == 0 || slices.Min(c.Batches) < 1:
-		return errors.New("perf: batch sizes must be > 0")
-	case c.Concurrency.Start < 1:
-		return errors.New("The start of the search range must be > 0")
-	case c.Concurrency.Step < 1 && c.Concurrency.End > c.Concurrency.Start:
-		return errors.New("The step of the search range must be > 0")
-	case c.Concurrency.End == 0 && c.LatencyLimit == 0:
-		return errors.New("The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously")
-	case c.MaxTrials < 1, c.Interval <= 0, c.Samples < 1, c.Stability < 0:
-		return errors.New("perf: trials, interval and samples must be > 0, stability must be >= 0")
-	}
-	return nil
-}
-
 func (r *runner) connect(ctx context.Context) error {
 	c, err := r.deps.Dial(ctx)
 	if err != nil {
@@ -92,7 +71,7 @@ func (r *runner) prepare(ctx context.Context) error {
 		return err
 	}
 	r.settings.MaxBatchSize = r.model.maxBatch
-	r.settings.Ensemble = r.model.ensemble
+	r.settings.Ensemble, r.settings.Sequence = r.model.ensemble, r.model.sequence
 	r.settings.TopCache = r.model.cached[r.model.signature.Model]
 	r.settings.Cache = r.model.anyCache()
 	if r.model.maxBatch == 0 && slices.Max(r.settings.Batches) > 1 {
@@ -130,15 +109,11 @@ func (r *runner) sweep(ctx context.Context) error {
 
 func (r *runner) sweepBatch(ctx context.Context, batch int) error {
 	requests, err := r.requests(batch)
-	defer func() {
-		for _, p := range requests.Prepared {
-			p.Release()
-		}
-	}()
+	defer requests.release()
 	if err != nil {
 		return &SetupError{What: "Failed to init manager inputs", Err: err, Data: true}
 	}
-	gen := load.New(ctx, r.client, requests, r.settings.Live)
+	gen := r.generator(ctx, requests)
 	defer gen.Close()
 	if err := r.warmUp(ctx, gen); err != nil {
 		return r.loadError(ctx, gen, err)
@@ -147,7 +122,7 @@ func (r *runner) sweepBatch(ctx context.Context, batch int) error {
 }
 
 // loadError adds the failures of the workers to an error.
-func (r *runner) loadError(ctx context.Context, gen *load.Generator, err error) error {
+func (r *runner) loadError(ctx context.Context, gen load.Generator, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -163,53 +138,26 @@ func (r *runner) loadError(ctx context.Context, gen *load.Generator, err error) 
 // failureWait is how long a failed run waits for requests in flight.
 const failureWait = time.Second
 
-// requests encodes the request of every step once. The caller releases them,
-// also after an error.
-func (r *runner) requests(batch int) (load.Requests, error) {
-	out := load.Requests{Batch: batch}
-	for k := range r.set.Steps() {
-		req, err := r.set.Request(k, batch)
-		if err != nil {
-			return out, err
-		}
-		req.EmptyFinal = r.client.Protocol() == client.GRPC
-		p, err := r.client.Prepare(req)
-		if err != nil {
-			return out, err
-		}
-		out.Prepared = append(out.Prepared, p)
-	}
-	if r.set.Expects() {
-		out.Check = func(step int, x *lane.Exchange) error {
-			var resp kserve.Response
-			defer resp.Reset()
-			if err := r.client.Decode(x, &resp); err != nil {
-				return err
-			}
-			return r.set.Check(&resp, step, batch)
-		}
-	}
-	return out, nil
-}
-
 // warmUp sends requests that no statistics count.
-func (r *runner) warmUp(ctx context.Context, gen *load.Generator) error {
+func (r *runner) warmUp(ctx context.Context, gen load.Generator) error {
 	n := r.settings.WarmupCount
 	if n == 0 {
 		return nil
 	}
-	level := r.settings.Concurrency.Start
-	if level > n {
+	at := Load{r.settings.Mode, r.settings.Range.first()}
+	if at.Concurrency() > n {
 		r.notice("WARNING: The number of concurrent requests exceeds the warmup request count. Adjusting warmup concurrency to match the warmup request count.")
-		level = n
+		at.Value = float64(n)
 	}
-	done := gen.SetQuota(level, n)
-	r.observe(LevelStarted{Batch: r.settings.Batches[0], Concurrency: level})
+	done := gen.Start(r.generated(at, n))
+	if at.Mode == Concurrency {
+		r.observe(LevelStarted{Batch: r.settings.Batches[0], Load: at})
+	}
 	return r.await(ctx, gen, done)
 }
 
 // await waits until a quota is spent.
-func (r *runner) await(ctx context.Context, gen *load.Generator, done <-chan struct{}) error {
+func (r *runner) await(ctx context.Context, gen load.Generator, done <-chan struct{}) error {
 	select {
 	case <-done:
 		return nil

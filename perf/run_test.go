@@ -60,19 +60,19 @@ func scenarios() []scenario {
 	grpc := func(f *fake) { f.protocol = client.GRPC }
 	return []scenario{
 		{name: "plain", masked: true},
-		{name: "grpc", masked: true, setup: func(f *fake, c *perf.Config) { grpc(f); c.Concurrency.End = 3 }},
+		{name: "grpc", masked: true, setup: func(f *fake, c *perf.Config) { grpc(f); c.Range.End = 3 }},
 		{name: "verbose", masked: true, verbose: true, csv: true},
 		{name: "gverbose", masked: true, verbose: true, csv: true, setup: func(f *fake, c *perf.Config) { grpc(f) }},
 		{name: "pct", masked: true, csv: true, setup: func(f *fake, c *perf.Config) { c.Percentile = 97 }},
-		{name: "async", masked: true, setup: func(f *fake, c *perf.Config) { c.Async, c.Concurrency.Start = true, 2 }},
+		{name: "async", masked: true, setup: func(f *fake, c *perf.Config) { c.Async, c.Range.Start = true, 2 }},
 		{name: "count", masked: true, setup: func(f *fake, c *perf.Config) {
 			c.Windows, c.Samples, c.Batches = perf.CountWindows, 100, []int{4}
 		}},
 		{name: "limit", masked: true, setup: func(f *fake, c *perf.Config) {
-			c.Concurrency.End, c.LatencyLimit = 3, 100*time.Millisecond
+			c.Range.End, c.LatencyLimit = 3, 100*time.Millisecond
 		}},
 		{name: "binary", masked: true, setup: func(f *fake, c *perf.Config) {
-			c.Concurrency.End, c.LatencyLimit, c.Search = 4, 100*time.Millisecond, perf.Binary
+			c.Range.End, c.LatencyLimit, c.Search = 4, 100*time.Millisecond, perf.Binary
 		}},
 		{name: "reqcount", masked: true, setup: func(f *fake, c *perf.Config) {
 			c.RequestCount, c.Windows, c.Samples = 50, perf.CountWindows, 50
@@ -85,7 +85,7 @@ func scenarios() []scenario {
 			ensemble("top", "cached", "simple"), cached(config("cached")), config("simple"),
 		}},
 		{name: "cached", masked: true, models: []*client.ModelConfig{cached(config("simple"))}},
-		{name: "sweep", setup: func(f *fake, c *perf.Config) { c.Batches = []int{1, 2, 3, 8}; c.Concurrency.End = 2 }},
+		{name: "sweep", setup: func(f *fake, c *perf.Config) { c.Batches = []int{1, 2, 3, 8}; c.Range.End = 2 }},
 		{name: "nostatistics", csv: true, setup: func(f *fake, c *perf.Config) { f.extensions = nil }},
 		{name: "slow", verbose: true, setup: func(f *fake, c *perf.Config) {
 			f.latency = func(uint64) time.Duration { return 770 * time.Millisecond }
@@ -176,7 +176,7 @@ func TestUnstable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(0)
 		f.latency = func(n uint64) time.Duration { return time.Duration(n) * time.Millisecond }
-		rep, ev, err := measure(t, f, func(c *perf.Config) { c.Concurrency.End = 3 })
+		rep, ev, err := measure(t, f, func(c *perf.Config) { c.Range.End = 3 })
 		require.NoError(t, err)
 		require.True(t, rep.Unstable)
 		require.Empty(t, rep.Levels)
@@ -216,7 +216,7 @@ func TestLatencyLimitStopsTheSweep(t *testing.T) {
 		f := newFake(0)
 		f.latency = func(uint64) time.Duration { return 5 * time.Millisecond }
 		rep, ev, err := measure(t, f, func(c *perf.Config) {
-			c.Concurrency = perf.Range{Start: 1, End: 0, Step: 1}
+			c.Range = perf.Range{Start: 1, End: 0, Step: 1}
 			c.LatencyLimit = 5 * time.Millisecond
 		})
 		require.NoError(t, err)
@@ -245,7 +245,7 @@ func TestFailedRequestEndsTheRun(t *testing.T) {
 			return nil
 		}
 		start := time.Now()
-		_, _, err := measure(t, f, func(c *perf.Config) { c.Concurrency = perf.Range{Start: 3, End: 3, Step: 1} })
+		_, _, err := measure(t, f, func(c *perf.Config) { c.Range = perf.Range{Start: 3, End: 3, Step: 1} })
 		var le *perf.LoadError
 		require.ErrorAs(t, err, &le)
 		require.ErrorIs(t, err, load.ErrLoad)
@@ -261,7 +261,7 @@ func TestInterruptReportsTheLevel(t *testing.T) {
 		stop := make(chan struct{})
 		time.AfterFunc(1700*time.Millisecond, func() { close(stop) })
 		c := perf.DefaultConfig("simple")
-		c.Interval, c.Concurrency.End, c.Batches = time.Second, 4, []int{1, 2}
+		c.Interval, c.Range.End, c.Batches = time.Second, 4, []int{1, 2}
 		rep, err := perf.Run(t.Context(), c, perf.Deps{Dial: f.dial, Interrupt: stop})
 		require.NoError(t, err)
 		require.True(t, rep.Interrupted)
@@ -316,8 +316,8 @@ func TestSetupErrors(t *testing.T) {
 			newFake(0, func() *client.ModelConfig { c := config("simple"); c.MaxBatchSize = 0; return c }()),
 			func(c *perf.Config) { c.Batches = []int{2} }, "can not specify batch size > 1 as the model does not support batching",
 		},
-		"no end":     {newFake(0), func(c *perf.Config) { c.Concurrency.End = 0 }, "can not be both 0"},
-		"start":      {newFake(0), func(c *perf.Config) { c.Concurrency.Start = 0 }, "must be > 0"},
+		"no end":     {newFake(0), func(c *perf.Config) { c.Range.End = 0 }, "can not be both 0"},
+		"start":      {newFake(0), func(c *perf.Config) { c.Range.Start = 0 }, "must be > 0"},
 		"no model":   {newFake(0), func(c *perf.Config) { c.Model = "" }, "no model"},
 		"no batches": {newFake(0), func(c *perf.Config) { c.Batches = nil }, "batch sizes"},
 		"part":       {newFake(0, ensemble("simple", "gone")), nil, "failed to create model parser: Request for unknown model: 'gone'"},
@@ -363,7 +363,7 @@ func TestProgressIsLive(t *testing.T) {
 			}
 		}
 		p := started.Progress()
-		require.Equal(t, 1, p.Concurrency)
+		require.Equal(t, 1, p.Load.Concurrency())
 		require.Equal(t, 2, p.Trial)
 		require.Equal(t, 300*time.Millisecond, p.InWindow)
 		require.Equal(t, 1200*time.Millisecond, p.Window)

@@ -4,15 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"time"
 
 	"triton/perf/load"
 )
 
 // search visits the levels of one batch size.
-func (r *runner) search(ctx context.Context, gen *load.Generator, batch int) error {
+func (r *runner) search(ctx context.Context, gen load.Generator, batch int) error {
 	visited, stableOnes := 0, 0
-	visit := func(n int) (meets bool, err error) {
-		level, err := r.level(ctx, gen, batch, n)
+	visit := func(v float64) (meets bool, err error) {
+		level, err := r.level(ctx, gen, batch, Load{r.settings.Mode, v})
 		visited++
 		if level.Stable {
 			stableOnes++
@@ -20,10 +22,13 @@ func (r *runner) search(ctx context.Context, gen *load.Generator, batch int) err
 		return level.Stable && !level.OverLimit && !r.report.Interrupted, err
 	}
 	var err error
-	if r.settings.Search == Binary {
-		err = binary(r.settings.Concurrency, visit)
-	} else {
-		err = linear(r.settings.Concurrency, visit)
+	switch {
+	case !r.settings.Mode.sweeps():
+		_, err = visit(meanRate(r.settings.Intervals))
+	case r.settings.Search == Binary:
+		err = binary(r.settings.Range, r.settings.Mode == Concurrency, visit)
+	default:
+		err = linear(r.settings.Range, visit)
 	}
 	if visited == 1 && stableOnes == 0 && err == nil && !r.report.Interrupted {
 		r.report.Unstable = true
@@ -31,18 +36,36 @@ func (r *runner) search(ctx context.Context, gen *load.Generator, batch int) err
 	return err
 }
 
+// meanRate returns the requests per second of a list of intervals, in perf_analyzer's whole
+// numbers.
+func meanRate(intervals []time.Duration) float64 {
+	var sum int64
+	for _, d := range intervals {
+		sum += int64(d)
+	}
+	return float64(int64(len(intervals)) * int64(time.Second) / sum)
+}
+
 // linear visits rising levels while they meet the limit.
-func linear(c Range, visit func(int) (bool, error)) error {
-	for n := c.Start; ; n += c.Step {
-		meets, err := visit(n)
-		if err != nil || !meets || n+c.Step > c.End && c.End != 0 || c.Step < 1 {
+func linear(c Range, visit func(float64) (bool, error)) error {
+	for _, v := range c.List {
+		if meets, err := visit(v); err != nil || !meets {
+			return err
+		}
+	}
+	if len(c.List) > 0 {
+		return nil
+	}
+	for v := c.Start; ; v += c.Step {
+		meets, err := visit(v)
+		if err != nil || !meets || v+c.Step > c.End && c.End != 0 || c.Step <= 0 {
 			return err
 		}
 	}
 }
 
 // binary finds the highest level that meets the limit.
-func binary(c Range, visit func(int) (bool, error)) error {
+func binary(c Range, whole bool, visit func(float64) (bool, error)) error {
 	low, high := c.Start, c.End
 	meets, err := visit(low)
 	if err != nil || !meets {
@@ -51,8 +74,11 @@ func binary(c Range, visit func(int) (bool, error)) error {
 	if meets, err = visit(high); err != nil || meets {
 		return err
 	}
-	for high-low > max(c.Step, 1) {
+	for high-low > c.Step && c.Step > 0 {
 		mid := (low + high) / 2
+		if whole {
+			mid = math.Floor(mid)
+		}
 		if meets, err = visit(mid); err != nil {
 			return err
 		}
@@ -65,16 +91,14 @@ func binary(c Range, visit func(int) (bool, error)) error {
 	return nil
 }
 
-// level measures one concurrency until it is stable and adds it to the report.
-func (r *runner) level(ctx context.Context, gen *load.Generator, batch, n int) (*Level, error) {
-	l := &Level{Batch: batch, Concurrency: n}
+// level measures under one load until it is stable and adds the level to the report.
+func (r *runner) level(ctx context.Context, gen load.Generator, batch int, at Load) (*Level, error) {
+	l := &Level{Batch: batch, Load: at}
 	r.progress.start(gen, l, r.settings)
 	var err error
 	if r.settings.RequestCount > 0 {
 		err = r.measureCount(ctx, gen, l)
 	} else {
-		gen.SetLevel(n)
-		r.observe(LevelStarted{batch, n})
 		err = r.measureLevel(ctx, gen, l)
 	}
 	if err != nil {
@@ -87,7 +111,7 @@ func (r *runner) level(ctx context.Context, gen *load.Generator, batch, n int) (
 		r.report.Levels = append(r.report.Levels, *l)
 	case l.Incomplete:
 	case !l.Stable:
-		r.notice(r.unstableText(n))
+		r.notice(r.unstableText(at))
 		r.report.Failed = append(r.report.Failed, *l)
 	case l.OverLimit:
 		r.notice(fmt.Sprintf("Measured latency went over the set limit of %d msec. ", limit))
@@ -99,13 +123,16 @@ func (r *runner) level(ctx context.Context, gen *load.Generator, batch, n int) (
 	return l, nil
 }
 
-func (r *runner) unstableText(n int) string {
+func (r *runner) unstableText(at Load) string {
+	if at.Mode != Concurrency {
+		return "Failed to obtain stable measurement."
+	}
 	option := "--measurement-interval"
 	if r.settings.Windows == CountWindows {
 		option = "--measurement-request-count"
 	}
 	return fmt.Sprintf("Failed to obtain stable measurement within %d measurement windows for concurrency %d. Please try to increase the %s.",
-		r.settings.MaxTrials, n, option)
+		r.settings.MaxTrials, at.Concurrency(), option)
 }
 
 // trials holds the windows of a level.
@@ -135,7 +162,10 @@ func (t *trials) firstError() error {
 	return nil
 }
 
-func (r *runner) measureLevel(ctx context.Context, gen *load.Generator, l *Level) error {
+func (r *runner) measureLevel(ctx context.Context, gen load.Generator, l *Level) error {
+	if err := r.start(ctx, gen, l); err != nil {
+		return err
+	}
 	clock, err := r.startClock(ctx, gen)
 	if err != nil {
 		return err
@@ -192,7 +222,7 @@ func (r *runner) trial(ctx context.Context, clock *levelClock, l *Level, t *tria
 }
 
 // conclude computes the figures of the level from its last windows.
-func (r *runner) conclude(ctx context.Context, gen *load.Generator, l *Level, t *trials) error {
+func (r *runner) conclude(ctx context.Context, gen load.Generator, l *Level, t *trials) error {
 	if l.Incomplete {
 		r.report.Interrupted = true
 		if err := gen.Drain(ctx); err != nil {
@@ -215,7 +245,7 @@ func (r *runner) conclude(ctx context.Context, gen *load.Generator, l *Level, t 
 
 // measureCount sends a given number of requests and measures the time from the
 // first start to the last end.
-func (r *runner) measureCount(ctx context.Context, gen *load.Generator, l *Level) error {
+func (r *runner) measureCount(ctx context.Context, gen load.Generator, l *Level) error {
 	if err := gen.Drain(ctx); err != nil {
 		return err
 	}
@@ -225,8 +255,8 @@ func (r *runner) measureCount(ctx context.Context, gen *load.Generator, l *Level
 	}
 	defer clock.stop()
 	r.progress.window()
-	done := gen.SetQuota(l.Concurrency, r.settings.RequestCount)
-	r.observe(LevelStarted{l.Batch, l.Concurrency})
+	r.observe(LevelStarted{l.Batch, l.Load})
+	done := gen.Start(r.generated(l.Load, r.settings.RequestCount))
 	if err := r.await(ctx, gen, done); err != nil {
 		return err
 	}

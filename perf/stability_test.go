@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"triton/pkg/measure"
 )
 
 func history(throughput []float64, latency []int64) []point {
@@ -64,33 +66,36 @@ func TestOverhead(t *testing.T) {
 	require.Zero(t, overhead(0, 0))
 }
 
+func wholeBinary(r Range, visit func(float64) (bool, error)) error { return binary(r, true, visit) }
+
 func TestSearchOrder(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
 	for _, c := range []struct {
 		name   string
 		r      Range
-		search func(Range, func(int) (bool, error)) error
+		search func(Range, func(float64) (bool, error)) error
 		limit  int // levels up to here meet
 		fail   int // this level fails
 		want   []int
 	}{
-		{"up to the end", Range{1, 7, 2}, linear, 100, 0, []int{1, 3, 5, 7}},
-		{"end between steps", Range{1, 6, 2}, linear, 100, 0, []int{1, 3, 5}},
-		{"stops at the limit", Range{1, 7, 2}, linear, 4, 0, []int{1, 3, 5}},
-		{"no end", Range{2, 0, 3}, linear, 9, 0, []int{2, 5, 8, 11}},
-		{"one level", Range{4, 1, 1}, linear, 100, 0, []int{4}},
-		{"error", Range{1, 7, 2}, linear, 100, 3, []int{1, 3}},
-		{"binary, all meet", Range{1, 16, 1}, binary, 16, 0, []int{1, 16}},
-		{"binary, none meets", Range{1, 16, 1}, binary, 0, 0, []int{1}},
-		{"binary", Range{1, 16, 1}, binary, 10, 0, []int{1, 16, 8, 12, 10, 11}},
-		{"binary, coarse", Range{1, 16, 4}, binary, 10, 0, []int{1, 16, 8, 12}},
-		{"binary, error", Range{1, 16, 1}, binary, 10, 8, []int{1, 16, 8}},
+		{"up to the end", Range{Start: 1, End: 7, Step: 2}, linear, 100, 0, []int{1, 3, 5, 7}},
+		{"end between steps", Range{Start: 1, End: 6, Step: 2}, linear, 100, 0, []int{1, 3, 5}},
+		{"stops at the limit", Range{Start: 1, End: 7, Step: 2}, linear, 4, 0, []int{1, 3, 5}},
+		{"no end", Range{Start: 2, End: 0, Step: 3}, linear, 9, 0, []int{2, 5, 8, 11}},
+		{"one level", Range{Start: 4, End: 1, Step: 1}, linear, 100, 0, []int{4}},
+		{"error", Range{Start: 1, End: 7, Step: 2}, linear, 100, 3, []int{1, 3}},
+		{"binary, all meet", Range{Start: 1, End: 16, Step: 1}, wholeBinary, 16, 0, []int{1, 16}},
+		{"binary, none meets", Range{Start: 1, End: 16, Step: 1}, wholeBinary, 0, 0, []int{1}},
+		{"binary", Range{Start: 1, End: 16, Step: 1}, wholeBinary, 10, 0, []int{1, 16, 8, 12, 10, 11}},
+		{"binary, coarse", Range{Start: 1, End: 16, Step: 4}, wholeBinary, 10, 0, []int{1, 16, 8, 12}},
+		{"binary, error", Range{Start: 1, End: 16, Step: 1}, wholeBinary, 10, 8, []int{1, 16, 8}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var visited []int
-			err := c.search(c.r, func(n int) (bool, error) {
+			err := c.search(c.r, func(v float64) (bool, error) {
+				n := int(v)
 				visited = append(visited, n)
 				if n == c.fail {
 					return false, boom
@@ -105,12 +110,12 @@ func TestSearchOrder(t *testing.T) {
 
 func TestMergeWeighsByRequests(t *testing.T) {
 	t.Parallel()
-	a := &window{latencies: []int64{3, 1}, ns: 10, overhead: 10}
+	a := &window{samples: []measure.Sample{{Latency: 3}, {Latency: 1}}, ns: 10, overhead: 10}
 	a.totals.Completed, a.totals.Request = 3, 301 // 100 each, the rest is lost to whole numbers
-	b := &window{latencies: []int64{2}, ns: 20, overhead: 30}
+	b := &window{samples: []measure.Sample{{Latency: 2}}, ns: 20, overhead: 30}
 	b.totals.Completed, b.totals.Request, b.totals.Send = 1, 50, 7
 	m := merge([]*window{a, b})
-	require.Equal(t, []int64{3, 1, 2}, m.latencies)
+	require.Equal(t, []measure.Sample{{Latency: 3}, {Latency: 1}, {Latency: 2}}, m.samples)
 	require.EqualValues(t, 30, m.ns)
 	require.InDelta(t, 20, m.overhead, 1e-9)
 	require.EqualValues(t, 4, m.totals.Completed)

@@ -21,6 +21,7 @@ type Target interface {
 	// Prepare encodes a request for the lanes that Dial opens. Decode reads a
 	// response that a lane kept.
 	Prepare(req *kserve.Request) (*lane.Prepared, error)
+	PrepareSequence(req *kserve.Request) (*lane.Prepared, error)
 	Dial(ctx context.Context) (lane.Conn, error)
 	Decode(x *lane.Exchange, resp *kserve.Response) error
 
@@ -47,6 +48,10 @@ type target struct {
 }
 
 func (t *target) Prepare(req *kserve.Request) (*lane.Prepared, error) { return t.lanes.Prepare(req) }
+
+func (t *target) PrepareSequence(req *kserve.Request) (*lane.Prepared, error) {
+	return t.lanes.PrepareSequence(req)
+}
 
 func (t *target) Dial(ctx context.Context) (lane.Conn, error) { return t.lanes.Dial(ctx) }
 

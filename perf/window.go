@@ -3,8 +3,6 @@ package perf
 import (
 	"context"
 	"errors"
-	"math"
-	"slices"
 	"time"
 
 	"triton/perf/load"
@@ -19,28 +17,30 @@ var errInterrupted = errors.New("interrupted")
 
 // window is one measurement, or the merged windows of a level.
 type window struct {
-	latencies []int64
-	ns        int64 // duration
-	span      int64 // from the first start to the last end
-	totals    measure.Totals
-	overhead  float64
-	server    *ServerStats
-	gpu       *GPUStats
+	samples  []measure.Sample
+	ns       int64 // duration
+	span     int64 // from the first start to the last end
+	started  uint64
+	totals   measure.Totals
+	overhead float64
+	server   *ServerStats
+	gpu      *GPUStats
 }
 
 // levelClock makes the windows of a level adjoin: each begins where the one
 // before ended.
 type levelClock struct {
-	gen     *load.Generator
+	gen     load.Generator
 	from    int64 // start of the next window
 	later   []measure.Sample
 	totals  measure.Totals
+	started uint64
 	stats   snapshot // of the server at from
 	scraper *scraper
 }
 
 // startClock discards what was recorded before and takes the first snapshots.
-func (r *runner) startClock(ctx context.Context, gen *load.Generator) (*levelClock, error) {
+func (r *runner) startClock(ctx context.Context, gen load.Generator) (*levelClock, error) {
 	c := &levelClock{gen: gen}
 	if r.settings.CollectMetrics {
 		c.scraper = startScraper(ctx, r.settings.Config, r.notice)
@@ -51,7 +51,8 @@ func (r *runner) startClock(ctx context.Context, gen *load.Generator) (*levelClo
 		return nil, err
 	}
 	c.from = lane.Now()
-	c.totals = gen.Collect(nil, c.from).Totals
+	batch := gen.Collect(nil, c.from)
+	c.totals, c.started = batch.Totals, batch.Started
 	return c, nil
 }
 
@@ -103,7 +104,7 @@ func windowLength(interval time.Duration) time.Duration {
 }
 
 // pause sleeps until a worker fails or the interrupt comes.
-func (r *runner) pause(ctx context.Context, gen *load.Generator, d time.Duration) error {
+func (r *runner) pause(ctx context.Context, gen load.Generator, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -123,10 +124,10 @@ func (r *runner) endWindow(ctx context.Context, c *levelClock) (*window, error) 
 	to := lane.Now()
 	w := &window{ns: to - c.from}
 	batch := c.gen.Collect(c.later, to)
-	w.totals = batch.Totals.Sub(c.totals)
-	c.totals = batch.Totals
+	w.totals, w.started = batch.Totals.Sub(c.totals), batch.Started-c.started
+	c.totals, c.started = batch.Totals, batch.Started
 	w.span = measure.Span(batch.Samples)
-	w.latencies, c.later = measure.Select(batch.Samples, c.from, to, nil)
+	w.samples, c.later = measure.Select(batch.Samples, c.from, to, nil)
 	w.overhead = overhead(w.ns, batch.Waited)
 	c.from = to
 	if c.scraper != nil {
@@ -140,7 +141,7 @@ func (r *runner) endWindow(ctx context.Context, c *levelClock) (*window, error) 
 	if c.stats, err = r.serverSnapshot(ctx); err != nil {
 		return nil, err
 	}
-	if len(w.latencies) == 0 {
+	if len(w.samples) == 0 {
 		return nil, ErrNoRequests
 	}
 	if r.settings.ServerStats {
@@ -164,8 +165,9 @@ func merge(windows []*window) *window {
 	var request, send, receive int64
 	gauges := make([]*GPUStats, 0, len(windows))
 	for _, w := range windows {
-		all.latencies = append(all.latencies, w.latencies...)
+		all.samples = append(all.samples, w.samples...)
 		all.ns += w.ns
+		all.started += w.started
 		all.overhead += w.overhead / float64(len(windows))
 		if n := int64(w.totals.Completed); n > 0 {
 			request += w.totals.Request / n * n
@@ -181,48 +183,4 @@ func merge(windows []*window) *window {
 	all.gpu = meanGPU(gauges)
 	all.totals.Request, all.totals.Send, all.totals.Receive = request, send, receive
 	return all
-}
-
-// summarize computes the figures of a window.
-func (r *runner) summarize(w *window, batch int) Summary {
-	s := Summary{
-		Requests: len(w.latencies),
-		Duration: time.Duration(w.ns),
-		Overhead: w.overhead,
-		Server:   w.server,
-		GPU:      w.gpu,
-		StdDev:   math.MaxUint64,
-	}
-	s.Throughput = measure.Throughput(uint64(s.Requests)*uint64(max(batch, 1)), w.ns)
-	slices.Sort(w.latencies)
-	s.AvgLatency = time.Duration(measure.Mean(w.latencies))
-	s.StdDev = measure.StdDevMicros(w.latencies)
-	if s.Requests == 1 {
-		r.notice("WARNING: Pass contained only one request, so sample latency standard deviation will be infinity (UINT64_MAX).")
-	}
-	for _, p := range percentiles(r.settings.Percentile) {
-		s.Percentiles = append(s.Percentiles, Percentile{p, time.Duration(measure.Percentile(w.latencies, p))})
-	}
-	s.Stabilizing = s.AvgLatency
-	if p := r.settings.Percentile; p > 0 {
-		s.Stabilizing = s.Latency(p)
-	}
-	if n := int64(w.totals.Completed); n > 0 {
-		s.Client = ClientTimes{
-			Completed: w.totals.Completed,
-			Request:   time.Duration(w.totals.Request / n),
-			Send:      time.Duration(w.totals.Send / n),
-			Receive:   time.Duration(w.totals.Receive / n),
-		}
-	}
-	return s
-}
-
-func percentiles(extra int) []int {
-	ps := []int{50, 90, 95, 99}
-	if extra > 0 && !slices.Contains(ps, extra) {
-		ps = append(ps, extra)
-		slices.Sort(ps)
-	}
-	return ps
 }

@@ -58,7 +58,7 @@ func TestReadForms(t *testing.T) {
  "validation_data": [ {"Y": [1.0, 2.0]}, {"Y": {"b64": "AACAPwAAAEA="}}, {"Y": [1, 2]} ]}`)
 	require.NoError(t, err)
 	require.True(t, set.FromFiles)
-	require.Equal(t, 3, set.Steps())
+	require.Equal(t, 3, len(set.Streams[0]))
 	require.True(t, set.Expects())
 	for i, text := range []string{"hello", "bye", "z"} {
 		step := set.Streams[0][i]
@@ -77,7 +77,7 @@ func TestReadStreams(t *testing.T) {
 	require.Len(t, set.Streams, 4)
 	set, err = load(t, one(tensor.Int32, 1), flat, flat)
 	require.NoError(t, err)
-	require.Equal(t, 2, set.Steps())
+	require.Equal(t, 2, len(set.Streams[0]))
 	_, err = load(t, one(tensor.Int32, 1), flat, nested)
 	require.ErrorContains(t, err, "Inconsistency in input-data provided.")
 }
@@ -251,7 +251,7 @@ func TestRequestBatches(t *testing.T) {
 	s.Outputs = []data.Tensor{{Name: "Y", DataType: tensor.Uint8, Shape: tensor.Shape{1}}}
 	set, err := load(t, s, `{"data":[{"X":[1]},{"X":[2]},{"X":[3]}],"validation_data":[{"Y":[1]},{"Y":[2]},{"Y":[3]}]}`)
 	require.NoError(t, err)
-	req, err := set.Request(2, 4)
+	req, err := set.Request(0, 2, 4)
 	require.NoError(t, err)
 	require.Equal(t, tensor.Shape{4, 1}, req.Inputs[0].Shape)
 	got := make([]byte, 4)
@@ -262,10 +262,10 @@ func TestRequestBatches(t *testing.T) {
 	var resp kserve.Response
 	out := resp.AddOutput()
 	out.Name, out.Data = "Y", tensor.NewData(tensor.HeapBuffer([]byte{3, 1, 2, 3}))
-	require.NoError(t, set.Check(&resp, 2, 4))
-	require.EqualError(t, set.Check(&resp, 0, 4), "Output doesn't match expected output")
-	require.EqualError(t, set.Check(&resp, 2, 3), "Output size doesn't match expected size")
-	require.ErrorContains(t, set.Check(&kserve.Response{}, 2, 4), "'Y'")
+	require.NoError(t, set.Check(&resp, 0, 2, 4))
+	require.EqualError(t, set.Check(&resp, 0, 0, 4), "Output doesn't match expected output")
+	require.EqualError(t, set.Check(&resp, 0, 2, 3), "Output size doesn't match expected size")
+	require.ErrorContains(t, set.Check(&kserve.Response{}, 0, 2, 4), "'Y'")
 }
 
 func TestRequestRefusals(t *testing.T) {
@@ -274,22 +274,22 @@ func TestRequestRefusals(t *testing.T) {
 	s.Batching, s.Inputs[0].Optional = true, true
 	set, err := load(t, s, `{"data":[{"X":{"content":[1],"shape":[1]}},{"X":{"content":[1,2],"shape":[2]}},{}]}`)
 	require.NoError(t, err)
-	_, err = set.Request(0, 2)
+	_, err = set.Request(0, 0, 2)
 	require.EqualError(t, err, "can not batch tensors with different shapes together (input 'X' expected shape [1] and received [2]")
-	_, err = set.Request(1, 2)
+	_, err = set.Request(0, 1, 2)
 	require.ErrorContains(t, err, "For batch sizes larger than 1, the same set of inputs must be specified for each batch.")
-	req, err := set.Request(2, 1)
+	req, err := set.Request(0, 2, 1)
 	require.NoError(t, err)
 	require.Empty(t, req.Inputs, "an optional input that is left out")
 
 	s.Inputs[0].Optional, s.Inputs[0].ShapeTensor = false, true
 	set, err = load(t, s, `{"data":[{"X":{"content":[1],"shape":[1]}},{"X":{"content":[2],"shape":[1]}},{"X":{"content":[1,2],"shape":[2]}}]}`)
 	require.NoError(t, err)
-	_, err = set.Request(0, 2)
+	_, err = set.Request(0, 0, 2)
 	require.EqualError(t, err, "The shape tensors should be identical in a batch (mismatch in content)")
-	_, err = set.Request(1, 2)
+	_, err = set.Request(0, 1, 2)
 	require.EqualError(t, err, "The shape tensors should be identical in a batch (mismatch in size)")
-	req, err = set.Request(0, 4)
+	req, err = set.Request(0, 0, 4)
 	require.Error(t, err)
 	require.Nil(t, req)
 }
@@ -306,8 +306,8 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for k := range set.Steps() {
-			req, err := set.Request(k, 2)
+		for k := range len(set.Streams[0]) {
+			req, err := set.Request(0, k, 2)
 			require.NoError(t, err)
 			require.Equal(t, 16, req.Inputs[0].Data.Len())
 		}

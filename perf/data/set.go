@@ -104,15 +104,12 @@ func dynamic(s tensor.Shape) bool {
 	return false
 }
 
-// Steps returns the number of distinct requests: the steps of the first stream.
-func (s *Set) Steps() int { return len(s.Streams[0]) }
-
-// Request returns the request for batch consecutive steps, starting with step first. It
-// refers to the bytes of the set.
-func (s *Set) Request(first, batch int) (*kserve.Request, error) {
+// Request returns the request for batch consecutive steps of a stream, starting with step
+// first. It refers to the bytes of the set.
+func (s *Set) Request(stream, first, batch int) (*kserve.Request, error) {
 	req := &kserve.Request{ModelName: s.Signature.Model, ModelVersion: s.Signature.Version}
 	for _, in := range s.Signature.Inputs {
-		if err := s.addInput(req, in, first, batch); err != nil {
+		if err := s.addInput(req, in, stream, first, batch); err != nil {
 			return nil, err
 		}
 	}
@@ -122,15 +119,15 @@ func (s *Set) Request(first, batch int) (*kserve.Request, error) {
 	return req, nil
 }
 
-func (s *Set) step(i int) *Step {
-	stream := s.Streams[0]
-	return &stream[i%len(stream)]
+func (s *Set) step(stream, i int) *Step {
+	steps := s.Streams[stream]
+	return &steps[i%len(steps)]
 }
 
-func (s *Set) addInput(req *kserve.Request, in Tensor, first, batch int) error {
-	v, ok := s.step(first).Inputs[in.Name]
+func (s *Set) addInput(req *kserve.Request, in Tensor, stream, first, batch int) error {
+	v, ok := s.step(stream, first).Inputs[in.Name]
 	for i := 1; i < batch; i++ {
-		if _, also := s.step(first + i).Inputs[in.Name]; also != ok {
+		if _, also := s.step(stream, first+i).Inputs[in.Name]; also != ok {
 			return errors.New("For batch sizes larger than 1, the same set of inputs must be specified for each batch. You cannot use different set of optional inputs for each individual batch.")
 		}
 	}
@@ -147,7 +144,7 @@ func (s *Set) addInput(req *kserve.Request, in Tensor, first, batch int) error {
 	}
 	t.Shape = append(t.Shape, v.Shape...)
 	for i := range batch {
-		w := s.step(first + i).Inputs[in.Name]
+		w := s.step(stream, first+i).Inputs[in.Name]
 		if in.ShapeTensor && i > 0 {
 			switch {
 			case len(w.Data) != len(v.Data):
@@ -167,21 +164,23 @@ func (s *Set) addInput(req *kserve.Request, in Tensor, first, batch int) error {
 
 // Expects reports whether a step has expected outputs.
 func (s *Set) Expects() bool {
-	for i := range s.Streams[0] {
-		if len(s.Streams[0][i].Outputs) > 0 {
-			return true
+	for _, stream := range s.Streams {
+		for i := range stream {
+			if len(stream[i].Outputs) > 0 {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// Check compares a response with the expected outputs of the steps of Request(first,
+// Check compares a response with the expected outputs of the steps of Request(stream, first,
 // batch).
-func (s *Set) Check(resp *kserve.Response, first, batch int) error {
-	for name := range s.step(first).Outputs {
+func (s *Set) Check(resp *kserve.Response, stream, first, batch int) error {
+	for name := range s.step(stream, first).Outputs {
 		var want []byte
 		for i := range batch {
-			want = append(want, s.step(first + i).Outputs[name].Data...)
+			want = append(want, s.step(stream, first+i).Outputs[name].Data...)
 		}
 		got := resp.Output(name)
 		if got == nil {

@@ -52,17 +52,17 @@ func TestNullServers(t *testing.T) {
 			prepared, err := c.Prepare(loadtest.Request())
 			require.NoError(t, err)
 			checked := atomic.Int64{}
-			g := load.New(t.Context(), c, load.Requests{
-				Prepared: []*lane.Prepared{prepared}, Batch: 1,
-				Check: func(_ int, x *lane.Exchange) error {
+			g := load.NewClosed(t.Context(), load.Options{
+				Dialer: c, Source: &load.Steps{Prepared: []*lane.Prepared{prepared}, Batch: 1}, Live: true,
+				Check: func(_ *load.Request, x *lane.Exchange) error {
 					var resp kserve.Response
 					defer resp.Reset()
 					checked.Add(1)
 					return c.Decode(x, &resp)
 				},
-			}, true)
+			})
 			defer g.Close()
-			<-g.SetQuota(7, 500)
+			<-g.Start(load.Level{Concurrency: 7, Total: 500})
 			require.EqualValues(t, 500, served(), "a quota is exact")
 			require.EqualValues(t, 500, checked.Load())
 			require.Equal(t, 500, g.Pending())
@@ -74,14 +74,14 @@ func TestNullServers(t *testing.T) {
 			g.Snapshot(&counts)
 			require.EqualValues(t, 500, counts.N())
 
-			g.SetLevel(3)
+			g.Start(load.Level{Concurrency: 3})
 			for served() < 1000 {
 				time.Sleep(time.Millisecond) // real time: this server is outside
 			}
 			require.NoError(t, g.Drain(t.Context()))
 			at := served()
 			require.EqualValues(t, at-500, g.Pending())
-			<-g.SetQuota(9, 20)
+			<-g.Start(load.Level{Concurrency: 9, Total: 20})
 			require.EqualValues(t, at+20, served(), "after a drain nothing else is sent")
 			require.NoError(t, g.Err())
 			require.Empty(t, g.Failures())
@@ -96,6 +96,7 @@ type lanes struct {
 	dialed  atomic.Int64
 	index   map[*lane.Prepared]int
 	fail    func(worker int) error
+	asked   chan sent // if set, receives every request before it is sent
 }
 
 func (l *lanes) Dial(context.Context) (lane.Conn, error) {
@@ -114,6 +115,9 @@ type slowLane struct {
 
 func (c *slowLane) Do(ctx context.Context, p *lane.Prepared, x *lane.Exchange) error {
 	x.Start = lane.Now()
+	if c.l.asked != nil {
+		c.l.asked <- sent{c.id, c.l.index[p], x.Sequence}
+	}
 	select {
 	case <-time.After(time.Second):
 	case <-c.closed:
@@ -147,9 +151,9 @@ func newLanes(steps int) (*lanes, []*lane.Prepared) {
 func TestStepsGoRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, prepared := newLanes(7)
-		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 2}, false)
+		g := load.NewClosed(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 2}})
 		defer g.Close()
-		<-g.SetQuota(3, 12)
+		<-g.Start(load.Level{Concurrency: 3, Total: 12})
 		seen := map[int]int{}
 		for range 12 {
 			seen[(<-l.sent)[1]]++
@@ -167,7 +171,7 @@ func TestStepsGoRound(t *testing.T) {
 func TestLevelsUpAndDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, prepared := newLanes(1)
-		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 1}, false)
+		g := load.NewClosed(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}})
 		defer g.Close()
 		perSecond := func() int {
 			for len(l.sent) > 0 {
@@ -177,12 +181,12 @@ func TestLevelsUpAndDown(t *testing.T) {
 			synctest.Wait()
 			return len(l.sent)
 		}
-		g.SetLevel(4)
+		g.Start(load.Level{Concurrency: 4})
 		require.Equal(t, 40, perSecond())
-		g.SetLevel(2)
+		g.Start(load.Level{Concurrency: 2})
 		time.Sleep(1500 * time.Millisecond)
 		require.Equal(t, 20, perSecond())
-		g.SetLevel(5)
+		g.Start(load.Level{Concurrency: 5})
 		time.Sleep(1500 * time.Millisecond)
 		require.Equal(t, 50, perSecond())
 		g.Pause()
@@ -195,9 +199,9 @@ func TestLevelsUpAndDown(t *testing.T) {
 func TestDrainWaitsForRequestsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, prepared := newLanes(1)
-		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 1}, false)
+		g := load.NewClosed(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}})
 		defer g.Close()
-		g.SetLevel(3)
+		g.Start(load.Level{Concurrency: 3})
 		time.Sleep(1500 * time.Millisecond)
 		start := time.Now()
 		require.NoError(t, g.Drain(t.Context()))
@@ -205,7 +209,7 @@ func TestDrainWaitsForRequestsInFlight(t *testing.T) {
 		require.Equal(t, 6, g.Pending())
 		require.NoError(t, g.Drain(t.Context()), "again, at once")
 
-		g.SetLevel(1)
+		g.Start(load.Level{Concurrency: 1})
 		time.Sleep(time.Millisecond)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
@@ -222,9 +226,9 @@ func TestFailures(t *testing.T) {
 			}
 			return errors.New("no luck")
 		}
-		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 1}, false)
+		g := load.NewClosed(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}})
 		defer g.Close()
-		g.SetLevel(3)
+		g.Start(load.Level{Concurrency: 3})
 		require.NoError(t, g.Err())
 		<-g.Failed()
 		synctest.Wait()
@@ -239,9 +243,9 @@ func TestDialFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, prepared := newLanes(1)
 		l.dialErr = errors.New("nobody there")
-		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 1}, false)
+		g := load.NewClosed(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}})
 		defer g.Close()
-		g.SetQuota(2, 4)
+		g.Start(load.Level{Concurrency: 2, Total: 4})
 		<-g.Failed()
 		require.EqualError(t, g.Failures()[0].Err, "nobody there")
 	})
@@ -250,14 +254,14 @@ func TestDialFails(t *testing.T) {
 func TestCheckFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, prepared := newLanes(2)
-		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 1, Check: func(step int, x *lane.Exchange) error {
-			if step == 1 && x.Keep {
+		g := load.NewClosed(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}, Check: func(r *load.Request, x *lane.Exchange) error {
+			if r.Step == 1 && x.Keep {
 				return errors.New("Output doesn't match expected output")
 			}
 			return nil
-		}}, false)
+		}})
 		defer g.Close()
-		g.SetLevel(1)
+		g.Start(load.Level{Concurrency: 1})
 		<-g.Failed()
 		require.EqualError(t, g.Failures()[0].Err, "Output doesn't match expected output")
 		require.Equal(t, 2, g.Pending())
@@ -267,8 +271,8 @@ func TestCheckFails(t *testing.T) {
 func TestCloseEndsRequestsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, prepared := newLanes(1)
-		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 1}, false)
-		g.SetLevel(5)
+		g := load.NewClosed(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}})
+		g.Start(load.Level{Concurrency: 5})
 		time.Sleep(100 * time.Millisecond)
 		start := time.Now()
 		g.Close()
@@ -298,8 +302,8 @@ func TestServerErrorsKeepTheirText(t *testing.T) {
 		require.NoError(t, err)
 		prepared, err := c.Prepare(loadtest.Request())
 		require.NoError(t, err)
-		g := load.New(t.Context(), c, load.Requests{Prepared: []*lane.Prepared{prepared}, Batch: 1}, false)
-		g.SetLevel(1)
+		g := load.NewClosed(t.Context(), load.Options{Dialer: c, Source: &load.Steps{Prepared: []*lane.Prepared{prepared}, Batch: 1}})
+		g.Start(load.Level{Concurrency: 1})
 		<-g.Failed()
 		require.EqualError(t, g.Failures()[0].Err, "Exceeds maximum queue size", p)
 		g.Close()
@@ -313,14 +317,14 @@ func TestAllocations(t *testing.T) {
 	c, _ := target(t, client.HTTP)
 	prepared, err := c.Prepare(loadtest.Request())
 	require.NoError(t, err)
-	g := load.New(t.Context(), c, load.Requests{Prepared: []*lane.Prepared{prepared}, Batch: 1}, true)
+	g := load.NewClosed(t.Context(), load.Options{Dialer: c, Source: &load.Steps{Prepared: []*lane.Prepared{prepared}, Batch: 1}, Live: true})
 	defer g.Close()
-	<-g.SetQuota(1, 3000)
+	<-g.Start(load.Level{Concurrency: 1, Total: 3000})
 	var samples []measure.Sample
 	samples = g.Collect(samples, lane.Now()).Samples[:0]
 	const n = 1000
 	perRun := testing.AllocsPerRun(3, func() {
-		<-g.SetQuota(1, n)
+		<-g.Start(load.Level{Concurrency: 1, Total: n})
 		samples = g.Collect(samples, lane.Now()).Samples[:0]
 	})
 	require.Less(t, perRun/n, 0.1)

@@ -2,180 +2,95 @@ package load
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 
 	"triton/pkg/client/lane"
 	"triton/pkg/measure"
 )
 
-const unlimited = -1
-
-// worker keeps one request in flight while it has requests left to send.
+// worker sends one request at a time over a lane of its own.
 type worker struct {
-	g    *Generator
-	id   int
-	left atomic.Int64 // requests to send; unlimited, or 0 to pause
-	wake chan struct{}
-	rec  measure.Recorder
-	busy atomic.Bool
-	err  atomic.Pointer[error]
-
-	idle struct {
-		sync.Mutex
-		now     bool
-		waiting []chan struct{} // closed when the worker becomes idle
-	}
+	options *Options
+	id      int
+	conn    lane.Conn
+	request Request
+	x       lane.Exchange
+	rec     measure.Recorder
+	started atomic.Uint64
+	busy    atomic.Bool // a request is in flight
+	err     atomic.Pointer[error]
 }
 
-func newWorker(g *Generator, id int) *worker {
-	w := &worker{g: g, id: id, wake: make(chan struct{}, 1)}
-	if g.live {
+func newWorker(o *Options, id int) *worker {
+	w := &worker{options: o, id: id}
+	w.x.Keep = o.Check != nil
+	if o.Live {
 		w.rec.Histogram = &measure.Histogram{}
 	}
 	return w
 }
 
-// setQuota replaces the number of requests left to send.
-func (w *worker) setQuota(n int64) {
-	w.left.Store(n)
-	if n == 0 {
-		return
+// dial opens the lane.
+func (w *worker) dial(ctx context.Context) (err error) {
+	if w.conn, err = w.options.Dialer.Dial(ctx); err == nil {
+		w.rec.Start(lane.Now())
 	}
-	select {
-	case w.wake <- struct{}{}:
-	default:
+	return err
+}
+
+func (w *worker) close() {
+	if w.conn != nil {
+		_ = w.conn.Close()
 	}
 }
 
-// idled returns a channel that is closed once the worker has nothing in flight.
-func (w *worker) idled() <-chan struct{} {
-	c := make(chan struct{})
-	w.idle.Lock()
-	defer w.idle.Unlock()
-	if w.idle.now && w.left.Load() == 0 {
-		close(c)
-		return c
-	}
-	w.idle.waiting = append(w.idle.waiting, c)
-	return c
-}
-
-func (w *worker) setIdle(idle bool) {
-	w.idle.Lock()
-	defer w.idle.Unlock()
-	w.idle.now = idle
-	if idle {
-		for _, c := range w.idle.waiting {
-			close(c)
-		}
-		w.idle.waiting = nil
-	}
-}
-
-func (w *worker) run() {
-	defer w.setIdle(true)
-	err := w.work()
-	if err != nil && w.g.ctx.Err() == nil {
-		w.err.Store(&err)
-		w.g.fail()
-	}
-}
-
-func (w *worker) work() error {
-	ctx := w.g.ctx
-	if !w.await(ctx) {
-		return nil
-	}
-	conn, err := w.g.dialer.Dial(ctx)
-	if err != nil {
+// send sends request n of the level and records it. scheduled is when it was to start; 0
+// without a schedule.
+func (w *worker) send(ctx context.Context, n uint64, scheduled int64) error {
+	w.options.Source.Next(w.id, n, &w.request)
+	if err := w.do(ctx); err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }()
-
-	w.rec.Start(lane.Now())
-	x := lane.Exchange{Keep: w.g.requests.Check != nil}
-	for next := uint64(w.id); ; {
-		w.busy.Store(true)
-		if next, err = w.send(ctx, conn, &x, next); err != nil {
-			return err
-		}
-		w.busy.Store(false)
-		if !w.await(ctx) {
-			return nil
-		}
+	w.record(scheduled)
+	if w.options.Check != nil {
+		return w.options.Check(&w.request, &w.x)
 	}
+	return nil
 }
 
-// send sends until the quota is spent. next counts the requests of all workers;
-// this one sends every n-th.
-func (w *worker) send(ctx context.Context, conn lane.Conn, x *lane.Exchange, next uint64) (uint64, error) {
-	req := &w.g.requests
-	steps := uint64(len(req.Prepared))
-	for {
-		step := 0
-		if steps > 1 {
-			step = int(next * uint64(req.Batch) % steps)
-			next += uint64(w.g.active.Load())
-		}
-		if err := conn.Do(ctx, req.Prepared[step], x); err != nil {
-			return next, err
-		}
-		w.rec.Add(x.Start, x.End, x.Send, x.Receive)
-		if req.Check != nil {
-			if err := req.Check(step, x); err != nil {
-				return next, err
-			}
-		}
-		if w.left.Load() != unlimited && w.spend() {
-			return next, nil
-		}
+// finish ends what the worker has open, with a request that is not recorded.
+func (w *worker) finish(ctx context.Context) error {
+	if w.conn == nil || !w.options.Source.Finish(w.id, &w.request) {
+		return nil
 	}
+	return w.do(ctx)
 }
 
-// spend counts a completed request and reports whether the quota is spent.
-func (w *worker) spend() bool {
-	for {
-		n := w.left.Load()
-		switch {
-		case n == unlimited:
-			return false
-		case n == 0:
-			return true
-		case w.left.CompareAndSwap(n, n-1):
-			if n > 1 {
-				return false
-			}
-			w.finishQuota()
-			return true
-		}
-	}
+func (w *worker) do(ctx context.Context) error {
+	w.started.Add(1)
+	w.busy.Store(true)
+	defer w.busy.Store(false)
+	w.x.Sequence = w.request.Sequence
+	return w.conn.Do(ctx, w.request.Prepared, &w.x)
 }
 
-// finishQuota signals the generator if this was the last worker with a quota.
-func (w *worker) finishQuota() {
-	if w.g.quotas.Add(-1) != 0 {
-		return
-	}
-	select {
-	case w.g.drained <- struct{}{}:
-	default:
-	}
-}
-
-// await waits until there is something to send and reports false when the load
-// ends.
-func (w *worker) await(ctx context.Context) bool {
-	for w.left.Load() == 0 {
-		w.setIdle(true)
-		select {
-		case <-w.wake:
-		case <-ctx.Done():
-			return false
+// record records the exchange. A stream's final response without outputs does not count; a
+// request that has only this one is not recorded.
+func (w *worker) record(scheduled int64) {
+	x := &w.x
+	s := measure.Sample{End: x.End, Responses: 1, SequenceEnd: w.request.Sequence.End}
+	if n := len(x.Responses); n > 0 {
+		if x.EmptyFinal {
+			n--
 		}
-		// The loop then reads left again. If Pause or Drain ran in between, it has
-		// either seen this worker idle or waits for it to become idle again.
-		w.setIdle(false)
+		if n == 0 {
+			return
+		}
+		s.End, s.Responses = x.Responses[n-1], int32(n)
 	}
-	return ctx.Err() == nil
+	s.Latency = s.End - x.Start
+	if scheduled != 0 {
+		s.Late = max(0, x.Start-scheduled)
+	}
+	w.rec.Add(s, x.Send, x.Receive)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"triton/perf"
+	"triton/pkg/measure"
 	"triton/pkg/ui"
 )
 
@@ -54,7 +55,7 @@ func (c *Console) Observe(e perf.Event) {
 	case perf.BatchStarted:
 		c.printf("*** Batch size: %d ***\n", e.Batch)
 	case perf.LevelStarted:
-		c.printf("Request concurrency: %d\n", e.Concurrency)
+		c.header(e.Load)
 	case perf.WindowDone:
 		c.pass(e)
 	case perf.LevelDone:
@@ -86,12 +87,7 @@ func (c *Console) start() {
 	} else {
 		c.windows()
 	}
-	if s.Concurrency.End != 1 {
-		c.printf("  Latency limit: %d msec\n", s.LatencyLimit.Milliseconds())
-		if s.Concurrency.End != 0 {
-			c.printf("  Concurrency limit: %d concurrent requests\n", max(s.Concurrency.Start, s.Concurrency.End))
-		}
-	}
+	c.limits()
 	if s.Search == perf.Binary {
 		c.printf("  Using Binary Search algorithm\n")
 	}
@@ -100,6 +96,47 @@ func (c *Console) start() {
 	} else {
 		c.printf("  Using synchronous calls for inference\n\n")
 	}
+}
+
+// limits writes the ends of the sweep.
+func (c *Console) limits() {
+	s := c.settings
+	if s.Range.Sweeps() {
+		c.printf("  Latency limit: %d msec\n", s.LatencyLimit.Milliseconds())
+		limit := s.Range.Highest()
+		switch {
+		case limit == 0:
+		case s.Mode == perf.Concurrency:
+			c.printf("  Concurrency limit: %.6g concurrent requests\n", limit)
+		default:
+			c.printf("  Request Rate limit: %.6g requests per seconds\n", limit)
+		}
+	}
+	switch {
+	case s.Mode != perf.RequestRate:
+	case s.Distribution == perf.Poisson:
+		c.printf("  Using poisson distribution on request generation\n")
+	default:
+		c.printf("  Using uniform distribution on request generation\n")
+	}
+}
+
+// header writes the line above a level. There is none for intervals of the user.
+func (c *Console) header(at perf.Load) {
+	switch at.Mode {
+	case perf.Concurrency:
+		c.printf("Request concurrency: %d\n", at.Concurrency())
+	case perf.RequestRate:
+		c.printf("Request Rate: %.6g inference requests per second\n", at.Value)
+	}
+}
+
+// label returns the title of a load in lists and columns.
+func label(m perf.Mode) string {
+	if m == perf.Concurrency {
+		return "Concurrency"
+	}
+	return "Request Rate"
 }
 
 func (c *Console) windows() {
@@ -162,7 +199,15 @@ func (c *Console) level(l *perf.Level) {
 }
 
 func (c *Console) clientBlock(s *perf.Summary) {
-	c.printf("  Client: \n    Request count: %d\n    Throughput: %.6g infer/sec\n", s.Requests, s.Throughput)
+	c.printf("  Client: \n    Request count: %d\n", s.Requests)
+	if t := s.Schedule; t != nil && float64(t.Delayed) > 0.01*float64(s.Requests) {
+		c.printf("    Avg send request rate: %.2f infer/sec\n    [WARNING] Perf Analyzer was not able to keep up with the desired request rate. %.2f%% of the requests were delayed. \n",
+			t.SendRate, 100*float64(t.Delayed)/float64(s.Requests))
+	}
+	if c.settings.Sequence {
+		c.printf("    Sequence count: %d (%.6g seq/sec)\n", s.Sequences, measure.Throughput(uint64(s.Sequences), int64(s.Duration)))
+	}
+	c.printf("    Throughput: %.6g infer/sec\n", s.Throughput)
 	if c.verbose {
 		c.printf("    Avg client overhead: %.2f%%\n", s.Overhead)
 	}
@@ -208,6 +253,6 @@ func (c *Console) closing(r *perf.Report) {
 		if len(r.Settings.Batches) > 1 {
 			c.printf("Batch size: %d, ", l.Batch)
 		}
-		c.printf("Concurrency: %d, throughput: %.6g infer/sec, latency %d usec\n", l.Concurrency, l.Throughput, usec(l.Stabilizing))
+		c.printf("%s: %.6g, throughput: %.6g infer/sec, latency %d usec\n", label(l.Load.Mode), l.Load.Value, l.Throughput, usec(l.Stabilizing))
 	}
 }

@@ -54,7 +54,7 @@ func (t *csvTable) header() []string {
 	if len(s.Batches) > 1 {
 		h = append(h, "Batch Size")
 	}
-	h = append(h, "Concurrency", "Inferences/Second", "Client Send")
+	h = append(h, label(s.Mode), "Inferences/Second", "Client Send")
 	if s.ServerStats {
 		h = append(h, "Network+Server Send/Recv", "Server Queue", "Server Compute Input", "Server Compute Infer", "Server Compute Output")
 		if s.Cache {
@@ -88,8 +88,7 @@ func (t *csvTable) row(l *perf.Level) []string {
 	if len(s.Batches) > 1 {
 		add(int64(l.Batch))
 	}
-	add(int64(l.Concurrency))
-	row = append(row, fmt.Sprintf("%.6g", l.Throughput))
+	row = append(row, fmt.Sprintf("%.6g", l.Load.Value), fmt.Sprintf("%.6g", l.Throughput))
 	_, send, recv, wait := clientMicros(&l.Summary)
 	add(send)
 	if s.ServerStats {
@@ -180,7 +179,7 @@ func Parts(r *perf.Report) []Part {
 // WritePartCSV writes the levels with the statistics of one composing model.
 func WritePartCSV(w io.Writer, r *perf.Report, part Part, o CSVOptions) error {
 	t := csvTable{report: r, options: o}
-	h := []string{"Concurrency", "Inferences/Second", "Client Send", "Network+Server Send/Recv", "Server Queue", "Server Compute Input", "Server Compute Infer", "Server Compute Output"}
+	h := []string{label(r.Settings.Mode), "Inferences/Second", "Client Send", "Network+Server Send/Recv", "Server Queue", "Server Compute Input", "Server Compute Infer", "Server Compute Output"}
 	if r.Settings.Cache {
 		h = append(h, "Server Cache Hit", "Server Cache Miss")
 	}
@@ -211,7 +210,7 @@ func (t *csvTable) partRow(l *perf.Level, p *perf.ServerStats) []string {
 	if p.Success.Count > 0 {
 		total = int64(p.Success.Ns / p.Success.Count)
 	}
-	row := []string{strconv.Itoa(l.Concurrency), fmt.Sprintf("%.6g", l.Throughput*share), "0"}
+	row := []string{fmt.Sprintf("%.6g", l.Load.Value), fmt.Sprintf("%.6g", l.Throughput*share), "0"}
 	values := []int64{max(0, total-accountedNs(p)) / 1000, int64(m.queue), int64(m.input), int64(m.infer), int64(m.output)}
 	if t.report.Settings.Cache {
 		values = append(values, int64(m.hit), int64(m.miss))

@@ -14,7 +14,7 @@ type liveView struct {
 	progress func() perf.Progress
 	rates    []float64 // requests per second between two samples
 	batch    int
-	level    int
+	load     perf.Load
 	seen     uint64
 	at       time.Duration
 }
@@ -25,7 +25,7 @@ const historyLength = 240
 
 func (v *liveView) render(width int) string {
 	p := v.progress()
-	if p.Concurrency == 0 {
+	if p.Trial == 0 {
 		return ""
 	}
 	v.addRate(p)
@@ -34,7 +34,7 @@ func (v *liveView) render(width int) string {
 		rate = float64(p.Requests) * float64(max(p.Batch, 1)) / p.Elapsed.Seconds()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n", ui.Strong(fmt.Sprintf("concurrency %d  batch %d", p.Concurrency, p.Batch)), v.window(p))
+	fmt.Fprintf(&b, "%s  %s\n", ui.Strong(fmt.Sprintf("%s %.6g  batch %d", strings.ToLower(label(p.Load.Mode)), p.Load.Value, p.Batch)), v.window(p))
 	fmt.Fprintf(&b, "%s infer/sec  p50 %s  p90 %s  p95 %s  p99 %s\n", ui.Strong(fmt.Sprintf("%.1f", rate)),
 		micros(p.P50), micros(p.P90), micros(p.P95), micros(p.P99))
 	b.WriteString(ui.Sparkline(v.rates, min(max(width-1, 10), historyLength)))
@@ -43,8 +43,8 @@ func (v *liveView) render(width int) string {
 
 // addRate adds the rate since the last sample.
 func (v *liveView) addRate(p perf.Progress) {
-	if p.Batch != v.batch || p.Concurrency != v.level || p.Elapsed < v.at {
-		v.batch, v.level, v.seen, v.at = p.Batch, p.Concurrency, 0, 0
+	if p.Batch != v.batch || p.Load != v.load || p.Elapsed < v.at {
+		v.batch, v.load, v.seen, v.at = p.Batch, p.Load, 0, 0
 	}
 	if dt := p.Elapsed - v.at; dt >= 100*time.Millisecond {
 		v.rates = append(v.rates, float64(p.Requests-v.seen)/dt.Seconds())

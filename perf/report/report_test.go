@@ -25,7 +25,7 @@ func TestSizes(t *testing.T) {
 }
 
 func level(throughput float64) perf.Level {
-	l := perf.Level{Batch: 1, Concurrency: 4, Stable: true}
+	l := perf.Level{Batch: 1, Load: perf.Load{Value: 4}, Stable: true}
 	l.Requests, l.Throughput, l.AvgLatency = 100, throughput, 1500*time.Microsecond
 	l.Percentiles = []perf.Percentile{{P: 50, Latency: time.Millisecond}, {P: 99, Latency: 2 * time.Millisecond}}
 	return l
@@ -141,7 +141,7 @@ func TestTableTellsWhatDoesNotCount(t *testing.T) {
 	rep.Settings.Batches = []int{1}
 	slow, cut := level(20), level(5)
 	slow.OverLimit, cut.Incomplete = true, true
-	shaky := perf.Level{Batch: 1, Concurrency: 9}
+	shaky := perf.Level{Batch: 1, Load: perf.Load{Value: 9}}
 	rep.Levels, rep.Failed = append(rep.Levels, cut), []perf.Level{slow, shaky}
 	var out bytes.Buffer
 	require.NoError(t, WriteTable(&out, rep))
@@ -158,14 +158,14 @@ func TestLiveView(t *testing.T) {
 	p := perf.Progress{}
 	v := newLiveView(func() perf.Progress { return p })
 	require.Empty(t, v.render(80), "before the first level")
-	p = perf.Progress{Batch: 2, Concurrency: 8, Trial: 1, InWindow: 500 * time.Millisecond, Window: time.Second, Elapsed: time.Second, Requests: 50, P50: 900 * time.Microsecond, P99: 20 * time.Millisecond}
+	p = perf.Progress{Batch: 2, Load: perf.Load{Value: 8}, Trial: 1, InWindow: 500 * time.Millisecond, Window: time.Second, Elapsed: time.Second, Requests: 50, P50: 900 * time.Microsecond, P99: 20 * time.Millisecond}
 	text := v.render(80)
 	for _, want := range []string{"concurrency 8  batch 2", "window 1  ██████████░░░░░░░░░░ 0.5/1.0 s", "100.0", "p50 900 us", "p99 20.0 ms", "█"} {
 		require.Contains(t, text, want)
 	}
 	p.Elapsed, p.Requests = 2*time.Second, 75
 	require.Contains(t, v.render(80), "█▅", "half the rate")
-	p.Concurrency, p.Elapsed, p.Requests, p.Window = 9, 100*time.Millisecond, 10, 0
+	p.Load.Value, p.Elapsed, p.Requests, p.Window = 9, 100*time.Millisecond, 10, 0
 	require.Contains(t, v.render(80), "▅▃█", "a new level counts from its own start")
 }
 
@@ -182,7 +182,7 @@ func TestLiveViewAtEachWidth(t *testing.T) {
 		300: "▂▃▄▅▆▇██▂▃▄▅▆▇██▂▃▄▅▆▇██",
 	} {
 		p := perf.Progress{
-			Batch: 2, Concurrency: 4, Trial: 3, InWindow: 360 * time.Millisecond, Window: 1200 * time.Millisecond,
+			Batch: 2, Load: perf.Load{Value: 4}, Trial: 3, InWindow: 360 * time.Millisecond, Window: 1200 * time.Millisecond,
 			P50: 1200 * time.Microsecond, P90: 9999 * time.Microsecond, P95: 10 * time.Millisecond, P99: 25500 * time.Microsecond,
 		}
 		v := newLiveView(func() perf.Progress { return p })
@@ -201,8 +201,8 @@ func TestScreenOnATerminal(t *testing.T) {
 	s := NewScreen(ScreenOptions{Out: &out, Notes: &notes, Live: true, Table: true})
 	rep := &perf.Report{Levels: []perf.Level{level(10)}}
 	rep.Settings = perf.Settings{Config: perf.DefaultConfig("m"), Protocol: "HTTP"}
-	s.Observe(perf.Started{Settings: rep.Settings, Progress: func() perf.Progress { return perf.Progress{Concurrency: 4} }})
-	s.Observe(perf.LevelStarted{Batch: 1, Concurrency: 4})
+	s.Observe(perf.Started{Settings: rep.Settings, Progress: func() perf.Progress { return perf.Progress{Trial: 1} }})
+	s.Observe(perf.LevelStarted{Batch: 1, Load: perf.Load{Value: 4}})
 	s.Observe(perf.LevelDone{Level: &rep.Levels[0]})
 	s.Print("Interrupt signal (2) received.")
 	s.Observe(perf.Finished{Report: rep})

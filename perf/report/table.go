@@ -14,7 +14,7 @@ func WriteTable(w io.Writer, r *perf.Report) error {
 	if len(r.Levels)+len(r.Failed) == 0 {
 		return nil
 	}
-	columns := []ui.Column{{Title: "Batch", Align: ui.Right}, {Title: "Concurrency", Align: ui.Right}, {Title: "Infer/s", Align: ui.Right}, {Title: "Avg us", Align: ui.Right}}
+	columns := []ui.Column{{Title: "Batch", Align: ui.Right}, {Title: label(r.Settings.Mode), Align: ui.Right}, {Title: "Infer/s", Align: ui.Right}, {Title: "Avg us", Align: ui.Right}}
 	if levels := append(r.Levels[:len(r.Levels):len(r.Levels)], r.Failed...); len(levels) > 0 {
 		titles := percentileTitles(levels)
 		for i, p := range titles {
@@ -69,7 +69,7 @@ func tableRows(r *perf.Report, batch, width int) [][]string {
 }
 
 func tableRow(r *perf.Report, l *perf.Level, width int) []string {
-	row := []string{fmt.Sprint(l.Batch), fmt.Sprint(l.Concurrency)}
+	row := []string{fmt.Sprint(l.Batch), fmt.Sprintf("%.6g", l.Load.Value)}
 	if l.Requests > 0 {
 		row = append(row, fmt.Sprintf("%.1f", l.Throughput), fmt.Sprint(usec(l.AvgLatency)))
 		for _, p := range l.Percentiles {

@@ -67,19 +67,25 @@ func TestThroughput(t *testing.T) {
 	require.Zero(t, measure.Throughput(8, 0))
 }
 
+// sample is a request from start to end.
+func sample(start, end int64) measure.Sample {
+	return measure.Sample{End: end, Latency: end - start}
+}
+
 // The window [4,17] of perf_analyzer's own selection cases.
 func TestSelectByEnd(t *testing.T) {
 	t.Parallel()
 	var samples []measure.Sample
 	for _, s := range [][2]int64{{1, 2}, {3, 5}, {6, 9}, {10, 14}, {15, 20}, {21, 27}} {
-		samples = append(samples, measure.Sample{End: s[1], Latency: s[1] - s[0]})
+		samples = append(samples, sample(s[0], s[1]))
 	}
 	require.EqualValues(t, 26, measure.Span(samples))
-	latencies, later := measure.Select(samples, 4, 17, []int64{99})
-	require.Equal(t, []int64{99, 2, 3, 4}, latencies)
-	require.Equal(t, []measure.Sample{{End: 20, Latency: 5}, {End: 27, Latency: 6}}, later)
-	latencies, later = measure.Select(later, 20, 27, nil)
-	require.Equal(t, []int64{5, 6}, latencies, "both ends are inside")
+	before := sample(0, 99)
+	within, later := measure.Select(samples, 4, 17, []measure.Sample{before})
+	require.Equal(t, []measure.Sample{before, sample(3, 5), sample(6, 9), sample(10, 14)}, within)
+	require.Equal(t, []measure.Sample{sample(15, 20), sample(21, 27)}, later)
+	within, later = measure.Select(later, 20, 27, nil)
+	require.Equal(t, []measure.Sample{sample(15, 20), sample(21, 27)}, within, "both ends are inside")
 	require.Empty(t, later)
 	require.Zero(t, measure.Span(nil))
 }
@@ -88,15 +94,15 @@ func TestRecorderTotalsAndWaiting(t *testing.T) {
 	t.Parallel()
 	var r measure.Recorder
 	r.Start(-5)
-	r.Add(0, 10, 2, 1)
-	r.Add(12, 30, 3, 1)
+	r.Add(sample(0, 10), 2, 1)
+	r.Add(sample(12, 30), 3, 1)
 	require.Equal(t, 2, r.Pending())
 	samples, totals, waited := r.Take(nil, 40, true)
 	require.Len(t, samples, 2)
 	require.Equal(t, measure.Totals{Completed: 2, Request: 28, Send: 5, Receive: 2}, totals)
 	require.EqualValues(t, 28+10, waited, "10 of a request still under way")
 	// That request ends in the next window and began before it.
-	r.Add(31, 50, 0, 0)
+	r.Add(sample(31, 50), 0, 0)
 	samples, later, waited := r.Take(samples[:0], 60, false)
 	require.Equal(t, []measure.Sample{{End: 50, Latency: 19}}, samples)
 	require.EqualValues(t, 10, waited, "only the part in this window")
@@ -112,7 +118,7 @@ func TestRecorderLosesNothing(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := range int64(n) {
-			r.Add(i, i+5, 1, 1)
+			r.Add(sample(i, i+5), 1, 1)
 		}
 	})
 	var all []measure.Sample
@@ -134,7 +140,7 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 	var into []measure.Sample
 	window := func() {
 		for i := range int64(1000) {
-			r.Add(i, i+5, 1, 1)
+			r.Add(sample(i, i+5), 1, 1)
 		}
 		into, _, _ = r.Take(into[:0], 0, true)
 	}
@@ -173,7 +179,7 @@ func BenchmarkRecorder(b *testing.B) {
 	var into []measure.Sample
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		r.Add(0, 1000, 10, 10)
+		r.Add(sample(0, 1000), 10, 10)
 		if i%4096 == 0 {
 			into, _, _ = r.Take(into[:0], 0, false)
 		}

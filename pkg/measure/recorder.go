@@ -5,8 +5,16 @@ import "sync"
 // Sample is one completed request.
 type Sample struct {
 	End     int64 // on the caller's clock
-	Latency int64 // nanoseconds
+	Latency int64 // nanoseconds from the start to the end
+	// Late is how many nanoseconds after its scheduled time the request started; 0
+	// without a schedule.
+	Late        int64
+	Responses   int32 // with outputs
+	SequenceEnd bool  // the last request of a sequence
 }
+
+// Start returns the time at which the request was sent.
+func (s Sample) Start() int64 { return s.End - s.Latency }
 
 // Totals are sums over completed requests, in nanoseconds.
 type Totals struct {
@@ -47,20 +55,20 @@ func (r *Recorder) Start(now int64) {
 	r.mu.since, r.mu.last = now, now
 }
 
-// Add records a request that took from start to end.
-func (r *Recorder) Add(start, end, send, receive int64) {
-	latency := end - start
+// Add records a request, and how long the client took to send it and to receive its
+// response.
+func (r *Recorder) Add(s Sample, send, receive int64) {
 	r.mu.Lock()
-	r.mu.samples = append(r.mu.samples, Sample{end, latency})
+	r.mu.samples = append(r.mu.samples, s)
 	r.mu.totals.Completed++
-	r.mu.totals.Request += latency
+	r.mu.totals.Request += s.Latency
 	r.mu.totals.Send += send
 	r.mu.totals.Receive += receive
-	r.mu.waited += end - max(start, r.mu.since)
-	r.mu.last = end
+	r.mu.waited += s.End - max(s.Start(), r.mu.since)
+	r.mu.last = s.End
 	r.mu.Unlock()
 	if r.Histogram != nil {
-		r.Histogram.Add(latency)
+		r.Histogram.Add(s.Latency)
 	}
 }
 
@@ -89,20 +97,20 @@ func (r *Recorder) Take(into []Sample, now int64, busy bool) (_ []Sample, totals
 	return into, totals, waited
 }
 
-// Select appends the latencies of the samples that ended in [from, to] to
-// latencies and returns them with the samples that ended later, which reuse the
-// memory of samples. Earlier samples are dropped.
-func Select(samples []Sample, from, to int64, latencies []int64) ([]int64, []Sample) {
-	later := samples[:0]
+// Select appends the samples that ended in [from, to] to within and returns them with
+// the samples that ended later, which reuse the memory of samples. Earlier samples are
+// dropped.
+func Select(samples []Sample, from, to int64, within []Sample) (selected, later []Sample) {
+	later = samples[:0]
 	for _, s := range samples {
 		switch {
 		case s.End > to:
 			later = append(later, s)
 		case s.End >= from:
-			latencies = append(latencies, s.Latency)
+			within = append(within, s)
 		}
 	}
-	return latencies, later
+	return within, later
 }
 
 // Span returns the time from the first start to the last end, 0 without samples.
@@ -110,9 +118,9 @@ func Span(samples []Sample) int64 {
 	if len(samples) == 0 {
 		return 0
 	}
-	first, last := samples[0].End-samples[0].Latency, samples[0].End
+	first, last := samples[0].Start(), samples[0].End
 	for _, s := range samples {
-		first, last = min(first, s.End-s.Latency), max(last, s.End)
+		first, last = min(first, s.Start()), max(last, s.End)
 	}
 	return last - first
 }

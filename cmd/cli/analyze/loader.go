@@ -52,7 +52,8 @@ func (l loader) Exercise(ctx context.Context, at analyzer.Endpoints, model strin
 func (l loader) config(model string, load search.Load) perf.Config {
 	c := l.load
 	c.Model, c.Batches = model, []int{load.Batch}
-	c.Concurrency = perf.Range{Start: load.Concurrency, End: load.Concurrency, Step: 1}
+	n := float64(load.Concurrency)
+	c.Range = perf.Range{Start: n, End: n, Step: 1}
 	return c
 }
 

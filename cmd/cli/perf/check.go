@@ -3,6 +3,7 @@ package perf
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 
 	"triton/perf"
@@ -18,6 +19,9 @@ func (o *options) finish() error {
 			o.client.Address = "localhost:8001"
 		}
 	}
+	if o.deprecatedMode {
+		c.Mode = perf.Concurrency
+	}
 	if c.RequestCount > 0 {
 		c.Windows, c.Samples = perf.CountWindows, c.RequestCount
 	}
@@ -28,31 +32,41 @@ func (o *options) finish() error {
 		c.MetricsURL = metricsURL(o.client.Address)
 	}
 	o.threads()
+	c.Range = o.concurrency
+	if c.Mode == perf.RequestRate {
+		c.Range = o.rate
+	}
 	return nil
 }
 
 // check returns the first contradiction, in perf_analyzer's order.
 func (o *options) check() error {
-	c, r := &o.config, o.config.Concurrency
+	c := &o.config
+	level, rate := o.concurrency, o.rate
 	binary := c.Search == perf.Binary
+	concurrency, rates := c.Mode == perf.Concurrency, c.Mode == perf.RequestRate
 	for _, wrong := range []struct {
 		is   bool
 		text string
 	}{
 		{c.Model == "", "Failed to parse -m (model name). The value must be specified."},
-		{r.Start <= 0, "The start of the search range must be > 0"},
+		{lowest(level) <= 0, "The start of the search range must be > 0"},
+		{lowest(rate) <= 0, "Failed to parse --request-rate-range. The start of the search range must be > 0."},
+		{c.Sequences.Variation < 0, "Failed to parse --sequence-length-variation. The value must be >= 0.0."},
 		{o.zero && o.directories, "The -z flag cannot be set when --data-directory is provided."},
 		{c.Async && c.Sync, "Cannot specify --async and --sync simultaneously."},
-		{r.End == 0 && c.LatencyLimit == 0, "The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously"},
-		{binary && r.End == 0, "The end of the range can not be 0 (or 0.0) for binary search mode."},
+		{(level.End == 0 || rate.End == 0) && c.LatencyLimit == 0, "The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously"},
+		{binary && (level.End == 0 || rate.End == 0), "The end of the range can not be 0 (or 0.0) for binary search mode."},
 		{binary && c.LatencyLimit == 0, "The --latency-threshold cannot be 0 for binary search mode."},
-		{binary && r.End < r.Start, "The end of the range can not be less than start of the range for binary search mode."},
-		{c.WarmupCount > 0 && r.Start < r.End, "--warmup-request-count not supported with multiple concurrency values in one run"},
-		{c.RequestCount > 0 && c.RequestCount < r.Start, "--request-count can not be less than concurrency"},
-		{c.RequestCount > 0 && r.Start < r.End, "--request-count not supported with multiple concurrency values in one run"},
+		{binary && (level.End < level.Start || rate.End < rate.Start), "The end of the range can not be less than start of the range for binary search mode."},
+		{c.RequestCount > 0 && concurrency && float64(c.RequestCount) < level.Start, "--request-count can not be less than concurrency"},
+		{c.RequestCount > 0 && concurrency && several(level), "--request-count not supported with multiple concurrency values in one run"},
+		{c.RequestCount > 0 && rates && c.RequestCount < int(rate.Start), "--request-count can not be less than request rate"},
+		{c.RequestCount > 0 && rates && several(rate), "--request-count not supported with multiple request rate values in one run"},
 		{c.MetricsURL != "" && !c.CollectMetrics, "Must specify --collect-metrics when using the --metrics-url option."},
 		{o.metricsInterval && !c.CollectMetrics, "Must specify --collect-metrics when using the --metrics-interval option."},
-		{r.Step == 0 && r.End > r.Start, "The step of --concurrency-range must be > 0 when its end is above its start."},
+		{level.Step <= 0 && several(level) && level.List == nil, "The step of --concurrency-range must be > 0 when its end is above its start."},
+		{rate.Step <= 0 && several(rate) && rate.List == nil, "The step of --request-rate-range must be > 0 when its end is above its start."},
 	} {
 		if wrong.is {
 			return errors.New(wrong.text)
@@ -61,17 +75,28 @@ func (o *options) check() error {
 	return nil
 }
 
+// lowest returns the lowest level that a range names.
+func lowest(r perf.Range) float64 {
+	if len(r.List) > 0 {
+		return slices.Min(r.List)
+	}
+	return r.Start
+}
+
+// several reports whether a range has more than one level.
+func several(r perf.Range) bool { return len(r.List) > 1 || r.Start < r.End }
+
 // threads warns as perf_analyzer does about its thread count: synchronous calls need
 // as many threads as concurrent requests.
 func (o *options) threads() {
 	c := &o.config
 	switch {
-	case c.Async:
-	case c.Concurrency.End == 0:
-		o.warnings = append(o.warnings, "WARNING: The maximum attainable concurrency will be limited by max_threads specification.")
-		c.Concurrency.End = max(cmp.Or(o.maxThreads, 16), c.Concurrency.Start)
+	case c.Async || c.Mode != perf.Concurrency:
+	case o.concurrency.End == 0:
+		o.warn("WARNING: The maximum attainable concurrency will be limited by max_threads specification.")
+		o.concurrency.End = max(float64(cmp.Or(o.maxThreads, 16)), o.concurrency.Start)
 	case o.maxThreads > 0:
-		o.warnings = append(o.warnings, "WARNING: Overriding max_threads specification to ensure requested concurrency range.")
+		o.warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
 	}
 }
 

@@ -25,13 +25,17 @@ type options struct {
 	version  bool
 	warnings []string
 
-	maxThreads        int // 0: not given
+	concurrency, rate perf.Range // of the load mode that config.Mode names
+	deprecatedMode    bool       // -t or -c: concurrency, whatever else is given
+	loadMode          string     // the name of the option's load mode; empty: not given
+	maxThreads        int        // 0: not given
 	metricsInterval   bool
 	zero, directories bool // inputs of zeros, inputs from --data-directory
 }
 
 func newOptions() *options {
 	o := &options{config: perf.DefaultConfig(""), table: "auto"}
+	o.concurrency, o.rate = o.config.Range, o.config.Range
 	o.client.Headers = map[string]string{}
 	return o
 }
@@ -54,7 +58,7 @@ func (o *options) measurement(t table) {
 	t.Group("I. MEASUREMENT PARAMETERS")
 	t.text(&c.Model, "", "m", "<model>", "model to measure; required")
 	t.text(&c.Version, "", "x", "<version>", "version of the model (the newest)")
-	t.value("concurrency-range", "", "<start:end:step>", "concurrencies to measure at; with end 0 the sweep ends at the latency threshold (1:1:1)", o.setConcurrency)
+	o.load(t)
 	t.value("measurement-mode", "", "<time_windows|count_windows>", "what bounds a window: its time or its requests (time_windows)", o.setMode)
 	t.milliseconds(&c.Interval, 1, "> 0 msec.", "measurement-interval", "p", "<msec>", "length of a time window; the real window is 1.2 times as long (5000)")
 	t.integer(&c.Samples, 1, "> 0.", "measurement-request-count", "", "<n>", "requests in a count window (50)")
@@ -62,7 +66,6 @@ func (o *options) measurement(t table) {
 	t.integer(&c.MaxTrials, 1, "> 0.", "max-trials", "r", "<n>", "maximum number of windows at each level (10)")
 	t.value("percentile", "", "<1..99>", "percentile of latency that decides stability and is reported; -1 is the average (-1)", o.setPercentile)
 	t.milliseconds(&c.LatencyLimit, 0, ">= 0 msecs.", "latency-threshold", "l", "<msec>", "stop at the first level above this latency; 0 is no limit (0)")
-	t.toggle("binary-search", "", "find the highest concurrency within the latency threshold", func() { c.Search = perf.Binary })
 	t.value("request-count", "", "<n>", "send this number of requests and stop; 0 is no limit (0)", func(text string) error {
 		n, err := atLeast(1, "> 0.", "request-count", "", text)
 		c.RequestCount = cmp.Or(c.RequestCount, n) // the first value counts
@@ -71,7 +74,6 @@ func (o *options) measurement(t table) {
 	t.integer(&c.WarmupCount, 0, ">= 0.", "warmup-request-count", "", "<n>", "requests to send before the measurement (0)")
 	t.toggle("async", "a", "decide stability by throughput alone, as perf_analyzer does for asynchronous calls", func() { c.Async = true })
 	t.toggle("sync", "", "synchronous calls (the default)", func() { c.Sync = true })
-	t.integer(&o.maxThreads, 1, "> 0.", "max-threads", "", "<n>", "accepted without effect: each concurrent request has its own goroutine")
 }
 
 func (o *options) inputs(t table) {
@@ -91,6 +93,7 @@ func (o *options) inputs(t table) {
 	})
 	t.integer(&d.StringLength, 1, "> 0", "string-length", "", "<n>", "length of random strings (128)")
 	t.text(&d.StringData, "string-data", "", "<text>", "text of all strings, instead of random ones")
+	o.sequences(t)
 }
 
 func (o *options) server(t table) {
@@ -126,15 +129,13 @@ func (o *options) other(t table) {
 func (o *options) deprecated(t table) {
 	c := &o.config
 	t.Group("")
-	t.value("", "t", "<n>", "deprecated", func(text string) (err error) {
+	t.value("", "t", "<n>", "deprecated", func(text string) error {
 		o.warnDeprecated("-t", "--concurrency-range")
-		c.Concurrency.Start, err = integer("-t", text)
-		return err
+		return o.deprecatedConcurrency(&o.concurrency.Start, "-t", text)
 	})
-	t.value("", "c", "<n>", "deprecated", func(text string) (err error) {
+	t.value("", "c", "<n>", "deprecated", func(text string) error {
 		o.warnDeprecated("-c", "--concurrency-range")
-		c.Concurrency.End, err = integer("-c", text)
-		return err
+		return o.deprecatedConcurrency(&o.concurrency.End, "-c", text)
 	})
 	t.toggle("", "d", "deprecated", func() { o.warnDeprecated("-d", "--concurrency-range") })
 	t.toggle("", "z", "deprecated", func() {
@@ -152,6 +153,18 @@ func (o *options) deprecated(t table) {
 	t.unsupported()
 }
 
+// deprecatedConcurrency reads an end of the range of concurrencies. It chooses that load
+// mode, but a later option may choose another one.
+func (o *options) deprecatedConcurrency(to *float64, option, text string) error {
+	if o.loadMode != "" {
+		return fmt.Errorf("Cannot use both %s and DeprecatedConcurrency inference load modes.", o.loadMode)
+	}
+	n, err := integer(option, text)
+	*to = float64(n)
+	o.deprecatedMode = true
+	return err
+}
+
 func (o *options) warnDeprecated(old, instead string) {
-	o.warnings = append(o.warnings, fmt.Sprintf("Warning: %s is deprecated and will be removed in an upcoming version. Use %s instead.", old, instead))
+	o.warn(fmt.Sprintf("Warning: %s is deprecated and will be removed in an upcoming version. Use %s instead.", old, instead))
 }

@@ -7,6 +7,7 @@ import (
 
 	"triton/cmd/cli/process"
 	"triton/perf"
+	"triton/perf/load"
 	"triton/perf/report"
 )
 
@@ -46,6 +47,7 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 	rep, err := perf.Run(ctx, o.config, perf.Deps{
 		Dial:      func(context.Context) (perf.Target, error) { return perf.Connect(o.client) },
 		Observer:  out,
+		Alarm:     load.PreciseAlarm,
 		Interrupt: interrupt,
 	})
 	err = errors.Join(err, out.Close())

@@ -16,22 +16,6 @@ import (
 
 // The errors have perf_analyzer's texts, which scripts match.
 
-func (o *options) setConcurrency(text string) error {
-	parts := strings.Split(text, ":")
-	if len(parts) > 3 {
-		return errors.New("Failed to parse --concurrency-range. The value does not match <start:end:step>.")
-	}
-	c := &o.config.Concurrency
-	for i, into := range []*int{&c.Start, &c.End, &c.Step}[:len(parts)] {
-		n, err := integer("--concurrency-range", parts[i])
-		if err != nil || n < 0 {
-			return parseError("--concurrency-range", text)
-		}
-		*into = n
-	}
-	return nil
-}
-
 func (o *options) setMode(text string) error {
 	switch text {
 	case "time_windows":

@@ -81,9 +81,20 @@ func TestUsageErrors(t *testing.T) {
 		{"-m x --collect-metrics --metrics-interval 0", "Error: Failed to parse --metrics-interval. The value must be > 0 msecs."},
 		{"-m x --request-count 2 --concurrency-range 3", "Error: --request-count can not be less than concurrency"},
 		{"-m x --request-count 9 --concurrency-range 1:3", "Error: --request-count not supported with multiple concurrency values in one run"},
-		{"-m x --warmup-request-count 9 --concurrency-range 1:3", "Error: --warmup-request-count not supported with multiple concurrency values in one run"},
+		{"-m x --concurrency-range 2 --request-rate-range 5", "Error: Cannot use both Concurrency and RequestRate inference load modes."},
+		{"-m x --request-rate-range 5 -t 2", "Error: Cannot use both RequestRate and DeprecatedConcurrency inference load modes."},
+		{"-m x --request-rate-range 0", "Error: Failed to parse --request-rate-range. The start of the search range must be > 0."},
+		{"-m x --request-rate-range nan", "Error: Failed to parse --request-rate-range. Invalid value provided: nan"},
+		{"-m x --request-rate-range 1:2:3:4", "Error: Failed to parse --request-rate-range. The value does not match <start:end:step>."},
+		{"-m x --request-rate-range 9 --request-count 8", "Error: --request-count can not be less than request rate"},
+		{"-m x --request-distribution even", "Error: Failed to parse --request-distribution. Unsupported type provided: 'even'. Choices are 'posson' or 'constant'."},
+		{"-m x --request-intervals /no/such/file", "Error: Failed to parse --request-intervals. The value must be a valid file path"},
+		{"-m x --sequence-id-range 5:5", "Error: Failed to parse --sequence-id-range. The 'end' value must be greater than 'start' value."},
+		{"-m x --sequence-id-range 5:6:7", "Error: Failed to parse --sequence-id-range. The value does not match <start:end>."},
+		{"-m x --sequence-length-variation -1", "Error: Failed to parse --sequence-length-variation. The value must be >= 0.0."},
+		{"-m x --num-of-sequences 0", "Error: Failed to parse --num-of-sequences. The value must be > 0."},
 		{"-m x --data-directory . -z", "Error: The -z flag cannot be set when --data-directory is provided."},
-		{"-m x --request-rate-range 5", "Error: --request-rate-range is not supported yet"},
+		{"-m x --fixed-schedule", "Error: --fixed-schedule is not supported yet"},
 		{"-m x --shared-memory system", "Error: --shared-memory is not supported yet"},
 		{"-m x --service-kind openai", "Error: --service-kind openai is not supported yet"},
 		{"-m x --table maybe", "--table must be auto, always or never"},
@@ -110,7 +121,7 @@ func TestDefaultsAndSyntax(t *testing.T) {
 
 	// Grouped letters, values joined and apart, prefixes, trailing letters in
 	// numbers, arguments that mean nothing.
-	code, out, errs = run(t, nil, "-avp500x", "nothing", "-mnull", "--stab=99999", "--conc", "2,5", "-u", s.Address, "--shared-memory", "none", "--max-threads", "4", "--", "-k")
+	code, out, errs = run(t, nil, "-avp500x", "nothing", "-mnull", "--stab=99999", "--conc", "2x", "-u", s.Address, "--shared-memory", "none", "--max-threads", "4", "--", "-k")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "  Measurement window: 500 msec\n  Using asynchronous calls for inference\n")
 	require.Contains(t, out, "Request concurrency: 2\n  Pass [1] throughput: ")
@@ -174,7 +185,7 @@ func TestExitCodes(t *testing.T) {
 	require.Equal(t, "Perf Analyzer Version 1.2.3 (commit unknown)\n", errs)
 	code, out, _ = run(t, nil, "--help")
 	require.Zero(t, code)
-	for _, group := range []string{"I. MEASUREMENT PARAMETERS", "II. INPUT DATA OPTIONS", "III. SERVER DETAILS", "IV. OTHER OPTIONS", "--concurrency-range <start:end:step>"} {
+	for _, group := range []string{"I. MEASUREMENT PARAMETERS", "II. INPUT DATA OPTIONS", "III. SERVER DETAILS", "IV. OTHER OPTIONS", "--concurrency-range <start:end:step|list>"} {
 		require.Contains(t, out, group)
 	}
 }

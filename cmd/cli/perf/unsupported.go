@@ -9,18 +9,10 @@ import (
 // the default, which has no effect, is an error.
 var unsupported = []struct{ name, argument, neutral string }{
 	{"streaming", "", ""},
-	{"request-rate-range", "<start:end:step>", ""},
-	{"request-distribution", "<poisson|constant>", "constant"},
-	{"request-intervals", "<file>", ""},
 	{"periodic-concurrency-range", "<start:end:step>", ""},
 	{"request-period", "<n>", ""},
 	{"session-concurrency", "<n>", ""},
 	{"fixed-schedule", "", ""},
-	{"num-of-sequences", "<n>", ""},
-	{"serial-sequences", "", ""},
-	{"sequence-length", "<n>", ""},
-	{"sequence-length-variation", "<percent>", ""},
-	{"sequence-id-range", "<start:end>", ""},
 	{"bls-composing-models", "<list>", ""},
 	{"model-signature-name", "<name>", ""},
 	{"endpoint", "<path>", ""},

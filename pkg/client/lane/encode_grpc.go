@@ -6,12 +6,12 @@ import (
 	"triton/pkg/kserve"
 )
 
-func (c *grpcClient) prepare(req *kserve.Request) (*Prepared, error) {
+func (c *grpcClient) prepare(req *kserve.Request, sequence bool) (*Prepared, error) {
 	if req.Raw {
 		return nil, errRaw
 	}
 	encoded := c.codec.EncodeRequest(req)
-	p := &Prepared{size: encoded.Len()}
+	p := &Prepared{size: encoded.Len(), sequence: sequence, open: sequence}
 	if p.size <= flatBytes {
 		p.message = mem.BufferSlice{mem.SliceBuffer(encoded.Materialize())}
 		encoded.Free()

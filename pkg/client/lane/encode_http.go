@@ -8,14 +8,18 @@ import (
 	"triton/pkg/tritonjson"
 )
 
-func (c *httpClient) prepare(req *kserve.Request) (*Prepared, error) {
+func (c *httpClient) prepare(req *kserve.Request, sequence bool) (*Prepared, error) {
 	if req.Raw {
 		return nil, errRaw
 	}
 	if req.EmptyFinal {
 		return nil, wire.ErrEmptyFinal
 	}
-	body, binary := appendRequestJSON(nil, req)
+	body, binary := appendRequestJSON(nil, req, sequence)
+	size := len(body)
+	if sequence {
+		size += sequenceWidth + len(sequenceFoot)
+	}
 	path := c.at.Path + wire.ModelPath(req.ModelName, req.ModelVersion) + "/infer"
 	head := make([]byte, 0, 256+len(path)+len(body))
 	head = append(head, "POST "...)
@@ -25,29 +29,42 @@ func (c *httpClient) prepare(req *kserve.Request) (*Prepared, error) {
 	head = append(head, "\r\nContent-Type: "...)
 	if binary > 0 {
 		head = append(head, "application/octet-stream\r\nInference-Header-Content-Length: "...)
-		head = strconv.AppendInt(head, int64(len(body)), 10)
+		head = strconv.AppendInt(head, int64(size), 10)
 	} else {
 		head = append(head, "application/json"...)
 	}
 	head = append(head, "\r\nContent-Length: "...)
-	head = strconv.AppendInt(head, int64(len(body)+binary), 10)
+	head = strconv.AppendInt(head, int64(size+binary), 10)
 	for _, name := range c.headerNames {
 		head = append(head, "\r\n"+name+": "+c.headers[name]...)
 	}
 	head = append(head, "\r\n\r\n"...)
-	return newPrepared(append(head, body...), req), nil
+	head = append(head, body...)
+	if sequence {
+		return newPreparedSequence(head, []byte(sequenceFoot), req), nil
+	}
+	return newPrepared(head, req), nil
 }
 
+// sequenceFoot is the JSON behind the parameters of a sequence.
+const sequenceFoot = "}}"
+
 // appendRequestJSON appends the JSON part of a request. The second result is the
-// size of the binary tensors behind it.
-func appendRequestJSON(b []byte, req *kserve.Request) ([]byte, int) {
+// size of the binary tensors behind it. With sequence the parameters come last, and the JSON
+// ends where those of the sequence begin.
+func appendRequestJSON(b []byte, req *kserve.Request, sequence bool) ([]byte, int) {
 	b = append(b, '{')
 	if req.ID != "" {
 		b = append(b, `"id":`...)
 		b = tritonjson.AppendValid(b, req.ID)
 		b = append(b, ',')
 	}
-	b = appendParametersJSON(b, req)
+	parameters := appendParametersJSON(nil, req)
+	if !sequence && len(parameters) > 0 {
+		b = append(b, `"parameters":{`...)
+		b = append(b, parameters...)
+		b = append(b, "},"...)
+	}
 	b = append(b, `"inputs":[`...)
 	binary := 0
 	for i := range req.Inputs {
@@ -68,7 +85,14 @@ func appendRequestJSON(b []byte, req *kserve.Request) ([]byte, int) {
 	}
 	b = append(b, ']')
 	b = appendOutputsJSON(b, req.Outputs)
-	return append(b, '}'), binary
+	if !sequence {
+		return append(b, '}'), binary
+	}
+	b = append(b, `,"parameters":{`...)
+	if len(parameters) > 0 {
+		b = append(append(b, parameters...), ',')
+	}
+	return b, binary
 }
 
 func appendOutputsJSON(b []byte, outputs []kserve.RequestedOutput) []byte {
@@ -93,12 +117,11 @@ func appendOutputsJSON(b []byte, outputs []kserve.RequestedOutput) []byte {
 	return b
 }
 
+// appendParametersJSON appends the members of the object of parameters.
 func appendParametersJSON(b []byte, req *kserve.Request) []byte {
 	start := len(b)
 	open := func(name string) {
-		if len(b) == start {
-			b = append(b, `"parameters":{`...)
-		} else {
+		if len(b) > start {
 			b = append(b, ',')
 		}
 		b = append(tritonjson.AppendValid(b, name), ':')
@@ -142,8 +165,5 @@ func appendParametersJSON(b []byte, req *kserve.Request) []byte {
 			b = tritonjson.AppendValid(b, p.String)
 		}
 	}
-	if len(b) == start {
-		return b
-	}
-	return append(b, "},"...)
+	return b
 }

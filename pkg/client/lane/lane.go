@@ -28,7 +28,7 @@ type Client struct {
 
 // transport implements Client for one protocol.
 type transport interface {
-	prepare(req *kserve.Request) (*Prepared, error)
+	prepare(req *kserve.Request, sequence bool) (*Prepared, error)
 	dial(ctx context.Context) (Conn, error)
 	decode(x *Exchange, resp *kserve.Response) error
 	close() error
@@ -54,7 +54,18 @@ func (c *Client) Protocol() client.Protocol { return c.protocol }
 
 // Prepare encodes a request once, for any number of lanes of this client. The
 // bytes of the tensors are borrowed: they must not change until Release.
-func (c *Client) Prepare(req *kserve.Request) (*Prepared, error) { return c.transport.prepare(req) }
+func (c *Client) Prepare(req *kserve.Request) (*Prepared, error) {
+	return c.transport.prepare(req, false)
+}
+
+// PrepareSequence is Prepare for a request that is sent as a part of sequences:
+// Exchange.Sequence says of which one, at each send.
+func (c *Client) PrepareSequence(req *kserve.Request) (*Prepared, error) {
+	if req.SequenceID != 0 || req.SequenceIDStr != "" {
+		return nil, errSequence
+	}
+	return c.transport.prepare(req, true)
+}
 
 // Dial opens a lane, which the caller closes. The context applies to dialing only.
 func (c *Client) Dial(ctx context.Context) (Conn, error) { return c.transport.dial(ctx) }
@@ -88,6 +99,8 @@ type Conn interface {
 // for the next request.
 type Exchange struct {
 	Keep bool // requests Body
+	// Sequence is sent with a request of PrepareSequence.
+	Sequence Sequence
 
 	Start   int64 // Now before the request is sent
 	End     int64 // Now when the response is complete
@@ -96,6 +109,17 @@ type Exchange struct {
 
 	Body    []byte // the response, if Keep was set; valid until the next Do
 	JSONLen int    // HTTP: bytes of Body that are JSON, the rest is binary
+
+	// Responses are the times at which the responses of a stream were complete; valid
+	// until the next Do. Without a stream there are none.
+	Responses  []int64
+	EmptyFinal bool // the last of Responses has no outputs
+}
+
+// Sequence is the place of a request in a sequence. ID 0 is no sequence.
+type Sequence struct {
+	ID         uint64
+	Start, End bool
 }
 
 // epoch is the zero of Now. Only differences have a meaning.

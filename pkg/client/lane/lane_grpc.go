@@ -18,6 +18,7 @@ type grpcLane struct {
 	client *grpcClient
 	conn   *sharedConn
 	codec  []grpc.CallOption
+	out    outgoing
 
 	// call is the context of the calls, derived from Do's; Close cancels it. One
 	// context for many calls costs nothing per request.
@@ -54,8 +55,9 @@ func (l *grpcLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
 		}
 	}
 	x.Send, x.Receive = 0, 0
+	l.out.prepare(p, x)
 	x.Start = Now()
-	err := l.conn.Invoke(l.call, inferencepb.GRPCInferenceService_ModelInfer_FullMethodName, p, x, l.codec...)
+	err := l.conn.Invoke(l.call, inferencepb.GRPCInferenceService_ModelInfer_FullMethodName, &l.out, x, l.codec...)
 	x.End = Now()
 	if err == nil {
 		return nil
@@ -102,6 +104,21 @@ func (l *grpcLane) Close() error {
 	return l.client.release(l.conn)
 }
 
+// outgoing is the message of one call.
+type outgoing struct {
+	message  mem.BufferSlice
+	sequence []byte // the parameters of the sequence
+}
+
+// prepare sets the message to a prepared one, followed by the parameters of the sequence.
+func (o *outgoing) prepare(p *Prepared, x *Exchange) {
+	o.message = p.message
+	if p.open {
+		o.sequence = appendSequenceProto(o.sequence[:0], x.Sequence)
+		o.message = append(p.message[:len(p.message):len(p.message)], mem.SliceBuffer(o.sequence))
+	}
+}
+
 // rawCodec passes prepared bytes through and copies a response only if Keep is
 // set.
 type rawCodec struct{}
@@ -109,11 +126,11 @@ type rawCodec struct{}
 func (rawCodec) Name() string { return "proto" }
 
 func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
-	p, ok := v.(*Prepared)
+	o, ok := v.(*outgoing)
 	if !ok {
 		return nil, fmt.Errorf("lane: cannot send a %T", v)
 	}
-	return p.message, nil
+	return o.message, nil
 }
 
 func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {

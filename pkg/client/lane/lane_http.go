@@ -25,6 +25,8 @@ type httpLane struct {
 	vector net.Buffers
 	in     responseReader
 	used   bool // the connection has carried a request
+
+	sequence []byte // the parameters of the sequence, while they are sent
 }
 
 var _ Conn = (*httpLane)(nil)
@@ -122,7 +124,7 @@ func (l *httpLane) exchange(ctx context.Context, p *Prepared, x *Exchange) (sent
 		}
 	}
 	begin := Now()
-	if err := l.write(conn.Conn, p); err != nil {
+	if err := l.write(conn.Conn, p, x.Sequence); err != nil {
 		l.in.any = false
 		l.drop()
 		return false, fmt.Errorf("send the request: %w", err)
@@ -136,12 +138,19 @@ func (l *httpLane) exchange(ctx context.Context, p *Prepared, x *Exchange) (sent
 	return true, nil
 }
 
-func (l *httpLane) write(conn net.Conn, p *Prepared) error {
+func (l *httpLane) write(conn net.Conn, p *Prepared, s Sequence) error {
 	if len(p.segments) == 1 {
 		_, err := conn.Write(p.segments[0])
 		return err
 	}
-	l.vector = append(l.vector[:0], p.segments...)
+	l.vector = l.vector[:0]
+	if p.open {
+		l.sequence = appendSequenceJSON(l.sequence[:0], s)
+		l.vector = append(l.vector, p.segments[0], l.sequence)
+		l.vector = append(l.vector, p.segments[1:]...)
+	} else {
+		l.vector = append(l.vector, p.segments...)
+	}
 	v := l.vector // WriteTo moves the slice it is called on
 	_, err := v.WriteTo(conn)
 	return err

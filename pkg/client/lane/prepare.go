@@ -24,9 +24,15 @@ type Prepared struct {
 	// sequence marks a request that changes the state of a sequence: it must not
 	// run twice.
 	sequence bool
+	// open marks a request of PrepareSequence. Over HTTP the parameters of the sequence
+	// are sent between the first segment and the others.
+	open bool
 }
 
-var errRaw = errors.New("a raw request cannot be prepared: name its input")
+var (
+	errRaw      = errors.New("a raw request cannot be prepared: name its input")
+	errSequence = errors.New("PrepareSequence takes the sequence from Exchange.Sequence, not from the request")
+)
 
 // Size returns the size of the request in bytes.
 func (p *Prepared) Size() int { return p.size }
@@ -56,5 +62,15 @@ func newPrepared(head []byte, req *kserve.Request) *Prepared {
 	if p.size <= flatBytes {
 		p.segments = [][]byte{slices.Concat(p.segments...)}
 	}
+	return p
+}
+
+// newPreparedSequence appends the bytes of the tensors to foot, which follows the
+// parameters of the sequence.
+func newPreparedSequence(head, foot []byte, req *kserve.Request) *Prepared {
+	p := newPrepared(foot, req)
+	p.segments = append([][]byte{head}, p.segments...)
+	p.size += len(head) + sequenceWidth
+	p.sequence, p.open = true, true
 	return p
 }

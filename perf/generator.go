@@ -1,0 +1,122 @@
+package perf
+
+import (
+	"context"
+
+	"triton/perf/load"
+	"triton/pkg/client"
+	"triton/pkg/client/lane"
+	"triton/pkg/kserve"
+)
+
+// requests are the prepared requests of a batch size.
+type requests struct {
+	batch    int
+	prepared [][]*lane.Prepared // by stream and step
+}
+
+// release frees the requests after the last send.
+func (q *requests) release() {
+	for _, stream := range q.prepared {
+		for _, p := range stream {
+			p.Release()
+		}
+	}
+}
+
+// requests encodes the request of every step once. The caller releases them, also after an
+// error.
+func (r *runner) requests(batch int) (*requests, error) {
+	all := &requests{batch: batch}
+	streams := r.set.Streams
+	if !r.model.sequence {
+		streams = streams[:1]
+	}
+	for stream := range streams {
+		all.prepared = append(all.prepared, nil)
+		for step := range streams[stream] {
+			p, err := r.prepared(stream, step, batch)
+			if err != nil {
+				return all, err
+			}
+			all.prepared[stream] = append(all.prepared[stream], p)
+		}
+	}
+	return all, nil
+}
+
+func (r *runner) prepared(stream, step, batch int) (*lane.Prepared, error) {
+	req, err := r.set.Request(stream, step, batch)
+	if err != nil {
+		return nil, err
+	}
+	req.EmptyFinal = r.client.Protocol() == client.GRPC
+	if r.model.sequence {
+		return r.client.PrepareSequence(req)
+	}
+	return r.client.Prepare(req)
+}
+
+// generator returns the generator of the run's mode.
+func (r *runner) generator(ctx context.Context, q *requests) load.Generator {
+	o := load.Options{
+		Dialer: r.client,
+		Source: &load.Steps{Prepared: q.prepared[0], Batch: q.batch},
+		Live:   r.settings.Live,
+		Max:    r.settings.MaxInFlight,
+		Alarm:  r.deps.Alarm,
+	}
+	if r.model.sequence {
+		o.Source = load.NewSequences(r.settings.sequenceOptions(q.prepared))
+		o.Max = r.settings.Sequences.Slots
+	}
+	if r.set.Expects() {
+		o.Check = func(sent *load.Request, x *lane.Exchange) error {
+			var resp kserve.Response
+			defer resp.Reset()
+			if err := r.client.Decode(x, &resp); err != nil {
+				return err
+			}
+			return r.set.Check(&resp, sent.Stream, sent.Step, q.batch)
+		}
+	}
+	if r.settings.Mode.Rate() {
+		return load.NewPaced(ctx, o)
+	}
+	return load.NewClosed(ctx, o)
+}
+
+// generated returns the level of a generator under a load. total 0 means no end.
+func (r *runner) generated(at Load, total int) load.Level {
+	l := load.Level{Total: total}
+	switch {
+	case at.Mode == Concurrency:
+		l.Concurrency = at.Concurrency()
+	case at.Mode == Intervals:
+		l.Schedule = load.Intervals(r.settings.Intervals)
+	case r.settings.Distribution == Poisson:
+		l.Schedule = load.Poisson(at.Value, r.settings.Seed)
+	default:
+		l.Schedule = load.Constant(at.Value)
+	}
+	return l
+}
+
+// start puts the generator under the load of a level. Requests of the level before that are
+// still in flight complete in the first window, unless they belong to sequences or to a
+// schedule.
+func (r *runner) start(ctx context.Context, gen load.Generator, l *Level) error {
+	if r.model.sequence || l.Load.Mode.Rate() {
+		if err := gen.Drain(ctx); err != nil {
+			return err
+		}
+	}
+	if l.Load.Mode.Rate() {
+		r.observe(LevelStarted{l.Batch, l.Load})
+		gen.Start(r.generated(l.Load, 0))
+		return nil
+	}
+	gen.Start(r.generated(l.Load, 0))
+	r.observe(LevelStarted{l.Batch, l.Load})
+	return nil
+}

@@ -1,0 +1,222 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// Closed keeps a number of requests in flight: each worker sends its next request when the
+// one before is answered. Worker t of n sends requests t, t+n, t+2n and so on of the source.
+type Closed struct {
+	pool
+	active  atomic.Int64 // workers of the level
+	quotas  atomic.Int64 // workers with a quota left
+	drained chan struct{}
+	loops   []*loop // of the workers, in their order
+}
+
+var _ Generator = (*Closed)(nil)
+
+// NewClosed returns a generator without workers, which end with Close or with ctx.
+func NewClosed(ctx context.Context, o Options) *Closed {
+	g := &Closed{drained: make(chan struct{}, 1)}
+	g.init(ctx, o)
+	return g
+}
+
+// Start keeps l.Concurrency requests in flight. The first l.Total mod l.Concurrency workers
+// send one request more than the others.
+func (g *Closed) Start(l Level) <-chan struct{} {
+	if l.Total == 0 {
+		g.set(l.Concurrency, unlimited)
+		return nil
+	}
+	g.quotas.Store(int64(min(l.Concurrency, l.Total)))
+	select {
+	case <-g.drained:
+	default:
+	}
+	g.set(l.Concurrency, int64(l.Total))
+	return g.drained
+}
+
+// Pause stops all workers after the request that each has in flight.
+func (g *Closed) Pause() { g.set(0, 0) }
+
+// Drain pauses the workers and waits until no request is in flight.
+func (g *Closed) Drain(ctx context.Context) error {
+	g.Pause()
+	for _, l := range g.loops {
+		select {
+		case <-l.idled():
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for requests in flight: %w", ctx.Err())
+		}
+	}
+	return nil
+}
+
+// set divides total among n workers; the first total mod n get one more.
+func (g *Closed) set(n int, total int64) {
+	if n > 0 {
+		g.active.Store(int64(n))
+	}
+	for len(g.loops) < n {
+		l := &loop{g: g, wake: make(chan struct{}, 1)}
+		g.loops = append(g.loops, l)
+		g.add(l.run)
+	}
+	for i, l := range g.loops {
+		share := total
+		switch {
+		case i >= n:
+			share = 0
+		case total > 0:
+			share = total / int64(n)
+			if int64(i) < total%int64(n) {
+				share++
+			}
+		}
+		l.setQuota(share)
+	}
+}
+
+const unlimited = -1
+
+// loop is the closed loop of one worker: it keeps one request in flight while it has
+// requests left to send.
+type loop struct {
+	*worker
+	g    *Closed
+	left atomic.Int64 // requests to send; unlimited, or 0 to pause
+	wake chan struct{}
+
+	idle struct {
+		sync.Mutex
+		now     bool
+		waiting []chan struct{} // closed when the loop becomes idle
+	}
+}
+
+// setQuota replaces the number of requests left to send.
+func (l *loop) setQuota(n int64) {
+	l.left.Store(n)
+	if n == 0 {
+		return
+	}
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// idled returns a channel that is closed once the loop has nothing in flight.
+func (l *loop) idled() <-chan struct{} {
+	c := make(chan struct{})
+	l.idle.Lock()
+	defer l.idle.Unlock()
+	if l.idle.now && l.left.Load() == 0 {
+		close(c)
+		return c
+	}
+	l.idle.waiting = append(l.idle.waiting, c)
+	return c
+}
+
+func (l *loop) setIdle(idle bool) {
+	l.idle.Lock()
+	defer l.idle.Unlock()
+	l.idle.now = idle
+	if idle {
+		for _, c := range l.idle.waiting {
+			close(c)
+		}
+		l.idle.waiting = nil
+	}
+}
+
+func (l *loop) run(w *worker) error {
+	l.worker = w
+	ctx := l.g.ctx
+	defer l.setIdle(true)
+	if l.await(ctx) != nil {
+		return nil
+	}
+	if err := l.dial(ctx); err != nil {
+		return err
+	}
+	for next := uint64(l.id); ; {
+		if err := l.sendQuota(ctx, &next); err != nil {
+			return err
+		}
+		if err := l.await(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// sendQuota sends until the quota is spent. next is the number of the next request, which it
+// advances.
+func (l *loop) sendQuota(ctx context.Context, next *uint64) error {
+	for {
+		n := *next
+		*next += uint64(l.g.active.Load())
+		if err := l.send(ctx, n, 0); err != nil {
+			return err
+		}
+		if l.left.Load() != unlimited && l.spend() {
+			return nil
+		}
+	}
+}
+
+// spend counts a completed request and reports whether the quota is spent.
+func (l *loop) spend() bool {
+	for {
+		n := l.left.Load()
+		switch {
+		case n == unlimited:
+			return false
+		case n == 0:
+			return true
+		case l.left.CompareAndSwap(n, n-1):
+			if n > 1 {
+				return false
+			}
+			l.finishQuota()
+			return true
+		}
+	}
+}
+
+// finishQuota signals the generator if this was the last worker with a quota.
+func (l *loop) finishQuota() {
+	if l.g.quotas.Add(-1) != 0 {
+		return
+	}
+	select {
+	case l.g.drained <- struct{}{}:
+	default:
+	}
+}
+
+// await waits until there is something to send. Before it waits it ends what is open.
+func (l *loop) await(ctx context.Context) error {
+	for l.left.Load() == 0 {
+		if err := l.finish(ctx); err != nil {
+			return err
+		}
+		l.setIdle(true)
+		select {
+		case <-l.wake:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		// The loop then reads left again. If Pause or Drain ran in between, it has either
+		// seen this worker idle or waits for it to become idle again.
+		l.setIdle(false)
+	}
+	return ctx.Err()
+}

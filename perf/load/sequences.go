@@ -1,0 +1,114 @@
+package load
+
+import (
+	"math/rand/v2"
+	"sync"
+
+	"triton/pkg/client/lane"
+)
+
+// SequenceOptions configure the sequences of a load.
+type SequenceOptions struct {
+	// Prepared holds the request of each step of each stream of the data.
+	Prepared [][]*lane.Prepared
+	// Length is the number of requests of a sequence, Variation how far it varies at random,
+	// as a share of Length. Length 0 means the steps of the sequence's stream.
+	Length    int
+	Variation float64
+	// IDs are FirstID and the IDCount-1 numbers after it, over and over.
+	FirstID, IDCount uint64
+	// Seed decides the lengths and the choice of streams.
+	Seed uint64
+}
+
+// Sequences is a Source of sequences: each worker has one open sequence at a time, and sends
+// its requests one after another.
+type Sequences struct {
+	options SequenceOptions
+
+	mu struct {
+		sync.Mutex
+		rng  *rand.Rand
+		next uint64 // number of the next ID
+		used map[uint64]bool
+		open map[int]*sequence // by worker
+	}
+}
+
+var _ Source = (*Sequences)(nil)
+
+// sequence is the state of the last sequence of a worker.
+type sequence struct {
+	id           uint64
+	stream       int
+	length, left int // requests in all, and still to send
+}
+
+// NewSequences returns a source without open sequences.
+func NewSequences(o SequenceOptions) *Sequences {
+	s := &Sequences{options: o}
+	s.mu.rng = rand.New(rand.NewPCG(o.Seed, 0))
+	s.mu.used, s.mu.open = map[uint64]bool{}, map[int]*sequence{}
+	return s
+}
+
+// Next sets r to the next request of the worker's sequence, or to the first one of a new
+// sequence.
+func (s *Sequences) Next(worker int, _ uint64, r *Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.mu.open[worker]
+	if q == nil {
+		q = &sequence{}
+		s.mu.open[worker] = q
+	}
+	start := q.left == 0
+	if start {
+		s.begin(q)
+	}
+	s.set(r, q, start)
+	q.left--
+}
+
+// Finish sets r to the last request of the worker's sequence, whatever is left of it.
+func (s *Sequences) Finish(worker int, r *Request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.mu.open[worker]
+	if q == nil || q.left == 0 {
+		return false
+	}
+	s.set(r, q, false)
+	r.Sequence.End = true
+	q.left = 0
+	return true
+}
+
+func (s *Sequences) set(r *Request, q *sequence, start bool) {
+	steps := s.options.Prepared[q.stream]
+	r.Stream, r.Step = q.stream, (q.length-q.left)%len(steps)
+	r.Prepared = steps[r.Step]
+	r.Sequence = lane.Sequence{ID: q.id, Start: start, End: q.left == 1}
+}
+
+// begin starts a new sequence. An ID that another worker uses is skipped: the sequence then
+// keeps the ID of the one before.
+func (s *Sequences) begin(q *sequence) {
+	o := &s.options
+	id := o.FirstID + s.mu.next%o.IDCount
+	s.mu.next++
+	if q.id == 0 || !s.mu.used[id] {
+		delete(s.mu.used, q.id)
+		q.id = id
+		s.mu.used[id] = true
+	}
+	q.stream = s.mu.rng.IntN(len(o.Prepared))
+	q.length = o.Length
+	if q.length == 0 {
+		q.length = len(o.Prepared[q.stream])
+	} else {
+		spread := (2*s.mu.rng.Float64() - 1) * o.Variation * float64(o.Length)
+		q.length = max(1, q.length+int(spread))
+	}
+	q.left = q.length
+}

@@ -1,0 +1,73 @@
+package perf
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+func (c *Config) validate() error {
+	switch {
+	case c.Model == "":
+		return errors.New("perf: no model is named")
+	case len(c.Batches) == 0 || slices.Min(c.Batches) < 1:
+		return errors.New("perf: batch sizes must be > 0")
+	case c.MaxTrials < 1, c.Interval <= 0, c.Samples < 1, c.Stability < 0:
+		return errors.New("perf: trials, interval and samples must be > 0, stability must be >= 0")
+	case c.Mode == Intervals && (len(c.Intervals) == 0 || slices.Min(c.Intervals) < 0 || slices.Max(c.Intervals) == 0):
+		return errors.New("perf: intervals must be >= 0 and not all 0")
+	case c.Sequences.IDCount == 0 || c.Sequences.Slots < 1:
+		return errors.New("perf: there must be at least one sequence and one sequence ID")
+	case c.Mode.sweeps():
+		return c.Range.validate(c.Mode, c.LatencyLimit)
+	}
+	return nil
+}
+
+// sweeps reports whether a mode has several levels.
+func (m Mode) sweeps() bool { return m == Concurrency || m == RequestRate }
+
+var errStart = errors.New("The start of the search range must be > 0")
+
+func (r Range) validate(m Mode, limit time.Duration) error {
+	lowest := 0.0
+	if m == Concurrency {
+		lowest = 1
+	}
+	good := func(v float64) bool { return v > 0 && v >= lowest }
+	switch {
+	case len(r.List) > 0:
+		if !good(slices.Min(r.List)) {
+			return errStart
+		}
+	case !good(r.Start):
+		return errStart
+	case !good(r.Step) && r.End > r.Start:
+		return errors.New("The step of the search range must be > 0")
+	case r.End == 0 && limit == 0:
+		return errors.New("The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously")
+	}
+	return nil
+}
+
+// first returns the first level.
+func (r Range) first() float64 {
+	if len(r.List) > 0 {
+		return r.List[0]
+	}
+	return r.Start
+}
+
+// Sweeps reports whether the range is not that of DefaultConfig: whether its end is given.
+func (r Range) Sweeps() bool { return len(r.List) > 0 || r.End != 1 }
+
+// Highest returns the highest level, 0 if the latency limit ends the sweep.
+func (r Range) Highest() float64 {
+	switch {
+	case len(r.List) > 0:
+		return slices.Max(r.List)
+	case r.End == 0:
+		return 0
+	}
+	return max(r.Start, r.End)
+}
