@@ -46,6 +46,12 @@ func cached(c *client.ModelConfig) *client.ModelConfig {
 	return c
 }
 
+func sequence(name string) *client.ModelConfig {
+	c := config(name)
+	c.SchedulingChoice = &inferencepb.ModelConfig_SequenceBatching{SequenceBatching: &inferencepb.ModelSequenceBatching{}}
+	return c
+}
+
 func ensemble(name string, parts ...string) *client.ModelConfig {
 	c := config(name)
 	c.Platform = "ensemble"

@@ -113,14 +113,14 @@ func (m *model) tensors(list []*client.TensorMetadata, what string) ([]data.Tens
 // refine adds what only the configuration has.
 func (m *model) refine(config *client.ModelConfig) error {
 	for _, in := range config.GetInput() {
-		t := find(m.signature.Inputs, in.GetName())
+		t := findTensor(m.signature.Inputs, in.GetName())
 		if t == nil {
 			return &SetupError{What: "failed to create model parser", Err: fmt.Errorf("no metadata found for input tensor %s", in.GetName())}
 		}
 		t.Optional, t.ShapeTensor = in.GetOptional(), in.GetIsShapeTensor()
 	}
 	for _, out := range config.GetOutput() {
-		t := find(m.signature.Outputs, out.GetName())
+		t := findTensor(m.signature.Outputs, out.GetName())
 		if t == nil {
 			return &SetupError{What: "failed to create model parser", Err: fmt.Errorf("no metadata found for output tensor %s", out.GetName())}
 		}
@@ -129,7 +129,7 @@ func (m *model) refine(config *client.ModelConfig) error {
 	return nil
 }
 
-func find(list []data.Tensor, name string) *data.Tensor {
+func findTensor(list []data.Tensor, name string) *data.Tensor {
 	for i := range list {
 		if list[i].Name == name {
 			return &list[i]

@@ -76,8 +76,13 @@ type ScheduleStats struct {
 }
 
 // Latency returns the latency of percentile p, 0 if it was not computed.
-func (s *Summary) Latency(p int) time.Duration {
-	for _, q := range s.Percentiles {
+func (s *Summary) Latency(p int) time.Duration { return latencyOf(s.Percentiles, p) }
+
+// Latency returns the latency of percentile p from the schedule, 0 if it was not computed.
+func (s *ScheduleStats) Latency(p int) time.Duration { return latencyOf(s.Percentiles, p) }
+
+func latencyOf(list []Percentile, p int) time.Duration {
+	for _, q := range list {
 		if q.P == p {
 			return q.Latency
 		}

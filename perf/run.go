@@ -74,8 +74,8 @@ func (r *runner) prepare(ctx context.Context) error {
 	r.settings.Ensemble, r.settings.Sequence = r.model.ensemble, r.model.sequence
 	r.settings.TopCache = r.model.cached[r.model.signature.Model]
 	r.settings.Cache = r.model.anyCache()
-	if r.model.maxBatch == 0 && slices.Max(r.settings.Batches) > 1 {
-		return &SetupError{Err: errors.New("can not specify batch size > 1 as the model does not support batching")}
+	if err := r.checkModel(); err != nil {
+		return &SetupError{Err: err}
 	}
 	if r.set, err = data.Load(r.settings.Data, r.model.signature); err != nil {
 		return &SetupError{What: "Failed to init manager inputs", Err: err, Data: true}
@@ -88,6 +88,34 @@ func (r *runner) prepare(ctx context.Context) error {
 		return &SetupError{What: "unable to get server metadata", Err: err}
 	}
 	r.settings.ServerStats = slices.Contains(meta.GetExtensions(), "statistics")
+	return nil
+}
+
+// checkModel compares the configuration of the run with the model. Requests of sequences are
+// asynchronous calls unless the user asks for synchronous ones.
+func (r *runner) checkModel() error {
+	s := &r.settings
+	batch := slices.Max(s.Batches)
+	if r.model.maxBatch == 0 && batch > 1 {
+		return errors.New("can not specify batch size > 1 as the model does not support batching")
+	}
+	if r.model.sequence {
+		if batch > 1 {
+			return errors.New("can not specify batch size > 1 when using a sequence model")
+		}
+		s.Async = !s.Sync
+	}
+	switch {
+	case s.Mode.Rate():
+		if s.Sequences.IDCount < uint64(s.Sequences.Slots) {
+			return errors.New("sequence id range specified is smaller than the maximum possible number of sequences, sequence id collision may occur.")
+		}
+	case !r.model.sequence:
+	case s.Async && s.Range.Highest() == 0:
+		return errors.New("The 'end' concurrency can not be 0 for sequence models when using asynchronous API.")
+	case float64(s.Sequences.IDCount) < s.Range.Highest():
+		return errors.New("sequence id range specified is smaller than the maximum possible concurrency, sequence id collision may occur.")
+	}
 	return nil
 }
 

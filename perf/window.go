@@ -128,7 +128,9 @@ func (r *runner) endWindow(ctx context.Context, c *levelClock) (*window, error) 
 	c.totals, c.started = batch.Totals, batch.Started
 	w.span = measure.Span(batch.Samples)
 	w.samples, c.later = measure.Select(batch.Samples, c.from, to, nil)
-	w.overhead = overhead(w.ns, batch.Waited)
+	if !r.settings.Mode.Rate() { // with a schedule, idle workers wait for it
+		w.overhead = overhead(w.ns, batch.Waited)
+	}
 	c.from = to
 	if c.scraper != nil {
 		var err error

@@ -60,9 +60,9 @@ func NewPaced(ctx context.Context, o Options) *Paced {
 // of the level before; requests of that level that are due still start.
 func (g *Paced) Start(l Level) <-chan struct{} {
 	g.endSchedule()
-	g.stop = make(chan struct{})
-	done := make(chan struct{}, 1)
-	g.pacer.Go(func() { g.pace(l, g.stop, done) })
+	stop, done := make(chan struct{}), make(chan struct{}, 1)
+	g.stop = stop
+	g.pacer.Go(func() { g.pace(l, stop, done) })
 	return done
 }
 

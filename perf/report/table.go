@@ -25,6 +25,10 @@ func WriteTable(w io.Writer, r *perf.Report) error {
 			columns = append(columns, ui.Column{Title: p, Align: ui.Right, Spare: spare})
 		}
 	}
+	if r.Settings.Mode.Rate() {
+		columns = append(columns,
+			ui.Column{Title: "Late %", Align: ui.Right}, ui.Column{Title: "p99 us from schedule", Align: ui.Right})
+	}
 	if r.Settings.ServerStats {
 		columns = append(columns,
 			ui.Column{Title: "Server queue us", Align: ui.Right, Spare: 2}, ui.Column{Title: "Server compute us", Align: ui.Right, Spare: 2},
@@ -74,6 +78,9 @@ func tableRow(r *perf.Report, l *perf.Level, width int) []string {
 		row = append(row, fmt.Sprintf("%.1f", l.Throughput), fmt.Sprint(usec(l.AvgLatency)))
 		for _, p := range l.Percentiles {
 			row = append(row, fmt.Sprint(usec(p.Latency)))
+		}
+		if t := l.Schedule; t != nil {
+			row = append(row, fmt.Sprintf("%.1f", 100*float64(t.Delayed)/float64(l.Requests)), fmt.Sprint(usec(t.Latency(99))))
 		}
 		if s := l.Server; r.Settings.ServerStats && s != nil {
 			m := microsOf(s)
