@@ -86,6 +86,8 @@ type Config struct {
 	Async   bool // changes how stability is judged and what is printed
 	Sync    bool // synchronous calls were requested explicitly
 
+	Streaming bool // over gRPC streams, as Deps.Dial has to open them
+
 	Distribution Distribution    // of mode RequestRate
 	Intervals    []time.Duration // of mode Intervals
 	MaxInFlight  int             // with a schedule; 0 is the default of package load

@@ -8,6 +8,7 @@ import (
 	"triton/perf"
 	"triton/perf/load/loadtest"
 	"triton/pkg/client"
+	"triton/pkg/client/lane"
 )
 
 // Measure a model at two concurrencies.
@@ -25,7 +26,7 @@ func ExampleRun() {
 	config.Stability = 1000 // an example has no time to become stable
 	report, err := perf.Run(context.Background(), config, perf.Deps{
 		Dial: func(context.Context) (perf.Target, error) {
-			return perf.Connect(client.Options{Protocol: client.HTTP, Address: server.Address})
+			return perf.Connect(lane.Options{Options: client.Options{Protocol: client.HTTP, Address: server.Address}})
 		},
 	})
 	if err != nil {

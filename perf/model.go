@@ -2,7 +2,6 @@ package perf
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,6 +36,7 @@ type model struct {
 	signature data.Signature
 	maxBatch  int
 	ensemble  bool
+	decoupled bool
 	sequence  bool                // it, or a model of the ensemble, has sequence batching
 	parts     map[member][]member // the models of the steps, by ensemble
 	cached    map[string]bool     // by name: uses the response cache
@@ -76,21 +76,12 @@ func discover(ctx context.Context, c Target, name, version string) (*model, erro
 	if err := m.refine(config); err != nil {
 		return nil, err
 	}
-	if err := unsupported(config); err != nil {
-		return nil, err
-	}
+	m.decoupled = config.GetModelTransactionPolicy().GetDecoupled()
 	m.ensemble, m.sequence = config.GetPlatform() == "ensemble", config.GetSequenceBatching() != nil
 	if err := m.expand(ctx, c, member{m.signature.Model, version}, config, nil); err != nil {
 		return nil, &SetupError{What: "failed to create model parser", Err: err}
 	}
 	return m, nil
-}
-
-func unsupported(config *client.ModelConfig) error {
-	if config.GetModelTransactionPolicy().GetDecoupled() {
-		return &SetupError{Err: errors.New("Decoupled models must be run with `--async` and `--streaming` and either `-i grpc` or `--service-kind=triton_c_api`; streaming is not supported yet")}
-	}
-	return nil
 }
 
 func (m *model) tensors(list []*client.TensorMetadata, what string) ([]data.Tensor, error) {

@@ -22,6 +22,7 @@ type Settings struct {
 	Cache        bool // the model or one of its parts uses the response cache
 	TopCache     bool // the model itself uses it
 	Sequence     bool // requests belong to sequences
+	Decoupled    bool // requests have any number of responses
 	MaxBatchSize int
 }
 
@@ -56,7 +57,10 @@ type Summary struct {
 	Stabilizing time.Duration
 
 	Sequences int // that ended
-	Schedule  *ScheduleStats
+	// Responses are those with outputs; Requests of them unless the model is decoupled.
+	Responses          int
+	ResponseThroughput float64 // per second
+	Schedule           *ScheduleStats
 
 	Client   ClientTimes
 	Overhead float64 // percent of the time in which workers had no request in flight

@@ -71,7 +71,7 @@ func (r *runner) prepare(ctx context.Context) error {
 		return err
 	}
 	r.settings.MaxBatchSize = r.model.maxBatch
-	r.settings.Ensemble, r.settings.Sequence = r.model.ensemble, r.model.sequence
+	r.settings.Ensemble, r.settings.Sequence, r.settings.Decoupled = r.model.ensemble, r.model.sequence, r.model.decoupled
 	r.settings.TopCache = r.model.cached[r.model.signature.Model]
 	r.settings.Cache = r.model.anyCache()
 	if err := r.checkModel(); err != nil {
@@ -91,8 +91,8 @@ func (r *runner) prepare(ctx context.Context) error {
 	return nil
 }
 
-// checkModel compares the configuration of the run with the model. Requests of sequences are
-// asynchronous calls unless the user asks for synchronous ones.
+// checkModel compares the configuration of the run with the model. Requests of sequences and of
+// streams are asynchronous calls unless the user asks for synchronous ones.
 func (r *runner) checkModel() error {
 	s := &r.settings
 	batch := slices.Max(s.Batches)
@@ -104,6 +104,15 @@ func (r *runner) checkModel() error {
 			return errors.New("can not specify batch size > 1 when using a sequence model")
 		}
 		s.Async = !s.Sync
+	}
+	if s.Streaming {
+		if s.Sync {
+			return errors.New("can not use streaming with synchronous API")
+		}
+		s.Async = true
+	}
+	if r.model.decoupled && !s.Streaming {
+		return errors.New("Decoupled models must be run with `--async` and `--streaming` and either `-i grpc` or `--service-kind=triton_c_api`")
 	}
 	switch {
 	case s.Mode.Rate():

@@ -22,10 +22,12 @@ func (r *runner) summarize(w *window, batch int) Summary {
 	latencies := make([]int64, len(w.samples))
 	for i, sample := range w.samples {
 		latencies[i] = sample.Latency
+		s.Responses += int(sample.Responses)
 		if sample.SequenceEnd {
 			s.Sequences++
 		}
 	}
+	s.ResponseThroughput = measure.Throughput(uint64(s.Responses), w.ns)
 	s.AvgLatency, s.Percentiles = r.latencies(latencies)
 	s.StdDev = measure.StdDevMicros(latencies)
 	if s.Requests == 1 {

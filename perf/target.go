@@ -29,12 +29,12 @@ type Target interface {
 }
 
 // Connect returns a target for a server. It connects on first use.
-func Connect(o client.Options) (Target, error) {
-	c, err := client.New(o)
+func Connect(o lane.Options) (Target, error) {
+	c, err := client.New(o.Options)
 	if err != nil {
 		return nil, err
 	}
-	l, err := lane.New(lane.Options{Options: o})
+	l, err := lane.New(o)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}

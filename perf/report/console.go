@@ -92,10 +92,14 @@ func (c *Console) start() {
 		c.printf("  Using Binary Search algorithm\n")
 	}
 	if s.Async {
-		c.printf("  Using asynchronous calls for inference\n\n")
+		c.printf("  Using asynchronous calls for inference\n")
 	} else {
-		c.printf("  Using synchronous calls for inference\n\n")
+		c.printf("  Using synchronous calls for inference\n")
 	}
+	if s.Decoupled {
+		c.printf("  Detected decoupled model, using the first response for measuring latency\n")
+	}
+	c.printf("\n")
 }
 
 // limits writes the ends of the sweep.
@@ -208,6 +212,9 @@ func (c *Console) clientBlock(s *perf.Summary) {
 		c.printf("    Sequence count: %d (%.6g seq/sec)\n", s.Sequences, measure.Throughput(uint64(s.Sequences), int64(s.Duration)))
 	}
 	c.printf("    Throughput: %.6g infer/sec\n", s.Throughput)
+	if c.settings.Decoupled {
+		c.printf("    Response Throughput: %.6g infer/sec\n", s.ResponseThroughput)
+	}
 	if c.verbose {
 		c.printf("    Avg client overhead: %.2f%%\n", s.Overhead)
 	}
@@ -216,6 +223,10 @@ func (c *Console) clientBlock(s *perf.Summary) {
 	}
 	for _, p := range s.Percentiles {
 		c.printf("    p%d latency: %d usec\n", p.P, usec(p.Latency))
+	}
+	if c.settings.Decoupled {
+		c.printf("    \n")
+		return
 	}
 	total, send, recv, wait := clientMicros(s)
 	protocol := c.settings.Protocol

@@ -54,7 +54,11 @@ func (t *csvTable) header() []string {
 	if len(s.Batches) > 1 {
 		h = append(h, "Batch Size")
 	}
-	h = append(h, label(s.Mode), "Inferences/Second", "Client Send")
+	h = append(h, label(s.Mode), "Inferences/Second")
+	if s.Decoupled {
+		h = append(h, "Response Throughput")
+	}
+	h = append(h, "Client Send")
 	if s.ServerStats {
 		h = append(h, "Network+Server Send/Recv", "Server Queue", "Server Compute Input", "Server Compute Infer", "Server Compute Output")
 		if s.Cache {
@@ -89,6 +93,9 @@ func (t *csvTable) row(l *perf.Level) []string {
 		add(int64(l.Batch))
 	}
 	row = append(row, fmt.Sprintf("%.6g", l.Load.Value), fmt.Sprintf("%.6g", l.Throughput))
+	if s.Decoupled {
+		row = append(row, fmt.Sprintf("%.6g", l.ResponseThroughput))
+	}
 	_, send, recv, wait := clientMicros(&l.Summary)
 	add(send)
 	if s.ServerStats {

@@ -10,6 +10,7 @@ import (
 	"triton/analyzer/search"
 	"triton/perf"
 	"triton/pkg/client"
+	"triton/pkg/client/lane"
 )
 
 // loader is the load generator of perf.
@@ -65,7 +66,7 @@ func (l loader) run(ctx context.Context, at analyzer.Endpoints, c perf.Config) (
 		options.Address = at.GRPC
 	}
 	rep, err := perf.Run(ctx, c, perf.Deps{
-		Dial: func(context.Context) (perf.Target, error) { return perf.Connect(options) },
+		Dial: func(context.Context) (perf.Target, error) { return perf.Connect(lane.Options{Options: options}) },
 	})
 	if err != nil {
 		return perf.Level{}, err

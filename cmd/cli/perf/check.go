@@ -52,6 +52,7 @@ func (o *options) check() error {
 		{c.Model == "", "Failed to parse -m (model name). The value must be specified."},
 		{lowest(level) <= 0, "The start of the search range must be > 0"},
 		{lowest(rate) <= 0, "Failed to parse --request-rate-range. The start of the search range must be > 0."},
+		{c.Streaming && o.client.Protocol != client.GRPC, "Streaming is only allowed with gRPC protocol and Triton C API."},
 		{c.Sequences.Variation < 0, "Failed to parse --sequence-length-variation. The value must be >= 0.0."},
 		{o.zero && o.directories, "The -z flag cannot be set when --data-directory is provided."},
 		{c.Async && c.Sync, "Cannot specify --async and --sync simultaneously."},

@@ -100,6 +100,7 @@ func (o *options) server(t table) {
 	t.Group("III. SERVER DETAILS")
 	t.text(&o.client.Address, "", "u", "<host:port>", "address of the server (localhost:8000, with gRPC localhost:8001)")
 	t.value("", "i", "<http|grpc>", "protocol (http)", o.setProtocol)
+	t.toggle("streaming", "", "send requests over gRPC streams; models may send any number of responses", func() { o.config.Streaming = true })
 	t.value("", "H", "<name:value>", "header or gRPC metadata of every request; may be repeated", o.addHeader)
 	t.value("service-kind", "", "<triton>", "kind of server (triton)", func(text string) error {
 		if text != "triton" {

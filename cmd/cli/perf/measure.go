@@ -9,6 +9,7 @@ import (
 	"triton/perf"
 	"triton/perf/load"
 	"triton/perf/report"
+	"triton/pkg/client/lane"
 )
 
 // errQuit is the cause of the cancellation when the second signal ends the measurement.
@@ -45,7 +46,9 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 	}()
 	o.config.Live = live
 	rep, err := perf.Run(ctx, o.config, perf.Deps{
-		Dial:      func(context.Context) (perf.Target, error) { return perf.Connect(o.client) },
+		Dial: func(context.Context) (perf.Target, error) {
+			return perf.Connect(lane.Options{Options: o.client, Streaming: o.config.Streaming})
+		},
 		Observer:  out,
 		Alarm:     load.PreciseAlarm,
 		Interrupt: interrupt,

@@ -8,7 +8,6 @@ import (
 // unsupported are perf_analyzer's options that are not implemented. An argument other than
 // the default, which has no effect, is an error.
 var unsupported = []struct{ name, argument, neutral string }{
-	{"streaming", "", ""},
 	{"periodic-concurrency-range", "<start:end:step>", ""},
 	{"request-period", "<n>", ""},
 	{"session-concurrency", "<n>", ""},

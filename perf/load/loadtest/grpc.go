@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 
@@ -21,6 +22,9 @@ type GRPC struct {
 	// Fail, when set, returns the error of inference number n, from 1. Set it
 	// before the first request.
 	Fail func(n uint64) error
+	// Decoupled, when set, is the number of responses of each request of a stream; an empty
+	// final response follows them. Set it before the first request.
+	Decoupled *int
 
 	inferencepb.UnimplementedGRPCInferenceServiceServer
 	state  state
@@ -81,6 +85,55 @@ func infer(srv any, _ context.Context, decode func(any) error, _ grpc.UnaryServe
 		}
 	}
 	return &raw{s.answer}, nil
+}
+
+// ModelStreamInfer answers each request.
+func (s *GRPC) ModelStreamInfer(stream inferencepb.GRPCInferenceService_ModelStreamInferServer) error {
+	for {
+		req, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		n := s.state.requests.Add(1)
+		if s.Fail != nil {
+			if err := s.Fail(n); err != nil {
+				if err := stream.Send(&inferencepb.ModelStreamInferResponse{ErrorMessage: err.Error()}); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		if err := s.respond(req, stream.Send); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *GRPC) respond(req *inferencepb.ModelInferRequest, send func(*inferencepb.ModelStreamInferResponse) error) error {
+	count := 1
+	if s.Decoupled != nil {
+		count = *s.Decoupled
+	}
+	final := func(is bool) map[string]*inferencepb.InferParameter {
+		return map[string]*inferencepb.InferParameter{"triton_final_response": {ParameterChoice: &inferencepb.InferParameter_BoolParam{BoolParam: is}}}
+	}
+	for range count {
+		r := response()
+		r.Id = req.GetId()
+		if s.Decoupled != nil {
+			r.Parameters = final(false)
+		}
+		if err := send(&inferencepb.ModelStreamInferResponse{InferResponse: r}); err != nil {
+			return err
+		}
+	}
+	if s.Decoupled == nil {
+		return nil
+	}
+	return send(&inferencepb.ModelStreamInferResponse{InferResponse: &inferencepb.ModelInferResponse{ModelName: Model, ModelVersion: "1", Parameters: final(true)}})
 }
 
 // codec passes raw messages through and encodes all others as protobuf.

@@ -65,9 +65,13 @@ func (s *state) statistics() *inferencepb.ModelStatisticsResponse {
 
 // answer returns the gRPC response to every inference.
 func answer() ([]byte, error) {
-	return proto.Marshal(&inferencepb.ModelInferResponse{
+	return proto.Marshal(response())
+}
+
+func response() *inferencepb.ModelInferResponse {
+	return &inferencepb.ModelInferResponse{
 		ModelName: Model, ModelVersion: "1",
 		Outputs:           []*inferencepb.ModelInferResponse_InferOutputTensor{{Name: "OUTPUT0", Datatype: "INT32", Shape: []int64{1, 16}}},
 		RawOutputContents: [][]byte{make([]byte, 64)},
-	})
+	}
 }

@@ -22,11 +22,12 @@ import (
 const defaultLanes = 6
 
 type grpcClient struct {
-	target   wire.Target
-	metadata metadata.MD
-	perConn  int
-	codec    *rpc.Codec
-	mu       struct {
+	target    wire.Target
+	metadata  metadata.MD
+	perConn   int
+	streaming bool
+	codec     *rpc.Codec
+	mu        struct {
 		sync.Mutex
 		conns []*sharedConn
 	}
@@ -43,7 +44,7 @@ func newGRPC(o Options) (*grpcClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &grpcClient{target: target, perConn: o.LanesPerConnection, metadata: metadata.MD{}, codec: rpc.NewCodec(tensor.NewPool())}
+	c := &grpcClient{target: target, perConn: o.LanesPerConnection, streaming: o.Streaming, metadata: metadata.MD{}, codec: rpc.NewCodec(tensor.NewPool())}
 	if c.perConn <= 0 {
 		c.perConn = defaultLanes
 	}

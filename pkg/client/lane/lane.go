@@ -6,6 +6,7 @@ package lane
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"triton/pkg/client"
@@ -18,6 +19,9 @@ type Options struct {
 	// LanesPerConnection is the number of gRPC lanes per HTTP/2 connection; 0
 	// means 6.
 	LanesPerConnection int
+	// Streaming sends requests over gRPC streams, one for each lane. Models may then send
+	// any number of responses.
+	Streaming bool
 }
 
 // Client opens lanes to one server. It is safe for concurrent use.
@@ -38,9 +42,12 @@ type transport interface {
 func New(o Options) (*Client, error) {
 	var t transport
 	var err error
-	if o.Protocol == client.GRPC {
+	switch {
+	case o.Protocol == client.GRPC:
 		t, err = newGRPC(o)
-	} else {
+	case o.Streaming:
+		err = errors.New("only gRPC has streams")
+	default:
 		t, err = newHTTP(o)
 	}
 	if err != nil {

@@ -43,7 +43,11 @@ func (c *grpcClient) dial(ctx context.Context) (Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, errors.Join(err, c.release(s))
 	}
-	return &grpcLane{client: c, conn: s, codec: []grpc.CallOption{grpc.ForceCodecV2(rawCodec{})}}, nil
+	l := &grpcLane{client: c, conn: s, codec: []grpc.CallOption{grpc.ForceCodecV2(rawCodec{})}}
+	if c.streaming {
+		return &streamLane{grpcLane: l}, nil
+	}
+	return l, nil
 }
 
 var errClosed = errors.New("the lane was closed")
@@ -134,14 +138,27 @@ func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	x, ok := v.(*Exchange)
-	if !ok {
-		return fmt.Errorf("lane: cannot receive into a %T", v)
+	switch v := v.(type) {
+	case *Exchange:
+		if v.Keep {
+			begin := Now()
+			v.Body = append(v.Body[:0], data.Materialize()...)
+			v.Receive = Now() - begin
+		}
+		return nil
+	case *incoming:
+		return v.unmarshal(data)
 	}
-	if x.Keep {
-		begin := Now()
-		x.Body = append(x.Body[:0], data.Materialize()...)
-		x.Receive = Now() - begin
+	return fmt.Errorf("lane: cannot receive into a %T", v)
+}
+
+func (in *incoming) unmarshal(data mem.BufferSlice) (err error) {
+	b := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer b.Free()
+	in.message, err = readStreamMessage(b.ReadOnlyData())
+	if in.keep {
+		in.body = append(in.body[:0], in.message.response...)
 	}
-	return nil
+	in.message.response = nil
+	return err
 }
