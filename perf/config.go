@@ -112,6 +112,8 @@ type Config struct {
 	MetricsURL      string
 	MetricsInterval time.Duration
 
+	// Profile keeps every request and its responses, for Level.Profile.
+	Profile bool
 	// Live keeps a running histogram for Progress.
 	Live bool
 }

@@ -80,6 +80,9 @@ func (r *runner) generator(ctx context.Context, q *requests) load.Generator {
 			return r.set.Check(&resp, sent.Stream, sent.Step, q.batch)
 		}
 	}
+	if r.recorder != nil {
+		o.Record = r.recorder.add
+	}
 	if r.settings.Mode.Rate() {
 		return load.NewPaced(ctx, o)
 	}

@@ -32,8 +32,9 @@ type Level struct {
 	Load       Load
 	Stable     bool
 	OverLimit  bool
-	Incomplete bool // interrupted
-	Trials     int  // windows measured
+	Incomplete bool     // interrupted
+	Trials     int      // windows measured
+	Profile    *Profile // with Config.Profile
 	Summary
 }
 

@@ -31,6 +31,7 @@ type runner struct {
 	set      *data.Set
 	report   *Report
 	progress progress
+	recorder *recorder // with Config.Profile
 }
 
 // Run measures a model. With an error it may return a report of the levels that
@@ -39,6 +40,9 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 	r := &runner{settings: Settings{Config: c}, deps: d, report: &Report{}}
 	if err := c.validate(); err != nil {
 		return nil, err
+	}
+	if c.Profile {
+		r.recorder = &recorder{}
 	}
 	if err := r.connect(ctx); err != nil {
 		return nil, err

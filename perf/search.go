@@ -192,7 +192,17 @@ func (r *runner) measureLevel(ctx context.Context, gen load.Generator, l *Level)
 		r.notice("Warning: Request latency is not stabilizing. Please try lowering the request rate.")
 		l.Stable = true
 	}
-	return r.conclude(ctx, gen, l, &t)
+	if err := r.conclude(ctx, gen, l, &t); err != nil {
+		return err
+	}
+	return r.keepProfile(clock, l)
+}
+
+func (r *runner) keepProfile(clock *levelClock, l *Level) (err error) {
+	if r.recorder != nil {
+		l.Profile, err = r.profile(clock.edges, l.Batch)
+	}
+	return err
 }
 
 // trial is one window of a level.
@@ -278,7 +288,7 @@ func (r *runner) measureCount(ctx context.Context, gen load.Generator, l *Level)
 	s := r.summarize(w, l.Batch)
 	r.observe(WindowDone{Trial: 1, Summary: &s})
 	l.Summary = s
-	return nil
+	return r.keepProfile(clock, l)
 }
 
 func (r *runner) interrupted() bool {

@@ -31,7 +31,8 @@ type window struct {
 // before ended.
 type levelClock struct {
 	gen     load.Generator
-	from    int64 // start of the next window
+	from    int64   // start of the next window
+	edges   []int64 // the start of the first window, and the end of each
 	later   []measure.Sample
 	totals  measure.Totals
 	started uint64
@@ -51,6 +52,7 @@ func (r *runner) startClock(ctx context.Context, gen load.Generator) (*levelCloc
 		return nil, err
 	}
 	c.from = lane.Now()
+	c.edges = []int64{c.from}
 	batch := gen.Collect(nil, c.from)
 	c.totals, c.started = batch.Totals, batch.Started
 	return c, nil
@@ -132,6 +134,7 @@ func (r *runner) endWindow(ctx context.Context, c *levelClock) (*window, error) 
 		w.overhead = overhead(w.ns, batch.Waited)
 	}
 	c.from = to
+	c.edges = append(c.edges, to)
 	if c.scraper != nil {
 		var err error
 		if w.gpu, err = c.scraper.take(); err != nil {

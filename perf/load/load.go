@@ -55,6 +55,9 @@ type Options struct {
 	Source Source
 	// Check compares a response with the expected one. Without it responses are not kept.
 	Check func(r *Request, x *lane.Exchange) error
+	// Record observes every request that was answered, on the goroutine of its worker.
+	// With it responses are kept.
+	Record func(worker int, r *Request, x *lane.Exchange)
 	// Live keeps a running histogram for Snapshot.
 	Live bool
 	// Max is the maximum number of requests that a Paced generator has in flight; later

@@ -23,7 +23,7 @@ type worker struct {
 
 func newWorker(o *Options, id int) *worker {
 	w := &worker{options: o, id: id}
-	w.x.Keep = o.Check != nil
+	w.x.Keep = o.Check != nil || o.Record != nil
 	if o.Live {
 		w.rec.Histogram = &measure.Histogram{}
 	}
@@ -52,6 +52,9 @@ func (w *worker) send(ctx context.Context, n uint64, scheduled int64) error {
 		return err
 	}
 	w.record(scheduled)
+	if w.options.Record != nil {
+		w.options.Record(w.id, &w.request, &w.x)
+	}
 	if w.options.Check != nil {
 		return w.options.Check(&w.request, &w.x)
 	}

@@ -3,6 +3,9 @@ package perf
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,6 +30,11 @@ func (o *options) finish() error {
 	}
 	if err := o.check(); err != nil {
 		return err
+	}
+	for _, name := range []string{o.csv, o.export} {
+		if err := writable(name); err != nil {
+			return err
+		}
 	}
 	if c.CollectMetrics && c.MetricsURL == "" {
 		c.MetricsURL = metricsURL(o.client.Address)
@@ -74,6 +82,28 @@ func (o *options) check() error {
 		}
 	}
 	return nil
+}
+
+// writable reports, before the measurement, why a file cannot be written after it.
+func writable(name string) error {
+	if name == "" || name == "-" {
+		return nil
+	}
+	dir := filepath.Dir(name)
+	switch info, err := os.Stat(dir); {
+	case err != nil:
+		return fmt.Errorf("cannot write %s: %w", name, err)
+	case !info.IsDir():
+		return fmt.Errorf("cannot write %s: %s is not a folder", name, dir)
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return fmt.Errorf("cannot write %s: it is a folder", name)
+	}
+	probe, err := os.CreateTemp(dir, ".triton-perf-*")
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", name, err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // lowest returns the lowest level that a range names.

@@ -2,7 +2,9 @@ package perf
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/pflag"
 
@@ -19,6 +21,7 @@ type options struct {
 	client   client.Options
 	csv      string
 	csvMore  bool
+	export   string
 	verbose  int
 	table    string
 	help     bool
@@ -115,6 +118,13 @@ func (o *options) other(t table) {
 	t.Group("IV. OTHER OPTIONS")
 	t.text(&o.csv, "", "f", "<file>", "write a CSV report")
 	t.toggle("verbose-csv", "", "write more columns to the CSV report", func() { o.csvMore = true })
+	t.value("profile-export-file", "", "<file>", "write every request with its times and tensors as JSON", func(text string) error {
+		if _, err := os.Lstat(text); err == nil {
+			return errors.New("Failed to parse --profile-export-file. Path must not already exist.")
+		}
+		o.export, c.Profile = text, true
+		return nil
+	})
 	t.toggle("collect-metrics", "", "read the server's GPU metrics during the measurement", func() { c.CollectMetrics = true })
 	t.text(&c.MetricsURL, "metrics-url", "", "<url>", "address of the metrics (port 8002 of the server, /metrics)")
 	t.value("metrics-interval", "", "<msec>", "time between readings of the metrics (1000)", o.setMetricsInterval)

@@ -53,9 +53,7 @@ func run(ctx context.Context, p process.Process, args []string) error {
 		return nil
 	}
 	if rep != nil {
-		if csvErr := writeCSVs(p, o, rep); csvErr != nil {
-			err = errors.Join(err, csvErr)
-		}
+		err = errors.Join(err, writeCSVs(p, o, rep), writeExport(p, o, rep))
 	}
 	return result(p, rep, err)
 }
@@ -66,21 +64,38 @@ func writeCSVs(p process.Process, o *options, rep *perf.Report) error {
 		return nil
 	}
 	csv := report.CSVOptions{Verbose: o.csvMore, Notes: p.Stderr}
-	err := writeReport(o.csv, func(f io.Writer) error { return report.WriteCSV(f, rep, csv) })
+	err := writeReport(p, o.csv, func(f io.Writer) error { return report.WriteCSV(f, rep, csv) })
 	if err != nil {
 		return err
+	}
+	if o.csv == "-" {
+		return nil
 	}
 	dir, base := filepath.Split(o.csv)
 	for _, part := range report.Parts(rep) {
 		name := dir + filepath.Base(part.Model) + "_v" + filepath.Base(part.Version) + "." + base
-		if err := writeReport(name, func(f io.Writer) error { return report.WritePartCSV(f, rep, part, csv) }); err != nil {
+		if err := writeReport(p, name, func(f io.Writer) error { return report.WritePartCSV(f, rep, part, csv) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func writeReport(name string, write func(io.Writer) error) error {
+// writeExport writes every request of the run.
+func writeExport(p process.Process, o *options, rep *perf.Report) error {
+	if o.export == "" {
+		return nil
+	}
+	return writeReport(p, o.export, func(f io.Writer) error {
+		return report.WriteExport(f, rep, report.ExportOptions{Version: p.Version, ServiceKind: "triton", Notes: p.Stderr})
+	})
+}
+
+// writeReport writes a file, or to the standard output if the name is "-".
+func writeReport(p process.Process, name string, write func(io.Writer) error) error {
+	if name == "-" {
+		return write(p.Stdout)
+	}
 	if err := process.WriteFile(name, write); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}

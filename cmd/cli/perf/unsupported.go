@@ -24,7 +24,6 @@ var unsupported = []struct{ name, argument, neutral string }{
 	{"output-shared-memory-size", "<bytes>", ""},
 	{"input-tensor-format", "<format>", "binary"},
 	{"output-tensor-format", "<format>", "binary"},
-	{"profile-export-file", "<file>", ""},
 	{"trace-level", "<level>", ""},
 	{"trace-rate", "<n>", ""},
 	{"trace-count", "<n>", ""},

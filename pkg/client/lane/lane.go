@@ -121,6 +121,8 @@ type Exchange struct {
 	// until the next Do. Without a stream there are none.
 	Responses  []int64
 	EmptyFinal bool // the last of Responses has no outputs
+	// Bodies are the responses of a stream, if Keep was set; valid until the next Do.
+	Bodies [][]byte
 }
 
 // Sequence is the place of a request in a sequence. ID 0 is no sequence.

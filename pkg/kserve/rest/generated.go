@@ -65,9 +65,9 @@ func (g *generated) append(dst []byte) ([]byte, error) {
 		return appendParameter(dst, g.parameter), nil
 	}
 	if n, err := g.output.Shape.Elements(); err == nil && n == 1 {
-		return appendElements(dst, g.output)
+		return AppendElements(dst, g.output)
 	}
-	dst, err := appendElements(append(dst, '['), g.output)
+	dst, err := AppendElements(append(dst, '['), g.output)
 	if err != nil {
 		return nil, err
 	}

@@ -142,15 +142,16 @@ func appendParameter(dst []byte, p *kserve.Parameter) []byte {
 
 // appendData writes ,"data":[...] with all elements in row order.
 func appendData(dst []byte, t *kserve.Tensor) ([]byte, error) {
-	dst, err := appendElements(append(dst, `,"data":[`...), t)
+	dst, err := AppendElements(append(dst, `,"data":[`...), t)
 	if err != nil {
 		return nil, err
 	}
 	return append(dst, ']'), nil
 }
 
-// appendElements writes all elements in row order.
-func appendElements(dst []byte, t *kserve.Tensor) ([]byte, error) {
+// AppendElements appends the elements of a tensor in row order, separated by commas, as the
+// data of a JSON response.
+func AppendElements(dst []byte, t *kserve.Tensor) ([]byte, error) {
 	switch t.DataType {
 	case tensor.FP16, tensor.BF16:
 		return nil, status.New(status.InvalidArg, "sending %s data via JSON is not supported. Please use the binary data format for output", t.DataType)
