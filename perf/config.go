@@ -10,6 +10,8 @@ import (
 
 	"triton/perf/data"
 	"triton/perf/load"
+	"triton/pkg/client"
+	"triton/pkg/kserve"
 )
 
 // Range holds the levels of a sweep: those of List, or else from Start to End, both
@@ -86,6 +88,12 @@ type Config struct {
 	Async   bool // changes how stability is judged and what is printed
 	Sync    bool // synchronous calls were requested explicitly
 
+	Parameters []kserve.Parameter // of every request
+	// Composing are the models that the model calls, beside those of an ensemble.
+	Composing []Composing
+	// Trace are trace settings of the server during the run.
+	Trace client.TraceSettings
+
 	Streaming bool // over gRPC streams, as Deps.Dial has to open them
 
 	Distribution Distribution    // of mode RequestRate
@@ -117,6 +125,9 @@ type Config struct {
 	// Live keeps a running histogram for Progress.
 	Live bool
 }
+
+// Composing names a model that another model calls; an empty version is the server's choice.
+type Composing struct{ Model, Version string }
 
 // DefaultConfig returns the configuration of perf_analyzer without options.
 func DefaultConfig(model string) Config {

@@ -29,6 +29,7 @@ type fake struct {
 	// grew are the models whose counters follow the requests, and how fast.
 	grew       map[string]uint64
 	extensions []string
+	traces     []client.TraceSettings // that were set
 	started    atomic.Uint64
 	requests   atomic.Uint64 // completed
 }
@@ -128,6 +129,15 @@ func (f *fake) Statistics(_ context.Context, name, _ string) ([]*client.ModelSta
 		all = append(all, &client.ModelStatistics{Name: m, Version: "1", InferenceCount: n, ExecutionCount: n, InferenceStats: s})
 	}
 	return all, nil
+}
+
+func (f *fake) TraceSettings(context.Context, string) (client.TraceSettings, error) {
+	return client.TraceSettings{"trace_level": {"OFF"}, "trace_rate": {"1000"}}, nil
+}
+
+func (f *fake) SetTraceSettings(_ context.Context, model string, change client.TraceSettings) (client.TraceSettings, error) {
+	f.traces = append(f.traces, change)
+	return change, nil
 }
 
 func (f *fake) Prepare(*kserve.Request) (*lane.Prepared, error) { return &lane.Prepared{}, nil }

@@ -50,6 +50,7 @@ func (r *runner) prepared(stream, step, batch int) (*lane.Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	req.Parameters = append(req.Parameters, r.settings.Parameters...)
 	req.EmptyFinal = r.client.Protocol() == client.GRPC
 	if r.model.sequence {
 		return r.client.PrepareSequence(req)

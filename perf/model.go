@@ -52,7 +52,8 @@ func (m *model) anyCache() bool {
 }
 
 // discover reads the metadata and the configuration of a model from the server.
-func discover(ctx context.Context, c Target, name, version string) (*model, error) {
+func discover(ctx context.Context, c Target, run *Config) (*model, error) {
+	name, version := run.Model, run.Version
 	meta, err := c.ModelMetadata(ctx, name, version)
 	if err != nil {
 		return nil, &SetupError{What: "failed to get model metadata", Err: err}
@@ -76,8 +77,11 @@ func discover(ctx context.Context, c Target, name, version string) (*model, erro
 	if err := m.refine(config); err != nil {
 		return nil, err
 	}
+	if err := m.addComposing(ctx, c, run.Composing); err != nil {
+		return nil, &SetupError{What: "failed to create model parser", Err: err}
+	}
 	m.decoupled = config.GetModelTransactionPolicy().GetDecoupled()
-	m.ensemble, m.sequence = config.GetPlatform() == "ensemble", config.GetSequenceBatching() != nil
+	m.ensemble, m.sequence = config.GetPlatform() == "ensemble" || len(run.Composing) > 0, config.GetSequenceBatching() != nil
 	if err := m.expand(ctx, c, member{m.signature.Model, version}, config, nil); err != nil {
 		return nil, &SetupError{What: "failed to create model parser", Err: err}
 	}
@@ -124,6 +128,26 @@ func findTensor(list []data.Tensor, name string) *data.Tensor {
 	for i := range list {
 		if list[i].Name == name {
 			return &list[i]
+		}
+	}
+	return nil
+}
+
+// addComposing adds the models that the model calls by itself.
+func (m *model) addComposing(ctx context.Context, c Target, list []Composing) error {
+	self := member{m.signature.Model, m.signature.Version}
+	for _, named := range list {
+		part := member{named.Model, named.Version}
+		if part == self || slices.Contains(m.parts[self], part) {
+			continue
+		}
+		config, err := c.ModelConfig(ctx, part.name, part.version)
+		if err != nil {
+			return err
+		}
+		m.parts[self] = append(m.parts[self], part)
+		if err := m.expand(ctx, c, part, config, []member{self}); err != nil {
+			return err
 		}
 	}
 	return nil

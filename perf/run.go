@@ -51,9 +51,14 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
+	restore, err := r.trace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer restore()
 	r.report.Settings = r.settings
 	r.observe(Started{Settings: r.settings, Progress: r.progress.snapshot})
-	err := r.sweep(ctx)
+	err = r.sweep(ctx)
 	r.observe(Finished{r.report})
 	return r.report, err
 }
@@ -71,7 +76,7 @@ func (r *runner) connect(ctx context.Context) error {
 // prepare reads the model's description and the input data.
 func (r *runner) prepare(ctx context.Context) error {
 	var err error
-	if r.model, err = discover(ctx, r.client, r.settings.Model, r.settings.Version); err != nil {
+	if r.model, err = discover(ctx, r.client, &r.settings.Config); err != nil {
 		return err
 	}
 	r.settings.MaxBatchSize = r.model.maxBatch

@@ -17,6 +17,8 @@ type Target interface {
 	ModelMetadata(ctx context.Context, model, version string) (*client.ModelMetadata, error)
 	ModelConfig(ctx context.Context, model, version string) (*client.ModelConfig, error)
 	Statistics(ctx context.Context, model, version string) ([]*client.ModelStatistics, error)
+	TraceSettings(ctx context.Context, model string) (client.TraceSettings, error)
+	SetTraceSettings(ctx context.Context, model string, change client.TraceSettings) (client.TraceSettings, error)
 
 	// Prepare encodes a request for the lanes that Dial opens. Decode reads a
 	// response that a lane kept.

@@ -31,6 +31,9 @@ func (o *options) finish() error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	if err := o.connectSecurely(); err != nil {
+		return err
+	}
 	for _, name := range []string{o.csv, o.export} {
 		if err := writable(name); err != nil {
 			return err
@@ -61,9 +64,11 @@ func (o *options) check() error {
 		{lowest(level) <= 0, "The start of the search range must be > 0"},
 		{lowest(rate) <= 0, "Failed to parse --request-rate-range. The start of the search range must be > 0."},
 		{c.Streaming && o.client.Protocol != client.GRPC, "Streaming is only allowed with gRPC protocol and Triton C API."},
+		{o.compressionGiven && o.client.Protocol != client.GRPC, "Using compression algorithm is only allowed with gRPC protocol."},
 		{c.Sequences.Variation < 0, "Failed to parse --sequence-length-variation. The value must be >= 0.0."},
 		{o.zero && o.directories, "The -z flag cannot be set when --data-directory is provided."},
 		{c.Async && c.Sync, "Cannot specify --async and --sync simultaneously."},
+		{len(c.Parameters) > 0 && o.client.Protocol != client.GRPC, "The --request-parameter option is currently only supported by gRPC protocol."},
 		{(level.End == 0 || rate.End == 0) && c.LatencyLimit == 0, "The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously"},
 		{binary && (level.End == 0 || rate.End == 0), "The end of the range can not be 0 (or 0.0) for binary search mode."},
 		{binary && c.LatencyLimit == 0, "The --latency-threshold cannot be 0 for binary search mode."},

@@ -17,16 +17,20 @@ import (
 
 // options holds what a command line sets.
 type options struct {
-	config   perf.Config
-	client   client.Options
-	csv      string
-	csvMore  bool
-	export   string
-	verbose  int
-	table    string
-	help     bool
-	version  bool
-	warnings []string
+	config  perf.Config
+	client  client.Options
+	csv     string
+	csvMore bool
+	export  string
+	tls     transportSecurity
+
+	compression      string // of gRPC requests; empty: none
+	compressionGiven bool
+	verbose          int
+	table            string
+	help             bool
+	version          bool
+	warnings         []string
 
 	concurrency, rate perf.Range // of the load mode that config.Mode names
 	deprecatedMode    bool       // -t or -c: concurrency, whatever else is given
@@ -105,6 +109,8 @@ func (o *options) server(t table) {
 	t.value("", "i", "<http|grpc>", "protocol (http)", o.setProtocol)
 	t.toggle("streaming", "", "send requests over gRPC streams; models may send any number of responses", func() { o.config.Streaming = true })
 	t.value("", "H", "<name:value>", "header or gRPC metadata of every request; may be repeated", o.addHeader)
+	o.transportSecurity(t)
+	o.request(t)
 	t.value("service-kind", "", "<triton>", "kind of server (triton)", func(text string) error {
 		if text != "triton" {
 			return fmt.Errorf("--service-kind %s is not supported yet, only triton", text)
@@ -128,6 +134,7 @@ func (o *options) other(t table) {
 	t.toggle("collect-metrics", "", "read the server's GPU metrics during the measurement", func() { c.CollectMetrics = true })
 	t.text(&c.MetricsURL, "metrics-url", "", "<url>", "address of the metrics (port 8002 of the server, /metrics)")
 	t.value("metrics-interval", "", "<msec>", "time between readings of the metrics (1000)", o.setMetricsInterval)
+	o.tracing(t)
 	t.value("table", "", "<auto|always|never>", "print the closing table; auto prints it on a terminal and for several batch sizes (auto)", o.setTable)
 	t.value("config", "", "<file>", "file with settings in YAML, JSON or TOML; its keys are long options", func(string) error { return nil }) // the function settings reads the file
 	t.MarkOwn("table", "config")

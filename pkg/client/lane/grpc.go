@@ -3,15 +3,19 @@ package lane
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/gzip" // registers itself
 	"google.golang.org/grpc/metadata"
 
 	"triton/pkg/client/internal/wire"
+	_ "triton/pkg/deflate" // registers itself
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/tensor"
 )
@@ -26,8 +30,10 @@ type grpcClient struct {
 	metadata  metadata.MD
 	perConn   int
 	streaming bool
-	codec     *rpc.Codec
-	mu        struct {
+	// compression of requests; empty: none
+	compression string
+	codec       *rpc.Codec
+	mu          struct {
 		sync.Mutex
 		conns []*sharedConn
 	}
@@ -44,7 +50,10 @@ func newGRPC(o Options) (*grpcClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &grpcClient{target: target, perConn: o.LanesPerConnection, streaming: o.Streaming, metadata: metadata.MD{}, codec: rpc.NewCodec(tensor.NewPool())}
+	if o.Compression != "" && encoding.GetCompressor(o.Compression) == nil {
+		return nil, fmt.Errorf("unknown compression %q: use gzip or deflate", o.Compression)
+	}
+	c := &grpcClient{target: target, perConn: o.LanesPerConnection, streaming: o.Streaming, compression: o.Compression, metadata: metadata.MD{}, codec: rpc.NewCodec(tensor.NewPool())}
 	if c.perConn <= 0 {
 		c.perConn = defaultLanes
 	}

@@ -19,6 +19,8 @@ type Options struct {
 	// LanesPerConnection is the number of gRPC lanes per HTTP/2 connection; 0
 	// means 6.
 	LanesPerConnection int
+	// Compression is the compression of gRPC requests: gzip, deflate or empty.
+	Compression string
 	// Streaming sends requests over gRPC streams, one for each lane. Models may then send
 	// any number of responses.
 	Streaming bool

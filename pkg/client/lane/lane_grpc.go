@@ -17,7 +17,7 @@ import (
 type grpcLane struct {
 	client *grpcClient
 	conn   *sharedConn
-	codec  []grpc.CallOption
+	codec  []grpc.CallOption // and the compression
 	out    outgoing
 
 	// call is the context of the calls, derived from Do's; Close cancels it. One
@@ -44,6 +44,9 @@ func (c *grpcClient) dial(ctx context.Context) (Conn, error) {
 		return nil, errors.Join(err, c.release(s))
 	}
 	l := &grpcLane{client: c, conn: s, codec: []grpc.CallOption{grpc.ForceCodecV2(rawCodec{})}}
+	if c.compression != "" {
+		l.codec = append(l.codec, grpc.UseCompressor(c.compression))
+	}
 	if c.streaming {
 		return &streamLane{grpcLane: l}, nil
 	}
