@@ -108,7 +108,7 @@ type Config struct {
 	Samples      int           // requests in a count window
 	Stability    float64       // maximum spread across three consecutive windows; 0.1 is 10 %
 	MaxTrials    int
-	Percentile   int           // of the latency that decides stability; 0 is the average
+	Percentile   float64       // of the latency that decides stability; 0 is the average
 	LatencyLimit time.Duration // 0: no limit
 
 	RequestCount int // stop after this many requests, in one window; 0: off

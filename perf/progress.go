@@ -69,7 +69,7 @@ func (s *progress) snapshot() Progress {
 	c.Sub(&s.mu.base)
 	p.Requests = c.N()
 	for _, q := range []struct {
-		p    int
+		p    float64
 		into *time.Duration
 	}{{50, &p.P50}, {90, &p.P90}, {95, &p.P95}, {99, &p.P99}} {
 		*q.into = time.Duration(c.Percentile(q.p))

@@ -1,6 +1,10 @@
 package perf
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // Report is the result of a run.
 type Report struct {
@@ -9,8 +13,21 @@ type Report struct {
 	// Failed are the levels that were not stable or over the latency limit.
 	Failed      []Level
 	Interrupted bool
-	// Unstable is set when the only level visited was not stable.
+	// Unstable is set when a level was not stable.
 	Unstable bool
+}
+
+// Measured returns the levels with figures to report: those of Levels, and those that did not
+// become stable, in the order measured.
+func (r *Report) Measured() []Level {
+	all := slices.Clone(r.Levels)
+	for _, l := range r.Failed {
+		if !l.Stable && l.Requests > 0 {
+			all = append(all, l)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Level) int { return cmp.Compare(a.Number, b.Number) })
+	return all
 }
 
 // Settings is the configuration of a run with what the server reported.
@@ -28,6 +45,7 @@ type Settings struct {
 
 // Level is one batch size under one load.
 type Level struct {
+	Number     int // in the order measured, from 1
 	Batch      int
 	Load       Load
 	Stable     bool
@@ -40,7 +58,7 @@ type Level struct {
 
 // Percentile is one latency percentile.
 type Percentile struct {
-	P       int
+	P       float64
 	Latency time.Duration
 }
 
@@ -81,12 +99,12 @@ type ScheduleStats struct {
 }
 
 // Latency returns the latency of percentile p, 0 if it was not computed.
-func (s *Summary) Latency(p int) time.Duration { return latencyOf(s.Percentiles, p) }
+func (s *Summary) Latency(p float64) time.Duration { return latencyOf(s.Percentiles, p) }
 
 // Latency returns the latency of percentile p from the schedule, 0 if it was not computed.
-func (s *ScheduleStats) Latency(p int) time.Duration { return latencyOf(s.Percentiles, p) }
+func (s *ScheduleStats) Latency(p float64) time.Duration { return latencyOf(s.Percentiles, p) }
 
-func latencyOf(list []Percentile, p int) time.Duration {
+func latencyOf(list []Percentile, p float64) time.Duration {
 	for _, q := range list {
 		if q.P == p {
 			return q.Latency

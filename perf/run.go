@@ -108,6 +108,9 @@ func (r *runner) checkModel() error {
 	if r.model.maxBatch == 0 && batch > 1 {
 		return errors.New("can not specify batch size > 1 as the model does not support batching")
 	}
+	if limit := r.model.maxBatch; limit > 0 && batch > limit {
+		return fmt.Errorf("batch size %d is larger than max_batch_size %d of model %s", batch, limit, r.model.signature.Model)
+	}
 	if r.model.sequence {
 		if batch > 1 {
 			return errors.New("can not specify batch size > 1 when using a sequence model")

@@ -12,14 +12,16 @@ import (
 
 // search visits the levels of one batch size.
 func (r *runner) search(ctx context.Context, gen load.Generator, batch int) error {
-	visited, stableOnes := 0, 0
-	visit := func(v float64) (meets bool, err error) {
+	visit := func(v float64) (verdict, error) {
 		level, err := r.level(ctx, gen, batch, Load{r.settings.Mode, v})
-		visited++
-		if level.Stable {
-			stableOnes++
+		switch {
+		case err != nil || r.report.Interrupted || level.OverLimit:
+			return fails, err
+		case !level.Stable:
+			r.report.Unstable = true
+			return unknown, nil
 		}
-		return level.Stable && !level.OverLimit && !r.report.Interrupted, err
+		return meets, nil
 	}
 	var err error
 	switch {
@@ -30,11 +32,17 @@ func (r *runner) search(ctx context.Context, gen load.Generator, batch int) erro
 	default:
 		err = linear(r.settings.Range, visit)
 	}
-	if visited == 1 && stableOnes == 0 && err == nil && !r.report.Interrupted {
-		r.report.Unstable = true
-	}
 	return err
 }
+
+// verdict says whether a level meets the latency limit.
+type verdict uint8
+
+const (
+	fails   verdict = iota
+	unknown         // the level did not become stable
+	meets
+)
 
 // meanRate returns the requests per second of a list of intervals, in perf_analyzer's whole
 // numbers.
@@ -46,10 +54,11 @@ func meanRate(intervals []time.Duration) float64 {
 	return float64(int64(len(intervals)) * int64(time.Second) / sum)
 }
 
-// linear visits rising levels while they meet the limit.
-func linear(c Range, visit func(float64) (bool, error)) error {
+// linear visits rising levels until one fails. A level that did not become stable ends only a
+// sweep without an end.
+func linear(c Range, visit func(float64) (verdict, error)) error {
 	for _, v := range c.List {
-		if meets, err := visit(v); err != nil || !meets {
+		if is, err := visit(v); err != nil || is == fails {
 			return err
 		}
 	}
@@ -57,21 +66,25 @@ func linear(c Range, visit func(float64) (bool, error)) error {
 		return nil
 	}
 	for v := c.Start; ; v += c.Step {
-		meets, err := visit(v)
-		if err != nil || !meets || v+c.Step > c.End && c.End != 0 || c.Step <= 0 {
+		is, err := visit(v)
+		last := v+c.Step > c.End
+		if c.End == 0 {
+			last = is == unknown
+		}
+		if err != nil || is == fails || last || c.Step <= 0 {
 			return err
 		}
 	}
 }
 
 // binary finds the highest level that meets the limit.
-func binary(c Range, whole bool, visit func(float64) (bool, error)) error {
+func binary(c Range, whole bool, visit func(float64) (verdict, error)) error {
 	low, high := c.Start, c.End
-	meets, err := visit(low)
-	if err != nil || !meets {
+	is, err := visit(low)
+	if err != nil || is != meets {
 		return err
 	}
-	if meets, err = visit(high); err != nil || meets {
+	if is, err = visit(high); err != nil || is == meets {
 		return err
 	}
 	for high-low > c.Step && c.Step > 0 {
@@ -79,10 +92,10 @@ func binary(c Range, whole bool, visit func(float64) (bool, error)) error {
 		if whole {
 			mid = math.Floor(mid)
 		}
-		if meets, err = visit(mid); err != nil {
+		if is, err = visit(mid); err != nil {
 			return err
 		}
-		if meets {
+		if is == meets {
 			low = mid
 		} else {
 			high = mid
@@ -93,7 +106,7 @@ func binary(c Range, whole bool, visit func(float64) (bool, error)) error {
 
 // level measures under one load until it is stable and adds the level to the report.
 func (r *runner) level(ctx context.Context, gen load.Generator, batch int, at Load) (*Level, error) {
-	l := &Level{Batch: batch, Load: at}
+	l := &Level{Number: 1 + len(r.report.Levels) + len(r.report.Failed), Batch: batch, Load: at}
 	r.progress.start(gen, l, r.settings)
 	var err error
 	if r.settings.RequestCount > 0 {

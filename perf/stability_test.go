@@ -66,7 +66,7 @@ func TestOverhead(t *testing.T) {
 	require.Zero(t, overhead(0, 0))
 }
 
-func wholeBinary(r Range, visit func(float64) (bool, error)) error { return binary(r, true, visit) }
+func wholeBinary(r Range, visit func(float64) (verdict, error)) error { return binary(r, true, visit) }
 
 func TestSearchOrder(t *testing.T) {
 	t.Parallel()
@@ -74,7 +74,7 @@ func TestSearchOrder(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		r      Range
-		search func(Range, func(float64) (bool, error)) error
+		search func(Range, func(float64) (verdict, error)) error
 		limit  int // levels up to here meet
 		fail   int // this level fails
 		want   []int
@@ -94,13 +94,16 @@ func TestSearchOrder(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var visited []int
-			err := c.search(c.r, func(v float64) (bool, error) {
+			err := c.search(c.r, func(v float64) (verdict, error) {
 				n := int(v)
 				visited = append(visited, n)
 				if n == c.fail {
-					return false, boom
+					return fails, boom
 				}
-				return n <= c.limit, nil
+				if n <= c.limit {
+					return meets, nil
+				}
+				return fails, nil
 			})
 			require.Equal(t, c.want, visited)
 			require.Equal(t, c.fail != 0, errors.Is(err, boom))

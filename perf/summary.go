@@ -77,8 +77,8 @@ func (r *runner) latencies(list []int64) (mean time.Duration, all []Percentile) 
 	return time.Duration(measure.Mean(list)), all
 }
 
-func percentiles(extra int) []int {
-	ps := []int{50, 90, 95, 99}
+func percentiles(extra float64) []float64 {
+	ps := []float64{50, 90, 95, 99}
 	if extra > 0 && !slices.Contains(ps, extra) {
 		ps = append(ps, extra)
 		slices.Sort(ps)

@@ -186,7 +186,10 @@ func TestGenerate(t *testing.T) {
 	o.StringLength = 5
 	_, err := data.Load(o, s)
 	require.EqualError(t, err, "input A contains dynamic shape, provide shapes to send along with the request")
-	o.Shapes = map[string][]int64{"A": {4, 2}, "B": {9}, "nobody": {1}}
+	o.Shapes = map[string][]int64{"A": {4, 2}, "C": {1}}
+	_, err = data.Load(o, s)
+	require.EqualError(t, err, `--shape names the input "C", which model m does not have. Its inputs are A, B, S.`)
+	o.Shapes = map[string][]int64{"A": {4, 2}, "B": {9}}
 	first, err := data.Load(o, s)
 	require.NoError(t, err)
 	again, err := data.Load(o, s)

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"triton/pkg/kserve"
 	"triton/pkg/tensor"
@@ -49,6 +52,9 @@ type Set struct {
 // Load reads or generates the data.
 func Load(o Options, s Signature) (*Set, error) {
 	set := &Set{Signature: s}
+	if err := checkShapes(s, o.Shapes); err != nil {
+		return nil, err
+	}
 	s.Inputs = applyShapes(s.Inputs, o.Shapes)
 	set.Signature = s
 	if o.Source != Files {
@@ -82,6 +88,20 @@ func Load(o Options, s Signature) (*Set, error) {
 		return nil, fmt.Errorf("%s: the data array is empty", o.Paths[0])
 	}
 	return set, nil
+}
+
+// checkShapes refuses shapes of inputs that the model does not have.
+func checkShapes(s Signature, shapes map[string][]int64) error {
+	names := make([]string, len(s.Inputs))
+	for i := range s.Inputs {
+		names[i] = s.Inputs[i].Name
+	}
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("--shape names the input %q, which model %s does not have. Its inputs are %s.", name, s.Model, strings.Join(names, ", "))
+		}
+	}
+	return nil
 }
 
 // applyShapes replaces shapes that have variable dimensions with the user's.

@@ -152,7 +152,7 @@ func (c *Console) windows() {
 	c.printf("  Using %q mode for stabilization\n", mode)
 	latency := "average "
 	if s.Percentile > 0 {
-		latency = fmt.Sprintf("p%d", s.Percentile) // no blank behind it, as in the original
+		latency = fmt.Sprintf("p%g", s.Percentile) // no blank behind it, as in the original
 	}
 	if !s.Async {
 		latency += "latency and "
@@ -175,7 +175,7 @@ func (c *Console) pass(e perf.WindowDone) {
 	}
 	c.printf("  Pass [%d] throughput: %.6g infer/sec. ", e.Trial, e.Summary.Throughput)
 	if p := c.settings.Percentile; p > 0 {
-		c.printf("p%d latency: %d usec\n", p, usec(e.Summary.Latency(p)))
+		c.printf("p%g latency: %d usec\n", p, usec(e.Summary.Latency(p)))
 		return
 	}
 	c.printf("Avg latency: %d usec (std %d usec). \n", usec(e.Summary.AvgLatency), e.Summary.StdDev)
@@ -183,10 +183,10 @@ func (c *Console) pass(e perf.WindowDone) {
 
 func usec(d time.Duration) int64 { return int64(d) / 1000 }
 
-// level writes one level. A complete level that is not stable or is over the latency limit,
-// and a level without requests, are left out.
+// level writes one level. A level over the latency limit, and one without requests, are left
+// out.
 func (c *Console) level(l *perf.Level) {
-	if l.Requests == 0 || !l.Incomplete && (!l.Stable || l.OverLimit) {
+	if l.Requests == 0 || !l.Incomplete && l.OverLimit {
 		return
 	}
 	c.clientBlock(&l.Summary)
@@ -199,6 +199,9 @@ func (c *Console) level(l *perf.Level) {
 	}
 	if l.Overhead > 50 {
 		c.printf("[WARNING] Perf Analyzer is not able to keep up with the desired load. The results may not be accurate.\n")
+	}
+	if !l.Stable && !l.Incomplete {
+		c.printf("[WARNING] This level is not stable: its windows differ by more than %.6g %%.\n", 100*c.settings.Stability)
 	}
 }
 
@@ -222,7 +225,7 @@ func (c *Console) clientBlock(s *perf.Summary) {
 		c.printf("    Avg latency: %d usec (standard deviation %d usec)\n", usec(s.AvgLatency), s.StdDev)
 	}
 	for _, p := range s.Percentiles {
-		c.printf("    p%d latency: %d usec\n", p.P, usec(p.Latency))
+		c.printf("    p%g latency: %d usec\n", p.P, usec(p.Latency))
 	}
 	if c.settings.Decoupled {
 		c.printf("    \n")
@@ -251,19 +254,28 @@ func clientMicros(s *perf.Summary) (total, send, recv, wait int64) {
 
 // closing writes the list of levels at the end.
 func (c *Console) closing(r *perf.Report) {
-	if len(r.Levels) == 0 {
+	levels := r.Measured()
+	if len(levels) == 0 {
 		return
 	}
 	if p := r.Settings.Percentile; p > 0 {
-		c.printf("Inferences/Second vs. Client p%d Batch Latency\n", p)
+		c.printf("Inferences/Second vs. Client p%g Batch Latency\n", p)
 	} else {
 		c.printf("Inferences/Second vs. Client Average Batch Latency\n")
 	}
-	for i := range r.Levels {
-		l := &r.Levels[i]
+	for i := range levels {
+		l := &levels[i]
 		if len(r.Settings.Batches) > 1 {
 			c.printf("Batch size: %d, ", l.Batch)
 		}
-		c.printf("%s: %.6g, throughput: %.6g infer/sec, latency %d usec\n", label(l.Load.Mode), l.Load.Value, l.Throughput, usec(l.Stabilizing))
+		c.printf("%s: %.6g, throughput: %.6g infer/sec, latency %d usec%s\n", label(l.Load.Mode), l.Load.Value, l.Throughput, usec(l.Stabilizing), suffix(l))
 	}
+}
+
+// suffix marks a level that is not stable.
+func suffix(l *perf.Level) string {
+	if l.Stable || l.Incomplete {
+		return ""
+	}
+	return ", not stable"
 }

@@ -20,14 +20,19 @@ type CSVOptions struct {
 }
 
 // WriteCSV writes the levels in ascending throughput. A sweep over several batch
-// sizes has one more column, "Batch Size", at the front.
+// sizes has one more column, "Batch Size", at the front. If a level is not stable, there is
+// one more column, "Note", at the end.
 func WriteCSV(w io.Writer, r *perf.Report, o CSVOptions) error {
-	t := csvTable{report: r, options: o}
+	t := newCSV(r, o)
 	var b strings.Builder
 	b.WriteString(strings.Join(t.header(), ","))
 	b.WriteByte('\n')
-	for _, l := range byThroughput(r.Levels) {
-		b.WriteString(strings.Join(t.row(l), ","))
+	for _, l := range byThroughput(t.levels) {
+		row := t.row(l)
+		if t.notes {
+			row = append(row, remark(l))
+		}
+		b.WriteString(strings.Join(row, ","))
 		b.WriteByte('\n')
 	}
 	_, err := io.WriteString(w, b.String())
@@ -45,7 +50,15 @@ func byThroughput(levels []perf.Level) []*perf.Level {
 
 type csvTable struct {
 	report  *perf.Report
+	levels  []perf.Level
 	options CSVOptions
+	notes   bool // there is a column with remarks
+}
+
+func newCSV(r *perf.Report, o CSVOptions) *csvTable {
+	t := &csvTable{report: r, levels: r.Measured(), options: o}
+	t.notes = slices.ContainsFunc(t.levels, func(l perf.Level) bool { return !l.Stable && !l.Incomplete })
+	return t
 }
 
 func (t *csvTable) header() []string {
@@ -66,8 +79,8 @@ func (t *csvTable) header() []string {
 		}
 	}
 	h = append(h, "Client Recv")
-	for _, p := range t.report.Levels[0].Percentiles {
-		h = append(h, fmt.Sprintf("p%d latency", p.P))
+	for _, p := range t.levels[0].Percentiles {
+		h = append(h, fmt.Sprintf("p%g latency", p.P))
 	}
 	if t.options.Verbose {
 		if s.Percentile == 0 {
@@ -77,6 +90,9 @@ func (t *csvTable) header() []string {
 		if s.CollectMetrics {
 			h = append(h, "Avg GPU Utilization", "Avg GPU Power Usage", "Max GPU Memory Usage", "Total GPU Memory")
 		}
+	}
+	if t.notes {
+		h = append(h, "Note")
 	}
 	return h
 }
@@ -174,10 +190,11 @@ type Part struct{ Model, Version string }
 // Parts returns the composing models; each gets a CSV of its own.
 func Parts(r *perf.Report) []Part {
 	var parts []Part
-	if len(r.Levels) == 0 || r.Levels[0].Server == nil {
+	levels := r.Measured()
+	if len(levels) == 0 || levels[0].Server == nil {
 		return nil
 	}
-	for _, p := range r.Levels[0].Server.Composing {
+	for _, p := range levels[0].Server.Composing {
 		parts = append(parts, Part{p.Model, p.Version})
 	}
 	return parts
@@ -185,7 +202,7 @@ func Parts(r *perf.Report) []Part {
 
 // WritePartCSV writes the levels with the statistics of one composing model.
 func WritePartCSV(w io.Writer, r *perf.Report, part Part, o CSVOptions) error {
-	t := csvTable{report: r, options: o}
+	t := newCSV(r, o)
 	h := []string{label(r.Settings.Mode), "Inferences/Second", "Client Send", "Network+Server Send/Recv", "Server Queue", "Server Compute Input", "Server Compute Infer", "Server Compute Output"}
 	if r.Settings.Cache {
 		h = append(h, "Server Cache Hit", "Server Cache Miss")
@@ -193,7 +210,7 @@ func WritePartCSV(w io.Writer, r *perf.Report, part Part, o CSVOptions) error {
 	h = append(h, "Client Recv")
 	var b strings.Builder
 	b.WriteString(strings.Join(h, ",") + "\n")
-	for _, l := range byThroughput(r.Levels) {
+	for _, l := range byThroughput(t.levels) {
 		if l.Server == nil {
 			continue
 		}

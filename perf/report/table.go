@@ -47,7 +47,7 @@ func percentileTitles(levels []perf.Level) []string {
 	for i := range levels {
 		if ps := levels[i].Percentiles; len(ps) > 0 {
 			for _, p := range ps {
-				titles = append(titles, fmt.Sprintf("p%d us", p.P))
+				titles = append(titles, fmt.Sprintf("p%g us", p.P))
 			}
 			return titles
 		}

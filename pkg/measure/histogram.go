@@ -63,7 +63,7 @@ func (c *Counts) Sub(earlier *Counts) {
 func (c *Counts) N() uint64 { return c.n }
 
 // Percentile returns approximately percentile p, 0 without values.
-func (c *Counts) Percentile(p int) int64 {
+func (c *Counts) Percentile(p float64) int64 {
 	if c.n == 0 {
 		return 0
 	}

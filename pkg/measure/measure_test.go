@@ -43,7 +43,7 @@ func TestPercentileIsNearestRank(t *testing.T) {
 	}
 	for _, c := range []struct {
 		sorted []int64
-		p      int
+		p      float64
 		want   int64
 	}{
 		{hundred, 50, 51},
@@ -56,7 +56,7 @@ func TestPercentileIsNearestRank(t *testing.T) {
 		{[]int64{5}, 99, 5},
 		{nil, 50, 0},
 	} {
-		require.Equal(t, c.want, measure.Percentile(c.sorted, c.p), "p%d of %d", c.p, len(c.sorted))
+		require.Equal(t, c.want, measure.Percentile(c.sorted, c.p), "p%g of %d", c.p, len(c.sorted))
 	}
 }
 
@@ -166,7 +166,7 @@ func TestHistogramIsClose(t *testing.T) {
 	c.Sub(&before)
 	require.EqualValues(t, len(values)+1, c.N())
 	slices.Sort(values)
-	for _, p := range []int{1, 50, 90, 99} {
+	for _, p := range []float64{1, 50, 90, 99} {
 		exact := float64(measure.Percentile(values, p))
 		require.InEpsilon(t, exact+1, float64(c.Percentile(p))+1, 0.08, "p%d", p)
 	}

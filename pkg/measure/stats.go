@@ -49,7 +49,7 @@ func StdDevMicros(latencies []int64) uint64 {
 
 // Percentile returns the nearest-rank percentile p, 0 to 100, of sorted values, 0
 // without any.
-func Percentile(sorted []int64, p int) int64 {
+func Percentile(sorted []int64, p float64) int64 {
 	if len(sorted) == 0 {
 		return 0
 	}
@@ -57,8 +57,8 @@ func Percentile(sorted []int64, p int) int64 {
 }
 
 // rank returns the index of percentile p among n sorted values, n > 0.
-func rank(p int, n uint64) uint64 {
-	return min(uint64(float64(max(p, 0))/100*float64(n-1)+0.5), n-1)
+func rank(p float64, n uint64) uint64 {
+	return min(uint64(max(p, 0)/100*float64(n-1)+0.5), n-1)
 }
 
 // Throughput returns a count per second in the precision that perf_analyzer

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,12 +17,7 @@ import (
 // finish sets the fields that depend on several options, and checks the options together.
 func (o *options) finish() error {
 	c := &o.config
-	if o.client.Address == "" {
-		o.client.Address = "localhost:8000"
-		if o.client.Protocol == client.GRPC {
-			o.client.Address = "localhost:8001"
-		}
-	}
+	o.client.Address = withPort(cmp.Or(o.client.Address, "localhost"), o.client.Protocol)
 	if o.deprecatedMode {
 		c.Mode = perf.Concurrency
 	}
@@ -109,6 +105,20 @@ func writable(name string) error {
 		return fmt.Errorf("cannot write %s: %w", name, err)
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// withPort adds Triton's port to an address that has no port and is no URL.
+func withPort(address string, p client.Protocol) string {
+	port := "8000"
+	if p == client.GRPC {
+		port = "8001"
+	}
+	host := strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
+	bare := !strings.ContainsAny(address, ":/") || net.ParseIP(host) != nil
+	if !bare {
+		return address
+	}
+	return net.JoinHostPort(host, port)
 }
 
 // lowest returns the lowest level that a range names.

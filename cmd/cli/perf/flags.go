@@ -63,15 +63,15 @@ func (o *options) flags(p process.Process) *flags.Set {
 func (o *options) measurement(t table) {
 	c := &o.config
 	t.Group("I. MEASUREMENT PARAMETERS")
-	t.text(&c.Model, "", "m", "<model>", "model to measure; required")
-	t.text(&c.Version, "", "x", "<version>", "version of the model (the newest)")
+	t.text(&c.Model, "model", "m", "<model>", "model to measure; required")
+	t.text(&c.Version, "model-version", "x", "<version>", "version of the model (the newest)")
 	o.load(t)
 	t.value("measurement-mode", "", "<time_windows|count_windows>", "what bounds a window: its time or its requests (time_windows)", o.setMode)
 	t.milliseconds(&c.Interval, 1, "> 0 msec.", "measurement-interval", "p", "<msec>", "length of a time window; the real window is 1.2 times as long (5000)")
 	t.integer(&c.Samples, 1, "> 0.", "measurement-request-count", "", "<n>", "requests in a count window (50)")
 	t.value("stability-percentage", "s", "<percent>", "maximum spread of three consecutive windows, in percent (10)", o.setStability)
 	t.integer(&c.MaxTrials, 1, "> 0.", "max-trials", "r", "<n>", "maximum number of windows at each level (10)")
-	t.value("percentile", "", "<1..99>", "percentile of latency that decides stability and is reported; -1 is the average (-1)", o.setPercentile)
+	t.value("percentile", "", "<0..100>", "percentile of latency that decides stability and is reported, such as 99.9; -1 is the average (-1)", o.setPercentile)
 	t.milliseconds(&c.LatencyLimit, 0, ">= 0 msecs.", "latency-threshold", "l", "<msec>", "stop at the first level above this latency; 0 is no limit (0)")
 	t.value("request-count", "", "<n>", "send this number of requests and stop; 0 is no limit (0)", func(text string) error {
 		n, err := atLeast(1, "> 0.", "request-count", "", text)
@@ -86,7 +86,7 @@ func (o *options) measurement(t table) {
 func (o *options) inputs(t table) {
 	c, d := &o.config, &o.config.Data
 	t.Group("II. INPUT DATA OPTIONS")
-	t.value("", "b", "<n|list|range>", "batch sizes: one, a list 1,4,16 or a range 1:16, 1:16:5 (1)", func(text string) (err error) {
+	t.value("batch-size", "b", "<n|list|range>", "batch sizes: one, a list 1,4,16 or a range 1:16, 1:16:5 (1)", func(text string) (err error) {
 		c.Batches, err = batches(text)
 		return err
 	})
@@ -105,10 +105,10 @@ func (o *options) inputs(t table) {
 
 func (o *options) server(t table) {
 	t.Group("III. SERVER DETAILS")
-	t.text(&o.client.Address, "", "u", "<host:port>", "address of the server (localhost:8000, with gRPC localhost:8001)")
-	t.value("", "i", "<http|grpc>", "protocol (http)", o.setProtocol)
+	t.text(&o.client.Address, "url", "u", "<host:port>", "address of the server (localhost:8000, with gRPC localhost:8001)")
+	t.value("protocol", "i", "<http|grpc>", "protocol (http)", o.setProtocol)
 	t.toggle("streaming", "", "send requests over gRPC streams; models may send any number of responses", func() { o.config.Streaming = true })
-	t.value("", "H", "<name:value>", "header or gRPC metadata of every request; may be repeated", o.addHeader)
+	t.value("header", "H", "<name:value>", "header or gRPC metadata of every request; may be repeated", o.addHeader)
 	o.transportSecurity(t)
 	o.request(t)
 	t.value("service-kind", "", "<triton>", "kind of server (triton)", func(text string) error {
@@ -122,7 +122,7 @@ func (o *options) server(t table) {
 func (o *options) other(t table) {
 	c := &o.config
 	t.Group("IV. OTHER OPTIONS")
-	t.text(&o.csv, "", "f", "<file>", "write a CSV report")
+	t.text(&o.csv, "csv-file", "f", "<file>", "write a CSV report")
 	t.toggle("verbose-csv", "", "write more columns to the CSV report", func() { o.csvMore = true })
 	t.value("profile-export-file", "", "<file>", "write every request with its times and tensors as JSON", func(text string) error {
 		if _, err := os.Lstat(text); err == nil {
@@ -137,9 +137,9 @@ func (o *options) other(t table) {
 	o.tracing(t)
 	t.value("table", "", "<auto|always|never>", "print the closing table; auto prints it on a terminal and for several batch sizes (auto)", o.setTable)
 	t.value("config", "", "<file>", "file with settings in YAML, JSON or TOML; its keys are long options", func(string) error { return nil }) // the function settings reads the file
-	t.MarkOwn("table", "config")
+	t.MarkOwn("table", "config", "model", "model-version", "batch-size", "url", "protocol", "header", "csv-file", "print-windows")
 	t.toggle("version", "", "print the version", func() { o.version = true })
-	t.toggle("", "v", "print every window", func() { o.verbose++ })
+	t.toggle("print-windows", "v", "print every window", func() { o.verbose++ })
 	t.toggle("help", "h", "print the options", func() { o.help = true })
 	t.MarkCommandLineOnly("version", "help")
 }

@@ -18,9 +18,9 @@ import (
 // syntaxError is an error of getopt itself, not about an argument.
 type syntaxError struct{ error }
 
-// getopt splits a command line into options, in their order. Like perf_analyzer it ignores
-// other arguments.
-func getopt(set *flags.Set, args []string) (parsed []flags.Assignment, err error) {
+// getopt splits a command line into options, in their order, and other words, which
+// perf_analyzer ignores.
+func getopt(set *flags.Set, args []string) (parsed []flags.Assignment, words []string, err error) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		next := func() (string, bool) {
@@ -32,20 +32,22 @@ func getopt(set *flags.Set, args []string) (parsed []flags.Assignment, err error
 		}
 		switch {
 		case arg == "--":
-			return parsed, nil
+			return parsed, append(words, args[i+1:]...), nil
 		case strings.HasPrefix(arg, "--"):
 			o, err := longOption(set, arg[2:], next)
 			if err != nil {
-				return nil, syntaxError{err}
+				return nil, nil, syntaxError{err}
 			}
 			parsed = append(parsed, o)
 		case len(arg) > 1 && arg[0] == '-':
 			if parsed, err = shortOptions(set, arg[1:], next, parsed); err != nil {
-				return nil, syntaxError{err}
+				return nil, nil, syntaxError{err}
 			}
+		default:
+			words = append(words, arg)
 		}
 	}
-	return parsed, nil
+	return parsed, words, nil
 }
 
 func longOption(set *flags.Set, arg string, next func() (string, bool)) (flags.Assignment, error) {

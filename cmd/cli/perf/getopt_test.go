@@ -14,10 +14,10 @@ import (
 func TestGetopt(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"-avp50x nothing -mnull":       "async= -v= measurement-interval=50x -m=null",
+		"-avp50x nothing -mnull":       "async= print-windows= measurement-interval=50x model=null",
 		"-p=5":                         "measurement-interval==5",
 		"--stab=5 --conc 2:3 -- -k":    "stability-percentage=5 concurrency-range=2:3",
-		"-m --async --percentile -1":   "-m=--async percentile=-1",
+		"-m --async --percentile -1":   "model=--async percentile=-1",
 		"--request-count= --async -":   "request-count= async=",
 		"--table never --config x":     "table=never config=x",
 		"-a=5":                         "error: invalid option -- '='",
@@ -32,7 +32,7 @@ func TestGetopt(t *testing.T) {
 		"--ssl-https-private-key-file": "error: option '--ssl-https-private-key-file' requires an argument",
 	} {
 		var got []string
-		met, err := getopt(newOptions().flags(process.Process{}), strings.Fields(line))
+		met, _, err := getopt(newOptions().flags(process.Process{}), strings.Fields(line))
 		if err != nil {
 			got = []string{"error: " + err.Error()}
 		}

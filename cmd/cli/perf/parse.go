@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"fmt"
 	"strconv"
 
 	"triton/cmd/cli/flags"
@@ -12,7 +13,7 @@ import (
 func parse(p process.Process, args []string) (*options, error) {
 	o := newOptions()
 	set := o.flags(p)
-	typed, err := getopt(set, args)
+	typed, words, err := getopt(set, args)
 	if err != nil {
 		return nil, err
 	}
@@ -21,6 +22,9 @@ func parse(p process.Process, args []string) (*options, error) {
 		return nil, err
 	}
 	o.warnings = set.Ignored
+	if len(words) > 0 {
+		o.warn(fmt.Sprintf("WARNING: %q belongs to no option and has no effect.", words))
+	}
 	// Settings come first, so that the command line wins where two options set one field.
 	for _, a := range append(given, typed...) {
 		if err := a.Flag.Value.Set(a.Text); err != nil {

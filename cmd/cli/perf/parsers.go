@@ -41,11 +41,11 @@ func (o *options) setStability(text string) error {
 }
 
 func (o *options) setPercentile(text string) error {
-	n, err := integer("--percentile", text)
-	if err != nil || n != -1 && (n < 1 || n > 99) {
+	p, err := number("--percentile", text)
+	if err != nil || p != -1 && (p <= 0 || p >= 100) {
 		return errors.New("Failed to parse --percentile. The value must be -1 for not reporting or in range (0, 100).")
 	}
-	o.config.Percentile = max(n, 0)
+	o.config.Percentile = max(p, 0)
 	return nil
 }
 

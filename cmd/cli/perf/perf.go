@@ -60,7 +60,7 @@ func run(ctx context.Context, p process.Process, args []string) error {
 
 // writeCSVs writes the report and, for an ensemble, a report for each model of its steps.
 func writeCSVs(p process.Process, o *options, rep *perf.Report) error {
-	if o.csv == "" || len(rep.Levels) == 0 {
+	if o.csv == "" || len(rep.Measured()) == 0 {
 		return nil
 	}
 	csv := report.CSVOptions{Verbose: o.csvMore, Notes: p.Stderr}

@@ -113,8 +113,8 @@ type Exchange struct {
 
 	Start   int64 // Now before the request is sent
 	End     int64 // Now when the response is complete
-	Send    int64 // nanoseconds: HTTP writing, gRPC encoding
-	Receive int64 // nanoseconds: HTTP reading from the first byte, gRPC decoding
+	Send    int64 // nanoseconds: HTTP writing, gRPC handing over to the connection
+	Receive int64 // nanoseconds: HTTP reading from the first byte, gRPC copying
 
 	Body    []byte // the response, if Keep was set; valid until the next Do
 	JSONLen int    // HTTP: bytes of Body that are JSON, the rest is binary

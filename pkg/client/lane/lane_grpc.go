@@ -64,7 +64,7 @@ func (l *grpcLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
 	x.Send, x.Receive = 0, 0
 	l.out.prepare(p, x)
 	x.Start = Now()
-	err := l.conn.Invoke(l.call, inferencepb.GRPCInferenceService_ModelInfer_FullMethodName, &l.out, x, l.codec...)
+	err := l.invoke(x)
 	x.End = Now()
 	if err == nil {
 		return nil
@@ -73,6 +73,22 @@ func (l *grpcLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
 		return errClosed
 	}
 	return wire.RPCError(ctx, err)
+}
+
+// unary describes a call with one request and one response.
+var unary grpc.StreamDesc
+
+// invoke is ClientConn.Invoke in its parts, which are timed.
+func (l *grpcLane) invoke(x *Exchange) error {
+	call, err := l.conn.NewStream(l.call, &unary, inferencepb.GRPCInferenceService_ModelInfer_FullMethodName, l.codec...)
+	if err != nil {
+		return err
+	}
+	if err := call.SendMsg(&l.out); err != nil {
+		return err
+	}
+	x.Send = Now() - x.Start
+	return call.RecvMsg(x)
 }
 
 // bind derives the context of the next calls from ctx.
