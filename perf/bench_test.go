@@ -44,7 +44,7 @@ func BenchmarkNull(b *testing.B) {
 				require.NoError(b, err)
 				g := load.New(context.Background(), c, load.Requests{Prepared: []*lane.Prepared{prepared}, Batch: 1}, false)
 				defer g.Close()
-				<-g.SetQuota(n, n) // connections stand
+				<-g.SetQuota(n, n) // opens the connections
 				b.ReportAllocs()
 				b.ResetTimer()
 				<-g.SetQuota(n, max(b.N, n))

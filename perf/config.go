@@ -42,7 +42,7 @@ type Config struct {
 	Batches     []int // batch sizes to sweep; perf_analyzer accepts only one
 	Concurrency Range
 	Search      Search
-	Async       bool // changes how stability is judged and what is printed
+	Async       bool // throughput alone decides stability; the report names the calls asynchronous
 	Sync        bool // synchronous calls were requested explicitly
 
 	Windows      Windows

@@ -9,29 +9,29 @@ type Event interface{ event() }
 type (
 	// DataRead reports input data that was read from files.
 	DataRead struct{ Streams, Steps int }
-	// Started comes once, before any load.
+	// Started is sent once, before any load.
 	Started struct {
 		Settings Settings
 		// Progress returns the state of the current level. Any goroutine may call
 		// it.
 		Progress func() Progress
 	}
-	// BatchStarted comes before the levels of each batch size, when there are
+	// BatchStarted is sent before the levels of each batch size, when there are
 	// several.
 	BatchStarted struct{ Batch int }
-	// LevelStarted comes when the load is up.
+	// LevelStarted is sent when the workers of a level have started.
 	LevelStarted struct{ Batch, Concurrency int }
-	// WindowDone comes after each window; with Err the window does not count.
+	// WindowDone is sent after each window; with Err the window does not count.
 	WindowDone struct {
 		Trial   int
 		Summary *Summary // nil with Err
 		Err     error
 	}
-	// LevelDone ends a level.
+	// LevelDone is sent at the end of a level.
 	LevelDone struct{ Level *Level }
 	// Notice is a warning for the user, without a line end.
 	Notice struct{ Text string }
-	// Finished comes last, also after an error that left levels to report.
+	// Finished is the last event. It is sent after an error too.
 	Finished struct{ Report *Report }
 )
 

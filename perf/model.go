@@ -29,16 +29,16 @@ func (e *SetupError) Error() string {
 // Unwrap returns the cause.
 func (e *SetupError) Unwrap() error { return e.Err }
 
-// member names a model in an ensemble; an empty version is the server's choice.
-type member struct{ name, version string }
+// modelID names a model; an empty version means that the server chooses.
+type modelID struct{ name, version string }
 
 // model describes the model under test, as the server reports it.
 type model struct {
 	signature data.Signature
 	maxBatch  int
 	ensemble  bool
-	parts     map[member][]member // the models of the steps, by ensemble
-	cached    map[string]bool     // by name: uses the response cache
+	composing map[modelID][]modelID // composing models, by ensemble
+	cached    map[string]bool       // by name: uses the response cache
 }
 
 func (m *model) anyCache() bool {
@@ -61,9 +61,9 @@ func discover(ctx context.Context, c Target, name, version string) (*model, erro
 		return nil, &SetupError{What: "failed to get model config", Err: err}
 	}
 	m := &model{
-		maxBatch: int(config.GetMaxBatchSize()),
-		parts:    map[member][]member{},
-		cached:   map[string]bool{},
+		maxBatch:  int(config.GetMaxBatchSize()),
+		composing: map[modelID][]modelID{},
+		cached:    map[string]bool{},
 	}
 	m.signature = data.Signature{Model: meta.GetName(), Version: version, Batching: m.maxBatch > 0}
 	if m.signature.Inputs, err = m.tensors(meta.GetInputs(), "input"); err != nil {
@@ -79,7 +79,7 @@ func discover(ctx context.Context, c Target, name, version string) (*model, erro
 		return nil, err
 	}
 	m.ensemble = config.GetPlatform() == "ensemble"
-	if err := m.expand(ctx, c, member{m.signature.Model, version}, config, nil); err != nil {
+	if err := m.expand(ctx, c, modelID{m.signature.Model, version}, config, nil); err != nil {
 		return nil, &SetupError{What: "failed to create model parser", Err: err}
 	}
 	return m, nil
@@ -112,17 +112,18 @@ func (m *model) tensors(list []*client.TensorMetadata, what string) ([]data.Tens
 	return all, nil
 }
 
-// refine adds what only the configuration has.
+// refine adds the properties of tensors that only the configuration has: whether they are
+// optional or shape tensors.
 func (m *model) refine(config *client.ModelConfig) error {
 	for _, in := range config.GetInput() {
-		t := find(m.signature.Inputs, in.GetName())
+		t := findTensor(m.signature.Inputs, in.GetName())
 		if t == nil {
 			return &SetupError{What: "failed to create model parser", Err: fmt.Errorf("no metadata found for input tensor %s", in.GetName())}
 		}
 		t.Optional, t.ShapeTensor = in.GetOptional(), in.GetIsShapeTensor()
 	}
 	for _, out := range config.GetOutput() {
-		t := find(m.signature.Outputs, out.GetName())
+		t := findTensor(m.signature.Outputs, out.GetName())
 		if t == nil {
 			return &SetupError{What: "failed to create model parser", Err: fmt.Errorf("no metadata found for output tensor %s", out.GetName())}
 		}
@@ -131,7 +132,7 @@ func (m *model) refine(config *client.ModelConfig) error {
 	return nil
 }
 
-func find(list []data.Tensor, name string) *data.Tensor {
+func findTensor(list []data.Tensor, name string) *data.Tensor {
 	for i := range list {
 		if list[i].Name == name {
 			return &list[i]
@@ -140,33 +141,33 @@ func find(list []data.Tensor, name string) *data.Tensor {
 	return nil
 }
 
-// expand adds the models of the steps of an ensemble to m.parts, recursively. path lists the
-// ensembles that contain self, to detect cycles.
-func (m *model) expand(ctx context.Context, c Target, self member, config *client.ModelConfig, path []member) error {
+// expand adds the composing models of an ensemble to m.composing, recursively. path lists
+// the ensembles that contain self, to detect cycles.
+func (m *model) expand(ctx context.Context, c Target, self modelID, config *client.ModelConfig, path []modelID) error {
 	m.cached[self.name] = config.GetResponseCache().GetEnable()
 	if config.GetPlatform() != "ensemble" {
 		return nil
 	}
 	for _, step := range config.GetEnsembleScheduling().GetStep() {
-		part := member{name: step.GetModelName()}
+		child := modelID{name: step.GetModelName()}
 		if v := step.GetModelVersion(); v >= 0 {
-			part.version = fmt.Sprint(v)
+			child.version = fmt.Sprint(v)
 		}
-		if slices.Contains(path, part) || part == self {
-			return fmt.Errorf("ensemble %s contains itself", part.name)
+		if slices.Contains(path, child) || child == self {
+			return fmt.Errorf("ensemble %s contains itself", child.name)
 		}
-		if slices.Contains(m.parts[self], part) {
+		if slices.Contains(m.composing[self], child) {
 			continue
 		}
-		m.parts[self] = append(m.parts[self], part)
-		sub, err := c.ModelConfig(ctx, part.name, part.version)
+		m.composing[self] = append(m.composing[self], child)
+		childConfig, err := c.ModelConfig(ctx, child.name, child.version)
 		if err != nil {
 			return err
 		}
-		if sub.GetSequenceBatching() != nil {
+		if childConfig.GetSequenceBatching() != nil {
 			return errors.New("ensembles with sequence batching cannot be measured yet")
 		}
-		if err := m.expand(ctx, c, part, sub, append(path, self)); err != nil {
+		if err := m.expand(ctx, c, child, childConfig, append(path, self)); err != nil {
 			return err
 		}
 	}

@@ -25,8 +25,8 @@ func (e *LoadError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *LoadError) Unwrap() error { return e.Err }
 
-// runner is one run.
-type runner struct {
+// run is the state of one call of Run.
+type run struct {
 	settings Settings
 	deps     Deps
 	client   Target
@@ -39,7 +39,7 @@ type runner struct {
 // Run measures a model. With an error it may return a report of the levels that
 // were complete before.
 func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
-	r := &runner{settings: Settings{Config: c}, deps: d, report: &Report{}}
+	r := &run{settings: Settings{Config: c}, deps: d, report: &Report{}}
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (c *Config) validate() error {
 	return nil
 }
 
-func (r *runner) connect(ctx context.Context) error {
+func (r *run) connect(ctx context.Context) error {
 	c, err := r.deps.Dial(ctx)
 	if err != nil {
 		return &SetupError{What: "failed to create triton client backend", Err: err}
@@ -86,7 +86,7 @@ func (r *runner) connect(ctx context.Context) error {
 }
 
 // prepare reads the model's description and the input data.
-func (r *runner) prepare(ctx context.Context) error {
+func (r *run) prepare(ctx context.Context) error {
 	var err error
 	if r.model, err = discover(ctx, r.client, r.settings.Model, r.settings.Version); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (r *runner) prepare(ctx context.Context) error {
 }
 
 // sweep measures every batch size over the range of concurrencies.
-func (r *runner) sweep(ctx context.Context) error {
+func (r *run) sweep(ctx context.Context) error {
 	for _, batch := range r.settings.Batches {
 		if len(r.settings.Batches) > 1 {
 			r.observe(BatchStarted{batch})
@@ -128,7 +128,7 @@ func (r *runner) sweep(ctx context.Context) error {
 	return nil
 }
 
-func (r *runner) sweepBatch(ctx context.Context, batch int) error {
+func (r *run) sweepBatch(ctx context.Context, batch int) error {
 	requests, err := r.requests(batch)
 	defer func() {
 		for _, p := range requests.Prepared {
@@ -147,7 +147,7 @@ func (r *runner) sweepBatch(ctx context.Context, batch int) error {
 }
 
 // loadError adds the failures of the workers to an error.
-func (r *runner) loadError(ctx context.Context, gen *load.Generator, err error) error {
+func (r *run) loadError(ctx context.Context, gen *load.Generator, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -165,7 +165,7 @@ const failureWait = time.Second
 
 // requests encodes the request of every step once. The caller releases them,
 // also after an error.
-func (r *runner) requests(batch int) (load.Requests, error) {
+func (r *run) requests(batch int) (load.Requests, error) {
 	out := load.Requests{Batch: batch}
 	for k := range r.set.Steps() {
 		req, err := r.set.Request(k, batch)
@@ -179,7 +179,7 @@ func (r *runner) requests(batch int) (load.Requests, error) {
 		}
 		out.Prepared = append(out.Prepared, p)
 	}
-	if r.set.Expects() {
+	if r.set.HasExpected() {
 		out.Check = func(step int, x *lane.Exchange) error {
 			var resp kserve.Response
 			defer resp.Reset()
@@ -192,24 +192,24 @@ func (r *runner) requests(batch int) (load.Requests, error) {
 	return out, nil
 }
 
-// warmUp sends requests that no statistics count.
-func (r *runner) warmUp(ctx context.Context, gen *load.Generator) error {
+// warmUp sends the warm-up requests, which no level counts.
+func (r *run) warmUp(ctx context.Context, gen *load.Generator) error {
 	n := r.settings.WarmupCount
 	if n == 0 {
 		return nil
 	}
-	level := r.settings.Concurrency.Start
-	if level > n {
+	concurrency := r.settings.Concurrency.Start
+	if concurrency > n {
 		r.notice("WARNING: The number of concurrent requests exceeds the warmup request count. Adjusting warmup concurrency to match the warmup request count.")
-		level = n
+		concurrency = n
 	}
-	done := gen.SetQuota(level, n)
-	r.observe(LevelStarted{Batch: r.settings.Batches[0], Concurrency: level})
+	done := gen.SetQuota(concurrency, n)
+	r.observe(LevelStarted{Batch: r.settings.Batches[0], Concurrency: concurrency})
 	return r.await(ctx, gen, done)
 }
 
-// await waits until a quota is spent.
-func (r *runner) await(ctx context.Context, gen *load.Generator, done <-chan struct{}) error {
+// await waits until done receives, a worker fails or the run is interrupted.
+func (r *run) await(ctx context.Context, gen *load.Generator, done <-chan struct{}) error {
 	select {
 	case <-done:
 		return nil
@@ -222,10 +222,10 @@ func (r *runner) await(ctx context.Context, gen *load.Generator, done <-chan str
 	}
 }
 
-func (r *runner) observe(e Event) {
+func (r *run) observe(e Event) {
 	if r.deps.Observer != nil {
 		r.deps.Observer.Observe(e)
 	}
 }
 
-func (r *runner) notice(text string) { r.observe(Notice{text}) }
+func (r *run) notice(text string) { r.observe(Notice{text}) }

@@ -106,7 +106,7 @@ func TestSearchOrder(t *testing.T) {
 func TestMergeWeighsByRequests(t *testing.T) {
 	t.Parallel()
 	a := &window{latencies: []int64{3, 1}, ns: 10, overhead: 10}
-	a.totals.Completed, a.totals.Request = 3, 301 // 100 each, the rest is lost to whole numbers
+	a.totals.Completed, a.totals.Request = 3, 301 // 100 each: the integer average drops the remainder
 	b := &window{latencies: []int64{2}, ns: 20, overhead: 30}
 	b.totals.Completed, b.totals.Request, b.totals.Send = 1, 50, 7
 	m := merge([]*window{a, b})

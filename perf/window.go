@@ -28,30 +28,29 @@ type window struct {
 	gpu       *GPUStats
 }
 
-// levelClock makes the windows of a level adjoin: each begins where the one
-// before ended.
+// levelClock makes the windows of a level adjacent: each begins where the previous one ended.
 type levelClock struct {
-	gen     *load.Generator
-	from    int64 // start of the next window
-	later   []measure.Sample
-	totals  measure.Totals
-	stats   snapshot // of the server at from
-	scraper *scraper
+	gen         *load.Generator
+	windowStart int64            // start of the next window
+	later       []measure.Sample // ended after the last window
+	totals      measure.Totals
+	before      snapshot // of the server at from
+	scraper     *scraper
 }
 
 // startClock discards what was recorded before and takes the first snapshots.
-func (r *runner) startClock(ctx context.Context, gen *load.Generator) (*levelClock, error) {
+func (r *run) startClock(ctx context.Context, gen *load.Generator) (*levelClock, error) {
 	c := &levelClock{gen: gen}
 	if r.settings.CollectMetrics {
 		c.scraper = startScraper(ctx, r.settings.Config, r.notice)
 	}
 	var err error
-	if c.stats, err = r.serverSnapshot(ctx); err != nil {
+	if c.before, err = r.serverSnapshot(ctx); err != nil {
 		c.stop()
 		return nil, err
 	}
-	c.from = lane.Now()
-	c.totals = gen.Collect(nil, c.from).Totals
+	c.windowStart = lane.Now()
+	c.totals = gen.Collect(nil, c.windowStart).Totals
 	return c, nil
 }
 
@@ -63,7 +62,7 @@ func (c *levelClock) stop() {
 
 // measure runs one window to its end or until the interrupt. After an interrupt
 // it returns the window so far with errInterrupted.
-func (r *runner) measure(ctx context.Context, c *levelClock) (*window, error) {
+func (r *run) measure(ctx context.Context, c *levelClock) (*window, error) {
 	waitErr := r.wait(ctx, c)
 	if waitErr != nil && !errors.Is(waitErr, errInterrupted) {
 		return nil, waitErr
@@ -79,7 +78,7 @@ func (r *runner) measure(ctx context.Context, c *levelClock) (*window, error) {
 }
 
 // wait waits for the end of the window.
-func (r *runner) wait(ctx context.Context, c *levelClock) error {
+func (r *run) wait(ctx context.Context, c *levelClock) error {
 	if r.settings.Windows == TimeWindows {
 		return r.pause(ctx, c.gen, windowLength(r.settings.Interval))
 	}
@@ -102,8 +101,9 @@ func windowLength(interval time.Duration) time.Duration {
 	return time.Duration(float64(interval.Milliseconds())*1.2) * time.Millisecond
 }
 
-// pause sleeps until a worker fails or the interrupt comes.
-func (r *runner) pause(ctx context.Context, gen *load.Generator, d time.Duration) error {
+// pause waits for d. It returns earlier, with an error, when a worker fails or the run is
+// interrupted.
+func (r *run) pause(ctx context.Context, gen *load.Generator, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -119,32 +119,32 @@ func (r *runner) pause(ctx context.Context, gen *load.Generator, d time.Duration
 }
 
 // endWindow ends the window now and returns it.
-func (r *runner) endWindow(ctx context.Context, c *levelClock) (*window, error) {
+func (r *run) endWindow(ctx context.Context, c *levelClock) (*window, error) {
 	to := lane.Now()
-	w := &window{ns: to - c.from}
+	w := &window{ns: to - c.windowStart}
 	batch := c.gen.Collect(c.later, to)
 	w.totals = batch.Totals.Sub(c.totals)
 	c.totals = batch.Totals
 	w.span = measure.Span(batch.Samples)
-	w.latencies, c.later = measure.Select(batch.Samples, c.from, to, nil)
+	w.latencies, c.later = measure.Select(batch.Samples, c.windowStart, to, nil)
 	w.overhead = overhead(w.ns, batch.Waited)
-	c.from = to
+	c.windowStart = to
 	if c.scraper != nil {
 		var err error
 		if w.gpu, err = c.scraper.take(); err != nil {
 			return nil, err
 		}
 	}
-	before := c.stats
+	before := c.before
 	var err error
-	if c.stats, err = r.serverSnapshot(ctx); err != nil {
+	if c.before, err = r.serverSnapshot(ctx); err != nil {
 		return nil, err
 	}
 	if len(w.latencies) == 0 {
 		return nil, ErrNoRequests
 	}
 	if r.settings.ServerStats {
-		w.server, err = r.serverDelta(before, c.stats)
+		w.server, err = r.serverDelta(before, c.before)
 	}
 	return w, err
 }
@@ -167,6 +167,7 @@ func merge(windows []*window) *window {
 		all.latencies = append(all.latencies, w.latencies...)
 		all.ns += w.ns
 		all.overhead += w.overhead / float64(len(windows))
+		// perf_analyzer weights the integer average of each window by its requests.
 		if n := int64(w.totals.Completed); n > 0 {
 			request += w.totals.Request / n * n
 			send += w.totals.Send / n * n
@@ -184,7 +185,7 @@ func merge(windows []*window) *window {
 }
 
 // summarize computes the figures of a window.
-func (r *runner) summarize(w *window, batch int) Summary {
+func (r *run) summarize(w *window, batch int) Summary {
 	s := Summary{
 		Requests: len(w.latencies),
 		Duration: time.Duration(w.ns),

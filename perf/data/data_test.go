@@ -15,7 +15,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// signature has one input of each sort that matters.
+// signature has one input of each kind that is read differently.
 func signature() data.Signature {
 	return data.Signature{
 		Model: "m", Batching: true,
@@ -59,7 +59,7 @@ func TestReadForms(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, set.FromFiles)
 	require.Equal(t, 3, set.Steps())
-	require.True(t, set.Expects())
+	require.True(t, set.HasExpected())
 	for i, text := range []string{"hello", "bye", "z"} {
 		step := set.Streams[0][i]
 		require.Equal(t, floats(0.5, 1), step.Inputs["A"].Data)
@@ -186,7 +186,7 @@ func TestGenerate(t *testing.T) {
 	o.StringLength = 5
 	_, err := data.Load(o, s)
 	require.EqualError(t, err, "input A contains dynamic shape, provide shapes to send along with the request")
-	o.Shapes = map[string][]int64{"A": {4, 2}, "B": {9}, "nobody": {1}}
+	o.Shapes = map[string][]int64{"A": {4, 2}, "B": {9}, "unknown": {1}}
 	first, err := data.Load(o, s)
 	require.NoError(t, err)
 	again, err := data.Load(o, s)
@@ -294,7 +294,7 @@ func TestRequestRefusals(t *testing.T) {
 	require.Nil(t, req)
 }
 
-// FuzzRead wants an error or data that fits the signature, whatever the file.
+// FuzzRead checks that every file gives an error or data that fits the signature.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"data":[{"A":[0.5,1],"T":["hello"]}],"validation_data":[{"Y":[1,2]}]}`))
 	f.Add([]byte(`{"data":[[{"A":{"content":{"b64":"AAAAPwAAgD8="},"shape":[2]},"T":{"b64":"AQAAAHo="}}]]}`))

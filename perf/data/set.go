@@ -48,9 +48,8 @@ type Set struct {
 
 // Load reads or generates the data.
 func Load(o Options, s Signature) (*Set, error) {
-	set := &Set{Signature: s}
 	s.Inputs = applyShapes(s.Inputs, o.Shapes)
-	set.Signature = s
+	set := &Set{Signature: s}
 	if o.Source != Files {
 		step, err := generate(o, s.Inputs)
 		if err != nil {
@@ -165,8 +164,8 @@ func (s *Set) addInput(req *kserve.Request, in Tensor, first, batch int) error {
 	return nil
 }
 
-// Expects reports whether a step has expected outputs.
-func (s *Set) Expects() bool {
+// HasExpected reports whether a step has expected outputs.
+func (s *Set) HasExpected() bool {
 	for i := range s.Streams[0] {
 		if len(s.Streams[0][i].Outputs) > 0 {
 			return true

@@ -1,7 +1,7 @@
 // Package load keeps a number of prepared requests in flight and records the
 // latency of each. Each concurrent request has a goroutine and a connection of
 // its own. The package has no policy: its callers choose the concurrency and the
-// duration, and judge stability.
+// duration, and decide stability.
 package load
 
 import (
@@ -38,13 +38,13 @@ type Generator struct {
 	requests Requests
 	live     bool
 
-	ctx     context.Context
-	cancel  context.CancelFunc
-	wg      sync.WaitGroup
-	active  atomic.Int64 // workers of the level
-	quotas  atomic.Int64 // workers with a quota left
-	drained chan struct{}
-	failed  chan struct{} // closed when a worker has failed
+	ctx        context.Context
+	cancel     context.CancelFunc
+	wg         sync.WaitGroup
+	active     atomic.Int64 // workers of the level
+	withQuota  atomic.Int64 // workers with a quota left
+	quotaSpent chan struct{}
+	failed     chan struct{} // closed when a worker has failed
 
 	mu struct {
 		sync.Mutex
@@ -56,7 +56,7 @@ type Generator struct {
 // New returns a generator without workers. live keeps a running histogram for
 // Snapshot. The workers end with Close or with ctx.
 func New(ctx context.Context, d Dialer, r Requests, live bool) *Generator {
-	g := &Generator{dialer: d, requests: r, live: live, drained: make(chan struct{}, 1), failed: make(chan struct{})}
+	g := &Generator{dialer: d, requests: r, live: live, quotaSpent: make(chan struct{}, 1), failed: make(chan struct{})}
 	g.ctx, g.cancel = context.WithCancel(ctx)
 	return g
 }
@@ -64,16 +64,16 @@ func New(ctx context.Context, d Dialer, r Requests, live bool) *Generator {
 // SetLevel makes n workers send until the next call.
 func (g *Generator) SetLevel(n int) { g.set(n, unlimited) }
 
-// SetQuota makes n workers send total requests together. The channel receives
-// once all are answered; when a worker fails, Failed is closed instead.
+// SetQuota makes n workers send total requests together. The returned channel receives a
+// value when the last response has arrived; when a worker fails, Failed is closed instead.
 func (g *Generator) SetQuota(n, total int) <-chan struct{} {
-	g.quotas.Store(int64(n))
+	g.withQuota.Store(int64(n))
 	select {
-	case <-g.drained:
+	case <-g.quotaSpent:
 	default:
 	}
 	g.set(n, int64(total))
-	return g.drained
+	return g.quotaSpent
 }
 
 // Pause stops all workers after the request that each has in flight.
@@ -137,7 +137,7 @@ func (g *Generator) fail() {
 	}
 }
 
-// Failure is why a worker stopped.
+// Failure is the error that stopped a worker.
 type Failure struct {
 	Worker int
 	Err    error
@@ -158,13 +158,13 @@ func (g *Generator) Failures() []Failure {
 func (g *Generator) Pending() int {
 	n := 0
 	for _, w := range g.workers() {
-		n += w.rec.Pending()
+		n += w.recorder.Pending()
 	}
 	return n
 }
 
-// Batch holds what the workers recorded since the last Collect.
-type Batch struct {
+// Collected holds what the workers recorded since the last Collect.
+type Collected struct {
 	Samples []measure.Sample
 	Totals  measure.Totals // since the start
 	// Waited is the mean over the workers of the time inside requests.
@@ -172,13 +172,13 @@ type Batch struct {
 }
 
 // Collect moves the recorded samples to the end of samples.
-func (g *Generator) Collect(samples []measure.Sample, now int64) Batch {
-	b := Batch{Samples: samples}
+func (g *Generator) Collect(samples []measure.Sample, now int64) Collected {
+	b := Collected{Samples: samples}
 	waiting := int64(0)
 	for _, w := range g.workers() {
 		var totals measure.Totals
 		var waited int64
-		b.Samples, totals, waited = w.rec.Take(b.Samples, now, w.busy.Load())
+		b.Samples, totals, waited = w.recorder.Take(b.Samples, now, w.busy.Load())
 		b.Totals = b.Totals.Add(totals)
 		if waited > 0 {
 			b.Waited += waited
@@ -195,8 +195,8 @@ func (g *Generator) Collect(samples []measure.Sample, now int64) Batch {
 // goroutine.
 func (g *Generator) Snapshot(c *measure.Counts) {
 	for _, w := range g.workers() {
-		if w.rec.Histogram != nil {
-			c.Merge(w.rec.Histogram)
+		if w.recorder.Histogram != nil {
+			c.Merge(w.recorder.Histogram)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func (g *Generator) Drain(ctx context.Context) error {
 	g.Pause()
 	for _, w := range g.workers() {
 		select {
-		case <-w.idled():
+		case <-w.whenIdle():
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for requests in flight: %w", ctx.Err())
 		}

@@ -130,7 +130,7 @@ func (c *slowLane) Do(ctx context.Context, p *lane.Prepared, x *lane.Exchange) e
 }
 
 func (c *slowLane) Close() error {
-	c.close.Do(func() { close(c.closed) }) // from any goroutine, as often as it likes
+	c.close.Do(func() { close(c.closed) }) // any goroutine may call Close, more than once
 	return nil
 }
 
@@ -238,12 +238,12 @@ func TestFailures(t *testing.T) {
 func TestDialFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, prepared := newLanes(1)
-		l.dialErr = errors.New("nobody there")
+		l.dialErr = errors.New("no server")
 		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 1}, false)
 		defer g.Close()
 		g.SetQuota(2, 4)
 		<-g.Failed()
-		require.EqualError(t, g.Failures()[0].Err, "nobody there")
+		require.EqualError(t, g.Failures()[0].Err, "no server")
 	})
 }
 
@@ -290,7 +290,7 @@ func TestServerErrorsKeepTheirText(t *testing.T) {
 	h, err := loadtest.StartHTTP("127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.Close()) }()
-	h.Answer = func(uint64) (string, bool) {
+	h.Respond = func(uint64) (string, bool) {
 		return loadtest.Response("503 Service Unavailable", `{"error":"Exceeds maximum queue size"}`), false
 	}
 	for p, address := range map[client.Protocol]string{client.GRPC: s.Address, client.HTTP: h.Address} {
@@ -307,8 +307,8 @@ func TestServerErrorsKeepTheirText(t *testing.T) {
 	}
 }
 
-// TestAllocations bounds the cost per request: neither the generator nor the null
-// server allocates memory for one over HTTP.
+// TestAllocations checks that neither the generator nor the null server allocates memory
+// for a request over HTTP.
 func TestAllocations(t *testing.T) {
 	c, _ := target(t, client.HTTP)
 	prepared, err := c.Prepare(loadtest.Request())

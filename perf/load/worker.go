@@ -13,13 +13,13 @@ const unlimited = -1
 
 // worker keeps one request in flight while it has requests left to send.
 type worker struct {
-	g    *Generator
-	id   int
-	left atomic.Int64 // requests to send; unlimited, or 0 to pause
-	wake chan struct{}
-	rec  measure.Recorder
-	busy atomic.Bool
-	err  atomic.Pointer[error]
+	g         *Generator
+	id        int
+	remaining atomic.Int64 // requests to send; unlimited, or 0 to pause
+	wake      chan struct{}
+	recorder  measure.Recorder
+	busy      atomic.Bool
+	err       atomic.Pointer[error]
 
 	idle struct {
 		sync.Mutex
@@ -31,14 +31,14 @@ type worker struct {
 func newWorker(g *Generator, id int) *worker {
 	w := &worker{g: g, id: id, wake: make(chan struct{}, 1)}
 	if g.live {
-		w.rec.Histogram = &measure.Histogram{}
+		w.recorder.Histogram = &measure.Histogram{}
 	}
 	return w
 }
 
 // setQuota replaces the number of requests left to send.
 func (w *worker) setQuota(n int64) {
-	w.left.Store(n)
+	w.remaining.Store(n)
 	if n == 0 {
 		return
 	}
@@ -48,12 +48,12 @@ func (w *worker) setQuota(n int64) {
 	}
 }
 
-// idled returns a channel that is closed once the worker has nothing in flight.
-func (w *worker) idled() <-chan struct{} {
+// whenIdle returns a channel that is closed when the worker has no request in flight.
+func (w *worker) whenIdle() <-chan struct{} {
 	c := make(chan struct{})
 	w.idle.Lock()
 	defer w.idle.Unlock()
-	if w.idle.now && w.left.Load() == 0 {
+	if w.idle.now && w.remaining.Load() == 0 {
 		close(c)
 		return c
 	}
@@ -93,7 +93,7 @@ func (w *worker) work() error {
 	}
 	defer func() { _ = conn.Close() }()
 
-	w.rec.Start(lane.Now())
+	w.recorder.Start(lane.Now())
 	x := lane.Exchange{Keep: w.g.requests.Check != nil}
 	for next := uint64(w.id); ; {
 		w.busy.Store(true)
@@ -121,13 +121,13 @@ func (w *worker) send(ctx context.Context, conn lane.Conn, x *lane.Exchange, nex
 		if err := conn.Do(ctx, req.Prepared[step], x); err != nil {
 			return next, err
 		}
-		w.rec.Add(x.Start, x.End, x.Send, x.Receive)
+		w.recorder.Add(x.Start, x.End, x.Send, x.Receive)
 		if req.Check != nil {
 			if err := req.Check(step, x); err != nil {
 				return next, err
 			}
 		}
-		if w.left.Load() != unlimited && w.spend() {
+		if w.remaining.Load() != unlimited && w.spend() {
 			return next, nil
 		}
 	}
@@ -136,13 +136,13 @@ func (w *worker) send(ctx context.Context, conn lane.Conn, x *lane.Exchange, nex
 // spend counts a completed request and reports whether the quota is spent.
 func (w *worker) spend() bool {
 	for {
-		n := w.left.Load()
+		n := w.remaining.Load()
 		switch {
 		case n == unlimited:
 			return false
 		case n == 0:
 			return true
-		case w.left.CompareAndSwap(n, n-1):
+		case w.remaining.CompareAndSwap(n, n-1):
 			if n > 1 {
 				return false
 			}
@@ -154,27 +154,26 @@ func (w *worker) spend() bool {
 
 // finishQuota signals the generator if this was the last worker with a quota.
 func (w *worker) finishQuota() {
-	if w.g.quotas.Add(-1) != 0 {
+	if w.g.withQuota.Add(-1) != 0 {
 		return
 	}
 	select {
-	case w.g.drained <- struct{}{}:
+	case w.g.quotaSpent <- struct{}{}:
 	default:
 	}
 }
 
-// await waits until there is something to send and reports false when the load
-// ends.
+// await waits until the worker has requests to send. It returns false when ctx ends.
 func (w *worker) await(ctx context.Context) bool {
-	for w.left.Load() == 0 {
+	for w.remaining.Load() == 0 {
 		w.setIdle(true)
 		select {
 		case <-w.wake:
 		case <-ctx.Done():
 			return false
 		}
-		// The loop then reads left again. If Pause or Drain ran in between, it has
-		// either seen this worker idle or waits for it to become idle again.
+		// The loop then reads remaining again. If Drain ran in between, it has either seen
+		// this worker idle or waits for it to become idle again.
 		w.setIdle(false)
 	}
 	return ctx.Err() == nil

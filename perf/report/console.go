@@ -1,6 +1,5 @@
-// Package report prints a run of package perf: perf_analyzer's console text and
-// CSV, byte for byte, a closing table over batch sizes and concurrencies, and a
-// live view for terminals.
+// Package report prints a run of package perf: perf_analyzer's console text and CSV, byte
+// for byte, a table of all levels at the end, and a live view for terminals.
 package report
 
 import (
@@ -56,13 +55,13 @@ func (c *Console) Observe(e perf.Event) {
 	case perf.LevelStarted:
 		c.printf("Request concurrency: %d\n", e.Concurrency)
 	case perf.WindowDone:
-		c.pass(e)
+		c.windowDone(e)
 	case perf.LevelDone:
 		c.level(e.Level)
 	case perf.Notice:
 		c.note(e.Text)
 	case perf.Finished:
-		c.closing(e.Report)
+		c.summary(e.Report)
 	}
 }
 
@@ -77,7 +76,7 @@ func (c *Console) dataRead(e perf.DataRead) {
 // start writes the settings.
 func (c *Console) start() {
 	s := c.settings
-	c.printf("*** Measurement Settings ***\n  Batch size: %s\n  Service Kind: TRITON\n", sizes(s.Batches))
+	c.printf("*** Measurement Settings ***\n  Batch size: %s\n  Service Kind: TRITON\n", formatSizes(s.Batches))
 	if n := s.WarmupCount; n > 0 {
 		c.printf("  Sending %s\n", ui.Plural(n, "warmup request"))
 	}
@@ -111,7 +110,7 @@ func (c *Console) windows() {
 	c.printf("  Using %q mode for stabilization\n", mode)
 	latency := "average "
 	if s.Percentile > 0 {
-		latency = fmt.Sprintf("p%d", s.Percentile) // no blank behind it, as in the original
+		latency = fmt.Sprintf("p%d", s.Percentile) // perf_analyzer writes no space after it
 	}
 	if !s.Async {
 		latency += "latency and "
@@ -124,7 +123,7 @@ func (c *Console) windows() {
 	c.printf("  Measurement window: %d msec\n", s.Interval.Milliseconds())
 }
 
-func (c *Console) pass(e perf.WindowDone) {
+func (c *Console) windowDone(e perf.WindowDone) {
 	if !c.verbose {
 		return
 	}
@@ -193,8 +192,8 @@ func clientMicros(s *perf.Summary) (total, send, recv, wait int64) {
 	return total, send, recv, max(0, total-send-recv)
 }
 
-// closing writes the list of levels at the end.
-func (c *Console) closing(r *perf.Report) {
+// summary writes the list of levels.
+func (c *Console) summary(r *perf.Report) {
 	if len(r.Levels) == 0 {
 		return
 	}

@@ -162,23 +162,23 @@ func gpuCells(g *perf.GPUStats) []string {
 	}
 }
 
-// Part is a composing model of an ensemble.
-type Part struct{ Model, Version string }
+// ComposingModel is a composing model of an ensemble.
+type ComposingModel struct{ Model, Version string }
 
-// Parts returns the composing models; each gets a CSV of its own.
-func Parts(r *perf.Report) []Part {
-	var parts []Part
+// ComposingModels returns the composing models of the measured ensemble, for WriteComposingCSV.
+func ComposingModels(r *perf.Report) []ComposingModel {
+	var models []ComposingModel
 	if len(r.Levels) == 0 || r.Levels[0].Server == nil {
 		return nil
 	}
 	for _, p := range r.Levels[0].Server.Composing {
-		parts = append(parts, Part{p.Model, p.Version})
+		models = append(models, ComposingModel{p.Model, p.Version})
 	}
-	return parts
+	return models
 }
 
-// WritePartCSV writes the levels with the statistics of one composing model.
-func WritePartCSV(w io.Writer, r *perf.Report, part Part, o CSVOptions) error {
+// WriteComposingCSV writes the levels with the statistics of one composing model.
+func WriteComposingCSV(w io.Writer, r *perf.Report, model ComposingModel, o CSVOptions) error {
 	t := csvTable{report: r, options: o}
 	h := []string{"Concurrency", "Inferences/Second", "Client Send", "Network+Server Send/Recv", "Server Queue", "Server Compute Input", "Server Compute Infer", "Server Compute Output"}
 	if r.Settings.Cache {
@@ -192,8 +192,8 @@ func WritePartCSV(w io.Writer, r *perf.Report, part Part, o CSVOptions) error {
 			continue
 		}
 		for i := range l.Server.Composing {
-			if p := &l.Server.Composing[i]; p.Model == part.Model && p.Version == part.Version {
-				b.WriteString(strings.Join(t.partRow(l, p), ",") + "\n")
+			if p := &l.Server.Composing[i]; p.Model == model.Model && p.Version == model.Version {
+				b.WriteString(strings.Join(t.composingRow(l, p), ",") + "\n")
 			}
 		}
 	}
@@ -201,7 +201,7 @@ func WritePartCSV(w io.Writer, r *perf.Report, part Part, o CSVOptions) error {
 	return err
 }
 
-func (t *csvTable) partRow(l *perf.Level, p *perf.ServerStats) []string {
+func (t *csvTable) composingRow(l *perf.Level, p *perf.ServerStats) []string {
 	share := 0.0
 	if n := l.Server.Success.Count; n > 0 {
 		share = float64(p.Success.Count) / float64(n)

@@ -11,12 +11,12 @@ import (
 
 // liveView draws the current level.
 type liveView struct {
-	progress func() perf.Progress
-	rates    []float64 // requests per second between two samples
-	batch    int
-	level    int
-	seen     uint64
-	at       time.Duration
+	progress     func() perf.Progress
+	rates        []float64 // requests per second between two samples
+	batch        int
+	level        int
+	lastRequests uint64
+	lastElapsed  time.Duration
 }
 
 func newLiveView(progress func() perf.Progress) *liveView { return &liveView{progress: progress} }
@@ -43,13 +43,13 @@ func (v *liveView) render(width int) string {
 
 // addRate adds the rate since the last sample.
 func (v *liveView) addRate(p perf.Progress) {
-	if p.Batch != v.batch || p.Concurrency != v.level || p.Elapsed < v.at {
-		v.batch, v.level, v.seen, v.at = p.Batch, p.Concurrency, 0, 0
+	if p.Batch != v.batch || p.Concurrency != v.level || p.Elapsed < v.lastElapsed {
+		v.batch, v.level, v.lastRequests, v.lastElapsed = p.Batch, p.Concurrency, 0, 0
 	}
-	if dt := p.Elapsed - v.at; dt >= 100*time.Millisecond {
-		v.rates = append(v.rates, float64(p.Requests-v.seen)/dt.Seconds())
+	if dt := p.Elapsed - v.lastElapsed; dt >= 100*time.Millisecond {
+		v.rates = append(v.rates, float64(p.Requests-v.lastRequests)/dt.Seconds())
 		v.rates = v.rates[max(0, len(v.rates)-historyLength):]
-		v.seen, v.at = p.Requests, p.Elapsed
+		v.lastRequests, v.lastElapsed = p.Requests, p.Elapsed
 	}
 }
 

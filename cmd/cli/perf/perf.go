@@ -60,7 +60,7 @@ func run(ctx context.Context, p process.Process, args []string) error {
 	return result(p, rep, err)
 }
 
-// writeCSVs writes the report and, for an ensemble, a report for each model of its steps.
+// writeCSVs writes the report and, for an ensemble, a report for each composing model.
 func writeCSVs(p process.Process, o *options, rep *perf.Report) error {
 	if o.csv == "" || len(rep.Levels) == 0 {
 		return nil
@@ -71,9 +71,9 @@ func writeCSVs(p process.Process, o *options, rep *perf.Report) error {
 		return err
 	}
 	dir, base := filepath.Split(o.csv)
-	for _, part := range report.Parts(rep) {
-		name := dir + filepath.Base(part.Model) + "_v" + filepath.Base(part.Version) + "." + base
-		if err := writeReport(name, func(f io.Writer) error { return report.WritePartCSV(f, rep, part, csv) }); err != nil {
+	for _, model := range report.ComposingModels(rep) {
+		name := dir + filepath.Base(model.Model) + "_v" + filepath.Base(model.Version) + "." + base
+		if err := writeReport(name, func(f io.Writer) error { return report.WriteComposingCSV(f, rep, model, csv) }); err != nil {
 			return err
 		}
 	}

@@ -63,8 +63,8 @@ func (s *state) statistics() *inferencepb.ModelStatisticsResponse {
 	}}}
 }
 
-// answer returns the gRPC response to every inference.
-func answer() ([]byte, error) {
+// inferResponse returns the gRPC response to every inference.
+func inferResponse() ([]byte, error) {
 	return proto.Marshal(&inferencepb.ModelInferResponse{
 		ModelName: Model, ModelVersion: "1",
 		Outputs:           []*inferencepb.ModelInferResponse_InferOutputTensor{{Name: "OUTPUT0", Datatype: "INT32", Shape: []int64{1, 16}}},
