@@ -74,11 +74,11 @@ func TestFetchOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, filepath.Join(kept, w.file), path)
 	}
-	said, err := os.ReadFile(log)
+	calls, err := os.ReadFile(log)
 	require.NoError(t, err)
-	require.Equal(t, 1, strings.Count(string(said), "-m pip download"), "the second time nothing is fetched")
-	require.Contains(t, string(said), "--no-deps --require-hashes")
-	require.Contains(t, string(said), "some-model==1.2.3 --hash=sha256:"+w.sha256+"\n")
+	require.Equal(t, 1, strings.Count(string(calls), "-m pip download"), "the second time nothing is fetched")
+	require.Contains(t, string(calls), "--no-deps --require-hashes")
+	require.Contains(t, string(calls), "some-model==1.2.3 --hash=sha256:"+w.sha256+"\n")
 	left, err := os.ReadDir(kept)
 	require.NoError(t, err)
 	require.Len(t, left, 1)
@@ -178,7 +178,7 @@ func TestAlphabet(t *testing.T) {
 
 func TestSampleSound(t *testing.T) {
 	t.Parallel()
-	wav := voice()
+	wav := voiceSample()
 	require.Equal(t, "RIFF", string(wav[:4]))
 	require.Equal(t, "data", string(wav[36:40]))
 	require.Len(t, wav, 44+2*sampleRate*7/2)
