@@ -34,7 +34,7 @@ func (c *counted) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// stuck answers no inference before its caller has given up.
+// stuck completes no inference before its caller has canceled it.
 type stuck struct {
 	inferencepb.UnimplementedGRPCInferenceServiceServer
 	entered chan struct{}
@@ -64,7 +64,7 @@ func startStuckGRPC(t *testing.T) (*stuck, *counted) {
 	return s, c
 }
 
-// eachStuck runs f with each protocol and a server that never answers.
+// eachStuck runs f with each protocol and a server that never responds.
 func eachStuck(t *testing.T, f func(t *testing.T, c *lane.Client, entered <-chan struct{})) {
 	t.Helper()
 	g, l := startStuckGRPC(t)

@@ -16,12 +16,12 @@ func (c *httpClient) prepare(req *kserve.Request) (*Prepared, error) {
 		return nil, wire.ErrEmptyFinal
 	}
 	body, binary := appendRequestJSON(nil, req)
-	path := c.at.Path + wire.ModelPath(req.ModelName, req.ModelVersion) + "/infer"
+	path := c.endpoint.Path + wire.ModelPath(req.ModelName, req.ModelVersion) + "/infer"
 	head := make([]byte, 0, 256+len(path)+len(body))
 	head = append(head, "POST "...)
 	head = append(head, path...)
 	head = append(head, " HTTP/1.1\r\nHost: "...)
-	head = append(head, c.at.Host...)
+	head = append(head, c.endpoint.Host...)
 	head = append(head, "\r\nContent-Type: "...)
 	if binary > 0 {
 		head = append(head, "application/octet-stream\r\nInference-Header-Content-Length: "...)

@@ -18,23 +18,23 @@ import (
 // response itself: net/http's client costs several times as much per request with
 // its two goroutines, header maps and body copies.
 type httpLane struct {
-	at     *wire.Endpoint
-	conn   atomic.Pointer[link]
-	closed atomic.Bool
-	watch  watch
-	vector net.Buffers
-	in     responseReader
-	used   bool // the connection has carried a request
+	endpoint *wire.Endpoint
+	conn     atomic.Pointer[openConn]
+	closed   atomic.Bool
+	watch    watch
+	vector   net.Buffers
+	in       responseReader
+	used     bool // the connection has carried a request
 }
 
 var _ Conn = (*httpLane)(nil)
 
-// link is an open connection.
-type link struct{ net.Conn }
+// openConn is an open connection.
+type openConn struct{ net.Conn }
 
 // dial connects at once, so that the first request does not include it.
 func (c *httpClient) dial(ctx context.Context) (Conn, error) {
-	l := &httpLane{at: c.at}
+	l := &httpLane{endpoint: c.endpoint}
 	if err := l.connect(ctx); err != nil {
 		return nil, err
 	}
@@ -46,9 +46,9 @@ func (l *httpLane) connect(ctx context.Context) error {
 		return net.ErrClosed
 	}
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", l.at.Address)
-	if err == nil && l.at.TLS != nil {
-		conn, err = handshake(ctx, conn, l.at.TLS)
+	conn, err := d.DialContext(ctx, "tcp", l.endpoint.Address)
+	if err == nil && l.endpoint.TLS != nil {
+		conn, err = handshake(ctx, conn, l.endpoint.TLS)
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -56,7 +56,7 @@ func (l *httpLane) connect(ctx context.Context) error {
 	case err != nil:
 		return wire.ConnectError(err)
 	}
-	l.conn.Store(&link{conn})
+	l.conn.Store(&openConn{conn})
 	// The lane was closed or the context ended while connecting.
 	if err := ctx.Err(); err != nil {
 		l.drop()
@@ -87,7 +87,7 @@ func (l *httpLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
 	}
 	x.Start = Now()
 	sent, err := l.exchange(ctx, p, x)
-	if err != nil && l.used && !l.in.any && stale(err) && (!sent || !p.sequence) && ctx.Err() == nil {
+	if err != nil && l.used && !l.in.started && stale(err) && (!sent || !p.sequence) && ctx.Err() == nil {
 		// The server closed the idle connection while the request was on its
 		// way. There is no response, so the request is sent again, once.
 		_, err = l.exchange(ctx, p, x)
@@ -123,7 +123,7 @@ func (l *httpLane) exchange(ctx context.Context, p *Prepared, x *Exchange) (sent
 	}
 	begin := Now()
 	if err := l.write(conn.Conn, p); err != nil {
-		l.in.any = false
+		l.in.started = false
 		l.drop()
 		return false, fmt.Errorf("send the request: %w", err)
 	}

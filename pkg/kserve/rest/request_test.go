@@ -50,7 +50,7 @@ func TestDecodeEverything(t *testing.T) {
 	})
 }
 
-// TestDecodeBadInput has the requests that the recorded answers of Triton lack:
+// TestDecodeBadInput has the requests that the recorded responses of Triton lack:
 // those that this server refuses and Triton accepts, or crashes at.
 func TestDecodeBadInput(t *testing.T) {
 	t.Parallel()
