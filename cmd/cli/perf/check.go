@@ -27,7 +27,7 @@ func (o *options) finish() error {
 	if c.CollectMetrics && c.MetricsURL == "" {
 		c.MetricsURL = metricsURL(o.client.Address)
 	}
-	o.threads()
+	o.applyMaxThreads()
 	return nil
 }
 
@@ -36,12 +36,12 @@ func (o *options) check() error {
 	c, r := &o.config, o.config.Concurrency
 	binary := c.Search == perf.Binary
 	for _, wrong := range []struct {
-		is   bool
-		text string
+		violated bool
+		text     string
 	}{
 		{c.Model == "", "Failed to parse -m (model name). The value must be specified."},
 		{r.Start <= 0, "The start of the search range must be > 0"},
-		{o.zero && o.directories, "The -z flag cannot be set when --data-directory is provided."},
+		{o.zeroInputs && o.dataDirectory, "The -z flag cannot be set when --data-directory is provided."},
 		{c.Async && c.Sync, "Cannot specify --async and --sync simultaneously."},
 		{r.End == 0 && c.LatencyLimit == 0, "The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously"},
 		{binary && r.End == 0, "The end of the range can not be 0 (or 0.0) for binary search mode."},
@@ -54,16 +54,16 @@ func (o *options) check() error {
 		{o.metricsInterval && !c.CollectMetrics, "Must specify --collect-metrics when using the --metrics-interval option."},
 		{r.Step == 0 && r.End > r.Start, "The step of --concurrency-range must be > 0 when its end is above its start."},
 	} {
-		if wrong.is {
+		if wrong.violated {
 			return errors.New(wrong.text)
 		}
 	}
 	return nil
 }
 
-// threads warns as perf_analyzer does about its thread count: synchronous calls need
+// applyMaxThreads warns as perf_analyzer does about its thread count: synchronous calls need
 // as many threads as concurrent requests.
-func (o *options) threads() {
+func (o *options) applyMaxThreads() {
 	c := &o.config
 	switch {
 	case c.Async:

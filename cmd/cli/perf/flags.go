@@ -15,19 +15,19 @@ import (
 
 // options holds what a command line sets.
 type options struct {
-	config   perf.Config
-	client   client.Options
-	csv      string
-	csvMore  bool
-	verbose  int
-	table    string
-	help     bool
-	version  bool
-	warnings []string
+	config     perf.Config
+	client     client.Options
+	csv        string
+	csvVerbose bool
+	verbose    int
+	table      string
+	help       bool
+	version    bool
+	warnings   []string
 
-	maxThreads        int // 0: not given
-	metricsInterval   bool
-	zero, directories bool // inputs of zeros, inputs from --data-directory
+	maxThreads                int // 0: not given
+	metricsInterval           bool
+	zeroInputs, dataDirectory bool // inputs of zeros, inputs from --data-directory
 }
 
 func newOptions() *options {
@@ -83,7 +83,7 @@ func (o *options) inputs(t table) {
 	})
 	t.value("input-data", "", "<random|zero|path>", "input data: random numbers, zeros, a JSON file (may be repeated) or a folder (random)", func(text string) error {
 		err := AddInputData(d, text)
-		o.zero = o.zero || d.Source == data.Zero
+		o.zeroInputs = o.zeroInputs || d.Source == data.Zero
 		return err
 	})
 	t.value("shape", "", "<name:d1,d2>", "shape of an input with variable dimensions; may be repeated", func(text string) error {
@@ -110,11 +110,11 @@ func (o *options) other(t table) {
 	c := &o.config
 	t.Group("IV. OTHER OPTIONS")
 	t.text(&o.csv, "", "f", "<file>", "write a CSV report")
-	t.toggle("verbose-csv", "", "write more columns to the CSV report", func() { o.csvMore = true })
+	t.toggle("verbose-csv", "", "write more columns to the CSV report", func() { o.csvVerbose = true })
 	t.toggle("collect-metrics", "", "read the server's GPU metrics during the measurement", func() { c.CollectMetrics = true })
 	t.text(&c.MetricsURL, "metrics-url", "", "<url>", "address of the metrics (port 8002 of the server, /metrics)")
 	t.value("metrics-interval", "", "<msec>", "time between readings of the metrics (1000)", o.setMetricsInterval)
-	t.value("table", "", "<auto|always|never>", "print the closing table; auto prints it on a terminal and for several batch sizes (auto)", o.setTable)
+	t.value("table", "", "<auto|always|never>", "print a table at the end; auto prints it on a terminal and for several batch sizes (auto)", o.setTable)
 	t.value("config", "", "<file>", "file with settings in YAML, JSON or TOML; its keys are long options", func(string) error { return nil }) // the function settings reads the file
 	t.MarkOwn("table", "config")
 	t.toggle("version", "", "print the version", func() { o.version = true })
@@ -139,12 +139,12 @@ func (o *options) deprecated(t table) {
 	t.toggle("", "d", "deprecated", func() { o.warnDeprecated("-d", "--concurrency-range") })
 	t.toggle("", "z", "deprecated", func() {
 		o.warnDeprecated("-z", "--input-data=zero")
-		o.zero = true
+		o.zeroInputs = true
 		c.Data.Source = data.Zero
 	})
 	t.value("data-directory", "", "<dir>", "deprecated", func(text string) error {
 		o.warnDeprecated("--data-directory", "--input-data")
-		o.directories = true
+		o.dataDirectory = true
 		c.Data.Source = data.Files
 		c.Data.Paths = append(c.Data.Paths, text)
 		return nil

@@ -65,7 +65,7 @@ func writeCSVs(p process.Process, o *options, rep *perf.Report) error {
 	if o.csv == "" || len(rep.Levels) == 0 {
 		return nil
 	}
-	csv := report.CSVOptions{Verbose: o.csvMore, Notes: p.Stderr}
+	csv := report.CSVOptions{Verbose: o.csvVerbose, Notes: p.Stderr}
 	err := writeReport(o.csv, func(f io.Writer) error { return report.WriteCSV(f, rep, csv) })
 	if err != nil {
 		return err

@@ -230,7 +230,7 @@ func TestInterrupts(t *testing.T) {
 	require.True(t, strings.HasSuffix(out, "Interrupt signal (2) received.\nExiting immediately...\n"), out)
 }
 
-func TestByItsOldName(t *testing.T) {
+func TestRunAsPerfAnalyzer(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"perf_analyzer", "perf_client"} {
 		code, _, errs := clitest.RunAs(t, "/usr/bin/"+name, "--version")
