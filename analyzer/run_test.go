@@ -90,7 +90,7 @@ func TestLatencyBudget(t *testing.T) {
 	require.Equal(t, "no setting meets the latency budget of 1ms; the lowest p99 measured is 10ms", r.Reason)
 }
 
-func TestMemoryGiven(t *testing.T) {
+func TestMemoryFromConfig(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c := config(t, repository(t, plainConfig))

@@ -334,7 +334,7 @@ func TestSetupErrors(t *testing.T) {
 }
 
 // The counters of a version that executed no requests are not read.
-func TestVersionThatWorks(t *testing.T) {
+func TestNoVersionWithRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(time.Millisecond)
 		f.grew["simple"] = 0

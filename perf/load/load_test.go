@@ -144,7 +144,7 @@ func newLanes(steps int) (*lanes, []*lane.Prepared) {
 	return l, prepared
 }
 
-func TestStepsGoRound(t *testing.T) {
+func TestStepsWrapAround(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, prepared := newLanes(7)
 		g := load.New(t.Context(), l, load.Requests{Prepared: prepared, Batch: 2}, false)

@@ -34,9 +34,9 @@ func newClient(t *testing.T, o client.Options) *client.Client {
 type script struct {
 	net.Listener
 	responses []string
-	mu      sync.Mutex
-	seen    []string // methods and paths
-	wg      sync.WaitGroup
+	mu        sync.Mutex
+	seen      []string // methods and paths
+	wg        sync.WaitGroup
 }
 
 func newScript(t *testing.T, responses ...string) *script {
@@ -147,7 +147,7 @@ func TestDeadlineEndsAnInference(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreNone(t *testing.T) {
+func TestMalformedResponses(t *testing.T) {
 	ctx := t.Context()
 	infer := func(c *client.Client) error {
 		_, err := c.Infer(ctx, &client.Request{Model: "m"})
@@ -159,7 +159,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 	for _, c := range []struct {
 		response, want string
-		call         func(*client.Client) error
+		call           func(*client.Client) error
 	}{
 		{response("{"), "response JSON: ", infer},
 		{response(`{"outputs":[{"name":"Y","datatype":"UINT8","shape":[1],"data":[1]}]}`), `output "Y": the server did not send it as binary`, infer},

@@ -158,7 +158,7 @@ func TestOldDriver(t *testing.T) {
 }
 
 // What a handle points to may begin inside of an allocation.
-func TestPartOfAnAllocation(t *testing.T) {
+func TestHandleInsideAnAllocation(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	d, err := open(f.path())

@@ -68,9 +68,9 @@ func TestVisible(t *testing.T) {
 	require.Empty(t, Environment{Visible: &empty}.table(nil))
 }
 
-// TestDivided has NVIDIA's rules of GPUs in MIG mode: a process sees one instance,
+// TestMIGMode has NVIDIA's rules for GPUs in MIG mode: a process sees one instance,
 // and no whole GPU.
-func TestDivided(t *testing.T) {
+func TestMIGMode(t *testing.T) {
 	t.Parallel()
 	all := machine()
 	empty := machine()
@@ -100,9 +100,9 @@ func TestDivided(t *testing.T) {
 	}
 }
 
-// TestDriverKnows: where there is a CUDA driver its order is the table, whatever
-// the variables say.
-func TestDriverKnows(t *testing.T) {
+// TestOrderOfDriver: a CUDA driver decides the order of the GPUs, whatever the values
+// of the environment variables.
+func TestOrderOfDriver(t *testing.T) {
 	t.Parallel()
 	all := machine()
 	visible := "0,1"
@@ -124,9 +124,9 @@ func TestDriverKnows(t *testing.T) {
 	require.Empty(t, e.table(nil))
 }
 
-// TestOrderIsNotKnown: without a driver there is a warning, but only if the order of the GPUs
-// matters.
-func TestOrderIsNotKnown(t *testing.T) {
+// TestOrderWithoutDriver: without a driver there is a warning, but only if the order of
+// the GPUs matters.
+func TestOrderWithoutDriver(t *testing.T) {
 	t.Parallel()
 	mixed := machine()
 	mixed[2].name = "H200"

@@ -91,7 +91,7 @@ func parseFields(t *testing.T, s string) (pairs []string) {
 }
 
 // A line without attributes, as all of Triton's own are, ends with its message.
-func TestTritonsLinesStay(t *testing.T) {
+func TestTritonsLinesAreUnchanged(t *testing.T) {
 	t.Parallel()
 	k, out, _ := open(t, DefaultSettings())
 	k.Logger().Info("loading: a=\"b c\":1\n")

@@ -67,7 +67,7 @@ func TestSharedMemory(t *testing.T) {
 
 // Released memory returns to the system. Other processes that still map the file read
 // zeros there.
-func TestSharedMemoryIsGivenBack(t *testing.T) {
+func TestSharedMemoryIsUnmapped(t *testing.T) {
 	t.Parallel()
 	p := shareable(t)
 	b := p.Get(70 << 20) // of no class: unmapped at once

@@ -106,7 +106,7 @@ func TestZeroed(t *testing.T) {
 	require.Zero(t, p.Outstanding())
 }
 
-func TestPoolKeepsOnlySoMuch(t *testing.T) {
+func TestPoolLimitsFreeMemory(t *testing.T) {
 	t.Parallel()
 	p := tensor.NewPool()
 	var held []*tensor.Buffer

@@ -110,9 +110,9 @@ func TestFetchRefuses(t *testing.T) {
 	require.Empty(t, left, "failures leave nothing behind")
 }
 
-// TestFetchRunsElsewhere: Python does not run in the current folder, where it would import a
+// TestFetchRunsOutsideTheCurrentFolder: Python does not run in the current folder, where it would import a
 // file named pip.py, and relative paths are still relative to the current folder.
-func TestFetchRunsElsewhere(t *testing.T) {
+func TestFetchRunsOutsideTheCurrentFolder(t *testing.T) {
 	w, python, _ := served(t, []byte("a package"))
 	here := t.TempDir()
 	t.Chdir(here)

@@ -114,7 +114,7 @@ if [[ $(cat "$dest/tritonserver/.stamp" 2>/dev/null) != "$stamp" ]]; then
 fi
 cat >"$dest/bin/tritonserver" <<'W'
 #!/bin/sh
-# Real server. Binds loopback and finds its backends and caches unless told otherwise
+# Real server. Binds loopback and finds its backends and caches unless flags override it
 # (a later flag of the same name wins). Logs go to stderr.
 d=$(dirname "$(dirname "$(readlink -f "$0")")")
 export LD_LIBRARY_PATH="$d/tritonserver/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"

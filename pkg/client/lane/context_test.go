@@ -121,9 +121,9 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestContextsInTurn uses another context for each request, as callers other than
+// TestNewContextForEachRequest uses another context for each request, as callers other than
 // load generators do.
-func TestContextsInTurn(t *testing.T) {
+func TestNewContextForEachRequest(t *testing.T) {
 	_, grpcAddress := startGRPC(t)
 	httpAddress, connections := rawServer(t, fine, fine, fine, fine, fine, fine, fine, fine)
 	for p, address := range map[client.Protocol]string{client.GRPC: grpcAddress, client.HTTP: httpAddress} {

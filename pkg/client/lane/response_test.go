@@ -88,7 +88,7 @@ func TestResponsesFollowEachOther(t *testing.T) {
 	require.Equal(t, body, string(x.Body))
 }
 
-func TestUnasked(t *testing.T) {
+func TestUnrequestedResponse(t *testing.T) {
 	t.Parallel()
 	var d responseReader
 	d.reset(strings.NewReader("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.1"))

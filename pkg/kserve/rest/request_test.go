@@ -84,9 +84,9 @@ func TestDecodeBadInput(t *testing.T) {
 	decode(t, good, len(good), func(_ *kserve.Request, err error) { require.NoError(t, err) })
 }
 
-// TestDecodePromisedShape checks that a shape that promises more than the text
+// TestDecodeShapeLargerThanData checks that a shape that declares more than the text
 // can hold takes no memory for it.
-func TestDecodePromisedShape(t *testing.T) {
+func TestDecodeShapeLargerThanData(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
 	d := Decoder{Pool: pool}
