@@ -57,7 +57,7 @@ test: build onnxruntime redis $(VENV)/.stamp ## everything: unit, race, no-cgo, 
 TESTFLAGS = -ldflags=-w
 
 .PHONY: redis
-redis: ## unpack Debian's redis-server into build/tools/, for tests that else are skipped
+redis: ## unpack Debian's redis-server into build/tools/, for tests that are otherwise skipped
 	@testdata/redis/get.sh $(TOOLS)
 
 # The packages with goroutines or shared memory of their own; the others have
@@ -107,11 +107,11 @@ oracle: ## install NVIDIA's tritonserver and perf_analyzer into .oracle/ (linux 
 	testdata/oracle/setup.sh $(ORACLE)
 
 .PHONY: conformance
-conformance: onnxruntime ## the questions of server/conformance, to ours or to TRITON_CONFORMANCE_HTTP and _GRPC
+conformance: onnxruntime ## send the requests of server/conformance to our server, or to TRITON_CONFORMANCE_HTTP and _GRPC
 	go test -count=1 -v -run 'TestConformance' ./cmd/triton/
 
 .PHONY: compare
-compare: build onnxruntime oracle ## put the same questions to NVIDIA's server and to ours
+compare: build onnxruntime oracle ## send the same requests to NVIDIA's server and to ours
 	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -timeout 30m -run 'TestCompare' ./cmd/triton/ ./pkg/modelconfig/
 
 .PHONY: scenarios
@@ -122,10 +122,10 @@ scenarios: oracle ## play the scripts of server/scenario on NVIDIA's server and 
 interop: build onnxruntime oracle $(TOOLS)/grpcurl ## real clients against bin/triton: Python, perf_analyzer, grpcurl, curl, Node, Java
 	PYTHON=$(PYTHON) testdata/interop/run.sh
 
-# With TRITON_NVIDIA_BACKENDS=<folder with onnxruntime/libtriton_onnxruntime.so> NVIDIA's server is
-# asked too: that of `make oracle`, or TRITON_NVIDIA_SERVER=<tritonserver>.
+# With TRITON_NVIDIA_BACKENDS=<folder with onnxruntime/libtriton_onnxruntime.so> NVIDIA's server runs
+# them too: that of `make oracle`, or TRITON_NVIDIA_SERVER=<tritonserver>.
 .PHONY: zoo
-zoo: build onnxruntime build/zoo/.stamp ## the models of the onnx package on bin/triton, beside the bare engine and NVIDIA's server
+zoo: build onnxruntime build/zoo/.stamp ## the models of the onnx package on bin/triton, in ONNX Runtime alone and on NVIDIA's server
 	TRITON_NVIDIA_SERVER=$(or $(TRITON_NVIDIA_SERVER),$(ORACLE)/bin/tritonserver) \
 	  build/zoo/venv/bin/python testdata/zoo/zoo.py --triton bin/triton --work build/zoo $(ZOO)
 
@@ -139,7 +139,7 @@ $(TOOLS)/grpcurl:
 	GOBIN=$(abspath $(TOOLS)) go install $(GRPCURL)
 
 .PHONY: bench
-bench: build onnxruntime oracle ## the figures of docs/benchmarks.md, beside NVIDIA's programs; FIGURES=wire for some
+bench: build onnxruntime oracle ## the figures of docs/benchmarks.md, with NVIDIA's programs; FIGURES=wire for some
 	[ -d $(MODELS) ] || bin/triton repo example $(MODELS)
 	$(ORACLE)/bin/python testdata/bench/bench.py $(FIGURES) --triton bin/triton --oracle $(ORACLE) --models $(MODELS)
 

@@ -148,15 +148,15 @@ type Deps struct {
 type Event interface{ event() }
 
 type (
-	// Launching comes before a server is started; 0 instances mean a server
+	// Launching is sent before a server is started; 0 instances mean a server
 	// without models.
 	Launching struct{ Instances int }
-	// Measured comes after each measurement.
+	// Measured is sent after each measurement.
 	Measured struct{ Point Point }
-	// Exercising comes after the measurements of a server, before all its
+	// Exercising is sent after the measurements of a server, before all its
 	// instances execute at once.
 	Exercising struct{ Instances, Batch int }
-	// GaveUp comes when a server has failed; higher instance counts are skipped.
+	// GaveUp is sent when a server has failed; higher instance counts are skipped.
 	GaveUp struct {
 		Instances int
 		Err       error

@@ -1,158 +1,146 @@
 package analyzer
 
 import (
-	"context"
+	"bytes"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"net/url"
+	"os"
 	"os/exec"
-	"strconv"
+	"runtime"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 )
 
-const (
-	pollEvery         = 20 * time.Millisecond // while a server starts
-	pollsWithoutModel = 50                    // polls of a live server without its model
-	keptOutput        = 16 << 10              // bytes of the server's last output
-	portsTries        = 3
-	portsTaken        = "address already in use"
-	defaultWait       = 2 * time.Minute
-	defaultEnd        = 15 * time.Second
-	waitDelay         = 2 * time.Second // while a grandchild keeps the output open
-)
+// shownLines is the number of lines of a server's output in an error.
+const shownLines = 12
 
-// Child launches servers as child processes on free loopback ports. On Linux they
-// end with this process, however it ends.
-type Child struct {
-	// Command is the program with its first arguments, such as "triton serve".
-	// The repository and the ports are added as Triton's flags.
-	Command []string
-	Env     []string      // nil for this process's own
-	Ready   time.Duration // time limit of the start; 0 means two minutes
-	Stop    time.Duration // time limit of the orderly end; 0 means 15 s
-}
-
-var _ Launcher = Child{}
-
-// Launch starts a server and waits until it and its model are ready.
-func (l Child) Launch(ctx context.Context, s Setup) (Server, error) {
-	for try := 1; ; try++ {
-		c, err := l.start(s)
-		if err != nil {
-			return nil, err
-		}
-		err = l.await(ctx, c, s.Model)
-		if err == nil {
-			return c, nil
-		}
-		taken := c.ended() && strings.Contains(c.output.String(), portsTaken)
-		c.Close()
-		if !taken || try == portsTries {
-			return nil, err
-		}
+// child is one server process.
+type child struct {
+	cmd    *exec.Cmd
+	at     Endpoints
+	grace  time.Duration
+	output *tail
+	done   chan struct{}
+	err    error // why it ended; valid when done is closed
+	mu     struct {
+		sync.Mutex
+		closing bool // Close has signaled it
+		killed  bool // Close has killed it
 	}
 }
 
-// start starts the program; its ports were free a moment ago.
-func (l Child) start(s Setup) (*child, error) {
-	ports, err := freePorts(3)
+// killedFromOutside reports whether another process, or the kernel for lack of memory, killed
+// the server. That is an error even if Close was called before Wait returned: a killed server
+// drops its connections first, and the failed load calls Close.
+func killedFromOutside(end *os.ProcessState, killed bool) bool {
+	status, ok := end.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL && !killed
+}
+
+// run starts the process and waits for its end. It keeps its thread: the kernel
+// kills the child when the thread that started it ends.
+func (c *child) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(c.done)
+	err := c.cmd.Start()
+	started <- err
 	if err != nil {
-		return nil, err
+		return
 	}
-	args := append(l.Command[1:len(l.Command):len(l.Command)],
-		"--model-repository="+s.Repository,
-		"--http-address=127.0.0.1", "--http-port="+ports[0],
-		"--grpc-address=127.0.0.1", "--grpc-port="+ports[1],
-		"--metrics-address=127.0.0.1", "--metrics-port="+ports[2])
-	c := &child{
-		cmd:    exec.Command(l.Command[0], args...),
-		done:   make(chan struct{}),
-		output: &tail{limit: keptOutput},
-		at: Endpoints{
-			HTTP:    net.JoinHostPort("127.0.0.1", ports[0]),
-			GRPC:    net.JoinHostPort("127.0.0.1", ports[1]),
-			Metrics: net.JoinHostPort("127.0.0.1", ports[2]),
-		},
-		grace: l.Stop,
+	err = c.cmd.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.closing && !killedFromOutside(c.cmd.ProcessState, c.mu.killed) {
+		return
 	}
-	if c.grace == 0 {
-		c.grace = defaultEnd
+	if err == nil {
+		err = errors.New("exit status 0")
 	}
-	c.cmd.Env = l.Env
-	c.cmd.Stdout, c.cmd.Stderr = c.output, c.output
-	c.cmd.SysProcAttr = attributes()
-	c.cmd.WaitDelay = waitDelay
-	started := make(chan error)
-	go c.run(started)
-	if err := <-started; err != nil {
-		return nil, fmt.Errorf("start %s: %w", l.Command[0], err)
-	}
-	return c, nil
+	c.err = fmt.Errorf("the server ended by itself (%w)%s", err, c.lastOutput())
 }
 
-// await polls until the server is ready, has ended, or takes too long.
-func (l Child) await(ctx context.Context, c *child, model string) error {
-	wait := l.Ready
-	if wait == 0 {
-		wait = defaultWait
-	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	wanted := "http://" + c.at.HTTP + "/v2/health/ready"
-	live := "http://" + c.at.HTTP + "/v2/health/live"
-	if model != "" {
-		wanted = "http://" + c.at.HTTP + "/v2/models/" + url.PathEscape(model) + "/ready"
-	}
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for without := 0; !ready(ctx, wanted); {
-		// Servers open their ports after loading the models, so if the model of a live
-		// server is not ready now, it never will be.
-		if model != "" && ready(ctx, live) {
-			if without++; without > pollsWithoutModel {
-				return fmt.Errorf("the server is up, but model %q is not ready%s", model, c.lastOutput())
-			}
-		}
-		select {
-		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return fmt.Errorf("the server was not ready within %v%s", wait, c.lastOutput())
-			}
-			return context.Cause(ctx)
-		case <-c.done:
-			return c.Err()
-		case <-tick.C:
-		}
-	}
-	return nil
-}
+func (c *child) Endpoints() Endpoints  { return c.at }
+func (c *child) PID() int              { return c.cmd.Process.Pid }
+func (c *child) Done() <-chan struct{} { return c.done }
 
-func ready(ctx context.Context, url string) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
+func (c *child) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
 		return false
 	}
-	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
-	if err != nil {
-		return false
-	}
-	resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
 }
 
-// freePorts returns free ports.
-func freePorts(n int) ([]string, error) {
-	var ports []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
-		}
-		defer l.Close() // after the last one, so that the ports differ
-		ports = append(ports, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+func (c *child) Err() error {
+	if !c.ended() {
+		return nil
 	}
-	return ports, nil
+	return c.err
+}
+
+// Close signals the server to end and kills it after the grace period.
+func (c *child) Close() error {
+	c.mu.Lock()
+	c.mu.closing = true
+	c.mu.Unlock()
+	if c.ended() {
+		return nil
+	}
+	// Signal fails only if the process has ended; then done is closed.
+	_ = c.cmd.Process.Signal(syscall.SIGTERM)
+	late := time.NewTimer(c.grace)
+	defer late.Stop()
+	select {
+	case <-c.done:
+		return c.err
+	case <-late.C:
+	}
+	c.mu.Lock()
+	c.mu.killed = true
+	c.mu.Unlock()
+	_ = c.cmd.Process.Kill()
+	<-c.done
+	return fmt.Errorf("the server did not end within %v and was killed", c.grace)
+}
+
+// lastOutput returns the last lines of output as the end of an error text.
+func (c *child) lastOutput() string {
+	text := strings.TrimSpace(c.output.String())
+	if text == "" {
+		return "; it wrote nothing"
+	}
+	lines := strings.Split(text, "\n")
+	if n := len(lines); n > shownLines {
+		lines = lines[n-shownLines:]
+	}
+	return "; its last output:\n  " + strings.Join(lines, "\n  ")
+}
+
+// tail keeps the last bytes that are written to it.
+type tail struct {
+	limit int
+	mu    struct {
+		sync.Mutex
+		b bytes.Buffer
+	}
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.b.Write(b)
+	if over := t.mu.b.Len() - t.limit; over > 0 {
+		t.mu.b.Next(over)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.b.String()
 }

@@ -19,8 +19,8 @@ import (
 	"triton/analyzer"
 )
 
-// helperMode makes this test program act as a server; its value selects the
-// behavior.
+// helperMode is the environment variable that makes this test program act as a server; its
+// value selects the behavior.
 const helperMode = "ANALYZER_TEST_SERVER"
 
 func helper() int {
@@ -71,12 +71,12 @@ func helper() int {
 	return 0
 }
 
-func childOf(mode string) analyzer.Child {
-	return analyzer.Child{
-		Command: []string{os.Args[0], "serve"},
-		Env:     append(os.Environ(), helperMode+"="+mode),
-		Ready:   20 * time.Second,
-		Stop:    10 * time.Second,
+func childOf(mode string) analyzer.ProcessLauncher {
+	return analyzer.ProcessLauncher{
+		Command:      []string{os.Args[0], "serve"},
+		Env:          append(os.Environ(), helperMode+"="+mode),
+		ReadyTimeout: 20 * time.Second,
+		StopTimeout:  10 * time.Second,
 	}
 }
 
@@ -108,14 +108,14 @@ func TestChildThatFails(t *testing.T) {
 		"  serving somewhere\n  error: the model does not load")
 	_, err = childOf("taken").Launch(t.Context(), analyzer.Setup{})
 	require.ErrorContains(t, err, "address already in use")
-	_, err = analyzer.Child{Command: []string{filepath.Join(t.TempDir(), "none")}}.Launch(t.Context(), analyzer.Setup{})
+	_, err = analyzer.ProcessLauncher{Command: []string{filepath.Join(t.TempDir(), "none")}}.Launch(t.Context(), analyzer.Setup{})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
 func TestChildThatIsNeverReady(t *testing.T) {
 	t.Parallel()
 	c := childOf("silent")
-	c.Ready = 100 * time.Millisecond
+	c.ReadyTimeout = 100 * time.Millisecond
 	_, err := c.Launch(t.Context(), analyzer.Setup{})
 	require.ErrorContains(t, err, "the server was not ready within 100ms")
 
@@ -158,7 +158,7 @@ func TestChildThatIsKilledWhileClosed(t *testing.T) {
 func TestChildThatDoesNotStop(t *testing.T) {
 	t.Parallel()
 	c := childOf("stubborn")
-	c.Stop = 100 * time.Millisecond
+	c.StopTimeout = 100 * time.Millisecond
 	s, err := c.Launch(t.Context(), analyzer.Setup{})
 	require.NoError(t, err)
 	require.EqualError(t, s.Close(), "the server did not end within 100ms and was killed")

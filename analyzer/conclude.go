@@ -16,8 +16,8 @@ func (r *run) conclude() {
 	r.recommend()
 }
 
-// source chooses the memory to judge: the GPU's if the model uses it, by process
-// if the driver reports it.
+// source chooses the kind of memory for the conclusions: GPU memory if the model uses it, by
+// process if the driver reports that.
 func (r *run) source() Source {
 	var all Memory
 	for _, v := range r.result.Variants {
@@ -93,7 +93,7 @@ func (r *run) freeAtStart() uint64 {
 		now := r.GPU.Read(d)
 		if now.MemoryTotal.Known && now.MemoryUsed.Known && now.MemoryFree.Known {
 			free := now.MemoryFree.Value + now.MemoryUsed.Value // total less the driver's own
-			sum += free - min(free, r.meter.start[d.UUID])
+			sum += free - min(free, r.meter.usedAtStart[d.UUID])
 		}
 	}
 	return sum
@@ -126,35 +126,35 @@ func (r *run) recommend() {
 		return
 	}
 	r.result.Recommended = at[i]
-	r.result.Config = variant(r.shared, outcomes[i].Instances)
-	r.result.Reason = r.why(outcomes, limits)
+	r.result.Config = variantConfig(r.shared, outcomes[i].Instances)
+	r.result.Reason = r.explain(outcomes, limits)
 	if !r.result.Points[at[i]].Stable {
 		r.warn("the measurement of the recommended setting was not stable; measure longer to be sure")
 	}
 }
 
-// why explains the recommendation.
-func (r *run) why(outcomes []search.Outcome, limits search.Limits) string {
-	kept := 0
+// explain returns the reason of the recommendation.
+func (r *run) explain(outcomes []search.Outcome, limits search.Limits) string {
+	meeting := 0
 	for _, o := range outcomes {
-		if limits.Keeps(o) {
-			kept++
+		if limits.Allow(o) {
+			meeting++
 		}
 	}
 	text := fmt.Sprintf("fewest instances within %.0f %% of the best throughput", 100*r.Tolerance)
 	if r.LatencyBudget > 0 {
 		text += fmt.Sprintf(" at a p99 latency of at most %v", r.LatencyBudget)
 	}
-	return fmt.Sprintf("%s (%d of %d settings keep the limits)", text, kept, len(r.result.Points))
+	return fmt.Sprintf("%s (%d of %d settings meet the limits)", text, meeting, len(r.result.Points))
 }
 
-// tooSlow explains that no setting meets the latency budget.
+// tooSlow returns the reason when no setting meets the latency budget.
 func (r *run) tooSlow(outcomes []search.Outcome) string {
 	lowest := outcomes[0].P99
 	for _, o := range outcomes {
 		lowest = min(lowest, o.P99)
 	}
-	return fmt.Sprintf("no setting keeps the latency budget of %v; the lowest p99 measured is %v", r.LatencyBudget, lowest)
+	return fmt.Sprintf("no setting meets the latency budget of %v; the lowest p99 measured is %v", r.LatencyBudget, lowest)
 }
 
 func (r *run) warn(format string, args ...any) {

@@ -49,19 +49,19 @@ func larger[T any](a, b gpu.Optional[T], compare func(a, b T) int) gpu.Optional[
 
 // meter reads the memory of servers.
 type meter struct {
-	host  Host
-	gpu   gpu.View
-	start map[string]uint64 // memory in use on each device before any server
+	host        Host
+	gpu         gpu.View
+	usedAtStart map[string]uint64 // memory in use on each device before the first server started
 }
 
 func newMeter(host Host, view gpu.View) *meter {
-	m := &meter{host: host, gpu: view, start: make(map[string]uint64)}
+	m := &meter{host: host, gpu: view, usedAtStart: make(map[string]uint64)}
 	if view == nil {
 		return m
 	}
 	for _, d := range view.Devices() {
 		if used := view.Read(d).MemoryUsed; used.Known {
-			m.start[d.UUID] = used.Value
+			m.usedAtStart[d.UUID] = used.Value
 		}
 	}
 	return m
@@ -79,7 +79,7 @@ func (m *meter) read(pids []int) Memory {
 	}
 	for _, d := range m.gpu.Devices() {
 		if used := m.gpu.Read(d).MemoryUsed; used.Known {
-			more := used.Value - min(used.Value, m.start[d.UUID])
+			more := used.Value - min(used.Value, m.usedAtStart[d.UUID])
 			out.Devices = gpu.Some(out.Devices.Value + more)
 		}
 		procs, err := m.gpu.Processes(d)
@@ -97,10 +97,10 @@ func (m *meter) read(pids []int) Memory {
 
 // watch reads a server's memory periodically and keeps the peak.
 type watch struct {
-	read  func() Memory
-	stop  context.CancelFunc
-	owner sync.WaitGroup
-	mu    struct {
+	read func() Memory
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+	mu   struct {
 		sync.Mutex
 		peak Memory
 	}
@@ -109,7 +109,7 @@ type watch struct {
 func newWatch(ctx context.Context, every time.Duration, read func() Memory) *watch {
 	ctx, stop := context.WithCancel(ctx)
 	w := &watch{read: read, stop: stop}
-	w.owner.Go(func() {
+	w.wg.Go(func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for {
@@ -135,5 +135,5 @@ func (w *watch) now() Memory {
 
 func (w *watch) close() {
 	w.stop()
-	w.owner.Wait()
+	w.wg.Wait()
 }

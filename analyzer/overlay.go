@@ -62,14 +62,14 @@ func readConfig(name, path string) (*modelconfig.Config, error) {
 		c.Name = name
 	}
 	if c.GetEnsembleScheduling() != nil {
-		return nil, fmt.Errorf("model %q is an ensemble; analyze the models that it is made of", name)
+		return nil, fmt.Errorf("model %q is an ensemble; analyze its composing models", name)
 	}
 	return c, nil
 }
 
-// base returns the configuration that all variants share: it allows the largest
-// batch and has one instance group. The texts describe what was changed.
-func (s *subject) base(batches []int) (*inferencepb.ModelConfig, []string, error) {
+// sharedConfig returns the configuration that all variants share: it allows the largest
+// batch and has one instance group. changes describes the differences from the user's.
+func (s *subject) sharedConfig(batches []int) (*inferencepb.ModelConfig, []string, error) {
 	config := proto.Clone(s.config.ModelConfig).(*inferencepb.ModelConfig)
 	var changes []string
 	largest := int32(slices.Max(batches))
@@ -101,8 +101,8 @@ func largestBatch(config *inferencepb.ModelConfig, batches []int) int {
 	return largest
 }
 
-// variant returns the shared configuration with a number of instances, as text.
-func variant(shared *inferencepb.ModelConfig, instances int) []byte {
+// variantConfig returns the shared configuration with a number of instances, as text.
+func variantConfig(shared *inferencepb.ModelConfig, instances int) []byte {
 	config := proto.Clone(shared).(*inferencepb.ModelConfig)
 	config.InstanceGroup[0].Count = int32(instances)
 	return modelconfig.Encode(config)

@@ -72,7 +72,7 @@ func (r *run) prepare() (err error) {
 	if r.subject, err = findSubject(r.Model, r.Repositories); err != nil {
 		return err
 	}
-	if r.shared, r.result.Warnings, err = r.subject.base(r.Space.Batches); err != nil {
+	if r.shared, r.result.Warnings, err = r.subject.sharedConfig(r.Space.Batches); err != nil {
 		return err
 	}
 	r.result.Batch = largestBatch(r.shared, r.Space.Batches)
@@ -123,7 +123,7 @@ func (r *run) measureCount(ctx context.Context, count int) (v Variant) {
 	v.Instances = count
 	r.Observe(Launching{count})
 	dir := filepath.Join(r.dir, strconv.Itoa(count))
-	if v.Err = r.subject.overlay(dir, variant(r.shared, count)); v.Err != nil {
+	if v.Err = r.subject.overlay(dir, variantConfig(r.shared, count)); v.Err != nil {
 		return v
 	}
 	server, err := r.Launcher.Launch(ctx, Setup{Repository: dir, Model: r.Model})

@@ -78,7 +78,7 @@ func TestLatencyBudget(t *testing.T) {
 	r, err := analyzer.Run(t.Context(), c, w.deps())
 	require.NoError(t, err)
 	require.Equal(t, 1, r.Points[r.Recommended].Concurrency)
-	require.Contains(t, r.Reason, "at a p99 latency of at most 15ms (2 of 4 settings keep the limits)")
+	require.Contains(t, r.Reason, "at a p99 latency of at most 15ms (2 of 4 settings meet the limits)")
 	require.Nil(t, r.Fit, "one count has no slope")
 	require.False(t, r.Capacity.Known)
 
@@ -87,10 +87,10 @@ func TestLatencyBudget(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, -1, r.Recommended)
 	require.Empty(t, r.Config)
-	require.Equal(t, "no setting keeps the latency budget of 1ms; the lowest p99 measured is 10ms", r.Reason)
+	require.Equal(t, "no setting meets the latency budget of 1ms; the lowest p99 measured is 10ms", r.Reason)
 }
 
-func TestMemoryGiven(t *testing.T) {
+func TestMemoryFromConfig(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c := config(t, repository(t, plainConfig))
@@ -195,8 +195,8 @@ func TestFailedMeasurementIsAPoint(t *testing.T) {
 	require.NotNil(t, r.Fit, "the server was put to work all the same")
 }
 
-// TestNoLoadCanBeMeasured fails every load, as inputs of unknown shape do: higher
-// instance counts are not tried.
+// TestNoLoadCanBeMeasured fails every load, as for inputs of unknown shape, and checks that
+// higher instance counts are not tried.
 func TestNoLoadCanBeMeasured(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -212,7 +212,7 @@ func TestNoLoadCanBeMeasured(t *testing.T) {
 	require.Equal(t, "no setting could be measured", r.Reason)
 }
 
-// A batcher makes batches of what clients send one by one.
+// A batcher joins the requests that clients send one by one.
 func TestExerciseUsesTheLargestBatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -9,14 +9,14 @@ type Event interface{ event() }
 type (
 	// DataRead reports input data that was read from files.
 	DataRead struct{ Streams, Steps int }
-	// Started comes once, before any load.
+	// Started is sent once, before any load.
 	Started struct {
 		Settings Settings
 		// Progress returns the state of the current level. Any goroutine may call
 		// it.
 		Progress func() Progress
 	}
-	// BatchStarted comes before the levels of each batch size, when there are
+	// BatchStarted is sent before the levels of each batch size, when there are
 	// several.
 	BatchStarted struct{ Batch int }
 	// LevelStarted comes when the load is up.
@@ -30,11 +30,11 @@ type (
 		Summary *Summary // nil with Err
 		Err     error
 	}
-	// LevelDone ends a level.
+	// LevelDone is sent at the end of a level.
 	LevelDone struct{ Level *Level }
 	// Notice is a warning for the user, without a line end.
 	Notice struct{ Text string }
-	// Finished comes last, also after an error that left levels to report.
+	// Finished is the last event. It is sent after an error too.
 	Finished struct{ Report *Report }
 )
 

@@ -13,7 +13,7 @@ import (
 
 // Measure a model at two concurrencies.
 func ExampleRun() {
-	server, err := loadtest.StartHTTP("127.0.0.1:0") // stands for a real one
+	server, err := loadtest.StartHTTP("127.0.0.1:0") // in place of a real server
 	if err != nil {
 		fmt.Println(err)
 		return

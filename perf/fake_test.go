@@ -57,8 +57,8 @@ func ensemble(name string, parts ...string) *client.ModelConfig {
 	c := config(name)
 	c.Platform = "ensemble"
 	e := &inferencepb.ModelEnsembling{}
-	for _, p := range parts {
-		e.Step = append(e.Step, &inferencepb.ModelEnsembling_Step{ModelName: p, ModelVersion: -1})
+	for _, m := range composing {
+		e.Step = append(e.Step, &inferencepb.ModelEnsembling_Step{ModelName: m, ModelVersion: -1})
 	}
 	c.SchedulingChoice = &inferencepb.ModelConfig_EnsembleScheduling{EnsembleScheduling: e}
 	return c
@@ -117,14 +117,14 @@ func (f *fake) Statistics(_ context.Context, name, _ string) ([]*client.ModelSta
 			continue
 		}
 		n := f.requests.Load() * factor
-		part := func(us uint64) *inferencepb.StatisticDuration {
+		each := func(us uint64) *inferencepb.StatisticDuration {
 			return &inferencepb.StatisticDuration{Count: n, Ns: n * us * 1000}
 		}
 		s := &inferencepb.InferStatistics{
-			Success: part(100), Queue: part(10), ComputeInput: part(5), ComputeInfer: part(60), ComputeOutput: part(20),
+			Success: each(100), Queue: each(10), ComputeInput: each(5), ComputeInfer: each(60), ComputeOutput: each(20),
 		}
 		if f.configs[m].GetResponseCache().GetEnable() {
-			s.CacheHit, s.CacheMiss = part(3), part(4)
+			s.CacheHit, s.CacheMiss = each(3), each(4)
 		}
 		all = append(all, &client.ModelStatistics{Name: m, Version: "1", InferenceCount: n, ExecutionCount: n, InferenceStats: s})
 	}

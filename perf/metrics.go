@@ -26,11 +26,11 @@ type scraper struct {
 	wg       sync.WaitGroup
 	mu       struct {
 		sync.Mutex
-		polls   []*GPUStats
-		err     error
-		notices []string
-		warned  bool // of missing metrics
-		late    bool // warned of slow responses
+		polls         []*GPUStats
+		err           error
+		notices       []string
+		warnedMissing bool // a notice about missing metrics was added
+		warnedSlow    bool // a notice about slow responses was added
 	}
 	notice func(string)
 }
@@ -57,8 +57,8 @@ func (s *scraper) run(ctx context.Context) {
 		s.mu.Lock()
 		if err != nil {
 			s.mu.err = err
-		} else if took > s.interval && !s.mu.late {
-			s.mu.late = true
+		} else if took > s.interval && !s.mu.warnedSlow {
+			s.mu.warnedSlow = true
 			s.mu.notices = append(s.mu.notices, fmt.Sprintf("WARNING: Triton metrics endpoint latency (%dms) is larger than the querying interval (%dms). Please try a larger querying interval via `--metrics-interval`.", took.Milliseconds(), s.interval.Milliseconds()))
 		}
 		s.mu.Unlock()
@@ -97,8 +97,8 @@ func (s *scraper) poll(ctx context.Context, client *http.Client) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.polls = append(s.mu.polls, g)
-	if len(missing) > 0 && !s.mu.warned {
-		s.mu.warned = true
+	if len(missing) > 0 && !s.mu.warnedMissing {
+		s.mu.warnedMissing = true
 		for _, name := range missing {
 			s.mu.notices = append(s.mu.notices, "WARNING: Unable to parse '"+name+"' metric.")
 		}
@@ -106,10 +106,10 @@ func (s *scraper) poll(ctx context.Context, client *http.Client) error {
 	return nil
 }
 
-// readGPU reads the GPU gauges of a page in the Prometheus text format. missing
-// are the names of those that the page does not have.
+// readGPU reads the GPU gauges of a page in the Prometheus text format. missing has the
+// names of the gauges that the page lacks.
 func readGPU(page io.Reader) (g *GPUStats, missing []string, err error) {
-	// The parser needs a line end behind the last line.
+	// The parser requires a newline after the last line.
 	parser := expfmt.NewTextParser(prometheus.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(io.MultiReader(page, strings.NewReader("\n")))
 	if err != nil {
@@ -194,7 +194,8 @@ func meanGPU(sets []*GPUStats) *GPUStats {
 	return all
 }
 
-// addToMean adds one more value of each key to the means of counts values.
+// addToMean adds one value of each key to running means; counts has the number of values in
+// each mean.
 func addToMean(means map[string]float64, counts map[string]int, values map[string]float64) {
 	for id, v := range values {
 		counts[id]++

@@ -28,8 +28,8 @@ func (e *SetupError) Error() string {
 // Unwrap returns the cause.
 func (e *SetupError) Unwrap() error { return e.Err }
 
-// member names a model in an ensemble; an empty version is the server's choice.
-type member struct{ name, version string }
+// modelID names a model; an empty version means that the server chooses.
+type modelID struct{ name, version string }
 
 // model describes the model under test, as the server reports it.
 type model struct {
@@ -63,9 +63,9 @@ func discover(ctx context.Context, c Target, run *Config) (*model, error) {
 		return nil, &SetupError{What: "failed to get model config", Err: err}
 	}
 	m := &model{
-		maxBatch: int(config.GetMaxBatchSize()),
-		parts:    map[member][]member{},
-		cached:   map[string]bool{},
+		maxBatch:  int(config.GetMaxBatchSize()),
+		composing: map[modelID][]modelID{},
+		cached:    map[string]bool{},
 	}
 	m.signature = data.Signature{Model: meta.GetName(), Version: version, Batching: m.maxBatch > 0}
 	if m.signature.Inputs, err = m.tensors(meta.GetInputs(), "input"); err != nil {
@@ -105,7 +105,8 @@ func (m *model) tensors(list []*client.TensorMetadata, what string) ([]data.Tens
 	return all, nil
 }
 
-// refine adds what only the configuration has.
+// refine adds the properties of tensors that only the configuration has: whether they are
+// optional or shape tensors.
 func (m *model) refine(config *client.ModelConfig) error {
 	for _, in := range config.GetInput() {
 		t := findTensor(m.signature.Inputs, in.GetName())
@@ -161,18 +162,18 @@ func (m *model) expand(ctx context.Context, c Target, self member, config *clien
 		return nil
 	}
 	for _, step := range config.GetEnsembleScheduling().GetStep() {
-		part := member{name: step.GetModelName()}
+		child := modelID{name: step.GetModelName()}
 		if v := step.GetModelVersion(); v >= 0 {
-			part.version = fmt.Sprint(v)
+			child.version = fmt.Sprint(v)
 		}
-		if slices.Contains(path, part) || part == self {
-			return fmt.Errorf("ensemble %s contains itself", part.name)
+		if slices.Contains(path, child) || child == self {
+			return fmt.Errorf("ensemble %s contains itself", child.name)
 		}
-		if slices.Contains(m.parts[self], part) {
+		if slices.Contains(m.composing[self], child) {
 			continue
 		}
-		m.parts[self] = append(m.parts[self], part)
-		sub, err := c.ModelConfig(ctx, part.name, part.version)
+		m.composing[self] = append(m.composing[self], child)
+		childConfig, err := c.ModelConfig(ctx, child.name, child.version)
 		if err != nil {
 			return err
 		}

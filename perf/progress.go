@@ -21,7 +21,7 @@ type Progress struct {
 	P50, P90, P95, P99 time.Duration // since the level began, accurate to about 6 %
 }
 
-// progress is the source of Progress.
+// progress tracks the current level for Progress.
 type progress struct {
 	mu struct {
 		sync.Mutex
@@ -36,7 +36,7 @@ type progress struct {
 func (s *progress) start(gen load.Generator, l *Level, c Settings) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mu.gen = gen
+	s.mu.generator = gen
 	s.mu.base = measure.Counts{}
 	if c.Live {
 		gen.Snapshot(&s.mu.base)
@@ -45,27 +45,27 @@ func (s *progress) start(gen load.Generator, l *Level, c Settings) {
 	if c.Windows == TimeWindows && c.RequestCount == 0 {
 		s.mu.p.Window = windowLength(c.Interval)
 	}
-	s.mu.began = time.Now()
-	s.mu.since = s.mu.began
+	s.mu.levelStart = time.Now()
+	s.mu.windowStart = s.mu.levelStart
 }
 
 func (s *progress) window() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.p.Trial++
-	s.mu.since = time.Now()
+	s.mu.windowStart = time.Now()
 }
 
 func (s *progress) snapshot() Progress {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.mu.p
-	if s.mu.gen == nil {
+	if s.mu.generator == nil {
 		return p
 	}
-	p.InWindow, p.Elapsed = time.Since(s.mu.since), time.Since(s.mu.began)
+	p.InWindow, p.Elapsed = time.Since(s.mu.windowStart), time.Since(s.mu.levelStart)
 	var c measure.Counts
-	s.mu.gen.Snapshot(&c)
+	s.mu.generator.Snapshot(&c)
 	c.Sub(&s.mu.base)
 	p.Requests = c.N()
 	for _, q := range []struct {

@@ -36,7 +36,7 @@ type Settings struct {
 	Protocol     string // HTTP or gRPC
 	ServerStats  bool   // the server has statistics
 	Ensemble     bool
-	Cache        bool // the model or one of its parts uses the response cache
+	Cache        bool // the model or one of its composing models uses the response cache
 	TopCache     bool // the model itself uses it
 	Sequence     bool // requests belong to sequences
 	Decoupled    bool // requests have any number of responses
@@ -70,9 +70,8 @@ type Summary struct {
 
 	AvgLatency  time.Duration
 	StdDev      uint64       // microseconds; MaxUint64 with one sample
-	Percentiles []Percentile // ascending; 50, 90, 95, 99 and the one asked for
-	// Stabilizing is the latency that stability is judged by: the average or a
-	// percentile.
+	Percentiles []Percentile // ascending; 50, 90, 95, 99 and Config.Percentile
+	// Stabilizing is the latency that decides stability: the average or a percentile.
 	Stabilizing time.Duration
 
 	Sequences int // that ended
@@ -129,7 +128,7 @@ type ServerStats struct {
 	ComputeInput, ComputeInfer Duration
 	ComputeOutput              Duration
 	CacheHit, CacheMiss        Duration
-	// Composing are the parts of an ensemble, ordered by name and version.
+	// Composing are the composing models of an ensemble, ordered by name and version.
 	Composing []ServerStats
 	Cache     bool // this model uses the response cache
 	Ensemble  bool

@@ -22,8 +22,8 @@ func (e *LoadError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *LoadError) Unwrap() error { return e.Err }
 
-// runner is one run.
-type runner struct {
+// run is the state of one call of Run.
+type run struct {
 	settings Settings
 	deps     Deps
 	client   Target
@@ -37,7 +37,7 @@ type runner struct {
 // Run measures a model. With an error it may return a report of the levels that
 // were complete before.
 func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
-	r := &runner{settings: Settings{Config: c}, deps: d, report: &Report{}}
+	r := &run{settings: Settings{Config: c}, deps: d, report: &Report{}}
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (r *runner) connect(ctx context.Context) error {
 }
 
 // prepare reads the model's description and the input data.
-func (r *runner) prepare(ctx context.Context) error {
+func (r *run) prepare(ctx context.Context) error {
 	var err error
 	if r.model, err = discover(ctx, r.client, &r.settings.Config); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (r *runner) checkModel() error {
 }
 
 // sweep measures every batch size over the range of concurrencies.
-func (r *runner) sweep(ctx context.Context) error {
+func (r *run) sweep(ctx context.Context) error {
 	for _, batch := range r.settings.Batches {
 		if len(r.settings.Batches) > 1 {
 			r.observe(BatchStarted{batch})
@@ -156,7 +156,7 @@ func (r *runner) sweep(ctx context.Context) error {
 	return nil
 }
 
-func (r *runner) sweepBatch(ctx context.Context, batch int) error {
+func (r *run) sweepBatch(ctx context.Context, batch int) error {
 	requests, err := r.requests(batch)
 	defer requests.release()
 	if err != nil {
@@ -219,10 +219,10 @@ func (r *runner) await(ctx context.Context, gen load.Generator, done <-chan stru
 	}
 }
 
-func (r *runner) observe(e Event) {
+func (r *run) observe(e Event) {
 	if r.deps.Observer != nil {
 		r.deps.Observer.Observe(e)
 	}
 }
 
-func (r *runner) notice(text string) { r.observe(Notice{text}) }
+func (r *run) notice(text string) { r.observe(Notice{text}) }

@@ -154,9 +154,9 @@ func TestReports(t *testing.T) {
 				if len(rep.Levels) > 0 {
 					out.WriteString("--- csv\n")
 					require.NoError(t, report.WriteCSV(&out, rep, report.CSVOptions{Verbose: sc.csv, Notes: &notes}))
-					for _, p := range report.Parts(rep) {
+					for _, p := range report.ComposingModels(rep) {
 						out.WriteString("--- csv of " + p.Model + "\n")
-						require.NoError(t, report.WritePartCSV(&out, rep, p, report.CSVOptions{Notes: &notes}))
+						require.NoError(t, report.WriteComposingCSV(&out, rep, p, report.CSVOptions{Notes: &notes}))
 					}
 					out.WriteString("--- table\n")
 					require.NoError(t, report.WriteTable(&out, rep))
@@ -233,8 +233,8 @@ func TestAsyncFallsBackToThroughput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(0)
 		start := time.Now()
-		// Of each pair of requests one takes up what the other saves, more so
-		// from window to window: the throughput stays, the p99 does not.
+		// In each pair of requests one is slower by as much as the other is faster, and the
+		// difference grows from window to window: the throughput is stable, the p99 is not.
 		f.latency = func(n uint64) time.Duration {
 			d := min(9, time.Since(start)/(1200*time.Millisecond)) * 100 * time.Microsecond
 			if n%2 == 0 {
@@ -242,12 +242,12 @@ func TestAsyncFallsBackToThroughput(t *testing.T) {
 			}
 			return time.Millisecond + d
 		}
-		asked := func(c *perf.Config) { c.MaxTrials, c.Percentile = 4, 99 }
-		rep, _, err := measure(t, f, asked)
+		stabilizeP99 := func(c *perf.Config) { c.MaxTrials, c.Percentile = 4, 99 }
+		rep, _, err := measure(t, f, stabilizeP99)
 		require.NoError(t, err)
 		require.True(t, rep.Unstable, "synchronous calls must have a stable latency")
 		start = time.Now()
-		rep, ev, err := measure(t, f, func(c *perf.Config) { asked(c); c.Async = true })
+		rep, ev, err := measure(t, f, func(c *perf.Config) { stabilizeP99(c); c.Async = true })
 		require.NoError(t, err)
 		require.Len(t, rep.Levels, 1)
 		require.Equal(t, []string{"Warning: Request latency is not stabilizing. Please try lowering the request rate."}, ev.notices())
@@ -363,7 +363,7 @@ func TestSetupErrors(t *testing.T) {
 		"start":      {newFake(0), func(c *perf.Config) { c.Range.Start = 0 }, "must be > 0"},
 		"no model":   {newFake(0), func(c *perf.Config) { c.Model = "" }, "no model"},
 		"no batches": {newFake(0), func(c *perf.Config) { c.Batches = nil }, "batch sizes"},
-		"part":       {newFake(0, ensemble("simple", "gone")), nil, "failed to create model parser: Request for unknown model: 'gone'"},
+		"composing":  {newFake(0, ensemble("simple", "missing")), nil, "failed to create model parser: Request for unknown model: 'missing'"},
 		"circle":     {newFake(0, ensemble("simple", "b"), ensemble("b", "simple")), nil, "ensemble simple contains itself"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -376,8 +376,8 @@ func TestSetupErrors(t *testing.T) {
 	require.EqualError(t, err, "failed to create triton client backend: no way")
 }
 
-// A version that does not work is not the one whose counters are read.
-func TestVersionThatWorks(t *testing.T) {
+// The counters of a version that executed no requests are not read.
+func TestNoVersionWithRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(time.Millisecond)
 		f.grew["simple"] = 0

@@ -12,11 +12,11 @@ import (
 )
 
 // snapshot holds the server's counters at one moment, by name and version.
-type snapshot map[member]*client.ModelStatistics
+type snapshot map[modelID]*client.ModelStatistics
 
 // serverSnapshot reads the counters of the model, or of all models for an
 // ensemble. It returns nil if the server has no statistics.
-func (r *runner) serverSnapshot(ctx context.Context) (snapshot, error) {
+func (r *run) serverSnapshot(ctx context.Context) (snapshot, error) {
 	if !r.settings.ServerStats {
 		return nil, nil
 	}
@@ -30,37 +30,37 @@ func (r *runner) serverSnapshot(ctx context.Context) (snapshot, error) {
 	}
 	s := make(snapshot, len(list))
 	for _, m := range list {
-		s[member{m.GetName(), m.GetVersion()}] = m
+		s[modelID{m.GetName(), m.GetVersion()}] = m
 	}
 	return s, nil
 }
 
 // serverDelta returns the difference between two snapshots.
-func (r *runner) serverDelta(before, after snapshot) (*ServerStats, error) {
-	return r.memberDelta(member{r.model.signature.Model, r.settings.Version}, before, after)
+func (r *run) serverDelta(before, after snapshot) (*ServerStats, error) {
+	return r.modelDelta(modelID{r.model.signature.Model, r.settings.Version}, before, after)
 }
 
-func (r *runner) memberDelta(self member, before, after snapshot) (*ServerStats, error) {
+func (r *run) modelDelta(self modelID, before, after snapshot) (*ServerStats, error) {
 	top := self.name == r.model.signature.Model
-	id, err := r.whichVersion(self, before, after, top && r.settings.TopCache)
+	id, err := r.executedVersion(self, before, after, top && r.settings.TopCache)
 	if err != nil {
 		return nil, err
 	}
 	s := &ServerStats{Model: self.name, Version: id.version}
 	if end := after[id]; end != nil {
-		if err := s.fill(before[id], end); err != nil {
+		if err := s.setDeltas(before[id], end); err != nil {
 			return nil, err
 		}
 	} else if !r.settings.TopCache {
 		return nil, errors.New("missing statistics for requested model")
 	}
 	s.Cache = r.model.cached[self.name]
-	for _, part := range r.model.parts[self] {
-		sub, err := r.memberDelta(part, before, after)
+	for _, child := range r.model.composing[self] {
+		stats, err := r.modelDelta(child, before, after)
 		if err != nil {
 			return nil, err
 		}
-		s.Composing = append(s.Composing, *sub)
+		s.Composing = append(s.Composing, *stats)
 	}
 	s.Ensemble = len(s.Composing) > 0
 	slices.SortFunc(s.Composing, func(a, b ServerStats) int {
@@ -69,16 +69,17 @@ func (r *runner) memberDelta(self member, before, after snapshot) (*ServerStats,
 	return s, nil
 }
 
-// whichVersion returns the version that executed the requests: the requested
-// one, or the highest one whose queue count grew.
-func (r *runner) whichVersion(self member, before, after snapshot, cached bool) (member, error) {
+// executedVersion returns the version that executed the requests: the requested one, or the
+// highest one whose queue count grew. With cached a version may have answered all requests
+// from the response cache, and any version is returned.
+func (r *run) executedVersion(self modelID, before, after snapshot, cached bool) (modelID, error) {
 	if self.version != "" {
 		if _, ok := after[self]; !ok {
 			return self, errVersion
 		}
 		return self, nil
 	}
-	best, found, several := member{name: self.name}, int64(-1), false
+	best, found, several := modelID{name: self.name}, int64(-1), false
 	for id, m := range after {
 		if id.name != self.name {
 			continue
@@ -113,7 +114,7 @@ func (r *runner) whichVersion(self member, before, after snapshot, cached bool) 
 
 var errVersion = errors.New("failed to find the requested model version")
 
-func (s *ServerStats) fill(before, after *client.ModelStatistics) error {
+func (s *ServerStats) setDeltas(before, after *client.ModelStatistics) error {
 	s.Inferences = after.GetInferenceCount() - before.GetInferenceCount()
 	s.Executions = after.GetExecutionCount() - before.GetExecutionCount()
 	a, b := after.GetInferenceStats(), before.GetInferenceStats()

@@ -2,14 +2,15 @@ package perf
 
 import "math"
 
-// point holds the figures of a window that stability is judged by.
+// point holds the figures of a window that decide stability.
 type point struct {
 	throughput float64
 	latency    int64 // nanoseconds
 }
 
-// failed stands for a window that does not count.
-var failed = point{0, math.MaxInt64}
+// failedPoint is the point of a window that failed: it is never stable and exceeds every
+// latency limit.
+var failedPoint = point{0, math.MaxInt64}
 
 // windowCount is how many consecutive windows must agree.
 const windowCount = 3

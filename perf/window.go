@@ -27,8 +27,7 @@ type window struct {
 	gpu      *GPUStats
 }
 
-// levelClock makes the windows of a level adjoin: each begins where the one
-// before ended.
+// levelClock makes the windows of a level adjacent: each begins where the previous one ended.
 type levelClock struct {
 	gen     load.Generator
 	from    int64   // start of the next window
@@ -47,7 +46,7 @@ func (r *runner) startClock(ctx context.Context, gen load.Generator) (*levelCloc
 		c.scraper = startScraper(ctx, r.settings.Config, r.notice)
 	}
 	var err error
-	if c.stats, err = r.serverSnapshot(ctx); err != nil {
+	if c.before, err = r.serverSnapshot(ctx); err != nil {
 		c.stop()
 		return nil, err
 	}
@@ -66,7 +65,7 @@ func (c *levelClock) stop() {
 
 // measure runs one window to its end or until the interrupt. After an interrupt
 // it returns the window so far with errInterrupted.
-func (r *runner) measure(ctx context.Context, c *levelClock) (*window, error) {
+func (r *run) measure(ctx context.Context, c *levelClock) (*window, error) {
 	waitErr := r.wait(ctx, c)
 	if waitErr != nil && !errors.Is(waitErr, errInterrupted) {
 		return nil, waitErr
@@ -82,7 +81,7 @@ func (r *runner) measure(ctx context.Context, c *levelClock) (*window, error) {
 }
 
 // wait waits for the end of the window.
-func (r *runner) wait(ctx context.Context, c *levelClock) error {
+func (r *run) wait(ctx context.Context, c *levelClock) error {
 	if r.settings.Windows == TimeWindows {
 		return r.pause(ctx, c.gen, windowLength(r.settings.Interval))
 	}
@@ -122,9 +121,9 @@ func (r *runner) pause(ctx context.Context, gen load.Generator, d time.Duration)
 }
 
 // endWindow ends the window now and returns it.
-func (r *runner) endWindow(ctx context.Context, c *levelClock) (*window, error) {
+func (r *run) endWindow(ctx context.Context, c *levelClock) (*window, error) {
 	to := lane.Now()
-	w := &window{ns: to - c.from}
+	w := &window{ns: to - c.windowStart}
 	batch := c.gen.Collect(c.later, to)
 	w.totals, w.started = batch.Totals.Sub(c.totals), batch.Started-c.started
 	c.totals, c.started = batch.Totals, batch.Started
@@ -141,16 +140,16 @@ func (r *runner) endWindow(ctx context.Context, c *levelClock) (*window, error) 
 			return nil, err
 		}
 	}
-	before := c.stats
+	before := c.before
 	var err error
-	if c.stats, err = r.serverSnapshot(ctx); err != nil {
+	if c.before, err = r.serverSnapshot(ctx); err != nil {
 		return nil, err
 	}
 	if len(w.samples) == 0 {
 		return nil, ErrNoRequests
 	}
 	if r.settings.ServerStats {
-		w.server, err = r.serverDelta(before, c.stats)
+		w.server, err = r.serverDelta(before, c.before)
 	}
 	return w, err
 }
@@ -174,6 +173,7 @@ func merge(windows []*window) *window {
 		all.ns += w.ns
 		all.started += w.started
 		all.overhead += w.overhead / float64(len(windows))
+		// perf_analyzer weights the integer average of each window by its requests.
 		if n := int64(w.totals.Completed); n > 0 {
 			request += w.totals.Request / n * n
 			send += w.totals.Send / n * n

@@ -46,8 +46,8 @@ func (m *Model) Path(elem ...string) string {
 	return filepath.Join(append([]string{m.Dir}, elem...)...)
 }
 
-// ErrNothing is returned by Open for a directory without models.
-var ErrNothing = errors.New("no model found")
+// ErrNoModel is returned by Open for a directory without models.
+var ErrNoModel = errors.New("no model found")
 
 // Open returns the models at a path: a repository (a directory of model directories),
 // one model's directory, or one configuration file.
@@ -109,14 +109,14 @@ func openRepository(path string) ([]Model, error) {
 		models = append(models, m)
 	}
 	if len(models) == 0 {
-		return nil, fmt.Errorf("%w in %s: it has no subdirectory", ErrNothing, path)
+		return nil, fmt.Errorf("%w in %s: it has no subdirectory", ErrNoModel, path)
 	}
 	return models, nil
 }
 
 // isModel reports whether a directory is a model's rather than a repository: it has a
-// configuration, or a version directory with something in it that is not a version
-// itself.
+// configuration, or a version directory without version directories of its own. (A repository
+// may have models that are named by numbers.)
 func isModel(path string) (bool, error) {
 	if _, err := os.Stat(filepath.Join(path, modelconfig.FileName)); err == nil {
 		return true, nil

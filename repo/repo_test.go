@@ -66,7 +66,7 @@ func TestOpenAlone(t *testing.T) {
 	_, err = repo.Open(filepath.Join(dir, "absent"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = repo.Open(t.TempDir())
-	require.ErrorIs(t, err, repo.ErrNothing)
+	require.ErrorIs(t, err, repo.ErrNoModel)
 }
 
 func TestSeverity(t *testing.T) {

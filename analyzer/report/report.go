@@ -16,7 +16,7 @@ func size(bytes float64) string {
 	return fixed(bytes/mib, 1) + " MiB"
 }
 
-// milliseconds is a duration as the unit of all reports.
+// milliseconds converts a duration to the unit of all reports.
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 func fixed(v float64, decimals int) string { return strconv.FormatFloat(v, 'f', decimals, 64) }

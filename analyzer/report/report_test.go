@@ -69,7 +69,7 @@ func bare() *analyzer.Result {
 	p.Memory = analyzer.Memory{}
 	return &analyzer.Result{
 		Model: "simple", Source: analyzer.NoSource, Points: []analyzer.Point{p},
-		Recommended: -1, Reason: "no setting keeps the latency budget of 1µs; the lowest p99 measured is 1ms", Interrupted: true,
+		Recommended: -1, Reason: "no setting meets the latency budget of 1µs; the lowest p99 measured is 1ms", Interrupted: true,
 		Variants: []analyzer.Variant{{Instances: 1, Err: errors.New("interrupted")}},
 	}
 }

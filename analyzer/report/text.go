@@ -50,7 +50,7 @@ func row(r *analyzer.Result, i int, p analyzer.Point) []string {
 		}
 		cells = append(cells, throughput, fixed(milliseconds(p.P50), 2), fixed(milliseconds(p.P99), 2))
 	}
-	memory, fits, each := "?", "?", "?"
+	memory, fits, perInstance := "?", "?", "?"
 	if bytes, ok := r.Bytes(p.Memory); ok {
 		memory = size(float64(bytes))
 	}
@@ -58,9 +58,9 @@ func row(r *analyzer.Result, i int, p analyzer.Point) []string {
 		fits = map[bool]string{true: "yes", false: "no"}[yes]
 	}
 	if r.Fit != nil {
-		each = size(max(r.Fit.PerInstance, 0))
+		perInstance = size(max(r.Fit.PerInstance, 0))
 	}
-	return append(cells, memory, fits, each)
+	return append(cells, memory, fits, perInstance)
 }
 
 // conclusions prints the lines below the table.
@@ -70,10 +70,10 @@ func conclusions(w io.Writer, r *analyzer.Result) error {
 		if pt.Err != nil {
 			p.line("failed: instances %d, batch %d, concurrency %d: %v", pt.Instances, pt.Batch, pt.Concurrency, pt.Err)
 		} else if !pt.Stable {
-			p.unsettled = true
+			p.unstable = true
 		}
 	}
-	if p.unsettled {
+	if p.unstable {
 		p.line("~ not stable within the allowed number of windows")
 	}
 	for _, v := range r.Variants {
@@ -96,9 +96,9 @@ func conclusions(w io.Writer, r *analyzer.Result) error {
 
 // printer writes lines until the first error, which it keeps.
 type printer struct {
-	w         io.Writer
-	err       error
-	unsettled bool
+	w        io.Writer
+	err      error
+	unstable bool
 }
 
 func (p *printer) line(format string, args ...any) {
@@ -142,15 +142,15 @@ func (p *printer) capacity(r *analyzer.Result) {
 	if c.Memory == 0 {
 		return
 	}
-	room := fmt.Sprintf("%s of %s (%s)", size(float64(c.Usable)), size(float64(c.Memory)), c.Origin)
+	usable := fmt.Sprintf("%s of %s (%s)", size(float64(c.Usable)), size(float64(c.Memory)), c.Origin)
 	switch {
 	case !c.Known:
-		p.line("usable memory: %s", room)
+		p.line("usable memory: %s", usable)
 	case !c.Limited:
-		p.line("fits: further instances took no measurable memory; usable: %s", room)
+		p.line("fits: further instances took no measurable memory; usable: %s", usable)
 	default:
 		p.line("fits: %s in %s, at %s for each further one",
-			ui.Plural(c.Instances, "instance"), room, size(r.Fit.MaxPerInstance))
+			ui.Plural(c.Instances, "instance"), usable, size(r.Fit.MaxPerInstance))
 	}
 }
 

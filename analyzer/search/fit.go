@@ -47,11 +47,11 @@ func Fit(samples []Sample) (line Line, ok bool) {
 	line.PerModel = meanY - line.PerInstance*meanX
 	line.MaxPerInstance = line.PerInstance
 	for _, s := range samples {
-		line.Residual = max(line.Residual, math.Abs(float64(s.Bytes)-line.At(s.Instances)))
+		line.Residual = max(line.Residual, math.Abs(float64(s.Bytes)-line.at(s.Instances)))
 		if s.Instances > line.last.Instances {
 			line.last = s
 		}
-		if next, ok := following(samples, s); ok {
+		if next, ok := nextSample(samples, s); ok {
 			step := float64(next.Bytes-s.Bytes) / float64(next.Instances-s.Instances)
 			line.MaxPerInstance = max(line.MaxPerInstance, step)
 		}
@@ -59,8 +59,8 @@ func Fit(samples []Sample) (line Line, ok bool) {
 	return line, true
 }
 
-// following returns the sample with the next larger count.
-func following(samples []Sample, s Sample) (next Sample, ok bool) {
+// nextSample returns the sample with the next larger count.
+func nextSample(samples []Sample, s Sample) (next Sample, ok bool) {
 	for _, o := range samples {
 		if o.Instances > s.Instances && (!ok || o.Instances < next.Instances) {
 			next, ok = o, true
@@ -69,15 +69,9 @@ func following(samples []Sample, s Sample) (next Sample, ok bool) {
 	return next, ok
 }
 
-// At returns the memory of the line for a count.
-func (l Line) At(instances int) float64 {
+// at returns the memory of the line for a count.
+func (l Line) at(instances int) float64 {
 	return l.PerModel + l.PerInstance*float64(instances)
-}
-
-// Bound returns an upper bound of the memory for a count: that of the largest
-// measured count plus MaxPerInstance for each further instance.
-func (l Line) Bound(instances int) float64 {
-	return float64(l.last.Bytes) + l.MaxPerInstance*float64(instances-l.last.Instances)
 }
 
 // Capacity returns the number of instances that fit into usable bytes, of which a

@@ -19,8 +19,8 @@ type Limits struct {
 	Tolerance float64
 }
 
-// Keeps reports whether a setting is within the limits.
-func (l Limits) Keeps(o Outcome) bool {
+// Allow reports whether a setting is within the limits.
+func (l Limits) Allow(o Outcome) bool {
 	return l.P99 == 0 || o.P99 <= l.P99
 }
 
@@ -31,13 +31,13 @@ func (l Limits) Keeps(o Outcome) bool {
 func Recommend(outcomes []Outcome, limits Limits) int {
 	best := 0.0
 	for _, o := range outcomes {
-		if limits.Keeps(o) {
+		if limits.Allow(o) {
 			best = max(best, o.Throughput)
 		}
 	}
 	chosen := -1
 	for i, o := range outcomes {
-		if !limits.Keeps(o) || o.Throughput < best*(1-limits.Tolerance) {
+		if !limits.Allow(o) || o.Throughput < best*(1-limits.Tolerance) {
 			continue
 		}
 		if chosen < 0 || cheaper(o, outcomes[chosen]) {

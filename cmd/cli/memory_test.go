@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOnlyTestsPanicWithoutMemory looks for calls of Pool.Get and Pool.GetAligned,
-// which panic when there is no memory: all but tests call TryGet
-// (docs/adr/0011-memory.md). A pool is recognized by its name.
+// TestOnlyTestsPanicWithoutMemory finds calls of Pool.Get, which panics when there is no
+// memory: all but tests call TryGet (docs/adr/0011-memory.md). A pool is recognized by its
+// name.
 func TestOnlyTestsPanicWithoutMemory(t *testing.T) {
 	t.Parallel()
 	files := token.NewFileSet()
@@ -47,11 +47,11 @@ func TestOnlyTestsPanicWithoutMemory(t *testing.T) {
 // panics returns the name of the method if n calls one that panics.
 func panics(n ast.Node) string {
 	call, ok := n.(*ast.CallExpr)
-	if !ok || len(call.Args) == 0 { // that of a sync.Pool
+	if !ok || len(call.Args) == 0 { // Get of a sync.Pool has no arguments
 		return ""
 	}
 	method, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || method.Sel.Name != "Get" && method.Sel.Name != "GetAligned" {
+	if !ok || method.Sel.Name != "Get" {
 		return ""
 	}
 	of := ""

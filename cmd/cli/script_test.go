@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the scripts print into them")
 
-// TestMain makes the test program stand in for triton, tritonserver and serve in
+// TestMain makes the test program act as triton, tritonserver and serve in
 // scripts.
 func TestMain(m *testing.M) {
 	program := func() { os.Exit(cli.Main(process.OS("1.2.3", "0123abc"))) }
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/script/*.txtar of the repository's root: whole
-// command lines, with files in and out. Beside the commands of testscript there
+// command lines, with files in and out. Besides the commands of testscript there
 // is "exits CODE PROGRAM ARGS...".
 func TestScripts(t *testing.T) {
 	t.Parallel()

@@ -51,9 +51,9 @@ func kubernetes() (environ []string) {
 	return environ
 }
 
-// TestServeBesideKubernetesServices starts with the variables of Services that
+// TestServeWithKubernetesServiceVariables starts with the variables of Services that
 // are named like flags. They are not settings: the ports of the file are used.
-func TestServeBesideKubernetesServices(t *testing.T) {
+func TestServeWithKubernetesServiceVariables(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "triton.yaml")
 	port := clitest.FreePort(t)
@@ -82,7 +82,7 @@ func nullServer(t *testing.T) string {
 	return s.Address
 }
 
-func TestOtherCommandsBesideKubernetesServices(t *testing.T) {
+func TestOtherCommandsWithKubernetesServiceVariables(t *testing.T) {
 	t.Parallel()
 	models := clitest.Models(t)
 	code, out, errs := clitest.Run(t, kubernetes(), "repo", "lint", models)

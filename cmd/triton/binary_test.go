@@ -167,7 +167,7 @@ func (s *server) waitReady(t *testing.T) {
 	}
 }
 
-// stop asks the server to end and expects exit code 0.
+// stop sends SIGTERM and expects exit code 0.
 func (s *server) stop(t *testing.T) {
 	t.Helper()
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))

@@ -12,10 +12,10 @@ import (
 	"triton/server/conformance"
 )
 
-// The comparison lane (`make compare`) puts the questions of server/conformance
-// to NVIDIA's server and to ours, and wants the same answers where no reason is
-// written down. NVIDIA's has only its Python backend there, so Python models of
-// the same names, configurations and results stand in.
+// `make compare` sends the requests of server/conformance to NVIDIA's server and to
+// ours; the answers must be equal except where the file gives a reason. The installed
+// NVIDIA server has the Python backend only, so Python models of the same names,
+// configurations and results replace ours.
 
 func oracle(t *testing.T) string {
 	t.Helper()
@@ -71,7 +71,7 @@ func serveNVIDIA(t *testing.T, s *conformance.Suite) *server {
 	return start(t, exec.Command(filepath.Join(oracle(t), "bin", "tritonserver"), args...))
 }
 
-// TestCompareWire asks both servers every question, side by side.
+// TestCompareWire sends each request to both servers in turn.
 func TestCompareWire(t *testing.T) {
 	oracle(t)
 	lib := needORT(t)

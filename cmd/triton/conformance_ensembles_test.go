@@ -29,7 +29,7 @@ instance_group [ { kind: KIND_CPU } ]
 parameters { key: "execute_delay_ms" value { string_value: "20" } }
 `
 
-// each answers once for each value.
+// each sends one response for each value.
 const each = `platform: "ensemble"
 input [ { name: "VALUES" data_type: TYPE_INT32 dims: [ -1 ] }, { name: "DELAY" data_type: TYPE_UINT32 dims: [ -1 ] }, { name: "WAIT" data_type: TYPE_UINT32 dims: [ 1 ] } ]
 output { name: "VALUE" data_type: TYPE_INT32 dims: [ 1 ] }

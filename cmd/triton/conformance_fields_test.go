@@ -2,9 +2,9 @@ package main_test
 
 import "maps"
 
-// The models of the questions about single fields of a configuration, one of
-// each kind. Their names say the backend, so that a configuration that comes with
-// a load does not have to: NVIDIA's server finds the Python model.
+// The models for requests about single fields of a configuration, one of each kind.
+// Their names contain the backend, so that a configuration that comes with a load need
+// not: NVIDIA's server finds the Python model.
 var fieldModels = map[string]string{
 	"identity_plain.identity":    fieldsPlain,
 	"identity_sequence.identity": fieldsPlain + "sequence_batching { }\n",

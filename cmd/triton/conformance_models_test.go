@@ -36,8 +36,8 @@ instance_group [ { kind: KIND_CPU } ]
 // standInsOf are the Python models that differ from standIn.
 var standInsOf = map[string]string{"repeat_int32": standInRepeat, "running_sum": standInSum}
 
-// conformanceModels is the repository that a file asks for by "models: ...", for
-// NVIDIA's server or ours. What is not one of ours is an example model.
+// conformanceModels returns the repository that a file requires with "models: ...", for
+// NVIDIA's server or ours. Names that are not defined here are example models.
 func conformanceModels(t *testing.T, s *conformance.Suite, nvidia bool) string {
 	t.Helper()
 	var examples []string

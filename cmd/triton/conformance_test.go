@@ -12,16 +12,16 @@ import (
 	"triton/server/conformance"
 )
 
-// `make conformance` asks every question of server/conformance. Against ours the
-// answers must be the recorded ones, or our own where a reason is written down.
+// `make conformance` sends every request of server/conformance. The answers of our server
+// must be the recorded ones, or our own where the file gives a reason.
 // A foreign server is named by TRITON_CONFORMANCE_HTTP and TRITON_CONFORMANCE_GRPC;
-// which models and flags it needs say the files' heads and models() here.
+// the models and flags it needs are in the heads of the files and in models().
 //
 //	go test ./cmd/triton -run TestConformanceOracle -record   NVIDIA's answers, with TRITON_ORACLE set
 //	go test ./cmd/triton -run TestConformanceBinary -record   ours, where there is a reason
 var record = flag.Bool("record", false, "write the answers into the files of server/conformance")
 
-// flagsOf are the flags of the server that a file asks for by "server: <name>".
+// flagsOf returns the flags of the server that a file requires with "server: <name>".
 func flagsOf(t *testing.T, s *conformance.Suite) []string {
 	t.Helper()
 	switch s.Needs["server"] {
@@ -46,7 +46,7 @@ const cpuOnly = "TRITON_SERVER_CPU_ONLY"
 // tally counts the outcomes of the questions of one run.
 type tally struct{ cases, questions, explained int }
 
-// check asks all questions of a suite.
+// check sends all requests of a suite.
 func (n *tally) check(t *testing.T, s *conformance.Suite, to *conformance.Target, want func(*conformance.Step) string) {
 	t.Helper()
 	for _, c := range s.Cases {
@@ -59,7 +59,7 @@ func (n *tally) check(t *testing.T, s *conformance.Suite, to *conformance.Target
 			got, err := to.Ask(t.Context(), step)
 			require.NoError(t, err, "%s: %s", s.Name, c.Name)
 			if w := want(step); w != got {
-				t.Errorf("%s: %s\n--- asked\n%s\n--- expected\n%s--- got\n%s", step.Where(s), c.Name, strings.Join(step.Ask, "\n"), w, got)
+				t.Errorf("%s: %s\n--- sent\n%s\n--- expected\n%s--- got\n%s", step.Where(s), c.Name, strings.Join(step.Ask, "\n"), w, got)
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func TestConformanceBinary(t *testing.T) {
 
 func TestConformanceInProcess(t *testing.T) {
 	if *record {
-		t.Skip("-record asks the binary")
+		t.Skip("-record uses the binary")
 	}
 	lib := needORT(t)
 	runSuites(t, func(t *testing.T, s *conformance.Suite) *conformance.Target {
@@ -139,7 +139,7 @@ func TestConformanceInProcess(t *testing.T) {
 	}, ours)
 }
 
-// TestConformanceForeign asks a server that is already running. It skips the files for
+// TestConformanceForeign tests a server that is already running. It skips the files for
 // other servers than the one that TRITON_CONFORMANCE_SERVER names.
 func TestConformanceForeign(t *testing.T) {
 	web, rpc := os.Getenv("TRITON_CONFORMANCE_HTTP"), os.Getenv("TRITON_CONFORMANCE_GRPC")
@@ -158,12 +158,12 @@ func TestConformanceForeign(t *testing.T) {
 	}, func(s *conformance.Step) string { return s.Answer })
 }
 
-// TestConformanceOracle asks NVIDIA's server, whose answers must be the recorded
+// TestConformanceOracle tests NVIDIA's server, whose answers must be the recorded
 // ones.
 func TestConformanceOracle(t *testing.T) {
 	oracle(t)
 	if !*record {
-		t.Skip("TestCompareWire asks NVIDIA's server too; this is for -record")
+		t.Skip("TestCompareWire tests NVIDIA's server too; this is for -record")
 	}
 	runSuites(t, func(t *testing.T, s *conformance.Suite) *conformance.Target { return dial(t, serveNVIDIA(t, s)) }, nil)
 }

@@ -28,7 +28,7 @@ func classify(s *server, client *http.Client) (int, string, error) {
 }
 
 // TestTermDrains sends SIGTERM while requests wait in the batcher: all of them
-// are answered, and the process ends with code 0.
+// are completed, and the process ends with code 0.
 func TestTermDrains(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: starts the binary")

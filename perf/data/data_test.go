@@ -15,7 +15,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// signature has one input of each sort that matters.
+// signature has one input of each kind that is read differently.
 func signature() data.Signature {
 	return data.Signature{
 		Model: "m", Batching: true,
@@ -297,7 +297,7 @@ func TestRequestRefusals(t *testing.T) {
 	require.Nil(t, req)
 }
 
-// FuzzRead wants an error or data that fits the signature, whatever the file.
+// FuzzRead checks that every file gives an error or data that fits the signature.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"data":[{"A":[0.5,1],"T":["hello"]}],"validation_data":[{"Y":[1,2]}]}`))
 	f.Add([]byte(`{"data":[[{"A":{"content":{"b64":"AAAAPwAAgD8="},"shape":[2]},"T":{"b64":"AQAAAHo="}}]]}`))

@@ -11,14 +11,14 @@ import (
 	"triton/pkg/tensor"
 )
 
-// elements encodes the values of an array. Without a written shape, nested arrays
-// give the variable dimensions.
-func elements(n *node, t Tensor, v Value, derive bool) (Value, error) {
+// elements encodes the values of an array. With nestedShape, the nesting of the arrays
+// determines the variable dimensions.
+func elements(n *node, t Tensor, v Value, nestedShape bool) (Value, error) {
 	flat, shape, err := flatten(n, nil)
 	if err != nil {
 		return v, err
 	}
-	if len(shape) > 1 && derive && dynamic(t.Shape) {
+	if len(shape) > 1 && nestedShape && dynamic(t.Shape) {
 		v.Shape = shape
 	}
 	for i := range flat {
@@ -66,12 +66,12 @@ func appendElement(b []byte, n *node, d tensor.DataType) ([]byte, error) {
 		if n.kind != boolean {
 			return nil, errors.New("unable to find bool data in json")
 		}
-		if n.truth {
+		if n.isTrue {
 			return append(b, 1), nil
 		}
 		return append(b, 0), nil
 	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64:
-		u, ok := unsigned(n, max(d.Size(), 4))
+		u, ok := unsigned(n, max(d.Size(), 4)) // perf_analyzer truncates 32-bit numbers to narrow types
 		if !ok {
 			return nil, fmt.Errorf("unable to find %s_t data in json", strings.ToLower(d.String()))
 		}

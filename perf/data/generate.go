@@ -31,7 +31,7 @@ func generate(o Options, inputs []Tensor) (Step, error) {
 	pool := make([]byte, largest)
 	rng := rand.New(rand.NewPCG(1, 1))
 	if o.Source == Random {
-		fill(pool, rng)
+		fillRandom(pool, rng)
 	}
 	step := Step{Inputs: map[string]Value{}}
 	for i, in := range inputs {
@@ -54,7 +54,7 @@ func errDynamic(name string) error {
 	return fmt.Errorf("input %s contains dynamic shape, provide shapes to send along with the request", name)
 }
 
-func fill(b []byte, rng *rand.Rand) {
+func fillRandom(b []byte, rng *rand.Rand) {
 	for i := range b {
 		b[i] = byte(rng.Uint32())
 	}

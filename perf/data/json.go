@@ -22,11 +22,11 @@ const (
 // node is one JSON value. Numbers keep their text: integers of 64 bits must not
 // pass through a float64.
 type node struct {
-	kind  kind
-	truth bool
-	text  string // of numbers and strings
-	items []node // of arrays; of objects the values
-	names []string
+	kind   kind
+	isTrue bool
+	text   string   // of numbers and strings
+	items  []node   // elements of arrays, values of objects
+	names  []string // of objects
 }
 
 // get returns the first member of that name, or nil.
@@ -42,8 +42,8 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
-// parseJSON reads a file that is one value. Like perf_analyzer it accepts NaN and
-// Infinity, as Python writes them. A syntax error names its line and column.
+// parseJSON parses a document. Like perf_analyzer it accepts NaN and Infinity, which Python
+// writes. A syntax error names its line and column.
 func parseJSON(src []byte) (*node, error) {
 	var r tritonjson.Reader
 	r.Reset(src)
@@ -61,8 +61,7 @@ func position(src []byte, at int) (line, col int) {
 	return 1 + bytes.Count(before, []byte{'\n'}), 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
 }
 
-// read returns the value at the cursor. Its syntax is correct and its depth
-// bounded.
+// read returns the value at the cursor. Reader.Document has checked the syntax and the depth.
 func read(r *tritonjson.Reader, src []byte) node {
 	n := node{}
 	switch r.Peek() {
@@ -93,7 +92,7 @@ func read(r *tritonjson.Reader, src []byte) node {
 		return n
 	case 't', 'f':
 		n.kind = boolean
-		n.truth, _ = r.Bool()
+		n.isTrue, _ = r.Bool()
 		return n
 	case 'n':
 		r.Skip(0)

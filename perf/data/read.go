@@ -16,7 +16,7 @@ import (
 type reader struct {
 	sig     Signature
 	streams [][]Step
-	nested  *bool // the style of the files: streams as arrays, or objects
+	nested  *bool // whether data has an array for each stream, or the steps of one; nil: not known yet
 }
 
 var (
@@ -98,7 +98,7 @@ func (r *reader) addStream(steps, outputs *node) error {
 	return nil
 }
 
-// location is the place of an error in the data.
+// location is the step that an error is about.
 type location struct{ stream, step int }
 
 func (l location) String() string {
@@ -128,8 +128,8 @@ func (r *reader) addStep(stream int, in, out *node) error {
 // checkNames rejects names that the model does not have.
 func (r *reader) checkNames(step *node) error {
 	for _, name := range step.names {
-		is := func(t Tensor) bool { return t.Name == name }
-		if name != "model" && !slices.ContainsFunc(r.sig.Inputs, is) && !slices.ContainsFunc(r.sig.Outputs, is) {
+		named := func(t Tensor) bool { return t.Name == name }
+		if name != "model" && !slices.ContainsFunc(r.sig.Inputs, named) && !slices.ContainsFunc(r.sig.Outputs, named) {
 			return fmt.Errorf("The input or output '%s' is not found in the model configuration", name)
 		}
 	}

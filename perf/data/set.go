@@ -56,7 +56,7 @@ func Load(o Options, s Signature) (*Set, error) {
 		return nil, err
 	}
 	s.Inputs = applyShapes(s.Inputs, o.Shapes)
-	set.Signature = s
+	set := &Set{Signature: s}
 	if o.Source != Files {
 		step, err := generate(o, s.Inputs)
 		if err != nil {

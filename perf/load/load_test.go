@@ -134,7 +134,7 @@ func (c *slowLane) Do(ctx context.Context, p *lane.Prepared, x *lane.Exchange) e
 }
 
 func (c *slowLane) Close() error {
-	c.close.Do(func() { close(c.closed) }) // from any goroutine, as often as it likes
+	c.close.Do(func() { close(c.closed) }) // any goroutine may call Close, more than once
 	return nil
 }
 
@@ -148,7 +148,7 @@ func newLanes(steps int) (*lanes, []*lane.Prepared) {
 	return l, prepared
 }
 
-func TestStepsGoRound(t *testing.T) {
+func TestStepsWrapAround(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, prepared := newLanes(7)
 		g := load.NewClosed(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 2}})
@@ -247,7 +247,7 @@ func TestDialFails(t *testing.T) {
 		defer g.Close()
 		g.Start(load.Level{Concurrency: 2, Total: 4})
 		<-g.Failed()
-		require.EqualError(t, g.Failures()[0].Err, "nobody there")
+		require.EqualError(t, g.Failures()[0].Err, "no server")
 	})
 }
 
@@ -294,7 +294,7 @@ func TestServerErrorsKeepTheirText(t *testing.T) {
 	h, err := loadtest.StartHTTP("127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.Close()) }()
-	h.Answer = func(uint64) (string, bool) {
+	h.Respond = func(uint64) (string, bool) {
 		return loadtest.Response("503 Service Unavailable", `{"error":"Exceeds maximum queue size"}`), false
 	}
 	for p, address := range map[client.Protocol]string{client.GRPC: s.Address, client.HTTP: h.Address} {
@@ -311,8 +311,8 @@ func TestServerErrorsKeepTheirText(t *testing.T) {
 	}
 }
 
-// TestAllocations bounds the cost per request: neither the generator nor the null
-// server allocates memory for one over HTTP.
+// TestAllocations checks that neither the generator nor the null server allocates memory
+// for a request over HTTP.
 func TestAllocations(t *testing.T) {
 	c, _ := target(t, client.HTTP)
 	prepared, err := c.Prepare(loadtest.Request())

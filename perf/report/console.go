@@ -1,6 +1,5 @@
-// Package report prints a run of package perf: perf_analyzer's console text and
-// CSV, byte for byte, a closing table over batch sizes and concurrencies, and a
-// live view for terminals.
+// Package report prints a run of package perf: perf_analyzer's console text and CSV, byte
+// for byte, a table of all levels at the end, and a live view for terminals.
 package report
 
 import (
@@ -57,13 +56,13 @@ func (c *Console) Observe(e perf.Event) {
 	case perf.LevelStarted:
 		c.header(e.Load)
 	case perf.WindowDone:
-		c.pass(e)
+		c.windowDone(e)
 	case perf.LevelDone:
 		c.level(e.Level)
 	case perf.Notice:
 		c.note(e.Text)
 	case perf.Finished:
-		c.closing(e.Report)
+		c.summary(e.Report)
 	}
 }
 
@@ -78,7 +77,7 @@ func (c *Console) dataRead(e perf.DataRead) {
 // start writes the settings.
 func (c *Console) start() {
 	s := c.settings
-	c.printf("*** Measurement Settings ***\n  Batch size: %s\n  Service Kind: TRITON\n", sizes(s.Batches))
+	c.printf("*** Measurement Settings ***\n  Batch size: %s\n  Service Kind: TRITON\n", formatSizes(s.Batches))
 	if n := s.WarmupCount; n > 0 {
 		c.printf("  Sending %s\n", ui.Plural(n, "warmup request"))
 	}
@@ -165,7 +164,7 @@ func (c *Console) windows() {
 	c.printf("  Measurement window: %d msec\n", s.Interval.Milliseconds())
 }
 
-func (c *Console) pass(e perf.WindowDone) {
+func (c *Console) windowDone(e perf.WindowDone) {
 	if !c.verbose {
 		return
 	}

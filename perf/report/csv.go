@@ -184,8 +184,8 @@ func gpuCells(g *perf.GPUStats) []string {
 	}
 }
 
-// Part is a composing model of an ensemble.
-type Part struct{ Model, Version string }
+// ComposingModel is a composing model of an ensemble.
+type ComposingModel struct{ Model, Version string }
 
 // Parts returns the composing models; each gets a CSV of its own.
 func Parts(r *perf.Report) []Part {
@@ -197,7 +197,7 @@ func Parts(r *perf.Report) []Part {
 	for _, p := range levels[0].Server.Composing {
 		parts = append(parts, Part{p.Model, p.Version})
 	}
-	return parts
+	return models
 }
 
 // WritePartCSV writes the levels with the statistics of one composing model.
@@ -215,8 +215,8 @@ func WritePartCSV(w io.Writer, r *perf.Report, part Part, o CSVOptions) error {
 			continue
 		}
 		for i := range l.Server.Composing {
-			if p := &l.Server.Composing[i]; p.Model == part.Model && p.Version == part.Version {
-				b.WriteString(strings.Join(t.partRow(l, p), ",") + "\n")
+			if p := &l.Server.Composing[i]; p.Model == model.Model && p.Version == model.Version {
+				b.WriteString(strings.Join(t.composingRow(l, p), ",") + "\n")
 			}
 		}
 	}
@@ -224,7 +224,7 @@ func WritePartCSV(w io.Writer, r *perf.Report, part Part, o CSVOptions) error {
 	return err
 }
 
-func (t *csvTable) partRow(l *perf.Level, p *perf.ServerStats) []string {
+func (t *csvTable) composingRow(l *perf.Level, p *perf.ServerStats) []string {
 	share := 0.0
 	if n := l.Server.Success.Count; n > 0 {
 		share = float64(p.Success.Count) / float64(n)

@@ -46,10 +46,10 @@ func (v *liveView) addRate(p perf.Progress) {
 	if p.Batch != v.batch || p.Load != v.load || p.Elapsed < v.at {
 		v.batch, v.load, v.seen, v.at = p.Batch, p.Load, 0, 0
 	}
-	if dt := p.Elapsed - v.at; dt >= 100*time.Millisecond {
-		v.rates = append(v.rates, float64(p.Requests-v.seen)/dt.Seconds())
+	if dt := p.Elapsed - v.lastElapsed; dt >= 100*time.Millisecond {
+		v.rates = append(v.rates, float64(p.Requests-v.lastRequests)/dt.Seconds())
 		v.rates = v.rates[max(0, len(v.rates)-historyLength):]
-		v.seen, v.at = p.Requests, p.Elapsed
+		v.lastRequests, v.lastElapsed = p.Requests, p.Elapsed
 	}
 }
 

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	for want, list := range map[string][]int{"1": {1}, "1,2": {1, 2}, "1:3": {1, 2, 3}, "1,4,16": {1, 4, 16}, "1:4,8,10:12": {1, 2, 3, 4, 8, 10, 11, 12}, "": nil} {
-		require.Equal(t, want, sizes(list))
+		require.Equal(t, want, formatSizes(list))
 	}
 }
 
@@ -135,7 +135,7 @@ func TestWriteErrorsAreKept(t *testing.T) {
 	require.Error(t, WriteCSV(full{}, &perf.Report{Levels: []perf.Level{level(1)}}, CSVOptions{}))
 }
 
-func TestTableTellsWhatDoesNotCount(t *testing.T) {
+func TestTableNamesFailedLevels(t *testing.T) {
 	t.Parallel()
 	rep := &perf.Report{Levels: []perf.Level{level(10)}}
 	rep.Settings.Batches = []int{1}

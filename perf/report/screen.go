@@ -27,7 +27,7 @@ type Screen struct {
 	streams [2]*lines
 	mu      sync.Mutex // guards the writers and the view: any goroutine may Print
 	live    *ui.Live
-	quiet   bool // nothing more is shown
+	quiet   bool // set by Quit: later events and lines are dropped
 	err     error
 }
 
@@ -72,7 +72,7 @@ func (s *Screen) Print(text string) {
 	s.print(text)
 }
 
-// Quit is Print for the last line: nothing is shown after it.
+// Quit prints a line and drops all later events and lines.
 func (s *Screen) Quit(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"triton/perf"
 )
 
-// anyCache reports whether a model or one of its parts uses the response cache,
+// anyCache reports whether a model or one of its composing models uses the response cache,
 // which changes the layout of all blocks.
 func anyCache(s *perf.ServerStats) bool {
 	return s.Cache || slices.ContainsFunc(s.Composing, func(p perf.ServerStats) bool { return anyCache(&p) })
@@ -42,13 +42,13 @@ func microsOf(s *perf.ServerStats) serverMicros {
 	}
 }
 
-// partsOf sums the averages of the composing models that are not ensembles.
-func partsOf(s *perf.ServerStats) serverMicros {
+// composingMicros sums the averages of the composing models that are not ensembles.
+func composingMicros(s *perf.ServerStats) serverMicros {
 	var sum serverMicros
 	for i := range s.Composing {
 		m := microsOf(&s.Composing[i])
 		if s.Composing[i].Ensemble {
-			m = partsOf(&s.Composing[i])
+			m = composingMicros(&s.Composing[i])
 		}
 		sum.queue += m.queue
 		sum.compute += m.compute
@@ -59,13 +59,13 @@ func partsOf(s *perf.ServerStats) serverMicros {
 	return sum
 }
 
-// subtract returns total less the parts, at least 0.
-func subtract(total uint64, parts ...uint64) uint64 {
-	for _, p := range parts {
-		if p > total {
+// subtract returns total minus the values, at least 0.
+func subtract(total uint64, values ...uint64) uint64 {
+	for _, v := range values {
+		if v > total {
 			return 0
 		}
-		total -= p
+		total -= v
 	}
 	return total
 }
@@ -108,7 +108,7 @@ func (c *Console) cached(s *perf.ServerStats, m serverMicros, indent int) {
 }
 
 func (c *Console) ensemble(s *perf.ServerStats, indent int, cache bool) {
-	sum, total := partsOf(s), average(s.Success)
+	sum, total := composingMicros(s), average(s.Success)
 	own := microsOf(s)
 	switch {
 	case !cache:
@@ -130,7 +130,7 @@ func (c *Console) ensemble(s *perf.ServerStats, indent int, cache bool) {
 	}
 }
 
-// maxGPUs is how many GPUs are printed one by one.
+// maxGPUs is the number of GPUs above which perf_analyzer prints none.
 const maxGPUs = 16
 
 func (c *Console) metrics(g *perf.GPUStats) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// sizes formats batch sizes; runs of three and more become first:last.
-func sizes(list []int) string {
+// formatSizes formats batch sizes; three or more consecutive sizes become first:last.
+func formatSizes(list []int) string {
 	var parts []string
 	for i := 0; i < len(list); {
 		k := i

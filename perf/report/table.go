@@ -58,15 +58,11 @@ func percentileTitles(levels []perf.Level) []string {
 // tableRows returns the rows of one batch size.
 func tableRows(r *perf.Report, batch, width int) [][]string {
 	var rows [][]string
-	good, bad := r.Levels, r.Failed
-	for i := range good {
-		if good[i].Batch == batch {
-			rows = append(rows, tableRow(r, &good[i], width))
-		}
-	}
-	for i := range bad {
-		if bad[i].Batch == batch {
-			rows = append(rows, tableRow(r, &bad[i], width))
+	for _, levels := range [][]perf.Level{r.Levels, r.Failed} {
+		for i := range levels {
+			if levels[i].Batch == batch {
+				rows = append(rows, tableRow(r, &levels[i], width))
+			}
 		}
 	}
 	return rows
@@ -93,10 +89,10 @@ func tableRow(r *perf.Report, l *perf.Level, width int) []string {
 	for len(row) < width-1 {
 		row = append(row, "-")
 	}
-	return append(row, remark(l))
+	return append(row, failureReason(l))
 }
 
-func remark(l *perf.Level) string {
+func failureReason(l *perf.Level) string {
 	switch {
 	case l.Incomplete:
 		return "interrupted"

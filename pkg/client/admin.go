@@ -38,7 +38,7 @@ func call[Resp any, P interface {
 }
 
 // Live reports whether the server is live. Like Ready and ModelReady it returns
-// false without an error if the server answers that it is not.
+// false without an error if the server reports that it is not.
 func (c *Client) Live(ctx context.Context) (bool, error) {
 	r, err := call[inferencepb.ServerLiveResponse](ctx, c, inferencepb.GRPCInferenceService_ServerLive_FullMethodName, &inferencepb.ServerLiveRequest{})
 	return r.GetLive(), err

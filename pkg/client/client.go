@@ -103,6 +103,6 @@ func (c *Client) Infer(ctx context.Context, req *Request) (*Response, error) {
 	return c.transport.infer(ctx, req)
 }
 
-// InferStream opens a stream for requests whose models may answer any number of
+// InferStream opens a stream for requests whose models may send any number of
 // times. Only gRPC has streams. The stream ends with ctx or with its Close.
 func (c *Client) InferStream(ctx context.Context) (*Stream, error) { return c.transport.stream(ctx) }

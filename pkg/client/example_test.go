@@ -7,7 +7,7 @@ import (
 	"triton/pkg/client"
 )
 
-// Ask a model over HTTP.
+// Run inference over HTTP.
 func ExampleClient_Infer() {
 	address, _, stop := exampleServer()
 	defer stop()
@@ -77,7 +77,7 @@ func ExampleClient_InferStream() {
 	// end <nil>
 }
 
-// Look at a server and its models.
+// Read the metadata of a server and its models.
 func ExampleClient_ModelMetadata() {
 	address, _, stop := exampleServer()
 	defer stop()

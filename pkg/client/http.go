@@ -27,9 +27,9 @@ const (
 )
 
 type httpTransport struct {
-	at      *wire.Endpoint
-	headers map[string]string
-	client  *http.Client
+	endpoint *wire.Endpoint
+	headers  map[string]string
+	client   *http.Client
 }
 
 func newHTTP(o Options) (*httpTransport, error) {
@@ -40,7 +40,7 @@ func newHTTP(o Options) (*httpTransport, error) {
 	if err := wire.CheckHeaders(o.Headers); err != nil {
 		return nil, err
 	}
-	return &httpTransport{at: at, headers: o.Headers, client: &http.Client{
+	return &httpTransport{endpoint: at, headers: o.Headers, client: &http.Client{
 		Transport: &http.Transport{
 			TLSClientConfig: at.TLS, DisableCompression: true, MaxIdleConns: maxIdle, MaxIdleConnsPerHost: maxIdle,
 			IdleConnTimeout: idleTime,
@@ -55,14 +55,14 @@ type httpCall struct {
 	method, path string
 	header       map[string]string
 	body         [][]byte
-	// reads marks a call that changes nothing, whatever its method.
-	reads bool
+	// readOnly marks a call that changes nothing, whatever its method.
+	readOnly bool
 }
 
 // do sends a call and returns a response with status 200. Any other response
 // becomes an error with the server's text.
 func (t *httpTransport) do(ctx context.Context, c httpCall) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, c.method, t.at.URL(c.path), nil)
+	req, err := http.NewRequestWithContext(ctx, c.method, t.endpoint.URL(c.path), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (t *httpTransport) do(ctx context.Context, c httpCall) (*http.Response, err
 	for name, value := range c.header {
 		req.Header.Set(name, value)
 	}
-	if c.reads {
+	if c.readOnly {
 		req.Header["X-Idempotency-Key"] = nil // marks it as idempotent; not sent
 	}
 	resp, err := t.client.Do(req)
@@ -128,7 +128,7 @@ func (t *httpTransport) call(ctx context.Context, _ string, req, resp proto.Mess
 	if err != nil {
 		return err
 	}
-	answer, err := t.do(ctx, r.httpCall)
+	httpResp, err := t.do(ctx, r.httpCall)
 	var se *status.Error
 	if r.probe && errors.As(err, &se) {
 		return nil // not live or not ready, which the zero message means
@@ -136,16 +136,16 @@ func (t *httpTransport) call(ctx context.Context, _ string, req, resp proto.Mess
 	if err != nil {
 		return err
 	}
-	defer func() { _ = answer.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAdminBody+1))
+	defer func() { _ = httpResp.Body.Close() }()
+	data, err := io.ReadAll(io.LimitReader(httpResp.Body, maxAdminBody+1))
 	switch {
 	case err != nil:
 		return httpFailure(ctx, err)
 	case len(data) > maxAdminBody:
-		return fmt.Errorf("answer to %s: more than %d bytes", r.path, maxAdminBody)
+		return fmt.Errorf("response to %s: more than %d bytes", r.path, maxAdminBody)
 	}
-	if err := decodeAnswer(data, r.wrap, resp); err != nil {
-		return fmt.Errorf("answer to %s: %w", r.path, err)
+	if err := decodeResponse(data, r.wrap, resp); err != nil {
+		return fmt.Errorf("response to %s: %w", r.path, err)
 	}
 	return nil
 }

@@ -27,17 +27,17 @@ func (t *httpTransport) infer(ctx context.Context, req *Request) (*Response, err
 	if len(tail) > 0 {
 		c.header = map[string]string{"Content-Type": "application/octet-stream", headerLength: strconv.Itoa(len(text))}
 	}
-	answer, err := t.do(ctx, c)
+	resp, err := t.do(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = answer.Body.Close() }()
-	body, err := readBody(answer)
+	defer func() { _ = resp.Body.Close() }()
+	body, err := readBody(resp)
 	if err != nil {
 		return nil, httpFailure(ctx, err)
 	}
 	n := len(body)
-	if h := answer.Header.Get(headerLength); h != "" {
+	if h := resp.Header.Get(headerLength); h != "" {
 		if n, err = strconv.Atoi(h); err != nil || n < 0 || n > len(body) {
 			return nil, fmt.Errorf("response of %d bytes: %s is %q", len(body), headerLength, h)
 		}
@@ -48,15 +48,15 @@ func (t *httpTransport) infer(ctx context.Context, req *Request) (*Response, err
 // headerLength is the header with the size of the JSON part of a body.
 const headerLength = "Inference-Header-Content-Length"
 
-// maxTrust bounds the memory that is allocated before its bytes have arrived.
-const maxTrust = 64 << 20
+// maxPreallocated bounds the memory that is allocated before its bytes have arrived.
+const maxPreallocated = 64 << 20
 
-func readBody(answer *http.Response) ([]byte, error) {
+func readBody(resp *http.Response) ([]byte, error) {
 	var b bytes.Buffer
-	if n := answer.ContentLength; n > 0 {
-		b.Grow(int(min(n, maxTrust)) + bytes.MinRead)
+	if n := resp.ContentLength; n > 0 {
+		b.Grow(int(min(n, maxPreallocated)) + bytes.MinRead)
 	}
-	_, err := io.Copy(&b, answer.Body)
+	_, err := io.Copy(&b, resp.Body)
 	return b.Bytes(), err
 }
 
@@ -79,9 +79,9 @@ func encodeHTTP(req *Request) (text []byte, tail [][]byte, err error) {
 		}
 		inputs = append(inputs, object{"name": in.Name, "datatype": in.Datatype, "shape": shape, "parameters": p})
 	}
-	whole := object{"parameters": parameters, "inputs": inputs}
+	message := object{"parameters": parameters, "inputs": inputs}
 	if req.ID != "" {
-		whole["id"] = req.ID
+		message["id"] = req.ID
 	}
 	var outputs []object
 	for _, out := range req.Outputs {
@@ -95,9 +95,9 @@ func encodeHTTP(req *Request) (text []byte, tail [][]byte, err error) {
 		outputs = append(outputs, object{"name": out.Name, "parameters": p})
 	}
 	if len(outputs) > 0 {
-		whole["outputs"] = outputs
+		message["outputs"] = outputs
 	}
-	if text, err = json.Marshal(whole); err != nil {
+	if text, err = json.Marshal(message); err != nil {
 		return nil, nil, fmt.Errorf("request: %w", err)
 	}
 	return text, tail, nil
@@ -166,7 +166,7 @@ func decodeHTTP(text, tail []byte) (*Response, error) {
 	}
 	r := &Response{Model: j.ModelName, Version: j.ModelVersion, ID: j.ID, Parameters: map[string]any{}}
 	for name, value := range j.Parameters {
-		r.Parameters[name] = plain(value)
+		r.Parameters[name] = parameterValue(value)
 	}
 	for _, o := range j.Outputs {
 		t := Tensor{Name: o.Name, Datatype: o.DataType, Shape: o.Shape}
@@ -183,8 +183,8 @@ func decodeHTTP(text, tail []byte) (*Response, error) {
 	return r, nil
 }
 
-// plain converts a JSON value to a type of Response.Parameters.
-func plain(value any) any {
+// parameterValue converts a JSON value to a type of Response.Parameters.
+func parameterValue(value any) any {
 	number, ok := value.(json.Number)
 	if !ok {
 		return value

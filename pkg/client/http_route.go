@@ -51,18 +51,18 @@ func routeOf(req proto.Message) (route, error) {
 		return get(wire.ModelPath(m.GetName(), m.GetVersion()) + "/stats"), nil
 	case *inferencepb.RepositoryIndexRequest:
 		r, err := post("/v2/repository/index", object{"ready": m.GetReady()})
-		r.wrap, r.reads = "models", true
+		r.wrap, r.readOnly = "models", true
 		return r, err
 	case *inferencepb.RepositoryModelLoadRequest:
 		return post("/v2/repository/models/"+url.PathEscape(m.GetModelName())+"/load", object{"parameters": repositoryParameters(m.GetParameters())})
 	case *inferencepb.RepositoryModelUnloadRequest:
 		return post("/v2/repository/models/"+url.PathEscape(m.GetModelName())+"/unload", object{"parameters": repositoryParameters(m.GetParameters())})
 	}
-	return routeOfMore(req)
+	return routeOfExtension(req)
 }
 
-// routeOfMore is routeOf for shared memory and settings.
-func routeOfMore(req proto.Message) (route, error) {
+// routeOfExtension is routeOf for shared memory and settings.
+func routeOfExtension(req proto.Message) (route, error) {
 	get := route{httpCall: httpCall{method: http.MethodGet}}
 	switch m := req.(type) {
 	case *inferencepb.SystemSharedMemoryStatusRequest:

@@ -29,21 +29,21 @@ func newClient(t *testing.T, o client.Options) *client.Client {
 	return c
 }
 
-// script answers each request with the next text, whatever connection it comes
+// script responds to each request with the next text, whatever connection it comes
 // on. An empty text closes the connection; so does the last one.
 type script struct {
 	net.Listener
-	answers []string
-	mu      sync.Mutex
-	seen    []string // methods and paths
-	wg      sync.WaitGroup
+	responses []string
+	mu        sync.Mutex
+	seen      []string // methods and paths
+	wg        sync.WaitGroup
 }
 
-func newScript(t *testing.T, answers ...string) *script {
+func newScript(t *testing.T, responses ...string) *script {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	s := &script{Listener: l, answers: answers}
+	s := &script{Listener: l, responses: responses}
 	s.wg.Go(func() {
 		for {
 			conn, err := l.Accept()
@@ -69,11 +69,11 @@ func (s *script) serve(conn net.Conn) {
 		i := len(s.seen)
 		s.seen = append(s.seen, req.Method+" "+req.URL.Path)
 		s.mu.Unlock()
-		if i >= len(s.answers) || s.answers[i] == "" {
+		if i >= len(s.responses) || s.responses[i] == "" {
 			return
 		}
-		_, _ = io.WriteString(conn, s.answers[i])
-		if i+1 == len(s.answers) {
+		_, _ = io.WriteString(conn, s.responses[i])
+		if i+1 == len(s.responses) {
 			return
 		}
 	}
@@ -85,14 +85,14 @@ func (s *script) requests() []string {
 	return s.seen
 }
 
-func answer(body string) string {
+func response(body string) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
 
 // TestInferenceIsSentOnce: a server that closes an idle connection while a request is on its
 // way may have run it. Only calls that change nothing are sent again.
 func TestInferenceIsSentOnce(t *testing.T) {
-	s := newScript(t, answer("{}"), "", answer("[]"), "", answer("[]"), "", answer("{}"))
+	s := newScript(t, response("{}"), "", response("[]"), "", response("[]"), "", response("{}"))
 	c := newClient(t, client.Options{Address: s.Addr().String()})
 	ctx := t.Context()
 	req := &client.Request{Model: "m", Inputs: []client.Tensor{client.NewTensor("X", []int64{1}, int32(1))}}
@@ -115,7 +115,7 @@ func TestInferenceIsSentOnce(t *testing.T) {
 }
 
 func TestLoadIsSentOnce(t *testing.T) {
-	s := newScript(t, answer("{}"), "", answer("{}"))
+	s := newScript(t, response("{}"), "", response("{}"))
 	c := newClient(t, client.Options{Address: s.Addr().String()})
 	_, err := c.ServerMetadata(t.Context())
 	require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestDeadlineEndsAnInference(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreNone(t *testing.T) {
+func TestMalformedResponses(t *testing.T) {
 	ctx := t.Context()
 	infer := func(c *client.Client) error {
 		_, err := c.Infer(ctx, &client.Request{Model: "m"})
@@ -158,22 +158,22 @@ func TestAnswersThatAreNone(t *testing.T) {
 		return err
 	}
 	for _, c := range []struct {
-		answer, want string
-		call         func(*client.Client) error
+		response, want string
+		call           func(*client.Client) error
 	}{
-		{answer("{"), "response JSON: ", infer},
-		{answer(`{"outputs":[{"name":"Y","datatype":"UINT8","shape":[1],"data":[1]}]}`), `output "Y": the server did not send it as binary`, infer},
-		{answer(`{"outputs":[{"name":"Y","datatype":"UINT8","shape":[3],"parameters":{"binary_data_size":3}}]}`), `output "Y": 3 bytes declared, 0 are left`, infer},
-		{answer(`{"outputs":[{"name":"Y","datatype":"UINT8","shape":[3],"parameters":{"binary_data_size":-1}}]}`), `output "Y": -1 bytes declared`, infer},
-		{strings.Replace(answer("{}"), "\r\n", "\r\nInference-Header-Content-Length: 3\r\n", 1), `Inference-Header-Content-Length is "3"`, infer},
+		{response("{"), "response JSON: ", infer},
+		{response(`{"outputs":[{"name":"Y","datatype":"UINT8","shape":[1],"data":[1]}]}`), `output "Y": the server did not send it as binary`, infer},
+		{response(`{"outputs":[{"name":"Y","datatype":"UINT8","shape":[3],"parameters":{"binary_data_size":3}}]}`), `output "Y": 3 bytes declared, 0 are left`, infer},
+		{response(`{"outputs":[{"name":"Y","datatype":"UINT8","shape":[3],"parameters":{"binary_data_size":-1}}]}`), `output "Y": -1 bytes declared`, infer},
+		{strings.Replace(response("{}"), "\r\n", "\r\nInference-Header-Content-Length: 3\r\n", 1), `Inference-Header-Content-Length is "3"`, infer},
 		{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{}", "HTTP client failed: unexpected EOF", infer},
 		{"HTTP/1.1 500 X\r\nContent-Length: 3\r\n\r\nboo", `HTTP status 500: "boo"`, infer},
 		{"HTTP/1.1 307 X\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n", "HTTP status 307", infer},
-		{answer("[]"), "answer to /v2: ", meta},
+		{response("[]"), "response to /v2: ", meta},
 		{"SSH-2.0-x\r\n\r\n", "HTTP client failed: ", meta},
 		{"HTTP/1.1 503 X\r\nContent-Length: 17\r\n\r\n{\"error\":\"later\"}", "later", meta},
 	} {
-		s := newScript(t, c.answer)
+		s := newScript(t, c.response)
 		err := c.call(newClient(t, client.Options{Address: s.Addr().String()}))
 		require.ErrorContains(t, err, c.want)
 		require.Len(t, s.requests(), 1)
@@ -181,7 +181,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 }
 
 func TestResponseParameters(t *testing.T) {
-	s := newScript(t, answer(`{"parameters":{"s":"x","b":true,"i":-3,"u":18446744073709551615,"f":0.5}}`))
+	s := newScript(t, response(`{"parameters":{"s":"x","b":true,"i":-3,"u":18446744073709551615,"f":0.5}}`))
 	r, err := newClient(t, client.Options{Address: s.Addr().String()}).Infer(t.Context(), &client.Request{Model: "m"})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"s": "x", "b": true, "i": int64(-3), "u": uint64(1<<64 - 1), "f": 0.5}, r.Parameters)

@@ -339,7 +339,7 @@ func TestSharedMemory(t *testing.T) {
 		require.Empty(t, all)
 		require.NoError(t, c.UnregisterSystemMemory(ctx, ""))
 
-		// There is no GPU here: the server says so in words of its own.
+		// Without a GPU the text of the error is the server's own.
 		err = c.RegisterCUDAMemory(ctx, client.CUDARegion{Name: "gpu", Handle: make([]byte, 64), Size: 4})
 		require.ErrorContains(t, err, "GPUs not supported")
 		gpus, err := c.CUDAMemory(ctx, "")

@@ -12,7 +12,7 @@ import (
 // Stream carries requests and their responses. One goroutine may send while
 // another receives.
 type Stream struct {
-	ctx    context.Context // of the stream; tells why it ended
+	ctx    context.Context // of the stream; its error is the reason for the end
 	cancel context.CancelFunc
 	rpc    inferencepb.GRPCInferenceService_ModelStreamInferClient
 }
@@ -50,7 +50,7 @@ func (s *Stream) Send(req *Request) error {
 }
 
 // Recv waits for the next response. It returns io.EOF when the server has
-// answered all requests after CloseSend, and *RequestError when a request
+// completed all requests after CloseSend, and *RequestError when a request
 // failed.
 func (s *Stream) Recv() (*Response, error) {
 	m, err := s.rpc.Recv()

@@ -88,7 +88,7 @@ func TestTLS(t *testing.T) {
 				require.Equal(t, mutual, err != nil, "%v: %v", p, err)
 			}
 			require.Error(t, infer(client.Options{Address: addresses[0]}), "the server wants TLS")
-			require.ErrorContains(t, infer(client.Options{Address: addresses[1]}), "certificate", "nobody here trusts it")
+			require.ErrorContains(t, infer(client.Options{Address: addresses[1]}), "certificate", "the client does not trust it")
 		}
 	}
 }

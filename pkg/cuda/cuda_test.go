@@ -35,7 +35,7 @@ func TestOpenOnThisMachine(t *testing.T) {
 		t.Skip(err)
 	}
 	_, err = d.Open(0, cuda.Handle{})
-	require.Error(t, err, "a handle that nobody made")
+	require.Error(t, err, "a handle that no process exported")
 	require.False(t, errors.Is(err, cuda.ErrNoDriver))
 	_, err = d.Open(1000, cuda.Handle{})
 	require.Error(t, err, "a device that is not there")

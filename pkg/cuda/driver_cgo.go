@@ -54,14 +54,14 @@ func open(path string) (Driver, error) {
 }
 
 // check converts a result of the driver to an error.
-func (d *driver) check(answer C.int) error {
-	if answer == 0 {
+func (d *driver) check(result C.int) error {
+	if result == 0 {
 		return nil
 	}
-	if text := C.trt_cuda_text(&d.api, answer); text != nil {
+	if text := C.trt_cuda_text(&d.api, result); text != nil {
 		return errors.New(C.GoString(text))
 	}
-	return fmt.Errorf("CUDA error %d", int(answer))
+	return fmt.Errorf("CUDA error %d", int(result))
 }
 
 // pciBytes is the size of a buffer for the text of a bus address.
@@ -89,7 +89,7 @@ func (d *driver) Open(device int, h Handle) (Memory, error) {
 		return nil, errors.New("invalid device ordinal")
 	}
 	m := &memory{driver: d}
-	if err := d.check(C.trt_cuda_open(&d.api, C.int(device), unsafe.Pointer(&h), &m.at)); err != nil {
+	if err := d.check(C.trt_cuda_open(&d.api, C.int(device), unsafe.Pointer(&h), &m.region)); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -98,16 +98,16 @@ func (d *driver) Open(device int, h Handle) (Memory, error) {
 // memory implements Memory.
 type memory struct {
 	driver *driver
-	at     C.trt_cuda_memory
+	region C.trt_cuda_memory
 }
 
-func (m *memory) Size() uint64 { return uint64(m.at.size) }
+func (m *memory) Size() uint64 { return uint64(m.region.size) }
 
 func (m *memory) Read(dst []byte, offset uint64) error {
 	if err := m.checkBounds(offset, len(dst)); err != nil || len(dst) == 0 {
 		return err
 	}
-	return m.driver.check(C.trt_cuda_read(&m.driver.api, &m.at,
+	return m.driver.check(C.trt_cuda_read(&m.driver.api, &m.region,
 		unsafe.Pointer(unsafe.SliceData(dst)), C.uint64_t(offset), C.size_t(len(dst))))
 }
 
@@ -115,11 +115,11 @@ func (m *memory) Write(src []byte, offset uint64) error {
 	if err := m.checkBounds(offset, len(src)); err != nil || len(src) == 0 {
 		return err
 	}
-	return m.driver.check(C.trt_cuda_write(&m.driver.api, &m.at,
+	return m.driver.check(C.trt_cuda_write(&m.driver.api, &m.region,
 		C.uint64_t(offset), unsafe.Pointer(unsafe.SliceData(src)), C.size_t(len(src))))
 }
 
-func (m *memory) Close() error { return m.driver.check(C.trt_cuda_close(&m.driver.api, &m.at)) }
+func (m *memory) Close() error { return m.driver.check(C.trt_cuda_close(&m.driver.api, &m.region)) }
 
 var errOutside = errors.New("copy outside of the memory")
 

@@ -60,7 +60,7 @@ func newFake(t *testing.T) fake {
 
 func (f fake) path() string { return filepath.Join(f.dir, "libcuda.so.1") }
 
-// fail makes a call answer an error.
+// fail makes a call return an error.
 func (f fake) fail(t *testing.T, call string, with int) {
 	require.NoError(t, os.WriteFile(filepath.Join(f.dir, "fail-"+call), fmt.Append(nil, with), 0o600))
 	t.Cleanup(func() { os.Remove(filepath.Join(f.dir, "fail-"+call)) })
@@ -158,7 +158,7 @@ func TestOldDriver(t *testing.T) {
 }
 
 // What a handle points to may begin inside of an allocation.
-func TestPartOfAnAllocation(t *testing.T) {
+func TestHandleInsideAnAllocation(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	d, err := open(f.path())
@@ -211,7 +211,7 @@ func TestOpenFails(t *testing.T) {
 	_, err = d.Open(0, f.allocate(t, "a", "0"))
 	require.EqualError(t, err, "invalid argument")
 	require.NotContains(t, f.content(t, "calls"), "cuDevicePrimaryCtxRelease_v2")
-	_, err = d.Open(0, handleOf("nobody", 0))
+	_, err = d.Open(0, handleOf("unknown", 0))
 	require.EqualError(t, err, "invalid argument")
 }
 

@@ -47,8 +47,8 @@ func shareWithOwner(t *testing.T, d Driver, path string) {
 	out, err := owner.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, owner.Start())
-	said := bufio.NewReader(out)
-	line, err := said.ReadString('\n')
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
 	if err != nil {
 		_ = owner.Wait()
 		t.Fatal(stderr.String())
@@ -74,7 +74,7 @@ func shareWithOwner(t *testing.T, d Driver, path string) {
 	require.NoError(t, m.Close())
 
 	require.NoError(t, in.Close())
-	rest, err := io.ReadAll(said)
+	rest, err := io.ReadAll(lines)
 	require.NoError(t, err)
 	require.NoError(t, owner.Wait(), stderr.String())
 	require.Equal(t, "0123456abc\n", string(rest))

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Environment says which GPUs CUDA shows to this process, and how it numbers them. NVML
-// shows and numbers all GPUs in the order of their bus addresses, whatever CUDA does;
-// configurations, clients and libraries use CUDA's ordinals.
+// Environment describes which GPUs CUDA shows to this process, and how it numbers them.
+// NVML lists and numbers all GPUs in the order of their bus addresses; configurations,
+// clients and libraries use CUDA's ordinals.
 //
-// If the CUDA driver is available, its answer is the table. Without it the table
-// follows NVIDIA's documentation of CUDA_VISIBLE_DEVICES, with one limit: by default,
+// If the CUDA driver is available, the GPUs and their ordinals are those it reports.
+// Without it they follow NVIDIA's documentation of CUDA_VISIBLE_DEVICES, with one limit: by default,
 // which is CUDA_DEVICE_ORDER=FASTEST_FIRST, the driver numbers the GPU first that it
 // considers the fastest. Without the driver that is unknown for GPUs of different
 // kinds; they are then numbered by their addresses, as with
@@ -26,7 +26,7 @@ type Environment struct {
 	// CUDA returns the driver's devices by ordinal; nil, or an error, if there
 	// is no driver. It is called once, and not on machines without GPUs.
 	CUDA func() ([]Identity, error)
-	// Warn receives warnings about the table. It may be nil.
+	// Warn receives warnings about the order of the GPUs. It may be nil.
 	Warn func(text string)
 }
 
@@ -36,12 +36,12 @@ type Identity struct {
 	PCI  string // "domain:bus:device.function", in hexadecimal
 }
 
-// physical is a GPU as NVML lists it.
-type physical struct {
+// physicalGPU is a GPU as NVML lists it.
+type physicalGPU struct {
 	Identity
 	name       string
 	capability string
-	divided    bool // in MIG mode: it is used by its instances alone
+	migMode    bool // in MIG mode: it is used by its instances alone
 	// instances are its MIG instances, in their order.
 	instances []migInstance
 }
@@ -52,33 +52,33 @@ type migInstance struct{ uuid, path string }
 
 // table returns the visible GPUs by CUDA ordinal, as indices of all. An ordinal whose
 // GPU NVML does not list has index -1.
-func (e Environment) table(all []physical) []int {
+func (e Environment) table(all []physicalGPU) []int {
 	if len(all) == 0 {
 		return nil
 	}
 	if e.CUDA != nil {
 		if known, err := e.CUDA(); err == nil {
-			return match(all, known)
+			return matchDevices(all, known)
 		}
 	}
 	order := byAddress(all)
 	if e.Order != "PCI_BUS_ID" && e.Warn != nil && mixedKinds(all) {
-		e.Warn("without the CUDA driver, the order in which CUDA numbers GPUs of different kinds is not known;  " +
+		e.Warn("without the CUDA driver, the order in which CUDA numbers GPUs of different kinds is not known; " +
 			"the order of their bus addresses is assumed: set CUDA_DEVICE_ORDER=PCI_BUS_ID to be sure")
 	}
 	if e.Visible == nil {
-		return applyMIG(all, whole(order))
+		return applyMIG(all, wholeGPUs(order))
 	}
 	return applyMIG(all, visibleGPUs(all, order, *e.Visible))
 }
 
-// match finds the devices of the CUDA driver among NVML's.
-func match(all []physical, known []Identity) []int {
+// matchDevices finds the devices of the CUDA driver among NVML's.
+func matchDevices(all []physicalGPU, known []Identity) []int {
 	table := make([]int, len(known))
 	for ordinal, k := range known {
-		table[ordinal] = slices.IndexFunc(all, func(p physical) bool { return p.UUID == k.UUID })
+		table[ordinal] = slices.IndexFunc(all, func(p physicalGPU) bool { return p.UUID == k.UUID })
 		if table[ordinal] < 0 && k.PCI != "" {
-			table[ordinal] = slices.IndexFunc(all, func(p physical) bool { return address(p.PCI) == address(k.PCI) })
+			table[ordinal] = slices.IndexFunc(all, func(p physicalGPU) bool { return address(p.PCI) == address(k.PCI) })
 		}
 	}
 	return table
@@ -90,12 +90,12 @@ func address(pci string) string { return strings.TrimLeft(strings.ToLower(pci), 
 
 // byAddress returns the indices of all in the order of their bus addresses, or in their
 // given order if those are not known.
-func byAddress(all []physical) []int {
+func byAddress(all []physicalGPU) []int {
 	order := make([]int, len(all))
 	for i := range order {
 		order[i] = i
 	}
-	if slices.ContainsFunc(all, func(p physical) bool { return p.PCI == "" }) {
+	if slices.ContainsFunc(all, func(p physicalGPU) bool { return p.PCI == "" }) {
 		return order
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
@@ -105,82 +105,82 @@ func byAddress(all []physical) []int {
 	return order
 }
 
-func mixedKinds(all []physical) bool {
-	return slices.ContainsFunc(all, func(p physical) bool { return p.name != all[0].name })
+func mixedKinds(all []physicalGPU) bool {
+	return slices.ContainsFunc(all, func(p physicalGPU) bool { return p.name != all[0].name })
 }
 
-// choice is a GPU, or a MIG instance of one.
-type choice struct {
-	index int
-	part  bool
+// selection is a GPU, or a MIG instance of one.
+type selection struct {
+	index      int
+	isInstance bool
 }
 
-func whole(order []int) []choice {
-	choices := make([]choice, len(order))
+func wholeGPUs(order []int) []selection {
+	selected := make([]selection, len(order))
 	for i, index := range order {
-		choices[i].index = index
+		selected[i].index = index
 	}
-	return choices
+	return selected
 }
 
 // visibleGPUs parses CUDA_VISIBLE_DEVICES. The list ends before the first entry that
 // matches no GPU, more than one, or one that was listed before.
-func visibleGPUs(all []physical, order []int, visible string) []choice {
-	var choices []choice
+func visibleGPUs(all []physicalGPU, order []int, visible string) []selection {
+	var selected []selection
 	seen := map[string]bool{}
 	for entry := range strings.SplitSeq(visible, ",") {
-		c, uuid := find(all, order, strings.TrimSpace(entry))
+		s, uuid := findGPU(all, order, strings.TrimSpace(entry))
 		if uuid == "" || seen[uuid] {
 			break
 		}
 		seen[uuid] = true
-		choices = append(choices, c)
+		selected = append(selected, s)
 	}
-	return choices
+	return selected
 }
 
-// find returns the GPU that an entry names, and the UUID of the GPU or instance; the
+// findGPU returns the GPU that an entry names, and the UUID of the GPU or instance; the
 // UUID is "" if the entry does not name exactly one.
-func find(all []physical, order []int, entry string) (c choice, uuid string) {
+func findGPU(all []physicalGPU, order []int, entry string) (s selection, uuid string) {
 	if n, err := strconv.Atoi(entry); err == nil {
 		if n < 0 || n >= len(order) {
-			return c, ""
+			return s, ""
 		}
-		return choice{index: order[n]}, all[order[n]].UUID
+		return selection{index: order[n]}, all[order[n]].UUID
 	}
 	if entry == "" { // a MIG instance whose path is unknown would match it
-		return c, ""
+		return s, ""
 	}
 	found := 0
-	take := func(index int, id string, part, whole bool) {
-		if whole || len(entry) > len("GPU-") && strings.HasPrefix(id, entry) {
-			c, uuid = choice{index, part}, id
+	match := func(index int, id string, isInstance, equal bool) {
+		if equal || len(entry) > len("GPU-") && strings.HasPrefix(id, entry) {
+			s, uuid = selection{index, isInstance}, id
 			found++
 		}
 	}
 	for i, p := range all {
-		take(i, p.UUID, false, p.UUID == entry)
+		match(i, p.UUID, false, p.UUID == entry)
 		for _, m := range p.instances {
-			take(i, m.uuid, true, m.path == entry || m.uuid == entry)
+			match(i, m.uuid, true, m.path == entry || m.uuid == entry)
 		}
 	}
 	if found != 1 {
-		return choice{}, ""
+		return selection{}, ""
 	}
-	return c, uuid
+	return s, uuid
 }
 
-// applyMIG applies CUDA's rules for GPUs in MIG mode: such a GPU stands for the first
+// applyMIG applies CUDA's rules for GPUs in MIG mode: selecting such a GPU selects the first
 // of its instances, a process that sees an instance sees nothing else, and a GPU in MIG
 // mode without instances cannot be used.
-func applyMIG(all []physical, choices []choice) []int {
+func applyMIG(all []physicalGPU, selected []selection) []int {
 	var table []int
-	for _, c := range choices {
-		switch p := all[c.index]; {
-		case c.part || len(p.instances) > 0:
-			return []int{c.index}
-		case !p.divided:
-			table = append(table, c.index)
+	for _, s := range selected {
+		switch p := all[s.index]; {
+		case s.isInstance || len(p.instances) > 0:
+			return []int{s.index}
+		case !p.migMode:
+			table = append(table, s.index)
 		}
 	}
 	return table

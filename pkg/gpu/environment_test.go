@@ -11,8 +11,8 @@ import (
 
 // machine has four GPUs that NVML lists in another order than that of their bus
 // addresses; "b" and "c" share the beginning of their UUIDs.
-func machine() []physical {
-	return []physical{
+func machine() []physicalGPU {
+	return []physicalGPU{
 		{Identity: Identity{"GPU-d0000000-1", "0001:0a:00.0"}, name: "L4"},
 		{Identity: Identity{"GPU-b1110000-2", "0000:65:00.0"}, name: "L4"},
 		{Identity: Identity{"GPU-b2220000-3", "0000:b3:00.0"}, name: "L4"},
@@ -21,7 +21,7 @@ func machine() []physical {
 }
 
 // names returns the last digits of the UUIDs of a table's GPUs.
-func names(all []physical, table []int) string {
+func names(all []physicalGPU, table []int) string {
 	var b strings.Builder
 	for _, i := range table {
 		if i < 0 {
@@ -68,15 +68,15 @@ func TestVisible(t *testing.T) {
 	require.Empty(t, Environment{Visible: &empty}.table(nil))
 }
 
-// TestDivided has NVIDIA's rules of GPUs in MIG mode: a process sees one instance,
-// and no whole GPU beside it.
-func TestDivided(t *testing.T) {
+// TestMIGMode has NVIDIA's rules for GPUs in MIG mode: a process sees one instance,
+// and no whole GPU.
+func TestMIGMode(t *testing.T) {
 	t.Parallel()
 	all := machine()
 	empty := machine()
-	empty[1].divided = true
+	empty[1].migMode = true
 	require.Equal(t, "431", names(empty, Environment{}.table(empty)), "one without instances cannot be used")
-	all[1].divided, all[2].divided = true, true
+	all[1].migMode, all[2].migMode = true, true
 	all[1].instances = []migInstance{{"MIG-5551", "MIG-GPU-b1110000-2/1/0"}, {"MIG-5552", "MIG-GPU-b1110000-2/2/0"}}
 	all[2].instances = []migInstance{{"MIG-6661", "MIG-GPU-b2220000-3/9/0"}}
 	require.Equal(t, "2", names(all, Environment{}.table(all)), "the first instance there is")
@@ -100,9 +100,9 @@ func TestDivided(t *testing.T) {
 	}
 }
 
-// TestDriverKnows: where there is a CUDA driver its order is the table, whatever
-// the variables say.
-func TestDriverKnows(t *testing.T) {
+// TestOrderOfDriver: a CUDA driver decides the order of the GPUs, whatever the values
+// of the environment variables.
+func TestOrderOfDriver(t *testing.T) {
 	t.Parallel()
 	all := machine()
 	visible := "0,1"
@@ -120,19 +120,19 @@ func TestDriverKnows(t *testing.T) {
 		e := Environment{Visible: &visible, CUDA: func() ([]Identity, error) { return test.known, test.err }}
 		require.Equal(t, test.want, names(all, e.table(all)), name)
 	}
-	e := Environment{CUDA: func() ([]Identity, error) { panic("asked on a machine without GPUs") }}
+	e := Environment{CUDA: func() ([]Identity, error) { panic("called on a machine without GPUs") }}
 	require.Empty(t, e.table(nil))
 }
 
-// TestOrderIsNotKnown: without a driver there is a warning, but only if the order of the GPUs
-// matters.
-func TestOrderIsNotKnown(t *testing.T) {
+// TestOrderWithoutDriver: without a driver there is a warning, but only if the order of
+// the GPUs matters.
+func TestOrderWithoutDriver(t *testing.T) {
 	t.Parallel()
 	mixed := machine()
 	mixed[2].name = "H200"
 	driver := func() ([]Identity, error) { return []Identity{{UUID: mixed[2].UUID}}, nil }
 	for name, test := range map[string]struct {
-		all   []physical
+		all   []physicalGPU
 		order string
 		cuda  func() ([]Identity, error)
 		warns bool
@@ -143,10 +143,10 @@ func TestOrderIsNotKnown(t *testing.T) {
 		"by address":       {mixed, "PCI_BUS_ID", nil, false},
 		"with a driver":    {mixed, "", driver, false},
 	} {
-		var told []string
-		e := Environment{Order: test.order, CUDA: test.cuda, Warn: func(text string) { told = append(told, text) }}
+		var warnings []string
+		e := Environment{Order: test.order, CUDA: test.cuda, Warn: func(text string) { warnings = append(warnings, text) }}
 		e.table(test.all)
-		require.Equal(t, test.warns, slices.ContainsFunc(told, func(s string) bool { return strings.Contains(s, "CUDA_DEVICE_ORDER=PCI_BUS_ID") }), name)
+		require.Equal(t, test.warns, slices.ContainsFunc(warnings, func(s string) bool { return strings.Contains(s, "CUDA_DEVICE_ORDER=PCI_BUS_ID") }), name)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestUnknownAddressesKeepTheOrder(t *testing.T) {
 // TestAnEmptyEntryNamesNothing, also not a MIG instance whose path is unknown.
 func TestAnEmptyEntryNamesNothing(t *testing.T) {
 	t.Parallel()
-	all := []physical{{Identity: Identity{"GPU-a", "0000:17:00.0"}, divided: true, instances: []migInstance{{uuid: "MIG-1"}}}}
+	all := []physicalGPU{{Identity: Identity{"GPU-a", "0000:17:00.0"}, migMode: true, instances: []migInstance{{uuid: "MIG-1"}}}}
 	for _, visible := range []string{"", ",", " ", ",MIG-1"} {
 		require.Empty(t, Environment{Visible: &visible}.table(all), "%q shows none", visible)
 	}

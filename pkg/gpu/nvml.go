@@ -54,7 +54,7 @@ func open(lib nvml.Interface, e Environment) (View, error) {
 
 // enumerate lists the visible devices.
 func (v *view) enumerate(e Environment) error {
-	all, handles, err := v.physical()
+	all, handles, err := v.physicalGPUs()
 	if err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func (v *view) enumerate(e Environment) error {
 	return nil
 }
 
-// physical returns the GPUs of the machine, without those that this user may not open.
-func (v *view) physical() (all []physical, handles []nvml.Device, err error) {
+// physicalGPUs returns the GPUs of the machine, without those that this user may not open.
+func (v *view) physicalGPUs() (all []physicalGPU, handles []nvml.Device, err error) {
 	n, ret := v.lib.DeviceGetCount()
 	if ret != nvml.SUCCESS {
 		return nil, nil, fmt.Errorf("count GPUs: %w", ret)
@@ -82,7 +82,7 @@ func (v *view) physical() (all []physical, handles []nvml.Device, err error) {
 		if ret != nvml.SUCCESS {
 			return nil, nil, fmt.Errorf("open GPU %d: %w", i, ret)
 		}
-		var p physical
+		var p physicalGPU
 		if p.UUID, ret = h.GetUUID(); ret != nvml.SUCCESS {
 			return nil, nil, fmt.Errorf("read UUID of GPU %d: %w", i, ret)
 		}
@@ -95,7 +95,7 @@ func (v *view) physical() (all []physical, handles []nvml.Device, err error) {
 		if at, ret := h.GetPciInfo(); ret == nvml.SUCCESS {
 			p.PCI = fmt.Sprintf("%04x:%02x:%02x.0", at.Domain, at.Bus, at.Device)
 		}
-		if p.divided = v.divided(h); p.divided {
+		if p.migMode = v.inMIGMode(h); p.migMode {
 			p.instances = migInstances(h, p.UUID)
 		}
 		all, handles = append(all, p), append(handles, h)
@@ -103,8 +103,8 @@ func (v *view) physical() (all []physical, handles []nvml.Device, err error) {
 	return all, handles, nil
 }
 
-// divided reports whether a GPU is in MIG mode.
-func (v *view) divided(h nvml.Device) bool {
+// inMIGMode reports whether a GPU is in MIG mode.
+func (v *view) inMIGMode(h nvml.Device) bool {
 	if !v.hasMIG {
 		return false
 	}
@@ -200,7 +200,7 @@ func (v *view) Processes(d Device) ([]Process, error) {
 	procs := make([]Process, 0, len(infos))
 	for _, info := range infos {
 		p := Process{PID: int(info.Pid)}
-		// In containers some drivers say zero, others all ones, for unknown.
+		// In containers some drivers return zero for unknown, others all ones.
 		if info.UsedGpuMemory != 0 && info.UsedGpuMemory != math.MaxUint64 {
 			p.Memory = Some(info.UsedGpuMemory)
 		}

@@ -15,8 +15,8 @@ import (
 
 const gib = 1 << 30
 
-// server returns a mocked machine of eight A100s whose first device answers
-// everything that the view asks; the others support nothing of it.
+// server returns a mocked machine of eight A100s whose first device supports
+// every query of the view; the others support none.
 func server() *dgxa100.Server {
 	s := dgxa100.New()
 	for _, d := range s.Devices {
@@ -80,7 +80,7 @@ func TestReading(t *testing.T) {
 		PowerLimit:  Some(400.0),
 		Energy:      Some(1234.5),
 	}, v.Read(devices[0]))
-	// The mock answers the older memory call on every device.
+	// Every device of the mock supports the older memory call.
 	require.Equal(t, Reading{
 		MemoryTotal: Some[uint64](40 * gib),
 		MemoryUsed:  Some[uint64](0),

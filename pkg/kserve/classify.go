@@ -49,9 +49,9 @@ func (c *Classes) Of(t *Tensor, k int, batched bool, labels []string) (*Tensor, 
 	k = min(k, per)
 	var out []byte
 	for i := range items {
-		part := data[i*per*t.DataType.Size():]
-		for _, class := range c.top(t.DataType, part, per, k) {
-			out = appendClass(out, t.DataType, part, int(class), labels)
+		item := data[i*per*t.DataType.Size():]
+		for _, class := range c.top(t.DataType, item, per, k) {
+			out = appendClass(out, t.DataType, item, int(class), labels)
 		}
 	}
 	return &Tensor{

@@ -110,7 +110,7 @@ func (r *Request) Into(output string) (tensor.Segment, bool) {
 	return tensor.Segment{}, false
 }
 
-// Wants reports whether the request asks for an output of that name.
+// Wants reports whether the request requests an output of that name.
 func (r *Request) Wants(output string) bool {
 	if len(r.Outputs) == 0 {
 		return true

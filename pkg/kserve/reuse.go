@@ -9,13 +9,13 @@ func ReleaseTensors(ts []Tensor) {
 	}
 }
 
-// keep is the longest list whose storage is reused: a single message of a million
+// maxReused is the longest list whose storage is reused: a single message of a million
 // inputs must not occupy a pool for ever.
-const keep = 256
+const maxReused = 256
 
 // emptied returns the storage of s with its elements cleared.
 func emptied[T any](s []T) []T {
-	if cap(s) > keep {
+	if cap(s) > maxReused {
 		return nil
 	}
 	clear(s)
@@ -24,13 +24,13 @@ func emptied[T any](s []T) []T {
 
 // emptiedTensors is emptied, but keeps the storage of the shapes.
 func emptiedTensors(ts []Tensor) []Tensor {
-	if cap(ts) > keep {
+	if cap(ts) > maxReused {
 		return nil
 	}
 	for i := range ts {
 		t := &ts[i]
 		t.Name = ""
-		if cap(t.Shape) > keep {
+		if cap(t.Shape) > maxReused {
 			t.Shape = nil
 		}
 	}

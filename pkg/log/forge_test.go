@@ -19,7 +19,7 @@ var forged = []string{
 	"a\r\tb", "\x00\x1f\x7f", "\u0085\u2028\u00a0", "bad \xff utf8", `{"status":200}`, `","status":200,"x":"`, "",
 }
 
-// A value stands in one field, whatever it holds: JSON gives it back as it is.
+// A value is one field, whatever its text: decoding the JSON returns it unchanged.
 func TestJSONFieldsCannotBeForged(t *testing.T) {
 	t.Parallel()
 	s := DefaultSettings()
@@ -91,7 +91,7 @@ func parseFields(t *testing.T, s string) (pairs []string) {
 }
 
 // A line without attributes, as all of Triton's own are, ends with its message.
-func TestTritonsLinesStay(t *testing.T) {
+func TestTritonsLinesAreUnchanged(t *testing.T) {
 	t.Parallel()
 	k, out, _ := open(t, DefaultSettings())
 	k.Logger().Info("loading: a=\"b c\":1\n")

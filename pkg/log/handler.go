@@ -15,7 +15,7 @@ import (
 
 var pid = strconv.Itoa(os.Getpid())
 
-// handler formats records as the sink's settings say. Attributes of With are kept
+// handler formats records by the settings of the sink. Attributes of With are kept
 // for the text formats and for JSON, because the format may change.
 type handler struct {
 	sink  *Sink
@@ -62,11 +62,11 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	}
 	bufs := buffers.Get().(*[2][]byte)
 	defer buffers.Put(bufs)
-	attrs, below := append(bufs[0][:0], h.attrs...), ""
+	attrs, table := append(bufs[0][:0], h.attrs...), ""
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Value.Kind() == slog.KindAny {
 			if t, ok := a.Value.Any().(rawText); ok {
-				below = string(t)
+				table = string(t)
 				return true
 			}
 		}
@@ -81,7 +81,7 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 		line = append(line, severity(r.Level))
 		line = r.Time.UTC().AppendFormat(line, "0102 15:04:05.000000 ")
 	}
-	line = appendText(line, r, attrs, below, settings.Raw)
+	line = appendText(line, r, attrs, table, settings.Raw)
 	bufs[0], bufs[1] = attrs, line
 	return h.sink.write(r.Level, line)
 }

@@ -45,7 +45,7 @@ func (w leveled) Write(line []byte) (int, error) {
 	return len(line), w.sink.write(w.level, line)
 }
 
-// jsonField formats the fields that slog itself adds. It tells them from
+// jsonField formats the fields that slog itself adds. It distinguishes them from
 // attributes of the same name by their types.
 func jsonField(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) > 0 {

@@ -53,7 +53,7 @@ type Settings struct {
 	Format               Format
 	File                 string // empty: the console
 	// Raw writes messages without quotes and escapes, which
-	// TRITON_SERVER_ESCAPE_LOG_MESSAGES=0 asks for: input from outside can then
+	// TRITON_SERVER_ESCAPE_LOG_MESSAGES=0 sets: input from outside can then
 	// forge lines. JSON is not affected.
 	Raw bool
 }

@@ -50,7 +50,7 @@ func appendWord(b []byte, s string) []byte {
 	return strconv.AppendQuote(b, s)
 }
 
-// plain reports whether s can stand unquoted.
+// plain reports whether s needs no quotes.
 func plain(s string) bool {
 	for i := 0; i < len(s); {
 		c := s[i]

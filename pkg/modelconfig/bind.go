@@ -18,7 +18,7 @@ func (b *binder) fail(at Position, msg, hint string) {
 	b.errs = append(b.errs, &SyntaxError{Pos: at, Msg: msg, Hint: hint})
 }
 
-func (b *binder) mark(path string, at Position) {
+func (b *binder) setPosition(path string, at Position) {
 	if _, ok := b.pos[path]; !ok {
 		b.pos[path] = at
 	}
@@ -39,7 +39,7 @@ func (b *binder) message(m protoreflect.Message, path string, nodes []node) {
 			continue
 		}
 		at := join(path, n.name)
-		b.mark(at, n.pos)
+		b.setPosition(at, n.pos)
 		switch {
 		case fd.IsMap():
 			b.mapEntries(m.Mutable(fd).Map(), fd, at, n)
@@ -54,8 +54,8 @@ func (b *binder) message(m protoreflect.Message, path string, nodes []node) {
 	}
 }
 
-// incomplete reports whether the parser stopped within the node; the mistake has been
-// reported.
+// incomplete reports whether the parser stopped within the node. It has then reported the
+// mistake.
 func (n *node) incomplete() bool {
 	return n.name == "" && !n.extension || !n.list && len(n.values) == 0
 }
@@ -123,9 +123,9 @@ func (b *binder) elements(list protoreflect.List, fd protoreflect.FieldDescripto
 		v := &n.values[i]
 		path := at + "[" + strconv.Itoa(list.Len()) + "]"
 		if n.list {
-			b.mark(path, v.pos)
+			b.setPosition(path, v.pos)
 		} else {
-			b.mark(path, n.pos)
+			b.setPosition(path, n.pos)
 		}
 		if fd.Message() != nil {
 			if b.wantMessage(fd, v) {

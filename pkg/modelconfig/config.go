@@ -32,7 +32,7 @@ func New(file string, cfg *inferencepb.ModelConfig) *Config {
 // value means unknown.
 type Position struct{ Line, Col int }
 
-// maxPath bounds the length of the paths that Position looks up. No field has a longer path.
+// maxPath is more than the length of the longest path of a field, in bytes.
 const maxPath = 8 * maxName
 
 // Position returns where a field was set, such as "input[0].dims[1]" or
@@ -44,11 +44,11 @@ func (c *Config) Position(path string) Position {
 		if p, ok := c.pos[path]; ok {
 			return p
 		}
-		cut := strings.LastIndexAny(path, ".[")
-		if cut < 0 {
+		end := strings.LastIndexAny(path, ".[")
+		if end < 0 {
 			return Position{}
 		}
-		path = path[:cut]
+		path = path[:end]
 	}
 }
 

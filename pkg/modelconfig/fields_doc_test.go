@@ -37,8 +37,8 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	require.Equal(t, fields, documented)
 }
 
-// fieldPaths returns the fields of a message and of those in it. The values of a map
-// stand for the map.
+// fieldPaths returns the fields of a message and of the messages in it. A map has the
+// fields of its values.
 func fieldPaths(before string, m protoreflect.MessageDescriptor) []string {
 	var all []string
 	for i := range m.Fields().Len() {

@@ -66,7 +66,7 @@ func (p jsonPath) in() string {
 	return "(" + p.shown + ")"
 }
 
-// about returns the start of a message about a name at this path.
+// about returns the path and a name, as the beginning of a message.
 func (p jsonPath) about(name string) string { return strings.TrimPrefix(p.in()+" "+name, " ") }
 
 func (b *jsonBinder) message(m protoreflect.Message, at jsonPath, members []jsonMember) error {

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// written returns the value in the form of messages.
+// written returns the value as error messages show it.
 func (v *jsonValue) written() string {
 	switch v.kind {
 	case '"':
@@ -24,8 +24,8 @@ func (v *jsonValue) written() string {
 	return v.text
 }
 
-// jsonScalar reads a scalar of the field's type. Mistakes are reported at `here`, a
-// message or list instead of a scalar at `outer`.
+// jsonScalar reads a scalar of the field's type. The error names the path here, or outer if the
+// value is a message.
 func jsonScalar(fd protoreflect.FieldDescriptor, here, outer jsonPath, v *jsonValue) (protoreflect.Value, error) {
 	switch v.kind {
 	case '{':
@@ -101,7 +101,7 @@ func (v *jsonValue) enum(ed protoreflect.EnumDescriptor) (protoreflect.EnumNumbe
 	return protoreflect.EnumNumber(n), ok
 }
 
-// whole returns a number without fraction, however it is written, as text.
+// whole returns the text of a number; one without a fraction, such as 1e3, as an integer.
 func (v *jsonValue) whole() string {
 	if v.kind != 0 || !strings.ContainsAny(v.text, ".eE") {
 		return v.text

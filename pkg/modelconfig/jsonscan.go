@@ -13,7 +13,7 @@ type JSONError struct {
 	Hint string // what to do
 }
 
-// Error returns the message, its place, and what to do.
+// Error returns the message, its position and the hint.
 func (e *JSONError) Error() string {
 	text := fmt.Sprintf("%s (line %d, column %d)", e.Msg, e.Pos.Line, e.Pos.Col)
 	if e.Hint != "" {
@@ -37,8 +37,8 @@ type jsonMember struct {
 	value jsonValue
 }
 
-// jsonScanner reads JSON as protobuf's C++ parser does: names without quotes,
-// single quotes, commas before a closing sign and unknown escapes are fine.
+// jsonScanner reads JSON as protobuf's C++ parser does. It accepts names without quotes, single
+// quotes, commas before a closing bracket and unknown escapes.
 type jsonScanner struct {
 	src   string
 	at    int
@@ -52,7 +52,7 @@ func (s *jsonScanner) pos() Position { return Position{s.line + 1, s.at - s.begi
 
 func (s *jsonScanner) fail(msg string) error { return &JSONError{Pos: s.pos(), Msg: msg} }
 
-// expected reports what is missing at this place.
+// expected returns an error about what is missing at the cursor.
 func (s *jsonScanner) expected(what string) error {
 	if s.at >= len(s.src) {
 		return s.fail("Unexpected end of string. Expected " + what + ".")
@@ -83,7 +83,7 @@ func (s *jsonScanner) accept(c byte) bool {
 	return false
 }
 
-// document reads the one value of the whole text.
+// document reads a text of one value.
 func (s *jsonScanner) document() (jsonValue, error) {
 	v, err := s.value(0, "")
 	if err != nil {

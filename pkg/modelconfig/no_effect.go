@@ -37,17 +37,17 @@ func (v *validator) noEffectOptimization(o *pb.ModelOptimizationPolicy) {
 	v.unread("optimization.eager_batching", o.GetEagerBatching(), onlyTensorRT)
 }
 
-// noEffectOnEnsemble reports fields that only the models of the steps use, not their
-// ensemble. NVIDIA's server accepts these fields too, and does not read them.
+// noEffectOnEnsemble reports fields that composing models use and ensembles do not. NVIDIA's
+// server, too, accepts these fields without reading them.
 func (v *validator) noEffectOnEnsemble() {
-	const steps = "an ensemble has no backend; write it for the models of the steps"
+	const steps = "an ensemble has no backend; set it for the composing models"
 	for i, in := range v.Input {
-		v.unread(fmt.Sprintf("input[%d].allow_ragged_batch", i), in.AllowRaggedBatch, "an ensemble does not batch; write it for the models of the steps")
+		v.unread(fmt.Sprintf("input[%d].allow_ragged_batch", i), in.AllowRaggedBatch, "an ensemble does not batch; set it for the composing models")
 	}
 	v.unread("default_model_filename", v.DefaultModelFilename != "", steps)
 	v.unread("cc_model_filenames", len(v.CcModelFilenames) > 0, steps)
 	v.unread("model_operations", v.ModelOperations != nil, steps)
-	v.unread("model_transaction_policy", v.ModelTransactionPolicy.GetDecoupled(), "an ensemble is decoupled if a model of its steps is")
+	v.unread("model_transaction_policy", v.ModelTransactionPolicy.GetDecoupled(), "an ensemble is decoupled if a composing model is")
 	v.unread("batch_input", len(v.BatchInput) > 0, steps)
 	v.unread("batch_output", len(v.BatchOutput) > 0, steps)
 	v.unread("runtime", v.Runtime != "", steps)

@@ -32,14 +32,14 @@ graph { level: 1 } input_pinned_memory { enable: false } } `
 		"a model of a backend": {`runtime: "x" batch_input { } batch_output { } model_operations { } default_model_filename: "x" model_transaction_policy { decoupled: true }`, nil},
 		"an ensemble": {`runtime: "x" batch_input { } batch_output { } model_operations { } default_model_filename: "x" cc_model_filenames { key: "7.5" value: "x" }
 model_transaction_policy { decoupled: true } input { allow_ragged_batch: true optional: true } ensemble_scheduling { step { model_namespace: "x" } }`, []string{
-			"input[0].allow_ragged_batch has no effect: an ensemble does not batch; write it for the models of the steps",
-			"default_model_filename has no effect: an ensemble has no backend; write it for the models of the steps",
-			"cc_model_filenames has no effect: an ensemble has no backend; write it for the models of the steps",
-			"model_operations has no effect: an ensemble has no backend; write it for the models of the steps",
-			"model_transaction_policy has no effect: an ensemble is decoupled if a model of its steps is",
-			"batch_input has no effect: an ensemble has no backend; write it for the models of the steps",
-			"batch_output has no effect: an ensemble has no backend; write it for the models of the steps",
-			"runtime has no effect: an ensemble has no backend; write it for the models of the steps",
+			"input[0].allow_ragged_batch has no effect: an ensemble does not batch; set it for the composing models",
+			"default_model_filename has no effect: an ensemble has no backend; set it for the composing models",
+			"cc_model_filenames has no effect: an ensemble has no backend; set it for the composing models",
+			"model_operations has no effect: an ensemble has no backend; set it for the composing models",
+			"model_transaction_policy has no effect: an ensemble is decoupled if a composing model is",
+			"batch_input has no effect: an ensemble has no backend; set it for the composing models",
+			"batch_output has no effect: an ensemble has no backend; set it for the composing models",
+			"runtime has no effect: an ensemble has no backend; set it for the composing models",
 			"ensemble_scheduling.step[0].model_namespace has no effect: the server finds the namespace of the model",
 		}},
 	} {

@@ -100,8 +100,8 @@ func (c *Config) NormalizeInstanceGroups(m Machine) {
 	}
 }
 
-// defaultGroup returns the group of a configuration without one. It is the only one
-// whose name has no index.
+// defaultGroup returns the instance group of a configuration without any. As in Triton, its name
+// has no index.
 func (c *Config) defaultGroup(m Machine) *pb.ModelInstanceGroup {
 	g := &pb.ModelInstanceGroup{Name: c.Name}
 	for _, p := range m.Preferred {

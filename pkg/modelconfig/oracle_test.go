@@ -120,7 +120,7 @@ func runTriton(t *testing.T, binary, repo string) string {
 	return log.String()
 }
 
-// freePorts are three ports that nobody listened on a moment ago.
+// freePorts returns three ports that are free now.
 func freePorts(t *testing.T) [3]string {
 	t.Helper()
 	var ports [3]string

@@ -46,7 +46,7 @@ func Parse(file string, src []byte) (*Config, error) {
 	b := binder{pos: c.pos}
 	b.message(c.ProtoReflect(), "", nodes)
 	errs := append(p.errs, b.errs...)
-	if len(errs) == 0 && !p.dead {
+	if len(errs) == 0 && !p.stopped {
 		return c, nil
 	}
 	if len(errs) == 0 {
@@ -65,8 +65,8 @@ func Parse(file string, src []byte) (*Config, error) {
 	return nil, SyntaxErrors(errs)
 }
 
-// ReadFile reads and parses a file. Its errors begin with Triton's text and
-// say what is wrong and where after it.
+// ReadFile reads and parses a file. Its errors begin with Triton's text; the position and the
+// hint follow it.
 func ReadFile(path string) (*Config, error) {
 	src, err := ReadText(path)
 	if err != nil {
@@ -96,7 +96,7 @@ func ReadText(path string) ([]byte, error) {
 	return src, nil
 }
 
-// reason returns the operating system's own words, in C's capitalisation.
+// reason returns the text of the operating system, capitalized as by strerror.
 func reason(err error) string {
 	var no syscall.Errno
 	if !errors.As(err, &no) {

@@ -12,9 +12,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestParseJSONAnswers compares with the recorded answers of Triton's server
+// TestParseJSONAsTriton compares with the recorded answers of Triton's server
 // 2.51.
-func TestParseJSONAnswers(t *testing.T) {
+func TestParseJSONAsTriton(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/json/parse", func(t *testing.T, d *datadriven.TestData) string {
 		_, err := ParseJSON("", []byte(d.Input))

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A long name in a map is not kept once more for every place below it.
+// The paths of the fields below a map entry do not repeat all of a long name.
 func TestPositionsBelowALongName(t *testing.T) {
 	t.Parallel()
 	name := strings.Repeat("k.", 50_000)
@@ -23,6 +23,6 @@ func TestPositionsBelowALongName(t *testing.T) {
 			size += len(path)
 		}
 		require.Less(t, size, 10<<20)
-		require.Equal(t, c.Position("model_warmup[0].inputs"), c.Position(`model_warmup[0].inputs["`+name+`"].dims[7]`), "the nearest place that is known")
+		require.Equal(t, c.Position("model_warmup[0].inputs"), c.Position(`model_warmup[0].inputs["`+name+`"].dims[7]`), "the nearest enclosing field with a position")
 	}
 }

@@ -7,7 +7,7 @@ type Rule struct {
 }
 
 // The rules that Validate, ValidateIO, ValidateRuntime, ValidateInstanceGroups
-// and ValidateParts report.
+// and ValidateComposing report.
 const (
 	ruleName              = "TRN101"
 	ruleBackend           = "TRN103"
@@ -49,9 +49,9 @@ func Rules() []Rule {
 	return []Rule{
 		{ruleName, "a model has a name"},
 		{ruleBackend, "a model that is not an ensemble has a backend"},
-		{rulePlatform, "platform and backend belong together"},
+		{rulePlatform, "platform, if it is set, is a platform of the backend"},
 		{ruleEnsemblePair, "an ensemble has platform \"ensemble\" and no backend"},
-		{ruleRuntime, "a runtime is the library of the backend"},
+		{ruleRuntime, "runtime, if it is set, is the library of the backend or model.py"},
 		{ruleTensorName, "every input and output has a name"},
 		{ruleDataType, "every input and output has a data_type"},
 		{ruleNoDims, "every input and output has dims"},
@@ -75,9 +75,9 @@ func Rules() []Rule {
 		{ruleEnsemble, "an ensemble has steps and no instances, optimization or warm-up"},
 		{ruleEnsembleStep, "every step has model_name, input_map and output_map"},
 		{ruleEnsembleTensor, "the tensors of an ensemble are connected"},
-		{ruleEnsembleFit, "a step maps the inputs and outputs that its model has, and its model takes batches as large as the ensemble's"},
+		{ruleEnsembleFit, "a step maps inputs and outputs that its model has, and its model allows batches as large as the ensemble's"},
 		{ruleEnsembleTypes, "the models that share a tensor of an ensemble agree on its type and shape"},
-		{ruleEnsembleDecoupled, "the values that a step joins come from one decoupled model"},
+		{ruleEnsembleDecoupled, "the inputs of a step come from at most one decoupled model"},
 		{ruleMetrics, "every metric control has a family and histogram buckets"},
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// written returns the value in the form of messages.
+// written returns the value as error messages show it.
 func (v *value) written() string {
 	switch {
 	case v.message:

@@ -90,15 +90,15 @@ func (s *scanner) next() token {
 		return s.fail(at, "Invalid control characters encountered in text.",
 			fmt.Sprintf("remove the byte 0x%02x", c))
 	case c >= utf8.RuneSelf:
-		return s.foreign(at)
+		return s.nonASCII(at)
 	default:
 		s.off++
 		return token{kind: tokSymbol, text: s.src[s.off-1 : s.off], pos: at}
 	}
 }
 
-// foreign reports a character that text format does not allow outside strings.
-func (s *scanner) foreign(at Position) token {
+// nonASCII reports a character that text format does not allow outside strings.
+func (s *scanner) nonASCII(at Position) token {
 	r, _ := utf8.DecodeRuneInString(s.src[s.off:])
 	switch r {
 	case '\ufeff':

@@ -24,8 +24,11 @@ func suggestField(md protoreflect.MessageDescriptor, name string) string {
 	if best, ok := spelling.Nearest(name, names); ok {
 		return didYouMean(best)
 	}
-	if home := homeOf(protoreflect.Name(name)); home != "" {
-		return fmt.Sprintf("it belongs in %s { }", home)
+	if (&inferencepb.ModelConfig{}).ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(name)) != nil {
+		return "write it at the top level, outside of all blocks"
+	}
+	if block := blockWith(protoreflect.Name(name)); block != "" {
+		return fmt.Sprintf("write it in %s { }", block)
 	}
 	if len(names) <= 6 {
 		return "it has " + strings.Join(names, ", ")
@@ -35,18 +38,16 @@ func suggestField(md protoreflect.MessageDescriptor, name string) string {
 
 func didYouMean(name string) string { return fmt.Sprintf("did you mean %q?", name) }
 
-// homeOf returns the first block of a configuration that has a field of this name.
-func homeOf(name protoreflect.Name) string {
+// blockWith returns the path of the first block of a configuration, by depth, that has a field
+// of this name; empty: there is none.
+func blockWith(name protoreflect.Name) string {
 	root := (&inferencepb.ModelConfig{}).ProtoReflect().Descriptor()
-	if root.Fields().ByName(name) != nil {
-		return "the top level, not a block such as this:"
-	}
-	type place struct {
+	type block struct {
 		md   protoreflect.MessageDescriptor
 		path string
 	}
 	seen := map[protoreflect.FullName]bool{root.FullName(): true}
-	for queue := []place{{root, ""}}; len(queue) > 0; queue = queue[1:] {
+	for queue := []block{{root, ""}}; len(queue) > 0; queue = queue[1:] {
 		fields := queue[0].md.Fields()
 		for i := range fields.Len() {
 			fd := fields.Get(i)
@@ -59,13 +60,13 @@ func homeOf(name protoreflect.Name) string {
 			if md.Fields().ByName(name) != nil {
 				return path
 			}
-			queue = append(queue, place{md, path})
+			queue = append(queue, block{md, path})
 		}
 	}
 	return ""
 }
 
-// typeNames maps names of element types in other systems to ours.
+// typeNames maps the names that other systems give to element types to those of config.pbtxt.
 var typeNames = map[string]string{
 	"FLOAT": "TYPE_FP32", "FLOAT32": "TYPE_FP32", "FLOAT16": "TYPE_FP16", "HALF": "TYPE_FP16", "FLOAT64": "TYPE_FP64",
 	"DOUBLE": "TYPE_FP64", "BFLOAT16": "TYPE_BF16", "BYTES": "TYPE_STRING", "STR": "TYPE_STRING", "STRING": "TYPE_STRING",

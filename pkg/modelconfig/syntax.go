@@ -5,7 +5,7 @@ import "fmt"
 // maxDepth bounds the nesting of messages; the schema needs 7.
 const maxDepth = 64
 
-// node is one "name: value" of the text, before it is matched with the schema.
+// node is one "name: value" of the text. The schema is not known here; binder applies it.
 type node struct {
 	name      string
 	pos       Position
@@ -29,18 +29,18 @@ type value struct {
 // syntax parses tokens into nodes. It continues after a missing colon or comma and
 // stops at any other mistake.
 type syntax struct {
-	scan scanner
-	tok  token
-	errs []*SyntaxError
-	dead bool
+	scan    scanner
+	tok     token
+	errs    []*SyntaxError
+	stopped bool
 }
 
 func (p *syntax) advance() token {
 	t := p.tok
 	p.tok = p.scan.next()
-	if p.scan.err != nil && !p.dead {
+	if p.scan.err != nil && !p.stopped {
 		p.errs = append(p.errs, p.scan.err)
-		p.dead = true
+		p.stopped = true
 	}
 	return t
 }
@@ -55,17 +55,17 @@ func (p *syntax) accept(symbol string) bool {
 	return true
 }
 
-// note records a mistake after which parsing continues.
-func (p *syntax) note(at Position, msg, hint string) {
-	if !p.dead {
+// report records a mistake after which parsing continues.
+func (p *syntax) report(at Position, msg, hint string) {
+	if !p.stopped {
 		p.errs = append(p.errs, &SyntaxError{Pos: at, Msg: msg, Hint: hint})
 	}
 }
 
 // fail records a mistake and ends parsing.
 func (p *syntax) fail(at Position, msg, hint string) {
-	p.note(at, msg, hint)
-	p.dead = true
+	p.report(at, msg, hint)
+	p.stopped = true
 }
 
 // expect returns the message for a token other than the expected symbol.
@@ -77,7 +77,7 @@ func (p *syntax) expect(symbol string) string {
 // closing is empty.
 func (p *syntax) fields(closing string, opened Position, depth int) []node {
 	var list []node
-	for !p.dead {
+	for !p.stopped {
 		switch {
 		case closing != "" && p.accept(closing), closing == "" && p.tok.kind == tokEOF:
 			return list
@@ -104,7 +104,7 @@ func (p *syntax) field(depth int) node {
 	default:
 		hint := "a field starts with its name"
 		if p.is("}") || p.is(">") {
-			hint = "nothing is open here: remove it or look for a missing opening brace"
+			hint = "it closes nothing: remove it or add the missing opening brace"
 		}
 		p.fail(p.tok.pos, "Expected identifier, got: "+p.tok.text, hint)
 		return n
@@ -115,8 +115,8 @@ func (p *syntax) field(depth int) node {
 		p.fail(p.tok.pos, p.expect(":"), "the file ends here")
 		return n
 	case !n.colon && (p.tok.kind != tokSymbol || p.is("-")):
-		p.note(p.tok.pos, p.expect(":"), "write "+n.name+": ...")
-		n.colon = true // reported once is enough
+		p.report(p.tok.pos, p.expect(":"), "write "+n.name+": ...")
+		n.colon = true // so that binder does not report it again
 	}
 	if p.is("[") {
 		p.list(&n, depth)
@@ -144,13 +144,13 @@ func (p *syntax) extensionName(n *node) {
 func (p *syntax) list(n *node, depth int) {
 	n.open = p.advance().pos
 	n.list = true
-	for !p.dead {
+	for !p.stopped {
 		if len(n.values) == 0 && p.accept("]") {
 			return
 		}
 		n.values = append(n.values, p.value(depth))
 		switch {
-		case p.dead || p.accept("]"):
+		case p.stopped || p.accept("]"):
 			return
 		case p.accept(","):
 		case p.tok.kind == tokEOF:
@@ -160,7 +160,7 @@ func (p *syntax) list(n *node, depth int) {
 		case p.tok.kind == tokIdent && n.values[0].message:
 			p.fail(p.tok.pos, p.expect(","), fmt.Sprintf("close the list opened at line %d column %d with \"]\"", n.open.Line, n.open.Col))
 		default:
-			p.note(p.tok.pos, p.expect(","), "separate the values of a list with commas")
+			p.report(p.tok.pos, p.expect(","), "separate the values of a list with commas")
 		}
 	}
 }
@@ -202,9 +202,9 @@ func (p *syntax) value(depth int) value {
 			v.tok.value = string(parts)
 		}
 	default:
-		v.tok = p.tok // no value: what should stand here depends on the field
+		v.tok = p.tok // no value: binder knows the expected type and reports the mistake
 		v.reported = p.scan.err != nil
-		p.dead = true
+		p.stopped = true
 	}
 	return v
 }

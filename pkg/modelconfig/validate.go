@@ -24,8 +24,8 @@ func (c *Config) Validate() []Finding {
 	return v.found
 }
 
-// ValidateIO checks inputs, outputs and batch tensors. Triton does it after
-// auto-completion (or before, where that is off).
+// ValidateIO checks inputs, outputs and batch tensors, on a configuration that has been
+// completed if auto-completion is on.
 func (c *Config) ValidateIO() []Finding {
 	v := validator{Config: c}
 	v.inputs()
@@ -65,7 +65,7 @@ func (v *validator) add(rule, path, hint, format string, args ...any) {
 
 const ensemblePlatform = "ensemble"
 
-// platformFamily is the backend that a platform name stands for.
+// platformFamily maps the name of a platform to its backend.
 var platformFamily = map[string]string{
 	"tensorflow_graphdef":   "tensorflow",
 	"tensorflow_savedmodel": "tensorflow",
@@ -88,7 +88,7 @@ func (v *validator) identity() {
 		v.add(ruleBackend, "platform", hint,
 			"unexpected platform type '%s' for %s", v.Platform, v.Name)
 	case v.Backend != "" && v.Platform == ensemblePlatform:
-		v.add(ruleEnsemblePair, "backend", "remove backend, or platform if this is no ensemble",
+		v.add(ruleEnsemblePair, "backend", "remove backend, or remove platform if the model is not an ensemble",
 			"Ensemble model '%s' must have platform type 'ensemble' and empty backend type", v.Name)
 	}
 	switch v.Backend {

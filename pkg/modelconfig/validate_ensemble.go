@@ -23,7 +23,7 @@ func (v *validator) ensemble() {
 			"ensemble scheduling cannot be set for model '%s' whose platform is not ensemble", v.Name)
 		return
 	}
-	const hint = "remove it: the models of the steps have their own"
+	const hint = "remove it: the composing models have their own"
 	if len(v.InstanceGroup) > 0 {
 		v.add(ruleEnsemble, "instance_group", hint, "instance group should not be specified for ensemble '%s'", v.Name)
 	}
@@ -69,8 +69,8 @@ func (v *validator) steps(e *pb.ModelEnsembling) bool {
 	return len(v.found) == before && len(e.Step) > 0
 }
 
-// tensorGraph says how the steps connect the tensors of an ensemble. At most one step
-// writes a tensor (steps reports others).
+// tensorGraph is the graph of the steps and tensors of an ensemble. At most one step writes a
+// tensor: the method steps reports the others.
 type tensorGraph struct {
 	steps   []*pb.ModelEnsembling_Step
 	writer  map[string]int   // index of the step
@@ -134,7 +134,8 @@ func (g *tensorGraph) flow(queue []string) {
 	}
 }
 
-// cause walks back from a tensor that is not written to the first tensor at fault.
+// cause follows the steps back from a tensor that is not written, to the tensor that no step
+// writes or that is part of a cycle.
 func (g *tensorGraph) cause(name string) string {
 	seen := map[string]bool{name: true}
 	for {

@@ -21,33 +21,33 @@ func (c *Config) ValidateInstanceGroups(m Machine) []Finding {
 	}
 	for i, g := range c.InstanceGroup {
 		path := fmt.Sprintf("instance_group[%d]", i)
-		who := fmt.Sprintf("instance group %s of model %s", g.Name, c.Name)
+		group := fmt.Sprintf("instance group %s of model %s", g.Name, c.Name)
 		switch g.Kind {
 		case pb.ModelInstanceGroup_KIND_GPU:
-			v.gpuGroup(path, who, g, m)
+			v.gpuGroup(path, group, g, m)
 		case pb.ModelInstanceGroup_KIND_AUTO:
-			v.add(ruleGPU, path, "write KIND_CPU or KIND_GPU", "%s has unexpected kind KIND_AUTO", who)
+			v.add(ruleGPU, path, "write KIND_CPU or KIND_GPU", "%s has unexpected kind KIND_AUTO", group)
 			v.found[len(v.found)-1].Code = status.Internal
 		default:
 			if len(g.Gpus) > 0 {
 				v.add(ruleGroupGPUs, path+".gpus", "remove gpus or write kind: KIND_GPU",
-					"%s has kind %s but specifies one or more GPUs", who, g.Kind)
+					"%s has kind %s but specifies one or more GPUs", group, g.Kind)
 			}
 		}
-		v.profiles(path, who, g.Profile)
+		v.profiles(path, group, g.Profile)
 	}
 	return v.found
 }
 
-func (v *validator) gpuGroup(path, who string, g *pb.ModelInstanceGroup, m Machine) {
+func (v *validator) gpuGroup(path, label string, g *pb.ModelInstanceGroup, m Machine) {
 	const onCPU = "write kind: KIND_CPU to run it on the CPU"
 	switch {
 	case m.NoGPUSupport:
-		v.add(ruleGPU, path+".kind", onCPU, "%s has kind KIND_GPU but server does not support GPUs", who)
+		v.add(ruleGPU, path+".kind", onCPU, "%s has kind KIND_GPU but server does not support GPUs", label)
 	case len(g.Gpus) == 0 && len(m.GPUs) == 0:
-		v.add(ruleGPU, path+".kind", onCPU, "%s has kind KIND_GPU but no GPUs are available", who)
+		v.add(ruleGPU, path+".kind", onCPU, "%s has kind KIND_GPU but no GPUs are available", label)
 	case len(g.Gpus) == 0:
-		v.add(ruleGPU, path+".gpus", "list them", "%s has kind KIND_GPU but specifies no GPUs", who)
+		v.add(ruleGPU, path+".gpus", "list them", "%s has kind KIND_GPU but specifies no GPUs", label)
 	}
 	if m.NoGPUSupport {
 		return
@@ -62,7 +62,7 @@ func (v *validator) gpuGroup(path, who string, g *pb.ModelInstanceGroup, m Machi
 		}
 		v.add(ruleGPU, fmt.Sprintf("%s.gpus[%d]", path, i), hint,
 			"%s specifies invalid or unsupported gpu id %d. GPUs with at least the minimum required CUDA compute compatibility of %f are: %s",
-			who, id, m.minCompute(), joinInts(m.GPUs))
+			label, id, m.minCompute(), joinInts(m.GPUs))
 	}
 }
 
@@ -81,10 +81,10 @@ func joinInts(list []int32) string {
 	return strings.Join(words, ", ")
 }
 
-func (v *validator) profiles(path, who string, profiles []string) {
+func (v *validator) profiles(path, label string, profiles []string) {
 	if len(profiles) > 0 && v.Platform != tensorrtPlatform {
 		v.add(ruleProfile, path+".profile", "remove it",
-			"%s and platform %sspecifies profile field which is only supported for TensorRT models", who, v.Platform)
+			"%s and platform %sspecifies profile field which is only supported for TensorRT models", label, v.Platform)
 		return
 	}
 	for i, p := range profiles {
@@ -98,7 +98,7 @@ func (v *validator) profiles(path, who string, profiles []string) {
 			v.add(ruleProfile, at, hint, "unable to parse '%s': stoi", p)
 		case n < 0:
 			v.add(ruleProfile, at, hint, "%s and platform %s specifies invalid profile %s. "+
-				"The field should contain the string representation of a non-negative integer.", who, v.Platform, p)
+				"The field should contain the string representation of a non-negative integer.", label, v.Platform, p)
 		}
 	}
 }

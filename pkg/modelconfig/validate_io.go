@@ -48,13 +48,13 @@ func (v *validator) outputs() {
 	}
 }
 
-// addTensor reports a mistake with the tensor's kind and name before the text.
+// addTensor reports a mistake; its text begins with the kind and the name of the tensor.
 func (v *validator) addTensor(t ioTensor, rule, field, hint, msg string) {
-	who := "model " + t.kind + " "
+	label := "model " + t.kind + " "
 	if t.name != "" {
-		who += "'" + t.name + "' "
+		label += "'" + t.name + "' "
 	}
-	v.add(rule, t.path+field, hint, "%s%s for %s", who, msg, v.Name)
+	v.add(rule, t.path+field, hint, "%s%s for %s", label, msg, v.Name)
 }
 
 func (v *validator) tensor(t ioTensor) {

@@ -18,7 +18,7 @@ type VersionDir struct {
 	Ignored string
 }
 
-// notVersions are the subdirectories of a model with another purpose.
+// notVersions are the names of subdirectories that are not versions.
 var notVersions = []string{"configs", "initial_state", "warmup"}
 
 // Versions lists the candidates in a model's directory by name.
@@ -70,8 +70,8 @@ func versionDir(name string) VersionDir {
 	return v
 }
 
-// Select returns the versions that a policy serves among those present, highest first.
-// missing are those that a specific policy names and that do not exist.
+// Select returns the versions that a policy serves among those present, highest first. missing
+// has the versions that a specific policy names and that are not present.
 func Select(policy *pb.ModelVersionPolicy, present []int64) (chosen, missing []int64) {
 	all := slices.Clone(present)
 	slices.SortFunc(all, func(a, b int64) int { return cmp.Compare(b, a) })

@@ -72,9 +72,9 @@ func (d *decoder) external(f field) error {
 	return d.keep(f, 0)
 }
 
-// separate splits the graph inputs into those that a request gives and those with a
+// splitInputs splits the graph inputs into those that a request gives and those with a
 // default.
-func (d *decoder) separate() {
+func (d *decoder) splitInputs() {
 	weight := make(map[string]bool, len(d.inputs))
 	for _, v := range d.inputs {
 		weight[v.Name] = false

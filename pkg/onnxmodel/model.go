@@ -33,7 +33,7 @@ type Model struct {
 	Initializers []string
 	// Parameters is the number of elements of all initializers.
 	Parameters int64
-	// External lists the files beside the model that hold weights, each once.
+	// External lists the files with weights next to the model, each once.
 	External []string
 	Nodes    int
 }
@@ -42,16 +42,6 @@ type Model struct {
 type Opset struct {
 	Domain  string
 	Version int64
-}
-
-// Opset returns the version of the domain's operator set; 0 if it is not imported.
-func (m *Model) Opset(domain string) int64 {
-	for _, o := range m.Opsets {
-		if o.Domain == domain {
-			return o.Version
-		}
-	}
-	return 0
 }
 
 // Value is an input or output of a graph.
@@ -66,7 +56,7 @@ type Value struct {
 	// Dims has -1 for each dimension that may vary.
 	Dims []int64
 	// Symbols has the name of each dimension, "" for none; it is as long as
-	// Dims. Equal names stand for equal sizes.
+	// Dims. Equal names mean equal sizes.
 	Symbols []string
 }
 

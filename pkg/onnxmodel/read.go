@@ -44,7 +44,7 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 	if !d.graphs {
 		return nil, errors.New("not an ONNX model: it has no graph")
 	}
-	d.separate()
+	d.splitInputs()
 	return d.m, nil
 }
 

@@ -39,9 +39,7 @@ func TestShapes(t *testing.T) {
 	require.Equal(t, "make.py 1 test", m.Producer+" "+m.ProducerVersion+" "+m.Domain)
 	require.Equal(t, int64(7), m.Version)
 	require.Equal(t, "shapes", m.Graph)
-	require.Equal(t, int64(17), m.Opset(""))
-	require.Equal(t, int64(3), m.Opset("ai.onnx.ml"))
-	require.Zero(t, m.Opset("other"))
+	require.Equal(t, []onnxmodel.Opset{{Version: 17}, {Domain: "ai.onnx.ml", Version: 3}}, m.Opsets)
 	require.Equal(t, map[string]string{"author": "nobody", "labels": "a,b"}, m.Metadata)
 	require.Equal(t, 1, m.Nodes)
 

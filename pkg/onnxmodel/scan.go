@@ -20,7 +20,7 @@ const (
 )
 
 // scanner iterates over the protobuf fields of a file through a small window. Fields
-// that are not asked for are skipped without reading them.
+// without a callback are skipped without reading them.
 type scanner struct {
 	r      io.ReaderAt
 	size   int64

@@ -1,7 +1,6 @@
 package onnxmodel
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -110,10 +109,9 @@ type Attr struct{ encoded []byte }
 
 // The numbers of AttributeProto.AttributeType.
 const (
-	attrFloat  = 1
-	attrInt    = 2
-	attrTensor = 4
-	attrInts   = 7
+	attrFloat = 1
+	attrInt   = 2
+	attrInts  = 7
 )
 
 // attr starts an AttributeProto; the value follows.
@@ -135,22 +133,9 @@ func IntsAttr(name string, values ...int64) Attr {
 	return Attr{b}
 }
 
-// FloatAttr returns a number attribute.
+// FloatAttr returns a floating-point attribute.
 func FloatAttr(name string, v float32) Attr {
 	return Attr{appendFloat(attr(name, attrFloat), 2, v)}
-}
-
-// TensorAttr returns a tensor attribute, such as the value of a Constant.
-func TensorAttr(name string, t Weight) (Attr, error) {
-	b, err := t.head()
-	if err != nil {
-		return Attr{}, fmt.Errorf("attribute %q: %w", name, err)
-	}
-	buf := bytes.NewBuffer(b)
-	if err := t.fill(buf); err != nil {
-		return Attr{}, fmt.Errorf("attribute %q: %w", name, err)
-	}
-	return Attr{appendBytes(attr(name, attrTensor), 5, buf.Bytes())}, nil
 }
 
 func appendFloat(b []byte, num protowire.Number, v float32) []byte {

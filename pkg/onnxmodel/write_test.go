@@ -76,8 +76,6 @@ func TestWriteErrors(t *testing.T) {
 	f.Weights = []onnxmodel.Weight{half, half}
 	require.ErrorContains(t, f.Write(io.Discard), "more than the 2 GiB that an ONNX file can hold")
 	require.ErrorIs(t, file().Write(failing{broken}), broken)
-	_, err := onnxmodel.TensorAttr("value", onnxmodel.Floats("", []int64{2}, 1))
-	require.ErrorContains(t, err, `attribute "value": 4 bytes of data`)
 }
 
 type failing struct{ err error }

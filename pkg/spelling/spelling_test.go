@@ -27,7 +27,7 @@ func TestWithin(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, "table", got, "the nearest, not the first")
 	_, ok = Within(1, "tabel", names)
-	require.True(t, ok, "two letters that change places are one edit")
+	require.True(t, ok, "a transposition of two letters is one edit")
 	_, ok = Within(0, "tabe", names)
 	require.False(t, ok)
 }

@@ -25,7 +25,7 @@ type Buffer struct {
 type Owner interface{ Free(b *Buffer) }
 
 // NewBuffer returns a buffer with one reference over memory that its owner frees at the
-// last Release. A nil owner leaves the memory to the garbage collector. stable says
+// last Release. A nil owner leaves the memory to the garbage collector. stable reports
 // that Go neither moves nor collects the memory, so that C may keep its address for
 // longer than one call.
 func NewBuffer(data []byte, stable bool, owner Owner) *Buffer {

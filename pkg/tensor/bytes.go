@@ -31,7 +31,7 @@ func Elements(data []byte) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for i := 0; len(data) > 0; i++ {
 			if len(data) < 4 {
-				yield(nil, fmt.Errorf("element %d: %w: %d bytes where a 4-byte length stands", i, ErrTruncated, len(data)))
+				yield(nil, fmt.Errorf("element %d: %w: %d bytes instead of a 4-byte length", i, ErrTruncated, len(data)))
 				return
 			}
 			n := uint64(binary.LittleEndian.Uint32(data))

@@ -35,17 +35,6 @@ func NewData(b *Buffer) Data {
 // the caller's reference.
 func SegmentData(s Segment) Data { return Data{first: s, size: s.N} }
 
-// OnDevice reports whether a part of the data is in memory that the processor cannot
-// read.
-func (d *Data) OnDevice() bool {
-	for i := range d.Segments() {
-		if d.Segment(i).Buffer.Device() != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // SliceData returns the data b[off:off+n]. It retains b.
 func SliceData(b *Buffer, off, n int) Data {
 	_ = b.data[off : off+n] // bounds check in the caller that made the mistake

@@ -23,7 +23,7 @@ func (k MemoryKind) String() string {
 	return "CPU"
 }
 
-// Location says where memory is. The zero value is the memory of the processor.
+// Location is the kind and device of memory. The zero value is the memory of the processor.
 type Location struct {
 	Kind   MemoryKind
 	Device int // index of the device

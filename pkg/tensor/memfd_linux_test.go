@@ -22,7 +22,7 @@ func shareable(t *testing.T) *tensor.Pool {
 	return p
 }
 
-// read returns what another process finds where a buffer says that it can be mapped.
+// read returns the bytes that another process maps for a shared buffer.
 func read(t *testing.T, b *tensor.Buffer) []byte {
 	t.Helper()
 	file, offset, ok := b.Shared()
@@ -39,7 +39,8 @@ func TestSharedMemory(t *testing.T) {
 	var files []*os.File
 	for _, n := range []int{1, 300, 4096, 1 << 20, 3 << 20} {
 		for _, at := range []int{0, 7} {
-			b := p.GetAligned(n, at)
+			b, err := p.TryGetAligned(n, at)
+			require.NoError(t, err)
 			other := p.Get(n)
 			copy(b.Bytes(), "first")
 			copy(other.Bytes(), "other")
@@ -66,7 +67,7 @@ func TestSharedMemory(t *testing.T) {
 
 // Released memory returns to the system. Other processes that still map the file read
 // zeros there.
-func TestSharedMemoryIsGivenBack(t *testing.T) {
+func TestSharedMemoryIsUnmapped(t *testing.T) {
 	t.Parallel()
 	p := shareable(t)
 	b := p.Get(70 << 20) // of no class: unmapped at once

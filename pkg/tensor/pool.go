@@ -41,8 +41,8 @@ type class struct {
 
 // piece is the memory of one buffer.
 type piece struct {
-	mem []byte
-	of  *Mapping // the mapping with the piece; nil for private memory
+	mem     []byte
+	mapping *Mapping // the mapping with the piece; nil for private memory
 }
 
 // PoolOptions configure a pool.
@@ -66,20 +66,17 @@ func NewPoolOf(o PoolOptions) *Pool {
 }
 
 // Get is TryGet for tests: it panics if there is no memory. The contents are undefined.
-func (p *Pool) Get(n int) *Buffer { return p.GetAligned(n, 0) }
-
-// alignment in bytes is the one that vector instructions prefer, and enough for every data
-// type.
-const alignment = 64
-
-// GetAligned is TryGetAligned with the panic of Get.
-func (p *Pool) GetAligned(n, at int) *Buffer {
-	b, _, err := p.get(n, at)
+func (p *Pool) Get(n int) *Buffer {
+	b, _, err := p.get(n, 0)
 	if err != nil {
 		panic("tensor: out of memory: " + err.Error())
 	}
 	return b
 }
+
+// alignment in bytes is the one that vector instructions prefer, and enough for every data
+// type.
+const alignment = 64
 
 // TryGet returns a buffer of n bytes with one reference, or the error of the system.
 // The contents are undefined.
@@ -120,8 +117,8 @@ func (p *Pool) get(n, at int) (b *Buffer, fresh bool, err error) {
 	return p.buffer(m, c, front, n), fresh, nil
 }
 
-// GetKept is GetAligned from memory that waits for reuse, which is cheap. It returns
-// nil if there is none of that size.
+// GetKept is TryGetAligned restricted to memory that waits for reuse, which is cheap. It
+// returns nil if there is none of that size.
 func (p *Pool) GetKept(n, at int) *Buffer {
 	front := leadingPad(at)
 	c := classOf(front + n)
@@ -179,10 +176,10 @@ func (p *Pool) take(n int) (m piece, c int8, fresh bool, err error) {
 	cl := &p.classes[c]
 	cl.mu.Lock()
 	for off := size; off < slabBytes; off += size {
-		cl.mu.free = append(cl.mu.free, piece{m.mem[off : off+size : off+size], m.of})
+		cl.mu.free = append(cl.mu.free, piece{m.mem[off : off+size : off+size], m.mapping})
 	}
 	cl.mu.Unlock()
-	return piece{m.mem[:size:size], m.of}, c, true, nil
+	return piece{m.mem[:size:size], m.mapping}, c, true, nil
 }
 
 // reuse returns memory that was freed before; a piece without mem if there is none.
@@ -240,14 +237,14 @@ func (p *Pool) mapping(n int) (piece, error) {
 		return piece{mem: m.Bytes}, nil
 	}
 	of := m
-	return piece{mem: m.Bytes, of: &of}, nil
+	return piece{mem: m.Bytes, mapping: &of}, nil
 }
 
 // unmapping unmaps a piece that is a whole mapping.
 func (p *Pool) unmapping(m piece) {
 	p.bytes.Add(-int64(cap(m.mem)))
-	if m.of != nil {
-		p.source.Unmap(*m.of)
+	if m.mapping != nil {
+		p.source.Unmap(*m.mapping)
 		return
 	}
 	p.source.Unmap(Mapping{Bytes: m.mem})
@@ -258,7 +255,7 @@ func (p *Pool) Location() Location { return p.source.Location() }
 
 // Shared implements Sharer.
 func (p *Pool) Shared(b *Buffer) (file *os.File, offset int64, ok bool) {
-	of := b.whole.of
+	of := b.whole.mapping
 	if of == nil {
 		return nil, 0, false
 	}

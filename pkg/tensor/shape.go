@@ -9,7 +9,7 @@ import (
 )
 
 // Shape is the dimensions of a tensor, outermost first. In configurations and
-// metadata -1 stands for a dimension that may vary; data has none.
+// metadata -1 is a dimension that may vary; data has none.
 type Shape []int64
 
 // Errors of the shape arithmetic. Callers add the tensor's name.

@@ -17,6 +17,16 @@ func (b *Buffer) Foreign() bool {
 	return foreign
 }
 
+// Write calls fill to write the bytes of the piece. It reports false if another process
+// has taken the memory away: a part of it may be written.
+func (s Segment) Write(fill func(mem []byte)) bool {
+	if !s.Buffer.Foreign() {
+		fill(s.Bytes())
+		return true
+	}
+	return Survives(func() { fill(s.Bytes()) })
+}
+
 // CopyShared copies d into dst, one of which is memory that another process can take
 // away. It reports false if that happened: a part of the bytes may be copied.
 func CopyShared(dst []byte, d *Data) bool {

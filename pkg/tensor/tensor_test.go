@@ -77,7 +77,8 @@ func TestPoolAligns(t *testing.T) {
 	p := tensor.NewPool()
 	for _, n := range []int{300, 4096, 1 << 20, 65 << 20} {
 		for _, at := range []int{0, 1, 63, 64, 271} {
-			b := p.GetAligned(n, at)
+			b, err := p.TryGetAligned(n, at)
+			require.NoError(t, err)
 			require.Equal(t, n, b.Len())
 			require.Zero(t, uintptr(unsafe.Pointer(&b.Bytes()[at]))%64, "byte %d of %d", at, n)
 			b.Truncate(at)
@@ -105,7 +106,7 @@ func TestZeroed(t *testing.T) {
 	require.Zero(t, p.Outstanding())
 }
 
-func TestPoolKeepsOnlySoMuch(t *testing.T) {
+func TestPoolLimitsFreeMemory(t *testing.T) {
 	t.Parallel()
 	p := tensor.NewPool()
 	var held []*tensor.Buffer

@@ -9,21 +9,21 @@ import (
 // always reads back as the same number, but is not always the shortest or the
 // nearest one. Clients compare texts, so the same algorithm runs here.
 
-// fixed is the number f * 2^e.
-type fixed struct {
+// extFloat is the number f * 2^e.
+type extFloat struct {
 	f uint64
 	e int
 }
 
-func (x fixed) normal() fixed {
+func (x extFloat) normal() extFloat {
 	s := bits.LeadingZeros64(x.f)
-	return fixed{x.f << s, x.e - s}
+	return extFloat{x.f << s, x.e - s}
 }
 
 // times returns the product, rounded to 64 bits.
-func (x fixed) times(y fixed) fixed {
+func (x extFloat) times(y extFloat) extFloat {
 	hi, lo := bits.Mul64(x.f, y.f)
-	return fixed{hi + lo>>63, x.e + y.e + 64}
+	return extFloat{hi + lo>>63, x.e + y.e + 64}
 }
 
 // shortest appends the digits of a finite f > 0 and returns the decimal
@@ -31,7 +31,7 @@ func (x fixed) times(y fixed) fixed {
 func shortest(dst []byte, f float64) ([]byte, int) {
 	const mantissa, hidden, bias = 52, 1 << 52, 1075
 	u := math.Float64bits(f)
-	v := fixed{u & (hidden - 1), int(u >> mantissa)}
+	v := extFloat{u & (hidden - 1), int(u >> mantissa)}
 	if v.e == 0 {
 		v.e = 1
 	} else {
@@ -39,12 +39,12 @@ func shortest(dst []byte, f float64) ([]byte, int) {
 	}
 	v.e -= bias
 	// high and low bound the numbers that read back as f.
-	high := fixed{v.f<<1 + 1, v.e - 1}.normal()
-	low := fixed{v.f<<1 - 1, v.e - 1}
+	high := extFloat{v.f<<1 + 1, v.e - 1}.normal()
+	low := extFloat{v.f<<1 - 1, v.e - 1}
 	if v.f == hidden {
-		low = fixed{v.f<<2 - 1, v.e - 2}
+		low = extFloat{v.f<<2 - 1, v.e - 2}
 	}
-	low = fixed{low.f << (low.e - high.e), high.e}
+	low = extFloat{low.f << (low.e - high.e), high.e}
 
 	power, k := powerFor(high.e)
 	w, high, low := v.normal().times(power), high.times(power), low.times(power)
@@ -56,7 +56,7 @@ func shortest(dst []byte, f float64) ([]byte, int) {
 // powerFor returns the power of ten that brings a number of binary exponent e
 // near 2^-61, and the decimal exponent by which the digits of the product must then be
 // scaled.
-func powerFor(e int) (fixed, int) {
+func powerFor(e int) (extFloat, int) {
 	x := float64(-61-e)*0.30102999566398114 + 347
 	k := int(x)
 	if x > float64(k) {
@@ -64,11 +64,11 @@ func powerFor(e int) (fixed, int) {
 	}
 	i := k>>3 + 1
 	p := powers[i]
-	return fixed{p.f, int(p.e)}, 348 - i*8
+	return extFloat{p.f, int(p.e)}, 348 - i*8
 }
 
 // generate writes the digits of high until the remainder is less than delta.
-func generate(dst []byte, w, high fixed, delta uint64, k int) ([]byte, int) {
+func generate(dst []byte, w, high extFloat, delta uint64, k int) ([]byte, int) {
 	shift := -high.e
 	one := uint64(1) << shift
 	gap := high.f - w.f

@@ -76,7 +76,7 @@ func (r *Reader) number(n *number) bool {
 // possible, and returns where they end. mant overflows silently.
 func digits(b []byte, i int, mant uint64) (uint64, int) {
 	for i+8 <= len(b) {
-		v, n := eight(b[i:])
+		v, n := eightDigits(b[i:])
 		mant = mant*tens[n] + v
 		i += n
 		if n < 8 {
@@ -90,9 +90,9 @@ func digits(b []byte, i int, mant uint64) (uint64, int) {
 	return mant, i
 }
 
-// eight reads up to eight decimal digits without a branch for each of them, and
+// eightDigits reads up to eight decimal digits without a branch for each of them, and
 // returns their value and number. b must have eight bytes.
-func eight(b []byte) (v uint64, n int) {
+func eightDigits(b []byte) (v uint64, n int) {
 	x := binary.LittleEndian.Uint64(b) ^ 0x3030303030303030
 	// other has the top bit of each byte that is not a digit. Carries make the bits above
 	// the lowest one unreliable.

@@ -77,7 +77,7 @@ func TestNumbersAgreeWithStrconv(t *testing.T) {
 	}
 }
 
-// TestFloat32Middle reads numbers on and beside the middle between two float32,
+// TestFloat32Middle reads numbers at and next to the midpoint of two float32,
 // where a shortcut would round wrongly.
 func TestFloat32Middle(t *testing.T) {
 	t.Parallel()

@@ -19,9 +19,9 @@ func (r *Reader) PlainInts(dst []byte, size int, signed bool) int {
 		j := skipBlank(b, i)
 		minus := isMinus(b[j])
 		j += minus
-		v, n := eight(b[j:])
+		v, n := eightDigits(b[j:])
 		if n == 8 {
-			w, more := eight(b[j+8:])
+			w, more := eightDigits(b[j+8:])
 			v, n = v*tens[more]+w, 8+more
 		}
 		// Sixteen digits may go on; a leading zero may be an error.
@@ -54,14 +54,14 @@ func (r *Reader) PlainFloats(dst []byte, size int) int {
 		j := skipBlank(b, i)
 		minus := isMinus(b[j])
 		j += minus
-		mant, n := eight(b[j:])
+		mant, n := eightDigits(b[j:])
 		if n == 0 || n == 8 || b[j] == '0' && n > 1 {
 			break
 		}
 		j += n
 		scale := 1.0
 		if b[j] == '.' {
-			w, count := eight(b[j+1:])
+			w, count := eightDigits(b[j+1:])
 			mant = mant*tens[count] + w
 			j += 1 + count
 			if count == 8 {
@@ -103,7 +103,7 @@ func fraction(b []byte, i int, mant uint64) (uint64, int) {
 		if i+8 > len(b) {
 			break
 		}
-		v, n := eight(b[i:])
+		v, n := eightDigits(b[i:])
 		mant = mant*tens[n] + v
 		i += n
 		if n < 8 {

@@ -1,6 +1,6 @@
 package tritonjson
 
-// powers holds 10^-348, 10^-340, ... 10^340 to 64 bits. A test computes them anew.
+// powers holds 10^-348, 10^-340, ... 10^340 to 64 bits. A test recomputes them.
 var powers = [...]struct {
 	f uint64
 	e int16

@@ -2,7 +2,7 @@
 // same error texts with the same byte offsets, the same accessors with the same
 // type errors, the same escapes and the same digits of floating point numbers.
 //
-// It exists beside encoding/json because clients compare these texts and because
+// It exists besides encoding/json because clients compare these texts and because
 // tensors are large: Reader is a cursor over the text that reads numbers
 // straight into tensor memory, without reflection and without allocation, about
 // ten times as fast as encoding/json fills a slice. Code that needs neither uses

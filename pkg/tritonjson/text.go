@@ -34,7 +34,7 @@ func plainEnd(b []byte, i int) int {
 	return i
 }
 
-// str is Text for a cursor that stands on a quote.
+// str is Text for a cursor at a quote.
 func (r *Reader) str() ([]byte, bool) {
 	start := r.at + 1
 	i := plainEnd(r.text, start)

@@ -138,7 +138,7 @@ func TestLiveDrawsOverAnEchoedInterrupt(t *testing.T) {
 	})
 }
 
-func TestLiveAsksTheTerminalNothing(t *testing.T) {
+func TestLiveSendsNoTerminalQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var raw strings.Builder
 		o := newOutput(&raw)

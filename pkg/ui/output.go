@@ -51,7 +51,7 @@ func (o *output) failure() error {
 	return o.mu.err
 }
 
-// file is what bubbletea asks the size of a terminal.
+// file is an output from which bubbletea reads the size of the terminal.
 type file interface {
 	io.ReadWriteCloser
 	Fd() uintptr

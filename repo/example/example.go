@@ -61,12 +61,12 @@ type version struct {
 // catalog returns every model, in the order in which they are written.
 func catalog() []model {
 	all := []model{
-		{name: "simple", config: stored("simple"), versions: []version{{number: "1", build: buildSimple}}},
-		{name: "simple_string", config: stored("simple_string"), versions: []version{{number: "1", build: buildSimpleString}}},
-		{name: "text_classifier", config: stored("text_classifier"), versions: []version{{number: "1", build: buildTextClassifier}, {number: "2", build: buildTextClassifier}}},
-		{name: "resnet50", config: stored("resnet50"), versions: []version{{number: "1", build: buildResNet50}}},
-		{name: "onnx_accumulator", config: stored("onnx_accumulator"), versions: []version{{number: "1", build: buildAccumulator}}},
-		{name: "ragged_share", config: stored("ragged_share"), versions: []version{{number: "1", build: buildRagged}}},
+		{name: "simple", config: storedConfig("simple"), versions: []version{{number: "1", build: buildSimple}}},
+		{name: "simple_string", config: storedConfig("simple_string"), versions: []version{{number: "1", build: buildSimpleString}}},
+		{name: "text_classifier", config: storedConfig("text_classifier"), versions: []version{{number: "1", build: buildTextClassifier}, {number: "2", build: buildTextClassifier}}},
+		{name: "resnet50", config: storedConfig("resnet50"), versions: []version{{number: "1", build: buildResNet50}}},
+		{name: "onnx_accumulator", config: storedConfig("onnx_accumulator"), versions: []version{{number: "1", build: buildAccumulator}}},
+		{name: "ragged_share", config: storedConfig("ragged_share"), versions: []version{{number: "1", build: buildRagged}}},
 	}
 	all = append(all, textPipeline()...)
 	all = append(all, identities()...)
@@ -74,13 +74,13 @@ func catalog() []model {
 		"custom_identity_int32", "repeat_int32", "square_int32", "custom_sequence_int32", "custom_dyna_sequence_int32",
 		"iterative_sequence", "no_state_update", "query",
 	} {
-		all = append(all, model{name: name, config: stored(name), versions: []version{{number: "1"}}})
+		all = append(all, model{name: name, config: storedConfig(name), versions: []version{{number: "1"}}})
 	}
-	return append(all, model{name: "distributed_addsub", config: stored("distributed_addsub"), versions: []version{{number: "1"}}, gpu: true})
+	return append(all, model{name: "distributed_addsub", config: storedConfig("distributed_addsub"), versions: []version{{number: "1"}}, gpu: true})
 }
 
-// stored returns the configuration kept as configs/<name>.pbtxt.
-func stored(name string) func() (string, error) {
+// storedConfig returns a function that reads configs/<name>.pbtxt.
+func storedConfig(name string) func() (string, error) {
 	return func() (string, error) {
 		b, err := configs.ReadFile("configs/" + name + ".pbtxt")
 		return string(b), err
@@ -106,7 +106,7 @@ func Write(ctx context.Context, dir string, o Options) error {
 	if o.Trained {
 		all = trainedCatalog()
 	}
-	models, err := choose(all, o.Models)
+	models, err := selectModels(all, o.Models)
 	if err != nil {
 		return err
 	}
@@ -127,9 +127,9 @@ func Write(ctx context.Context, dir string, o Options) error {
 	return r.close()
 }
 
-// choose picks models by name and keeps their order. Without names it picks those
-// that load without a GPU.
-func choose(all []model, wanted []string) ([]model, error) {
+// selectModels returns the wanted models in the order of all. Without names it returns the
+// models that load without a GPU.
+func selectModels(all []model, wanted []string) ([]model, error) {
 	if len(wanted) == 0 {
 		return slices.DeleteFunc(all, func(m model) bool { return m.gpu }), nil
 	}
@@ -141,7 +141,7 @@ func choose(all []model, wanted []string) ([]model, error) {
 	return slices.DeleteFunc(all, func(m model) bool { return !slices.Contains(wanted, m.name) }), nil
 }
 
-// newFile returns the parts of a file that all models share.
+// newFile returns an ONNX file without operations.
 func newFile(name string) onnxmodel.File {
 	return onnxmodel.File{
 		IRVersion: 8,

@@ -15,7 +15,7 @@ type graph struct {
 	seed uint64
 	// scope keeps the random numbers of models and versions apart.
 	scope string
-	known map[string]bool // weights that exist already
+	added map[string]bool // names of the weights in file
 }
 
 func newGraph(model string, v version, seed uint64) *graph {
@@ -23,7 +23,7 @@ func newGraph(model string, v version, seed uint64) *graph {
 		file:  newFile(model),
 		seed:  seed,
 		scope: model + "/" + v.number + "/",
-		known: make(map[string]bool),
+		added: make(map[string]bool),
 	}
 	v.build(g)
 	return g
@@ -56,36 +56,38 @@ func (g *graph) output(name string, elem onnxmodel.ElemType, dims ...any) {
 
 // weight adds w once and returns its name.
 func (g *graph) weight(w onnxmodel.Weight) string {
-	if !g.known[w.Name] {
-		g.known[w.Name] = true
+	if !g.added[w.Name] {
+		g.added[w.Name] = true
 		g.file.Weights = append(g.file.Weights, w)
 	}
 	return w.Name
 }
 
-// ints returns a constant list of integers, number a constant scalar of them.
-func (g *graph) ints(name string, values ...int64) string {
+// intList returns a constant list of integers.
+func (g *graph) intList(name string, values ...int64) string {
 	return g.weight(onnxmodel.Ints(name, []int64{int64(len(values))}, values...))
 }
 
+// integer returns a constant scalar.
 func (g *graph) integer(name string, v int64) string {
 	return g.weight(onnxmodel.Ints(name, nil, v))
 }
 
+// number returns a constant scalar.
 func (g *graph) number(name string, v float32) string {
 	return g.weight(onnxmodel.Floats(name, nil, v))
 }
 
-// constant returns a weight of n equal elements.
-func (g *graph) constant(name string, n int64, v float32) string {
+// constantWeight returns a weight of n equal elements.
+func (g *graph) constantWeight(name string, n int64, v float32) string {
 	return g.weight(onnxmodel.Weight{
 		Name: name, Elem: onnxmodel.Float, Dims: []int64{n},
 		Data: repeated(n, v),
 	})
 }
 
-// uniform returns a weight of random elements between -bound and bound.
-func (g *graph) uniform(name string, bound float64, dims ...int64) string {
+// uniformWeight returns a weight of random elements between -bound and bound.
+func (g *graph) uniformWeight(name string, bound float64, dims ...int64) string {
 	n := int64(1)
 	for _, d := range dims {
 		n *= d
@@ -98,9 +100,9 @@ func (g *graph) uniform(name string, bound float64, dims ...int64) string {
 	})
 }
 
-// spread returns a random weight, scaled so that the variance of a sum of fanIn terms is
+// scaledWeight returns a random weight, scaled so that the variance of a sum of fanIn terms is
 // gain times that of one term. The gain is 2 before a ReLU, which halves the variance, and 1
 // elsewhere.
-func (g *graph) spread(name string, gain float64, fanIn int64, dims ...int64) string {
-	return g.uniform(name, math.Sqrt(3*gain/float64(fanIn)), dims...)
+func (g *graph) scaledWeight(name string, gain float64, fanIn int64, dims ...int64) string {
+	return g.uniformWeight(name, math.Sqrt(3*gain/float64(fanIn)), dims...)
 }

@@ -2,8 +2,8 @@ package example
 
 import "triton/pkg/onnxmodel"
 
-// buildRagged returns the sum of each item, and each value as a fraction of that sum, for
-// items of any length that are concatenated in VALUES.
+// buildRagged builds a model that returns the sum of each item, and each value as a fraction of
+// the sum of its item. The items have any length and are concatenated in VALUES.
 func buildRagged(g *graph) {
 	g.input("VALUES", onnxmodel.Float, "total")
 	g.input("LENGTHS", onnxmodel.Int32, "items")
@@ -17,12 +17,12 @@ func buildRagged(g *graph) {
 	starts := g.op("Sub", in(ends, lengths))
 	running := g.op("Concat", in(g.weight(onnxmodel.Floats("nothing", []int64{1}, 0)), g.op("CumSum", in("VALUES", first))), onnxmodel.IntAttr("axis", 0))
 	sums := g.op("Sub", in(g.op("Gather", in(running, ends)), g.op("Gather", in(running, starts))))
-	g.result("SUM", "Unsqueeze", in(sums, g.ints("axes_1", 1)))
+	g.result("SUM", "Unsqueeze", in(sums, g.intList("axes_1", 1)))
 
 	// The item of a value is the number of items that end before it.
 	total := g.op("Gather", in(g.op("Shape", in("VALUES")), first))
-	places := g.op("Unsqueeze", in(g.op("Range", in(first, total, one)), g.ints("axes_1", 1)))
-	ended := g.op("GreaterOrEqual", in(places, g.op("Unsqueeze", in(ends, g.ints("axes_0", 0)))))
-	item := g.op("ReduceSum", in(g.op("Cast", in(ended), wide), g.ints("axes_1", 1)), onnxmodel.IntAttr("keepdims", 0))
+	positions := g.op("Unsqueeze", in(g.op("Range", in(first, total, one)), g.intList("axes_1", 1)))
+	ended := g.op("GreaterOrEqual", in(positions, g.op("Unsqueeze", in(ends, g.intList("axes_0", 0)))))
+	item := g.op("ReduceSum", in(g.op("Cast", in(ended), wide), g.intList("axes_1", 1)), onnxmodel.IntAttr("keepdims", 0))
 	g.result("SHARE", "Div", in("VALUES", g.op("Gather", in(sums, item))))
 }

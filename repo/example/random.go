@@ -30,7 +30,7 @@ func repeated(n int64, v float32) func(io.Writer) error {
 	}
 }
 
-// floats writes n elements that pair makes two at a time.
+// floats writes n elements; pair appends two of them to a buffer.
 func floats(w io.Writer, n int64, pair func([]byte) []byte) error {
 	b := make([]byte, 0, 4*chunk)
 	for n > 0 {

@@ -12,7 +12,7 @@ const sampleRate = 16000
 // formants are the resonances of five vowels, in Hz.
 var formants = [][3]float64{{730, 1090, 2440}, {270, 2290, 3010}, {300, 870, 2240}, {530, 1840, 2480}, {570, 840, 2410}}
 
-// resonator is a filter that lets a band around a frequency pass.
+// resonator is a band-pass filter; one and two are its last two outputs.
 type resonator struct{ one, two float64 }
 
 func (r *resonator) next(x, frequency, width float64) float64 {
@@ -45,8 +45,8 @@ func vowels(seconds float64) []float64 {
 	return samples
 }
 
-// voice returns a WAV file: a second of silence, a voice, a second of silence.
-func voice() []byte {
+// voiceSample returns a WAV file: a second of silence, a voice, a second of silence.
+func voiceSample() []byte {
 	sound := vowels(1.5)
 	peak := 0.0
 	for _, v := range sound {
@@ -89,7 +89,7 @@ func stroke(parts ...[]point) []point {
 	return all
 }
 
-// letters are drawn by strokes on a grid of 4 by 6.
+// letters holds the strokes of each letter on a grid of 4 by 6.
 var letters = map[rune][][]point{
 	' ': {},
 	'E': {{{4, 0}, {0, 0}, {0, 6}, {4, 6}}, {{0, 3}, {3, 3}}},
@@ -104,8 +104,8 @@ var letters = map[rune][][]point{
 	'4': {{{3, 6}, {3, 0}, {0, 4}, {4, 4}}},
 }
 
-// line returns a PGM file: a picture of text, dark on bright, of the letters above.
-func line(text string) []byte {
+// textImage returns a PGM file with text in the letters above, dark on a bright background.
+func textImage(text string) []byte {
 	const unit, top, height, thick = 5.0, 9.0, 48, 2.0
 	var lines [][2]point
 	x := 14.0
@@ -134,7 +134,7 @@ func line(text string) []byte {
 	return b
 }
 
-// distance is that of p from the line between a and b.
+// distance returns the distance of p from the line segment between a and b.
 func distance(p, a, b point) float64 {
 	dx, dy := b.x-a.x, b.y-a.y
 	along := 0.0

@@ -8,7 +8,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// buildSimple returns a model with the sum and the difference of two vectors.
+// buildSimple builds a model that returns the sum and the difference of two vectors.
 func buildSimple(g *graph) {
 	for _, name := range in("INPUT0", "INPUT1") {
 		g.input(name, onnxmodel.Int32, "batch", 16)
@@ -20,7 +20,7 @@ func buildSimple(g *graph) {
 	g.result("OUTPUT1", "Sub", in("INPUT0", "INPUT1"))
 }
 
-// buildSimpleString is buildSimple for integers that are written as text.
+// buildSimpleString builds the same for integers that are written as text.
 func buildSimpleString(g *graph) {
 	for _, name := range in("INPUT0", "INPUT1") {
 		g.input(name, onnxmodel.String, "batch", 16)
@@ -35,8 +35,8 @@ func buildSimpleString(g *graph) {
 	g.result("OUTPUT1", "Cast", in(g.op("Sub", in(a, b))), toText)
 }
 
-// buildAccumulator is the sum of INPUT over a sequence, in a state that clients do not see.
-// Rows without a sequence (READY is 0) add nothing.
+// buildAccumulator builds a model that sums INPUT over a sequence in an implicit state. Rows
+// without a sequence (READY is 0) add nothing.
 func buildAccumulator(g *graph) {
 	for _, name := range in("INPUT", "READY", "SUM_IN") {
 		g.input(name, onnxmodel.Int32, "batch", 1)
@@ -48,7 +48,7 @@ func buildAccumulator(g *graph) {
 	g.result("OUTPUT", "Identity", in("SUM_OUT"))
 }
 
-// identities are models that return their input, one for each data type.
+// identities returns models that return their input, one for each data type.
 func identities() []model {
 	var all []model
 	for _, d := range tensor.DataTypes() {

@@ -17,9 +17,9 @@ const (
 	textClasses    = 2
 )
 
-// buildTextClassifier is a transformer encoder with a classifier over the mean
-// of its positions. Ids and positions outside the tables wrap around, so that
-// random input from a load generator is valid input.
+// buildTextClassifier builds a transformer encoder with a classifier over the mean of its
+// positions. IDs and positions outside the tables wrap around, so that random input from a load
+// generator is valid.
 func buildTextClassifier(g *graph) {
 	g.input("input_ids", onnxmodel.Int64, "batch", "sequence")
 	g.input("attention_mask", onnxmodel.Int64, "batch", "sequence")
@@ -37,16 +37,15 @@ func buildTextClassifier(g *graph) {
 		x = g.layerNorm(name+"output.LayerNorm", g.op("Add", in(y, x)))
 	}
 	x = g.meanOf(x, mask)
-	w := g.spread("classifier.weight", 1, textHidden, textClasses, textHidden)
-	b := g.uniform("classifier.bias", 0.1, textClasses)
+	w := g.scaledWeight("classifier.weight", 1, textHidden, textClasses, textHidden)
+	b := g.uniformWeight("classifier.bias", 0.1, textClasses)
 	g.result("logits", "Gemm", in(x, w, b), onnxmodel.IntAttr("transB", 1))
 }
 
-// maskBias returns what is added to attention scores, [batch,1,1,sequence]: nothing for
-// tokens, much below zero for padding. It is finite, so that a row without tokens gives
-// finite results too.
+// maskBias returns the bias of the attention scores, [batch,1,1,sequence]: 0 for tokens, far
+// below 0 for padding. The bias is finite, so that a row without tokens has finite results too.
 func (g *graph) maskBias(mask string) string {
-	m := g.op("Unsqueeze", in(mask, g.ints("axes_1_2", 1, 2)))
+	m := g.op("Unsqueeze", in(mask, g.intList("axes_1_2", 1, 2)))
 	absent := g.op("Sub", in(g.number("one", 1), m))
 	return g.op("Mul", in(absent, g.number("masked", -10000)))
 }
@@ -54,18 +53,18 @@ func (g *graph) maskBias(mask string) string {
 // embedding returns the sum of token and position embeddings, normalised.
 func (g *graph) embedding() string {
 	ids := g.op("Mod", in("input_ids", g.integer("vocabulary", textVocabulary)))
-	tokens := g.op("Gather", in(g.uniform("embeddings.word_embeddings.weight", 1, textVocabulary, textHidden), ids))
+	tokens := g.op("Gather", in(g.uniformWeight("embeddings.word_embeddings.weight", 1, textVocabulary, textHidden), ids))
 
 	zero, one := g.integer("int_0", 0), g.integer("int_1", 1)
 	length := g.op("Gather", in(g.op("Shape", in("input_ids")), one))
 	at := g.op("Mod", in(g.op("Range", in(zero, length, one)), g.integer("positions", textPositions)))
-	positions := g.op("Gather", in(g.uniform("embeddings.position_embeddings.weight", 1, textPositions, textHidden), at))
+	positions := g.op("Gather", in(g.uniformWeight("embeddings.position_embeddings.weight", 1, textPositions, textHidden), at))
 	return g.layerNorm("embeddings.LayerNorm", g.op("Add", in(tokens, positions)))
 }
 
-// attention is multi-head self-attention with its output projection.
+// attention returns multi-head self-attention with its output projection.
 func (g *graph) attention(name, x, bias string) string {
-	split := g.ints("split_heads", 0, 0, textHeads, textHidden/textHeads)
+	split := g.intList("split_heads", 0, 0, textHeads, textHidden/textHeads)
 	head := func(part string, order ...int64) string {
 		y := g.linear(name+"self."+part, x, textHidden, textHidden)
 		y = g.op("Reshape", in(y, split))
@@ -75,23 +74,23 @@ func (g *graph) attention(name, x, bias string) string {
 	scores := g.op("Div", in(g.op("MatMul", in(q, k)), g.number("sqrt_head", 8))) // the root of 64
 	weights := g.op("Softmax", in(g.op("Add", in(scores, bias))), onnxmodel.IntAttr("axis", -1))
 	y := g.op("Transpose", in(g.op("MatMul", in(weights, v))), onnxmodel.IntsAttr("perm", 0, 2, 1, 3))
-	y = g.op("Reshape", in(y, g.ints("join_heads", 0, 0, textHidden)))
+	y = g.op("Reshape", in(y, g.intList("join_heads", 0, 0, textHidden)))
 	return g.linear(name+"output.dense", y, textHidden, textHidden)
 }
 
-// linear is x*W + b.
+// linear returns x*W + b.
 func (g *graph) linear(name, x string, from, to int64) string {
-	w := g.spread(name+".weight", 1, from, from, to)
-	return g.op("Add", in(g.op("MatMul", in(x, w)), g.uniform(name+".bias", 0.05, to)))
+	w := g.scaledWeight(name+".weight", 1, from, from, to)
+	return g.op("Add", in(g.op("MatMul", in(x, w)), g.uniformWeight(name+".bias", 0.05, to)))
 }
 
 func (g *graph) layerNorm(name, x string) string {
 	return g.op("LayerNormalization", in(x,
-		g.constant(name+".weight", textHidden, 1), g.uniform(name+".bias", 0.05, textHidden),
+		g.constantWeight(name+".weight", textHidden, 1), g.uniformWeight(name+".bias", 0.05, textHidden),
 	), onnxmodel.IntAttr("axis", -1), onnxmodel.FloatAttr("epsilon", 1e-12))
 }
 
-// gelu is x/2 * (1 + erf(x/sqrt(2))).
+// gelu returns x/2 * (1 + erf(x/sqrt(2))).
 func (g *graph) gelu(x string) string {
 	e := g.op("Erf", in(g.op("Div", in(x, g.number("sqrt_2", 1.4142135)))))
 	y := g.op("Mul", in(x, g.op("Add", in(e, g.number("one", 1)))))
@@ -100,9 +99,9 @@ func (g *graph) gelu(x string) string {
 
 // meanOf returns the mean over the positions that the mask selects.
 func (g *graph) meanOf(x, mask string) string {
-	axis := g.ints("axes_1", 1)
+	axis := g.intList("axes_1", 1)
 	none := onnxmodel.IntAttr("keepdims", 0)
-	sum := g.op("ReduceSum", in(g.op("Mul", in(x, g.op("Unsqueeze", in(mask, g.ints("axes_2", 2))))), axis), none)
+	sum := g.op("ReduceSum", in(g.op("Mul", in(x, g.op("Unsqueeze", in(mask, g.intList("axes_2", 2))))), axis), none)
 	count := g.op("ReduceSum", in(mask, axis), onnxmodel.IntAttr("keepdims", 1))
 	return g.op("Div", in(sum, g.op("Max", in(count, g.number("one", 1)))))
 }

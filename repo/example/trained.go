@@ -18,16 +18,16 @@ import (
 )
 
 //go:embed trained
-var clients embed.FS
+var trainedFiles embed.FS
 
-// pretrained says where a trained model comes from.
+// pretrained describes a trained model: the package that has it, and its files.
 type pretrained struct {
 	name    string // of the model
 	wheel   wheel
 	graph   string // the ONNX file in the wheel
 	sha256  string // of the graph
 	license string // the license's file in the wheel; "" when the wheel has none
-	// extra makes further files of the model's folder, by name; nil for none.
+	// extra returns further files of the model's folder by name; nil: there are none.
 	extra func(files *zip.Reader, graph []byte) (map[string][]byte, error)
 }
 
@@ -44,7 +44,7 @@ func trainedCatalog() []model {
 		sha256:  "7776b81ad1b0350c15d7f1555943b9232eb53e9ca5d989c6d0cea9ebc8664d87",
 		license: "silero_vad-6.2.3.dist-info/licenses/LICENSE",
 		extra: func(*zip.Reader, []byte) (map[string][]byte, error) {
-			return map[string][]byte{"sample.wav": voice()}, nil
+			return map[string][]byte{"sample.wav": voiceSample()}, nil
 		},
 	}, {
 		name: "file_type",
@@ -65,14 +65,14 @@ func trainedCatalog() []model {
 		sha256: "48fc40f24f6d2a207a2b1091d3437eb3cc3eb6b676dc3ef9c37384005483683b",
 		extra:  characters,
 	}} {
-		all = append(all, model{name: p.name, config: storedTrained(p.name), trained: &p})
+		all = append(all, model{name: p.name, config: storedTrainedConfig(p.name), trained: &p})
 	}
 	return all
 }
 
-func storedTrained(name string) func() (string, error) {
+func storedTrainedConfig(name string) func() (string, error) {
 	return func() (string, error) {
-		b, err := clients.ReadFile("trained/" + name + ".pbtxt")
+		b, err := trainedFiles.ReadFile("trained/" + name + ".pbtxt")
 		return string(b), err
 	}
 }
@@ -106,9 +106,9 @@ func (r *repository) writeTrained(ctx context.Context, folder string, p *pretrai
 	return total, nil
 }
 
-// contents makes the files of a trained model's folder, by name.
+// contents returns the files of a trained model's folder by name.
 func (p *pretrained) contents(files *zip.Reader) (map[string][]byte, error) {
-	graph, err := member(files, p.graph)
+	graph, err := readMember(files, p.graph)
 	if err != nil {
 		return nil, err
 	}
@@ -123,19 +123,19 @@ func (p *pretrained) contents(files *zip.Reader) (map[string][]byte, error) {
 	}
 	all["1/model.onnx"] = graph
 	if p.license != "" {
-		if all["LICENSE"], err = member(files, p.license); err != nil {
+		if all["LICENSE"], err = readMember(files, p.license); err != nil {
 			return nil, err
 		}
 	}
-	if all["client.py"], err = clients.ReadFile("trained/" + p.name + ".py"); err != nil {
+	if all["client.py"], err = trainedFiles.ReadFile("trained/" + p.name + ".py"); err != nil {
 		return nil, err
 	}
-	all["v2.py"], err = clients.ReadFile("trained/v2.py")
+	all["v2.py"], err = trainedFiles.ReadFile("trained/v2.py")
 	return all, err
 }
 
-// member reads one file of a package.
-func member(files *zip.Reader, name string) ([]byte, error) {
+// readMember reads one file of a package.
+func readMember(files *zip.Reader, name string) ([]byte, error) {
 	f, err := files.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("package has no %s: %w", name, err)
@@ -144,9 +144,9 @@ func member(files *zip.Reader, name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// fileTypeLabels takes the labels out of magika's settings.
+// fileTypeLabels reads the labels from magika's settings.
 func fileTypeLabels(files *zip.Reader, _ []byte) (map[string][]byte, error) {
-	text, err := member(files, "magika/models/standard_v3_3/config.min.json")
+	text, err := readMember(files, "magika/models/standard_v3_3/config.min.json")
 	if err != nil {
 		return nil, err
 	}
@@ -159,12 +159,12 @@ func fileTypeLabels(files *zip.Reader, _ []byte) (map[string][]byte, error) {
 	return map[string][]byte{"labels.txt": []byte(strings.Join(settings.Labels, "\n") + "\n")}, nil
 }
 
-// characters takes the alphabet out of the graph's metadata; a blank comes last.
+// characters reads the alphabet from the graph's metadata and appends the space.
 func characters(_ *zip.Reader, graph []byte) (map[string][]byte, error) {
 	outline, err := onnxmodel.Read(bytes.NewReader(graph), int64(len(graph)))
 	if err != nil {
 		return nil, fmt.Errorf("read alphabet: %w", err)
 	}
 	lines := strings.TrimRight(outline.Metadata["character"], "\n")
-	return map[string][]byte{"characters.txt": []byte(lines + "\n "), "sample.pgm": line("TRITON 42 SERVES")}, nil
+	return map[string][]byte{"characters.txt": []byte(lines + "\n "), "sample.pgm": textImage("TRITON 42 SERVES")}, nil
 }

@@ -74,11 +74,11 @@ func TestFetchOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, filepath.Join(kept, w.file), path)
 	}
-	said, err := os.ReadFile(log)
+	calls, err := os.ReadFile(log)
 	require.NoError(t, err)
-	require.Equal(t, 1, strings.Count(string(said), "-m pip download"), "the second time nothing is fetched")
-	require.Contains(t, string(said), "--no-deps --require-hashes")
-	require.Contains(t, string(said), "some-model==1.2.3 --hash=sha256:"+w.sha256+"\n")
+	require.Equal(t, 1, strings.Count(string(calls), "-m pip download"), "the second time nothing is fetched")
+	require.Contains(t, string(calls), "--no-deps --require-hashes")
+	require.Contains(t, string(calls), "some-model==1.2.3 --hash=sha256:"+w.sha256+"\n")
 	left, err := os.ReadDir(kept)
 	require.NoError(t, err)
 	require.Len(t, left, 1)
@@ -110,9 +110,9 @@ func TestFetchRefuses(t *testing.T) {
 	require.Empty(t, left, "failures leave nothing behind")
 }
 
-// TestFetchRunsElsewhere: Python does not run in the current folder, where it would import a
+// TestFetchRunsOutsideTheCurrentFolder: Python does not run in the current folder, where it would import a
 // file named pip.py, and relative paths are still relative to the current folder.
-func TestFetchRunsElsewhere(t *testing.T) {
+func TestFetchRunsOutsideTheCurrentFolder(t *testing.T) {
 	w, python, _ := served(t, []byte("a package"))
 	here := t.TempDir()
 	t.Chdir(here)
@@ -178,7 +178,7 @@ func TestAlphabet(t *testing.T) {
 
 func TestSampleSound(t *testing.T) {
 	t.Parallel()
-	wav := voice()
+	wav := voiceSample()
 	require.Equal(t, "RIFF", string(wav[:4]))
 	require.Equal(t, "data", string(wav[36:40]))
 	require.Len(t, wav, 44+2*sampleRate*7/2)

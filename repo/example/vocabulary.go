@@ -20,13 +20,13 @@ func vocabulary() string {
 		pieces = append(pieces, string(r))
 	}
 	for _, r := range "abcdefghijklmnopqrstuvwxyz0123456789" {
-		if r != 'a' && r != 'i' { // they are words
+		if r != 'a' && r != 'i' { // words has them
 			pieces = append(pieces, string(r))
 		}
 		pieces = append(pieces, "##"+string(r))
 	}
 	for _, w := range strings.Fields(words) {
-		if w != "##s" { // a letter
+		if w != "##s" { // the loop above has it
 			pieces = append(pieces, w)
 		}
 	}

@@ -14,21 +14,21 @@ func (r *run) batching() {
 	if r.isEnsemble() {
 		return
 	}
-	d, asked := r.config.GetDynamicBatching(), r.written.GetDynamicBatching() != nil
+	d, requested := r.config.GetDynamicBatching(), r.written.GetDynamicBatching() != nil
 	limit := r.config.MaxBatchSize
 	switch {
-	case asked && limit == 0:
+	case requested && limit == 0:
 		r.add(ruleNeverBatches, "dynamic_batching", "dynamic_batching has no effect: max_batch_size is 0", "set max_batch_size")
-	case asked && limit == 1:
+	case requested && limit == 1:
 		r.add(ruleNeverBatches, "max_batch_size", "dynamic_batching has no effect: max_batch_size is 1", "raise max_batch_size")
 	case d == nil && r.config.GetSequenceBatching() == nil && limit > 1:
 		r.add(ruleUnusedBatch, "max_batch_size", fmt.Sprintf(
-			"max_batch_size is %d, but requests are not put together without dynamic_batching", limit), "add dynamic_batching { }")
+			"max_batch_size is %d, but without dynamic_batching requests are not joined into batches", limit), "add dynamic_batching { }")
 	case limit == 0 && r.graph != nil && autofill.Batches(r.graph):
-		r.add(ruleCouldBatch, "input", "the graph leaves its first dimension open, but max_batch_size is 0",
+		r.add(ruleCouldBatch, "input", "the first dimension of the graph is variable, but max_batch_size is 0",
 			"set max_batch_size and take the first -1 out of dims")
 	}
-	if !asked {
+	if !requested {
 		return
 	}
 	written := r.written.GetDynamicBatching()

@@ -57,7 +57,7 @@ func (r *run) name() {
 		return
 	}
 	if err := r.config.CheckName(r.Name); err != nil {
-		r.add(ruleDirectory, "name", err.Error(), fmt.Sprintf("write name: %q, remove the line, or rename the directory", r.Name))
+		r.add(ruleName, "name", err.Error(), fmt.Sprintf("write name: %q, remove the line, or rename the directory", r.Name))
 	}
 }
 
@@ -68,7 +68,7 @@ func (r *run) detect() bool {
 		return true
 	}
 	if r.ConfigOnly { // the model's files are elsewhere and may determine it
-		r.shared(r.config.ValidateIO())
+		r.addAll(r.config.ValidateIO())
 		return false
 	}
 	if errors.Is(err, fs.ErrPermission) {

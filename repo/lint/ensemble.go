@@ -12,14 +12,14 @@ import (
 	"triton/pkg/spelling"
 )
 
-// parts are the checked models of the repository by name, with the configuration that a
-// server uses by default.
-type parts map[string]*run
+// modelRuns are the checks of the models of a repository by name, each with the configuration
+// that a server uses by default.
+type modelRuns map[string]*run
 
-// ensemble compares an ensemble with the models of its steps.
-func (r *run) ensemble(known parts) {
+// ensemble compares an ensemble with its composing models.
+func (r *run) ensemble(known modelRuns) {
 	if r.config == nil || r.ConfigOnly || len(r.peers) < 2 {
-		return // the models of its steps are not known
+		return // the composing models are not known
 	}
 	steps := r.config.GetEnsembleScheduling().GetStep()
 	if last, found := known.findCycle(r.Name, r.Name, map[string]bool{}); found {
@@ -34,7 +34,7 @@ func (r *run) ensemble(known parts) {
 		r.stepVersion(i, s, known[s.ModelName])
 	}
 	if len(steps) > 0 && len(r.config.Validate()) == 0 {
-		r.shared(r.config.ValidateParts(func(i int) *inferencepb.ModelConfig { return known.config(steps[i].ModelName) }))
+		r.addAll(r.config.ValidateComposing(func(i int) *inferencepb.ModelConfig { return known.config(steps[i].ModelName) }))
 	}
 }
 
@@ -43,15 +43,15 @@ func (r *run) missingModel(step int, name string) {
 	if near, ok := spelling.Nearest(name, slices.Sorted(maps.Keys(r.peers))); ok {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	r.add(ruleNoComposing, fmt.Sprintf("ensemble_scheduling.step[%d].model_name", step), fmt.Sprintf(
+	r.add(ruleMissingComposing, fmt.Sprintf("ensemble_scheduling.step[%d].model_name", step), fmt.Sprintf(
 		"ensemble %s contains models that are not available or ambiguous: %s", r.Name, name), hint)
 }
 
-// stepVersion checks the version that a step names. A step without a version means
-// version 0.
-func (r *run) stepVersion(step int, s *inferencepb.ModelEnsembling_Step, part *run) {
-	if part == nil || s.ModelVersion == -1 || len(part.chosen) == 0 ||
-		slices.ContainsFunc(part.chosen, func(v repoVersion) bool { return v.Number == s.ModelVersion }) {
+// stepVersion checks the version that a step names. A step without a version names version 0,
+// the default of the field.
+func (r *run) stepVersion(step int, s *inferencepb.ModelEnsembling_Step, composing *run) {
+	if composing == nil || s.ModelVersion == -1 || len(composing.served) == 0 ||
+		slices.ContainsFunc(composing.served, func(v servedVersion) bool { return v.Number == s.ModelVersion }) {
 		return
 	}
 	r.add(ruleStepVersion, fmt.Sprintf("ensemble_scheduling.step[%d].model_version", step), fmt.Sprintf(
@@ -59,9 +59,9 @@ func (r *run) stepVersion(step int, s *inferencepb.ModelEnsembling_Step, part *r
 		"write model_version: -1 for the newest that is served")
 }
 
-// config returns the configuration of a model for the check of an ensemble. It is nil
-// if too little is known, as for models whose backend completes their configuration.
-func (p parts) config(name string) *inferencepb.ModelConfig {
+// config returns the configuration of a composing model. It returns nil when the configuration
+// lists no inputs or outputs, because the backend completes it, and for an ensemble in a cycle.
+func (p modelRuns) config(name string) *inferencepb.ModelConfig {
 	r := p[name]
 	if r == nil || r.config == nil || len(r.config.Input) == 0 || len(r.config.Output) == 0 {
 		return nil
@@ -70,20 +70,20 @@ func (p parts) config(name string) *inferencepb.ModelConfig {
 		return nil
 	}
 	c := r.config.ModelConfig
-	var below []*inferencepb.ModelConfig
+	var composing []*inferencepb.ModelConfig
 	for _, s := range c.GetEnsembleScheduling().GetStep() {
-		below = append(below, p.config(s.ModelName))
+		composing = append(composing, p.config(s.ModelName))
 	}
-	if modelconfig.Decoupled(below) {
+	if modelconfig.Decoupled(composing) {
 		c = proto.CloneOf(c)
 		c.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: true}
 	}
 	return c
 }
 
-// findCycle searches the steps below a model for an ensemble. It returns the model whose step
-// names the ensemble.
-func (p parts) findCycle(from, to string, seen map[string]bool) (last string, found bool) {
+// findCycle follows the steps from one model, recursively, until a step names the model to. It
+// returns the ensemble with that step.
+func (p modelRuns) findCycle(from, to string, seen map[string]bool) (last string, found bool) {
 	r := p[from]
 	if r == nil || r.config == nil || seen[from] {
 		return "", false

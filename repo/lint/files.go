@@ -13,7 +13,7 @@ import (
 	"triton/pkg/modelconfig"
 )
 
-// versions finds the version directories that a server would load.
+// versions determines which version directories a server would load, and checks their names.
 func (r *run) versions() {
 	if r.ConfigOnly {
 		return
@@ -36,11 +36,11 @@ func (r *run) versions() {
 	}
 	chosen, missing := modelconfig.Select(r.config.GetVersionPolicy(), present)
 	for _, n := range missing {
-		r.add(ruleMissing, "version_policy.specific.versions", fmt.Sprintf(
+		r.add(ruleMissingVersion, "version_policy.specific.versions", fmt.Sprintf(
 			"version %d is specified for model '%s', but the version directory is not present", n, r.Name), "add the directory or take the number out")
 	}
 	for _, n := range chosen {
-		r.chosen = append(r.chosen, repoVersion{byNumber[n], r.Path(byNumber[n].Name)})
+		r.served = append(r.served, servedVersion{byNumber[n], r.Path(byNumber[n].Name)})
 	}
 	if len(chosen) == 0 {
 		r.add(ruleNoVersion, "version_policy", fmt.Sprintf(
@@ -55,7 +55,7 @@ func (r *run) files() {
 		return
 	}
 	if file := modelconfig.ModelFile(r.config.ModelConfig); file != "" && needsFile(r.config.ModelConfig) && !r.isEnsemble() {
-		for _, v := range r.chosen {
+		for _, v := range r.served {
 			r.modelFile(filepath.Join(v.path, file))
 		}
 	}
@@ -73,7 +73,7 @@ func (r *run) files() {
 	}
 }
 
-// needsFile reports whether the backend opens a file of that name.
+// needsFile reports whether the backend opens modelconfig.ModelFile.
 func needsFile(c *inferencepb.ModelConfig) bool {
 	switch c.Backend {
 	case "onnxruntime", "tensorrt", "tensorflow", "openvino", "pytorch", "python":
@@ -122,7 +122,7 @@ func (r *run) labels(field string, out *inferencepb.ModelOutput) {
 	}
 }
 
-// classes returns how many values an output item has; 0 if that varies.
+// classes returns the number of values of an output item; 0 if it varies.
 func classes(dims []int64) int64 {
 	n := int64(1)
 	for _, d := range dims {

@@ -13,13 +13,13 @@ import (
 	"triton/pkg/onnxmodel/autofill"
 )
 
-// graphs reads the ONNX file of every served version and compares the
-// configuration with each; the highest version completes it.
+// graphs reads the ONNX file of every served version and compares the configuration with each.
+// The graph of the highest version completes the configuration.
 func (r *run) graphs() {
 	if !r.isONNX() || r.isEnsemble() {
 		return
 	}
-	for i, v := range r.chosen {
+	for i, v := range r.served {
 		graph := r.readGraph(filepath.Join(v.path, modelconfig.ModelFile(r.config.ModelConfig)))
 		if graph == nil {
 			continue
@@ -29,10 +29,10 @@ func (r *run) graphs() {
 			r.graph, cfg = graph, r.config.ModelConfig
 		}
 		if _, err := autofill.Complete(cfg, graph, r.options.DefaultMaxBatch); err != nil {
-			r.add(ruleIncomplete, "max_batch_size", err.Error(), "remove max_batch_size, or export the model with an open first dimension")
+			r.add(ruleIncomplete, "max_batch_size", err.Error(), "remove max_batch_size, or export the model with a variable first dimension")
 			continue
 		}
-		r.shared(autofill.Check(cfg, graph))
+		r.addAll(autofill.Check(cfg, graph))
 	}
 }
 
@@ -43,7 +43,7 @@ func (r *run) readGraph(path string) *onnxmodel.Model {
 	if err != nil {
 		return nil
 	}
-	if info.IsDir() { // a model with its weights in files of its own
+	if info.IsDir() { // a directory with the model and its weight files
 		path = filepath.Join(path, "model.onnx")
 	}
 	graph, err := onnxmodel.ReadFile(path)

@@ -7,7 +7,7 @@ import (
 	pb "triton/pkg/inferencepb"
 )
 
-// groups checks where instances run and how many there are.
+// groups checks the kind, the GPUs and the count of each instance group.
 func (r *run) groups() {
 	if r.isEnsemble() {
 		return
@@ -47,7 +47,7 @@ func (r *run) processors() {
 			threads, field = n, fmt.Sprintf("parameters[%q]", key)
 		}
 	}
-	// The server plans a count that is not written.
+	// Without instance_group the server chooses the count itself.
 	if len(r.written.InstanceGroup) == 0 || instances*threads <= r.options.CPUs {
 		return
 	}
@@ -56,6 +56,6 @@ func (r *run) processors() {
 		msg += fmt.Sprintf(" of %d threads", threads)
 		hint = "lower count or intra_op_thread_count"
 	}
-	r.add(ruleTooMany, field, fmt.Sprintf("%s share %d processors", msg, r.options.CPUs),
+	r.add(ruleTooManyThreads, field, fmt.Sprintf("%s share %d processors", msg, r.options.CPUs),
 		hint+": more threads than processors make every request slower")
 }

@@ -18,49 +18,49 @@ var inspector string
 // inspectTime bounds the reading of all Python models.
 const inspectTime = time.Minute
 
-// inspection is what a Python file holds.
+// inspection describes the content of one Python file.
 type inspection struct {
 	Error     string `json:"error"` // the reason why the file is not valid Python
 	Line, Col int
-	Class     bool `json:"class"`    // it may have the class TritonPythonModel
-	Execute   bool `json:"execute"`  // the class may have the method
+	Class     bool `json:"class"`    // the file has, or may have, the class TritonPythonModel
+	Execute   bool `json:"execute"`  // the class has, or may have, the method execute
 	Complete  bool `json:"complete"` // the class has auto_complete_config
-	Known     bool `json:"known"`    // the class inherits no methods
+	Known     bool `json:"known"`    // all methods are in the file: the class inherits none
 }
 
-// inspected holds the inspections by path, and the version of the interpreter.
-type inspected struct {
+// inspections holds the inspection of each path, and the version of the interpreter.
+type inspections struct {
 	version string
 	files   map[string]inspection
 }
 
 // inspect reads Python files with an interpreter. It does not run them.
-func inspect(python string, paths []string) (inspected, error) {
-	question, err := json.Marshal(paths)
+func inspect(python string, paths []string) (inspections, error) {
+	request, err := json.Marshal(paths)
 	if err != nil {
-		return inspected{}, err
+		return inspections{}, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), inspectTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, python, "-I", "-S", "-c", inspector)
 	var out, errs bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(question), &out, &errs
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(request), &out, &errs
 	if err := cmd.Run(); err != nil {
 		if text := bytes.TrimSpace(errs.Bytes()); len(text) > 0 {
 			err = fmt.Errorf("%w: %s", err, text[bytes.LastIndexByte(text, '\n')+1:])
 		}
-		return inspected{}, err
+		return inspections{}, err
 	}
-	var answer struct {
+	var response struct {
 		Version string
 		Files   []inspection
 	}
-	if err := json.Unmarshal(out.Bytes(), &answer); err != nil || len(answer.Files) != len(paths) {
-		return inspected{}, fmt.Errorf("%s answers %q", python, out.Bytes())
+	if err := json.Unmarshal(out.Bytes(), &response); err != nil || len(response.Files) != len(paths) {
+		return inspections{}, fmt.Errorf("%s wrote %q", python, out.Bytes())
 	}
-	all := inspected{version: answer.Version, files: make(map[string]inspection, len(paths))}
+	all := inspections{version: response.Version, files: make(map[string]inspection, len(paths))}
 	for i, path := range paths {
-		all.files[path] = answer.Files[i]
+		all.files[path] = response.Files[i]
 	}
 	return all, nil
 }

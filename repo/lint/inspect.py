@@ -1,6 +1,7 @@
 """Reads Python models without running them.
 
-Standard input is a JSON list of paths; the answer is a JSON list with what each file holds.
+Standard input is a JSON list of paths. Standard output is a JSON object with the version of the
+interpreter and the description of each file.
 """
 
 import ast
@@ -12,7 +13,7 @@ NAME = "TritonPythonModel"
 
 
 def statements(body):
-    """The statements of a module or class, also those in conditions."""
+    """Yields the statements of a module or class, including those in nested blocks."""
     for s in body:
         yield s
         for field in ("body", "orelse", "finalbody"):
@@ -23,7 +24,7 @@ def statements(body):
 
 
 def names(s):
-    """The names that a statement binds; None stands for any name."""
+    """Returns the names that a statement binds; None means unknown names (import *)."""
     if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [s.name]
     if isinstance(s, (ast.Import, ast.ImportFrom)):
@@ -33,7 +34,7 @@ def names(s):
 
 
 def find(tree):
-    """What is known of the class: is it there, and which methods has it."""
+    """Describes the class of the model: whether it exists, and its methods."""
     found = {"class": False, "line": 1, "execute": False, "complete": False}
     for s in statements(tree.body):
         bound = names(s)

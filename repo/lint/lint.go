@@ -33,11 +33,11 @@ func Check(models []repo.Model, o Options) []repo.Finding {
 		names[models[i].Name] = true
 	}
 	var runs []*run
-	known := parts{}
+	known := modelRuns{}
 	for i := range models {
 		for n, m := range variants(models[i]) {
 			r := &run{Model: &m, options: o, peers: names}
-			r.all()
+			r.check()
 			runs = append(runs, r)
 			if n == 0 {
 				known[m.Name] = r
@@ -81,16 +81,16 @@ type run struct {
 
 	written *modelconfig.Config // as written in the file
 	config  *modelconfig.Config // as a server completes it
-	chosen  []repoVersion       // the versions that would be served
+	served  []servedVersion     // the versions that would be served
 	graph   *onnxmodel.Model    // of the highest of them; nil for other backends
 }
 
-type repoVersion struct {
+type servedVersion struct {
 	modelconfig.VersionDir
 	path string
 }
 
-func (r *run) all() {
+func (r *run) check() {
 	if !r.parse() {
 		return
 	}
@@ -132,9 +132,9 @@ func (r *run) addFile(rule repo.Rule, path, msg, hint string) {
 	})
 }
 
-// shared reports findings of the packages that the server uses too; such findings stop
+// addAll reports findings of the packages that the server uses too; such findings stop
 // a load.
-func (r *run) shared(found []modelconfig.Finding) {
+func (r *run) addAll(found []modelconfig.Finding) {
 	for _, f := range found {
 		r.add(repo.Rule{ID: f.Rule, Severity: repo.Error}, f.Path, f.Msg, f.Hint)
 	}
@@ -147,10 +147,10 @@ func (r *run) isONNX() bool { return r.config.Backend == "onnxruntime" }
 // validate runs the checks of a load on a machine that has every GPU in the
 // configuration: the linter does not know the machine that will serve.
 func (r *run) validate() {
-	r.shared(r.config.Validate())
-	r.shared(r.config.ValidateIO())
+	r.addAll(r.config.Validate())
+	r.addAll(r.config.ValidateIO())
 	if r.isONNX() { // which other backends the server has is not known here
-		r.shared(r.config.ValidateRuntime())
+		r.addAll(r.config.ValidateRuntime())
 	}
 	var machine modelconfig.Machine
 	for _, g := range r.config.InstanceGroup {
@@ -164,5 +164,5 @@ func (r *run) validate() {
 	slices.Sort(machine.GPUs)
 	machine.GPUs = slices.Compact(machine.GPUs)
 	r.config.NormalizeInstanceGroups(machine)
-	r.shared(r.config.ValidateInstanceGroups(machine))
+	r.addAll(r.config.ValidateInstanceGroups(machine))
 }

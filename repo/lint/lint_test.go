@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "write what is found into the test data"
 var unreachable = []string{"TRN101", "TRN401"}
 
 // TestRules runs every testdata/RULE.txtar. The models below bad/ break the
-// rule, those below good/ do not; "want" is what is said about bad/. The comment
+// rule, those below good/ do not; "want" has the findings for bad/. The comment
 // may set the number of processors ("cpus: 2") or the interpreter of good/ and bad/
 // ("python: python3 /no/python"); without an interpreter the test is skipped.
 func TestRules(t *testing.T) {

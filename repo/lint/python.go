@@ -25,7 +25,7 @@ func python(interpreter string, runs []*run) {
 	for _, r := range runs {
 		for _, path := range r.programs() {
 			if err != nil {
-				r.addFile(ruleSkipped, path, fmt.Sprintf("model.py is not checked: %s", err), "name an interpreter with --python")
+				r.addFile(rulePythonSkipped, path, fmt.Sprintf("model.py is not checked: %s", err), "name an interpreter with --python")
 				continue
 			}
 			r.program(path, all)
@@ -43,14 +43,14 @@ func (r *run) programs() []string {
 		return nil
 	}
 	var paths []string
-	for _, v := range r.chosen {
+	for _, v := range r.served {
 		paths = append(paths, filepath.Join(v.path, file))
 	}
 	return paths
 }
 
 // program checks one model file.
-func (r *run) program(path string, all inspected) {
+func (r *run) program(path string, all inspections) {
 	const class = "TritonPythonModel"
 	file := all.files[path]
 	at := func(rule repo.Rule, msg, hint string) {
@@ -63,11 +63,11 @@ func (r *run) program(path string, all inspected) {
 	case file.Error != "":
 		at(rulePython, file.Error, "correct it; it was read by Python "+all.version)
 	case !file.Class:
-		at(ruleClass, "there is no class "+class, "name the model's class "+class)
+		at(rulePythonClass, "there is no class "+class, "name the model's class "+class)
 	case !file.Execute:
-		at(ruleClass, "the class "+class+" has no method execute", "add execute(self, requests)")
+		at(rulePythonClass, "the class "+class+" has no method execute", "add execute(self, requests)")
 	case !described && !file.Complete && file.Known:
-		at(ruleTensors, "neither config.pbtxt nor auto_complete_config describes inputs and outputs",
+		at(ruleNoTensors, "neither config.pbtxt nor auto_complete_config describes inputs and outputs",
 			"list them in config.pbtxt, or add auto_complete_config")
 	case described && file.Complete:
 		at(ruleTensorsTwice, "config.pbtxt and auto_complete_config both describe the tensors: if they differ, the model does not load",

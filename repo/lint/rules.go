@@ -15,52 +15,52 @@ import (
 // 2 tensors, 3 batching, 4 instances, 5 versions and files, 6 the ONNX graph,
 // 7 ensembles, 8 other settings, 9 Python models.
 var (
-	ruleSyntax        = repo.Rule{ID: "TRN001", Severity: repo.Error, Doc: "config.pbtxt is protobuf text of a model configuration"}
-	ruleUnreadable    = repo.Rule{ID: "TRN002", Severity: repo.Error, Doc: "files can be read"}
-	ruleDirectory     = repo.Rule{ID: "TRN102", Severity: repo.Error, Doc: "name is the directory's name"}
-	ruleNoBackend     = repo.Rule{ID: "TRN106", Severity: repo.Error, Doc: "the backend is given, or follows from the model file"}
-	ruleDuplicate     = repo.Rule{ID: "TRN210", Severity: repo.Warning, Doc: "tensor names are given once"}
-	ruleNeverBatches  = repo.Rule{ID: "TRN310", Severity: repo.Warning, Doc: "dynamic_batching needs max_batch_size of at least 2"}
-	ruleNoDelay       = repo.Rule{ID: "TRN311", Severity: repo.Note, Doc: "preferred batch sizes have an effect only with max_queue_delay_microseconds"}
-	ruleLongDelay     = repo.Rule{ID: "TRN312", Severity: repo.Warning, Doc: "max_queue_delay_microseconds is at most a second"}
-	ruleUnusedBatch   = repo.Rule{ID: "TRN313", Severity: repo.Note, Doc: "a model with max_batch_size has a batching scheduler"}
-	ruleCouldBatch    = repo.Rule{ID: "TRN314", Severity: repo.Note, Doc: "a graph with an open first dimension is served in batches"}
-	rulePreferredSort = repo.Rule{ID: "TRN315", Severity: repo.Note, Doc: "preferred batch sizes are listed once, in rising order"}
-	ruleNoLevels      = repo.Rule{ID: "TRN316", Severity: repo.Warning, Doc: "priority_queue_policy needs priority_levels"}
-	ruleCount         = repo.Rule{ID: "TRN410", Severity: repo.Warning, Doc: "an instance group has a count of at least 1"}
-	ruleTooMany       = repo.Rule{ID: "TRN411", Severity: repo.Warning, Doc: "CPU instances and their threads fit the processors"}
-	ruleAllGPUs       = repo.Rule{ID: "TRN412", Severity: repo.Note, Doc: "a KIND_GPU group without gpus runs its count on every GPU"}
-	ruleAutoGPU       = repo.Rule{ID: "TRN413", Severity: repo.Warning, Doc: "a group that lists gpus says KIND_GPU"}
-	ruleNoVersion     = repo.Rule{ID: "TRN501", Severity: repo.Error, Doc: "at least one version directory is served"}
-	ruleBadVersion    = repo.Rule{ID: "TRN502", Severity: repo.Warning, Doc: "version directories are named by plain numbers"}
-	ruleMissing       = repo.Rule{ID: "TRN503", Severity: repo.Warning, Doc: "the versions that version_policy names exist"}
-	ruleModelFile     = repo.Rule{ID: "TRN510", Severity: repo.Error, Doc: "every served version has its model file"}
-	ruleLabels        = repo.Rule{ID: "TRN511", Severity: repo.Error, Doc: "label files exist inside the model's directory"}
-	ruleLabelCount    = repo.Rule{ID: "TRN512", Severity: repo.Warning, Doc: "a label file has one label per class"}
-	ruleWarmup        = repo.Rule{ID: "TRN513", Severity: repo.Error, Doc: "warm-up data files exist in warmup/"}
-	ruleExternal      = repo.Rule{ID: "TRN514", Severity: repo.Error, Doc: "the weight files that an ONNX file names exist"}
-	ruleGraphFile     = repo.Rule{ID: "TRN610", Severity: repo.Error, Doc: "ONNX files can be read"}
-	ruleIncomplete    = repo.Rule{ID: "TRN611", Severity: repo.Error, Doc: "the ONNX graph can complete the configuration"}
-	ruleNoComposing   = repo.Rule{ID: "TRN710", Severity: repo.Error, Doc: "the models of an ensemble are in its repository"}
-	ruleCycle         = repo.Rule{ID: "TRN711", Severity: repo.Error, Doc: "an ensemble does not contain itself"}
-	ruleStepVersion   = repo.Rule{ID: "TRN712", Severity: repo.Error, Doc: "the version that a step names is served"}
-	ruleNoEffect      = repo.Rule{ID: modelconfig.NoEffectRule().ID, Severity: repo.Note, Doc: modelconfig.NoEffectRule().Doc}
-	rulePython        = repo.Rule{ID: "TRN901", Severity: repo.Error, Doc: "the file of a Python model is correct Python"}
-	ruleClass         = repo.Rule{ID: "TRN902", Severity: repo.Error, Doc: "a Python model has a class TritonPythonModel with a method execute"}
-	ruleTensors       = repo.Rule{ID: "TRN903", Severity: repo.Warning, Doc: "config.pbtxt or auto_complete_config describes the tensors of a Python model"}
-	ruleTensorsTwice  = repo.Rule{ID: "TRN904", Severity: repo.Note, Doc: "the tensors of a Python model are described in one place, config.pbtxt or auto_complete_config"}
-	ruleSkipped       = repo.Rule{ID: "TRN905", Severity: repo.Note, Doc: "a Python interpreter is available to read Python models"}
-	ruleParameter     = repo.Rule{ID: "TRN810", Severity: repo.Warning, Doc: "the backend knows the parameters"}
+	ruleSyntax           = repo.Rule{ID: "TRN001", Severity: repo.Error, Doc: "config.pbtxt is protobuf text of a model configuration"}
+	ruleUnreadable       = repo.Rule{ID: "TRN002", Severity: repo.Error, Doc: "files can be read"}
+	ruleName             = repo.Rule{ID: "TRN102", Severity: repo.Error, Doc: "name is the directory's name"}
+	ruleNoBackend        = repo.Rule{ID: "TRN106", Severity: repo.Error, Doc: "the backend is given, or follows from the model file"}
+	ruleDuplicate        = repo.Rule{ID: "TRN210", Severity: repo.Warning, Doc: "tensor names are given once"}
+	ruleNeverBatches     = repo.Rule{ID: "TRN310", Severity: repo.Warning, Doc: "dynamic_batching needs max_batch_size of at least 2"}
+	ruleNoDelay          = repo.Rule{ID: "TRN311", Severity: repo.Note, Doc: "preferred batch sizes have an effect only with max_queue_delay_microseconds"}
+	ruleLongDelay        = repo.Rule{ID: "TRN312", Severity: repo.Warning, Doc: "max_queue_delay_microseconds is at most a second"}
+	ruleUnusedBatch      = repo.Rule{ID: "TRN313", Severity: repo.Note, Doc: "a model with max_batch_size has a batching scheduler"}
+	ruleCouldBatch       = repo.Rule{ID: "TRN314", Severity: repo.Note, Doc: "a graph with a variable first dimension is served in batches"}
+	rulePreferredSort    = repo.Rule{ID: "TRN315", Severity: repo.Note, Doc: "preferred batch sizes are listed once, in rising order"}
+	ruleNoLevels         = repo.Rule{ID: "TRN316", Severity: repo.Warning, Doc: "priority_queue_policy needs priority_levels"}
+	ruleCount            = repo.Rule{ID: "TRN410", Severity: repo.Warning, Doc: "an instance group has a count of at least 1"}
+	ruleTooManyThreads   = repo.Rule{ID: "TRN411", Severity: repo.Warning, Doc: "CPU instances and their threads fit the processors"}
+	ruleAllGPUs          = repo.Rule{ID: "TRN412", Severity: repo.Note, Doc: "a KIND_GPU group without gpus runs its count on every GPU"}
+	ruleAutoGPU          = repo.Rule{ID: "TRN413", Severity: repo.Warning, Doc: "a group that lists gpus has the kind KIND_GPU"}
+	ruleNoVersion        = repo.Rule{ID: "TRN501", Severity: repo.Error, Doc: "at least one version directory is served"}
+	ruleBadVersion       = repo.Rule{ID: "TRN502", Severity: repo.Warning, Doc: "version directories are named by plain numbers"}
+	ruleMissingVersion   = repo.Rule{ID: "TRN503", Severity: repo.Warning, Doc: "the versions that version_policy names exist"}
+	ruleModelFile        = repo.Rule{ID: "TRN510", Severity: repo.Error, Doc: "every served version has its model file"}
+	ruleLabels           = repo.Rule{ID: "TRN511", Severity: repo.Error, Doc: "label files exist inside the model's directory"}
+	ruleLabelCount       = repo.Rule{ID: "TRN512", Severity: repo.Warning, Doc: "a label file has one label per class"}
+	ruleWarmup           = repo.Rule{ID: "TRN513", Severity: repo.Error, Doc: "warm-up data files exist in warmup/"}
+	ruleExternal         = repo.Rule{ID: "TRN514", Severity: repo.Error, Doc: "the weight files that an ONNX file names exist"}
+	ruleGraphFile        = repo.Rule{ID: "TRN610", Severity: repo.Error, Doc: "ONNX files can be read"}
+	ruleIncomplete       = repo.Rule{ID: "TRN611", Severity: repo.Error, Doc: "the ONNX graph can complete the configuration"}
+	ruleMissingComposing = repo.Rule{ID: "TRN710", Severity: repo.Error, Doc: "the composing models of an ensemble are in its repository"}
+	ruleCycle            = repo.Rule{ID: "TRN711", Severity: repo.Error, Doc: "an ensemble is not one of its own composing models"}
+	ruleStepVersion      = repo.Rule{ID: "TRN712", Severity: repo.Error, Doc: "the version that a step names is served"}
+	ruleNoEffect         = repo.Rule{ID: modelconfig.NoEffectRule().ID, Severity: repo.Note, Doc: modelconfig.NoEffectRule().Doc}
+	rulePython           = repo.Rule{ID: "TRN901", Severity: repo.Error, Doc: "the file of a Python model is correct Python"}
+	rulePythonClass      = repo.Rule{ID: "TRN902", Severity: repo.Error, Doc: "a Python model has a class TritonPythonModel with a method execute"}
+	ruleNoTensors        = repo.Rule{ID: "TRN903", Severity: repo.Warning, Doc: "config.pbtxt or auto_complete_config describes the tensors of a Python model"}
+	ruleTensorsTwice     = repo.Rule{ID: "TRN904", Severity: repo.Note, Doc: "the tensors of a Python model are described in one place, config.pbtxt or auto_complete_config"}
+	rulePythonSkipped    = repo.Rule{ID: "TRN905", Severity: repo.Note, Doc: "a Python interpreter is available to read Python models"}
+	ruleParameter        = repo.Rule{ID: "TRN810", Severity: repo.Warning, Doc: "the backend knows the parameters"}
 )
 
 // Rules lists every rule by id, those of the shared packages included.
 func Rules() []repo.Rule {
 	list := []repo.Rule{
-		ruleSyntax, ruleUnreadable, ruleDirectory, ruleNoBackend, ruleDuplicate, ruleNeverBatches, ruleNoDelay, ruleLongDelay,
-		ruleUnusedBatch, ruleCouldBatch, rulePreferredSort, ruleNoLevels, ruleCount, ruleTooMany, ruleAllGPUs, ruleAutoGPU,
-		ruleNoVersion, ruleBadVersion, ruleMissing, ruleModelFile, ruleLabels, ruleLabelCount, ruleWarmup, ruleExternal,
-		ruleGraphFile, ruleIncomplete, ruleNoComposing, ruleCycle, ruleStepVersion, ruleNoEffect, ruleParameter,
-		rulePython, ruleClass, ruleTensors, ruleTensorsTwice, ruleSkipped,
+		ruleSyntax, ruleUnreadable, ruleName, ruleNoBackend, ruleDuplicate, ruleNeverBatches, ruleNoDelay, ruleLongDelay,
+		ruleUnusedBatch, ruleCouldBatch, rulePreferredSort, ruleNoLevels, ruleCount, ruleTooManyThreads, ruleAllGPUs, ruleAutoGPU,
+		ruleNoVersion, ruleBadVersion, ruleMissingVersion, ruleModelFile, ruleLabels, ruleLabelCount, ruleWarmup, ruleExternal,
+		ruleGraphFile, ruleIncomplete, ruleMissingComposing, ruleCycle, ruleStepVersion, ruleNoEffect, ruleParameter,
+		rulePython, rulePythonClass, ruleNoTensors, ruleTensorsTwice, rulePythonSkipped,
 	}
 	for _, r := range slices.Concat(modelconfig.Rules(), agent.Rules(), extension.Rules(), autofill.Rules()) {
 		list = append(list, repo.Rule{ID: r.ID, Severity: repo.Error, Doc: r.Doc})

@@ -46,7 +46,7 @@ func (r *run) noEffect() {
 // them.
 func (r *run) extensions() {
 	_, found := extension.Read(r.config)
-	r.shared(found)
+	r.addAll(found)
 	for _, key := range slices.Sorted(maps.Keys(r.written.Parameters)) {
 		path := fmt.Sprintf("parameters[%q]", key)
 		reported := slices.ContainsFunc(found, func(f modelconfig.Finding) bool { return f.Path == path })
@@ -59,7 +59,7 @@ func (r *run) extensions() {
 // agents runs the repository agents, as a load does.
 func (r *run) agents() {
 	if !r.ConfigOnly {
-		r.shared(agent.Run(r.config, r.FS()))
+		r.addAll(agent.Run(r.config, r.FS()))
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// treeFiles are the model files of the backends for trees and estimators, by model_type.
+// treeFiles are the possible names of the model file of XGBoost, LightGBM and scikit-learn
+// models, by model_type.
 var treeFiles = map[string][]string{
 	"":                    {"xgboost.ubj", "xgboost.json", "xgboost.model"},
 	"xgboost_ubj":         {"xgboost.ubj"},
@@ -19,8 +20,9 @@ var treeFiles = map[string][]string{
 	"sklearn":             {"model.joblib", "model.pkl"},
 }
 
-// treeModel returns the files of which a model needs one; nil: its backend is another.
-func treeModel(c *inferencepb.ModelConfig) []string {
+// treeModelFiles returns the possible names of the model file, of which one must exist; nil for
+// other backends.
+func treeModelFiles(c *inferencepb.ModelConfig) []string {
 	kind := c.GetParameters()["model_type"].GetStringValue()
 	switch c.Backend {
 	case "fil", "xgboost":
@@ -37,13 +39,13 @@ func treeModel(c *inferencepb.ModelConfig) []string {
 	return treeFiles[kind]
 }
 
-// trees checks that the model files of trees and estimators exist.
+// trees checks that XGBoost, LightGBM and scikit-learn models have a model file.
 func (r *run) trees() {
-	files := treeModel(r.config.ModelConfig)
+	files := treeModelFiles(r.config.ModelConfig)
 	if r.ConfigOnly || files == nil {
 		return
 	}
-	for _, v := range r.chosen {
+	for _, v := range r.served {
 		found := false
 		for _, file := range files {
 			_, err := os.Stat(filepath.Join(v.path, file))

@@ -47,16 +47,16 @@ func Write(w io.Writer, format string, r Report) error {
 	return b.Flush()
 }
 
-// place is "file:line:col" as far as it is known.
-func place(f repo.Finding) string {
+// position returns "file:line:col", or only the file of a finding without a line.
+func position(f repo.Finding) string {
 	if f.Line == 0 {
 		return f.File
 	}
 	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Col)
 }
 
-// sentence returns the mistake and its hint on one line.
-func sentence(f repo.Finding) string {
+// oneLine returns the message and the hint of a finding on one line.
+func oneLine(f repo.Finding) string {
 	if f.Hint == "" {
 		return f.Msg
 	}
@@ -65,7 +65,7 @@ func sentence(f repo.Finding) string {
 
 func text(w io.Writer, r Report) {
 	for _, f := range r.Findings {
-		fmt.Fprintf(w, "%s: %s: %s [%s]\n", place(f), f.Severity, f.Msg, f.Rule)
+		fmt.Fprintf(w, "%s: %s: %s [%s]\n", position(f), f.Severity, f.Msg, f.Rule)
 		if f.Hint != "" {
 			fmt.Fprintf(w, "    %s\n", f.Hint)
 		}
@@ -120,7 +120,7 @@ func github(w io.Writer, r Report) {
 		if f.Line > 0 {
 			fmt.Fprintf(w, "line=%d,col=%d,", f.Line, f.Col)
 		}
-		fmt.Fprintf(w, "title=%s::%s\n", githubProperty.Replace(f.Rule), githubData.Replace(sentence(f)))
+		fmt.Fprintf(w, "title=%s::%s\n", githubProperty.Replace(f.Rule), githubData.Replace(oneLine(f)))
 	}
 }
 

@@ -93,7 +93,7 @@ func sarifFinding(f repo.Finding, rules []repo.Rule) sarifResult {
 		RuleID:    f.Rule,
 		RuleIndex: slices.IndexFunc(rules, func(r repo.Rule) bool { return r.ID == f.Rule }),
 		Level:     f.Severity.String(),
-		Message:   sarifText{sentence(f)},
+		Message:   sarifText{oneLine(f)},
 		Locations: []sarifLocation{{physical}},
 	}
 }

@@ -45,7 +45,7 @@ func build(t testing.TB, config string, models ...*fake) *harness {
 	for _, s := range c.GetEnsembleScheduling().GetStep() {
 		parts = append(parts, r.models[s.GetModelName()].cfg)
 	}
-	require.Empty(t, c.ValidateParts(func(i int) *inferencepb.ModelConfig { return parts[i] }))
+	require.Empty(t, c.ValidateComposing(func(i int) *inferencepb.ModelConfig { return parts[i] }))
 	if modelconfig.Decoupled(parts) {
 		c.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: true}
 	}

@@ -34,7 +34,7 @@ func (r *Repository) readyParts(c *layout.Content) ([]*model.Loaded, error) {
 		}
 		parts = append(parts, v)
 	}
-	return parts, c.Config.First(c.Config.ValidateParts(func(step int) *inferencepb.ModelConfig { return parts[step].Config() }))
+	return parts, c.Config.First(c.Config.ValidateComposing(func(step int) *inferencepb.ModelConfig { return parts[step].Config() }))
 }
 
 // readyPart returns the version of model m that a step of an ensemble uses. id is the model's

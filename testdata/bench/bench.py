@@ -1,11 +1,11 @@
-"""Measures our server and load generator beside NVIDIA's, in one run, alternating.
+"""Measures our server and load generator and NVIDIA's, in one run, alternating.
 
     bench.py --triton bin/triton --oracle .oracle --models models [FIGURE ...]
 
 FIGURES (default all): resnet simple batching start perf wire schedulers. NVIDIA's perf_analyzer drives
-both servers, `triton perf` and wireload only the figures that say so; this script generates no load itself.
-Every figure is a median over --repeats interleaved repeats; CPU is counted from the scheduler's own books
-(/proc/PID/task/*/schedstat), so it holds on a busy machine too. The result is Markdown.
+both servers; `triton perf` and wireload are used only where a figure's heading names them.
+Every figure is a median over --repeats interleaved repeats; CPU time is that of the kernel's scheduler
+(/proc/PID/task/*/schedstat), so it is right on a busy machine too. The result is Markdown.
 
 With --nvidia-models DIR and --nvidia-backends DIR, NVIDIA's server is given an ONNX Runtime
 backend of yours and serves `simple` from DIR; without, it serves a Python identity model.
@@ -133,7 +133,7 @@ def nvidias(models, core=None, more=()):
 
 
 def load(*how, **more):
-    """Runs a load generator and returns what it and the books say. Now and then perf_analyzer
+    """Runs a load generator and returns its figures and the CPU time. Now and then perf_analyzer
     does not end; then it is stopped and started again."""
     for _ in range(3):
         result = try_load(*how, **more)
@@ -231,7 +231,7 @@ def one_thread(text):
 
 
 def resnet():
-    print("### ResNet-50: the whole server against the engine alone\n")
+    print("### ResNet-50: the whole server against ONNX Runtime alone\n")
     print("gRPC, concurrency 2, one instance, one thread; the bare loop runs the same session options.\n")
     bare = subprocess.run(["go", "test", "-c", "-o", "build/onnx.test", "./server/backend/onnx"], check=False)
     if bare.returncode:
@@ -342,22 +342,22 @@ def batching():
 def start():
     print("### Start to ready with `simple` alone, memory, size\n")
     library = next(pathlib.Path("lib").glob("libonnxruntime.so*"))
-    engine = "import ctypes,sys,time;t=time.perf_counter();ctypes.CDLL(sys.argv[1]);print(time.perf_counter()-t)"
+    load_library = "import ctypes,sys,time;t=time.perf_counter();ctypes.CDLL(sys.argv[1]);print(time.perf_counter()-t)"
     repository = only(args.models, "simple", one_thread)
     rows = []
     for _ in range(max(args.repeats, 5)):
         with ours(repository) as s:
             time.sleep(0.2)
-            loaded = float(subprocess.check_output([sys.executable, "-c", engine, str(library)]))
+            loaded = float(subprocess.check_output([sys.executable, "-c", load_library, str(library)]))
             rows.append((s.ready_seconds, loaded, rss_bytes(s.process.pid)))
     ready, loaded, rss = (statistics.median(r[i] for r in rows) for i in range(3))
     size = os.path.getsize(args.triton)
-    table(["start to ready", "of it the engine library's own load", "resident memory", "binary"],
+    table(["start to ready", "of it loading ONNX Runtime's library", "resident memory", "binary"],
           [[f"{ready * 1e3:.0f} ms", f"{loaded * 1e3:.0f} ms", f"{rss / 2**20:.0f} MiB", f"{size / 2**20:.0f} MiB"]])  # fmt: skip
 
 
 def perf():
-    print("### `triton perf` beside perf_analyzer, against the same server (`simple`)\n")
+    print("### `triton perf` and perf_analyzer, against the same server (`simple`)\n")
     rows = []
     with ours(only(args.models, "simple", one_thread)) as s:
         for protocol in ("http", "grpc"):

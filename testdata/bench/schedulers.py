@@ -1,6 +1,6 @@
-"""The figure "schedulers": requests through each scheduler to engines that do almost nothing, so that
-what is measured is the way there and back. Priorities are not among them: with those, NVIDIA's server
-leaves instances idle for up to half a second and no load generator calls that stable."""
+"""The figure "schedulers": requests through each scheduler to backends that do almost nothing, so that
+the overhead of the server is measured. Priorities are left out: with those, NVIDIA's server leaves
+instances idle for up to half a second, which no load generator considers stable."""
 
 import contextlib
 import pathlib
@@ -57,13 +57,13 @@ def repository(models):
 
 
 def schedulers(bench):
-    there = pathlib.Path(bench.args.nvidia_backends or "/nowhere")
-    if not (there / "identity").is_dir():
+    backends = pathlib.Path(bench.args.nvidia_backends or "/nowhere")
+    if not (backends / "identity").is_dir():
         print("### Schedulers: skipped, it needs --nvidia-backends with NVIDIA's identity backend\n")
         return
-    models = {n: c for n, c in MODELS.items() if n != "sequence" or (there / "sequence").is_dir()}
+    models = {n: c for n, c in MODELS.items() if n != "sequence" or (backends / "sequence").is_dir()}
     path, cache = repository(models), ["--cache-config=local,size=67108864"]
-    print("### Schedulers, gRPC, 64 bytes, beside NVIDIA's with its own engines\n")
+    print("### Schedulers, gRPC, 64 bytes, and NVIDIA's server with its own backends\n")
     for core in (0, None):
         print("Server and client on one core (GOMAXPROCS 1 for ours):\n" if core == 0 else "Not pinned:\n")
         rows = []

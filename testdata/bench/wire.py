@@ -1,7 +1,7 @@
-"""The figure `wire`: an identity model over every kind of request, beside NVIDIA's server.
+"""The figure `wire`: an identity model over every kind of request, on our server and NVIDIA's.
 
 The load is our own wireload (testdata/bench/wireload), the same for both servers and light
-enough that the server is the limit. The model is `identity`: our builtin engine, and NVIDIA's
+enough that the server is the limit. The model is `identity`: our builtin backend, and NVIDIA's
 own identity backend where --nvidia-backends has one, else a Python model.
 """
 

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What Triton's documents do with curl, and what else curl can say over HTTP.
+# The calls with curl from Triton's documents, and further uses of HTTP by curl.
 
 section=curl
 have curl || return 0

@@ -45,5 +45,5 @@ else
   expect "log settings" '"log_verbose_level"' infer LogSettings
   expect "shared memory" '^\{' infer SystemSharedMemoryStatus
   expect "a call that does not exist" 'does not include a method' infer NoSuchCall
-  expect "a secret that nobody asks for" '"live": true' "$grpcurl" -plaintext -H 'triton-grpc-protocol-x: y' "$grpc" "$service/ServerLive"
+  expect "a header for a restricted protocol that is not configured" '"live": true' "$grpcurl" -plaintext -H 'triton-grpc-protocol-x: y' "$grpc" "$service/ServerLive"
 fi

@@ -4,7 +4,7 @@
 section=java
 if have mvn && have java; then
   if (cd "$here/java" && mvn -q -B compile -Dout="$built/java" -Dprotos="$root/pkg/inferencepb") >"$work/mvn.log" 2>&1; then
-    run_java() { # Maven colors its end even when asked not to
+    run_java() { # Maven colors its end even with the option against it
       (cd "$here/java" && mvn -q -B exec:java -Dout="$built/java" -Dexec.args="$grpc" 2>&1) | sed 's/\x1b\[[0-9;]*m//g'
     }
     collect run_java

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# NVIDIA's perf_analyzer sweeps our server. The windows are short: this asks whether the
+# NVIDIA's perf_analyzer sweeps our server. The windows are short: this checks whether the
 # two understand each other, not how fast they are, so any spread will do.
 
 section=perf_analyzer
@@ -7,7 +7,7 @@ analyzer=$root/.oracle/bin/perf_analyzer
 [[ -x $analyzer ]] || { skip "no $analyzer: run make oracle"; return 0; }
 
 window=(-p 600 -s 999)
-# sweep NAME REGEXP FLAGS...: the report has to match, and says nothing of failures.
+# sweep NAME REGEXP FLAGS...: the report has to match, and contain no failures.
 sweep() {
   local name=$1 want=$2 out
   shift 2

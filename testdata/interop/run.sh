@@ -3,8 +3,8 @@
 #
 # Sections: python grpcurl curl node java perf tls. All by default. Needs bin/triton (or TRITON) and
 # the ONNX Runtime in lib/. What it downloads and builds goes to build/interop. One line
-# per check, then the counts; the exit code says whether all passed. Where a tool is
-# missing its section is skipped, with a line that says so.
+# per check, then the counts; the exit code is 0 if all passed. Where a tool is
+# missing its section is skipped, with a line about it.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 root=$PWD

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Encrypted: a server of its own, which asks clients for certificates too.
+# Encrypted: a server of its own, which requires certificates of clients too.
 
 section=tls
 have openssl || return 0

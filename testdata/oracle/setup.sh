@@ -114,7 +114,7 @@ if [[ $(cat "$dest/tritonserver/.stamp" 2>/dev/null) != "$stamp" ]]; then
 fi
 cat >"$dest/bin/tritonserver" <<'W'
 #!/bin/sh
-# Real server. Binds loopback and finds its backends and caches unless told otherwise
+# Real server. Binds loopback and finds its backends and caches unless flags override it
 # (a later flag of the same name wins). Logs go to stderr.
 d=$(dirname "$(dirname "$(readlink -f "$0")")")
 export LD_LIBRARY_PATH="$d/tritonserver/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -213,7 +213,7 @@ for mod, client in ((httpclient, http), (grpcclient, grpcclient.InferenceServerC
     i.set_data_from_numpy(x)
     y = client.infer("echo", [i]).as_numpy("OUTPUT0")
     assert (x == y).all(), (x, y)
-print("setup.sh: server", http.get_server_metadata()["version"], "answers over HTTP and gRPC")
+print("setup.sh: server", http.get_server_metadata()["version"], "responds over HTTP and gRPC")
 W
 timeout 60 "$dest/bin/perf_analyzer" -m echo -u "127.0.0.1:$hp" --shape INPUT0:4 \
   --measurement-mode count_windows --measurement-request-count 50 -s 999 -r 3 >"$r/perf.log" 2>&1 ||

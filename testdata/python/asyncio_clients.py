@@ -128,13 +128,13 @@ def deadline_over_grpc_aio():
 
         with grpc() as sync, slow_model(sync):
             async with grpcaio.InferenceServerClient(GRPC) as client:
-                said = []
+                errors = []
                 for _ in range(3):  # on a busy machine a reset stream may overtake the status
                     try:
                         await client.infer("custom_identity_int32", slow_input(grpcclient), client_timeout=0.3)
                     except InferenceServerException as e:
-                        said.append(str(e))
-                assert len(said) == 3 and "[StatusCode.DEADLINE_EXCEEDED] Deadline Exceeded" in said, said
+                        errors.append(str(e))
+                assert len(errors) == 3 and "[StatusCode.DEADLINE_EXCEEDED] Deadline Exceeded" in errors, errors
 
     asyncio.run(main())
 

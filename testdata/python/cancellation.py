@@ -14,10 +14,10 @@ SLOW = "custom_identity_int32"
 @check
 def deadline_over_grpc():
     with grpc() as client, slow_model(client):
-        said = []
+        errors = []
         for _ in range(3):  # on a busy machine a reset stream may overtake the status
-            said.append(str(expect_error(lambda: client.infer(SLOW, slow_input(grpcclient), client_timeout=0.3))))
-        assert "[StatusCode.DEADLINE_EXCEEDED] Deadline Exceeded" in said, said
+            errors.append(str(expect_error(lambda: client.infer(SLOW, slow_input(grpcclient), client_timeout=0.3))))
+        assert "[StatusCode.DEADLINE_EXCEEDED] Deadline Exceeded" in errors, errors
 
 
 @check

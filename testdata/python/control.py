@@ -82,7 +82,7 @@ def requests_while_a_model_is_loaded_again():
 
     failures, ended = [], threading.Event()
 
-    def ask():
+    def infer():
         with grpc() as client:
             a, b, inputs = simple_inputs(grpcclient)
             while not ended.is_set():
@@ -91,7 +91,7 @@ def requests_while_a_model_is_loaded_again():
                 except Exception as e:
                     failures.append(e)
 
-    threads = [threading.Thread(target=ask) for _ in range(4)]
+    threads = [threading.Thread(target=infer) for _ in range(4)]
     for t in threads:
         t.start()
     try:

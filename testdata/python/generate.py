@@ -45,8 +45,8 @@ def generate_stream():
 
 
 @check
-def generate_stream_arrives_piece_by_piece():
-    """The second answer is due in ten minutes; the client leaves before."""
+def generate_stream_sends_each_response_at_once():
+    """The second response is due in ten minutes; the client disconnects before."""
     body = {"IN": [1, 2], "DELAY": [0, 600000], "WAIT": 0}
     with post("repeat_int32/generate_stream", body) as r:
         assert json.loads(r.readline()[len("data: ") :])["OUT"] == 1

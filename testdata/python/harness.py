@@ -18,7 +18,7 @@ checks = []
 
 
 class Skip(Exception):
-    """This release of the client cannot do what the check asks; the text says why."""
+    """This release of the client cannot run the check; the text is the reason."""
 
 
 def check(f):
@@ -70,7 +70,7 @@ def simple_inputs(module, rows=1, **kwargs):
 
 
 def repeat_inputs(values, delay_ms=0, wait_ms=0):
-    """Inputs of repeat_int32 for the gRPC client: one answer for each value."""
+    """Inputs of repeat_int32 for the gRPC client: one response for each value."""
     return [
         tensor(grpcclient, "IN", np.array(values, dtype=np.int32), "INT32"),
         tensor(grpcclient, "DELAY", np.full(len(values), delay_ms, dtype=np.uint32), "UINT32"),
@@ -92,7 +92,7 @@ def state_of(client, model):
 def unload(client, model):
     """Unloads a model and waits until no request of it runs any more."""
     client.unload_model(model)
-    for _ in range(2000):  # unloading goes on after the answer
+    for _ in range(2000):  # unloading continues after the response
         if state_of(client, model) == ("UNAVAILABLE", "unloaded"):
             return
         time.sleep(0.01)
@@ -103,7 +103,7 @@ def unload(client, model):
 def slow_model(client):
     """Loads custom_identity_int32 so that every batch takes ten minutes, and afterwards without delay.
 
-    Whoever asks it has to leave: what the server does not cancel keeps the model from being unloaded.
+    Clients have to cancel their requests: a request that the server does not cancel delays the unload.
     """
     parameters = {"execute_delay_ms": {"string_value": "600000"}}
     io = {"data_type": "TYPE_INT32", "dims": [-1]}

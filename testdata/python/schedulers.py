@@ -64,8 +64,8 @@ def sequences_side_by_side(module, client):
 
 @both
 def sequence_without_a_start(module, client):
-    said = "inference request for sequence 99 to model 'custom_sequence_int32' must specify the START flag on the first request of the sequence"
-    expect_error(lambda: client.infer(SUM, number(module, 1), sequence_id=99), said)
+    want = "inference request for sequence 99 to model 'custom_sequence_int32' must specify the START flag on the first request of the sequence"
+    expect_error(lambda: client.infer(SUM, number(module, 1), sequence_id=99), want)
 
 
 @both
@@ -149,15 +149,15 @@ def ensemble(module, client):
 
 
 @both
-def ensemble_tells_its_sequence(module, client):
+def ensemble_returns_its_sequence(module, client):
     for id in (7, 2**62 + 3, "seven"):
         got = client.infer("text_pipeline", texts(module), sequence_id=id, sequence_start=True).get_response()
         if module is httpclient:
             assert got["parameters"] == {"sequence_id": id, "sequence_start": True, "sequence_end": False}, got
             continue
         p = got.parameters
-        told = p["sequence_id"].string_param if isinstance(id, str) else p["sequence_id"].int64_param
-        assert (told, p["sequence_start"].bool_param, p["sequence_end"].bool_param) == (id, True, False), got
+        returned = p["sequence_id"].string_param if isinstance(id, str) else p["sequence_id"].int64_param
+        assert (returned, p["sequence_start"].bool_param, p["sequence_end"].bool_param) == (id, True, False), got
 
 
 @aio
@@ -229,8 +229,8 @@ def busy(delay_ms=600000, **policy):
 def queue_time_is_over():
     with busy(default_queue_policy={"allow_timeout_override": True, "default_timeout_microseconds": 300_000_000}) as r:
         r.send("late", timeout=50_000)
-        name, said = r.wait(1)[0]
-        assert name == "late" and "Request timeout expired" in said, r.ended
+        name, error = r.wait(1)[0]
+        assert name == "late" and "Request timeout expired" in error, r.ended
 
 
 @check
@@ -239,8 +239,8 @@ def queue_is_full():
         r.send("waits")
         time.sleep(0.1)
         r.send("too many")
-        name, said = r.wait(1)[0]
-        assert name == "too many" and "Exceeds maximum queue size" in said, r.ended
+        name, error = r.wait(1)[0]
+        assert name == "too many" and "Exceeds maximum queue size" in error, r.ended
 
 
 @check
@@ -267,7 +267,7 @@ def priorities():
             r.send("high", priority=1)
             time.sleep(0.05)
             took = time.monotonic() - begun
-            ended = [name for name, said in r.wait(3) if not said]
+            ended = [name for name, error in r.wait(3) if not error]
         if took < delay / 4000:  # both waited while the first one ran
             assert ended == ["first", "high", "low"], ended
             return

@@ -116,8 +116,8 @@ def wrong_regions(module, client):
     with region(client, "one", 64) as handle:
         expect_error(lambda: client.register_system_shared_memory("one", f"/interop_{os.getpid()}_one", 64), "shared memory region 'one' already in manager")
         assert handle
-    inputs = [at(module, "in", "INPUT0", [1, 16], "FP32", "gone", 64)]
-    expect_error(lambda: client.infer("identity_fp32", inputs), "Unable to find shared memory region: 'gone'")
+    inputs = [at(module, "in", "INPUT0", [1, 16], "FP32", "unregistered", 64)]
+    expect_error(lambda: client.infer("identity_fp32", inputs), "Unable to find shared memory region: 'unregistered'")
 
 
 @both

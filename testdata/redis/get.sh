@@ -1,7 +1,7 @@
 #!/bin/sh
 # Puts Debian's redis-server into DEST, for the tests of the shared response cache. It needs
-# apt-get and dpkg, no root: the packages are unpacked, not installed. Without them it says so
-# and ends well: the tests then skip.
+# apt-get and dpkg, no root: the packages are unpacked, not installed. Without them it
+# prints that and exits with 0: the tests then skip.
 set -eu
 dest=${1:?usage: get.sh DEST}
 skip() { echo "redis-server: $1; its tests will be skipped"; exit 0; }

@@ -1,4 +1,4 @@
-"""Asks the engine alone, without a server: ONNX Runtime through its own Python package."""
+"""Runs models in ONNX Runtime alone, without a server: through its own Python package."""
 
 import ctypes
 
@@ -31,7 +31,7 @@ def to_numpy(t):
     return numpy.frombuffer(t.raw, NUMPY[t.data_type]).reshape(t.shape).copy()
 
 
-def to_engine(t):
+def to_ort_value(t):
     make = onnxruntime.OrtValue
     if t.data_type == "BF16":
         array = numpy.frombuffer(t.raw, numpy.uint16).reshape(t.shape)
@@ -39,7 +39,7 @@ def to_engine(t):
     return make.ortvalue_from_numpy(to_numpy(t))
 
 
-def from_engine(name, value):
+def from_ort_value(name, value):
     if not value.is_tensor():
         return None
     data_type = DATA_TYPES.get(value.element_type())
@@ -59,8 +59,8 @@ def from_numpy(name, array):
     return Tensor(name, data_type, array.shape, numpy.ascontiguousarray(array).tobytes()) if data_type else None
 
 
-class Engine:
-    """One opened model. Raises what the engine says when it does not open."""
+class Model:
+    """One opened model. The constructor raises ONNX Runtime's error."""
 
     def __init__(self, path, threads):
         options = onnxruntime.SessionOptions()
@@ -68,12 +68,12 @@ class Engine:
         options.intra_op_num_threads = threads
         self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
-    def ask(self, tensors):
-        """Returns the outputs by name; raises the engine's error."""
+    def infer(self, tensors):
+        """Returns the outputs by name; raises ONNX Runtime's error."""
         names = [o.name for o in self.session.get_outputs()]
         if any(t.data_type == "BYTES" for t in tensors):  # the other call has no strings as inputs
             values = self.session.run(names, {t.name: to_numpy(t) for t in tensors})
             return {n: from_numpy(n, v) for n, v in zip(names, values)}
-        feeds = {t.name: to_engine(t) for t in tensors}
+        feeds = {t.name: to_ort_value(t) for t in tensors}
         values = self.session.run_with_ort_values(names, feeds)
-        return {n: from_engine(n, v) for n, v in zip(names, values)}
+        return {n: from_ort_value(n, v) for n, v in zip(names, values)}

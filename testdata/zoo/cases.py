@@ -18,7 +18,7 @@ DATA_TYPES = {
 
 @dataclasses.dataclass(frozen=True)
 class Tensor:
-    """A named tensor as it stands on the wire: elements row by row, strings behind their length."""
+    """A named tensor in the form of the wire: elements row by row, strings after their length."""
 
     name: str
     data_type: str
@@ -28,7 +28,7 @@ class Tensor:
 
 @dataclasses.dataclass
 class Case:
-    """A model and the inputs to ask it with, one list of tensors for each recorded data set."""
+    """A model and its inputs, one list of tensors for each recorded data set."""
 
     name: str
     kind: str

@@ -1,4 +1,4 @@
-"""Compares what a model does in two places, and checks the differences against a list of known ones."""
+"""Compares the results of a model on two servers, and checks the differences against the known ones."""
 
 import dataclasses
 import re
@@ -6,18 +6,18 @@ import re
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """What our server does otherwise than another: the bare engine or NVIDIA's server."""
+    """A difference between our server and another: ONNX Runtime alone or NVIDIA's server."""
 
     model: str
-    other: str  # "engine" or "nvidia"
+    other: str  # "onnxruntime" or "nvidia"
     kind: str
     detail: str
 
 
 def scalars_apart(ours, theirs):
-    """Tells whether two answers differ in no more than how a scalar's shape is written.
+    """Reports whether two results are equal except for the shape of scalars.
 
-    A configuration has no scalars, so that servers answer them as [1]; the engine says []."""
+    A configuration has no scalars, so that servers return them as [1]; ONNX Runtime returns []."""
     if ours.keys() != theirs.keys():
         return False
     for name, a in ours.items():
@@ -29,22 +29,22 @@ def scalars_apart(ours, theirs):
     return True
 
 
-def with_engine(name, bare, ours):
-    """Yields the differences between the bare engine and our server."""
+def with_onnxruntime(name, bare, ours):
+    """Yields the differences between ONNX Runtime alone and our server."""
     if not ours.loaded:
         if bare.loaded:
-            yield Difference(name, "engine", "not loaded", ours.reason)
+            yield Difference(name, "onnxruntime", "not loaded", ours.reason)
         return
     if not bare.loaded:
-        yield Difference(name, "engine", "loaded", bare.reason)
+        yield Difference(name, "onnxruntime", "loaded", bare.reason)
         return
     for protocol, answers in ours.answers.items():
-        for a, b in zip(answers, bare.answers["engine"]):
+        for a, b in zip(answers, bare.answers["onnxruntime"]):
             if isinstance(a, str) or isinstance(b, str):
                 if isinstance(a, str) != isinstance(b, str):
-                    yield Difference(name, "engine", f"refused over {protocol}" if isinstance(a, str) else f"answered over {protocol}", str(a if isinstance(a, str) else b))
+                    yield Difference(name, "onnxruntime", f"refused over {protocol}" if isinstance(a, str) else f"answered over {protocol}", str(a if isinstance(a, str) else b))
             elif not scalars_apart(a, b):
-                yield Difference(name, "engine", f"answers over {protocol}", unequal(a, b))
+                yield Difference(name, "onnxruntime", f"answers over {protocol}", unequal(a, b))
 
 
 def unequal(ours, theirs):
@@ -95,7 +95,7 @@ class Section:
     models: set
 
 
-HEADER = re.compile(r"\[(engine|nvidia)(, sometimes)?\] ([^:]+): (.*)")
+HEADER = re.compile(r"\[(onnxruntime|nvidia)(, sometimes)?\] ([^:]+): (.*)")
 
 
 def read(path):
@@ -112,7 +112,7 @@ def read(path):
         header = HEADER.fullmatch(line)
         if header:
             if not reason:
-                raise SystemExit(f"{path}:{number}: no reason stands above {line}")
+                raise SystemExit(f"{path}:{number}: no reason above {line}")
             sections.append(Section(header[1], header[3], header[4], not header[2], " ".join(reason), set()))
         elif not sections or line.startswith("["):
             raise SystemExit(f"{path}:{number}: neither a header nor a model below one: {line}")
@@ -122,7 +122,7 @@ def read(path):
 
 
 def check(found, sections, others):
-    """Returns the differences that no section has, and the listed ones that do not show any more."""
+    """Returns the differences that no section lists, and the listed ones that no longer occur."""
     shown, unknown = set(), []
     for d in found:
         k = next((k for k, s in enumerate(sections) if (s.other, s.kind) == (d.other, d.kind) and s.text in d.detail and d.model in s.models), None)
@@ -130,10 +130,10 @@ def check(found, sections, others):
             unknown.append(d)
         else:
             shown.add((k, d.model))
-    gone = [
+    missing = [
         f"[{s.other}] {s.kind}: {s.text}: {m}"
         for k, s in enumerate(sections)
         for m in sorted(s.models)
         if s.always and s.other in others and (k, m) not in shown
     ]
-    return unknown, gone
+    return unknown, missing

@@ -1,4 +1,4 @@
-"""Asks a server of the v2 protocol over HTTP and gRPC, with raw tensors both ways."""
+"""Sends requests of the v2 protocol over HTTP and gRPC, with raw tensors both ways."""
 
 import http.client
 import json
@@ -10,7 +10,7 @@ from cases import Tensor
 
 
 class Refused(Exception):
-    """The server's own words for why it does not answer."""
+    """An error response; the text is the server's."""
 
 
 class HTTP:
@@ -25,7 +25,7 @@ class HTTP:
             raise Refused(body.get("error", reply.status))
         return body
 
-    def ask(self, model, tensors):
+    def infer(self, model, tensors):
         head = {
             "inputs": [
                 {"name": t.name, "datatype": t.data_type, "shape": t.shape, "parameters": {"binary_data_size": len(t.raw)}}
@@ -54,7 +54,7 @@ class GRPC:
         limit = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
         self.stub = service_pb2_grpc.GRPCInferenceServiceStub(grpc.insecure_channel(address, options=limit))
 
-    def ask(self, model, tensors):
+    def infer(self, model, tensors):
         request = service_pb2.ModelInferRequest(model_name=model)
         for t in tensors:
             request.inputs.add(name=t.name, datatype=t.data_type, shape=t.shape)

@@ -27,7 +27,7 @@ and recommend a setting. The model repository is only read.
 
 Numbers are given as lists and ranges: 1,4,8 or 1:4 or 2:8:2.
 
-Exit codes: 0 a setting is recommended, 1 no setting keeps the limits or an
+Exit codes: 0 a setting is recommended, 1 no setting meets the limits or an
 error occurred, 2 wrong command line, 4 no server could be started, 130 interrupted
 (what was measured until then is still reported).`,
 		Example: `  triton analyze -m resnet50 --model-repository models/

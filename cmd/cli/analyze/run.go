@@ -36,7 +36,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	}
 	log := &progress{w: p.Stderr, total: o.Space.Points()}
 	result, err := analyzer.Run(ctx, o.Config, analyzer.Deps{
-		Launcher: analyzer.Child{Command: append(command, o.serve...), Env: p.Environ, Ready: o.wait},
+		Launcher: analyzer.ProcessLauncher{Command: append(command, o.serve...), Env: p.Environ, ReadyTimeout: o.wait},
 		Loader:   loader{o.load, o.client},
 		Host:     analyzer.ProcFS{},
 		GPU:      view,

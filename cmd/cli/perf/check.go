@@ -53,8 +53,8 @@ func (o *options) check() error {
 	binary := c.Search == perf.Binary
 	concurrency, rates := c.Mode == perf.Concurrency, c.Mode == perf.RequestRate
 	for _, wrong := range []struct {
-		is   bool
-		text string
+		violated bool
+		text     string
 	}{
 		{c.Model == "", "Failed to parse -m (model name). The value must be specified."},
 		{lowest(level) <= 0, "The start of the search range must be > 0"},
@@ -78,7 +78,7 @@ func (o *options) check() error {
 		{level.Step <= 0 && several(level) && level.List == nil, "The step of --concurrency-range must be > 0 when its end is above its start."},
 		{rate.Step <= 0 && several(rate) && rate.List == nil, "The step of --request-rate-range must be > 0 when its end is above its start."},
 	} {
-		if wrong.is {
+		if wrong.violated {
 			return errors.New(wrong.text)
 		}
 	}
@@ -134,7 +134,7 @@ func several(r perf.Range) bool { return len(r.List) > 1 || r.Start < r.End }
 
 // threads warns as perf_analyzer does about its thread count: synchronous calls need
 // as many threads as concurrent requests.
-func (o *options) threads() {
+func (o *options) applyMaxThreads() {
 	c := &o.config
 	switch {
 	case c.Async || c.Mode != perf.Concurrency:

@@ -92,7 +92,7 @@ func (o *options) inputs(t table) {
 	})
 	t.value("input-data", "", "<random|zero|path>", "input data: random numbers, zeros, a JSON file (may be repeated) or a folder (random)", func(text string) error {
 		err := AddInputData(d, text)
-		o.zero = o.zero || d.Source == data.Zero
+		o.zeroInputs = o.zeroInputs || d.Source == data.Zero
 		return err
 	})
 	t.value("shape", "", "<name:d1,d2>", "shape of an input with variable dimensions; may be repeated", func(text string) error {
@@ -158,12 +158,12 @@ func (o *options) deprecated(t table) {
 	t.toggle("", "d", "deprecated", func() { o.warnDeprecated("-d", "--concurrency-range") })
 	t.toggle("", "z", "deprecated", func() {
 		o.warnDeprecated("-z", "--input-data=zero")
-		o.zero = true
+		o.zeroInputs = true
 		c.Data.Source = data.Zero
 	})
 	t.value("data-directory", "", "<dir>", "deprecated", func(text string) error {
 		o.warnDeprecated("--data-directory", "--input-data")
-		o.directories = true
+		o.dataDirectory = true
 		c.Data.Source = data.Files
 		c.Data.Paths = append(c.Data.Paths, text)
 		return nil

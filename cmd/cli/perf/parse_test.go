@@ -44,7 +44,7 @@ func TestFlagsReachOptions(t *testing.T) {
 		{"--config FILE", "TRITON_MAX_TRIALS=5", func(o *options) any { return o.config.MaxTrials }, 5},
 		{"--config FILE -r 6", "TRITON_MAX_TRIALS=5", func(o *options) any { return o.config.MaxTrials }, 6},
 		{"--config FILE", "", func(o *options) any { return o.config.Data.Shapes }, map[string][]int64{"A": {1}, "B": {2, 3}}},
-		{"", "TRITON_ASYNC=true TRITON_VERBOSE_CSV=0", func(o *options) any { return [2]bool{o.config.Async, o.csvMore} }, [2]bool{true, false}},
+		{"", "TRITON_ASYNC=true TRITON_VERBOSE_CSV=0", func(o *options) any { return [2]bool{o.config.Async, o.csvVerbose} }, [2]bool{true, false}},
 		// The command line wins over a setting of another option with the same field.
 		{"--config FILE -z", "", func(o *options) any { return o.config.Data.Source }, data.Zero},
 	} {

@@ -58,7 +58,7 @@ func run(ctx context.Context, p process.Process, args []string) error {
 	return result(p, rep, err)
 }
 
-// writeCSVs writes the report and, for an ensemble, a report for each model of its steps.
+// writeCSVs writes the report and, for an ensemble, a report for each composing model.
 func writeCSVs(p process.Process, o *options, rep *perf.Report) error {
 	if o.csv == "" || len(rep.Measured()) == 0 {
 		return nil

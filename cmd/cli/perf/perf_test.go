@@ -197,7 +197,7 @@ func TestExitCodes(t *testing.T) {
 
 func TestFailedAndMissingRequests(t *testing.T) {
 	s := nullServer(t)
-	s.Answer = func(uint64) (string, bool) { return loadtest.Response("500 X", `{"error":"no luck today"}`), false }
+	s.Respond = func(uint64) (string, bool) { return loadtest.Response("500 X", `{"error":"no luck today"}`), false }
 	code, _, errs := run(t, nil, quick(s.Address, "--concurrency-range", "2")...)
 	require.Equal(t, 99, code)
 	require.Equal(t, "Failed to maintain requested inference load. Worker thread(s) failed to generate concurrent requests.\n"+
@@ -205,7 +205,7 @@ func TestFailedAndMissingRequests(t *testing.T) {
 
 	hang := nullServer(t)
 	release := make(chan struct{})
-	hang.Answer = func(uint64) (string, bool) { <-release; return "", true }
+	hang.Respond = func(uint64) (string, bool) { <-release; return "", true }
 	defer close(release)
 	code, _, errs = run(t, nil, quick(hang.Address, "-r", "1")...)
 	require.Equal(t, 3, code)
@@ -216,7 +216,7 @@ func TestInterrupts(t *testing.T) {
 	s := nullServer(t)
 	var once sync.Once
 	c := clitest.New()
-	s.Answer = func(n uint64) (string, bool) {
+	s.Respond = func(n uint64) (string, bool) {
 		if n == 4000 { // late enough for the first window to have begun
 			once.Do(func() { c.Signals <- syscall.SIGINT })
 		}
@@ -235,7 +235,7 @@ func TestInterrupts(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	twice := clitest.New()
-	hang.Answer = func(uint64) (string, bool) {
+	hang.Respond = func(uint64) (string, bool) {
 		twice.Signals <- syscall.SIGINT
 		twice.Signals <- syscall.SIGINT
 		<-release
@@ -246,7 +246,7 @@ func TestInterrupts(t *testing.T) {
 	require.True(t, strings.HasSuffix(out, "Interrupt signal (2) received.\nExiting immediately...\n"), out)
 }
 
-func TestByItsOldName(t *testing.T) {
+func TestRunAsPerfAnalyzer(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"perf_analyzer", "perf_client"} {
 		code, _, errs := clitest.RunAs(t, "/usr/bin/"+name, "--version")

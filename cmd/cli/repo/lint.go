@@ -47,7 +47,7 @@ command line is wrong or a path cannot be read.`,
 }
 
 func runLint(p process.Process, o lintOptions, paths []string) error {
-	least, err := repo.ParseSeverity(o.severity)
+	minSeverity, err := repo.ParseSeverity(o.severity)
 	switch {
 	case err != nil:
 		return process.UsageError("--severity: %w", err)
@@ -67,7 +67,7 @@ func runLint(p process.Process, o lintOptions, paths []string) error {
 	}
 	r.Models = len(all)
 	for _, f := range lint.Check(all, o.Options) {
-		if f.Severity >= least {
+		if f.Severity >= minSeverity {
 			r.Findings = append(r.Findings, f)
 		}
 	}

@@ -70,11 +70,11 @@ func checkTrace(v string) error {
 	return err
 }
 
-// addOldTraces puts the values of deprecated flags before those of --trace-config, which
+// addDeprecatedTraces puts the values of deprecated flags before those of --trace-config, which
 // take precedence.
-func (o *options) addOldTraces(config map[string][]trace.Setting) {
+func (o *options) addDeprecatedTraces(config map[string][]trace.Setting) {
 	var given []deprecatedTrace
-	for _, d := range o.oldTrace {
+	for _, d := range o.traceFlags {
 		if len(d.values) > 0 {
 			o.warn("Warning: '" + d.flag() + "' has been deprecated and will be removed in future releases. Please use '--trace-config " + d.replacement + " instead.")
 			given = append(given, d)

@@ -12,11 +12,11 @@ import (
 // finish parses the texts that depend on several flags, and returns the first mistake. The
 // warnings are for the console.
 func (o *options) finish() (warnings []string, err error) {
-	for _, part := range []func() error{
-		o.finishModels, o.finishServices, o.finishPlatforms, o.finishMetrics, o.finishTracing,
+	for _, step := range []func() error{
+		o.finishModels, o.finishFrontends, o.finishPlatforms, o.finishMetrics, o.finishTracing,
 		o.finishBackends, o.finishCache, o.finishMachine, o.finishDeprecated,
 	} {
-		if err := part(); err != nil {
+		if err := step(); err != nil {
 			return nil, err
 		}
 	}
@@ -46,7 +46,7 @@ func (o *options) finishModels() error {
 	return nil
 }
 
-func (o *options) finishServices() (err error) {
+func (o *options) finishFrontends() (err error) {
 	h, g := &o.HTTP, &o.GRPC
 	if h.Restricted, err = restricted.Parse(restricted.HTTP, o.httpSecrets); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (o *options) finishTracing() error {
 	if err != nil {
 		return err
 	}
-	o.addOldTraces(config)
+	o.addDeprecatedTraces(config)
 	o.Trace = trace.Options{Config: config, Env: o.getenv}
 	return o.Trace.Validate()
 }

@@ -31,7 +31,7 @@ type options struct {
 	metrics, traces                []string
 	backends, caches, hostPolicies []string
 	cacheSize                      int64
-	oldTrace                       []deprecatedTrace
+	traceFlags                     []deprecatedTrace
 }
 
 // newOptions returns the default options and defines the flags of serve in set.
@@ -107,14 +107,14 @@ func (o *options) bindModels(t *table) {
 func (o *options) bindHTTP(t *table) {
 	h := &o.HTTP
 	t.Group("HTTP")
-	h.Allow = !o.predicting()
+	h.Allow = !o.onVertexAI()
 	t.boolean(&h.Allow, "allow-http", "Serve HTTP.")
 	t.text(&h.Address, "http-address", "Address to listen at for HTTP.")
 	t.port(&h.Port, "http-port", "Port to listen at for HTTP.")
 	t.boolean(&h.Reuse, "reuse-http-port", "Let several servers listen at the HTTP port (SO_REUSEPORT).")
 	t.parsed(headerPattern(&h.Forward), "", "http-header-forward-pattern",
 		"Regular expression. HTTP headers whose names match become parameters of inference requests.")
-	t.unused(fixed(8), "http-thread-count", "Number of threads for HTTP.", noThreads)
+	t.unused(ignoredInt(8), "http-thread-count", "Number of threads for HTTP.", noThreads)
 	t.value(intValue[int64]{&h.MaxInput, 1, maxInt, "Error: --http-max-input-size must be greater than 0."},
 		"http-max-input-size", "Maximum number of bytes of JSON in a request, and of a compressed body after decompression. Binary tensors in other bodies do not count.")
 	t.value(intValue[int64]{&h.MinRate, 0, maxInt32, "Error: --http-min-receive-rate must not be negative."},
@@ -132,7 +132,7 @@ func (o *options) bindHTTP(t *table) {
 func (o *options) bindGRPC(t *table) {
 	g, l := &o.GRPC, &o.GRPC.Limits
 	t.Group("GRPC")
-	g.Allow = !o.predicting()
+	g.Allow = !o.onVertexAI()
 	t.boolean(&g.Allow, "allow-grpc", "Serve gRPC.")
 	t.text(&g.Address, "grpc-address", "Address to listen at for gRPC.")
 	t.port(&g.Port, "grpc-port", "Port to listen at for gRPC.")
@@ -161,12 +161,12 @@ func (o *options) bindGRPC(t *table) {
 	t.value(intValue[int64]{to: &l.MaxReceiveAll, max: maxInt}, "grpc-max-receive-size",
 		"Maximum number of bytes of the messages in flight of all connections. 0 is half of the memory of the machine or container.")
 	t.MarkOwn("grpc-max-concurrent-streams", "grpc-max-header-list-size", "grpc-max-connection-receive-size", "grpc-max-receive-size")
-	t.unused(fixed(2), "grpc-http2-max-pings-without-data", "Maximum number of pings of the server without data between them.", "only --grpc-keepalive-time decides when the server pings")
-	t.unused(fixed(2), "grpc-http2-max-ping-strikes", "Early pings of a client after which its connection is closed.", "the limit is always 2")
+	t.unused(ignoredInt(2), "grpc-http2-max-pings-without-data", "Maximum number of pings of the server without data between them.", "only --grpc-keepalive-time decides when the server pings")
+	t.unused(ignoredInt(2), "grpc-http2-max-ping-strikes", "Early pings of a client after which its connection is closed.", "the limit is always 2")
 	infer, pool := int64(2), int64(math.MaxInt32)
 	t.unused(intValue[int64]{&infer, 2, 128, "invalid argument for --grpc_infer_thread_count. Must be in the range 2 to 128."},
 		"grpc-infer-thread-count", "Number of threads for gRPC inference.", noThreads)
-	t.unused(fixed(8), "grpc-infer-allocation-pool-size", "Number of state objects that are kept for reuse.", noObjects)
+	t.unused(ignoredInt(8), "grpc-infer-allocation-pool-size", "Number of state objects that are kept for reuse.", noObjects)
 	t.unused(intValue[int64]{&pool, 1, maxInt32, "Error: --grpc-max-response-pool-size must be greater than 0."},
 		"grpc-max-response-pool-size", "Number of response objects that are kept for reuse.", noObjects)
 }
@@ -177,13 +177,13 @@ func (o *options) bindPlatforms(t *table) {
 	t.boolean(&s.Allow, "allow-sagemaker", "Serve the API of Amazon SageMaker.")
 	t.port(&s.Port, "sagemaker-port", "Port to listen at for SageMaker.")
 	t.parsed(o.setSafePorts, "", "sagemaker-safe-port-range", "<low>-<high>: the ports that other services may use.")
-	t.unused(fixed(8), "sagemaker-thread-count", "Number of threads for SageMaker.", noThreads)
+	t.unused(ignoredInt(8), "sagemaker-thread-count", "Number of threads for SageMaker.", noThreads)
 
 	t.Group("Vertex")
 	o.vertexDefaults()
 	t.boolean(&v.Allow, "allow-vertex-ai", "Serve the API of Vertex AI. The default is true where AIP_MODE is PREDICTION.")
 	t.port(&v.Port, "vertex-ai-port", "Port to listen at for Vertex AI. The default is AIP_HTTP_PORT, where it is set.")
-	t.unused(fixed(8), "vertex-ai-thread-count", "Number of threads for Vertex AI.", noThreads)
+	t.unused(ignoredInt(8), "vertex-ai-thread-count", "Number of threads for Vertex AI.", noThreads)
 	t.text(&v.DefaultModel, "vertex-ai-default-model", "Model for requests that name no model.")
 }
 
@@ -238,7 +238,7 @@ func (o *options) bindMachine(t *table) {
 	t.unused(listValue{new([]string), checkDeviceBytes}, "cuda-memory-pool-byte-size", "<gpu>:<bytes>: size of the pool of CUDA memory. May be repeated.", noGPUPool)
 	t.unused(listValue{new([]string), checkDeviceBytes}, "cuda-virtual-address-size", "<gpu>:<bytes>: size of the CUDA address space for implicit state. May be repeated.", noGPUPool)
 	t.value(floatValue{&o.MinComputeCapability}, "min-supported-compute-capability", "Minimum CUDA compute capability of a GPU that runs models.")
-	t.unused(fixed(0), "buffer-manager-thread-count", "Number of threads that copy tensors.", "tensors are passed on by reference")
+	t.unused(ignoredInt(0), "buffer-manager-thread-count", "Number of threads that copy tensors.", "tensors are passed on by reference")
 	t.unused(listValue{&o.hostPolicies, checked(hostPolicy)}, "host-policy", "<policy>,numa-node=<value> or <policy>,cpu-cores=<value>. May be repeated.",
 		"threads are not bound to cores yet")
 	t.list(new([]string), o.addGPULimit, "model-load-gpu-limit",
@@ -252,9 +252,9 @@ func (o *options) bindDeprecated(t *table) {
 	t.Group("DEPRECATED")
 	t.boolean(&o.strictConfig, "strict-model-config", "Do not complete configurations. Use --disable-auto-complete-config.")
 	t.value(intValue[int64]{to: &o.cacheSize, min: minInt, max: maxInt}, "response-cache-byte-size", "Use --cache-config local,size=<bytes>.")
-	o.oldTrace = deprecatedTraces()
-	for i := range o.oldTrace {
-		d := &o.oldTrace[i]
+	o.traceFlags = deprecatedTraces()
+	for i := range o.traceFlags {
+		d := &o.traceFlags[i]
 		t.list(&d.values, d.check, "trace-"+d.setting, "Use --trace-config "+d.replacement+".")
 	}
 }

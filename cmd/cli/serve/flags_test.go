@@ -88,8 +88,8 @@ func TestFlagsReachOptions(t *testing.T) {
 	}
 }
 
-// TestAsOthersStartIt takes the command lines of programs that start Triton.
-func TestAsOthersStartIt(t *testing.T) {
+// TestCommandLinesOfOtherPrograms takes the command lines of programs that start Triton.
+func TestCommandLinesOfOtherPrograms(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
 		// KServe's serving runtime.

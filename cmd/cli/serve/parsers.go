@@ -13,8 +13,8 @@ import (
 	"triton/server/restricted"
 )
 
-// fixed is an integer whose value has no effect.
-func fixed(n int64) intValue[int64] { return int32Value(&n) }
+// ignoredInt is an integer whose value has no effect.
+func ignoredInt(n int64) intValue[int64] { return int32Value(&n) }
 
 // checked returns a function that calls read and returns only its error.
 func checked[T any](read func(string) (T, error)) func(string) error {

@@ -1,13 +1,13 @@
 package serve
 
-// predicting reports whether this is a container of Vertex AI, where HTTP and gRPC
+// onVertexAI reports whether this is a container of Vertex AI, where HTTP and gRPC
 // are off unless flags turn them on.
-func (o *options) predicting() bool { return o.getenv("AIP_MODE") == "PREDICTION" }
+func (o *options) onVertexAI() bool { return o.getenv("AIP_MODE") == "PREDICTION" }
 
 // vertexDefaults sets the defaults of a Vertex AI container, which flags may change.
 func (o *options) vertexDefaults() {
 	v := &o.Vertex
-	v.Allow = o.predicting()
+	v.Allow = o.onVertexAI()
 	if text := o.getenv("AIP_HTTP_PORT"); text != "" {
 		n, err := parseInt(text)
 		v.Port, o.vertexPort = int(n), err

@@ -84,9 +84,9 @@ func openCUDA(p process.Process, opts *server.Options) cuda.Driver {
 	return d
 }
 
-// sameSignal is the time after the first signal in which further signals are ignored: a
+// signalWindow is the time after the first signal in which further signals are ignored: a
 // supervisor may signal the process and then its process group.
-const sameSignal = time.Second
+const signalWindow = time.Second
 
 // runServer serves until a signal. The first signal lets the requests in flight finish, the
 // second does not.
@@ -98,7 +98,7 @@ func runServer(ctx context.Context, p process.Process, s *server.Server) error {
 		fmt.Fprintf(p.Stdout, "Signal (%d) received.\n", int(number))
 		cancel()
 	}
-	stop := p.OnSignal(sameSignal, drain, func(sig os.Signal) {
+	stop := p.OnSignal(signalWindow, drain, func(sig os.Signal) {
 		s.Kill()
 		drain(sig)
 	})

@@ -125,7 +125,7 @@ func TestSources(t *testing.T) {
 }
 
 // TestWithoutLibrary: without the ONNX Runtime library the other models are served, and one
-// log line says how to get the library.
+// log line names the way to install the library.
 func TestWithoutLibrary(t *testing.T) {
 	t.Parallel()
 	models := clitest.Models(t)

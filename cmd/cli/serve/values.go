@@ -126,8 +126,8 @@ type fractionValue struct{ timeValue }
 func (v fractionValue) Type() string { return "float" }
 
 func (v fractionValue) Set(s string) error {
-	whole, fraction, cut := strings.Cut(s, ".")
-	if _, err := strconv.ParseUint(fraction, 10, 64); cut && err != nil {
+	whole, fraction, hasFraction := strings.Cut(s, ".")
+	if _, err := strconv.ParseUint(fraction, 10, 64); hasFraction && err != nil {
 		return numberError(s, err)
 	}
 	return v.timeValue.Set(whole)

@@ -27,15 +27,15 @@ type GRPC struct {
 	Decoupled *int
 
 	inferencepb.UnimplementedGRPCInferenceServiceServer
-	state  state
-	answer mem.BufferSlice
-	server *grpc.Server
-	wg     sync.WaitGroup
+	state    state
+	response mem.BufferSlice
+	server   *grpc.Server
+	wg       sync.WaitGroup
 }
 
 // StartGRPC serves on address until Close.
 func StartGRPC(address string) (*GRPC, error) {
-	a, err := answer()
+	a, err := inferResponse()
 	if err != nil {
 		return nil, fmt.Errorf("null server: %w", err)
 	}
@@ -43,7 +43,7 @@ func StartGRPC(address string) (*GRPC, error) {
 	if err != nil {
 		return nil, fmt.Errorf("null server: %w", err)
 	}
-	s := &GRPC{Address: l.Addr().String(), answer: mem.BufferSlice{mem.SliceBuffer(a)}}
+	s := &GRPC{Address: l.Addr().String(), response: mem.BufferSlice{mem.SliceBuffer(a)}}
 	s.server = grpc.NewServer(grpc.ForceServerCodecV2(codec{}), grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(16<<20))
 	desc := inferencepb.GRPCInferenceService_ServiceDesc
 	desc.Methods = append([]grpc.MethodDesc(nil), desc.Methods...)
@@ -84,7 +84,7 @@ func infer(srv any, _ context.Context, decode func(any) error, _ grpc.UnaryServe
 			return nil, err
 		}
 	}
-	return &raw{s.answer}, nil
+	return &raw{s.response}, nil
 }
 
 // ModelStreamInfer answers each request.

@@ -14,10 +14,10 @@ import (
 // HTTP is a null server for HTTP.
 type HTTP struct {
 	Address string
-	// Answer, when set, returns the bytes of the response to inference number n,
+	// Respond, when set, returns the bytes of the response to inference number n,
 	// from 1, or closed to end the connection instead. Set it before the first
 	// request.
-	Answer func(n uint64) (response string, closed bool)
+	Respond func(n uint64) (response string, closed bool)
 
 	state    state
 	listener net.Listener
@@ -88,8 +88,8 @@ func (s *HTTP) serve(c net.Conn) error {
 		response := infer
 		if !bytes.HasSuffix(path, inferSuffix) {
 			response = []byte(s.admin(string(path)))
-		} else if n := s.state.requests.Add(1); s.Answer != nil {
-			text, closed := s.Answer(n)
+		} else if n := s.state.requests.Add(1); s.Respond != nil {
+			text, closed := s.Respond(n)
 			if closed {
 				return errClosed
 			}

@@ -34,7 +34,7 @@ func (c *counted) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// stuck answers no inference before its caller has given up.
+// stuck completes no inference before its caller has canceled it.
 type stuck struct {
 	inferencepb.UnimplementedGRPCInferenceServiceServer
 	entered chan struct{}
@@ -64,7 +64,7 @@ func startStuckGRPC(t *testing.T) (*stuck, *counted) {
 	return s, c
 }
 
-// eachStuck runs f with each protocol and a server that never answers.
+// eachStuck runs f with each protocol and a server that never responds.
 func eachStuck(t *testing.T, f func(t *testing.T, c *lane.Client, entered <-chan struct{})) {
 	t.Helper()
 	g, l := startStuckGRPC(t)
@@ -121,9 +121,9 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestContextsInTurn uses another context for each request, as callers other than
+// TestNewContextForEachRequest uses another context for each request, as callers other than
 // load generators do.
-func TestContextsInTurn(t *testing.T) {
+func TestNewContextForEachRequest(t *testing.T) {
 	_, grpcAddress := startGRPC(t)
 	httpAddress, connections := rawServer(t, fine, fine, fine, fine, fine, fine, fine, fine)
 	for p, address := range map[client.Protocol]string{client.GRPC: grpcAddress, client.HTTP: httpAddress} {

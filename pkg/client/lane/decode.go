@@ -28,7 +28,7 @@ type jsonResponse struct {
 // decode decodes a response whose outputs are binary, as Prepare requests them.
 func (c *httpClient) decode(x *Exchange, resp *kserve.Response) error {
 	if x.JSONLen < 0 || x.JSONLen > len(x.Body) {
-		return fmt.Errorf("response of %d bytes says that %d are JSON", len(x.Body), x.JSONLen)
+		return fmt.Errorf("response of %d bytes declares that %d are JSON", len(x.Body), x.JSONLen)
 	}
 	var j jsonResponse
 	if err := json.Unmarshal(x.Body[:x.JSONLen], &j); err != nil {

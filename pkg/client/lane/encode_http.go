@@ -25,7 +25,7 @@ func (c *httpClient) prepare(req *kserve.Request, sequence bool) (*Prepared, err
 	head = append(head, "POST "...)
 	head = append(head, path...)
 	head = append(head, " HTTP/1.1\r\nHost: "...)
-	head = append(head, c.at.Host...)
+	head = append(head, c.endpoint.Host...)
 	head = append(head, "\r\nContent-Type: "...)
 	if binary > 0 {
 		head = append(head, "application/octet-stream\r\nInference-Header-Content-Length: "...)

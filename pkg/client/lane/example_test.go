@@ -13,7 +13,7 @@ import (
 
 // Send a request many times that is encoded once.
 func Example() {
-	server, err := loadtest.StartHTTP("127.0.0.1:0") // stands for a real one
+	server, err := loadtest.StartHTTP("127.0.0.1:0") // in place of a real one
 	if err != nil {
 		fmt.Println(err)
 		return

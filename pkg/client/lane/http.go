@@ -8,7 +8,7 @@ import (
 )
 
 type httpClient struct {
-	at          *wire.Endpoint
+	endpoint    *wire.Endpoint
 	headers     map[string]string
 	headerNames []string
 }
@@ -21,7 +21,7 @@ func newHTTP(o Options) (*httpClient, error) {
 	if err := wire.CheckHeaders(o.Headers); err != nil {
 		return nil, err
 	}
-	return &httpClient{at: at, headers: o.Headers, headerNames: slices.Sorted(maps.Keys(o.Headers))}, nil
+	return &httpClient{endpoint: at, headers: o.Headers, headerNames: slices.Sorted(maps.Keys(o.Headers))}, nil
 }
 
 // close has nothing to close: lanes own their connections.

@@ -31,12 +31,12 @@ type httpLane struct {
 
 var _ Conn = (*httpLane)(nil)
 
-// link is an open connection.
-type link struct{ net.Conn }
+// openConn is an open connection.
+type openConn struct{ net.Conn }
 
 // dial connects at once, so that the first request does not include it.
 func (c *httpClient) dial(ctx context.Context) (Conn, error) {
-	l := &httpLane{at: c.at}
+	l := &httpLane{endpoint: c.endpoint}
 	if err := l.connect(ctx); err != nil {
 		return nil, err
 	}
@@ -48,9 +48,9 @@ func (l *httpLane) connect(ctx context.Context) error {
 		return net.ErrClosed
 	}
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", l.at.Address)
-	if err == nil && l.at.TLS != nil {
-		conn, err = handshake(ctx, conn, l.at.TLS)
+	conn, err := d.DialContext(ctx, "tcp", l.endpoint.Address)
+	if err == nil && l.endpoint.TLS != nil {
+		conn, err = handshake(ctx, conn, l.endpoint.TLS)
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -58,7 +58,7 @@ func (l *httpLane) connect(ctx context.Context) error {
 	case err != nil:
 		return wire.ConnectError(err)
 	}
-	l.conn.Store(&link{conn})
+	l.conn.Store(&openConn{conn})
 	// The lane was closed or the context ended while connecting.
 	if err := ctx.Err(); err != nil {
 		l.drop()
@@ -89,7 +89,7 @@ func (l *httpLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
 	}
 	x.Start = Now()
 	sent, err := l.exchange(ctx, p, x)
-	if err != nil && l.used && !l.in.any && stale(err) && (!sent || !p.sequence) && ctx.Err() == nil {
+	if err != nil && l.used && !l.in.started && stale(err) && (!sent || !p.sequence) && ctx.Err() == nil {
 		// The server closed the idle connection while the request was on its
 		// way. There is no response, so the request is sent again, once.
 		_, err = l.exchange(ctx, p, x)

@@ -102,9 +102,9 @@ func TestHTTPInfer(t *testing.T) {
 	require.Equal(t, "1", extra)
 }
 
-// rawServer answers each request on a connection with the next text; an empty
+// rawServer responds to each request on a connection with the next text; an empty
 // one closes the connection.
-func rawServer(t *testing.T, answers ...string) (address string, connections *atomic.Int32) {
+func rawServer(t *testing.T, responses ...string) (address string, connections *atomic.Int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -128,10 +128,10 @@ func rawServer(t *testing.T, answers ...string) (address string, connections *at
 				}
 				_, _ = io.Copy(io.Discard, req.Body)
 				i := int(next.Add(1)) - 1
-				if i >= len(answers) || answers[i] == "" {
+				if i >= len(responses) || responses[i] == "" {
 					break
 				}
-				_, _ = io.WriteString(conn, answers[i])
+				_, _ = io.WriteString(conn, responses[i])
 			}
 			_ = conn.Close()
 		}
@@ -293,7 +293,7 @@ func TestGRPCLaneCloses(t *testing.T) {
 
 	down := newClient(t, options(client.Options{Protocol: client.GRPC, Address: "127.0.0.1:1"}))
 	l, err = down.Dial(t.Context())
-	require.NoError(t, err, "the request tells")
+	require.NoError(t, err, "the request holds the error")
 	require.ErrorContains(t, l.Do(t.Context(), p, &x), "failed to connect to all addresses")
 	require.NoError(t, l.Close())
 }

@@ -22,10 +22,10 @@ type responseReader struct {
 	buf  []byte
 	r, w int // unread bytes are buf[r:w]
 
-	any    bool  // a byte of this response has arrived
-	first  int64 // time of the first byte
-	status int
-	close  bool // the server closes the connection after this response
+	started bool  // a byte of this response has arrived
+	first   int64 // time of the first byte
+	status  int
+	close   bool // the server closes the connection after this response
 
 	length  int64 // of the body; -1 without Content-Length
 	chunked bool
@@ -55,8 +55,8 @@ func (d *responseReader) fill() error {
 		}
 	}
 	n, err := d.src.Read(d.buf[d.w:])
-	if n > 0 && !d.any {
-		d.any, d.first = true, Now()
+	if n > 0 && !d.started {
+		d.started, d.first = true, Now()
 	}
 	d.w += n
 	if n > 0 {
@@ -79,15 +79,15 @@ func (d *responseReader) line() ([]byte, error) {
 		}
 		seen = d.w - d.r
 		if err := d.fill(); err != nil {
-			if d.any {
-				err = noEOF(err)
+			if d.started {
+				err = unexpectedEOF(err)
 			}
 			return nil, err
 		}
 	}
 }
 
-func noEOF(err error) error {
+func unexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
@@ -96,8 +96,8 @@ func noEOF(err error) error {
 
 // read reads one response. The body is kept in x if Keep is set or it is an error.
 func (d *responseReader) read(x *Exchange) error {
-	d.any = d.r < d.w
-	if d.any {
+	d.started = d.r < d.w
+	if d.started {
 		return errors.New("bytes came before the request was sent")
 	}
 	for {
@@ -130,7 +130,7 @@ func (d *responseReader) head() error {
 	}
 	// "HTTP/1.1 200 OK"
 	if len(l) < 12 || string(l[:7]) != "HTTP/1." || l[8] != ' ' {
-		return fmt.Errorf("not an HTTP answer: %.40q", l)
+		return fmt.Errorf("not an HTTP response: %.40q", l)
 	}
 	code, err := strconv.Atoi(string(l[9:12]))
 	if err != nil || code < 100 {
@@ -203,7 +203,7 @@ func (d *responseReader) body(into *[]byte, limit int64) error {
 	case d.chunked:
 		return d.chunks(into, limit)
 	case d.length >= 0:
-		return noEOF(d.take(into, d.length, limit))
+		return unexpectedEOF(d.take(into, d.length, limit))
 	}
 	d.close = true // the body ends with the connection
 	for {
@@ -251,7 +251,7 @@ func (d *responseReader) chunks(into *[]byte, limit int64) error {
 			return fmt.Errorf("not a chunk size: %.40q", l)
 		}
 		if err := d.take(into, n, limit); err != nil {
-			return noEOF(err)
+			return unexpectedEOF(err)
 		}
 		l, err = d.line() // after the last chunk: the end or a trailer
 		for n == 0 && err == nil && len(l) > 0 {

@@ -33,7 +33,7 @@ func TestResponseReader(t *testing.T) {
 		{"cut body", head + "Content-Length: 5\r\n\r\nhell", "", 0, false, "unexpected EOF"},
 		{"cut chunk", head + "Transfer-Encoding: chunked\r\n\r\n5\r\nab", "", 0, false, "unexpected EOF"},
 		{"nothing", "", "", 0, false, "EOF"},
-		{"no answer", "SSH-2.0-OpenSSH\r\n", "", 0, false, "not an HTTP answer"},
+		{"no response", "SSH-2.0-OpenSSH\r\n", "", 0, false, "not an HTTP response"},
 		{"no status", "HTTP/1.1 abc OK\r\n", "", 0, false, "not an HTTP status"},
 		{"no header", "HTTP/1.1 200 OK\r\nnonsense\r\n\r\n", "", 0, false, "not a header"},
 		{"bad length", head + "Content-Length: -1\r\n\r\n", "", 0, false, "Content-Length"},
@@ -80,7 +80,7 @@ func TestResponsesFollowEachOther(t *testing.T) {
 	}()
 	x := Exchange{}
 	require.NoError(t, d.read(&x))
-	require.Empty(t, x.Body, "not asked for")
+	require.Empty(t, x.Body, "not requested")
 	require.NoError(t, d.read(&x))
 	require.Equal(t, `{"error":"x"}`, string(x.Body), "an error's is kept")
 	x.Keep = true
@@ -88,7 +88,7 @@ func TestResponsesFollowEachOther(t *testing.T) {
 	require.Equal(t, body, string(x.Body))
 }
 
-func TestUnasked(t *testing.T) {
+func TestUnrequestedResponse(t *testing.T) {
 	t.Parallel()
 	var d responseReader
 	d.reset(strings.NewReader("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.1"))

@@ -23,7 +23,7 @@ func (d *Decoder) data(t *kserve.Tensor) error {
 		return d.skip(3)
 	}
 	if !d.r.Is('[') {
-		return unparsed("data", tritonjson.ErrArray)
+		return unparsable("data", tritonjson.ErrArray)
 	}
 	switch t.DataType {
 	case tensor.Invalid:

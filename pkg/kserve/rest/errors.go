@@ -9,10 +9,10 @@ import (
 // values of a wrong type.
 func internal(text string) error { return &status.Error{Code: status.Internal, Msg: text} }
 
-// within adds the context that Triton puts before an error.
-func within(context string, err error) error { return internal(context + ": " + err.Error()) }
+// withContext adds the context that Triton puts before an error.
+func withContext(context string, err error) error { return internal(context + ": " + err.Error()) }
 
-func unparsed(name string, err error) error { return within("Unable to parse '"+name+"'", err) }
+func unparsable(name string, err error) error { return withContext("Unable to parse '"+name+"'", err) }
 
 func missing(name string) error {
 	return internal("Unable to parse '" + name + "': attempt to access non-existing object member '" + name + "'")

@@ -51,8 +51,8 @@ func (d *Decoder) input(t *kserve.Tensor) error {
 	if err := s.from.check(); err != nil {
 		return err
 	}
-	if s.from.shm.bad != nil && !s.from.binary {
-		return s.from.shm.bad
+	if s.from.shm.invalid != nil && !s.from.binary {
+		return s.from.shm.invalid
 	}
 	if s.dataPos > 0 {
 		end := r.Pos()
@@ -108,7 +108,7 @@ func (d *Decoder) inputParameters(from *source) error {
 			from.binary = true
 			var err error
 			if from.size, err = r.Uint(); err != nil {
-				return unparsed(paramBinarySize, err)
+				return unparsable(paramBinarySize, err)
 			}
 		default:
 			if err := from.shm.member(d, name); err != nil {

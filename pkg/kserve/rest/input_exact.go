@@ -67,7 +67,7 @@ func (d *Decoder) sourceExact(from *source, params int) (err error) {
 	if from.binary {
 		d.r.Find(params, paramBinarySize)
 		if from.size, err = d.r.Uint(); err != nil {
-			return unparsed(paramBinarySize, err)
+			return unparsable(paramBinarySize, err)
 		}
 		return nil
 	}
@@ -78,7 +78,7 @@ func (d *Decoder) sourceExact(from *source, params int) (err error) {
 func (d *Decoder) name(to *string) error {
 	s, err := d.r.Text()
 	if err != nil {
-		return unparsed("name", err)
+		return unparsable("name", err)
 	}
 	*to = d.names.get(s)
 	return nil
@@ -87,7 +87,7 @@ func (d *Decoder) name(to *string) error {
 func (d *Decoder) datatype(t *kserve.Tensor) error {
 	s, err := d.r.Text()
 	if err != nil {
-		return unparsed("datatype", err)
+		return unparsable("datatype", err)
 	}
 	// An unknown name stays Invalid. For binary data the core reports it, for
 	// other data the method data.
@@ -98,7 +98,7 @@ func (d *Decoder) datatype(t *kserve.Tensor) error {
 func (d *Decoder) shape(t *kserve.Tensor) error {
 	r := &d.r
 	if !r.Is('[') {
-		return unparsed("shape", tritonjson.ErrArray)
+		return unparsable("shape", tritonjson.ErrArray)
 	}
 	r.Enter()
 	bad := false
@@ -112,7 +112,7 @@ func (d *Decoder) shape(t *kserve.Tensor) error {
 		}
 		v, err := r.Uint()
 		if err != nil {
-			return unparsed("shape", err)
+			return unparsable("shape", err)
 		}
 		bad = bad || v > math.MaxInt64
 		t.Shape = append(t.Shape, int64(v))

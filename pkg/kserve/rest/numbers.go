@@ -16,9 +16,9 @@ const errCount = "Unable to parse 'data': Shape does not match true shape of 'da
 func (d *Decoder) numberData(t *kserve.Tensor, count int) error {
 	// Each element takes at least two bytes of text, so no memory is taken for a shape with
 	// more elements than that.
-	room := min(count, d.r.Left()/2+1)
+	capacity := min(count, d.r.Left()/2+1)
 	size := t.DataType.Size()
-	b, err := d.memory(t, room*size)
+	b, err := d.memory(t, capacity*size)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (n *numberReader) element() error {
 		return internal(errCount)
 	}
 	if err := n.read(n.dst[n.end:end]); err != nil {
-		return unparsed("data", err)
+		return unparsable("data", err)
 	}
 	n.end = end
 	return nil

@@ -66,7 +66,7 @@ func (d *Decoder) outputParameters(o *kserve.RequestedOutput) (err error) {
 		case string(name) == paramBinary && !form:
 			form = true
 			if o.Binary, err = r.Bool(); err != nil {
-				return unparsed(paramBinary, err)
+				return unparsable(paramBinary, err)
 			}
 		case string(name) == paramClassification && !classes:
 			classes = true
@@ -84,7 +84,7 @@ func (d *Decoder) outputParameters(o *kserve.RequestedOutput) (err error) {
 func (d *Decoder) classification(o *kserve.RequestedOutput) error {
 	v, err := d.r.Uint()
 	if err != nil {
-		return within("Unable to set 'classification'", err)
+		return withContext("Unable to set 'classification'", err)
 	}
 	o.Classification = uint32(min(v, math.MaxUint32))
 	return nil
@@ -93,8 +93,8 @@ func (d *Decoder) classification(o *kserve.RequestedOutput) error {
 // outputRegion finds the region of an output, if it names one.
 func (d *Decoder) outputRegion(o *kserve.RequestedOutput, shm *regionParams, classes bool) (err error) {
 	switch {
-	case shm.bad != nil:
-		return shm.bad
+	case shm.invalid != nil:
+		return shm.invalid
 	case !shm.region:
 		return nil
 	case classes:
@@ -156,7 +156,7 @@ func (d *Decoder) checkExclusive(params int) error {
 	raw, err := r.Bool()
 	switch {
 	case err != nil:
-		return within("Unable to set 'binary_data'", err)
+		return withContext("Unable to set 'binary_data'", err)
 	case raw:
 		return errRegionBinary
 	}
@@ -180,7 +180,7 @@ func (d *Decoder) outputParametersExact(o *kserve.RequestedOutput, params int) e
 	}
 	if r.Find(params, paramBinary) {
 		if o.Binary, err = r.Bool(); err != nil {
-			return unparsed(paramBinary, err)
+			return unparsable(paramBinary, err)
 		}
 	}
 	return nil

@@ -85,7 +85,7 @@ func (d *Decoder) parameter(name []byte) error {
 func (d *Decoder) boolParameter(name string, to *bool) error {
 	v, err := d.r.Bool()
 	if err != nil {
-		return unparsed(name, err)
+		return unparsable(name, err)
 	}
 	*to = v
 	return nil
@@ -94,7 +94,7 @@ func (d *Decoder) boolParameter(name string, to *bool) error {
 func (d *Decoder) uintParameter(name string, to *uint64) error {
 	v, err := d.r.Uint()
 	if err != nil {
-		return unparsed(name, err)
+		return unparsable(name, err)
 	}
 	*to = v
 	return nil
@@ -105,7 +105,7 @@ func (d *Decoder) sequenceID() error {
 	if !r.Is('"') {
 		v, err := r.Uint()
 		if err != nil {
-			return unparsed("sequence_id", tritonjson.ErrString)
+			return unparsable("sequence_id", tritonjson.ErrString)
 		}
 		d.req.SequenceID = v
 		return nil

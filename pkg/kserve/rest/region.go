@@ -16,7 +16,7 @@ const (
 type regionParams struct {
 	kserve.RegionSlice
 	region, offset, size bool  // read; the first of duplicates counts
-	bad                  error // not nil if one of them is wrong; exact returns Triton's text
+	invalid              error // not nil if one of them is wrong; exact returns Triton's text
 }
 
 // member reads the parameter at the cursor, or skips it if it is not about shared memory.
@@ -37,7 +37,7 @@ func (p *regionParams) member(d *Decoder, name []byte) (err error) {
 		return d.skip(4)
 	}
 	if err != nil {
-		p.bad = err // whether it is an error depends on the other members
+		p.invalid = err // whether it is an error depends on the other members
 		r.Seek(at)
 		return d.skip(4)
 	}
@@ -66,7 +66,7 @@ func regionSlice(r *tritonjson.Reader, params int) (s kserve.RegionSlice, found 
 func readRegion(r *tritonjson.Reader, to *string) error {
 	s, err := r.Text()
 	if err != nil {
-		return unparsed(paramRegion, err)
+		return unparsable(paramRegion, err)
 	}
 	*to = string(s)
 	return nil
@@ -75,7 +75,7 @@ func readRegion(r *tritonjson.Reader, to *string) error {
 func readSize(r *tritonjson.Reader, name string, to *uint64) error {
 	v, err := r.Uint()
 	if err != nil {
-		return unparsed(name, err)
+		return unparsable(name, err)
 	}
 	*to = v
 	return nil

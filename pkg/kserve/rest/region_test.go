@@ -9,7 +9,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// The recorded answers of server/shm have the order of the error messages.
+// The recorded responses of server/shm have the order of the error messages.
 func TestDecodeRegions(t *testing.T) {
 	t.Parallel()
 	text := `{"inputs":[{"name":"A","datatype":"INT8","shape":[4],"parameters":{"shared_memory_region":"r","shared_memory_offset":8,"shared_memory_byte_size":4}},` +

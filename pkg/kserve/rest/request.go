@@ -80,7 +80,7 @@ func (d *Decoder) exact() error {
 func (d *Decoder) id() error {
 	s, err := d.r.Text()
 	if err != nil {
-		return unparsed("id", err)
+		return unparsable("id", err)
 	}
 	d.req.ID = string(s)
 	return nil
@@ -89,7 +89,7 @@ func (d *Decoder) id() error {
 // inputs reads the array of inputs at the cursor.
 func (d *Decoder) inputs(read func(*Decoder, *kserve.Tensor) error) error {
 	if !d.r.Is('[') {
-		return unparsed("inputs", tritonjson.ErrArray)
+		return unparsable("inputs", tritonjson.ErrArray)
 	}
 	d.r.Enter()
 	for first := true; ; first = false {
@@ -109,7 +109,7 @@ func (d *Decoder) inputs(read func(*Decoder, *kserve.Tensor) error) error {
 // outputs reads the array of requested outputs at the cursor.
 func (d *Decoder) outputs(read func(*Decoder, *kserve.RequestedOutput) error) error {
 	if !d.r.Is('[') {
-		return unparsed("outputs", tritonjson.ErrArray)
+		return unparsable("outputs", tritonjson.ErrArray)
 	}
 	d.r.Enter()
 	for first := true; ; first = false {

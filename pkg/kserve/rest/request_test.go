@@ -50,7 +50,7 @@ func TestDecodeEverything(t *testing.T) {
 	})
 }
 
-// TestDecodeBadInput has the requests that the recorded answers of Triton lack:
+// TestDecodeBadInput has the requests that the recorded responses of Triton lack:
 // those that this server refuses and Triton accepts, or crashes at.
 func TestDecodeBadInput(t *testing.T) {
 	t.Parallel()
@@ -84,9 +84,9 @@ func TestDecodeBadInput(t *testing.T) {
 	decode(t, good, len(good), func(_ *kserve.Request, err error) { require.NoError(t, err) })
 }
 
-// TestDecodePromisedShape checks that a shape that promises more than the text
+// TestDecodeShapeLargerThanData checks that a shape that declares more than the text
 // can hold takes no memory for it.
-func TestDecodePromisedShape(t *testing.T) {
+func TestDecodeShapeLargerThanData(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
 	d := Decoder{Pool: pool}

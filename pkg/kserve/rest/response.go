@@ -21,11 +21,11 @@ type Encoder struct {
 
 	tail    []tensor.Segment
 	classes kserve.Classes
-	members []generated
+	members []generatedMember
 }
 
 // EncodeResponse appends the JSON text of resp to dst, with the outputs in the
-// form that req asks for, and returns it with the segments that follow the text
+// form that req requests, and returns it with the segments that follow the text
 // and their total size. The segments are valid until resp is reset or the
 // encoder is called again.
 func (e *Encoder) EncodeResponse(dst []byte, resp *kserve.Response, req *kserve.Request) (text []byte, tail []tensor.Segment, size int, err error) {

@@ -101,7 +101,7 @@ func (d *Decoder) start(text []byte) {
 }
 
 // DecodeIndexRequest reads the body of a repository index request and reports
-// whether it asks for ready models only.
+// whether it requests ready models only.
 func DecodeIndexRequest(text []byte) (readyOnly bool, err error) {
 	o, err := tritonjson.ParseObject(text)
 	if err != nil {

@@ -96,4 +96,4 @@ func eachString(r *tritonjson.Reader, visit func() bool) error {
 	}
 }
 
-func errNoString(err error) error { return within("Unable to parse JSON bytes array", err) }
+func errNoString(err error) error { return withContext("Unable to parse JSON bytes array", err) }

@@ -27,7 +27,7 @@ const (
 // grpc.ForceServerCodecV2, clients to grpc.ForceCodecV2. It is safe for
 // concurrent use.
 //
-//	Marshal    *kserve.Request, *kserve.Response, *StreamResponse, *Prepared, protobuf messages
+//	Marshal    *kserve.Request, *kserve.Response, *StreamResponse, protobuf messages
 //	Unmarshal  *Request, *kserve.Response, *StreamResponse, protobuf messages
 //
 // Marshal takes references to the tensors that it does not copy: the message
@@ -60,15 +60,12 @@ func (c *Codec) Marshal(v any) (mem.BufferSlice, error) {
 		return c.EncodeRequest(m), nil
 	case *StreamResponse:
 		return c.EncodeStreamResponse(m), nil
-	case *Prepared:
-		m.buffers.Ref()
-		return m.buffers, nil
 	}
 	return c.stock.Marshal(v)
 }
 
 // Unmarshal reads a message. Bytes that are not a *Request set Request.Broken instead of an
-// error, because gRPC would answer an error with its own text.
+// error, because gRPC would send its own text for an error.
 func (c *Codec) Unmarshal(data mem.BufferSlice, v any) error {
 	switch m := v.(type) {
 	case *Request:
@@ -80,21 +77,4 @@ func (c *Codec) Unmarshal(data mem.BufferSlice, v any) error {
 		return c.DecodeStreamResponse(data, m)
 	}
 	return c.stock.Unmarshal(data, v)
-}
-
-// Prepared is a request that was encoded once and is sent many times.
-type Prepared struct{ buffers mem.BufferSlice }
-
-// Prepare encodes a request for repeated sending.
-func (c *Codec) Prepare(r *kserve.Request) *Prepared {
-	return &Prepared{buffers: c.EncodeRequest(r)}
-}
-
-// Len returns the size of the message on the wire.
-func (p *Prepared) Len() int { return p.buffers.Len() }
-
-// Release releases the memory. No send may follow.
-func (p *Prepared) Release() {
-	p.buffers.Free()
-	p.buffers = nil
 }

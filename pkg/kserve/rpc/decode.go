@@ -39,13 +39,13 @@ func (c *Codec) DecodeRequest(data mem.BufferSlice, r *Request) error {
 	if err := d.request(m); err != nil {
 		return err
 	}
-	if r.Err = d.over; r.Err != nil {
+	if r.Err = d.tooMany; r.Err != nil {
 		return nil
 	}
-	if r.Err = d.requestMeaning(m); r.Err != nil {
+	if r.Err = d.evaluateRequest(m); r.Err != nil {
 		return nil
 	}
-	return d.place(m.Inputs)
+	return d.attachData(m.Inputs)
 }
 
 // DecodeResponse reads a ModelInferResponse. It uses memory like DecodeRequest.
@@ -56,18 +56,18 @@ func (c *Codec) DecodeResponse(data mem.BufferSlice, r *kserve.Response) error {
 	if err := d.response(r); err != nil {
 		return err
 	}
-	return d.responseMeaning(r)
+	return d.evaluateResponse(r)
 }
 
-// responseMeaning finds the data of each output.
-func (d *decoder) responseMeaning(r *kserve.Response) error {
-	if d.over != nil {
-		return d.over
+// evaluateResponse finds the data of each output.
+func (d *decoder) evaluateResponse(r *kserve.Response) error {
+	if d.tooMany != nil {
+		return d.tooMany
 	}
 	if err := d.planData(r.ModelName, "output", r.Outputs); err != nil {
 		return err
 	}
-	return d.place(r.Outputs)
+	return d.attachData(r.Outputs)
 }
 
 // decoder is the state of reading one message.
@@ -75,18 +75,18 @@ type decoder struct {
 	scanner
 	codec    *Codec
 	regions  kserve.Regions
-	raws     []span     // raw contents in order
-	contents []contents // typed contents, in order of their tensors
-	inputs   []mark     // parameters of inputs that the protocol defines
-	outputs  []mark     // the same of requested outputs
-	plan     []piece    // where each tensor's data is
-	shared   []*frame   // frames that tensors hold, by index
+	raws     []span            // raw contents in order
+	contents []contents        // typed contents, in order of their tensors
+	inputs   []tensorParameter // parameters of inputs that the protocol defines
+	outputs  []tensorParameter // the same of requested outputs
+	plan     []dataPlan        // where each tensor's data is
+	shared   []*frame          // frames that tensors hold, by index
 
 	size    int                // bytes of the message
 	budget  Budget             // for memory in addition to them; nil: no limit
 	counted [lastField + 1]int // elements for which a list has room, by field
 	refused [lastField + 1]bool
-	over    error // the message has too many elements of a list
+	tooMany error // the message has too many elements of a list
 }
 
 // lastField is the highest field number of the messages that this file reads.

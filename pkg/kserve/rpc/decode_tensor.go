@@ -13,7 +13,7 @@ func (d *decoder) input(m *kserve.Request) error {
 	if len(m.Inputs) >= fewElements {
 		var ok bool
 		var err error
-		if m.Inputs, ok, err = room(d, &requestInputList, m.Inputs); !ok {
+		if m.Inputs, ok, err = reserve(d, &requestInputList, m.Inputs); !ok {
 			return err
 		}
 	}
@@ -24,7 +24,7 @@ func (d *decoder) responseOutput(m *kserve.Response) error {
 	if len(m.Outputs) >= fewElements {
 		var ok bool
 		var err error
-		if m.Outputs, ok, err = room(d, &responseOutputList, m.Outputs); !ok {
+		if m.Outputs, ok, err = reserve(d, &responseOutputList, m.Outputs); !ok {
 			return err
 		}
 	}
@@ -35,7 +35,7 @@ func (d *decoder) requestedOutput(m *kserve.Request) error {
 	if len(m.Outputs) >= fewElements {
 		var ok bool
 		var err error
-		if m.Outputs, ok, err = room(d, &requestOutputList, m.Outputs); !ok {
+		if m.Outputs, ok, err = reserve(d, &requestOutputList, m.Outputs); !ok {
 			return err
 		}
 	}
@@ -47,7 +47,7 @@ func (d *decoder) raw(l *list) error {
 	if len(d.raws) >= fewElements {
 		var ok bool
 		var err error
-		if d.raws, ok, err = room(d, l, d.raws); !ok {
+		if d.raws, ok, err = reserve(d, l, d.raws); !ok {
 			return err
 		}
 	}
@@ -77,7 +77,7 @@ func (d *decoder) tensor(t *kserve.Tensor, index int) error {
 				err = errUTF8
 			}
 		case f.num == 4:
-			err = d.mark(&d.inputs, f.b, index)
+			err = d.addTensorParameter(&d.inputs, f.b, index)
 		case f.num == 5:
 			err = d.content(f.b, index)
 		}
@@ -97,7 +97,7 @@ func (d *decoder) output(o *kserve.RequestedOutput, index int) error {
 		case 1:
 			o.Name, err = d.intern(f.b)
 		case 2:
-			err = d.mark(&d.outputs, f.b, index)
+			err = d.addTensorParameter(&d.outputs, f.b, index)
 		}
 	}
 	return err

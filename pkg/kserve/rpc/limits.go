@@ -29,14 +29,14 @@ const (
 type list struct {
 	num  protowire.Number
 	name string // in errors
-	// least is a lower bound for the bytes of a meaningful element on the wire: an input
+	// minBytes is a lower bound for the bytes of a meaningful element on the wire: an input
 	// has a name, a type, a shape and raw contents.
-	least int
-	size  int // bytes of an element in memory
+	minBytes int
+	size     int // bytes of an element in memory
 }
 
 const (
-	sizeOfTensor    = int(unsafe.Sizeof(kserve.Tensor{}) + unsafe.Sizeof(contents{}) + unsafe.Sizeof(piece{}))
+	sizeOfTensor    = int(unsafe.Sizeof(kserve.Tensor{}) + unsafe.Sizeof(contents{}) + unsafe.Sizeof(dataPlan{}))
 	sizeOfOutput    = int(unsafe.Sizeof(kserve.RequestedOutput{}))
 	sizeOfSpan      = int(unsafe.Sizeof(span{}))
 	sizeOfParameter = int(unsafe.Sizeof(kserve.Parameter{}))
@@ -59,13 +59,13 @@ var (
 
 // Budget limits the memory that messages may take in addition to their bytes.
 type Budget interface {
-	// Take requests bytes. Its error is the answer to the client.
+	// Take requests bytes. Its error is sent to the client.
 	Take(bytes int) error
 }
 
-// room makes room in s for the next element of list l and for those that follow. If the
-// message has too many elements, room skips the element and returns false.
-func room[T any](d *decoder, l *list, s []T) (_ []T, ok bool, err error) {
+// reserve makes room in s for the next element of list l and for those that follow. If the
+// message has too many elements, reserve skips the element and returns false.
+func reserve[T any](d *decoder, l *list, s []T) (_ []T, ok bool, err error) {
 	if d.refused[l.num] {
 		return s, false, d.skipBytes()
 	}
@@ -73,10 +73,10 @@ func room[T any](d *decoder, l *list, s []T) (_ []T, ok bool, err error) {
 		return s, true, nil
 	}
 	total := len(s) + d.count(l.num)
-	if limit := min(maxElements, freeElements+d.size/l.least); total > limit {
+	if limit := min(maxElements, freeElements+d.size/l.minBytes); total > limit {
 		d.refused[l.num] = true
-		if d.over == nil {
-			d.over = invalid("the message has %d %s, at most %d can be in a message of %d bytes", total, l.name, limit, d.size)
+		if d.tooMany == nil {
+			d.tooMany = invalid("the message has %d %s, at most %d can be in a message of %d bytes", total, l.name, limit, d.size)
 		}
 		return s, false, d.skipBytes()
 	}
@@ -133,8 +133,8 @@ func (d *decoder) dims(s tensor.Shape, f field) (tensor.Shape, error) {
 			n = varints(f.b)
 		}
 		if len(s)+n > maxDims {
-			if d.over == nil {
-				d.over = invalid("a tensor of the message has %d or more dimensions, at most %d are possible", len(s)+n, maxDims)
+			if d.tooMany == nil {
+				d.tooMany = invalid("a tensor of the message has %d or more dimensions, at most %d are possible", len(s)+n, maxDims)
 			}
 			return s, nil
 		}

@@ -23,7 +23,7 @@ func field(num protowire.Number, b []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), b)
 }
 
-// allocated returns how many bytes of heap f allocates. Tests that ask must not
+// allocated returns how many bytes of heap f allocates. Tests that call it must not
 // run in parallel.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
@@ -144,8 +144,8 @@ func TestFloodsInTensors(t *testing.T) {
 	}
 }
 
-// TestFloodKeepsNames: the answer to a message with too much of something still
-// tells which request it is for.
+// TestFloodKeepsNames: the response to a message with too many elements still
+// names its request.
 func TestFloodKeepsNames(t *testing.T) {
 	t.Parallel()
 	data := slicesOf(field(1, []byte("m")), bytes.Repeat(field(6, nil), 1<<20), field(3, []byte("id")), field(2, []byte("7")))

@@ -80,7 +80,7 @@ func (d *decoder) parameter(ps []kserve.Parameter, l *list) ([]kserve.Parameter,
 	if len(ps) >= fewElements {
 		var ok bool
 		var err error
-		if ps, ok, err = room(d, l, ps); !ok {
+		if ps, ok, err = reserve(d, l, ps); !ok {
 			return ps, err
 		}
 	}
@@ -124,53 +124,53 @@ func unique(ps []kserve.Parameter) []kserve.Parameter {
 	return kept
 }
 
-// mark is a parameter that the protocol defines, of one input or requested output.
-type mark struct {
+// tensorParameter is a parameter that the protocol defines, of one input or requested output.
+type tensorParameter struct {
 	tensor int
 	p      kserve.Parameter
 }
 
-// mark reads a map entry of a tensor's parameters. Of several with the same name the last
-// one stays.
-func (d *decoder) mark(to *[]mark, b []byte, tensor int) error {
+// addTensorParameter reads a map entry of a tensor's parameters. A later entry replaces an
+// earlier one with the same name.
+func (d *decoder) addTensorParameter(to *[]tensorParameter, b []byte, tensor int) error {
 	p, err := d.entry(b)
 	if err != nil {
 		return err
 	}
 	switch p.Name {
 	case paramRegion, paramOffset, paramByteSize, paramClassification:
-		*to = replaced(*to, mark{tensor, p})
+		*to = replaceOrAppend(*to, tensorParameter{tensor, p})
 	}
 	return nil
 }
 
-// replaced replaces the mark of the same name and tensor by m, or appends m. The marks of
-// the tensor are the last ones, at most four.
-func replaced(ms []mark, m mark) []mark {
-	for i := len(ms) - 1; i >= 0 && ms[i].tensor == m.tensor; i-- {
-		if ms[i].p.Name == m.p.Name {
-			ms[i] = m
-			return ms
+// replaceOrAppend replaces the parameter of the same name and tensor by p, or appends p. The
+// parameters of the tensor are the last ones, at most four.
+func replaceOrAppend(ps []tensorParameter, p tensorParameter) []tensorParameter {
+	for i := len(ps) - 1; i >= 0 && ps[i].tensor == p.tensor; i-- {
+		if ps[i].p.Name == p.p.Name {
+			ps[i] = p
+			return ps
 		}
 	}
-	return append(ms, m)
+	return append(ps, p)
 }
 
-// marksOf removes the marks of one tensor from the front. The marks are in the order of the
-// tensors.
-func marksOf(ms []mark, tensor int) (of, rest []mark) {
+// parametersOf removes the parameters of one tensor from the front. The parameters are in
+// the order of the tensors.
+func parametersOf(ps []tensorParameter, tensor int) (of, rest []tensorParameter) {
 	n := 0
-	for n < len(ms) && ms[n].tensor == tensor {
+	for n < len(ps) && ps[n].tensor == tensor {
 		n++
 	}
-	return ms[:n], ms[n:]
+	return ps[:n], ps[n:]
 }
 
 // find returns the parameter of that name.
-func find(ms []mark, name string) (kserve.Parameter, bool) {
-	for i := range ms {
-		if ms[i].p.Name == name {
-			return ms[i].p, true
+func find(ps []tensorParameter, name string) (kserve.Parameter, bool) {
+	for i := range ps {
+		if ps[i].p.Name == name {
+			return ps[i].p, true
 		}
 	}
 	return kserve.Parameter{}, false

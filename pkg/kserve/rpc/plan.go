@@ -18,20 +18,20 @@ func (d *decoder) planData(model, kind string, ts []kserve.Tensor) error {
 	for i := range ts {
 		t := &ts[i]
 		has := typed < len(d.contents) && d.contents[typed].tensor == i
-		var own []mark
-		own, marks = marksOf(marks, i)
+		var own []tensorParameter
+		own, marks = parametersOf(marks, i)
 		shared, err := d.lend(own, model, t, has)
 		if err != nil {
 			return err
 		}
 		switch {
 		case shared:
-			d.plan = append(d.plan, piece{raw: -1})
+			d.plan = append(d.plan, dataPlan{raw: -1})
 		case has && len(d.raws) > 0:
 			return invalid("contents field must not be specified when using raw_%s_contents for '%s' for model '%s'",
 				kind, t.Name, model)
 		case has:
-			p := piece{raw: -1, typed: typed}
+			p := dataPlan{raw: -1, typed: typed}
 			if err := d.planTyped(&p, model, kind, t); err != nil {
 				return err
 			}
@@ -40,7 +40,7 @@ func (d *decoder) planData(model, kind string, ts []kserve.Tensor) error {
 		case raw == len(d.raws):
 			return invalid("unable to find data for %s tensor '%s' for model '%s' in request.", kind, t.Name, model)
 		default:
-			d.plan = append(d.plan, piece{raw: raw, size: d.raws[raw].n})
+			d.plan = append(d.plan, dataPlan{raw: raw, size: d.raws[raw].n})
 			raw++
 		}
 	}
@@ -48,7 +48,7 @@ func (d *decoder) planData(model, kind string, ts []kserve.Tensor) error {
 }
 
 // lend gives a tensor its data if it is in shared memory.
-func (d *decoder) lend(ms []mark, model string, t *kserve.Tensor, contents bool) (bool, error) {
+func (d *decoder) lend(ms []tensorParameter, model string, t *kserve.Tensor, contents bool) (bool, error) {
 	slice, shared, err := region(ms, t.Name)
 	if err != nil || !shared {
 		return false, err
@@ -61,7 +61,7 @@ func (d *decoder) lend(ms []mark, model string, t *kserve.Tensor, contents bool)
 }
 
 // planTyped checks the typed contents of a tensor and sums up their size.
-func (d *decoder) planTyped(p *piece, model, kind string, t *kserve.Tensor) error {
+func (d *decoder) planTyped(p *dataPlan, model, kind string, t *kserve.Tensor) error {
 	c := &d.contents[p.typed]
 	for f, n := range c.counts {
 		if n == 0 {

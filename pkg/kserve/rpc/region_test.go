@@ -41,8 +41,8 @@ func placedSample() *inferencepb.ModelInferRequest {
 }
 
 // The raw contents are those of the inputs that are not in shared memory. The
-// faults are in the recorded answers of server/shm.
-func TestDecodePlaces(t *testing.T) {
+// faults are in the recorded responses of server/shm.
+func TestDecodeRegions(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
 	rs := kservetest.NewRegions(pool)
@@ -66,9 +66,9 @@ func TestDecodePlaces(t *testing.T) {
 	require.Zero(t, pool.Outstanding())
 }
 
-// FuzzDecodePlaces: whatever a message says of shared memory, it gets no bytes
+// FuzzDecodeRegions: whatever regions a message names, it gets no bytes
 // but those of a region, and all references come back.
-func FuzzDecodePlaces(f *testing.F) {
+func FuzzDecodeRegions(f *testing.F) {
 	f.Add(wire(f, placedSample()), uint16(0))
 	f.Add(wire(f, placedSample()), uint16(5))
 	f.Add(wire(f, paramSample()), uint16(0))

@@ -46,7 +46,7 @@ func (c *Codec) DecodeStreamResponse(data mem.BufferSlice, m *StreamResponse) er
 	if err := d.streamResponse(m); err != nil {
 		return err
 	}
-	return d.responseMeaning(m.Response)
+	return d.evaluateResponse(m.Response)
 }
 
 func (d *decoder) streamResponse(m *StreamResponse) error {
@@ -58,7 +58,7 @@ func (d *decoder) streamResponse(m *StreamResponse) error {
 		if num == streamError {
 			m.Error, err = d.text()
 		} else {
-			err = d.within(m.Response)
+			err = d.nestedResponse(m.Response)
 		}
 		if err != nil {
 			return err
@@ -66,9 +66,9 @@ func (d *decoder) streamResponse(m *StreamResponse) error {
 	}
 }
 
-// within reads a response that is a field of the message. If the field is repeated, the
+// nestedResponse reads a response that is a field of the message. If the field is repeated, the
 // lists are appended, as protobuf requires.
-func (d *decoder) within(r *kserve.Response) error {
+func (d *decoder) nestedResponse(r *kserve.Response) error {
 	n, err := d.length()
 	if err != nil {
 		return err

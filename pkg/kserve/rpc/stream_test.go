@@ -82,7 +82,7 @@ func requireStream(t *testing.T, want *inferencepb.ModelStreamInferResponse, got
 // FuzzDecodeStreamResponse compares with the protobuf library, whatever the
 // frames are; looks for panics and leaks.
 func FuzzDecodeStreamResponse(f *testing.F) {
-	answer := &inferencepb.ModelInferResponse{
+	response := &inferencepb.ModelInferResponse{
 		ModelName: "m", Id: "1", Outputs: []*inferencepb.ModelInferResponse_InferOutputTensor{{Name: "Y", Datatype: "INT8", Shape: []int64{2}}},
 		RawOutputContents: [][]byte{{1, 2}},
 		Parameters: map[string]*inferencepb.InferParameter{
@@ -90,12 +90,12 @@ func FuzzDecodeStreamResponse(f *testing.F) {
 		},
 	}
 	for _, m := range []*inferencepb.ModelStreamInferResponse{
-		{}, {InferResponse: answer}, {ErrorMessage: "wrong", InferResponse: &inferencepb.ModelInferResponse{Id: "1"}},
+		{}, {InferResponse: response}, {ErrorMessage: "wrong", InferResponse: &inferencepb.ModelInferResponse{Id: "1"}},
 	} {
 		f.Add(wire(f, m), uint16(0))
 		f.Add(wire(f, m), uint16(3))
 	}
-	one := wire(f, &inferencepb.ModelStreamInferResponse{InferResponse: answer})
+	one := wire(f, &inferencepb.ModelStreamInferResponse{InferResponse: response})
 	f.Add(append(one, one...), uint16(5))                     // merged
 	f.Add([]byte("\x12\x03\x1a\x05abcde"), uint16(0))         // a field that ends behind its message
 	f.Add([]byte("\x12\x02\x1a\x80\x01\x0a\x01x"), uint16(1)) // a length that does

@@ -21,15 +21,15 @@ func Rules() []modelconfig.Rule {
 	return []modelconfig.Rule{{ID: rule, Doc: "the server has the repository agents of a model, and they accept it"}}
 }
 
-// Run runs the agents of a configuration, in order, on the model's directory. The
-// findings have NVIDIA's order and words: the server reports the first.
+// Run runs the agents of a configuration, in order, on the model's directory. The findings have
+// the order and the texts of NVIDIA's agents; a server reports the first.
 func Run(c *modelconfig.Config, dir fs.FS) []modelconfig.Finding {
 	r := runner{Config: c, dir: dir}
 	for i, a := range c.GetModelRepositoryAgents().GetAgents() {
 		path := fmt.Sprintf("model_repository_agents.agents[%d]", i)
 		if a.GetName() != "checksum" {
 			r.add(status.InvalidArg, path, "remove the agent",
-				"unable to find 'libtritonrepoagent_%s.so' for repo agent '%s': this server has the agent 'checksum' alone", a.GetName(), a.GetName())
+				"unable to find 'libtritonrepoagent_%s.so' for repo agent '%s': this server has only the agent 'checksum'", a.GetName(), a.GetName())
 			continue
 		}
 		r.checksum(path, a)

@@ -50,7 +50,7 @@ func (r *runner) md5(file string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// reason returns the operating system's own words, in C's capitalisation.
+// reason returns the text of the operating system, capitalized as by strerror.
 func reason(err error) string {
 	var no syscall.Errno
 	if errors.Is(err, fs.ErrNotExist) {

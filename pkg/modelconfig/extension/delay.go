@@ -10,19 +10,19 @@ const maxTime = time.Hour
 
 func (r *reader) delay() *Delay {
 	defer r.unknown("max_queue_delay_")
-	if _, ok := r.text(KeyTarget); !ok {
-		if _, ok := r.text(KeyDelayLimit); ok {
-			r.add(KeyDelayLimit, "set "+KeyTarget+" too", "without %s there is nothing to limit", KeyTarget)
+	if _, ok := r.text(keyTarget); !ok {
+		if _, ok := r.text(keyDelayLimit); ok {
+			r.add(keyDelayLimit, "set "+keyTarget+" too", "without %s there is nothing to limit", keyTarget)
 		}
 		return nil
 	}
 	if r.GetDynamicBatching() == nil || r.GetMaxBatchSize() < 1 {
-		r.add(KeyTarget, "add dynamic_batching { } and max_batch_size", "only the dynamic batcher has a queue delay")
+		r.add(keyTarget, "add dynamic_batching { } and max_batch_size", "only the dynamic batcher has a queue delay")
 	}
-	d := &Delay{Target: r.micros(KeyTarget)}
+	d := &Delay{Target: r.micros(keyTarget)}
 	d.Limit = d.Target
-	if _, ok := r.text(KeyDelayLimit); ok {
-		d.Limit = min(r.micros(KeyDelayLimit), d.Target)
+	if _, ok := r.text(keyDelayLimit); ok {
+		d.Limit = min(r.micros(keyDelayLimit), d.Target)
 	}
 	return d
 }

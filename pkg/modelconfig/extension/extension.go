@@ -18,27 +18,27 @@ import (
 
 // The parameters.
 const (
-	KeyTarget     = "max_queue_delay_target_p99_microseconds"
-	KeyDelayLimit = "max_queue_delay_limit_microseconds"
-	KeyAdmission  = "deadline_admission"
-	KeyBuckets    = "length_buckets"
-	KeyInputs     = "length_bucket_inputs"
-	KeyPadValues  = "length_bucket_pad_values"
-	KeyMask       = "length_bucket_mask"
-	KeyOutputs    = "length_bucket_outputs"
+	keyTarget     = "max_queue_delay_target_p99_microseconds"
+	keyDelayLimit = "max_queue_delay_limit_microseconds"
+	keyAdmission  = "deadline_admission"
+	keyBuckets    = "length_buckets"
+	keyInputs     = "length_bucket_inputs"
+	keyPadValues  = "length_bucket_pad_values"
+	keyMask       = "length_bucket_mask"
+	keyOutputs    = "length_bucket_outputs"
 
-	KeyRequirements = "python_requirements"
-	KeyMemory       = "python_memory_limit_bytes"
-	KeyCPUs         = "python_cpus"
-	KeyThreads      = "python_threads"
-	KeyNice         = "python_nice"
+	keyRequirements = "python_requirements"
+	keyMemory       = "python_memory_limit_bytes"
+	keyCPUs         = "python_cpus"
+	keyThreads      = "python_threads"
+	keyNice         = "python_nice"
 )
 
 // Keys returns all parameters of this package.
 func Keys() []string {
 	return []string{
-		KeyTarget, KeyDelayLimit, KeyAdmission, KeyBuckets, KeyInputs, KeyPadValues, KeyMask, KeyOutputs,
-		KeyRequirements, KeyMemory, KeyCPUs, KeyThreads, KeyNice,
+		keyTarget, keyDelayLimit, keyAdmission, keyBuckets, keyInputs, keyPadValues, keyMask, keyOutputs,
+		keyRequirements, keyMemory, keyCPUs, keyThreads, keyNice,
 	}
 }
 
@@ -59,8 +59,8 @@ type Settings struct {
 
 // Delay enables a controller of the queue delay.
 type Delay struct {
-	Target time.Duration // of the 99th percentile of latency, arrival to answer
-	Limit  time.Duration // of the delay
+	Target time.Duration // of the 99th percentile of latency, from arrival to response
+	Limit  time.Duration // maximum queue delay
 }
 
 // Read reads the parameters of a normalized configuration. The settings are valid only
@@ -101,24 +101,24 @@ func (r *reader) input(name string) *inferencepb.ModelInput {
 }
 
 func (r *reader) admission() bool {
-	text, ok := r.text(KeyAdmission)
+	text, ok := r.text(keyAdmission)
 	if !ok {
 		return false
 	}
 	switch text {
 	case "true", "false":
 	default:
-		r.add(KeyAdmission, `write "true" or "false"`, "'%s' is neither true nor false", text)
+		r.add(keyAdmission, `write "true" or "false"`, "'%s' is neither true nor false", text)
 		return false
 	}
 	on := text == "true"
 	if on && r.GetSequenceBatching() != nil || on && r.GetEnsembleScheduling() != nil {
-		r.add(KeyAdmission, "remove it", "only models without sequence batching and ensemble scheduling can have admission control")
+		r.add(keyAdmission, "remove it", "only models without sequence batching and ensemble scheduling can have admission control")
 	}
 	return on
 }
 
-// unknown reports misspelled parameters of a family.
+// unknown reports the parameters that begin with family and that this package does not know.
 func (r *reader) unknown(family string) {
 	for _, key := range slices.Sorted(maps.Keys(r.Parameters)) {
 		if !strings.HasPrefix(key, family) || slices.Contains(Keys(), key) {

@@ -90,7 +90,7 @@ func TestMistakes(t *testing.T) {
 		{"'0' is not a variable dimension of input 'mask'; its dims are [1,-1]", []string{buckets, inputs, "length_bucket_mask: mask:0"}},
 		{"input 'ragged' is ragged and needs no padding", []string{buckets, "length_bucket_inputs: ragged"}},
 		{"input 'ids' is named twice", []string{buckets, inputs, "length_bucket_mask: ids"}},
-		{"'mask' is not among length_bucket_inputs", []string{buckets, inputs, "length_bucket_pad_values: mask=1"}},
+		{"'mask' is not in length_bucket_inputs", []string{buckets, inputs, "length_bucket_pad_values: mask=1"}},
 		{"'ids' has no '='", []string{buckets, inputs, "length_bucket_pad_values: ids"}},
 		{"'0.5' is not a value of type TYPE_INT64, which input 'ids' has", []string{buckets, inputs, "length_bucket_pad_values: ids=0.5"}},
 		{"dimension 0 of output 'logits' is named twice", []string{buckets, inputs, "length_bucket_outputs: logits, logits:0"}},

@@ -19,8 +19,9 @@ func FuzzRead(f *testing.F) {
 		require.NoError(t, err)
 		c.Parameters = map[string]*inferencepb.ModelParameter{}
 		for key, text := range map[string]string{
-			extension.KeyBuckets: buckets, extension.KeyInputs: inputs, extension.KeyPadValues: values,
-			extension.KeyMask: mask, extension.KeyOutputs: outputs, extension.KeyTarget: target,
+			"length_buckets": buckets, "length_bucket_inputs": inputs, "length_bucket_pad_values": values,
+			"length_bucket_mask": mask, "length_bucket_outputs": outputs,
+			"max_queue_delay_target_p99_microseconds": target,
 		} {
 			c.Parameters[key] = &inferencepb.ModelParameter{StringValue: text}
 		}

@@ -9,8 +9,8 @@ import (
 	"triton/pkg/tensor"
 )
 
-// Lengths enables length buckets: a dimension of some inputs is padded to the next of a
-// few sizes, so that requests of nearly the same length share a batch.
+// Lengths enables length buckets: a dimension of some inputs is padded to the next larger bucket,
+// so that requests of similar length can be in one batch.
 type Lengths struct {
 	Buckets []int64 // ascending
 	Inputs  []Padded
@@ -20,7 +20,7 @@ type Lengths struct {
 	Outputs []Axis // truncated to the real length
 }
 
-// Axis is the dimension of a tensor that holds the length.
+// Axis is the dimension of a tensor whose size is the length.
 type Axis struct {
 	Name     string
 	DataType tensor.DataType
@@ -28,7 +28,7 @@ type Axis struct {
 	Dim      int          // index into them
 }
 
-// Padded is an input with the element that fills up its axis.
+// Padded is an input with the element that its axis is padded with.
 type Padded struct {
 	Axis
 	Fill []byte
@@ -40,41 +40,41 @@ const largestBucket = 1 << 24
 
 func (r *reader) lengths() *Lengths {
 	defer r.unknown("length_bucket")
-	if _, ok := r.text(KeyBuckets); !ok {
-		for _, key := range []string{KeyInputs, KeyPadValues, KeyMask, KeyOutputs} {
+	if _, ok := r.text(keyBuckets); !ok {
+		for _, key := range []string{keyInputs, keyPadValues, keyMask, keyOutputs} {
 			if _, ok := r.text(key); ok {
-				r.add(key, "set "+KeyBuckets+" too", "it needs %s", KeyBuckets)
+				r.add(key, "set "+keyBuckets+" too", "it needs %s", keyBuckets)
 			}
 		}
 		return nil
 	}
 	if r.GetEnsembleScheduling() != nil {
-		r.add(KeyBuckets, "set it in the model of a step", "an ensemble pads nothing itself")
+		r.add(keyBuckets, "set it for a composing model", "an ensemble pads nothing itself")
 		return nil
 	}
 	l := &Lengths{Buckets: r.buckets()}
-	for _, item := range r.list(KeyInputs) {
-		if a, ok := r.inputAxis(KeyInputs, item); ok && r.once(KeyInputs, l, a.Name) {
+	for _, item := range r.list(keyInputs) {
+		if a, ok := r.inputAxis(keyInputs, item); ok && r.once(keyInputs, l, a.Name) {
 			l.Inputs = append(l.Inputs, Padded{Axis: a, Fill: zero(a.DataType)})
 		}
 	}
 	if len(l.Inputs) == 0 && len(r.found) == 0 {
-		r.add(KeyInputs, `name inputs, such as "input_ids, token_type_ids"`, "length buckets need at least one input to pad")
+		r.add(keyInputs, `name inputs, such as "input_ids, token_type_ids"`, "length buckets need at least one input to pad")
 	}
 	r.padValues(l)
-	if text, ok := r.text(KeyMask); ok {
-		if a, ok := r.inputAxis(KeyMask, text); ok && r.once(KeyMask, l, a.Name) {
+	if text, ok := r.text(keyMask); ok {
+		if a, ok := r.inputAxis(keyMask, text); ok && r.once(keyMask, l, a.Name) {
 			one, _ := element(a.DataType, "1")
 			l.Mask = &Padded{Axis: a, Fill: zero(a.DataType), Real: one}
 		}
 	}
-	for _, item := range r.list(KeyOutputs) {
+	for _, item := range r.list(keyOutputs) {
 		a, ok := r.outputAxis(item)
 		same := func(o Axis) bool { return o.Name == a.Name && o.Dim == a.Dim }
 		switch {
 		case !ok:
 		case slices.ContainsFunc(l.Outputs, same):
-			r.add(KeyOutputs, "name it once", "dimension %d of output '%s' is named twice", a.Dim, a.Name)
+			r.add(keyOutputs, "name it once", "dimension %d of output '%s' is named twice", a.Dim, a.Name)
 		default:
 			l.Outputs = append(l.Outputs, a)
 		}
@@ -101,13 +101,13 @@ func (r *reader) list(key string) []string {
 
 func (r *reader) buckets() []int64 {
 	var all []int64
-	for _, item := range r.list(KeyBuckets) {
+	for _, item := range r.list(keyBuckets) {
 		n, err := strconv.ParseInt(item, 10, 64)
 		switch {
 		case err != nil || n < 1 || n > largestBucket:
-			r.add(KeyBuckets, "", "'%s' is not a length from 1 to %d", item, largestBucket)
+			r.add(keyBuckets, "", "'%s' is not a length from 1 to %d", item, largestBucket)
 		case len(all) > 0 && n <= all[len(all)-1]:
-			r.add(KeyBuckets, `write them in rising order, such as "64, 128, 256"`, "%d does not come after %d", n, all[len(all)-1])
+			r.add(keyBuckets, `write them in rising order, such as "64, 128, 256"`, "%d does not come after %d", n, all[len(all)-1])
 		default:
 			all = append(all, n)
 		}
@@ -115,7 +115,7 @@ func (r *reader) buckets() []int64 {
 	return all
 }
 
-// once reports an input that is padded already.
+// once reports whether an input is not padded yet, and adds a finding if it is.
 func (r *reader) once(key string, l *Lengths, name string) bool {
 	if slices.ContainsFunc(l.Inputs, func(p Padded) bool { return p.Name == name }) {
 		r.add(key, "name it once, as input or as mask", "input '%s' is named twice", name)
@@ -126,21 +126,21 @@ func (r *reader) once(key string, l *Lengths, name string) bool {
 
 // padValues reads "input=value" items.
 func (r *reader) padValues(l *Lengths) {
-	for _, item := range r.list(KeyPadValues) {
+	for _, item := range r.list(keyPadValues) {
 		at := strings.LastIndexByte(item, '=')
 		if at < 0 {
-			r.add(KeyPadValues, `write "input=value"`, "'%s' has no '='", item)
+			r.add(keyPadValues, `write "input=value"`, "'%s' has no '='", item)
 			continue
 		}
 		name, value := strings.TrimSpace(item[:at]), strings.TrimSpace(item[at+1:])
 		i := slices.IndexFunc(l.Inputs, func(p Padded) bool { return p.Name == name })
 		if i < 0 {
-			r.add(KeyPadValues, "name it there", "'%s' is not among %s", name, KeyInputs)
+			r.add(keyPadValues, "name it there", "'%s' is not in %s", name, keyInputs)
 			continue
 		}
 		fill, ok := element(l.Inputs[i].DataType, value)
 		if !ok {
-			r.add(KeyPadValues, "", "'%s' is not a value of type %s, which input '%s' has", value, l.Inputs[i].DataType.ConfigName(), name)
+			r.add(keyPadValues, "", "'%s' is not a value of type %s, which input '%s' has", value, l.Inputs[i].DataType.ConfigName(), name)
 			continue
 		}
 		l.Inputs[i].Fill = fill
@@ -173,10 +173,10 @@ func (r *reader) outputAxis(item string) (Axis, bool) {
 	name, dim := split(item, func(name string) bool { return find(name) >= 0 })
 	i := find(name)
 	if i < 0 {
-		r.add(KeyOutputs, "", "model has no output '%s'", name)
+		r.add(keyOutputs, "", "model has no output '%s'", name)
 		return Axis{}, false
 	}
-	return r.axis(KeyOutputs, "output", name, dim, r.Output[i].GetDataType(), r.Output[i].GetDims())
+	return r.axis(keyOutputs, "output", name, dim, r.Output[i].GetDataType(), r.Output[i].GetDims())
 }
 
 // split splits the dimension off an item, unless the whole item is a known name; dim is

@@ -26,9 +26,9 @@ const (
 	maxNice    = 19
 )
 
-// process reads the parameters that describe processes; nil: there is none.
+// process reads the parameters about processes; nil: none is set.
 func (r *reader) process() *Process {
-	keys := []string{KeyRequirements, KeyMemory, KeyCPUs, KeyThreads, KeyNice}
+	keys := []string{keyRequirements, keyMemory, keyCPUs, keyThreads, keyNice}
 	i := slices.IndexFunc(keys, func(key string) bool { return r.Parameters[key] != nil })
 	if i < 0 {
 		return nil
@@ -39,17 +39,17 @@ func (r *reader) process() *Process {
 	}
 	return &Process{
 		Requirements: r.requirements(),
-		Memory:       r.number(KeyMemory, minMemory, 1<<50),
+		Memory:       r.number(keyMemory, minMemory, 1<<50),
 		CPUs:         r.processors(),
-		Threads:      int(r.number(KeyThreads, 1, maxThreads)),
-		Nice:         int(r.number(KeyNice, 0, maxNice)),
+		Threads:      int(r.number(keyThreads, 1, maxThreads)),
+		Nice:         int(r.number(keyNice, 0, maxNice)),
 	}
 }
 
 func (r *reader) requirements() string {
-	text, ok := r.text(KeyRequirements)
+	text, ok := r.text(keyRequirements)
 	if ok && !filepath.IsLocal(text) {
-		r.add(KeyRequirements, `write "requirements.txt" and put the file beside config.pbtxt`, "'%s' is not the path of a file in the model's folder", text)
+		r.add(keyRequirements, `write "requirements.txt" and put the file beside config.pbtxt`, "'%s' is not the path of a file in the model's folder", text)
 	}
 	return text
 }
@@ -70,7 +70,7 @@ func (r *reader) number(key string, least, most int64) int64 {
 
 // processors returns a list of processors such as "0-3,8".
 func (r *reader) processors() []int {
-	text, ok := r.text(KeyCPUs)
+	text, ok := r.text(keyCPUs)
 	if !ok {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (r *reader) processors() []int {
 			b, err = strconv.ParseUint(last, 10, 16)
 		}
 		if err != nil || b < a || b > maxCPU {
-			r.add(KeyCPUs, "", "'%s' is not a list of processors such as 0-3,8, from 0 to %d", text, maxCPU)
+			r.add(keyCPUs, "", "'%s' is not a list of processors such as 0-3,8, from 0 to %d", text, maxCPU)
 			return nil
 		}
 		for n := a; n <= b; n++ {

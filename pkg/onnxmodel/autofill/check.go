@@ -32,7 +32,7 @@ func Rules() []modelconfig.Rule {
 		{ID: ruleName, Doc: "every input and output is one of the ONNX graph's"},
 		{ID: ruleType, Doc: "data_type is the ONNX graph's element type"},
 		{ID: ruleDims, Doc: "dims (or reshape) are the ONNX graph's shape"},
-		{ID: ruleBatch, Doc: "the ONNX graph leaves its first dimension open when max_batch_size is not 0"},
+		{ID: ruleBatch, Doc: "the first dimension of the ONNX graph is variable when max_batch_size is not 0"},
 		{ID: ruleOptional, Doc: "optional inputs need a default in the ONNX graph and max_batch_size 0"},
 		{ID: ruleControl, Doc: "sequence controls are inputs of the ONNX graph with dims [1]"},
 		{ID: ruleKind, Doc: "inputs and outputs of the ONNX graph are tensors"},
@@ -214,7 +214,7 @@ func (c *checker) dims(path, name string, dims []int64, v onnxmodel.Value, exact
 		return
 	}
 	if c.cfg.MaxBatchSize > 0 && graph[0] != -1 {
-		c.add(ruleBatch, path, "set max_batch_size: 0 and list all dims, or export the model with an open first dimension",
+		c.add(ruleBatch, path, "set max_batch_size: 0 and list all dims, or export the model with a variable first dimension",
 			"model '%s', tensor '%s': for the model to support batching the shape should have at least 1 dimension and the first "+
 				"dimension must be -1; but shape expected by the model is %s", c.cfg.Name, name, graph)
 		return

@@ -1,4 +1,4 @@
-"""Tells the types of files by their content: client.py [--url HOST:PORT] FILE..."""
+"""Prints the types of files by their content: client.py [--url HOST:PORT] FILE..."""
 
 import argparse
 import array
@@ -13,7 +13,7 @@ SIZE, BLOCK, NOTHING = 1024, 4096, 256
 
 
 def features(path):
-    """Returns what the model looks at: the first and the last 1024 bytes, without outer blanks."""
+    """Returns the input of the model: the first and the last 1024 bytes, without outer white space."""
     with open(path, "rb") as f:
         start = f.read(BLOCK).lstrip()
         f.seek(max(f.seek(0, 2) - BLOCK, 0))

@@ -14,13 +14,13 @@ sys.dont_write_bytecode = True  # a server that polls would take it for a change
 from v2 import Server
 
 HERE = pathlib.Path(__file__).parent
-HEIGHT, LEAST = 48, 320
+HEIGHT, MIN_WIDTH = 48, 320
 
 
 def image(path):
     """Returns width, height and the pixels of a PGM file, row by row."""
     fields, at, data = [], 0, path.read_bytes()
-    while len(fields) < 4:  # format, width, height, largest value; comments may stand between them
+    while len(fields) < 4:  # format, width, height, largest value; comments may be between them
         while data[at : at + 1].isspace():
             at += 1
         end = at
@@ -38,7 +38,7 @@ def image(path):
 
 
 def tensor(width, height, pixels):
-    """Scales the picture to the model's height and pads it; returns its width there and the values."""
+    """Scales the picture to the model's height and pads it. Returns the width and the values."""
     scaled = max(1, round(width * HEIGHT / height))
     rows = []
     for y in range(HEIGHT):
@@ -49,16 +49,16 @@ def tensor(width, height, pixels):
         for x in range(scaled):
             u = min(max((x + 0.5) * width / scaled - 0.5, 0), width - 1)
             left, right = int(u), u - int(u)
-            beside = min(left + 1, width - 1)
-            a = pixels[top * width + left] * (1 - right) + pixels[top * width + beside] * right
-            b = pixels[below * width + left] * (1 - right) + pixels[below * width + beside] * right
+            after = min(left + 1, width - 1)
+            a = pixels[top * width + left] * (1 - right) + pixels[top * width + after] * right
+            b = pixels[below * width + left] * (1 - right) + pixels[below * width + after] * right
             row.append((a * (1 - down) + b * down) / 127.5 - 1)
-        rows += row + [0.0] * (LEAST - scaled)
-    return max(scaled, LEAST), array.array("f", rows * 3).tobytes()
+        rows += row + [0.0] * (MIN_WIDTH - scaled)
+    return max(scaled, MIN_WIDTH), array.array("f", rows * 3).tobytes()
 
 
 def decode(shape, raw):
-    """Returns the text: of each column the best class; repeats and blanks are left out."""
+    """Returns the text: the best class of each column, without repeats and blanks."""
     characters = ["", *(HERE / "characters.txt").read_text(encoding="utf-8").split("\n")]
     values, classes, text, before = array.array("f", raw), shape[2], [], 0
     for column in range(shape[1]):

@@ -1,4 +1,4 @@
-"""Asks a server of the v2 protocol over HTTP, with the standard library alone."""
+"""A client of the v2 protocol over HTTP that needs only the standard library."""
 
 import http.client
 import json
@@ -32,7 +32,7 @@ class Server:
 
 
 def strings(raw):
-    """Decodes the strings of a tensor: each stands behind its length."""
+    """Decodes the strings of a tensor; the length of each precedes it."""
     found, at = [], 0
     while at < len(raw):
         n = int.from_bytes(raw[at : at + 4], "little")

@@ -1,7 +1,7 @@
-"""Tells where somebody speaks: client.py [--url HOST:PORT] [--step] [FILE.wav]
+"""Prints when speech begins and ends: client.py [--url HOST:PORT] [--step] [FILE.wav]
 
-The sound is sent as a microphone would, 32 milliseconds at a time, as the steps of one sequence. What
-the model remembers between them stays in the server. FILE is 16 kHz, one channel, 16 bits; without it
+The sound is sent as from a microphone, 32 milliseconds at a time, as the requests of one sequence. The
+state of the model between them is on the server. FILE is 16 kHz, one channel, 16 bits; without it
 the synthetic voice of sample.wav is used. With --step the probability of each step is printed too.
 """
 

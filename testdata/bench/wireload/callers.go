@@ -82,10 +82,10 @@ func (s *settings) body(tensor []byte, m *memory) ([]byte, int, error) {
 		head := fmt.Appendf(nil, form, count, fmt.Sprintf(`"parameters":{"binary_data_size":%d}`, len(tensor)), `,"parameters":{"binary_data":true}`)
 		return append(head, tensor...), len(head), nil
 	case "shm-http":
-		place := func(name string) string {
+		regionParameters := func(name string) string {
 			return fmt.Sprintf(`"parameters":{"shared_memory_region":"%s","shared_memory_byte_size":%d}`, name, len(tensor))
 		}
-		return fmt.Appendf(nil, form, count, place(m.in), ","+place(m.out)), 0, nil
+		return fmt.Appendf(nil, form, count, regionParameters(m.in), ","+regionParameters(m.out)), 0, nil
 	}
 	return nil, 0, fmt.Errorf("no kind %q", s.kind)
 }
@@ -113,7 +113,7 @@ func (s *settings) message(tensor []byte, m *memory) []byte {
 	if m == nil {
 		r.RawInputContents = [][]byte{tensor}
 	} else {
-		in.Parameters, out.Parameters = place(m.in, len(tensor)), place(m.out, len(tensor))
+		in.Parameters, out.Parameters = regionParameters(m.in, len(tensor)), regionParameters(m.out, len(tensor))
 	}
 	b, err := proto.Marshal(r)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *settings) message(tensor []byte, m *memory) []byte {
 	return b
 }
 
-func place(region string, size int) map[string]*inferencepb.InferParameter {
+func regionParameters(region string, size int) map[string]*inferencepb.InferParameter {
 	return map[string]*inferencepb.InferParameter{
 		"shared_memory_region":    {ParameterChoice: &inferencepb.InferParameter_StringParam{StringParam: region}},
 		"shared_memory_byte_size": {ParameterChoice: &inferencepb.InferParameter_Int64Param{Int64Param: int64(size)}},

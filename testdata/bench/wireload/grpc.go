@@ -35,30 +35,30 @@ func (c *channel) caller(message, want []byte, m *memory) *grpcCaller {
 type grpcCaller struct {
 	channel *channel
 	message []byte
-	want    []byte // expected end of the answer
+	want    []byte // expected end of the response
 	memory  *memory
 }
 
 func (c *grpcCaller) call(check bool) error {
-	var a answer
+	var a response
 	a.keep = check
 	if err := c.channel.conn.Invoke(context.Background(), rpc.ModelInfer, c.message, &a); err != nil {
 		return err
 	}
 	if a.size < len(c.want) {
-		return errors.New("the answer is too short")
+		return errors.New("the response is too short")
 	}
 	if !check {
 		return nil
 	}
 	if !bytes.HasSuffix(a.data, c.want) {
-		return errors.New("the answer is not the input")
+		return errors.New("the response is not the input")
 	}
 	return c.memory.check()
 }
 
-// answer is the part of a message that the caller needs.
-type answer struct {
+// response is the part of a message that the caller needs.
+type response struct {
 	keep bool
 	size int
 	data []byte
@@ -74,7 +74,7 @@ func (codec) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 func (codec) Unmarshal(data mem.BufferSlice, v any) error {
-	a := v.(*answer)
+	a := v.(*response)
 	a.size = data.Len()
 	if a.keep {
 		a.data = data.Materialize()

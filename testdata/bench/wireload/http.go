@@ -15,7 +15,7 @@ type httpCaller struct {
 	conn    net.Conn
 	in      *bufio.Reader
 	request []byte
-	want    []byte // expected end of the answer
+	want    []byte // expected end of the response
 	memory  *memory
 }
 
@@ -53,14 +53,14 @@ func (c *httpCaller) call(check bool) error {
 		return err
 	}
 	if !bytes.HasSuffix(body, c.want) {
-		return errors.New("the answer is not the input")
+		return errors.New("the response is not the input")
 	}
 	return c.memory.check()
 }
 
 var length = []byte("content-length:")
 
-// head reads the answer's head and returns the size of its body.
+// head reads the header of a response and returns the size of its body.
 func (c *httpCaller) head() (int, error) {
 	size := -1
 	for first := true; ; first = false {
@@ -73,7 +73,7 @@ func (c *httpCaller) head() (int, error) {
 			return 0, fmt.Errorf("%s%s", line, rest)
 		case len(line) == 2:
 			if size < 0 {
-				return 0, errors.New("the answer has no length")
+				return 0, errors.New("the response has no length")
 			}
 			return size, nil
 		case len(line) > len(length) && bytes.EqualFold(line[:len(length)], length):

@@ -28,9 +28,9 @@ type settings struct {
 	warmup, window    time.Duration
 }
 
-// caller sends one request after another and checks the answers.
+// caller sends one request after another and checks the responses.
 type caller interface {
-	// call is one request; check compares the whole answer.
+	// call is one request; check compares the whole response.
 	call(check bool) error
 }
 
@@ -46,7 +46,7 @@ func main() {
 	var s settings
 	flag.StringVar(&s.http, "http", "127.0.0.1:8000", "where the server speaks HTTP")
 	flag.StringVar(&s.grpc, "grpc", "127.0.0.1:8001", "where the server speaks gRPC")
-	flag.StringVar(&s.model, "model", "identity", "the `name` of a model that answers INPUT0, FP32 [ -1 ] in a batch, as OUTPUT0")
+	flag.StringVar(&s.model, "model", "identity", "the `name` of a model that returns INPUT0, FP32 [ -1 ] in a batch, as OUTPUT0")
 	flag.StringVar(&s.kind, "kind", "binary", "json, binary, grpc, shm-http or shm-grpc")
 	flag.IntVar(&s.size, "size", 1024, "`bytes` of the tensor")
 	flag.IntVar(&s.concurrency, "concurrency", 1, "requests at a time")

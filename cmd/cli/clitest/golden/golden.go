@@ -1,5 +1,5 @@
-// Package golden compares sections of the documents with what the program says about
-// itself, and writes them anew with the flag -update. It is for tests.
+// Package golden compares sections of the documents with the program's flags, metrics and
+// rules, and rewrites them with the flag -update. It is for tests.
 package golden
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write the golden files and the sections of documents anew")
+var update = flag.Bool("update", false, "rewrite the golden files and the sections of documents")
 
 // Update reports whether golden files shall be written instead of compared.
 func Update() bool { return *update }

@@ -18,7 +18,7 @@ import (
 var ErrEmptyFinal = errors.New("an empty final response exists only on gRPC streams: HTTP servers reject the parameter")
 
 // ConnectError returns a failure to connect. It begins with the words of Triton's
-// HTTP client library, which scripts look for.
+// HTTP client library, which scripts match.
 func ConnectError(err error) error {
 	return fmt.Errorf("HTTP client failed: Couldn't connect to server (%w)", err)
 }

@@ -6,9 +6,9 @@ import (
 	pb "triton/pkg/inferencepb"
 )
 
-// decoupled checks that neither a step nor the ensemble's response joins values of
-// models that each send their own number of responses.
-func (p *parts) decoupled(models []*pb.ModelConfig) {
+// decoupled checks that neither a step nor the response of the ensemble joins values of two
+// decoupled models: they may send different numbers of responses.
+func (p *composingValidator) decoupled(models []*pb.ModelConfig) {
 	e := p.GetEnsembleScheduling()
 	g := newTensorGraph(e)
 	done := make([]bool, len(e.Step))
@@ -21,13 +21,13 @@ func (p *parts) decoupled(models []*pb.ModelConfig) {
 			done[i] = true
 			source, one := p.source(in)
 			if !one {
-				p.mixed(fmt.Sprintf("ensemble_scheduling.step[%d]", i), p.known[tensorsOf(s.OutputMap)[0]].model)
+				p.addMixed(fmt.Sprintf("ensemble_scheduling.step[%d]", i), p.declared[tensorsOf(s.OutputMap)[0]].model)
 			}
 			if models[i].GetModelTransactionPolicy().GetDecoupled() {
 				source = i + 1
 			}
 			for _, t := range s.OutputMap {
-				p.flow[t] = source
+				p.decoupledStep[t] = source
 			}
 		}
 	}
@@ -36,13 +36,13 @@ func (p *parts) decoupled(models []*pb.ModelConfig) {
 		out = append(out, o.Name)
 	}
 	if _, one := p.source(out); !one {
-		p.mixed("output", p.Name)
+		p.addMixed("output", p.Name)
 	}
 }
 
-// mixed adds a finding about a step, or the outputs of the ensemble, that joins values of
+// addMixed adds a finding about a step, or the outputs of the ensemble, that joins values of
 // different decoupled models. model is the model of the step, or the ensemble.
-func (p *parts) mixed(path, model string) {
+func (p *composingValidator) addMixed(path, model string) {
 	if len(p.found) == 0 {
 		p.add(ruleEnsembleDecoupled, path, "join only values that come from the same decoupled step",
 			"in ensemble %s, step of model '%s' receives inputs originated from different decoupled models", p.Name, model)
@@ -50,7 +50,7 @@ func (p *parts) mixed(path, model string) {
 }
 
 // allVisited reports whether the steps that write these tensors have been visited.
-func (p *parts) allVisited(g *tensorGraph, done []bool, tensors []string) bool {
+func (p *composingValidator) allVisited(g *tensorGraph, done []bool, tensors []string) bool {
 	for _, t := range tensors {
 		if i, written := g.writer[t]; written && !done[i] {
 			return false
@@ -61,12 +61,12 @@ func (p *parts) allVisited(g *tensorGraph, done []bool, tensors []string) bool {
 
 // source returns the decoupled step that all of these tensors come from, 0 for none. It
 // reports false if they differ.
-func (p *parts) source(tensors []string) (step int, one bool) {
+func (p *composingValidator) source(tensors []string) (step int, one bool) {
 	for i, t := range tensors {
 		if i == 0 {
-			step = p.flow[t]
+			step = p.decoupledStep[t]
 		}
-		if p.flow[t] != step {
+		if p.decoupledStep[t] != step {
 			return step, false
 		}
 	}

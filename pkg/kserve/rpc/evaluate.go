@@ -7,9 +7,9 @@ import (
 	"triton/pkg/status"
 )
 
-// requestMeaning evaluates the parameters and finds the data of each input. It returns the
+// evaluateRequest evaluates the parameters and finds the data of each input. It returns the
 // error that Triton reports first.
-func (d *decoder) requestMeaning(m *kserve.Request) error {
+func (d *decoder) evaluateRequest(m *kserve.Request) error {
 	if err := requestParameters(m); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func ownParameter(p *kserve.Parameter) error {
 
 // region reads the shared memory parameters of a tensor. ok is false if the tensor has
 // none. Negative numbers become very large ones, as in Triton.
-func region(ms []mark, tensor string) (slice kserve.RegionSlice, ok bool, err error) {
+func region(ms []tensorParameter, tensor string) (slice kserve.RegionSlice, ok bool, err error) {
 	if len(ms) == 0 {
 		return slice, false, nil
 	}
@@ -148,8 +148,8 @@ func (d *decoder) outputParameters(m *kserve.Request) error {
 	rest := d.outputs
 	for i := range m.Outputs {
 		o := &m.Outputs[i]
-		var ms []mark
-		ms, rest = marksOf(rest, i)
+		var ms []tensorParameter
+		ms, rest = parametersOf(rest, i)
 		slice, shared, err := region(ms, o.Name)
 		if err != nil {
 			return err
@@ -170,7 +170,7 @@ func (d *decoder) outputParameters(m *kserve.Request) error {
 	return nil
 }
 
-func classification(ms []mark, o *kserve.RequestedOutput) error {
+func classification(ms []tensorParameter, o *kserve.RequestedOutput) error {
 	p, ok := find(ms, paramClassification)
 	switch {
 	case !ok:

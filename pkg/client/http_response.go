@@ -11,8 +11,8 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// decodeAnswer decodes the body of a response into the message that gRPC uses.
-func decodeAnswer(data []byte, wrap string, resp proto.Message) error {
+// decodeResponse decodes the body of a response into the message that gRPC uses.
+func decodeResponse(data []byte, wrap string, resp proto.Message) error {
 	switch m := resp.(type) {
 	case *inferencepb.ServerLiveResponse:
 		m.Live = true

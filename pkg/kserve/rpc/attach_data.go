@@ -14,9 +14,9 @@ import (
 // align is the alignment in bytes that vector instructions prefer.
 const align = 64
 
-// piece says where the data of one tensor is: in raw contents or in typed contents. For
-// data in shared memory the size is 0.
-type piece struct {
+// dataPlan locates the data of one tensor: raw contents or typed contents. For data in
+// shared memory the size is 0.
+type dataPlan struct {
 	size  int
 	raw   int              // index of the raw contents, -1 for typed
 	typed int              // index of the typed contents
@@ -25,21 +25,21 @@ type piece struct {
 }
 
 // decoded reports whether the data is made from typed contents.
-func (p *piece) decoded() bool { return p.raw < 0 }
+func (p *dataPlan) decoded() bool { return p.raw < 0 }
 
 func padded(n int) int { return (n + align - 1) &^ (align - 1) }
 
-// place gives every tensor its data according to the plan. Raw contents stay in the
-// transport's frames; backends that need them elsewhere make the only copy. place is called
-// once, after the whole message has been checked. It returns the error of the budget or of
-// the pool.
-func (d *decoder) place(ts []kserve.Tensor) error {
+// attachData gives every tensor its data according to the plan. Raw contents stay in the
+// transport's frames; backends that need them elsewhere make the only copy. attachData is
+// called once, after the whole message has been checked. It returns the error of the budget
+// or of the pool.
+func (d *decoder) attachData(ts []kserve.Tensor) error {
 	total := 0
 	for i := range d.plan {
 		if p := &d.plan[i]; p.decoded() {
 			total += padded(p.size)
 		} else {
-			d.share(&ts[i].Data, d.raws[p.raw])
+			d.attachFrames(&ts[i].Data, d.raws[p.raw])
 		}
 	}
 	for i, f := range d.shared {
@@ -98,8 +98,8 @@ func (f *frame) Free(*tensor.Buffer) {
 	frames.Put(f)
 }
 
-// share returns data that consists of views of the frames.
-func (d *decoder) share(data *tensor.Data, at span) {
+// attachFrames appends views of the frames to data.
+func (d *decoder) attachFrames(data *tensor.Data, at span) {
 	if len(d.shared) < len(d.frames) {
 		d.shared = append(d.shared, make([]*frame, len(d.frames)-len(d.shared))...)
 	}

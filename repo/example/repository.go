@@ -106,11 +106,11 @@ func (r *repository) write(ctx context.Context, m model, seed uint64) (int64, er
 		}
 		total += n
 	}
-	return total, r.place(from, m.name)
+	return total, r.publish(from, m.name)
 }
 
-// place renames a finished model to its final folder and replaces an existing one.
-func (r *repository) place(from, name string) error {
+// publish renames a finished model to its final folder and replaces an existing one.
+func (r *repository) publish(from, name string) error {
 	to := filepath.Join(r.dir, name)
 	if r.force {
 		err := os.Rename(to, filepath.Join(r.staging, name+".old"))

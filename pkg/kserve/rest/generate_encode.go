@@ -14,18 +14,18 @@ import (
 func (e *Encoder) EncodeGenerated(dst []byte, resp *kserve.Response) ([]byte, error) {
 	all := e.members[:0]
 	if resp.ID != "" {
-		all = append(all, generated{name: "id", text: &resp.ID})
+		all = append(all, generatedMember{name: "id", text: &resp.ID})
 	}
-	all = append(all, generated{name: "model_name", text: &resp.ModelName}, generated{name: "model_version", text: &resp.ModelVersion})
+	all = append(all, generatedMember{name: "model_name", text: &resp.ModelName}, generatedMember{name: "model_version", text: &resp.ModelVersion})
 	for i := range resp.Parameters {
 		p := &resp.Parameters[i]
-		all = append(all, generated{name: p.Name, parameter: p})
+		all = append(all, generatedMember{name: p.Name, parameter: p})
 	}
 	for i := range resp.Outputs {
 		t := &resp.Outputs[i]
-		all = append(all, generated{name: t.Name, output: t})
+		all = append(all, generatedMember{name: t.Name, output: t})
 	}
-	slices.SortStableFunc(all, func(a, b generated) int { return strings.Compare(a.name, b.name) })
+	slices.SortStableFunc(all, func(a, b generatedMember) int { return strings.Compare(a.name, b.name) })
 	dst = append(dst, '{')
 	var err error
 	for i := range all {
@@ -49,15 +49,15 @@ func (e *Encoder) EncodeGenerated(dst []byte, resp *kserve.Response) ([]byte, er
 	return append(dst, '}'), nil
 }
 
-// generated is one member of the object. Its value is text, parameter or output.
-type generated struct {
+// generatedMember is one member of the object. Its value is text, parameter or output.
+type generatedMember struct {
 	name      string
 	text      *string
 	parameter *kserve.Parameter
 	output    *kserve.Tensor
 }
 
-func (g *generated) append(dst []byte) ([]byte, error) {
+func (g *generatedMember) append(dst []byte) ([]byte, error) {
 	switch {
 	case g.text != nil:
 		return tritonjson.AppendString(dst, *g.text), nil

@@ -9,21 +9,21 @@ import (
 	"triton/pkg/tensor"
 )
 
-// ValidateParts checks an ensemble without findings of Validate against the models of
-// its steps. part returns the completed configuration of a step's model; nil if it is
-// not known, then the step is not checked.
-func (c *Config) ValidateParts(part func(step int) *pb.ModelConfig) []Finding {
+// ValidateComposing checks an ensemble, in which Validate found no mistake, against its
+// composing models. model returns the completed configuration of a step's model; a step whose
+// model is nil, because it is not known, is not checked.
+func (c *Config) ValidateComposing(model func(step int) *pb.ModelConfig) []Finding {
 	v := validator{Config: c}
-	p := parts{validator: &v, known: map[string]origin{}, flow: map[string]int{}}
+	p := composingValidator{validator: &v, declared: map[string]declaration{}, decoupledStep: map[string]int{}}
 	for i, in := range c.Input {
-		p.known[in.Name] = origin{c.Name, c.MaxBatchSize > 0, in.DataType, innerShape(in.Dims, in.Reshape), fmt.Sprintf("input[%d]", i)}
+		p.declared[in.Name] = declaration{c.Name, c.MaxBatchSize > 0, in.DataType, innerShape(in.Dims, in.Reshape), fmt.Sprintf("input[%d]", i)}
 	}
 	for i, out := range c.Output {
-		p.known[out.Name] = origin{c.Name, c.MaxBatchSize > 0, out.DataType, innerShape(out.Dims, out.Reshape), fmt.Sprintf("output[%d]", i)}
+		p.declared[out.Name] = declaration{c.Name, c.MaxBatchSize > 0, out.DataType, innerShape(out.Dims, out.Reshape), fmt.Sprintf("output[%d]", i)}
 	}
 	var models []*pb.ModelConfig
 	for i, s := range c.GetEnsembleScheduling().GetStep() {
-		m := part(i)
+		m := model(i)
 		models = append(models, m)
 		if m != nil {
 			p.step(fmt.Sprintf("ensemble_scheduling.step[%d]", i), s, m)
@@ -35,8 +35,8 @@ func (c *Config) ValidateParts(part func(step int) *pb.ModelConfig) []Finding {
 	return v.found
 }
 
-// innerShape returns the shape that the steps see of a tensor of the ensemble. Reshapes
-// of the steps' models do not matter.
+// innerShape returns the shape in which the steps read or write an input or output of the
+// ensemble. A step uses the dims of its own model, without their reshape.
 func innerShape(dims []int64, r *pb.ModelTensorReshape) tensor.Shape {
 	if r != nil {
 		return r.Shape
@@ -45,19 +45,19 @@ func innerShape(dims []int64, r *pb.ModelTensorReshape) tensor.Shape {
 }
 
 // Decoupled reports whether an ensemble of these models may send no response or several.
-func Decoupled(parts []*pb.ModelConfig) bool {
-	return slices.ContainsFunc(parts, func(m *pb.ModelConfig) bool { return m.GetModelTransactionPolicy().GetDecoupled() })
+func Decoupled(models []*pb.ModelConfig) bool {
+	return slices.ContainsFunc(models, func(m *pb.ModelConfig) bool { return m.GetModelTransactionPolicy().GetDecoupled() })
 }
 
-// parts checks an ensemble with the models of its steps.
-type parts struct {
+// composingValidator checks an ensemble against its composing models.
+type composingValidator struct {
 	*validator
-	known map[string]origin // of each tensor, from the first model that names it
-	flow  map[string]int    // decoupled step that the values of a tensor come from, counted from 1
+	declared      map[string]declaration // of each tensor, by the first model that names it
+	decoupledStep map[string]int         // by tensor: the decoupled step that its values come from, counted from 1; 0: none
 }
 
-// origin is a model's declaration of a tensor.
-type origin struct {
+// declaration is a model's declaration of a tensor.
+type declaration struct {
 	model    string
 	batching bool
 	dataType pb.DataType
@@ -65,15 +65,15 @@ type origin struct {
 	path     string
 }
 
-// full returns the shape with the dimension of the batch.
-func (o origin) full() tensor.Shape {
+// full returns the shape with the batch dimension.
+func (o declaration) full() tensor.Shape {
 	if o.batching {
 		return slices.Insert(slices.Clone(o.dims), 0, -1)
 	}
 	return o.dims
 }
 
-func (p *parts) step(path string, s *pb.ModelEnsembling_Step, m *pb.ModelConfig) {
+func (p *composingValidator) step(path string, s *pb.ModelEnsembling_Step, m *pb.ModelConfig) {
 	if m.MaxBatchSize != 0 && p.MaxBatchSize > m.MaxBatchSize {
 		p.add(ruleEnsembleFit, path, "set the ensemble's max_batch_size to at most that",
 			"ensemble %s allows maximum batch size %d, but it contains model %s which only allows maximum batch size to be %d",
@@ -83,7 +83,7 @@ func (p *parts) step(path string, s *pb.ModelEnsembling_Step, m *pb.ModelConfig)
 	p.outputs(path, s, m)
 }
 
-func (p *parts) inputs(path string, s *pb.ModelEnsembling_Step, m *pb.ModelConfig) {
+func (p *composingValidator) inputs(path string, s *pb.ModelEnsembling_Step, m *pb.ModelConfig) {
 	has := map[string]bool{}
 	for _, in := range m.Input {
 		has[in.Name] = true
@@ -98,7 +98,7 @@ func (p *parts) inputs(path string, s *pb.ModelEnsembling_Step, m *pb.ModelConfi
 		t, mapped := s.InputMap[in.Name]
 		switch {
 		case mapped:
-			p.compare(t, origin{m.Name, m.MaxBatchSize > 0, in.DataType, in.Dims, fmt.Sprintf("%s.input_map[%q]", path, in.Name)})
+			p.compare(t, declaration{m.Name, m.MaxBatchSize > 0, in.DataType, in.Dims, fmt.Sprintf("%s.input_map[%q]", path, in.Name)})
 		case !in.Optional:
 			p.add(ruleEnsembleFit, path, "add it to the input_map",
 				"in ensemble %s, input %s in model %s is not mapped to any ensemble tensors", p.Name, in.Name, m.Name)
@@ -106,7 +106,7 @@ func (p *parts) inputs(path string, s *pb.ModelEnsembling_Step, m *pb.ModelConfi
 	}
 }
 
-func (p *parts) outputs(path string, s *pb.ModelEnsembling_Step, m *pb.ModelConfig) {
+func (p *composingValidator) outputs(path string, s *pb.ModelEnsembling_Step, m *pb.ModelConfig) {
 	has := map[string]*pb.ModelOutput{}
 	for _, out := range m.Output {
 		has[out.Name] = out
@@ -119,15 +119,15 @@ func (p *parts) outputs(path string, s *pb.ModelEnsembling_Step, m *pb.ModelConf
 				"in ensemble %s, ensemble tensor %s is mapped from non-existing output %s in model %s", p.Name, t, name, m.Name)
 			continue
 		}
-		p.compare(t, origin{m.Name, m.MaxBatchSize > 0, out.DataType, out.Dims, at})
+		p.compare(t, declaration{m.Name, m.MaxBatchSize > 0, out.DataType, out.Dims, at})
 	}
 }
 
 // compare compares a model's declaration of a tensor with the first one.
-func (p *parts) compare(t string, o origin) {
-	first, ok := p.known[t]
+func (p *composingValidator) compare(t string, o declaration) {
+	first, ok := p.declared[t]
 	if !ok {
-		p.known[t] = o
+		p.declared[t] = o
 		return
 	}
 	hint := "compare with " + first.path
@@ -146,7 +146,7 @@ func (p *parts) compare(t string, o origin) {
 	}
 }
 
-// agree reports whether two shapes can be equal; -1 matches any dimension.
+// agree reports whether two shapes are equal, where -1 equals any dimension.
 func agree(a, b tensor.Shape) bool {
 	if len(a) != len(b) {
 		return false

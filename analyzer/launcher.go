@@ -1,0 +1,159 @@
+package analyzer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	pollEvery            = 20 * time.Millisecond // while a server starts
+	maxPollsWithoutModel = 50                    // polls of a live server without its model
+	maxOutput            = 16 << 10              // bytes of the server's last output
+	maxLaunches          = 3
+	portTakenText        = "address already in use"
+	defaultReadyTimeout  = 2 * time.Minute
+	defaultStopTimeout   = 15 * time.Second
+	waitDelay            = 2 * time.Second // while a grandchild keeps the output open
+)
+
+// ProcessLauncher launches servers as child processes on free loopback ports. On Linux the
+// kernel kills them when this process ends, even if it is killed.
+type ProcessLauncher struct {
+	// Command is the program with its first arguments, such as "triton serve".
+	// The repository and the ports are added as Triton's flags.
+	Command      []string
+	Env          []string      // nil for this process's own
+	ReadyTimeout time.Duration // time limit of the start; 0 means two minutes
+	StopTimeout  time.Duration // time that a server gets to stop before it is killed; 0 means 15 s
+}
+
+var _ Launcher = ProcessLauncher{}
+
+// Launch starts a server and waits until it and its model are ready.
+func (l ProcessLauncher) Launch(ctx context.Context, s Setup) (Server, error) {
+	for try := 1; ; try++ {
+		c, err := l.start(s)
+		if err != nil {
+			return nil, err
+		}
+		err = l.await(ctx, c, s.Model)
+		if err == nil {
+			return c, nil
+		}
+		portTaken := c.ended() && strings.Contains(c.output.String(), portTakenText)
+		c.Close()
+		if !portTaken || try == maxLaunches {
+			return nil, err
+		}
+	}
+}
+
+// start starts the program on ports that are free now. Another process may take one before
+// the server listens; Launch then tries again.
+func (l ProcessLauncher) start(s Setup) (*child, error) {
+	ports, err := freePorts(3)
+	if err != nil {
+		return nil, err
+	}
+	args := append(l.Command[1:len(l.Command):len(l.Command)],
+		"--model-repository="+s.Repository,
+		"--http-address=127.0.0.1", "--http-port="+ports[0],
+		"--grpc-address=127.0.0.1", "--grpc-port="+ports[1],
+		"--metrics-address=127.0.0.1", "--metrics-port="+ports[2])
+	c := &child{
+		cmd:    exec.Command(l.Command[0], args...),
+		done:   make(chan struct{}),
+		output: &tail{limit: maxOutput},
+		at: Endpoints{
+			HTTP:    net.JoinHostPort("127.0.0.1", ports[0]),
+			GRPC:    net.JoinHostPort("127.0.0.1", ports[1]),
+			Metrics: net.JoinHostPort("127.0.0.1", ports[2]),
+		},
+		grace: l.StopTimeout,
+	}
+	if c.grace == 0 {
+		c.grace = defaultStopTimeout
+	}
+	c.cmd.Env = l.Env
+	c.cmd.Stdout, c.cmd.Stderr = c.output, c.output
+	c.cmd.SysProcAttr = attributes()
+	c.cmd.WaitDelay = waitDelay
+	started := make(chan error)
+	go c.run(started)
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", l.Command[0], err)
+	}
+	return c, nil
+}
+
+// await polls until the server is ready, has ended, or takes too long.
+func (l ProcessLauncher) await(ctx context.Context, c *child, model string) error {
+	wait := l.ReadyTimeout
+	if wait == 0 {
+		wait = defaultReadyTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	wanted := "http://" + c.at.HTTP + "/v2/health/ready"
+	live := "http://" + c.at.HTTP + "/v2/health/live"
+	if model != "" {
+		wanted = "http://" + c.at.HTTP + "/v2/models/" + url.PathEscape(model) + "/ready"
+	}
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for polls := 0; !ready(ctx, wanted); {
+		// Servers open their ports after loading the models, so if the model of a live
+		// server is not ready now, it never will be.
+		if model != "" && ready(ctx, live) {
+			if polls++; polls > maxPollsWithoutModel {
+				return fmt.Errorf("the server is up, but model %q is not ready%s", model, c.lastOutput())
+			}
+		}
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return fmt.Errorf("the server was not ready within %v%s", wait, c.lastOutput())
+			}
+			return context.Cause(ctx)
+		case <-c.done:
+			return c.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+func ready(ctx context.Context, url string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// freePorts returns n different ports that are free now.
+func freePorts(n int) ([]string, error) {
+	var ports []string
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		defer l.Close() // after the last one, so that the ports differ
+		ports = append(ports, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+	}
+	return ports, nil
+}
