@@ -85,7 +85,7 @@ type Config struct {
 	Mode    Mode
 	Range   Range // concurrencies or rates
 	Search  Search
-	Async   bool // changes how stability is judged and what is printed
+	Async   bool // throughput alone decides stability; the report names the calls asynchronous
 	Sync    bool // synchronous calls were requested explicitly
 
 	Parameters []kserve.Parameter // of every request

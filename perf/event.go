@@ -19,12 +19,12 @@ type (
 	// BatchStarted is sent before the levels of each batch size, when there are
 	// several.
 	BatchStarted struct{ Batch int }
-	// LevelStarted comes when the load is up.
+	// LevelStarted is sent when the load of a level has started.
 	LevelStarted struct {
 		Batch int
 		Load  Load
 	}
-	// WindowDone comes after each window; with Err the window does not count.
+	// WindowDone is sent after each window; with Err the window does not count.
 	WindowDone struct {
 		Trial   int
 		Summary *Summary // nil with Err

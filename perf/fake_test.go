@@ -53,7 +53,7 @@ func sequence(name string) *client.ModelConfig {
 	return c
 }
 
-func ensemble(name string, parts ...string) *client.ModelConfig {
+func ensemble(name string, composing ...string) *client.ModelConfig {
 	c := config(name)
 	c.Platform = "ensemble"
 	e := &inferencepb.ModelEnsembling{}

@@ -26,7 +26,7 @@ func (q *requests) release() {
 
 // requests encodes the request of every step once. The caller releases them, also after an
 // error.
-func (r *runner) requests(batch int) (*requests, error) {
+func (r *run) requests(batch int) (*requests, error) {
 	all := &requests{batch: batch}
 	streams := r.set.Streams
 	if !r.model.sequence {
@@ -45,7 +45,7 @@ func (r *runner) requests(batch int) (*requests, error) {
 	return all, nil
 }
 
-func (r *runner) prepared(stream, step, batch int) (*lane.Prepared, error) {
+func (r *run) prepared(stream, step, batch int) (*lane.Prepared, error) {
 	req, err := r.set.Request(stream, step, batch)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (r *runner) prepared(stream, step, batch int) (*lane.Prepared, error) {
 }
 
 // generator returns the generator of the run's mode.
-func (r *runner) generator(ctx context.Context, q *requests) load.Generator {
+func (r *run) generator(ctx context.Context, q *requests) load.Generator {
 	o := load.Options{
 		Dialer: r.client,
 		Source: &load.Steps{Prepared: q.prepared[0], Batch: q.batch},
@@ -71,7 +71,7 @@ func (r *runner) generator(ctx context.Context, q *requests) load.Generator {
 		o.Source = load.NewSequences(r.settings.sequenceOptions(q.prepared))
 		o.Max = r.settings.Sequences.Slots
 	}
-	if r.set.Expects() {
+	if r.set.HasExpected() {
 		o.Check = func(sent *load.Request, x *lane.Exchange) error {
 			var resp kserve.Response
 			defer resp.Reset()
@@ -91,7 +91,7 @@ func (r *runner) generator(ctx context.Context, q *requests) load.Generator {
 }
 
 // generated returns the level of a generator under a load. total 0 means no end.
-func (r *runner) generated(at Load, total int) load.Level {
+func (r *run) generated(at Load, total int) load.Level {
 	l := load.Level{Total: total}
 	switch {
 	case at.Mode == Concurrency:
@@ -109,7 +109,7 @@ func (r *runner) generated(at Load, total int) load.Level {
 // start puts the generator under the load of a level. Requests of the level before that are
 // still in flight complete in the first window, unless they belong to sequences or to a
 // schedule.
-func (r *runner) start(ctx context.Context, gen load.Generator, l *Level) error {
+func (r *run) start(ctx context.Context, gen load.Generator, l *Level) error {
 	if r.model.sequence || l.Load.Mode.Rate() {
 		if err := gen.Drain(ctx); err != nil {
 			return err

@@ -8,16 +8,14 @@ import (
 	"triton/perf/load"
 )
 
-// level measures one concurrency until it is stable and adds it to the report.
-func (r *run) level(ctx context.Context, gen *load.Generator, batch, n int) (*Level, error) {
-	l := &Level{Batch: batch, Concurrency: n}
+// level measures under one load until it is stable and adds the level to the report.
+func (r *run) level(ctx context.Context, gen load.Generator, batch int, at Load) (*Level, error) {
+	l := &Level{Number: 1 + len(r.report.Levels) + len(r.report.Failed), Batch: batch, Load: at}
 	r.progress.start(gen, l, r.settings)
 	var err error
 	if r.settings.RequestCount > 0 {
 		err = r.measureCount(ctx, gen, l)
 	} else {
-		gen.SetLevel(n)
-		r.observe(LevelStarted{batch, n})
 		err = r.measureLevel(ctx, gen, l)
 	}
 	if err != nil {
@@ -30,7 +28,7 @@ func (r *run) level(ctx context.Context, gen *load.Generator, batch, n int) (*Le
 		r.report.Levels = append(r.report.Levels, *l)
 	case l.Incomplete:
 	case !l.Stable:
-		r.notice(r.unstableText(n))
+		r.notice(r.unstableText(at))
 		r.report.Failed = append(r.report.Failed, *l)
 	case l.OverLimit:
 		r.notice(fmt.Sprintf("Measured latency went over the set limit of %d msec. ", limit))
@@ -42,13 +40,16 @@ func (r *run) level(ctx context.Context, gen *load.Generator, batch, n int) (*Le
 	return l, nil
 }
 
-func (r *run) unstableText(n int) string {
+func (r *run) unstableText(at Load) string {
+	if at.Mode != Concurrency {
+		return "Failed to obtain stable measurement."
+	}
 	option := "--measurement-interval"
 	if r.settings.Windows == CountWindows {
 		option = "--measurement-request-count"
 	}
 	return fmt.Sprintf("Failed to obtain stable measurement within %d measurement windows for concurrency %d. Please try to increase the %s.",
-		r.settings.MaxTrials, n, option)
+		r.settings.MaxTrials, at.Concurrency(), option)
 }
 
 // trials holds the windows of a level.
@@ -78,7 +79,10 @@ func (t *trials) firstError() error {
 	return nil
 }
 
-func (r *run) measureLevel(ctx context.Context, gen *load.Generator, l *Level) error {
+func (r *run) measureLevel(ctx context.Context, gen load.Generator, l *Level) error {
+	if err := r.start(ctx, gen, l); err != nil {
+		return err
+	}
 	clock, err := r.startClock(ctx, gen)
 	if err != nil {
 		return err
@@ -105,10 +109,20 @@ func (r *run) measureLevel(ctx context.Context, gen *load.Generator, l *Level) e
 		r.notice("Warning: Request latency is not stabilizing. Please try lowering the request rate.")
 		l.Stable = true
 	}
-	return r.conclude(ctx, gen, l, &t)
+	if err := r.conclude(ctx, gen, l, &t); err != nil {
+		return err
+	}
+	return r.keepProfile(clock, l)
 }
 
-// trial measures one window of a level.
+func (r *run) keepProfile(clock *levelClock, l *Level) (err error) {
+	if r.recorder != nil {
+		l.Profile, err = r.profile(clock.edges, l.Batch)
+	}
+	return err
+}
+
+// trial is one window of a level.
 func (r *run) trial(ctx context.Context, clock *levelClock, l *Level, t *trials) error {
 	r.progress.window()
 	w, err := r.measure(ctx, clock)
@@ -135,7 +149,7 @@ func (r *run) trial(ctx context.Context, clock *levelClock, l *Level, t *trials)
 }
 
 // conclude computes the figures of the level from its last windows.
-func (r *run) conclude(ctx context.Context, gen *load.Generator, l *Level, t *trials) error {
+func (r *run) conclude(ctx context.Context, gen load.Generator, l *Level, t *trials) error {
 	if l.Incomplete {
 		r.report.Interrupted = true
 		if err := gen.Drain(ctx); err != nil {
@@ -158,7 +172,7 @@ func (r *run) conclude(ctx context.Context, gen *load.Generator, l *Level, t *tr
 
 // measureCount sends a given number of requests and measures the time from the
 // first start to the last end.
-func (r *run) measureCount(ctx context.Context, gen *load.Generator, l *Level) error {
+func (r *run) measureCount(ctx context.Context, gen load.Generator, l *Level) error {
 	if err := gen.Drain(ctx); err != nil {
 		return err
 	}
@@ -168,8 +182,8 @@ func (r *run) measureCount(ctx context.Context, gen *load.Generator, l *Level) e
 	}
 	defer clock.stop()
 	r.progress.window()
-	done := gen.SetQuota(l.Concurrency, r.settings.RequestCount)
-	r.observe(LevelStarted{l.Batch, l.Concurrency})
+	r.observe(LevelStarted{l.Batch, l.Load})
+	done := gen.Start(r.generated(l.Load, r.settings.RequestCount))
 	if err := r.await(ctx, gen, done); err != nil {
 		return err
 	}
@@ -191,7 +205,7 @@ func (r *run) measureCount(ctx context.Context, gen *load.Generator, l *Level) e
 	s := r.summarize(w, l.Batch)
 	r.observe(WindowDone{Trial: 1, Summary: &s})
 	l.Summary = s
-	return nil
+	return r.keepProfile(clock, l)
 }
 
 func (r *run) interrupted() bool {

@@ -37,9 +37,9 @@ type model struct {
 	maxBatch  int
 	ensemble  bool
 	decoupled bool
-	sequence  bool                // it, or a model of the ensemble, has sequence batching
-	parts     map[member][]member // the models of the steps, by ensemble
-	cached    map[string]bool     // by name: uses the response cache
+	sequence  bool                  // it, or a model of the ensemble, has sequence batching
+	composing map[modelID][]modelID // composing models, by ensemble
+	cached    map[string]bool       // by name: uses the response cache
 }
 
 func (m *model) anyCache() bool {
@@ -82,7 +82,7 @@ func discover(ctx context.Context, c Target, run *Config) (*model, error) {
 	}
 	m.decoupled = config.GetModelTransactionPolicy().GetDecoupled()
 	m.ensemble, m.sequence = config.GetPlatform() == "ensemble" || len(run.Composing) > 0, config.GetSequenceBatching() != nil
-	if err := m.expand(ctx, c, member{m.signature.Model, version}, config, nil); err != nil {
+	if err := m.expand(ctx, c, modelID{m.signature.Model, version}, config, nil); err != nil {
 		return nil, &SetupError{What: "failed to create model parser", Err: err}
 	}
 	return m, nil
@@ -136,27 +136,27 @@ func findTensor(list []data.Tensor, name string) *data.Tensor {
 
 // addComposing adds the models that the model calls by itself.
 func (m *model) addComposing(ctx context.Context, c Target, list []Composing) error {
-	self := member{m.signature.Model, m.signature.Version}
+	self := modelID{m.signature.Model, m.signature.Version}
 	for _, named := range list {
-		part := member{named.Model, named.Version}
-		if part == self || slices.Contains(m.parts[self], part) {
+		child := modelID{named.Model, named.Version}
+		if child == self || slices.Contains(m.composing[self], child) {
 			continue
 		}
-		config, err := c.ModelConfig(ctx, part.name, part.version)
+		config, err := c.ModelConfig(ctx, child.name, child.version)
 		if err != nil {
 			return err
 		}
-		m.parts[self] = append(m.parts[self], part)
-		if err := m.expand(ctx, c, part, config, []member{self}); err != nil {
+		m.composing[self] = append(m.composing[self], child)
+		if err := m.expand(ctx, c, child, config, []modelID{self}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// expand adds the models of the steps of an ensemble to m.parts, recursively. path lists the
-// ensembles that contain self, to detect cycles.
-func (m *model) expand(ctx context.Context, c Target, self member, config *client.ModelConfig, path []member) error {
+// expand adds the composing models of an ensemble to m.composing, recursively. path lists
+// the ensembles that contain self, to detect cycles.
+func (m *model) expand(ctx context.Context, c Target, self modelID, config *client.ModelConfig, path []modelID) error {
 	m.cached[self.name] = config.GetResponseCache().GetEnable()
 	if config.GetPlatform() != "ensemble" {
 		return nil
@@ -177,8 +177,8 @@ func (m *model) expand(ctx context.Context, c Target, self member, config *clien
 		if err != nil {
 			return err
 		}
-		m.sequence = m.sequence || sub.GetSequenceBatching() != nil
-		if err := m.expand(ctx, c, part, sub, append(path, self)); err != nil {
+		m.sequence = m.sequence || childConfig.GetSequenceBatching() != nil
+		if err := m.expand(ctx, c, child, childConfig, append(path, self)); err != nil {
 			return err
 		}
 	}

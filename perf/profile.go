@@ -78,7 +78,7 @@ func (r *recorder) take(from, to int64) []record {
 }
 
 // profile decodes the requests of the windows of a level. Windows are on lane.Now's clock.
-func (r *runner) profile(windows []int64, batch int) (*Profile, error) {
+func (r *run) profile(windows []int64, batch int) (*Profile, error) {
 	epoch := time.Now().UnixNano() - lane.Now()
 	p := &Profile{}
 	for _, w := range windows {

@@ -25,11 +25,11 @@ type Progress struct {
 type progress struct {
 	mu struct {
 		sync.Mutex
-		gen   load.Generator
-		base  measure.Counts // before the level
-		began time.Time
-		p     Progress
-		since time.Time // start of the window
+		generator   load.Generator
+		base        measure.Counts // before the level
+		levelStart  time.Time
+		p           Progress
+		windowStart time.Time // start of the window
 	}
 }
 

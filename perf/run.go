@@ -63,7 +63,7 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 	return r.report, err
 }
 
-func (r *runner) connect(ctx context.Context) error {
+func (r *run) connect(ctx context.Context) error {
 	c, err := r.deps.Dial(ctx)
 	if err != nil {
 		return &SetupError{What: "failed to create triton client backend", Err: err}
@@ -102,7 +102,7 @@ func (r *run) prepare(ctx context.Context) error {
 
 // checkModel compares the configuration of the run with the model. Requests of sequences and of
 // streams are asynchronous calls unless the user asks for synchronous ones.
-func (r *runner) checkModel() error {
+func (r *run) checkModel() error {
 	s := &r.settings
 	batch := slices.Max(s.Batches)
 	if r.model.maxBatch == 0 && batch > 1 {
@@ -171,7 +171,7 @@ func (r *run) sweepBatch(ctx context.Context, batch int) error {
 }
 
 // loadError adds the failures of the workers to an error.
-func (r *runner) loadError(ctx context.Context, gen load.Generator, err error) error {
+func (r *run) loadError(ctx context.Context, gen load.Generator, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -187,8 +187,8 @@ func (r *runner) loadError(ctx context.Context, gen load.Generator, err error) e
 // failureWait is how long a failed run waits for requests in flight.
 const failureWait = time.Second
 
-// warmUp sends requests that no statistics count.
-func (r *runner) warmUp(ctx context.Context, gen load.Generator) error {
+// warmUp sends the warm-up requests, which no level counts.
+func (r *run) warmUp(ctx context.Context, gen load.Generator) error {
 	n := r.settings.WarmupCount
 	if n == 0 {
 		return nil
@@ -205,8 +205,8 @@ func (r *runner) warmUp(ctx context.Context, gen load.Generator) error {
 	return r.await(ctx, gen, done)
 }
 
-// await waits until a quota is spent.
-func (r *runner) await(ctx context.Context, gen load.Generator, done <-chan struct{}) error {
+// await waits until done receives, a worker fails or the run is interrupted.
+func (r *run) await(ctx context.Context, gen load.Generator, done <-chan struct{}) error {
 	select {
 	case <-done:
 		return nil

@@ -9,7 +9,7 @@ import (
 )
 
 // summarize computes the figures of a window.
-func (r *runner) summarize(w *window, batch int) Summary {
+func (r *run) summarize(w *window, batch int) Summary {
 	s := Summary{
 		Requests: len(w.samples),
 		Duration: time.Duration(w.ns),
@@ -55,7 +55,7 @@ func (r *runner) summarize(w *window, batch int) Summary {
 const late = time.Millisecond
 
 // schedule computes how well the schedule was kept. It uses the memory of latencies.
-func (r *runner) schedule(w *window, latencies []int64) *ScheduleStats {
+func (r *run) schedule(w *window, latencies []int64) *ScheduleStats {
 	s := &ScheduleStats{SendRate: measure.Throughput(w.started, w.ns)}
 	for i, sample := range w.samples {
 		latencies[i] = sample.Late + sample.Latency
@@ -69,7 +69,7 @@ func (r *runner) schedule(w *window, latencies []int64) *ScheduleStats {
 }
 
 // latencies sorts latencies and returns their mean and percentiles.
-func (r *runner) latencies(list []int64) (mean time.Duration, all []Percentile) {
+func (r *run) latencies(list []int64) (mean time.Duration, all []Percentile) {
 	slices.Sort(list)
 	for _, p := range percentiles(r.settings.Percentile) {
 		all = append(all, Percentile{p, time.Duration(measure.Percentile(list, p))})

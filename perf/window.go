@@ -29,18 +29,18 @@ type window struct {
 
 // levelClock makes the windows of a level adjacent: each begins where the previous one ended.
 type levelClock struct {
-	gen     load.Generator
-	from    int64   // start of the next window
-	edges   []int64 // the start of the first window, and the end of each
-	later   []measure.Sample
-	totals  measure.Totals
-	started uint64
-	stats   snapshot // of the server at from
-	scraper *scraper
+	gen         load.Generator
+	windowStart int64            // start of the next window
+	edges       []int64          // the start of the first window, and the end of each
+	later       []measure.Sample // ended after the last window
+	totals      measure.Totals
+	started     uint64
+	before      snapshot // of the server at windowStart
+	scraper     *scraper
 }
 
 // startClock discards what was recorded before and takes the first snapshots.
-func (r *runner) startClock(ctx context.Context, gen load.Generator) (*levelClock, error) {
+func (r *run) startClock(ctx context.Context, gen load.Generator) (*levelClock, error) {
 	c := &levelClock{gen: gen}
 	if r.settings.CollectMetrics {
 		c.scraper = startScraper(ctx, r.settings.Config, r.notice)
@@ -50,9 +50,9 @@ func (r *runner) startClock(ctx context.Context, gen load.Generator) (*levelCloc
 		c.stop()
 		return nil, err
 	}
-	c.from = lane.Now()
-	c.edges = []int64{c.from}
-	batch := gen.Collect(nil, c.from)
+	c.windowStart = lane.Now()
+	c.edges = []int64{c.windowStart}
+	batch := gen.Collect(nil, c.windowStart)
 	c.totals, c.started = batch.Totals, batch.Started
 	return c, nil
 }
@@ -104,8 +104,9 @@ func windowLength(interval time.Duration) time.Duration {
 	return time.Duration(float64(interval.Milliseconds())*1.2) * time.Millisecond
 }
 
-// pause sleeps until a worker fails or the interrupt comes.
-func (r *runner) pause(ctx context.Context, gen load.Generator, d time.Duration) error {
+// pause waits for d. It returns earlier, with an error, when a worker fails or the run is
+// interrupted.
+func (r *run) pause(ctx context.Context, gen load.Generator, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -128,11 +129,11 @@ func (r *run) endWindow(ctx context.Context, c *levelClock) (*window, error) {
 	w.totals, w.started = batch.Totals.Sub(c.totals), batch.Started-c.started
 	c.totals, c.started = batch.Totals, batch.Started
 	w.span = measure.Span(batch.Samples)
-	w.samples, c.later = measure.Select(batch.Samples, c.from, to, nil)
+	w.samples, c.later = measure.Select(batch.Samples, c.windowStart, to, nil)
 	if !r.settings.Mode.Rate() { // with a schedule, idle workers wait for it
 		w.overhead = overhead(w.ns, batch.Waited)
 	}
-	c.from = to
+	c.windowStart = to
 	c.edges = append(c.edges, to)
 	if c.scraper != nil {
 		var err error
@@ -173,7 +174,6 @@ func merge(windows []*window) *window {
 		all.ns += w.ns
 		all.started += w.started
 		all.overhead += w.overhead / float64(len(windows))
-		// perf_analyzer weights the integer average of each window by its requests.
 		if n := int64(w.totals.Completed); n > 0 {
 			request += w.totals.Request / n * n
 			send += w.totals.Send / n * n

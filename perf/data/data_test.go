@@ -59,7 +59,7 @@ func TestReadForms(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, set.FromFiles)
 	require.Equal(t, 3, len(set.Streams[0]))
-	require.True(t, set.Expects())
+	require.True(t, set.HasExpected())
 	for i, text := range []string{"hello", "bye", "z"} {
 		step := set.Streams[0][i]
 		require.Equal(t, floats(0.5, 1), step.Inputs["A"].Data)

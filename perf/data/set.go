@@ -51,7 +51,6 @@ type Set struct {
 
 // Load reads or generates the data.
 func Load(o Options, s Signature) (*Set, error) {
-	set := &Set{Signature: s}
 	if err := checkShapes(s, o.Shapes); err != nil {
 		return nil, err
 	}
@@ -182,8 +181,8 @@ func (s *Set) addInput(req *kserve.Request, in Tensor, stream, first, batch int)
 	return nil
 }
 
-// Expects reports whether a step has expected outputs.
-func (s *Set) Expects() bool {
+// HasExpected reports whether a step has expected outputs.
+func (s *Set) HasExpected() bool {
 	for _, stream := range s.Streams {
 		for i := range stream {
 			if len(stream[i].Outputs) > 0 {

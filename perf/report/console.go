@@ -252,7 +252,7 @@ func clientMicros(s *perf.Summary) (total, send, recv, wait int64) {
 }
 
 // closing writes the list of levels at the end.
-func (c *Console) closing(r *perf.Report) {
+func (c *Console) summary(r *perf.Report) {
 	levels := r.Measured()
 	if len(levels) == 0 {
 		return

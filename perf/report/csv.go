@@ -30,7 +30,7 @@ func WriteCSV(w io.Writer, r *perf.Report, o CSVOptions) error {
 	for _, l := range byThroughput(t.levels) {
 		row := t.row(l)
 		if t.notes {
-			row = append(row, remark(l))
+			row = append(row, failureReason(l))
 		}
 		b.WriteString(strings.Join(row, ","))
 		b.WriteByte('\n')
@@ -188,20 +188,20 @@ func gpuCells(g *perf.GPUStats) []string {
 type ComposingModel struct{ Model, Version string }
 
 // Parts returns the composing models; each gets a CSV of its own.
-func Parts(r *perf.Report) []Part {
-	var parts []Part
+func ComposingModels(r *perf.Report) []ComposingModel {
+	var models []ComposingModel
 	levels := r.Measured()
 	if len(levels) == 0 || levels[0].Server == nil {
 		return nil
 	}
 	for _, p := range levels[0].Server.Composing {
-		parts = append(parts, Part{p.Model, p.Version})
+		models = append(models, ComposingModel{p.Model, p.Version})
 	}
 	return models
 }
 
 // WritePartCSV writes the levels with the statistics of one composing model.
-func WritePartCSV(w io.Writer, r *perf.Report, part Part, o CSVOptions) error {
+func WriteComposingCSV(w io.Writer, r *perf.Report, model ComposingModel, o CSVOptions) error {
 	t := newCSV(r, o)
 	h := []string{label(r.Settings.Mode), "Inferences/Second", "Client Send", "Network+Server Send/Recv", "Server Queue", "Server Compute Input", "Server Compute Infer", "Server Compute Output"}
 	if r.Settings.Cache {

@@ -11,12 +11,12 @@ import (
 
 // liveView draws the current level.
 type liveView struct {
-	progress func() perf.Progress
-	rates    []float64 // requests per second between two samples
-	batch    int
-	load     perf.Load
-	seen     uint64
-	at       time.Duration
+	progress     func() perf.Progress
+	rates        []float64 // requests per second between two samples
+	batch        int
+	load         perf.Load
+	lastRequests uint64
+	lastElapsed  time.Duration
 }
 
 func newLiveView(progress func() perf.Progress) *liveView { return &liveView{progress: progress} }
@@ -43,8 +43,8 @@ func (v *liveView) render(width int) string {
 
 // addRate adds the rate since the last sample.
 func (v *liveView) addRate(p perf.Progress) {
-	if p.Batch != v.batch || p.Load != v.load || p.Elapsed < v.at {
-		v.batch, v.load, v.seen, v.at = p.Batch, p.Load, 0, 0
+	if p.Batch != v.batch || p.Load != v.load || p.Elapsed < v.lastElapsed {
+		v.batch, v.load, v.lastRequests, v.lastElapsed = p.Batch, p.Load, 0, 0
 	}
 	if dt := p.Elapsed - v.lastElapsed; dt >= 100*time.Millisecond {
 		v.rates = append(v.rates, float64(p.Requests-v.lastRequests)/dt.Seconds())

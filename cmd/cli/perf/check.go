@@ -38,7 +38,7 @@ func (o *options) finish() error {
 	if c.CollectMetrics && c.MetricsURL == "" {
 		c.MetricsURL = metricsURL(o.client.Address)
 	}
-	o.threads()
+	o.applyMaxThreads()
 	c.Range = o.concurrency
 	if c.Mode == perf.RequestRate {
 		c.Range = o.rate
@@ -62,7 +62,7 @@ func (o *options) check() error {
 		{c.Streaming && o.client.Protocol != client.GRPC, "Streaming is only allowed with gRPC protocol and Triton C API."},
 		{o.compressionGiven && o.client.Protocol != client.GRPC, "Using compression algorithm is only allowed with gRPC protocol."},
 		{c.Sequences.Variation < 0, "Failed to parse --sequence-length-variation. The value must be >= 0.0."},
-		{o.zero && o.directories, "The -z flag cannot be set when --data-directory is provided."},
+		{o.zeroInputs && o.dataDirectory, "The -z flag cannot be set when --data-directory is provided."},
 		{c.Async && c.Sync, "Cannot specify --async and --sync simultaneously."},
 		{len(c.Parameters) > 0 && o.client.Protocol != client.GRPC, "The --request-parameter option is currently only supported by gRPC protocol."},
 		{(level.End == 0 || rate.End == 0) && c.LatencyLimit == 0, "The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously"},
@@ -132,7 +132,7 @@ func lowest(r perf.Range) float64 {
 // several reports whether a range has more than one level.
 func several(r perf.Range) bool { return len(r.List) > 1 || r.Start < r.End }
 
-// threads warns as perf_analyzer does about its thread count: synchronous calls need
+// applyMaxThreads warns as perf_analyzer does about its thread count: synchronous calls need
 // as many threads as concurrent requests.
 func (o *options) applyMaxThreads() {
 	c := &o.config

@@ -17,12 +17,12 @@ import (
 
 // options holds what a command line sets.
 type options struct {
-	config  perf.Config
-	client  client.Options
-	csv     string
-	csvMore bool
-	export  string
-	tls     transportSecurity
+	config     perf.Config
+	client     client.Options
+	csv        string
+	csvVerbose bool
+	export     string
+	tls        transportSecurity
 
 	compression      string // of gRPC requests; empty: none
 	compressionGiven bool
@@ -32,12 +32,12 @@ type options struct {
 	version          bool
 	warnings         []string
 
-	concurrency, rate perf.Range // of the load mode that config.Mode names
-	deprecatedMode    bool       // -t or -c: concurrency, whatever else is given
-	loadMode          string     // the name of the option's load mode; empty: not given
-	maxThreads        int        // 0: not given
-	metricsInterval   bool
-	zero, directories bool // inputs of zeros, inputs from --data-directory
+	concurrency, rate         perf.Range // of the load mode that config.Mode names
+	deprecatedMode            bool       // -t or -c: concurrency, whatever else is given
+	loadMode                  string     // the name of the option's load mode; empty: not given
+	maxThreads                int        // 0: not given
+	metricsInterval           bool
+	zeroInputs, dataDirectory bool // inputs of zeros, inputs from --data-directory
 }
 
 func newOptions() *options {
@@ -123,7 +123,7 @@ func (o *options) other(t table) {
 	c := &o.config
 	t.Group("IV. OTHER OPTIONS")
 	t.text(&o.csv, "csv-file", "f", "<file>", "write a CSV report")
-	t.toggle("verbose-csv", "", "write more columns to the CSV report", func() { o.csvMore = true })
+	t.toggle("verbose-csv", "", "write more columns to the CSV report", func() { o.csvVerbose = true })
 	t.value("profile-export-file", "", "<file>", "write every request with its times and tensors as JSON", func(text string) error {
 		if _, err := os.Lstat(text); err == nil {
 			return errors.New("Failed to parse --profile-export-file. Path must not already exist.")

@@ -63,7 +63,7 @@ func writeCSVs(p process.Process, o *options, rep *perf.Report) error {
 	if o.csv == "" || len(rep.Measured()) == 0 {
 		return nil
 	}
-	csv := report.CSVOptions{Verbose: o.csvMore, Notes: p.Stderr}
+	csv := report.CSVOptions{Verbose: o.csvVerbose, Notes: p.Stderr}
 	err := writeReport(p, o.csv, func(f io.Writer) error { return report.WriteCSV(f, rep, csv) })
 	if err != nil {
 		return err
@@ -72,9 +72,9 @@ func writeCSVs(p process.Process, o *options, rep *perf.Report) error {
 		return nil
 	}
 	dir, base := filepath.Split(o.csv)
-	for _, part := range report.Parts(rep) {
+	for _, part := range report.ComposingModels(rep) {
 		name := dir + filepath.Base(part.Model) + "_v" + filepath.Base(part.Version) + "." + base
-		if err := writeReport(p, name, func(f io.Writer) error { return report.WritePartCSV(f, rep, part, csv) }); err != nil {
+		if err := writeReport(p, name, func(f io.Writer) error { return report.WriteComposingCSV(f, rep, part, csv) }); err != nil {
 			return err
 		}
 	}

@@ -63,8 +63,8 @@ func (s *state) statistics() *inferencepb.ModelStatisticsResponse {
 	}}}
 }
 
-// answer returns the gRPC response to every inference.
-func answer() ([]byte, error) {
+// inferResponse returns the gRPC response to every inference.
+func inferResponse() ([]byte, error) {
 	return proto.Marshal(response())
 }
 

@@ -20,7 +20,7 @@ func (c *httpClient) prepare(req *kserve.Request, sequence bool) (*Prepared, err
 	if sequence {
 		size += sequenceWidth + len(sequenceFoot)
 	}
-	path := c.at.Path + wire.ModelPath(req.ModelName, req.ModelVersion) + "/infer"
+	path := c.endpoint.Path + wire.ModelPath(req.ModelName, req.ModelVersion) + "/infer"
 	head := make([]byte, 0, 256+len(path)+len(body))
 	head = append(head, "POST "...)
 	head = append(head, path...)

@@ -18,13 +18,13 @@ import (
 // response itself: net/http's client costs several times as much per request with
 // its two goroutines, header maps and body copies.
 type httpLane struct {
-	at     *wire.Endpoint
-	conn   atomic.Pointer[link]
-	closed atomic.Bool
-	watch  watch
-	vector net.Buffers
-	in     responseReader
-	used   bool // the connection has carried a request
+	endpoint *wire.Endpoint
+	conn     atomic.Pointer[openConn]
+	closed   atomic.Bool
+	watch    watch
+	vector   net.Buffers
+	in       responseReader
+	used     bool // the connection has carried a request
 
 	sequence []byte // the parameters of the sequence, while they are sent
 }
@@ -125,7 +125,7 @@ func (l *httpLane) exchange(ctx context.Context, p *Prepared, x *Exchange) (sent
 	}
 	begin := Now()
 	if err := l.write(conn.Conn, p, x.Sequence); err != nil {
-		l.in.any = false
+		l.in.started = false
 		l.drop()
 		return false, fmt.Errorf("send the request: %w", err)
 	}
