@@ -242,7 +242,7 @@ func TestFailures(t *testing.T) {
 func TestDialFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, prepared := newLanes(1)
-		l.dialErr = errors.New("nobody there")
+		l.dialErr = errors.New("no server")
 		g := load.NewClosed(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}})
 		defer g.Close()
 		g.Start(load.Level{Concurrency: 2, Total: 4})
