@@ -37,7 +37,7 @@ func (s *Server) openCache() error {
 }
 
 // background is a cache on another server, which needs work in the background.
-type background interface {
+type remoteCache interface {
 	// Check returns an error if the cache can never work.
 	Check(ctx context.Context) error
 	// Run works until ctx ends.
@@ -46,7 +46,7 @@ type background interface {
 
 // startCache checks the cache and starts its background work, which closeCache ends.
 func (s *Server) startCache(ctx context.Context) error {
-	b, ok := s.cache.(background)
+	b, ok := s.cache.(remoteCache)
 	if !ok {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (s *Server) startCache(ctx context.Context) error {
 	life, end := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { b.Run(life) })
-	s.endCache = func() {
+	s.stopCache = func() {
 		end()
 		running.Wait()
 	}
@@ -67,8 +67,8 @@ func (s *Server) closeCache() error {
 	if s.cache == nil {
 		return nil
 	}
-	if s.endCache != nil {
-		s.endCache()
+	if s.stopCache != nil {
+		s.stopCache()
 	}
 	return s.cache.Close()
 }

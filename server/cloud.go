@@ -11,7 +11,7 @@ import (
 )
 
 // newCloud makes the frontend of a cloud platform.
-func (s *Server) newCloud(l net.Listener, title string, h http1.Handler) frontend {
+func (s *Server) newPlatformFrontend(l net.Listener, title string, h http1.Handler) frontend {
 	o := s.connectionOptions()
 	o.MaxConnections = 0
 	return &httpFrontend{title: title, server: http1.NewServer(h, o), lis: &drainingListener{Listener: l}}
@@ -32,7 +32,7 @@ func (s *Server) newSageMaker(l net.Listener, _ *tls.Config) (frontend, error) {
 		Restricted: s.opts.HTTP.Restricted, Log: s.opts.Log,
 	})
 	s.addrs.SageMaker = l.Addr().String()
-	return s.newCloud(l, "Sagemaker", h), err
+	return s.newPlatformFrontend(l, "Sagemaker", h), err
 }
 
 func (s *Server) newVertex(l net.Listener, _ *tls.Config) (frontend, error) {
@@ -47,5 +47,5 @@ func (s *Server) newVertex(l net.Listener, _ *tls.Config) (frontend, error) {
 		PredictRoute: o.PredictRoute, HealthRoute: o.HealthRoute, DefaultModel: o.DefaultModel,
 	})
 	s.addrs.Vertex = l.Addr().String()
-	return s.newCloud(l, "Vertex AI", h), err
+	return s.newPlatformFrontend(l, "Vertex AI", h), err
 }

@@ -41,10 +41,10 @@ type frontend interface {
 type starter struct {
 	Endpoint
 	TLS       TLS
-	protocols []string // over TLS
+	alpn []string // over TLS
 	name      string   // in errors
-	started   string   // in the log
-	make      func(net.Listener, *tls.Config) (frontend, error)
+	logName   string   // in the log
+	newFrontend      func(net.Listener, *tls.Config) (frontend, error)
 }
 
 // starters returns the services in the order in which Triton starts them.
@@ -75,7 +75,7 @@ func (s *Server) checkTLS() error {
 
 // config returns the TLS configuration, or nil without TLS.
 func (st starter) config() (*tls.Config, error) {
-	config, err := st.TLS.config(st.protocols...)
+	config, err := st.TLS.config(st.alpn...)
 	if err != nil {
 		return nil, startError(st.name, status.New(status.InvalidArg, "%w", err))
 	}
@@ -113,12 +113,12 @@ func (s *Server) start(st starter) (frontend, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := st.make(l, config)
+	f, err := st.newFrontend(l, config)
 	if err != nil {
 		_ = l.Close()
 		return nil, startError(st.name, err)
 	}
-	s.opts.Log.Info("Started " + st.started + " at " + l.Addr().String())
+	s.opts.Log.Info("Started " + st.logName + " at " + l.Addr().String())
 	return f, nil
 }
 
@@ -134,13 +134,13 @@ type httpFrontend struct {
 	lis    net.Listener
 	// counted is the noun of its connections in the message of a drain; empty: they are not
 	// counted.
-	counted string
+	connectionNoun string
 }
 
 func (s *Server) newHTTP(l net.Listener, config *tls.Config) (frontend, error) {
 	s.addrs.HTTP = l.Addr().String()
 	return &httpFrontend{
-		title: "HTTP", counted: "HTTP service connections",
+		title: "HTTP", connectionNoun: "HTTP service connections",
 		server: http1.NewServer(httpapi.New(s.models, s.httpOptions()), s.connectionOptions()),
 		lis:    withTLS(&drainingListener{Listener: l}, config),
 	}, nil
@@ -195,10 +195,10 @@ func shutdown(ctx context.Context, s *http1.Server, l net.Listener) {
 }
 
 func (f *httpFrontend) waiting() (int64, string) {
-	if f.counted == "" {
+	if f.connectionNoun == "" {
 		return 0, ""
 	}
-	return f.server.Connections(), f.counted
+	return f.server.Connections(), f.connectionNoun
 }
 
 // grpcFrontend serves gRPC.

@@ -48,7 +48,7 @@ var variants = []variant{
 			"default_queue_policy { timeout_action: DELAY default_timeout_microseconds: 200 allow_timeout_override: true } }",
 	},
 	{
-		name: "instances take turns", maxBatch: 8, flags: []servertest.Option{servertest.With(func(o *server.Options) { o.Rates.Limit = true })},
+		name: "instances take turns", maxBatch: 8, flags: []servertest.Option{servertest.With(func(o *server.Options) { o.RateLimiter.Enabled = true })},
 		extra: "dynamic_batching { } instance_group { kind: KIND_CPU count: 2 rate_limiter { resources { name: \"core\" global: true count: 1 } } }",
 	},
 	{name: "a response cache", maxBatch: 8, extra: "dynamic_batching { } response_cache { enable: true }", flags: caching, cached: true},
@@ -161,7 +161,7 @@ func (v variant) start(t *testing.T) *servertest.Server {
 	require.NoError(t, os.CopyFS(filepath.Join(dir, "candidates"), os.DirFS(filepath.Join(dir, "onnx_accumulator"))))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "candidates", "config.pbtxt"), []byte(strings.ReplaceAll(oldest, "onnx_accumulator", "candidates")), 0o644))
 	return servertest.Start(t, append(v.flags, servertest.Repository(dir),
-		servertest.With(func(o *server.Options) { o.ClientMemory = true }),
+		servertest.With(func(o *server.Options) { o.ClientSharedMemory = true }),
 		servertest.Model("numbers", servertest.Identity("INT32", "-1, 2", v.maxBatch)+v.extra),
 		servertest.Model("both", fmt.Sprintf(connected, v.maxBatch)),
 		servertest.Model("echo", servertest.Identity("INT32", "16", v.maxBatch)+v.extra),

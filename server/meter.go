@@ -8,31 +8,31 @@ import (
 )
 
 // meter reads one GPU for the metrics.
-type meter struct {
+type gpuMeter struct {
 	view   gpu.View
 	device gpu.Device
 	log    *slog.Logger
-	misses map[string]int // consecutive failures by group
-	last   float64        // energy, joules; 0: not read yet
+	failures map[string]int // consecutive failures by group
+	lastEnergy   float64        // energy, joules; 0: not read yet
 	energy float64        // since the first reading, joules
 }
 
 // maxMisses is the number of consecutive failures after which a group of values of a
 // GPU is not read any more.
-const maxMisses = 3
+const maxFailures = 3
 
-func meters(g gpus, log *slog.Logger) []*meter {
-	var all []*meter
+func newGPUMeters(g gpus, log *slog.Logger) []*gpuMeter {
+	var all []*gpuMeter
 	for _, d := range g.devices() {
 		log.Info(fmt.Sprintf("Collecting metrics for GPU %d: %s", d.Index, d.Name))
-		all = append(all, &meter{view: g.view, device: d, log: log, misses: map[string]int{}})
+		all = append(all, &gpuMeter{view: g.view, device: d, log: log, failures: map[string]int{}})
 	}
 	return all
 }
 
 // read appends the GPU's values. A value that cannot be read is zero, so that every GPU
 // has all series.
-func (m *meter) read(all []reading) []reading {
+func (m *gpuMeter) read(all []reading) []reading {
 	r := m.view.Read(m.device)
 	uuid := m.device.UUID
 	used, total := r.MemoryUsed, r.MemoryTotal
@@ -40,10 +40,10 @@ func (m *meter) read(all []reading) []reading {
 		used.Value, total.Value = 0, 0
 	}
 	if m.recordResult("energy consumption", r.Energy.Known) {
-		if m.last != 0 {
-			m.energy += max(r.Energy.Value-m.last, 0)
+		if m.lastEnergy != 0 {
+			m.energy += max(r.Energy.Value-m.lastEnergy, 0)
 		}
-		m.last = r.Energy.Value
+		m.lastEnergy = r.Energy.Value
 	}
 	return append(all,
 		reading{gpuUtil, uuid, m.value("GPU utilization", r.Utilization)},
@@ -54,7 +54,7 @@ func (m *meter) read(all []reading) []reading {
 		reading{gpuEnergy, uuid, m.energy})
 }
 
-func (m *meter) value(what string, v gpu.Optional[float64]) float64 {
+func (m *gpuMeter) value(what string, v gpu.Optional[float64]) float64 {
 	if !m.recordResult(what, v.Known) {
 		return 0
 	}
@@ -63,15 +63,15 @@ func (m *meter) value(what string, v gpu.Optional[float64]) float64 {
 
 // recordResult counts consecutive failures and reports whether a group's values are
 // valid.
-func (m *meter) recordResult(what string, known bool) bool {
+func (m *gpuMeter) recordResult(what string, known bool) bool {
 	switch {
-	case m.misses[what] >= maxMisses:
+	case m.failures[what] >= maxFailures:
 		return false
 	case known:
-		m.misses[what] = 0
+		m.failures[what] = 0
 		return true
 	}
-	m.misses[what]++
+	m.failures[what]++
 	m.log.Warn(fmt.Sprintf("Unable to get %s for GPU %d", what, m.device.Index))
 	return false
 }

@@ -28,20 +28,20 @@ func (f *fakeView) Devices() []gpu.Device {
 func (f *fakeView) Read(gpu.Device) gpu.Reading { return f.reading }
 
 func machineOf(view gpu.View, log *slog.Logger) *machine {
-	return &machine{pool: tensor.NewPool(), gpus: meters(gpus{view}, log), log: log}
+	return &machine{pool: tensor.NewPool(), gpus: newGPUMeters(gpus{view}, log), log: log}
 }
 
 // text returns what the endpoint writes for a machine that was read.
 func text(t *testing.T, m *machine) string {
 	t.Helper()
-	m.begin.Do(func() {}) // the test did
+	m.firstRead.Do(func() {}) // the test did
 	var order []string
 	for _, p := range polledMetrics {
 		order = append(order, p.name)
 	}
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(m)
-	f := &metricsFrontend{registry: reg, custom: metric.New(), machine: m, order: order}
+	f := &metricsFrontend{registry: reg, modelMetrics: metric.New(), machine: m, order: order}
 	return string(f.page())
 }
 

@@ -52,7 +52,7 @@ type Options struct {
 	// Backends are the available backends. Settings are the --backend-config
 	// pairs by backend name; those under the empty name apply to all.
 	Backends backend.Set
-	Settings map[string]map[string]string
+	BackendSettings map[string]map[string]string
 	// BackendDirectory is searched for backends that are shared libraries.
 	BackendDirectory string
 
@@ -62,9 +62,9 @@ type Options struct {
 
 	Models Models
 	Cache  Cache
-	Rates  Rates
+	RateLimiter  RateLimiter
 	// ClientMemory lets clients register shared memory.
-	ClientMemory bool
+	ClientSharedMemory bool
 	// CUDA opens the memory of clients on GPUs; nil: clients cannot register
 	// such memory.
 	CUDA cuda.Driver
@@ -275,14 +275,14 @@ func collision(services []service) error {
 }
 
 // settings returns the pairs that backends get: Triton's own, which the user's override.
-func (o *Options) settings() map[string]map[string]string {
+func (o *Options) backendSettings() map[string]map[string]string {
 	all := map[string]map[string]string{"": {
 		"auto-complete-config":   strconv.FormatBool(o.AutoComplete),
 		"min-compute-capability": strconv.FormatFloat(o.MinComputeCapability, 'f', 6, 64),
 		"backend-directory":      o.BackendDirectory,
 		"default-max-batch-size": "4",
 	}}
-	for name, pairs := range o.Settings {
+	for name, pairs := range o.BackendSettings {
 		if all[name] == nil {
 			all[name] = map[string]string{}
 		}

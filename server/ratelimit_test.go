@@ -28,7 +28,7 @@ instance_group { kind: KIND_CPU rate_limiter { ` + resources + ` } }
 
 func rates(given ...ratelimit.Resource) servertest.Option {
 	return servertest.With(func(o *server.Options) {
-		o.Rates = server.Rates{Limit: true, Resources: given}
+		o.RateLimiter = server.RateLimiter{Enabled: true, Resources: given}
 		o.Models.Control, o.Models.Startup = repository.ControlExplicit, []string{"*"}
 	})
 }

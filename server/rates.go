@@ -9,25 +9,25 @@ import (
 )
 
 // Rates configures the rate limiter.
-type Rates struct {
+type RateLimiter struct {
 	// Limit makes the instances of all models wait for the resources that their
 	// configurations name; otherwise they run as soon as they are free.
-	Limit bool
+	Enabled bool
 	// Resources are the available resources; if empty, as many as the loaded
 	// instances need.
 	Resources []ratelimit.Resource
 }
 
-func (r Rates) limiter() *ratelimit.Limiter {
-	if !r.Limit {
+func (r RateLimiter) limiter() *ratelimit.Limiter {
+	if !r.Enabled {
 		return nil
 	}
 	return ratelimit.New(r.Resources)
 }
 
 // rows returns the resources as rows of Triton's table of options.
-func (r Rates) rows() (rows [][]string) {
-	if !r.Limit {
+func (r RateLimiter) rows() (rows [][]string) {
+	if !r.Enabled {
 		return nil
 	}
 	order := func(a, b ratelimit.Resource) int {

@@ -49,9 +49,9 @@ func (s *Server) logOptions() {
 	rows = append(rows,
 		[]string{"strict_model_config", digit(!o.AutoComplete)},
 		[]string{"model_config_name", o.Models.ConfigName},
-		[]string{"rate_limit", map[bool]string{false: "OFF", true: "EXEC_COUNT"}[o.Rates.Limit]},
+		[]string{"rate_limit", map[bool]string{false: "OFF", true: "EXEC_COUNT"}[o.RateLimiter.Enabled]},
 	)
-	rows = append(rows, o.Rates.rows()...)
+	rows = append(rows, o.RateLimiter.rows()...)
 	rows = append(rows,
 		[]string{"min_supported_compute_capability", fmt.Sprintf("%.1f", o.MinComputeCapability)},
 		[]string{"strict_readiness", digit(o.StrictReadiness)},

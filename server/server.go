@@ -31,10 +31,10 @@ type Server struct {
 	cpus   int
 	cache  cache.Cache // nil: none
 	// endCache stops the background work of the cache; nil: there is none.
-	endCache func()
+	stopCache func()
 	// registry holds the metrics, regions the shared memory of clients.
 	registry *prometheus.Registry
-	custom   *metric.Registry // of models
+	modelMetrics   *metric.Registry // of models
 	regions  *shm.Manager
 	// Set by Run; metrics is nil without the endpoint.
 	tracer  *trace.Tracer
@@ -81,7 +81,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		opts: o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}),
-		registry: prometheus.NewRegistry(), custom: metric.New(), regions: shm.New(shm.Options{Allow: o.ClientMemory, CUDA: o.CUDA}),
+		registry: prometheus.NewRegistry(), modelMetrics: metric.New(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA}),
 	}
 	s.drainCtx, s.kill = context.WithCancel(context.Background())
 	if err := s.openCache(); err != nil {
@@ -90,11 +90,11 @@ func New(o Options) (*Server, error) {
 	s.gpus = openGPUs(o.GPUs, o.Log)
 	s.models = repository.New(repository.Options{
 		Options: model.Options{
-			Backends: o.Backends, BackendDirectory: o.BackendDirectory, Settings: o.settings(), AutoComplete: o.AutoComplete, CPUs: s.cpus,
+			Backends: o.Backends, BackendDirectory: o.BackendDirectory, BackendSettings: o.backendSettings(), AutoComplete: o.AutoComplete, CPUs: s.cpus,
 			Machine: modelconfig.Machine{GPUs: s.gpus.indices(), MinComputeCapability: o.MinComputeCapability},
 			Pool:    s.pool, Log: o.Log, Holds: o.Models.Holds,
 			GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,
-			Metrics: s.custom, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.Rates.limiter(),
+			Metrics: s.modelMetrics, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.RateLimiter.limiter(),
 		},
 		Paths: o.Repositories, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness,
 		ID: o.ID, Version: o.Version, Extensions: extensions,

@@ -89,7 +89,7 @@ func newStress(t *testing.T, d time.Duration, change func(*server.Options)) *str
 	}
 	s := servertest.Start(t, append(opts, servertest.With(func(o *server.Options) {
 		o.Models.Control, o.Models.Startup = repository.ControlExplicit, []string{"*"}
-		o.Rates.Limit = true
+		o.RateLimiter.Enabled = true
 		o.Cache.Name, o.Cache.Settings = "local", map[string]string{"size": "65536"}
 		o.Backends["gathered"] = gathered{}
 		change(o)

@@ -35,7 +35,7 @@ type Options struct {
 	BackendDirectory string
 	// Settings are the --backend-config pairs by backend; those under the
 	// empty name are for all.
-	Settings map[string]map[string]string
+	BackendSettings map[string]map[string]string
 	// AutoComplete lets backends fill in what configurations leave out.
 	AutoComplete bool
 	Machine      modelconfig.Machine

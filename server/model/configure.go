@@ -79,11 +79,11 @@ func (b *Builder) regroup(ctx context.Context, v, old *Loaded, s Source) error {
 // spec describes a version to its backend. owner is the name of the backend whose settings
 // apply.
 func (b *Builder) spec(v *Loaded, c *modelconfig.Config, s Source, owner string) backend.Spec {
-	settings := maps.Clone(b.opts.Settings[""])
+	settings := maps.Clone(b.opts.BackendSettings[""])
 	if settings == nil {
 		settings = map[string]string{}
 	}
-	maps.Copy(settings, b.opts.Settings[owner])
+	maps.Copy(settings, b.opts.BackendSettings[owner])
 	return backend.Spec{
 		Name: c.GetName(), Version: v.number, Config: c.ModelConfig, Dir: v.dir,
 		Settings: settings, Pool: b.opts.Pool, CPUs: b.opts.CPUs, Log: b.opts.Log, Capability: b.opts.Capability,

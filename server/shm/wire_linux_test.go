@@ -94,7 +94,7 @@ output [ { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ -1 ] }, { name: "OUTPUT
 		servertest.Model("text", servertest.Identity("STRING", "-1", 0)),
 		servertest.Model("rows", servertest.Identity("FP32", "-1", 4)),
 		servertest.Model("two", two),
-		servertest.With(func(o *server.Options) { o.ClientMemory = true }),
+		servertest.With(func(o *server.Options) { o.ClientSharedMemory = true }),
 	}
 }
 
