@@ -36,7 +36,7 @@ func (s *Server) openCache() error {
 	return nil
 }
 
-// background is a cache on another server, which needs work in the background.
+// remoteCache is a cache on another server, which needs work in the background.
 type remoteCache interface {
 	// Check returns an error if the cache can never work.
 	Check(ctx context.Context) error
@@ -100,7 +100,7 @@ func localSize(settings map[string]string) (int64, error) {
 	return int64(n), nil
 }
 
-// cacheGauge is a metric of the whole local cache.
+// cacheGauge is one metric of the local cache.
 type cacheGauge struct {
 	name, help string
 	value      func(*cache.Counts) float64

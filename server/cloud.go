@@ -10,7 +10,8 @@ import (
 	"triton/server/vertex"
 )
 
-// newCloud makes the frontend of a cloud platform.
+// newPlatformFrontend makes the frontend of a cloud platform. It is drained like the other
+// frontends, but has no limit of connections.
 func (s *Server) newPlatformFrontend(l net.Listener, title string, h http1.Handler) frontend {
 	o := s.connectionOptions()
 	o.MaxConnections = 0

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// cpus returns how many processors this process may use: those of its affinity mask, or
-// fewer where a control group limits the processor time. root is the file system.
+// cpus returns how many processors this process may use: the processors of its affinity mask,
+// or fewer where a control group limits the processor time. root is the file system.
 func cpus(root fs.FS) int {
 	n := runtime.NumCPU()
 	if q := quota(root); q > 0 {
@@ -93,7 +93,7 @@ func quotaV1(root fs.FS, dir string) float64 {
 	return ratio(string(bytes.TrimSpace(q)), string(bytes.TrimSpace(p)))
 }
 
-// ratio returns quota/period, or 0 if there is no limit, such as "max" or -1.
+// ratio returns quota/period; 0 if the quota is no number or negative, which means no limit.
 func ratio(quota, period string) float64 {
 	q, err1 := strconv.ParseFloat(quota, 64)
 	p, err2 := strconv.ParseFloat(period, 64)

@@ -30,7 +30,7 @@ type frontend interface {
 	// connection.
 	drain(ctx context.Context)
 	// close is called after drain, or while drain still waits, and closes the
-	// idle connections. When ctx ends, the remaining ones are cut off.
+	// idle connections. When ctx ends, it closes the remaining ones too.
 	close(ctx context.Context)
 	// waiting returns the number of requests or connections that a drain waits for, and
 	// their noun.
@@ -40,11 +40,11 @@ type frontend interface {
 // starter describes how one service starts.
 type starter struct {
 	Endpoint
-	TLS       TLS
-	alpn []string // over TLS
-	name      string   // in errors
-	logName   string   // in the log
-	newFrontend      func(net.Listener, *tls.Config) (frontend, error)
+	TLS         TLS
+	alpn        []string // over TLS
+	name        string   // in errors
+	logName     string   // in the log
+	newFrontend func(net.Listener, *tls.Config) (frontend, error)
 }
 
 // starters returns the services in the order in which Triton starts them.

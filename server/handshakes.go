@@ -16,10 +16,10 @@ const handshakeGrace = time.Second
 // ended. gRPC sets a deadline on a connection before the handshake and removes it
 // afterwards; that removal marks its end.
 type handshakes struct {
-	mu    sync.Mutex
-	conns map[net.Conn]struct{}
+	mu       sync.Mutex
+	conns    map[net.Conn]struct{}
 	deadline time.Time     // deadline of all handshakes; zero: no drain
-	done  chan struct{} // closed when a drain has no handshakes left
+	done     chan struct{} // closed when a drain has no handshakes left
 }
 
 func (h *handshakes) begin(c net.Conn) {
@@ -39,7 +39,7 @@ func (h *handshakes) end(c net.Conn) {
 	h.signal()
 }
 
-// signal closes none if nothing is left. The caller holds h.mu.
+// signal closes done if no handshake is left. The caller holds h.mu.
 func (h *handshakes) signal() {
 	if h.done != nil && len(h.conns) == 0 {
 		close(h.done)

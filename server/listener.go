@@ -117,7 +117,7 @@ func (l *drainingListener) Close() error {
 	return l.Listener.Close()
 }
 
-// acceptUntil sets when Accept gives up.
+// acceptUntil sets the deadline of Accept.
 func (l *drainingListener) acceptUntil(at time.Time) error {
 	d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
 	if !ok {

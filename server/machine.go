@@ -19,15 +19,15 @@ func rootFS() fs.FS { return os.DirFS("/") }
 // machine holds the metrics of the machine that are read periodically instead of at a
 // scrape.
 type machine struct {
-	root  fs.FS
-	pool  *tensor.Pool
-	gpus  []*gpuMeter
-	cpu   bool
-	interval time.Duration
+	root      fs.FS
+	pool      *tensor.Pool
+	gpus      []*gpuMeter
+	cpu       bool
+	interval  time.Duration
 	firstRead sync.Once // the first reading, at the first poll or scrape
-	latest   atomic.Pointer[[]reading]
-	ticks cpuTicks
-	log   *slog.Logger
+	latest    atomic.Pointer[[]reading]
+	ticks     cpuTicks
+	log       *slog.Logger
 }
 
 // reading is one value of one metric.

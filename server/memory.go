@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// memoryLimit returns how many bytes of memory the process may use: those of the
-// machine, or fewer where its control groups say so. It is 0 if that is not known.
+// memoryLimit returns how many bytes of memory the process may use: the memory of the
+// machine, or the lowest limit of its control groups. It is 0 if that is not known.
 func memoryLimit(root fs.FS) int64 {
 	total, _, err := readMemory(root)
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 	"triton/pkg/gpu"
 )
 
-// meter reads one GPU for the metrics.
+// gpuMeter reads the metrics of one GPU.
 type gpuMeter struct {
-	view   gpu.View
-	device gpu.Device
-	log    *slog.Logger
-	failures map[string]int // consecutive failures by group
-	lastEnergy   float64        // energy, joules; 0: not read yet
-	energy float64        // since the first reading, joules
+	view       gpu.View
+	device     gpu.Device
+	log        *slog.Logger
+	failures   map[string]int // consecutive failures by group
+	lastEnergy float64        // energy, joules; 0: not read yet
+	energy     float64        // since the first reading, joules
 }
 
-// maxMisses is the number of consecutive failures after which a group of values of a
+// maxFailures is the number of consecutive failures after which a group of values of a
 // GPU is not read any more.
 const maxFailures = 3
 

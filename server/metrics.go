@@ -20,12 +20,12 @@ import (
 
 // metricsFrontend serves the metrics endpoint.
 type metricsFrontend struct {
-	server   *http1.Server
-	lis      net.Listener
-	registry *prometheus.Registry
-	modelMetrics   *metric.Registry
-	machine  *machine
-	order    []string
+	server       *http1.Server
+	lis          net.Listener
+	registry     *prometheus.Registry
+	modelMetrics *metric.Registry
+	machine      *machine
+	order        []string
 }
 
 func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error) {

@@ -49,9 +49,9 @@ type Options struct {
 	// used.
 	MinComputeCapability float64
 
-	// Backends are the available backends. Settings are the --backend-config
-	// pairs by backend name; those under the empty name apply to all.
-	Backends backend.Set
+	// Backends are the available backends. BackendSettings are the --backend-config
+	// pairs by backend name; the pairs under the empty name apply to all.
+	Backends        backend.Set
 	BackendSettings map[string]map[string]string
 	// BackendDirectory is searched for backends that are shared libraries.
 	BackendDirectory string
@@ -60,10 +60,10 @@ type Options struct {
 	// memory. Child processes can map the memory of a pool over tensor.Memfd.
 	Pool *tensor.Pool
 
-	Models Models
-	Cache  Cache
-	RateLimiter  RateLimiter
-	// ClientMemory lets clients register shared memory.
+	Models      Models
+	Cache       Cache
+	RateLimiter RateLimiter
+	// ClientSharedMemory lets clients register shared memory.
 	ClientSharedMemory bool
 	// CUDA opens the memory of clients on GPUs; nil: clients cannot register
 	// such memory.
@@ -274,7 +274,8 @@ func collision(services []service) error {
 	return nil
 }
 
-// settings returns the pairs that backends get: Triton's own, which the user's override.
+// backendSettings returns the pairs that backends get: Triton's own, and the user's, which
+// override them.
 func (o *Options) backendSettings() map[string]map[string]string {
 	all := map[string]map[string]string{"": {
 		"auto-complete-config":   strconv.FormatBool(o.AutoComplete),

@@ -8,9 +8,9 @@ import (
 	"triton/server/ratelimit"
 )
 
-// Rates configures the rate limiter.
+// RateLimiter configures the rate limiter.
 type RateLimiter struct {
-	// Limit makes the instances of all models wait for the resources that their
+	// Enabled makes the instances of all models wait for the resources that their
 	// configurations name; otherwise they run as soon as they are free.
 	Enabled bool
 	// Resources are the available resources; if empty, as many as the loaded

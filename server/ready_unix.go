@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// ready reads a connection when data is available, and takes the buffer only then. One
+// readyReader reads a connection when data is available, and takes a buffer only then. One
 // goroutine reads a connection.
 type readyReader struct {
 	raw syscall.RawConn
@@ -24,7 +24,7 @@ type readyReader struct {
 	err  error
 }
 
-// newReady returns nil for connections that are not sockets of the system.
+// newReadyReader returns nil for connections that are not sockets of the system.
 func newReadyReader(c net.Conn) *readyReader {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {

@@ -30,7 +30,7 @@ func (s *Server) logModels() {
 	log.Table(context.Background(), s.opts.Log, "", table(rows))
 }
 
-// logOptions writes the table of options: Triton's, and those of the machine.
+// logOptions writes the table of options: Triton's rows, and rows about the machine.
 func (s *Server) logOptions() {
 	o := &s.opts
 	rows := [][]string{

@@ -30,12 +30,12 @@ type Server struct {
 	gpus   gpus
 	cpus   int
 	cache  cache.Cache // nil: none
-	// endCache stops the background work of the cache; nil: there is none.
+	// stopCache stops the background work of the cache; nil: there is none.
 	stopCache func()
 	// registry holds the metrics, regions the shared memory of clients.
-	registry *prometheus.Registry
-	modelMetrics   *metric.Registry // of models
-	regions  *shm.Manager
+	registry     *prometheus.Registry
+	modelMetrics *metric.Registry // of models
+	regions      *shm.Manager
 	// Set by Run; metrics is nil without the endpoint.
 	tracer  *trace.Tracer
 	metrics *metricsFrontend
@@ -49,7 +49,7 @@ type Server struct {
 	ran      atomic.Bool
 }
 
-// Addresses are the addresses of the services; empty for those that do not listen.
+// Addresses are the addresses of the services; empty for services that are off.
 type Addresses struct{ HTTP, GRPC, Metrics, SageMaker, Vertex string }
 
 // Errors of Run.

@@ -78,7 +78,7 @@ func TestFinish(t *testing.T) {
 		for slot, began := range c.busy {
 			busy(e, slot, 4, began)
 		}
-		got, known := e.Finish(0, c.waiting, c.rows)
+		got, known := e.FinishTime(0, c.waiting, c.rows)
 		require.True(t, known, name)
 		require.InDelta(t, c.start+10*ms+time.Duration(max(c.own, usual(4))*float64(ms)), got, 1000, name)
 	}
@@ -91,14 +91,14 @@ func TestBroken(t *testing.T) {
 	one := &infer.Batch{Rows: 4, Requests: make([]*infer.Request, 4)}
 	e.Started(0, one, 0)
 	e.Started(1, one, 0)
-	whole, known := e.Finish(0, 8, 1)
+	whole, known := e.FinishTime(0, 8, 1)
 	require.True(t, known)
 	e.Ended(1, one, scheduler.Execution{End: int64(ms), Failed: true, Broken: true})
-	got, known := e.Finish(0, 8, 1)
+	got, known := e.FinishTime(0, 8, 1)
 	require.True(t, known, "no instance is idle")
 	require.InDelta(t, whole+int64(14*ms), got, 1000, "two full batches are before it, on one instance")
 	e.Ended(0, one, scheduler.Execution{End: int64(ms), Failed: true, Broken: true})
-	_, known = e.Finish(0, 8, 1)
+	_, known = e.FinishTime(0, 8, 1)
 	require.False(t, known, "others refuse it")
 }
 
@@ -117,18 +117,18 @@ func TestKnowsTooLittle(t *testing.T) {
 	e := admission.NewEstimate(1, 4)
 	for range 7 {
 		ran(e, 1, time.Hour)
-		_, known := e.Finish(0, 100, 1)
+		_, known := e.FinishTime(0, 100, 1)
 		require.False(t, known)
 	}
 	ran(e, 1, time.Hour)
-	_, known := e.Finish(0, 100, 1)
+	_, known := e.FinishTime(0, 100, 1)
 	require.True(t, known)
-	_, known = e.Finish(0, 0, 1)
+	_, known = e.FinishTime(0, 0, 1)
 	require.False(t, known, "an idle instance is always tried, so that what is wrong is unlearned")
 
 	one := learned(1, 1, schedulertest.Linear(10*ms, 0))
 	one.Started(0, &infer.Batch{Rows: 1}, 0)
-	got, _ := one.Finish(0, 0, 8)
+	got, _ := one.FinishTime(0, 0, 8)
 	require.EqualValues(t, 20*ms, got, "of larger batches nothing is known but that they take no less")
 }
 

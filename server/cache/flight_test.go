@@ -19,7 +19,7 @@ func (elsewhere) Withdraw(*infer.Request) bool { return true }
 func TestWithdrawComesTooLate(t *testing.T) {
 	t.Parallel()
 	m := stats.NewModel("m", "1", 0)
-	in := &flight{all: newFlights(&Runner{opts: Options{Stats: m}})}
+	in := &flight{flights: newFlights(&Runner{opts: Options{Stats: m}})}
 	r, other := infer.NewUnpooled(), infer.NewUnpooled()
 	require.True(t, other.Enter(in))
 	in.followers.Push(other)

@@ -55,7 +55,7 @@ func TestUnsteady(t *testing.T) {
 	defer func() { require.NoError(t, local.Close()) }()
 	steady := false
 	c := cache.New(w.Runner, cache.Options{
-		Cache: local, Scope: "s", Pool: w.pool, Stats: w.stats, Log: slog.New(slog.DiscardHandler), Steady: func() bool { return steady },
+		Cache: local, Scope: "s", Pool: w.pool, Stats: w.stats, Log: slog.New(slog.DiscardHandler), ScopeValid: func() bool { return steady },
 	})
 	for _, now := range []struct {
 		steady        bool

@@ -24,7 +24,7 @@ func (f *flow) respondReady() {
 				f.request.Respond(resp, false)
 			}
 			if !f.over && f.request.State() == infer.Answered { // a contained panic ended it
-				f.stop(f.request.Failure())
+				f.failAndCancel(f.request.Failure())
 				break
 			}
 		}
@@ -56,14 +56,14 @@ func (f *flow) response(iteration int) (*infer.Response, error) {
 			continue
 		}
 		t := resp.AddOutput()
-		v := f.wires[p.tensor].read(iteration, t)
+		v := f.tensors[p.tensor].read(iteration, t)
 		if v.absent {
 			resp.Outputs = resp.Outputs[:len(resp.Outputs)-1]
 			continue
 		}
 		t.Name = p.name
 		if len(resp.Outputs) == 1 { // Triton repeats the parameters for every output
-			v.membership.describe(resp)
+			v.correlation.describe(resp)
 		}
 		var err error
 		if t.Shape, err = g.outerShape(p, convert(t.Shape, v.rows, p.dims, g.batching)); err != nil {
@@ -81,8 +81,8 @@ func (f *flow) finish(resp *infer.Response) {
 	r.Hold()
 	r.Respond(resp, true)
 	if err := r.Failure(); err != nil {
-		f.stamp()
-		r.Amend(f.failed(err))
+		f.stampTimes()
+		r.ReplaceError(f.countFailure(err))
 	} else {
 		f.succeed()
 	}
@@ -92,7 +92,7 @@ func (f *flow) finish(resp *infer.Response) {
 // succeed counts the request as successful. It is called before the last response is sent.
 func (f *flow) succeed() {
 	r, now := f.request, infer.Now()
-	f.stamp()
+	f.stampTimes()
 	f.e.opts.Stats.Executed(&stats.Batch{
 		Rows: r.Rows(), Requests: 1, Succeeded: r.Rows(), Total: now - r.Times.Received, End: now,
 		Input: f.sums.input, Infer: f.sums.infer, Output: f.sums.output,
@@ -105,25 +105,25 @@ func (f *flow) succeed() {
 // fail counts the request as failed and answers it with err. Only the first call has an
 // effect. If a contained panic has already answered the request, fail only counts it.
 func (f *flow) fail(err error) {
-	if f.failing {
+	if f.errorSent {
 		return
 	}
-	f.failing = true
+	f.errorSent = true
 	if f.request.State() != infer.Answered {
-		f.stamp()
+		f.stampTimes()
 	}
-	f.request.Fail(f.failed(err))
+	f.request.Fail(f.countFailure(err))
 }
 
-// failed counts the request as failed and returns its error with the ensemble's name.
-func (f *flow) failed(err error) error {
+// countFailure counts the request as failed and returns its error with the ensemble's name.
+func (f *flow) countFailure(err error) error {
 	f.e.opts.Stats.Fail(stats.Other, infer.Now()-f.request.Times.Received)
 	return &status.Error{Code: status.CodeOf(err), Msg: "in ensemble '" + f.e.name + "', " + status.From(err).Msg, Cause: err}
 }
 
-// stamp stores the summed times of the steps in the request. If this request is a step of
-// another ensemble, that ensemble reads them.
-func (f *flow) stamp() {
+// stampTimes stores the summed times of the steps in the request. If this request is a step
+// of another ensemble, that ensemble reads them.
+func (f *flow) stampTimes() {
 	t, d := &f.request.Times, &f.sums
 	t.ComputeStart, t.InputEnd, t.OutputStart, t.ComputeEnd = 0, d.input, d.input+d.infer, d.input+d.infer+d.output
 }
@@ -132,8 +132,8 @@ func (f *flow) stamp() {
 // be released.
 func (f *flow) free() {
 	clean := true
-	for i := range f.wires {
-		clean = f.contained(f.wires[i].reset) && clean
+	for i := range f.tensors {
+		clean = f.contained(f.tensors[i].reset) && clean
 	}
 	for _, m := range f.models {
 		f.contained(m.Release)
@@ -146,7 +146,7 @@ func (f *flow) free() {
 	f.mu.Unlock()
 	clear(f.models)
 	f.models = f.models[:0]
-	f.sent, f.failing, f.over, f.err, f.sums = false, false, false, nil, durations{}
+	f.sent, f.errorSent, f.over, f.err, f.sums = false, false, false, nil, durations{}
 	if clean {
 		e.flows.Put(f)
 	}

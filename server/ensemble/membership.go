@@ -6,26 +6,26 @@ import (
 	"triton/server/infer"
 )
 
-// membership is the correlation ID of a request and its START and END flags. Every value of
-// a tensor has the membership of the request that made it. A model may change it, for the
+// correlation is the correlation ID of a request and its START and END flags. Every value of
+// a tensor has the correlation of the request that made it. A model may change it, for the
 // steps that read its outputs, by parameters of its response.
-type membership struct {
+type correlation struct {
 	id         uint64
 	name       string // a correlation ID that is text; then id is 0
 	start, end bool
 }
 
-func membershipOf(r *infer.Request) membership {
-	return membership{r.SequenceID, r.SequenceIDStr, r.SequenceStart, r.SequenceEnd}
+func correlationOf(r *infer.Request) correlation {
+	return correlation{r.SequenceID, r.SequenceIDStr, r.SequenceStart, r.SequenceEnd}
 }
 
-func (m membership) applyTo(r *infer.Request) {
+func (m correlation) applyTo(r *infer.Request) {
 	r.SequenceID, r.SequenceIDStr, r.SequenceStart, r.SequenceEnd = m.id, m.name, m.start, m.end
 }
 
 // read applies the parameters of a response, and reports whether any changed the
-// membership.
-func (m *membership) read(params []kserve.Parameter) (changed bool, err error) {
+// correlation.
+func (m *correlation) read(params []kserve.Parameter) (changed bool, err error) {
 	for i := range params {
 		p := &params[i]
 		switch p.Name {
@@ -59,7 +59,7 @@ func (m *membership) read(params []kserve.Parameter) (changed bool, err error) {
 }
 
 // describe adds the sequence parameters that every response of an ensemble has.
-func (m membership) describe(resp *infer.Response) {
+func (m correlation) describe(resp *infer.Response) {
 	id := kserve.Parameter{Name: "sequence_id", Kind: kserve.ParamInt, Int: int64(m.id)}
 	if m.name != "" {
 		id = kserve.Parameter{Name: "sequence_id", Kind: kserve.ParamString, String: m.name}

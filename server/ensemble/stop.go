@@ -12,16 +12,16 @@ func (f *flow) setError(err error) {
 	}
 }
 
-// abandon cancels every step in flight. Steps that wait for their limit end at once,
+// cancelSteps cancels every step in flight. Steps that wait for their limit end at once,
 // queued ones as soon as they are withdrawn.
-func (f *flow) abandon() {
+func (f *flow) cancelSteps() {
 	for _, s := range f.steps {
 		f.cancel(s, errCancelled())
 	}
 }
 
-// stop fails the flow and cancels every step in flight.
-func (f *flow) stop(err error) {
+// failAndCancel fails the flow and cancels every step in flight.
+func (f *flow) failAndCancel(err error) {
 	f.setError(err)
 	for _, s := range f.steps {
 		s.request.Cancel()

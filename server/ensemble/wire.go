@@ -8,9 +8,9 @@ import (
 	"triton/server/infer"
 )
 
-// wire is one tensor of a flow: the values that some step has not read yet. A decoupled
+// tensorValues holds the values of one tensor that some step has not read yet. A decoupled
 // model makes several values, which are numbered by iteration.
-type wire struct {
+type tensorValues struct {
 	next   int // iteration of the next value
 	values []value
 	shape  tensor.Shape // unused storage
@@ -18,15 +18,15 @@ type wire struct {
 
 // value is one value of a tensor.
 type value struct {
-	iteration  int
-	readers    int  // how many steps have not read it
-	absent     bool // an optional input that was not given, an output that was not made
-	rows       int  // of the request that made it; 0: its model does not batch
-	membership membership
-	changed    bool // the response of its model has set the membership
-	dataType   tensor.DataType
-	shape      tensor.Shape
-	data       tensor.Data
+	iteration      int
+	readers        int  // how many steps have not read it
+	absent         bool // an optional input that was not given, an output that was not made
+	rows           int  // of the request that made it; 0: its model does not batch
+	correlation    correlation
+	correlationSet bool // the response of its model has set the membership
+	dataType       tensor.DataType
+	shape          tensor.Shape
+	data           tensor.Data
 }
 
 var noData tensor.Data
@@ -36,7 +36,7 @@ type readyStep struct{ step, iteration int }
 
 // spareShape returns storage for the shape of a new value.
 func (f *flow) spareShape(t int) tensor.Shape {
-	w := &f.wires[t]
+	w := &f.tensors[t]
 	s := w.shape[:0]
 	w.shape = nil
 	return s
@@ -44,7 +44,7 @@ func (f *flow) spareShape(t int) tensor.Shape {
 
 // arrive adds the next value of a tensor and records the steps that are ready with it.
 func (f *flow) arrive(t int, v value) {
-	w := &f.wires[t]
+	w := &f.tensors[t]
 	v.iteration = w.next
 	w.next++
 	for _, s := range f.e.graph.readers[t] {
@@ -70,7 +70,7 @@ func (f *flow) arrive(t int, v value) {
 // complete reports whether a step has all inputs of an iteration.
 func (f *flow) complete(s, iteration int) bool {
 	for i := range f.reads(s) {
-		if t := f.reads(s)[i].tensor; f.waits(s, t) && f.wires[t].find(iteration) == nil {
+		if t := f.reads(s)[i].tensor; f.waits(s, t) && f.tensors[t].find(iteration) == nil {
 			return false
 		}
 	}
@@ -85,13 +85,13 @@ func (f *flow) reads(s int) []port {
 	return f.e.graph.outputs
 }
 
-// waits reports whether step s needs tensor t, which it reads: steps that are not active
-// need none, and the response needs only the requested outputs.
+// waits reports whether step s waits for tensor t, one of its inputs: steps that are not
+// active wait for none, and the response only for the requested outputs.
 func (f *flow) waits(s, t int) bool {
 	return f.active[s] && (s < f.e.graph.responseStep() || f.wanted[t])
 }
 
-func (w *wire) find(iteration int) *value {
+func (w *tensorValues) find(iteration int) *value {
 	for i := range w.values {
 		if w.values[i].iteration == iteration {
 			return &w.values[i]
@@ -102,7 +102,7 @@ func (w *wire) find(iteration int) *value {
 
 // read gives t the value of an iteration: by reference if other steps will read it too,
 // else the data moves. It returns the value without its shape and data.
-func (w *wire) read(iteration int, t *kserve.Tensor) value {
+func (w *tensorValues) read(iteration int, t *kserve.Tensor) value {
 	v := w.find(iteration)
 	got := *v
 	t.DataType = v.dataType
@@ -118,14 +118,14 @@ func (w *wire) read(iteration int, t *kserve.Tensor) value {
 }
 
 // remove removes a value whose data was moved.
-func (w *wire) remove(v *value) {
+func (w *tensorValues) remove(v *value) {
 	i := slices.IndexFunc(w.values, func(o value) bool { return o.iteration == v.iteration })
 	w.shape = v.shape
 	w.values = slices.Delete(w.values, i, i+1)
 }
 
 // reset releases the values that were not read.
-func (w *wire) reset() {
+func (w *tensorValues) reset() {
 	for i := range w.values {
 		w.values[i].data.Release()
 	}
@@ -133,8 +133,8 @@ func (w *wire) reset() {
 	w.next, w.values = 0, w.values[:0]
 }
 
-// output returns an output by name; nil when there is none. It looks at index i first.
-func output(r *infer.Response, i int, name string) *kserve.Tensor {
+// outputNear returns an output by name, with a guess of its index; nil when there is none.
+func outputNear(r *infer.Response, i int, name string) *kserve.Tensor {
 	if i < len(r.Outputs) && r.Outputs[i].Name == name {
 		return &r.Outputs[i]
 	}

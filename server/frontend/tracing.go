@@ -69,7 +69,7 @@ type Trace struct {
 }
 
 // Follow attaches the trace to the request.
-func (t *Trace) Follow(r *infer.Request) {
+func (t *Trace) Attach(r *infer.Request) {
 	if t != nil {
 		r.Trace = t.trace
 	}

@@ -36,14 +36,14 @@ var categories = map[string]restricted.API{
 }
 
 // gate maps the full name of each restricted call to the secret that it needs.
-type gate map[string]*restricted.Header
+type restrictions map[string]*restricted.Header
 
-func newGate(rules *restricted.Rules) gate {
-	var g gate
+func newRestrictions(rules *restricted.Rules) restrictions {
+	var g restrictions
 	add := func(method string, a restricted.API) {
 		if need := rules.Needs(a); need != nil {
 			if g == nil {
-				g = gate{}
+				g = restrictions{}
 			}
 			g[method] = &restricted.Header{Name: "triton-grpc-protocol-" + need.Name, Value: need.Value}
 		}
@@ -57,7 +57,7 @@ func newGate(rules *restricted.Rules) gate {
 }
 
 // check returns an error for a call without its secret.
-func (g gate) check(ctx context.Context, method string) error {
+func (g restrictions) check(ctx context.Context, method string) error {
 	if g == nil {
 		return nil
 	}
@@ -72,5 +72,5 @@ func (g gate) check(ctx context.Context, method string) error {
 	if need.Allows(value) {
 		return nil
 	}
-	return failure(status.New(status.Unavailable, "This protocol is restricted, expecting header '%s'", need.Name))
+	return statusError(status.New(status.Unavailable, "This protocol is restricted, expecting header '%s'", need.Name))
 }

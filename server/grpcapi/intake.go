@@ -45,7 +45,7 @@ const (
 const headerSize = 5
 
 // intake reads the messages of one call within the memory budgets.
-type intake struct {
+type messageReader struct {
 	from   transport
 	limit  int // bytes of a message
 	charge charge
@@ -54,19 +54,19 @@ type intake struct {
 }
 
 // begin prepares the intake for a call.
-func (in *intake) begin(ctx context.Context, limit int) error {
+func (in *messageReader) begin(ctx context.Context, limit int) error {
 	from, ok := grpc.ServerTransportStreamFromContext(ctx).(transport)
 	if !ok {
 		return grpcstatus.Error(codes.Internal, "internal error: this version of gRPC does not let messages be read within limits")
 	}
 	in.from, in.limit = from, limit
-	in.charge = charge{account: accountOf(ctx)}
+	in.charge = charge{budget: connBudgetOf(ctx)}
 	return nil
 }
 
 // next reads a message into data. Its memory is charged until end. The error is io.EOF
 // if the client has half-closed, or else has a status.
-func (in *intake) next() error {
+func (in *messageReader) next() error {
 	if err := in.from.ReadMessageHeader(in.header[:]); err != nil {
 		return transportError(err)
 	}
@@ -90,7 +90,7 @@ func transportError(err error) error {
 }
 
 // read reads n bytes into data, which is empty.
-func (in *intake) read(n int) error {
+func (in *messageReader) read(n int) error {
 	step := firstStep
 	for n > step+step/8 { // a small rest joins the last step
 		begun := infer.Now()
@@ -111,11 +111,11 @@ func (in *intake) read(n int) error {
 }
 
 // step reads n bytes more.
-func (in *intake) step(n int) error {
+func (in *messageReader) step(n int) error {
 	if err := in.charge.Take(n); err != nil {
 		return err
 	}
-	pace := &in.charge.account.pace
+	pace := &in.charge.budget.pace
 	begun := pace.begin()
 	frames, err := in.from.Read(n)
 	pace.end(begun)
@@ -154,7 +154,7 @@ func overhead(frames mem.BufferSlice) int {
 }
 
 // decompress replaces compressed data by decompressed data.
-func (in *intake) decompress() error {
+func (in *messageReader) decompress() error {
 	name := in.from.RecvCompress()
 	named := name != "" && name != encoding.Identity
 	switch compressed := in.header[0]; {
@@ -175,14 +175,14 @@ func (in *intake) decompress() error {
 		in.free()
 		return err
 	}
-	in.charge.give(taken)
+	in.charge.release(taken)
 	return nil
 }
 
 // inflateStep is the number of bytes that are decompressed at a time.
 const inflateStep = 32 << 10
 
-func (in *intake) inflate(z encoding.Compressor, packed mem.BufferSlice) error {
+func (in *messageReader) inflate(z encoding.Compressor, packed mem.BufferSlice) error {
 	from := packed.Reader()
 	defer from.Close()
 	plain, err := z.Decompress(from)
@@ -224,8 +224,8 @@ func fill(b []byte, r io.Reader) (n int, err error) {
 }
 
 // expectEnd returns an error if a second message follows.
-func (in *intake) expectEnd() error {
-	pace := &in.charge.account.pace
+func (in *messageReader) expectEnd() error {
+	pace := &in.charge.budget.pace
 	begun := pace.begin()
 	err := in.from.ReadMessageHeader(in.header[:])
 	pace.end(begun)
@@ -243,7 +243,7 @@ func (in *intake) expectEnd() error {
 const keepFrames = 128
 
 // free releases the frames that have not been retained.
-func (in *intake) free() {
+func (in *messageReader) free() {
 	in.data.Free()
 	clear(in.data)
 	in.data = in.data[:0]
@@ -253,13 +253,13 @@ func (in *intake) free() {
 }
 
 // end returns everything that the call was charged for.
-func (in *intake) end() {
+func (in *messageReader) end() {
 	in.free()
 	in.charge.end()
 }
 
 // unmarshal reads the only message of a call into a generated message.
-func (in *intake) unmarshal(v any) error {
+func (in *messageReader) unmarshal(v any) error {
 	err := in.next()
 	if errors.Is(err, io.EOF) {
 		return errNoMessage
@@ -274,7 +274,7 @@ func (in *intake) unmarshal(v any) error {
 }
 
 // decode reads data into a generated message.
-func (in *intake) decode(v any) error {
+func (in *messageReader) decode(v any) error {
 	defer in.free()
 	if err := encoding.GetCodecV2(proto.Name).Unmarshal(in.data, v); err != nil {
 		return grpcstatus.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)

@@ -16,7 +16,7 @@ func (s *service) TraceSetting(
 ) (*inferencepb.TraceSettingResponse, error) {
 	t := s.opts.Tracer
 	if t == nil {
-		return nil, failure(status.New(status.Unavailable, "the server does not support trace"))
+		return nil, statusError(status.New(status.Unavailable, "the server does not support trace"))
 	}
 	var change func() (trace.Change, error)
 	if len(r.GetSettings()) > 0 {
@@ -24,7 +24,7 @@ func (s *service) TraceSetting(
 	}
 	fields, err := frontend.TraceSettings(t, s.svc.ModelReady, r.GetModelName(), change)
 	if err != nil {
-		return nil, failure(err)
+		return nil, statusError(err)
 	}
 	all := map[string]*inferencepb.TraceSettingResponse_SettingValue{}
 	for _, f := range fields {
@@ -58,7 +58,7 @@ func (s *service) LogSettings(
 		return logValue{name, v}, ok
 	})
 	if err != nil {
-		return nil, failure(err)
+		return nil, statusError(err)
 	}
 	return logSettings(settings), nil
 }

@@ -11,14 +11,14 @@ const exitingText = `{"error":"Server exiting"}`
 
 // move hands the connection and the bytes that were read from it to net/http, and reports
 // whether it did. If net/http has already stopped, the request is refused.
-func (c *conn) move() bool {
+func (c *conn) handOver() bool {
 	_ = c.nc.SetReadDeadline(time.Time{})
 	c.session.cancelWith(nil)
-	m := &movedConn{Conn: c.nc, read: c.buf[c.r:c.w], session: c.session}
+	m := &netHTTPConn{Conn: c.nc, read: c.buf[c.r:c.w], session: c.session}
 	select {
-	case c.server.moved.ch <- m:
+	case c.server.netHTTPListener.ch <- m:
 		return true
-	case <-c.server.moved.done:
+	case <-c.server.netHTTPListener.done:
 		x := c.server.core.get()
 		defer c.server.core.put(x)
 		x.Status, x.Text = http.StatusServiceUnavailable, append(x.Text[:0], exitingText...)
@@ -28,17 +28,17 @@ func (c *conn) move() bool {
 }
 
 // movedConns is the listener of the net/http server.
-type movedConns struct {
-	ch   chan *movedConn
+type netHTTPListener struct {
+	ch   chan *netHTTPConn
 	done chan struct{}
 	once sync.Once
 	addr net.Addr
 }
 
 // end stops further connections from being moved.
-func (m *movedConns) end() { m.once.Do(func() { close(m.done) }) }
+func (m *netHTTPListener) end() { m.once.Do(func() { close(m.done) }) }
 
-func (m *movedConns) Accept() (net.Conn, error) {
+func (m *netHTTPListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-m.ch:
 		return c, nil
@@ -47,12 +47,12 @@ func (m *movedConns) Accept() (net.Conn, error) {
 	}
 }
 
-func (m *movedConns) Close() error   { return nil }
-func (m *movedConns) Addr() net.Addr { return m.addr }
+func (m *netHTTPListener) Close() error   { return nil }
+func (m *netHTTPListener) Addr() net.Addr { return m.addr }
 
 // movedConn is a connection that net/http serves, with the bytes that were read from it
 // before.
-type movedConn struct {
+type netHTTPConn struct {
 	net.Conn
 	read    []byte
 	session *session
@@ -64,22 +64,22 @@ type movedConn struct {
 	// requested bytes have been read, so progress is visible only here.
 	body struct {
 		sync.Mutex
-		least int64 // 0: no body is being read
+		minBytes int64 // 0: no body is being read
 		progress
 	}
 }
 
-type movedKey struct{}
+type netHTTPConnKey struct{}
 
 // movedFrom returns the connection of a request; nil when no Server serves it.
-func movedFrom(r *http.Request) *movedConn {
-	m, _ := r.Context().Value(movedKey{}).(*movedConn)
+func netHTTPConnOf(r *http.Request) *netHTTPConn {
+	m, _ := r.Context().Value(netHTTPConnKey{}).(*netHTTPConn)
 	return m
 }
 
 // vet reports whether the current request may be answered. It is called once for each
 // request.
-func (c *movedConn) vet() bool {
+func (c *netHTTPConn) validFraming() bool {
 	c.heads++
 	c.body.Lock()
 	c.body.progress = progress{}
@@ -87,13 +87,13 @@ func (c *movedConn) vet() bool {
 	return c.framing.refused.Load() != c.heads
 }
 
-func (c *movedConn) Read(p []byte) (int, error) {
+func (c *netHTTPConn) Read(p []byte) (int, error) {
 	n, err := c.next(p)
 	c.framing.feed(p[:n])
 	return n, err
 }
 
-func (c *movedConn) next(p []byte) (int, error) {
+func (c *netHTTPConn) next(p []byte) (int, error) {
 	if len(c.read) > 0 {
 		n := copy(p, c.read)
 		c.read = c.read[n:]
@@ -111,52 +111,52 @@ func (c *movedConn) next(p []byte) (int, error) {
 }
 
 // receive reads from the connection; a body must arrive at the minimum rate.
-func (c *movedConn) receive(p []byte) (int, error) {
+func (c *netHTTPConn) receive(p []byte) (int, error) {
 	c.body.Lock()
-	if c.body.least > 0 {
+	if c.body.minBytes > 0 {
 		c.body.begin(c.Conn.SetReadDeadline)
 	}
 	c.body.Unlock()
 	n, err := c.Conn.Read(p)
 	c.body.Lock()
-	c.body.add(n, c.body.least)
+	c.body.add(n, c.body.minBytes)
 	c.body.Unlock()
 	return n, err
 }
 
 // beginBody starts to read a body, of which least bytes must arrive in each period.
-func (c *movedConn) beginBody(least int64) {
+func (c *netHTTPConn) beginBody(minBytes int64) {
 	c.body.Lock()
 	defer c.body.Unlock()
-	c.body.least = least
+	c.body.minBytes = minBytes
 	if !c.body.until.IsZero() {
 		_ = c.Conn.SetReadDeadline(c.body.until)
 	}
 }
 
 // endBody ends what beginBody began. Other reads wait forever.
-func (c *movedConn) endBody() {
+func (c *netHTTPConn) endBody() {
 	c.body.Lock()
 	defer c.body.Unlock()
-	c.body.least = 0
+	c.body.minBytes = 0
 	_ = c.Conn.SetReadDeadline(time.Time{})
 }
 
 // SetReadDeadline keeps the deadline of a connection that is about to be closed.
-func (c *movedConn) SetReadDeadline(at time.Time) error { return c.session.setReadDeadline(at) }
+func (c *netHTTPConn) SetReadDeadline(at time.Time) error { return c.session.setReadDeadline(at) }
 
 // CloseWrite waits until the client has seen the end. net/http calls it before Close when the
 // client may still be sending.
-func (c *movedConn) CloseWrite() error {
+func (c *netHTTPConn) CloseWrite() error {
 	c.end()
 	return nil
 }
 
 // Close ends the connection. net/http calls it from the connection's goroutine unless it closes
 // all connections at once.
-func (c *movedConn) Close() error {
+func (c *netHTTPConn) Close() error {
 	c.end()
 	return nil
 }
 
-func (c *movedConn) end() { c.last.Do(func() { c.session.end(true) }) }
+func (c *netHTTPConn) end() { c.last.Do(func() { c.session.end(true) }) }

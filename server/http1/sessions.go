@@ -26,9 +26,9 @@ type sessions struct {
 	// Set once a drain has begun: busy is the number of sessions with a request in flight,
 	// idle receives a value whenever busy becomes 0, and last is when the last request
 	// began to arrive.
-	busy atomic.Int64
-	idle chan struct{}
-	last atomic.Pointer[time.Time]
+	busy        atomic.Int64
+	idle        chan struct{}
+	lastArrival atomic.Pointer[time.Time]
 }
 
 func newSessions(linger time.Duration) *sessions {
@@ -185,7 +185,7 @@ func (all *sessions) abort() {
 // touch records the arrival of a request, after which others are likely.
 func (all *sessions) touch() {
 	now := time.Now()
-	all.last.Store(&now)
+	all.lastArrival.Store(&now)
 }
 
 // count adds to the number of requests in flight.

@@ -64,7 +64,7 @@ func TestDeadlineOfAClosingSession(t *testing.T) {
 	s := newSessions(0).add(nc, 0)
 	nc.session = s
 	s.markIdle()
-	m := &movedConn{Conn: nc, session: s}
+	m := &netHTTPConn{Conn: nc, session: s}
 	require.NoError(t, m.SetReadDeadline(time.Time{}))
 	require.Equal(t, 1, nc.set)
 	require.Zero(t, nc.open)

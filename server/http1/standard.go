@@ -10,11 +10,11 @@ import (
 
 // standard is the state of an exchange over net/http. It adds time limits that allow slow
 // clients but not stalled ones.
-type standard struct {
+type netHTTPExchange struct {
 	w           http.ResponseWriter
 	control     *http.ResponseController
 	request     *http.Request
-	moved       *movedConn // nil when net/http accepted the connection itself
+	conn        *netHTTPConn // nil when net/http accepted the connection itself
 	pace        pace
 	received    int64 // bytes of the body
 	continued   bool  // the body was read, so net/http has sent 100 Continue if the client expects it
@@ -24,21 +24,21 @@ type standard struct {
 }
 
 // Read reads the body, which must not stall or arrive too slowly.
-func (s *standard) Read(p []byte) (int, error) {
+func (s *netHTTPExchange) Read(p []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
 	s.continued = true
-	if s.moved == nil {
+	if s.conn == nil {
 		_ = s.control.SetReadDeadline(time.Now().Add(bodyTimeout))
 	} else {
-		s.moved.beginBody(s.pace.least)
+		s.conn.beginBody(s.pace.minBytes)
 	}
 	n, err := s.request.Body.Read(p)
-	if s.moved == nil {
+	if s.conn == nil {
 		_ = s.control.SetReadDeadline(time.Time{})
 	} else {
-		s.moved.endBody()
+		s.conn.endBody()
 	}
 	s.received += int64(n)
 	switch {
@@ -53,7 +53,7 @@ func (s *standard) Read(p []byte) (int, error) {
 
 // drain reads a short rest of the body and decides whether the connection stays open after
 // the reply. A client that waits for 100 Continue gets none, and so does not send its body.
-func (s *standard) drain() {
+func (s *netHTTPExchange) drain() {
 	left := s.request.ContentLength
 	if left > 0 {
 		left -= s.received
@@ -63,12 +63,12 @@ func (s *standard) drain() {
 		_, _ = io.CopyN(io.Discard, s, maxDrain)
 	}
 	s.end = left != 0 && !errors.Is(s.err, io.EOF)
-	if s.end && left > 0 && s.moved != nil && sends {
-		s.moved.session.expect(left, s.pace)
+	if s.end && left > 0 && s.conn != nil && sends {
+		s.conn.session.expect(left, s.pace)
 	}
 }
 
-func (s *standard) renewWriteDeadline() {
+func (s *netHTTPExchange) renewWriteDeadline() {
 	if now := time.Now(); now.Sub(s.deadlineSet) > writeTimeout/4 {
 		s.deadlineSet = now
 		_ = s.control.SetWriteDeadline(now.Add(writeTimeout))
@@ -76,7 +76,7 @@ func (s *standard) renewWriteDeadline() {
 }
 
 // write sends part of the body, in steps that have their own deadline each.
-func (s *standard) write(p []byte) error {
+func (s *netHTTPExchange) write(p []byte) error {
 	for len(p) > 0 {
 		s.renewWriteDeadline()
 		n, err := s.w.Write(p[:min(len(p), writeStep)])
@@ -89,10 +89,10 @@ func (s *standard) write(p []byte) error {
 }
 
 // head fills in the headers that all replies have.
-func (s *standard) head(x *Exchange) http.Header {
+func (s *netHTTPExchange) head(x *Exchange) http.Header {
 	h := s.w.Header()
 	h["Date"] = nil // Triton sends none, and formatting it costs time
-	if s.end || s.moved != nil && s.moved.session.draining() {
+	if s.end || s.conn != nil && s.conn.session.draining() {
 		h["Connection"] = closing
 	}
 	h["Content-Type"] = typeValues(x.ContentType)
@@ -128,7 +128,7 @@ func typeValues(kind string) []string {
 }
 
 // send writes a reply whose length is known. A failed write means that the client disconnected.
-func (s *standard) send(x *Exchange) {
+func (s *netHTTPExchange) send(x *Exchange) {
 	s.drain()
 	s.renewWriteDeadline() // also without a body
 	h := s.head(x)
@@ -150,7 +150,7 @@ func (s *standard) send(x *Exchange) {
 	}
 }
 
-func (s *standard) sendBody(x *Exchange, size int) {
+func (s *netHTTPExchange) sendBody(x *Exchange, size int) {
 	if size <= smallReply && len(x.Tail) > 0 {
 		x.out = append(x.out[:0], x.Text...)
 		for _, p := range x.Tail {
@@ -169,7 +169,7 @@ func (s *standard) sendBody(x *Exchange, size int) {
 	}
 }
 
-func (s *standard) begin(x *Exchange) {
+func (s *netHTTPExchange) begin(x *Exchange) {
 	if !x.started {
 		x.start()
 		s.head(x)
@@ -178,7 +178,7 @@ func (s *standard) begin(x *Exchange) {
 }
 
 // chunk writes one chunk: net/http makes it when it is flushed.
-func (s *standard) chunk(x *Exchange, p []byte) error {
+func (s *netHTTPExchange) chunk(x *Exchange, p []byte) error {
 	s.begin(x)
 	if err := s.write(p); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (s *standard) chunk(x *Exchange, p []byte) error {
 	return s.control.Flush()
 }
 
-func (s *standard) flush(x *Exchange, last bool) error {
+func (s *netHTTPExchange) flush(x *Exchange, last bool) error {
 	if !last {
 		return nil
 	}

@@ -26,7 +26,7 @@ func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
 		return nil, 0, status.New(status.InvalidArg, "nothing to be decompressed")
 	}
 	in := io.LimitReader(x.Body, maxBody)
-	plain, err := unpacker(x.Header.ContentEncoding, in)
+	plain, err := newDecompressor(x.Header.ContentEncoding, in)
 	switch {
 	case errors.Is(err, http1.ErrTruncated):
 		return nil, 0, unreadable(err)
@@ -49,7 +49,7 @@ func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
 
 // unpacker returns a reader of the plain text. As in Triton, gzip and deflate may be labeled
 // with each other's name.
-func unpacker(encoding string, in io.Reader) (io.ReadCloser, error) {
+func newDecompressor(encoding string, in io.Reader) (io.ReadCloser, error) {
 	if encoding == "zstd" {
 		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
@@ -98,7 +98,7 @@ func (x *exchange) compress() {
 	case "zstd":
 		pool = &zstandards
 	}
-	p := pool.Get().(packer)
+	p := pool.Get().(compressor)
 	defer pool.Put(p)
 	out := make(writer, 0, (len(x.Text)+x.tailSize)/2+64)
 	p.Reset(&out)
@@ -119,7 +119,7 @@ func (x *exchange) compress() {
 const maxWindow = 8 << 20
 
 // packer is a gzip, zlib or zstd writer. They are large, hence pooled.
-type packer interface {
+type compressor interface {
 	io.WriteCloser
 	Reset(io.Writer)
 }

@@ -6,11 +6,11 @@ import (
 	"runtime/debug"
 )
 
-// fault logs a contained panic in code that handles the request.
-func (r *Request) fault(where string, p any) { logFault(r.Log, r, where, p) }
+// logPanic logs a contained panic in code that handles the request.
+func (r *Request) logPanic(where string, p any) { logPanic(r.Log, r, where, p) }
 
-// logFault logs a contained panic with its stack. log and r may be nil.
-func logFault(log *slog.Logger, r *Request, where string, p any) {
+// logPanic logs a contained panic with its stack. log and r may be nil.
+func logPanic(log *slog.Logger, r *Request, where string, p any) {
 	if log == nil {
 		return
 	}

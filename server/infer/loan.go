@@ -31,7 +31,7 @@ type Delivery struct {
 	Err                error
 }
 
-// loan is the state of a request that a backend runs.
+// loan is the state of a request from the time a backend gets it until the backend is done.
 type loan struct {
 	owner     Owner    // nil: no backend runs the request
 	decoupled bool     // any number of responses

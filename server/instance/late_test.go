@@ -173,7 +173,7 @@ func TestAnIdleInstanceMayBreak(t *testing.T) {
 		time.Sleep(time.Second)
 		require.True(t, g.Ready())
 		require.EqualValues(t, 2, m.Made())
-		require.Equal(t, instance.Life{Name: "m_0_0", State: instance.Ready, Restarts: 1}, g.Instances()[0])
+		require.Equal(t, instance.Status{Name: "m_0_0", State: instance.Ready, Restarts: 1}, g.Instances()[0])
 	})
 }
 

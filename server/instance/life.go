@@ -41,8 +41,8 @@ func (s State) String() string {
 	return [...]string{Starting: "starting", Ready: "ready", Broken: "broken", Restarting: "restarting", Closed: "closed"}[s]
 }
 
-// Life describes the state of one instance.
-type Life struct {
+// Status describes the state of one instance.
+type Status struct {
 	Name     string
 	State    State
 	Reason   string // why it is Broken or Restarting
@@ -57,18 +57,18 @@ const (
 )
 
 // Instances lists the instances that take requests, in the order of the configuration.
-func (g *Group) Instances() []Life {
-	all := make([]Life, len(g.workers))
+func (g *Group) Instances() []Status {
+	all := make([]Status, len(g.workers))
 	for i, w := range g.workers {
 		w.life.Lock()
-		all[i] = Life{Name: w.at.Name, State: w.life.state, Reason: w.life.reason, Restarts: w.life.restarts}
+		all[i] = Status{Name: w.at.Name, State: w.life.state, Reason: w.life.reason, Restarts: w.life.restarts}
 		w.life.Unlock()
 	}
 	return all
 }
 
-// move changes the state, unless the instance is closed.
-func (w *worker) move(to State, reason string) {
+// setState changes the state, unless the instance is closed.
+func (w *worker) setState(to State, reason string) {
 	w.life.Lock()
 	defer w.life.Unlock()
 	if w.life.state == Closed {
@@ -121,13 +121,13 @@ func (g *Group) restart(ctx context.Context, w *worker) bool {
 	}
 	g.closeBroken(w)
 	for g.pause(w.backOff()) {
-		w.move(Restarting, "")
+		w.setState(Restarting, "")
 		err := g.newInstance(ctx, w)
 		if err == nil {
 			g.restored(w)
 			return true
 		}
-		w.move(Broken, err.Error())
+		w.setState(Broken, err.Error())
 		g.closeBroken(w) // it may have broken during warm-up
 		g.opts.Log.Error("a broken instance could not be restarted", "model", g.opts.Name, "version", g.opts.Version,
 			"instance", w.at.Name, "error", err)
@@ -140,7 +140,7 @@ func (g *Group) restored(w *worker) {
 	w.life.Lock()
 	w.life.restarts++
 	w.life.Unlock()
-	w.move(Ready, "")
+	w.setState(Ready, "")
 	g.source.Restore(w.slot)
 	g.watch(w)
 	g.opts.Stats.InstanceRestarted()
@@ -150,7 +150,7 @@ func (g *Group) restored(w *worker) {
 // closeBroken closes a broken instance. It first answers the unanswered kept requests, and
 // takes all kept requests back after the close.
 func (g *Group) closeBroken(w *worker) {
-	w.unwatch()
+	w.stopWatching()
 	w.kept.abort(func(r *infer.Request) error { return errBroken(r, w.at.Name) })
 	if err := g.closeInstance(w); err != nil {
 		g.opts.Log.Error("a broken instance did not close cleanly", "model", g.opts.Name, "version", g.opts.Version, "error", err)
@@ -215,8 +215,8 @@ func (g *Group) watch(w *worker) {
 	})
 }
 
-// unwatch stops watch.
-func (w *worker) unwatch() {
+// stopWatching ends the goroutine of watch.
+func (w *worker) stopWatching() {
 	if w.stopWatch != nil {
 		close(w.stopWatch)
 		w.stopWatch = nil

@@ -15,7 +15,7 @@ import (
 
 // assemble completes a version of an ensemble. old is the version that it replaces; nil if
 // it replaces none.
-func (b *Builder) assemble(v *Loaded, s Source, old *Loaded) error {
+func (b *Builder) loadEnsemble(v *LoadedVersion, s Source, old *LoadedVersion) error {
 	config := modelconfig.New(s.Config.File, proto.CloneOf(s.Config.ModelConfig))
 	if err := s.Config.First(s.Config.ValidateIO()); err != nil {
 		return err
@@ -29,24 +29,24 @@ func (b *Builder) assemble(v *Loaded, s Source, old *Loaded) error {
 	}
 	steps := config.GetEnsembleScheduling().GetStep()
 	var configs []*inferencepb.ModelConfig
-	prints := make([]*fingerprint.Fingerprint, len(v.parts))
-	for i, p := range v.parts {
-		configs, prints[i] = append(configs, p.config), p.fingerprint
+	fingerprints := make([]*fingerprint.Fingerprint, len(v.composing))
+	for i, p := range v.composing {
+		configs, fingerprints[i] = append(configs, p.config), p.fingerprint
 		v.inheritLabels(steps[i], p)
-		steps[i].ModelNamespace = p.space
+		steps[i].ModelNamespace = p.namespace
 	}
 	config.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: modelconfig.Decoupled(configs)}
 	v.config = config.ModelConfig
-	v.fingerprint = fingerprint.Ensemble(prints)
-	v.fingerprint.Complete(v.model, v.text, v.config)
-	v.check, v.metadata = validation.New(v.config), Describe(v.config, v.text)
+	v.fingerprint = fingerprint.Ensemble(fingerprints)
+	v.fingerprint.Complete(v.model, v.versionText, v.config)
+	v.check, v.metadata = validation.New(v.config), Describe(v.config, v.versionText)
 	if n := v.config.GetEnsembleScheduling().GetMaxInflightRequests(); n > 0 {
 		b.opts.Log.Info(fmt.Sprintf("Ensemble model '%s' configured with max_inflight_requests: %d", v.label, n))
 	}
 	if old != nil && old.from.Stamp.Same(v.from.Stamp) && proto.Equal(old.config, v.config) {
 		v.stats = old.stats
 	} else {
-		v.stats = stats.New(v.config, v.text, b.opts.Stats)
+		v.stats = stats.New(v.config, v.versionText, b.opts.Stats)
 	}
 	models := s.Models
 	if b.opts.Cache != nil {
@@ -60,10 +60,10 @@ func (b *Builder) assemble(v *Loaded, s Source, old *Loaded) error {
 
 // inheritLabels copies the class names of a step's model to the ensemble's outputs that have
 // none.
-func (v *Loaded) inheritLabels(step *inferencepb.ModelEnsembling_Step, part *Loaded) {
+func (v *LoadedVersion) inheritLabels(step *inferencepb.ModelEnsembling_Step, composing *LoadedVersion) {
 	for from, to := range step.GetOutputMap() {
-		if v.labels[to] == nil && part.labels[from] != nil {
-			v.labels[to] = part.labels[from]
+		if v.labels[to] == nil && composing.labels[from] != nil {
+			v.labels[to] = composing.labels[from]
 		}
 	}
 }

@@ -23,7 +23,7 @@ func extensions(c *modelconfig.Config) (extension.Settings, error) {
 
 // forClients returns the configuration that requests are checked against. An input that
 // length buckets fill with a mask is optional.
-func forClients(c *inferencepb.ModelConfig, s extension.Settings) *inferencepb.ModelConfig {
+func requestConfig(c *inferencepb.ModelConfig, s extension.Settings) *inferencepb.ModelConfig {
 	if s.Lengths == nil || s.Lengths.Mask == nil {
 		return c
 	}
@@ -38,7 +38,7 @@ func forClients(c *inferencepb.ModelConfig, s extension.Settings) *inferencepb.M
 
 // observe sets up the observers of the batches of a version with a queue: the adaptive queue
 // delay and admission control.
-func (v *Loaded) observe(p scheduler.Policy, q *scheduler.Queue, instances int) {
+func (v *LoadedVersion) setObservers(p scheduler.Policy, q *scheduler.Queue, instances int) {
 	var all scheduler.Observers
 	if d := v.extensions.Delay; d != nil {
 		all = append(all, v.adapt(d, p.(*dynamic.Policy)))
@@ -53,7 +53,7 @@ func (v *Loaded) observe(p scheduler.Policy, q *scheduler.Queue, instances int) 
 }
 
 // adapt returns the observer that adapts the queue delay.
-func (v *Loaded) adapt(d *extension.Delay, p *dynamic.Policy) scheduler.Observer {
+func (v *LoadedVersion) adapt(d *extension.Delay, p *dynamic.Policy) scheduler.Observer {
 	start := v.config.GetDynamicBatching().GetMaxQueueDelayMicroseconds()
 	return adaptive.New(adaptive.Options{
 		Goal:  adaptive.Goal{Target: d.Target, Limit: d.Limit},

@@ -11,12 +11,12 @@ import (
 // An ensemble does not once a part was replaced or a step has used another version than its
 // part. That happens between the load of a part and the load of the ensemble, and as long as
 // the latter fails.
-func (v *Loaded) steady() bool {
-	if v.drifted.Load() {
+func (v *LoadedVersion) matchesFingerprint() bool {
+	if v.stepChanged.Load() {
 		return false
 	}
-	for _, p := range v.parts {
-		if p.retired.Load() || !p.steady() {
+	for _, p := range v.composing {
+		if p.retired.Load() || !p.matchesFingerprint() {
 			return false
 		}
 	}
@@ -24,16 +24,16 @@ func (v *Loaded) steady() bool {
 }
 
 // recordStep records the version that a step of an ensemble uses.
-func (v *Loaded) recordStep(step int, p *Loaded) {
-	if v.parts[step] != p && !v.drifted.Load() {
-		v.drifted.Store(true)
+func (v *LoadedVersion) recordStep(step int, p *LoadedVersion) {
+	if v.composing[step] != p && !v.stepChanged.Load() {
+		v.stepChanged.Store(true)
 	}
 }
 
 // stepObserver finds the models of an ensemble's steps and records their versions.
 type stepObserver struct {
 	models infer.Submitter
-	v      *Loaded
+	v      *LoadedVersion
 }
 
 // Acquire takes a reference to the model of a step.

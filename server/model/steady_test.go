@@ -10,18 +10,18 @@ import (
 // fingerprint covers, nor is an ensemble over it.
 func TestDriftedEnsemble(t *testing.T) {
 	t.Parallel()
-	leaf, other := &Loaded{}, &Loaded{}
-	inner := &Loaded{parts: []*Loaded{leaf, leaf}}
-	outer := &Loaded{parts: []*Loaded{leaf, inner}}
-	for step, p := range outer.parts {
+	leaf, other := &LoadedVersion{}, &LoadedVersion{}
+	inner := &LoadedVersion{composing: []*LoadedVersion{leaf, leaf}}
+	outer := &LoadedVersion{composing: []*LoadedVersion{leaf, inner}}
+	for step, p := range outer.composing {
 		outer.recordStep(step, p)
 	}
-	require.True(t, outer.steady())
+	require.True(t, outer.matchesFingerprint())
 	inner.recordStep(0, leaf)
-	require.True(t, outer.steady())
+	require.True(t, outer.matchesFingerprint())
 	inner.recordStep(1, other)
-	require.False(t, inner.steady())
-	require.False(t, outer.steady())
+	require.False(t, inner.matchesFingerprint())
+	require.False(t, outer.matchesFingerprint())
 	inner.recordStep(1, leaf)
-	require.False(t, inner.steady(), "never again")
+	require.False(t, inner.matchesFingerprint(), "never again")
 }

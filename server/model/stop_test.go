@@ -10,13 +10,13 @@ import (
 // that is told when it may be so.
 func TestIdle(t *testing.T) {
 	t.Parallel()
-	v := &Loaded{drained: make(chan struct{})}
+	v := &LoadedVersion{drained: make(chan struct{})}
 	v.refs.Store(1)
 	require.True(t, v.Acquire())
 	told := 0
 	v.Stop(func() { told++ })
 	require.True(t, v.Stopped())
-	all := []*Loaded{v}
+	all := []*LoadedVersion{v}
 	require.False(t, Idle(all), "a request that came before")
 	s, ok := v.AcquireCallee()
 	require.True(t, ok)
@@ -36,9 +36,9 @@ func TestIdle(t *testing.T) {
 // before the one before is given back, is never overlooked.
 func TestIdleOfCallersInTurn(t *testing.T) {
 	t.Parallel()
-	all := make([]*Loaded, 8)
+	all := make([]*LoadedVersion, 8)
 	for i := range all {
-		all[i] = &Loaded{drained: make(chan struct{})}
+		all[i] = &LoadedVersion{drained: make(chan struct{})}
 		all[i].refs.Store(1)
 		all[i].Stop(func() {})
 	}

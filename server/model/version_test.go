@@ -13,7 +13,7 @@ import (
 // core's reference to it is gone.
 func TestPanicUsesTheRequestUp(t *testing.T) {
 	t.Parallel()
-	v := &Loaded{} // without a checker
+	v := &LoadedVersion{} // without a checker
 	for name, take := range map[string]func(*infer.Request){
 		"infer":  func(r *infer.Request) { _, _ = v.Infer(context.Background(), r) },
 		"submit": func(r *infer.Request) { _ = v.Submit(r) },

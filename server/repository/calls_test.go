@@ -127,7 +127,7 @@ func TestModelsCallTheirOwnSpace(t *testing.T) {
 	require.NoError(t, err)
 	works(t, r, "mine")
 	works(t, r, "far")
-	for id, n := range map[store.ID]uint64{{Space: first, Name: "to"}: 1, {Space: second, Name: "to"}: 0, {Space: second, Name: "other"}: 1} {
+	for id, n := range map[store.ID]uint64{{Namespace: first, Name: "to"}: 1, {Namespace: second, Name: "to"}: 0, {Namespace: second, Name: "other"}: 1} {
 		require.Equal(t, n, r.actual.Snapshot().Model(id).Newest().Stats().Counters().Success.Count, id.String())
 	}
 }

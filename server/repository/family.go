@@ -10,27 +10,27 @@ import (
 
 // families is a lock name that no model has. An operation on several models, which ensembles
 // connect, takes it first. So two such operations never wait for each other.
-const families = ""
+const relatedLock = ""
 
 // reserve takes the names that family returns: the name of a model, and the names of the
 // models that ensembles connect with it. If another operation has freed one of the names
 // since the watch began, it may have loaded newer files than the listing shows, so reserve
 // calls relist. Then reserve calls family again; if the names have changed, it frees all and
 // starts again. After an error no name is held.
-func (r *Repository) reserve(ctx context.Context, name string, w *watch, family func() []string, relist func()) (free func(), err error) {
-	for all := family(); ; {
+func (r *Repository) reserve(ctx context.Context, name string, w *watch, related func() []string, relist func()) (free func(), err error) {
+	for all := related(); ; {
 		held := all
 		if len(all) > 1 {
-			held = append([]string{families}, all...)
+			held = append([]string{relatedLock}, all...)
 		}
-		free, err := r.names.holdAll(ctx, held, w)
+		free, err := r.locks.lockAll(ctx, held, w)
 		if err != nil {
 			return nil, err
 		}
-		if r.names.overtaken(w, held) {
+		if r.locks.changedSince(w, held) {
 			relist()
 		}
-		now := family()
+		now := related()
 		switch {
 		case ctx.Err() != nil: // then a family may be incomplete
 			free()
@@ -46,7 +46,7 @@ func (r *Repository) reserve(ctx context.Context, name string, w *watch, family 
 // family returns the names of a model, of the models that its steps need, and of the
 // ensembles that need one of them, sorted: in the store and in the desired state. With an
 // override, the model's own steps are those of the override.
-func (r *Repository) family(ctx context.Context, l *layout.Listing, name string, override *string) []string {
+func (r *Repository) relatedModels(ctx context.Context, l *layout.Listing, name string, override *string) []string {
 	return closure(name, func(at string) []string {
 		if at != name {
 			return append(r.neighbors(at), l.StepNames(ctx, at, nil)...)
@@ -70,7 +70,7 @@ func closure(name string, next func(name string) []string) []string {
 	all := []string{name}
 	for i := 0; i < len(all); i++ {
 		for _, n := range next(all[i]) {
-			if n != families && !slices.Contains(all, n) {
+			if n != relatedLock && !slices.Contains(all, n) {
 				all = append(all, n)
 			}
 		}

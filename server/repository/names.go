@@ -10,21 +10,21 @@ import (
 
 // names are locks by model name. An operation holds the names of the models that it may
 // change.
-type names struct {
+type nameLocks struct {
 	mu      sync.Mutex
 	busy    map[string]chan struct{} // closed when the name is free again
 	watches map[*watch]struct{}
 }
 
-func newNames() names {
-	return names{busy: map[string]chan struct{}{}, watches: map[*watch]struct{}{}}
+func newNameLocks() nameLocks {
+	return nameLocks{busy: map[string]chan struct{}{}, watches: map[*watch]struct{}{}}
 }
 
 // watch collects the names that other operations have freed since it began.
 type watch struct{ freed map[string]bool } // guarded by names.mu
 
 // watch begins to collect the names that are freed. unwatch ends it.
-func (n *names) watch() *watch {
+func (n *nameLocks) watch() *watch {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	w := &watch{map[string]bool{}}
@@ -32,7 +32,7 @@ func (n *names) watch() *watch {
 	return w
 }
 
-func (n *names) unwatch(w *watch) {
+func (n *nameLocks) unwatch(w *watch) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.watches, w)
@@ -40,7 +40,7 @@ func (n *names) unwatch(w *watch) {
 
 // overtaken reports whether another operation has freed one of the held names since the
 // watch began. If so, the watch begins anew. A nil watch has collected nothing.
-func (n *names) overtaken(w *watch, held []string) bool {
+func (n *nameLocks) changedSince(w *watch, held []string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if w == nil || !slices.ContainsFunc(held, func(name string) bool { return w.freed[name] }) {
@@ -52,7 +52,7 @@ func (n *names) overtaken(w *watch, held []string) bool {
 
 // holdAll takes names in their order. The watch is the operation's own: it does not collect
 // the names that free frees. It may be nil.
-func (n *names) holdAll(ctx context.Context, all []string, own *watch) (free func(), err error) {
+func (n *nameLocks) lockAll(ctx context.Context, all []string, own *watch) (free func(), err error) {
 	var held []func()
 	free = func() {
 		for _, f := range slices.Backward(held) {
@@ -60,7 +60,7 @@ func (n *names) holdAll(ctx context.Context, all []string, own *watch) (free fun
 		}
 	}
 	for _, name := range all {
-		f, err := n.hold(ctx, name, own)
+		f, err := n.lock(ctx, name, own)
 		if err != nil {
 			free()
 			return nil, err
@@ -71,7 +71,7 @@ func (n *names) holdAll(ctx context.Context, all []string, own *watch) (free fun
 }
 
 // hold takes a name. While another operation holds the name, it waits until ctx ends.
-func (n *names) hold(ctx context.Context, name string, own *watch) (free func(), err error) {
+func (n *nameLocks) lock(ctx context.Context, name string, own *watch) (free func(), err error) {
 	for {
 		n.mu.Lock()
 		wait, taken := n.busy[name]
@@ -79,7 +79,7 @@ func (n *names) hold(ctx context.Context, name string, own *watch) (free func(),
 			held := make(chan struct{})
 			n.busy[name] = held
 			n.mu.Unlock()
-			return func() { n.free(name, held, own) }, nil
+			return func() { n.unlock(name, held, own) }, nil
 		}
 		n.mu.Unlock()
 		select {
@@ -90,7 +90,7 @@ func (n *names) hold(ctx context.Context, name string, own *watch) (free func(),
 	}
 }
 
-func (n *names) free(name string, held chan struct{}, own *watch) {
+func (n *nameLocks) unlock(name string, held chan struct{}, own *watch) {
 	n.mu.Lock()
 	delete(n.busy, name)
 	for w := range n.watches {

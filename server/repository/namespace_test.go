@@ -44,13 +44,13 @@ func TestEnsemblesInNamespaces(t *testing.T) {
 		require.Equal(t, space, m.Config().GetEnsembleScheduling().GetStep()[0].GetModelNamespace(), name)
 		m.Release()
 	}
-	for id, n := range map[store.ID]uint64{{Space: first, Name: "a"}: 2, {Space: second, Name: "a"}: 1, {Space: second, Name: "other"}: 1} {
+	for id, n := range map[store.ID]uint64{{Namespace: first, Name: "a"}: 2, {Namespace: second, Name: "a"}: 1, {Namespace: second, Name: "other"}: 1} {
 		require.Equal(t, n, r.actual.Snapshot().Model(id).Newest().Stats().Counters().Success.Count, id.String())
 	}
 
 	// What is unloaded in one path is not in the other.
 	require.NoError(t, r.Unload(t.Context(), "mine", false))
 	require.NoError(t, r.Unload(t.Context(), "said", true))
-	require.Nil(t, r.actual.Snapshot().Model(store.ID{Space: first, Name: "a"}).Newest())
+	require.Nil(t, r.actual.Snapshot().Model(store.ID{Namespace: first, Name: "a"}).Newest())
 	require.NoError(t, ask(t, r, "theirs"))
 }

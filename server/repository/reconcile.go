@@ -15,9 +15,9 @@ import (
 
 // edit is an operation's change of the desired state.
 type edit struct {
-	by    desired.Requester
-	added []plan.Finding // models to serve
-	parts bool           // also serve the models of their steps
+	by        desired.Requester
+	added     []plan.Finding // models to serve
+	composing bool           // also serve the models of their steps
 	// removed are the models that are no longer to be served. With dependents, the models
 	// that only they need as steps are removed too.
 	removed    []store.ID
@@ -77,10 +77,10 @@ func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []pl
 		if f.Content == nil && f.Err == nil {
 			r.inspect(ctx, l, f)
 		}
-		if !e.parts {
+		if !e.composing {
 			continue
 		}
-		for _, p := range r.partsOf(f) {
+		for _, p := range r.composingModels(f) {
 			if p.Name != "" && !seen[p] {
 				seen[p] = true
 				all = append(all, plan.Finding{ID: p})
@@ -124,13 +124,13 @@ func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Fin
 }
 
 // partsOf returns the models of the steps of a found model, even if the model is not due.
-func (r *Repository) partsOf(f *plan.Finding) []store.ID {
+func (r *Repository) composingModels(f *plan.Finding) []store.ID {
 	if f.Content != nil {
-		return f.Content.Parts
+		return f.Content.ComposingModels
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.desired.Parts(f.ID)
+	return r.desired.ComposingModels(f.ID)
 }
 
 // perform carries out a plan: it loads models at the same time, ensembles after their
@@ -201,7 +201,7 @@ func (r *Repository) removeModel(id store.ID) {
 // withdraw takes all ready versions of a model out of service. The model may still be
 // desired.
 func (r *Repository) withdraw(id store.ID, stillDesired bool) {
-	var retired []*model.Loaded
+	var retired []*model.LoadedVersion
 	r.actual.Change(id, func(m *actual.Model) {
 		m.Desired = stillDesired
 		retired = m.Unload()

@@ -92,7 +92,7 @@ func TestReload(t *testing.T) {
 	require.Equal(t, "m:1 READY", states(r))
 	same, err := r.Model("m", "")
 	require.NoError(t, err)
-	require.Same(t, old.(*actual.Newest).Loaded, same.(*actual.Newest).Loaded)
+	require.Same(t, old.(*actual.Newest).LoadedVersion, same.(*actual.Newest).LoadedVersion)
 	same.Release()
 
 	done = load()
@@ -101,7 +101,7 @@ func TestReload(t *testing.T) {
 	require.NoError(t, <-done, "a failed load is tried again")
 	fresh, err := r.Model("m", "1")
 	require.NoError(t, err)
-	require.NotSame(t, old.(*actual.Newest).Loaded, fresh)
+	require.NotSame(t, old.(*actual.Newest).LoadedVersion, fresh)
 	fresh.Release()
 	resp, err := inferOnce(t, old)
 	require.NoError(t, err, "who has the old version may use it")

@@ -25,16 +25,16 @@ const unloadTimeout = 350 * time.Second
 const unloadPoll = 500 * time.Millisecond
 
 // order is a load that the platform requests.
-type order struct{ name, url, target string }
+type loadRequest struct{ name, url, target string }
 
 func (h *handler) load(x *http1.Exchange) {
-	o, err := h.order(x)
+	o, err := h.readLoadRequest(x)
 	if err != nil {
 		refuse(x, http.StatusBadRequest, err)
 		return
 	}
 	if h.Repositories == nil {
-		refuse(x, http.StatusBadRequest, unknownRepositories())
+		refuse(x, http.StatusBadRequest, errNoRepositories())
 		return
 	}
 	h.Log.Info("Loading SageMaker TargetModel: " + o.target)
@@ -72,7 +72,7 @@ func conflict(err error) int {
 }
 
 // order reads a load: {"model_name": ..., "url": ...}.
-func (h *handler) order(x *http1.Exchange) (o order, err error) {
+func (h *handler) readLoadRequest(x *http1.Exchange) (o loadRequest, err error) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, io.NopCloser(x.Body), h.MaxInput))
 	if err != nil {
 		return o, status.New(status.InvalidArg, "reading the request: %w", err)

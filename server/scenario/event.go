@@ -9,11 +9,11 @@ import (
 
 // Event is one line of a script.
 type Event struct {
-	At    time.Duration
-	Kind  Kind
-	Name  string // of the request
-	Asked Request
-	text  string
+	At      time.Duration
+	Kind    Kind
+	Name    string // of the request
+	Request Request
+	text    string
 }
 
 // Kind is the kind of an event.
@@ -67,10 +67,10 @@ func parseEvent(text string) (Event, error) {
 		e.Kind, e.Name = Cancel, words[2]
 		return e, nil
 	}
-	e.Asked = Request{Rows: 1, Width: 1, Inputs: []string{"IN"}}
+	e.Request = Request{Rows: 1, Width: 1, Inputs: []string{"IN"}}
 	for _, w := range words[2:] {
 		key, value, _ := strings.Cut(w, "=")
-		if err := e.Asked.set(key, value); err != nil {
+		if err := e.Request.set(key, value); err != nil {
 			return e, err
 		}
 	}

@@ -25,7 +25,7 @@ type Run struct {
 	Members []string
 	// Loose says that other instances may have run batches at the same time, so that the
 	// order does not matter.
-	Loose bool
+	Unordered bool
 }
 
 // Reply is one response, or an end without data.
@@ -50,7 +50,7 @@ func (r *Record) Lines() []string {
 	for _, b := range r.Runs {
 		l := line{at: onGrid(b.At), rank: "1 " + b.Model}
 		l.text = "run " + b.Model + " " + strings.Join(b.Members, " ")
-		if b.Loose {
+		if b.Unordered {
 			l.rank += " " + l.text
 		}
 		all = append(all, l)
@@ -89,7 +89,7 @@ func Values(name string, all []int32) string {
 // Counted writes the statistics of a model. It leaves out "queue" and "compute" if their
 // counts equal those of the successful requests, and the statistics of single responses,
 // which the Python backend does not report. reasons are the failures by reason.
-func Counted(m *Model, s *inferencepb.ModelStatistics, reasons map[string]uint64) string {
+func FormatStats(m *Model, s *inferencepb.ModelStatistics, reasons map[string]uint64) string {
 	c := s.GetInferenceStats()
 	ok, hit, miss := c.GetSuccess().GetCount(), c.GetCacheHit().GetCount(), c.GetCacheMiss().GetCount()
 	var b strings.Builder

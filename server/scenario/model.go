@@ -50,8 +50,8 @@ func (m *Model) Batching() bool { return strings.Contains(m.Config, "max_batch_s
 
 // Streams reports whether its requests may have any number of responses.
 func (m *Model) Streams() bool {
-	_, told := m.Options["stream"]
-	return told || strings.Contains(m.Config, "decoupled: true")
+	_, set := m.Options["stream"]
+	return set || strings.Contains(m.Config, "decoupled: true")
 }
 
 // Instances returns a lower bound of the number of its instances.

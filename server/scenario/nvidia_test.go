@@ -177,7 +177,7 @@ func (o *nvidia) runs(t *testing.T, c *Scenario, prefix string, begin time.Time)
 		if !mine {
 			continue
 		}
-		all = append(all, Run{At: time.Duration(note.At - begin.UnixNano()), Model: name, Members: note.Members, Loose: c.model(name).Instances() > 1})
+		all = append(all, Run{At: time.Duration(note.At - begin.UnixNano()), Model: name, Members: note.Members, Unordered: c.model(name).Instances() > 1})
 	}
 	return all
 }
@@ -186,7 +186,7 @@ func (o *nvidia) stats(t *testing.T, m *Model, prefix string) string {
 	t.Helper()
 	got, err := o.client.ModelStatistics(t.Context(), &inferencepb.ModelStatisticsRequest{Name: prefix + m.Name, Version: "1"})
 	require.NoError(t, err)
-	return Counted(m, got.GetModelStats()[0], o.failures(t, prefix+m.Name))
+	return FormatStats(m, got.GetModelStats()[0], o.failures(t, prefix+m.Name))
 }
 
 var failure = regexp.MustCompile(`(?m)^nv_inference_request_failure\{model="([^"]*)",reason="([^"]*)",version="1"\} (\d+)$`)

@@ -92,7 +92,7 @@ func playOurs(t *testing.T, s *Suite, c *Scenario) []string {
 	time.Sleep(100 * time.Millisecond)
 	rec := Record{Replies: p.replies, Runs: recording.runs}
 	for i := range rec.Runs {
-		rec.Runs[i].Loose = c.model(rec.Runs[i].Model).Instances() > 1
+		rec.Runs[i].Unordered = c.model(rec.Runs[i].Model).Instances() > 1
 	}
 	for i := range c.Models {
 		m := &c.Models[i]
@@ -149,5 +149,5 @@ func counted(t *testing.T, r *repository.Repository, m *Model) string {
 			}
 		}
 	}
-	return Counted(m, got.GetModelStats()[0], reasons)
+	return FormatStats(m, got.GetModelStats()[0], reasons)
 }

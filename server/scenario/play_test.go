@@ -62,9 +62,9 @@ func (p *player) do(ctx context.Context, t testing.TB, e *Event) {
 		cancel()
 		return
 	}
-	m := p.model(e.Asked.Model)
+	m := p.model(e.Request.Model)
 	if m == nil {
-		t.Errorf("%s: no model %q", p.Name, e.Asked.Model)
+		t.Errorf("%s: no model %q", p.Name, e.Request.Model)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)

@@ -113,7 +113,7 @@ func (v *visit) Send(resp *infer.Response, final bool) {
 
 // request is what the front end makes of the message of a client.
 func (v *visit) request(e *Event, m *Model) *infer.Request {
-	a := &e.Asked
+	a := &e.Request
 	r := infer.NewUnpooled()
 	r.ModelName, r.ID, r.Priority = m.Name, e.Name, a.Priority
 	r.SequenceStart, r.SequenceEnd, r.TimeoutMicros = a.Start, a.End, uint64(a.Timeout.Microseconds())

@@ -154,10 +154,10 @@ func TestRegisterCUDA(t *testing.T) {
 	require.NoError(t, m.RegisterCUDA("", handle("a"), 0, 7), "the same memory again")
 	all, err := m.CUDAStatus("")
 	require.NoError(t, err)
-	require.Equal(t, []shm.CUDA{{"", 0, 7}, {"c", 0, 100}}, all)
+	require.Equal(t, []shm.CUDARegion{{"", 0, 7}, {"c", 0, 100}}, all)
 	all, err = m.CUDAStatus("c")
 	require.NoError(t, err)
-	require.Equal(t, []shm.CUDA{{"c", 0, 100}}, all)
+	require.Equal(t, []shm.CUDARegion{{"c", 0, 100}}, all)
 }
 
 func TestCUDAIsNotThere(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 type state uint8
 
 const (
-	opening state = iota // the name is reserved
-	usable               // the manager holds one reference
-	leaving              // requests hold the last references
+	opening      state = iota // the name is reserved
+	usable                    // the manager holds one reference
+	unregistered              // requests hold the last references
 )
 
 // kind is the kind of memory: system or CUDA.

@@ -74,21 +74,21 @@ func (m *Manager) register(r *region) error {
 // finds it. A name that is not registered is not an error. unregister returns the
 // regions whose memory could not be closed.
 func (m *Manager) unregister(k kind, name string) (stuck []*region) {
-	var gone []*region
+	var removed []*region
 	m.mu.Lock()
 	for _, r := range m.mu.regions {
 		if r.state == usable && r.memory.kind() == k && (name == "" || name == r.name) {
-			r.state = leaving
-			gone = append(gone, r)
+			r.state = unregistered
+			removed = append(removed, r)
 		}
 	}
 	m.mu.Unlock()
-	for _, r := range gone {
+	for _, r := range removed {
 		r.Release()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, r := range gone {
+	for _, r := range removed {
 		if r.closeErr != nil {
 			stuck = append(stuck, r)
 		}

@@ -73,7 +73,7 @@ func TestRegister(t *testing.T) {
 	require.NoError(t, m.RegisterSystem("", strings.TrimPrefix(key, "/"), 0, 1))
 	all, err := m.SystemStatus("")
 	require.NoError(t, err)
-	require.Equal(t, []shm.System{{"", key[1:], 0, 1}, {"a", key, 4096, 4096}, {"taken", key, 0, 64}}, all)
+	require.Equal(t, []shm.SystemRegion{{"", key[1:], 0, 1}, {"a", key, 4096, 4096}, {"taken", key, 0, 64}}, all)
 }
 
 // A child can map a region of a client's as it maps memory of the pool.
@@ -249,7 +249,7 @@ func TestNamesOfBothKinds(t *testing.T) {
 	require.NoError(t, m.UnregisterCUDA(""), "the other kind stays")
 	all, err := m.SystemStatus("")
 	require.NoError(t, err)
-	require.Equal(t, []shm.System{{"r", key, 0, 64}}, all)
+	require.Equal(t, []shm.SystemRegion{{"r", key, 0, 64}}, all)
 }
 
 // The strings of an input stay what they were when the request was read.

@@ -11,15 +11,15 @@ import (
 // Names of the settings that clients may change, in the order in which they take effect.
 const (
 	LevelName     = "trace_level"
-	RateName      = "trace_rate"
-	CountName     = "trace_count"
-	FrequencyName = "log_frequency"
+	rateName      = "trace_rate"
+	countName     = "trace_count"
+	frequencyName = "log_frequency"
 	// FileName names a setting that clients read and must not change.
 	FileName = "trace_file"
 )
 
 // Changeable returns the names that Change.Set knows.
-func Changeable() []string { return []string{FileName, LevelName, RateName, CountName, FrequencyName} }
+func Changeable() []string { return []string{FileName, LevelName, rateName, countName, frequencyName} }
 
 // Change is a client's change of settings. The zero value changes nothing.
 type Change struct {
@@ -48,15 +48,15 @@ func (c *Change) Set(name string, texts []string) error {
 		return status.New(status.Unsupported, "trace file location can not be updated through network protocol")
 	case LevelName:
 		return c.level(texts)
-	case RateName:
+	case rateName:
 		n, err := c.number(fieldRate, name, texts)
 		c.to.rate = uint32(n)
 		return err
-	case CountName:
+	case countName:
 		n, err := c.number(fieldCount, name, texts)
 		c.to.count = int32(n)
 		return err
-	case FrequencyName:
+	case frequencyName:
 		n, err := c.number(fieldFrequency, name, texts)
 		c.to.frequency = uint32(n)
 		return err

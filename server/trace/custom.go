@@ -4,20 +4,20 @@ import "strings"
 
 // activity records a time of the backend. In OpenTelemetry "<X>_START" opens the span X and
 // "<X>_END" closes the span that was opened last; other names are events of the open span.
-func (t *Trace) activity(name string, at int64) {
+func (t *requestTrace) activity(name string, at int64) {
 	if t.request.sampler.level&timestamps == 0 {
 		return
 	}
 	t.request.mu.Lock()
 	defer t.request.mu.Unlock()
-	t.custom = append(t.custom, event{name: name, at: at})
+	t.activities = append(t.activities, event{name: name, at: at})
 }
 
 // customSpans returns the backend's spans inside the model's span, and its events outside of them.
 // A span that the backend left open ends with the request.
-func (t *Trace) customSpans() (inside []span, outside []event) {
+func (t *requestTrace) activitySpans() (inside []span, outside []event) {
 	var open []int
-	for _, e := range inOrder(t.custom) {
+	for _, e := range inOrder(t.activities) {
 		if name, ok := strings.CutSuffix(e.name, "_START"); ok && name != "" {
 			parent := t.span
 			if len(open) > 0 {

@@ -35,7 +35,7 @@ func FuzzChange(f *testing.F) {
 	f.Add("trace_level=TIMESTAMPS;m trace_rate=7;trace_rate=0;m trace_rate=none;trace_count=-2")
 	f.Add("trace_level=OFF;m trace_level=TENSORS;log_frequency=99999999999")
 	f.Fuzz(func(t *testing.T, text string) {
-		tr := newTracer(start{mode: Triton, file: "f", values: values{rate: 1, count: -1}}, nil)
+		tr := newTracer(parsedConfig{mode: Triton, file: "f", values: values{rate: 1, count: -1}}, nil)
 		for step := range strings.SplitSeq(text, ";") {
 			model, setting, ok := strings.Cut(step, " ")
 			if !ok {

@@ -15,16 +15,16 @@ func (q *request) json() []byte {
 	for i, t := range q.traces {
 		var front []event
 		if i == 0 {
-			front = q.front
+			front = q.frontendEvents
 		}
 		b = t.appendJSON(b, front)
 	}
 	return b
 }
 
-func (t *Trace) appendJSON(b []byte, front []event) []byte {
+func (t *requestTrace) appendJSON(b []byte, front []event) []byte {
 	handling, compute := t.core()
-	all := slices.Concat(front, handling, compute, t.custom, t.tensors)
+	all := slices.Concat(front, handling, compute, t.activities, t.tensors)
 	for i := range inOrder(all) {
 		e := &all[i]
 		if e.name == "REQUEST_START" {
@@ -51,12 +51,12 @@ func comma(b []byte) []byte {
 	return b
 }
 
-func (t *Trace) appendID(b []byte) []byte {
+func (t *requestTrace) appendID(b []byte) []byte {
 	return strconv.AppendUint(append(b, `{"id":`...), t.id, 10)
 }
 
 // appendHeader appends the entry that names the model and the request.
-func (t *Trace) appendHeader(b []byte) []byte {
+func (t *requestTrace) appendHeader(b []byte) []byte {
 	b = append(t.appendID(b), `,"model_name":`...)
 	b = append(tritonjson.AppendValid(b, t.model), `,"model_version":`...)
 	b = append(b, t.version...)

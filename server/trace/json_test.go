@@ -142,6 +142,6 @@ func newRequest(model string, t infer.Trace) *infer.Request {
 // TestHeaderIsJSON has a request id as clients may send it.
 func TestHeaderIsJSON(t *testing.T) {
 	t.Parallel()
-	trace := &Trace{id: 1, model: "m", version: "1", name: "a\"b\\<\n\x01\xff"}
+	trace := &requestTrace{id: 1, model: "m", version: "1", name: "a\"b\\<\n\x01\xff"}
 	require.Equal(t, `{"id":1,"model_name":"m","model_version":1,"request_id":"a\"b\\<\n\u0001`+"\uFFFD\"}", string(trace.appendHeader(nil)))
 }

@@ -53,14 +53,14 @@ func change(t testing.TB, tr *Tracer, model string, settings ...string) error {
 }
 
 // mark records a timestamp of the frontend if t is not nil.
-func mark(t *Trace, name string, at int64) {
+func mark(t *requestTrace, name string, at int64) {
 	if t != nil {
 		t.Observe(infer.Event{Kind: infer.EventTimestamp, Name: name, At: at})
 	}
 }
 
 // sent ends the frontend's part if t is not nil.
-func sent(t *Trace) {
+func sent(t *requestTrace) {
 	if t != nil {
 		t.Observe(infer.Event{Kind: infer.EventSent})
 	}

@@ -21,12 +21,12 @@ type request struct {
 	remote  otel.SpanContext // of the client
 	span    otel.SpanContext // of the whole request
 
-	mu     sync.Mutex
-	traces []*Trace // by id; the first is the request's own
-	front  []event
-	sent   bool // the frontend emits no more
-	live   int  // traces that began and did not end
-	over   bool // all have ended; the request is written
+	mu             sync.Mutex
+	traces         []*requestTrace // by id; the first is the request's own
+	frontendEvents []event
+	sent           bool // the frontend emits no more
+	unfinished     int  // traces that began and did not end
+	written        bool // all have ended; the request is written
 }
 
 // event is a timestamp, or a tensor.
@@ -37,7 +37,7 @@ type event struct {
 }
 
 // Trace is the trace of one request.
-type Trace struct {
+type requestTrace struct {
 	request    *request
 	id, parent uint64
 	span       otel.SpanContext
@@ -47,17 +47,17 @@ type Trace struct {
 	begin, end           int64
 	times                infer.Times
 	tensors              []event
-	custom               []event // under the request's mu
+	activities           []event // under the request's mu
 	batch                *batch
 }
 
-var _ infer.Trace = (*Trace)(nil)
+var _ infer.Trace = (*requestTrace)(nil)
 
 // add adds a trace to the request. parent is 0 for the request's own.
-func (q *request) add(parent uint64) *Trace {
+func (q *request) add(parent uint64) *requestTrace {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	t := &Trace{request: q, id: q.tracer.ids.Add(1), parent: parent}
+	t := &requestTrace{request: q, id: q.tracer.ids.Add(1), parent: parent}
 	if q.tracer.spans != nil {
 		t.span = newSpanContext(q.span)
 	}
@@ -66,10 +66,10 @@ func (q *request) add(parent uint64) *Trace {
 }
 
 // Child returns the trace of a request that a model makes while it serves this one.
-func (t *Trace) Child() infer.Trace { return t.request.add(t.id) }
+func (t *requestTrace) Child() infer.Trace { return t.request.add(t.id) }
 
 // Observe records an event.
-func (t *Trace) Observe(e infer.Event) {
+func (t *requestTrace) Observe(e infer.Event) {
 	switch e.Kind {
 	case infer.EventReceived:
 		t.received(e.Request)
@@ -90,8 +90,8 @@ func (t *Trace) Observe(e infer.Event) {
 	}
 }
 
-func (t *Trace) received(r *infer.Request) {
-	t.request.step(func(q *request) { q.live++ })
+func (t *requestTrace) received(r *infer.Request) {
+	t.request.step(func(q *request) { q.unfinished++ })
 	t.model, t.version, t.name = r.ModelName, r.ModelVersion, r.ID
 	t.begin = infer.Now()
 	for i := range r.Inputs {
@@ -99,7 +99,7 @@ func (t *Trace) received(r *infer.Request) {
 	}
 }
 
-func (t *Trace) responded(resp *infer.Response) {
+func (t *requestTrace) responded(resp *infer.Response) {
 	if resp.Err != nil {
 		return
 	}
@@ -108,7 +108,7 @@ func (t *Trace) responded(resp *infer.Response) {
 	}
 }
 
-func (t *Trace) ended(r *infer.Request) {
+func (t *requestTrace) ended(r *infer.Request) {
 	if t.begin == 0 {
 		return // it was refused
 	}
@@ -120,19 +120,19 @@ func (t *Trace) ended(r *infer.Request) {
 	if t.end == 0 {
 		t.end = infer.Now()
 	}
-	t.request.step(func(q *request) { q.live-- })
+	t.request.step(func(q *request) { q.unfinished-- })
 }
 
 // timestamp records a time of the frontend.
-func (t *Trace) timestamp(name string, at int64) {
+func (t *requestTrace) timestamp(name string, at int64) {
 	if t.request.sampler.level&timestamps == 0 {
 		return
 	}
 	q := t.request
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.over {
-		q.front = append(q.front, event{name: name, at: at})
+	if !q.written {
+		q.frontendEvents = append(q.frontendEvents, event{name: name, at: at})
 	}
 }
 
@@ -140,8 +140,8 @@ func (t *Trace) timestamp(name string, at int64) {
 func (q *request) step(change func(*request)) {
 	q.mu.Lock()
 	change(q)
-	last := q.sent && q.live == 0 && !q.over
-	q.over = q.over || last
+	last := q.sent && q.unfinished == 0 && !q.written
+	q.written = q.written || last
 	q.mu.Unlock()
 	if !last {
 		return
@@ -156,7 +156,7 @@ func (q *request) step(change func(*request)) {
 
 // core returns the timestamps of the core: those of the request, and those of its execution.
 // They are nil when the request was refused.
-func (t *Trace) core() (handling, compute []event) {
+func (t *requestTrace) core() (handling, compute []event) {
 	if t.begin == 0 || t.request.sampler.level&timestamps == 0 {
 		return nil, nil
 	}

@@ -146,7 +146,7 @@ func TestSpansOfChildren(t *testing.T) {
 func TestBatchSpan(t *testing.T) {
 	t.Parallel()
 	tr, to, _ := openSpans(t, "rate=1")
-	var traces []*Trace
+	var traces []*requestTrace
 	var requests []*infer.Request
 	for range 3 {
 		s := tr.Sample("m", nil)
@@ -154,7 +154,7 @@ func TestBatchSpan(t *testing.T) {
 		requests = append(requests, newRequest("m", s))
 	}
 	untraced := newRequest("m", tr.Sample("m", nil))
-	sent(untraced.Trace.(*Trace))
+	sent(untraced.Trace.(*requestTrace))
 	untraced.Trace.Observe(infer.Event{Kind: infer.EventEnded, Request: untraced})
 	untraced.Trace = nil
 	run(slices.Concat([]*infer.Request{untraced}, requests)...)

@@ -9,7 +9,7 @@ import (
 )
 
 // start is the parsed Options.Config.
-type start struct {
+type parsedConfig struct {
 	mode string
 	values
 	file string
@@ -33,8 +33,8 @@ func (o Options) Validate() error {
 	return err
 }
 
-func (o Options) parse() (start, error) {
-	s := start{mode: Triton, values: values{rate: 1000, count: -1}}
+func (o Options) parse() (parsedConfig, error) {
+	s := parsedConfig{mode: Triton, values: values{rate: 1000, count: -1}}
 	for _, set := range o.Config[Global] {
 		if reason := s.global(set); reason != "" {
 			return s, &OptionError{"--trace-config " + set.Name, reason}
@@ -52,7 +52,7 @@ func (o Options) parse() (start, error) {
 }
 
 // global reads a setting for both modes. Unknown settings are ignored.
-func (s *start) global(set Setting) (reason string) {
+func (s *parsedConfig) global(set Setting) (reason string) {
 	var n int64
 	switch set.Name {
 	case "mode":
@@ -72,7 +72,7 @@ func (s *start) global(set Setting) (reason string) {
 }
 
 // scoped reads a setting of the mode. Unknown settings are only listed.
-func (s *start) scoped(set Setting) (reason string) {
+func (s *parsedConfig) scoped(set Setting) (reason string) {
 	var n int64
 	switch {
 	case s.mode == Triton && set.Name == "file":
@@ -131,7 +131,7 @@ var batchDefaults = [...]struct{ name, env, value string }{
 }
 
 // complete reads settings that are not given from the environment.
-func (s *start) complete(env func(string) string) error {
+func (s *parsedConfig) complete(env func(string) string) error {
 	for _, d := range batchDefaults {
 		if s.has(d.name) {
 			continue
@@ -147,7 +147,7 @@ func (s *start) complete(env func(string) string) error {
 	return nil
 }
 
-func (s *start) has(name string) bool {
+func (s *parsedConfig) has(name string) bool {
 	for _, l := range s.listed {
 		if l.Name == name {
 			return true

@@ -65,7 +65,7 @@ func New(o Options) (*Tracer, error) {
 }
 
 // newTracer returns a tracer without an exporter.
-func newTracer(s start, log *slog.Logger) *Tracer {
+func newTracer(s parsedConfig, log *slog.Logger) *Tracer {
 	t := &Tracer{mode: s.mode, listed: s.listed, toMono: monotonic() - infer.Now()}
 	t.out = newOutput(s.file, log)
 	global := newSampler(s.values, 0, s.mode, t.out)
@@ -100,7 +100,7 @@ func (t *Tracer) Active() bool { return t != nil && t.active.Load() != nil }
 
 // Sample decides whether a request for the model is traced, and returns nil if not. The caller
 // makes the result the request's Trace and emits infer.EventSent at the end.
-func (t *Tracer) Sample(model string, c Carrier) *Trace {
+func (t *Tracer) Sample(model string, c Carrier) *requestTrace {
 	if t == nil {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (t *Tracer) Sample(model string, c Carrier) *Trace {
 	return nil
 }
 
-func (t *Tracer) sample(s *sampler, c Carrier) *Trace {
+func (t *Tracer) sample(s *sampler, c Carrier) *requestTrace {
 	if !s.enabled() {
 		return nil
 	}

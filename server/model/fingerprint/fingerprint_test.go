@@ -46,7 +46,7 @@ func fingerprintOf(t *testing.T, files map[string]string, change, during func(p 
 	f := p.load(during)
 	text := f.Text()
 	require.Equal(t, text, f.Text(), "it stays")
-	return text, f.Random()
+	return text, f.RandomReason()
 }
 
 func (p *printed) write(t *testing.T, name, text string) {

@@ -74,8 +74,8 @@ func (s State) Remove(ids []store.ID, dependents bool) []store.ID {
 		if !dependents {
 			continue
 		}
-		for _, p := range m.content.Parts {
-			if part := s[p]; part != nil && part.by == ByStep && len(s.users(p)) == 0 && !slices.Contains(removed, p) {
+		for _, p := range m.content.ComposingModels {
+			if composing := s[p]; composing != nil && composing.by == ByStep && len(s.users(p)) == 0 && !slices.Contains(removed, p) {
 				removed = append(removed, p)
 			}
 		}
@@ -98,9 +98,9 @@ func (s State) Has(id store.ID) bool { return s[id] != nil }
 func (s State) Content(id store.ID) *layout.Content { return s[id].content }
 
 // Parts returns the models of an ensemble's steps.
-func (s State) Parts(id store.ID) []store.ID {
+func (s State) ComposingModels(id store.ID) []store.ID {
 	if m := s[id]; m != nil {
-		return m.content.Parts
+		return m.content.ComposingModels
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func content(name, parts string, open *int) *layout.Content {
 		config.SchedulingChoice = &inferencepb.ModelConfig_EnsembleScheduling{EnsembleScheduling: &inferencepb.ModelEnsembling{}}
 	}
 	return &layout.Content{
-		From: store.Model{ID: id(name)}, Parts: ids(parts), Config: modelconfig.New("", config),
+		From: store.Model{ID: id(name)}, ComposingModels: ids(parts), Config: modelconfig.New("", config),
 		Folder: store.NewFolder(name, func() { *open-- }),
 	}
 }
@@ -100,7 +100,7 @@ func TestAdd(t *testing.T) {
 	s.Add(id("e"), ByClient, nil)
 	require.Same(t, first, s.Content(id("e")))
 	s.Add(id("e"), ByClient, second)
-	require.Equal(t, ids("b"), s.Parts(id("e")))
+	require.Equal(t, ids("b"), s.ComposingModels(id("e")))
 	first.Folder.Release()
 	require.Equal(t, 1, open, "the folder before is given back")
 	second.Folder.Release()

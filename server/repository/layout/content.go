@@ -23,7 +23,7 @@ type Content struct {
 	// Override replaces the configuration in the folder; nil: it does not.
 	Override *string
 	// Parts are the models of an ensemble's steps, by step.
-	Parts []store.ID
+	ComposingModels []store.ID
 	// Versions are the versions that the policy picks, ascending.
 	Versions []Version
 	// Missing are the versions that the policy names and that have no folder.

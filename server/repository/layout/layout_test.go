@@ -78,10 +78,10 @@ func TestParts(t *testing.T) {
 	l := d.List(t.Context())
 	defer l.Release()
 	require.NoError(t, l.Err)
-	c, err := l.Content(t.Context(), l.Model(store.ID{Space: paths[0], Name: "e"}), nil)
+	c, err := l.Content(t.Context(), l.Model(store.ID{Namespace: paths[0], Name: "e"}), nil)
 	require.NoError(t, err)
 	require.True(t, c.Ensemble())
-	require.Equal(t, []store.ID{{Space: paths[0], Name: "a"}, {Space: paths[1], Name: "b"}, {}}, c.Parts)
+	require.Equal(t, []store.ID{{Namespace: paths[0], Name: "a"}, {Namespace: paths[1], Name: "b"}, {}}, c.ComposingModels)
 	require.Equal(t, []string{"a", "b", "c"}, l.StepNames(t.Context(), "e", nil))
 	override := `{"ensemble_scheduling":{"step":[{"model_name":"x"}]}}`
 	require.Equal(t, []string{"x"}, l.StepNames(t.Context(), "e", &override))

@@ -58,7 +58,7 @@ func compare(c *layout.Content, v layout.Version, r *Ready) Verb {
 		cfg.InstanceGroup, cfg.VersionPolicy = nil, nil
 	}
 	if proto.Equal(before, now) {
-		return Regroup
+		return ReplaceInstances
 	}
 	return Load
 }

@@ -158,7 +158,7 @@ func storm(t *testing.T, cfg *inferencepb.ModelConfig, e *rough) {
 	}
 	clients.Wait()
 	require.Zero(t, counters.Pending.Load())
-	require.Zero(t, source.Held())
+	require.Zero(t, source.SlotsInUse())
 	require.Zero(t, e.wrong.Load())
 	require.Zero(t, pool.Outstanding())
 }
