@@ -41,7 +41,7 @@ func TestAPanicOfATrim(t *testing.T) {
 	_, err := New(careless{}, plan(4), true, pool).Infer(t.Context(), r)
 	require.ErrorIs(t, err, errInternal)
 	require.Equal(t, []error{errInternal}, observed)
-	require.Contains(t, log.String(), "panic while outputs were cut")
+	require.Contains(t, log.String(), "panic while outputs were trimmed")
 	r.Release()
 	require.Zero(t, pool.Outstanding())
 }
