@@ -33,10 +33,10 @@ type Options struct {
 	Backends backend.Set
 	// BackendDirectory has a folder for each backend that is written in Python.
 	BackendDirectory string
-	// Settings are the --backend-config pairs by backend; those under the
-	// empty name are for all.
+	// BackendSettings are the --backend-config pairs by backend name; the pairs
+	// under the empty name apply to all.
 	BackendSettings map[string]map[string]string
-	// AutoComplete lets backends fill in what configurations leave out.
+	// AutoComplete lets backends fill in missing fields of configurations.
 	AutoComplete bool
 	Machine      modelconfig.Machine
 	CPUs         int
@@ -51,7 +51,7 @@ type Options struct {
 	// Capability returns the CUDA compute capability of a GPU, such as "8.6"; empty when it is
 	// unknown.
 	Capability func(device int) string
-	// Cache keeps the responses of models whose configuration enables it; nil: none.
+	// Cache stores the responses of models whose configuration enables it; nil: none.
 	Cache cache.Cache
 	// NewAlarm makes the timers of queue delays; nil: NewPreciseAlarm. Virtual time needs
 	// scheduler.NewAlarm.
@@ -118,16 +118,16 @@ func (b *Builder) Load(ctx context.Context, s Source) (*LoadedVersion, error) {
 	})
 }
 
-// Regroup makes a version that replaces old, which serves: it has new instances of the same
-// backend model. The backend model keeps its files, and the counters continue.
+// ReplaceInstances makes a version that replaces old, which serves: it has new instances of the
+// same backend model. The backend model keeps its files, and the counters continue.
 func (b *Builder) ReplaceInstances(ctx context.Context, s Source, old *LoadedVersion) (*LoadedVersion, error) {
 	s.Folder, s.Version = old.folder, filepath.Base(old.dir)
 	return b.build(s, func(v *LoadedVersion) error { return b.replaceInstances(ctx, v, old, s) })
 }
 
-// Assemble makes a version of an ensemble; parts are the versions that its steps use. old is
-// the version that it replaces, or nil. If the two differ only in their parts, the counters
-// continue.
+// LoadEnsemble makes a version of an ensemble; composing are the versions that its steps use,
+// by step. old is the version that it replaces, or nil. If the two differ only in their
+// composing models, the counters continue.
 func (b *Builder) LoadEnsemble(s Source, composing []*LoadedVersion, old *LoadedVersion) (*LoadedVersion, error) {
 	return b.build(s, func(v *LoadedVersion) error {
 		v.composing = composing

@@ -22,7 +22,7 @@ import (
 //
 //	request -> cache -> length buckets -> admission -> queue or sequences -> instances
 //
-// assemble makes the chain of an ensemble: cache -> ensemble.
+// loadEnsemble makes the chain of an ensemble: cache -> ensemble.
 func (b *Builder) startChain(ctx context.Context, v *LoadedVersion, placements []backend.Placement) error {
 	run, passive := split(placements)
 	err := b.buildChain(ctx, v, run, passive)

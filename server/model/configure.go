@@ -55,7 +55,8 @@ func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) error {
 	return b.startChain(ctx, v, placements)
 }
 
-// regroup completes a version with new instances of the backend model of old, which serves.
+// replaceInstances completes a version with new instances of the backend model of old, which
+// serves.
 func (b *Builder) replaceInstances(ctx context.Context, v, old *LoadedVersion, s Source) error {
 	config := *s.Config
 	config.ModelConfig = proto.CloneOf(old.config)
@@ -95,7 +96,7 @@ func (b *Builder) spec(v *LoadedVersion, c *modelconfig.Config, s Source, owner 
 // gpuUser is a backend that reports whether it can use GPUs.
 type gpuUser interface{ HasGPU() bool }
 
-// complete lets the backend fill in what the configuration leaves out, and checks the result.
+// complete lets the backend fill in missing fields of the configuration, and checks the result.
 func (b *Builder) complete(ctx context.Context, impl backend.Backend, c *modelconfig.Config, spec backend.Spec) error {
 	if err := b.completeInstanceGroups(impl, c); err != nil {
 		return err
@@ -112,7 +113,7 @@ func (b *Builder) complete(ctx context.Context, impl backend.Backend, c *modelco
 	return c.First(c.ValidateIO())
 }
 
-// groups completes and checks the instance groups.
+// completeInstanceGroups completes and checks the instance groups.
 func (b *Builder) completeInstanceGroups(impl backend.Backend, c *modelconfig.Config) error {
 	machine := b.opts.Machine
 	if g, ok := impl.(gpuUser); !ok || !g.HasGPU() {
@@ -122,8 +123,8 @@ func (b *Builder) completeInstanceGroups(impl backend.Backend, c *modelconfig.Co
 	return c.First(c.ValidateInstanceGroups(machine))
 }
 
-// onCPU puts the instances whose kind is open on the CPU. Instances for a GPU stay: the
-// backend reports what it lacks for them.
+// placeOnCPU places the instances without a kind on the CPU. Instances for a GPU stay: the
+// backend reports why it cannot run them.
 func placeOnCPU(c *modelconfig.Config, m modelconfig.Machine) {
 	if len(c.GetInstanceGroup()) == 0 {
 		m.GPUs = nil

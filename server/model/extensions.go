@@ -21,7 +21,7 @@ func extensions(c *modelconfig.Config) (extension.Settings, error) {
 	return s, c.First(found)
 }
 
-// forClients returns the configuration that requests are checked against. An input that
+// requestConfig returns the configuration that requests are checked against. An input that
 // length buckets fill with a mask is optional.
 func requestConfig(c *inferencepb.ModelConfig, s extension.Settings) *inferencepb.ModelConfig {
 	if s.Lengths == nil || s.Lengths.Mask == nil {
@@ -36,7 +36,7 @@ func requestConfig(c *inferencepb.ModelConfig, s extension.Settings) *inferencep
 	return c
 }
 
-// observe sets up the observers of the batches of a version with a queue: the adaptive queue
+// setObservers sets the observers of the batches of a version with a queue: the adaptive queue
 // delay and admission control.
 func (v *LoadedVersion) setObservers(p scheduler.Policy, q *scheduler.Queue, instances int) {
 	var all scheduler.Observers

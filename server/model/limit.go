@@ -9,8 +9,8 @@ import (
 	"triton/server/scheduler"
 )
 
-// limit makes the instances of a version wait for the resources that they share with other
-// instances, if the server has a rate limiter.
+// addToLimiter makes the instances of a version wait for the resources that they share with
+// other instances, if the server has a rate limiter.
 func (b *Builder) addToLimiter(v *LoadedVersion, placements []backend.Placement) (err error) {
 	if b.opts.Limiter == nil {
 		return nil
@@ -28,7 +28,7 @@ func (b *Builder) addToLimiter(v *LoadedVersion, placements []backend.Placement)
 	return err
 }
 
-// unlimit releases a version's resources, once its instances are closed.
+// removeFromLimiter releases a version's resources, once its instances are closed.
 func (b *Builder) removeFromLimiter(v *LoadedVersion) {
 	if v.gate != nil {
 		v.gate.Close()

@@ -83,7 +83,7 @@ type nested struct {
 	steps map[target]callee
 }
 
-// keep extends a reference to the ensemble: it holds the versions of its steps too.
+// hold extends a reference to the ensemble: the result holds the versions of its steps too.
 func (n *stepModels) hold(s Step) *nested {
 	held := &nested{s, map[target]callee{}}
 	for _, t := range n.targets {

@@ -39,7 +39,7 @@ func (v *LoadedVersion) Retire() {
 // Drained returns a channel that is closed when the last reference is released.
 func (v *LoadedVersion) Drained() <-chan struct{} { return v.drained }
 
-// held returns the number of references besides the repository's.
+// otherRefs returns the number of references without the repository's.
 func (v *LoadedVersion) otherRefs() int64 {
 	n := v.refs.Load()
 	if !v.retired.Load() {

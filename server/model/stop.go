@@ -29,8 +29,8 @@ func (v *LoadedVersion) AcquireCallee() (infer.Callee, bool) {
 
 // Idle reports whether there was a moment when no request held any of the versions, which
 // are all stopped. Nothing runs in them after that moment, because only they can call each
-// other. It is not enough that each was without references once: another one may have
-// called it since. So Idle also requires that none was called during the check.
+// other. It is not enough to find each version without references: another one may have
+// called it after it was checked. So Idle also requires that none was called during the check.
 func Idle(all []*LoadedVersion) bool {
 	before := countCalls(all)
 	for _, v := range all {

@@ -20,7 +20,7 @@ import (
 	"triton/server/warmup"
 )
 
-// Loaded is one loaded version of a model. Everything but the counters is fixed
+// LoadedVersion is one loaded version of a model. Everything but the counters is fixed
 // when it is made. It implements infer.Model.
 type LoadedVersion struct {
 	model, namespace string

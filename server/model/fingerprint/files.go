@@ -11,10 +11,10 @@ import (
 	"triton/server/store"
 )
 
-// leaf writes the part of one file that the sum covers.
+// fileHasher hashes one file: its content, or only the time of its last change.
 type fileHasher func(w io.Writer, path string, info fs.FileInfo) error
 
-// sum hashes all files of the version.
+// sum hashes all files of the version with hashFile.
 func (f *Fingerprint) sum(hashFile fileHasher) (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
 	entries, err := os.ReadDir(f.files.Dir)
@@ -40,7 +40,7 @@ func (f *Fingerprint) sum(hashFile fileHasher) (sum [sha256.Size]byte, err error
 // maxNesting bounds how deep a folder is read: links may form circles.
 const maxNesting = 16
 
-// compiled is the folder in which Python caches compiled files.
+// pycache is the folder in which Python caches compiled files.
 const pycache = "__pycache__"
 
 // walk hashes all files at or below a path, in the order of their names. Links
@@ -55,7 +55,7 @@ func walk(w io.Writer, path, name string, depth int, hashFile fileHasher) error 
 		return hashFile(w, path, info)
 	}
 	if depth == 0 {
-		return fmt.Errorf("%s: more than %d folders in each other", path, maxNesting)
+		return fmt.Errorf("%s: folders are nested more than %d deep", path, maxNesting)
 	}
 	entries, err := os.ReadDir(path)
 	for _, e := range entries {
@@ -66,13 +66,13 @@ func walk(w io.Writer, path, name string, depth int, hashFile fileHasher) error 
 	return err
 }
 
-// age writes the time of the last change of a file, without reading it.
+// hashChangeTime hashes the time of the last change of a file, which it does not read.
 func hashChangeTime(w io.Writer, _ string, info fs.FileInfo) error {
 	_, err := fmt.Fprintf(w, "%d\n", store.Changed(info))
 	return err
 }
 
-// content writes the content of a file.
+// hashContent hashes the content of a file.
 func hashContent(w io.Writer, path string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is neither a file nor a folder", path)

@@ -63,8 +63,8 @@ func Observe(files Files) *Fingerprint {
 	return f
 }
 
-// Ensemble returns the fingerprint of an ensemble. parts are the fingerprints of the versions
-// that its steps use, by step.
+// Ensemble returns the fingerprint of an ensemble. composing are the fingerprints of the
+// versions that its steps use, by step.
 func Ensemble(composing []*Fingerprint) *Fingerprint { return &Fingerprint{composing: composing} }
 
 // Complete sets the model's name, the version and the completed configuration, which must not
@@ -87,7 +87,7 @@ func (f *Fingerprint) Text() string {
 	return f.text
 }
 
-// Random returns why Text has returned a random fingerprint; nil when it is not random.
+// RandomReason returns why Text has returned a random fingerprint; nil when it is not random.
 func (f *Fingerprint) RandomReason() error { return f.randomReason }
 
 func (f *Fingerprint) compute() (string, error) {

@@ -7,10 +7,10 @@ import (
 	"triton/server/infer"
 )
 
-// steady reports whether a version still gives the answers that its fingerprint identifies.
-// An ensemble does not once a part was replaced or a step has used another version than its
-// part. That happens between the load of a part and the load of the ensemble, and as long as
-// the latter fails.
+// matchesFingerprint reports whether a version still gives the answers that its fingerprint
+// identifies. An ensemble does not, once one of its composing versions was replaced or a step
+// has used another version. That happens between the load of a composing model and the load
+// of the ensemble, and as long as the latter fails.
 func (v *LoadedVersion) matchesFingerprint() bool {
 	if v.stepChanged.Load() {
 		return false

@@ -13,8 +13,8 @@ import (
 	"triton/server/validation"
 )
 
-// assemble completes a version of an ensemble. old is the version that it replaces; nil if
-// it replaces none.
+// loadEnsemble completes a version of an ensemble. old is the version that it replaces; nil
+// if it replaces none.
 func (b *Builder) loadEnsemble(v *LoadedVersion, s Source, old *LoadedVersion) error {
 	config := modelconfig.New(s.Config.File, proto.CloneOf(s.Config.ModelConfig))
 	if err := s.Config.First(s.Config.ValidateIO()); err != nil {
