@@ -89,8 +89,8 @@ func (r *Repository) control(do func() error) error {
 	return do()
 }
 
-// loadNamed loads the models of a name, or the files that came with the load. The caller
-// holds the names of the family.
+// loadNamed loads the models of a name, or the files that came with the load. The caller has
+// locked the related names.
 func (r *Repository) loadNamed(l *layout.Listing, name string, o infer.LoadOptions) error {
 	requested := namedFindings(l, name)
 	if len(o.Files) > 0 {

@@ -11,8 +11,8 @@ import (
 	"triton/server/store"
 )
 
-// readyParts returns the versions that an ensemble's steps use now. It returns an error if
-// the ensemble does not fit them.
+// composingVersions returns the versions that an ensemble's steps use now, by step. It returns
+// an error if the ensemble does not fit them.
 func (r *Repository) composingVersions(c *layout.Content) ([]*model.LoadedVersion, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,8 +37,8 @@ func (r *Repository) composingVersions(c *layout.Content) ([]*model.LoadedVersio
 	return versions, c.Config.First(c.Config.ValidateParts(func(step int) *inferencepb.ModelConfig { return versions[step].Config() }))
 }
 
-// readyPart returns the version of model m that a step of an ensemble uses. id is the model's
-// ID. The caller holds r.mu.
+// composingVersion returns the version of model m that a step of an ensemble uses. id is the
+// model's ID. The caller holds r.mu.
 func (r *Repository) composingVersion(ensemble, id store.ID, m *actual.Model, number int64) (*model.LoadedVersion, error) {
 	if newest := m.Newest(); newest != nil {
 		if number == -1 {
@@ -59,8 +59,8 @@ func (r *Repository) composingVersion(ensemble, id store.ID, m *actual.Model, nu
 	return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which has no loaded version. Model '%s' loading failed with error: %s", ensemble, id, id, last.Err)
 }
 
-// partLacksOnlyLibrary reports whether a part of an ensemble failed only because the library
-// of a backend is missing.
+// composingLacksOnlyLibrary reports whether a composing model of an ensemble failed only
+// because the library of a backend is missing.
 func (r *Repository) composingLacksOnlyLibrary(c *layout.Content) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

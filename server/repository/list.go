@@ -21,7 +21,7 @@ func (r *Repository) relist(ctx context.Context, l *layout.Listing) {
 	r.keepListing(l)
 }
 
-// remember keeps the models of a complete listing for the index.
+// keepListing keeps the models of a complete listing for the index.
 func (r *Repository) keepListing(l *layout.Listing) {
 	if l.Err == nil {
 		models := l.Models
@@ -29,7 +29,7 @@ func (r *Repository) keepListing(l *layout.Listing) {
 	}
 }
 
-// findAll returns a finding for each model of a listing.
+// allFindings returns a finding for each model of a listing.
 func allFindings(l *layout.Listing) []plan.Finding {
 	all := make([]plan.Finding, len(l.Models))
 	for i, m := range l.Models {
@@ -38,8 +38,8 @@ func allFindings(l *layout.Listing) []plan.Finding {
 	return all
 }
 
-// findNamed returns a finding for each model of a name. If the store has none, it returns one
-// finding, for a model without a space.
+// namedFindings returns a finding for each model of a name. If the store has none, it returns
+// one finding, for a model without a namespace.
 func namedFindings(l *layout.Listing, name string) []plan.Finding {
 	var all []plan.Finding
 	for _, m := range l.Named(name) {

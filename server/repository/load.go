@@ -115,7 +115,7 @@ func (r *Repository) loadVersion(ctx context.Context, c *layout.Content, j *job,
 	}
 }
 
-// build makes the version of a job. An ensemble is made over the versions of its parts.
+// build makes the version of a job, for an ensemble from the versions of its composing models.
 func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, composing []*model.LoadedVersion) (*model.LoadedVersion, error) {
 	s := model.Source{
 		ID: c.ID(), Number: j.Number, Version: j.Name, ConfigEntry: c.ConfigEntry, Config: c.Config,

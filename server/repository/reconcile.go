@@ -31,7 +31,7 @@ type result struct {
 }
 
 // reconcile edits the desired state, and brings the models of the edit and the ensembles that
-// need them to it. The caller holds their names.
+// need them to it. The caller has locked their names.
 func (r *Repository) reconcile(ctx context.Context, l *layout.Listing, e edit) result {
 	found := r.survey(ctx, l, e)
 	for _, f := range found {
@@ -60,8 +60,8 @@ func (r *Repository) reconcile(ctx context.Context, l *layout.Listing, e edit) r
 	return r.perform(ctx, actions)
 }
 
-// survey finds the added models of an edit in the store, and then their parts. Only survey
-// and the fetch of versions wait for the store.
+// survey finds the added models of an edit in the store, and then their composing models. Only
+// survey and the fetch of versions wait for the store.
 func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []plan.Finding {
 	all := e.added
 	seen := map[store.ID]bool{}
@@ -123,7 +123,7 @@ func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Fin
 	}
 }
 
-// partsOf returns the models of the steps of a found model, even if the model is not due.
+// composingModels returns the models of the steps of a found model, even if it is not due.
 func (r *Repository) composingModels(f *plan.Finding) []store.ID {
 	if f.Content != nil {
 		return f.Content.ComposingModels
@@ -134,7 +134,7 @@ func (r *Repository) composingModels(f *plan.Finding) []store.ID {
 }
 
 // perform carries out a plan: it loads models at the same time, ensembles after their
-// parts, and then loads the ensembles that need the changed models again.
+// composing models, and then loads the ensembles that need the changed models again.
 func (r *Repository) perform(ctx context.Context, actions []plan.Action) result {
 	out := result{map[store.ID]error{}, map[store.ID]bool{}}
 	done := map[store.ID]chan struct{}{}

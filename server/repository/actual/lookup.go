@@ -48,8 +48,8 @@ func (s *State) Ready(name, number string) (bool, error) {
 	return err == nil && v.works(), nil
 }
 
-// pick returns the model of a name. Without namespacing it returns nil, and no error, when
-// there is none.
+// modelNamed returns the model of a name. Without namespacing it returns nil, and no error,
+// when there is none.
 func (s *State) modelNamed(now *Snapshot, name string) (*Model, error) {
 	same := now.models[name]
 	if !s.opts.Namespacing {

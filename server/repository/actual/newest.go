@@ -18,8 +18,8 @@ type Newest struct {
 	choice *choice
 }
 
-// choice is a chooser and the versions to choose from, as alike returns them. The last one is
-// the newest.
+// choice is a chooser and the versions to choose from, as sameDecoupling returns them. The last
+// one is the newest.
 type choice struct {
 	chooser infer.Chooser
 	ready   []infer.Model

@@ -16,7 +16,7 @@ type steps struct {
 }
 
 // submitter finds the models that a model calls by name while it executes. If several models
-// have the name, it prefers the one in the calling model's space.
+// have the name, it prefers the one in the calling model's namespace.
 type submitter struct {
 	state     *State
 	namespace string
@@ -27,11 +27,10 @@ var (
 	_ infer.Submitter = (*submitter)(nil)
 )
 
-// Steps returns the access to the models of an ensemble's steps, whose IDs are given by
-// name.
+// Steps returns the submitter of an ensemble; ids are the IDs of its steps' models by name.
 func (s *State) Steps(ids map[string]store.ID) infer.Submitter { return &steps{s, ids} }
 
-// Submitter returns the access to other models for a model in a space.
+// Submitter returns the submitter of a model in a namespace.
 func (s *State) Submitter(namespace string) infer.Submitter { return &submitter{s, namespace} }
 
 // Acquire takes a reference to the model of a step.

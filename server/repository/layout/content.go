@@ -22,7 +22,7 @@ type Content struct {
 	Folder *store.Folder
 	// Override replaces the configuration in the folder; nil: it does not.
 	Override *string
-	// Parts are the models of an ensemble's steps, by step.
+	// ComposingModels are the models of an ensemble's steps, by step.
 	ComposingModels []store.ID
 	// Versions are the versions that the policy picks, ascending.
 	Versions []Version

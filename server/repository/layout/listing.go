@@ -25,7 +25,7 @@ type stamped struct {
 	err   error
 }
 
-// reading is the content of a model, or the reason why it could not be read.
+// readResult is the content of a model, or the reason why it could not be read.
 type readResult struct {
 	override *string
 	content  *Content
@@ -66,7 +66,7 @@ func (l *Listing) Model(id store.ID) *store.Model {
 	return &l.Models[i]
 }
 
-// Named returns the models of a name, by space.
+// Named returns the models of a name, by namespace.
 func (l *Listing) Named(name string) []store.Model {
 	var all []store.Model
 	for _, m := range l.Models {
@@ -154,7 +154,7 @@ func (l *Listing) keep(id store.ID, got *readResult) *readResult {
 	return got
 }
 
-// parts returns the models of an ensemble's steps, by step; nil for other models.
+// composingModels returns the models of an ensemble's steps, by step; nil for other models.
 func (l *Listing) composingModels(c *Content) []store.ID {
 	var all []store.ID
 	for _, name := range stepNames(c.Config) {
@@ -163,8 +163,8 @@ func (l *Listing) composingModels(c *Content) []store.ID {
 	return all
 }
 
-// part finds the model of a step of an ensemble in a space: the model of that space, or the
-// only one of the name in all spaces. It returns the zero ID if the model does not exist.
+// composingModel finds the model of a step of an ensemble in a namespace: the model of that
+// namespace, or the only model of the name. It returns the zero ID if there is no such model.
 func (l *Listing) composingModel(space, name string) store.ID {
 	if !l.reader.Namespacing {
 		return store.ID{Name: name}

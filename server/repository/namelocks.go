@@ -8,7 +8,7 @@ import (
 	"triton/pkg/status"
 )
 
-// names are locks by model name. An operation holds the names of the models that it may
+// nameLocks are locks by model name. An operation locks the names of the models that it may
 // change.
 type nameLocks struct {
 	mu      sync.Mutex
@@ -20,10 +20,10 @@ func newNameLocks() nameLocks {
 	return nameLocks{busy: map[string]chan struct{}{}, watches: map[*watch]struct{}{}}
 }
 
-// watch collects the names that other operations have freed since it began.
-type watch struct{ freed map[string]bool } // guarded by names.mu
+// watch collects the names that other operations have unlocked since it began.
+type watch struct{ freed map[string]bool } // guarded by nameLocks.mu
 
-// watch begins to collect the names that are freed. unwatch ends it.
+// watch begins to collect the names that are unlocked. unwatch ends it.
 func (n *nameLocks) watch() *watch {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -38,7 +38,7 @@ func (n *nameLocks) unwatch(w *watch) {
 	delete(n.watches, w)
 }
 
-// overtaken reports whether another operation has freed one of the held names since the
+// changedSince reports whether another operation has unlocked one of the held names since the
 // watch began. If so, the watch begins anew. A nil watch has collected nothing.
 func (n *nameLocks) changedSince(w *watch, held []string) bool {
 	n.mu.Lock()
@@ -50,8 +50,8 @@ func (n *nameLocks) changedSince(w *watch, held []string) bool {
 	return true
 }
 
-// holdAll takes names in their order. The watch is the operation's own: it does not collect
-// the names that free frees. It may be nil.
+// lockAll locks names in their order. The watch is the operation's own: it does not collect
+// the names that free unlocks. It may be nil.
 func (n *nameLocks) lockAll(ctx context.Context, all []string, own *watch) (free func(), err error) {
 	var held []func()
 	free = func() {
@@ -70,7 +70,7 @@ func (n *nameLocks) lockAll(ctx context.Context, all []string, own *watch) (free
 	return free, nil
 }
 
-// hold takes a name. While another operation holds the name, it waits until ctx ends.
+// lock locks a name. While another operation holds the name, it waits, until ctx ends.
 func (n *nameLocks) lock(ctx context.Context, name string, own *watch) (free func(), err error) {
 	for {
 		n.mu.Lock()

@@ -8,15 +8,15 @@ import (
 	"triton/server/repository/layout"
 )
 
-// families is a lock name that no model has. An operation on several models, which ensembles
-// connect, takes it first. So two such operations never wait for each other.
+// relatedLock is a name that no model has. An operation on several models, which ensembles
+// connect, locks it first. So two such operations never wait for each other.
 const relatedLock = ""
 
-// reserve takes the names that family returns: the name of a model, and the names of the
-// models that ensembles connect with it. If another operation has freed one of the names
+// reserve locks the names that related returns: the name of a model, and the names of the
+// models that ensembles connect with it. If another operation has unlocked one of the names
 // since the watch began, it may have loaded newer files than the listing shows, so reserve
-// calls relist. Then reserve calls family again; if the names have changed, it frees all and
-// starts again. After an error no name is held.
+// calls relist. Then reserve calls related again; if the names have changed, it unlocks all
+// and starts again. After an error no name is locked.
 func (r *Repository) reserve(ctx context.Context, name string, w *watch, related func() []string, relist func()) (free func(), err error) {
 	for all := related(); ; {
 		held := all
@@ -32,7 +32,7 @@ func (r *Repository) reserve(ctx context.Context, name string, w *watch, related
 		}
 		now := related()
 		switch {
-		case ctx.Err() != nil: // then a family may be incomplete
+		case ctx.Err() != nil: // then the related names may be incomplete
 			free()
 			return nil, &status.Error{Code: status.Cancelled, Msg: "the call ended before anything was done about model '" + name + "'", Cause: context.Cause(ctx)}
 		case slices.Equal(now, all):
@@ -43,9 +43,9 @@ func (r *Repository) reserve(ctx context.Context, name string, w *watch, related
 	}
 }
 
-// family returns the names of a model, of the models that its steps need, and of the
+// relatedModels returns the names of a model, of the models that its steps need, and of the
 // ensembles that need one of them, sorted: in the store and in the desired state. With an
-// override, the model's own steps are those of the override.
+// override, the model's own steps are the steps of the override.
 func (r *Repository) relatedModels(ctx context.Context, l *layout.Listing, name string, override *string) []string {
 	return closure(name, func(at string) []string {
 		if at != name {
