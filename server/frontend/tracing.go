@@ -68,7 +68,7 @@ type Trace struct {
 	names *timestampNames
 }
 
-// Follow attaches the trace to the request.
+// Attach makes the trace observe the request.
 func (t *Trace) Attach(r *infer.Request) {
 	if t != nil {
 		r.Trace = t.trace
