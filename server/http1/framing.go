@@ -67,7 +67,7 @@ func (f *framing) feed(p []byte) {
 	}
 }
 
-// skipped continues after a body or a chunk.
+// endBody continues after a body or a chunk.
 func (f *framing) endBody() {
 	if f.state == framedChunk {
 		f.state = framedChunkEnd

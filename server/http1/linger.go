@@ -28,9 +28,9 @@ type unread struct {
 	minBytes int64 // bytes that must arrive in each lingerTime
 }
 
-// lingerOn half-closes the connection and drops what arrives until the client closes it, is
-// silent for too long, or continues for too long. Once hurry returns true the rest of a body is
-// not awaited.
+// lingerClose half-closes the connection and drops what arrives until the client closes it, is
+// silent for too long, or continues for too long. Once draining returns true the rest of a body
+// is not awaited.
 func lingerClose(nc net.Conn, body unread, draining func() bool) {
 	_ = nc.SetWriteDeadline(time.Now().Add(lingerTime))
 	in, ok := closeWrite(nc)
@@ -50,7 +50,7 @@ func lingerClose(nc net.Conn, body unread, draining func() bool) {
 	_, _ = drop(in, lingerSilence, math.MaxInt64)
 }
 
-// drop reads for lingerTime, until most bytes arrived, or none for silence. It returns how many
+// drop reads for lingerTime, until limit bytes arrived, or none for silence. It returns how many
 // arrived and whether the other side is still open.
 func drop(in net.Conn, silence time.Duration, limit int64) (n int64, open bool) {
 	b := lingerBuffers.Get().(*[16 << 10]byte)
@@ -87,7 +87,7 @@ func closeWrite(nc net.Conn) (in net.Conn, ok bool) {
 	return nc, err == nil
 }
 
-// below returns the connection that carries an encrypted one, or nil.
+// underlying returns the connection that carries an encrypted one, or nil.
 func underlying(nc net.Conn) net.Conn {
 	if t, ok := nc.(interface{ NetConn() net.Conn }); ok {
 		return t.NetConn()

@@ -12,7 +12,7 @@ import (
 // maxHead bounds the request line and headers that net/http reads.
 const maxHead = 64 << 10
 
-// newStandard makes the net/http server of moved connections.
+// newNetHTTPServer makes the net/http server of the connections that are handed over.
 func newNetHTTPServer(c *core) *http.Server {
 	return &http.Server{
 		Handler: &framingChecker{&adapter{c}}, DisableGeneralOptionsHandler: true,
@@ -75,8 +75,8 @@ func (a *adapter) serve(w http.ResponseWriter, r *http.Request) (complete bool) 
 	return complete
 }
 
-// vetted refuses requests whose framing is ambiguous, and asks clients to close while the server
-// drains.
+// framingChecker refuses requests whose framing is ambiguous, and sends "Connection: close" while
+// the server drains.
 type framingChecker struct{ http.Handler }
 
 const ambiguousText = `{"error":"the request has Content-Length and Transfer-Encoding, so that its end is ambiguous; send one of them"}`

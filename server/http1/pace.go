@@ -10,7 +10,7 @@ import (
 // bodyTimeout is the period in which part of a body, or its end, must arrive.
 const bodyTimeout = 2 * time.Minute
 
-// pace is the minimum speed of request bodies: least bytes in each bodyTimeout.
+// pace is the minimum speed of request bodies: minBytes in each bodyTimeout.
 type pace struct{ minBytes int64 }
 
 // newPace returns the pace for a rate in bytes per second.
@@ -36,7 +36,7 @@ func (p *progress) begin(set func(time.Time) error) {
 	}
 }
 
-// add counts n bytes. At least bytes end the period.
+// add counts n bytes. The period ends when minBytes have arrived.
 func (p *progress) add(n int, minBytes int64) {
 	if p.received += int64(n); p.received >= minBytes {
 		p.until = time.Time{}
@@ -49,7 +49,7 @@ func (p pace) explain(err error) error {
 		return err
 	}
 	if p.minBytes == 1 {
-		return fmt.Errorf("nothing came for %v", bodyTimeout)
+		return fmt.Errorf("no data arrived for %v", bodyTimeout)
 	}
-	return fmt.Errorf("fewer than %d bytes came in %v", p.minBytes, bodyTimeout)
+	return fmt.Errorf("fewer than %d bytes arrived in %v", p.minBytes, bodyTimeout)
 }

@@ -10,7 +10,7 @@ import (
 // time. The connections of others are closed.
 const maxRefused = 64
 
-const fullText = `{"error":"the server has as many HTTP connections as it may have; try again later"}`
+const fullText = `{"error":"the server has reached its limit of HTTP connections; try again later"}`
 
 const fullHead = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: "
 

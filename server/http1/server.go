@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Server serves a Handler with a connection loop that takes the requests of ordinary
-// clients at about half the cost of net/http. A connection whose next request is out of the
-// ordinary (chunked, Expect, Upgrade, HTTP/1.0, malformed, ...) is handed to net/http with
-// all bytes that were read from it, and stays there.
+// Server serves a Handler with a connection loop that costs about half as much as net/http. The
+// loop reads requests in the form that most clients use. A connection whose next request has
+// another form (chunked, Expect, Upgrade, HTTP/1.0, malformed, ...) is handed over to net/http
+// with all bytes that were read from it, and stays there.
 type Server struct {
 	core            *core
 	max             int // connections; 0: no limit
 	sessions        *sessions
 	netHTTP         *http.Server
 	netHTTPListener netHTTPListener
-	// moving is net/http's accept loop over moved.
+	// netHTTPServing is net/http's accept loop over netHTTPListener.
 	netHTTPServing sync.WaitGroup
 }
 

@@ -59,8 +59,8 @@ func (s *session) mark(idle bool) {
 }
 
 // retries reports whether to repeat a read that the read deadline ended while the session
-// was idle: requests arrived lately over other connections, so one may be on its way here,
-// or one has just arrived. A failed TLS handshake is not repeated.
+// was idle: because requests arrived lately over other connections, so that one may be on its
+// way here, or because one has just arrived. A failed TLS handshake is not repeated.
 func (s *session) retries(err error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) || !ready(s.nc) {
 		return false

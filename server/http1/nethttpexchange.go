@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// standard is the state of an exchange over net/http. It adds time limits that allow slow
+// netHTTPExchange is the state of an exchange over net/http. It adds time limits that allow slow
 // clients but not stalled ones.
 type netHTTPExchange struct {
 	w           http.ResponseWriter

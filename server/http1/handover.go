@@ -9,7 +9,7 @@ import (
 
 const exitingText = `{"error":"Server exiting"}`
 
-// move hands the connection and the bytes that were read from it to net/http, and reports
+// handOver hands the connection and the bytes that were read from it to net/http, and reports
 // whether it did. If net/http has already stopped, the request is refused.
 func (c *conn) handOver() bool {
 	_ = c.nc.SetReadDeadline(time.Time{})
@@ -27,7 +27,8 @@ func (c *conn) handOver() bool {
 	}
 }
 
-// movedConns is the listener of the net/http server.
+// netHTTPListener is the listener of the net/http server: it accepts the connections that are
+// handed over.
 type netHTTPListener struct {
 	ch   chan *netHTTPConn
 	done chan struct{}
@@ -35,7 +36,7 @@ type netHTTPListener struct {
 	addr net.Addr
 }
 
-// end stops further connections from being moved.
+// end stops further connections from being handed over.
 func (m *netHTTPListener) end() { m.once.Do(func() { close(m.done) }) }
 
 func (m *netHTTPListener) Accept() (net.Conn, error) {
@@ -50,14 +51,14 @@ func (m *netHTTPListener) Accept() (net.Conn, error) {
 func (m *netHTTPListener) Close() error   { return nil }
 func (m *netHTTPListener) Addr() net.Addr { return m.addr }
 
-// movedConn is a connection that net/http serves, with the bytes that were read from it
+// netHTTPConn is a connection that net/http serves, with the bytes that were read from it
 // before.
 type netHTTPConn struct {
 	net.Conn
 	read    []byte
 	session *session
 	framing framing
-	heads   int64 // requests passed to vet
+	heads   int64 // calls of validFraming
 	last    sync.Once
 
 	// body is the progress of the body that is being read. net/http returns only when all
@@ -71,14 +72,14 @@ type netHTTPConn struct {
 
 type netHTTPConnKey struct{}
 
-// movedFrom returns the connection of a request; nil when no Server serves it.
+// netHTTPConnOf returns the connection of a request; nil when no Server serves it.
 func netHTTPConnOf(r *http.Request) *netHTTPConn {
 	m, _ := r.Context().Value(netHTTPConnKey{}).(*netHTTPConn)
 	return m
 }
 
-// vet reports whether the current request may be answered. It is called once for each
-// request.
+// validFraming reports whether the framing of the current request is unambiguous, so that it
+// may be answered. It is called once for each request.
 func (c *netHTTPConn) validFraming() bool {
 	c.heads++
 	c.body.Lock()
@@ -124,7 +125,7 @@ func (c *netHTTPConn) receive(p []byte) (int, error) {
 	return n, err
 }
 
-// beginBody starts to read a body, of which least bytes must arrive in each period.
+// beginBody starts to read a body, of which minBytes must arrive in each period.
 func (c *netHTTPConn) beginBody(minBytes int64) {
 	c.body.Lock()
 	defer c.body.Unlock()
