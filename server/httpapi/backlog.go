@@ -7,7 +7,7 @@ import (
 	"triton/server/infer"
 )
 
-// backlog is the sink of a stream. It holds the responses that are not sent to the client yet.
+// streamBacklog is the sink of a stream. It holds the responses that are not sent to the client yet.
 type streamBacklog struct {
 	request *infer.Request
 	wake    chan struct{} // wakes the reader; capacity 1
@@ -63,7 +63,7 @@ func (q *streamBacklog) add(resp *infer.Response) (overflow bool) {
 }
 
 // take waits for responses and returns all queued ones, which the caller releases. last reports
-// that no more will follow. room is reused as storage for the result.
+// that no more will follow. spare is reused as storage for the next result.
 func (q *streamBacklog) take(ctx context.Context, spare []*infer.Response) (all []*infer.Response, last bool, err error) {
 	for {
 		q.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"triton/server/infer"
 )
 
-// errNotOne answers /generate when the model sent no or several responses.
+// errNotOneResponse answers /generate when the model sent no or several responses.
 var errNotOneResponse = status.New(status.Internal, "generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses")
 
 // generate runs a model on a flat JSON object and answers with another.

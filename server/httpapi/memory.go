@@ -59,7 +59,7 @@ func (a *api) registerSystem(x *exchange, name string) error {
 	return a.opts.Regions.RegisterSystem(name, object, offset, size)
 }
 
-// registration reads the body of a request to register memory of a kind.
+// readRegistration reads the body of a request to register memory of a kind.
 func (a *api) readRegistration(x *exchange, name, kind string) (tritonjson.Object, error) {
 	if err := a.opts.Regions.Allowed(); err != nil {
 		return tritonjson.Object{}, err

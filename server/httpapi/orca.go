@@ -16,7 +16,7 @@ const (
 	reportLabel  = "kv_cache_block_type"
 )
 
-// loadReport adds the report to the reply if the client asked for one.
+// addLoadReport adds the report to the reply if the client requests one.
 func (x *exchange) addLoadReport() {
 	from := x.api.opts.Metrics
 	if from == nil {
@@ -39,7 +39,7 @@ func (x *exchange) addLoadReport() {
 	x.addHeader(reportHeader, text)
 }
 
-// report returns the utilization of the key-value cache and its capacity in tokens.
+// loadReport returns the utilization of the key-value cache and its capacity in tokens.
 func loadReport(format string, families []*dto.MetricFamily) (string, error) {
 	blocks := map[string]float64{}
 	for _, f := range families {

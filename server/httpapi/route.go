@@ -178,7 +178,7 @@ func parseRegion(path string, list, register, unregister endpoint) (route, bool)
 	return r, true
 }
 
-// cut splits a path before its first slash.
+// cutSegment splits a path before its first slash.
 func cutSegment(path string) (segment, rest string) {
 	if i := strings.IndexByte(path, '/'); i >= 0 {
 		return path[:i], path[i:]
