@@ -12,7 +12,8 @@ type bounded struct {
 	opts *Options
 }
 
-// RegisterService registers unary methods as streams that stream in neither direction.
+// RegisterService registers a unary method as a stream of one message in each direction, whose
+// handler reads the message itself.
 func (b bounded) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	d := *desc
 	d.Methods = nil
@@ -23,7 +24,7 @@ func (b bounded) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	b.Server.RegisterService(&d, impl)
 }
 
-// unary returns the handler of a unary method. gRPC calls no interceptor for it.
+// unary returns the handler of a unary method, for which gRPC calls no interceptor.
 func (b bounded) unary(service string, m grpc.MethodDesc) grpc.StreamHandler {
 	a := newAdmin(b.opts)
 	method := "/" + service + "/" + m.MethodName

@@ -39,9 +39,9 @@ func (b *budget) take(n int) bool {
 
 func (b *budget) release(n int) { b.used.Add(-int64(n)) }
 
-// account is the budget of one connection within that of the server. It is stored as
-// the AuthInfo of the connection, because gRPC has no other place for a server's own
-// data about a connection.
+// connBudget is the budget of one connection within the budget of the server. It is stored
+// as the AuthInfo of the connection, because gRPC keeps no other data of a server for a
+// connection.
 type connBudget struct {
 	credentials.AuthInfo
 	conn   budget
@@ -72,7 +72,7 @@ func overBudget(whose string, limit int64, flag string) error {
 		"no memory for this message: the messages in flight of the %s may take %d bytes (%s)", whose, limit, flag)
 }
 
-// accounts opens an account for each connection. It wraps the transport credentials.
+// budgetCredentials makes the budget of each connection. It wraps the transport credentials.
 type budgetCredentials struct {
 	credentials.TransportCredentials
 	connection int64 // limit for each
@@ -105,8 +105,8 @@ func (a *budgetCredentials) Clone() credentials.TransportCredentials {
 	return &budgetCredentials{a.TransportCredentials.Clone(), a.connection, a.server, a.log}
 }
 
-// accountOf returns the account of a call's connection. It is nil, which means no
-// limit, for a server that was not made with ServerOptions.
+// connBudgetOf returns the budget of a call's connection. For a server that was not made with
+// ServerOptions it returns a budget without limits.
 func connBudgetOf(ctx context.Context) *connBudget {
 	if p, ok := peer.FromContext(ctx); ok {
 		if a, ok := p.AuthInfo.(*connBudget); ok {
@@ -116,7 +116,7 @@ func connBudgetOf(ctx context.Context) *connBudget {
 	return &connBudget{server: &budget{}}
 }
 
-// charge is what one message has taken from its account.
+// charge counts the bytes that one message has taken from the budget of its connection.
 type charge struct {
 	budget *connBudget
 	bytes  int
@@ -131,7 +131,7 @@ func (c *charge) Take(n int) error {
 	return nil
 }
 
-// give returns n bytes.
+// release returns n bytes.
 func (c *charge) release(n int) {
 	c.budget.release(n)
 	c.bytes -= n

@@ -31,7 +31,7 @@ type call struct {
 	next, prev  *call    // in flight
 }
 
-// answer is one response to be written.
+// outgoing is one response to be written.
 type outgoing struct {
 	call  *call
 	resp  *infer.Response // nil: only the end of the responses
@@ -40,7 +40,7 @@ type outgoing struct {
 	last  bool // it ends the call
 }
 
-// release releases an answer that is not written.
+// release releases a response that is not written.
 func (a *outgoing) release() {
 	if a.resp != nil {
 		a.resp.Release()
@@ -102,7 +102,7 @@ func (c *call) put(a outgoing) {
 	}
 }
 
-// queue adds an answer for the writer. It reports whether to cancel the request: the
+// queue adds a response for the writer. It reports whether to cancel the request: the
 // client does not read, and no more of its responses are kept.
 func (c *call) queue(a outgoing) (cancel bool) {
 	s := c.stream
@@ -157,7 +157,7 @@ func (c *call) addUnread(a *outgoing) (full bool) {
 	return full && !a.final
 }
 
-// push queues an answer to be written in the order of arrival.
+// push queues a response to be written in the order of arrival.
 func (s *stream) push(a outgoing) {
 	a.last = a.final
 	s.heldBytes += a.size()
@@ -179,7 +179,7 @@ func (c *call) holdInOrder(a outgoing) {
 	}
 }
 
-// advance queues complete answers that wait for no earlier request.
+// advance queues complete responses that wait for no earlier request.
 func (s *stream) advance() {
 	for c := s.first; c != nil && c.done; c = s.first {
 		if s.first = c.nextInOrder; s.first == nil {

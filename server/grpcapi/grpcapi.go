@@ -30,8 +30,8 @@ func Register(server *grpc.Server, svc infer.Service, opts Options) {
 	reflection.Register(s)
 }
 
-// serviceDesc returns the generated descriptor with our handlers of the inference
-// calls, which do not use the generated messages.
+// serviceDesc returns the generated descriptor with handlers of the inference calls that do
+// not use the generated messages.
 func serviceDesc() grpc.ServiceDesc {
 	desc := inferencepb.GRPCInferenceService_ServiceDesc
 	methods := make([]grpc.MethodDesc, 0, len(desc.Methods))

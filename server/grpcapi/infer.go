@@ -31,8 +31,7 @@ func (in *incoming) end() {
 	incomings.Put(in)
 }
 
-// modelInfer returns the handler of ModelInfer. gRPC calls no interceptor for a
-// stream description that streams neither way.
+// modelInfer is the handler of ModelInfer, for which gRPC calls no interceptor.
 func modelInfer(srv any, conn grpc.ServerStream) error {
 	s := srv.(*service)
 	if s.opts.Access == nil {
@@ -86,8 +85,8 @@ func (s *service) receiveOne(conn grpc.ServerStream, in *incoming) (r *infer.Req
 	return r, invalid, nil
 }
 
-// receive reads a request. wrong is a mistake in the request; err means that there is
-// no request.
+// receive reads a request. invalid is a mistake in the request; err means that no request
+// arrived.
 func (s *service) receive(in *incoming) (r *infer.Request, invalid, err error) {
 	if err := in.reader.next(); err != nil {
 		return nil, nil, err
@@ -104,7 +103,7 @@ func (s *service) receive(in *incoming) (r *infer.Request, invalid, err error) {
 	return r, msg.Err, nil
 }
 
-// unreadable returns the status for a message that cannot be decoded or finds no
+// unreadable returns the status for a message that cannot be decoded or for which there is no
 // memory.
 func unreadable(err error) error {
 	if e := (*status.Error)(nil); errors.As(err, &e) {
@@ -174,7 +173,7 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, invalid error,
 	return err
 }
 
-// run calls Infer. Tests replace it to wait inside.
+// run calls Infer, with the delays that test suites set.
 func (s *service) run(ctx context.Context, m infer.Model, r *infer.Request) (*infer.Response, error) {
 	h := &s.opts.Delays
 	if h.Notification > 0 {
@@ -206,7 +205,7 @@ func checkSize(resp *infer.Response, around int) error {
 
 var errDecoupled = status.New(status.Unsupported, "ModelInfer RPC doesn't support models with decoupled transaction policy")
 
-// failure converts an error of ours to a gRPC status.
+// statusError converts an error of this server to a gRPC status.
 func statusError(err error) error {
 	e := status.From(err)
 	return grpcstatus.Error(e.Code.GRPC(), e.Msg)

@@ -59,7 +59,7 @@ func (p *pace) end(begun uint32) {
 	}
 }
 
-// in returns the number of steps that began in a tick.
+// stepsOf returns the number of steps that began in a tick and have not ended.
 func (p *pace) stepsOf(tick uint32) *atomic.Int32 {
 	return &p.waiting[tick%uint32(len(p.waiting))]
 }

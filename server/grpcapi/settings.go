@@ -10,7 +10,7 @@ import (
 	"triton/server/trace"
 )
 
-// TraceSetting reads and changes the trace settings of a model, or the global ones.
+// TraceSetting reads and changes the trace settings of a model, or the global settings.
 func (s *service) TraceSetting(
 	_ context.Context, r *inferencepb.TraceSettingRequest,
 ) (*inferencepb.TraceSettingResponse, error) {

@@ -51,7 +51,7 @@ type stream struct {
 	scratch kserve.Response
 }
 
-// modelStreamInfer returns the handler of ModelStreamInfer.
+// modelStreamInfer is the handler of ModelStreamInfer.
 func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	svc := srv.(*service)
 	svc.opts.Compression.compress(conn.Context())
@@ -72,7 +72,7 @@ func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	return err
 }
 
-// strict reports whether the client wants the stream to end at an error of a model.
+// strict reports whether the client requests that an error of a model ends the stream.
 func strict(conn grpc.ServerStream) bool {
 	v := metadata.ValueFromIncomingContext(conn.Context(), "triton_grpc_error")
 	return len(v) > 0 && v[0] == "true"
@@ -146,8 +146,8 @@ func (s *stream) end(err error) {
 	s.signal()
 }
 
-// issue submits a request to its model. A mistake found before that is answered with
-// only the request's ID.
+// submit submits a request to its model. The reply to an invalid request has only the
+// request's ID.
 func (s *stream) submit(r *infer.Request, invalid error, clock clock) {
 	c := newCall(s, r)
 	c.charge = s.in.reader.charge
@@ -244,8 +244,8 @@ func (s *stream) signal() {
 	}
 }
 
-// close ends the stream: answers that were not written are dropped and running requests
-// are cancelled.
+// close ends the stream: it drops responses that were not written and cancels running
+// requests.
 func (s *stream) close() {
 	s.mu.Lock()
 	s.closed = true

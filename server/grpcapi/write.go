@@ -12,7 +12,7 @@ import (
 	"triton/pkg/status"
 )
 
-// write writes answers until the client has half-closed and all requests are answered,
+// write writes responses until the client has half-closed and all requests are answered,
 // or the stream breaks. It returns the status of the stream.
 func (s *stream) write() error {
 	ctx, cancel := withDeadlineMargin(s.conn.Context())
@@ -36,7 +36,7 @@ func (s *stream) write() error {
 	}
 }
 
-// take moves the ready answers to writing. It reports false if there are none.
+// take moves the ready responses to writing. It reports false if there are none.
 func (s *stream) take() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *stream) isOver() (bool, error) {
 	return broken || s.ended && s.inFlight.n == 0, s.readErr
 }
 
-// deliver writes one answer and ends its call if it is the last.
+// deliver writes one response and ends its call if it is the last.
 func (s *stream) deliver(a *outgoing) error {
 	c := a.call
 	size := a.size()
@@ -77,7 +77,7 @@ func (s *stream) deliver(a *outgoing) error {
 	return err
 }
 
-// answer writes one answer, unless the client does not want it.
+// writeResponse writes one response, unless the client does not want it.
 func (s *stream) writeResponse(a *outgoing) error {
 	c := a.call
 	if a.err != nil {

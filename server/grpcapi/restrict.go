@@ -35,7 +35,7 @@ var categories = map[string]restricted.API{
 	"LogSettings":                  restricted.Logging,
 }
 
-// gate maps the full name of each restricted call to the secret that it needs.
+// restrictions maps the full name of each restricted call to the secret that it needs.
 type restrictions map[string]*restricted.Header
 
 func newRestrictions(rules *restricted.Rules) restrictions {

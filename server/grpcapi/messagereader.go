@@ -44,7 +44,7 @@ const (
 // its length.
 const headerSize = 5
 
-// intake reads the messages of one call within the memory budgets.
+// messageReader reads the messages of one call within the memory budgets.
 type messageReader struct {
 	from   transport
 	limit  int // bytes of a message
@@ -53,7 +53,7 @@ type messageReader struct {
 	data   mem.BufferSlice // the message, until free
 }
 
-// begin prepares the intake for a call.
+// begin prepares the reader for a call.
 func (in *messageReader) begin(ctx context.Context, limit int) error {
 	from, ok := grpc.ServerTransportStreamFromContext(ctx).(transport)
 	if !ok {
@@ -252,7 +252,7 @@ func (in *messageReader) free() {
 	}
 }
 
-// end returns everything that the call was charged for.
+// end releases the frames and everything that the call was charged for.
 func (in *messageReader) end() {
 	in.free()
 	in.charge.end()
