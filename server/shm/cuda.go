@@ -11,7 +11,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// CUDA is one registered region on a GPU. Size is in bytes.
+// CUDARegion is one registered region on a GPU. Size is in bytes.
 type CUDARegion struct {
 	Name   string
 	Device uint64

@@ -6,9 +6,9 @@
 // The client owns the memory and can change it at any time: readers check the bytes
 // that they have copied, not those that they are about to copy. A client that shrinks
 // its object is detected by the next Find, and where Go code copies. If it shrinks the
-// object while a backend reads or writes there, the process ends (SIGBUS); so does a
-// read of an input that was never written on a full /dev/shm. That is one reason why
-// client memory is off unless the operator allows it.
+// object while a backend reads or writes there, the process ends (SIGBUS). The process
+// also ends when it reads an input that was never written on a full /dev/shm. That is one
+// reason why client memory is off unless the operator allows it.
 package shm
 
 import (

@@ -10,7 +10,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// System is one registered system region. Offset and Size are in bytes.
+// SystemRegion is one registered system region. Offset and Size are in bytes.
 type SystemRegion struct {
 	Name, Key    string
 	Offset, Size uint64
