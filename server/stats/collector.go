@@ -180,8 +180,8 @@ func (w *writer) cache(c *cacheSamples) {
 	w.summary(missSummary, missSummaryHelp, c.misses)
 }
 
-// reasons sends one counter for each reason, with the label "reason". counts is indexed by
-// reason.
+// sendReasons sends one counter for each reason, with the label "reason". counts is indexed
+// by reason.
 func sendReasons[R interface {
 	~uint8
 	String() string
