@@ -7,9 +7,8 @@ import (
 	"triton/pkg/tritonjson"
 )
 
-// json returns the traces of the request in Triton's format: elements of a JSON
-// array. Triton does not escape names, so that its files need not be JSON; these
-// are.
+// json returns the traces of the request in Triton's format: elements of a JSON array. Unlike
+// Triton, it escapes names, so that the file is always valid JSON.
 func (q *request) json() []byte {
 	var b []byte
 	for i, t := range q.traces {

@@ -36,7 +36,7 @@ type event struct {
 	tensor []byte // JSON; nil for a timestamp
 }
 
-// Trace is the trace of one request.
+// requestTrace is the trace of one request.
 type requestTrace struct {
 	request    *request
 	id, parent uint64
@@ -123,7 +123,7 @@ func (t *requestTrace) ended(r *infer.Request) {
 	t.request.step(func(q *request) { q.unfinished-- })
 }
 
-// timestamp records a time of the frontend.
+// timestamp records a timestamp of the frontend.
 func (t *requestTrace) timestamp(name string, at int64) {
 	if t.request.sampler.level&timestamps == 0 {
 		return
@@ -136,7 +136,8 @@ func (t *requestTrace) timestamp(name string, at int64) {
 	}
 }
 
-// step applies a change under the lock and writes the request when all its parts have ended.
+// step applies a change under the lock and writes the request once the frontend and all traces
+// have ended.
 func (q *request) step(change func(*request)) {
 	q.mu.Lock()
 	change(q)

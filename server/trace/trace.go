@@ -26,7 +26,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Setting is one "<name>=<value>".
+// Setting is one setting of the command line, "<name>=<value>".
 type Setting struct{ Name, Value string }
 
 // Tracer samples requests. It is safe for concurrent use. A nil Tracer samples none.

@@ -2,7 +2,7 @@ package trace
 
 import "strings"
 
-// activity records a time of the backend. In OpenTelemetry "<X>_START" opens the span X and
+// activity records a timestamp of the backend. In OpenTelemetry "<X>_START" opens the span X and
 // "<X>_END" closes the span that was opened last; other names are events of the open span.
 func (t *requestTrace) activity(name string, at int64) {
 	if t.request.sampler.level&timestamps == 0 {
@@ -13,8 +13,8 @@ func (t *requestTrace) activity(name string, at int64) {
 	t.activities = append(t.activities, event{name: name, at: at})
 }
 
-// customSpans returns the backend's spans inside the model's span, and its events outside of them.
-// A span that the backend left open ends with the request.
+// activitySpans returns the backend's spans inside the model's span, and its events outside of
+// them. A span that the backend did not close ends with the request.
 func (t *requestTrace) activitySpans() (inside []span, outside []event) {
 	var open []int
 	for _, e := range inOrder(t.activities) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// start is the parsed Options.Config.
+// parsedConfig is the parsed Options.Config.
 type parsedConfig struct {
 	mode string
 	values
