@@ -104,7 +104,7 @@ func (h *handler) redirect(x *http1.Exchange, path string) {
 	}
 }
 
-// pass lets the KServe API answer the request, with its usual framing.
+// forward lets the KServe API answer the request, with its usual framing.
 func (h *handler) forward(x *http1.Exchange, method, path string) {
 	err := contenttype.Redirect(x, method, path)
 	if err == nil && strings.HasSuffix(path, "/infer") {
