@@ -101,7 +101,7 @@ func (h *handler) invoke(x *http1.Exchange, name string) {
 	h.forward(x, "/v2/models/"+url.PathEscape(to)+"/infer", replyInvoke)
 }
 
-// unknownRepositories is the error of a server to which no models can be added.
+// errNoRepositories returns the error of a server to which no models can be added.
 func errNoRepositories() error {
 	return status.New(status.Unsupported, "model repositories cannot be added to this server")
 }

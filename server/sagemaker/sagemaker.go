@@ -135,7 +135,7 @@ func model(path string) (name string, invoke, ok bool) {
 	return name, invoke, ok && err == nil
 }
 
-// pass lets the KServe API answer the request; before changes the reply before it is sent.
+// forward lets the KServe API answer the request; before changes the reply before it is sent.
 func (h *handler) forward(x *http1.Exchange, path string, before func(*http1.Exchange)) {
 	x.BeforeSend = before
 	err := contenttype.Redirect(x, x.Method, path)
