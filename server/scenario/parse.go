@@ -33,7 +33,7 @@ func (p *parser) parseLine(text string) error {
 	if len(p.suite.Scenarios) == 0 {
 		key, value, ok := strings.Cut(text, ": ")
 		if !ok {
-			return fmt.Errorf("%q stands before the first scenario and is no setting", text)
+			return fmt.Errorf("%q comes before the first scenario and is not \"key: value\"", text)
 		}
 		p.suite.Needs[key] = value
 		return nil
