@@ -24,51 +24,19 @@ func cpus(root fs.FS) int {
 // processors; 0 if there is no limit. The lowest limit between the group and the root
 // counts.
 func quota(root fs.FS) float64 {
-	groups, err := fs.ReadFile(root, "proc/self/cgroup")
-	if err != nil {
-		return 0
-	}
 	least := 0.0
-	tighten := func(q float64) {
+	controlGroups(root, "cpu", func(dir string, v2 bool) {
+		q := 0.0
+		if v2 {
+			q = quotaV2(root, dir)
+		} else {
+			q = quotaV1(root, dir)
+		}
 		if q > 0 && (least == 0 || q < least) {
 			least = q
 		}
-	}
-	for line := range strings.Lines(string(groups)) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) != 3 {
-			continue
-		}
-		switch {
-		case parts[1] == "": // version 2
-			climb(parts[2], func(dir string) { tighten(quotaV2(root, path.Join("sys/fs/cgroup", dir))) })
-		case hasField(parts[1], "cpu"):
-			climb(parts[2], func(dir string) {
-				tighten(quotaV1(root, path.Join("sys/fs/cgroup", parts[1], dir)))
-				tighten(quotaV1(root, path.Join("sys/fs/cgroup/cpu", dir)))
-			})
-		}
-	}
+	})
 	return least
-}
-
-// climb visits a control group and all its ancestors.
-func climb(group string, visit func(string)) {
-	for dir := path.Clean("/" + group); ; dir = path.Dir(dir) {
-		visit(dir)
-		if dir == "/" {
-			return
-		}
-	}
-}
-
-func hasField(list, name string) bool {
-	for f := range strings.SplitSeq(list, ",") {
-		if f == name {
-			return true
-		}
-	}
-	return false
 }
 
 // quotaV2 reads "max 100000" or "150000 100000".

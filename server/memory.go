@@ -15,25 +15,18 @@ func memoryLimit(root fs.FS) int64 {
 		return 0
 	}
 	least := int64(total)
-	tighten := func(file ...string) {
-		b, err := fs.ReadFile(root, path.Join(file...))
+	controlGroups(root, "memory", func(dir string, v2 bool) {
+		file := "memory.limit_in_bytes"
+		if v2 {
+			file = "memory.max"
+		}
+		b, err := fs.ReadFile(root, path.Join(dir, file))
 		if err != nil {
 			return
 		}
 		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 { // not "max"
 			least = min(least, n)
 		}
-	}
-	groups, _ := fs.ReadFile(root, "proc/self/cgroup")
-	for line := range strings.Lines(string(groups)) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		switch {
-		case len(parts) != 3:
-		case parts[1] == "": // version 2
-			climb(parts[2], func(dir string) { tighten("sys/fs/cgroup", dir, "memory.max") })
-		case hasField(parts[1], "memory"):
-			climb(parts[2], func(dir string) { tighten("sys/fs/cgroup/memory", dir, "memory.limit_in_bytes") })
-		}
-	}
+	})
 	return least
 }
