@@ -94,10 +94,9 @@ func statistics(t *testing.T, c *http.Client, url, model string) string {
 	return line
 }
 
-// TestStatisticsOfCachedModels is a script of requests and the statistics after
-// each, as Triton's server 2.51 told them for a Python model in the place of the
-// identity backend: testdata/cached.txt. Where ours differ on purpose the line
-// says both.
+// TestStatisticsOfCachedModels runs the requests of testdata/cached.txt and compares the
+// statistics after each with those of Triton's server 2.51, which had a Python model in place of
+// the identity backend. A line with two statistics is an intended difference.
 func TestStatisticsOfCachedModels(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("FP32", "-1", 8)+cachedModel), withCache("65536"))
@@ -134,8 +133,8 @@ func TestStatisticsOfCachedModels(t *testing.T) {
 	}
 }
 
-// TestCacheOptions: what is wrong with a cache is said at the start, in Triton's
-// words.
+// TestCacheOptions: mistakes in the options of a cache are reported at the start, with Triton's
+// error texts.
 func TestCacheOptions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, size, want string }{
@@ -191,7 +190,7 @@ func (r *reloads) write(name, text string) {
 	require.NoError(r, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// hit asks a model and reports whether the cache answered.
+// hit sends a request and reports whether the cache answered it.
 func (r *reloads) hit(model string, value int) bool {
 	r.Helper()
 	input := map[string]string{"m": "INPUT0", "e": "IN"}[model]
@@ -256,8 +255,8 @@ output { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] }
 ensemble_scheduling { step { model_name: "m" model_version: -1 input_map { key: "INPUT0" value: "IN" } output_map { key: "OUTPUT0" value: "OUT" } } }
 `
 
-// TestCachedEnsemble: an ensemble's answers are kept for the ensemble; its parts
-// are not asked again, and keep their own when they want.
+// TestCachedEnsemble: a hit of an ensemble does not run its composing models, which may have
+// a cache of their own.
 func TestCachedEnsemble(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "1", 0)), withCache("65536"),
@@ -285,7 +284,7 @@ func TestCachedEnsemble(t *testing.T) {
 	}
 }
 
-// TestNewStartsNothing: a server that nobody runs has called nobody.
+// TestNewStartsNothing: New does not connect to the cache.
 func TestNewStartsNothing(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -84,8 +84,8 @@ nv_gpu_power_limit{gpu_uuid="GPU-1"} 0
 `, text(t, m))
 }
 
-// TestGPUFailures: a group of values that cannot be read is zero, and after
-// three failures in a row it is not asked for again. The others go on.
+// TestGPUFailures: a group of values that cannot be read is zero, and after three failures in a
+// row it is not read again. The other groups are.
 func TestGPUFailures(t *testing.T) {
 	t.Parallel()
 	var logged bytes.Buffer
@@ -122,8 +122,7 @@ func TestGPUFailures(t *testing.T) {
 	require.Equal(t, "500", value("nv_energy_consumption"))
 }
 
-// TestPinnedMemory: the pool of tensor memory stands for Triton's pool of
-// pinned memory.
+// TestPinnedMemory: the metrics of Triton's pool of pinned memory show the pool of tensor memory.
 func TestPinnedMemory(t *testing.T) {
 	t.Parallel()
 	m := machineOf(nil, slog.New(slog.DiscardHandler))

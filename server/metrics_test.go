@@ -59,8 +59,8 @@ func TestMetrics(t *testing.T) {
 	golden(t, "metrics.txt", masked.ReplaceAllString(text, "$1 *"))
 }
 
-// TestMetricsEndpoint asks as Triton's endpoint was asked: it neither decodes
-// paths nor negotiates nor compresses.
+// TestMetricsEndpoint sends the requests that were sent to Triton's endpoint, which neither
+// decodes paths nor negotiates nor compresses.
 func TestMetricsEndpoint(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)

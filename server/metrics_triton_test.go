@@ -71,8 +71,8 @@ func TestMetricsOfTriton(t *testing.T) {
 	}
 }
 
-// TestHistograms reads the whole text of the histograms: which there are, the
-// buckets of a model's own configuration, and where the label le stands.
+// TestHistograms compares the whole text of the histograms: their names, the buckets of a
+// model's configuration, and the position of the label le.
 func TestHistograms(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t,

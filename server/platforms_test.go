@@ -18,8 +18,8 @@ import (
 
 const answer = `"outputs":[{"name":"OUTPUT0","datatype":"INT32","shape":[1,4],"data":[1,2,3,4]}]`
 
-// TestCloud asks the frontends of both platforms, over a whole server.
-func TestCloud(t *testing.T) {
+// TestPlatforms sends requests to the frontends of both platforms of a whole server.
+func TestPlatforms(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)), servertest.With(func(o *server.Options) {
 		o.HTTP.Allow, o.GRPC.Allow = false, false
@@ -59,8 +59,7 @@ func TestCloud(t *testing.T) {
 	require.Equal(t, "text/plain; charset=utf-8", page.Header.Get("Content-Type"))
 }
 
-// TestSageMakerModels loads a model that the platform has unpacked, asks it and
-// unloads it, and again.
+// TestSageMakerModels loads a model that the platform has unpacked, runs it and unloads it, twice.
 func TestSageMakerModels(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -63,16 +63,16 @@ func TestFinish(t *testing.T) {
 		start                    time.Duration   // of the own batch
 		own                      float64         // its rows, if more than usual
 	}{
-		"behind one batch":         {1, 0, 1, []time.Duration{0}, 14 * ms, 1},
-		"of which half is done":    {1, 0, 1, []time.Duration{-7 * ms}, 7 * ms, 1},
-		"that takes longer":        {1, 0, 1, []time.Duration{-20 * ms}, 0, 1},
-		"with two others":          {1, 2, 1, []time.Duration{0}, 14 * ms, 3},
-		"behind a full batch":      {1, 4, 1, []time.Duration{0}, 14*ms + 14*ms, 1},
-		"behind two full and two":  {1, 10, 1, []time.Duration{0}, 14*ms + 28*ms, 3},
-		"two instances":            {2, 4, 1, []time.Duration{0, 3 * ms}, 17 * ms, 1},
-		"two instances, two turns": {2, 11, 1, []time.Duration{0, 3 * ms}, 14*ms + 14*ms, 4},
-		"an idle one":              {2, 3, 1, []time.Duration{0}, 0, 4},
-		"a request of four rows":   {1, 0, 4, []time.Duration{0}, 14 * ms, 4},
+		"behind one batch":          {1, 0, 1, []time.Duration{0}, 14 * ms, 1},
+		"of which half is done":     {1, 0, 1, []time.Duration{-7 * ms}, 7 * ms, 1},
+		"that takes longer":         {1, 0, 1, []time.Duration{-20 * ms}, 0, 1},
+		"with two others":           {1, 2, 1, []time.Duration{0}, 14 * ms, 3},
+		"behind a full batch":       {1, 4, 1, []time.Duration{0}, 14*ms + 14*ms, 1},
+		"behind two full and two":   {1, 10, 1, []time.Duration{0}, 14*ms + 28*ms, 3},
+		"two instances":             {2, 4, 1, []time.Duration{0, 3 * ms}, 17 * ms, 1},
+		"two instances, two rounds": {2, 11, 1, []time.Duration{0, 3 * ms}, 14*ms + 14*ms, 4},
+		"an idle one":               {2, 3, 1, []time.Duration{0}, 0, 4},
+		"a request of four rows":    {1, 0, 4, []time.Duration{0}, 14 * ms, 4},
 	} {
 		e := learned(c.instances, 4, cost)
 		for slot, began := range c.busy {
@@ -258,7 +258,7 @@ func TestServed(t *testing.T) {
 		r.Release()
 		r.Release()
 		require.Zero(t, time.Since(begin), "at once")
-		require.NoError(t, call(t.Context(), a, 0), "who has no deadline waits")
+		require.NoError(t, call(t.Context(), a, 0), "a request without a deadline waits")
 		all.Wait()
 		c := counters.Counters()
 		require.EqualValues(t, 3, c.Failures[stats.Rejected])

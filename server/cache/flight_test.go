@@ -13,9 +13,9 @@ type elsewhere struct{}
 
 func (elsewhere) Withdraw(*infer.Request) bool { return true }
 
-// TestWithdrawComesTooLate: whoever cancels a follower may have looked where it
-// waits before it became the leader. Then it waits with the model, and is not the
-// flight's to answer.
+// TestWithdrawComesTooLate: a goroutine that cancels a follower may have read its queue before
+// the follower became the leader. Then the request waits in the model's queue, and the flight
+// must not answer it.
 func TestWithdrawComesTooLate(t *testing.T) {
 	t.Parallel()
 	m := stats.NewModel("m", "1", 0)

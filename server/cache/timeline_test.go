@@ -52,7 +52,7 @@ var timelines = map[string]struct {
 		events: []event{{text: "a", want: "100: a"}, {at: 200, text: "b", want: "300: b"}, {at: 210, text: "a", want: "300: a"}, {at: 310, text: "a", want: "310: a"}},
 		ran:    []int64{0, 200}, want: counts{executions: 2, success: 4, computed: 2, hits: 2, misses: 2},
 	},
-	"in order: who leaves holds nobody up": {
+	"in order: a cancelled request blocks none": {
 		instances: 1, ordered: true,
 		events: []event{
 			{text: "b", want: "100: b"},

@@ -150,8 +150,8 @@ func (m *fake) repeat(r *infer.Request) {
 	r.Respond(nil, true)
 }
 
-// answer has the first input, or one element of it, as every output that is
-// asked for. A negative element fails.
+// answer returns the first input, or one element of it, as every requested output. A negative
+// element fails.
 func (m *fake) answer(r *infer.Request, element int) *infer.Response {
 	resp := infer.NewResponse()
 	for _, out := range m.cfg.Output {

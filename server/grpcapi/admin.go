@@ -5,6 +5,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
+	"triton/server/frontend"
 )
 
 var (
@@ -96,7 +97,7 @@ func (s *service) RepositoryIndex(
 	_ context.Context, r *inferencepb.RepositoryIndexRequest,
 ) (*inferencepb.RepositoryIndexResponse, error) {
 	if r.GetRepositoryName() != "" {
-		return nil, statusError(status.New(status.Unsupported, "'repository_name' specification is not supported"))
+		return nil, statusError(frontend.ErrRepositoryName)
 	}
 	if err := s.checkOpen(); err != nil {
 		return nil, err

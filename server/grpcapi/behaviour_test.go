@@ -38,15 +38,15 @@ func (s *scripted) submitted(t *testing.T, n int) []*infer.Request {
 	require.Eventually(t, func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		all = slices.Clone(s.asked)
+		all = slices.Clone(s.received)
 		return len(all) >= n
 	}, time.Minute, time.Millisecond)
 	return all
 }
 
-// TestStreamThatIsGivenUp: whatever way a client leaves, all its requests in
-// flight are cancelled, and what models still answer is dropped.
-func TestStreamThatIsGivenUp(t *testing.T) {
+// TestAbandonedStream: however a client disconnects, all its requests in flight are cancelled,
+// and later responses of models are dropped.
+func TestAbandonedStream(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(context.CancelFunc, *grpc.ClientConn){
 		"cancelled":    func(cancel context.CancelFunc, _ *grpc.ClientConn) { cancel() },
@@ -55,9 +55,9 @@ func TestStreamThatIsGivenUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScripted()
-			said := make(lines, 10)
+			logged := make(lines, 10)
 			conn := serve(t, s, s.stub, func(o *grpcapi.Options) {
-				o.Log = slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: log.Verbose(1)}))
+				o.Log = slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: log.Verbose(1)}))
 			})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -70,7 +70,7 @@ func TestStreamThatIsGivenUp(t *testing.T) {
 			for _, r := range all {
 				require.Eventually(t, r.Cancelled, time.Minute, time.Millisecond)
 			}
-			require.Contains(t, <-said, "Cancellation notification received for ModelStreamInferHandler")
+			require.Contains(t, <-logged, "Cancellation notification received for ModelStreamInferHandler")
 			s.finish()
 		})
 	}
@@ -92,7 +92,7 @@ func TestReceivedIsWhenTheRequestCame(t *testing.T) {
 	s.finish()
 }
 
-// lines are what a log says, one at a time.
+// lines receives the lines of a log, one at a time.
 type lines chan string
 
 func (l lines) Write(b []byte) (int, error) {
@@ -267,7 +267,7 @@ func TestReadAhead(t *testing.T) {
 	require.Never(t, func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return len(s.asked) > 3
+		return len(s.received) > 3
 	}, 50*time.Millisecond, 5*time.Millisecond)
 	s.finish()
 	s.submitted(t, 1) // the fourth, as the others are over
@@ -276,7 +276,8 @@ func TestReadAhead(t *testing.T) {
 	require.Equal(t, 5, strings.Count(transcript(stream), "\n"))
 }
 
-// TestExitingStream: requests that come too late are told so, the stream stays.
+// TestExitingStream: requests that arrive while the server ends get an error; the stream stays
+// open.
 func TestExitingStream(t *testing.T) {
 	t.Parallel()
 	s := newScripted()

@@ -30,7 +30,7 @@ func TestDeadline(t *testing.T) {
 		for _, timeout := range []string{"200m", "40000u"} {
 			t.Run(method+" "+timeout, func(t *testing.T) {
 				t.Parallel()
-				told := 0
+				statuses := 0
 				for range 10 {
 					req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+server.GRPC+"/inference.GRPCInferenceService/"+method, bytes.NewReader(body))
 					require.NoError(t, err)
@@ -50,9 +50,9 @@ func TestDeadline(t *testing.T) {
 					}
 					require.Equal(t, "4", status.Get("Grpc-Status"))
 					require.Equal(t, "Deadline Exceeded", status.Get("Grpc-Message"))
-					told++
+					statuses++
 				}
-				require.Positive(t, told)
+				require.Positive(t, statuses)
 			})
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// rawClient speaks HTTP/2 frame by frame and drops what it is told.
+// rawClient writes HTTP/2 frame by frame and drops what it receives.
 func rawClient(t *testing.T, addr string) (net.Conn, *http2.Framer) {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
@@ -28,8 +28,8 @@ func rawClient(t *testing.T, addr string) (net.Conn, *http2.Framer) {
 	return c, f
 }
 
-// TestRapidReset: streams that are opened and taken back as fast as it goes
-// leave nothing behind, and other clients are served meanwhile.
+// TestRapidReset: streams that are opened and reset as fast as possible leave no memory behind,
+// and other clients are served meanwhile.
 func TestRapidReset(t *testing.T) { // not parallel: it counts goroutines
 	addr := serveTCP(t, newStub())
 	client := inferencepb.NewGRPCInferenceServiceClient(dialTCP(t, addr))

@@ -16,7 +16,7 @@ import (
 	"triton/server/servertest"
 )
 
-// idleConn returns a client that has begun a stream and says no more.
+// idleConn returns a client that has begun a stream and sends nothing.
 func idleConn(t *testing.T, addr string) net.Conn {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)

@@ -66,8 +66,8 @@ func TestPanicOfTheCore(t *testing.T) {
 	require.NoError(t, stream.CloseSend())
 }
 
-// careless is a core that panics before it has given out the model "lost", and whose
-// model "torn" panics as soon as it is asked for its configuration.
+// careless is a core that panics before it has returned the model "lost", and whose model "torn"
+// panics in Config.
 type careless struct{ *stub }
 
 func (s careless) Model(name, version string) (infer.Model, error) {

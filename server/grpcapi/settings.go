@@ -39,7 +39,7 @@ func (s *service) TraceSetting(
 }
 
 func traceChange(settings map[string]*inferencepb.TraceSettingRequest_SettingValue) (c trace.Change, err error) {
-	for _, name := range trace.Changeable() {
+	for _, name := range c.Names() {
 		if v, ok := settings[name]; ok {
 			if err = c.Set(name, v.GetValue()); err != nil {
 				return c, err

@@ -27,7 +27,7 @@ var generateDifferences = []struct{ cases, why string }{
 	{`g_repeat {"COUNT":3,"FAIL":0}`, "as g_fail"},
 	{`g_repeat {"COUNT":1,"FAIL":0}`, "as g_fail"},
 	{`g_params {"INPUT0":[[[[`, "nesting has a limit, as in later Tritons"},
-	{`g_one Content-Encoding: `, "an empty Content-Encoding is none"},
+	{`g_one Content-Encoding: `, "an empty Content-Encoding counts as absent"},
 }
 
 func generateCases() []wire {
@@ -104,7 +104,7 @@ func whyGenerate(name string) string {
 	return ""
 }
 
-// sendRaw is send for replies in chunks: each stands on a line of its own.
+// sendRaw is send for chunked replies; it returns each chunk on a line of its own.
 func sendRaw(t *testing.T, addr string, w wire) string {
 	t.Helper()
 	c, err := net.DialTimeout("tcp", addr, 5*time.Second)

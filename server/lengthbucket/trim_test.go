@@ -20,10 +20,10 @@ func (careless) Infer(ctx context.Context, r *infer.Request) (*infer.Response, e
 	r.Unary()
 	defer r.Release()
 	in := r.Input("IN")
-	gone := tensor.HeapBuffer(make([]byte, in.Data.Len()))
-	gone.Release()
+	released := tensor.HeapBuffer(make([]byte, in.Data.Len()))
+	released.Release()
 	resp := infer.NewResponse()
-	resp.Add("OUT", in.DataType, in.Shape, tensor.NewData(gone))
+	resp.Add("OUT", in.DataType, in.Shape, tensor.NewData(released))
 	r.Respond(resp, true)
 	return r.Wait(ctx)
 }

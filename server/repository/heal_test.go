@@ -135,7 +135,7 @@ func TestLoadOfABrokenModel(t *testing.T) {
 
 			require.NoError(t, test.heal(r))
 			require.EqualValues(t, 2, faulty.loads.Load(), "one that works is kept")
-			settle(t, r)
+			waitClosed(t, r)
 		})
 	}
 }

@@ -11,10 +11,9 @@ import (
 	"triton/server/store"
 )
 
-// TestEnsemblesInNamespaces: a step's model is that of the ensemble's own path,
-// else the only one of the name. What the configuration says of it does not
-// matter, as with NVIDIA's server 2.51. The completed configuration has the namespace of the
-// model.
+// TestEnsemblesInNamespaces: a step's model is the model of the ensemble's own path, else the
+// only model of the name. The namespace in the configuration is ignored, as by NVIDIA's server
+// 2.51. The completed configuration has the namespace of the model.
 func TestEnsemblesInNamespaces(t *testing.T) {
 	t.Parallel()
 	const reserved = `model_version: -1 model_namespace: "/elsewhere"`

@@ -86,7 +86,7 @@ func TestOvertakenListing(t *testing.T) {
 		require.Equal(t, "m:2 READY", states(r))
 		close(let["fetch m"])
 		require.NoError(t, <-first) // never has to wait for the name
-		settle(t, r)
+		waitClosed(t, r)
 		require.Equal(t, "m:2 READY", states(r))
 	})
 }
@@ -118,8 +118,8 @@ func TestFamilyAfterAWait(t *testing.T) {
 		for _, name := range []string{"e", "a", "b"} {
 			require.NoError(t, r.Unload(t.Context(), name, true))
 		}
-		settle(t, r)
-		require.Zero(t, s.open.Load(), "folders of versions that nobody closes")
+		waitClosed(t, r)
+		require.Zero(t, s.open.Load(), "folders of versions that are not closed")
 	})
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFiles: every file is read and written the same, all are recorded, and a
-// reason stands only where ours is another.
+// TestFiles: every file is written as it was read, all scenarios have a record, and only those
+// whose record differs have a reason.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	all, err := Suites()
@@ -34,7 +34,7 @@ func TestFiles(t *testing.T) {
 	t.Logf("%d scenarios", n)
 }
 
-// TestWrongFiles are refused with the line.
+// TestWrongFiles: the error for an invalid file has the line.
 func TestWrongFiles(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

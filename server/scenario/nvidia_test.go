@@ -54,7 +54,7 @@ func TestNVIDIA(t *testing.T) {
 			runs := map[*Scenario][][]string{}
 			for n := 0; n < *rounds && len(left) > 0; n++ {
 				t.Run(fmt.Sprintf("round %d", n+1), func(t *testing.T) { round(t, dir, s, left, runs) })
-				left = slices.DeleteFunc(left, func(c *Scenario) bool { return settled(t, s, c, runs[c]) })
+				left = slices.DeleteFunc(left, func(c *Scenario) bool { return isRecorded(t, s, c, runs[c]) })
 			}
 			if *record {
 				left = slices.DeleteFunc(chosen, func(c *Scenario) bool {
@@ -96,8 +96,8 @@ func round(t *testing.T, dir string, s *Suite, todo []*Scenario, runs map[*Scena
 	})
 }
 
-// settled says whether a scenario need not be played again.
-func settled(t *testing.T, s *Suite, c *Scenario, runs [][]string) bool {
+// isRecorded reports whether a scenario need not be run again.
+func isRecorded(t *testing.T, s *Suite, c *Scenario, runs [][]string) bool {
 	t.Helper()
 	want := c.NVIDIA
 	if *record {
@@ -127,7 +127,7 @@ type nvidia struct {
 
 func (o *nvidia) play(t *testing.T, c *Scenario, prefix string) []string {
 	t.Helper()
-	p := &player{Scenario: c, settle: func() {}, call: func(ctx context.Context, e *Event, m *Model, reply func(string)) {
+	p := &player{Scenario: c, waitArrived: func() {}, call: func(ctx context.Context, e *Event, m *Model, reply func(string)) {
 		r := message(e, m, prefix)
 		told := func(text string) { reply(plain(text, prefix)) }
 		if m.Streams() {

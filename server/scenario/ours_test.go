@@ -84,7 +84,7 @@ func playOurs(t *testing.T, s *Suite, c *Scenario) []string {
 	if err := r.Start(t.Context()); err != nil {
 		require.ErrorIs(t, err, repository.ErrLoad)
 	}
-	p := &player{Scenario: c, settle: synctest.Wait, call: func(ctx context.Context, e *Event, m *Model, reply func(string)) {
+	p := &player{Scenario: c, waitArrived: synctest.Wait, call: func(ctx context.Context, e *Event, m *Model, reply func(string)) {
 		(&visit{repository: r, pool: pool, reply: reply}).call(ctx, e, m)
 	}}
 	recording.begin = time.Now()

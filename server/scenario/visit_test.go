@@ -27,7 +27,7 @@ type visit struct {
 	ended chan struct{}
 }
 
-// say tells the client something, and whether it is the last thing.
+// respond sends the client a response; final marks the last one.
 func (v *visit) say(text string, last bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -111,7 +111,7 @@ func (v *visit) Send(resp *infer.Response, final bool) {
 	}
 }
 
-// request is what the front end makes of the message of a client.
+// request returns the request that a frontend would make.
 func (v *visit) request(e *Event, m *Model) *infer.Request {
 	a := &e.Request
 	r := infer.NewUnpooled()

@@ -157,7 +157,7 @@ func TestUnregisterWaitsForTheLastUse(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, m.UnregisterSystem("r"))
 	require.NoError(t, m.UnregisterSystem("r"), "again")
-	require.NoError(t, m.UnregisterSystem("nobody"))
+	require.NoError(t, m.UnregisterSystem("unknown"))
 	copy(s.Bytes(), "still there")
 	_, err = m.Find("r", 0, 10)
 	require.EqualError(t, err, "Unable to find shared memory region: 'r'")
@@ -176,8 +176,8 @@ func TestUnregisterWaitsForTheLastUse(t *testing.T) {
 	s.Buffer.Release()
 }
 
-// Regions that show the same bytes are copied, as nobody could tell that an
-// output there changes an input.
+// Regions that show the same bytes are copied, because the server could not detect that an
+// output in one changes an input in the other.
 func TestRegionsOverOneObject(t *testing.T) {
 	t.Parallel()
 	m := manager(t)

@@ -4,7 +4,7 @@ import "strings"
 
 // activity records a timestamp of the backend. In OpenTelemetry "<X>_START" opens the span X and
 // "<X>_END" closes the span that was opened last; other names are events of the open span.
-func (t *requestTrace) activity(name string, at int64) {
+func (t *Trace) activity(name string, at int64) {
 	if t.request.sampler.level&timestamps == 0 {
 		return
 	}
@@ -15,7 +15,7 @@ func (t *requestTrace) activity(name string, at int64) {
 
 // activitySpans returns the backend's spans inside the model's span, and its events outside of
 // them. A span that the backend did not close ends with the request.
-func (t *requestTrace) activitySpans() (inside []span, outside []event) {
+func (t *Trace) activitySpans() (inside []span, outside []event) {
 	var open []int
 	for _, e := range inOrder(t.activities) {
 		if name, ok := strings.CutSuffix(e.name, "_START"); ok && name != "" {

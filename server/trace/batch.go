@@ -17,7 +17,7 @@ func newBatch(b *infer.Batch) *batch {
 	times := &b.Requests[0].Times
 	record := &batch{start: times.ComputeStart, end: times.ComputeEnd, rows: b.Rows, requests: len(b.Requests)}
 	for _, r := range b.Requests {
-		if t, ok := r.Trace.(*requestTrace); ok {
+		if t, ok := r.Trace.(*Trace); ok {
 			record.links = append(record.links, otel.Link{SpanContext: t.span})
 		}
 	}

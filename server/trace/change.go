@@ -8,7 +8,7 @@ import (
 	"triton/pkg/status"
 )
 
-// Names of the settings that clients may change, in the order in which they take effect.
+// The names of the settings that clients may change.
 const (
 	LevelName     = "trace_level"
 	rateName      = "trace_rate"
@@ -18,9 +18,6 @@ const (
 	FileName = "trace_file"
 )
 
-// Changeable returns the names that Change.Set knows.
-func Changeable() []string { return []string{FileName, LevelName, rateName, countName, frequencyName} }
-
 // Change is a client's change of settings. The zero value changes nothing.
 type Change struct {
 	// Terse leaves out a blank in one error message, as in Triton's HTTP frontend.
@@ -28,6 +25,11 @@ type Change struct {
 
 	set, clear field
 	to         values
+}
+
+// Names returns the names that Set knows, in the order in which Set is to be called.
+func (*Change) Names() []string {
+	return []string{FileName, LevelName, rateName, countName, frequencyName}
 }
 
 // field is a set of settings.

@@ -27,7 +27,7 @@ func extract(c Carrier) otel.SpanContext {
 
 // Context returns the trace context for models that continue the trace: JSON with the member
 // traceparent and, if there is one, tracestate. It is empty when traces go to files.
-func (t *requestTrace) Context() string {
+func (t *Trace) Context() string {
 	if !t.span.IsValid() {
 		return ""
 	}

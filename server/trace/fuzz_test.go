@@ -8,7 +8,7 @@ import (
 	"triton/pkg/tritonjson"
 )
 
-// FuzzConfig reads any arguments of --trace-config, one a line.
+// FuzzConfig reads any arguments of --trace-config, one on each line.
 func FuzzConfig(f *testing.F) {
 	for _, s := range []string{
 		"rate=1\nlevel=TIMESTAMPS\ntriton,file=f", "mode=OpenTelemetry\nopentelemetry,bsp_max_queue_size=1", ",=", "triton,log-frequency=-1", "opentelemetry,resource=a=b",

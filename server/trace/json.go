@@ -21,7 +21,7 @@ func (q *request) json() []byte {
 	return b
 }
 
-func (t *requestTrace) appendJSON(b []byte, front []event) []byte {
+func (t *Trace) appendJSON(b []byte, front []event) []byte {
 	handling, compute := t.core()
 	all := slices.Concat(front, handling, compute, t.activities, t.tensors)
 	for i := range inOrder(all) {
@@ -50,12 +50,12 @@ func comma(b []byte) []byte {
 	return b
 }
 
-func (t *requestTrace) appendID(b []byte) []byte {
+func (t *Trace) appendID(b []byte) []byte {
 	return strconv.AppendUint(append(b, `{"id":`...), t.id, 10)
 }
 
 // appendHeader appends the entry that names the model and the request.
-func (t *requestTrace) appendHeader(b []byte) []byte {
+func (t *Trace) appendHeader(b []byte) []byte {
 	b = append(t.appendID(b), `,"model_name":`...)
 	b = append(tritonjson.AppendValid(b, t.model), `,"model_version":`...)
 	b = append(b, t.version...)

@@ -98,8 +98,8 @@ func TestFile(t *testing.T) {
 	}, names)
 }
 
-// TestChild is a request whose model asks another model: every one has an id of
-// its own and names its parent, all are written together.
+// TestChild is a request whose model calls another model: each request has an ID of its own and
+// the ID of its parent, and all are written together.
 func TestChild(t *testing.T) {
 	t.Parallel()
 	tr, file := open(t, "triton,file=%f", "level=TIMESTAMPS", "rate=1")
@@ -142,6 +142,6 @@ func newRequest(model string, t infer.Trace) *infer.Request {
 // TestHeaderIsJSON has a request id as clients may send it.
 func TestHeaderIsJSON(t *testing.T) {
 	t.Parallel()
-	trace := &requestTrace{id: 1, model: "m", version: "1", name: "a\"b\\<\n\x01\xff"}
+	trace := &Trace{id: 1, model: "m", version: "1", name: "a\"b\\<\n\x01\xff"}
 	require.Equal(t, `{"id":1,"model_name":"m","model_version":1,"request_id":"a\"b\\<\n\u0001`+"\uFFFD\"}", string(trace.appendHeader(nil)))
 }

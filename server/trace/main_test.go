@@ -19,8 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open starts a tracer with arguments of --trace-config; %f stands for the
-// trace file.
+// open starts a tracer with arguments of --trace-config; %f is the path of the trace file.
 func open(t testing.TB, args ...string) (tr *Tracer, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "trace.json")
@@ -53,14 +52,14 @@ func change(t testing.TB, tr *Tracer, model string, settings ...string) error {
 }
 
 // mark records a timestamp of the frontend if t is not nil.
-func mark(t *requestTrace, name string, at int64) {
+func mark(t *Trace, name string, at int64) {
 	if t != nil {
 		t.Observe(infer.Event{Kind: infer.EventTimestamp, Name: name, At: at})
 	}
 }
 
 // sent ends the frontend's part if t is not nil.
-func sent(t *requestTrace) {
+func sent(t *Trace) {
 	if t != nil {
 		t.Observe(infer.Event{Kind: infer.EventSent})
 	}

@@ -22,7 +22,7 @@ type request struct {
 	span    otel.SpanContext // of the whole request
 
 	mu             sync.Mutex
-	traces         []*requestTrace // by id; the first is the request's own
+	traces         []*Trace // by id; the first is the request's own
 	frontendEvents []event
 	sent           bool // the frontend emits no more
 	unfinished     int  // traces that began and did not end
@@ -36,8 +36,8 @@ type event struct {
 	tensor []byte // JSON; nil for a timestamp
 }
 
-// requestTrace is the trace of one request.
-type requestTrace struct {
+// Trace is the trace of one request.
+type Trace struct {
 	request    *request
 	id, parent uint64
 	span       otel.SpanContext
@@ -51,13 +51,13 @@ type requestTrace struct {
 	batch                *batch
 }
 
-var _ infer.Trace = (*requestTrace)(nil)
+var _ infer.Trace = (*Trace)(nil)
 
 // add adds a trace to the request. parent is 0 for the request's own.
-func (q *request) add(parent uint64) *requestTrace {
+func (q *request) add(parent uint64) *Trace {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	t := &requestTrace{request: q, id: q.tracer.ids.Add(1), parent: parent}
+	t := &Trace{request: q, id: q.tracer.ids.Add(1), parent: parent}
 	if q.tracer.spans != nil {
 		t.span = newSpanContext(q.span)
 	}
@@ -66,10 +66,10 @@ func (q *request) add(parent uint64) *requestTrace {
 }
 
 // Child returns the trace of a request that a model makes while it serves this one.
-func (t *requestTrace) Child() infer.Trace { return t.request.add(t.id) }
+func (t *Trace) Child() infer.Trace { return t.request.add(t.id) }
 
 // Observe records an event.
-func (t *requestTrace) Observe(e infer.Event) {
+func (t *Trace) Observe(e infer.Event) {
 	switch e.Kind {
 	case infer.EventReceived:
 		t.received(e.Request)
@@ -90,7 +90,7 @@ func (t *requestTrace) Observe(e infer.Event) {
 	}
 }
 
-func (t *requestTrace) received(r *infer.Request) {
+func (t *Trace) received(r *infer.Request) {
 	t.request.step(func(q *request) { q.unfinished++ })
 	t.model, t.version, t.name = r.ModelName, r.ModelVersion, r.ID
 	t.begin = infer.Now()
@@ -99,7 +99,7 @@ func (t *requestTrace) received(r *infer.Request) {
 	}
 }
 
-func (t *requestTrace) responded(resp *infer.Response) {
+func (t *Trace) responded(resp *infer.Response) {
 	if resp.Err != nil {
 		return
 	}
@@ -108,7 +108,7 @@ func (t *requestTrace) responded(resp *infer.Response) {
 	}
 }
 
-func (t *requestTrace) ended(r *infer.Request) {
+func (t *Trace) ended(r *infer.Request) {
 	if t.begin == 0 {
 		return // it was refused
 	}
@@ -124,7 +124,7 @@ func (t *requestTrace) ended(r *infer.Request) {
 }
 
 // timestamp records a timestamp of the frontend.
-func (t *requestTrace) timestamp(name string, at int64) {
+func (t *Trace) timestamp(name string, at int64) {
 	if t.request.sampler.level&timestamps == 0 {
 		return
 	}
@@ -157,7 +157,7 @@ func (q *request) step(change func(*request)) {
 
 // core returns the timestamps of the core: those of the request, and those of its execution.
 // They are nil when the request was refused.
-func (t *requestTrace) core() (handling, compute []event) {
+func (t *Trace) core() (handling, compute []event) {
 	if t.begin == 0 || t.request.sampler.level&timestamps == 0 {
 		return nil, nil
 	}

@@ -21,7 +21,7 @@ func show(tr *Tracer, model string) string {
 	return strings.Join(all, " ")
 }
 
-// TestSettings plays what was asked of Triton 2.51, with its answers.
+// TestSettings repeats requests to Triton 2.51 and compares with its answers.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	tr, _ := open(t, "triton,file=%f")

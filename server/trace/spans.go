@@ -68,7 +68,7 @@ func (q *request) first() int64 {
 	return first
 }
 
-func (q *request) byID(id uint64) *requestTrace {
+func (q *request) byID(id uint64) *Trace {
 	for _, t := range q.traces {
 		if t.id == id {
 			return t
@@ -77,7 +77,7 @@ func (q *request) byID(id uint64) *requestTrace {
 	return q.traces[0]
 }
 
-func (t *requestTrace) appendSpans(all []span, parent otel.SpanContext) []span {
+func (t *Trace) appendSpans(all []span, parent otel.SpanContext) []span {
 	handling, compute := t.core()
 	version, _ := strconv.ParseInt(t.version, 10, 64) // the core formatted it
 	model := []attribute.KeyValue{attribute.String("triton.model_name", t.model), attribute.Int64("triton.model_version", version)}

@@ -146,7 +146,7 @@ func TestSpansOfChildren(t *testing.T) {
 func TestBatchSpan(t *testing.T) {
 	t.Parallel()
 	tr, to, _ := openSpans(t, "rate=1")
-	var traces []*requestTrace
+	var traces []*Trace
 	var requests []*infer.Request
 	for range 3 {
 		s := tr.Sample("m", nil)
@@ -154,7 +154,7 @@ func TestBatchSpan(t *testing.T) {
 		requests = append(requests, newRequest("m", s))
 	}
 	untraced := newRequest("m", tr.Sample("m", nil))
-	sent(untraced.Trace.(*requestTrace))
+	sent(untraced.Trace.(*Trace))
 	untraced.Trace.Observe(infer.Event{Kind: infer.EventEnded, Request: untraced})
 	untraced.Trace = nil
 	run(slices.Concat([]*infer.Request{untraced}, requests)...)
@@ -176,8 +176,8 @@ func TestBatchSpan(t *testing.T) {
 	}, batches[0].Attributes)
 }
 
-// When the queue is full requests lose all their spans or none, and the log says
-// so once until the next export.
+// When the queue is full, requests lose all their spans or none, which is logged once until the
+// next export.
 func TestFullQueue(t *testing.T) {
 	t.Parallel()
 	tr, to, logged := openSpans(t, "rate=1", "opentelemetry,bsp_max_queue_size=9", "opentelemetry,bsp_schedule_delay=3600000")

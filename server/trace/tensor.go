@@ -13,7 +13,7 @@ import (
 )
 
 // tensor records a tensor if the level includes tensors.
-func (t *requestTrace) tensor(activity string, in *kserve.Tensor) {
+func (t *Trace) tensor(activity string, in *kserve.Tensor) {
 	if t.request.sampler.level&tensors == 0 || t.request.tracer.spans != nil {
 		return
 	}

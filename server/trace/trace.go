@@ -100,7 +100,7 @@ func (t *Tracer) Active() bool { return t != nil && t.active.Load() != nil }
 
 // Sample decides whether a request for the model is traced, and returns nil if not. The caller
 // makes the result the request's Trace and emits infer.EventSent at the end.
-func (t *Tracer) Sample(model string, c Carrier) *requestTrace {
+func (t *Tracer) Sample(model string, c Carrier) *Trace {
 	if t == nil {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (t *Tracer) Sample(model string, c Carrier) *requestTrace {
 	return nil
 }
 
-func (t *Tracer) sample(s *sampler, c Carrier) *requestTrace {
+func (t *Tracer) sample(s *sampler, c Carrier) *Trace {
 	if !s.enabled() {
 		return nil
 	}

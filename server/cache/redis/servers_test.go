@@ -34,7 +34,7 @@ ensemble_scheduling { step {
 } }
 `
 
-// ask returns a request in the core, and whether the cache answered it.
+// ask returns the response of a request, and whether the cache answered it.
 func ask(t *testing.T, s *servertest.Server, model, text string) (hit bool) {
 	t.Helper()
 	before := hits(t, s, model)

@@ -68,8 +68,8 @@ func TestRemove(t *testing.T) {
 	}{
 		{"top", false, ByStep, "top"},
 		{"top", true, ByStep, "top ab a"},             // bc needs b and c
-		{"top bc", true, ByStep, "top bc ab c a b"},   // nobody needs them
-		{"top bc", true, ByStep | ByClient, "top bc"}, // a client asked for them, too
+		{"top bc", true, ByStep, "top bc ab c a b"},   // no ensemble needs them
+		{"top bc", true, ByStep | ByClient, "top bc"}, // a client requested them too
 		{"bc", true, ByStep, "bc"},                    // top needs b and c
 		{"unknown a", true, ByStep, "unknown a"},      // removed in any case
 		{"top ab bc", false, ByStep, "top ab bc"},

@@ -157,7 +157,7 @@ func TestUnpack(t *testing.T) {
 	folder, err := c.Fetch(t.Context(), s, "5")
 	require.NoError(t, err)
 	require.FileExists(t, filepath.Join(folder.Dir, "5", "model"))
-	require.Zero(t, s.open, "the store is not asked")
+	require.Zero(t, s.open, "the store is not called")
 	l.Release()
 	require.DirExists(t, c.Folder.Dir)
 	folder.Release()

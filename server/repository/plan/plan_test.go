@@ -23,8 +23,8 @@ import (
 //	NAME [store=STAMP] [have=STAMP] [broken] [twice] [named] [override] [before] [unreadable] [steps=NAME,...]
 //	removed NAME
 //
-// A line is a desired model: the stamp of the store and of the last load, whether that
-// had an override before, and whether a client asks for one now.
+// A line is a desired model: the stamp of the store and of the last load, whether that load had
+// an override, and whether a client requests one now.
 func TestModels(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {

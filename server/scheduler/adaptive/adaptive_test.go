@@ -154,8 +154,9 @@ func (r *run) p99(from, to int) time.Duration {
 	return all[(99*len(all)+99)/100-1]
 }
 
-// TestHolds holds the target after the start for every load and first delay. The batches are
-// larger than without a delay where the target allows it, and the delay settles.
+// TestHolds: after the start the latency stays below the target for every load and first delay.
+// The batches are larger than without a delay where the target allows it, and the delay
+// converges.
 func TestHolds(t *testing.T) {
 	t.Parallel()
 	for _, instances := range []int{1, 2} {

@@ -74,7 +74,7 @@ func BenchmarkOfBest(b *testing.B) {
 	}
 }
 
-// live serves a trace and says when its requests really came and were answered.
+// live serves a trace and returns when its requests arrived and were answered in real time.
 func live(b *testing.B, trace []schedulertest.Arrival, e *timed) ([]schedulertest.Arrival, []time.Duration) {
 	cfg := batching(synthMax, &inferencepb.ModelDynamicBatching{})
 	counters := stats.NewModel("m", "1", synthMax)

@@ -117,8 +117,8 @@ func ask(text string) *infer.Request {
 	return r
 }
 
-// told returns what a request was answered.
-func told(resp *infer.Response, err error) string {
+// result returns the text of a response, or of its error.
+func result(resp *infer.Response, err error) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -127,11 +127,11 @@ func told(resp *infer.Response, err error) string {
 	return string(data)
 }
 
-// infer asks and waits.
+// infer sends a request and returns its result.
 func (w *world) infer(ctx context.Context, text string) string {
 	r := ask(text)
 	defer r.Release()
-	return told(w.Infer(ctx, r))
+	return result(w.Infer(ctx, r))
 }
 
 // counts are those of the statistics that the cache has to do with.

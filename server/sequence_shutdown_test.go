@@ -12,7 +12,7 @@ import (
 	"triton/server/servertest"
 )
 
-// begun returns a server with a sequence that has begun, and that was told to end.
+// begun returns a server with an open sequence, whose shutdown has started.
 func begun(t *testing.T, exit time.Duration) *servertest.Server {
 	t.Helper()
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "1", 4)+"sequence_batching { max_sequence_idle_microseconds: 600000000 }\n"), servertest.With(func(o *server.Options) { o.ExitTimeout = exit }))

@@ -31,15 +31,15 @@ func newRunner(w *world, c cache.Cache) *cache.Runner {
 	return cache.New(w.Runner, cache.Options{Cache: c, Scope: "s", Pool: w.pool, Stats: w.stats, Log: slog.New(slog.NewTextHandler(&w.log, nil))})
 }
 
-// TestTaps: a cache before a cache, such as that of an ensemble, keeps the same
-// response; and a failed insertion is a miss that the log tells.
-func TestTaps(t *testing.T) {
+// TestObservers: a cache in front of another, as of an ensemble, stores the same response. A
+// failed insertion is a miss, which is logged.
+func TestObservers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{size: 1 << 20, instances: 1})
 	c := newRunner(w, &spy{fail: errors.New("no room")})
 	for range 2 {
 		r := ask("x")
-		require.Equal(t, "x", told(c.Infer(t.Context(), r)))
+		require.Equal(t, "x", result(c.Infer(t.Context(), r)))
 		r.Release()
 	}
 	require.Contains(t, w.log.String(), "into response cache: no room")
@@ -63,7 +63,7 @@ func TestUnsteady(t *testing.T) {
 	}{{false, 0, 0}, {false, 0, 0}, {true, 1, 0}, {true, 1, 1}, {false, 1, 1}, {true, 1, 2}} {
 		steady = now.steady
 		r := ask("x")
-		require.Equal(t, "x", told(c.Infer(t.Context(), r)))
+		require.Equal(t, "x", result(c.Infer(t.Context(), r)))
 		r.Release()
 		require.Equal(t, now.entries, local.Counts().Entries)
 		require.EqualValues(t, now.hits, local.Counts().Hits)
