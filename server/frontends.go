@@ -32,8 +32,8 @@ type starter struct {
 	Endpoint
 	TLS         TLS
 	alpn        []string // over TLS
-	name        string   // in errors
-	logName     string   // in the log
+	name        string   // of the service in errors
+	logName     string   // of the service in the log
 	newFrontend func(net.Listener, *tls.Config) (frontend, error)
 }
 

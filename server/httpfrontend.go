@@ -16,7 +16,7 @@ type httpFrontend struct {
 	title  string
 	server *http1.Server
 	lis    net.Listener
-	// counted is the noun of its connections in the message of a drain; empty: they are not
+	// connectionNoun names the connections in the message of a drain; empty: they are not
 	// counted.
 	connectionNoun string
 }

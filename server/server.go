@@ -34,7 +34,7 @@ type Server struct {
 	stopCache func()
 	// registry holds the metrics, regions the shared memory of clients.
 	registry     *prometheus.Registry
-	modelMetrics *metric.Registry // of models
+	modelMetrics *metric.Registry // that models define
 	regions      *shm.Manager
 	// Set by Run; metrics is nil without the endpoint.
 	tracer  *trace.Tracer

@@ -18,7 +18,7 @@ type Estimate struct {
 	cost      cost
 	requests  float64 // per row, recent mean
 	instances []instance
-	free      []int64 // reused by Finish
+	free      []int64 // reused by FinishTime
 }
 
 // marginDeviations is the safety margin in standard deviations. Under overload admitted

@@ -12,7 +12,7 @@ type missObserver struct {
 	runner   *Runner
 	key      Key
 	lookup   int64                  // ns
-	replaced infer.ResponseObserver // the observer that the ticket replaces; may be nil
+	replaced infer.ResponseObserver // the observer that this one replaces; may be nil
 	flight   *flight                // nil: without SingleFlight
 }
 

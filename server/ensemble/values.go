@@ -23,7 +23,7 @@ type value struct {
 	absent         bool // an optional input that was not given, an output that was not made
 	rows           int  // of the request that made it; 0: its model does not batch
 	correlation    correlation
-	correlationSet bool // the response of its model has set the membership
+	correlationSet bool // the response of its model has set the correlation
 	dataType       tensor.DataType
 	shape          tensor.Shape
 	data           tensor.Data

@@ -22,10 +22,10 @@ type call struct {
 	charge            charge
 
 	// Under the stream's lock.
-	done        bool     // the final response has come
-	closing     bool     // still in use by stream.close
-	answered    bool     // a response has come
-	overflowed  bool     // too many of its responses are unread
+	done        bool     // the final response has arrived
+	closing     bool     // stream.close still uses the call
+	answered    bool     // a response has arrived
+	overflowed  bool     // its responses exceed the limit of unread ones
 	ordered     outgoing // the one response of a model that is not decoupled
 	nextInOrder *call    // the next call of a model that is not decoupled, in request order
 	next, prev  *call    // in flight
@@ -34,7 +34,7 @@ type call struct {
 // outgoing is one response to be written.
 type outgoing struct {
 	call  *call
-	resp  *infer.Response // nil: only the end of the responses
+	resp  *infer.Response // nil: the end of the responses
 	err   error           // the request was refused; resp is nil
 	final bool
 	last  bool // it ends the call

@@ -36,10 +36,10 @@ type stream struct {
 	last      *call
 	inFlight  calls                 // all calls that are not done
 	heldBytes int                   // bytes held by flight
-	unread    infer.ResponseBacklog // the part of ahead that the client has not read
+	unread    infer.ResponseBacklog // the part of heldBytes that the client has not read
 	ended     bool                  // no more requests are read
 	readErr   error                 // the reason, unless the client half-closed
-	closed    bool                  // no more answers are written
+	closed    bool                  // no more responses are written
 	record    callRecord
 
 	// Used by the reader only. The charge of a request moves to its call.
@@ -171,7 +171,7 @@ func (s *stream) submit(r *infer.Request, invalid error, clock clock) {
 	if err == nil {
 		c.trace = s.service.sample(s.conn.Context(), r, clock)
 	}
-	over = true // from now on an answer ends the call
+	over = true // from now on a response ends the call
 	if err != nil {
 		r.Release()
 		c.refuse(err)

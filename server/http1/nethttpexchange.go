@@ -17,7 +17,7 @@ type netHTTPExchange struct {
 	conn        *netHTTPConn // nil when net/http accepted the connection itself
 	pace        pace
 	received    int64 // bytes of the body
-	continued   bool  // the body was read, so net/http has sent 100 Continue if the client expects it
+	continued   bool  // the body was read, so net/http has sent 100 Continue to a client that expects it
 	err         error // why no more of the body can be read; io.EOF at its end
 	end         bool  // the connection ends with the reply
 	deadlineSet time.Time

@@ -41,7 +41,7 @@ type route struct {
 	version      string // empty: the server's choice
 	region       string // of shared memory; empty: all
 	inRepository bool   // the path named a repository
-	post         bool   // only POST is allowed; else only GET, unless either
+	post         bool   // only POST is allowed; without post and getOrPost only GET
 	getOrPost    bool   // GET and POST are allowed
 }
 

@@ -74,7 +74,7 @@ type LoadedVersion struct {
 	idle           atomic.Pointer[func()] // set before stopped; called when no request holds the version
 	callsAfterStop atomic.Uint64          // number of references that models took since stopped was set
 	closed         atomic.Bool
-	stepChanged    atomic.Bool // a step of the ensemble has used another version than that of parts
+	stepChanged    atomic.Bool // a step of the ensemble has used another version than the composing one
 }
 
 var _ infer.Model = (*LoadedVersion)(nil)

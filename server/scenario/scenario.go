@@ -61,7 +61,7 @@ var files embed.FS
 // Suite is the scenarios of one file, which one server can run.
 type Suite struct {
 	Name      string
-	Needs     map[string]string // the file's head
+	Needs     map[string]string // settings of the server, from the head of the file
 	Scenarios []*Scenario
 }
 

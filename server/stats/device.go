@@ -17,7 +17,7 @@ type DeviceStats struct {
 	output     Duration
 	fail       Duration
 	failed     [numFailures]atomic.Uint64
-	samples    *samples // nil when not kept
+	samples    *samples // nil when off
 }
 
 // Device returns the counters of the instances on a GPU: the GPU's own, or the model's

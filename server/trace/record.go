@@ -24,9 +24,9 @@ type request struct {
 	mu             sync.Mutex
 	traces         []*Trace // by id; the first is the request's own
 	frontendEvents []event
-	sent           bool // the frontend emits no more
+	sent           bool // the frontend emits no more events
 	unfinished     int  // traces that began and did not end
-	written        bool // all have ended; the request is written
+	written        bool // all have ended, and the request is written
 }
 
 // event is a timestamp, or a tensor.
