@@ -29,9 +29,9 @@ func withCache(size string) servertest.Option {
 
 const cachedModel = "response_cache { enable: true }"
 
-// TestMetricsOfCachedModels compares the page with what Triton's server 2.51
-// wrote after the same three requests to a cached model, m, and none to another:
-// testdata/metrics. Without a server's cache the model's series are there too.
+// TestMetricsOfCachedModels compares the page with the page of Triton's server 2.51 in
+// testdata/metrics, after the same three requests to a cached model, m, and none to another. A
+// model has the series of the cache also if the server has no cache.
 func TestMetricsOfCachedModels(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -212,9 +212,9 @@ func (r *reloads) load(model string) {
 	require.NoError(r, r.server.Service().Load(r.Context(), model, infer.LoadOptions{}))
 }
 
-// TestReloadedModels: answers are those of what a model is made of. A model that
-// is loaded again finds its own, one that was changed does not, and neither does an
-// ensemble whose part was; what was changed back finds them again.
+// TestReloadedModels: cached answers belong to the content of a model. A model that is loaded
+// again finds its answers; a changed model does not, and neither does an ensemble whose composing
+// model was changed. After the change is undone they are found again.
 func TestReloadedModels(t *testing.T) {
 	t.Parallel()
 	r := newReloads(t)

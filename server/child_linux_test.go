@@ -76,8 +76,7 @@ func window(offset, n int64) ([]byte, error) {
 	return mem[ahead:], nil
 }
 
-// children is a backend in a child process, which maps what the frontends have
-// received and what they send.
+// children is a backend in a child process, which maps the memory of requests and responses.
 type children struct{ mapped atomic.Int64 }
 
 func (c *children) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {

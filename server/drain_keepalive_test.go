@@ -22,7 +22,7 @@ import (
 	"triton/server/servertest"
 )
 
-// outcomes counts what became of the requests of many clients.
+// outcomes counts the results of the requests of many clients.
 type outcomes struct {
 	answered, told, ended, reset, refused, odd atomic.Int64
 

@@ -61,8 +61,7 @@ func TestExitTimeoutIsReported(t *testing.T) {
 	require.ErrorContains(t, s.Wait(), "Exit timeout expired")
 }
 
-// TestKillWaitsForNoReceiver: a receiver of spans that does not answer cannot
-// hold up an end that must come at once.
+// TestKillWaitsForNoReceiver: a receiver of spans that does not answer does not delay Kill.
 func TestKillWaitsForNoReceiver(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts

@@ -31,7 +31,7 @@ func machineOf(view gpu.View, log *slog.Logger) *machine {
 	return &machine{pool: tensor.NewPool(), gpus: newGPUMeters(gpus{view}, log), log: log}
 }
 
-// text returns what the endpoint writes for a machine that was read.
+// text returns the text of the endpoint for a machine.
 func text(t *testing.T, m *machine) string {
 	t.Helper()
 	m.firstRead.Do(func() {}) // the test did

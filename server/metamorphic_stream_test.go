@@ -78,8 +78,8 @@ func (c conversation) as(id uint64) conversation {
 	return own
 }
 
-// running returns a sequence: its answers are sums over what came before. Some try
-// to go on after the end.
+// running returns a sequence, whose answers are running sums. Some sequences continue after
+// their end, which is an error.
 func running(rng *rand.Rand) conversation {
 	var c conversation
 	model := []string{"slots", "onnx_accumulator", "candidates"}[rng.IntN(3)]
@@ -98,7 +98,7 @@ func running(rng *rand.Rand) conversation {
 	return c
 }
 
-// maxRows is what every variant takes.
+// maxRows is a number of rows that every variant accepts.
 const maxRows = 4
 
 func sums(rng *rand.Rand) question {

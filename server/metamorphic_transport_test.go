@@ -77,7 +77,7 @@ func inCore(s *servertest.Server) asker {
 	}
 }
 
-// plain returns an error without what depends on the transport.
+// plain returns the text of an error without the part that depends on the transport.
 func plain(text string) string { return "error: " + strings.TrimSpace(text) }
 
 // carrier sends the bytes of tensors inline, behind the JSON or in shared memory.

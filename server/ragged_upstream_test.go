@@ -36,7 +36,7 @@ func outer(inputs, outputs []string) *onnxmodel.File {
 	return f
 }
 
-// same returns a graph that gives one of its inputs back.
+// same returns a graph that outputs one of its inputs.
 func same(in, out onnxmodel.Value, more ...onnxmodel.Value) *onnxmodel.File {
 	return &onnxmodel.File{
 		IRVersion: 8, Opsets: []onnxmodel.Opset{{Version: 17}}, Graph: "same",

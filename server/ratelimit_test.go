@@ -83,7 +83,7 @@ func TestResourcesThatAreNotThereFailTheLoad(t *testing.T) {
 	require.Contains(t, status.From(err).Msg, `Invalid argument: Resource "R1" is present as both global and device-specific resource in the model configuration.;`)
 }
 
-// The end of the server does not wait for what never comes free.
+// The shutdown of the server does not wait for resources that are never free.
 func TestADrainDoesNotWaitForResources(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, rates(), servertest.With(func(o *server.Options) { o.ExitTimeout = 100 * time.Millisecond }),

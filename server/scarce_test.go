@@ -20,7 +20,7 @@ import (
 	"triton/server/servertest"
 )
 
-// refused reports whether an answer is that there is no memory.
+// refused reports whether an answer is the error that reports missing memory.
 func refused(answer string) bool { return strings.Contains(answer, tensortest.ErrRefused.Error()) }
 
 // TestSameAnswersOrNoMemory is TestSameAnswers with memory that runs out now and then: every

@@ -132,8 +132,7 @@ func TestKnowsTooLittle(t *testing.T) {
 	require.EqualValues(t, 20*ms, got, "of larger batches nothing is known but that they take no less")
 }
 
-// overload is a trace of twice what an instance can do, in which each request has
-// some time.
+// overload is a trace with twice the load that an instance can serve; each request has a timeout.
 func overload(timeout time.Duration) []schedulertest.Arrival {
 	r := rand.New(rand.NewPCG(4, 4))
 	trace := make([]schedulertest.Arrival, 20_000)

@@ -136,8 +136,8 @@ type region struct{}
 func (region) Free(*tensor.Buffer) {}
 func (region) Foreign()            {}
 
-// TestClientMemory: a client that changes its memory later changes neither what
-// was hashed nor what others get.
+// TestClientMemory: a client that changes its memory later changes neither the hashed bytes nor the
+// stored response.
 func TestClientMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{size: 1 << 20, instances: 1})

@@ -11,7 +11,7 @@ import (
 	"triton/server/cache"
 )
 
-// TestNoMemoryIsNotCached has no memory for what would have to be copied.
+// TestNoMemoryIsNotCached has no memory for outputs that have to be copied.
 func TestNoMemoryIsNotCached(t *testing.T) {
 	t.Parallel()
 	m := tensortest.New(nil)
@@ -29,7 +29,7 @@ func TestNoMemoryIsNotCached(t *testing.T) {
 	require.Zero(t, m.Outstanding())
 }
 
-// The request whose answer is not kept has it all the same.
+// A request whose response cannot be stored gets it nevertheless.
 func TestNoMemoryIsAnswered(t *testing.T) {
 	t.Parallel()
 	w, m := newWorld(t, setup{size: 1 << 20, instances: 1}), tensortest.New(nil)

@@ -46,9 +46,9 @@ func TestObservers(t *testing.T) {
 	require.Equal(t, counts{executions: 1, success: 2, computed: 1, hits: 1, misses: 3}, w.counts())
 }
 
-// TestUnsteady: what may be another model's answer is given to its client and not
-// kept, and what was kept before is not given.
-func TestUnsteady(t *testing.T) {
+// TestInvalidScope: while the scope is not valid, responses are sent but not stored, and stored
+// responses are not used.
+func TestInvalidScope(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{size: 1 << 20, instances: 1})
 	local := cache.NewLocal(1<<20, w.pool)

@@ -142,7 +142,7 @@ func stamp(begin time.Time) string {
 	return strconv.FormatInt(time.Since(begin).Milliseconds(), 10) + ": "
 }
 
-// TestDurations: what a hit and a miss add, and to what.
+// TestDurations compares the durations that a hit and a miss add to each counter.
 func TestDurations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -172,7 +172,7 @@ func (m *fake) answer(r *infer.Request, element int) *infer.Response {
 	return resp
 }
 
-// sight is what a backend sees of a request.
+// sight is the part of a request that a backend sees.
 func sight(r *infer.Request) string {
 	var names []string
 	for i := range r.Inputs {

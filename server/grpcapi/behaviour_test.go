@@ -100,7 +100,7 @@ func (l lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// finish plays what is planned without anybody waiting for its end.
+// finish runs the planned steps without a request that waits for their end.
 func (s *scripted) finish() {
 	barrier := infer.NewRequest()
 	barrier.Unary()
@@ -218,8 +218,7 @@ func TestClientThatNeverReads(t *testing.T) {
 	require.Equal(t, "OK", lines[len(lines)-1])
 }
 
-// TestManySmallUnread: responses count for more than their data, which may be
-// next to none.
+// TestManySmallUnread: responses with hardly any data count with their own size.
 func TestManySmallUnread(t *testing.T) {
 	t.Parallel()
 	s := newScripted()
@@ -254,7 +253,7 @@ func TestManySmallUnread(t *testing.T) {
 	require.Contains(t, transcript(stream), "the client reads the stream too slowly")
 }
 
-// TestReadAhead: no more is read while the requests hold what they may.
+// TestReadAhead: no further request is read while the requests of the stream hold their limit.
 func TestReadAhead(t *testing.T) {
 	t.Parallel()
 	s := newScripted()
@@ -330,7 +329,7 @@ func TestManyStreams(t *testing.T) {
 	all.Wait()
 }
 
-// TestBrokenMessage: what came before bytes that are no request is answered.
+// TestBrokenMessage: requests before an invalid message are answered.
 func TestBrokenMessage(t *testing.T) {
 	t.Parallel()
 	conn := start(t, newStub())

@@ -28,7 +28,7 @@ import (
 	_ "triton/pkg/inferencepb"
 )
 
-// TestConformance compares our answers with those that NVIDIA's server gave.
+// TestConformance compares the answers with those of NVIDIA's server.
 // With TRITON_CONFORMANCE_GRPC set to the address of such a server that has the
 // models of testdata/README.md, `go test -run Conformance -rewrite`
 // records them again.

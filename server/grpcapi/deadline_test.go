@@ -13,9 +13,8 @@ import (
 	"triton/server/servertest"
 )
 
-// TestDeadline: a call whose time is over gets a status, not a reset stream,
-// from which Python's client would make a cancelled call. The client here has
-// no clock of its own.
+// TestDeadline: a call whose deadline passes gets a status. A reset stream would look like a
+// cancelled call to Python's client. The client of this test has no clock of its own.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, servertest.Model("slow", slow))

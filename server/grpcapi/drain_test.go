@@ -55,9 +55,9 @@ func (c *slowClient) goAway() (last uint32) {
 	}
 }
 
-// TestDrainAnswersOpenConnections: a call that comes on an open connection after
-// the end has begun is answered, as its client cannot know of the end yet. The
-// connection ends once the client does, and without a reset.
+// TestDrainAnswersOpenConnections: a call that arrives over an open connection during the drain is
+// answered, because its client cannot know of the drain yet. The connection ends when the client
+// closes it, and without a reset.
 func TestDrainAnswersOpenConnections(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, drained)

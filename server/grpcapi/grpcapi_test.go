@@ -190,8 +190,7 @@ func TestAdministration(t *testing.T) {
 	require.Equal(t, "READY", index.GetModels()[0].GetState())
 }
 
-// TestEveryMethodAnswers calls all unary methods: none may be left to a default
-// of the generated code, which clients cannot make sense of.
+// TestEveryMethodAnswers calls all unary methods: none may be unimplemented.
 func TestEveryMethodAnswers(t *testing.T) {
 	t.Parallel()
 	conn := start(t, newStub())

@@ -54,8 +54,8 @@ func TestRapidReset(t *testing.T) { // not parallel: it counts goroutines
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+8 }, 20*time.Second, 10*time.Millisecond)
 }
 
-// TestHostileFrames: what is no HTTP/2, or a flood of frames that want answers,
-// ends that connection alone.
+// TestHostileFrames: bytes that are not HTTP/2, or a flood of frames that require replies, end
+// only their own connection.
 func TestHostileFrames(t *testing.T) {
 	t.Parallel()
 	addr := serveTCP(t, newStub())

@@ -37,7 +37,7 @@ func idleConn(t *testing.T, addr string) net.Conn {
 	}
 }
 
-// memory returns what the heap and the stacks hold.
+// memory returns the size of the heap and the stacks.
 func memory() int64 {
 	runtime.GC()
 	runtime.GC() // what pools held

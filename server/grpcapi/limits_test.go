@@ -259,7 +259,7 @@ func TestBudgetOfRequestsInFlight(t *testing.T) {
 	}
 }
 
-// TestBudgetOfTypedContents: what typed contents become counts too.
+// TestBudgetOfTypedContents: the tensors that are decoded from typed contents count too.
 func TestBudgetOfTypedContents(t *testing.T) {
 	t.Parallel()
 	client := inferencepb.NewGRPCInferenceServiceClient(dialTCP(t, serveLimited(t, newStub(), 4<<20, 0)))
@@ -280,7 +280,7 @@ func TestBudgetOfTypedContents(t *testing.T) {
 	}
 }
 
-// TestBudgetOfCompressed: what messages are decompressed to counts.
+// TestBudgetOfCompressed: the decompressed size of messages counts.
 func TestBudgetOfCompressed(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"gzip", "deflate"} {
@@ -313,8 +313,7 @@ func TestTinyFrames(t *testing.T) {
 	}
 }
 
-// TestRestrictedIsNotRead: a call without its secret is refused before its message
-// has come.
+// TestRestrictedIsNotRead: a call without its secret is refused before its message has arrived.
 func TestRestrictedIsNotRead(t *testing.T) {
 	t.Parallel()
 	rules, err := restricted.Parse(restricted.GRPC, []string{"model-repository:key=secret"})

@@ -80,8 +80,8 @@ func framed(t *testing.T, r *inferencepb.ModelInferRequest) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(msg))), msg...)
 }
 
-// TestStalledMessage: a client that stops within a message loses its connection
-// after two to three minutes, and with it what the message was charged.
+// TestStalledMessage: a client that stops within a message loses its connection after two to three
+// minutes, which releases the charge of the message.
 func TestStalledMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		method string

@@ -83,7 +83,7 @@ func (m *actor) Submit(r *infer.Request) error {
 	return nil
 }
 
-// plan notes what a script does when.
+// plan records the steps of a script with their times.
 func (s *scripted) plan(r *infer.Request, script string) {
 	steps := infertest.ParseScript(script)
 	if slices.ContainsFunc(steps, func(s infertest.Step) bool { return s.Word == "x" }) {

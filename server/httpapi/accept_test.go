@@ -12,7 +12,7 @@ import (
 	"triton/server/httpapi"
 )
 
-// TestAcceptEncoding holds what Triton chose.
+// TestAcceptEncoding compares with the encodings that Triton chose.
 func TestAcceptEncoding(t *testing.T) {
 	t.Parallel()
 	svc := newService()

@@ -39,7 +39,7 @@ func fetch(t *testing.T, method, url, body string, header ...string) (*http.Resp
 	return resp, string(text)
 }
 
-// TestRestricted has the answers that NVIDIA's server gave under the same rules.
+// TestRestricted compares with the answers of NVIDIA's server with the same rules.
 func TestRestricted(t *testing.T) { both(t, testRestricted) }
 
 func testRestricted(t *testing.T, start serving) {

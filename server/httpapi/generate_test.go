@@ -14,8 +14,8 @@ import (
 	"triton/server/httpapi"
 )
 
-// generateFile is what NVIDIA's server answered to generateCases, over the
-// models of addGenerated, and generateOurs what we answer otherwise.
+// generateFile has the answers of NVIDIA's server to generateCases, with the models of
+// addGenerated; generateOurs has the answers of this server that differ.
 const (
 	generateFile = "testdata/wire/generate.txt"
 	generateOurs = "testdata/wire/generate_ours.txt"
@@ -56,8 +56,7 @@ func generateCases() []wire {
 	return all
 }
 
-// TestGenerate compares the answers with those that NVIDIA's server gave, chunk
-// by chunk.
+// TestGenerate compares the answers with those of NVIDIA's server, chunk by chunk.
 func TestGenerate(t *testing.T) {
 	all := generateCases()
 	var names []string

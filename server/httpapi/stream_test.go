@@ -116,8 +116,8 @@ func pooled(svc *stub, r *infer.Request) *infer.Response {
 	return resp
 }
 
-// TestSlowReader: a client that does not read a stream bounds what waits for
-// it; then it gets all that was made before, and an error.
+// TestSlowReader: for a client that does not read a stream, the unread responses are bounded; when
+// it reads again it gets them, and then an error.
 func TestSlowReader(t *testing.T) {
 	svc := newService()
 	const size, count = 4<<20 - 4, 40 // 4 MiB with its length

@@ -114,7 +114,7 @@ func (s *stub) Load(context.Context, string, infer.LoadOptions) error {
 
 func (s *stub) Unload(context.Context, string, bool) error { return nil }
 
-// Submit answers with what Infer would.
+// Submit answers with the result of Infer.
 func (m *stubModel) Submit(r *infer.Request) error {
 	if m.submit != nil {
 		m.submit(r)

@@ -13,7 +13,7 @@ import (
 	"triton/pkg/tensor/tensortest"
 )
 
-// asking returns a request that wants output y in region[8:24].
+// asking returns a request for output y in region[8:24].
 func asking(pool *tensor.Pool, region *tensor.Buffer) *Request {
 	r := NewRequest()
 	r.Unary()

@@ -83,9 +83,9 @@ func TestChooser(t *testing.T) {
 	waitClosed(t, r)
 }
 
-// TestChooserOfWhatLeaves chooses while versions come and go: every request is
-// answered by a version, and all references are released.
-func TestChooserOfWhatLeaves(t *testing.T) {
+// TestChooserDuringReloads chooses while versions are loaded and unloaded: every request is answered
+// by a version, and all references are released.
+func TestChooserDuringReloads(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"m/config.pbtxt": allVersions, "m/1/": "", "m/2/": ""})
 	r, _, err := open(t, func(o *Options) {

@@ -109,8 +109,8 @@ var (
 	logLine   = regexp.MustCompile(`^(.) "(.*?)"( .*)?$`)
 )
 
-// log is what was logged since the last time, without what depends on timing or
-// on the place of files.
+// log returns the lines logged since the last call, without the parts that depend on timing or on
+// the location of files.
 func (s *harness) log() string {
 	all := s.out.messages()
 	text := all[s.seen:]

@@ -21,9 +21,8 @@ import (
 	"triton/server/store"
 )
 
-// remote is a store that is no file system: it keeps its files in memory and writes
-// what is fetched to a folder. A hook before each call may wait, fail, or change what
-// the store has.
+// remote is a store that is not a file system: its files are in memory, and a fetch writes them to
+// a folder. A hook before each call may wait, fail, or change the content of the store.
 type remote struct {
 	t    testing.TB
 	hook atomic.Pointer[func(ctx context.Context, call string) error]

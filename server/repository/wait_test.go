@@ -46,8 +46,8 @@ func loading(r *Repository, name string) <-chan error {
 	return done
 }
 
-// TestListingAfterAWait: a load that waited for another one sees the store as it is
-// then. A model that came meanwhile is not missing.
+// TestListingAfterAWait: a load that waited for another one lists the store after the wait, so that
+// a model that was added meanwhile is found.
 func TestListingAfterAWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,9 +70,8 @@ func TestListingAfterAWait(t *testing.T) {
 	})
 }
 
-// TestOvertakenListing: a load that another load of the model overtakes, after its listing
-// and before it holds the name, lists the store again. It does not take back what the other
-// load has loaded.
+// TestOvertakenListing: if another load of the model completes after a load has listed the store
+// and before it locks the name, the load lists the store again. It does not undo the other load.
 func TestOvertakenListing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,9 +90,9 @@ func TestOvertakenListing(t *testing.T) {
 	})
 }
 
-// TestFamilyAfterAWait: what a load has to do with is found out again when it had to
-// wait. No two calls load a model at the same time, and no version is lost.
-func TestFamilyAfterAWait(t *testing.T) {
+// TestRelatedAfterAWait: a load that had to wait finds its related models again. No two calls load
+// a model at the same time, and no version is lost.
+func TestRelatedAfterAWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := ensembleOf(t)

@@ -70,7 +70,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is read is written and read again the same.
+// FuzzParse: a file that was parsed is the same after it is written and parsed again.
 func FuzzParse(f *testing.F) {
 	f.Add("a: b\n\n## c\nmodel m exec=1\n  max_batch_size: 2\n> 0 a rows=2\n> 5 cancel a\n> 9 end\n< 0 run m a\n! why\n= 0 run m\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -90,8 +90,7 @@ func (l *line) rank() string {
 	return fmt.Sprintf("%09d %s", l.times[0], key)
 }
 
-// agreed is what two runs agree on, or one with our server; nil when there is no
-// such run.
+// agreed returns a record on which two runs agree, or one run and this server; nil if there is none.
 func agreed(runs [][]string, ours []string) []string {
 	for i, a := range runs {
 		if near(a, ours) {

@@ -37,9 +37,8 @@ var (
 // atOnce bounds how many scenarios play at the same time: mostly they wait.
 const atOnce = 3
 
-// TestNVIDIA plays again what was not as recorded: the machine is not always as
-// quick as it should be, and the threads of that server sleep through some
-// moments at which an instance becomes free.
+// TestNVIDIA runs scenarios again whose record differs: the machine may be slow, and the threads of
+// NVIDIA's server do not always wake up when an instance becomes free.
 func TestNVIDIA(t *testing.T) {
 	dir := os.Getenv("TRITON_ORACLE")
 	if dir == "" {
@@ -156,7 +155,7 @@ func (o *nvidia) play(t *testing.T, c *Scenario, prefix string) []string {
 
 var stack = regexp.MustCompile(`(?s)Failed to process the request\(s\) for model '[^']*', message: \w+: (.*?)\n\nAt:.*`)
 
-// plain is a text without what is this harness's own.
+// plain returns a text without the parts that the harness adds.
 func plain(text, prefix string) string {
 	return stack.ReplaceAllString(strings.ReplaceAll(text, prefix, ""), "$1")
 }

@@ -26,8 +26,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestOurs plays every script on our server in virtual time. With -record it
-// writes what is ours where there is a reason for it.
+// TestOurs runs every script on this server in virtual time. With -record it writes the records of
+// the scenarios that have a reason for a difference.
 func TestOurs(t *testing.T) {
 	all, err := Suites()
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestOurs(t *testing.T) {
 	}
 }
 
-// ours is what our server makes of a script.
+// ours returns this server's record of a script.
 func ours(t *testing.T, s *Suite, c *Scenario) (lines []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { lines = playOurs(t, s, c) })

@@ -28,8 +28,7 @@ type player struct {
 	cancels map[string]context.CancelFunc
 }
 
-// play returns when all requests have their last answer and the scenario's end
-// has come.
+// play returns when all requests have their final response and the time of the scenario is over.
 func (p *player) play(ctx context.Context, t testing.TB) {
 	p.begin, p.cancels = time.Now(), map[string]context.CancelFunc{}
 	var last, end time.Duration

@@ -99,7 +99,7 @@ func (m *recorded) Execute(_ context.Context, b *infer.Batch) error {
 	return nil
 }
 
-// member is a request of a batch as it is recorded.
+// member returns the text of a request in the record of a batch.
 func (m *recorded) member(r *infer.Request) string {
 	name := r.ID
 	if r.Membership.Null {

@@ -39,7 +39,7 @@ func (v *visit) say(text string, last bool) {
 	}
 }
 
-// hangUp is what a client sees that does not wait any more.
+// hangUp returns the error that a client sees when it cancels.
 func (v *visit) hangUp(ctx context.Context) {
 	v.say(rpcstatus.FromContextError(ctx.Err()).Code().String(), true)
 }

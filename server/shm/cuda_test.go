@@ -43,7 +43,7 @@ func (g *gpu) Open(device int, h cuda.Handle) (cuda.Memory, error) {
 	return &gpuMemory{gpu: g, mem: mem}, nil
 }
 
-// put is what another process does: it allocates memory.
+// put allocates memory, as another process does.
 func (g *gpu) put(name string, mem []byte) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,7 +57,7 @@ func (g *gpu) reset() {
 	clear(g.memory)
 }
 
-// get returns what that process sees there; nil when it has no such memory.
+// get returns the bytes that this process sees in the memory; nil if it has no such memory.
 func (g *gpu) get(name string) []byte {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -252,7 +252,7 @@ func TestNamesOfBothKinds(t *testing.T) {
 	require.Equal(t, []shm.SystemRegion{{"r", key, 0, 64}}, all)
 }
 
-// The strings of an input stay what they were when the request was read.
+// The strings of an input do not change after the request was read.
 func TestStringsAreCopied(t *testing.T) {
 	t.Parallel()
 	m, pool := manager(t), tensor.NewPool()

@@ -55,8 +55,8 @@ func TestWire(t *testing.T) {
 	})
 }
 
-// TestWireDisabled is what 2.51 has no switch for; the order of the checks is
-// that of later Tritons.
+// TestWireDisabled tests the flag that Triton 2.51 does not have; the order of the checks is that
+// of later versions.
 func TestWireDisabled(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Model("ints", servertest.Identity("INT32", "-1", 0)))
@@ -180,8 +180,8 @@ func (w *wire) ask(t *testing.T, question string) string {
 	return answer
 }
 
-// aside is what answers say that is not the matter here: lengths, and the
-// parameters that the identity backend adds.
+// aside matches parts of answers that do not matter here: lengths, and the parameters that the
+// identity backend adds.
 var aside = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)^(Content-Length|Inference-Header-Content-Length|Allow): .*\n`),
 	regexp.MustCompile(`"param0":\{.*?123\.123\},?`),

@@ -30,7 +30,7 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// FuzzChange plays changes of settings; what is in force must be usable.
+// FuzzChange makes changes of settings; the settings in force must always be usable.
 func FuzzChange(f *testing.F) {
 	f.Add("trace_level=TIMESTAMPS;m trace_rate=7;trace_rate=0;m trace_rate=none;trace_count=-2")
 	f.Add("trace_level=OFF;m trace_level=TENSORS;log_frequency=99999999999")

@@ -34,7 +34,7 @@ func open(t testing.TB, args ...string) (tr *Tracer, file string) {
 	return tr, file
 }
 
-// change changes settings; a value of none clears.
+// change changes settings; "none" makes a setting inherited.
 func change(t testing.TB, tr *Tracer, model string, settings ...string) error {
 	t.Helper()
 	var c Change

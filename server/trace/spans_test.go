@@ -89,7 +89,7 @@ func TestSpanTree(t *testing.T) {
 	require.Equal(t, model.SpanContext.SpanID(), batch.Links[0].SpanContext.SpanID())
 }
 
-// A request with a trace of its own is always traced, as part of that.
+// A request with the trace context of its client is always traced, as a part of that trace.
 func TestPropagation(t *testing.T) {
 	t.Parallel()
 	tr, to, _ := openSpans(t, "rate=0")

@@ -90,9 +90,8 @@ func request(t testing.TB, inputs []in, outputs ...string) *infer.Request {
 
 const unknown = "[request id: <id_unknown>] "
 
-// TestCheck compares with what Triton's server 2.51 answered to the same
-// requests. Where several inputs are wrong, the one that its hash table holds
-// first is named.
+// TestCheck compares with the errors of Triton's server 2.51 for the same requests. If several
+// inputs are wrong, the error names the one that is first in Triton's hash table.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	a, b := i32("INPUT0", 1, 16), i32("INPUT1", 1, 16)

@@ -65,7 +65,7 @@ func response(text string) *infer.Response {
 	return r
 }
 
-// eventually is for what a writer in the background does.
+// eventually waits for a condition that a background writer causes.
 func eventually(t *testing.T, what func() bool) {
 	t.Helper()
 	require.Eventually(t, what, 10*time.Second, 2*time.Millisecond)
@@ -144,8 +144,7 @@ func TestNewStartsNothing(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// TestTTL: what is kept expires by itself, after a day unless the settings say
-// otherwise.
+// TestTTL: stored responses expire, by default after a day.
 func TestTTL(t *testing.T) {
 	t.Parallel()
 	port, _ := start(t, "")

@@ -144,7 +144,7 @@ func TestFingerprintOfEnsembles(t *testing.T) {
 	require.NotEqual(t, of(part(unread)), of(part(unread)), "of composing models with random fingerprints")
 }
 
-// TestFingerprintOfLinks: what a link leads to counts as if it lay there.
+// TestFingerprintOfLinks: the target of a link counts as if it were in place of the link.
 func TestFingerprintOfLinks(t *testing.T) {
 	t.Parallel()
 	link := func(to, at string) { require.NoError(t, os.Symlink(to, at)) }

@@ -216,8 +216,8 @@ func TestSlowerBackend(t *testing.T) {
 	require.Less(t, len(got.delays), 30)
 }
 
-// TestOverload: a target that no delay can hold brings the delay down to nothing,
-// and what could be answered still is.
+// TestOverload: for a target that no delay can meet the delay falls to zero, and the throughput
+// stays.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	goal := Goal{Target: 10 * ms, Limit: 10 * ms}

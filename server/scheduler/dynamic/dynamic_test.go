@@ -192,8 +192,8 @@ func BenchmarkEvaluate(b *testing.B) {
 	}
 }
 
-// TestEndlessDelay: a delay that does not fit into nanoseconds is a long one and
-// not one that has passed, which would make the queue evaluate forever.
+// TestEndlessDelay: a delay that does not fit into nanoseconds counts as very long. As a delay that
+// has passed it would make the queue evaluate forever.
 func TestEndlessDelay(t *testing.T) {
 	t.Parallel()
 	for _, micros := range []uint64{1 << 63, math.MaxUint64, math.MaxInt64 / 1000} {

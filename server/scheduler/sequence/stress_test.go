@@ -26,8 +26,8 @@ import (
 	"triton/server/stats"
 )
 
-// rough is a backend that answers late, fails, panics now and then and, when it
-// may, wants requests again.
+// rough is a backend that answers late, fails, panics now and then and, if allowed, reschedules
+// requests.
 type rough struct {
 	backendtest.Model
 	decoupled, again bool

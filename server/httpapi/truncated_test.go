@@ -12,9 +12,8 @@ import (
 	"triton/server/infer"
 )
 
-// TestCutBodies: what came of a body may be a good request by itself, but it is
-// not the one that was sent.
-func TestCutBodies(t *testing.T) { both(t, testCutBodies) }
+// TestTruncatedBodies: a truncated body is refused even if its beginning is a valid request.
+func TestTruncatedBodies(t *testing.T) { both(t, testCutBodies) }
 
 func testCutBodies(t *testing.T, start serving) {
 	svc := newService()

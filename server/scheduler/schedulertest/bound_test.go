@@ -75,8 +75,7 @@ func capacity(batch, row time.Duration) float64 {
 	return synthMax / schedulertest.Linear(batch, row)(synthMax).Seconds()
 }
 
-// shares compares what was answered by each tenth of the time with what could
-// have been.
+// shares compares, for each tenth of the time, the number of answered requests with the bound.
 func shares(trace []schedulertest.Arrival, ends []time.Duration, cost func(int) time.Duration) (whole, worst float64) {
 	best := schedulertest.EarliestEnds(trace, synthMax, cost)
 	sort.Slice(ends, func(i, j int) bool { return ends[i] < ends[j] })
