@@ -12,8 +12,8 @@ import (
 	"triton/server/infer"
 )
 
-// TestTruncatedBodies: a truncated body is refused even if its beginning is a valid request.
-func TestTruncatedBodies(t *testing.T) { both(t, testCutBodies) }
+// TestTruncatedValidBodies: a truncated body is refused even if its beginning is a valid request.
+func TestTruncatedValidBodies(t *testing.T) { both(t, testCutBodies) }
 
 func testCutBodies(t *testing.T, start serving) {
 	svc := newService()
