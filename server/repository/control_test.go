@@ -109,7 +109,7 @@ func (s *harness) run(d *datadriven.TestData) string {
 		require.NoError(s.t, os.RemoveAll(s.path(arg(0))))
 	case "touch":
 		require.NoError(s.t, os.Chtimes(s.path(arg(0)), time.Time{}, time.Now()))
-	case "waitClosed", "sleep":
+	case "settle", "sleep":
 		waitClosed(s.t, s.repo)
 	case "poll":
 		require.NoError(s.t, s.repo.Poll(s.t.Context()))
