@@ -15,8 +15,7 @@ import (
 	"triton/server/servertest"
 )
 
-// TestAccessLogCannotBeForged: the id of a request is one field of its line,
-// whatever it holds.
+// TestAccessLogCannotBeForged: any ID of a request is written as one field of its line.
 func TestAccessLogCannotBeForged(t *testing.T) {
 	t.Parallel()
 	settings := log.DefaultSettings()

@@ -29,9 +29,9 @@ func withCache(size string) servertest.Option {
 
 const cachedModel = "response_cache { enable: true }"
 
-// TestMetricsOfCachedModels compares the page with what Triton's server 2.51
-// wrote after the same three requests to a cached model, m, and none to another:
-// testdata/metrics. Without a server's cache the model's series are there too.
+// TestMetricsOfCachedModels compares the page with the page of Triton's server 2.51 in
+// testdata/metrics, after the same three requests to a cached model, m, and none to another. A
+// model has the series of the cache also if the server has no cache.
 func TestMetricsOfCachedModels(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -94,10 +94,9 @@ func statistics(t *testing.T, c *http.Client, url, model string) string {
 	return line
 }
 
-// TestStatisticsOfCachedModels is a script of requests and the statistics after
-// each, as Triton's server 2.51 told them for a Python model in the place of the
-// identity backend: testdata/cached.txt. Where ours differ on purpose the line
-// says both.
+// TestStatisticsOfCachedModels runs the requests of testdata/cached.txt and compares the
+// statistics after each with those of Triton's server 2.51, which had a Python model in place of
+// the identity backend. A line with two statistics is an intended difference.
 func TestStatisticsOfCachedModels(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("FP32", "-1", 8)+cachedModel), withCache("65536"))
@@ -134,8 +133,8 @@ func TestStatisticsOfCachedModels(t *testing.T) {
 	}
 }
 
-// TestCacheOptions: what is wrong with a cache is said at the start, in Triton's
-// words.
+// TestCacheOptions: mistakes in the options of a cache are reported at the start, with Triton's
+// error texts.
 func TestCacheOptions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, size, want string }{
@@ -191,7 +190,7 @@ func (r *reloads) write(name, text string) {
 	require.NoError(r, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// hit asks a model and reports whether the cache answered.
+// hit sends a request and reports whether the cache answered it.
 func (r *reloads) hit(model string, value int) bool {
 	r.Helper()
 	input := map[string]string{"m": "INPUT0", "e": "IN"}[model]
@@ -213,9 +212,9 @@ func (r *reloads) load(model string) {
 	require.NoError(r, r.server.Service().Load(r.Context(), model, infer.LoadOptions{}))
 }
 
-// TestReloadedModels: answers are those of what a model is made of. A model that
-// is loaded again finds its own, one that was changed does not, and neither does an
-// ensemble whose part was; what was changed back finds them again.
+// TestReloadedModels: cached answers belong to the content of a model. A model that is loaded
+// again finds its answers; a changed model does not, and neither does an ensemble whose composing
+// model was changed. After the change is undone they are found again.
 func TestReloadedModels(t *testing.T) {
 	t.Parallel()
 	r := newReloads(t)
@@ -256,8 +255,8 @@ output { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] }
 ensemble_scheduling { step { model_name: "m" model_version: -1 input_map { key: "INPUT0" value: "IN" } output_map { key: "OUTPUT0" value: "OUT" } } }
 `
 
-// TestCachedEnsemble: an ensemble's answers are kept for the ensemble; its parts
-// are not asked again, and keep their own when they want.
+// TestCachedEnsemble: a hit of an ensemble does not run its composing models, which may have
+// a cache of their own.
 func TestCachedEnsemble(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "1", 0)), withCache("65536"),
@@ -285,7 +284,7 @@ func TestCachedEnsemble(t *testing.T) {
 	}
 }
 
-// TestNewStartsNothing: a server that nobody runs has called nobody.
+// TestNewStartsNothing: New does not connect to the cache.
 func TestNewStartsNothing(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

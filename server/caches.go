@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"triton/pkg/status"
 	"triton/server/cache"
 	"triton/server/cache/redis"
@@ -36,8 +34,8 @@ func (s *Server) openCache() error {
 	return nil
 }
 
-// background is a cache on another server, which needs work in the background.
-type background interface {
+// remoteCache is a cache on another server, which needs work in the background.
+type remoteCache interface {
 	// Check returns an error if the cache can never work.
 	Check(ctx context.Context) error
 	// Run works until ctx ends.
@@ -46,7 +44,7 @@ type background interface {
 
 // startCache checks the cache and starts its background work, which closeCache ends.
 func (s *Server) startCache(ctx context.Context) error {
-	b, ok := s.cache.(background)
+	b, ok := s.cache.(remoteCache)
 	if !ok {
 		return nil
 	}
@@ -56,7 +54,7 @@ func (s *Server) startCache(ctx context.Context) error {
 	life, end := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { b.Run(life) })
-	s.endCache = func() {
+	s.stopCache = func() {
 		end()
 		running.Wait()
 	}
@@ -67,8 +65,8 @@ func (s *Server) closeCache() error {
 	if s.cache == nil {
 		return nil
 	}
-	if s.endCache != nil {
-		s.endCache()
+	if s.stopCache != nil {
+		s.stopCache()
 	}
 	return s.cache.Close()
 }
@@ -98,41 +96,4 @@ func localSize(settings map[string]string) (int64, error) {
 			"Failed to initialize LocalCache: Could not initialize buffer in basic_managed_external_buffer constructor")
 	}
 	return int64(n), nil
-}
-
-// cacheGauge is a metric of the whole local cache.
-type cacheGauge struct {
-	name, help string
-	value      func(*cache.Counts) float64
-}
-
-// cacheGauges are Triton's metrics, in its order.
-var cacheGauges = []cacheGauge{
-	{"nv_cache_util", "Cache utilization [0.0 - 1.0]", func(c *cache.Counts) float64 { return float64(c.Bytes) / float64(c.Size) }},
-	{"nv_cache_num_entries", "Number of responses stored in response cache", func(c *cache.Counts) float64 { return float64(c.Entries) }},
-	{"nv_cache_num_hits", "Number of cache hits in response cache", func(c *cache.Counts) float64 { return float64(c.Hits) }},
-	{"nv_cache_num_misses", "Number of cache misses in response cache", func(c *cache.Counts) float64 { return float64(c.Misses) }},
-	{"nv_cache_num_lookups", "Number of cache lookups in response cache", func(c *cache.Counts) float64 { return float64(c.Hits + c.Misses) }},
-	{"nv_cache_num_evictions", "Number of cache evictions in response cache", func(c *cache.Counts) float64 { return float64(c.Evictions) }},
-	{
-		"nv_cache_lookup_duration", "Total cache lookup duration (hit and miss), in microseconds",
-		func(c *cache.Counts) float64 { return float64(c.LookupTime / 1000) },
-	},
-	{
-		"nv_cache_insertion_duration", "Total cache insertion duration, in microseconds",
-		func(c *cache.Counts) float64 { return float64(c.InsertTime / 1000) },
-	},
-}
-
-// cacheMetrics collects the gauges of the local cache.
-type cacheMetrics struct{ local *cache.Local }
-
-func (cacheMetrics) Describe(chan<- *prometheus.Desc) {}
-
-// Collect reads all counts at once.
-func (m cacheMetrics) Collect(out chan<- prometheus.Metric) {
-	counts := m.local.Counts()
-	for _, g := range cacheGauges {
-		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(g.name, g.help, nil, nil), prometheus.GaugeValue, g.value(&counts))
-	}
 }

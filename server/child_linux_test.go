@@ -40,8 +40,8 @@ func TestChild(*testing.T) {
 	os.Exit(0)
 }
 
-// reverse serves one line after the other: where an input and an output lie in the
-// file with descriptor 3. The output is the input's bytes, the last first.
+// reverse reads lines with the offsets of an input and an output in the file with descriptor 3,
+// and writes the input's bytes to the output, the last first.
 func reverse(from io.Reader, to io.Writer) error {
 	lines := bufio.NewScanner(from)
 	for lines.Scan() {
@@ -76,8 +76,7 @@ func window(offset, n int64) ([]byte, error) {
 	return mem[ahead:], nil
 }
 
-// children is a backend in a child process, which maps what the frontends have
-// received and what they send.
+// children is a backend in a child process, which maps the memory of requests and responses.
 type children struct{ mapped atomic.Int64 }
 
 func (c *children) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
@@ -192,7 +191,7 @@ output { name: "OUTPUT0" data_type: TYPE_UINT8 dims: [ -1 ] }
 	require.EqualValues(t, 8, child.mapped.Load())
 }
 
-// reversed asks for OUTPUT0 of INPUT0.
+// reversed sends INPUT0 and returns OUTPUT0.
 func reversed(t *testing.T, addr string, data []byte) []byte {
 	t.Helper()
 	head := fmt.Sprintf(`{"inputs":[{"name":"INPUT0","datatype":"UINT8","shape":[%d],"parameters":{"binary_data_size":%[1]d}}],`+

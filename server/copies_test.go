@@ -15,9 +15,8 @@ import (
 	"triton/server/servertest"
 )
 
-// TestCopies counts what the server copies of one request to a model that takes
-// its input as it comes: nothing on the way in, and on the way out only what is
-// so small that it is cheaper to write in one piece.
+// TestCopies counts the copied bytes of one request to a model that uses its input in place: none
+// of the input, and of the output only replies that are small enough to be written in one piece.
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("FP32", "-1", 8)))

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// cpus returns how many processors this process may use: those of its affinity mask, or
-// fewer where a control group limits the processor time. root is the file system.
+// cpus returns how many processors this process may use: the processors of its affinity mask,
+// or fewer where a control group limits the processor time. root is the file system.
 func cpus(root fs.FS) int {
 	n := runtime.NumCPU()
 	if q := quota(root); q > 0 {
@@ -24,51 +24,19 @@ func cpus(root fs.FS) int {
 // processors; 0 if there is no limit. The lowest limit between the group and the root
 // counts.
 func quota(root fs.FS) float64 {
-	groups, err := fs.ReadFile(root, "proc/self/cgroup")
-	if err != nil {
-		return 0
-	}
 	least := 0.0
-	tighten := func(q float64) {
+	controlGroups(root, "cpu", func(dir string, v2 bool) {
+		q := 0.0
+		if v2 {
+			q = quotaV2(root, dir)
+		} else {
+			q = quotaV1(root, dir)
+		}
 		if q > 0 && (least == 0 || q < least) {
 			least = q
 		}
-	}
-	for line := range strings.Lines(string(groups)) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) != 3 {
-			continue
-		}
-		switch {
-		case parts[1] == "": // version 2
-			climb(parts[2], func(dir string) { tighten(quotaV2(root, path.Join("sys/fs/cgroup", dir))) })
-		case hasField(parts[1], "cpu"):
-			climb(parts[2], func(dir string) {
-				tighten(quotaV1(root, path.Join("sys/fs/cgroup", parts[1], dir)))
-				tighten(quotaV1(root, path.Join("sys/fs/cgroup/cpu", dir)))
-			})
-		}
-	}
+	})
 	return least
-}
-
-// climb visits a control group and all its ancestors.
-func climb(group string, visit func(string)) {
-	for dir := path.Clean("/" + group); ; dir = path.Dir(dir) {
-		visit(dir)
-		if dir == "/" {
-			return
-		}
-	}
-}
-
-func hasField(list, name string) bool {
-	for f := range strings.SplitSeq(list, ",") {
-		if f == name {
-			return true
-		}
-	}
-	return false
 }
 
 // quotaV2 reads "max 100000" or "150000 100000".
@@ -93,7 +61,7 @@ func quotaV1(root fs.FS, dir string) float64 {
 	return ratio(string(bytes.TrimSpace(q)), string(bytes.TrimSpace(p)))
 }
 
-// ratio returns quota/period, or 0 if there is no limit, such as "max" or -1.
+// ratio returns quota/period; 0 if the quota is no number or negative, which means no limit.
 func ratio(quota, period string) float64 {
 	q, err1 := strconv.ParseFloat(quota, 64)
 	p, err2 := strconv.ParseFloat(period, 64)

@@ -22,7 +22,7 @@ import (
 	"triton/server/servertest"
 )
 
-// outcomes counts what became of the requests of many clients.
+// outcomes counts the results of the requests of many clients.
 type outcomes struct {
 	answered, told, ended, reset, refused, odd atomic.Int64
 
@@ -30,7 +30,7 @@ type outcomes struct {
 }
 
 func (o *outcomes) String() string {
-	text := fmt.Sprintf("%d answered, %d asked to close, %d met the end of their connection, %d a reset, %d refused, %d something else",
+	text := fmt.Sprintf("%d answered, %d got Connection: close, %d met the end of their connection, %d a reset, %d refused, %d something else",
 		o.answered.Load(), o.told.Load(), o.ended.Load(), o.reset.Load(), o.refused.Load(), o.odd.Load())
 	if err := o.last.Load(); err != nil {
 		text += fmt.Sprintf(" (%v)", *err)
@@ -70,8 +70,8 @@ func refuses(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// ask sends requests over connections that it keeps as long as it may, until the
-// port is closed. chunked requests are net/http's to answer.
+// ask sends requests over connections that it keeps open as long as the server allows, until
+// the port is closed. net/http answers the chunked ones.
 func (o *outcomes) ask(addr string, chunked bool, pause time.Duration) {
 	for {
 		conn, err := net.Dial("tcp", addr)
@@ -125,8 +125,8 @@ func (o *outcomes) keep(conn net.Conn, addr string, chunked bool, pause time.Dur
 	}
 }
 
-// drainUnderLoad ends several servers, one after the other, while clients ask
-// each of them.
+// drainUnderLoad ends several servers, one after the other, while clients send requests to
+// each.
 func drainUnderLoad(t *testing.T, linger, pause time.Duration) *outcomes {
 	t.Helper()
 	const ends, clients, before = 5, 12, 200
@@ -150,9 +150,9 @@ func drainUnderLoad(t *testing.T, linger, pause time.Duration) *outcomes {
 	return &o
 }
 
-// TestDrainResetsNobody: a request that is on its way while the server ends is
-// answered if its connection is still open; nobody's connection is reset.
-func TestDrainResetsNobody(t *testing.T) {
+// TestDrainResetsNone: a request that is on its way while the server ends is answered if its
+// connection is still open. No connection is reset.
+func TestDrainResetsNone(t *testing.T) {
 	t.Parallel()
 	t.Run("busy clients", func(t *testing.T) {
 		t.Parallel()

@@ -19,14 +19,14 @@ import (
 	"triton/server/servertest"
 )
 
-// TestDrainSaysClose: clients that keep their connection busy are asked to close
-// it, so that none of their requests meets a closed connection.
-func TestDrainSaysClose(t *testing.T) {
+// TestDrainSendsClose: clients that keep their connection busy get "Connection: close", so that
+// they send no request over a closed connection.
+func TestDrainSendsClose(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)),
 		servertest.With(func(o *server.Options) { o.HTTP.Linger = 10 * time.Second }))
 	var clients sync.WaitGroup
-	var served, lost, told atomic.Int64
+	var served, lost, closed atomic.Int64
 	for range 8 {
 		clients.Go(func() {
 			conn, err := net.Dial("tcp", s.HTTP)
@@ -51,7 +51,7 @@ func TestDrainSaysClose(t *testing.T) {
 				resp.Body.Close()
 				served.Add(1)
 				if resp.Close {
-					told.Add(1)
+					closed.Add(1)
 					return
 				}
 			}
@@ -62,7 +62,7 @@ func TestDrainSaysClose(t *testing.T) {
 	clients.Wait()
 	require.NoError(t, s.Wait())
 	require.Zero(t, lost.Load(), "requests on connections that were open were lost")
-	require.EqualValues(t, 8, told.Load())
+	require.EqualValues(t, 8, closed.Load())
 }
 
 // TestDrainEndsWatches: a client that watches the health does not hold the end

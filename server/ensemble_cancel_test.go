@@ -33,9 +33,8 @@ input [ { name: "INPUT0" data_type: TYPE_INT32 dims: [ -1 ] }, { name: "INPUT1" 
 output [ { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ -1 ] }, { name: "OUTPUT1" data_type: TYPE_INT32 dims: [ -1 ] } ]
 `
 
-// TestClientLeavesEnsemble: when the client of an ensemble is gone, the steps in
-// flight end long before their models would be done, those that wait in a queue
-// among them, and the others do not begin.
+// TestClientLeavesEnsemble: when the client of an ensemble disconnects, its running and queued
+// steps end long before their models would be done, and no other step starts.
 func TestClientLeavesEnsemble(t *testing.T) {
 	t.Parallel()
 	slow := servertest.Identity("INT32", "-1", 0) + `parameters { key: "execute_delay_ms" value { string_value: "600000" } }`

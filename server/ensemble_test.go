@@ -171,7 +171,7 @@ func TestFirstResponseOfEnsemble(t *testing.T) {
 	require.Contains(t, page, `nv_inference_first_response_histogram_ms_bucket{model="own",version="1",le="7"} 0`)
 }
 
-// What an ensemble of ensembles computes is what its models compute.
+// An ensemble of ensembles computes the same as its composing models.
 func TestNestedEnsembleStatistics(t *testing.T) {
 	t.Parallel()
 	slow := servertest.Identity("INT32", "-1", 0) + `parameters { key: "execute_delay_ms" value { string_value: "3" } }`

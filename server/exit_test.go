@@ -21,9 +21,9 @@ import (
 	"triton/server/trace"
 )
 
-// TestExitTimeoutIsTold: when requests take longer than the exit timeout their clients
-// are told so before their connections end.
-func TestExitTimeoutIsTold(t *testing.T) {
+// TestExitTimeoutIsReported: clients of requests that take longer than the exit timeout get an
+// error before their connections end.
+func TestExitTimeoutIsReported(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)+
 		"parameters { key: \"execute_delay_ms\" value { string_value: \"600000\" } }\ninstance_group { kind: KIND_CPU count: 1 }\n"),
@@ -61,8 +61,7 @@ func TestExitTimeoutIsTold(t *testing.T) {
 	require.ErrorContains(t, s.Wait(), "Exit timeout expired")
 }
 
-// TestKillWaitsForNoReceiver: a receiver of spans that does not answer cannot
-// hold up an end that must come at once.
+// TestKillWaitsForNoReceiver: a receiver of spans that does not answer does not delay Kill.
 func TestKillWaitsForNoReceiver(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts

@@ -8,8 +8,8 @@ import (
 	"triton/pkg/gpu"
 )
 
-// gpus holds the GPUs of this process; view is nil without GPUs. The whole server numbers
-// GPUs by CUDA's ordinals.
+// gpus holds the GPUs of this process; view is nil without GPUs. The server numbers GPUs by
+// their CUDA ordinals.
 type gpus struct{ view gpu.View }
 
 func openGPUs(e gpu.Environment, log *slog.Logger) gpus {

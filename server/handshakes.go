@@ -16,10 +16,10 @@ const handshakeGrace = time.Second
 // ended. gRPC sets a deadline on a connection before the handshake and removes it
 // afterwards; that removal marks its end.
 type handshakes struct {
-	mu    sync.Mutex
-	conns map[net.Conn]struct{}
-	until time.Time     // deadline of all handshakes; zero: no drain
-	none  chan struct{} // closed when a drain has no handshakes left
+	mu       sync.Mutex
+	conns    map[net.Conn]struct{}
+	deadline time.Time     // deadline of all handshakes; zero: no drain
+	done     chan struct{} // closed when a drain has no handshakes left
 }
 
 func (h *handshakes) begin(c net.Conn) {
@@ -39,11 +39,11 @@ func (h *handshakes) end(c net.Conn) {
 	h.signal()
 }
 
-// signal closes none if nothing is left. The caller holds h.mu.
+// signal closes done if no handshake is left. The caller holds h.mu.
 func (h *handshakes) signal() {
-	if h.none != nil && len(h.conns) == 0 {
-		close(h.none)
-		h.none = nil
+	if h.done != nil && len(h.conns) == 0 {
+		close(h.done)
+		h.done = nil
 	}
 }
 
@@ -56,8 +56,8 @@ func (h *handshakes) setDeadline(c net.Conn, t time.Time) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, in := h.conns[c]; in && !h.until.IsZero() && t.After(h.until) {
-		t = h.until
+	if _, in := h.conns[c]; in && !h.deadline.IsZero() && t.After(h.deadline) {
+		t = h.deadline
 	}
 	return c.SetDeadline(t)
 }
@@ -65,12 +65,12 @@ func (h *handshakes) setDeadline(c net.Conn, t time.Time) error {
 // finish waits for the handshakes to end, at most grace.
 func (h *handshakes) finish(ctx context.Context, grace time.Duration) {
 	h.mu.Lock()
-	h.until = time.Now().Add(grace)
+	h.deadline = time.Now().Add(grace)
 	for c := range h.conns {
-		_ = c.SetDeadline(h.until) // fails only if the connection is closed already
+		_ = c.SetDeadline(h.deadline) // fails only if the connection is closed already
 	}
 	none := make(chan struct{})
-	h.none = none
+	h.done = none
 	h.signal()
 	h.mu.Unlock()
 	select {

@@ -45,7 +45,7 @@ func (l *countingListener) Accept() (net.Conn, error) {
 	}
 	l.open.Add(1)
 	l.handshakes.begin(c)
-	return &countedConn{Conn: c, open: &l.open, handshakes: &l.handshakes, ready: newReady(c)}, nil
+	return &countedConn{Conn: c, open: &l.open, handshakes: &l.handshakes, ready: newReadyReader(c)}, nil
 }
 
 type countedConn struct {
@@ -53,7 +53,7 @@ type countedConn struct {
 	open       *atomic.Int64
 	handshakes *handshakes
 	closed     atomic.Bool
-	ready      *ready
+	ready      *readyReader
 }
 
 // SetDeadline is called by gRPC before and after the handshake.
@@ -117,7 +117,7 @@ func (l *drainingListener) Close() error {
 	return l.Listener.Close()
 }
 
-// acceptUntil sets when Accept gives up.
+// acceptUntil sets the deadline of Accept.
 func (l *drainingListener) acceptUntil(at time.Time) error {
 	d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
 	if !ok {

@@ -19,15 +19,15 @@ func rootFS() fs.FS { return os.DirFS("/") }
 // machine holds the metrics of the machine that are read periodically instead of at a
 // scrape.
 type machine struct {
-	root  fs.FS
-	pool  *tensor.Pool
-	gpus  []*meter
-	cpu   bool
-	every time.Duration
-	begin sync.Once // the first reading, at the first poll or scrape
-	now   atomic.Pointer[[]reading]
-	ticks cpuTicks
-	log   *slog.Logger
+	root      fs.FS
+	pool      *tensor.Pool
+	gpus      []*gpuMeter
+	cpu       bool
+	interval  time.Duration
+	firstRead sync.Once // the first reading, at the first poll or scrape
+	latest    atomic.Pointer[[]reading]
+	ticks     cpuTicks
+	log       *slog.Logger
 }
 
 // reading is one value of one metric.
@@ -61,8 +61,8 @@ var (
 
 // poll reads the metrics until ctx ends.
 func (m *machine) poll(ctx context.Context) {
-	m.begin.Do(m.read)
-	tick := time.NewTicker(max(m.every/2, time.Millisecond))
+	m.firstRead.Do(m.read)
+	tick := time.NewTicker(max(m.interval/2, time.Millisecond))
 	defer tick.Stop()
 	for {
 		select {
@@ -85,7 +85,7 @@ func (m *machine) read() {
 	if m.cpu {
 		all = m.readCPU(all)
 	}
-	m.now.Store(&all)
+	m.latest.Store(&all)
 }
 
 func (m *machine) readCPU(all []reading) []reading {
@@ -106,8 +106,8 @@ func (m *machine) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the latest readings.
 func (m *machine) Collect(out chan<- prometheus.Metric) {
-	m.begin.Do(m.read)
-	for _, r := range *m.now.Load() {
+	m.firstRead.Do(m.read)
+	for _, r := range *m.latest.Load() {
 		var names, values []string
 		if r.uuid != "" {
 			names, values = []string{"gpu_uuid"}, []string{r.uuid}

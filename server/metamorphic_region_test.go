@@ -16,8 +16,8 @@ import (
 	"triton/server/servertest"
 )
 
-// region is shared memory of a client, who uses it for one question at a time:
-// inputs and outputs stand in it one behind the other.
+// region is shared memory of a client for one question at a time: it contains the inputs and
+// then the outputs.
 type region struct {
 	name string
 	mem  []byte
@@ -46,7 +46,7 @@ func newRegion(t *testing.T, s *servertest.Server, name string) *region {
 	return &region{name: name, mem: mem}
 }
 
-// put returns where the data stands now, or room for an output.
+// put returns the offset of the data, or of free memory for an output.
 func (r *region) put(data []byte) int {
 	at := r.used
 	r.used += max(copy(r.mem[at:], data), outputRoom)
@@ -59,7 +59,7 @@ func (r *region) room(output string) int {
 	return r.at[output]
 }
 
-// get returns an output. Nothing but its type and shape says how long it is.
+// get returns an output, whose length follows from its type and shape.
 func (r *region) get(output string, d tensor.DataType, shape tensor.Shape) ([]byte, error) {
 	at, ok := r.at[output]
 	if !ok {

@@ -11,15 +11,15 @@ import (
 
 // question is one request of the stream, free of any transport.
 type question struct {
-	model   string
-	inputs  []value
-	outputs []string // empty: all
-	turn    *turn    // in its sequence; nil: it belongs to none
-	wrong   bool     // an error is the right answer
+	model    string
+	inputs   []value
+	outputs  []string  // empty: all
+	position *position // in its sequence; nil: it belongs to none
+	wrong    bool      // an error is the right answer
 }
 
-// turn is where a question stands in a sequence.
-type turn struct {
+// position is the position of a question in its sequence.
+type position struct {
 	id         uint64
 	start, end bool
 }
@@ -40,8 +40,7 @@ func (q question) String() string {
 	return fmt.Sprintf("%s %v -> %v", q.model, q.inputs, q.outputs)
 }
 
-// conversation is questions that are asked one after the other: one, or all of
-// a sequence.
+// conversation is one question, or all questions of a sequence, which are sent in order.
 type conversation []question
 
 // conversations make a stream in which every third was held before.
@@ -70,36 +69,36 @@ func conversations(rng *rand.Rand, n int) []conversation {
 func (c conversation) as(id uint64) conversation {
 	own := append(conversation(nil), c...)
 	for i := range own {
-		if own[i].turn != nil {
-			t := *own[i].turn
+		if own[i].position != nil {
+			t := *own[i].position
 			t.id = id
-			own[i].turn = &t
+			own[i].position = &t
 		}
 	}
 	return own
 }
 
-// running returns a sequence: its answers are sums over what came before. Some try
-// to go on after the end.
+// running returns a sequence, whose answers are running sums. Some sequences continue after
+// their end, which is an error.
 func running(rng *rand.Rand) conversation {
 	var c conversation
 	model := []string{"slots", "onnx_accumulator", "candidates"}[rng.IntN(3)]
 	last := rng.IntN(4)
 	for i := range last + 1 {
 		c = append(c, question{
-			model: model, turn: &turn{start: i == 0, end: i == last},
+			model: model, position: &position{start: i == 0, end: i == last},
 			inputs: []value{numbers(rng, "INPUT", 1, 1)},
 		})
 	}
 	if rng.IntN(4) == 0 {
 		late := c[last]
-		late.turn, late.wrong = &turn{}, true
+		late.position, late.wrong = &position{}, true
 		c = append(c, late)
 	}
 	return c
 }
 
-// maxRows is what every variant takes.
+// maxRows is a number of rows that every variant accepts.
 const maxRows = 4
 
 func sums(rng *rand.Rand) question {
@@ -168,7 +167,7 @@ func spoil(rng *rand.Rand, q *question) {
 	}
 }
 
-// right returns the answers that arithmetic gives; "" stands for an error.
+// right returns the expected answers; "" is an error.
 func (c conversation) right() []string {
 	var all []string
 	total := int32(0)
@@ -178,7 +177,7 @@ func (c conversation) right() []string {
 		case q.wrong:
 			all = append(all, "")
 			continue
-		case q.turn != nil:
+		case q.position != nil:
 			total += int32s(q.inputs[0].data)[0]
 			outputs = []value{{"OUTPUT", tensor.Int32, q.inputs[0].shape, packed([]int32{total})}}
 		case len(q.inputs) == 2:
@@ -193,8 +192,7 @@ func (c conversation) right() []string {
 	return all
 }
 
-// arithmetic returns the sum and the difference of two inputs, as far as they are
-// asked for.
+// arithmetic returns the requested ones of the sum and the difference of two inputs.
 func (q question) arithmetic() (outputs []value) {
 	byName := map[string][]int32{}
 	for _, in := range q.inputs {
@@ -205,7 +203,7 @@ func (q question) arithmetic() (outputs []value) {
 	for i := range a {
 		sum[i], difference[i] = a[i]+b[i], a[i]-b[i]
 	}
-	for _, name := range q.asked() {
+	for _, name := range q.requested() {
 		data := sum
 		if name == "OUTPUT1" || name == "DIFFERENCE" {
 			data = difference

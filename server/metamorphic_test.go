@@ -48,7 +48,7 @@ var variants = []variant{
 			"default_queue_policy { timeout_action: DELAY default_timeout_microseconds: 200 allow_timeout_override: true } }",
 	},
 	{
-		name: "instances take turns", maxBatch: 8, flags: []servertest.Option{servertest.With(func(o *server.Options) { o.Rates.Limit = true })},
+		name: "instances share a resource", maxBatch: 8, flags: []servertest.Option{servertest.With(func(o *server.Options) { o.RateLimiter.Enabled = true })},
 		extra: "dynamic_batching { } instance_group { kind: KIND_CPU count: 2 rate_limiter { resources { name: \"core\" global: true count: 1 } } }",
 	},
 	{name: "a response cache", maxBatch: 8, extra: "dynamic_batching { } response_cache { enable: true }", flags: caching, cached: true},
@@ -58,12 +58,11 @@ var variants = []variant{
 	},
 }
 
-// TestSameAnswers is metamorphic: one random stream of requests, good and bad
-// ones, is asked of servers that batch, wait, order, cache and run instances
-// differently, over every transport, with tensors inline and in shared memory,
-// by many clients at the same time. Every answer is what a plain server gave to
-// one caller who asked one thing after the other, and that is what arithmetic
-// says.
+// TestSameAnswers is metamorphic: many clients send one random stream of valid and invalid
+// requests to servers that batch, wait, order, cache and run instances differently, over every
+// transport, with tensors inline and in shared memory. Every answer equals the answer that a
+// plain server gave to one client that sent one request after the other, and is arithmetically
+// right.
 func TestSameAnswers(t *testing.T) {
 	t.Parallel()
 	lib, _ := filepath.Glob(filepath.Join("..", "lib", "libonnxruntime*"))
@@ -109,13 +108,13 @@ func TestSameAnswers(t *testing.T) {
 			}
 			clients.Wait()
 			if v.cached {
-				require.Positive(t, hits(t, s), "equal requests were asked")
+				require.Positive(t, hits(t, s), "equal requests were sent")
 			}
 		})
 	}
 }
 
-// ask asks all questions of a conversation.
+// ask sends all questions of a conversation.
 func (c conversation) ask(t *testing.T, ask asker) []string {
 	var all []string
 	for _, q := range c {
@@ -128,10 +127,10 @@ func (c conversation) ask(t *testing.T, ask asker) []string {
 // name.
 func plainID(c conversation, answers []string) string {
 	text := strings.Join(answers, "\n")
-	if c[0].turn == nil {
+	if c[0].position == nil {
 		return text
 	}
-	return strings.ReplaceAll(text, fmt.Sprintf("sequence %d ", c[0].turn.id), "sequence X ")
+	return strings.ReplaceAll(text, fmt.Sprintf("sequence %d ", c[0].position.id), "sequence X ")
 }
 
 func different(all []string) int {
@@ -161,7 +160,7 @@ func (v variant) start(t *testing.T) *servertest.Server {
 	require.NoError(t, os.CopyFS(filepath.Join(dir, "candidates"), os.DirFS(filepath.Join(dir, "onnx_accumulator"))))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "candidates", "config.pbtxt"), []byte(strings.ReplaceAll(oldest, "onnx_accumulator", "candidates")), 0o644))
 	return servertest.Start(t, append(v.flags, servertest.Repository(dir),
-		servertest.With(func(o *server.Options) { o.ClientMemory = true }),
+		servertest.With(func(o *server.Options) { o.ClientSharedMemory = true }),
 		servertest.Model("numbers", servertest.Identity("INT32", "-1, 2", v.maxBatch)+v.extra),
 		servertest.Model("both", fmt.Sprintf(connected, v.maxBatch)),
 		servertest.Model("echo", servertest.Identity("INT32", "16", v.maxBatch)+v.extra),

@@ -22,8 +22,7 @@ import (
 	"triton/server/servertest"
 )
 
-// asker asks one question and writes the answer down: the outputs by name, or
-// the text of the error.
+// asker sends one question and returns the answer as text: the outputs by name, or the error.
 type asker func(t *testing.T, q question) string
 
 // transports returns all ways to a server. Each is for one client.
@@ -57,8 +56,8 @@ func inCore(s *servertest.Server) asker {
 			v.Name, v.DataType, v.Shape = in.name, in.datatype, append(v.Shape, in.shape...)
 			v.Data = tensor.NewData(tensor.HeapBuffer(bytes.Clone(in.data)))
 		}
-		if q.turn != nil {
-			r.SequenceID, r.SequenceStart, r.SequenceEnd = q.turn.id, q.turn.start, q.turn.end
+		if q.position != nil {
+			r.SequenceID, r.SequenceStart, r.SequenceEnd = q.position.id, q.position.start, q.position.end
 		}
 		for _, name := range q.outputs {
 			r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: name})
@@ -78,17 +77,17 @@ func inCore(s *servertest.Server) asker {
 	}
 }
 
-// plain returns an error without what depends on the transport.
+// plain returns the text of an error without the part that depends on the transport.
 func plain(text string) string { return "error: " + strings.TrimSpace(text) }
 
-// carrier says where the bytes of tensors travel.
+// carrier sends the bytes of tensors inline, behind the JSON or in shared memory.
 type carrier interface {
 	// begin comes before each question.
 	begin()
-	// input returns what the JSON of an input says of its data, and the bytes that
+	// input returns the members of an input's JSON that describe its data, and the bytes that
 	// follow the header.
 	input(v value) (members string, tail []byte)
-	// output returns the parameters with which an output is asked for.
+	// output returns the parameters of a requested output.
 	output(name string) string
 	// read returns the data of an output; tail are the bytes behind the JSON, from
 	// which it takes its own.
@@ -120,10 +119,10 @@ func overHTTP(s *servertest.Server, c *http.Client, by carrier) asker {
 			tail = append(tail, bytes...)
 			ins = append(ins, fmt.Sprintf(`{"name":%q,"datatype":%q,"shape":%s,%s}`, in.name, in.datatype, strings.ReplaceAll(fmt.Sprint([]int64(in.shape)), " ", ","), members))
 		}
-		for _, name := range q.asked() {
+		for _, name := range q.requested() {
 			outs = append(outs, fmt.Sprintf(`{"name":%q,"parameters":{%s}}`, name, by.output(name)))
 		}
-		head := fmt.Sprintf(`{"inputs":[%s],"outputs":[%s]%s}`, strings.Join(ins, ","), strings.Join(outs, ","), q.turn.members())
+		head := fmt.Sprintf(`{"inputs":[%s],"outputs":[%s]%s}`, strings.Join(ins, ","), strings.Join(outs, ","), q.position.members())
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.HTTP+"/v2/models/"+q.model+"/infer", strings.NewReader(head+string(tail)))
 		require.NoError(t, err)
 		req.Header.Set("Inference-Header-Content-Length", fmt.Sprint(len(head)))
@@ -141,16 +140,16 @@ func overHTTP(s *servertest.Server, c *http.Client, by carrier) asker {
 	}
 }
 
-// members returns the turn as JSON.
-func (t *turn) members() string {
+// members returns the position as members of JSON.
+func (t *position) members() string {
 	if t == nil {
 		return ""
 	}
 	return fmt.Sprintf(`,"parameters":{"sequence_id":%d,"sequence_start":%t,"sequence_end":%t}`, t.id, t.start, t.end)
 }
 
-// parameters returns the turn over gRPC.
-func (t *turn) parameters() map[string]*inferencepb.InferParameter {
+// parameters returns the position as parameters of gRPC.
+func (t *position) parameters() map[string]*inferencepb.InferParameter {
 	if t == nil {
 		return nil
 	}
@@ -163,8 +162,8 @@ func (t *turn) parameters() map[string]*inferencepb.InferParameter {
 	}
 }
 
-// asked returns the outputs by name, which a request in shared memory must list.
-func (q question) asked() []string {
+// requested returns the names of the outputs, which a request in shared memory must list.
+func (q question) requested() []string {
 	switch {
 	case len(q.outputs) > 0:
 		return q.outputs
@@ -172,7 +171,7 @@ func (q question) asked() []string {
 		return []string{"OUTPUT0", "OUTPUT1"}
 	case q.model == "both":
 		return []string{"SUM", "DIFFERENCE"}
-	case q.turn != nil:
+	case q.position != nil:
 		return []string{"OUTPUT"}
 	}
 	return []string{"OUTPUT0"}
@@ -265,7 +264,7 @@ func overGRPC(t *testing.T, s *servertest.Server, at *region) asker {
 	}
 }
 
-// overStream asks on one stream, one question after the other.
+// overStream sends questions over one stream, one after the other.
 func overStream(t *testing.T, s *servertest.Server) asker {
 	stream, err := dial(t, s.GRPC).ModelStreamInfer(t.Context())
 	require.NoError(t, err)
@@ -281,7 +280,7 @@ func overStream(t *testing.T, s *servertest.Server) asker {
 }
 
 func posed(q question, at *region) *inferencepb.ModelInferRequest {
-	m := &inferencepb.ModelInferRequest{ModelName: q.model, Parameters: q.turn.parameters()}
+	m := &inferencepb.ModelInferRequest{ModelName: q.model, Parameters: q.position.parameters()}
 	if at != nil {
 		at.begin()
 	}
@@ -296,7 +295,7 @@ func posed(q question, at *region) *inferencepb.ModelInferRequest {
 	}
 	names := q.outputs
 	if at != nil {
-		names = q.asked()
+		names = q.requested()
 	}
 	for _, name := range names {
 		o := &inferencepb.ModelInferRequest_InferRequestedOutputTensor{Name: name}

@@ -20,23 +20,23 @@ import (
 
 // metricsFrontend serves the metrics endpoint.
 type metricsFrontend struct {
-	server   *http1.Server
-	lis      net.Listener
-	registry *prometheus.Registry
-	custom   *metric.Registry
-	machine  *machine
-	order    []string
+	server       *http1.Server
+	lis          net.Listener
+	registry     *prometheus.Registry
+	modelMetrics *metric.Registry
+	machine      *machine
+	order        []string
 }
 
 func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error) {
 	s.addrs.Metrics = l.Addr().String()
 	o := s.opts.Metrics
 	f := &metricsFrontend{
-		lis: withTLS(l, config), registry: s.registry, custom: s.custom, order: stats.FamilyNames(),
-		machine: &machine{root: rootFS(), pool: s.pool, cpu: o.CPU, every: o.Interval, log: s.opts.Log},
+		lis: withTLS(l, config), registry: s.registry, modelMetrics: s.modelMetrics, order: stats.FamilyNames(),
+		machine: &machine{root: rootFS(), pool: s.pool, cpu: o.CPU, interval: o.Interval, log: s.opts.Log},
 	}
 	if o.GPU {
-		f.machine.gpus = meters(s.gpus, s.opts.Log)
+		f.machine.gpus = newGPUMeters(s.gpus, s.opts.Log)
 	}
 	for _, p := range polledMetrics {
 		f.order = append(f.order, p.name)
@@ -115,6 +115,6 @@ func (f *metricsFrontend) page() []byte {
 		f.machine.log.Error("some metrics cannot be written", "error", err)
 	}
 	slices.SortStableFunc(families, byOrder(f.order))
-	families = append(families, f.custom.Gather()...)
+	families = append(families, f.modelMetrics.Gather()...)
 	return appendFamilies(nil, families)
 }

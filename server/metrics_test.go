@@ -32,10 +32,9 @@ func golden(t *testing.T, name, got string) {
 	require.Equal(t, string(want), got)
 }
 
-// TestMetrics compares the whole page, with the values that differ from run to
-// run masked. The golden file was compared with what Triton's server 2.51
-// writes: the same families in the same order, with the same texts, types and
-// labels, and nv_model_load_duration_secs, which came later.
+// TestMetrics compares the whole page, without the values that differ from run to run. The golden
+// file has the families, texts, types, labels and order of Triton's server 2.51, and
+// nv_model_load_duration_secs of later versions.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t,
@@ -59,8 +58,8 @@ func TestMetrics(t *testing.T) {
 	golden(t, "metrics.txt", masked.ReplaceAllString(text, "$1 *"))
 }
 
-// TestMetricsEndpoint asks as Triton's endpoint was asked: it neither decodes
-// paths nor negotiates nor compresses.
+// TestMetricsEndpoint sends the requests that were sent to Triton's endpoint, which neither
+// decodes paths nor negotiates nor compresses.
 func TestMetricsEndpoint(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)

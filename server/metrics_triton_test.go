@@ -15,7 +15,7 @@ import (
 	"triton/server/servertest"
 )
 
-// ours are families that Triton 2.51 has not, or has from later versions on.
+// ours are the families that Triton 2.51 does not have.
 var ours = regexp.MustCompile(`^(# (HELP|TYPE) )?(triton_|nv_model_load_duration_secs)`)
 
 // series returns a page's lines without the values.
@@ -37,10 +37,9 @@ func headers(lines []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return !strings.HasPrefix(l, "#") })
 }
 
-// TestMetricsOfTriton compares names, texts, types, labels and which series
-// there are, with what Triton's server 2.51 wrote after the same requests to
-// models of the same names: testdata/metrics. Series of one family come in the
-// order of a hash table there.
+// TestMetricsOfTriton compares the names, texts, types, labels and series with the page of
+// Triton's server 2.51 in testdata/metrics, after the same requests to models of the same names.
+// Triton writes the series of a family in the order of a hash table.
 func TestMetricsOfTriton(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -71,8 +70,8 @@ func TestMetricsOfTriton(t *testing.T) {
 	}
 }
 
-// TestHistograms reads the whole text of the histograms: which there are, the
-// buckets of a model's own configuration, and where the label le stands.
+// TestHistograms compares the whole text of the histograms: their names, the buckets of a
+// model's configuration, and the position of the label le.
 func TestHistograms(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t,

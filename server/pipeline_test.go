@@ -16,8 +16,8 @@ import (
 	"triton/server/servertest"
 )
 
-// The text pipeline that "triton repo example" writes: text in, label out, with
-// ONNX Runtime between two backends of ours.
+// The text pipeline that "triton repo example" writes maps a text to a label, with ONNX Runtime
+// between two builtin backends.
 func TestTextPipeline(t *testing.T) {
 	t.Parallel()
 	needsONNX(t)

@@ -12,7 +12,7 @@ import (
 // idle iowait irq softirq steal.
 type cpuTicks [8]uint64
 
-// utilization returns the busy fraction since an earlier reading; 0 without one. A
+// utilization returns the busy fraction since an earlier reading; 0 if there is none. A
 // counter that decreased, as iowait may, counts as unchanged.
 func (t cpuTicks) utilization(before cpuTicks) float64 {
 	var busy, idle uint64

@@ -21,7 +21,7 @@ func startPython(t *testing.T, dir string, more ...servertest.Option) *servertes
 	t.Helper()
 	python := needsPython(t)
 	return servertest.Start(t, append(more, servertest.Repository(dir), servertest.With(func(o *server.Options) {
-		o.Settings = map[string]map[string]string{"python": {"python-executable": python}}
+		o.BackendSettings = map[string]map[string]string{"python": {"python-executable": python}}
 	}))...)
 }
 
@@ -88,7 +88,7 @@ func TestPythonReschedules(t *testing.T) {
 	require.Equal(t, []float32{3, 2, 1, 0}, stream(t, s, "each", 4))
 }
 
-// stream asks a decoupled model and returns what it answers.
+// stream sends a request to a decoupled model and returns its responses.
 func stream(t *testing.T, s *servertest.Server, model string, x float32) (all []float32) {
 	t.Helper()
 	conn, err := dial(t, s.GRPC).ModelStreamInfer(t.Context())
@@ -142,7 +142,7 @@ class TritonPythonModel:
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// floatRequest asks for one number.
+// floatRequest returns a request with one number.
 func floatRequest(t *testing.T, model string, x float32) *inferencepb.ModelInferRequest {
 	t.Helper()
 	raw, err := binary.Append(nil, binary.LittleEndian, x)

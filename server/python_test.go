@@ -73,7 +73,7 @@ func TestPythonModel(t *testing.T) {
 	python, dir := needsPython(t), t.TempDir()
 	writePython(t, dir, "double", "dynamic_batching { preferred_batch_size: [ 8 ] max_queue_delay_microseconds: 200000 }", doubling)
 	s := servertest.Start(t, servertest.Repository(dir), servertest.With(func(o *server.Options) {
-		o.Settings = map[string]map[string]string{"python": {"python-executable": python}}
+		o.BackendSettings = map[string]map[string]string{"python": {"python-executable": python}}
 	}))
 	c, g := newClient(t), dial(t, s.GRPC)
 	ask := func(x int) (int, string) {
@@ -149,7 +149,7 @@ func TestPythonBackendDirectory(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(backends, "mine", "model.py"), []byte(source), 0o644))
 	s := servertest.Start(t, servertest.Repository(dir), servertest.With(func(o *server.Options) {
 		o.BackendDirectory = backends
-		o.Settings = map[string]map[string]string{"python": {"python-executable": python}}
+		o.BackendSettings = map[string]map[string]string{"python": {"python-executable": python}}
 	}))
 	c := newClient(t)
 	code, text, err := post(c, "http://"+s.HTTP+"/v2/models/m/infer", `{"inputs":[{"name":"IN","datatype":"FP32","shape":[1,2],"data":[3,2]}]}`)

@@ -16,8 +16,8 @@ import (
 	"triton/server/servertest"
 )
 
-// outer repeats inputs once for each entry of SIZES, so that what the backend has
-// seen of the whole batch comes back with every row.
+// outer repeats inputs once for each entry of SIZES, so that every row of the output contains
+// the inputs of the whole batch.
 func outer(inputs, outputs []string) *onnxmodel.File {
 	f := &onnxmodel.File{IRVersion: 8, Opsets: []onnxmodel.Opset{{Version: 17}}, Graph: "outer"}
 	row, column := onnxmodel.Ints("row", []int64{2}, 1, -1), onnxmodel.Ints("column", []int64{2}, -1, 1)
@@ -36,7 +36,7 @@ func outer(inputs, outputs []string) *onnxmodel.File {
 	return f
 }
 
-// same returns a graph that gives one of its inputs back.
+// same returns a graph that outputs one of its inputs.
 func same(in, out onnxmodel.Value, more ...onnxmodel.Value) *onnxmodel.File {
 	return &onnxmodel.File{
 		IRVersion: 8, Opsets: []onnxmodel.Opset{{Version: 17}}, Graph: "same",
@@ -144,9 +144,8 @@ func modelDir(t *testing.T, name, config string, graph *onnxmodel.File) string {
 	return dir
 }
 
-// oneByOne sends requests that reach the queue in their order, and gives their
-// answers. Each has as many elements as its shape says, all of them that number
-// or, with several dimensions, 1.
+// oneByOne sends requests so that they reach the queue in order, and returns their answers. All
+// elements of a request with one dimension are its size; otherwise they are 1.
 func oneByOne(t *testing.T, s *servertest.Server, shapes []string, input string) []string {
 	t.Helper()
 	if input == "" {

@@ -28,7 +28,7 @@ instance_group { kind: KIND_CPU rate_limiter { ` + resources + ` } }
 
 func rates(given ...ratelimit.Resource) servertest.Option {
 	return servertest.With(func(o *server.Options) {
-		o.Rates = server.Rates{Limit: true, Resources: given}
+		o.RateLimiter = server.RateLimiter{Enabled: true, Resources: given}
 		o.Models.Control, o.Models.Startup = repository.ControlExplicit, []string{"*"}
 	})
 }
@@ -77,22 +77,22 @@ func TestResourcesThatAreNotThereFailTheLoad(t *testing.T) {
 	require.Contains(t, status.From(err).Msg, `version 1 is at UNAVAILABLE state: Invalid argument: Resource count for "R1" is limited to 3 `+
 		`which will prevent scheduling of one or more model instances, the minimum required count is 4;`)
 	require.NoError(t, load("m2", `resources { name: "R1" count: 2 }`))
-	require.NoError(t, load("m2", `resources { name: "R1" count: 3 }`), "again, beside itself")
+	require.NoError(t, load("m2", `resources { name: "R1" count: 3 }`), "a second load of the same model")
 	err = load("m3", `resources { name: "R1" count: 1 global: true }`)
 	require.Error(t, err)
 	require.Contains(t, status.From(err).Msg, `Invalid argument: Resource "R1" is present as both global and device-specific resource in the model configuration.;`)
 }
 
-// The end of the server does not wait for what never comes free.
+// The shutdown of the server does not wait for resources that are never free.
 func TestADrainDoesNotWaitForResources(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, rates(), servertest.With(func(o *server.Options) { o.ExitTimeout = 100 * time.Millisecond }),
 		servertest.Model("hung", limited("3600000", `resources { name: "R" count: 1 }`)),
 		servertest.Model("stuck", limited("0", `resources { name: "R" count: 1 }`)))
-	var asked sync.WaitGroup
+	var requests sync.WaitGroup
 	client := newClient(t)
 	ask := func(model string) {
-		asked.Go(func() { _, _, _ = post(client, "http://"+s.HTTP+"/v2/models/"+model+"/infer", body) })
+		requests.Go(func() { _, _, _ = post(client, "http://"+s.HTTP+"/v2/models/"+model+"/infer", body) })
 	}
 	ask("hung")
 	hasty := newClient(t)
@@ -108,10 +108,10 @@ func TestADrainDoesNotWaitForResources(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 	s.Interrupt()
 	require.Error(t, s.Wait())
-	asked.Wait()
+	requests.Wait()
 }
 
-// A sequence stays on its instance, also when every batch of it waits for a turn.
+// A sequence stays on its instance, also when every batch of it waits for a grant.
 func TestSequencesTakeTurns(t *testing.T) {
 	t.Parallel()
 	config, err := os.ReadFile(filepath.Join("backend", "builtin", "testdata", "configs", "custom_sequence_int32.pbtxt"))

@@ -8,11 +8,11 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// ready exists on systems where a goroutine can wait for data without reading it.
-type ready struct{}
+// readyReader exists on systems where a goroutine can wait for data without reading it.
+type readyReader struct{}
 
-func newReady(net.Conn) *ready { return nil }
+func newReadyReader(net.Conn) *readyReader { return nil }
 
-func (*ready) read(int, mem.BufferPool) (*[]byte, int, error) {
-	panic("unreachable: newReady returns nil")
+func (*readyReader) read(int, mem.BufferPool) (*[]byte, int, error) {
+	panic("unreachable: newReadyReader returns nil")
 }

@@ -29,7 +29,7 @@ func TestReadOnReady(t *testing.T) {
 			client, end := pair()
 			l := &countingListener{}
 			l.open.Add(1)
-			c := &countedConn{Conn: end, open: &l.open, handshakes: &l.handshakes, ready: newReady(end)}
+			c := &countedConn{Conn: end, open: &l.open, handshakes: &l.handshakes, ready: newReadyReader(end)}
 			defer c.Close()
 			go func() {
 				_, _ = client.Write(sent)

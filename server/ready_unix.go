@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// ready reads a connection when data is available, and takes the buffer only then. One
+// readyReader reads a connection when data is available, and takes a buffer only then. One
 // goroutine reads a connection.
-type ready struct {
+type readyReader struct {
 	raw syscall.RawConn
 	try func(fd uintptr) bool // made once, because each read would allocate it
 
@@ -24,8 +24,8 @@ type ready struct {
 	err  error
 }
 
-// newReady returns nil for connections that are not sockets of the system.
-func newReady(c net.Conn) *ready {
+// newReadyReader returns nil for connections that are not sockets of the system.
+func newReadyReader(c net.Conn) *readyReader {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
 		return nil
@@ -34,14 +34,14 @@ func newReady(c net.Conn) *ready {
 	if err != nil {
 		return nil
 	}
-	r := &ready{raw: raw}
+	r := &readyReader{raw: raw}
 	r.try = r.tryRead
 	return r
 }
 
 // read returns a buffer of the pool and the number of bytes in it; no buffer after an
 // error.
-func (r *ready) read(size int, pool mem.BufferPool) (*[]byte, int, error) {
+func (r *readyReader) read(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	r.size, r.pool = size, pool
 	err := r.raw.Read(r.try)
 	buf, n := r.buf, r.n
@@ -62,7 +62,7 @@ func (r *ready) read(size int, pool mem.BufferPool) (*[]byte, int, error) {
 }
 
 // tryRead reads once. It returns false if there is nothing to read yet.
-func (r *ready) tryRead(fd uintptr) bool {
+func (r *readyReader) tryRead(fd uintptr) bool {
 	r.buf = r.pool.Get(r.size)
 	for {
 		// Package syscall and not x/sys/unix, as in package net: the race detector needs

@@ -45,8 +45,8 @@ func lazy(r *infer.Request) *infer.Response {
 	return resp
 }
 
-// TestRecycledMemoryShowsNothing fills the pool with what one client sent, and
-// looks for it in what another one gets from a backend that writes too little.
+// TestRecycledMemoryShowsNothing fills the pool with the bytes of one client, and searches for
+// them in the outputs that another client gets from a backend that writes too little.
 func TestRecycledMemoryShowsNothing(t *testing.T) {
 	t.Parallel()
 	sources := map[string]tensor.Source{"anonymous": tensor.Anonymous{}}
@@ -79,7 +79,7 @@ output [ { name: "NONE" data_type: TYPE_UINT8 dims: [ -1 ] }, { name: "HALF" dat
 	}
 }
 
-// stain leaves a client's bytes in memory of all sizes up to n.
+// stain fills memory of all sizes up to n with a client's bytes.
 func stain(pool *tensor.Pool, n int) {
 	var held []*tensor.Buffer
 	for range 8 {

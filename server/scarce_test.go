@@ -20,12 +20,12 @@ import (
 	"triton/server/servertest"
 )
 
-// refused reports whether an answer is that there is no memory.
+// refused reports whether an answer is the error that reports missing memory.
 func refused(answer string) bool { return strings.Contains(answer, tensortest.ErrRefused.Error()) }
 
-// TestSameAnswersOrNoMemory is TestSameAnswers with memory that runs out now and
-// then: every answer is right or says that there is no memory, and once there is
-// memory again everything is answered.
+// TestSameAnswersOrNoMemory is TestSameAnswers with memory that runs out now and then: every
+// answer is right or the error that reports missing memory, and once memory is available again
+// every request is answered.
 func TestSameAnswersOrNoMemory(t *testing.T) {
 	t.Parallel()
 	lib, _ := filepath.Glob(filepath.Join("..", "lib", "libonnxruntime*"))
@@ -79,14 +79,14 @@ func TestSameAnswersOrNoMemory(t *testing.T) {
 	}
 }
 
-// insist asks all questions. After one that got no memory the other answers of a
-// sequence do not count, but its end must be heard.
+// insist sends all questions. After one that got no memory, the other answers of a sequence do
+// not count, but its last request must be answered.
 func (c conversation) insist(t *testing.T, ask asker) (answers []string, ok bool) {
 	ok = true
 	for _, q := range c {
 		a := ask(t, q)
 		for refused(a) {
-			if ok = false; q.turn == nil || !q.turn.end {
+			if ok = false; q.position == nil || !q.position.end {
 				break
 			}
 			a = ask(t, q)

@@ -102,7 +102,7 @@ func accumulatorIn(t *testing.T, strategy string) string {
 	return dir
 }
 
-// Many sequences at once, more than there are slots, each add up for themselves.
+// More sequences than slots run at the same time; each adds up its own requests.
 func TestManyAccumulators(t *testing.T) {
 	t.Parallel()
 	for _, strategy := range []string{"direct { }", "oldest { max_candidate_sequences: 5 }"} {

@@ -30,12 +30,12 @@ type Server struct {
 	gpus   gpus
 	cpus   int
 	cache  cache.Cache // nil: none
-	// endCache stops the background work of the cache; nil: there is none.
-	endCache func()
+	// stopCache stops the background work of the cache; nil: there is none.
+	stopCache func()
 	// registry holds the metrics, regions the shared memory of clients.
-	registry *prometheus.Registry
-	custom   *metric.Registry // of models
-	regions  *shm.Manager
+	registry     *prometheus.Registry
+	modelMetrics *metric.Registry // that models define
+	regions      *shm.Manager
 	// Set by Run; metrics is nil without the endpoint.
 	tracer  *trace.Tracer
 	metrics *metricsFrontend
@@ -49,7 +49,7 @@ type Server struct {
 	ran      atomic.Bool
 }
 
-// Addresses are the addresses of the services; empty for those that do not listen.
+// Addresses are the addresses of the services; empty for services that are off.
 type Addresses struct{ HTTP, GRPC, Metrics, SageMaker, Vertex string }
 
 // Errors of Run.
@@ -81,7 +81,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		opts: o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}),
-		registry: prometheus.NewRegistry(), custom: metric.New(), regions: shm.New(shm.Options{Allow: o.ClientMemory, CUDA: o.CUDA}),
+		registry: prometheus.NewRegistry(), modelMetrics: metric.New(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA}),
 	}
 	s.drainCtx, s.kill = context.WithCancel(context.Background())
 	if err := s.openCache(); err != nil {
@@ -90,11 +90,11 @@ func New(o Options) (*Server, error) {
 	s.gpus = openGPUs(o.GPUs, o.Log)
 	s.models = repository.New(repository.Options{
 		Options: model.Options{
-			Backends: o.Backends, BackendDirectory: o.BackendDirectory, Settings: o.settings(), AutoComplete: o.AutoComplete, CPUs: s.cpus,
+			Backends: o.Backends, BackendDirectory: o.BackendDirectory, BackendSettings: o.backendSettings(), AutoComplete: o.AutoComplete, CPUs: s.cpus,
 			Machine: modelconfig.Machine{GPUs: s.gpus.indices(), MinComputeCapability: o.MinComputeCapability},
 			Pool:    s.pool, Log: o.Log, Holds: o.Models.Holds,
 			GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,
-			Metrics: s.custom, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.Rates.limiter(),
+			Metrics: s.modelMetrics, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.RateLimiter.limiter(),
 		},
 		Paths: o.Repositories, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness,
 		ID: o.ID, Version: o.Version, Extensions: extensions,
@@ -223,100 +223,6 @@ func (s *Server) load(ctx context.Context) error {
 		return nil
 	}
 	return errors.Join(fmt.Errorf("creating server: %w", consoleError{status.From(err)}), s.stop(nil))
-}
-
-// closeGrace is how much longer than the exit timeout connections live, so that clients
-// get the errors of their requests.
-const closeGrace = time.Second
-
-// stop stops accepting connections, answers requests over open ones until nothing is in
-// flight, closes idle connections and then everything else. All steps share one
-// timeout.
-func (s *Server) stop(frontends []frontend) error {
-	ctx, cancel := context.WithTimeout(s.drainCtx, s.opts.ExitTimeout)
-	defer cancel()
-	late, cancelLate := context.WithTimeout(s.drainCtx, s.opts.ExitTimeout+closeGrace)
-	defer cancelLate()
-	s.opts.Log.Info("Waiting for in-flight requests to complete.")
-	s.models.FinishSequences(ctx)
-	s.models.Exit()
-	// The metrics endpoint, the last one, stays open until the models are
-	// closed.
-	services, last := frontends, []frontend(nil)
-	if n := len(frontends) - 1; n >= 0 {
-		if _, ok := frontends[n].(*metricsFrontend); ok {
-			services, last = frontends[:n], frontends[n:]
-		}
-	}
-	stopReports := s.reportWaiting(ctx, frontends)
-	drained := each(services, func(f frontend) { f.drain(late) })
-	waitEither(drained, ctx.Done())
-	closed := each(services, func(f frontend) { f.close(late) })
-	waitEither(closed, ctx.Done())
-	stopReports()
-	err := s.models.Drain(ctx)
-	<-drained
-	<-closed
-	<-each(last, func(f frontend) { f.close(ctx) })
-	err = errors.Join(err, s.tracer.Shutdown(s.drainCtx), s.regions.Close(), s.closeCache())
-	switch {
-	case s.killed.Load():
-		return ErrKilled
-	case ctx.Err() != nil:
-		return fmt.Errorf("failed to stop server: %w", consoleError{status.From(ErrExitTimeout)})
-	}
-	return err
-}
-
-// each calls do for all frontends concurrently; the channel is closed when all calls
-// have returned.
-func each(frontends []frontend, do func(frontend)) <-chan struct{} {
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	for _, f := range frontends {
-		wg.Go(func() { do(f) })
-	}
-	go func() {
-		wg.Wait()
-		close(done)
-	}()
-	return done
-}
-
-// waitEither waits for the first of two channels to be closed.
-func waitEither(a, b <-chan struct{}) {
-	select {
-	case <-a:
-	case <-b:
-	}
-}
-
-// reportWaiting logs every second which frontends still have requests. The returned
-// function stops it.
-func (s *Server) reportWaiting(ctx context.Context, frontends []frontend) (stop func()) {
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				left, _ := ctx.Deadline()
-				for _, f := range frontends {
-					if n, what := f.waiting(); n > 0 {
-						s.opts.Log.Info(fmt.Sprintf("Timeout %d: Found %d %s", max(int(time.Until(left).Round(time.Second).Seconds()), 0), n, what))
-					}
-				}
-			}
-		}
-	})
-	return func() {
-		close(done)
-		wg.Wait()
-	}
 }
 
 // consoleError formats an error as Triton's console messages do.

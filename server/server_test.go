@@ -112,8 +112,8 @@ func TestDrainLosesNothing(t *testing.T) {
 	s := servertest.Start(t, servertest.Model("m", slow))
 	c, g := newClient(t), dial(t, s.GRPC)
 	url := "http://" + s.HTTP + "/v2/models/m/infer"
-	// Each client asks once, all at the same time: when the first few hundred
-	// milliseconds are over the server has taken all of them in.
+	// Each client sends one request, all at the same time: after the first few hundred
+	// milliseconds the server has accepted all connections.
 	const n = 20
 	var clients sync.WaitGroup
 	errs := make(chan error, 2*n)
@@ -187,7 +187,7 @@ func half(t *testing.T, s *servertest.Server) {
 	t.Cleanup(func() { _ = conn.Close() })
 	_, err = fmt.Fprintf(conn, "POST /v2/models/m/infer HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n")
 	require.NoError(t, err)
-	// That the server asks for the body shows that it has begun.
+	// The server reads the body only when it has begun to handle the request.
 	reply := make([]byte, 12)
 	_, err = io.ReadFull(conn, reply)
 	require.NoError(t, err)
@@ -322,8 +322,7 @@ func TestLoad(t *testing.T) {
 	require.Zero(t, broken.Load())
 }
 
-// TestEndWhileLoading: an end asked for while models load is a good end, and
-// leaves nothing of them behind.
+// TestEndWhileLoading: a shutdown while models load succeeds and releases all of them.
 func TestEndWhileLoading(t *testing.T) {
 	t.Parallel()
 	slow := servertest.Identity("INT32", "4", 8) + `parameters { key: "creation_delay_sec" value { string_value: "600" } }` + "\n"

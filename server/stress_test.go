@@ -48,9 +48,9 @@ var stressed = map[string]string{
 	"ordered": fault("dynamic_batching { preserve_ordering: true } instance_group { count: 3 kind: KIND_CPU }", "refuse", "11", "silent", "13"),
 	"cached": fault("dynamic_batching { } response_cache { enable: true }\n"+
 		`parameters { key: "response_cache_single_flight" value { string_value: "true" } }`, "fail", "5", "execute_delay_ms", "1"),
-	"turns":            fault(`dynamic_batching { } instance_group { count: 2 kind: KIND_CPU rate_limiter { resources { name: "core" count: 1 } } }`, "fail", "9"),
-	"turns too":        fault(`instance_group { count: 2 kind: KIND_CPU rate_limiter { priority: 2 resources { name: "core" count: 1 } } }`, "execute_delay_ms", "1"),
-	"direct sequences": fault(`sequence_batching { max_sequence_idle_microseconds: 20000 } instance_group { count: 2 kind: KIND_CPU }`, "fail", "19"),
+	"rate limit":           fault(`dynamic_batching { } instance_group { count: 2 kind: KIND_CPU rate_limiter { resources { name: "core" count: 1 } } }`, "fail", "9"),
+	"rate limit, priority": fault(`instance_group { count: 2 kind: KIND_CPU rate_limiter { priority: 2 resources { name: "core" count: 1 } } }`, "execute_delay_ms", "1"),
+	"direct sequences":     fault(`sequence_batching { max_sequence_idle_microseconds: 20000 } instance_group { count: 2 kind: KIND_CPU }`, "fail", "19"),
 	"oldest sequences": fault(`sequence_batching { max_sequence_idle_microseconds: 20000
 		oldest { max_candidate_sequences: 3 preferred_batch_size: [ 2 ] max_queue_delay_microseconds: 300 } }`, "fail", "19", "refuse", "23"),
 	"controlled sequences": fault(`sequence_batching { max_sequence_idle_microseconds: 20000
@@ -71,11 +71,10 @@ ensemble_scheduling {
 	"dying":     fault("dynamic_batching { } instance_group { count: 3 kind: KIND_CPU }", "panic", "40"),
 }
 
-// TestStress calls every scheduler from many callers who cancel and run out of
-// time, while backends fail, refuse, forget, answer twice and panic, and while
-// models are unloaded and loaded again. Everybody has exactly one end, right
-// answers are right, and at the end all memory is back, no request waits and no
-// goroutine is left.
+// TestStress calls every scheduler from many callers that cancel or time out, while backends
+// fail, refuse, forget, answer twice and panic, and while models are unloaded and loaded again.
+// Every request has exactly one final response, every result is right, and at the end all memory
+// is released, no request waits and no goroutine runs.
 func TestStress(t *testing.T) {
 	newStress(t, 1500*time.Millisecond, func(*server.Options) {}).run(t)
 }
@@ -89,7 +88,7 @@ func newStress(t *testing.T, d time.Duration, change func(*server.Options)) *str
 	}
 	s := servertest.Start(t, append(opts, servertest.With(func(o *server.Options) {
 		o.Models.Control, o.Models.Startup = repository.ControlExplicit, []string{"*"}
-		o.Rates.Limit = true
+		o.RateLimiter.Enabled = true
 		o.Cache.Name, o.Cache.Settings = "local", map[string]string{"size": "65536"}
 		o.Backends["gathered"] = gathered{}
 		change(o)
@@ -190,8 +189,7 @@ func (x *stress) caller(t *testing.T, rng *rand.Rand) {
 	}
 }
 
-// ask returns a request of random rows, priority and timeout; the value comes back
-// in every row.
+// ask returns a request of random rows, priority and timeout; every row of the output is value.
 func ask(rng *rand.Rand, model string) (*infer.Request, uint32) {
 	r := infer.NewRequest()
 	r.ID, r.Priority = fmt.Sprint(rng.Uint32()), uint64(rng.IntN(4))
@@ -255,7 +253,7 @@ func (x *stress) submit(m infer.Model, rng *rand.Rand) {
 	r.Release()
 }
 
-// check looks at one response.
+// check checks one response.
 func (x *stress) check(model, id string, want uint32, resp *infer.Response, err error) {
 	if err == nil {
 		x.compare(model, id, want, resp)

@@ -40,7 +40,7 @@ func (t TLS) config(protocols ...string) (*tls.Config, error) {
 	return base, nil
 }
 
-// certificates are the files of a TLS and their parsed contents.
+// certificates are the certificate files of one service and their parsed contents.
 type certificates struct {
 	TLS
 	protocols []string

@@ -18,8 +18,8 @@ import (
 	"triton/server/servertest"
 )
 
-// TestTLS serves all three services encrypted, and asks with and without the
-// certificate that mutual TLS wants.
+// TestTLS serves all three services encrypted, to clients with and without the certificate that
+// mutual TLS requires.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	a := server.NewAuthority(t)

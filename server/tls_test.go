@@ -95,17 +95,17 @@ func serial(t *testing.T, c *tls.Config) int64 {
 	return leaf.SerialNumber.Int64()
 }
 
-// TestCertificatesChange replaces the files of a listener that serves; what
-// cannot be read leaves it as it was.
+// TestCertificatesChange replaces the files of a listener that serves. Files that cannot be read
+// change nothing.
 func TestCertificatesChange(t *testing.T) {
 	t.Parallel()
 	a, dir := NewAuthority(t), t.TempDir()
 	files := &certificates{TLS: a.Files(t, dir)}
-	look := func() int64 {
+	current := func() int64 {
 		files.mu.checked = time.Time{}
 		return serial(t, files.current())
 	}
-	require.EqualValues(t, 2, look())
+	require.EqualValues(t, 2, current())
 	stamp := func(name string, hours int) {
 		at := time.Now().Add(time.Duration(hours) * time.Hour)
 		require.NoError(t, os.Chtimes(name, at, at))
@@ -113,11 +113,11 @@ func TestCertificatesChange(t *testing.T) {
 	cert, key := a.issue(t)
 	require.NoError(t, os.WriteFile(files.Cert, cert, 0o600))
 	stamp(files.Cert, 1)
-	require.EqualValues(t, 2, look(), "half of a new pair")
+	require.EqualValues(t, 2, current(), "half of a new pair")
 	require.NoError(t, os.WriteFile(files.Key, key, 0o600))
 	stamp(files.Key, 1)
 	require.EqualValues(t, 2, serial(t, files.current()), "checked a moment ago")
-	require.EqualValues(t, 3, look())
+	require.EqualValues(t, 3, current())
 }
 
 func TestCertificatesMissing(t *testing.T) {

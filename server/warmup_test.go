@@ -46,8 +46,8 @@ func TestWarmUpCounts(t *testing.T) {
 	require.Equal(t, 200, code, "passive instances leave the others alone")
 }
 
-// What fails in warm-up fails the load, in the words of NVIDIA's server, and
-// what served before goes on.
+// A failed warm-up fails the load with the error text of NVIDIA's server, and the version that
+// served before continues to serve.
 func TestWarmUpFailsLoads(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.With(func(o *server.Options) { o.Models.Control = repository.ControlExplicit }))

@@ -43,7 +43,7 @@ func BenchmarkWire(b *testing.B) {
 	}
 }
 
-// measure counts what the server copies in b's loop over call.
+// measure counts the bytes that the server copies in b's loop over call.
 func measure(b *testing.B, s *servertest.Server, size int, call func()) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	call()

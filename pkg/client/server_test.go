@@ -55,7 +55,7 @@ func each(t *testing.T, f func(t *testing.T, c *client.Client)) {
 		servertest.Model("sum", sumModel),
 		servertest.Model("repeat", repeatModel),
 		servertest.With(func(o *server.Options) {
-			o.ClientMemory, o.Log, o.Logs = true, sink.Logger(), sink
+			o.ClientSharedMemory, o.Log, o.Logs = true, sink.Logger(), sink
 			o.Models = server.Models{Control: repository.ControlExplicit, Startup: []string{"*"}}
 		}))
 	for p, address := range map[client.Protocol]string{client.HTTP: s.HTTP, client.GRPC: s.GRPC} {

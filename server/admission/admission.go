@@ -83,7 +83,7 @@ func (a *Runner) check(r *infer.Request, left time.Duration) error {
 // Check returns an error if a request with that many requests ahead of it cannot be
 // answered within the remaining time.
 func (e *Estimate) Check(r *infer.Request, now int64, waiting int, left time.Duration) error {
-	done, known := e.Finish(now, waiting, r.Rows())
+	done, known := e.FinishTime(now, waiting, r.Rows())
 	if need := time.Duration(done - now); known && need > left {
 		return status.New(status.Unavailable,
 			"%sRequest cannot meet its deadline: it would be answered in about %v, and %v are left",

@@ -63,22 +63,22 @@ func TestFinish(t *testing.T) {
 		start                    time.Duration   // of the own batch
 		own                      float64         // its rows, if more than usual
 	}{
-		"behind one batch":         {1, 0, 1, []time.Duration{0}, 14 * ms, 1},
-		"of which half is done":    {1, 0, 1, []time.Duration{-7 * ms}, 7 * ms, 1},
-		"that takes longer":        {1, 0, 1, []time.Duration{-20 * ms}, 0, 1},
-		"with two others":          {1, 2, 1, []time.Duration{0}, 14 * ms, 3},
-		"behind a full batch":      {1, 4, 1, []time.Duration{0}, 14*ms + 14*ms, 1},
-		"behind two full and two":  {1, 10, 1, []time.Duration{0}, 14*ms + 28*ms, 3},
-		"two instances":            {2, 4, 1, []time.Duration{0, 3 * ms}, 17 * ms, 1},
-		"two instances, two turns": {2, 11, 1, []time.Duration{0, 3 * ms}, 14*ms + 14*ms, 4},
-		"an idle one":              {2, 3, 1, []time.Duration{0}, 0, 4},
-		"a request of four rows":   {1, 0, 4, []time.Duration{0}, 14 * ms, 4},
+		"behind one batch":          {1, 0, 1, []time.Duration{0}, 14 * ms, 1},
+		"of which half is done":     {1, 0, 1, []time.Duration{-7 * ms}, 7 * ms, 1},
+		"that takes longer":         {1, 0, 1, []time.Duration{-20 * ms}, 0, 1},
+		"with two others":           {1, 2, 1, []time.Duration{0}, 14 * ms, 3},
+		"behind a full batch":       {1, 4, 1, []time.Duration{0}, 14*ms + 14*ms, 1},
+		"behind two full and two":   {1, 10, 1, []time.Duration{0}, 14*ms + 28*ms, 3},
+		"two instances":             {2, 4, 1, []time.Duration{0, 3 * ms}, 17 * ms, 1},
+		"two instances, two rounds": {2, 11, 1, []time.Duration{0, 3 * ms}, 14*ms + 14*ms, 4},
+		"an idle one":               {2, 3, 1, []time.Duration{0}, 0, 4},
+		"a request of four rows":    {1, 0, 4, []time.Duration{0}, 14 * ms, 4},
 	} {
 		e := learned(c.instances, 4, cost)
 		for slot, began := range c.busy {
 			busy(e, slot, 4, began)
 		}
-		got, known := e.Finish(0, c.waiting, c.rows)
+		got, known := e.FinishTime(0, c.waiting, c.rows)
 		require.True(t, known, name)
 		require.InDelta(t, c.start+10*ms+time.Duration(max(c.own, usual(4))*float64(ms)), got, 1000, name)
 	}
@@ -91,14 +91,14 @@ func TestBroken(t *testing.T) {
 	one := &infer.Batch{Rows: 4, Requests: make([]*infer.Request, 4)}
 	e.Started(0, one, 0)
 	e.Started(1, one, 0)
-	whole, known := e.Finish(0, 8, 1)
+	whole, known := e.FinishTime(0, 8, 1)
 	require.True(t, known)
 	e.Ended(1, one, scheduler.Execution{End: int64(ms), Failed: true, Broken: true})
-	got, known := e.Finish(0, 8, 1)
+	got, known := e.FinishTime(0, 8, 1)
 	require.True(t, known, "no instance is idle")
 	require.InDelta(t, whole+int64(14*ms), got, 1000, "two full batches are before it, on one instance")
 	e.Ended(0, one, scheduler.Execution{End: int64(ms), Failed: true, Broken: true})
-	_, known = e.Finish(0, 8, 1)
+	_, known = e.FinishTime(0, 8, 1)
 	require.False(t, known, "others refuse it")
 }
 
@@ -117,23 +117,22 @@ func TestKnowsTooLittle(t *testing.T) {
 	e := admission.NewEstimate(1, 4)
 	for range 7 {
 		ran(e, 1, time.Hour)
-		_, known := e.Finish(0, 100, 1)
+		_, known := e.FinishTime(0, 100, 1)
 		require.False(t, known)
 	}
 	ran(e, 1, time.Hour)
-	_, known := e.Finish(0, 100, 1)
+	_, known := e.FinishTime(0, 100, 1)
 	require.True(t, known)
-	_, known = e.Finish(0, 0, 1)
+	_, known = e.FinishTime(0, 0, 1)
 	require.False(t, known, "an idle instance is always tried, so that what is wrong is unlearned")
 
 	one := learned(1, 1, schedulertest.Linear(10*ms, 0))
 	one.Started(0, &infer.Batch{Rows: 1}, 0)
-	got, _ := one.Finish(0, 0, 8)
+	got, _ := one.FinishTime(0, 0, 8)
 	require.EqualValues(t, 20*ms, got, "of larger batches nothing is known but that they take no less")
 }
 
-// overload is a trace of twice what an instance can do, in which each request has
-// some time.
+// overload is a trace with twice the load that an instance can serve; each request has a timeout.
 func overload(timeout time.Duration) []schedulertest.Arrival {
 	r := rand.New(rand.NewPCG(4, 4))
 	trace := make([]schedulertest.Arrival, 20_000)
@@ -258,7 +257,7 @@ func TestServed(t *testing.T) {
 		r.Release()
 		r.Release()
 		require.Zero(t, time.Since(begin), "at once")
-		require.NoError(t, call(t.Context(), a, 0), "who has no deadline waits")
+		require.NoError(t, call(t.Context(), a, 0), "a request without a deadline waits")
 		all.Wait()
 		c := counters.Counters()
 		require.EqualValues(t, 3, c.Failures[stats.Rejected])

@@ -8,7 +8,7 @@ import (
 // cost is a linear fit of recent execution times: a time for each batch and one for each
 // row.
 type cost struct {
-	seen float64 // executions in total
+	executions float64 // executions in total
 	// Weighted sums over executions; older ones count less.
 	w, x, y, xx, xy, yy float64
 }
@@ -23,7 +23,7 @@ const (
 
 func (c *cost) add(rows int, took time.Duration) {
 	x, y := float64(rows), float64(took)
-	c.seen++
+	c.executions++
 	c.w = decay*c.w + 1
 	c.x, c.y = decay*c.x+x, decay*c.y+y
 	c.xx, c.xy, c.yy = decay*c.xx+x*x, decay*c.xy+x*y, decay*c.yy+y*y
@@ -48,8 +48,8 @@ func (c *cost) fit() (batch, row float64, ok bool) {
 	return batch, row, true
 }
 
-// duration estimates the time of a batch of that many rows. When all batches had one
-// size, a larger batch is assumed to take as long, a smaller one its share.
+// duration estimates the time of a batch of that many rows. When all batches had about the
+// same size, a larger batch is assumed to take as long, a smaller one its share.
 func (c *cost) duration(rows float64) time.Duration {
 	if batch, row, ok := c.fit(); ok {
 		return time.Duration(batch + row*rows)
@@ -60,8 +60,8 @@ func (c *cost) duration(rows float64) time.Duration {
 // meanRows returns the recent mean of the rows of batches.
 func (c *cost) meanRows() float64 { return c.x / c.w }
 
-// noise returns the standard deviation of the times from the line.
-func (c *cost) noise() time.Duration {
+// deviation returns the standard deviation of the times from the line.
+func (c *cost) deviation() time.Duration {
 	batch, row, ok := c.fit()
 	if !ok {
 		batch, row = c.y/c.w, 0

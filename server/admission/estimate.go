@@ -18,7 +18,7 @@ type Estimate struct {
 	cost      cost
 	requests  float64 // per row, recent mean
 	instances []instance
-	free      []int64 // reused by Finish
+	free      []int64 // reused by FinishTime
 }
 
 // marginDeviations is the safety margin in standard deviations. Under overload admitted
@@ -58,20 +58,20 @@ func (e *Estimate) Ended(n int, b *infer.Batch, execution scheduler.Execution) {
 	}
 	e.cost.add(b.Rows, time.Duration(execution.End-execution.Start))
 	per := float64(len(b.Requests)) / float64(b.Rows)
-	if e.cost.seen == 1 {
+	if e.cost.executions == 1 {
 		e.requests = per
 	}
 	e.requests += (per - e.requests) * (1 - decay)
 }
 
-// Finish estimates when, by the clock of now, a request with that many requests ahead of it
-// can be answered: after the full batches ahead, in a batch of the recent mean size. It
+// FinishTime estimates when, by the clock of now, a request with that many requests ahead of
+// it can be answered: after the full batches ahead, in a batch of the recent mean size. It
 // reports false if the time is not known: after too few executions, or if the request need
 // not wait, so that it runs and adds an observation.
-func (e *Estimate) Finish(now int64, waiting, rows int) (int64, bool) {
+func (e *Estimate) FinishTime(now int64, waiting, rows int) (int64, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.cost.seen < minExecutions || waiting == 0 && !e.allBusy() {
+	if e.cost.executions < minExecutions || waiting == 0 && !e.allBusy() {
 		return 0, false
 	}
 	free := e.free[:0]
@@ -100,7 +100,7 @@ func (e *Estimate) Finish(now int64, waiting, rows int) (int64, bool) {
 	start := free[batchesBefore%len(free)] + int64(rounds)*int64(e.cost.duration(full))
 	// The errors of the running batch, the batches ahead and the request's batch are
 	// independent, so their variances add up.
-	margin := marginDeviations * math.Sqrt(float64(rounds+2)) * float64(e.cost.noise())
+	margin := marginDeviations * math.Sqrt(float64(rounds+2)) * float64(e.cost.deviation())
 	return start + int64(e.cost.duration(own)) + int64(margin), true
 }
 

@@ -38,7 +38,7 @@ func BenchmarkHit(b *testing.B) {
 	}
 }
 
-// hit asks as frontends do: with requests that are used again.
+// hit sends a request as frontends do: requests are reused.
 func hit(t testing.TB, w *world, text *tensor.Buffer) {
 	r := infer.NewRequest()
 	in := r.AddInput()

@@ -32,4 +32,4 @@ type Cache interface {
 }
 
 // ErrExists is returned by an insertion under a key that has a response.
-var ErrExists error = status.New(status.AlreadyExists, "the response is kept already")
+var ErrExists error = status.New(status.AlreadyExists, "the key has a response already")

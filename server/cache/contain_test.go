@@ -31,7 +31,7 @@ func (w *wrecked) Submit(r *infer.Request) error {
 	return w.Runner.Submit(r)
 }
 
-// ended asks for a text and says what came of it, a panic among the errors.
+// ended sends a request for a text and returns its result; a panic is an error.
 func ended(ctx context.Context, c *cache.Runner) (answer string) {
 	r := ask("a")
 	defer r.Release()
@@ -41,7 +41,7 @@ func ended(ctx context.Context, c *cache.Runner) (answer string) {
 			answer = "panic: " + p.(string)
 		}
 	}()
-	return told(c.Infer(ctx, r))
+	return result(c.Infer(ctx, r))
 }
 
 // TestAPanicOfTheLeader: a request that is lost to a panic of the runner behind
@@ -76,7 +76,7 @@ func TestAPanicOfTheLeader(t *testing.T) {
 				require.Equal(t, "a", ended(ctx, c))
 				all.Wait()
 				require.Equal(t, test.first, first)
-				require.Equal(t, "a", ended(ctx, c), "who comes later")
+				require.Equal(t, "a", ended(ctx, c), "a later request")
 				require.Equal(t, test.setup.single, log.Len() > 0)
 			})
 		})

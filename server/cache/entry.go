@@ -18,9 +18,9 @@ type entry struct {
 	next, prev *entry          // in the order of use
 }
 
-// newEntry returns an entry for a response. It shares outputs that fill most of their buffer
-// of the pool, and copies the others: slices of the outputs of a batch, and memory of a backend
-// or a transport.
+// newEntry returns an entry for a response. It shares outputs that fill at least half of a buffer
+// of the pool. It copies the others: slices of the outputs of a batch, and memory of a backend or
+// a transport.
 func newEntry(p *tensor.Pool, k Key, resp *infer.Response) (*entry, error) {
 	e := &entry{key: k, bytes: footprint(resp)}
 	e.parameters = append(e.parameters, resp.Parameters...)
@@ -34,7 +34,7 @@ func newEntry(p *tensor.Pool, k Key, resp *infer.Response) (*entry, error) {
 		data, err := compact(p, &from.Data)
 		if err != nil {
 			e.release()
-			return nil, status.New(status.Unavailable, "no memory to keep a response: %w", err)
+			return nil, status.New(status.Unavailable, "no memory to store a response: %w", err)
 		}
 		e.outputs[i].Data = data
 		e.bytes += int64(p.Holds(data.Segment(0).Buffer))

@@ -28,9 +28,9 @@ type flights struct {
 	}
 }
 
-// flight is one key that is being computed. Its leader is in the next runner.
+// flight is one key that is being computed: the next runner has its leader.
 type flight struct {
-	all       *flights
+	flights   *flights
 	key       Key
 	followers infer.List // under the lock of flights
 }
@@ -42,46 +42,46 @@ func newFlights(c *Runner) *flights {
 }
 
 // submit makes r the leader or a follower of its key.
-func (f *flights) submit(r *infer.Request, t *ticket) error {
+func (f *flights) submit(r *infer.Request, t *missObserver) error {
 	f.mu.Lock()
-	in := f.mu.byKey[t.key]
-	if in == nil {
-		in = &flight{all: f, key: t.key}
-		f.mu.byKey[t.key] = in
+	fl := f.mu.byKey[t.key]
+	if fl == nil {
+		fl = &flight{flights: f, key: t.key}
+		f.mu.byKey[t.key] = fl
 		f.mu.Unlock()
-		return in.leadContained(r)
+		return fl.leadContained(r)
 	}
 	r.Times.Queued = infer.Now()
-	if !r.Enter(in) {
+	if !r.Enter(fl) {
 		r.Move(infer.Queued, infer.Executing)
 		f.mu.Unlock()
 		f.cancelled(r)
 		return nil
 	}
-	in.followers.Push(r)
+	fl.followers.Push(r)
 	f.runner.opts.Stats.Pending.Add(1)
 	f.mu.Unlock()
 	return nil
 }
 
 // lead submits r, the leader, to the next runner.
-func (in *flight) lead(r *infer.Request, t *ticket) error {
-	t.flight = in
-	err := in.all.runner.next.Submit(r)
+func (fl *flight) lead(r *infer.Request, t *missObserver) error {
+	t.flight = fl
+	err := fl.flights.runner.next.Submit(r)
 	if err != nil {
-		r.Observer = t.before
-		in.finish(nil, false)
+		r.Observer = t.replaced
+		fl.finish(nil, false)
 	}
 	return err
 }
 
 // finish ends the leader's flight. If it has a response, all followers get it;
 // otherwise the oldest follower becomes the leader.
-func (in *flight) finish(resp *infer.Response, ok bool) {
-	f := in.all
+func (fl *flight) finish(resp *infer.Response, ok bool) {
+	f := fl.flights
 	var done infer.List
 	f.mu.Lock()
-	for r := in.followers.Pop(); r != nil; r = in.followers.Pop() {
+	for r := fl.followers.Pop(); r != nil; r = fl.followers.Pop() {
 		r.Move(infer.Queued, infer.Executing) // it can no longer be withdrawn
 		f.runner.opts.Stats.Pending.Add(-1)
 		done.Push(r)
@@ -90,14 +90,14 @@ func (in *flight) finish(resp *infer.Response, ok bool) {
 		}
 	}
 	if ok || done.Len() == 0 {
-		delete(f.mu.byKey, in.key)
+		delete(f.mu.byKey, fl.key)
 	} else {
 		f.promoting.Add(1)
 	}
 	f.mu.Unlock()
 	for r := done.Pop(); r != nil; r = done.Pop() {
 		if !ok {
-			go in.promote(r) // not here: the leader's goroutine may be in the middle of its own batch
+			go fl.promote(r) // not here: the leader's goroutine may be in the middle of its own batch
 			continue
 		}
 		f.answer(r, resp)
@@ -107,7 +107,7 @@ func (in *flight) finish(resp *infer.Response, ok bool) {
 // answer sends the leader's response to a follower. It counts as a hit: nothing was
 // computed for it.
 func (f *flights) answer(r *infer.Request, from *infer.Response) {
-	t := removeTicket(r)
+	t := removeMissObserver(r)
 	resp := infer.NewResponse()
 	share(from.Parameters, from.Outputs, resp)
 	r.Hold()
@@ -117,51 +117,51 @@ func (f *flights) answer(r *infer.Request, from *infer.Response) {
 }
 
 // promote makes a follower the leader.
-func (in *flight) promote(r *infer.Request) {
-	defer in.all.promoting.Done()
+func (fl *flight) promote(r *infer.Request) {
+	defer fl.flights.promoting.Done()
 	r.PrepareRequeue()
-	if err := in.leadContained(r); err != nil {
-		in.all.runner.opts.Stats.Fail(stats.Other, infer.Now()-r.Times.Received)
+	if err := fl.leadContained(r); err != nil {
+		fl.flights.runner.opts.Stats.Fail(stats.Other, infer.Now()-r.Times.Received)
 		r.Fail(err)
 		r.Release()
 	}
 }
 
-// leadContained is lead, but turns a panic into an error, so that followers do not wait for
+// leadContained is lead that turns a panic into an error, so that followers do not wait for
 // ever. If the next runner has already accepted the request, that runner answers it.
-func (in *flight) leadContained(r *infer.Request) (err error) {
-	t := r.Observer.(*ticket)
-	before := t.before
+func (fl *flight) leadContained(r *infer.Request) (err error) {
+	t := r.Observer.(*missObserver)
+	before := t.replaced
 	defer func() {
 		if p := recover(); p != nil {
-			in.all.runner.opts.Log.Error("panic while a request was submitted", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			fl.flights.runner.opts.Log.Error("panic while a request was submitted", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			if r.State() == infer.Decoded {
 				err = status.New(status.Internal, "internal error while the request was queued; the server's log has the details")
 				r.Observer = before
-				in.finish(nil, false)
+				fl.finish(nil, false)
 			}
 		}
 	}()
-	return in.lead(r, t)
+	return fl.lead(r, t)
 }
 
 // Withdraw removes a follower that was cancelled.
-func (in *flight) Withdraw(r *infer.Request) bool {
-	in.all.mu.Lock()
-	if !in.has(r) { // it may be a leader now and wait elsewhere
-		in.all.mu.Unlock()
+func (fl *flight) Withdraw(r *infer.Request) bool {
+	fl.flights.mu.Lock()
+	if !fl.has(r) { // it may be a leader now and wait elsewhere
+		fl.flights.mu.Unlock()
 		return false
 	}
 	r.Move(infer.Queued, infer.Executing)
-	in.followers.Remove(r)
-	in.all.mu.Unlock()
-	in.all.runner.opts.Stats.Pending.Add(-1)
-	in.all.cancelled(r)
+	fl.followers.Remove(r)
+	fl.flights.mu.Unlock()
+	fl.flights.runner.opts.Stats.Pending.Add(-1)
+	fl.flights.cancelled(r)
 	return true
 }
 
-func (in *flight) has(r *infer.Request) bool {
-	for f := in.followers.Front(); f != nil; f = f.Next() {
+func (fl *flight) has(r *infer.Request) bool {
+	for f := fl.followers.Front(); f != nil; f = f.Next() {
 		if f == r {
 			return true
 		}
@@ -176,16 +176,16 @@ func (f *flights) cancelled(r *infer.Request) {
 
 // fail answers a follower that never led.
 func (f *flights) fail(r *infer.Request, err error, why stats.Failure) {
-	removeTicket(r)
+	removeMissObserver(r)
 	f.runner.opts.Stats.Fail(why, infer.Now()-r.Times.Received)
 	r.Fail(err)
 	r.Release()
 }
 
-// removeTicket takes the ticket from a follower, so that its response is not stored.
-func removeTicket(r *infer.Request) ticket {
-	t := r.Observer.(*ticket)
-	r.Observer = t.before
+// removeMissObserver takes the observer from a follower, so that its response is not stored.
+func removeMissObserver(r *infer.Request) missObserver {
+	t := r.Observer.(*missObserver)
+	r.Observer = t.replaced
 	return *t
 }
 
@@ -199,8 +199,8 @@ func (f *flights) drain(completed bool) {
 	}
 	var left infer.List
 	f.mu.Lock()
-	for _, in := range f.mu.byKey {
-		for r := in.followers.Pop(); r != nil; r = in.followers.Pop() {
+	for _, fl := range f.mu.byKey {
+		for r := fl.followers.Pop(); r != nil; r = fl.followers.Pop() {
 			r.Move(infer.Queued, infer.Executing)
 			left.Push(r)
 		}

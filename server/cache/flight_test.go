@@ -13,13 +13,13 @@ type elsewhere struct{}
 
 func (elsewhere) Withdraw(*infer.Request) bool { return true }
 
-// TestWithdrawComesTooLate: whoever cancels a follower may have looked where it
-// waits before it became the leader. Then it waits with the model, and is not the
-// flight's to answer.
+// TestWithdrawComesTooLate: a goroutine that cancels a follower may have read its queue before
+// the follower became the leader. Then the request waits in the model's queue, and the flight
+// must not answer it.
 func TestWithdrawComesTooLate(t *testing.T) {
 	t.Parallel()
 	m := stats.NewModel("m", "1", 0)
-	in := &flight{all: newFlights(&Runner{opts: Options{Stats: m}})}
+	in := &flight{flights: newFlights(&Runner{opts: Options{Stats: m}})}
 	r, other := infer.NewUnpooled(), infer.NewUnpooled()
 	require.True(t, other.Enter(in))
 	in.followers.Push(other)

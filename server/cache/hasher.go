@@ -37,7 +37,7 @@ func keyOf(scope string, r *infer.Request) (k Key) {
 	h.flush()
 	h.text = h.hash.Sum(h.text)
 	copy(k[:], h.text)
-	if cap(h.text) > keepText {
+	if cap(h.text) > maxKeptText {
 		h.text = nil
 	}
 	hashers.Put(h)
@@ -45,8 +45,8 @@ func keyOf(scope string, r *infer.Request) (k Key) {
 }
 
 const (
-	small    = 1 << 10  // parts up to this size are collected in text and hashed together
-	keepText = 64 << 10 // largest buffer that is kept for the next request
+	maxCollected = 1 << 10  // parts up to this size are collected in text and hashed together
+	maxKeptText  = 64 << 10 // largest buffer that is kept for the next request
 )
 
 func (h *hasher) flush() {
@@ -85,7 +85,7 @@ func (h *hasher) inputs(inputs []kserve.Tensor) {
 }
 
 func (h *hasher) bytes(b []byte) {
-	if len(b) <= small {
+	if len(b) <= maxCollected {
 		h.text = append(h.text, b...)
 		return
 	}

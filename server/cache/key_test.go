@@ -10,8 +10,8 @@ import (
 	"triton/server/infer"
 )
 
-// TestKeys: which requests are equal. Triton's key leaves out types, shapes,
-// parameters and outputs.
+// TestKeys: requests that differ in anything have different keys. Triton's key leaves out types,
+// shapes, parameters and outputs.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	param := func(p kserve.Parameter) func(*infer.Request) {
@@ -53,7 +53,7 @@ func TestKeys(t *testing.T) {
 			r := ask("abcd")
 			defer r.Release()
 			test.change(r)
-			_ = told(w.Infer(t.Context(), r))
+			_ = result(w.Infer(t.Context(), r))
 			require.Equal(t, test.equal, w.counts().hits == 1)
 		})
 	}
@@ -82,7 +82,7 @@ func TestOrder(t *testing.T) {
 			r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: "O" + name})
 			r.Parameters = append(r.Parameters, kserve.Parameter{Name: name, Kind: kserve.ParamUint, Uint: 5})
 		}
-		_ = told(w.Infer(t.Context(), r))
+		_ = result(w.Infer(t.Context(), r))
 		r.Release()
 	}
 	require.EqualValues(t, 1, w.counts().hits)
@@ -98,6 +98,6 @@ func TestKeysAreStable(t *testing.T) {
 	r := ask("abcd")
 	defer r.Release()
 	r.Parameters = append(r.Parameters, kserve.Parameter{Name: "p", Kind: kserve.ParamDouble, Double: 0.5})
-	_ = told(c.Infer(t.Context(), r))
+	_ = result(c.Infer(t.Context(), r))
 	require.Equal(t, "e558cc81b3e191f5ec344584967a93284427b7e552ed1c89f41c603085bbfce4", store.key)
 }

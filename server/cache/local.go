@@ -19,7 +19,7 @@ type Local struct {
 	mu struct {
 		sync.Mutex
 		entries map[Key]*entry
-		used    entry // head of the ring: next was used last, prev is evicted first
+		ring    entry // head of the ring: next was used last, prev is evicted first
 		counts  Counts
 		closed  bool
 	}
@@ -39,7 +39,7 @@ var _ Cache = (*Local)(nil)
 func NewLocal(size int64, pool *tensor.Pool) *Local {
 	l := &Local{pool: pool, size: size}
 	l.mu.entries = map[Key]*entry{}
-	l.mu.used.next, l.mu.used.prev = &l.mu.used, &l.mu.used
+	l.mu.ring.next, l.mu.ring.prev = &l.mu.ring, &l.mu.ring
 	l.mu.counts.Size = size
 	return l
 }
@@ -119,7 +119,7 @@ func (l *Local) add(e *entry, begin int64) (evicted *entry, err error) {
 		return nil, ErrExists
 	}
 	for l.mu.counts.Bytes+e.bytes > l.size {
-		last := l.mu.used.prev
+		last := l.mu.ring.prev
 		l.drop(last)
 		l.mu.counts.Evictions++
 		last.next, evicted = evicted, last
@@ -132,7 +132,7 @@ func (l *Local) add(e *entry, begin int64) (evicted *entry, err error) {
 }
 
 func (l *Local) link(e *entry) {
-	e.prev, e.next = &l.mu.used, l.mu.used.next
+	e.prev, e.next = &l.mu.ring, l.mu.ring.next
 	e.prev.next, e.next.prev = e, e
 }
 

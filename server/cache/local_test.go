@@ -83,9 +83,9 @@ func TestTooLargeAndTwice(t *testing.T) {
 	require.Zero(t, p.Outstanding())
 }
 
-// TestPinned: a hit lends the memory that was kept. What is most of its buffer
-// is kept as it is; a row of a larger batch, memory of others and what lies in
-// pieces is copied. All that is kept counts.
+// TestPinned: a hit shares the stored memory. Data that fills most of its buffer is shared; a row
+// of a larger batch, memory outside the pool and data in several segments are copied. The size of
+// the cache includes all buffers.
 func TestPinned(t *testing.T) {
 	t.Parallel()
 	p := tensor.NewPool()
@@ -136,8 +136,8 @@ type region struct{}
 func (region) Free(*tensor.Buffer) {}
 func (region) Foreign()            {}
 
-// TestClientMemory: a client that changes its memory later changes neither what
-// was hashed nor what others get.
+// TestClientMemory: a client that changes its memory later changes neither the hashed bytes nor the
+// stored response.
 func TestClientMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{size: 1 << 20, instances: 1})
@@ -145,17 +145,17 @@ func TestClientMemory(t *testing.T) {
 	buf := tensor.NewBuffer(mem, true, region{})
 	r := ask("")
 	r.Inputs[0].Shape, r.Inputs[0].Data = tensor.Shape{4}, tensor.SliceData(buf, 0, 4)
-	require.Equal(t, "abcd", told(w.Infer(t.Context(), r)))
+	require.Equal(t, "abcd", result(w.Infer(t.Context(), r)))
 	r.Release()
 	copy(mem, "XXXX")
 	require.Equal(t, "abcd", w.infer(t.Context(), "abcd"))
 	require.EqualValues(t, 1, w.counts().hits)
 
-	// A hit goes to where the client wants it.
+	// A hit is written to the client's region.
 	r = ask("abcd")
 	r.Outputs = nil
 	r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: "OUT"})
-	require.Equal(t, "abcd", told(w.Infer(t.Context(), r)))
+	require.Equal(t, "abcd", result(w.Infer(t.Context(), r)))
 	r.Release()
 	r = ask("abcd")
 	r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: "OUT", Into: tensor.Segment{Buffer: buf.Retain(), N: 4}})
@@ -170,7 +170,7 @@ func TestClientMemory(t *testing.T) {
 	// Where it has no place the hit fails, and is counted so.
 	r = ask("abcd")
 	r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: "OUT", Into: tensor.Segment{Buffer: buf.Retain(), N: 3}})
-	require.Contains(t, told(w.Infer(t.Context(), r)), "should be at least 4 bytes to hold the results")
+	require.Contains(t, result(w.Infer(t.Context(), r)), "should be at least 4 bytes to hold the results")
 	r.Release()
 	require.EqualValues(t, 1, w.counts().failed)
 	require.EqualValues(t, 2, w.counts().hits)

@@ -9,8 +9,8 @@ import (
 	"triton/server/infer/infertest"
 )
 
-// TestRefused: a request that the model refuses leaves no trace, neither in the
-// order of answers nor among those that wait for it.
+// TestRefused: a request that the model refuses neither stays in the order of responses nor
+// blocks its followers.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, s := range []setup{{}, {single: true}, {ordered: true}, {single: true, ordered: true}} {

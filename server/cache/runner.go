@@ -20,10 +20,9 @@ type Options struct {
 	// depend on, such as its files and configuration. Versions whose answers may
 	// differ must have different scopes.
 	Scope string
-	// Steady reports whether the model's answers are currently those of Scope.
-	// Responses are stored and used only while it returns true. Nil means
-	// always.
-	Steady func() bool
+	// ScopeValid reports whether Scope identifies the model's answers now. Responses
+	// are stored and used only while it returns true. Nil means always.
+	ScopeValid func() bool
 	// SingleFlight makes equal requests wait for the one that is being
 	// computed.
 	SingleFlight bool
@@ -130,12 +129,12 @@ func (c *Runner) submit(r *infer.Request) error {
 	return c.next.Submit(r)
 }
 
-// lookup answers a request from the cache, and holds its response. For a miss it sets a
-// ticket, which will store the response. It does neither for a request that cannot be
+// lookup answers a request from the cache, and holds its response. For a miss it sets an
+// observer, which will store the response. It does neither for a request that cannot be
 // cached.
-func (c *Runner) lookup(ctx context.Context, r *infer.Request) (answered bool, t *ticket) {
+func (c *Runner) lookup(ctx context.Context, r *infer.Request) (answered bool, t *missObserver) {
 	queued := infer.Now()
-	if r.Cancelled() || !c.steady() || !copyForeign(c.opts.Pool, r.Inputs) {
+	if r.Cancelled() || !c.scopeValid() || !copyForeign(c.opts.Pool, r.Inputs) {
 		return false, nil
 	}
 	k := keyOf(c.opts.Scope, r)
@@ -145,7 +144,7 @@ func (c *Runner) lookup(ctx context.Context, r *infer.Request) (answered bool, t
 	end := infer.Now()
 	if !hit {
 		resp.Release()
-		return false, c.setTicket(r, k, end-begin)
+		return false, c.observeMiss(r, k, end-begin)
 	}
 	r.Times.Queued = queued
 	r.Hold()
@@ -153,7 +152,7 @@ func (c *Runner) lookup(ctx context.Context, r *infer.Request) (answered bool, t
 	return true, nil
 }
 
-func (c *Runner) steady() bool { return c.opts.Steady == nil || c.opts.Steady() }
+func (c *Runner) scopeValid() bool { return c.opts.ScopeValid == nil || c.opts.ScopeValid() }
 
 // hit sends a response that was not computed for r. It is counted before it is sent.
 func (c *Runner) hit(r *infer.Request, resp *infer.Response, h stats.CacheHit) {
@@ -167,7 +166,7 @@ func (c *Runner) hit(r *infer.Request, resp *infer.Response, h stats.CacheHit) {
 	r.ReleaseInputs()
 }
 
-// storeContained is store, but only logs a panic of the cache.
+// storeContained is store that only logs a panic of the cache.
 func (c *Runner) storeContained(k Key, lookup int64, resp *infer.Response) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -177,12 +176,12 @@ func (c *Runner) storeContained(k Key, lookup int64, resp *infer.Response) {
 	c.store(k, lookup, resp)
 }
 
-// store stores a response of the model, unless the model's answers may no longer be those
-// of Scope, and counts a miss. If the key has a response already, it counts nothing.
+// store stores a response of the model, unless Scope no longer identifies the model's
+// answers, and counts a miss. If the key has a response already, it counts nothing.
 func (c *Runner) store(k Key, lookup int64, resp *infer.Response) {
 	begin := infer.Now()
 	var err error
-	if c.steady() {
+	if c.scopeValid() {
 		err = c.opts.Cache.Insert(k, resp)
 	}
 	if err == ErrExists { //nolint:errorlint // never wrapped

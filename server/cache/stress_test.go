@@ -16,8 +16,8 @@ import (
 	"triton/server/infer/infertest"
 )
 
-// TestStress: whoever asks, cancels and evicts, the answer is the question or a
-// cancellation, and nothing is left over.
+// TestStress: with concurrent requests, cancellations and evictions, every answer equals its
+// request or is a cancellation, and all memory is released.
 func TestStress(t *testing.T) {
 	t.Parallel()
 	for n := range 4 {
@@ -40,7 +40,7 @@ func TestStress(t *testing.T) {
 							cancel()
 						default:
 							if got := w.infer(t.Context(), text); got != text { // also when its leader has left
-								t.Errorf("asked %.10q, told %.20q", text, got)
+								t.Errorf("sent %.10q, got %.20q", text, got)
 							}
 						}
 					}
@@ -67,17 +67,17 @@ func submit(t *testing.T, w *world, text string, cancel bool) {
 		r.Cancel()
 	}
 	resp := <-sink
-	check(t, text, told(resp, resp.Err))
+	check(t, text, result(resp, resp.Err))
 }
 
 func check(t *testing.T, text, got string) {
 	t.Helper()
 	if got != text && got != "error: " && got != "error: context deadline exceeded" && got != "error: no caller waits" {
-		t.Errorf("asked %.10q, told %.40q", text, got)
+		t.Errorf("sent %.10q, got %.40q", text, got)
 	}
 }
 
-// TestDrain: whoever waits for a leader when the model goes is answered.
+// TestDrain: requests that wait for a leader when the model is unloaded are answered.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestDrain(t *testing.T) {
 			all.Go(func() {
 				got := w.infer(context.Background(), "a")
 				if got != "a" && !strings.Contains(got, "Server is stopping") {
-					t.Errorf("told %q", got)
+					t.Errorf("got %q", got)
 				}
 			})
 		}

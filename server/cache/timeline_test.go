@@ -52,7 +52,7 @@ var timelines = map[string]struct {
 		events: []event{{text: "a", want: "100: a"}, {at: 200, text: "b", want: "300: b"}, {at: 210, text: "a", want: "300: a"}, {at: 310, text: "a", want: "310: a"}},
 		ran:    []int64{0, 200}, want: counts{executions: 2, success: 4, computed: 2, hits: 2, misses: 2},
 	},
-	"in order: who leaves holds nobody up": {
+	"in order: a cancelled request blocks none": {
 		instances: 1, ordered: true,
 		events: []event{
 			{text: "b", want: "100: b"},
@@ -142,7 +142,7 @@ func stamp(begin time.Time) string {
 	return strconv.FormatInt(time.Since(begin).Milliseconds(), 10) + ": "
 }
 
-// TestDurations: what a hit and a miss add, and to what.
+// TestDurations compares the durations that a hit and a miss add to each counter.
 func TestDurations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -64,8 +64,8 @@ func alsoAbsent(m *fake) *fake {
 
 const tail = " seq=0 start=false end=false prio=0 timeout=0 params=0"
 
-// The rules of shapes between models are those that NVIDIA's server was asked
-// about: see docs/compatibility.md.
+// The rules of shapes between models were recorded from NVIDIA's server: see
+// docs/compatibility.md.
 func TestBehavior(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -104,7 +104,7 @@ func TestBehavior(t *testing.T) {
 		"an output of the ensemble that is not made": {
 			config: noAnswer, models: []*fake{alsoAbsent(one("A", 0))}, in: []string{"IN=5"}, got: "OUT[1]=5",
 		},
-		"what a request says is said to every step": {
+		"every step gets the parameters of the request": {
 			config: ab, models: []*fake{one("A", 0), one("B", 0)}, in: []string{"IN=1"},
 			ask: func(r *infer.Request) {
 				r.SequenceID, r.SequenceStart, r.SequenceEnd, r.Priority, r.TimeoutMicros = 5, true, true, 3, 77

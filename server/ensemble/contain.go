@@ -17,7 +17,7 @@ func (f *flow) handleContained(ev event, caller bool) {
 	f.ended = false
 	defer func() {
 		if p := recover(); p != nil {
-			f.fault(p)
+			f.logPanic(p)
 			f.failAfterPanic(ev)
 		}
 	}()
@@ -33,7 +33,7 @@ func (f *flow) failAfterPanic(ev event) {
 		f.err = errInternal
 	}
 	cleaned := true
-	if ev.kind == responded && ev.final && !f.ended {
+	if ev.kind == responseArrived && ev.final && !f.ended {
 		cleaned = f.contained(func() { f.endStep(ev) })
 	}
 	if s := f.callerStep; s != nil {
@@ -56,14 +56,14 @@ func (f *flow) failAfterPanic(ev event) {
 func (f *flow) contained(do func()) (returned bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			f.fault(p)
+			f.logPanic(p)
 		}
 	}()
 	do()
 	return true
 }
 
-func (f *flow) fault(p any) {
+func (f *flow) logPanic(p any) {
 	f.e.opts.Log.Error("panic in an ensemble", "ensemble", f.e.name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 }
 
@@ -72,7 +72,7 @@ func (f *flow) fault(p any) {
 func (f *flow) submit(s *step) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			f.fault(p)
+			f.logPanic(p)
 			if s.request.State() == infer.Decoded {
 				err = errInternal
 			}
@@ -85,10 +85,10 @@ func (f *flow) submit(s *step) (err error) {
 func (s *step) runContained(ctx context.Context) (ev event) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.flow.fault(p)
+			s.flow.logPanic(p)
 			resp := infer.NewResponse()
 			resp.Err = errInternal
-			ev = event{kind: responded, step: s, final: true, resp: resp}
+			ev = event{kind: responseArrived, step: s, final: true, resp: resp}
 		}
 	}()
 	return s.run(ctx)

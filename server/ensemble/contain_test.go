@@ -12,7 +12,7 @@ import (
 	"triton/server/infer/infertest"
 )
 
-// wrecked is a model that panics when a request comes.
+// wrecked is a model that panics in Submit and Infer.
 type wrecked struct {
 	*fake
 	queued bool // only once it is in the queue

@@ -66,8 +66,8 @@ func New(o Options) *Ensemble {
 	return e
 }
 
-// Infer runs one request and waits for its one response. A step runs on the caller's
-// goroutine when nothing else is to be done meanwhile and its model allows it.
+// Infer runs one request and waits for its one response. The last ready step runs on the
+// caller's goroutine if its model allows it.
 func (e *Ensemble) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
 	if ctx.Err() != nil {
 		r.Release()
@@ -93,7 +93,7 @@ func cancelled(ctx context.Context) error {
 // Submit starts a request whose Sink takes the responses.
 func (e *Ensemble) Submit(r *infer.Request) error { return e.start(noCaller, r) }
 
-// start starts a flow; ctx is that of a waiting caller, or noCaller.
+// start starts a flow; ctx is the context of a waiting caller, or noCaller.
 func (e *Ensemble) start(ctx context.Context, r *infer.Request) error {
 	e.running.Add(1)
 	if e.closed.Load() {

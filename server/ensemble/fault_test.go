@@ -150,8 +150,8 @@ func (d deaf) Submit(r *infer.Request) error {
 	return nil
 }
 
-// beside is A and B, and then C and D; D reads what both have made.
-const beside = `input { name: "IN" data_type: TYPE_INT32 dims: [ -1 ] }
+// parallel is A and B, and then C and D; D reads the outputs of both.
+const parallel = `input { name: "IN" data_type: TYPE_INT32 dims: [ -1 ] }
 output [ { name: "c" data_type: TYPE_INT32 dims: [ -1 ] }, { name: "OUT" data_type: TYPE_INT32 dims: [ -1 ] } ]
 ensemble_scheduling {
   step { model_name: "A" model_version: -1 input_map { key: "IN" value: "IN" } output_map { key: "OUT" value: "a" } }
@@ -167,7 +167,7 @@ func TestAStepThatCannotBeMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := one("A", 5), one("B", 10)
 		a.params, b.params = "sequence_id:i1", "sequence_id:i2"
-		g := build(t, beside, a, b, one("C", 10), two("D", 10))
+		g := build(t, parallel, a, b, one("C", 10), two("D", 10))
 		g.opts.Submitter = finder(func(name string) infer.Callee {
 			if name == "C" {
 				return deaf{g.models[name]}
@@ -198,9 +198,9 @@ func (c careless) Submit(r *infer.Request) error {
 	if c.inputs {
 		r.Inputs[0].Data.Segment(0).Buffer.Release()
 	} else {
-		gone := tensor.HeapBuffer(make([]byte, 4))
-		gone.Release()
-		resp.Add("ABSENT", tensor.Int32, tensor.Shape{1}, tensor.NewData(gone))
+		released := tensor.HeapBuffer(make([]byte, 4))
+		released.Release()
+		resp.Add("ABSENT", tensor.Int32, tensor.Shape{1}, tensor.NewData(released))
 		resp.Add("OUT", tensor.Int32, tensor.Shape{1}, r.Inputs[0].Data.Clone())
 	}
 	r.Respond(resp, true)
@@ -213,7 +213,7 @@ func (c careless) Submit(r *infer.Request) error {
 func TestAModelThatReleasesTooMuch(t *testing.T) {
 	t.Parallel()
 	limited := strings.Replace(noAnswer, "ensemble_scheduling {", "ensemble_scheduling { max_inflight_requests: 1", 1)
-	for name, inputs := range map[string]bool{"its inputs": true, "an output that nobody reads": false} {
+	for name, inputs := range map[string]bool{"its inputs": true, "an output without readers": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

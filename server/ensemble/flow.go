@@ -22,7 +22,7 @@ type flow struct {
 	busy    bool // a goroutine works on the flow
 
 	// The goroutine that works on the flow owns these fields.
-	wires        []wire
+	tensors      []tensorValues
 	active       []bool // by step; the response is the last
 	wanted       []bool // by tensor: the response needs it
 	models       []infer.Model
@@ -34,7 +34,7 @@ type flow struct {
 	rows         int
 	sent         bool
 	ended        bool // the step of the current event has ended; it may already be reused
-	failing      bool // the request has its error, or is about to
+	errorSent    bool // the request has its error, or is about to
 	over         bool
 	err          error
 	sums         durations
@@ -42,7 +42,7 @@ type flow struct {
 
 // event is an event of a flow.
 type event struct {
-	kind  kind
+	kind  eventKind
 	step  *step
 	resp  *infer.Response
 	final bool
@@ -52,13 +52,13 @@ type event struct {
 // noCaller is the context of work that no caller waits for.
 var noCaller context.Context
 
-type kind uint8
+type eventKind uint8
 
 const (
-	started         kind = iota
-	responded            // by a step's model
-	admitted             // a step that waited for its limit may run now
-	clientCancelled      // the request was cancelled
+	flowStarted      eventKind = iota
+	responseArrived            // by a step's model
+	stepAdmitted               // a step that waited for its limit may run now
+	requestCancelled           // the request was cancelled
 )
 
 // durations are compute times in nanoseconds.
@@ -67,7 +67,7 @@ type durations struct{ input, infer, output int64 }
 func newFlow(e *Ensemble) *flow {
 	g := e.graph
 	return &flow{
-		e: e, wires: make([]wire, len(g.readers)), active: make([]bool, len(g.steps)+1),
+		e: e, tensors: make([]tensorValues, len(g.readers)), active: make([]bool, len(g.steps)+1),
 		wanted: make([]bool, len(g.readers)), models: make([]infer.Model, 0, len(g.steps)),
 	}
 }
@@ -77,7 +77,7 @@ func (f *flow) start(ctx context.Context, r *infer.Request) {
 	r.Times.Queued = infer.Now()
 	f.mu.Lock() // a late Withdraw of the previous request may read f.request
 	f.request, f.rows, f.busy = r, r.Batch, true
-	f.events = append(f.events, event{kind: started})
+	f.events = append(f.events, event{kind: flowStarted})
 	f.mu.Unlock()
 	r.Enter(f)
 	f.work(ctx)
@@ -93,7 +93,7 @@ func (f *flow) Withdraw(r *infer.Request) bool {
 		f.mu.Unlock()
 		return false
 	}
-	f.add(event{kind: clientCancelled})
+	f.add(event{kind: requestCancelled})
 	return true
 }
 
@@ -116,8 +116,8 @@ func (f *flow) add(ev event) {
 	f.work(noCaller)
 }
 
-// work handles events until there are none. ctx is that of a caller that waits for the
-// answer and may run a step itself, or noCaller.
+// work handles events until there are none. ctx is the context of a caller that waits for
+// the answer and may run a step itself, or noCaller.
 func (f *flow) work(ctx context.Context) {
 	for {
 		f.mu.Lock()

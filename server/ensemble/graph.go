@@ -51,7 +51,7 @@ type node struct {
 
 // newGraph reads a configuration that has passed the checks against the configurations of
 // its steps' models.
-func newGraph(c *inferencepb.ModelConfig, parts []*inferencepb.ModelConfig) *graph {
+func newGraph(c *inferencepb.ModelConfig, models []*inferencepb.ModelConfig) *graph {
 	g := &graph{batching: c.GetMaxBatchSize() > 0}
 	numbers := map[string]int{}
 	number := func(name string) int {
@@ -67,19 +67,19 @@ func newGraph(c *inferencepb.ModelConfig, parts []*inferencepb.ModelConfig) *gra
 		g.inputs = append(g.inputs, ownPort(in.GetName(), number(in.GetName()), in.GetDims(), in.GetReshape()))
 	}
 	for i, s := range c.GetEnsembleScheduling().GetStep() {
-		p := parts[i]
-		n := node{model: s.GetModelName(), batching: p.GetMaxBatchSize() > 0, decoupled: p.GetModelTransactionPolicy().GetDecoupled()}
+		m := models[i]
+		n := node{model: s.GetModelName(), batching: m.GetMaxBatchSize() > 0, decoupled: m.GetModelTransactionPolicy().GetDecoupled()}
 		if v := s.GetModelVersion(); v != -1 {
 			n.version = strconv.FormatInt(v, 10)
 		}
-		for _, in := range p.GetInput() {
+		for _, in := range m.GetInput() {
 			if to, ok := s.GetInputMap()[in.GetName()]; ok {
 				t := number(to)
 				n.inputs = append(n.inputs, port{name: in.GetName(), tensor: t, dims: in.GetDims()})
 				g.readers[t] = append(g.readers[t], i)
 			}
 		}
-		for _, out := range p.GetOutput() {
+		for _, out := range m.GetOutput() {
 			if to, ok := s.GetOutputMap()[out.GetName()]; ok {
 				t := number(to)
 				n.outputs = append(n.outputs, port{name: out.GetName(), tensor: t, dims: out.GetDims()})
@@ -109,7 +109,7 @@ func outputOrder(c *inferencepb.ModelConfig) []int {
 // responseStep returns the number of the step that is the ensemble's response.
 func (g *graph) responseStep() int { return len(g.steps) }
 
-// needed marks the steps that the requested outputs depend on.
+// needed marks in active the steps that the requested outputs depend on, and the response.
 func (g *graph) needed(wants func(output string) bool, active []bool) {
 	clear(active)
 	var mark func(t int)

@@ -4,19 +4,19 @@ import "triton/server/infer"
 
 func (f *flow) handle(ev event, caller bool) {
 	switch ev.kind {
-	case started:
+	case flowStarted:
 		f.begin()
-	case responded:
+	case responseArrived:
 		f.stepResponded(ev)
-	case admitted:
+	case stepAdmitted:
 		ev.step.counted = true
 		if f.err != nil {
 			f.discard(ev.step, f.err)
 		} else {
 			f.launch(ev.step, caller)
 		}
-	case clientCancelled:
-		f.abandon()
+	case requestCancelled:
+		f.cancelSteps()
 	}
 	f.launchReady(caller)
 	f.respondReady()
@@ -39,7 +39,7 @@ func (f *flow) begin() {
 	}
 	for i := range g.inputs {
 		p := &g.inputs[i]
-		v := value{rows: f.rows, membership: membershipOf(f.request)}
+		v := value{rows: f.rows, correlation: correlationOf(f.request)}
 		if in := f.request.InputNear(i, p.name); in != nil {
 			v.dataType, v.data = in.DataType, in.Data
 			v.shape = g.innerShape(p, f.spareShape(p.tensor), in.Shape)
@@ -85,7 +85,7 @@ func (f *flow) endStep(ev event) {
 // storeOutputs stores the outputs of a step as values of their tensors.
 func (f *flow) storeOutputs(s *step, resp *infer.Response) {
 	n := &f.e.graph.steps[s.index]
-	m := membershipOf(s.request)
+	m := correlationOf(s.request)
 	changed, err := m.read(resp.Parameters)
 	if err != nil {
 		f.setError(err)
@@ -93,11 +93,11 @@ func (f *flow) storeOutputs(s *step, resp *infer.Response) {
 	}
 	for i := range n.outputs {
 		p := &n.outputs[i]
-		v := value{membership: m, changed: changed}
+		v := value{correlation: m, correlationSet: changed}
 		if n.batching {
 			v.rows = s.request.Batch
 		}
-		if out := output(resp, i, p.name); out != nil {
+		if out := outputNear(resp, i, p.name); out != nil {
 			v.dataType, v.data = out.DataType, out.Data
 			v.shape = append(f.spareShape(p.tensor), out.Shape...)
 			out.Data = noData

@@ -64,7 +64,7 @@ func (l *limit) release() {
 		l.waiting = slices.Delete(l.waiting, 0, 1)
 		l.running++
 		l.mu.Unlock()
-		s.flow.post(event{step: s, kind: admitted})
+		s.flow.post(event{step: s, kind: stepAdmitted})
 		l.mu.Lock()
 	}
 	l.admitting = false

@@ -150,8 +150,8 @@ func (m *fake) repeat(r *infer.Request) {
 	r.Respond(nil, true)
 }
 
-// answer has the first input, or one element of it, as every output that is
-// asked for. A negative element fails.
+// answer returns the first input, or one element of it, as every requested output. A negative
+// element fails.
 func (m *fake) answer(r *infer.Request, element int) *infer.Response {
 	resp := infer.NewResponse()
 	for _, out := range m.cfg.Output {
@@ -172,7 +172,7 @@ func (m *fake) answer(r *infer.Request, element int) *infer.Response {
 	return resp
 }
 
-// sight is what a backend sees of a request.
+// sight is the part of a request that a backend sees.
 func sight(r *infer.Request) string {
 	var names []string
 	for i := range r.Inputs {

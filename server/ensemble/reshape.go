@@ -5,8 +5,8 @@ import (
 	"triton/pkg/tensor"
 )
 
-// lead returns the number of leading dimensions that are not configured: the batch.
-func (g *graph) lead(shape tensor.Shape) int {
+// batchDims returns the number of leading dimensions that belong to the batch.
+func (g *graph) batchDims(shape tensor.Shape) int {
 	if g.batching {
 		return min(1, len(shape))
 	}
@@ -19,7 +19,7 @@ func (g *graph) innerShape(p *port, dst, shape tensor.Shape) tensor.Shape {
 	if p.outer == nil {
 		return append(dst, shape...)
 	}
-	lead := g.lead(shape)
+	lead := g.batchDims(shape)
 	return tensor.AppendReshaped(append(dst, shape[:lead]...), shape[lead:], p.outer, p.dims)
 }
 
@@ -29,7 +29,7 @@ func (g *graph) outerShape(p *port, shape tensor.Shape) (tensor.Shape, error) {
 	if p.outer == nil {
 		return shape, nil
 	}
-	lead := g.lead(shape)
+	lead := g.batchDims(shape)
 	if !shape[lead:].Matches(p.dims) {
 		want := p.dims
 		if g.batching {

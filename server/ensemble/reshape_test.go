@@ -17,10 +17,9 @@ func reshaped(batch, in, out string) string {
 ensemble_scheduling { step { model_name: "A" model_version: -1 input_map { key: "IN" value: "IN" } output_map { key: "OUT" value: "OUT" } } }`
 }
 
-// TestReshape checks what the client sends and gets, and what the step sees, when the
-// ensemble's own tensors have a reshape. Shapes and refusals are those of
-// NVIDIA's server, but for an output that does not fit its reshape: there it gets
-// the configured shape, whatever its data is.
+// TestReshape checks the shapes that the client and the step see when the ensemble's own tensors
+// have a reshape. Shapes and errors are those of NVIDIA's server, except for an output that does
+// not fit its reshape: NVIDIA's server returns the configured shape with data of another size.
 func TestReshape(t *testing.T) {
 	t.Parallel()
 	const square, flat = "dims: [ 2, 2 ] reshape { shape: [ 4 ] }", "dims: [ 4 ] reshape { shape: [ 2, 2 ] }"

@@ -66,9 +66,9 @@ func (f *flow) fill(s *step) {
 	for i := range n.inputs {
 		p := &n.inputs[i]
 		t := r.AddInput()
-		v := f.wires[p.tensor].read(s.iteration, t)
-		if v.changed {
-			f.joinSequence(r, v.membership, joined)
+		v := f.tensors[p.tensor].read(s.iteration, t)
+		if v.correlationSet {
+			f.joinSequence(r, v.correlation, joined)
 			joined = true
 		}
 		if v.absent {
@@ -83,12 +83,13 @@ func (f *flow) fill(s *step) {
 	}
 }
 
-// joinSequence gives a request the membership that the model of an earlier step has set. If
-// the request has joined a different one already, it keeps that and an error is logged.
-func (f *flow) joinSequence(r *infer.Request, m membership, joined bool) {
+// joinSequence gives a request the correlation that the model of an earlier step has set. If
+// the request has a different one from another step already, it keeps that and an error is
+// logged.
+func (f *flow) joinSequence(r *infer.Request, m correlation, joined bool) {
 	if !joined {
 		m.applyTo(r)
-	} else if m != membershipOf(r) {
+	} else if m != correlationOf(r) {
 		f.e.opts.Log.Error("responses of several models give a step of an ensemble different sequences; the first counts", "ensemble", f.e.name)
 	}
 }
@@ -103,8 +104,8 @@ func (f *flow) newStep() *step {
 	return s
 }
 
-// launch submits the request of a step. A waiting caller keeps the latest step, to run it
-// itself, and submits the one that it kept before.
+// launch submits the request of a step. For a waiting caller the latest step is kept, because
+// the caller runs it itself, and the step that was kept before is submitted.
 func (f *flow) launch(s *step, caller bool) {
 	if caller && !f.e.graph.steps[s.index].decoupled {
 		s, f.callerStep = f.callerStep, s
@@ -129,12 +130,12 @@ func (f *flow) discard(s *step, err error) {
 func (f *flow) refuse(s *step, err error) {
 	resp := infer.NewResponse()
 	resp.Err = err
-	f.post(event{kind: responded, step: s, resp: resp, final: true})
+	f.post(event{kind: responseArrived, step: s, resp: resp, final: true})
 }
 
 // run runs a step on the goroutine of a caller.
 func (s *step) run(ctx context.Context) event {
-	ev := event{kind: responded, step: s, final: true}
+	ev := event{kind: responseArrived, step: s, final: true}
 	resp, err := s.flow.models[s.index].Infer(ctx, s.request)
 	if err != nil {
 		resp = infer.NewResponse()
@@ -148,7 +149,7 @@ func (s *step) run(ctx context.Context) event {
 
 // Send posts a response of the model as an event.
 func (s *step) Send(resp *infer.Response, final bool) {
-	ev := event{kind: responded, step: s, resp: resp, final: final}
+	ev := event{kind: responseArrived, step: s, resp: resp, final: final}
 	if final {
 		ev.took.set(s.request)
 	}

@@ -20,7 +20,7 @@ const (
   step { model_name: "A" model_version: -1 input_map { key: "IN" value: "IN" } output_map { key: "OUT" value: "t" } }
   step { model_name: "B" model_version: -1 input_map { key: "IN" value: "t" } output_map { key: "OUT" value: "OUT" } }
 }`
-	// fan is A and B beside each other; C joins them.
+	// fan is A and B at the same time; C joins them.
 	fan = `input { name: "IN" data_type: TYPE_INT32 dims: [ -1 ] }
 output [ { name: "a" data_type: TYPE_INT32 dims: [ -1 ] }, { name: "OUT" data_type: TYPE_INT32 dims: [ -1 ] } ]
 ensemble_scheduling {
@@ -52,7 +52,7 @@ var timelines = map[string]struct {
 	models func() []*fake
 	in     string
 	batch  int
-	want   []string // outputs asked for
+	want   []string // requested outputs
 	cancel int      // ms; 0: never
 	got    string   // responses
 	ran    map[string][]int
@@ -103,7 +103,7 @@ var timelines = map[string]struct {
 		config: ab, models: func() []*fake { return []*fake{busy(one("A", 100)), one("B", 50)} }, in: "IN=1", cancel: 50,
 		got: "50: Cancelled: in ensemble 'e',  final", ran: map[string][]int{"A": {0}}, sum: -1,
 	},
-	"cancelled, and the model looks": {
+	"cancelled, and the model checks": {
 		config: ab, models: func() []*fake { return []*fake{polling(one("A", 100)), one("B", 50)} }, in: "IN=1", cancel: 50,
 		got: "100: Cancelled: in ensemble 'e', seen final", ran: map[string][]int{"A": {0}}, sum: -1,
 	},
@@ -156,7 +156,7 @@ func TestTimelines(t *testing.T) {
 	}
 }
 
-// The caller's goroutine runs steps that have no other work beside them.
+// The caller's goroutine runs steps while no other step runs.
 func TestInferTimelines(t *testing.T) {
 	t.Parallel()
 	for name, test := range timelines {

@@ -60,7 +60,8 @@ func TestTraceSettings(t *testing.T) {
 		}
 		return model == "m", nil
 	}
-	change := func() (c trace.Change, err error) { return c, c.Set(trace.RateName, []string{"7"}) }
+	const rateName = "trace_rate"
+	change := func() (c trace.Change, err error) { return c, c.Set(rateName, []string{"7"}) }
 	for model, want := range map[string]error{
 		"lost": errCodec, "x": status.New(status.InvalidArg, "Request for unknown model : x"),
 	} {
@@ -74,10 +75,10 @@ func TestTraceSettings(t *testing.T) {
 	require.ErrorIs(t, err, errCodec)
 	before, err := frontend.TraceSettings(tracer, ready, "", nil)
 	require.NoError(t, err)
-	require.NotContains(t, before, trace.Field{Name: trace.RateName, Values: []string{"7"}})
+	require.NotContains(t, before, trace.Field{Name: rateName, Values: []string{"7"}})
 	changed, err := frontend.TraceSettings(tracer, ready, "m", change)
 	require.NoError(t, err)
-	require.Contains(t, changed, trace.Field{Name: trace.RateName, Values: []string{"7"}})
+	require.Contains(t, changed, trace.Field{Name: rateName, Values: []string{"7"}})
 	global, err := frontend.TraceSettings(tracer, ready, "", nil)
 	require.NoError(t, err)
 	require.Equal(t, before, global, "a change of one model is not one of all")

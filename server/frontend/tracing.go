@@ -68,8 +68,8 @@ type Trace struct {
 	names *timestampNames
 }
 
-// Follow attaches the trace to the request.
-func (t *Trace) Follow(r *infer.Request) {
+// Attach makes the trace observe the request.
+func (t *Trace) Attach(r *infer.Request) {
 	if t != nil {
 		r.Trace = t.trace
 	}

@@ -68,7 +68,7 @@ func TestUntraced(t *testing.T) { //nolint:paralleltest // AllocsPerRun
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		one := s.Sample("m", nil, s.Now(), 0)
 		one.Received()
-		one.Follow(r)
+		one.Attach(r)
 		one.Answered(0)
 		one.Sending()
 		one.Sent()
@@ -92,6 +92,6 @@ func TestFaultyTrace(t *testing.T) {
 	require.Equal(t, 1, n, "a trace that panicked observes no more")
 	require.Contains(t, log.String(), `msg="panic in a trace" panic="a fault"`)
 	r := infer.NewUnpooled()
-	one.Follow(r)
+	one.Attach(r)
 	require.Nil(t, r.Trace)
 }

@@ -18,14 +18,14 @@ type callRecord struct {
 	requests  int
 }
 
-func (s *callRecord) request(model, id string) {
-	if s.requests++; s.requests == 1 {
-		s.model, s.id = model, id
+func (c *callRecord) request(model, id string) {
+	if c.requests++; c.requests == 1 {
+		c.model, c.id = model, id
 	}
 }
 
 // logCall writes the record of a call.
-func logCall(ctx context.Context, to *slog.Logger, method string, start int64, seen *callRecord, err error, more ...slog.Attr) {
+func logCall(ctx context.Context, to *slog.Logger, method string, start int64, record *callRecord, err error, more ...slog.Attr) {
 	from := ""
 	if p, ok := peer.FromContext(ctx); ok {
 		from = p.Addr.String()
@@ -35,11 +35,11 @@ func logCall(ctx context.Context, to *slog.Logger, method string, start int64, s
 		slog.String("code", grpcstatus.Code(err).String()),
 		slog.Duration("duration", time.Duration(infer.Now()-start)),
 		slog.String("peer", from))
-	if seen.model != "" {
-		attrs = append(attrs, slog.String("model", seen.model))
+	if record.model != "" {
+		attrs = append(attrs, slog.String("model", record.model))
 	}
-	if seen.id != "" {
-		attrs = append(attrs, slog.String("id", seen.id))
+	if record.id != "" {
+		attrs = append(attrs, slog.String("id", record.id))
 	}
 	to.LogAttrs(ctx, slog.LevelInfo, "gRPC call", append(attrs, more...)...)
 }
@@ -47,19 +47,19 @@ func logCall(ctx context.Context, to *slog.Logger, method string, start int64, s
 // logStream is logCall for a stream that has ended.
 func logStream(s *stream, to *slog.Logger, start int64, err *error) {
 	s.mu.Lock()
-	seen := s.seen
+	record := s.record
 	s.mu.Unlock()
-	logCall(s.conn.Context(), to, rpc.ModelStreamInfer, start, &seen, *err, slog.Int("requests", seen.requests))
+	logCall(s.conn.Context(), to, rpc.ModelStreamInfer, start, &record, *err, slog.Int("requests", record.requests))
 }
 
 // logAdmin is logCall for a call that is not an inference.
 func logAdmin(ctx context.Context, to *slog.Logger, req any, method string, start int64, err *error) {
-	var seen callRecord
+	var record callRecord
 	switch r := req.(type) {
 	case interface{ GetModelName() string }:
-		seen.model = r.GetModelName()
+		record.model = r.GetModelName()
 	case interface{ GetName() string }:
-		seen.model = r.GetName()
+		record.model = r.GetName()
 	}
-	logCall(ctx, to, method, start, &seen, *err)
+	logCall(ctx, to, method, start, &record, *err)
 }

@@ -5,6 +5,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
+	"triton/server/frontend"
 )
 
 var (
@@ -15,21 +16,21 @@ var (
 // checkOpen returns an error if the server does not accept calls.
 func (s *service) checkOpen() error {
 	if s.svc.Exiting() || !s.svc.Live() {
-		return failure(errNotReady)
+		return statusError(errNotReady)
 	}
 	return nil
 }
 
 func (s *service) ServerLive(context.Context, *inferencepb.ServerLiveRequest) (*inferencepb.ServerLiveResponse, error) {
 	if s.svc.Exiting() {
-		return nil, failure(errExiting)
+		return nil, statusError(errExiting)
 	}
 	return &inferencepb.ServerLiveResponse{Live: s.svc.Live()}, nil
 }
 
 func (s *service) ServerReady(context.Context, *inferencepb.ServerReadyRequest) (*inferencepb.ServerReadyResponse, error) {
 	if s.svc.Exiting() {
-		return nil, failure(errExiting)
+		return nil, statusError(errExiting)
 	}
 	return &inferencepb.ServerReadyResponse{Ready: s.svc.Ready()}, nil
 }
@@ -40,7 +41,7 @@ func (s *service) ModelReady(_ context.Context, r *inferencepb.ModelReadyRequest
 	}
 	ready, err := s.svc.ModelReady(r.GetName(), r.GetVersion())
 	if err != nil {
-		return nil, failure(err)
+		return nil, statusError(err)
 	}
 	return &inferencepb.ModelReadyResponse{Ready: ready}, nil
 }
@@ -59,7 +60,7 @@ func (s *service) ModelMetadata(
 	}
 	m, err := s.svc.Model(r.GetName(), r.GetVersion())
 	if err != nil {
-		return nil, failure(err)
+		return nil, statusError(err)
 	}
 	defer m.Release()
 	return m.Metadata(), nil
@@ -73,7 +74,7 @@ func (s *service) ModelConfig(
 	}
 	m, err := s.svc.Model(r.GetName(), r.GetVersion())
 	if err != nil {
-		return nil, failure(err)
+		return nil, statusError(err)
 	}
 	defer m.Release()
 	return &inferencepb.ModelConfigResponse{Config: m.Config()}, nil
@@ -87,7 +88,7 @@ func (s *service) ModelStatistics(
 	}
 	stats, err := s.svc.Statistics(r.GetName(), r.GetVersion())
 	if err != nil {
-		return nil, failure(err)
+		return nil, statusError(err)
 	}
 	return stats, nil
 }
@@ -96,7 +97,7 @@ func (s *service) RepositoryIndex(
 	_ context.Context, r *inferencepb.RepositoryIndexRequest,
 ) (*inferencepb.RepositoryIndexResponse, error) {
 	if r.GetRepositoryName() != "" {
-		return nil, failure(status.New(status.Unsupported, "'repository_name' specification is not supported"))
+		return nil, statusError(frontend.ErrRepositoryName)
 	}
 	if err := s.checkOpen(); err != nil {
 		return nil, err

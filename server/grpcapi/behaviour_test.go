@@ -38,15 +38,15 @@ func (s *scripted) submitted(t *testing.T, n int) []*infer.Request {
 	require.Eventually(t, func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		all = slices.Clone(s.asked)
+		all = slices.Clone(s.received)
 		return len(all) >= n
 	}, time.Minute, time.Millisecond)
 	return all
 }
 
-// TestStreamThatIsGivenUp: whatever way a client leaves, all its requests in
-// flight are cancelled, and what models still answer is dropped.
-func TestStreamThatIsGivenUp(t *testing.T) {
+// TestAbandonedStream: however a client disconnects, all its requests in flight are cancelled,
+// and later responses of models are dropped.
+func TestAbandonedStream(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(context.CancelFunc, *grpc.ClientConn){
 		"cancelled":    func(cancel context.CancelFunc, _ *grpc.ClientConn) { cancel() },
@@ -55,9 +55,9 @@ func TestStreamThatIsGivenUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScripted()
-			said := make(lines, 10)
+			logged := make(lines, 10)
 			conn := serve(t, s, s.stub, func(o *grpcapi.Options) {
-				o.Log = slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: log.Verbose(1)}))
+				o.Log = slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: log.Verbose(1)}))
 			})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -70,7 +70,7 @@ func TestStreamThatIsGivenUp(t *testing.T) {
 			for _, r := range all {
 				require.Eventually(t, r.Cancelled, time.Minute, time.Millisecond)
 			}
-			require.Contains(t, <-said, "Cancellation notification received for ModelStreamInferHandler")
+			require.Contains(t, <-logged, "Cancellation notification received for ModelStreamInferHandler")
 			s.finish()
 		})
 	}
@@ -92,7 +92,7 @@ func TestReceivedIsWhenTheRequestCame(t *testing.T) {
 	s.finish()
 }
 
-// lines are what a log says, one at a time.
+// lines receives the lines of a log, one at a time.
 type lines chan string
 
 func (l lines) Write(b []byte) (int, error) {
@@ -100,7 +100,7 @@ func (l lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// finish plays what is planned without anybody waiting for its end.
+// finish runs the planned steps without a request that waits for their end.
 func (s *scripted) finish() {
 	barrier := infer.NewRequest()
 	barrier.Unary()
@@ -218,8 +218,7 @@ func TestClientThatNeverReads(t *testing.T) {
 	require.Equal(t, "OK", lines[len(lines)-1])
 }
 
-// TestManySmallUnread: responses count for more than their data, which may be
-// next to none.
+// TestManySmallUnread: responses with hardly any data count with their own size.
 func TestManySmallUnread(t *testing.T) {
 	t.Parallel()
 	s := newScripted()
@@ -254,7 +253,7 @@ func TestManySmallUnread(t *testing.T) {
 	require.Contains(t, transcript(stream), "the client reads the stream too slowly")
 }
 
-// TestReadAhead: no more is read while the requests hold what they may.
+// TestReadAhead: no further request is read while the requests of the stream hold their limit.
 func TestReadAhead(t *testing.T) {
 	t.Parallel()
 	s := newScripted()
@@ -267,7 +266,7 @@ func TestReadAhead(t *testing.T) {
 	require.Never(t, func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return len(s.asked) > 3
+		return len(s.received) > 3
 	}, 50*time.Millisecond, 5*time.Millisecond)
 	s.finish()
 	s.submitted(t, 1) // the fourth, as the others are over
@@ -276,7 +275,8 @@ func TestReadAhead(t *testing.T) {
 	require.Equal(t, 5, strings.Count(transcript(stream), "\n"))
 }
 
-// TestExitingStream: requests that come too late are told so, the stream stays.
+// TestExitingStream: requests that arrive while the server ends get an error; the stream stays
+// open.
 func TestExitingStream(t *testing.T) {
 	t.Parallel()
 	s := newScripted()
@@ -329,7 +329,7 @@ func TestManyStreams(t *testing.T) {
 	all.Wait()
 }
 
-// TestBrokenMessage: what came before bytes that are no request is answered.
+// TestBrokenMessage: requests before an invalid message are answered.
 func TestBrokenMessage(t *testing.T) {
 	t.Parallel()
 	conn := start(t, newStub())

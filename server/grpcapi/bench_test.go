@@ -19,9 +19,9 @@ import (
 	"triton/server/grpcapi"
 )
 
-// BenchmarkModelInfer measures whole calls over loopback TCP, client included:
-// a core that answers at once ("stub") beside a handler that reads and writes
-// nothing ("constant"), which is what gRPC itself costs.
+// BenchmarkModelInfer measures whole calls over loopback TCP, client included: "stub" is a core
+// that answers at once, "constant" a handler that reads and writes nothing, which shows the cost
+// of gRPC itself.
 func BenchmarkModelInfer(b *testing.B) {
 	for _, size := range []int{64, 64 << 10, 600 << 10} {
 		for _, clients := range []int{1, 8, 64} {

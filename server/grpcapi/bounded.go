@@ -12,7 +12,8 @@ type bounded struct {
 	opts *Options
 }
 
-// RegisterService registers unary methods as streams that stream in neither direction.
+// RegisterService registers a unary method as a stream of one message in each direction, whose
+// handler reads the message itself.
 func (b bounded) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	d := *desc
 	d.Methods = nil
@@ -23,16 +24,16 @@ func (b bounded) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	b.Server.RegisterService(&d, impl)
 }
 
-// unary returns the handler of a unary method. gRPC calls no interceptor for it.
+// unary returns the handler of a unary method, for which gRPC calls no interceptor.
 func (b bounded) unary(service string, m grpc.MethodDesc) grpc.StreamHandler {
 	a := newAdmin(b.opts)
 	method := "/" + service + "/" + m.MethodName
 	limit := b.opts.limitOf(m.MethodName)
 	return func(srv any, conn grpc.ServerStream) error {
-		var in intake
+		var in messageReader
 		defer in.end()
 		read := func(v any) error {
-			if a.gate.check(conn.Context(), method) != nil {
+			if a.restrictions.check(conn.Context(), method) != nil {
 				return nil // the call is refused without reading its message
 			}
 			if err := in.begin(conn.Context(), limit); err != nil {
@@ -60,23 +61,23 @@ func (o *Options) limitOf(method string) int {
 // time.
 type boundedStream struct {
 	grpc.ServerStream
-	in      intake
+	reader  messageReader
 	clients bool // the client may send several messages
 }
 
 func newBoundedStream(conn grpc.ServerStream, o *Options, clients bool) (*boundedStream, error) {
 	s := &boundedStream{ServerStream: conn, clients: clients}
-	return s, s.in.begin(conn.Context(), o.limitOf(""))
+	return s, s.reader.begin(conn.Context(), o.limitOf(""))
 }
 
 // RecvMsg is called by generated code.
 func (s *boundedStream) RecvMsg(v any) error {
-	s.in.charge.end() // of the previous message
+	s.reader.charge.end() // of the previous message
 	if !s.clients {
-		return s.in.unmarshal(v)
+		return s.reader.unmarshal(v)
 	}
-	if err := s.in.next(); err != nil {
+	if err := s.reader.next(); err != nil {
 		return err
 	}
-	return s.in.decode(v)
+	return s.reader.decode(v)
 }

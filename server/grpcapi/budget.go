@@ -37,34 +37,34 @@ func (b *budget) take(n int) bool {
 	}
 }
 
-func (b *budget) give(n int) { b.used.Add(-int64(n)) }
+func (b *budget) release(n int) { b.used.Add(-int64(n)) }
 
-// account is the budget of one connection within that of the server. It is stored as
-// the AuthInfo of the connection, because gRPC has no other place for a server's own
-// data about a connection.
-type account struct {
+// connBudget is the budget of one connection within the budget of the server. It is stored
+// as the AuthInfo of the connection, because gRPC keeps no other data of a server for a
+// connection.
+type connBudget struct {
 	credentials.AuthInfo
-	own    budget
+	conn   budget
 	server *budget
 	pace   pace
 }
 
 // take charges n bytes to the connection and to the server. The error is the status of
 // the call.
-func (a *account) take(n int) error {
-	if !a.own.take(n) {
-		return overBudget("connection", a.own.limit, "--grpc-max-connection-receive-size")
+func (a *connBudget) take(n int) error {
+	if !a.conn.take(n) {
+		return overBudget("connection", a.conn.limit, "--grpc-max-connection-receive-size")
 	}
 	if !a.server.take(n) {
-		a.own.give(n)
+		a.conn.release(n)
 		return overBudget("server", a.server.limit, "--grpc-max-receive-size")
 	}
 	return nil
 }
 
-func (a *account) give(n int) {
-	a.own.give(n)
-	a.server.give(n)
+func (a *connBudget) release(n int) {
+	a.conn.release(n)
+	a.server.release(n)
 }
 
 func overBudget(whose string, limit int64, flag string) error {
@@ -72,74 +72,74 @@ func overBudget(whose string, limit int64, flag string) error {
 		"no memory for this message: the messages in flight of the %s may take %d bytes (%s)", whose, limit, flag)
 }
 
-// accounts opens an account for each connection. It wraps the transport credentials.
-type accounts struct {
+// budgetCredentials makes the budget of each connection. It wraps the transport credentials.
+type budgetCredentials struct {
 	credentials.TransportCredentials
 	connection int64 // limit for each
 	server     *budget
 	log        *slog.Logger
 }
 
-func newAccounts(o *Options) credentials.TransportCredentials {
+func newBudgetCredentials(o *Options) credentials.TransportCredentials {
 	inner := o.Credentials
 	if inner == nil {
 		inner = insecure.NewCredentials()
 	}
-	return &accounts{inner, o.MaxReceiveConn, &budget{limit: o.MaxReceiveAll}, o.Log}
+	return &budgetCredentials{inner, o.MaxReceiveConn, &budget{limit: o.MaxReceiveAll}, o.Log}
 }
 
 // ServerHandshake is called once for each connection.
-func (a *accounts) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (a *budgetCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := a.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
 		return conn, info, err
 	}
-	return conn, &account{
-		AuthInfo: info, own: budget{limit: a.connection}, server: a.server,
+	return conn, &connBudget{
+		AuthInfo: info, conn: budget{limit: a.connection}, server: a.server,
 		pace: pace{conn: raw, log: a.log},
 	}, nil
 }
 
 // Clone implements credentials.TransportCredentials.
-func (a *accounts) Clone() credentials.TransportCredentials {
-	return &accounts{a.TransportCredentials.Clone(), a.connection, a.server, a.log}
+func (a *budgetCredentials) Clone() credentials.TransportCredentials {
+	return &budgetCredentials{a.TransportCredentials.Clone(), a.connection, a.server, a.log}
 }
 
-// accountOf returns the account of a call's connection. It is nil, which means no
-// limit, for a server that was not made with ServerOptions.
-func accountOf(ctx context.Context) *account {
+// connBudgetOf returns the budget of a call's connection. For a server that was not made with
+// ServerOptions it returns a budget without limits.
+func connBudgetOf(ctx context.Context) *connBudget {
 	if p, ok := peer.FromContext(ctx); ok {
-		if a, ok := p.AuthInfo.(*account); ok {
+		if a, ok := p.AuthInfo.(*connBudget); ok {
 			return a
 		}
 	}
-	return &account{server: &budget{}}
+	return &connBudget{server: &budget{}}
 }
 
-// charge is what one message has taken from its account.
+// charge counts the bytes that one message has taken from the budget of its connection.
 type charge struct {
-	account *account
-	bytes   int
+	budget *connBudget
+	bytes  int
 }
 
 // Take charges n more bytes.
 func (c *charge) Take(n int) error {
-	if err := c.account.take(n); err != nil {
+	if err := c.budget.take(n); err != nil {
 		return err
 	}
 	c.bytes += n
 	return nil
 }
 
-// give returns n bytes.
-func (c *charge) give(n int) {
-	c.account.give(n)
+// release returns n bytes.
+func (c *charge) release(n int) {
+	c.budget.release(n)
 	c.bytes -= n
 }
 
 // end returns all bytes.
 func (c *charge) end() {
 	if c.bytes > 0 {
-		c.give(c.bytes)
+		c.release(c.bytes)
 	}
 }

@@ -28,7 +28,7 @@ func TestBudgetRefusesOnlyWhatDoesNotFit(t *testing.T) {
 	refused := 0
 	for range 500_000 {
 		if b.take(1) {
-			b.give(1)
+			b.release(1)
 		} else {
 			refused++
 		}

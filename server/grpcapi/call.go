@@ -22,33 +22,33 @@ type call struct {
 	charge            charge
 
 	// Under the stream's lock.
-	done        bool   // the final response has come
-	kept        bool   // still in use by stream.close
-	answered    bool   // a response has come
-	unread      bool   // too many of its responses are unread
-	answer      answer // the one response of a model that is not decoupled
-	nextInOrder *call  // the next call of a model that is not decoupled, in request order
-	next, prev  *call  // in flight
+	done        bool     // the final response has arrived
+	closing     bool     // stream.close still uses the call
+	answered    bool     // a response has arrived
+	overflowed  bool     // its responses exceed the limit of unread ones
+	ordered     outgoing // the one response of a model that is not decoupled
+	nextInOrder *call    // the next call of a model that is not decoupled, in request order
+	next, prev  *call    // in flight
 }
 
-// answer is one response to be written.
-type answer struct {
+// outgoing is one response to be written.
+type outgoing struct {
 	call  *call
-	resp  *infer.Response // nil: only the end of the responses
+	resp  *infer.Response // nil: the end of the responses
 	err   error           // the request was refused; resp is nil
 	final bool
 	last  bool // it ends the call
 }
 
-// release releases an answer that is not written.
-func (a *answer) release() {
+// release releases a response that is not written.
+func (a *outgoing) release() {
 	if a.resp != nil {
 		a.resp.Release()
 		a.resp = nil
 	}
 }
 
-func (a *answer) size() int {
+func (a *outgoing) size() int {
 	if a.resp == nil {
 		return 0
 	}
@@ -76,7 +76,7 @@ func newCall(s *stream, r *infer.Request) *call {
 
 // free releases a call that nothing refers to any more.
 func (c *call) free() {
-	c.answer.release()
+	c.ordered.release()
 	c.request.Release()
 	if c.model != nil {
 		c.model.Release()
@@ -88,23 +88,23 @@ func (c *call) free() {
 }
 
 // refuse answers a request that no model has accepted.
-func (c *call) refuse(err error) { c.put(answer{call: c, err: err, final: true}) }
+func (c *call) refuse(err error) { c.put(outgoing{call: c, err: err, final: true}) }
 
 // Send receives a response of the model.
 func (c *call) Send(resp *infer.Response, final bool) {
 	sleep(c.stream.service.opts.Delays.Complete)
-	c.put(answer{call: c, resp: resp, final: final})
+	c.put(outgoing{call: c, resp: resp, final: final})
 }
 
-func (c *call) put(a answer) {
+func (c *call) put(a outgoing) {
 	if c.queue(a) {
 		c.request.Cancel()
 	}
 }
 
-// queue adds an answer for the writer. It reports whether to cancel the request: the
+// queue adds a response for the writer. It reports whether to cancel the request: the
 // client does not read, and no more of its responses are kept.
-func (c *call) queue(a answer) (cancel bool) {
+func (c *call) queue(a outgoing) (cancel bool) {
 	s := c.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,8 +114,8 @@ func (c *call) queue(a answer) (cancel bool) {
 	c.done = a.final
 	if s.closed {
 		a.release()
-		if c.done && !c.kept {
-			s.flight.remove(c)
+		if c.done && !c.closing {
+			s.inFlight.remove(c)
 			c.free()
 		}
 		return false
@@ -124,7 +124,7 @@ func (c *call) queue(a answer) (cancel bool) {
 	switch {
 	case c.decoupled:
 		cancel = c.addUnread(&a)
-		if c.unread && !a.final {
+		if c.overflowed && !a.final {
 			return cancel
 		}
 		s.push(a)
@@ -140,13 +140,13 @@ func (c *call) queue(a answer) (cancel bool) {
 
 // addUnread counts a response of a decoupled model. If it exceeds the limit, the
 // client's last response is an error, and addUnread reports true once.
-func (c *call) addUnread(a *answer) (full bool) {
+func (c *call) addUnread(a *outgoing) (full bool) {
 	s := c.stream
-	if !c.unread && a.resp != nil {
+	if !c.overflowed && a.resp != nil {
 		full = !s.unread.TryAdd(a.resp)
-		c.unread = full
+		c.overflowed = full
 	}
-	if c.unread {
+	if c.overflowed {
 		a.release()
 		if a.final {
 			a.resp = infer.NewResponse()
@@ -157,37 +157,37 @@ func (c *call) addUnread(a *answer) (full bool) {
 	return full && !a.final
 }
 
-// push queues an answer to be written in the order of arrival.
-func (s *stream) push(a answer) {
+// push queues a response to be written in the order of arrival.
+func (s *stream) push(a outgoing) {
 	a.last = a.final
-	s.ahead += a.size()
+	s.heldBytes += a.size()
 	s.ready = append(s.ready, a)
 }
 
 // holdInOrder holds the one response of a model that is not decoupled until all earlier
 // requests are answered. The client gets the final flag that the response came with, even
 // if the end arrives separately.
-func (c *call) holdInOrder(a answer) {
-	if c.answer.resp != nil {
+func (c *call) holdInOrder(a outgoing) {
+	if c.ordered.resp != nil {
 		a.release()
 		return
 	}
-	c.answer = a
-	c.stream.ahead += a.size()
+	c.ordered = a
+	c.stream.heldBytes += a.size()
 	if a.resp != nil {
 		c.stream.unread.Add(a.resp)
 	}
 }
 
-// advance queues complete answers that wait for no earlier request.
+// advance queues complete responses that wait for no earlier request.
 func (s *stream) advance() {
 	for c := s.first; c != nil && c.done; c = s.first {
 		if s.first = c.nextInOrder; s.first == nil {
 			s.last = nil
 		}
-		c.answer.last = true
-		s.ready = append(s.ready, c.answer)
-		c.answer = answer{}
+		c.ordered.last = true
+		s.ready = append(s.ready, c.ordered)
+		c.ordered = outgoing{}
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"triton/server/infer"
 )
 
-// classify replaces outputs by their top classes where the request asks for that.
+// classify replaces outputs by their top classes where the request wants a classification.
 func classify(m infer.Model, r *infer.Request, resp *infer.Response) error {
 	var classes kserve.Classes
 	for i := range r.Outputs {

@@ -34,8 +34,8 @@ func (e *encodings) HandleRPC(_ context.Context, s stats.RPCStats) {
 	}
 }
 
-// TestResponseCompression: by the level alone, whatever the request was; only
-// inference.
+// TestResponseCompression: the level alone decides, not the compression of the request, and only
+// for inference.
 func TestResponseCompression(t *testing.T) {
 	t.Parallel()
 	for level, want := range map[grpcapi.Compression]string{
@@ -84,8 +84,8 @@ func bomb(t *testing.T, name string, n int) []byte {
 	return b.Bytes()
 }
 
-// TestDecompressionBomb: the limit of messages is that of what they decompress
-// to, and the server goes on.
+// TestDecompressionBomb: the limit of messages holds after decompression, and the server
+// continues to serve.
 func TestDecompressionBomb(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"gzip", "deflate"} {

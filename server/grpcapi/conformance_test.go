@@ -28,7 +28,7 @@ import (
 	_ "triton/pkg/inferencepb"
 )
 
-// TestConformance compares our answers with those that NVIDIA's server gave.
+// TestConformance compares the answers with those of NVIDIA's server.
 // With TRITON_CONFORMANCE_GRPC set to the address of such a server that has the
 // models of testdata/README.md, `go test -run Conformance -rewrite`
 // records them again.
@@ -43,14 +43,14 @@ func TestConformance(t *testing.T) {
 		conn = start(t, newStub())
 	}
 	datadriven.Walk(t, "testdata/conformance", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return answer(t, conn, d) })
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return outgoing(t, conn, d) })
 	})
 }
 
 // answer makes one call. The command is the method, with its service unless it
 // is the inference service; the input is the message as text, or its bytes in
 // hexadecimal after "hex".
-func answer(t *testing.T, conn *grpc.ClientConn, d *datadriven.TestData) string {
+func outgoing(t *testing.T, conn *grpc.ClientConn, d *datadriven.TestData) string {
 	t.Helper()
 	service, name := "inference.GRPCInferenceService", d.Cmd
 	if i := strings.LastIndex(name, "/"); i >= 0 {

@@ -17,14 +17,14 @@ func (s *service) RepositoryModelLoad(
 	ctx context.Context, r *inferencepb.RepositoryModelLoadRequest,
 ) (*inferencepb.RepositoryModelLoadResponse, error) {
 	if r.GetRepositoryName() != "" {
-		return nil, failure(frontend.ErrRepositoryName)
+		return nil, statusError(frontend.ErrRepositoryName)
 	}
 	o, err := loadOptions(r.GetParameters())
 	if err == nil {
 		err = s.svc.Load(ctx, r.GetModelName(), o)
 	}
 	if err != nil {
-		return nil, failure(err)
+		return nil, statusError(err)
 	}
 	return &inferencepb.RepositoryModelLoadResponse{}, nil
 }
@@ -75,18 +75,18 @@ func (s *service) RepositoryModelUnload(
 	ctx context.Context, r *inferencepb.RepositoryModelUnloadRequest,
 ) (*inferencepb.RepositoryModelUnloadResponse, error) {
 	if r.GetRepositoryName() != "" {
-		return nil, failure(frontend.ErrRepositoryName)
+		return nil, statusError(frontend.ErrRepositoryName)
 	}
 	dependents := false
 	if p, ok := r.GetParameters()["unload_dependents"]; ok {
 		v, ok := p.GetParameterChoice().(*inferencepb.ModelRepositoryParameter_BoolParam)
 		if !ok {
-			return nil, failure(status.New(status.InvalidArg, "invalid value type for 'unload_dependents' parameter, expected bool_param."))
+			return nil, statusError(status.New(status.InvalidArg, "invalid value type for 'unload_dependents' parameter, expected bool_param."))
 		}
 		dependents = v.BoolParam
 	}
 	if err := s.svc.Unload(ctx, r.GetModelName(), dependents); err != nil {
-		return nil, failure(err)
+		return nil, statusError(err)
 	}
 	return &inferencepb.RepositoryModelUnloadResponse{}, nil
 }

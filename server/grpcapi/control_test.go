@@ -14,19 +14,19 @@ import (
 	"triton/server/infer"
 )
 
-// controlled keeps what it was asked to load and to unload.
+// controlled records its last load or unload.
 type controlled struct {
 	*stub
-	asked string
+	last string
 }
 
 func (c *controlled) Load(_ context.Context, name string, o infer.LoadOptions) error {
-	c.asked = "load " + name
+	c.last = "load " + name
 	if o.Config != nil {
-		c.asked += " config=" + *o.Config
+		c.last += " config=" + *o.Config
 	}
 	for k, v := range o.Files {
-		c.asked += fmt.Sprintf(" %s=%s", k, v)
+		c.last += fmt.Sprintf(" %s=%s", k, v)
 	}
 	if name == "bad" {
 		return status.New(status.InvalidArg, "load failed for model 'bad': why;\n")
@@ -35,7 +35,7 @@ func (c *controlled) Load(_ context.Context, name string, o infer.LoadOptions) e
 }
 
 func (c *controlled) Unload(_ context.Context, name string, dependents bool) error {
-	c.asked = fmt.Sprintf("unload %s %t", name, dependents)
+	c.last = fmt.Sprintf("unload %s %t", name, dependents)
 	return nil
 }
 
@@ -88,7 +88,7 @@ func TestControl(t *testing.T) {
 		} else {
 			_, err = c.RepositoryModelUnload(t.Context(), &inferencepb.RepositoryModelUnloadRequest{RepositoryName: x.repository, ModelName: x.model, Parameters: x.params})
 		}
-		got := svc.asked
+		got := svc.last
 		if err != nil {
 			got = grpcstatus.Convert(err).Message()
 		}

@@ -13,9 +13,8 @@ import (
 	"triton/server/servertest"
 )
 
-// TestDeadline: a call whose time is over gets a status, not a reset stream,
-// from which Python's client would make a cancelled call. The client here has
-// no clock of its own.
+// TestDeadline: a call whose deadline passes gets a status. A reset stream would look like a
+// cancelled call to Python's client. The client of this test has no clock of its own.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, servertest.Model("slow", slow))
@@ -30,7 +29,7 @@ func TestDeadline(t *testing.T) {
 		for _, timeout := range []string{"200m", "40000u"} {
 			t.Run(method+" "+timeout, func(t *testing.T) {
 				t.Parallel()
-				told := 0
+				statuses := 0
 				for range 10 {
 					req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+server.GRPC+"/inference.GRPCInferenceService/"+method, bytes.NewReader(body))
 					require.NoError(t, err)
@@ -50,9 +49,9 @@ func TestDeadline(t *testing.T) {
 					}
 					require.Equal(t, "4", status.Get("Grpc-Status"))
 					require.Equal(t, "Deadline Exceeded", status.Get("Grpc-Message"))
-					told++
+					statuses++
 				}
-				require.Positive(t, told)
+				require.Positive(t, statuses)
 			})
 		}
 	}

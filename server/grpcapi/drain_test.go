@@ -34,7 +34,7 @@ func smallRequest() *inferencepb.ModelInferRequest {
 	}
 }
 
-// wireMessage returns a message as it stands in a stream.
+// wireMessage returns a message in the form of a stream.
 func wireMessage(t *testing.T, m proto.Message) []byte {
 	t.Helper()
 	b, err := proto.Marshal(m)
@@ -42,7 +42,7 @@ func wireMessage(t *testing.T, m proto.Message) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(b))), b...)
 }
 
-// goAway reads until the server says that the connection ends.
+// goAway reads until the server sends GOAWAY.
 func (c *slowClient) goAway() (last uint32) {
 	c.t.Helper()
 	for {
@@ -55,9 +55,9 @@ func (c *slowClient) goAway() (last uint32) {
 	}
 }
 
-// TestDrainAnswersOpenConnections: a call that comes on an open connection after
-// the end has begun is answered, as its client cannot know of the end yet. The
-// connection ends once the client does, and without a reset.
+// TestDrainAnswersOpenConnections: a call that arrives over an open connection during the drain is
+// answered, because its client cannot know of the drain yet. The connection ends when the client
+// closes it, and without a reset.
 func TestDrainAnswersOpenConnections(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, drained)
@@ -117,8 +117,8 @@ func TestDrainsUnderLoad(t *testing.T) {
 	}
 }
 
-// TestDrainLeavesSilentConnections: a client that connects and says nothing does
-// not hold the end up, and its connection is not reset.
+// TestDrainLeavesSilentConnections: a client that connects and sends nothing does not delay the
+// shutdown, and its connection is not reset.
 func TestDrainLeavesSilentConnections(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, drained, servertest.With(func(o *server.Options) { o.ExitTimeout = 20 * time.Second }))

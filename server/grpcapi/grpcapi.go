@@ -23,15 +23,15 @@ func Register(server *grpc.Server, svc infer.Service, opts Options) {
 	s := bounded{server, &opts}
 	desc := serviceDesc()
 	s.RegisterService(&desc, &service{
-		svc: svc, opts: opts, guard: guard{opts.Log}, gate: newGate(&opts.Restricted), codec: rpc.NewCodec(opts.Pool),
+		svc: svc, opts: opts, guard: guard{opts.Log}, restrictions: newRestrictions(&opts.Restricted), codec: rpc.NewCodec(opts.Pool),
 		tracing: frontend.GRPCTracing(opts.Tracer, opts.Log),
 	})
 	grpc_health_v1.RegisterHealthServer(s, &health{svc: svc, every: opts.HealthInterval})
 	reflection.Register(s)
 }
 
-// serviceDesc returns the generated descriptor with our handlers of the inference
-// calls, which do not use the generated messages.
+// serviceDesc returns the generated descriptor with handlers of the inference calls that do
+// not use the generated messages.
 func serviceDesc() grpc.ServiceDesc {
 	desc := inferencepb.GRPCInferenceService_ServiceDesc
 	methods := make([]grpc.MethodDesc, 0, len(desc.Methods))
@@ -53,12 +53,12 @@ func serviceDesc() grpc.ServiceDesc {
 // service answers the calls of GRPCInferenceService.
 type service struct {
 	inferencepb.UnimplementedGRPCInferenceServiceServer
-	svc     infer.Service
-	opts    Options
-	guard   guard
-	gate    gate
-	codec   *rpc.Codec
-	tracing frontend.Tracing
+	svc          infer.Service
+	opts         Options
+	guard        guard
+	restrictions restrictions
+	codec        *rpc.Codec
+	tracing      frontend.Tracing
 }
 
 var _ inferencepb.GRPCInferenceServiceServer = (*service)(nil)

@@ -32,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// echoRequest asks for two inputs back.
+// echoRequest returns a request for a model that returns its two inputs.
 func echoRequest(data []byte) *inferencepb.ModelInferRequest {
 	return &inferencepb.ModelInferRequest{
 		ModelName: "echo", Id: "42",
@@ -113,9 +113,9 @@ func TestCancelReachesTheModel(t *testing.T) {
 		left <- context.Cause(ctx)
 		return status.New(status.Cancelled, "")
 	}
-	said := make(lines, 10)
+	logged := make(lines, 10)
 	c := inferencepb.NewGRPCInferenceServiceClient(serve(t, s, s, func(o *grpcapi.Options) {
-		o.Log = slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: log.Verbose(1)}))
+		o.Log = slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: log.Verbose(1)}))
 	}))
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -125,7 +125,7 @@ func TestCancelReachesTheModel(t *testing.T) {
 	_, err := c.ModelInfer(ctx, echoRequest(nil))
 	require.Equal(t, codes.Canceled, grpcstatus.Code(err))
 	require.ErrorIs(t, <-left, context.Canceled)
-	require.Contains(t, <-said, "Cancellation notification received for ModelInferHandler")
+	require.Contains(t, <-logged, "Cancellation notification received for ModelInferHandler")
 }
 
 func TestModelErrorKeepsCodeAndText(t *testing.T) {
@@ -148,9 +148,9 @@ func TestResponseTooLarge(t *testing.T) {
 	require.Regexp(t, `^Response has byte size 32\d{8} which exceeds gRPC's byte size limit 2147483647\.$`, grpcstatus.Convert(err).Message())
 }
 
-// TestAnswerThatNobodyTakes: the client gives up on an answer above its limit
-// while the server is still writing; the memory comes back all the same.
-func TestAnswerThatNobodyTakes(t *testing.T) {
+// TestUnreadResponse: the client gives up on a response above its limit while the server is
+// still writing; the memory is released nevertheless.
+func TestUnreadResponse(t *testing.T) {
 	t.Parallel()
 	conn := start(t, newStub())
 	_, err := inferencepb.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), echoRequest(pattern(6<<20)))
@@ -190,8 +190,7 @@ func TestAdministration(t *testing.T) {
 	require.Equal(t, "READY", index.GetModels()[0].GetState())
 }
 
-// TestEveryMethodAnswers calls all unary methods: none may be left to a default
-// of the generated code, which clients cannot make sense of.
+// TestEveryMethodAnswers calls all unary methods: none may be unimplemented.
 func TestEveryMethodAnswers(t *testing.T) {
 	t.Parallel()
 	conn := start(t, newStub())

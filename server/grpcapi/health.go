@@ -30,7 +30,7 @@ func (h *health) Check(
 	context.Context, *grpc_health_v1.HealthCheckRequest,
 ) (*grpc_health_v1.HealthCheckResponse, error) {
 	if h.svc.Exiting() {
-		return nil, failure(errExiting)
+		return nil, statusError(errExiting)
 	}
 	return &grpc_health_v1.HealthCheckResponse{Status: h.status()}, nil
 }
@@ -44,7 +44,7 @@ func (h *health) Watch(
 	sent := grpc_health_v1.HealthCheckResponse_UNKNOWN
 	for {
 		if h.svc.Exiting() {
-			return failure(errExiting)
+			return statusError(errExiting)
 		}
 		if now := h.status(); now != sent {
 			if err := stream.Send(&grpc_health_v1.HealthCheckResponse{Status: now}); err != nil {

@@ -13,7 +13,7 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// rawClient speaks HTTP/2 frame by frame and drops what it is told.
+// rawClient writes HTTP/2 frame by frame and drops what it receives.
 func rawClient(t *testing.T, addr string) (net.Conn, *http2.Framer) {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
@@ -28,8 +28,8 @@ func rawClient(t *testing.T, addr string) (net.Conn, *http2.Framer) {
 	return c, f
 }
 
-// TestRapidReset: streams that are opened and taken back as fast as it goes
-// leave nothing behind, and other clients are served meanwhile.
+// TestRapidReset: streams that are opened and reset as fast as possible leave no memory behind,
+// and other clients are served meanwhile.
 func TestRapidReset(t *testing.T) { // not parallel: it counts goroutines
 	addr := serveTCP(t, newStub())
 	client := inferencepb.NewGRPCInferenceServiceClient(dialTCP(t, addr))
@@ -54,8 +54,8 @@ func TestRapidReset(t *testing.T) { // not parallel: it counts goroutines
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+8 }, 20*time.Second, 10*time.Millisecond)
 }
 
-// TestHostileFrames: what is no HTTP/2, or a flood of frames that want answers,
-// ends that connection alone.
+// TestHostileFrames: bytes that are not HTTP/2, or a flood of frames that require replies, end
+// only their own connection.
 func TestHostileFrames(t *testing.T) {
 	t.Parallel()
 	addr := serveTCP(t, newStub())

@@ -16,7 +16,7 @@ import (
 	"triton/server/servertest"
 )
 
-// idleConn returns a client that has begun a stream and says no more.
+// idleConn returns a client that has begun a stream and sends nothing.
 func idleConn(t *testing.T, addr string) net.Conn {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
@@ -37,7 +37,7 @@ func idleConn(t *testing.T, addr string) net.Conn {
 	}
 }
 
-// memory returns what the heap and the stacks hold.
+// memory returns the size of the heap and the stacks.
 func memory() int64 {
 	runtime.GC()
 	runtime.GC() // what pools held

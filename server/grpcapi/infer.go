@@ -18,7 +18,7 @@ import (
 
 // incoming is the state for reading the messages of a call.
 type incoming struct {
-	intake  intake
+	reader  messageReader
 	message rpc.Request
 }
 
@@ -26,77 +26,76 @@ var incomings = sync.Pool{New: func() any { return &incoming{} }}
 
 // end releases everything.
 func (in *incoming) end() {
-	in.intake.end()
-	*in = incoming{intake: intake{data: in.intake.data}}
+	in.reader.end()
+	*in = incoming{reader: messageReader{data: in.reader.data}}
 	incomings.Put(in)
 }
 
-// modelInfer returns the handler of ModelInfer. gRPC calls no interceptor for a
-// stream description that streams neither way.
+// modelInfer is the handler of ModelInfer, for which gRPC calls no interceptor.
 func modelInfer(srv any, conn grpc.ServerStream) error {
 	s := srv.(*service)
 	if s.opts.Access == nil {
 		return s.modelInfer(conn, nil)
 	}
-	var seen callRecord
+	var record callRecord
 	start := infer.Now()
-	err := s.modelInfer(conn, &seen)
-	logCall(conn.Context(), s.opts.Access, rpc.ModelInfer, start, &seen, err)
+	err := s.modelInfer(conn, &record)
+	logCall(conn.Context(), s.opts.Access, rpc.ModelInfer, start, &record, err)
 	return err
 }
 
-func (s *service) modelInfer(conn grpc.ServerStream, seen *callRecord) (err error) {
+func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err error) {
 	defer s.guard.recover(rpc.ModelInfer, &err)
 	sleep(s.opts.Delays.Process + s.opts.Delays.ProcessEntry)
-	if err := s.gate.check(conn.Context(), rpc.ModelInfer); err != nil {
+	if err := s.restrictions.check(conn.Context(), rpc.ModelInfer); err != nil {
 		return err
 	}
 	s.opts.Compression.compress(conn.Context())
 	clock := s.startClock()
 	in := incomings.Get().(*incoming)
 	defer in.end() // its memory is charged as long as the call lasts
-	r, wrong, err := s.receiveOne(conn, in)
+	r, invalid, err := s.receiveOne(conn, in)
 	if err != nil {
 		return err
 	}
 	clock.read(s)
-	if seen != nil {
-		seen.request(r.ModelName, r.ID)
+	if record != nil {
+		record.request(r.ModelName, r.ID)
 	}
-	return s.infer(conn, r, wrong, clock)
+	return s.infer(conn, r, invalid, clock)
 }
 
 // receiveOne reads the only request of a call, with errors as in receive.
-func (s *service) receiveOne(conn grpc.ServerStream, in *incoming) (r *infer.Request, wrong, err error) {
-	if err := in.intake.begin(conn.Context(), s.opts.MaxReceive); err != nil {
+func (s *service) receiveOne(conn grpc.ServerStream, in *incoming) (r *infer.Request, invalid, err error) {
+	if err := in.reader.begin(conn.Context(), s.opts.MaxReceive); err != nil {
 		return nil, nil, err
 	}
-	r, wrong, err = s.receive(in)
+	r, invalid, err = s.receive(in)
 	if errors.Is(err, io.EOF) {
 		return nil, nil, errNoMessage
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := in.intake.expectEnd(); err != nil {
+	if err := in.reader.expectEnd(); err != nil {
 		discard(r)
 		return nil, nil, err
 	}
 	r.Times.Received = infer.Now()
-	return r, wrong, nil
+	return r, invalid, nil
 }
 
-// receive reads a request. wrong is a mistake in the request; err means that there is
-// no request.
-func (s *service) receive(in *incoming) (r *infer.Request, wrong, err error) {
-	if err := in.intake.next(); err != nil {
+// receive reads a request. invalid is a mistake in the request; err means that no request
+// arrived.
+func (s *service) receive(in *incoming) (r *infer.Request, invalid, err error) {
+	if err := in.reader.next(); err != nil {
 		return nil, nil, err
 	}
-	defer in.intake.free()
+	defer in.reader.free()
 	r = infer.NewRequest() // after the wait for the message, so that the arrival time is now
 	msg := &in.message
-	*msg = rpc.Request{Message: &r.Request, Regions: s.opts.Regions, Budget: &in.intake.charge}
-	_ = s.codec.Unmarshal(in.intake.data, msg) // reports its errors in the message
+	*msg = rpc.Request{Message: &r.Request, Regions: s.opts.Regions, Budget: &in.reader.charge}
+	_ = s.codec.Unmarshal(in.reader.data, msg) // reports its errors in the message
 	if msg.Broken != nil {
 		discard(r)
 		return nil, nil, unreadable(msg.Broken)
@@ -104,11 +103,11 @@ func (s *service) receive(in *incoming) (r *infer.Request, wrong, err error) {
 	return r, msg.Err, nil
 }
 
-// unreadable returns the status for a message that cannot be decoded or finds no
+// unreadable returns the status for a message that cannot be decoded or for which there is no
 // memory.
 func unreadable(err error) error {
 	if e := (*status.Error)(nil); errors.As(err, &e) {
-		return failure(e)
+		return statusError(e)
 	}
 	if _, ok := grpcstatus.FromError(err); ok {
 		return err // of the budget
@@ -125,7 +124,7 @@ func discard(r *infer.Request) {
 }
 
 // infer finds the model, reports a mistake in the message, and runs the request.
-func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, clock clock) error {
+func (s *service) infer(conn grpc.ServerStream, r *infer.Request, invalid error, clock clock) error {
 	taken := false
 	defer func() {
 		if !taken {
@@ -134,17 +133,17 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, c
 	}()
 	m, err := s.svc.Model(r.ModelName, r.ModelVersion) // also while the server drains
 	if err != nil {
-		return failure(err)
+		return statusError(err)
 	}
 	defer func() { m.Release() }()
 	if m.Config().GetModelTransactionPolicy().GetDecoupled() {
-		wrong = errDecoupled
+		invalid = errDecoupled
 	}
-	if wrong == nil {
-		wrong = s.forward(conn.Context(), r)
+	if invalid == nil {
+		invalid = s.forward(conn.Context(), r)
 	}
-	if wrong != nil {
-		return failure(wrong)
+	if invalid != nil {
+		return statusError(invalid)
 	}
 	m = infer.Choose(m, r)
 	t := s.sample(conn.Context(), r, clock)
@@ -157,15 +156,15 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, c
 	if err != nil {
 		s.logCancelled(conn.Context(), "ModelInferHandler")
 		t.Answered(0)
-		return deadlineError(ctx, failure(err))
+		return deadlineError(ctx, statusError(err))
 	}
 	t.Answered(r.Times.Answered)
 	defer resp.Release()
 	if err := classify(m, r, resp); err != nil {
-		return failure(err)
+		return statusError(err)
 	}
 	if err := checkSize(resp, 0); err != nil {
-		return failure(err)
+		return statusError(err)
 	}
 	sleep(s.opts.Delays.ResponseCompletion)
 	t.Sending()
@@ -174,7 +173,7 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, wrong error, c
 	return err
 }
 
-// run calls Infer. Tests replace it to wait inside.
+// run calls Infer, with the delays that test suites set.
 func (s *service) run(ctx context.Context, m infer.Model, r *infer.Request) (*infer.Response, error) {
 	h := &s.opts.Delays
 	if h.Notification > 0 {
@@ -206,8 +205,8 @@ func checkSize(resp *infer.Response, around int) error {
 
 var errDecoupled = status.New(status.Unsupported, "ModelInfer RPC doesn't support models with decoupled transaction policy")
 
-// failure converts an error of ours to a gRPC status.
-func failure(err error) error {
+// statusError converts an error of this server to a gRPC status.
+func statusError(err error) error {
 	e := status.From(err)
 	return grpcstatus.Error(e.Code.GRPC(), e.Msg)
 }

@@ -11,13 +11,13 @@ import (
 
 // admin intercepts all calls except inference.
 type admin struct {
-	opts  *Options
-	guard guard
-	gate  gate
+	opts         *Options
+	guard        guard
+	restrictions restrictions
 }
 
 func newAdmin(o *Options) *admin {
-	return &admin{opts: o, guard: guard{o.Log}, gate: newGate(&o.Restricted)}
+	return &admin{opts: o, guard: guard{o.Log}, restrictions: newRestrictions(&o.Restricted)}
 }
 
 func (a *admin) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (_ any, err error) {
@@ -25,7 +25,7 @@ func (a *admin) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 	if a.opts.Access != nil {
 		defer logAdmin(ctx, a.opts.Access, req, info.FullMethod, infer.Now(), &err)
 	}
-	if err := a.gate.check(ctx, info.FullMethod); err != nil {
+	if err := a.restrictions.check(ctx, info.FullMethod); err != nil {
 		return nil, err
 	}
 	CompressNone.compress(ctx)
@@ -41,7 +41,7 @@ func (a *admin) stream(srv any, conn grpc.ServerStream, info *grpc.StreamServerI
 	if a.opts.Access != nil && info.FullMethod != rpc.ModelStreamInfer {
 		defer logAdmin(conn.Context(), a.opts.Access, nil, info.FullMethod, infer.Now(), &err)
 	}
-	if err := a.gate.check(conn.Context(), info.FullMethod); err != nil {
+	if err := a.restrictions.check(conn.Context(), info.FullMethod); err != nil {
 		return err
 	}
 	if info.FullMethod == rpc.ModelStreamInfer { // reads its messages itself
@@ -51,6 +51,6 @@ func (a *admin) stream(srv any, conn grpc.ServerStream, info *grpc.StreamServerI
 	if err != nil {
 		return err
 	}
-	defer s.in.end()
+	defer s.reader.end()
 	return next(srv, s)
 }

@@ -136,8 +136,8 @@ func (c *slowClient) await(n int) map[uint32]end {
 	return ends
 }
 
-// TestStreamCap: the server says how many streams a connection may have, and
-// refuses more, so that the client sends them again.
+// TestStreamCap: the server announces how many streams a connection may have, and refuses more,
+// so that the client sends them again.
 func TestStreamCap(t *testing.T) {
 	t.Parallel()
 	c := newSlowClient(t, serveTCP(t, newStub()))
@@ -175,9 +175,9 @@ const (
 	ofServer     = "no memory for this message: the messages in flight of the server may take 4194304 bytes (--grpc-max-receive-size)"
 )
 
-// TestSlowSenders: whoever sends very large messages slowly, on many streams or
-// on many connections, has no more memory than the budget, in frames of any size.
-// Refused and given up messages are paid back.
+// TestSlowSenders: clients that send very large messages slowly, on many streams or on many
+// connections and in frames of any size, take no more memory than the budget. Refused and
+// abandoned messages release their charge.
 func TestSlowSenders(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -259,7 +259,7 @@ func TestBudgetOfRequestsInFlight(t *testing.T) {
 	}
 }
 
-// TestBudgetOfTypedContents: what typed contents become counts too.
+// TestBudgetOfTypedContents: the tensors that are decoded from typed contents count too.
 func TestBudgetOfTypedContents(t *testing.T) {
 	t.Parallel()
 	client := inferencepb.NewGRPCInferenceServiceClient(dialTCP(t, serveLimited(t, newStub(), 4<<20, 0)))
@@ -280,7 +280,7 @@ func TestBudgetOfTypedContents(t *testing.T) {
 	}
 }
 
-// TestBudgetOfCompressed: what messages are decompressed to counts.
+// TestBudgetOfCompressed: the decompressed size of messages counts.
 func TestBudgetOfCompressed(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"gzip", "deflate"} {
@@ -294,7 +294,7 @@ func TestBudgetOfCompressed(t *testing.T) {
 	}
 }
 
-// TestTinyFrames: a message arrives whole whatever its frames.
+// TestTinyFrames: a message in many tiny frames arrives whole.
 func TestTinyFrames(t *testing.T) {
 	t.Parallel()
 	addr := serveTCP(t, newStub())
@@ -313,8 +313,7 @@ func TestTinyFrames(t *testing.T) {
 	}
 }
 
-// TestRestrictedIsNotRead: a call without its secret is refused before its message
-// has come.
+// TestRestrictedIsNotRead: a call without its secret is refused before its message has arrived.
 func TestRestrictedIsNotRead(t *testing.T) {
 	t.Parallel()
 	rules, err := restricted.Parse(restricted.GRPC, []string{"model-repository:key=secret"})

@@ -11,7 +11,7 @@ func (s *service) SystemSharedMemoryStatus(
 ) (*inferencepb.SystemSharedMemoryStatusResponse, error) {
 	all, err := s.opts.Regions.SystemStatus(r.Name)
 	if err != nil {
-		return nil, failure(err)
+		return nil, statusError(err)
 	}
 	resp := &inferencepb.SystemSharedMemoryStatusResponse{
 		Regions: make(map[string]*inferencepb.SystemSharedMemoryStatusResponse_RegionStatus, len(all)),
@@ -28,7 +28,7 @@ func (s *service) SystemSharedMemoryRegister(
 	_ context.Context, r *inferencepb.SystemSharedMemoryRegisterRequest,
 ) (*inferencepb.SystemSharedMemoryRegisterResponse, error) {
 	if err := s.opts.Regions.RegisterSystem(r.Name, r.Key, r.Offset, r.ByteSize); err != nil {
-		return nil, failure(err)
+		return nil, statusError(err)
 	}
 	return &inferencepb.SystemSharedMemoryRegisterResponse{}, nil
 }
@@ -37,7 +37,7 @@ func (s *service) SystemSharedMemoryUnregister(
 	_ context.Context, r *inferencepb.SystemSharedMemoryUnregisterRequest,
 ) (*inferencepb.SystemSharedMemoryUnregisterResponse, error) {
 	if err := s.opts.Regions.UnregisterSystem(r.Name); err != nil {
-		return nil, failure(err)
+		return nil, statusError(err)
 	}
 	return &inferencepb.SystemSharedMemoryUnregisterResponse{}, nil
 }
@@ -47,7 +47,7 @@ func (s *service) CudaSharedMemoryStatus(
 ) (*inferencepb.CudaSharedMemoryStatusResponse, error) {
 	all, err := s.opts.Regions.CUDAStatus(r.Name)
 	if err != nil {
-		return nil, failure(err)
+		return nil, statusError(err)
 	}
 	resp := &inferencepb.CudaSharedMemoryStatusResponse{
 		Regions: make(map[string]*inferencepb.CudaSharedMemoryStatusResponse_RegionStatus, len(all)),
@@ -65,7 +65,7 @@ func (s *service) CudaSharedMemoryRegister(
 ) (*inferencepb.CudaSharedMemoryRegisterResponse, error) {
 	// A negative device becomes a number that no device has.
 	if err := s.opts.Regions.RegisterCUDA(r.Name, r.RawHandle, uint64(r.DeviceId), r.ByteSize); err != nil {
-		return nil, failure(err)
+		return nil, statusError(err)
 	}
 	return &inferencepb.CudaSharedMemoryRegisterResponse{}, nil
 }
@@ -74,7 +74,7 @@ func (s *service) CudaSharedMemoryUnregister(
 	_ context.Context, r *inferencepb.CudaSharedMemoryUnregisterRequest,
 ) (*inferencepb.CudaSharedMemoryUnregisterResponse, error) {
 	if err := s.opts.Regions.UnregisterCUDA(r.Name); err != nil {
-		return nil, failure(err)
+		return nil, statusError(err)
 	}
 	return &inferencepb.CudaSharedMemoryUnregisterResponse{}, nil
 }

@@ -177,7 +177,7 @@ func (o Options) Validate() error {
 func ServerOptions(o Options) []grpc.ServerOption {
 	opts := []grpc.ServerOption{
 		grpc.StreamInterceptor(newAdmin(&o).stream),
-		grpc.Creds(newAccounts(&o)),
+		grpc.Creds(newBudgetCredentials(&o)),
 		grpc.MaxHeaderListSize(o.MaxHeaderList),
 		grpc.ForceServerCodecV2(rpc.NewCodec(o.Pool)),
 		grpc.MaxRecvMsgSize(o.MaxReceive),

@@ -45,7 +45,7 @@ func (p *pace) begin() uint32 {
 		return 0
 	}
 	now := p.tick.Load()
-	p.in(now).Add(1)
+	p.stepsOf(now).Add(1)
 	if !p.running.Load() {
 		p.start()
 	}
@@ -55,12 +55,12 @@ func (p *pace) begin() uint32 {
 // end counts a step that has arrived or failed.
 func (p *pace) end(begun uint32) {
 	if p.conn != nil {
-		p.in(begun).Add(-1)
+		p.stepsOf(begun).Add(-1)
 	}
 }
 
-// in returns the number of steps that began in a tick.
-func (p *pace) in(tick uint32) *atomic.Int32 {
+// stepsOf returns the number of steps that began in a tick and have not ended.
+func (p *pace) stepsOf(tick uint32) *atomic.Int32 {
 	return &p.waiting[tick%uint32(len(p.waiting))]
 }
 
@@ -73,7 +73,7 @@ func (p *pace) start() {
 // check ends a tick and closes the connection if a step has taken too long.
 func (p *pace) check() {
 	now := p.tick.Add(1)
-	if p.in(now-ticks-1).Load() > 0 {
+	if p.stepsOf(now-ticks-1).Load() > 0 {
 		if p.log != nil {
 			p.log.Warn("closing a gRPC connection: a message arrives too slowly", "client", p.conn.RemoteAddr(), "after", stepTime)
 		}

@@ -58,7 +58,7 @@ func inBubble(t *testing.T, test func(t *testing.T, slow *slowClient, other infe
 	})
 }
 
-// closed is told when the server has closed the connection.
+// closed receives a value when the server has closed the connection.
 func (c *slowClient) closed() <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
@@ -72,7 +72,7 @@ func (c *slowClient) closed() <-chan struct{} {
 	return done
 }
 
-// framed returns a request as it goes over the wire.
+// framed returns a request in the form of the transport.
 func framed(t *testing.T, r *inferencepb.ModelInferRequest) []byte {
 	t.Helper()
 	msg, err := proto.Marshal(r)
@@ -80,8 +80,8 @@ func framed(t *testing.T, r *inferencepb.ModelInferRequest) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(msg))), msg...)
 }
 
-// TestStalledMessage: a client that stops within a message loses its connection
-// after two to three minutes, and with it what the message was charged.
+// TestStalledMessage: a client that stops within a message loses its connection after two to three
+// minutes, which releases the charge of the message.
 func TestStalledMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		method string
@@ -123,8 +123,8 @@ func TestStalledMessage(t *testing.T) {
 	}
 }
 
-// TestSlowMessage: a message may take its time as long as it goes on, also after
-// it came fast at first, and a stream may rest between messages.
+// TestSlowMessage: a message may be slow as long as data arrives, also after a fast start, and a
+// stream may be idle between messages.
 func TestSlowMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T, slow *slowClient, _ inferencepb.GRPCInferenceServiceClient) {
 		ends := make(chan map[uint32]end, 1)

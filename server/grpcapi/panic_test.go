@@ -42,8 +42,7 @@ func brokenRequest() *inferencepb.ModelInferRequest {
 	return r
 }
 
-// TestPanicOfTheCore: a fault of the server is the answer to that request alone, and
-// what the request held is given back.
+// TestPanicOfTheCore: a panic fails only its own request, whose memory is released.
 func TestPanicOfTheCore(t *testing.T) {
 	t.Parallel()
 	const fault = "internal error while the call was served; the server's log has the details"
@@ -66,8 +65,8 @@ func TestPanicOfTheCore(t *testing.T) {
 	require.NoError(t, stream.CloseSend())
 }
 
-// careless is a core that panics before it has given out the model "lost", and whose
-// model "torn" panics as soon as it is asked for its configuration.
+// careless is a core that panics before it has returned the model "lost", and whose model "torn"
+// panics in Config.
 type careless struct{ *stub }
 
 func (s careless) Model(name, version string) (infer.Model, error) {
@@ -85,8 +84,8 @@ type torn struct{ *echo }
 
 func (torn) Config() *inferencepb.ModelConfig { panic("no configuration") }
 
-// TestPanicBeforeTheModel: a fault before a model has the request ends the call, and
-// gives back its memory, its model and what it was charged.
+// TestPanicBeforeTheModel: a panic before the model has the request ends the call and releases its
+// memory, its model and its charge.
 func TestPanicBeforeTheModel(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"lost", "torn"} {

@@ -17,7 +17,7 @@ var errPanic = status.New(status.Internal, "internal error while the call was se
 func (g guard) recover(method string, err *error) {
 	if p := recover(); p != nil {
 		g.report(method, p)
-		*err = failure(errPanic)
+		*err = statusError(errPanic)
 	}
 }
 

@@ -17,16 +17,15 @@ import (
 	"triton/server/infer/infertest"
 )
 
-// scripted is a core with the models "one" and, decoupled, "dec", which do what
-// the script in their input (infertest.ParseScript) says, like testdata/stream/model.py with NVIDIA's
-// server. Time is virtual: everything happens, in order, when a request for the
-// model "barrier" comes.
+// scripted is a core with the models "one" and, decoupled, "dec", which run the script in their
+// input (infertest.ParseScript), like testdata/stream/model.py with NVIDIA's server. Time is
+// virtual: all steps run, in order, when a request for the model "barrier" arrives.
 type scripted struct {
 	*stub
-	mu    sync.Mutex
-	steps []step
-	size  int              // bytes of an output beyond its number
-	asked []*infer.Request // all that were submitted
+	mu       sync.Mutex
+	steps    []step
+	size     int              // bytes of an output beyond its number
+	received []*infer.Request // all that were submitted
 }
 
 type step struct {
@@ -79,12 +78,12 @@ func (m *actor) Submit(r *infer.Request) error {
 	in.Data.CopyTo(text)
 	m.core.mu.Lock()
 	defer m.core.mu.Unlock()
-	m.core.asked = append(m.core.asked, r)
+	m.core.received = append(m.core.received, r)
 	m.core.plan(r, string(text[4:]))
 	return nil
 }
 
-// plan notes what a script does when.
+// plan records the steps of a script with their times.
 func (s *scripted) plan(r *infer.Request, script string) {
 	steps := infertest.ParseScript(script)
 	if slices.ContainsFunc(steps, func(s infertest.Step) bool { return s.Word == "x" }) {
@@ -141,7 +140,7 @@ func parameterText(ps []kserve.Parameter) string {
 func (s *scripted) play(barrier *infer.Request) {
 	s.mu.Lock()
 	steps := s.steps
-	s.steps, s.asked = nil, nil
+	s.steps, s.received = nil, nil
 	s.mu.Unlock()
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
 	for _, p := range steps {

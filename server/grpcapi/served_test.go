@@ -32,7 +32,7 @@ func TestServed(t *testing.T) {
 			t.Skip("answers that differ for the reasons written there")
 		}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			return mask(answer(t, conn, d))
+			return mask(outgoing(t, conn, d))
 		})
 	})
 }

@@ -153,8 +153,8 @@ func TestTraced(t *testing.T) {
 	}
 }
 
-// TestHolds: each delay is where a test suite looks for it.
-func TestHolds(t *testing.T) {
+// TestDelays: each delay is where test suites expect it.
+func TestDelays(t *testing.T) {
 	t.Parallel()
 	const d = 30 * time.Millisecond
 	infers := func(c inferencepb.GRPCInferenceServiceClient) error {
@@ -199,24 +199,24 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestHeldCancel: the model hears later that nobody waits.
-func TestHeldCancel(t *testing.T) {
+// TestDelayedCancel: the delay postpones the cancellation of the model's request.
+func TestDelayedCancel(t *testing.T) {
 	t.Parallel()
 	const d = 30 * time.Millisecond
 	s := newStub()
-	heard := make(chan time.Time, 1)
+	observed := make(chan time.Time, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	s.block = func(ctx context.Context) error {
 		cancel()
 		<-ctx.Done()
-		heard <- time.Now()
+		observed <- time.Now()
 		return ctx.Err()
 	}
 	conn := serve(t, s, s, func(o *grpcapi.Options) { o.Delays = grpcapi.Delays{Notification: d, Enqueue: 1} })
 	_, err := inferencepb.NewGRPCInferenceServiceClient(conn).ModelInfer(ctx, echoRequest(nil))
-	gone := time.Now()
+	cancelled := time.Now()
 	require.Equal(t, codes.Canceled, grpcstatus.Code(err))
-	require.Greater(t, (<-heard).Sub(gone), d/3)
+	require.Greater(t, (<-observed).Sub(cancelled), d/3)
 }
 
 func TestOptionsOfMessages(t *testing.T) {

@@ -10,13 +10,13 @@ import (
 	"triton/server/trace"
 )
 
-// TraceSetting reads and changes the trace settings of a model, or the global ones.
+// TraceSetting reads and changes the trace settings of a model, or the global settings.
 func (s *service) TraceSetting(
 	_ context.Context, r *inferencepb.TraceSettingRequest,
 ) (*inferencepb.TraceSettingResponse, error) {
 	t := s.opts.Tracer
 	if t == nil {
-		return nil, failure(status.New(status.Unavailable, "the server does not support trace"))
+		return nil, statusError(status.New(status.Unavailable, "the server does not support trace"))
 	}
 	var change func() (trace.Change, error)
 	if len(r.GetSettings()) > 0 {
@@ -24,7 +24,7 @@ func (s *service) TraceSetting(
 	}
 	fields, err := frontend.TraceSettings(t, s.svc.ModelReady, r.GetModelName(), change)
 	if err != nil {
-		return nil, failure(err)
+		return nil, statusError(err)
 	}
 	all := map[string]*inferencepb.TraceSettingResponse_SettingValue{}
 	for _, f := range fields {
@@ -39,7 +39,7 @@ func (s *service) TraceSetting(
 }
 
 func traceChange(settings map[string]*inferencepb.TraceSettingRequest_SettingValue) (c trace.Change, err error) {
-	for _, name := range trace.Changeable() {
+	for _, name := range c.Names() {
 		if v, ok := settings[name]; ok {
 			if err = c.Set(name, v.GetValue()); err != nil {
 				return c, err
@@ -58,7 +58,7 @@ func (s *service) LogSettings(
 		return logValue{name, v}, ok
 	})
 	if err != nil {
-		return nil, failure(err)
+		return nil, statusError(err)
 	}
 	return logSettings(settings), nil
 }

@@ -30,33 +30,33 @@ type stream struct {
 	wake        chan struct{} // wakes the writer; capacity 1
 	mayContinue *sync.Cond    // wakes the reader; used with mu
 
-	mu     sync.Mutex
-	ready  []answer // to be written, in this order
-	first  *call    // first open call of models that are not decoupled, in request order
-	last   *call
-	flight calls                 // all calls that are not done
-	ahead  int                   // bytes held by flight
-	unread infer.ResponseBacklog // the part of ahead that the client has not read
-	ended  bool                  // no more requests are read
-	failed error                 // the reason, unless the client half-closed
-	closed bool                  // no more answers are written
-	seen   callRecord
+	mu        sync.Mutex
+	ready     []outgoing // to be written, in this order
+	first     *call      // first open call of models that are not decoupled, in request order
+	last      *call
+	inFlight  calls                 // all calls that are not done
+	heldBytes int                   // bytes held by flight
+	unread    infer.ResponseBacklog // the part of heldBytes that the client has not read
+	ended     bool                  // no more requests are read
+	readErr   error                 // the reason, unless the client half-closed
+	closed    bool                  // no more responses are written
+	record    callRecord
 
 	// Used by the reader only. The charge of a request moves to its call.
 	in incoming
 
 	// Used by the writer only.
-	writing []answer
+	writing []outgoing
 	message rpc.StreamResponse
-	own     kserve.Response
+	scratch kserve.Response
 }
 
-// modelStreamInfer returns the handler of ModelStreamInfer.
+// modelStreamInfer is the handler of ModelStreamInfer.
 func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	svc := srv.(*service)
 	svc.opts.Compression.compress(conn.Context())
 	s := &stream{service: svc, conn: conn, strict: strict(conn), wake: make(chan struct{}, 1), unread: infer.ResponseBacklog{Limit: svc.opts.MaxUnread}}
-	if err := s.in.intake.begin(conn.Context(), svc.opts.MaxReceive); err != nil {
+	if err := s.in.reader.begin(conn.Context(), svc.opts.MaxReceive); err != nil {
 		return err
 	}
 	s.mayContinue = sync.NewCond(&s.mu)
@@ -72,7 +72,7 @@ func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	return err
 }
 
-// strict reports whether the client wants the stream to end at an error of a model.
+// strict reports whether the client requests that an error of a model ends the stream.
 func strict(conn grpc.ServerStream) bool {
 	v := metadata.ValueFromIncomingContext(conn.Context(), "triton_grpc_error")
 	return len(v) > 0 && v[0] == "true"
@@ -84,7 +84,7 @@ func (s *stream) read() {
 	var err error
 	defer func() { s.end(err) }()
 	defer s.service.guard.recover(rpc.ModelStreamInfer, &err)
-	defer s.in.intake.end()
+	defer s.in.reader.end()
 	for err == nil {
 		if err = s.waitToRead(); err == nil {
 			err = s.next()
@@ -94,13 +94,13 @@ func (s *stream) read() {
 
 func (s *stream) next() error {
 	clock := s.service.startClock()
-	r, wrong, err := s.service.receive(&s.in)
+	r, invalid, err := s.service.receive(&s.in)
 	if err != nil {
 		return err
 	}
 	clock.read(s.service)
 	sleep(s.service.opts.Delays.ProcessEntry)
-	s.issue(r, wrong, clock)
+	s.submit(r, invalid, clock)
 	return nil
 }
 
@@ -113,7 +113,7 @@ func (s *stream) waitToRead() error {
 	if s.hasRoom() {
 		return s.closedError()
 	}
-	window := charge{account: s.in.intake.charge.account}
+	window := charge{budget: s.in.reader.charge.budget}
 	if err := window.Take(int(s.service.opts.StreamWindow)); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (s *stream) waitToRead() error {
 }
 
 func (s *stream) hasRoom() bool {
-	return s.closed || s.ahead <= s.service.opts.ReadAhead && s.flight.n < maxCalls
+	return s.closed || s.heldBytes <= s.service.opts.ReadAhead && s.inFlight.n < maxCalls
 }
 
 func (s *stream) closedError() error {
@@ -140,18 +140,18 @@ func (s *stream) end(err error) {
 	s.mu.Lock()
 	s.ended = true
 	if !errors.Is(err, io.EOF) {
-		s.failed = err
+		s.readErr = err
 	}
 	s.mu.Unlock()
 	s.signal()
 }
 
-// issue submits a request to its model. A mistake found before that is answered with
-// only the request's ID.
-func (s *stream) issue(r *infer.Request, wrong error, clock clock) {
+// submit submits a request to its model. The reply to an invalid request has only the
+// request's ID.
+func (s *stream) submit(r *infer.Request, invalid error, clock clock) {
 	c := newCall(s, r)
-	c.charge = s.in.intake.charge
-	s.in.intake.charge.bytes = 0
+	c.charge = s.in.reader.charge
+	s.in.reader.charge.bytes = 0
 	added, over := false, false
 	defer func() {
 		switch {
@@ -164,14 +164,14 @@ func (s *stream) issue(r *infer.Request, wrong error, clock clock) {
 			c.free()
 		}
 	}()
-	err := s.find(c, wrong)
+	err := s.find(c, invalid)
 	if added = s.add(c); !added {
 		return
 	}
 	if err == nil {
 		c.trace = s.service.sample(s.conn.Context(), r, clock)
 	}
-	over = true // from now on an answer ends the call
+	over = true // from now on a response ends the call
 	if err != nil {
 		r.Release()
 		c.refuse(err)
@@ -184,15 +184,15 @@ func (s *stream) issue(r *infer.Request, wrong error, clock clock) {
 }
 
 // find sets the model of a call, unless the request has a mistake.
-func (s *stream) find(c *call, wrong error) error {
+func (s *stream) find(c *call, invalid error) error {
 	m, err := s.service.streamModel(c.request)
 	if err != nil {
 		return err
 	}
 	c.model = m
 	c.decoupled = m.Config().GetModelTransactionPolicy().GetDecoupled()
-	if wrong != nil {
-		return wrong
+	if invalid != nil {
+		return invalid
 	}
 	if err := s.service.forward(s.conn.Context(), c.request); err != nil {
 		return err
@@ -218,12 +218,12 @@ func (s *service) streamModel(r *infer.Request) (infer.Model, error) {
 func (s *stream) add(c *call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen.request(c.name, c.id)
+	s.record.request(c.name, c.id)
 	if s.closed {
 		return false
 	}
-	s.flight.add(c)
-	s.ahead += c.bytes
+	s.inFlight.add(c)
+	s.heldBytes += c.bytes
 	if c.decoupled {
 		return true
 	}
@@ -244,17 +244,17 @@ func (s *stream) signal() {
 	}
 }
 
-// close ends the stream: answers that were not written are dropped and running requests
-// are cancelled.
+// close ends the stream: it drops responses that were not written and cancels running
+// requests.
 func (s *stream) close() {
 	s.mu.Lock()
 	s.closed = true
 	drop := append(s.writing, s.ready...)
 	s.writing, s.ready = nil, nil
 	var running []*call
-	for c := s.flight.head; c != nil; c = c.next {
+	for c := s.inFlight.head; c != nil; c = c.next {
 		if !c.done {
-			c.kept = true
+			c.closing = true
 			running = append(running, c)
 		}
 	}
@@ -271,11 +271,11 @@ func (s *stream) close() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for c := s.flight.head; c != nil; {
+	for c := s.inFlight.head; c != nil; {
 		after := c.next
-		c.kept = false
+		c.closing = false
 		if c.done {
-			s.flight.remove(c)
+			s.inFlight.remove(c)
 			c.free()
 		}
 		c = after

@@ -26,7 +26,7 @@ import (
 	"triton/server/grpcapi"
 )
 
-// TestStreams compares what streams answer with what NVIDIA's server answered.
+// TestStreams compares the responses of streams with those of NVIDIA's server.
 // TRITON_STREAM_GRPC and -rewrite record a server with testdata/stream/model.py
 // as the models "one" and "dec", started with --grpc-header-forward-pattern=my-.*
 func TestStreams(t *testing.T) {

@@ -97,8 +97,8 @@ func TestMutualTLS(t *testing.T) {
 	}
 }
 
-// TestConnectionAge: a connection that is too old is closed in good order, and
-// the client comes again.
+// TestConnectionAge: a connection that is too old is closed gracefully, and the client connects
+// again.
 func TestConnectionAge(t *testing.T) {
 	t.Parallel()
 	s := newStub()

@@ -28,6 +28,6 @@ func (s *service) sample(ctx context.Context, r *infer.Request, c clock) *fronte
 		}
 		return ""
 	}, c.waiting, c.arrived)
-	t.Follow(r)
+	t.Attach(r)
 	return t
 }

@@ -12,7 +12,7 @@ import (
 	"triton/pkg/status"
 )
 
-// write writes answers until the client has half-closed and all requests are answered,
+// write writes responses until the client has half-closed and all requests are answered,
 // or the stream breaks. It returns the status of the stream.
 func (s *stream) write() error {
 	ctx, cancel := withDeadlineMargin(s.conn.Context())
@@ -36,7 +36,7 @@ func (s *stream) write() error {
 	}
 }
 
-// take moves the ready answers to writing. It reports false if there are none.
+// take moves the ready responses to writing. It reports false if there are none.
 func (s *stream) take() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,39 +50,39 @@ func (s *stream) take() bool {
 func (s *stream) isOver() (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	broken := s.failed != nil && !errors.Is(s.failed, errParse) && grpcstatus.Code(s.failed) != codes.ResourceExhausted
-	return broken || s.ended && s.flight.n == 0, s.failed
+	broken := s.readErr != nil && !errors.Is(s.readErr, errParse) && grpcstatus.Code(s.readErr) != codes.ResourceExhausted
+	return broken || s.ended && s.inFlight.n == 0, s.readErr
 }
 
-// deliver writes one answer and ends its call if it is the last.
-func (s *stream) deliver(a *answer) error {
+// deliver writes one response and ends its call if it is the last.
+func (s *stream) deliver(a *outgoing) error {
 	c := a.call
 	size := a.size()
-	err := s.answer(a)
+	err := s.writeResponse(a)
 	s.mu.Lock()
-	s.ahead -= size
+	s.heldBytes -= size
 	s.unread.Remove(size)
 	if a.last {
-		s.ahead -= c.bytes
-		s.flight.remove(c)
+		s.heldBytes -= c.bytes
+		s.inFlight.remove(c)
 	}
 	s.mu.Unlock()
 	s.mayContinue.Signal()
 	last := a.last
 	a.release()
-	*a = answer{}
+	*a = outgoing{}
 	if last {
 		c.free()
 	}
 	return err
 }
 
-// answer writes one answer, unless the client does not want it.
-func (s *stream) answer(a *answer) error {
+// writeResponse writes one response, unless the client does not want it.
+func (s *stream) writeResponse(a *outgoing) error {
 	c := a.call
 	if a.err != nil {
-		s.own = kserve.Response{ID: c.id, Parameters: s.own.Parameters[:0]}
-		return s.send(c, status.From(a.err).Msg, &s.own)
+		s.scratch = kserve.Response{ID: c.id, Parameters: s.scratch.Parameters[:0]}
+		return s.send(c, status.From(a.err).Msg, &s.scratch)
 	}
 	if a.resp == nil && c.decoupled {
 		if !c.emptyFinal {
@@ -92,7 +92,7 @@ func (s *stream) answer(a *answer) error {
 	}
 	if err := c.check(a); err != nil {
 		if s.strict {
-			return failure(err)
+			return statusError(err)
 		}
 		return s.send(c, status.From(err).Msg, s.responseHeader(a))
 	}
@@ -102,12 +102,12 @@ func (s *stream) answer(a *answer) error {
 
 // responseHeader returns a response with the ID and the model of the request, named as
 // the client named it.
-func (s *stream) responseHeader(a *answer) *kserve.Response {
+func (s *stream) responseHeader(a *outgoing) *kserve.Response {
 	c := a.call
-	s.own = kserve.Response{
-		ID: c.id, ModelName: c.name, ModelVersion: c.version, Parameters: append(s.own.Parameters[:0], finalResponse(a.final)),
+	s.scratch = kserve.Response{
+		ID: c.id, ModelName: c.name, ModelVersion: c.version, Parameters: append(s.scratch.Parameters[:0], finalResponse(a.final)),
 	}
-	return &s.own
+	return &s.scratch
 }
 
 func finalResponse(final bool) kserve.Parameter {
@@ -118,7 +118,7 @@ var errNoResponse = status.New(status.Internal, "expected a single response, got
 
 // check replaces outputs by their classes and returns an error if the response cannot
 // be sent.
-func (c *call) check(a *answer) error {
+func (c *call) check(a *outgoing) error {
 	if a.resp == nil {
 		return errNoResponse
 	}

@@ -46,7 +46,7 @@ func (b *bodyReader) receive(p []byte) (int, error) {
 	pace := c.server.core.pace
 	b.begin(c.nc.SetReadDeadline)
 	n, err := c.nc.Read(p)
-	b.add(n, pace.least)
+	b.add(n, pace.minBytes)
 	if err != nil || int64(n) == b.left {
 		_ = c.nc.SetReadDeadline(time.Time{})
 	}

@@ -45,10 +45,10 @@ type conn struct {
 	linger bool
 }
 
-func newConn(s *Server, nc net.Conn, at *session) *conn {
-	c := &conn{server: s, nc: nc, session: at, buf: make([]byte, firstBuffer)}
+func newConn(s *Server, nc net.Conn, sess *session) *conn {
+	c := &conn{server: s, nc: nc, session: sess, buf: make([]byte, firstBuffer)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	at.cancelWith(c.cancel)
+	sess.cancelWith(c.cancel)
 	c.body.c = c
 	c.watch = newWatch(c)
 	return c
@@ -56,14 +56,14 @@ func newConn(s *Server, nc net.Conn, at *session) *conn {
 
 // run serves requests until the connection ends or is handed to net/http.
 func (c *conn) run() {
-	moved := false
+	handedOver := false
 	defer func() {
 		if p := recover(); p != nil {
 			c.server.core.panicked(p)
-			moved = false
+			handedOver = false
 		}
 		c.cancel()
-		if !moved {
+		if !handedOver {
 			c.session.end(c.linger)
 		}
 	}()
@@ -74,8 +74,8 @@ func (c *conn) run() {
 		switch c.next() {
 		case ended:
 			return
-		case unusual:
-			moved = c.move()
+		case forNetHTTP:
+			handedOver = c.handOver()
 			return
 		}
 		if !c.exchange() {
@@ -88,9 +88,9 @@ func (c *conn) run() {
 type arrival uint8
 
 const (
-	ended   arrival = iota
-	request         // its line and headers
-	unusual         // a request that net/http has to parse
+	ended      arrival = iota
+	request            // its line and headers
+	forNetHTTP         // a request that net/http has to parse
 )
 
 // next reads until the line and headers of a request are complete.
@@ -109,14 +109,14 @@ func (c *conn) next() arrival {
 			}
 			return request
 		case n < 0:
-			return unusual
+			return forNetHTTP
 		}
 		if c.r > 0 { // make room
 			c.w = copy(c.buf, c.buf[c.r:c.w])
 			c.r = 0
 		}
 		if c.w == len(c.buf) && !c.grow() {
-			return unusual
+			return forNetHTTP
 		}
 		if !timed {
 			timed = true

@@ -44,8 +44,8 @@ func (c *chained) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestBytesBesideAnError: bytes that a read returns beside an error count as received.
-func TestBytesBesideAnError(t *testing.T) {
+// TestBytesWithAnError: bytes that a read returns together with an error count as received.
+func TestBytesWithAnError(t *testing.T) {
 	t.Parallel()
 	body := payload
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n", readPath, len(body))

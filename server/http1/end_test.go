@@ -177,7 +177,7 @@ func TestMaxConnections(t *testing.T) {
 	for range 3 {
 		text := dial(t, addr, "GET /live HTTP/1.1\r\nHost: x\r\n\r\n", true)
 		require.Regexp(t, "^HTTP/1.1 503 Service Unavailable\r\n", text)
-		require.Contains(t, text, `{"error":"the server has as many HTTP connections as it may have`)
+		require.Contains(t, text, `{"error":"the server has reached its limit of HTTP connections`)
 	}
 	for _, c := range conns {
 		require.Equal(t, 200, get(t, c, bufio.NewReader(c), "/live").StatusCode)

@@ -40,7 +40,7 @@ type Exchange struct {
 	State any
 
 	conn     *conn // nil: the request came through net/http
-	standard standard
+	netHTTP  netHTTPExchange
 	out      []byte // bytes that are written with one call
 	started  bool   // the head of a chunked reply was written, or will be next
 	complete bool   // the whole reply was written
@@ -72,7 +72,7 @@ func (x *Exchange) Lookup(name string) (string, bool) {
 	if x.conn != nil {
 		return x.conn.head.lines.lookup(name)
 	}
-	v := x.standard.request.Header.Values(name)
+	v := x.netHTTP.request.Header.Values(name)
 	if len(v) == 0 {
 		return "", false
 	}
@@ -85,7 +85,7 @@ func (x *Exchange) Each(visit func(name, value string) error) error {
 	if x.conn != nil {
 		return x.conn.head.lines.each(visit)
 	}
-	for name, values := range x.standard.request.Header {
+	for name, values := range x.netHTTP.request.Header {
 		for _, v := range values {
 			if err := visit(strings.ToLower(name), v); err != nil {
 				return err
@@ -100,7 +100,7 @@ func (x *Exchange) RemoteAddr() string {
 	if x.conn != nil {
 		return x.conn.nc.RemoteAddr().String()
 	}
-	return x.standard.request.RemoteAddr
+	return x.netHTTP.request.RemoteAddr
 }
 
 // Watch makes Context end when the client disconnects. The body must not be read between Watch
@@ -146,7 +146,7 @@ func (x *Exchange) Send() {
 	if x.conn != nil {
 		x.conn.send(x)
 	} else {
-		x.standard.send(x)
+		x.netHTTP.send(x)
 	}
 }
 
@@ -156,7 +156,7 @@ func (x *Exchange) Chunk(p []byte) error {
 	if x.conn != nil {
 		return x.conn.chunk(x, p)
 	}
-	return x.standard.chunk(x, p)
+	return x.netHTTP.chunk(x, p)
 }
 
 // Flush writes the pieces that were added; last ends the reply.
@@ -165,7 +165,7 @@ func (x *Exchange) Flush(last bool) error {
 	if x.conn != nil {
 		err = x.conn.flush(x, last)
 	} else {
-		err = x.standard.flush(x, last)
+		err = x.netHTTP.flush(x, last)
 	}
 	if err == nil && last {
 		x.complete = true

@@ -56,8 +56,8 @@ func TestReplyOnTheWire(t *testing.T) {
 	}
 }
 
-// TestBothTransports: the transports look alike to a handler and, except for the order of headers,
-// to a client.
+// TestBothTransports: the transports are equal for a handler and, except for the order of headers,
+// for a client.
 func TestBothTransports(t *testing.T) {
 	http1test.Both(t, func(t *testing.T, start http1test.Serving) {
 		seen := make(chan string, 1)

@@ -17,12 +17,12 @@ type framing struct {
 
 	// Of the current head.
 	begun     bool
-	old       bool // HTTP/1.0
+	http10    bool // HTTP/1.0
 	length    int64
 	hasLength bool
-	coding    bool
+	hasCoding bool
 	folded    bool // the last header decides the framing, and the next line may continue it
-	doubtful  bool
+	ambiguous bool
 
 	heads int64 // read so far
 	// refused is the number of the first head that must not be answered, from 1; 0: none.
@@ -51,7 +51,7 @@ func (f *framing) feed(p []byte) {
 			n := min(int64(len(p)), f.left)
 			p = p[n:]
 			if f.left -= n; f.left == 0 {
-				f.skipped()
+				f.endBody()
 			}
 			continue
 		}
@@ -67,8 +67,8 @@ func (f *framing) feed(p []byte) {
 	}
 }
 
-// skipped continues after a body or a chunk.
-func (f *framing) skipped() {
+// endBody continues after a body or a chunk.
+func (f *framing) endBody() {
 	if f.state == framedChunk {
 		f.state = framedChunkEnd
 	} else {
@@ -113,19 +113,19 @@ func (f *framing) headLine(line []byte) {
 			f.endHead()
 		}
 	case !f.begun:
-		f.begun, f.old = true, bytes.HasSuffix(line, []byte("/1.0"))
+		f.begun, f.http10 = true, bytes.HasSuffix(line, []byte("/1.0"))
 	case line[0] == ' ' || line[0] == '\t':
-		f.doubtful = f.doubtful || f.folded
+		f.ambiguous = f.ambiguous || f.folded
 	default:
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		f.folded = false
 		switch {
 		case equalFold(name, "content-length"):
 			n, ok := parseLength(bytes.TrimSpace(value))
-			f.doubtful = f.doubtful || !ok
+			f.ambiguous = f.ambiguous || !ok
 			f.hasLength, f.length, f.folded = true, n, true
 		case equalFold(name, "transfer-encoding"):
-			f.coding, f.folded = true, true
+			f.hasCoding, f.folded = true, true
 		}
 	}
 }
@@ -133,18 +133,18 @@ func (f *framing) headLine(line []byte) {
 // endHead continues after a head.
 func (f *framing) endHead() {
 	f.heads++
-	if f.doubtful || f.coding && (f.hasLength || f.old) {
+	if f.ambiguous || f.hasCoding && (f.hasLength || f.http10) {
 		f.refused.CompareAndSwap(0, f.heads)
 		f.state = framedLost
 		return
 	}
 	switch {
-	case f.coding:
+	case f.hasCoding:
 		f.state = framedChunkSize
 	case f.length > 0:
 		f.state, f.left = framedBody, f.length
 	}
-	f.begun, f.length, f.hasLength, f.coding, f.folded = false, 0, false, false, false
+	f.begun, f.length, f.hasLength, f.hasCoding, f.folded = false, 0, false, false, false
 }
 
 // chunk reads the size line of a chunk.

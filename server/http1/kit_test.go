@@ -64,8 +64,8 @@ func post(t *testing.T, addr, path, body string) (int, string) {
 	return resp.StatusCode, string(text)
 }
 
-// dial sends text over a connection of its own, half-closes it if asked to, and returns all that
-// the server sends.
+// dial sends text over a connection of its own, half-closes it if half is set, and returns all
+// that the server sends.
 func dial(t *testing.T, addr, text string, closeWrite bool) string {
 	t.Helper()
 	c, err := net.DialTimeout("tcp", addr, waitTime)

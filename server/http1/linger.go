@@ -24,14 +24,14 @@ var lingerBuffers = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 // unread is the rest of the body of a refused request. A client may send all of it before
 // it reads the reply, as long as it sends fast enough.
 type unread struct {
-	left  int64 // 0: unknown
-	least int64 // bytes that must arrive in each lingerTime
+	left     int64 // 0: unknown
+	minBytes int64 // bytes that must arrive in each lingerTime
 }
 
-// lingerOn half-closes the connection and drops what arrives until the client closes it, is
-// silent for too long, or continues for too long. Once hurry returns true the rest of a body is
-// not awaited.
-func lingerOn(nc net.Conn, body unread, hurry func() bool) {
+// lingerClose half-closes the connection and drops what arrives until the client closes it, is
+// silent for too long, or continues for too long. Once draining returns true the rest of a body
+// is not awaited.
+func lingerClose(nc net.Conn, body unread, draining func() bool) {
 	_ = nc.SetWriteDeadline(time.Now().Add(lingerTime))
 	in, ok := closeWrite(nc)
 	if !ok {
@@ -40,9 +40,9 @@ func lingerOn(nc net.Conn, body unread, hurry func() bool) {
 	if in != nc { // the ciphertext is longer
 		body.left += body.left / 8
 	}
-	for body.left > 0 && !hurry() {
+	for body.left > 0 && !draining() {
 		n, open := drop(in, lingerTime, body.left)
-		if !open || n < min(body.least, body.left) {
+		if !open || n < min(body.minBytes, body.left) {
 			return
 		}
 		body.left -= n
@@ -50,12 +50,12 @@ func lingerOn(nc net.Conn, body unread, hurry func() bool) {
 	_, _ = drop(in, lingerSilence, math.MaxInt64)
 }
 
-// drop reads for lingerTime, until most bytes arrived, or none for silence. It returns how many
+// drop reads for lingerTime, until limit bytes arrived, or none for silence. It returns how many
 // arrived and whether the other side is still open.
-func drop(in net.Conn, silence time.Duration, most int64) (n int64, open bool) {
+func drop(in net.Conn, silence time.Duration, limit int64) (n int64, open bool) {
 	b := lingerBuffers.Get().(*[16 << 10]byte)
 	defer lingerBuffers.Put(b)
-	for until := time.Now().Add(lingerTime); n < most; {
+	for until := time.Now().Add(lingerTime); n < limit; {
 		at := time.Now().Add(silence)
 		if at.After(until) {
 			at = until
@@ -78,7 +78,7 @@ func closeWrite(nc net.Conn) (in net.Conn, ok bool) {
 		return nil, false
 	}
 	err := half.CloseWrite()
-	if inner := below(nc); inner != nil { // TLS: that only sent its alert
+	if inner := underlying(nc); inner != nil { // TLS: that only sent its alert
 		if half, ok := inner.(interface{ CloseWrite() error }); ok {
 			return inner, half.CloseWrite() == nil
 		}
@@ -87,8 +87,8 @@ func closeWrite(nc net.Conn) (in net.Conn, ok bool) {
 	return nc, err == nil
 }
 
-// below returns the connection that carries an encrypted one, or nil.
-func below(nc net.Conn) net.Conn {
+// underlying returns the connection that carries an encrypted one, or nil.
+func underlying(nc net.Conn) net.Conn {
 	if t, ok := nc.(interface{ NetConn() net.Conn }); ok {
 		return t.NetConn()
 	}
@@ -98,7 +98,7 @@ func below(nc net.Conn) net.Conn {
 // arrived reports whether unread bytes have arrived. It does not wait, and it ignores
 // deadlines.
 func arrived(nc net.Conn) bool {
-	if inner := below(nc); inner != nil {
+	if inner := underlying(nc); inner != nil {
 		nc = inner
 	}
 	sc, ok := nc.(syscall.Conn)

@@ -12,18 +12,18 @@ import (
 // maxHead bounds the request line and headers that net/http reads.
 const maxHead = 64 << 10
 
-// newStandard makes the net/http server of moved connections.
-func newStandard(c *core) *http.Server {
+// newNetHTTPServer makes the net/http server of the connections that are handed over.
+func newNetHTTPServer(c *core) *http.Server {
 	return &http.Server{
-		Handler: &vetted{&adapter{c}}, DisableGeneralOptionsHandler: true,
+		Handler: &framingChecker{&adapter{c}}, DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout: headTimeout,
 		MaxHeaderBytes:    maxHead,
 		ErrorLog:          slog.NewLogLogger(c.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, nc net.Conn) context.Context {
-			return context.WithValue(ctx, movedKey{}, nc)
+			return context.WithValue(ctx, netHTTPConnKey{}, nc)
 		},
 		ConnState: func(nc net.Conn, state http.ConnState) {
-			switch m := nc.(*movedConn); state {
+			switch m := nc.(*netHTTPConn); state {
 			case http.StateIdle:
 				m.session.markIdle()
 			case http.StateActive:
@@ -55,11 +55,11 @@ func (a *adapter) serve(w http.ResponseWriter, r *http.Request) (complete bool) 
 		}
 	}()
 	x := a.core.get()
-	x.standard = standard{
-		w: w, control: http.NewResponseController(w), request: r, moved: movedFrom(r), pace: a.core.pace,
+	x.netHTTP = netHTTPExchange{
+		w: w, control: http.NewResponseController(w), request: r, conn: netHTTPConnOf(r), pace: a.core.pace,
 	}
-	x.standard.renewWriteDeadline() // of 100 Continue
-	x.Context, x.Method, x.Path, x.Length, x.Body = r.Context(), r.Method, r.URL.EscapedPath(), r.ContentLength, &x.standard
+	x.netHTTP.renewWriteDeadline() // of 100 Continue
+	x.Context, x.Method, x.Path, x.Length, x.Body = r.Context(), r.Method, r.URL.EscapedPath(), r.ContentLength, &x.netHTTP
 	if v := r.Header["Inference-Header-Content-Length"]; len(v) > 0 {
 		x.Header.JSONLength, x.Header.HasJSONLength = v[0], true
 	}
@@ -75,16 +75,16 @@ func (a *adapter) serve(w http.ResponseWriter, r *http.Request) (complete bool) 
 	return complete
 }
 
-// vetted refuses requests whose framing is ambiguous, and asks clients to close while the server
-// drains.
-type vetted struct{ http.Handler }
+// framingChecker refuses requests whose framing is ambiguous, and sends "Connection: close" while
+// the server drains.
+type framingChecker struct{ http.Handler }
 
 const ambiguousText = `{"error":"the request has Content-Length and Transfer-Encoding, so that its end is ambiguous; send one of them"}`
 
-func (h *vetted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	m := movedFrom(r)
+func (h *framingChecker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m := netHTTPConnOf(r)
 	m.session.markActive() // net/http has not called ConnState for a request that it had read already
-	if m.vet() {
+	if m.validFraming() {
 		if m.session.draining() {
 			w.Header().Set("Connection", "close")
 		}

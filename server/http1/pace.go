@@ -10,8 +10,8 @@ import (
 // bodyTimeout is the period in which part of a body, or its end, must arrive.
 const bodyTimeout = 2 * time.Minute
 
-// pace is the minimum speed of request bodies: least bytes in each bodyTimeout.
-type pace struct{ least int64 }
+// pace is the minimum speed of request bodies: minBytes in each bodyTimeout.
+type pace struct{ minBytes int64 }
 
 // newPace returns the pace for a rate in bytes per second.
 func newPace(rate int64) pace {
@@ -19,26 +19,26 @@ func newPace(rate int64) pace {
 }
 
 // within returns how many bytes must arrive in d.
-func (p pace) within(d time.Duration) int64 { return max(1, p.least*int64(d)/int64(bodyTimeout)) }
+func (p pace) within(d time.Duration) int64 { return max(1, p.minBytes*int64(d)/int64(bodyTimeout)) }
 
 // progress is how much of a body has arrived in the current period. The zero value is before
 // the first period.
 type progress struct {
-	until time.Time
-	got   int64
+	until    time.Time
+	received int64
 }
 
 // begin starts a period unless one runs, and passes its end to set.
 func (p *progress) begin(set func(time.Time) error) {
 	if p.until.IsZero() {
-		p.until, p.got = time.Now().Add(bodyTimeout), 0
+		p.until, p.received = time.Now().Add(bodyTimeout), 0
 		_ = set(p.until)
 	}
 }
 
-// add counts n bytes. At least bytes end the period.
-func (p *progress) add(n int, least int64) {
-	if p.got += int64(n); p.got >= least {
+// add counts n bytes. The period ends when minBytes have arrived.
+func (p *progress) add(n int, minBytes int64) {
+	if p.received += int64(n); p.received >= minBytes {
 		p.until = time.Time{}
 	}
 }
@@ -48,8 +48,8 @@ func (p pace) explain(err error) error {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
-	if p.least == 1 {
-		return fmt.Errorf("nothing came for %v", bodyTimeout)
+	if p.minBytes == 1 {
+		return fmt.Errorf("no data arrived for %v", bodyTimeout)
 	}
-	return fmt.Errorf("fewer than %d bytes came in %v", p.least, bodyTimeout)
+	return fmt.Errorf("fewer than %d bytes arrived in %v", p.minBytes, bodyTimeout)
 }

@@ -10,17 +10,17 @@ import (
 // time. The connections of others are closed.
 const maxRefused = 64
 
-const fullText = `{"error":"the server has as many HTTP connections as it may have; try again later"}`
+const fullText = `{"error":"the server has reached its limit of HTTP connections; try again later"}`
 
 const fullHead = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: "
 
 // refuse answers and ends a connection above the limit.
-func refuse(at *session) {
+func refuse(sess *session) {
 	answered := false
-	if below(at.nc) == nil { // a TLS handshake would cost the work that the limit avoids
-		_ = at.nc.SetWriteDeadline(time.Now().Add(lingerSilence))
-		_, err := io.WriteString(at.nc, fullHead+strconv.Itoa(len(fullText))+"\r\n\r\n"+fullText)
+	if underlying(sess.nc) == nil { // a TLS handshake would cost the work that the limit avoids
+		_ = sess.nc.SetWriteDeadline(time.Now().Add(lingerSilence))
+		_, err := io.WriteString(sess.nc, fullHead+strconv.Itoa(len(fullText))+"\r\n\r\n"+fullText)
 		answered = err == nil
 	}
-	at.end(answered)
+	sess.end(answered)
 }

@@ -106,7 +106,7 @@ func TestStalledBody(t *testing.T) {
 				require.NoError(t, err)
 				text, err := io.ReadAll(resp.Body)
 				require.NoError(t, err)
-				require.Equal(t, "nothing came for 2m0s", string(text))
+				require.Equal(t, "no data arrived for 2m0s", string(text))
 				require.Equal(t, 400, resp.StatusCode)
 				require.True(t, resp.Close)
 				require.Equal(t, 2*time.Minute, time.Since(began))

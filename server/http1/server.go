@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// Server serves a Handler with a connection loop that takes the requests of ordinary
-// clients at about half the cost of net/http. A connection whose next request is out of the
-// ordinary (chunked, Expect, Upgrade, HTTP/1.0, malformed, ...) is handed to net/http with
-// all bytes that were read from it, and stays there.
+// Server serves a Handler with a connection loop that costs about half as much as net/http. The
+// loop reads requests in the form that most clients use. A connection whose next request has
+// another form (chunked, Expect, Upgrade, HTTP/1.0, malformed, ...) is handed over to net/http
+// with all bytes that were read from it, and stays there.
 type Server struct {
-	core     *core
-	max      int // connections; 0: no limit
-	sessions *sessions
-	standard *http.Server
-	moved    movedConns
-	// moving is net/http's accept loop over moved.
-	moving sync.WaitGroup
+	core            *core
+	max             int // connections; 0: no limit
+	sessions        *sessions
+	netHTTP         *http.Server
+	netHTTPListener netHTTPListener
+	// netHTTPServing is net/http's accept loop over netHTTPListener.
+	netHTTPServing sync.WaitGroup
 }
 
 // NewServer makes a server. It starts nothing.
 func NewServer(h Handler, o Options) *Server {
 	s := &Server{core: newCore(h, o), max: o.MaxConnections, sessions: newSessions(o.Linger)}
-	s.moved.ch, s.moved.done = make(chan *movedConn), make(chan struct{})
-	s.standard = newStandard(s.core)
+	s.netHTTPListener.ch, s.netHTTPListener.done = make(chan *netHTTPConn), make(chan struct{})
+	s.netHTTP = newNetHTTPServer(s.core)
 	return s
 }
 
@@ -38,8 +38,8 @@ func (s *Server) Serve(l net.Listener) error {
 		return http.ErrServerClosed
 	}
 	defer s.sessions.accepted()
-	s.moved.addr = l.Addr()
-	s.moving.Go(func() { _ = s.standard.Serve(&s.moved) })
+	s.netHTTPListener.addr = l.Addr()
+	s.netHTTPServing.Go(func() { _ = s.netHTTP.Serve(&s.netHTTPListener) })
 	for wait := time.Duration(0); ; {
 		nc, err := l.Accept()
 		switch {
@@ -66,13 +66,13 @@ func transient(err error) bool {
 // start serves a connection. A closed listener may still return connections that were made
 // before; on each of them one request is answered.
 func (s *Server) start(nc net.Conn) {
-	switch at := s.sessions.add(nc, s.max); {
-	case at == nil:
+	switch sess := s.sessions.add(nc, s.max); {
+	case sess == nil:
 		_ = nc.Close()
-	case at.refused:
-		go refuse(at)
+	case sess.refused:
+		go refuse(sess)
 	default:
-		go newConn(s, nc, at).run()
+		go newConn(s, nc, sess).run()
 	}
 }
 
@@ -90,14 +90,14 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err := s.sessions.finish(ctx); err != nil {
 		return err
 	}
-	s.moved.end()
-	s.moving.Wait()
-	return s.standard.Shutdown(ctx)
+	s.netHTTPListener.end()
+	s.netHTTPServing.Wait()
+	return s.netHTTP.Shutdown(ctx)
 }
 
 // Close ends everything at once.
 func (s *Server) Close() error {
 	s.sessions.abort()
-	s.moved.end()
-	return s.standard.Close()
+	s.netHTTPListener.end()
+	return s.netHTTP.Close()
 }

@@ -59,8 +59,8 @@ func (s *session) mark(idle bool) {
 }
 
 // retries reports whether to repeat a read that the read deadline ended while the session
-// was idle: requests arrived lately over other connections, so one may be on its way here,
-// or one has just arrived. A failed TLS handshake is not repeated.
+// was idle: because requests arrived lately over other connections, so that one may be on its
+// way here, or because one has just arrived. A failed TLS handshake is not repeated.
 func (s *session) retries(err error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) || !ready(s.nc) {
 		return false
@@ -70,7 +70,7 @@ func (s *session) retries(err error) bool {
 	if !s.mu.idle || !s.mu.closing || s.mu.aborted {
 		return false
 	}
-	wait := s.sessions.linger - time.Since(*s.sessions.last.Load())
+	wait := s.sessions.linger - time.Since(*s.sessions.lastArrival.Load())
 	if wait <= 0 && arrived(s.nc) {
 		wait = s.sessions.linger
 	}
@@ -146,10 +146,10 @@ func (s *session) cancelWith(cancel context.CancelFunc) {
 }
 
 // expect records how much of a refused request's body has not arrived yet.
-func (s *session) expect(left int64, at pace) {
+func (s *session) expect(left int64, p pace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mu.unread = unread{left, at.within(lingerTime)}
+	s.mu.unread = unread{left, p.within(lingerTime)}
 }
 
 // end ends the session. With linger, because its client may still be sending, it waits for the
@@ -160,7 +160,7 @@ func (s *session) end(linger bool) {
 	aborted, left := s.mu.aborted, s.mu.unread
 	s.mu.Unlock()
 	if linger && !aborted {
-		lingerOn(s.nc, left, s.draining)
+		lingerClose(s.nc, left, s.draining)
 	}
 	_ = s.nc.Close()
 	s.sessions.remove(s)

@@ -24,11 +24,11 @@ type sessions struct {
 		draining, closing, closed bool
 	}
 	// Set once a drain has begun: busy is the number of sessions with a request in flight,
-	// idle receives a value whenever busy becomes 0, and last is when the last request
+	// idle receives a value whenever busy becomes 0, and lastArrival is when the last request
 	// began to arrive.
-	busy atomic.Int64
-	idle chan struct{}
-	last atomic.Pointer[time.Time]
+	busy        atomic.Int64
+	idle        chan struct{}
+	lastArrival atomic.Pointer[time.Time]
 }
 
 func newSessions(linger time.Duration) *sessions {
@@ -62,7 +62,7 @@ func (all *sessions) add(nc net.Conn, limit int) *session {
 	return s
 }
 
-// remove forgets a session that has ended.
+// remove removes a session that has ended.
 func (all *sessions) remove(s *session) {
 	all.mu.Lock()
 	delete(all.mu.sessions, s)
@@ -185,7 +185,7 @@ func (all *sessions) abort() {
 // touch records the arrival of a request, after which others are likely.
 func (all *sessions) touch() {
 	now := time.Now()
-	all.last.Store(&now)
+	all.lastArrival.Store(&now)
 }
 
 // count adds to the number of requests in flight.

@@ -64,7 +64,7 @@ func TestDeadlineOfAClosingSession(t *testing.T) {
 	s := newSessions(0).add(nc, 0)
 	nc.session = s
 	s.markIdle()
-	m := &movedConn{Conn: nc, session: s}
+	m := &netHTTPConn{Conn: nc, session: s}
 	require.NoError(t, m.SetReadDeadline(time.Time{}))
 	require.Equal(t, 1, nc.set)
 	require.Zero(t, nc.open)
@@ -104,7 +104,7 @@ func TestLinger(t *testing.T) {
 		piece  int
 		pieces int           // that the client wants to send
 		drain  time.Duration // after which the server drains; 0: never
-		cut    time.Duration
+		abort  time.Duration
 		sent   int
 	}{
 		"fast enough":  {left: 1000 * 200, piece: 200, pieces: 1000, sent: 1000},
@@ -112,7 +112,7 @@ func TestLinger(t *testing.T) {
 		"unknown":      {left: 0, piece: 200, pieces: 1000, sent: 50},
 		"too much":     {left: 100 * 200, piece: 200, pieces: 1000, sent: 150},
 		"while drain":  {left: 1000 * 200, piece: 200, pieces: 1000, drain: 12 * time.Second, sent: 200},
-		"cut":          {left: 1000 * 200, piece: 200, pieces: 1000, cut: 12 * time.Second, sent: 120},
+		"aborted":      {left: 1000 * 200, piece: 200, pieces: 1000, abort: 12 * time.Second, sent: 120},
 		"ends earlier": {left: 1000 * 200, piece: 200, pieces: 30, sent: 30},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,8 +125,8 @@ func TestLinger(t *testing.T) {
 				if c.drain > 0 {
 					time.AfterFunc(c.drain, func() { _ = e.startDrain() })
 				}
-				if c.cut > 0 {
-					time.AfterFunc(c.cut, e.abort)
+				if c.abort > 0 {
+					time.AfterFunc(c.abort, e.abort)
 				}
 				left := make(chan struct{})
 				go func() {

@@ -204,9 +204,9 @@ func TestEmptyLinesBringNoRequest(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.Equal(t, 200, get(t, c, bufio.NewReader(c), "/live").StatusCode)
-		gone := make(chan struct{})
+		closed := make(chan struct{})
 		go func() {
-			defer close(gone)
+			defer close(closed)
 			for {
 				if _, err := io.WriteString(c, "\r\n"); err != nil {
 					return
@@ -219,6 +219,6 @@ func TestEmptyLinesBringNoRequest(t *testing.T) {
 		defer cancel()
 		require.NoError(t, s.Shutdown(ctx))
 		require.ErrorIs(t, <-done, http.ErrServerClosed)
-		<-gone
+		<-closed
 	})
 }

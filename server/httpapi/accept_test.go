@@ -12,7 +12,7 @@ import (
 	"triton/server/httpapi"
 )
 
-// TestAcceptEncoding holds what Triton chose.
+// TestAcceptEncoding compares with the encodings that Triton chose.
 func TestAcceptEncoding(t *testing.T) {
 	t.Parallel()
 	svc := newService()
@@ -53,7 +53,7 @@ func TestAcceptEncoding(t *testing.T) {
 	}
 }
 
-// TestMislabeled: as with Triton, either name stands for both forms.
+// TestMislabeled: as in Triton, gzip and deflate may be labeled with each other's name.
 func TestMislabeled(t *testing.T) {
 	t.Parallel()
 	svc := newService()

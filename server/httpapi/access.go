@@ -28,6 +28,6 @@ func (x *exchange) logAccess() {
 		slog.String("model", x.model),
 		slog.String("id", x.id),
 		slog.String("peer", x.RemoteAddr()),
-		slog.Bool("gone", x.disconnected),
+		slog.Bool("disconnected", x.disconnected),
 	)
 }

@@ -7,26 +7,26 @@ import (
 	"triton/server/infer"
 )
 
-// backlog is the sink of a stream. It holds the responses that are not sent to the client yet.
-type backlog struct {
+// streamBacklog is the sink of a stream. It holds the responses that are not sent to the client yet.
+type streamBacklog struct {
 	request *infer.Request
 	wake    chan struct{} // wakes the reader; capacity 1
 
 	mu     sync.Mutex
 	ready  []*infer.Response
-	held   infer.ResponseBacklog // counts ready
+	unread infer.ResponseBacklog // counts ready
 	ended  bool                  // the final response has arrived
 	closed bool                  // by the reader
 	full   bool                  // the reader was too slow
 	after  func()                // called when the model has ended, after close
 }
 
-func newBacklog(r *infer.Request, limit int) *backlog {
-	return &backlog{request: r, wake: make(chan struct{}, 1), held: infer.ResponseBacklog{Limit: limit}}
+func newStreamBacklog(r *infer.Request, limit int) *streamBacklog {
+	return &streamBacklog{request: r, wake: make(chan struct{}, 1), unread: infer.ResponseBacklog{Limit: limit}}
 }
 
 // Send adds a response of the model; final is its last.
-func (q *backlog) Send(resp *infer.Response, final bool) {
+func (q *streamBacklog) Send(resp *infer.Response, final bool) {
 	q.mu.Lock()
 	overflow := resp != nil && q.add(resp)
 	q.ended = q.ended || final
@@ -48,28 +48,28 @@ func (q *backlog) Send(resp *infer.Response, final bool) {
 }
 
 // add queues a response and reports whether it is the first that exceeds the limit.
-func (q *backlog) add(resp *infer.Response) (overflow bool) {
+func (q *streamBacklog) add(resp *infer.Response) (overflow bool) {
 	if q.closed || q.full {
 		resp.Release()
 		return false
 	}
-	if q.full = !q.held.TryAdd(resp); q.full {
+	if q.full = !q.unread.TryAdd(resp); q.full {
 		resp.Release()
 		resp = infer.NewResponse()
-		resp.Err = q.held.Err()
+		resp.Err = q.unread.Err()
 	}
 	q.ready = append(q.ready, resp)
 	return q.full
 }
 
 // take waits for responses and returns all queued ones, which the caller releases. last reports
-// that no more will follow. room is reused as storage for the result.
-func (q *backlog) take(ctx context.Context, room []*infer.Response) (all []*infer.Response, last bool, err error) {
+// that no more will follow. spare is reused as storage for the next result.
+func (q *streamBacklog) take(ctx context.Context, spare []*infer.Response) (all []*infer.Response, last bool, err error) {
 	for {
 		q.mu.Lock()
 		if len(q.ready) > 0 || q.ended {
-			all, q.ready = q.ready, room[:0]
-			q.held.Clear()
+			all, q.ready = q.ready, spare[:0]
+			q.unread.Clear()
 			last = q.ended || q.full
 			q.mu.Unlock()
 			return all, last, nil
@@ -85,7 +85,7 @@ func (q *backlog) take(ctx context.Context, room []*infer.Response) (all []*infe
 
 // close ends reading and drops the queued responses. after is called when the model has ended; if
 // it has ended already, close calls it.
-func (q *backlog) close(after func()) {
+func (q *streamBacklog) close(after func()) {
 	q.mu.Lock()
 	q.closed = true
 	drop := q.ready

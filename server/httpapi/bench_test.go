@@ -18,7 +18,7 @@ import (
 	"triton/server/infer"
 )
 
-// simpleRequest is what perf_analyzer sends for model simple.
+// simpleRequest is the request of perf_analyzer for model simple.
 func simpleRequest() string {
 	text := `{"inputs":[{"name":"INPUT0","shape":[1,16],"datatype":"INT32","parameters":{"binary_data_size":64}},` +
 		`{"name":"INPUT1","shape":[1,16],"datatype":"INT32","parameters":{"binary_data_size":64}}],` +

@@ -215,7 +215,7 @@ func framing() []wire {
 	const int2 = named + `"datatype":"INT32","shape":[2],"parameters":{"binary_data_size":8}`
 	const half = named + `"datatype":"FP16","shape":[4],"parameters":{"binary_data_size":8}`
 	const text = named + `"datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":8}`
-	asked := `,"outputs":[{"name":"OUTPUT0","parameters":{"binary_data":true}}]`
+	binaryOutput := `,"outputs":[{"name":"OUTPUT0","parameters":{"binary_data":true}}]`
 	raw := func(model, body string) wire {
 		return wire{path: "/v2/models/" + model + "/infer", header: []string{"Inference-Header-Content-Length: 0"}, body: body}
 	}
@@ -230,10 +230,10 @@ func framing() []wire {
 		`"outputs":[{"name":"OUTPUT0","parameters":{"binary_data":true}},{"name":"OUTPUT1"}]}`
 	chunked := []string{"Transfer-Encoding: chunked"}
 	return []wire{
-		withTail("id_int32", one(int2, asked), tail), withTail("id_int32", one(int2), tail), withTail("id_int32", one(int2), tail[:6]), withTail("id_int32", one(int2), tail+"x"),
-		withTail("id_int32", one(int2), ""), withTail("id_int32", one(int2, `,"parameters":{"binary_data_output":true}`), tail), withTail("id_fp16", one(half, asked), tail), withTail("id_fp16", one(half), tail),
-		withTail("id_string", one(text, asked), "\x04\x00\x00\x00abcd"), withTail("id_string", one(text), "\x04\x00\x00\x00ab\xff\""), withTail("two", two, tail+"\x02\x00\x00\x00hi"),
-		withTail("id_int32", one(int2, `,"outputs":5`), tail+"x"), withTail("id_int32", one(named+`"datatype":"INT32","shape":[0],"parameters":{"binary_data_size":0}`, asked), ""),
+		withTail("id_int32", one(int2, binaryOutput), tail), withTail("id_int32", one(int2), tail), withTail("id_int32", one(int2), tail[:6]), withTail("id_int32", one(int2), tail+"x"),
+		withTail("id_int32", one(int2), ""), withTail("id_int32", one(int2, `,"parameters":{"binary_data_output":true}`), tail), withTail("id_fp16", one(half, binaryOutput), tail), withTail("id_fp16", one(half), tail),
+		withTail("id_string", one(text, binaryOutput), "\x04\x00\x00\x00abcd"), withTail("id_string", one(text), "\x04\x00\x00\x00ab\xff\""), withTail("two", two, tail+"\x02\x00\x00\x00hi"),
+		withTail("id_int32", one(int2, `,"outputs":5`), tail+"x"), withTail("id_int32", one(named+`"datatype":"INT32","shape":[0],"parameters":{"binary_data_size":0}`, binaryOutput), ""),
 		withTail("simple", simple, strings.Repeat(tail, 8)),
 		raw("raw1", tail), raw("rawstr", "hello"),
 		{path: "/v2/models/id_fp32/infer"},

@@ -26,7 +26,7 @@ func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
 		return nil, 0, status.New(status.InvalidArg, "nothing to be decompressed")
 	}
 	in := io.LimitReader(x.Body, maxBody)
-	plain, err := unpacker(x.Header.ContentEncoding, in)
+	plain, err := newDecompressor(x.Header.ContentEncoding, in)
 	switch {
 	case errors.Is(err, http1.ErrTruncated):
 		return nil, 0, unreadable(err)
@@ -47,9 +47,9 @@ func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
 	return body, n, nil
 }
 
-// unpacker returns a reader of the plain text. As in Triton, gzip and deflate may be labeled
-// with each other's name.
-func unpacker(encoding string, in io.Reader) (io.ReadCloser, error) {
+// newDecompressor returns a reader of the plain text. As in Triton, gzip and deflate may be
+// labeled with each other's name.
+func newDecompressor(encoding string, in io.Reader) (io.ReadCloser, error) {
 	if encoding == "zstd" {
 		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
@@ -85,7 +85,7 @@ func (x *exchange) inflate(plain io.Reader) (*tensor.Buffer, error) {
 		"Decompressed data size exceeds the maximum allowed value of %d bytes. Use --http-max-input-size to increase the limit.", limit)
 }
 
-// compress packs the reply with the encoding that the client prefers, if any.
+// compress compresses the reply with the encoding that the client prefers, if any.
 func (x *exchange) compress() {
 	encoding := preferred(x.Header.AcceptEncoding)
 	if encoding == "" {
@@ -98,7 +98,7 @@ func (x *exchange) compress() {
 	case "zstd":
 		pool = &zstandards
 	}
-	p := pool.Get().(packer)
+	p := pool.Get().(compressor)
 	defer pool.Put(p)
 	out := make(writer, 0, (len(x.Text)+x.tailSize)/2+64)
 	p.Reset(&out)
@@ -109,7 +109,7 @@ func (x *exchange) compress() {
 	if err == nil {
 		err = p.Close()
 	}
-	if err != nil { // send it unpacked
+	if err != nil { // send it uncompressed
 		return
 	}
 	x.Text, x.tail, x.tailSize, x.Encoding = out, nil, 0, encoding
@@ -118,8 +118,8 @@ func (x *exchange) compress() {
 // maxWindow bounds the memory that a zstd body may demand; browsers have the same limit.
 const maxWindow = 8 << 20
 
-// packer is a gzip, zlib or zstd writer. They are large, hence pooled.
-type packer interface {
+// compressor is a gzip, zlib or zstd writer. They are large, hence pooled.
+type compressor interface {
 	io.WriteCloser
 	Reset(io.Writer)
 }

@@ -17,19 +17,19 @@ import (
 	"triton/server/infer"
 )
 
-// controlled keeps what it was asked to load and to unload.
+// controlled records its last load or unload.
 type controlled struct {
 	infer.Service
-	asked string
+	last string
 }
 
 func (c *controlled) Load(_ context.Context, name string, o infer.LoadOptions) error {
-	c.asked = "load " + name
+	c.last = "load " + name
 	if o.Config != nil {
-		c.asked += " config=" + *o.Config
+		c.last += " config=" + *o.Config
 	}
 	for k, v := range o.Files {
-		c.asked += fmt.Sprintf(" %s=%s", k, v)
+		c.last += fmt.Sprintf(" %s=%s", k, v)
 	}
 	if name == "bad" {
 		return status.New(status.InvalidArg, "load failed for model 'bad': why;\n")
@@ -38,7 +38,7 @@ func (c *controlled) Load(_ context.Context, name string, o infer.LoadOptions) e
 }
 
 func (c *controlled) Unload(_ context.Context, name string, dependents bool) error {
-	c.asked = fmt.Sprintf("unload %s %t", name, dependents)
+	c.last = fmt.Sprintf("unload %s %t", name, dependents)
 	return nil
 }
 
@@ -99,7 +99,7 @@ func TestControl(t *testing.T) {
 			got := w.Body.String()
 			if w.Code == http.StatusOK {
 				require.Empty(t, got)
-				got = svc.asked
+				got = svc.last
 			}
 			require.Equal(t, c.want, fmt.Sprint(w.Code, " ", got))
 			require.Equal(t, "application/json", w.Header().Get("Content-Type"))
@@ -107,7 +107,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// FuzzLoadParameters: whatever the body holds, there is an answer.
+// FuzzLoadParameters: every body is answered.
 func FuzzLoadParameters(f *testing.F) {
 	f.Add([]byte(`{"parameters":{"config":"{}","file:1/model.onnx":"aGVsbG8="}}`))
 	f.Add([]byte(`{"parameters":{"file:a":"*","config":1}}`))

@@ -11,9 +11,9 @@ import (
 	"triton/server/infer"
 )
 
-// TestFailedInference: Triton was asked with models that raise, that answer with
-// an error, whose queue is full and whose requests wait too long. What it says of
-// a request that it has accepted has another type.
+// TestFailedInference compares with Triton's replies for models that raise, that answer with an
+// error, whose queue is full and whose requests time out. The error of a request that was
+// accepted has another content type.
 func TestFailedInference(t *testing.T) {
 	both(t, func(t *testing.T, start serving) {
 		svc := newService()

@@ -39,7 +39,7 @@ func fetch(t *testing.T, method, url, body string, header ...string) (*http.Resp
 	return resp, string(text)
 }
 
-// TestRestricted has the answers that NVIDIA's server gave under the same rules.
+// TestRestricted compares with the answers of NVIDIA's server with the same rules.
 func TestRestricted(t *testing.T) { both(t, testRestricted) }
 
 func testRestricted(t *testing.T, start serving) {
@@ -146,7 +146,7 @@ func TestForward(t *testing.T) {
 			require.Equal(t, 400, resp.StatusCode)
 			require.Contains(t, text, "Header 'triton_x' is reserved")
 		}
-		// Of a broken body the client hears first.
+		// A broken body is reported first.
 		_, text = fetch(t, "POST", addr+"/v2/models/id_fp32/infer", `{"inputs":[`, "priority: 1")
 		require.Contains(t, text, "failed to parse the request JSON buffer")
 	})

@@ -8,8 +8,8 @@ import (
 	"triton/server/infer"
 )
 
-// errNotOne answers /generate when the model sent no or several responses.
-var errNotOne = status.New(status.Internal, "generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses")
+// errNotOneResponse answers /generate when the model sent no or several responses.
+var errNotOneResponse = status.New(status.Internal, "generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses")
 
 // generate runs a model on a flat JSON object and answers with another.
 func (a *api) generate(x *exchange, r *route) error {
@@ -40,15 +40,15 @@ func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream)
 		return err
 	}
 	defer req.Release()
-	s := &stream{backlog: newBacklog(req, a.opts.MaxUnread)}
+	s := &stream{backlog: newStreamBacklog(req, a.opts.MaxUnread)}
 	req.Sink = s.backlog
 	x.id = req.ID
-	x.trace.Follow(req)
+	x.trace.Attach(req)
 	m = infer.Choose(m, req)
 	if err := m.Submit(req); err != nil {
 		return err
 	}
-	x.loadReport()
+	x.addLoadReport()
 	x.Watch()
 	err = reply(x, s)
 	x.Unwatch()

@@ -2,7 +2,7 @@ package httpapi_test
 
 import "strings"
 
-// generateBodies are models and what they are sent.
+// generateBodies are models and the bodies of requests to them.
 var generateBodies = [][2]string{
 	{"g_one", `{"INPUT0":"hello"}`},
 	{"g_one", `{"INPUT0":["hello"],"id":"7"}`},

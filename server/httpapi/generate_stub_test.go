@@ -21,11 +21,11 @@ func (s *stub) addGenerated() {
 	s.add("g_mixed", 0, dims("INPUT0", "int32", -1, 3, -1))
 	s.add("g_order", 0, dims("INPUTZ", "int32", 1), dims("INPUTA", "string", -1), dims("INPUTm", "fp32", 1))
 	s.add("g_params", 0, dims("INPUT0", "int32", -1), dims("INPUT1", "string", 1))
-	s.models["g_params"].submit = sayParameters
+	s.models["g_params"].submit = echoParameters
 	s.add("g_inpar", 0, dims("parameters", "string", 1), dims("INPUT0", "int32", 1))
-	s.models["g_inpar"].submit = sayParameters
+	s.models["g_inpar"].submit = echoParameters
 	s.add("g_idin", 0, dims("id", "string", 1))
-	s.models["g_idin"].submit = sayParameters
+	s.models["g_idin"].submit = echoParameters
 	s.add("g_clash", 0, dims("INPUT0", "string", 1))
 	s.models["g_clash"].submit = func(r *infer.Request) {
 		defer r.Release()
@@ -57,23 +57,23 @@ func failure(err error) *infer.Response {
 	return resp
 }
 
-// sayParameters answers with what the request says.
-func sayParameters(r *infer.Request) {
+// echoParameters answers with the parameters of the request.
+func echoParameters(r *infer.Request) {
 	defer r.Release()
-	said := map[string]any{}
+	values := map[string]any{}
 	for _, p := range r.Parameters {
 		switch p.Kind {
 		case kserve.ParamString:
-			said[p.Name] = p.String
+			values[p.Name] = p.String
 		case kserve.ParamBool:
-			said[p.Name] = p.Bool
+			values[p.Name] = p.Bool
 		case kserve.ParamInt:
-			said[p.Name] = p.Int
+			values[p.Name] = p.Int
 		case kserve.ParamDouble:
-			said[p.Name] = p.Double
+			values[p.Name] = p.Double
 		}
 	}
-	b, err := json.Marshal(said)
+	b, err := json.Marshal(values)
 	if err != nil {
 		panic(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"triton/server/httpapi"
 )
 
-// generateFile is what NVIDIA's server answered to generateCases, over the
-// models of addGenerated, and generateOurs what we answer otherwise.
+// generateFile has the answers of NVIDIA's server to generateCases, with the models of
+// addGenerated; generateOurs has the answers of this server that differ.
 const (
 	generateFile = "testdata/wire/generate.txt"
 	generateOurs = "testdata/wire/generate_ours.txt"
@@ -27,7 +27,7 @@ var generateDifferences = []struct{ cases, why string }{
 	{`g_repeat {"COUNT":3,"FAIL":0}`, "as g_fail"},
 	{`g_repeat {"COUNT":1,"FAIL":0}`, "as g_fail"},
 	{`g_params {"INPUT0":[[[[`, "nesting has a limit, as in later Tritons"},
-	{`g_one Content-Encoding: `, "an empty Content-Encoding is none"},
+	{`g_one Content-Encoding: `, "an empty Content-Encoding counts as absent"},
 }
 
 func generateCases() []wire {
@@ -56,8 +56,7 @@ func generateCases() []wire {
 	return all
 }
 
-// TestGenerate compares the answers with those that NVIDIA's server gave, chunk
-// by chunk.
+// TestGenerate compares the answers with those of NVIDIA's server, chunk by chunk.
 func TestGenerate(t *testing.T) {
 	all := generateCases()
 	var names []string
@@ -104,7 +103,7 @@ func whyGenerate(name string) string {
 	return ""
 }
 
-// sendRaw is send for replies in chunks: each stands on a line of its own.
+// sendRaw is send for chunked replies; it returns each chunk on a line of its own.
 func sendRaw(t *testing.T, addr string, w wire) string {
 	t.Helper()
 	c, err := net.DialTimeout("tcp", addr, 5*time.Second)

@@ -58,8 +58,8 @@ func TestHostileClients(t *testing.T) {
 	}
 }
 
-// TestNeverReads: a client that takes no large replies holds what they hold and
-// nobody up.
+// TestNeverReads: a client that does not read large replies holds their memory and delays no
+// other client.
 func TestNeverReads(t *testing.T) {
 	both(t, func(t *testing.T, start serving) {
 		svc := newService()

@@ -45,7 +45,7 @@ func (a *api) infer(x *exchange, r *route) error {
 		req.Release() // the core's reference, which Infer would have released
 		return err
 	}
-	x.trace.Follow(req)
+	x.trace.Attach(req)
 	m = infer.Choose(m, req)
 	x.Watch()
 	resp, err := m.Infer(x.Context, req)

@@ -30,14 +30,14 @@ func both(t *testing.T, test func(t *testing.T, serve serving)) {
 	})
 }
 
-// start serves on a loopback port until the test ends and then checks that all
-// memory came back.
+// start serves on a loopback port until the test ends and then checks that all memory was
+// released.
 func start(t testing.TB, svc *stub, s *http1.Server) string {
 	returned(t, svc)
 	return http1test.Start(t, s)
 }
 
-// returned checks that all memory came back, after what is cleaned up later.
+// returned checks that all memory was released, after the cleanups that are registered later.
 func returned(t testing.TB, svc *stub) {
 	t.Cleanup(func() { require.Zero(t, svc.pool.Outstanding()) })
 }

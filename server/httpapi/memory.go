@@ -30,7 +30,7 @@ func (a *api) systemMemory(x *exchange, r *route) error {
 }
 
 func (a *api) registerSystem(x *exchange, name string) error {
-	req, err := a.registration(x, name, "system")
+	req, err := a.readRegistration(x, name, "system")
 	if err != nil {
 		return err
 	}
@@ -59,8 +59,8 @@ func (a *api) registerSystem(x *exchange, name string) error {
 	return a.opts.Regions.RegisterSystem(name, object, offset, size)
 }
 
-// registration reads the body of a request to register memory of a kind.
-func (a *api) registration(x *exchange, name, kind string) (tritonjson.Object, error) {
+// readRegistration reads the body of a request to register memory of a kind.
+func (a *api) readRegistration(x *exchange, name, kind string) (tritonjson.Object, error) {
 	if err := a.opts.Regions.Allowed(); err != nil {
 		return tritonjson.Object{}, err
 	}
@@ -100,7 +100,7 @@ func (a *api) cudaMemory(x *exchange, r *route) error {
 }
 
 func (a *api) registerCUDA(x *exchange, name string) error {
-	req, err := a.registration(x, name, "cuda")
+	req, err := a.readRegistration(x, name, "cuda")
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func decodeHandle(text string) ([]byte, bool) {
 	return handle, err == nil && len(handle) == handleSize
 }
 
-func appendSystemRegions(b []byte, all []shm.System) []byte {
+func appendSystemRegions(b []byte, all []shm.SystemRegion) []byte {
 	b = append(b, '[')
 	for i, r := range all {
 		b = tritonjson.AppendString(append(comma(b, i), `{"name":`...), r.Name)
@@ -175,7 +175,7 @@ func appendSystemRegions(b []byte, all []shm.System) []byte {
 	return append(b, ']')
 }
 
-func appendCUDARegions(b []byte, all []shm.CUDA) []byte {
+func appendCUDARegions(b []byte, all []shm.CUDARegion) []byte {
 	b = append(b, '[')
 	for i, r := range all {
 		b = tritonjson.AppendString(append(comma(b, i), `{"name":`...), r.Name)

@@ -16,8 +16,8 @@ const (
 	reportLabel  = "kv_cache_block_type"
 )
 
-// loadReport adds the report to the reply if the client asked for one.
-func (x *exchange) loadReport() {
+// addLoadReport adds the report to the reply if the client requests one.
+func (x *exchange) addLoadReport() {
 	from := x.api.opts.Metrics
 	if from == nil {
 		return
@@ -31,7 +31,7 @@ func (x *exchange) loadReport() {
 		x.api.log.Error("cannot read metrics for a load report", "error", err)
 		return
 	}
-	text, err := report(format, families)
+	text, err := loadReport(format, families)
 	if err != nil {
 		x.api.log.Error("no load report", "error", err)
 		return
@@ -39,8 +39,8 @@ func (x *exchange) loadReport() {
 	x.addHeader(reportHeader, text)
 }
 
-// report returns the utilization of the key-value cache and its capacity in tokens.
-func report(format string, families []*dto.MetricFamily) (string, error) {
+// loadReport returns the utilization of the key-value cache and its capacity in tokens.
+func loadReport(format string, families []*dto.MetricFamily) (string, error) {
 	blocks := map[string]float64{}
 	for _, f := range families {
 		if f.GetName() != reportFamily {

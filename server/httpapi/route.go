@@ -41,8 +41,8 @@ type route struct {
 	version      string // empty: the server's choice
 	region       string // of shared memory; empty: all
 	inRepository bool   // the path named a repository
-	post         bool   // only POST is allowed; else only GET, unless either
-	either       bool   // GET and POST are allowed
+	post         bool   // only POST is allowed; without post and getOrPost only GET
+	getOrPost    bool   // GET and POST are allowed
 }
 
 // parse finds the endpoint of a path. The whole path must match as it was sent; only names are
@@ -63,9 +63,9 @@ func parse(path string) (route, bool) {
 	case "/health/ready":
 		return route{to: serverReady}, true
 	case "/logging":
-		return route{to: logSettings, either: true}, true
+		return route{to: logSettings, getOrPost: true}, true
 	case "/trace/setting":
-		return route{to: traceSetting, either: true}, true
+		return route{to: traceSetting, getOrPost: true}, true
 	}
 	if tail, ok := strings.CutPrefix(rest, "/repository"); ok {
 		return parseRepository(tail)
@@ -84,7 +84,7 @@ func parseModel(path string) (route, bool) {
 	if path == "stats" {
 		return route{to: modelStats}, true
 	}
-	name, rest := cut(path)
+	name, rest := cutSegment(path)
 	r := route{to: modelMetadata}
 	if name == "" {
 		return r, false
@@ -94,7 +94,7 @@ func parseModel(path string) (route, bool) {
 		return r, false
 	}
 	if tail, ok := strings.CutPrefix(rest, "/versions/"); ok {
-		r.version, rest = cut(tail)
+		r.version, rest = cutSegment(tail)
 		if !isNumber(r.version) {
 			return r, false
 		}
@@ -114,7 +114,7 @@ func parseModel(path string) (route, bool) {
 	case "/generate_stream":
 		r.to, r.post = modelGenerateStream, true
 	case "/trace/setting":
-		r.to, r.either = traceSetting, true
+		r.to, r.getOrPost = traceSetting, true
 		return r, r.version == ""
 	default:
 		return r, false
@@ -130,7 +130,7 @@ func parseRepository(path string) (route, bool) {
 			return r, true
 		}
 		if tail, ok := strings.CutPrefix(path, "/models/"); ok {
-			name, action := cut(tail)
+			name, action := cutSegment(tail)
 			switch action {
 			case "/load":
 				r.to = repositoryLoad
@@ -149,7 +149,7 @@ func parseRepository(path string) (route, bool) {
 		if len(path) < 2 || path[0] != '/' {
 			break
 		}
-		_, path = cut(path[1:])
+		_, path = cutSegment(path[1:])
 		r.inRepository = true
 	}
 	return route{}, false
@@ -158,7 +158,7 @@ func parseRepository(path string) (route, bool) {
 func parseRegion(path string, list, register, unregister endpoint) (route, bool) {
 	var r route
 	if tail, ok := strings.CutPrefix(path, "/region/"); ok {
-		if r.region, path = cut(tail); r.region == "" {
+		if r.region, path = cutSegment(tail); r.region == "" {
 			return route{}, false
 		}
 		if plain, err := url.PathUnescape(r.region); err == nil {
@@ -178,8 +178,8 @@ func parseRegion(path string, list, register, unregister endpoint) (route, bool)
 	return r, true
 }
 
-// cut splits a path before its first slash.
-func cut(path string) (segment, rest string) {
+// cutSegment splits a path before its first slash.
+func cutSegment(path string) (segment, rest string) {
 	if i := strings.IndexByte(path, '/'); i >= 0 {
 		return path[:i], path[i:]
 	}
@@ -211,7 +211,7 @@ func (r *route) allows(method string) bool {
 	case http.MethodGet, http.MethodHead:
 		return !r.post
 	case http.MethodPost:
-		return r.post || r.either
+		return r.post || r.getOrPost
 	}
 	return false
 }
@@ -219,7 +219,7 @@ func (r *route) allows(method string) bool {
 // methods returns the methods that an endpoint takes, in the form of an Allow header.
 func (r *route) methods() string {
 	switch {
-	case r.either:
+	case r.getOrPost:
 		return "GET, HEAD, POST, OPTIONS"
 	case r.post:
 		return "POST, OPTIONS"

@@ -39,7 +39,7 @@ func (x *exchange) traceChange() (trace.Change, error) {
 		return c, err
 	}
 	defer done()
-	for _, name := range trace.Changeable() {
+	for _, name := range c.Names() {
 		v, ok := o.Get(name)
 		if !ok {
 			continue

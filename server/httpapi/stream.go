@@ -9,15 +9,15 @@ import (
 
 // stream is a running generate request.
 type stream struct {
-	backlog *backlog
-	room    []*infer.Response
+	backlog *streamBacklog
+	spare   []*infer.Response
 }
 
 // each calls visit with every response. It calls drained when all responses that have arrived are
 // visited: before each wait for more, and, with last set, at the end.
 func (s *stream) each(x *exchange, visit func(*infer.Response) error, drained func(last bool) error) error {
 	for {
-		all, last, err := s.backlog.take(x.Context, s.room)
+		all, last, err := s.backlog.take(x.Context, s.spare)
 		if err != nil {
 			return err
 		}
@@ -28,7 +28,7 @@ func (s *stream) each(x *exchange, visit func(*infer.Response) error, drained fu
 			r.Release()
 			all[i] = nil
 		}
-		s.room = all
+		s.spare = all
 		if err == nil {
 			err = drained(last)
 		}
@@ -71,7 +71,7 @@ func (x *exchange) replyOnce(s *stream) error {
 			return nil
 		}
 		if n != 1 {
-			x.Text = appendError(x.Text[:0], errNotOne.Msg)
+			x.Text = appendError(x.Text[:0], errNotOneResponse.Msg)
 		}
 		if err := x.sendChunk(); err != nil {
 			return err

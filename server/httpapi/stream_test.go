@@ -39,9 +39,9 @@ func open(t *testing.T, addr, model string) (net.Conn, *bufio.Reader, *http.Resp
 	return c, in, resp
 }
 
-// TestStreamAsItComes: an event is there before the next is made, and the
-// connection goes on behind the stream.
-func TestStreamAsItComes(t *testing.T) {
+// TestStreamAtOnce: an event is sent before the next response exists, and the connection stays
+// open after the stream.
+func TestStreamAtOnce(t *testing.T) {
 	both(t, func(t *testing.T, start serving) {
 		svc := newService()
 		next := make(chan struct{})
@@ -81,9 +81,8 @@ func TestStreamAsItComes(t *testing.T) {
 	})
 }
 
-// TestStreamClientGone: the request is cancelled, and what still comes is given
-// back.
-func TestStreamClientGone(t *testing.T) {
+// TestStreamClientDisconnects: the request is cancelled, and later responses are released.
+func TestStreamClientDisconnects(t *testing.T) {
 	both(t, func(t *testing.T, start serving) {
 		svc := newService()
 		ended := make(chan struct{})
@@ -117,8 +116,8 @@ func pooled(svc *stub, r *infer.Request) *infer.Response {
 	return resp
 }
 
-// TestSlowReader: a client that does not read a stream bounds what waits for
-// it; then it gets all that was made before, and an error.
+// TestSlowReader: for a client that does not read a stream, the unread responses are bounded; when
+// it reads again it gets them, and then an error.
 func TestSlowReader(t *testing.T) {
 	svc := newService()
 	const size, count = 4<<20 - 4, 40 // 4 MiB with its length

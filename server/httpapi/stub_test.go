@@ -12,9 +12,8 @@ import (
 	"triton/server/infer"
 )
 
-// stub is a service whose models give their inputs back: INPUTn as OUTPUTn.
-// Checks of a request against its model are not the front end's business, so
-// that it makes none beyond what raw requests need.
+// stub is a service whose models return their inputs: INPUTn as OUTPUTn. It does not check
+// requests against the model, which frontends do not do either; it only completes raw requests.
 type stub struct {
 	pool   *tensor.Pool
 	ready  bool
@@ -115,7 +114,7 @@ func (s *stub) Load(context.Context, string, infer.LoadOptions) error {
 
 func (s *stub) Unload(context.Context, string, bool) error { return nil }
 
-// Submit answers with what Infer would.
+// Submit answers with the result of Infer.
 func (m *stubModel) Submit(r *infer.Request) error {
 	if m.submit != nil {
 		m.submit(r)

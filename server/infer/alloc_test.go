@@ -13,7 +13,7 @@ import (
 	"triton/pkg/tensor/tensortest"
 )
 
-// asking returns a request that wants output y in region[8:24].
+// asking returns a request for output y in region[8:24].
 func asking(pool *tensor.Pool, region *tensor.Buffer) *Request {
 	r := NewRequest()
 	r.Unary()
@@ -60,20 +60,20 @@ func TestAllocFindsTheRegion(t *testing.T) {
 		{"no output", Output{Size: 4}, nil, false},
 		{"on a device", Output{Name: "y", Size: 4, At: tensor.Location{Kind: tensor.GPU}}, nil, false},
 		{"not aligned", Output{Name: "y", DataType: tensor.FP64, Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Outputs[0].Into.Off = 4 }, false},
-		{"an input lies there", Output{Name: "y", Size: 8}, func(r *Request, region *tensor.Buffer) {
+		{"the region of an input", Output{Name: "y", Size: 8}, func(r *Request, region *tensor.Buffer) {
 			r.AddInput().Data = tensor.SliceData(region, 20, 8)
 		}, false},
-		{"an input lies beside it", Output{Name: "y", Size: 8}, func(r *Request, region *tensor.Buffer) {
+		{"a region next to an input", Output{Name: "y", Size: 8}, func(r *Request, region *tensor.Buffer) {
 			r.AddInput().Data = tensor.SliceData(region, 24, 8)
 		}, true},
-		{"an output lies there", Output{Name: "y", Size: 8}, func(r *Request, region *tensor.Buffer) {
+		{"the region of another output", Output{Name: "y", Size: 8}, func(r *Request, region *tensor.Buffer) {
 			r.Outputs[1].Into = tensor.Segment{Buffer: region.Retain(), Off: 0, N: 9}
 		}, false},
-		{"somebody looks", Output{Name: "y", Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Observer = observing{} }, true},
+		{"a response observer", Output{Name: "y", Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Observer = observing{} }, true},
 		{"somebody keeps it", Output{Name: "y", Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Observer = keeping{} }, false},
 		{"lent already", Output{Name: "y", Size: 8}, func(r *Request, _ *tensor.Buffer) { r.Outputs[0].Lend() }, false},
 		{"the region's device", Output{Name: "y", Size: 4, At: gpu.Location()}, gpu.instead, true},
-		{"the region's device, and somebody looks", Output{Name: "y", Size: 4, At: gpu.Location()}, func(r *Request, region *tensor.Buffer) {
+		{"the region's device, and an observer", Output{Name: "y", Size: 4, At: gpu.Location()}, func(r *Request, region *tensor.Buffer) {
 			gpu.instead(r, region)
 			r.Observer = observing{}
 		}, false},

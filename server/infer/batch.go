@@ -31,7 +31,7 @@ func (b *Batch) Add(r *Request) {
 	b.Rows += r.Rows()
 }
 
-// Wants reports whether any request of the batch asks for the output.
+// Wants reports whether any request of the batch wants the output.
 func (b *Batch) Wants(output string) bool {
 	for _, r := range b.Requests {
 		if !r.Membership.Null && r.Wants(output) {
@@ -58,8 +58,8 @@ func (r *Request) continues() bool {
 	return r.Membership.Sequence != nil && !r.Membership.iterative && !r.SequenceEnd
 }
 
-// Executed completes the requests' time stamps with those of the batch, which ended at end,
-// and lets the first trace observe it.
+// Executed copies the time stamps of the batch, which ended at end, to its requests, and lets
+// the trace of the first sampled request observe the execution.
 func (b *Batch) Executed(end int64) {
 	observed := false
 	for _, r := range b.Requests {
@@ -67,8 +67,8 @@ func (b *Batch) Executed(end int64) {
 	}
 }
 
-// executed completes the time stamps of one request. If observe is set, its trace observes
-// the execution; executed reports whether it has a trace and did.
+// executed completes the time stamps of one request. If observe is set and the request has a
+// trace, the trace observes the execution, and executed returns true.
 func (r *Request) executed(b *Batch, end int64, observe bool) bool {
 	if r.IsKept() { // its backend may answer it meanwhile
 		r.reply.mu.Lock()

@@ -10,9 +10,9 @@ import (
 )
 
 // countingQueue counts withdrawn requests.
-type countingQueue struct{ asked atomic.Int64 }
+type countingQueue struct{ calls atomic.Int64 }
 
-func (p *countingQueue) Withdraw(*infer.Request) bool { p.asked.Add(1); return false }
+func (p *countingQueue) Withdraw(*infer.Request) bool { p.calls.Add(1); return false }
 
 // TestCancelWhileItMoves cancels a request that moves from one queue to another, like one
 // that waited for the answer to an equal request. Either a queue learns of the cancel or
@@ -32,8 +32,8 @@ func TestCancelWhileItMoves(t *testing.T) {
 		r.PrepareRequeue()
 		entered := r.Enter(&second)
 		<-done
-		if n := first.asked.Load() + second.asked.Load(); n > 1 || n == 0 && entered {
-			t.Fatalf("asked %d queues, the second let it in: %t", n, entered)
+		if n := first.calls.Load() + second.calls.Load(); n > 1 || n == 0 && entered {
+			t.Fatalf("called %d queues, the second accepted it: %t", n, entered)
 		}
 		r.Release()
 		r.Release()

@@ -22,8 +22,8 @@ func (r *Request) Deliver() {
 	}
 }
 
-// Amend replaces the error of a held final response that has failed.
-func (r *Request) Amend(err error) {
+// ReplaceError replaces the error of a held final response that has failed.
+func (r *Request) ReplaceError(err error) {
 	if r.reply.final != nil {
 		r.reply.final.Err, r.reply.err = err, err
 	}

@@ -92,13 +92,13 @@ func TestWait(t *testing.T) {
 	t.Parallel()
 	t.Run("the end of the context", func(t *testing.T) {
 		t.Parallel()
-		gone := errors.New("gone")
+		failure := errors.New("failed")
 		ctx, cancel := context.WithCancelCause(context.Background())
-		cancel(gone)
+		cancel(failure)
 		r := infer.NewRequest()
 		r.Unary()
 		_, err := r.Wait(ctx)
-		require.ErrorIs(t, err, gone)
+		require.ErrorIs(t, err, failure)
 		require.True(t, r.Cancelled())
 	})
 	t.Run("held until delivered", func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestWait(t *testing.T) {
 		require.Equal(t, "m", resp.ModelName)
 		require.Equal(t, "7", resp.ID)
 	})
-	t.Run("taken by who ran it", func(t *testing.T) {
+	t.Run("taken by the caller that ran it", func(t *testing.T) {
 		t.Parallel()
 		r := infer.NewRequest()
 		r.Unary()

@@ -31,7 +31,19 @@ type Delivery struct {
 	Err                error
 }
 
-// loan is the state of a request that a backend runs.
+// loan is the state of a request from the time a backend gets it until the backend is done.
+//
+//	core     Lend      before the call
+//	backend  Keep      during the call: the request outlasts it
+//	core     Revoke    after a call that failed: answers the request and takes it back
+//	core     Returned  after every call
+//	backend  LetGo     ends its use of a kept request, except for the final response
+//	core     Abort     in a drain, or when an instance breaks: answers in place of the backend
+//	core     Reclaim   after the instance is closed: takes back what the backend still keeps
+//	core     Suspend   ends the loan of a rescheduled request
+//
+// A kept request is finished once the call has returned, the final response was sent and the
+// backend has let go.
 type loan struct {
 	owner     Owner    // nil: no backend runs the request
 	decoupled bool     // any number of responses

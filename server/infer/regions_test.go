@@ -12,7 +12,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// placed answers a request that wants output y in region[off:off+n].
+// placed answers a request for output y in region[off:off+n].
 func placed(t *testing.T, region *tensor.Buffer, off, n int, data tensor.Data) (*Response, error) {
 	t.Helper()
 	r := NewRequest()

@@ -139,7 +139,7 @@ func errorResponse(err error) *Response {
 func (r *Request) complete(resp *Response, final bool) (done *Response, end bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.fault("completing a response", p)
+			r.logPanic("completing a response", p)
 			r.drop(resp)
 			done, end = errorResponse(errInternal), true
 			done.ModelName, done.ModelVersion, done.ID = r.ModelName, r.ModelVersion, r.ID

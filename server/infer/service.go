@@ -18,7 +18,7 @@ type Service interface {
 	Exiting() bool
 	Metadata() *inferencepb.ServerMetadataResponse
 	ModelReady(name, version string) (bool, error)
-	// Statistics returns those of one model, or of all models when name is empty.
+	// Statistics returns the statistics of one model, or of all models when name is empty.
 	Statistics(name, version string) (*inferencepb.ModelStatisticsResponse, error)
 	Index(readyOnly bool) *inferencepb.RepositoryIndexResponse
 	// Model returns a ready model version with a reference, which the caller releases.

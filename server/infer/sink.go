@@ -25,7 +25,7 @@ func (r *Request) sendToSink(resp *Response, final bool) {
 		}
 	}
 	r.state.Store(uint32(Answered))
-	r.sendFault(r.Sink)
+	r.sendInternalError(r.Sink)
 }
 
 // Offer sends a response to sink in place of the request's own sink, and reports whether
@@ -39,12 +39,13 @@ func (r *Request) Offer(sink Sink, resp *Response, final bool) (ended bool) {
 	if !final {
 		r.cancelled.Store(true)
 	}
-	r.sendFault(sink)
+	r.sendInternalError(sink)
 	return true
 }
 
-// sendFault ends a sink that has panicked. A second panic is only logged.
-func (r *Request) sendFault(sink Sink) {
+// sendInternalError sends the final response to a sink that has panicked. A second panic is
+// only logged.
+func (r *Request) sendInternalError(sink Sink) {
 	if last := errorResponse(errInternal); !r.trySend(sink, last, true) {
 		r.drop(last)
 	}
@@ -58,7 +59,7 @@ func (r *Request) trySend(sink Sink, resp *Response, final bool) (taken bool) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			r.fault("the sink of a response", p)
+			r.logPanic("the sink of a response", p)
 		}
 	}()
 	sink.Send(resp, final)
@@ -79,7 +80,7 @@ func (r *Request) drop(resp *Response) {
 	}
 	defer func() {
 		if p := recover(); p != nil { // a response observer or a sink has already released a part of it
-			r.fault("releasing a response", p)
+			r.logPanic("releasing a response", p)
 		}
 	}()
 	resp.Release()

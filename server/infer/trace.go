@@ -2,8 +2,8 @@ package infer
 
 import "log/slog"
 
-// Trace observes the events of one sampled request and decides what to record of them. The core's
-// events never overlap; those of the frontend and of the backend may come at the same time.
+// Trace observes the events of one sampled request and decides what to record of them. Events
+// of the core never overlap; events of the frontend and of the backend may come at any time.
 type Trace interface {
 	// Observe takes an event. It must not keep what the event points to.
 	Observe(e Event)
@@ -46,8 +46,8 @@ const (
 )
 
 // Emit lets *t observe an event. If the trace panics, Emit sets *t to nil and the request
-// goes on without it. log may be nil. Callers check that *t is not nil before the call, which
-// spares requests without a trace the cost of it.
+// goes on without it. log may be nil. Callers check *t before the call, so that requests without
+// a trace do not pay for it.
 func Emit(t *Trace, e Event, log *slog.Logger) {
 	defer containTrace(t, e.Request, log)
 	(*t).Observe(e)
@@ -57,7 +57,7 @@ func Emit(t *Trace, e Event, log *slog.Logger) {
 func containTrace(t *Trace, r *Request, log *slog.Logger) {
 	if p := recover(); p != nil {
 		*t = nil
-		logFault(log, r, "a trace", p)
+		logPanic(log, r, "a trace", p)
 	}
 }
 

@@ -36,12 +36,12 @@ func TestBursts(t *testing.T) {
 	}
 }
 
-func bursts(t *testing.T, rng *rand.Rand, name string, cfg *inferencepb.ModelConfig, turns bool) {
+func bursts(t *testing.T, rng *rand.Rand, name string, cfg *inferencepb.ModelConfig, limited bool) {
 	e := &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(time.Duration(rng.IntN(2000)) * time.Microsecond)}
 	instances := 1 + rng.IntN(3)
 	change := func(*scheduler.Options) {}
-	if turns {
-		change = turned(t, rng, instances)
+	if limited {
+		change = limitInstances(t, rng, instances)
 	}
 	g, counters := group(t, cfg, e, instances, queued(change))
 	for round := range 40 {
@@ -62,9 +62,9 @@ func bursts(t *testing.T, rng *rand.Rand, name string, cfg *inferencepb.ModelCon
 	}
 }
 
-// turned makes the instances share resources for one or two of them, with another model
-// that is loaded and unloaded.
-func turned(t *testing.T, rng *rand.Rand, instances int) func(*scheduler.Options) {
+// limited makes the instances share resources for one or two of them, with another model that is
+// loaded and unloaded.
+func limitInstances(t *testing.T, rng *rand.Rand, instances int) func(*scheduler.Options) {
 	l := ratelimit.New([]ratelimit.Resource{{Name: "R", Count: 2, Device: ratelimit.AllDevices}})
 	var all []ratelimit.Instance
 	for range instances {

@@ -99,7 +99,7 @@ func TestACallerThatRunsItselfIsMarkedToo(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
 		require.EqualError(t, call(ctx, g, request("", 1)), "stopped")
-		require.Equal(t, 105*time.Millisecond, time.Since(e.Begin), "at its next look")
+		require.Equal(t, 105*time.Millisecond, time.Since(e.Begin), "at its next check")
 	})
 }
 
@@ -116,16 +116,16 @@ func TestACancelledRequestLeavesTheQueueAtOnce(t *testing.T) {
 		}
 		submit(request("runs", 1))
 		synctest.Wait()
-		gone := request("gone", 1)
-		gone.Sink = answers
-		require.NoError(t, g.Submit(gone))
+		cancelled := request("cancelled", 1)
+		cancelled.Sink = answers
+		require.NoError(t, g.Submit(cancelled))
 		submit(request("stays", 1))
-		gone.Cancel()
+		cancelled.Cancel()
 		require.Equal(t, status.Cancelled, code(<-answers))
 		require.Zero(t, time.Since(e.Begin))
 		require.EqualValues(t, 1, counters.Pending.Load())
-		gone.Cancel()
-		gone.Release()
+		cancelled.Cancel()
+		cancelled.Release()
 		require.NoError(t, <-answers)
 		require.NoError(t, <-answers)
 		require.Equal(t, []string{"0: runs", "1000: stays"}, e.Members())

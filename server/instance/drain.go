@@ -20,7 +20,7 @@ func (g *Group) Drain(ctx context.Context) error {
 	if !g.wait(ctx) {
 		g.drainTimeout.Do(func() { close(g.drainTimedOut) })
 		g.source.Abort()
-		g.abandon()
+		g.cancelBatches()
 		g.abortKept()
 		return fmt.Errorf("model '%s' version %s: instances still run: %w", g.opts.Name, g.opts.Version, context.Cause(ctx))
 	}
@@ -63,12 +63,12 @@ func (g *Group) closeAll() error {
 	g.close.Do(func() {
 		var errs []error
 		for _, w := range slices.Concat(g.workers, g.passive) {
-			w.unwatch()
-			w.move(Closed, "")
+			w.stopWatching()
+			w.setState(Closed, "")
 			errs = append(errs, g.closeInstance(w))
 		}
 		g.closed = errors.Join(append(errs, g.closeContained(g.opts.Name, g.opts.Model.Close))...)
-		g.abandon()
+		g.cancelBatches()
 		g.source.Free()
 	})
 	return g.closed

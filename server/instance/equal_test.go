@@ -37,7 +37,7 @@ func TestWhichRequestsShareABatch(t *testing.T) {
 		want   []string
 	}{
 		"all give all":            {[]*inferencepb.ModelInput{fixed("A", optional), fixed("B", optional)}, []string{"AB", "AB", "AB", "AB"}, []string{"0: AB AB AB AB"}},
-		"optional, in turn":       {[]*inferencepb.ModelInput{fixed("A", optional), fixed("B", optional)}, []string{"A", "AB", "A", "AB"}, []string{"0: A", "0: AB", "0: A", "0: AB"}},
+		"optional, alternating":   {[]*inferencepb.ModelInput{fixed("A", optional), fixed("B", optional)}, []string{"A", "AB", "A", "AB"}, []string{"0: A", "0: AB", "0: A", "0: AB"}},
 		"optional, two and two":   {[]*inferencepb.ModelInput{fixed("A", optional), fixed("B", optional)}, []string{"A", "A", "AB", "AB"}, []string{"0: A A", "0: AB AB"}},
 		"contents of shape input": {[]*inferencepb.ModelInput{fixed("S", func(in *inferencepb.ModelInput) { in.IsShapeTensor = true })}, []string{"1", "1", "2", "2"}, []string{"0: 1 1", "0: 2 2"}},
 	} {
@@ -93,7 +93,7 @@ func TestTwelveInOrder(t *testing.T) {
 	})
 }
 
-// Row 20.14: the fourth of four leaves while the first runs.
+// The fourth of four requests is cancelled while the first runs.
 func TestTheFourthLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 	"triton/server/stats"
 )
 
-// chaos is a model that breaks at every point there is, by chance.
+// chaos is a model that breaks at random at every possible point.
 func chaos(pool *tensor.Pool, decoupled bool) *backendtest.Model {
 	response := func() *infer.Response {
 		resp := infer.NewResponse()

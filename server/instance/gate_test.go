@@ -25,9 +25,9 @@ type gate struct {
 	notes
 }
 
-func newGate(turns int, weights ...uint64) *gate {
+func newGate(grants int, weights ...uint64) *gate {
 	g := &gate{open: make(chan struct{}, 100), abort: make(chan struct{}), weights: weights}
-	for range turns {
+	for range grants {
 		g.open <- struct{}{}
 	}
 	return g

@@ -39,7 +39,7 @@ type Options struct {
 	WarmUp func(ctx context.Context, slot int, at backend.Placement, run func([]*infer.Request)) error
 }
 
-// Group is the instances of one model version and the source of their batches.
+// Group holds the instances of one model version and the source of their batches.
 type Group struct {
 	opts   Options
 	source scheduler.Source
@@ -50,8 +50,8 @@ type Group struct {
 	// batchContext is the context of all batches. It ends when a drain times out. A batch
 	// that runs on a caller's goroutine has this context too: other callers' requests are
 	// in it, so the end of the caller's own context must not end it.
-	batchContext context.Context
-	abandon      context.CancelFunc
+	batchContext  context.Context
+	cancelBatches context.CancelFunc
 
 	decoupled bool
 	// running counts the goroutines of the instances and the requests that they keep.
@@ -101,10 +101,10 @@ func New(o Options) *Group {
 		allDone: make(chan struct{}), goroutinesDone: make(chan struct{}),
 		drainTimedOut: make(chan struct{}), closing: make(chan struct{}),
 	}
-	g.batchContext, g.abandon = context.WithCancel(context.Background())
+	g.batchContext, g.cancelBatches = context.WithCancel(context.Background())
 	g.releaser, _ = o.Source.(scheduler.Releaser)
 	for i, s := range o.Slots {
-		g.workers = append(g.workers, &worker{group: g, at: o.Placements[i], slot: s, stats: counters(o.Stats, o.Placements[i])})
+		g.workers = append(g.workers, &worker{group: g, at: o.Placements[i], slot: s, stats: deviceStats(o.Stats, o.Placements[i])})
 	}
 	for _, at := range o.Passive {
 		g.passive = append(g.passive, &worker{group: g, at: at})
@@ -112,8 +112,8 @@ func New(o Options) *Group {
 	return g
 }
 
-// counters returns the statistics of the device that an instance is on.
-func counters(m *stats.Model, at backend.Placement) *stats.DeviceStats {
+// deviceStats returns the statistics of the device that an instance is on.
+func deviceStats(m *stats.Model, at backend.Placement) *stats.DeviceStats {
 	if at.Kind == inferencepb.ModelInstanceGroup_KIND_GPU {
 		return m.Device(at.Device)
 	}

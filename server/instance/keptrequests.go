@@ -46,7 +46,7 @@ func (w *worker) Responded(r *infer.Request, delivery infer.Delivery) {
 		delivery.Output = delivery.End
 	}
 	w.group.opts.Stats.Responded(stats.Response{
-		Index: delivery.Index, Infer: delivery.Output - delivery.Begin, Output: delivery.End - delivery.Output, How: outcome(r, &delivery),
+		Index: delivery.Index, Infer: delivery.Output - delivery.Begin, Output: delivery.End - delivery.Output, Outcome: outcome(r, &delivery),
 	})
 }
 

@@ -51,10 +51,9 @@ func reply(r *infer.Request, err error) {
 	r.Respond(resp, true)
 }
 
-// TestAModelMayAnswerAfterItsCall is about models that are not decoupled. The
-// instance is free at once, the client has its answer when it comes, the memory of
-// the inputs is back when the backend has let go, and the statistics are there before the
-// answer.
+// TestAModelMayAnswerAfterItsCall tests models that are not decoupled. The instance is free at
+// once, the client gets the response when it is sent, the inputs are released when the backend has
+// let go, and the statistics contain the request before the response is sent.
 func TestAModelMayAnswerAfterItsCall(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
@@ -173,7 +172,7 @@ func TestAnIdleInstanceMayBreak(t *testing.T) {
 		time.Sleep(time.Second)
 		require.True(t, g.Ready())
 		require.EqualValues(t, 2, m.Made())
-		require.Equal(t, instance.Life{Name: "m_0_0", State: instance.Ready, Restarts: 1}, g.Instances()[0])
+		require.Equal(t, instance.Status{Name: "m_0_0", State: instance.Ready, Restarts: 1}, g.Instances()[0])
 	})
 }
 

@@ -243,19 +243,19 @@ func TestPlacements(t *testing.T) {
 			[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1, Gpus: []int32{1}}},
 			[]int32{0, 2},
 			nil,
-			"instance group 'm_0' of model 'm': GPU 1 was asked for but this process has [0 2]; set kind: KIND_CPU to run on the CPU",
+			"instance group 'm_0' of model 'm': GPU 1 is requested but this process has [0 2]; set kind: KIND_CPU to run on the CPU",
 		},
 		"a negative GPU": {
 			[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1, Gpus: []int32{-1}}},
 			[]int32{0},
 			nil,
-			"instance group 'm_0' of model 'm': GPU -1 was asked for but this process has [0]; set kind: KIND_CPU to run on the CPU",
+			"instance group 'm_0' of model 'm': GPU -1 is requested but this process has [0]; set kind: KIND_CPU to run on the CPU",
 		},
 		"a GPU too many": {
 			[]*inferencepb.ModelInstanceGroup{{Kind: gpu, Count: 1, Gpus: []int32{1}}},
 			[]int32{0},
 			nil,
-			"instance group 'm_0' of model 'm': GPU 1 was asked for but this process has [0]; set kind: KIND_CPU to run on the CPU",
+			"instance group 'm_0' of model 'm': GPU 1 is requested but this process has [0]; set kind: KIND_CPU to run on the CPU",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,8 +23,8 @@ func ordered(max int32) *inferencepb.ModelConfig {
 	return with(batching(max, 0), func(d *inferencepb.ModelDynamicBatching) { d.PreserveOrdering = true })
 }
 
-// byID is a backend that takes as many milliseconds for a batch as the ID of
-// its first request says, and fails when that ends with "!" or panics with "?".
+// byID is a backend for which the ID of the first request is the milliseconds of the batch. It
+// fails if the ID ends with "!", and panics if it ends with "?".
 func byID() *backendtest.Model {
 	return &backendtest.Model{Begin: time.Now(), Run: func(_ context.Context, b *infer.Batch) error {
 		id := b.Requests[0].ID
@@ -78,7 +78,7 @@ func TestPreservedOrder(t *testing.T) {
 		"what is early enough": {1, 2, []string{"10", "1000", "20"}, nil, []string{"10: 10", "1001: 1000", "1001: 20"}},
 		"failures":             {1, 3, []string{"100!", "10", "50!", "20?"}, nil, []string{"100: 100! failed", "100: 10", "100: 50! failed", "100: 20? failed"}},
 		"a batch":              {8, 1, []string{"100", "7", "8", "9"}, nil, []string{"100: 100", "107: 7", "107: 8", "107: 9"}},
-		"one that leaves the queue blocks nobody": {
+		"a request that leaves the queue blocks none": {
 			1, 1,
 			[]string{"100", "10", "20"},
 			map[int]int{1: 50},
@@ -118,8 +118,8 @@ func TestPreservedOrder(t *testing.T) {
 	}
 }
 
-// A caller that leaves may be the last to hold its request, whose answer still
-// has its place.
+// A caller that cancels may be the last to hold its request, whose response keeps its position
+// in the order.
 func TestPreservedOrderOfCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestPreservedOrderOfStreams(t *testing.T) {
 	})
 }
 
-// Responses leave in order, whatever the execution times and cancellations.
+// Responses are sent in order for any execution times and cancellations.
 func TestPreservedOrderUnderLoad(t *testing.T) {
 	t.Parallel()
 	e := &backendtest.Model{Begin: time.Now(), Run: func(context.Context, *infer.Batch) error {

@@ -52,7 +52,7 @@ func devicesFor(group *inferencepb.ModelInstanceGroup, gpus []int32) (inferencep
 	var devices []int
 	for _, d := range group.GetGpus() {
 		if !slices.Contains(gpus, d) {
-			return kind, nil, fmt.Errorf("GPU %d was asked for but this process has %s; set kind: KIND_CPU to run on the CPU", d, listed(gpus))
+			return kind, nil, fmt.Errorf("GPU %d is requested but this process has %s; set kind: KIND_CPU to run on the CPU", d, listed(gpus))
 		}
 		devices = append(devices, int(d))
 	}

@@ -229,7 +229,7 @@ func (p policies) run(t *testing.T, callers bool) {
 	require.Zero(t, counters.Pending.Load())
 }
 
-// ask makes a whole request, as a unary caller or through a sink.
+// ask sends a request, as a unary caller or with a sink, and waits for its end.
 func ask(g *instance.Group, r *infer.Request, caller bool) error {
 	if caller {
 		return call(context.Background(), g, r)

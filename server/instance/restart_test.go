@@ -302,7 +302,7 @@ func TestRegionsOfAReclaimedRequest(t *testing.T) {
 		r.Release()
 		synctest.Wait()
 		require.Equal(t, 1, sink.Ends())
-		e.Break(errors.New("gone"))
+		e.Break(errors.New("the child has ended"))
 		time.Sleep(time.Minute)
 		require.True(t, g.Ready())
 		require.Zero(t, pool.Outstanding())

@@ -175,9 +175,9 @@ func (g *Group) ensureAnswered(w *worker, b *infer.Batch, err error) {
 // count counts the batch in the statistics. A batch whose requests all failed does not
 // count as an execution. Requests are counted by their final response, with two
 // exceptions. For a decoupled model, a request for which the backend called Keep is
-// counted by the result of the call, as in Triton. A late request of another model is not
-// counted here but by Completed.
-func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, failed error) {
+// counted by batchErr, the result of the call, as in Triton. A late request of another
+// model is counted by Completed and not here.
+func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, batchErr error) {
 	if b.InputEnd == 0 {
 		b.InputEnd = begin
 	}
@@ -195,7 +195,7 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, failed error)
 		if !g.decoupled && !r.Rescheduled() { // otherwise Responded counts it
 			g.opts.Stats.FirstResponse(end - r.Times.Received)
 		}
-		err := failed
+		err := batchErr
 		if !g.decoupled || !r.KeptExplicitly() {
 			err = r.Failure()
 		}
@@ -216,7 +216,7 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, failed error)
 	if !w.warmingUp {
 		g.opts.Stats.BatchFormed(w.slot.Why)
 	}
-	if failed == nil || s.Requests > 0 {
+	if batchErr == nil || s.Requests > 0 {
 		w.stats.Executed(&s)
 	}
 }

@@ -35,7 +35,7 @@ func (g *Group) Start(ctx context.Context) error {
 		return errors.Join(err, g.closeAll())
 	}
 	for _, w := range g.workers {
-		w.move(Ready, "")
+		w.setState(Ready, "")
 		g.watch(w)
 		go g.serve(w)
 	}
@@ -50,26 +50,26 @@ func (g *Group) newInstance(ctx context.Context, w *worker) (err error) {
 			err = fmt.Errorf("instance '%s': panic: %v", w.at.Name, p)
 		}
 	}()
-	made, err := g.opts.Model.NewInstance(ctx, w.at)
+	created, err := g.opts.Model.NewInstance(ctx, w.at)
 	if err != nil {
 		return err // without the instance's name, as in Triton
 	}
-	if made == nil {
+	if created == nil {
 		return status.New(status.Internal, "the backend of model '%s' made no instance", g.opts.Name)
 	}
 	w.instanceMu.Lock()
-	w.instance = made
+	w.instance = created
 	w.instanceMu.Unlock()
 	if g.opts.WarmUp == nil || w.slot == nil {
 		return nil
 	}
 	w.warmingUp = true
 	defer func() { w.warmingUp = false }()
-	return g.opts.WarmUp(ctx, w.slot.Index, w.at, func(all []*infer.Request) { g.warm(ctx, w, all) })
+	return g.opts.WarmUp(ctx, w.slot.Index, w.at, func(all []*infer.Request) { g.runWarmUp(ctx, w, all) })
 }
 
-// warm runs warm-up requests.
-func (g *Group) warm(ctx context.Context, w *worker, all []*infer.Request) {
+// runWarmUp runs warm-up requests in one batch.
+func (g *Group) runWarmUp(ctx context.Context, w *worker, all []*infer.Request) {
 	for _, r := range all {
 		r.Times.Queued = infer.Now()
 		r.Move(infer.Decoded, infer.Executing)

@@ -94,7 +94,7 @@ func TestStreamStress(t *testing.T) {
 		over.Store(true)
 		all.Wait()
 		require.NotZero(t, ended.Load())
-		require.Zero(t, other.Load()>>32, "traces that heard too much")
+		require.Zero(t, other.Load()>>32, "traces with events of other requests")
 		require.Zero(t, pool.Outstanding())
 		c := counters.Counters()
 		require.EqualValues(t, ended.Load(), c.Success.Count+c.Fail.Count, "everybody is counted once")

@@ -36,7 +36,7 @@ func TestStress(t *testing.T) {
 		cfg       *inferencepb.ModelConfig
 		instances int
 		faults    map[string]string
-		turns     bool // the instances share resources for two
+		limited   bool // the instances share resources for two
 	}{
 		{"direct", &inferencepb.ModelConfig{MaxBatchSize: 8}, 1, nil, false},
 		{"direct, faults", &inferencepb.ModelConfig{MaxBatchSize: 8}, 3, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}, false},
@@ -48,13 +48,13 @@ func TestStress(t *testing.T) {
 		{"policies, faults", policied(), 2, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}, false},
 		{"ordered, faults", ordered(8), 3, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}, false},
 		{"ordered, dying", ordered(8), 3, map[string]string{"panic": "60"}, false},
-		{"turns", batching(8, 100*time.Microsecond, 4), 3, nil, true},
-		{"turns, policies, faults", policied(), 3, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}, true},
-		{"turns, ordered, dying", ordered(8), 3, map[string]string{"panic": "60"}, true},
+		{"limited", batching(8, 100*time.Microsecond, 4), 3, nil, true},
+		{"limited, policies, faults", policied(), 3, map[string]string{"fail": "7", "refuse": "11", "silent": "13", "twice": "5"}, true},
+		{"limited, ordered, dying", ordered(8), 3, map[string]string{"panic": "60"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pool := tensor.NewPool()
-			g := stressGroup(t, c.cfg, c.instances, c.faults, c.turns)
+			g := stressGroup(t, c.cfg, c.instances, c.faults, c.limited)
 			s := &stress{pool: pool, group: g}
 			var all sync.WaitGroup
 			for i := range 16 {
@@ -65,10 +65,10 @@ func TestStress(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
-			if c.turns { // what waits for one is not waited for
-				gone, cancel := context.WithCancel(ctx)
+			if c.limited { // what waits for one is not waited for
+				ended, cancel := context.WithCancel(ctx)
 				cancel()
-				_ = g.Drain(gone) // an error, unless all was over
+				_ = g.Drain(ended) // an error, unless all was over
 			}
 			require.NoError(t, g.Drain(ctx))
 			s.over.Store(true)
@@ -98,7 +98,7 @@ func policied() *inferencepb.ModelConfig {
 	})
 }
 
-func stressGroup(t *testing.T, cfg *inferencepb.ModelConfig, instances int, faults map[string]string, turns bool) *instance.Group {
+func stressGroup(t *testing.T, cfg *inferencepb.ModelConfig, instances int, faults map[string]string, limited bool) *instance.Group {
 	cfg.Input = []*inferencepb.ModelInput{{Name: "INPUT0", DataType: inferencepb.DataType_TYPE_UINT8, Dims: []int64{-1}}}
 	cfg.Output = []*inferencepb.ModelOutput{{Name: "OUTPUT0", DataType: inferencepb.DataType_TYPE_UINT8, Dims: []int64{-1}}}
 	cfg.Parameters = map[string]*inferencepb.ModelParameter{}
@@ -108,7 +108,7 @@ func stressGroup(t *testing.T, cfg *inferencepb.ModelConfig, instances int, faul
 	m, err := builtin.Fault{}.Load(t.Context(), backend.Spec{Config: cfg, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	var gate scheduler.Gate
-	if turns {
+	if limited {
 		half := ratelimit.Instance{Needs: []ratelimit.Need{{Name: "R", Count: 1}}}
 		gate, err = ratelimit.New([]ratelimit.Resource{{Name: "R", Count: 2, Device: ratelimit.AllDevices}}).Add(slices.Repeat([]ratelimit.Instance{half}, instances))
 		require.NoError(t, err)

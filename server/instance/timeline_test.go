@@ -74,7 +74,7 @@ var timelines = map[string]timeline{
 		cfg: batching(100, 0), exec: 100, instances: 1, events: append([]event{{0, 1, 0}}, times(11, event{30, 1, 0})...),
 		want: []string{"0: 1", "100: 11"}, sizes: map[int]uint64{1: 1, 11: 1},
 	},
-	"preferred sizes are cut from a backlog": {
+	"a backlog is split into preferred sizes": {
 		cfg: batching(16, 0, 4, 6), exec: 100, instances: 1, events: append([]event{{0, 6, 0}}, times(7, event{50, 1, 0})...),
 		want: []string{"0: 6", "100: 6", "200: 1"},
 	},

@@ -11,7 +11,7 @@ import (
 	"triton/server/infer"
 )
 
-// reply gives back what it got, without a goroutine.
+// reply answers each request with its inputs, without a goroutine.
 type reply struct{ infer.Runner }
 
 func (reply) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {

@@ -53,8 +53,8 @@ func (b *Runner) Ready() bool { return b.next.Ready() }
 // Drain drains the next runner.
 func (b *Runner) Drain(ctx context.Context) error { return b.next.Drain(ctx) }
 
-// counted returns a shape for counting elements: a batch dimension of 0 becomes 1.
-func (b *Runner) counted(shape tensor.Shape) tensor.Shape {
+// countable returns the shape for counting bytes: a batch dimension of 0 becomes 1.
+func (b *Runner) countable(shape tensor.Shape) tensor.Shape {
 	if b.skip == 0 || shape[0] != 0 {
 		return shape
 	}

@@ -16,7 +16,7 @@ import (
 	"triton/server/infer/infertest"
 )
 
-// echo answers at once: IN comes back as OUT, and what it saw is kept.
+// echo answers at once: OUT is IN. It records the requests.
 type echo struct {
 	infer.Runner
 	shape, mask tensor.Shape

@@ -40,7 +40,7 @@ func (b *Runner) pad(r *infer.Request) error {
 // length returns the common length of all inputs and the mask; -1 when none was sent.
 func (b *Runner) length(r *infer.Request) (int64, error) {
 	length, from := int64(-1), ""
-	see := func(p *extension.Padded) error {
+	checkLength := func(p *extension.Padded) error {
 		t := r.Request.Input(p.Name)
 		if t == nil {
 			return nil
@@ -56,14 +56,14 @@ func (b *Runner) length(r *infer.Request) (int64, error) {
 		return nil
 	}
 	for i := range b.lengths.Inputs {
-		if err := see(&b.lengths.Inputs[i]); err != nil {
+		if err := checkLength(&b.lengths.Inputs[i]); err != nil {
 			return 0, err
 		}
 	}
 	if length < 0 || b.lengths.Mask == nil {
 		return length, nil
 	}
-	return length, see(b.lengths.Mask)
+	return length, checkLength(b.lengths.Mask)
 }
 
 // bucket returns the smallest bucket that holds the length; -1 when none does.
@@ -149,7 +149,7 @@ func (b *Runner) fill(r *infer.Request, p *extension.Padded, bucket int64) error
 
 // newBuffer allocates memory for a tensor of that shape.
 func (b *Runner) newBuffer(r *infer.Request, name string, shape tensor.Shape, at int, d tensor.DataType) (*tensor.Buffer, strides, error) {
-	shape = b.counted(shape)
+	shape = b.countable(shape)
 	n, err := shape.ByteSize(d)
 	var buf *tensor.Buffer
 	if err == nil {

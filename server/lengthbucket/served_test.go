@@ -50,7 +50,7 @@ func models(t *testing.T) string {
 	return repository
 }
 
-// ask submits a text of that many tokens; what it returns waits for the logits.
+// ask submits a text of that many tokens and returns a function that waits for the logits.
 func ask(t *testing.T, s *servertest.Server, model string, length int, mask bool) func() [2]float64 {
 	m, err := s.Service().Model(model, "")
 	require.NoError(t, err)
@@ -85,9 +85,8 @@ func ask(t *testing.T, s *servertest.Server, model string, length int, mask bool
 	}
 }
 
-// TestServed: a model that looks at its mask answers the same with and without
-// buckets, clients need not send the mask, and texts of different lengths share
-// batches.
+// TestServed: a model that uses its mask answers the same with and without buckets, clients need
+// not send the mask, and texts of different lengths share batches.
 func TestServed(t *testing.T) {
 	t.Parallel()
 	if _, err := onnx.Find(onnx.Search{Getenv: os.Getenv, Directory: filepath.Join("..", "..")}); err != nil {

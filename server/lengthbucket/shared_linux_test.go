@@ -18,8 +18,7 @@ type region struct{}
 func (region) Free(*tensor.Buffer) {}
 func (region) Foreign()            {}
 
-// direct writes its output where the client wants it, and the client takes that
-// away.
+// direct writes its output to the client's region, which the client then truncates.
 type direct struct {
 	infer.Runner
 	mem []byte

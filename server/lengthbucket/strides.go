@@ -45,9 +45,9 @@ func repeat(mem, element []byte) {
 	}
 }
 
-// pick is the reverse: it packs the first n bytes of each run into dst, which may be
-// whole itself.
-func (s strides) pick(dst, whole []byte, n int) {
+// compact is the reverse of spread: it packs the first n bytes of each run into dst, which
+// may be whole itself.
+func (s strides) compact(dst, whole []byte, n int) {
 	for row := range s.outer {
 		copy(dst[row*n:(row+1)*n], whole[row*s.stride:])
 	}

@@ -20,7 +20,7 @@ type trimmer struct {
 	next           infer.ResponseObserver
 }
 
-// trimOutputs has the request's outputs trimmed.
+// trimOutputs sets the observer that trims the request's outputs.
 func (b *Runner) trimOutputs(r *infer.Request, length, bucket int64) {
 	c := trimmers.Get().(*trimmer)
 	*c = trimmer{runner: b, length: length, bucket: bucket, next: r.Observer}
@@ -29,7 +29,8 @@ func (b *Runner) trimOutputs(r *infer.Request, length, bucket int64) {
 
 var _ infer.ResponseRetainer = (*trimmer)(nil)
 
-// RetainsResponses returns that of the next observer; a trimmer retains nothing.
+// RetainsResponses reports whether the next observer retains responses; a trimmer retains
+// none.
 func (c *trimmer) RetainsResponses() bool {
 	k, ok := c.next.(infer.ResponseRetainer)
 	return ok && k.RetainsResponses()
@@ -50,7 +51,7 @@ func (c *trimmer) Observe(r *infer.Request, resp *infer.Response, final bool) {
 	}
 }
 
-var errInternal = status.New(status.Internal, "internal error while the outputs were cut to their length; the server's log has the details")
+var errInternal = status.New(status.Internal, "internal error while the outputs were trimmed to their length; the server's log has the details")
 
 // trimContained is trimAll with an error in place of a panic: the next observer must
 // still see the response.
@@ -58,7 +59,7 @@ func (c *trimmer) trimContained(r *infer.Request, resp *infer.Response) (err err
 	defer func() {
 		if p := recover(); p != nil {
 			if r.Log != nil {
-				r.Log.Error("panic while outputs were cut to their length", "model", r.ModelName, "version", r.ModelVersion,
+				r.Log.Error("panic while outputs were trimmed to their length", "model", r.ModelName, "version", r.ModelVersion,
 					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			}
 			err = errInternal
@@ -89,15 +90,15 @@ func (c *trimmer) trimAll(r *infer.Request, resp *infer.Response) error {
 
 // trim trims one output. The bytes of a single row stay in place.
 func (c *trimmer) trim(r *infer.Request, t *kserve.Tensor, at int) error {
-	s := stridesOf(c.runner.counted(t.Shape), at, t.DataType)
+	s := stridesOf(c.runner.countable(t.Shape), at, t.DataType)
 	n := int(c.length) * s.inner
 	t.Shape[at] = c.length
-	switch _, one := t.Data.Contiguous(); {
+	switch _, contiguous := t.Data.Contiguous(); {
 	case t.Data.Len() == 0:
 		return nil
 	case t.Data.Len() != s.outer*s.stride:
 		return status.New(status.Internal, "output '%s' has %d bytes, which its shape does not explain", t.Name, t.Data.Len())
-	case s.outer != 1 || !one:
+	case s.outer != 1 || !contiguous:
 		return c.pack(r, t, s, n)
 	}
 	whole := t.Data
@@ -110,9 +111,9 @@ func (c *trimmer) trim(r *infer.Request, t *kserve.Tensor, at int) error {
 // pack copies the first n bytes of every row. The copy is not made in the client's
 // region: the whole rows may be there.
 func (c *trimmer) pack(r *infer.Request, t *kserve.Tensor, s strides, n int) error {
-	whole, one := t.Data.Contiguous()
+	whole, contiguous := t.Data.Contiguous()
 	size := s.outer * n
-	if !one {
+	if !contiguous {
 		size = t.Data.Len()
 	}
 	out, err := r.Alloc(infer.Output{Size: size, Filled: true})
@@ -120,12 +121,12 @@ func (c *trimmer) pack(r *infer.Request, t *kserve.Tensor, s strides, n int) err
 		return status.New(status.Unavailable, "no memory for output '%s': %w", t.Name, err)
 	}
 	ok := tensor.Survives(func() { // the backend may have written it to the client's memory
-		if one {
-			s.pick(out.Bytes(), whole, n)
+		if contiguous {
+			s.compact(out.Bytes(), whole, n)
 			return
 		}
 		t.Data.CopyTo(out.Bytes())
-		s.pick(out.Bytes(), out.Bytes(), n)
+		s.compact(out.Bytes(), out.Bytes(), n)
 	})
 	if !ok {
 		out.Buffer.Release()

@@ -20,10 +20,10 @@ func (careless) Infer(ctx context.Context, r *infer.Request) (*infer.Response, e
 	r.Unary()
 	defer r.Release()
 	in := r.Input("IN")
-	gone := tensor.HeapBuffer(make([]byte, in.Data.Len()))
-	gone.Release()
+	released := tensor.HeapBuffer(make([]byte, in.Data.Len()))
+	released.Release()
 	resp := infer.NewResponse()
-	resp.Add("OUT", in.DataType, in.Shape, tensor.NewData(gone))
+	resp.Add("OUT", in.DataType, in.Shape, tensor.NewData(released))
 	r.Respond(resp, true)
 	return r.Wait(ctx)
 }
@@ -41,7 +41,7 @@ func TestAPanicOfATrim(t *testing.T) {
 	_, err := New(careless{}, plan(4), true, pool).Infer(t.Context(), r)
 	require.ErrorIs(t, err, errInternal)
 	require.Equal(t, []error{errInternal}, observed)
-	require.Contains(t, log.String(), "panic while outputs were cut")
+	require.Contains(t, log.String(), "panic while outputs were trimmed")
 	r.Release()
 	require.Zero(t, pool.Outstanding())
 }

@@ -33,10 +33,10 @@ type Options struct {
 	Backends backend.Set
 	// BackendDirectory has a folder for each backend that is written in Python.
 	BackendDirectory string
-	// Settings are the --backend-config pairs by backend; those under the
-	// empty name are for all.
-	Settings map[string]map[string]string
-	// AutoComplete lets backends fill in what configurations leave out.
+	// BackendSettings are the --backend-config pairs by backend name; the pairs
+	// under the empty name apply to all.
+	BackendSettings map[string]map[string]string
+	// AutoComplete lets backends fill in missing fields of configurations.
 	AutoComplete bool
 	Machine      modelconfig.Machine
 	CPUs         int
@@ -51,7 +51,7 @@ type Options struct {
 	// Capability returns the CUDA compute capability of a GPU, such as "8.6"; empty when it is
 	// unknown.
 	Capability func(device int) string
-	// Cache keeps the responses of models whose configuration enables it; nil: none.
+	// Cache stores the responses of models whose configuration enables it; nil: none.
 	Cache cache.Cache
 	// NewAlarm makes the timers of queue delays; nil: NewPreciseAlarm. Virtual time needs
 	// scheduler.NewAlarm.
@@ -106,8 +106,8 @@ func NewBuilder(o Options) *Builder {
 }
 
 // Load makes a version with a newly loaded model.
-func (b *Builder) Load(ctx context.Context, s Source) (*Loaded, error) {
-	return b.build(s, func(v *Loaded) error {
+func (b *Builder) Load(ctx context.Context, s Source) (*LoadedVersion, error) {
+	return b.build(s, func(v *LoadedVersion) error {
 		if b.opts.Cache != nil {
 			v.fingerprint = fingerprint.Observe(fingerprint.Files{
 				Dir: s.Folder.Dir, Version: s.Version, ConfigEntry: s.ConfigEntry,
@@ -118,29 +118,29 @@ func (b *Builder) Load(ctx context.Context, s Source) (*Loaded, error) {
 	})
 }
 
-// Regroup makes a version that replaces old, which serves: it has new instances of the same
-// backend model. The backend model keeps its files, and the counters continue.
-func (b *Builder) Regroup(ctx context.Context, s Source, old *Loaded) (*Loaded, error) {
+// ReplaceInstances makes a version that replaces old, which serves: it has new instances of the
+// same backend model. The backend model keeps its files, and the counters continue.
+func (b *Builder) ReplaceInstances(ctx context.Context, s Source, old *LoadedVersion) (*LoadedVersion, error) {
 	s.Folder, s.Version = old.folder, filepath.Base(old.dir)
-	return b.build(s, func(v *Loaded) error { return b.regroup(ctx, v, old, s) })
+	return b.build(s, func(v *LoadedVersion) error { return b.replaceInstances(ctx, v, old, s) })
 }
 
-// Assemble makes a version of an ensemble; parts are the versions that its steps use. old is
-// the version that it replaces, or nil. If the two differ only in their parts, the counters
-// continue.
-func (b *Builder) Assemble(s Source, parts []*Loaded, old *Loaded) (*Loaded, error) {
-	return b.build(s, func(v *Loaded) error {
-		v.parts = parts
-		return b.assemble(v, s, old)
+// LoadEnsemble makes a version of an ensemble; composing are the versions that its steps use,
+// by step. old is the version that it replaces, or nil. If the two differ only in their
+// composing models, the counters continue.
+func (b *Builder) LoadEnsemble(s Source, composing []*LoadedVersion, old *LoadedVersion) (*LoadedVersion, error) {
+	return b.build(s, func(v *LoadedVersion) error {
+		v.composing = composing
+		return b.loadEnsemble(v, s, old)
 	})
 }
 
 // build makes a version and lets fill complete it. A panic of the backend becomes an error.
-func (b *Builder) build(s Source, fill func(v *Loaded) error) (_ *Loaded, err error) {
-	v := &Loaded{
-		model: s.ID.Name, space: s.ID.Space, label: s.ID.String(), number: s.Number, text: strconv.FormatInt(s.Number, 10),
+func (b *Builder) build(s Source, fill func(v *LoadedVersion) error) (_ *LoadedVersion, err error) {
+	v := &LoadedVersion{
+		model: s.ID.Name, namespace: s.ID.Namespace, label: s.ID.String(), number: s.Number, versionText: strconv.FormatInt(s.Number, 10),
 		from: s.From, folder: s.Folder, dir: filepath.Join(s.Folder.Dir, s.Version),
-		pool: b.opts.Pool, log: b.opts.Log, calls: &atomic.Bool{}, drained: make(chan struct{}),
+		pool: b.opts.Pool, log: b.opts.Log, callsModels: &atomic.Bool{}, drained: make(chan struct{}),
 	}
 	begin := time.Now()
 	defer func() {

@@ -22,21 +22,21 @@ import (
 //
 //	request -> cache -> length buckets -> admission -> queue or sequences -> instances
 //
-// assemble makes the chain of an ensemble: cache -> ensemble.
-func (b *Builder) startChain(ctx context.Context, v *Loaded, placements []backend.Placement) error {
+// loadEnsemble makes the chain of an ensemble: cache -> ensemble.
+func (b *Builder) startChain(ctx context.Context, v *LoadedVersion, placements []backend.Placement) error {
 	run, passive := split(placements)
 	err := b.buildChain(ctx, v, run, passive)
 	if err != nil {
 		v.samples.Close()
-		b.unlimit(v)
+		b.removeFromLimiter(v)
 	}
 	return err
 }
 
 // buildChain makes the chain from its end, the instances, to its beginning.
-func (b *Builder) buildChain(ctx context.Context, v *Loaded, run, passive []backend.Placement) error {
+func (b *Builder) buildChain(ctx context.Context, v *LoadedVersion, run, passive []backend.Placement) error {
 	fail := func(err error) error { return errors.Join(err, v.backendModel.Close()) }
-	if err := b.limit(v, run); err != nil {
+	if err := b.addToLimiter(v, run); err != nil {
 		return fail(err)
 	}
 	var err error
@@ -48,7 +48,7 @@ func (b *Builder) buildChain(ctx context.Context, v *Loaded, run, passive []back
 		return fail(err)
 	}
 	v.group = instance.New(instance.Options{
-		Name: v.model, Version: v.text, Config: v.config, Model: v.backendModel, Placements: run, Passive: passive,
+		Name: v.model, Version: v.versionText, Config: v.config, Model: v.backendModel, Placements: run, Passive: passive,
 		Source: source, Slots: slots, WarmUp: v.warmUp(v.samples), Observer: v.observer, Stats: v.stats, Log: v.log,
 	})
 	v.runner = v.group
@@ -79,7 +79,7 @@ func split(placements []backend.Placement) (run, passive []backend.Placement) {
 }
 
 // newScheduler makes the scheduler of a version, with a slot for each of n instances.
-func (b *Builder) newScheduler(v *Loaded, n int) (scheduler.Source, []*scheduler.Slot, error) {
+func (b *Builder) newScheduler(v *LoadedVersion, n int) (scheduler.Source, []*scheduler.Slot, error) {
 	if v.config.GetSequenceBatching() != nil {
 		return b.newSequenceScheduler(v, n)
 	}
@@ -98,12 +98,12 @@ func (b *Builder) newScheduler(v *Loaded, n int) (scheduler.Source, []*scheduler
 		}
 	}
 	q, slots := scheduler.NewQueue(o)
-	v.observe(o.Policy, q, n)
+	v.setObservers(o.Policy, q, n)
 	return q, slots, nil
 }
 
 // newSequenceScheduler makes the scheduler of a version with sequence batching.
-func (b *Builder) newSequenceScheduler(v *Loaded, n int) (scheduler.Source, []*scheduler.Slot, error) {
+func (b *Builder) newSequenceScheduler(v *LoadedVersion, n int) (scheduler.Source, []*scheduler.Slot, error) {
 	o := sequence.Options{
 		Config: v.config, Slots: n, Stats: v.stats, Log: v.log, Pool: v.pool, Gate: v.schedulerGate(),
 		HoldSlots: b.opts.Holds.Requests, HoldBacklog: b.opts.Holds.Backlog,

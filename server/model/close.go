@@ -7,7 +7,7 @@ import (
 
 // FinishSequences refuses new sequences. The channel is closed when the open ones are
 // finished; it is nil when the model keeps no sequences.
-func (v *Loaded) FinishSequences() <-chan struct{} {
+func (v *LoadedVersion) FinishSequences() <-chan struct{} {
 	if v.sequences == nil {
 		return nil
 	}
@@ -17,7 +17,7 @@ func (v *Loaded) FinishSequences() <-chan struct{} {
 // Close releases the repository's reference, waits until the requests have released theirs,
 // and closes the instances and the backend model. It returns false when ctx ends first; Close may
 // then be called again.
-func (b *Builder) Close(ctx context.Context, v *Loaded) (closed bool, err error) {
+func (b *Builder) Close(ctx context.Context, v *LoadedVersion) (closed bool, err error) {
 	v.Retire()
 	select {
 	case <-v.drained:
@@ -40,7 +40,7 @@ func (b *Builder) Close(ctx context.Context, v *Loaded) (closed bool, err error)
 		return true, err
 	}
 	v.samples.Close()
-	b.unlimit(v)
+	b.removeFromLimiter(v)
 	v.folder.Release()
 	if !v.replaced {
 		b.opts.Log.Info(fmt.Sprintf("successfully unloaded '%s' version %d", v.label, v.number))
@@ -50,7 +50,7 @@ func (b *Builder) Close(ctx context.Context, v *Loaded) (closed bool, err error)
 
 // finishReplaced waits until the open sequences of a replaced version are finished, or until
 // ctx ends. They stay on the instances on which they began.
-func (v *Loaded) finishReplaced(ctx context.Context) {
+func (v *LoadedVersion) finishReplaced(ctx context.Context) {
 	if !v.replaced || v.sequences == nil {
 		return
 	}

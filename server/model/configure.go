@@ -16,7 +16,7 @@ import (
 
 // load completes the configuration with the backend's help, checks it, and makes the backend
 // model and the runner chain.
-func (b *Builder) load(ctx context.Context, v *Loaded, s Source) error {
+func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) error {
 	config := *s.Config // keeps the positions of fields
 	config.ModelConfig = proto.CloneOf(s.Config.ModelConfig)
 	if config.GetBackend() == "" {
@@ -38,11 +38,11 @@ func (b *Builder) load(ctx context.Context, v *Loaded, s Source) error {
 	}
 	v.config = config.ModelConfig
 	if v.fingerprint != nil {
-		v.fingerprint.Complete(v.model, v.text, v.config)
+		v.fingerprint.Complete(v.model, v.versionText, v.config)
 	}
-	v.check = validation.New(forClients(v.config, v.extensions))
-	v.metadata = Describe(v.config, v.text)
-	v.stats = stats.New(v.config, v.text, b.opts.Stats)
+	v.check = validation.New(requestConfig(v.config, v.extensions))
+	v.metadata = Describe(v.config, v.versionText)
+	v.stats = stats.New(v.config, v.versionText, b.opts.Stats)
 	placements, err := b.placements(v.config)
 	if err != nil {
 		return err
@@ -51,22 +51,23 @@ func (b *Builder) load(ctx context.Context, v *Loaded, s Source) error {
 	if err != nil {
 		return err
 	}
-	v.backendModel = share(chosen.Backend, m)
+	v.backendModel = newSharedModel(chosen.Backend, m)
 	return b.startChain(ctx, v, placements)
 }
 
-// regroup completes a version with new instances of the backend model of old, which serves.
-func (b *Builder) regroup(ctx context.Context, v, old *Loaded, s Source) error {
+// replaceInstances completes a version with new instances of the backend model of old, which
+// serves.
+func (b *Builder) replaceInstances(ctx context.Context, v, old *LoadedVersion, s Source) error {
 	config := *s.Config
 	config.ModelConfig = proto.CloneOf(old.config)
 	config.InstanceGroup = proto.CloneOf(s.Config.ModelConfig).InstanceGroup
 	config.VersionPolicy = s.Config.VersionPolicy
-	if err := b.groups(old.backendModel.backend, &config); err != nil {
+	if err := b.completeInstanceGroups(old.backendModel.backend, &config); err != nil {
 		return err
 	}
 	v.config, v.labels, v.check, v.metadata, v.stats = config.ModelConfig, old.labels, old.check, old.metadata, old.stats
 	v.extensions, v.sequences, v.fingerprint = old.extensions, old.sequences, old.fingerprint
-	v.calls = old.calls
+	v.callsModels = old.callsModels
 	placements, err := b.placements(v.config)
 	if err != nil {
 		return err
@@ -78,12 +79,12 @@ func (b *Builder) regroup(ctx context.Context, v, old *Loaded, s Source) error {
 
 // spec describes a version to its backend. owner is the name of the backend whose settings
 // apply.
-func (b *Builder) spec(v *Loaded, c *modelconfig.Config, s Source, owner string) backend.Spec {
-	settings := maps.Clone(b.opts.Settings[""])
+func (b *Builder) spec(v *LoadedVersion, c *modelconfig.Config, s Source, owner string) backend.Spec {
+	settings := maps.Clone(b.opts.BackendSettings[""])
 	if settings == nil {
 		settings = map[string]string{}
 	}
-	maps.Copy(settings, b.opts.Settings[owner])
+	maps.Copy(settings, b.opts.BackendSettings[owner])
 	return backend.Spec{
 		Name: c.GetName(), Version: v.number, Config: c.ModelConfig, Dir: v.dir,
 		Settings: settings, Pool: b.opts.Pool, CPUs: b.opts.CPUs, Log: b.opts.Log, Capability: b.opts.Capability,
@@ -95,9 +96,9 @@ func (b *Builder) spec(v *Loaded, c *modelconfig.Config, s Source, owner string)
 // gpuUser is a backend that reports whether it can use GPUs.
 type gpuUser interface{ HasGPU() bool }
 
-// complete lets the backend fill in what the configuration leaves out, and checks the result.
+// complete lets the backend fill in missing fields of the configuration, and checks the result.
 func (b *Builder) complete(ctx context.Context, impl backend.Backend, c *modelconfig.Config, spec backend.Spec) error {
-	if err := b.groups(impl, c); err != nil {
+	if err := b.completeInstanceGroups(impl, c); err != nil {
 		return err
 	}
 	if a, ok := impl.(backend.AutoCompleter); ok && b.opts.AutoComplete {
@@ -112,19 +113,19 @@ func (b *Builder) complete(ctx context.Context, impl backend.Backend, c *modelco
 	return c.First(c.ValidateIO())
 }
 
-// groups completes and checks the instance groups.
-func (b *Builder) groups(impl backend.Backend, c *modelconfig.Config) error {
+// completeInstanceGroups completes and checks the instance groups.
+func (b *Builder) completeInstanceGroups(impl backend.Backend, c *modelconfig.Config) error {
 	machine := b.opts.Machine
 	if g, ok := impl.(gpuUser); !ok || !g.HasGPU() {
-		onCPU(c, machine)
+		placeOnCPU(c, machine)
 	}
 	c.NormalizeInstanceGroups(machine)
 	return c.First(c.ValidateInstanceGroups(machine))
 }
 
-// onCPU puts the instances whose kind is open on the CPU. Instances for a GPU stay: the
-// backend reports what it lacks for them.
-func onCPU(c *modelconfig.Config, m modelconfig.Machine) {
+// placeOnCPU places the instances without a kind on the CPU. Instances for a GPU stay: the
+// backend reports why it cannot run them.
+func placeOnCPU(c *modelconfig.Config, m modelconfig.Machine) {
 	if len(c.GetInstanceGroup()) == 0 {
 		m.GPUs = nil
 		c.NormalizeInstanceGroups(m)

@@ -21,9 +21,9 @@ func extensions(c *modelconfig.Config) (extension.Settings, error) {
 	return s, c.First(found)
 }
 
-// forClients returns the configuration that requests are checked against. An input that
+// requestConfig returns the configuration that requests are checked against. An input that
 // length buckets fill with a mask is optional.
-func forClients(c *inferencepb.ModelConfig, s extension.Settings) *inferencepb.ModelConfig {
+func requestConfig(c *inferencepb.ModelConfig, s extension.Settings) *inferencepb.ModelConfig {
 	if s.Lengths == nil || s.Lengths.Mask == nil {
 		return c
 	}
@@ -36,9 +36,9 @@ func forClients(c *inferencepb.ModelConfig, s extension.Settings) *inferencepb.M
 	return c
 }
 
-// observe sets up the observers of the batches of a version with a queue: the adaptive queue
+// setObservers sets the observers of the batches of a version with a queue: the adaptive queue
 // delay and admission control.
-func (v *Loaded) observe(p scheduler.Policy, q *scheduler.Queue, instances int) {
+func (v *LoadedVersion) setObservers(p scheduler.Policy, q *scheduler.Queue, instances int) {
 	var all scheduler.Observers
 	if d := v.extensions.Delay; d != nil {
 		all = append(all, v.adapt(d, p.(*dynamic.Policy)))
@@ -53,7 +53,7 @@ func (v *Loaded) observe(p scheduler.Policy, q *scheduler.Queue, instances int) 
 }
 
 // adapt returns the observer that adapts the queue delay.
-func (v *Loaded) adapt(d *extension.Delay, p *dynamic.Policy) scheduler.Observer {
+func (v *LoadedVersion) adapt(d *extension.Delay, p *dynamic.Policy) scheduler.Observer {
 	start := v.config.GetDynamicBatching().GetMaxQueueDelayMicroseconds()
 	return adaptive.New(adaptive.Options{
 		Goal:  adaptive.Goal{Target: d.Target, Limit: d.Limit},

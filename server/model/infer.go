@@ -8,7 +8,7 @@ import (
 )
 
 // Infer checks and runs a request.
-func (v *Loaded) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
+func (v *LoadedVersion) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
 	if err := v.admit(r, false); err != nil {
 		r.Release()
 		return nil, err
@@ -17,7 +17,7 @@ func (v *Loaded) Infer(ctx context.Context, r *infer.Request) (*infer.Response, 
 }
 
 // Submit checks and queues a request.
-func (v *Loaded) Submit(r *infer.Request) error { return v.submit(r, false) }
+func (v *LoadedVersion) Submit(r *infer.Request) error { return v.submit(r, false) }
 
 // Infer checks and runs the request of a step.
 func (s Step) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
@@ -31,7 +31,7 @@ func (s Step) Infer(ctx context.Context, r *infer.Request) (*infer.Response, err
 // Submit checks and queues the request of a step.
 func (s Step) Submit(r *infer.Request) error { return s.submit(r, true) }
 
-func (v *Loaded) submit(r *infer.Request, step bool) error {
+func (v *LoadedVersion) submit(r *infer.Request, step bool) error {
 	err := v.admit(r, step)
 	if err == nil {
 		err = v.runner.Submit(r)
@@ -44,7 +44,7 @@ func (v *Loaded) submit(r *infer.Request, step bool) error {
 
 // admit returns an error for a request that cannot run. If it panics it releases the core's
 // reference to the request. Requests of steps are admitted during a drain too.
-func (v *Loaded) admit(r *infer.Request, step bool) error {
+func (v *LoadedVersion) admit(r *infer.Request, step bool) error {
 	returned := false
 	defer func() {
 		if !returned {
@@ -56,11 +56,11 @@ func (v *Loaded) admit(r *infer.Request, step bool) error {
 	return err
 }
 
-func (v *Loaded) checkRequest(r *infer.Request, step bool) error {
+func (v *LoadedVersion) checkRequest(r *infer.Request, step bool) error {
 	if !step && v.stopped.Load() {
 		return status.New(status.Unavailable, "%sServer is stopping, scheduler for model has stopped accepting new inference requests", r.Tag())
 	}
-	r.ModelName, r.ModelVersion, r.Pool, r.Log = v.model, v.text, v.pool, v.log
+	r.ModelName, r.ModelVersion, r.Pool, r.Log = v.model, v.versionText, v.pool, v.log
 	if err := v.check.Check(r); err != nil {
 		return err
 	}

@@ -9,9 +9,9 @@ import (
 	"triton/server/scheduler"
 )
 
-// limit makes the instances of a version wait for the resources that they share with other
-// instances, if the server has a rate limiter.
-func (b *Builder) limit(v *Loaded, placements []backend.Placement) (err error) {
+// addToLimiter makes the instances of a version wait for the resources that they share with
+// other instances, if the server has a rate limiter.
+func (b *Builder) addToLimiter(v *LoadedVersion, placements []backend.Placement) (err error) {
 	if b.opts.Limiter == nil {
 		return nil
 	}
@@ -28,8 +28,8 @@ func (b *Builder) limit(v *Loaded, placements []backend.Placement) (err error) {
 	return err
 }
 
-// unlimit releases a version's resources, once its instances are closed.
-func (b *Builder) unlimit(v *Loaded) {
+// removeFromLimiter releases a version's resources, once its instances are closed.
+func (b *Builder) removeFromLimiter(v *LoadedVersion) {
 	if v.gate != nil {
 		v.gate.Close()
 		b.logResources()
@@ -45,7 +45,7 @@ func (b *Builder) logResources() {
 
 // schedulerGate returns the version's gate for its scheduler: a nil interface when it has
 // none.
-func (v *Loaded) schedulerGate() scheduler.Gate {
+func (v *LoadedVersion) schedulerGate() scheduler.Gate {
 	if v.gate == nil {
 		return nil
 	}

@@ -17,7 +17,7 @@ type stepModels struct {
 	targets []target
 
 	mu   sync.Mutex
-	kept []*nested
+	held []*nested
 }
 
 // target is the model of a step; the version is empty for the newest.
@@ -57,10 +57,10 @@ func (n *stepModels) Acquire(name, version string) (infer.Callee, error) {
 
 // find returns a version that a nested ensemble holds for a step, with a reference; nil when
 // none does.
-func (n *stepModels) find(t target) *Loaded {
+func (n *stepModels) find(t target) *LoadedVersion {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, s := range slices.Backward(n.kept) {
+	for _, s := range slices.Backward(n.held) {
 		if c := s.steps[t]; c != nil && c.version().Acquire() {
 			return c.version()
 		}
@@ -71,10 +71,10 @@ func (n *stepModels) find(t target) *Loaded {
 // callee is a reference to a version that another model holds.
 type callee interface {
 	infer.Callee
-	version() *Loaded
+	version() *LoadedVersion
 }
 
-func (s Step) version() *Loaded { return s.Loaded }
+func (s Step) version() *LoadedVersion { return s.LoadedVersion }
 
 // nested is a reference to an ensemble that another ensemble holds as a step, and to the
 // versions of its own steps that were ready when the reference was taken.
@@ -83,8 +83,8 @@ type nested struct {
 	steps map[target]callee
 }
 
-// keep extends a reference to the ensemble: it holds the versions of its steps too.
-func (n *stepModels) keep(s Step) *nested {
+// hold extends a reference to the ensemble: the result holds the versions of its steps too.
+func (n *stepModels) hold(s Step) *nested {
 	held := &nested{s, map[target]callee{}}
 	for _, t := range n.targets {
 		m, err := n.models.Acquire(t.name, t.version)
@@ -99,7 +99,7 @@ func (n *stepModels) keep(s Step) *nested {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.kept = append(n.kept, held)
+	n.held = append(n.held, held)
 	return held
 }
 
@@ -107,8 +107,8 @@ func (n *stepModels) keep(s Step) *nested {
 func (h *nested) Release() {
 	n := h.Step.steps
 	n.mu.Lock()
-	i := slices.Index(n.kept, h)
-	n.kept = slices.Delete(n.kept, i, i+1)
+	i := slices.Index(n.held, h)
+	n.held = slices.Delete(n.held, i, i+1)
 	n.mu.Unlock()
 	for _, c := range h.steps {
 		c.Release()

@@ -1,7 +1,7 @@
 package model
 
 // Acquire takes a reference. It returns false when the version is closed already.
-func (v *Loaded) Acquire() bool {
+func (v *LoadedVersion) Acquire() bool {
 	for {
 		n := v.refs.Load()
 		if n == 0 {
@@ -14,7 +14,7 @@ func (v *Loaded) Acquire() bool {
 }
 
 // Release releases a reference.
-func (v *Loaded) Release() {
+func (v *LoadedVersion) Release() {
 	n := v.refs.Add(-1)
 	switch {
 	case n > 1:
@@ -24,23 +24,23 @@ func (v *Loaded) Release() {
 	case n < 0:
 		panic("model: version released more often than taken")
 	}
-	if idle := v.idle.Load(); idle != nil && v.held() == 0 {
+	if idle := v.idle.Load(); idle != nil && v.otherRefs() == 0 {
 		(*idle)()
 	}
 }
 
 // Retire releases the repository's reference. Further calls have no effect.
-func (v *Loaded) Retire() {
+func (v *LoadedVersion) Retire() {
 	if !v.retired.Swap(true) {
 		v.Release()
 	}
 }
 
 // Drained returns a channel that is closed when the last reference is released.
-func (v *Loaded) Drained() <-chan struct{} { return v.drained }
+func (v *LoadedVersion) Drained() <-chan struct{} { return v.drained }
 
-// held returns the number of references besides the repository's.
-func (v *Loaded) held() int64 {
+// otherRefs returns the number of references without the repository's.
+func (v *LoadedVersion) otherRefs() int64 {
 	n := v.refs.Load()
 	if !v.retired.Load() {
 		n--
@@ -50,10 +50,10 @@ func (v *Loaded) held() int64 {
 
 // InFlight returns the number of requests in flight, or of sequences that have a slot if
 // those are more.
-func (v *Loaded) InFlight() int64 {
-	n := v.held()
+func (v *LoadedVersion) InFlight() int64 {
+	n := v.otherRefs()
 	if v.sequences != nil {
-		n = max(n, int64(v.sequences.Held()))
+		n = max(n, int64(v.sequences.SlotsInUse()))
 	}
 	return n
 }

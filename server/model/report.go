@@ -10,7 +10,7 @@ import (
 
 // InstanceProblems describes the instances of a ready version that do not work; empty when all
 // work.
-func (v *Loaded) InstanceProblems() string {
+func (v *LoadedVersion) InstanceProblems() string {
 	if v.group == nil {
 		return ""
 	}
@@ -34,7 +34,7 @@ func (v *Loaded) InstanceProblems() string {
 }
 
 // Statistics returns the counters, and the memory that the backend reports.
-func (v *Loaded) Statistics() *inferencepb.ModelStatistics {
+func (v *LoadedVersion) Statistics() *inferencepb.ModelStatistics {
 	s := v.stats.Snapshot()
 	if v.group == nil {
 		return s
@@ -46,6 +46,6 @@ func (v *Loaded) Statistics() *inferencepb.ModelStatistics {
 }
 
 // Served returns the version as the metrics list it.
-func (v *Loaded) Served() stats.Served {
-	return stats.Served{Model: v.stats, Namespace: v.space, Tags: v.config.GetMetricTags(), LoadSeconds: v.seconds}
+func (v *LoadedVersion) Served() stats.Served {
+	return stats.Served{Model: v.stats, Namespace: v.namespace, Tags: v.config.GetMetricTags(), LoadSeconds: v.seconds}
 }

@@ -14,7 +14,7 @@ type sharedModel struct {
 	refs    atomic.Int32
 }
 
-func share(b backend.Backend, m backend.Model) *sharedModel {
+func newSharedModel(b backend.Backend, m backend.Model) *sharedModel {
 	s := &sharedModel{Model: m, backend: b}
 	s.refs.Store(1)
 	return s

@@ -4,46 +4,46 @@ import "triton/server/infer"
 
 // Stop refuses all further requests except those of other models. idle is called each time
 // the last request releases the version; it must not block.
-func (v *Loaded) Stop(idle func()) {
+func (v *LoadedVersion) Stop(idle func()) {
 	v.idle.Store(&idle)
 	v.stopped.Store(true)
 }
 
 // Stopped reports whether Stop was called.
-func (v *Loaded) Stopped() bool { return v.stopped.Load() }
+func (v *LoadedVersion) Stopped() bool { return v.stopped.Load() }
 
 // AcquireCallee takes a reference for a model that calls this one. It returns false when the version
 // is closed already.
-func (v *Loaded) AcquireCallee() (infer.Callee, bool) {
+func (v *LoadedVersion) AcquireCallee() (infer.Callee, bool) {
 	if !v.Acquire() {
 		return nil, false
 	}
 	if v.stopped.Load() {
-		v.called.Add(1)
+		v.callsAfterStop.Add(1)
 	}
 	if v.steps != nil {
-		return v.steps.keep(Step{v}), true
+		return v.steps.hold(Step{v}), true
 	}
 	return Step{v}, true
 }
 
 // Idle reports whether there was a moment when no request held any of the versions, which
 // are all stopped. Nothing runs in them after that moment, because only they can call each
-// other. It is not enough that each was without references once: another one may have
-// called it since. So Idle also requires that none was called during the check.
-func Idle(all []*Loaded) bool {
-	before := calls(all)
+// other. It is not enough to find each version without references: another one may have
+// called it after it was checked. So Idle also requires that none was called during the check.
+func Idle(all []*LoadedVersion) bool {
+	before := countCalls(all)
 	for _, v := range all {
-		if v.held() > 0 {
+		if v.otherRefs() > 0 {
 			return false
 		}
 	}
-	return calls(all) == before
+	return countCalls(all) == before
 }
 
-func calls(all []*Loaded) (n uint64) {
+func countCalls(all []*LoadedVersion) (n uint64) {
 	for _, v := range all {
-		n += v.called.Load()
+		n += v.callsAfterStop.Load()
 	}
 	return n
 }

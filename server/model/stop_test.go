@@ -6,25 +6,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestIdle: versions are idle when nobody holds one of them, and whoever waits for
-// that is told when it may be so.
+// TestIdle: versions are idle when no request holds one of them, and the function idle is called
+// whenever that may be the case.
 func TestIdle(t *testing.T) {
 	t.Parallel()
-	v := &Loaded{drained: make(chan struct{})}
+	v := &LoadedVersion{drained: make(chan struct{})}
 	v.refs.Store(1)
 	require.True(t, v.Acquire())
-	told := 0
-	v.Stop(func() { told++ })
+	called := 0
+	v.Stop(func() { called++ })
 	require.True(t, v.Stopped())
-	all := []*Loaded{v}
+	all := []*LoadedVersion{v}
 	require.False(t, Idle(all), "a request that came before")
 	s, ok := v.AcquireCallee()
 	require.True(t, ok)
 	v.Release()
-	require.Zero(t, told)
+	require.Zero(t, called)
 	require.False(t, Idle(all), "a model holds it")
 	s.Release()
-	require.Equal(t, 1, told)
+	require.Equal(t, 1, called)
 	require.True(t, Idle(all))
 	v.Retire()
 	_, ok = v.AcquireCallee()
@@ -32,29 +32,29 @@ func TestIdle(t *testing.T) {
 	require.True(t, Idle(all))
 }
 
-// TestIdleOfCallersInTurn: a request that goes from version to version, each held
-// before the one before is given back, is never overlooked.
-func TestIdleOfCallersInTurn(t *testing.T) {
+// TestIdleOfConsecutiveCallers: a request that moves from version to version, and holds the next
+// before it releases the last, always counts.
+func TestIdleOfConsecutiveCallers(t *testing.T) {
 	t.Parallel()
-	all := make([]*Loaded, 8)
+	all := make([]*LoadedVersion, 8)
 	for i := range all {
-		all[i] = &Loaded{drained: make(chan struct{})}
+		all[i] = &LoadedVersion{drained: make(chan struct{})}
 		all[i].refs.Store(1)
 		all[i].Stop(func() {})
 	}
 	held, ok := all[0].AcquireCallee()
 	require.True(t, ok)
-	began, looked := make(chan struct{}), make(chan struct{})
+	began, checked := make(chan struct{}), make(chan struct{})
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
 		close(began)
-		for i := len(all); ; i-- { // against the order in which they are looked at
+		for i := len(all); ; i-- { // against the order in which they are checked
 			next, _ := all[i%len(all)].AcquireCallee()
 			held.Release()
 			held = next
 			select {
-			case <-looked:
+			case <-checked:
 				return
 			default:
 			}
@@ -70,7 +70,7 @@ func TestIdleOfCallersInTurn(t *testing.T) {
 			idle++
 		}
 	}
-	close(looked)
+	close(checked)
 	<-over
 	require.Zero(t, idle)
 	held.Release()

@@ -20,21 +20,21 @@ import (
 	"triton/server/warmup"
 )
 
-// Loaded is one loaded version of a model. Everything but the counters is fixed
+// LoadedVersion is one loaded version of a model. Everything but the counters is fixed
 // when it is made. It implements infer.Model.
-type Loaded struct {
-	model, space string
-	label        string // the model's name in the log
-	number       int64
-	text         string // number in decimal
+type LoadedVersion struct {
+	model, namespace string
+	label            string // the model's name in the log
+	number           int64
+	versionText      string // number in decimal
 
 	from   Provenance
 	dir    string // the version's folder in folder.Dir
 	folder *store.Folder
 	// fingerprint is nil without a response cache.
 	fingerprint *fingerprint.Fingerprint
-	parts       []*Loaded   // of an ensemble: the versions that its steps used when it was loaded
-	steps       *stepModels // of an ensemble: finds the models of its steps
+	composing   []*LoadedVersion // of an ensemble: the versions that its steps used when it was loaded
+	steps       *stepModels      // of an ensemble: finds the models of its steps
 
 	config       *inferencepb.ModelConfig
 	extensions   extension.Settings
@@ -61,58 +61,58 @@ type Loaded struct {
 	seconds   float64 // time to load
 	// calls reports whether the backend's model calls other models. Versions that share the
 	// backend's model share it too.
-	calls *atomic.Bool
+	callsModels *atomic.Bool
 	// replaced reports whether another version uses the backend's model from now on.
 	replaced bool
 
 	// refs counts requests plus one for the repository; at zero the version
 	// can be closed.
-	refs    atomic.Int64
-	drained chan struct{}
-	retired atomic.Bool            // the repository has released its reference
-	stopped atomic.Bool            // the server drains: only requests of other models are accepted
-	idle    atomic.Pointer[func()] // set before stopped; called when no request holds the version
-	called  atomic.Uint64          // number of references that models took since stopped was set
-	closed  atomic.Bool
-	drifted atomic.Bool // a step of the ensemble has used another version than that of parts
+	refs           atomic.Int64
+	drained        chan struct{}
+	retired        atomic.Bool            // the repository has released its reference
+	stopped        atomic.Bool            // the server drains: only requests of other models are accepted
+	idle           atomic.Pointer[func()] // set before stopped; called when no request holds the version
+	callsAfterStop atomic.Uint64          // number of references that models took since stopped was set
+	closed         atomic.Bool
+	stepChanged    atomic.Bool // a step of the ensemble has used another version than the composing one
 }
 
-var _ infer.Model = (*Loaded)(nil)
+var _ infer.Model = (*LoadedVersion)(nil)
 
 // Replace records that another version uses the backend's model from now on. It is called
 // before Retire.
-func (v *Loaded) Replace() { v.replaced = true }
+func (v *LoadedVersion) Replace() { v.replaced = true }
 
 // Label returns the model's name in the log.
-func (v *Loaded) Label() string { return v.label }
+func (v *LoadedVersion) Label() string { return v.label }
 
 // Number returns the version.
-func (v *Loaded) Number() int64 { return v.number }
+func (v *LoadedVersion) Number() int64 { return v.number }
 
 // From returns what the version was loaded from; read-only.
-func (v *Loaded) From() *Provenance { return &v.from }
+func (v *LoadedVersion) From() *Provenance { return &v.from }
 
 // Stats returns the counters.
-func (v *Loaded) Stats() *stats.Model { return v.stats }
+func (v *LoadedVersion) Stats() *stats.Model { return v.stats }
 
 // Ready reports whether the version has an instance that works.
-func (v *Loaded) Ready() bool { return v.runner.Ready() }
+func (v *LoadedVersion) Ready() bool { return v.runner.Ready() }
 
 // Broken reports whether the version has lost all its instances. An ensemble is never
 // broken: it has no instances.
-func (v *Loaded) Broken() bool { return v.group != nil && !v.runner.Ready() }
+func (v *LoadedVersion) Broken() bool { return v.group != nil && !v.runner.Ready() }
 
 // Name returns the model's name.
-func (v *Loaded) Name() string { return v.model }
+func (v *LoadedVersion) Name() string { return v.model }
 
 // Version returns the version in decimal.
-func (v *Loaded) Version() string { return v.text }
+func (v *LoadedVersion) Version() string { return v.versionText }
 
 // Config returns the completed configuration; read-only.
-func (v *Loaded) Config() *inferencepb.ModelConfig { return v.config }
+func (v *LoadedVersion) Config() *inferencepb.ModelConfig { return v.config }
 
 // Metadata returns the metadata of this version alone.
-func (v *Loaded) Metadata() *inferencepb.ModelMetadataResponse { return v.metadata }
+func (v *LoadedVersion) Metadata() *inferencepb.ModelMetadataResponse { return v.metadata }
 
 // Labels returns the class names of an output.
-func (v *Loaded) Labels(output string) []string { return v.labels[output] }
+func (v *LoadedVersion) Labels(output string) []string { return v.labels[output] }

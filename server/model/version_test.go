@@ -9,11 +9,10 @@ import (
 	"triton/server/infer"
 )
 
-// TestPanicUsesTheRequestUp: whatever happens in the check of a request, the
-// core's reference to it is gone.
-func TestPanicUsesTheRequestUp(t *testing.T) {
+// TestPanicReleasesTheRequest: a panic in the check of a request releases the core's reference.
+func TestPanicReleasesTheRequest(t *testing.T) {
 	t.Parallel()
-	v := &Loaded{} // without a checker
+	v := &LoadedVersion{} // without a checker
 	for name, take := range map[string]func(*infer.Request){
 		"infer":  func(r *infer.Request) { _, _ = v.Infer(context.Background(), r) },
 		"submit": func(r *infer.Request) { _ = v.Submit(r) },

@@ -42,9 +42,9 @@ type slot struct {
 	arrival uint64 // of slots with the same weight
 }
 
-// clashes reports whether k is global and the slot needs a resource of that name on a
+// conflicts reports whether k is global and the slot needs a resource of that name on a
 // device, or the other way round.
-func (s *slot) clashes(k key) bool {
+func (s *slot) conflicts(k key) bool {
 	return slices.ContainsFunc(s.demands, func(d demand) bool {
 		return d.name == k.name && (d.device == global) != (k.device == global)
 	})
@@ -78,7 +78,7 @@ func (g *Gate) Wait(ctx context.Context, i int) error {
 	}
 }
 
-// stage releases the slot's grant and adds the slot to the queue of those that wait.
+// stage releases the slot's grant and adds the slot to the waiting ones.
 func (g *Gate) stage(s *slot) {
 	l := g.limiter
 	l.mu.Lock()

@@ -1,6 +1,6 @@
 // Package ratelimit shares resources among the instances of all models of a server. A
-// resource is a name with a count; the server does not know what it stands for. An instance
-// that runs a batch holds as much of each resource as its configuration says.
+// resource is a name with a count, without a meaning for the server. An instance that runs a
+// batch holds as much of each resource as its configuration says.
 //
 // Waiting slots are in one queue for the whole server, ordered by the number of their runs
 // times their priority. Only the first slot of the queue can get a grant: a slot with small
@@ -145,7 +145,7 @@ func (l *Limiter) check(g *Gate, s *slot) error {
 		}
 	}
 	for _, d := range s.demands {
-		if l.clashes(d.key, s) || slices.ContainsFunc(g.slots, func(o *slot) bool { return o.clashes(d.key) }) {
+		if l.conflicts(d.key, s) || slices.ContainsFunc(g.slots, func(o *slot) bool { return o.conflicts(d.key) }) {
 			return status.New(status.InvalidArg,
 				"Resource \"%s\" is present as both global and device-specific resource in the model configuration.", d.name)
 		}
@@ -153,15 +153,15 @@ func (l *Limiter) check(g *Gate, s *slot) error {
 	return nil
 }
 
-// clashes reports whether a loaded instance, or slot s itself, needs the resource of k in
+// conflicts reports whether a loaded instance, or slot s itself, needs the resource of k in
 // the other scope.
-func (l *Limiter) clashes(k key, s *slot) bool {
+func (l *Limiter) conflicts(k key, s *slot) bool {
 	for other := range l.pools {
 		if other.name == k.name && (other.device == global) != (k.device == global) {
 			return true
 		}
 	}
-	return s.clashes(k)
+	return s.conflicts(k)
 }
 
 // configuredCount returns how much of a resource is configured.

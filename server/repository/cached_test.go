@@ -40,8 +40,8 @@ var constant = backendtest.Func(func(_ context.Context, s backend.Spec) (backend
 	}}, err
 })
 
-// said returns the answer of a model over a constant one.
-func said(t *testing.T, r *Repository, name string) string {
+// answerOf returns the output of a model for a constant input.
+func answerOf(t *testing.T, r *Repository, name string) string {
 	t.Helper()
 	m, err := r.Model(name, "")
 	require.NoError(t, err)
@@ -77,8 +77,8 @@ func TestCacheOfAnOlderPart(t *testing.T) {
 	require.NoError(t, r.Load(t.Context(), "over", infer.LoadOptions{}))
 	hits := func() uint64 { return r.actual.Snapshot().Named("e")[0].Newest().Stats().Counters().CacheHit.Count }
 	for range 2 {
-		require.Equal(t, "1", said(t, r, "e"))
-		require.Equal(t, "1", said(t, r, "over"))
+		require.Equal(t, "1", answerOf(t, r, "e"))
+		require.Equal(t, "1", answerOf(t, r, "over"))
 	}
 	before := hits()
 	require.NotZero(t, before)
@@ -89,9 +89,9 @@ func TestCacheOfAnOlderPart(t *testing.T) {
 	touch(t, filepath.Join(dir, "e/config.pbtxt"))
 	require.Error(t, r.Load(t.Context(), "e", infer.LoadOptions{}))
 	for range 2 {
-		require.Equal(t, "2", said(t, r, "p"))
-		require.Equal(t, "2", said(t, r, "e"), "by the part that serves")
-		require.Equal(t, "2", said(t, r, "over"), "by the part of a part that serves")
+		require.Equal(t, "2", answerOf(t, r, "p"))
+		require.Equal(t, "2", answerOf(t, r, "e"), "by the composing model that serves")
+		require.Equal(t, "2", answerOf(t, r, "over"), "by the composing model two levels below")
 	}
 	require.Equal(t, before, hits())
 }

@@ -20,8 +20,8 @@ import (
 	"triton/server/store"
 )
 
-// relay is a backend that answers with the response of another model, named by the
-// parameters "model" and "version". The parameter "way" says how it calls the model.
+// relay is a backend that answers with the response of another model, which the parameters
+// "model" and "version" name. The parameter "way" selects the call.
 type relay struct {
 	began chan struct{} // gets one before each call
 	let   chan struct{} // each call waits for one; nil: none does
@@ -127,13 +127,13 @@ func TestModelsCallTheirOwnSpace(t *testing.T) {
 	require.NoError(t, err)
 	works(t, r, "mine")
 	works(t, r, "far")
-	for id, n := range map[store.ID]uint64{{Space: first, Name: "to"}: 1, {Space: second, Name: "to"}: 0, {Space: second, Name: "other"}: 1} {
+	for id, n := range map[store.ID]uint64{{Namespace: first, Name: "to"}: 1, {Namespace: second, Name: "to"}: 0, {Namespace: second, Name: "other"}: 1} {
 		require.Equal(t, n, r.actual.Snapshot().Model(id).Newest().Stats().Counters().Success.Count, id.String())
 	}
 }
 
-// TestCallsInFlight: a request that was accepted may call other models whatever
-// happens to them meanwhile, unless they are taken out of service before the call.
+// TestCallsInFlight: a request that was accepted may call other models that are reloaded or
+// unloaded meanwhile, unless they are taken out of service before the call.
 func TestCallsInFlight(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"", "post"} {
@@ -199,7 +199,7 @@ func TestCallsInFlight(t *testing.T) {
 }
 
 // TestAModelThatCallsItself: a call that waits for its own instance ends with the caller's
-// deadline, and the instance goes on.
+// deadline, and the instance continues to serve.
 func TestAModelThatCallsItself(t *testing.T) {
 	t.Parallel()
 	r, _, err := open(t, relays(relay{}), tree(t, map[string]string{

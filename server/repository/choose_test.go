@@ -64,7 +64,7 @@ func TestChooser(t *testing.T) {
 	require.Equal(t, "3", chosen(t, r, "", "panic"))
 	require.Contains(t, out.messages(), "no idea")
 	for _, v := range []string{"1", "2", "3"} {
-		require.Equal(t, v, chosen(t, r, v, "a"), "as the client said")
+		require.Equal(t, v, chosen(t, r, v, "a"), "the version of the request")
 	}
 
 	m, err := r.Model("m", "")
@@ -80,12 +80,12 @@ func TestChooser(t *testing.T) {
 	late.Release()
 	q.Release()
 	q.Release()
-	settle(t, r)
+	waitClosed(t, r)
 }
 
-// TestChooserOfWhatLeaves chooses while versions come and go: every request is
-// answered by a version, and all references are released.
-func TestChooserOfWhatLeaves(t *testing.T) {
+// TestChooserDuringReloads chooses while versions are loaded and unloaded: every request is answered
+// by a version, and all references are released.
+func TestChooserDuringReloads(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"m/config.pbtxt": allVersions, "m/1/": "", "m/2/": ""})
 	r, _, err := open(t, func(o *Options) {
@@ -114,7 +114,7 @@ func TestChooserOfWhatLeaves(t *testing.T) {
 	}
 	close(done)
 	wg.Wait()
-	settle(t, r)
+	waitClosed(t, r)
 }
 
 // TestChooserCostsNothing: without a rule, and with one, a choice allocates nothing.

@@ -9,10 +9,10 @@ import (
 )
 
 // openVersions returns the versions that are not closed.
-func (r *Repository) openVersions() []*model.Loaded {
+func (r *Repository) openVersions() []*model.LoadedVersion {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all []*model.Loaded
+	var all []*model.LoadedVersion
 	for _, m := range r.actual.Snapshot().Models() {
 		all = append(all, m.Ready()...)
 	}
@@ -24,7 +24,7 @@ func (r *Repository) openVersions() []*model.Loaded {
 
 // retire closes a version that is out of service, once its requests have ended. It does not
 // wait.
-func (r *Repository) retire(id store.ID, v *model.Loaded) {
+func (r *Repository) retire(id store.ID, v *model.LoadedVersion) {
 	r.mu.Lock()
 	r.retiring[v] = id
 	r.mu.Unlock()
@@ -45,7 +45,7 @@ func (r *Repository) retire(id store.ID, v *model.Loaded) {
 }
 
 // closeVersion closes a version once its requests have ended.
-func (r *Repository) closeVersion(ctx context.Context, v *model.Loaded) error {
+func (r *Repository) closeVersion(ctx context.Context, v *model.LoadedVersion) error {
 	closed, err := r.builder.Close(ctx, v)
 	if !closed {
 		return err

@@ -29,12 +29,12 @@ func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions)
 		}
 		wait, stop := r.waitContext(ctx)
 		defer stop()
-		w := r.names.watch()
-		defer r.names.unwatch(w)
+		w := r.locks.watch()
+		defer r.locks.unwatch(w)
 		l := r.list(wait)
 		defer l.Release()
-		family := func() []string { return r.family(wait, l, name, o.Config) }
-		free, err := r.reserve(wait, name, w, family, func() { r.relist(wait, l) })
+		related := func() []string { return r.relatedModels(wait, l, name, o.Config) }
+		free, err := r.reserve(wait, name, w, related, func() { r.relist(wait, l) })
 		switch {
 		case err != nil && r.life.Err() != nil:
 			return errNotReady
@@ -89,10 +89,10 @@ func (r *Repository) control(do func() error) error {
 	return do()
 }
 
-// loadNamed loads the models of a name, or the files that came with the load. The caller
-// holds the names of the family.
+// loadNamed loads the models of a name, or the files that came with the load. The caller has
+// locked the related names.
 func (r *Repository) loadNamed(l *layout.Listing, name string, o infer.LoadOptions) error {
-	requested := findNamed(l, name)
+	requested := namedFindings(l, name)
 	if len(o.Files) > 0 {
 		f := plan.Finding{ID: store.ID{Name: name}}
 		f.Content, f.Err = l.Unpack(&r.scratch, name, o)
@@ -102,7 +102,7 @@ func (r *Repository) loadNamed(l *layout.Listing, name string, o infer.LoadOptio
 			requested[i].Override = o.Config
 		}
 	}
-	out := r.reconcile(r.life, l, edit{by: desired.ByClient, added: requested, parts: true})
+	out := r.reconcile(r.life, l, edit{by: desired.ByClient, added: requested, composing: true})
 	var text strings.Builder
 	complete := true
 	for _, f := range requested {

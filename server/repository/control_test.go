@@ -19,8 +19,8 @@ import (
 	"triton/server/infer"
 )
 
-// settle waits until all versions out of service are closed.
-func settle(t *testing.T, r *Repository) {
+// waitClosed waits until all versions out of service are closed.
+func waitClosed(t *testing.T, r *Repository) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		r.mu.Lock()
@@ -53,8 +53,8 @@ input { name: "INPUT0" data_type: TYPE_INT32 dims: [ 4 ] }
 output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 4 ] }
 `
 
-// TestControl compares with the recorded answers of Triton's server 2.51. A
-// command with "differs" has our own answer; docs/compatibility.md says why.
+// TestControl compares with the recorded answers of Triton's server 2.51. The answer of a
+// command with "differs" is intended to be another; docs/compatibility.md has the reason.
 func TestControl(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/control", func(t *testing.T, path string) {
@@ -110,7 +110,7 @@ func (s *harness) run(d *datadriven.TestData) string {
 	case "touch":
 		require.NoError(s.t, os.Chtimes(s.path(arg(0)), time.Time{}, time.Now()))
 	case "settle", "sleep":
-		settle(s.t, s.repo)
+		waitClosed(s.t, s.repo)
 	case "poll":
 		require.NoError(s.t, s.repo.Poll(s.t.Context()))
 	case "start":
@@ -118,14 +118,14 @@ func (s *harness) run(d *datadriven.TestData) string {
 	case "log":
 		return s.log()
 	case "http":
-		return d.Expected // what the front end says
+		return d.Expected // the answer of the frontend
 	default:
 		return s.clean(s.ask(d, arg))
 	}
 	return ""
 }
 
-// ask calls the repository and writes the answer as it goes over HTTP.
+// ask calls the repository and returns the answer in the form of HTTP.
 func (s *harness) ask(d *datadriven.TestData, arg func(int) string) string {
 	ctx, r := s.t.Context(), s.repo
 	switch d.Cmd {
@@ -138,7 +138,7 @@ func (s *harness) ask(d *datadriven.TestData, arg func(int) string) string {
 	case "unload":
 		return answer("", r.Unload(ctx, arg(0), false))
 	case "index": // as it was recorded: nothing is being unloaded
-		settle(s.t, r)
+		waitClosed(s.t, r)
 		var rows []string
 		for _, m := range r.Index(arg(0) == "ready").Models {
 			rows = append(rows, strings.TrimRight(strings.Join([]string{m.Name, m.Version, m.State, m.Reason}, "|"), "|"))
@@ -216,8 +216,8 @@ func answer(text string, err error) string {
 	return strings.TrimSpace("200 " + text)
 }
 
-// loadOptions reads "name value" lines, or JSON; false when that is for the
-// front end to refuse.
+// loadOptions reads "name value" lines, or JSON. It returns false if the frontend would refuse
+// them.
 func loadOptions(input string) (o infer.LoadOptions, ok bool) {
 	if strings.HasPrefix(input, `{"p`) {
 		var body struct{ Parameters map[string]string }

@@ -40,7 +40,7 @@ func (r *Repository) Drain(ctx context.Context) error {
 // finishCallers refuses new requests and waits until the versions that call other models are
 // idle, so that their requests find those models. A call may outlast the request that it was
 // made for, so all callers have to be idle at the same moment. The wait ends with ctx.
-func (r *Repository) finishCallers(ctx context.Context, open []*model.Loaded) {
+func (r *Repository) finishCallers(ctx context.Context, open []*model.LoadedVersion) {
 	idle := make(chan struct{}, 1)
 	for _, v := range open {
 		v.Stop(func() {
@@ -64,8 +64,8 @@ func (r *Repository) finishCallers(ctx context.Context, open []*model.Loaded) {
 }
 
 // callers returns the versions that have requested access to other models.
-func callers(open []*model.Loaded) []*model.Loaded {
-	var all []*model.Loaded
+func callers(open []*model.LoadedVersion) []*model.LoadedVersion {
+	var all []*model.LoadedVersion
 	for _, v := range open {
 		if v.CallsModels() || v.Ensemble() {
 			all = append(all, v)
@@ -76,7 +76,7 @@ func callers(open []*model.Loaded) []*model.Loaded {
 
 // waitClosed collects the results of closing versions, and logs every second what they wait
 // for. At the first second after the end of ctx it gives up: a backend hangs.
-func (r *Repository) waitClosed(ctx context.Context, open []*model.Loaded, done <-chan error) []error {
+func (r *Repository) waitClosed(ctx context.Context, open []*model.LoadedVersion, done <-chan error) []error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var errs []error
@@ -96,7 +96,7 @@ func (r *Repository) waitClosed(ctx context.Context, open []*model.Loaded, done 
 }
 
 // logInFlight logs which versions have requests in flight.
-func (r *Repository) logInFlight(ctx context.Context, open []*model.Loaded) {
+func (r *Repository) logInFlight(ctx context.Context, open []*model.LoadedVersion) {
 	seconds := 0
 	if at, ok := ctx.Deadline(); ok {
 		seconds = max(int(time.Until(at).Round(time.Second).Seconds()), 0)

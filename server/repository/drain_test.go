@@ -35,7 +35,7 @@ func TestADrainLeavesAModelThatHangs(t *testing.T) {
 		err = r.Drain(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "1 model versions do not end")
-		require.Equal(t, 3*time.Second, time.Since(begin), "at the next look after its time")
+		require.Equal(t, 3*time.Second, time.Since(begin), "at the first check after its time")
 		require.Contains(t, out.messages(), "successfully unloaded 'n' version 1")
 		require.NotContains(t, out.messages(), "unloaded 'm'")
 		close(let)

@@ -11,9 +11,9 @@ import (
 	"triton/server/store"
 )
 
-// readyParts returns the versions that an ensemble's steps use now. It returns an error if
-// the ensemble does not fit them.
-func (r *Repository) readyParts(c *layout.Content) ([]*model.Loaded, error) {
+// composingVersions returns the versions that an ensemble's steps use now, by step. It returns
+// an error if the ensemble does not fit them.
+func (r *Repository) composingVersions(c *layout.Content) ([]*model.LoadedVersion, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.desired.Cycle(c.ID()); err != nil {
@@ -21,25 +21,25 @@ func (r *Repository) readyParts(c *layout.Content) ([]*model.Loaded, error) {
 	}
 	now := r.actual.Snapshot()
 	steps := c.Config.GetEnsembleScheduling().GetStep()
-	for i, id := range c.Parts {
+	for i, id := range c.ComposingModels {
 		if !r.desired.Has(id) && now.Model(id).Newest() == nil {
 			return nil, status.New(status.InvalidArg, "ensemble %s contains models that are not available or ambiguous: %s", c.ID(), steps[i].GetModelName())
 		}
 	}
-	var parts []*model.Loaded
-	for i, id := range c.Parts {
-		v, err := r.readyPart(c.ID(), id, now.Model(id), steps[i].GetModelVersion())
+	var versions []*model.LoadedVersion
+	for i, id := range c.ComposingModels {
+		v, err := r.composingVersion(c.ID(), id, now.Model(id), steps[i].GetModelVersion())
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, v)
+		versions = append(versions, v)
 	}
-	return parts, c.Config.First(c.Config.ValidateComposing(func(step int) *inferencepb.ModelConfig { return parts[step].Config() }))
+	return versions, c.Config.First(c.Config.ValidateComposing(func(step int) *inferencepb.ModelConfig { return versions[step].Config() }))
 }
 
-// readyPart returns the version of model m that a step of an ensemble uses. id is the model's
-// ID. The caller holds r.mu.
-func (r *Repository) readyPart(ensemble, id store.ID, m *actual.Model, number int64) (*model.Loaded, error) {
+// composingVersion returns the version of model m that a step of an ensemble uses. id is the
+// model's ID. The caller holds r.mu.
+func (r *Repository) composingVersion(ensemble, id store.ID, m *actual.Model, number int64) (*model.LoadedVersion, error) {
 	if newest := m.Newest(); newest != nil {
 		if number == -1 {
 			return newest, nil
@@ -53,18 +53,18 @@ func (r *Repository) readyPart(ensemble, id store.ID, m *actual.Model, number in
 	switch {
 	case !r.desired.Has(id) || last == nil || last.Err == nil:
 		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which has no loaded version.", ensemble, id)
-	case len(r.desired.Parts(id)) > 0:
+	case len(r.desired.ComposingModels(id)) > 0:
 		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which is not valid. Model '%s' failed with error: %s", ensemble, id, id, last.Err)
 	}
 	return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' which has no loaded version. Model '%s' loading failed with error: %s", ensemble, id, id, last.Err)
 }
 
-// partLacksOnlyLibrary reports whether a part of an ensemble failed only because the library
-// of a backend is missing.
-func (r *Repository) partLacksOnlyLibrary(c *layout.Content) bool {
+// composingLacksOnlyLibrary reports whether a composing model of an ensemble failed only
+// because the library of a backend is missing.
+func (r *Repository) composingLacksOnlyLibrary(c *layout.Content) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(c.Parts, func(id store.ID) bool {
+	return slices.ContainsFunc(c.ComposingModels, func(id store.ID) bool {
 		last := r.outcomes[id]
 		return r.desired.Has(id) && last != nil && lacksOnlyLibrary(last.Err)
 	})

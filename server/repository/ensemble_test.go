@@ -27,8 +27,8 @@ var snake = backendtest.Loading(func(s backend.Spec) error {
 	return nil
 })
 
-// TestEnsembles loads and unloads what ensembles connect, beside what NVIDIA's
-// server answered.
+// TestEnsembles loads and unloads models that ensembles connect, and compares with the answers
+// of NVIDIA's server.
 //
 //	restart [NAME...]      with the models of the start
 //	load NAME [differs]    the input is a configuration in its place
@@ -88,13 +88,13 @@ func command(t *testing.T, r *Repository, d *datadriven.TestData) string {
 		if d.Input != "" {
 			o.Config = &d.Input
 		}
-		return told(r.Load(t.Context(), name, o))
+		return errorText(r.Load(t.Context(), name, o))
 	case "unload":
-		return told(r.Unload(t.Context(), name, d.HasArg("dependents")))
+		return errorText(r.Unload(t.Context(), name, d.HasArg("dependents")))
 	case "index":
 		return listed(t, r)
 	case "infer":
-		return told(ask(t, r, name))
+		return errorText(ask(t, r, name))
 	case "ready":
 		if ok, err := r.ModelReady(name, ""); ok && err == nil {
 			return "yes\n"
@@ -105,21 +105,21 @@ func command(t *testing.T, r *Repository, d *datadriven.TestData) string {
 	return ""
 }
 
-func told(err error) string {
+func errorText(err error) string {
 	if err == nil {
 		return "ok\n"
 	}
 	return fmt.Sprintf("%d %s\n", status.CodeOf(err).HTTP(), strings.TrimRight(err.Error(), "\n"))
 }
 
-// listed is the index once everything has settled.
+// listed returns the index once no version is loading or unloading.
 func listed(t *testing.T, r *Repository) string {
-	settled := func() bool {
+	finished := func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return len(r.retiring) == 0
 	}
-	require.Eventually(t, settled, time.Minute, time.Millisecond)
+	require.Eventually(t, finished, time.Minute, time.Millisecond)
 	var all strings.Builder
 	for _, m := range r.Index(false).Models {
 		if m.State != "" {
@@ -133,7 +133,7 @@ func ask(t *testing.T, r *Repository, name string) error {
 	return askWith(t, infer.NewRequest(), r, name)
 }
 
-// askInside is ask for a bubble of testing/synctest.
+// askInside is ask inside a testing/synctest bubble.
 func askInside(t *testing.T, r *Repository, name string) error {
 	return askWith(t, infer.NewUnpooled(), r, name)
 }

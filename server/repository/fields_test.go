@@ -21,7 +21,7 @@ ensemble_scheduling { step { model_name: "p" model_version: -1 input_map { key: 
 const asSequence = ` sequence_batching { } max_batch_size: 2 `
 
 // loadOne loads model m of a repository that has it and the model p.
-func loadOne(t *testing.T, config string) (said string, why error) {
+func loadOne(t *testing.T, config string) (logged string, why error) {
 	t.Helper()
 	dir := tree(t, map[string]string{"m/config.pbtxt": config, "m/1/model.py": "pass\n", "p/config.pbtxt": plainModel, "p/1/model.py": ""})
 	r, log, err := open(t, func(o *Options) {
@@ -72,8 +72,8 @@ func TestRepositoryAgents(t *testing.T) {
 	}
 }
 
-// TestRuntime: a backend library that the server does not have stops the load; an
-// ensemble has no backend, and NVIDIA's server does not look at the field.
+// TestRuntime: a backend library that the server does not have fails the load. For an ensemble,
+// which has no backend, the field is ignored, as by NVIDIA's server.
 func TestRuntime(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ config, why string }{

@@ -109,8 +109,8 @@ var (
 	logLine   = regexp.MustCompile(`^(.) "(.*?)"( .*)?$`)
 )
 
-// log is what was logged since the last time, without what depends on timing or
-// on the place of files.
+// log returns the lines logged since the last call, without the parts that depend on timing or on
+// the location of files.
 func (s *harness) log() string {
 	all := s.out.messages()
 	text := all[s.seen:]
@@ -126,9 +126,9 @@ func (s *harness) log() string {
 		line = scratched.ReplaceAllString(line, "$$TMP")
 		line = climbed.ReplaceAllString(line, "'$$TMP/")
 		line, _, _ = strings.Cut(line, " hint=")
-		for _, cut := range []string{"Invalid config override", "directory 'fresh': Unexpected end"} {
-			if i := strings.Index(line, cut); i >= 0 {
-				line = line[:i+len(cut)]
+		for _, prefix := range []string{"Invalid config override", "directory 'fresh': Unexpected end"} {
+			if i := strings.Index(line, prefix); i >= 0 {
+				line = line[:i+len(prefix)]
 			}
 		}
 		if !strings.Contains(line, "successfully unloaded") && !strings.Contains(line, "ignore version directory") {

@@ -82,8 +82,8 @@ func works(t *testing.T, r *Repository, name string) {
 	require.True(t, ready)
 }
 
-// TestLoadOfABrokenModel: a load of a model that has lost its instances makes it
-// anew, though none of its files was changed; one whose instances work is kept.
+// TestLoadOfABrokenModel: the load of a model that has lost its instances loads it again although
+// its files were not changed; a model whose instances work is kept.
 func TestLoadOfABrokenModel(t *testing.T) {
 	t.Parallel()
 	config := strings.Replace(identity, "identity", "brittle", 1)
@@ -135,7 +135,7 @@ func TestLoadOfABrokenModel(t *testing.T) {
 
 			require.NoError(t, test.heal(r))
 			require.EqualValues(t, 2, faulty.loads.Load(), "one that works is kept")
-			settle(t, r)
+			waitClosed(t, r)
 		})
 	}
 }

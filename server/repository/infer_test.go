@@ -29,7 +29,7 @@ func TestInfer(t *testing.T) {
 	require.Equal(t, tensor.Shape{4}, resp.Outputs[0].Shape)
 	resp.Release()
 
-	// Once the server ends, whoever still holds the model is told so.
+	// Once the server ends, requests to a model that is still held get an error.
 	r.Exit()
 	require.False(t, r.Ready())
 	require.True(t, r.Exiting())
@@ -47,8 +47,8 @@ func TestInfer(t *testing.T) {
 	require.Equal(t, status.Unavailable, status.CodeOf(err))
 }
 
-// TestInferAllocates counts what a request costs from the look-up to the answer,
-// on the caller's own goroutine.
+// TestInferAllocates counts the allocations of a request from the lookup to the response, on the
+// caller's own goroutine.
 func TestInferAllocates(t *testing.T) {
 	dir := tree(t, map[string]string{"m/config.pbtxt": identity, "m/1/": ""})
 	r, _, err := open(t, nil, dir)
@@ -77,8 +77,8 @@ func TestInferAllocates(t *testing.T) {
 	}
 }
 
-// TestBrokenModel: a model whose instances have all broken down is not ready,
-// though it still is in the index and says why it does not answer.
+// TestBrokenModel: a model whose instances are all broken is not ready, and the index has the
+// reason.
 func TestBrokenModel(t *testing.T) {
 	t.Parallel()
 	broken := strings.Replace(identity, "identity", "fault", 1) + `parameters [

@@ -16,8 +16,8 @@ import (
 // job is a change of a version under way.
 type job struct {
 	plan.Change
-	old     *model.Loaded // serves until the load ends; nil: no version serves
-	version *model.Loaded // the result
+	old     *model.LoadedVersion // serves until the load ends; nil: no version serves
+	version *model.LoadedVersion // the result
 	err     error
 }
 
@@ -54,7 +54,7 @@ func (r *Repository) ready(id store.ID) []plan.Ready {
 // endLoad publishes the results of the jobs, or undoes them if one failed.
 func (r *Repository) endLoad(c *layout.Content, jobs []*job) error {
 	failed := failure(jobs)
-	var retired []*model.Loaded
+	var retired []*model.LoadedVersion
 	if failed != nil {
 		r.actual.Change(c.ID(), func(m *actual.Model) { retired = undo(m, jobs) })
 		r.opts.Log.Info(fmt.Sprintf("failed to load '%s'", c.ID()))
@@ -86,7 +86,7 @@ func failure(jobs []*job) error {
 
 // undo takes the versions of the jobs out of service, because one of them failed. It
 // returns the versions to close.
-func undo(m *actual.Model, jobs []*job) (retired []*model.Loaded) {
+func undo(m *actual.Model, jobs []*job) (retired []*model.LoadedVersion) {
 	for _, j := range jobs {
 		if j.version != nil {
 			retired = append(retired, j.version)
@@ -106,7 +106,7 @@ func undo(m *actual.Model, jobs []*job) (retired []*model.Loaded) {
 
 // publish puts the versions of the jobs in place of the old ones. It returns the versions
 // to close.
-func publish(m *actual.Model, jobs []*job) (retired []*model.Loaded) {
+func publish(m *actual.Model, jobs []*job) (retired []*model.LoadedVersion) {
 	for _, j := range jobs {
 		v := m.Version(j.Number)
 		switch j.Do {
@@ -114,11 +114,11 @@ func publish(m *actual.Model, jobs []*job) (retired []*model.Loaded) {
 			continue
 		case plan.Retire:
 			v.State = actual.Unloading
-		case plan.Load, plan.Regroup:
+		case plan.Load, plan.ReplaceInstances:
 			v.State, v.Reason, v.Loaded = actual.Ready, "", j.version
 		}
 		if j.old != nil {
-			if j.Do == plan.Regroup {
+			if j.Do == plan.ReplaceInstances {
 				j.old.Replace()
 			}
 			retired = append(retired, j.old)

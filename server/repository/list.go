@@ -11,26 +11,26 @@ import (
 // list lists the models of the store.
 func (r *Repository) list(ctx context.Context) *layout.Listing {
 	l := r.reader.List(ctx)
-	r.remember(l)
+	r.keepListing(l)
 	return l
 }
 
 // relist lists the store again.
 func (r *Repository) relist(ctx context.Context, l *layout.Listing) {
 	l.Renew(ctx)
-	r.remember(l)
+	r.keepListing(l)
 }
 
-// remember keeps the models of a complete listing for the index.
-func (r *Repository) remember(l *layout.Listing) {
+// keepListing keeps the models of a complete listing for the index.
+func (r *Repository) keepListing(l *layout.Listing) {
 	if l.Err == nil {
 		models := l.Models
 		r.listed.Store(&models)
 	}
 }
 
-// findAll returns a finding for each model of a listing.
-func findAll(l *layout.Listing) []plan.Finding {
+// allFindings returns a finding for each model of a listing.
+func allFindings(l *layout.Listing) []plan.Finding {
 	all := make([]plan.Finding, len(l.Models))
 	for i, m := range l.Models {
 		all[i].ID = m.ID
@@ -38,9 +38,9 @@ func findAll(l *layout.Listing) []plan.Finding {
 	return all
 }
 
-// findNamed returns a finding for each model of a name. If the store has none, it returns one
-// finding, for a model without a space.
-func findNamed(l *layout.Listing, name string) []plan.Finding {
+// namedFindings returns a finding for each model of a name. If the store has none, it returns
+// one finding, for a model without a namespace.
+func namedFindings(l *layout.Listing, name string) []plan.Finding {
 	var all []plan.Finding
 	for _, m := range l.Named(name) {
 		all = append(all, plan.Finding{ID: m.ID, Named: true})

@@ -52,13 +52,13 @@ func (r *Repository) loadModel(ctx context.Context, c *layout.Content) error {
 }
 
 func (r *Repository) loadVersions(ctx context.Context, c *layout.Content) error {
-	var parts []*model.Loaded
+	var composing []*model.LoadedVersion
 	err := r.checkVersions(c)
 	if err == nil && c.Ensemble() {
-		if parts, err = r.readyParts(c); err != nil {
+		if composing, err = r.composingVersions(c); err != nil {
 			r.opts.Log.Error(reasonOf(err), modelconfig.Details(err)...)
 			r.withdraw(c.ID(), true)
-			return &loadError{text: err.Error(), onlyLibrary: r.partLacksOnlyLibrary(c)}
+			return &loadError{text: err.Error(), onlyLibrary: r.composingLacksOnlyLibrary(c)}
 		}
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func (r *Repository) loadVersions(ctx context.Context, c *layout.Content) error 
 		}
 		r.opts.Log.Info(fmt.Sprintf("loading: %s:%d", c.ID(), j.Number))
 		if j.Do != plan.Keep {
-			wg.Go(func() { r.loadVersion(ctx, c, j, parts) })
+			wg.Go(func() { r.loadVersion(ctx, c, j, composing) })
 		}
 	}
 	wg.Wait()
@@ -98,7 +98,7 @@ func (r *Repository) checkVersions(c *layout.Content) error {
 
 // loadVersion makes the version of a job. After an error it tries again, up to LoadRetries
 // times.
-func (r *Repository) loadVersion(ctx context.Context, c *layout.Content, j *job, parts []*model.Loaded) {
+func (r *Repository) loadVersion(ctx context.Context, c *layout.Content, j *job, composing []*model.LoadedVersion) {
 	select {
 	case r.loading <- struct{}{}:
 		defer func() { <-r.loading }()
@@ -109,24 +109,24 @@ func (r *Repository) loadVersion(ctx context.Context, c *layout.Content, j *job,
 		return
 	}
 	for range max(r.opts.LoadRetries, 0) + 1 {
-		if j.version, j.err = r.build(ctx, c, j, parts); j.err == nil || ctx.Err() != nil {
+		if j.version, j.err = r.build(ctx, c, j, composing); j.err == nil || ctx.Err() != nil {
 			return
 		}
 	}
 }
 
-// build makes the version of a job. An ensemble is made over the versions of its parts.
-func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, parts []*model.Loaded) (*model.Loaded, error) {
+// build makes the version of a job, for an ensemble from the versions of its composing models.
+func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, composing []*model.LoadedVersion) (*model.LoadedVersion, error) {
 	s := model.Source{
 		ID: c.ID(), Number: j.Number, Version: j.Name, ConfigEntry: c.ConfigEntry, Config: c.Config,
 		From: model.Provenance{Origin: c.Origin(j.Version), Config: c.Config.ModelConfig, Stamp: c.Stamp},
 	}
 	switch {
-	case j.Do == plan.Regroup:
-		return r.builder.Regroup(ctx, s, j.old)
+	case j.Do == plan.ReplaceInstances:
+		return r.builder.ReplaceInstances(ctx, s, j.old)
 	case c.Ensemble():
 		s.Folder, s.Models = c.Folder, r.actual.Steps(stepIDs(c))
-		return r.builder.Assemble(s, parts, j.old)
+		return r.builder.LoadEnsemble(s, composing, j.old)
 	}
 	folder, err := c.Fetch(ctx, r.reader.Store, j.Name)
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, parts
 		return nil, err
 	}
 	defer folder.Release() // the version holds it
-	s.Folder, s.Models = folder, r.actual.Submitter(c.ID().Space)
+	s.Folder, s.Models = folder, r.actual.Submitter(c.ID().Namespace)
 	return r.builder.Load(ctx, s)
 }
 
@@ -142,7 +142,7 @@ func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, parts
 func stepIDs(c *layout.Content) map[string]store.ID {
 	ids := map[string]store.ID{}
 	for i, step := range c.Config.GetEnsembleScheduling().GetStep() {
-		ids[step.GetModelName()] = c.Parts[i]
+		ids[step.GetModelName()] = c.ComposingModels[i]
 	}
 	return ids
 }

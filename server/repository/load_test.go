@@ -150,7 +150,7 @@ func TestOneBadVersion(t *testing.T) {
 		})
 	}, dir)
 	require.ErrorIs(t, err, ErrLoad)
-	settle(t, r)
+	waitClosed(t, r)
 	index := r.Index(false).Models
 	require.Equal(t, "unloaded", index[0].Reason)
 	require.Equal(t, "Internal: broken file", index[1].Reason)

@@ -7,8 +7,8 @@ import (
 	"triton/server/infer"
 )
 
-// BenchmarkLookup is what a front end asks for each request: to find a version
-// and hold it, alone and with a request that runs on the caller's goroutine.
+// BenchmarkLookup measures what a frontend does for each request: it finds and retains a
+// version, alone and with a request that runs on the caller's goroutine.
 func BenchmarkLookup(b *testing.B) {
 	r, _, err := open(b, nil, tree(b, map[string]string{
 		"m/config.pbtxt": identity + "version_policy { all { } }", "m/1/": "", "m/2/": "", "n/config.pbtxt": identity, "n/1/": "",

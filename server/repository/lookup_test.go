@@ -8,7 +8,7 @@ import (
 	"triton/pkg/status"
 )
 
-// TestLookup compares with what Triton's server 2.51 answers.
+// TestLookup compares with the answers of Triton's server 2.51.
 func TestLookup(t *testing.T) {
 	t.Parallel()
 	r, _, err := open(t, nil, wrong(t))

@@ -11,10 +11,9 @@ import (
 	"triton/server/store"
 )
 
-// TestEnsemblesInNamespaces: a step's model is that of the ensemble's own path,
-// else the only one of the name. What the configuration says of it does not
-// matter, as with NVIDIA's server 2.51. The completed configuration has the namespace of the
-// model.
+// TestEnsemblesInNamespaces: a step's model is the model of the ensemble's own path, else the
+// only model of the name. The namespace in the configuration is ignored, as by NVIDIA's server
+// 2.51. The completed configuration has the namespace of the model.
 func TestEnsemblesInNamespaces(t *testing.T) {
 	t.Parallel()
 	const reserved = `model_version: -1 model_namespace: "/elsewhere"`
@@ -44,13 +43,13 @@ func TestEnsemblesInNamespaces(t *testing.T) {
 		require.Equal(t, space, m.Config().GetEnsembleScheduling().GetStep()[0].GetModelNamespace(), name)
 		m.Release()
 	}
-	for id, n := range map[store.ID]uint64{{Space: first, Name: "a"}: 2, {Space: second, Name: "a"}: 1, {Space: second, Name: "other"}: 1} {
+	for id, n := range map[store.ID]uint64{{Namespace: first, Name: "a"}: 2, {Namespace: second, Name: "a"}: 1, {Namespace: second, Name: "other"}: 1} {
 		require.Equal(t, n, r.actual.Snapshot().Model(id).Newest().Stats().Counters().Success.Count, id.String())
 	}
 
 	// What is unloaded in one path is not in the other.
 	require.NoError(t, r.Unload(t.Context(), "mine", false))
 	require.NoError(t, r.Unload(t.Context(), "said", true))
-	require.Nil(t, r.actual.Snapshot().Model(store.ID{Space: first, Name: "a"}).Newest())
+	require.Nil(t, r.actual.Snapshot().Model(store.ID{Namespace: first, Name: "a"}).Newest())
 	require.NoError(t, ask(t, r, "theirs"))
 }

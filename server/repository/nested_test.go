@@ -46,7 +46,7 @@ func TestNestedEnsemblesInFlight(t *testing.T) {
 				close(gate.let)
 				require.NoError(t, <-answer)
 				require.NoError(t, <-ended)
-				settle(t, r)
+				waitClosed(t, r)
 				for _, v := range r.openVersions() {
 					require.Zero(t, v.InFlight(), v.Label())
 				}
@@ -55,9 +55,9 @@ func TestNestedEnsemblesInFlight(t *testing.T) {
 	}
 }
 
-// TestEnsembleOverOneThatFollows: an ensemble that is loaded again in the same
-// operation as a part of a part is looked at once more when the one between them is,
-// and so are those over it.
+// TestEnsembleOverOneThatFollows: an ensemble that an operation reloads together with a model
+// two levels below it is checked again when the ensemble between them is reloaded, and so are
+// the ensembles above it.
 func TestEnsembleOverOneThatFollows(t *testing.T) {
 	t.Parallel()
 	dir := links(t)
@@ -74,7 +74,7 @@ func TestEnsembleOverOneThatFollows(t *testing.T) {
 			touch(t, filepath.Join(dir, name, "config.pbtxt"))
 		}
 		require.NoError(t, r.Poll(t.Context()))
-		settle(t, r)
+		waitClosed(t, r)
 	}
 	change(strings.Replace(link, "INT32", "FP32", 2))
 	for _, name := range []string{"mid", "top", "crown"} {

@@ -66,7 +66,8 @@ func TestLoadONNX(t *testing.T) {
 	})
 }
 
-// askTriton returns what Triton made of a model of TRITON_ONNX_REPOSITORY.
+// askTriton returns the configuration that Triton completed for a model of
+// TRITON_ONNX_REPOSITORY.
 func askTriton(t *testing.T, addr, name string) string {
 	t.Helper()
 	ask := func(method, path string) string {

@@ -36,7 +36,7 @@ func (r *Repository) poll(ctx context.Context) error {
 		}
 	}
 	removed := slices.SortedFunc(maps.Keys(missing), store.Compare)
-	r.reconcile(ctx, l, edit{by: desired.ByPoll, added: findAll(l), removed: removed})
+	r.reconcile(ctx, l, edit{by: desired.ByPoll, added: allFindings(l), removed: removed})
 	return nil
 }
 

@@ -53,7 +53,7 @@ func TestPathGone(t *testing.T) {
 	require.Equal(t, "a:1 READY, b:1 READY", states(r))
 	require.NoError(t, os.RemoveAll(filepath.Join(two, "b")))
 	require.NoError(t, r.Poll(t.Context()))
-	settle(t, r)
+	waitClosed(t, r)
 	_, err = r.Model("b", "")
 	require.EqualError(t, err, "Request for unknown model: 'b' has no available versions")
 }

@@ -15,9 +15,9 @@ import (
 
 // edit is an operation's change of the desired state.
 type edit struct {
-	by    desired.Requester
-	added []plan.Finding // models to serve
-	parts bool           // also serve the models of their steps
+	by        desired.Requester
+	added     []plan.Finding // models to serve
+	composing bool           // also serve the models of their steps
 	// removed are the models that are no longer to be served. With dependents, the models
 	// that only they need as steps are removed too.
 	removed    []store.ID
@@ -31,7 +31,7 @@ type result struct {
 }
 
 // reconcile edits the desired state, and brings the models of the edit and the ensembles that
-// need them to it. The caller holds their names.
+// need them to it. The caller has locked their names.
 func (r *Repository) reconcile(ctx context.Context, l *layout.Listing, e edit) result {
 	found := r.survey(ctx, l, e)
 	for _, f := range found {
@@ -60,8 +60,8 @@ func (r *Repository) reconcile(ctx context.Context, l *layout.Listing, e edit) r
 	return r.perform(ctx, actions)
 }
 
-// survey finds the added models of an edit in the store, and then their parts. Only survey
-// and the fetch of versions wait for the store.
+// survey finds the added models of an edit in the store, and then their composing models. Only
+// survey and the fetch of versions wait for the store.
 func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []plan.Finding {
 	all := e.added
 	seen := map[store.ID]bool{}
@@ -77,10 +77,10 @@ func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []pl
 		if f.Content == nil && f.Err == nil {
 			r.inspect(ctx, l, f)
 		}
-		if !e.parts {
+		if !e.composing {
 			continue
 		}
-		for _, p := range r.partsOf(f) {
+		for _, p := range r.composingModels(f) {
 			if p.Name != "" && !seen[p] {
 				seen[p] = true
 				all = append(all, plan.Finding{ID: p})
@@ -123,18 +123,18 @@ func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Fin
 	}
 }
 
-// partsOf returns the models of the steps of a found model, even if the model is not due.
-func (r *Repository) partsOf(f *plan.Finding) []store.ID {
+// composingModels returns the models of the steps of a found model, even if it is not due.
+func (r *Repository) composingModels(f *plan.Finding) []store.ID {
 	if f.Content != nil {
-		return f.Content.Parts
+		return f.Content.ComposingModels
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.desired.Parts(f.ID)
+	return r.desired.ComposingModels(f.ID)
 }
 
 // perform carries out a plan: it loads models at the same time, ensembles after their
-// parts, and then loads the ensembles that need the changed models again.
+// composing models, and then loads the ensembles that need the changed models again.
 func (r *Repository) perform(ctx context.Context, actions []plan.Action) result {
 	out := result{map[store.ID]error{}, map[store.ID]bool{}}
 	done := map[store.ID]chan struct{}{}
@@ -201,7 +201,7 @@ func (r *Repository) removeModel(id store.ID) {
 // withdraw takes all ready versions of a model out of service. The model may still be
 // desired.
 func (r *Repository) withdraw(id store.ID, stillDesired bool) {
-	var retired []*model.Loaded
+	var retired []*model.LoadedVersion
 	r.actual.Change(id, func(m *actual.Model) {
 		m.Desired = stillDesired
 		retired = m.Unload()

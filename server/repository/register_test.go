@@ -10,8 +10,8 @@ import (
 	"triton/server/infer"
 )
 
-// TestRegister serves a model from a path that came later, under another name
-// than its folder's.
+// TestRegister serves a model from a path that was registered while the server runs, with another
+// name than its folder's.
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	later := t.TempDir()

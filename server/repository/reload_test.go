@@ -48,8 +48,8 @@ func states(r *Repository) string {
 	return strings.Join(all, ", ")
 }
 
-// TestReload: the old version serves while the new one loads, goes on when that
-// fails, and finishes what it has when that succeeds.
+// TestReload: the old version serves while the new one loads. It continues if the load fails,
+// and finishes its requests if the load succeeds.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"m/config.pbtxt": gatedConfig, "m/1/": ""})
@@ -92,7 +92,7 @@ func TestReload(t *testing.T) {
 	require.Equal(t, "m:1 READY", states(r))
 	same, err := r.Model("m", "")
 	require.NoError(t, err)
-	require.Same(t, old.(*actual.Newest).Loaded, same.(*actual.Newest).Loaded)
+	require.Same(t, old.(*actual.Newest).LoadedVersion, same.(*actual.Newest).LoadedVersion)
 	same.Release()
 
 	done = load()
@@ -101,14 +101,14 @@ func TestReload(t *testing.T) {
 	require.NoError(t, <-done, "a failed load is tried again")
 	fresh, err := r.Model("m", "1")
 	require.NoError(t, err)
-	require.NotSame(t, old.(*actual.Newest).Loaded, fresh)
+	require.NotSame(t, old.(*actual.Newest).LoadedVersion, fresh)
 	fresh.Release()
 	resp, err := inferOnce(t, old)
-	require.NoError(t, err, "who has the old version may use it")
+	require.NoError(t, err, "a held version may be used")
 	resp.Release()
 	require.NotContains(t, out.messages(), "successfully unloaded")
 	old.Release()
-	settle(t, r)
+	waitClosed(t, r)
 	require.Contains(t, out.messages(), "successfully unloaded 'm' version 1")
 	require.Equal(t, "m:1 READY", states(r))
 }
@@ -132,7 +132,7 @@ func TestUnloadWaitsForRequests(t *testing.T) {
 	require.NoError(t, err)
 	resp.Release()
 	m.Release()
-	settle(t, r)
+	waitClosed(t, r)
 	require.Equal(t, "m:1 READY", states(r), "the end of the old one is not that of the new one")
 	require.Contains(t, out.messages(), "successfully unloaded 'm' version 1")
 }
@@ -154,14 +154,14 @@ func TestConflicts(t *testing.T) {
 	<-began
 	require.NoError(t, r.Load(t.Context(), "n", infer.LoadOptions{}))
 	require.NoError(t, r.Unload(t.Context(), "n", false))
-	gone, cancel := context.WithCancel(t.Context())
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.Equal(t, status.Cancelled, status.CodeOf(r.Unload(gone, "m", false)), "who waits may leave")
+	require.Equal(t, status.Cancelled, status.CodeOf(r.Unload(cancelled, "m", false)), "a waiting call may be cancelled")
 	go func() { done <- r.Unload(t.Context(), "m", false) }()
 	let <- nil
 	require.NoError(t, <-done)
 	require.NoError(t, <-done)
-	settle(t, r)
+	waitClosed(t, r)
 	require.Equal(t, "m:1 UNAVAILABLE unloaded, n:1 UNAVAILABLE unloaded", states(r))
 }
 
@@ -190,7 +190,7 @@ func TestRegroup(t *testing.T) {
 	require.NoError(t, r.Load(t.Context(), "m", infer.LoadOptions{Config: &three}))
 	require.EqualValues(t, 1, loads.Load())
 	require.EqualValues(t, 4, instances.Load())
-	settle(t, r)
+	waitClosed(t, r)
 	require.NotContains(t, out.messages(), "unloaded")
 	s, err := r.Statistics("m", "")
 	require.NoError(t, err)

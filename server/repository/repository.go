@@ -83,7 +83,7 @@ type Repository struct {
 	actual *actual.State
 
 	builder *model.Builder
-	names   names
+	locks   nameLocks
 	loading chan struct{} // has an element for each version that loads
 	polling sync.Mutex    // held by a poll
 	reader  layout.Reader
@@ -94,8 +94,8 @@ type Repository struct {
 	mu       sync.Mutex // guards desired, outcomes, refused and retiring
 	desired  desired.State
 	outcomes map[store.ID]*plan.Outcome
-	refused  map[store.ID]error         // why the last operation could not read a model's configuration
-	retiring map[*model.Loaded]store.ID // out of service, not closed yet
+	refused  map[store.ID]error                // why the last operation could not read a model's configuration
+	retiring map[*model.LoadedVersion]store.ID // out of service, not closed yet
 
 	// life ends when the repository drains: nothing is loaded after that. It is stored
 	// because loads and closings outlive the calls that began them.
@@ -111,7 +111,7 @@ func New(o Options) *Repository {
 	r := &Repository{
 		opts:    o,
 		actual:  actual.New(actual.Options{Namespacing: o.Namespacing, Chooser: o.Chooser, Log: o.Log}),
-		names:   newNames(),
+		locks:   newNameLocks(),
 		loading: make(chan struct{}, max(o.LoadThreads, 1)),
 		reader: layout.Reader{
 			Store: o.Store, AutoComplete: o.AutoComplete, ConfigName: o.ConfigName, Namespacing: o.Namespacing,
@@ -119,7 +119,7 @@ func New(o Options) *Repository {
 		desired:  desired.State{},
 		outcomes: map[store.ID]*plan.Outcome{},
 		refused:  map[store.ID]error{},
-		retiring: map[*model.Loaded]store.ID{},
+		retiring: map[*model.LoadedVersion]store.ID{},
 		tasks:    tasks{empty: make(chan struct{})},
 	}
 	o.Controller = r

@@ -12,7 +12,7 @@ import (
 // every second which models it waits for.
 func (r *Repository) FinishSequences(ctx context.Context) {
 	r.phase.CompareAndSwap(ready, finishing)
-	var all []*model.Loaded
+	var all []*model.LoadedVersion
 	var finished []<-chan struct{}
 	for _, v := range r.openVersions() {
 		if done := v.FinishSequences(); done != nil {

@@ -54,10 +54,10 @@ func TestFinishSequences(t *testing.T) {
 	require.NoError(t, send("m", false, true))
 	require.NoError(t, send("m", true, false), "on one of the new ones")
 
-	settled := make(chan struct{})
+	finished := make(chan struct{})
 	go func() {
 		r.FinishSequences(t.Context())
-		close(settled)
+		close(finished)
 	}()
 	require.Eventually(t, func() bool { return !r.Ready() }, time.Minute, time.Millisecond)
 	require.ErrorContains(t, r.Load(t.Context(), "m", infer.LoadOptions{}), "erver")
@@ -69,7 +69,7 @@ func TestFinishSequences(t *testing.T) {
 	if r.openVersions()[0].InFlight() > 0 {
 		require.NoError(t, send("m", false, true))
 	}
-	<-settled
+	<-finished
 	require.NotContains(t, out.messages(), "panic")
 }
 

@@ -22,7 +22,7 @@ func (r *Repository) start(ctx context.Context) error {
 		return err
 	}
 	defer l.Release()
-	out := r.reconcile(ctx, l, edit{by: desired.ByStart, added: requested, parts: true})
+	out := r.reconcile(ctx, l, edit{by: desired.ByStart, added: requested, composing: true})
 	r.phase.CompareAndSwap(starting, ready)
 	for _, f := range requested {
 		if out.reported[f.ID] {
@@ -51,11 +51,11 @@ func (r *Repository) startupModels(ctx context.Context) (*layout.Listing, []plan
 	}
 	l := r.list(ctx)
 	if all {
-		return l, findAll(l), l.Err
+		return l, allFindings(l), l.Err
 	}
 	var requested []plan.Finding
 	for _, name := range names {
-		requested = append(requested, findNamed(l, name)...)
+		requested = append(requested, namedFindings(l, name)...)
 	}
 	return l, requested, nil
 }

@@ -21,9 +21,8 @@ import (
 	"triton/server/store"
 )
 
-// remote is a store that is no file system: it keeps its files in memory and writes
-// what is fetched to a folder. A hook before each call may wait, fail, or change what
-// the store has.
+// remote is a store that is not a file system: its files are in memory, and a fetch writes them to
+// a folder. A hook before each call may wait, fail, or change the content of the store.
 type remote struct {
 	t    testing.TB
 	hook atomic.Pointer[func(ctx context.Context, call string) error]
@@ -110,7 +109,7 @@ func (s *remote) Stamp(ctx context.Context, m store.Model) (store.Stamp, error) 
 		stamp[top] = store.Entry{Tag: fmt.Sprint(h.Sum64()), Dir: isDir}
 	}
 	if len(stamp) == 0 {
-		return nil, errors.New("it is gone")
+		return nil, errors.New("it was removed")
 	}
 	return stamp, nil
 }
@@ -135,7 +134,7 @@ func (s *remote) Fetch(ctx context.Context, m store.Model, version string) (*sto
 		}
 	}
 	if !found {
-		return nil, errors.New("it is gone")
+		return nil, errors.New("it was removed")
 	}
 	s.open.Add(1)
 	return store.NewFolder(dir, func() {
@@ -180,24 +179,24 @@ func TestAStoreThatIsNoDirectory(t *testing.T) {
 	s.put("m/2/model.py", "two and a half")
 	require.NoError(t, r.Poll(t.Context()))
 	require.Equal(t, []string{"list", "stamp m", "fetch m", "stamp n", "fetch m 2"}, s.seen())
-	settle(t, r)
+	waitClosed(t, r)
 	require.EqualValues(t, 3, s.open.Load())
 
 	s.put("m/config.pbtxt", twoVersions+"instance_group { count: 2 }")
 	require.NoError(t, r.Poll(t.Context()))
 	require.Equal(t, []string{"list", "stamp m", "fetch m", "stamp n"}, s.seen(), "the backends have their files")
-	settle(t, r)
+	waitClosed(t, r)
 	works(t, r, "m")
 
 	s.remove("m/")
 	require.NoError(t, r.Poll(t.Context()))
-	settle(t, r)
+	waitClosed(t, r)
 	require.Equal(t, "n:3 READY", states(r))
 	require.EqualValues(t, 1, s.open.Load())
 }
 
-// TestDetectionNeedsAVersion: where the configuration leaves the backend open, the
-// files of a version tell.
+// TestDetectionNeedsAVersion: if the configuration names no backend, the files of a version
+// determine it.
 func TestDetectionNeedsAVersion(t *testing.T) {
 	t.Parallel()
 	const ports = `input { name: "INPUT0" data_type: TYPE_INT32 dims: [ 4 ] } output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 4 ] }`
@@ -208,7 +207,7 @@ func TestDetectionNeedsAVersion(t *testing.T) {
 	require.Equal(t, []string{"list", "stamp m", "fetch m", "fetch m 1", "fetch m 1"}, s.seen())
 }
 
-// TestChecksumsOfAVersion: an agent that looks into a version has it fetched.
+// TestChecksumsOfAVersion: an agent that reads files of a version causes its fetch.
 func TestChecksumsOfAVersion(t *testing.T) {
 	t.Parallel()
 	sum := func(hash string) string {
@@ -261,8 +260,8 @@ func TestOneListing(t *testing.T) {
 	}
 }
 
-// TestAStoreThatChanges: whatever happens between the calls of an operation, what
-// serves goes on, and the next operation finds the change.
+// TestAStoreThatChanges: after any change between the calls of an operation, the serving
+// versions continue, and the next operation finds the change.
 func TestAStoreThatChanges(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"m/config.pbtxt": pythonConfig, "m/1/model.py": "model"}
@@ -274,10 +273,10 @@ func TestAStoreThatChanges(t *testing.T) {
 	}{
 		"new configuration before its fetch": {"fetch m", func(s *remote) { s.put("m/config.pbtxt", bigger) }, false},
 		"new configuration after its fetch":  {"fetch m 1", func(s *remote) { s.put("m/config.pbtxt", bigger) }, false},
-		"gone before its stamp":              {"stamp m", func(s *remote) { s.remove("m/") }, true},
-		"gone before its fetch":              {"fetch m", func(s *remote) { s.remove("m/") }, true},
-		"gone before the version":            {"fetch m 1", func(s *remote) { s.remove("m/") }, true},
-		"the version is gone":                {"fetch m 1", func(s *remote) { s.remove("m/1/") }, true},
+		"removed before its stamp":           {"stamp m", func(s *remote) { s.remove("m/") }, true},
+		"removed before its fetch":           {"fetch m", func(s *remote) { s.remove("m/") }, true},
+		"removed before the version":         {"fetch m 1", func(s *remote) { s.remove("m/") }, true},
+		"the version was removed":            {"fetch m 1", func(s *remote) { s.remove("m/1/") }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -298,7 +297,7 @@ func TestAStoreThatChanges(t *testing.T) {
 			require.Equal(t, test.fails, err != nil, "%v", err)
 			works(t, r, "m")
 			if test.fails {
-				require.Regexp(t, "it is gone|no such file", out.messages())
+				require.Regexp(t, "it was removed|no such file", out.messages())
 				maps.Copy(s.files, files)
 			}
 			require.NoError(t, load())
@@ -307,12 +306,12 @@ func TestAStoreThatChanges(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, !test.fails, m.Config().GetParameters()["k"] != nil)
 			m.Release()
-			settle(t, r)
+			waitClosed(t, r)
 		})
 	}
 }
 
-// TestAStoreThatFails: what serves goes on, and the clients get the error.
+// TestAStoreThatFails: the serving versions continue, and the clients get the error.
 func TestAStoreThatFails(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"m/config.pbtxt": pythonConfig, "m/1/model.py": "model"}
@@ -371,8 +370,8 @@ func TestAStoreThatFails(t *testing.T) {
 	})
 }
 
-// TestASlowStore: while one operation waits for the store, all that serves goes on,
-// and so do operations on other models. The end of its context ends it.
+// TestASlowStore: while one operation waits for the store, all versions serve, and operations on
+// other models run. The end of its context ends the operation.
 func TestASlowStore(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{

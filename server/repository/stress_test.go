@@ -15,8 +15,8 @@ import (
 	"triton/server/infer"
 )
 
-// TestControlUnderLoad loads, unloads, looks up, asks and polls at the same
-// time. Whoever gets a model can use it; in the end nothing is left.
+// TestControlUnderLoad loads, unloads, finds, calls and polls at the same time. Every model that
+// is returned can be used, and at the end all memory is released.
 func TestControlUnderLoad(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{

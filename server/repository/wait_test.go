@@ -46,8 +46,8 @@ func loading(r *Repository, name string) <-chan error {
 	return done
 }
 
-// TestListingAfterAWait: a load that waited for another one sees the store as it is
-// then. A model that came meanwhile is not missing.
+// TestListingAfterAWait: a load that waited for another one lists the store after the wait, so that
+// a model that was added meanwhile is found.
 func TestListingAfterAWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,9 +70,8 @@ func TestListingAfterAWait(t *testing.T) {
 	})
 }
 
-// TestOvertakenListing: a load that another load of the model overtakes, after its listing
-// and before it holds the name, lists the store again. It does not take back what the other
-// load has loaded.
+// TestOvertakenListing: if another load of the model completes after a load has listed the store
+// and before it locks the name, the load lists the store again. It does not undo the other load.
 func TestOvertakenListing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -86,14 +85,14 @@ func TestOvertakenListing(t *testing.T) {
 		require.Equal(t, "m:2 READY", states(r))
 		close(let["fetch m"])
 		require.NoError(t, <-first) // never has to wait for the name
-		settle(t, r)
+		waitClosed(t, r)
 		require.Equal(t, "m:2 READY", states(r))
 	})
 }
 
-// TestFamilyAfterAWait: what a load has to do with is found out again when it had to
-// wait. No two calls load a model at the same time, and no version is lost.
-func TestFamilyAfterAWait(t *testing.T) {
+// TestRelatedAfterAWait: a load that had to wait finds its related models again. No two calls load
+// a model at the same time, and no version is lost.
+func TestRelatedAfterAWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := ensembleOf(t)
@@ -118,8 +117,8 @@ func TestFamilyAfterAWait(t *testing.T) {
 		for _, name := range []string{"e", "a", "b"} {
 			require.NoError(t, r.Unload(t.Context(), name, true))
 		}
-		settle(t, r)
-		require.Zero(t, s.open.Load(), "folders of versions that nobody closes")
+		waitClosed(t, r)
+		require.Zero(t, s.open.Load(), "folders of versions that are not closed")
 	})
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The words for a category in the error texts of the two options.
+// The two options differ in their word for a category, which Parse gets.
 const (
 	HTTP = "api"      // --http-restricted-api
 	GRPC = "protocol" // --grpc-restricted-protocol

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestParse has what NVIDIA's server said to each argument when it started.
+// TestParse compares with the errors of NVIDIA's server for each argument.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	const format = "--%s option format is '<config name>:<setting>=<value>'. Got "

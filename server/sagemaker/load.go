@@ -24,17 +24,17 @@ const unloadTimeout = 350 * time.Second
 // unloadPoll is how often an unload checks whether it is done.
 const unloadPoll = 500 * time.Millisecond
 
-// order is a load that the platform requests.
-type order struct{ name, url, target string }
+// loadRequest is a load that the platform requests.
+type loadRequest struct{ name, url, target string }
 
 func (h *handler) load(x *http1.Exchange) {
-	o, err := h.order(x)
+	o, err := h.readLoadRequest(x)
 	if err != nil {
 		refuse(x, http.StatusBadRequest, err)
 		return
 	}
 	if h.Repositories == nil {
-		refuse(x, http.StatusBadRequest, unknownRepositories())
+		refuse(x, http.StatusBadRequest, errNoRepositories())
 		return
 	}
 	h.Log.Info("Loading SageMaker TargetModel: " + o.target)
@@ -71,8 +71,8 @@ func conflict(err error) int {
 	return failureCode(e.Msg)
 }
 
-// order reads a load: {"model_name": ..., "url": ...}.
-func (h *handler) order(x *http1.Exchange) (o order, err error) {
+// readLoadRequest reads {"model_name": ..., "url": ...}.
+func (h *handler) readLoadRequest(x *http1.Exchange) (o loadRequest, err error) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, io.NopCloser(x.Body), h.MaxInput))
 	if err != nil {
 		return o, status.New(status.InvalidArg, "reading the request: %w", err)
@@ -98,9 +98,9 @@ func (h *handler) order(x *http1.Exchange) (o order, err error) {
 
 var ensemble = regexp.MustCompile(`platform:\s*"ensemble"`)
 
-// locate finds the repository and the model's folder in it. The folder where the platform
-// unpacked the model is the model itself, or it contains the model's folder, or several
-// folders of which one is an ensemble of the others.
+// locate finds the repository and the model's folder in it. The folder that the platform has
+// unpacked is the model itself, or it contains the model's folder, or several folders of which
+// one is an ensemble of the others.
 func (h *handler) locate(where string) (repository, folder string, err error) {
 	path, err := filepath.Abs(where)
 	if err != nil || where == "" {

@@ -98,10 +98,10 @@ func (h *handler) invoke(x *http1.Exchange, name string) {
 	}
 	to := target(x, m)
 	h.Log.Info("Invoking SageMaker TargetModel: " + to)
-	h.pass(x, "/v2/models/"+url.PathEscape(to)+"/infer", replyInvoke)
+	h.forward(x, "/v2/models/"+url.PathEscape(to)+"/infer", replyInvoke)
 }
 
-// unknownRepositories is the error of a server to which no models can be added.
-func unknownRepositories() error {
+// errNoRepositories returns the error of a server to which no models can be added.
+func errNoRepositories() error {
 	return status.New(status.Unsupported, "model repositories cannot be added to this server")
 }

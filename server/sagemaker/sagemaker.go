@@ -106,9 +106,9 @@ func (h *handler) Serve(x *http1.Exchange) {
 		if h.PingMode == "live" {
 			mode = "live"
 		}
-		h.pass(x, "/v2/health/"+mode, binary.Reply)
+		h.forward(x, "/v2/health/"+mode, binary.Reply)
 	case "/invocations":
-		h.pass(x, "/v2/models/"+url.PathEscape(h.DefaultModel)+"/"+h.InferenceType, binary.Reply)
+		h.forward(x, "/v2/models/"+url.PathEscape(h.DefaultModel)+"/"+h.InferenceType, binary.Reply)
 	default:
 		name, invoke, ok := model(x.Path)
 		if !ok {
@@ -135,8 +135,8 @@ func model(path string) (name string, invoke, ok bool) {
 	return name, invoke, ok && err == nil
 }
 
-// pass lets the KServe API answer the request; before changes the reply before it is sent.
-func (h *handler) pass(x *http1.Exchange, path string, before func(*http1.Exchange)) {
+// forward lets the KServe API answer the request; before changes the reply before it is sent.
+func (h *handler) forward(x *http1.Exchange, path string, before func(*http1.Exchange)) {
 	x.BeforeSend = before
 	err := contenttype.Redirect(x, x.Method, path)
 	if err == nil {

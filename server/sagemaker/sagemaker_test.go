@@ -22,7 +22,7 @@ import (
 	"triton/server/sagemaker"
 )
 
-// service is a server whose models load unless their name says otherwise.
+// service is a server whose models load, except those with certain names.
 type service struct {
 	infer.Service
 	ready map[string]bool
@@ -52,7 +52,7 @@ func (s *service) Index(bool) *inferencepb.RepositoryIndexResponse {
 	}}
 }
 
-// repositories are registered paths, with one line of names each.
+// repositories records the registered paths, each with its names as text.
 type repositories map[string]string
 
 func (r repositories) Register(path string, names map[string]string) error {

@@ -18,7 +18,7 @@ import (
 
 // message is a request as a client sends it.
 func message(e *Event, m *Model, prefix string) *inferencepb.ModelInferRequest {
-	a := &e.Asked
+	a := &e.Request
 	r := &inferencepb.ModelInferRequest{ModelName: prefix + m.Name, Id: e.Name, Parameters: map[string]*inferencepb.InferParameter{}}
 	shape := a.shape(m)
 	for _, name := range a.Inputs {

@@ -9,11 +9,11 @@ import (
 
 // Event is one line of a script.
 type Event struct {
-	At    time.Duration
-	Kind  Kind
-	Name  string // of the request
-	Asked Request
-	text  string
+	At      time.Duration
+	Kind    Kind
+	Name    string // of the request
+	Request Request
+	text    string
 }
 
 // Kind is the kind of an event.
@@ -26,18 +26,18 @@ const (
 	End                // the scenario ends no earlier
 )
 
-// Request is what a client sends. The words after its name:
+// Request is a request of a client. The words after its name are:
 //
-//	model=m     by default the first of the scenario
-//	rows=2      the batch, by default 1
-//	width=3     elements of a row, by default 1
-//	value=7     of every element, by default 0
-//	inputs=A,B  by default IN
-//	outputs=X   by default all
-//	seq=4       a sequence; what is no number is a string
-//	start, end  of it
-//	priority=1
-//	timeout=20  in milliseconds
+//	model=m     the model; by default the first of the scenario
+//	rows=2      number of rows; by default 1
+//	width=3     elements of a row; by default 1
+//	value=7     value of every element; by default 0
+//	inputs=A,B  names of the inputs; by default IN
+//	outputs=X   names of the requested outputs; by default all
+//	seq=4       correlation ID: a number, else a string
+//	start, end  flags of the sequence
+//	priority=1  priority level
+//	timeout=20  timeout in milliseconds
 type Request struct {
 	Model           string
 	Rows, Width     int64
@@ -52,7 +52,7 @@ type Request struct {
 func parseEvent(text string) (Event, error) {
 	words := strings.Fields(text)
 	if len(words) < 2 {
-		return Event{}, fmt.Errorf("an event is a time and what happens")
+		return Event{}, fmt.Errorf("%q is not an event: a time, and end, cancel or the name of a request", text)
 	}
 	ms, err := strconv.Atoi(words[0])
 	if err != nil {
@@ -67,10 +67,10 @@ func parseEvent(text string) (Event, error) {
 		e.Kind, e.Name = Cancel, words[2]
 		return e, nil
 	}
-	e.Asked = Request{Rows: 1, Width: 1, Inputs: []string{"IN"}}
+	e.Request = Request{Rows: 1, Width: 1, Inputs: []string{"IN"}}
 	for _, w := range words[2:] {
 		key, value, _ := strings.Cut(w, "=")
-		if err := e.Asked.set(key, value); err != nil {
+		if err := e.Request.set(key, value); err != nil {
 			return e, err
 		}
 	}
@@ -107,7 +107,7 @@ func (r *Request) set(key, value string) (err error) {
 	case "end":
 		r.End = true
 	default:
-		err = fmt.Errorf("%q is no property of a request", key)
+		err = fmt.Errorf("%q is not a property of a request", key)
 	}
 	return err
 }

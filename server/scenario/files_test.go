@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFiles: every file is read and written the same, all are recorded, and a
-// reason stands only where ours is another.
+// TestFiles: every file is written as it was read, all scenarios have a record, and only those
+// whose record differs have a reason.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	all, err := Suites()
@@ -34,7 +34,7 @@ func TestFiles(t *testing.T) {
 	t.Logf("%d scenarios", n)
 }
 
-// TestWrongFiles are refused with the line.
+// TestWrongFiles: the error for an invalid file has the line.
 func TestWrongFiles(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -70,7 +70,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is read is written and read again the same.
+// FuzzParse: a file that was parsed is the same after it is written and parsed again.
 func FuzzParse(f *testing.F) {
 	f.Add("a: b\n\n## c\nmodel m exec=1\n  max_batch_size: 2\n> 0 a rows=2\n> 5 cancel a\n> 9 end\n< 0 run m a\n! why\n= 0 run m\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -23,22 +23,22 @@ type Run struct {
 	At      time.Duration
 	Model   string
 	Members []string
-	// Loose says that other instances may have run batches at the same time, so that the
+	// Unordered says that other instances may have run batches at the same time, so that the
 	// order does not matter.
-	Loose bool
+	Unordered bool
 }
 
-// Reply is one response, or an end without data.
+// Reply is one response, or the end of the responses without data.
 type Reply struct {
 	At   time.Duration
 	Name string // of the request
 	Text string
 }
 
-// onGrid returns a time in milliseconds, rounded as in records.
+// onGrid returns a time in milliseconds, rounded down to Grid.
 func onGrid(at time.Duration) int64 { return ((at + early) / Grid * Grid).Milliseconds() }
 
-// Lines writes a record: batches and answers by time, then the statistics.
+// Lines writes a record: batches and responses by time, then the statistics.
 func (r *Record) Lines() []string {
 	type line struct {
 		at   int64
@@ -50,7 +50,7 @@ func (r *Record) Lines() []string {
 	for _, b := range r.Runs {
 		l := line{at: onGrid(b.At), rank: "1 " + b.Model}
 		l.text = "run " + b.Model + " " + strings.Join(b.Members, " ")
-		if b.Loose {
+		if b.Unordered {
 			l.rank += " " + l.text
 		}
 		all = append(all, l)
@@ -86,10 +86,10 @@ func Values(name string, all []int32) string {
 	return name + "=" + strings.Join(parts, ",")
 }
 
-// Counted writes the statistics of a model. It leaves out "queue" and "compute" if their
-// counts equal those of the successful requests, and the statistics of single responses,
+// FormatStats writes the statistics of a model. It leaves out "queue" and "compute" if their
+// counts equal the number of successful requests, and the statistics of single responses,
 // which the Python backend does not report. reasons are the failures by reason.
-func Counted(m *Model, s *inferencepb.ModelStatistics, reasons map[string]uint64) string {
+func FormatStats(m *Model, s *inferencepb.ModelStatistics, reasons map[string]uint64) string {
 	c := s.GetInferenceStats()
 	ok, hit, miss := c.GetSuccess().GetCount(), c.GetCacheHit().GetCount(), c.GetCacheMiss().GetCount()
 	var b strings.Builder
@@ -119,7 +119,7 @@ func Counted(m *Model, s *inferencepb.ModelStatistics, reasons map[string]uint64
 			name string
 			of   *inferencepb.StatisticDuration
 		}{{"total", c.GetSuccess()}, {"failed", c.GetFail()}, {"queue", c.GetQueue()}, {"infer", c.GetComputeInfer()}} {
-			// Sums of a few, each a Step early or somewhat late.
+			// A sum of a few durations, each up to a Step too short or somewhat too long.
 			if ms := onGrid(time.Duration(d.of.GetNs()) + 2*Step); ms != 0 {
 				fmt.Fprintf(&b, " %s=%dms", d.name, ms)
 			}

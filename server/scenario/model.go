@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// Model is one model of a scenario. Its backend answers every output with the sum of the
-// inputs plus the option add. The options:
+// Model is one model of a scenario. Every output is the sum of the inputs plus the option add.
+// The options are:
 //
-//	exec=100    an execution takes 100 ms; exec=value: as many as the largest first element of its inputs
-//	add=1       see above
-//	decoupled   the first element of a request is how many responses it gets: 0, 1, 2, ...
-//	gap=100     milliseconds before each of them
-//	thread      they are sent after the execution
-//	iterative   a request is answered with one less and rescheduled until that is 0
-//	stream      it is called over a stream, as those are that say "decoupled: true"
-//	times       the statistics show how long things took
+//	exec=100    milliseconds of an execution; exec=value: the largest first element of its inputs
+//	add=1       added to the sum of the inputs
+//	decoupled   the first element of a request is the number of its responses
+//	gap=100     milliseconds before each response of a decoupled model
+//	thread      responses of a decoupled model are sent after the execution
+//	iterative   each execution subtracts 1 and reschedules the request until the value is 0
+//	stream      requests are sent over a stream, as to models with "decoupled: true"
+//	times       the statistics contain durations
 //
-// A request whose first element is -1 is answered with the error "boom"; -2
-// makes the execution fail with it.
+// A request whose first element is -1 is answered with the error "boom"; -2 makes the execution
+// fail with that error.
 type Model struct {
 	Name    string
 	Options map[string]string
@@ -32,7 +32,7 @@ type Model struct {
 func parseModel(text string) (Model, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
-		return Model{}, fmt.Errorf("a model has a name")
+		return Model{}, fmt.Errorf("the model has no name")
 	}
 	m := Model{Name: words[0], Options: map[string]string{}, head: text}
 	for _, w := range words[1:] {
@@ -50,8 +50,8 @@ func (m *Model) Batching() bool { return strings.Contains(m.Config, "max_batch_s
 
 // Streams reports whether its requests may have any number of responses.
 func (m *Model) Streams() bool {
-	_, told := m.Options["stream"]
-	return told || strings.Contains(m.Config, "decoupled: true")
+	_, set := m.Options["stream"]
+	return set || strings.Contains(m.Config, "decoupled: true")
 }
 
 // Instances returns a lower bound of the number of its instances.

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// near says whether two records tell the same, each thing at the same time or
-// one step of the grid later: a busy machine is late.
+// near reports whether two records are the same, except that each line may be one step of the
+// grid later: a busy machine is late.
 func near(a, b []string) bool {
 	la, lb := parsed(a), parsed(b)
 	return slices.EqualFunc(la, lb, func(x, y line) bool {
@@ -35,7 +35,7 @@ var (
 	took = regexp.MustCompile(`=(\d+)ms`)
 )
 
-// parsed are the lines of a record, sorted by what they tell.
+// parsed returns the lines of a record, sorted by their text without the time.
 func parsed(record []string) []line {
 	var all []line
 	for i, text := range record {
@@ -73,7 +73,7 @@ func earliest(a, b []string) []string {
 	return out
 }
 
-// counts says whether the line stands below the others.
+// counts reports whether the line is a line of statistics.
 func (l *line) counts() bool {
 	return strings.HasPrefix(l.what, "stats ") || strings.HasPrefix(l.what, "load ")
 }
@@ -90,8 +90,7 @@ func (l *line) rank() string {
 	return fmt.Sprintf("%09d %s", l.times[0], key)
 }
 
-// agreed is what two runs agree on, or one with our server; nil when there is no
-// such run.
+// agreed returns a record on which two runs agree, or one run and this server; nil if there is none.
 func agreed(runs [][]string, ours []string) []string {
 	for i, a := range runs {
 		if near(a, ours) {

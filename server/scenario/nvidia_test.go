@@ -37,9 +37,8 @@ var (
 // atOnce bounds how many scenarios play at the same time: mostly they wait.
 const atOnce = 3
 
-// TestNVIDIA plays again what was not as recorded: the machine is not always as
-// quick as it should be, and the threads of that server sleep through some
-// moments at which an instance becomes free.
+// TestNVIDIA runs scenarios again whose record differs: the machine may be slow, and the threads of
+// NVIDIA's server do not always wake up when an instance becomes free.
 func TestNVIDIA(t *testing.T) {
 	dir := os.Getenv("TRITON_ORACLE")
 	if dir == "" {
@@ -54,7 +53,7 @@ func TestNVIDIA(t *testing.T) {
 			runs := map[*Scenario][][]string{}
 			for n := 0; n < *rounds && len(left) > 0; n++ {
 				t.Run(fmt.Sprintf("round %d", n+1), func(t *testing.T) { round(t, dir, s, left, runs) })
-				left = slices.DeleteFunc(left, func(c *Scenario) bool { return settled(t, s, c, runs[c]) })
+				left = slices.DeleteFunc(left, func(c *Scenario) bool { return isRecorded(t, s, c, runs[c]) })
 			}
 			if *record {
 				left = slices.DeleteFunc(chosen, func(c *Scenario) bool {
@@ -96,8 +95,8 @@ func round(t *testing.T, dir string, s *Suite, todo []*Scenario, runs map[*Scena
 	})
 }
 
-// settled says whether a scenario need not be played again.
-func settled(t *testing.T, s *Suite, c *Scenario, runs [][]string) bool {
+// isRecorded reports whether a scenario need not be run again.
+func isRecorded(t *testing.T, s *Suite, c *Scenario, runs [][]string) bool {
 	t.Helper()
 	want := c.NVIDIA
 	if *record {
@@ -127,7 +126,7 @@ type nvidia struct {
 
 func (o *nvidia) play(t *testing.T, c *Scenario, prefix string) []string {
 	t.Helper()
-	p := &player{Scenario: c, settle: func() {}, call: func(ctx context.Context, e *Event, m *Model, reply func(string)) {
+	p := &player{Scenario: c, waitArrived: func() {}, call: func(ctx context.Context, e *Event, m *Model, reply func(string)) {
 		r := message(e, m, prefix)
 		told := func(text string) { reply(plain(text, prefix)) }
 		if m.Streams() {
@@ -156,7 +155,7 @@ func (o *nvidia) play(t *testing.T, c *Scenario, prefix string) []string {
 
 var stack = regexp.MustCompile(`(?s)Failed to process the request\(s\) for model '[^']*', message: \w+: (.*?)\n\nAt:.*`)
 
-// plain is a text without what is this harness's own.
+// plain returns a text without the parts that the harness adds.
 func plain(text, prefix string) string {
 	return stack.ReplaceAllString(strings.ReplaceAll(text, prefix, ""), "$1")
 }
@@ -177,7 +176,7 @@ func (o *nvidia) runs(t *testing.T, c *Scenario, prefix string, begin time.Time)
 		if !mine {
 			continue
 		}
-		all = append(all, Run{At: time.Duration(note.At - begin.UnixNano()), Model: name, Members: note.Members, Loose: c.model(name).Instances() > 1})
+		all = append(all, Run{At: time.Duration(note.At - begin.UnixNano()), Model: name, Members: note.Members, Unordered: c.model(name).Instances() > 1})
 	}
 	return all
 }
@@ -186,7 +185,7 @@ func (o *nvidia) stats(t *testing.T, m *Model, prefix string) string {
 	t.Helper()
 	got, err := o.client.ModelStatistics(t.Context(), &inferencepb.ModelStatisticsRequest{Name: prefix + m.Name, Version: "1"})
 	require.NoError(t, err)
-	return Counted(m, got.GetModelStats()[0], o.failures(t, prefix+m.Name))
+	return FormatStats(m, got.GetModelStats()[0], o.failures(t, prefix+m.Name))
 }
 
 var failure = regexp.MustCompile(`(?m)^nv_inference_request_failure\{model="([^"]*)",reason="([^"]*)",version="1"\} (\d+)$`)

@@ -26,8 +26,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestOurs plays every script on our server in virtual time. With -record it
-// writes what is ours where there is a reason for it.
+// TestOurs runs every script on this server in virtual time. With -record it writes the records of
+// the scenarios that have a reason for a difference.
 func TestOurs(t *testing.T) {
 	all, err := Suites()
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestOurs(t *testing.T) {
 	}
 }
 
-// ours is what our server makes of a script.
+// ours returns this server's record of a script.
 func ours(t *testing.T, s *Suite, c *Scenario) (lines []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { lines = playOurs(t, s, c) })
@@ -84,7 +84,7 @@ func playOurs(t *testing.T, s *Suite, c *Scenario) []string {
 	if err := r.Start(t.Context()); err != nil {
 		require.ErrorIs(t, err, repository.ErrLoad)
 	}
-	p := &player{Scenario: c, settle: synctest.Wait, call: func(ctx context.Context, e *Event, m *Model, reply func(string)) {
+	p := &player{Scenario: c, waitArrived: synctest.Wait, call: func(ctx context.Context, e *Event, m *Model, reply func(string)) {
 		(&visit{repository: r, pool: pool, reply: reply}).call(ctx, e, m)
 	}}
 	recording.begin = time.Now()
@@ -92,7 +92,7 @@ func playOurs(t *testing.T, s *Suite, c *Scenario) []string {
 	time.Sleep(100 * time.Millisecond)
 	rec := Record{Replies: p.replies, Runs: recording.runs}
 	for i := range rec.Runs {
-		rec.Runs[i].Loose = c.model(rec.Runs[i].Model).Instances() > 1
+		rec.Runs[i].Unordered = c.model(rec.Runs[i].Model).Instances() > 1
 	}
 	for i := range c.Models {
 		m := &c.Models[i]
@@ -149,5 +149,5 @@ func counted(t *testing.T, r *repository.Repository, m *Model) string {
 			}
 		}
 	}
-	return Counted(m, got.GetModelStats()[0], reasons)
+	return FormatStats(m, got.GetModelStats()[0], reasons)
 }

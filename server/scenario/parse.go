@@ -10,7 +10,7 @@ func Parse(name, text string) (*Suite, error) {
 	p := parser{suite: &Suite{Name: name, Needs: map[string]string{}}}
 	for line := range strings.Lines(text) {
 		p.line++
-		if err := p.take(strings.TrimRight(line, "\n")); err != nil {
+		if err := p.parseLine(strings.TrimRight(line, "\n")); err != nil {
 			return nil, fmt.Errorf("%s.txt:%d: %w", name, p.line, err)
 		}
 	}
@@ -22,7 +22,7 @@ type parser struct {
 	line  int
 }
 
-func (p *parser) take(text string) error {
+func (p *parser) parseLine(text string) error {
 	if text == "" {
 		return nil
 	}
@@ -33,15 +33,15 @@ func (p *parser) take(text string) error {
 	if len(p.suite.Scenarios) == 0 {
 		key, value, ok := strings.Cut(text, ": ")
 		if !ok {
-			return fmt.Errorf("%q stands before the first scenario and is no setting", text)
+			return fmt.Errorf("%q comes before the first scenario and is not \"key: value\"", text)
 		}
 		p.suite.Needs[key] = value
 		return nil
 	}
-	return p.suite.Scenarios[len(p.suite.Scenarios)-1].take(text)
+	return p.suite.Scenarios[len(p.suite.Scenarios)-1].parseLine(text)
 }
 
-func (s *Scenario) take(text string) error {
+func (s *Scenario) parseLine(text string) error {
 	mark, rest, _ := strings.Cut(text, " ")
 	switch mark {
 	case "model":

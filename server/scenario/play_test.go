@@ -11,16 +11,16 @@ import (
 // patience is how long one request may take.
 const patience = 30 * time.Second
 
-// caller sends the requests of a script to a server and tells what comes back.
-// It returns at the end of the request.
+// caller sends a request of a script to a server and reports its responses. It returns at the
+// end of the request.
 type caller func(ctx context.Context, e *Event, m *Model, reply func(text string))
 
 // player plays the script of one scenario.
 type player struct {
 	*Scenario
-	call   caller
-	settle func() // waits until a request has arrived
-	begin  time.Time
+	call        caller
+	waitArrived func() // waits until a request has arrived
+	begin       time.Time
 
 	mu      sync.Mutex
 	replies []Reply
@@ -28,8 +28,7 @@ type player struct {
 	cancels map[string]context.CancelFunc
 }
 
-// play returns when all requests have their last answer and the scenario's end
-// has come.
+// play returns when all requests have their final response and the time of the scenario is over.
 func (p *player) play(ctx context.Context, t testing.TB) {
 	p.begin, p.cancels = time.Now(), map[string]context.CancelFunc{}
 	var last, end time.Duration
@@ -46,7 +45,7 @@ func (p *player) play(ctx context.Context, t testing.TB) {
 		last = due
 		time.Sleep(time.Until(p.begin.Add(due)))
 		p.do(ctx, t, e)
-		p.settle()
+		p.waitArrived()
 	}
 	p.sent.Wait()
 	time.Sleep(time.Until(p.begin.Add(end)))
@@ -62,9 +61,9 @@ func (p *player) do(ctx context.Context, t testing.TB, e *Event) {
 		cancel()
 		return
 	}
-	m := p.model(e.Asked.Model)
+	m := p.model(e.Request.Model)
 	if m == nil {
-		t.Errorf("%s: no model %q", p.Name, e.Asked.Model)
+		t.Errorf("%s: no model %q", p.Name, e.Request.Model)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)

@@ -1,11 +1,12 @@
-// Package scenario is scripted arrivals of requests and what becomes of them: which batches
-// are run and when, who is answered what, what the statistics say. NVIDIA's server has
-// recorded its part in the files, with a Python model that notes what it is given; ours
-// must do the same in virtual time, with a backend of the same behavior, or have a reason
-// written down.
+// Package scenario compares how NVIDIA's server and this one schedule scripted requests. A
+// script lists the arrivals; a record lists the batches with their times, the responses and the
+// statistics. The records of NVIDIA's server are in the files: they were made with a Python
+// model that logs its batches. A test runs the same scripts on this server in virtual time,
+// with a backend of the same behavior. Its record must be the same, or the file must have the
+// reason for the difference.
 //
-// A file begins with lines "key: value" that say what server it needs:
-// "flags" for the command line. A scenario is
+// A file begins with lines "key: value" with the settings of the server, such as "flags" for
+// its command line. A scenario is
 //
 //	## name
 //	model m exec=100
@@ -18,19 +19,18 @@
 //	< 0 run m a*2
 //	< 100 a OK OUT=7*2
 //	< stats m infer=2 exec=1 ok=1 fail=0 sizes=2:1
-//	! reason, or several
-//	= what is ours instead, all of it
+//	! reason of a difference; may repeat
+//	= a line of this server's whole record, if it differs
 //
-// The lines below "model" are its configuration; see Model for its options. An
-// event has its time in milliseconds; those of the same time follow each other
-// by Step. "end" says how long to watch when that is longer than until the last
-// answer. Recorded times are rounded down to Grid. A real machine is late: runs
-// whose times differ by one step of the grid count as the same, and the earlier
-// times are recorded. So scripts keep what they tell apart further apart.
+// The indented lines below "model" are its configuration; Model lists its options. An event
+// begins with its time in milliseconds; events of the same time follow each other by Step.
+// "end" extends the scenario beyond the last response. Recorded times are rounded down to Grid.
+// A real machine is late: runs whose times differ by one step of the grid count as the same,
+// and the earlier times are recorded. So times that a script distinguishes must differ by more.
 //
-// A run names the requests of a batch in their order: "*2" is more rows than
-// one, "(START=1)" the control inputs, "{A}" the inputs that came when some are
-// optional, "-" a null request. See lines.go for the rest.
+// A run lists the requests of a batch in their order: "*2" is the number of rows if it is not
+// 1, "(START=1)" the control inputs, "{A}" the inputs of the request if some are optional, "-"
+// a null request. The functions of lines.go write the other lines.
 package scenario
 
 import (
@@ -61,7 +61,7 @@ var files embed.FS
 // Suite is the scenarios of one file, which one server can run.
 type Suite struct {
 	Name      string
-	Needs     map[string]string // the file's head
+	Needs     map[string]string // settings of the server, from the head of the file
 	Scenarios []*Scenario
 }
 

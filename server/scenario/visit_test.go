@@ -27,7 +27,7 @@ type visit struct {
 	ended chan struct{}
 }
 
-// say tells the client something, and whether it is the last thing.
+// respond sends the client a response; final marks the last one.
 func (v *visit) say(text string, last bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -39,7 +39,7 @@ func (v *visit) say(text string, last bool) {
 	}
 }
 
-// hangUp is what a client sees that does not wait any more.
+// hangUp returns the error that a client sees when it cancels.
 func (v *visit) hangUp(ctx context.Context) {
 	v.say(rpcstatus.FromContextError(ctx.Err()).Code().String(), true)
 }
@@ -111,9 +111,9 @@ func (v *visit) Send(resp *infer.Response, final bool) {
 	}
 }
 
-// request is what the front end makes of the message of a client.
+// request returns the request that a frontend would make.
 func (v *visit) request(e *Event, m *Model) *infer.Request {
-	a := &e.Asked
+	a := &e.Request
 	r := infer.NewUnpooled()
 	r.ModelName, r.ID, r.Priority = m.Name, e.Name, a.Priority
 	r.SequenceStart, r.SequenceEnd, r.TimeoutMicros = a.Start, a.End, uint64(a.Timeout.Microseconds())

@@ -35,7 +35,7 @@ func (q *Queue) expire(now int64) {
 	}
 }
 
-// takeExpired moves the timed-out requests to q.mu.expired.
+// takeExpired is the part of expire that is rarely needed, apart so that expire is inlined.
 func (q *Queue) takeExpired(now int64) {
 	var rejected infer.List
 	q.mu.waiting.Expire(now, &rejected)

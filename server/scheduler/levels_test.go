@@ -8,7 +8,7 @@ import (
 	"triton/server/infer"
 )
 
-// A client may name any level: what it has used does not stay for ever.
+// A client may name any level: unused levels are removed.
 func TestManyLevels(t *testing.T) {
 	t.Parallel()
 	q := NewPriorityQueue(NoBatching{}, Rules{Levels: 1 << 63, DefaultLevel: 1})

@@ -11,8 +11,8 @@ import (
 	"triton/server/scheduler"
 )
 
-// TestASinkInAnOrderPanics: the panic of a sink is that request's end. Requests
-// behind it get their answers, and what its backend sends later is released.
+// TestASinkInAnOrderPanics: a panic of a sink ends its request. Later requests get their responses,
+// and later responses of the request are released.
 func TestASinkInAnOrderPanics(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()

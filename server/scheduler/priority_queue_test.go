@@ -19,7 +19,7 @@ import (
 type naive struct {
 	rules   scheduler.Rules
 	waiting []*naiveEntry
-	turn    int
+	order   int
 }
 
 type naiveEntry struct {
@@ -27,7 +27,7 @@ type naiveEntry struct {
 	level    uint64
 	deadline int64
 	delayed  int // when, counted; 0: not
-	turn     int
+	order    int
 }
 
 func (n *naive) rule(level uint64) scheduler.QueuePolicy {
@@ -38,8 +38,8 @@ func (n *naive) rule(level uint64) scheduler.QueuePolicy {
 }
 
 func (n *naive) push(r *infer.Request, now int64) bool {
-	n.turn++
-	e := &naiveEntry{request: r, turn: n.turn}
+	n.order++
+	e := &naiveEntry{request: r, order: n.order}
 	if n.rules.Levels > 0 {
 		e.level = n.rules.DefaultLevel
 		if r.Priority > 0 && r.Priority <= n.rules.Levels {
@@ -69,7 +69,7 @@ func (n *naive) push(r *infer.Request, now int64) bool {
 func (n *naive) ordered() []*infer.Request {
 	slices.SortFunc(n.waiting, func(a, b *naiveEntry) int {
 		return cmp.Or(cmp.Compare(a.level, b.level), cmp.Compare(min(a.delayed, 1), min(b.delayed, 1)),
-			cmp.Compare(a.delayed, b.delayed), cmp.Compare(a.turn, b.turn))
+			cmp.Compare(a.delayed, b.delayed), cmp.Compare(a.order, b.order))
 	})
 	var all []*infer.Request
 	for _, e := range n.waiting {
@@ -82,17 +82,17 @@ func (n *naive) remove(r *infer.Request) {
 	n.waiting = slices.DeleteFunc(n.waiting, func(e *naiveEntry) bool { return e.request == r })
 }
 
-// expire goes by deadline, then by arrival.
+// expire expires requests by deadline, then by arrival.
 func (n *naive) expire(now int64) []*infer.Request {
 	var rejected []*infer.Request
 	due := slices.DeleteFunc(slices.Clone(n.waiting), func(e *naiveEntry) bool { return e.deadline == 0 || e.deadline > now })
 	slices.SortFunc(due, func(a, b *naiveEntry) int {
-		return cmp.Or(cmp.Compare(a.deadline, b.deadline), cmp.Compare(a.turn, b.turn))
+		return cmp.Or(cmp.Compare(a.deadline, b.deadline), cmp.Compare(a.order, b.order))
 	})
 	for _, e := range due {
 		if n.rule(e.level).DelayExpired {
-			n.turn++
-			e.deadline, e.delayed = 0, n.turn
+			n.order++
+			e.deadline, e.delayed = 0, n.order
 			continue
 		}
 		rejected = append(rejected, e.request)
@@ -146,25 +146,25 @@ func TestPriorityQueue(t *testing.T) {
 }
 
 func compareQueues(t *testing.T, rules scheduler.Rules, rng *rand.Rand) {
-	line, model := scheduler.NewPriorityQueue(scheduler.NoBatching{}, rules), &naive{rules: rules}
+	queue, model := scheduler.NewPriorityQueue(scheduler.NoBatching{}, rules), &naive{rules: rules}
 	now := int64(1)
 	for step := range 300 {
 		now += rng.Int64N(8) * 1000
 		switch rng.IntN(10) {
 		case 0:
-			require.Same(t, line.Front(), line.Pop())
+			require.Same(t, queue.Front(), queue.Pop())
 			if waiting := model.ordered(); len(waiting) > 0 {
 				model.remove(waiting[0])
 			}
 		case 1:
 			if waiting := model.ordered(); len(waiting) > 0 {
 				r := waiting[rng.IntN(len(waiting))]
-				line.Remove(r)
+				queue.Remove(r)
 				model.remove(r)
 			}
 		case 2, 3:
 			var rejected infer.List
-			line.Expire(now, &rejected)
+			queue.Expire(now, &rejected)
 			for _, want := range model.expire(now) {
 				require.Same(t, want, rejected.Pop())
 			}
@@ -172,16 +172,16 @@ func compareQueues(t *testing.T, rules scheduler.Rules, rng *rand.Rand) {
 		default:
 			r := infer.NewUnpooled()
 			r.ID, r.Priority, r.TimeoutMicros = fmt.Sprint(step), []uint64{0, 1, 2, 3, 7, 1 << 40}[rng.IntN(6)], uint64(rng.IntN(100))
-			err := line.Push(r, now)
+			err := queue.Push(r, now)
 			require.Equal(t, model.push(r, now), err == nil)
 			if err != nil {
 				require.EqualError(t, err, fmt.Sprintf("[request id: %d] Exceeds maximum queue size", step))
 			}
 		}
-		require.True(t, slices.Equal(model.ordered(), walk(line)))
-		require.Equal(t, len(model.waiting), line.Len())
-		require.Equal(t, model.deadline(), line.Deadline())
-		require.Equal(t, min(line.Len(), 1), line.Evaluate(now, false).Count)
+		require.True(t, slices.Equal(model.ordered(), walk(queue)))
+		require.Equal(t, len(model.waiting), queue.Len())
+		require.Equal(t, model.deadline(), queue.Deadline())
+		require.Equal(t, min(queue.Len(), 1), queue.Evaluate(now, false).Count)
 	}
 }
 
@@ -210,10 +210,10 @@ func BenchmarkPriorityQueue(b *testing.B) {
 		"levels":   {Levels: 1 << 20, DefaultLevel: 1},
 	} {
 		b.Run(name, func(b *testing.B) {
-			line, rng := scheduler.NewPriorityQueue(nil, rules), rand.New(rand.NewPCG(1, 1))
+			queue, rng := scheduler.NewPriorityQueue(nil, rules), rand.New(rand.NewPCG(1, 1))
 			push := func(r *infer.Request) {
 				r.Priority, r.TimeoutMicros = rng.Uint64N(1<<20), 1+rng.Uint64N(1<<30)
-				if err := line.Push(r, 0); err != nil {
+				if err := queue.Push(r, 0); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -222,7 +222,7 @@ func BenchmarkPriorityQueue(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				push(line.Pop())
+				push(queue.Pop())
 			}
 		})
 	}

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// later is a policy that waits until an hour after the oldest request came,
-// and then takes everything.
+// later is a policy that waits until an hour after the arrival of the oldest request, and then
+// takes all requests.
 type later struct{}
 
 func (later) Evaluate(waiting *scheduler.PriorityQueue, now int64, flush bool) scheduler.Decision {

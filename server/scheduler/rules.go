@@ -5,7 +5,7 @@ import (
 	"triton/server/infer"
 )
 
-// Rules say which requests may wait, in which order and for how long. The zero value is
+// Rules are the priority levels of a queue and the queue policy of each. The zero value is
 // first in, first out, without limits.
 type Rules struct {
 	// Levels is the number of priority levels; level 1 is served first. With 0 there is
@@ -89,13 +89,13 @@ func (r *Rules) timed() bool {
 
 // deadline returns when a request that arrives now times out; 0: never. A request can
 // only shorten the timeout of its level.
-func (r *QueuePolicy) deadline(q *infer.Request, now int64) int64 {
-	timeout := r.Timeout
+func (p *QueuePolicy) deadline(r *infer.Request, now int64) int64 {
+	timeout := p.Timeout
 	if timeout == 0 {
 		return 0
 	}
-	if r.Override && q.TimeoutMicros != 0 {
-		timeout = min(timeout, Micros(q.TimeoutMicros))
+	if p.Override && r.TimeoutMicros != 0 {
+		timeout = min(timeout, Micros(r.TimeoutMicros))
 	}
 	return now + timeout
 }

@@ -74,7 +74,7 @@ func Start(t testing.TB, opts ...Option) *Server {
 	return s
 }
 
-// Try is Start for servers that may not start.
+// Try is Start for servers that may fail to start: it returns the error of Run.
 func Try(t testing.TB, opts ...Option) (*Server, error) {
 	t.Helper()
 	set := &setup{models: map[string]string{}}
@@ -136,7 +136,7 @@ func unreleased(pool *tensor.Pool) int64 {
 	return pool.Outstanding()
 }
 
-// Service returns the core.
+// Service returns the service that the server's frontends call.
 func (s *Server) Service() infer.Service { return s.server.Service() }
 
 // Interrupt starts the shutdown like a first signal, and returns at once.

@@ -20,7 +20,7 @@ import (
 func BenchmarkIdentity(b *testing.B) {
 	const size = 10 << 20
 	s := servertest.Start(b, servertest.Model("id", servertest.Identity("FP32", "-1", 0)),
-		servertest.With(func(o *server.Options) { o.ClientMemory = true }))
+		servertest.With(func(o *server.Options) { o.ClientSharedMemory = true }))
 	in, out := object(b, size), object(b, size)
 	require.NoError(b, os.WriteFile("/dev/shm"+in, make([]byte, size), 0o600))
 	url := "http://" + s.HTTP + "/v2"

@@ -11,8 +11,8 @@ import (
 	"triton/pkg/tensor"
 )
 
-// CUDA is one registered region on a GPU. Size is in bytes.
-type CUDA struct {
+// CUDARegion is one registered region on a GPU. Size is in bytes.
+type CUDARegion struct {
 	Name   string
 	Device uint64
 	Size   uint64
@@ -65,7 +65,7 @@ func (m *Manager) unregisterCUDA(name string) error {
 
 // CUDAStatus returns a region on a GPU, or all regions if name is empty, sorted by
 // name.
-func (m *Manager) CUDAStatus(name string) ([]CUDA, error) {
+func (m *Manager) CUDAStatus(name string) ([]CUDARegion, error) {
 	regions, other := m.list(device, name)
 	if name != "" && len(regions) == 0 {
 		if other {
@@ -74,11 +74,11 @@ func (m *Manager) CUDAStatus(name string) ([]CUDA, error) {
 		}
 		return nil, status.New(status.NotFound, "Unable to find cuda shared memory region: '%s'", name)
 	}
-	var all []CUDA
+	var all []CUDARegion
 	for _, r := range regions {
-		all = append(all, CUDA{r.name, r.memory.(*deviceMemory).index, r.size})
+		all = append(all, CUDARegion{r.name, r.memory.(*deviceMemory).index, r.size})
 	}
-	slices.SortFunc(all, func(a, b CUDA) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b CUDARegion) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
 }
 

@@ -43,7 +43,7 @@ func (g *gpu) Open(device int, h cuda.Handle) (cuda.Memory, error) {
 	return &gpuMemory{gpu: g, mem: mem}, nil
 }
 
-// put is what another process does: it allocates memory.
+// put allocates memory, as another process does.
 func (g *gpu) put(name string, mem []byte) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,7 +57,7 @@ func (g *gpu) reset() {
 	clear(g.memory)
 }
 
-// get returns what that process sees there; nil when it has no such memory.
+// get returns the bytes that this process sees in the memory; nil if it has no such memory.
 func (g *gpu) get(name string) []byte {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -154,10 +154,10 @@ func TestRegisterCUDA(t *testing.T) {
 	require.NoError(t, m.RegisterCUDA("", handle("a"), 0, 7), "the same memory again")
 	all, err := m.CUDAStatus("")
 	require.NoError(t, err)
-	require.Equal(t, []shm.CUDA{{"", 0, 7}, {"c", 0, 100}}, all)
+	require.Equal(t, []shm.CUDARegion{{"", 0, 7}, {"c", 0, 100}}, all)
 	all, err = m.CUDAStatus("c")
 	require.NoError(t, err)
-	require.Equal(t, []shm.CUDA{{"c", 0, 100}}, all)
+	require.Equal(t, []shm.CUDARegion{{"c", 0, 100}}, all)
 }
 
 func TestCUDAIsNotThere(t *testing.T) {
@@ -192,7 +192,7 @@ func TestUnregisterCUDAWaitsForTheLastUse(t *testing.T) {
 	again, err := m.Find("c", 0, 1)
 	require.NoError(t, err)
 	again.Buffer.Release()
-	require.NoError(t, m.UnregisterCUDA("nobody"))
+	require.NoError(t, m.UnregisterCUDA("unknown"))
 	require.NoError(t, m.UnregisterCUDA("c"))
 	require.NoError(t, m.UnregisterCUDA("c"), "again")
 	_, err = m.Find("c", 0, 1)
@@ -216,7 +216,7 @@ func TestHandlesThatDoNotClose(t *testing.T) {
 	g.failing(errors.New("unspecified launch failure"))
 	requireCode(t, m.UnregisterCUDA("c"), status.Internal, "failed to close CUDA IPC handle: unspecified launch failure", "")
 	requireCode(t, m.UnregisterCUDA(""), status.Internal, "Failed to unregister the following cuda shared memory regions: b ,z ,", "")
-	require.NoError(t, m.UnregisterCUDA(""), "they are gone all the same")
+	require.NoError(t, m.UnregisterCUDA(""), "they are removed nevertheless")
 	all, err := m.CUDAStatus("")
 	require.NoError(t, err)
 	require.Empty(t, all)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"triton/pkg/status"
 )
 
 // folder is where Linux keeps POSIX shared memory objects.
@@ -58,16 +60,10 @@ func (o *object) holds(n uint64) bool {
 func (o *object) open(offset, n uint64) (text string) {
 	mem, err := unix.Mmap(o.fd, int64(offset), int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
-		return strerror(err)
+		return status.Strerror(err)
 	}
 	o.mem = mem
 	return ""
-}
-
-// strerror returns the error text of the C library, which starts with a capital.
-func strerror(err error) string {
-	s := err.Error()
-	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // close unmaps and closes.

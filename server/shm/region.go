@@ -8,9 +8,9 @@ import (
 type state uint8
 
 const (
-	opening state = iota // the name is reserved
-	usable               // the manager holds one reference
-	leaving              // requests hold the last references
+	opening      state = iota // the name is reserved
+	usable                    // the manager holds one reference
+	unregistered              // requests hold the last references
 )
 
 // kind is the kind of memory: system or CUDA.
@@ -28,7 +28,7 @@ type memory interface {
 	open(r *region) error
 	// init makes the region's buffer; others are the other regions.
 	init(r *region, others map[string]*region)
-	// holds returns an error when the first n bytes are not there any more.
+	// holds returns an error when the first n bytes no longer exist.
 	holds(n uint64) error
 	close() error
 }

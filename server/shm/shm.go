@@ -6,9 +6,9 @@
 // The client owns the memory and can change it at any time: readers check the bytes
 // that they have copied, not those that they are about to copy. A client that shrinks
 // its object is detected by the next Find, and where Go code copies. If it shrinks the
-// object while a backend reads or writes there, the process ends (SIGBUS); so does a
-// read of an input that was never written on a full /dev/shm. That is one reason why
-// client memory is off unless the operator allows it.
+// object while a backend reads or writes there, the process ends (SIGBUS). The process
+// also ends when it reads an input that was never written on a full /dev/shm. That is one
+// reason why client memory is off unless the operator allows it.
 package shm
 
 import (
@@ -74,21 +74,21 @@ func (m *Manager) register(r *region) error {
 // finds it. A name that is not registered is not an error. unregister returns the
 // regions whose memory could not be closed.
 func (m *Manager) unregister(k kind, name string) (stuck []*region) {
-	var gone []*region
+	var removed []*region
 	m.mu.Lock()
 	for _, r := range m.mu.regions {
 		if r.state == usable && r.memory.kind() == k && (name == "" || name == r.name) {
-			r.state = leaving
-			gone = append(gone, r)
+			r.state = unregistered
+			removed = append(removed, r)
 		}
 	}
 	m.mu.Unlock()
-	for _, r := range gone {
+	for _, r := range removed {
 		r.Release()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, r := range gone {
+	for _, r := range removed {
 		if r.closeErr != nil {
 			stuck = append(stuck, r)
 		}

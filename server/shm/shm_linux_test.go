@@ -73,7 +73,7 @@ func TestRegister(t *testing.T) {
 	require.NoError(t, m.RegisterSystem("", strings.TrimPrefix(key, "/"), 0, 1))
 	all, err := m.SystemStatus("")
 	require.NoError(t, err)
-	require.Equal(t, []shm.System{{"", key[1:], 0, 1}, {"a", key, 4096, 4096}, {"taken", key, 0, 64}}, all)
+	require.Equal(t, []shm.SystemRegion{{"", key[1:], 0, 1}, {"a", key, 4096, 4096}, {"taken", key, 0, 64}}, all)
 }
 
 // A child can map a region of a client's as it maps memory of the pool.
@@ -157,7 +157,7 @@ func TestUnregisterWaitsForTheLastUse(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, m.UnregisterSystem("r"))
 	require.NoError(t, m.UnregisterSystem("r"), "again")
-	require.NoError(t, m.UnregisterSystem("nobody"))
+	require.NoError(t, m.UnregisterSystem("unknown"))
 	copy(s.Bytes(), "still there")
 	_, err = m.Find("r", 0, 10)
 	require.EqualError(t, err, "Unable to find shared memory region: 'r'")
@@ -176,8 +176,8 @@ func TestUnregisterWaitsForTheLastUse(t *testing.T) {
 	s.Buffer.Release()
 }
 
-// Regions that show the same bytes are copied, as nobody could tell that an
-// output there changes an input.
+// Regions that show the same bytes are copied, because the server could not detect that an
+// output in one changes an input in the other.
 func TestRegionsOverOneObject(t *testing.T) {
 	t.Parallel()
 	m := manager(t)
@@ -249,10 +249,10 @@ func TestNamesOfBothKinds(t *testing.T) {
 	require.NoError(t, m.UnregisterCUDA(""), "the other kind stays")
 	all, err := m.SystemStatus("")
 	require.NoError(t, err)
-	require.Equal(t, []shm.System{{"r", key, 0, 64}}, all)
+	require.Equal(t, []shm.SystemRegion{{"r", key, 0, 64}}, all)
 }
 
-// The strings of an input stay what they were when the request was read.
+// The strings of an input do not change after the request was read.
 func TestStringsAreCopied(t *testing.T) {
 	t.Parallel()
 	m, pool := manager(t), tensor.NewPool()

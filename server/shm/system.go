@@ -10,8 +10,8 @@ import (
 	"triton/pkg/tensor"
 )
 
-// System is one registered system region. Offset and Size are in bytes.
-type System struct {
+// SystemRegion is one registered system region. Offset and Size are in bytes.
+type SystemRegion struct {
 	Name, Key    string
 	Offset, Size uint64
 }
@@ -49,7 +49,7 @@ func (m *Manager) UnregisterSystem(name string) error {
 
 // SystemStatus returns a system region, or all regions if name is empty, sorted by
 // name.
-func (m *Manager) SystemStatus(name string) ([]System, error) {
+func (m *Manager) SystemStatus(name string) ([]SystemRegion, error) {
 	regions, other := m.list(system, name)
 	if name != "" && len(regions) == 0 {
 		if other {
@@ -58,12 +58,12 @@ func (m *Manager) SystemStatus(name string) ([]System, error) {
 		}
 		return nil, status.New(status.NotFound, "Unable to find system shared memory region: '%s'", name)
 	}
-	var all []System
+	var all []SystemRegion
 	for _, r := range regions {
 		p := r.memory.(*mapping)
-		all = append(all, System{r.name, p.key, p.offset, r.size})
+		all = append(all, SystemRegion{r.name, p.key, p.offset, r.size})
 	}
-	slices.SortFunc(all, func(a, b System) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b SystemRegion) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
 }
 

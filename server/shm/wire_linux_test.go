@@ -18,17 +18,17 @@ import (
 	"triton/server/servertest"
 )
 
-// TestWire asks whole servers over both protocols. The answers in testdata/wire
-// are those of NVIDIA's server 2.51, but for files that end in -ours, which have
-// the reasons. To record again, start such a server with python identity models
-// of the configurations below and run
+// TestWire sends requests to whole servers over both protocols. The answers in testdata/wire are
+// those of NVIDIA's server 2.51, except in files that end in -ours, which have the reasons of the
+// differences. To record again, start such a server with Python identity models of the
+// configurations below and run
 //
 //	TRITON_WIRE_HTTP=host:port TRITON_WIRE_GRPC=host:port go test ./server/shm -run Wire -rewrite
 //
-// The commands: "object" makes a POSIX object, whose key is written @name in
-// questions, "gpu" memory on a GPU that is none, whose handle is written so,
-// "ask" asks, "bytes" shows what either holds. A GPU without the memory that a
-// handle names answers as Triton does on a machine without GPUs.
+// The commands: "object" makes a POSIX object, whose key is written @name in requests, "gpu" makes
+// memory on a simulated GPU, whose handle is written in the same way, "ask" sends a request,
+// "bytes" shows the content of an object or of GPU memory. A GPU without the memory that a handle
+// names answers as Triton does on a machine without GPUs.
 func TestWire(t *testing.T) {
 	web, rpc := os.Getenv("TRITON_WIRE_HTTP"), os.Getenv("TRITON_WIRE_GRPC")
 	recording, g := web != "", newGPU()
@@ -55,8 +55,8 @@ func TestWire(t *testing.T) {
 	})
 }
 
-// TestWireDisabled is what 2.51 has no switch for; the order of the checks is
-// that of later Tritons.
+// TestWireDisabled tests the flag that Triton 2.51 does not have; the order of the checks is that
+// of later versions.
 func TestWireDisabled(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Model("ints", servertest.Identity("INT32", "-1", 0)))
@@ -94,7 +94,7 @@ output [ { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ -1 ] }, { name: "OUTPUT
 		servertest.Model("text", servertest.Identity("STRING", "-1", 0)),
 		servertest.Model("rows", servertest.Identity("FP32", "-1", 4)),
 		servertest.Model("two", two),
-		servertest.With(func(o *server.Options) { o.ClientMemory = true }),
+		servertest.With(func(o *server.Options) { o.ClientSharedMemory = true }),
 	}
 }
 
@@ -135,8 +135,8 @@ func (w *wire) run(t *testing.T, d *datadriven.TestData) string {
 	return w.ask(t, d.Input)
 }
 
-// content returns what new memory holds: what the file says, else bytes that count;
-// sixteen little-endian numbers in front where the name begins with i.
+// content returns the content of new memory: the content in the file, else ascending bytes. If
+// the name begins with i, sixteen little-endian numbers come first.
 func content(t *testing.T, d *datadriven.TestData, name string, size int64) []byte {
 	b := make([]byte, size)
 	for i := range b {
@@ -180,8 +180,8 @@ func (w *wire) ask(t *testing.T, question string) string {
 	return answer
 }
 
-// aside is what answers say that is not the matter here: lengths, and the
-// parameters that the identity backend adds.
+// aside matches parts of answers that do not matter here: lengths, and the parameters that the
+// identity backend adds.
 var aside = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)^(Content-Length|Inference-Header-Content-Length|Allow): .*\n`),
 	regexp.MustCompile(`"param0":\{.*?123\.123\},?`),

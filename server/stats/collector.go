@@ -92,7 +92,7 @@ func (w *writer) counters(s *Served, c *Counters) {
 		switch {
 		case f.latency && s.opts.noLatencyCounters || f.cached && !s.opts.cached:
 		case f.value == nil:
-			reasons(w, f.name, f.help, Failures(), c.Failures[:])
+			sendReasons(w, f.name, f.help, Failures(), c.Failures[:])
 		default:
 			d := w.desc(f.name, f.help)
 			m, err := prometheus.NewConstMetric(d, f.kind, f.value(s, c), w.values...)
@@ -104,7 +104,7 @@ func (w *writer) counters(s *Served, c *Counters) {
 // batching sends metrics that Triton does not have: how often each rule closed a batch,
 // and the sizes of batches, for tuning preferred sizes and the queue delay.
 func (w *writer) batching(s *Served, c *Counters) {
-	reasons(w, closeName, closeHelp, CloseReasons(), c.Closes[:])
+	sendReasons(w, closeName, closeHelp, CloseReasons(), c.Closes[:])
 	w.extensions(&s.extensions)
 	bounds := sizeBounds(s.maxBatch)
 	buckets, batches, rows := map[float64]uint64{}, uint64(0), 0.0
@@ -180,9 +180,9 @@ func (w *writer) cache(c *cacheSamples) {
 	w.summary(missSummary, missSummaryHelp, c.misses)
 }
 
-// reasons sends one counter for each reason, with the label "reason". counts is indexed by
-// reason.
-func reasons[R interface {
+// sendReasons sends one counter for each reason, with the label "reason". counts is indexed
+// by reason.
+func sendReasons[R interface {
 	~uint8
 	String() string
 }](w *writer, name, help string, all []R, counts []uint64,

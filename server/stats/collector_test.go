@@ -30,8 +30,8 @@ func values(f *dto.MetricFamily) map[string]float64 {
 	return all
 }
 
-// TestDevices: what instances on a GPU report has series of that GPU, what the
-// queue and others report has the model's; both have all families.
+// TestDevices: the counters of instances on a GPU are series with that GPU's label; those of the
+// queue and of other instances are series of the model. Both have all families.
 func TestDevices(t *testing.T) {
 	t.Parallel()
 	m := stats.New(&inferencepb.ModelConfig{Name: "m", MaxBatchSize: 8}, "1", stats.Options{

@@ -17,7 +17,7 @@ type DeviceStats struct {
 	output     Duration
 	fail       Duration
 	failed     [numFailures]atomic.Uint64
-	samples    *samples // nil when not kept
+	samples    *samples // nil when off
 }
 
 // Device returns the counters of the instances on a GPU: the GPU's own, or the model's
@@ -47,67 +47,67 @@ func (m *Model) devices() []*DeviceStats {
 }
 
 // Executed counts one execution.
-func (p *DeviceStats) Executed(b *Batch) {
-	p.executions.Add(1)
-	p.model.latest.Store(b.End)
-	s := p.model.size(b.Rows)
+func (d *DeviceStats) Executed(b *Batch) {
+	d.executions.Add(1)
+	d.model.latest.Store(b.End)
+	s := d.model.size(b.Rows)
 	s.count.Add(1)
 	s.input.Add(uint64(max(b.Input, 0)))
 	s.infer.Add(uint64(max(b.Infer, 0)))
 	s.output.Add(uint64(max(b.Output, 0)))
 	if b.Requests > 0 {
-		p.Completed(b)
+		d.Completed(b)
 	}
 }
 
 // Completed counts the requests of a batch that was counted by Executed and answered
 // later.
-func (p *DeviceStats) Completed(b *Batch) {
+func (d *DeviceStats) Completed(b *Batch) {
 	n := int64(b.Requests)
-	p.inferences.Add(uint64(b.Succeeded))
-	p.success.add(b.Requests, b.Total)
-	p.queue.add(b.Requests, b.Queued)
-	p.input.add(b.Requests, n*b.Input)
-	p.infer.add(b.Requests, n*b.Infer)
-	p.output.add(b.Requests, n*b.Output)
+	d.inferences.Add(uint64(b.Succeeded))
+	d.success.add(b.Requests, b.Total)
+	d.queue.add(b.Requests, b.Queued)
+	d.input.add(b.Requests, n*b.Input)
+	d.infer.add(b.Requests, n*b.Infer)
+	d.output.add(b.Requests, n*b.Output)
 }
 
 // Fail counts a request that failed ns after its arrival.
-func (p *DeviceStats) Fail(why Failure, ns int64) {
-	p.fail.add(1, ns)
-	p.failed[why].Add(1)
+func (d *DeviceStats) Fail(why Failure, ns int64) {
+	d.fail.add(1, ns)
+	d.failed[why].Add(1)
 }
 
 // Detailed reports whether samples are collected. If they are not, Observe does
 // nothing.
-func (p *DeviceStats) Detailed() bool { return p.samples != nil }
+func (d *DeviceStats) Detailed() bool { return d.samples != nil }
 
 // Observe adds a sample to the distributions.
-func (p *DeviceStats) Observe(s Sample) {
-	if p.samples != nil {
-		p.samples.observe(s)
+func (d *DeviceStats) Observe(s Sample) {
+	if d.samples != nil {
+		d.samples.observe(s)
 	}
 }
 
 // addTo adds the counters of the device to c.
-func (p *DeviceStats) addTo(c *Counters) {
-	c.Inferences += p.inferences.Load()
-	c.Executions += p.executions.Load()
+func (d *DeviceStats) addTo(c *Counters) {
+	c.Inferences += d.inferences.Load()
+	c.Executions += d.executions.Load()
 	for _, d := range []struct {
 		sum *Count
 		own *Duration
 	}{
-		{&c.Success, &p.success},
-		{&c.Fail, &p.fail},
-		{&c.Queue, &p.queue},
-		{&c.ComputeInput, &p.input},
-		{&c.ComputeInfer, &p.infer},
-		{&c.ComputeOutput, &p.output},
+		{&c.Success, &d.success},
+		{&c.Fail, &d.fail},
+		{&c.Queue, &d.queue},
+		{&c.ComputeInput, &d.input},
+		{&c.ComputeInfer, &d.infer},
+		{&c.ComputeOutput, &d.output},
 	} {
 		d.sum.Count += d.own.count.Load()
 		d.sum.Ns += d.own.ns.Load()
 	}
 	for i := range c.Failures {
-		c.Failures[i] += p.failed[i].Load()
+		c.Failures[i] += d.failed[i].Load()
 	}
 }

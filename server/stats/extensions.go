@@ -70,7 +70,7 @@ func (w *writer) extensions(b *extensions) {
 		w.single(restartsName, restartsHelp, prometheus.CounterValue, float64(b.restarts.Load()))
 	}
 	if b.hasRefusals.Load() {
-		reasons(w, refusedName, refusedHelp, []refusal{deadline}, []uint64{b.refused.Load()})
+		sendReasons(w, refusedName, refusedHelp, []refusal{deadline}, []uint64{b.refused.Load()})
 	}
 }
 

@@ -13,8 +13,8 @@ type family struct {
 
 func micros(c Count) float64 { return float64(c.Ns / 1000) }
 
-// families are Triton's metrics of model versions, in its order. The family without value
-// is that of the failures, which has one more label.
+// families are Triton's metrics of model versions, in its order. The family of failures has
+// no value, because it has one more label.
 var families = []family{
 	{
 		"nv_inference_request_success", "Number of successful inference requests, all batch sizes", prometheus.CounterValue,

@@ -10,10 +10,10 @@ import (
 // Response is one response of a request to a decoupled model. The times are in
 // nanoseconds.
 type Response struct {
-	Index  int   // from 0 within its request
-	Infer  int64 // until its outputs were ready
-	Output int64 // from then until it was complete; 0 if it failed without outputs
-	How    Outcome
+	Index   int   // from 0 within its request
+	Infer   int64 // until its outputs were ready
+	Output  int64 // from then until it was complete; 0 if it failed without outputs
+	Outcome Outcome
 }
 
 // Outcome is the result of sending a response.
@@ -54,7 +54,7 @@ func (m *Model) Responded(r Response) {
 		m.responses.all = append(m.responses.all, responseCounts{})
 	}
 	c := &m.responses.all[r.Index]
-	switch total := r.Infer + r.Output; r.How {
+	switch total := r.Infer + r.Output; r.Outcome {
 	case Succeeded:
 		c.infer.add(r.Infer)
 		c.output.add(r.Output)

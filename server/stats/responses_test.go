@@ -16,10 +16,10 @@ func TestResponsesAreCountedByIndex(t *testing.T) {
 	for _, r := range []stats.Response{
 		{Index: 0, Infer: 5, Output: 2},
 		{Index: 0, Infer: 6, Output: 1},
-		{Index: 2, Infer: 7, Output: 3, How: stats.Failed},
-		{Index: 2, Infer: 5, How: stats.Failed},
-		{Index: 1, Infer: 8, How: stats.Empty},
-		{Index: 1, Infer: 9, How: stats.Abandoned},
+		{Index: 2, Infer: 7, Output: 3, Outcome: stats.Failed},
+		{Index: 2, Infer: 5, Outcome: stats.Failed},
+		{Index: 1, Infer: 8, Outcome: stats.Empty},
+		{Index: 1, Infer: 9, Outcome: stats.Abandoned},
 		{Index: 1 << 40, Infer: 1},
 	} {
 		m.Responded(r)

@@ -19,7 +19,7 @@ type Counters struct {
 	Pending                                   int64
 	LastInference                             time.Time               // zero: none yet
 	Failures                                  [numFailures]uint64     // by Failure
-	Closes                                    [numCloseReasons]uint64 // by Close
+	Closes                                    [numCloseReasons]uint64 // by CloseReason
 	Sizes                                     []Size                  // ascending
 }
 

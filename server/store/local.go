@@ -133,7 +133,7 @@ func (l *Local) List(ctx context.Context) ([]Model, error) {
 			continue
 		}
 		for _, e := range entries {
-			m := Model{ID: ID{l.space(r.path), r.modelName(e.Name())}, Location: filepath.Join(r.path, e.Name())}
+			m := Model{ID: ID{l.namespace(r.path), r.modelName(e.Name())}, Location: filepath.Join(r.path, e.Name())}
 			switch before, twice := at[m.ID]; {
 			case r.hides(e.Name()) || !leadsToDir(e, m.Location):
 			case twice:
@@ -162,7 +162,7 @@ func (l *Local) Fetch(ctx context.Context, m Model, _ string) (*Folder, error) {
 	return NewFolder(m.Location, nil), nil
 }
 
-func (l *Local) space(path string) string {
+func (l *Local) namespace(path string) string {
 	if l.namespaces {
 		return path
 	}

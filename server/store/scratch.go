@@ -1,13 +1,11 @@
 package store
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"triton/pkg/status"
 )
@@ -86,17 +84,7 @@ func writeFile(dir, name string, content []byte) error {
 		return status.New(status.InvalidArg, "Invalid file parameter '%s', directory has been created as a file", name)
 	}
 	if err := os.WriteFile(path, content, 0o600); err != nil {
-		return status.New(status.Internal, "failed to open binary file for write %s: %s", path, reason(err))
+		return status.New(status.Internal, "failed to open binary file for write %s: %s", path, status.Strerror(err))
 	}
 	return nil
-}
-
-// reason returns the error text of the operating system, without the path.
-func reason(err error) string {
-	var e syscall.Errno
-	if errors.As(err, &e) {
-		text := e.Error()
-		return strings.ToUpper(text[:1]) + text[1:]
-	}
-	return err.Error()
 }

@@ -15,11 +15,11 @@ type batch struct {
 
 func newBatch(b *infer.Batch) *batch {
 	times := &b.Requests[0].Times
-	k := &batch{start: times.ComputeStart, end: times.ComputeEnd, rows: b.Rows, requests: len(b.Requests)}
+	record := &batch{start: times.ComputeStart, end: times.ComputeEnd, rows: b.Rows, requests: len(b.Requests)}
 	for _, r := range b.Requests {
 		if t, ok := r.Trace.(*Trace); ok {
-			k.links = append(k.links, otel.Link{SpanContext: t.span})
+			record.links = append(record.links, otel.Link{SpanContext: t.span})
 		}
 	}
-	return k
+	return record
 }

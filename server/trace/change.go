@@ -8,18 +8,15 @@ import (
 	"triton/pkg/status"
 )
 
-// Names of the settings that clients may change, in the order in which they take effect.
+// The names of the settings that clients may change.
 const (
 	LevelName     = "trace_level"
-	RateName      = "trace_rate"
-	CountName     = "trace_count"
-	FrequencyName = "log_frequency"
+	rateName      = "trace_rate"
+	countName     = "trace_count"
+	frequencyName = "log_frequency"
 	// FileName names a setting that clients read and must not change.
 	FileName = "trace_file"
 )
-
-// Changeable returns the names that Change.Set knows.
-func Changeable() []string { return []string{FileName, LevelName, RateName, CountName, FrequencyName} }
 
 // Change is a client's change of settings. The zero value changes nothing.
 type Change struct {
@@ -28,6 +25,11 @@ type Change struct {
 
 	set, clear field
 	to         values
+}
+
+// Names returns the names that Set knows, in the order in which Set is to be called.
+func (*Change) Names() []string {
+	return []string{FileName, LevelName, rateName, countName, frequencyName}
 }
 
 // field is a set of settings.
@@ -48,15 +50,15 @@ func (c *Change) Set(name string, texts []string) error {
 		return status.New(status.Unsupported, "trace file location can not be updated through network protocol")
 	case LevelName:
 		return c.level(texts)
-	case RateName:
+	case rateName:
 		n, err := c.number(fieldRate, name, texts)
 		c.to.rate = uint32(n)
 		return err
-	case CountName:
+	case countName:
 		n, err := c.number(fieldCount, name, texts)
 		c.to.count = int32(n)
 		return err
-	case FrequencyName:
+	case frequencyName:
 		n, err := c.number(fieldFrequency, name, texts)
 		c.to.frequency = uint32(n)
 		return err

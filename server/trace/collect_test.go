@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// However many traces a file is to have, no more of them are held than may be:
-// what comes before that goes to files of its own.
+// The pending traces are bounded even if a file is to have more: the earlier ones are written to
+// files of their own.
 func TestTracesDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{

@@ -133,7 +133,7 @@ func TestBadURL(t *testing.T) {
 	}
 }
 
-// A receiver that is not there costs the spans, and the log says so.
+// Without a receiver the spans are lost, which is logged.
 func TestNoReceiver(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test's own

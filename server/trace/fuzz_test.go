@@ -8,7 +8,7 @@ import (
 	"triton/pkg/tritonjson"
 )
 
-// FuzzConfig reads any arguments of --trace-config, one a line.
+// FuzzConfig reads any arguments of --trace-config, one on each line.
 func FuzzConfig(f *testing.F) {
 	for _, s := range []string{
 		"rate=1\nlevel=TIMESTAMPS\ntriton,file=f", "mode=OpenTelemetry\nopentelemetry,bsp_max_queue_size=1", ",=", "triton,log-frequency=-1", "opentelemetry,resource=a=b",
@@ -30,12 +30,12 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// FuzzChange plays changes of settings; what is in force must be usable.
+// FuzzChange makes changes of settings; the settings in force must always be usable.
 func FuzzChange(f *testing.F) {
 	f.Add("trace_level=TIMESTAMPS;m trace_rate=7;trace_rate=0;m trace_rate=none;trace_count=-2")
 	f.Add("trace_level=OFF;m trace_level=TENSORS;log_frequency=99999999999")
 	f.Fuzz(func(t *testing.T, text string) {
-		tr := newTracer(start{mode: Triton, file: "f", values: values{rate: 1, count: -1}}, nil)
+		tr := newTracer(parsedConfig{mode: Triton, file: "f", values: values{rate: 1, count: -1}}, nil)
 		for step := range strings.SplitSeq(text, ";") {
 			model, setting, ok := strings.Cut(step, " ")
 			if !ok {

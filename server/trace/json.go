@@ -7,15 +7,14 @@ import (
 	"triton/pkg/tritonjson"
 )
 
-// json returns the traces of the request in Triton's format: elements of a JSON
-// array. Triton does not escape names, so that its files need not be JSON; these
-// are.
+// json returns the traces of the request in Triton's format: elements of a JSON array. Unlike
+// Triton, it escapes names, so that the file is always valid JSON.
 func (q *request) json() []byte {
 	var b []byte
 	for i, t := range q.traces {
 		var front []event
 		if i == 0 {
-			front = q.front
+			front = q.frontendEvents
 		}
 		b = t.appendJSON(b, front)
 	}
@@ -24,7 +23,7 @@ func (q *request) json() []byte {
 
 func (t *Trace) appendJSON(b []byte, front []event) []byte {
 	handling, compute := t.core()
-	all := slices.Concat(front, handling, compute, t.custom, t.tensors)
+	all := slices.Concat(front, handling, compute, t.activities, t.tensors)
 	for i := range inOrder(all) {
 		e := &all[i]
 		if e.name == "REQUEST_START" {

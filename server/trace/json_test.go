@@ -27,9 +27,9 @@ func words[T any](values ...T) []byte {
 	return b
 }
 
-// The values are what Triton 2.51 wrote for the same tensors, but for integers of
-// 8 bits, which it writes as characters, and quotes in strings, which it writes
-// once: its reader takes numbers and CSV.
+// The values are those of Triton 2.51 for the same tensors, with two exceptions, because its reader
+// expects numbers and CSV: Triton writes integers of 8 bits as characters, and does not double
+// quotes in strings.
 func TestTensorValues(t *testing.T) {
 	t.Parallel()
 	inf := float32(math.Inf(1))
@@ -98,8 +98,8 @@ func TestFile(t *testing.T) {
 	}, names)
 }
 
-// TestChild is a request whose model asks another model: every one has an id of
-// its own and names its parent, all are written together.
+// TestChild is a request whose model calls another model: each request has an ID of its own and
+// the ID of its parent, and all are written together.
 func TestChild(t *testing.T) {
 	t.Parallel()
 	tr, file := open(t, "triton,file=%f", "level=TIMESTAMPS", "rate=1")

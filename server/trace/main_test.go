@@ -19,8 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open starts a tracer with arguments of --trace-config; %f stands for the
-// trace file.
+// open starts a tracer with arguments of --trace-config; %f is the path of the trace file.
 func open(t testing.TB, args ...string) (tr *Tracer, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "trace.json")
@@ -35,7 +34,7 @@ func open(t testing.TB, args ...string) (tr *Tracer, file string) {
 	return tr, file
 }
 
-// change changes settings; a value of none clears.
+// change changes settings; "none" makes a setting inherited.
 func change(t testing.TB, tr *Tracer, model string, settings ...string) error {
 	t.Helper()
 	var c Change

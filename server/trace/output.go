@@ -61,7 +61,7 @@ func (o *output) add(entries []byte) { o.queue(piece{entries, false}) }
 
 func (o *output) queue(p piece) {
 	if err := o.accept(p); err != nil {
-		o.lost(fmt.Errorf("%s: %w", o.path, err))
+		o.logLost(fmt.Errorf("%s: %w", o.path, err))
 	}
 }
 
@@ -101,7 +101,7 @@ func (o *output) run() {
 		for i := range pieces {
 			o.mu.Unlock()
 			if err := o.write(&pieces[i]); err != nil {
-				o.lost(err)
+				o.logLost(err)
 			}
 			o.mu.Lock()
 			o.mu.size -= len(pieces[i].entries)
@@ -142,7 +142,7 @@ func array(first byte, entries []byte) []byte {
 	return append(append(append(text, first), entries...), ']')
 }
 
-func (o *output) lost(err error) {
+func (o *output) logLost(err error) {
 	o.log.Error("failed creating trace file: " + err.Error())
 }
 

@@ -21,12 +21,12 @@ type request struct {
 	remote  otel.SpanContext // of the client
 	span    otel.SpanContext // of the whole request
 
-	mu     sync.Mutex
-	traces []*Trace // by id; the first is the request's own
-	front  []event
-	sent   bool // the frontend emits no more
-	live   int  // traces that began and did not end
-	over   bool // all have ended; the request is written
+	mu             sync.Mutex
+	traces         []*Trace // by id; the first is the request's own
+	frontendEvents []event
+	sent           bool // the frontend emits no more events
+	unfinished     int  // traces that began and did not end
+	written        bool // all have ended, and the request is written
 }
 
 // event is a timestamp, or a tensor.
@@ -47,7 +47,7 @@ type Trace struct {
 	begin, end           int64
 	times                infer.Times
 	tensors              []event
-	custom               []event // under the request's mu
+	activities           []event // under the request's mu
 	batch                *batch
 }
 
@@ -91,7 +91,7 @@ func (t *Trace) Observe(e infer.Event) {
 }
 
 func (t *Trace) received(r *infer.Request) {
-	t.request.step(func(q *request) { q.live++ })
+	t.request.step(func(q *request) { q.unfinished++ })
 	t.model, t.version, t.name = r.ModelName, r.ModelVersion, r.ID
 	t.begin = infer.Now()
 	for i := range r.Inputs {
@@ -120,10 +120,10 @@ func (t *Trace) ended(r *infer.Request) {
 	if t.end == 0 {
 		t.end = infer.Now()
 	}
-	t.request.step(func(q *request) { q.live-- })
+	t.request.step(func(q *request) { q.unfinished-- })
 }
 
-// timestamp records a time of the frontend.
+// timestamp records a timestamp of the frontend.
 func (t *Trace) timestamp(name string, at int64) {
 	if t.request.sampler.level&timestamps == 0 {
 		return
@@ -131,17 +131,18 @@ func (t *Trace) timestamp(name string, at int64) {
 	q := t.request
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.over {
-		q.front = append(q.front, event{name: name, at: at})
+	if !q.written {
+		q.frontendEvents = append(q.frontendEvents, event{name: name, at: at})
 	}
 }
 
-// step applies a change under the lock and writes the request when all its parts have ended.
+// step applies a change under the lock and writes the request once the frontend and all traces
+// have ended.
 func (q *request) step(change func(*request)) {
 	q.mu.Lock()
 	change(q)
-	last := q.sent && q.live == 0 && !q.over
-	q.over = q.over || last
+	last := q.sent && q.unfinished == 0 && !q.written
+	q.written = q.written || last
 	q.mu.Unlock()
 	if !last {
 		return

@@ -73,8 +73,8 @@ func TestCountWithRate(t *testing.T) {
 	require.Equal(t, []uint64{1}, ids(t, file))
 }
 
-// What was sampled by settings that are gone is written when its last request
-// has ended, and the file grows.
+// Requests that were sampled under replaced settings are appended to the file when the last of
+// them has ended.
 func TestReplacedSettings(t *testing.T) {
 	t.Parallel()
 	tr, file := open(t, "triton,file=%f", "level=TIMESTAMPS", "rate=1")
@@ -120,7 +120,7 @@ func TestLargeTracesAreWrittenEarly(t *testing.T) {
 	require.Len(t, ids(t, file), n+1)
 }
 
-// A request that the frontend or the core refuses leaves nothing behind.
+// A request that the frontend or the core refuses is not recorded.
 func TestRefusedRequest(t *testing.T) {
 	t.Parallel()
 	tr, file := open(t, "triton,file=%f", "level=TIMESTAMPS", "rate=1")

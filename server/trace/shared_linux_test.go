@@ -14,9 +14,9 @@ import (
 	"triton/server/infer/infertest"
 )
 
-// TestMemoryOfAClientThatTakesItAway traces a tensor whose memory is not there
-// any more: the trace goes without it.
-func TestMemoryOfAClientThatTakesItAway(t *testing.T) {
+// TestTruncatedMemory traces a tensor whose shared memory the client has truncated: the trace
+// does not contain it.
+func TestTruncatedMemory(t *testing.T) {
 	t.Parallel()
 	object, err := os.Create(filepath.Join(t.TempDir(), "object"))
 	require.NoError(t, err)

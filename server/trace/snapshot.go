@@ -119,12 +119,12 @@ func (t *Tracer) Settings(model string) []Field {
 	v := t.current.Load().sampler(model).effective()
 	fields := []Field{
 		{LevelName, v.level.names()},
-		{RateName, []string{strconv.FormatUint(uint64(v.rate), 10)}},
-		{CountName, []string{strconv.FormatInt(int64(v.count), 10)}},
+		{rateName, []string{strconv.FormatUint(uint64(v.rate), 10)}},
+		{countName, []string{strconv.FormatInt(int64(v.count), 10)}},
 	}
 	if t.mode == Triton {
 		fields = append(fields,
-			Field{FrequencyName, []string{strconv.FormatUint(uint64(v.frequency), 10)}},
+			Field{frequencyName, []string{strconv.FormatUint(uint64(v.frequency), 10)}},
 			Field{FileName, []string{t.out.path}})
 	}
 	fields = append(fields, Field{"trace_mode", []string{t.mode}})

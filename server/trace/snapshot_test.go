@@ -14,14 +14,14 @@ func show(tr *Tracer, model string) string {
 	var all []string
 	for _, f := range tr.Settings(model) {
 		switch f.Name {
-		case LevelName, RateName, CountName, FrequencyName:
+		case LevelName, rateName, countName, frequencyName:
 			all = append(all, strings.Join(f.Values, ","))
 		}
 	}
 	return strings.Join(all, " ")
 }
 
-// TestSettings plays what was asked of Triton 2.51, with its answers.
+// TestSettings repeats requests to Triton 2.51 and compares with its answers.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	tr, _ := open(t, "triton,file=%f")
@@ -97,7 +97,7 @@ func TestChangeIsWhole(t *testing.T) {
 func TestOneTextIsTerse(t *testing.T) {
 	t.Parallel()
 	c := Change{Terse: true}
-	require.EqualError(t, c.Set(CountName, []string{"-2"}), "Unable to parse 'trace_count'. Expecting value >= -1, got:-2")
+	require.EqualError(t, c.Set(countName, []string{"-2"}), "Unable to parse 'trace_count'. Expecting value >= -1, got:-2")
 }
 
 func TestListedSettings(t *testing.T) {
@@ -105,9 +105,9 @@ func TestListedSettings(t *testing.T) {
 	tr, file := open(t, "triton,file=%f", "triton,log-frequency=3", "triton,foo=bar", "foo=1", "opentelemetry,url=x")
 	require.Equal(t, []Field{
 		{LevelName, []string{"OFF"}},
-		{RateName, []string{"1000"}},
-		{CountName, []string{"-1"}},
-		{FrequencyName, []string{"3"}},
+		{rateName, []string{"1000"}},
+		{countName, []string{"-1"}},
+		{frequencyName, []string{"3"}},
 		{FileName, []string{file}},
 		{"trace_mode", []string{"triton"}},
 		{"foo", []string{"bar"}},
@@ -118,8 +118,8 @@ func TestListedSettings(t *testing.T) {
 		"rate=0", "opentelemetry,zzz=1", "level=TENSORS", "opentelemetry,bsp_schedule_delay=0100")
 	require.Equal(t, []Field{
 		{LevelName, []string{"TENSORS"}},
-		{RateName, []string{"0"}},
-		{CountName, []string{"-1"}},
+		{rateName, []string{"0"}},
+		{countName, []string{"-1"}},
 		{"trace_mode", []string{"opentelemetry"}},
 		{"url", []string{"localhost:1/v1/traces"}},
 		{"resource", []string{"a=b"}},

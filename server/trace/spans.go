@@ -40,7 +40,7 @@ type span struct {
 
 // export queues the spans of an ended request, all of them or none.
 func (s *spans) export(q *request) {
-	all := []span{{name: "InferRequest", parent: q.remote, self: q.span, begin: q.first(), end: infer.Now(), events: q.front}}
+	all := []span{{name: "InferRequest", parent: q.remote, self: q.span, begin: q.first(), end: infer.Now(), events: q.frontendEvents}}
 	for i, t := range q.traces {
 		parent := q.span
 		if i > 0 {
@@ -60,7 +60,7 @@ func (s *spans) export(q *request) {
 // stream waited for it does not count.
 func (q *request) first() int64 {
 	first := q.sampled
-	for _, e := range q.front {
+	for _, e := range q.frontendEvents {
 		if e.name != "GRPC_WAITREAD_START" {
 			first = min(first, e.at)
 		}
@@ -87,7 +87,7 @@ func (t *Trace) appendSpans(all []span, parent otel.SpanContext) []span {
 		if t.name != "" {
 			attrs = append(attrs, attribute.String("triton.request_id", t.name))
 		}
-		inside, outside := t.customSpans()
+		inside, outside := t.activitySpans()
 		all = append(all, span{
 			name: t.model, parent: parent, self: t.span, begin: t.begin, end: t.end,
 			events: inOrder(append(handling, outside...)), opts: []otel.SpanStartOption{otel.WithAttributes(attrs...)},

@@ -89,7 +89,7 @@ func TestSpanTree(t *testing.T) {
 	require.Equal(t, model.SpanContext.SpanID(), batch.Links[0].SpanContext.SpanID())
 }
 
-// A request with a trace of its own is always traced, as part of that.
+// A request with the trace context of its client is always traced, as a part of that trace.
 func TestPropagation(t *testing.T) {
 	t.Parallel()
 	tr, to, _ := openSpans(t, "rate=0")
@@ -176,8 +176,8 @@ func TestBatchSpan(t *testing.T) {
 	}, batches[0].Attributes)
 }
 
-// When the queue is full requests lose all their spans or none, and the log says
-// so once until the next export.
+// When the queue is full, requests lose all their spans or none, which is logged once until the
+// next export.
 func TestFullQueue(t *testing.T) {
 	t.Parallel()
 	tr, to, logged := openSpans(t, "rate=1", "opentelemetry,bsp_max_queue_size=9", "opentelemetry,bsp_schedule_delay=3600000")

@@ -26,7 +26,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Setting is one "<name>=<value>".
+// Setting is one setting of the command line, "<name>=<value>".
 type Setting struct{ Name, Value string }
 
 // Tracer samples requests. It is safe for concurrent use. A nil Tracer samples none.
@@ -65,7 +65,7 @@ func New(o Options) (*Tracer, error) {
 }
 
 // newTracer returns a tracer without an exporter.
-func newTracer(s start, log *slog.Logger) *Tracer {
+func newTracer(s parsedConfig, log *slog.Logger) *Tracer {
 	t := &Tracer{mode: s.mode, listed: s.listed, toMono: monotonic() - infer.Now()}
 	t.out = newOutput(s.file, log)
 	global := newSampler(s.values, 0, s.mode, t.out)

@@ -1,6 +1,6 @@
-// Package validation checks requests in Triton's order and words: the tensors against the
-// signature of a model, and the names and versions of models. It does not look up models
-// and runs nothing.
+// Package validation checks requests in Triton's order and with its error texts: the tensors
+// against the signature of a model, and the names and versions of models. It neither finds nor
+// runs models.
 package validation
 
 import (
@@ -35,7 +35,7 @@ func New(c *inferencepb.ModelConfig) *Checker {
 }
 
 // Check completes a raw request, drops repeated outputs, sets the request's batch size and
-// returns the mistake that Triton would report first, in Triton's words.
+// returns the error that Triton would report first.
 func (k *Checker) Check(r *infer.Request) error {
 	if r.Raw {
 		if err := k.completeRaw(r); err != nil {

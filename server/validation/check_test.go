@@ -15,7 +15,7 @@ import (
 	"triton/server/infer"
 )
 
-// The models of these tests are those that Triton's server was asked about.
+// The models of these tests are those with which the errors of Triton's server were recorded.
 var configs = map[string]string{
 	"add_sub": `max_batch_size: 8
 		input [ { name: "INPUT0" data_type: TYPE_INT32 dims: [16] }, { name: "INPUT1" data_type: TYPE_INT32 dims: [16] } ]
@@ -90,9 +90,8 @@ func request(t testing.TB, inputs []in, outputs ...string) *infer.Request {
 
 const unknown = "[request id: <id_unknown>] "
 
-// TestCheck compares with what Triton's server 2.51 answered to the same
-// requests. Where several inputs are wrong, the one that its hash table holds
-// first is named.
+// TestCheck compares with the errors of Triton's server 2.51 for the same requests. If several
+// inputs are wrong, the error names the one that is first in Triton's hash table.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	a, b := i32("INPUT0", 1, 16), i32("INPUT1", 1, 16)
@@ -162,9 +161,9 @@ func TestCheck(t *testing.T) {
 		{name: "too few strings", model: "str", inputs: []in{{"IN", tensor.Bytes, tensor.Shape{3}, elements("a", "b")}}, want: unknown + "expected 3 string elements for inference input 'IN' for model 'str', got 2"},
 		{name: "too many strings", model: "str", inputs: []in{{"IN", tensor.Bytes, tensor.Shape{1}, elements("a", "b", "c")}}, want: unknown + "unexpected number of string elements 2 for inference input 'IN' for model 'str', expecting 1"},
 		{name: "strings where none", model: "str", inputs: []in{{"IN", tensor.Bytes, tensor.Shape{0}, elements("a")}}, want: unknown + "unexpected number of string elements 1 for inference input 'IN' for model 'str', expecting 0"},
-		{name: "length cut", model: "str", inputs: []in{{"IN", tensor.Bytes, tensor.Shape{2}, append(elements("a"), 1, 0)}}, want: unknown + "incomplete string length indicator for inference input 'IN' for model 'str', expecting 4 bytes but only 2 bytes available. Please make sure the string length indicator is in one buffer."},
-		{name: "last string cut", model: "str", inputs: []in{{"IN", tensor.Bytes, tensor.Shape{1}, []byte{5, 0, 0, 0, 'a', 'b'}}}, want: "incomplete string data for inference input 'IN', expecting string of length 5 but only 2 bytes available"},
-		{name: "only string cut", model: "str", inputs: []in{{"IN", tensor.Bytes, tensor.Shape{2}, []byte{5, 0, 0, 0, 'a', 'b'}}}, want: unknown + "expected 2 string elements for inference input 'IN' for model 'str', got 1"},
+		{name: "truncated length", model: "str", inputs: []in{{"IN", tensor.Bytes, tensor.Shape{2}, append(elements("a"), 1, 0)}}, want: unknown + "incomplete string length indicator for inference input 'IN' for model 'str', expecting 4 bytes but only 2 bytes available. Please make sure the string length indicator is in one buffer."},
+		{name: "truncated last string", model: "str", inputs: []in{{"IN", tensor.Bytes, tensor.Shape{1}, []byte{5, 0, 0, 0, 'a', 'b'}}}, want: "incomplete string data for inference input 'IN', expecting string of length 5 but only 2 bytes available"},
+		{name: "truncated only string", model: "str", inputs: []in{{"IN", tensor.Bytes, tensor.Shape{2}, []byte{5, 0, 0, 0, 'a', 'b'}}}, want: unknown + "expected 2 string elements for inference input 'IN' for model 'str', got 1"},
 		{name: "huge string count", model: "str", inputs: []in{{"IN", tensor.Bytes, tensor.Shape{1<<63 - 1}, []byte{}}}, want: unknown + "expected 9223372036854775807 string elements for inference input 'IN' for model 'str', got 0"},
 		{name: "reshape", model: "zz_reshape", inputs: []in{i32("IN", 2, 1)}},
 		{name: "reshape: clients' shape", model: "zz_reshape", inputs: []in{i32("IN", 2)}, want: shapeText("IN", "zz_reshape", "[-1,1]", "[2]", true)},
@@ -232,7 +231,7 @@ func TestCheckSetsBatch(t *testing.T) {
 	r := request(t, []in{i32("INPUT0", 3, 16), i32("INPUT1", 3, 16)}, "OUTPUT1", "OUTPUT0", "OUTPUT1")
 	require.NoError(t, testChecker(t, "add_sub").Check(r))
 	require.Equal(t, 3, r.Batch)
-	require.Len(t, r.Outputs, 2, "an output asked for twice is answered once")
+	require.Len(t, r.Outputs, 2, "an output that is requested twice is answered once")
 	r = request(t, []in{f32("IN", 3, 4)})
 	require.NoError(t, testChecker(t, "ident").Check(r))
 	require.Equal(t, 0, r.Batch)
@@ -252,7 +251,7 @@ func TestCheckHostileCounts(t *testing.T) {
 	require.ErrorContains(t, err, "expected 2 inputs but got 20000 inputs")
 }
 
-// TestElementsOverSegments cuts a tensor into pieces at every place.
+// TestElementsOverSegments splits a tensor into segments at every position.
 func TestElementsOverSegments(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -283,12 +282,12 @@ func FuzzElements(f *testing.F) {
 	f.Add([]byte{5, 0, 0, 0, 'a'}, uint8(1), int64(1))
 	f.Add([]byte{255, 255, 255, 255}, uint8(1), int64(1))
 	k := testChecker(f, "str")
-	f.Fuzz(func(t *testing.T, whole []byte, cut uint8, want int64) {
+	f.Fuzz(func(t *testing.T, whole []byte, size uint8, want int64) {
 		r := request(t, []in{{"IN", tensor.Bytes, tensor.Shape{max(want, 0)}, []byte{}}})
 		d := &r.Inputs[0].Data
 		d.Release()
 		for rest := whole; len(rest) > 0; {
-			n := min(int(cut%7)+1, len(rest))
+			n := min(int(size%7)+1, len(rest))
 			b := tensor.HeapBuffer(rest[:n])
 			d.Append(b, 0, n)
 			b.Release()

@@ -7,8 +7,8 @@ import (
 	"triton/pkg/status"
 )
 
-// ModelName checks the name of a model that a client asks to load: a store may use it as the
-// name of a folder.
+// ModelName checks the name of a model that a client loads: a store may use it as the name of
+// a folder.
 func ModelName(name string) error {
 	switch trimmed := strings.TrimSpace(name); {
 	case trimmed == "":

@@ -29,7 +29,7 @@ func TestModelName(t *testing.T) {
 	}
 }
 
-// TestVersion compares with what Triton's server 2.51 accepts.
+// TestVersion compares with the versions that Triton's server 2.51 accepts.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"3": 3, " 3": 3, "+3": 3, "03": 3, "3x": 3, "0": 0, "9223372036854775807": 1<<63 - 1} {

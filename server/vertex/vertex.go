@@ -63,11 +63,11 @@ type handler struct{ Options }
 func (h *handler) Serve(x *http1.Exchange) {
 	switch x.Path {
 	case h.HealthRoute:
-		h.pass(x, x.Method, "/v2/health/ready")
+		h.forward(x, x.Method, "/v2/health/ready")
 	case h.PredictRoute:
 		target, ok := x.Lookup(redirect)
 		if !ok {
-			h.pass(x, x.Method, "/v2/models/"+url.PathEscape(h.DefaultModel)+"/infer")
+			h.forward(x, x.Method, "/v2/models/"+url.PathEscape(h.DefaultModel)+"/infer")
 			return
 		}
 		h.redirect(x, "/"+target)
@@ -94,9 +94,9 @@ func (h *handler) redirect(x *http1.Exchange, path string) {
 		x.Method, x.Path = http.MethodGet, path
 		h.Metrics.Serve(x)
 	case reads.MatchString(path):
-		h.pass(x, http.MethodGet, path)
+		h.forward(x, http.MethodGet, path)
 	case writes.MatchString(path):
-		h.pass(x, http.MethodPost, path)
+		h.forward(x, http.MethodPost, path)
 	case refused.MatchString(path):
 		empty(x, http.StatusForbidden)
 	default:
@@ -104,8 +104,8 @@ func (h *handler) redirect(x *http1.Exchange, path string) {
 	}
 }
 
-// pass lets the KServe API answer the request, with its usual framing.
-func (h *handler) pass(x *http1.Exchange, method, path string) {
+// forward lets the KServe API answer the request, with its usual framing.
+func (h *handler) forward(x *http1.Exchange, method, path string) {
 	err := contenttype.Redirect(x, method, path)
 	if err == nil && strings.HasSuffix(path, "/infer") {
 		err = binary.Request(x)

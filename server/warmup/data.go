@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
@@ -68,7 +66,7 @@ func random(d tensor.DataType, mem []byte) {
 func (p *Plan) file(in *input, size int64, name string) (*tensor.Buffer, error) {
 	f, length, err := open(p.opts.Dir, name)
 	if err != nil {
-		return nil, status.New(status.Internal, "failed to open text file for read %s: %s", filepath.Join(p.opts.Dir, dataFolder)+"/"+name, reason(err))
+		return nil, status.New(status.Internal, "failed to open text file for read %s: %s", filepath.Join(p.opts.Dir, dataFolder)+"/"+name, status.Strerror(err))
 	}
 	defer f.Close()
 	switch {
@@ -107,18 +105,4 @@ func open(dir, name string) (*os.File, int64, error) {
 		return nil, 0, err
 	}
 	return f, info.Size(), nil
-}
-
-// reason returns an error's text in the form of C's strerror.
-func reason(err error) string {
-	var number syscall.Errno
-	if errors.As(err, &number) {
-		text := number.Error()
-		return strings.ToUpper(text[:1]) + text[1:]
-	}
-	var path *os.PathError
-	if errors.As(err, &path) {
-		return path.Err.Error()
-	}
-	return err.Error()
 }

@@ -1,7 +1,7 @@
 // Package warmup runs the samples of a configuration's model_warmup on new instances, so
-// that work that a backend defers to its first request is done before the first client
-// comes. Samples are requests like any others, but only their errors are used: they fail
-// the load.
+// that work that a backend defers to its first request is done before clients send one.
+// Samples are requests like any others, but of their responses only the errors count: they
+// fail the load.
 package warmup
 
 import (
@@ -15,7 +15,7 @@ import (
 	"triton/server/infer"
 )
 
-// Options are the places of the samples.
+// Options describe the model version to warm up.
 type Options struct {
 	Config *inferencepb.ModelConfig
 	Dir    string // of the model

@@ -45,7 +45,7 @@ func sample(inputs string) string {
 	return `model_warmup { name: "w" batch_size: 1 inputs { key: "IN" value { ` + inputs + ` } } }`
 }
 
-// answer runs requests as a backend that gives back its inputs, printed.
+// answer runs requests as a backend whose output is the text of the inputs.
 func answer(ran *[]string, err error) func([]*infer.Request) {
 	return func(all []*infer.Request) {
 		var texts []string

@@ -84,16 +84,16 @@ func (o *options) finishTracing() error {
 }
 
 func (o *options) finishBackends() error {
-	o.Settings = map[string]map[string]string{}
+	o.BackendSettings = map[string]map[string]string{}
 	for _, v := range o.backends {
 		set, err := backendSetting(v)
 		if err != nil {
 			return badOption("backend-config", err.Error())
 		}
-		if o.Settings[set.name] == nil {
-			o.Settings[set.name] = map[string]string{}
+		if o.BackendSettings[set.name] == nil {
+			o.BackendSettings[set.name] = map[string]string{}
 		}
-		o.Settings[set.name][set.key] = set.value
+		o.BackendSettings[set.name][set.key] = set.value
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (o *options) setCache(name, key, value string) {
 }
 
 func (o *options) finishMachine() error {
-	if len(o.Rates.Resources) > 0 && !o.Rates.Limit {
+	if len(o.RateLimiter.Resources) > 0 && !o.RateLimiter.Enabled {
 		o.table.noEffect["rate-limit-resource"] = "resources do not matter without --rate-limit=execution_count"
 	}
 	for gpu, fraction := range o.Models.GPULimits {

@@ -245,7 +245,7 @@ func (o *options) bindMachine(t *table) {
 		"<gpu>:<fraction>: refuse to load a model while more than this fraction of the GPU's memory is in use. May be repeated.")
 
 	t.Group("Shared Memory")
-	t.boolean(&o.ClientMemory, "allow-client-shm", "Let clients register system and CUDA shared memory for inputs and outputs.")
+	t.boolean(&o.ClientSharedMemory, "allow-client-shm", "Let clients register system and CUDA shared memory for inputs and outputs.")
 }
 
 func (o *options) bindDeprecated(t *table) {

@@ -75,8 +75,8 @@ func TestFlagsReachOptions(t *testing.T) {
 		{"--allow-metrics 0", func(o all) any { return [2]bool{o.Metrics.GPU, o.Metrics.CPU} }, [2]bool{}},
 		{"--metrics-interval-ms 12.9", func(o all) any { return o.Metrics.Interval }, 12 * time.Millisecond},
 		{"--metrics-config a=1 --metrics-config b=2=3 --metrics-config a=4", func(o all) any { return o.Metrics.Settings }, map[string]string{"a": "4", "b": "2=3"}},
-		{"--allow-client-shm true", func(o all) any { return o.ClientMemory }, true},
-		{"--backend-config a,b=c --backend-config d=e=f", func(o all) any { return o.Settings }, map[string]map[string]string{"a": {"b": "c"}, "": {"d": "e=f"}}},
+		{"--allow-client-shm true", func(o all) any { return o.ClientSharedMemory }, true},
+		{"--backend-config a,b=c --backend-config d=e=f", func(o all) any { return o.BackendSettings }, map[string]map[string]string{"a": {"b": "c"}, "": {"d": "e=f"}}},
 		{"--sagemaker-safe-port-range 1-9000 --sagemaker-port 1", func(o all) any { return *o.SageMaker.SafePorts }, [2]int{1, 9000}},
 		{
 			"--trace-rate 5 --trace-level off --trace-config level=TENSORS --trace-config triton,file=x",

@@ -109,7 +109,7 @@ func (o *options) setCompression(v string) error {
 func (o *options) setRateLimit(v string) error {
 	switch strings.ToLower(v) {
 	case "off", "execution_count":
-		o.Rates.Limit = strings.EqualFold(v, "execution_count")
+		o.RateLimiter.Enabled = strings.EqualFold(v, "execution_count")
 		return nil
 	}
 	return tritonErrorf("invalid argument for --rate-limit")
@@ -130,7 +130,7 @@ func (o *options) addRateResource(v string) error {
 	if err != nil {
 		return err
 	}
-	o.Rates.Resources = append(o.Rates.Resources, ratelimit.Resource{Name: parts[0], Count: uint64(count), Device: int(device)})
+	o.RateLimiter.Resources = append(o.RateLimiter.Resources, ratelimit.Resource{Name: parts[0], Count: uint64(count), Device: int(device)})
 	return nil
 }
 

@@ -73,7 +73,7 @@ func librarySearch(p process.Process, o *options) onnx.Search {
 // openCUDA returns the CUDA driver for memory that clients register; nil if they may not or
 // there is no driver.
 func openCUDA(p process.Process, opts *server.Options) cuda.Driver {
-	if !opts.ClientMemory || devices.CPUOnly(p) {
+	if !opts.ClientSharedMemory || devices.CPUOnly(p) {
 		return nil
 	}
 	d, err := cuda.Open()

@@ -56,6 +56,6 @@ func (b *breaker) report(what string, err error) {
 		b.suppressed.Add(1)
 		return
 	}
-	b.log.Error(fmt.Sprintf("response cache: Redis at %s failed, its answers are missed", b.address),
+	b.log.Error(fmt.Sprintf("response cache: Redis at %s failed; until it answers again, lookups miss and responses are not stored", b.address),
 		"call", what, "error", err, "unreported", b.suppressed.Swap(0))
 }

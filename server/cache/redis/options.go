@@ -113,7 +113,7 @@ func tlsConfig(settings map[string]string) (*tls.Config, error) {
 	if dir != "" {
 		all, err := filepath.Glob(filepath.Join(dir, "*"))
 		if err != nil {
-			return nil, failed(err)
+			return nil, initError(err)
 		}
 		files = append(files, all...)
 	}
@@ -128,7 +128,7 @@ func tlsConfig(settings map[string]string) (*tls.Config, error) {
 	if cert+key != "" {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
-			return nil, failed(err)
+			return nil, initError(err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
@@ -140,7 +140,7 @@ func addRoots(config *tls.Config, file string, named bool) error {
 	text, err := os.ReadFile(file)
 	switch {
 	case err != nil && named:
-		return failed(err)
+		return initError(err)
 	case err != nil:
 		return nil // such as a folder
 	}
@@ -148,11 +148,11 @@ func addRoots(config *tls.Config, file string, named bool) error {
 		config.RootCAs = x509.NewCertPool()
 	}
 	if !config.RootCAs.AppendCertsFromPEM(text) && named {
-		return failed(fmt.Errorf("no certificate in '%s'", file))
+		return initError(fmt.Errorf("no certificate in '%s'", file))
 	}
 	return nil
 }
 
-func failed(err error) error {
+func initError(err error) error {
 	return status.New(status.Internal, "Failed to initialize RedisCache: %w", err)
 }

@@ -66,12 +66,12 @@ func (c *Cache) Check(ctx context.Context) error {
 	defer cancel()
 	err := c.client.Ping(ctx).Err()
 	if goredis.HasErrorPrefix(err, "WRONGPASS") || goredis.HasErrorPrefix(err, "NOAUTH") {
-		return failed(err)
+		return initError(err)
 	}
 	return nil
 }
 
-// Run writes inserted responses until ctx ends, and drops those that wait then.
+// Run writes inserted responses until ctx ends, and drops the responses that wait then.
 // It is called once, before Close.
 func (c *Cache) Run(ctx context.Context) {
 	var writing sync.WaitGroup
@@ -92,9 +92,9 @@ func (c *Cache) Lookup(ctx context.Context, k cache.Key, into *infer.Response) b
 	if !c.breaker.allows() {
 		return false
 	}
-	within, cancel := context.WithTimeout(ctx, c.timeout)
+	lookupCtx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	value, err := c.client.Get(within, c.redisKey(k)).Bytes()
+	value, err := c.client.Get(lookupCtx, c.redisKey(k)).Bytes()
 	switch {
 	case errors.Is(err, goredis.Nil):
 		c.breaker.recordSuccess()
@@ -137,7 +137,7 @@ func (c *Cache) Insert(k cache.Key, resp *infer.Response) error {
 	return nil
 }
 
-var errBusy = errors.New("too many responses wait to be written; some are not kept")
+var errBusy = errors.New("too many responses wait to be written; some are not stored")
 
 // write writes queued responses until ctx ends.
 func (c *Cache) write(ctx context.Context) {
@@ -151,17 +151,17 @@ func (c *Cache) write(ctx context.Context) {
 	}
 }
 
-func (c *Cache) set(life context.Context, it item) {
+func (c *Cache) set(parent context.Context, it item) {
 	defer c.bytes.Add(-int64(len(it.value)))
 	if !c.breaker.allows() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(life, 10*c.timeout) // no request waits for it
+	ctx, cancel := context.WithTimeout(parent, 10*c.timeout) // no request waits for it
 	defer cancel()
 	switch err := c.client.Set(ctx, it.key, it.value, c.ttl).Err(); {
 	case err == nil:
 		c.breaker.recordSuccess()
-	case life.Err() == nil:
+	case parent.Err() == nil:
 		c.breaker.recordFailure("insert", err)
 	}
 }

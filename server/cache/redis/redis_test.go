@@ -65,7 +65,7 @@ func response(text string) *infer.Response {
 	return r
 }
 
-// eventually is for what a writer in the background does.
+// eventually waits for a condition that a background writer causes.
 func eventually(t *testing.T, what func() bool) {
 	t.Helper()
 	require.Eventually(t, what, 10*time.Second, 2*time.Millisecond)
@@ -115,7 +115,7 @@ func TestReal(t *testing.T) {
 		require.NoError(t, c.Close())
 	}
 
-	// It goes away, and comes back: the requests go on.
+	// Redis stops and starts again: requests are answered all the time.
 	stop()
 	begin := time.Now()
 	for range 50 {
@@ -140,12 +140,11 @@ func TestNewStartsNothing(t *testing.T) {
 	require.NoError(t, err, "it is not closed either")
 	require.NoError(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(50*time.Millisecond)))
 	_, err = l.Accept()
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded, "nobody has called")
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded, "no call was made")
 	require.NoError(t, l.Close())
 }
 
-// TestTTL: what is kept expires by itself, after a day unless the settings say
-// otherwise.
+// TestTTL: stored responses expire, by default after a day.
 func TestTTL(t *testing.T) {
 	t.Parallel()
 	port, _ := start(t, "")
@@ -226,7 +225,7 @@ func TestSilent(t *testing.T) {
 	require.NoError(t, c.Insert(cache.Key{9}, resp))
 }
 
-// TestImpatient: a client that does not wait says nothing of Redis.
+// TestImpatient: a client that cancels does not open the breaker.
 func TestImpatient(t *testing.T) {
 	t.Parallel()
 	port, _ := start(t, "")

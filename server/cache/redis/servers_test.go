@@ -34,7 +34,7 @@ ensemble_scheduling { step {
 } }
 `
 
-// ask returns a request in the core, and whether the cache answered it.
+// ask returns the response of a request, and whether the cache answered it.
 func ask(t *testing.T, s *servertest.Server, model, text string) (hit bool) {
 	t.Helper()
 	before := hits(t, s, model)
@@ -64,8 +64,8 @@ func hits(t *testing.T, s *servertest.Server, model string) uint64 {
 	return all.ModelStats[0].InferenceStats.CacheHit.Count
 }
 
-// TestServersShare: what one server has computed another one knows; without
-// Redis both compute.
+// TestServersShare: a response that one server has computed is a hit on another one; without Redis
+// both compute it.
 func TestServersShare(t *testing.T) {
 	t.Parallel()
 	port, stop := start(t, "")

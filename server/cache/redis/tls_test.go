@@ -39,7 +39,7 @@ func certificate(t *testing.T) (cert, key string) {
 	return cert, key
 }
 
-// TestTLS: a Redis that speaks TLS only and asks for the client's certificate.
+// TestTLS: a Redis that accepts only TLS and requires the client's certificate.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	cert, key := certificate(t)
@@ -66,7 +66,7 @@ func TestTLS(t *testing.T) {
 	}
 	for name, settings := range map[string]map[string]string{
 		"no certificate of ours": with(map[string]string{"cacert": cert}),
-		"nobody we trust":        with(map[string]string{"cert": cert, "key": key}),
+		"an unknown authority":   with(map[string]string{"cert": cert, "key": key}),
 		"another name":           with(map[string]string{"cert": cert, "key": key, "cacert": cert, "sni": "elsewhere"}),
 	} {
 		c, log := open(t, settings)

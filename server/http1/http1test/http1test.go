@@ -18,7 +18,7 @@ type Transport interface {
 	Shutdown(context.Context) error
 }
 
-// Serving starts a server over one of the transports and returns its address.
+// Serving is a function that starts a server over one of the transports and returns its address.
 type Serving = func(testing.TB, http1.Handler, http1.Options) string
 
 // Both runs a test over both transports.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Step is one thing that a scripted model does for a request.
+// Step is one action of a scripted model for a request.
 type Step struct {
 	Word string
 	At   time.Duration // since the beginning of the script
@@ -23,7 +23,7 @@ type Step struct {
 //	fail     fail the batch
 //	panic    panic
 //
-// The words of one test may be more. The waits are in the times of the steps.
+// A test may add words of its own. A wait adds to the times of the steps that follow it.
 func ParseScript(text string) []Step {
 	var all []Step
 	var at time.Duration

@@ -11,11 +11,11 @@ import (
 	"triton/server/store"
 )
 
-// leaf writes the part of one file that the sum covers.
-type leaf func(w io.Writer, path string, info fs.FileInfo) error
+// fileHasher hashes one file: its content, or only the time of its last change.
+type fileHasher func(w io.Writer, path string, info fs.FileInfo) error
 
-// sum hashes all files of the version.
-func (f *Fingerprint) sum(each leaf) (sum [sha256.Size]byte, err error) {
+// sum hashes all files of the version with hashFile.
+func (f *Fingerprint) sum(hashFile fileHasher) (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
 	entries, err := os.ReadDir(f.files.Dir)
 	for _, e := range entries {
@@ -23,15 +23,15 @@ func (f *Fingerprint) sum(each leaf) (sum [sha256.Size]byte, err error) {
 		if err != nil || name == f.files.ConfigEntry || store.IsVersion(name) && name != f.files.Version {
 			continue
 		}
-		shown := name
+		hashedName := name
 		if name == f.files.Version {
-			shown = "." // 1 and 01 are one version
+			hashedName = "." // 1 and 01 are one version
 		}
-		err = walk(h, filepath.Join(f.files.Dir, name), shown, maxNesting, each)
+		err = walk(h, filepath.Join(f.files.Dir, name), hashedName, maxNesting, hashFile)
 	}
 	for i, path := range f.files.Libraries {
 		if err == nil {
-			err = walk(h, path, fmt.Sprint("library ", i), 0, each)
+			err = walk(h, path, fmt.Sprint("library ", i), 0, hashFile)
 		}
 	}
 	return [sha256.Size]byte(h.Sum(nil)), err
@@ -40,40 +40,40 @@ func (f *Fingerprint) sum(each leaf) (sum [sha256.Size]byte, err error) {
 // maxNesting bounds how deep a folder is read: links may form circles.
 const maxNesting = 16
 
-// compiled is the folder in which Python caches compiled files.
-const compiled = "__pycache__"
+// pycache is the folder in which Python caches compiled files.
+const pycache = "__pycache__"
 
 // walk hashes all files at or below a path, in the order of their names. Links
 // are followed.
-func walk(w io.Writer, path, name string, depth int, each leaf) error {
+func walk(w io.Writer, path, name string, depth int, hashFile fileHasher) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() {
 		fmt.Fprintf(w, "%q %d\n", name, info.Size())
-		return each(w, path, info)
+		return hashFile(w, path, info)
 	}
 	if depth == 0 {
-		return fmt.Errorf("%s: more than %d folders in each other", path, maxNesting)
+		return fmt.Errorf("%s: folders are nested more than %d deep", path, maxNesting)
 	}
 	entries, err := os.ReadDir(path)
 	for _, e := range entries {
-		if err == nil && e.Name() != compiled {
-			err = walk(w, filepath.Join(path, e.Name()), name+"/"+e.Name(), depth-1, each)
+		if err == nil && e.Name() != pycache {
+			err = walk(w, filepath.Join(path, e.Name()), name+"/"+e.Name(), depth-1, hashFile)
 		}
 	}
 	return err
 }
 
-// age writes the time of the last change of a file, without reading it.
-func age(w io.Writer, _ string, info fs.FileInfo) error {
+// hashChangeTime hashes the time of the last change of a file, which it does not read.
+func hashChangeTime(w io.Writer, _ string, info fs.FileInfo) error {
 	_, err := fmt.Fprintf(w, "%d\n", store.Changed(info))
 	return err
 }
 
-// content writes the content of a file.
-func content(w io.Writer, path string, info fs.FileInfo) error {
+// hashContent hashes the content of a file.
+func hashContent(w io.Writer, path string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is neither a file nor a folder", path)
 	}

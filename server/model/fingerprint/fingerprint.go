@@ -34,8 +34,8 @@ import (
 // the backend has read, and the fingerprint is random. It is also random when a file cannot
 // be read.
 type Fingerprint struct {
-	files Files
-	parts []*Fingerprint // of an ensemble, by step
+	files     Files
+	composing []*Fingerprint // of an ensemble, by step
 
 	before [sha256.Size]byte // the files as they were before the load
 	err    error             // why they could not be observed
@@ -43,9 +43,9 @@ type Fingerprint struct {
 	model, version string
 	config         *inferencepb.ModelConfig
 
-	once sync.Once
-	text string
-	why  error // why text is random; nil: it is not
+	once         sync.Once
+	text         string
+	randomReason error // why text is random; nil: it is not
 }
 
 // Files are the files of a version.
@@ -59,13 +59,13 @@ type Files struct {
 // Observe returns the fingerprint of a version that is about to be loaded from files.
 func Observe(files Files) *Fingerprint {
 	f := &Fingerprint{files: files}
-	f.before, f.err = f.sum(age)
+	f.before, f.err = f.sum(hashChangeTime)
 	return f
 }
 
-// Ensemble returns the fingerprint of an ensemble. parts are the fingerprints of the versions
-// that its steps use, by step.
-func Ensemble(parts []*Fingerprint) *Fingerprint { return &Fingerprint{parts: parts} }
+// Ensemble returns the fingerprint of an ensemble. composing are the fingerprints of the
+// versions that its steps use, by step.
+func Ensemble(composing []*Fingerprint) *Fingerprint { return &Fingerprint{composing: composing} }
 
 // Complete sets the model's name, the version and the completed configuration, which must not
 // be changed afterwards. It is called before Text.
@@ -80,15 +80,15 @@ var errChanged = errors.New("files were changed while the model was loaded")
 // Text returns the fingerprint. The first call reads all files.
 func (f *Fingerprint) Text() string {
 	f.once.Do(func() {
-		if f.text, f.why = f.compute(); f.why != nil {
+		if f.text, f.randomReason = f.compute(); f.randomReason != nil {
 			f.text = rand.Text()
 		}
 	})
 	return f.text
 }
 
-// Random returns why Text has returned a random fingerprint; nil when it is not random.
-func (f *Fingerprint) Random() error { return f.why }
+// RandomReason returns why Text has returned a random fingerprint; nil when it is not random.
+func (f *Fingerprint) RandomReason() error { return f.randomReason }
 
 func (f *Fingerprint) compute() (string, error) {
 	config := proto.CloneOf(f.config)
@@ -99,20 +99,20 @@ func (f *Fingerprint) compute() (string, error) {
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q\n", f.model, f.version, text)
-	if f.parts != nil {
-		for _, p := range f.parts {
+	if f.composing != nil {
+		for _, p := range f.composing {
 			fmt.Fprintf(h, "%q\n", p.Text())
 		}
 		return string(h.Sum(nil)), nil
 	}
-	files, err := f.sum(content)
+	files, err := f.sum(hashContent)
 	if err == nil {
 		err = f.err
 	}
 	if err != nil {
 		return "", err
 	}
-	after, err := f.sum(age)
+	after, err := f.sum(hashChangeTime)
 	if err != nil {
 		return "", err
 	}

@@ -46,7 +46,7 @@ func fingerprintOf(t *testing.T, files map[string]string, change, during func(p 
 	f := p.load(during)
 	text := f.Text()
 	require.Equal(t, text, f.Text(), "it stays")
-	return text, f.Random()
+	return text, f.RandomReason()
 }
 
 func (p *printed) write(t *testing.T, name, text string) {
@@ -58,8 +58,8 @@ var modelFiles = map[string]string{"1/model.onnx": "weights", "1/more/part": "x"
 
 func nothing(*printed) {}
 
-// TestFingerprint: servers that share a cache find each other's answers when
-// their models are the same, wherever the files lie and whatever their age.
+// TestFingerprint: servers that share a cache find each other's answers when their models are
+// the same. The location and age of the files do not matter.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	base, why := fingerprintOf(t, modelFiles, nothing, nothing)
@@ -79,7 +79,7 @@ func TestFingerprint(t *testing.T) {
 		"parameter":     {func(p *printed) { p.config.Parameters["a"].StringValue = "9" }, false},
 		"batch":         {func(p *printed) { p.config.MaxBatchSize = 1 }, false},
 		"content":       {func(p *printed) { p.write(t, "1/model.onnx", "Weights") }, false},
-		"beside":        {func(p *printed) { p.write(t, "labels.txt", "m") }, false},
+		"top level":     {func(p *printed) { p.write(t, "labels.txt", "m") }, false},
 		"more":          {func(p *printed) { p.write(t, "1/z", "") }, false},
 		"moved text": {func(p *printed) {
 			p.write(t, "1/model.onnx", "weight")
@@ -96,16 +96,16 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// TestFingerprintOfChanges: where it is not known which files the backend has read
-// the fingerprint is nobody else's, also not that of the same files.
+// TestFingerprintOfChanges: if it is not known which files the backend has read, the fingerprint
+// is unique, even among versions with the same files.
 func TestFingerprintOfChanges(t *testing.T) {
 	t.Parallel()
 	for name, during := range map[string]func(p *printed){
 		"longer":  func(p *printed) { p.write(t, "1/model.onnx", "weights and more") },
 		"removed": func(p *printed) { require.NoError(t, os.Remove(filepath.Join(p.home, "1/more/part"))) },
 		"added":   func(p *printed) { p.write(t, "1/new", "") },
-		"beside":  func(p *printed) { p.write(t, "other", "x") },
-		"gone":    func(p *printed) { require.NoError(t, os.RemoveAll(p.home)) },
+		"top":     func(p *printed) { p.write(t, "other", "x") },
+		"no dir":  func(p *printed) { require.NoError(t, os.RemoveAll(p.home)) },
 		"swapped": func(p *printed) {
 			require.NoError(t, os.Rename(filepath.Join(p.home, "1"), filepath.Join(p.home, "3")))
 			require.NoError(t, os.Rename(filepath.Join(p.home, "2"), filepath.Join(p.home, "1")))
@@ -141,10 +141,10 @@ func TestFingerprintOfEnsembles(t *testing.T) {
 	require.NotEqual(t, base, of(part(nothing), part(other)))
 	require.NotEqual(t, of(part(other), part(nothing)), of(part(nothing), part(other)), "in other places")
 	unread := func(p *printed) { require.NoError(t, os.Symlink("nowhere", filepath.Join(p.home, "1", "x"))) }
-	require.NotEqual(t, of(part(unread)), of(part(unread)), "of parts that nobody knows")
+	require.NotEqual(t, of(part(unread)), of(part(unread)), "of composing models with random fingerprints")
 }
 
-// TestFingerprintOfLinks: what a link leads to counts as if it lay there.
+// TestFingerprintOfLinks: the target of a link counts as if it were in place of the link.
 func TestFingerprintOfLinks(t *testing.T) {
 	t.Parallel()
 	link := func(to, at string) { require.NoError(t, os.Symlink(to, at)) }
@@ -165,7 +165,7 @@ func TestFingerprintOfLinks(t *testing.T) {
 	require.NoError(t, why)
 	require.Equal(t, base, inside)
 	_, why = fingerprintOf(t, files, func(p *printed) { link(p.home, filepath.Join(p.home, "1", "circle")) }, nothing)
-	require.ErrorContains(t, why, "folders in each other")
+	require.ErrorContains(t, why, "nested more than")
 }
 
 // tree writes files below a folder.

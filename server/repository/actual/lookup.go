@@ -11,7 +11,7 @@ import (
 func (s *State) Acquire(name, number string) (infer.Model, error) {
 	for {
 		now := s.current.Load()
-		m, err := s.pick(now, name)
+		m, err := s.modelNamed(now, name)
 		if err == nil && number == "" && m != nil && m.newest != nil {
 			if m.newest.Acquire() {
 				return m.newest, nil
@@ -40,7 +40,7 @@ func (s *State) Ready(name, number string) (bool, error) {
 			return false, err
 		}
 	}
-	m, err := s.pick(s.current.Load(), name)
+	m, err := s.modelNamed(s.current.Load(), name)
 	if err != nil {
 		return false, nil
 	}
@@ -48,9 +48,9 @@ func (s *State) Ready(name, number string) (bool, error) {
 	return err == nil && v.works(), nil
 }
 
-// pick returns the model of a name. Without namespacing it returns nil, and no error, when
-// there is none.
-func (s *State) pick(now *Snapshot, name string) (*Model, error) {
+// modelNamed returns the model of a name. Without namespacing it returns nil, and no error,
+// when there is none.
+func (s *State) modelNamed(now *Snapshot, name string) (*Model, error) {
 	same := now.models[name]
 	if !s.opts.Namespacing {
 		if len(same) == 0 {

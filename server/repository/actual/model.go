@@ -56,7 +56,7 @@ func (m *Model) search(n int64) (int, bool) {
 }
 
 // Unload takes all ready versions out of service. It returns the versions to close.
-func (m *Model) Unload() (retired []*model.Loaded) {
+func (m *Model) Unload() (retired []*model.LoadedVersion) {
 	for i := range m.Versions {
 		if v := &m.Versions[i]; v.State == Ready {
 			v.State = Unloading
@@ -67,15 +67,15 @@ func (m *Model) Unload() (retired []*model.Loaded) {
 }
 
 // Newest returns the version that requests without a version use; nil when none is ready.
-func (m *Model) Newest() *model.Loaded {
+func (m *Model) Newest() *model.LoadedVersion {
 	if m == nil || m.newest == nil {
 		return nil
 	}
-	return m.newest.Loaded
+	return m.newest.LoadedVersion
 }
 
 // Ready returns the ready versions.
-func (m *Model) Ready() (all []*model.Loaded) {
+func (m *Model) Ready() (all []*model.LoadedVersion) {
 	if m == nil {
 		return nil
 	}
@@ -88,13 +88,13 @@ func (m *Model) Ready() (all []*model.Loaded) {
 }
 
 // Broken reports whether a ready version of the model has lost all its instances.
-func (m *Model) Broken() bool { return slices.ContainsFunc(m.Ready(), (*model.Loaded).Broken) }
+func (m *Model) Broken() bool { return slices.ContainsFunc(m.Ready(), (*model.LoadedVersion).Broken) }
 
 // findNewest sets newest after a change of the versions.
 func (m *Model) findNewest(chooser infer.Chooser, log *slog.Logger) {
 	m.newest = nil
 	var texts []string
-	var last *model.Loaded
+	var last *model.LoadedVersion
 	for i := range m.Versions {
 		if v := &m.Versions[i]; v.State == Ready {
 			last, texts = v.Loaded, append(texts, v.text)
@@ -103,16 +103,16 @@ func (m *Model) findNewest(chooser infer.Chooser, log *slog.Logger) {
 	if last == nil {
 		return
 	}
-	m.newest = &Newest{Loaded: last, metadata: model.Describe(last.Config(), texts...)}
-	if ready := m.alike(last); chooser != nil && len(ready) > 1 {
+	m.newest = &Newest{LoadedVersion: last, metadata: model.Describe(last.Config(), texts...)}
+	if ready := m.sameDecoupling(last); chooser != nil && len(ready) > 1 {
 		m.newest.choice = &choice{chooser, ready, log}
 	}
 }
 
-// alike returns the ready versions whose decoupled setting equals that of v. A chooser picks
-// only among them, because frontends read the setting before they decode a request.
-func (m *Model) alike(v *model.Loaded) (all []infer.Model) {
-	decoupled := func(v *model.Loaded) bool { return v.Config().GetModelTransactionPolicy().GetDecoupled() }
+// sameDecoupling returns the ready versions whose decoupled setting equals that of v. A chooser
+// picks only among them, because frontends read the setting before they decode a request.
+func (m *Model) sameDecoupling(v *model.LoadedVersion) (all []infer.Model) {
+	decoupled := func(v *model.LoadedVersion) bool { return v.Config().GetModelTransactionPolicy().GetDecoupled() }
 	for _, l := range m.Ready() {
 		if decoupled(l) == decoupled(v) {
 			all = append(all, l)

@@ -12,14 +12,14 @@ import (
 
 // Newest is the highest ready version of a model. Requests without a version use it.
 type Newest struct {
-	*model.Loaded
+	*model.LoadedVersion
 	metadata *inferencepb.ModelMetadataResponse
 	// choice is nil without a chooser, and if there is only one version to choose from.
 	choice *choice
 }
 
-// choice is a chooser and the versions to choose from, as alike returns them. The last one is
-// the newest.
+// choice is a chooser and the versions to choose from, as sameDecoupling returns them. The last
+// one is the newest.
 type choice struct {
 	chooser infer.Chooser
 	ready   []infer.Model
@@ -40,7 +40,7 @@ func (n *Newest) Choose(r *infer.Request) infer.Model {
 	if i < 0 || i >= len(n.choice.ready)-1 {
 		return n
 	}
-	v := n.choice.ready[i].(*model.Loaded)
+	v := n.choice.ready[i].(*model.LoadedVersion)
 	if !v.Acquire() {
 		return n
 	}

@@ -77,7 +77,7 @@ func (s *State) Statistics(name, number string) (*inferencepb.ModelStatisticsRes
 		}
 		return out, nil
 	}
-	m, err := s.pick(now, name)
+	m, err := s.modelNamed(now, name)
 	if err != nil || m == nil || m.newest == nil {
 		return nil, status.New(status.InvalidArg, "requested model '%s' is not available", name)
 	}

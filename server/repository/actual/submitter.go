@@ -16,10 +16,10 @@ type steps struct {
 }
 
 // submitter finds the models that a model calls by name while it executes. If several models
-// have the name, it prefers the one in the calling model's space.
+// have the name, it prefers the one in the calling model's namespace.
 type submitter struct {
-	state *State
-	space string
+	state     *State
+	namespace string
 }
 
 var (
@@ -27,12 +27,11 @@ var (
 	_ infer.Submitter = (*submitter)(nil)
 )
 
-// Steps returns the access to the models of an ensemble's steps, whose IDs are given by
-// name.
+// Steps returns the submitter of an ensemble; ids are the IDs of its steps' models by name.
 func (s *State) Steps(ids map[string]store.ID) infer.Submitter { return &steps{s, ids} }
 
-// Submitter returns the access to other models for a model in a space.
-func (s *State) Submitter(space string) infer.Submitter { return &submitter{s, space} }
+// Submitter returns the submitter of a model in a namespace.
+func (s *State) Submitter(namespace string) infer.Submitter { return &submitter{s, namespace} }
 
 // Acquire takes a reference to the model of a step.
 func (s *steps) Acquire(name, version string) (infer.Callee, error) {
@@ -51,7 +50,7 @@ func (s *steps) Acquire(name, version string) (infer.Callee, error) {
 }
 
 // ready returns a ready version, the newest for an empty number; nil when there is none.
-func (m *Model) ready(number string) *model.Loaded {
+func (m *Model) ready(number string) *model.LoadedVersion {
 	if number == "" || m == nil {
 		return m.Newest()
 	}
@@ -80,11 +79,11 @@ func (s *submitter) Acquire(name, version string) (infer.Callee, error) {
 	}
 }
 
-func (s *submitter) find(now *Snapshot, name, version string) (*model.Loaded, error) {
-	m := now.Model(store.ID{Space: s.space, Name: name})
+func (s *submitter) find(now *Snapshot, name, version string) (*model.LoadedVersion, error) {
+	m := now.Model(store.ID{Namespace: s.namespace, Name: name})
 	if m == nil || m.Newest() == nil {
 		var err error
-		if m, err = s.state.pick(now, name); err != nil {
+		if m, err = s.state.modelNamed(now, name); err != nil {
 			return nil, err
 		}
 	}

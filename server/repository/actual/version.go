@@ -24,8 +24,8 @@ const reasonUnloaded = "unloaded"
 type Version struct {
 	Number int64
 	State  VersionState
-	Reason string        // of an unavailable version
-	Loaded *model.Loaded // nil unless the version is ready or unloading
+	Reason string               // of an unavailable version
+	Loaded *model.LoadedVersion // nil unless the version is ready or unloading
 
 	text string // Number in decimal
 }

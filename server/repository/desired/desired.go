@@ -46,7 +46,7 @@ func (s State) Add(id store.ID, by Requester, c *layout.Content) {
 	if c == nil {
 		return
 	}
-	if c.Ensemble() { // an ensemble is loaded again when its parts are
+	if c.Ensemble() { // an ensemble is loaded again when its composing models are
 		c.Folder.Hold()
 	}
 	m.release()
@@ -74,8 +74,8 @@ func (s State) Remove(ids []store.ID, dependents bool) []store.ID {
 		if !dependents {
 			continue
 		}
-		for _, p := range m.content.Parts {
-			if part := s[p]; part != nil && part.by == ByStep && len(s.users(p)) == 0 && !slices.Contains(removed, p) {
+		for _, p := range m.content.ComposingModels {
+			if composing := s[p]; composing != nil && composing.by == ByStep && len(s.users(p)) == 0 && !slices.Contains(removed, p) {
 				removed = append(removed, p)
 			}
 		}
@@ -97,10 +97,10 @@ func (s State) Has(id store.ID) bool { return s[id] != nil }
 // Content returns the content to load a model from. The model is in the state.
 func (s State) Content(id store.ID) *layout.Content { return s[id].content }
 
-// Parts returns the models of an ensemble's steps.
-func (s State) Parts(id store.ID) []store.ID {
+// ComposingModels returns the models of an ensemble's steps, by step.
+func (s State) ComposingModels(id store.ID) []store.ID {
 	if m := s[id]; m != nil {
-		return m.content.Parts
+		return m.content.ComposingModels
 	}
 	return nil
 }

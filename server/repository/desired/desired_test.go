@@ -38,7 +38,7 @@ func content(name, parts string, open *int) *layout.Content {
 		config.SchedulingChoice = &inferencepb.ModelConfig_EnsembleScheduling{EnsembleScheduling: &inferencepb.ModelEnsembling{}}
 	}
 	return &layout.Content{
-		From: store.Model{ID: id(name)}, Parts: ids(parts), Config: modelconfig.New("", config),
+		From: store.Model{ID: id(name)}, ComposingModels: ids(parts), Config: modelconfig.New("", config),
 		Folder: store.NewFolder(name, func() { *open-- }),
 	}
 }
@@ -68,8 +68,8 @@ func TestRemove(t *testing.T) {
 	}{
 		{"top", false, ByStep, "top"},
 		{"top", true, ByStep, "top ab a"},             // bc needs b and c
-		{"top bc", true, ByStep, "top bc ab c a b"},   // nobody needs them
-		{"top bc", true, ByStep | ByClient, "top bc"}, // a client asked for them, too
+		{"top bc", true, ByStep, "top bc ab c a b"},   // no ensemble needs them
+		{"top bc", true, ByStep | ByClient, "top bc"}, // a client requested them too
 		{"bc", true, ByStep, "bc"},                    // top needs b and c
 		{"unknown a", true, ByStep, "unknown a"},      // removed in any case
 		{"top ab bc", false, ByStep, "top ab bc"},
@@ -100,7 +100,7 @@ func TestAdd(t *testing.T) {
 	s.Add(id("e"), ByClient, nil)
 	require.Same(t, first, s.Content(id("e")))
 	s.Add(id("e"), ByClient, second)
-	require.Equal(t, ids("b"), s.Parts(id("e")))
+	require.Equal(t, ids("b"), s.ComposingModels(id("e")))
 	first.Folder.Release()
 	require.Equal(t, 1, open, "the folder before is given back")
 	second.Folder.Release()

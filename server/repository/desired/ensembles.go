@@ -28,7 +28,7 @@ func (s State) EnsemblesOf(ids []store.ID) []store.ID {
 			return
 		}
 		delete(reached, id)
-		for _, p := range s.Parts(id) {
+		for _, p := range s.ComposingModels(id) {
 			visit(p)
 		}
 		order = append(order, id)
@@ -43,7 +43,7 @@ func (s State) EnsemblesOf(ids []store.ID) []store.ID {
 func (s State) users(id store.ID) []store.ID {
 	var all []store.ID
 	for user, m := range s {
-		if slices.Contains(m.content.Parts, id) {
+		if slices.Contains(m.content.ComposingModels, id) {
 			all = append(all, user)
 		}
 	}
@@ -64,7 +64,7 @@ func (s State) sorted() []store.ID {
 func (s State) Neighbors(name string) []string {
 	var all []string
 	for id, m := range s {
-		for _, p := range m.content.Parts {
+		for _, p := range m.content.ComposingModels {
 			switch {
 			case id.Name == name:
 				all = append(all, p.Name)
@@ -85,7 +85,7 @@ func (s State) Cycle(id store.ID) error {
 			return at, false
 		}
 		seen[at] = true
-		for _, p := range s.Parts(at) {
+		for _, p := range s.ComposingModels(at) {
 			if p == id {
 				return at, true
 			}

@@ -22,8 +22,8 @@ type Content struct {
 	Folder *store.Folder
 	// Override replaces the configuration in the folder; nil: it does not.
 	Override *string
-	// Parts are the models of an ensemble's steps, by step.
-	Parts []store.ID
+	// ComposingModels are the models of an ensemble's steps, by step.
+	ComposingModels []store.ID
 	// Versions are the versions that the policy picks, ascending.
 	Versions []Version
 	// Missing are the versions that the policy names and that have no folder.

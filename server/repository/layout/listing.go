@@ -17,7 +17,7 @@ type Listing struct {
 
 	reader Reader
 	stamps map[store.ID]stamped
-	read   map[store.ID]*reading
+	read   map[store.ID]*readResult
 }
 
 type stamped struct {
@@ -25,8 +25,8 @@ type stamped struct {
 	err   error
 }
 
-// reading is the content of a model, or the reason why it could not be read.
-type reading struct {
+// readResult is the content of a model, or the reason why it could not be read.
+type readResult struct {
 	override *string
 	content  *Content
 	complete bool // else only the configuration was parsed
@@ -34,8 +34,8 @@ type reading struct {
 }
 
 // List lists the models of the store.
-func (d *Reader) List(ctx context.Context) *Listing {
-	l := &Listing{reader: *d}
+func (r *Reader) List(ctx context.Context) *Listing {
+	l := &Listing{reader: *r}
 	l.Renew(ctx)
 	return l
 }
@@ -44,7 +44,7 @@ func (d *Reader) List(ctx context.Context) *Listing {
 func (l *Listing) Renew(ctx context.Context) {
 	l.Release()
 	l.Models, l.Err = l.reader.Store.List(ctx)
-	l.stamps, l.read = map[store.ID]stamped{}, map[store.ID]*reading{}
+	l.stamps, l.read = map[store.ID]stamped{}, map[store.ID]*readResult{}
 }
 
 // Release gives up the listing's references to the folders of the contents.
@@ -66,7 +66,7 @@ func (l *Listing) Model(id store.ID) *store.Model {
 	return &l.Models[i]
 }
 
-// Named returns the models of a name, by space.
+// Named returns the models of a name, by namespace.
 func (l *Listing) Named(name string) []store.Model {
 	var all []store.Model
 	for _, m := range l.Models {
@@ -99,7 +99,7 @@ func (l *Listing) Content(ctx context.Context, m *store.Model, override *string)
 		got.content, got.err = nil, err
 		return nil, err
 	}
-	got.complete, got.content.Parts = true, l.parts(got.content)
+	got.complete, got.content.ComposingModels = true, l.composingModels(got.content)
 	return got.content, nil
 }
 
@@ -109,8 +109,8 @@ func (l *Listing) Unpack(scratch *store.Scratch, name string, o infer.LoadOption
 	if err != nil {
 		return nil, err
 	}
-	c.Parts = l.parts(c)
-	l.keep(c.ID(), &reading{override: o.Config, content: c, complete: true})
+	c.ComposingModels = l.composingModels(c)
+	l.keep(c.ID(), &readResult{override: o.Config, content: c, complete: true})
 	return c, nil
 }
 
@@ -134,7 +134,7 @@ func (l *Listing) StepNames(ctx context.Context, name string, override *string) 
 }
 
 // open parses the configuration of a model, after its stamp.
-func (l *Listing) open(ctx context.Context, m *store.Model, override *string) *reading {
+func (l *Listing) open(ctx context.Context, m *store.Model, override *string) *readResult {
 	if got := l.read[m.ID]; got != nil && got.override == override {
 		return got
 	}
@@ -143,10 +143,10 @@ func (l *Listing) open(ctx context.Context, m *store.Model, override *string) *r
 	if err == nil {
 		c, err = l.reader.open(ctx, *m, stamp, override)
 	}
-	return l.keep(m.ID, &reading{override: override, content: c, err: err})
+	return l.keep(m.ID, &readResult{override: override, content: c, err: err})
 }
 
-func (l *Listing) keep(id store.ID, got *reading) *reading {
+func (l *Listing) keep(id store.ID, got *readResult) *readResult {
 	if before := l.read[id]; before != nil && before.content != nil {
 		before.content.Folder.Release()
 	}
@@ -154,24 +154,24 @@ func (l *Listing) keep(id store.ID, got *reading) *reading {
 	return got
 }
 
-// parts returns the models of an ensemble's steps, by step; nil for other models.
-func (l *Listing) parts(c *Content) []store.ID {
+// composingModels returns the models of an ensemble's steps, by step; nil for other models.
+func (l *Listing) composingModels(c *Content) []store.ID {
 	var all []store.ID
 	for _, name := range stepNames(c.Config) {
-		all = append(all, l.part(c.ID().Space, name))
+		all = append(all, l.composingModel(c.ID().Namespace, name))
 	}
 	return all
 }
 
-// part finds the model of a step of an ensemble in a space: the model of that space, or the
-// only one of the name in all spaces. It returns the zero ID if the model does not exist.
-func (l *Listing) part(space, name string) store.ID {
+// composingModel finds the model of a step of an ensemble in a namespace: the model of that
+// namespace, or the only model of the name. It returns the zero ID if there is no such model.
+func (l *Listing) composingModel(space, name string) store.ID {
 	if !l.reader.Namespacing {
 		return store.ID{Name: name}
 	}
 	found := l.Named(name)
 	for _, m := range found {
-		if m.ID.Space == space {
+		if m.ID.Namespace == space {
 			return m.ID
 		}
 	}

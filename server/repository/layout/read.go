@@ -19,14 +19,14 @@ import (
 // open fetches a model and parses its configuration. The stamp was taken before, so that
 // the next operation sees a change in between. The caller completes the content, and holds
 // its folder.
-func (d *Reader) open(ctx context.Context, m store.Model, stamp store.Stamp, override *string) (*Content, error) {
+func (r *Reader) open(ctx context.Context, m store.Model, stamp store.Stamp, override *string) (*Content, error) {
 	c := &Content{From: m, Stamp: stamp, Override: override}
-	folder, err := c.Fetch(ctx, d.Store, "")
+	folder, err := c.Fetch(ctx, r.Store, "")
 	if err != nil {
 		return nil, err
 	}
 	c.Folder = folder
-	if err := d.configure(c); err != nil {
+	if err := r.configure(c); err != nil {
 		folder.Release()
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (d *Reader) open(ctx context.Context, m store.Model, stamp store.Stamp, ove
 
 // unpack makes content from the files that came with a load. The content has no stamp, so
 // that the next load uses the store's files again.
-func (d *Reader) unpack(scratch *store.Scratch, name string, o infer.LoadOptions) (*Content, error) {
+func (r *Reader) unpack(scratch *store.Scratch, name string, o infer.LoadOptions) (*Content, error) {
 	if o.Config == nil {
 		return nil, status.New(status.InvalidArg, "Load parameter 'config' must be specified for model file override")
 	}
@@ -47,9 +47,9 @@ func (d *Reader) unpack(scratch *store.Scratch, name string, o infer.LoadOptions
 		return nil, err
 	}
 	c := &Content{From: store.Model{ID: store.ID{Name: name}, Location: folder.Dir}, Folder: folder, uploaded: true, Override: o.Config}
-	err = d.configure(c)
+	err = r.configure(c)
 	if err == nil {
-		err = d.complete(context.Background(), c, store.ReadStamp(folder.Dir))
+		err = r.complete(context.Background(), c, store.ReadStamp(folder.Dir))
 	}
 	if err != nil {
 		folder.Release()
@@ -59,9 +59,9 @@ func (d *Reader) unpack(scratch *store.Scratch, name string, o infer.LoadOptions
 }
 
 // configure reads the model's configuration, or the override.
-func (d *Reader) configure(c *Content) (err error) {
+func (r *Reader) configure(c *Content) (err error) {
 	dir := c.Folder.Dir
-	path := d.configPath(dir)
+	path := r.configPath(dir)
 	rel, _ := filepath.Rel(dir, path)
 	c.ConfigEntry, _, _ = strings.Cut(filepath.ToSlash(rel), "/")
 	if c.Override != nil {
@@ -70,7 +70,7 @@ func (d *Reader) configure(c *Content) (err error) {
 		}
 	} else {
 		c.Config, err = modelconfig.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) && d.AutoComplete {
+		if errors.Is(err, fs.ErrNotExist) && r.AutoComplete {
 			c.Config, err = modelconfig.Parse(path, nil)
 		}
 		if err != nil {
@@ -84,9 +84,9 @@ func (d *Reader) configure(c *Content) (err error) {
 }
 
 // configPath returns the path of the configuration of the model in dir.
-func (d *Reader) configPath(dir string) string {
-	if d.ConfigName != "" {
-		path := filepath.Join(dir, "configs", d.ConfigName+".pbtxt")
+func (r *Reader) configPath(dir string) string {
+	if r.ConfigName != "" {
+		path := filepath.Join(dir, "configs", r.ConfigName+".pbtxt")
 		if _, err := os.Stat(path); err == nil {
 			return path
 		}
@@ -96,20 +96,20 @@ func (d *Reader) configPath(dir string) string {
 
 // complete finds the backend and the versions of opened content, and makes the checks that
 // do not need the backend.
-func (d *Reader) complete(ctx context.Context, c *Content, entries store.Stamp) (err error) {
-	all := &files{ctx, d.Store, c, entries, map[string]*store.Folder{}}
+func (r *Reader) complete(ctx context.Context, c *Content, entries store.Stamp) (err error) {
+	all := &files{ctx, r.Store, c, entries, map[string]*store.Folder{}}
 	defer all.release()
 	if err := c.Config.First(agent.Run(c.Config, all)); err != nil {
 		return err
 	}
-	if err := d.detect(ctx, c, entries); err != nil {
+	if err := r.detect(ctx, c, entries); err != nil {
 		return err
 	}
 	c.Config.Normalize()
 	if err := c.Config.First(c.Config.Validate()); err != nil {
 		return err
 	}
-	if !d.AutoComplete {
+	if !r.AutoComplete {
 		if err := c.Config.First(c.Config.ValidateIO()); err != nil {
 			return err
 		}
@@ -120,11 +120,11 @@ func (d *Reader) complete(ctx context.Context, c *Content, entries store.Stamp) 
 
 // detect finds the backend. It needs the files of a version only if the configuration
 // leaves the backend open.
-func (d *Reader) detect(ctx context.Context, c *Content, entries store.Stamp) error {
+func (r *Reader) detect(ctx context.Context, c *Content, entries store.Stamp) error {
 	folder := c.Folder
-	open := c.Config.GetPlatform() == "" && c.Config.GetDefaultModelFilename() == "" && slices.Contains([]string{"", "tensorflow"}, c.Config.GetBackend())
-	if all := entries.Folders(); open && len(all) > 0 {
-		first, err := c.Fetch(ctx, d.Store, all[0])
+	unknown := c.Config.GetPlatform() == "" && c.Config.GetDefaultModelFilename() == "" && slices.Contains([]string{"", "tensorflow"}, c.Config.GetBackend())
+	if all := entries.Folders(); unknown && len(all) > 0 {
+		first, err := c.Fetch(ctx, r.Store, all[0])
 		if err != nil {
 			return err
 		}

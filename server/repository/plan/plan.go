@@ -19,12 +19,12 @@ type Verb uint8
 
 // The verbs.
 const (
-	Report   Verb = iota // model: log why it cannot be loaded; its serving versions continue
-	Withdraw             // model: take it out of service
-	Load                 // model: load its content; version: load its files
-	Regroup              // version: make new instances of the loaded model
-	Keep                 // version: nothing was changed
-	Retire               // version: take it out of service once the others serve
+	Report           Verb = iota // model: log why it cannot be loaded; its serving versions continue
+	Withdraw                     // model: take it out of service
+	Load                         // model: load its content; version: load its files
+	ReplaceInstances             // version: make new instances of the loaded model
+	Keep                         // version: nothing was changed
+	Retire                       // version: take it out of service once the others serve
 )
 
 // Outcome is the result of the last load of a model. It is not changed.
@@ -85,7 +85,7 @@ func (a *Action) Details() []any {
 
 // Models returns the actions on the models that an operation found and on those that it
 // removed from the desired state, in the order of the log. Loads run at the same time,
-// except that ensembles wait for their parts.
+// except that ensembles wait for their composing models.
 func Models(s desired.State, found []Finding, removed []store.ID) []Action {
 	var reports, rest []Action
 	loads := map[store.ID]bool{}
@@ -102,7 +102,7 @@ func Models(s desired.State, found []Finding, removed []store.ID) []Action {
 		case f.Content != nil:
 			a := Action{Do: Load, ID: f.ID, Content: f.Content}
 			if s.Cycle(f.ID) == nil {
-				for _, p := range f.Content.Parts {
+				for _, p := range f.Content.ComposingModels {
 					if loads[p] && !slices.Contains(a.After, p) {
 						a.After = append(a.After, p)
 					}

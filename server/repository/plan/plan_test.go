@@ -23,8 +23,8 @@ import (
 //	NAME [store=STAMP] [have=STAMP] [broken] [twice] [named] [override] [before] [unreadable] [steps=NAME,...]
 //	removed NAME
 //
-// A line is a desired model: the stamp of the store and of the last load, whether that
-// had an override before, and whether a client asks for one now.
+// A line is a desired model: the stamp of the store and of the last load, whether that load had
+// an override, and whether a client requests one now.
 func TestModels(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -113,7 +113,7 @@ func parseFinding(t *testing.T, line string) Finding {
 		f.Err = errors.New("no luck")
 	default:
 		f.Content = &layout.Content{
-			From: store.Model{ID: f.ID}, Override: override, Parts: parts,
+			From: store.Model{ID: f.ID}, Override: override, ComposingModels: parts,
 			Config: modelconfig.New("", &inferencepb.ModelConfig{}),
 		}
 	}
@@ -203,6 +203,6 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-var verbs = map[Verb]string{Load: "load", Regroup: "regroup", Keep: "keep", Retire: "retire"}
+var verbs = map[Verb]string{Load: "load", ReplaceInstances: "regroup", Keep: "keep", Retire: "retire"}
 
 func isVersion(name string) bool { return slices.Contains([]string{"1", "2"}, name) }

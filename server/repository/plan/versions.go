@@ -45,7 +45,7 @@ func Versions(c *layout.Content, ready []Ready) []Change {
 }
 
 // compare returns the action on a ready version. An ensemble is always loaded again,
-// because its parts may be other versions.
+// because its composing models may have other versions.
 func compare(c *layout.Content, v layout.Version, r *Ready) Verb {
 	if c.Ensemble() || r.Broken || r.Origin != c.Origin(v) || !r.Stamp.SameFor(c.Stamp, v.Name, c.ConfigEntry) {
 		return Load
@@ -58,7 +58,7 @@ func compare(c *layout.Content, v layout.Version, r *Ready) Verb {
 		cfg.InstanceGroup, cfg.VersionPolicy = nil, nil
 	}
 	if proto.Equal(before, now) {
-		return Regroup
+		return ReplaceInstances
 	}
 	return Load
 }

@@ -44,11 +44,11 @@ type Controller struct {
 
 // window collects observations since from.
 type window struct {
-	from      int64
-	latencies latencies
-	late      int // latencies above the target
-	batches   int
-	waited    int // batches that were not full
+	from        int64
+	latencies   latencies
+	aboveTarget int // latencies above the target
+	batches     int
+	notFull     int // batches that were not full
 }
 
 var _ scheduler.Observer = (*Controller)(nil)
@@ -84,7 +84,7 @@ func (c *Controller) Ended(_ int, b *infer.Batch, execution scheduler.Execution)
 		latency := execution.End - r.Times.Received
 		w.latencies.add(latency)
 		if latency > int64(c.goal.Target) {
-			w.late++
+			w.aboveTarget++
 		}
 	}
 	if w.latencies.n == before {
@@ -92,7 +92,7 @@ func (c *Controller) Ended(_ int, b *infer.Batch, execution scheduler.Execution)
 	}
 	w.batches++
 	if execution.Why == stats.Delay || execution.Why == stats.Immediate {
-		w.waited++
+		w.notFull++
 	}
 	if w.enough(c.goal.Target, execution.End) {
 		c.closeWindow(execution.End)
@@ -103,7 +103,7 @@ func (c *Controller) Ended(_ int, b *infer.Batch, execution scheduler.Execution)
 func (w *window) enough(target time.Duration, now int64) bool {
 	n, took := w.latencies.n, time.Duration(now-w.from)
 	switch {
-	case w.late > max(n, manyRequests)/50:
+	case w.aboveTarget > max(n, manyRequests)/50:
 		return true
 	case n < fewRequests || took < minTargets*target:
 		return false
@@ -118,7 +118,7 @@ func (c *Controller) closeWindow(now int64) {
 	c.mu.state = Step(c.goal, c.mu.state, Window{
 		P99:  w.latencies.p99(),
 		Rate: float64(w.latencies.n) / took.Seconds(),
-		Size: float64(w.latencies.n) / float64(w.batches), Waited: float64(w.waited) / float64(w.batches),
+		Size: float64(w.latencies.n) / float64(w.batches), NotFull: float64(w.notFull) / float64(w.batches),
 	})
 	if c.mu.state.Delay != before {
 		c.set(c.mu.state.Delay)

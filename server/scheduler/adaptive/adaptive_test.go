@@ -19,39 +19,41 @@ const ms = time.Millisecond
 func TestStep(t *testing.T) {
 	t.Parallel()
 	goal := Goal{Target: 20 * ms, Limit: 15 * ms}
-	calm := Window{P99: 7 * ms, Rate: 1000, Size: 2, Waited: 1}
-	rose := func(seen Window) State { return State{Delay: 7 * ms, Change: Longer, Before: 2 * ms, Seen: seen} }
+	calm := Window{P99: 7 * ms, Rate: 1000, Size: 2, NotFull: 1}
+	rose := func(seen Window) State {
+		return State{Delay: 7 * ms, Change: Longer, DelayBefore: 2 * ms, WindowBefore: seen}
+	}
 	for name, c := range map[string]struct {
 		state State
 		seen  Window
 		want  State
 	}{
 		"room: half of it":                {State{Delay: 2 * ms}, calm, rose(calm)},
-		"in the band":                     {State{Delay: 9 * ms}, Window{P99: 16 * ms, Waited: 1}, State{Delay: 9 * ms}},
-		"above: all of it":                {State{Delay: 9 * ms}, Window{P99: 21 * ms, Rate: 5}, State{Delay: 5 * ms, Pause: 4, Left: 4, Rate: 5}},
-		"far above":                       {State{Delay: 9 * ms}, Window{P99: time.Second, Rate: 5}, State{Pause: 4, Left: 4, Rate: 5}},
-		"above without a delay":           {State{}, Window{P99: time.Second, Rate: 5}, State{Pause: 4, Left: 4, Rate: 5}},
-		"above again":                     {State{Delay: 9 * ms, Pause: 4, Rate: 5}, Window{P99: 20 * ms, Rate: 5}, State{Delay: 6 * ms, Pause: 8, Left: 8, Rate: 5}},
-		"still above":                     {State{Delay: 6 * ms, Pause: 8, Left: 8, Rate: 5}, Window{P99: 20 * ms, Rate: 5}, State{Delay: 3 * ms, Pause: 8, Left: 8, Rate: 5}},
-		"a pause":                         {State{Delay: 2 * ms, Pause: 4, Left: 2, Rate: 900}, calm, State{Delay: 2 * ms, Pause: 4, Left: 1, Rate: 900}},
-		"another load ends the pause":     {State{Delay: 2 * ms, Pause: 4, Left: 2, Rate: 700}, calm, rose(calm)},
-		"full batches need no more delay": {State{Delay: 2 * ms}, Window{P99: 7 * ms, Waited: 0.04}, State{Delay: 2 * ms}},
-		"a rise that pays":                {rose(calm), Window{P99: 16 * ms, Rate: 1000, Size: 2.5, Waited: 1}, State{Delay: 7 * ms, Before: 2 * ms, Seen: calm}},
-		"a rise in vain":                  {rose(calm), Window{P99: 12 * ms, Rate: 500, Size: 2.1, Waited: 1}, State{Delay: 2 * ms, Before: 2 * ms, Seen: calm, Pause: 4, Left: 4, Rate: 1000, Shorten: true}},
+		"in the band":                     {State{Delay: 9 * ms}, Window{P99: 16 * ms, NotFull: 1}, State{Delay: 9 * ms}},
+		"above: all of it":                {State{Delay: 9 * ms}, Window{P99: 21 * ms, Rate: 5}, State{Delay: 5 * ms, Pause: 4, PauseLeft: 4, Rate: 5}},
+		"far above":                       {State{Delay: 9 * ms}, Window{P99: time.Second, Rate: 5}, State{Pause: 4, PauseLeft: 4, Rate: 5}},
+		"above without a delay":           {State{}, Window{P99: time.Second, Rate: 5}, State{Pause: 4, PauseLeft: 4, Rate: 5}},
+		"above again":                     {State{Delay: 9 * ms, Pause: 4, Rate: 5}, Window{P99: 20 * ms, Rate: 5}, State{Delay: 6 * ms, Pause: 8, PauseLeft: 8, Rate: 5}},
+		"still above":                     {State{Delay: 6 * ms, Pause: 8, PauseLeft: 8, Rate: 5}, Window{P99: 20 * ms, Rate: 5}, State{Delay: 3 * ms, Pause: 8, PauseLeft: 8, Rate: 5}},
+		"a pause":                         {State{Delay: 2 * ms, Pause: 4, PauseLeft: 2, Rate: 900}, calm, State{Delay: 2 * ms, Pause: 4, PauseLeft: 1, Rate: 900}},
+		"another load ends the pause":     {State{Delay: 2 * ms, Pause: 4, PauseLeft: 2, Rate: 700}, calm, rose(calm)},
+		"full batches need no more delay": {State{Delay: 2 * ms}, Window{P99: 7 * ms, NotFull: 0.04}, State{Delay: 2 * ms}},
+		"a rise that pays":                {rose(calm), Window{P99: 16 * ms, Rate: 1000, Size: 2.5, NotFull: 1}, State{Delay: 7 * ms, DelayBefore: 2 * ms, WindowBefore: calm}},
+		"a rise in vain":                  {rose(calm), Window{P99: 12 * ms, Rate: 500, Size: 2.1, NotFull: 1}, State{Delay: 2 * ms, DelayBefore: 2 * ms, WindowBefore: calm, Pause: 4, PauseLeft: 4, Rate: 1000, Shorten: true}},
 		"a shorter one": {
-			State{Delay: 2 * ms, Shorten: true, Left: 1},
+			State{Delay: 2 * ms, Shorten: true, PauseLeft: 1},
 			calm,
-			State{Delay: ms, Shorten: true, Left: 1, Change: Shorter, Before: 2 * ms, Seen: calm},
+			State{Delay: ms, Shorten: true, PauseLeft: 1, Change: Shorter, DelayBefore: 2 * ms, WindowBefore: calm},
 		},
 		"which was too short": {
-			State{Delay: ms, Shorten: true, Change: Shorter, Before: 2 * ms, Seen: calm},
-			Window{P99: 6 * ms, Size: 1.8, Waited: 1},
-			State{Delay: 2 * ms, Before: 2 * ms, Seen: calm},
+			State{Delay: ms, Shorten: true, Change: Shorter, DelayBefore: 2 * ms, WindowBefore: calm},
+			Window{P99: 6 * ms, Size: 1.8, NotFull: 1},
+			State{Delay: 2 * ms, DelayBefore: 2 * ms, WindowBefore: calm},
 		},
 		"the limit": {
 			State{Delay: 14 * ms},
-			Window{P99: 10 * ms, Waited: 1},
-			State{Delay: 15 * ms, Change: Longer, Before: 14 * ms, Seen: Window{P99: 10 * ms, Waited: 1}},
+			Window{P99: 10 * ms, NotFull: 1},
+			State{Delay: 15 * ms, Change: Longer, DelayBefore: 14 * ms, WindowBefore: Window{P99: 10 * ms, NotFull: 1}},
 		},
 	} {
 		require.Equal(t, c.want, Step(goal, c.state, c.seen), name)
@@ -65,7 +67,7 @@ func TestOneCaller(t *testing.T) {
 	s, waits := State{}, 0
 	for range 1000 {
 		took := ms + s.Delay
-		s = Step(Goal{Target: 20 * ms, Limit: 20 * ms}, s, Window{P99: took, Rate: 1 / took.Seconds(), Size: 1, Waited: 1})
+		s = Step(Goal{Target: 20 * ms, Limit: 20 * ms}, s, Window{P99: took, Rate: 1 / took.Seconds(), Size: 1, NotFull: 1})
 		if s.Delay > 0 {
 			waits++
 		}
@@ -152,8 +154,9 @@ func (r *run) p99(from, to int) time.Duration {
 	return all[(99*len(all)+99)/100-1]
 }
 
-// TestHolds holds the target after the start for every load and first delay. The batches are
-// larger than without a delay where the target allows it, and the delay settles.
+// TestHolds: after the start the latency stays below the target for every load and first delay.
+// The batches are larger than without a delay where the target allows it, and the delay
+// converges.
 func TestHolds(t *testing.T) {
 	t.Parallel()
 	for _, instances := range []int{1, 2} {
@@ -213,8 +216,8 @@ func TestSlowerBackend(t *testing.T) {
 	require.Less(t, len(got.delays), 30)
 }
 
-// TestOverload: a target that no delay can hold brings the delay down to nothing,
-// and what could be answered still is.
+// TestOverload: for a target that no delay can meet the delay falls to zero, and the throughput
+// stays.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	goal := Goal{Target: 10 * ms, Limit: 10 * ms}

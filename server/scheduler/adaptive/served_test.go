@@ -24,9 +24,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestCallers has a real queue and instance, and callers that send their next request when
-// they have an answer. Waiting for more of them than exist is useless, so that nearly no
-// time is spent on it, however far the target is.
+// TestCallers has a real queue and instance, and callers that send their next request when they
+// have an answer. To wait for more requests than there are callers is useless, so the delay stays
+// near zero for any target.
 func TestCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -4,10 +4,10 @@ import "time"
 
 // Window describes the requests that arrived under one delay.
 type Window struct {
-	P99    time.Duration // of their latencies, arrival to answer
-	Rate   float64       // requests a second
-	Size   float64       // requests in a batch, on average
-	Waited float64       // share of the batches that were not full when they were formed
+	P99     time.Duration // of their latencies, arrival to answer
+	Rate    float64       // requests a second
+	Size    float64       // requests in a batch, on average
+	NotFull float64       // share of the batches that were not full when they were formed
 }
 
 // Goal is what the controller aims for.
@@ -19,16 +19,16 @@ type Goal struct {
 // State is the state of the control loop between windows.
 type State struct {
 	Delay time.Duration
-	// After a mistake the delay does not rise for Pause windows, of which Left remain.
+	// After a mistake the delay does not rise for Pause windows, of which PauseLeft remain.
 	// Rate is the load at the mistake.
-	Pause, Left int
-	Rate        float64
-	// Change is the latest change of the delay, if it is still on trial. The delay was
-	// Before, and the window before the change was Seen.
-	Change Change
-	Before time.Duration
-	Seen   Window
-	// Shorten says that shorter delays are to be tried.
+	Pause, PauseLeft int
+	Rate             float64
+	// Change is the latest change of the delay, if it is still on trial. DelayBefore and
+	// WindowBefore are the delay and the window before the change.
+	Change       Change
+	DelayBefore  time.Duration
+	WindowBefore Window
+	// Shorten makes Step try shorter delays.
 	Shorten bool
 }
 
@@ -51,7 +51,7 @@ const (
 	firstPause, lastPause = 4, 64
 
 	loadFactor = 1.25 // two loads that differ by more than this factor are different loads
-	minWaited  = 0.05 // smallest share of batches that were not full for which the delay rises
+	minNotFull = 0.05 // smallest share of batches that were not full for which the delay rises
 	// A longer delay is helpful if the batches grow by this share of the requests that
 	// arrive in the added time, or by this share of their size.
 	minShareOfArrivals, minGrowth = 0.25, 0.2
@@ -75,22 +75,22 @@ func Step(g Goal, s State, w Window) State {
 	trial := s.Change
 	s.Change = None
 	if s.Rate > 0 && trial == None && changed(s.Rate, w.Rate) {
-		s.Pause, s.Left, s.Rate = 0, 0, 0
+		s.Pause, s.PauseLeft, s.Rate = 0, 0, 0
 	}
 	switch p99 := float64(w.P99); {
 	case p99 > high*target:
 		s.pauseRise(w.Rate)
 		s.Delay, s.Shorten = max(s.Delay+gap, 0).Truncate(time.Microsecond), false
 	case trial == Longer && s.unhelpful(w):
-		s.pauseRise(s.Seen.Rate)
-		s.Delay, s.Shorten = s.Before, true
-	case trial == Shorter && w.Size < minSize*s.Seen.Size:
-		s.Delay, s.Shorten = s.Before, false
+		s.pauseRise(s.WindowBefore.Rate)
+		s.Delay, s.Shorten = s.DelayBefore, true
+	case trial == Shorter && w.Size < minSize*s.WindowBefore.Size:
+		s.Delay, s.Shorten = s.DelayBefore, false
 	case s.Shorten && s.Delay > shortest:
 		s.try(Shorter, s.Delay/2, w)
-	case s.Left > 0:
-		s.Left--
-	case p99 < low*target && w.Waited >= minWaited && s.Delay < g.Limit:
+	case s.PauseLeft > 0:
+		s.PauseLeft--
+	case p99 < low*target && w.NotFull >= minNotFull && s.Delay < g.Limit:
 		s.try(Longer, min(s.Delay+gap/2, g.Limit), w)
 	}
 	return s
@@ -98,7 +98,7 @@ func Step(g Goal, s State, w Window) State {
 
 // try changes the delay for the next window.
 func (s *State) try(t Change, delay time.Duration, w Window) {
-	s.Change, s.Before, s.Seen = t, s.Delay, w
+	s.Change, s.DelayBefore, s.WindowBefore = t, s.Delay, w
 	s.Delay = delay.Truncate(time.Microsecond)
 }
 
@@ -108,17 +108,17 @@ func changed(a, b float64) bool { return b > a*loadFactor || b < a/loadFactor }
 // pauseRise starts a pause after a mistake. If no pause was left to run, the new one is
 // twice as long as the last.
 func (s *State) pauseRise(rate float64) {
-	if s.Left == 0 {
+	if s.PauseLeft == 0 {
 		s.Pause = min(max(2*s.Pause, firstPause), lastPause)
 	}
-	s.Left, s.Rate = s.Pause, rate
+	s.PauseLeft, s.Rate = s.Pause, rate
 }
 
 // unhelpful reports whether a longer delay made batches hardly larger.
 func (s *State) unhelpful(w Window) bool {
-	if w.Rate > s.Seen.Rate*loadFactor || w.Waited < minWaited {
+	if w.Rate > s.WindowBefore.Rate*loadFactor || w.NotFull < minNotFull {
 		return false // another load, or batches are already full
 	}
-	arrived := w.Rate * (s.Delay - s.Before).Seconds() * w.Waited
-	return w.Size-s.Seen.Size < min(minShareOfArrivals*arrived, minGrowth*s.Seen.Size)
+	arrived := w.Rate * (s.Delay - s.DelayBefore).Seconds() * w.NotFull
+	return w.Size-s.WindowBefore.Size < min(minShareOfArrivals*arrived, minGrowth*s.WindowBefore.Size)
 }

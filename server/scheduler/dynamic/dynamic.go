@@ -52,8 +52,8 @@ func (p *Policy) SetDelay(d time.Duration) { p.delay.Store(int64(d)) }
 
 // scan is the result of a walk over the queue.
 type scan struct {
-	of    *Policy // that has scanned
-	waits bool    // there is a queue delay
+	policy   *Policy // that has scanned
+	hasDelay bool    // there is a queue delay
 
 	// first and last are the first and last request considered.
 	first, last *infer.Request
@@ -98,18 +98,18 @@ func (p *Policy) Evaluate(waiting *scheduler.PriorityQueue, now int64, flush boo
 }
 
 // scan continues the last walk, or starts again when its result is no longer valid.
-func (p *Policy) scan(waiting *scheduler.PriorityQueue, waits bool) *scan {
+func (p *Policy) scan(waiting *scheduler.PriorityQueue, hasDelay bool) *scan {
 	last, memo := waiting.Memo()
 	s, _ := memo.(*scan)
 	if s == nil {
 		s = &scan{}
 	}
-	if last == nil || s.of != p || s.waits != waits {
+	if last == nil || s.policy != p || s.hasDelay != hasDelay {
 		first := waiting.Front()
-		*s = scan{of: p, waits: waits, first: first, oldest: first.Position.Since}
+		*s = scan{policy: p, hasDelay: hasDelay, first: first, oldest: first.Position.Since}
 		p.add(s, first)
 	}
-	for p.open(s) {
+	for p.canGrow(s) {
 		r := waiting.After(s.last)
 		if r == nil {
 			break
@@ -120,13 +120,13 @@ func (p *Policy) scan(waiting *scheduler.PriorityQueue, waits bool) *scan {
 	return s
 }
 
-// open reports whether another request could still join.
-func (p *Policy) open(s *scan) bool { return !s.closed && (s.waits || s.rows < p.largest) }
+// canGrow reports whether another request could still join.
+func (p *Policy) canGrow(s *scan) bool { return !s.closed && (s.hasDelay || s.rows < p.largest) }
 
 // consider adds a request to those that fit together, or closes the batch before it.
 func (p *Policy) consider(s *scan, r *infer.Request) {
 	n := r.Rows()
-	if s.waits && s.rows+n > p.largest && s.best == 0 {
+	if s.hasDelay && s.rows+n > p.largest && s.best == 0 {
 		s.best, s.why = s.count, stats.Full
 	}
 	switch {

@@ -62,7 +62,7 @@ func TestEvaluate(t *testing.T) {
 		wide     = config(32, 10000, 4, 8, 32)
 		noPrompt = config(32, 10000, 4, 8)
 	)
-	cut := func(n int, why stats.CloseReason) scheduler.Decision { return scheduler.Decision{Count: n, Why: why} }
+	decide := func(n int, why stats.CloseReason) scheduler.Decision { return scheduler.Decision{Count: n, Why: why} }
 	until := func(at int64) scheduler.Decision { return scheduler.Decision{At: at * ms} }
 	for name, c := range map[string]struct {
 		cfg   *inferencepb.ModelConfig
@@ -71,47 +71,47 @@ func TestEvaluate(t *testing.T) {
 		flush bool
 		want  scheduler.Decision
 	}{
-		"a preferred size":                              {waits, list(queued(2, 0)), 0, false, cut(1, stats.Preferred)},
-		"the largest preferred size":                    {waits, list(queued(6, 0)), 0, false, cut(1, stats.Preferred)},
+		"a preferred size":                              {waits, list(queued(2, 0)), 0, false, decide(1, stats.Preferred)},
+		"the largest preferred size":                    {waits, list(queued(6, 0)), 0, false, decide(1, stats.Preferred)},
 		"one waits":                                     {waits, list(queued(1, 0)), 0, false, until(10000)},
 		"three wait":                                    {waits, list(queued(3, 0)), 0, false, until(10000)},
-		"more than the largest preferred size":          {waits, list(queued(7, 0)), 0, false, cut(1, stats.Full)},
+		"more than the largest preferred size":          {waits, list(queued(7, 0)), 0, false, decide(1, stats.Full)},
 		"1+3 wait for the oldest":                       {waits, list(queued(1, 0), queued(3, 100)), 100, false, until(10000)},
 		"the delay just not over":                       {waits, list(queued(1, 0), queued(3, 100)), 9999, false, until(10000)},
-		"the delay over":                                {waits, list(queued(1, 0), queued(3, 100)), 10000, false, cut(2, stats.Delay)},
-		"3+7: the first alone":                          {waits, list(queued(3, 0), queued(7, 100)), 100, false, cut(1, stats.Full)},
-		"3+4 fits but passes the largest":               {waits, list(queued(3, 0), queued(4, 100)), 100, false, cut(1, stats.Full)},
-		"3+4+1 after the delay: everything":             {waits, list(queued(3, 0), queued(4, 10), queued(1, 11000)), 11000, false, cut(3, stats.Full)},
-		"3+4 after the delay":                           {waits, list(queued(3, 0), queued(4, 10)), 11000, false, cut(2, stats.Full)},
-		"six ones":                                      {waits, ones(6), 1, false, cut(6, stats.Preferred)},
-		"seven ones":                                    {waits, ones(7), 1, false, cut(6, stats.Preferred)},
-		"nine ones after the delay":                     {waits, ones(9), 10000, false, cut(8, stats.Full)},
-		"three ones":                                    {waits, ones(3), 1, false, cut(2, stats.Preferred)},
-		"draining ends the delay":                       {waits, list(queued(1, 0), queued(3, 100)), 100, true, cut(2, stats.Flush)},
-		"the delay is over when the drain comes":        {waits, list(queued(1, 0), queued(3, 100)), 10000, true, cut(2, stats.Delay)},
+		"the delay over":                                {waits, list(queued(1, 0), queued(3, 100)), 10000, false, decide(2, stats.Delay)},
+		"3+7: the first alone":                          {waits, list(queued(3, 0), queued(7, 100)), 100, false, decide(1, stats.Full)},
+		"3+4 fits but passes the largest":               {waits, list(queued(3, 0), queued(4, 100)), 100, false, decide(1, stats.Full)},
+		"3+4+1 after the delay: everything":             {waits, list(queued(3, 0), queued(4, 10), queued(1, 11000)), 11000, false, decide(3, stats.Full)},
+		"3+4 after the delay":                           {waits, list(queued(3, 0), queued(4, 10)), 11000, false, decide(2, stats.Full)},
+		"six ones":                                      {waits, ones(6), 1, false, decide(6, stats.Preferred)},
+		"seven ones":                                    {waits, ones(7), 1, false, decide(6, stats.Preferred)},
+		"nine ones after the delay":                     {waits, ones(9), 10000, false, decide(8, stats.Full)},
+		"three ones":                                    {waits, ones(3), 1, false, decide(2, stats.Preferred)},
+		"draining ends the delay":                       {waits, list(queued(1, 0), queued(3, 100)), 100, true, decide(2, stats.Flush)},
+		"the delay is over when the drain comes":        {waits, list(queued(1, 0), queued(3, 100)), 10000, true, decide(2, stats.Delay)},
 		"no preferred sizes: half waits":                {byMax, ones(4), 0, false, until(10000)},
-		"no preferred sizes: full":                      {byMax, ones(8), 0, false, cut(8, stats.Full)},
-		"no preferred sizes: over full":                 {byMax, ones(12), 0, false, cut(8, stats.Full)},
-		"no delay: whatever there is":                   {immed, ones(11), 0, false, cut(11, stats.Immediate)},
-		"no delay: one":                                 {immed, ones(1), 0, false, cut(1, stats.Immediate)},
-		"prompt: 4":                                     {prompt, ones(4), 0, false, cut(4, stats.Preferred)},
-		"prompt: 5 is 4 and 1":                          {prompt, ones(5), 0, false, cut(4, stats.Preferred)},
-		"prompt: 6":                                     {prompt, ones(6), 0, false, cut(6, stats.Preferred)},
-		"prompt: 7 is 6 and 1":                          {prompt, ones(7), 0, false, cut(6, stats.Preferred)},
-		"prompt: 3":                                     {prompt, ones(3), 0, false, cut(3, stats.Immediate)},
-		"prompt: past the largest in one step":          {prompt, list(queued(3, 0), queued(2, 0), queued(2, 0), queued(9, 0)), 0, false, cut(3, stats.Full)},
-		"prompt: 3 and 7 fit":                           {prompt, list(queued(3, 0), queued(7, 0), queued(1, 0)), 0, false, cut(2, stats.Full)},
-		"prompt: 3 and 14 do not":                       {prompt, list(queued(3, 0), queued(14, 0)), 0, false, cut(1, stats.Full)},
-		"max_batch_size 0, no delay":                    {config(0, 0), ones(3), 0, false, cut(1, stats.Full)},
-		"max_batch_size 0: each alone":                  {unbatch, ones(3), 0, false, cut(1, stats.Full)},
-		"max_batch_size 0: one":                         {unbatch, ones(1), 0, false, cut(1, stats.Full)},
-		"2+2 reaches 4 in passing":                      {wide, list(queued(2, 0), queued(2, 1), queued(1, 2), queued(2, 3)), 4, false, cut(2, stats.Preferred)},
+		"no preferred sizes: full":                      {byMax, ones(8), 0, false, decide(8, stats.Full)},
+		"no preferred sizes: over full":                 {byMax, ones(12), 0, false, decide(8, stats.Full)},
+		"no delay: all requests":                        {immed, ones(11), 0, false, decide(11, stats.Immediate)},
+		"no delay: one":                                 {immed, ones(1), 0, false, decide(1, stats.Immediate)},
+		"prompt: 4":                                     {prompt, ones(4), 0, false, decide(4, stats.Preferred)},
+		"prompt: 5 is 4 and 1":                          {prompt, ones(5), 0, false, decide(4, stats.Preferred)},
+		"prompt: 6":                                     {prompt, ones(6), 0, false, decide(6, stats.Preferred)},
+		"prompt: 7 is 6 and 1":                          {prompt, ones(7), 0, false, decide(6, stats.Preferred)},
+		"prompt: 3":                                     {prompt, ones(3), 0, false, decide(3, stats.Immediate)},
+		"prompt: past the largest in one step":          {prompt, list(queued(3, 0), queued(2, 0), queued(2, 0), queued(9, 0)), 0, false, decide(3, stats.Full)},
+		"prompt: 3 and 7 fit":                           {prompt, list(queued(3, 0), queued(7, 0), queued(1, 0)), 0, false, decide(2, stats.Full)},
+		"prompt: 3 and 14 do not":                       {prompt, list(queued(3, 0), queued(14, 0)), 0, false, decide(1, stats.Full)},
+		"max_batch_size 0, no delay":                    {config(0, 0), ones(3), 0, false, decide(1, stats.Full)},
+		"max_batch_size 0: each alone":                  {unbatch, ones(3), 0, false, decide(1, stats.Full)},
+		"max_batch_size 0: one":                         {unbatch, ones(1), 0, false, decide(1, stats.Full)},
+		"2+2 reaches 4 in passing":                      {wide, list(queued(2, 0), queued(2, 1), queued(1, 2), queued(2, 3)), 4, false, decide(2, stats.Preferred)},
 		"2+1+2+2+3+6 meets no preferred size":           {wide, list(queued(2, 0), queued(1, 1), queued(2, 2), queued(2, 3), queued(3, 4), queued(6, 5)), 10, false, until(10000)},
 		"1+2+2 meets no preferred size":                 {noPrompt, list(queued(1, 0), queued(2, 200), queued(2, 200)), 200, false, until(10000)},
-		"the same without the first":                    {noPrompt, list(queued(2, 200), queued(2, 200)), 200, false, cut(2, stats.Preferred)},
-		"batch size 0 on the wire counts as one":        {waits, list(queued(0, 0), queued(0, 1)), 1, false, cut(2, stats.Preferred)},
-		"a preferred size beats an overfull queue":      {waits, list(queued(2, 0), queued(7, 1)), 1, false, cut(1, stats.Preferred)},
-		"after the delay the preferred size is no rule": {waits, list(queued(2, 0), queued(1, 0), queued(4, 0)), 10000, false, cut(3, stats.Full)},
+		"the same without the first":                    {noPrompt, list(queued(2, 200), queued(2, 200)), 200, false, decide(2, stats.Preferred)},
+		"batch size 0 on the wire counts as one":        {waits, list(queued(0, 0), queued(0, 1)), 1, false, decide(2, stats.Preferred)},
+		"a preferred size beats an overfull queue":      {waits, list(queued(2, 0), queued(7, 1)), 1, false, decide(1, stats.Preferred)},
+		"after the delay the preferred size is no rule": {waits, list(queued(2, 0), queued(1, 0), queued(4, 0)), 10000, false, decide(3, stats.Full)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -192,15 +192,15 @@ func BenchmarkEvaluate(b *testing.B) {
 	}
 }
 
-// TestEndlessDelay: a delay that does not fit into nanoseconds is a long one and
-// not one that has passed, which would make the queue evaluate forever.
+// TestEndlessDelay: a delay that does not fit into nanoseconds counts as very long. As a delay that
+// has passed it would make the queue evaluate forever.
 func TestEndlessDelay(t *testing.T) {
 	t.Parallel()
 	for _, micros := range []uint64{1 << 63, math.MaxUint64, math.MaxInt64 / 1000} {
 		c := config(8, 0, 4)
 		c.GetDynamicBatching().MaxQueueDelayMicroseconds = micros
-		cut := dynamic.New(c).Evaluate(ones(1), 5*ms, false)
-		require.Zero(t, cut.Count)
-		require.Greater(t, cut.At, int64(1e9)*3600*24*365, "%d", micros)
+		decision := dynamic.New(c).Evaluate(ones(1), 5*ms, false)
+		require.Zero(t, decision.Count)
+		require.Greater(t, decision.At, int64(1e9)*3600*24*365, "%d", micros)
 	}
 }

@@ -14,9 +14,9 @@ import (
 // variable size must have the same shape, and shape tensors the same contents too. If the
 // model has optional inputs, the requests must have the same inputs.
 type EqualInputs struct {
-	inputs   []equalInput
-	optional bool
-	skip     int // leading dimensions that belong to the batch
+	inputs    []equalInput
+	optional  bool
+	batchDims int // leading dimensions that belong to the batch
 }
 
 type equalInput struct {
@@ -26,29 +26,29 @@ type equalInput struct {
 
 // NewEqualInputs reads the rules from a configuration.
 func NewEqualInputs(cfg *inferencepb.ModelConfig) EqualInputs {
-	var s EqualInputs
+	var e EqualInputs
 	if cfg.GetMaxBatchSize() > 0 {
-		s.skip = 1
+		e.batchDims = 1
 	}
 	for _, in := range cfg.GetInput() {
-		s.optional = s.optional || in.GetOptional()
+		e.optional = e.optional || in.GetOptional()
 		switch {
 		case in.GetIsShapeTensor():
-			s.inputs = append(s.inputs, equalInput{in.GetName(), true})
+			e.inputs = append(e.inputs, equalInput{in.GetName(), true})
 		case slices.Contains(in.GetDims(), -1) && !in.GetAllowRaggedBatch():
-			s.inputs = append(s.inputs, equalInput{in.GetName(), false})
+			e.inputs = append(e.inputs, equalInput{in.GetName(), false})
 		}
 	}
-	return s
+	return e
 }
 
 // Equal reports whether two requests may share a batch.
-func (s *EqualInputs) Equal(a, b *infer.Request) bool {
-	if s.optional && !sameNames(a, b) {
+func (e *EqualInputs) Equal(a, b *infer.Request) bool {
+	if e.optional && !sameNames(a, b) {
 		return false
 	}
-	for i := range s.inputs {
-		in := &s.inputs[i]
+	for i := range e.inputs {
+		in := &e.inputs[i]
 		x, y := a.Input(in.name), b.Input(in.name)
 		if x == nil || y == nil {
 			if x != y {
@@ -56,19 +56,19 @@ func (s *EqualInputs) Equal(a, b *infer.Request) bool {
 			}
 			continue
 		}
-		if !s.matchInput(in, x, y) {
+		if !e.matchInput(in, x, y) {
 			return false
 		}
 	}
 	return true
 }
 
-func (s *EqualInputs) matchInput(in *equalInput, x, y *kserve.Tensor) bool {
+func (e *EqualInputs) matchInput(in *equalInput, x, y *kserve.Tensor) bool {
 	if in.contents {
 		return slices.Equal(x.Shape, y.Shape) && sameContents(&x.Data, &y.Data)
 	}
 	n := len(x.Shape)
-	return n == len(y.Shape) && n >= s.skip && slices.Equal(x.Shape[s.skip:], y.Shape[s.skip:])
+	return n == len(y.Shape) && n >= e.batchDims && slices.Equal(x.Shape[e.batchDims:], y.Shape[e.batchDims:])
 }
 
 // sameContents compares bytes in any segmentation. Data that cannot be read, because it

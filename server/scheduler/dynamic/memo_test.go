@@ -19,26 +19,26 @@ import (
 
 // fresh decides without a memo: a new policy walks over the whole queue. Evaluate must give
 // the same decision.
-func fresh(cfg *inferencepb.ModelConfig, delay time.Duration, line *scheduler.PriorityQueue, now int64, flush bool) scheduler.Decision {
+func fresh(cfg *inferencepb.ModelConfig, delay time.Duration, queue *scheduler.PriorityQueue, now int64, flush bool) scheduler.Decision {
 	p := dynamic.New(cfg)
 	p.SetDelay(delay)
-	last, memo := line.Memo()
-	line.SetMemo(nil, nil)
-	cut := p.Evaluate(line, now, flush)
-	line.SetMemo(last, memo)
-	return cut
+	last, memo := queue.Memo()
+	queue.SetMemo(nil, nil)
+	decision := p.Evaluate(queue, now, flush)
+	queue.SetMemo(last, memo)
+	return decision
 }
 
-// TestDecisionsAreThoseOfAWholeWalk plays random arrivals, cancellations, timeouts,
-// batches, priorities, shapes and changes of the delay, and after each asks for the
-// decision.
+// TestDecisionsAreThoseOfAWholeWalk makes random arrivals, cancellations, timeouts, batches,
+// priorities, shapes and changes of the delay, and after each compares the decision with and
+// without a memo.
 func TestDecisionsAreThoseOfAWholeWalk(t *testing.T) {
 	t.Parallel()
-	cuts := map[stats.CloseReason]int{}
+	decisions := map[stats.CloseReason]int{}
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		cfg := randomConfig(r)
-		p, line := dynamic.New(cfg), scheduler.NewPriorityQueue(nil, scheduler.RulesOf(cfg))
+		p, queue := dynamic.New(cfg), scheduler.NewPriorityQueue(nil, scheduler.RulesOf(cfg))
 		delay := time.Duration(cfg.GetDynamicBatching().MaxQueueDelayMicroseconds) * time.Microsecond
 		now, waiting := int64(0), []*infer.Request(nil)
 		for step := range 200 {
@@ -46,16 +46,16 @@ func TestDecisionsAreThoseOfAWholeWalk(t *testing.T) {
 			switch op := r.IntN(12); {
 			case op < 7:
 				q := shaped(r)
-				if line.Push(q, now) == nil {
+				if queue.Push(q, now) == nil {
 					waiting = append(waiting, q)
 				}
 			case op == 7 && len(waiting) > 0: // cancelled
 				i := r.IntN(len(waiting))
-				line.Remove(waiting[i])
+				queue.Remove(waiting[i])
 				waiting = slices.Delete(waiting, i, i+1)
 			case op == 8:
 				var rejected infer.List
-				line.Expire(now, &rejected)
+				queue.Expire(now, &rejected)
 				for q := rejected.Pop(); q != nil; q = rejected.Pop() {
 					waiting = slices.DeleteFunc(waiting, func(o *infer.Request) bool { return o == q })
 				}
@@ -63,24 +63,24 @@ func TestDecisionsAreThoseOfAWholeWalk(t *testing.T) {
 				delay = time.Duration(r.IntN(3)) * time.Millisecond
 				p.SetDelay(delay)
 			}
-			if line.Len() == 0 {
+			if queue.Len() == 0 {
 				continue
 			}
 			flush := r.IntN(20) == 0
-			got := p.Evaluate(line, now, flush)
-			require.Equal(t, fresh(cfg, delay, line, now, flush), got, "seed %d, step %d", seed, step)
-			require.Equal(t, got, p.Evaluate(line, now, flush), "asked again: seed %d, step %d", seed, step)
+			got := p.Evaluate(queue, now, flush)
+			require.Equal(t, fresh(cfg, delay, queue, now, flush), got, "seed %d, step %d", seed, step)
+			require.Equal(t, got, p.Evaluate(queue, now, flush), "evaluated again: seed %d, step %d", seed, step)
 			if got.Count > 0 && r.IntN(2) == 0 {
-				cuts[got.Why]++
+				decisions[got.Why]++
 				for range got.Count {
-					q := line.Pop()
+					q := queue.Pop()
 					waiting = slices.DeleteFunc(waiting, func(o *infer.Request) bool { return o == q })
 				}
 			}
 		}
 	}
 	for _, why := range []stats.CloseReason{stats.Full, stats.Preferred, stats.Shape, stats.Delay, stats.Flush, stats.Immediate} {
-		require.Greater(t, cuts[why], 10, "%v", why)
+		require.Greater(t, decisions[why], 10, "%v", why)
 	}
 }
 
@@ -130,7 +130,7 @@ func shaped(r *rand.Rand) *infer.Request {
 func TestAnArrivalConsidersOnlyItself(t *testing.T) {
 	cfg := config(1<<20, 10000)
 	cfg.Input = []*inferencepb.ModelInput{{Name: "S", Dims: []int64{2}, IsShapeTensor: true}}
-	p, line := dynamic.New(cfg), scheduler.NewPriorityQueue(nil, scheduler.Rules{})
+	p, queue := dynamic.New(cfg), scheduler.NewPriorityQueue(nil, scheduler.Rules{})
 	arrive := func() {
 		q := infer.NewUnpooled()
 		in := q.AddInput()
@@ -140,15 +140,15 @@ func TestAnArrivalConsidersOnlyItself(t *testing.T) {
 			in.Data.Append(b, 0, 4)
 			b.Release()
 		}
-		require.NoError(t, line.Push(q, 0))
+		require.NoError(t, queue.Push(q, 0))
 	}
 	for range 1000 {
 		arrive()
 	}
-	require.Zero(t, p.Evaluate(line, 0, false).Count)
-	require.Zero(t, testing.AllocsPerRun(10, func() { p.Evaluate(line, 0, false) }), "nothing has changed")
+	require.Zero(t, p.Evaluate(queue, 0, false).Count)
+	require.Zero(t, testing.AllocsPerRun(10, func() { p.Evaluate(queue, 0, false) }), "nothing has changed")
 	bare := testing.AllocsPerRun(10, arrive)
-	with := testing.AllocsPerRun(10, func() { arrive(); p.Evaluate(line, 0, false) })
+	with := testing.AllocsPerRun(10, func() { arrive(); p.Evaluate(queue, 0, false) })
 	require.LessOrEqual(t, with-bare, 8.0, "one comparison")
 }
 
@@ -157,7 +157,7 @@ func TestAnArrivalConsidersOnlyItself(t *testing.T) {
 func BenchmarkArrivals(b *testing.B) {
 	for _, n := range []int{8, 64, 1024} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			p, line := dynamic.New(config(int32(n), 10000)), scheduler.NewPriorityQueue(nil, scheduler.Rules{})
+			p, queue := dynamic.New(config(int32(n), 10000)), scheduler.NewPriorityQueue(nil, scheduler.Rules{})
 			all := make([]*infer.Request, n)
 			for i := range all {
 				all[i] = queued(1, 0)
@@ -165,13 +165,13 @@ func BenchmarkArrivals(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				for i, r := range all {
-					_ = line.Push(r, 0)
-					if cut := p.Evaluate(line, 0, false); (cut.Count == n) != (i == n-1) {
-						b.Fatal(i, cut)
+					_ = queue.Push(r, 0)
+					if decision := p.Evaluate(queue, 0, false); (decision.Count == n) != (i == n-1) {
+						b.Fatal(i, decision)
 					}
 				}
 				for range all {
-					line.Pop()
+					queue.Pop()
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/request")

@@ -52,11 +52,10 @@ func (e *timed) execute(_ context.Context, b *infer.Batch) error {
 	return nil
 }
 
-// BenchmarkOfBest is TestThroughput with the real queue, instance and clock: how
-// much of what the best schedule answers is answered, over the whole and at the
-// worst tenth of the time. The best schedule gets the backend as it was: on a busy
-// machine that is later than it was to be, which is not the batcher's doing. Run
-// it with -benchtime=1x.
+// BenchmarkOfBest is TestThroughput with the real queue, instance and clock. It reports the share
+// of the best schedule's throughput, over the whole time and in the worst tenth. The best schedule
+// is computed with the measured times of the backend, so that a busy machine does not lower the
+// share. Run it with -benchtime=1x.
 func BenchmarkOfBest(b *testing.B) {
 	for _, load := range loads {
 		b.Run(load.name, func(b *testing.B) {
@@ -74,7 +73,7 @@ func BenchmarkOfBest(b *testing.B) {
 	}
 }
 
-// live serves a trace and says when its requests really came and were answered.
+// live serves a trace and returns when its requests arrived and were answered in real time.
 func live(b *testing.B, trace []schedulertest.Arrival, e *timed) ([]schedulertest.Arrival, []time.Duration) {
 	cfg := batching(synthMax, &inferencepb.ModelDynamicBatching{})
 	counters := stats.NewModel("m", "1", synthMax)

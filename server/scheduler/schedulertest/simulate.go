@@ -3,8 +3,8 @@
 // simulated. The same arrivals and configuration always give the same batches, and an
 // hour of traffic takes a moment.
 //
-// It ignores the time of the server itself, and backends whose time depends on more than
-// the rows of a batch. It is for tests only, as long as no command uses it.
+// It ignores the time that the server itself takes, and anything but its rows that a batch's
+// time depends on. It is for tests only, as long as no command uses it.
 package schedulertest
 
 import (

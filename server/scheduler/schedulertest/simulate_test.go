@@ -38,8 +38,8 @@ func batching(max int32, d *inferencepb.ModelDynamicBatching) *inferencepb.Model
 	}
 }
 
-// scenario is a random model and trace. Times are random nanoseconds, so that
-// nothing but what is meant to happens at the same moment.
+// scenario is a random model and trace. Times are random nanoseconds, so that only intended events
+// are simultaneous.
 func scenario(r *rand.Rand) (schedulertest.Model, []schedulertest.Arrival) {
 	d := &inferencepb.ModelDynamicBatching{}
 	maxBatch := int32(1 + r.IntN(16))
@@ -156,8 +156,8 @@ func request(i int, a schedulertest.Arrival) *infer.Request {
 	return r
 }
 
-// TestSameAsTheServer is what the simulator promises: the batches, latencies and
-// refusals of the real queue and instances.
+// TestSameAsTheServer: the simulator has the batches, latencies and refusals of the real queue and
+// instances.
 func TestSameAsTheServer(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(150) {

@@ -75,7 +75,7 @@ func readCSV(in io.Reader) ([]Arrival, error) {
 	head = slices.Clone(head)
 	for i, name := range head {
 		if !slices.Contains(columns, name) || slices.Contains(head[:i], name) {
-			return nil, fmt.Errorf("column '%s' is unknown or there twice; the columns are %s", name, strings.Join(columns, ", "))
+			return nil, fmt.Errorf("column '%s' is unknown or repeated; the columns are %s", name, strings.Join(columns, ", "))
 		}
 	}
 	var all []Arrival
@@ -101,7 +101,7 @@ func (r *record) parse(head, row []string) error {
 	for i, text := range row {
 		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 		if err != nil || n < 0 {
-			return fmt.Errorf("'%s' is no number for column %s", text, head[i])
+			return fmt.Errorf("'%s' in column %s is not a number from 0", text, head[i])
 		}
 		switch head[i] {
 		case "at_us":

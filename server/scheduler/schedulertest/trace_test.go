@@ -33,9 +33,9 @@ func TestReadTrace(t *testing.T) {
 func TestWrongTraces(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"at\n":               "column 'at' is unknown or there twice; the columns are at_us, rows, shape, priority, timeout_us",
-		"at_us,at_us\n":      "column 'at_us' is unknown or there twice; the columns are at_us, rows, shape, priority, timeout_us",
-		"at_us\nx\n":         "arrival 1: 'x' is no number for column at_us",
+		"at\n":               "column 'at' is unknown or repeated; the columns are at_us, rows, shape, priority, timeout_us",
+		"at_us,at_us\n":      "column 'at_us' is unknown or repeated; the columns are at_us, rows, shape, priority, timeout_us",
+		"at_us\nx\n":         "arrival 1: 'x' in column at_us is not a number from 0",
 		"at_us\n2\n1\n":      "arrival 2: arrivals must be in the order of their times",
 		"at_us\n1,2\n":       "arrival 1: record on line 2: wrong number of fields",
 		`{"at_us":-1}`:       "arrival 1: times are from 0 to 31536000000000 us",

@@ -13,19 +13,19 @@ import (
 // controls are the control inputs, which tell a backend about a request's sequence. All
 // values except correlation IDs are in one buffer that all requests share.
 type controls struct {
-	all    []control
-	shape  tensor.Shape
-	pool   *tensor.Pool
-	values *tensor.Buffer // nil without controls
-	id     *control       // of the correlation ID; nil when the model does not want it
+	all           []control
+	shape         tensor.Shape
+	pool          *tensor.Pool
+	values        *tensor.Buffer // nil without controls
+	correlationID *control       // of the correlation ID; nil when the model does not want it
 }
 
 type control struct {
-	name string
-	kind inferencepb.ModelSequenceBatching_Control_Kind
-	dt   tensor.DataType
-	size int
-	at   [2]int // offsets in values of false and true; null requests get false
+	name     string
+	kind     inferencepb.ModelSequenceBatching_Control_Kind
+	dataType tensor.DataType
+	size     int
+	at       [2]int // offsets in values of false and true; null requests get false
 }
 
 // valueBytes is the distance of two values in the buffer, a multiple of every alignment.
@@ -46,8 +46,8 @@ func newControls(cfg *inferencepb.ModelConfig, pool *tensor.Pool) (*controls, er
 		for _, k := range in.GetControl() {
 			t := control{name: in.GetName(), kind: k.GetKind()}
 			if k.GetKind() == inferencepb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_CORRID {
-				t.dt = tensor.DataType(k.GetDataType())
-				if t.size = t.dt.Size(); t.dt == tensor.Bytes {
+				t.dataType = tensor.DataType(k.GetDataType())
+				if t.size = t.dataType.Size(); t.dataType == tensor.Bytes {
 					t.size = 4 // the length of an empty string
 				}
 				t.at[0] = put(nil)
@@ -68,7 +68,7 @@ func newControls(cfg *inferencepb.ModelConfig, pool *tensor.Pool) (*controls, er
 	}
 	for i := range c.all {
 		if c.all[i].kind == inferencepb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_CORRID {
-			c.id = &c.all[i]
+			c.correlationID = &c.all[i]
 		}
 	}
 	return c, nil
@@ -78,14 +78,14 @@ func newControls(cfg *inferencepb.ModelConfig, pool *tensor.Pool) (*controls, er
 func falseTrue(t *control, k *inferencepb.ModelSequenceBatching_Control) (no, yes []byte) {
 	word := func(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
 	if v := k.GetInt32FalseTrue(); len(v) == 2 {
-		t.dt = tensor.Int32
+		t.dataType = tensor.Int32
 		return word(uint32(v[0])), word(uint32(v[1]))
 	}
 	if v := k.GetFp32FalseTrue(); len(v) == 2 {
-		t.dt = tensor.FP32
+		t.dataType = tensor.FP32
 		return word(math.Float32bits(v[0])), word(math.Float32bits(v[1]))
 	}
-	t.dt = tensor.Bool
+	t.dataType = tensor.Bool
 	octet := func(v bool) []byte {
 		if v {
 			return []byte{1}
@@ -107,11 +107,11 @@ func (c *controls) free() {
 // check returns an error if the correlation ID of a request is text and the model wants a
 // number, or the other way round.
 func (c *controls) check(r *infer.Request, model string) error {
-	if c.id == nil || (idOf(r) == id{}) {
+	if c.correlationID == nil || (idOf(r) == id{}) {
 		return nil
 	}
 	text := r.SequenceIDStr != ""
-	if wants := c.id.dt == tensor.Bytes; text == wants {
+	if wants := c.correlationID.dataType == tensor.Bytes; text == wants {
 		return nil
 	}
 	got := "UINT64"
@@ -119,17 +119,17 @@ func (c *controls) check(r *infer.Request, model string) error {
 		got = "BYTES"
 	}
 	return status.New(status.InvalidArg, "%ssequence batching control '%s' data-type is '%s', but model '%s' expects '%s'",
-		r.Tag(), c.id.name, got, model, c.id.dt)
+		r.Tag(), c.correlationID.name, got, model, c.correlationID.dataType)
 }
 
 // newCorrelationID allocates memory for the correlation ID of a sequence that a request
 // may start; nil when the model does not want it.
 func (c *controls) newCorrelationID(r *infer.Request, model string) (*tensor.Buffer, error) {
-	if c.id == nil {
+	if c.correlationID == nil {
 		return nil, nil
 	}
 	n := 8
-	if c.id.dt == tensor.Bytes {
+	if c.correlationID.dataType == tensor.Bytes {
 		n = 4 + max(len(r.SequenceIDStr), maxGenerated) // the id may be generated later
 	}
 	b, err := c.pool.TryGet(n)
@@ -141,7 +141,7 @@ func (c *controls) newCorrelationID(r *infer.Request, model string) (*tensor.Buf
 
 // writeID writes a correlation ID to memory of newCorrelationID.
 func (c *controls) writeID(b *tensor.Buffer, i id) {
-	if c.id.dt == tensor.Bytes {
+	if c.correlationID.dataType == tensor.Bytes {
 		b.Truncate(len(tensor.AppendElementString(b.Bytes()[:0], i.text)))
 		return
 	}
@@ -154,14 +154,14 @@ func (c *controls) addTo(r *infer.Request, corrid *tensor.Buffer) {
 		t, on := &c.all[i], 0
 		switch t.kind {
 		case inferencepb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_START:
-			on = index(r.SequenceStart)
+			on = boolIndex(r.SequenceStart)
 		case inferencepb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_END:
-			on = index(r.SequenceEnd)
+			on = boolIndex(r.SequenceEnd)
 		case inferencepb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_READY:
 			on = 1
 		default:
 			n := t.size
-			if t.dt == tensor.Bytes {
+			if t.dataType == tensor.Bytes {
 				n = corrid.Len()
 			}
 			c.add(r, t, tensor.SliceData(corrid, 0, n))
@@ -181,10 +181,10 @@ func (c *controls) addNullTo(r *infer.Request) {
 
 func (c *controls) add(r *infer.Request, t *control, d tensor.Data) {
 	x := r.Extra()
-	x.Name, x.DataType, x.Shape, x.Data = t.name, t.dt, c.shape, d
+	x.Name, x.DataType, x.Shape, x.Data = t.name, t.dataType, c.shape, d
 }
 
-func index(b bool) int {
+func boolIndex(b bool) int {
 	if b {
 		return 1
 	}

@@ -163,7 +163,7 @@ func TestStop(t *testing.T) {
 		require.Equal(t, status.Unavailable, status.CodeOf(err))
 		s.send("A2) B2")
 		synctest.Wait()
-		require.Equal(t, 1, s.source.Held())
+		require.Equal(t, 1, s.source.SlotsInUse())
 		select {
 		case <-over:
 			require.Fail(t, "over too early")

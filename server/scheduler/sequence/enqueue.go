@@ -92,7 +92,7 @@ func (s *Source) find(r *infer.Request, corrid *tensor.Buffer) (*sequence, error
 	case s.mu.alive == 0:
 		return nil, scheduler.ErrNoInstance(r)
 	case !r.SequenceStart:
-		return nil, errStart(i, s.model)
+		return nil, errNotStarted(i, s.model)
 	}
 	q := s.newSequence(i, corrid)
 	if l := s.takeFree(); l != nil {
@@ -166,7 +166,7 @@ func (s *Source) logConflict(i id) {
 		"Previous sequence will be terminated early.", i, s.model))
 }
 
-func errStart(i id, model string) error {
+func errNotStarted(i id, model string) error {
 	return status.New(status.InvalidArg,
 		"inference request for sequence %s to model '%s' must specify the START flag on the first request of the sequence", i, model)
 }

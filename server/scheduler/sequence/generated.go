@@ -39,7 +39,7 @@ func (s *Source) generate(r *infer.Request) id {
 	for {
 		number := prefix | 1<<31 | uint64(generated.Add(1)&(1<<31-1))
 		i := id{number: number, generated: true}
-		if s.controls.id != nil && s.controls.id.dt == tensor.Bytes {
+		if s.controls.correlationID != nil && s.controls.correlationID.dataType == tensor.Bytes {
 			i = id{text: generatedText + strconv.FormatUint(number, 16), generated: true}
 		}
 		if s.mu.known[i] != nil { // after 2^31 other IDs

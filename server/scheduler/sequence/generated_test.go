@@ -11,8 +11,7 @@ import (
 	"triton/server/infer"
 )
 
-// noteIDs is a backend of iterative sequences that notes the id of each request's
-// every execution, beside what countdown does.
+// noteIDs is countdown that also records the ID in every execution of each request.
 func noteIDs(ids map[string][]uint64, texts map[string]string) func(*harness) {
 	return func(s *harness) {
 		countdown(10*time.Millisecond, false)(s)
@@ -29,8 +28,8 @@ func noteIDs(ids map[string][]uint64, texts map[string]string) func(*harness) {
 	}
 }
 
-// A client numbers its own sequences from 1, as most do, beside requests whose id
-// the server makes: all are sequences of their own.
+// Sequences that a client numbers from 1 and requests whose ID the server generates are all
+// sequences of their own.
 func TestGeneratedIDsAreUnique(t *testing.T) {
 	t.Parallel()
 	ids, texts := map[string][]uint64{}, map[string]string{}

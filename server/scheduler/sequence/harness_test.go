@@ -110,7 +110,7 @@ func (s *harness) drain() {
 		require.Equal(s.t, 1, k.Ends(), id)
 	}
 	require.Zero(s.t, s.stats.Pending.Load())
-	require.Zero(s.t, s.source.Held())
+	require.Zero(s.t, s.source.SlotsInUse())
 	require.Zero(s.t, s.pool.Outstanding())
 }
 

@@ -69,7 +69,7 @@ func (*closed) Release(int, bool)  {}
 func (*closed) Weight(int) uint64  { return 0 }
 func (g *closed) Abort()           { close(g.aborted) }
 
-// A drain that times out leaves no instance that waits for a grant.
+// After a drain that timed out no instance waits for a grant.
 func TestDrainThatGivesUpAtTheGate(t *testing.T) {
 	t.Parallel()
 	play(t, direct(1, 0, 0), func(s *harness) {

@@ -20,8 +20,8 @@ func stateful(s *harness) {
 	s.opts.States = memory
 }
 
-// A request finds the state that the one before leaves, also when that is long
-// after the backend's call.
+// A request gets the state of the previous request, also when that is set long after the
+// backend's call.
 func TestTheNextRequestWaitsForTheState(t *testing.T) {
 	t.Parallel()
 	for _, states := range []bool{false, true} {

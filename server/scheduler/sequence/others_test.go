@@ -47,7 +47,7 @@ func TestGate(t *testing.T) {
 			s := play(t, cfg().cfg, func(s *harness) {
 				s.send("(A1 A2 A3 A4 A5 A6 A7 A8 A9)")
 				s.at(1000)
-				require.Zero(t, g.open.Load(), "an instance without work has no turn")
+				require.Zero(t, g.open.Load(), "an instance without work holds no grant")
 			}, taking(10*time.Millisecond), func(s *harness) { s.opts.Gate, s.opts.Slots = g, 2 })
 			require.Equal(t, "{1:9}", s.sizes())
 			require.EqualValues(t, 9, g.ran.Load())

@@ -5,15 +5,15 @@ import "triton/server/infer"
 // passToPrevious enqueues a request in an earlier source if its sequence is open there, and
 // reports whether it did.
 func (s *Source) passToPrevious(r *infer.Request) bool {
-	b := s.previous.Load()
-	if b == nil {
+	p := s.previous.Load()
+	if p == nil {
 		return false
 	}
-	if b.drained() {
-		s.previous.CompareAndSwap(b, nil)
+	if p.drained() {
+		s.previous.CompareAndSwap(p, nil)
 		return false
 	}
-	return b.appendKnown(r)
+	return p.appendKnown(r)
 }
 
 // appendKnown enqueues a request if its sequence is open here or in an earlier source, and
@@ -47,7 +47,7 @@ func (s *Source) drained() bool {
 
 // ClosePrevious closes all earlier sources. No request must reach them any more.
 func (s *Source) ClosePrevious() {
-	for b := s.previous.Load(); b != nil; b = b.previous.Load() {
-		b.Close()
+	for p := s.previous.Load(); p != nil; p = p.previous.Load() {
+		p.Close()
 	}
 }

@@ -17,19 +17,19 @@ func (s *Source) onTimer() {
 // reap ends idle sequences: their waiting requests still run, but no request can follow.
 // Sequences in the backlog are never idle.
 func (s *Source) reap(now int64) {
-	var left []*slot
+	var ended []*slot
 	for q := s.mu.recent.front; q != nil && q.lastSeen+s.idleAfter <= now; q = s.mu.recent.front {
 		if q.slot == nil {
 			s.touch(q, now)
 			continue
 		}
 		s.unregister(q)
-		left = append(left, q.slot)
+		ended = append(ended, q.slot)
 	}
 	if q := s.mu.recent.front; q != nil {
 		s.timer.Set(q.lastSeen + s.idleAfter)
 	}
-	for _, l := range left {
+	for _, l := range ended {
 		s.advance(l)
 	}
 }

@@ -55,7 +55,7 @@ func TestNoMemoryForACorrelationID(t *testing.T) {
 	}
 }
 
-// A batch whose empty rows get no memory fails; the sequence goes on.
+// A batch whose empty rows get no memory fails; the sequence continues.
 func TestNoMemoryForNullRequests(t *testing.T) {
 	t.Parallel()
 	m := tensortest.New(nil)

@@ -50,7 +50,7 @@ func (s *Source) requeue(q *sequence, r *infer.Request) {
 	case q.slot.instance.retired:
 		s.fail(r, errLost(r), stats.Other)
 	case !q.known:
-		s.fail(r, errStart(q.id, s.model), stats.Other)
+		s.fail(r, errNotStarted(q.id, s.model), stats.Other)
 	default:
 		s.join(q, r, now)
 		if !r.Enter(s) {

@@ -11,9 +11,8 @@ import (
 	"triton/server/infer"
 )
 
-// TestABrokenInstanceLosesItsSequences breaks the instance of two sequences. They
-// end with a clear error, as does what follows in them; when the instance is
-// replaced new sequences begin on all its slots.
+// TestABrokenInstanceLosesItsSequences breaks the instance of two sequences. Their waiting and
+// later requests fail; when the instance is replaced, new sequences start on all its slots.
 func TestABrokenInstanceLosesItsSequences(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]func() *inferencepb.ModelConfig{

@@ -7,7 +7,7 @@ import (
 	"triton/server/infer"
 )
 
-// slot is a sequence slot: the place of one sequence on an instance.
+// slot is a sequence slot of an instance. One sequence at a time has it.
 type slot struct {
 	instance *instance
 	number   int
@@ -55,7 +55,7 @@ func (f *freeSlots) removeInstance(inst *instance) {
 func (s *Source) assign(l *slot, q *sequence) {
 	l.seq, q.slot = q, l
 	l.instance.occupied++
-	s.mu.held++
+	s.mu.slotsInUse++
 }
 
 // vacateIfEnded frees a slot whose sequence has ended, and gives it to the backlog.
@@ -100,7 +100,7 @@ func (s *Source) vacate(l *slot) {
 	s.unregister(q)
 	l.seq = nil
 	l.instance.occupied--
-	s.mu.held--
+	s.mu.slotsInUse--
 	s.release(q)
 }
 

@@ -40,14 +40,14 @@ type Source struct {
 // state is what the lock of a Source guards, with the instances and sequences.
 type state struct {
 	sync.Mutex
-	known   map[id]*sequence // sequences that requests may join
-	recent  sequenceList     // the known sequences, least recently seen first
-	backlog backlog
-	free    freeSlots
-	held    int         // sequence slots that belong to a sequence
-	alive   int         // instances in service
-	spare   []*sequence // for reuse
-	hold    hold
+	known      map[id]*sequence // sequences that requests may join
+	recent     sequenceList     // the known sequences, least recently seen first
+	backlog    backlog
+	free       freeSlots
+	slotsInUse int         // sequence slots that belong to a sequence
+	alive      int         // instances in service
+	spare      []*sequence // for reuse
+	hold       hold
 
 	stopping      bool          // no sequence may start
 	drained       chan struct{} // made by Stop; closed when no sequence has a slot
@@ -146,7 +146,7 @@ func (s *Source) fail(r *infer.Request, err error, why stats.Failure) {
 // unlock releases the lock, wakes the instances that have work and answers the failed
 // requests.
 func (s *Source) unlock() {
-	if s.mu.drained != nil && !s.mu.drainedClosed && s.mu.held == 0 {
+	if s.mu.drained != nil && !s.mu.drainedClosed && s.mu.slotsInUse == 0 {
 		s.mu.drainedClosed = true
 		close(s.mu.drained)
 	}
@@ -173,10 +173,10 @@ func (s *Source) Alive() int {
 	return s.mu.alive
 }
 
-// Held returns the number of sequences that have a slot. A draining server waits for
-// them.
-func (s *Source) Held() int {
+// SlotsInUse returns the number of sequence slots that a sequence has. A draining server
+// waits for these sequences.
+func (s *Source) SlotsInUse() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.mu.held
+	return s.mu.slotsInUse
 }

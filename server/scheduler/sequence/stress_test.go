@@ -26,8 +26,8 @@ import (
 	"triton/server/stats"
 )
 
-// rough is a backend that answers late, fails, panics now and then and, when it
-// may, wants requests again.
+// rough is a backend that answers late, fails, panics now and then and, if allowed, reschedules
+// requests.
 type rough struct {
 	backendtest.Model
 	decoupled, again bool
@@ -158,7 +158,7 @@ func storm(t *testing.T, cfg *inferencepb.ModelConfig, e *rough) {
 	}
 	clients.Wait()
 	require.Zero(t, counters.Pending.Load())
-	require.Zero(t, source.Held())
+	require.Zero(t, source.SlotsInUse())
 	require.Zero(t, e.wrong.Load())
 	require.Zero(t, pool.Outstanding())
 }

@@ -54,22 +54,22 @@ func initialValue(o *Options, s *inferencepb.ModelSequenceBatching_State, named 
 
 // checkInitial compares an initial state with its state.
 func checkInitial(s *inferencepb.ModelSequenceBatching_State, initial *inferencepb.ModelSequenceBatching_InitialState) error {
-	name, dims, of := s.GetInputName(), initial.GetDims(), s.GetDims()
+	name, dims, declaredDims := s.GetInputName(), initial.GetDims(), s.GetDims()
 	switch {
 	case initial.GetDataType() != s.GetDataType():
 		return status.New(status.InvalidArg, "The data type used for 'initial_state' field of state '%s' does not match the state data type.", name)
 	case initial.GetName() == "":
 		return status.New(status.InvalidArg, "Field 'name' must be set when using initial_state for state input '%s'.", name)
-	case len(dims) != len(of):
+	case len(dims) != len(declaredDims):
 		return status.New(status.InvalidArg,
-			"Number of dimensions in 'initial_state' doesn't match the size of 'state' dimensions for state input '%s'. %d != %d", name, len(dims), len(of))
+			"Number of dimensions in 'initial_state' doesn't match the size of 'state' dimensions for state input '%s'. %d != %d", name, len(dims), len(declaredDims))
 	}
 	for i, d := range dims {
 		switch {
 		case d == -1:
 			return status.New(status.InvalidArg, "'initial_state' field for state input name '%s' contains variable dimensions.", name)
-		case of[i] != -1 && of[i] != d:
-			return status.New(status.InvalidArg, "'initial_state' dim for input name '%s' doesn't match 'state' dim description. %d != %d", name, d, of[i])
+		case declaredDims[i] != -1 && declaredDims[i] != d:
+			return status.New(status.InvalidArg, "'initial_state' dim for input name '%s' doesn't match 'state' dim description. %d != %d", name, d, declaredDims[i])
 		}
 	}
 	return nil

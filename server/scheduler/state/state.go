@@ -3,7 +3,7 @@
 // value is kept by reference: the memory that a backend wrote an output into is the
 // memory that it reads the next input from.
 //
-// The package does not know slots or batches; those are the scheduler's.
+// The package knows neither slots nor batches, which belong to the scheduler.
 package state
 
 import (
@@ -19,7 +19,7 @@ import (
 type Model struct {
 	states  []declared
 	varies  bool  // some dimensions are variable
-	problem error // NewStates returns it; nil when the configuration is valid
+	invalid error // NewStates returns it; nil when the configuration is valid
 	log     *slog.Logger
 }
 
@@ -66,7 +66,7 @@ func New(o Options) (*Model, error) {
 		m.states = append(m.states, declared{s.GetInputName(), s.GetOutputName(), initial})
 		m.varies = m.varies || slices.Contains(s.GetDims(), -1)
 	}
-	m.problem = checkGrowable(o.Config)
+	m.invalid = checkGrowable(o.Config)
 	return m, nil
 }
 
@@ -92,8 +92,8 @@ func (m *Model) Close() {
 
 // NewStates returns the states of a new sequence: the initial values, by reference.
 func (m *Model) NewStates(int) (sequence.States, error) {
-	if m.problem != nil {
-		return nil, m.problem
+	if m.invalid != nil {
+		return nil, m.invalid
 	}
 	s := &Sequence{states: m.states, values: make([]value, len(m.states))}
 	for i := range m.states {
@@ -114,8 +114,8 @@ func (m *Model) Compatible(a, b sequence.States) bool {
 }
 
 func (m *Model) shapes(s sequence.States) []tensor.Shape {
-	if of, ok := s.(*Sequence); ok {
-		return of.shapes()
+	if seq, ok := s.(*Sequence); ok {
+		return seq.shapes()
 	}
 	var all []tensor.Shape
 	for i := range m.states {

@@ -1,0 +1,221 @@
+package grpcapi
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/server/infer"
+)
+
+// transport is the stream below a call. grpc.ServerStream reads whole messages only: a
+// client that announces 2 GiB and sends them slowly would hold that memory on every
+// stream before the call could be refused. gRPC has no hook in between: the tap handle
+// and the stats handler see headers and whole messages, a buffer pool and a connection
+// do not know the call. So messages are read here, from the result of
+// grpc.ServerTransportStreamFromContext. Its methods are those that gRPC itself reads
+// with; if they change, every call fails, and with it every test that makes one.
+type transport interface {
+	ReadMessageHeader(header []byte) error
+	Read(n int) (mem.BufferSlice, error)
+	RecvCompress() string
+}
+
+// A message is read in steps. Each step is charged before it is read, which is when the
+// client may send it.
+const (
+	// firstStep is the payload of four HTTP/2 frames without the header of the
+	// message, so that no frame is split. Most messages are one step.
+	firstStep = 4*frameSize - headerSize
+	maxStep   = 4 << 20
+	frameSize = 16 << 10
+)
+
+// headerSize is the size of the header of each message: whether it is compressed, and
+// its length.
+const headerSize = 5
+
+// messageReader reads the messages of one call within the memory budgets.
+type messageReader struct {
+	from   transport
+	limit  int // bytes of a message
+	charge charge
+	header [headerSize]byte
+	data   mem.BufferSlice // the message, until free
+}
+
+// begin prepares the reader for a call.
+func (in *messageReader) begin(ctx context.Context, limit int) error {
+	from, ok := grpc.ServerTransportStreamFromContext(ctx).(transport)
+	if !ok {
+		return grpcstatus.Error(codes.Internal, "internal error: this version of gRPC does not let messages be read within limits")
+	}
+	in.from, in.limit = from, limit
+	in.charge = charge{budget: connBudgetOf(ctx)}
+	return nil
+}
+
+// next reads a message into data. Its memory is charged until end. The error is io.EOF
+// if the client has half-closed, or else has a status.
+func (in *messageReader) next() error {
+	if err := in.from.ReadMessageHeader(in.header[:]); err != nil {
+		return transportError(err)
+	}
+	length := int(binary.BigEndian.Uint32(in.header[1:]))
+	if length > in.limit {
+		return grpcstatus.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", length, in.limit)
+	}
+	if err := in.read(length); err != nil {
+		in.free()
+		return err
+	}
+	return in.decompress()
+}
+
+// transportError converts an error of the transport to the status of a call.
+func transportError(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return grpcstatus.Error(codes.Internal, io.ErrUnexpectedEOF.Error())
+	}
+	return err // has a status, or is io.EOF
+}
+
+// read reads n bytes into data, which is empty.
+func (in *messageReader) read(n int) error {
+	step := firstStep
+	for n > step+step/8 { // a small rest joins the last step
+		begun := infer.Now()
+		if err := in.step(step); err != nil {
+			return err
+		}
+		n -= step
+		if time.Duration(infer.Now()-begun) > fastStep {
+			step = firstStep
+		} else {
+			step = min(8*((step+frameSize-1)/frameSize*frameSize), maxStep)
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return in.step(n)
+}
+
+// step reads n bytes more.
+func (in *messageReader) step(n int) error {
+	if err := in.charge.Take(n); err != nil {
+		return err
+	}
+	pace := &in.charge.budget.pace
+	begun := pace.begin()
+	frames, err := in.from.Read(n)
+	pace.end(begun)
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return transportError(err)
+	}
+	if len(frames)*smallFrame > n+smallFrame {
+		frames = merge(frames)
+	}
+	in.data = append(in.data, frames...)
+	return in.charge.Take(overhead(frames))
+}
+
+// smallFrame is the average size of frames, in bytes, below which they are copied into
+// one: a frame of one byte would take fifty.
+const smallFrame = 256
+
+func merge(frames mem.BufferSlice) mem.BufferSlice {
+	defer frames.Free()
+	return mem.BufferSlice{frames.MaterializeToBuffer(mem.DefaultBufferPool())}
+}
+
+// overhead returns the memory of frames beyond their bytes: gRPC's buffers have few
+// sizes, each four times the one before. A frame that carries several messages is
+// shared by them.
+func overhead(frames mem.BufferSlice) int {
+	n := 0
+	for _, f := range frames {
+		b := f.ReadOnlyData()
+		n += min(cap(b)-len(b), 3*len(b))
+	}
+	return n
+}
+
+// expectEnd returns an error if a second message follows.
+func (in *messageReader) expectEnd() error {
+	pace := &in.charge.budget.pace
+	begun := pace.begin()
+	err := in.from.ReadMessageHeader(in.header[:])
+	pace.end(begun)
+	switch {
+	case err == nil:
+		return errManyMessages
+	case errors.Is(err, io.EOF):
+		return nil
+	default:
+		return transportError(err)
+	}
+}
+
+// keepFrames is the length of the longest list of frames that is reused.
+const keepFrames = 128
+
+// free releases the frames that have not been retained.
+func (in *messageReader) free() {
+	in.data.Free()
+	clear(in.data)
+	in.data = in.data[:0]
+	if cap(in.data) > keepFrames {
+		in.data = nil
+	}
+}
+
+// end releases the frames and everything that the call was charged for.
+func (in *messageReader) end() {
+	in.free()
+	in.charge.end()
+}
+
+// unmarshal reads the only message of a call into a generated message.
+func (in *messageReader) unmarshal(v any) error {
+	err := in.next()
+	if errors.Is(err, io.EOF) {
+		return errNoMessage
+	}
+	if err != nil {
+		return err
+	}
+	if err := in.decode(v); err != nil {
+		return err
+	}
+	return in.expectEnd()
+}
+
+// decode reads data into a generated message.
+func (in *messageReader) decode(v any) error {
+	defer in.free()
+	if err := encoding.GetCodecV2(proto.Name).Unmarshal(in.data, v); err != nil {
+		return grpcstatus.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
+	}
+	return nil
+}
+
+// The texts are gRPC's.
+var (
+	errNoMessage = grpcstatus.Error(codes.Internal,
+		"cardinality violation: received no request message from non-client-streaming RPC")
+	errManyMessages = grpcstatus.Error(codes.Internal,
+		"cardinality violation: received multiple request messages for non-client-streaming RPC")
+)

@@ -1,0 +1,90 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"triton/server/grpcapi"
+)
+
+// grpcFrontend serves gRPC.
+type grpcFrontend struct {
+	server *grpc.Server
+	lis    *countingListener
+	// accepting is closed when no more connections are accepted.
+	accepting chan struct{}
+	serving   atomic.Bool
+}
+
+func (s *Server) newGRPC(l net.Listener, config *tls.Config) (frontend, error) {
+	s.addrs.GRPC = l.Addr().String()
+	limits := s.opts.GRPC.Limits
+	limits.Pool, limits.Log, limits.Access = s.pool, s.opts.Log, s.opts.Access
+	limits.Regions, limits.Tracer, limits.Logs = s.regions, s.tracer, s.opts.Logs
+	if limits.MaxReceiveAll == 0 {
+		limits.MaxReceiveAll = cmp.Or(memoryLimit(rootFS())/2, 16<<30)
+	}
+	limits.MaxUnread = int(s.opts.StreamBacklog)
+	if config != nil {
+		limits.Credentials = credentials.NewTLS(config)
+	}
+	f := &grpcFrontend{
+		lis: &countingListener{Listener: &drainingListener{Listener: l}}, accepting: make(chan struct{}),
+		server: grpc.NewServer(grpcapi.ServerOptions(limits)...),
+	}
+	grpcapi.Register(f.server, s.models, limits)
+	return f, nil
+}
+
+func (f *grpcFrontend) name() string { return "GRPC" }
+
+func (f *grpcFrontend) serve() error {
+	defer close(f.accepting)
+	f.serving.Store(true)
+	err := f.server.Serve(f.lis)
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, grpc.ErrServerStopped) {
+		return nil
+	}
+	return err
+}
+
+// drain first accepts the connections that clients have opened already, then sends GOAWAY to
+// all clients, which asks them to use another server. Calls that a client sends before it
+// receives GOAWAY are answered. A connection closes after its last call.
+func (f *grpcFrontend) drain(ctx context.Context) {
+	_ = f.lis.Close()
+	if f.serving.Load() {
+		select {
+		case <-f.accepting:
+		case <-ctx.Done():
+		}
+	}
+	f.lis.handshakes.finish(ctx, handshakeGrace)
+	done := make(chan struct{})
+	go func() {
+		f.server.GracefulStop()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		f.lis.handshakes.finish(ctx, 0)
+		f.server.Stop()
+		<-done
+	}
+	_ = f.lis.Close() // the first Close of a drainingListener only starts to drain it
+}
+
+// close does nothing: drain has closed each connection after its last call.
+func (f *grpcFrontend) close(context.Context) {}
+
+func (f *grpcFrontend) waiting() (int64, string) {
+	return f.lis.open.Load(), "gRPC service connections and inference handlers"
+}

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"crypto/tls"
+	"net"
+
+	"triton/server/http1"
+	"triton/server/httpapi"
+	"triton/server/sagemaker"
+	"triton/server/vertex"
+)
+
+// newPlatformFrontend makes the frontend of a cloud platform. It is drained like the other
+// frontends, but has no limit of connections.
+func (s *Server) newPlatformFrontend(l net.Listener, title string, h http1.Handler) frontend {
+	o := s.connectionOptions()
+	o.MaxConnections = 0
+	return &httpFrontend{title: title, server: http1.NewServer(h, o), lis: &drainingListener{Listener: l}}
+}
+
+// plainHTTP returns the KServe API for the platforms: without forwarded headers and browsers.
+func (s *Server) plainHTTP() http1.Handler {
+	o := s.httpOptions()
+	o.Forward, o.Origins = nil, nil
+	return httpapi.New(s.models, o)
+}
+
+func (s *Server) newSageMaker(l net.Listener, _ *tls.Config) (frontend, error) {
+	o := &s.opts.SageMaker
+	h, err := sagemaker.New(s.models, sagemaker.Options{
+		HTTP: s.plainHTTP(), Repositories: s.models, Root: o.Root,
+		DefaultModel: o.DefaultModel, PingMode: o.PingMode, InferenceType: o.InferenceType,
+		Restricted: s.opts.HTTP.Restricted, Log: s.opts.Log,
+	})
+	s.addrs.SageMaker = l.Addr().String()
+	return s.newPlatformFrontend(l, "Sagemaker", h), err
+}
+
+func (s *Server) newVertex(l net.Listener, _ *tls.Config) (frontend, error) {
+	o := &s.opts.Vertex
+	var metrics http1.Handler
+	if s.opts.Metrics.Allow {
+		// The metrics endpoint starts later.
+		metrics = http1.HandlerFunc(func(x *http1.Exchange) { s.metrics.Serve(x) })
+	}
+	h, err := vertex.New(s.models, vertex.Options{
+		HTTP: s.plainHTTP(), Metrics: metrics,
+		PredictRoute: o.PredictRoute, HealthRoute: o.HealthRoute, DefaultModel: o.DefaultModel,
+	})
+	s.addrs.Vertex = l.Addr().String()
+	return s.newPlatformFrontend(l, "Vertex AI", h), err
+}

@@ -1,0 +1,80 @@
+package repository
+
+import (
+	"context"
+	"slices"
+
+	"triton/pkg/status"
+	"triton/server/repository/layout"
+)
+
+// relatedLock is a name that no model has. An operation on several models, which ensembles
+// connect, locks it first. So two such operations never wait for each other.
+const relatedLock = ""
+
+// reserve locks the names that related returns: the name of a model, and the names of the
+// models that ensembles connect with it. If another operation has unlocked one of the names
+// since the watch began, it may have loaded newer files than the listing shows, so reserve
+// calls relist. Then reserve calls related again; if the names have changed, it unlocks all
+// and starts again. After an error no name is locked.
+func (r *Repository) reserve(ctx context.Context, name string, w *watch, related func() []string, relist func()) (free func(), err error) {
+	for all := related(); ; {
+		held := all
+		if len(all) > 1 {
+			held = append([]string{relatedLock}, all...)
+		}
+		free, err := r.locks.lockAll(ctx, held, w)
+		if err != nil {
+			return nil, err
+		}
+		if r.locks.changedSince(w, held) {
+			relist()
+		}
+		now := related()
+		switch {
+		case ctx.Err() != nil: // then the related names may be incomplete
+			free()
+			return nil, &status.Error{Code: status.Cancelled, Msg: "the call ended before anything was done about model '" + name + "'", Cause: context.Cause(ctx)}
+		case slices.Equal(now, all):
+			return free, nil
+		}
+		free()
+		all = now
+	}
+}
+
+// relatedModels returns the names of a model, of the models that its steps need, and of the
+// ensembles that need one of them, sorted: in the store and in the desired state. With an
+// override, the model's own steps are the steps of the override.
+func (r *Repository) relatedModels(ctx context.Context, l *layout.Listing, name string, override *string) []string {
+	return closure(name, func(at string) []string {
+		if at != name {
+			return append(r.neighbors(at), l.StepNames(ctx, at, nil)...)
+		}
+		return append(r.neighbors(at), l.StepNames(ctx, at, override)...)
+	})
+}
+
+// connected returns the names that ensembles of the desired state connect with a name,
+// sorted.
+func (r *Repository) connected(name string) []string { return closure(name, r.neighbors) }
+
+func (r *Repository) neighbors(name string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.desired.Neighbors(name)
+}
+
+// closure returns a name and all names that can be reached from it through next, sorted.
+func closure(name string, next func(name string) []string) []string {
+	all := []string{name}
+	for i := 0; i < len(all); i++ {
+		for _, n := range next(all[i]) {
+			if n != relatedLock && !slices.Contains(all, n) {
+				all = append(all, n)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
