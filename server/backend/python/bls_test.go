@@ -36,8 +36,9 @@ type callee struct {
 	submit    func(r *infer.Request) error
 }
 
-func (c *callee) Ready() bool { return true }
-func (c *callee) Release()    { <-c.held }
+func (c *callee) Ready() bool       { return true }
+func (c *callee) CheckReady() error { return nil }
+func (c *callee) Release()          { <-c.held }
 func (c *callee) Config() *inferencepb.ModelConfig {
 	return &inferencepb.ModelConfig{ModelTransactionPolicy: &inferencepb.ModelTransactionPolicy{Decoupled: c.decoupled}}
 }
