@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"triton/pkg/status"
@@ -13,17 +14,23 @@ import (
 const families = ""
 
 // reserve takes the names that family returns: the name of a model, and the names of the
-// models that ensembles connect with it. If another operation has freed one of the names
+// models that ensembles connect with it, for op. If another operation has freed one of the names
 // since the watch began, it may have loaded newer files than the listing shows, so reserve
 // calls relist. Then reserve calls family again; if the names have changed, it frees all and
 // starts again. After an error no name is held.
-func (r *Repository) reserve(ctx context.Context, name string, w *watch, family func() []string, relist func()) (free func(), err error) {
+func (r *Repository) reserve(
+	ctx context.Context, op *operation, name string, w *watch, family func() []string, relist func(),
+) (free func(), err error) {
 	for all := family(); ; {
 		held := all
-		if len(all) > 1 {
+		if len(all) > 1 && !r.names.heldAround(op, families) {
 			held = append([]string{families}, all...)
 		}
-		free, err := r.names.holdAll(ctx, held, w)
+		free, err := r.names.holdAll(ctx, op, held, w)
+		if errors.Is(err, errCycle) {
+			return nil, status.New(status.Unavailable,
+				"model '%s' is being loaded or unloaded, and that waits for this call; a model must not load or unload while it is being loaded what waits for it", name)
+		}
 		if err != nil {
 			return nil, err
 		}

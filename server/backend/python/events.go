@@ -45,14 +45,16 @@ type events struct {
 	}
 }
 
-func newEvents(m *model, name string) *events {
+// newEvents returns the events of a child that is started in a context, whose values are
+// those of the load.
+func newEvents(ctx context.Context, m *model, name string) *events {
 	e := &events{model: m, log: logger{log: m.spec.Log, model: m.spec.Name, instance: name}}
 	e.mu.open, e.mu.blocks, e.mu.calls = map[uint64]openRequest{}, map[uint32]*tensor.Buffer{}, map[uint32]*call{}
 	e.mu.sent = sync.NewCond(&e.mu)
 	e.metrics = newMetrics()
 	e.readiness.timeout = readinessTimeout
 	e.starting.Store(true)
-	e.life, e.stop = context.WithCancel(context.Background())
+	e.life, e.stop = context.WithCancel(context.WithoutCancel(ctx))
 	return e
 }
 
