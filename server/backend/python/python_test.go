@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -353,14 +355,14 @@ func (traced) Context() string     { return `{"traceparent":"x"}` }
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, `
-import os
+import json, os
 class TritonPythonModel:
     def initialize(self, args):
         self.args = args
         pb_utils.Logger.log_warn("from initialize")
     async def execute(self, requests):
         r = requests[0]
-        text = " ".join(map(str, [r.request_id(), r.correlation_id(), r.flags(), r.timeout(), r.parameters(), sorted(r.requested_output_names()),
+        text = " ".join(map(str, [r.request_id(), r.correlation_id(), r.flags(), r.timeout(), r.parameters(), json.loads(r.parameters())["nan"], sorted(r.requested_output_names()),
             r.is_cancelled(), r.trace().get_context(), pb_utils.get_input_tensor_by_name(r, "IN").shape(), pb_utils.get_input_tensor_by_name(r, "X"),
             self.args["model_instance_kind"], self.args["model_instance_name"], self.args["model_version"], os.path.basename(pb_utils.get_model_dir())]))
         out = pb_utils.Tensor("OUT", np.array([text, b"raw"], dtype=object))
@@ -373,9 +375,13 @@ class TritonPythonModel:
 	r.Trace = traced{}
 	r.Parameters = append(r.Parameters, kserve.Parameter{Name: "p", Kind: kserve.ParamInt, Int: -4}, kserve.Parameter{Name: "q\"", Kind: kserve.ParamString, String: "é"},
 		kserve.Parameter{Name: "b", Kind: kserve.ParamBool, Bool: true}, kserve.Parameter{Name: "d", Kind: kserve.ParamDouble, Double: 0.5})
+	for name, x := range map[string]float64{"nan": math.NaN(), "inf": math.Inf(1), "minus": math.Inf(-1), "whole": 100} {
+		r.Parameters = append(r.Parameters, kserve.Parameter{Name: name, Kind: kserve.ParamDouble, Double: x})
+	}
+	slices.SortStableFunc(r.Parameters, func(a, b kserve.Parameter) int { return strings.Compare(a.Name, b.Name) })
 	responses, err := h.run(r, h.request(tensor.FP32, tensor.Shape{1, 2}, floats(2)))
 	require.NoError(t, err)
-	want := `id corr 3 9 {"p":-4,"q\"":"é","b":true,"d":0.5} ['OUT'] False {"traceparent":"x"} [1, 2] None CPU m_0 1 1`
+	want := `id corr 3 9 {"b":true,"d":0.5,"inf":Infinity,"minus":-Infinity,"nan":NaN,"p":-4,"q\"":"é","whole":100.0} nan ['OUT'] False {"traceparent":"x"} [1, 2] None CPU m_0 1 1`
 	require.Equal(t, string(tensor.AppendElementString(tensor.AppendElementString(nil, want), "raw")), string(bytesOf(&responses[0].Outputs[0].Data)))
 	require.Equal(t, []kserve.Parameter{{Name: "a", Kind: kserve.ParamInt, Int: 1}, {Name: "b", Kind: kserve.ParamBool, Bool: true}, {Name: "c", Kind: kserve.ParamString, String: "d"}}, responses[0].Parameters)
 	require.EqualError(t, responses[1].Err, "not here")
