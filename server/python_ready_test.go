@@ -47,6 +47,9 @@ func TestPythonReadiness(t *testing.T) {
 		require.Equal(t, want, code, path+text)
 	}
 	busy := filepath.Join(dir, "willing", "busy")
+	_, page := get(t, c, "http://"+s.Metrics+"/metrics")
+	require.Regexp(t, `(?m)^triton_python_shared_memory_total_bytes [1-9]\d*$`, page)
+	require.Regexp(t, `(?m)^triton_python_shared_memory_used_bytes \d+$`, page)
 	for range 2 {
 		for _, x := range []struct {
 			ready bool

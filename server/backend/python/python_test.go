@@ -200,6 +200,27 @@ func TestTensorsTravel(t *testing.T) {
 	require.LessOrEqual(t, len(h.instance.(*instance).events.mu.blocks), 5, "memory of requests that the model has forgotten")
 }
 
+// TestSharedMemory: the memory of tensors is counted while the model or a client has them.
+func TestSharedMemory(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, `
+class TritonPythonModel:
+    def execute(self, requests):
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("OUT", r.inputs()[0].as_numpy() * 2)]) for r in requests]
+`)
+	total, used := h.backend.SharedMemory()
+	require.Zero(t, total+used)
+	require.NoError(t, h.load())
+	const n = 1 << 20
+	responses, err := h.run(h.request(tensor.FP32, tensor.Shape{n}, floats(n)))
+	require.NoError(t, err)
+	total, used = h.backend.SharedMemory()
+	require.GreaterOrEqual(t, used, int64(4*n))
+	require.GreaterOrEqual(t, total, used)
+	releaseAll(responses)
+	require.Eventually(t, func() bool { _, used := h.backend.SharedMemory(); return used < 4*n }, waitFor, tick)
+}
+
 // A batch whose outputs get no memory fails; the next one has memory again.
 func TestNoMemoryForOutputs(t *testing.T) {
 	t.Parallel()
