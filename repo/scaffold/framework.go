@@ -1,0 +1,145 @@
+package scaffold
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+)
+
+// described is what the file or the folder of a framework says about a model.
+type described struct {
+	backend, platform string
+	inputs, outputs   []namedTensor
+	unknown           bool // the shapes are examples, without the dimension of the batch
+	parameters        map[string]string
+	files             []placement // without the version directory
+	notes             []string
+}
+
+// namedTensor is a tensor with its dims, which include the dimension of the batch.
+type namedTensor struct {
+	name string
+	kind inferencepb.DataType
+	dims []int64
+}
+
+// batches reports whether the first dimension of all tensors is open.
+func (d *described) batches() bool {
+	return !slices.ContainsFunc(slices.Concat(d.inputs, d.outputs), func(t namedTensor) bool {
+		return len(t.dims) == 0 || t.dims[0] != -1
+	})
+}
+
+// writeDescribed makes the model directory for a model of a framework.
+func writeDescribed(d *described, o Options) (Result, error) {
+	cfg, err := d.config(o)
+	if err != nil {
+		return Result{}, err
+	}
+	dir := filepath.Join(o.Output, o.Name)
+	config := filepath.Join(dir, modelconfig.FileName)
+	for i := range d.files {
+		d.files[i].to = filepath.Join(dir, version, d.files[i].to)
+	}
+	if !o.Force {
+		if err := absent(append(targets(d.files), config)...); err != nil {
+			return Result{}, err
+		}
+	}
+	res := Result{Name: o.Name, Notes: d.notes}
+	for _, p := range d.files {
+		if err := placeTree(p, o.Link); err != nil {
+			return Result{}, err
+		}
+		res.Files = append(res.Files, p.to)
+	}
+	if err := replace(config, func(w io.Writer) error { _, err := w.Write(modelconfig.Encode(cfg)); return err }); err != nil {
+		return Result{}, err
+	}
+	res.Files = append(res.Files, config)
+	return res, nil
+}
+
+// config returns the configuration.
+func (d *described) config(o Options) (*inferencepb.ModelConfig, error) {
+	c := &inferencepb.ModelConfig{Name: o.Name, Backend: d.backend, Platform: d.platform}
+	open := !d.unknown && d.batches()
+	switch {
+	case o.MaxBatchSize != nil && *o.MaxBatchSize > 0 && !open && !d.unknown:
+		return nil, fmt.Errorf("the model cannot batch with --max-batch-size %d: the first dimension of some of its tensors is fixed", *o.MaxBatchSize)
+	case o.MaxBatchSize != nil:
+		c.MaxBatchSize = int32(*o.MaxBatchSize)
+	case open:
+		c.MaxBatchSize = int32(o.DefaultMaxBatch)
+	}
+	dims := func(t namedTensor) []int64 {
+		if c.MaxBatchSize > 0 && !d.unknown {
+			return t.dims[1:]
+		}
+		return t.dims
+	}
+	for _, t := range d.inputs {
+		c.Input = append(c.Input, &inferencepb.ModelInput{Name: t.name, DataType: t.kind, Dims: dims(t)})
+	}
+	for _, t := range d.outputs {
+		c.Output = append(c.Output, &inferencepb.ModelOutput{Name: t.name, DataType: t.kind, Dims: dims(t)})
+	}
+	// A tensor without dimensions is configured as one with a single element.
+	for _, in := range c.Input {
+		if len(in.Dims) == 0 {
+			in.Dims, in.Reshape = []int64{1}, &inferencepb.ModelTensorReshape{}
+		}
+	}
+	for _, out := range c.Output {
+		if len(out.Dims) == 0 {
+			out.Dims, out.Reshape = []int64{1}, &inferencepb.ModelTensorReshape{}
+		}
+	}
+	if c.MaxBatchSize > 0 {
+		c.SchedulingChoice = &inferencepb.ModelConfig_DynamicBatching{DynamicBatching: &inferencepb.ModelDynamicBatching{}}
+	}
+	for key, value := range d.parameters {
+		if c.Parameters == nil {
+			c.Parameters = map[string]*inferencepb.ModelParameter{}
+		}
+		c.Parameters[key] = &inferencepb.ModelParameter{StringValue: value}
+	}
+	return c, modelconfig.FirstError(modelconfig.New(modelconfig.FileName, c).ValidateIO())
+}
+
+// placeTree copies or links a file or a folder.
+func placeTree(p placement, link bool) error {
+	info, err := os.Stat(p.from)
+	if err != nil || !info.IsDir() || link {
+		if err != nil {
+			return err
+		}
+		return place(p, link)
+	}
+	if same(p.from, p.to) {
+		return nil
+	}
+	return filepath.WalkDir(p.from, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(p.from, path)
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(p.to, rel)
+		if e.IsDir() {
+			return os.MkdirAll(to, 0o755)
+		}
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a regular file: it cannot be copied", path)
+		}
+		return place(placement{path, to}, false)
+	})
+}
