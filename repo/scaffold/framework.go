@@ -16,24 +16,38 @@ import (
 type described struct {
 	backend, platform string
 	inputs, outputs   []namedTensor
-	unknown           bool // the shapes are examples, without the dimension of the batch
 	parameters        map[string]string
 	files             []placement // without the version directory
 	notes             []string
 }
 
-// namedTensor is a tensor with its dims, which include the dimension of the batch.
+// namedTensor is a tensor with its dims, which include the dimension of the batch. The dims of
+// a tensor of unknown rank are an example without it.
 type namedTensor struct {
-	name string
-	kind inferencepb.DataType
-	dims []int64
+	name    string
+	kind    inferencepb.DataType
+	dims    []int64
+	unknown bool
 }
 
-// batches reports whether the first dimension of all tensors is open.
+// unknownRank returns a tensor of unknown rank.
+func unknownRank(name string, kind inferencepb.DataType) namedTensor {
+	return namedTensor{name, kind, []int64{-1}, true}
+}
+
+// tensors returns the inputs and the outputs.
+func (d *described) tensors() []namedTensor { return slices.Concat(d.inputs, d.outputs) }
+
+// batches reports whether the model may batch: the first dimension of all tensors is open.
 func (d *described) batches() bool {
-	return !slices.ContainsFunc(slices.Concat(d.inputs, d.outputs), func(t namedTensor) bool {
-		return len(t.dims) == 0 || t.dims[0] != -1
+	return !slices.ContainsFunc(d.tensors(), func(t namedTensor) bool {
+		return !t.unknown && (len(t.dims) == 0 || t.dims[0] != -1)
 	})
+}
+
+// guesses reports whether some dims are examples.
+func (d *described) guesses() bool {
+	return slices.ContainsFunc(d.tensors(), func(t namedTensor) bool { return t.unknown })
 }
 
 // writeDescribed makes the model directory for a model of a framework.
@@ -53,6 +67,9 @@ func writeDescribed(d *described, o Options) (Result, error) {
 		}
 	}
 	res := Result{Name: o.Name, Notes: d.notes}
+	if d.guesses() {
+		res.Notes = append(res.Notes, "the model does not say how many dimensions some tensors have: replace dims [ -1 ] in the configuration")
+	}
 	for _, p := range d.files {
 		if err := placeTree(p, o.Link); err != nil {
 			return Result{}, err
@@ -69,17 +86,17 @@ func writeDescribed(d *described, o Options) (Result, error) {
 // config returns the configuration.
 func (d *described) config(o Options) (*inferencepb.ModelConfig, error) {
 	c := &inferencepb.ModelConfig{Name: o.Name, Backend: d.backend, Platform: d.platform}
-	open := !d.unknown && d.batches()
+	open := d.batches()
 	switch {
-	case o.MaxBatchSize != nil && *o.MaxBatchSize > 0 && !open && !d.unknown:
+	case o.MaxBatchSize != nil && *o.MaxBatchSize > 0 && !open:
 		return nil, fmt.Errorf("the model cannot batch with --max-batch-size %d: the first dimension of some of its tensors is fixed", *o.MaxBatchSize)
 	case o.MaxBatchSize != nil:
 		c.MaxBatchSize = int32(*o.MaxBatchSize)
-	case open:
+	case open && !d.guesses():
 		c.MaxBatchSize = int32(o.DefaultMaxBatch)
 	}
 	dims := func(t namedTensor) []int64 {
-		if c.MaxBatchSize > 0 && !d.unknown {
+		if c.MaxBatchSize > 0 && !t.unknown {
 			return t.dims[1:]
 		}
 		return t.dims

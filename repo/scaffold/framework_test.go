@@ -97,6 +97,11 @@ output {
 }
 dynamic_batching { }
 `, config)
+	dynamic := strings.NewReplacer("?,3,1..8", "...", `<dim>-1</dim><dim>2</dim>`, "").Replace(ir)
+	config, res = written(t, write(t, file, dynamic), scaffold.Options{})
+	require.NotContains(t, config, "max_batch_size")
+	require.Equal(t, 3, strings.Count(config, "dims: [ -1 ]"))
+	require.Equal(t, []string{"the model does not say how many dimensions some tensors have: replace dims [ -1 ] in the configuration"}, res.Notes)
 	for text, want := range map[string]string{
 		"":                    "EOF",
 		"<net></net>":         "it has no layers of the types Parameter and Result",
@@ -226,7 +231,7 @@ func TestTorchScript(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "net.pt")
 	config, res := written(t, torchScript(t, path, "__torch__.a", "Net", head+"x: Tensor,\n    mask: Tensor,\n    scale: float=1.) -> Tuple[Tensor, Tensor]:\n    return (x, mask)\n"), scaffold.Options{})
 	require.Equal(t, []string{"net/1/model.pt", "net/config.pbtxt"}, res.Files)
-	require.Len(t, res.Notes, 2)
+	require.Len(t, res.Notes, 3)
 	require.Contains(t, res.Notes[1], "argument 'scale' of forward has its default")
 	want := `name: "net"
 backend: "pytorch"
@@ -260,4 +265,23 @@ platform: "pytorch_libtorch"
 	}
 	_, err := scaffold.Write(write(t, path, "no archive"), scaffold.Options{Output: t.TempDir()})
 	require.ErrorContains(t, err, "is not a TorchScript archive: ")
+}
+
+// TestTraced reads an archive that PyTorch 2.15 has written with a seed: forward(self, x, mask) of
+// a traced module returns two tensors.
+func TestTraced(t *testing.T) {
+	t.Parallel()
+	config, res := written(t, "testdata/traced.pt", scaffold.Options{})
+	require.Equal(t, []string{"traced/1/model.pt", "traced/config.pbtxt"}, res.Files)
+	require.Equal(t, []string{"x", "mask", "OUTPUT__0", "OUTPUT__1"}, names(config))
+}
+
+// names returns the names of the tensors of a configuration.
+func names(config string) (all []string) {
+	for line := range strings.Lines(config) {
+		if name, ok := strings.CutPrefix(line, `  name: "`); ok {
+			all = append(all, strings.TrimSuffix(name, "\"\n"))
+		}
+	}
+	return all
 }

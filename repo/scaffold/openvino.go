@@ -52,6 +52,7 @@ var irTypes = map[string]inferencepb.DataType{
 type irNet struct {
 	inputs, outputs []namedTensor
 	constants       bool // it needs weights
+	dynamic         bool // an input has any number of dimensions
 }
 
 type irLayer struct {
@@ -121,6 +122,7 @@ func readIR(r io.Reader) (*irNet, error) {
 						return nil, err
 					}
 					net.inputs = append(net.inputs, in)
+					net.dynamic = net.dynamic || in.unknown
 				case "Result":
 					results = append(results, l)
 				}
@@ -140,6 +142,9 @@ func readIR(r io.Reader) (*irNet, error) {
 		out, err := irTensor(irName(tensors, "output", i), l.Input[0].Precision, l.Input[0].Dims)
 		if err != nil {
 			return nil, err
+		}
+		if net.dynamic && len(out.dims) == 0 { // otherwise it is a scalar, which the file writes in the same way
+			out = unknownRank(out.name, out.kind)
 		}
 		net.outputs = append(net.outputs, out)
 	}
@@ -166,12 +171,16 @@ func (l *irLayer) parameter(index int) (namedTensor, error) {
 	}
 	if l.Data.Shape != nil {
 		dims = nil
+		if strings.TrimSpace(*l.Data.Shape) == "..." {
+			t, err := irTensor(irName(names, "input", index), l.Data.ElementType, nil)
+			return unknownRank(t.name, t.kind), err
+		}
 		for text := range strings.SplitSeq(*l.Data.Shape, ",") {
 			if text = strings.TrimSpace(text); text == "" {
 				continue
 			}
 			n, err := strconv.ParseInt(text, 10, 64)
-			if err != nil || n < 0 { // "?", "...", or a range
+			if err != nil || n < 0 { // "?" or a range
 				n = -1
 			}
 			dims = append(dims, n)
@@ -195,5 +204,5 @@ func irTensor(name, kind string, dims []int64) (namedTensor, error) {
 	if !ok {
 		return namedTensor{}, fmt.Errorf("tensor '%s' has the type %q, which the protocol does not have", name, kind)
 	}
-	return namedTensor{name, t, dims}, nil
+	return namedTensor{name: name, kind: t, dims: dims}, nil
 }

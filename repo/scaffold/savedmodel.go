@@ -314,8 +314,8 @@ var tfTypes = map[uint64]inferencepb.DataType{
 	22: inferencepb.DataType_TYPE_UINT32, 23: inferencepb.DataType_TYPE_UINT64,
 }
 
-// readTensorInfo reads a message TensorInfo. A tensor of unknown rank has one open dimension,
-// as in the backend. The first error is that of a tensor that cannot be served.
+// readTensorInfo reads a message TensorInfo. The first error is that of a tensor that cannot be
+// served.
 func readTensorInfo(name string, b []byte) (t namedTensor, wrong, err error) {
 	t.name = name
 	numbers, err := varints(b)
@@ -347,7 +347,7 @@ func readTensorInfo(name string, b []byte) (t namedTensor, wrong, err error) {
 		})
 	})
 	if !shaped {
-		t.dims = []int64{-1}
+		t = unknownRank(name, kind)
 	}
 	return t, wrong, err
 }

@@ -26,9 +26,9 @@ func describeTorchScript(file string) (*described, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	d := &described{
-		backend: "pytorch", platform: "pytorch_libtorch", inputs: f.inputs, outputs: f.outputs, unknown: true,
+		backend: "pytorch", platform: "pytorch_libtorch", inputs: f.inputs, outputs: f.outputs,
 		files: []placement{{file, "model.pt"}},
-		notes: []string{"TorchScript does not say the types and shapes of tensors: replace TYPE_FP32 and dims [ -1 ] in the configuration"},
+		notes: []string{"TorchScript does not say the types of tensors: replace TYPE_FP32 in the configuration"},
 	}
 	if f.note != "" {
 		d.notes = append(d.notes, f.note)
@@ -203,5 +203,5 @@ func (f *torchFunction) results(kind string) {
 }
 
 func torchTensor(name string) namedTensor {
-	return namedTensor{strings.TrimSpace(name), inferencepb.DataType_TYPE_FP32, []int64{-1}}
+	return unknownRank(strings.TrimSpace(name), inferencepb.DataType_TYPE_FP32)
 }
