@@ -3,6 +3,7 @@ package python
 import (
 	"context"
 	"encoding/binary"
+	cmdline "flag"
 	"fmt"
 	"log/slog"
 	"math"
@@ -29,9 +30,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// interpreter is a Python with numpy: that of .venv, else python3.
+var python = cmdline.String("python", "", "a Python with numpy, instead of that of .venv")
+
+// interpreter is a Python with numpy: that of the flag -python, that of .venv, or python3.
 func interpreter(t *testing.T) string {
 	t.Helper()
+	if *python != "" {
+		return *python
+	}
 	for _, path := range []string{"../../../.venv/bin/python", "python3"} {
 		if filepath.Base(path) != path {
 			path, _ = filepath.Abs(path)
@@ -332,7 +338,7 @@ func TestLoadErrors(t *testing.T) {
 	for _, c := range []struct{ name, source, text string }{
 		{"raises", "class TritonPythonModel:\n    def initialize(self, args): raise ValueError('boom')\n", "ValueError: boom\n\nAt:\n  $(4): initialize\n"},
 		{"class", "", "AttributeError: module '1.model' has no attribute 'TritonPythonModel'"},
-		{"syntax", "class X\n", "SyntaxError: expected ':' (model.py, line 3)"},
+		{"syntax", "x = )\n", "SyntaxError: unmatched ')' (model.py, line 3)"},
 		{"import", "import nosuchmodule\n", "ModuleNotFoundError: No module named 'nosuchmodule'\n\nAt:\n  $(3): <module>\n"},
 	} {
 		h := newHarness(t, c.source)

@@ -65,13 +65,13 @@ func TestIsReady(t *testing.T) {
 	check := h.instance.(backend.ReadinessChecker).CheckReady
 	for expression, want := range map[string]string{
 		"True": "", "self.sleep()": "",
-		"False":           "Model 'm_0' is not ready (user-defined check failed).",
-		"1":               "is_ready() must return a boolean value",
-		"None":            "is_ready() must return a boolean value",
-		"np.bool_(True)":  "is_ready() must return a boolean value",
-		"asyncio.Queue()": "is_ready() must return a boolean value",
-		"1 / 0":           "ZeroDivisionError: division by zero\n\nAt:\n  <string>(1): <module>\n  ",
-		"exit(3)":         "SystemExit: 3",
+		"False":          "Model 'm_0' is not ready (user-defined check failed).",
+		"1":              "is_ready() must return a boolean value",
+		"None":           "is_ready() must return a boolean value",
+		"np.bool_(True)": "is_ready() must return a boolean value",
+		"asyncio":        "is_ready() must return a boolean value",
+		"1 / 0":          "ZeroDivisionError: division by zero\n\nAt:\n  <string>(1): <module>\n  ",
+		"exit(3)":        "SystemExit: 3",
 	} {
 		h.answer(expression)
 		err := check()
@@ -105,6 +105,7 @@ func TestIsReadyShared(t *testing.T) {
 	err = in.CheckReady()
 	require.ErrorContains(t, err, "Timed out waiting for in-flight is_ready() response")
 	require.Equal(t, status.Unavailable, status.CodeOf(err))
+	require.Eventually(t, func() bool { return h.calls() > 0 }, waitFor, tick)
 	require.EqualValues(t, 1, h.calls())
 
 	readiness.timeout = waitFor

@@ -57,7 +57,9 @@ def describe(e):
     frame = tb.tb_frame if tb is not None else None
     line = tb.tb_lineno if tb is not None else 0
     lines = []
-    while frame is not None and frame.f_code.co_filename != __file__:
+    # From Python 3.12 on, the frame of a coroutine that has ended still shows the event loop as its caller.
+    while (frame is not None and frame.f_code.co_filename != __file__
+           and frame.f_globals.get("__name__") != "asyncio.events"):
         if os.path.dirname(frame.f_code.co_filename) != HERE:
             lines.append(f"  {frame.f_code.co_filename}({line}): {frame.f_code.co_name}\n")
         frame = frame.f_back
