@@ -213,7 +213,8 @@ func torchScript(t *testing.T, path, module, class, code string) string {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for _, f := range [][2]string{
-		{"net/data.pkl", "\x80\x02c" + module + "\n" + class + "\nq\x00)\x81}."}, {"net/version", "3\n"},
+		{"net/data.pkl", "\x80\x02c" + module + "\n" + class + "\nq\x00)\x81}."},
+		{"net/version", "3\n"},
 		{"net/code/" + strings.ReplaceAll(module, ".", "/") + ".py", code},
 	} {
 		w, err := z.Create(f[0])

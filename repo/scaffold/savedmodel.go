@@ -173,10 +173,9 @@ func eachField(r *bufio.Reader, n int64, visit func(num protowire.Number, n int6
 				return truncated(io.ErrUnexpectedEOF)
 			}
 		}
-		switch {
-		case kind == protowire.BytesType:
+		if kind == protowire.BytesType {
 			err = visit(num, size)
-		default:
+		} else {
 			err = skip(r, size)
 		}
 		if err != nil {
