@@ -118,6 +118,11 @@ compare: build onnxruntime oracle ## send the same requests to NVIDIA's server a
 scenarios: oracle ## play the scripts of server/scenario on NVIDIA's server and on ours
 	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -timeout 60m ./server/scenario/
 
+# PYTHONS are interpreters with numpy. One that has torch or jax runs their tests too.
+.PHONY: pythons
+pythons: ## the tests of the Python backend with other interpreters, PYTHONS="<python> <python>"
+	for p in $(PYTHONS); do go test -count=1 ./server/backend/python -args -python=$$p -packages=$$p || exit 1; done
+
 .PHONY: interop
 interop: build onnxruntime oracle $(TOOLS)/grpcurl ## real clients against bin/triton: Python, perf_analyzer, grpcurl, curl, Node, Java
 	PYTHON=$(PYTHON) testdata/interop/run.sh

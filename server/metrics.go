@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"triton/server/backend/metric"
+	"triton/server/backend/python"
 	"triton/server/cache"
 	"triton/server/http1"
 	"triton/server/stats"
@@ -49,6 +50,9 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error
 	}
 	f.registry.MustRegister(stats.NewCollector(s.models.Served), f.machine)
 	f.registry.MustRegister(memoryCounters(s.pool)...)
+	if b, ok := s.opts.Backends[python.Name].(*python.Backend); ok {
+		f.registry.MustRegister(pythonMemory{b})
+	}
 	if f.machine.cpu {
 		s.opts.Log.Info("Collecting CPU metrics")
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"triton/pkg/tensor"
+	"triton/server/backend/python"
 )
 
 // Counters of this server's own memory traffic. They are read at a scrape.
@@ -27,6 +28,31 @@ func memoryCounters(pool *tensor.Pool) []prometheus.Collector {
 		copied("client", func() int64 { _, n := pool.Copied(); return n }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: allocationsName, Help: allocationsHelp}, heapAllocations),
 	}
+}
+
+// Gauges of the memory that the processes of Python models share with this server. Triton has
+// none.
+var (
+	pythonTotal = prometheus.NewDesc("triton_python_shared_memory_total_bytes",
+		"Size of the memory that the server shares with the processes of Python models, in bytes", nil, nil)
+	pythonUsed = prometheus.NewDesc("triton_python_shared_memory_used_bytes",
+		"Part of the memory shared with the processes of Python models that tensors use, in bytes", nil, nil)
+)
+
+// pythonMemory collects the gauges of a Python backend, from its first model on.
+type pythonMemory struct{ *python.Backend }
+
+// Describe implements prometheus.Collector.
+func (pythonMemory) Describe(to chan<- *prometheus.Desc) { to <- pythonTotal; to <- pythonUsed }
+
+// Collect implements prometheus.Collector.
+func (m pythonMemory) Collect(to chan<- prometheus.Metric) {
+	total, used := m.SharedMemory()
+	if total == 0 {
+		return
+	}
+	to <- prometheus.MustNewConstMetric(pythonTotal, prometheus.GaugeValue, float64(total))
+	to <- prometheus.MustNewConstMetric(pythonUsed, prometheus.GaugeValue, float64(used))
 }
 
 func heapAllocations() float64 {

@@ -86,3 +86,25 @@ func TestPythonControlsModels(t *testing.T) {
 	_, page := get(t, c, "http://"+s.Metrics+"/metrics")
 	require.Contains(t, page, "# HELP my_family mine\n# TYPE my_family gauge\nmy_family{a=\"b\"} 1.5\n")
 }
+
+const loadingInInitialize = `
+class TritonPythonModel:
+    def initialize(self, args):
+        pb_utils.load_model({"a": "b", "b": "a"}[args["model_name"]])
+    def execute(self, requests): pass
+`
+
+// Models that load each other in initialize are refused: they would wait for ever.
+func TestPythonModelsLoadEachOther(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writePython(t, dir, "a", "", loadingInInitialize)
+	writePython(t, dir, "b", "", loadingInInitialize)
+	s := startPython(t, dir, servertest.With(func(o *server.Options) {
+		o.Models.Control, o.Models.Startup, o.LoadThreads = repository.ControlExplicit, nil, 1
+	}))
+	code, text, err := post(newClient(t), "http://"+s.HTTP+"/v2/repository/models/a/load", "{}")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusBadRequest, code, text)
+	require.Contains(t, text, "model 'a' is being loaded or unloaded, and that waits for this call")
+}

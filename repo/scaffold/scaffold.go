@@ -1,6 +1,7 @@
-// Package scaffold makes a model directory for an ONNX file or a model.py: the version
-// directory with the model, and the config.pbtxt that a server would complete by itself,
-// written out for editing. It replaces nothing unless Options.Force is set.
+// Package scaffold makes a model directory for a model file (ONNX, TorchScript, OpenVINO's IR,
+// model.py) or a TensorFlow SavedModel: the version directory with the model, and the
+// config.pbtxt that a server would complete by itself, written out for editing. It replaces
+// nothing unless Options.Force is set. It runs no framework.
 package scaffold
 
 import (
@@ -43,8 +44,12 @@ type Result struct {
 
 const version = "1"
 
-// Write makes the model directory for an ONNX file, or a file whose name ends with .py.
+// Write makes the model directory for a file of a format that its name tells (.py, .pt, .xml), a
+// folder with a SavedModel, or else an ONNX file.
 func Write(file string, o Options) (res Result, err error) {
+	if filepath.Base(file) == savedModelFile {
+		file = filepath.Dir(file)
+	}
 	if o.Name == "" {
 		if o.Name, err = nameOf(file); err != nil {
 			return Result{}, err
@@ -53,10 +58,23 @@ func Write(file string, o Options) (res Result, err error) {
 	if err := checkName(o.Name); err != nil {
 		return Result{}, err
 	}
-	if filepath.Ext(file) == ".py" {
+	var d *described
+	switch info, failed := os.Stat(file); {
+	case failed == nil && info.IsDir():
+		d, err = describeSavedModel(file)
+	case filepath.Ext(file) == ".py":
 		return writePython(file, o)
+	case filepath.Ext(file) == ".pt":
+		d, err = describeTorchScript(file)
+	case filepath.Ext(file) == ".xml":
+		d, err = describeOpenVINO(file)
+	default:
+		return writeONNX(file, o)
 	}
-	return writeONNX(file, o)
+	if err != nil {
+		return Result{}, err
+	}
+	return writeDescribed(d, o)
 }
 
 func writeONNX(file string, o Options) (Result, error) {

@@ -115,6 +115,13 @@ type (
 	BreakNotifier interface {
 		Broken() <-chan error
 	}
+	// ReadinessChecker is an Instance with a readiness check of its own. CheckReady
+	// returns why the instance takes no requests, or nil. It is called by any number
+	// of goroutines whenever the readiness of the model is asked, also while a batch
+	// runs and after Close. It must return within seconds.
+	ReadinessChecker interface {
+		CheckReady() error
+	}
 )
 
 // ErrBroken is wrapped by the error of an Instance that cannot run another batch. The

@@ -195,6 +195,7 @@ func (m *fake) begun() []int {
 }
 
 func (m *fake) Ready() bool                                  { return m.group.Ready() }
+func (m *fake) CheckReady() error                            { return m.group.CheckReady() }
 func (m *fake) Name() string                                 { return m.name }
 func (m *fake) Version() string                              { return "1" }
 func (m *fake) Config() *inferencepb.ModelConfig             { return m.cfg }

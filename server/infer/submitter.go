@@ -22,6 +22,9 @@ type Callee interface {
 	Model
 	// Ready reports whether it can serve requests now.
 	Ready() bool
+	// CheckReady asks the instances that have a readiness check of their own and returns
+	// why the model takes no requests. It may take seconds.
+	CheckReady() error
 }
 
 // Controller loads and unloads models for a model that asks for it. Its methods are those of

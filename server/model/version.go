@@ -98,6 +98,15 @@ func (v *LoadedVersion) Stats() *stats.Model { return v.stats }
 // Ready reports whether the version has an instance that works.
 func (v *LoadedVersion) Ready() bool { return v.runner.Ready() }
 
+// CheckReady asks the instances that have a readiness check of their own and returns why the
+// version takes no requests. The steps of an ensemble are not asked, as in Triton.
+func (v *LoadedVersion) CheckReady() error {
+	if v.group == nil {
+		return nil
+	}
+	return v.group.CheckReady()
+}
+
 // Broken reports whether the version has lost all its instances. An ensemble is never
 // broken: it has no instances.
 func (v *LoadedVersion) Broken() bool { return v.group != nil && !v.runner.Ready() }

@@ -27,6 +27,8 @@ func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions)
 		if err := validation.ModelName(name); err != nil {
 			return err
 		}
+		defer lendPlace(ctx)()
+		op, life := r.begin(ctx)
 		wait, stop := r.waitContext(ctx)
 		defer stop()
 		w := r.locks.watch()
@@ -34,7 +36,7 @@ func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions)
 		l := r.list(wait)
 		defer l.Release()
 		related := func() []string { return r.relatedModels(wait, l, name, o.Config) }
-		free, err := r.reserve(wait, name, w, related, func() { r.relist(wait, l) })
+		free, err := r.reserve(wait, op, name, w, related, func() { r.relist(wait, l) })
 		switch {
 		case err != nil && r.life.Err() != nil:
 			return errNotReady
@@ -42,7 +44,7 @@ func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions)
 			return err
 		}
 		defer free()
-		return r.loadNamed(l, name, o)
+		return r.loadNamed(life, l, name, o)
 	})
 }
 
@@ -63,7 +65,9 @@ func (r *Repository) waitContext(ctx context.Context) (_ context.Context, stop f
 // versions are closed. Unknown models and models that are not loaded are not an error.
 func (r *Repository) Unload(ctx context.Context, name string, dependents bool) error {
 	return r.control(func() error {
-		free, err := r.reserve(ctx, name, nil, func() []string { return r.connected(name) }, func() {})
+		defer lendPlace(ctx)()
+		op, life := r.begin(ctx)
+		free, err := r.reserve(ctx, op, name, nil, func() []string { return r.connected(name) }, func() {})
 		if err != nil {
 			return err
 		}
@@ -72,7 +76,7 @@ func (r *Repository) Unload(ctx context.Context, name string, dependents bool) e
 		for _, m := range r.actual.Snapshot().Named(name) {
 			ids = append(ids, m.ID)
 		}
-		r.reconcile(r.life, nil, edit{removed: ids, dependents: dependents})
+		r.reconcile(life, nil, edit{removed: ids, dependents: dependents})
 		return nil
 	})
 }
@@ -89,9 +93,9 @@ func (r *Repository) control(do func() error) error {
 	return do()
 }
 
-// loadNamed loads the models of a name, or the files that came with the load. The caller has
-// locked the related names.
-func (r *Repository) loadNamed(l *layout.Listing, name string, o infer.LoadOptions) error {
+// loadNamed loads the models of a name, or the files that came with the load, until the context
+// of the operation ends. The caller has locked the related names.
+func (r *Repository) loadNamed(life context.Context, l *layout.Listing, name string, o infer.LoadOptions) error {
 	requested := namedFindings(l, name)
 	if len(o.Files) > 0 {
 		f := plan.Finding{ID: store.ID{Name: name}}
@@ -102,7 +106,7 @@ func (r *Repository) loadNamed(l *layout.Listing, name string, o infer.LoadOptio
 			requested[i].Override = o.Config
 		}
 	}
-	out := r.reconcile(r.life, l, edit{by: desired.ByClient, added: requested, composing: true})
+	out := r.reconcile(life, l, edit{by: desired.ByClient, added: requested, composing: true})
 	var text strings.Builder
 	complete := true
 	for _, f := range requested {

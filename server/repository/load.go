@@ -99,11 +99,8 @@ func (r *Repository) checkVersions(c *layout.Content) error {
 // loadVersion makes the version of a job. After an error it tries again, up to LoadRetries
 // times.
 func (r *Repository) loadVersion(ctx context.Context, c *layout.Content, j *job, composing []*model.LoadedVersion) {
-	select {
-	case r.loading <- struct{}{}:
-		defer func() { <-r.loading }()
-	case <-ctx.Done():
-	}
+	p, ctx := r.acquirePlace(ctx)
+	defer p.release()
 	if ctx.Err() != nil {
 		j.err = status.New(status.Unavailable, "loading was ended: %w", context.Cause(ctx))
 		return

@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -12,13 +13,23 @@ import (
 // change.
 type nameLocks struct {
 	mu      sync.Mutex
-	busy    map[string]chan struct{} // closed when the name is free again
+	busy    map[string]holding
+	waiting map[*operation]*operation // the operations that wait, and what each waits for
 	watches map[*watch]struct{}
 }
 
-func newNameLocks() nameLocks {
-	return nameLocks{busy: map[string]chan struct{}{}, watches: map[*watch]struct{}{}}
+// holding is a name that an operation holds.
+type holding struct {
+	by    *operation
+	ended chan struct{} // closed when the name is free again
 }
+
+func newNameLocks() nameLocks {
+	return nameLocks{busy: map[string]holding{}, waiting: map[*operation]*operation{}, watches: map[*watch]struct{}{}}
+}
+
+// errCycle reports that operations would wait for each other.
+var errCycle = errors.New("operations wait for each other")
 
 // watch collects the names that other operations have unlocked since it began.
 type watch struct{ freed map[string]bool } // guarded by nameLocks.mu
@@ -50,9 +61,9 @@ func (n *nameLocks) changedSince(w *watch, held []string) bool {
 	return true
 }
 
-// lockAll locks names in their order. The watch is the operation's own: it does not collect
-// the names that free unlocks. It may be nil.
-func (n *nameLocks) lockAll(ctx context.Context, all []string, own *watch) (free func(), err error) {
+// lockAll takes names in their order for an operation. The watch is the operation's own: it
+// does not collect the names that free unlocks. It may be nil.
+func (n *nameLocks) lockAll(ctx context.Context, op *operation, all []string, own *watch) (free func(), err error) {
 	var held []func()
 	free = func() {
 		for _, f := range slices.Backward(held) {
@@ -60,7 +71,7 @@ func (n *nameLocks) lockAll(ctx context.Context, all []string, own *watch) (free
 		}
 	}
 	for _, name := range all {
-		f, err := n.lock(ctx, name, own)
+		f, err := n.lock(ctx, op, name, own)
 		if err != nil {
 			free()
 			return nil, err
@@ -70,27 +81,65 @@ func (n *nameLocks) lockAll(ctx context.Context, all []string, own *watch) (free
 	return free, nil
 }
 
-// lock locks a name. While another operation holds the name, it waits, until ctx ends.
-func (n *nameLocks) lock(ctx context.Context, name string, own *watch) (free func(), err error) {
+// lock locks a name. While another operation holds the name, it waits until ctx ends. It
+// returns errCycle if that operation waits for op, as when two models load each other while
+// they are being loaded.
+func (n *nameLocks) lock(ctx context.Context, op *operation, name string, own *watch) (free func(), err error) {
 	for {
 		n.mu.Lock()
-		wait, taken := n.busy[name]
+		h, taken := n.busy[name]
 		if !taken {
-			held := make(chan struct{})
-			n.busy[name] = held
+			h = holding{op, make(chan struct{})}
+			n.busy[name] = h
 			n.mu.Unlock()
-			return func() { n.unlock(name, held, own) }, nil
+			return func() { n.unlock(name, h, own) }, nil
 		}
+		if n.waitsFor(h.by, op) {
+			n.mu.Unlock()
+			return nil, errCycle
+		}
+		n.waiting[op] = h.by
 		n.mu.Unlock()
 		select {
-		case <-wait:
+		case <-h.ended:
+			n.wake(op)
 		case <-ctx.Done():
+			n.wake(op)
 			return nil, &status.Error{Code: status.Cancelled, Msg: "model '" + name + "' is being loaded or unloaded by another call", Cause: context.Cause(ctx)}
 		}
 	}
 }
 
-func (n *nameLocks) unlock(name string, held chan struct{}, own *watch) {
+func (n *nameLocks) wake(op *operation) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.waiting, op)
+}
+
+// waitsFor reports whether an operation cannot end before op does: op is nested in it, or an
+// operation that is nested in it waits for one that cannot end before op. The caller holds
+// n.mu.
+func (n *nameLocks) waitsFor(o, op *operation) bool {
+	if op.within(o) {
+		return true
+	}
+	for waiting, next := range n.waiting {
+		if waiting.within(o) && n.waitsFor(next, op) {
+			return true
+		}
+	}
+	return false
+}
+
+// heldAround reports whether op is nested in the operation that holds a name.
+func (n *nameLocks) heldAround(op *operation, name string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	h, taken := n.busy[name]
+	return taken && op.within(h.by)
+}
+
+func (n *nameLocks) unlock(name string, h holding, own *watch) {
 	n.mu.Lock()
 	delete(n.busy, name)
 	for w := range n.watches {
@@ -99,5 +148,5 @@ func (n *nameLocks) unlock(name string, held chan struct{}, own *watch) {
 		}
 	}
 	n.mu.Unlock()
-	close(held)
+	close(h.ended)
 }

@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"triton/pkg/status"
@@ -13,17 +14,23 @@ import (
 const relatedLock = ""
 
 // reserve locks the names that related returns: the name of a model, and the names of the
-// models that ensembles connect with it. If another operation has unlocked one of the names
+// models that ensembles connect with it, for op. If another operation has unlocked one of the names
 // since the watch began, it may have loaded newer files than the listing shows, so reserve
-// calls relist. Then reserve calls related again; if the names have changed, it unlocks all
-// and starts again. After an error no name is locked.
-func (r *Repository) reserve(ctx context.Context, name string, w *watch, related func() []string, relist func()) (free func(), err error) {
+// calls relist. Then reserve calls related again; if the names have changed, it unlocks all and
+// starts again. After an error no name is locked.
+func (r *Repository) reserve(
+	ctx context.Context, op *operation, name string, w *watch, related func() []string, relist func(),
+) (free func(), err error) {
 	for all := related(); ; {
 		held := all
-		if len(all) > 1 {
+		if len(all) > 1 && !r.locks.heldAround(op, relatedLock) {
 			held = append([]string{relatedLock}, all...)
 		}
-		free, err := r.locks.lockAll(ctx, held, w)
+		free, err := r.locks.lockAll(ctx, op, held, w)
+		if errors.Is(err, errCycle) {
+			return nil, status.New(status.Unavailable,
+				"model '%s' is being loaded or unloaded, and that waits for this call; a model must not load or unload while it is being loaded what waits for it", name)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -16,16 +16,20 @@ import (
 func newScaffoldCommand(p process.Process) *cobra.Command {
 	var o scaffoldOptions
 	cmd := &cobra.Command{
-		Use:   "scaffold MODEL.onnx|MODEL.py",
-		Short: "Make a model directory from an ONNX or Python file",
+		Use:   "scaffold MODEL",
+		Short: "Make a model directory from a model file",
 		Long: `Put an ONNX file into a model repository, as NAME/1/model.onnx, with the
 NAME/config.pbtxt that a server would complete by itself, ready to be edited.
 Files with external weights are copied too. Existing files are kept.
+
+TorchScript (.pt), OpenVINO's IR (.xml) and the folder of a TensorFlow SavedModel
+are put in place in the same way. The note after TorchScript says what to edit.
 
 A Python file becomes NAME/1/model.py, with a config.pbtxt to be edited. If it
 does not exist, a working example is written.`,
 		Example: `  triton repo scaffold resnet50.onnx --output models/
   triton repo scaffold export/model.onnx --name detector --max-batch-size 16 --link
+  triton repo scaffold export/saved_model --name detector --output models/
   triton repo scaffold doubler.py --output models/`,
 	}
 	f := flags.New(p, "repo scaffold", cmd.Flags())
@@ -36,7 +40,7 @@ does not exist, a working example is written.`,
 		}
 		switch {
 		case len(args) != 1:
-			return process.UsageError("repo scaffold takes one ONNX or Python file, %d were given", len(args))
+			return process.UsageError("repo scaffold takes one model file, %d were given", len(args))
 		case o.Link && o.copied:
 			return process.UsageError("--link and --copy exclude each other")
 		case o.maxBatch < 0 || o.maxBatch > math.MaxInt32:

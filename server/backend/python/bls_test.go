@@ -36,8 +36,9 @@ type callee struct {
 	submit    func(r *infer.Request) error
 }
 
-func (c *callee) Ready() bool { return true }
-func (c *callee) Release()    { <-c.held }
+func (c *callee) Ready() bool       { return true }
+func (c *callee) CheckReady() error { return nil }
+func (c *callee) Release()          { <-c.held }
 func (c *callee) Config() *inferencepb.ModelConfig {
 	return &inferencepb.ModelConfig{ModelTransactionPolicy: &inferencepb.ModelTransactionPolicy{Decoupled: c.decoupled}}
 }
@@ -264,6 +265,11 @@ func TestCallArguments(t *testing.T) {
 		{R + "'', 1, [], [], 'b', parameters={1: 1})", "TritonModelException: Expect parameters keys to have type str, found type <class 'int'>"},
 		{R + "'', 1, [], [], 'b', parameters=5)", "TritonModelException: Expect N8pybind114dictE, got <class 'int'>"},
 		{R + "'', 1, [], [], 'b').async_exec()", "RuntimeError: no running event loop"},
+		{R + "'', 1, [], [], 'b', preferred_memory=None)", "TypeError: __init__(): incompatible constructor arguments."},
+		{"pb_utils.PreferredMemory()", "TypeError: __init__(): incompatible constructor arguments. The following argument types are supported:\n    1. c_python_backend_utils.PreferredMemory(preferred_memory_type: triton::backend::python::PreferredMemory::MemoryType, preferred_device_id: int = 0)\n\nInvoked with: \n"},
+		{"pb_utils.PreferredMemory(0)", "TypeError: __init__(): incompatible constructor arguments."},
+		{"pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_GPU, 1.5)", "TypeError: __init__(): incompatible constructor arguments."},
+		{"pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_GPU, 1 << 70)", "TypeError: __init__(): incompatible constructor arguments."},
 	} {
 		r := h.request(tensor.FP32, tensor.Shape{1}, floats(1))
 		r.ID = c[0]
@@ -272,4 +278,32 @@ func TestCallArguments(t *testing.T) {
 	}
 	require.Equal(t, "('', 0, [], 2, 0, 0, '{}', False, None)", h.eval("(lambda q: (q.request_id(), q.correlation_id(), q.inputs(), len(q.requested_output_names()), q.flags(), q.timeout(), q.parameters(), q.is_cancelled(), q.trace().get_context()))("+R+"model_name='echo', inputs=[], requested_output_names=['A', 'B', 'A']))"))
 	require.True(t, strings.HasPrefix(h.eval(R+"'', 1, [], [], 'b')"), "<c_python_backend_utils.InferenceRequest object"))
+}
+
+// TestPreferredMemory: outputs in the memory of the CPU are what calls give anyhow; on a GPU
+// they are an error, as in NVIDIA's backend on a machine without one.
+func TestPreferredMemory(t *testing.T) {
+	t.Parallel()
+	echo := newCallee(func(r *infer.Request) error {
+		defer r.Release()
+		resp := infer.NewResponse()
+		if r.ID == "failed" {
+			resp.Err = status.New(status.NotFound, "not here")
+		} else {
+			resp.Add("OUT", tensor.Uint8, tensor.Shape{1}, tensor.NewData(tensor.HeapBuffer([]byte{7})))
+		}
+		r.Respond(resp, true)
+		return nil
+	})
+	h := newCaller(t, callees{"echo": echo})
+	call := func(memory, id string) string {
+		return h.eval("show(ask(preferred_memory=pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_" + memory + "), request_id='" + id + "').exec())")
+	}
+	plain := h.eval("show(ask().exec())")
+	require.Equal(t, plain, call("CPU, -5", ""))
+	require.Equal(t, plain, call("CPU", ""))
+	require.Contains(t, call("GPU, 1", ""), "BackendMemory::Create, all allocation types failed:")
+	require.Contains(t, call("GPU", "failed"), "not here")
+	require.Equal(t, "([<MemoryType.TRITONSERVER_MEMORY_GPU: 0>, <MemoryType.TRITONSERVER_MEMORY_CPU: 1>], 0)",
+		h.eval("[pb_utils.TRITONSERVER_MEMORY_GPU, pb_utils.TRITONSERVER_MEMORY_CPU], int(pb_utils.TRITONSERVER_MEMORY_GPU)"))
 }

@@ -160,7 +160,7 @@ func (c *call) submit(name string, version int64) error {
 		c.drop()
 		return err
 	}
-	if !m.Ready() {
+	if !m.Ready() || m.CheckReady() != nil {
 		return refuse(status.New(status.Internal, "Failed for execute the inference request. Model '%s' is not ready.", name))
 	}
 	if !c.decoupled && m.Config().GetModelTransactionPolicy().GetDecoupled() {

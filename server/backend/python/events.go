@@ -20,10 +20,11 @@ type events struct {
 	out   child.Message // of handle's goroutine
 	timer *time.Timer   // of watchCalls; mu guards it
 
-	metrics  metrics
-	starting atomic.Bool // initialize has not returned
-	life     context.Context
-	stop     context.CancelFunc // the child has ended
+	metrics   metrics
+	readiness readiness
+	starting  atomic.Bool // initialize has not returned
+	life      context.Context
+	stop      context.CancelFunc // the child has ended
 
 	// keeping orders the calls of Keep and the removal of open requests. It is locked
 	// before mu, and while a request that the core aborts is answered.
@@ -44,13 +45,16 @@ type events struct {
 	}
 }
 
-func newEvents(m *model, name string) *events {
+// newEvents returns the events of a child that is started in a context, whose values are
+// those of the load.
+func newEvents(ctx context.Context, m *model, name string) *events {
 	e := &events{model: m, log: logger{log: m.spec.Log, model: m.spec.Name, instance: name}}
 	e.mu.open, e.mu.blocks, e.mu.calls = map[uint64]openRequest{}, map[uint32]*tensor.Buffer{}, map[uint32]*call{}
 	e.mu.sent = sync.NewCond(&e.mu)
 	e.metrics = newMetrics()
+	e.readiness.timeout = readinessTimeout
 	e.starting.Store(true)
-	e.life, e.stop = context.WithCancel(context.Background())
+	e.life, e.stop = context.WithCancel(context.WithoutCancel(ctx))
 	return e
 }
 
@@ -78,6 +82,8 @@ func (e *events) handle(p *child.Process, f child.Frame) {
 		e.metric(p, r)
 	case frameControl:
 		e.control(p, r)
+	case frameReadiness:
+		e.checked(r)
 	default:
 		known = false
 	}
@@ -124,6 +130,7 @@ func putText(m *child.Message, err error, text string) {
 // for the requests that Execute left to it.
 func (e *events) end(err error) {
 	e.stop()
+	e.readiness.end()
 	var left []*infer.Request
 	e.mu.Lock()
 	e.mu.ended = true

@@ -29,6 +29,7 @@ const (
 	frameCancelCall  = 38 // asks the model that was called to stop
 	frameMetric      = 39 // makes, changes or reads a metric
 	frameControl     = 40 // JSON: loads or unloads a model, asks whether one is ready
+	frameReadiness   = 41 // answers frameCheck
 )
 
 // The frames to a child, on the event socket.
@@ -36,6 +37,7 @@ const (
 	frameBlock    = 48 // answers frameReserve
 	frameAnswer   = 49 // answers a question
 	frameResponse = 50 // a response to frameCall
+	frameCheck    = 51 // calls is_ready
 )
 
 // What the result of a batch says about a request.

@@ -13,6 +13,7 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/server/backend"
+	"triton/server/backend/child"
 	"triton/server/backend/python/env"
 	"triton/server/infer"
 )
@@ -73,14 +74,20 @@ func (m *model) NewInstance(ctx context.Context, at backend.Placement) (backend.
 		"model_version":            strconv.FormatInt(m.spec.Version, 10),
 		"model_name":               m.spec.Name,
 	}
-	if _, err := c.ask(ctx, frameLoad, a); err != nil {
+	loaded, err := c.ask(ctx, frameLoad, a)
+	if err != nil {
 		c.kill()
 		return nil, err
 	}
+	c.events.readiness.handler = child.NewReader(loaded).Uint32()
 	c.events.starting.Store(false)
 	m.spec.Log.Debug("a Python instance started", slog.String("instance", at.Name), slog.Int("pid", c.process.PID()),
 		slog.String("python", c.hello.Python), slog.String("numpy", c.hello.Numpy))
-	return newInstance(m, c), nil
+	in := newInstance(m, c)
+	if c.events.readiness.handler != 0 {
+		return checkedInstance{in}, nil
+	}
+	return in, nil
 }
 
 // Close removes the modules and the metrics that are left.

@@ -32,11 +32,7 @@ func appendParameters(b []byte, all []kserve.Parameter) []byte {
 		case kserve.ParamUint:
 			b = strconv.AppendUint(b, p.Uint, 10)
 		case kserve.ParamDouble:
-			text, err := json.Marshal(p.Double)
-			if err != nil { // not a number: JSON has none
-				text = []byte("null")
-			}
-			b = append(b, text...)
+			b = tritonjson.AppendFloat(b, p.Double) // also NaN and Infinity, which Python's json reads
 		default:
 			b = tritonjson.AppendValid(b, p.String)
 		}

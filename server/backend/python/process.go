@@ -25,7 +25,7 @@ type process struct {
 
 // start starts a child and waits until it can import models.
 func (m *model) start(ctx context.Context, name string) (*process, error) {
-	e := newEvents(m, name)
+	e := newEvents(ctx, m, name)
 	args := []string{"-u", m.runtime + string(os.PathSeparator) + "runner.py"}
 	if m.limits != "" {
 		args = append(args, m.limits)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"triton/pkg/modelconfig/extension"
 	"triton/pkg/status"
@@ -23,6 +24,7 @@ const Name = "python"
 // Backend loads Python models. They share one memory file.
 type Backend struct {
 	memory       func() (*memory, error)
+	opened       atomic.Pointer[memory] // nil before the first model
 	environments env.Store
 }
 
@@ -33,13 +35,30 @@ var (
 
 // New returns the backend. It needs nothing before its first model is loaded.
 func New() *Backend {
-	return &Backend{memory: sync.OnceValues(func() (*memory, error) {
+	b := &Backend{}
+	b.memory = sync.OnceValues(func() (*memory, error) {
 		source, err := tensor.NewMemfd()
 		if err != nil {
 			return nil, status.New(status.Unavailable, "no memory that Python processes can share: %w", err)
 		}
-		return openMemory(tensor.NewPoolOf(tensor.PoolOptions{Source: source}))
-	})}
+		m, err := openMemory(tensor.NewPoolOf(tensor.PoolOptions{Source: source}))
+		if err == nil {
+			b.opened.Store(m)
+		}
+		return m, err
+	})
+	return b
+}
+
+// SharedMemory returns the size in bytes of the memory that the server shares with the processes
+// of all Python models, and the part of it that tensors use.
+func (b *Backend) SharedMemory() (total, used int64) {
+	m := b.opened.Load()
+	if m == nil {
+		return 0, 0
+	}
+	total = m.pool.Bytes()
+	return total, max(total-m.pool.Idle(), 0)
 }
 
 // memory is a pool whose memory children can map.

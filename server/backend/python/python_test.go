@@ -3,11 +3,14 @@ package python
 import (
 	"context"
 	"encoding/binary"
+	cmdline "flag"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,9 +30,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// interpreter is a Python with numpy: that of .venv, else python3.
+var python = cmdline.String("python", "", "a Python with numpy, instead of that of .venv")
+
+// interpreter is a Python with numpy: that of the flag -python, that of .venv, or python3.
 func interpreter(t *testing.T) string {
 	t.Helper()
+	if *python != "" {
+		return *python
+	}
 	for _, path := range []string{"../../../.venv/bin/python", "python3"} {
 		if filepath.Base(path) != path {
 			path, _ = filepath.Abs(path)
@@ -198,6 +206,27 @@ func TestTensorsTravel(t *testing.T) {
 	require.LessOrEqual(t, len(h.instance.(*instance).events.mu.blocks), 5, "memory of requests that the model has forgotten")
 }
 
+// TestSharedMemory: the memory of tensors is counted while the model or a client has them.
+func TestSharedMemory(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, `
+class TritonPythonModel:
+    def execute(self, requests):
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("OUT", r.inputs()[0].as_numpy() * 2)]) for r in requests]
+`)
+	total, used := h.backend.SharedMemory()
+	require.Zero(t, total+used)
+	require.NoError(t, h.load())
+	const n = 1 << 20
+	responses, err := h.run(h.request(tensor.FP32, tensor.Shape{n}, floats(n)))
+	require.NoError(t, err)
+	total, used = h.backend.SharedMemory()
+	require.GreaterOrEqual(t, used, int64(4*n))
+	require.GreaterOrEqual(t, total, used)
+	releaseAll(responses)
+	require.Eventually(t, func() bool { _, used := h.backend.SharedMemory(); return used < 4*n }, waitFor, tick)
+}
+
 // A batch whose outputs get no memory fails; the next one has memory again.
 func TestNoMemoryForOutputs(t *testing.T) {
 	t.Parallel()
@@ -309,7 +338,7 @@ func TestLoadErrors(t *testing.T) {
 	for _, c := range []struct{ name, source, text string }{
 		{"raises", "class TritonPythonModel:\n    def initialize(self, args): raise ValueError('boom')\n", "ValueError: boom\n\nAt:\n  $(4): initialize\n"},
 		{"class", "", "AttributeError: module '1.model' has no attribute 'TritonPythonModel'"},
-		{"syntax", "class X\n", "SyntaxError: expected ':' (model.py, line 3)"},
+		{"syntax", "x = )\n", "SyntaxError: unmatched ')' (model.py, line 3)"},
 		{"import", "import nosuchmodule\n", "ModuleNotFoundError: No module named 'nosuchmodule'\n\nAt:\n  $(3): <module>\n"},
 	} {
 		h := newHarness(t, c.source)
@@ -353,14 +382,14 @@ func (traced) Context() string     { return `{"traceparent":"x"}` }
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, `
-import os
+import json, os
 class TritonPythonModel:
     def initialize(self, args):
         self.args = args
         pb_utils.Logger.log_warn("from initialize")
     async def execute(self, requests):
         r = requests[0]
-        text = " ".join(map(str, [r.request_id(), r.correlation_id(), r.flags(), r.timeout(), r.parameters(), sorted(r.requested_output_names()),
+        text = " ".join(map(str, [r.request_id(), r.correlation_id(), r.flags(), r.timeout(), r.parameters(), json.loads(r.parameters())["nan"], sorted(r.requested_output_names()),
             r.is_cancelled(), r.trace().get_context(), pb_utils.get_input_tensor_by_name(r, "IN").shape(), pb_utils.get_input_tensor_by_name(r, "X"),
             self.args["model_instance_kind"], self.args["model_instance_name"], self.args["model_version"], os.path.basename(pb_utils.get_model_dir())]))
         out = pb_utils.Tensor("OUT", np.array([text, b"raw"], dtype=object))
@@ -373,9 +402,13 @@ class TritonPythonModel:
 	r.Trace = traced{}
 	r.Parameters = append(r.Parameters, kserve.Parameter{Name: "p", Kind: kserve.ParamInt, Int: -4}, kserve.Parameter{Name: "q\"", Kind: kserve.ParamString, String: "é"},
 		kserve.Parameter{Name: "b", Kind: kserve.ParamBool, Bool: true}, kserve.Parameter{Name: "d", Kind: kserve.ParamDouble, Double: 0.5})
+	for name, x := range map[string]float64{"nan": math.NaN(), "inf": math.Inf(1), "minus": math.Inf(-1), "whole": 100} {
+		r.Parameters = append(r.Parameters, kserve.Parameter{Name: name, Kind: kserve.ParamDouble, Double: x})
+	}
+	slices.SortStableFunc(r.Parameters, func(a, b kserve.Parameter) int { return strings.Compare(a.Name, b.Name) })
 	responses, err := h.run(r, h.request(tensor.FP32, tensor.Shape{1, 2}, floats(2)))
 	require.NoError(t, err)
-	want := `id corr 3 9 {"p":-4,"q\"":"é","b":true,"d":0.5} ['OUT'] False {"traceparent":"x"} [1, 2] None CPU m_0 1 1`
+	want := `id corr 3 9 {"b":true,"d":0.5,"inf":Infinity,"minus":-Infinity,"nan":NaN,"p":-4,"q\"":"é","whole":100.0} nan ['OUT'] False {"traceparent":"x"} [1, 2] None CPU m_0 1 1`
 	require.Equal(t, string(tensor.AppendElementString(tensor.AppendElementString(nil, want), "raw")), string(bytesOf(&responses[0].Outputs[0].Data)))
 	require.Equal(t, []kserve.Parameter{{Name: "a", Kind: kserve.ParamInt, Int: 1}, {Name: "b", Kind: kserve.ParamBool, Bool: true}, {Name: "c", Kind: kserve.ParamString, String: "d"}}, responses[0].Parameters)
 	require.EqualError(t, responses[1].Err, "not here")

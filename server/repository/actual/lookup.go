@@ -33,7 +33,8 @@ func (s *State) Acquire(name, number string) (infer.Model, error) {
 	}
 }
 
-// Ready reports whether a version works; false without an error for an unknown model.
+// Ready reports whether a version works and passes its readiness checks, which may take
+// seconds; false without an error for an unknown model.
 func (s *State) Ready(name, number string) (bool, error) {
 	if number != "" {
 		if _, err := validation.Version(number); err != nil {
@@ -45,7 +46,7 @@ func (s *State) Ready(name, number string) (bool, error) {
 		return false, nil
 	}
 	v, err := m.find(name, number)
-	return err == nil && v.works(), nil
+	return err == nil && v.ready(s.opts.Log), nil
 }
 
 // modelNamed returns the model of a name. Without namespacing it returns nil, and no error,

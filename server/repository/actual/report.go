@@ -43,15 +43,24 @@ func (m *Model) Index(readyOnly bool) []*inferencepb.RepositoryIndexResponse_Mod
 	return all
 }
 
-// AllReady reports whether every model has versions and all of them work, besides those
-// that were unloaded.
+// AllReady reports whether every model has versions and all of them work and pass their
+// readiness checks, besides those that were unloaded.
 func (s *State) AllReady() bool {
-	for _, m := range s.current.Load().order {
+	works := func(v *Version) bool { return v.works() }
+	ready := func(v *Version) bool { return v.ready(s.opts.Log) }
+	now := s.current.Load()
+	return now.all(works) && now.all(ready) // no slow check when a model does not work
+}
+
+// all reports whether every model has versions, and all of them are good, besides those that
+// were unloaded.
+func (s *Snapshot) all(good func(*Version) bool) bool {
+	for _, m := range s.order {
 		if len(m.Versions) == 0 {
 			return false
 		}
 		for i := range m.Versions {
-			if v := &m.Versions[i]; !v.works() && v.Reason != reasonUnloaded {
+			if v := &m.Versions[i]; v.Reason != reasonUnloaded && !good(v) {
 				return false
 			}
 		}

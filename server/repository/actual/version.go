@@ -1,6 +1,11 @@
 package actual
 
-import "triton/server/model"
+import (
+	"fmt"
+	"log/slog"
+
+	"triton/server/model"
+)
 
 // VersionState is the state of a version, by its name in the repository index.
 type VersionState string
@@ -46,3 +51,16 @@ func (v *Version) reason() string {
 
 // works reports whether the version is ready and has an instance that works.
 func (v *Version) works() bool { return v.State == Ready && v.Loaded.Ready() }
+
+// ready reports whether the version works and passes the readiness checks that its instances
+// have. Why it does not pass them is logged.
+func (v *Version) ready(log *slog.Logger) bool {
+	if !v.works() {
+		return false
+	}
+	err := v.Loaded.CheckReady()
+	if err != nil {
+		log.Debug(fmt.Sprintf("Model '%s' version %s is not ready: %s", v.Loaded.Label(), v.text, err))
+	}
+	return err == nil
+}

@@ -35,7 +35,7 @@ func (s *Store) unpacked(ctx context.Context, o Options, archive string) (string
 	if err != nil {
 		return "", status.New(status.Internal, "reading the execution environment %s: %w", archive, err)
 	}
-	return entry(ctx, dir, "archive-"+sum, func(dir string) error {
+	return entry(ctx, dir, "archive-"+sum, func(dir string, _ *os.File) error {
 		o.Log.Info("unpacking a Python execution environment", slog.String("archive", archive), slog.String("folder", dir))
 		if err := unpack(ctx, archive, dir); err != nil {
 			return status.New(status.Internal, "unpacking the execution environment %s: %w", archive, err)

@@ -41,19 +41,20 @@ func root(o Options) (string, error) {
 }
 
 // entry returns a folder of the cache. A folder that is missing or incomplete is made,
-// by one process at a time: fill completes it.
-func entry(ctx context.Context, root, key string, fill func(dir string) error) (string, error) {
+// by one process at a time: fill completes it. The lock is for the processes that fill starts:
+// as long as one of them lives, no other server makes the folder.
+func entry(ctx context.Context, root, key string, fill func(dir string, lock *os.File) error) (string, error) {
 	dir := filepath.Join(root, key)
 	complete := dir + ".complete"
 	ready := func() bool { return exists(complete) && exists(dir) }
 	if ready() {
 		return dir, nil
 	}
-	unlock, err := lock(ctx, dir+".lock")
+	held, err := lock(ctx, dir+".lock")
 	if err != nil {
 		return "", status.New(status.Unavailable, "waiting for the Python environment %s: %w", dir, err)
 	}
-	defer unlock()
+	defer held.Close()
 	if ready() {
 		return dir, nil
 	}
@@ -63,7 +64,7 @@ func entry(ctx context.Context, root, key string, fill func(dir string) error) (
 	if err != nil {
 		return "", status.New(status.Internal, "Failed to create environment directory for '%s': %w", dir, err)
 	}
-	if err := fill(dir); err != nil {
+	if err := fill(dir, held); err != nil {
 		_ = os.RemoveAll(dir) // without its mark it is not used anyway
 		return "", err
 	}

@@ -14,8 +14,9 @@ import (
 // lockWait is the time between two attempts to lock a file.
 const lockWait = 100 * time.Millisecond
 
-// lock waits until no other process, and no other load, holds the lock of a file.
-func lock(ctx context.Context, path string) (unlock func(), err error) {
+// lock waits until no other process, and no other load, holds the lock of a file. The lock ends
+// when the file is closed, in this process and in those that inherit it.
+func lock(ctx context.Context, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -23,7 +24,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	for {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
-			return func() { _ = f.Close() }, nil // nothing was written
+			return f, nil
 		}
 		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
 			break

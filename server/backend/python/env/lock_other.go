@@ -5,8 +5,12 @@ package env
 import (
 	"context"
 	"errors"
+	"os"
+	"os/exec"
 )
 
-func lock(context.Context, string) (func(), error) { return nil, errors.ErrUnsupported }
+func lock(context.Context, string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+func guarded(*exec.Cmd, *os.File) (release func(), err error) { return nil, errors.ErrUnsupported }
 
 func private(string) error { return errors.ErrUnsupported }

@@ -56,9 +56,9 @@ func (s *Store) virtual(ctx context.Context, o Options, base Environment) (Envir
 	for _, part := range []string{a.Version, a.Platform, a.Prefix, string(text)} {
 		h.Write([]byte(part + "\x00")) // it does not fail
 	}
-	dir, err = entry(ctx, dir, "venv-"+hex.EncodeToString(h.Sum(nil)[:16]), func(dir string) error {
+	dir, err = entry(ctx, dir, "venv-"+hex.EncodeToString(h.Sum(nil)[:16]), func(dir string, lock *os.File) error {
 		o.Log.Info("installing the requirements of a Python model", slog.String("file", file), slog.String("folder", dir))
-		return install(ctx, file, base, a, dir)
+		return install(ctx, file, base, a, dir, lock)
 	})
 	if err != nil {
 		return Environment{}, err
@@ -77,9 +77,13 @@ func over(base Environment, dir string) Environment {
 
 // install makes a virtual environment and runs pip in it. Options of pip, such as that
 // of an index, come from its own environment variables and files.
-func install(ctx context.Context, requirements string, base Environment, a about, dir string) error {
+func install(ctx context.Context, requirements string, base Environment, a about, dir string, lock *os.File) error {
 	beside := filepath.Dir(requirements)
-	if _, err := run(ctx, base, beside, "-m", "venv", "--without-pip", "--system-site-packages", dir); err != nil {
+	installer := func(e Environment, args ...string) error {
+		_, err := runGuarded(ctx, e, beside, lock, args...)
+		return err
+	}
+	if err := installer(base, "-m", "venv", "--without-pip", "--system-site-packages", dir); err != nil {
 		return err
 	}
 	e := over(base, dir)
@@ -93,19 +97,39 @@ func install(ctx context.Context, requirements string, base Environment, a about
 		return status.New(status.Internal, "making a virtual environment: %w", err)
 	}
 	if _, err := run(ctx, e, beside, "-m", "pip", "--version"); err != nil {
-		if _, err := run(ctx, e, beside, "-m", "ensurepip", "--default-pip"); err != nil {
+		if err := installer(e, "-m", "ensurepip", "--default-pip"); err != nil {
 			return err
 		}
 	}
-	_, err = run(ctx, e, beside, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--requirement", requirements)
-	return err
+	return installer(e, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--requirement", requirements)
 }
 
 // run runs an interpreter and returns its standard output. The error has the last lines
 // of what it printed.
 func run(ctx context.Context, e Environment, dir string, args ...string) ([]byte, error) {
+	return output(ctx, e, args, command(ctx, e, dir, args...))
+}
+
+// runGuarded is run for an interpreter that writes files and starts other processes. All of
+// them end with the context and with this process, however it ends. They hold the lock.
+func runGuarded(ctx context.Context, e Environment, dir string, lock *os.File, args ...string) ([]byte, error) {
+	cmd := command(ctx, e, dir, append([]string{"-c", guard}, args...)...)
+	release, err := guarded(cmd, lock)
+	if err != nil {
+		return nil, status.New(status.Internal, "%s: %w", e.Interpreter, err)
+	}
+	defer release()
+	return output(ctx, e, args, cmd)
+}
+
+func command(ctx context.Context, e Environment, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, e.Interpreter, args...)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = e.Env, dir, 5*time.Second
+	return cmd
+}
+
+// output runs a command. The args are those for the error.
+func output(ctx context.Context, e Environment, args []string, cmd *exec.Cmd) ([]byte, error) {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

@@ -19,11 +19,17 @@ CODE = struct.Struct("<B")
 PLACE = struct.Struct("<IQQQ")  # block, its offset, the tensor's, size
 
 
+NO_GPU = ("BackendMemory::Create, all allocation types failed:\n"
+          "\tGPU: failed to get device: the Python backend of this server has no memory of a GPU; "
+          "use TRITONSERVER_MEMORY_CPU, or no preferred_memory")
+
+
 class Responses:
     """The responses to a call, as they come."""
 
-    def __init__(self):
+    def __init__(self, gpu=False):
         self.queue = queue.SimpleQueue()
+        self.gpu = gpu  # the outputs shall be in the memory of a GPU
         self.number = 0
         self.on_first = None
 
@@ -31,6 +37,8 @@ class Responses:
         """Takes a frame; the thread that reads frames calls it."""
         try:
             response = decode(body)
+            if self.gpu and response._outputs:
+                response._outputs, response._error = [], TritonError(NO_GPU)
         except Exception as e:
             response = _response.InferenceResponse(error=TritonError(f"{type(e).__name__}: {e}"))
             response._final = True

@@ -12,9 +12,9 @@ LOAD, COMPLETE, EXECUTE, FINALIZE, GRANT = 1, 2, 3, 4, 5
 # Frames of this process on the control socket.
 HELLO, DONE, FAILED, RESULT, NEED = 16, 17, 18, 19, 20
 # Frames of this process on the event socket.
-LOG, SEND, RELEASE, RESERVE, IS_CANCELLED, CALL, CANCEL_CALL, METRIC, CONTROL_MODEL = range(32, 41)
+LOG, SEND, RELEASE, RESERVE, IS_CANCELLED, CALL, CANCEL_CALL, METRIC, CONTROL_MODEL, READINESS = range(32, 42)
 # Frames of the server on the event socket.
-BLOCK, ANSWER, RESPONSE = 48, 49, 50
+BLOCK, ANSWER, RESPONSE, CHECK = 48, 49, 50, 51
 
 HEADER = struct.Struct("<IB3x")
 U32, U64 = struct.Struct("<I"), struct.Struct("<Q")

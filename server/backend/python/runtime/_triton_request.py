@@ -1,5 +1,7 @@
 """Requests."""
 
+import enum
+
 import _triton_base as _base
 import _triton_response as _response
 from _triton_base import TritonModelException
@@ -15,13 +17,39 @@ class InferenceTrace:
         return self._context or None
 
 
-class PreferredMemory:
-    def __init__(self, preferred_memory_type, preferred_device_id=0):
-        self._type = preferred_memory_type
-        self._device = preferred_device_id
-
-
 REQUIRED = object()
+
+
+class MemoryType(enum.Enum):
+    TRITONSERVER_MEMORY_GPU = 0
+    TRITONSERVER_MEMORY_CPU = 1
+
+    def __int__(self):
+        return self.value
+
+    __index__ = __int__
+
+
+class PreferredMemory:
+    """Where the outputs of a call shall be. The device of the CPU does not matter."""
+
+    _gpu = False
+
+    def __init__(self, preferred_memory_type=REQUIRED, preferred_device_id=0):
+        if (not isinstance(preferred_memory_type, MemoryType) or not isinstance(preferred_device_id, int)
+                or not -1 << 63 <= preferred_device_id < 1 << 63):
+            given = [] if preferred_memory_type is REQUIRED else [repr(preferred_memory_type)]
+            if preferred_device_id != 0:
+                given.append(repr(preferred_device_id))
+            raise TypeError(
+                "__init__(): incompatible constructor arguments. The following argument types are supported:\n"
+                "    1. c_python_backend_utils.PreferredMemory(preferred_memory_type: "
+                "triton::backend::python::PreferredMemory::MemoryType, preferred_device_id: int = 0)\n\n"
+                f"Invoked with: {', '.join(given)}")
+        self._gpu = preferred_memory_type is MemoryType.TRITONSERVER_MEMORY_GPU
+
+
+DEFAULT_MEMORY = PreferredMemory(MemoryType.TRITONSERVER_MEMORY_CPU)
 
 
 def _str(value):
@@ -31,7 +59,7 @@ def _str(value):
 
 class InferenceRequest:
     def __init__(self, request_id="", correlation_id=0, inputs=REQUIRED, requested_output_names=REQUIRED,
-                 model_name=REQUIRED, model_version=-1, flags=0, timeout=0, preferred_memory=PreferredMemory(0),
+                 model_name=REQUIRED, model_version=-1, flags=0, timeout=0, preferred_memory=DEFAULT_MEMORY,
                  trace=InferenceTrace(), parameters=None):
         request_id, model_name = _str(request_id), _str(model_name)
         try:
@@ -65,7 +93,7 @@ class InferenceRequest:
                 "should not be empty.")
         self._id, self._correlation, self._inputs, self._outputs = request_id, correlation_id, inputs, outputs
         self._model, self._version, self._flags, self._timeout = model_name, model_version, flags, timeout
-        self._trace, self._reply, self._release = trace, None, 0
+        self._trace, self._reply, self._release, self._gpu = trace, None, 0, preferred_memory._gpu
 
     def request_id(self):
         return self._id
@@ -104,7 +132,7 @@ class InferenceRequest:
         self._release = flags
 
     def exec(self, decoupled=False):
-        responses = Responses()
+        responses = Responses(self._gpu)
         call(self, decoupled, responses)
         if decoupled:
             return ResponseIterator(responses)
@@ -114,7 +142,7 @@ class InferenceRequest:
         import asyncio
         loop = asyncio.get_running_loop()
         future = loop.create_future()
-        responses = Responses()
+        responses = Responses(self._gpu)
 
         def first():
             if not future.done():
@@ -125,4 +153,4 @@ class InferenceRequest:
         return future
 
 
-_base.native(InferenceRequest, InferenceTrace, PreferredMemory)
+_base.native(InferenceRequest, InferenceTrace, MemoryType, PreferredMemory)

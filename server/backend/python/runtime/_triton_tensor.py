@@ -122,8 +122,19 @@ class Tensor:
             t._array = array
         return t
 
-    def __dlpack__(self, stream=None, **_):
-        return self.to_dlpack()
+    def __dlpack__(self, stream=None, max_version=None, dl_device=None, copy=None):
+        if dl_device is not None and tuple(dl_device) != (_dlpack.CPU, 0):
+            raise BufferError(f"the tensor is in the memory of the CPU and is not copied to the device {dl_device}")
+        return self._copied().to_dlpack() if copy else self.to_dlpack()
+
+    def _copied(self):
+        """The same tensor in memory of its own."""
+        t = Tensor._input(self._name, self._dtype, self._shape, None, None)
+        if self._dtype == _BF16:
+            t._data = numpy.frombuffer(bytearray(self._payload()), numpy.uint16)
+        else:
+            t._array = self.as_numpy().copy()
+        return t
 
     def __dlpack_device__(self):
         return (1, 0)

@@ -9,7 +9,7 @@ from _triton_base import TritonError, TritonModelException
 from _triton_call import ResponseIterator
 from _triton_channel import CONTROL_MODEL
 from _triton_metric import Metric, MetricFamily, MetricKind
-from _triton_request import InferenceRequest, InferenceTrace, PreferredMemory
+from _triton_request import InferenceRequest, InferenceTrace, MemoryType, PreferredMemory
 from _triton_response import InferenceResponse, InferenceResponseSender
 from _triton_tensor import Tensor
 
@@ -20,8 +20,7 @@ __all__ = [
     "unload_model", "is_model_ready", "get_model_dir",
 ]
 
-TRITONSERVER_MEMORY_CPU = 0
-TRITONSERVER_MEMORY_GPU = 2
+TRITONSERVER_MEMORY_GPU, TRITONSERVER_MEMORY_CPU = MemoryType
 
 
 class Logger:

@@ -10,6 +10,7 @@ import os
 import signal
 import struct
 import sys
+import threading
 
 import _triton_base as base
 import _triton_channel as wire
@@ -56,7 +57,9 @@ def describe(e):
     frame = tb.tb_frame if tb is not None else None
     line = tb.tb_lineno if tb is not None else 0
     lines = []
-    while frame is not None and frame.f_code.co_filename != __file__:
+    # From Python 3.12 on, the frame of a coroutine that has ended still shows the event loop as its caller.
+    while (frame is not None and frame.f_code.co_filename != __file__
+           and frame.f_globals.get("__name__") != "asyncio.events"):
         if os.path.dirname(frame.f_code.co_filename) != HERE:
             lines.append(f"  {frame.f_code.co_filename}({line}): {frame.f_code.co_name}\n")
         frame = frame.f_back
@@ -70,7 +73,7 @@ class Runner:
         self.control = Channel(wire.CONTROL)
         self.host = base.host = _triton_host.Host(self.control)
         self.model = None
-        self.loop = None
+        self.loop, self.loop_lock = None, threading.Lock()
         self.background = set()
         self.about = {}
 
@@ -135,6 +138,27 @@ class Runner:
         if hasattr(self.model, "initialize"):
             self.model.initialize(about["args"])
         base.initialized = True
+        return U32.pack(self.host.open(self.check_readiness) if hasattr(self.model, "is_ready") else 0)
+
+    def check_readiness(self, kind, body):
+        """Calls is_ready on a thread of its own. The server asks for one call at a time."""
+        threading.Thread(target=self.report_readiness, name="triton-is-ready", daemon=True).start()
+
+    def report_readiness(self):
+        result, message = 2, ""
+        try:
+            ready = self.model.is_ready()
+            if not isinstance(ready, bool):
+                import asyncio
+                if asyncio.iscoroutine(ready):
+                    ready = self.run_coroutine(ready).result()
+            if isinstance(ready, bool):
+                result = int(ready)
+            else:
+                message = "is_ready() must return a boolean value"
+        except BaseException as e:
+            message = describe(e)
+        self.host.post(wire.READINESS, bytes([result]) + text(message))
 
     def complete(self, about):
         found = self.find(about)
@@ -183,19 +207,23 @@ class Runner:
         return self.result(responses, requests)
 
     def complete_coroutine(self, coroutine):
-        """Runs a coroutine on the event loop of the instance; of a decoupled model it is not waited for."""
-        import asyncio
-        import threading
-        if self.loop is None:
-            self.loop = asyncio.new_event_loop()
-            asyncio.set_event_loop(self.loop)
-            threading.Thread(target=self.loop.run_forever, daemon=True).start()
-        future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+        """Runs the coroutine of execute; of a decoupled model it is not waited for."""
+        future = self.run_coroutine(coroutine)
         if not base.decoupled:
             return future.result()
         self.background.add(future)
         future.add_done_callback(self.coroutine_done)
         return None
+
+    def run_coroutine(self, coroutine):
+        """Runs a coroutine on the event loop of the instance and returns its future."""
+        import asyncio
+        with self.loop_lock:
+            if self.loop is None:
+                self.loop = asyncio.new_event_loop()
+                asyncio.set_event_loop(self.loop)
+                threading.Thread(target=self.loop.run_forever, daemon=True).start()
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
 
     def coroutine_done(self, future):
         self.background.discard(future)
