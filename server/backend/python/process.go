@@ -32,7 +32,7 @@ func (m *model) start(ctx context.Context, name string) (*process, error) {
 	}
 	p, err := child.Start(child.Spec{
 		Path: m.environment.Interpreter, Args: args, Env: m.environment.Env,
-		Files: []*os.File{m.memory.file}, Line: e.log.line, Event: e.handle,
+		Files: []*os.File{m.memory.file}, Line: e.log.line, Event: e.handle, Panicked: e.panicked,
 	})
 	if err != nil {
 		return nil, status.New(status.Internal, "Launch stub process failed for %s: %w", m.spec.Name, err)
