@@ -6,6 +6,7 @@ package python
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -24,6 +25,7 @@ const Name = "python"
 type Backend struct {
 	memory       func() (*memory, error)
 	environments env.Store
+	modules      modules
 }
 
 var (
@@ -81,7 +83,7 @@ func (b *Backend) load(ctx context.Context, spec backend.Spec, r *Runtime) (back
 
 // prepare makes a model.
 func (b *Backend) prepare(ctx context.Context, spec backend.Spec, r *Runtime) (*model, error) {
-	m := &model{spec: spec}
+	m := &model{spec: spec, modules: &b.modules}
 	var err error
 	if m.program, err = r.program(spec, ""); err != nil {
 		return nil, err
@@ -108,11 +110,13 @@ func (b *Backend) prepare(ctx context.Context, spec backend.Spec, r *Runtime) (*
 	if err = m.configure(); err != nil {
 		return nil, err
 	}
-	if m.runtime, err = writeRuntime(); err != nil {
+	if m.runtime, err = b.modules.acquire(); err != nil {
 		return nil, status.New(status.Internal, "writing the modules of the Python backend: %w", err)
 	}
-	m.program, err = r.program(spec, m.runtime)
-	return m, err
+	if m.program, err = r.program(spec, m.runtime); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
 }
 
 // environment returns the interpreter of a model and the environment of its processes.
