@@ -44,6 +44,16 @@ func New() *Backend {
 	})}
 }
 
+// Outstanding returns the number of pieces of shared memory in use. Without models there
+// are none.
+func (b *Backend) Outstanding() int64 {
+	m, err := b.memory()
+	if err != nil {
+		return 0
+	}
+	return m.pool.Outstanding()
+}
+
 // memory is a pool whose memory children can map.
 type memory struct {
 	pool *tensor.Pool
