@@ -70,7 +70,7 @@ func newHarness(t *testing.T, source string) *harness {
 	})
 	h.spec = backend.Spec{
 		Name: "m", Version: 1, Dir: dir, Pool: h.pool, Log: slog.New(slog.NewTextHandler(h, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Settings: map[string]string{"python-executable": python},
+		Settings: map[string]string{"python-executable": python, "start-timeout-seconds": "600"}, // the machine may be busy
 		Config: &inferencepb.ModelConfig{
 			Name: "m", Backend: Name,
 			Input:  []*inferencepb.ModelInput{{Name: "IN", DataType: inferencepb.DataType_TYPE_FP32, Dims: []int64{-1}}},
