@@ -118,6 +118,11 @@ compare: build onnxruntime oracle ## put the same questions to NVIDIA's server a
 scenarios: oracle ## play the scripts of server/scenario on NVIDIA's server and on ours
 	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -timeout 60m ./server/scenario/
 
+.PHONY: kills
+kills: $(VENV)/.stamp ## kill 200 Python processes under load, load a Python model 200 times; KILLS=n SEED=n
+	TRITON_KILLS=$(or $(KILLS),200) TRITON_KILLS_SEED=$(or $(SEED),1) TRITON_LOADS=$(or $(LOADS),200) \
+	  go test -count=1 -v -timeout 60m -run '^TestPython(Kills|Loads)$$' ./server/
+
 .PHONY: interop
 interop: build onnxruntime oracle $(TOOLS)/grpcurl ## real clients against bin/triton: Python, perf_analyzer, grpcurl, curl, Node, Java
 	PYTHON=$(PYTHON) testdata/interop/run.sh
