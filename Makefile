@@ -123,6 +123,11 @@ scenarios: oracle ## play the scripts of server/scenario on NVIDIA's server and 
 pythons: ## the tests of the Python backend with other interpreters, PYTHONS="<python> <python>"
 	for p in $(PYTHONS); do go test -count=1 ./server/backend/python -args -python=$$p -packages=$$p || exit 1; done
 
+.PHONY: kills
+kills: $(VENV)/.stamp ## kill 200 Python processes under load, load a Python model 200 times; KILLS=n SEED=n
+	TRITON_KILLS=$(or $(KILLS),200) TRITON_KILLS_SEED=$(or $(SEED),1) TRITON_LOADS=$(or $(LOADS),200) \
+	  go test -count=1 -v -timeout 60m -run '^TestPython(Kills|Loads)$$' ./server/
+
 .PHONY: interop
 interop: build onnxruntime oracle $(TOOLS)/grpcurl ## real clients against bin/triton: Python, perf_analyzer, grpcurl, curl, Node, Java
 	PYTHON=$(PYTHON) testdata/interop/run.sh

@@ -21,7 +21,7 @@ func startPython(t *testing.T, dir string, more ...servertest.Option) *servertes
 	t.Helper()
 	python := needsPython(t)
 	return servertest.Start(t, append(more, servertest.Repository(dir), servertest.With(func(o *server.Options) {
-		o.BackendSettings = map[string]map[string]string{"python": {"python-executable": python}}
+		o.BackendSettings = pythonSettings(python)
 	}))...)
 }
 

@@ -35,6 +35,11 @@ func needsPython(t *testing.T) string {
 	return ""
 }
 
+// pythonSettings are those of the backend. The machine of a test may be busy.
+func pythonSettings(interpreter string) map[string]map[string]string {
+	return map[string]map[string]string{"python": {"python-executable": interpreter, "start-timeout-seconds": "600"}}
+}
+
 // writePython writes a model with a batch of 8 and dynamic batching, FP32 in and out.
 func writePython(t *testing.T, dir, name, more, source string) {
 	t.Helper()
@@ -73,7 +78,7 @@ func TestPythonModel(t *testing.T) {
 	python, dir := needsPython(t), t.TempDir()
 	writePython(t, dir, "double", "dynamic_batching { preferred_batch_size: [ 8 ] max_queue_delay_microseconds: 200000 }", doubling)
 	s := servertest.Start(t, servertest.Repository(dir), servertest.With(func(o *server.Options) {
-		o.BackendSettings = map[string]map[string]string{"python": {"python-executable": python}}
+		o.BackendSettings = pythonSettings(python)
 	}))
 	c, g := newClient(t), dial(t, s.GRPC)
 	ask := func(x int) (int, string) {
@@ -149,7 +154,7 @@ func TestPythonBackendDirectory(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(backends, "mine", "model.py"), []byte(source), 0o644))
 	s := servertest.Start(t, servertest.Repository(dir), servertest.With(func(o *server.Options) {
 		o.BackendDirectory = backends
-		o.BackendSettings = map[string]map[string]string{"python": {"python-executable": python}}
+		o.BackendSettings = pythonSettings(python)
 	}))
 	c := newClient(t)
 	code, text, err := post(c, "http://"+s.HTTP+"/v2/models/m/infer", `{"inputs":[{"name":"IN","datatype":"FP32","shape":[1,2],"data":[3,2]}]}`)

@@ -95,7 +95,16 @@ func (m *Memfd) Map(n int) (Mapping, error) {
 func (m *Memfd) grow(fd int, n int64) (offset int64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := unix.Ftruncate(fd, m.mu.end+n); err != nil {
+	err = unix.Ftruncate(fd, m.mu.end+n)
+	if errors.Is(err, unix.EPERM) { // another process has enlarged the file, and the seal keeps it so
+		var at unix.Stat_t
+		if err = unix.Fstat(fd, &at); err != nil {
+			return 0, err
+		}
+		m.mu.end = pages(int(at.Size))
+		err = unix.Ftruncate(fd, m.mu.end+n)
+	}
+	if err != nil {
 		return 0, err
 	}
 	offset = m.mu.end

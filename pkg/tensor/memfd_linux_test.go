@@ -109,6 +109,21 @@ func TestSharedMemoryCannotBeTakenAway(t *testing.T) {
 	b.Release()
 }
 
+// A child may enlarge the file, which only costs address space.
+func TestSharedMemoryIsEnlarged(t *testing.T) {
+	t.Parallel()
+	p := shareable(t)
+	small := p.Get(4096)
+	file, _, _ := small.Shared()
+	require.NoError(t, file.Truncate(1<<30+1))
+	large := p.Get(70 << 20)
+	_, offset, ok := large.Shared()
+	require.True(t, ok)
+	require.Greater(t, offset, int64(1<<30))
+	small.Release()
+	large.Release()
+}
+
 func TestSharedMemoryConcurrent(t *testing.T) {
 	t.Parallel()
 	p := shareable(t)

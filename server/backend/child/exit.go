@@ -12,16 +12,23 @@ import (
 type Exit struct {
 	Code   int            // the exit code; -1 after a signal
 	Signal syscall.Signal // the signal that ended it; 0: none
+	// Reason is why this process has killed the child; empty when it has not, or for no
+	// fault of the child.
+	Reason string
 	// Stderr is the last lines that the child wrote to its standard error.
 	Stderr []string
 }
 
-// Error names the exit code or the signal.
+// Error names the exit code or the signal, and the reason.
 func (e *Exit) Error() string {
+	text := fmt.Sprintf("the process exited with code %d", e.Code)
 	if e.Signal != 0 {
-		return fmt.Sprintf("the process was ended by signal %d (%s)", int(e.Signal), e.Signal)
+		text = fmt.Sprintf("the process was ended by signal %d (%s)", int(e.Signal), e.Signal)
 	}
-	return fmt.Sprintf("the process exited with code %d", e.Code)
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	return text
 }
 
 // Output returns the last lines of the standard error as one text.

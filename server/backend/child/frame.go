@@ -53,6 +53,9 @@ func (m *Message) String(s string) {
 // Raw appends bytes without a length.
 func (m *Message) Raw(b []byte) { m.buf = append(m.buf, b...) }
 
+// Body returns the body so far; it is valid until the next call.
+func (m *Message) Body() []byte { return m.buf[headerBytes:] }
+
 // finish writes the length of the body.
 func (m *Message) finish() error {
 	n := len(m.buf) - headerBytes

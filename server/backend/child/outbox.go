@@ -1,6 +1,15 @@
 package child
 
-import "sync"
+import (
+	"errors"
+	"sync"
+)
+
+// maxWaiting bounds how many bytes wait for a child that does not read. Tensors are not in
+// frames, so a child that reads never comes near it.
+const maxWaiting = 64 << 20
+
+var errFull = errors.New("it does not read its event socket")
 
 // outbox sends frames in order without making their senders wait. While there is
 // something to send it has a goroutine.
@@ -25,6 +34,10 @@ func (o *outbox) post(m *Message) error {
 	defer o.mu.Unlock()
 	if o.mu.closed {
 		return nil
+	}
+	if n := len(o.mu.buf); n > 0 && n+len(m.buf) > maxWaiting {
+		o.mu.closed, o.mu.buf = true, nil
+		return errFull
 	}
 	o.mu.buf = append(o.mu.buf, m.buf...)
 	if !o.mu.busy {

@@ -26,7 +26,8 @@ type Process struct {
 
 	mu struct {
 		sync.Mutex
-		reaped bool // the process ID may belong to another process
+		reaped bool   // the process ID may belong to another process
+		reason string // of Fail
 	}
 }
 
@@ -55,7 +56,7 @@ func Start(s Spec) (*Process, error) {
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = s.Env, s.Dir, out.end, errs.end
 	cmd.ExtraFiles = append([]*os.File{controlEnd, eventEnd}, s.Files...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	events := stream{from: event, read: func() { p.readEvents(s.Event) }}
+	events := stream{from: event, read: func() { p.readEvents(s.Event, s.Panicked) }}
 	started := make(chan error)
 	go p.supervise(cmd, started, out, errs, events)
 	if err := <-started; err != nil {
@@ -126,7 +127,7 @@ func (p *Process) supervise(cmd *exec.Cmd, started chan<- error, streams ...stre
 	}
 	<-read
 	p.events.close()
-	exit.Stderr = p.stderr.lines()
+	exit.Stderr, exit.Reason = p.stderr.lines(), p.reason()
 	p.exit = exit
 	close(p.done)
 }
@@ -156,8 +157,16 @@ func (p *Process) reap(cmd *exec.Cmd) *Exit {
 func (p *Process) Control() *Conn { return p.control }
 
 // Post queues a frame for the event socket. It does not wait; frames for a child that has
-// ended are dropped. The message may be used again.
-func (p *Process) Post(m *Message) error { return p.events.post(m) }
+// ended are dropped. A child that does not read is killed when maxWaiting bytes wait. The
+// message may be used again.
+func (p *Process) Post(m *Message) error {
+	err := p.events.post(m)
+	if errors.Is(err, errFull) {
+		p.Fail(err.Error())
+		return nil
+	}
+	return err
+}
 
 // PID returns the process ID.
 func (p *Process) PID() int { return p.pid }
@@ -173,6 +182,22 @@ func (p *Process) Exit() *Exit {
 
 // Kill ends the child and its group at once; it does not wait.
 func (p *Process) Kill() { p.signal(syscall.SIGKILL) }
+
+// Fail is Kill for a fault of the child. Exit has the first reason.
+func (p *Process) Fail(reason string) {
+	p.mu.Lock()
+	if p.mu.reason == "" && !p.mu.reaped {
+		p.mu.reason = reason
+	}
+	p.mu.Unlock()
+	p.Kill()
+}
+
+func (p *Process) reason() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mu.reason
+}
 
 func (p *Process) signal(s syscall.Signal) {
 	p.mu.Lock()
@@ -224,18 +249,28 @@ func socketPair(name string) (ours net.Conn, theirs *os.File, err error) {
 	return ours, theirs, nil
 }
 
-// readEvents calls handle with each frame of the event socket until it is closed.
-func (p *Process) readEvents(handle func(*Process, Frame)) {
+// readEvents calls handle with each frame of the event socket until it is closed, or
+// until handle returns an error or panics: then it kills the child.
+func (p *Process) readEvents(handle func(*Process, Frame) error, panicked func(any)) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.Fail("internal error while a frame of its event socket was handled")
+			if panicked != nil {
+				panicked(v)
+			}
+		}
+	}()
 	for {
 		f, err := p.events.conn.Receive()
-		if errors.Is(err, ErrFrame) {
-			p.Kill()
-		}
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrFrame) {
 			return
 		}
-		if handle != nil {
-			handle(p, f)
+		if err == nil && handle != nil {
+			err = handle(p, f)
+		}
+		if err != nil {
+			p.Fail("the event socket: " + err.Error())
+			return
 		}
 	}
 }

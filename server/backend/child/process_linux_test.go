@@ -70,6 +70,11 @@ func behave(how string) int {
 			return 1
 		}
 		fmt.Println(cmd.Process.Pid)
+	case "garbage":
+		for range 1000 {
+			inherited(EventFD).Write(make([]byte, 8<<10))
+		}
+		return wait()
 	case "mute":
 		control.Close()
 		unix.Close(ControlFD)
@@ -172,7 +177,7 @@ func TestChildAnswersAndExits(t *testing.T) {
 	t.Parallel()
 	echoed := make(chan int, 100)
 	p, lines := start(t, "answer", func(s *Spec) {
-		s.Event = func(_ *Process, f Frame) { echoed <- int(f.Kind)<<24 | len(f.Body) }
+		s.Event = func(_ *Process, f Frame) error { echoed <- int(f.Kind)<<24 | len(f.Body); return nil }
 	})
 	require.Equal(t, "hello", ask(t, p, frameEcho, "hello"))
 	large := strings.Repeat("z", 3<<20)
@@ -244,6 +249,55 @@ func TestStopEscalates(t *testing.T) {
 	_, err := p.Control().Receive()
 	require.NoError(t, err)
 	require.Equal(t, syscall.SIGKILL, p.Stop(0).Signal)
+}
+
+// The first frame that the caller refuses ends the child, with the reason, and is the last
+// one that is handled.
+func TestFaultyEvents(t *testing.T) {
+	t.Parallel()
+	handled, panics := 0, 0
+	for _, c := range []struct {
+		event func(*Process, Frame) error
+		text  string
+	}{
+		{func(_ *Process, f Frame) error { return fmt.Errorf("%w of type %d", ErrFrame, f.Kind) }, "the event socket: malformed frame of type 0"},
+		{func(*Process, Frame) error { panic("here") }, "internal error while a frame of its event socket was handled"},
+	} {
+		handled = 0
+		p, _ := start(t, "garbage", func(s *Spec) {
+			s.Event = func(p *Process, f Frame) error { handled++; return c.event(p, f) }
+			s.Panicked = func(any) { panics++ }
+		})
+		require.EqualError(t, p.Exit(), "the process was ended by signal 9 (killed): "+c.text)
+		require.Equal(t, 1, handled)
+	}
+	require.Equal(t, 1, panics)
+}
+
+// A child that does not read its event socket is killed before much waits for it.
+func TestChildDoesNotRead(t *testing.T) {
+	t.Parallel()
+	p, _ := start(t, "answer")
+	require.Equal(t, "up", ask(t, p, frameEcho, "up"))
+	require.NoError(t, syscall.Kill(p.PID(), syscall.SIGSTOP))
+	var m Message
+	m.Begin(1).Raw(make([]byte, 1<<20))
+	posted := 0
+	for ended := false; !ended; posted++ {
+		require.NoError(t, p.Post(&m))
+		require.Less(t, posted, 3*maxWaiting>>20)
+		select {
+		case <-p.Done():
+			ended = true
+		default:
+			p.mu.Lock()
+			ended = p.mu.reason != ""
+			p.mu.Unlock()
+		}
+	}
+	require.GreaterOrEqual(t, posted, maxWaiting>>20)
+	require.EqualError(t, p.Exit(), "the process was ended by signal 9 (killed): it does not read its event socket")
+	require.NoError(t, p.Post(&m))
 }
 
 // What a child has started ends with it and does not hold up the end.

@@ -33,6 +33,9 @@ func (*Process) Exit() *Exit { return nil }
 // Kill does nothing.
 func (*Process) Kill() {}
 
+// Fail does nothing.
+func (*Process) Fail(string) {}
+
 // Stop returns nil.
 func (*Process) Stop(time.Duration) *Exit { return nil }
 

@@ -25,9 +25,13 @@ type Spec struct {
 	// stream do not overlap. Nil: nobody wants them.
 	Line func(stderr bool, line string)
 	// Event gets each frame of the event socket; the calls do not overlap, and the
-	// last one has returned when Done is closed. It must not wait for the child. Nil:
+	// last one has returned when Done is closed. It must not wait for the child. After
+	// an error, such as ErrFrame, there are no more calls, and the child is killed. Nil:
 	// no caller wants them.
-	Event func(*Process, Frame)
+	Event func(*Process, Frame) error
+	// Panicked gets the value of a panic of Event, on the goroutine that has panicked; the
+	// child is killed. Nil: no caller wants it.
+	Panicked func(any)
 }
 
 // Bounds of the end of a child.

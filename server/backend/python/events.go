@@ -2,6 +2,8 @@ package python
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,8 +60,8 @@ func newEvents(ctx context.Context, m *model, name string) *events {
 	return e
 }
 
-// handle handles one frame. A child that does not keep to the protocol is ended.
-func (e *events) handle(p *child.Process, f child.Frame) {
+// handle handles one frame. The error ends a child that does not keep to the protocol.
+func (e *events) handle(p *child.Process, f child.Frame) error {
 	r := child.NewReader(f.Body)
 	known := true
 	switch f.Kind {
@@ -89,8 +91,15 @@ func (e *events) handle(p *child.Process, f child.Frame) {
 	}
 	if !known || r.Err() != nil {
 		e.log.log.Error("a Python process sent a malformed frame and is ended", "model", e.log.model, "instance", e.log.instance, "frame", f.Kind)
-		p.Kill()
+		return fmt.Errorf("%w of type %d", child.ErrFrame, f.Kind)
 	}
+	return nil
+}
+
+// panicked logs a panic of handle.
+func (e *events) panicked(v any) {
+	e.log.log.Error("panic while a frame of a Python process was handled", "model", e.log.model, "instance", e.log.instance,
+		"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 }
 
 // isCancelled answers whether a request is cancelled. One that is answered is not.

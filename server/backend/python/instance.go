@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/backend/child"
@@ -164,12 +163,9 @@ func (in *instance) lost() error {
 
 // confused ends a child that does not keep to the protocol.
 func (in *instance) confused(err error) error {
-	in.child.process.Kill()
+	err = in.child.confused(err)
 	<-in.ended
-	return &status.Error{
-		Code: status.Internal, Msg: "Stub process '" + in.child.name + "' is not healthy. The cause: " + err.Error(),
-		Cause: errors.Join(backend.ErrBroken, err),
-	}
+	return err
 }
 
 // Close runs finalize and ends the child.

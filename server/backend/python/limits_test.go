@@ -38,9 +38,9 @@ class TritonPythonModel:
         x = np.ones(n, np.uint8)
         return [pb_utils.InferenceResponse([pb_utils.Tensor("OUT", x[:1])])]
 `)
-	out, err := exec.CommandContext(t.Context(), interpreter(t), "-c", "import os; print(min(os.sched_getaffinity(0)))").Output()
+	out, err := exec.CommandContext(t.Context(), interpreter(t), "-c", "import os; print(min(os.sched_getaffinity(0)), os.nice(0))").Output()
 	require.NoError(t, err)
-	cpu := strings.TrimSpace(string(out))
+	cpu, nice, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
 	h.parameters("python_memory_limit_bytes", "536870912", "python_cpus", cpu, "python_nice", "0", "python_threads", "1")
 	require.NoError(t, h.load())
 	ask := func(size string) error {
@@ -52,7 +52,7 @@ class TritonPythonModel:
 	}
 	require.ErrorContains(t, ask("1000000000"), "Unable to allocate 954. MiB")
 	require.NoError(t, ask("1000"))
-	require.Contains(t, h.logged(), "limits (536870912, 536870912) ["+cpu+"] 0 1")
+	require.Contains(t, h.logged(), "limits (536870912, 536870912) ["+cpu+"] "+nice+" 1")
 
 	for parameter, value := range map[string]string{"python_cpus": "1023", "python_memory_limit_bytes": "many"} {
 		h := newHarness(t, echo)

@@ -48,13 +48,46 @@ func (m *metrics) release() {
 func (e *events) releaseMetrics(exit *child.Exit) {
 	m := e.metrics
 	e.metrics = newMetrics()
-	if exit.Code == 0 {
-		m.release()
-		return
+	if exit.Code != 0 {
+		e.model.mu.Lock()
+		defer e.model.mu.Unlock()
+		e.model.orphans.adopt(&m)
 	}
-	e.model.mu.Lock()
-	defer e.model.mu.Unlock()
-	e.model.orphans = append(e.model.orphans, m)
+	m.release()
+}
+
+// orphans are the metrics of children that died, each once.
+type orphans struct {
+	families map[*metric.Family]bool
+	metrics  map[*metric.Metric]bool
+}
+
+// adopt takes over what is not there yet.
+func (o *orphans) adopt(m *metrics) {
+	if o.families == nil {
+		o.families, o.metrics = map[*metric.Family]bool{}, map[*metric.Metric]bool{}
+	}
+	for n, f := range m.families {
+		if !o.families[f] {
+			o.families[f] = true
+			delete(m.families, n)
+		}
+	}
+	for n, one := range m.metrics {
+		if !o.metrics[one] {
+			o.metrics[one] = true
+			delete(m.metrics, n)
+		}
+	}
+}
+
+func (o *orphans) release() {
+	for one := range o.metrics {
+		one.Release()
+	}
+	for f := range o.families {
+		f.Release()
+	}
 }
 
 func (m *metrics) drop(number uint32) {

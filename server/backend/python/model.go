@@ -3,7 +3,6 @@ package python
 import (
 	"context"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -26,6 +25,7 @@ type model struct {
 	program     program
 	environment env.Environment
 	limits      string // the argument of the runner
+	modules     *modules
 	runtime     string // the directory of the modules that children import
 	config      string // the configuration as JSON
 	outputs     []string
@@ -33,7 +33,7 @@ type model struct {
 	models      infer.Submitter // what the model may call; nil: none
 
 	mu      sync.Mutex
-	orphans []metrics // of children that died
+	orphans orphans
 }
 
 func (m *model) configure() error {
@@ -90,13 +90,8 @@ func (m *model) NewInstance(ctx context.Context, at backend.Placement) (backend.
 	return in, nil
 }
 
-// Close removes the modules and the metrics that are left.
+// Close releases the modules and the metrics that are left.
 func (m *model) Close() error {
-	for i := range m.orphans {
-		m.orphans[i].release()
-	}
-	if m.runtime == "" {
-		return nil
-	}
-	return os.RemoveAll(m.runtime)
+	m.orphans.release()
+	return m.modules.release()
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"triton/pkg/status"
@@ -32,7 +34,7 @@ func (m *model) start(ctx context.Context, name string) (*process, error) {
 	}
 	p, err := child.Start(child.Spec{
 		Path: m.environment.Interpreter, Args: args, Env: m.environment.Env,
-		Files: []*os.File{m.memory.file}, Line: e.log.line, Event: e.handle,
+		Files: []*os.File{m.memory.file}, Line: e.log.line, Event: e.handle, Panicked: e.panicked,
 	})
 	if err != nil {
 		return nil, status.New(status.Internal, "Launch stub process failed for %s: %w", m.spec.Name, err)
@@ -55,10 +57,12 @@ func (c *process) greet(ctx context.Context, interpreter string, within time.Dur
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return status.New(status.Internal, "Stub process '%s' is not healthy. %s did not start within %s (start-timeout-seconds)", c.name, interpreter, within)
+	case errors.Is(err, child.ErrFrame):
+		return c.confused(err)
 	case err != nil:
 		return c.lost()
 	case f.Kind != frameHello || json.Unmarshal(f.Body, &c.hello) != nil:
-		return errors.Join(child.ErrFrame, c.control.Deadline(time.Time{}))
+		return c.confused(fmt.Errorf("%w: frame %d is no hello", child.ErrFrame, f.Kind))
 	case c.hello.Limit != "":
 		return status.New(status.InvalidArg, "the limits of '%s' cannot be set: %s", c.name, c.hello.Limit)
 	case c.hello.Numpy == "" || c.hello.Error != "":
@@ -84,12 +88,14 @@ func (c *process) ask(ctx context.Context, kind uint8, question any) ([]byte, er
 	}
 	f, err := c.control.Receive()
 	switch {
+	case errors.Is(err, child.ErrFrame):
+		return nil, c.confused(err)
 	case err != nil:
 		return nil, c.lost()
 	case f.Kind == frameFailed:
 		return nil, status.New(status.Internal, "%s", f.Body)
 	case f.Kind != frameDone:
-		return nil, errors.Join(child.ErrFrame, errors.New("frame "+strconv.Itoa(int(f.Kind))+" is no answer"))
+		return nil, c.confused(fmt.Errorf("%w: frame %d is no answer", child.ErrFrame, f.Kind))
 	}
 	return f.Body, nil
 }
@@ -99,9 +105,30 @@ func (c *process) lost() error {
 	return unhealthy(c.name, c.process.Lost())
 }
 
+// confused ends a child that does not keep to the protocol, and returns the error.
+func (c *process) confused(err error) error {
+	c.process.Fail("the control socket: " + err.Error())
+	return unhealthy(c.name, c.process.Exit())
+}
+
+// The part of the standard error that is in the errors of requests.
+const (
+	shownLines = 5
+	shownBytes = 256 // of a line
+)
+
 // unhealthy returns the error of requests whose child has ended.
 func unhealthy(name string, exit *child.Exit) error {
 	msg := "Stub process '" + name + "' is not healthy. The cause: " + exit.Error()
+	for i, line := range exit.Stderr[max(0, len(exit.Stderr)-shownLines):] {
+		if i == 0 {
+			msg += ". Its last lines on the standard error:"
+		}
+		if len(line) > shownBytes {
+			line = line[:shownBytes] + "..."
+		}
+		msg += "\n" + strings.ToValidUTF8(line, "?")
+	}
 	return &status.Error{Code: status.Internal, Msg: msg, Cause: exit}
 }
 

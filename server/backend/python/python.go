@@ -6,6 +6,7 @@ package python
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -26,6 +27,7 @@ type Backend struct {
 	memory       func() (*memory, error)
 	opened       atomic.Pointer[memory] // nil before the first model
 	environments env.Store
+	modules      modules
 }
 
 var (
@@ -59,6 +61,16 @@ func (b *Backend) SharedMemory() (total, used int64) {
 	}
 	total = m.pool.Bytes()
 	return total, max(total-m.pool.Idle(), 0)
+}
+
+// Outstanding returns the number of pieces of shared memory in use. Without models there
+// are none.
+func (b *Backend) Outstanding() int64 {
+	m, err := b.memory()
+	if err != nil {
+		return 0
+	}
+	return m.pool.Outstanding()
 }
 
 // memory is a pool whose memory children can map.
@@ -100,7 +112,7 @@ func (b *Backend) load(ctx context.Context, spec backend.Spec, r *Runtime) (back
 
 // prepare makes a model.
 func (b *Backend) prepare(ctx context.Context, spec backend.Spec, r *Runtime) (*model, error) {
-	m := &model{spec: spec}
+	m := &model{spec: spec, modules: &b.modules}
 	var err error
 	if m.program, err = r.program(spec, ""); err != nil {
 		return nil, err
@@ -127,11 +139,13 @@ func (b *Backend) prepare(ctx context.Context, spec backend.Spec, r *Runtime) (*
 	if err = m.configure(); err != nil {
 		return nil, err
 	}
-	if m.runtime, err = writeRuntime(); err != nil {
+	if m.runtime, err = b.modules.acquire(); err != nil {
 		return nil, status.New(status.Internal, "writing the modules of the Python backend: %w", err)
 	}
-	m.program, err = r.program(spec, m.runtime)
-	return m, err
+	if m.program, err = r.program(spec, m.runtime); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
 }
 
 // environment returns the interpreter of a model and the environment of its processes.

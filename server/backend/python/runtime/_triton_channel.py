@@ -22,6 +22,13 @@ RANGE = struct.Struct("<QQ")
 PLACE = struct.Struct("<IQQ")  # block, offset, size
 
 
+class Cut:
+    """The socket of a process that model.py has forked off."""
+
+    def sendall(self, _):
+        raise RuntimeError("a process that model.py has forked off cannot talk to the server")
+
+
 class Channel:
     """Frames over a socket."""
 
@@ -30,6 +37,11 @@ class Channel:
         self.socket = socket.socket(fileno=fd)
         self.buffer = bytearray(64 << 10)
         self.lock = threading.RLock()  # a destructor may send a frame
+
+    def cut(self):
+        """Ends the use of the socket in a process that was forked off."""
+        self.socket.close()
+        self.socket, self.lock = Cut(), threading.RLock()
 
     def send(self, kind, body):
         self.socket.sendall(HEADER.pack(len(body), kind) + body)

@@ -2,6 +2,7 @@
 
 import os
 import struct
+import sys
 import threading
 
 import _triton_channel as wire
@@ -44,6 +45,16 @@ class Host:
         self.released, self.forgotten, self.metrics = [], [], []
         self.lock = threading.RLock()
         self.waiting, self.last, self.reader = {}, 0, None
+        os.register_at_fork(after_in_child=self.forked)
+
+    def forked(self):
+        """Cuts off a process that model.py has forked off: it has copies of the requests and
+        of what gives them back, and would answer in place of this one."""
+        self.give_back = lambda: None  # before the arena lets go of its block
+        self.log = print_log
+        self.control.cut()
+        self.events.cut()
+        self.lock, self.arena = threading.RLock(), Arena(self)
 
     # Memory.
 
@@ -171,6 +182,11 @@ class Host:
         for _, payload, n, offset in items:
             if n and payload is not None:
                 self.write(base + offset, n, payload)
+
+
+def print_log(level, file, line, message):
+    """Logs where the server reads what its processes print."""
+    print(f"{os.path.basename(file)}:{line}] {message}", file=sys.stderr, flush=True)
 
 
 def take(values):
