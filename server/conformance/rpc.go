@@ -23,8 +23,6 @@ import (
 )
 
 func (t *Target) askGRPC(ctx context.Context, call string, head, body []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	m, err := method(call)
 	if err != nil {
 		return "", err
@@ -52,6 +50,9 @@ func (t *Target) askGRPC(ctx context.Context, call string, head, body []string) 
 	}
 	resp := dynamicpb.NewMessage(m.Output())
 	if err := t.conn.Invoke(ctx, fullPath(m), requests[0], resp); err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
 		return statusLine(err), nil
 	}
 	text, err := compact(resp)
@@ -119,6 +120,9 @@ func (t *Target) stream(ctx context.Context, m protoreflect.MethodDescriptor, re
 		err := s.RecvMsg(resp)
 		if errors.Is(err, io.EOF) {
 			return b.String() + "OK\n", nil
+		}
+		if err != nil && ctx.Err() != nil {
+			return b.String(), ctx.Err()
 		}
 		if err != nil {
 			return b.String() + statusLine(err), nil

@@ -1,6 +1,5 @@
 """Metrics that a model defines."""
 
-import enum
 import json
 import struct
 
@@ -16,13 +15,10 @@ DELETED = ("Invalid metric operation as the corresponding 'MetricFamily' has bee
            "should be deleted AFTER its corresponding 'Metric' objects have been deleted.")
 
 
-class MetricKind(enum.IntEnum):
+class MetricKind(_base.Enum):
     COUNTER = 0
     GAUGE = 1
     HISTOGRAM = 2
-
-    def __str__(self):
-        return f"MetricKind.{self.name}"
 
 
 def failed(prefix, cause):

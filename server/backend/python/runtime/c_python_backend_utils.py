@@ -5,7 +5,7 @@ import json
 import sys
 
 import _triton_base as _base
-from _triton_base import TritonError, TritonModelException
+from _triton_base import TritonError, TritonModelException, to_str
 from _triton_call import ResponseIterator
 from _triton_channel import CONTROL_MODEL
 from _triton_metric import Metric, MetricFamily, MetricKind
@@ -24,33 +24,40 @@ TRITONSERVER_MEMORY_CPU = 0
 TRITONSERVER_MEMORY_GPU = 2
 
 
+LogLevel = _base.Enum("LogLevel", "INFO WARNING ERROR VERBOSE", start=0)
+
+
 class Logger:
-    INFO, WARNING, ERROR, VERBOSE = range(4)
+    LogLevel = LogLevel
+    INFO, WARNING, ERROR, VERBOSE = LogLevel
 
     @staticmethod
     def log(message, level=INFO):
-        _log(level, message)
+        _log(level, message, "log")
 
     @staticmethod
     def log_info(message):
-        _log(Logger.INFO, message)
+        _log(Logger.INFO, message, "log_info")
 
     @staticmethod
     def log_warn(message):
-        _log(Logger.WARNING, message)
+        _log(Logger.WARNING, message, "log_warn")
 
     @staticmethod
     def log_error(message):
-        _log(Logger.ERROR, message)
+        _log(Logger.ERROR, message, "log_error")
 
     @staticmethod
     def log_verbose(message):
-        _log(Logger.VERBOSE, message)
+        _log(Logger.VERBOSE, message, "log_verbose")
 
 
-def _log(level, message):
-    if not isinstance(message, str):
-        raise TypeError(f"the message of a log record must be a str, found {type(message)}")
+def _log(level, message, function):
+    message = to_str(message)
+    if not isinstance(message, str) or not isinstance(level, LogLevel):
+        raise TypeError(f"{function}(): incompatible function arguments. The following argument types are supported:\n"
+                        "    1. (message: str, level: c_python_backend_utils.Logger.LogLevel = LogLevel.INFO) -> None\n\n"
+                        f"Invoked with: {message!r}, {level!r}")
     caller = sys._getframe(2)
     _base.host.log(level, caller.f_code.co_filename, caller.f_lineno, message)
 
@@ -77,6 +84,9 @@ def unload_model(model_name, unload_dependents=False):
 
 def is_model_ready(model_name, model_version=""):
     return _control("Failed to check model readiness", do="ready", model=model_name, version=model_version) != ""
+
+
+_base.native(Logger, LogLevel)
 
 
 def get_model_dir():
