@@ -108,7 +108,7 @@ oracle: ## install NVIDIA's tritonserver and perf_analyzer into .oracle/ (linux 
 
 .PHONY: conformance
 conformance: onnxruntime ## the questions of server/conformance, to ours or to TRITON_CONFORMANCE_HTTP and _GRPC
-	go test -count=1 -v -run 'TestConformance' ./cmd/triton/
+	TRITON_CONFORMANCE_LONG=1 go test -count=1 -v -run 'TestConformance' ./cmd/triton/
 
 .PHONY: compare
 compare: build onnxruntime oracle ## put the same questions to NVIDIA's server and to ours

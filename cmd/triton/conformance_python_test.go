@@ -15,7 +15,9 @@ import (
 
 // A file whose head names a repository brings Python models, which both servers load
 // unchanged: the archive of that name beside it. "load: <models>" loads them explicitly,
-// without it all are loaded at the start; "flags: <flags>" are flags of both servers.
+// without it all are loaded at the start; "flags: <flags>" are flags of both servers. Files
+// with "lane: long" load dozens of models, which takes tens of seconds, so only
+// `make conformance` and `make compare` ask them.
 
 // pythonModels unpacks the repository of a file.
 func pythonModels(t *testing.T, s *conformance.Suite) string {

@@ -129,6 +129,9 @@ func TestConformanceBinary(t *testing.T) {
 	lib := needORT(t)
 	t.Setenv(cpuOnly, "1")
 	runSuites(t, func(t *testing.T, s *conformance.Suite) *conformance.Target {
+		if s.Needs["lane"] == "long" && os.Getenv("TRITON_CONFORMANCE_LONG") == "" {
+			t.Skip("loads many models: `make conformance` asks")
+		}
 		return dial(t, serveOurs(t, s, lib))
 	}, ours)
 }

@@ -43,8 +43,11 @@ func (t *Target) askHTTP(ctx context.Context, what string, head, body []string) 
 		req.Header.Set(name, value)
 	}
 	resp, err := t.web.Do(req)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
 	if err != nil {
-		return closed, ctx.Err()
+		return closed, nil
 	}
 	answer, err := show(resp)
 	if ctx.Err() != nil {
@@ -53,7 +56,8 @@ func (t *Target) askHTTP(ctx context.Context, what string, head, body []string) 
 	return answer, err
 }
 
-// askMetrics returns the lines of the metrics that contain a text, in their order.
+// askMetrics returns the lines of the metrics that contain a text, sorted: NVIDIA's server
+// writes families and series in the order of hash tables.
 func (t *Target) askMetrics(ctx context.Context, text string) (string, error) {
 	if t.metrics == "" || text == "" {
 		return "", fmt.Errorf("metrics of %q at address %q", text, t.metrics)
@@ -71,14 +75,9 @@ func (t *Target) askMetrics(ctx context.Context, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	fmt.Fprintln(&b, resp.StatusCode)
-	for line := range strings.Lines(string(page)) {
-		if strings.Contains(line, text) {
-			b.WriteString(escape(line))
-		}
-	}
-	return b.String(), nil
+	lines := slices.DeleteFunc(strings.SplitAfter(string(page), "\n"), func(line string) bool { return !strings.Contains(line, text) })
+	slices.Sort(lines)
+	return fmt.Sprintln(resp.StatusCode) + escape(strings.Join(lines, "")), nil
 }
 
 // askRaw sends the lines unchanged, with the line ends of HTTP, and reads one answer.

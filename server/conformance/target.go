@@ -64,7 +64,7 @@ func (t *Target) Ask(ctx context.Context, s *Step) (string, error) {
 		err = fmt.Errorf("a question begins with http, grpc, metrics or raw, not with %q", kind)
 	}
 	if errors.Is(err, context.DeadlineExceeded) && limit < patience {
-		answer, err = answer+late, nil
+		answer, err = answer+noAnswer, nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("line %d: %w", s.Line, err)
@@ -75,7 +75,7 @@ func (t *Target) Ask(ctx context.Context, s *Step) (string, error) {
 // patience is the time limit of an answer.
 const patience = 30 * time.Second
 
-const late = "no answer in time\n"
+const noAnswer = "no answer in time\n"
 
 // within cuts a time limit off the first line of a question, such as "within 500ms: ".
 func within(first string) (rest string, limit time.Duration, err error) {

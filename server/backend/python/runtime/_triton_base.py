@@ -31,6 +31,11 @@ def to_str(value):
     return value.decode("utf-8") if isinstance(value, bytes) else value
 
 
+def fits(value, bits):
+    """Reports whether a value is an unsigned integer of so many bits."""
+    return isinstance(value, int) and 0 <= value < 1 << bits
+
+
 class TritonError:
     UNKNOWN, INTERNAL, NOT_FOUND, INVALID_ARG, UNAVAILABLE, UNSUPPORTED, ALREADY_EXISTS, CANCELLED = ErrorCode
 

@@ -86,6 +86,10 @@ class Metric:
         self._kind, self._family, self._handle = kind, family, handle
 
     def _update(self, operation, value, prefix, method, kinds):
+        if not hasattr(value, "__float__"):
+            raise TypeError(f"{method.lower()}(): incompatible function arguments. The following argument types are "
+                            "supported:\n    1. (self: c_python_backend_utils.Metric, value: float) -> None\n\n"
+                            f"Invoked with: {value!r}")
         value = float(value)
         if self._family.deleted:
             raise TritonModelException(f"{prefix}: {DELETED}")

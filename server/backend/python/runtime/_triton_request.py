@@ -2,7 +2,7 @@
 
 import _triton_base as _base
 import _triton_response as _response
-from _triton_base import TritonModelException, to_str
+from _triton_base import TritonModelException, fits, to_str
 from _triton_call import ResponseIterator, Responses, call
 from _triton_tensor import Tensor
 
@@ -23,11 +23,6 @@ class PreferredMemory:
 
 REQUIRED = object()
 SEQUENCE = (list, tuple)
-
-
-def fits(value, bits):
-    """Whether a number is an unsigned one of so many bits."""
-    return isinstance(value, int) and 0 <= value < 1 << bits
 
 
 def check_flags(function, flags):

@@ -134,7 +134,7 @@ class InferenceResponseSender:
         self._reply = reply
 
     def send(self, response=None, flags=0):
-        if response is not None and not isinstance(response, InferenceResponse) or not isinstance(flags, int):
+        if response is not None and not isinstance(response, InferenceResponse) or not _base.fits(flags, 32):
             raise TypeError(
                 "send(): incompatible function arguments. The following argument types are supported:\n"
                 "    1. (self: c_python_backend_utils.InferenceResponseSender, "

@@ -70,19 +70,36 @@ def _control(prefix, **order):
             f"{prefix}: Failed to process the request for model '{_base.instance}', message: {e}") from None
 
 
+def _texts(function, signature, *values):
+    """The arguments of a function that takes texts."""
+    texts = [to_str(v) for v in values]
+    if not all(isinstance(t, str) for t in texts):
+        raise TypeError(f"{function}(): incompatible function arguments. The following argument types are supported:\n"
+                        f"    1. ({signature}) -> None\n\nInvoked with: {', '.join(map(repr, values))}")
+    return texts
+
+
 def load_model(model_name, config="", files=None):
+    model_name, config = _texts(
+        "load_model", "model_name: str, config: str = '', files: object = None", model_name, config)
     if files is not None and not isinstance(files, dict):
         raise TritonModelException(
             f"failed to load model '{model_name}', files should be a dictionary of file paths and file contents")
+    for content in (files or {}).values():
+        if not isinstance(content, bytes):
+            raise TypeError(f"Object of type '{type(content).__name__}' is not an instance of 'bytes'")
     files = {path: base64.b64encode(content).decode() for path, content in (files or {}).items()}
     _control("Failed to load model", do="load", model=model_name, config=config, files=files)
 
 
 def unload_model(model_name, unload_dependents=False):
+    model_name, = _texts("unload_model", "model_name: str, unload_dependents: bool = False", model_name)
     _control("Failed to unload model", do="unload", model=model_name, dependents=bool(unload_dependents))
 
 
 def is_model_ready(model_name, model_version=""):
+    model_name, model_version = _texts(
+        "is_model_ready", "model_name: str, model_version: str = ''", model_name, model_version)
     return _control("Failed to check model readiness", do="ready", model=model_name, version=model_version) != ""
 
 
