@@ -108,7 +108,7 @@ oracle: ## install NVIDIA's tritonserver and perf_analyzer into .oracle/ (linux 
 
 .PHONY: conformance
 conformance: onnxruntime ## send the requests of server/conformance to our server, or to TRITON_CONFORMANCE_HTTP and _GRPC
-	go test -count=1 -v -run 'TestConformance' ./cmd/triton/
+	TRITON_CONFORMANCE_LONG=1 go test -count=1 -v -run 'TestConformance' ./cmd/triton/
 
 .PHONY: compare
 compare: build onnxruntime oracle ## send the same requests to NVIDIA's server and to ours

@@ -79,7 +79,7 @@ func TestCompareWire(t *testing.T) {
 	for _, s := range suites(t) {
 		t.Run(s.Name, func(t *testing.T) {
 			theirs := dial(t, serveNVIDIA(t, s))
-			ours := dial(t, serve(t, conformanceModels(t, s, false), append(flagsOf(t, s), "--onnxruntime-library", lib)...))
+			ours := dial(t, serveOurs(t, s, lib))
 			for _, c := range s.Cases {
 				for _, step := range c.Steps {
 					questions++

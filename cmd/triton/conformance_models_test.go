@@ -40,6 +40,9 @@ var standInsOf = map[string]string{"repeat_int32": standInRepeat, "running_sum":
 // NVIDIA's server or ours. Names that are not defined here are example models.
 func conformanceModels(t *testing.T, s *conformance.Suite, nvidia bool) string {
 	t.Helper()
+	if s.Needs["repository"] != "" {
+		return pythonModels(t, s)
+	}
 	var examples []string
 	ours := map[string]string{}
 	for _, name := range strings.Fields(s.Needs["models"]) {

@@ -24,6 +24,9 @@ var record = flag.Bool("record", false, "write the answers into the files of ser
 // flagsOf returns the flags of the server that a file requires with "server: <name>".
 func flagsOf(t *testing.T, s *conformance.Suite) []string {
 	t.Helper()
+	if s.Needs["repository"] != "" {
+		return pythonFlags(s)
+	}
 	switch s.Needs["server"] {
 	case "explicit":
 		return []string{"--model-control-mode=explicit", "--load-model=simple", "--load-model=identity_fp32", "--allow-client-shm=true"}
@@ -77,6 +80,7 @@ func dial(t *testing.T, s *server) *conformance.Target {
 	t.Helper()
 	to, err := conformance.Dial(s.http, s.grpc)
 	require.NoError(t, err)
+	to.Metrics(s.metrics)
 	t.Cleanup(to.Close)
 	return to
 }
@@ -125,8 +129,21 @@ func TestConformanceBinary(t *testing.T) {
 	lib := needORT(t)
 	t.Setenv(cpuOnly, "1")
 	runSuites(t, func(t *testing.T, s *conformance.Suite) *conformance.Target {
-		return dial(t, serve(t, conformanceModels(t, s, false), append(flagsOf(t, s), "--onnxruntime-library", lib)...))
+		if s.Needs["lane"] == "long" && os.Getenv("TRITON_CONFORMANCE_LONG") == "" {
+			t.Skip("loads many models: `make conformance` asks")
+		}
+		return dial(t, serveOurs(t, s, lib))
 	}, ours)
+}
+
+// serveOurs starts our binary for a file.
+func serveOurs(t *testing.T, s *conformance.Suite, lib string) *server {
+	t.Helper()
+	flags := append(flagsOf(t, s), "--onnxruntime-library", lib)
+	if s.Needs["repository"] != "" {
+		flags = append(flags, needPython(t))
+	}
+	return serve(t, conformanceModels(t, s, false), flags...)
 }
 
 func TestConformanceInProcess(t *testing.T) {
@@ -135,6 +152,9 @@ func TestConformanceInProcess(t *testing.T) {
 	}
 	lib := needORT(t)
 	runSuites(t, func(t *testing.T, s *conformance.Suite) *conformance.Target {
+		if s.Needs["repository"] != "" {
+			t.Skip("the models run in processes of their own either way: TestConformanceBinary asks")
+		}
 		return dial(t, serveInProcess(t, conformanceModels(t, s, false), append(flagsOf(t, s), "--onnxruntime-library", lib)...))
 	}, ours)
 }

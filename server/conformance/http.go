@@ -22,12 +22,7 @@ var shown = []string{
 
 const closed = "the connection ended without an answer\n"
 
-// patience is the time limit of an answer.
-const patience = 30 * time.Second
-
 func (t *Target) askHTTP(ctx context.Context, what string, head, body []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	method, path, ok := strings.Cut(what, " ")
 	if !ok {
 		return "", fmt.Errorf("%q is not a method and a path", what)
@@ -48,10 +43,41 @@ func (t *Target) askHTTP(ctx context.Context, what string, head, body []string) 
 		req.Header.Set(name, value)
 	}
 	resp, err := t.web.Do(req)
-	if err != nil {
-		return closed, ctx.Err()
+	if ctx.Err() != nil {
+		return "", ctx.Err()
 	}
-	return show(resp)
+	if err != nil {
+		return closed, nil
+	}
+	answer, err := show(resp)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	return answer, err
+}
+
+// askMetrics returns the lines of the metrics that contain a text, sorted: NVIDIA's server
+// writes families and series in the order of hash tables.
+func (t *Target) askMetrics(ctx context.Context, text string) (string, error) {
+	if t.metrics == "" || text == "" {
+		return "", fmt.Errorf("metrics of %q at address %q", text, t.metrics)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+t.metrics+"/metrics", http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	resp, err := t.web.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	page, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return "", err
+	}
+	lines := slices.DeleteFunc(strings.SplitAfter(string(page), "\n"), func(line string) bool { return !strings.Contains(line, text) })
+	slices.Sort(lines)
+	return fmt.Sprintln(resp.StatusCode) + escape(strings.Join(lines, "")), nil
 }
 
 // askRaw sends the lines unchanged, with the line ends of HTTP, and reads one answer.

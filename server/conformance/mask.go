@@ -11,6 +11,9 @@ var masks = []struct {
 	{regexp.MustCompile(`("name":"triton","version":)"[^"]*"`), `$1"..."`},
 	{regexp.MustCompile(`("byte_size":"?)[0-9]+("?,"(?:id|type)")`), `${1}0$2`}, // of memory_usage
 	{regexp.MustCompile(`("type":"[A-Z_]+","id":[0-9]+,"byte_size":)[0-9]+`), `${1}0`},
+	{regexp.MustCompile(`0x[0-9a-f]{6,}`), `0x...`},
+	{regexp.MustCompile(`(?:\\\\n|\n)  [^\\\n]*triton_python_backend_utils\.py\([0-9]+\): \w+`), ``}, // of a traceback
+	{regexp.MustCompile(`((?:\\\\n|\n)  <frozen importlib[^\\\n]*)+`), ` ...`},                       // of a traceback
 	{regexp.MustCompile(`/tmp/[^"\\ ]*`), `/tmp/...`},
 }
 

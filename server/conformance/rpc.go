@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	_ "google.golang.org/grpc/health/grpc_health_v1" // registers its description
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -23,8 +24,6 @@ import (
 )
 
 func (t *Target) askGRPC(ctx context.Context, call string, head, body []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	m, err := method(call)
 	if err != nil {
 		return "", err
@@ -52,6 +51,9 @@ func (t *Target) askGRPC(ctx context.Context, call string, head, body []string) 
 	}
 	resp := dynamicpb.NewMessage(m.Output())
 	if err := t.conn.Invoke(ctx, fullPath(m), requests[0], resp); err != nil {
+		if late(ctx, err) {
+			return "", context.DeadlineExceeded
+		}
 		return statusLine(err), nil
 	}
 	text, err := compact(resp)
@@ -120,6 +122,9 @@ func (t *Target) stream(ctx context.Context, m protoreflect.MethodDescriptor, re
 		if errors.Is(err, io.EOF) {
 			return b.String() + "OK\n", nil
 		}
+		if err != nil && late(ctx, err) {
+			return b.String(), context.DeadlineExceeded
+		}
 		if err != nil {
 			return b.String() + statusLine(err), nil
 		}
@@ -129,6 +134,11 @@ func (t *Target) stream(ctx context.Context, m protoreflect.MethodDescriptor, re
 		}
 		b.WriteString(text)
 	}
+}
+
+// late reports whether a call ended at its deadline, which the server may see first.
+func late(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || status.Code(err) == codes.DeadlineExceeded
 }
 
 func statusLine(err error) string {

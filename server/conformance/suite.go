@@ -25,6 +25,9 @@
 //	< OK
 //	< {"ready":true}
 //
+// "> metrics text" asks for the lines of the metrics that contain the text, and a first
+// line may begin with a time limit, as in "> within 500ms: http ...".
+//
 // A question that ends NVIDIA's server stands at the end of its file.
 //
 // After the recorded answer "! reason" may follow, and our own answer in lines

@@ -2,9 +2,11 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -12,9 +14,10 @@ import (
 
 // Target is the server under test.
 type Target struct {
-	http string
-	web  *http.Client
-	conn *grpc.ClientConn
+	http    string
+	metrics string
+	web     *http.Client
+	conn    *grpc.ClientConn
 }
 
 // Dial makes a target of two addresses "host:port".
@@ -26,6 +29,9 @@ func Dial(httpAddr, grpcAddr string) (*Target, error) {
 	return &Target{http: httpAddr, conn: conn, web: &http.Client{Transport: &http.Transport{DisableCompression: true}}}, nil
 }
 
+// Metrics sets the address "host:port" of the metrics, for questions about them.
+func (t *Target) Metrics(addr string) { t.metrics = addr }
+
 // Close ends the connections.
 func (t *Target) Close() {
 	t.web.CloseIdleConnections()
@@ -36,24 +42,50 @@ func (t *Target) Close() {
 // from run to run. A connection that the server has closed is an answer; an error means
 // that the question is not valid.
 func (t *Target) Ask(ctx context.Context, s *Step) (string, error) {
-	kind, rest, _ := strings.Cut(s.Ask[0], " ")
+	first, limit, err := within(s.Ask[0])
+	if err != nil {
+		return "", fmt.Errorf("line %d: %w", s.Line, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	kind, rest, _ := strings.Cut(first, " ")
 	head, body := split(s.Ask[1:])
 	var answer string
-	var err error
 	switch kind {
 	case "http":
 		answer, err = t.askHTTP(ctx, rest, head, body)
 	case "grpc":
 		answer, err = t.askGRPC(ctx, rest, head, body)
+	case "metrics":
+		answer, err = t.askMetrics(ctx, rest)
 	case "raw":
 		answer, err = t.askRaw(ctx, s.Ask[1:])
 	default:
-		err = fmt.Errorf("a question begins with http, grpc or raw, not with %q", kind)
+		err = fmt.Errorf("a question begins with http, grpc, metrics or raw, not with %q", kind)
+	}
+	if errors.Is(err, context.DeadlineExceeded) && limit < patience {
+		answer, err = answer+noAnswer, nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("line %d: %w", s.Line, err)
 	}
 	return mask(answer), nil
+}
+
+// patience is the time limit of an answer.
+const patience = 30 * time.Second
+
+const noAnswer = "no answer in time\n"
+
+// within cuts a time limit off the first line of a question, such as "within 500ms: ".
+func within(first string) (rest string, limit time.Duration, err error) {
+	text, ok := strings.CutPrefix(first, "within ")
+	if !ok {
+		return first, patience, nil
+	}
+	text, rest, _ = strings.Cut(text, ": ")
+	limit, err = time.ParseDuration(text)
+	return rest, limit, err
 }
 
 // split splits the lines of a question at the first empty line.

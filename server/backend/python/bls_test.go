@@ -94,7 +94,7 @@ def ask(x=np.zeros((1, 2), np.float32), model="echo", **more):
     return pb_utils.InferenceRequest(inputs=[pb_utils.Tensor(more.pop("input", "IN"), x)],
         requested_output_names=more.pop("outputs", ["OUT"]), model_name=model, **more)
 def show(r):
-    if r.has_error(): return f"error {r.error().code()} {r.error().message()}"
+    if r.has_error(): return f"error {int(r.error().code())} {r.error().message()}"
     return [o.as_numpy().tolist() if o.as_numpy().size < 9 else o.shape() for o in r.output_tensors()]
 class TritonPythonModel:
     def initialize(self, args):

@@ -53,7 +53,7 @@ func fileName(spec backend.Spec) string {
 func modelFile(spec backend.Spec) (string, error) {
 	name := fileName(spec)
 	if !strings.HasSuffix(name, ".py") {
-		return "", status.New(status.InvalidArg, "Model name must end with '.py'. Model name is \"%s\".", name)
+		return "", status.New(status.Internal, "Model name must end with '.py'. Model name is \"%s\".", name)
 	}
 	path := filepath.Join(spec.Dir, name)
 	if info, err := os.Stat(path); err != nil || info.IsDir() {

@@ -6,7 +6,7 @@ import struct
 import _triton_base as _base
 import _triton_host as _host
 import _triton_response as _response
-from _triton_base import TritonError, TritonModelException
+from _triton_base import ErrorCode, TritonError, TritonModelException
 from _triton_channel import CALL, CANCEL_CALL, U32, U64, text
 from _triton_memory import Block
 from _triton_tensor import Tensor
@@ -95,7 +95,7 @@ def decode(body):
         return response
     if body.unpack(CODE)[0] == _response.ERROR:
         code = body.unpack(CODE)[0]
-        response._error = TritonError(body.text(), code)
+        response._error = TritonError(body.text(), ErrorCode(code))
         return response
     response._parameters = body.text()
     blocks = {}

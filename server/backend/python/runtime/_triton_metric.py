@@ -1,6 +1,5 @@
 """Metrics that a model defines."""
 
-import enum
 import json
 import struct
 
@@ -16,13 +15,10 @@ DELETED = ("Invalid metric operation as the corresponding 'MetricFamily' has bee
            "should be deleted AFTER its corresponding 'Metric' objects have been deleted.")
 
 
-class MetricKind(enum.IntEnum):
+class MetricKind(_base.Enum):
     COUNTER = 0
     GAUGE = 1
     HISTOGRAM = 2
-
-    def __str__(self):
-        return f"MetricKind.{self.name}"
 
 
 def failed(prefix, cause):
@@ -90,6 +86,10 @@ class Metric:
         self._kind, self._family, self._handle = kind, family, handle
 
     def _update(self, operation, value, prefix, method, kinds):
+        if not hasattr(value, "__float__"):
+            raise TypeError(f"{method.lower()}(): incompatible function arguments. The following argument types are "
+                            "supported:\n    1. (self: c_python_backend_utils.Metric, value: float) -> None\n\n"
+                            f"Invoked with: {value!r}")
         value = float(value)
         if self._family.deleted:
             raise TritonModelException(f"{prefix}: {DELETED}")

@@ -4,7 +4,7 @@ import enum
 
 import _triton_base as _base
 import _triton_response as _response
-from _triton_base import TritonModelException
+from _triton_base import TritonModelException, fits, to_str
 from _triton_call import ResponseIterator, Responses, call
 from _triton_tensor import Tensor
 
@@ -18,6 +18,7 @@ class InferenceTrace:
 
 
 REQUIRED = object()
+SEQUENCE = (list, tuple)
 
 
 class MemoryType(enum.Enum):
@@ -52,25 +53,28 @@ class PreferredMemory:
 DEFAULT_MEMORY = PreferredMemory(MemoryType.TRITONSERVER_MEMORY_CPU)
 
 
-def _str(value):
-    """A str, as the native module takes one: also from bytes."""
-    return value.decode("utf-8") if isinstance(value, bytes) else value
+def check_flags(function, flags):
+    if not fits(flags, 32):
+        raise TypeError(f"{function}(): incompatible function arguments. The following argument types are supported:\n"
+                        f"    1. (self: c_python_backend_utils.InferenceRequest, flags: int) -> None\n\n"
+                        f"Invoked with: {flags!r}")
 
 
 class InferenceRequest:
     def __init__(self, request_id="", correlation_id=0, inputs=REQUIRED, requested_output_names=REQUIRED,
                  model_name=REQUIRED, model_version=-1, flags=0, timeout=0, preferred_memory=DEFAULT_MEMORY,
                  trace=InferenceTrace(), parameters=None):
-        request_id, model_name = _str(request_id), _str(model_name)
+        request_id, model_name = to_str(request_id), to_str(model_name)
         try:
-            inputs, outputs = list(inputs), {_str(name) for name in requested_output_names}
-            fits = (all(isinstance(x, str) for x in (request_id, model_name, *outputs))
-                    and all(t is None or isinstance(t, Tensor) for t in inputs)
-                    and all(isinstance(x, int) for x in (model_version, flags, timeout))
-                    and isinstance(preferred_memory, PreferredMemory) and isinstance(trace, InferenceTrace))
+            sequences = isinstance(inputs, SEQUENCE) and isinstance(requested_output_names, SEQUENCE)
+            inputs, outputs = list(inputs), {to_str(name) for name in requested_output_names}
+            valid = (
+                sequences and correlation_id is not None and fits(flags, 32) and fits(timeout, 64) and all(isinstance(x, str) for x in (request_id, model_name, *outputs))
+                and all(t is None or isinstance(t, Tensor) for t in inputs) and isinstance(model_version, int)
+                and isinstance(preferred_memory, PreferredMemory) and isinstance(trace, InferenceTrace))
         except TypeError:
-            fits = False
-        if not fits:
+            valid = False
+        if not valid:
             raise TypeError(
                 "__init__(): incompatible constructor arguments. The following argument types are supported:\n"
                 "    1. c_python_backend_utils.InferenceRequest(request_id: str = '', correlation_id: object = 0, "
@@ -78,10 +82,12 @@ class InferenceRequest:
                 "model_version: int = -1, flags: int = 0, timeout: int = 0, preferred_memory: "
                 "c_python_backend_utils.PreferredMemory, trace: c_python_backend_utils.InferenceTrace, "
                 "parameters: object = None)")
-        self._parameters = _response.parameters_text(parameters) or "{}"
+        self._parameters = _response.parameters_text(parameters)
         if not isinstance(correlation_id, (int, str)):
             raise TritonModelException("Correlation ID must be integer or string")
-        if isinstance(correlation_id, int) and not 0 <= correlation_id < 1 << 64:
+        if isinstance(correlation_id, bool):
+            correlation_id = int(correlation_id)
+        if isinstance(correlation_id, int) and not fits(correlation_id, 64):
             raise RuntimeError("Unable to cast Python instance to C++ type (#define PYBIND11_DETAILED_ERROR_MESSAGES "
                                "or compile in debug mode for details)")
         if None in inputs:
@@ -102,19 +108,20 @@ class InferenceRequest:
         return self._correlation
 
     def inputs(self):
-        return self._inputs
+        return list(self._inputs)
 
     def flags(self):
         return self._flags
 
     def set_flags(self, flags):
+        check_flags("set_flags", flags)
         self._flags = flags
 
     def timeout(self):
         return self._timeout
 
     def parameters(self):
-        return self._parameters
+        return self._parameters or "{}"
 
     def requested_output_names(self):
         return self._outputs
@@ -129,6 +136,7 @@ class InferenceRequest:
         return _response.InferenceResponseSender(self._reply)
 
     def set_release_flags(self, flags):
+        check_flags("set_release_flags", flags)
         self._release = flags
 
     def exec(self, decoupled=False):

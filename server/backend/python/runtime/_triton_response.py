@@ -27,27 +27,28 @@ def parameters_text(parameters):
     return json.dumps(parameters) if parameters else ""
 
 
+REFUSED = "__init__(): incompatible constructor arguments. The following argument types are supported:\n"
+
+
 class InferenceResponse:
     _final = True  # of a call: it is the last one
 
     def __init__(self, output_tensors=(), error=None, parameters=None):
         if error is not None and not isinstance(error, TritonError):
-            raise TypeError(
-                "__init__(): incompatible constructor arguments. The error of an InferenceResponse must be a "
-                f"c_python_backend_utils.TritonError, found {error!r}")
+            raise TypeError(f"{REFUSED}The error must be a c_python_backend_utils.TritonError, found {error!r}")
+        if not hasattr(output_tensors, "__getitem__"):
+            raise TypeError(f"{REFUSED}The outputs must be a list, found {output_tensors!r}")
         self._outputs = list(output_tensors)
         for t in self._outputs:
-            if t is None:
-                raise TritonModelException("Output tensor for inference response should not be empty.")
-            if not isinstance(t, Tensor):
-                raise TypeError(
-                    "__init__(): incompatible constructor arguments. The outputs of an InferenceResponse must be "
-                    f"of type c_python_backend_utils.Tensor, found {t!r}")
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(f"{REFUSED}An output must be a c_python_backend_utils.Tensor, found {t!r}")
+        if None in self._outputs:
+            raise TritonModelException("Output tensor for inference response should not be empty.")
         self._error = error
         self._parameters = parameters_text(parameters)
 
     def output_tensors(self):
-        return self._outputs
+        return list(self._outputs)
 
     def has_error(self):
         return self._error is not None
@@ -67,7 +68,7 @@ class InferenceResponse:
     def _encode(self, outputs):
         """The kind and the body of the response, whose outputs are encoded."""
         if self._error is not None:
-            return bytes([ERROR, self._error._code & 7]) + text(self._error._message)
+            return bytes([ERROR, self._error._code]) + text(self._error._message)
         return bytes([RESPONSE]) + text(self._parameters) + outputs
 
 
@@ -133,7 +134,7 @@ class InferenceResponseSender:
         self._reply = reply
 
     def send(self, response=None, flags=0):
-        if response is not None and not isinstance(response, InferenceResponse) or not isinstance(flags, int):
+        if response is not None and not isinstance(response, InferenceResponse) or not _base.fits(flags, 32):
             raise TypeError(
                 "send(): incompatible function arguments. The following argument types are supported:\n"
                 "    1. (self: c_python_backend_utils.InferenceResponseSender, "

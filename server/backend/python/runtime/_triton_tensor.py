@@ -6,7 +6,7 @@ import numpy
 
 import _triton_base as _base
 import _triton_dlpack as _dlpack
-from _triton_base import TritonModelException
+from _triton_base import TritonModelException, to_str
 
 _BYTES = 13
 _BF16 = 14
@@ -15,8 +15,7 @@ _NUMPY = {
     6: numpy.int8, 7: numpy.int16, 8: numpy.int32, 9: numpy.int64, 10: numpy.float16,
     11: numpy.float32, 12: numpy.float64, 13: numpy.object_,
 }
-_CODES = {t: code for code, t in _NUMPY.items()}
-_CODES[numpy.bytes_] = _BYTES
+_CODES = {numpy.dtype(t): code for code, t in _NUMPY.items()}
 
 
 class _Slot:
@@ -29,6 +28,7 @@ class Tensor:
     __slots__ = ("_name", "_dtype", "_shape", "_array", "_data", "_block", "_at", "__weakref__")
 
     def __init__(self, name, array):
+        name = to_str(name)
         if not isinstance(name, str) or not isinstance(array, numpy.ndarray):
             raise TypeError(
                 "__init__(): incompatible constructor arguments. The following argument types are supported:\n"
@@ -36,8 +36,8 @@ class Tensor:
                 f"Invoked with: {name!r}, {array!r}")
         if name == "":
             raise TritonModelException("Tensor name cannot be an empty string.")
-        code = _CODES.get(array.dtype.type)
-        if code is None:
+        code = _CODES.get(array.dtype) or array.dtype.kind == "S" and _BYTES
+        if not code:
             raise TritonModelException("NumPy dtype is not supported.")
         self._name = name
         self._dtype = code
@@ -111,6 +111,11 @@ class Tensor:
 
     @staticmethod
     def from_dlpack(name, obj):
+        name = to_str(name)
+        if not isinstance(name, str):
+            raise TypeError("from_dlpack(): incompatible function arguments. The following argument types are supported:\n"
+                            "    1. (arg0: str, arg1: object) -> c_python_backend_utils.Tensor\n\n"
+                            f"Invoked with: {name!r}, {obj!r}")
         if name == "":
             raise TritonModelException("Tensor name cannot be an empty string.")
         address, dtype, shape, owner = _dlpack.consume(_dlpack.capsule_of(obj))
@@ -138,6 +143,9 @@ class Tensor:
 
     def __dlpack_device__(self):
         return (1, 0)
+
+
+_base.native(Tensor)
 
 
 def _array(address, dtype, shape, owner):

@@ -28,6 +28,8 @@ native = response = None  # modules that need numpy
 class ModelError(Exception):
     """An error with the text that clients get."""
 
+    triton_plain = True
+
 
 class LimitError(Exception):
     """A limit that cannot be set."""
@@ -65,7 +67,7 @@ def describe(e):
         frame = frame.f_back
         line = frame.f_lineno if frame is not None else 0
     at = "\n\nAt:\n" + "".join(lines) if lines else ""
-    return f"{type(e).__name__}: {e}{at}"
+    return f"{type(e).__name__}: {str(e) or '<EMPTY MESSAGE>'}{at}"
 
 
 class Runner:
@@ -167,7 +169,7 @@ class Runner:
         import triton_python_backend_utils as utils
         config = found.auto_complete_config(utils.ModelConfig(about["config"]))
         if not isinstance(config, utils.ModelConfig):
-            raise native.TritonModelException(
+            raise ModelError(
                 f"auto_complete_config function in model '{about['name']}' must return a valid pb.ModelConfig object.")
         return json.dumps(config._model_config).encode()
 

@@ -1,6 +1,7 @@
 """The module that model.py imports, customarily as pb_utils."""
 
 import json
+import struct
 
 import numpy as np
 
@@ -13,7 +14,7 @@ TRITONSERVER_REQUEST_RELEASE_ALL = 1
 TRITONSERVER_REQUEST_RELEASE_RESCHEDULE = 2
 
 TRITON_STRING_TO_NUMPY = {
-    "TYPE_BOOL": np.bool_, "TYPE_UINT8": np.uint8, "TYPE_UINT16": np.uint16, "TYPE_UINT32": np.uint32,
+    "TYPE_BOOL": bool, "TYPE_UINT8": np.uint8, "TYPE_UINT16": np.uint16, "TYPE_UINT32": np.uint32,
     "TYPE_UINT64": np.uint64, "TYPE_INT8": np.int8, "TYPE_INT16": np.int16, "TYPE_INT32": np.int32,
     "TYPE_INT64": np.int64, "TYPE_FP16": np.float16, "TYPE_FP32": np.float32, "TYPE_FP64": np.float64,
     "TYPE_STRING": np.object_,
@@ -24,6 +25,7 @@ _TRITON_TO_NUMPY = dict(enumerate(
      np.float32, np.float64, np.object_), 1))
 _NUMPY_TO_TRITON = {t: code for code, t in _TRITON_TO_NUMPY.items()}
 _NUMPY_TO_TRITON[np.bytes_] = 13
+_DTYPE_TO_TRITON = {np.dtype(t): code for code, t in _TRITON_TO_NUMPY.items()}
 
 
 def triton_string_to_numpy(triton_type_string):
@@ -35,7 +37,7 @@ def triton_to_numpy_type(data_type):
 
 
 def numpy_to_triton_type(data_type):
-    return _NUMPY_TO_TRITON.get(data_type)
+    return _NUMPY_TO_TRITON.get(data_type) or _DTYPE_TO_TRITON.get(data_type)
 
 
 def serialize_byte_tensor(input_tensor):
@@ -55,8 +57,8 @@ def serialize_byte_tensor(input_tensor):
 def deserialize_bytes_tensor(encoded_tensor):
     elements, at = [], 0
     while at < len(encoded_tensor):
-        n = int.from_bytes(encoded_tensor[at:at + 4], "little")
-        elements.append(bytes(encoded_tensor[at + 4:at + 4 + n]))
+        n, = struct.unpack_from("<I", encoded_tensor, at)
+        elements += struct.unpack_from(f"<{n}s", encoded_tensor, at + 4)
         at += 4 + n
     array = np.empty(len(elements), dtype=np.object_)
     array[:] = elements
