@@ -325,7 +325,7 @@ func TestLoadErrors(t *testing.T) {
 	h.spec.File = "model.txt"
 	require.EqualError(t, h.load(), `Model name must end with '.py'. Model name is "model.txt".`)
 	h.spec.File = "other.py"
-	require.EqualError(t, h.load(), "Python model file not found in '"+h.spec.Dir+"/other.py'")
+	require.EqualError(t, h.load(), "Failed to preinitialize Python stub: Python model file not found in '"+h.spec.Dir+"/other.py'")
 }
 
 func TestNumpyIsMissing(t *testing.T) {
