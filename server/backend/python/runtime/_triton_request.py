@@ -86,7 +86,7 @@ class InferenceRequest:
         return self._timeout
 
     def parameters(self):
-        return self._parameters
+        return self._parameters or "{}"
 
     def requested_output_names(self):
         return self._outputs
