@@ -38,6 +38,13 @@ class TritonPythonModel:
         import _triton_dlpack
         gc.collect()
         return len(_triton_dlpack._exported)
+    def references(self, x):
+        import sys
+        counts = [sys.getrefcount(x)]
+        c = x.to_dlpack()
+        counts.append(sys.getrefcount(x))
+        del c
+        return [n - counts[0] for n in counts + [sys.getrefcount(x)]]
     def twice(self):
         c = t([1]).to_dlpack()
         pb_utils.Tensor.from_dlpack("N", c)
@@ -45,7 +52,7 @@ class TritonPythonModel:
 `
 
 // Tensors travel through DLPack without a copy, also those of BF16, and their memory is
-// given back. The texts are those of NVIDIA's backend.
+// given back. A capsule keeps its tensor. The texts are those of NVIDIA's backend.
 func TestDLPack(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, packing)
@@ -58,6 +65,7 @@ func TestDLPack(t *testing.T) {
 		{"np.from_dlpack(t([[1, 2], [3, 4]])).tolist(), t(1).__dlpack_device__()", "([[1.0, 2.0], [3.0, 4.0]], (1, 0))"},
 		{"T.Tensor.from_dlpack('N', np.zeros((0, 2), np.float32)).as_numpy().shape", "(0, 2)"},
 		{"str(t([1]).to_dlpack())[:26]", `<capsule object "dltensor"`},
+		{"self.references(t([1])), self.references(r.inputs()[0])", "([0, 1, 0], [0, 1, 0])"},
 		{"self.freed()", "0"},
 		{"t(np.ones((3, 4))[:, :1]).shape(), T.Tensor.from_dlpack('N', np.ones((3, 4))[:, :4]).shape()", "([3, 1], [3, 4])"},
 	} {

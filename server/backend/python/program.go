@@ -57,7 +57,7 @@ func modelFile(spec backend.Spec) (string, error) {
 	}
 	path := filepath.Join(spec.Dir, name)
 	if info, err := os.Stat(path); err != nil || info.IsDir() {
-		return "", status.New(status.Internal, "Python model file not found in '%s'", path)
+		return "", status.New(status.Internal, "Failed to preinitialize Python stub: Python model file not found in '%s'", path)
 	}
 	return path, nil
 }

@@ -356,7 +356,7 @@ func TestLoadErrors(t *testing.T) {
 	h.spec.File = "model.txt"
 	require.EqualError(t, h.load(), `Model name must end with '.py'. Model name is "model.txt".`)
 	h.spec.File = "other.py"
-	require.EqualError(t, h.load(), "Python model file not found in '"+h.spec.Dir+"/other.py'")
+	require.EqualError(t, h.load(), "Failed to preinitialize Python stub: Python model file not found in '"+h.spec.Dir+"/other.py'")
 }
 
 func TestNumpyIsMissing(t *testing.T) {
@@ -396,7 +396,7 @@ class TritonPythonModel:
             self.args["model_instance_kind"], self.args["model_instance_name"], self.args["model_version"], os.path.basename(pb_utils.get_model_dir())]))
         out = pb_utils.Tensor("OUT", np.array([text, b"raw"], dtype=object))
         return [pb_utils.InferenceResponse([out], parameters={"a": 1, "b": True, "c": "d"}),
-            pb_utils.InferenceResponse(error=pb_utils.TritonError("not here", pb_utils.TritonError.NOT_FOUND))]
+            pb_utils.InferenceResponse(error=pb_utils.TritonError("not here: " + requests[1].parameters(), pb_utils.TritonError.NOT_FOUND))]
 `)
 	require.NoError(t, h.load())
 	r := h.request(tensor.FP32, tensor.Shape{1, 2}, floats(2))
@@ -413,7 +413,7 @@ class TritonPythonModel:
 	want := `id corr 3 9 {"b":true,"d":0.5,"inf":Infinity,"minus":-Infinity,"nan":NaN,"p":-4,"q\"":"é","whole":100.0} nan ['OUT'] False {"traceparent":"x"} [1, 2] None CPU m_0 1 1`
 	require.Equal(t, string(tensor.AppendElementString(tensor.AppendElementString(nil, want), "raw")), string(bytesOf(&responses[0].Outputs[0].Data)))
 	require.Equal(t, []kserve.Parameter{{Name: "a", Kind: kserve.ParamInt, Int: 1}, {Name: "b", Kind: kserve.ParamBool, Bool: true}, {Name: "c", Kind: kserve.ParamString, String: "d"}}, responses[0].Parameters)
-	require.EqualError(t, responses[1].Err, "not here")
+	require.EqualError(t, responses[1].Err, "not here: {}") // JSON also without parameters
 	require.Equal(t, status.NotFound, status.CodeOf(responses[1].Err))
 	responses[0].Release()
 	responses[1].Release()

@@ -98,16 +98,17 @@ class Tensor:
         return self.as_numpy()
 
     def to_dlpack(self):
+        """A capsule over the tensor's memory. It keeps the tensor, as models see in its reference count."""
         if self._dtype == _BYTES:
             raise TritonModelException("DLPack does not have support for string tensors.")
         if self._dtype != _BF16:
             array = self.as_numpy()
-            return _dlpack.export(array.ctypes.data, self._dtype, self._shape, array)
+            return _dlpack.export(array.ctypes.data, self._dtype, self._shape, self)
         if self._data is not None:
-            return _dlpack.export(self._data.ctypes.data, _BF16, self._shape, self._data)
+            return _dlpack.export(self._data.ctypes.data, _BF16, self._shape, self)
         offset, size = self._at
         region, address = _base.host.memory(offset, size) if size else (None, 0)
-        return _dlpack.export(address, _BF16, self._shape, (region, self._block))
+        return _dlpack.export(address, _BF16, self._shape, (region, self))
 
     @staticmethod
     def from_dlpack(name, obj):
