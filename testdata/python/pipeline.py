@@ -160,7 +160,8 @@ def a_step_that_fails():
         load(BROKEN % "raise KeyError('weights')")
         expect_error(
             lambda: client.infer(PIPELINE, request(httpclient, ["good"])),
-            "in ensemble 'ensemble_pipeline', Failed to process the request(s) for model 'postprocessor", "KeyError: 'weights'",
+            "in ensemble 'ensemble_pipeline', Failed to process the request(s) for model 'postprocessor",
+            "KeyError: 'weights'",
         )
         load(BROKEN % "import os; os._exit(9)")
         expect_error(

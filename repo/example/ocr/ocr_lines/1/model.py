@@ -21,7 +21,8 @@ class TritonPythonModel:
         )
         boxes = ocr.find_lines(probabilities[0, 0], *picture.shape[:2])
         if len(boxes) > self.most_lines:
-            text = f"the picture has {len(boxes)} lines of text, more than {self.most_lines}: ask ocr_bls, or send parts of it"
+            text = f"the picture has {len(boxes)} lines of text, more than {self.most_lines}: "
+            text += "ask ocr_bls, or send parts of it"
             return pb_utils.InferenceResponse(error=pb_utils.TritonError(text, pb_utils.TritonError.INVALID_ARG))
         # The steps of an ensemble cannot be skipped: without text the next one gets an empty corner.
         x = ocr.recognizer_input(picture, boxes or [(0, 0, 1, 1)])
