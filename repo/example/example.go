@@ -8,7 +8,9 @@ package example
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -26,6 +28,9 @@ type Options struct {
 	Models []string
 	// Force replaces existing model folders.
 	Force bool
+	// Pipeline writes an ensemble with steps in Python, and the models of its steps,
+	// instead of the other seeded models. Some names are the same.
+	Pipeline bool
 	// Trained writes the trained models instead of the seeded ones. They are extracted
 	// from Python packages, which pip fetches.
 	Trained bool
@@ -46,16 +51,20 @@ type model struct {
 	name     string
 	config   func() (string, error)
 	versions []version
-	gpu      bool // it does not load without a GPU
+	files    func() (files, error) // further files; nil for none
+	calls    []string              // the models that it calls
+	gpu      bool                  // it does not load without a GPU
 	trained  *pretrained
 }
 
-// version is one numbered folder. build makes its graph from a seed, files are its
-// other files. Without either the folder is empty.
+// files are the contents of files by their path in the model's folder, with slashes.
+type files map[string][]byte
+
+// version is one numbered folder. build makes its graph from a seed; nil for a folder without
+// a graph.
 type version struct {
 	number string
 	build  func(g *graph)
-	files  map[string]string // content by name
 }
 
 // catalog returns every model, in the order in which they are written.
@@ -87,6 +96,18 @@ func storedConfig(name string) func() (string, error) {
 	}
 }
 
+// folder returns the files of a folder of fsys.
+func folder(fsys fs.FS, dir string) (files, error) {
+	all := files{}
+	err := fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			all[strings.TrimPrefix(name, dir+"/")], err = fs.ReadFile(fsys, name)
+		}
+		return err
+	})
+	return all, err
+}
+
 // Names returns the seeded models that can be written.
 func Names() []string { return names(catalog()) }
 
@@ -103,7 +124,12 @@ func names(models []model) []string {
 // appears complete or not at all.
 func Write(ctx context.Context, dir string, o Options) error {
 	all := catalog()
-	if o.Trained {
+	switch {
+	case o.Pipeline && o.Trained:
+		return errors.New("the pipeline and the trained models are two sets: write them one after the other")
+	case o.Pipeline:
+		all = pipelineCatalog()
+	case o.Trained:
 		all = trainedCatalog()
 	}
 	models, err := selectModels(all, o.Models)
@@ -127,18 +153,21 @@ func Write(ctx context.Context, dir string, o Options) error {
 	return r.close()
 }
 
-// selectModels returns the wanted models in the order of all. Without names it returns the
-// models that load without a GPU.
+// selectModels returns the named models, with those that they call, in the order of all. Without
+// names it returns the models that load without a GPU.
 func selectModels(all []model, wanted []string) ([]model, error) {
 	if len(wanted) == 0 {
 		return slices.DeleteFunc(all, func(m model) bool { return m.gpu }), nil
 	}
+	chosen := slices.Clone(wanted)
 	for _, name := range wanted {
-		if !slices.ContainsFunc(all, func(m model) bool { return m.name == name }) {
+		at := slices.IndexFunc(all, func(m model) bool { return m.name == name })
+		if at < 0 {
 			return nil, fmt.Errorf("there is no example model %q; the models are %s", name, strings.Join(names(all), ", "))
 		}
+		chosen = append(chosen, all[at].calls...)
 	}
-	return slices.DeleteFunc(all, func(m model) bool { return !slices.Contains(wanted, m.name) }), nil
+	return slices.DeleteFunc(all, func(m model) bool { return !slices.Contains(chosen, m.name) }), nil
 }
 
 // newFile returns an ONNX file without operations.

@@ -61,7 +61,12 @@ func sums(t *testing.T, dir string) []string {
 // only if the models are the same.
 func TestBytesAreGolden(t *testing.T) {
 	t.Parallel()
-	got := strings.Join(sums(t, write(t, example.Options{Seed: example.DefaultSeed})), "\n") + "\n"
+	all := sums(t, write(t, example.Options{Seed: example.DefaultSeed}))
+	pipeline := filepath.Join(write(t, example.Options{Seed: example.DefaultSeed, Pipeline: true}), "bert_model", "1")
+	for _, line := range sums(t, pipeline) {
+		all = append(all, strings.Replace(line, "  ", "  --pipeline bert_model/1/", 1))
+	}
+	got := strings.Join(all, "\n") + "\n"
 	golden := filepath.Join("testdata", "sha256.golden")
 	if *update {
 		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
@@ -107,8 +112,13 @@ func TestConfigsFitGraphs(t *testing.T) {
 	t.Parallel()
 	names := slices.DeleteFunc(example.Names(), func(n string) bool { return n == "resnet50" })
 	require.Len(t, names, 9+len(tensor.DataTypes())+9)
-	dir := write(t, example.Options{Models: example.Names()})
-	for _, name := range example.Names() {
+	configsFit(t, write(t, example.Options{Models: example.Names()}), example.Names())
+	configsFit(t, write(t, example.Options{Pipeline: true}), []string{"tokenizer", "bert_model", "postprocessor", "ensemble_pipeline"})
+}
+
+func configsFit(t *testing.T, dir string, names []string) {
+	t.Helper()
+	for _, name := range names {
 		var config inferencepb.ModelConfig
 		text, err := os.ReadFile(filepath.Join(dir, name, "config.pbtxt"))
 		require.NoError(t, err)
@@ -204,10 +214,27 @@ func TestCancelledWriteLeavesNoHalfModel(t *testing.T) {
 	require.Equal(t, written, left)
 }
 
+// A model that calls others is written with them.
+func TestCalledModelsAreWritten(t *testing.T) {
+	t.Parallel()
+	for _, o := range []example.Options{
+		{Models: []string{"text_pipeline"}},
+		{Models: []string{"ensemble_pipeline"}, Pipeline: true},
+	} {
+		entries, err := os.ReadDir(write(t, o))
+		require.NoError(t, err)
+		require.Len(t, entries, 4)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	err := example.Write(t.Context(), dir, example.Options{Models: []string{"resnet"}})
+	err := example.Write(t.Context(), dir, example.Options{Pipeline: true, Trained: true})
+	require.EqualError(t, err, "the pipeline and the trained models are two sets: write them one after the other")
+	err = example.Write(t.Context(), dir, example.Options{Models: []string{"ensemble_pipeline"}})
+	require.ErrorContains(t, err, `there is no example model "ensemble_pipeline"`)
+	err = example.Write(t.Context(), dir, example.Options{Models: []string{"resnet"}})
 	require.ErrorContains(t, err, `there is no example model "resnet"; the models are simple, simple_string`)
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))

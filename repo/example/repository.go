@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,34 +69,25 @@ func (r *repository) close() error {
 // write makes one model, moves it to its final folder and returns its size in bytes.
 func (r *repository) write(ctx context.Context, m model, seed uint64) (int64, error) {
 	from := filepath.Join(r.staging, m.name)
-	text, err := m.config()
+	all, err := r.contents(ctx, m)
 	if err != nil {
 		return 0, err
 	}
-	if err := os.Mkdir(from, 0o755); err != nil {
-		return 0, err
-	}
-	if err := os.WriteFile(filepath.Join(from, "config.pbtxt"), []byte(text), 0o644); err != nil {
-		return 0, err
-	}
-	total := int64(len(text))
-	if m.trained != nil {
-		n, err := r.writeTrained(ctx, from, m.trained)
-		if err != nil {
+	total := int64(0)
+	for name, content := range all {
+		path := filepath.Join(from, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return 0, err
 		}
-		total += n
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			return 0, err
+		}
+		total += int64(len(content))
 	}
 	for _, v := range m.versions {
 		folder := filepath.Join(from, v.number)
-		if err := os.Mkdir(folder, 0o755); err != nil {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return 0, err
-		}
-		for name, content := range v.files {
-			if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644); err != nil {
-				return 0, err
-			}
-			total += int64(len(content))
 		}
 		if v.build == nil {
 			continue
@@ -107,6 +99,30 @@ func (r *repository) write(ctx context.Context, m model, seed uint64) (int64, er
 		total += n
 	}
 	return total, r.publish(from, m.name)
+}
+
+// contents returns all files of a model but its seeded graphs.
+func (r *repository) contents(ctx context.Context, m model) (files, error) {
+	all := files{}
+	if m.files != nil {
+		var err error
+		if all, err = m.files(); err != nil {
+			return nil, err
+		}
+	}
+	if m.config != nil {
+		text, err := m.config()
+		if err != nil {
+			return nil, err
+		}
+		all["config.pbtxt"] = []byte(text)
+	}
+	if m.trained == nil {
+		return all, nil
+	}
+	of, err := r.trained(ctx, m.trained)
+	maps.Copy(all, of)
+	return all, err
 }
 
 // publish renames a finished model to its final folder and replaces an existing one.

@@ -17,15 +17,28 @@ const (
 	textClasses    = 2
 )
 
-// buildTextClassifier builds a transformer encoder with a classifier over the mean of its
-// positions. IDs and positions outside the tables wrap around, so that random input from a load
-// generator is valid.
+// buildTextClassifier is a classifier whose clients say which tokens are padding.
 func buildTextClassifier(g *graph) {
 	g.input("input_ids", onnxmodel.Int64, "batch", "sequence")
 	g.input("attention_mask", onnxmodel.Int64, "batch", "sequence")
 	g.output("logits", onnxmodel.Float, "batch", textClasses)
+	g.classifier(g.op("Cast", in("attention_mask"), onnxmodel.IntAttr("to", int64(onnxmodel.Bool))), textClasses)
+}
 
-	flag := g.op("Cast", in("attention_mask"), onnxmodel.IntAttr("to", int64(onnxmodel.Bool)))
+// buildPaddedClassifier is a classifier of texts of a fixed length, in which token 0 is
+// padding.
+func buildPaddedClassifier(g *graph) {
+	const length, classes = 64, 10
+	g.input("input_ids", onnxmodel.Int64, "batch", length)
+	g.output("logits", onnxmodel.Float, "batch", classes)
+	padding := g.op("Equal", in("input_ids", g.integer("int_0", 0)))
+	g.classifier(g.op("Not", in(padding)), classes)
+}
+
+// classifier is a transformer encoder over input_ids, with a classifier over the mean of the
+// positions that the flag selects. Ids and positions outside the tables wrap around, so that
+// random input from a load generator is valid input.
+func (g *graph) classifier(flag string, classes int64) {
 	mask := g.op("Cast", in(flag), onnxmodel.IntAttr("to", int64(onnxmodel.Float)))
 	bias := g.maskBias(mask)
 	x := g.embedding()
@@ -37,8 +50,8 @@ func buildTextClassifier(g *graph) {
 		x = g.layerNorm(name+"output.LayerNorm", g.op("Add", in(y, x)))
 	}
 	x = g.meanOf(x, mask)
-	w := g.scaledWeight("classifier.weight", 1, textHidden, textClasses, textHidden)
-	b := g.uniformWeight("classifier.bias", 0.1, textClasses)
+	w := g.scaledWeight("classifier.weight", 1, textHidden, classes, textHidden)
+	b := g.uniformWeight("classifier.bias", 0.1, classes)
 	g.result("logits", "Gemm", in(x, w, b), onnxmodel.IntAttr("transB", 1))
 }
 

@@ -5,9 +5,14 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"image"
+	"image/png"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,21 +138,24 @@ func TestFetchRunsOutsideTheCurrentFolder(t *testing.T) {
 func TestTrainedContents(t *testing.T) {
 	t.Parallel()
 	content := pack(t, map[string]string{"pkg/model.onnx": "a graph", "LICENSE": "free"})
-	files, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	pkg, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 	require.NoError(t, err)
-	p := pretrained{name: "voice_activity", wheel: wheel{file: "w.whl"}, graph: "pkg/model.onnx", sha256: sum([]byte("a graph")), license: "LICENSE"}
-	all, err := p.contents(files)
+	p := pretrained{wheel: wheel{file: "w.whl"}, graph: "pkg/model.onnx", sha256: sum([]byte("a graph")), license: "LICENSE"}
+	all, err := p.contents(pkg)
 	require.NoError(t, err)
 	require.Equal(t, "a graph", string(all["1/model.onnx"]))
 	require.Equal(t, "free", string(all["LICENSE"]))
-	require.Contains(t, string(all["client.py"]), "from v2 import")
-	require.Contains(t, string(all["v2.py"]), "class Server")
+	p.onlyExtra = true
+	p.extra = func(_ *zip.Reader, graph []byte) (files, error) { return files{"letters": graph[:1]}, nil }
+	all, err = p.contents(pkg)
+	require.NoError(t, err)
+	require.Equal(t, files{"letters": []byte("a"), "LICENSE": []byte("free")}, all)
 
 	p.sha256 = sum([]byte("another graph"))
-	_, err = p.contents(files)
+	_, err = p.contents(pkg)
 	require.ErrorContains(t, err, "pkg/model.onnx of package w.whl has the sha256 "+sum([]byte("a graph")))
 	p.graph = "model.onnx"
-	_, err = p.contents(files)
+	_, err = p.contents(pkg)
 	require.ErrorContains(t, err, "package has no model.onnx")
 }
 
@@ -162,7 +170,7 @@ func TestTrainedFailureWritesNothing(t *testing.T) {
 	require.Empty(t, left)
 
 	err = Write(t.Context(), dir, Options{Trained: true, Models: []string{"simple"}})
-	require.EqualError(t, err, `there is no example model "simple"; the models are voice_activity, file_type, text_recognition`)
+	require.EqualError(t, err, `there is no example model "simple"; the models are voice_activity, file_type, text_recognition, text_detection, ocr_image, ocr_lines, ocr_text, ocr, ocr_bls`)
 }
 
 func TestAlphabet(t *testing.T) {
@@ -170,10 +178,9 @@ func TestAlphabet(t *testing.T) {
 	var b bytes.Buffer
 	f := onnxmodel.File{IRVersion: 8, Graph: "g", Metadata: map[string]string{"character": "a\nb\n"}}
 	require.NoError(t, f.Write(&b))
-	all, err := characters(nil, b.Bytes())
+	all, err := characters(b.Bytes())
 	require.NoError(t, err)
-	require.Equal(t, "a\nb\n ", string(all["characters.txt"]), "the blank is the last class")
-	require.True(t, bytes.HasPrefix(all["sample.pgm"], []byte("P5\n")))
+	require.Equal(t, "a\nb\n ", string(all), "the blank is the last class")
 }
 
 func TestSampleSound(t *testing.T) {
@@ -183,4 +190,52 @@ func TestSampleSound(t *testing.T) {
 	require.Equal(t, "data", string(wav[36:40]))
 	require.Len(t, wav, 44+2*sampleRate*7/2)
 	require.Equal(t, make([]byte, 2*sampleRate), wav[44:44+2*sampleRate], "silence")
+}
+
+func TestSamplePictures(t *testing.T) {
+	t.Parallel()
+	pgm := textImage("TRITON 42")
+	var width, height, white int
+	_, err := fmt.Sscanf(string(pgm), "P5\n%d %d\n%d\n", &width, &height, &white)
+	require.NoError(t, err)
+	require.Equal(t, 255, white)
+	pixels := pgm[len(pgm)-width*height:]
+	require.EqualValues(t, 255, pixels[0], "bright ground")
+	require.Contains(t, string(pixels), "\x00", "dark strokes")
+
+	b, err := page()
+	require.NoError(t, err)
+	picture, err := png.Decode(bytes.NewReader(b))
+	require.NoError(t, err)
+	require.Equal(t, image.Rect(0, 0, 760, 320), picture.Bounds())
+	for _, l := range pageLines {
+		for _, r := range l.text {
+			require.Contains(t, letters, r)
+		}
+	}
+}
+
+// TestTrainedFiles checks what is written beside the graphs, without a package.
+func TestTrainedFiles(t *testing.T) {
+	t.Parallel()
+	for _, m := range trainedCatalog() {
+		r := repository{}
+		withoutGraph := m
+		withoutGraph.trained = nil
+		all, err := r.contents(t.Context(), withoutGraph)
+		require.NoError(t, err)
+		require.Contains(t, string(all["config.pbtxt"]), `name: "`+m.name+`"`)
+		require.NotContains(t, slices.Collect(maps.Values(all)), []byte(nil), m.name)
+		if client := string(all["client.py"]); client != "" {
+			require.Contains(t, client, "from v2 import")
+			require.Contains(t, string(all["v2.py"]), "class Server")
+		}
+		if _, ok := all["1/model.py"]; ok {
+			require.Contains(t, all, "1/ocr.py")
+			require.Contains(t, all, "requirements.txt")
+		}
+		for _, name := range m.calls {
+			require.True(t, slices.ContainsFunc(trainedCatalog(), func(m model) bool { return m.name == name }), name)
+		}
+	}
 }

@@ -24,15 +24,23 @@ keeps a state, one with ragged inputs, and an identity model for each data type;
 a text pipeline, an ensemble from text to predictions; and one model for each
 backend that needs no file. The same seed gives the same bytes everywhere.
 
+With --pipeline it writes ensemble_pipeline instead, an ensemble of a tokenizer
+in Python, an ONNX model and a postprocessor in Python, to be changed into your
+own. The Python models need numpy.
+
 With --trained it writes trained models instead: voice_activity detects speech,
 with an implicit state for each audio stream; file_type recognizes the type of a
-file by its content; text_recognition reads a line of text. They are extracted
-from Python packages with free licenses (silero-vad, MIT; magika and
-rapidocr-onnxruntime, Apache-2.0), which pip fetches by version and hash. Each
-folder has a client.py that calls the model.`,
+file by its content; text_recognition reads a line of text; ocr reads the text
+of a picture, as an ensemble with steps in Python, and ocr_bls as one Python
+model that calls the networks. They are extracted from Python packages with free
+licenses (silero-vad, MIT; magika and rapidocr-onnxruntime, Apache-2.0), which
+pip fetches by version and hash. A client.py in a folder calls the model.
+
+A model that calls others is written together with them.`,
 		Example: `  triton repo example models/
   triton repo example models/ --model simple --model resnet50
-  triton repo example models/ --trained`,
+  triton repo example models/ --pipeline
+  triton repo example models/ --trained --model ocr`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return process.UsageError("repo example takes one folder to write into, %d were given", len(args))

@@ -54,7 +54,8 @@ func (o *scaffoldOptions) bind(f *flags.Set) {
 
 func bindExample(o *example.Options, f *flags.Set) {
 	f.Uint64Var(&o.Seed, "seed", example.DefaultSeed, "seed of the random weights")
-	f.StringSliceVar(&o.Models, "model", nil, "write only this model; may be repeated (default all that load without a GPU)")
+	f.StringSliceVar(&o.Models, "model", nil, "write only this model and those that it calls; may be repeated (default all that load without a GPU)")
+	f.BoolVar(&o.Pipeline, "pipeline", false, "write ensemble_pipeline and its steps, two of them in Python, instead of the other models with random weights")
 	f.BoolVar(&o.Trained, "trained", false, "write the trained models of Python packages instead of the models with random weights")
 	f.StringVar(&o.Python, "python", "python3", "Python whose pip fetches the packages for --trained")
 	f.StringVar(&o.Packages, "packages", "", "folder that keeps the fetched packages (default: they are not kept)")

@@ -15,6 +15,10 @@ class Server:
 
         An output with classification comes as text, "value:index:label" for each class.
         """
+        return next(iter(self.outputs(model, name, data_type, shape, raw, output, **parameters).values()))
+
+    def outputs(self, model, name, data_type, shape, raw, output=None, **parameters):
+        """Sends one input tensor as bytes; returns shape and bytes of each output, by name."""
         tensor = {"name": name, "datatype": data_type, "shape": shape, "parameters": {"binary_data_size": len(raw)}}
         head = {"inputs": [tensor], "parameters": {**parameters, "binary_data_output": True}}
         if output:
@@ -26,9 +30,13 @@ class Server:
         body = reply.read()
         if reply.status != 200:
             raise SystemExit(f"{model}: {json.loads(body).get('error', reply.reason)}")
-        n = int(reply.headers["Inference-Header-Content-Length"])
-        first = json.loads(body[:n])["outputs"][0]
-        return first["shape"], body[n : n + first["parameters"]["binary_data_size"]]
+        n = int(reply.headers.get("Inference-Header-Content-Length", len(body)))  # none if all outputs are empty
+        found = {}
+        for tensor in json.loads(body[:n])["outputs"]:  # the bytes are in the order of the outputs
+            end = n + tensor["parameters"]["binary_data_size"]
+            found[tensor["name"]] = tensor["shape"], body[n:end]
+            n = end
+        return found
 
 
 def strings(raw):
