@@ -149,7 +149,19 @@ func (e *events) body(r *child.Reader, kind uint8, in *instance) *infer.Response
 	return resp
 }
 
-// tensor reads one tensor, whose memory is a part of a block or of the grant.
+// keepInline copies a tensor out of its frame.
+func (e *events) keepInline(data []byte) (tensor.Data, error) {
+	b, err := e.model.memory.pool.TryGet(len(data))
+	if err != nil {
+		return tensor.Data{}, noMemory(len(data))
+	}
+	copy(b.Bytes(), data)
+	e.model.spec.Pool.CopiedToClient(len(data))
+	return tensor.NewData(b), nil
+}
+
+// tensor reads one tensor, whose memory is a part of a block or of the grant, or is in the
+// frame.
 func (e *events) tensor(r *child.Reader, in *instance) (t kserve.Tensor, err error) {
 	t.Name, t.DataType = r.String(), tensor.DataType(r.Uint8())
 	t.Shape = make(tensor.Shape, r.Uint8())
@@ -157,6 +169,10 @@ func (e *events) tensor(r *child.Reader, in *instance) (t kserve.Tensor, err err
 		t.Shape[i] = int64(r.Uint64())
 	}
 	block, off, n := r.Uint32(), r.Uint64(), r.Uint64()
+	var data []byte
+	if block == inline {
+		data = r.Next(n)
+	}
 	if r.Err() != nil {
 		return t, r.Err()
 	}
@@ -168,10 +184,15 @@ func (e *events) tensor(r *child.Reader, in *instance) (t kserve.Tensor, err err
 	if n == 0 {
 		return t, nil
 	}
+	if block == inline {
+		t.Data, err = e.keepInline(data)
+		return t, err
+	}
 	ok := false
 	if block != 0 || in == nil {
 		t.Data, ok = e.slice(block, off, n)
 	} else if t.Data, ok = sliceOf(in.grant, off, n); ok {
+		e.model.spec.Pool.CopiedToClient(int(n)) // by the child
 		in.need = max(in.need, aligned(int(off+n)))
 	}
 	if !ok {

@@ -1,5 +1,7 @@
 """Requests."""
 
+import threading
+
 import _triton_base as _base
 import _triton_response as _response
 from _triton_base import TritonModelException
@@ -22,6 +24,7 @@ class PreferredMemory:
 
 
 REQUIRED = object()
+_replies = threading.Lock()
 
 
 def _str(value):
@@ -30,6 +33,13 @@ def _str(value):
 
 
 class InferenceRequest:
+    # Of a request of the server, which runner.py makes: its number, its trace context and
+    # whether execute has answered it.
+    _number, _context, _answered = 0, "", False
+    _id = _parameters = ""
+    _trace = _reply = None
+    _release = 0
+
     def __init__(self, request_id="", correlation_id=0, inputs=REQUIRED, requested_output_names=REQUIRED,
                  model_name=REQUIRED, model_version=-1, flags=0, timeout=0, preferred_memory=PreferredMemory(0),
                  trace=InferenceTrace(), parameters=None):
@@ -89,16 +99,33 @@ class InferenceRequest:
         return self._parameters
 
     def requested_output_names(self):
-        return self._outputs
+        return set(self._outputs)
 
     def trace(self):
+        if self._trace is None:
+            self._trace = InferenceTrace()
+            self._trace._request, self._trace._context = self._number, self._context
         return self._trace
 
     def is_cancelled(self):
-        return _response.is_cancelled(self._reply)
+        return _response.is_cancelled(self._answers())
 
     def get_response_sender(self):
-        return _response.InferenceResponseSender(self._reply)
+        return _response.InferenceResponseSender(self._answers())
+
+    def _answers(self):
+        """What is known of the responses. Most requests are answered by execute and never need it."""
+        if self._reply is None and self._number:
+            with _replies:
+                if self._reply is None:
+                    self._reply = _response.Reply(self._number, self._outputs, self._answered)
+        return self._reply
+
+    def _close(self):
+        """Execute has answered the request."""
+        self._answered = True
+        if self._reply is not None:
+            self._reply.close()
 
     def set_release_flags(self, flags):
         self._release = flags
@@ -114,13 +141,12 @@ class InferenceRequest:
         import asyncio
         loop = asyncio.get_running_loop()
         future = loop.create_future()
-        responses = Responses()
 
         def first():
             if not future.done():
                 future.set_result(ResponseIterator(responses) if decoupled else responses.get())
 
-        responses.on_first = lambda: loop.call_soon_threadsafe(first)
+        responses = Responses(lambda: loop.call_soon_threadsafe(first))
         call(self, decoupled, responses)
         return future
 
