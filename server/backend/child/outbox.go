@@ -1,9 +1,12 @@
 package child
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
-// outbox sends frames in order without making their senders wait. While there is
-// something to send it has a goroutine.
+// outbox sends frames in order without making their senders wait. A frame that the socket
+// takes at once is sent by its sender. While others wait it has a goroutine.
 type outbox struct {
 	conn    *Conn
 	writing sync.WaitGroup
@@ -11,7 +14,7 @@ type outbox struct {
 	mu struct {
 		sync.Mutex
 		buf    []byte // frames that wait
-		busy   bool   // the goroutine runs
+		busy   bool   // a sender or the goroutine writes
 		closed bool
 	}
 }
@@ -26,9 +29,18 @@ func (o *outbox) post(m *Message) error {
 	if o.mu.closed {
 		return nil
 	}
-	o.mu.buf = append(o.mu.buf, m.buf...)
-	if !o.mu.busy {
-		o.mu.busy = true
+	if o.mu.busy {
+		o.mu.buf = append(o.mu.buf, m.buf...)
+		return nil
+	}
+	o.mu.busy = true
+	o.mu.Unlock()
+	n := o.try(m.buf)
+	o.mu.Lock()
+	if n < len(m.buf) {
+		o.mu.buf = slices.Concat(m.buf[n:], o.mu.buf)
+	}
+	if o.mu.busy = len(o.mu.buf) > 0 && !o.mu.closed; o.mu.busy {
 		o.writing.Go(o.write)
 	}
 	return nil
