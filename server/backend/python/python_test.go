@@ -28,7 +28,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // interpreter is a Python with numpy: that of .venv, else python3.
-func interpreter(t *testing.T) string {
+func interpreter(t testing.TB) string {
 	t.Helper()
 	for _, path := range []string{"../../../.venv/bin/python", "python3"} {
 		if filepath.Base(path) != path {
@@ -46,7 +46,7 @@ const header = "import triton_python_backend_utils as pb_utils\nimport numpy as 
 
 // harness runs one instance of a model.
 type harness struct {
-	t        *testing.T
+	t        testing.TB
 	backend  *Backend
 	spec     backend.Spec
 	pool     *tensor.Pool
@@ -55,7 +55,7 @@ type harness struct {
 	instance backend.Instance
 }
 
-func newHarness(t *testing.T, source string) *harness {
+func newHarness(t testing.TB, source string) *harness {
 	t.Helper()
 	python := interpreter(t)
 	dir := filepath.Join(t.TempDir(), "m", "1")
