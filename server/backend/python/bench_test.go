@@ -5,13 +5,10 @@ import (
 	"net"
 	"testing"
 
-	"triton/pkg/kserve"
 	"triton/pkg/tensor"
 	"triton/server/backend/child"
 	"triton/server/infer"
 )
-
-func kserveOutput(name string) kserve.RequestedOutput { return kserve.RequestedOutput{Name: name} }
 
 const identity = `
 class TritonPythonModel:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/kserve"
 	"triton/pkg/tensor"
 	"triton/server/infer"
 )
@@ -99,7 +100,7 @@ func TestResponsesAreTheirOwn(t *testing.T) {
 			}
 			request := h.request(tensor.Uint8, tensor.Shape{int64(len(in))}, bytes.Clone(in))
 			request.ID = how
-			request.Outputs = append(request.Outputs[:0], kserveOutput("OUT"), kserveOutput("IN"))
+			request.Outputs = append(request.Outputs[:0], kserve.RequestedOutput{Name: "OUT"}, kserve.RequestedOutput{Name: "IN"})
 			requests, answers = append(requests, request), append(answers, answer{how: how, want: expected(how, in)})
 		}
 		responses, err := h.run(requests...)
@@ -123,14 +124,21 @@ func TestPartsOfInputsAreNotCopied(t *testing.T) {
 		how    string
 		copied int64
 	}{
-		{"untouched", 0}, {"input", 0}, {"half", 0}, {"add", 0}, {"", 0},
-		{"reversed", 1 << 20}, {"new", 1 << 20}, {"keep", 1 << 20}, {"keep part", 1 << 20},
+		{"untouched", 0},
+		{"input", 0},
+		{"half", 0},
+		{"add", 0},
+		{"", 0},
+		{"reversed", 1 << 20},
+		{"new", 1 << 20},
+		{"keep", 1 << 20},
+		{"keep part", 1 << 20},
 	} {
 		_, before := h.pool.Copied()
 		in, _ := h.pool.Copied()
 		r := h.request(tensor.Uint8, tensor.Shape{1 << 20}, make([]byte, 1<<20))
 		r.ID = c.how
-		r.Outputs = append(r.Outputs[:0], kserveOutput("OUT"), kserveOutput("IN"))
+		r.Outputs = append(r.Outputs[:0], kserve.RequestedOutput{Name: "OUT"}, kserve.RequestedOutput{Name: "IN"})
 		responses, err := h.run(r)
 		require.NoError(t, err)
 		require.NoError(t, responses[0].Err)
