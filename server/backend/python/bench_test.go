@@ -42,11 +42,13 @@ func benchmarkBatches(b *testing.B, h *harness, size, rows int) {
 	b.SetBytes(int64(size * rows))
 	b.ReportAllocs()
 	for b.Loop() {
+		b.StopTimer()
 		batch.Reset()
 		for range rows {
 			batch.Add(h.request(tensor.FP32, tensor.Shape{int64(size / 4)}, nil))
 			batch.Requests[len(batch.Requests)-1].Inputs[0].Data = data.Clone()
 		}
+		b.StartTimer()
 		if err := h.instance.Execute(b.Context(), &batch); err != nil {
 			b.Fatal(err)
 		}
@@ -94,7 +96,8 @@ func BenchmarkFrames(b *testing.B) {
 }
 
 // resultBody is what a child answers to one request, as it is received.
-func resultBody(b *testing.B, data []byte) []byte {
+func resultBody(t testing.TB, data []byte) []byte {
+	t.Helper()
 	var m child.Message
 	m.Begin(frameResult).Uint8(resultResponse)
 	m.Uint32(0)
@@ -110,7 +113,7 @@ func resultBody(b *testing.B, data []byte) []byte {
 	go child.NewConn(from).Send(&m)
 	f, err := child.NewConn(to).Receive()
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	return f.Body
 }
