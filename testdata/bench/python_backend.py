@@ -64,7 +64,8 @@ MODELS = {
 
 # Model, kind of request, bytes of its tensor, requests at a time.
 CASES = [
-    *(("identity", kind, size, c) for kind in ("grpc", "binary", "shm-grpc") for size in (KB, MB, 16 * MB) for c in (1, 8, 64)),
+    *(("identity", kind, size, c) for kind in ("grpc", "binary", "shm-grpc") for size in (KB, MB, 16 * MB) for c in (1, 8, 64)
+      if size * c < 1 << 30),
     *((model, "grpc", KB, c) for model in ("batching", "two_steps") for c in (1, 8, 64)),
     *(("decoupled", "stream", KB, c) for c in (1, 8, 64)),
 ]  # fmt: skip
