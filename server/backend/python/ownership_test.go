@@ -162,3 +162,36 @@ func TestResponsesOutliveTheChild(t *testing.T) {
 	require.Equal(t, in, bytesOf(&responses[0].Outputs[0].Data))
 	responses[0].Release()
 }
+
+// A request that the model neither answers nor asks a response sender of is ended, and one
+// that is already answered has a closed sender.
+func TestRequestsWithoutSender(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, `
+class TritonPythonModel:
+    last = None
+    def execute(self, requests):
+        request, = requests
+        if request.request_id() == "nothing":
+            return [None]
+        if request.request_id() == "late":
+            sender = self.last.get_response_sender()
+            try:
+                sender.send(pb_utils.InferenceResponse())
+            except pb_utils.TritonModelException as e:
+                return [pb_utils.InferenceResponse(error=pb_utils.TritonError(f"{e} {self.last.is_cancelled()}"))]
+        self.last = request
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("OUT", np.array([5], np.uint8))])]
+`)
+	require.NoError(t, h.load())
+	for _, c := range []struct{ id, want string }{
+		{"nothing", "the model 'm_0' released the request and did not respond to it final"},
+		{"answered", "5 final"},
+		{"late", "Unable to send response. Non-decoupled model cannot send more than one response. False final"},
+	} {
+		a := h.lend(c.id)
+		require.NoError(t, h.batch(a))
+		require.Equal(t, []string{c.want}, a.responses(1))
+		a.end()
+	}
+}

@@ -348,7 +348,7 @@ class Runner:
 
     def unanswered(self, request):
         """What becomes of a request that execute gave no response."""
-        reply = request._reply
+        reply = request._answers()
         if request._release != response.RESCHEDULE or reply.closed:
             return bytes([response.NONE])
         reply.close()
