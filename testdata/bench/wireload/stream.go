@@ -29,7 +29,7 @@ func (c *streamCaller) call(check bool) error {
 		return err
 	}
 	for range c.responses {
-		a := answer{keep: check}
+		a := response{keep: check}
 		if err := c.stream.RecvMsg(&a); err != nil {
 			return err
 		}
