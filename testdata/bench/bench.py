@@ -2,7 +2,7 @@
 
     bench.py --triton bin/triton --oracle .oracle --models models [FIGURE ...]
 
-FIGURES (default all): resnet simple batching start perf wire schedulers. NVIDIA's perf_analyzer drives
+FIGURES (default all): resnet simple batching start perf wire schedulers python. NVIDIA's perf_analyzer drives
 both servers; `triton perf` and wireload are used only where a figure's heading names them.
 Every figure is a median over --repeats interleaved repeats; CPU time is that of the kernel's scheduler
 (/proc/PID/task/*/schedstat), so it is right on a busy machine too. The result is Markdown.
@@ -28,6 +28,7 @@ import threading
 import time
 import urllib.request
 
+import python_backend
 import schedulers as schedules
 import wire as wires
 
@@ -379,7 +380,11 @@ def schedulers():
     schedules.schedulers(sys.modules[__name__])
 
 
-FIGURES = {f.__name__: f for f in (resnet, simple, batching, start, perf, wire, schedulers)}
+def python():
+    python_backend.python(sys.modules[__name__])
+
+
+FIGURES = {f.__name__: f for f in (resnet, simple, batching, start, perf, wire, schedulers, python)}
 
 
 def main():
@@ -392,10 +397,13 @@ def main():
     p.add_argument("--repeats", type=int, default=3)
     p.add_argument("--nvidia-models")
     p.add_argument("--nvidia-backends")
-    p.add_argument("--seconds", type=float, default=2, help="of one run of the figure wire")
+    p.add_argument("--seconds", type=float, default=2, help="of one run of the figures wire and python")
     p.add_argument("--sizes", type=int, nargs="*", help="figure wire: tensors of these sizes only, in bytes")
     p.add_argument("--kinds", nargs="*", help="figure wire: requests of these kinds only, such as json, binary, grpc")
     p.add_argument("--base", help="figure wire: another build of ours to measure in turn")
+    p.add_argument("--quick", action="store_true", help="figure python: a few cases")
+    p.add_argument("--cases", default="", help="figure python: cases whose model/protocol/bytes/concurrency match this expression")
+    p.add_argument("--pinning", choices=["on", "off"], help="figure python: only with, or only without")
     args = p.parse_args()
     unknown = [f for f in args.figures if f not in FIGURES]
     if unknown:

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"time"
 )
 
@@ -55,6 +56,28 @@ func (m *Message) Raw(b []byte) { m.buf = append(m.buf, b...) }
 
 // Body returns the body so far; it is valid until the next call.
 func (m *Message) Body() []byte { return m.buf[headerBytes:] }
+
+// Len returns the length of the frame so far, with its header.
+func (m *Message) Len() int { return len(m.buf) }
+
+// Align appends zeros until the length of the frame is a multiple of n, a power of two.
+func (m *Message) Align(n int) {
+	for len(m.buf)&(n-1) != 0 {
+		m.buf = append(m.buf, 0)
+	}
+}
+
+// Grow appends n bytes for the caller to write. They are valid until the next call.
+func (m *Message) Grow(n int) []byte {
+	m.buf = slices.Grow(m.buf, n)[:len(m.buf)+n]
+	return m.buf[len(m.buf)-n:]
+}
+
+// PutUint32 writes a number over the four bytes at an index of the frame.
+func (m *Message) PutUint32(at int, v uint32) { binary.LittleEndian.PutUint32(m.buf[at:], v) }
+
+// PutUint64 writes a number over the eight bytes at an index of the frame.
+func (m *Message) PutUint64(at int, v uint64) { binary.LittleEndian.PutUint64(m.buf[at:], v) }
 
 // finish writes the length of the body.
 func (m *Message) finish() error {

@@ -2,6 +2,7 @@ package child
 
 import (
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -11,8 +12,8 @@ const maxWaiting = 64 << 20
 
 var errFull = errors.New("it does not read its event socket")
 
-// outbox sends frames in order without making their senders wait. While there is
-// something to send it has a goroutine.
+// outbox sends frames in order without making their senders wait. A frame that the socket
+// takes at once is sent by its sender. While others wait it has a goroutine.
 type outbox struct {
 	conn    *Conn
 	writing sync.WaitGroup
@@ -20,7 +21,7 @@ type outbox struct {
 	mu struct {
 		sync.Mutex
 		buf    []byte // frames that wait
-		busy   bool   // the goroutine runs
+		busy   bool   // a sender or the goroutine writes
 		closed bool
 	}
 }
@@ -35,13 +36,22 @@ func (o *outbox) post(m *Message) error {
 	if o.mu.closed {
 		return nil
 	}
-	if n := len(o.mu.buf); n > 0 && n+len(m.buf) > maxWaiting {
-		o.mu.closed, o.mu.buf = true, nil
-		return errFull
+	if o.mu.busy {
+		if len(o.mu.buf)+len(m.buf) > maxWaiting {
+			o.mu.closed, o.mu.buf = true, nil
+			return errFull
+		}
+		o.mu.buf = append(o.mu.buf, m.buf...)
+		return nil
 	}
-	o.mu.buf = append(o.mu.buf, m.buf...)
-	if !o.mu.busy {
-		o.mu.busy = true
+	o.mu.busy = true
+	o.mu.Unlock()
+	n := o.try(m.buf)
+	o.mu.Lock()
+	if n < len(m.buf) {
+		o.mu.buf = slices.Concat(m.buf[n:], o.mu.buf)
+	}
+	if o.mu.busy = len(o.mu.buf) > 0 && !o.mu.closed; o.mu.busy {
 		o.writing.Go(o.write)
 	}
 	return nil

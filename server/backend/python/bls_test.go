@@ -115,6 +115,22 @@ class TritonPythonModel:
         first = show(next(it))
         it.cancel()
         return first, [show(x) for x in it][1:]
+    def threads(self, n, times, gather):
+        """Calls from many threads, of which any may read the answers of the others."""
+        from concurrent.futures import ThreadPoolExecutor
+        wrong = []
+        def same(i):
+            for j in range(times):
+                size = 1 + (i * times + j) % 5 * 700  # in frames and in blocks
+                x = np.full((1, size), i * times + j, np.float32)
+                y = ask(x, request_id="same").exec().output_tensors()[0].as_numpy()
+                if not np.array_equal(x, y): wrong.append((i, j))
+        with ThreadPoolExecutor(n) as pool:
+            work = [pool.submit(same, i) for i in range(n)]
+            if gather: self.gather(*(ask(request_id="same") for _ in range(50)))
+            same(n)
+            for w in work: w.result()
+        return wrong
     def twice(self, call):
         it = call.exec(decoupled=True)
         return len(list(it)), len(list(it)), show(next(iter(it)))
@@ -143,6 +159,16 @@ func (h *harness) eval(expression string) string {
 	require.NoError(h.t, responses[0].Err)
 	defer responses[0].Release()
 	return string(bytesOf(&responses[0].Outputs[0].Data)[4:])
+}
+
+// Each thread gets the answers to its own calls, without and with a thread that only reads.
+func TestCallsOfThreads(t *testing.T) {
+	t.Parallel()
+	h := newCaller(t, callees{"echo": newCallee(describeRequest)})
+	require.Equal(t, "[]", h.eval("self.threads(1, 50, False)"))
+	require.Equal(t, "[]", h.eval("self.threads(8, 50, False)"))
+	require.Equal(t, "[]", h.eval("self.threads(8, 50, True)"))
+	require.Equal(t, "[]", h.eval("self.threads(8, 50, False)"))
 }
 
 // The texts are NVIDIA's, recorded from its server.

@@ -93,13 +93,9 @@ func (e *events) readRequest(r *child.Reader, to *infer.Request) (err error) {
 		if r.Err() != nil {
 			return r.Err()
 		}
-		t, wrong := e.tensor(r, nil)
-		if wrong != nil && err == nil {
+		if wrong := e.tensor(r, to.AddInput(), nil); wrong != nil && err == nil {
 			err = wrong
 		}
-		in := to.AddInput()
-		in.Name, in.DataType, in.Data = t.Name, t.DataType, t.Data
-		in.Shape = append(in.Shape[:0], t.Shape...)
 	}
 	return err
 }

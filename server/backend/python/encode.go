@@ -3,13 +3,16 @@ package python
 import (
 	"slices"
 
-	"triton/pkg/tensor"
+	"triton/pkg/kserve"
 	"triton/server/backend/child"
 	"triton/server/infer"
 )
 
-// put writes one request.
+// put writes one request: fixed fields, its form, its texts, the places of its inputs, and
+// the inputs if they are small. The child reads a form once and knows it by its bytes, so it
+// holds what requests have in common.
 func (in *instance) put(m *child.Message, r *infer.Request) error {
+	at := m.Len()
 	flags := uint32(0)
 	if r.SequenceStart {
 		flags |= 1
@@ -19,18 +22,28 @@ func (in *instance) put(m *child.Message, r *infer.Request) error {
 	}
 	m.Uint32(flags)
 	m.Uint64(r.TimeoutMicros)
-	if r.SequenceIDStr != "" {
-		m.Uint8(1)
-	} else {
-		m.Uint8(0)
-	}
 	m.Uint64(r.SequenceID)
-	m.String(r.SequenceIDStr)
-	m.String(r.ID)
-	in.text = appendParameters(in.text[:0], r.Parameters)
-	m.Uint32(uint32(len(in.text)))
-	m.Raw(in.text)
-	m.String(contextOf(r))
+	lengths := m.Len()
+	m.Uint64(0) // the block, and the length of the request
+	m.Uint64(0) // the lengths of the form and the texts
+	inputs := r.Inputs
+	if extras := r.Extras(); len(extras) > 0 {
+		inputs = slices.Concat(inputs, extras)
+	}
+	start := m.Len()
+	in.putForm(m, r, inputs)
+	m.PutUint32(lengths+8, uint32(m.Len()-start))
+	start = m.Len()
+	in.putTexts(m, r)
+	m.PutUint32(lengths+12, uint32(m.Len()-start))
+	block, err := in.putInputs(m, inputs)
+	m.PutUint32(lengths, block)
+	m.PutUint32(lengths+4, uint32(m.Len()-at))
+	return err
+}
+
+// putForm writes the names of the requested outputs, and what the inputs are.
+func (in *instance) putForm(m *child.Message, r *infer.Request, inputs []kserve.Tensor) {
 	if len(r.Outputs) == 0 {
 		m.Uint32(uint32(len(in.model.outputs)))
 		for _, name := range in.model.outputs {
@@ -42,7 +55,25 @@ func (in *instance) put(m *child.Message, r *infer.Request) error {
 			m.String(r.Outputs[i].Name)
 		}
 	}
-	return in.putInputs(m, r)
+	m.Uint32(uint32(len(inputs)))
+	for i := range inputs {
+		putHead(m, inputs[i].Name, inputs[i].DataType, inputs[i].Shape)
+	}
+}
+
+// putTexts writes the correlation ID if it is a text, the ID, the parameters and the trace
+// context; nothing if all are empty.
+func (in *instance) putTexts(m *child.Message, r *infer.Request) {
+	trace := contextOf(r)
+	if r.SequenceIDStr == "" && r.ID == "" && len(r.Parameters) == 0 && trace == "" {
+		return
+	}
+	m.String(r.SequenceIDStr)
+	m.String(r.ID)
+	in.text = appendParameters(in.text[:0], r.Parameters)
+	m.Uint32(uint32(len(in.text)))
+	m.Raw(in.text)
+	m.String(trace)
 }
 
 // contextOf returns the trace context of a request for models that continue its trace;
@@ -54,47 +85,46 @@ func contextOf(r *infer.Request) string {
 	return ""
 }
 
-// putInputs copies the inputs to where the child can read them, in one block.
-func (in *instance) putInputs(m *child.Message, r *infer.Request) error {
-	all := r.Inputs
-	if extras := r.Extras(); len(extras) > 0 {
-		all = slices.Concat(all, extras)
-	}
+// putInputs writes the places of the inputs and copies them to where the child can read
+// them: to one block, or behind the places. It returns the number of the block; 0: none.
+func (in *instance) putInputs(m *child.Message, inputs []kserve.Tensor) (number uint32, err error) {
 	size := 0
-	for i := range all {
-		size += aligned(all[i].Data.Len())
+	for i := range inputs {
+		size += aligned(inputs[i].Data.Len())
 	}
-	var block *tensor.Buffer
-	at := int64(0)
-	if size > 0 {
-		var err error
-		var number uint32
-		if number, block, at, err = in.events.block(size); err != nil {
-			return err
-		}
-		in.sent = append(in.sent, number)
-		m.Uint32(number)
-	} else {
-		m.Uint32(0)
+	if size <= inlineBytes && m.Len() < inlineFrame {
+		in.putInline(m, inputs)
+		return 0, nil
 	}
-	m.Uint32(uint32(len(all)))
+	number, block, at, err := in.events.block(size)
+	if err != nil {
+		return 0, err
+	}
+	in.sent = append(in.sent, number)
 	off := 0
-	for i := range all {
-		t := &all[i]
-		n := t.Data.Len()
-		m.String(t.Name)
-		m.Uint8(uint8(t.DataType))
-		m.Uint8(uint8(len(t.Shape)))
-		for _, d := range t.Shape {
-			m.Uint64(uint64(d))
-		}
+	for i := range inputs {
+		d := &inputs[i].Data
+		n := d.Len()
 		m.Uint64(uint64(at + int64(off)))
 		m.Uint64(uint64(n))
-		if n > 0 {
-			t.Data.CopyTo(block.Bytes()[off : off+n])
-			in.model.spec.Pool.CopiedToModel(n)
-			off += aligned(n)
-		}
+		d.CopyTo(block.Bytes()[off : off+n])
+		in.model.spec.Pool.CopiedToModel(n)
+		off += aligned(n)
 	}
-	return nil
+	return number, nil
+}
+
+// putInline writes the places of inputs and the inputs.
+func (in *instance) putInline(m *child.Message, inputs []kserve.Tensor) {
+	places := m.Len()
+	m.Grow(16 * len(inputs))
+	for i := range inputs {
+		d := &inputs[i].Data
+		n := d.Len()
+		m.Align(inlineAlign)
+		m.PutUint64(places+16*i, uint64(m.Len()))
+		m.PutUint64(places+16*i+8, uint64(n))
+		d.CopyTo(m.Grow(n))
+		in.model.spec.Pool.CopiedToModel(n)
+	}
 }

@@ -48,6 +48,14 @@ const (
 	resultReschedule
 )
 
+// Small tensors are in frames: that costs less than a block.
+const (
+	inline      = 0xFFFFFFFF // the block of a tensor whose bytes are in the frame
+	inlineBytes = 4 << 10    // bytes of the largest tensor in a frame
+	inlineAlign = 16         // alignment of its bytes in frames to a child
+	inlineFrame = 64 << 10   // a frame of this size gets no more tensors
+)
+
 // hello is the body of frameHello.
 type hello struct {
 	Python string `json:"python"`

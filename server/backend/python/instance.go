@@ -22,8 +22,10 @@ type instance struct {
 	grant *tensor.Buffer
 	need  int
 
-	sent []uint32 // the blocks of the batch that runs
-	text []byte
+	sent    []uint32 // the blocks of the batch that runs
+	results []result // of it
+	text    []byte
+	guard   guard
 }
 
 var (
@@ -33,6 +35,7 @@ var (
 
 func newInstance(m *model, c *process) *instance {
 	in := &instance{model: m, child: c, events: c.events, ended: make(chan struct{})}
+	in.guard.end = c.process.Kill
 	go func() {
 		defer close(in.ended)
 		in.events.end(unhealthy(c.name, c.process.Exit()))
@@ -56,7 +59,8 @@ func (in *instance) Broken() <-chan error {
 
 // Execute sends a batch to the child and its answers to the clients.
 func (in *instance) Execute(ctx context.Context, b *infer.Batch) error {
-	defer context.AfterFunc(ctx, in.child.process.Kill)()
+	in.guard.enter(ctx)
+	defer in.guard.leave()
 	first := in.events.add(b.Requests, in.model.decoupled)
 	err := in.execute(b, first)
 	if err != nil {
@@ -170,6 +174,7 @@ func (in *instance) confused(err error) error {
 
 // Close runs finalize and ends the child.
 func (in *instance) Close() error {
+	in.guard.close()
 	err := in.child.end(in.model.settings.stop)
 	<-in.ended
 	in.events.free()

@@ -33,9 +33,13 @@ func (m *memory) allocate(size int) (*tensor.Buffer, int64) {
 func (e *events) block(size int) (number uint32, b *tensor.Buffer, offset int64, err error) {
 	b, offset = e.model.memory.allocate(size)
 	if b == nil {
-		return 0, nil, 0, status.New(status.Internal, "the server has no memory for %d bytes of tensors", size)
+		return 0, nil, 0, noMemory(size)
 	}
 	return e.number(b), b, offset, nil
+}
+
+func noMemory(size int) error {
+	return status.New(status.Internal, "the server has no memory for %d bytes of tensors", size)
 }
 
 // number enters memory in the table, which takes over the reference.

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var python = cmdline.String("python", "", "a Python with numpy, instead of that of .venv")
 
 // interpreter is a Python with numpy: that of the flag -python, that of .venv, or python3.
-func interpreter(t *testing.T) string {
+func interpreter(t testing.TB) string {
 	t.Helper()
 	if *python != "" {
 		return *python
@@ -54,7 +54,7 @@ const header = "import triton_python_backend_utils as pb_utils\nimport numpy as 
 
 // harness runs one instance of a model.
 type harness struct {
-	t        *testing.T
+	t        testing.TB
 	backend  *Backend
 	spec     backend.Spec
 	pool     *tensor.Pool
@@ -63,7 +63,7 @@ type harness struct {
 	instance backend.Instance
 }
 
-func newHarness(t *testing.T, source string) *harness {
+func newHarness(t testing.TB, source string) *harness {
 	t.Helper()
 	python := interpreter(t)
 	dir := filepath.Join(t.TempDir(), "m", "1")

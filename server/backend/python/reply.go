@@ -65,7 +65,7 @@ func (c *call) encode(d delivery) error {
 	e := c.events
 	size := 0
 	for i := range d.resp.Outputs {
-		if t := &d.resp.Outputs[i]; !e.mapped(&t.Data) {
+		if t := &d.resp.Outputs[i]; t.Data.Len() > inlineBytes && !e.mapped(&t.Data) {
 			size += aligned(t.Data.Len())
 		}
 	}
@@ -93,6 +93,14 @@ func (c *call) encode(d delivery) error {
 		switch {
 		case n == 0:
 			putPlace(m, 0, 0, 0, 0)
+		case n <= inlineBytes:
+			place := m.Len()
+			putPlace(m, inline, 0, 0, n)
+			start := m.Len()
+			m.Align(inlineAlign)
+			m.PutUint64(place+12, uint64(m.Len()-start)) // how far its bytes are behind the place
+			t.Data.CopyTo(m.Grow(n))
+			e.model.spec.Pool.CopiedToModel(n)
 		case e.mapped(&t.Data):
 			s := t.Data.Segment(0)
 			_, at, _ := s.Buffer.Shared()

@@ -1,6 +1,8 @@
 package python
 
 import (
+	"slices"
+
 	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -20,10 +22,12 @@ func (in *instance) answer(b *infer.Batch, first uint64, r *child.Reader) error 
 	if r.Err() != nil || n != uint32(len(b.Requests)) {
 		return in.confused(child.ErrFrame)
 	}
-	results := make([]result, n)
-	for i := range results {
-		results[i] = in.result(r)
+	results := slices.Grow(in.results[:0], int(n))
+	for range n {
+		results = append(results, in.result(r))
 	}
+	in.results = results
+	defer clear(results)
 	in.events.release(r)
 	if r.Err() != nil {
 		for i := range results {
@@ -138,44 +142,73 @@ func (e *events) body(r *child.Reader, kind uint8, in *instance) *infer.Response
 	}
 	n := r.Uint32()
 	for i := uint32(0); i < n && r.Err() == nil; i++ {
-		t, err := e.tensor(r, in)
-		switch {
-		case err == nil:
-			resp.Add(t.Name, t.DataType, t.Shape, t.Data)
-		case resp.Err == nil:
+		if err := e.tensor(r, resp.AddOutput(), in); err != nil && resp.Err == nil {
 			resp.Err = err
 		}
 	}
 	return resp
 }
 
-// tensor reads one tensor, whose memory is a part of a block or of the grant.
-func (e *events) tensor(r *child.Reader, in *instance) (t kserve.Tensor, err error) {
-	t.Name, t.DataType = r.String(), tensor.DataType(r.Uint8())
-	t.Shape = make(tensor.Shape, r.Uint8())
-	for i := range t.Shape {
-		t.Shape[i] = int64(r.Uint64())
+// keepInline copies a tensor out of its frame.
+func (e *events) keepInline(data []byte) (tensor.Data, error) {
+	b, err := e.model.memory.pool.TryGet(len(data))
+	if err != nil {
+		return tensor.Data{}, noMemory(len(data))
+	}
+	copy(b.Bytes(), data)
+	e.model.spec.Pool.CopiedToClient(len(data))
+	return tensor.NewData(b), nil
+}
+
+// tensor reads one tensor, whose memory is a part of a block or of the grant, or is in the
+// frame.
+func (e *events) tensor(r *child.Reader, t *kserve.Tensor, in *instance) (err error) {
+	t.Name, t.DataType = e.model.outputName(r.Next(uint64(r.Uint32()))), tensor.DataType(r.Uint8())
+	rank := int(r.Uint8())
+	t.Shape = slices.Grow(t.Shape[:0], rank)
+	for range rank {
+		t.Shape = append(t.Shape, int64(r.Uint64()))
 	}
 	block, off, n := r.Uint32(), r.Uint64(), r.Uint64()
+	var data []byte
+	if block == inline {
+		data = r.Next(n)
+	}
 	if r.Err() != nil {
-		return t, r.Err()
+		return r.Err()
 	}
 	if t.DataType != tensor.Bytes {
 		if want, err := t.Shape.ByteSize(t.DataType); err != nil || uint64(want) != n {
-			return t, status.New(status.Internal, "tensor '%s' of shape %s has %d bytes", t.Name, t.Shape, n)
+			return status.New(status.Internal, "tensor '%s' of shape %s has %d bytes", t.Name, t.Shape, n)
 		}
 	}
 	if n == 0 {
-		return t, nil
+		return nil
+	}
+	if block == inline {
+		t.Data, err = e.keepInline(data)
+		return err
 	}
 	ok := false
 	if block != 0 || in == nil {
 		t.Data, ok = e.slice(block, off, n)
 	} else if t.Data, ok = sliceOf(in.grant, off, n); ok {
+		e.model.spec.Pool.CopiedToClient(int(n)) // by the child
 		in.need = max(in.need, aligned(int(off+n)))
 	}
 	if !ok {
-		return t, status.New(status.Internal, "tensor '%s' is outside of the memory of its model", t.Name)
+		return status.New(status.Internal, "tensor '%s' is outside of the memory of its model", t.Name)
 	}
-	return t, nil
+	return nil
+}
+
+// outputName returns a name of a tensor as a string, which for an output of the model is
+// that of its configuration.
+func (m *model) outputName(name []byte) string {
+	for _, known := range m.outputs {
+		if known == string(name) {
+			return known
+		}
+	}
+	return string(name)
 }

@@ -30,6 +30,19 @@ func (s *settings) callers() (all []caller, done func(), err error) {
 			}
 			undo = append(undo, m.close)
 		}
+		if s.kind == "stream" {
+			end, err := s.dial()
+			if err != nil {
+				return nil, done, err
+			}
+			undo = append(undo, end.close)
+			c, err := end.stream(s.message(tensor, nil), tensor, s.responses)
+			if err != nil {
+				return nil, done, err
+			}
+			all = append(all, c)
+			continue
+		}
 		if s.kind == "grpc" || s.kind == "shm-grpc" {
 			if i%s.share == 0 {
 				end, err := s.dial()

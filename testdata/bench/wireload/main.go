@@ -25,6 +25,7 @@ type settings struct {
 	size              int
 	concurrency       int
 	share             int
+	responses         int
 	warmup, window    time.Duration
 }
 
@@ -39,6 +40,7 @@ type result struct {
 	PerSecond float64 `json:"per_second"`
 	P50       float64 `json:"p50"`
 	P99       float64 `json:"p99"`
+	Calls     int     `json:"calls"` // with those before the window
 }
 
 func main() {
@@ -47,10 +49,11 @@ func main() {
 	flag.StringVar(&s.http, "http", "127.0.0.1:8000", "where the server speaks HTTP")
 	flag.StringVar(&s.grpc, "grpc", "127.0.0.1:8001", "where the server speaks gRPC")
 	flag.StringVar(&s.model, "model", "identity", "the `name` of a model that returns INPUT0, FP32 [ -1 ] in a batch, as OUTPUT0")
-	flag.StringVar(&s.kind, "kind", "binary", "json, binary, grpc, shm-http or shm-grpc")
+	flag.StringVar(&s.kind, "kind", "binary", "json, binary, grpc, shm-http, shm-grpc or stream")
 	flag.IntVar(&s.size, "size", 1024, "`bytes` of the tensor")
 	flag.IntVar(&s.concurrency, "concurrency", 1, "requests at a time")
 	flag.IntVar(&s.share, "share", 6, "gRPC: requests at a time on one connection, as in NVIDIA's client library")
+	flag.IntVar(&s.responses, "responses", 1, "stream: responses to a request")
 	flag.DurationVar(&s.warmup, "warmup", 300*time.Millisecond, "time before the window")
 	flag.DurationVar(&s.window, "window", 2*time.Second, "time measured")
 	flag.Parse()
@@ -95,6 +98,7 @@ func (s *settings) run() (*result, error) {
 type run struct {
 	took []time.Duration
 	all  time.Duration
+	done int // calls, with those before the window
 }
 
 // enough is the least number of measured calls of a caller.
@@ -109,6 +113,7 @@ func repeat(c caller, begin, end time.Time) (run, error) {
 		if err := c.call(false); err != nil {
 			return r, err
 		}
+		r.done++
 		now := time.Now()
 		switch {
 		case !first.IsZero():
@@ -125,11 +130,13 @@ func repeat(c caller, begin, end time.Time) (run, error) {
 func summary(runs []run) *result {
 	var all []time.Duration
 	perSecond := 0.0
+	calls := len(runs) // the checked ones
 	for _, r := range runs {
+		calls += r.done
 		all = append(all, r.took...)
 		perSecond += float64(len(r.took)) / r.all.Seconds()
 	}
 	slices.Sort(all)
 	at := func(share float64) float64 { return float64(all[int(share*float64(len(all)-1))].Nanoseconds()) / 1e3 }
-	return &result{PerSecond: perSecond, P50: at(0.5), P99: at(0.99)}
+	return &result{PerSecond: perSecond, P50: at(0.5), P99: at(0.99), Calls: calls}
 }

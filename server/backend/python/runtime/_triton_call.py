@@ -4,10 +4,9 @@ import queue
 import struct
 
 import _triton_base as _base
-import _triton_host as _host
 import _triton_response as _response
 from _triton_base import ErrorCode, TritonError, TritonModelException
-from _triton_channel import CALL, CANCEL_CALL, U32, U64, text
+from _triton_channel import CALL, CANCEL_CALL, INLINE, U32, U64, text
 from _triton_memory import Block
 from _triton_tensor import Tensor
 
@@ -16,6 +15,7 @@ CORRELATION = struct.Struct("<BQ")
 SETTINGS = struct.Struct("<IQ")  # flags, timeout
 FLAGS = struct.Struct("<BB")  # final, whether there is a response
 CODE = struct.Struct("<B")
+TENSOR = struct.Struct("<BB")  # data type, rank
 PLACE = struct.Struct("<IQQQ")  # block, its offset, the tensor's, size
 
 
@@ -27,11 +27,11 @@ NO_GPU = ("BackendMemory::Create, all allocation types failed:\n"
 class Responses:
     """The responses to a call, as they come."""
 
-    def __init__(self, gpu=False):
+    def __init__(self, on_first=None, gpu=False):
         self.queue = queue.SimpleQueue()
         self.gpu = gpu  # the outputs shall be in the memory of a GPU
         self.number = 0
-        self.on_first = None
+        self.on_first = on_first  # called when there is a response; None: a thread waits for it
 
     def __call__(self, kind, body):
         """Takes a frame; the thread that reads frames calls it."""
@@ -55,8 +55,16 @@ class Responses:
             except RuntimeError:
                 pass  # the event loop is closed: nothing waits
 
+    def arrived(self):
+        return not self.queue.empty()
+
     def get(self):
-        return self.queue.get()
+        while True:
+            _base.host.wait(self)
+            try:
+                return self.queue.get_nowait()
+            except queue.Empty:
+                pass  # another thread has taken it
 
     def fail(self, message):
         response = _response.InferenceResponse(error=TritonError(message))
@@ -70,7 +78,7 @@ def call(request, decoupled, responses):
         raise TritonModelException("BLS is only supported during the 'execute' function.")
     host = _base.host
     try:
-        tensors, kept = host.store(*_host.measure(request._inputs))
+        tensors, kept = host.store(request._inputs)
     except (TritonModelException, MemoryError) as e:
         responses.fail(str(e))
         return
@@ -81,8 +89,8 @@ def call(request, decoupled, responses):
         U64.pack(request._trace._request), text(request._id),
         CORRELATION.pack(named, 0 if named else number), text(number if named else ""),
         SETTINGS.pack(request._flags & 0xFFFFFFFF, request._timeout), text(request._parameters),
-        U32.pack(len(request._outputs)), b"".join(map(text, request._outputs)), tensors))
-    responses.number = host.open(responses)
+        U32.pack(len(request._outputs)), *map(text, request._outputs), *tensors))
+    responses.number = host.open(responses, waits=responses.on_first is None)
     host.post(CALL, U32.pack(responses.number) + body)
     del kept  # not before: the server reads the memory for the frame
 
@@ -101,12 +109,17 @@ def decode(body):
     blocks = {}
     for _ in range(body.unpack(U32)[0]):
         name = body.text()
-        dtype, rank = body.unpack(_host.TENSOR)
+        dtype, rank = body.unpack(TENSOR)
         shape = body.shape(rank)
         number, base, offset, size = body.unpack(PLACE)
-        if number and number not in blocks:
-            blocks[number] = Block(number, base, 0, _base.host)
-        response._outputs.append(Tensor._input(name, dtype, shape, blocks.get(number), (offset, size)))
+        if number == INLINE:
+            memory, offset = body.body, body.at + offset
+            body.at = offset + size
+        else:
+            if number and number not in blocks:
+                blocks[number] = Block(number, base, 0, _base.host)
+            memory = blocks.get(number)
+        response._outputs.append(Tensor._input(name, dtype, shape, memory, (offset, size)))
     return response
 
 

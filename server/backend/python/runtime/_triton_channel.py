@@ -20,6 +20,8 @@ HEADER = struct.Struct("<IB3x")
 U32, U64 = struct.Struct("<I"), struct.Struct("<Q")
 RANGE = struct.Struct("<QQ")
 PLACE = struct.Struct("<IQQ")  # block, offset, size
+INLINE = 0xFFFFFFFF  # the block of a tensor whose bytes are in the frame
+SMALL = 4 << 10  # bytes of the largest tensor in a frame
 
 
 class Cut:
@@ -32,10 +34,12 @@ class Cut:
 class Channel:
     """Frames over a socket."""
 
+    SIZE, KEEP = 64 << 10, 1 << 20  # bytes of the buffer, and of the largest one that is kept
+
     def __init__(self, fd):
         os.set_inheritable(fd, False)
         self.socket = socket.socket(fileno=fd)
-        self.buffer = bytearray(64 << 10)
+        self.buffer, self.have = bytearray(self.SIZE), 0
         self.lock = threading.RLock()  # a destructor may send a frame
 
     def cut(self):
@@ -47,27 +51,44 @@ class Channel:
         self.socket.sendall(HEADER.pack(len(body), kind) + body)
 
     def receive(self):
-        self.fill(0, HEADER.size)
+        """Returns the type of the next frame and the frame, whose body begins at index 8."""
+        if self.have < HEADER.size:
+            self.fill(HEADER.size)
         size, kind = HEADER.unpack_from(self.buffer)
-        if size > len(self.buffer):
-            self.buffer = bytearray(size)
-        self.fill(0, size)
-        return kind, bytes(memoryview(self.buffer)[:size])
+        size += HEADER.size
+        if self.have < size:
+            self.fill(size)
+        frame = self.buffer[:size]
+        rest = self.have - size
+        if rest:
+            self.buffer[:rest] = self.buffer[size:self.have]
+        elif len(self.buffer) > self.KEEP:
+            self.buffer = bytearray(self.SIZE)
+        self.have = rest
+        return kind, frame
 
-    def fill(self, start, end):
-        view = memoryview(self.buffer)
-        while start < end:
-            n = self.socket.recv_into(view[start:end])
+    def fill(self, end):
+        """Receives until the buffer has so many bytes, or more of them."""
+        if end > len(self.buffer):
+            self.buffer += bytes(end - len(self.buffer))
+        while self.have < end:
+            with memoryview(self.buffer) as view:
+                n = self.socket.recv_into(view[self.have:])
             if n == 0:
                 os._exit(1)  # the server is gone
-            start += n
+            self.have += n
+
+
+EMPTY = bytes(4)
 
 
 class Body:
     """Reads the body of a frame."""
 
-    def __init__(self, body):
-        self.body, self.at = body, 0
+    __slots__ = ("body", "at")
+
+    def __init__(self, frame):
+        self.body, self.at = frame, HEADER.size
 
     def unpack(self, s):
         at = self.at
@@ -87,6 +108,8 @@ class Body:
 
 
 def text(s):
+    if not s:
+        return EMPTY
     b = s.encode("utf-8", "replace")
     return U32.pack(len(b)) + b
 

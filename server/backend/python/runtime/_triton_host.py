@@ -4,13 +4,13 @@ import os
 import struct
 import sys
 import threading
+from _thread import allocate_lock
 
 import _triton_channel as wire
-from _triton_channel import U32, U64, Body, text
+from _triton_channel import PLACE, U32, U64, Body, text
 from _triton_memory import Arena, Block, Regions
 
 BLOCK = struct.Struct("<IQQ")  # number, offset in the file, size
-TENSOR = struct.Struct("<BB")  # data type, rank
 FLAG = struct.Struct("<B")
 RELEASE_METRIC = struct.Struct("<IBI")
 
@@ -18,20 +18,23 @@ RELEASE_METRIC = struct.Struct("<IBI")
 class Question:
     """A call that waits for the server's answer."""
 
-    __slots__ = ("done", "body")
+    __slots__ = ("body",)
 
     def __init__(self):
-        self.done = threading.Lock()
-        self.done.acquire()
         self.body = None
 
     def __call__(self, kind, body):
         self.body = body
-        self.done.release()
 
-    def wait(self):
-        self.done.acquire()
-        return self.body
+    def arrived(self):
+        return self.body is not None
+
+
+class Reader:
+    """Waits for nothing, so its thread reads all frames."""
+
+    def arrived(self):
+        return False
 
 
 class Host:
@@ -45,6 +48,7 @@ class Host:
         self.released, self.forgotten, self.metrics = [], [], []
         self.lock = threading.RLock()
         self.waiting, self.last, self.reader = {}, 0, None
+        self.leading, self.followers = False, []  # of wait
         os.register_at_fork(after_in_child=self.forked)
 
     def forked(self):
@@ -55,16 +59,19 @@ class Host:
         self.control.cut()
         self.events.cut()
         self.lock, self.arena = threading.RLock(), Arena(self)
+        self.leading, self.followers = False, []
 
     # Memory.
-
-    def memory(self, offset, size):
-        region = self.regions.find(offset, size)
-        return region, region.address + offset - region.base
 
     def bytes(self, offset, size):
         region = self.regions.find(offset, size)
         return region.mmap[offset - region.base:offset - region.base + size]
+
+    def copy(self, to, offset, size):
+        """Copies memory that the server shares."""
+        region = self.regions.find(offset, size)
+        with memoryview(region.mmap) as view:
+            self.write(to, size, view[offset - region.base:offset - region.base + size])
 
     def write(self, offset, size, data):
         region = self.regions.find(offset, size)
@@ -118,11 +125,12 @@ class Host:
             self.events.send(kind, body)
         self.give_back()
 
-    def open(self, handler):
-        """Returns a number for frames of the server, which handler gets."""
+    def open(self, handler, waits=False):
+        """Returns a number for frames of the server, which handler gets: while its thread waits for it, or from a
+        thread that reads all frames."""
         with self.lock:
-            if self.reader is None:
-                self.reader = threading.Thread(target=self.read, name="triton-events", daemon=True)
+            if self.reader is None and not waits:
+                self.reader = threading.Thread(target=self.wait, args=(Reader(),), name="triton-events", daemon=True)
                 self.reader.start()
             self.last = self.last + 1 & 0xFFFFFFFF
             while self.last in self.waiting:
@@ -136,11 +144,11 @@ class Host:
     def ask(self, kind, body):
         """Asks the server and returns the body of the answer."""
         question = Question()
-        number = self.open(question)
+        number = self.open(question, waits=True)
         self.post(kind, U32.pack(number) + body)
-        answer = question.wait()
+        self.wait(question)
         self.close(number)
-        return answer
+        return question.body
 
     def question(self, kind, body):
         """Asks for a text. An error of the server is raised as RuntimeError."""
@@ -151,14 +159,50 @@ class Host:
             raise RuntimeError(result)
         return result
 
-    def read(self):
+    def wait(self, handler):
+        """Returns when a handler has what it waits for. One of the threads that wait reads the frames of all of them,
+        so a call that is alone needs no other thread."""
         while True:
-            kind, body = self.events.receive()
-            body = Body(body)
-            handler = self.waiting.get(body.unpack(U32)[0])
-            if handler is not None:
-                handler(kind, body)
-            handler = body = None
+            with self.lock:
+                if handler.arrived():
+                    self.follow()
+                    return
+                lead, self.leading = not self.leading, True
+                if not lead:
+                    wake = allocate_lock()
+                    wake.acquire()
+                    self.followers.append((handler, wake))
+            if not lead:
+                wake.acquire()
+                continue
+            try:
+                while not handler.arrived():
+                    self.read()
+                return
+            finally:
+                with self.lock:
+                    self.leading = False
+                    self.follow()
+
+    def follow(self):
+        """Wakes a thread to read frames, if none does. The caller has the lock."""
+        if not self.leading and self.followers:
+            self.followers.pop()[1].release()
+
+    def read(self):
+        """Receives a frame and gives it to its handler."""
+        kind, frame = self.events.receive()
+        body = Body(frame)
+        handler = self.waiting.get(body.unpack(U32)[0])
+        if handler is None:
+            return
+        handler(kind, body)
+        with self.lock:
+            for follower in self.followers:
+                if follower[0] is handler:
+                    self.followers.remove(follower)
+                    follower[1].release()
+                    break
 
     def cancelled(self, request):
         return self.question(wire.IS_CANCELLED, U64.pack(request)) != ""
@@ -168,20 +212,28 @@ class Host:
 
     # Tensors.
 
-    def store(self, items, size):
-        """Writes tensors to memory and returns their frames and what keeps the memory."""
-        if size == 0:
-            return encode(items, 0, 0), None
-        block, offset = self.arena.place(size)
-        if block is None:
-            raise MemoryError(f"the server has no memory for {size} bytes of tensors")
-        self.fill(items, block.base + offset)
-        return encode(items, block.number, offset), block
-
-    def fill(self, items, base):
-        for _, payload, n, offset in items:
-            if n and payload is not None:
-                self.write(base + offset, n, payload)
+    def store(self, tensors):
+        """Returns the parts of a frame with tensors, and what keeps their memory."""
+        parts, large = [U32.pack(len(tensors))], []
+        for t in tensors:
+            t._encode(parts, large)
+        block, size = None, 0
+        for item in large:
+            index, n, payload, origin, at = item
+            if payload is None:  # it is where the server can read it
+                parts[index] = PLACE.pack(origin.number, at - origin.base, n)
+            else:
+                item[4] = size
+                size += n + 63 & -64
+        if size:
+            block, offset = self.arena.place(size)
+            if block is None:
+                raise MemoryError(f"the server has no memory for {size} bytes of tensors")
+            for index, n, payload, _, at in large:
+                if payload is not None:
+                    self.write(block.base + offset + at, n, payload)
+                    parts[index] = PLACE.pack(block.number, offset + at, n)
+        return parts, (block, large)
 
 
 def print_log(level, file, line, message):
@@ -194,27 +246,3 @@ def take(values):
     while values:
         taken.append(values.pop())
     return taken
-
-
-def measure(tensors):
-    """Lists tensors with what is to be written, and returns how many bytes they need."""
-    items, size = [], 0
-    for t in tensors:
-        if t._array is None and t._data is None and t._block is not None:
-            items.append((t, None, t._at[1], t._at[0] - t._block.base))  # it is where the server can read it
-            continue
-        payload = t._payload()
-        n = payload.nbytes if hasattr(payload, "nbytes") else len(payload)
-        items.append((t, payload, n, size))
-        size += n + 63 & -64
-    return items, size
-
-
-def encode(items, block, base):
-    parts = [U32.pack(len(items))]
-    for t, payload, n, offset in items:
-        rank = len(t._shape)
-        parts.append(text(t._name) + TENSOR.pack(t._dtype, rank) + struct.pack(f"<{rank}q", *t._shape))
-        parts.append(wire.PLACE.pack(t._block.number, offset, n) if payload is None and n
-                     else wire.PLACE.pack(block, base + offset, n))
-    return b"".join(parts)

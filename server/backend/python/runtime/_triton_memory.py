@@ -1,7 +1,6 @@
 """The memory file that this process shares with the server."""
 
 import collections
-import ctypes
 import mmap
 import os
 import threading
@@ -12,13 +11,11 @@ from _triton_channel import MEMORY
 class Region:
     """A mapped range of the memory file."""
 
-    __slots__ = ("mmap", "base", "end", "address", "pin")
+    __slots__ = ("mmap", "base", "end")
 
     def __init__(self, base, size):
         self.mmap = mmap.mmap(MEMORY, size, offset=base)
         self.base, self.end = base, base + size
-        self.pin = ctypes.c_char.from_buffer(self.mmap)
-        self.address = ctypes.addressof(self.pin)
 
 
 class Regions:
@@ -52,7 +49,7 @@ class Regions:
 
 
 class Block:
-    """Memory of the server that this process may use. Its end gives it back."""
+    """Memory of the server that this process may use. Its end gives it back, unless its number is 0."""
 
     __slots__ = ("number", "base", "size", "host")
 
@@ -60,7 +57,8 @@ class Block:
         self.number, self.base, self.size, self.host = number, base, size, host
 
     def __del__(self):
-        self.host.release(self.number)
+        if self.number:
+            self.host.release(self.number)
 
 
 class Arena:

@@ -1,6 +1,7 @@
 """Requests."""
 
 import enum
+import threading
 
 import _triton_base as _base
 import _triton_response as _response
@@ -19,6 +20,7 @@ class InferenceTrace:
 
 REQUIRED = object()
 SEQUENCE = (list, tuple)
+_replies = threading.Lock()
 
 
 class MemoryType(enum.Enum):
@@ -61,6 +63,13 @@ def check_flags(function, flags):
 
 
 class InferenceRequest:
+    # Of a request of the server, which runner.py makes: its number, its trace context and
+    # whether execute has answered it.
+    _number, _context, _answered = 0, "", False
+    _id = _parameters = ""
+    _trace = _reply = None
+    _release, _gpu = 0, False
+
     def __init__(self, request_id="", correlation_id=0, inputs=REQUIRED, requested_output_names=REQUIRED,
                  model_name=REQUIRED, model_version=-1, flags=0, timeout=0, preferred_memory=DEFAULT_MEMORY,
                  trace=InferenceTrace(), parameters=None):
@@ -124,23 +133,40 @@ class InferenceRequest:
         return self._parameters or "{}"
 
     def requested_output_names(self):
-        return self._outputs
+        return set(self._outputs)
 
     def trace(self):
+        if self._trace is None:
+            self._trace = InferenceTrace()
+            self._trace._request, self._trace._context = self._number, self._context
         return self._trace
 
     def is_cancelled(self):
-        return _response.is_cancelled(self._reply)
+        return _response.is_cancelled(self._answers())
 
     def get_response_sender(self):
-        return _response.InferenceResponseSender(self._reply)
+        return _response.InferenceResponseSender(self._answers())
+
+    def _answers(self):
+        """What is known of the responses. Most requests are answered by execute and never need it."""
+        if self._reply is None and self._number:
+            with _replies:
+                if self._reply is None:
+                    self._reply = _response.Reply(self._number, self._outputs, self._answered)
+        return self._reply
+
+    def _close(self):
+        """Execute has answered the request."""
+        self._answered = True
+        if self._reply is not None:
+            self._reply.close()
 
     def set_release_flags(self, flags):
         check_flags("set_release_flags", flags)
         self._release = flags
 
     def exec(self, decoupled=False):
-        responses = Responses(self._gpu)
+        responses = Responses(gpu=self._gpu)
         call(self, decoupled, responses)
         if decoupled:
             return ResponseIterator(responses)
@@ -150,13 +176,12 @@ class InferenceRequest:
         import asyncio
         loop = asyncio.get_running_loop()
         future = loop.create_future()
-        responses = Responses(self._gpu)
 
         def first():
             if not future.done():
                 future.set_result(ResponseIterator(responses) if decoupled else responses.get())
 
-        responses.on_first = lambda: loop.call_soon_threadsafe(first)
+        responses = Responses(lambda: loop.call_soon_threadsafe(first), self._gpu)
         call(self, decoupled, responses)
         return future
 

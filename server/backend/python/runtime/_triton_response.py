@@ -1,16 +1,18 @@
 """Responses and what sends them."""
 
 import json
+import struct
 import threading
 
 import _triton_base as _base
-import _triton_host as _host
 from _triton_base import TritonError, TritonModelException
-from _triton_channel import SEND, U64, text
+from _triton_channel import SEND, U32, U64, text
 from _triton_tensor import Tensor
 
 FINAL, RESCHEDULE = 1, 2
 RESPONSE, ERROR, NONE, RESCHEDULED = range(4)  # kinds of results
+HEAD_OF_OUTPUTS = bytes([1, RESPONSE])  # there is a response, and what it is
+HEAD = struct.Struct("<BII")  # kind, bytes of the parameters, number of outputs
 
 
 def parameters_text(parameters):
@@ -59,17 +61,18 @@ class InferenceResponse:
     def parameters(self):
         return self._parameters
 
-    def _measure(self, wanted):
-        """Lists the outputs that were requested; see measure."""
+    def _encode(self, parts, large, wanted):
+        """Appends the kind and the body of the response, with the outputs that were requested. See Tensor._encode."""
         if self._error is not None:
-            return [], 0
-        return _host.measure([t for t in self._outputs if t._name in wanted])
-
-    def _encode(self, outputs):
-        """The kind and the body of the response, whose outputs are encoded."""
-        if self._error is not None:
-            return bytes([ERROR, self._error._code]) + text(self._error._message)
-        return bytes([RESPONSE]) + text(self._parameters) + outputs
+            parts.append(bytes([ERROR, self._error._code]) + text(self._error._message))
+            return
+        outputs = [t for t in self._outputs if t._name in wanted]
+        if self._parameters:
+            parts.append(bytes([RESPONSE]) + text(self._parameters) + U32.pack(len(outputs)))
+        else:
+            parts.append(HEAD.pack(RESPONSE, 0, len(outputs)))
+        for t in outputs:
+            t._encode(parts, large)
 
 
 class Reply:
@@ -77,10 +80,10 @@ class Reply:
 
     __slots__ = ("id", "wanted", "decoupled", "lock", "sent", "closed")
 
-    def __init__(self, number, wanted):
+    def __init__(self, number, wanted, closed):
         self.id, self.wanted, self.decoupled = number, wanted, _base.decoupled
         self.lock = threading.RLock()
-        self.sent, self.closed = 0, False
+        self.sent, self.closed = int(closed), closed
 
     def __del__(self):
         if not self.closed and not _base.finalizing:
@@ -112,21 +115,29 @@ class Reply:
             if response is None and not self.decoupled:  # the server has the response as the final one
                 self.count(flags)
                 return
-            body, kept, failed = b"\x00", None, None
+            parts, kept, failed = [b"\x00"], None, None
             if response is not None:
-                try:
-                    items, size = response._measure(self.wanted)
-                    outputs, kept = _base.host.store(items, size)
-                except MemoryError as e:
-                    failed, outputs = TritonModelException(str(e)), b""
-                    response = InferenceResponse(error=TritonError(str(e)))
-                body = b"\x01" + response._encode(outputs)
+                parts, kept, failed = self.encode(response)
             self.count(flags)
             final = flags == FINAL or not self.decoupled
-            _base.host.post(SEND, U64.pack(self.id) + bytes([final]) + body)
+            _base.host.post(SEND, b"".join((U64.pack(self.id), bytes([final]), *parts)))
             del kept  # not before: the server reads the memory for the frame
         if failed is not None:
             raise failed
+
+    def encode(self, response):
+        """Returns the parts of a response's frame, what keeps its memory, and the error that the model gets."""
+        parts, failed, kept = [b"\x01"], None, None
+        if response._error is None:
+            outputs = [t for t in response._outputs if t._name in self.wanted]
+            try:
+                tensors, kept = _base.host.store(outputs)
+                return [HEAD_OF_OUTPUTS + text(response._parameters), *tensors], kept, None
+            except MemoryError as e:
+                failed = TritonModelException(str(e))
+                response = InferenceResponse(error=TritonError(str(e)))
+        response._encode(parts, None, self.wanted)
+        return parts, kept, failed
 
 
 class InferenceResponseSender:

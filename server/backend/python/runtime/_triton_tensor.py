@@ -7,6 +7,8 @@ import numpy
 import _triton_base as _base
 import _triton_dlpack as _dlpack
 from _triton_base import TritonModelException, to_str
+from _triton_channel import INLINE, PLACE, SMALL, text
+from _triton_memory import Block
 
 _BYTES = 13
 _BF16 = 14
@@ -18,10 +20,21 @@ _NUMPY = {
 _CODES = {numpy.dtype(t): code for code, t in _NUMPY.items()}
 
 
+_HEADS = 1024  # how many names, data types and shapes are kept as frames have them
+_heads = {}
+_HEAD = struct.Struct("<BB")  # data type, rank
+
+
 class _Slot:
-    """The memory of an input, as numpy sees it. Every array over it keeps it alive."""
+    """Memory of a DLPack capsule, as numpy sees it. Every array over it keeps it alive."""
 
     __slots__ = ("__array_interface__", "owner")
+
+
+class _View(numpy.ndarray):
+    """The first array over a block. Every array over it keeps the block."""
+
+    __slots__ = ("block", "at")
 
 
 class Tensor:
@@ -52,9 +65,10 @@ class Tensor:
         self._array = array
 
     @classmethod
-    def _input(cls, name, dtype, shape, block, at):
+    def _input(cls, name, dtype, shape, memory, at):
+        """A tensor of the server. Its bytes are in a block, or in a frame: memory is a bytearray then."""
         t = cls.__new__(cls)
-        t._name, t._dtype, t._shape, t._block, t._at = name, dtype, shape, block, at
+        t._name, t._dtype, t._shape, t._block, t._at = name, dtype, shape, memory, at
         t._array = t._data = None
         return t
 
@@ -79,23 +93,77 @@ class Tensor:
         if self._dtype == _BF16:
             raise TritonModelException(
                 "Tensor dtype is BF16 and cannot be converted to NumPy. Use to_dlpack() and from_dlpack() instead.")
-        offset, size = self._at
         if self._dtype == _BYTES:
-            return _deserialize(_base.host.bytes(offset, size) if size else b"").reshape(self._shape)
+            return _deserialize(self._raw()).reshape(self._shape)
+        return self._over(_NUMPY[self._dtype])
+
+    def _over(self, dtype):
+        """An array over the memory of a tensor of the server."""
+        offset, size = self._at
         if size == 0:
-            return numpy.empty(self._shape, _NUMPY[self._dtype])
-        region, address = _base.host.memory(offset, size)
-        return _array(address, _NUMPY[self._dtype], self._shape, (region, self._block))
+            return numpy.empty(self._shape, dtype)
+        memory = self._block
+        if type(memory) is bytearray:
+            return numpy.ndarray(self._shape, dtype, memory, offset)
+        region = _base.host.regions.find(offset, size)
+        view = numpy.ndarray.__new__(_View, self._shape, dtype, region.mmap, offset - region.base)
+        view.block, view.at = memory, offset
+        return view.view(numpy.ndarray)
+
+    def _raw(self):
+        """The bytes of a tensor of the server."""
+        offset, size = self._at
+        if size == 0:
+            return b""
+        if type(self._block) is bytearray:
+            return bytes(memoryview(self._block)[offset:offset + size])
+        return _base.host.bytes(offset, size)
 
     def _payload(self):
         """What is copied into the response: bytes or an array in C order."""
         if self._data is not None:
             return self._data
-        if self._dtype == _BYTES and self._array is not None:
+        if self._array is None:
+            return self._raw()
+        if self._dtype == _BYTES:
             return _serialize(self._array)  # the model may have written to it
-        if self._dtype in (_BYTES, _BF16):
-            return _base.host.bytes(*self._at) if self._at[1] else b""
-        return self.as_numpy()
+        return self._array
+
+    def _head(self):
+        """Name, data type and shape, as frames have them."""
+        key = self._name, self._dtype, self._shape
+        head = _heads.get(key)
+        if head is None:
+            if len(_heads) >= _HEADS:
+                _heads.clear()
+            rank = len(self._shape)
+            head = _heads[key] = text(self._name) + _HEAD.pack(self._dtype, rank) + struct.pack(f"<{rank}q", *self._shape)
+        return head
+
+    def _encode(self, parts, large):
+        """Appends the tensor to the parts of a frame. The place of a large one is None, and large gets a list of its
+        index in the parts, its size, what to copy, and the block and the offset where the server can read it."""
+        parts.append(self._head())
+        block, at = None, 0
+        if self._data is None and self._array is not None and self._dtype != _BYTES:
+            payload = self._array
+            n = payload.nbytes
+            if n <= SMALL:
+                parts.append(PLACE.pack(INLINE, 0, n))
+                parts.append(payload.tobytes())
+                return
+            block, at = _origin(payload)
+        elif self._data is None and self._array is None and self._at[1] > SMALL and type(self._block) is Block:
+            payload, block, (at, n) = None, self._block, self._at
+        else:
+            payload = self._payload()
+            n = payload.nbytes if type(payload) is numpy.ndarray else len(payload)
+            if n <= SMALL:
+                parts.append(PLACE.pack(INLINE, 0, n))
+                parts.append(payload if type(payload) is bytes else payload.tobytes())
+                return
+        large.append([len(parts), n, payload, block, at])
+        parts.append(None)
 
     def to_dlpack(self):
         """A capsule over the tensor's memory. It keeps the tensor, as models see in its reference count."""
@@ -106,9 +174,8 @@ class Tensor:
             return _dlpack.export(array.ctypes.data, self._dtype, self._shape, self)
         if self._data is not None:
             return _dlpack.export(self._data.ctypes.data, _BF16, self._shape, self)
-        offset, size = self._at
-        region, address = _base.host.memory(offset, size) if size else (None, 0)
-        return _dlpack.export(address, _BF16, self._shape, (region, self))
+        array = self._over(numpy.uint16)
+        return _dlpack.export(array.ctypes.data, _BF16, self._shape, (array, self))
 
     @staticmethod
     def from_dlpack(name, obj):
@@ -144,6 +211,23 @@ class Tensor:
 
     def __dlpack_device__(self):
         return (1, 0)
+
+
+def _origin(array):
+    """The block that an array is a view of, and its offset in the memory file."""
+    base = array.base
+    while type(base) is numpy.ndarray:
+        base = base.base
+    if type(base) is not _View or not array.flags.c_contiguous:
+        return None, 0
+    start = _address(array) - _address(base)
+    if start < 0 or start + array.nbytes > base.nbytes:
+        return None, 0
+    return base.block, base.at + start
+
+
+def _address(array):
+    return array.__array_interface__["data"][0]
 
 
 _base.native(Tensor)

@@ -15,12 +15,16 @@ import threading
 import _triton_base as base
 import _triton_channel as wire
 import _triton_host
-from _triton_channel import RANGE, U32, U64, Body, Channel, text
+from _triton_channel import HEADER, PLACE, RANGE, U32, U64, Body, Channel, text
 from _triton_memory import Block
 
 HERE = os.path.dirname(__file__)
-REQUEST = struct.Struct("<IQBQ")  # flags, timeout, kind of correlation ID, correlation ID
+BATCH = struct.Struct("<IQQQ")  # number of requests, number of the first, range for outputs
+# Flags, timeout, correlation ID, block, bytes of the request, of its form and of its texts.
+REQUEST = struct.Struct("<IQQIIII")
 INPUT = struct.Struct("<BB")  # data type, rank
+STATUS = struct.Struct("<BI")  # whether execute failed, number of requests
+FORMS = 256  # how many forms are kept
 
 native = response = None  # modules that need numpy
 
@@ -70,8 +74,27 @@ def describe(e):
     return f"{type(e).__name__}: {str(e) or '<EMPTY MESSAGE>'}{at}"
 
 
+class Form:
+    """What requests have in common: requested outputs; names, types and shapes of inputs."""
+
+    __slots__ = ("outputs", "inputs", "places")
+
+    def __init__(self, frame):
+        body = Body(frame)
+        body.at = 0
+        self.outputs = frozenset(body.text() for _ in range(body.unpack(U32)[0]))
+        self.inputs = tuple(self.input(body) for _ in range(body.unpack(U32)[0]))
+        self.places = struct.Struct(f"<{2 * len(self.inputs)}Q")  # offset and size of each
+
+    def input(self, body):
+        name = body.text()
+        dtype, rank = body.unpack(INPUT)
+        return name, dtype, body.shape(rank)
+
+
 class Runner:
     def __init__(self):
+        self.forms = {}
         self.control = Channel(wire.CONTROL)
         self.host = base.host = _triton_host.Host(self.control)
         self.model = None
@@ -108,9 +131,9 @@ class Runner:
                 self.answer(self.finalize)
                 return
             elif kind == wire.LOAD:
-                self.answer(self.load, json.loads(body))
+                self.answer(self.load, json.loads(body[HEADER.size:]))
             elif kind == wire.COMPLETE:
-                self.answer(self.complete, json.loads(body))
+                self.answer(self.complete, json.loads(body[HEADER.size:]))
             else:
                 raise RuntimeError(f"the server sent a frame of type {kind}")
 
@@ -180,33 +203,49 @@ class Runner:
         if hasattr(self.model, "finalize"):
             self.model.finalize()
 
-    def execute(self, body):
+    def execute(self, frame):
         """Runs a batch and returns the body of the result."""
-        self.host.executing = True
-        requests = self.requests(Body(body))
+        host = self.host
+        host.executing = True
+        requests = self.requests(frame)
+        del frame
+        large, given, error = [], (), None
         try:
-            result = self.run(requests)
+            parts = self.run(requests, large)
         except ModelError as e:
-            result = self.failed(requests, str(e))
+            error = str(e)
         except BaseException as e:
-            result = self.failed(requests, describe(e))
-        del requests
-        self.host.executing = False
-        return U32.pack(self.host.sends) + result + wire.numbers(U32, self.host.take_released())
+            error = describe(e)
+        if error is not None:
+            for r in requests:
+                r._close()
+        requests = r = None
+        if large and error is None:
+            try:
+                given = self.place(parts, large)
+            except ModelError as e:
+                error = str(e)
+        large = None
+        if error is not None:
+            parts = [b"\x01", text(error)]
+        host.executing = False
+        released = wire.numbers(U32, [*given, *host.take_released()]) if given or host.released else wire.EMPTY
+        return b"".join((U32.pack(host.sends), *parts, released))
 
-    def failed(self, requests, message):
-        for r in requests:
-            r._reply.close()
-        return b"\x01" + text(message)
-
-    def run(self, requests):
+    def run(self, requests, large):
         if not hasattr(self.model, "execute"):
             raise ModelError(f"Python model {self.about['file']} does not implement `execute` method.")
         responses = self.model.execute(list(requests))
         if type(responses).__name__ == "coroutine" or hasattr(responses, "__await__"):
             responses = self.complete_coroutine(responses)
         self.check(responses, requests)
-        return self.result(responses, requests)
+        parts = [STATUS.pack(0, len(requests))]
+        for r, request in zip(responses or [None] * len(requests), requests):
+            if r is None:
+                parts.append(self.unanswered(request))
+            else:
+                r._encode(parts, large, request._outputs)
+        return parts
 
     def complete_coroutine(self, coroutine):
         """Runs the coroutine of execute; of a decoupled model it is not waited for."""
@@ -234,37 +273,43 @@ class Runner:
             lines = traceback.TracebackException.from_exception(future.exception()).format()
             native.Logger.log_error("".join(lines))
 
-    def requests(self, body):
-        count, = body.unpack(U32)
-        first, = body.unpack(U64)
-        self.grant = body.unpack(RANGE)
-        return [self.request(body, first + i) for i in range(count)]
+    def requests(self, frame):
+        count, number, *self.grant = BATCH.unpack_from(frame, HEADER.size)
+        at = HEADER.size + BATCH.size
+        requests = []
+        for number in range(number, number + count):
+            request, at = self.request(frame, at, number)
+            requests.append(request)
+        return requests
 
-    def request(self, body, number):
+    def request(self, frame, at, number):
         request = native.InferenceRequest.__new__(native.InferenceRequest)
-        request._flags, request._timeout, kind, correlation = body.unpack(REQUEST)
-        name, request._id, request._parameters = body.text(), body.text(), body.text()
-        request._correlation = name if kind else correlation
-        request._trace = native.InferenceTrace()
-        request._trace._request, request._trace._context = number, body.text()
-        request._release = 0
-        outputs, = body.unpack(U32)
-        request._outputs = {body.text() for _ in range(outputs)}
-        request._reply = response.Reply(number, request._outputs)
-        block, = body.unpack(U32)
-        block = Block(block, 0, 0, self.host) if block else None
-        inputs, = body.unpack(U32)
-        request._inputs = [self.input(body, block, i) for i in range(inputs)]
-        return request
-
-    def input(self, body, block, i):
-        name = body.text()
-        dtype, rank = body.unpack(INPUT)
-        shape = body.shape(rank)
-        at = body.unpack(RANGE)
-        if i == 0 and block is not None:
-            block.base = at[0]
-        return native.Tensor._input(name, dtype, shape, block, at)
+        flags, timeout, correlation, block, size, form, texts = REQUEST.unpack_from(frame, at)
+        request._number, request._flags, request._timeout, request._correlation = number, flags, timeout, correlation
+        end = at + size
+        at += REQUEST.size
+        key = bytes(frame[at:at + form])
+        at += form
+        form = self.forms.get(key)
+        if form is None:
+            if len(self.forms) >= FORMS:
+                self.forms.clear()
+            form = self.forms[key] = Form(key)
+        request._outputs = form.outputs
+        if texts:
+            body = Body(frame)
+            body.at = at
+            request._correlation = body.text() or correlation
+            request._id, request._parameters, request._context = body.text(), body.text(), body.text()
+            at += texts
+        places = form.places.unpack_from(frame, at)
+        memory = Block(block, places[0], 0, self.host) if block else frame
+        request._inputs = inputs = []
+        i = 0
+        for name, dtype, shape in form.inputs:
+            inputs.append(native.Tensor._input(name, dtype, shape, memory, places[i:i + 2]))
+            i += 2
+        return request, end
 
     def check(self, responses, requests):
         if responses is None:
@@ -290,32 +335,50 @@ class Runner:
                 raise ModelError(
                     "Expected an 'InferenceResponse' object in the execute function return list, found type "
                     f"'{type(r)}'.")
+            reply = request._reply
+            if reply is None:
+                request._answered = True
+                continue
             try:
-                with request._reply.lock:
-                    request._reply.check(r, response.FINAL)
-                    request._reply.count(response.FINAL)
+                with reply.lock:
+                    reply.check(r, response.FINAL)
+                    reply.count(response.FINAL)
             except native.TritonModelException as e:
                 raise ModelError(str(e)) from None
 
-    def result(self, responses, requests):
-        parts, all_items, size = [b"\x00", U32.pack(len(requests))], [], 0
-        for r, request in zip(responses or [None] * len(requests), requests):
-            if r is None:
-                parts.append(self.unanswered(request))
+    def place(self, parts, large):
+        """Fills the gaps: the places of large outputs. A part of an input is passed as it is if nothing but large
+        refers to its block any more, so nothing can write to it; all others are copied."""
+        blocks = {}
+        for item in large:
+            block = item[3]
+            if block is not None:
+                blocks[block.number] = block
+                item[2], item[3] = None, block.number
+        del block, item
+        free = {number for number in blocks if sys.getrefcount(blocks[number]) == 2}  # blocks, and the argument
+        size = 0
+        for item in large:
+            if item[3] not in free:
+                item.append(size)
+                size += item[1] + 63 & -64
+        start = self.enlarge(size) if size else 0
+        for index, n, payload, number, at, *to in large:
+            if number in free:
+                parts[index] = PLACE.pack(number, at - blocks[number].base, n)
                 continue
-            items, n = r._measure(request._outputs)
-            parts.append(r._encode(_triton_host.encode(items, 0, size)))
-            all_items.append((items, size))
-            size += n
-        if size:
-            grant = self.enlarge(size)
-            for items, start in all_items:
-                self.host.fill(items, grant + start)
-        return b"".join(parts)
+            if payload is None:
+                self.host.copy(start + to[0], at, n)
+            else:
+                self.host.write(start + to[0], n, payload)
+            parts[index] = PLACE.pack(0, to[0], n)
+        for number in free:
+            blocks[number].number = 0  # the result gives it back
+        return list(free)
 
     def unanswered(self, request):
         """What becomes of a request that execute gave no response."""
-        reply = request._reply
+        reply = request._answers()
         if request._release != response.RESCHEDULE or reply.closed:
             return bytes([response.NONE])
         reply.close()
@@ -324,7 +387,7 @@ class Runner:
     def enlarge(self, size):
         if size > self.grant[1]:
             self.control.send(wire.NEED, U64.pack(size))
-            self.grant = RANGE.unpack(self.control.receive()[1])
+            self.grant = RANGE.unpack_from(self.control.receive()[1], HEADER.size)
             if self.grant[1] < size:
                 raise ModelError(f"the server has no memory for {size} bytes of outputs")
         return self.grant[0]

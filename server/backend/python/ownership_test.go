@@ -1,0 +1,197 @@
+package python
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/kserve"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// disposer does with its input what the request ID says.
+const disposer = `
+kept = []
+class TritonPythonModel:
+    def execute(self, requests):
+        self.earlier = list(kept)
+        return [pb_utils.InferenceResponse([self.answer(r)]) for r in requests]
+    def answer(self, request):
+        how = request.request_id()
+        tensor = request.inputs()[0]
+        if how == "untouched":
+            return tensor
+        array = tensor.as_numpy()
+        if how == "input":
+            return tensor
+        if how == "half":
+            return pb_utils.Tensor("OUT", array[len(array) // 2:])
+        if how == "reversed":
+            return pb_utils.Tensor("OUT", array[::-1])
+        if how == "add":
+            array += 1
+        if how == "keep":
+            kept.append(array)
+        if how == "keep tensor":
+            kept.append(tensor)
+        if how == "keep part":
+            kept.append(array[:1])
+        if how == "overwrite":
+            for k in self.earlier:
+                (k.as_numpy() if isinstance(k, pb_utils.Tensor) else k)[:] = 255
+            del kept[:len(self.earlier)]
+            self.earlier = []
+        if how == "new":
+            array = np.array(array)
+        return pb_utils.Tensor("OUT", array)
+`
+
+// expected is what disposer answers.
+func expected(how string, in []byte) []byte {
+	out := bytes.Clone(in)
+	switch how {
+	case "half":
+		return out[len(out)/2:]
+	case "reversed":
+		for i := range len(out) / 2 {
+			out[i], out[len(out)-1-i] = out[len(out)-1-i], out[i]
+		}
+	case "add":
+		for i := range out {
+			out[i]++
+		}
+	}
+	return out
+}
+
+// Responses keep their bytes whatever the model does later with arrays that it has kept, and
+// while the memory of other requests is used again.
+func TestResponsesAreTheirOwn(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, disposer)
+	require.NoError(t, h.load())
+	type answer struct {
+		how  string
+		want []byte
+		resp *infer.Response
+	}
+	var open []answer
+	verify := func(n int) {
+		for _, a := range open[:n] {
+			require.True(t, bytes.Equal(a.want, bytesOf(&a.resp.Outputs[0].Data)), "%s of %d bytes", a.how, len(a.want))
+			a.resp.Release()
+		}
+		open = open[n:]
+	}
+	const seed = 7
+	r := rand.New(rand.NewPCG(seed, seed))
+	ways := []string{"untouched", "input", "half", "reversed", "add", "keep", "keep tensor", "keep part", "overwrite", "new", ""}
+	sizes := []int{1, 100, inlineBytes - 1, inlineBytes, inlineBytes + 1, 10_000, 100_000, 3 << 20}
+	for range 40 {
+		var requests []*infer.Request
+		var answers []answer
+		for range 1 + r.IntN(4) {
+			how, in := ways[r.IntN(len(ways))], make([]byte, sizes[r.IntN(len(sizes))])
+			for i := range in {
+				in[i] = byte(i) ^ byte(r.Uint32())
+			}
+			request := h.request(tensor.Uint8, tensor.Shape{int64(len(in))}, bytes.Clone(in))
+			request.ID = how
+			request.Outputs = append(request.Outputs[:0], kserve.RequestedOutput{Name: "OUT"}, kserve.RequestedOutput{Name: "IN"})
+			requests, answers = append(requests, request), append(answers, answer{how: how, want: expected(how, in)})
+		}
+		responses, err := h.run(requests...)
+		require.NoError(t, err)
+		for i, resp := range responses {
+			require.NoError(t, resp.Err)
+			answers[i].resp = resp
+		}
+		open = append(open, answers...)
+		verify(max(0, len(open)-20))
+	}
+	verify(len(open))
+}
+
+// A large output that is a part of an input is passed as it is, unless the model has kept it.
+func TestPartsOfInputsAreNotCopied(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, disposer)
+	require.NoError(t, h.load())
+	for _, c := range []struct {
+		how    string
+		copied int64
+	}{
+		{"untouched", 0},
+		{"input", 0},
+		{"half", 0},
+		{"add", 0},
+		{"", 0},
+		{"reversed", 1 << 20},
+		{"new", 1 << 20},
+		{"keep", 1 << 20},
+		{"keep part", 1 << 20},
+	} {
+		_, before := h.pool.Copied()
+		in, _ := h.pool.Copied()
+		r := h.request(tensor.Uint8, tensor.Shape{1 << 20}, make([]byte, 1<<20))
+		r.ID = c.how
+		r.Outputs = append(r.Outputs[:0], kserve.RequestedOutput{Name: "OUT"}, kserve.RequestedOutput{Name: "IN"})
+		responses, err := h.run(r)
+		require.NoError(t, err)
+		require.NoError(t, responses[0].Err)
+		after, out := h.pool.Copied()
+		require.Equal(t, c.copied, out-before, c.how)
+		require.EqualValues(t, 1<<20, after-in, c.how)
+		responses[0].Release()
+	}
+}
+
+// The child may die while responses refer to the memory of its inputs.
+func TestResponsesOutliveTheChild(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, disposer)
+	require.NoError(t, h.load())
+	in := floats(1 << 18)
+	responses, err := h.run(h.request(tensor.Uint8, tensor.Shape{int64(len(in))}, bytes.Clone(in)))
+	require.NoError(t, err)
+	h.instance.(*instance).child.process.Kill()
+	h.instance.(*instance).child.process.Exit()
+	require.Equal(t, in, bytesOf(&responses[0].Outputs[0].Data))
+	responses[0].Release()
+}
+
+// A request that the model neither answers nor asks a response sender of is ended, and one
+// that is already answered has a closed sender.
+func TestRequestsWithoutSender(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, `
+class TritonPythonModel:
+    last = None
+    def execute(self, requests):
+        request, = requests
+        if request.request_id() == "nothing":
+            return [None]
+        if request.request_id() == "late":
+            sender = self.last.get_response_sender()
+            try:
+                sender.send(pb_utils.InferenceResponse())
+            except pb_utils.TritonModelException as e:
+                return [pb_utils.InferenceResponse(error=pb_utils.TritonError(f"{e} {self.last.is_cancelled()}"))]
+        self.last = request
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("OUT", np.array([5], np.uint8))])]
+`)
+	require.NoError(t, h.load())
+	for _, c := range []struct{ id, want string }{
+		{"nothing", "the model 'm_0' released the request and did not respond to it final"},
+		{"answered", "5 final"},
+		{"late", "Unable to send response. Non-decoupled model cannot send more than one response. False final"},
+	} {
+		a := h.lend(c.id)
+		require.NoError(t, h.batch(a))
+		require.Equal(t, []string{c.want}, a.responses(1))
+		a.end()
+	}
+}
