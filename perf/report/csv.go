@@ -187,7 +187,8 @@ func gpuCells(g *perf.GPUStats) []string {
 // ComposingModel is a composing model of an ensemble.
 type ComposingModel struct{ Model, Version string }
 
-// Parts returns the composing models; each gets a CSV of its own.
+// ComposingModels returns the composing models of the measured ensemble, for
+// WriteComposingCSV.
 func ComposingModels(r *perf.Report) []ComposingModel {
 	var models []ComposingModel
 	levels := r.Measured()
@@ -200,7 +201,7 @@ func ComposingModels(r *perf.Report) []ComposingModel {
 	return models
 }
 
-// WritePartCSV writes the levels with the statistics of one composing model.
+// WriteComposingCSV writes the levels with the statistics of one composing model.
 func WriteComposingCSV(w io.Writer, r *perf.Report, model ComposingModel, o CSVOptions) error {
 	t := newCSV(r, o)
 	h := []string{label(r.Settings.Mode), "Inferences/Second", "Client Send", "Network+Server Send/Recv", "Server Queue", "Server Compute Input", "Server Compute Infer", "Server Compute Output"}
