@@ -18,8 +18,8 @@ type Output struct {
 	// At is the location that the backend prefers. The memory may be elsewhere: see the
 	// Location of the buffer.
 	At tensor.Location
-	// Filled says that the backend writes every byte, or sends none. Otherwise recycled
-	// memory is cleared.
+	// Filled reports that the backend writes every byte before it sends the output. If it is
+	// not set, recycled memory is cleared.
 	Filled bool
 }
 

@@ -10,8 +10,8 @@ type Batch struct {
 	// scheduler sets it, and all requests are answered with it.
 	Refused error
 
-	// FormedAt is when the scheduler formed the batch, by Now; 0 when the time was not
-	// taken.
+	// FormedAt is when the scheduler formed the batch, by Now; 0 when the scheduler did not
+	// read the clock.
 	FormedAt int64
 	// InputEnd and OutputStart are the start and the end of the computation, by Now. The
 	// backend sets them; the core measures the start and the end of the whole call.

@@ -12,9 +12,9 @@ type Owner interface {
 	// before the answer is sent.
 	Completed(r *Request, err error)
 	// Finished is called once for each kept request, when it is answered, the backend's
-	// call has returned and the backend has let go. If Returned or Reclaim reports true,
-	// Finished is not called and the owner does the same itself: it releases the
-	// backend's reference.
+	// call has returned and the backend has let go. It releases the backend's reference.
+	// The request calls it, except when Returned or Reclaim reports true: then their
+	// caller does.
 	Finished(r *Request)
 }
 

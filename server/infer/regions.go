@@ -16,11 +16,11 @@ func (r *Request) writeRegions(resp *Response, final bool) {
 		if o.Into.Buffer == nil {
 			continue
 		}
-		endLoan := final || inRegion(resp, o) // otherwise the backend may still write a later response there
+		written := final || inRegion(resp, o) // otherwise the backend may still write a later response there
 		if resp.Err == nil {
 			resp.Err = r.writeRegion(o, resp)
 		}
-		if endLoan {
+		if written {
 			o.Return()
 		}
 		if final {

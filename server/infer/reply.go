@@ -30,7 +30,7 @@ type reply struct {
 	holdFinal bool      // the final response waits for Deliver
 	finalHeld bool      // final is set and waits
 	faulted   bool      // a contained panic ended the request before its backend did
-	late      bool      // the call returned before the answer: Completed counts the request
+	late      bool      // unanswered after the backend's call: Completed counts the request
 	final     *Response // the held final response; nil also when it has no data
 	err       error     // of the final response
 	loan      loan
@@ -50,8 +50,7 @@ func (p *reply) reset() {
 // Respond sends one response through the sink. A final response moves the request to
 // Answered; later ones are dropped and recorded for RespondedAfterFinal. With a nil resp
 // and final set, the responses end without data; without final, the empty response is
-// counted and not sent. Respond never panics and may be called from any
-// goroutine.
+// counted and not sent. Respond never panics and may be called from any goroutine.
 func (r *Request) Respond(resp *Response, final bool) {
 	if owner := r.respond(resp, final); owner != nil {
 		owner.Finished(r)

@@ -85,7 +85,7 @@ type Request struct {
 	afterFinal atomic.Bool
 	refs       atomic.Int32
 	pooled     bool
-	queueMu    sync.Mutex      // guards a change of queue
+	queueMu    sync.Mutex      // guards queue once it is set
 	queue      Queue           // set before the state becomes Queued
 	ctx        context.Context // set for a request with one waiting caller
 	wait       waiter
@@ -227,9 +227,9 @@ func (r *Request) Enter(q Queue) bool {
 }
 
 // Cancel records that no caller waits for the response. A queued request leaves its queue
-// at once and is answered with Cancelled on the goroutine that calls Cancel, which must
-// hold no lock that the request's Sink takes. A running request is only marked; the backend may poll the
-// mark. The caller must hold a reference.
+// at once and is answered with Cancelled on the caller's goroutine. A running request is
+// only marked; the backend may poll the mark. The caller must hold a reference, and no lock
+// that the request's Sink takes.
 func (r *Request) Cancel() {
 	if !r.cancelled.Swap(true) && r.State() == Queued {
 		r.queueMu.Lock()

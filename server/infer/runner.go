@@ -22,9 +22,9 @@ type Runner interface {
 
 // ResponseObserver observes each response with data or an error, before its outputs are
 // written to regions and it is sent, and may change it. The calls for one request never
-// overlap. An observer that replaces another one always calls the replaced one at its end,
-// because other requests may depend on that call. It therefore recovers from its own
-// panics and turns them into the error of the response.
+// overlap. An observer that replaces another one calls it before it returns, even after a
+// panic of its own, because other requests may depend on that call. So it recovers from
+// the panic and makes it the error of the response.
 type ResponseObserver interface {
 	Observe(r *Request, resp *Response, final bool)
 }

@@ -22,13 +22,12 @@ type Callee interface {
 	Model
 	// Ready reports whether it can serve requests now.
 	Ready() bool
-	// CheckReady asks the instances that have a readiness check of their own and returns
-	// why the model takes no requests. It may take seconds.
+	// CheckReady calls the readiness checks of the instances and returns why the model
+	// takes no requests; nil when it takes them. It may take seconds.
 	CheckReady() error
 }
 
-// Controller loads and unloads models for a model that asks for it. Its methods are those of
-// Service.
+// Controller lets a model load and unload models. Its methods are those of Service.
 type Controller interface {
 	ModelReady(name, version string) (bool, error)
 	Load(ctx context.Context, name string, o LoadOptions) error
