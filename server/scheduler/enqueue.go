@@ -75,7 +75,7 @@ func errCancelled() error { return status.New(status.Cancelled, "") }
 
 // ErrNoInstance returns the error for a request whose model has only broken instances.
 func ErrNoInstance(r *infer.Request) error {
-	return status.New(status.Unavailable, "%smodel '%s' has no working instance left; it is restarted, or reload the model", r.Tag(), r.ModelName)
+	return status.New(status.Unavailable, "%smodel '%s' has no working instance left; wait for the restart, or reload the model", r.Tag(), r.ModelName)
 }
 
 // Withdraw removes a waiting request and answers it with Cancelled. It returns false when

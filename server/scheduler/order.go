@@ -13,7 +13,7 @@ type Order struct {
 	mu struct {
 		sync.Mutex
 		front, back *entry
-		sending     bool // a goroutine sends, also the responses that others add meanwhile
+		sending     bool // a goroutine is sending; it also sends the responses that others add meanwhile
 	}
 }
 

@@ -43,8 +43,8 @@ type Releaser interface {
 }
 
 // Gate lets instances start a batch, across models: the rate limiter. With a Gate no
-// batch runs on a caller's goroutine. Only the slot waits for the Gate: its batch is
-// formed after Acquire.
+// batch runs on a caller's goroutine. A slot waits for the Gate before its batch is formed,
+// so that requests which arrive meanwhile can join.
 type Gate interface {
 	// Acquire waits for a grant: the right to run one batch on the instance of that slot.
 	// A slot that has run a batch and has another one calls Acquire again without

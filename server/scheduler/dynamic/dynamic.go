@@ -59,7 +59,7 @@ type scan struct {
 	first, last *infer.Request
 	// count and rows are those of the requests that fit together.
 	count, rows int
-	oldest      int64             // when the first of them arrived
+	oldest      int64             // earliest arrival among them
 	best        int               // number of requests that make the largest preferred size met; 0: none
 	why         stats.CloseReason // of best
 	closed      bool              // last cannot join
@@ -72,9 +72,9 @@ type scan struct {
 // requests that fit together has waited for the queue delay, all that fit are taken
 // instead.
 //
-// A request may exceed the largest preferred size while no preferred size was met. With a
-// queue delay, the batch then ends before that request. Without a queue delay, the request
-// joins if it fits, as in Triton, where batches grow while they wait for an instance.
+// If no preferred size can be met exactly, some request exceeds the largest one. With a
+// queue delay, the batch ends before that request. Without a queue delay, the request joins
+// if it fits, as in Triton, where batches grow while they wait for an instance.
 func (p *Policy) Evaluate(waiting *scheduler.PriorityQueue, now int64, flush bool) scheduler.Decision {
 	delay := p.delay.Load()
 	s := p.scan(waiting, delay > 0)
