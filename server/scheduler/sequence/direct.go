@@ -13,7 +13,7 @@ import (
 // one.
 type direct struct {
 	delay       int64   // ns
-	share       float64 // of the rows; when they have a request, the delay ends
+	share       float64 // the delay ends when this share of the rows have a request
 	rows        float64
 	equalInputs dynamic.EqualInputs
 }
@@ -44,10 +44,10 @@ func (l *slot) next() *infer.Request {
 	return l.seq.waiting.Front()
 }
 
-// next returns the request of a slot that may run; nil when there is none. With implicit
+// runnable returns the request of a slot that may run; nil when there is none. With implicit
 // states a request waits until the backend is done with the previous one. A backend of a
 // decoupled model may be done long after its call.
-func (*direct) next(s *Source, l *slot) *infer.Request {
+func (*direct) runnable(s *Source, l *slot) *infer.Request {
 	if s.stateStore != nil && l.running > 0 {
 		return nil
 	}
@@ -60,10 +60,10 @@ func (*direct) next(s *Source, l *slot) *infer.Request {
 func (d *direct) evaluate(s *Source, inst *instance, now int64, flush bool) scheduler.Decision {
 	ready, last, oldest := 0, -1, int64(0)
 	for i := 0; i < len(inst.slots); i++ {
-		r := d.next(s, inst.slots[i])
+		r := d.runnable(s, inst.slots[i])
 		for r != nil && r.Cancelled() {
 			s.cancel(inst.slots[i].seq, r)
-			r = d.next(s, inst.slots[i]) // of the next sequence
+			r = d.runnable(s, inst.slots[i]) // of the next sequence
 		}
 		if r == nil {
 			continue
@@ -88,37 +88,37 @@ func (d *direct) evaluate(s *Source, inst *instance, now int64, flush bool) sche
 }
 
 // form takes the first request of each slot. A null request fills the row of a slot that
-// has none, or whose request cannot share a batch with the first request found. Null
-// requests are like that first request.
+// has none, or whose request cannot share a batch with the first request found. That
+// request is the pattern of the null requests.
 func (d *direct) form(s *Source, inst *instance, decision scheduler.Decision) {
 	inst.instanceSlot.Why = decision.Why
 	var first *infer.Request
 	for _, l := range inst.slots[:decision.Count] {
-		if r := d.next(s, l); r != nil {
+		if r := d.runnable(s, l); r != nil {
 			first = r
 			break
 		}
 	}
 	for _, l := range inst.slots[:decision.Count] {
-		r := d.next(s, l)
+		r := d.runnable(s, l)
 		if r == nil || r != first && !d.joins(s, first, r) {
 			inst.instanceSlot.Batch.Add(newNullRequest(first))
 			continue
 		}
 		q := l.seq
 		q.waiting.Remove(r)
-		s.run(inst, l, q, r)
+		s.addToBatch(inst, l, q, r)
 		s.vacateIfEnded(l)
 	}
 }
 
-// joins reports whether a request can share a batch with its first one.
+// joins reports whether a request can share a batch whose first request is first.
 func (d *direct) joins(s *Source, first, r *infer.Request) bool {
 	return d.equalInputs.Equal(first, r) && s.compatible(first, r)
 }
 
-// run adds a request to the batch.
-func (s *Source) run(inst *instance, l *slot, q *sequence, r *infer.Request) {
+// addToBatch adds a request to the batch of an instance.
+func (s *Source) addToBatch(inst *instance, l *slot, q *sequence, r *infer.Request) {
 	r.Move(infer.Queued, infer.Executing) // so that Withdraw ignores it
 	s.stats.Pending.Add(-1)
 	q.refs++

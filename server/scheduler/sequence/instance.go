@@ -39,7 +39,7 @@ func newInstance(s *Source, instanceSlot *scheduler.Slot, alarm scheduler.Alarm)
 // it holds the instance slot. It returns false when the instance must be closed.
 func (s *Source) Next(instanceSlot *scheduler.Slot) bool {
 	inst := s.instances[instanceSlot.Index]
-	inst.grant.Use() // by the previous batch
+	inst.grant.Use() // the previous batch has run under it
 	s.mu.Lock()
 	for !inst.retired || inst.filled { // a batch that a caller formed runs in any case
 		if s.form(inst) {

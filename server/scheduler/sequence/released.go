@@ -30,7 +30,9 @@ func (s *Source) Released(r *infer.Request) bool {
 	return again
 }
 
-// advance continues with a slot in which a request has ended.
+// advance continues a slot after one of its requests has ended: it frees the slot if the
+// sequence has ended too, offers the next request to the strategy, and wakes the instance if
+// a batch is due.
 func (s *Source) advance(l *slot) {
 	s.vacateIfEnded(l)
 	s.strategy.arrive(s, l)
