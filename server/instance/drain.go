@@ -67,9 +67,9 @@ func (g *Group) closeAll() error {
 			w.setState(Closed, "")
 			errs = append(errs, g.closeInstance(w))
 		}
-		g.closed = errors.Join(append(errs, g.closeContained(g.opts.Name, g.opts.Model.Close))...)
+		g.closeErr = errors.Join(append(errs, g.closeContained(g.opts.Name, g.opts.Model.Close))...)
 		g.cancelBatches()
 		g.source.Free()
 	})
-	return g.closed
+	return g.closeErr
 }

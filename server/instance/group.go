@@ -64,7 +64,7 @@ type Group struct {
 	closing        chan struct{} // closed when the group drains
 	drain          sync.Once
 	close          sync.Once
-	closed         error
+	closeErr       error // the result of close
 }
 
 // worker is one instance and its slot, through all restarts of the instance.
@@ -120,8 +120,8 @@ func deviceStats(m *stats.Model, at backend.Placement) *stats.DeviceStats {
 	return &m.DeviceStats
 }
 
-// runInline runs the batch of a slot on the goroutine of the caller of self, and returns
-// the slot in every case.
+// runInline runs the batch of a slot on the goroutine of a caller, whose request is self. It
+// returns the slot in every case.
 func (g *Group) runInline(slot *scheduler.Slot, self *infer.Request) {
 	defer g.source.Done(slot)
 	g.run(g.batchContext, g.workers[slot.Index], self)

@@ -95,7 +95,7 @@ func (w *worker) Finished(r *infer.Request) {
 
 // reclaim takes back the requests that a closed instance still keeps.
 func (w *worker) reclaim() {
-	for _, r := range w.kept.retainAll(nil) {
+	for _, r := range w.kept.retainAll(nil) { // nil: the next instance starts without an abort
 		if r.Reclaim() {
 			w.Finished(r)
 		}

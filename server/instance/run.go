@@ -174,9 +174,9 @@ func (g *Group) ensureAnswered(w *worker, b *infer.Batch, err error) {
 
 // count counts the batch in the statistics. A batch whose requests all failed does not
 // count as an execution. Requests are counted by their final response, with two
-// exceptions. For a decoupled model, a request for which the backend called Keep is
-// counted by batchErr, the result of the call, as in Triton. A late request of another
-// model is counted by Completed and not here.
+// exceptions. If the model is decoupled, a request for which the backend called Keep is
+// counted by batchErr, the result of the call, as in Triton. If it is not, a late request
+// is counted by Completed and not here.
 func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, batchErr error) {
 	if b.InputEnd == 0 {
 		b.InputEnd = begin
