@@ -25,8 +25,8 @@ func (f *flow) handleContained(ev event, caller bool) {
 }
 
 // failAfterPanic fails the flow after a panic. It ends the step of the interrupted event
-// and cancels the steps in flight; the flow is over when these have ended. If that panics
-// too, some may never end; then the request is answered at once.
+// and cancels the steps in flight; the flow is over when these have ended. If one of these
+// calls panics too, a step may never end; then the request is answered at once.
 func (f *flow) failAfterPanic(ev event) {
 	f.ready, f.responsesDue, f.over = f.ready[:0], f.responsesDue[:0], false
 	if f.err == nil {

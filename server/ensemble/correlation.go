@@ -19,24 +19,24 @@ func correlationOf(r *infer.Request) correlation {
 	return correlation{r.SequenceID, r.SequenceIDStr, r.SequenceStart, r.SequenceEnd}
 }
 
-func (m correlation) applyTo(r *infer.Request) {
-	r.SequenceID, r.SequenceIDStr, r.SequenceStart, r.SequenceEnd = m.id, m.name, m.start, m.end
+func (c correlation) applyTo(r *infer.Request) {
+	r.SequenceID, r.SequenceIDStr, r.SequenceStart, r.SequenceEnd = c.id, c.name, c.start, c.end
 }
 
 // read applies the parameters of a response, and reports whether any changed the
 // correlation.
-func (m *correlation) read(params []kserve.Parameter) (changed bool, err error) {
+func (c *correlation) read(params []kserve.Parameter) (changed bool, err error) {
 	for i := range params {
 		p := &params[i]
 		switch p.Name {
 		case "sequence_id":
 			switch p.Kind {
 			case kserve.ParamInt:
-				m.id, m.name = uint64(p.Int), ""
+				c.id, c.name = uint64(p.Int), ""
 			case kserve.ParamUint:
-				m.id, m.name = p.Uint, ""
+				c.id, c.name = p.Uint, ""
 			case kserve.ParamString:
-				m.id, m.name = 0, p.String
+				c.id, c.name = 0, p.String
 			default:
 				return changed, status.New(status.InvalidArg,
 					"expected parameter 'sequence_id' to be TRITONSERVER_PARAMETER_INT or TRITONSERVER_PARAMETER_STRING")
@@ -46,9 +46,9 @@ func (m *correlation) read(params []kserve.Parameter) (changed bool, err error) 
 				return changed, status.New(status.InvalidArg, "expect parameter '%s' to be TRITONSERVER_PARAMETER_BOOL", p.Name)
 			}
 			if p.Name == "sequence_start" {
-				m.start = p.Bool
+				c.start = p.Bool
 			} else {
-				m.end = p.Bool
+				c.end = p.Bool
 			}
 		default:
 			continue
@@ -59,12 +59,12 @@ func (m *correlation) read(params []kserve.Parameter) (changed bool, err error) 
 }
 
 // describe adds the sequence parameters that every response of an ensemble has.
-func (m correlation) describe(resp *infer.Response) {
-	id := kserve.Parameter{Name: "sequence_id", Kind: kserve.ParamInt, Int: int64(m.id)}
-	if m.name != "" {
-		id = kserve.Parameter{Name: "sequence_id", Kind: kserve.ParamString, String: m.name}
+func (c correlation) describe(resp *infer.Response) {
+	id := kserve.Parameter{Name: "sequence_id", Kind: kserve.ParamInt, Int: int64(c.id)}
+	if c.name != "" {
+		id = kserve.Parameter{Name: "sequence_id", Kind: kserve.ParamString, String: c.name}
 	}
 	resp.Parameters = append(resp.Parameters, id,
-		kserve.Parameter{Name: "sequence_start", Kind: kserve.ParamBool, Bool: m.start},
-		kserve.Parameter{Name: "sequence_end", Kind: kserve.ParamBool, Bool: m.end})
+		kserve.Parameter{Name: "sequence_start", Kind: kserve.ParamBool, Bool: c.start},
+		kserve.Parameter{Name: "sequence_end", Kind: kserve.ParamBool, Bool: c.end})
 }

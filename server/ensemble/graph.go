@@ -109,8 +109,8 @@ func outputOrder(c *inferencepb.ModelConfig) []int {
 // responseStep returns the number of the step that is the ensemble's response.
 func (g *graph) responseStep() int { return len(g.steps) }
 
-// needed marks in active the steps that the requested outputs depend on, and the response.
-func (g *graph) needed(wants func(output string) bool, active []bool) {
+// markNeeded marks in active the steps that the requested outputs depend on, and the response.
+func (g *graph) markNeeded(wants func(output string) bool, active []bool) {
 	clear(active)
 	var mark func(t int)
 	mark = func(t int) {

@@ -33,7 +33,7 @@ func (f *flow) begin() {
 		}
 		f.models = append(f.models, m)
 	}
-	g.needed(f.request.Wants, f.active)
+	g.markNeeded(f.request.Wants, f.active)
 	for i := range g.outputs {
 		f.wanted[g.outputs[i].tensor] = f.request.Wants(g.outputs[i].name)
 	}
@@ -85,15 +85,15 @@ func (f *flow) endStep(ev event) {
 // storeOutputs stores the outputs of a step as values of their tensors.
 func (f *flow) storeOutputs(s *step, resp *infer.Response) {
 	n := &f.e.graph.steps[s.index]
-	m := correlationOf(s.request)
-	changed, err := m.read(resp.Parameters)
+	c := correlationOf(s.request)
+	changed, err := c.read(resp.Parameters)
 	if err != nil {
 		f.setError(err)
 		return
 	}
 	for i := range n.outputs {
 		p := &n.outputs[i]
-		v := value{correlation: m, correlationSet: changed}
+		v := value{correlation: c, correlationSet: changed}
 		if n.batching {
 			v.rows = s.request.Batch
 		}

@@ -84,12 +84,12 @@ func (f *flow) fill(s *step) {
 }
 
 // joinSequence gives a request the correlation that the model of an earlier step has set. If
-// the request has a different one from another step already, it keeps that and an error is
-// logged.
-func (f *flow) joinSequence(r *infer.Request, m correlation, joined bool) {
+// joined is set, the request has one from another step already: it keeps that one, and an
+// error is logged if the two differ.
+func (f *flow) joinSequence(r *infer.Request, c correlation, joined bool) {
 	if !joined {
-		m.applyTo(r)
-	} else if m != correlationOf(r) {
+		c.applyTo(r)
+	} else if c != correlationOf(r) {
 		f.e.opts.Log.Error("responses of several models give a step of an ensemble different sequences; the first counts", "ensemble", f.e.name)
 	}
 }
