@@ -42,12 +42,12 @@ func newFlights(c *Runner) *flights {
 }
 
 // submit makes r the leader or a follower of its key.
-func (f *flights) submit(r *infer.Request, t *missObserver) error {
+func (f *flights) submit(r *infer.Request, miss *missObserver) error {
 	f.mu.Lock()
-	fl := f.mu.byKey[t.key]
+	fl := f.mu.byKey[miss.key]
 	if fl == nil {
-		fl = &flight{flights: f, key: t.key}
-		f.mu.byKey[t.key] = fl
+		fl = &flight{flights: f, key: miss.key}
+		f.mu.byKey[miss.key] = fl
 		f.mu.Unlock()
 		return fl.leadContained(r)
 	}
@@ -65,11 +65,11 @@ func (f *flights) submit(r *infer.Request, t *missObserver) error {
 }
 
 // lead submits r, the leader, to the next runner.
-func (fl *flight) lead(r *infer.Request, t *missObserver) error {
-	t.flight = fl
+func (fl *flight) lead(r *infer.Request, miss *missObserver) error {
+	miss.flight = fl
 	err := fl.flights.runner.next.Submit(r)
 	if err != nil {
-		r.Observer = t.replaced
+		r.Observer = miss.replaced
 		fl.finish(nil, false)
 	}
 	return err
@@ -107,11 +107,11 @@ func (fl *flight) finish(resp *infer.Response, ok bool) {
 // answer sends the leader's response to a follower. It counts as a hit: nothing was
 // computed for it.
 func (f *flights) answer(r *infer.Request, from *infer.Response) {
-	t := removeMissObserver(r)
+	miss := removeMissObserver(r)
 	resp := infer.NewResponse()
 	share(from.Parameters, from.Outputs, resp)
 	r.Hold()
-	f.runner.hit(r, resp, stats.CacheHit{Queued: infer.Now() - r.Times.Queued - t.lookup, Lookup: t.lookup})
+	f.runner.hit(r, resp, stats.CacheHit{Queued: infer.Now() - r.Times.Queued - miss.lookup, Lookup: miss.lookup})
 	r.Deliver()
 	r.Release()
 }
@@ -130,8 +130,8 @@ func (fl *flight) promote(r *infer.Request) {
 // leadContained is lead that turns a panic into an error, so that followers do not wait for
 // ever. If the next runner has already accepted the request, that runner answers it.
 func (fl *flight) leadContained(r *infer.Request) (err error) {
-	t := r.Observer.(*missObserver)
-	before := t.replaced
+	miss := r.Observer.(*missObserver)
+	before := miss.replaced
 	defer func() {
 		if p := recover(); p != nil {
 			fl.flights.runner.opts.Log.Error("panic while a request was submitted", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -142,7 +142,7 @@ func (fl *flight) leadContained(r *infer.Request) (err error) {
 			}
 		}
 	}()
-	return fl.lead(r, t)
+	return fl.lead(r, miss)
 }
 
 // Withdraw removes a follower that was cancelled.
@@ -184,14 +184,15 @@ func (f *flights) fail(r *infer.Request, err error, why stats.Failure) {
 
 // removeMissObserver takes the observer from a follower, so that its response is not stored.
 func removeMissObserver(r *infer.Request) missObserver {
-	t := r.Observer.(*missObserver)
-	r.Observer = t.replaced
-	return *t
+	miss := r.Observer.(*missObserver)
+	r.Observer = miss.replaced
+	return *miss
 }
 
-// drain is called after the drain of the next runner. If that has completed, it answered
-// all leaders and refuses their followers, which become leaders one after the other; drain
-// waits for them. If it timed out, drain answers the followers that still wait.
+// drain is called after the drain of the next runner. If that drain completed, all leaders
+// are answered. Their followers become leaders one after the other, and the next runner
+// refuses each; drain waits for the last one. If the drain timed out, drain answers the
+// followers that still wait.
 func (f *flights) drain(completed bool) {
 	if completed {
 		f.promoting.Wait()

@@ -20,10 +20,10 @@ var missObservers = sync.Pool{New: func() any { return &missObserver{} }}
 
 // observeMiss sets the observer that stores the request's response.
 func (c *Runner) observeMiss(r *infer.Request, k Key, lookup int64) *missObserver {
-	t := missObservers.Get().(*missObserver)
-	*t = missObserver{runner: c, key: k, lookup: lookup, replaced: r.Observer}
-	r.Observer = t
-	return t
+	miss := missObservers.Get().(*missObserver)
+	*miss = missObserver{runner: c, key: k, lookup: lookup, replaced: r.Observer}
+	r.Observer = miss
+	return miss
 }
 
 var _ infer.ResponseRetainer = (*missObserver)(nil)
@@ -33,18 +33,18 @@ var _ infer.ResponseRetainer = (*missObserver)(nil)
 func (*missObserver) RetainsResponses() bool { return true }
 
 // Observe stores the one response of a request, if it is not an error.
-func (t *missObserver) Observe(r *infer.Request, resp *infer.Response, final bool) {
-	whole := final && resp.Err == nil && immutable(resp)
-	if whole {
-		t.runner.storeContained(t.key, t.lookup, resp)
+func (o *missObserver) Observe(r *infer.Request, resp *infer.Response, final bool) {
+	storable := final && resp.Err == nil && immutable(resp)
+	if storable {
+		o.runner.storeContained(o.key, o.lookup, resp)
 	}
-	if t.flight != nil {
-		t.flight.finish(resp, whole)
+	if o.flight != nil {
+		o.flight.finish(resp, storable)
 	}
-	r.Observer = t.replaced
-	if t.replaced != nil {
-		t.replaced.Observe(r, resp, final)
+	r.Observer = o.replaced
+	if o.replaced != nil {
+		o.replaced.Observe(r, resp, final)
 	}
-	*t = missObserver{}
-	missObservers.Put(t)
+	*o = missObserver{}
+	missObservers.Put(o)
 }

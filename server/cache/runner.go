@@ -66,14 +66,14 @@ func (c *Runner) Infer(ctx context.Context, r *infer.Request) (*infer.Response, 
 	if c.order != nil {
 		return await(ctx, r, c.Submit)
 	}
-	answered, t := c.lookup(ctx, r)
+	answered, miss := c.lookup(ctx, r)
 	switch {
 	case answered:
 		resp, err := r.Take(ctx)
 		r.Release()
 		return resp, err
-	case t != nil && c.flights != nil:
-		return await(ctx, r, func(r *infer.Request) error { return c.flights.submit(r, t) })
+	case miss != nil && c.flights != nil:
+		return await(ctx, r, func(r *infer.Request) error { return c.flights.submit(r, miss) })
 	}
 	return c.next.Infer(ctx, r)
 }
@@ -117,14 +117,14 @@ func (c *Runner) submitInOrder(r *infer.Request) (err error) {
 }
 
 func (c *Runner) submit(r *infer.Request) error {
-	answered, t := c.lookup(context.Background(), r)
+	answered, miss := c.lookup(context.Background(), r)
 	switch {
 	case answered:
 		r.Deliver()
 		r.Release()
 		return nil
-	case t != nil && c.flights != nil:
-		return c.flights.submit(r, t)
+	case miss != nil && c.flights != nil:
+		return c.flights.submit(r, miss)
 	}
 	return c.next.Submit(r)
 }
@@ -132,7 +132,7 @@ func (c *Runner) submit(r *infer.Request) error {
 // lookup answers a request from the cache, and holds its response. For a miss it sets an
 // observer, which will store the response. It does neither for a request that cannot be
 // cached.
-func (c *Runner) lookup(ctx context.Context, r *infer.Request) (answered bool, t *missObserver) {
+func (c *Runner) lookup(ctx context.Context, r *infer.Request) (answered bool, miss *missObserver) {
 	queued := infer.Now()
 	if r.Cancelled() || !c.scopeValid() || !copyForeign(c.opts.Pool, r.Inputs) {
 		return false, nil
