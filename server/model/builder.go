@@ -66,9 +66,9 @@ type Options struct {
 	Stats stats.Options
 }
 
-// Holds are the numbers of requests that wait before a new scheduler forms its first batch:
-// Requests in the queue or in the slots of sequences and Backlog in the backlog of sequences.
-// The zero value does not delay batches.
+// Holds are the numbers of requests that wait before a new scheduler forms its first batch.
+// Requests counts those in the queue or in sequence slots, Backlog those in the backlog of
+// sequences. The zero value does not delay batches.
 type Holds struct{ Requests, Backlog int }
 
 // Provenance is what a version was loaded from.
@@ -155,7 +155,7 @@ func (b *Builder) build(s Source, fill func(v *LoadedVersion) error) (_ *LoadedV
 	if err := fill(v); err != nil {
 		return nil, err
 	}
-	v.seconds = time.Since(begin).Seconds()
+	v.loadSeconds = time.Since(begin).Seconds()
 	v.folder.Hold()
 	v.refs.Store(1)
 	return v, nil

@@ -9,9 +9,9 @@ import (
 	"triton/server/infer"
 )
 
-// stepModels finds the models of an ensemble's steps. While another ensemble holds this one
-// as a step, this one holds the models of its own steps too. So its request finds them even
-// if they are unloaded before it runs.
+// stepModels finds the models of an ensemble's steps. While an outer ensemble holds the
+// ensemble as a step, stepModels holds the models of the ensemble's own steps. So the step's
+// request finds them even if they are unloaded before it runs.
 type stepModels struct {
 	models  infer.Submitter
 	targets []target

@@ -58,8 +58,9 @@ type LoadedVersion struct {
 	samples  *warmup.Plan    // requests that new instances run first; nil: none
 	// sequences is the scheduler of a model with sequence batching, else nil.
 	sequences *sequence.Source
-	seconds   float64 // time to load
-	// calls reports whether the backend's model calls other models. Versions that share the
+	// loadSeconds is how long the load took.
+	loadSeconds float64
+	// callsModels reports whether the backend's model calls other models. Versions that share the
 	// backend's model share it too.
 	callsModels *atomic.Bool
 	// replaced reports whether another version uses the backend's model from now on.
