@@ -75,7 +75,7 @@ func callers(open []*model.LoadedVersion) []*model.LoadedVersion {
 }
 
 // waitClosed collects the results of closing versions, and logs every second what they wait
-// for. At the first second after the end of ctx it gives up: a backend hangs.
+// for. At the first tick after the end of ctx it gives up, because a backend hangs.
 func (r *Repository) waitClosed(ctx context.Context, open []*model.LoadedVersion, done <-chan error) []error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -87,7 +87,7 @@ func (r *Repository) waitClosed(ctx context.Context, open []*model.LoadedVersion
 			left--
 		case <-tick.C:
 			if ctx.Err() != nil {
-				return append(errs, fmt.Errorf("%d model versions do not end: %w", left, context.Cause(ctx)))
+				return append(errs, fmt.Errorf("%d model versions are still running: %w", left, context.Cause(ctx)))
 			}
 			r.logInFlight(ctx, open)
 		}

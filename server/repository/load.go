@@ -35,19 +35,19 @@ func lacksOnlyLibrary(err error) bool {
 // together or not at all: if one fails, the versions that served before continue to serve.
 func (r *Repository) loadModel(ctx context.Context, c *layout.Content) error {
 	err := r.loadVersions(ctx, c)
-	now := &plan.Outcome{Location: c.From.Location, Stamp: c.Stamp, Override: c.Override}
+	outcome := &plan.Outcome{Location: c.From.Location, Stamp: c.Stamp, Override: c.Override}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
-		now = &plan.Outcome{Err: err}
+		outcome = &plan.Outcome{Err: err}
 		if last := r.outcomes[c.ID()]; last != nil {
-			now.Location, now.Stamp, now.Override = last.Location, last.Stamp, last.Override
+			outcome.Location, outcome.Stamp, outcome.Override = last.Location, last.Stamp, last.Override
 		}
 		if c.Ensemble() {
-			now.Stamp = nil // out of service: the next operation loads it again although its files are the same
+			outcome.Stamp = nil // out of service: the next operation loads it again although its files are the same
 		}
 	}
-	r.outcomes[c.ID()] = now
+	r.outcomes[c.ID()] = outcome
 	return err
 }
 

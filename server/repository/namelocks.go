@@ -102,22 +102,23 @@ func (n *nameLocks) lock(ctx context.Context, op *operation, name string, own *w
 		n.mu.Unlock()
 		select {
 		case <-h.ended:
-			n.wake(op)
+			n.stopWaiting(op)
 		case <-ctx.Done():
-			n.wake(op)
+			n.stopWaiting(op)
 			return nil, &status.Error{Code: status.Cancelled, Msg: "model '" + name + "' is being loaded or unloaded by another call", Cause: context.Cause(ctx)}
 		}
 	}
 }
 
-func (n *nameLocks) wake(op *operation) {
+// stopWaiting records that an operation no longer waits.
+func (n *nameLocks) stopWaiting(op *operation) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.waiting, op)
 }
 
-// waitsFor reports whether an operation cannot end before op does: op is nested in it, or an
-// operation that is nested in it waits for one that cannot end before op. The caller holds
+// waitsFor reports whether o cannot end before op does: op is nested in o, or o or an
+// operation nested in o waits for a third one that cannot end before op. The caller holds
 // n.mu.
 func (n *nameLocks) waitsFor(o, op *operation) bool {
 	if op.within(o) {

@@ -25,8 +25,8 @@ type (
 	placeKey     struct{}
 )
 
-// begin returns an operation that a call with the context requests, and the context for
-// what it does.
+// begin returns a new operation and the context for its work. The operation is nested in
+// that of ctx, if ctx has one.
 func (r *Repository) begin(ctx context.Context) (*operation, context.Context) {
 	outer, _ := ctx.Value(operationKey{}).(*operation)
 	o := &operation{outer}
@@ -70,8 +70,8 @@ func (p *place) giveBack() {
 	}
 }
 
-// lendPlace gives back the place of the version that loads in a context, if any, until the
-// returned function is called. That waits for a place again, until ctx ends.
+// lendPlace gives back the place of the version that ctx loads, if it loads one. The
+// returned function waits for a place again, until ctx ends.
 func lendPlace(ctx context.Context) (back func()) {
 	p, _ := ctx.Value(placeKey{}).(*place)
 	if p == nil {

@@ -30,8 +30,8 @@ type result struct {
 	reported map[store.ID]bool  // the models whose action was plan.Report
 }
 
-// reconcile edits the desired state, and brings the models of the edit and the ensembles that
-// need them to it. The caller has locked their names.
+// reconcile edits the desired state, and brings the actual state of the edited models and of
+// the ensembles that need them to it. The caller has locked their names.
 func (r *Repository) reconcile(ctx context.Context, l *layout.Listing, e edit) result {
 	found := r.survey(ctx, l, e)
 	for _, f := range found {

@@ -29,7 +29,7 @@ func (r *Repository) reserve(
 		free, err := r.locks.lockAll(ctx, op, held, w)
 		if errors.Is(err, errCycle) {
 			return nil, status.New(status.Unavailable,
-				"model '%s' is being loaded or unloaded, and that waits for this call; a model must not load or unload while it is being loaded what waits for it", name)
+				"model '%s' is being loaded or unloaded, and that waits for this call; models must not load or unload themselves or each other while they are being loaded", name)
 		}
 		if err != nil {
 			return nil, err

@@ -133,7 +133,8 @@ func (l *Listing) StepNames(ctx context.Context, name string, override *string) 
 	return all
 }
 
-// open parses the configuration of a model, after its stamp.
+// open parses the configuration of a model. It takes the stamp first, so that a change of
+// the files after that makes the stamp differ.
 func (l *Listing) open(ctx context.Context, m *store.Model, override *string) *readResult {
 	if got := l.read[m.ID]; got != nil && got.override == override {
 		return got
@@ -165,13 +166,13 @@ func (l *Listing) composingModels(c *Content) []store.ID {
 
 // composingModel finds the model of a step of an ensemble in a namespace: the model of that
 // namespace, or the only model of the name. It returns the zero ID if there is no such model.
-func (l *Listing) composingModel(space, name string) store.ID {
+func (l *Listing) composingModel(namespace, name string) store.ID {
 	if !l.reader.Namespacing {
 		return store.ID{Name: name}
 	}
 	found := l.Named(name)
 	for _, m := range found {
-		if m.ID.Namespace == space {
+		if m.ID.Namespace == namespace {
 			return m.ID
 		}
 	}
