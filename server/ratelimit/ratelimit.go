@@ -19,7 +19,7 @@ import (
 	"triton/pkg/status"
 )
 
-// AllDevices is the device of a Resource that every device has.
+// AllDevices is the value of Resource.Device for a resource that each device has.
 const AllDevices = -1
 
 // Resource is the available amount of a resource.

@@ -96,8 +96,8 @@ func (m *Manager) unregister(k kind, name string) (stuck []*region) {
 	return stuck
 }
 
-// list returns the region of a kind with a name, or all regions of the kind if it is
-// empty.
+// list returns the region of a kind with a name, or all regions of the kind if name is
+// empty. other reports whether there are such regions of the other kind.
 func (m *Manager) list(k kind, name string) (all []*region, other bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

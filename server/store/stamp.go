@@ -65,8 +65,8 @@ func lastChange(path string, depth int) int64 {
 // Same reports whether nothing was changed. Content without a stamp counts as changed.
 func (s Stamp) Same(t Stamp) bool { return s != nil && maps.Equal(s, t) }
 
-// SameFor reports whether nothing was changed that one version depends on: neither in its own
-// folder nor beside the versions. It ignores the entry named config: callers compare the
+// SameFor reports whether everything that one version depends on is unchanged: its own folder
+// and the entries beside the versions. It ignores the entry named config: callers compare the
 // configuration itself.
 func (s Stamp) SameFor(t Stamp, version, config string) bool {
 	others := func(name string, _ Entry) bool {
