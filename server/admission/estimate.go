@@ -13,12 +13,12 @@ import (
 // Estimate estimates, from the running batches and the cost of recent ones, when a new
 // request could be answered.
 type Estimate struct {
-	mu        sync.Mutex
-	maxRows   float64 // of a batch; 0: every request runs alone
-	cost      cost
-	requests  float64 // per row, recent mean
-	instances []instance
-	free      []int64 // reused by FinishTime
+	mu             sync.Mutex
+	maxRows        float64 // of a batch; 0: every request runs alone
+	cost           cost
+	requestsPerRow float64 // recent mean
+	instances      []instance
+	free           []int64 // reused by FinishTime
 }
 
 // marginDeviations is the safety margin in standard deviations. Under overload admitted
@@ -59,9 +59,9 @@ func (e *Estimate) Ended(n int, b *infer.Batch, execution scheduler.Execution) {
 	e.cost.add(b.Rows, time.Duration(execution.End-execution.Start))
 	per := float64(len(b.Requests)) / float64(b.Rows)
 	if e.cost.executions == 1 {
-		e.requests = per
+		e.requestsPerRow = per
 	}
-	e.requests += (per - e.requests) * (1 - decay)
+	e.requestsPerRow += (per - e.requestsPerRow) * (1 - decay)
 }
 
 // FinishTime estimates when, by the clock of now, a request with that many requests ahead of
@@ -107,9 +107,9 @@ func (e *Estimate) FinishTime(now int64, waiting, rows int) (int64, bool) {
 // batch returns the requests and rows of a full batch.
 func (e *Estimate) batch() (requests, rows float64) {
 	if e.maxRows == 0 {
-		return 1, 1 / e.requests
+		return 1, 1 / e.requestsPerRow
 	}
-	return max(e.maxRows*e.requests, 1), e.maxRows
+	return max(e.maxRows*e.requestsPerRow, 1), e.maxRows
 }
 
 func (e *Estimate) allBusy() bool {
