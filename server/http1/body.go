@@ -44,7 +44,7 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 func (b *bodyReader) receive(p []byte) (int, error) {
 	c := b.c
 	pace := c.server.core.pace
-	b.begin(c.nc.SetReadDeadline)
+	b.startPeriod(c.nc.SetReadDeadline)
 	n, err := c.nc.Read(p)
 	b.add(n, pace.minBytes)
 	if err != nil || int64(n) == b.left {

@@ -115,7 +115,7 @@ func (c *netHTTPConn) next(p []byte) (int, error) {
 func (c *netHTTPConn) receive(p []byte) (int, error) {
 	c.body.Lock()
 	if c.body.minBytes > 0 {
-		c.body.begin(c.Conn.SetReadDeadline)
+		c.body.startPeriod(c.Conn.SetReadDeadline)
 	}
 	c.body.Unlock()
 	n, err := c.Conn.Read(p)

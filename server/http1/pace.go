@@ -28,8 +28,8 @@ type progress struct {
 	received int64
 }
 
-// begin starts a period unless one runs, and passes its end to set.
-func (p *progress) begin(set func(time.Time) error) {
+// startPeriod starts a period unless one runs, and passes its end to set.
+func (p *progress) startPeriod(set func(time.Time) error) {
 	if p.until.IsZero() {
 		p.until, p.received = time.Now().Add(bodyTimeout), 0
 		_ = set(p.until)

@@ -40,8 +40,9 @@ func newSessions(linger time.Duration) *sessions {
 	return all
 }
 
-// add returns a session for a new connection, or nil if the server is closed. Above limit,
-// if positive, the session is marked as refused, or nil if too many are.
+// add returns a session for a new connection; nil if the server is closed. A positive limit
+// bounds the sessions: further ones are marked as refused, and when maxRefused are, add
+// returns nil.
 func (all *sessions) add(nc net.Conn, limit int) *session {
 	all.mu.Lock()
 	defer all.mu.Unlock()
