@@ -102,8 +102,8 @@ func (c *call) put(a outgoing) {
 	}
 }
 
-// queue adds a response for the writer. It reports whether to cancel the request: the
-// client does not read, and no more of its responses are kept.
+// queue adds a response for the writer. It reports whether to cancel the request, because
+// the client reads too slowly and no more of its responses are kept.
 func (c *call) queue(a outgoing) (cancel bool) {
 	s := c.stream
 	s.mu.Lock()

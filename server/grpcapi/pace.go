@@ -11,9 +11,9 @@ import (
 // steps, so it must send at least firstStep bytes in that time.
 const stepTime = 2 * time.Minute
 
-// fastStep is a time limit: after a step that arrived faster, the next step is larger, nine
-// times at most. The larger step arrives within stepTime even if the client becomes
-// fourteen times slower meanwhile.
+// fastStep is the time limit of steps that are followed by a larger one, at most nine times
+// as large. The larger step arrives within stepTime even if the client becomes fourteen
+// times slower meanwhile.
 const fastStep = stepTime / 128
 
 // A pace ticks each time a part of stepTime has passed, so a connection is closed

@@ -35,7 +35,7 @@ type stream struct {
 	first     *call      // first open call of models that are not decoupled, in request order
 	last      *call
 	inFlight  calls                 // all calls that are not done
-	heldBytes int                   // bytes held by flight
+	heldBytes int                   // inputs of calls in flight, and responses not written yet
 	unread    infer.ResponseBacklog // the part of heldBytes that the client has not read
 	ended     bool                  // no more requests are read
 	readErr   error                 // the reason, unless the client half-closed
@@ -152,10 +152,10 @@ func (s *stream) submit(r *infer.Request, invalid error, clock clock) {
 	c := newCall(s, r)
 	c.charge = s.in.reader.charge
 	s.in.reader.charge.bytes = 0
-	added, over := false, false
+	added, handedOver := false, false
 	defer func() {
 		switch {
-		case over:
+		case handedOver:
 		case added: // a panic
 			r.Release()
 			c.refuse(errPanic)
@@ -171,7 +171,7 @@ func (s *stream) submit(r *infer.Request, invalid error, clock clock) {
 	if err == nil {
 		c.trace = s.service.sample(s.conn.Context(), r, clock)
 	}
-	over = true // from now on a response ends the call
+	handedOver = true // from now on a response ends the call
 	if err != nil {
 		r.Release()
 		c.refuse(err)
