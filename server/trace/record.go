@@ -86,12 +86,12 @@ func (t *Trace) Observe(e infer.Event) {
 	case infer.EventActivity:
 		t.activity(e.Name, e.At)
 	case infer.EventSent:
-		t.request.step(func(q *request) { q.sent = true })
+		t.request.update(func(q *request) { q.sent = true })
 	}
 }
 
 func (t *Trace) received(r *infer.Request) {
-	t.request.step(func(q *request) { q.unfinished++ })
+	t.request.update(func(q *request) { q.unfinished++ })
 	t.model, t.version, t.name = r.ModelName, r.ModelVersion, r.ID
 	t.begin = infer.Now()
 	for i := range r.Inputs {
@@ -120,7 +120,7 @@ func (t *Trace) ended(r *infer.Request) {
 	if t.end == 0 {
 		t.end = infer.Now()
 	}
-	t.request.step(func(q *request) { q.unfinished-- })
+	t.request.update(func(q *request) { q.unfinished-- })
 }
 
 // timestamp records a timestamp of the frontend.
@@ -136,9 +136,9 @@ func (t *Trace) timestamp(name string, at int64) {
 	}
 }
 
-// step applies a change under the lock and writes the request once the frontend and all traces
+// update applies a change under the lock and writes the request once the frontend and all traces
 // have ended.
-func (q *request) step(change func(*request)) {
+func (q *request) update(change func(*request)) {
 	q.mu.Lock()
 	change(q)
 	last := q.sent && q.unfinished == 0 && !q.written
