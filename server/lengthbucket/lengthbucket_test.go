@@ -163,7 +163,7 @@ func TestOutputOfAnotherLength(t *testing.T) {
 	pool := tensor.NewPool()
 	r, _ := request(pool, 1, 3, 1, 64)
 	_, err := New(&echo{short: true}, plan(4), true, pool).Infer(t.Context(), r)
-	require.EqualError(t, err, "output 'OUT' has shape [1,3,1], but a request padded to 4 was to give that length in dimension 0")
+	require.EqualError(t, err, "output 'OUT' has shape [1,3,1], but dimension 0 must be 4, the length that the request was padded to")
 	r.Release()
 	require.Zero(t, pool.Outstanding())
 }

@@ -78,8 +78,8 @@ func (c *trimmer) trimAll(r *infer.Request, resp *infer.Response) error {
 		}
 		at := c.runner.skip + a.Dim
 		if at >= len(t.Shape) || t.Shape[at] != c.bucket {
-			return status.New(status.Internal, "output '%s' has shape %v, but a request padded to %d was to give that length in dimension %d",
-				a.Name, t.Shape, c.bucket, a.Dim)
+			return status.New(status.Internal, "output '%s' has shape %v, but dimension %d must be %d, the length that the request was padded to",
+				a.Name, t.Shape, a.Dim, c.bucket)
 		}
 		if err := c.trim(r, t, at); err != nil {
 			return err
@@ -97,7 +97,7 @@ func (c *trimmer) trim(r *infer.Request, t *kserve.Tensor, at int) error {
 	case t.Data.Len() == 0:
 		return nil
 	case t.Data.Len() != s.outer*s.stride:
-		return status.New(status.Internal, "output '%s' has %d bytes, which its shape does not explain", t.Name, t.Data.Len())
+		return status.New(status.Internal, "output '%s' has %d bytes, which do not match its shape", t.Name, t.Data.Len())
 	case s.outer != 1 || !contiguous:
 		return c.pack(r, t, s, n)
 	}
