@@ -17,43 +17,43 @@ type backlog struct {
 }
 
 // enter adds a sequence.
-func (b *backlog) enter(q *sequence) { b.push(q) }
+func (b *backlog) enter(seq *sequence) { b.push(seq) }
 
 // countRequest counts a request that joins a sequence in the backlog. The timeout of a
 // request applies to the whole sequence until it has a slot.
-func (b *backlog) countRequest(q *sequence, r *infer.Request, now int64) {
+func (b *backlog) countRequest(seq *sequence, r *infer.Request, now int64) {
 	b.requests++
 	if r.TimeoutMicros == 0 {
 		return
 	}
 	at := now + scheduler.Micros(r.TimeoutMicros)
-	if q.deadline != 0 && q.deadline <= at {
+	if seq.deadline != 0 && seq.deadline <= at {
 		return
 	}
-	q.deadline = at
-	if q.index > 0 {
-		heap.Fix(&b.deadlines, q.index-1)
+	seq.deadline = at
+	if seq.index > 0 {
+		heap.Fix(&b.deadlines, seq.index-1)
 	} else {
-		heap.Push(&b.deadlines, q)
+		heap.Push(&b.deadlines, seq)
 	}
 }
 
 // leave removes a sequence.
-func (b *backlog) leave(q *sequence) {
-	b.remove(q)
-	b.requests -= q.waiting.Len()
-	if q.index > 0 {
-		heap.Remove(&b.deadlines, q.index-1)
+func (b *backlog) leave(seq *sequence) {
+	b.remove(seq)
+	b.requests -= seq.waiting.Len()
+	if seq.index > 0 {
+		heap.Remove(&b.deadlines, seq.index-1)
 	}
 }
 
 // pop removes and returns the sequence that waits longest; nil when none does.
 func (b *backlog) pop() *sequence {
-	q := b.front
-	if q != nil {
-		b.leave(q)
+	seq := b.front
+	if seq != nil {
+		b.leave(seq)
 	}
-	return q
+	return seq
 }
 
 // nextDeadline returns when the next sequence times out; 0: never.
@@ -73,11 +73,11 @@ func (s *Source) expire(now int64) {
 }
 
 // failSequence ends a sequence in the backlog and fails all its requests.
-func (s *Source) failSequence(q *sequence, err func(*infer.Request) error, why stats.Failure) {
-	s.mu.backlog.leave(q)
-	s.unregister(q)
-	s.failFrom(q, q.waiting.Front(), err, why)
-	s.release(q)
+func (s *Source) failSequence(seq *sequence, err func(*infer.Request) error, why stats.Failure) {
+	s.mu.backlog.leave(seq)
+	s.unregister(seq)
+	s.failFrom(seq, seq.waiting.Front(), err, why)
+	s.release(seq)
 }
 
 func errExpired(*infer.Request) error {
@@ -98,16 +98,16 @@ func (d deadlines) Swap(i, j int) {
 
 // Push implements heap.Interface.
 func (d *deadlines) Push(x any) {
-	q := x.(*sequence)
-	*d = append(*d, q)
-	q.index = len(*d)
+	seq := x.(*sequence)
+	*d = append(*d, seq)
+	seq.index = len(*d)
 }
 
 // Pop implements heap.Interface.
 func (d *deadlines) Pop() any {
 	last := len(*d) - 1
-	q := (*d)[last]
+	seq := (*d)[last]
 	*d = (*d)[:last]
-	q.index = 0
-	return q
+	seq.index = 0
+	return seq
 }

@@ -15,9 +15,9 @@ func (s *Source) Withdraw(r *infer.Request) bool {
 		s.mu.Unlock()
 		return false
 	}
-	q := r.Membership.Sequence.(*sequence)
-	l := q.slot
-	s.cancel(q, r)
+	seq := r.Membership.Sequence.(*sequence)
+	l := seq.slot
+	s.cancel(seq, r)
 	if l != nil {
 		s.wakeIfDue(l.instance)
 	}
@@ -26,19 +26,19 @@ func (s *Source) Withdraw(r *infer.Request) bool {
 }
 
 // cancel ends a sequence at one of its waiting requests.
-func (s *Source) cancel(q *sequence, r *infer.Request) {
-	l := q.slot
+func (s *Source) cancel(seq *sequence, r *infer.Request) {
+	l := seq.slot
 	if l == nil {
-		s.failSequence(q, errCancelled, stats.Canceled)
+		s.failSequence(seq, errCancelled, stats.Canceled)
 		return
 	}
 	if l.queued == r {
 		s.unqueue(l)
 		s.failQueued(r, errCancelled(r), stats.Canceled)
-		r = q.waiting.Front()
+		r = seq.waiting.Front()
 	}
-	s.unregister(q)
-	s.failFrom(q, r, errCancelled, stats.Canceled)
+	s.unregister(seq)
+	s.failFrom(seq, r, errCancelled, stats.Canceled)
 	s.vacateIfEnded(l)
 	s.strategy.arrive(s, l)
 }

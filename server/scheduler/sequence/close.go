@@ -39,8 +39,8 @@ func (s *Source) Close() {
 func (s *Source) Abort() {
 	s.mu.Lock()
 	s.mu.stopping, s.mu.closed, s.mu.aborted = true, true, true
-	for q := s.mu.backlog.front; q != nil; q = s.mu.backlog.front {
-		s.failSequence(q, errStopping, stats.Other)
+	for seq := s.mu.backlog.front; seq != nil; seq = s.mu.backlog.front {
+		s.failSequence(seq, errStopping, stats.Other)
 	}
 	for _, inst := range s.instances {
 		s.evict(inst, errStopping, stats.Other)

@@ -105,9 +105,9 @@ func (d *direct) form(s *Source, inst *instance, decision scheduler.Decision) {
 			inst.instanceSlot.Batch.Add(newNullRequest(first))
 			continue
 		}
-		q := l.seq
-		q.waiting.Remove(r)
-		s.addToBatch(inst, l, q, r)
+		seq := l.seq
+		seq.waiting.Remove(r)
+		s.addToBatch(inst, l, seq, r)
 		s.vacateIfEnded(l)
 	}
 }
@@ -118,10 +118,10 @@ func (d *direct) joins(s *Source, first, r *infer.Request) bool {
 }
 
 // addToBatch adds a request to the batch of an instance.
-func (s *Source) addToBatch(inst *instance, l *slot, q *sequence, r *infer.Request) {
+func (s *Source) addToBatch(inst *instance, l *slot, seq *sequence, r *infer.Request) {
 	r.Move(infer.Queued, infer.Executing) // so that Withdraw ignores it
 	s.stats.Pending.Add(-1)
-	q.refs++
+	seq.refs++
 	l.running++
 	inst.instanceSlot.Batch.Add(r)
 }

@@ -27,20 +27,20 @@ func (s *Source) Enqueue(r *infer.Request, run bool) (*scheduler.Slot, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	q, err := s.find(r, corrid)
-	if corrid != nil && (err != nil || q.corrid != corrid) {
+	seq, err := s.find(r, corrid)
+	if corrid != nil && (err != nil || seq.corrid != corrid) {
 		corrid.Release() // the sequence exists already or does not start
 	}
 	if err != nil {
 		s.unlock()
 		return nil, err
 	}
-	if q.known && r.SequenceStart {
-		defer s.logConflict(q.id)
+	if seq.known && r.SequenceStart {
+		defer s.logConflict(seq.id)
 	}
-	s.join(q, r, now)
+	s.join(seq, r, now)
 	run = run && s.gate == nil && !s.iterative
-	instanceSlot := s.dispatch(q, r, run)
+	instanceSlot := s.dispatch(seq, r, run)
 	s.unlock()
 	if instanceSlot != nil {
 		s.prepare(s.instances[instanceSlot.Index])
@@ -85,8 +85,8 @@ func (s *Source) find(r *infer.Request, corrid *tensor.Buffer) (*sequence, error
 	if s.mu.stopping && r.SequenceStart || s.mu.aborted {
 		return nil, errStopping(r)
 	}
-	if q := s.mu.known[i]; q != nil {
-		return q, nil
+	if seq := s.mu.known[i]; seq != nil {
+		return seq, nil
 	}
 	switch {
 	case s.mu.alive == 0:
@@ -94,30 +94,30 @@ func (s *Source) find(r *infer.Request, corrid *tensor.Buffer) (*sequence, error
 	case !r.SequenceStart:
 		return nil, errNotStarted(i, s.model)
 	}
-	q := s.newSequence(i, corrid)
+	seq := s.newSequence(i, corrid)
 	if l := s.takeFree(); l != nil {
-		s.assign(l, q)
+		s.assign(l, seq)
 	} else {
-		s.mu.backlog.enter(q)
+		s.mu.backlog.enter(seq)
 	}
-	return q, nil
+	return seq, nil
 }
 
 // join appends a request to its sequence.
-func (s *Source) join(q *sequence, r *infer.Request, now int64) {
+func (s *Source) join(seq *sequence, r *infer.Request, now int64) {
 	switch {
 	case r.SequenceEnd:
-		s.unregister(q)
-	case q.known:
-		s.touch(q, now)
+		s.unregister(seq)
+	case seq.known:
+		s.touch(seq, now)
 	default:
-		s.register(q, now)
+		s.register(seq, now)
 	}
-	q.waiting.Push(r)
-	r.Membership.Sequence = q
+	seq.waiting.Push(r)
+	r.Membership.Sequence = seq
 	s.stats.Pending.Add(1)
-	if q.slot == nil {
-		s.mu.backlog.countRequest(q, r, now)
+	if seq.slot == nil {
+		s.mu.backlog.countRequest(seq, r, now)
 		s.timer.Set(s.mu.backlog.nextDeadline())
 	}
 }
@@ -125,11 +125,11 @@ func (s *Source) join(q *sequence, r *infer.Request, now int64) {
 // dispatch continues after a request has joined a sequence: if a batch is due, it wakes the
 // instance. If run is set and the instance is idle, it forms the batch, and returns the
 // slot if the request is in it.
-func (s *Source) dispatch(q *sequence, r *infer.Request, run bool) *scheduler.Slot {
-	l := q.slot
+func (s *Source) dispatch(seq *sequence, r *infer.Request, run bool) *scheduler.Slot {
+	l := seq.slot
 	if !r.Enter(s) { // it is cancelled
 		r.Move(infer.Queued, infer.Executing)
-		s.cancel(q, r)
+		s.cancel(seq, r)
 		if l != nil {
 			s.wakeIfDue(l.instance) // another sequence may have the slot now
 		}
@@ -177,10 +177,10 @@ func errStopping(*infer.Request) error {
 }
 
 // failFrom removes and fails a request of a sequence and all later ones.
-func (s *Source) failFrom(q *sequence, r *infer.Request, err func(*infer.Request) error, why stats.Failure) {
+func (s *Source) failFrom(seq *sequence, r *infer.Request, err func(*infer.Request) error, why stats.Failure) {
 	for r != nil {
 		next := r.Next()
-		q.waiting.Remove(r)
+		seq.waiting.Remove(r)
 		s.failQueued(r, err(r), why)
 		r = next
 	}

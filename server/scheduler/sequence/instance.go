@@ -178,8 +178,8 @@ func (s *Source) Retire(instanceSlot *scheduler.Slot) {
 	s.mu.alive--
 	s.mu.free.removeInstance(inst)
 	s.evict(inst, errLost, stats.Other)
-	for q := s.mu.backlog.front; q != nil && s.mu.alive == 0; q = s.mu.backlog.front {
-		s.failSequence(q, scheduler.ErrNoInstance, stats.Other)
+	for seq := s.mu.backlog.front; seq != nil && s.mu.alive == 0; seq = s.mu.backlog.front {
+		s.failSequence(seq, scheduler.ErrNoInstance, stats.Other)
 	}
 	if inst.idle {
 		s.wakeOnUnlock(inst)
@@ -212,9 +212,9 @@ func (s *Source) evict(inst *instance, err func(*infer.Request) error, why stats
 			s.unqueue(l)
 			s.failQueued(r, err(r), why)
 		}
-		if q := l.seq; q != nil {
-			s.failFrom(q, q.waiting.Front(), err, why)
-			s.unregister(q)
+		if seq := l.seq; seq != nil {
+			s.failFrom(seq, seq.waiting.Front(), err, why)
+			s.unregister(seq)
 			s.vacateIfEnded(l)
 		}
 	}

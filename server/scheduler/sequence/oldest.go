@@ -39,9 +39,9 @@ func (*oldest) arrive(s *Source, l *slot) {
 	if r == nil || l.running > 0 {
 		return
 	}
-	q := l.seq
-	q.waiting.Remove(r)
-	q.refs++
+	seq := l.seq
+	seq.waiting.Remove(r)
+	seq.refs++
 	l.running++
 	l.queued = r
 	_ = l.instance.queue.Push(r, infer.Now()) // cannot fail without limits

@@ -20,9 +20,9 @@ func (s *Source) prepare(inst *instance) {
 		if pattern == nil {
 			pattern = r
 		}
-		q := r.Membership.Sequence.(*sequence)
-		s.controls.addTo(r, q.corrid)
-		s.addStates(inst, q, r)
+		seq := r.Membership.Sequence.(*sequence)
+		s.controls.addTo(r, seq.corrid)
+		s.addStates(inst, seq, r)
 	}
 	if !nulls {
 		return
@@ -42,24 +42,24 @@ func (s *Source) prepare(inst *instance) {
 	}
 }
 
-// addStates adds the states of q to a request of q. They are new for the first request of
-// q that runs, and for every later request with START.
-func (s *Source) addStates(inst *instance, q *sequence, r *infer.Request) {
+// addStates adds the states of a sequence to one of its requests. They are new for the first
+// request that runs, and for every later request with START.
+func (s *Source) addStates(inst *instance, seq *sequence, r *infer.Request) {
 	if s.stateStore == nil {
 		return
 	}
-	if q.states == nil || r.SequenceStart {
-		if q.states != nil {
-			q.states.Close()
+	if seq.states == nil || r.SequenceStart {
+		if seq.states != nil {
+			seq.states.Close()
 		}
 		var err error
-		if q.states, err = s.stateStore.NewStates(inst.instanceSlot.Index); err != nil {
-			q.states = nil
+		if seq.states, err = s.stateStore.NewStates(inst.instanceSlot.Index); err != nil {
+			seq.states = nil
 			s.log.Error(fmt.Sprintf("Failed to initialize sequence state: %s", err))
 			return
 		}
 	}
-	q.states.AddTo(r)
+	seq.states.AddTo(r)
 }
 
 // compatible reports whether two requests can share a batch as far as their states are

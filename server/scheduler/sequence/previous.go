@@ -23,14 +23,14 @@ func (s *Source) appendKnown(r *infer.Request) bool {
 		return true
 	}
 	s.mu.Lock()
-	q := s.mu.known[idOf(r)]
-	if q == nil {
+	seq := s.mu.known[idOf(r)]
+	if seq == nil {
 		s.unlock()
 		return false
 	}
-	i, conflict := q.id, r.SequenceStart
-	s.join(q, r, r.Times.Queued)
-	s.dispatch(q, r, false)
+	i, conflict := seq.id, r.SequenceStart
+	s.join(seq, r, r.Times.Queued)
+	s.dispatch(seq, r, false)
 	s.unlock()
 	if conflict {
 		s.logConflict(i)

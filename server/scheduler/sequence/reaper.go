@@ -18,16 +18,16 @@ func (s *Source) onTimer() {
 // Sequences in the backlog are never idle.
 func (s *Source) reap(now int64) {
 	var ended []*slot
-	for q := s.mu.recent.front; q != nil && q.lastSeen+s.idleAfter <= now; q = s.mu.recent.front {
-		if q.slot == nil {
-			s.touch(q, now)
+	for seq := s.mu.recent.front; seq != nil && seq.lastSeen+s.idleAfter <= now; seq = s.mu.recent.front {
+		if seq.slot == nil {
+			s.touch(seq, now)
 			continue
 		}
-		s.unregister(q)
-		ended = append(ended, q.slot)
+		s.unregister(seq)
+		ended = append(ended, seq.slot)
 	}
-	if q := s.mu.recent.front; q != nil {
-		s.timer.Set(q.lastSeen + s.idleAfter)
+	if seq := s.mu.recent.front; seq != nil {
+		s.timer.Set(seq.lastSeen + s.idleAfter)
 	}
 	for _, l := range ended {
 		s.advance(l)

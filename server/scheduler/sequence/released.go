@@ -9,22 +9,22 @@ import (
 // sequence may run. A request of an iterative sequence either runs again, as the next one
 // of its sequence, or ends it.
 func (s *Source) Released(r *infer.Request) bool {
-	q, ok := r.Membership.Sequence.(*sequence)
+	seq, ok := r.Membership.Sequence.(*sequence)
 	if !ok {
 		return false // a null request
 	}
 	r.Membership.Sequence, r.Membership.States = nil, nil
 	s.mu.Lock()
-	l := q.slot
+	l := seq.slot
 	l.running--
 	again := r.Rescheduled()
 	switch {
 	case again:
-		s.requeue(q, r)
+		s.requeue(seq, r)
 	case s.iterative:
-		s.unregister(q)
+		s.unregister(seq)
 	}
-	s.release(q)
+	s.release(seq)
 	s.advance(l)
 	s.unlock()
 	return again
@@ -40,7 +40,7 @@ func (s *Source) advance(l *slot) {
 }
 
 // requeue enqueues a rescheduled request.
-func (s *Source) requeue(q *sequence, r *infer.Request) {
+func (s *Source) requeue(seq *sequence, r *infer.Request) {
 	r.PrepareRequeue()
 	r.DropExtras()
 	r.SequenceStart, r.SequenceEnd = false, false
@@ -49,15 +49,15 @@ func (s *Source) requeue(q *sequence, r *infer.Request) {
 	switch {
 	case s.mu.aborted:
 		s.fail(r, errStopping(r), stats.Other)
-	case q.slot.instance.retired:
+	case seq.slot.instance.retired:
 		s.fail(r, errLost(r), stats.Other)
-	case !q.known:
-		s.fail(r, errNotStarted(q.id, s.model), stats.Other)
+	case !seq.known:
+		s.fail(r, errNotStarted(seq.id, s.model), stats.Other)
 	default:
-		s.join(q, r, now)
+		s.join(seq, r, now)
 		if !r.Enter(s) {
 			r.Move(infer.Queued, infer.Executing)
-			s.cancel(q, r)
+			s.cancel(seq, r)
 		}
 	}
 }

@@ -66,42 +66,42 @@ type sequence struct {
 // newSequence returns a sequence that is not known yet. The memory for its ID, corrid,
 // moves in.
 func (s *Source) newSequence(i id, corrid *tensor.Buffer) *sequence {
-	var q *sequence
+	var seq *sequence
 	if n := len(s.mu.spare); n > 0 {
-		q, s.mu.spare = s.mu.spare[n-1], s.mu.spare[:n-1]
+		seq, s.mu.spare = s.mu.spare[n-1], s.mu.spare[:n-1]
 	} else {
-		q = &sequence{}
+		seq = &sequence{}
 	}
-	q.id, q.refs = i, 1
-	if q.corrid = corrid; corrid != nil {
+	seq.id, seq.refs = i, 1
+	if seq.corrid = corrid; corrid != nil {
 		s.controls.writeID(corrid, i)
 	}
-	return q
+	return seq
 }
 
 // register makes a sequence known: requests with its ID join it.
-func (s *Source) register(q *sequence, now int64) {
-	q.known, q.lastSeen = true, now
-	s.mu.known[q.id] = q
-	s.mu.recent.push(q)
+func (s *Source) register(seq *sequence, now int64) {
+	seq.known, seq.lastSeen = true, now
+	s.mu.known[seq.id] = seq
+	s.mu.recent.push(seq)
 	s.timer.Set(now + s.idleAfter)
 }
 
 // touch records that a known sequence is not idle.
-func (s *Source) touch(q *sequence, now int64) {
-	if q.known {
-		q.lastSeen = now
-		s.mu.recent.remove(q)
-		s.mu.recent.push(q)
+func (s *Source) touch(seq *sequence, now int64) {
+	if seq.known {
+		seq.lastSeen = now
+		s.mu.recent.remove(seq)
+		s.mu.recent.push(seq)
 	}
 }
 
 // unregister makes a sequence not known: later requests with its ID do not join it.
-func (s *Source) unregister(q *sequence) {
-	if q.known {
-		q.known = false
-		delete(s.mu.known, q.id)
-		s.mu.recent.remove(q)
+func (s *Source) unregister(seq *sequence) {
+	if seq.known {
+		seq.known = false
+		delete(s.mu.known, seq.id)
+		s.mu.recent.remove(seq)
 	}
 }
 
@@ -109,19 +109,19 @@ func (s *Source) unregister(q *sequence) {
 const maxSpare = 1024
 
 // release releases one reference to the sequence; the last one releases its memory.
-func (s *Source) release(q *sequence) {
-	if q.refs--; q.refs > 0 {
+func (s *Source) release(seq *sequence) {
+	if seq.refs--; seq.refs > 0 {
 		return
 	}
-	if q.corrid != nil {
-		q.corrid.Release()
+	if seq.corrid != nil {
+		seq.corrid.Release()
 	}
-	if q.states != nil {
-		q.states.Close()
+	if seq.states != nil {
+		seq.states.Close()
 	}
 	if len(s.mu.spare) < maxSpare {
-		*q = sequence{}
-		s.mu.spare = append(s.mu.spare, q)
+		*seq = sequence{}
+		s.mu.spare = append(s.mu.spare, seq)
 	}
 }
 
@@ -141,19 +141,19 @@ type sequenceList struct {
 	n           int
 }
 
-func (c *sequenceList) push(q *sequence) {
-	q.links[c.kind].prev = c.back
+func (c *sequenceList) push(seq *sequence) {
+	seq.links[c.kind].prev = c.back
 	if c.back == nil {
-		c.front = q
+		c.front = seq
 	} else {
-		c.back.links[c.kind].next = q
+		c.back.links[c.kind].next = seq
 	}
-	c.back = q
+	c.back = seq
 	c.n++
 }
 
-func (c *sequenceList) remove(q *sequence) {
-	l := &q.links[c.kind]
+func (c *sequenceList) remove(seq *sequence) {
+	l := &seq.links[c.kind]
 	if l.prev == nil {
 		c.front = l.next
 	} else {

@@ -52,8 +52,8 @@ func (f *freeSlots) removeInstance(inst *instance) {
 }
 
 // assign gives a slot to a sequence.
-func (s *Source) assign(l *slot, q *sequence) {
-	l.seq, q.slot = q, l
+func (s *Source) assign(l *slot, seq *sequence) {
+	l.seq, seq.slot = seq, l
 	l.instance.occupied++
 	s.mu.slotsInUse++
 }
@@ -71,13 +71,13 @@ func (s *Source) vacateIfEnded(l *slot) {
 // assignFromBacklog gives a free slot to the backlog, and reports whether a sequence took
 // it.
 func (s *Source) assignFromBacklog(l *slot) bool {
-	q := s.mu.backlog.pop()
-	if q == nil {
+	seq := s.mu.backlog.pop()
+	if seq == nil {
 		heap.Push(&s.mu.free.used, l)
 		return false
 	}
-	s.assign(l, q)
-	s.touch(q, infer.Now()) // time in the backlog is not idle time
+	s.assign(l, seq)
+	s.touch(seq, infer.Now()) // time in the backlog is not idle time
 	s.strategy.arrive(s, l)
 	return true
 }
@@ -87,21 +87,21 @@ func (s *Source) assignFromBacklog(l *slot) bool {
 // batch. With oldest it ends when the backend is done with its last request; earlier,
 // another sequence could only wait in the slot.
 func (s *Source) ended(l *slot) bool {
-	q := l.seq
-	if q.waiting.Len() > 0 || l.running > 0 && !s.strategy.freesEarly() {
+	seq := l.seq
+	if seq.waiting.Len() > 0 || l.running > 0 && !s.strategy.freesEarly() {
 		return false
 	}
-	return !q.known || s.mu.closed && l.running == 0
+	return !seq.known || s.mu.closed && l.running == 0
 }
 
 // vacate ends the use of a slot by its sequence.
 func (s *Source) vacate(l *slot) {
-	q := l.seq
-	s.unregister(q)
+	seq := l.seq
+	s.unregister(seq)
 	l.seq = nil
 	l.instance.occupied--
 	s.mu.slotsInUse--
-	s.release(q)
+	s.release(seq)
 }
 
 // usedSlots is a heap by slot number, then by instance.
