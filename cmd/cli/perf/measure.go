@@ -16,7 +16,7 @@ import (
 var errQuit = errors.New("quit")
 
 // measure runs the measurement and shows it. The first signal ends it after the requests
-// in flight, the second at once.
+// in flight, one after process.SignalWindow at once.
 func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, error) {
 	if ctx == nil {
 		ctx = context.Background()
@@ -30,7 +30,7 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 		Table: o.table == "always" || o.table == "auto" && (p.StdoutTerminal || len(o.config.Batches) > 1),
 	})
 	interrupt := make(chan struct{})
-	stop := p.OnSignal(0, func(os.Signal) {
+	stop := p.OnSignal(process.SignalWindow, func(os.Signal) {
 		out.Print("Interrupt signal (2) received.\nWaiting for in-flight inferences to complete.")
 		close(interrupt)
 	}, func(os.Signal) {

@@ -218,7 +218,10 @@ func TestInterrupts(t *testing.T) {
 	c := clitest.New()
 	s.Respond = func(n uint64) (string, bool) {
 		if n == 4000 { // late enough for the first window to have begun
-			once.Do(func() { c.Signals <- syscall.SIGINT })
+			once.Do(func() { // timeout(1) signals the program and its process group
+				c.Signals <- syscall.SIGTERM
+				c.Signals <- syscall.SIGTERM
+			})
 		}
 		return "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", false
 	}
@@ -236,10 +239,19 @@ func TestInterrupts(t *testing.T) {
 	defer close(release)
 	twice := clitest.New()
 	hang.Respond = func(uint64) (string, bool) {
-		twice.Signals <- syscall.SIGINT
-		twice.Signals <- syscall.SIGINT
-		<-release
-		return "", true
+		again := time.NewTicker(100 * time.Millisecond)
+		defer again.Stop()
+		for {
+			select {
+			case <-again.C:
+				select {
+				case twice.Signals <- syscall.SIGINT:
+				default: // the program has not taken the last ones
+				}
+			case <-release:
+				return "", true
+			}
+		}
 	}
 	code, out, _ = twice.Start(nil, "perf", "-m", "null", "-u", hang.Address, "-p", "60000").Wait(t)
 	require.Zero(t, code)

@@ -8,6 +8,10 @@ import (
 	"time"
 )
 
+// SignalWindow is the time after the first signal in which further signals are ignored: a
+// supervisor or timeout(1) may signal the process and then its process group.
+const SignalWindow = time.Second
+
 // OnSignal calls first for the first SIGINT or SIGTERM, and again for each signal that
 // arrives more than window later. Signals within the window are ignored, because one
 // request to stop may reach the process twice: directly and through its process group. A

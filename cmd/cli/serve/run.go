@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"triton/cmd/cli/devices"
 	"triton/cmd/cli/process"
@@ -84,10 +83,6 @@ func openCUDA(p process.Process, opts *server.Options) cuda.Driver {
 	return d
 }
 
-// signalWindow is the time after the first signal in which further signals are ignored: a
-// supervisor may signal the process and then its process group.
-const signalWindow = time.Second
-
 // runServer serves until a signal. The first signal lets the requests in flight finish, the
 // second does not.
 func runServer(ctx context.Context, p process.Process, s *server.Server) error {
@@ -98,7 +93,7 @@ func runServer(ctx context.Context, p process.Process, s *server.Server) error {
 		fmt.Fprintf(p.Stdout, "Signal (%d) received.\n", int(number))
 		cancel()
 	}
-	stop := p.OnSignal(signalWindow, drain, func(sig os.Signal) {
+	stop := p.OnSignal(process.SignalWindow, drain, func(sig os.Signal) {
 		s.Kill()
 		drain(sig)
 	})
