@@ -7,10 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
+	"triton/pkg/spelling"
 )
 
 // versions determines which version directories a server would load, and checks their names.
@@ -45,8 +48,26 @@ func (r *run) versions() {
 	if len(chosen) == 0 {
 		r.add(ruleNoVersion, "version_policy", fmt.Sprintf(
 			"at least one version must be available under the version policy of model '%s'", r.Name),
-			"make a directory named 1 with the model file in it")
+			noVersionHint(r.Name, present))
 	}
+}
+
+func noVersionHint(name string, present []int64) string {
+	switch {
+	case len(present) > 0:
+		return fmt.Sprintf("change version_policy, or add a version that it serves: the model has %s", listed(present))
+	case strings.HasPrefix(name, "."):
+		return "move it out of the repository, where every directory is a model"
+	}
+	return "make a directory named 1 with the model file in it"
+}
+
+func listed(numbers []int64) string {
+	texts := make([]string, len(numbers))
+	for i, n := range slices.Sorted(slices.Values(numbers)) {
+		texts[i] = strconv.FormatInt(n, 10)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // files checks that the files named by the configuration exist.
@@ -82,11 +103,37 @@ func needsFile(c *inferencepb.ModelConfig) bool {
 	return false
 }
 
+// missingFileHint names the file that was probably meant: one of nearly the same name, or the
+// only one with the same extension.
+func missingFileHint(path string) string {
+	const hint = "put it there, or name another with default_model_filename"
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return hint
+	}
+	wanted := filepath.Base(path)
+	var names, alike []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+		if filepath.Ext(e.Name()) == filepath.Ext(wanted) {
+			alike = append(alike, e.Name())
+		}
+	}
+	found, ok := spelling.Nearest(wanted, names)
+	if !ok && len(alike) == 1 {
+		found, ok = alike[0], true
+	}
+	if !ok {
+		return hint
+	}
+	return fmt.Sprintf("rename %s to %s, or write default_model_filename: %q", found, wanted, found)
+}
+
 func (r *run) modelFile(path string) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		r.addFile(ruleModelFile, path, "the model file is missing", "put it there, or name another with default_model_filename")
+		r.addFile(ruleModelFile, path, "the model file is missing", missingFileHint(path))
 	case info.IsDir():
 	default:
 		r.readable(path)
