@@ -60,7 +60,7 @@ func readDir(dir string, s Signature) (Step, error) {
 
 func readTensor(dir string, t Tensor) (Value, error) {
 	if dynamic(t.Shape) {
-		return Value{}, errDynamic(t.Name)
+		return Value{}, &DynamicShapeError{t}
 	}
 	path := filepath.Join(dir, t.Name)
 	raw, err := os.ReadFile(path)

@@ -19,7 +19,7 @@ func generate(o Options, inputs []Tensor) (Step, error) {
 			return Step{}, fmt.Errorf("can not generate data for shape tensor '%s', user-provided data is needed.", in.Name)
 		}
 		if dynamic(in.Shape) {
-			return Step{}, errDynamic(in.Name)
+			return Step{}, &DynamicShapeError{in}
 		}
 		n, err := in.Shape.ByteSize(in.DataType)
 		if err != nil || n > maxInput {
@@ -50,8 +50,12 @@ func generate(o Options, inputs []Tensor) (Step, error) {
 // maxInput bounds a generated input to the size of a gRPC message.
 const maxInput = 1<<31 - 1
 
-func errDynamic(name string) error {
-	return fmt.Errorf("input %s contains dynamic shape, provide shapes to send along with the request", name)
+// DynamicShapeError reports an input with variable dimensions for which Options.Shapes has no
+// shape.
+type DynamicShapeError struct{ Input Tensor }
+
+func (e *DynamicShapeError) Error() string {
+	return fmt.Sprintf("input %s contains dynamic shape, provide shapes to send along with the request", e.Input.Name)
 }
 
 func fillRandom(b []byte, rng *rand.Rand) {

@@ -79,8 +79,12 @@ func Write(file string, o Options) (res Result, err error) {
 
 func writeONNX(file string, o Options) (Result, error) {
 	graph, err := onnxmodel.ReadFile(file)
-	if err != nil {
+	switch ext := filepath.Ext(file); {
+	case err == nil:
+	case ext == ".onnx" || errors.Is(err, fs.ErrNotExist):
 		return Result{}, err
+	default:
+		return Result{}, fmt.Errorf("%w; a file that is not ONNX must be .py, .pt (TorchScript), .xml (OpenVINO) or a SavedModel's folder", err)
 	}
 	cfg, notes, err := Config(graph, o)
 	if err != nil {

@@ -137,7 +137,11 @@ func TestErrors(t *testing.T) {
 		_, err := scaffold.Write(file, scaffold.Options{Output: t.TempDir(), Name: name})
 		require.ErrorContains(t, err, "cannot be a model's name")
 	}
-	_, err := scaffold.Write(filepath.Join(t.TempDir(), "absent.onnx"), scaffold.Options{})
+	other := filepath.Join(t.TempDir(), "weights.bin")
+	require.NoError(t, os.WriteFile(other, []byte("no model"), 0o600))
+	_, err := scaffold.Write(other, scaffold.Options{Output: t.TempDir()})
+	require.ErrorContains(t, err, "a file that is not ONNX must be .py, .pt (TorchScript), .xml (OpenVINO) or a SavedModel's folder")
+	_, err = scaffold.Write(filepath.Join(t.TempDir(), "absent.onnx"), scaffold.Options{})
 	require.ErrorIs(t, err, os.ErrNotExist)
 
 	lost := filepath.Join(t.TempDir(), "external.onnx")

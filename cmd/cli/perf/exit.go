@@ -3,9 +3,12 @@ package perf
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"triton/cmd/cli/process"
 	"triton/perf"
+	"triton/perf/data"
 )
 
 // perf_analyzer's exit codes. A wrong command line exits with failed.
@@ -36,6 +39,10 @@ func result(p process.Process, rep *perf.Report, err error) error {
 		if setup.Data {
 			fmt.Fprintln(p.Stderr)
 		}
+		var dynamic *data.DynamicShapeError
+		if errors.As(setup, &dynamic) {
+			fmt.Fprintf(p.Stderr, "Give its shape without the batch dimension, such as --shape %s\n\n", exampleShape(dynamic.Input))
+		}
 	case errors.As(err, &load):
 		fmt.Fprintln(p.Stderr, load)
 		for _, f := range load.Failures {
@@ -60,4 +67,13 @@ func result(p process.Process, rep *perf.Report, err error) error {
 		return &process.ExitError{Code: unstable}
 	}
 	return nil
+}
+
+// exampleShape returns an argument of --shape for an input, with 1 for variable dimensions.
+func exampleShape(in data.Tensor) string {
+	dims := make([]string, len(in.Shape))
+	for i, d := range in.Shape {
+		dims[i] = strconv.FormatInt(max(d, 1), 10)
+	}
+	return in.Name + ":" + strings.Join(dims, ",")
 }

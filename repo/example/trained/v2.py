@@ -25,7 +25,10 @@ class Server:
             head["outputs"] = [{**output, "parameters": {**output.get("parameters", {}), "binary_data": True}}]
         head = json.dumps(head).encode()
         headers = {"Inference-Header-Content-Length": str(len(head))}
-        self.connection.request("POST", f"/v2/models/{model}/infer", head + raw, headers)
+        try:
+            self.connection.request("POST", f"/v2/models/{model}/infer", head + raw, headers)
+        except OSError as error:
+            raise SystemExit(f"{self.connection.host}:{self.connection.port}: {error}; is the server running?")
         reply = self.connection.getresponse()
         body = reply.read()
         if reply.status != 200:

@@ -19,7 +19,10 @@ def main():
     p.add_argument("--model", default="ocr", choices=["ocr", "ocr_bls"])
     p.add_argument("image", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).with_name("sample.png"))
     args = p.parse_args()
-    image = args.image.read_bytes()
+    try:
+        image = args.image.read_bytes()
+    except OSError as error:
+        raise SystemExit(f"{args.image}: {error.strerror}")
     raw = len(image).to_bytes(4, "little") + image  # a string is its length and its bytes
     answer = Server(args.url).outputs(args.model, "image", "BYTES", [1], raw)
     boxes = array.array("i", answer["box"][1])
