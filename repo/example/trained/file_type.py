@@ -2,12 +2,11 @@
 
 import argparse
 import array
-import pathlib
 import sys
 
 sys.dont_write_bytecode = True  # a server that polls would take it for a change of the model
 
-from v2 import Server, strings
+from v2 import Server, existing, strings
 
 SIZE, BLOCK, NOTHING = 1024, 4096, 256
 
@@ -27,7 +26,7 @@ def features(path):
 def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--url", default="localhost:8000")
-    p.add_argument("files", nargs="+", type=pathlib.Path)
+    p.add_argument("files", nargs="+", type=existing)
     args = p.parse_args()
     server = Server(args.url)
     best = {"name": "target_label", "parameters": {"classification": 1}}

@@ -11,7 +11,7 @@ import sys
 
 sys.dont_write_bytecode = True  # a server that polls would take it for a change of the model
 
-from v2 import Server
+from v2 import Server, existing
 
 HERE = pathlib.Path(__file__).parent
 HEIGHT, MIN_WIDTH = 48, 320
@@ -73,7 +73,7 @@ def decode(shape, raw):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--url", default="localhost:8000")
-    p.add_argument("image", nargs="?", type=pathlib.Path, default=HERE / "sample.pgm")
+    p.add_argument("image", nargs="?", type=existing, default=HERE / "sample.pgm")
     args = p.parse_args()
     width, raw = tensor(*image(args.image))
     print(decode(*Server(args.url).infer("text_recognition", "x", "FP32", [1, 3, HEIGHT, width], raw)))

@@ -1,7 +1,9 @@
 """A client of the v2 protocol over HTTP that needs only the standard library."""
 
+import argparse
 import http.client
 import json
+import pathlib
 
 
 class Server:
@@ -40,6 +42,14 @@ class Server:
             found[tensor["name"]] = tensor["shape"], body[n:end]
             n = end
         return found
+
+
+def existing(text):
+    """An argument type of argparse: the path of a file that exists."""
+    path = pathlib.Path(text)
+    if not path.is_file():
+        raise argparse.ArgumentTypeError(f"{text} is not a file")
+    return path
 
 
 def strings(raw):

@@ -15,7 +15,7 @@ import wave
 
 sys.dont_write_bytecode = True  # a server that polls would take it for a change of the model
 
-from v2 import Server
+from v2 import Server, existing
 
 RATE, STEP, BEFORE = 16000, 512, 64
 SPEECH, SILENCE, PAUSE = 0.5, 0.35, 8
@@ -48,7 +48,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--url", default="localhost:8000")
     p.add_argument("--step", action="store_true")
-    p.add_argument("file", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).with_name("sample.wav"))
+    p.add_argument("file", nargs="?", type=existing, default=pathlib.Path(__file__).with_name("sample.wav"))
     args = p.parse_args()
     samples = sound(args.file)
     begin, quiet, n = None, 0, 0

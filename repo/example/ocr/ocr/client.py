@@ -10,19 +10,16 @@ import sys
 
 sys.dont_write_bytecode = True  # a server that polls would take it for a change of the model
 
-from v2 import Server, strings
+from v2 import Server, existing, strings
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--url", default="localhost:8000")
     p.add_argument("--model", default="ocr", choices=["ocr", "ocr_bls"])
-    p.add_argument("image", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).with_name("sample.png"))
+    p.add_argument("image", nargs="?", type=existing, default=pathlib.Path(__file__).with_name("sample.png"))
     args = p.parse_args()
-    try:
-        image = args.image.read_bytes()
-    except OSError as error:
-        raise SystemExit(f"{args.image}: {error.strerror}")
+    image = args.image.read_bytes()
     raw = len(image).to_bytes(4, "little") + image  # a string is its length and its bytes
     answer = Server(args.url).outputs(args.model, "image", "BYTES", [1], raw)
     boxes = array.array("i", answer["box"][1])
