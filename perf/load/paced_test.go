@@ -57,6 +57,29 @@ func TestLateRequestsSaySo(t *testing.T) {
 	})
 }
 
+// TestBurstsStartTogether starts many requests at one time, with workers that are idle and with
+// workers that do not exist yet.
+func TestBurstsStartTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, prepared := newLanes(1) // a request takes a second
+		g := load.NewPaced(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}})
+		defer g.Close()
+		var times []time.Duration
+		for i := range 10 {
+			for range 10 * (i + 1) {
+				times = append(times, time.Duration(2*i)*time.Second)
+			}
+		}
+		<-g.Start(load.Level{Schedule: load.At(times)})
+		samples := collect(g)
+		require.Len(t, samples, len(times))
+		for _, s := range samples {
+			require.Zero(t, s.Late)
+		}
+		require.EqualValues(t, 100, l.dialed.Load(), "as many as the largest burst")
+	})
+}
+
 func TestPoissonIsSeeded(t *testing.T) {
 	t.Parallel()
 	times := func(seed uint64) (all []time.Duration) {
