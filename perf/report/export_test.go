@@ -36,8 +36,11 @@ func TestExport(t *testing.T) {
 				},
 			}, {Start: 1400, Responses: []perf.ResponseRecord{{Time: 1500, Outputs: []kserve.Tensor{tensorOf("H", tensor.FP16, []byte{0, 60}, 1), tensorOf("H", tensor.FP16, []byte{0, 60}, 1)}}}}},
 		}}},
-		Failed: []perf.Level{{Load: perf.Load{Mode: perf.RequestRate, Value: 0.5}, Profile: &perf.Profile{Windows: []int64{1, 2}}},
-			{Load: perf.Load{Mode: perf.FixedSchedule, Value: 1}, Profile: &perf.Profile{Windows: []int64{1, 2}}}, {}},
+		Failed: []perf.Level{
+			{Load: perf.Load{Mode: perf.RequestRate, Value: 0.5}, Profile: &perf.Profile{Windows: []int64{1, 2}}},
+			{Load: perf.Load{Mode: perf.FixedSchedule, Value: 1}, Profile: &perf.Profile{Windows: []int64{1, 2}}},
+			{},
+		},
 	}
 	var out, notes bytes.Buffer
 	require.NoError(t, WriteExport(&out, r, ExportOptions{Version: "1.2", ServiceKind: "triton", Notes: &notes}))
