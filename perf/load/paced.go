@@ -109,8 +109,21 @@ func (g *Paced) Close() {
 	g.pool.Close()
 }
 
-// pace hands over the requests of a schedule as they become due.
+// pace hands over the requests of a schedule as they become due. The schedule begins once the
+// first worker is connected, so that connecting does not delay the first request.
 func (g *Paced) pace(l Level, stop <-chan struct{}, done chan<- struct{}) {
+	if len(g.lanes) == 0 {
+		g.addLane()
+	}
+	select {
+	case <-g.lanes[0].ready:
+	case <-stop:
+		return
+	case <-g.failed:
+		return
+	case <-g.ctx.Done():
+		return
+	}
 	alarm := g.options.alarm(stop)
 	defer alarm.Close()
 	begin := lane.Now()
@@ -133,9 +146,7 @@ func (g *Paced) pace(l Level, stop <-chan struct{}, done chan<- struct{}) {
 // more. It reports false once stop is closed.
 func (g *Paced) hand(d due, stop <-chan struct{}) bool {
 	if n := g.enter(); n > len(g.lanes) && n <= g.max {
-		p := &pacedLane{g: g, end: make(chan struct{}, 1), finished: make(chan struct{}, 1)}
-		g.lanes = append(g.lanes, p)
-		g.add(p.run)
+		g.addLane()
 	}
 	select {
 	case g.due <- d:
@@ -145,6 +156,12 @@ func (g *Paced) hand(d due, stop <-chan struct{}) bool {
 	}
 	g.leave()
 	return false
+}
+
+func (g *Paced) addLane() {
+	p := &pacedLane{g: g, ready: make(chan struct{}), end: make(chan struct{}, 1), finished: make(chan struct{}, 1)}
+	g.lanes = append(g.lanes, p)
+	g.add(p.run)
 }
 
 // enter counts a request and returns the number of those that are due or in flight.
@@ -197,6 +214,7 @@ func (g *Paced) awaitOr(stop <-chan struct{}) bool {
 
 // pacedLane is one worker of a Paced generator.
 type pacedLane struct {
+	ready    chan struct{} // closed once connected
 	g        *Paced
 	end      chan struct{} // asks for the end of what is open
 	finished chan struct{} // receives once nothing is open
@@ -207,6 +225,7 @@ func (p *pacedLane) run(w *worker) error {
 	if err := w.dial(ctx); err != nil {
 		return err
 	}
+	close(p.ready)
 	for {
 		select {
 		case d := <-p.g.due:
