@@ -26,9 +26,10 @@ type Mode uint8
 
 // The modes.
 const (
-	Concurrency Mode = iota // a number of requests in flight
-	RequestRate             // requests per second
-	Intervals               // at given intervals
+	Concurrency   Mode = iota // a number of requests in flight
+	RequestRate               // requests per second
+	Intervals                 // at given intervals
+	FixedSchedule             // at the times of the data, each step once
 )
 
 // Rate reports whether requests start at the times of a schedule.
@@ -111,7 +112,9 @@ type Config struct {
 	Percentile   float64       // of the latency that decides stability; 0 is the average
 	LatencyLimit time.Duration // 0: no limit
 
-	RequestCount int // stop after this many requests, in one window; 0: off
+	// RequestCount ends the run after this many requests, in one window; 0: off. With a fixed
+	// schedule it is the number of its requests after the warm-up.
+	RequestCount int
 	WarmupCount  int
 
 	Data data.Options

@@ -67,6 +67,10 @@ func (r *run) generator(ctx context.Context, q *requests) load.Generator {
 		Max:    r.settings.MaxInFlight,
 		Alarm:  r.deps.Alarm,
 	}
+	if r.settings.Mode == FixedSchedule {
+		r.entries = newEntries(q.prepared[0], r.set.Times())
+		o.Source = r.entries
+	}
 	if r.model.sequence {
 		o.Source = load.NewSequences(r.settings.sequenceOptions(q.prepared))
 		o.Max = r.settings.Sequences.Slots
@@ -98,6 +102,8 @@ func (r *run) generated(at Load, total int) load.Level {
 		l.Concurrency = at.Concurrency()
 	case at.Mode == Intervals:
 		l.Schedule = load.Intervals(r.settings.Intervals)
+	case at.Mode == FixedSchedule:
+		l.Schedule = r.entries.take(total)
 	case r.settings.Distribution == Poisson:
 		l.Schedule = load.Poisson(at.Value, r.settings.Seed)
 	default:

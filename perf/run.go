@@ -32,6 +32,7 @@ type run struct {
 	report   *Report
 	progress progress
 	recorder *recorder // with Config.Profile
+	entries  *entries  // of mode FixedSchedule
 }
 
 // Run measures a model. With an error it may return a report of the levels that
@@ -86,7 +87,7 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := r.checkModel(); err != nil {
 		return &SetupError{Err: err}
 	}
-	if r.set, err = data.Load(r.settings.Data, r.model.signature); err != nil {
+	if err = r.loadData(); err != nil {
 		return &SetupError{What: "Failed to init manager inputs", Err: err, Data: true}
 	}
 	if r.set.FromFiles {
@@ -110,6 +111,9 @@ func (r *run) checkModel() error {
 	}
 	if limit := r.model.maxBatch; limit > 0 && batch > limit {
 		return fmt.Errorf("batch size %d is larger than max_batch_size %d of model %s", batch, limit, r.model.signature.Model)
+	}
+	if err := r.checkSchedule(); err != nil {
+		return err
 	}
 	if r.model.sequence {
 		if batch > 1 {

@@ -112,6 +112,10 @@ func scenarios() []scenario {
 		{name: "sequencerate", masked: true, models: []*client.ModelConfig{sequence("simple")}, setup: func(f *fake, c *perf.Config) {
 			c.Mode, c.Range.Start, c.Stability = perf.RequestRate, 100, 1
 		}},
+		{name: "schedule", csv: true, verbose: true, setup: func(f *fake, c *perf.Config) {
+			fixedSchedule(c)
+			c.WarmupCount, c.Seed = 1, 7
+		}},
 		{name: "sweep", setup: func(f *fake, c *perf.Config) { c.Batches = []int{1, 2, 3, 8}; c.Range.End = 2 }},
 		{name: "nostatistics", csv: true, setup: func(f *fake, c *perf.Config) { f.extensions = nil }},
 		{name: "slow", verbose: true, setup: func(f *fake, c *perf.Config) {

@@ -23,6 +23,8 @@ func (r *run) search(ctx context.Context, gen load.Generator, batch int) error {
 	}
 	var err error
 	switch {
+	case r.settings.Mode == FixedSchedule:
+		_, err = visit(fixedRate)
 	case !r.settings.Mode.sweeps():
 		_, err = visit(meanRate(r.settings.Intervals))
 	case r.settings.Search == Binary:

@@ -171,53 +171,12 @@ func TestNestedArraysGiveTheShape(t *testing.T) {
 	set, err := load(t, one(tensor.Int8, -1, -1), `{"data":[{"X":[[1,2,3],[4,5,6]]}]}`)
 	require.NoError(t, err)
 	require.Equal(t, data.Value{Shape: tensor.Shape{2, 3}, Data: []byte{1, 2, 3, 4, 5, 6}}, set.Streams[0][0].Inputs["X"])
+	set, err = load(t, one(tensor.Int8, -1, -1), `{"data":[{"X":{"content":[[1],[2]]}},{"X":{"content":[[1],[2]],"shape":[1,2]}}]}`)
+	require.NoError(t, err)
+	require.Equal(t, tensor.Shape{2, 1}, set.Streams[0][0].Inputs["X"].Shape)
+	require.Equal(t, tensor.Shape{1, 2}, set.Streams[0][1].Inputs["X"].Shape, "an explicit shape wins")
 	_, err = load(t, one(tensor.Int8, -1), `{"data":[{"X":[1,2]}]}`)
 	require.ErrorContains(t, err, `The variable-sized tensor "X" with model shape [-1] needs to have its shape fully defined. See the --shape option.`)
-}
-
-func TestGenerate(t *testing.T) {
-	t.Parallel()
-	s := data.Signature{Model: "m", Inputs: []data.Tensor{
-		{Name: "A", DataType: tensor.Int32, Shape: tensor.Shape{-1, 2}},
-		{Name: "B", DataType: tensor.Uint8, Shape: tensor.Shape{3}},
-		{Name: "S", DataType: tensor.Bytes, Shape: tensor.Shape{2}},
-	}}
-	o := data.DefaultOptions()
-	o.StringLength = 5
-	_, err := data.Load(o, s)
-	require.EqualError(t, err, "input A contains dynamic shape, provide shapes to send along with the request")
-	o.Shapes = map[string][]int64{"A": {4, 2}, "C": {1}}
-	_, err = data.Load(o, s)
-	require.EqualError(t, err, `--shape names the input "C", which model m does not have. Its inputs are A, B, S.`)
-	o.Shapes = map[string][]int64{"A": {4, 2}, "B": {9}}
-	first, err := data.Load(o, s)
-	require.NoError(t, err)
-	again, err := data.Load(o, s)
-	require.NoError(t, err)
-	require.Equal(t, first, again, "the same data in every run")
-	in := first.Streams[0][0].Inputs
-	require.Equal(t, tensor.Shape{4, 2}, in["A"].Shape)
-	require.Len(t, in["A"].Data, 32)
-	require.Equal(t, tensor.Shape{3}, in["B"].Shape, "a fixed shape stays")
-	require.Equal(t, in["A"].Data[:3], in["B"].Data)
-	require.Len(t, in["S"].Data, 2*(4+5))
-
-	o.Source = data.Zero
-	zero, err := data.Load(o, s)
-	require.NoError(t, err)
-	require.Equal(t, make([]byte, 32), zero.Streams[0][0].Inputs["A"].Data)
-	o.StringData = "ab"
-	text, err := data.Load(o, s)
-	require.NoError(t, err)
-	require.Equal(t, tensor.AppendElementString(tensor.AppendElementString(nil, "ab"), "ab"), text.Streams[0][0].Inputs["S"].Data)
-
-	s.Inputs[1].ShapeTensor = true
-	_, err = data.Load(o, s)
-	require.EqualError(t, err, "can not generate data for shape tensor 'B', user-provided data is needed.")
-	_, err = data.Load(data.DefaultOptions(), one(tensor.FP64, math.MaxInt64/4))
-	require.ErrorContains(t, err, "larger than")
-	_, err = data.Load(data.DefaultOptions(), one(tensor.Bytes, math.MaxInt64/4))
-	require.ErrorContains(t, err, "larger than")
 }
 
 func TestDirectory(t *testing.T) {
@@ -235,6 +194,18 @@ func TestDirectory(t *testing.T) {
 	require.Equal(t, []byte("12345678"), set.Streams[0][0].Inputs["A"].Data)
 	require.Equal(t, tensor.AppendElementString(nil, "hello"), set.Streams[0][0].Inputs["T"].Data)
 	require.Equal(t, []byte("abcdefgh"), set.Streams[0][0].Outputs["Y"].Data)
+	variable := signature()
+	variable.Outputs[0].Shape = tensor.Shape{-1}
+	set, err = data.Load(write(map[string]string{"A": "12345678", "T": "x", "Y": "abcdefghijkl"}), variable)
+	require.NoError(t, err)
+	var resp kserve.Response
+	out := resp.AddOutput()
+	out.Name, out.Data = "Y", tensor.NewData(tensor.HeapBuffer([]byte("abcdefghijkl")))
+	require.NoError(t, set.Check(&resp, 0, 0, 1))
+	out.Data = tensor.NewData(tensor.HeapBuffer([]byte("abcdefghijkL")))
+	require.EqualError(t, set.Check(&resp, 0, 0, 1), "Output doesn't match expected output")
+	_, err = data.Load(write(map[string]string{"A": "12345678", "T": "x", "Y": "abcde"}), variable)
+	require.ErrorContains(t, err, "provided data for output Y has byte size 5, which is no multiple of the 4 bytes of an element")
 	for want, files := range map[string]map[string]string{
 		"Provided data file 'Q' does not correspond to a valid model input or output.": {"A": "12345678", "T": "x", "Q": "1"},
 		"provided data for input A has byte size 3, expect 8":                          {"A": "123", "T": "x"},
@@ -295,26 +266,6 @@ func TestRequestRefusals(t *testing.T) {
 	req, err = set.Request(0, 0, 4)
 	require.Error(t, err)
 	require.Nil(t, req)
-}
-
-// FuzzRead checks that every file gives an error or data that fits the signature.
-func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"data":[{"A":[0.5,1],"T":["hello"]}],"validation_data":[{"Y":[1,2]}]}`))
-	f.Add([]byte(`{"data":[[{"A":{"content":{"b64":"AAAAPwAAgD8="},"shape":[2]},"T":{"b64":"AQAAAHo="}}]]}`))
-	f.Add([]byte(`{"data":[{"A":[[NaN],[-Infinity]],"T":["\ud83d\u00e9"]}]}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		path := filepath.Join(t.TempDir(), "d.json")
-		require.NoError(t, os.WriteFile(path, text, 0o600))
-		set, err := data.Load(data.Options{Source: data.Files, Paths: []string{path}}, signature())
-		if err != nil {
-			return
-		}
-		for k := range len(set.Streams[0]) {
-			req, err := set.Request(0, k, 2)
-			require.NoError(t, err)
-			require.Equal(t, 16, req.Inputs[0].Data.Len())
-		}
-	})
 }
 
 func BenchmarkRead(b *testing.B) {

@@ -40,12 +40,15 @@ func readDir(dir string, s Signature) (Step, error) {
 		if in.Optional && !present[in.Name] {
 			continue
 		}
+		if dynamic(in.Shape) {
+			return Step{}, &DynamicShapeError{in}
+		}
 		if step.Inputs[in.Name], err = readTensor(dir, in); err != nil {
 			return Step{}, err
 		}
 	}
 	for _, out := range s.Outputs {
-		if !present[out.Name] || dynamic(out.Shape) {
+		if !present[out.Name] {
 			continue
 		}
 		if step.Outputs == nil {
@@ -58,10 +61,9 @@ func readDir(dir string, s Signature) (Step, error) {
 	return step, nil
 }
 
+// readTensor reads the file of a tensor. The size is free if a dimension is variable, as those
+// of outputs may be.
 func readTensor(dir string, t Tensor) (Value, error) {
-	if dynamic(t.Shape) {
-		return Value{}, &DynamicShapeError{t}
-	}
 	path := filepath.Join(dir, t.Name)
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -73,12 +75,18 @@ func readTensor(dir string, t Tensor) (Value, error) {
 	v := Value{Shape: t.Shape, Data: raw}
 	if t.DataType == tensor.Bytes {
 		lines := bytes.Split(bytes.TrimSuffix(raw, []byte("\n")), []byte("\n"))
-		if want, err := t.Shape.Elements(); err != nil || want != int64(len(lines)) {
+		if want, err := t.Shape.Elements(); !dynamic(t.Shape) && (err != nil || want != int64(len(lines))) {
 			return Value{}, fmt.Errorf("provided data for input %s has %d elements, expect %d", t.Name, len(lines), want)
 		}
 		v.Data = nil
 		for _, l := range lines {
 			v.Data = tensor.AppendElement(v.Data, l)
+		}
+		return v, nil
+	}
+	if dynamic(t.Shape) {
+		if size := t.DataType.Size(); len(raw)%size != 0 {
+			return Value{}, fmt.Errorf("provided data for output %s has byte size %d, which is no multiple of the %d bytes of an element", t.Name, len(raw), size)
 		}
 		return v, nil
 	}

@@ -50,10 +50,20 @@ func parseJSON(src []byte) (*node, error) {
 	if !r.Document() {
 		reason, at := r.Reason()
 		line, col := position(src, at)
-		return nil, fmt.Errorf("line %d, column %d: %s", line, col, reason)
+		return nil, &syntaxError{line, col, reason}
 	}
 	n := read(&r, src)
 	return &n, nil
+}
+
+// syntaxError is where a document is not JSON, and why.
+type syntaxError struct {
+	line, column int
+	reason       string
+}
+
+func (e *syntaxError) Error() string {
+	return fmt.Sprintf("line %d, column %d: %s", e.line, e.column, e.reason)
 }
 
 func position(src []byte, at int) (line, col int) {

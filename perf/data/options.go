@@ -1,4 +1,4 @@
-// Package data makes the input tensors of a load: random or zero bytes, files of
+// Package data makes the input tensors of a load: random or zero values, files of
 // a directory, or JSON data files, loaded and checked before the load starts.
 package data
 
@@ -19,7 +19,19 @@ type Options struct {
 	Shapes       map[string][]int64 // for inputs with variable dimensions
 	StringLength int
 	StringData   string
+
+	Steps  int              // of random data, each with values of its own; 0 means one
+	Ranges map[string]Range // of random numbers, by input
+	Seed   uint64           // of random data
+
+	// Timestamps reads the time of each step from its "timestamp", in milliseconds.
+	Timestamps bool
 }
 
-// DefaultOptions returns perf_analyzer's defaults: random data, strings of 128 characters.
+// Range holds the least and the greatest random number of an input, as text: the data type of
+// the input decides which numbers are valid.
+type Range struct{ Low, High string }
+
+// DefaultOptions returns perf_analyzer's defaults: one step of random data, strings of 128
+// characters.
 func DefaultOptions() Options { return Options{StringLength: 128} }

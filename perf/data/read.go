@@ -14,9 +14,10 @@ import (
 
 // reader collects the streams of one or more JSON files.
 type reader struct {
-	sig     Signature
-	streams [][]Step
-	nested  *bool // whether data has an array for each stream, or the steps of one; nil: not known yet
+	sig        Signature
+	timestamps bool // each step has its time
+	streams    [][]Step
+	nested     *bool // whether data has an array for each stream, or the steps of one; nil: not known yet
 }
 
 var (
@@ -113,6 +114,11 @@ func (r *reader) addStep(stream int, in, out *node) error {
 	if step.Inputs, err = values(in, r.sig.Inputs, where); err != nil {
 		return err
 	}
+	if r.timestamps {
+		if step.Time, err = timestamp(in, where); err != nil {
+			return err
+		}
+	}
 	if out != nil {
 		if step.Outputs, err = values(out, r.sig.Outputs, where); err != nil {
 			return err
@@ -129,7 +135,10 @@ func (r *reader) addStep(stream int, in, out *node) error {
 func (r *reader) checkNames(step *node) error {
 	for _, name := range step.names {
 		named := func(t Tensor) bool { return t.Name == name }
-		if name != "model" && !slices.ContainsFunc(r.sig.Inputs, named) && !slices.ContainsFunc(r.sig.Outputs, named) {
+		if name == "model" || name == timestampTensor.Name && r.timestamps {
+			continue
+		}
+		if !slices.ContainsFunc(r.sig.Inputs, named) && !slices.ContainsFunc(r.sig.Outputs, named) {
 			return fmt.Errorf("The input or output '%s' is not found in the model configuration", name)
 		}
 	}
@@ -182,7 +191,7 @@ func value(n *node, t Tensor, where location) (Value, error) {
 	var err error
 	switch {
 	case content.kind == array:
-		v, err = elements(content, t, v, n.kind == array)
+		v, err = elements(content, t, v, n.get("shape") == nil)
 	case content.kind == object && content.get("b64") != nil:
 		v.Data, err = decodeBase64(content.get("b64"), where)
 	default:

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"triton/pkg/kserve"
 	"triton/pkg/tensor"
@@ -40,6 +42,7 @@ type Value struct {
 type Step struct {
 	Inputs  map[string]Value
 	Outputs map[string]Value
+	Time    time.Duration // since the start of the load; with Options.Timestamps
 }
 
 // Set is the data of a run. Models without sequences use only the first stream.
@@ -51,23 +54,32 @@ type Set struct {
 
 // Load reads or generates the data.
 func Load(o Options, s Signature) (*Set, error) {
-	if err := checkShapes(s, o.Shapes); err != nil {
+	if err := checkInputNames(s, "--shape", maps.Keys(o.Shapes)); err != nil {
+		return nil, err
+	}
+	if err := checkInputNames(s, "--input-range", maps.Keys(o.Ranges)); err != nil {
 		return nil, err
 	}
 	s.Inputs = applyShapes(s.Inputs, o.Shapes)
 	set := &Set{Signature: s}
+	if o.Source != Random && (o.Steps > 1 || len(o.Ranges) > 0) {
+		return nil, errors.New("random steps and input ranges need random data")
+	}
+	if o.Timestamps && (o.Source != Files || len(o.Paths) == 0) {
+		return nil, errNoSchedule
+	}
 	if o.Source != Files {
-		step, err := generate(o, s.Inputs)
+		steps, err := generate(o, s.Inputs)
 		if err != nil {
 			return nil, err
 		}
-		set.Streams = [][]Step{{step}}
+		set.Streams = [][]Step{steps}
 		return set, nil
 	}
 	if len(o.Paths) == 0 {
 		return nil, errors.New("no path of input data was given")
 	}
-	if isDir(o.Paths[0]) {
+	if isDir(o.Paths[0]) && !o.Timestamps {
 		step, err := readDir(o.Paths[0], s)
 		if err != nil {
 			return nil, err
@@ -76,7 +88,7 @@ func Load(o Options, s Signature) (*Set, error) {
 		return set, nil
 	}
 	set.FromFiles = true
-	r := reader{sig: s}
+	r := reader{sig: s, timestamps: o.Timestamps}
 	for _, p := range o.Paths {
 		if err := r.readFile(p); err != nil {
 			return nil, err
@@ -86,18 +98,21 @@ func Load(o Options, s Signature) (*Set, error) {
 	if len(set.Streams) == 0 || len(set.Streams[0]) == 0 {
 		return nil, fmt.Errorf("%s: the data array is empty", o.Paths[0])
 	}
+	if o.Timestamps {
+		return set, set.orderByTime(*r.nested)
+	}
 	return set, nil
 }
 
-// checkShapes refuses shapes of inputs that the model does not have.
-func checkShapes(s Signature, shapes map[string][]int64) error {
+// checkInputNames refuses inputs of an option that the model does not have.
+func checkInputNames(s Signature, option string, named iter.Seq[string]) error {
 	names := make([]string, len(s.Inputs))
 	for i := range s.Inputs {
 		names[i] = s.Inputs[i].Name
 	}
-	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+	for _, name := range slices.Sorted(named) {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("--shape names the input %q, which model %s does not have. Its inputs are %s.", name, s.Model, strings.Join(names, ", "))
+			return fmt.Errorf("%s names the input %q, which model %s does not have. Its inputs are %s.", option, name, s.Model, strings.Join(names, ", "))
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"triton/pkg/client/lane"
@@ -15,11 +14,10 @@ import (
 // sample says so; none is left out.
 type Paced struct {
 	pool
-	max     int
-	due     chan due
-	waiting atomic.Int64 // workers that are ready for a request
-	pacer   sync.WaitGroup
-	stop    chan struct{} // ends the pacer of the level
+	max   int
+	due   chan due
+	pacer sync.WaitGroup
+	stop  chan struct{} // ends the pacer of the level
 
 	flight struct {
 		sync.Mutex
@@ -111,8 +109,21 @@ func (g *Paced) Close() {
 	g.pool.Close()
 }
 
-// pace hands over the requests of a schedule as they become due.
+// pace hands over the requests of a schedule as they become due. The schedule begins once the
+// first worker is connected, so that connecting does not delay the first request.
 func (g *Paced) pace(l Level, stop <-chan struct{}, done chan<- struct{}) {
+	if len(g.lanes) == 0 {
+		g.addLane()
+	}
+	select {
+	case <-g.lanes[0].ready:
+	case <-stop:
+		return
+	case <-g.failed:
+		return
+	case <-g.ctx.Done():
+		return
+	}
 	alarm := g.options.alarm(stop)
 	defer alarm.Close()
 	begin := lane.Now()
@@ -131,16 +142,12 @@ func (g *Paced) pace(l Level, stop <-chan struct{}, done chan<- struct{}) {
 	}
 }
 
-// hand gives a request to a worker, and adds a worker if none is ready and there may be one
+// hand gives a request to a worker, and adds a worker if all are busy and there may be one
 // more. It reports false once stop is closed.
 func (g *Paced) hand(d due, stop <-chan struct{}) bool {
-	if len(g.lanes) < g.max && int64(len(g.due)) >= g.waiting.Load() {
-		g.waiting.Add(1)
-		p := &pacedLane{g: g, end: make(chan struct{}, 1), finished: make(chan struct{}, 1)}
-		g.lanes = append(g.lanes, p)
-		g.add(p.run)
+	if n := g.enter(); n > len(g.lanes) && n <= g.max {
+		g.addLane()
 	}
-	g.enter()
 	select {
 	case g.due <- d:
 		return true
@@ -151,12 +158,20 @@ func (g *Paced) hand(d due, stop <-chan struct{}) bool {
 	return false
 }
 
-func (g *Paced) enter() {
+func (g *Paced) addLane() {
+	p := &pacedLane{g: g, ready: make(chan struct{}), end: make(chan struct{}, 1), finished: make(chan struct{}, 1)}
+	g.lanes = append(g.lanes, p)
+	g.add(p.run)
+}
+
+// enter counts a request and returns the number of those that are due or in flight.
+func (g *Paced) enter() int {
 	g.flight.Lock()
 	defer g.flight.Unlock()
 	if g.flight.n++; g.flight.n == 1 {
 		g.flight.none = make(chan struct{})
 	}
+	return g.flight.n
 }
 
 func (g *Paced) leave() {
@@ -199,6 +214,7 @@ func (g *Paced) awaitOr(stop <-chan struct{}) bool {
 
 // pacedLane is one worker of a Paced generator.
 type pacedLane struct {
+	ready    chan struct{} // closed once connected
 	g        *Paced
 	end      chan struct{} // asks for the end of what is open
 	finished chan struct{} // receives once nothing is open
@@ -209,12 +225,11 @@ func (p *pacedLane) run(w *worker) error {
 	if err := w.dial(ctx); err != nil {
 		return err
 	}
+	close(p.ready)
 	for {
 		select {
 		case d := <-p.g.due:
-			p.g.waiting.Add(-1)
 			err := w.send(ctx, d.n, d.at)
-			p.g.waiting.Add(1)
 			p.g.leave()
 			if err != nil {
 				return err

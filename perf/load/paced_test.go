@@ -57,6 +57,57 @@ func TestLateRequestsSaySo(t *testing.T) {
 	})
 }
 
+// slowDialer takes a second to connect.
+type slowDialer struct{ *lanes }
+
+func (d slowDialer) Dial(ctx context.Context) (lane.Conn, error) {
+	time.Sleep(time.Second)
+	return d.lanes.Dial(ctx)
+}
+
+func TestScheduleBeginsConnected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, prepared := newLanes(1)
+		g := load.NewPaced(t.Context(), load.Options{Dialer: slowDialer{l}, Source: &load.Steps{Prepared: prepared, Batch: 1}})
+		defer g.Close()
+		begin := lane.Now()
+		<-g.Start(load.Level{Schedule: load.At([]time.Duration{0, 2 * time.Second})})
+		require.EqualValues(t, 4*time.Second, lane.Now()-begin)
+		samples := collect(g)
+		require.Len(t, samples, 2)
+		for _, s := range samples {
+			require.Zero(t, s.Late)
+		}
+		require.EqualValues(t, 1, l.dialed.Load())
+
+		g.Start(load.Level{Schedule: load.At([]time.Duration{0})})
+		require.NoError(t, g.Drain(t.Context()), "also before the first request")
+	})
+}
+
+// TestBurstsStartTogether starts many requests at one time, with workers that are idle and with
+// workers that do not exist yet.
+func TestBurstsStartTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, prepared := newLanes(1) // a request takes a second
+		g := load.NewPaced(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}})
+		defer g.Close()
+		var times []time.Duration
+		for i := range 10 {
+			for range 10 * (i + 1) {
+				times = append(times, time.Duration(2*i)*time.Second)
+			}
+		}
+		<-g.Start(load.Level{Schedule: load.At(times)})
+		samples := collect(g)
+		require.Len(t, samples, len(times))
+		for _, s := range samples {
+			require.Zero(t, s.Late)
+		}
+		require.EqualValues(t, 100, l.dialed.Load(), "as many as the largest burst")
+	})
+}
+
 func TestPoissonIsSeeded(t *testing.T) {
 	t.Parallel()
 	times := func(seed uint64) (all []time.Duration) {

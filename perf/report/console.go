@@ -95,6 +95,9 @@ func (c *Console) start() {
 	} else {
 		c.printf("  Using synchronous calls for inference\n")
 	}
+	if c.verbose && s.Seed != 0 {
+		c.printf("  Random seed: %d\n", s.Seed)
+	}
 	if s.Decoupled {
 		c.printf("  Detected decoupled model, using the first response for measuring latency\n")
 	}
@@ -124,7 +127,8 @@ func (c *Console) limits() {
 	}
 }
 
-// header writes the line above a level. There is none for intervals of the user.
+// header writes the line above a level. There is none for intervals and schedules of
+// the user.
 func (c *Console) header(at perf.Load) {
 	switch at.Mode {
 	case perf.Concurrency:

@@ -78,8 +78,12 @@ func (e *exporter) experiment(l *perf.Level) {
 	if l.Load.Mode == perf.Concurrency {
 		e.text(`"concurrency","value":` + strconv.Itoa(l.Load.Concurrency()))
 	} else {
+		rate := l.Load.Value
+		if l.Load.Mode == perf.FixedSchedule {
+			rate = 0 // as perf_analyzer exports it
+		}
 		e.text(`"request_rate","value":`)
-		_, _ = e.w.Write(tritonjson.AppendFloat(nil, l.Load.Value))
+		_, _ = e.w.Write(tritonjson.AppendFloat(nil, rate))
 	}
 	e.text(`},"requests":[`)
 	for i := range l.Profile.Requests {

@@ -21,6 +21,9 @@ func (o *options) finish() error {
 	if o.deprecatedMode {
 		c.Mode = perf.Concurrency
 	}
+	if err := o.checkInputs(); err != nil {
+		return err
+	}
 	if c.RequestCount > 0 {
 		c.Windows, c.Samples = perf.CountWindows, c.RequestCount
 	}

@@ -66,6 +66,7 @@ func (o *options) measurement(t table) {
 	t.text(&c.Model, "model", "m", "<model>", "model to measure; required")
 	t.text(&c.Version, "model-version", "x", "<version>", "version of the model (the newest)")
 	o.load(t)
+	o.schedule(t)
 	t.value("measurement-mode", "", "<time_windows|count_windows>", "what bounds a window: its time or its requests (time_windows)", o.setMode)
 	t.milliseconds(&c.Interval, 1, "> 0 msec.", "measurement-interval", "p", "<msec>", "length of a time window; the real window is 1.2 times as long (5000)")
 	t.integer(&c.Samples, 1, "> 0.", "measurement-request-count", "", "<n>", "requests in a count window (50)")
@@ -100,6 +101,7 @@ func (o *options) inputs(t table) {
 	})
 	t.integer(&d.StringLength, 1, "> 0", "string-length", "", "<n>", "length of random strings (128)")
 	t.text(&d.StringData, "string-data", "", "<text>", "text of all strings, instead of random ones")
+	o.random(t)
 	o.sequences(t)
 }
 

@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +37,8 @@ func TestFlagsReachOptions(t *testing.T) {
 		{"--request-rate-range 10 --request-distribution poisson", "", func(o *options) any { return [2]any{o.config.Mode, o.config.Distribution} }, [2]any{perf.RequestRate, perf.Poisson}},
 		{"-t 4 --request-rate-range 10", "", func(o *options) any { return [2]any{o.config.Mode, o.config.Range.Start} }, [2]any{perf.Concurrency, 4.0}},
 		{"--sequence-id-range 3:9 --num-of-sequences 2 --sequence-length-variation 50", "", func(o *options) any { return o.config.Sequences }, perf.Sequences{Slots: 2, Variation: 0.5, FirstID: 3, IDCount: 6}},
+		{"--random-seed 18446744073709551615", "", func(o *options) any { return o.config.Seed }, uint64(math.MaxUint64)},
+		{"--random-steps 3 --input-range A:0:9 --input-range b:c:-1:.5", "", func(o *options) any { return [2]any{o.config.Data.Steps, o.config.Data.Ranges} }, [2]any{3, map[string]data.Range{"A": {Low: "0", High: "9"}, "b:c": {Low: "-1", High: ".5"}}}},
 		{"-p 70ms -l 5", "", func(o *options) any { return [2]time.Duration{o.config.Interval, o.config.LatencyLimit} }, [2]time.Duration{70 * time.Millisecond, 5 * time.Millisecond}},
 		{"--request-count 7 --request-count 9", "", func(o *options) any { return [2]int{o.config.RequestCount, o.config.Samples} }, [2]int{7, 7}},
 		{"--collect-metrics -u http://h:1/x", "", func(o *options) any { return o.config.MetricsURL }, "h:8002/metrics"},

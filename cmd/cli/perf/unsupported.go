@@ -11,7 +11,6 @@ var unsupported = []struct{ name, argument, neutral string }{
 	{"periodic-concurrency-range", "<start:end:step>", ""},
 	{"request-period", "<n>", ""},
 	{"session-concurrency", "<n>", ""},
-	{"fixed-schedule", "", ""},
 	{"model-signature-name", "<name>", ""},
 	{"endpoint", "<path>", ""},
 	{"grpc-method", "<name>", ""},
