@@ -113,7 +113,7 @@ type Exchange struct {
 
 	Start   int64 // Now before the request is sent
 	End     int64 // Now when the response is complete
-	Send    int64 // nanoseconds: HTTP writing, gRPC handing over to the connection
+	Send    int64 // nanoseconds: HTTP writing, gRPC opening the call, streams handing over
 	Receive int64 // nanoseconds: HTTP reading from the first byte, gRPC copying
 
 	Body    []byte // the response, if Keep was set; valid until the next Do
