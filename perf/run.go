@@ -55,10 +55,10 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer restore()
 	r.report.Settings = r.settings
 	r.observe(Started{Settings: r.settings, Progress: r.progress.snapshot})
 	err = r.sweep(ctx)
+	restore()
 	r.observe(Finished{r.report})
 	return r.report, err
 }

@@ -386,6 +386,41 @@ func TestNoVersionWithRequests(t *testing.T) {
 	})
 }
 
+// A window after one whose statistics could not be read does not count what the server did
+// before it.
+func TestMissingStatisticsAreNotZero(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(time.Millisecond)
+		f.requests.Store(1_000_000) // before the run
+		calls := 0
+		f.statistics = func() error {
+			if calls++; calls == 2 { // at the end of the first window
+				return errors.New("not now")
+			}
+			return nil
+		}
+		rep, _, err := measure(t, f, func(c *perf.Config) {})
+		require.NoError(t, err)
+		require.InDelta(t, rep.Levels[0].Requests, rep.Levels[0].Server.Success.Count, 3)
+	})
+}
+
+func TestFinishedIsTheLastEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(time.Millisecond)
+		f.setTraces = func(n int) error {
+			if n == 2 { // to restore the settings
+				return errors.New("not now")
+			}
+			return nil
+		}
+		_, ev, err := measure(t, f, func(c *perf.Config) { c.Trace = client.TraceSettings{"trace_rate": {"7"}} })
+		require.NoError(t, err)
+		require.Contains(t, ev.notices(), "WARNING: the server's trace settings stay changed: not now")
+		require.IsType(t, perf.Finished{}, ev.all[len(ev.all)-1])
+	})
+}
+
 func TestProgressIsLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(2 * time.Millisecond)
