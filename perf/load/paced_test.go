@@ -173,6 +173,21 @@ func TestSequences(t *testing.T) {
 	}
 }
 
+// A worker that begins while others have sequences open gets an ID of its own.
+func TestNewWorkersGetFreeSequenceIDs(t *testing.T) {
+	s := load.NewSequences(load.SequenceOptions{Prepared: [][]*lane.Prepared{{{}}}, Length: 3, FirstID: 1, IDCount: 3})
+	next := func(worker int) lane.Sequence {
+		var r load.Request
+		s.Next(worker, 0, &r)
+		return r.Sequence
+	}
+	require.Equal(t, lane.Sequence{ID: 1, Start: true}, next(1))
+	for _, want := range []lane.Sequence{{ID: 2, Start: true}, {ID: 2}, {ID: 2, End: true}, {ID: 3, Start: true}} {
+		require.Equal(t, want, next(0))
+	}
+	require.Equal(t, lane.Sequence{ID: 2, Start: true}, next(2), "1 and 3 are open")
+}
+
 // checkSequences checks that each lane sends whole sequences one after another, with IDs
 // that no other lane uses at that time.
 func checkSequences(t *testing.T, asked <-chan sent) {

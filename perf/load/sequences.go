@@ -91,12 +91,14 @@ func (s *Sequences) set(r *Request, q *sequence, start bool) {
 	r.Sequence = lane.Sequence{ID: q.id, Start: start, End: q.left == 1}
 }
 
-// begin starts a new sequence. An ID that another worker uses is skipped: the sequence then
-// keeps the ID of the one before.
+// begin starts a new sequence. If another worker uses the next ID, the sequence keeps the ID
+// of the worker's sequence before; the first one of a worker takes the next ID that is free.
 func (s *Sequences) begin(q *sequence) {
 	o := &s.options
-	id := o.FirstID + s.mu.next%o.IDCount
-	s.mu.next++
+	id := s.nextID()
+	for tries := len(s.mu.used); q.id == 0 && s.mu.used[id] && tries > 0; tries-- {
+		id = s.nextID()
+	}
 	if q.id == 0 || !s.mu.used[id] {
 		delete(s.mu.used, q.id)
 		q.id = id
@@ -111,4 +113,10 @@ func (s *Sequences) begin(q *sequence) {
 		q.length = max(1, q.length+int(spread))
 	}
 	q.left = q.length
+}
+
+func (s *Sequences) nextID() uint64 {
+	id := s.options.FirstID + s.mu.next%s.options.IDCount
+	s.mu.next++
+	return id
 }

@@ -116,8 +116,10 @@ type Exchange struct {
 	Send    int64 // nanoseconds: HTTP writing, gRPC opening the call, streams handing over
 	Receive int64 // nanoseconds: HTTP reading from the first byte, gRPC copying
 
-	Body    []byte // the response, if Keep was set; valid until the next Do
-	JSONLen int    // HTTP: bytes of Body that are JSON, the rest is binary
+	// Body is the response, if Keep was set; of a stream the last one with outputs. It is
+	// valid until the next Do.
+	Body    []byte
+	JSONLen int // HTTP: bytes of Body that are JSON, the rest is binary
 
 	// Responses are the times at which the responses of a stream were complete; valid
 	// until the next Do. Without a stream there are none.
