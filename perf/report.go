@@ -74,8 +74,9 @@ type Summary struct {
 	// Stabilizing is the latency that decides stability: the average or a percentile.
 	Stabilizing time.Duration
 
-	Sequences int // that ended
-	// Responses are those with outputs; Requests of them unless the model is decoupled.
+	Sequences int // sequences that ended
+	// Responses is the number of responses with outputs: one for each request, unless the
+	// model is decoupled.
 	Responses          int
 	ResponseThroughput float64 // per second
 	Schedule           *ScheduleStats

@@ -140,7 +140,7 @@ func (r *run) checkModel() error {
 	return nil
 }
 
-// sweep measures every batch size over the range of concurrencies.
+// sweep measures every batch size at the levels of the range.
 func (r *run) sweep(ctx context.Context) error {
 	for _, batch := range r.settings.Batches {
 		if len(r.settings.Batches) > 1 {

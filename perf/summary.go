@@ -51,7 +51,7 @@ func (r *run) summarize(w *window, batch int) Summary {
 	return s
 }
 
-// late is how late a request starts that counts as delayed.
+// late is the delay after which the start of a request counts as delayed.
 const late = time.Millisecond
 
 // schedule computes how well the schedule was kept. It uses the memory of latencies.

@@ -84,7 +84,7 @@ func (g *Paced) Drain(ctx context.Context) error {
 		return fmt.Errorf("waiting for requests in flight: %w", err)
 	}
 	for _, p := range g.lanes {
-		select { // of a call that ctx ended
+		select { // left over from a call that ctx ended
 		case <-p.finished:
 		default:
 		}
@@ -185,7 +185,7 @@ func (g *Paced) await(ctx context.Context) error {
 	}
 }
 
-// awaitOr is await that stop ends; it reports whether no request is left.
+// awaitOr waits like await, and also ends with stop; it reports whether no request is left.
 func (g *Paced) awaitOr(stop <-chan struct{}) bool {
 	select {
 	case <-g.none():
@@ -200,8 +200,8 @@ func (g *Paced) awaitOr(stop <-chan struct{}) bool {
 // pacedLane is one worker of a Paced generator.
 type pacedLane struct {
 	g        *Paced
-	end      chan struct{} // asks for the end of what is open
-	finished chan struct{} // receives once nothing is open
+	end      chan struct{} // requests the end of the open sequence
+	finished chan struct{} // receives once no sequence is open
 }
 
 func (p *pacedLane) run(w *worker) error {

@@ -11,11 +11,11 @@ import (
 type SequenceOptions struct {
 	// Prepared holds the request of each step of each stream of the data.
 	Prepared [][]*lane.Prepared
-	// Length is the number of requests of a sequence, Variation how far it varies at random,
-	// as a share of Length. Length 0 means the steps of the sequence's stream.
+	// Length is the number of requests of a sequence; 0 means one for each step of its
+	// stream. Variation is the maximum random deviation, as a share of Length.
 	Length    int
 	Variation float64
-	// IDs are FirstID and the IDCount-1 numbers after it, over and over.
+	// The IDCount numbers from FirstID on are the IDs, which are used in turn.
 	FirstID, IDCount uint64
 	// Seed decides the lengths and the choice of streams.
 	Seed uint64
@@ -37,7 +37,7 @@ type Sequences struct {
 
 var _ Source = (*Sequences)(nil)
 
-// sequence is the state of the last sequence of a worker.
+// sequence is the newest sequence of a worker, open or ended.
 type sequence struct {
 	id           uint64
 	stream       int
@@ -70,7 +70,7 @@ func (s *Sequences) Next(worker int, _ uint64, r *Request) {
 	q.left--
 }
 
-// Finish sets r to the last request of the worker's sequence, whatever is left of it.
+// Finish sets r to a last request of the worker's open sequence, however many are left.
 func (s *Sequences) Finish(worker int, r *Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

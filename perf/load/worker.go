@@ -61,7 +61,7 @@ func (w *worker) send(ctx context.Context, n uint64, scheduled int64) error {
 	return nil
 }
 
-// finish ends what the worker has open, with a request that is not recorded.
+// finish ends the worker's open sequence, with a request that is not recorded.
 func (w *worker) finish(ctx context.Context) error {
 	if w.conn == nil || !w.options.Source.Finish(w.id, &w.request) {
 		return nil

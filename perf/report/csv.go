@@ -52,7 +52,7 @@ type csvTable struct {
 	report  *perf.Report
 	levels  []perf.Level
 	options CSVOptions
-	notes   bool // there is a column with remarks
+	notes   bool // there is the column "Note"
 }
 
 func newCSV(r *perf.Report, o CSVOptions) *csvTable {

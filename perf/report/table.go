@@ -8,8 +8,8 @@ import (
 	"triton/pkg/ui"
 )
 
-// WriteTable writes one row for each measured level. The last column has the reason why a
-// level is not in the report.
+// WriteTable writes one row for each level, in the order measured, by batch size. The last
+// column has the reason why a level does not count.
 func WriteTable(w io.Writer, r *perf.Report) error {
 	if len(r.Levels)+len(r.Failed) == 0 {
 		return nil

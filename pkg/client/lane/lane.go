@@ -67,8 +67,8 @@ func (c *Client) Prepare(req *kserve.Request) (*Prepared, error) {
 	return c.transport.prepare(req, false)
 }
 
-// PrepareSequence is Prepare for a request that is sent as a part of sequences:
-// Exchange.Sequence says of which one, at each send.
+// PrepareSequence is Prepare for a request of sequences: Exchange.Sequence has the
+// sequence, which may be another one at each send.
 func (c *Client) PrepareSequence(req *kserve.Request) (*Prepared, error) {
 	if req.SequenceID != 0 || req.SequenceIDStr != "" {
 		return nil, errSequence

@@ -125,7 +125,7 @@ type outgoing struct {
 // prepare sets the message to a prepared one, followed by the parameters of the sequence.
 func (o *outgoing) prepare(p *Prepared, x *Exchange) {
 	o.message, o.taken = p.message, 0
-	if p.open {
+	if p.addSequence {
 		o.sequence = appendSequenceProto(o.sequence[:0], x.Sequence)
 		o.message = append(p.message[:len(p.message):len(p.message)], mem.SliceBuffer(o.sequence))
 	}

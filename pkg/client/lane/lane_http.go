@@ -144,7 +144,7 @@ func (l *httpLane) write(conn net.Conn, p *Prepared, s Sequence) error {
 		return err
 	}
 	l.vector = l.vector[:0]
-	if p.open {
+	if p.addSequence {
 		l.sequence = appendSequenceJSON(l.sequence[:0], s)
 		l.vector = append(l.vector, p.segments[0], l.sequence)
 		l.vector = append(l.vector, p.segments[1:]...)
