@@ -113,7 +113,8 @@ func latencyOf(list []Percentile, p float64) time.Duration {
 	return 0
 }
 
-// ClientTimes are averages over the requests that completed in the windows.
+// ClientTimes are averages over the requests that completed in the windows; 0 for decoupled
+// models.
 type ClientTimes struct {
 	Completed              uint64
 	Request, Send, Receive time.Duration

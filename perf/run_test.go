@@ -23,6 +23,7 @@ import (
 	"triton/perf/load"
 	"triton/perf/report"
 	"triton/pkg/client"
+	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 )
 
@@ -402,6 +403,17 @@ func TestMissingStatisticsAreNotZero(t *testing.T) {
 		rep, _, err := measure(t, f, func(c *perf.Config) {})
 		require.NoError(t, err)
 		require.InDelta(t, rep.Levels[0].Requests, rep.Levels[0].Server.Success.Count, 3)
+	})
+}
+
+func TestDecoupledModelsHaveNoClientTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := config("simple")
+		m.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: true}
+		rep, _, err := measure(t, newFake(time.Millisecond, m), func(c *perf.Config) { c.Streaming = true })
+		require.NoError(t, err)
+		require.Zero(t, rep.Levels[0].Client)
+		require.Positive(t, rep.Levels[0].AvgLatency)
 	})
 }
 

@@ -37,7 +37,8 @@ func (r *run) summarize(w *window, batch int) Summary {
 	if p := r.settings.Percentile; p > 0 {
 		s.Stabilizing = s.Latency(p)
 	}
-	if n := int64(w.totals.Completed); n > 0 {
+	// As in perf_analyzer, streams of decoupled models have no client times.
+	if n := int64(w.totals.Completed); n > 0 && !r.settings.Decoupled {
 		s.Client = ClientTimes{
 			Completed: w.totals.Completed,
 			Request:   time.Duration(w.totals.Request / n),
