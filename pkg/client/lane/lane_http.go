@@ -22,7 +22,8 @@ type httpLane struct {
 	conn     atomic.Pointer[openConn]
 	closed   atomic.Bool
 	watch    watch
-	vector   net.Buffers
+	vector   net.Buffers // the parts of a request
+	unsent   net.Buffers // those of vector that are not written
 	in       responseReader
 	used     bool // the connection has carried a request
 
@@ -151,8 +152,8 @@ func (l *httpLane) write(conn net.Conn, p *Prepared, s Sequence) error {
 	} else {
 		l.vector = append(l.vector, p.segments...)
 	}
-	v := l.vector // WriteTo moves the slice it is called on
-	_, err := v.WriteTo(conn)
+	l.unsent = l.vector // WriteTo moves the slice it is called on, which would escape as a variable
+	_, err := l.unsent.WriteTo(conn)
 	return err
 }
 
