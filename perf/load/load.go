@@ -28,7 +28,8 @@ type Generator interface {
 	Start(l Level) <-chan struct{}
 	// Pause starts no more requests.
 	Pause()
-	// Drain pauses, waits until no request is in flight, and ends the open sequences.
+	// Drain pauses, waits until no request is in flight, and ends the open sequences. It
+	// drops requests that are late and have not started.
 	Drain(ctx context.Context) error
 	// Close ends all requests at once and waits for the workers.
 	Close()

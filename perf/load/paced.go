@@ -12,7 +12,7 @@ import (
 
 // Paced starts requests at the times of a schedule. A request that cannot start in time,
 // because Options.Max requests are in flight or the processor is busy, starts late and its
-// sample says so; none is left out.
+// sample has the delay; until the level ends none is left out.
 type Paced struct {
 	pool
 	max     int
@@ -77,9 +77,11 @@ func (g *Paced) endSchedule() {
 	g.pacer.Wait()
 }
 
-// Drain pauses, waits until no request is in flight and ends what is open.
+// Drain pauses, waits until no request is in flight and ends the open sequences. Requests
+// that are due but have not started are dropped: their level is over.
 func (g *Paced) Drain(ctx context.Context) error {
 	g.endSchedule()
+	g.dropDue()
 	if err := g.await(ctx); err != nil {
 		return fmt.Errorf("waiting for requests in flight: %w", err)
 	}
@@ -103,6 +105,17 @@ func (g *Paced) Drain(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func (g *Paced) dropDue() {
+	for {
+		select {
+		case <-g.due:
+			g.leave()
+		default:
+			return
+		}
+	}
 }
 
 // Close ends the schedule and all requests.

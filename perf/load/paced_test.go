@@ -114,6 +114,25 @@ func TestPacedDrains(t *testing.T) {
 	})
 }
 
+// A server that is too slow for a rate delays neither the next level nor the end of the run.
+func TestDrainDoesNotSendTheBacklog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, prepared := newLanes(1) // a request takes a second
+		g := load.NewPaced(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}, Max: 2})
+		defer g.Close()
+		g.Start(load.Level{Schedule: load.Constant(100)})
+		time.Sleep(10*time.Second + time.Millisecond)
+		begin := time.Now()
+		require.NoError(t, g.Drain(t.Context()))
+		require.LessOrEqual(t, time.Since(begin), time.Second, "only requests in flight")
+		require.LessOrEqual(t, len(collect(g)), 22)
+		<-g.Start(load.Level{Schedule: load.Constant(2), Total: 4})
+		for _, s := range collect(g) {
+			require.Zero(t, s.Late, "the next level begins with free workers")
+		}
+	})
+}
+
 func TestPacedFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, prepared := newLanes(1)
