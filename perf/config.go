@@ -1,7 +1,7 @@
 // Package perf measures a model on a server as perf_analyzer does: it keeps a number of
 // requests in flight or sends them at a rate, measures windows until throughput and latency
-// are stable, and sweeps or searches over levels. It prints nothing and reads no flags: it reports events to
-// an Observer and returns a Report.
+// are stable, and sweeps or searches over levels. It prints nothing and reads no flags: it
+// reports events to an Observer and returns a Report.
 package perf
 
 import (
@@ -35,7 +35,7 @@ const (
 // Rate reports whether requests start at the times of a schedule.
 func (m Mode) Rate() bool { return m != Concurrency }
 
-// Distribution is that of the intervals between requests.
+// Distribution is the distribution of the intervals between the requests of a rate.
 type Distribution uint8
 
 // The distributions.
@@ -44,13 +44,13 @@ const (
 	Poisson
 )
 
-// Load is what a level asks for: requests in flight, or requests per second.
+// Load is the load of a level: a number of requests in flight, or requests per second.
 type Load struct {
 	Mode  Mode
 	Value float64
 }
 
-// Concurrency returns the number of requests in flight, 0 if that is not what is asked for.
+// Concurrency returns the number of requests in flight, 0 in the other modes.
 func (l Load) Concurrency() int {
 	if l.Mode != Concurrency {
 		return 0
@@ -90,16 +90,16 @@ type Config struct {
 	Sync    bool // synchronous calls were requested explicitly
 
 	Parameters []kserve.Parameter // of every request
-	// Composing are the models that the model calls, beside those of an ensemble.
+	// Composing lists models that the model calls, in addition to the steps of an ensemble.
 	Composing []Composing
 	// Trace are trace settings of the server during the run.
 	Trace client.TraceSettings
 
-	Streaming bool // over gRPC streams, as Deps.Dial has to open them
+	Streaming bool // the target of Deps.Dial sends over gRPC streams
 
 	Distribution Distribution    // of mode RequestRate
 	Intervals    []time.Duration // of mode Intervals
-	MaxInFlight  int             // with a schedule; 0 is the default of package load
+	MaxInFlight  int             // maximum of requests with a rate or intervals; 0: the default of load.Options
 	Seed         uint64          // of the distribution, of random data and of sequences
 
 	Sequences Sequences

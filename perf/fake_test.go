@@ -29,7 +29,9 @@ type fake struct {
 	// grew are the models whose counters follow the requests, and how fast.
 	grew       map[string]uint64
 	extensions []string
+	statistics func() error           // fails Statistics; may be nil
 	traces     []client.TraceSettings // that were set
+	setTraces  func(n int) error      // fails change n of the settings; may be nil
 	started    atomic.Uint64
 	requests   atomic.Uint64 // completed
 }
@@ -111,6 +113,11 @@ func (f *fake) ModelConfig(_ context.Context, name, _ string) (*client.ModelConf
 }
 
 func (f *fake) Statistics(_ context.Context, name, _ string) ([]*client.ModelStatistics, error) {
+	if f.statistics != nil {
+		if err := f.statistics(); err != nil {
+			return nil, err
+		}
+	}
 	var all []*client.ModelStatistics
 	for m, factor := range f.grew {
 		if name != "" && m != name {
@@ -137,6 +144,11 @@ func (f *fake) TraceSettings(context.Context, string) (client.TraceSettings, err
 
 func (f *fake) SetTraceSettings(_ context.Context, model string, change client.TraceSettings) (client.TraceSettings, error) {
 	f.traces = append(f.traces, change)
+	if f.setTraces != nil {
+		if err := f.setTraces(len(f.traces)); err != nil {
+			return nil, err
+		}
+	}
 	return change, nil
 }
 

@@ -94,7 +94,7 @@ func (r *run) generator(ctx context.Context, q *requests) load.Generator {
 	return load.NewClosed(ctx, o)
 }
 
-// generated returns the level of a generator under a load. total 0 means no end.
+// generated returns the level that puts a generator under a load. total 0 means no end.
 func (r *run) generated(at Load, total int) load.Level {
 	l := load.Level{Total: total}
 	switch {

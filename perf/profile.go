@@ -33,7 +33,7 @@ type ResponseRecord struct {
 	Outputs []kserve.Tensor
 }
 
-// recorder collects the requests of a run, as they are.
+// recorder collects the requests of a run, not yet decoded.
 type recorder struct {
 	mu struct {
 		sync.Mutex

@@ -74,8 +74,9 @@ type Summary struct {
 	// Stabilizing is the latency that decides stability: the average or a percentile.
 	Stabilizing time.Duration
 
-	Sequences int // that ended
-	// Responses are those with outputs; Requests of them unless the model is decoupled.
+	Sequences int // sequences that ended
+	// Responses is the number of responses with outputs: one for each request, unless the
+	// model is decoupled.
 	Responses          int
 	ResponseThroughput float64 // per second
 	Schedule           *ScheduleStats
@@ -112,7 +113,8 @@ func latencyOf(list []Percentile, p float64) time.Duration {
 	return 0
 }
 
-// ClientTimes are averages over the requests that completed in the windows.
+// ClientTimes are averages over the requests that completed in the windows; 0 for decoupled
+// models.
 type ClientTimes struct {
 	Completed              uint64
 	Request, Send, Receive time.Duration

@@ -56,10 +56,10 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer restore()
 	r.report.Settings = r.settings
 	r.observe(Started{Settings: r.settings, Progress: r.progress.snapshot})
 	err = r.sweep(ctx)
+	restore()
 	r.observe(Finished{r.report})
 	return r.report, err
 }
@@ -144,7 +144,7 @@ func (r *run) checkModel() error {
 	return nil
 }
 
-// sweep measures every batch size over the range of concurrencies.
+// sweep measures every batch size at the levels of the range.
 func (r *run) sweep(ctx context.Context) error {
 	for _, batch := range r.settings.Batches {
 		if len(r.settings.Batches) > 1 {

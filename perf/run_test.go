@@ -23,6 +23,7 @@ import (
 	"triton/perf/load"
 	"triton/perf/report"
 	"triton/pkg/client"
+	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 )
 
@@ -387,6 +388,52 @@ func TestNoVersionWithRequests(t *testing.T) {
 		f.grew["simple"] = 0
 		_, _, err := measure(t, f, func(c *perf.Config) { c.MaxTrials = 3 })
 		require.ErrorContains(t, err, "failed to find the requested model version")
+	})
+}
+
+// A window after one whose statistics could not be read does not count what the server did
+// before it.
+func TestMissingStatisticsAreNotZero(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(time.Millisecond)
+		f.requests.Store(1_000_000) // before the run
+		calls := 0
+		f.statistics = func() error {
+			if calls++; calls == 2 { // at the end of the first window
+				return errors.New("not now")
+			}
+			return nil
+		}
+		rep, _, err := measure(t, f, func(c *perf.Config) {})
+		require.NoError(t, err)
+		require.InDelta(t, rep.Levels[0].Requests, rep.Levels[0].Server.Success.Count, 3)
+	})
+}
+
+func TestDecoupledModelsHaveNoClientTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := config("simple")
+		m.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: true}
+		rep, _, err := measure(t, newFake(time.Millisecond, m), func(c *perf.Config) { c.Streaming = true })
+		require.NoError(t, err)
+		require.Zero(t, rep.Levels[0].Client)
+		require.Positive(t, rep.Levels[0].AvgLatency)
+	})
+}
+
+func TestFinishedIsTheLastEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(time.Millisecond)
+		f.setTraces = func(n int) error {
+			if n == 2 { // to restore the settings
+				return errors.New("not now")
+			}
+			return nil
+		}
+		_, ev, err := measure(t, f, func(c *perf.Config) { c.Trace = client.TraceSettings{"trace_rate": {"7"}} })
+		require.NoError(t, err)
+		require.Contains(t, ev.notices(), "WARNING: the server's trace settings stay changed: not now")
+		require.IsType(t, perf.Finished{}, ev.all[len(ev.all)-1])
 	})
 }
 

@@ -44,8 +44,8 @@ const (
 	meets
 )
 
-// meanRate returns the requests per second of a list of intervals, in perf_analyzer's whole
-// numbers.
+// meanRate returns the requests per second of a list of intervals, rounded down to a whole
+// number as in perf_analyzer.
 func meanRate(intervals []time.Duration) float64 {
 	var sum int64
 	for _, d := range intervals {

@@ -10,9 +10,9 @@ import (
 type Sequences struct {
 	Slots     int     // sequences that are open at a time, with a schedule
 	Length    int     // requests of a sequence; 0: the steps of its stream, or 20
-	Variation float64 // how far the length varies at random, as a share of it
+	Variation float64 // maximum random deviation of the length, as a share of it
 	FirstID   uint64
-	IDCount   uint64 // IDs that follow each other, over and over
+	IDCount   uint64 // number of IDs from FirstID on, which are used in turn
 }
 
 // DefaultSequences returns perf_analyzer's defaults.

@@ -37,7 +37,8 @@ func (r *run) summarize(w *window, batch int) Summary {
 	if p := r.settings.Percentile; p > 0 {
 		s.Stabilizing = s.Latency(p)
 	}
-	if n := int64(w.totals.Completed); n > 0 {
+	// As in perf_analyzer, streams of decoupled models have no client times.
+	if n := int64(w.totals.Completed); n > 0 && !r.settings.Decoupled {
 		s.Client = ClientTimes{
 			Completed: w.totals.Completed,
 			Request:   time.Duration(w.totals.Request / n),
@@ -51,7 +52,7 @@ func (r *run) summarize(w *window, batch int) Summary {
 	return s
 }
 
-// late is how late a request starts that counts as delayed.
+// late is the delay after which the start of a request counts as delayed.
 const late = time.Millisecond
 
 // schedule computes how well the schedule was kept. It uses the memory of latencies.

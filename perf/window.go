@@ -13,7 +13,10 @@ import (
 // ErrNoRequests reports a window in which no request completed.
 var ErrNoRequests = errors.New("No valid requests recorded within time interval. Please use a larger time window.")
 
-var errInterrupted = errors.New("interrupted")
+var (
+	errInterrupted = errors.New("interrupted")
+	errNoSnapshot  = errors.New("server statistics: they could not be read at the start of the window")
+)
 
 // window is one measurement, or the merged windows of a level.
 type window struct {
@@ -35,7 +38,7 @@ type levelClock struct {
 	later       []measure.Sample // ended after the last window
 	totals      measure.Totals
 	started     uint64
-	before      snapshot // of the server at windowStart
+	before      snapshot // of the server at windowStart; nil if it could not be read
 	scraper     *scraper
 }
 
@@ -135,23 +138,26 @@ func (r *run) endWindow(ctx context.Context, c *levelClock) (*window, error) {
 	}
 	c.windowStart = to
 	c.edges = append(c.edges, to)
-	if c.scraper != nil {
-		var err error
-		if w.gpu, err = c.scraper.take(); err != nil {
-			return nil, err
-		}
-	}
 	before := c.before
 	var err error
 	if c.before, err = r.serverSnapshot(ctx); err != nil {
 		return nil, err
 	}
+	if c.scraper != nil {
+		if w.gpu, err = c.scraper.take(); err != nil {
+			return nil, err
+		}
+	}
 	if len(w.samples) == 0 {
 		return nil, ErrNoRequests
 	}
-	if r.settings.ServerStats {
-		w.server, err = r.serverDelta(before, c.before)
+	if !r.settings.ServerStats {
+		return w, nil
 	}
+	if before == nil {
+		return nil, errNoSnapshot
+	}
+	w.server, err = r.serverDelta(before, c.before)
 	return w, err
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // PreciseAlarm returns an Alarm that is late by tens of microseconds: the kernel's timer
-// wakes the runtime's poller, which else waits in whole milliseconds. Where the kernel has no
+// wakes the runtime's poller, which otherwise waits in whole milliseconds. Where the kernel has no
 // such timer it returns a TimerAlarm.
 func PreciseAlarm(stop <-chan struct{}) Alarm {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)

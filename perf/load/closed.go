@@ -202,7 +202,7 @@ func (l *loop) finishQuota() {
 	}
 }
 
-// await waits until there is something to send. Before it waits it ends what is open.
+// await waits for a quota. Before it waits it ends the worker's open sequence.
 func (l *loop) await(ctx context.Context) error {
 	for l.left.Load() == 0 {
 		if err := l.finish(ctx); err != nil {

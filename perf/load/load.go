@@ -17,20 +17,21 @@ import (
 type Level struct {
 	Concurrency int      // requests in flight; of a Closed generator
 	Schedule    Schedule // when requests start; of a Paced generator
-	Total       int      // requests to send; 0: until the next call
+	Total       int      // requests to send; 0: no end
 }
 
 // Generator sends requests. One goroutine calls its methods, except Snapshot.
 type Generator interface {
-	// Start sends the requests of a level until the next call. The channel receives
-	// once Total requests are answered; when a worker fails, Failed is closed instead.
+	// Start sends the requests of a level until Start, Pause, Drain or Close is called. The
+	// channel receives once Total requests are answered; when a worker fails, Failed is
+	// closed instead.
 	Start(l Level) <-chan struct{}
 	// Pause starts no more requests.
 	Pause()
-	// Drain pauses, ends what is open, such as sequences, and waits until no request is
-	// in flight.
+	// Drain pauses, waits until no request is in flight, and ends the open sequences. It
+	// drops requests that are late and have not started.
 	Drain(ctx context.Context) error
-	// Close ends at once and waits for the workers.
+	// Close ends all requests at once and waits for the workers.
 	Close()
 
 	// Failed is closed as soon as a worker has failed.

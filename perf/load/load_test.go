@@ -329,3 +329,32 @@ func TestAllocations(t *testing.T) {
 	})
 	require.Less(t, perRun/n, 0.1)
 }
+
+// decoupled is a dialer and a lane of a model whose empty final response comes late.
+type decoupled struct{}
+
+func (d decoupled) Dial(context.Context) (lane.Conn, error) { return d, nil }
+
+func (decoupled) Close() error { return nil }
+
+func (decoupled) Do(_ context.Context, _ *lane.Prepared, x *lane.Exchange) error {
+	x.Start = lane.Now()
+	time.Sleep(100 * time.Millisecond)
+	x.Responses = append(x.Responses[:0], lane.Now())
+	time.Sleep(900 * time.Millisecond)
+	x.Responses = append(x.Responses, lane.Now())
+	x.EmptyFinal, x.End = true, lane.Now()
+	return nil
+}
+
+func TestWaitingForTheFinalResponseIsNoOverhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := load.NewClosed(t.Context(), load.Options{Dialer: decoupled{}, Source: &load.Steps{Prepared: []*lane.Prepared{{}}, Batch: 1}})
+		defer g.Close()
+		<-g.Start(load.Level{Concurrency: 1, Total: 10})
+		b := g.Collect(nil, lane.Now())
+		require.Len(t, b.Samples, 10)
+		require.EqualValues(t, 100*time.Millisecond, b.Samples[0].Latency)
+		require.EqualValues(t, 10*time.Second, b.Waited)
+	})
+}

@@ -11,7 +11,7 @@ import (
 
 // Paced starts requests at the times of a schedule. A request that cannot start in time,
 // because Options.Max requests are in flight or the processor is busy, starts late and its
-// sample says so; none is left out.
+// sample has the delay; until the level ends none is left out.
 type Paced struct {
 	pool
 	max   int
@@ -75,14 +75,16 @@ func (g *Paced) endSchedule() {
 	g.pacer.Wait()
 }
 
-// Drain pauses, waits until no request is in flight and ends what is open.
+// Drain pauses, waits until no request is in flight and ends the open sequences. Requests
+// that are due but have not started are dropped: their level is over.
 func (g *Paced) Drain(ctx context.Context) error {
 	g.endSchedule()
+	g.dropDue()
 	if err := g.await(ctx); err != nil {
 		return fmt.Errorf("waiting for requests in flight: %w", err)
 	}
 	for _, p := range g.lanes {
-		select { // of a call that ctx ended
+		select { // left over from a call that ctx ended
 		case <-p.finished:
 		default:
 		}
@@ -101,6 +103,17 @@ func (g *Paced) Drain(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func (g *Paced) dropDue() {
+	for {
+		select {
+		case <-g.due:
+			g.leave()
+		default:
+			return
+		}
+	}
 }
 
 // Close ends the schedule and all requests.
@@ -200,7 +213,7 @@ func (g *Paced) await(ctx context.Context) error {
 	}
 }
 
-// awaitOr is await that stop ends; it reports whether no request is left.
+// awaitOr waits like await, and also ends with stop; it reports whether no request is left.
 func (g *Paced) awaitOr(stop <-chan struct{}) bool {
 	select {
 	case <-g.none():
@@ -216,8 +229,8 @@ func (g *Paced) awaitOr(stop <-chan struct{}) bool {
 type pacedLane struct {
 	ready    chan struct{} // closed once connected
 	g        *Paced
-	end      chan struct{} // asks for the end of what is open
-	finished chan struct{} // receives once nothing is open
+	end      chan struct{} // requests the end of the open sequence
+	finished chan struct{} // receives once no sequence is open
 }
 
 func (p *pacedLane) run(w *worker) error {

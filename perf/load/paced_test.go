@@ -165,6 +165,25 @@ func TestPacedDrains(t *testing.T) {
 	})
 }
 
+// A server that is too slow for a rate delays neither the next level nor the end of the run.
+func TestDrainDoesNotSendTheBacklog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, prepared := newLanes(1) // a request takes a second
+		g := load.NewPaced(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}, Max: 2})
+		defer g.Close()
+		g.Start(load.Level{Schedule: load.Constant(100)})
+		time.Sleep(10*time.Second + time.Millisecond)
+		begin := time.Now()
+		require.NoError(t, g.Drain(t.Context()))
+		require.LessOrEqual(t, time.Since(begin), time.Second, "only requests in flight")
+		require.LessOrEqual(t, len(collect(g)), 22)
+		<-g.Start(load.Level{Schedule: load.Constant(2), Total: 4})
+		for _, s := range collect(g) {
+			require.Zero(t, s.Late, "the next level begins with free workers")
+		}
+	})
+}
+
 func TestPacedFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, prepared := newLanes(1)
@@ -222,6 +241,21 @@ func TestSequences(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A worker that begins while others have sequences open gets an ID of its own.
+func TestNewWorkersGetFreeSequenceIDs(t *testing.T) {
+	s := load.NewSequences(load.SequenceOptions{Prepared: [][]*lane.Prepared{{{}}}, Length: 3, FirstID: 1, IDCount: 3})
+	next := func(worker int) lane.Sequence {
+		var r load.Request
+		s.Next(worker, 0, &r)
+		return r.Sequence
+	}
+	require.Equal(t, lane.Sequence{ID: 1, Start: true}, next(1))
+	for _, want := range []lane.Sequence{{ID: 2, Start: true}, {ID: 2}, {ID: 2, End: true}, {ID: 3, Start: true}} {
+		require.Equal(t, want, next(0))
+	}
+	require.Equal(t, lane.Sequence{ID: 2, Start: true}, next(2), "1 and 3 are open")
 }
 
 // checkSequences checks that each lane sends whole sequences one after another, with IDs

@@ -17,8 +17,8 @@ func Constant(rate float64) Schedule {
 	return Intervals([]time.Duration{time.Duration(float64(time.Second) / rate)})
 }
 
-// Intervals returns a schedule of the intervals between requests, over and over. The first
-// request starts one interval after the level.
+// Intervals returns a schedule with these intervals between requests; after the last one it
+// begins with the first one again. The first request starts one interval after the level.
 func Intervals(list []time.Duration) Schedule { return &intervals{list: list} }
 
 type intervals struct {
@@ -34,7 +34,7 @@ func (s *intervals) Next() (time.Duration, bool) {
 }
 
 // Poisson returns a schedule of a Poisson process: intervals are exponentially distributed
-// with a mean of one rate-th of a second. The seed decides them.
+// with a mean of 1/rate seconds. Equal seeds give equal schedules.
 func Poisson(rate float64, seed uint64) Schedule {
 	return &poisson{mean: float64(time.Second) / rate, rng: rand.New(rand.NewPCG(seed, 0))}
 }

@@ -11,11 +11,11 @@ import (
 type SequenceOptions struct {
 	// Prepared holds the request of each step of each stream of the data.
 	Prepared [][]*lane.Prepared
-	// Length is the number of requests of a sequence, Variation how far it varies at random,
-	// as a share of Length. Length 0 means the steps of the sequence's stream.
+	// Length is the number of requests of a sequence; 0 means one for each step of its
+	// stream. Variation is the maximum random deviation, as a share of Length.
 	Length    int
 	Variation float64
-	// IDs are FirstID and the IDCount-1 numbers after it, over and over.
+	// The IDCount numbers from FirstID on are the IDs, which are used in turn.
 	FirstID, IDCount uint64
 	// Seed decides the lengths and the choice of streams.
 	Seed uint64
@@ -37,7 +37,7 @@ type Sequences struct {
 
 var _ Source = (*Sequences)(nil)
 
-// sequence is the state of the last sequence of a worker.
+// sequence is the newest sequence of a worker, open or ended.
 type sequence struct {
 	id           uint64
 	stream       int
@@ -70,7 +70,7 @@ func (s *Sequences) Next(worker int, _ uint64, r *Request) {
 	q.left--
 }
 
-// Finish sets r to the last request of the worker's sequence, whatever is left of it.
+// Finish sets r to a last request of the worker's open sequence, however many are left.
 func (s *Sequences) Finish(worker int, r *Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,12 +91,14 @@ func (s *Sequences) set(r *Request, q *sequence, start bool) {
 	r.Sequence = lane.Sequence{ID: q.id, Start: start, End: q.left == 1}
 }
 
-// begin starts a new sequence. An ID that another worker uses is skipped: the sequence then
-// keeps the ID of the one before.
+// begin starts a new sequence. If another worker uses the next ID, the sequence keeps the ID
+// of the worker's sequence before; the first one of a worker takes the next ID that is free.
 func (s *Sequences) begin(q *sequence) {
 	o := &s.options
-	id := o.FirstID + s.mu.next%o.IDCount
-	s.mu.next++
+	id := s.nextID()
+	for tries := len(s.mu.used); q.id == 0 && s.mu.used[id] && tries > 0; tries-- {
+		id = s.nextID()
+	}
 	if q.id == 0 || !s.mu.used[id] {
 		delete(s.mu.used, q.id)
 		q.id = id
@@ -111,4 +113,10 @@ func (s *Sequences) begin(q *sequence) {
 		q.length = max(1, q.length+int(spread))
 	}
 	q.left = q.length
+}
+
+func (s *Sequences) nextID() uint64 {
+	id := s.options.FirstID + s.mu.next%s.options.IDCount
+	s.mu.next++
+	return id
 }

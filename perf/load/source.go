@@ -6,19 +6,19 @@ import "triton/pkg/client/lane"
 type Request struct {
 	Prepared     *lane.Prepared
 	Stream, Step int           // of the data, where the request begins
-	Sequence     lane.Sequence // the zero value for a request of its own
+	Sequence     lane.Sequence // zero: the request belongs to no sequence
 }
 
 // Source chooses the requests of the workers, which call it concurrently.
 type Source interface {
 	// Next sets r to the next request of a worker, which is number n of the level, from 0.
 	Next(worker int, n uint64, r *Request)
-	// Finish sets r to a request that ends what the worker has open, and reports whether
-	// something is open.
+	// Finish reports whether a sequence of the worker is open, and sets r to the request
+	// that ends it.
 	Finish(worker int, r *Request) bool
 }
 
-// Steps is a Source of requests that have nothing to do with each other.
+// Steps is a Source of independent requests.
 type Steps struct {
 	// Prepared holds the request that begins with each step of the data.
 	Prepared []*lane.Prepared
@@ -35,5 +35,5 @@ func (s *Steps) Next(_ int, n uint64, r *Request) {
 	r.Prepared = s.Prepared[r.Step]
 }
 
-// Finish reports that nothing is open.
+// Finish reports false: there are no sequences.
 func (s *Steps) Finish(int, *Request) bool { return false }

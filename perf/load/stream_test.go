@@ -34,12 +34,14 @@ func nullGRPC(t *testing.T) *loadtest.GRPC {
 	return s
 }
 
+func always(responses int) func(uint64) int { return func(uint64) int { return responses } }
+
 func TestStreams(t *testing.T) {
 	for name, responses := range map[string]int{"one": -1, "none": 0, "many": 5} {
 		t.Run(name, func(t *testing.T) {
 			s := nullGRPC(t)
 			if responses >= 0 {
-				s.Decoupled = &responses
+				s.Decoupled = always(responses)
 			}
 			g := streaming(t, s, nil)
 			<-g.Start(load.Level{Concurrency: 3, Total: 100})
@@ -61,8 +63,7 @@ func TestStreams(t *testing.T) {
 
 func TestStreamResponsesAreChecked(t *testing.T) {
 	s := nullGRPC(t)
-	two := 2
-	s.Decoupled = &two
+	s.Decoupled = always(2)
 	c, err := lane.New(lane.Options{Options: client.Options{Protocol: client.GRPC, Address: s.Address}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()
@@ -93,4 +94,50 @@ func TestStreamErrorsKeepTheirText(t *testing.T) {
 	g.Start(load.Level{Concurrency: 1})
 	<-g.Failed()
 	require.EqualError(t, g.Failures()[0].Err, "Exceeds maximum queue size")
+}
+
+// dialStream returns a lane over a stream that keeps responses, and a request for it.
+func dialStream(t *testing.T, s *loadtest.GRPC) (lane.Conn, *lane.Prepared) {
+	t.Helper()
+	c, err := lane.New(lane.Options{Options: client.Options{Protocol: client.GRPC, Address: s.Address}, Streaming: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	p, err := c.Prepare(loadtest.Request())
+	require.NoError(t, err)
+	conn, err := c.Dial(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, conn.Close()) })
+	return conn, p
+}
+
+func TestRequestWithoutOutputsKeepsNoBody(t *testing.T) {
+	s := nullGRPC(t)
+	s.Decoupled = func(n uint64) int { return int(n % 2) } // one response, none, one
+	conn, p := dialStream(t, s)
+	x := &lane.Exchange{Keep: true}
+	for _, responses := range []int{1, 0, 1} {
+		require.NoError(t, conn.Do(t.Context(), p, x))
+		require.Len(t, x.Bodies, responses+1)
+		require.Equal(t, responses == 0, len(x.Body) == 0, "the body is not that of an earlier request")
+	}
+}
+
+// A decoupled model may go on after an error; what it sends then belongs to that request.
+func TestStreamGoesOnAfterAnError(t *testing.T) {
+	s := nullGRPC(t)
+	s.Decoupled = always(2)
+	s.Fail = func(n uint64) error {
+		if n == 2 {
+			return errors.New("no luck today")
+		}
+		return nil
+	}
+	conn, p := dialStream(t, s)
+	x := &lane.Exchange{}
+	require.NoError(t, conn.Do(t.Context(), p, x))
+	require.EqualError(t, conn.Do(t.Context(), p, x), "no luck today")
+	for range 2 {
+		require.NoError(t, conn.Do(t.Context(), p, x))
+		require.Len(t, x.Responses, 3)
+	}
 }

@@ -61,7 +61,7 @@ func (w *worker) send(ctx context.Context, n uint64, scheduled int64) error {
 	return nil
 }
 
-// finish ends what the worker has open, with a request that is not recorded.
+// finish ends the worker's open sequence, with a request that is not recorded.
 func (w *worker) finish(ctx context.Context) error {
 	if w.conn == nil || !w.options.Source.Finish(w.id, &w.request) {
 		return nil
@@ -87,6 +87,7 @@ func (w *worker) record(scheduled int64) {
 			n--
 		}
 		if n == 0 {
+			w.rec.Wait(x.Start, x.End)
 			return
 		}
 		s.End, s.Responses = x.Responses[n-1], int32(n)
@@ -96,4 +97,7 @@ func (w *worker) record(scheduled int64) {
 		s.Late = max(0, x.Start-scheduled)
 	}
 	w.rec.Add(s, x.Send, x.Receive)
+	if x.EmptyFinal {
+		w.rec.Wait(s.End, x.End)
+	}
 }

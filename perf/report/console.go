@@ -255,7 +255,7 @@ func clientMicros(s *perf.Summary) (total, send, recv, wait int64) {
 	return total, send, recv, max(0, total-send-recv)
 }
 
-// closing writes the list of levels at the end.
+// summary writes the list of levels at the end.
 func (c *Console) summary(r *perf.Report) {
 	levels := r.Measured()
 	if len(levels) == 0 {

@@ -21,9 +21,12 @@ type CSVOptions struct {
 
 // WriteCSV writes the levels in ascending throughput. A sweep over several batch
 // sizes has one more column, "Batch Size", at the front. If a level is not stable, there is
-// one more column, "Note", at the end.
+// one more column, "Note", at the end. Without levels it writes nothing.
 func WriteCSV(w io.Writer, r *perf.Report, o CSVOptions) error {
 	t := newCSV(r, o)
+	if len(t.levels) == 0 {
+		return nil
+	}
 	var b strings.Builder
 	b.WriteString(strings.Join(t.header(), ","))
 	b.WriteByte('\n')
@@ -52,7 +55,7 @@ type csvTable struct {
 	report  *perf.Report
 	levels  []perf.Level
 	options CSVOptions
-	notes   bool // there is a column with remarks
+	notes   bool // there is the column "Note"
 }
 
 func newCSV(r *perf.Report, o CSVOptions) *csvTable {

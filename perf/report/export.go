@@ -27,15 +27,13 @@ func WriteExport(w io.Writer, r *perf.Report, o ExportOptions) error {
 	e := exporter{w: bufio.NewWriter(w), options: o, warned: map[tensor.DataType]bool{}}
 	e.text(`{"experiments":[`)
 	n := 0
-	for _, levels := range [][]perf.Level{r.Levels, r.Failed} {
-		for i := range levels {
-			if levels[i].Profile == nil {
-				continue
-			}
-			e.comma(n)
-			e.experiment(&levels[i])
-			n++
+	for _, l := range inOrder(r) {
+		if l.Profile == nil {
+			continue
 		}
+		e.comma(n)
+		e.experiment(l)
+		n++
 	}
 	e.text(`],"version":`)
 	e.value(o.Version)

@@ -153,6 +153,30 @@ func TestTableNamesFailedLevels(t *testing.T) {
 	require.Empty(t, out.String())
 }
 
+func TestLevelsAreInTheOrderMeasured(t *testing.T) {
+	t.Parallel()
+	rep := &perf.Report{Levels: []perf.Level{level(10), level(30)}, Failed: []perf.Level{level(20)}}
+	rep.Settings.Batches = []int{1}
+	rep.Levels[0].Number, rep.Failed[0].Number, rep.Levels[1].Number = 1, 2, 3
+	rep.Failed[0].OverLimit = true
+	var table, export bytes.Buffer
+	require.NoError(t, WriteTable(&table, rep))
+	require.Regexp(t, `(?s) 10\.0 .* 20\.0 .* 30\.0 `, table.String())
+	for i, l := range []*perf.Level{&rep.Levels[0], &rep.Failed[0], &rep.Levels[1]} {
+		l.Load.Value = float64(i + 1)
+		l.Profile = &perf.Profile{}
+	}
+	require.NoError(t, WriteExport(&export, rep, ExportOptions{}))
+	require.Regexp(t, `"value":1}.*"value":2}.*"value":3}`, export.String())
+}
+
+func TestNoLevels(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.NoError(t, WriteCSV(&out, &perf.Report{}, CSVOptions{}))
+	require.Empty(t, out.String())
+}
+
 func TestLiveView(t *testing.T) {
 	t.Parallel()
 	p := perf.Progress{}

@@ -1,29 +1,30 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 
 	"triton/perf"
 	"triton/pkg/ui"
 )
 
-// WriteTable writes one row for each measured level. The last column has the reason why a
-// level is not in the report.
+// WriteTable writes one row for each level, in the order measured, by batch size. The last
+// column has the reason why a level does not count.
 func WriteTable(w io.Writer, r *perf.Report) error {
-	if len(r.Levels)+len(r.Failed) == 0 {
+	levels := inOrder(r)
+	if len(levels) == 0 {
 		return nil
 	}
 	columns := []ui.Column{{Title: "Batch", Align: ui.Right}, {Title: label(r.Settings.Mode), Align: ui.Right}, {Title: "Infer/s", Align: ui.Right}, {Title: "Avg us", Align: ui.Right}}
-	if levels := append(r.Levels[:len(r.Levels):len(r.Levels)], r.Failed...); len(levels) > 0 {
-		titles := percentileTitles(levels)
-		for i, p := range titles {
-			spare := 1
-			if i == 0 || i == len(titles)-1 {
-				spare = 0
-			}
-			columns = append(columns, ui.Column{Title: p, Align: ui.Right, Spare: spare})
+	titles := percentileTitles(levels)
+	for i, p := range titles {
+		spare := 1
+		if i == 0 || i == len(titles)-1 {
+			spare = 0
 		}
+		columns = append(columns, ui.Column{Title: p, Align: ui.Right, Spare: spare})
 	}
 	if r.Settings.Mode.Rate() {
 		columns = append(columns,
@@ -37,35 +38,39 @@ func WriteTable(w io.Writer, r *perf.Report) error {
 	columns = append(columns, ui.Column{Title: "Note"})
 	var rows [][]string
 	for _, batch := range r.Settings.Batches {
-		rows = append(rows, tableRows(r, batch, len(columns))...)
+		for _, l := range levels {
+			if l.Batch == batch {
+				rows = append(rows, tableRow(r, l, len(columns)))
+			}
+		}
 	}
 	return ui.Table(w, columns, rows)
 }
 
-func percentileTitles(levels []perf.Level) []string {
-	var titles []string
-	for i := range levels {
-		if ps := levels[i].Percentiles; len(ps) > 0 {
-			for _, p := range ps {
-				titles = append(titles, fmt.Sprintf("p%g us", p.P))
-			}
-			return titles
-		}
-	}
-	return nil
-}
-
-// tableRows returns the rows of one batch size.
-func tableRows(r *perf.Report, batch, width int) [][]string {
-	var rows [][]string
+// inOrder returns all levels in the order measured.
+func inOrder(r *perf.Report) []*perf.Level {
+	all := make([]*perf.Level, 0, len(r.Levels)+len(r.Failed))
 	for _, levels := range [][]perf.Level{r.Levels, r.Failed} {
 		for i := range levels {
-			if levels[i].Batch == batch {
-				rows = append(rows, tableRow(r, &levels[i], width))
-			}
+			all = append(all, &levels[i])
 		}
 	}
-	return rows
+	slices.SortStableFunc(all, func(a, b *perf.Level) int { return cmp.Compare(a.Number, b.Number) })
+	return all
+}
+
+func percentileTitles(levels []*perf.Level) []string {
+	var titles []string
+	for _, l := range levels {
+		if len(l.Percentiles) == 0 {
+			continue
+		}
+		for _, p := range l.Percentiles {
+			titles = append(titles, fmt.Sprintf("p%g us", p.P))
+		}
+		return titles
+	}
+	return nil
 }
 
 func tableRow(r *perf.Report, l *perf.Level, width int) []string {

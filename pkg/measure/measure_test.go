@@ -110,6 +110,20 @@ func TestRecorderTotalsAndWaiting(t *testing.T) {
 	require.Equal(t, later, totals.Add(later.Sub(totals)))
 }
 
+func TestRecorderWaitsForTheEndOfRequests(t *testing.T) {
+	t.Parallel()
+	var r measure.Recorder
+	r.Start(0)
+	r.Add(sample(0, 10), 0, 0)
+	r.Wait(10, 30) // its end, after what the sample counts
+	_, _, waited := r.Take(nil, 40, false)
+	require.EqualValues(t, 30, waited)
+	r.Wait(35, 45) // a request without a sample, which began in the window before
+	_, totals, waited := r.Take(nil, 60, true)
+	require.EqualValues(t, 5+15, waited)
+	require.EqualValues(t, 1, totals.Completed)
+}
+
 func TestRecorderLosesNothing(t *testing.T) {
 	t.Parallel()
 	var r measure.Recorder

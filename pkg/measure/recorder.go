@@ -72,6 +72,15 @@ func (r *Recorder) Add(s Sample, send, receive int64) {
 	}
 }
 
+// Wait records that a request lasts until to, although its sample, if it has one, ends
+// at from.
+func (r *Recorder) Wait(from, to int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.waited += max(0, to-max(from, r.mu.since))
+	r.mu.last = to
+}
+
 // Pending returns the number of samples since the last Take.
 func (r *Recorder) Pending() int {
 	r.mu.Lock()

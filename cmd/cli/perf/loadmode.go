@@ -28,11 +28,11 @@ func (o *options) load(t table) {
 		}
 		return nil
 	})
-	t.value("request-intervals", "", "<file>", "send requests at the intervals of a file instead: one number of microseconds in each line, over and over", o.setIntervals)
+	t.value("request-intervals", "", "<file>", "send requests at the intervals of a file instead: one number of microseconds in each line, used in turn", o.setIntervals)
 	t.toggle("binary-search", "", "find the highest level within the latency threshold", func() { c.Search = perf.Binary })
 	t.integer(&c.Sequences.Slots, 1, "> 0.", "num-of-sequences", "", "<n>", "sequences that are open at a time, with a rate or intervals (4)")
-	t.toggle("serial-sequences", "", "one request of a sequence at a time, which is always so", func() {})
-	t.value("max-threads", "", "<n>", "requests that a rate or intervals may have in flight (1024); without effect otherwise", func(text string) (err error) {
+	t.toggle("serial-sequences", "", "send a request of a sequence only after the one before is answered, as without this option", func() {})
+	t.value("max-threads", "", "<n>", "maximum number of requests in flight with a rate or intervals (1024); the highest concurrency of a range with end 0 (16)", func(text string) (err error) {
 		o.maxThreads, err = atLeast(1, "> 0.", "max-threads", "", text)
 		c.MaxInFlight = o.maxThreads
 		return err
@@ -49,7 +49,7 @@ func (o *options) sequences(t table) {
 		}
 		return err
 	})
-	t.value("sequence-length-variation", "", "<percent>", "how far the length of sequences varies at random, in percent (20)", func(text string) error {
+	t.value("sequence-length-variation", "", "<percent>", "maximum random deviation of the length, in percent (20)", func(text string) error {
 		percent, err := number("--sequence-length-variation", text)
 		q.Variation = percent / 100
 		return err
@@ -57,7 +57,7 @@ func (o *options) sequences(t table) {
 	t.value("sequence-id-range", "", "<start:end>", "IDs of sequences, without the end (1:4294967296)", o.setSequenceIDs)
 }
 
-// mode notes the load mode that an option chooses. There may be one.
+// mode records the load mode that an option chooses. A second option is an error.
 func (o *options) mode(m perf.Mode, name string) error {
 	if o.loadMode != "" {
 		return fmt.Errorf("Cannot use both %s and %s inference load modes.", o.loadMode, name)

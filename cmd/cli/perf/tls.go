@@ -6,6 +6,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 
@@ -90,12 +91,16 @@ func (o *options) connectSecurely() (err error) {
 		}
 		return nil
 	}
-	o.client.TLS, err = s.config()
+	at, err := url.Parse(o.client.Address)
+	if err != nil {
+		return fmt.Errorf("address of the server: %w", err)
+	}
+	o.client.TLS, err = s.config(at.Hostname())
 	return err
 }
 
-// config returns the configuration of https.
-func (s *transportSecurity) config() (*tls.Config, error) {
+// config returns the configuration of https to a host.
+func (s *transportSecurity) config(host string) (*tls.Config, error) {
 	c, err := client.TLSFiles{Root: s.https.Root}.Config()
 	if err != nil {
 		return nil, err
@@ -110,7 +115,7 @@ func (s *transportSecurity) config() (*tls.Config, error) {
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
-	s.verify(c)
+	s.verify(c, host)
 	return c, nil
 }
 
@@ -136,9 +141,10 @@ func readPEM(name string, der bool, kind string) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b}), nil
 }
 
-// verify replaces Go's verification, which checks the chain and the name or nothing, if one
-// of the two is not wanted.
-func (s *transportSecurity) verify(c *tls.Config) {
+// verify replaces Go's verification if the chain or the name of the server's certificate is
+// not to be verified: Go verifies both or none. host is the name or address to verify;
+// tls.ConnectionState has only names.
+func (s *transportSecurity) verify(c *tls.Config, host string) {
 	if !s.skipPeer && !s.skipHost {
 		return
 	}
@@ -146,7 +152,7 @@ func (s *transportSecurity) verify(c *tls.Config) {
 	c.VerifyConnection = func(state tls.ConnectionState) error {
 		leaf := state.PeerCertificates[0]
 		if !s.skipHost {
-			if err := leaf.VerifyHostname(state.ServerName); err != nil {
+			if err := leaf.VerifyHostname(host); err != nil {
 				return err
 			}
 		}

@@ -22,9 +22,9 @@ type GRPC struct {
 	// Fail, when set, returns the error of inference number n, from 1. Set it
 	// before the first request.
 	Fail func(n uint64) error
-	// Decoupled, when set, is the number of responses of each request of a stream; an empty
-	// final response follows them. Set it before the first request.
-	Decoupled *int
+	// Decoupled, when set, returns the number of responses to inference number n of a
+	// stream; an empty final response follows them. Set it before the first request.
+	Decoupled func(n uint64) int
 
 	inferencepb.UnimplementedGRPCInferenceServiceServer
 	state    state
@@ -100,31 +100,49 @@ func (s *GRPC) ModelStreamInfer(stream inferencepb.GRPCInferenceService_ModelStr
 		n := s.state.requests.Add(1)
 		if s.Fail != nil {
 			if err := s.Fail(n); err != nil {
-				if err := stream.Send(&inferencepb.ModelStreamInferResponse{ErrorMessage: err.Error()}); err != nil {
+				if err := s.refuse(err, stream.Send); err != nil {
 					return err
 				}
 				continue
 			}
 		}
-		if err := s.respond(req, stream.Send); err != nil {
+		if err := s.respond(req, n, stream.Send); err != nil {
 			return err
 		}
 	}
 }
 
-func (s *GRPC) respond(req *inferencepb.ModelInferRequest, send func(*inferencepb.ModelStreamInferResponse) error) error {
+// finalResponse returns the parameter that says whether a response is the last one.
+func finalResponse(is bool) map[string]*inferencepb.InferParameter {
+	return map[string]*inferencepb.InferParameter{"triton_final_response": {ParameterChoice: &inferencepb.InferParameter_BoolParam{BoolParam: is}}}
+}
+
+// refuse sends an error. That of a decoupled model is not the final response.
+func (s *GRPC) refuse(cause error, send func(*inferencepb.ModelStreamInferResponse) error) error {
+	if s.Decoupled == nil {
+		return send(&inferencepb.ModelStreamInferResponse{ErrorMessage: cause.Error()})
+	}
+	first := &inferencepb.ModelInferResponse{Parameters: finalResponse(false)}
+	if err := send(&inferencepb.ModelStreamInferResponse{ErrorMessage: cause.Error(), InferResponse: first}); err != nil {
+		return err
+	}
+	return sendFinal(send)
+}
+
+func sendFinal(send func(*inferencepb.ModelStreamInferResponse) error) error {
+	return send(&inferencepb.ModelStreamInferResponse{InferResponse: &inferencepb.ModelInferResponse{ModelName: Model, ModelVersion: "1", Parameters: finalResponse(true)}})
+}
+
+func (s *GRPC) respond(req *inferencepb.ModelInferRequest, n uint64, send func(*inferencepb.ModelStreamInferResponse) error) error {
 	count := 1
 	if s.Decoupled != nil {
-		count = *s.Decoupled
-	}
-	final := func(is bool) map[string]*inferencepb.InferParameter {
-		return map[string]*inferencepb.InferParameter{"triton_final_response": {ParameterChoice: &inferencepb.InferParameter_BoolParam{BoolParam: is}}}
+		count = s.Decoupled(n)
 	}
 	for range count {
 		r := response()
 		r.Id = req.GetId()
 		if s.Decoupled != nil {
-			r.Parameters = final(false)
+			r.Parameters = finalResponse(false)
 		}
 		if err := send(&inferencepb.ModelStreamInferResponse{InferResponse: r}); err != nil {
 			return err
@@ -133,7 +151,7 @@ func (s *GRPC) respond(req *inferencepb.ModelInferRequest, send func(*inferencep
 	if s.Decoupled == nil {
 		return nil
 	}
-	return send(&inferencepb.ModelStreamInferResponse{InferResponse: &inferencepb.ModelInferResponse{ModelName: Model, ModelVersion: "1", Parameters: final(true)}})
+	return sendFinal(send)
 }
 
 // codec passes raw messages through and encodes all others as protobuf.

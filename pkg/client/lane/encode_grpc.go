@@ -11,7 +11,7 @@ func (c *grpcClient) prepare(req *kserve.Request, sequence bool) (*Prepared, err
 		return nil, errRaw
 	}
 	encoded := c.codec.EncodeRequest(req)
-	p := &Prepared{size: encoded.Len(), sequence: sequence, open: sequence}
+	p := &Prepared{size: encoded.Len(), sequence: sequence, addSequence: sequence}
 	if p.size <= flatBytes {
 		p.message = mem.BufferSlice{mem.SliceBuffer(encoded.Materialize())}
 		encoded.Free()

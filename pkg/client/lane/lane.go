@@ -67,8 +67,8 @@ func (c *Client) Prepare(req *kserve.Request) (*Prepared, error) {
 	return c.transport.prepare(req, false)
 }
 
-// PrepareSequence is Prepare for a request that is sent as a part of sequences:
-// Exchange.Sequence says of which one, at each send.
+// PrepareSequence is Prepare for a request of sequences: Exchange.Sequence has the
+// sequence, which may be another one at each send.
 func (c *Client) PrepareSequence(req *kserve.Request) (*Prepared, error) {
 	if req.SequenceID != 0 || req.SequenceIDStr != "" {
 		return nil, errSequence
@@ -113,11 +113,13 @@ type Exchange struct {
 
 	Start   int64 // Now before the request is sent
 	End     int64 // Now when the response is complete
-	Send    int64 // nanoseconds: HTTP writing, gRPC handing over to the connection
+	Send    int64 // nanoseconds: HTTP writing, gRPC opening the call, streams handing over
 	Receive int64 // nanoseconds: HTTP reading from the first byte, gRPC copying
 
-	Body    []byte // the response, if Keep was set; valid until the next Do
-	JSONLen int    // HTTP: bytes of Body that are JSON, the rest is binary
+	// Body is the response, if Keep was set; of a stream the last one with outputs. It is
+	// valid until the next Do.
+	Body    []byte
+	JSONLen int // HTTP: bytes of Body that are JSON, the rest is binary
 
 	// Responses are the times at which the responses of a stream were complete; valid
 	// until the next Do. Without a stream there are none.

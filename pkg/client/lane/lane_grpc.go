@@ -64,8 +64,12 @@ func (l *grpcLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
 	x.Send, x.Receive = 0, 0
 	l.out.prepare(p, x)
 	x.Start = Now()
-	err := l.invoke(x)
+	// A stream of its own for each call would cost a goroutine per request.
+	err := l.conn.Invoke(l.call, inferencepb.GRPCInferenceService_ModelInfer_FullMethodName, &l.out, x, l.codec...)
 	x.End = Now()
+	if l.out.taken != 0 {
+		x.Send = l.out.taken - x.Start
+	}
 	if err == nil {
 		return nil
 	}
@@ -73,22 +77,6 @@ func (l *grpcLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
 		return errClosed
 	}
 	return wire.RPCError(ctx, err)
-}
-
-// unary describes a call with one request and one response.
-var unary grpc.StreamDesc
-
-// invoke is ClientConn.Invoke in its parts, which are timed.
-func (l *grpcLane) invoke(x *Exchange) error {
-	call, err := l.conn.NewStream(l.call, &unary, inferencepb.GRPCInferenceService_ModelInfer_FullMethodName, l.codec...)
-	if err != nil {
-		return err
-	}
-	if err := call.SendMsg(&l.out); err != nil {
-		return err
-	}
-	x.Send = Now() - x.Start
-	return call.RecvMsg(x)
 }
 
 // bind derives the context of the next calls from ctx.
@@ -131,12 +119,13 @@ func (l *grpcLane) Close() error {
 type outgoing struct {
 	message  mem.BufferSlice
 	sequence []byte // the parameters of the sequence
+	taken    int64  // Now when gRPC took the message to send it; 0 until then
 }
 
 // prepare sets the message to a prepared one, followed by the parameters of the sequence.
 func (o *outgoing) prepare(p *Prepared, x *Exchange) {
-	o.message = p.message
-	if p.open {
+	o.message, o.taken = p.message, 0
+	if p.addSequence {
 		o.sequence = appendSequenceProto(o.sequence[:0], x.Sequence)
 		o.message = append(p.message[:len(p.message):len(p.message)], mem.SliceBuffer(o.sequence))
 	}
@@ -153,6 +142,7 @@ func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	if !ok {
 		return nil, fmt.Errorf("lane: cannot send a %T", v)
 	}
+	o.taken = Now()
 	return o.message, nil
 }
 

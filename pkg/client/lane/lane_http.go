@@ -22,7 +22,8 @@ type httpLane struct {
 	conn     atomic.Pointer[openConn]
 	closed   atomic.Bool
 	watch    watch
-	vector   net.Buffers
+	vector   net.Buffers // the parts of a request
+	unsent   net.Buffers // those of vector that are not written
 	in       responseReader
 	used     bool // the connection has carried a request
 
@@ -144,15 +145,15 @@ func (l *httpLane) write(conn net.Conn, p *Prepared, s Sequence) error {
 		return err
 	}
 	l.vector = l.vector[:0]
-	if p.open {
+	if p.addSequence {
 		l.sequence = appendSequenceJSON(l.sequence[:0], s)
 		l.vector = append(l.vector, p.segments[0], l.sequence)
 		l.vector = append(l.vector, p.segments[1:]...)
 	} else {
 		l.vector = append(l.vector, p.segments...)
 	}
-	v := l.vector // WriteTo moves the slice it is called on
-	_, err := v.WriteTo(conn)
+	l.unsent = l.vector // WriteTo moves the slice it is called on, which would escape as a variable
+	_, err := l.unsent.WriteTo(conn)
 	return err
 }
 

@@ -37,7 +37,8 @@ func (l *streamLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
 	}
 	l.out.prepare(p, x)
 	x.Send, x.Receive = 0, 0
-	x.Responses, x.EmptyFinal, x.Bodies = x.Responses[:0], false, x.Bodies[:0]
+	x.Responses, x.EmptyFinal = x.Responses[:0], false
+	x.Body, x.Bodies = x.Body[:0], x.Bodies[:0]
 	x.Start = Now()
 	if err := l.stream.SendMsg(&l.out); err != nil && !errors.Is(err, io.EOF) { // after EOF RecvMsg has the reason
 		return l.failure(ctx, err)
@@ -100,11 +101,14 @@ func (l *streamLane) keep(x *Exchange) {
 	}
 }
 
-// failure returns the error of a request. The stream goes on after an error of the server
-// about one request; after any other the next request opens another one.
+// failure returns the error of a request. After an error that is the final response of the
+// request the stream goes on; after any other error the next request opens another stream.
 func (l *streamLane) failure(ctx context.Context, err error) error {
 	var refused *status.Error
 	if errors.As(err, &refused) {
+		if !l.in.message.final {
+			l.stream = nil // the other responses would belong to the next request
+		}
 		return err
 	}
 	l.stream = nil

@@ -24,9 +24,9 @@ type Prepared struct {
 	// sequence marks a request that changes the state of a sequence: it must not
 	// run twice.
 	sequence bool
-	// open marks a request of PrepareSequence. Over HTTP the parameters of the sequence
-	// are sent between the first segment and the others.
-	open bool
+	// addSequence marks a request of PrepareSequence: each send adds the parameters of the
+	// sequence, over HTTP between the first segment and the others.
+	addSequence bool
 }
 
 var (
@@ -71,6 +71,6 @@ func newPreparedSequence(head, foot []byte, req *kserve.Request) *Prepared {
 	p := newPrepared(foot, req)
 	p.segments = append([][]byte{head}, p.segments...)
 	p.size += len(head) + sequenceWidth
-	p.sequence, p.open = true, true
+	p.sequence, p.addSequence = true, true
 	return p
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // widestSequence is the longest form of the parameters of a sequence in JSON. Shorter ones
-// are filled up with blanks, so that the lengths in the header hold for all of them.
+// are padded with blanks, so that the lengths in the header hold for all of them.
 const (
 	widestSequence = `"sequence_id":18446744073709551615,"sequence_start":false,"sequence_end":false`
 	sequenceWidth  = len(widestSequence)

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"strconv"
 	"testing"
@@ -73,6 +75,35 @@ func TestSequencesOverHTTP(t *testing.T) {
 			require.Len(t, message.Outputs, 1)
 		}
 	}
+}
+
+// Requests in several parts do not allocate either: those of sequences, and large ones.
+func TestWritingDoesNotAllocate(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	received := make(chan struct{})
+	go func() {
+		defer close(received)
+		if conn, err := listener.Accept(); err == nil {
+			_, _ = io.Copy(io.Discard, conn)
+			_ = conn.Close()
+		}
+	}()
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	defer func() {
+		require.NoError(t, errors.Join(conn.Close(), listener.Close()))
+		<-received
+	}()
+	c, err := newHTTP(Options{Options: client.Options{Address: "h:1"}})
+	require.NoError(t, err)
+	p, err := c.prepare(sequenceRequest(flatBytes+1), true)
+	require.NoError(t, err)
+	l := &httpLane{}
+	allocations := testing.AllocsPerRun(100, func() {
+		require.NoError(t, l.write(conn, p, sequencesToSend[0]))
+	})
+	require.Zero(t, allocations)
 }
 
 func TestSequencesOverGRPC(t *testing.T) {

@@ -15,7 +15,7 @@ const (
 	responseOutputs    = 5
 )
 
-// streamMessage is what a lane needs to know of a message of a stream.
+// streamMessage has the parts of a message of a stream that a lane needs.
 type streamMessage struct {
 	failure  string // the server's text; empty: none
 	response []byte // the ModelInferResponse
