@@ -50,7 +50,8 @@ func Start(s Spec) (*Process, error) {
 	}
 	defer out.end.Close()
 	defer errs.end.Close()
-	p.control, p.events.conn = NewConn(control), NewConn(event)
+	p.control = NewConn(control)
+	p.events.init(NewConn(event))
 
 	cmd := exec.Command(s.Path, s.Args...) //nolint:noctx // the child outlives the call; Kill ends it
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = s.Env, s.Dir, out.end, errs.end
@@ -159,8 +160,14 @@ func (p *Process) Control() *Conn { return p.control }
 // Post queues a frame for the event socket. It does not wait; frames for a child that has
 // ended are dropped. A child that does not read is killed when maxWaiting bytes wait. The
 // message may be used again.
-func (p *Process) Post(m *Message) error {
-	err := p.events.post(m)
+func (p *Process) Post(m *Message) error { return p.post(m, false) }
+
+// PostWait is Post for a caller that may wait: while much waits for the child, it waits until
+// the child reads or has ended.
+func (p *Process) PostWait(m *Message) error { return p.post(m, true) }
+
+func (p *Process) post(m *Message, mayWait bool) error {
+	err := p.events.post(m, mayWait)
 	if errors.Is(err, errFull) {
 		p.Fail(err.Error())
 		return nil

@@ -300,6 +300,46 @@ func TestChildDoesNotRead(t *testing.T) {
 	require.NoError(t, p.Post(&m))
 }
 
+// PostWait waits for a child that does not read yet, and for the end of one that never reads.
+func TestPostWait(t *testing.T) {
+	t.Parallel()
+	const frames = 3 * maxWaiting / 2 >> 20
+	for _, reads := range []bool{true, false} {
+		echoed := make(chan int, frames+1)
+		p, _ := start(t, "answer", func(s *Spec) {
+			s.Event = func(_ *Process, f Frame) error { echoed <- len(f.Body); return nil }
+		})
+		sent := make(chan error, 1)
+		go func() {
+			var m Message
+			for range frames {
+				m.Begin(1).Raw(make([]byte, 1<<20))
+				if err := p.PostWait(&m); err != nil {
+					sent <- err
+					return
+				}
+			}
+			sent <- p.Post(m.Begin(1))
+		}()
+		require.Eventually(t, func() bool {
+			p.events.mu.Lock()
+			defer p.events.mu.Unlock()
+			return len(p.events.mu.buf) > maxWaiting/2-2<<20
+		}, time.Minute, time.Millisecond)
+		if !reads {
+			p.Kill()
+			require.NoError(t, <-sent)
+			continue
+		}
+		ask(t, p, frameEvent, "")
+		require.NoError(t, <-sent)
+		for range frames {
+			require.Equal(t, 1<<20, <-echoed)
+		}
+		require.Zero(t, <-echoed)
+	}
+}
+
 // What a child has started ends with it and does not hold up the end.
 func TestGroupEndsWithTheChild(t *testing.T) {
 	t.Parallel()

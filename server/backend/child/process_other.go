@@ -21,6 +21,9 @@ func (*Process) Control() *Conn { return nil }
 // Post does nothing.
 func (*Process) Post(*Message) error { return nil }
 
+// PostWait does nothing.
+func (*Process) PostWait(*Message) error { return nil }
+
 // PID returns 0.
 func (*Process) PID() int { return 0 }
 

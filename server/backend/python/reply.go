@@ -33,7 +33,7 @@ func (c *call) send(d delivery) {
 		c.out.String(d.resp.Err.Error())
 		d.resp.Release()
 	}
-	_ = c.process.Post(&c.out) // a child that has ended needs none
+	_ = c.process.PostWait(&c.out) // the body is short
 }
 
 func (c *call) begin(final, full bool) {
@@ -112,7 +112,7 @@ func (c *call) encode(d delivery) error {
 			off += aligned(n)
 		}
 	}
-	return c.process.Post(m)
+	return c.process.PostWait(m)
 }
 
 // putHead writes what a tensor is.
