@@ -66,11 +66,11 @@ func Start(s Spec) (*Process, error) {
 	return p, nil
 }
 
-// stream is something to read of a child until it ends.
+// stream is a pipe or a socket that is read until the child has ended.
 type stream struct {
 	from interface{ Close() error }
 	read func()
-	end  *os.File // the child's
+	end  *os.File // the child's end, which Start closes; nil for the socket
 }
 
 // pipes makes the pipes of the standard output and the standard error.
@@ -121,7 +121,7 @@ func (p *Process) supervise(cmd *exec.Cmd, started chan<- error, streams ...stre
 	}()
 	select {
 	case <-read:
-	case <-time.After(drainGrace): // somebody outside of the group has inherited them
+	case <-time.After(drainGrace): // a process outside of the group holds them open
 	}
 	for _, s := range streams {
 		s.from.Close()
@@ -146,7 +146,7 @@ func (p *Process) reap(cmd *exec.Cmd) *Exit {
 	p.mu.reaped = true
 	_ = syscall.Kill(-p.pid, syscall.SIGKILL) // what the child has started; it may be nothing
 	p.mu.Unlock()
-	_ = cmd.Wait() // the state says it all
+	_ = cmd.Wait() // ProcessState has the result
 	exit := &Exit{Code: cmd.ProcessState.ExitCode()}
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		exit.Signal = ws.Signal()
@@ -178,10 +178,8 @@ func (p *Process) post(m *Message, mayWait bool) error {
 // PID returns the process ID.
 func (p *Process) PID() int { return p.pid }
 
-// Done is closed when the child has ended, with its group and all its output.
-func (p *Process) Done() <-chan struct{} { return p.done }
-
-// Exit returns why the child has ended. It may be called when Done is closed.
+// Exit waits until the child, its group and their output have ended, and returns why the
+// child ended.
 func (p *Process) Exit() *Exit {
 	<-p.done
 	return p.exit
@@ -214,8 +212,8 @@ func (p *Process) signal(s syscall.Signal) {
 	}
 }
 
-// Stop waits until the child ends by itself, which the caller has asked for. After
-// the time it sends SIGTERM, then SIGKILL. It returns when the child has ended.
+// Stop waits for the end of a child that the caller has asked to exit. When the time is
+// over it sends SIGTERM, and SIGKILL a second later. It returns when the child has ended.
 func (p *Process) Stop(wait time.Duration) *Exit {
 	if !p.ended(wait) {
 		p.signal(syscall.SIGTERM)
@@ -226,8 +224,8 @@ func (p *Process) Stop(wait time.Duration) *Exit {
 	return p.Exit()
 }
 
-// Lost returns why a child has ended whose control socket is closed. A child that
-// lives on without it is killed.
+// Lost returns why a child whose control socket is closed has ended. It kills a child
+// that lives on.
 func (p *Process) Lost() *Exit { return p.Stop(exitGrace) }
 
 func (p *Process) ended(within time.Duration) bool {

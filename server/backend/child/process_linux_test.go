@@ -24,8 +24,8 @@ import (
 	"triton/server/backend"
 )
 
-// inChild is the argument that makes this program a child of a test; what follows it
-// says what the child does.
+// inChild is the argument that makes this program a child of a test; the
+// argument after it selects what the child does.
 const inChild = "in-child"
 
 func TestMain(m *testing.M) {
@@ -287,7 +287,7 @@ func TestChildDoesNotRead(t *testing.T) {
 		require.NoError(t, p.Post(&m))
 		require.Less(t, posted, 3*maxWaiting>>20)
 		select {
-		case <-p.Done():
+		case <-p.done:
 			ended = true
 		default:
 			p.mu.Lock()
@@ -353,7 +353,7 @@ func TestGroupEndsWithTheChild(t *testing.T) {
 	require.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 10*time.Millisecond)
 }
 
-// gone reports whether a process has ended. Nobody may be there to reap it.
+// gone reports whether a process has ended. It may be a zombie that its parent does not reap.
 func gone(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(stat), ") Z ")
@@ -381,7 +381,7 @@ func TestStartFails(t *testing.T) {
 	require.ErrorContains(t, err, "starting a child")
 }
 
-// Descriptors and children are gone when the children are.
+// Children that have ended leave no descriptors and no processes behind.
 func TestNothingIsLeft(t *testing.T) {
 	count := func() int {
 		all, err := os.ReadDir("/proc/self/fd")

@@ -27,9 +27,6 @@ func (*Process) PostWait(*Message) error { return nil }
 // PID returns 0.
 func (*Process) PID() int { return 0 }
 
-// Done returns nil.
-func (*Process) Done() <-chan struct{} { return nil }
-
 // Exit returns nil.
 func (*Process) Exit() *Exit { return nil }
 
