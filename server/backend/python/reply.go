@@ -104,7 +104,7 @@ func (c *call) encode(d delivery) error {
 		case e.mapped(&t.Data):
 			s := t.Data.Segment(0)
 			_, at, _ := s.Buffer.Shared()
-			putPlace(m, e.number(s.Buffer.Retain()), at, at+int64(s.Off), n)
+			putPlace(m, e.addBlock(s.Buffer.Retain()), at, at+int64(s.Off), n)
 		default:
 			t.Data.CopyTo(copies.Bytes()[off : off+n])
 			e.model.spec.Pool.CopiedToModel(n)
@@ -115,7 +115,7 @@ func (c *call) encode(d delivery) error {
 	return c.process.PostWait(m)
 }
 
-// putHead writes what a tensor is.
+// putHead writes the name, the type and the shape of a tensor.
 func putHead(m *child.Message, name string, kind tensor.DataType, shape tensor.Shape) {
 	m.String(name)
 	m.Uint8(uint8(kind))
@@ -146,7 +146,8 @@ func (e *events) mapped(d *tensor.Data) bool {
 // watchInterval is how often the callers of a model are checked while it calls others.
 const watchInterval = 10 * time.Millisecond
 
-// watchCalls starts the timer that checks them. The caller holds the lock.
+// watchCalls starts the timer that checks the callers, if a call runs. The caller holds the
+// lock.
 func (e *events) watchCalls() {
 	if e.mu.watching || len(e.mu.calls) == 0 {
 		return

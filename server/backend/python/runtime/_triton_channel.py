@@ -75,7 +75,7 @@ class Channel:
             with memoryview(self.buffer) as view:
                 n = self.socket.recv_into(view[self.have:])
             if n == 0:
-                os._exit(1)  # the server is gone
+                os._exit(1)  # the server has ended
             self.have += n
 
 
