@@ -63,7 +63,7 @@ def check_flags(function, flags):
 
 
 class InferenceRequest:
-    # Of a request of the server, which runner.py makes: its number, its trace context and
+    # Of a request of the server, which _triton_batch.py makes: its number, its trace context and
     # whether execute has answered it.
     _number, _context, _answered = 0, "", False
     _id = _parameters = ""
