@@ -85,7 +85,7 @@ def call(request, decoupled, responses):
     named = isinstance(number, str)
     body = b"".join((
         bytes([bool(decoupled)]), text(request._model), VERSION.pack(request._version),
-        U64.pack(request._trace._request), text(request._id),
+        U64.pack(request.trace()._request), text(request._id),
         CORRELATION.pack(named, 0 if named else number), text(number if named else ""),
         SETTINGS.pack(request._flags & 0xFFFFFFFF, request._timeout), text(request._parameters),
         U32.pack(len(request._outputs)), *map(text, request._outputs), *tensors))

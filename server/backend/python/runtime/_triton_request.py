@@ -69,6 +69,7 @@ class InferenceRequest:
     _id = _parameters = ""
     _trace = _reply = None
     _release, _gpu = 0, False
+    _model, _version = "", -1  # of such a request: this model, which runner.py sets
 
     def __init__(self, request_id="", correlation_id=0, inputs=REQUIRED, requested_output_names=REQUIRED,
                  model_name=REQUIRED, model_version=-1, flags=0, timeout=0, preferred_memory=DEFAULT_MEMORY,

@@ -94,6 +94,8 @@ class Runner:
         return sys.modules[name].TritonPythonModel
 
     def load(self, about):
+        native.InferenceRequest._model = about["name"]
+        native.InferenceRequest._version = int(about["args"]["model_version"])
         self.model = self.find(about)()
         if hasattr(self.model, "initialize"):
             self.model.initialize(about["args"])

@@ -36,6 +36,13 @@ func TestResponsesWaitForTheModel(t *testing.T) {
 	require.Equal(t, "20001", h.eval(`self.late(ask(model="many"), "`+all+`")`))
 }
 
+// A model may call itself with a request that it got.
+func TestCallWithOwnRequest(t *testing.T) {
+	t.Parallel()
+	h := newCaller(t, callees{"m": newCallee(describeRequest)})
+	require.Equal(t, "[[b'show(r.exec()) 0  false false 0  OUT FP32 [1] 4']]", h.eval("show(r.exec())"))
+}
+
 // waiting returns how many responses wait for the goroutine of the call.
 func (c *call) waiting() int {
 	c.mu.Lock()
