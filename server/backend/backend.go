@@ -46,7 +46,7 @@ type Spec struct {
 	Metrics *metric.Registry
 }
 
-// Placement says where one instance runs.
+// Placement is where one instance runs.
 type Placement struct {
 	Name   string // "<group>_<index>", as in logs
 	Kind   inferencepb.ModelInstanceGroup_Kind

@@ -104,7 +104,7 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// What C code cannot use where it lies is copied, to an aligned address.
+// Data at an address that is not aligned for C code is copied to one that is.
 func TestGatherCopiesWhatCannotBePassed(t *testing.T) {
 	t.Parallel()
 	v := Value{Name: "x", DataType: tensor.FP64, Dims: tensor.Shape{2}}

@@ -171,7 +171,7 @@ func TestShapesOutOfNoBytes(t *testing.T) {
 	require.Zero(t, pool.Outstanding())
 }
 
-// What a batch input cannot say is no number with the bits that fit.
+// A number that does not fit into a batch input is an error and is not truncated.
 func TestBatchInputsDoNotWrap(t *testing.T) {
 	t.Parallel()
 	for kind, shapes := range map[inferencepb.BatchInput_Kind][]tensor.Shape{

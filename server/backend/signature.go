@@ -31,15 +31,15 @@ type Value struct {
 	// Ragged inputs are concatenated in a batch, whatever their shapes.
 	Ragged bool
 	Role   Role
-	// Kind is what a batch input says about the input Source. An output with a
-	// Source is split by the shapes of that input.
+	// Kind is the property of the input Source that a batch input holds. An output
+	// with a Source is split by the shapes of that input.
 	Kind   inferencepb.BatchInput_Kind
 	Source string
 	// Hidden outputs are not returned to clients.
 	Hidden bool
 }
 
-// Role says who makes an input or reads an output.
+// Role is what makes an input or reads an output.
 type Role uint8
 
 // The roles.

@@ -123,7 +123,7 @@ func show(resp *http.Response) (string, error) {
 			values = resp.TransferEncoding
 		}
 		if len(values) > 0 {
-			fmt.Fprintf(&b, "%s: %s\n", name, strings.Join(slices.Clone(values), ", "))
+			fmt.Fprintf(&b, "%s: %s\n", name, strings.Join(values, ", "))
 		}
 	}
 	if len(body) > 0 {

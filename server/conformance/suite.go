@@ -2,7 +2,7 @@
 // the protocol. The cases are text files: what is sent over HTTP or gRPC, what
 // NVIDIA's server answered when the case was recorded, and, where our answer is
 // another on purpose, ours with the reason. The suite starts no server: it asks
-// whoever listens at an address.
+// the server at an address.
 //
 // A file begins with lines "key: value" that say what server it needs. A case is
 //
@@ -25,10 +25,11 @@
 //	< OK
 //	< {"ready":true}
 //
-// "> metrics text" asks for the lines of the metrics that contain the text, and a first
-// line may begin with a time limit, as in "> within 500ms: http ...".
+// "> metrics text" asks for the lines of the metrics that contain the text. "> raw" sends the
+// lines below it unchanged to the HTTP port. A first line may begin with a time limit, as in
+// "> within 500ms: http ...".
 //
-// A question that ends NVIDIA's server stands at the end of its file.
+// A question that ends NVIDIA's server is at the end of its file.
 //
 // After the recorded answer "! reason" may follow, and our own answer in lines
 // that begin with "=". A case may ask several questions one after the other.
@@ -127,7 +128,7 @@ func (p *parser) take(text string) error {
 	if len(p.suite.Cases) == 0 {
 		key, value, ok := strings.Cut(text, ": ")
 		if !ok {
-			return fmt.Errorf("%q stands before the first case and is no setting", text)
+			return fmt.Errorf("%q before the first case is no setting \"key: value\"", text)
 		}
 		p.suite.Needs[key] = value
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFiles: every file is read and written the same, and a reason stands only
-// where our answer is another.
+// TestFiles: every file is read and written the same, and a reason is given only
+// where our answer differs.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	suites, err := Suites()
@@ -32,7 +32,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestWrongFiles are refused with the line.
+// TestWrongFiles: the error of a wrong file names the line.
 func TestWrongFiles(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -63,7 +63,7 @@ func TestEscapes(t *testing.T) {
 	require.Equal(t, `"ns":0,"/tmp/..."`, mask(strings.ReplaceAll(`"ns":17,"/tmp/x/y"`, "x", "z")))
 }
 
-// TestReasonsAreDocumented wants every reason in docs/compatibility.md, word for
+// TestReasonsAreDocumented requires every reason in docs/compatibility.md, word for
 // word.
 func TestReasonsAreDocumented(t *testing.T) {
 	t.Parallel()

@@ -50,7 +50,7 @@ type Model struct {
 	Run func(ctx context.Context, b *infer.Batch) error
 	// Answer makes the response to a request instead of the first input.
 	Answer func(r *infer.Request) *infer.Response
-	// Own says that Run answers all requests, or keeps them.
+	// Own is set if Run answers or keeps all requests.
 	Own bool
 	// BatchFault and RequestFault return what goes wrong with a batch and with a request;
 	// 0 is nothing.
@@ -61,7 +61,7 @@ type Model struct {
 	Make func(made int, at backend.Placement) error
 	// Closing is called when the model closes, InstanceClosing when an instance does.
 	Closing, InstanceClosing func()
-	// Breaks says that the instances are backend.BreakNotifiers.
+	// Breaks makes the instances backend.BreakNotifiers.
 	Breaks       bool
 	made, closed atomic.Int64
 	late         struct {

@@ -14,7 +14,7 @@ import (
 )
 
 // ImplicitState is the backend "implicit_state", which tests implicit state from a
-// backend's side. TEST_CASE says what a request does:
+// backend's side. TEST_CASE selects what a request does:
 //
 //	0  updates a state that does not exist
 //	1  answers INPUT + INPUT_STATE as OUTPUT and does not update the state

@@ -71,7 +71,7 @@ func TestSequenceEnginesRunOnTheCPU(t *testing.T) {
 	}
 }
 
-// A step that nobody waits for any more is done all the same: the next one
+// A step without callers is done all the same: the next one
 // counts on it.
 func TestSequenceEnginesTakeTheirTime(t *testing.T) {
 	t.Parallel()

@@ -24,8 +24,8 @@ import (
 	"triton/server/infer/infertest"
 )
 
-// backends are those with configurations in testdata/configs, which say what those
-// of NVIDIA's tests say.
+// backends are those with configurations in testdata/configs, which are
+// those of NVIDIA's tests.
 var backends = map[string]backend.Backend{
 	"sequence": builtin.Sequence{}, "dyna_sequence": builtin.DynaSequence{}, "implicit_state": builtin.ImplicitState{},
 	"iterative_sequence": builtin.IterativeSequence{}, "distributed_addsub": builtin.DistributedAddSub{}, "query": builtin.Query{},
@@ -252,7 +252,7 @@ func TestImplicitState(t *testing.T) {
 	for _, c := range []struct {
 		config string
 		test   int32
-		moved  bool // the state lies elsewhere at the second request
+		moved  bool // the state has another address at the second request
 		want   [][]int32
 		errs   []string
 	}{

@@ -12,8 +12,8 @@ import (
 type Exit struct {
 	Code   int            // the exit code; -1 after a signal
 	Signal syscall.Signal // the signal that ended it; 0: none
-	// Reason is why this process has killed the child; empty when it has not, or for no
-	// fault of the child.
+	// Reason is the fault of the child for which this process killed it; empty if it had
+	// none.
 	Reason string
 	// Stderr is the last lines that the child wrote to its standard error.
 	Stderr []string

@@ -19,11 +19,11 @@ import (
 // little-endian. docs/adr/0022-child-processes.md has the table of frames.
 const (
 	headerBytes = 8
-	// MaxBody is the largest body. Tensors are not in frames.
-	MaxBody = 256 << 20
+	// maxBody is the largest body. Large tensors are not in frames.
+	maxBody = 256 << 20
 )
 
-// ErrFrame is found in the errors of frames that are malformed.
+// ErrFrame is wrapped by the errors of malformed frames.
 var ErrFrame = errors.New("malformed frame")
 
 // Message builds one frame. The zero value is ready for Begin, and a Message may be
@@ -82,7 +82,7 @@ func (m *Message) PutUint64(at int, v uint64) { binary.LittleEndian.PutUint64(m.
 // finish writes the length of the body.
 func (m *Message) finish() error {
 	n := len(m.buf) - headerBytes
-	if n < 0 || n > MaxBody {
+	if n < 0 || n > maxBody {
 		return fmt.Errorf("%w: a body of %d bytes", ErrFrame, n)
 	}
 	binary.LittleEndian.PutUint32(m.buf, uint32(n))
@@ -182,7 +182,7 @@ func (c *Conn) Receive() (Frame, error) {
 		return Frame{}, err
 	}
 	n := binary.LittleEndian.Uint32(c.head[:])
-	if n > MaxBody {
+	if n > maxBody {
 		return Frame{}, fmt.Errorf("%w: a body of %d bytes", ErrFrame, n)
 	}
 	if cap(c.body) > keepBody && n <= keepBody {

@@ -53,7 +53,7 @@ func TestFrames(t *testing.T) {
 	require.LessOrEqual(t, cap(to.body), keepBody, "the memory of a large body is kept")
 }
 
-// A length that nobody may send is an error, before memory is made for it.
+// A length over the limit is an error before memory is allocated for the body.
 func TestFramesTooLarge(t *testing.T) {
 	t.Parallel()
 	a, b := net.Pipe()
@@ -62,7 +62,7 @@ func TestFramesTooLarge(t *testing.T) {
 	defer to.Close()
 	go func() {
 		head := make([]byte, headerBytes)
-		binary.LittleEndian.PutUint32(head, MaxBody+1)
+		binary.LittleEndian.PutUint32(head, maxBody+1)
 		a.Write(head)
 	}()
 	_, err := to.Receive()

@@ -6,39 +6,48 @@ import (
 	"sync"
 )
 
-// maxWaiting bounds how many bytes wait for a child that does not read. Tensors are not in
-// frames, so a child that reads never comes near it.
+// maxWaiting bounds how many bytes wait for a child that does not read. Senders that may wait
+// leave half of it to those that may not.
 const maxWaiting = 64 << 20
 
 var errFull = errors.New("it does not read its event socket")
 
-// outbox sends frames in order without making their senders wait. A frame that the socket
-// takes at once is sent by its sender. While others wait it has a goroutine.
+// outbox sends frames in order. A frame that the socket takes at once is sent by its sender;
+// frames that wait are sent by a goroutine.
 type outbox struct {
 	conn    *Conn
 	writing sync.WaitGroup
 
 	mu struct {
 		sync.Mutex
-		buf    []byte // frames that wait
-		busy   bool   // a sender or the goroutine writes
-		closed bool
+		buf    []byte     // frames that wait
+		busy   bool       // a sender or the goroutine writes
+		closed bool       // frames are dropped
+		room   *sync.Cond // buf was taken, or busy or closed has changed
 	}
 }
 
-// post queues a frame.
-func (o *outbox) post(m *Message) error {
+func (o *outbox) init(c *Conn) {
+	o.conn = c
+	o.mu.room = sync.NewCond(&o.mu)
+}
+
+// post queues a frame. When too much waits, it waits for room if it may; otherwise it fails.
+func (o *outbox) post(m *Message, mayWait bool) error {
 	if err := m.finish(); err != nil {
 		return err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	for mayWait && o.mu.busy && len(o.mu.buf)+len(m.buf) > maxWaiting/2 && !o.mu.closed {
+		o.mu.room.Wait()
+	}
 	if o.mu.closed {
 		return nil
 	}
 	if o.mu.busy {
 		if len(o.mu.buf)+len(m.buf) > maxWaiting {
-			o.mu.closed, o.mu.buf = true, nil
+			o.shut()
 			return errFull
 		}
 		o.mu.buf = append(o.mu.buf, m.buf...)
@@ -53,6 +62,8 @@ func (o *outbox) post(m *Message) error {
 	}
 	if o.mu.busy = len(o.mu.buf) > 0 && !o.mu.closed; o.mu.busy {
 		o.writing.Go(o.write)
+	} else {
+		o.mu.room.Broadcast()
 	}
 	return nil
 }
@@ -64,25 +75,29 @@ func (o *outbox) write() {
 		b := o.mu.buf
 		o.mu.buf = nil
 		o.mu.busy = len(b) > 0
+		o.mu.room.Broadcast()
 		o.mu.Unlock()
 		if len(b) == 0 {
 			return
 		}
 		if _, err := o.conn.conn.Write(b); err != nil {
+			o.mu.Lock()
 			o.shut() // the child has ended
+			o.mu.Unlock()
 		}
 	}
 }
 
-// shut drops frames from now on.
+// shut drops frames from now on. The caller holds the lock.
 func (o *outbox) shut() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.mu.closed, o.mu.buf = true, nil
+	o.mu.room.Broadcast()
 }
 
 // close is called when the connection is closed. It waits for the goroutine.
 func (o *outbox) close() {
+	o.mu.Lock()
 	o.shut()
+	o.mu.Unlock()
 	o.writing.Wait()
 }

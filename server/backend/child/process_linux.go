@@ -50,7 +50,8 @@ func Start(s Spec) (*Process, error) {
 	}
 	defer out.end.Close()
 	defer errs.end.Close()
-	p.control, p.events.conn = NewConn(control), NewConn(event)
+	p.control = NewConn(control)
+	p.events.init(NewConn(event))
 
 	cmd := exec.Command(s.Path, s.Args...) //nolint:noctx // the child outlives the call; Kill ends it
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = s.Env, s.Dir, out.end, errs.end
@@ -65,11 +66,11 @@ func Start(s Spec) (*Process, error) {
 	return p, nil
 }
 
-// stream is something to read of a child until it ends.
+// stream is a pipe or a socket that is read until the child has ended.
 type stream struct {
 	from interface{ Close() error }
 	read func()
-	end  *os.File // the child's
+	end  *os.File // the child's end, which Start closes; nil for the socket
 }
 
 // pipes makes the pipes of the standard output and the standard error.
@@ -120,7 +121,7 @@ func (p *Process) supervise(cmd *exec.Cmd, started chan<- error, streams ...stre
 	}()
 	select {
 	case <-read:
-	case <-time.After(drainGrace): // somebody outside of the group has inherited them
+	case <-time.After(drainGrace): // a process outside of the group holds them open
 	}
 	for _, s := range streams {
 		s.from.Close()
@@ -145,7 +146,7 @@ func (p *Process) reap(cmd *exec.Cmd) *Exit {
 	p.mu.reaped = true
 	_ = syscall.Kill(-p.pid, syscall.SIGKILL) // what the child has started; it may be nothing
 	p.mu.Unlock()
-	_ = cmd.Wait() // the state says it all
+	_ = cmd.Wait() // ProcessState has the result
 	exit := &Exit{Code: cmd.ProcessState.ExitCode()}
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		exit.Signal = ws.Signal()
@@ -159,8 +160,14 @@ func (p *Process) Control() *Conn { return p.control }
 // Post queues a frame for the event socket. It does not wait; frames for a child that has
 // ended are dropped. A child that does not read is killed when maxWaiting bytes wait. The
 // message may be used again.
-func (p *Process) Post(m *Message) error {
-	err := p.events.post(m)
+func (p *Process) Post(m *Message) error { return p.post(m, false) }
+
+// PostWait is Post for a caller that may wait: while much waits for the child, it waits until
+// the child reads or has ended.
+func (p *Process) PostWait(m *Message) error { return p.post(m, true) }
+
+func (p *Process) post(m *Message, mayWait bool) error {
+	err := p.events.post(m, mayWait)
 	if errors.Is(err, errFull) {
 		p.Fail(err.Error())
 		return nil
@@ -171,10 +178,8 @@ func (p *Process) Post(m *Message) error {
 // PID returns the process ID.
 func (p *Process) PID() int { return p.pid }
 
-// Done is closed when the child has ended, with its group and all its output.
-func (p *Process) Done() <-chan struct{} { return p.done }
-
-// Exit returns why the child has ended. It may be called when Done is closed.
+// Exit waits until the child, its group and their output have ended, and returns why the
+// child ended.
 func (p *Process) Exit() *Exit {
 	<-p.done
 	return p.exit
@@ -207,8 +212,8 @@ func (p *Process) signal(s syscall.Signal) {
 	}
 }
 
-// Stop waits until the child ends by itself, which the caller has asked for. After
-// the time it sends SIGTERM, then SIGKILL. It returns when the child has ended.
+// Stop waits for the end of a child that the caller has asked to exit. When the time is
+// over it sends SIGTERM, and SIGKILL a second later. It returns when the child has ended.
 func (p *Process) Stop(wait time.Duration) *Exit {
 	if !p.ended(wait) {
 		p.signal(syscall.SIGTERM)
@@ -219,8 +224,8 @@ func (p *Process) Stop(wait time.Duration) *Exit {
 	return p.Exit()
 }
 
-// Lost returns why a child has ended whose control socket is closed. A child that
-// lives on without it is killed.
+// Lost returns why a child whose control socket is closed has ended. It kills a child
+// that lives on.
 func (p *Process) Lost() *Exit { return p.Stop(exitGrace) }
 
 func (p *Process) ended(within time.Duration) bool {

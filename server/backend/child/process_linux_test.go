@@ -24,8 +24,8 @@ import (
 	"triton/server/backend"
 )
 
-// inChild is the argument that makes this program a child of a test; what follows it
-// says what the child does.
+// inChild is the argument that makes this program a child of a test; the
+// argument after it selects what the child does.
 const inChild = "in-child"
 
 func TestMain(m *testing.M) {
@@ -287,7 +287,7 @@ func TestChildDoesNotRead(t *testing.T) {
 		require.NoError(t, p.Post(&m))
 		require.Less(t, posted, 3*maxWaiting>>20)
 		select {
-		case <-p.Done():
+		case <-p.done:
 			ended = true
 		default:
 			p.mu.Lock()
@@ -298,6 +298,46 @@ func TestChildDoesNotRead(t *testing.T) {
 	require.GreaterOrEqual(t, posted, maxWaiting>>20)
 	require.EqualError(t, p.Exit(), "the process was ended by signal 9 (killed): it does not read its event socket")
 	require.NoError(t, p.Post(&m))
+}
+
+// PostWait waits for a child that does not read yet, and for the end of one that never reads.
+func TestPostWait(t *testing.T) {
+	t.Parallel()
+	const frames = 3 * maxWaiting / 2 >> 20
+	for _, reads := range []bool{true, false} {
+		echoed := make(chan int, frames+1)
+		p, _ := start(t, "answer", func(s *Spec) {
+			s.Event = func(_ *Process, f Frame) error { echoed <- len(f.Body); return nil }
+		})
+		sent := make(chan error, 1)
+		go func() {
+			var m Message
+			for range frames {
+				m.Begin(1).Raw(make([]byte, 1<<20))
+				if err := p.PostWait(&m); err != nil {
+					sent <- err
+					return
+				}
+			}
+			sent <- p.Post(m.Begin(1))
+		}()
+		require.Eventually(t, func() bool {
+			p.events.mu.Lock()
+			defer p.events.mu.Unlock()
+			return len(p.events.mu.buf) > maxWaiting/2-2<<20
+		}, time.Minute, time.Millisecond)
+		if !reads {
+			p.Kill()
+			require.NoError(t, <-sent)
+			continue
+		}
+		ask(t, p, frameEvent, "")
+		require.NoError(t, <-sent)
+		for range frames {
+			require.Equal(t, 1<<20, <-echoed)
+		}
+		require.Zero(t, <-echoed)
+	}
 }
 
 // What a child has started ends with it and does not hold up the end.
@@ -313,7 +353,7 @@ func TestGroupEndsWithTheChild(t *testing.T) {
 	require.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 10*time.Millisecond)
 }
 
-// gone reports whether a process has ended. Nobody may be there to reap it.
+// gone reports whether a process has ended. It may be a zombie that its parent does not reap.
 func gone(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(stat), ") Z ")
@@ -341,7 +381,7 @@ func TestStartFails(t *testing.T) {
 	require.ErrorContains(t, err, "starting a child")
 }
 
-// Descriptors and children are gone when the children are.
+// Children that have ended leave no descriptors and no processes behind.
 func TestNothingIsLeft(t *testing.T) {
 	count := func() int {
 		all, err := os.ReadDir("/proc/self/fd")

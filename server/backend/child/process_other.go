@@ -21,11 +21,11 @@ func (*Process) Control() *Conn { return nil }
 // Post does nothing.
 func (*Process) Post(*Message) error { return nil }
 
+// PostWait does nothing.
+func (*Process) PostWait(*Message) error { return nil }
+
 // PID returns 0.
 func (*Process) PID() int { return 0 }
-
-// Done returns nil.
-func (*Process) Done() <-chan struct{} { return nil }
 
 // Exit returns nil.
 func (*Process) Exit() *Exit { return nil }

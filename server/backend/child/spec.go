@@ -22,15 +22,15 @@ type Spec struct {
 	// caller's.
 	Files []*os.File
 	// Line gets each line that the child prints, without its end. The calls for one
-	// stream do not overlap. Nil: nobody wants them.
+	// stream do not overlap. Nil: the lines are dropped.
 	Line func(stderr bool, line string)
 	// Event gets each frame of the event socket; the calls do not overlap, and the
-	// last one has returned when Done is closed. It must not wait for the child. After
-	// an error, such as ErrFrame, there are no more calls, and the child is killed. Nil:
-	// no caller wants them.
+	// last one has returned when Exit returns. It must not wait for the child. After an
+	// error, such as ErrFrame, there are no more calls, and the child is killed. Nil: the
+	// frames are dropped.
 	Event func(*Process, Frame) error
 	// Panicked gets the value of a panic of Event, on the goroutine that has panicked; the
-	// child is killed. Nil: no caller wants it.
+	// child is killed. Nil: the value is dropped.
 	Panicked func(any)
 }
 
@@ -38,7 +38,7 @@ type Spec struct {
 const (
 	termGrace  = time.Second            // between SIGTERM and SIGKILL
 	drainGrace = 500 * time.Millisecond // for the rest of the output of a child that has ended
-	// exitGrace is how long a child may live that has closed its control socket.
+	// exitGrace is how long a child may live after its control socket was closed.
 	exitGrace = 2 * time.Second
 )
 

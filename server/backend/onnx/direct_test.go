@@ -29,7 +29,7 @@ func TestOutputsGoStraightIntoClientMemory(t *testing.T) {
 		rows   int
 		places []place
 		heap   bool
-		input  int // at this offset of the region stands INPUT0; -1: elsewhere
+		input  int // offset of INPUT0 in the region; -1: it is elsewhere
 		direct int // of the first output; -1: copied
 	}{
 		{"exact", 1, []place{{"OUTPUT0", 0, row}}, false, -1, 0},

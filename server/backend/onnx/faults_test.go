@@ -227,7 +227,7 @@ func TestConcurrentInstances(t *testing.T) {
 	all.Wait()
 }
 
-// An output that ONNX Runtime allocated is valid after the model is gone.
+// An output that ONNX Runtime allocated is valid after the model is closed.
 func TestOutputOutlivesModel(t *testing.T) {
 	t.Parallel()
 	spec := specOf(t, identity(onnxmodel.Int32, -1), 0)

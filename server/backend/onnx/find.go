@@ -15,7 +15,7 @@ import (
 // Environment is the variable that names the library.
 const Environment = "TRITON_ONNXRUNTIME_LIBRARY"
 
-// Search says where Find looks for ONNX Runtime's shared library. All fields are
+// Search is where Find looks for ONNX Runtime's shared library. All fields are
 // optional.
 type Search struct {
 	Explicit   string              // a setting of this program: no other place is tried

@@ -21,7 +21,7 @@ type session struct {
 	ptr   *C.OrtSession
 	graph *onnxmodel.Model // inputs, outputs and overridable initializers
 	names map[string]*C.char
-	// heap is the C heap memory in bytes that the load took beside the arena:
+	// heap is the C heap memory in bytes that the load took in addition to the arena:
 	// most of the weights. Concurrent loads are counted in each other's.
 	heap uint64
 }

@@ -1,6 +1,6 @@
 package onnx
 
-// threads says how a session uses the processors.
+// threads is how a session uses the processors.
 type threads struct {
 	intra, inter int
 	spin         bool

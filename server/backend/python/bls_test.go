@@ -131,6 +131,12 @@ class TritonPythonModel:
             same(n)
             for w in work: w.result()
         return wrong
+    def late(self, call, path):
+        """Counts the responses to a call, when the file exists."""
+        import os, time
+        it, end = call.exec(decoupled=True), time.monotonic() + 60
+        while not os.path.exists(path) and time.monotonic() < end: time.sleep(0.01)
+        return len(list(it))
     def twice(self, call):
         it = call.exec(decoupled=True)
         return len(list(it)), len(list(it)), show(next(iter(it)))

@@ -12,8 +12,8 @@ import (
 	"triton/server/infer"
 )
 
-// call is a request that the model makes to a model. It is the request's Sink, which only
-// queues; a goroutine copies the responses to memory of the child and sends them.
+// call is a request of the model to a model of the server. It is the request's Sink, which
+// only queues; a goroutine copies the responses to memory of the child and sends them.
 type call struct {
 	events    *events
 	process   *child.Process
@@ -57,7 +57,8 @@ func (e *events) call(p *child.Process, r *child.Reader) {
 	go c.run(model, version, err)
 }
 
-// newRequest returns a request, traced below an open one if there is one of that number.
+// newRequest returns a request. Its trace is a part of that of the open request with the
+// number parent, if there is one.
 func (e *events) newRequest(parent uint64) *infer.Request {
 	p := e.borrow(parent)
 	if p == nil {
@@ -69,7 +70,7 @@ func (e *events) newRequest(parent uint64) *infer.Request {
 	return r
 }
 
-// readRequest reads what a request asks.
+// readRequest reads the fields, the requested outputs and the inputs of a request.
 func (e *events) readRequest(r *child.Reader, to *infer.Request) (err error) {
 	to.ID = r.String()
 	text := r.Uint8() != 0
@@ -78,7 +79,7 @@ func (e *events) readRequest(r *child.Reader, to *infer.Request) (err error) {
 		to.SequenceID = 0
 	}
 	flags := r.Uint32()
-	to.SequenceStart, to.SequenceEnd = flags&1 != 0, flags&2 != 0
+	to.SequenceStart, to.SequenceEnd = flags&flagSequenceStart != 0, flags&flagSequenceEnd != 0
 	to.TimeoutMicros = r.Uint64()
 	if params := r.Next(uint64(r.Uint32())); len(params) > 0 {
 		to.Parameters, err = parseParameters(to.Parameters, params)
@@ -133,7 +134,7 @@ func (c *call) contain() {
 	}
 }
 
-// drop releases the core's reference to a request that no model gets.
+// drop releases the core's reference to a request that is not submitted.
 func (c *call) drop() { c.request.Release() }
 
 // submit gives the request to its model, which is held until the final response.
@@ -199,8 +200,8 @@ func (c *call) signal() {
 	}
 }
 
-// next waits for a response. It returns early when the call is abandoned, once; ends the
-// call then, and reports it.
+// next waits for a response and reports whether the call is abandoned. It ends an abandoned
+// call for the child, unless the caller knows of it already.
 func (c *call) next(known bool) (d delivery, abandoned bool) {
 	for {
 		c.mu.Lock()

@@ -14,7 +14,7 @@ func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) error {
 	return b.complete(ctx, spec, nil)
 }
 
-// complete is AutoComplete with the program of a Runtime; nil: the model's own.
+// complete is AutoComplete with the program of r; nil: the model's own.
 func (b *Backend) complete(ctx context.Context, spec backend.Spec, r *Runtime) (err error) {
 	m, err := b.prepare(ctx, spec, r)
 	if err != nil {
@@ -30,7 +30,7 @@ func (b *Backend) complete(ctx context.Context, spec backend.Spec, r *Runtime) (
 		return err
 	}
 	defer c.kill()
-	a := m.about()
+	a := m.info()
 	a.Config = m.config
 	text, err := c.ask(ctx, frameComplete, a)
 	if err != nil || len(text) == 0 {

@@ -11,8 +11,8 @@ import (
 	"triton/server/infer"
 )
 
-// order is what a child asks about other models, as JSON.
-type order struct {
+// modelCommand is the body of frameControl.
+type modelCommand struct {
 	Do         string            `json:"do"` // "load", "unload" or "ready"
 	Model      string            `json:"model"`
 	Version    string            `json:"version"`
@@ -21,10 +21,10 @@ type order struct {
 	Dependents bool              `json:"dependents"`
 }
 
-// control runs an order on a goroutine of its own, because a load takes long.
+// control runs a command on a goroutine of its own, because a load takes long.
 func (e *events) control(p *child.Process, r *child.Reader) {
 	question := r.Uint32()
-	var o order
+	var o modelCommand
 	if r.Err() != nil {
 		return
 	}
@@ -33,12 +33,12 @@ func (e *events) control(p *child.Process, r *child.Reader) {
 		return
 	}
 	go func() {
-		text, err := e.obey(o)
+		text, err := e.runCommand(o)
 		e.answer(p, question, err, text)
 	}()
 }
 
-func (e *events) obey(o order) (text string, err error) {
+func (e *events) runCommand(o modelCommand) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.log.log.Error("panic while a Python model controlled another model", "model", e.log.model,
@@ -66,7 +66,7 @@ func (e *events) obey(o order) (text string, err error) {
 	return "1", nil
 }
 
-func options(o order) infer.LoadOptions {
+func options(o modelCommand) infer.LoadOptions {
 	options := infer.LoadOptions{Files: o.Files}
 	if o.Config != "" {
 		options.Config = &o.Config

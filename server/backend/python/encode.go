@@ -9,16 +9,16 @@ import (
 )
 
 // put writes one request: fixed fields, its form, its texts, the places of its inputs, and
-// the inputs if they are small. The child reads a form once and knows it by its bytes, so it
-// holds what requests have in common.
+// the inputs if they are small. The form holds what most requests have in common: the
+// child reads it once and finds it again by its bytes.
 func (in *instance) put(m *child.Message, r *infer.Request) error {
 	at := m.Len()
 	flags := uint32(0)
 	if r.SequenceStart {
-		flags |= 1
+		flags |= flagSequenceStart
 	}
 	if r.SequenceEnd {
-		flags |= 2
+		flags |= flagSequenceEnd
 	}
 	m.Uint32(flags)
 	m.Uint64(r.TimeoutMicros)
@@ -42,7 +42,8 @@ func (in *instance) put(m *child.Message, r *infer.Request) error {
 	return err
 }
 
-// putForm writes the names of the requested outputs, and what the inputs are.
+// putForm writes the names of the requested outputs, and the names, types and shapes of the
+// inputs.
 func (in *instance) putForm(m *child.Message, r *infer.Request, inputs []kserve.Tensor) {
 	if len(r.Outputs) == 0 {
 		m.Uint32(uint32(len(in.model.outputs)))
@@ -76,8 +77,8 @@ func (in *instance) putTexts(m *child.Message, r *infer.Request) {
 	m.String(trace)
 }
 
-// contextOf returns the trace context of a request for models that continue its trace;
-// empty when there is none.
+// contextOf returns the trace context of a request, with which models continue its trace;
+// empty if the request is not traced.
 func contextOf(r *infer.Request) string {
 	if t, ok := r.Trace.(interface{ Context() string }); ok {
 		return t.Context()

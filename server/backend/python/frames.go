@@ -22,7 +22,7 @@ const (
 const (
 	frameLog         = 32 // a log record
 	frameSend        = 33 // a response of a response sender
-	frameRelease     = 34 // blocks, and requests that the model has forgotten unanswered
+	frameRelease     = 34 // gives back blocks; names requests that nothing can answer any more
 	frameReserve     = 35 // asks for a block to write to
 	frameIsCancelled = 36 // asks whether a request is cancelled
 	frameCall        = 37 // a request to a model
@@ -40,7 +40,7 @@ const (
 	frameCheck    = 51 // calls is_ready
 )
 
-// What the result of a batch says about a request.
+// The outcomes of a request in the result of a batch.
 const (
 	resultResponse = iota
 	resultError
@@ -48,7 +48,13 @@ const (
 	resultReschedule
 )
 
-// Small tensors are in frames: that costs less than a block.
+// The flags of a request, as in Triton's C API.
+const (
+	flagSequenceStart = 1 << iota
+	flagSequenceEnd
+)
+
+// Small tensors are in frames, which costs less than a block.
 const (
 	inline      = 0xFFFFFFFF // the block of a tensor whose bytes are in the frame
 	inlineBytes = 4 << 10    // bytes of the largest tensor in a frame
@@ -64,8 +70,8 @@ type hello struct {
 	Limit  string `json:"limit"` // why a limit cannot be set
 }
 
-// about is the body of frameLoad and frameComplete.
-type about struct {
+// modelInfo is the body of frameLoad and frameComplete.
+type modelInfo struct {
 	Name       string            `json:"name"`
 	File       string            `json:"file"`
 	Module     string            `json:"module"` // its name in Python

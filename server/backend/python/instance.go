@@ -15,10 +15,10 @@ type instance struct {
 	model  *model
 	child  *process
 	events *events
-	ended  chan struct{} // closed when the child has ended and its requests too
+	ended  chan struct{} // closed when the child has ended and its open requests are answered
 
-	// grant is memory for the outputs of the batch that runs, need how much the last
-	// batch needed.
+	// grant is memory for the outputs of the batch that runs. need is the size that the
+	// last batch needed.
 	grant *tensor.Buffer
 	need  int
 
@@ -64,12 +64,12 @@ func (in *instance) Execute(ctx context.Context, b *infer.Batch) error {
 	first := in.events.add(b.Requests, in.model.decoupled)
 	err := in.execute(b, first)
 	if err != nil {
-		in.events.forget(first, len(b.Requests))
+		in.events.discard(first, len(b.Requests))
 	}
 	return err
 }
 
-// execute runs a batch whose requests are open from the number first on.
+// execute runs a batch whose requests are open with the numbers from first on.
 func (in *instance) execute(b *infer.Batch, first uint64) error {
 	m := in.child.out.Begin(frameExecute)
 	m.Uint32(uint32(len(b.Requests)))
@@ -80,7 +80,7 @@ func (in *instance) execute(b *infer.Batch, first uint64) error {
 	for _, r := range b.Requests {
 		if err := in.put(m, r); err != nil {
 			for _, number := range in.sent {
-				in.events.drop(number)
+				in.events.dropBlock(number)
 			}
 			return err
 		}
@@ -97,12 +97,12 @@ func (in *instance) execute(b *infer.Batch, first uint64) error {
 	return in.answer(b, first, child.NewReader(body))
 }
 
-// wait gives the child memory until the result comes.
+// wait returns the result of the batch. Meanwhile it gives the child the memory that it needs.
 func (in *instance) wait() ([]byte, error) {
 	for {
 		f, err := in.child.control.Receive()
 		if errors.Is(err, child.ErrFrame) {
-			return nil, in.confused(err)
+			return nil, in.violated(err)
 		}
 		if err != nil {
 			return nil, in.lost()
@@ -113,7 +113,7 @@ func (in *instance) wait() ([]byte, error) {
 		case frameNeed:
 			err = in.enlarge(child.NewReader(f.Body))
 		default:
-			err = in.confused(child.ErrFrame)
+			err = in.violated(child.ErrFrame)
 		}
 		if err != nil {
 			return nil, err
@@ -125,7 +125,7 @@ func (in *instance) wait() ([]byte, error) {
 func (in *instance) enlarge(r *child.Reader) error {
 	n := r.Uint64()
 	if r.Err() != nil {
-		return in.confused(r.Err())
+		return in.violated(r.Err())
 	}
 	in.withdraw()
 	in.need = int(min(n, maxOutputs))
@@ -137,8 +137,8 @@ func (in *instance) enlarge(r *child.Reader) error {
 	return nil
 }
 
-// offer writes where the child may put outputs. Without memory that is nowhere: the child
-// asks again with the size that it needs, and then the model gets an error.
+// offer allocates memory for the outputs and writes its range. Without memory the range is
+// empty: the child asks again with the size that it needs, and then the model gets an error.
 func (in *instance) offer(m *child.Message) {
 	grant, offset := in.model.memory.allocate(in.need)
 	if grant == nil {
@@ -157,17 +157,17 @@ func (in *instance) withdraw() {
 	}
 }
 
-// lost returns the error of a child that does not answer any more, when the requests that
-// earlier calls left to it have ended.
+// lost returns the error of a child whose control socket is closed, after the requests that
+// earlier batches left to response senders have ended.
 func (in *instance) lost() error {
 	err := in.child.lost()
 	<-in.ended
 	return err
 }
 
-// confused ends a child that does not keep to the protocol.
-func (in *instance) confused(err error) error {
-	err = in.child.confused(err)
+// violated ends a child that has violated the protocol, and returns the error.
+func (in *instance) violated(err error) error {
+	err = in.child.violated(err)
 	<-in.ended
 	return err
 }

@@ -21,7 +21,7 @@ type limits struct {
 	Nice   int   `json:"nice,omitempty"`
 }
 
-// processOf returns what the parameters of a model say of its processes.
+// processOf reads the parameters of a model that describe its processes.
 func processOf(spec backend.Spec) (extension.Process, error) {
 	s, found := extension.Read(modelconfig.New("", spec.Config))
 	if err := modelconfig.FirstError(found); err != nil || s.Process == nil {
@@ -47,7 +47,7 @@ var threadVariables = []string{
 	"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
 }
 
-// withThreads returns an environment that sets the number of threads; n 0: the same.
+// withThreads returns an environment that sets the number of threads; n 0: unchanged.
 func withThreads(env []string, n int) []string {
 	if n == 0 {
 		return env

@@ -6,13 +6,14 @@ import (
 	"triton/server/backend/child"
 )
 
-// align is where tensors begin that share a buffer.
+// align is the alignment in bytes of tensors that share a buffer.
 const align = 64
 
-// aligned returns n rounded up.
+// aligned returns n rounded up to a multiple of align.
 func aligned(n int) int { return (n + align - 1) &^ (align - 1) }
 
-// allocate returns memory that the child can map; nil when there is none.
+// allocate returns memory that the child can map, and its offset in the memory file; nil if
+// there is no memory.
 func (m *memory) allocate(size int) (*tensor.Buffer, int64) {
 	if size == 0 {
 		return nil, 0
@@ -35,26 +36,26 @@ func (e *events) block(size int) (number uint32, b *tensor.Buffer, offset int64,
 	if b == nil {
 		return 0, nil, 0, noMemory(size)
 	}
-	return e.number(b), b, offset, nil
+	return e.addBlock(b), b, offset, nil
 }
 
 func noMemory(size int) error {
 	return status.New(status.Internal, "the server has no memory for %d bytes of tensors", size)
 }
 
-// number enters memory in the table, which takes over the reference.
-func (e *events) number(b *tensor.Buffer) uint32 {
+// addBlock enters memory in the table, which takes over the reference, and returns its number.
+func (e *events) addBlock(b *tensor.Buffer) uint32 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	n := &e.mu.lastBlock
-	for *n++; *n == 0 || e.mu.blocks[*n] != nil; *n++ { // numbers of blocks in use are taken
+	for *n++; *n == 0 || e.mu.blocks[*n] != nil; *n++ { // skip 0 and the numbers in use
 	}
 	e.mu.blocks[*n] = b
 	return *n
 }
 
-// drop releases a block.
-func (e *events) drop(number uint32) {
+// dropBlock releases a block.
+func (e *events) dropBlock(number uint32) {
 	e.mu.Lock()
 	b := e.mu.blocks[number]
 	delete(e.mu.blocks, number)
@@ -71,11 +72,11 @@ func (e *events) release(r *child.Reader) {
 		if r.Err() != nil {
 			return
 		}
-		e.drop(number)
+		e.dropBlock(number)
 	}
 }
 
-// slice returns a part of a block. It reports false for what is not in it.
+// slice returns a part of a block. It reports false if the part is outside of the block.
 func (e *events) slice(number uint32, off, n uint64) (tensor.Data, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -89,7 +90,8 @@ func sliceOf(b *tensor.Buffer, off, n uint64) (tensor.Data, bool) {
 	return tensor.SliceData(b, int(off), int(n)), true
 }
 
-// reserve answers a child that asks for a block to write to; number 0: there is none.
+// reserve answers a child that asks for a block to write to. Number 0 means that there is no
+// memory.
 func (e *events) reserve(p *child.Process, r *child.Reader) {
 	question, size := r.Uint32(), r.Uint64()
 	if r.Err() != nil {
@@ -107,5 +109,5 @@ func (e *events) reserve(p *child.Process, r *child.Reader) {
 	_ = p.Post(m)
 }
 
-// maxOutputs bounds how much memory is asked of the pool.
+// maxOutputs bounds the sizes that children request, so that they fit into an int.
 const maxOutputs = 1 << 62

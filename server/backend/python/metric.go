@@ -10,7 +10,7 @@ import (
 	"triton/server/backend/metric"
 )
 
-// What a child asks about metrics.
+// The operations of frameMetric.
 const (
 	metricFamily = iota
 	metricNew
@@ -33,7 +33,7 @@ func newMetrics() metrics {
 	return metrics{families: map[uint32]*metric.Family{}, metrics: map[uint32]*metric.Metric{}}
 }
 
-// release releases all.
+// release releases all metrics and families.
 func (m *metrics) release() {
 	for n := range m.metrics {
 		m.drop(n)
@@ -62,7 +62,7 @@ type orphans struct {
 	metrics  map[*metric.Metric]bool
 }
 
-// adopt takes over what is not there yet.
+// adopt takes over the families and metrics that o does not have.
 func (o *orphans) adopt(m *metrics) {
 	if o.families == nil {
 		o.families, o.metrics = map[*metric.Family]bool{}, map[*metric.Metric]bool{}
@@ -101,7 +101,7 @@ func (m *metrics) drop(number uint32) {
 	}
 }
 
-// metric answers a question about metrics. Number 0 of a question wants no answer.
+// metric carries out an operation on metrics. Question 0 gets no answer.
 func (e *events) metric(p *child.Process, r *child.Reader) {
 	question, operation := r.Uint32(), r.Uint8()
 	text, err := e.measure(operation, r)

@@ -24,7 +24,7 @@ type model struct {
 	memory      *memory
 	program     program
 	environment env.Environment
-	limits      string // the argument of the runner
+	limits      string // the argument of runner.py; empty: there are no limits
 	modules     *modules
 	runtime     string // the directory of the modules that children import
 	config      string // the configuration as JSON
@@ -50,9 +50,9 @@ func (m *model) configure() error {
 	return nil
 }
 
-// about returns what a child needs to find model.py.
-func (m *model) about() about {
-	return about{
+// info returns what a child needs to import model.py.
+func (m *model) info() modelInfo {
+	return modelInfo{
 		Name: m.spec.Name, File: m.program.file, Module: m.program.module, Path: m.program.path,
 		ModelDir: filepath.Dir(m.spec.Dir), VersionDir: m.program.dir, Decoupled: m.decoupled,
 	}
@@ -64,7 +64,7 @@ func (m *model) NewInstance(ctx context.Context, at backend.Placement) (backend.
 	if err != nil {
 		return nil, err
 	}
-	a := m.about()
+	a := m.info()
 	a.Args = map[string]string{
 		"model_config":             m.config,
 		"model_instance_kind":      strings.TrimPrefix(at.Kind.String(), "KIND_"),

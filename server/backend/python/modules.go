@@ -25,7 +25,7 @@ type modules struct {
 		sync.Mutex
 		users int
 		dir   string
-		lock  *os.File // says that a server uses the directory
+		lock  *os.File // held while this server uses the directory
 	}
 }
 
@@ -69,7 +69,7 @@ func makeModules() (dir string, lock *os.File, err error) {
 		if dir, err = os.MkdirTemp("", modulesPrefix); err != nil {
 			return "", nil, err
 		}
-		lock, err = lockModules(dir) // no server removes a directory where there are no locks
+		lock, err = lockModules(dir) // without locks the directory is used all the same: no server removes it then
 	}
 	if err = errors.Join(extractModules(runtimeModules, "runtime", dir), extractModules(shipped, "shipped", dir)); err != nil {
 		return "", nil, errors.Join(err, os.RemoveAll(dir), closeLock(lock))

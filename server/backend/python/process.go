@@ -15,7 +15,7 @@ import (
 	"triton/server/backend/child"
 )
 
-// process is a child and what it has said of itself.
+// process is a running child: its sockets, its hello and its events.
 type process struct {
 	name    string // of the instance
 	process *child.Process
@@ -58,11 +58,11 @@ func (c *process) greet(ctx context.Context, interpreter string, within time.Dur
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return status.New(status.Internal, "Stub process '%s' is not healthy. %s did not start within %s (start-timeout-seconds)", c.name, interpreter, within)
 	case errors.Is(err, child.ErrFrame):
-		return c.confused(err)
+		return c.violated(err)
 	case err != nil:
 		return c.lost()
 	case f.Kind != frameHello || json.Unmarshal(f.Body, &c.hello) != nil:
-		return c.confused(fmt.Errorf("%w: frame %d is no hello", child.ErrFrame, f.Kind))
+		return c.violated(fmt.Errorf("%w: frame %d is no hello", child.ErrFrame, f.Kind))
 	case c.hello.Limit != "":
 		return status.New(status.InvalidArg, "the limits of '%s' cannot be set: %s", c.name, c.hello.Limit)
 	case c.hello.Numpy == "" || c.hello.Error != "":
@@ -89,24 +89,24 @@ func (c *process) ask(ctx context.Context, kind uint8, question any) ([]byte, er
 	f, err := c.control.Receive()
 	switch {
 	case errors.Is(err, child.ErrFrame):
-		return nil, c.confused(err)
+		return nil, c.violated(err)
 	case err != nil:
 		return nil, c.lost()
 	case f.Kind == frameFailed:
 		return nil, status.New(status.Internal, "%s", f.Body)
 	case f.Kind != frameDone:
-		return nil, c.confused(fmt.Errorf("%w: frame %d is no answer", child.ErrFrame, f.Kind))
+		return nil, c.violated(fmt.Errorf("%w: frame %d is no answer", child.ErrFrame, f.Kind))
 	}
 	return f.Body, nil
 }
 
-// lost returns the error of a child that does not answer any more.
+// lost returns the error of a child whose control socket is closed.
 func (c *process) lost() error {
 	return unhealthy(c.name, c.process.Lost())
 }
 
-// confused ends a child that does not keep to the protocol, and returns the error.
-func (c *process) confused(err error) error {
+// violated ends a child that has violated the protocol, and returns the error.
+func (c *process) violated(err error) error {
 	c.process.Fail("the control socket: " + err.Error())
 	return unhealthy(c.name, c.process.Exit())
 }
@@ -132,11 +132,11 @@ func unhealthy(name string, exit *child.Exit) error {
 	return &status.Error{Code: status.Internal, Msg: msg, Cause: exit}
 }
 
-// end lets the child run finalize, at most that long, and stops it.
+// end lets the child run finalize, within a time, and stops it.
 func (c *process) end(within time.Duration) (err error) {
 	if c.control.Send(c.out.Begin(frameFinalize)) != nil || c.control.Deadline(time.Now().Add(within)) != nil {
 		c.kill()
-		return nil // it has ended before, which was reported
+		return nil // its end was reported before
 	}
 	f, err := c.control.Receive()
 	switch {
@@ -163,7 +163,7 @@ func (c *process) kill() {
 	c.events.releaseMetrics(exit)
 }
 
-// logger writes what a child says to the server's log.
+// logger writes the output and the log records of a child to the server's log.
 type logger struct {
 	log             *slog.Logger
 	model, instance string
@@ -177,7 +177,7 @@ func (l *logger) line(stderr bool, line string) {
 	l.log.Info(line, slog.String("model", l.model), slog.String("instance", l.instance), slog.String("stream", stream))
 }
 
-// levels are those of pb_utils.Logger.
+// levels are the levels of pb_utils.Logger, by number.
 var levels = [...]slog.Level{slog.LevelInfo, slog.LevelWarn, slog.LevelError, slog.LevelDebug}
 
 // record logs a record of pb_utils.Logger.

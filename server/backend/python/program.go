@@ -16,7 +16,7 @@ const modelPy = "model.py"
 type program struct {
 	file   string   // with the class TritonPythonModel
 	module string   // the name under which it is imported
-	path   []string // what sys.path gets
+	path   []string // added to sys.path
 	dir    string   // pb_utils.get_model_dir()
 }
 

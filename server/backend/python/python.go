@@ -98,7 +98,7 @@ func (b *Backend) Load(ctx context.Context, spec backend.Spec) (backend.Model, e
 	return b.load(ctx, spec, nil)
 }
 
-// load makes a model with the program of a Runtime; nil: its own.
+// load makes a model that runs the program of r; nil: its own.
 func (b *Backend) load(ctx context.Context, spec backend.Spec, r *Runtime) (backend.Model, error) {
 	m, err := b.prepare(ctx, spec, r)
 	if err != nil {
@@ -110,7 +110,8 @@ func (b *Backend) load(ctx context.Context, spec backend.Spec, r *Runtime) (back
 	return m, nil
 }
 
-// prepare makes a model.
+// prepare makes a model that calls no others. Modules are written last, because only then
+// something has to be undone.
 func (b *Backend) prepare(ctx context.Context, spec backend.Spec, r *Runtime) (*model, error) {
 	m := &model{spec: spec, modules: &b.modules}
 	var err error

@@ -12,15 +12,15 @@ import (
 // readinessTimeout bounds how long a caller waits for is_ready.
 const readinessTimeout = 5 * time.Second
 
-// What frameReadiness says.
+// The results in frameReadiness.
 const (
 	readinessFalse = 0
 	readinessTrue  = 1
 	// Any other number: is_ready has failed.
 )
 
-// readiness is the is_ready of one instance. One call of it runs at a time; whoever asks
-// meanwhile shares its result.
+// readiness is the is_ready of one instance. One call of it runs at a time; callers that
+// come meanwhile share its result.
 type readiness struct {
 	handler uint32 // the number that the child knows is_ready by; 0: the model has none
 	timeout time.Duration

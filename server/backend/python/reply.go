@@ -1,8 +1,6 @@
 package python
 
 import (
-	"time"
-
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend/child"
@@ -33,7 +31,7 @@ func (c *call) send(d delivery) {
 		c.out.String(d.resp.Err.Error())
 		d.resp.Release()
 	}
-	_ = c.process.Post(&c.out) // a child that has ended needs none
+	_ = c.process.PostWait(&c.out) // the body is short
 }
 
 func (c *call) begin(final, full bool) {
@@ -104,7 +102,7 @@ func (c *call) encode(d delivery) error {
 		case e.mapped(&t.Data):
 			s := t.Data.Segment(0)
 			_, at, _ := s.Buffer.Shared()
-			putPlace(m, e.number(s.Buffer.Retain()), at, at+int64(s.Off), n)
+			putPlace(m, e.addBlock(s.Buffer.Retain()), at, at+int64(s.Off), n)
 		default:
 			t.Data.CopyTo(copies.Bytes()[off : off+n])
 			e.model.spec.Pool.CopiedToModel(n)
@@ -112,10 +110,10 @@ func (c *call) encode(d delivery) error {
 			off += aligned(n)
 		}
 	}
-	return c.process.Post(m)
+	return c.process.PostWait(m)
 }
 
-// putHead writes what a tensor is.
+// putHead writes the name, the type and the shape of a tensor.
 func putHead(m *child.Message, name string, kind tensor.DataType, shape tensor.Shape) {
 	m.String(name)
 	m.Uint8(uint8(kind))
@@ -141,77 +139,4 @@ func (e *events) mapped(d *tensor.Data) bool {
 	}
 	file, _, ok := d.Segment(0).Buffer.Shared()
 	return ok && file == e.model.memory.file
-}
-
-// watchInterval is how often the callers of a model are checked while it calls others.
-const watchInterval = 10 * time.Millisecond
-
-// watchCalls starts the timer that checks them. The caller holds the lock.
-func (e *events) watchCalls() {
-	if e.mu.watching || len(e.mu.calls) == 0 {
-		return
-	}
-	e.mu.watching = true
-	if e.timer == nil {
-		e.timer = time.AfterFunc(watchInterval, e.checkCallers)
-	} else {
-		e.timer.Reset(watchInterval)
-	}
-}
-
-// checkCallers abandons the calls of a model when all its open requests are cancelled: no
-// caller needs their results. A deadline so ends a model that calls itself.
-func (e *events) checkCallers() {
-	e.mu.Lock()
-	e.mu.watching = false
-	var left []*call
-	if e.abandoned() {
-		left = e.takeCalls()
-	}
-	e.watchCalls()
-	e.mu.Unlock()
-	for _, c := range left {
-		c.abandon()
-	}
-}
-
-// abandoned reports whether there are open requests and all of them are cancelled. The
-// caller holds the lock.
-func (e *events) abandoned() bool {
-	some := false
-	for _, o := range e.mu.open {
-		if o.r == nil {
-			continue
-		}
-		if !o.r.Cancelled() {
-			return false
-		}
-		some = true
-	}
-	return some
-}
-
-// takeCalls takes all calls out of the table, for abandon. The caller holds the lock.
-func (e *events) takeCalls() (all []*call) {
-	for id, c := range e.mu.calls {
-		delete(e.mu.calls, id)
-		c.request.Retain()
-		all = append(all, c)
-	}
-	return all
-}
-
-// cancelCall asks the model that was called to stop; its responses are still sent.
-func (e *events) cancelCall(r *child.Reader) {
-	id := r.Uint32()
-	e.mu.Lock()
-	c := e.mu.calls[id]
-	if c != nil {
-		c.request.Retain()
-	}
-	e.mu.Unlock()
-	if c != nil {
-		c.request.Cancel()
-		c.request.Release()
-	}
 }

@@ -8,8 +8,8 @@ import (
 
 // openRequest is a request that the model has not answered. It is running until Execute
 // returns. A request whose response comes from a response sender stays in the table after
-// that, until the final response or the end of the child. Whoever takes it out of the table
-// ends it.
+// that, until the final response or the end of the child. The code that takes it out of the
+// table ends it.
 type openRequest struct {
 	r       *infer.Request // nil for a null request
 	running bool           // its batch runs
@@ -39,7 +39,7 @@ func (e *events) add(requests []*infer.Request, decoupled bool) uint64 {
 	return first
 }
 
-// take takes a request out of the table. It returns false when that was done before.
+// take takes a request out of the table. It reports false if the request was taken before.
 func (e *events) take(id uint64) (openRequest, bool) {
 	e.keeping.Lock()
 	defer e.keeping.Unlock()
@@ -54,8 +54,8 @@ func (e *events) remove(id uint64) (openRequest, bool) {
 	return o, ok
 }
 
-// forget takes a batch out of the table.
-func (e *events) forget(first uint64, n int) {
+// discard takes a batch that has failed out of the table. The core answers its requests.
+func (e *events) discard(first uint64, n int) {
 	for i := range n {
 		e.take(first + uint64(i))
 	}
@@ -122,7 +122,7 @@ func (o openRequest) finish(resp *infer.Response) {
 
 // send sends a response of a response sender.
 func (e *events) send(r *child.Reader) {
-	defer e.counted()
+	defer e.countSend()
 	id, final := r.Uint64(), r.Uint8() != 0
 	var resp *infer.Response
 	if r.Uint8() != 0 {
@@ -168,8 +168,8 @@ func (e *events) borrowKept(id uint64) *infer.Request {
 	return e.borrow(id)
 }
 
-// counted counts a response that was handled.
-func (e *events) counted() {
+// countSend counts a response that was handled.
+func (e *events) countSend() {
 	e.mu.Lock()
 	e.mu.sends++
 	e.mu.sent.Broadcast()
@@ -185,7 +185,7 @@ func (e *events) waitSends(n uint32) {
 	}
 }
 
-// forgotten ends the requests whose response senders the model has lost.
+// forgotten ends the requests that the model has not answered and cannot answer any more.
 func (e *events) forgotten(r *child.Reader) {
 	for range r.Uint32() {
 		id := r.Uint64()

@@ -20,7 +20,7 @@ func (in *instance) answer(b *infer.Batch, first uint64, r *child.Reader) error 
 	in.need = 0
 	n := r.Uint32()
 	if r.Err() != nil || n != uint32(len(b.Requests)) {
-		return in.confused(child.ErrFrame)
+		return in.violated(child.ErrFrame)
 	}
 	results := slices.Grow(in.results[:0], int(n))
 	for range n {
@@ -33,10 +33,10 @@ func (in *instance) answer(b *infer.Batch, first uint64, r *child.Reader) error 
 		for i := range results {
 			results[i].release()
 		}
-		return in.confused(r.Err())
+		return in.violated(r.Err())
 	}
 	for i := range results {
-		in.settle(first+uint64(i), results[i])
+		in.apply(first+uint64(i), results[i])
 	}
 	return nil
 }
@@ -47,7 +47,7 @@ func (in *instance) fail(b *infer.Batch, first uint64, r *child.Reader) error {
 	text := r.String()
 	in.events.release(r)
 	if r.Err() != nil {
-		return in.confused(r.Err())
+		return in.violated(r.Err())
 	}
 	err := status.New(status.Internal, "Failed to process the request(s) for model '%s', message: %s", in.child.name, text)
 	in.model.spec.Log.Error(err.Msg)
@@ -92,8 +92,8 @@ func (res *result) release() {
 	}
 }
 
-// settle ends a request, leaves it to its response sender or reschedules it.
-func (in *instance) settle(id uint64, res result) {
+// apply ends a request, leaves it to its response sender or reschedules it.
+func (in *instance) apply(id uint64, res result) {
 	switch res.kind {
 	case resultResponse, resultError:
 		if o, ok := in.events.take(id); ok {
@@ -125,8 +125,8 @@ func (e *events) response(r *child.Reader, in *instance) *infer.Response {
 	return e.body(r, r.Uint8(), in)
 }
 
-// body reads the body of a response. What is wrong with it fails the request alone. In is
-// the instance whose grant holds the outputs; nil: they are in blocks.
+// body reads the body of a response. An error in it fails only its request. The outputs are
+// in the grant of in, or in blocks if in is nil.
 func (e *events) body(r *child.Reader, kind uint8, in *instance) *infer.Response {
 	resp := infer.NewResponse()
 	if kind == resultError {
@@ -202,8 +202,8 @@ func (e *events) tensor(r *child.Reader, t *kserve.Tensor, in *instance) (err er
 	return nil
 }
 
-// outputName returns a name of a tensor as a string, which for an output of the model is
-// that of its configuration.
+// outputName returns the name of a tensor as a string: the configuration's string for an
+// output of the model, so that nothing is allocated.
 func (m *model) outputName(name []byte) string {
 	for _, known := range m.outputs {
 		if known == string(name) {

@@ -106,7 +106,7 @@ func TestArchive(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, time.Unix(1e9, 0), info.ModTime())
 
-	mark := filepath.Join(dir, "mark") // it stays as long as nobody unpacks again
+	mark := filepath.Join(dir, "mark") // it exists until the archive is unpacked again
 	require.NoError(t, os.WriteFile(mark, nil, 0o600))
 	require.NoError(t, os.Rename(filepath.Join(o.ModelDir, "e.tar.gz"), filepath.Join(o.ModelDir, "f.tar.gz")))
 	o.Path = ModelDirectory + "/f.tar.gz"

@@ -81,7 +81,7 @@ func pids(t *testing.T, dir string) (all []int) {
 	return all
 }
 
-// gone reports whether a process has ended. One that nobody has waited for yet is a zombie.
+// gone reports whether a process has ended. A zombie has ended too.
 func gone(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(text), ") Z ")

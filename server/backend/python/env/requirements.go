@@ -17,15 +17,15 @@ import (
 	"triton/pkg/status"
 )
 
-// about is what an interpreter says of itself.
-type about struct {
+// interpreterInfo is the output of askInfo.
+type interpreterInfo struct {
 	Version  string   `json:"version"`
 	Platform string   `json:"platform"`
 	Prefix   string   `json:"prefix"`
 	Packages []string `json:"packages"` // folders
 }
 
-const askAbout = `import json, site, sys, sysconfig
+const askInfo = `import json, site, sys, sysconfig
 print(json.dumps({"version": sys.version, "platform": sysconfig.get_platform(), "prefix": sys.prefix, "packages": site.getsitepackages()}))`
 
 // virtual returns a virtual environment over another environment, with the packages of
@@ -40,11 +40,11 @@ func (s *Store) virtual(ctx context.Context, o Options, base Environment) (Envir
 	if err != nil {
 		return Environment{}, status.New(status.InvalidArg, "the requirements of a Python model: %w", err)
 	}
-	out, err := run(ctx, base, o.ModelDir, "-c", askAbout)
+	out, err := run(ctx, base, o.ModelDir, "-c", askInfo)
 	if err != nil {
 		return Environment{}, err
 	}
-	var a about
+	var a interpreterInfo
 	if err := json.Unmarshal(out, &a); err != nil {
 		return Environment{}, status.New(status.Internal, "%s does not describe itself: %w", base.Interpreter, err)
 	}
@@ -77,7 +77,7 @@ func over(base Environment, dir string) Environment {
 
 // install makes a virtual environment and runs pip in it. Options of pip, such as that
 // of an index, come from its own environment variables and files.
-func install(ctx context.Context, requirements string, base Environment, a about, dir string, lock *os.File) error {
+func install(ctx context.Context, requirements string, base Environment, a interpreterInfo, dir string, lock *os.File) error {
 	beside := filepath.Dir(requirements)
 	installer := func(e Environment, args ...string) error {
 		_, err := runGuarded(ctx, e, beside, lock, args...)

@@ -6,7 +6,7 @@ import struct
 import _triton_base as _base
 import _triton_response as _response
 from _triton_base import ErrorCode, TritonError, TritonModelException
-from _triton_channel import CALL, CANCEL_CALL, INLINE, U32, U64, text
+from _triton_channel import CALL, CANCEL_CALL, INLINE, TENSOR, U32, U64, text
 from _triton_memory import Block
 from _triton_tensor import Tensor
 
@@ -15,8 +15,7 @@ CORRELATION = struct.Struct("<BQ")
 SETTINGS = struct.Struct("<IQ")  # flags, timeout
 FLAGS = struct.Struct("<BB")  # final, whether there is a response
 CODE = struct.Struct("<B")
-TENSOR = struct.Struct("<BB")  # data type, rank
-PLACE = struct.Struct("<IQQQ")  # block, its offset, the tensor's, size
+OUTPUT = struct.Struct("<IQQQ")  # block, its offset, the tensor's, size
 
 
 NO_GPU = ("BackendMemory::Create, all allocation types failed:\n"
@@ -86,7 +85,7 @@ def call(request, decoupled, responses):
     named = isinstance(number, str)
     body = b"".join((
         bytes([bool(decoupled)]), text(request._model), VERSION.pack(request._version),
-        U64.pack(request._trace._request), text(request._id),
+        U64.pack(request.trace()._request), text(request._id),
         CORRELATION.pack(named, 0 if named else number), text(number if named else ""),
         SETTINGS.pack(request._flags & 0xFFFFFFFF, request._timeout), text(request._parameters),
         U32.pack(len(request._outputs)), *map(text, request._outputs), *tensors))
@@ -111,7 +110,7 @@ def decode(body):
         name = body.text()
         dtype, rank = body.unpack(TENSOR)
         shape = body.shape(rank)
-        number, base, offset, size = body.unpack(PLACE)
+        number, base, offset, size = body.unpack(OUTPUT)
         if number == INLINE:
             memory, offset = body.body, body.at + offset
             body.at = offset + size

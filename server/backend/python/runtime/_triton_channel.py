@@ -18,7 +18,8 @@ BLOCK, ANSWER, RESPONSE, CHECK = 48, 49, 50, 51
 
 HEADER = struct.Struct("<IB3x")
 U32, U64 = struct.Struct("<I"), struct.Struct("<Q")
-RANGE = struct.Struct("<QQ")
+RANGE = struct.Struct("<QQ")  # offset, size
+TENSOR = struct.Struct("<BB")  # data type, rank
 PLACE = struct.Struct("<IQQ")  # block, offset, size
 INLINE = 0xFFFFFFFF  # the block of a tensor whose bytes are in the frame
 SMALL = 4 << 10  # bytes of the largest tensor in a frame
@@ -75,7 +76,7 @@ class Channel:
             with memoryview(self.buffer) as view:
                 n = self.socket.recv_into(view[self.have:])
             if n == 0:
-                os._exit(1)  # the server is gone
+                os._exit(1)  # the server has ended
             self.have += n
 
 

@@ -7,12 +7,13 @@ import threading
 from _thread import allocate_lock
 
 import _triton_channel as wire
+import _triton_metric as metric
 from _triton_channel import PLACE, U32, U64, Body, text
-from _triton_memory import Arena, Block, Regions
+from _triton_memory import Arena, Block, Regions, aligned
 
 BLOCK = struct.Struct("<IQQ")  # number, offset in the file, size
 FLAG = struct.Struct("<B")
-RELEASE_METRIC = struct.Struct("<IBI")
+RELEASE_METRIC = struct.Struct("<IBI")  # no question, operation, number
 
 
 class Question:
@@ -64,11 +65,12 @@ class Host:
     # Memory.
 
     def bytes(self, offset, size):
+        """Returns a copy of memory that the server shares."""
         region = self.regions.find(offset, size)
         return region.mmap[offset - region.base:offset - region.base + size]
 
     def copy(self, to, offset, size):
-        """Copies memory that the server shares."""
+        """Copies memory that the server shares to another place in it."""
         region = self.regions.find(offset, size)
         with memoryview(region.mmap) as view:
             self.write(to, size, view[offset - region.base:offset - region.base + size])
@@ -112,7 +114,7 @@ class Host:
                 if blocks or requests:
                     self.events.send(wire.RELEASE, wire.numbers(U32, blocks) + wire.numbers(U64, requests))
                 for number in take(self.metrics):
-                    self.events.send(wire.METRIC, RELEASE_METRIC.pack(0, 6, number))
+                    self.events.send(wire.METRIC, RELEASE_METRIC.pack(0, metric.RELEASE, number))
             finally:
                 self.events.lock.release()
 
@@ -224,7 +226,7 @@ class Host:
                 parts[index] = PLACE.pack(origin.number, at - origin.base, n)
             else:
                 item[4] = size
-                size += n + 63 & -64
+                size += aligned(n)
         if size:
             block, offset = self.arena.place(size)
             if block is None:

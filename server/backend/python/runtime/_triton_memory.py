@@ -8,6 +8,11 @@ import threading
 from _triton_channel import MEMORY
 
 
+def aligned(size):
+    """The size rounded up to a multiple of the alignment of tensors that share memory."""
+    return size + 63 & -64
+
+
 class Region:
     """A mapped range of the memory file."""
 

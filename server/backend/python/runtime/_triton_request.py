@@ -63,12 +63,13 @@ def check_flags(function, flags):
 
 
 class InferenceRequest:
-    # Of a request of the server, which runner.py makes: its number, its trace context and
+    # Of a request of the server, which _triton_batch.py makes: its number, its trace context and
     # whether execute has answered it.
     _number, _context, _answered = 0, "", False
     _id = _parameters = ""
     _trace = _reply = None
     _release, _gpu = 0, False
+    _model, _version = "", -1  # of such a request: this model, which runner.py sets
 
     def __init__(self, request_id="", correlation_id=0, inputs=REQUIRED, requested_output_names=REQUIRED,
                  model_name=REQUIRED, model_version=-1, flags=0, timeout=0, preferred_memory=DEFAULT_MEMORY,

@@ -7,7 +7,7 @@ import numpy
 import _triton_base as _base
 import _triton_dlpack as _dlpack
 from _triton_base import TritonModelException, to_str
-from _triton_channel import INLINE, PLACE, SMALL, text
+from _triton_channel import INLINE, PLACE, SMALL, TENSOR, text
 from _triton_memory import Block
 
 _BYTES = 13
@@ -22,7 +22,6 @@ _CODES = {numpy.dtype(t): code for code, t in _NUMPY.items()}
 
 _HEADS = 1024  # how many names, data types and shapes are kept as frames have them
 _heads = {}
-_HEAD = struct.Struct("<BB")  # data type, rank
 
 
 class _Slot:
@@ -137,7 +136,7 @@ class Tensor:
             if len(_heads) >= _HEADS:
                 _heads.clear()
             rank = len(self._shape)
-            head = _heads[key] = text(self._name) + _HEAD.pack(self._dtype, rank) + struct.pack(f"<{rank}q", *self._shape)
+            head = _heads[key] = text(self._name) + TENSOR.pack(self._dtype, rank) + struct.pack(f"<{rank}q", *self._shape)
         return head
 
     def _encode(self, parts, large):

@@ -15,89 +15,22 @@ import threading
 import _triton_base as base
 import _triton_channel as wire
 import _triton_host
-from _triton_channel import HEADER, PLACE, RANGE, U32, U64, Body, Channel, text
-from _triton_memory import Block
+from _triton_channel import HEADER, PLACE, RANGE, U32, U64, Channel, text
+from _triton_error import ModelError, describe
+from _triton_limits import LimitError, impose
+from _triton_memory import aligned
 
 HERE = os.path.dirname(__file__)
-BATCH = struct.Struct("<IQQQ")  # number of requests, number of the first, range for outputs
-# Flags, timeout, correlation ID, block, bytes of the request, of its form and of its texts.
-REQUEST = struct.Struct("<IQQIIII")
-INPUT = struct.Struct("<BB")  # data type, rank
 STATUS = struct.Struct("<BI")  # whether execute failed, number of requests
-FORMS = 256  # how many forms are kept
 
 native = response = None  # modules that need numpy
 
 
-class ModelError(Exception):
-    """An error with the text that clients get."""
-
-    triton_plain = True
-
-
-class LimitError(Exception):
-    """A limit that cannot be set."""
-
-
-def impose(limits):
-    """Sets the limits of this process, which the processes that it starts inherit."""
-    import resource
-    for parameter, value, call in (
-            ("python_memory_limit_bytes", limits.get("memory"), lambda n: resource.setrlimit(resource.RLIMIT_DATA, (n, n))),
-            ("python_cpus", limits.get("cpus"), lambda cpus: os.sched_setaffinity(0, cpus)),
-            ("python_nice", limits.get("nice"), os.nice)):
-        try:
-            if value:
-                call(value)
-        except (OSError, ValueError) as e:
-            raise LimitError(f"{parameter}: {e}") from e
-
-
-def describe(e):
-    """The text of an exception as pybind11 writes it: the frames of this program are left out."""
-    if getattr(e, "triton_plain", False):
-        return str(e)  # of a shipped backend, for users
-    tb = e.__traceback__
-    while tb is not None and tb.tb_next is not None:
-        tb = tb.tb_next
-    frame = tb.tb_frame if tb is not None else None
-    line = tb.tb_lineno if tb is not None else 0
-    lines = []
-    # From Python 3.12 on, the frame of a coroutine that has ended still shows the event loop as its caller.
-    while (frame is not None and frame.f_code.co_filename != __file__
-           and frame.f_globals.get("__name__") != "asyncio.events"):
-        if os.path.dirname(frame.f_code.co_filename) != HERE:
-            lines.append(f"  {frame.f_code.co_filename}({line}): {frame.f_code.co_name}\n")
-        frame = frame.f_back
-        line = frame.f_lineno if frame is not None else 0
-    at = "\n\nAt:\n" + "".join(lines) if lines else ""
-    return f"{type(e).__name__}: {str(e) or '<EMPTY MESSAGE>'}{at}"
-
-
-class Form:
-    """What requests have in common: requested outputs; names, types and shapes of inputs."""
-
-    __slots__ = ("outputs", "inputs", "places")
-
-    def __init__(self, frame):
-        body = Body(frame)
-        body.at = 0
-        self.outputs = frozenset(body.text() for _ in range(body.unpack(U32)[0]))
-        self.inputs = tuple(self.input(body) for _ in range(body.unpack(U32)[0]))
-        self.places = struct.Struct(f"<{2 * len(self.inputs)}Q")  # offset and size of each
-
-    def input(self, body):
-        name = body.text()
-        dtype, rank = body.unpack(INPUT)
-        return name, dtype, body.shape(rank)
-
-
 class Runner:
     def __init__(self):
-        self.forms = {}
         self.control = Channel(wire.CONTROL)
         self.host = base.host = _triton_host.Host(self.control)
-        self.model = None
+        self.batches = self.model = None
         self.loop, self.loop_lock = None, threading.Lock()
         self.background = set()
         self.about = {}
@@ -113,9 +46,11 @@ class Runner:
         try:
             import numpy
             about["numpy"] = numpy.__version__
+            import _triton_batch
             import _triton_response
             import c_python_backend_utils
             native, response = c_python_backend_utils, _triton_response
+            self.batches = _triton_batch.Batches(self.host)
         except Exception as e:
             about["error"] = f"{type(e).__name__}: {e}"
         self.control.send(wire.HELLO, json.dumps(about).encode())
@@ -159,6 +94,8 @@ class Runner:
         return sys.modules[name].TritonPythonModel
 
     def load(self, about):
+        native.InferenceRequest._model = about["name"]
+        native.InferenceRequest._version = int(about["args"]["model_version"])
         self.model = self.find(about)()
         if hasattr(self.model, "initialize"):
             self.model.initialize(about["args"])
@@ -207,7 +144,7 @@ class Runner:
         """Runs a batch and returns the body of the result."""
         host = self.host
         host.executing = True
-        requests = self.requests(frame)
+        requests, self.grant = self.batches.read(frame)
         del frame
         large, given, error = [], (), None
         try:
@@ -273,44 +210,6 @@ class Runner:
             lines = traceback.TracebackException.from_exception(future.exception()).format()
             native.Logger.log_error("".join(lines))
 
-    def requests(self, frame):
-        count, number, *self.grant = BATCH.unpack_from(frame, HEADER.size)
-        at = HEADER.size + BATCH.size
-        requests = []
-        for number in range(number, number + count):
-            request, at = self.request(frame, at, number)
-            requests.append(request)
-        return requests
-
-    def request(self, frame, at, number):
-        request = native.InferenceRequest.__new__(native.InferenceRequest)
-        flags, timeout, correlation, block, size, form, texts = REQUEST.unpack_from(frame, at)
-        request._number, request._flags, request._timeout, request._correlation = number, flags, timeout, correlation
-        end = at + size
-        at += REQUEST.size
-        key = bytes(frame[at:at + form])
-        at += form
-        form = self.forms.get(key)
-        if form is None:
-            if len(self.forms) >= FORMS:
-                self.forms.clear()
-            form = self.forms[key] = Form(key)
-        request._outputs = form.outputs
-        if texts:
-            body = Body(frame)
-            body.at = at
-            request._correlation = body.text() or correlation
-            request._id, request._parameters, request._context = body.text(), body.text(), body.text()
-            at += texts
-        places = form.places.unpack_from(frame, at)
-        memory = Block(block, places[0], 0, self.host) if block else frame
-        request._inputs = inputs = []
-        i = 0
-        for name, dtype, shape in form.inputs:
-            inputs.append(native.Tensor._input(name, dtype, shape, memory, places[i:i + 2]))
-            i += 2
-        return request, end
-
     def check(self, responses, requests):
         if responses is None:
             return
@@ -361,7 +260,7 @@ class Runner:
         for item in large:
             if item[3] not in free:
                 item.append(size)
-                size += item[1] + 63 & -64
+                size += aligned(item[1])
         start = self.enlarge(size) if size else 0
         for index, n, payload, number, at, *to in large:
             if number in free:
