@@ -5,7 +5,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -68,7 +70,16 @@ func serveNVIDIA(t *testing.T, s *conformance.Suite) *server {
 			args = append(args, f)
 		}
 	}
-	return start(t, exec.Command(filepath.Join(oracle(t), "bin", "tritonserver"), args...))
+	cmd := exec.Command(filepath.Join(oracle(t), "bin", "tritonserver"), args...)
+	// It leaves Python children behind, which hold its output open.
+	cmd.WaitDelay = time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	t.Cleanup(func() {
+		if cmd.Process != nil {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // fails if none is left
+		}
+	})
+	return start(t, cmd)
 }
 
 // TestCompareWire sends each request to both servers in turn.
