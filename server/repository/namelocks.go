@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -14,7 +15,7 @@ import (
 type nameLocks struct {
 	mu      sync.Mutex
 	busy    map[string]holding
-	waiting map[*operation]*operation // the operations that wait, and what each waits for
+	waiting map[*operation]holding // the operations that wait, and what each waits for
 	watches map[*watch]struct{}
 }
 
@@ -25,7 +26,7 @@ type holding struct {
 }
 
 func newNameLocks() nameLocks {
-	return nameLocks{busy: map[string]holding{}, waiting: map[*operation]*operation{}, watches: map[*watch]struct{}{}}
+	return nameLocks{busy: map[string]holding{}, waiting: map[*operation]holding{}, watches: map[*watch]struct{}{}}
 }
 
 // errCycle reports that operations would wait for each other.
@@ -98,7 +99,7 @@ func (n *nameLocks) lock(ctx context.Context, op *operation, name string, own *w
 			n.mu.Unlock()
 			return nil, errCycle
 		}
-		n.waiting[op] = h.by
+		n.waiting[op] = h
 		n.mu.Unlock()
 		select {
 		case <-h.ended:
@@ -125,7 +126,7 @@ func (n *nameLocks) waitsFor(o, op *operation) bool {
 		return true
 	}
 	for waiting, next := range n.waiting {
-		if waiting.within(o) && n.waitsFor(next, op) {
+		if waiting.within(o) && n.waitsFor(next.by, op) {
 			return true
 		}
 	}
@@ -143,6 +144,8 @@ func (n *nameLocks) heldAround(op *operation, name string) bool {
 func (n *nameLocks) unlock(name string, h holding, own *watch) {
 	n.mu.Lock()
 	delete(n.busy, name)
+	// Nothing waits for this holding any more, though the waiting operations have not run yet.
+	maps.DeleteFunc(n.waiting, func(_ *operation, next holding) bool { return next == h })
 	for w := range n.watches {
 		if w != own {
 			w.freed[name] = true

@@ -4,10 +4,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/status"
@@ -123,4 +125,41 @@ func TestLoadsOfTwoClientsThatWaitForEachOther(t *testing.T) {
 	}
 	require.Empty(t, c.loading)
 	require.Empty(t, c.locks.waiting)
+}
+
+// TestUnlockedNamesAreNotWaitedFor: an operation that unlocks a name and then locks one of
+// the operation that has waited for it is no cycle, though that one has not run yet.
+func TestUnlockedNamesAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	for range 200 {
+		n := newNameLocks()
+		first, second := &operation{}, &operation{}
+		unlockB, err := n.lock(t.Context(), first, "b", nil)
+		require.NoError(t, err)
+		unlockA, err := n.lock(t.Context(), second, "a", nil)
+		require.NoError(t, err)
+		var waiting sync.WaitGroup
+		waiting.Go(func() {
+			unlock, err := n.lock(t.Context(), second, "b", nil)
+			if !assert.NoError(t, err) {
+				return
+			}
+			unlock()
+			unlockA()
+		})
+		for { // until the second operation waits
+			n.mu.Lock()
+			waits := len(n.waiting)
+			n.mu.Unlock()
+			if waits > 0 {
+				break
+			}
+			runtime.Gosched()
+		}
+		unlockB()
+		unlock, err := n.lock(t.Context(), first, "a", nil)
+		require.NoError(t, err)
+		unlock()
+		waiting.Wait()
+	}
 }
