@@ -2,7 +2,6 @@ package scaffold
 
 import (
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -70,17 +69,7 @@ func writeDescribed(d *described, o Options) (Result, error) {
 	if d.guesses() {
 		res.Notes = append(res.Notes, "the model does not say how many dimensions some tensors have: replace dims [ -1 ] in the configuration")
 	}
-	for _, p := range d.files {
-		if err := placeTree(p, o.Link); err != nil {
-			return Result{}, err
-		}
-		res.Files = append(res.Files, p.to)
-	}
-	if err := replace(config, func(w io.Writer) error { _, err := w.Write(modelconfig.Encode(cfg)); return err }); err != nil {
-		return Result{}, err
-	}
-	res.Files = append(res.Files, config)
-	return res, nil
+	return install(res, d.files, config, modelconfig.Encode(cfg), o.Link)
 }
 
 // config returns the configuration.

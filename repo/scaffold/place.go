@@ -39,6 +39,22 @@ func placements(file, dir string, graph *onnxmodel.Model) ([]placement, error) {
 	return append(plan, placement{file, filepath.Join(dir, "model.onnx")}), nil
 }
 
+// install places the files of a model and then writes its configuration. It returns res with
+// the names of all of them.
+func install(res Result, plan []placement, config string, text []byte, link bool) (Result, error) {
+	for _, p := range plan {
+		if err := placeTree(p, link); err != nil {
+			return Result{}, err
+		}
+		res.Files = append(res.Files, p.to)
+	}
+	if err := replace(config, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+		return Result{}, err
+	}
+	res.Files = append(res.Files, config)
+	return res, nil
+}
+
 // place copies or links a file. A file that is already in place is not touched.
 func place(p placement, link bool) error {
 	if same(p.from, p.to) {

@@ -7,7 +7,6 @@ package scaffold
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -102,17 +101,7 @@ func writeONNX(file string, o Options) (Result, error) {
 			return Result{}, err
 		}
 	}
-	for _, p := range plan {
-		if err := place(p, o.Link); err != nil {
-			return Result{}, err
-		}
-		res.Files = append(res.Files, p.to)
-	}
-	if err := replace(config, func(w io.Writer) error { _, err := w.Write(modelconfig.Encode(cfg)); return err }); err != nil {
-		return Result{}, err
-	}
-	res.Files = append(res.Files, config)
-	return res, nil
+	return install(res, plan, config, modelconfig.Encode(cfg), o.Link)
 }
 
 // Config returns the configuration that a server would complete for the graph, without
