@@ -28,6 +28,7 @@ import threading
 import time
 import urllib.request
 
+import clients
 import python_backend
 import schedulers as schedules
 import wire as wires
@@ -358,18 +359,7 @@ def start():
 
 
 def perf():
-    print("### `triton perf` and perf_analyzer, against the same server (`simple`)\n")
-    rows = []
-    with ours(only(args.models, "simple", one_thread)) as s:
-        for protocol in ("http", "grpc"):
-            for concurrency in (1, 8, 64):
-                m = interleave({
-                    c: (lambda c=c: load(s, "simple", protocol, concurrency, client=c)) for c in ("triton perf", "perf_analyzer")
-                })
-                x, y = m["triton perf"], m["perf_analyzer"]
-                rows.append([protocol, concurrency] + [f"{m[c][k]:.0f}" for k in ("per_second", "p50", "p99", "client_us") for c in m]
-                            + [f"{x['client_us'] / y['client_us']:.2f}"])  # fmt: skip
-    table(["", "conc.", "ours req/s", "NVIDIA", "ours p50 us", "NVIDIA", "ours p99 us", "NVIDIA", "ours client CPU us", "NVIDIA", "ratio"], rows)
+    clients.perf(sys.modules[__name__])
 
 
 def wire():
@@ -402,7 +392,8 @@ def main():
     p.add_argument("--kinds", nargs="*", help="figure wire: requests of these kinds only, such as json, binary, grpc")
     p.add_argument("--base", help="figure wire: another build of ours to measure in turn")
     p.add_argument("--quick", action="store_true", help="figure python: a few cases")
-    p.add_argument("--cases", default="", help="figure python: cases whose model/protocol/bytes/concurrency match this expression")
+    p.add_argument("--cases", default="", help="figure python: cases whose model/protocol/bytes/concurrency match this expression; "
+                   "figure perf: model/protocol/load")  # fmt: skip
     p.add_argument("--pinning", choices=["on", "off"], help="figure python: only with, or only without")
     args = p.parse_args()
     unknown = [f for f in args.figures if f not in FIGURES]
