@@ -24,6 +24,9 @@ type Options struct {
 	// Streaming sends requests over gRPC streams, one for each lane. Models may then send
 	// any number of responses.
 	Streaming bool
+	// JSONInputs and JSONOutputs send and request the tensors over HTTP as JSON, instead of
+	// their bytes.
+	JSONInputs, JSONOutputs bool
 }
 
 // Client opens lanes to one server. It is safe for concurrent use.
@@ -34,7 +37,7 @@ type Client struct {
 
 // transport implements Client for one protocol.
 type transport interface {
-	prepare(req *kserve.Request, sequence bool) (*Prepared, error)
+	prepare(req *kserve.Request, at Regions, sequence bool) (*Prepared, error)
 	dial(ctx context.Context) (Conn, error)
 	decode(x *Exchange, resp *kserve.Response) error
 	close() error
@@ -45,6 +48,8 @@ func New(o Options) (*Client, error) {
 	var t transport
 	var err error
 	switch {
+	case o.Protocol == client.GRPC && (o.JSONInputs || o.JSONOutputs):
+		err = errors.New("only HTTP has tensors in JSON")
 	case o.Protocol == client.GRPC:
 		t, err = newGRPC(o)
 	case o.Streaming:
@@ -64,16 +69,22 @@ func (c *Client) Protocol() client.Protocol { return c.protocol }
 // Prepare encodes a request once, for any number of lanes of this client. The
 // bytes of the tensors are borrowed: they must not change until Release.
 func (c *Client) Prepare(req *kserve.Request) (*Prepared, error) {
-	return c.transport.prepare(req, false)
+	return c.transport.prepare(req, Regions{}, false)
 }
 
 // PrepareSequence is Prepare for a request of sequences: Exchange.Sequence has the
 // sequence, which may be another one at each send.
 func (c *Client) PrepareSequence(req *kserve.Request) (*Prepared, error) {
-	if req.SequenceID != 0 || req.SequenceIDStr != "" {
+	return c.PrepareShared(req, Regions{}, true)
+}
+
+// PrepareShared is Prepare, or with sequence PrepareSequence, for a request whose tensors are in
+// shared memory.
+func (c *Client) PrepareShared(req *kserve.Request, at Regions, sequence bool) (*Prepared, error) {
+	if sequence && (req.SequenceID != 0 || req.SequenceIDStr != "") {
 		return nil, errSequence
 	}
-	return c.transport.prepare(req, true)
+	return c.transport.prepare(req, at, sequence)
 }
 
 // Dial opens a lane, which the caller closes. The context applies to dialing only.

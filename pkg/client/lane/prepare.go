@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"google.golang.org/grpc/mem"
-
-	"triton/pkg/kserve"
 )
 
 // flatBytes is the size up to which a prepared request is one slice: one write is
@@ -46,18 +44,10 @@ func (p *Prepared) Release() {
 }
 
 // newPrepared appends the bytes of the tensors to the head.
-func newPrepared(head []byte, req *kserve.Request) *Prepared {
-	p := &Prepared{
-		segments: [][]byte{head}, size: len(head),
-		sequence: req.SequenceID != 0 || req.SequenceIDStr != "",
-	}
-	for i := range req.Inputs {
-		d := &req.Inputs[i].Data
-		for k := range d.Segments() {
-			b := d.Segment(k).Bytes()
-			p.segments = append(p.segments, b)
-			p.size += len(b)
-		}
+func newPrepared(head []byte, tail [][]byte) *Prepared {
+	p := &Prepared{segments: append([][]byte{head}, tail...)}
+	for _, b := range p.segments {
+		p.size += len(b)
 	}
 	if p.size <= flatBytes {
 		p.segments = [][]byte{slices.Concat(p.segments...)}
@@ -67,8 +57,8 @@ func newPrepared(head []byte, req *kserve.Request) *Prepared {
 
 // newPreparedSequence appends the bytes of the tensors to foot, which follows the
 // parameters of the sequence.
-func newPreparedSequence(head, foot []byte, req *kserve.Request) *Prepared {
-	p := newPrepared(foot, req)
+func newPreparedSequence(head, foot []byte, tail [][]byte) *Prepared {
+	p := newPrepared(foot, tail)
 	p.segments = append([][]byte{head}, p.segments...)
 	p.size += len(head) + sequenceWidth
 	p.sequence, p.addSequence = true, true
