@@ -11,6 +11,7 @@ import (
 	"triton/perf/data"
 	"triton/perf/load"
 	"triton/pkg/client"
+	"triton/pkg/cuda"
 	"triton/pkg/kserve"
 )
 
@@ -119,6 +120,11 @@ type Config struct {
 
 	Data data.Options
 
+	Memory MemoryKind // of the tensors
+	// OutputMemory is the size of shared memory, in bytes per item, for an output whose size
+	// varies.
+	OutputMemory int
+
 	CollectMetrics  bool
 	MetricsURL      string
 	MetricsInterval time.Duration
@@ -144,6 +150,7 @@ func DefaultConfig(model string) Config {
 		Stability:       0.1,
 		MaxTrials:       10,
 		Data:            data.DefaultOptions(),
+		OutputMemory:    100 << 10,
 		MetricsInterval: time.Second,
 	}
 }
@@ -157,6 +164,8 @@ type Deps struct {
 	// Alarm makes the alarm that starts requests with a schedule; nil means
 	// load.TimerAlarm.
 	Alarm func(stop <-chan struct{}) load.Alarm
+	// OpenGPU opens the driver for CUDAMemory; nil means that of this machine.
+	OpenGPU func() (cuda.Allocator, error)
 	// Interrupt, when closed, ends the level and still reports it. Cancelling
 	// the context instead stops at once.
 	Interrupt <-chan struct{}

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,6 +28,17 @@ func (e *SetupError) Error() string {
 
 // Unwrap returns the cause.
 func (e *SetupError) Unwrap() error { return e.Err }
+
+// sharingFailed is the step that sets up shared memory.
+const sharingFailed = "Unable to init infer data manager"
+
+// setupError returns err as a SetupError about the input data, unless it is one already.
+func setupError(what string, err error) error {
+	if own := (*SetupError)(nil); errors.As(err, &own) {
+		return err
+	}
+	return &SetupError{What: what, Err: err, Data: true}
+}
 
 // modelID names a model; an empty version means that the server chooses.
 type modelID struct{ name, version string }

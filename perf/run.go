@@ -33,6 +33,7 @@ type run struct {
 	progress progress
 	recorder *recorder // with Config.Profile
 	entries  *entries  // of mode FixedSchedule
+	sharing  *sharing  // nil without shared memory
 }
 
 // Run measures a model. With an error it may return a report of the levels that
@@ -52,6 +53,14 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
+	if err := r.share(); err != nil {
+		return nil, &SetupError{What: sharingFailed, Err: err, Data: true}
+	}
+	defer func() {
+		if err := r.sharing.close(); err != nil {
+			r.notice("Unable to remove shared memory: " + err.Error())
+		}
+	}()
 	restore, err := r.trace(ctx)
 	if err != nil {
 		return nil, err
@@ -161,10 +170,10 @@ func (r *run) sweep(ctx context.Context) error {
 }
 
 func (r *run) sweepBatch(ctx context.Context, batch int) error {
-	requests, err := r.requests(batch)
-	defer requests.release()
+	requests, err := r.requests(ctx, batch)
+	defer r.release(ctx, requests)
 	if err != nil {
-		return &SetupError{What: "Failed to init manager inputs", Err: err, Data: true}
+		return setupError("Failed to init manager inputs", err)
 	}
 	gen := r.generator(ctx, requests)
 	defer gen.Close()

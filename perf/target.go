@@ -43,6 +43,8 @@ func Connect(o lane.Options) (Target, error) {
 	return &target{c, l}, nil
 }
 
+var _ SharedMemory = (*target)(nil)
+
 // target reads metadata through a user client and sends load through lanes.
 type target struct {
 	*client.Client
@@ -53,6 +55,10 @@ func (t *target) Prepare(req *kserve.Request) (*lane.Prepared, error) { return t
 
 func (t *target) PrepareSequence(req *kserve.Request) (*lane.Prepared, error) {
 	return t.lanes.PrepareSequence(req)
+}
+
+func (t *target) PrepareShared(req *kserve.Request, at lane.Regions, sequence bool) (*lane.Prepared, error) {
+	return t.lanes.PrepareShared(req, at, sequence)
 }
 
 func (t *target) Dial(ctx context.Context) (lane.Conn, error) { return t.lanes.Dial(ctx) }

@@ -18,6 +18,8 @@ func (c *Config) validate() error {
 		return errors.New("perf: intervals must be >= 0 and not all 0")
 	case c.Mode == FixedSchedule && (c.RequestCount != 0 || slices.Max(c.Batches) > 1):
 		return errors.New("perf: the data of a fixed schedule decides the number of requests, each with one step")
+	case c.OutputMemory < 0:
+		return errors.New("perf: the size of shared memory must be >= 0")
 	case c.Sequences.IDCount == 0 || c.Sequences.Slots < 1:
 		return errors.New("perf: there must be at least one sequence and one sequence ID")
 	case c.Mode.sweeps():

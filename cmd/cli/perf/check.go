@@ -42,6 +42,7 @@ func (o *options) finish() error {
 		c.MetricsURL = metricsURL(o.client.Address)
 	}
 	o.applyMaxThreads()
+	o.checkTensors()
 	c.Range = o.concurrency
 	if c.Mode == perf.RequestRate {
 		c.Range = o.rate

@@ -38,6 +38,7 @@ type options struct {
 	maxThreads                int        // 0: not given
 	metricsInterval           bool
 	zeroInputs, dataDirectory bool // inputs of zeros, inputs from --data-directory
+	jsonInputs, jsonOutputs   bool // tensors of HTTP messages in JSON
 }
 
 func newOptions() *options {
@@ -103,6 +104,7 @@ func (o *options) inputs(t table) {
 	t.text(&d.StringData, "string-data", "", "<text>", "text of all strings, instead of random ones")
 	o.random(t)
 	o.sequences(t)
+	o.tensors(t)
 }
 
 func (o *options) server(t table) {

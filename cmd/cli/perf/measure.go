@@ -47,7 +47,10 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 	o.config.Live = live
 	rep, err := perf.Run(ctx, o.config, perf.Deps{
 		Dial: func(context.Context) (perf.Target, error) {
-			return perf.Connect(lane.Options{Options: o.client, Streaming: o.config.Streaming, Compression: o.compression})
+			return perf.Connect(lane.Options{
+				Options: o.client, Streaming: o.config.Streaming, Compression: o.compression,
+				JSONInputs: o.jsonInputs, JSONOutputs: o.jsonOutputs,
+			})
 		},
 		Observer:  out,
 		Alarm:     load.PreciseAlarm,

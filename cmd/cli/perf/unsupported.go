@@ -16,10 +16,6 @@ var unsupported = []struct{ name, argument, neutral string }{
 	{"grpc-method", "<name>", ""},
 	{"triton-server-directory", "<dir>", ""},
 	{"model-repository", "<dir>", ""},
-	{"shared-memory", "<kind>", "none"},
-	{"output-shared-memory-size", "<bytes>", ""},
-	{"input-tensor-format", "<format>", "binary"},
-	{"output-tensor-format", "<format>", "binary"},
 	{"enable-mpi", "", ""},
 }
 
