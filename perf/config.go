@@ -83,12 +83,17 @@ type Config struct {
 	Model   string
 	Version string // empty: the server's choice
 
+	// ServiceKind is the kind of the server in perf_analyzer's words, for reports.
+	ServiceKind string
+
 	Batches []int // batch sizes to sweep; perf_analyzer accepts only one
-	Mode    Mode
-	Range   Range // concurrencies or rates
-	Search  Search
-	Async   bool // throughput alone decides stability; the report names the calls asynchronous
-	Sync    bool // synchronous calls were requested explicitly
+	// Batching is set when the user names batch sizes, also when it is only 1.
+	Batching bool
+	Mode     Mode
+	Range    Range // concurrencies or rates
+	Search   Search
+	Async    bool // throughput alone decides stability; the report names the calls asynchronous
+	Sync     bool // synchronous calls were requested explicitly
 
 	Parameters []kserve.Parameter // of every request
 	// Composing lists models that the model calls, in addition to the steps of an ensemble.
@@ -142,6 +147,7 @@ type Composing struct{ Model, Version string }
 func DefaultConfig(model string) Config {
 	return Config{
 		Model:           model,
+		ServiceKind:     "triton",
 		Batches:         []int{1},
 		Range:           Range{Start: 1, End: 1, Step: 1},
 		Sequences:       DefaultSequences(),

@@ -49,7 +49,7 @@ type record struct {
 	bodies    []lane.Exchange // with Body and JSONLen
 }
 
-func (r *recorder) add(_ int, sent *load.Request, x *lane.Exchange) {
+func (r *recorder) add(sent *load.Request, x *lane.Exchange) {
 	rec := record{request: *sent, start: x.Start}
 	if len(x.Responses) == 0 {
 		rec.responses = []int64{x.End}

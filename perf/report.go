@@ -33,7 +33,7 @@ func (r *Report) Measured() []Level {
 // Settings is the configuration of a run with what the server reported.
 type Settings struct {
 	Config
-	Protocol     string // HTTP or gRPC
+	Protocol     string // HTTP or gRPC; empty: the server is in this process
 	ServerStats  bool   // the server has statistics
 	Ensemble     bool
 	Cache        bool // the model or one of its composing models uses the response cache

@@ -80,6 +80,9 @@ func (r *run) connect(ctx context.Context) error {
 	}
 	r.client = c
 	r.settings.Protocol = c.Protocol().String()
+	if e, ok := c.(Embedded); ok && e.Embedded() {
+		r.settings.Protocol = ""
+	}
 	return nil
 }
 

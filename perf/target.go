@@ -30,6 +30,10 @@ type Target interface {
 	Close() error
 }
 
+// Embedded is a Target whose server may run in this process. Then there is no protocol, and
+// reports do not split the time of a request.
+type Embedded interface{ Embedded() bool }
+
 // Connect returns a target for a server. It connects on first use.
 func Connect(o lane.Options) (Target, error) {
 	c, err := client.New(o.Options)

@@ -107,6 +107,9 @@ func New(o Options) (*Server, error) {
 // Service returns the service that frontends call, for callers in the same process.
 func (s *Server) Service() infer.Service { return s.models }
 
+// Regions returns the shared memory that clients register, for callers in the same process.
+func (s *Server) Regions() *shm.Manager { return s.regions }
+
 // Pool returns the pool of tensor memory.
 func (s *Server) Pool() *tensor.Pool { return s.pool }
 

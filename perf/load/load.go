@@ -58,7 +58,7 @@ type Options struct {
 	Check func(r *Request, x *lane.Exchange) error
 	// Record observes every request that was answered, on the goroutine of its worker.
 	// With it responses are kept.
-	Record func(worker int, r *Request, x *lane.Exchange)
+	Record func(r *Request, x *lane.Exchange)
 	// Live keeps a running histogram for Snapshot.
 	Live bool
 	// Max is the maximum number of requests that a Paced generator has in flight; later

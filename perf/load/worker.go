@@ -53,7 +53,7 @@ func (w *worker) send(ctx context.Context, n uint64, scheduled int64) error {
 	}
 	w.record(scheduled)
 	if w.options.Record != nil {
-		w.options.Record(w.id, &w.request, &w.x)
+		w.options.Record(&w.request, &w.x)
 	}
 	if w.options.Check != nil {
 		return w.options.Check(&w.request, &w.x)

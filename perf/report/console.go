@@ -5,6 +5,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"triton/perf"
@@ -77,7 +78,11 @@ func (c *Console) dataRead(e perf.DataRead) {
 // start writes the settings.
 func (c *Console) start() {
 	s := c.settings
-	c.printf("*** Measurement Settings ***\n  Batch size: %s\n  Service Kind: TRITON\n", formatSizes(s.Batches))
+	c.printf("*** Measurement Settings ***\n")
+	if s.ServiceKind == "triton" || s.Batching {
+		c.printf("  Batch size: %s\n", formatSizes(s.Batches))
+	}
+	c.printf("  Service Kind: %s\n", serviceName(s.ServiceKind))
 	if n := s.WarmupCount; n > 0 {
 		c.printf("  Sending %s\n", ui.Plural(n, "warmup request"))
 	}
@@ -102,6 +107,14 @@ func (c *Console) start() {
 		c.printf("  Detected decoupled model, using the first response for measuring latency\n")
 	}
 	c.printf("\n")
+}
+
+// serviceName returns the name of a kind of server in the settings.
+func serviceName(kind string) string {
+	if kind == "tfserving" {
+		return "TENSORFLOW_SERVING"
+	}
+	return strings.ToUpper(kind)
 }
 
 // limits writes the ends of the sweep.
@@ -236,6 +249,10 @@ func (c *Console) clientBlock(s *perf.Summary) {
 	}
 	total, send, recv, wait := clientMicros(s)
 	protocol := c.settings.Protocol
+	if protocol == "" {
+		c.printf("    \n")
+		return
+	}
 	c.printf("    Avg %s time: %d usec (", protocol, total)
 	switch {
 	case protocol == "gRPC" && c.verbose:

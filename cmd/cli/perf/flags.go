@@ -39,10 +39,12 @@ type options struct {
 	metricsInterval           bool
 	zeroInputs, dataDirectory bool // inputs of zeros, inputs from --data-directory
 	jsonInputs, jsonOutputs   bool // tensors of HTTP messages in JSON
+
+	repository, serverDirectory string // of a server in this process
 }
 
 func newOptions() *options {
-	o := &options{config: perf.DefaultConfig(""), table: "auto"}
+	o := &options{config: perf.DefaultConfig(""), table: "auto", serverDirectory: "/opt/tritonserver"}
 	o.concurrency, o.rate = o.config.Range, o.config.Range
 	o.client.Headers = map[string]string{}
 	return o
@@ -90,6 +92,7 @@ func (o *options) inputs(t table) {
 	t.Group("II. INPUT DATA OPTIONS")
 	t.value("batch-size", "b", "<n|list|range>", "batch sizes: one, a list 1,4,16 or a range 1:16, 1:16:5 (1)", func(text string) (err error) {
 		c.Batches, err = batches(text)
+		c.Batching = true
 		return err
 	})
 	t.value("input-data", "", "<random|zero|path>", "input data: random numbers, zeros, a JSON file (may be repeated) or a folder (random)", func(text string) error {
@@ -115,12 +118,8 @@ func (o *options) server(t table) {
 	t.value("header", "H", "<name:value>", "header or gRPC metadata of every request; may be repeated", o.addHeader)
 	o.transportSecurity(t)
 	o.request(t)
-	t.value("service-kind", "", "<triton>", "kind of server (triton)", func(text string) error {
-		if text != "triton" {
-			return fmt.Errorf("--service-kind %s is not supported yet, only triton", text)
-		}
-		return nil
-	})
+	t.value("service-kind", "", "<triton|triton_c_api>", "kind of server; triton_c_api is a server in this process (triton)", o.setServiceKind)
+	o.inProcess(t)
 }
 
 func (o *options) other(t table) {

@@ -158,9 +158,12 @@ func intervals(file, content string) ([]time.Duration, error) {
 			return nil, fmt.Errorf("%s:%d: %q is not an interval, a whole number of microseconds", file, i+1, line)
 		}
 		all = append(all, time.Duration(us)*time.Microsecond)
+		if all[i] > math.MaxInt64-sum {
+			return nil, fmt.Errorf("%s:%d: the sum of the intervals is more than 292 years", file, i+1)
+		}
 		sum += all[i]
 	}
-	if sum <= 0 {
+	if sum == 0 {
 		return nil, fmt.Errorf("%s: the intervals must not all be 0", file)
 	}
 	return all, nil

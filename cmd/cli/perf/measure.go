@@ -46,7 +46,10 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 	}()
 	o.config.Live = live
 	rep, err := perf.Run(ctx, o.config, perf.Deps{
-		Dial: func(context.Context) (perf.Target, error) {
+		Dial: func(ctx context.Context) (perf.Target, error) {
+			if o.config.ServiceKind == tritonCAPI {
+				return o.startInProcess(ctx, p)
+			}
 			return perf.Connect(lane.Options{
 				Options: o.client, Streaming: o.config.Streaming, Compression: o.compression,
 				JSONInputs: o.jsonInputs, JSONOutputs: o.jsonOutputs,

@@ -14,8 +14,6 @@ var unsupported = []struct{ name, argument, neutral string }{
 	{"model-signature-name", "<name>", ""},
 	{"endpoint", "<path>", ""},
 	{"grpc-method", "<name>", ""},
-	{"triton-server-directory", "<dir>", ""},
-	{"model-repository", "<dir>", ""},
 	{"enable-mpi", "", ""},
 }
 

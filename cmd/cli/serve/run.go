@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"triton/cmd/cli/devices"
+	"triton/cmd/cli/library"
 	"triton/cmd/cli/process"
 	"triton/pkg/cuda"
 	"triton/pkg/log"
@@ -40,7 +40,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	if devices.CPUOnly(p) {
 		opts.Metrics.GPU = false
 	}
-	search := librarySearch(p, o)
+	search := library.Search(p, o.library, o.BackendDirectory)
 	if _, err := onnx.Find(search); err != nil {
 		opts.Log.Warn(fmt.Sprintf("models for ONNX Runtime will not be served: %s", err))
 	}
@@ -52,21 +52,6 @@ func run(ctx context.Context, p process.Process, o *options) error {
 		return usageError(err)
 	}
 	return exit(p, runServer(ctx, p, s))
-}
-
-// librarySearch returns where to look for ONNX Runtime.
-func librarySearch(p process.Process, o *options) onnx.Search {
-	search := onnx.Search{Explicit: o.library, Getenv: p.Getenv, Backends: o.BackendDirectory}
-	if exe, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(exe); err == nil {
-			exe = real
-		}
-		search.Executable = exe
-	}
-	if dir, err := os.Getwd(); err == nil {
-		search.Directory = dir
-	}
-	return search
 }
 
 // openCUDA returns the CUDA driver for memory that clients register; nil if they may not or

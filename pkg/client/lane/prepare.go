@@ -25,7 +25,16 @@ type Prepared struct {
 	// addSequence marks a request of PrepareSequence: each send adds the parameters of the
 	// sequence, over HTTP between the first segment and the others.
 	addSequence bool
+	custom      any // of Custom
 }
+
+// Custom returns a request of a Conn outside of this package, in the form of its own.
+func Custom(request any, release func()) *Prepared {
+	return &Prepared{custom: request, release: release}
+}
+
+// Custom returns the request of the function Custom, nil for other requests.
+func (p *Prepared) Custom() any { return p.custom }
 
 var (
 	errRaw      = errors.New("a raw request cannot be prepared: name its input")
