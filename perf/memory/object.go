@@ -80,10 +80,10 @@ func (o *Object) Read(dst []byte, offset uint64) error {
 }
 
 // Close removes the object.
-func (o *Object) Close() error { return Remove(o.key) }
+func (o *Object) Close() error { return remove(o.key) }
 
-// Remove removes an object. It is no error that there is none.
-func Remove(key string) error {
+// remove removes an object. It is no error that there is none.
+func remove(key string) error {
 	if err := os.Remove(folder + key); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove shared memory: %w", err)
 	}

@@ -50,7 +50,7 @@ func (s *Space) Name(name string) string { return s.prefix + "_" + name }
 func (s *Space) Create(name string, size uint64) (*Object, error) { return create("/"+name, size) }
 
 // Close ends the space. Close its objects before.
-func (s *Space) Close() error { return errors.Join(Remove("/"+s.prefix), s.lock.Close()) }
+func (s *Space) Close() error { return errors.Join(remove("/"+s.prefix), s.lock.Close()) }
 
 // Ended reports whether a name is one of a space of a family and the process of the space has
 // ended.
@@ -72,7 +72,7 @@ func RemoveEnded(family string) error {
 		}
 	}
 	for _, key := range keys {
-		err = errors.Join(err, Remove(key))
+		err = errors.Join(err, remove(key))
 	}
 	return err
 }

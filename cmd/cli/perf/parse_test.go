@@ -57,3 +57,21 @@ func TestFlagsReachOptions(t *testing.T) {
 		require.Equal(t, c.want, c.got(o), c.line)
 	}
 }
+
+func TestIntervals(t *testing.T) {
+	t.Parallel()
+	all, err := intervals("f", "5\n0\n 7 \n")
+	require.NoError(t, err)
+	require.Equal(t, []time.Duration{5 * time.Microsecond, 0, 7 * time.Microsecond}, all)
+	for content, want := range map[string]string{
+		"":                    "file 'f' is empty",
+		"1\n-2":               `f:2: "-2" is not an interval, a whole number of microseconds`,
+		"1\n\n2":              `f:2: "" is not an interval, a whole number of microseconds`,
+		"0\n0":                "f: the intervals must not all be 0",
+		"9223372036854775807": `f:1: "9223372036854775807" is not an interval, a whole number of microseconds`,
+		"9223372036854775\n9223372036854775\n9223372036854775": "f:2: the sum of the intervals is more than 292 years",
+	} {
+		_, err := intervals("f", content)
+		require.EqualError(t, err, want, content)
+	}
+}
