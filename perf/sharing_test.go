@@ -218,7 +218,7 @@ func TestSystemSharedMemory(t *testing.T) {
 				require.NoError(t, err)
 				require.Len(t, rep.Levels, len(r.Batches))
 				for _, l := range rep.Levels {
-					require.EqualValues(t, 40, l.Summary.Requests)
+					require.EqualValues(t, 40, l.Requests)
 				}
 				require.Equal(t, c.names, r.names(t))
 				r.requireGone(t)

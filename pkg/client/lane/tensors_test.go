@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,14 +25,16 @@ import (
 // echo is a server that answers with a text and keeps the last request.
 type echo struct {
 	*httptest.Server
-	contentType, body, jsonLength string
+	last atomic.Pointer[sent]
 }
+
+type sent struct{ contentType, body, jsonLength string }
 
 func newEcho(t *testing.T, answer string) *echo {
 	e := &echo{}
 	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
-		e.body, e.contentType, e.jsonLength = string(b), r.Header.Get("Content-Type"), r.Header.Get("Inference-Header-Content-Length")
+		e.last.Store(&sent{r.Header.Get("Content-Type"), string(b), r.Header.Get("Inference-Header-Content-Length")})
 		_, _ = io.WriteString(w, answer)
 	}))
 	t.Cleanup(e.Close)
@@ -62,9 +65,9 @@ func TestJSONTensors(t *testing.T) {
 	var resp kserve.Response
 	require.NoError(t, infer(t, c, req, &resp))
 	require.JSONEq(t, `{"inputs":[{"name":"X","datatype":"FP32","shape":[1,2],"data":[1.5,-3.0]},{"name":"B","datatype":"BOOL","shape":[2],"data":[true,false]},`+
-		`{"name":"S","datatype":"BYTES","shape":[2],"data":["\"ü",""]}],"outputs":[{"name":"Y","parameters":{"binary_data":false}},{"name":"Z","parameters":{"binary_data":false,"classification":2}}]}`, e.body)
-	require.Equal(t, "application/json", e.contentType)
-	require.Empty(t, e.jsonLength)
+		`{"name":"S","datatype":"BYTES","shape":[2],"data":["\"ü",""]}],"outputs":[{"name":"Y","parameters":{"binary_data":false}},{"name":"Z","parameters":{"binary_data":false,"classification":2}}]}`, e.last.Load().body)
+	require.Equal(t, "application/json", e.last.Load().contentType)
+	require.Empty(t, e.last.Load().jsonLength)
 	for name, want := range map[string][]byte{
 		"Y": floats(0.5, -2), "Z": tensor.AppendElement(tensor.AppendElement(nil, []byte("a")), []byte("ü\n")), "R": nil,
 	} {
@@ -74,7 +77,7 @@ func TestJSONTensors(t *testing.T) {
 	}
 	req.Outputs = nil
 	require.NoError(t, infer(t, c, req, &resp))
-	require.Contains(t, e.body, `"binary_data_output":false`)
+	require.Contains(t, e.last.Load().body, `"binary_data_output":false`)
 
 	// Sequences, which are added at each send.
 	p, err := c.PrepareSequence(req)
@@ -82,14 +85,14 @@ func TestJSONTensors(t *testing.T) {
 	l, err := c.Dial(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, l.Do(t.Context(), p, &lane.Exchange{Sequence: lane.Sequence{ID: 7, Start: true}}))
-	require.Contains(t, e.body, `"data":["\"ü",""]}],"parameters":{"binary_data_output":false,"sequence_id":7,"sequence_start":true`)
+	require.Contains(t, e.last.Load().body, `"data":["\"ü",""]}],"parameters":{"binary_data_output":false,"sequence_id":7,"sequence_start":true`)
 	require.NoError(t, l.Close())
 
 	// One of the two forms alone.
 	c = newClient(t, lane.Options{Options: client.Options{Address: e.URL}, JSONOutputs: true})
 	require.NoError(t, infer(t, c, req, &resp))
-	require.Contains(t, e.body, `"parameters":{"binary_data_size":8}`)
-	require.Equal(t, "application/octet-stream", e.contentType)
+	require.Contains(t, e.last.Load().body, `"parameters":{"binary_data_size":8}`)
+	require.Equal(t, "application/octet-stream", e.last.Load().contentType)
 }
 
 func TestJSONRefuses(t *testing.T) {
@@ -140,8 +143,8 @@ func TestPrepareShared(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, l.Do(t.Context(), p, &lane.Exchange{Sequence: lane.Sequence{ID: 5, End: true}}))
 		require.NoError(t, l.Close())
-		require.Equal(t, want+"hi", e.body)
-		require.Equal(t, fmt.Sprint(len(want)), e.jsonLength)
+		require.Equal(t, want+"hi", e.last.Load().body)
+		require.Equal(t, fmt.Sprint(len(want)), e.last.Load().jsonLength)
 	}
 	req.SequenceID = 1
 	_, err := c.PrepareShared(req, at, true)

@@ -141,9 +141,9 @@ func TestRun(t *testing.T) {
 			require.Empty(t, rep.Settings.Protocol)
 			require.Len(t, rep.Levels, len(config.Batches))
 			for _, l := range rep.Levels {
-				require.EqualValues(t, 40, l.Summary.Requests)
-				require.NotNil(t, l.Summary.Server)
-				require.NotZero(t, l.Summary.Server.Success.Count)
+				require.EqualValues(t, 40, l.Requests)
+				require.NotNil(t, l.Server)
+				require.NotZero(t, l.Server.Success.Count)
 				require.Len(t, l.Profile.Requests, 40)
 			}
 			if c.name == "streaming" {
