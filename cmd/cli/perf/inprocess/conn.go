@@ -132,58 +132,69 @@ func (c *conn) encode(b []byte, resp *infer.Response) []byte {
 	return b
 }
 
-// stream sends a request that may have any number of responses, and waits for the last one.
+// stream sends a request that may have any number of responses, and receives them all.
 func (c *conn) stream(ctx context.Context, m infer.Model, r *infer.Request, x *lane.Exchange) error {
-	s := &sink{final: make(chan struct{})}
+	s := &sink{wake: make(chan struct{}, 1)}
+	defer s.leave()
 	r.Sink = s
 	if err := m.Submit(r); err != nil {
 		return err
 	}
-	select {
-	case <-s.final:
-	case <-ctx.Done():
-		r.Cancel()
-		s.leave()
-		return ctx.Err()
-	}
-	for _, got := range s.mu.list { // no other response comes
-		x.Responses = append(x.Responses, got.at)
-		x.End = got.at
-		x.EmptyFinal = got.resp == nil
-		if got.resp == nil {
-			x.Bodies = keep(x, nil)
-			continue
+	for {
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			r.Cancel()
+			return ctx.Err()
 		}
-		if got.resp.Err != nil {
-			defer s.leave()
-			return got.resp.Err
+		list, final := s.take()
+		for i, got := range list {
+			if err := c.receive(x, got); err != nil {
+				r.Cancel() // other responses may come
+				release(list[i+1:])
+				return err
+			}
 		}
-		if x.Keep {
-			x.Body = c.encode(x.Body, got.resp)
-			x.Bodies = keep(x, x.Body)
+		if final {
+			return nil
 		}
 	}
-	s.leave()
-	return nil
 }
 
-// keep appends a copy of a body if the responses are kept.
-func keep(x *lane.Exchange, body []byte) [][]byte {
-	if !x.Keep {
-		return x.Bodies
+// receive adds a response to x and releases it.
+func (c *conn) receive(x *lane.Exchange, got received) error {
+	x.End = got.at
+	x.Responses = append(x.Responses, got.at)
+	x.EmptyFinal = got.resp == nil
+	if got.resp == nil {
+		if x.Keep {
+			x.Bodies = append(x.Bodies, nil)
+		}
+		return nil
 	}
-	return append(x.Bodies, bytes.Clone(body))
+	defer got.resp.Release()
+	if got.resp.Err != nil {
+		return got.resp.Err
+	}
+	if x.Keep {
+		x.Body = c.encode(x.Body, got.resp)
+		x.Bodies = append(x.Bodies, bytes.Clone(x.Body))
+	}
+	return nil
 }
 
 // sink collects the responses of one request.
 type sink struct {
-	final chan struct{} // closed after the final response
-	mu    struct {
+	wake chan struct{} // receives when there is something to take
+	mu   struct {
 		sync.Mutex
-		list []received
-		left bool // no one waits
+		list  []received
+		final bool
+		left  bool // no one takes
 	}
 }
+
+var _ infer.Sink = (*sink)(nil)
 
 type received struct {
 	resp *infer.Response // nil: an end without data
@@ -195,29 +206,45 @@ func (s *sink) Send(resp *infer.Response, final bool) {
 	now := lane.Now()
 	s.mu.Lock()
 	left := s.mu.left
-	if !left && (resp != nil || final) {
-		s.mu.list = append(s.mu.list, received{resp, now})
+	if !left {
+		s.mu.final = final
+		if resp != nil || final {
+			s.mu.list = append(s.mu.list, received{resp, now})
+		}
 	}
 	s.mu.Unlock()
-	if left && resp != nil {
-		resp.Release()
+	if left {
+		release([]received{{resp, now}})
+		return
 	}
-	if final {
-		close(s.final)
+	select {
+	case s.wake <- struct{}{}:
+	default:
 	}
 }
 
-// leave releases the responses, and those that are still to come.
+// take returns the responses since the last call, and whether the final one is among them.
+func (s *sink) take() ([]received, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.mu.list
+	s.mu.list = nil
+	return list, s.mu.final
+}
+
+// leave releases the responses that were not taken, and those that are still to come.
 func (s *sink) leave() {
 	s.mu.Lock()
 	list := s.mu.list
 	s.mu.list, s.mu.left = nil, true
 	s.mu.Unlock()
+	release(list)
+}
+
+func release(list []received) {
 	for _, got := range list {
 		if got.resp != nil {
 			got.resp.Release()
 		}
 	}
 }
-
-var _ infer.Sink = (*sink)(nil)

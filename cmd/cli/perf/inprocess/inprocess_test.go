@@ -182,7 +182,7 @@ func TestFailures(t *testing.T) {
 	_, err = s.(perf.SharedMemory).SystemMemory(t.Context(), "x")
 	require.ErrorContains(t, err, "Unable to find system shared memory region")
 	require.ErrorContains(t, s.(perf.SharedMemory).RegisterCUDAMemory(t.Context(), client.CUDARegion{}), "a process cannot open its own memory")
-	_, err = s.TraceSettings(t.Context(), "")
+	_, err = s.(*target).TraceSettings(t.Context(), "")
 	require.ErrorContains(t, err, "does not support UpdateTraceSettings API")
 }
 
