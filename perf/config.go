@@ -30,10 +30,15 @@ const (
 	RequestRate               // requests per second
 	Intervals                 // at given intervals
 	FixedSchedule             // at the times of the data, each step once
+	Periodic                  // groups of requests, each after a number of responses to the one before
+	Sessions                  // a number of sessions, in each of which a request follows an answer
 )
 
 // Rate reports whether requests start at the times of a schedule.
-func (m Mode) Rate() bool { return m != Concurrency }
+func (m Mode) Rate() bool { return m == RequestRate || m == Intervals || m == FixedSchedule }
+
+// Once reports whether a mode sends each of its requests once and is over then.
+func (m Mode) Once() bool { return m == FixedSchedule || m == Periodic || m == Sessions }
 
 // Distribution is the distribution of the intervals between the requests of a rate.
 type Distribution uint8
@@ -82,12 +87,18 @@ type Config struct {
 	Model   string
 	Version string // empty: the server's choice
 
+	// ServiceKind is the kind of the server in perf_analyzer's words, for reports.
+	ServiceKind string
+
 	Batches []int // batch sizes to sweep; perf_analyzer accepts only one
-	Mode    Mode
-	Range   Range // concurrencies or rates
-	Search  Search
-	Async   bool // throughput alone decides stability; the report names the calls asynchronous
-	Sync    bool // synchronous calls were requested explicitly
+	// Batching is set when the user names batch sizes, also when it is only 1.
+	Batching bool
+	Mode     Mode
+	Range    Range // concurrencies or rates; in mode Periodic requests in flight; in mode Sessions one number
+	Period   int   // in mode Periodic, the responses after which the next group starts
+	Search   Search
+	Async    bool // throughput alone decides stability; the report names the calls asynchronous
+	Sync     bool // synchronous calls were requested explicitly
 
 	Parameters []kserve.Parameter // of every request
 	// Composing lists models that the model calls, in addition to the steps of an ensemble.
@@ -136,6 +147,8 @@ type Composing struct{ Model, Version string }
 func DefaultConfig(model string) Config {
 	return Config{
 		Model:           model,
+		ServiceKind:     "triton",
+		Period:          10,
 		Batches:         []int{1},
 		Range:           Range{Start: 1, End: 1, Step: 1},
 		Sequences:       DefaultSequences(),
@@ -152,6 +165,8 @@ func DefaultConfig(model string) Config {
 type Deps struct {
 	// Dial opens the target; Run closes it.
 	Dial func(ctx context.Context) (Target, error)
+	// Profiled receives the requests of each level, on the goroutine of Run; may be nil.
+	Profiled func(*Level, *Profile) error
 	// Observer receives events on the goroutine of Run; may be nil.
 	Observer Observer
 	// Alarm makes the alarm that starts requests with a schedule; nil means

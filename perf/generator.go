@@ -88,8 +88,11 @@ func (r *run) generator(ctx context.Context, q *requests) load.Generator {
 	if r.recorder != nil {
 		o.Record = r.recorder.add
 	}
-	if r.settings.Mode.Rate() {
+	switch {
+	case r.settings.Mode.Rate():
 		return load.NewPaced(ctx, o)
+	case r.settings.Mode.Once():
+		return r.oncer(ctx, o)
 	}
 	return load.NewClosed(ctx, o)
 }
@@ -100,6 +103,9 @@ func (r *run) generated(at Load, total int) load.Level {
 	switch {
 	case at.Mode == Concurrency:
 		l.Concurrency = at.Concurrency()
+	case at.Mode == Sessions:
+		l.Concurrency = int(at.Value)
+	case at.Mode == Periodic:
 	case at.Mode == Intervals:
 		l.Schedule = load.Intervals(r.settings.Intervals)
 	case at.Mode == FixedSchedule:

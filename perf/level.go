@@ -115,13 +115,6 @@ func (r *run) measureLevel(ctx context.Context, gen load.Generator, l *Level) er
 	return r.keepProfile(clock, l)
 }
 
-func (r *run) keepProfile(clock *levelClock, l *Level) (err error) {
-	if r.recorder != nil {
-		l.Profile, err = r.profile(clock.edges, l.Batch)
-	}
-	return err
-}
-
 // trial is one window of a level.
 func (r *run) trial(ctx context.Context, clock *levelClock, l *Level, t *trials) error {
 	r.progress.window()

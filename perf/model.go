@@ -51,8 +51,35 @@ func (m *model) anyCache() bool {
 	return false
 }
 
+// discover describes the model under test.
+func (r *run) discover(ctx context.Context) error {
+	var err error
+	switch c := r.client.(type) {
+	case Describer:
+		r.model, err = describe(ctx, c, &r.settings.Config)
+	case Server:
+		r.server = c
+		r.model, err = discover(ctx, c, &r.settings.Config)
+	default:
+		err = fmt.Errorf("perf: a %T describes no model", c)
+	}
+	return err
+}
+
+// describe asks a target that knows the model without metadata.
+func describe(ctx context.Context, c Describer, run *Config) (*model, error) {
+	d, err := c.Describe(ctx, run.Model, run.Version, run.Batching)
+	if err != nil {
+		return nil, &SetupError{What: "failed to create model parser", Err: err}
+	}
+	return &model{
+		signature: data.Signature{Model: run.Model, Version: run.Version, Inputs: d.Inputs, Outputs: d.Outputs, Batching: d.MaxBatch > 0},
+		maxBatch:  d.MaxBatch,
+	}, nil
+}
+
 // discover reads the metadata and the configuration of a model from the server.
-func discover(ctx context.Context, c Target, run *Config) (*model, error) {
+func discover(ctx context.Context, c Server, run *Config) (*model, error) {
 	name, version := run.Model, run.Version
 	meta, err := c.ModelMetadata(ctx, name, version)
 	if err != nil {
@@ -135,7 +162,7 @@ func findTensor(list []data.Tensor, name string) *data.Tensor {
 }
 
 // addComposing adds the models that the model calls by itself.
-func (m *model) addComposing(ctx context.Context, c Target, list []Composing) error {
+func (m *model) addComposing(ctx context.Context, c Server, list []Composing) error {
 	self := modelID{m.signature.Model, m.signature.Version}
 	for _, named := range list {
 		child := modelID{named.Model, named.Version}
@@ -156,7 +183,7 @@ func (m *model) addComposing(ctx context.Context, c Target, list []Composing) er
 
 // expand adds the composing models of an ensemble to m.composing, recursively. path lists
 // the ensembles that contain self, to detect cycles.
-func (m *model) expand(ctx context.Context, c Target, self modelID, config *client.ModelConfig, path []modelID) error {
+func (m *model) expand(ctx context.Context, c Server, self modelID, config *client.ModelConfig, path []modelID) error {
 	m.cached[self.name] = config.GetResponseCache().GetEnable()
 	if config.GetPlatform() != "ensemble" {
 		return nil

@@ -77,6 +77,24 @@ func (r *recorder) take(from, to int64) []record {
 	})
 }
 
+// keepProfile hands over the requests of a level.
+func (r *run) keepProfile(clock *levelClock, l *Level) error {
+	if r.recorder == nil {
+		return nil
+	}
+	p, err := r.profile(clock.edges, l.Batch)
+	if err != nil {
+		return err
+	}
+	if r.settings.Profile {
+		l.Profile = p
+	}
+	if r.deps.Profiled == nil {
+		return nil
+	}
+	return r.deps.Profiled(l, p)
+}
+
 // profile decodes the requests of the windows of a level. Windows are on lane.Now's clock.
 func (r *run) profile(windows []int64, batch int) (*Profile, error) {
 	epoch := time.Now().UnixNano() - lane.Now()
@@ -87,7 +105,10 @@ func (r *run) profile(windows []int64, batch int) (*Profile, error) {
 	records := r.recorder.take(windows[0], windows[len(windows)-1])
 	slices.SortStableFunc(records, func(a, b record) int { return int(a.start - b.start) })
 	for _, rec := range records {
-		req, err := r.set.Request(rec.request.Stream, rec.request.Step, batch)
+		req, err := rec.request.Sent, error(nil)
+		if req == nil {
+			req, err = r.set.Request(rec.request.Stream, rec.request.Step, batch)
+		}
 		if err != nil {
 			return nil, err
 		}

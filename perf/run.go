@@ -27,12 +27,14 @@ type run struct {
 	settings Settings
 	deps     Deps
 	client   Target
+	server   Server // the client, if it is one
 	model    *model
 	set      *data.Set
 	report   *Report
 	progress progress
 	recorder *recorder // with Config.Profile
 	entries  *entries  // of mode FixedSchedule
+	sessions *sessions // of mode Sessions
 }
 
 // Run measures a model. With an error it may return a report of the levels that
@@ -42,7 +44,7 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	if c.Profile {
+	if c.Profile || d.Profiled != nil {
 		r.recorder = &recorder{}
 	}
 	if err := r.connect(ctx); err != nil {
@@ -76,8 +78,7 @@ func (r *run) connect(ctx context.Context) error {
 
 // prepare reads the model's description and the input data.
 func (r *run) prepare(ctx context.Context) error {
-	var err error
-	if r.model, err = discover(ctx, r.client, &r.settings.Config); err != nil {
+	if err := r.discover(ctx); err != nil {
 		return err
 	}
 	r.settings.MaxBatchSize = r.model.maxBatch
@@ -87,13 +88,16 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := r.checkModel(); err != nil {
 		return &SetupError{Err: err}
 	}
-	if err = r.loadData(); err != nil {
+	if err := r.loadData(); err != nil {
 		return &SetupError{What: "Failed to init manager inputs", Err: err, Data: true}
 	}
 	if r.set.FromFiles {
 		r.observe(DataRead{len(r.set.Streams), len(r.set.Streams[0])})
 	}
-	meta, err := r.client.ServerMetadata(ctx)
+	if r.server == nil {
+		return nil
+	}
+	meta, err := r.server.ServerMetadata(ctx)
 	if err != nil {
 		return &SetupError{What: "unable to get server metadata", Err: err}
 	}

@@ -24,7 +24,7 @@ func (r *run) serverSnapshot(ctx context.Context) (snapshot, error) {
 	if r.model.ensemble {
 		name, version = "", ""
 	}
-	list, err := r.client.Statistics(ctx, name, version)
+	list, err := r.server.Statistics(ctx, name, version)
 	if err != nil {
 		return nil, fmt.Errorf("server statistics: %w", err)
 	}

@@ -18,6 +18,10 @@ func (c *Config) validate() error {
 		return errors.New("perf: intervals must be >= 0 and not all 0")
 	case c.Mode == FixedSchedule && (c.RequestCount != 0 || slices.Max(c.Batches) > 1):
 		return errors.New("perf: the data of a fixed schedule decides the number of requests, each with one step")
+	case (c.Mode == Periodic || c.Mode == Sessions) && (c.Range.Start < 1 || slices.Max(c.Batches) > 1 || c.WarmupCount != 0):
+		return errors.New("perf: requests that are sent once start with at least one, have batch size 1 and no warm-up")
+	case c.Mode == Periodic && (c.Range.End < c.Range.Start || c.Range.Step < 1 || c.Period < 1 || !c.Streaming):
+		return errors.New("perf: groups of requests have a rising range, at least one request and one response, and streams")
 	case c.Sequences.IDCount == 0 || c.Sequences.Slots < 1:
 		return errors.New("perf: there must be at least one sequence and one sequence ID")
 	case c.Mode.sweeps():

@@ -48,6 +48,11 @@ func (w *worker) close() {
 // without a schedule.
 func (w *worker) send(ctx context.Context, n uint64, scheduled int64) error {
 	w.options.Source.Next(w.id, n, &w.request)
+	return w.exchange(ctx, scheduled)
+}
+
+// exchange sends the worker's request and records it.
+func (w *worker) exchange(ctx context.Context, scheduled int64) error {
 	if err := w.do(ctx); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ type httpClient struct {
 	endpoint    *wire.Endpoint
 	headers     map[string]string
 	headerNames []string
+	post        *PostOptions // nil: the KServe protocol
 }
 
 func newHTTP(o Options) (*httpClient, error) {

@@ -127,6 +127,34 @@ type Exchange struct {
 	EmptyFinal bool // the last of Responses has no outputs
 	// Bodies are the responses of a stream, if Keep was set; valid until the next Do.
 	Bodies [][]byte
+	// Observe, if set, is called at each response of a stream, on the goroutine of Do.
+	Observe func()
+}
+
+func (x *Exchange) resetResponses() {
+	x.Responses, x.EmptyFinal = x.Responses[:0], false
+	x.Body, x.Bodies = x.Body[:0], x.Bodies[:0]
+}
+
+func (x *Exchange) addResponse(now int64) {
+	x.Responses = append(x.Responses, now)
+	if x.Observe != nil {
+		x.Observe()
+	}
+}
+
+// keep keeps a copy of a response. Body is the last one with outputs.
+func (x *Exchange) keep(body []byte, outputs bool) {
+	n := len(x.Bodies)
+	if n < cap(x.Bodies) {
+		x.Bodies = x.Bodies[:n+1] // with the memory of an earlier response
+	} else {
+		x.Bodies = append(x.Bodies, nil)
+	}
+	x.Bodies[n] = append(x.Bodies[n][:0], body...)
+	if outputs {
+		x.Body = append(x.Body[:0], body...)
+	}
 }
 
 // Sequence is the place of a request in a sequence. ID 0 is no sequence.

@@ -19,6 +19,7 @@ const flatBytes = 64 << 10
 type Prepared struct {
 	segments [][]byte // HTTP: head and body
 	message  mem.BufferSlice
+	messages []mem.BufferSlice // of a call of Method with streams
 	size     int
 	release  func()
 	// sequence marks a request that changes the state of a sequence: it must not
