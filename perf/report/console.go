@@ -5,6 +5,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"triton/perf"
@@ -77,7 +78,11 @@ func (c *Console) dataRead(e perf.DataRead) {
 // start writes the settings.
 func (c *Console) start() {
 	s := c.settings
-	c.printf("*** Measurement Settings ***\n  Batch size: %s\n  Service Kind: TRITON\n", formatSizes(s.Batches))
+	c.printf("*** Measurement Settings ***\n")
+	if s.ServiceKind == "triton" || s.Batching {
+		c.printf("  Batch size: %s\n", formatSizes(s.Batches))
+	}
+	c.printf("  Service Kind: %s\n", serviceName(s.ServiceKind))
 	if n := s.WarmupCount; n > 0 {
 		c.printf("  Sending %s\n", ui.Plural(n, "warmup request"))
 	}
@@ -104,10 +109,18 @@ func (c *Console) start() {
 	c.printf("\n")
 }
 
+// serviceName returns the name of a kind of server in the settings.
+func serviceName(kind string) string {
+	if kind == "tfserving" {
+		return "TENSORFLOW_SERVING"
+	}
+	return strings.ToUpper(kind)
+}
+
 // limits writes the ends of the sweep.
 func (c *Console) limits() {
 	s := c.settings
-	if s.Range.Sweeps() {
+	if s.Range.Sweeps() && !s.Mode.Once() {
 		c.printf("  Latency limit: %d msec\n", s.LatencyLimit.Milliseconds())
 		limit := s.Range.Highest()
 		switch {
@@ -140,10 +153,10 @@ func (c *Console) header(at perf.Load) {
 
 // label returns the title of a load in lists and columns.
 func label(m perf.Mode) string {
-	if m == perf.Concurrency {
-		return "Concurrency"
+	if m.Rate() {
+		return "Request Rate"
 	}
-	return "Request Rate"
+	return "Concurrency"
 }
 
 func (c *Console) windows() {

@@ -17,7 +17,7 @@ import (
 // finish sets the fields that depend on several options, and checks the options together.
 func (o *options) finish() error {
 	c := &o.config
-	o.client.Address = withPort(cmp.Or(o.client.Address, "localhost"), o.client.Protocol)
+	o.address()
 	if o.deprecatedMode {
 		c.Mode = perf.Concurrency
 	}
@@ -43,8 +43,11 @@ func (o *options) finish() error {
 	}
 	o.applyMaxThreads()
 	c.Range = o.concurrency
-	if c.Mode == perf.RequestRate {
+	switch c.Mode {
+	case perf.RequestRate:
 		c.Range = o.rate
+	case perf.Periodic, perf.Sessions:
+		c.Range = o.onceRange
 	}
 	return nil
 }
@@ -85,7 +88,10 @@ func (o *options) check() error {
 			return errors.New(wrong.text)
 		}
 	}
-	return nil
+	if err := o.checkOnce(); err != nil {
+		return err
+	}
+	return o.checkService()
 }
 
 // writable reports, before the measurement, why a file cannot be written after it.
@@ -110,12 +116,8 @@ func writable(name string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// withPort adds Triton's port to an address that has no port and is no URL.
-func withPort(address string, p client.Protocol) string {
-	port := "8000"
-	if p == client.GRPC {
-		port = "8001"
-	}
+// withPort adds a port to an address that has no port and is no URL.
+func withPort(address, port string) string {
 	host := strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
 	bare := !strings.ContainsAny(address, ":/") || net.ParseIP(host) != nil
 	if !bare {

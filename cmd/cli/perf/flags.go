@@ -32,16 +32,19 @@ type options struct {
 	version          bool
 	warnings         []string
 
-	concurrency, rate         perf.Range // of the load mode that config.Mode names
-	deprecatedMode            bool       // -t or -c: concurrency, whatever else is given
-	loadMode                  string     // the name of the option's load mode; empty: not given
-	maxThreads                int        // 0: not given
-	metricsInterval           bool
-	zeroInputs, dataDirectory bool // inputs of zeros, inputs from --data-directory
+	concurrency, rate perf.Range // of the load mode that config.Mode names
+	deprecatedMode    bool       // -t or -c: concurrency, whatever else is given
+	loadMode          string     // the name of the option's load mode; empty: not given
+	maxThreads        int        // 0: not given
+	metricsInterval   bool
+	onceRange         perf.Range // of the load modes that send each request once
+
+	endpoint, signature, method string // of the kinds of servers that need them
+	zeroInputs, dataDirectory   bool   // inputs of zeros, inputs from --data-directory
 }
 
 func newOptions() *options {
-	o := &options{config: perf.DefaultConfig(""), table: "auto"}
+	o := &options{config: perf.DefaultConfig(""), table: "auto", signature: "serving_default"}
 	o.concurrency, o.rate = o.config.Range, o.config.Range
 	o.client.Headers = map[string]string{}
 	return o
@@ -67,6 +70,7 @@ func (o *options) measurement(t table) {
 	t.text(&c.Version, "model-version", "x", "<version>", "version of the model (the newest)")
 	o.load(t)
 	o.schedule(t)
+	o.once(t)
 	t.value("measurement-mode", "", "<time_windows|count_windows>", "what bounds a window: its time or its requests (time_windows)", o.setMode)
 	t.milliseconds(&c.Interval, 1, "> 0 msec.", "measurement-interval", "p", "<msec>", "length of a time window; the real window is 1.2 times as long (5000)")
 	t.integer(&c.Samples, 1, "> 0.", "measurement-request-count", "", "<n>", "requests in a count window (50)")
@@ -89,6 +93,7 @@ func (o *options) inputs(t table) {
 	t.Group("II. INPUT DATA OPTIONS")
 	t.value("batch-size", "b", "<n|list|range>", "batch sizes: one, a list 1,4,16 or a range 1:16, 1:16:5 (1)", func(text string) (err error) {
 		c.Batches, err = batches(text)
+		c.Batching = true
 		return err
 	})
 	t.value("input-data", "", "<random|zero|path>", "input data: random numbers, zeros, a JSON file (may be repeated) or a folder (random)", func(text string) error {
@@ -113,12 +118,7 @@ func (o *options) server(t table) {
 	t.value("header", "H", "<name:value>", "header or gRPC metadata of every request; may be repeated", o.addHeader)
 	o.transportSecurity(t)
 	o.request(t)
-	t.value("service-kind", "", "<triton>", "kind of server (triton)", func(text string) error {
-		if text != "triton" {
-			return fmt.Errorf("--service-kind %s is not supported yet, only triton", text)
-		}
-		return nil
-	})
+	o.service(t)
 }
 
 func (o *options) other(t table) {

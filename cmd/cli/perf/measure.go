@@ -9,7 +9,6 @@ import (
 	"triton/perf"
 	"triton/perf/load"
 	"triton/perf/report"
-	"triton/pkg/client/lane"
 )
 
 // errQuit is the cause of the cancellation when the second signal ends the measurement.
@@ -47,7 +46,7 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 	o.config.Live = live
 	rep, err := perf.Run(ctx, o.config, perf.Deps{
 		Dial: func(context.Context) (perf.Target, error) {
-			return perf.Connect(lane.Options{Options: o.client, Streaming: o.config.Streaming, Compression: o.compression})
+			return services[o.config.ServiceKind].dial(o)
 		},
 		Observer:  out,
 		Alarm:     load.PreciseAlarm,

@@ -87,7 +87,7 @@ func writeExport(p process.Process, o *options, rep *perf.Report) error {
 		return nil
 	}
 	return writeReport(p, o.export, func(f io.Writer) error {
-		return report.WriteExport(f, rep, report.ExportOptions{Version: p.Version, ServiceKind: "triton", Notes: p.Stderr})
+		return report.WriteExport(f, rep, report.ExportOptions{Version: p.Version, ServiceKind: o.config.ServiceKind, Endpoint: o.endpoint, Notes: p.Stderr})
 	})
 }
 

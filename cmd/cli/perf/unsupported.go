@@ -8,12 +8,6 @@ import (
 // unsupported are perf_analyzer's options that are not implemented. An argument other than
 // the default, which has no effect, is an error.
 var unsupported = []struct{ name, argument, neutral string }{
-	{"periodic-concurrency-range", "<start:end:step>", ""},
-	{"request-period", "<n>", ""},
-	{"session-concurrency", "<n>", ""},
-	{"model-signature-name", "<name>", ""},
-	{"endpoint", "<path>", ""},
-	{"grpc-method", "<name>", ""},
 	{"triton-server-directory", "<dir>", ""},
 	{"model-repository", "<dir>", ""},
 	{"shared-memory", "<kind>", "none"},
