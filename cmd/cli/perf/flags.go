@@ -39,6 +39,8 @@ type options struct {
 	metricsInterval   bool
 	onceRange         perf.Range // of the load modes that send each request once
 
+	llm languageModel
+
 	endpoint, signature, method string // of the kinds of servers that need them
 	zeroInputs, dataDirectory   bool   // inputs of zeros, inputs from --data-directory
 }
@@ -136,6 +138,7 @@ func (o *options) other(t table) {
 	t.toggle("collect-metrics", "", "read the server's GPU metrics during the measurement", func() { c.CollectMetrics = true })
 	t.text(&c.MetricsURL, "metrics-url", "", "<url>", "address of the metrics (port 8002 of the server, /metrics)")
 	t.value("metrics-interval", "", "<msec>", "time between readings of the metrics (1000)", o.setMetricsInterval)
+	o.languageModel(t)
 	o.tracing(t)
 	t.value("table", "", "<auto|always|never>", "print the closing table; auto prints it on a terminal and for several batch sizes (auto)", o.setTable)
 	t.value("config", "", "<file>", "file with settings in YAML, JSON or TOML; its keys are long options", func(string) error { return nil }) // the function settings reads the file

@@ -48,6 +48,7 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 		Dial: func(context.Context) (perf.Target, error) {
 			return services[o.config.ServiceKind].dial(o)
 		},
+		Profiled:  o.profiled(),
 		Observer:  out,
 		Alarm:     load.PreciseAlarm,
 		Interrupt: interrupt,

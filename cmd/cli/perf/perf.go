@@ -53,7 +53,7 @@ func run(ctx context.Context, p process.Process, args []string) error {
 		return nil
 	}
 	if rep != nil {
-		err = errors.Join(err, writeCSVs(p, o, rep), writeExport(p, o, rep))
+		err = errors.Join(err, writeCSVs(p, o, rep), writeExport(p, o, rep), writeLLM(p, o))
 	}
 	return result(p, rep, err)
 }
