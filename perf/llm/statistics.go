@@ -25,13 +25,14 @@ func statistics(values []float64) Statistics {
 	slices.Sort(values)
 	s := Statistics{Min: values[0], Max: values[len(values)-1]}
 	for _, v := range values {
-		s.Mean += v / float64(len(values))
+		s.Mean += v
 	}
+	s.Mean /= float64(len(values))
 	variance := 0.0
 	for _, v := range values {
-		variance += (v - s.Mean) * (v - s.Mean) / float64(len(values))
+		variance += (v - s.Mean) * (v - s.Mean)
 	}
-	s.StdDev = math.Sqrt(variance)
+	s.StdDev = math.Sqrt(variance / float64(len(values)))
 	for i, p := range Percentiles {
 		at := p / 100 * float64(len(values)-1)
 		low := int(at)

@@ -112,7 +112,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-m x --input-range A:1", "Error: Failed to parse --input-range. The value must be <name:low:high>, not 'A:1'."},
 		{"-m x --input-range A:1:b", "Error: Failed to parse --input-range. 'b' is not a number."},
 		{"-m x --shared-memory system", "Error: --shared-memory is not supported yet"},
-		{"-m x --service-kind openai", "Error: --service-kind openai is not supported yet"},
+		{"-m x --service-kind triton_c_api", "Error: --service-kind triton_c_api is not supported yet"},
 		{"-m x --table maybe", "--table must be auto, always or never"},
 		{"-m x --config /no/such/file", "configuration file"},
 	} {

@@ -156,7 +156,7 @@ func checkTorchServe(o *options) error {
 // deriveDynamicGRPC sets the protocol. The model has no meaning, but reports name one.
 func deriveDynamicGRPC(o *options) {
 	o.client.Protocol = client.GRPC
-	o.config.Model = cmp.Or(o.config.Model, o.method)
+	o.config.Model = cmp.Or(o.config.Model, o.method, o.config.ServiceKind)
 }
 
 func checkDynamicGRPC(o *options) error {
