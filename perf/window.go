@@ -133,7 +133,7 @@ func (r *run) endWindow(ctx context.Context, c *levelClock) (*window, error) {
 	c.totals, c.started = batch.Totals, batch.Started
 	w.span = measure.Span(batch.Samples)
 	w.samples, c.later = measure.Select(batch.Samples, c.windowStart, to, nil)
-	if !r.settings.Mode.Rate() { // with a schedule, idle workers wait for it
+	if r.settings.Mode == Concurrency { // in the other modes idle workers wait for a time
 		w.overhead = overhead(w.ns, batch.Waited)
 	}
 	c.windowStart = to
