@@ -10,7 +10,7 @@ import (
 	"triton/cmd/cli/process"
 	"triton/perf"
 	"triton/perf/llm"
-	"triton/perf/report"
+	"triton/perf/llm/genaiperf"
 )
 
 // languageModel holds the options of the metrics of language models, and the metrics.
@@ -58,13 +58,13 @@ func writeLLM(p process.Process, o *options) error {
 	for _, l := range o.llm.levels {
 		mode, _ := stimulus(l.load)
 		fmt.Fprintf(p.Stdout, "\nLLM metrics, %s %.6g\n", strings.ReplaceAll(mode, "_", " "), l.load.Value)
-		if err := report.WriteLLMTable(p.Stdout, l.Metrics); err != nil {
+		if err := genaiperf.WriteTable(p.Stdout, l.Metrics); err != nil {
 			return err
 		}
 		if o.export == "" || o.export == "-" {
 			continue
 		}
-		run := report.LLMRun{
+		run := genaiperf.Run{
 			Model: o.config.Model, ServiceKind: o.config.ServiceKind, Endpoint: o.endpoint, URL: o.client.Address,
 			Value: l.load.Value, ExportFile: filepath.Base(o.export), Goals: o.llm.goals,
 		}
@@ -93,7 +93,7 @@ func stimulus(l perf.Load) (mode, label string) {
 
 // writeLLMFiles writes the files of a level beside the profile export, with its load in their
 // names if there are several.
-func writeLLMFiles(p process.Process, export string, l measured, run report.LLMRun, several bool) error {
+func writeLLMFiles(p process.Process, export string, l measured, run genaiperf.Run, several bool) error {
 	stem := strings.TrimSuffix(export, filepath.Ext(export))
 	mode, label := stimulus(l.load)
 	if several {
@@ -101,6 +101,6 @@ func writeLLMFiles(p process.Process, export string, l measured, run report.LLMR
 	}
 	run.Mode = mode
 	return errors.Join(
-		writeReport(p, stem+"_genai_perf.csv", func(w io.Writer) error { return report.WriteLLMCSV(w, l.Metrics) }),
-		writeReport(p, stem+"_genai_perf.json", func(w io.Writer) error { return report.WriteLLMJSON(w, l.Metrics, run) }))
+		writeReport(p, stem+"_genai_perf.csv", func(w io.Writer) error { return genaiperf.WriteCSV(w, l.Metrics) }),
+		writeReport(p, stem+"_genai_perf.json", func(w io.Writer) error { return genaiperf.WriteJSON(w, l.Metrics, run) }))
 }

@@ -1,4 +1,6 @@
-package report
+// Package genaiperf writes the metrics of language models as genai-perf does: a table, a CSV file
+// and a JSON file.
+package genaiperf
 
 import (
 	"bytes"
@@ -14,9 +16,9 @@ import (
 	"triton/pkg/ui"
 )
 
-// WriteLLMTable writes the metrics of a language model in genai-perf's rows and columns. Below
+// WriteTable writes the metrics in genai-perf's rows and columns. Below
 // it says how tokens were counted.
-func WriteLLMTable(w io.Writer, m *llm.Metrics) error {
+func WriteTable(w io.Writer, m *llm.Metrics) error {
 	columns := []ui.Column{{Title: "Statistic", Align: ui.Right}}
 	for i, title := range []string{"avg", "min", "max", "p99", "p90", "p75"} {
 		columns = append(columns, ui.Column{Title: title, Align: ui.Right, Spare: i})
@@ -90,8 +92,8 @@ func grouped(f float64) string {
 	return sign + s
 }
 
-// WriteLLMCSV writes the metrics as genai-perf's CSV file.
-func WriteLLMCSV(w io.Writer, m *llm.Metrics) error {
+// WriteCSV writes the metrics as genai-perf's CSV file.
+func WriteCSV(w io.Writer, m *llm.Metrics) error {
 	c := csv.NewWriter(w)
 	c.UseCRLF = true // as Python's module writes it
 	header := []string{"Metric", "avg", "min", "max"}
@@ -125,8 +127,8 @@ func WriteLLMCSV(w io.Writer, m *llm.Metrics) error {
 	return nil
 }
 
-// LLMRun describes the run of a JSON file of metrics, as far as we know it.
-type LLMRun struct {
+// Run describes the run of a JSON file of metrics, as far as we know it.
+type Run struct {
 	Model, ServiceKind, Endpoint, URL string
 	Mode                              string // concurrency, request_rate or session_concurrency
 	Value                             float64
@@ -140,8 +142,8 @@ var metricOrder = []string{
 	"inter_token_latency", "output_token_throughput", "output_token_throughput_per_user", "output_sequence_length", "input_sequence_length",
 }
 
-// WriteLLMJSON writes the metrics as genai-perf's JSON file.
-func WriteLLMJSON(w io.Writer, m *llm.Metrics, r LLMRun) error {
+// WriteJSON writes the metrics as genai-perf's JSON file.
+func WriteJSON(w io.Writer, m *llm.Metrics, r Run) error {
 	all := metricMembers(m)
 	all = append(all, member{"telemetry_stats", object{}}, member{"input_config", r.config(m)},
 		member{"token_counts", object{{"output", m.OutputFrom}, {"input", m.InputFrom}}})
@@ -183,7 +185,7 @@ func metricMembers(m *llm.Metrics) object {
 	return all
 }
 
-func (r LLMRun) config(m *llm.Metrics) object {
+func (r Run) config(m *llm.Metrics) object {
 	streaming := slices.ContainsFunc(m.PerRequest, func(d llm.Distribution) bool { return d.Name == "time_to_first_token" })
 	goals := object{}
 	for _, g := range r.Goals {

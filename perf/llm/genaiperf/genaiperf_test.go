@@ -1,4 +1,4 @@
-package report_test
+package genaiperf_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/perf/llm"
-	"triton/perf/report"
+	"triton/perf/llm/genaiperf"
 )
 
 // metrics are those of three requests of 4, 5 and 6 ms.
@@ -25,10 +25,10 @@ func metrics(stream bool) *llm.Metrics {
 	return llm.Compute(all, []llm.Objective{{Metric: "request_latency", Value: 5}})
 }
 
-func TestLLMCSV(t *testing.T) {
+func TestCSV(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	require.NoError(t, report.WriteLLMCSV(&b, metrics(true)))
+	require.NoError(t, genaiperf.WriteCSV(&b, metrics(true)))
 	// Statistics of 4, 5, 6 as genai-perf prints them.
 	require.Equal(t, strings.Join([]string{
 		"Metric,avg,min,max,p99,p95,p90,p75,p50,p25,p10,p5,p1",
@@ -49,14 +49,14 @@ func TestLLMCSV(t *testing.T) {
 	}, "\r\n"), b.String())
 
 	b.Reset()
-	require.NoError(t, report.WriteLLMCSV(&b, metrics(false)))
+	require.NoError(t, genaiperf.WriteCSV(&b, metrics(false)))
 	require.NotContains(t, b.String(), "Token Latency", "no metrics of streams")
 }
 
-func TestLLMJSON(t *testing.T) {
+func TestJSON(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	require.NoError(t, report.WriteLLMJSON(&b, metrics(true), report.LLMRun{
+	require.NoError(t, genaiperf.WriteJSON(&b, metrics(true), genaiperf.Run{
 		Model: "m", ServiceKind: "openai", Endpoint: "v1/chat/completions", URL: "h:1", Mode: "concurrency", Value: 2,
 		ExportFile: "p.json", Goals: []llm.Objective{{Metric: "request_latency", Value: 5}},
 	}))
@@ -94,10 +94,10 @@ func TestLLMJSON(t *testing.T) {
 	require.True(t, strings.HasPrefix(b.String(), "{\n  \"request_throughput\": {\n    \"unit\""), b.String())
 }
 
-func TestLLMTable(t *testing.T) {
+func TestTable(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	require.NoError(t, report.WriteLLMTable(&b, metrics(true)))
+	require.NoError(t, genaiperf.WriteTable(&b, metrics(true)))
 	require.Contains(t, b.String(), "│                               Request Latency (ms) │     5.00 │")
 	require.Contains(t, b.String(), "│               Output Token Throughput (tokens/sec) │ 1,000.00 │    N/A │")
 	require.True(t, strings.HasSuffix(b.String(), "Tokens are counted by: chunks (output), usage (input).\n"), b.String())
