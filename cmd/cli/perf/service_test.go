@@ -111,8 +111,10 @@ func TestOpenAIStream(t *testing.T) {
 	require.Equal(t, map[string]any{"payload": `{"messages":[{"role":"user","content":"12345678"}],"stream":true}`}, r.Inputs)
 	require.Len(t, r.Times, 4)
 	require.Equal(t, []map[string]any{
-		{"response": "data: {\"choices\":[{\"delta\":{\"content\":\"t0\"}}]}\n\n"}, {"response": "data: {\"choices\":[{\"delta\":{\"content\":\"t1\"}}]}\n\n"},
-		{"response": "data: {\"choices\":[{\"delta\":{\"content\":\"t2\"}}]}\n\n"}, {"response": "data: [DONE]\n\n"},
+		{"response": "data: {\"choices\":[{\"delta\":{\"content\":\"t0\"}}]}\n\n"},
+		{"response": "data: {\"choices\":[{\"delta\":{\"content\":\"t1\"}}]}\n\n"},
+		{"response": "data: {\"choices\":[{\"delta\":{\"content\":\"t2\"}}]}\n\n"},
+		{"response": "data: [DONE]\n\n"},
 	}, r.Outputs)
 
 	csv, err := os.ReadFile(strings.TrimSuffix(file, ".json") + "_genai_perf.csv")

@@ -106,15 +106,18 @@ func TestStreams(t *testing.T) {
 	}{
 		"each event in a packet": {
 			[]string{"data: {\"a\":1}\n\n", "data: {\"a\":2}\n\n", "data: [DONE]\n\n"},
-			[]string{"data: {\"a\":1}\n\n", "data: {\"a\":2}\n\n", "data: [DONE]\n\n"}, true,
+			[]string{"data: {\"a\":1}\n\n", "data: {\"a\":2}\n\n", "data: [DONE]\n\n"},
+			true,
 		},
 		"events cut and joined": {
 			[]string{"da", "ta: {\"a\":1}\n\ndata: {\"a\"", ":2}\n", "\ndata: [DONE]\n\n"},
-			[]string{"data: {\"a\":1}\n\n", "data: {\"a\":2}\n\n", "data: [DONE]\n\n"}, true,
+			[]string{"data: {\"a\":1}\n\n", "data: {\"a\":2}\n\n", "data: [DONE]\n\n"},
+			true,
 		},
 		"CRLF, comments and events without data": {
 			[]string{": hello\r\n\r\nid: 7\r\n\r\nevent: token\r\ndata:x\r\ndata: y\r\n\r\n"},
-			[]string{"event: token\r\ndata:x\r\ndata: y\r\n\r\n"}, false,
+			[]string{"event: token\r\ndata:x\r\ndata: y\r\n\r\n"},
+			false,
 		},
 		"no DONE and no blank line at the end": {
 			[]string{"data: 1\n\n", "data: 2"}, []string{"data: 1\n\n", "data: 2"}, false,
