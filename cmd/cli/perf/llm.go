@@ -56,9 +56,7 @@ func (o *options) profiled() func(*perf.Level, *perf.Profile) error {
 // writeLLM prints the metrics of all levels, and writes their files.
 func writeLLM(p process.Process, o *options) error {
 	for _, l := range o.llm.levels {
-		mode, _ := stimulus(l.load)
-		fmt.Fprintf(p.Stdout, "\nLLM metrics, %s %.6g\n", strings.ReplaceAll(mode, "_", " "), l.load.Value)
-		if err := genaiperf.WriteTable(p.Stdout, l.Metrics); err != nil {
+		if err := printLLM(p, l); err != nil {
 			return err
 		}
 		if o.export == "" || o.export == "-" {
@@ -73,6 +71,16 @@ func writeLLM(p process.Process, o *options) error {
 		}
 	}
 	return nil
+}
+
+func printLLM(p process.Process, l measured) error {
+	mode, _ := stimulus(l.load)
+	title := strings.ReplaceAll(mode, "_", " ")
+	if l.load.Mode != perf.FixedSchedule {
+		title += fmt.Sprintf(" %.6g", l.load.Value)
+	}
+	fmt.Fprintf(p.Stdout, "\nLLM metrics, %s\n", title)
+	return genaiperf.WriteTable(p.Stdout, l.Metrics)
 }
 
 // stimulus returns genai-perf's name of a load and, as in the names of its folders, the load

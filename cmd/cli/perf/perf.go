@@ -28,9 +28,14 @@ func NewCommand(p process.Process) *cobra.Command {
 			return run(cmd.Context(), p, args)
 		},
 	}
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+	cmd.SetHelpFunc(func(called *cobra.Command, args []string) {
+		if called != cmd { // a subcommand inherits this function
+			called.Root().HelpFunc()(called, args)
+			return
+		}
 		_ = writeHelp(cmd.OutOrStdout(), p)
 	})
+	addCommands(cmd, p, newLLMCommand(p))
 	return cmd
 }
 

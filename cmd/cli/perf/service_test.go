@@ -313,3 +313,38 @@ func TestServiceUsage(t *testing.T) {
 		})
 	}
 }
+
+func TestLLMFromAnExport(t *testing.T) {
+	t.Parallel()
+	file := write(t, "p.json", `{"experiments":[
+		{"experiment":{"mode":"concurrency","value":2},"requests":[{"timestamp":0,"request_inputs":{"payload":"{\"prompt\":\"12345678\"}"},"response_timestamps":[1000000,3000000],"response_outputs":[{"response":"data: {\"choices\":[{\"text\":\"a\"}]}\n\n"},{"response":"data: {\"choices\":[{\"text\":\"b\"}]}\n\n"}]}],"window_boundaries":[0]},
+		{"experiment":{"mode":"request_rate","value":0.0},"requests":[],"window_boundaries":[0]}],
+		"version":"","service_kind":"openai","endpoint":"v1/completions"}`)
+	code, out, errs := run(t, nil, "llm", file, "--files", "--goodput", "inter_token_latency:2,request_latency:3")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "\nLLM metrics, concurrency 2\n")
+	require.Contains(t, out, "│                           Time To First Token (ms) │   1.00 │")
+	require.Contains(t, out, "│                          Request Goodput (per sec) │ 333.33 │")
+	require.Contains(t, out, "\nLLM metrics, fixed schedule\n")
+	stem := strings.TrimSuffix(file, ".json")
+	for _, name := range []string{"_concurrency2_genai_perf.csv", "_concurrency2_genai_perf.json", "_fixed_schedule_genai_perf.json"} {
+		require.FileExists(t, stem+name)
+	}
+
+	code, _, errs = run(t, nil, "llm")
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "perf llm takes the names of profile export files")
+	code, _, errs = run(t, nil, "llm", write(t, "x", "{}"))
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "x: not a profile export file: it has no experiments or no service_kind")
+	code, _, errs = run(t, nil, "llm", file, "--goodput", "latency:2")
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, `"latency" is no metric of a request`)
+	code, out, errs = run(t, nil, "llm", "--help")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "triton perf llm FILE...")
+
+	code, _, errs = run(t, nil, "-m", "llm", "-u", "127.0.0.1:1")
+	require.Equal(t, 99, code)
+	require.Contains(t, errs, "failed to get model metadata", "llm is the name of a model here")
+}
