@@ -15,8 +15,9 @@ type eventReader struct {
 
 func (e *eventReader) reset() { e.pending, e.line, e.count = e.pending[:0], 0, 0 }
 
-// add adds bytes that were read at a time, and records the events that they complete.
-func (e *eventReader) add(x *Exchange, b []byte, now int64) error {
+// add adds bytes that were read, and records the events that they complete. Events of one read
+// have different times: programs that read exports divide by their difference.
+func (e *eventReader) add(x *Exchange, b []byte) error {
 	for len(b) > 0 {
 		end := bytes.IndexByte(b, '\n')
 		if end < 0 {
@@ -28,7 +29,7 @@ func (e *eventReader) add(x *Exchange, b []byte, now int64) error {
 		blank := len(bytes.TrimRight(e.pending[e.line:], "\r\n")) == 0
 		e.line = len(e.pending)
 		if blank {
-			if err := e.finish(x, now); err != nil {
+			if err := e.finish(x); err != nil {
 				return err
 			}
 		}
@@ -37,7 +38,7 @@ func (e *eventReader) add(x *Exchange, b []byte, now int64) error {
 }
 
 // finish records the pending event if it has data.
-func (e *eventReader) finish(x *Exchange, now int64) error {
+func (e *eventReader) finish(x *Exchange) error {
 	defer func() { e.pending, e.line = e.pending[:0], 0 }()
 	name, data, ok := e.fields()
 	if !ok {
@@ -48,7 +49,7 @@ func (e *eventReader) finish(x *Exchange, now int64) error {
 	if err != nil {
 		return err
 	}
-	x.addResponse(now)
+	x.addResponse(Now())
 	x.EmptyFinal = end
 	if x.Keep {
 		x.keep(e.pending, !end)

@@ -35,7 +35,6 @@ type responseReader struct {
 
 	events *eventReader // nil: event streams are bodies like any other
 	stream bool         // the body is a stream of events
-	last   int64        // time of the last read, with events
 	x      *Exchange    // of the response
 }
 
@@ -64,9 +63,6 @@ func (d *responseReader) fill() error {
 	n, err := d.src.Read(d.buf[d.w:])
 	if n > 0 && !d.started {
 		d.started, d.first = true, Now()
-	}
-	if d.events != nil {
-		d.last = Now()
 	}
 	d.w += n
 	if n > 0 {
@@ -143,7 +139,7 @@ func (d *responseReader) readEvents(x *Exchange) error {
 	d.events.reset()
 	err := d.body(&x.Body, 0)
 	if err == nil {
-		err = d.events.finish(x, d.last) // the end of the stream ends the last event too
+		err = d.events.finish(x) // the end of the stream ends the last event too
 	}
 	x.JSONLen = len(x.Body)
 	var refused *status.Error
@@ -264,7 +260,7 @@ func (d *responseReader) take(into *[]byte, n, limit int64) error {
 		}
 		k := min(n, int64(d.w-d.r))
 		if d.stream {
-			if err := d.events.add(d.x, d.buf[d.r:d.r+int(k)], d.last); err != nil {
+			if err := d.events.add(d.x, d.buf[d.r:d.r+int(k)]); err != nil {
 				return err
 			}
 		}
