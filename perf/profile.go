@@ -9,6 +9,7 @@ import (
 	"triton/perf/load"
 	"triton/pkg/client/lane"
 	"triton/pkg/kserve"
+	"triton/pkg/tensor"
 )
 
 // Profile holds every request that ended in a window of a level. Times are nanoseconds since
@@ -26,8 +27,8 @@ type RequestRecord struct {
 	Responses []ResponseRecord
 }
 
-// ResponseRecord is one response. The empty final response of a decoupled model has no
-// outputs.
+// ResponseRecord is one response. The empty final response of a decoupled model has all
+// outputs without data.
 type ResponseRecord struct {
 	Time    int64
 	Outputs []kserve.Tensor
@@ -118,9 +119,21 @@ func (r *run) profile(windows []int64, batch int) (*Profile, error) {
 			if err := r.client.Decode(&rec.bodies[i], &resp); err != nil {
 				return nil, err
 			}
+			if len(resp.Outputs) == 0 {
+				r.addEmptyOutputs(&resp)
+			}
 			out.Responses = append(out.Responses, ResponseRecord{Time: at + epoch, Outputs: resp.Outputs})
 		}
 		p.Requests = append(p.Requests, out)
 	}
 	return p, nil
+}
+
+// addEmptyOutputs adds the outputs of the model without data. As in perf_analyzer they stand
+// in a final response without outputs; genai-perf looks for them there.
+func (r *run) addEmptyOutputs(resp *kserve.Response) {
+	for _, out := range r.set.Signature.Outputs {
+		t := resp.AddOutput()
+		t.Name, t.DataType, t.Shape = out.Name, out.DataType, tensor.Shape{0}
+	}
 }

@@ -204,7 +204,12 @@ func TestPeriodicConcurrency(t *testing.T) {
 	require.InDelta(t, 1, x.Experiment.Value, 0)
 	require.Equal(t, []json.Number{"0", "18446744073709551615"}, x.Windows)
 	require.Len(t, x.Requests, 8)
-	require.Len(t, x.Requests[0].Times, 13, "with the final response without outputs")
+	require.Len(t, x.Requests[0].Times, 13)
+	final := x.Requests[0].Outputs[12]
+	require.Len(t, final, len(x.Requests[0].Outputs[0]))
+	for _, text := range final {
+		require.Empty(t, text, "the final response has all outputs without data")
+	}
 
 	code, _, errs = run(t, nil, "-m", "null", "-i", "grpc", "--streaming", "-u", s.Address, "--periodic-concurrency-range", "1:2", "--request-period", "14", "--profile-export-file", filepath.Join(t.TempDir(), "p.json"))
 	require.Equal(t, 99, code)
