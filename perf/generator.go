@@ -88,11 +88,15 @@ func (r *run) generator(ctx context.Context, q *requests) load.Generator {
 	if r.recorder != nil {
 		o.Record = r.recorder.add
 	}
-	switch {
-	case r.settings.Mode.Rate():
+	switch m := r.settings.Mode; {
+	case m.Rate():
 		return load.NewPaced(ctx, o)
-	case r.settings.Mode.Once():
-		return r.oncer(ctx, o)
+	case m == Sessions:
+		return load.NewSessions(ctx, o, r.sessions.open())
+	case m == Periodic:
+		return load.NewPeriodic(ctx, o, load.PeriodicOptions{
+			First: int(r.settings.Range.Start), Step: int(r.settings.Range.Step), Period: r.settings.Period,
+		})
 	}
 	return load.NewClosed(ctx, o)
 }

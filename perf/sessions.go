@@ -1,7 +1,6 @@
 package perf
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -93,14 +92,4 @@ func (s *session) release() {
 		s.prepared.Release()
 		s.prepared = nil
 	}
-}
-
-// oncer returns the generator of a mode without levels.
-func (r *run) oncer(ctx context.Context, o load.Options) load.Generator {
-	if r.settings.Mode == Sessions {
-		return load.NewSessions(ctx, o, r.sessions.open())
-	}
-	return load.NewPeriodic(ctx, o, load.PeriodicOptions{
-		First: int(r.settings.Range.Start), Step: int(r.settings.Range.Step), Period: r.settings.Period,
-	})
 }

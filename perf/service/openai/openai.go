@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"triton/perf"
 	"triton/perf/data"
@@ -46,6 +48,9 @@ var (
 func New(o Options) (perf.Target, error) {
 	if o.Protocol != client.HTTP {
 		return nil, errors.New("perf_analyzer does not support gRPC protocol with OpenAI endpoints")
+	}
+	if strings.ContainsFunc(o.Endpoint, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return nil, fmt.Errorf("endpoint %q: a path has no blanks and no control characters", o.Endpoint)
 	}
 	post, err := lane.NewPost(lane.PostOptions{Options: o.Options, Failure: failure, Event: event})
 	if err != nil {

@@ -261,9 +261,11 @@ func TestTheLaneWorksAfterAFailure(t *testing.T) {
 	require.Len(t, x.Responses, 1)
 }
 
-func TestGRPCIsRefused(t *testing.T) {
+func TestBadOptions(t *testing.T) {
 	t.Parallel()
-	_, err := openai.New(openai.Options{Options: client.Options{Protocol: client.GRPC}})
+	_, err := openai.New(openai.Options{Endpoint: "v1/chat completions"})
+	require.EqualError(t, err, `endpoint "v1/chat completions": a path has no blanks and no control characters`)
+	_, err = openai.New(openai.Options{Options: client.Options{Protocol: client.GRPC}})
 	require.EqualError(t, err, "perf_analyzer does not support gRPC protocol with OpenAI endpoints")
 }
 

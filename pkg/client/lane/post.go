@@ -44,7 +44,7 @@ func (p *Post) Prepare(path, contentType string, body []byte) *Prepared {
 	head = append(head, c.endpoint.Path+"/"+strings.TrimPrefix(path, "/")...)
 	head = append(head, " HTTP/1.1\r\n"...)
 	add := func(name, value string) { head = append(head, name+": "+value+"\r\n"...) }
-	for _, h := range [][2]string{{"Host", c.endpoint.Host}, {"Content-Type", contentType}, {"Accept", "*/*"}} {
+	for _, h := range [][2]string{{"Host", c.endpoint.Host}, {"User-Agent", "triton-perf"}, {"Content-Type", contentType}, {"Accept", "*/*"}} {
 		if !c.hasHeader(h[0]) {
 			add(h[0], h[1])
 		}
