@@ -45,8 +45,8 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 	}()
 	o.config.Live = live
 	rep, err := perf.Run(ctx, o.config, perf.Deps{
-		Dial: func(context.Context) (perf.Target, error) {
-			return services[o.config.ServiceKind].dial(o)
+		Dial: func(ctx context.Context) (perf.Target, error) {
+			return services[o.config.ServiceKind].dial(ctx, p, o)
 		},
 		Profiled:  o.profiled(),
 		Observer:  out,

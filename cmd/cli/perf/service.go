@@ -2,11 +2,13 @@ package perf
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"triton/cmd/cli/process"
 	"triton/perf"
 	"triton/perf/data"
 	"triton/perf/service/dynamicgrpc"
@@ -19,13 +21,15 @@ import (
 
 // service is a kind of server.
 type service struct {
-	// port is the default port, with HTTP and with gRPC.
-	http, grpc string
+	http, grpc string // default ports
+	// models is set if the server describes its models and has parameters of requests and trace
+	// settings, as Triton does.
+	models bool
 	// derive sets the options that the kind decides; may be nil.
 	derive func(o *options)
 	// check returns the first option that the kind contradicts; may be nil.
 	check func(o *options) error
-	dial  func(o *options) (perf.Target, error)
+	dial  func(ctx context.Context, p process.Process, o *options) (perf.Target, error)
 }
 
 // triton is the default kind.
@@ -33,19 +37,19 @@ const triton = "triton"
 
 // services are the kinds of servers by their names in perf_analyzer.
 var services = map[string]service{
-	triton: {http: "8000", grpc: "8001", dial: func(o *options) (perf.Target, error) {
+	triton: {http: "8000", grpc: "8001", models: true, dial: func(_ context.Context, _ process.Process, o *options) (perf.Target, error) {
 		return perf.Connect(lane.Options{Options: o.client, Streaming: o.config.Streaming, Compression: o.compression})
 	}},
-	"openai": {http: "8000", grpc: "8000", check: checkOpenAI, dial: func(o *options) (perf.Target, error) {
+	"openai": {http: "8000", grpc: "8000", check: checkOpenAI, dial: func(_ context.Context, _ process.Process, o *options) (perf.Target, error) {
 		return openai.New(openai.Options{Options: o.client, Endpoint: o.endpoint})
 	}},
-	"tfserving": {http: "8000", grpc: "8500", check: checkTFServing, dial: func(o *options) (perf.Target, error) {
+	"tfserving": {http: "8000", grpc: "8500", check: checkTFServing, dial: func(_ context.Context, _ process.Process, o *options) (perf.Target, error) {
 		return tfserving.New(tfserving.Options{Options: o.client, Signature: o.signature, Compression: o.compression})
 	}},
-	"torchserve": {http: "8000", grpc: "8000", check: checkTorchServe, dial: func(o *options) (perf.Target, error) {
+	"torchserve": {http: "8000", grpc: "8000", check: checkTorchServe, dial: func(_ context.Context, _ process.Process, o *options) (perf.Target, error) {
 		return torchserve.New(o.client)
 	}},
-	"dynamic_grpc": {http: "8001", grpc: "8001", derive: deriveDynamicGRPC, check: checkDynamicGRPC, dial: func(o *options) (perf.Target, error) {
+	"dynamic_grpc": {http: "8001", grpc: "8001", derive: deriveDynamicGRPC, check: checkDynamicGRPC, dial: func(_ context.Context, _ process.Process, o *options) (perf.Target, error) {
 		return dynamicgrpc.New(dynamicgrpc.Options{Options: o.client, Method: o.method, Compression: o.compression})
 	}},
 }
@@ -91,8 +95,9 @@ func (o *options) address() {
 // checkService checks the options against the kind.
 func (o *options) checkService() error {
 	c := &o.config
-	if check := services[c.ServiceKind].check; check != nil {
-		if err := check(o); err != nil {
+	kind := services[c.ServiceKind]
+	if kind.check != nil {
+		if err := kind.check(o); err != nil {
 			return err
 		}
 	}
@@ -101,9 +106,9 @@ func (o *options) checkService() error {
 		text     string
 	}{
 		{c.ServiceKind != triton && c.CollectMetrics, "Server-side metric collection is only supported with Triton client backend."},
-		{c.ServiceKind != triton && len(c.Trace) > 0, "The trace options are only supported with --service-kind triton."},
-		{c.ServiceKind != triton && len(c.Composing) > 0, "--bls-composing-models is only supported with --service-kind triton."},
-		{c.ServiceKind != triton && len(c.Parameters) > 0, "--request-parameter is only supported with --service-kind triton."},
+		{!kind.models && len(c.Trace) > 0, "The trace options are only supported with --service-kind triton."},
+		{!kind.models && len(c.Composing) > 0, "--bls-composing-models is only supported with --service-kind triton."},
+		{!kind.models && len(c.Parameters) > 0, "--request-parameter is only supported with --service-kind triton."},
 		{c.ServiceKind != "openai" && c.Mode == perf.Sessions, "Session concurrency mode is only supported with OpenAI service kind."},
 	} {
 		if wrong.violated {
