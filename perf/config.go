@@ -12,6 +12,7 @@ import (
 	"triton/perf/load"
 	"triton/pkg/client"
 	"triton/pkg/kserve"
+	"triton/pkg/measure"
 )
 
 // Range holds the levels of a sweep: those of List, or else from Start to End, both
@@ -104,11 +105,14 @@ type Config struct {
 
 	Sequences Sequences
 
-	Windows      Windows
-	Interval     time.Duration // of a time window; the real one is 1.2 times as long
-	Samples      int           // requests in a count window
-	Stability    float64       // maximum spread across three consecutive windows; 0.1 is 10 %
-	MaxTrials    int
+	Windows   Windows
+	Interval  time.Duration // of a time window; the real one is 1.2 times as long
+	Samples   int           // requests in a count window
+	Stability float64       // maximum spread across three consecutive windows; 0.1 is 10 %
+	MaxTrials int
+	// StopWhen ends a level when its confidence intervals are as narrow as these goals, instead
+	// of when three windows agree. The time limit is that of MaxTrials windows.
+	StopWhen     []Goal
 	Percentile   float64       // of the latency that decides stability; 0 is the average
 	LatencyLimit time.Duration // 0: no limit
 
@@ -116,6 +120,10 @@ type Config struct {
 	// schedule it is the number of its requests after the warm-up.
 	RequestCount int
 	WarmupCount  int
+
+	// TolerateErrors counts requests that the server refuses, in Summary.Errors. Without it the
+	// first one ends the run.
+	TolerateErrors bool
 
 	Data data.Options
 
@@ -157,6 +165,8 @@ type Deps struct {
 	// Alarm makes the alarm that starts requests with a schedule; nil means
 	// load.TimerAlarm.
 	Alarm func(stop <-chan struct{}) load.Alarm
+	// Usage reads how busy this process and the machine are; nil: Summary.Process is not set.
+	Usage func() measure.Usage
 	// Interrupt, when closed, ends the level and still reports it. Cancelling
 	// the context instead stops at once.
 	Interrupt <-chan struct{}

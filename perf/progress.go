@@ -19,6 +19,19 @@ type Progress struct {
 	Requests           uint64        // completed since the level began
 	Elapsed            time.Duration // since the level began
 	P50, P90, P95, P99 time.Duration // since the level began, accurate to about 6 %
+
+	Level, Levels int  // the level, from 1, and their number; 0: not known
+	WarmingUp     bool // the level has not begun to measure
+	MaxTrials     int  // the last window
+	// Spread is that of the last windows, and SpreadLimit the one that ends the level. Both are 0
+	// before the third window and with Config.StopWhen.
+	Spread      Spread
+	SpreadLimit float64
+	// Widths are the widths of the intervals that Config.StopWhen names, after each window.
+	Widths []Width
+	Errors uint64
+	// Process is how busy the client was in the window before; nil if it is not known.
+	Process *Process
 }
 
 // progress tracks the current level for Progress.

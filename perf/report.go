@@ -53,13 +53,31 @@ type Level struct {
 	Incomplete bool     // interrupted
 	Trials     int      // windows measured
 	Profile    *Profile // with Config.Profile
+	WarmUp     WarmUp
+	// Spread is that of the last windows, which the stability limit is compared with.
+	Spread Spread
+	Grade  Grade
+	// ClientLimit says why the figures are those of the client rather than of the server, and by
+	// how much; empty if they are not.
+	ClientLimit string
 	Summary
+}
+
+// WarmUp is what the level sent before its first window. No figure counts it.
+type WarmUp struct {
+	Requests int // completed
+	Duration time.Duration
+	Limit    bool // the level did not become steady within the time limit
 }
 
 // Percentile is one latency percentile.
 type Percentile struct {
 	P       float64
 	Latency time.Duration
+	// Interval is the confidence interval of the latency, in nanoseconds. It has no upper end if
+	// too few requests were slower.
+	Interval Interval
+	Samples  int // requests that the percentile is computed from
 }
 
 // Summary holds the figures of one window or of the windows of a level.
@@ -73,6 +91,18 @@ type Summary struct {
 	Percentiles []Percentile // ascending; 50, 90, 95, 99 and Config.Percentile
 	// Stabilizing is the latency that decides stability: the average or a percentile.
 	Stabilizing time.Duration
+
+	P999       Percentile // p99.9
+	MaxLatency time.Duration
+	// Confidence intervals of Throughput and, in nanoseconds, of AvgLatency.
+	ThroughputInterval, AvgInterval Interval
+	// StabilizingInterval is that of Stabilizing.
+	StabilizingInterval Interval
+	// Errors is the number of failed requests. They end the run, except with
+	// Config.TolerateErrors.
+	Errors uint64
+	// Process is how busy the client was; nil without Deps.Usage.
+	Process *Process
 
 	Sequences int // sequences that ended
 	// Responses is the number of responses with outputs: one for each request, unless the
@@ -92,10 +122,13 @@ type ScheduleStats struct {
 	SendRate float64 // requests per second that started
 	Delayed  int     // requests that started more than a millisecond late
 	MaxLate  time.Duration
+	AvgLate  time.Duration
 	// Latencies from the scheduled start of a request to its end. Those of Summary begin
 	// when the request was sent.
 	AvgLatency  time.Duration
 	Percentiles []Percentile
+	P999        Percentile
+	MaxLatency  time.Duration
 }
 
 // Latency returns the latency of percentile p, 0 if it was not computed.

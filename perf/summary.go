@@ -73,7 +73,7 @@ func (r *run) schedule(w *window, latencies []int64) *ScheduleStats {
 func (r *run) latencies(list []int64) (mean time.Duration, all []Percentile) {
 	slices.Sort(list)
 	for _, p := range percentiles(r.settings.Percentile) {
-		all = append(all, Percentile{p, time.Duration(measure.Percentile(list, p))})
+		all = append(all, Percentile{P: p, Latency: time.Duration(measure.Percentile(list, p)), Samples: len(list)})
 	}
 	return time.Duration(measure.Mean(list)), all
 }
