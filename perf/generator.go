@@ -66,6 +66,8 @@ func (r *run) generator(ctx context.Context, q *requests) load.Generator {
 		Live:   r.settings.Live,
 		Max:    r.settings.MaxInFlight,
 		Alarm:  r.deps.Alarm,
+
+		TolerateErrors: r.settings.TolerateErrors,
 	}
 	if r.settings.Mode == FixedSchedule {
 		r.entries = newEntries(q.prepared[0], r.set.Times())
@@ -110,23 +112,4 @@ func (r *run) generated(at Load, total int) load.Level {
 		l.Schedule = load.Constant(at.Value)
 	}
 	return l
-}
-
-// start puts the generator under the load of a level. Requests of the level before that are
-// still in flight complete in the first window, unless they belong to sequences or to a
-// schedule.
-func (r *run) start(ctx context.Context, gen load.Generator, l *Level) error {
-	if r.model.sequence || l.Load.Mode.Rate() {
-		if err := gen.Drain(ctx); err != nil {
-			return err
-		}
-	}
-	if l.Load.Mode.Rate() {
-		r.observe(LevelStarted{l.Batch, l.Load})
-		gen.Start(r.generated(l.Load, 0))
-		return nil
-	}
-	gen.Start(r.generated(l.Load, 0))
-	r.observe(LevelStarted{l.Batch, l.Load})
-	return nil
 }

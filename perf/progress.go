@@ -22,7 +22,7 @@ type Progress struct {
 
 	Level, Levels int  // the level, from 1, and their number; 0: not known
 	WarmingUp     bool // the level has not begun to measure
-	MaxTrials     int  // the last window
+	MaxTrials     int  // the last window; 0: not known
 	// Spread is that of the last windows, and SpreadLimit the one that ends the level. Both are 0
 	// before the third window and with Config.StopWhen.
 	Spread      Spread
@@ -54,7 +54,15 @@ func (s *progress) start(gen load.Generator, l *Level, c Settings) {
 	if c.Live {
 		gen.Snapshot(&s.mu.base)
 	}
-	s.mu.p = Progress{Batch: l.Batch, Load: l.Load}
+	s.mu.p = Progress{
+		Batch: l.Batch, Load: l.Load, Level: l.Number, Levels: c.Levels(),
+		WarmingUp: true, MaxTrials: c.MaxTrials,
+	}
+	if len(c.StopWhen) > 0 || c.RequestCount > 0 {
+		s.mu.p.MaxTrials = 0
+	} else {
+		s.mu.p.SpreadLimit = c.Stability
+	}
 	if c.Windows == TimeWindows && c.RequestCount == 0 {
 		s.mu.p.Window = windowLength(c.Interval)
 	}
@@ -66,7 +74,17 @@ func (s *progress) window() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.p.Trial++
+	s.mu.p.WarmingUp = false
 	s.mu.windowStart = time.Now()
+}
+
+// done records the figures of a window.
+func (s *progress) done(w *Summary, l *Level) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.p.Spread, s.mu.p.Widths = l.Spread, l.Widths
+	s.mu.p.Errors += w.Errors
+	s.mu.p.Process = w.Process
 }
 
 func (s *progress) snapshot() Progress {
@@ -88,4 +106,11 @@ func (s *progress) snapshot() Progress {
 		*q.into = time.Duration(c.Percentile(q.p))
 	}
 	return p
+}
+
+// widths records the intervals of a level.
+func (s *progress) widths(l *Level) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.p.Widths = l.Widths
 }

@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"fmt"
 	"math"
 	"time"
 )
@@ -69,3 +70,49 @@ func (p *Process) Busy() float64 {
 
 // Grade is the quality of the figures of a level, from A to F; empty without requests.
 type Grade string
+
+// grades are the relative widths of intervals up to which a level has a grade.
+var grades = []struct {
+	grade Grade
+	width float64
+}{{"A", 0.01}, {"B", 0.02}, {"C", 0.05}, {"D", 0.1}}
+
+// judge grades a level, and says whether the client limited it.
+func (r *run) judge(l *Level) {
+	if l.Requests == 0 {
+		return
+	}
+	l.ClientLimit = l.clientLimit()
+	l.Grade = grade(l)
+	if p := l.Process; l.ClientLimit != "" && p != nil {
+		r.notice(fmt.Sprintf("WARNING: %s: the client limited this level: %s.", l.Load, l.ClientLimit))
+	}
+}
+
+func grade(l *Level) Grade {
+	if l.ClientLimit != "" || l.Errors > 0 {
+		return "F"
+	}
+	if !l.Stable {
+		return "E"
+	}
+	width := max(l.ThroughputInterval.Width(l.Throughput), l.StabilizingInterval.Width(float64(l.Stabilizing)))
+	for _, g := range grades {
+		if width <= g.width {
+			return g.grade
+		}
+	}
+	return "E"
+}
+
+// String describes the load for people.
+func (l Load) String() string {
+	switch l.Mode {
+	case Concurrency:
+		return fmt.Sprintf("concurrency %d", l.Concurrency())
+	case RequestRate:
+		return fmt.Sprintf("request rate %.6g", l.Value)
+	default:
+		return "schedule"
+	}
+}

@@ -56,6 +56,8 @@ type Level struct {
 	WarmUp     WarmUp
 	// Spread is that of the last windows, which the stability limit is compared with.
 	Spread Spread
+	// Widths are those of the goals of Config.StopWhen.
+	Widths []Width
 	Grade  Grade
 	// ClientLimit says why the figures are those of the client rather than of the server, and by
 	// how much; empty if they are not.

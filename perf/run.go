@@ -33,6 +33,7 @@ type run struct {
 	progress progress
 	recorder *recorder // with Config.Profile
 	entries  *entries  // of mode FixedSchedule
+	watcher  *watcher  // nil without Deps.Usage
 }
 
 // Run measures a model. With an error it may return a report of the levels that
@@ -58,7 +59,9 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 	}
 	r.report.Settings = r.settings
 	r.observe(Started{Settings: r.settings, Progress: r.progress.snapshot})
+	r.watcher = watch(d)
 	err = r.sweep(ctx)
+	r.watcher.close()
 	restore()
 	r.observe(Finished{r.report})
 	return r.report, err
@@ -168,9 +171,6 @@ func (r *run) sweepBatch(ctx context.Context, batch int) error {
 	}
 	gen := r.generator(ctx, requests)
 	defer gen.Close()
-	if err := r.warmUp(ctx, gen); err != nil {
-		return r.loadError(ctx, gen, err)
-	}
 	return r.loadError(ctx, gen, r.search(ctx, gen, batch))
 }
 
@@ -190,24 +190,6 @@ func (r *run) loadError(ctx context.Context, gen load.Generator, err error) erro
 
 // failureWait is how long a failed run waits for requests in flight.
 const failureWait = time.Second
-
-// warmUp sends the warm-up requests, which no level counts.
-func (r *run) warmUp(ctx context.Context, gen load.Generator) error {
-	n := r.settings.WarmupCount
-	if n == 0 {
-		return nil
-	}
-	at := Load{r.settings.Mode, r.settings.Range.first()}
-	if at.Concurrency() > n {
-		r.notice("WARNING: The number of concurrent requests exceeds the warmup request count. Adjusting warmup concurrency to match the warmup request count.")
-		at.Value = float64(n)
-	}
-	done := gen.Start(r.generated(at, n))
-	if at.Mode == Concurrency {
-		r.observe(LevelStarted{Batch: r.settings.Batches[0], Load: at})
-	}
-	return r.await(ctx, gen, done)
-}
 
 // await waits until done receives, a worker fails or the run is interrupted.
 func (r *run) await(ctx context.Context, gen load.Generator, done <-chan struct{}) error {

@@ -8,34 +8,39 @@ import (
 	"triton/pkg/measure"
 )
 
-// summarize computes the figures of a window.
-func (r *run) summarize(w *window, batch int) Summary {
+// glance computes the figures of a window that decide stability and are printed after it. Load
+// runs meanwhile, so it does not sort: it takes a few passes over the samples.
+func (r *run) glance(w *window, batch int) (Summary, []int64) {
 	s := Summary{
 		Requests: len(w.samples),
 		Duration: time.Duration(w.ns),
 		Overhead: w.overhead,
 		Server:   w.server,
 		GPU:      w.gpu,
-		StdDev:   math.MaxUint64,
+		Errors:   w.refused,
+		Process:  w.process.figures(),
 	}
 	s.Throughput = measure.Throughput(uint64(s.Requests)*uint64(max(batch, 1)), w.ns)
 	latencies := make([]int64, len(w.samples))
-	for i, sample := range w.samples {
+	for i := range w.samples {
+		sample := &w.samples[i]
 		latencies[i] = sample.Latency
+		s.MaxLatency = max(s.MaxLatency, time.Duration(sample.Latency))
 		s.Responses += int(sample.Responses)
 		if sample.SequenceEnd {
 			s.Sequences++
 		}
 	}
 	s.ResponseThroughput = measure.Throughput(uint64(s.Responses), w.ns)
-	s.AvgLatency, s.Percentiles = r.latencies(latencies)
+	s.AvgLatency = time.Duration(measure.Mean(latencies))
 	s.StdDev = measure.StdDevMicros(latencies)
 	if s.Requests == 1 {
 		r.notice("WARNING: Pass contained only one request, so sample latency standard deviation will be infinity (UINT64_MAX).")
 	}
 	s.Stabilizing = s.AvgLatency
 	if p := r.settings.Percentile; p > 0 {
-		s.Stabilizing = s.Latency(p)
+		s.Stabilizing = time.Duration(measure.PercentileOf(latencies, p))
+		s.Percentiles = []Percentile{{P: p, Latency: s.Stabilizing, Samples: s.Requests}}
 	}
 	// As in perf_analyzer, streams of decoupled models have no client times.
 	if n := int64(w.totals.Completed); n > 0 && !r.settings.Decoupled {
@@ -46,10 +51,73 @@ func (r *run) summarize(w *window, batch int) Summary {
 			Receive:   time.Duration(w.totals.Receive / n),
 		}
 	}
+	return s, latencies
+}
+
+// summarize computes all figures of the windows of a level. The load is paused.
+func (r *run) summarize(w *window, batch int) Summary {
+	s, latencies := r.glance(w, batch)
+	batches := measure.Divide(w.samples, w.from, w.to())
+	slices.Sort(latencies)
+	s.Percentiles = nil
+	for _, p := range percentiles(r.settings.Percentile) {
+		s.Percentiles = append(s.Percentiles, percentile(p, latencies, w.samples, &batches))
+	}
+	s.P999 = percentile(99.9, latencies, w.samples, &batches)
+	s.ThroughputInterval = around(s.Throughput, batches.Count().Half/float64(max(s.Requests, 1)))
+	mean := float64(s.AvgLatency)
+	s.AvgInterval = around(mean, batches.Mean(w.samples, latencyOfSample).Half/mean)
+	s.StabilizingInterval = s.AvgInterval
+	for _, p := range s.Percentiles {
+		if p.P == r.settings.Percentile {
+			s.StabilizingInterval = p.Interval
+		}
+	}
 	if r.settings.Mode.Rate() {
 		s.Schedule = r.schedule(w, latencies)
 	}
 	return s
+}
+
+func latencyOfSample(s *measure.Sample) float64 { return float64(s.Latency) }
+
+// around returns the interval of a value from its relative width, which is not a number for 0/0.
+func around(value, width float64) Interval {
+	if math.IsInf(width, 0) || math.IsNaN(width) {
+		return Interval{}
+	}
+	return Interval{max(0, value*(1-width)), value * (1 + width)}
+}
+
+// percentile computes a percentile of sorted latencies and its interval.
+func percentile(p float64, sorted []int64, samples []measure.Sample, batches *measure.Batches) Percentile {
+	is := Percentile{P: p, Latency: time.Duration(measure.Percentile(sorted, p)), Samples: len(sorted)}
+	at := func(rank int) int64 { return sorted[rank] }
+	is.Interval = percentileInterval(p, int64(is.Latency), at, samples, batches)
+	return is
+}
+
+// percentileInterval returns the interval of percentile p, whose value is given. at returns the
+// latency of a rank.
+func percentileInterval(p float64, value int64, at func(rank int) int64, samples []measure.Sample, batches *measure.Batches) Interval {
+	half := batches.Mean(samples, func(s *measure.Sample) float64 {
+		if s.Latency <= value {
+			return 1
+		}
+		return 0
+	}).Half
+	if math.IsInf(half, 1) {
+		return Interval{}
+	}
+	low, high := measure.QuantileRanks(p, len(samples), half)
+	i := Interval{High: math.Inf(1)}
+	if low >= 0 {
+		i.Low = float64(at(low))
+	}
+	if high < len(samples) {
+		i.High = float64(at(high))
+	}
+	return i
 }
 
 // late is the delay after which the start of a request counts as delayed.
@@ -58,24 +126,27 @@ const late = time.Millisecond
 // schedule computes how well the schedule was kept. It uses the memory of latencies.
 func (r *run) schedule(w *window, latencies []int64) *ScheduleStats {
 	s := &ScheduleStats{SendRate: measure.Throughput(w.started, w.ns)}
-	for i, sample := range w.samples {
+	var delay time.Duration
+	for i := range w.samples {
+		sample := &w.samples[i]
 		latencies[i] = sample.Late + sample.Latency
+		delay += time.Duration(sample.Late)
 		s.MaxLate = max(s.MaxLate, time.Duration(sample.Late))
 		if time.Duration(sample.Late) > late {
 			s.Delayed++
 		}
 	}
-	s.AvgLatency, s.Percentiles = r.latencies(latencies)
-	return s
-}
-
-// latencies sorts latencies and returns their mean and percentiles.
-func (r *run) latencies(list []int64) (mean time.Duration, all []Percentile) {
-	slices.Sort(list)
-	for _, p := range percentiles(r.settings.Percentile) {
-		all = append(all, Percentile{P: p, Latency: time.Duration(measure.Percentile(list, p)), Samples: len(list)})
+	if n := len(latencies); n > 0 {
+		s.AvgLate = delay / time.Duration(n)
+		s.MaxLatency = time.Duration(slices.Max(latencies))
 	}
-	return time.Duration(measure.Mean(list)), all
+	slices.Sort(latencies)
+	s.AvgLatency = time.Duration(measure.Mean(latencies))
+	for _, p := range percentiles(r.settings.Percentile) {
+		s.Percentiles = append(s.Percentiles, Percentile{P: p, Latency: time.Duration(measure.Percentile(latencies, p)), Samples: len(latencies)})
+	}
+	s.P999 = Percentile{P: 99.9, Latency: time.Duration(measure.Percentile(latencies, 99.9)), Samples: len(latencies)}
+	return s
 }
 
 func percentiles(extra float64) []float64 {

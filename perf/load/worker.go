@@ -2,10 +2,12 @@ package load
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"triton/pkg/client/lane"
 	"triton/pkg/measure"
+	"triton/pkg/status"
 )
 
 // worker sends one request at a time over a lane of its own.
@@ -19,6 +21,8 @@ type worker struct {
 	started atomic.Uint64
 	busy    atomic.Bool // a request is in flight
 	err     atomic.Pointer[error]
+	refused atomic.Uint64         // requests whose error was tolerated
+	refusal atomic.Pointer[error] // the last of these errors
 }
 
 func newWorker(o *Options, id int) *worker {
@@ -49,7 +53,7 @@ func (w *worker) close() {
 func (w *worker) send(ctx context.Context, n uint64, scheduled int64) error {
 	w.options.Source.Next(w.id, n, &w.request)
 	if err := w.do(ctx); err != nil {
-		return err
+		return w.tolerate(err)
 	}
 	w.record(scheduled)
 	if w.options.Record != nil {
@@ -58,6 +62,16 @@ func (w *worker) send(ctx context.Context, n uint64, scheduled int64) error {
 	if w.options.Check != nil {
 		return w.options.Check(&w.request, &w.x)
 	}
+	return nil
+}
+
+// tolerate returns an error that ends the worker.
+func (w *worker) tolerate(err error) error {
+	if !w.options.TolerateErrors || !errors.As(err, new(*status.Error)) {
+		return err
+	}
+	w.refused.Add(1)
+	w.refusal.Store(&err)
 	return nil
 }
 

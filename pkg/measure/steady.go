@@ -1,0 +1,33 @@
+package measure
+
+// Steady returns how many values at the beginning of a series do not belong to its steady state, by
+// the rule MSER-5: of all numbers of groups of five values, the one whose removal leaves the mean
+// of the rest with the least squared standard error. ok is false if it is more than half of the
+// series, which then has no steady state. (K. P. White, M. Cobb, S. Spratt, A comparison of five
+// steady-state truncation heuristics for simulation, Winter Simulation Conference 2000.)
+func Steady(series []float64) (skip int, ok bool) {
+	groups := join(series, mserGroup)
+	n := len(groups)
+	if n < 2*mserGroup {
+		return 0, true
+	}
+	// From the end to the beginning, sum and sum of squares of the groups that stay.
+	var sum, squares float64
+	best, least := 0, -1.0
+	shift := average(groups) // keeps the squares small
+	for d := n - 1; d >= 0; d-- {
+		v := groups[d] - shift
+		sum += v
+		squares += v * v
+		left := float64(n - d)
+		if left < mserGroup { // a few groups agree by chance
+			continue
+		}
+		if error2 := (squares - sum*sum/left) / (left * left); least < 0 || error2 <= least {
+			best, least = d, error2
+		}
+	}
+	return best * mserGroup, best <= n/2
+}
+
+const mserGroup = 5
