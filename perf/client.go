@@ -132,35 +132,45 @@ func (u *processUse) figures() *Process {
 	return &p
 }
 
-// A level is the client's when the client uses nearly all of its processor time, when it notices
-// responses so late that this is a tenth of the latency, or when it sends one request in a hundred
-// late. Delays up to shortDelay are the price of a wake-up.
+// The client limits a level when it uses nearly all of its processor time, or when it notices
+// responses so late that this is a tenth of the latency. Delays up to shortDelay are the price of a
+// wake-up.
 const (
 	saturated  = 0.9
 	shortDelay = 100 * time.Microsecond
 	longDelay  = 0.1 // of the average latency
-	manyLate   = 0.01
 )
 
 // clientLimit says why the figures are those of the client, and by how much; empty if they are not.
 func (s *Summary) clientLimit() string {
-	var why []string
-	if p := s.Process; p != nil {
-		if p.Delay > shortDelay && float64(p.Delay) >= longDelay*float64(s.AvgLatency) {
-			why = append(why, fmt.Sprintf("it noticed responses %d usec late on average, %.0f %% of the latency",
-				p.Delay.Microseconds(), min(100, 100*float64(p.Delay)/float64(s.AvgLatency))))
-		}
-		if len(why) > 0 || p.Busy() >= saturated {
-			text := fmt.Sprintf("it used %.2f of %g cores", p.CPU.Seconds()/p.Duration.Seconds(), p.Cores)
-			if p.Machine >= 0 {
-				text += fmt.Sprintf(", and the machine was %.0f %% busy", 100*p.Machine)
-			}
-			why = append(why, text)
-		}
+	p := s.Process
+	if p == nil {
+		return ""
 	}
-	if t := s.Schedule; t != nil && float64(t.Delayed) > manyLate*float64(s.Requests) {
-		why = append(why, fmt.Sprintf("%.1f %% of the requests started more than 1 ms late, on average %d usec",
-			100*float64(t.Delayed)/float64(s.Requests), t.AvgLate.Microseconds()))
+	var why []string
+	if p.Delay > shortDelay && float64(p.Delay) >= longDelay*float64(s.AvgLatency) {
+		why = append(why, fmt.Sprintf("it noticed responses %d usec late on average, %.0f %% of the latency",
+			p.Delay.Microseconds(), min(100, 100*float64(p.Delay)/float64(s.AvgLatency))))
+	}
+	if len(why) > 0 || p.Busy() >= saturated {
+		text := fmt.Sprintf("it used %.2f of %g cores", p.Busy()*p.Cores, p.Cores)
+		if p.Machine >= 0 {
+			text += fmt.Sprintf(", and the machine was %.0f %% busy", 100*p.Machine)
+		}
+		why = append(why, text)
 	}
 	return strings.Join(why, "; ")
+}
+
+// manyLate is the share of late requests above which perf_analyzer warns.
+const manyLate = 0.01
+
+// lateText says how late the requests of a schedule were; empty if they were not.
+func (s *Summary) lateText() string {
+	t := s.Schedule
+	if t == nil || float64(t.Delayed) <= manyLate*float64(s.Requests) {
+		return ""
+	}
+	return fmt.Sprintf("%.1f %% of the requests started more than 1 ms late, on average %d usec",
+		100*float64(t.Delayed)/float64(s.Requests), t.AvgLate.Microseconds())
 }

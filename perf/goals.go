@@ -75,7 +75,7 @@ func (t *goalTrial) steady() []measure.Sample { return t.samples[t.offsets[t.fir
 func (r *run) measureGoals(ctx context.Context, clock *levelClock, l *Level) (*window, error) {
 	var t goalTrial
 	begin, look := clock.windowStart, firstLook
-	limit := time.Duration(r.settings.MaxTrials) * windowLength(r.settings.Interval)
+	limit := r.settings.LevelLimit()
 	length := min(goalWindow, limit)
 	for elapsed := time.Duration(0); elapsed < limit && !l.Stable && !l.Incomplete; elapsed = time.Duration(clock.windowStart - begin) {
 		if err := r.goalWindow(ctx, clock, l, &t, length); err != nil {
@@ -241,4 +241,9 @@ func widthsText(widths []Width) string {
 		all = append(all, fmt.Sprintf("the interval of %s is %s, and ±%.3g %% is wanted", w.Figure, is, 100*w.Width))
 	}
 	return strings.Join(all, "; ")
+}
+
+// LevelLimit returns the time after which a level with goals ends in any case.
+func (c *Config) LevelLimit() time.Duration {
+	return time.Duration(c.MaxTrials) * windowLength(c.Interval)
 }

@@ -82,15 +82,15 @@ func (r *run) judge(l *Level) {
 	if l.Requests == 0 {
 		return
 	}
-	l.ClientLimit = l.clientLimit()
+	l.ClientLimit, l.Late = l.clientLimit(), l.lateText()
 	l.Grade = grade(l)
-	if p := l.Process; l.ClientLimit != "" && p != nil {
+	if l.ClientLimit != "" {
 		r.notice(fmt.Sprintf("WARNING: %s: the client limited this level: %s.", l.Load, l.ClientLimit))
 	}
 }
 
 func grade(l *Level) Grade {
-	if l.ClientLimit != "" || l.Errors > 0 {
+	if l.ClientLimit != "" || l.Late != "" || l.Errors > 0 {
 		return "F"
 	}
 	if !l.Stable {

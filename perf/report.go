@@ -30,6 +30,11 @@ func (r *Report) Measured() []Level {
 	return all
 }
 
+// Late reports whether the client limited a level or sent requests late.
+func (r *Report) Late() bool {
+	return slices.ContainsFunc(r.Measured(), func(l Level) bool { return l.ClientLimit != "" || l.Late != "" })
+}
+
 // Settings is the configuration of a run with what the server reported.
 type Settings struct {
 	Config
@@ -60,8 +65,8 @@ type Level struct {
 	Widths []Width
 	Grade  Grade
 	// ClientLimit says why the figures are those of the client rather than of the server, and by
-	// how much; empty if they are not.
-	ClientLimit string
+	// how much; Late says how many requests of a schedule were late. They are empty otherwise.
+	ClientLimit, Late string
 	Summary
 }
 
@@ -69,7 +74,7 @@ type Level struct {
 type WarmUp struct {
 	Requests int // completed
 	Duration time.Duration
-	Limit    bool // the level did not become steady within the time limit
+	Limit    bool // not every worker had received a response after the length of a window
 }
 
 // Percentile is one latency percentile.

@@ -164,7 +164,7 @@ func TestReports(t *testing.T) {
 						require.NoError(t, report.WriteComposingCSV(&out, rep, p, report.CSVOptions{Notes: &notes}))
 					}
 					out.WriteString("--- table\n")
-					require.NoError(t, report.WriteTable(&out, rep))
+					require.NoError(t, report.WriteTable(&out, rep, false))
 				}
 				out.WriteString("--- notes\n")
 				out.Write(notes.Bytes())

@@ -2,11 +2,17 @@ package perf
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
 
 func (c *Config) validate() error {
+	for _, g := range c.StopWhen {
+		if err := g.Validate(); err != nil {
+			return fmt.Errorf("perf: %w", err)
+		}
+	}
 	switch {
 	case c.Model == "":
 		return errors.New("perf: no model is named")
@@ -18,6 +24,8 @@ func (c *Config) validate() error {
 		return errors.New("perf: intervals must be >= 0 and not all 0")
 	case c.Mode == FixedSchedule && (c.RequestCount != 0 || slices.Max(c.Batches) > 1):
 		return errors.New("perf: the data of a fixed schedule decides the number of requests, each with one step")
+	case len(c.StopWhen) > 0 && (c.RequestCount > 0 || c.Mode == FixedSchedule):
+		return errors.New("perf: goals and a number of requests both say when a level ends")
 	case c.Sequences.IDCount == 0 || c.Sequences.Slots < 1:
 		return errors.New("perf: there must be at least one sequence and one sequence ID")
 	case c.Mode.sweeps():

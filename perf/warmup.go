@@ -3,7 +3,6 @@ package perf
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"triton/perf/load"
@@ -80,7 +79,6 @@ func (r *run) settle(ctx context.Context, gen load.Generator, l *Level) error {
 	for !answered(gen) {
 		if time.Since(begin) >= limit {
 			l.WarmUp.Limit = true
-			r.notice(fmt.Sprintf("WARNING: Not every request in flight was answered within %d msec, the length of a window; the measurement begins anyway.", limit.Milliseconds()))
 			return nil
 		}
 		if err := r.pause(ctx, gen, answerPoll); err != nil {

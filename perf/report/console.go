@@ -148,6 +148,10 @@ func label(m perf.Mode) string {
 
 func (c *Console) windows() {
 	s := c.settings
+	if len(s.StopWhen) > 0 {
+		c.goals()
+		return
+	}
 	mode := "time_windows"
 	if s.Windows == perf.CountWindows {
 		mode = "count_windows"
@@ -203,7 +207,12 @@ func (c *Console) level(l *perf.Level) {
 	if l.Overhead > 50 {
 		c.printf("[WARNING] Perf Analyzer is not able to keep up with the desired load. The results may not be accurate.\n")
 	}
-	if !l.Stable && !l.Incomplete {
+	if c.verbose {
+		c.quality(l)
+	}
+	if !l.Stable && !l.Incomplete && len(c.settings.StopWhen) > 0 {
+		c.printf("[WARNING] This level is not stable: its confidence intervals are wider than wanted.\n")
+	} else if !l.Stable && !l.Incomplete {
 		c.printf("[WARNING] This level is not stable: its windows differ by more than %.6g %%.\n", 100*c.settings.Stability)
 	}
 }

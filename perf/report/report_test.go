@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"triton/perf"
+	"triton/pkg/ui"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -69,8 +71,8 @@ func TestMetricsBlockAndCells(t *testing.T) {
 	require.Equal(t, "  Server Prometheus Metrics: \nToo many GPUs on system to print out individual Prometheus metrics, use the CSV output feature to see metrics.\n", out.String())
 	out.Reset()
 	require.NoError(t, WriteCSV(&out, rep, CSVOptions{Verbose: true}))
-	require.Equal(t, `Concurrency,Inferences/Second,Client Send,Client Recv,p50 latency,p99 latency,Avg latency,request/response,response wait,Avg GPU Utilization,Avg GPU Power Usage,Max GPU Memory Usage,Total GPU Memory
-4,10,0,0,1000,2000,1500,0,0,GPU-00:0.255;GPU-01:0.255;,GPU-00:71.1235;GPU-01:71.1235;,GPU-00:16000000000;GPU-01:16000000000;,GPU-00:25000000000;GPU-01:25000000000;
+	require.Equal(t, `Concurrency,Inferences/Second,Client Send,Client Recv,p50 latency,p99 latency,Avg latency,request/response,response wait,Avg GPU Utilization,Avg GPU Power Usage,Max GPU Memory Usage,Total GPU Memory,p99.9 latency,Max latency,Request count,Throughput low,Throughput high,Latency low,Latency high,Grade,Client cores,Client delay,Late,Errors,Warm-up,Seed
+4,10,0,0,1000,2000,1500,0,0,GPU-00:0.255;GPU-01:0.255;,GPU-00:71.1235;GPU-01:71.1235;,GPU-00:16000000000;GPU-01:16000000000;,GPU-00:25000000000;GPU-01:25000000000;,0,0,100,,,,,,,,,0,0,0
 `, out.String())
 }
 
@@ -144,13 +146,60 @@ func TestTableNamesFailedLevels(t *testing.T) {
 	shaky := perf.Level{Batch: 1, Load: perf.Load{Value: 9}}
 	rep.Levels, rep.Failed = append(rep.Levels, cut), []perf.Level{slow, shaky}
 	var out bytes.Buffer
-	require.NoError(t, WriteTable(&out, rep))
-	for _, want := range []string{"interrupted", "over the latency limit", "│     1 │           9 │       - │      - │      - │      - │ not stable"} {
+	require.NoError(t, WriteTable(&out, rep, false))
+	for _, want := range []string{"interrupted", "over the latency limit", "│     1 │           9 │       - │  - │      - │      - │      - │        - │      - │        - │            - │ -     │ not stable"} {
 		require.Contains(t, out.String(), want)
 	}
 	out.Reset()
-	require.NoError(t, WriteTable(&out, &perf.Report{}))
+	require.NoError(t, WriteTable(&out, &perf.Report{}, false))
 	require.Empty(t, out.String())
+}
+
+func TestTableShowsTheQuality(t *testing.T) {
+	t.Parallel()
+	l := level(1000)
+	l.ThroughputInterval = perf.Interval{Low: 990, High: 1012}
+	l.Percentiles[0].Samples, l.Percentiles[1].Samples = 100, 100
+	l.P999 = perf.Percentile{P: 99.9, Latency: 3 * time.Millisecond, Samples: 20000}
+	l.MaxLatency, l.Grade, l.ClientLimit, l.Late, l.Errors = 4*time.Millisecond, "F", "it is busy", "20 %", 7
+	l.Process = &perf.Process{CPU: 3 * time.Second, Duration: 2 * time.Second, Cores: 2}
+	rep := &perf.Report{Levels: []perf.Level{l}}
+	rep.Settings.Batches = []int{1}
+	var plain, color bytes.Buffer
+	require.NoError(t, WriteTable(&plain, rep, false))
+	require.Contains(t, plain.String(), "│  1000.0 │ 1.2 │   1500 │   1000 │  2000* │     3000 │   4000 │      100 │    1.50 of 2 │ F     │ the client was the limit, requests started late, 7 requests failed │")
+	require.Contains(t, plain.String(), "\n* fewer than 10 requests were slower: too few for a reliable percentile\n")
+	require.NotContains(t, plain.String(), "\x1b")
+	require.NoError(t, WriteTable(&color, rep, true))
+	require.Contains(t, color.String(), ui.Faint("2000*"))
+	require.Equal(t, plain.String(), ansi.Strip(color.String()), "colors do not move the columns")
+}
+
+func TestQualityOfAnUnknownInterval(t *testing.T) {
+	t.Parallel()
+	var out, notes bytes.Buffer
+	c := NewConsole(&out, &notes, true)
+	c.settings.Stability = 0.1
+	l := level(10)
+	l.AvgInterval = perf.Interval{Low: 1.4e6, High: math.Inf(1)}
+	l.WarmUp = perf.WarmUp{Requests: 3, Duration: 1500 * time.Microsecond, Limit: true}
+	l.Spread = perf.Spread{Throughput: 0.2}
+	l.Schedule = &perf.ScheduleStats{MaxLatency: time.Second, AvgLate: time.Millisecond}
+	l.Process = &perf.Process{CPU: time.Second, Duration: time.Second, Cores: 4, Delay: 20 * time.Microsecond, Probes: 9}
+	l.Errors = 2
+	c.Observe(perf.LevelDone{Level: &l})
+	for _, want := range []string{
+		"Warm-up, not measured: 3 requests in 1.5 msec; not every request in flight was answered by then\n",
+		"Throughput: 10 infer/sec, interval not known\n",
+		"Avg latency: 1500 usec, 95% interval from 1400\n",
+		"Spread of the last windows: throughput 20%, latency 0% (limit 10%)\n",
+		"From schedule: avg 0 usec, p99 0 usec, max 1000000 usec; started late: avg 1000 usec, max 0 usec\n",
+		"Client: 1.00 of 4 cores; responses noticed 20 usec late on average, p99 0 usec (9 probes)\n",
+		"Failed requests: 2\n",
+	} {
+		require.Contains(t, notes.String(), want)
+	}
+	require.NotContains(t, out.String(), "Warm-up", "scripts parse the standard output")
 }
 
 func TestLevelsAreInTheOrderMeasured(t *testing.T) {
@@ -160,7 +209,7 @@ func TestLevelsAreInTheOrderMeasured(t *testing.T) {
 	rep.Levels[0].Number, rep.Failed[0].Number, rep.Levels[1].Number = 1, 2, 3
 	rep.Failed[0].OverLimit = true
 	var table, export bytes.Buffer
-	require.NoError(t, WriteTable(&table, rep))
+	require.NoError(t, WriteTable(&table, rep, false))
 	require.Regexp(t, `(?s) 10\.0 .* 20\.0 .* 30\.0 `, table.String())
 	for i, l := range []*perf.Level{&rep.Levels[0], &rep.Failed[0], &rep.Levels[1]} {
 		l.Load.Value = float64(i + 1)

@@ -17,6 +17,7 @@ type ScreenOptions struct {
 	Live           bool // Out is a terminal for the live view
 	NotesElsewhere bool // Notes is not shown on that terminal
 	Table          bool // print a table at the end
+	Color          bool // Out shows colors
 }
 
 // Screen shows a run: perf_analyzer's lines, under them a live view on a
@@ -60,7 +61,7 @@ func (s *Screen) Observe(e perf.Event) {
 		}
 	case perf.Finished:
 		if s.options.Table {
-			s.err = errors.Join(s.err, WriteTable(s.options.Out, e.Report))
+			s.err = errors.Join(s.err, WriteTable(s.options.Out, e.Report, s.options.Color))
 		}
 	}
 }

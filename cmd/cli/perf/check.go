@@ -42,6 +42,7 @@ func (o *options) finish() error {
 		c.MetricsURL = metricsURL(o.client.Address)
 	}
 	o.applyMaxThreads()
+	o.addFigures()
 	c.Range = o.concurrency
 	if c.Mode == perf.RequestRate {
 		c.Range = o.rate
@@ -76,6 +77,9 @@ func (o *options) check() error {
 		{c.RequestCount > 0 && concurrency && several(level), "--request-count not supported with multiple concurrency values in one run"},
 		{c.RequestCount > 0 && rates && c.RequestCount < int(rate.Start), "--request-count can not be less than request rate"},
 		{c.RequestCount > 0 && rates && several(rate), "--request-count not supported with multiple request rate values in one run"},
+		{c.RequestCount > 0 && len(c.StopWhen) > 0, "Cannot specify --request-count and --stop-when simultaneously: both say when a level ends."},
+		{c.Windows == perf.CountWindows && len(c.StopWhen) > 0, "Cannot specify --measurement-mode count_windows and --stop-when simultaneously: both say when a level ends."},
+		{c.Mode == perf.FixedSchedule && len(c.StopWhen) > 0, "Cannot specify --fixed-schedule and --stop-when simultaneously: both say when a level ends."},
 		{c.MetricsURL != "" && !c.CollectMetrics, "Must specify --collect-metrics when using the --metrics-url option."},
 		{o.metricsInterval && !c.CollectMetrics, "Must specify --collect-metrics when using the --metrics-interval option."},
 		{level.Step <= 0 && several(level) && level.List == nil, "The step of --concurrency-range must be > 0 when its end is above its start."},

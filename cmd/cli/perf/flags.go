@@ -31,6 +31,7 @@ type options struct {
 	help             bool
 	version          bool
 	warnings         []string
+	failOn           []string // conditions of --fail-on
 
 	concurrency, rate         perf.Range // of the load mode that config.Mode names
 	deprecatedMode            bool       // -t or -c: concurrency, whatever else is given
@@ -41,7 +42,7 @@ type options struct {
 }
 
 func newOptions() *options {
-	o := &options{config: perf.DefaultConfig(""), table: "auto"}
+	o := &options{config: perf.DefaultConfig(""), table: "auto", failOn: []string{failOnUnstable, failOnErrors}}
 	o.concurrency, o.rate = o.config.Range, o.config.Range
 	o.client.Headers = map[string]string{}
 	return o
@@ -74,12 +75,13 @@ func (o *options) measurement(t table) {
 	t.integer(&c.MaxTrials, 1, "> 0.", "max-trials", "r", "<n>", "maximum number of windows at each level (10)")
 	t.value("percentile", "", "<0..100>", "percentile of latency that decides stability and is reported, such as 99.9; -1 is the average (-1)", o.setPercentile)
 	t.milliseconds(&c.LatencyLimit, 0, ">= 0 msecs.", "latency-threshold", "l", "<msec>", "stop at the first level above this latency; 0 is no limit (0)")
+	t.value("stop-when", "", "<ci<2%>", "end a level when its 95 % confidence intervals are this narrow, instead of when three windows agree: ci<2%, ci(throughput)<2%, ci(avg)<2%, ci(p99)<5%, or several with commas", o.setStopWhen)
 	t.value("request-count", "", "<n>", "send this number of requests and stop; 0 is no limit (0)", func(text string) error {
 		n, err := atLeast(1, "> 0.", "request-count", "", text)
 		c.RequestCount = cmp.Or(c.RequestCount, n) // the first value counts
 		return err
 	})
-	t.integer(&c.WarmupCount, 0, ">= 0.", "warmup-request-count", "", "<n>", "requests to send before the measurement (0)")
+	t.integer(&c.WarmupCount, 0, ">= 0.", "warmup-request-count", "", "<n>", "requests to send before the measurement of each level (0)")
 	t.toggle("async", "a", "decide stability by throughput alone, as perf_analyzer does for asynchronous calls", func() { c.Async = true })
 	t.toggle("sync", "", "synchronous calls (the default)", func() { c.Sync = true })
 }
@@ -138,8 +140,9 @@ func (o *options) other(t table) {
 	t.value("metrics-interval", "", "<msec>", "time between readings of the metrics (1000)", o.setMetricsInterval)
 	o.tracing(t)
 	t.value("table", "", "<auto|always|never>", "print the closing table; auto prints it on a terminal and for several batch sizes (auto)", o.setTable)
+	t.value("fail-on", "", "<unstable,errors,late|none>", "exit with 2 after a level that was not stable or that the client limited, with 99 at the first request that fails (unstable,errors)", o.setFailOn)
 	t.value("config", "", "<file>", "file with settings in YAML, JSON or TOML; its keys are long options", func(string) error { return nil }) // the function settings reads the file
-	t.MarkOwn("table", "config", "model", "model-version", "batch-size", "url", "protocol", "header", "csv-file", "print-windows")
+	t.MarkOwn("table", "config", "model", "model-version", "batch-size", "url", "protocol", "header", "csv-file", "print-windows", "stop-when", "fail-on")
 	t.toggle("version", "", "print the version", func() { o.version = true })
 	t.toggle("print-windows", "v", "print every window", func() { o.verbose++ })
 	t.toggle("help", "h", "print the options", func() { o.help = true })

@@ -10,6 +10,7 @@ import (
 	"triton/perf/load"
 	"triton/perf/report"
 	"triton/pkg/client/lane"
+	measurement "triton/pkg/measure"
 )
 
 // errQuit is the cause of the cancellation when the second signal ends the measurement.
@@ -26,6 +27,7 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 	out := report.NewScreen(report.ScreenOptions{
 		Out: p.Stdout, Notes: p.Stderr,
 		Verbose: o.verbose > 0,
+		Color:   p.StdoutTerminal,
 		Live:    live, NotesElsewhere: !p.StderrTerminal,
 		Table: o.table == "always" || o.table == "auto" && (p.StdoutTerminal || len(o.config.Batches) > 1),
 	})
@@ -51,6 +53,7 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 		},
 		Observer:  out,
 		Alarm:     load.PreciseAlarm,
+		Usage:     measurement.ReadUsage,
 		Interrupt: interrupt,
 	})
 	err = errors.Join(err, out.Close())

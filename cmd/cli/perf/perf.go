@@ -55,7 +55,7 @@ func run(ctx context.Context, p process.Process, args []string) error {
 	if rep != nil {
 		err = errors.Join(err, writeCSVs(p, o, rep), writeExport(p, o, rep))
 	}
-	return result(p, rep, err)
+	return result(p, o, rep, err)
 }
 
 // writeCSVs writes the report and, for an ensemble, a report for each composing model.
