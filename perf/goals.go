@@ -41,12 +41,13 @@ func (g Goal) Validate() error {
 }
 
 // The intervals are computed after firstLook, and then each time that the level has become longer
-// by the factor nextLook. An interval that is looked at all the time would be found narrow too
-// early, by chance.
+// by the factor nextLook. They must be narrow twice in a row: an interval is narrow too early, by
+// chance, the more often one looks (A. Law, W. D. Kelton, K. Koenig, Relative width sequential
+// confidence intervals for the mean, Communications in Statistics B 10, 1981).
 const (
 	goalWindow = 500 * time.Millisecond
 	firstLook  = time.Second
-	nextLook   = 1.25
+	nextLook   = 1.5
 )
 
 // goalTrial are the windows of a level with goals. Only the samples from the window first on
@@ -56,6 +57,7 @@ type goalTrial struct {
 	offsets []int // of the first sample of each window
 	samples []measure.Sample
 	first   int
+	narrow  bool // the intervals were, when they were computed last
 }
 
 func (t *goalTrial) add(w *window) {
@@ -83,7 +85,7 @@ func (r *run) measureGoals(ctx context.Context, clock *levelClock, l *Level) (*w
 		}
 		if elapsed := time.Duration(clock.windowStart - begin); elapsed >= min(look, limit) {
 			look = time.Duration(float64(elapsed) * nextLook)
-			r.look(l, &t)
+			r.look(l, &t, elapsed >= limit)
 			r.progress.widths(l)
 		}
 	}
@@ -120,15 +122,17 @@ func (r *run) goalWindow(ctx context.Context, clock *levelClock, l *Level, t *go
 }
 
 // look finds the beginning of the steady state, computes the intervals and decides whether the
-// level has been measured long enough.
-func (r *run) look(l *Level, t *goalTrial) {
+// level has been measured long enough. last says that its time is over.
+func (r *run) look(l *Level, t *goalTrial, last bool) {
 	var steady bool
 	t.first, steady = t.transient()
 	l.Widths = r.widths(t.steady(), t.from(), t.to())
-	l.Stable = steady
+	narrow := steady
 	for _, w := range l.Widths {
-		l.Stable = l.Stable && w.Is <= w.Width
+		narrow = narrow && w.Is <= w.Width
 	}
+	l.Stable = narrow && (t.narrow || last)
+	t.narrow = narrow
 	if limit := r.settings.LatencyLimit; limit > 0 && steady {
 		l.Stable = l.Stable || r.beyond(limit, t)
 	}
@@ -218,9 +222,14 @@ func estimate(g Goal, samples []measure.Sample, from, to int64) (float64, Interv
 		for i := range samples {
 			latencies[i] = samples[i].Latency
 		}
-		value := measure.PercentileOf(latencies, p)
-		at := func(rank int) int64 { return measure.Nth(latencies, rank) }
-		return float64(value), percentileInterval(p, value, at, samples, &batches)
+		q := quantiles{samples: samples, batches: &batches, at: func(rank int) int64 { return measure.Nth(latencies, rank) }}
+		for _, below := range percentiles(0) {
+			if below < p {
+				q.percentile(below, measure.PercentileOf(latencies, below))
+			}
+		}
+		is := q.percentile(p, measure.PercentileOf(latencies, p))
+		return float64(is.Latency), is.Interval
 	}
 	sum := 0.0
 	for i := range samples {

@@ -60,10 +60,11 @@ func (r *run) summarize(w *window, batch int) Summary {
 	batches := measure.Divide(w.samples, w.from, w.to())
 	slices.Sort(latencies)
 	s.Percentiles = nil
+	tail := quantiles{samples: w.samples, batches: &batches, at: func(rank int) int64 { return latencies[rank] }}
 	for _, p := range percentiles(r.settings.Percentile) {
-		s.Percentiles = append(s.Percentiles, percentile(p, latencies, w.samples, &batches))
+		s.Percentiles = append(s.Percentiles, tail.percentile(p, measure.Percentile(latencies, p)))
 	}
-	s.P999 = percentile(99.9, latencies, w.samples, &batches)
+	s.P999 = tail.percentile(99.9, measure.Percentile(latencies, 99.9))
 	s.ThroughputInterval = around(s.Throughput, batches.Count().Half/float64(max(s.Requests, 1)))
 	mean := float64(s.AvgLatency)
 	s.AvgInterval = around(mean, batches.Mean(w.samples, latencyOfSample).Half/mean)
@@ -89,35 +90,40 @@ func around(value, width float64) Interval {
 	return Interval{max(0, value*(1-width)), value * (1 + width)}
 }
 
-// percentile computes a percentile of sorted latencies and its interval.
-func percentile(p float64, sorted []int64, samples []measure.Sample, batches *measure.Batches) Percentile {
-	is := Percentile{P: p, Latency: time.Duration(measure.Percentile(sorted, p)), Samples: len(sorted)}
-	at := func(rank int) int64 { return sorted[rank] }
-	is.Interval = percentileInterval(p, int64(is.Latency), at, samples, batches)
-	return is
+// quantiles computes percentiles of a measurement, in ascending order.
+type quantiles struct {
+	samples []measure.Sample
+	batches *measure.Batches
+	at      func(rank int) int64 // the latency of a rank
+	// inflation is how much wider than that of independent requests an interval was. A high
+	// percentile has so few slower requests that their dependence is hard to see. It is not taken
+	// to be less than that of the percentiles below.
+	inflation float64
 }
 
-// percentileInterval returns the interval of percentile p, whose value is given. at returns the
-// latency of a rank.
-func percentileInterval(p float64, value int64, at func(rank int) int64, samples []measure.Sample, batches *measure.Batches) Interval {
-	half := batches.Mean(samples, func(s *measure.Sample) float64 {
-		if s.Latency <= value {
+// percentile returns a percentile and its interval.
+func (q *quantiles) percentile(p float64, latency int64) Percentile {
+	is := Percentile{P: p, Latency: time.Duration(latency), Samples: len(q.samples)}
+	half := q.batches.Mean(q.samples, func(s *measure.Sample) float64 {
+		if s.Latency <= latency {
 			return 1
 		}
 		return 0
 	}).Half
 	if math.IsInf(half, 1) {
-		return Interval{}
+		return is
 	}
-	low, high := measure.QuantileRanks(p, len(samples), half)
-	i := Interval{High: math.Inf(1)}
+	independent := measure.IndependentHalf(p, len(q.samples))
+	q.inflation = max(q.inflation, half/independent, 1)
+	low, high := measure.QuantileRanks(p, len(q.samples), q.inflation*independent)
+	is.Interval.High = math.Inf(1)
 	if low >= 0 {
-		i.Low = float64(at(low))
+		is.Interval.Low = float64(q.at(low))
 	}
-	if high < len(samples) {
-		i.High = float64(at(high))
+	if high < len(q.samples) {
+		is.Interval.High = float64(q.at(high))
 	}
-	return i
+	return is
 }
 
 // late is the delay after which the start of a request counts as delayed.

@@ -159,19 +159,24 @@ func student(f int) float64 {
 	return z + (z3+z)/(4*n) + (5*z5+16*z3+3*z)/(96*n*n) + (3*z7+19*z5+17*z3-15*z)/(384*n*n*n)
 }
 
-// QuantileRanks returns the ranks, from 0, of the ends of the 95 % confidence interval of
-// percentile p among n sorted samples. half is the uncertainty of the share of samples that are
-// not above the percentile; it is not taken to be less than that of independent samples. An end
-// outside the samples has the rank -1 or n. (R. Woodruff, Confidence intervals for medians and other
-// position measures, JASA 47, 1952; P. Heidelberger, P. Lewis, Quantile estimation in dependent
-// sequences, Operations Research 32, 1984.)
-func QuantileRanks(p float64, n int, half float64) (low, high int) {
+// IndependentHalf returns half the width of the 95 % confidence interval of the share p percent of n
+// independent samples.
+func IndependentHalf(p float64, n int) float64 {
 	p /= 100
-	size := float64(n)
-	half = max(half, 1.959963984540054*math.Sqrt(p*(1-p)/size))
+	return 1.959963984540054 * math.Sqrt(p*(1-p)/float64(n))
+}
+
+// QuantileRanks returns the ranks, from 0, of the ends of the 95 % confidence interval of
+// percentile p among n sorted samples. half is the uncertainty of the share of samples that are not
+// above the percentile. An end outside the samples has the rank -1 or n. (R. Woodruff, Confidence
+// intervals for medians and other position measures, JASA 47, 1952; P. Heidelberger, P. Lewis,
+// Quantile estimation in dependent sequences, Operations Research 32, 1984.)
+func QuantileRanks(p float64, n int, half float64) (low, high int) {
 	if math.IsInf(half, 1) {
 		return -1, n
 	}
+	p /= 100
+	size := float64(n)
 	low = int(math.Floor((p-half)*size)) - 1
 	high = int(math.Ceil((p + half) * size))
 	return max(low, -1), min(high, n)

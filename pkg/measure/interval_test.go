@@ -144,7 +144,7 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 						}
 						return 0
 					})
-					low, high := measure.QuantileRanks(p, len(sorted), share.Half)
+					low, high := measure.QuantileRanks(p, len(sorted), max(share.Half, measure.IndependentHalf(p, len(sorted))))
 					truth := int64(quantile(l.share, p) * second)
 					if (low < 0 || sorted[low] <= truth) && (high >= len(sorted) || truth <= sorted[high]) {
 						hits[name]++
@@ -221,10 +221,10 @@ func TestQuantileRanks(t *testing.T) {
 		half      float64
 		low, high int
 	}{
-		{50, 100, 0, 39, 60}, // independent: ranks 40 to 61, from 1
+		{50, 100, measure.IndependentHalf(50, 100), 39, 60},
 		{50, 100, 0.2, 29, 70},
-		{99, 100, 0, 96, 100},   // no upper end
-		{99, 1000, 0, 982, 997}, // ten are slower
+		{99, 100, measure.IndependentHalf(99, 100), 96, 100}, // no upper end
+		{99, 1000, measure.IndependentHalf(99, 1000), 982, 997},
 		{50, 100, 0.7, -1, 100}, // no end
 		{50, 9, math.Inf(1), -1, 9},
 	} {
