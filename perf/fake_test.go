@@ -25,6 +25,7 @@ type fake struct {
 	protocol client.Protocol
 	latency  func(n uint64) time.Duration
 	fail     func(n uint64) error
+	dialTime time.Duration
 	configs  map[string]*client.ModelConfig
 	// grew are the models whose counters follow the requests, and how fast.
 	grew       map[string]uint64
@@ -161,6 +162,7 @@ func (f *fake) Decode(*lane.Exchange, *kserve.Response) error { return nil }
 func (f *fake) Close() error { return nil }
 
 func (f *fake) Dial(context.Context) (lane.Conn, error) {
+	time.Sleep(f.dialTime)
 	return &fakeLane{f, make(chan struct{}), atomic.Bool{}}, nil
 }
 

@@ -156,6 +156,7 @@ func (r *run) trial(ctx context.Context, clock *levelClock, l *Level, t *trials)
 		return nil
 	}
 	s, _ := r.glance(w, l.Batch)
+	r.warnOfOneRequest(&s)
 	t.add(w, point{s.Throughput, int64(s.Stabilizing)}, nil)
 	l.Spread = spread(t.history, windowCount)
 	r.progress.done(&s, l)

@@ -34,9 +34,6 @@ func (r *run) glance(w *window, batch int) (Summary, []int64) {
 	s.ResponseThroughput = measure.Throughput(uint64(s.Responses), w.ns)
 	s.AvgLatency = time.Duration(measure.Mean(latencies))
 	s.StdDev = measure.StdDevMicros(latencies)
-	if s.Requests == 1 {
-		r.notice("WARNING: Pass contained only one request, so sample latency standard deviation will be infinity (UINT64_MAX).")
-	}
 	s.Stabilizing = s.AvgLatency
 	if p := r.settings.Percentile; p > 0 {
 		s.Stabilizing = time.Duration(measure.PercentileOf(latencies, p))
@@ -57,6 +54,7 @@ func (r *run) glance(w *window, batch int) (Summary, []int64) {
 // summarize computes all figures of the windows of a level. The load is paused.
 func (r *run) summarize(w *window, batch int) Summary {
 	s, latencies := r.glance(w, batch)
+	r.warnOfOneRequest(&s)
 	batches := measure.Divide(w.samples, w.from, w.to())
 	slices.Sort(latencies)
 	s.Percentiles = nil
@@ -78,6 +76,12 @@ func (r *run) summarize(w *window, batch int) Summary {
 		s.Schedule = r.schedule(w, latencies)
 	}
 	return s
+}
+
+func (r *run) warnOfOneRequest(s *Summary) {
+	if s.Requests == 1 {
+		r.notice("WARNING: Pass contained only one request, so sample latency standard deviation will be infinity (UINT64_MAX).")
+	}
 }
 
 func latencyOfSample(s *measure.Sample) float64 { return float64(s.Latency) }

@@ -13,19 +13,19 @@ func Steady(series []float64) (skip int, ok bool) {
 	if n < 2*mserGroup {
 		return 0, true
 	}
-	// From the end to the beginning, sum and sum of squares of the groups that stay.
-	var sum, squares float64
-	best, least := 0, -1.0
-	shift := average(groups) // keeps the squares small
+	// From the end to the beginning, mean and sum of squared deviations of the groups that stay
+	// (Welford).
+	var mean, squares float64
+	best, least := 0, math.Inf(1)
 	for d := n - 1; d >= 0; d-- {
-		v := groups[d] - shift
-		sum += v
-		squares += v * v
 		left := float64(n - d)
+		off := groups[d] - mean
+		mean += off / left
+		squares += off * (groups[d] - mean)
 		if left < mserGroup { // a few groups agree by chance
 			continue
 		}
-		if error2 := (squares - sum*sum/left) / (left * left); least < 0 || error2 <= least {
+		if error2 := squares / (left * left); error2 <= least {
 			best, least = d, error2
 		}
 	}
