@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"triton/pkg/measure"
+	"triton/pkg/measure/confidence"
 )
 
 // The figures of goals, beside percentiles such as p99.
@@ -172,8 +173,8 @@ func (t *goalTrial) transient() (first int, steady bool) {
 			sums[i] = sums[i-1]
 		}
 	}
-	a, okA := measure.Steady(counts)
-	b, okB := measure.Steady(sums)
+	a, okA := confidence.Steady(counts)
+	b, okB := confidence.Steady(sums)
 	at := from + int64(float64(max(a, b))/float64(n)*float64(to-from))
 	for first < len(t.windows)-1 && t.windows[first].from < at {
 		first++
@@ -208,7 +209,7 @@ func (r *run) widths(samples []measure.Sample, from, to int64) []Width {
 // estimate computes the figure of a goal and its interval, in time that is proportional to the
 // number of samples.
 func estimate(g Goal, samples []measure.Sample, from, to int64) (float64, Interval) {
-	batches := measure.Divide(samples, from, to)
+	batches := confidence.Divide(samples, from, to)
 	n := float64(len(samples))
 	if len(samples) == 0 {
 		return 0, Interval{}

@@ -1,4 +1,4 @@
-package measure_test
+package confidence_test
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/measure"
+	"triton/pkg/measure/confidence"
 )
 
 // law is a server whose results are known. Times are in seconds.
@@ -122,7 +123,7 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 			percentiles := map[string]float64{"p60": 60, "p90": 90, "p95": 95, "p99": 99}
 			for seed := range uint64(runs) {
 				samples := l.run(rand.New(rand.NewPCG(seed, 7)), length)
-				batches := measure.Divide(samples, 0, length*second)
+				batches := confidence.Divide(samples, 0, length*second)
 				n := float64(len(samples))
 				if math.Abs(n-l.rate*length) <= batches.Count().Half {
 					hits["rate"]++
@@ -144,7 +145,7 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 						}
 						return 0
 					})
-					low, high := measure.QuantileRanks(p, len(sorted), max(share.Half, measure.IndependentHalf(p, len(sorted))))
+					low, high := confidence.QuantileRanks(p, len(sorted), max(share.Half, confidence.IndependentHalf(p, len(sorted))))
 					truth := int64(quantile(l.share, p) * second)
 					if (low < 0 || sorted[low] <= truth) && (high >= len(sorted) || truth <= sorted[high]) {
 						hits[name]++
@@ -174,7 +175,7 @@ func TestWidthOfIndependentValues(t *testing.T) {
 		for i := range samples {
 			samples[i] = measure.Sample{End: int64(i), Latency: int64(1000 * rng.ExpFloat64())}
 		}
-		batches := measure.Divide(samples, 0, n)
+		batches := confidence.Divide(samples, 0, n)
 		e := batches.Mean(samples, func(s *measure.Sample) float64 { return float64(s.Latency) })
 		ratio += e.Half / (1.96 * 1000 / math.Sqrt(n)) / runs
 	}
@@ -193,7 +194,7 @@ func TestDependenceWidensTheInterval(t *testing.T) {
 				samples[i].Latency = samples[i-1].Latency
 			}
 		}
-		batches := measure.Divide(samples, 0, int64(len(samples)))
+		batches := confidence.Divide(samples, 0, int64(len(samples)))
 		return batches.Mean(samples, func(s *measure.Sample) float64 { return float64(s.Latency) }).Half
 	}
 	require.InEpsilon(t, math.Sqrt(500), half(500)/half(1), 0.5)
@@ -206,7 +207,7 @@ func TestTooFewSamplesForAnInterval(t *testing.T) {
 		for i := range samples {
 			samples[i].End = int64(i)
 		}
-		b := measure.Divide(samples, 0, int64(n))
+		b := confidence.Divide(samples, 0, int64(n))
 		require.Equal(t, batches, b.Count().Batches, n)
 		require.Equal(t, batches == 0, math.IsInf(b.Mean(samples, func(*measure.Sample) float64 { return 1 }).Half, 1), n)
 		require.Equal(t, batches == 0, math.IsInf(b.Count().Half, 1) || math.IsNaN(b.Count().Half), n)
@@ -221,14 +222,14 @@ func TestQuantileRanks(t *testing.T) {
 		half      float64
 		low, high int
 	}{
-		{50, 100, measure.IndependentHalf(50, 100), 39, 60},
+		{50, 100, confidence.IndependentHalf(50, 100), 39, 60},
 		{50, 100, 0.2, 29, 70},
-		{99, 100, measure.IndependentHalf(99, 100), 96, 100}, // no upper end
-		{99, 1000, measure.IndependentHalf(99, 1000), 982, 997},
+		{99, 100, confidence.IndependentHalf(99, 100), 96, 100}, // no upper end
+		{99, 1000, confidence.IndependentHalf(99, 1000), 982, 997},
 		{50, 100, 0.7, -1, 100}, // no end
 		{50, 9, math.Inf(1), -1, 9},
 	} {
-		low, high := measure.QuantileRanks(c.p, c.n, c.half)
+		low, high := confidence.QuantileRanks(c.p, c.n, c.half)
 		require.Equal(t, []int{c.low, c.high}, []int{low, high}, "%v", c)
 	}
 }
@@ -243,41 +244,17 @@ func TestSteady(t *testing.T) {
 		}
 		return all
 	}
-	skip, ok := measure.Steady(noise(200, 100))
+	skip, ok := confidence.Steady(noise(200, 100))
 	require.True(t, ok)
 	require.LessOrEqual(t, skip, 50, "nothing much to remove")
-	skip, ok = measure.Steady(append(noise(40, 60), noise(160, 100)...))
+	skip, ok = confidence.Steady(append(noise(40, 60), noise(160, 100)...))
 	require.True(t, ok)
 	require.GreaterOrEqual(t, skip, 40)
-	_, ok = measure.Steady(append(noise(140, 60), noise(60, 100)...))
+	_, ok = confidence.Steady(append(noise(140, 60), noise(60, 100)...))
 	require.False(t, ok, "steady in the last third only")
-	skip, ok = measure.Steady(noise(49, 1))
+	skip, ok = confidence.Steady(noise(49, 1))
 	require.True(t, ok)
 	require.Zero(t, skip, "too short for the rule")
-	skip, _ = measure.Steady(make([]float64, 100))
+	skip, _ = confidence.Steady(make([]float64, 100))
 	require.Zero(t, skip, "constant")
-}
-
-func TestNth(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(7, 8))
-	for n := 1; n < 400; n += 7 {
-		values := make([]int64, n)
-		for i := range values {
-			values[i] = rng.Int64N(int64(n)) // with equal ones
-		}
-		sorted := slices.Sorted(slices.Values(values))
-		for _, p := range []float64{0, 1, 50, 90, 99, 100} {
-			require.Equal(t, measure.Percentile(sorted, p), measure.PercentileOf(slices.Clone(values), p))
-		}
-		k := rng.IntN(n)
-		require.Equal(t, sorted[k], measure.Nth(values, k))
-		require.Equal(t, sorted[k], slices.Max(values[:k+1]), "those before are not greater")
-	}
-	organ := make([]int64, 20000) // a bad order for many ways to choose a pivot
-	for i := range organ {
-		organ[i] = int64(min(i, len(organ)-i))
-	}
-	require.Equal(t, measure.Percentile(slices.Sorted(slices.Values(organ)), 75), measure.PercentileOf(organ, 75))
-	require.Zero(t, measure.PercentileOf(nil, 50))
 }

@@ -1,8 +1,14 @@
-package measure
+// Package confidence computes 95 % confidence intervals of a measurement whose values depend on
+// each other, and finds the beginning of its steady state. It knows nothing about what is measured.
+package confidence
 
-import "math"
+import (
+	"math"
 
-// The confidence intervals use the method of batch means: the measurement is divided into
+	"triton/pkg/measure"
+)
+
+// The intervals use the method of batch means: the measurement is divided into
 // batches of equal time, whose figures are nearly independent although consecutive latencies are
 // not. 10 to 30 batches are enough (B. Schmeiser, Batch size effects in the analysis of
 // simulation output, Operations Research 30, 1982). Batches that still depend on each other are
@@ -24,7 +30,7 @@ type Batches struct {
 
 // Divide divides the samples that ended in [from, to] into batches. It returns batches without
 // figures if there are fewer than 50 samples.
-func Divide(samples []Sample, from, to int64) Batches {
+func Divide(samples []measure.Sample, from, to int64) Batches {
 	b := Batches{from: from, to: to}
 	n := mostBatches
 	switch {
@@ -40,7 +46,7 @@ func Divide(samples []Sample, from, to int64) Batches {
 	return b
 }
 
-func (b *Batches) index(s *Sample) int {
+func (b *Batches) index(s *measure.Sample) int {
 	n := int64(len(b.counts))
 	share := float64(s.End-b.from) / float64(b.to-b.from)
 	return int(min(max(int64(share*float64(n)), 0), n-1))
@@ -64,7 +70,7 @@ func (b *Batches) Count() Error {
 }
 
 // Mean returns the uncertainty of the mean of value over the samples that were divided.
-func (b *Batches) Mean(samples []Sample, value func(*Sample) float64) Error {
+func (b *Batches) Mean(samples []measure.Sample, value func(*measure.Sample) float64) Error {
 	if len(b.counts) == 0 {
 		return unknown
 	}
