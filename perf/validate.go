@@ -60,14 +60,6 @@ func (r Range) validate(m Mode, limit time.Duration) error {
 	return nil
 }
 
-// first returns the first level.
-func (r Range) first() float64 {
-	if len(r.List) > 0 {
-		return r.List[0]
-	}
-	return r.Start
-}
-
 // Sweeps reports whether the range is not that of DefaultConfig: whether its end is given.
 func (r Range) Sweeps() bool { return len(r.List) > 0 || r.End != 1 }
 
