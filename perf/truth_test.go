@@ -80,3 +80,32 @@ func TestStatedIntervalsHoldTheTruth(t *testing.T) {
 		})
 	}
 }
+
+// A sweep to 256 requests in flight with intervals of 5 % takes less than a minute. perf_analyzer
+// needs three windows of 6 s at each level, 162 s.
+func TestSweepWithGoalsIsShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(1, 13))
+		var mu sync.Mutex
+		f := newFake(0)
+		f.latency = func(uint64) time.Duration {
+			mu.Lock()
+			defer mu.Unlock()
+			return time.Duration((0.2 + rng.ExpFloat64()) * float64(4*time.Millisecond))
+		}
+		begin := time.Now()
+		rep, _, err := measure(t, f, func(c *perf.Config) {
+			*c = perf.DefaultConfig("simple")
+			c.Range.List = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256}
+			c.StopWhen = []perf.Goal{{Figure: perf.ThroughputFigure, Width: 0.05}, {Figure: perf.AverageFigure, Width: 0.05}}
+		})
+		require.NoError(t, err)
+		require.Len(t, rep.Levels, 9)
+		for _, l := range rep.Levels {
+			require.LessOrEqual(t, l.ThroughputInterval.Width(l.Throughput), 0.05, l.Load)
+			require.LessOrEqual(t, l.AvgInterval.Width(float64(l.AvgLatency)), 0.05, l.Load)
+			require.InEpsilon(t, 4800*time.Microsecond, l.AvgLatency, 0.1, l.Load)
+		}
+		require.Less(t, time.Since(begin), time.Minute)
+	})
+}

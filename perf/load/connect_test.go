@@ -33,8 +33,16 @@ func TestConnectInAdvance(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
 		require.ErrorIs(t, g.Connect(ctx, 4), context.DeadlineExceeded)
+	})
+}
+
+func TestConnectFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, prepared := newLanes(1)
 		l.dialErr = errors.New("no server")
-		require.ErrorIs(t, g.Connect(t.Context(), 5), load.ErrLoad)
+		g := load.NewClosed(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}})
+		defer g.Close()
+		require.ErrorIs(t, g.Connect(t.Context(), 2), load.ErrLoad)
 	})
 }
 
