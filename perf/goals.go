@@ -244,7 +244,7 @@ func estimate(g Goal, samples []measure.Sample, from, to int64) (float64, Interv
 func widthsText(widths []Width) string {
 	var all []string
 	for _, w := range widths {
-		is := "not known, with too few requests"
+		is := "not known: the requests are too few or too varied"
 		if !math.IsInf(w.Is, 1) {
 			is = fmt.Sprintf("±%.2g %%", 100*w.Is)
 		}
