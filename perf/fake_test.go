@@ -134,7 +134,10 @@ func (f *fake) Statistics(_ context.Context, name, _ string) ([]*client.ModelSta
 		if f.configs[m].GetResponseCache().GetEnable() {
 			s.CacheHit, s.CacheMiss = each(3), each(4)
 		}
-		all = append(all, &client.ModelStatistics{Name: m, Version: "1", InferenceCount: n, ExecutionCount: n, InferenceStats: s})
+		all = append(all, &client.ModelStatistics{
+			Name: m, Version: "1", InferenceCount: n, ExecutionCount: n, InferenceStats: s,
+			BatchStats: []*client.BatchStatistics{{BatchSize: 1, ComputeInput: each(5), ComputeInfer: each(60), ComputeOutput: each(20)}},
+		})
 	}
 	return all, nil
 }

@@ -115,6 +115,7 @@ func (r *run) goalWindow(ctx context.Context, clock *levelClock, l *Level, t *go
 	l.Trials++
 	if len(w.samples) > 0 { // without, its time still counts
 		s, _ := r.glance(w, l.Batch)
+		l.Detail.addWindow(clock, &s, nil)
 		r.progress.done(&s, l)
 		r.observe(WindowDone{Trial: l.Trials, Summary: &s})
 	}

@@ -94,6 +94,7 @@ func (r *run) measureLevel(ctx context.Context, gen load.Generator, l *Level) er
 	if measured != nil {
 		l.Summary = r.summarize(measured, l.Batch)
 		l.Widths = r.widths(measured.samples, measured.from, measured.to())
+		l.Detail.count(clock, measured, time.Now(), percentiles(r.settings.Percentile))
 		if clock.refusal != nil && l.Errors > 0 {
 			r.notice(fmt.Sprintf("WARNING: %d requests failed, the last one with: %v", l.Errors, clock.refusal))
 		}
@@ -141,9 +142,12 @@ func (r *run) measureCount(ctx context.Context, gen load.Generator, l *Level) er
 	case err != nil:
 		return err
 	}
+	course := *w
 	w.ns = w.span
 	l.Trials, l.Stable = 1, true
 	s := r.summarize(w, l.Batch)
+	l.Detail.addWindow(clock, &s, nil)
+	l.Detail.count(clock, &course, time.Now(), percentiles(r.settings.Percentile))
 	r.observe(WindowDone{Trial: 1, Summary: &s})
 	l.Summary = s
 	return r.keepProfile(clock, l)

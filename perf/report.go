@@ -30,6 +30,18 @@ func (r *Report) Measured() []Level {
 	return all
 }
 
+// All returns all levels in the order measured.
+func (r *Report) All() []*Level {
+	all := make([]*Level, 0, len(r.Levels)+len(r.Failed))
+	for _, levels := range [][]Level{r.Levels, r.Failed} {
+		for i := range levels {
+			all = append(all, &levels[i])
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Level) int { return cmp.Compare(a.Number, b.Number) })
+	return all
+}
+
 // Late reports whether the client limited a level or sent requests late.
 func (r *Report) Late() bool {
 	return slices.ContainsFunc(r.Measured(), func(l Level) bool { return l.ClientLimit != "" || l.Late != "" })
@@ -58,6 +70,7 @@ type Level struct {
 	Incomplete bool     // interrupted
 	Trials     int      // windows measured
 	Profile    *Profile // with Config.Profile
+	Detail     Detail
 	WarmUp     WarmUp
 	// Spread is that of the last windows, which the stability limit is compared with.
 	Spread Spread
@@ -68,6 +81,19 @@ type Level struct {
 	// how much; Late says how many requests of a schedule were late. They are empty otherwise.
 	ClientLimit, Late string
 	Summary
+}
+
+// Problem returns why the level does not count, empty if it does.
+func (l *Level) Problem() string {
+	switch {
+	case l.Incomplete:
+		return "interrupted"
+	case !l.Stable:
+		return "not stable"
+	case l.OverLimit:
+		return "over the latency limit"
+	}
+	return ""
 }
 
 // WarmUp is what the level sent before its first window. No figure counts it.
@@ -170,6 +196,7 @@ type ServerStats struct {
 	ComputeInput, ComputeInfer Duration
 	ComputeOutput              Duration
 	CacheHit, CacheMiss        Duration
+	Batches                    []BatchStats // by ascending size
 	// Composing are the composing models of an ensemble, ordered by name and version.
 	Composing []ServerStats
 	Cache     bool // this model uses the response cache
@@ -178,6 +205,16 @@ type ServerStats struct {
 
 // Duration is a statistic of the protocol: a count and the total time.
 type Duration struct{ Count, Ns uint64 }
+
+// BatchStats are the executions of one batch size.
+type BatchStats struct {
+	Size         uint64 // rows
+	Executions   uint64
+	ComputeInput Duration
+	ComputeInfer Duration
+	// ComputeOutput has the time for the outputs of the whole batch, as the others for it.
+	ComputeOutput Duration
+}
 
 // GPUStats are the server's GPU gauges by UUID.
 type GPUStats struct {

@@ -152,12 +152,14 @@ func (r *run) trial(ctx context.Context, clock *levelClock, l *Level, t *trials)
 	l.Trials++
 	if err != nil {
 		t.add(nil, failedPoint, err)
+		l.Detail.addWindow(clock, nil, err)
 		r.observe(WindowDone{Trial: l.Trials, Err: err})
 		return nil
 	}
 	s, _ := r.glance(w, l.Batch)
 	r.warnOfOneRequest(&s)
 	t.add(w, point{s.Throughput, int64(s.Stabilizing)}, nil)
+	l.Detail.addWindow(clock, &s, nil)
 	l.Spread = spread(t.history, windowCount)
 	r.progress.done(&s, l)
 	r.observe(WindowDone{Trial: l.Trials, Summary: &s})

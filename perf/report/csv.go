@@ -33,7 +33,7 @@ func WriteCSV(w io.Writer, r *perf.Report, o CSVOptions) error {
 	for _, l := range byThroughput(t.levels) {
 		row := t.row(l)
 		if t.notes {
-			row = append(row, failureReason(l))
+			row = append(row, l.Problem())
 		}
 		b.WriteString(strings.Join(row, ","))
 		b.WriteByte('\n')

@@ -27,7 +27,7 @@ func WriteExport(w io.Writer, r *perf.Report, o ExportOptions) error {
 	e := exporter{w: bufio.NewWriter(w), options: o, warned: map[tensor.DataType]bool{}}
 	e.text(`{"experiments":[`)
 	n := 0
-	for _, l := range inOrder(r) {
+	for _, l := range r.All() {
 		if l.Profile == nil {
 			continue
 		}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -16,7 +15,7 @@ import (
 // column has the reason why a level does not count. color is for terminals: percentiles of too few
 // requests are grey.
 func WriteTable(w io.Writer, r *perf.Report, color bool) error {
-	levels := inOrder(r)
+	levels := r.All()
 	if len(levels) == 0 {
 		return nil
 	}
@@ -83,18 +82,6 @@ func widthCell(width float64) string {
 	return fmt.Sprintf("%.2g", 100*width)
 }
 
-// inOrder returns all levels in the order measured.
-func inOrder(r *perf.Report) []*perf.Level {
-	all := make([]*perf.Level, 0, len(r.Levels)+len(r.Failed))
-	for _, levels := range [][]perf.Level{r.Levels, r.Failed} {
-		for i := range levels {
-			all = append(all, &levels[i])
-		}
-	}
-	slices.SortStableFunc(all, func(a, b *perf.Level) int { return cmp.Compare(a.Number, b.Number) })
-	return all
-}
-
 func percentileTitles(levels []*perf.Level) []string {
 	var titles []string
 	for _, l := range levels {
@@ -154,7 +141,7 @@ func clientCell(p *perf.Process) string {
 // note says why a level does not count or what limited it.
 func note(l *perf.Level) string {
 	reasons := make([]string, 0, 3)
-	if text := failureReason(l); text != "" {
+	if text := l.Problem(); text != "" {
 		reasons = append(reasons, text)
 	}
 	if l.ClientLimit != "" {
@@ -167,16 +154,4 @@ func note(l *perf.Level) string {
 		reasons = append(reasons, fmt.Sprintf("%d requests failed", l.Errors))
 	}
 	return strings.Join(reasons, ", ")
-}
-
-func failureReason(l *perf.Level) string {
-	switch {
-	case l.Incomplete:
-		return "interrupted"
-	case !l.Stable:
-		return "not stable"
-	case l.OverLimit:
-		return "over the latency limit"
-	}
-	return ""
 }
