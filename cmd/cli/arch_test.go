@@ -98,6 +98,7 @@ var mayImport = map[string]string{
 	"perf/data":                 "pkg/inferencepb pkg/kserve pkg/tensor pkg/tritonjson",
 	"perf/report":               "perf pkg/kserve pkg/kserve/rest pkg/measure pkg/tensor pkg/tritonjson pkg/ui",
 	"perf/result":               "perf perf/data pkg/measure",
+	"perf/result/compare":       "perf/result pkg/ui",
 	"perf/result/chart":         "perf/result pkg/ui",
 	"analyzer":                  "analyzer/search pkg/modelconfig pkg/inferencepb pkg/gpu pkg/measure",
 	"analyzer/search":           "",
