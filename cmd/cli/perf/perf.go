@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"triton/cmd/cli/perf/results"
 	"triton/cmd/cli/process"
 	"triton/perf"
 	"triton/perf/report"
@@ -28,9 +29,14 @@ func NewCommand(p process.Process) *cobra.Command {
 			return run(cmd.Context(), p, args)
 		},
 	}
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+	cmd.SetHelpFunc(func(called *cobra.Command, args []string) {
+		if called != cmd { // a subcommand inherits this function
+			called.Root().HelpFunc()(called, args)
+			return
+		}
 		_ = writeHelp(cmd.OutOrStdout(), p)
 	})
+	addCommands(cmd, p, results.NewReportCommand(p), results.NewCompareCommand(p))
 	return cmd
 }
 
