@@ -116,6 +116,9 @@ type Config struct {
 	Percentile   float64       // of the latency that decides stability; 0 is the average
 	LatencyLimit time.Duration // 0: no limit
 
+	// Speed divides the times of a fixed schedule: with 2 it takes half the time. 0 means 1.
+	Speed float64
+
 	// RequestCount ends the run after this many requests, in one window; 0: off. With a fixed
 	// schedule it is the number of its requests after the warm-up.
 	RequestCount int

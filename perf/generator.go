@@ -70,7 +70,7 @@ func (r *run) generator(ctx context.Context, q *requests) load.Generator {
 		TolerateErrors: r.settings.TolerateErrors,
 	}
 	if r.settings.Mode == FixedSchedule {
-		r.entries = newEntries(q.prepared[0], r.set.Times())
+		r.entries = newEntries(q.prepared[0], faster(r.set.Times(), r.settings.Speed))
 		o.Source = r.entries
 	}
 	if r.model.sequence {

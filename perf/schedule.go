@@ -3,6 +3,7 @@ package perf
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"triton/perf/data"
@@ -53,6 +54,17 @@ var _ load.Source = (*entries)(nil)
 
 func newEntries(prepared []*lane.Prepared, times []time.Duration) *entries {
 	return &entries{prepared: prepared, times: times}
+}
+
+// faster divides times by a speed.
+func faster(times []time.Duration, speed float64) []time.Duration {
+	if speed == 0 || speed == 1 {
+		return times
+	}
+	for i, t := range times {
+		times[i] = time.Duration(min(float64(t)/speed, math.MaxInt64/2))
+	}
+	return times
 }
 
 // take returns the schedule of the next n entries. The times are those of the data also after

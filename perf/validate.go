@@ -26,6 +26,8 @@ func (c *Config) validate() error {
 		return errors.New("perf: the data of a fixed schedule decides the number of requests, each with one step")
 	case len(c.StopWhen) > 0 && (c.RequestCount > 0 || c.Mode == FixedSchedule):
 		return errors.New("perf: goals and a number of requests both say when a level ends")
+	case !(c.Speed >= 0 && c.Speed < 1e9):
+		return errors.New("perf: the speed of a fixed schedule must be > 0")
 	case c.Sequences.IDCount == 0 || c.Sequences.Slots < 1:
 		return errors.New("perf: there must be at least one sequence and one sequence ID")
 	case c.Mode.sweeps():

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"triton/perf/trace"
 	"triton/pkg/tensor"
 )
 
@@ -30,7 +31,11 @@ func (r *reader) readFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("failed to open file for reading provided data: %w", err)
 	}
-	if err := r.read(src); err != nil {
+	read := r.read
+	if trace.Is(src) {
+		read = r.readTrace
+	}
+	if err := read(src); err != nil {
 		return fmt.Errorf("%w (%s)", err, path)
 	}
 	return nil

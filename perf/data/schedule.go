@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"triton/perf/trace"
 	"triton/pkg/tensor"
 )
 
@@ -85,6 +86,13 @@ func fileEntries(path string) (int, error) {
 	src, err := os.ReadFile(path)
 	if err != nil {
 		return 0, fmt.Errorf("Unable to open JSON file path: '%s'", path)
+	}
+	if trace.Is(src) {
+		_, requests, err := traceModels(src)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", path, err)
+		}
+		return requests, nil
 	}
 	doc, err := parseJSON(src)
 	if err != nil {

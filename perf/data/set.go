@@ -43,6 +43,16 @@ type Step struct {
 	Inputs  map[string]Value
 	Outputs map[string]Value
 	Time    time.Duration // since the start of the load; with Options.Timestamps
+	// Recorded is set for a whole request of a trace: the shapes of its inputs have the batch
+	// dimension.
+	Recorded *Recorded
+}
+
+// Recorded is what a request of a trace has besides its inputs.
+type Recorded struct {
+	Parameters    []kserve.Parameter
+	Priority      uint64
+	TimeoutMicros uint64
 }
 
 // Set is the data of a run. Models without sequences use only the first stream.
@@ -142,6 +152,14 @@ func dynamic(s tensor.Shape) bool {
 // first. It refers to the bytes of the set.
 func (s *Set) Request(stream, first, batch int) (*kserve.Request, error) {
 	req := &kserve.Request{ModelName: s.Signature.Model, ModelVersion: s.Signature.Version}
+	recorded := s.step(stream, first).Recorded
+	if recorded != nil {
+		if batch != 1 {
+			return nil, errors.New("the requests of a trace have batch sizes of their own")
+		}
+		req.Parameters = slices.Clone(recorded.Parameters)
+		req.Priority, req.TimeoutMicros = recorded.Priority, recorded.TimeoutMicros
+	}
 	for _, in := range s.Signature.Inputs {
 		if err := s.addInput(req, in, stream, first, batch); err != nil {
 			return nil, err
@@ -173,7 +191,7 @@ func (s *Set) addInput(req *kserve.Request, in Tensor, stream, first, batch int)
 	}
 	t := req.AddInput()
 	t.Name, t.DataType = in.Name, in.DataType
-	if s.Signature.Batching && !in.ShapeTensor {
+	if s.Signature.Batching && !in.ShapeTensor && s.step(stream, first).Recorded == nil {
 		t.Shape = append(t.Shape[:0], int64(batch))
 	}
 	t.Shape = append(t.Shape, v.Shape...)

@@ -75,6 +75,7 @@ type Settings struct {
 	Seed         uint64  `json:"random_seed"`
 	Input        string  `json:"input_data,omitempty"` // random, zero or files
 	RandomSteps  int     `json:"random_steps,omitempty"`
+	Speed        float64 `json:"schedule_speed,omitempty"`
 }
 
 // Mode is how requests are started: the option of the load.

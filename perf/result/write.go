@@ -60,7 +60,7 @@ func settings(s *perf.Settings, address string) Settings {
 		Streaming: s.Streaming, Async: s.Async, Decoupled: s.Decoupled, Sequences: s.Sequence, Ensemble: s.Ensemble,
 		MaxBatchSize: s.MaxBatchSize, Stability: 100 * s.Stability, MaxWindows: s.MaxTrials, Percentile: s.Percentile,
 		LimitMs: milliseconds(s.LatencyLimit), RequestCount: s.RequestCount, WarmupCount: s.WarmupCount,
-		MaxInFlight: s.MaxInFlight, Seed: s.Seed, Input: sources[s.Data.Source],
+		MaxInFlight: s.MaxInFlight, Seed: s.Seed, Speed: s.Speed, Input: sources[s.Data.Source],
 	}
 	if s.Mode == perf.Concurrency || s.Mode == perf.RequestRate {
 		out.Range = &Range{s.Range.Start, s.Range.End, s.Range.Step, s.Range.List}

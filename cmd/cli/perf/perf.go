@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"triton/cmd/cli/perf/recording"
 	"triton/cmd/cli/perf/results"
 	"triton/cmd/cli/process"
 	"triton/perf"
@@ -36,7 +37,7 @@ func NewCommand(p process.Process) *cobra.Command {
 		}
 		_ = writeHelp(cmd.OutOrStdout(), p)
 	})
-	addCommands(cmd, p, results.NewReportCommand(p), results.NewCompareCommand(p))
+	addCommands(cmd, p, results.NewReportCommand(p), results.NewCompareCommand(p), recording.NewCommand(p), newReplayCommand(p))
 	return cmd
 }
 
