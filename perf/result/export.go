@@ -113,8 +113,9 @@ func (x *experiment) level(number int) (*Level, error) {
 	}
 	slices.Sort(latencies)
 	l.Latency.AvgUs = float64(measure.Mean(latencies)) / 1000
+	l.Latency.MaxUs = float64(latencies[len(latencies)-1]) / 1000
 	for _, p := range exportPercentiles {
-		l.Latency.Percentiles = append(l.Latency.Percentiles, Percentile{p, float64(measure.Percentile(latencies, p)) / 1000})
+		l.Latency.Percentiles = append(l.Latency.Percentiles, Percentile{P: p, Us: float64(measure.Percentile(latencies, p)) / 1000, Requests: len(latencies)})
 	}
 	if std := measure.StdDevMicros(latencies); std != math.MaxUint64 {
 		deviation := float64(std)

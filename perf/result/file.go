@@ -67,6 +67,7 @@ type Settings struct {
 	Samples      int     `json:"measurement_requests,omitempty"`
 	Stability    float64 `json:"stability_percent,omitempty"`
 	MaxWindows   int     `json:"max_windows,omitempty"`
+	StopWhen     []Goal  `json:"stop_when,omitempty"`
 	Percentile   float64 `json:"deciding_percentile,omitempty"` // 0: the average
 	LimitMs      float64 `json:"latency_limit_ms,omitempty"`
 	RequestCount int     `json:"request_count,omitempty"`
@@ -76,6 +77,12 @@ type Settings struct {
 	Input        string  `json:"input_data,omitempty"` // random, zero or files
 	RandomSteps  int     `json:"random_steps,omitempty"`
 	Speed        float64 `json:"schedule_speed,omitempty"`
+}
+
+// Goal is the width of a confidence interval at which a level ends.
+type Goal struct {
+	Figure       string  `json:"figure"`
+	WidthPercent float64 `json:"width_percent"`
 }
 
 // Mode is how requests are started: the option of the load.
@@ -109,6 +116,12 @@ type Level struct {
 	Interrupted bool   `json:"interrupted,omitempty"`
 	Trials      int    `json:"windows_measured,omitempty"`
 	Problem     string `json:"problem,omitempty"` // why the level does not count
+	// ClientLimit says why the figures are those of the client rather than of the server, Late
+	// that requests of a schedule were late.
+	ClientLimit string  `json:"client_limit,omitempty"`
+	Late        string  `json:"late,omitempty"`
+	Grade       string  `json:"grade,omitempty"` // of the figures, from A to F
+	WarmUp      *WarmUp `json:"warm_up,omitempty"`
 
 	Requests   int      `json:"requests"` // within DurationS
 	DurationS  float64  `json:"duration_s"`
@@ -116,6 +129,9 @@ type Level struct {
 	Latency    Latency  `json:"latency"`
 	StdDevUs   *float64 `json:"latency_std_us,omitempty"`
 	DecidingUs float64  `json:"deciding_latency_us,omitempty"`
+	Failed     uint64   `json:"failed_requests,omitempty"`
+	// ThroughputInterval is the 95 % confidence interval of Throughput.
+	ThroughputInterval *Interval `json:"throughput_interval_per_s,omitempty"`
 
 	Responses          int       `json:"responses,omitempty"` // with outputs
 	ResponseThroughput float64   `json:"responses_per_s,omitempty"`
@@ -130,16 +146,32 @@ type Level struct {
 	Histogram []Bucket `json:"latency_histogram,omitempty"` // of the windows that count
 }
 
+// WarmUp is what was sent before the first window and is not counted.
+type WarmUp struct {
+	Requests  int     `json:"requests"`
+	DurationS float64 `json:"duration_s"`
+}
+
+// Interval is a 95 % confidence interval. High is absent if too few requests are beyond it.
+type Interval struct {
+	Low  float64  `json:"low"`
+	High *float64 `json:"high,omitempty"`
+}
+
 // Latency has the figures of the latencies of some requests.
 type Latency struct {
 	AvgUs       float64      `json:"avg_us"`
+	AvgInterval *Interval    `json:"avg_interval_us,omitempty"`
+	MaxUs       float64      `json:"max_us,omitempty"`
 	Percentiles []Percentile `json:"percentiles,omitempty"` // ascending
 }
 
 // Percentile is one percentile of latencies.
 type Percentile struct {
-	P  float64 `json:"percentile"`
-	Us float64 `json:"latency_us"`
+	P        float64   `json:"percentile"`
+	Us       float64   `json:"latency_us"`
+	Requests int       `json:"requests,omitempty"` // that it is computed from
+	Interval *Interval `json:"interval_us,omitempty"`
 }
 
 // Us returns a percentile and reports whether the file has it.
@@ -157,6 +189,7 @@ type Schedule struct {
 	SendRate  float64 `json:"sent_per_s"`
 	Late      int     `json:"late_requests"` // sent more than a millisecond late
 	MaxLateUs float64 `json:"max_late_us"`
+	AvgLateUs float64 `json:"avg_late_us"`
 	Latency   Latency `json:"latency"` // from the scheduled start
 }
 
@@ -166,6 +199,13 @@ type Client struct {
 	SendUs          float64 `json:"send_us,omitempty"`
 	ReceiveUs       float64 `json:"receive_us,omitempty"`
 	OverheadPercent float64 `json:"overhead_percent"` // of the time, without a request in flight
+
+	CoresUsed   float64 `json:"cores_used,omitempty"`
+	Cores       float64 `json:"cores,omitempty"` // that the client may use
+	BusyPercent float64 `json:"machine_busy_percent,omitempty"`
+	// Times from an event until a goroutine runs that handles it.
+	DelayUs    float64 `json:"delay_us,omitempty"`
+	DelayP99Us float64 `json:"delay_p99_us,omitempty"`
 }
 
 // Server has the server's own statistics of one model during the windows that count. Times

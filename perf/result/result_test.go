@@ -23,9 +23,13 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // report has every field of the file.
 func report() *perf.Report {
-	percentiles := []perf.Percentile{{P: 50, Latency: time.Millisecond}, {P: 99, Latency: 2500 * time.Nanosecond}}
+	percentiles := []perf.Percentile{
+		{P: 50, Latency: time.Millisecond, Samples: 100, Interval: perf.Interval{Low: 9e5, High: 1.1e6}},
+		{P: 99, Latency: 2500 * time.Nanosecond, Samples: 100, Interval: perf.Interval{Low: 2000, High: math.Inf(1)}},
+	}
 	counted := perf.Level{
 		Number: 2, Batch: 4, Load: perf.Load{Mode: perf.RequestRate, Value: 100.5}, Stable: true, Trials: 3,
+		WarmUp: perf.WarmUp{Requests: 7, Duration: time.Second}, Grade: "B", ClientLimit: "slow", Late: "late",
 		Detail: perf.Detail{
 			Start: time.Date(2026, 1, 2, 3, 4, 5, 6789e5, time.UTC),
 			Windows: []perf.Window{
@@ -37,6 +41,9 @@ func report() *perf.Report {
 		},
 		Summary: perf.Summary{
 			Requests: 100, Duration: time.Second, Throughput: 400.25, AvgLatency: 1500 * time.Microsecond, StdDev: 12,
+			P999: perf.Percentile{P: 99.9, Latency: time.Second, Samples: 100}, MaxLatency: 2 * time.Second, Errors: 3,
+			ThroughputInterval: perf.Interval{Low: 390, High: 410}, AvgInterval: perf.Interval{Low: 1.4e6, High: 1.6e6},
+			Process:     &perf.Process{CPU: time.Second, Duration: time.Second, Cores: 2, Machine: 0.75, Delay: 20 * time.Microsecond, DelayP99: time.Millisecond},
 			Percentiles: percentiles, Stabilizing: 1500 * time.Microsecond, Sequences: 3, Responses: 100, ResponseThroughput: 100,
 			Schedule: &perf.ScheduleStats{SendRate: 100, Delayed: 2, MaxLate: time.Second, AvgLatency: time.Millisecond, Percentiles: percentiles},
 			Client:   perf.ClientTimes{Completed: 100, Request: 9e5, Send: 1e5, Receive: 2e5}, Overhead: 0.5,
@@ -53,6 +60,7 @@ func report() *perf.Report {
 	first.Requests, first.StdDev, first.Throughput = 1, math.MaxUint64, math.Inf(1)
 	r := &perf.Report{Settings: perf.Settings{Config: perf.DefaultConfig("m"), Protocol: "HTTP"}, Levels: []perf.Level{counted}, Failed: []perf.Level{first}}
 	r.Settings.Mode, r.Settings.Seed = perf.RequestRate, 7
+	r.Settings.StopWhen = []perf.Goal{{Figure: "p99", Width: 0.05}}
 	r.Settings.Range = perf.Range{Start: 1, End: 100.5, Step: 99.5}
 	return r
 }

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -74,6 +75,9 @@ func settings(s *perf.Settings, address string) Settings {
 	} else {
 		out.Windows, out.IntervalMs = "time", milliseconds(s.Interval)
 	}
+	for _, g := range s.StopWhen {
+		out.StopWhen = append(out.StopWhen, Goal{g.Figure, 100 * g.Width})
+	}
 	if s.Data.Source == data.Random {
 		out.RandomSteps = s.Data.Steps
 	}
@@ -115,10 +119,15 @@ func level(l *perf.Level) Level {
 		Number: l.Number, BatchSize: l.Batch, Load: l.Load.Value,
 		Stable: l.Stable, OverLimit: l.OverLimit, Interrupted: l.Incomplete, Trials: l.Trials, Problem: l.Problem(),
 		Requests: l.Requests, DurationS: l.Duration.Seconds(), Throughput: finite(l.Throughput),
-		Latency: latency(l.AvgLatency, l.Percentiles), DecidingUs: micros(l.Stabilizing),
+		Latency: latency(l.AvgLatency, l.MaxLatency, l.Percentiles, l.P999), DecidingUs: micros(l.Stabilizing), Failed: l.Errors,
+		ThroughputInterval: interval(l.ThroughputInterval, 1), ClientLimit: l.ClientLimit, Late: l.Late, Grade: string(l.Grade),
 		Responses: l.Responses, ResponseThroughput: finite(l.ResponseThroughput), SequencesEnded: l.Sequences,
-		Client: Client{micros(l.Client.Request), micros(l.Client.Send), micros(l.Client.Receive), finite(l.Overhead)},
+		Client: client(&l.Summary),
 		Server: server(l.Server), GPUs: gpus(l.GPU),
+	}
+	out.Latency.AvgInterval = interval(l.AvgInterval, 1000)
+	if l.WarmUp.Duration > 0 {
+		out.WarmUp = &WarmUp{l.WarmUp.Requests, l.WarmUp.Duration.Seconds()}
 	}
 	if !l.Detail.Start.IsZero() {
 		out.Started = l.Detail.Start.UTC().Truncate(time.Millisecond)
@@ -128,7 +137,7 @@ func level(l *perf.Level) Level {
 		out.StdDevUs = &deviation
 	}
 	if s := l.Schedule; s != nil {
-		out.Schedule = &Schedule{finite(s.SendRate), s.Delayed, micros(s.MaxLate), latency(s.AvgLatency, s.Percentiles)}
+		out.Schedule = &Schedule{finite(s.SendRate), s.Delayed, micros(s.MaxLate), micros(s.AvgLate), latency(s.AvgLatency, s.MaxLatency, s.Percentiles, s.P999)}
 	}
 	for _, w := range l.Detail.Windows {
 		x := Window{
@@ -147,7 +156,7 @@ func level(l *perf.Level) Level {
 func timeline(moments []perf.Moment) []Moment {
 	var out []Moment
 	for _, m := range moments {
-		out = append(out, Moment{m.Start.Seconds(), m.Duration.Seconds(), m.Requests, latency(m.AvgLatency, m.Percentiles)})
+		out = append(out, Moment{m.Start.Seconds(), m.Duration.Seconds(), m.Requests, latency(m.AvgLatency, 0, m.Percentiles, perf.Percentile{})})
 	}
 	return out
 }
@@ -160,12 +169,44 @@ func histogram(buckets []measure.Bucket) []Bucket {
 	return out
 }
 
-func latency(mean time.Duration, ps []perf.Percentile) Latency {
-	l := Latency{AvgUs: micros(mean)}
-	for _, p := range ps {
-		l.Percentiles = append(l.Percentiles, Percentile{p.P, micros(p.Latency)})
+// latency returns the figures of latencies. tail is a percentile beyond ps; its P is 0 if there is
+// none.
+func latency(mean, longest time.Duration, ps []perf.Percentile, tail perf.Percentile) Latency {
+	l := Latency{AvgUs: micros(mean), MaxUs: micros(longest)}
+	all := slices.Clone(ps)
+	if tail.P > 0 && !slices.ContainsFunc(ps, func(p perf.Percentile) bool { return p.P == tail.P }) {
+		all = append(all, tail)
+		slices.SortFunc(all, func(a, b perf.Percentile) int { return cmp.Compare(a.P, b.P) })
+	}
+	for _, p := range all {
+		l.Percentiles = append(l.Percentiles, Percentile{p.P, micros(p.Latency), p.Samples, interval(p.Interval, 1000)})
 	}
 	return l
+}
+
+// interval returns an interval in another unit; nil if it is not known.
+func interval(i perf.Interval, unit float64) *Interval {
+	if i == (perf.Interval{}) {
+		return nil
+	}
+	out := &Interval{Low: finite(i.Low / unit)}
+	if high := i.High / unit; !math.IsInf(high, 0) && !math.IsNaN(high) {
+		out.High = &high
+	}
+	return out
+}
+
+func client(s *perf.Summary) Client {
+	c := Client{
+		RequestUs: micros(s.Client.Request), SendUs: micros(s.Client.Send), ReceiveUs: micros(s.Client.Receive),
+		OverheadPercent: finite(s.Overhead),
+	}
+	if p := s.Process; p != nil {
+		c.Cores, c.CoresUsed = p.Cores, finite(p.Busy()*p.Cores)
+		c.BusyPercent = max(0, finite(100*p.Machine))
+		c.DelayUs, c.DelayP99Us = micros(p.Delay), micros(p.DelayP99)
+	}
+	return c
 }
 
 func server(s *perf.ServerStats) *Server {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"triton/perf/result"
 )
@@ -112,15 +113,24 @@ func loadText(m result.Mode, l *result.Level) string {
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// note says why a level does not count.
+// note says why a level does not count, or what limited it.
 func note(l *result.Level) string {
-	switch {
-	case l.Problem != "":
-		return l.Problem
-	case l.Requests == 0:
-		return "no requests"
+	var notes []string
+	if l.Problem != "" {
+		notes = append(notes, l.Problem)
+	} else if l.Requests == 0 {
+		notes = append(notes, "no requests")
 	}
-	return ""
+	if l.ClientLimit != "" {
+		notes = append(notes, "the client was the limit")
+	}
+	if l.Late != "" {
+		notes = append(notes, "requests started late")
+	}
+	if l.Failed > 0 {
+		notes = append(notes, fmt.Sprintf("%d requests failed", l.Failed))
+	}
+	return strings.Join(notes, ", ")
 }
 
 // few reports whether a percentile rests on fewer than ten requests beyond it, so that
