@@ -23,7 +23,7 @@ var mayImport = map[string]string{
 	"cmd/cli/flags":             "cmd/cli/process pkg/spelling",
 	"cmd/cli/devices":           "cmd/cli/process pkg/cuda pkg/gpu",
 	"cmd/cli/serve":             "cmd/cli/process cmd/cli/flags cmd/cli/devices server server/backend/onnx server/grpcapi server/model server/ratelimit server/repository server/restricted server/trace pkg/cuda pkg/gpu",
-	"cmd/cli/perf":              "cmd/cli/process cmd/cli/flags cmd/cli/perf/recording cmd/cli/perf/results perf perf/data perf/load perf/report perf/result pkg/client pkg/client/lane pkg/kserve pkg/measure",
+	"cmd/cli/perf":              "cmd/cli/process cmd/cli/flags cmd/cli/perf/recording cmd/cli/perf/results perf perf/data perf/load perf/report perf/result perf/trace pkg/client pkg/client/lane pkg/kserve pkg/measure",
 	"cmd/cli/perf/recording":    "cmd/cli/process cmd/cli/flags perf/record pkg/ui",
 	"cmd/cli/perf/results":      "cmd/cli/process cmd/cli/flags perf/result/chart perf/result/compare",
 	"cmd/cli/analyze":           "cmd/cli/process cmd/cli/flags cmd/cli/devices cmd/cli/perf analyzer analyzer/report analyzer/search perf pkg/client pkg/client/lane pkg/gpu pkg/modelconfig",

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -88,7 +89,7 @@ func fileEntries(path string) (int, error) {
 		return 0, fmt.Errorf("Unable to open JSON file path: '%s'", path)
 	}
 	if trace.Is(src) {
-		_, requests, err := traceModels(src)
+		_, requests, err := trace.Models(bytes.NewReader(src))
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", path, err)
 		}

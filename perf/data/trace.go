@@ -28,7 +28,7 @@ func (r *reader) readTrace(src []byte) error {
 		return errMixed
 	}
 	r.nested = new(bool)
-	models, _, err := traceModels(src)
+	models, _, err := trace.Models(bytes.NewReader(src))
 	if err != nil {
 		return err
 	}
@@ -53,25 +53,6 @@ func (r *reader) readTrace(src []byte) error {
 	}
 	r.streams[0] = append(r.streams[0], steps...)
 	return err
-}
-
-// traceModels returns the models of a trace and the number of its requests.
-func traceModels(src []byte) (models []string, requests int, err error) {
-	_, err = trace.Read(bytes.NewReader(src), func(_ int, req *trace.Request) error {
-		requests++
-		if !slices.Contains(models, req.Model) {
-			models = append(models, req.Model)
-		}
-		return nil
-	})
-	slices.Sort(models)
-	return models, requests, err
-}
-
-// TraceModels returns the models of a trace.
-func TraceModels(src []byte) ([]string, error) {
-	models, _, err := traceModels(src)
-	return models, err
 }
 
 // recorded returns the step of a recorded request.

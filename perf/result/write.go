@@ -68,7 +68,7 @@ func settings(s *perf.Settings, address string) Settings {
 		out.Search = [...]string{perf.Linear: "linear", perf.Binary: "binary"}[s.Search]
 	}
 	if s.Mode == perf.RequestRate {
-		out.Distribution = [...]string{perf.Constant: "constant", perf.Poisson: "poisson"}[s.Config.Distribution]
+		out.Distribution = [...]string{perf.Constant: "constant", perf.Poisson: "poisson"}[s.Distribution]
 	}
 	if s.Windows == perf.CountWindows {
 		out.Windows, out.Samples = "count", s.Samples

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"triton/pkg/kserve"
@@ -158,6 +159,19 @@ func Read(r io.Reader, each func(line int, r *Request) error) (*Header, error) {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
+}
+
+// Models returns the models of a file, sorted, and the number of its requests.
+func Models(r io.Reader) (models []string, requests int, err error) {
+	_, err = Read(r, func(_ int, req *Request) error {
+		requests++
+		if !slices.Contains(models, req.Model) {
+			models = append(models, req.Model)
+		}
+		return nil
+	})
+	slices.Sort(models)
+	return models, requests, err
 }
 
 // readLine returns a line with its end.

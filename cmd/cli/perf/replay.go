@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"triton/cmd/cli/process"
-	"triton/perf/data"
+	"triton/perf/trace"
 )
 
 const replayText = `Send the requests of a trace that 'triton perf record' wrote, at their own times
@@ -49,11 +49,12 @@ func newReplayCommand(p process.Process) *cobra.Command {
 
 // traceModel returns the model of a trace, empty if it has several.
 func traceModel(name string) (string, error) {
-	src, err := os.ReadFile(name)
+	f, err := os.Open(name)
 	if err != nil {
 		return "", err
 	}
-	models, err := data.TraceModels(src)
+	defer f.Close()
+	models, _, err := trace.Models(f)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", name, err)

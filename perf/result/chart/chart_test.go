@@ -54,7 +54,8 @@ func runs() []chart.Run {
 			Settings: result.Settings{Model: "simple", Protocol: "HTTP", Mode: result.Concurrency, Windows: "time", IntervalMs: 5000, Input: "random"},
 			Levels: []result.Level{
 				level(1, 1, 900*speed, 1100/speed), level(1, 2, 1700*speed, 1200/speed), level(1, 4, 2000*speed, 2000/speed), level(1, 8, 1900*speed, 4300/speed),
-				level(4, 1, 3000*speed, 1400/speed), {Number: 9, BatchSize: 4, Load: 2, Problem: "not stable"},
+				level(4, 1, 3000*speed, 1400/speed),
+				{Number: 9, BatchSize: 4, Load: 2, Problem: "not stable"},
 			},
 		}
 		f.Levels[3].Stable, f.Levels[3].Problem, f.Levels[3].Requests = false, "not stable", 50
@@ -78,7 +79,7 @@ func TestHTML(t *testing.T) {
 	contains(t, text, `<html lang="en">`)
 	contains(t, text, "<title>Measurement of simple</title>")
 	contains(t, text, "default-src &#39;none&#39;")
-	contains(t, text, "Permission is hereby granted") // the library's licence
+	contains(t, text, "Permission is hereby granted") // the library's license
 	require.False(t, strings.Contains(text, "</script><b>"), "names are escaped")
 	for _, load := range []string{"src=", "href=", "@import", "url("} {
 		require.False(t, strings.Contains(text, load), "the page loads nothing: %s", load)

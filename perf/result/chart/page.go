@@ -35,7 +35,7 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-// page is the template of the HTML page. The files of the library keep their licence.
+// page is the template of the HTML page. The library comes with its license.
 var page = template.Must(template.New("page").Parse(pageText))
 
 // Options describe a report.

@@ -76,9 +76,14 @@ func writeRun(w io.Writer, r *Run, u unit, p, mostThroughput, mostLatency float6
 		latency = "p" + number(p) + " " + u.Short
 	}
 	columns := []ui.Column{
-		{Title: "Batch", Align: ui.Right}, {Title: loadName(f.Settings.Mode), Align: ui.Right},
-		{Title: "Infer/s", Align: ui.Right}, {Title: "", Spare: 2},
-		{Title: latency, Align: ui.Right}, {Title: "", Spare: 1}, {Title: "Over time", Spare: 3}, {Title: "Note"},
+		{Title: "Batch", Align: ui.Right},
+		{Title: loadName(f.Settings.Mode), Align: ui.Right},
+		{Title: "Infer/s", Align: ui.Right},
+		{Title: "", Spare: 2},
+		{Title: latency, Align: ui.Right},
+		{Title: "", Spare: 1},
+		{Title: "Over time", Spare: 3},
+		{Title: "Note"},
 	}
 	var rows [][]string
 	for i := range f.Levels {

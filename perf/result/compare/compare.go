@@ -47,9 +47,6 @@ const (
 	Average    = "avg"
 )
 
-// DefaultFigures are compared if Options has none.
-var DefaultFigures = []string{Throughput, Average, "p99"}
-
 // Options configure a comparison.
 type Options struct {
 	Figures []string
@@ -59,9 +56,9 @@ type Options struct {
 	Significance float64
 }
 
-// DefaultOptions returns a threshold of 5 % and a significance of 5 %.
+// DefaultOptions returns throughput, average and p99, a threshold of 5 % and a significance of 5 %.
 func DefaultOptions() Options {
-	return Options{Figures: DefaultFigures, Threshold: 0.05, Significance: 0.05}
+	return Options{Figures: []string{Throughput, Average, "p99"}, Threshold: 0.05, Significance: 0.05}
 }
 
 // ParseFigures reads a list of figures, such as throughput,avg,p99.

@@ -112,7 +112,7 @@ func run(ctx context.Context, p process.Process, o options) (err error) {
 	if err != nil {
 		return errors.Join(process.UsageError("--url: %w", err), r.Close())
 	}
-	fmt.Fprintf(p.Stderr, "Recording %s requests at %s for %s into %s. Ctrl-C ends the recording.\n", name, listener.Addr(), x.name, o.file)
+	fmt.Fprintf(p.Stdout, "Recording %s requests at %s for %s into %s. Ctrl-C ends the recording.\n", name, listener.Addr(), x.name, o.file)
 	err = serve(ctx, p, r, listener, x)
 	err = errors.Join(err, r.Close())
 	tell(p, r.Counts(), o.file)
@@ -131,12 +131,14 @@ func serve(ctx context.Context, p process.Process, r *record.Recorder, listener 
 		quit()
 		stop()
 	}()
-	served := make(chan error, 1)
-	go func() { served <- x.serve(listener) }()
-	var err error
+	served := make(chan struct{})
+	var err error // of serving; read after served
+	go func() {
+		defer close(served)
+		err = x.serve(listener)
+	}()
 	select {
-	case err = <-served:
-		served <- err
+	case <-served:
 	case <-stopped:
 	case <-ctx.Done():
 	case <-r.Failed(): // Close returns the error
@@ -217,7 +219,7 @@ func newGRPC(r *record.Recorder, address string) (*proxy, error) {
 
 // tell says what the trace has, and what it does not.
 func tell(p process.Process, c record.Counts, file string) {
-	fmt.Fprintf(p.Stderr, "Recorded %s in %s.\n", ui.Plural(int(c.Recorded), "request"), file)
+	fmt.Fprintf(p.Stdout, "Recorded %s in %s.\n", ui.Plural(int(c.Recorded), "request"), file)
 	if c.Failed > 0 {
 		fmt.Fprintf(p.Stderr, "%s for inference not recorded, the first one because: %s\n", ui.Plural(int(c.Failed), "request"), c.FirstFailure)
 	}

@@ -26,7 +26,7 @@ func (o *compareOptions) bind(f *flags.Set) {
 	f.StringVar(&o.output, "output", "text", strings.Join(compare.Formats(), ", "))
 	f.StringVarP(&o.file, "output-file", "o", "", "file to write (default standard output)")
 	f.StringVar(&o.threshold, "threshold", "5%", "relative difference up to which figures count as equal")
-	f.StringVar(&o.figures, "figures", strings.Join(compare.DefaultFigures, ","), "figures to compare: throughput, avg, and percentiles such as p99")
+	f.StringVar(&o.figures, "figures", strings.Join(compare.DefaultOptions().Figures, ","), "figures to compare: throughput, avg, and percentiles such as p99")
 	f.Float64Var(&o.significance, "significance", compare.DefaultOptions().Significance, "probability that a comparison of equal systems finds a difference")
 }
 
