@@ -25,8 +25,8 @@ func (r *run) level(ctx context.Context, gen load.Generator, batch int, at Load)
 		return l, err
 	}
 	r.judge(l)
-	limit := r.settings.LatencyLimit.Milliseconds()
-	l.OverLimit = l.Stable && limit != 0 && l.Stabilizing.Milliseconds() >= limit
+	limit := r.settings.LatencyLimit
+	l.OverLimit = l.Stable && limit > 0 && l.Stabilizing >= limit
 	switch {
 	case l.Incomplete && l.Requests > 0:
 		r.report.Levels = append(r.report.Levels, *l)
@@ -35,7 +35,7 @@ func (r *run) level(ctx context.Context, gen load.Generator, batch int, at Load)
 		r.notice(r.unstableText(l))
 		r.report.Failed = append(r.report.Failed, *l)
 	case l.OverLimit:
-		r.notice(fmt.Sprintf("Measured latency went over the set limit of %d msec. ", limit))
+		r.notice(fmt.Sprintf("Measured latency went over the set limit of %g msec. ", float64(limit.Microseconds())/1000))
 		r.report.Failed = append(r.report.Failed, *l)
 	default:
 		r.report.Levels = append(r.report.Levels, *l)

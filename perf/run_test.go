@@ -463,7 +463,18 @@ func TestProgressIsLive(t *testing.T) {
 		require.Equal(t, 1200*time.Millisecond, p.Window)
 		require.InDelta(t, 750, p.Requests, 2)
 		require.InEpsilon(t, 2*time.Millisecond, p.P99, 0.07)
+		require.Equal(t, [3]int{1, 1, 10}, [3]int{p.Level, p.Levels, p.MaxTrials})
+		require.InDelta(t, 2100*time.Millisecond, p.LevelLeft, float64(5*time.Millisecond), "the rest of the second window and a third one")
+		require.Equal(t, p.LevelLeft, p.Left)
+		require.Len(t, p.Timeline, 1, "since the start of the level")
+		require.InDelta(t, 500, p.Timeline[0].Throughput, 2)
+		require.InEpsilon(t, 2*time.Millisecond, p.Timeline[0].P99, 0.07)
+		time.Sleep(100 * time.Millisecond)
+		require.Len(t, started.Progress().Timeline, 1, "the next tick is not over")
 		<-done
+		p = started.Progress()
+		require.InDelta(t, 0.1, p.SpreadLimit, 1e-9)
+		require.Less(t, p.Spread.Throughput, 0.01)
 	})
 }
 

@@ -108,7 +108,7 @@ func (c *Console) start() {
 func (c *Console) limits() {
 	s := c.settings
 	if s.Range.Sweeps() {
-		c.printf("  Latency limit: %d msec\n", s.LatencyLimit.Milliseconds())
+		c.printf("  Latency limit: %g msec\n", float64(s.LatencyLimit.Microseconds())/1000)
 		limit := s.Range.Highest()
 		switch {
 		case limit == 0:

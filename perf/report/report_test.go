@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"testing"
@@ -147,32 +148,12 @@ func TestTableNamesFailedLevels(t *testing.T) {
 	rep.Levels, rep.Failed = append(rep.Levels, cut), []perf.Level{slow, shaky}
 	var out bytes.Buffer
 	require.NoError(t, WriteTable(&out, rep, false))
-	for _, want := range []string{"interrupted", "over the latency limit", "│     1 │           9 │       - │  - │      - │      - │      - │        - │      - │        - │            - │ -     │ not stable"} {
+	for _, want := range []string{"interrupted", "over the latency limit", "│     1 │           9 │       - │       - │       - │       - │        - │ not stable"} {
 		require.Contains(t, out.String(), want)
 	}
 	out.Reset()
 	require.NoError(t, WriteTable(&out, &perf.Report{}, false))
 	require.Empty(t, out.String())
-}
-
-func TestTableShowsTheQuality(t *testing.T) {
-	t.Parallel()
-	l := level(1000)
-	l.ThroughputInterval = perf.Interval{Low: 990, High: 1012}
-	l.Percentiles[0].Samples, l.Percentiles[1].Samples = 100, 100
-	l.P999 = perf.Percentile{P: 99.9, Latency: 3 * time.Millisecond, Samples: 20000}
-	l.MaxLatency, l.Grade, l.ClientLimit, l.Late, l.Errors = 4*time.Millisecond, "F", "it is busy", "20 %", 7
-	l.Process = &perf.Process{CPU: 3 * time.Second, Duration: 2 * time.Second, Cores: 2}
-	rep := &perf.Report{Levels: []perf.Level{l}}
-	rep.Settings.Batches = []int{1}
-	var plain, color bytes.Buffer
-	require.NoError(t, WriteTable(&plain, rep, false))
-	require.Contains(t, plain.String(), "│  1000.0 │ 1.2 │   1500 │   1000 │  2000* │     3000 │   4000 │      100 │    1.50 of 2 │ F     │ the client was the limit, requests started late, 7 requests failed │")
-	require.Contains(t, plain.String(), "\n* fewer than 10 requests were slower: too few for a reliable percentile\n")
-	require.NotContains(t, plain.String(), "\x1b")
-	require.NoError(t, WriteTable(&color, rep, true))
-	require.Contains(t, color.String(), ui.Faint("2000*"))
-	require.Equal(t, plain.String(), ansi.Strip(color.String()), "colors do not move the columns")
 }
 
 func TestQualityOfAnUnknownInterval(t *testing.T) {
@@ -202,6 +183,56 @@ func TestQualityOfAnUnknownInterval(t *testing.T) {
 	require.NotContains(t, out.String(), "Warm-up", "scripts parse the standard output")
 }
 
+// fullReport is a report with a value in every column.
+func fullReport() *perf.Report {
+	l := level(1930.64)
+	l.Percentiles = []perf.Percentile{{P: 50, Latency: 1200 * time.Microsecond, Samples: 100}, {P: 99, Latency: 2345678, Samples: 100}}
+	l.P999, l.MaxLatency = perf.Percentile{P: 99.9, Latency: 4 * time.Millisecond, Samples: 100}, 5*time.Second
+	l.ThroughputInterval = perf.Interval{Low: 1892, High: 1950}
+	l.Schedule = &perf.ScheduleStats{Delayed: 3, Percentiles: []perf.Percentile{{P: 99, Latency: 3 * time.Millisecond}}}
+	l.Server = window().Server
+	l.Process = &perf.Process{CPU: time.Second, Duration: time.Second, Cores: 2}
+	l.Errors, l.Grade, l.ClientLimit, l.Late = 2, "F", "it is busy", "20 %"
+	shaky := perf.Level{Batch: 1, Load: perf.Load{Mode: perf.RequestRate, Value: 9}}
+	rep := &perf.Report{Levels: []perf.Level{l}, Failed: []perf.Level{shaky}, Interrupted: true}
+	rep.Settings.Model, rep.Settings.Batches, rep.Settings.Mode, rep.Settings.ServerStats = "m|x", []int{1}, perf.RequestRate, true
+	rep.Levels[0].Number, rep.Failed[0].Number = 1, 2
+	return rep
+}
+
+func TestTableForms(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]func(io.Writer, *perf.Report) error{
+		"table.txt": func(w io.Writer, r *perf.Report) error { return WriteTable(w, r, false) },
+		"table.csv": WriteTableCSV, "table.md": WriteMarkdown,
+	} {
+		var out bytes.Buffer
+		require.NoError(t, write(&out, fullReport()))
+		golden(t, name, out.String())
+		require.Error(t, write(full{}, fullReport()))
+	}
+}
+
+func TestColorsDoNotMoveColumns(t *testing.T) {
+	t.Parallel()
+	var without, color bytes.Buffer
+	require.NoError(t, WriteTable(&without, fullReport(), false))
+	require.NoError(t, WriteTable(&color, fullReport(), true))
+	require.NotContains(t, without.String(), "\x1b")
+	require.Contains(t, color.String(), ui.Faint("2.35 ms*"))
+	require.Equal(t, without.String(), ansi.Strip(color.String()))
+}
+
+// TestPlainTable: a report without the figures of quality has no columns for them.
+func TestPlainTable(t *testing.T) {
+	t.Parallel()
+	rep := &perf.Report{Levels: []perf.Level{level(10)}}
+	rep.Settings.Batches = []int{1}
+	var out bytes.Buffer
+	require.NoError(t, WriteTableCSV(&out, rep))
+	require.Equal(t, "batch_size,concurrency,inferences_per_second,avg_us,p50_us,p99_us,requests,note\n1,4,10.000,1500.000,1000.000,2000.000,100,\n", out.String())
+}
+
 func TestLevelsAreInTheOrderMeasured(t *testing.T) {
 	t.Parallel()
 	rep := &perf.Report{Levels: []perf.Level{level(10), level(30)}, Failed: []perf.Level{level(20)}}
@@ -210,7 +241,7 @@ func TestLevelsAreInTheOrderMeasured(t *testing.T) {
 	rep.Failed[0].OverLimit = true
 	var table, export bytes.Buffer
 	require.NoError(t, WriteTable(&table, rep, false))
-	require.Regexp(t, `(?s) 10\.0 .* 20\.0 .* 30\.0 `, table.String())
+	require.Regexp(t, `(?s) 10\.00 .* 20\.00 .* 30\.00 `, table.String())
 	for i, l := range []*perf.Level{&rep.Levels[0], &rep.Failed[0], &rep.Levels[1]} {
 		l.Load.Value = float64(i + 1)
 		l.Profile = &perf.Profile{}
@@ -226,55 +257,12 @@ func TestNoLevels(t *testing.T) {
 	require.Empty(t, out.String())
 }
 
-func TestLiveView(t *testing.T) {
-	t.Parallel()
-	p := perf.Progress{}
-	v := newLiveView(func() perf.Progress { return p })
-	require.Empty(t, v.render(80), "before the first level")
-	p = perf.Progress{Batch: 2, Load: perf.Load{Value: 8}, Trial: 1, InWindow: 500 * time.Millisecond, Window: time.Second, Elapsed: time.Second, Requests: 50, P50: 900 * time.Microsecond, P99: 20 * time.Millisecond}
-	text := v.render(80)
-	for _, want := range []string{"concurrency 8  batch 2", "window 1  ██████████░░░░░░░░░░ 0.5/1.0 s", "100.0", "p50 900 us", "p99 20.0 ms", "█"} {
-		require.Contains(t, text, want)
-	}
-	p.Elapsed, p.Requests = 2*time.Second, 75
-	require.Contains(t, v.render(80), "█▅", "half the rate")
-	p.Load.Value, p.Elapsed, p.Requests, p.Window = 9, 100*time.Millisecond, 10, 0
-	require.Contains(t, v.render(80), "▅▃█", "a new level counts from its own start")
-}
-
-// TestLiveViewAtEachWidth draws the view after 24 samples of rising and falling
-// rates.
-func TestLiveViewAtEachWidth(t *testing.T) {
-	t.Parallel()
-	head := "concurrency 4  batch 2  window 3  ██████░░░░░░░░░░░░░░ 0.4/1.2 s\n" +
-		"180.0 infer/sec  p50 1200 us  p90 9999 us  p95 10.0 ms  p99 25.5 ms\n"
-	for width, bars := range map[int]string{
-		5:   "██▂▃▄▅▆▇██",
-		12:  "▇██▂▃▄▅▆▇██",
-		80:  "▂▃▄▅▆▇██▂▃▄▅▆▇██▂▃▄▅▆▇██",
-		300: "▂▃▄▅▆▇██▂▃▄▅▆▇██▂▃▄▅▆▇██",
-	} {
-		p := perf.Progress{
-			Batch: 2, Load: perf.Load{Value: 4}, Trial: 3, InWindow: 360 * time.Millisecond, Window: 1200 * time.Millisecond,
-			P50: 1200 * time.Microsecond, P90: 9999 * time.Microsecond, P95: 10 * time.Millisecond, P99: 25500 * time.Microsecond,
-		}
-		v := newLiveView(func() perf.Progress { return p })
-		text := ""
-		for i := range 24 {
-			p.Elapsed += 250 * time.Millisecond
-			p.Requests += uint64(5 * (1 + i%8))
-			text = v.render(width)
-		}
-		require.Equal(t, head+bars, ansi.Strip(text), "width %d", width)
-	}
-}
-
 func TestScreenOnATerminal(t *testing.T) {
 	var out, notes bytes.Buffer
-	s := NewScreen(ScreenOptions{Out: &out, Notes: &notes, Live: true, Table: true})
+	s := NewScreen(ScreenOptions{Out: &out, Notes: &notes, Live: &out, OutShared: true, NotesShared: true, Table: true})
 	rep := &perf.Report{Levels: []perf.Level{level(10)}}
 	rep.Settings = perf.Settings{Config: perf.DefaultConfig("m"), Protocol: "HTTP"}
-	s.Observe(perf.Started{Settings: rep.Settings, Progress: func() perf.Progress { return perf.Progress{Trial: 1} }})
+	s.Observe(perf.Started{Settings: rep.Settings, Progress: func() perf.Progress { return perf.Progress{Level: 1, Trial: 1} }})
 	s.Observe(perf.LevelStarted{Batch: 1, Load: perf.Load{Value: 4}})
 	s.Observe(perf.LevelDone{Level: &rep.Levels[0]})
 	s.Print("Interrupt signal (2) received.")
@@ -292,7 +280,7 @@ func TestScreenOnATerminal(t *testing.T) {
 
 func TestScreenWithNotesInAFile(t *testing.T) {
 	var out, notes bytes.Buffer
-	s := NewScreen(ScreenOptions{Out: &out, Notes: &notes, Live: true, NotesElsewhere: true})
+	s := NewScreen(ScreenOptions{Out: &out, Notes: &notes, Live: &out, OutShared: true})
 	s.Observe(perf.Started{Settings: perf.Settings{Config: perf.DefaultConfig("m"), Protocol: "HTTP"}, Progress: func() perf.Progress { return perf.Progress{} }})
 	s.Observe(perf.Notice{Text: "WARNING: something"})
 	require.NoError(t, s.Close())

@@ -1,146 +1,218 @@
 package report
 
 import (
+	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"triton/perf"
 	"triton/pkg/ui"
 )
 
+// column is a column of the closing table.
+type column struct {
+	title string // for people; empty: the column is only in CSV
+	name  string // in CSV, with the unit; empty: the column is not in CSV
+	spare int    // as in ui.Column
+	left  bool   // aligned
+	// text is the cell for people, whose units scale. value is that of CSV, whose units are fixed.
+	// An empty text is shown as "-".
+	text, value func(l *perf.Level) string
+}
+
 // WriteTable writes one row for each level, in the order measured, by batch size. The last
 // column has the reason why a level does not count. color is for terminals: percentiles of too few
 // requests are grey.
 func WriteTable(w io.Writer, r *perf.Report, color bool) error {
-	levels := r.All()
-	if len(levels) == 0 {
+	d := document(r, color)
+	if len(d.Rows) == 0 {
 		return nil
 	}
-	columns := []ui.Column{{Title: "Batch", Align: ui.Right}, {Title: label(r.Settings.Mode), Align: ui.Right}, {Title: "Infer/s", Align: ui.Right}, {Title: "±%", Align: ui.Right, Spare: 3}, {Title: "Avg us", Align: ui.Right}}
-	titles := percentileTitles(levels)
-	for i, p := range titles {
-		spare := 1
-		if i == 0 || i == len(titles)-1 {
-			spare = 0
-		}
-		columns = append(columns, ui.Column{Title: p, Align: ui.Right, Spare: spare})
-	}
-	columns = append(columns, ui.Column{Title: "p99.9 us", Align: ui.Right, Spare: 3}, ui.Column{Title: "Max us", Align: ui.Right, Spare: 4},
-		ui.Column{Title: "Requests", Align: ui.Right, Spare: 4})
-	if r.Settings.Mode.Rate() {
-		columns = append(columns,
-			ui.Column{Title: "Late %", Align: ui.Right}, ui.Column{Title: "p99 us from schedule", Align: ui.Right})
-	}
-	if r.Settings.ServerStats {
-		columns = append(columns,
-			ui.Column{Title: "Server queue us", Align: ui.Right, Spare: 2}, ui.Column{Title: "Server compute us", Align: ui.Right, Spare: 2},
-			ui.Column{Title: "Batch executed", Align: ui.Right, Spare: 2})
-	}
-	columns = append(columns, ui.Column{Title: "Client cores", Align: ui.Right, Spare: 3}, ui.Column{Title: "Grade"}, ui.Column{Title: "Note"})
-	var rows [][]string
-	for _, batch := range r.Settings.Batches {
-		for _, l := range levels {
-			if l.Batch == batch {
-				rows = append(rows, tableRow(r, l, len(columns), color))
-			}
-		}
-	}
-	if err := ui.Table(w, columns, rows); err != nil || !slices.ContainsFunc(levels, hasFew) {
+	if err := ui.Table(w, d.Columns, d.Rows); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, fewMark+" fewer than 10 requests were slower: too few for a reliable percentile\n")
-	return err
+	for _, note := range d.Notes {
+		if _, err := fmt.Fprintln(w, note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteMarkdown writes the table as Markdown.
+func WriteMarkdown(w io.Writer, r *perf.Report) error { return ui.WriteMarkdown(w, document(r, false)) }
+
+// WriteTableCSV writes the table as CSV with the units in the names of the columns. Unknown
+// values are empty.
+func WriteTableCSV(w io.Writer, r *perf.Report) error {
+	levels := sorted(r)
+	var columns []column
+	var header []string
+	for _, c := range tableColumns(r, levels) {
+		if c.name != "" {
+			columns, header = append(columns, c), append(header, c.name)
+		}
+	}
+	lines := [][]string{header}
+	for _, l := range levels {
+		row := make([]string, len(columns))
+		for i, c := range columns {
+			row[i] = c.value(l)
+		}
+		lines = append(lines, row)
+	}
+	return csv.NewWriter(w).WriteAll(lines)
 }
 
 // fewMark marks a percentile of too few requests.
 const fewMark = "*"
 
-func hasFew(l *perf.Level) bool {
-	return l.Requests > 0 && (l.P999.Few() || slices.ContainsFunc(l.Percentiles, perf.Percentile.Few))
-}
-
-// percentileCell is a percentile in microseconds, marked if it has too few requests.
-func percentileCell(p perf.Percentile, color bool) string {
-	text := fmt.Sprint(usec(p.Latency))
-	switch {
-	case !p.Few():
-		return text
-	case color:
-		return ui.Faint(text + fewMark)
+// document is the table for people.
+func document(r *perf.Report, color bool) ui.Document {
+	levels := sorted(r)
+	columns := slices.DeleteFunc(tableColumns(r, levels), func(c column) bool { return c.title == "" })
+	d := ui.Document{Title: "Model " + r.Settings.Model}
+	for _, c := range columns {
+		align := ui.Right
+		if c.left {
+			align = ui.Left
+		}
+		d.Columns = append(d.Columns, ui.Column{Title: c.title, Align: align, Spare: c.spare})
 	}
-	return text + fewMark
-}
-
-// widthCell is the relative width of an interval in percent.
-func widthCell(width float64) string {
-	if math.IsInf(width, 1) {
-		return "-"
-	}
-	return fmt.Sprintf("%.2g", 100*width)
-}
-
-func percentileTitles(levels []*perf.Level) []string {
-	var titles []string
+	few := false
 	for _, l := range levels {
-		if len(l.Percentiles) == 0 {
-			continue
+		row := make([]string, len(columns))
+		for i, c := range columns {
+			if row[i] = c.text(l); row[i] == "" && !c.left {
+				row[i] = "-"
+			}
+			if strings.HasSuffix(row[i], fewMark) {
+				few = true
+				if color {
+					row[i] = ui.Faint(row[i])
+				}
+			}
 		}
-		for _, p := range l.Percentiles {
-			titles = append(titles, fmt.Sprintf("p%g us", p.P))
-		}
-		return titles
+		d.Rows = append(d.Rows, row)
 	}
-	return nil
+	if few {
+		d.Notes = append(d.Notes, fewMark+" fewer than 10 requests were slower: too few for a reliable percentile")
+	}
+	if r.Interrupted {
+		d.Notes = append(d.Notes, "interrupted: the results are incomplete")
+	}
+	return d
 }
 
-func tableRow(r *perf.Report, l *perf.Level, width int, color bool) []string {
-	row := []string{fmt.Sprint(l.Batch), fmt.Sprintf("%.6g", l.Load.Value)}
-	if l.Requests > 0 {
-		row = append(row, fmt.Sprintf("%.1f", l.Throughput), widthCell(l.ThroughputInterval.Width(l.Throughput)), fmt.Sprint(usec(l.AvgLatency)))
-		for _, p := range l.Percentiles {
-			row = append(row, percentileCell(p, color))
+// sorted returns the levels by batch size, in the order measured.
+func sorted(r *perf.Report) []*perf.Level {
+	all := r.All()
+	var levels []*perf.Level
+	for _, batch := range r.Settings.Batches {
+		for _, l := range all {
+			if l.Batch == batch {
+				levels = append(levels, l)
+			}
 		}
-		row = append(row, percentileCell(l.P999, color), fmt.Sprint(usec(l.MaxLatency)), fmt.Sprint(l.Requests))
-		if t := l.Schedule; t != nil {
-			row = append(row, fmt.Sprintf("%.1f", 100*float64(t.Delayed)/float64(l.Requests)), fmt.Sprint(usec(t.Latency(99))))
-		}
-		if r.Settings.ServerStats {
-			row = append(row, serverCells(l.Server)...)
-		}
-		row = append(row, clientCell(l.Process), string(l.Grade))
 	}
-	for len(row) < width-1 {
-		row = append(row, "-")
-	}
-	return append(row, note(l))
+	return levels
 }
 
-func serverCells(s *perf.ServerStats) []string {
-	if s == nil {
-		return []string{"-", "-", "-"}
+// tableColumns returns the columns that the levels have values for.
+func tableColumns(r *perf.Report, levels []*perf.Level) []column {
+	columns := []column{
+		number("Batch", "batch_size", func(l *perf.Level) string { return strconv.Itoa(l.Batch) }),
+		number(label(r.Settings.Mode), strings.ReplaceAll(strings.ToLower(label(r.Settings.Mode)), " ", "_"),
+			func(l *perf.Level) string { return fmt.Sprintf("%.6g", l.Load.Value) }),
+		measured(column{
+			title: "Infer/s", name: "inferences_per_second",
+			text:  func(l *perf.Level) string { return ui.Number(l.Throughput) },
+			value: func(l *perf.Level) string { return decimal(l.Throughput) },
+		}),
 	}
-	m := microsOf(s)
-	batch := "-"
-	if s.Executions > 0 {
-		batch = fmt.Sprintf("%.1f", float64(s.Inferences)/float64(s.Executions))
+	columns = append(columns, throughputInterval(levels)...)
+	columns = append(columns, duration("Avg", "avg_us", 0, func(l *perf.Level) time.Duration { return l.AvgLatency }))
+	columns = append(columns, percentileColumns(levels)...)
+	requests := measured(number("Requests", "requests", func(l *perf.Level) string { return strconv.Itoa(l.Requests) }))
+	requests.spare = 4
+	columns = append(columns, requests)
+	if r.Settings.Mode.Rate() {
+		columns = append(columns, scheduleColumns()...)
 	}
-	return []string{fmt.Sprint(m.queue), fmt.Sprint(m.compute), batch}
+	if r.Settings.ServerStats {
+		columns = append(columns, serverColumns()...)
+	}
+	columns = append(columns, trustColumns(levels)...)
+	return append(columns, column{title: "Note", name: "note", left: true, text: note, value: note})
 }
 
-// clientCell is how many of its cores the client used.
-func clientCell(p *perf.Process) string {
-	if p == nil {
-		return "-"
+func number(title, name string, text func(l *perf.Level) string) column {
+	return column{title: title, name: name, text: text, value: text}
+}
+
+// measured makes the cells of a column empty for levels without requests.
+func measured(c column) column {
+	text, value := c.text, c.value
+	c.text = func(l *perf.Level) string {
+		if l.Requests == 0 {
+			return ""
+		}
+		return text(l)
 	}
-	return fmt.Sprintf("%.2f of %g", p.Busy()*p.Cores, p.Cores)
+	c.value = func(l *perf.Level) string {
+		if l.Requests == 0 {
+			return ""
+		}
+		return value(l)
+	}
+	return c
+}
+
+func duration(title, name string, spare int, of func(l *perf.Level) time.Duration) column {
+	return measured(column{
+		title: title, name: name, spare: spare,
+		text:  func(l *perf.Level) string { return ui.Duration(of(l)) },
+		value: func(l *perf.Level) string { return microseconds(of(l)) },
+	})
+}
+
+func decimal(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
+
+func microseconds(d time.Duration) string { return decimal(float64(d) / 1e3) }
+
+// throughputInterval is the confidence interval of the throughput.
+func throughputInterval(levels []*perf.Level) []column {
+	if !has(levels, func(l *perf.Level) bool { return l.ThroughputInterval.Known() }) {
+		return nil
+	}
+	end := func(name string, of func(perf.Interval) float64) column {
+		return measured(column{name: name, value: func(l *perf.Level) string {
+			if !l.ThroughputInterval.Known() {
+				return ""
+			}
+			return decimal(of(l.ThroughputInterval))
+		}})
+	}
+	low := end("inferences_per_second_low", func(i perf.Interval) float64 { return i.Low })
+	low.title, low.spare = "±%", 3
+	low.text = func(l *perf.Level) string {
+		if width := l.ThroughputInterval.Width(l.Throughput); !math.IsInf(width, 1) {
+			return fmt.Sprintf("%.2g", 100*width)
+		}
+		return ""
+	}
+	high := end("inferences_per_second_high", func(i perf.Interval) float64 { return i.High })
+	return []column{measured(low), high}
 }
 
 // note says why a level does not count or what limited it.
 func note(l *perf.Level) string {
-	reasons := make([]string, 0, 3)
+	var reasons []string
 	if text := l.Problem(); text != "" {
 		reasons = append(reasons, text)
 	}
@@ -151,7 +223,7 @@ func note(l *perf.Level) string {
 		reasons = append(reasons, "requests started late")
 	}
 	if l.Errors > 0 {
-		reasons = append(reasons, fmt.Sprintf("%d requests failed", l.Errors))
+		reasons = append(reasons, ui.Plural(int(l.Errors), "request")+" failed")
 	}
 	return strings.Join(reasons, ", ")
 }

@@ -3,10 +3,7 @@ package perf
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -33,10 +30,8 @@ func (o *options) finish() error {
 	if err := o.connectSecurely(); err != nil {
 		return err
 	}
-	for _, name := range []string{o.csv, o.export} {
-		if err := writable(name); err != nil {
-			return err
-		}
+	if err := o.checkFiles(); err != nil {
+		return err
 	}
 	if c.CollectMetrics && c.MetricsURL == "" {
 		c.MetricsURL = metricsURL(o.client.Address)
@@ -90,28 +85,6 @@ func (o *options) check() error {
 		}
 	}
 	return nil
-}
-
-// writable reports, before the measurement, why a file cannot be written after it.
-func writable(name string) error {
-	if name == "" || name == "-" {
-		return nil
-	}
-	dir := filepath.Dir(name)
-	switch info, err := os.Stat(dir); {
-	case err != nil:
-		return fmt.Errorf("cannot write %s: %w", name, err)
-	case !info.IsDir():
-		return fmt.Errorf("cannot write %s: %s is not a folder", name, dir)
-	}
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return fmt.Errorf("cannot write %s: it is a folder", name)
-	}
-	probe, err := os.CreateTemp(dir, ".triton-perf-*")
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", name, err)
-	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // withPort adds Triton's port to an address that has no port and is no URL.

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"triton/cmd/cli/flags"
+	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 	"triton/perf"
 	"triton/perf/data"
@@ -28,6 +30,9 @@ type options struct {
 	compressionGiven bool
 	verbose          int
 	table            string
+	output           output.Options
+	targets          output.Targets
+	noTUI            bool
 	help             bool
 	version          bool
 	warnings         []string
@@ -69,12 +74,12 @@ func (o *options) measurement(t table) {
 	o.load(t)
 	o.schedule(t)
 	t.value("measurement-mode", "", "<time_windows|count_windows>", "what bounds a window: its time or its requests (time_windows)", o.setMode)
-	t.milliseconds(&c.Interval, 1, "> 0 msec.", "measurement-interval", "p", "<msec>", "length of a time window; the real window is 1.2 times as long (5000)")
+	o.duration(t, &c.Interval, time.Millisecond, "> 0 msec.", "measurement-interval", "p", "length of a time window, in milliseconds or with a unit: 5s; the real window is 1.2 times as long (5000)")
 	t.integer(&c.Samples, 1, "> 0.", "measurement-request-count", "", "<n>", "requests in a count window (50)")
 	t.value("stability-percentage", "s", "<percent>", "maximum spread of three consecutive windows, in percent (10)", o.setStability)
 	t.integer(&c.MaxTrials, 1, "> 0.", "max-trials", "r", "<n>", "maximum number of windows at each level (10)")
 	t.value("percentile", "", "<0..100>", "percentile of latency that decides stability and is reported, such as 99.9; -1 is the average (-1)", o.setPercentile)
-	t.milliseconds(&c.LatencyLimit, 0, ">= 0 msecs.", "latency-threshold", "l", "<msec>", "stop at the first level above this latency; 0 is no limit (0)")
+	o.duration(t, &c.LatencyLimit, 0, ">= 0 msecs.", "latency-threshold", "l", "stop at the first level above this latency, in milliseconds or with a unit: 500us; 0 is no limit (0)")
 	t.value("stop-when", "", "<ci<2%>", "end a level when its 95 % confidence intervals are this narrow, instead of when three windows agree; ci(throughput), ci(avg) or ci(p99) name one interval, and several goals have commas between them", o.setStopWhen)
 	t.value("request-count", "", "<n>", "send this number of requests and stop; 0 is no limit (0)", func(text string) error {
 		n, err := atLeast(1, "> 0.", "request-count", "", text)
@@ -137,11 +142,12 @@ func (o *options) other(t table) {
 	})
 	t.toggle("collect-metrics", "", "read the server's GPU metrics during the measurement", func() { c.CollectMetrics = true })
 	t.text(&c.MetricsURL, "metrics-url", "", "<url>", "address of the metrics (port 8002 of the server, /metrics)")
-	t.value("metrics-interval", "", "<msec>", "time between readings of the metrics (1000)", o.setMetricsInterval)
+	t.value("metrics-interval", "", "<msec|time>", "time between readings of the metrics, in milliseconds or with a unit: 1s (1000)", o.setMetricsInterval)
 	o.tracing(t)
 	t.value("table", "", "<auto|always|never>", "print the closing table; auto prints it on a terminal and for several batch sizes (auto)", o.setTable)
 	t.value("fail-on", "", "<unstable,errors,late|none>", "exit with 2 after a level that was not stable or that the client limited, with 99 at the first request that fails (unstable,errors)", o.setFailOn)
 	t.value("config", "", "<file>", "file with settings in YAML, JSON or TOML; its keys are long options", func(string) error { return nil }) // the function settings reads the file
+	o.results(t)
 	t.MarkOwn("table", "config", "model", "model-version", "batch-size", "url", "protocol", "header", "csv-file", "print-windows", "stop-when", "fail-on")
 	t.toggle("version", "", "print the version", func() { o.version = true })
 	t.toggle("print-windows", "v", "print every window", func() { o.verbose++ })

@@ -142,10 +142,9 @@ func (o *options) addHeader(text string) error {
 	return nil
 }
 
-func (o *options) setMetricsInterval(text string) error {
+func (o *options) setMetricsInterval(text string) (err error) {
 	o.metricsInterval = true
-	n, err := atLeast(1, "> 0 msecs.", "metrics-interval", "", text)
-	o.config.MetricsInterval = time.Duration(n) * time.Millisecond
+	o.config.MetricsInterval, err = o.time(time.Millisecond, "> 0 msecs.", "metrics-interval", "", text)
 	return err
 }
 

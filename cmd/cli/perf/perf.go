@@ -26,6 +26,7 @@ func NewCommand(p process.Process) *cobra.Command {
 		Long:               helpText,
 		Example:            helpExample,
 		DisableFlagParsing: true, // perf_analyzer's syntax is getopt's
+		ValidArgsFunction:  completion(p),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return run(cmd.Context(), p, args)
 		},
@@ -60,7 +61,7 @@ func run(ctx context.Context, p process.Process, args []string) error {
 		return nil
 	}
 	if rep != nil {
-		err = errors.Join(err, writeCSVs(p, o, rep), writeExport(p, o, rep))
+		err = errors.Join(err, writeCSVs(p, o, rep), writeExport(p, o, rep), writeResult(p, o, rep))
 	}
 	return result(p, o, rep, err)
 }

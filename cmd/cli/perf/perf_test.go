@@ -1,6 +1,7 @@
 package perf_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -42,8 +43,6 @@ func quick(address string, more ...string) []string {
 
 func TestUsageErrors(t *testing.T) {
 	t.Parallel()
-	json := filepath.Join(t.TempDir(), "d.json")
-	require.NoError(t, os.WriteFile(json, []byte("{}"), 0o600))
 	for _, c := range []struct{ args, want string }{
 		{"", "Error: Failed to parse -m (model name). The value must be specified."},
 		{"--no-such", "triton perf: unrecognized option '--no-such'"},
@@ -125,6 +124,15 @@ func TestUsageErrors(t *testing.T) {
 		{"-m x --stop-when ci<2% --measurement-mode count_windows", "Error: Cannot specify --measurement-mode count_windows and --stop-when simultaneously"},
 		{"-m x --fail-on never", "Error: Failed to parse --fail-on. Unsupported condition provided: 'never'. The available conditions are unstable, errors, late and none."},
 		{"-m x --fail-on none,late", "Error: Failed to parse --fail-on. 'none' excludes other conditions."},
+		{"-m x -p 0s", "Error: Failed to parse --measurement-interval (-p). The value must be > 0 msec."},
+		{"-m x -p 500us", "Error: Failed to parse --measurement-interval (-p). The value must be > 0 msec."},
+		{"-m x -l -1s", "Error: Failed to parse --latency-threshold (-l). The value must be >= 0 msecs."},
+		{"-m x --concurrency-range 1,4:2", `Error: Failed to parse --concurrency-range. "4:2" must be an increasing range of at most 1000 levels.`},
+		{"-m x --concurrency-range 1,1:1001", "must be an increasing range of at most 1000 levels."},
+		{"-m x --request-rate-range 1,2:", "Error: Failed to parse --request-rate-range. Invalid value provided: 2:"},
+		{"-m x --output jsn", `Error: --output: unknown form "jsn": use one of text, json, csv, markdown, html, or -o for a file; did you mean "json"?`},
+		{"-m x -o result.dat", "Error: -o result.dat: the extension names none of the forms"},
+		{"-m x -o /no/such/folder/x.json", "Error: cannot write /no/such/folder/x.json: stat /no/such/folder: no such file or directory"},
 		{"-m x --table maybe", "--table must be auto, always or never"},
 		{"-m x --config /no/such/file", "configuration file"},
 	} {
@@ -191,6 +199,34 @@ func TestSweepAndCSV(t *testing.T) {
 	code, _, errs = run(t, nil, quick(s.Address, "-f", filepath.Join(file, "x"))...)
 	require.Equal(t, 99, code)
 	require.Contains(t, errs, "is not a folder")
+}
+
+func TestOutputs(t *testing.T) {
+	s := nullServer(t)
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	code, out, errs := run(t, nil, quick(s.Address, "-o", in("a.json"), "-o", in("a.csv"), "-o", in("a.md"), "-o", in("a.html"), "-o", in("a.txt"))...)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "Inferences/Second vs. Client Average Batch Latency\n", "standard output stays perf_analyzer's")
+	for name, want := range map[string]string{
+		"a.json": `"format": "triton-perf-result"`, "a.csv": "batch_size,concurrency,inferences_per_second,",
+		"a.md": "# Model null\n", "a.html": "<!DOCTYPE html>", "a.txt": "│ Batch │ Concurrency │ Infer/s │",
+	} {
+		text, err := os.ReadFile(in(name))
+		require.NoError(t, err)
+		require.Contains(t, string(text), want)
+	}
+
+	code, out, errs = run(t, nil, quick(s.Address, "--output", "json")...)
+	require.Zero(t, code)
+	var result struct {
+		Levels []struct {
+			Batch int `json:"batch_size"`
+		} `json:"levels"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &result), "standard output has only the result")
+	require.Len(t, result.Levels, 1)
+	require.Contains(t, errs, "Inferences/Second vs. Client Average Batch Latency\n")
 }
 
 func TestExitCodes(t *testing.T) {
