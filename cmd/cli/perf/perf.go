@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	runcmd "triton/cmd/cli/perf/run"
 	"triton/cmd/cli/process"
 	"triton/perf"
 	"triton/perf/report"
@@ -31,6 +32,7 @@ func NewCommand(p process.Process) *cobra.Command {
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		_ = writeHelp(cmd.OutOrStdout(), p)
 	})
+	cmd.AddCommand(runcmd.NewCommand(p))
 	return cmd
 }
 
