@@ -53,10 +53,15 @@ func commandArgs(args []string) []string {
 	case "tritonserver":
 		return append([]string{"serve"}, rest...)
 	case "perf_analyzer", "perf_client":
-		return append([]string{"perf"}, rest...)
+		return append([]string{"perf", perf.OnlyOptions}, rest...)
 	}
-	if len(rest) > 0 && rest[0] == "tritonserver" {
+	switch {
+	case len(rest) > 0 && rest[0] == "tritonserver":
 		return append([]string{"serve"}, rest[1:]...)
+	case len(rest) > 1 && rest[0] == "perf" && strings.HasPrefix(rest[1], "-"):
+		// cobra does not know getopt's options: it would take the value of one, such as
+		// -am run, for a subcommand.
+		return append([]string{"perf", perf.OnlyOptions}, rest[1:]...)
 	}
 	return rest
 }

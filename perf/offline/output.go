@@ -58,22 +58,24 @@ func (r *Run) job() ([]byte, error) {
 }
 
 // openOutput opens the partial output of an earlier run with the same job, or a new one.
-func openOutput(path string, job []byte, restart bool) (o *output, err error) {
-	o = &output{path: path}
+func openOutput(path string, job []byte, restart bool) (_ *output, err error) {
+	o := &output{path: path}
 	if info, err := os.Stat(path); err == nil && !restart {
 		if info.IsDir() {
 			return nil, fmt.Errorf("cannot write %s: it is a folder", path)
 		}
 		return nil, fmt.Errorf("%s exists: remove it, choose another file, or replace it with --restart", path)
 	}
-	if o.file, err = os.OpenFile(o.part(), os.O_RDWR|os.O_CREATE, 0o666); err != nil {
+	file, err := os.OpenFile(o.part(), os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
 		return nil, fmt.Errorf("cannot write the output: %w", err)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, o.file.Close())
+			err = errors.Join(err, file.Close())
 		}
 	}()
+	o.file = file
 	if err := lock(o.file); err != nil {
 		return nil, fmt.Errorf("%s is locked: another run writes it (%w)", o.part(), err)
 	}

@@ -190,8 +190,9 @@ func (p *pipeline) write() {
 	waiting := map[int64]result{}
 	for r := range p.results {
 		// From now on the row takes the memory of its line.
-		p.memory.release(r.size - int64(len(r.line)))
-		r.size = int64(len(r.line))
+		size := int64(rowOverhead + len(r.line))
+		p.memory.release(r.size - size)
+		r.size = size
 		waiting[r.number] = r
 		for {
 			r, ok := waiting[next]

@@ -17,7 +17,12 @@ import (
 	"triton/perf/report"
 )
 
-// NewCommand returns `triton perf`.
+// OnlyOptions in front of the arguments says that none of them is a subcommand. cobra looks for
+// subcommands only up to it.
+const OnlyOptions = "--"
+
+// NewCommand returns `triton perf`. It takes a first argument OnlyOptions from the command line:
+// cli adds one more.
 func NewCommand(p process.Process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                "perf -m MODEL [options]",
@@ -26,6 +31,9 @@ func NewCommand(p process.Process) *cobra.Command {
 		Example:            helpExample,
 		DisableFlagParsing: true, // perf_analyzer's syntax is getopt's
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && args[0] == OnlyOptions {
+				args = args[1:]
+			}
 			return run(cmd.Context(), p, args)
 		},
 	}

@@ -39,7 +39,12 @@ are left, and 2 when the command line is wrong.`,
 		Example: `  triton perf run -m resnet50 --input images.npy --output classes.jsonl
   triton perf run -m bert --input rows.jsonl --output answers.jsonl -i grpc
   triton perf run -m dlrm --input dense=d.npy --input sparse=s.npy --output out.jsonl`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return process.UsageError("%q belongs to no option", args[0])
+			}
+			return nil
+		},
 	}
 	f := flags.New(p, "perf run", cmd.Flags())
 	o.bind(f)
