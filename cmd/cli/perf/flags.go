@@ -18,6 +18,10 @@ import (
 // options holds what a command line sets.
 type options struct {
 	config     perf.Config
+	models     []string // all -m
+	name       string   // of the model, among several
+	mpi        bool
+	observer   func(perf.Observer) perf.Observer
 	client     client.Options
 	csv        string
 	csvVerbose bool
@@ -44,6 +48,7 @@ func newOptions() *options {
 	o := &options{config: perf.DefaultConfig(""), table: "auto"}
 	o.concurrency, o.rate = o.config.Range, o.config.Range
 	o.client.Headers = map[string]string{}
+	o.observer = func(next perf.Observer) perf.Observer { return next }
 	return o
 }
 
@@ -63,7 +68,8 @@ func (o *options) flags(p process.Process) *flags.Set {
 func (o *options) measurement(t table) {
 	c := &o.config
 	t.Group("I. MEASUREMENT PARAMETERS")
-	t.text(&c.Model, "model", "m", "<model>", "model to measure; required")
+	t.value("model", "m", "<model>", "model to measure; required. Several are measured at once: -m a -m b, or with options for each: -m a -b 4 : -m b", o.addModel)
+	t.toggle("enable-mpi", "", "no effect: one process measures several models", func() { o.mpi = true })
 	t.text(&c.Version, "model-version", "x", "<version>", "version of the model (the newest)")
 	o.load(t)
 	o.schedule(t)

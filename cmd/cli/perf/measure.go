@@ -49,7 +49,7 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 		Dial: func(context.Context) (perf.Target, error) {
 			return perf.Connect(lane.Options{Options: o.client, Streaming: o.config.Streaming, Compression: o.compression})
 		},
-		Observer:  out,
+		Observer:  o.observer(out),
 		Alarm:     load.PreciseAlarm,
 		Interrupt: interrupt,
 	})

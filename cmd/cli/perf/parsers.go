@@ -84,6 +84,14 @@ func batches(text string) ([]int, error) {
 	return all, nil
 }
 
+func (o *options) addModel(text string) error {
+	if !slices.Contains(o.models, text) {
+		o.models = append(o.models, text)
+	}
+	o.config.Model = text
+	return nil
+}
+
 // AddInputData parses one value of --input-data, also for analyze.
 func AddInputData(d *data.Options, text string) error {
 	if _, err := os.Stat(text); err == nil {

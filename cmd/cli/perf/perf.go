@@ -45,16 +45,25 @@ func NewCommand(p process.Process) *cobra.Command {
 }
 
 func run(ctx context.Context, p process.Process, args []string) error {
-	o, err := parse(p, args)
-	switch {
-	case err != nil:
+	all, err := parseAll(p, args)
+	if err != nil {
 		return usageError(p, err)
+	}
+	switch o := all[0]; {
 	case o.help:
 		return writeHelp(p.Stdout, p)
 	case o.version:
 		fmt.Fprintf(p.Stderr, "Perf Analyzer Version %s (commit %s)\n", p.Version, cmp.Or(p.Commit, "unknown"))
 		return nil
 	}
+	if len(all) > 1 {
+		return measureTogether(ctx, p, all)
+	}
+	return runModel(ctx, p, all[0])
+}
+
+// runModel measures a model and writes its reports.
+func runModel(ctx context.Context, p process.Process, o *options) error {
 	for _, text := range o.warnings {
 		fmt.Fprintln(p.Stderr, text)
 	}

@@ -189,7 +189,7 @@ func TestExitCodes(t *testing.T) {
 	require.Contains(t, out, "[WARNING] This level is not stable: its windows differ by more than 10 %.\n")
 	require.True(t, strings.HasSuffix(out, ", not stable\n"), out)
 
-	code, _, errs = run(t, nil, quick(s.Address, "-m", "nosuch")...)
+	code, _, errs = run(t, nil, "-m", "nosuch", "-u", s.Address)
 	require.Equal(t, 99, code)
 	require.Equal(t, "error: failed to get model metadata: Request for unknown model: 'nosuch' is not found\n\n", errs)
 
@@ -277,4 +277,29 @@ func TestRunAsPerfAnalyzer(t *testing.T) {
 		require.Zero(t, code)
 		require.Contains(t, errs, "Perf Analyzer Version 1")
 	}
+}
+
+// TestSeveralModels measures the models of two servers at once.
+func TestSeveralModels(t *testing.T) {
+	t.Parallel()
+	a, b := nullServer(t), nullServer(t)
+	dir := t.TempDir()
+	args := quick(a.Address, "--concurrency-range", "1:2", "-f", filepath.Join(dir, "x.csv"), ":")
+	args = append(args, quick(b.Address, "--concurrency-range", "3:4", "-f", filepath.Join(dir, "x.csv"))...)
+	code, out, errs := run(t, nil, args...)
+	require.Zero(t, code, errs)
+	require.Equal(t, 2, strings.Count(out, "*** Measurement Settings ***"))
+	for _, level := range []string{"Request concurrency: 1\n", "Request concurrency: 2\n", "Request concurrency: 3\n", "Request concurrency: 4\n"} {
+		require.Equal(t, 1, strings.Count(out, level), out)
+	}
+	require.Less(t, strings.Index(out, "Request concurrency: 3\n"), strings.Index(out, "Request concurrency: 2\n"), "the levels of both are printed together")
+	for _, name := range []string{"null.x.csv", "null-2.x.csv"} {
+		csv, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, 3, strings.Count(string(csv), "\n"), string(csv))
+	}
+
+	code, _, errs = run(t, nil, "-m", "null", "-m", "nosuch", "-u", a.Address, "-p", "500")
+	require.Equal(t, 99, code)
+	require.Contains(t, errs, "The measurement of nosuch failed: the others end.")
 }

@@ -20,7 +20,6 @@ var unsupported = []struct{ name, argument, neutral string }{
 	{"output-shared-memory-size", "<bytes>", ""},
 	{"input-tensor-format", "<format>", "binary"},
 	{"output-tensor-format", "<format>", "binary"},
-	{"enable-mpi", "", ""},
 }
 
 func (t table) unsupported() {
@@ -31,9 +30,6 @@ func (t table) unsupported() {
 			}
 			return fmt.Errorf("--%s is not supported yet", u.name)
 		}
-		f := t.Add(option{u.argument, set}, u.name, "", "not supported yet")
-		if u.argument == "" {
-			f.NoOptDefVal = "true"
-		}
+		t.Add(option{u.argument, set}, u.name, "", "not supported yet")
 	}
 }

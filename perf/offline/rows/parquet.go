@@ -14,6 +14,9 @@ import (
 	"triton/pkg/tensor"
 )
 
+// The reader is parquet-go/parquet-go: it adds 4 small modules, where apache/arrow-go adds
+// flatbuffers, thrift and a columnar memory that rows would be copied out of.
+
 // parquetFile reads the columns that are inputs, page by page. A column holds single values or
 // lists of them, which may be nested.
 type parquetFile struct {
