@@ -14,6 +14,7 @@ import (
 	runcmd "triton/cmd/cli/perf/run"
 	"triton/cmd/cli/process"
 	"triton/perf"
+	"triton/perf/load"
 	"triton/perf/report"
 )
 
@@ -56,6 +57,7 @@ func run(ctx context.Context, p process.Process, args []string) error {
 		fmt.Fprintf(p.Stderr, "Perf Analyzer Version %s (commit %s)\n", p.Version, cmp.Or(p.Commit, "unknown"))
 		return nil
 	}
+	defer load.RelaxCollector()()
 	if len(all) > 1 {
 		return measureTogether(ctx, p, all)
 	}
