@@ -11,11 +11,15 @@ import (
 	"triton/pkg/ui"
 )
 
-// progress shows a run: two rows on a terminal, a line now and then elsewhere.
+// progress shows a run on standard error: two rows on a terminal, a line now and then elsewhere.
+// Any goroutine may print.
 type progress struct {
-	live  *ui.Live
-	done  chan struct{}
-	lines sync.WaitGroup
+	process process.Process
+	done    chan struct{}
+	lines   sync.WaitGroup
+
+	mu   sync.Mutex
+	live *ui.Live
 }
 
 const (
@@ -23,11 +27,13 @@ const (
 	lineInterval = 10 * time.Second
 )
 
-func startProgress(p process.Process, r *offline.Run) *progress {
-	s := &progress{done: make(chan struct{})}
-	if p.StderrTerminal && p.Getenv("TERM") != "dumb" {
-		s.live = ui.StartLive(p.Stderr, drawInterval, func(int) string { return view(r.Progress()) })
-		return s
+func (s *progress) start(r *offline.Run) {
+	s.done = make(chan struct{})
+	if s.process.StderrTerminal && s.process.Getenv("TERM") != "dumb" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.live = ui.StartLive(s.process.Stderr, drawInterval, func(int) string { return view(r.Progress()) })
+		return
 	}
 	s.lines.Go(func() {
 		tick := time.NewTicker(lineInterval)
@@ -35,22 +41,36 @@ func startProgress(p process.Process, r *offline.Run) *progress {
 		for {
 			select {
 			case <-tick.C:
-				fmt.Fprintln(p.Stderr, line(r.Progress()))
+				s.print(line(r.Progress()))
 			case <-s.done:
 				return
 			}
 		}
 	})
-	return s
+}
+
+// print prints a line, above the rows if there are any.
+func (s *progress) print(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live != nil {
+		s.live.Print(text)
+		return
+	}
+	fmt.Fprintln(s.process.Stderr, text)
 }
 
 func (s *progress) stop() error {
 	close(s.done)
 	s.lines.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.live == nil {
 		return nil
 	}
-	return s.live.Stop()
+	live := s.live
+	s.live = nil
+	return live.Stop()
 }
 
 // view is the progress on a terminal.

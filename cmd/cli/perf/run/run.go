@@ -69,8 +69,10 @@ func run(ctx context.Context, p process.Process, o *options) (err error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	show := &progress{process: p}
 	interrupt := make(chan struct{})
 	defer p.OnSignal(process.SignalWindow, func(os.Signal) {
+		show.print("Interrupted: waiting for the requests in flight. A second signal ends them.")
 		close(interrupt)
 	}, func(os.Signal) { cancel() })()
 
@@ -80,13 +82,13 @@ func run(ctx context.Context, p process.Process, o *options) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	o.run.Interrupt, o.run.Stdin = interrupt, p.Stdin
-	o.run.Notice = func(text string) { fmt.Fprintln(p.Stderr, "triton perf run: "+text) }
+	o.run.Notice = show.print
 	r, err := prepare(ctx, interrupt, c, o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	show := startProgress(p, r)
+	show.start(r)
 	res, err := r.Run(ctx)
 	err = errors.Join(err, show.stop())
 	return conclude(p, o, res, err)
