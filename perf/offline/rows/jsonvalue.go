@@ -25,7 +25,7 @@ func (d *decoder) value(in data.Tensor) (data.Value, error) {
 	if err != nil {
 		return data.Value{}, err
 	}
-	return data.Value{Shape: tensor.Shape(shape).Clone(), Data: content}, nil
+	return data.Value{Shape: shape.Clone(), Data: content}, nil
 }
 
 // estimate returns the size of an input whose dimensions are all known.
