@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
@@ -25,12 +26,14 @@ type model struct {
 	program     program
 	environment env.Environment
 	limits      string // the argument of runner.py; empty: there are no limits
-	modules     *modules
-	runtime     string // the directory of the modules that children import
-	config      string // the configuration as JSON
-	outputs     []string
-	decoupled   bool
-	models      infer.Submitter // what the model may call; nil: none
+	// executeLimit is the longest time that a call of execute may take; 0: no limit.
+	executeLimit time.Duration
+	modules      *modules
+	runtime      string // the directory of the modules that children import
+	config       string // the configuration as JSON
+	outputs      []string
+	decoupled    bool
+	models       infer.Submitter // what the model may call; nil: none
 
 	mu      sync.Mutex
 	orphans orphans
