@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"syscall"
 
 	"triton/cmd/cli/devices"
@@ -47,6 +48,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	opts.Backends = server.NewBackends(search)
 	opts.CUDA = openCUDA(p, &opts)
 	opts.GPUs = devices.Environment(p, opts.CUDA)
+	opts.Models.Closed = newReclaimer(debug.FreeOSMemory).modelClosed
 	s, err := server.New(opts)
 	if err != nil {
 		return usageError(err)
