@@ -47,10 +47,12 @@ class Runner:
             import numpy
             about["numpy"] = numpy.__version__
             import _triton_batch
+            import _triton_fork
             import _triton_response
             import c_python_backend_utils
             native, response = c_python_backend_utils, _triton_response
             self.batches = _triton_batch.Batches(self.host)
+            _triton_fork.watch()
         except Exception as e:
             about["error"] = f"{type(e).__name__}: {e}"
         self.control.send(wire.HELLO, json.dumps(about).encode())
