@@ -1,5 +1,5 @@
 // Package child runs supervised child processes: it starts them, talks to them in
-// frames over a socket pair, logs what they print, reports why they ended and leaves
+// frames over pipes, logs what they print, reports why they ended and leaves
 // no process and no descriptor behind. It does not know what a child does.
 package child
 
@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"slices"
 	"time"
 )
@@ -155,21 +154,30 @@ func (r *Reader) Len() int { return len(r.rest) }
 // Conn sends and receives frames. One goroutine at a time may send, and one may
 // receive.
 type Conn struct {
-	conn net.Conn
-	in   *bufio.Reader
+	from Source
+	to   io.WriteCloser
+	in   *bufio.Reader // of from
 	head [headerBytes]byte
 	body []byte
 }
 
-// NewConn returns a Conn over a stream.
-func NewConn(c net.Conn) *Conn { return &Conn{conn: c, in: bufio.NewReaderSize(c, 16<<10)} }
+// Source is a stream that is read with a deadline.
+type Source interface {
+	io.ReadCloser
+	SetReadDeadline(t time.Time) error
+}
+
+// NewConn returns a Conn that receives from a stream and sends to another, or to the same one.
+func NewConn(from Source, to io.WriteCloser) *Conn {
+	return &Conn{from: from, to: to, in: bufio.NewReaderSize(from, 16<<10)}
+}
 
 // Send sends a frame.
 func (c *Conn) Send(m *Message) error {
 	if err := m.finish(); err != nil {
 		return err
 	}
-	_, err := c.conn.Write(m.buf)
+	_, err := c.to.Write(m.buf)
 	return err
 }
 
@@ -199,7 +207,7 @@ func (c *Conn) Receive() (Frame, error) {
 }
 
 // Deadline bounds how long Receive waits; the zero time means no bound.
-func (c *Conn) Deadline(t time.Time) error { return c.conn.SetReadDeadline(t) }
+func (c *Conn) Deadline(t time.Time) error { return c.from.SetReadDeadline(t) }
 
 // Close ends the connection. Calls that wait return an error.
-func (c *Conn) Close() error { return c.conn.Close() }
+func (c *Conn) Close() error { return errors.Join(c.from.Close(), c.to.Close()) }

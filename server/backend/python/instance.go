@@ -157,7 +157,7 @@ func (in *instance) withdraw() {
 	}
 }
 
-// lost returns the error of a child whose control socket is closed, after the requests that
+// lost returns the error of a child whose control channel is closed, after the requests that
 // earlier batches left to response senders have ended.
 func (in *instance) lost() error {
 	err := in.child.lost()

@@ -45,7 +45,7 @@ class Host:
         self.regions = Regions()
         self.arena = Arena(self)
         self.executing = False
-        self.sends = 0  # responses that were sent on the event socket
+        self.sends = 0  # responses that were sent on the event channel
         self.released, self.forgotten, self.metrics = [], [], []
         self.lock = threading.RLock()
         self.waiting, self.last, self.reader = {}, 0, None

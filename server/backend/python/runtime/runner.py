@@ -1,7 +1,7 @@
 """The program of a child process that runs one instance of a Python model.
 
-It answers the frames of the server on descriptor 3, exchanges others on descriptor 4 and
-finds tensors in the memory file with descriptor 5. The frames are in
+It answers the frames of the server on the control channel, exchanges others on the event
+channel and finds tensors in the memory file. The frames are in
 docs/adr/0022-child-processes.md.
 """
 
