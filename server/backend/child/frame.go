@@ -11,6 +11,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"triton/pkg/nonblock"
 )
 
 // A frame is a header of 8 bytes and a body. The header holds the length of the body
@@ -157,6 +159,7 @@ type Conn struct {
 	from Source
 	to   io.WriteCloser
 	in   *bufio.Reader // of from
+	out  io.Writer     // to
 	head [headerBytes]byte
 	body []byte
 }
@@ -169,7 +172,16 @@ type Source interface {
 
 // NewConn returns a Conn that receives from a stream and sends to another, or to the same one.
 func NewConn(from Source, to io.WriteCloser) *Conn {
-	return &Conn{from: from, to: to, in: bufio.NewReaderSize(from, 16<<10)}
+	c := &Conn{from: from, to: to, out: to}
+	var in io.Reader = from
+	if direct := nonblock.New(from); direct != nil {
+		in = direct
+	}
+	if direct := nonblock.New(to); direct != nil {
+		c.out = direct
+	}
+	c.in = bufio.NewReaderSize(in, 16<<10)
+	return c
 }
 
 // Send sends a frame.
@@ -177,7 +189,7 @@ func (c *Conn) Send(m *Message) error {
 	if err := m.finish(); err != nil {
 		return err
 	}
-	_, err := c.to.Write(m.buf)
+	_, err := c.out.Write(m.buf)
 	return err
 }
 

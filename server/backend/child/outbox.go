@@ -80,7 +80,7 @@ func (o *outbox) write() {
 		if len(b) == 0 {
 			return
 		}
-		if _, err := o.conn.to.Write(b); err != nil {
+		if _, err := o.conn.out.Write(b); err != nil {
 			o.mu.Lock()
 			o.shut() // the child has ended
 			o.mu.Unlock()

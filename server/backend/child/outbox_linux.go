@@ -1,6 +1,10 @@
 package child
 
-import "syscall"
+import (
+	"syscall"
+
+	"triton/pkg/nonblock"
+)
 
 // try writes what the pipe takes without waiting, and returns how much that was.
 func (o *outbox) try(b []byte) (n int) {
@@ -14,7 +18,7 @@ func (o *outbox) try(b []byte) (n int) {
 	}
 	var failed error
 	err = raw.Write(func(fd uintptr) bool {
-		n, failed = syscall.Write(int(fd), b) // the race detector orders it before reads, as writes of package os
+		n, failed = nonblock.Write(fd, b, len(b) > nonblock.Large)
 		return true
 	})
 	if err != nil || failed != nil {
