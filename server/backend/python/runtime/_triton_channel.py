@@ -107,7 +107,7 @@ class Body:
         (n,) = U32.unpack_from(self.body, self.at)
         start = self.at + 4
         self.at = start + n
-        return self.body[start:self.at].decode("utf-8", "replace")
+        return self.body[start:self.at].decode("utf-8", "replace") if n else ""
 
     def shape(self, rank):
         shape = struct.unpack_from(f"<{rank}q", self.body, self.at)
