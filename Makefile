@@ -128,9 +128,19 @@ kills: $(VENV)/.stamp ## kill 200 Python processes under load, load a Python mod
 	TRITON_KILLS=$(or $(KILLS),200) TRITON_KILLS_SEED=$(or $(SEED),1) TRITON_LOADS=$(or $(LOADS),200) \
 	  go test -count=1 -v -timeout 60m -run '^TestPython(Kills|Loads)$$' ./server/
 
+.PHONY: loads
+loads: $(VENV)/.stamp ## load and unload a Python model 1000 times: the server's memory stays within 5 %; LOADS=n
+	TRITON_MEMORY_LOADS=$(or $(LOADS),1000) go test -count=1 -v -timeout 120m -run '^TestPythonLoadsMemory$$' ./cmd/triton/
+
 .PHONY: interop
 interop: build onnxruntime oracle $(TOOLS)/grpcurl ## real clients against bin/triton: Python, perf_analyzer, grpcurl, curl, Node, Java
 	PYTHON=$(PYTHON) testdata/interop/run.sh
+
+.PHONY: browser-test
+browser-test: ## the HTML report of triton perf in headless Chromium, with axe for accessibility
+	mkdir -p build/browser && cp perf/result/chart/testdata/browser/package.json build/browser/
+	npm install --prefix build/browser --no-audit --no-fund --no-package-lock
+	TRITON_BROWSER=$(CURDIR)/build/browser go test -count=1 -v -run TestBrowser ./perf/result/chart
 
 # With TRITON_NVIDIA_BACKENDS=<folder with onnxruntime/libtriton_onnxruntime.so> NVIDIA's server runs
 # them too: that of `make oracle`, or TRITON_NVIDIA_SERVER=<tritonserver>.

@@ -11,7 +11,9 @@ import (
 	"triton/perf/data"
 	"triton/perf/load"
 	"triton/pkg/client"
+	"triton/pkg/cuda"
 	"triton/pkg/kserve"
+	"triton/pkg/measure"
 )
 
 // Range holds the levels of a sweep: those of List, or else from Start to End, both
@@ -30,10 +32,15 @@ const (
 	RequestRate               // requests per second
 	Intervals                 // at given intervals
 	FixedSchedule             // at the times of the data, each step once
+	Periodic                  // groups of requests, each after a number of responses to the one before
+	Sessions                  // a number of sessions, in each of which a request follows an answer
 )
 
 // Rate reports whether requests start at the times of a schedule.
-func (m Mode) Rate() bool { return m != Concurrency }
+func (m Mode) Rate() bool { return m == RequestRate || m == Intervals || m == FixedSchedule }
+
+// Once reports whether a mode sends each of its requests once and is over then.
+func (m Mode) Once() bool { return m == FixedSchedule || m == Periodic || m == Sessions }
 
 // Distribution is the distribution of the intervals between the requests of a rate.
 type Distribution uint8
@@ -82,12 +89,18 @@ type Config struct {
 	Model   string
 	Version string // empty: the server's choice
 
+	// ServiceKind is the kind of the server in perf_analyzer's words, for reports.
+	ServiceKind string
+
 	Batches []int // batch sizes to sweep; perf_analyzer accepts only one
-	Mode    Mode
-	Range   Range // concurrencies or rates
-	Search  Search
-	Async   bool // throughput alone decides stability; the report names the calls asynchronous
-	Sync    bool // synchronous calls were requested explicitly
+	// Batching is set when the user names batch sizes, also when it is only 1.
+	Batching bool
+	Mode     Mode
+	Range    Range // concurrencies or rates; in mode Periodic requests in flight; in mode Sessions one number
+	Period   int   // in mode Periodic, the responses after which the next group starts
+	Search   Search
+	Async    bool // throughput alone decides stability; the report names the calls asynchronous
+	Sync     bool // synchronous calls were requested explicitly
 
 	Parameters []kserve.Parameter // of every request
 	// Composing lists models that the model calls, in addition to the steps of an ensemble.
@@ -104,20 +117,35 @@ type Config struct {
 
 	Sequences Sequences
 
-	Windows      Windows
-	Interval     time.Duration // of a time window; the real one is 1.2 times as long
-	Samples      int           // requests in a count window
-	Stability    float64       // maximum spread across three consecutive windows; 0.1 is 10 %
-	MaxTrials    int
+	Windows   Windows
+	Interval  time.Duration // of a time window; the real one is 1.2 times as long
+	Samples   int           // requests in a count window
+	Stability float64       // maximum spread across three consecutive windows; 0.1 is 10 %
+	MaxTrials int
+	// StopWhen ends a level when its confidence intervals are as narrow as these goals, instead
+	// of when three windows agree. The time limit is that of MaxTrials windows.
+	StopWhen     []Goal
 	Percentile   float64       // of the latency that decides stability; 0 is the average
 	LatencyLimit time.Duration // 0: no limit
+
+	// Speed divides the times of a fixed schedule: with 2 it takes half the time. 0 means 1.
+	Speed float64
 
 	// RequestCount ends the run after this many requests, in one window; 0: off. With a fixed
 	// schedule it is the number of its requests after the warm-up.
 	RequestCount int
 	WarmupCount  int
 
+	// TolerateErrors counts requests that the server refuses, in Summary.Errors. Without it the
+	// first one ends the run.
+	TolerateErrors bool
+
 	Data data.Options
+
+	Memory MemoryKind // of the tensors
+	// OutputMemory is the size of shared memory, in bytes per item, for an output whose size
+	// varies.
+	OutputMemory int
 
 	CollectMetrics  bool
 	MetricsURL      string
@@ -136,6 +164,8 @@ type Composing struct{ Model, Version string }
 func DefaultConfig(model string) Config {
 	return Config{
 		Model:           model,
+		ServiceKind:     "triton",
+		Period:          10,
 		Batches:         []int{1},
 		Range:           Range{Start: 1, End: 1, Step: 1},
 		Sequences:       DefaultSequences(),
@@ -144,6 +174,7 @@ func DefaultConfig(model string) Config {
 		Stability:       0.1,
 		MaxTrials:       10,
 		Data:            data.DefaultOptions(),
+		OutputMemory:    100 << 10,
 		MetricsInterval: time.Second,
 	}
 }
@@ -152,11 +183,17 @@ func DefaultConfig(model string) Config {
 type Deps struct {
 	// Dial opens the target; Run closes it.
 	Dial func(ctx context.Context) (Target, error)
+	// Profiled receives the requests of each level, on the goroutine of Run; may be nil.
+	Profiled func(*Level, *Profile) error
 	// Observer receives events on the goroutine of Run; may be nil.
 	Observer Observer
 	// Alarm makes the alarm that starts requests with a schedule; nil means
 	// load.TimerAlarm.
 	Alarm func(stop <-chan struct{}) load.Alarm
+	// Usage reads how busy this process and the machine are; nil: Summary.Process is not set.
+	Usage func() measure.Usage
+	// OpenGPU opens the driver for CUDAMemory; nil means that of this machine.
+	OpenGPU func() (cuda.Allocator, error)
 	// Interrupt, when closed, ends the level and still reports it. Cancelling
 	// the context instead stops at once.
 	Interrupt <-chan struct{}

@@ -30,6 +30,8 @@ type (
 		Summary *Summary // nil with Err
 		Err     error
 	}
+	// LevelMeasured is sent after the last window of a level, while its load still runs.
+	LevelMeasured struct{}
 	// LevelDone is sent at the end of a level.
 	LevelDone struct{ Level *Level }
 	// Notice is a warning for the user, without a line end.
@@ -38,11 +40,12 @@ type (
 	Finished struct{ Report *Report }
 )
 
-func (DataRead) event()     {}
-func (Started) event()      {}
-func (BatchStarted) event() {}
-func (LevelStarted) event() {}
-func (WindowDone) event()   {}
-func (LevelDone) event()    {}
-func (Notice) event()       {}
-func (Finished) event()     {}
+func (DataRead) event()      {}
+func (Started) event()       {}
+func (BatchStarted) event()  {}
+func (LevelStarted) event()  {}
+func (WindowDone) event()    {}
+func (LevelMeasured) event() {}
+func (LevelDone) event()     {}
+func (Notice) event()        {}
+func (Finished) event()      {}

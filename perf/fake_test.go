@@ -25,6 +25,7 @@ type fake struct {
 	protocol client.Protocol
 	latency  func(n uint64) time.Duration
 	fail     func(n uint64) error
+	dialTime time.Duration
 	configs  map[string]*client.ModelConfig
 	// grew are the models whose counters follow the requests, and how fast.
 	grew       map[string]uint64
@@ -133,7 +134,10 @@ func (f *fake) Statistics(_ context.Context, name, _ string) ([]*client.ModelSta
 		if f.configs[m].GetResponseCache().GetEnable() {
 			s.CacheHit, s.CacheMiss = each(3), each(4)
 		}
-		all = append(all, &client.ModelStatistics{Name: m, Version: "1", InferenceCount: n, ExecutionCount: n, InferenceStats: s})
+		all = append(all, &client.ModelStatistics{
+			Name: m, Version: "1", InferenceCount: n, ExecutionCount: n, InferenceStats: s,
+			BatchStats: []*client.BatchStatistics{{BatchSize: 1, ComputeInput: each(5), ComputeInfer: each(60), ComputeOutput: each(20)}},
+		})
 	}
 	return all, nil
 }
@@ -161,6 +165,7 @@ func (f *fake) Decode(*lane.Exchange, *kserve.Response) error { return nil }
 func (f *fake) Close() error { return nil }
 
 func (f *fake) Dial(context.Context) (lane.Conn, error) {
+	time.Sleep(f.dialTime)
 	return &fakeLane{f, make(chan struct{}), atomic.Bool{}}, nil
 }
 

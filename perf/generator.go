@@ -13,10 +13,14 @@ import (
 type requests struct {
 	batch    int
 	prepared [][]*lane.Prepared // by stream and step
+	regions  *regions           // nil without shared memory
 }
 
-// release frees the requests after the last send.
-func (q *requests) release() {
+// release frees the requests and their shared memory after the last send.
+func (r *run) release(ctx context.Context, q *requests) {
+	if err := q.regions.close(ctx); err != nil {
+		r.notice("Unable to unregister all shared memory regions: " + err.Error())
+	}
 	for _, stream := range q.prepared {
 		for _, p := range stream {
 			p.Release()
@@ -26,8 +30,8 @@ func (q *requests) release() {
 
 // requests encodes the request of every step once. The caller releases them, also after an
 // error.
-func (r *run) requests(batch int) (*requests, error) {
-	all := &requests{batch: batch}
+func (r *run) requests(ctx context.Context, batch int) (*requests, error) {
+	all := &requests{batch: batch, regions: r.regions(batch)}
 	streams := r.set.Streams
 	if !r.model.sequence {
 		streams = streams[:1]
@@ -35,7 +39,7 @@ func (r *run) requests(batch int) (*requests, error) {
 	for stream := range streams {
 		all.prepared = append(all.prepared, nil)
 		for step := range streams[stream] {
-			p, err := r.prepared(stream, step, batch)
+			p, err := r.prepared(ctx, all, stream, step)
 			if err != nil {
 				return all, err
 			}
@@ -45,13 +49,20 @@ func (r *run) requests(batch int) (*requests, error) {
 	return all, nil
 }
 
-func (r *run) prepared(stream, step, batch int) (*lane.Prepared, error) {
-	req, err := r.set.Request(stream, step, batch)
+func (r *run) prepared(ctx context.Context, q *requests, stream, step int) (*lane.Prepared, error) {
+	req, err := r.set.Request(stream, step, q.batch)
 	if err != nil {
 		return nil, err
 	}
 	req.Parameters = append(req.Parameters, r.settings.Parameters...)
 	req.EmptyFinal = r.client.Protocol() == client.GRPC
+	if q.regions != nil {
+		p, err := q.regions.prepare(ctx, req, stream, step, r.model.sequence)
+		if err != nil {
+			return nil, &SetupError{What: sharingFailed, Err: err, Data: true}
+		}
+		return p, nil
+	}
 	if r.model.sequence {
 		return r.client.PrepareSequence(req)
 	}
@@ -66,9 +77,12 @@ func (r *run) generator(ctx context.Context, q *requests) load.Generator {
 		Live:   r.settings.Live,
 		Max:    r.settings.MaxInFlight,
 		Alarm:  r.deps.Alarm,
+
+		// A turn that failed has no answer to go on with, and a group no responses to wait for.
+		TolerateErrors: r.settings.TolerateErrors && (!r.settings.Mode.Once() || r.settings.Mode == FixedSchedule),
 	}
 	if r.settings.Mode == FixedSchedule {
-		r.entries = newEntries(q.prepared[0], r.set.Times())
+		r.entries = newEntries(q.prepared[0], faster(r.set.Times(), r.settings.Speed))
 		o.Source = r.entries
 	}
 	if r.model.sequence {
@@ -82,14 +96,24 @@ func (r *run) generator(ctx context.Context, q *requests) load.Generator {
 			if err := r.client.Decode(x, &resp); err != nil {
 				return err
 			}
+			if err := q.regions.fill(&resp, sent.Stream, sent.Step); err != nil {
+				return err
+			}
 			return r.set.Check(&resp, sent.Stream, sent.Step, q.batch)
 		}
 	}
 	if r.recorder != nil {
 		o.Record = r.recorder.add
 	}
-	if r.settings.Mode.Rate() {
+	switch m := r.settings.Mode; {
+	case m.Rate():
 		return load.NewPaced(ctx, o)
+	case m == Sessions:
+		return load.NewSessions(ctx, o, r.sessions.open())
+	case m == Periodic:
+		return load.NewPeriodic(ctx, o, load.PeriodicOptions{
+			First: int(r.settings.Range.Start), Step: int(r.settings.Range.Step), Period: r.settings.Period,
+		})
 	}
 	return load.NewClosed(ctx, o)
 }
@@ -100,6 +124,9 @@ func (r *run) generated(at Load, total int) load.Level {
 	switch {
 	case at.Mode == Concurrency:
 		l.Concurrency = at.Concurrency()
+	case at.Mode == Sessions:
+		l.Concurrency = int(at.Value)
+	case at.Mode == Periodic:
 	case at.Mode == Intervals:
 		l.Schedule = load.Intervals(r.settings.Intervals)
 	case at.Mode == FixedSchedule:
@@ -110,23 +137,4 @@ func (r *run) generated(at Load, total int) load.Level {
 		l.Schedule = load.Constant(at.Value)
 	}
 	return l
-}
-
-// start puts the generator under the load of a level. Requests of the level before that are
-// still in flight complete in the first window, unless they belong to sequences or to a
-// schedule.
-func (r *run) start(ctx context.Context, gen load.Generator, l *Level) error {
-	if r.model.sequence || l.Load.Mode.Rate() {
-		if err := gen.Drain(ctx); err != nil {
-			return err
-		}
-	}
-	if l.Load.Mode.Rate() {
-		r.observe(LevelStarted{l.Batch, l.Load})
-		gen.Start(r.generated(l.Load, 0))
-		return nil
-	}
-	gen.Start(r.generated(l.Load, 0))
-	r.observe(LevelStarted{l.Batch, l.Load})
-	return nil
 }

@@ -2,36 +2,40 @@ package perf
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"time"
 
 	"triton/perf/load"
+	"triton/pkg/client/lane"
 )
 
 // level measures under one load until it is stable and adds the level to the report.
 func (r *run) level(ctx context.Context, gen load.Generator, batch int, at Load) (*Level, error) {
 	l := &Level{Number: 1 + len(r.report.Levels) + len(r.report.Failed), Batch: batch, Load: at}
 	r.progress.start(gen, l, r.settings)
-	var err error
-	if r.settings.RequestCount > 0 {
+	err := r.warmUp(ctx, gen, l)
+	switch {
+	case err != nil:
+	case r.settings.RequestCount > 0:
 		err = r.measureCount(ctx, gen, l)
-	} else {
+	default:
 		err = r.measureLevel(ctx, gen, l)
 	}
 	if err != nil {
 		return l, err
 	}
-	limit := r.settings.LatencyLimit.Milliseconds()
-	l.OverLimit = l.Stable && limit != 0 && l.Stabilizing.Milliseconds() >= limit
+	r.judge(l)
+	limit := r.settings.LatencyLimit
+	l.OverLimit = l.Stable && limit > 0 && l.Stabilizing >= limit
 	switch {
 	case l.Incomplete && l.Requests > 0:
 		r.report.Levels = append(r.report.Levels, *l)
 	case l.Incomplete:
 	case !l.Stable:
-		r.notice(r.unstableText(at))
+		r.notice(r.unstableText(l))
 		r.report.Failed = append(r.report.Failed, *l)
 	case l.OverLimit:
-		r.notice(fmt.Sprintf("Measured latency went over the set limit of %d msec. ", limit))
+		r.notice(fmt.Sprintf("Measured latency went over the set limit of %g msec. ", float64(limit.Microseconds())/1000))
 		r.report.Failed = append(r.report.Failed, *l)
 	default:
 		r.report.Levels = append(r.report.Levels, *l)
@@ -40,8 +44,12 @@ func (r *run) level(ctx context.Context, gen load.Generator, batch int, at Load)
 	return l, nil
 }
 
-func (r *run) unstableText(at Load) string {
-	if at.Mode != Concurrency {
+func (r *run) unstableText(l *Level) string {
+	if len(r.settings.StopWhen) > 0 {
+		return fmt.Sprintf("Failed to obtain stable measurement within %.3g sec: %s. Please try to increase the --measurement-interval, the --max-trials or the widths of --stop-when.",
+			l.Duration.Seconds(), widthsText(l.Widths))
+	}
+	if l.Load.Mode != Concurrency {
 		return "Failed to obtain stable measurement."
 	}
 	option := "--measurement-interval"
@@ -49,38 +57,15 @@ func (r *run) unstableText(at Load) string {
 		option = "--measurement-request-count"
 	}
 	return fmt.Sprintf("Failed to obtain stable measurement within %d measurement windows for concurrency %d. Please try to increase the %s.",
-		r.settings.MaxTrials, at.Concurrency(), option)
-}
-
-// trials holds the windows of a level.
-type trials struct {
-	history []point
-	recent  []*window // the last three; nil where the window failed
-	errs    []error
-}
-
-func (t *trials) add(w *window, p point, err error) {
-	if err != nil {
-		p = failedPoint
-	}
-	t.history = append(t.history, p)
-	t.recent, t.errs = append(t.recent, w), append(t.errs, err)
-	if len(t.recent) > windowCount {
-		t.recent, t.errs = t.recent[1:], t.errs[1:]
-	}
-}
-
-func (t *trials) firstError() error {
-	for _, err := range t.errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		r.settings.MaxTrials, l.Load.Concurrency(), option)
 }
 
 func (r *run) measureLevel(ctx context.Context, gen load.Generator, l *Level) error {
 	if err := r.start(ctx, gen, l); err != nil {
+		return err
+	}
+	begin := lane.Now()
+	if err := r.settle(ctx, gen, l); err != nil {
 		return err
 	}
 	clock, err := r.startClock(ctx, gen)
@@ -88,92 +73,43 @@ func (r *run) measureLevel(ctx context.Context, gen load.Generator, l *Level) er
 		return err
 	}
 	defer clock.stop()
-	var t trials
-	threshold := r.settings.Stability
-	for l.Trials < r.settings.MaxTrials && !l.Stable {
-		if err := gen.Err(); err != nil {
-			return err
-		}
-		if err := r.trial(ctx, clock, l, &t); err != nil {
-			return err
-		}
-		if l.Incomplete {
-			break
-		}
-		l.Stable = stable(t.history, windowCount, threshold, true)
-		if exceeded(t.history, windowCount, int64(r.settings.LatencyLimit)) {
-			break
-		}
+	l.WarmUp.Requests, l.WarmUp.Duration = clock.discarded, time.Duration(clock.windowStart-begin)
+	measureWindows := r.measureWindows
+	if len(r.settings.StopWhen) > 0 {
+		measureWindows = r.measureGoals
 	}
-	if r.settings.Async && !l.Stable && !l.Incomplete && stable(t.history, windowCount, threshold, false) {
-		r.notice("Warning: Request latency is not stabilizing. Please try lowering the request rate.")
-		l.Stable = true
-	}
-	if err := r.conclude(ctx, gen, l, &t); err != nil {
-		return err
-	}
-	return r.keepProfile(clock, l)
-}
-
-func (r *run) keepProfile(clock *levelClock, l *Level) (err error) {
-	if r.recorder != nil {
-		l.Profile, err = r.profile(clock.edges, l.Batch)
-	}
-	return err
-}
-
-// trial is one window of a level.
-func (r *run) trial(ctx context.Context, clock *levelClock, l *Level, t *trials) error {
-	r.progress.window()
-	w, err := r.measure(ctx, clock)
-	if errors.Is(err, errInterrupted) {
-		l.Incomplete = true
-		if w == nil { // it had no requests; the level is computed from the windows before it
-			return nil
-		}
-		err = nil
-	}
-	if errors.Is(err, load.ErrLoad) || ctx.Err() != nil {
-		return err
-	}
-	l.Trials++
+	measured, err := measureWindows(ctx, clock, l)
 	if err != nil {
-		t.add(nil, failedPoint, err)
-		r.observe(WindowDone{Trial: l.Trials, Err: err})
-		return nil
+		return err
 	}
-	s := r.summarize(w, l.Batch)
-	t.add(w, point{s.Throughput, int64(s.Stabilizing)}, nil)
-	r.observe(WindowDone{Trial: l.Trials, Summary: &s})
-	return nil
-}
-
-// conclude computes the figures of the level from its last windows.
-func (r *run) conclude(ctx context.Context, gen load.Generator, l *Level, t *trials) error {
+	r.observe(LevelMeasured{})
+	// The figures are computed while no load runs, so that they do not cost the client time that
+	// it measures.
+	gen.Pause()
 	if l.Incomplete {
 		r.report.Interrupted = true
 		if err := gen.Drain(ctx); err != nil {
 			return err
 		}
-	} else if err := t.firstError(); err != nil {
-		return err
 	}
-	var good []*window
-	for _, w := range t.recent {
-		if w != nil {
-			good = append(good, w)
+	if measured != nil {
+		l.Summary = r.summarize(measured, l.Batch)
+		l.Widths = r.widths(measured.samples, measured.from, measured.to())
+		l.Detail.count(clock, measured, time.Now(), percentiles(r.settings.Percentile))
+		if clock.refusal != nil && l.Errors > 0 {
+			r.notice(fmt.Sprintf("WARNING: %d requests failed, the last one with: %v", l.Errors, clock.refusal))
 		}
 	}
-	if len(good) > 0 {
-		l.Summary = r.summarize(merge(good), l.Batch)
-	}
-	return nil
+	return r.keepProfile(clock, l)
 }
 
 // measureCount sends a given number of requests and measures the time from the
 // first start to the last end.
 func (r *run) measureCount(ctx context.Context, gen load.Generator, l *Level) error {
 	if err := gen.Drain(ctx); err != nil {
+		return err
+	}
+	if err := openConnections(ctx, gen, l.Load); err != nil {
 		return err
 	}
 	clock, err := r.startClock(ctx, gen)
@@ -194,15 +130,19 @@ func (r *run) measureCount(ctx context.Context, gen load.Generator, l *Level) er
 		}
 	}
 	w, err := r.endWindow(ctx, clock)
+	r.observe(LevelMeasured{})
 	switch {
 	case err != nil && l.Incomplete:
 		return nil // no request was complete
 	case err != nil:
 		return err
 	}
+	course := *w
 	w.ns = w.span
 	l.Trials, l.Stable = 1, true
 	s := r.summarize(w, l.Batch)
+	l.Detail.addWindow(clock, &s, nil)
+	l.Detail.count(clock, &course, time.Now(), percentiles(r.settings.Percentile))
 	r.observe(WindowDone{Trial: 1, Summary: &s})
 	l.Summary = s
 	return r.keepProfile(clock, l)

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +29,17 @@ func (e *SetupError) Error() string {
 // Unwrap returns the cause.
 func (e *SetupError) Unwrap() error { return e.Err }
 
+// sharingFailed is the step that sets up shared memory.
+const sharingFailed = "Unable to init infer data manager"
+
+// setupError returns err as a SetupError about the input data, unless it is one already.
+func setupError(what string, err error) error {
+	if own := (*SetupError)(nil); errors.As(err, &own) {
+		return err
+	}
+	return &SetupError{What: what, Err: err, Data: true}
+}
+
 // modelID names a model; an empty version means that the server chooses.
 type modelID struct{ name, version string }
 
@@ -51,8 +63,35 @@ func (m *model) anyCache() bool {
 	return false
 }
 
+// discover describes the model under test.
+func (r *run) discover(ctx context.Context) error {
+	var err error
+	switch c := r.client.(type) {
+	case Describer:
+		r.model, err = describe(ctx, c, &r.settings.Config)
+	case Server:
+		r.server = c
+		r.model, err = discover(ctx, c, &r.settings.Config)
+	default:
+		err = fmt.Errorf("perf: a %T describes no model", c)
+	}
+	return err
+}
+
+// describe asks a target that knows the model without metadata.
+func describe(ctx context.Context, c Describer, run *Config) (*model, error) {
+	d, err := c.Describe(ctx, run.Model, run.Version, run.Batching)
+	if err != nil {
+		return nil, &SetupError{What: "failed to create model parser", Err: err}
+	}
+	return &model{
+		signature: data.Signature{Model: run.Model, Version: run.Version, Inputs: d.Inputs, Outputs: d.Outputs, Batching: d.MaxBatch > 0},
+		maxBatch:  d.MaxBatch,
+	}, nil
+}
+
 // discover reads the metadata and the configuration of a model from the server.
-func discover(ctx context.Context, c Target, run *Config) (*model, error) {
+func discover(ctx context.Context, c Server, run *Config) (*model, error) {
 	name, version := run.Model, run.Version
 	meta, err := c.ModelMetadata(ctx, name, version)
 	if err != nil {
@@ -135,7 +174,7 @@ func findTensor(list []data.Tensor, name string) *data.Tensor {
 }
 
 // addComposing adds the models that the model calls by itself.
-func (m *model) addComposing(ctx context.Context, c Target, list []Composing) error {
+func (m *model) addComposing(ctx context.Context, c Server, list []Composing) error {
 	self := modelID{m.signature.Model, m.signature.Version}
 	for _, named := range list {
 		child := modelID{named.Model, named.Version}
@@ -156,7 +195,7 @@ func (m *model) addComposing(ctx context.Context, c Target, list []Composing) er
 
 // expand adds the composing models of an ensemble to m.composing, recursively. path lists
 // the ensembles that contain self, to detect cycles.
-func (m *model) expand(ctx context.Context, c Target, self modelID, config *client.ModelConfig, path []modelID) error {
+func (m *model) expand(ctx context.Context, c Server, self modelID, config *client.ModelConfig, path []modelID) error {
 	m.cached[self.name] = config.GetResponseCache().GetEnable()
 	if config.GetPlatform() != "ensemble" {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"triton/perf/load"
 	"triton/pkg/client/lane"
 	"triton/pkg/kserve"
+	"triton/pkg/tensor"
 )
 
 // Profile holds every request that ended in a window of a level. Times are nanoseconds since
@@ -26,8 +27,8 @@ type RequestRecord struct {
 	Responses []ResponseRecord
 }
 
-// ResponseRecord is one response. The empty final response of a decoupled model has no
-// outputs.
+// ResponseRecord is one response. The empty final response of a decoupled model has all
+// outputs without data.
 type ResponseRecord struct {
 	Time    int64
 	Outputs []kserve.Tensor
@@ -49,7 +50,7 @@ type record struct {
 	bodies    []lane.Exchange // with Body and JSONLen
 }
 
-func (r *recorder) add(_ int, sent *load.Request, x *lane.Exchange) {
+func (r *recorder) add(sent *load.Request, x *lane.Exchange) {
 	rec := record{request: *sent, start: x.Start}
 	if len(x.Responses) == 0 {
 		rec.responses = []int64{x.End}
@@ -77,6 +78,24 @@ func (r *recorder) take(from, to int64) []record {
 	})
 }
 
+// keepProfile hands over the requests of a level.
+func (r *run) keepProfile(clock *levelClock, l *Level) error {
+	if r.recorder == nil {
+		return nil
+	}
+	p, err := r.profile(clock.edges, l.Batch)
+	if err != nil {
+		return err
+	}
+	if r.settings.Profile {
+		l.Profile = p
+	}
+	if r.deps.Profiled == nil {
+		return nil
+	}
+	return r.deps.Profiled(l, p)
+}
+
 // profile decodes the requests of the windows of a level. Windows are on lane.Now's clock.
 func (r *run) profile(windows []int64, batch int) (*Profile, error) {
 	epoch := time.Now().UnixNano() - lane.Now()
@@ -87,7 +106,10 @@ func (r *run) profile(windows []int64, batch int) (*Profile, error) {
 	records := r.recorder.take(windows[0], windows[len(windows)-1])
 	slices.SortStableFunc(records, func(a, b record) int { return int(a.start - b.start) })
 	for _, rec := range records {
-		req, err := r.set.Request(rec.request.Stream, rec.request.Step, batch)
+		req, err := rec.request.Sent, error(nil)
+		if req == nil {
+			req, err = r.set.Request(rec.request.Stream, rec.request.Step, batch)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -97,9 +119,21 @@ func (r *run) profile(windows []int64, batch int) (*Profile, error) {
 			if err := r.client.Decode(&rec.bodies[i], &resp); err != nil {
 				return nil, err
 			}
+			if len(resp.Outputs) == 0 {
+				r.addEmptyOutputs(&resp)
+			}
 			out.Responses = append(out.Responses, ResponseRecord{Time: at + epoch, Outputs: resp.Outputs})
 		}
 		p.Requests = append(p.Requests, out)
 	}
 	return p, nil
+}
+
+// addEmptyOutputs adds the outputs of the model without data. As in perf_analyzer they stand
+// in a final response without outputs; genai-perf looks for them there.
+func (r *run) addEmptyOutputs(resp *kserve.Response) {
+	for _, out := range r.set.Signature.Outputs {
+		t := resp.AddOutput()
+		t.Name, t.DataType, t.Shape = out.Name, out.DataType, tensor.Shape{0}
+	}
 }

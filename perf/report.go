@@ -30,10 +30,27 @@ func (r *Report) Measured() []Level {
 	return all
 }
 
+// All returns all levels in the order measured.
+func (r *Report) All() []*Level {
+	all := make([]*Level, 0, len(r.Levels)+len(r.Failed))
+	for _, levels := range [][]Level{r.Levels, r.Failed} {
+		for i := range levels {
+			all = append(all, &levels[i])
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Level) int { return cmp.Compare(a.Number, b.Number) })
+	return all
+}
+
+// Late reports whether the client limited a level or sent requests late.
+func (r *Report) Late() bool {
+	return slices.ContainsFunc(r.Measured(), func(l Level) bool { return l.ClientLimit != "" || l.Late != "" })
+}
+
 // Settings is the configuration of a run with what the server reported.
 type Settings struct {
 	Config
-	Protocol     string // HTTP or gRPC
+	Protocol     string // HTTP or gRPC; empty: the server is in this process
 	ServerStats  bool   // the server has statistics
 	Ensemble     bool
 	Cache        bool // the model or one of its composing models uses the response cache
@@ -53,13 +70,47 @@ type Level struct {
 	Incomplete bool     // interrupted
 	Trials     int      // windows measured
 	Profile    *Profile // with Config.Profile
+	Detail     Detail
+	WarmUp     WarmUp
+	// Spread is that of the last windows, which the stability limit is compared with.
+	Spread Spread
+	// Widths are those of the goals of Config.StopWhen.
+	Widths []Width
+	Grade  Grade
+	// ClientLimit says why the figures are those of the client rather than of the server, and by
+	// how much; Late says how many requests of a schedule were late. They are empty otherwise.
+	ClientLimit, Late string
 	Summary
+}
+
+// Problem returns why the level does not count, empty if it does.
+func (l *Level) Problem() string {
+	switch {
+	case l.Incomplete:
+		return "interrupted"
+	case !l.Stable:
+		return "not stable"
+	case l.OverLimit:
+		return "over the latency limit"
+	}
+	return ""
+}
+
+// WarmUp is what the level sent before its first window. No figure counts it.
+type WarmUp struct {
+	Requests int // completed
+	Duration time.Duration
+	Limit    bool // not every worker had received a response after the length of a window
 }
 
 // Percentile is one latency percentile.
 type Percentile struct {
 	P       float64
 	Latency time.Duration
+	// Interval is the confidence interval of the latency, in nanoseconds. It has no upper end if
+	// too few requests were slower.
+	Interval Interval
+	Samples  int // requests that the percentile is computed from
 }
 
 // Summary holds the figures of one window or of the windows of a level.
@@ -73,6 +124,18 @@ type Summary struct {
 	Percentiles []Percentile // ascending; 50, 90, 95, 99 and Config.Percentile
 	// Stabilizing is the latency that decides stability: the average or a percentile.
 	Stabilizing time.Duration
+
+	P999       Percentile // p99.9
+	MaxLatency time.Duration
+	// Confidence intervals of Throughput and, in nanoseconds, of AvgLatency.
+	ThroughputInterval, AvgInterval Interval
+	// StabilizingInterval is that of Stabilizing.
+	StabilizingInterval Interval
+	// Errors is the number of failed requests. They end the run, except with
+	// Config.TolerateErrors.
+	Errors uint64
+	// Process is how busy the client was; nil without Deps.Usage.
+	Process *Process
 
 	Sequences int // sequences that ended
 	// Responses is the number of responses with outputs: one for each request, unless the
@@ -92,10 +155,13 @@ type ScheduleStats struct {
 	SendRate float64 // requests per second that started
 	Delayed  int     // requests that started more than a millisecond late
 	MaxLate  time.Duration
+	AvgLate  time.Duration
 	// Latencies from the scheduled start of a request to its end. Those of Summary begin
 	// when the request was sent.
 	AvgLatency  time.Duration
 	Percentiles []Percentile
+	P999        Percentile
+	MaxLatency  time.Duration
 }
 
 // Latency returns the latency of percentile p, 0 if it was not computed.
@@ -130,6 +196,7 @@ type ServerStats struct {
 	ComputeInput, ComputeInfer Duration
 	ComputeOutput              Duration
 	CacheHit, CacheMiss        Duration
+	Batches                    []BatchStats // by ascending size
 	// Composing are the composing models of an ensemble, ordered by name and version.
 	Composing []ServerStats
 	Cache     bool // this model uses the response cache
@@ -138,6 +205,16 @@ type ServerStats struct {
 
 // Duration is a statistic of the protocol: a count and the total time.
 type Duration struct{ Count, Ns uint64 }
+
+// BatchStats are the executions of one batch size.
+type BatchStats struct {
+	Size         uint64 // rows
+	Executions   uint64
+	ComputeInput Duration
+	ComputeInfer Duration
+	// ComputeOutput has the time for the outputs of the whole batch, as the others for it.
+	ComputeOutput Duration
+}
 
 // GPUStats are the server's GPU gauges by UUID.
 type GPUStats struct {

@@ -27,12 +27,16 @@ type run struct {
 	settings Settings
 	deps     Deps
 	client   Target
+	server   Server // the client, if it is one
 	model    *model
 	set      *data.Set
 	report   *Report
 	progress progress
 	recorder *recorder // with Config.Profile
 	entries  *entries  // of mode FixedSchedule
+	watcher  *watcher  // nil without Deps.Usage
+	sharing  *sharing  // nil without shared memory
+	sessions *sessions // of mode Sessions
 }
 
 // Run measures a model. With an error it may return a report of the levels that
@@ -42,7 +46,7 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	if c.Profile {
+	if c.Profile || d.Profiled != nil {
 		r.recorder = &recorder{}
 	}
 	if err := r.connect(ctx); err != nil {
@@ -52,13 +56,23 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
+	if err := r.share(); err != nil {
+		return nil, &SetupError{What: sharingFailed, Err: err, Data: true}
+	}
+	defer func() {
+		if err := r.sharing.close(); err != nil {
+			r.notice("Unable to remove shared memory: " + err.Error())
+		}
+	}()
 	restore, err := r.trace(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r.report.Settings = r.settings
 	r.observe(Started{Settings: r.settings, Progress: r.progress.snapshot})
+	r.watcher = watch(d)
 	err = r.sweep(ctx)
+	r.watcher.close()
 	restore()
 	r.observe(Finished{r.report})
 	return r.report, err
@@ -71,13 +85,15 @@ func (r *run) connect(ctx context.Context) error {
 	}
 	r.client = c
 	r.settings.Protocol = c.Protocol().String()
+	if e, ok := c.(Embedded); ok && e.Embedded() {
+		r.settings.Protocol = ""
+	}
 	return nil
 }
 
 // prepare reads the model's description and the input data.
 func (r *run) prepare(ctx context.Context) error {
-	var err error
-	if r.model, err = discover(ctx, r.client, &r.settings.Config); err != nil {
+	if err := r.discover(ctx); err != nil {
 		return err
 	}
 	r.settings.MaxBatchSize = r.model.maxBatch
@@ -87,13 +103,16 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := r.checkModel(); err != nil {
 		return &SetupError{Err: err}
 	}
-	if err = r.loadData(); err != nil {
+	if err := r.loadData(); err != nil {
 		return &SetupError{What: "Failed to init manager inputs", Err: err, Data: true}
 	}
 	if r.set.FromFiles {
 		r.observe(DataRead{len(r.set.Streams), len(r.set.Streams[0])})
 	}
-	meta, err := r.client.ServerMetadata(ctx)
+	if r.server == nil {
+		return nil
+	}
+	meta, err := r.server.ServerMetadata(ctx)
 	if err != nil {
 		return &SetupError{What: "unable to get server metadata", Err: err}
 	}
@@ -161,16 +180,13 @@ func (r *run) sweep(ctx context.Context) error {
 }
 
 func (r *run) sweepBatch(ctx context.Context, batch int) error {
-	requests, err := r.requests(batch)
-	defer requests.release()
+	requests, err := r.requests(ctx, batch)
+	defer r.release(ctx, requests)
 	if err != nil {
-		return &SetupError{What: "Failed to init manager inputs", Err: err, Data: true}
+		return setupError("Failed to init manager inputs", err)
 	}
 	gen := r.generator(ctx, requests)
 	defer gen.Close()
-	if err := r.warmUp(ctx, gen); err != nil {
-		return r.loadError(ctx, gen, err)
-	}
 	return r.loadError(ctx, gen, r.search(ctx, gen, batch))
 }
 
@@ -190,24 +206,6 @@ func (r *run) loadError(ctx context.Context, gen load.Generator, err error) erro
 
 // failureWait is how long a failed run waits for requests in flight.
 const failureWait = time.Second
-
-// warmUp sends the warm-up requests, which no level counts.
-func (r *run) warmUp(ctx context.Context, gen load.Generator) error {
-	n := r.settings.WarmupCount
-	if n == 0 {
-		return nil
-	}
-	at := Load{r.settings.Mode, r.settings.Range.first()}
-	if at.Concurrency() > n {
-		r.notice("WARNING: The number of concurrent requests exceeds the warmup request count. Adjusting warmup concurrency to match the warmup request count.")
-		at.Value = float64(n)
-	}
-	done := gen.Start(r.generated(at, n))
-	if at.Mode == Concurrency {
-		r.observe(LevelStarted{Batch: r.settings.Batches[0], Load: at})
-	}
-	return r.await(ctx, gen, done)
-}
 
 // await waits until done receives, a worker fails or the run is interrupted.
 func (r *run) await(ctx context.Context, gen load.Generator, done <-chan struct{}) error {

@@ -164,7 +164,7 @@ func TestReports(t *testing.T) {
 						require.NoError(t, report.WriteComposingCSV(&out, rep, p, report.CSVOptions{Notes: &notes}))
 					}
 					out.WriteString("--- table\n")
-					require.NoError(t, report.WriteTable(&out, rep))
+					require.NoError(t, report.WriteTable(&out, rep, false))
 				}
 				out.WriteString("--- notes\n")
 				out.Write(notes.Bytes())
@@ -220,7 +220,7 @@ func TestFigures(t *testing.T) {
 func TestUnstable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(0)
-		f.latency = func(n uint64) time.Duration { return time.Duration(n) * time.Millisecond }
+		f.latency = func(n uint64) time.Duration { return time.Duration(min(n, 150)) * time.Millisecond }
 		rep, ev, err := measure(t, f, func(c *perf.Config) { c.Range.End = 3 })
 		require.NoError(t, err)
 		require.True(t, rep.Unstable)
@@ -459,11 +459,22 @@ func TestProgressIsLive(t *testing.T) {
 		p := started.Progress()
 		require.Equal(t, 1, p.Load.Concurrency())
 		require.Equal(t, 2, p.Trial)
-		require.Equal(t, 300*time.Millisecond, p.InWindow)
+		require.InDelta(t, 300, p.InWindow.Seconds()*1000, 4, "after the first response")
 		require.Equal(t, 1200*time.Millisecond, p.Window)
 		require.InDelta(t, 750, p.Requests, 2)
 		require.InEpsilon(t, 2*time.Millisecond, p.P99, 0.07)
+		require.Equal(t, [3]int{1, 1, 10}, [3]int{p.Level, p.Levels, p.MaxTrials})
+		require.InDelta(t, 2100*time.Millisecond, p.LevelLeft, float64(5*time.Millisecond), "the rest of the second window and a third one")
+		require.Equal(t, p.LevelLeft, p.Left)
+		require.Len(t, p.Timeline, 1, "since the start of the level")
+		require.InDelta(t, 500, p.Timeline[0].Throughput, 2)
+		require.InEpsilon(t, 2*time.Millisecond, p.Timeline[0].P99, 0.07)
+		time.Sleep(100 * time.Millisecond)
+		require.Len(t, started.Progress().Timeline, 1, "the next tick is not over")
 		<-done
+		p = started.Progress()
+		require.InDelta(t, 0.1, p.SpreadLimit, 1e-9)
+		require.Less(t, p.Spread.Throughput, 0.01)
 	})
 }
 

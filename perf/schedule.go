@@ -3,6 +3,7 @@ package perf
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"triton/perf/data"
@@ -18,11 +19,26 @@ const fixedRate = 1
 // requests the run has.
 func (r *run) loadData() error {
 	s := &r.settings
-	s.Data.Seed, s.Data.Timestamps = s.Seed, s.Mode == FixedSchedule
+	s.Data.Seed, s.Data.Timestamps, s.Data.Sessions = s.Seed, s.Mode == FixedSchedule, s.Mode == Sessions
 	var err error
-	if r.set, err = data.Load(s.Data, r.model.signature); err != nil || s.Mode != FixedSchedule {
+	if r.set, err = data.Load(s.Data, r.model.signature); err != nil {
 		return err
 	}
+	switch s.Mode {
+	case Sessions:
+		return r.loadSessions()
+	case Periodic:
+		s.RequestCount = int(s.Range.End)
+		return nil
+	case FixedSchedule:
+		return r.loadSchedule()
+	}
+	return nil
+}
+
+// loadSchedule counts the requests of a fixed schedule.
+func (r *run) loadSchedule() error {
+	s := &r.settings
 	entries := len(r.set.Streams[0])
 	if s.WarmupCount >= entries {
 		return errors.New("The warmup request count must be less than the total number of payloads in the dataset.")
@@ -53,6 +69,17 @@ var _ load.Source = (*entries)(nil)
 
 func newEntries(prepared []*lane.Prepared, times []time.Duration) *entries {
 	return &entries{prepared: prepared, times: times}
+}
+
+// faster divides times by a speed.
+func faster(times []time.Duration, speed float64) []time.Duration {
+	if speed == 0 || speed == 1 {
+		return times
+	}
+	for i, t := range times {
+		times[i] = time.Duration(min(float64(t)/speed, math.MaxInt64/2))
+	}
+	return times
 }
 
 // take returns the schedule of the next n entries. The times are those of the data also after

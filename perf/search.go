@@ -25,6 +25,10 @@ func (r *run) search(ctx context.Context, gen load.Generator, batch int) error {
 	switch {
 	case r.settings.Mode == FixedSchedule:
 		_, err = visit(fixedRate)
+	case r.settings.Mode == Periodic:
+		_, err = visit(r.settings.Range.End)
+	case r.settings.Mode == Sessions:
+		_, err = visit(r.settings.Range.Start)
 	case !r.settings.Mode.sweeps():
 		_, err = visit(meanRate(r.settings.Intervals))
 	case r.settings.Search == Binary:

@@ -24,7 +24,7 @@ func (r *run) serverSnapshot(ctx context.Context) (snapshot, error) {
 	if r.model.ensemble {
 		name, version = "", ""
 	}
-	list, err := r.client.Statistics(ctx, name, version)
+	list, err := r.server.Statistics(ctx, name, version)
 	if err != nil {
 		return nil, fmt.Errorf("server statistics: %w", err)
 	}
@@ -125,10 +125,56 @@ func (s *ServerStats) setDeltas(before, after *client.ModelStatistics) error {
 	s.ComputeOutput = delta(a.GetComputeOutput(), b.GetComputeOutput())
 	s.CacheHit = delta(a.GetCacheHit(), b.GetCacheHit())
 	s.CacheMiss = delta(a.GetCacheMiss(), b.GetCacheMiss())
+	s.Batches = batchDeltas(before.GetBatchStats(), after.GetBatchStats())
 	if s.ComputeInput.Count != s.ComputeInfer.Count || s.ComputeInfer.Count != s.ComputeOutput.Count {
 		return errors.New("Server side statistics compute counts must be the same.")
 	}
 	return nil
+}
+
+// batchDeltas returns the executions between two lists of batch statistics.
+func batchDeltas(before, after []*client.BatchStatistics) []BatchStats {
+	old := make(map[uint64]*client.BatchStatistics, len(before))
+	for _, b := range before {
+		old[b.GetBatchSize()] = b
+	}
+	var all []BatchStats
+	for _, a := range after {
+		b := old[a.GetBatchSize()]
+		s := BatchStats{
+			Size:          a.GetBatchSize(),
+			ComputeInput:  delta(a.GetComputeInput(), b.GetComputeInput()),
+			ComputeInfer:  delta(a.GetComputeInfer(), b.GetComputeInfer()),
+			ComputeOutput: delta(a.GetComputeOutput(), b.GetComputeOutput()),
+		}
+		if s.Executions = s.ComputeInfer.Count; s.Executions > 0 {
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b BatchStats) int { return cmp.Compare(a.Size, b.Size) })
+	return all
+}
+
+// addBatches adds the executions of one more window to sorted lists.
+func addBatches(sum, w []BatchStats) []BatchStats {
+	for _, b := range w {
+		i, found := slices.BinarySearchFunc(sum, b.Size, func(s BatchStats, size uint64) int { return cmp.Compare(s.Size, size) })
+		if !found {
+			sum = slices.Insert(sum, i, b)
+			continue
+		}
+		s := &sum[i]
+		s.Executions += b.Executions
+		s.ComputeInput.add(b.ComputeInput)
+		s.ComputeInfer.add(b.ComputeInfer)
+		s.ComputeOutput.add(b.ComputeOutput)
+	}
+	return sum
+}
+
+func (d *Duration) add(more Duration) {
+	d.Count += more.Count
+	d.Ns += more.Ns
 }
 
 type statistic interface {
@@ -144,7 +190,7 @@ func delta(a, b statistic) Duration {
 func addServer(sum, w *ServerStats) *ServerStats {
 	if sum == nil {
 		c := *w
-		c.Composing = slices.Clone(w.Composing)
+		c.Composing, c.Batches = slices.Clone(w.Composing), slices.Clone(w.Batches)
 		return &c
 	}
 	sum.Version = w.Version
@@ -159,9 +205,9 @@ func addServer(sum, w *ServerStats) *ServerStats {
 		{&sum.CacheHit, &w.CacheHit},
 		{&sum.CacheMiss, &w.CacheMiss},
 	} {
-		d[0].Count += d[1].Count
-		d[0].Ns += d[1].Ns
+		d[0].add(*d[1])
 	}
+	sum.Batches = addBatches(sum.Batches, w.Batches)
 	for i := range w.Composing {
 		for k := range sum.Composing {
 			if sum.Composing[k].Model == w.Composing[i].Model && sum.Composing[k].Version == w.Composing[i].Version {

@@ -1,6 +1,12 @@
 package perf
 
-import "math"
+import (
+	"context"
+	"errors"
+	"math"
+
+	"triton/perf/load"
+)
 
 // point holds the figures of a window that decide stability.
 type point struct {
@@ -47,4 +53,115 @@ func exceeded(history []point, windows int, limitNs int64) bool {
 		}
 	}
 	return false
+}
+
+// spread returns how much the last windows differ, zeros before there are enough.
+func spread(history []point, windows int) Spread {
+	if len(history) < windows {
+		return Spread{}
+	}
+	last := history[len(history)-windows:]
+	low, high := last[0], last[0]
+	for _, p := range last {
+		low.throughput, high.throughput = min(low.throughput, p.throughput), max(high.throughput, p.throughput)
+		low.latency, high.latency = min(low.latency, p.latency), max(high.latency, p.latency)
+	}
+	return Spread{high.throughput/low.throughput - 1, float64(high.latency)/float64(low.latency) - 1}
+}
+
+// trials holds the windows of a level.
+type trials struct {
+	history []point
+	recent  []*window // the last three; nil where the window failed
+	errs    []error
+}
+
+func (t *trials) add(w *window, p point, err error) {
+	if err != nil {
+		p = failedPoint
+	}
+	t.history = append(t.history, p)
+	t.recent, t.errs = append(t.recent, w), append(t.errs, err)
+	if len(t.recent) > windowCount {
+		t.recent, t.errs = t.recent[1:], t.errs[1:]
+	}
+}
+
+func (t *trials) firstError() error {
+	for _, err := range t.errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measureWindows measures until three windows agree, as perf_analyzer does. It returns the last
+// three windows, nil if none has requests.
+func (r *run) measureWindows(ctx context.Context, clock *levelClock, l *Level) (*window, error) {
+	var t trials
+	threshold := r.settings.Stability
+	for l.Trials < r.settings.MaxTrials && !l.Stable && !l.Incomplete {
+		if err := clock.gen.Err(); err != nil {
+			return nil, err
+		}
+		if err := r.trial(ctx, clock, l, &t); err != nil {
+			return nil, err
+		}
+		if l.Incomplete {
+			break
+		}
+		l.Stable = stable(t.history, windowCount, threshold, true)
+		if exceeded(t.history, windowCount, int64(r.settings.LatencyLimit)) {
+			break
+		}
+	}
+	if r.settings.Async && !l.Stable && !l.Incomplete && stable(t.history, windowCount, threshold, false) {
+		r.notice("Warning: Request latency is not stabilizing. Please try lowering the request rate.")
+		l.Stable = true
+	}
+	if err := t.firstError(); err != nil && !l.Incomplete {
+		return nil, err
+	}
+	var good []*window
+	for _, w := range t.recent {
+		if w != nil {
+			good = append(good, w)
+		}
+	}
+	if len(good) == 0 {
+		return nil, nil
+	}
+	return merge(good), nil
+}
+
+// trial is one window of a level.
+func (r *run) trial(ctx context.Context, clock *levelClock, l *Level, t *trials) error {
+	r.progress.window()
+	w, err := r.measure(ctx, clock)
+	if errors.Is(err, errInterrupted) {
+		l.Incomplete = true
+		if w == nil { // it had no requests; the level is computed from the windows before it
+			return nil
+		}
+		err = nil
+	}
+	if errors.Is(err, load.ErrLoad) || ctx.Err() != nil {
+		return err
+	}
+	l.Trials++
+	if err != nil {
+		t.add(nil, failedPoint, err)
+		l.Detail.addWindow(clock, nil, err)
+		r.observe(WindowDone{Trial: l.Trials, Err: err})
+		return nil
+	}
+	s, _ := r.glance(w, l.Batch)
+	r.warnOfOneRequest(&s)
+	t.add(w, point{s.Throughput, int64(s.Stabilizing)}, nil)
+	l.Detail.addWindow(clock, &s, nil)
+	l.Spread = spread(t.history, windowCount)
+	r.progress.done(&s, l)
+	r.observe(WindowDone{Trial: l.Trials, Summary: &s})
+	return nil
 }

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,6 +47,15 @@ func TestStable(t *testing.T) {
 			require.Equal(t, c.want, stable(history(c.throughput, c.latency), c.windows, 0.1, !c.any))
 		})
 	}
+}
+
+func TestSpread(t *testing.T) {
+	t.Parallel()
+	s := spread(history([]float64{900, 100, 110, 105}, []int64{1, 200, 100, 150}), 3)
+	require.InDelta(t, 0.1, s.Throughput, 1e-9)
+	require.InDelta(t, 1.0, s.Latency, 1e-9)
+	require.True(t, math.IsInf(spread([]point{{100, 5}, failedPoint, {100, 5}}, 3).Throughput, 1))
+	require.Zero(t, spread(history([]float64{100, 110}, []int64{5}), 3), "too few windows")
 }
 
 func TestExceeded(t *testing.T) {

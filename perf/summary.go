@@ -6,36 +6,39 @@ import (
 	"time"
 
 	"triton/pkg/measure"
+	"triton/pkg/measure/confidence"
 )
 
-// summarize computes the figures of a window.
-func (r *run) summarize(w *window, batch int) Summary {
+// glance computes the figures of a window that decide stability and are printed after it. Load
+// runs meanwhile, so it does not sort: it takes a few passes over the samples.
+func (r *run) glance(w *window, batch int) (Summary, []int64) {
 	s := Summary{
 		Requests: len(w.samples),
 		Duration: time.Duration(w.ns),
 		Overhead: w.overhead,
 		Server:   w.server,
 		GPU:      w.gpu,
-		StdDev:   math.MaxUint64,
+		Errors:   w.refused,
+		Process:  w.process.figures(),
 	}
 	s.Throughput = measure.Throughput(uint64(s.Requests)*uint64(max(batch, 1)), w.ns)
 	latencies := make([]int64, len(w.samples))
-	for i, sample := range w.samples {
+	for i := range w.samples {
+		sample := &w.samples[i]
 		latencies[i] = sample.Latency
+		s.MaxLatency = max(s.MaxLatency, time.Duration(sample.Latency))
 		s.Responses += int(sample.Responses)
 		if sample.SequenceEnd {
 			s.Sequences++
 		}
 	}
 	s.ResponseThroughput = measure.Throughput(uint64(s.Responses), w.ns)
-	s.AvgLatency, s.Percentiles = r.latencies(latencies)
+	s.AvgLatency = time.Duration(measure.Mean(latencies))
 	s.StdDev = measure.StdDevMicros(latencies)
-	if s.Requests == 1 {
-		r.notice("WARNING: Pass contained only one request, so sample latency standard deviation will be infinity (UINT64_MAX).")
-	}
 	s.Stabilizing = s.AvgLatency
 	if p := r.settings.Percentile; p > 0 {
-		s.Stabilizing = s.Latency(p)
+		s.Stabilizing = time.Duration(measure.PercentileOf(latencies, p))
+		s.Percentiles = []Percentile{{P: p, Latency: s.Stabilizing, Samples: s.Requests}}
 	}
 	// As in perf_analyzer, streams of decoupled models have no client times.
 	if n := int64(w.totals.Completed); n > 0 && !r.settings.Decoupled {
@@ -46,10 +49,86 @@ func (r *run) summarize(w *window, batch int) Summary {
 			Receive:   time.Duration(w.totals.Receive / n),
 		}
 	}
+	return s, latencies
+}
+
+// summarize computes all figures of the windows of a level. The load is paused.
+func (r *run) summarize(w *window, batch int) Summary {
+	s, latencies := r.glance(w, batch)
+	r.warnOfOneRequest(&s)
+	batches := confidence.Divide(w.samples, w.from, w.to())
+	slices.Sort(latencies)
+	s.Percentiles = nil
+	tail := quantiles{samples: w.samples, batches: &batches, at: func(rank int) int64 { return latencies[rank] }}
+	for _, p := range percentiles(r.settings.Percentile) {
+		s.Percentiles = append(s.Percentiles, tail.percentile(p, measure.Percentile(latencies, p)))
+	}
+	s.P999 = tail.percentile(99.9, measure.Percentile(latencies, 99.9))
+	s.ThroughputInterval = around(s.Throughput, batches.Count().Half/float64(max(s.Requests, 1)))
+	mean := float64(s.AvgLatency)
+	s.AvgInterval = around(mean, batches.Mean(w.samples, latencyOfSample).Half/mean)
+	s.StabilizingInterval = s.AvgInterval
+	for _, p := range s.Percentiles {
+		if p.P == r.settings.Percentile {
+			s.StabilizingInterval = p.Interval
+		}
+	}
 	if r.settings.Mode.Rate() {
 		s.Schedule = r.schedule(w, latencies)
 	}
 	return s
+}
+
+func (r *run) warnOfOneRequest(s *Summary) {
+	if s.Requests == 1 {
+		r.notice("WARNING: Pass contained only one request, so sample latency standard deviation will be infinity (UINT64_MAX).")
+	}
+}
+
+func latencyOfSample(s *measure.Sample) float64 { return float64(s.Latency) }
+
+// around returns the interval of a value from its relative width, which is not a number for 0/0.
+func around(value, width float64) Interval {
+	if math.IsInf(width, 0) || math.IsNaN(width) {
+		return Interval{}
+	}
+	return Interval{max(0, value*(1-width)), value * (1 + width)}
+}
+
+// quantiles computes percentiles of a measurement, in ascending order.
+type quantiles struct {
+	samples []measure.Sample
+	batches *confidence.Batches
+	at      func(rank int) int64 // the latency of a rank
+	// inflation is how much wider than that of independent requests an interval was. A high
+	// percentile has so few slower requests that their dependence is hard to see. It is not taken
+	// to be less than that of the percentiles below.
+	inflation float64
+}
+
+// percentile returns a percentile and its interval.
+func (q *quantiles) percentile(p float64, latency int64) Percentile {
+	is := Percentile{P: p, Latency: time.Duration(latency), Samples: len(q.samples)}
+	half := q.batches.Mean(q.samples, func(s *measure.Sample) float64 {
+		if s.Latency <= latency {
+			return 1
+		}
+		return 0
+	}).Half
+	if math.IsInf(half, 1) {
+		return is
+	}
+	independent := confidence.IndependentHalf(p, len(q.samples))
+	q.inflation = max(q.inflation, half/independent, 1)
+	low, high := confidence.QuantileRanks(p, len(q.samples), q.inflation*independent)
+	is.Interval.High = math.Inf(1)
+	if low >= 0 {
+		is.Interval.Low = float64(q.at(low))
+	}
+	if high < len(q.samples) {
+		is.Interval.High = float64(q.at(high))
+	}
+	return is
 }
 
 // late is the delay after which the start of a request counts as delayed.
@@ -58,24 +137,27 @@ const late = time.Millisecond
 // schedule computes how well the schedule was kept. It uses the memory of latencies.
 func (r *run) schedule(w *window, latencies []int64) *ScheduleStats {
 	s := &ScheduleStats{SendRate: measure.Throughput(w.started, w.ns)}
-	for i, sample := range w.samples {
+	var delay time.Duration
+	for i := range w.samples {
+		sample := &w.samples[i]
 		latencies[i] = sample.Late + sample.Latency
+		delay += time.Duration(sample.Late)
 		s.MaxLate = max(s.MaxLate, time.Duration(sample.Late))
 		if time.Duration(sample.Late) > late {
 			s.Delayed++
 		}
 	}
-	s.AvgLatency, s.Percentiles = r.latencies(latencies)
-	return s
-}
-
-// latencies sorts latencies and returns their mean and percentiles.
-func (r *run) latencies(list []int64) (mean time.Duration, all []Percentile) {
-	slices.Sort(list)
-	for _, p := range percentiles(r.settings.Percentile) {
-		all = append(all, Percentile{p, time.Duration(measure.Percentile(list, p))})
+	if n := len(latencies); n > 0 {
+		s.AvgLate = delay / time.Duration(n)
+		s.MaxLatency = time.Duration(slices.Max(latencies))
 	}
-	return time.Duration(measure.Mean(list)), all
+	slices.Sort(latencies)
+	s.AvgLatency = time.Duration(measure.Mean(latencies))
+	for _, p := range percentiles(r.settings.Percentile) {
+		s.Percentiles = append(s.Percentiles, Percentile{P: p, Latency: time.Duration(measure.Percentile(latencies, p)), Samples: len(latencies)})
+	}
+	s.P999 = Percentile{P: 99.9, Latency: time.Duration(measure.Percentile(latencies, 99.9)), Samples: len(latencies)}
+	return s
 }
 
 func percentiles(extra float64) []float64 {

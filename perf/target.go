@@ -4,21 +4,15 @@ import (
 	"context"
 	"errors"
 
+	"triton/perf/data"
 	"triton/pkg/client"
 	"triton/pkg/client/lane"
 	"triton/pkg/kserve"
 )
 
-// Target is the server that a run measures.
+// Target is the server that a run measures. It is a Server or a Describer.
 type Target interface {
 	Protocol() client.Protocol
-
-	ServerMetadata(ctx context.Context) (*client.ServerMetadata, error)
-	ModelMetadata(ctx context.Context, model, version string) (*client.ModelMetadata, error)
-	ModelConfig(ctx context.Context, model, version string) (*client.ModelConfig, error)
-	Statistics(ctx context.Context, model, version string) ([]*client.ModelStatistics, error)
-	TraceSettings(ctx context.Context, model string) (client.TraceSettings, error)
-	SetTraceSettings(ctx context.Context, model string, change client.TraceSettings) (client.TraceSettings, error)
 
 	// Prepare encodes a request for the lanes that Dial opens. Decode reads a
 	// response that a lane kept.
@@ -28,6 +22,46 @@ type Target interface {
 	Decode(x *lane.Exchange, resp *kserve.Response) error
 
 	Close() error
+}
+
+// Embedded is a Target whose server may run in this process. Then there is no protocol, and
+// reports do not split the time of a request.
+type Embedded interface{ Embedded() bool }
+
+// Server is a Target that describes itself and its models as Triton does.
+type Server interface {
+	ServerMetadata(ctx context.Context) (*client.ServerMetadata, error)
+	ModelMetadata(ctx context.Context, model, version string) (*client.ModelMetadata, error)
+	ModelConfig(ctx context.Context, model, version string) (*client.ModelConfig, error)
+	Statistics(ctx context.Context, model, version string) ([]*client.ModelStatistics, error)
+	TraceSettings(ctx context.Context, model string) (client.TraceSettings, error)
+	SetTraceSettings(ctx context.Context, model string, change client.TraceSettings) (client.TraceSettings, error)
+}
+
+// Describer is a Target that knows the inputs of its models in another way. It has no
+// statistics and no trace settings.
+type Describer interface {
+	// Describe describes a model. With batching the inputs of a request have a batch dimension.
+	Describe(ctx context.Context, model, version string, batching bool) (*Description, error)
+}
+
+// Description is the interface of a model.
+type Description struct {
+	Inputs, Outputs []data.Tensor // ordered by name
+	MaxBatch        int           // maximum size of a batch; 0: no batch dimension
+}
+
+// Conversationalist is a Target whose requests may continue a conversation.
+type Conversationalist interface {
+	Converse() Conversation
+}
+
+// Conversation makes requests that contain what was said before. One goroutine uses it.
+type Conversation interface {
+	// Ask returns a request of the turn with all turns and answers before it.
+	Ask(turn *kserve.Request) (*kserve.Request, error)
+	// Answer adds the response to the request before.
+	Answer(x *lane.Exchange) error
 }
 
 // Connect returns a target for a server. It connects on first use.
@@ -43,6 +77,8 @@ func Connect(o lane.Options) (Target, error) {
 	return &target{c, l}, nil
 }
 
+var _ SharedMemory = (*target)(nil)
+
 // target reads metadata through a user client and sends load through lanes.
 type target struct {
 	*client.Client
@@ -53,6 +89,10 @@ func (t *target) Prepare(req *kserve.Request) (*lane.Prepared, error) { return t
 
 func (t *target) PrepareSequence(req *kserve.Request) (*lane.Prepared, error) {
 	return t.lanes.PrepareSequence(req)
+}
+
+func (t *target) PrepareShared(req *kserve.Request, at lane.Regions, sequence bool) (*lane.Prepared, error) {
+	return t.lanes.PrepareShared(req, at, sequence)
 }
 
 func (t *target) Dial(ctx context.Context) (lane.Conn, error) { return t.lanes.Dial(ctx) }

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,9 +19,12 @@ func (r *run) trace(ctx context.Context) (restore func(), err error) {
 	if len(change) == 0 {
 		return func() {}, nil
 	}
-	before, err := r.client.TraceSettings(ctx, "")
+	if r.server == nil {
+		return nil, &SetupError{Err: errors.New("only Triton has trace settings")}
+	}
+	before, err := r.server.TraceSettings(ctx, "")
 	if err == nil {
-		_, err = r.client.SetTraceSettings(ctx, "", change)
+		_, err = r.server.SetTraceSettings(ctx, "", change)
 	}
 	if err != nil {
 		return nil, &SetupError{What: "failed to set the trace settings", Err: err}
@@ -32,7 +36,7 @@ func (r *run) trace(ctx context.Context) (restore func(), err error) {
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 		defer cancel()
-		if _, err := r.client.SetTraceSettings(ctx, "", old); err != nil {
+		if _, err := r.server.SetTraceSettings(ctx, "", old); err != nil {
 			r.notice(fmt.Sprintf("WARNING: the server's trace settings stay changed: %v", err))
 		}
 	}, nil

@@ -2,11 +2,17 @@ package perf
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
 
 func (c *Config) validate() error {
+	for _, g := range c.StopWhen {
+		if err := g.Validate(); err != nil {
+			return fmt.Errorf("perf: %w", err)
+		}
+	}
 	switch {
 	case c.Model == "":
 		return errors.New("perf: no model is named")
@@ -18,6 +24,16 @@ func (c *Config) validate() error {
 		return errors.New("perf: intervals must be >= 0 and not all 0")
 	case c.Mode == FixedSchedule && (c.RequestCount != 0 || slices.Max(c.Batches) > 1):
 		return errors.New("perf: the data of a fixed schedule decides the number of requests, each with one step")
+	case len(c.StopWhen) > 0 && (c.RequestCount > 0 || c.Mode.Once()):
+		return errors.New("perf: goals and a number of requests both say when a level ends")
+	case c.OutputMemory < 0:
+		return errors.New("perf: the size of shared memory must be >= 0")
+	case (c.Mode == Periodic || c.Mode == Sessions) && (c.Range.Start < 1 || slices.Max(c.Batches) > 1 || c.WarmupCount != 0):
+		return errors.New("perf: requests that are sent once start with at least one, have batch size 1 and no warm-up")
+	case c.Mode == Periodic && (c.Range.End < c.Range.Start || c.Range.Step < 1 || c.Period < 1 || !c.Streaming):
+		return errors.New("perf: groups of requests have a rising range, at least one request and one response, and streams")
+	case !(c.Speed >= 0 && c.Speed < 1e9):
+		return errors.New("perf: the speed of a fixed schedule must be > 0")
 	case c.Sequences.IDCount == 0 || c.Sequences.Slots < 1:
 		return errors.New("perf: there must be at least one sequence and one sequence ID")
 	case c.Mode.sweeps():
@@ -52,14 +68,6 @@ func (r Range) validate(m Mode, limit time.Duration) error {
 	return nil
 }
 
-// first returns the first level.
-func (r Range) first() float64 {
-	if len(r.List) > 0 {
-		return r.List[0]
-	}
-	return r.Start
-}
-
 // Sweeps reports whether the range is not that of DefaultConfig: whether its end is given.
 func (r Range) Sweeps() bool { return len(r.List) > 0 || r.End != 1 }
 
@@ -72,4 +80,19 @@ func (r Range) Highest() float64 {
 		return 0
 	}
 	return max(r.Start, r.End)
+}
+
+// Levels returns the number of levels, 0 if the results decide it.
+func (c *Config) Levels() int {
+	r, each := c.Range, 1
+	switch {
+	case !c.Mode.sweeps():
+	case len(r.List) > 0:
+		each = len(r.List)
+	case c.Search == Binary || r.End == 0:
+		return 0
+	case r.Step > 0 && r.End > r.Start:
+		each += int((r.End - r.Start) / r.Step)
+	}
+	return each * len(c.Batches)
 }

@@ -21,6 +21,7 @@ var (
 // window is one measurement, or the merged windows of a level.
 type window struct {
 	samples  []measure.Sample
+	from     int64 // its start
 	ns       int64 // duration
 	span     int64 // from the first start to the last end
 	started  uint64
@@ -28,7 +29,13 @@ type window struct {
 	overhead float64
 	server   *ServerStats
 	gpu      *GPUStats
+	process  *processUse // nil if the client is not watched
+	refused  uint64      // requests that failed
+	// before and after are the server's counters at both ends; nil if they could not be read.
+	before, after snapshot
 }
+
+func (w *window) to() int64 { return w.from + w.ns }
 
 // levelClock makes the windows of a level adjacent: each begins where the previous one ended.
 type levelClock struct {
@@ -38,6 +45,9 @@ type levelClock struct {
 	later       []measure.Sample // ended after the last window
 	totals      measure.Totals
 	started     uint64
+	refused     uint64
+	refusal     error    // the last one
+	discarded   int      // requests that completed before the first window
 	before      snapshot // of the server at windowStart; nil if it could not be read
 	scraper     *scraper
 }
@@ -56,7 +66,9 @@ func (r *run) startClock(ctx context.Context, gen load.Generator) (*levelClock, 
 	c.windowStart = lane.Now()
 	c.edges = []int64{c.windowStart}
 	batch := gen.Collect(nil, c.windowStart)
-	c.totals, c.started = batch.Totals, batch.Started
+	c.totals, c.started, c.refused = batch.Totals, batch.Started, batch.Refused
+	c.discarded = len(batch.Samples)
+	r.watcher.take() // what was before the window
 	return c, nil
 }
 
@@ -126,39 +138,53 @@ func (r *run) pause(ctx context.Context, gen load.Generator, d time.Duration) er
 
 // endWindow ends the window now and returns it.
 func (r *run) endWindow(ctx context.Context, c *levelClock) (*window, error) {
-	to := lane.Now()
-	w := &window{ns: to - c.windowStart}
-	batch := c.gen.Collect(c.later, to)
-	w.totals, w.started = batch.Totals.Sub(c.totals), batch.Started-c.started
-	c.totals, c.started = batch.Totals, batch.Started
-	w.span = measure.Span(batch.Samples)
-	w.samples, c.later = measure.Select(batch.Samples, c.windowStart, to, nil)
-	if !r.settings.Mode.Rate() { // with a schedule, idle workers wait for it
-		w.overhead = overhead(w.ns, batch.Waited)
-	}
-	c.windowStart = to
-	c.edges = append(c.edges, to)
-	before := c.before
-	var err error
-	if c.before, err = r.serverSnapshot(ctx); err != nil {
+	w, err := r.cut(ctx, c)
+	if err != nil {
 		return nil, err
-	}
-	if c.scraper != nil {
-		if w.gpu, err = c.scraper.take(); err != nil {
-			return nil, err
-		}
 	}
 	if len(w.samples) == 0 {
 		return nil, ErrNoRequests
 	}
-	if !r.settings.ServerStats {
-		return w, nil
+	return w, r.setServer(w)
+}
+
+// cut ends the window now and returns it without the figures of the server.
+func (r *run) cut(ctx context.Context, c *levelClock) (*window, error) {
+	to := lane.Now()
+	w := &window{from: c.windowStart, ns: to - c.windowStart, before: c.before}
+	batch := c.gen.Collect(c.later, to)
+	w.totals, w.started = batch.Totals.Sub(c.totals), batch.Started-c.started
+	w.refused, c.refusal = batch.Refused-c.refused, batch.Refusal
+	c.totals, c.started, c.refused = batch.Totals, batch.Started, batch.Refused
+	w.span = measure.Span(batch.Samples)
+	w.samples, c.later = measure.Select(batch.Samples, c.windowStart, to, nil)
+	if r.settings.Mode == Concurrency { // in the other modes idle workers wait for a time
+		w.overhead = overhead(w.ns, batch.Waited)
 	}
-	if before == nil {
-		return nil, errNoSnapshot
+	w.process = r.watcher.take()
+	c.windowStart = to
+	c.edges = append(c.edges, to)
+	var err error
+	if c.before, err = r.serverSnapshot(ctx); err != nil {
+		return nil, err
 	}
-	w.server, err = r.serverDelta(before, c.before)
+	w.after = c.before
+	if c.scraper != nil {
+		w.gpu, err = c.scraper.take()
+	}
 	return w, err
+}
+
+// setServer computes what the server did in the window.
+func (r *run) setServer(w *window) (err error) {
+	if !r.settings.ServerStats {
+		return nil
+	}
+	if w.before == nil {
+		return errNoSnapshot
+	}
+	w.server, err = r.serverDelta(w.before, w.after)
+	return err
 }
 
 // overhead returns the percentage of a window in which workers had no request in
@@ -170,15 +196,17 @@ func overhead(duration, waited int64) float64 {
 	return 100 * float64(duration-waited) / float64(duration)
 }
 
-// merge merges the windows of a level.
+// merge merges the windows of a level, at least one.
 func merge(windows []*window) *window {
-	all := &window{}
+	all := &window{from: windows[0].from, before: windows[0].before, after: windows[len(windows)-1].after}
 	var request, send, receive int64
 	gauges := make([]*GPUStats, 0, len(windows))
 	for _, w := range windows {
 		all.samples = append(all.samples, w.samples...)
 		all.ns += w.ns
 		all.started += w.started
+		all.refused += w.refused
+		all.process = all.process.add(w.process)
 		all.overhead += w.overhead / float64(len(windows))
 		if n := int64(w.totals.Completed); n > 0 {
 			request += w.totals.Request / n * n

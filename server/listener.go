@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/mem"
 
+	"triton/pkg/nonblock"
 	"triton/pkg/status"
 )
 
@@ -45,7 +46,9 @@ func (l *countingListener) Accept() (net.Conn, error) {
 	}
 	l.open.Add(1)
 	l.handshakes.begin(c)
-	return &countedConn{Conn: c, open: &l.open, handshakes: &l.handshakes, ready: newReadyReader(c)}, nil
+	return &countedConn{
+		Conn: c, open: &l.open, handshakes: &l.handshakes, ready: newReadyReader(c), out: nonblock.New(c),
+	}, nil
 }
 
 type countedConn struct {
@@ -54,6 +57,7 @@ type countedConn struct {
 	handshakes *handshakes
 	closed     atomic.Bool
 	ready      *readyReader
+	out        *nonblock.Conn // nil: Conn itself
 }
 
 // SetDeadline is called by gRPC before and after the handshake.
@@ -68,6 +72,13 @@ func (c *countedConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, 
 		return b, n, err
 	}
 	return c.ready.read(size, pool)
+}
+
+func (c *countedConn) Write(b []byte) (int, error) {
+	if c.out == nil {
+		return c.Conn.Write(b)
+	}
+	return c.out.Write(b)
 }
 
 func (c *countedConn) Close() error {

@@ -103,6 +103,8 @@ type Models struct {
 	// GPULimits is the fraction of a GPU's memory above which loads are
 	// refused.
 	GPULimits map[int]float64
+	// Closed is called after each version that was closed, on any goroutine; nil: nothing is.
+	Closed func()
 	// Holds delay schedulers, for test suites.
 	Holds model.Holds
 }

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"google.golang.org/grpc/mem"
+
+	"triton/pkg/nonblock"
 )
 
 // readyReader reads a connection when data is available, and takes a buffer only then. One
@@ -22,6 +24,7 @@ type readyReader struct {
 	buf  *[]byte
 	n    int
 	err  error
+	long bool // the last read filled its buffer
 }
 
 // newReadyReader returns nil for connections that are not sockets of the system.
@@ -64,14 +67,8 @@ func (r *readyReader) read(size int, pool mem.BufferPool) (*[]byte, int, error) 
 // tryRead reads once. It returns false if there is nothing to read yet.
 func (r *readyReader) tryRead(fd uintptr) bool {
 	r.buf = r.pool.Get(r.size)
-	for {
-		// Package syscall and not x/sys/unix, as in package net: the race detector needs
-		// the same one.
-		if r.n, r.err = syscall.Read(int(fd), *r.buf); !errors.Is(r.err, syscall.EINTR) {
-			break
-		}
-	}
-	if r.err == nil {
+	if r.n, r.err = nonblock.Read(fd, *r.buf, r.long); r.err == nil {
+		r.long = r.n == len(*r.buf)
 		return true
 	}
 	r.pool.Put(r.buf)

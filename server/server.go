@@ -99,13 +99,16 @@ func New(o Options) (*Server, error) {
 		Paths: o.Repositories, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness,
 		ID: o.ID, Version: o.Version, Extensions: extensions,
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
-		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing,
+		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Closed: o.Models.Closed,
 	})
 	return s, nil
 }
 
 // Service returns the service that frontends call, for callers in the same process.
 func (s *Server) Service() infer.Service { return s.models }
+
+// Regions returns the shared memory that clients register, for callers in the same process.
+func (s *Server) Regions() *shm.Manager { return s.regions }
 
 // Pool returns the pool of tensor memory.
 func (s *Server) Pool() *tensor.Pool { return s.pool }

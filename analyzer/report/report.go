@@ -1,5 +1,5 @@
-// Package report prints the result of an analysis: as a table with its conclusions,
-// as CSV and as JSON.
+// Package report prints the result of an analysis: as a table with its conclusions, in text,
+// Markdown or HTML, as CSV and as JSON.
 package report
 
 import (

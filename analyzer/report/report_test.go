@@ -91,7 +91,9 @@ func TestGolden(t *testing.T) {
 	unlimited.Capacity.Limited = false
 	unlimited.Fit = &search.Line{PerModel: 300 * mib, PerInstance: -mib, Residual: mib}
 	results := map[string]*analyzer.Result{"full": full(), "bare": bare(), "flat": flat(), "unlimited": unlimited}
-	printers := map[string]func(io.Writer, *analyzer.Result) error{"txt": report.Text, "csv": report.CSV, "json": report.JSON}
+	printers := map[string]func(io.Writer, *analyzer.Result) error{
+		"txt": report.Text, "csv": report.CSV, "json": report.JSON, "md": report.Markdown, "html": report.HTML,
+	}
 	for name, r := range results {
 		for form, print := range printers {
 			var b bytes.Buffer
@@ -120,7 +122,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("disk full
 
 func TestWriteErrors(t *testing.T) {
 	t.Parallel()
-	for _, print := range []func(io.Writer, *analyzer.Result) error{report.Text, report.CSV, report.JSON} {
+	for _, print := range []func(io.Writer, *analyzer.Result) error{report.Text, report.CSV, report.JSON, report.Markdown, report.HTML} {
 		require.ErrorContains(t, print(brokenWriter{}, full()), "disk full")
 	}
 }

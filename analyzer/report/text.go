@@ -12,15 +12,28 @@ import (
 
 // Text prints the settings as a table, and the conclusions below it.
 func Text(w io.Writer, r *analyzer.Result) error {
-	if len(r.Points) > 0 {
-		if err := table(w, r); err != nil {
+	d := page(r)
+	if len(d.Rows) > 0 {
+		if err := ui.Table(w, d.Columns, d.Rows); err != nil {
 			return err
 		}
 	}
-	return conclusions(w, r)
+	for _, line := range d.Notes {
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func table(w io.Writer, r *analyzer.Result) error {
+// Markdown prints the table and the conclusions as Markdown.
+func Markdown(w io.Writer, r *analyzer.Result) error { return ui.WriteMarkdown(w, page(r)) }
+
+// HTML prints the table and the conclusions as an HTML page.
+func HTML(w io.Writer, r *analyzer.Result) error { return ui.WriteHTML(w, page(r)) }
+
+// page is the table of the settings with the conclusions.
+func page(r *analyzer.Result) ui.Document {
 	columns := []ui.Column{{Title: ""}}
 	for _, title := range []string{
 		"Instances", "Batch", "Concurrency", "Throughput/s", "p50 ms", "p99 ms", "Memory", "Fits", "Per instance",
@@ -32,7 +45,7 @@ func table(w io.Writer, r *analyzer.Result) error {
 	for i, p := range r.Points {
 		rows = append(rows, row(r, i, p))
 	}
-	return ui.Table(w, columns, rows)
+	return ui.Document{Title: "Analysis of model " + r.Model, Columns: columns, Rows: rows, Notes: conclusions(r)}
 }
 
 func row(r *analyzer.Result, i int, p analyzer.Point) []string {
@@ -63,9 +76,9 @@ func row(r *analyzer.Result, i int, p analyzer.Point) []string {
 	return append(cells, memory, fits, perInstance)
 }
 
-// conclusions prints the lines below the table.
-func conclusions(w io.Writer, r *analyzer.Result) error {
-	p := printer{w: w}
+// conclusions returns the lines below the table.
+func conclusions(r *analyzer.Result) []string {
+	var p printer
 	for _, pt := range r.Points {
 		if pt.Err != nil {
 			p.line("failed: instances %d, batch %d, concurrency %d: %v", pt.Instances, pt.Batch, pt.Concurrency, pt.Err)
@@ -91,20 +104,17 @@ func conclusions(w io.Writer, r *analyzer.Result) error {
 	if r.Interrupted {
 		p.line("interrupted: the results are incomplete")
 	}
-	return p.err
+	return p.lines
 }
 
-// printer writes lines until the first error, which it keeps.
+// printer collects lines.
 type printer struct {
-	w        io.Writer
-	err      error
+	lines    []string
 	unstable bool
 }
 
 func (p *printer) line(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
-	}
+	p.lines = append(p.lines, fmt.Sprintf(format, args...))
 }
 
 func (p *printer) memory(r *analyzer.Result) {

@@ -51,14 +51,23 @@ func commandArgs(args []string) []string {
 	rest := args[1:]
 	switch programName(args) {
 	case "tritonserver":
-		return append([]string{"serve"}, rest...)
+		return withCommand("serve", rest)
 	case "perf_analyzer", "perf_client":
-		return append([]string{"perf"}, rest...)
+		return withCommand("perf", rest)
 	}
 	if len(rest) > 0 && rest[0] == "tritonserver" {
 		return append([]string{"serve"}, rest[1:]...)
 	}
 	return rest
+}
+
+// withCommand puts a command in front of arguments, but behind the command with which a shell
+// asks for completions.
+func withCommand(command string, args []string) []string {
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		return append([]string{args[0], command}, args[1:]...)
+	}
+	return append([]string{command}, args...)
 }
 
 func newRoot(p process.Process) *cobra.Command {
@@ -74,7 +83,6 @@ func newRoot(p process.Process) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	})
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(serve.NewCommand(p), repo.NewCommand(p), perf.NewCommand(p), analyze.NewCommand(p))
 	return root
 }

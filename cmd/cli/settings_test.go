@@ -90,7 +90,7 @@ func TestOtherCommandsWithKubernetesServiceVariables(t *testing.T) {
 	require.NotContains(t, errs, "environment variable")
 	code, _, errs = clitest.Run(t, kubernetes(), "perf", "-m", "null", "-u", nullServer(t), "-p", "50", "-s", "99999", "--request-count", "5")
 	require.Zero(t, code, errs)
-	require.Empty(t, errs)
+	require.NotContains(t, errs, "environment variable")
 }
 
 // TestOnlyLinksAreIgnored: any other invalid variable prevents the start.

@@ -14,6 +14,13 @@ import (
 // elements encodes the values of an array. With nestedShape, the nesting of the arrays
 // determines the variable dimensions.
 func elements(n *node, t Tensor, v Value, nestedShape bool) (Value, error) {
+	if t.JSON {
+		if len(n.items) != 1 {
+			return v, errOneJSON
+		}
+		v.Data = tensor.AppendElement(v.Data, appendJSON(nil, &n.items[0]))
+		return v, nil
+	}
 	flat, shape, err := flatten(n, nil)
 	if err != nil {
 		return v, err
@@ -57,6 +64,8 @@ func flatten(n *node, into []node) ([]node, tensor.Shape, error) {
 	}
 	return into, append(shape, inner...), nil
 }
+
+var errOneJSON = errors.New("JSON format does not yet support multiple json objects in the input")
 
 var errRagged = errors.New("nested arrays of a tensor must all have the same length")
 

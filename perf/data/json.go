@@ -3,6 +3,7 @@ package data
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"unicode/utf8"
 
 	"triton/pkg/tritonjson"
@@ -112,4 +113,36 @@ func read(r *tritonjson.Reader, src []byte) node {
 	r.Skip(0)
 	n.kind, n.text = number, string(src[start:r.Pos()])
 	return n
+}
+
+// appendJSON appends a value without blanks.
+func appendJSON(b []byte, n *node) []byte {
+	switch n.kind {
+	case boolean:
+		return strconv.AppendBool(b, n.isTrue)
+	case number:
+		return append(b, n.text...)
+	case text:
+		return tritonjson.AppendString(b, n.text)
+	case array:
+		b = append(b, '[')
+		for i := range n.items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendJSON(b, &n.items[i])
+		}
+		return append(b, ']')
+	case object:
+		b = append(b, '{')
+		for i := range n.items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(tritonjson.AppendString(b, n.names[i]), ':')
+			b = appendJSON(b, &n.items[i])
+		}
+		return append(b, '}')
+	}
+	return append(b, "null"...)
 }

@@ -26,6 +26,9 @@ type Options struct {
 
 	// Timestamps reads the time of each step from its "timestamp", in milliseconds.
 	Timestamps bool
+	// Sessions reads the session of each step from its "session_id", and the milliseconds
+	// before the next step of that session from its "delay".
+	Sessions bool
 }
 
 // Range holds the least and the greatest random number of an input, as text: the data type of

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"triton/perf/trace"
 	"triton/pkg/tensor"
 )
 
@@ -16,6 +17,7 @@ import (
 type reader struct {
 	sig        Signature
 	timestamps bool // each step has its time
+	sessions   bool // each step belongs to a session
 	streams    [][]Step
 	nested     *bool // whether data has an array for each stream, or the steps of one; nil: not known yet
 }
@@ -30,7 +32,11 @@ func (r *reader) readFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("failed to open file for reading provided data: %w", err)
 	}
-	if err := r.read(src); err != nil {
+	read := r.read
+	if trace.Is(src) {
+		read = r.readTrace
+	}
+	if err := read(src); err != nil {
 		return fmt.Errorf("%w (%s)", err, path)
 	}
 	return nil
@@ -119,6 +125,11 @@ func (r *reader) addStep(stream int, in, out *node) error {
 			return err
 		}
 	}
+	if r.sessions {
+		if step.Session, err = turn(in, where); err != nil {
+			return err
+		}
+	}
 	if out != nil {
 		if step.Outputs, err = values(out, r.sig.Outputs, where); err != nil {
 			return err
@@ -136,6 +147,9 @@ func (r *reader) checkNames(step *node) error {
 	for _, name := range step.names {
 		named := func(t Tensor) bool { return t.Name == name }
 		if name == "model" || name == timestampTensor.Name && r.timestamps {
+			continue
+		}
+		if r.sessions && (name == sessionTensor.Name || name == delayTensor.Name) {
 			continue
 		}
 		if !slices.ContainsFunc(r.sig.Inputs, named) && !slices.ContainsFunc(r.sig.Outputs, named) {
@@ -170,6 +184,9 @@ func values(step *node, tensors []Tensor, where location) (map[string]Value, err
 // value reads one tensor in any of its forms.
 func value(n *node, t Tensor, where location) (Value, error) {
 	v := Value{Shape: t.Shape}
+	if t.Generator && n.kind == text {
+		return generated(n.text, where)
+	}
 	content := n
 	switch n.kind {
 	case array:

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"triton/perf/trace"
 	"triton/pkg/tensor"
 )
 
@@ -85,6 +87,13 @@ func fileEntries(path string) (int, error) {
 	src, err := os.ReadFile(path)
 	if err != nil {
 		return 0, fmt.Errorf("Unable to open JSON file path: '%s'", path)
+	}
+	if trace.Is(src) {
+		_, requests, err := trace.Models(bytes.NewReader(src))
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", path, err)
+		}
+		return requests, nil
 	}
 	doc, err := parseJSON(src)
 	if err != nil {

@@ -30,6 +30,11 @@ type Tensor struct {
 	Shape       tensor.Shape
 	Optional    bool
 	ShapeTensor bool
+	// JSON marks an input of any JSON value, which becomes a string.
+	JSON bool
+	// Generator marks an input whose value in a file is a command for the shell. It writes
+	// the elements, each after its length in four bytes.
+	Generator bool
 }
 
 // Value is the data of one tensor for one item.
@@ -43,6 +48,17 @@ type Step struct {
 	Inputs  map[string]Value
 	Outputs map[string]Value
 	Time    time.Duration // since the start of the load; with Options.Timestamps
+	Session Turn          // with Options.Sessions
+	// Recorded is set for a whole request of a trace: the shapes of its inputs have the batch
+	// dimension.
+	Recorded *Recorded
+}
+
+// Recorded is what a request of a trace has besides its inputs.
+type Recorded struct {
+	Parameters    []kserve.Parameter
+	Priority      uint64
+	TimeoutMicros uint64
 }
 
 // Set is the data of a run. Models without sequences use only the first stream.
@@ -68,6 +84,9 @@ func Load(o Options, s Signature) (*Set, error) {
 	if o.Timestamps && (o.Source != Files || len(o.Paths) == 0) {
 		return nil, errNoSchedule
 	}
+	if o.Sessions && (o.Source != Files || len(o.Paths) == 0) {
+		return nil, errNoSessions
+	}
 	if o.Source != Files {
 		steps, err := generate(o, s.Inputs)
 		if err != nil {
@@ -79,7 +98,7 @@ func Load(o Options, s Signature) (*Set, error) {
 	if len(o.Paths) == 0 {
 		return nil, errors.New("no path of input data was given")
 	}
-	if isDir(o.Paths[0]) && !o.Timestamps {
+	if isDir(o.Paths[0]) && !o.Timestamps && !o.Sessions {
 		step, err := readDir(o.Paths[0], s)
 		if err != nil {
 			return nil, err
@@ -88,7 +107,7 @@ func Load(o Options, s Signature) (*Set, error) {
 		return set, nil
 	}
 	set.FromFiles = true
-	r := reader{sig: s, timestamps: o.Timestamps}
+	r := reader{sig: s, timestamps: o.Timestamps, sessions: o.Sessions}
 	for _, p := range o.Paths {
 		if err := r.readFile(p); err != nil {
 			return nil, err
@@ -97,6 +116,9 @@ func Load(o Options, s Signature) (*Set, error) {
 	set.Streams = r.streams
 	if len(set.Streams) == 0 || len(set.Streams[0]) == 0 {
 		return nil, fmt.Errorf("%s: the data array is empty", o.Paths[0])
+	}
+	if o.Sessions && *r.nested {
+		return nil, errOneSessionStream
 	}
 	if o.Timestamps {
 		return set, set.orderByTime(*r.nested)
@@ -142,6 +164,14 @@ func dynamic(s tensor.Shape) bool {
 // first. It refers to the bytes of the set.
 func (s *Set) Request(stream, first, batch int) (*kserve.Request, error) {
 	req := &kserve.Request{ModelName: s.Signature.Model, ModelVersion: s.Signature.Version}
+	recorded := s.step(stream, first).Recorded
+	if recorded != nil {
+		if batch != 1 {
+			return nil, errors.New("the requests of a trace have batch sizes of their own")
+		}
+		req.Parameters = slices.Clone(recorded.Parameters)
+		req.Priority, req.TimeoutMicros = recorded.Priority, recorded.TimeoutMicros
+	}
 	for _, in := range s.Signature.Inputs {
 		if err := s.addInput(req, in, stream, first, batch); err != nil {
 			return nil, err
@@ -173,7 +203,7 @@ func (s *Set) addInput(req *kserve.Request, in Tensor, stream, first, batch int)
 	}
 	t := req.AddInput()
 	t.Name, t.DataType = in.Name, in.DataType
-	if s.Signature.Batching && !in.ShapeTensor {
+	if s.Signature.Batching && !in.ShapeTensor && s.step(stream, first).Recorded == nil {
 		t.Shape = append(t.Shape[:0], int64(batch))
 	}
 	t.Shape = append(t.Shape, v.Shape...)

@@ -42,6 +42,32 @@ func (g *Closed) Start(l Level) <-chan struct{} {
 	return g.drained
 }
 
+// Connect opens the connections of n workers in advance.
+func (g *Closed) Connect(ctx context.Context, n int) error {
+	g.grow(n)
+	for _, l := range g.loops[:n] {
+		select {
+		case <-l.connected:
+		case <-g.failed:
+			return ErrLoad
+		case <-ctx.Done():
+			return fmt.Errorf("connecting: %w", ctx.Err())
+		}
+	}
+	return nil
+}
+
+// Answered reports whether every worker of the level has received a response since Start.
+func (g *Closed) Answered() bool {
+	for _, l := range g.loops[:g.active.Load()] {
+		// The second request starts when the first is answered.
+		if l.started.Load() < l.atStart+2 {
+			return false
+		}
+	}
+	return true
+}
+
 // Pause stops all workers after the request that each has in flight.
 func (g *Closed) Pause() { g.set(0, 0) }
 
@@ -63,11 +89,7 @@ func (g *Closed) set(n int, total int64) {
 	if n > 0 {
 		g.active.Store(int64(n))
 	}
-	for len(g.loops) < n {
-		l := &loop{g: g, wake: make(chan struct{}, 1)}
-		g.loops = append(g.loops, l)
-		g.add(l.run)
-	}
+	g.grow(n)
 	for i, l := range g.loops {
 		share := total
 		switch {
@@ -83,6 +105,15 @@ func (g *Closed) set(n int, total int64) {
 	}
 }
 
+// grow adds workers until there are n.
+func (g *Closed) grow(n int) {
+	for len(g.loops) < n {
+		l := &loop{worker: g.addWorker(), g: g, wake: make(chan struct{}, 1), connected: make(chan struct{})}
+		g.loops = append(g.loops, l)
+		g.launch(l.worker, l.run)
+	}
+}
+
 const unlimited = -1
 
 // loop is the closed loop of one worker: it keeps one request in flight while it has
@@ -93,6 +124,9 @@ type loop struct {
 	left atomic.Int64 // requests to send; unlimited, or 0 to pause
 	wake chan struct{}
 
+	connected chan struct{} // closed once the connection is open
+	atStart   uint64        // requests started before the level
+
 	idle struct {
 		sync.Mutex
 		now     bool
@@ -102,6 +136,7 @@ type loop struct {
 
 // setQuota replaces the number of requests left to send.
 func (l *loop) setQuota(n int64) {
+	l.atStart = l.started.Load()
 	l.left.Store(n)
 	if n == 0 {
 		return
@@ -138,14 +173,14 @@ func (l *loop) setIdle(idle bool) {
 }
 
 func (l *loop) run(w *worker) error {
-	l.worker = w
 	ctx := l.g.ctx
 	defer l.setIdle(true)
+	if err := w.dial(ctx); err != nil {
+		return err
+	}
+	close(l.connected)
 	if l.await(ctx) != nil {
 		return nil
-	}
-	if err := l.dial(ctx); err != nil {
-		return err
 	}
 	for next := uint64(l.id); ; {
 		if err := l.sendQuota(ctx, &next); err != nil {

@@ -58,7 +58,10 @@ type Options struct {
 	Check func(r *Request, x *lane.Exchange) error
 	// Record observes every request that was answered, on the goroutine of its worker.
 	// With it responses are kept.
-	Record func(worker int, r *Request, x *lane.Exchange)
+	Record func(r *Request, x *lane.Exchange)
+	// TolerateErrors counts requests that the server refuses with a *status.Error and goes on.
+	// Without it the first one ends its worker.
+	TolerateErrors bool
 	// Live keeps a running histogram for Snapshot.
 	Live bool
 	// Max is the maximum number of requests that a Paced generator has in flight; later
@@ -94,6 +97,8 @@ type Batch struct {
 	Samples []measure.Sample
 	Totals  measure.Totals // since the start
 	Started uint64         // requests that were sent, since the start
+	Refused uint64         // requests that failed and were tolerated, since the start
+	Refusal error          // one of their errors
 	// Waited is the mean over the workers of the time inside requests.
 	Waited int64
 }

@@ -28,11 +28,18 @@ func (p *pool) init(ctx context.Context, o Options) {
 }
 
 // add adds a worker, which runs until it returns an error or the pool is closed.
-func (p *pool) add(run func(*worker) error) {
+func (p *pool) add(run func(*worker) error) { p.launch(p.addWorker(), run) }
+
+// addWorker adds a worker that launch starts.
+func (p *pool) addWorker() *worker {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := newWorker(&p.options, len(p.mu.workers))
 	p.mu.workers = append(p.mu.workers, w)
+	return w
+}
+
+func (p *pool) launch(w *worker, run func(*worker) error) {
 	p.wg.Go(func() {
 		defer w.close()
 		if err := run(w); err != nil && p.ctx.Err() == nil {
@@ -95,6 +102,10 @@ func (p *pool) Collect(samples []measure.Sample, now int64) Batch {
 		b.Samples, totals, waited = w.rec.Take(b.Samples, now, w.busy.Load())
 		b.Totals = b.Totals.Add(totals)
 		b.Started += w.started.Load()
+		b.Refused += w.refused.Load()
+		if err := w.refusal.Load(); err != nil {
+			b.Refusal = *err
+		}
 		if waited > 0 {
 			b.Waited += waited
 			waiting++

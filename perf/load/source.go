@@ -1,12 +1,17 @@
 package load
 
-import "triton/pkg/client/lane"
+import (
+	"triton/pkg/client/lane"
+	"triton/pkg/kserve"
+)
 
 // Request is one request to send.
 type Request struct {
 	Prepared     *lane.Prepared
 	Stream, Step int           // of the data, where the request begins
 	Sequence     lane.Sequence // zero: the request belongs to no sequence
+	// Sent is the request itself if it is not that of the data.
+	Sent *kserve.Request
 }
 
 // Source chooses the requests of the workers, which call it concurrently.

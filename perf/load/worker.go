@@ -2,10 +2,12 @@ package load
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"triton/pkg/client/lane"
 	"triton/pkg/measure"
+	"triton/pkg/status"
 )
 
 // worker sends one request at a time over a lane of its own.
@@ -19,6 +21,8 @@ type worker struct {
 	started atomic.Uint64
 	busy    atomic.Bool // a request is in flight
 	err     atomic.Pointer[error]
+	refused atomic.Uint64         // requests whose error was tolerated
+	refusal atomic.Pointer[error] // the last of these errors
 }
 
 func newWorker(o *Options, id int) *worker {
@@ -48,16 +52,31 @@ func (w *worker) close() {
 // without a schedule.
 func (w *worker) send(ctx context.Context, n uint64, scheduled int64) error {
 	w.options.Source.Next(w.id, n, &w.request)
+	return w.exchange(ctx, scheduled)
+}
+
+// exchange sends the worker's request and records it.
+func (w *worker) exchange(ctx context.Context, scheduled int64) error {
 	if err := w.do(ctx); err != nil {
-		return err
+		return w.tolerate(err)
 	}
 	w.record(scheduled)
 	if w.options.Record != nil {
-		w.options.Record(w.id, &w.request, &w.x)
+		w.options.Record(&w.request, &w.x)
 	}
 	if w.options.Check != nil {
 		return w.options.Check(&w.request, &w.x)
 	}
+	return nil
+}
+
+// tolerate returns an error that ends the worker.
+func (w *worker) tolerate(err error) error {
+	if !w.options.TolerateErrors || !errors.As(err, new(*status.Error)) {
+		return err
+	}
+	w.refused.Add(1)
+	w.refusal.Store(&err)
 	return nil
 }
 

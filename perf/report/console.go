@@ -5,6 +5,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"triton/perf"
@@ -77,7 +78,11 @@ func (c *Console) dataRead(e perf.DataRead) {
 // start writes the settings.
 func (c *Console) start() {
 	s := c.settings
-	c.printf("*** Measurement Settings ***\n  Batch size: %s\n  Service Kind: TRITON\n", formatSizes(s.Batches))
+	c.printf("*** Measurement Settings ***\n")
+	if s.ServiceKind == "triton" || s.Batching {
+		c.printf("  Batch size: %s\n", formatSizes(s.Batches))
+	}
+	c.printf("  Service Kind: %s\n", serviceName(s.ServiceKind))
 	if n := s.WarmupCount; n > 0 {
 		c.printf("  Sending %s\n", ui.Plural(n, "warmup request"))
 	}
@@ -104,11 +109,19 @@ func (c *Console) start() {
 	c.printf("\n")
 }
 
+// serviceName returns the name of a kind of server in the settings.
+func serviceName(kind string) string {
+	if kind == "tfserving" {
+		return "TENSORFLOW_SERVING"
+	}
+	return strings.ToUpper(kind)
+}
+
 // limits writes the ends of the sweep.
 func (c *Console) limits() {
 	s := c.settings
-	if s.Range.Sweeps() {
-		c.printf("  Latency limit: %d msec\n", s.LatencyLimit.Milliseconds())
+	if s.Range.Sweeps() && !s.Mode.Once() {
+		c.printf("  Latency limit: %g msec\n", float64(s.LatencyLimit.Microseconds())/1000)
 		limit := s.Range.Highest()
 		switch {
 		case limit == 0:
@@ -140,14 +153,18 @@ func (c *Console) header(at perf.Load) {
 
 // label returns the title of a load in lists and columns.
 func label(m perf.Mode) string {
-	if m == perf.Concurrency {
-		return "Concurrency"
+	if m.Rate() {
+		return "Request Rate"
 	}
-	return "Request Rate"
+	return "Concurrency"
 }
 
 func (c *Console) windows() {
 	s := c.settings
+	if len(s.StopWhen) > 0 {
+		c.goals()
+		return
+	}
 	mode := "time_windows"
 	if s.Windows == perf.CountWindows {
 		mode = "count_windows"
@@ -203,7 +220,12 @@ func (c *Console) level(l *perf.Level) {
 	if l.Overhead > 50 {
 		c.printf("[WARNING] Perf Analyzer is not able to keep up with the desired load. The results may not be accurate.\n")
 	}
-	if !l.Stable && !l.Incomplete {
+	if c.verbose {
+		c.quality(l)
+	}
+	if !l.Stable && !l.Incomplete && len(c.settings.StopWhen) > 0 {
+		c.printf("[WARNING] This level is not stable: its confidence intervals are wider than wanted.\n")
+	} else if !l.Stable && !l.Incomplete {
 		c.printf("[WARNING] This level is not stable: its windows differ by more than %.6g %%.\n", 100*c.settings.Stability)
 	}
 }
@@ -236,6 +258,10 @@ func (c *Console) clientBlock(s *perf.Summary) {
 	}
 	total, send, recv, wait := clientMicros(s)
 	protocol := c.settings.Protocol
+	if protocol == "" {
+		c.printf("    \n")
+		return
+	}
 	c.printf("    Avg %s time: %d usec (", protocol, total)
 	switch {
 	case protocol == "gRPC" && c.verbose:

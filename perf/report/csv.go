@@ -33,7 +33,7 @@ func WriteCSV(w io.Writer, r *perf.Report, o CSVOptions) error {
 	for _, l := range byThroughput(t.levels) {
 		row := t.row(l)
 		if t.notes {
-			row = append(row, failureReason(l))
+			row = append(row, l.Problem())
 		}
 		b.WriteString(strings.Join(row, ","))
 		b.WriteByte('\n')
@@ -93,6 +93,7 @@ func (t *csvTable) header() []string {
 		if s.CollectMetrics {
 			h = append(h, "Avg GPU Utilization", "Avg GPU Power Usage", "Max GPU Memory Usage", "Total GPU Memory")
 		}
+		h = append(h, qualityColumns...)
 	}
 	if t.notes {
 		h = append(h, "Note")
@@ -143,7 +144,7 @@ func (t *csvTable) row(l *perf.Level) []string {
 	if s.CollectMetrics {
 		row = append(row, gpuCells(l.GPU)...)
 	}
-	return row
+	return append(row, qualityCells(l, s.Seed)...)
 }
 
 // accountedNs is the average time that the server's statistics account for.

@@ -27,7 +27,7 @@ func WriteExport(w io.Writer, r *perf.Report, o ExportOptions) error {
 	e := exporter{w: bufio.NewWriter(w), options: o, warned: map[tensor.DataType]bool{}}
 	e.text(`{"experiments":[`)
 	n := 0
-	for _, l := range inOrder(r) {
+	for _, l := range r.All() {
 		if l.Profile == nil {
 			continue
 		}
@@ -73,11 +73,14 @@ func (e *exporter) number(n int64) { e.text(strconv.FormatInt(n, 10)) }
 
 func (e *exporter) experiment(l *perf.Level) {
 	e.text(`{"experiment":{"mode":`)
-	if l.Load.Mode == perf.Concurrency {
+	switch l.Load.Mode {
+	case perf.Concurrency:
 		e.text(`"concurrency","value":` + strconv.Itoa(l.Load.Concurrency()))
-	} else {
+	case perf.Periodic:
+		e.text(`"concurrency","value":1`)
+	default:
 		rate := l.Load.Value
-		if l.Load.Mode == perf.FixedSchedule {
+		if l.Load.Mode.Once() {
 			rate = 0 // as perf_analyzer exports it
 		}
 		e.text(`"request_rate","value":`)
@@ -89,6 +92,10 @@ func (e *exporter) experiment(l *perf.Level) {
 		e.request(&l.Profile.Requests[i])
 	}
 	e.text(`],"window_boundaries":[`)
+	if m := l.Load.Mode; m == perf.Periodic || m == perf.Sessions {
+		e.text("0,18446744073709551615]}") // no windows, as perf_analyzer writes it
+		return
+	}
 	for i, edge := range l.Profile.Windows {
 		e.comma(i)
 		e.number(edge)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"triton/perf"
+	"triton/pkg/ui"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -69,8 +72,8 @@ func TestMetricsBlockAndCells(t *testing.T) {
 	require.Equal(t, "  Server Prometheus Metrics: \nToo many GPUs on system to print out individual Prometheus metrics, use the CSV output feature to see metrics.\n", out.String())
 	out.Reset()
 	require.NoError(t, WriteCSV(&out, rep, CSVOptions{Verbose: true}))
-	require.Equal(t, `Concurrency,Inferences/Second,Client Send,Client Recv,p50 latency,p99 latency,Avg latency,request/response,response wait,Avg GPU Utilization,Avg GPU Power Usage,Max GPU Memory Usage,Total GPU Memory
-4,10,0,0,1000,2000,1500,0,0,GPU-00:0.255;GPU-01:0.255;,GPU-00:71.1235;GPU-01:71.1235;,GPU-00:16000000000;GPU-01:16000000000;,GPU-00:25000000000;GPU-01:25000000000;
+	require.Equal(t, `Concurrency,Inferences/Second,Client Send,Client Recv,p50 latency,p99 latency,Avg latency,request/response,response wait,Avg GPU Utilization,Avg GPU Power Usage,Max GPU Memory Usage,Total GPU Memory,p99.9 latency,Max latency,Request count,Throughput low,Throughput high,Latency low,Latency high,Grade,Client cores,Client delay,Late,Errors,Warm-up,Seed
+4,10,0,0,1000,2000,1500,0,0,GPU-00:0.255;GPU-01:0.255;,GPU-00:71.1235;GPU-01:71.1235;,GPU-00:16000000000;GPU-01:16000000000;,GPU-00:25000000000;GPU-01:25000000000;,0,0,100,,,,,,,,,0,0,0
 `, out.String())
 }
 
@@ -144,13 +147,90 @@ func TestTableNamesFailedLevels(t *testing.T) {
 	shaky := perf.Level{Batch: 1, Load: perf.Load{Value: 9}}
 	rep.Levels, rep.Failed = append(rep.Levels, cut), []perf.Level{slow, shaky}
 	var out bytes.Buffer
-	require.NoError(t, WriteTable(&out, rep))
-	for _, want := range []string{"interrupted", "over the latency limit", "│     1 │           9 │       - │      - │      - │      - │ not stable"} {
+	require.NoError(t, WriteTable(&out, rep, false))
+	for _, want := range []string{"interrupted", "over the latency limit", "│     1 │           9 │       - │       - │       - │       - │        - │ not stable"} {
 		require.Contains(t, out.String(), want)
 	}
 	out.Reset()
-	require.NoError(t, WriteTable(&out, &perf.Report{}))
+	require.NoError(t, WriteTable(&out, &perf.Report{}, false))
 	require.Empty(t, out.String())
+}
+
+func TestQualityOfAnUnknownInterval(t *testing.T) {
+	t.Parallel()
+	var out, notes bytes.Buffer
+	c := NewConsole(&out, &notes, true)
+	c.settings.Stability = 0.1
+	l := level(10)
+	l.AvgInterval = perf.Interval{Low: 1.4e6, High: math.Inf(1)}
+	l.WarmUp = perf.WarmUp{Requests: 3, Duration: 1500 * time.Microsecond, Limit: true}
+	l.Spread = perf.Spread{Throughput: 0.2}
+	l.Schedule = &perf.ScheduleStats{MaxLatency: time.Second, AvgLate: time.Millisecond}
+	l.Process = &perf.Process{CPU: time.Second, Duration: time.Second, Cores: 4, Delay: 20 * time.Microsecond, Probes: 9}
+	l.Errors = 2
+	c.Observe(perf.LevelDone{Level: &l})
+	for _, want := range []string{
+		"Warm-up, not measured: 3 requests in 1.5 msec; not every request in flight was answered by then\n",
+		"Throughput: 10 infer/sec, interval not known\n",
+		"Avg latency: 1500 usec, 95% interval from 1400\n",
+		"Spread of the last windows: throughput 20%, latency 0% (limit 10%)\n",
+		"From schedule: avg 0 usec, p99 0 usec, max 1000000 usec; started late: avg 1000 usec, max 0 usec\n",
+		"Client: 1.00 of 4 cores; responses noticed 20 usec late on average, p99 0 usec (9 probes)\n",
+		"Failed requests: 2\n",
+	} {
+		require.Contains(t, notes.String(), want)
+	}
+	require.NotContains(t, out.String(), "Warm-up", "scripts parse the standard output")
+}
+
+// fullReport is a report with a value in every column.
+func fullReport() *perf.Report {
+	l := level(1930.64)
+	l.Percentiles = []perf.Percentile{{P: 50, Latency: 1200 * time.Microsecond, Samples: 100}, {P: 99, Latency: 2345678, Samples: 100}}
+	l.P999, l.MaxLatency = perf.Percentile{P: 99.9, Latency: 4 * time.Millisecond, Samples: 100}, 5*time.Second
+	l.ThroughputInterval = perf.Interval{Low: 1892, High: 1950}
+	l.Schedule = &perf.ScheduleStats{Delayed: 3, Percentiles: []perf.Percentile{{P: 99, Latency: 3 * time.Millisecond}}}
+	l.Server = window().Server
+	l.Process = &perf.Process{CPU: time.Second, Duration: time.Second, Cores: 2}
+	l.Errors, l.Grade, l.ClientLimit, l.Late = 2, "F", "it is busy", "20 %"
+	shaky := perf.Level{Batch: 1, Load: perf.Load{Mode: perf.RequestRate, Value: 9}}
+	rep := &perf.Report{Levels: []perf.Level{l}, Failed: []perf.Level{shaky}, Interrupted: true}
+	rep.Settings.Model, rep.Settings.Batches, rep.Settings.Mode, rep.Settings.ServerStats = "m|x", []int{1}, perf.RequestRate, true
+	rep.Levels[0].Number, rep.Failed[0].Number = 1, 2
+	return rep
+}
+
+func TestTableForms(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]func(io.Writer, *perf.Report) error{
+		"table.txt": func(w io.Writer, r *perf.Report) error { return WriteTable(w, r, false) },
+		"table.csv": WriteTableCSV, "table.md": WriteMarkdown,
+	} {
+		var out bytes.Buffer
+		require.NoError(t, write(&out, fullReport()))
+		golden(t, name, out.String())
+		require.Error(t, write(full{}, fullReport()))
+	}
+}
+
+func TestColorsDoNotMoveColumns(t *testing.T) {
+	t.Parallel()
+	var without, color bytes.Buffer
+	require.NoError(t, WriteTable(&without, fullReport(), false))
+	require.NoError(t, WriteTable(&color, fullReport(), true))
+	require.NotContains(t, without.String(), "\x1b")
+	require.Contains(t, color.String(), ui.Faint("2.35 ms*"))
+	require.Equal(t, without.String(), ansi.Strip(color.String()))
+}
+
+// TestPlainTable: a report without the figures of quality has no columns for them.
+func TestPlainTable(t *testing.T) {
+	t.Parallel()
+	rep := &perf.Report{Levels: []perf.Level{level(10)}}
+	rep.Settings.Batches = []int{1}
+	var out bytes.Buffer
+	require.NoError(t, WriteTableCSV(&out, rep))
+	require.Equal(t, "batch_size,concurrency,inferences_per_second,avg_us,p50_us,p99_us,requests,note\n1,4,10.000,1500.000,1000.000,2000.000,100,\n", out.String())
 }
 
 func TestLevelsAreInTheOrderMeasured(t *testing.T) {
@@ -160,8 +240,8 @@ func TestLevelsAreInTheOrderMeasured(t *testing.T) {
 	rep.Levels[0].Number, rep.Failed[0].Number, rep.Levels[1].Number = 1, 2, 3
 	rep.Failed[0].OverLimit = true
 	var table, export bytes.Buffer
-	require.NoError(t, WriteTable(&table, rep))
-	require.Regexp(t, `(?s) 10\.0 .* 20\.0 .* 30\.0 `, table.String())
+	require.NoError(t, WriteTable(&table, rep, false))
+	require.Regexp(t, `(?s) 10\.00 .* 20\.00 .* 30\.00 `, table.String())
 	for i, l := range []*perf.Level{&rep.Levels[0], &rep.Failed[0], &rep.Levels[1]} {
 		l.Load.Value = float64(i + 1)
 		l.Profile = &perf.Profile{}
@@ -177,55 +257,12 @@ func TestNoLevels(t *testing.T) {
 	require.Empty(t, out.String())
 }
 
-func TestLiveView(t *testing.T) {
-	t.Parallel()
-	p := perf.Progress{}
-	v := newLiveView(func() perf.Progress { return p })
-	require.Empty(t, v.render(80), "before the first level")
-	p = perf.Progress{Batch: 2, Load: perf.Load{Value: 8}, Trial: 1, InWindow: 500 * time.Millisecond, Window: time.Second, Elapsed: time.Second, Requests: 50, P50: 900 * time.Microsecond, P99: 20 * time.Millisecond}
-	text := v.render(80)
-	for _, want := range []string{"concurrency 8  batch 2", "window 1  ██████████░░░░░░░░░░ 0.5/1.0 s", "100.0", "p50 900 us", "p99 20.0 ms", "█"} {
-		require.Contains(t, text, want)
-	}
-	p.Elapsed, p.Requests = 2*time.Second, 75
-	require.Contains(t, v.render(80), "█▅", "half the rate")
-	p.Load.Value, p.Elapsed, p.Requests, p.Window = 9, 100*time.Millisecond, 10, 0
-	require.Contains(t, v.render(80), "▅▃█", "a new level counts from its own start")
-}
-
-// TestLiveViewAtEachWidth draws the view after 24 samples of rising and falling
-// rates.
-func TestLiveViewAtEachWidth(t *testing.T) {
-	t.Parallel()
-	head := "concurrency 4  batch 2  window 3  ██████░░░░░░░░░░░░░░ 0.4/1.2 s\n" +
-		"180.0 infer/sec  p50 1200 us  p90 9999 us  p95 10.0 ms  p99 25.5 ms\n"
-	for width, bars := range map[int]string{
-		5:   "██▂▃▄▅▆▇██",
-		12:  "▇██▂▃▄▅▆▇██",
-		80:  "▂▃▄▅▆▇██▂▃▄▅▆▇██▂▃▄▅▆▇██",
-		300: "▂▃▄▅▆▇██▂▃▄▅▆▇██▂▃▄▅▆▇██",
-	} {
-		p := perf.Progress{
-			Batch: 2, Load: perf.Load{Value: 4}, Trial: 3, InWindow: 360 * time.Millisecond, Window: 1200 * time.Millisecond,
-			P50: 1200 * time.Microsecond, P90: 9999 * time.Microsecond, P95: 10 * time.Millisecond, P99: 25500 * time.Microsecond,
-		}
-		v := newLiveView(func() perf.Progress { return p })
-		text := ""
-		for i := range 24 {
-			p.Elapsed += 250 * time.Millisecond
-			p.Requests += uint64(5 * (1 + i%8))
-			text = v.render(width)
-		}
-		require.Equal(t, head+bars, ansi.Strip(text), "width %d", width)
-	}
-}
-
 func TestScreenOnATerminal(t *testing.T) {
 	var out, notes bytes.Buffer
-	s := NewScreen(ScreenOptions{Out: &out, Notes: &notes, Live: true, Table: true})
+	s := NewScreen(ScreenOptions{Out: &out, Notes: &notes, Live: &out, OutShared: true, NotesShared: true, Table: true})
 	rep := &perf.Report{Levels: []perf.Level{level(10)}}
 	rep.Settings = perf.Settings{Config: perf.DefaultConfig("m"), Protocol: "HTTP"}
-	s.Observe(perf.Started{Settings: rep.Settings, Progress: func() perf.Progress { return perf.Progress{Trial: 1} }})
+	s.Observe(perf.Started{Settings: rep.Settings, Progress: func() perf.Progress { return perf.Progress{Level: 1, Trial: 1} }})
 	s.Observe(perf.LevelStarted{Batch: 1, Load: perf.Load{Value: 4}})
 	s.Observe(perf.LevelDone{Level: &rep.Levels[0]})
 	s.Print("Interrupt signal (2) received.")
@@ -243,7 +280,7 @@ func TestScreenOnATerminal(t *testing.T) {
 
 func TestScreenWithNotesInAFile(t *testing.T) {
 	var out, notes bytes.Buffer
-	s := NewScreen(ScreenOptions{Out: &out, Notes: &notes, Live: true, NotesElsewhere: true})
+	s := NewScreen(ScreenOptions{Out: &out, Notes: &notes, Live: &out, OutShared: true})
 	s.Observe(perf.Started{Settings: perf.Settings{Config: perf.DefaultConfig("m"), Protocol: "HTTP"}, Progress: func() perf.Progress { return perf.Progress{} }})
 	s.Observe(perf.Notice{Text: "WARNING: something"})
 	require.NoError(t, s.Close())

@@ -12,11 +12,14 @@ import (
 
 // ScreenOptions configure a Screen.
 type ScreenOptions struct {
-	Out, Notes     io.Writer
-	Verbose        bool
-	Live           bool // Out is a terminal for the live view
-	NotesElsewhere bool // Notes is not shown on that terminal
-	Table          bool // print a table at the end
+	Out, Notes io.Writer
+	Verbose    bool
+	// Live is where the live view is drawn; nil: there is none. OutShared and NotesShared report
+	// whether Out and Notes are shown on that terminal.
+	Live                   io.Writer
+	OutShared, NotesShared bool
+	Color                  bool // the terminal shows colors
+	Table                  bool // print a table at the end
 }
 
 // Screen shows a run: perf_analyzer's lines, under them a live view on a
@@ -27,6 +30,7 @@ type Screen struct {
 	streams [2]*lines
 	mu      sync.Mutex // guards the writers and the view: any goroutine may Print
 	live    *ui.Live
+	view    *liveView
 	quiet   bool // set by Quit: later events and lines are dropped
 	err     error
 }
@@ -36,7 +40,7 @@ var _ perf.Observer = (*Screen)(nil)
 // NewScreen returns a screen for one run. Close ends it.
 func NewScreen(o ScreenOptions) *Screen {
 	s := &Screen{options: o}
-	s.streams = [2]*lines{{screen: s, to: o.Out}, {screen: s, to: o.Notes, elsewhere: o.NotesElsewhere}}
+	s.streams = [2]*lines{{screen: s, to: o.Out, shared: o.OutShared}, {screen: s, to: o.Notes, shared: o.NotesShared}}
 	s.console = NewConsole(s.streams[0], s.streams[1], o.Verbose)
 	return s
 }
@@ -53,14 +57,18 @@ func (s *Screen) Observe(e perf.Event) {
 	}
 	s.console.Observe(e)
 	s.flush()
+	if s.view != nil {
+		s.view.observe(e)
+	}
 	switch e := e.(type) {
 	case perf.Started:
-		if s.options.Live {
-			s.live = ui.StartLive(s.options.Out, 250*time.Millisecond, newLiveView(e.Progress).render)
+		if s.options.Live != nil {
+			s.view = newLiveView(e, ui.Palette{Color: s.options.Color})
+			s.live = ui.StartLive(s.options.Live, 250*time.Millisecond, s.view.render)
 		}
 	case perf.Finished:
 		if s.options.Table {
-			s.err = errors.Join(s.err, WriteTable(s.options.Out, e.Report))
+			s.err = errors.Join(s.err, WriteTable(s.options.Out, e.Report, s.options.Color && s.options.OutShared))
 		}
 	}
 }
@@ -116,14 +124,14 @@ func (s *Screen) Close() error {
 // lines buffers a stream until flush while there is a view. Console has written
 // whole lines by the end of each event.
 type lines struct {
-	screen    *Screen
-	to        io.Writer
-	elsewhere bool // written at once: it does not go to the view's terminal
-	pending   []byte
+	screen  *Screen
+	to      io.Writer
+	shared  bool // with the terminal of the view; else written at once
+	pending []byte
 }
 
 func (l *lines) Write(p []byte) (int, error) {
-	if l.screen.live == nil || l.elsewhere {
+	if l.screen.live == nil || !l.shared {
 		return l.to.Write(p)
 	}
 	l.pending = append(l.pending, p...)

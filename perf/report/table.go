@@ -1,110 +1,229 @@
 package report
 
 import (
-	"cmp"
+	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"triton/perf"
 	"triton/pkg/ui"
 )
 
+// column is a column of the closing table.
+type column struct {
+	title string // for people; empty: the column is only in CSV
+	name  string // in CSV, with the unit; empty: the column is not in CSV
+	spare int    // as in ui.Column
+	left  bool   // aligned
+	// text is the cell for people, whose units scale. value is that of CSV, whose units are fixed.
+	// An empty text is shown as "-".
+	text, value func(l *perf.Level) string
+}
+
 // WriteTable writes one row for each level, in the order measured, by batch size. The last
-// column has the reason why a level does not count.
-func WriteTable(w io.Writer, r *perf.Report) error {
-	levels := inOrder(r)
-	if len(levels) == 0 {
+// column has the reason why a level does not count. color is for terminals: percentiles of too few
+// requests are grey.
+func WriteTable(w io.Writer, r *perf.Report, color bool) error {
+	d := document(r, color)
+	if len(d.Rows) == 0 {
 		return nil
 	}
-	columns := []ui.Column{{Title: "Batch", Align: ui.Right}, {Title: label(r.Settings.Mode), Align: ui.Right}, {Title: "Infer/s", Align: ui.Right}, {Title: "Avg us", Align: ui.Right}}
-	titles := percentileTitles(levels)
-	for i, p := range titles {
-		spare := 1
-		if i == 0 || i == len(titles)-1 {
-			spare = 0
-		}
-		columns = append(columns, ui.Column{Title: p, Align: ui.Right, Spare: spare})
+	if err := ui.Table(w, d.Columns, d.Rows); err != nil {
+		return err
 	}
-	if r.Settings.Mode.Rate() {
-		columns = append(columns,
-			ui.Column{Title: "Late %", Align: ui.Right}, ui.Column{Title: "p99 us from schedule", Align: ui.Right})
-	}
-	if r.Settings.ServerStats {
-		columns = append(columns,
-			ui.Column{Title: "Server queue us", Align: ui.Right, Spare: 2}, ui.Column{Title: "Server compute us", Align: ui.Right, Spare: 2},
-			ui.Column{Title: "Batch executed", Align: ui.Right, Spare: 2})
-	}
-	columns = append(columns, ui.Column{Title: "Note"})
-	var rows [][]string
-	for _, batch := range r.Settings.Batches {
-		for _, l := range levels {
-			if l.Batch == batch {
-				rows = append(rows, tableRow(r, l, len(columns)))
-			}
+	for _, note := range d.Notes {
+		if _, err := fmt.Fprintln(w, note); err != nil {
+			return err
 		}
-	}
-	return ui.Table(w, columns, rows)
-}
-
-// inOrder returns all levels in the order measured.
-func inOrder(r *perf.Report) []*perf.Level {
-	all := make([]*perf.Level, 0, len(r.Levels)+len(r.Failed))
-	for _, levels := range [][]perf.Level{r.Levels, r.Failed} {
-		for i := range levels {
-			all = append(all, &levels[i])
-		}
-	}
-	slices.SortStableFunc(all, func(a, b *perf.Level) int { return cmp.Compare(a.Number, b.Number) })
-	return all
-}
-
-func percentileTitles(levels []*perf.Level) []string {
-	var titles []string
-	for _, l := range levels {
-		if len(l.Percentiles) == 0 {
-			continue
-		}
-		for _, p := range l.Percentiles {
-			titles = append(titles, fmt.Sprintf("p%g us", p.P))
-		}
-		return titles
 	}
 	return nil
 }
 
-func tableRow(r *perf.Report, l *perf.Level, width int) []string {
-	row := []string{fmt.Sprint(l.Batch), fmt.Sprintf("%.6g", l.Load.Value)}
-	if l.Requests > 0 {
-		row = append(row, fmt.Sprintf("%.1f", l.Throughput), fmt.Sprint(usec(l.AvgLatency)))
-		for _, p := range l.Percentiles {
-			row = append(row, fmt.Sprint(usec(p.Latency)))
+// WriteMarkdown writes the table as Markdown.
+func WriteMarkdown(w io.Writer, r *perf.Report) error { return ui.WriteMarkdown(w, document(r, false)) }
+
+// WriteTableCSV writes the table as CSV with the units in the names of the columns. Unknown
+// values are empty.
+func WriteTableCSV(w io.Writer, r *perf.Report) error {
+	levels := sorted(r)
+	var columns []column
+	var header []string
+	for _, c := range tableColumns(r, levels) {
+		if c.name != "" {
+			columns, header = append(columns, c), append(header, c.name)
 		}
-		if t := l.Schedule; t != nil {
-			row = append(row, fmt.Sprintf("%.1f", 100*float64(t.Delayed)/float64(l.Requests)), fmt.Sprint(usec(t.Latency(99))))
+	}
+	lines := [][]string{header}
+	for _, l := range levels {
+		row := make([]string, len(columns))
+		for i, c := range columns {
+			row[i] = c.value(l)
 		}
-		if s := l.Server; r.Settings.ServerStats && s != nil {
-			m := microsOf(s)
-			row = append(row, fmt.Sprint(m.queue), fmt.Sprint(m.compute))
-			if s.Executions > 0 {
-				row = append(row, fmt.Sprintf("%.1f", float64(s.Inferences)/float64(s.Executions)))
+		lines = append(lines, row)
+	}
+	return csv.NewWriter(w).WriteAll(lines)
+}
+
+// fewMark marks a percentile of too few requests.
+const fewMark = "*"
+
+// document is the table for people.
+func document(r *perf.Report, color bool) ui.Document {
+	levels := sorted(r)
+	columns := slices.DeleteFunc(tableColumns(r, levels), func(c column) bool { return c.title == "" })
+	d := ui.Document{Title: "Model " + r.Settings.Model}
+	for _, c := range columns {
+		align := ui.Right
+		if c.left {
+			align = ui.Left
+		}
+		d.Columns = append(d.Columns, ui.Column{Title: c.title, Align: align, Spare: c.spare})
+	}
+	few := false
+	for _, l := range levels {
+		row := make([]string, len(columns))
+		for i, c := range columns {
+			if row[i] = c.text(l); row[i] == "" && !c.left {
+				row[i] = "-"
+			}
+			if strings.HasSuffix(row[i], fewMark) {
+				few = true
+				if color {
+					row[i] = ui.Faint(row[i])
+				}
+			}
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	if few {
+		d.Notes = append(d.Notes, fewMark+" fewer than 10 requests were slower: too few for a reliable percentile")
+	}
+	if r.Interrupted {
+		d.Notes = append(d.Notes, "interrupted: the results are incomplete")
+	}
+	return d
+}
+
+// sorted returns the levels by batch size, in the order measured.
+func sorted(r *perf.Report) []*perf.Level {
+	all := r.All()
+	var levels []*perf.Level
+	for _, batch := range r.Settings.Batches {
+		for _, l := range all {
+			if l.Batch == batch {
+				levels = append(levels, l)
 			}
 		}
 	}
-	for len(row) < width-1 {
-		row = append(row, "-")
-	}
-	return append(row, failureReason(l))
+	return levels
 }
 
-func failureReason(l *perf.Level) string {
-	switch {
-	case l.Incomplete:
-		return "interrupted"
-	case !l.Stable:
-		return "not stable"
-	case l.OverLimit:
-		return "over the latency limit"
+// tableColumns returns the columns that the levels have values for.
+func tableColumns(r *perf.Report, levels []*perf.Level) []column {
+	columns := []column{
+		number("Batch", "batch_size", func(l *perf.Level) string { return strconv.Itoa(l.Batch) }),
+		number(label(r.Settings.Mode), strings.ReplaceAll(strings.ToLower(label(r.Settings.Mode)), " ", "_"),
+			func(l *perf.Level) string { return fmt.Sprintf("%.6g", l.Load.Value) }),
+		measured(column{
+			title: "Infer/s", name: "inferences_per_second",
+			text:  func(l *perf.Level) string { return ui.Number(l.Throughput) },
+			value: func(l *perf.Level) string { return decimal(l.Throughput) },
+		}),
 	}
-	return ""
+	columns = append(columns, throughputInterval(levels)...)
+	columns = append(columns, duration("Avg", "avg_us", 0, func(l *perf.Level) time.Duration { return l.AvgLatency }))
+	columns = append(columns, percentileColumns(levels)...)
+	requests := measured(number("Requests", "requests", func(l *perf.Level) string { return strconv.Itoa(l.Requests) }))
+	requests.spare = 4
+	columns = append(columns, requests)
+	if r.Settings.Mode.Rate() {
+		columns = append(columns, scheduleColumns()...)
+	}
+	if r.Settings.ServerStats {
+		columns = append(columns, serverColumns()...)
+	}
+	columns = append(columns, trustColumns(levels)...)
+	return append(columns, column{title: "Note", name: "note", left: true, text: note, value: note})
+}
+
+func number(title, name string, text func(l *perf.Level) string) column {
+	return column{title: title, name: name, text: text, value: text}
+}
+
+// measured makes the cells of a column empty for levels without requests.
+func measured(c column) column {
+	text, value := c.text, c.value
+	c.text = func(l *perf.Level) string {
+		if l.Requests == 0 {
+			return ""
+		}
+		return text(l)
+	}
+	c.value = func(l *perf.Level) string {
+		if l.Requests == 0 {
+			return ""
+		}
+		return value(l)
+	}
+	return c
+}
+
+func duration(title, name string, spare int, of func(l *perf.Level) time.Duration) column {
+	return measured(column{
+		title: title, name: name, spare: spare,
+		text:  func(l *perf.Level) string { return ui.Duration(of(l)) },
+		value: func(l *perf.Level) string { return microseconds(of(l)) },
+	})
+}
+
+func decimal(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
+
+func microseconds(d time.Duration) string { return decimal(float64(d) / 1e3) }
+
+// throughputInterval is the confidence interval of the throughput.
+func throughputInterval(levels []*perf.Level) []column {
+	if !has(levels, func(l *perf.Level) bool { return l.ThroughputInterval.Known() }) {
+		return nil
+	}
+	end := func(name string, of func(perf.Interval) float64) column {
+		return measured(column{name: name, value: func(l *perf.Level) string {
+			if !l.ThroughputInterval.Known() {
+				return ""
+			}
+			return decimal(of(l.ThroughputInterval))
+		}})
+	}
+	low := end("inferences_per_second_low", func(i perf.Interval) float64 { return i.Low })
+	low.title, low.spare = "±%", 3
+	low.text = func(l *perf.Level) string {
+		if width := l.ThroughputInterval.Width(l.Throughput); !math.IsInf(width, 1) {
+			return fmt.Sprintf("%.2g", 100*width)
+		}
+		return ""
+	}
+	high := end("inferences_per_second_high", func(i perf.Interval) float64 { return i.High })
+	return []column{measured(low), high}
+}
+
+// note says why a level does not count or what limited it.
+func note(l *perf.Level) string {
+	var reasons []string
+	if text := l.Problem(); text != "" {
+		reasons = append(reasons, text)
+	}
+	if l.ClientLimit != "" {
+		reasons = append(reasons, "the client was the limit")
+	}
+	if l.Late != "" {
+		reasons = append(reasons, "requests started late")
+	}
+	if l.Errors > 0 {
+		reasons = append(reasons, ui.Plural(int(l.Errors), "request")+" failed")
+	}
+	return strings.Join(reasons, ", ")
 }

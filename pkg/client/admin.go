@@ -20,6 +20,8 @@ type (
 	ModelConfig = inferencepb.ModelConfig
 	// ModelStatistics holds the counters of one model version.
 	ModelStatistics = inferencepb.ModelStatistics
+	// BatchStatistics holds the executions of one batch size in ModelStatistics.
+	BatchStatistics = inferencepb.InferBatchStatistics
 	// IndexEntry is one model version of a repository.
 	IndexEntry = inferencepb.RepositoryIndexResponse_ModelIndex
 )

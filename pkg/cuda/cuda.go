@@ -1,5 +1,6 @@
 // Package cuda opens GPU memory that other processes share with this one by an IPC
-// handle, copies to and from it, and lists the driver's devices. It uses the CUDA
+// handle, allocates memory to share with others, copies to and from it, and lists the
+// driver's devices. It uses the CUDA
 // driver library, which it opens at run time: a build without cgo, and a machine
 // without driver, have none. Opened memory belongs to the device's primary context,
 // which other libraries in this process use too.
@@ -50,9 +51,16 @@ type Lister interface {
 	Devices() ([]Device, error)
 }
 
-// Memory is opened memory of another process on a device. It is safe for
-// concurrent use. The owner may change it at any time, and must not free it
-// before Close.
+// Allocator is a Driver that allocates memory.
+type Allocator interface {
+	// Allocate allocates memory on a device, numbered from 0. Other processes open it
+	// by its handle.
+	Allocate(device int, size uint64) (Memory, Handle, error)
+}
+
+// Memory is memory on a device: opened memory of another process, or memory that this
+// process allocated. It is safe for concurrent use. The owner may change it at any
+// time, and must not free it before the others close it.
 type Memory interface {
 	// Size returns the number of bytes, counted from the handle's address.
 	Size() uint64
@@ -61,6 +69,7 @@ type Memory interface {
 	// Write copies src to the device memory that starts at offset, in bytes. Other
 	// processes see src when it returns.
 	Write(src []byte, offset uint64) error
-	// Close unmaps the memory. It is the last call.
+	// Close unmaps the memory, or frees it if this process allocated it. It is the
+	// last call.
 	Close() error
 }

@@ -25,6 +25,9 @@ static const char *const names[TRT_CUDA_CALLS] = {
     // The first version: a later one tells the part of a GPU that a device is.
     [TRT_CUDA_UUID] = "cuDeviceGetUuid",
     [TRT_CUDA_PCI] = "cuDeviceGetPCIBusId",
+    [TRT_CUDA_ALLOC] = "cuMemAlloc_v2",
+    [TRT_CUDA_FREE] = "cuMemFree_v2",
+    [TRT_CUDA_HANDLE] = "cuIpcGetMemHandle",
 };
 
 typedef struct {
@@ -90,18 +93,43 @@ static int attach(const trt_cuda *api, const void *handle, trt_cuda_memory *m) {
 	return 0;
 }
 
-int trt_cuda_open(const trt_cuda *api, int index, const void *handle, trt_cuda_memory *m) {
+// allocate allocates memory with its handle; the context is that of the thread.
+static int allocate(const trt_cuda *api, void *handle, trt_cuda_memory *m) {
+	int e = CALL(TRT_CUDA_ALLOC, uint64_t *, size_t)(&m->address, m->size);
+	if (e) return e;
+	e = CALL(TRT_CUDA_HANDLE, void *, uint64_t)(handle, m->address);
+	if (e) CALL(TRT_CUDA_FREE, uint64_t)(m->address);
+	return e;
+}
+
+// begin enters the context of a device, whose reference m keeps.
+static int begin(const trt_cuda *api, int index, trt_cuda_memory *m) {
 	int e = CALL(TRT_CUDA_DEVICE, int *, int)(&m->device, index);
 	if (e) return e;
 	e = CALL(TRT_CUDA_RETAIN, void **, int)(&m->context, m->device);
 	if (e) return e;
 	e = enter(api, m->context);
-	if (!e) {
-		e = attach(api, handle, m);
-		leave(api);
-	}
 	if (e) CALL(TRT_CUDA_RELEASE, int)(m->device);
 	return e;
+}
+
+// end leaves the context, and releases it after an error.
+static int end(const trt_cuda *api, const trt_cuda_memory *m, int e) {
+	leave(api);
+	if (e) CALL(TRT_CUDA_RELEASE, int)(m->device);
+	return e;
+}
+
+int trt_cuda_open(const trt_cuda *api, int index, const void *handle, trt_cuda_memory *m) {
+	int e = begin(api, index, m);
+	return e ? e : end(api, m, attach(api, handle, m));
+}
+
+int trt_cuda_allocate(const trt_cuda *api, int index, uint64_t size, void *handle, trt_cuda_memory *m) {
+	if (!api->call[TRT_CUDA_ALLOC] || !api->call[TRT_CUDA_FREE] || !api->call[TRT_CUDA_HANDLE]) return NOT_FOUND;
+	m->size = size;
+	int e = begin(api, index, m);
+	return e ? e : end(api, m, allocate(api, handle, m));
 }
 
 int trt_cuda_read(const trt_cuda *api, const trt_cuda_memory *m, void *dst, uint64_t offset, size_t n) {
@@ -123,15 +151,20 @@ int trt_cuda_write(const trt_cuda *api, const trt_cuda_memory *m, uint64_t offse
 	return e;
 }
 
-int trt_cuda_close(const trt_cuda *api, const trt_cuda_memory *m) {
+// give_back ends the use of memory by a call of the driver.
+static int give_back(const trt_cuda *api, const trt_cuda_memory *m, int call) {
 	int e = enter(api, m->context);
 	if (!e) {
-		e = CALL(TRT_CUDA_CLOSE, uint64_t)(m->address);
+		e = CALL(call, uint64_t)(m->address);
 		leave(api);
 	}
 	int last = CALL(TRT_CUDA_RELEASE, int)(m->device);
 	return e ? e : last;
 }
+
+int trt_cuda_close(const trt_cuda *api, const trt_cuda_memory *m) { return give_back(api, m, TRT_CUDA_CLOSE); }
+
+int trt_cuda_free(const trt_cuda *api, const trt_cuda_memory *m) { return give_back(api, m, TRT_CUDA_FREE); }
 
 int trt_cuda_identity(const trt_cuda *api, int index, unsigned char *uuid, char *pci, int pci_size) {
 	if (!api->call[TRT_CUDA_UUID] || !api->call[TRT_CUDA_PCI]) return NOT_FOUND;

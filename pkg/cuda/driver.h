@@ -28,6 +28,9 @@ enum {
 	TRT_CUDA_NEEDED, // those that follow may be missing
 	TRT_CUDA_UUID = TRT_CUDA_NEEDED,
 	TRT_CUDA_PCI,
+	TRT_CUDA_ALLOC,
+	TRT_CUDA_FREE,
+	TRT_CUDA_HANDLE,
 	TRT_CUDA_CALLS,
 };
 
@@ -35,7 +38,7 @@ typedef struct {
 	trt_cuda_call call[TRT_CUDA_CALLS];
 } trt_cuda;
 
-// Memory of another process, and the device whose context it is in.
+// Memory of this process or of another one, and the device whose context it is in.
 typedef struct {
 	int device;
 	void *context;
@@ -52,6 +55,11 @@ int trt_cuda_open(const trt_cuda *api, int index, const void *handle, trt_cuda_m
 int trt_cuda_read(const trt_cuda *api, const trt_cuda_memory *m, void *dst, uint64_t offset, size_t n);
 int trt_cuda_write(const trt_cuda *api, const trt_cuda_memory *m, uint64_t offset, const void *src, size_t n);
 int trt_cuda_close(const trt_cuda *api, const trt_cuda_memory *m);
+
+// trt_cuda_allocate allocates memory and fills in the 64 bytes of its handle;
+// trt_cuda_free frees the memory.
+int trt_cuda_allocate(const trt_cuda *api, int index, uint64_t size, void *handle, trt_cuda_memory *m);
+int trt_cuda_free(const trt_cuda *api, const trt_cuda_memory *m);
 
 // trt_cuda_identity fills in the 16 bytes of a device's UUID and the text of its
 // PCI bus address.

@@ -31,7 +31,10 @@ type driver struct {
 	count int // of devices
 }
 
-var _ Lister = (*driver)(nil)
+var (
+	_ Lister    = (*driver)(nil)
+	_ Allocator = (*driver)(nil)
+)
 
 // open is Open for the library at a path.
 func open(path string) (Driver, error) {
@@ -95,10 +98,23 @@ func (d *driver) Open(device int, h Handle) (Memory, error) {
 	return m, nil
 }
 
+func (d *driver) Allocate(device int, size uint64) (Memory, Handle, error) {
+	var h Handle
+	if device < 0 || device > math.MaxInt32 {
+		return nil, h, errors.New("invalid device ordinal")
+	}
+	m := &memory{driver: d, own: true}
+	if err := d.check(C.trt_cuda_allocate(&d.api, C.int(device), C.uint64_t(size), unsafe.Pointer(&h), &m.region)); err != nil {
+		return nil, h, err
+	}
+	return m, h, nil
+}
+
 // memory implements Memory.
 type memory struct {
 	driver *driver
 	region C.trt_cuda_memory
+	own    bool // allocated by this process
 }
 
 func (m *memory) Size() uint64 { return uint64(m.region.size) }
@@ -119,7 +135,12 @@ func (m *memory) Write(src []byte, offset uint64) error {
 		C.uint64_t(offset), unsafe.Pointer(unsafe.SliceData(src)), C.size_t(len(src))))
 }
 
-func (m *memory) Close() error { return m.driver.check(C.trt_cuda_close(&m.driver.api, &m.region)) }
+func (m *memory) Close() error {
+	if m.own {
+		return m.driver.check(C.trt_cuda_free(&m.driver.api, &m.region))
+	}
+	return m.driver.check(C.trt_cuda_close(&m.driver.api, &m.region))
+}
 
 var errOutside = errors.New("copy outside of the memory")
 

@@ -126,6 +126,41 @@ func TestMemory(t *testing.T) {
 	f.requireBalance(t, 2)
 }
 
+func TestAllocate(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	d, err := open(f.path())
+	require.NoError(t, err)
+	a := d.(Allocator)
+	for _, device := range []int{-1, math.MaxInt, 2} {
+		_, _, err = a.Allocate(device, 10)
+		require.EqualError(t, err, "invalid device ordinal")
+	}
+	for _, call := range []string{"cuMemAlloc_v2", "cuIpcGetMemHandle"} {
+		t.Run(call, func(t *testing.T) {
+			f.fail(t, call, 1)
+			_, _, err := a.Allocate(0, 10)
+			require.EqualError(t, err, "invalid argument")
+		})
+	}
+	m, h, err := a.Allocate(1, 10)
+	require.NoError(t, err)
+	require.EqualValues(t, 10, m.Size())
+	require.NoError(t, m.Write([]byte("0123456789"), 0))
+	require.ErrorIs(t, m.Write([]byte("0"), 10), errOutside)
+	server, err := d.Open(1, h)
+	require.NoError(t, err)
+	got := make([]byte, 3)
+	require.NoError(t, server.Read(got, 4))
+	require.Equal(t, "456", string(got))
+	require.NoError(t, server.Write([]byte("xyz"), 7))
+	require.NoError(t, server.Close())
+	require.NoError(t, m.Read(got, 7))
+	require.Equal(t, "xyz", string(got))
+	require.NoError(t, m.Close())
+	f.requireBalance(t, 3) // with the memory that had no handle
+}
+
 func TestDevices(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"math"
 	"math/bits"
 	"sync/atomic"
 )
@@ -57,6 +58,34 @@ func (c *Counts) Sub(earlier *Counts) {
 		c.counts[i] -= n
 	}
 	c.n -= earlier.n
+}
+
+// Add counts one value.
+func (c *Counts) Add(v int64) {
+	c.counts[bucketOf(v)]++
+	c.n++
+}
+
+// Bucket is the number N of values that are at least Low and less than High.
+type Bucket struct {
+	Low, High int64
+	N         uint64
+}
+
+// Buckets returns the buckets that have values, in ascending order.
+func (c *Counts) Buckets() []Bucket {
+	var all []Bucket
+	for i, n := range c.counts {
+		if n == 0 {
+			continue
+		}
+		b := Bucket{Low: low(i), High: math.MaxInt64, N: n}
+		if i+1 < buckets {
+			b.High = low(i + 1)
+		}
+		all = append(all, b)
+	}
+	return all
 }
 
 // N returns the number of values.

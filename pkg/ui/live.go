@@ -13,7 +13,7 @@ import (
 const (
 	// maxRows bounds the height of a view, so that printed lines have room
 	// above it.
-	maxRows = 8
+	maxRows = 10
 	// framesPerSecond is how often bubbletea compares the view with the screen.
 	framesPerSecond = 20
 )
@@ -27,13 +27,10 @@ type Live struct {
 	err     error         // of the program; read after ended
 }
 
-// StartLive draws the rows that render returns for a terminal's width, again
-// after each interval.
-func StartLive(out io.Writer, interval time.Duration, render func(width int) string) *Live {
-	return startLive(newOutput(out), interval, render)
-}
-
-func startLive(out *output, interval time.Duration, render func(width int) string) *Live {
+// StartLive draws what render returns, again after each interval. The arguments of render are
+// the columns and the rows that the view may have on the terminal at that time.
+func StartLive(to io.Writer, interval time.Duration, render func(width, rows int) string) *Live {
+	out := newOutput(to)
 	l := &Live{out: out, ended: make(chan struct{})}
 	width, height := out.size()
 	l.program = tea.NewProgram(&liveModel{interval: interval, render: render, width: width, height: height},
@@ -109,10 +106,10 @@ type (
 // liveModel is the view for bubbletea.
 type liveModel struct {
 	interval time.Duration
-	render   func(width int) string
+	render   func(width, rows int) string
 	width    int
 	height   int
-	rows     string
+	view     string
 }
 
 func (m *liveModel) tick() tea.Cmd {
@@ -128,31 +125,28 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case tickMsg:
-		m.rows = m.lastRows(m.render(m.width))
+		m.view = m.lastRows(m.render(m.width, m.rows()))
 		return m, m.tick()
 	case stopMsg:
-		m.rows = ""
+		m.view = ""
 		return m, tea.Quit
 	}
 	return m, nil
 }
 
+// rows returns the number of rows that the view may have.
+func (m *liveModel) rows() int { return max(1, min(maxRows, m.height-1)) }
+
 // lastRows drops the first rows of a view that is too high.
 func (m *liveModel) lastRows(view string) string {
 	rows := strings.Split(strings.TrimSuffix(view, "\n"), "\n")
-	return strings.Join(rows[max(0, len(rows)-max(1, min(maxRows, m.height-1))):], "\n")
+	return strings.Join(rows[max(0, len(rows)-m.rows()):], "\n")
 }
 
 // View implements tea.Model. Without bracketed paste the terminal's modes stay
 // as they are.
 func (m *liveModel) View() tea.View {
-	v := tea.NewView(m.rows)
+	v := tea.NewView(m.view)
 	v.DisableBracketedPasteMode = true
 	return v
 }
-
-// Strong returns s in bold.
-func Strong(s string) string { return ansi.NewStyle().Bold().Styled(s) }
-
-// Faint returns s in a lower intensity.
-func Faint(s string) string { return ansi.NewStyle().Faint().Styled(s) }

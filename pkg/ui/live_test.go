@@ -11,13 +11,13 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/stretchr/testify/require"
+
+	"triton/pkg/ui/uitest"
 )
 
 // startOn starts a view on a screen that is redrawn each second.
-func startOn(s *screen, render func(width int) string) *Live {
-	o := newOutput(s)
-	o.size = s.size
-	return startLive(o, time.Second, render)
+func startOn(s *uitest.Screen, render func(width int) string) *Live {
+	return StartLive(s, time.Second, func(width, _ int) string { return render(width) })
 }
 
 // stop stops a view and waits for its last timer.
@@ -36,7 +36,7 @@ func TestLiveLosesNoLine(t *testing.T) {
 	for _, height := range []int{2, 3, 6, 24} {
 		t.Run(fmt.Sprint(height), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newScreen(20, height)
+				s := uitest.New(20, height)
 				_, err := s.Write([]byte("before\r\nmore\r\n"))
 				require.NoError(t, err)
 				var frame atomic.Pointer[string]
@@ -48,7 +48,7 @@ func TestLiveLosesNoLine(t *testing.T) {
 				l.Print("first")
 				show(Strong("level") + " 1\nrate\n####")
 				require.True(t, strings.HasSuffix(s.String(), "\n####"), s.String())
-				require.True(t, s.hidden)
+				require.True(t, s.Hidden())
 				l.Print("second\nthird\n")
 				show("level 2\nrate of more than twenty columns\n################")
 				l.Print("a line that the terminal wraps\n\na line of exactly 20")
@@ -58,9 +58,9 @@ func TestLiveLosesNoLine(t *testing.T) {
 				require.NoError(t, stop(l))
 				require.Equal(t, "before\nmore\nfirst\nsecond\nthird\n"+
 					"a line that the term\ninal wraps\n\na line of exactly 2\n0\nlast", unwrapped(s, height))
-				require.False(t, s.hidden)
-				require.Zero(t, s.col)
-				require.Empty(t, s.unknown)
+				require.False(t, s.Hidden())
+				require.Zero(t, s.Column())
+				require.Empty(t, s.Unknown())
 			})
 		})
 	}
@@ -68,7 +68,7 @@ func TestLiveLosesNoLine(t *testing.T) {
 
 // unwrapped returns what a screen shows; on low screens long lines are broken
 // one column earlier.
-func unwrapped(s *screen, height int) string {
+func unwrapped(s *uitest.Screen, height int) string {
 	if height > maxRows {
 		return s.String()
 	}
@@ -83,7 +83,7 @@ func TestLiveDrawsAtEachWidth(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newScreen(width, 10)
+				s := uitest.New(width, 10)
 				l := startOn(s, func(width int) string { return fmt.Sprintf("width %d\n%s", width, strings.Repeat("█", width)) })
 				next()
 				l.Print("up")
@@ -98,11 +98,11 @@ func TestLiveDrawsAtEachWidth(t *testing.T) {
 
 func TestLiveFollowsTheSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScreen(20, 10)
+		s := uitest.New(20, 10)
 		l := startOn(s, func(width int) string { return fmt.Sprint("width ", width) })
 		next()
 		require.Equal(t, "width 20", s.String())
-		s.set(func() { s.width = 12 })
+		s.Resize(12)
 		l.program.Send(tea.WindowSizeMsg{Width: 12, Height: 10})
 		next()
 		require.Equal(t, "width 12", s.String())
@@ -112,9 +112,9 @@ func TestLiveFollowsTheSize(t *testing.T) {
 
 func TestLiveDropsTheFirstRowsOfHighViews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for height, want := range map[int]string{4: "8\n9\n10", 30: "3\n4\n5\n6\n7\n8\n9\n10"} {
-			s := newScreen(20, height)
-			l := startOn(s, func(int) string { return "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n" })
+		for height, want := range map[int]string{4: "10\n11\n12", 30: "3\n4\n5\n6\n7\n8\n9\n10\n11\n12"} {
+			s := uitest.New(20, height)
+			l := startOn(s, func(int) string { return "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n" })
 			next()
 			require.Equal(t, want, s.String())
 			require.NoError(t, stop(l))
@@ -125,7 +125,7 @@ func TestLiveDropsTheFirstRowsOfHighViews(t *testing.T) {
 
 func TestLiveDrawsOverAnEchoedInterrupt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScreen(20, 10)
+		s := uitest.New(20, 10)
 		l := startOn(s, func(int) string { return "level\n####" })
 		next()
 		_, err := s.Write([]byte("^C"))
@@ -141,8 +141,7 @@ func TestLiveDrawsOverAnEchoedInterrupt(t *testing.T) {
 func TestLiveSendsNoTerminalQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var raw strings.Builder
-		o := newOutput(&raw)
-		l := startLive(o, time.Second, func(int) string { return "view" })
+		l := StartLive(&raw, time.Second, func(int, int) string { return "view" })
 		next()
 		require.NoError(t, stop(l))
 		for _, question := range []string{"$p", "\x1b[c", "[6n", "?u", "\x1bP", "\x1b]", "?2004h", "?1049h"} {
@@ -153,18 +152,18 @@ func TestLiveSendsNoTerminalQueries(t *testing.T) {
 
 func TestLiveKeepsTheFirstError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScreen(20, 10)
+		s := uitest.New(20, 10)
 		l := startOn(s, func(int) string { return "view" })
-		s.set(func() { s.err = errors.New("no space left") })
+		s.Fail(errors.New("no space left"))
 		next()
-		s.set(func() { s.err = nil })
+		s.Fail(nil)
 		require.EqualError(t, stop(l), "no space left")
 	})
 }
 
 func TestPrintAfterTheProgramEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScreen(20, 10)
+		s := uitest.New(20, 10)
 		l := startOn(s, func(int) string { return "view" })
 		l.program.Kill()
 		<-l.ended

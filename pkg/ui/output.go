@@ -73,11 +73,14 @@ func (o *output) terminal() io.Writer {
 	return o
 }
 
-// terminalSize returns the size of the terminal behind w, zeros if there is
-// none.
+// terminalSize returns the size of the terminal behind w, zeros if there is none. A writer
+// that is no file may be a terminal with the method Size.
 func terminalSize(w io.Writer) (width, height int) {
-	if f, ok := w.(*os.File); ok {
-		width, height, _ = term.GetSize(int(f.Fd())) // zeros with an error
+	switch t := w.(type) {
+	case *os.File:
+		width, height, _ = term.GetSize(int(t.Fd())) // zeros with an error
+	case interface{ Size() (width, height int) }:
+		return t.Size()
 	}
 	return width, height
 }

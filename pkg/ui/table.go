@@ -1,6 +1,6 @@
-// Package ui draws tables and live views on terminals. A live view is redrawn
-// while a program works, below the lines that the program prints. The package
-// knows nothing about what it draws.
+// Package ui draws tables and live views on terminals, and writes tables as Markdown and HTML.
+// A live view is redrawn while a program works, below the lines that the program prints. The
+// package knows nothing about what it draws.
 package ui
 
 import (

@@ -1,5 +1,5 @@
-// Package report prints the findings of a lint run: as text for people, as JSON, as
-// SARIF 2.1.0 for code scanning, and as GitHub workflow annotations.
+// Package report prints the findings of a lint run: as text, Markdown or HTML for people, as
+// CSV, as JSON, as SARIF 2.1.0 for code scanning, and as GitHub workflow annotations.
 package report
 
 import (
@@ -23,7 +23,9 @@ type Report struct {
 }
 
 // Formats returns the formats of Write.
-func Formats() []string { return []string{"text", "json", "sarif", "github"} }
+func Formats() []string {
+	return []string{"text", "json", "csv", "markdown", "html", "sarif", "github"}
+}
 
 // Write prints the report in a format.
 func Write(w io.Writer, format string, r Report) error {
@@ -34,6 +36,12 @@ func Write(w io.Writer, format string, r Report) error {
 		text(b, r)
 	case "json":
 		err = writeJSON(b, r)
+	case "csv":
+		err = writeCSV(b, r)
+	case "markdown":
+		err = ui.WriteMarkdown(b, document(r))
+	case "html":
+		err = ui.WriteHTML(b, document(r))
 	case "sarif":
 		err = sarif(b, r)
 	case "github":

@@ -66,7 +66,7 @@ func TestWriteNothing(t *testing.T) {
 	b.Reset()
 	require.NoError(t, report.Write(&b, "sarif", report.Report{}))
 	require.Contains(t, b.String(), `"results": []`)
-	require.EqualError(t, report.Write(&b, "xml", report.Report{}), `unknown format "xml": use one of text, json, sarif, github`)
+	require.EqualError(t, report.Write(&b, "xml", report.Report{}), `unknown format "xml": use one of text, json, csv, markdown, html, sarif, github`)
 }
 
 func TestRules(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/keepalive"
 
 	"triton/pkg/kserve/rpc"
@@ -180,6 +181,7 @@ func ServerOptions(o Options) []grpc.ServerOption {
 		grpc.Creds(newBudgetCredentials(&o)),
 		grpc.MaxHeaderListSize(o.MaxHeaderList),
 		grpc.ForceServerCodecV2(rpc.NewCodec(o.Pool)),
+		experimental.BufferPool(&framePool{}),
 		grpc.MaxRecvMsgSize(o.MaxReceive),
 		grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.NumStreamWorkers(o.Workers),

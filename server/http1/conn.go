@@ -5,6 +5,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"triton/pkg/nonblock"
 )
 
 const (
@@ -29,6 +31,7 @@ const (
 type conn struct {
 	server  *Server
 	nc      net.Conn
+	short   io.ReadWriter // nc, for heads and short replies
 	session *session
 	ctx     context.Context // ends when the client disconnects
 	cancel  context.CancelFunc
@@ -49,6 +52,10 @@ func newConn(s *Server, nc net.Conn, sess *session) *conn {
 	c := &conn{server: s, nc: nc, session: sess, buf: make([]byte, firstBuffer)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	sess.cancelWith(c.cancel)
+	c.short = nc
+	if direct := nonblock.New(nc); direct != nil {
+		c.short = direct
+	}
 	c.body.c = c
 	c.watch = newWatch(c)
 	return c
@@ -122,7 +129,7 @@ func (c *conn) next() arrival {
 			timed = true
 			_ = c.nc.SetReadDeadline(time.Now().Add(headTimeout))
 		}
-		n, err := c.nc.Read(c.buf[c.w:])
+		n, err := c.short.Read(c.buf[c.w:])
 		if n == 0 && err != nil { // an error that came with bytes is returned again
 			return ended
 		}
@@ -151,9 +158,9 @@ func (c *conn) grow() bool {
 func (c *conn) await() bool {
 	c.session.markIdle()
 	for c.r == c.w {
-		n, err := c.nc.Read(c.buf)
+		n, err := c.short.Read(c.buf)
 		for n == 0 && c.session.retries(err) {
-			n, err = c.nc.Read(c.buf)
+			n, err = c.short.Read(c.buf)
 		}
 		c.r, c.w = 0, n
 		c.skipEmptyLines()

@@ -30,7 +30,7 @@ func (c *conn) reply(x *Exchange, keep bool) error {
 	}
 	x.out = out
 	c.renewWriteDeadline()
-	_, err := c.nc.Write(out)
+	_, err := c.short.Write(out)
 	return err
 }
 

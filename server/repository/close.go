@@ -63,5 +63,8 @@ func (r *Repository) closeVersion(ctx context.Context, v *model.LoadedVersion) e
 	r.mu.Lock()
 	delete(r.retiring, v) // last, so that the index does not show a closed version as unloading
 	r.mu.Unlock()
+	if r.opts.Closed != nil {
+		r.opts.Closed()
+	}
 	return err
 }

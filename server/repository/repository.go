@@ -44,6 +44,8 @@ type Options struct {
 	Namespacing bool
 	// Chooser picks the version for requests without a version; nil: the newest.
 	Chooser infer.Chooser
+	// Closed is called after each version that was closed, on any goroutine; nil: nothing is.
+	Closed func()
 	// ID, Version and Extensions are the metadata of the server.
 	ID, Version string
 	Extensions  []string

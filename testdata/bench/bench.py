@@ -2,8 +2,9 @@
 
     bench.py --triton bin/triton --oracle .oracle --models models [FIGURE ...]
 
-FIGURES (default all): resnet simple batching start perf wire schedulers python. NVIDIA's perf_analyzer drives
-both servers; `triton perf` and wireload are used only where a figure's heading names them.
+FIGURES (default all): resnet simple batching start perf generator wire schedulers python. NVIDIA's
+perf_analyzer drives both servers; `triton perf` and wireload are used only where a figure's heading
+names them.
 Every figure is a median over --repeats interleaved repeats; CPU time is that of the kernel's scheduler
 (/proc/PID/task/*/schedstat), so it is right on a busy machine too. The result is Markdown.
 
@@ -29,6 +30,7 @@ import time
 import urllib.request
 
 import clients
+import generator as generators
 import python_backend
 import schedulers as schedules
 import wire as wires
@@ -362,6 +364,10 @@ def perf():
     clients.perf(sys.modules[__name__])
 
 
+def generator():
+    generators.generator(sys.modules[__name__])
+
+
 def wire():
     wires.wire(sys.modules[__name__])
 
@@ -374,7 +380,7 @@ def python():
     python_backend.python(sys.modules[__name__])
 
 
-FIGURES = {f.__name__: f for f in (resnet, simple, batching, start, perf, wire, schedulers, python)}
+FIGURES = {f.__name__: f for f in (resnet, simple, batching, start, perf, generator, wire, schedulers, python)}
 
 
 def main():
@@ -387,7 +393,7 @@ def main():
     p.add_argument("--repeats", type=int, default=3)
     p.add_argument("--nvidia-models")
     p.add_argument("--nvidia-backends")
-    p.add_argument("--seconds", type=float, default=2, help="of one run of the figures wire and python")
+    p.add_argument("--seconds", type=float, default=2, help="of one run of the figures generator, wire and python")
     p.add_argument("--sizes", type=int, nargs="*", help="figure wire: tensors of these sizes only, in bytes")
     p.add_argument("--kinds", nargs="*", help="figure wire: requests of these kinds only, such as json, binary, grpc")
     p.add_argument("--base", help="figure wire: another build of ours to measure in turn")

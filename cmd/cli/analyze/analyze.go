@@ -42,6 +42,7 @@ error occurred, 2 wrong command line, 4 no server could be started, 130 interrup
 	}
 	f := flags.New(p, "analyze", cmd.Flags())
 	a.bind(f)
+	a.complete(f, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := f.FillCommand(a.config); err != nil {
 			return err

@@ -7,11 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"triton/analyzer"
 	"triton/analyzer/search"
+	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
+	"triton/cmd/cli/output"
 	perfcmd "triton/cmd/cli/perf"
 	"triton/perf"
 	"triton/pkg/client"
@@ -19,20 +22,21 @@ import (
 
 // arguments holds the values of the flags before they are parsed.
 type arguments struct {
-	config                           string
-	model                            string
-	repositories                     []string
-	instances, batches, concurrency  string
-	budget, headroom, tolerance      float64
-	memory                           string
-	output, csv, json                string
-	protocol                         string
-	interval, stability, stringChars int
-	trials                           int
-	shapes                           []string
-	data                             []string
-	serve                            []string
-	wait                             int
+	config                          string
+	model                           string
+	repositories                    []string
+	instances, batches, concurrency string
+	headroom, tolerance             float64
+	memory                          string
+	directory, csv, json            string
+	result                          output.Options
+	protocol                        string
+	interval, latency, wait         time.Duration
+	stability, stringChars          int
+	trials                          int
+	shapes                          []string
+	data                            []string
+	serve                           []string
 }
 
 func (a *arguments) bind(f *flags.Set) {
@@ -42,40 +46,66 @@ func (a *arguments) bind(f *flags.Set) {
 	f.StringVar(&a.instances, "instance-counts", "1,2", "instance counts to try")
 	f.StringVarP(&a.batches, "batch-sizes", "b", "1", "batch sizes of the requests")
 	f.StringVar(&a.concurrency, "concurrency", "1,2,4", "numbers of requests in flight")
-	f.Float64Var(&a.budget, "latency-budget", 0, "highest p99 latency to recommend, in milliseconds; 0 is no limit")
+	f.Var(flags.Duration(&a.latency, 0, time.Millisecond), "latency-budget", "highest p99 latency to recommend, in milliseconds or with a unit: 500us; 0 is no limit")
 	f.StringVar(&a.memory, "memory", "", "memory that the server may use, such as 8GiB (default: the memory of this machine or its control group, or the free memory of its GPUs)")
 	f.Float64Var(&a.headroom, "memory-headroom", 5, "percent of the memory to keep free")
 	f.Float64Var(&a.tolerance, "tolerance", 5, "percent of the best throughput to give up for fewer instances")
-	f.StringVar(&a.output, "output-directory", "analyze-results", "folder for the recommended <model>/config.pbtxt")
-	f.StringVarP(&a.csv, "csv", "f", "", "write one row for each setting to this file as CSV")
-	f.StringVar(&a.json, "json", "", "write all results to this file as JSON")
+	f.StringVar(&a.directory, "output-directory", "analyze-results", "folder for the recommended <model>/config.pbtxt")
+	a.result.Bind(f, output.Forms())
+	f.StringVarP(&a.csv, "csv", "f", "", "write one row for each setting to this file as CSV; the same as -o with --output csv")
+	f.StringVar(&a.json, "json", "", "write all results to this file as JSON; the same as -o with --output json")
 	f.StringVarP(&a.protocol, "protocol", "i", "grpc", "protocol of the requests, http or grpc")
-	f.IntVarP(&a.interval, "measurement-interval", "p", 1000, "length of a window in milliseconds; slow models get longer windows")
+	f.VarP(flags.Duration(&a.interval, time.Second, time.Millisecond), "measurement-interval", "p", "length of a window, in milliseconds or with a unit: 5s; slow models get longer windows")
 	f.IntVarP(&a.stability, "stability-percentage", "s", 10, "maximum spread of three consecutive windows, in percent")
 	f.IntVarP(&a.trials, "max-trials", "r", 10, "maximum number of windows at each setting")
 	f.StringArrayVar(&a.shapes, "shape", nil, "shape of an input with variable dimensions, NAME:D1,D2; may be repeated")
 	f.StringArrayVar(&a.data, "input-data", nil, "random, zero, a JSON file (may be repeated) or a folder (default random)")
 	f.IntVar(&a.stringChars, "string-length", 128, "length of random strings")
 	f.StringArrayVar(&a.serve, "server-flag", nil, "flag for the servers, such as backend-config=onnxruntime,intra_op_thread_count=1; may be repeated")
-	f.IntVar(&a.wait, "load-timeout", 120, "seconds that a server may take to start")
+	f.Var(flags.Duration(&a.wait, 2*time.Minute, time.Second), "load-timeout", "time that a server may take to start, in seconds or with a unit: 5m")
 	f.StringVar(&a.config, "config", "", "file with settings in YAML, JSON or TOML; its keys are flag names")
+}
+
+// complete tells shells what the arguments of the flags are.
+func (a *arguments) complete(f *flags.Set, cmd *cobra.Command) {
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	complete.Folders(cmd, "model-repository", "output-directory")
+	functions := map[string]complete.Func{
+		"model": func(*cobra.Command, string) []string {
+			repositories := a.repositories
+			if _, folder := f.Variable("model-repository"); len(repositories) == 0 && folder != "" {
+				repositories = []string{folder}
+			}
+			return complete.RepositoryModels(repositories)
+		},
+		"protocol": complete.Values("http", "grpc"),
+		"output":   complete.Values(strings.Fields(output.Names(output.Forms(), " "))...),
+	}
+	for _, name := range []string{
+		"instance-counts", "batch-sizes", "concurrency", "latency-budget", "memory", "memory-headroom", "tolerance",
+		"measurement-interval", "stability-percentage", "max-trials", "shape", "string-length", "server-flag", "load-timeout",
+	} {
+		functions[name] = complete.Nothing
+	}
+	complete.Flags(cmd, functions)
 }
 
 // options holds the parsed arguments.
 type options struct {
 	analyzer.Config
-	load              perf.Config // each measurement sets model, batch and concurrency
-	client            client.Options
-	output, csv, json string
-	serve             []string
-	wait              time.Duration
+	load      perf.Config // each measurement sets model, batch and concurrency
+	client    client.Options
+	directory string // for the configuration
+	targets   output.Targets
+	serve     []string
+	wait      time.Duration
 }
 
 // options parses the arguments. The error joins all mistakes.
 func (a *arguments) options() (*options, error) {
 	o := &options{
 		Config: analyzer.DefaultConfig(a.model), load: perf.DefaultConfig(""),
-		output: a.output, csv: a.csv, json: a.json, wait: time.Duration(a.wait) * time.Second,
+		directory: a.directory, wait: a.wait,
 	}
 	var errs []error
 	list := func(flag, text string) []int {
@@ -92,15 +122,16 @@ func (a *arguments) options() (*options, error) {
 		Batches:       list("batch-sizes", a.batches),
 		Concurrencies: list("concurrency", a.concurrency),
 	}
-	o.LatencyBudget = time.Duration(a.budget * float64(time.Millisecond))
+	o.LatencyBudget = a.latency
 	o.Headroom, o.Tolerance = a.headroom/100, a.tolerance/100
 	var err error
 	if o.Memory, err = parseSize(a.memory); err != nil {
 		errs = append(errs, fmt.Errorf("--memory: %w", err))
 	}
-	if a.wait < 1 {
-		errs = append(errs, fmt.Errorf("--load-timeout: %d is less than 1", a.wait))
+	if a.wait <= 0 {
+		errs = append(errs, fmt.Errorf("--load-timeout: %s is not greater than 0", a.wait))
 	}
+	errs = append(errs, a.outputs(o))
 	for _, flag := range a.serve {
 		o.serve = append(o.serve, "--"+strings.TrimLeft(flag, "-"))
 	}
@@ -108,15 +139,28 @@ func (a *arguments) options() (*options, error) {
 	return o, errors.Join(errs...)
 }
 
+// outputs collects the places that the result is written to.
+func (a *arguments) outputs(o *options) (err error) {
+	if o.targets, err = a.result.Targets(output.Forms()); err != nil {
+		return err
+	}
+	for _, t := range []output.Target{{Form: output.CSV.Name, File: a.csv}, {Form: output.JSON.Name, File: a.json}} {
+		if t.File != "" {
+			o.targets = append(o.targets, t)
+		}
+	}
+	return nil
+}
+
 // loadOptions reads the flags that analyze shares with perf.
 func (a *arguments) loadOptions(o *options) error {
 	var errs []error
 	c := &o.load
 	c.Model, c.Data.StringLength = a.model, a.stringChars
-	c.Interval, c.MaxTrials = time.Duration(a.interval)*time.Millisecond, a.trials
+	c.Interval, c.MaxTrials = a.interval, a.trials
 	c.Stability = float64(a.stability) / 100
-	if a.interval < 1 || a.trials < 1 || a.stability < 0 {
-		errs = append(errs, errors.New("the measurement interval and the trials must be at least 1, the stability percentage at least 0"))
+	if a.interval < time.Millisecond || a.trials < 1 || a.stability < 0 {
+		errs = append(errs, errors.New("the measurement interval must be at least 1 ms, the trials at least 1, the stability percentage at least 0"))
 	}
 	var err error
 	if o.client.Protocol, err = client.ParseProtocol(a.protocol); err != nil {

@@ -9,78 +9,72 @@ import (
 
 	"triton/analyzer"
 	"triton/analyzer/report"
+	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
 )
 
-// write prints the result and writes the requested files.
+// write prints the result and writes the requested files. With a result on standard output the
+// name of the configuration goes to standard error.
 func write(p process.Process, o *options, r *analyzer.Result) error {
-	errs := []error{report.Text(p.Stdout, r)}
-	if o.csv != "" {
-		errs = append(errs, writeReport(o.csv, r, report.CSV))
+	var errs []error
+	names := p.Stdout
+	if o.targets.Stdout() {
+		names = p.Stderr
+	} else {
+		errs = append(errs, report.Text(p.Stdout, r))
 	}
-	if o.json != "" {
-		errs = append(errs, writeReport(o.json, r, report.JSON))
-	}
-	if len(r.Config) > 0 && o.output != "" {
+	errs = append(errs, o.targets.Write(p, func(w io.Writer, form string) error {
+		return map[string]func(io.Writer, *analyzer.Result) error{
+			output.Text.Name: report.Text, output.JSON.Name: report.JSON, output.CSV.Name: report.CSV,
+			output.Markdown.Name: report.Markdown, output.HTML.Name: report.HTML,
+		}[form](w, r)
+	}))
+	if len(r.Config) > 0 && o.directory != "" {
 		path, err := writeConfig(o, r.Config)
 		if err == nil {
-			fmt.Fprintf(p.Stdout, "its configuration: %s\n", path)
+			fmt.Fprintf(names, "its configuration: %s\n", path)
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-func writeReport(path string, r *analyzer.Result, print func(io.Writer, *analyzer.Result) error) error {
-	return process.WriteFile(path, func(f io.Writer) error { return print(f, r) })
 }
 
 // tryOutputs checks before the measurements, which may take hours, that all files can be
 // written. The configuration must not go into the folder of the model itself.
 func tryOutputs(o *options) error {
-	var errs []error
-	for _, path := range []string{o.csv, o.json} {
-		if path == "" {
-			continue
-		}
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
-		if err == nil {
-			err = f.Close()
-		}
-		errs = append(errs, err)
+	err := o.targets.Check()
+	if o.directory != "" {
+		err = errors.Join(err, tryFolder(o))
 	}
-	if o.output != "" {
-		errs = append(errs, tryFolder(o))
-	}
-	return errors.Join(errs...)
+	return err
 }
 
 func tryFolder(o *options) error {
-	if err := os.MkdirAll(o.output, 0o755); err != nil {
+	if err := os.MkdirAll(o.directory, 0o755); err != nil {
 		return err
 	}
-	probe, err := os.MkdirTemp(o.output, ".triton-")
+	probe, err := os.MkdirTemp(o.directory, ".triton-")
 	if err != nil {
 		return err
 	}
 	if err := os.Remove(probe); err != nil {
 		return err
 	}
-	to, err := os.Stat(filepath.Join(o.output, o.Model))
+	to, err := os.Stat(filepath.Join(o.directory, o.Model))
 	if err != nil {
 		return nil // it is created with the first file
 	}
 	for _, r := range o.Repositories {
 		if from, err := os.Stat(filepath.Join(r, o.Model)); err == nil && os.SameFile(from, to) {
-			return fmt.Errorf("--output-directory %s is the model repository, which is only read; name another folder", o.output)
+			return fmt.Errorf("--output-directory %s is the model repository, which is only read; name another folder", o.directory)
 		}
 	}
 	return nil
 }
 
 func writeConfig(o *options, config []byte) (string, error) {
-	dir := filepath.Join(o.output, o.Model)
+	dir := filepath.Join(o.directory, o.Model)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}

@@ -3,10 +3,7 @@ package perf
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,7 +14,7 @@ import (
 // finish sets the fields that depend on several options, and checks the options together.
 func (o *options) finish() error {
 	c := &o.config
-	o.client.Address = withPort(cmp.Or(o.client.Address, "localhost"), o.client.Protocol)
+	o.address()
 	if o.deprecatedMode {
 		c.Mode = perf.Concurrency
 	}
@@ -33,18 +30,21 @@ func (o *options) finish() error {
 	if err := o.connectSecurely(); err != nil {
 		return err
 	}
-	for _, name := range []string{o.csv, o.export} {
-		if err := writable(name); err != nil {
-			return err
-		}
+	if err := o.checkFiles(); err != nil {
+		return err
 	}
 	if c.CollectMetrics && c.MetricsURL == "" {
 		c.MetricsURL = metricsURL(o.client.Address)
 	}
 	o.applyMaxThreads()
+	o.addFigures()
+	o.checkTensors()
 	c.Range = o.concurrency
-	if c.Mode == perf.RequestRate {
+	switch c.Mode {
+	case perf.RequestRate:
 		c.Range = o.rate
+	case perf.Periodic, perf.Sessions:
+		c.Range = o.onceRange
 	}
 	return nil
 }
@@ -62,20 +62,24 @@ func (o *options) check() error {
 		{c.Model == "", "Failed to parse -m (model name). The value must be specified."},
 		{lowest(level) <= 0, "The start of the search range must be > 0"},
 		{lowest(rate) <= 0, "Failed to parse --request-rate-range. The start of the search range must be > 0."},
-		{c.Streaming && o.client.Protocol != client.GRPC, "Streaming is only allowed with gRPC protocol and Triton C API."},
+		{c.Streaming && o.client.Protocol != client.GRPC && c.ServiceKind != tritonCAPI, "Streaming is only allowed with gRPC protocol and Triton C API."},
 		{o.compressionGiven && o.client.Protocol != client.GRPC, "Using compression algorithm is only allowed with gRPC protocol."},
 		{c.Sequences.Variation < 0, "Failed to parse --sequence-length-variation. The value must be >= 0.0."},
 		{o.zeroInputs && o.dataDirectory, "The -z flag cannot be set when --data-directory is provided."},
 		{c.Async && c.Sync, "Cannot specify --async and --sync simultaneously."},
-		{len(c.Parameters) > 0 && o.client.Protocol != client.GRPC, "The --request-parameter option is currently only supported by gRPC protocol."},
+		{len(c.Parameters) > 0 && o.client.Protocol != client.GRPC && c.ServiceKind != tritonCAPI, "The --request-parameter option is currently only supported by gRPC protocol."},
 		{(level.End == 0 || rate.End == 0) && c.LatencyLimit == 0, "The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously"},
 		{binary && (level.End == 0 || rate.End == 0), "The end of the range can not be 0 (or 0.0) for binary search mode."},
+		{binary && (level.List != nil || rate.List != nil), "--binary-search needs a range <start:end>, not a list of levels."},
 		{binary && c.LatencyLimit == 0, "The --latency-threshold cannot be 0 for binary search mode."},
 		{binary && (level.End < level.Start || rate.End < rate.Start), "The end of the range can not be less than start of the range for binary search mode."},
 		{c.RequestCount > 0 && concurrency && float64(c.RequestCount) < level.Start, "--request-count can not be less than concurrency"},
 		{c.RequestCount > 0 && concurrency && several(level), "--request-count not supported with multiple concurrency values in one run"},
 		{c.RequestCount > 0 && rates && c.RequestCount < int(rate.Start), "--request-count can not be less than request rate"},
 		{c.RequestCount > 0 && rates && several(rate), "--request-count not supported with multiple request rate values in one run"},
+		{c.RequestCount > 0 && len(c.StopWhen) > 0, "Cannot specify --request-count and --stop-when simultaneously: both say when a level ends."},
+		{c.Windows == perf.CountWindows && len(c.StopWhen) > 0, "Cannot specify --measurement-mode count_windows and --stop-when simultaneously: both say when a level ends."},
+		{c.Mode.Once() && len(c.StopWhen) > 0, "--stop-when is for loads without an end, not for --fixed-schedule, --periodic-concurrency-range and --session-concurrency."},
 		{c.MetricsURL != "" && !c.CollectMetrics, "Must specify --collect-metrics when using the --metrics-url option."},
 		{o.metricsInterval && !c.CollectMetrics, "Must specify --collect-metrics when using the --metrics-interval option."},
 		{level.Step <= 0 && several(level) && level.List == nil, "The step of --concurrency-range must be > 0 when its end is above its start."},
@@ -85,37 +89,14 @@ func (o *options) check() error {
 			return errors.New(wrong.text)
 		}
 	}
-	return nil
+	if err := o.checkOnce(); err != nil {
+		return err
+	}
+	return o.checkService()
 }
 
-// writable reports, before the measurement, why a file cannot be written after it.
-func writable(name string) error {
-	if name == "" || name == "-" {
-		return nil
-	}
-	dir := filepath.Dir(name)
-	switch info, err := os.Stat(dir); {
-	case err != nil:
-		return fmt.Errorf("cannot write %s: %w", name, err)
-	case !info.IsDir():
-		return fmt.Errorf("cannot write %s: %s is not a folder", name, dir)
-	}
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return fmt.Errorf("cannot write %s: it is a folder", name)
-	}
-	probe, err := os.CreateTemp(dir, ".triton-perf-*")
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", name, err)
-	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
-}
-
-// withPort adds Triton's port to an address that has no port and is no URL.
-func withPort(address string, p client.Protocol) string {
-	port := "8000"
-	if p == client.GRPC {
-		port = "8001"
-	}
+// withPort adds a port to an address that has no port and is no URL.
+func withPort(address, port string) string {
 	host := strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
 	bare := !strings.ContainsAny(address, ":/") || net.ParseIP(host) != nil
 	if !bare {

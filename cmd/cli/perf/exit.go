@@ -30,7 +30,10 @@ func usageError(p process.Process, err error) error {
 
 // result prints how the measurement ended, in perf_analyzer's words, and returns the exit
 // code.
-func result(p process.Process, rep *perf.Report, err error) error {
+//
+// Of several reasons the first one decides: no request was completed, the run failed, a condition
+// of --fail-on, no level within the latency threshold.
+func result(p process.Process, o *options, rep *perf.Report, err error) error {
 	var setup *perf.SetupError
 	var load *perf.LoadError
 	switch {
@@ -60,10 +63,13 @@ func result(p process.Process, rep *perf.Report, err error) error {
 	case rep.Interrupted:
 		fmt.Fprintln(p.Stderr, "Received exit signal.")
 		return nil
-	case rep.Unstable:
+	case rep.Unstable && o.failsOn(failOnUnstable):
 		fmt.Fprint(p.Stderr, "Failed to obtain stable measurement.\n\n")
 		return &process.ExitError{Code: unstable}
-	case len(rep.Levels) == 0:
+	case rep.Late() && o.failsOn(failOnLate):
+		fmt.Fprint(p.Stderr, "The client limited a level.\n\n")
+		return &process.ExitError{Code: unstable}
+	case len(rep.Levels) == 0 && !rep.Unstable:
 		return &process.ExitError{Code: unstable}
 	}
 	return nil

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"triton/cmd/cli/flags"
+	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 	"triton/perf"
 	"triton/perf/data"
@@ -18,6 +20,10 @@ import (
 // options holds what a command line sets.
 type options struct {
 	config     perf.Config
+	models     []string // all -m
+	name       string   // of the model, among several
+	mpi        bool
+	observer   func(perf.Observer) perf.Observer
 	client     client.Options
 	csv        string
 	csvVerbose bool
@@ -28,22 +34,37 @@ type options struct {
 	compressionGiven bool
 	verbose          int
 	table            string
+	output           output.Options
+	targets          output.Targets
+	noTUI            bool
 	help             bool
 	version          bool
 	warnings         []string
+	failOn           []string // conditions of --fail-on
 
-	concurrency, rate         perf.Range // of the load mode that config.Mode names
-	deprecatedMode            bool       // -t or -c: concurrency, whatever else is given
-	loadMode                  string     // the name of the option's load mode; empty: not given
-	maxThreads                int        // 0: not given
-	metricsInterval           bool
-	zeroInputs, dataDirectory bool // inputs of zeros, inputs from --data-directory
+	concurrency, rate perf.Range // of the load mode that config.Mode names
+	deprecatedMode    bool       // -t or -c: concurrency, whatever else is given
+	loadMode          string     // the name of the option's load mode; empty: not given
+	maxThreads        int        // 0: not given
+	metricsInterval   bool
+	onceRange         perf.Range // of the load modes that send each request once
+
+	llm languageModel
+
+	endpoint, signature, method string // of the kinds of servers that need them
+	repository, serverDirectory string // of a server in this process
+	zeroInputs, dataDirectory   bool   // inputs of zeros, inputs from --data-directory
+	jsonInputs, jsonOutputs     bool   // tensors of HTTP messages in JSON
 }
 
 func newOptions() *options {
-	o := &options{config: perf.DefaultConfig(""), table: "auto"}
+	o := &options{
+		config: perf.DefaultConfig(""), table: "auto", failOn: []string{failOnUnstable, failOnErrors},
+		signature: "serving_default", serverDirectory: "/opt/tritonserver",
+	}
 	o.concurrency, o.rate = o.config.Range, o.config.Range
 	o.client.Headers = map[string]string{}
+	o.observer = func(next perf.Observer) perf.Observer { return next }
 	return o
 }
 
@@ -63,23 +84,26 @@ func (o *options) flags(p process.Process) *flags.Set {
 func (o *options) measurement(t table) {
 	c := &o.config
 	t.Group("I. MEASUREMENT PARAMETERS")
-	t.text(&c.Model, "model", "m", "<model>", "model to measure; required")
+	t.value("model", "m", "<model>", "model to measure; required. Several are measured at once: -m a -m b, or with options for each: -m a -b 4 : -m b", o.addModel)
+	t.toggle("enable-mpi", "", "no effect: one process measures several models", func() { o.mpi = true })
 	t.text(&c.Version, "model-version", "x", "<version>", "version of the model (the newest)")
 	o.load(t)
 	o.schedule(t)
+	o.once(t)
 	t.value("measurement-mode", "", "<time_windows|count_windows>", "what bounds a window: its time or its requests (time_windows)", o.setMode)
-	t.milliseconds(&c.Interval, 1, "> 0 msec.", "measurement-interval", "p", "<msec>", "length of a time window; the real window is 1.2 times as long (5000)")
+	o.duration(t, &c.Interval, time.Millisecond, "> 0 msec.", "measurement-interval", "p", "length of a time window, in milliseconds or with a unit: 5s; the real window is 1.2 times as long (5000)")
 	t.integer(&c.Samples, 1, "> 0.", "measurement-request-count", "", "<n>", "requests in a count window (50)")
 	t.value("stability-percentage", "s", "<percent>", "maximum spread of three consecutive windows, in percent (10)", o.setStability)
 	t.integer(&c.MaxTrials, 1, "> 0.", "max-trials", "r", "<n>", "maximum number of windows at each level (10)")
 	t.value("percentile", "", "<0..100>", "percentile of latency that decides stability and is reported, such as 99.9; -1 is the average (-1)", o.setPercentile)
-	t.milliseconds(&c.LatencyLimit, 0, ">= 0 msecs.", "latency-threshold", "l", "<msec>", "stop at the first level above this latency; 0 is no limit (0)")
+	o.duration(t, &c.LatencyLimit, 0, ">= 0 msecs.", "latency-threshold", "l", "stop at the first level above this latency, in milliseconds or with a unit: 500us; 0 is no limit (0)")
+	t.value("stop-when", "", "<ci<2%>", "end a level when its 95 % confidence intervals are this narrow, instead of when three windows agree; ci(throughput), ci(avg) or ci(p99) name one interval, and several goals have commas between them", o.setStopWhen)
 	t.value("request-count", "", "<n>", "send this number of requests and stop; 0 is no limit (0)", func(text string) error {
 		n, err := atLeast(1, "> 0.", "request-count", "", text)
 		c.RequestCount = cmp.Or(c.RequestCount, n) // the first value counts
 		return err
 	})
-	t.integer(&c.WarmupCount, 0, ">= 0.", "warmup-request-count", "", "<n>", "requests to send before the measurement (0)")
+	t.integer(&c.WarmupCount, 0, ">= 0.", "warmup-request-count", "", "<n>", "requests to send before the measurement of each level (0)")
 	t.toggle("async", "a", "decide stability by throughput alone, as perf_analyzer does for asynchronous calls", func() { c.Async = true })
 	t.toggle("sync", "", "synchronous calls (the default)", func() { c.Sync = true })
 }
@@ -89,6 +113,7 @@ func (o *options) inputs(t table) {
 	t.Group("II. INPUT DATA OPTIONS")
 	t.value("batch-size", "b", "<n|list|range>", "batch sizes: one, a list 1,4,16 or a range 1:16, 1:16:5 (1)", func(text string) (err error) {
 		c.Batches, err = batches(text)
+		c.Batching = true
 		return err
 	})
 	t.value("input-data", "", "<random|zero|path>", "input data: random numbers, zeros, a JSON file (may be repeated) or a folder (random)", func(text string) error {
@@ -103,6 +128,7 @@ func (o *options) inputs(t table) {
 	t.text(&d.StringData, "string-data", "", "<text>", "text of all strings, instead of random ones")
 	o.random(t)
 	o.sequences(t)
+	o.tensors(t)
 }
 
 func (o *options) server(t table) {
@@ -113,12 +139,7 @@ func (o *options) server(t table) {
 	t.value("header", "H", "<name:value>", "header or gRPC metadata of every request; may be repeated", o.addHeader)
 	o.transportSecurity(t)
 	o.request(t)
-	t.value("service-kind", "", "<triton>", "kind of server (triton)", func(text string) error {
-		if text != "triton" {
-			return fmt.Errorf("--service-kind %s is not supported yet, only triton", text)
-		}
-		return nil
-	})
+	o.service(t)
 }
 
 func (o *options) other(t table) {
@@ -135,11 +156,14 @@ func (o *options) other(t table) {
 	})
 	t.toggle("collect-metrics", "", "read the server's GPU metrics during the measurement", func() { c.CollectMetrics = true })
 	t.text(&c.MetricsURL, "metrics-url", "", "<url>", "address of the metrics (port 8002 of the server, /metrics)")
-	t.value("metrics-interval", "", "<msec>", "time between readings of the metrics (1000)", o.setMetricsInterval)
+	o.languageModel(t)
+	t.value("metrics-interval", "", "<msec|time>", "time between readings of the metrics, in milliseconds or with a unit: 1s (1000)", o.setMetricsInterval)
 	o.tracing(t)
 	t.value("table", "", "<auto|always|never>", "print the closing table; auto prints it on a terminal and for several batch sizes (auto)", o.setTable)
+	t.value("fail-on", "", "<unstable,errors,late|none>", "exit with 2 after a level that was not stable or that the client limited, with 99 at the first request that fails (unstable,errors)", o.setFailOn)
 	t.value("config", "", "<file>", "file with settings in YAML, JSON or TOML; its keys are long options", func(string) error { return nil }) // the function settings reads the file
-	t.MarkOwn("table", "config", "model", "model-version", "batch-size", "url", "protocol", "header", "csv-file", "print-windows")
+	o.results(t)
+	t.MarkOwn("table", "config", "model", "model-version", "batch-size", "url", "protocol", "header", "csv-file", "print-windows", "stop-when", "fail-on")
 	t.toggle("version", "", "print the version", func() { o.version = true })
 	t.toggle("print-windows", "v", "print every window", func() { o.verbose++ })
 	t.toggle("help", "h", "print the options", func() { o.help = true })
@@ -170,7 +194,6 @@ func (o *options) deprecated(t table) {
 		c.Data.Paths = append(c.Data.Paths, text)
 		return nil
 	})
-	t.unsupported()
 }
 
 // deprecatedConcurrency reads an end of the range of concurrencies. It chooses that load

@@ -18,6 +18,16 @@ import (
 // syntaxError is an error of getopt itself, not about an argument.
 type syntaxError struct{ error }
 
+func (e syntaxError) Unwrap() error { return e.error }
+
+// missingArgument is the error about a last option without its argument.
+type missingArgument struct {
+	flag *pflag.Flag
+	text string
+}
+
+func (e missingArgument) Error() string { return e.text }
+
 // getopt splits a command line into options, in their order, and other words, which
 // perf_analyzer ignores.
 func getopt(set *flags.Set, args []string) (parsed []flags.Assignment, words []string, err error) {
@@ -62,7 +72,7 @@ func longOption(set *flags.Set, arg string, next func() (string, bool)) (flags.A
 	case takesArgument(f) && !inline:
 		var ok bool
 		if text, ok = next(); !ok {
-			return flags.Assignment{}, fmt.Errorf("option '--%s' requires an argument", f.Name)
+			return flags.Assignment{}, missingArgument{f, "option '--" + f.Name + "' requires an argument"}
 		}
 	}
 	return flags.Assignment{Flag: f, Text: text}, nil
@@ -104,7 +114,7 @@ func shortOptions(set *flags.Set, letters string, next func() (string, bool), pa
 		if text == "" {
 			var ok bool
 			if text, ok = next(); !ok {
-				return nil, fmt.Errorf("option requires an argument -- '%s'", f.Shorthand)
+				return nil, missingArgument{f, "option requires an argument -- '" + f.Shorthand + "'"}
 			}
 		}
 		return append(parsed, flags.Assignment{Flag: f, Text: text}), nil

@@ -20,6 +20,8 @@ func TestGetopt(t *testing.T) {
 		"-m --async --percentile -1":   "model=--async percentile=-1",
 		"--request-count= --async -":   "request-count= async=",
 		"--table never --config x":     "table=never config=x",
+		"--output json -ox --no-tui":   "output=json output-file=x no-tui=",
+		"--output-f x":                 "error: unrecognized option '--output-f', did you mean '--output'?",
 		"-a=5":                         "error: invalid option -- '='",
 		"--async=5":                    "error: option '--async' doesn't allow an argument",
 		"---m":                         "error: unrecognized option '---m'",

@@ -15,12 +15,14 @@ const (
 throughput and latency are stable, level by level. Options, text and CSV are
 those of NVIDIA's perf_analyzer.`
 	helpExample = `  triton perf -m resnet50 --concurrency-range 1:4
-  triton perf -m resnet50 -b 1,4,16 -i grpc --concurrency-range 1:8 -f report.csv`
+  triton perf -m resnet50 -b 1,4,16 -i grpc --concurrency-range 1:8 -f report.csv
+  triton perf -m resnet50 -m bert --concurrency-range 4
+  triton perf run -m resnet50 --input images.npy --output classes.jsonl`
 )
 
 func writeHelp(w io.Writer, p process.Process) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nUsage: triton perf -m MODEL [options]\n\n%s\n", helpText, helpExample)
+	fmt.Fprintf(&b, "%s\n\nUsage: triton perf -m MODEL [options]\n       triton perf report|compare FILE...\n       triton perf record [options]\n       triton perf replay TRACE [options]\n\n%s\n", helpText, helpExample)
 	set := newOptions().flags(p)
 	for _, group := range set.Groups() {
 		if group.Title == "" {

@@ -51,6 +51,15 @@ func (o *options) schedule(t table) {
 	set := func(string) error { return o.mode(perf.FixedSchedule, "FixedSchedule") }
 	f := t.Add(option{"", set}, "fixed-schedule", "", `send each step of the JSON file of --input-data once, at its "timestamp": [milliseconds]`)
 	f.NoOptDefVal = "true"
+	t.value("speed", "", "<factor>", "speed of a fixed schedule: with 2 it takes half the time (1)", func(text string) error {
+		v, err := strconv.ParseFloat(strings.TrimSuffix(text, "x"), 64)
+		if err != nil || !(v > 0 && v < 1e9) {
+			return fmt.Errorf("Failed to parse --speed. The value must be a number > 0, not '%s'.", text)
+		}
+		o.config.Speed = v
+		return nil
+	})
+	t.MarkOwn("speed")
 }
 
 // checkInputs checks the options of the input data together.
@@ -60,6 +69,9 @@ func (o *options) checkInputs() error {
 		return errors.New("--random-steps and --input-range need random data, the default of --input-data.")
 	}
 	if c.Mode != perf.FixedSchedule {
+		if c.Speed != 0 {
+			return errors.New("--speed is only allowed with --fixed-schedule.")
+		}
 		return nil
 	}
 	if c.RequestCount != 0 {

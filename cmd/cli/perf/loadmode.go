@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ import (
 // load adds the options that say how requests are started.
 func (o *options) load(t table) {
 	c := &o.config
-	t.value("concurrency-range", "", "<start:end:step|list>", "concurrencies to measure at, as a range or a list 1,2,4; with end 0 the sweep ends at the latency threshold (1:1:1)", o.setConcurrency)
+	t.value("concurrency-range", "", "<start:end:step|list>", "concurrencies to measure at, as a range or a list of numbers and ranges 1,2,4:16:4; with end 0 the sweep ends at the latency threshold (1:1:1)", o.setConcurrency)
 	t.value("request-rate-range", "", "<start:end:step|list>", "send requests at these rates per second instead, whether or not earlier ones are answered", o.setRate)
 	t.value("request-distribution", "", "<constant|poisson>", "intervals between the requests of a rate (constant)", func(text string) error {
 		switch text {
@@ -85,31 +86,49 @@ func (o *options) setRate(text string) error {
 	})
 }
 
-// setRange reads a range start:end:step or, which perf_analyzer does not know, a list.
+// setRange reads a range start:end:step or, which perf_analyzer does not know, a list of
+// numbers and ranges.
 func (o *options) setRange(r *perf.Range, option, text string, read func(string) (float64, error)) error {
-	separator := ":"
-	if strings.Contains(text, ",") {
-		separator = ","
+	if !strings.Contains(text, ",") {
+		return readRange(r, option, text, read)
 	}
-	parts := strings.Split(text, separator)
-	if separator == ":" && len(parts) > 3 {
+	o.warn("WARNING: " + option + " " + text + " is read as a list of levels. perf_analyzer reads only its first number.")
+	var list []float64
+	for _, item := range strings.Split(text, ",") {
+		one := perf.Range{Step: 1}
+		if err := readRange(&one, option, item, read); err != nil {
+			return err
+		}
+		switch {
+		case !strings.Contains(item, ":"):
+			one.End = one.Start
+		case one.End < one.Start || one.Step <= 0 || (one.End-one.Start)/one.Step >= float64(maxLevels-len(list)):
+			return fmt.Errorf("Failed to parse %s. %q must be an increasing range of at most %d levels.", option, item, maxLevels)
+		}
+		for v := one.Start; v <= one.End; v += one.Step {
+			if !slices.Contains(list, v) {
+				list = append(list, v)
+			}
+		}
+	}
+	*r = perf.Range{List: list, Start: list[0], End: list[len(list)-1]}
+	return nil
+}
+
+// maxLevels is the maximum number of levels in a list.
+const maxLevels = 1000
+
+func readRange(r *perf.Range, option, text string, read func(string) (float64, error)) error {
+	parts := strings.Split(text, ":")
+	if len(parts) > 3 {
 		return errors.New("Failed to parse " + option + ". The value does not match <start:end:step>.")
 	}
-	values := make([]float64, 0, len(parts))
-	for _, part := range parts {
-		v, err := read(part)
+	for i, into := range []*float64{&r.Start, &r.End, &r.Step}[:len(parts)] {
+		v, err := read(parts[i])
 		if err != nil || v < 0 {
 			return parseError(option, text)
 		}
-		values = append(values, v)
-	}
-	if separator == "," {
-		o.warn("WARNING: " + option + " " + text + " is read as a list of levels. perf_analyzer reads only its first number.")
-		*r = perf.Range{List: values, Start: values[0], End: values[len(values)-1]}
-		return nil
-	}
-	for i, into := range []*float64{&r.Start, &r.End, &r.Step}[:len(values)] {
-		*into = values[i]
+		*into = v
 	}
 	return nil
 }
@@ -158,9 +177,12 @@ func intervals(file, content string) ([]time.Duration, error) {
 			return nil, fmt.Errorf("%s:%d: %q is not an interval, a whole number of microseconds", file, i+1, line)
 		}
 		all = append(all, time.Duration(us)*time.Microsecond)
+		if all[i] > math.MaxInt64-sum {
+			return nil, fmt.Errorf("%s:%d: the sum of the intervals is more than 292 years", file, i+1)
+		}
 		sum += all[i]
 	}
-	if sum <= 0 {
+	if sum == 0 {
 		return nil, fmt.Errorf("%s: the intervals must not all be 0", file)
 	}
 	return all, nil

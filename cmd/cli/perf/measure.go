@@ -9,7 +9,7 @@ import (
 	"triton/perf"
 	"triton/perf/load"
 	"triton/perf/report"
-	"triton/pkg/client/lane"
+	measurement "triton/pkg/measure"
 )
 
 // errQuit is the cause of the cancellation when the second signal ends the measurement.
@@ -22,13 +22,8 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 		ctx = context.Background()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	live := p.StdoutTerminal && o.verbose == 0
-	out := report.NewScreen(report.ScreenOptions{
-		Out: p.Stdout, Notes: p.Stderr,
-		Verbose: o.verbose > 0,
-		Live:    live, NotesElsewhere: !p.StderrTerminal,
-		Table: o.table == "always" || o.table == "auto" && (p.StdoutTerminal || len(o.config.Batches) > 1),
-	})
+	show := screen(p, o)
+	out := report.NewScreen(show)
 	interrupt := make(chan struct{})
 	stop := p.OnSignal(process.SignalWindow, func(os.Signal) {
 		out.Print("Interrupt signal (2) received.\nWaiting for in-flight inferences to complete.")
@@ -44,13 +39,15 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 		cancel(nil)
 		stop()
 	}()
-	o.config.Live = live
+	o.config.Live = show.Live != nil
 	rep, err := perf.Run(ctx, o.config, perf.Deps{
-		Dial: func(context.Context) (perf.Target, error) {
-			return perf.Connect(lane.Options{Options: o.client, Streaming: o.config.Streaming, Compression: o.compression})
+		Dial: func(ctx context.Context) (perf.Target, error) {
+			return services[o.config.ServiceKind].dial(ctx, p, o)
 		},
-		Observer:  out,
+		Profiled:  o.profiled(),
+		Observer:  o.observer(out),
 		Alarm:     load.PreciseAlarm,
+		Usage:     measurement.ReadUsage,
 		Interrupt: interrupt,
 	})
 	err = errors.Join(err, out.Close())
@@ -58,4 +55,31 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 		return nil, errQuit
 	}
 	return rep, err
+}
+
+// screen decides where text and the live view go. With a result on standard output the text
+// goes to standard error. The view is on the terminal of the text, or else on that of standard
+// error.
+func screen(p process.Process, o *options) report.ScreenOptions {
+	s := report.ScreenOptions{
+		Out: p.Stdout, Notes: p.Stderr,
+		Verbose: o.verbose > 0,
+		Color:   p.Getenv("NO_COLOR") == "",
+		Table:   o.table == "always" || o.table == "auto" && (p.StdoutTerminal || len(o.config.Batches) > 1),
+	}
+	dumb := p.Getenv("TERM") == "dumb" // its cursor does not move
+	out, errs := p.StdoutTerminal && !dumb, p.StderrTerminal && !dumb
+	if o.targets.Stdout() {
+		s.Out, out = p.Stderr, errs
+		s.Table = o.table == "always"
+	}
+	s.OutShared, s.NotesShared = out, p.StderrTerminal
+	switch {
+	case o.noTUI || o.verbose > 0:
+	case out:
+		s.Live = s.Out
+	case errs:
+		s.Live = p.Stderr
+	}
+	return s
 }

@@ -53,12 +53,30 @@ func (t table) integer(to *int, low int, want, name, letter, argument, usage str
 	})
 }
 
-func (t table) milliseconds(to *time.Duration, low int, want, name, letter, argument, usage string) {
-	t.value(name, letter, argument, usage, func(text string) error {
-		n, err := atLeast(low, want, name, letter, text)
-		*to = time.Duration(n) * time.Millisecond
+// duration adds an option whose argument is a time of at least low.
+func (o *options) duration(t table, to *time.Duration, low time.Duration, want, name, letter, usage string) {
+	t.value(name, letter, "<msec|time>", usage, func(text string) (err error) {
+		*to, err = o.time(low, want, name, letter, text)
 		return err
 	})
+}
+
+// time reads a number of milliseconds, as perf_analyzer does, or a time with a unit.
+func (o *options) time(low time.Duration, want, name, letter, text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		n, err := atLeast(int(low/time.Millisecond), want, name, letter, text)
+		return time.Duration(n) * time.Millisecond, err
+	}
+	if d < low {
+		return 0, tooSmall(name, letter, want)
+	}
+	if n, err := integer(typedName(name), text); err != nil {
+		o.warn(fmt.Sprintf("WARNING: %s %s is read as %s. perf_analyzer does not read it.", typedName(name), text, d))
+	} else if time.Duration(n)*time.Millisecond != d {
+		o.warn(fmt.Sprintf("WARNING: %s %s is read as %s. perf_analyzer reads %d msec.", typedName(name), text, d, n))
+	}
+	return d, nil
 }
 
 // typedName returns an option as the user types it.
@@ -72,13 +90,17 @@ func typedName(name string) string {
 func atLeast(low int, want, name, letter, text string) (int, error) {
 	n, err := integer(typedName(name), text)
 	if err == nil && n < low {
-		label := typedName(name)
-		if letter != "" {
-			label += " (-" + letter + ")"
-		}
-		err = fmt.Errorf("Failed to parse %s. The value must be %s", label, want)
+		err = tooSmall(name, letter, want)
 	}
 	return n, err
+}
+
+func tooSmall(name, letter, want string) error {
+	label := typedName(name)
+	if letter != "" {
+		label += " (-" + letter + ")"
+	}
+	return fmt.Errorf("Failed to parse %s. The value must be %s", label, want)
 }
 
 // integer parses the number at the start of a text, like C++'s stoi.

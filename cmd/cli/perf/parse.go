@@ -34,6 +34,9 @@ func parse(p process.Process, args []string) (*options, error) {
 			return o, nil
 		}
 	}
+	if err := o.checkMPI(p); err != nil {
+		return nil, err
+	}
 	return o, o.finish()
 }
 

@@ -84,6 +84,14 @@ func batches(text string) ([]int, error) {
 	return all, nil
 }
 
+func (o *options) addModel(text string) error {
+	if !slices.Contains(o.models, text) {
+		o.models = append(o.models, text)
+	}
+	o.config.Model = text
+	return nil
+}
+
 // AddInputData parses one value of --input-data, also for analyze.
 func AddInputData(d *data.Options, text string) error {
 	if _, err := os.Stat(text); err == nil {
@@ -142,10 +150,9 @@ func (o *options) addHeader(text string) error {
 	return nil
 }
 
-func (o *options) setMetricsInterval(text string) error {
+func (o *options) setMetricsInterval(text string) (err error) {
 	o.metricsInterval = true
-	n, err := atLeast(1, "> 0 msecs.", "metrics-interval", "", text)
-	o.config.MetricsInterval = time.Duration(n) * time.Millisecond
+	o.config.MetricsInterval, err = o.time(time.Millisecond, "> 0 msecs.", "metrics-interval", "", text)
 	return err
 }
 

@@ -11,8 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"triton/cmd/cli/perf/recording"
+	"triton/cmd/cli/perf/results"
+	runcmd "triton/cmd/cli/perf/run"
 	"triton/cmd/cli/process"
 	"triton/perf"
+	"triton/perf/load"
 	"triton/perf/report"
 )
 
@@ -24,27 +28,43 @@ func NewCommand(p process.Process) *cobra.Command {
 		Long:               helpText,
 		Example:            helpExample,
 		DisableFlagParsing: true, // perf_analyzer's syntax is getopt's
+		ValidArgsFunction:  completion(p),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return run(cmd.Context(), p, args)
 		},
 	}
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+	cmd.SetHelpFunc(func(called *cobra.Command, args []string) {
+		if called != cmd { // a subcommand inherits this function
+			called.Root().HelpFunc()(called, args)
+			return
+		}
 		_ = writeHelp(cmd.OutOrStdout(), p)
 	})
+	addCommands(cmd, p, newLLMCommand(p), results.NewReportCommand(p), results.NewCompareCommand(p), recording.NewCommand(p), newReplayCommand(p), runcmd.NewCommand(p))
 	return cmd
 }
 
 func run(ctx context.Context, p process.Process, args []string) error {
-	o, err := parse(p, args)
-	switch {
-	case err != nil:
+	all, err := parseAll(p, args)
+	if err != nil {
 		return usageError(p, err)
+	}
+	switch o := all[0]; {
 	case o.help:
 		return writeHelp(p.Stdout, p)
 	case o.version:
 		fmt.Fprintf(p.Stderr, "Perf Analyzer Version %s (commit %s)\n", p.Version, cmp.Or(p.Commit, "unknown"))
 		return nil
 	}
+	defer load.RelaxCollector()()
+	if len(all) > 1 {
+		return measureTogether(ctx, p, all)
+	}
+	return runModel(ctx, p, all[0])
+}
+
+// runModel measures a model and writes its reports.
+func runModel(ctx context.Context, p process.Process, o *options) error {
 	for _, text := range o.warnings {
 		fmt.Fprintln(p.Stderr, text)
 	}
@@ -53,9 +73,9 @@ func run(ctx context.Context, p process.Process, args []string) error {
 		return nil
 	}
 	if rep != nil {
-		err = errors.Join(err, writeCSVs(p, o, rep), writeExport(p, o, rep))
+		err = errors.Join(err, writeCSVs(p, o, rep), writeExport(p, o, rep), writeLLM(p, o), writeResult(p, o, rep))
 	}
-	return result(p, rep, err)
+	return result(p, o, rep, err)
 }
 
 // writeCSVs writes the report and, for an ensemble, a report for each composing model.
@@ -87,7 +107,7 @@ func writeExport(p process.Process, o *options, rep *perf.Report) error {
 		return nil
 	}
 	return writeReport(p, o.export, func(f io.Writer) error {
-		return report.WriteExport(f, rep, report.ExportOptions{Version: p.Version, ServiceKind: "triton", Notes: p.Stderr})
+		return report.WriteExport(f, rep, report.ExportOptions{Version: p.Version, ServiceKind: o.config.ServiceKind, Endpoint: o.endpoint, Notes: p.Stderr})
 	})
 }
 

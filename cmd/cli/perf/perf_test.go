@@ -1,8 +1,10 @@
 package perf_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -15,11 +17,15 @@ import (
 	"triton/perf/load/loadtest"
 )
 
-// run runs "triton perf" and returns exit code, output and errors.
+// run runs "triton perf" and returns exit code, output and errors, without the warning that a busy
+// machine causes.
 func run(t *testing.T, environ []string, args ...string) (int, string, string) {
 	t.Helper()
-	return clitest.Run(t, environ, append([]string{"perf"}, args...)...)
+	code, out, errs := clitest.Run(t, environ, append([]string{"perf"}, args...)...)
+	return code, out, clientWarning.ReplaceAllString(errs, "")
 }
+
+var clientWarning = regexp.MustCompile("WARNING: [a-z0-9. ]*: the client limited this level: .*\n")
 
 func nullServer(t *testing.T) *loadtest.HTTP {
 	t.Helper()
@@ -37,8 +43,6 @@ func quick(address string, more ...string) []string {
 
 func TestUsageErrors(t *testing.T) {
 	t.Parallel()
-	json := filepath.Join(t.TempDir(), "d.json")
-	require.NoError(t, os.WriteFile(json, []byte("{}"), 0o600))
 	for _, c := range []struct{ args, want string }{
 		{"", "Error: Failed to parse -m (model name). The value must be specified."},
 		{"--no-such", "triton perf: unrecognized option '--no-such'"},
@@ -70,6 +74,8 @@ func TestUsageErrors(t *testing.T) {
 		{"-m x --binary-search --concurrency-range 1:0 -l 5", "Error: The end of the range can not be 0 (or 0.0) for binary search mode."},
 		{"-m x --binary-search --concurrency-range 1:4", "Error: The --latency-threshold cannot be 0 for binary search mode."},
 		{"-m x --binary-search --concurrency-range 4 -l 5", "Error: The end of the range can not be less than start of the range for binary search mode."},
+		{"-m x --binary-search --concurrency-range 1,2,4 -l 5", "Error: --binary-search needs a range <start:end>, not a list of levels."},
+		{"-m x --binary-search --request-rate-range 10,20 -l 5", "Error: --binary-search needs a range <start:end>, not a list of levels."},
 		{"-m x --async --sync", "Error: Cannot specify --async and --sync simultaneously."},
 		{"-m x --input-data nothere", "Error: Failed to parse --input-data. Unsupported type provided: 'nothere'. The available options are 'zero', 'random', path to a directory, or a json file."},
 		{"-m x --shape A", "Error: Failed to parse --shape. There must be a colon after input name."},
@@ -111,8 +117,34 @@ func TestUsageErrors(t *testing.T) {
 		{"-m x --input-range A:1:2 --input-data zero", "Error: --random-steps and --input-range need random data, the default of --input-data."},
 		{"-m x --input-range A:1", "Error: Failed to parse --input-range. The value must be <name:low:high>, not 'A:1'."},
 		{"-m x --input-range A:1:b", "Error: Failed to parse --input-range. 'b' is not a number."},
-		{"-m x --shared-memory system", "Error: --shared-memory is not supported yet"},
-		{"-m x --service-kind openai", "Error: --service-kind openai is not supported yet"},
+		{"-m x --shared-memory System", "Error: Failed to parse --shared-memory. Unsupported type provided: 'System'. The available options are 'system', 'cuda', or 'none'."},
+		{"-m x --output-shared-memory-size -1", "Error: Failed to parse --output-shared-memory-size. The value must be >= 0."},
+		{"-m x --input-tensor-format xml", "Error: Failed to parse --input-tensor-format. Unsupported type provided: 'xml'. The available options are 'binary' or 'json'."},
+		{"-m x --output-tensor-format xml", "Error: Failed to parse --output-tensor-format. Unsupported type provided: 'xml'. The available options are 'binary' or 'json'."},
+		{"-m x --stop-when ci", "Error: Failed to parse --stop-when. 'ci' is not of the form ci<2%, ci(throughput)<2%, ci(avg)<2% or ci(p99)<2%."},
+		{"-m x --stop-when ci(p100)<2%", "Error: Failed to parse --stop-when. \"p100\" is no figure; the figures are throughput, avg and percentiles such as p99."},
+		{"-m x --stop-when ci<2%,ci(avg)<100%", "Error: Failed to parse --stop-when. the width of an interval must be more than 0 % and less than 100 %, not 100 %."},
+		{"-m x --stop-when ci<2% --request-count 9", "Error: Cannot specify --request-count and --stop-when simultaneously: both say when a level ends."},
+		{"-m x --stop-when ci<2% --measurement-mode count_windows", "Error: Cannot specify --measurement-mode count_windows and --stop-when simultaneously"},
+		{"-m x --fail-on never", "Error: Failed to parse --fail-on. Unsupported condition provided: 'never'. The available conditions are unstable, errors, late and none."},
+		{"-m x --fail-on none,late", "Error: Failed to parse --fail-on. 'none' excludes other conditions."},
+		{"-m x --service-kind tritonserver", "Error: Failed to parse --service-kind. Unsupported type provided: 'tritonserver'. The available options are 'triton', 'tfserving', 'torchserve', or 'triton_c_api'."},
+		{"-m x --service-kind triton_c_api", "Error: --model-repository should not be empty when using service-kind=triton_c_api."},
+		{"-m x --service-kind triton_c_api --model-repository . --triton-server-directory=", "Error: --triton-server-path should not be empty when using service-kind=triton_c_api."},
+		{"-m x --service-kind triton_c_api --model-repository . --shared-memory cuda", "Error: --shared-memory cuda is between processes"},
+		{"-m x --service-kind triton_c_api --model-repository . --trace-level OFF", "Error: client backend of kind TRITON_C_API does not support UpdateTraceSettings API"},
+		{"-m x --service-kind triton_c_api --model-repository . --collect-metrics", "Error: Server-side metric collection is only supported with Triton client backend."},
+		{"-m x --model-repository .", "Error: --model-repository needs --service-kind triton_c_api."},
+		{"-m x --service-kind tfserving -i grpc --shared-memory system", "Error: --shared-memory is only supported with --service-kind triton and triton_c_api."},
+		{"-m x -p 0s", "Error: Failed to parse --measurement-interval (-p). The value must be > 0 msec."},
+		{"-m x -p 500us", "Error: Failed to parse --measurement-interval (-p). The value must be > 0 msec."},
+		{"-m x -l -1s", "Error: Failed to parse --latency-threshold (-l). The value must be >= 0 msecs."},
+		{"-m x --concurrency-range 1,4:2", `Error: Failed to parse --concurrency-range. "4:2" must be an increasing range of at most 1000 levels.`},
+		{"-m x --concurrency-range 1,1:1001", "must be an increasing range of at most 1000 levels."},
+		{"-m x --request-rate-range 1,2:", "Error: Failed to parse --request-rate-range. Invalid value provided: 2:"},
+		{"-m x --output jsn", `Error: --output: unknown form "jsn": use one of text, json, csv, markdown, html, or -o for a file; did you mean "json"?`},
+		{"-m x -o result.dat", "Error: -o result.dat: the extension names none of the forms"},
+		{"-m x -o /no/such/folder/x.json", "Error: cannot write /no/such/folder/x.json: stat /no/such/folder: no such file or directory"},
 		{"-m x --table maybe", "--table must be auto, always or never"},
 		{"-m x --config /no/such/file", "configuration file"},
 	} {
@@ -181,6 +213,34 @@ func TestSweepAndCSV(t *testing.T) {
 	require.Contains(t, errs, "is not a folder")
 }
 
+func TestOutputs(t *testing.T) {
+	s := nullServer(t)
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	code, out, errs := run(t, nil, quick(s.Address, "-o", in("a.json"), "-o", in("a.csv"), "-o", in("a.md"), "-o", in("a.html"), "-o", in("a.txt"))...)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "Inferences/Second vs. Client Average Batch Latency\n", "standard output stays perf_analyzer's")
+	for name, want := range map[string]string{
+		"a.json": `"format": "triton-perf-result"`, "a.csv": "batch_size,concurrency,inferences_per_second,",
+		"a.md": "# Model null\n", "a.html": "<!DOCTYPE html>", "a.txt": "│ Batch │ Concurrency │ Infer/s │",
+	} {
+		text, err := os.ReadFile(in(name))
+		require.NoError(t, err)
+		require.Contains(t, string(text), want)
+	}
+
+	code, out, errs = run(t, nil, quick(s.Address, "--output", "json")...)
+	require.Zero(t, code)
+	var result struct {
+		Levels []struct {
+			Batch int `json:"batch_size"`
+		} `json:"levels"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &result), "standard output has only the result")
+	require.Len(t, result.Levels, 1)
+	require.Contains(t, errs, "Inferences/Second vs. Client Average Batch Latency\n")
+}
+
 func TestExitCodes(t *testing.T) {
 	s := nullServer(t)
 	code, out, errs := run(t, nil, "-m", "null", "-u", s.Address, "-p", "200", "-r", "2")
@@ -189,7 +249,7 @@ func TestExitCodes(t *testing.T) {
 	require.Contains(t, out, "[WARNING] This level is not stable: its windows differ by more than 10 %.\n")
 	require.True(t, strings.HasSuffix(out, ", not stable\n"), out)
 
-	code, _, errs = run(t, nil, quick(s.Address, "-m", "nosuch")...)
+	code, _, errs = run(t, nil, "-m", "nosuch", "-u", s.Address)
 	require.Equal(t, 99, code)
 	require.Equal(t, "error: failed to get model metadata: Request for unknown model: 'nosuch' is not found\n\n", errs)
 
@@ -244,7 +304,7 @@ func TestInterrupts(t *testing.T) {
 	require.Contains(t, out, "Interrupt signal (2) received.\nWaiting for in-flight inferences to complete.\n")
 	require.Contains(t, out, "    Request count: ")
 	require.Contains(t, out, "\nConcurrency: 1, throughput: ")
-	require.Equal(t, "Received exit signal.\n", errs)
+	require.Equal(t, "Received exit signal.\n", clientWarning.ReplaceAllString(errs, ""))
 
 	hang := nullServer(t)
 	release := make(chan struct{})
@@ -277,4 +337,29 @@ func TestRunAsPerfAnalyzer(t *testing.T) {
 		require.Zero(t, code)
 		require.Contains(t, errs, "Perf Analyzer Version 1")
 	}
+}
+
+// TestSeveralModels measures the models of two servers at once.
+func TestSeveralModels(t *testing.T) {
+	t.Parallel()
+	a, b := nullServer(t), nullServer(t)
+	dir := t.TempDir()
+	args := quick(a.Address, "--concurrency-range", "1:2", "-f", filepath.Join(dir, "x.csv"), ":")
+	args = append(args, quick(b.Address, "--concurrency-range", "3:4", "-f", filepath.Join(dir, "x.csv"))...)
+	code, out, errs := run(t, nil, args...)
+	require.Zero(t, code, errs)
+	require.Equal(t, 2, strings.Count(out, "*** Measurement Settings ***"))
+	for _, level := range []string{"Request concurrency: 1\n", "Request concurrency: 2\n", "Request concurrency: 3\n", "Request concurrency: 4\n"} {
+		require.Equal(t, 1, strings.Count(out, level), out)
+	}
+	require.Less(t, strings.Index(out, "Request concurrency: 3\n"), strings.Index(out, "Request concurrency: 2\n"), "the levels of both are printed together")
+	for _, name := range []string{"null.x.csv", "null-2.x.csv"} {
+		csv, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, 3, strings.Count(string(csv), "\n"), string(csv))
+	}
+
+	code, _, errs = run(t, nil, "-m", "null", "-m", "nosuch", "-u", a.Address, "-p", "500")
+	require.Equal(t, 99, code)
+	require.Contains(t, errs, "The measurement of nosuch failed: the others end.")
 }

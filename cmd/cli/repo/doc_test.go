@@ -37,7 +37,11 @@ func TestDocument(t *testing.T) {
 			default:
 				initial = "`" + initial + "`"
 			}
-			fmt.Fprintf(&s, "| `--%s` | %s | %s |\n", f.Name, initial, golden.Cell(f.Usage))
+			name := "`--" + f.Name + "`"
+			if f.Shorthand != "" {
+				name = "`-" + f.Shorthand + "`, " + name
+			}
+			fmt.Fprintf(&s, "| %s | %s | %s |\n", name, initial, golden.Cell(f.Usage))
 		})
 		golden.Section(t, filepath.Join("..", "..", "..", "docs", "repo.md"), command+" flags", s.String())
 	}

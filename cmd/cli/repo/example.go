@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/repo/example"
@@ -49,9 +50,14 @@ A model that calls others is written together with them.`,
 		},
 	}
 	f := flags.New(p, "repo example", cmd.Flags())
-	bindExample(&o, f)
+	config := bindExample(&o, f)
+	complete.Folders(cmd, "packages")
+	complete.Flags(cmd, map[string]complete.Func{"model": complete.Values(example.Names()...), "seed": complete.Nothing})
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := f.FillCommand(""); err != nil {
+		if err := f.FillCommand(*config); err != nil {
 			return err
 		}
 		return runExample(cmd.Context(), p, args[0], o)

@@ -1,36 +1,73 @@
 package repo
 
 import (
+	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"triton/cmd/cli/flags"
+	"triton/cmd/cli/output"
 	"triton/pkg/onnxmodel/autofill"
 	"triton/repo/example"
 	"triton/repo/lint"
-	"triton/repo/report"
 	"triton/repo/scaffold"
 )
+
+const configUsage = "file with settings in YAML, JSON or TOML; its keys are flag names"
 
 const defaultMaxBatchUsage = "the server's default-max-batch-size: max_batch_size of models that can batch and set none"
 
 // lintOptions holds what the flags of lint set.
 type lintOptions struct {
 	lint.Options
-	format   string
-	output   string
+	format   string // as in Output.Form
+	output   output.Options
 	severity string
 	rules    bool
+	config   string
 }
 
 func (o *lintOptions) bind(f *flags.Set) {
-	f.StringVar(&o.format, "format", "text", "format of the output: "+strings.Join(report.Formats(), ", "))
-	f.StringVar(&o.output, "output", "", "write to this file instead of standard output")
+	o.output.Bind(f, forms())
+	f.StringVar(&o.format, "format", "", "the same as --output; then --output is a file, as -o")
 	f.StringVar(&o.severity, "severity", "warning", "lowest severity to report: note, warning, error")
 	f.BoolVar(&o.rules, "rules", false, "list the rules and exit")
 	f.IntVar(&o.CPUs, "cpus", runtime.NumCPU(), "processors of the machine that will serve; 0 skips the rules about them")
 	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
 	f.StringVar(&o.Python, "python", "python3", "interpreter that reads model.py, without running it; empty skips the rules about Python models")
+	f.StringVar(&o.config, "config", "", configUsage)
+}
+
+// forms returns the forms of the findings. SARIF and GitHub are those of services that show them
+// beside the code.
+func forms() []output.Form {
+	return append(output.Forms(), output.Form{Name: "sarif", Extensions: []string{".sarif"}}, output.Form{Name: "github"})
+}
+
+// targets returns where the findings go. The value of --output may be a file, as it was before
+// -o: with --format, or with an extension that names no form, which means text.
+func (o *lintOptions) targets() (output.Targets, error) {
+	known := func(name string) bool {
+		return slices.ContainsFunc(forms(), func(f output.Form) bool { return f.Name == name })
+	}
+	file := o.output.Form
+	switch {
+	case o.format == "":
+		if file == "" || known(file) || !strings.ContainsAny(file, "./") || output.FormOf(forms(), file) != "" {
+			return o.output.Targets(forms())
+		}
+		o.format = output.Text.Name
+	case !known(o.format):
+		return nil, fmt.Errorf("--format: unknown format %q: use one of %s", o.format, output.Names(forms(), ", "))
+	case known(file):
+		return nil, fmt.Errorf("--output %s and --format %s both name a form: leave out --format", file, o.format)
+	}
+	files := slices.Clone(o.output.Files)
+	if file != "" {
+		files = append(files, file)
+	}
+	return (&output.Options{Form: o.format, Files: files}).Targets(forms())
 }
 
 // scaffoldOptions holds what the flags of scaffold set.
@@ -38,21 +75,26 @@ type scaffoldOptions struct {
 	scaffold.Options
 	maxBatch int // MaxBatchSize, when it is set
 	copied   bool
+	config   string
 }
 
 const maxBatchFlag = "max-batch-size"
 
 func (o *scaffoldOptions) bind(f *flags.Set) {
 	f.StringVar(&o.Name, "name", "", "name of the model (default: from the file's name)")
-	f.StringVar(&o.Output, "output", ".", "repository to put the model into")
+	f.StringVar(&o.Output, "model-repository", ".", "repository to put the model into")
+	f.StringVar(&o.Output, "output", ".", "the same as --model-repository")
+	f.MarkCommandLineOnly("output") // in the environment it would be the one of other commands
 	f.IntVar(&o.maxBatch, maxBatchFlag, 0, "largest batch; 0 is no batch dimension (default: the server's choice)")
 	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
 	f.BoolVar(&o.Link, "link", false, "link to the file instead of copying it")
 	f.BoolVar(&o.copied, "copy", false, "copy the file (the default)")
 	f.BoolVar(&o.Force, "force", false, "replace existing files")
+	f.StringVar(&o.config, "config", "", configUsage)
 }
 
-func bindExample(o *example.Options, f *flags.Set) {
+// bindExample returns where the name of the configuration file will be.
+func bindExample(o *example.Options, f *flags.Set) (config *string) {
 	f.Uint64Var(&o.Seed, "seed", example.DefaultSeed, "seed of the random weights")
 	f.StringSliceVar(&o.Models, "model", nil, "write only this model and those that it calls; may be repeated (default all that load without a GPU)")
 	f.BoolVar(&o.Pipeline, "pipeline", false, "write ensemble_pipeline and its steps, two of them in Python, instead of the other models with random weights")
@@ -60,4 +102,5 @@ func bindExample(o *example.Options, f *flags.Set) {
 	f.StringVar(&o.Python, "python", "python3", "Python whose pip fetches the packages for --trained")
 	f.StringVar(&o.Packages, "packages", "", "folder that keeps the fetched packages (default: they are not kept)")
 	f.BoolVar(&o.Force, "force", false, "replace existing model folders")
+	return f.String("config", "", configUsage)
 }

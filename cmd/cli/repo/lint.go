@@ -1,14 +1,14 @@
 package repo
 
 import (
-	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
+	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
 	"triton/repo"
@@ -29,13 +29,19 @@ config.pbtxt.
 The exit code is 0 when nothing is found, 1 when something is, and 2 when the
 command line is wrong or a path cannot be read.`,
 		Example: `  triton repo lint models/
-  triton repo lint --format sarif --output lint.sarif models/
+  triton repo lint -o lint.sarif models/
   triton repo lint --severity error models/resnet50`,
 	}
 	f := flags.New(p, "repo lint", cmd.Flags())
 	o.bind(f)
+	complete.Flags(cmd, map[string]complete.Func{
+		"output":   complete.Values(strings.Fields(output.Names(forms(), " "))...),
+		"format":   complete.Values(strings.Fields(output.Names(forms(), " "))...),
+		"severity": complete.Values("note", "warning", "error"),
+		"cpus":     complete.Nothing, "default-max-batch-size": complete.Nothing,
+	})
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := f.FillCommand(""); err != nil {
+		if err := f.FillCommand(o.config); err != nil {
 			return err
 		}
 		if o.rules {
@@ -48,11 +54,16 @@ command line is wrong or a path cannot be read.`,
 
 func runLint(p process.Process, o lintOptions, paths []string) error {
 	minSeverity, err := repo.ParseSeverity(o.severity)
+	if err != nil {
+		return process.UsageError("--severity: %w", err)
+	}
+	targets, err := o.targets()
+	if err == nil {
+		err = targets.Check()
+	}
 	switch {
 	case err != nil:
-		return process.UsageError("--severity: %w", err)
-	case !slices.Contains(report.Formats(), o.format):
-		return process.UsageError("--format: unknown format %q: use one of %s", o.format, strings.Join(report.Formats(), ", "))
+		return &process.ExitError{Code: process.Usage, Err: err}
 	case len(paths) == 0:
 		return process.UsageError("repo lint takes the path of a repository, a model or a %s", modelconfig.FileName)
 	}
@@ -71,22 +82,14 @@ func runLint(p process.Process, o lintOptions, paths []string) error {
 			r.Findings = append(r.Findings, f)
 		}
 	}
-	if err := writeFindings(p, o, r); err != nil {
+	if len(targets) == 0 {
+		targets = output.Targets{{Form: output.Text.Name, File: "-"}}
+	}
+	if err := targets.Write(p, func(w io.Writer, form string) error { return report.Write(w, form, r) }); err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err} // Failure means findings
 	}
 	if len(r.Findings) > 0 {
 		return &process.ExitError{Code: process.Failure}
-	}
-	return nil
-}
-
-func writeFindings(p process.Process, o lintOptions, r report.Report) error {
-	if o.output == "" {
-		return report.Write(p.Stdout, o.format, r)
-	}
-	err := process.WriteFile(o.output, func(out io.Writer) error { return report.Write(out, o.format, r) })
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/repo/scaffold"
@@ -27,15 +28,17 @@ are put in place in the same way. The note after TorchScript says what to edit.
 
 A Python file becomes NAME/1/model.py, with a config.pbtxt to be edited. If it
 does not exist, a working example is written.`,
-		Example: `  triton repo scaffold resnet50.onnx --output models/
+		Example: `  triton repo scaffold resnet50.onnx --model-repository models/
   triton repo scaffold export/model.onnx --name detector --max-batch-size 16 --link
-  triton repo scaffold export/saved_model --name detector --output models/
-  triton repo scaffold doubler.py --output models/`,
+  triton repo scaffold export/saved_model --name detector --model-repository models/
+  triton repo scaffold doubler.py --model-repository models/`,
 	}
 	f := flags.New(p, "repo scaffold", cmd.Flags())
 	o.bind(f)
+	complete.Folders(cmd, "model-repository", "output")
+	complete.Flags(cmd, map[string]complete.Func{"name": complete.Nothing, maxBatchFlag: complete.Nothing, "default-max-batch-size": complete.Nothing})
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := f.FillCommand(""); err != nil {
+		if err := f.FillCommand(o.config); err != nil {
 			return err
 		}
 		switch {

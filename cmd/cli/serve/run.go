@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"runtime/debug"
 	"syscall"
 
 	"triton/cmd/cli/devices"
+	"triton/cmd/cli/library"
 	"triton/cmd/cli/process"
 	"triton/pkg/cuda"
 	"triton/pkg/log"
@@ -40,33 +41,19 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	if devices.CPUOnly(p) {
 		opts.Metrics.GPU = false
 	}
-	search := librarySearch(p, o)
+	search := library.Search(p, o.library, o.BackendDirectory)
 	if _, err := onnx.Find(search); err != nil {
 		opts.Log.Warn(fmt.Sprintf("models for ONNX Runtime will not be served: %s", err))
 	}
 	opts.Backends = server.NewBackends(search)
 	opts.CUDA = openCUDA(p, &opts)
 	opts.GPUs = devices.Environment(p, opts.CUDA)
+	opts.Models.Closed = newReclaimer(debug.FreeOSMemory).modelClosed
 	s, err := server.New(opts)
 	if err != nil {
 		return usageError(err)
 	}
 	return exit(p, runServer(ctx, p, s))
-}
-
-// librarySearch returns where to look for ONNX Runtime.
-func librarySearch(p process.Process, o *options) onnx.Search {
-	search := onnx.Search{Explicit: o.library, Getenv: p.Getenv, Backends: o.BackendDirectory}
-	if exe, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(exe); err == nil {
-			exe = real
-		}
-		search.Executable = exe
-	}
-	if dir, err := os.Getwd(); err == nil {
-		search.Directory = dir
-	}
-	return search
 }
 
 // openCUDA returns the CUDA driver for memory that clients register; nil if they may not or

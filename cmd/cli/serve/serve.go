@@ -25,6 +25,7 @@ func NewCommand(p process.Process) *cobra.Command {
 		},
 	}
 	o := newOptions(p, cmd.Flags())
+	completeFlags(cmd, o)
 	t := o.table
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		_, file := t.Variable("config")

@@ -12,20 +12,13 @@ import (
 )
 
 type jsonResponse struct {
-	ModelName    string `json:"model_name"`
-	ModelVersion string `json:"model_version"`
-	ID           string `json:"id"`
-	Outputs      []struct {
-		Name       string  `json:"name"`
-		DataType   string  `json:"datatype"`
-		Shape      []int64 `json:"shape"`
-		Parameters struct {
-			BinarySize *int `json:"binary_data_size"`
-		} `json:"parameters"`
-	} `json:"outputs"`
+	ModelName    string       `json:"model_name"`
+	ModelVersion string       `json:"model_version"`
+	ID           string       `json:"id"`
+	Outputs      []jsonOutput `json:"outputs"`
 }
 
-// decode decodes a response whose outputs are binary, as Prepare requests them.
+// decode decodes a response. An output without data is in shared memory.
 func (c *httpClient) decode(x *Exchange, resp *kserve.Response) error {
 	if x.JSONLen < 0 || x.JSONLen > len(x.Body) {
 		return fmt.Errorf("response of %d bytes declares that %d are JSON", len(x.Body), x.JSONLen)
@@ -37,17 +30,22 @@ func (c *httpClient) decode(x *Exchange, resp *kserve.Response) error {
 	resp.ModelName, resp.ModelVersion, resp.ID = j.ModelName, j.ModelVersion, j.ID
 	rest := x.Body[x.JSONLen:]
 	for _, o := range j.Outputs {
-		n := o.Parameters.BinarySize
-		if n == nil {
-			return fmt.Errorf("output %q is not binary", o.Name)
-		}
-		if *n < 0 || *n > len(rest) {
+		var data []byte
+		switch n := o.Parameters.BinarySize; {
+		case n == nil && o.Data == nil:
+		case n == nil:
+			var err error
+			if data, err = o.decodeData(); err != nil {
+				return fmt.Errorf("output %q: %w", o.Name, err)
+			}
+		case *n < 0 || *n > len(rest):
 			return fmt.Errorf("output %q: %d bytes declared, %d are left", o.Name, *n, len(rest))
+		default:
+			data, rest = rest[:*n], rest[*n:]
 		}
-		if err := addOutput(resp, o.Name, o.DataType, o.Shape, rest[:*n]); err != nil {
+		if err := addOutput(resp, o.Name, o.DataType, o.Shape, data); err != nil {
 			return err
 		}
-		rest = rest[*n:]
 	}
 	return nil
 }
@@ -65,6 +63,8 @@ func addOutput(resp *kserve.Response, name, dataType string, shape []int64, data
 	t := resp.AddOutput()
 	t.Name, t.DataType = name, dt
 	t.Shape = append(t.Shape[:0], shape...)
-	t.Data = tensor.NewData(tensor.HeapBuffer(bytes.Clone(data)))
+	if len(data) > 0 {
+		t.Data = tensor.NewData(tensor.HeapBuffer(bytes.Clone(data)))
+	}
 	return nil
 }

@@ -6,9 +6,12 @@ import (
 	"triton/pkg/kserve"
 )
 
-func (c *grpcClient) prepare(req *kserve.Request, sequence bool) (*Prepared, error) {
+func (c *grpcClient) prepare(req *kserve.Request, at Regions, sequence bool) (*Prepared, error) {
 	if req.Raw {
 		return nil, errRaw
+	}
+	if at.used() {
+		return c.prepareShared(req, at, sequence)
 	}
 	encoded := c.codec.EncodeRequest(req)
 	p := &Prepared{size: encoded.Len(), sequence: sequence, addSequence: sequence}

@@ -8,14 +8,21 @@ import (
 	"triton/pkg/tritonjson"
 )
 
-func (c *httpClient) prepare(req *kserve.Request, sequence bool) (*Prepared, error) {
+func (c *httpClient) prepare(req *kserve.Request, at Regions, sequence bool) (*Prepared, error) {
 	if req.Raw {
 		return nil, errRaw
 	}
 	if req.EmptyFinal {
 		return nil, wire.ErrEmptyFinal
 	}
-	body, binary := appendRequestJSON(nil, req, sequence)
+	body, tail, err := c.appendRequestJSON(nil, req, at, sequence)
+	if err != nil {
+		return nil, err
+	}
+	binary := 0
+	for _, b := range tail {
+		binary += len(b)
+	}
 	size := len(body)
 	if sequence {
 		size += sequenceWidth + len(sequenceFoot)
@@ -41,32 +48,33 @@ func (c *httpClient) prepare(req *kserve.Request, sequence bool) (*Prepared, err
 	head = append(head, "\r\n\r\n"...)
 	head = append(head, body...)
 	if sequence {
-		return newPreparedSequence(head, []byte(sequenceFoot), req), nil
+		return newPreparedSequence(head, []byte(sequenceFoot), tail), nil
 	}
-	return newPrepared(head, req), nil
+	p := newPrepared(head, tail)
+	p.sequence = req.SequenceID != 0 || req.SequenceIDStr != ""
+	return p, nil
 }
 
 // sequenceFoot is the JSON behind the parameters of a sequence.
 const sequenceFoot = "}}"
 
 // appendRequestJSON appends the JSON part of a request. The second result is the
-// size of the binary tensors behind it. With sequence the parameters come last, and the JSON
+// bytes of the binary tensors behind it. With sequence the parameters come last, and the JSON
 // ends where those of the sequence begin.
-func appendRequestJSON(b []byte, req *kserve.Request, sequence bool) ([]byte, int) {
+func (c *httpClient) appendRequestJSON(b []byte, req *kserve.Request, at Regions, sequence bool) (_ []byte, tail [][]byte, err error) {
 	b = append(b, '{')
 	if req.ID != "" {
 		b = append(b, `"id":`...)
 		b = tritonjson.AppendValid(b, req.ID)
 		b = append(b, ',')
 	}
-	parameters := appendParametersJSON(nil, req)
+	parameters := appendParametersJSON(nil, req, !c.jsonOutputs)
 	if !sequence && len(parameters) > 0 {
 		b = append(b, `"parameters":{`...)
 		b = append(b, parameters...)
 		b = append(b, "},"...)
 	}
 	b = append(b, `"inputs":[`...)
-	binary := 0
 	for i := range req.Inputs {
 		t := &req.Inputs[i]
 		if i > 0 {
@@ -78,24 +86,38 @@ func appendRequestJSON(b []byte, req *kserve.Request, sequence bool) ([]byte, in
 		b = append(b, t.DataType.String()...)
 		b = append(b, `","shape":`...)
 		b = t.Shape.Append(b)
-		b = append(b, `,"parameters":{"binary_data_size":`...)
-		b = strconv.AppendInt(b, int64(t.Data.Len()), 10)
-		b = append(b, "}}"...)
-		binary += t.Data.Len()
+		region := at.input(i)
+		switch {
+		case region.Region != "":
+			b = appendRegionJSON(append(b, `,"parameters":{`...), region)
+			b = append(b, "}}"...)
+		case c.jsonInputs:
+			if b, err = appendDataJSON(b, t); err != nil {
+				return nil, nil, err
+			}
+			b = append(b, '}')
+		default:
+			b = append(b, `,"parameters":{"binary_data_size":`...)
+			b = strconv.AppendInt(b, int64(t.Data.Len()), 10)
+			b = append(b, "}}"...)
+			for k := range t.Data.Segments() {
+				tail = append(tail, t.Data.Segment(k).Bytes())
+			}
+		}
 	}
 	b = append(b, ']')
-	b = appendOutputsJSON(b, req.Outputs)
+	b = c.appendOutputsJSON(b, req.Outputs, at)
 	if !sequence {
-		return append(b, '}'), binary
+		return append(b, '}'), tail, nil
 	}
 	b = append(b, `,"parameters":{`...)
 	if len(parameters) > 0 {
 		b = append(append(b, parameters...), ',')
 	}
-	return b, binary
+	return b, tail, nil
 }
 
-func appendOutputsJSON(b []byte, outputs []kserve.RequestedOutput) []byte {
+func (c *httpClient) appendOutputsJSON(b []byte, outputs []kserve.RequestedOutput, at Regions) []byte {
 	for i, o := range outputs {
 		if i == 0 {
 			b = append(b, `,"outputs":[`...)
@@ -104,7 +126,13 @@ func appendOutputsJSON(b []byte, outputs []kserve.RequestedOutput) []byte {
 		}
 		b = append(b, `{"name":`...)
 		b = tritonjson.AppendValid(b, o.Name)
-		b = append(b, `,"parameters":{"binary_data":true`...)
+		b = append(b, `,"parameters":{`...)
+		if region := at.output(i); region.Region != "" {
+			b = appendRegionJSON(b, region)
+		} else {
+			b = append(b, `"binary_data":`...)
+			b = strconv.AppendBool(b, !c.jsonOutputs)
+		}
 		if o.Classification > 0 {
 			b = append(b, `,"classification":`...)
 			b = strconv.AppendUint(b, uint64(o.Classification), 10)
@@ -117,8 +145,9 @@ func appendOutputsJSON(b []byte, outputs []kserve.RequestedOutput) []byte {
 	return b
 }
 
-// appendParametersJSON appends the members of the object of parameters.
-func appendParametersJSON(b []byte, req *kserve.Request) []byte {
+// appendParametersJSON appends the members of the object of parameters. binary is the form of
+// the outputs if the request lists none.
+func appendParametersJSON(b []byte, req *kserve.Request, binary bool) []byte {
 	start := len(b)
 	open := func(name string) {
 		if len(b) > start {
@@ -148,7 +177,7 @@ func appendParametersJSON(b []byte, req *kserve.Request) []byte {
 	}
 	if len(req.Outputs) == 0 {
 		open("binary_data_output")
-		b = append(b, "true"...)
+		b = strconv.AppendBool(b, binary)
 	}
 	for _, p := range req.Parameters {
 		open(p.Name)

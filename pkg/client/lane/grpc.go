@@ -16,6 +16,7 @@ import (
 
 	"triton/pkg/client/internal/wire"
 	_ "triton/pkg/deflate" // registers itself
+	"triton/pkg/inferencepb"
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/tensor"
 )
@@ -30,6 +31,8 @@ type grpcClient struct {
 	metadata  metadata.MD
 	perConn   int
 	streaming bool
+	method    string // of the calls
+	calls     bool   // each request is a call with streams in both directions
 	// compression of requests; empty: none
 	compression string
 	codec       *rpc.Codec
@@ -53,7 +56,7 @@ func newGRPC(o Options) (*grpcClient, error) {
 	if o.Compression != "" && encoding.GetCompressor(o.Compression) == nil {
 		return nil, fmt.Errorf("unknown compression %q: use gzip or deflate", o.Compression)
 	}
-	c := &grpcClient{target: target, perConn: o.LanesPerConnection, streaming: o.Streaming, compression: o.Compression, metadata: metadata.MD{}, codec: rpc.NewCodec(tensor.NewPool())}
+	c := &grpcClient{target: target, perConn: o.LanesPerConnection, streaming: o.Streaming, method: inferencepb.GRPCInferenceService_ModelInfer_FullMethodName, compression: o.Compression, metadata: metadata.MD{}, codec: rpc.NewCodec(tensor.NewPool())}
 	if c.perConn <= 0 {
 		c.perConn = defaultLanes
 	}

@@ -11,6 +11,9 @@ type httpClient struct {
 	endpoint    *wire.Endpoint
 	headers     map[string]string
 	headerNames []string
+
+	jsonInputs, jsonOutputs bool
+	post                    *PostOptions // nil: the KServe protocol
 }
 
 func newHTTP(o Options) (*httpClient, error) {
@@ -21,7 +24,10 @@ func newHTTP(o Options) (*httpClient, error) {
 	if err := wire.CheckHeaders(o.Headers); err != nil {
 		return nil, err
 	}
-	return &httpClient{endpoint: at, headers: o.Headers, headerNames: slices.Sorted(maps.Keys(o.Headers))}, nil
+	return &httpClient{
+		endpoint: at, headers: o.Headers, headerNames: slices.Sorted(maps.Keys(o.Headers)),
+		jsonInputs: o.JSONInputs, jsonOutputs: o.JSONOutputs,
+	}, nil
 }
 
 // close has nothing to close: lanes own their connections.

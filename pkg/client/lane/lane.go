@@ -24,6 +24,9 @@ type Options struct {
 	// Streaming sends requests over gRPC streams, one for each lane. Models may then send
 	// any number of responses.
 	Streaming bool
+	// JSONInputs and JSONOutputs send and request the tensors over HTTP as JSON, instead of
+	// their bytes.
+	JSONInputs, JSONOutputs bool
 }
 
 // Client opens lanes to one server. It is safe for concurrent use.
@@ -34,7 +37,7 @@ type Client struct {
 
 // transport implements Client for one protocol.
 type transport interface {
-	prepare(req *kserve.Request, sequence bool) (*Prepared, error)
+	prepare(req *kserve.Request, at Regions, sequence bool) (*Prepared, error)
 	dial(ctx context.Context) (Conn, error)
 	decode(x *Exchange, resp *kserve.Response) error
 	close() error
@@ -45,6 +48,8 @@ func New(o Options) (*Client, error) {
 	var t transport
 	var err error
 	switch {
+	case o.Protocol == client.GRPC && (o.JSONInputs || o.JSONOutputs):
+		err = errors.New("only HTTP has tensors in JSON")
 	case o.Protocol == client.GRPC:
 		t, err = newGRPC(o)
 	case o.Streaming:
@@ -64,16 +69,22 @@ func (c *Client) Protocol() client.Protocol { return c.protocol }
 // Prepare encodes a request once, for any number of lanes of this client. The
 // bytes of the tensors are borrowed: they must not change until Release.
 func (c *Client) Prepare(req *kserve.Request) (*Prepared, error) {
-	return c.transport.prepare(req, false)
+	return c.transport.prepare(req, Regions{}, false)
 }
 
 // PrepareSequence is Prepare for a request of sequences: Exchange.Sequence has the
 // sequence, which may be another one at each send.
 func (c *Client) PrepareSequence(req *kserve.Request) (*Prepared, error) {
-	if req.SequenceID != 0 || req.SequenceIDStr != "" {
+	return c.PrepareShared(req, Regions{}, true)
+}
+
+// PrepareShared is Prepare, or with sequence PrepareSequence, for a request whose tensors are in
+// shared memory.
+func (c *Client) PrepareShared(req *kserve.Request, at Regions, sequence bool) (*Prepared, error) {
+	if sequence && (req.SequenceID != 0 || req.SequenceIDStr != "") {
 		return nil, errSequence
 	}
-	return c.transport.prepare(req, true)
+	return c.transport.prepare(req, at, sequence)
 }
 
 // Dial opens a lane, which the caller closes. The context applies to dialing only.
@@ -127,6 +138,34 @@ type Exchange struct {
 	EmptyFinal bool // the last of Responses has no outputs
 	// Bodies are the responses of a stream, if Keep was set; valid until the next Do.
 	Bodies [][]byte
+	// Observe, if set, is called at each response of a stream, on the goroutine of Do.
+	Observe func()
+}
+
+func (x *Exchange) resetResponses() {
+	x.Responses, x.EmptyFinal = x.Responses[:0], false
+	x.Body, x.Bodies = x.Body[:0], x.Bodies[:0]
+}
+
+func (x *Exchange) addResponse(now int64) {
+	x.Responses = append(x.Responses, now)
+	if x.Observe != nil {
+		x.Observe()
+	}
+}
+
+// keep keeps a copy of a response. Body is the last one with outputs.
+func (x *Exchange) keep(body []byte, outputs bool) {
+	n := len(x.Bodies)
+	if n < cap(x.Bodies) {
+		x.Bodies = x.Bodies[:n+1] // with the memory of an earlier response
+	} else {
+		x.Bodies = append(x.Bodies, nil)
+	}
+	x.Bodies[n] = append(x.Bodies[n][:0], body...)
+	if outputs {
+		x.Body = append(x.Body[:0], body...)
+	}
 }
 
 // Sequence is the place of a request in a sequence. ID 0 is no sequence.

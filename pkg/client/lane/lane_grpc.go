@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/mem"
 
 	"triton/pkg/client/internal/wire"
-	"triton/pkg/inferencepb"
 )
 
 // grpcLane sends prepared messages over a connection that it may share.
@@ -47,8 +46,11 @@ func (c *grpcClient) dial(ctx context.Context) (Conn, error) {
 	if c.compression != "" {
 		l.codec = append(l.codec, grpc.UseCompressor(c.compression))
 	}
-	if c.streaming {
+	switch {
+	case c.streaming:
 		return &streamLane{grpcLane: l}, nil
+	case c.calls:
+		return &callLane{l}, nil
 	}
 	return l, nil
 }
@@ -65,7 +67,7 @@ func (l *grpcLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
 	l.out.prepare(p, x)
 	x.Start = Now()
 	// A stream of its own for each call would cost a goroutine per request.
-	err := l.conn.Invoke(l.call, inferencepb.GRPCInferenceService_ModelInfer_FullMethodName, &l.out, x, l.codec...)
+	err := l.conn.Invoke(l.call, l.client.method, &l.out, x, l.codec...)
 	x.End = Now()
 	if l.out.taken != 0 {
 		x.Send = l.out.taken - x.Start
@@ -157,6 +159,11 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 		return nil
 	case *incoming:
 		return v.unmarshal(data)
+	case *received:
+		if v.keep {
+			v.body = append(v.body[:0], data.Materialize()...)
+		}
+		return nil
 	}
 	return fmt.Errorf("lane: cannot receive into a %T", v)
 }

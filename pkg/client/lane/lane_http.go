@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"sync/atomic"
 	"syscall"
 
 	"triton/pkg/client/internal/wire"
+	"triton/pkg/status"
 )
 
 // httpLane is one keep-alive connection. It writes prepared bytes and reads the
@@ -19,6 +19,7 @@ import (
 // its two goroutines, header maps and body copies.
 type httpLane struct {
 	endpoint *wire.Endpoint
+	post     *PostOptions // nil: the KServe protocol
 	conn     atomic.Pointer[openConn]
 	closed   atomic.Bool
 	watch    watch
@@ -37,7 +38,10 @@ type openConn struct{ net.Conn }
 
 // dial connects at once, so that the first request does not include it.
 func (c *httpClient) dial(ctx context.Context) (Conn, error) {
-	l := &httpLane{endpoint: c.endpoint}
+	l := &httpLane{endpoint: c.endpoint, post: c.post}
+	if c.post != nil && c.post.Event != nil {
+		l.in.events = &eventReader{judge: c.post.Event}
+	}
 	if err := l.connect(ctx); err != nil {
 		return nil, err
 	}
@@ -88,6 +92,9 @@ func (l *httpLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
 			return err
 		}
 	}
+	if l.post != nil {
+		x.resetResponses()
+	}
 	x.Start = Now()
 	sent, err := l.exchange(ctx, p, x)
 	if err != nil && l.used && !l.in.started && stale(err) && (!sent || !p.sequence) && ctx.Err() == nil {
@@ -106,10 +113,7 @@ func (l *httpLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
 	if l.in.close {
 		l.drop()
 	}
-	if l.in.status != http.StatusOK {
-		return wire.HTTPError(l.in.status, x.Body)
-	}
-	return nil
+	return l.failure(x)
 }
 
 // exchange reports whether the whole request was written. After an error the
@@ -133,6 +137,10 @@ func (l *httpLane) exchange(ctx context.Context, p *Prepared, x *Exchange) (sent
 	x.Send = Now() - begin
 	if err := l.in.read(x); err != nil {
 		l.drop()
+		var refused *status.Error // of an event
+		if errors.As(err, &refused) {
+			return true, err
+		}
 		return true, fmt.Errorf("read the response: %w", err)
 	}
 	x.Receive = Now() - l.in.first

@@ -37,8 +37,7 @@ func (l *streamLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
 	}
 	l.out.prepare(p, x)
 	x.Send, x.Receive = 0, 0
-	x.Responses, x.EmptyFinal = x.Responses[:0], false
-	x.Body, x.Bodies = x.Body[:0], x.Bodies[:0]
+	x.resetResponses()
 	x.Start = Now()
 	if err := l.stream.SendMsg(&l.out); err != nil && !errors.Is(err, io.EOF) { // after EOF RecvMsg has the reason
 		return l.failure(ctx, err)
@@ -73,31 +72,17 @@ func (l *streamLane) receive(x *Exchange) error {
 			return err
 		}
 		m := &l.in.message
-		x.Responses = append(x.Responses, Now())
+		x.addResponse(Now())
 		if m.failure != "" {
 			return &status.Error{Code: status.Unknown, Msg: m.failure}
 		}
 		x.EmptyFinal = m.final && !m.outputs
 		if x.Keep {
-			l.keep(x)
+			x.keep(l.in.body, m.outputs)
 		}
 		if m.final {
 			return nil
 		}
-	}
-}
-
-// keep keeps a copy of the response that came last. Body is the last one with outputs.
-func (l *streamLane) keep(x *Exchange) {
-	n := len(x.Bodies)
-	if n < cap(x.Bodies) {
-		x.Bodies = x.Bodies[:n+1] // with the memory of an earlier response
-	} else {
-		x.Bodies = append(x.Bodies, nil)
-	}
-	x.Bodies[n] = append(x.Bodies[n][:0], l.in.body...)
-	if l.in.message.outputs {
-		x.Body = append(x.Body[:0], l.in.body...)
 	}
 }
 

@@ -305,7 +305,8 @@ func TestDecodeRefuses(t *testing.T) {
 	for _, x := range []lane.Exchange{
 		{Body: []byte("{}"), JSONLen: 3},
 		{Body: []byte("{"), JSONLen: 1},
-		{Body: []byte(`{"outputs":[{"name":"Y","datatype":"UINT8","shape":[1],"data":[1]}]}`), JSONLen: 68},
+		{Body: []byte(`{"outputs":[{"name":"Y","datatype":"UINT8","shape":[1],"data":["a"]}]}`), JSONLen: 70},
+		{Body: []byte(`{"outputs":[{"name":"Y","datatype":"FP16","shape":[1],"data":[1]}]}`), JSONLen: 67},
 		{Body: []byte(jsonAnswer), JSONLen: len(jsonAnswer)},
 		{Body: []byte(`{"outputs":[{"name":"Y","datatype":"X","parameters":{"binary_data_size":0}}]}`), JSONLen: 77},
 	} {

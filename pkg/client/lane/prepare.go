@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"google.golang.org/grpc/mem"
-
-	"triton/pkg/kserve"
 )
 
 // flatBytes is the size up to which a prepared request is one slice: one write is
@@ -19,6 +17,7 @@ const flatBytes = 64 << 10
 type Prepared struct {
 	segments [][]byte // HTTP: head and body
 	message  mem.BufferSlice
+	messages []mem.BufferSlice // of a call of Method with streams
 	size     int
 	release  func()
 	// sequence marks a request that changes the state of a sequence: it must not
@@ -27,7 +26,16 @@ type Prepared struct {
 	// addSequence marks a request of PrepareSequence: each send adds the parameters of the
 	// sequence, over HTTP between the first segment and the others.
 	addSequence bool
+	custom      any // of Custom
 }
+
+// Custom returns a request of a Conn outside of this package, in the form of its own.
+func Custom(request any, release func()) *Prepared {
+	return &Prepared{custom: request, release: release}
+}
+
+// Custom returns the request of the function Custom, nil for other requests.
+func (p *Prepared) Custom() any { return p.custom }
 
 var (
 	errRaw      = errors.New("a raw request cannot be prepared: name its input")
@@ -46,18 +54,10 @@ func (p *Prepared) Release() {
 }
 
 // newPrepared appends the bytes of the tensors to the head.
-func newPrepared(head []byte, req *kserve.Request) *Prepared {
-	p := &Prepared{
-		segments: [][]byte{head}, size: len(head),
-		sequence: req.SequenceID != 0 || req.SequenceIDStr != "",
-	}
-	for i := range req.Inputs {
-		d := &req.Inputs[i].Data
-		for k := range d.Segments() {
-			b := d.Segment(k).Bytes()
-			p.segments = append(p.segments, b)
-			p.size += len(b)
-		}
+func newPrepared(head []byte, tail [][]byte) *Prepared {
+	p := &Prepared{segments: append([][]byte{head}, tail...)}
+	for _, b := range p.segments {
+		p.size += len(b)
 	}
 	if p.size <= flatBytes {
 		p.segments = [][]byte{slices.Concat(p.segments...)}
@@ -67,8 +67,8 @@ func newPrepared(head []byte, req *kserve.Request) *Prepared {
 
 // newPreparedSequence appends the bytes of the tensors to foot, which follows the
 // parameters of the sequence.
-func newPreparedSequence(head, foot []byte, req *kserve.Request) *Prepared {
-	p := newPrepared(foot, req)
+func newPreparedSequence(head, foot []byte, tail [][]byte) *Prepared {
+	p := newPrepared(foot, tail)
 	p.segments = append([][]byte{head}, p.segments...)
 	p.size += len(head) + sequenceWidth
 	p.sequence, p.addSequence = true, true

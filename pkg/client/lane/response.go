@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+
+	"triton/pkg/status"
 )
 
 const (
@@ -30,6 +32,10 @@ type responseReader struct {
 	length  int64 // of the body; -1 without Content-Length
 	chunked bool
 	jsonLen int
+
+	events *eventReader // nil: event streams are bodies like any other
+	stream bool         // the body is a stream of events
+	x      *Exchange    // of the response
 }
 
 func (d *responseReader) reset(src io.Reader) {
@@ -109,6 +115,10 @@ func (d *responseReader) read(x *Exchange) error {
 		}
 	}
 	x.Body, x.JSONLen = x.Body[:0], d.jsonLen
+	if d.stream && d.status/100 == 2 {
+		return d.readEvents(x)
+	}
+	d.stream = false
 	limit := int64(0)
 	switch {
 	case d.status != http.StatusOK:
@@ -119,6 +129,22 @@ func (d *responseReader) read(x *Exchange) error {
 	err := d.body(&x.Body, limit)
 	if x.JSONLen < 0 {
 		x.JSONLen = len(x.Body)
+	}
+	return err
+}
+
+// readEvents reads a stream of events to its end.
+func (d *responseReader) readEvents(x *Exchange) error {
+	d.x = x
+	d.events.reset()
+	err := d.body(&x.Body, 0)
+	if err == nil {
+		err = d.events.finish(x) // the end of the stream ends the last event too
+	}
+	x.JSONLen = len(x.Body)
+	var refused *status.Error
+	if err != nil && !errors.As(err, &refused) {
+		return fmt.Errorf("the stream broke after %d events: %w", d.events.count, err)
 	}
 	return err
 }
@@ -137,7 +163,7 @@ func (d *responseReader) head() error {
 		return fmt.Errorf("not an HTTP status: %.40q", l)
 	}
 	d.status, d.close = code, l[7] == '0'
-	d.length, d.chunked, d.jsonLen = -1, false, -1
+	d.length, d.chunked, d.jsonLen, d.stream = -1, false, -1, false
 	for {
 		l, err := d.line()
 		if err != nil {
@@ -171,6 +197,9 @@ func (d *responseReader) header(l []byte) error {
 		d.chunked = equalFold(value, "chunked")
 	case equalFold(name, "connection"):
 		d.close = equalFold(value, "close")
+	case d.events != nil && equalFold(name, "content-type"):
+		media, _, _ := bytes.Cut(value, []byte(";"))
+		d.stream = equalFold(bytes.TrimSpace(media), "text/event-stream")
 	}
 	if err != nil {
 		return fmt.Errorf("header %.80q: %w", l, err)
@@ -230,6 +259,11 @@ func (d *responseReader) take(into *[]byte, n, limit int64) error {
 			}
 		}
 		k := min(n, int64(d.w-d.r))
+		if d.stream {
+			if err := d.events.add(d.x, d.buf[d.r:d.r+int(k)]); err != nil {
+				return err
+			}
+		}
 		if keep := min(k, limit-int64(len(*into))); keep > 0 {
 			*into = append(*into, d.buf[d.r:d.r+int(keep)]...)
 		}

@@ -41,7 +41,7 @@ func TestSequencesOverHTTP(t *testing.T) {
 	c, err := newHTTP(Options{Options: client.Options{Address: "h:1"}})
 	require.NoError(t, err)
 	for _, size := range []int{5, flatBytes + 1} {
-		p, err := c.prepare(sequenceRequest(size), true)
+		p, err := c.prepare(sequenceRequest(size), Regions{}, true)
 		require.NoError(t, err)
 		for _, s := range sequencesToSend {
 			var wire []byte
@@ -97,7 +97,7 @@ func TestWritingDoesNotAllocate(t *testing.T) {
 	}()
 	c, err := newHTTP(Options{Options: client.Options{Address: "h:1"}})
 	require.NoError(t, err)
-	p, err := c.prepare(sequenceRequest(flatBytes+1), true)
+	p, err := c.prepare(sequenceRequest(flatBytes+1), Regions{}, true)
 	require.NoError(t, err)
 	l := &httpLane{}
 	allocations := testing.AllocsPerRun(100, func() {
@@ -110,7 +110,7 @@ func TestSequencesOverGRPC(t *testing.T) {
 	t.Parallel()
 	c, err := newGRPC(Options{Options: client.Options{Protocol: client.GRPC, Address: "h:1"}})
 	require.NoError(t, err)
-	p, err := c.prepare(sequenceRequest(5), true)
+	p, err := c.prepare(sequenceRequest(5), Regions{}, true)
 	require.NoError(t, err)
 	var out outgoing
 	for _, s := range sequencesToSend {

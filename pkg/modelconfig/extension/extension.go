@@ -32,13 +32,14 @@ const (
 	keyCPUs         = "python_cpus"
 	keyThreads      = "python_threads"
 	keyNice         = "python_nice"
+	keyExecute      = "python_execute_limit_milliseconds"
 )
 
 // Keys returns all parameters of this package.
 func Keys() []string {
 	return []string{
 		keyTarget, keyDelayLimit, keyAdmission, keyBuckets, keyInputs, keyPadValues, keyMask, keyOutputs,
-		keyRequirements, keyMemory, keyCPUs, keyThreads, keyNice,
+		keyRequirements, keyMemory, keyCPUs, keyThreads, keyNice, keyExecute,
 	}
 }
 

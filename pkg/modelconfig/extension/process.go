@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Process describes the processes of a Python model.
@@ -16,6 +17,8 @@ type Process struct {
 	CPUs         []int // in rising order; nil: those of the server
 	Threads      int   // of numeric libraries; 0: their default
 	Nice         int   // added to the server's nice value
+	// Execute is the longest time that a call of execute may take; 0: no limit.
+	Execute time.Duration
 }
 
 // Bounds of the parameters.
@@ -24,11 +27,12 @@ const (
 	maxCPU     = 1023     // the kernel's default limit is 1024 processors
 	maxThreads = 1024
 	maxNice    = 19
+	maxExecute = 24 * time.Hour
 )
 
 // process reads the parameters about processes; nil: none is set.
 func (r *reader) process() *Process {
-	keys := []string{keyRequirements, keyMemory, keyCPUs, keyThreads, keyNice}
+	keys := []string{keyRequirements, keyMemory, keyCPUs, keyThreads, keyNice, keyExecute}
 	i := slices.IndexFunc(keys, func(key string) bool { return r.Parameters[key] != nil })
 	if i < 0 {
 		return nil
@@ -43,6 +47,7 @@ func (r *reader) process() *Process {
 		CPUs:         r.processors(),
 		Threads:      int(r.number(keyThreads, 1, maxThreads)),
 		Nice:         int(r.number(keyNice, 0, maxNice)),
+		Execute:      time.Duration(r.number(keyExecute, 1, maxExecute.Milliseconds())) * time.Millisecond,
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package child runs supervised child processes: it starts them, talks to them in
-// frames over a socket pair, logs what they print, reports why they ended and leaves
+// frames over pipes, logs what they print, reports why they ended and leaves
 // no process and no descriptor behind. It does not know what a child does.
 package child
 
@@ -9,9 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"slices"
 	"time"
+
+	"triton/pkg/nonblock"
 )
 
 // A frame is a header of 8 bytes and a body. The header holds the length of the body
@@ -155,21 +156,40 @@ func (r *Reader) Len() int { return len(r.rest) }
 // Conn sends and receives frames. One goroutine at a time may send, and one may
 // receive.
 type Conn struct {
-	conn net.Conn
-	in   *bufio.Reader
+	from Source
+	to   io.WriteCloser
+	in   *bufio.Reader // of from
+	out  io.Writer     // to
 	head [headerBytes]byte
 	body []byte
 }
 
-// NewConn returns a Conn over a stream.
-func NewConn(c net.Conn) *Conn { return &Conn{conn: c, in: bufio.NewReaderSize(c, 16<<10)} }
+// Source is a stream that is read with a deadline.
+type Source interface {
+	io.ReadCloser
+	SetReadDeadline(t time.Time) error
+}
+
+// NewConn returns a Conn that receives from a stream and sends to another, or to the same one.
+func NewConn(from Source, to io.WriteCloser) *Conn {
+	c := &Conn{from: from, to: to, out: to}
+	var in io.Reader = from
+	if direct := nonblock.New(from); direct != nil {
+		in = direct
+	}
+	if direct := nonblock.New(to); direct != nil {
+		c.out = direct
+	}
+	c.in = bufio.NewReaderSize(in, 16<<10)
+	return c
+}
 
 // Send sends a frame.
 func (c *Conn) Send(m *Message) error {
 	if err := m.finish(); err != nil {
 		return err
 	}
-	_, err := c.conn.Write(m.buf)
+	_, err := c.out.Write(m.buf)
 	return err
 }
 
@@ -199,7 +219,7 @@ func (c *Conn) Receive() (Frame, error) {
 }
 
 // Deadline bounds how long Receive waits; the zero time means no bound.
-func (c *Conn) Deadline(t time.Time) error { return c.conn.SetReadDeadline(t) }
+func (c *Conn) Deadline(t time.Time) error { return c.from.SetReadDeadline(t) }
 
 // Close ends the connection. Calls that wait return an error.
-func (c *Conn) Close() error { return c.conn.Close() }
+func (c *Conn) Close() error { return errors.Join(c.from.Close(), c.to.Close()) }

@@ -12,7 +12,7 @@ import (
 func TestFrames(t *testing.T) {
 	t.Parallel()
 	a, b := net.Pipe()
-	from, to := NewConn(a), NewConn(b)
+	from, to := NewConn(a, a), NewConn(b, b)
 	t.Cleanup(func() {
 		require.NoError(t, from.Close())
 		require.NoError(t, to.Close())
@@ -57,7 +57,7 @@ func TestFrames(t *testing.T) {
 func TestFramesTooLarge(t *testing.T) {
 	t.Parallel()
 	a, b := net.Pipe()
-	to := NewConn(b)
+	to := NewConn(b, b)
 	defer a.Close()
 	defer to.Close()
 	go func() {
@@ -67,7 +67,7 @@ func TestFramesTooLarge(t *testing.T) {
 	}()
 	_, err := to.Receive()
 	require.ErrorIs(t, err, ErrFrame)
-	require.ErrorIs(t, NewConn(a).Send(&Message{}), ErrFrame)
+	require.ErrorIs(t, NewConn(a, a).Send(&Message{}), ErrFrame)
 }
 
 func TestReaderEnds(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 // leave half of it to those that may not.
 const maxWaiting = 64 << 20
 
-var errFull = errors.New("it does not read its event socket")
+var errFull = errors.New("it does not read its event channel")
 
-// outbox sends frames in order. A frame that the socket takes at once is sent by its sender;
+// outbox sends frames in order. A frame that the pipe takes at once is sent by its sender;
 // frames that wait are sent by a goroutine.
 type outbox struct {
 	conn    *Conn
@@ -80,7 +80,7 @@ func (o *outbox) write() {
 		if len(b) == 0 {
 			return
 		}
-		if _, err := o.conn.conn.Write(b); err != nil {
+		if _, err := o.conn.out.Write(b); err != nil {
 			o.mu.Lock()
 			o.shut() // the child has ended
 			o.mu.Unlock()

@@ -1,20 +1,24 @@
 package child
 
-import "syscall"
+import (
+	"syscall"
 
-// try writes what the socket takes without waiting, and returns how much that was.
+	"triton/pkg/nonblock"
+)
+
+// try writes what the pipe takes without waiting, and returns how much that was.
 func (o *outbox) try(b []byte) (n int) {
-	socket, ok := o.conn.conn.(syscall.Conn)
+	pipe, ok := o.conn.to.(syscall.Conn)
 	if !ok {
 		return 0
 	}
-	raw, err := socket.SyscallConn()
+	raw, err := pipe.SyscallConn()
 	if err != nil {
 		return 0
 	}
 	var failed error
 	err = raw.Write(func(fd uintptr) bool {
-		n, failed = syscall.Write(int(fd), b) // the race detector orders it before reads, as writes of package net
+		n, failed = nonblock.Write(fd, b, len(b) > nonblock.Large)
 		return true
 	})
 	if err != nil || failed != nil {

@@ -3,10 +3,10 @@ package child
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -34,28 +34,28 @@ type Process struct {
 // Start starts a child.
 func Start(s Spec) (*Process, error) {
 	p := &Process{done: make(chan struct{})}
-	control, controlEnd, err := socketPair("control")
+	control, controlEnds, err := channel("control")
 	if err != nil {
 		return nil, err
 	}
-	defer controlEnd.Close()
-	event, eventEnd, err := socketPair("event")
+	defer controlEnds.close()
+	event, eventEnds, err := channel("event")
 	if err != nil {
 		return nil, errors.Join(err, control.Close())
 	}
-	defer eventEnd.Close()
+	defer eventEnds.close()
 	out, errs, err := p.pipes(s.Line)
 	if err != nil {
 		return nil, errors.Join(err, control.Close(), event.Close())
 	}
 	defer out.end.Close()
 	defer errs.end.Close()
-	p.control = NewConn(control)
-	p.events.init(NewConn(event))
+	p.control = control
+	p.events.init(event)
 
 	cmd := exec.Command(s.Path, s.Args...) //nolint:noctx // the child outlives the call; Kill ends it
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = s.Env, s.Dir, out.end, errs.end
-	cmd.ExtraFiles = append([]*os.File{controlEnd, eventEnd}, s.Files...)
+	cmd.ExtraFiles = slices.Concat(controlEnds[:], eventEnds[:], s.Files)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	events := stream{from: event, read: func() { p.readEvents(s.Event, s.Panicked) }}
 	started := make(chan error)
@@ -66,11 +66,11 @@ func Start(s Spec) (*Process, error) {
 	return p, nil
 }
 
-// stream is a pipe or a socket that is read until the child has ended.
+// stream is a pipe or a channel that is read until the child has ended.
 type stream struct {
 	from interface{ Close() error }
 	read func()
-	end  *os.File // the child's end, which Start closes; nil for the socket
+	end  *os.File // the child's end, which Start closes; nil for a channel
 }
 
 // pipes makes the pipes of the standard output and the standard error.
@@ -157,7 +157,7 @@ func (p *Process) reap(cmd *exec.Cmd) *Exit {
 // Control returns the connection to the child. It is closed when the child has ended.
 func (p *Process) Control() *Conn { return p.control }
 
-// Post queues a frame for the event socket. It does not wait; frames for a child that has
+// Post queues a frame for the event channel. It does not wait; frames for a child that has
 // ended are dropped. A child that does not read is killed when maxWaiting bytes wait. The
 // message may be used again.
 func (p *Process) Post(m *Message) error { return p.post(m, false) }
@@ -224,7 +224,7 @@ func (p *Process) Stop(wait time.Duration) *Exit {
 	return p.Exit()
 }
 
-// Lost returns why a child whose control socket is closed has ended. It kills a child
+// Lost returns why a child whose control channel is closed has ended. It kills a child
 // that lives on.
 func (p *Process) Lost() *Exit { return p.Stop(exitGrace) }
 
@@ -239,27 +239,12 @@ func (p *Process) ended(within time.Duration) bool {
 	}
 }
 
-// socketPair returns our end, which does not block threads, and the child's.
-func socketPair(name string) (ours net.Conn, theirs *os.File, err error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("making a socket pair for a child: %w", err)
-	}
-	theirs = os.NewFile(uintptr(fds[1]), name)
-	f := os.NewFile(uintptr(fds[0]), name)
-	defer f.Close()
-	if ours, err = net.FileConn(f); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("opening the socket of a child: %w", err), theirs.Close())
-	}
-	return ours, theirs, nil
-}
-
-// readEvents calls handle with each frame of the event socket until it is closed, or
+// readEvents calls handle with each frame of the event channel until it is closed, or
 // until handle returns an error or panics: then it kills the child.
 func (p *Process) readEvents(handle func(*Process, Frame) error, panicked func(any)) {
 	defer func() {
 		if v := recover(); v != nil {
-			p.Fail("internal error while a frame of its event socket was handled")
+			p.Fail("internal error while a frame of its event channel was handled")
 			if panicked != nil {
 				panicked(v)
 			}
@@ -274,7 +259,7 @@ func (p *Process) readEvents(handle func(*Process, Frame) error, panicked func(a
 			err = handle(p, f)
 		}
 		if err != nil {
-			p.Fail("the event socket: " + err.Error())
+			p.Fail("the event channel: " + err.Error())
 			return
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-	"golang.org/x/sys/unix"
 
 	"triton/server/backend"
 )
@@ -49,7 +47,7 @@ func behave(how string) int {
 	case "orphan":
 		return wait()
 	}
-	control := NewConn(inherited(ControlFD))
+	control := inherited(ControlFD)
 	switch how {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "first")
@@ -72,12 +70,11 @@ func behave(how string) int {
 		fmt.Println(cmd.Process.Pid)
 	case "garbage":
 		for range 1000 {
-			inherited(EventFD).Write(make([]byte, 8<<10))
+			inherited(EventFD).to.Write(make([]byte, 8<<10))
 		}
 		return wait()
 	case "mute":
 		control.Close()
-		unix.Close(ControlFD)
 		return wait()
 	}
 	return answer(control)
@@ -95,7 +92,7 @@ func answer(control *Conn) int {
 		case frameExit:
 			return 0
 		case frameEvent:
-			events := NewConn(inherited(EventFD))
+			events := inherited(EventFD)
 			for f, err := events.Receive(); err == nil; f, err = events.Receive() {
 				m.Begin(f.Kind + 1).Raw(f.Body)
 				if events.Send(&m) != nil || len(f.Body) == 0 {
@@ -127,14 +124,8 @@ func wait() int {
 	return 7
 }
 
-func inherited(fd uintptr) net.Conn {
-	f := os.NewFile(fd, "inherited")
-	c, err := net.FileConn(f)
-	if err != nil {
-		panic(err)
-	}
-	return c
-}
+// inherited returns the child's end of a channel.
+func inherited(fd uintptr) *Conn { return NewConn(os.NewFile(fd, "from"), os.NewFile(fd+1, "to")) }
 
 // start starts a child whose lines go to the returned function.
 func start(t *testing.T, how string, change ...func(*Spec)) (p *Process, lines func() []string) {
@@ -183,7 +174,7 @@ func TestChildAnswersAndExits(t *testing.T) {
 	large := strings.Repeat("z", 3<<20)
 	require.Equal(t, large, ask(t, p, frameEcho, large))
 	var m Message
-	for i := range 100 { // more than the socket holds, before the child reads
+	for i := range 100 { // more than the pipe holds, before the child reads
 		m.Begin(uint8(i)).Raw([]byte(large[:(99-i)<<10]))
 		require.NoError(t, p.Post(&m))
 	}
@@ -260,8 +251,8 @@ func TestFaultyEvents(t *testing.T) {
 		event func(*Process, Frame) error
 		text  string
 	}{
-		{func(_ *Process, f Frame) error { return fmt.Errorf("%w of type %d", ErrFrame, f.Kind) }, "the event socket: malformed frame of type 0"},
-		{func(*Process, Frame) error { panic("here") }, "internal error while a frame of its event socket was handled"},
+		{func(_ *Process, f Frame) error { return fmt.Errorf("%w of type %d", ErrFrame, f.Kind) }, "the event channel: malformed frame of type 0"},
+		{func(*Process, Frame) error { panic("here") }, "internal error while a frame of its event channel was handled"},
 	} {
 		handled = 0
 		p, _ := start(t, "garbage", func(s *Spec) {
@@ -274,7 +265,7 @@ func TestFaultyEvents(t *testing.T) {
 	require.Equal(t, 1, panics)
 }
 
-// A child that does not read its event socket is killed before much waits for it.
+// A child that does not read its event channel is killed before much waits for it.
 func TestChildDoesNotRead(t *testing.T) {
 	t.Parallel()
 	p, _ := start(t, "answer")
@@ -296,7 +287,7 @@ func TestChildDoesNotRead(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, posted, maxWaiting>>20)
-	require.EqualError(t, p.Exit(), "the process was ended by signal 9 (killed): it does not read its event socket")
+	require.EqualError(t, p.Exit(), "the process was ended by signal 9 (killed): it does not read its event channel")
 	require.NoError(t, p.Post(&m))
 }
 
@@ -410,7 +401,7 @@ func TestFilesAreInherited(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
-	p, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", "echo here >&5"}, Files: []*os.File{w}})
+	p, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", "echo here >&7"}, Files: []*os.File{w}})
 	require.NoError(t, err)
 	require.Zero(t, p.Exit().Code)
 	require.NoError(t, w.Close())

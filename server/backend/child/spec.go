@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// The descriptors of a child.
+// The descriptors of a child. Each of the two channels is a pipe that the child reads, and
+// one that it writes, with the next descriptor.
 const (
-	ControlFD = 3 // a socket: the parent asks, the child answers
-	EventFD   = 4 // a socket: frames that either side sends by itself
-	FirstFile = 5 // the first of Spec.Files
+	ControlFD = 3 // the control channel: the parent asks, the child answers
+	EventFD   = 5 // the event channel: frames that either side sends by itself
+	FirstFile = 7 // the first of Spec.Files
 )
 
 // Spec says what to run.
@@ -24,7 +25,7 @@ type Spec struct {
 	// Line gets each line that the child prints, without its end. The calls for one
 	// stream do not overlap. Nil: the lines are dropped.
 	Line func(stderr bool, line string)
-	// Event gets each frame of the event socket; the calls do not overlap, and the
+	// Event gets each frame of the event channel; the calls do not overlap, and the
 	// last one has returned when Exit returns. It must not wait for the child. After an
 	// error, such as ErrFrame, there are no more calls, and the child is killed. Nil: the
 	// frames are dropped.
@@ -38,7 +39,7 @@ type Spec struct {
 const (
 	termGrace  = time.Second            // between SIGTERM and SIGKILL
 	drainGrace = 500 * time.Millisecond // for the rest of the output of a child that has ended
-	// exitGrace is how long a child may live after its control socket was closed.
+	// exitGrace is how long a child may live after its control channel was closed.
 	exitGrace = 2 * time.Second
 )
 

@@ -75,14 +75,14 @@ func TestModelsThatBreakTheProtocol(t *testing.T) {
 	const ended = "Stub process 'm_0' is not healthy. The cause: the process "
 	const killed = ended + "was ended by signal 9 (killed): "
 	for name, c := range map[string]struct{ code, text string }{
-		"control socket":           {"os.write(3, b'\\xff' * 8)", killed + "the control socket: malformed frame: a body of 4294967295 bytes"},
-		"control socket, types":    {"os.write(3, b'\\0' * 64)", killed + "the control socket: malformed frame"},
-		"control socket, results":  {"os.write(3, b'\\x02\\0\\0\\0\\x13\\0\\0\\0ab')", killed + "the control socket: malformed frame"},
-		"event socket":             {"os.write(4, b'\\0' * 1000); threading.Event().wait()", killed + "the event socket: malformed frame of type 0"},
-		"event socket, large":      {"os.write(4, b'\\xff' * 8); threading.Event().wait()", killed + "the event socket: malformed frame: a body of 4294967295 bytes"},
-		"event socket, not read":   {"while True: os.write(4, b'\\x0c\\0\\0\\0\\x24\\0\\0\\0' + b'\\0' * 12)", killed + "it does not read its event socket"},
-		"closed sockets":           {"os.closerange(3, 5)", ended},
-		"closed and still running": {"os.closerange(3, 5); threading.Event().wait()", ended},
+		"control channel":          {"os.write(4, b'\\xff' * 8)", killed + "the control channel: malformed frame: a body of 4294967295 bytes"},
+		"control channel, types":   {"os.write(4, b'\\0' * 64)", killed + "the control channel: malformed frame"},
+		"control channel, results": {"os.write(4, b'\\x02\\0\\0\\0\\x13\\0\\0\\0ab')", killed + "the control channel: malformed frame"},
+		"event channel":            {"os.write(6, b'\\0' * 1000); threading.Event().wait()", killed + "the event channel: malformed frame of type 0"},
+		"event channel, large":     {"os.write(6, b'\\xff' * 8); threading.Event().wait()", killed + "the event channel: malformed frame: a body of 4294967295 bytes"},
+		"event channel, not read":  {"while True: os.write(6, b'\\x0c\\0\\0\\0\\x24\\0\\0\\0' + b'\\0' * 12)", killed + "it does not read its event channel"},
+		"closed channels":          {"os.closerange(3, 7)", ended},
+		"closed and still running": {"os.closerange(3, 7); threading.Event().wait()", ended},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,7 +103,7 @@ func TestStoppedProcess(t *testing.T) {
 	h.spec.Settings["stub-timeout-seconds"] = "1"
 	m, err := h.backend.Load(t.Context(), h.spec)
 	require.NoError(t, err)
-	for _, size := range []int{1, 4 << 20} { // the larger one does not fit into the socket
+	for _, size := range []int{1, 4 << 20} { // the larger one does not fit into the pipe
 		in, err := m.NewInstance(t.Context(), backend.Placement{Name: "m_0"})
 		require.NoError(t, err)
 		require.NoError(t, syscall.Kill(in.(*instance).child.process.PID(), syscall.SIGSTOP))

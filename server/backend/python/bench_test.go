@@ -110,8 +110,8 @@ func resultBody(t testing.TB, data []byte) []byte {
 	from, to := net.Pipe()
 	defer from.Close()
 	defer to.Close()
-	go child.NewConn(from).Send(&m)
-	f, err := child.NewConn(to).Receive()
+	go child.NewConn(from, from).Send(&m)
+	f, err := child.NewConn(to, to).Receive()
 	if err != nil {
 		t.Fatal(err)
 	}

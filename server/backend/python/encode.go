@@ -58,7 +58,11 @@ func (in *instance) putForm(m *child.Message, r *infer.Request, inputs []kserve.
 	}
 	m.Uint32(uint32(len(inputs)))
 	for i := range inputs {
-		putHead(m, inputs[i].Name, inputs[i].DataType, inputs[i].Shape)
+		shape := inputs[i].Shape
+		if in.model.inputShapes != nil {
+			shape = in.model.inputShapes.shape(&inputs[i], in.model.lead)
+		}
+		putHead(m, inputs[i].Name, inputs[i].DataType, shape)
 	}
 }
 

@@ -1,6 +1,6 @@
 package python
 
-// The frames to a child, on the control socket.
+// The frames to a child, on the control channel.
 const (
 	frameLoad     = 1 // JSON: what to import, and the arguments of initialize
 	frameComplete = 2 // JSON: what to import, and the configuration to complete
@@ -9,7 +9,7 @@ const (
 	frameGrant    = 5 // answers frameNeed
 )
 
-// The frames from a child, on the control socket.
+// The frames from a child, on the control channel.
 const (
 	frameHello  = 16 // JSON: the interpreter
 	frameDone   = 17 // answers frameLoad, frameComplete and frameFinalize
@@ -18,7 +18,7 @@ const (
 	frameNeed   = 20 // asks for memory for the outputs of the batch
 )
 
-// The frames from a child, on the event socket.
+// The frames from a child, on the event channel.
 const (
 	frameLog         = 32 // a log record
 	frameSend        = 33 // a response of a response sender
@@ -32,7 +32,7 @@ const (
 	frameReadiness   = 41 // answers frameCheck
 )
 
-// The frames to a child, on the event socket.
+// The frames to a child, on the event channel.
 const (
 	frameBlock    = 48 // answers frameReserve
 	frameAnswer   = 49 // answers a question

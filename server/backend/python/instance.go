@@ -26,6 +26,7 @@ type instance struct {
 	results []result // of it
 	text    []byte
 	guard   guard
+	limit   *deadline // of a call of execute
 }
 
 var (
@@ -36,6 +37,9 @@ var (
 func newInstance(m *model, c *process) *instance {
 	in := &instance{model: m, child: c, events: c.events, ended: make(chan struct{})}
 	in.guard.end = c.process.Kill
+	in.limit = newDeadline(m.executeLimit, func() {
+		c.process.Fail("execute took longer than " + m.executeLimit.String() + " (python_execute_limit_milliseconds)")
+	})
 	go func() {
 		defer close(in.ended)
 		in.events.end(unhealthy(c.name, c.process.Exit()))
@@ -62,7 +66,9 @@ func (in *instance) Execute(ctx context.Context, b *infer.Batch) error {
 	in.guard.enter(ctx)
 	defer in.guard.leave()
 	first := in.events.add(b.Requests, in.model.decoupled)
+	in.limit.begin()
 	err := in.execute(b, first)
+	in.limit.end()
 	if err != nil {
 		in.events.discard(first, len(b.Requests))
 	}
@@ -157,7 +163,7 @@ func (in *instance) withdraw() {
 	}
 }
 
-// lost returns the error of a child whose control socket is closed, after the requests that
+// lost returns the error of a child whose control channel is closed, after the requests that
 // earlier batches left to response senders have ended.
 func (in *instance) lost() error {
 	err := in.child.lost()

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
@@ -25,12 +26,16 @@ type model struct {
 	program     program
 	environment env.Environment
 	limits      string // the argument of runner.py; empty: there are no limits
-	modules     *modules
-	runtime     string // the directory of the modules that children import
-	config      string // the configuration as JSON
-	outputs     []string
-	decoupled   bool
-	models      infer.Submitter // what the model may call; nil: none
+	// executeLimit is the longest time that a call of execute may take; 0: no limit.
+	executeLimit              time.Duration
+	modules                   *modules
+	runtime                   string // the directory of the modules that children import
+	config                    string // the configuration as JSON
+	outputs                   []string
+	decoupled                 bool
+	lead                      int // dimensions of the batch in shapes: 0 or 1
+	inputShapes, outputShapes reshapes
+	models                    infer.Submitter // what the model may call; nil: none
 
 	mu      sync.Mutex
 	orphans orphans
@@ -47,6 +52,10 @@ func (m *model) configure() error {
 		m.outputs = append(m.outputs, out.GetName())
 	}
 	slices.Sort(m.outputs)
+	if m.spec.Config.GetMaxBatchSize() > 0 {
+		m.lead = 1
+	}
+	m.inputShapes, m.outputShapes = reshapesOf(m.spec.Config)
 	return nil
 }
 

@@ -23,9 +23,8 @@ class TritonPythonModel:
         if isinstance(v, pb_utils.Tensor): return v
         return pb_utils.Tensor("OUT", np.array([str(v)], dtype=object))
     def exported(self):
-        import _triton_dlpack
         gc.collect()
-        return len(_triton_dlpack._exported)
+        return sum(type(x).__name__ == "_Slot" for x in gc.get_objects())
 `
 
 // exchange starts a model that has imported modules.

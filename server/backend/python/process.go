@@ -15,7 +15,7 @@ import (
 	"triton/server/backend/child"
 )
 
-// process is a running child: its sockets, its hello and its events.
+// process is a running child: its channels, its hello and its events.
 type process struct {
 	name    string // of the instance
 	process *child.Process
@@ -100,14 +100,14 @@ func (c *process) ask(ctx context.Context, kind uint8, question any) ([]byte, er
 	return f.Body, nil
 }
 
-// lost returns the error of a child whose control socket is closed.
+// lost returns the error of a child whose control channel is closed.
 func (c *process) lost() error {
 	return unhealthy(c.name, c.process.Lost())
 }
 
 // violated ends a child that has violated the protocol, and returns the error.
 func (c *process) violated(err error) error {
-	c.process.Fail("the control socket: " + err.Error())
+	c.process.Fail("the control channel: " + err.Error())
 	return unhealthy(c.name, c.process.Exit())
 }
 

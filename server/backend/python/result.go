@@ -142,7 +142,12 @@ func (e *events) body(r *child.Reader, kind uint8, in *instance) *infer.Response
 	}
 	n := r.Uint32()
 	for i := uint32(0); i < n && r.Err() == nil; i++ {
-		if err := e.tensor(r, resp.AddOutput(), in); err != nil && resp.Err == nil {
+		t := resp.AddOutput()
+		err := e.tensor(r, t, in)
+		if err == nil && e.model.outputShapes != nil {
+			err = e.model.reshapeOutput(t)
+		}
+		if err != nil && resp.Err == nil {
 			resp.Err = err
 		}
 	}

@@ -6,16 +6,17 @@ import struct
 import _triton_base as _base
 import _triton_response as _response
 from _triton_base import ErrorCode, TritonError, TritonModelException
-from _triton_channel import CALL, CANCEL_CALL, INLINE, TENSOR, U32, U64, text
+from _triton_channel import CALL, CANCEL_CALL, EMPTY, INLINE, U32, text
 from _triton_memory import Block
 from _triton_tensor import Tensor
 
-VERSION = struct.Struct("<q")
+VERSION = struct.Struct("<qQ")  # version, number of the traced request
 CORRELATION = struct.Struct("<BQ")
 SETTINGS = struct.Struct("<IQ")  # flags, timeout
-FLAGS = struct.Struct("<BB")  # final, whether there is a response
-CODE = struct.Struct("<B")
 OUTPUT = struct.Struct("<IQQQ")  # block, its offset, the tensor's, size
+
+_HEADS = 1024  # how many names, data types and shapes are kept
+_heads = {}
 
 
 NO_GPU = ("BackendMemory::Create, all allocation types failed:\n"
@@ -84,9 +85,8 @@ def call(request, decoupled, responses):
     number = request._correlation
     named = isinstance(number, str)
     body = b"".join((
-        bytes([bool(decoupled)]), text(request._model), VERSION.pack(request._version),
-        U64.pack(request.trace()._request), text(request._id),
-        CORRELATION.pack(named, 0 if named else number), text(number if named else ""),
+        b"\x01" if decoupled else b"\x00", text(request._model), VERSION.pack(request._version, request.trace()._request),
+        text(request._id), CORRELATION.pack(named, 0 if named else number), text(number) if named else EMPTY,
         SETTINGS.pack(request._flags & 0xFFFFFFFF, request._timeout), text(request._parameters),
         U32.pack(len(request._outputs)), *map(text, request._outputs), *tensors))
     responses.number = host.open(responses, waits=responses.on_first is None)
@@ -95,31 +95,53 @@ def call(request, decoupled, responses):
 
 
 def decode(body):
-    final, full = body.unpack(FLAGS)
+    frame, at = body.body, body.at
     response = _response.InferenceResponse()
-    response._final = bool(final)
-    if not full:
+    response._final = frame[at] != 0
+    if not frame[at + 1]:
         return response
-    if body.unpack(CODE)[0] == _response.ERROR:
-        code = body.unpack(CODE)[0]
+    if frame[at + 2] == _response.ERROR:
+        code = frame[at + 3]
+        body.at = at + 4
         response._error = TritonError(body.text(), ErrorCode(code))
         return response
+    body.at = at + 3
     response._parameters = body.text()
-    blocks = {}
-    for _ in range(body.unpack(U32)[0]):
-        name = body.text()
-        dtype, rank = body.unpack(TENSOR)
-        shape = body.shape(rank)
-        number, base, offset, size = body.unpack(OUTPUT)
+    count, = U32.unpack_from(frame, body.at)
+    at = body.at + 4
+    blocks = None
+    for _ in range(count):
+        name, dtype, shape, at = head(frame, at)
+        number, base, offset, size = OUTPUT.unpack_from(frame, at)
+        at += OUTPUT.size
+        memory = None
         if number == INLINE:
-            memory, offset = body.body, body.at + offset
-            body.at = offset + size
-        else:
-            if number and number not in blocks:
-                blocks[number] = Block(number, base, 0, _base.host)
+            memory, offset = frame, at + offset
+            at = offset + size
+        elif number:
+            if blocks is None:
+                blocks = {}
             memory = blocks.get(number)
+            if memory is None:
+                memory = blocks[number] = Block(number, base, 0, _base.host)
         response._outputs.append(Tensor._input(name, dtype, shape, memory, (offset, size)))
     return response
+
+
+def head(frame, at):
+    """Reads the name, the data type and the shape of an output, and returns where they end. It keeps those that it
+    has read."""
+    rank_at = at + 5 + U32.unpack_from(frame, at)[0]
+    end = rank_at + 1 + 8 * frame[rank_at]
+    key = bytes(frame[at:end])
+    known = _heads.get(key)
+    if known is None:
+        if len(_heads) >= _HEADS:
+            _heads.clear()
+        rank = key[rank_at - at]
+        known = _heads[key] = (key[4:rank_at - at - 1].decode("utf-8", "replace"), key[rank_at - at - 1],
+                               struct.unpack_from(f"<{rank}q", key, rank_at - at + 1))
+    return *known, end
 
 
 class ResponseIterator:

@@ -1,6 +1,10 @@
 """DLPack capsules, made and read without native code."""
 
 import ctypes
+import sys
+from _socket import CAPI
+
+import numpy
 
 from _triton_base import TritonModelException
 
@@ -24,7 +28,6 @@ class DLTensor(ctypes.Structure):
 
 
 Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-Destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 
 class DLManagedTensor(ctypes.Structure):
@@ -32,44 +35,45 @@ class DLManagedTensor(ctypes.Structure):
 
 
 def _function(name, result, *arguments):
-    """A function of the interpreter; it takes a capsule that is being destroyed as an address."""
     return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
 
 
-_new = _function("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, Destructor)
-_is_valid = _function("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
-_pointer = _function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+_pointer = _function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
 _set_name = _function("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
 
-Capsule = type(_new(1, b"type", Destructor()))
-
-_exported = {}  # by the address of a structure: what it needs until its deleter is called
+Capsule = type(CAPI)
 
 
-@Deleter
-def _delete(address):
-    _exported.pop(address, None)
+class _Slot:
+    """Memory, as numpy sees it. Every array over it keeps its owner alive."""
+
+    __slots__ = ("__array_interface__", "owner")
 
 
-@Destructor
-def _destroy(capsule):
-    """Ends a capsule that was not used."""
-    if _is_valid(capsule, FRESH):
-        _exported.pop(_pointer(capsule, FRESH), None)
+def array_over(address, dtype, shape, owner):
+    """An array over memory that owner keeps."""
+    if 0 in shape:
+        return numpy.empty(shape, dtype)
+    slot = _Slot()
+    slot.owner = owner
+    slot.__array_interface__ = {
+        "version": 3, "shape": shape, "typestr": numpy.dtype(dtype).str, "data": (address, False)}
+    return numpy.asarray(slot)
+
+
+def _tensor(capsule):
+    """The structure that a capsule points to."""
+    return DLManagedTensor.from_address(_pointer(capsule, FRESH))
 
 
 def export(address, dtype, shape, keep):
-    """Returns a capsule over memory that keep keeps."""
-    managed = DLManagedTensor()
-    dims = (ctypes.c_int64 * len(shape))(*shape)
-    t = managed.dl_tensor
-    t.data, t.device_type, t.ndim, t.lanes = address, CPU, len(shape), 1
-    t.code, t.bits = FROM_TRITON[dtype]
-    t.shape = ctypes.cast(dims, ctypes.POINTER(ctypes.c_int64))
-    managed.deleter = _delete
-    at = ctypes.addressof(managed)
-    _exported[at] = managed, dims, keep
-    return _new(at, FRESH, _destroy)
+    """Returns a capsule over memory that keep keeps. numpy makes it, because a destructor in Python would lose the
+    exception that ends the use of a capsule, such as that of a package that does not know the data type."""
+    code, bits = FROM_TRITON[dtype]
+    capsule = array_over(address, f"u{bits // 8}", shape, keep).__dlpack__()
+    t = _tensor(capsule).dl_tensor
+    t.code, t.bits = code, bits
+    return capsule
 
 
 class Imported:
@@ -81,6 +85,39 @@ class Imported:
     def __del__(self):
         if self.managed.deleter:
             self.managed.deleter(ctypes.addressof(self.managed))
+
+
+def on_host(obj):
+    """The object itself, or a copy in the memory of the CPU if it is on a GPU: a tensor, an array or a capsule. The
+    package that the object belongs to makes the copy, in the order of its stream."""
+    if isinstance(obj, Capsule):
+        return obj if _tensor(obj).dl_tensor.device_type != CUDA else _capsule_on_host(obj)
+    if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__") or obj.__dlpack_device__()[0] != CUDA:
+        return obj
+    for copy in ("cpu", "get"):  # of torch and others, and of cupy
+        if callable(getattr(obj, copy, None)):
+            return getattr(obj, copy)()
+    try:
+        return obj.__dlpack__(dl_device=(CPU, 0))  # DLPack 1.0, such as of jax
+    except (TypeError, BufferError, ValueError):
+        return obj
+
+
+# What takes a capsule and copies it to the memory of the CPU, by the name of the package.
+_TAKERS = {
+    "torch": lambda torch, capsule: torch.utils.dlpack.from_dlpack(capsule).cpu(),
+    "cupy": lambda cupy, capsule: cupy.fromDlpack(capsule).get(),
+    "tensorflow": lambda tf, capsule: tf.experimental.dlpack.from_dlpack(capsule).numpy(),
+}
+
+
+def _capsule_on_host(capsule):
+    """A copy of a tensor on a GPU, of which only the capsule is known: one of the packages that the model uses takes
+    it."""
+    for name, take in _TAKERS.items():
+        if name in sys.modules:
+            return take(sys.modules[name], capsule)
+    return capsule
 
 
 def capsule_of(obj):
@@ -98,14 +135,15 @@ def capsule_of(obj):
 def check_device(device):
     if device == CUDA:
         raise TritonModelException(
-            "DLPack capsule passed pointer to memory allocated on GPU device,           when GPU is not available")
+            "DLPack capsule passed pointer to memory allocated on GPU device,           when GPU is not available: "
+            "pass a tensor that can copy itself to the CPU, as those of torch and cupy can")
     if device not in (CPU, CUDA_HOST):
         raise TritonModelException(f"DLDevice type {device} is not support by Python backend.")
 
 
 def consume(capsule):
     """Takes over the memory of a capsule: its address, Triton's data type, the shape and the owner."""
-    managed = DLManagedTensor.from_address(_pointer(id(capsule), FRESH))
+    managed = _tensor(capsule)
     t = managed.dl_tensor
     shape = tuple(t.shape[i] for i in range(t.ndim))
     if t.strides and not contiguous(shape, t.strides):

@@ -2,7 +2,6 @@
 
 import os
 import struct
-import sys
 import threading
 from _thread import allocate_lock
 
@@ -39,28 +38,24 @@ class Reader:
 
 
 class Host:
-    def __init__(self, control):
+    def __init__(self, control, events=None):
         self.control = control
-        self.events = wire.Channel(wire.EVENT)
+        self.events = events or wire.Channel(wire.EVENT)
         self.regions = Regions()
         self.arena = Arena(self)
         self.executing = False
-        self.sends = 0  # responses that were sent on the event socket
+        self.sends = 0  # responses that were sent on the event channel
         self.released, self.forgotten, self.metrics = [], [], []
         self.lock = threading.RLock()
         self.waiting, self.last, self.reader = {}, 0, None
         self.leading, self.followers = False, []  # of wait
-        os.register_at_fork(after_in_child=self.forked)
 
-    def forked(self):
+    def cut(self):
         """Cuts off a process that model.py has forked off: it has copies of the requests and
         of what gives them back, and would answer in place of this one."""
-        self.give_back = lambda: None  # before the arena lets go of its block
-        self.log = print_log
+        self.give_back = lambda: None
         self.control.cut()
         self.events.cut()
-        self.lock, self.arena = threading.RLock(), Arena(self)
-        self.leading, self.followers = False, []
 
     # Memory.
 
@@ -236,11 +231,6 @@ class Host:
                     self.write(block.base + offset + at, n, payload)
                     parts[index] = PLACE.pack(block.number, offset + at, n)
         return parts, (block, large)
-
-
-def print_log(level, file, line, message):
-    """Logs where the server reads what its processes print."""
-    print(f"{os.path.basename(file)}:{line}] {message}", file=sys.stderr, flush=True)
 
 
 def take(values):

@@ -79,9 +79,13 @@ class InferenceRequest:
             sequences = isinstance(inputs, SEQUENCE) and isinstance(requested_output_names, SEQUENCE)
             inputs, outputs = list(inputs), {to_str(name) for name in requested_output_names}
             valid = (
-                sequences and correlation_id is not None and fits(flags, 32) and fits(timeout, 64) and all(isinstance(x, str) for x in (request_id, model_name, *outputs))
-                and all(t is None or isinstance(t, Tensor) for t in inputs) and isinstance(model_version, int)
+                sequences and correlation_id is not None and fits(flags, 32) and fits(timeout, 64)
+                and isinstance(request_id, str) and isinstance(model_name, str) and isinstance(model_version, int)
                 and isinstance(preferred_memory, PreferredMemory) and isinstance(trace, InferenceTrace))
+            for name in outputs:
+                valid = valid and isinstance(name, str)
+            for t in inputs:
+                valid = valid and (t is None or isinstance(t, Tensor))
         except TypeError:
             valid = False
         if not valid:
@@ -93,10 +97,11 @@ class InferenceRequest:
                 "c_python_backend_utils.PreferredMemory, trace: c_python_backend_utils.InferenceTrace, "
                 "parameters: object = None)")
         self._parameters = _response.parameters_text(parameters)
-        if not isinstance(correlation_id, (int, str)):
-            raise TritonModelException("Correlation ID must be integer or string")
-        if isinstance(correlation_id, bool):
-            correlation_id = int(correlation_id)
+        if type(correlation_id) is not int:
+            if not isinstance(correlation_id, (int, str)):
+                raise TritonModelException("Correlation ID must be integer or string")
+            if isinstance(correlation_id, bool):
+                correlation_id = int(correlation_id)
         if isinstance(correlation_id, int) and not fits(correlation_id, 64):
             raise RuntimeError("Unable to cast Python instance to C++ type (#define PYBIND11_DETAILED_ERROR_MESSAGES "
                                "or compile in debug mode for details)")

@@ -24,12 +24,6 @@ _HEADS = 1024  # how many names, data types and shapes are kept as frames have t
 _heads = {}
 
 
-class _Slot:
-    """Memory of a DLPack capsule, as numpy sees it. Every array over it keeps it alive."""
-
-    __slots__ = ("__array_interface__", "owner")
-
-
 class _View(numpy.ndarray):
     """The first array over a block. Every array over it keeps the block."""
 
@@ -185,8 +179,11 @@ class Tensor:
                             f"Invoked with: {name!r}, {obj!r}")
         if name == "":
             raise TritonModelException("Tensor name cannot be an empty string.")
-        address, dtype, shape, owner = _dlpack.consume(_dlpack.capsule_of(obj))
-        array = _array(address, numpy.uint16 if dtype == _BF16 else _NUMPY[dtype], shape, owner)
+        host = _dlpack.on_host(obj)
+        if host is not obj and isinstance(host, numpy.ndarray):
+            return Tensor(name, host)
+        address, dtype, shape, owner = _dlpack.consume(_dlpack.capsule_of(host))
+        array = _dlpack.array_over(address, numpy.uint16 if dtype == _BF16 else _NUMPY[dtype], shape, owner)
         t = Tensor._input(name, dtype, shape, None, None)
         if dtype == _BF16:
             t._data = array
@@ -230,17 +227,6 @@ def _address(array):
 
 
 _base.native(Tensor)
-
-
-def _array(address, dtype, shape, owner):
-    """An array over memory that owner keeps."""
-    if 0 in shape:
-        return numpy.empty(shape, dtype)
-    slot = _Slot()
-    slot.owner = owner
-    slot.__array_interface__ = {
-        "version": 3, "shape": shape, "typestr": numpy.dtype(dtype).str, "data": (address, False)}
-    return numpy.asarray(slot)
 
 
 def _serialize(array):

@@ -1,7 +1,7 @@
 """The program of a child process that runs one instance of a Python model.
 
-It answers the frames of the server on descriptor 3, exchanges others on descriptor 4 and
-finds tensors in the memory file with descriptor 5. The frames are in
+It answers the frames of the server on the control channel, exchanges others on the event
+channel and finds tensors in the memory file. The frames are in
 docs/adr/0022-child-processes.md.
 """
 
@@ -47,10 +47,12 @@ class Runner:
             import numpy
             about["numpy"] = numpy.__version__
             import _triton_batch
+            import _triton_fork
             import _triton_response
             import c_python_backend_utils
             native, response = c_python_backend_utils, _triton_response
             self.batches = _triton_batch.Batches(self.host)
+            _triton_fork.watch()
         except Exception as e:
             about["error"] = f"{type(e).__name__}: {e}"
         self.control.send(wire.HELLO, json.dumps(about).encode())

@@ -1,4 +1,5 @@
-package ui
+// Package uitest has a terminal for tests of live views.
+package uitest
 
 import (
 	"regexp"
@@ -7,9 +8,9 @@ import (
 	"sync"
 )
 
-// screen is a terminal that keeps what scrolls out of it. It obeys the control
-// sequences that bubbletea uses.
-type screen struct {
+// Screen is a terminal that keeps what scrolls out of it. It obeys the control
+// sequences that bubbletea uses and ignores colors.
+type Screen struct {
 	mu            sync.Mutex
 	width, height int
 	lines         [][]rune // with those that have scrolled out
@@ -20,9 +21,11 @@ type screen struct {
 	err           error    // what Write returns
 }
 
-func newScreen(width, height int) *screen { return &screen{width: width, height: height} }
+// New returns an empty screen.
+func New(width, height int) *Screen { return &Screen{width: width, height: height} }
 
-func (s *screen) size() (width, height int) {
+// Size returns the columns and the rows of the screen.
+func (s *Screen) Size() (width, height int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.width, s.height
@@ -30,7 +33,8 @@ func (s *screen) size() (width, height int) {
 
 var control = regexp.MustCompile(`^\x1b(?:\[(\??)([0-9;]*)([@A-Za-z])|M)`)
 
-func (s *screen) Write(b []byte) (int, error) {
+// Write draws a text with its control sequences.
+func (s *Screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
@@ -57,7 +61,7 @@ func (s *screen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (s *screen) control(sequence, kind, number string) {
+func (s *Screen) control(sequence, kind, number string) {
 	n, _ := strconv.Atoi(number)
 	count := max(n, 1)
 	s.line()
@@ -96,7 +100,7 @@ func (s *screen) control(sequence, kind, number string) {
 	s.line()
 }
 
-func (s *screen) erase(below bool, n int) {
+func (s *Screen) erase(below bool, n int) {
 	l := s.lines[s.row]
 	switch n {
 	case 0:
@@ -112,7 +116,7 @@ func (s *screen) erase(below bool, n int) {
 	}
 }
 
-func (s *screen) insertLines(n int) {
+func (s *Screen) insertLines(n int) {
 	bottom := s.top + s.height
 	for range n {
 		s.lines = append(s.lines[:s.row], append([][]rune{nil}, s.lines[s.row:]...)...)
@@ -121,7 +125,7 @@ func (s *screen) insertLines(n int) {
 	s.col = 0
 }
 
-func (s *screen) insertCells(n int) {
+func (s *Screen) insertCells(n int) {
 	l := s.lines[s.row]
 	if s.col < len(l) {
 		l = append(l[:s.col], append([]rune(strings.Repeat(" ", n)), l[s.col:]...)...)
@@ -129,19 +133,19 @@ func (s *screen) insertCells(n int) {
 	}
 }
 
-func (s *screen) line() {
+func (s *Screen) line() {
 	for len(s.lines) <= s.row {
 		s.lines = append(s.lines, nil)
 	}
 }
 
-func (s *screen) down() {
+func (s *Screen) down() {
 	s.row++
 	s.line()
 	s.top = max(s.top, s.row-s.height+1)
 }
 
-func (s *screen) put(r rune) {
+func (s *Screen) put(r rune) {
 	if s.col == s.width {
 		s.col = 0
 		s.down()
@@ -154,15 +158,43 @@ func (s *screen) put(r rune) {
 	s.col++
 }
 
-// set changes the screen while a view is on it.
-func (s *screen) set(change func()) {
+// Resize changes the width.
+func (s *Screen) Resize(width int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	change()
+	s.width = width
+}
+
+// Fail makes Write return an error; nil ends that.
+func (s *Screen) Fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+// Hidden reports whether the cursor is hidden.
+func (s *Screen) Hidden() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hidden
+}
+
+// Column returns the column of the cursor, from 0.
+func (s *Screen) Column() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.col
+}
+
+// Unknown returns the control sequences that were not obeyed.
+func (s *Screen) Unknown() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unknown
 }
 
 // String returns everything that was shown, with what has scrolled out.
-func (s *screen) String() string {
+func (s *Screen) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lines := make([]string, len(s.lines))

@@ -1,0 +1,95 @@
+// Package complete suggests arguments of flags to shells, which ask with cobra's commands
+// __complete. It prints no errors: where nothing is known, nothing is suggested.
+package complete
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"triton/pkg/client"
+	"triton/repo"
+)
+
+// Func suggests arguments that begin with prefix.
+type Func func(cmd *cobra.Command, prefix string) []string
+
+// Flags registers functions for flags of a command. A flag that has none takes a file.
+func Flags(cmd *cobra.Command, functions map[string]Func) {
+	for name, f := range functions {
+		err := cmd.RegisterFlagCompletionFunc(name, func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			return Matching(f(cmd, prefix), prefix), cobra.ShellCompDirectiveNoFileComp
+		})
+		if err != nil {
+			panic(err) // the command has no such flag
+		}
+	}
+}
+
+// Folders marks flags whose arguments are folders.
+func Folders(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		if err := cmd.MarkFlagDirname(name); err != nil {
+			panic(err) // the command has no such flag
+		}
+	}
+}
+
+// Values suggests fixed arguments.
+func Values(values ...string) Func {
+	return func(*cobra.Command, string) []string { return values }
+}
+
+// Nothing suggests no argument, and no file either.
+func Nothing(*cobra.Command, string) []string { return nil }
+
+// Matching returns the values that begin with prefix.
+func Matching(values []string, prefix string) []string {
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, prefix) })
+}
+
+// RepositoryModels returns the names of the models in repositories.
+func RepositoryModels(folders []string) []string {
+	var names []string
+	for _, folder := range folders {
+		models, err := repo.Open(folder)
+		if err != nil {
+			continue
+		}
+		for _, m := range models {
+			names = append(names, m.Name)
+		}
+	}
+	return unique(names)
+}
+
+// serverTime is how long a server may take to answer: somebody waits at the keyboard.
+const serverTime = time.Second
+
+// ServerModels asks a server for the names of its models.
+func ServerModels(ctx context.Context, o client.Options) []string {
+	ctx, cancel := context.WithTimeout(ctx, serverTime)
+	defer cancel()
+	c, err := client.New(o)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = c.Close() }()
+	index, err := c.Index(ctx, false)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, m := range index {
+		names = append(names, m.GetName())
+	}
+	return unique(names)
+}
+
+func unique(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}

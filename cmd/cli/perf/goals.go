@@ -1,0 +1,89 @@
+package perf
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"triton/perf"
+)
+
+// goal matches one goal of --stop-when: ci<2%, ci(p99)<5%.
+var goal = regexp.MustCompile(`^ci(?:\(([a-z0-9.]+)\))?<=?([0-9.]+)%$`)
+
+// setStopWhen reads the goals of --stop-when. A goal without a figure is for those that decide
+// stability, which addFigures adds.
+func (o *options) setStopWhen(text string) error {
+	o.config.StopWhen = nil
+	for part := range strings.SplitSeq(strings.ReplaceAll(text, " ", ""), ",") {
+		m := goal.FindStringSubmatch(part)
+		if m == nil {
+			return fmt.Errorf("Failed to parse --stop-when. '%s' is not of the form ci<2%%, ci(throughput)<2%%, ci(avg)<2%% or ci(p99)<2%%.", part)
+		}
+		percent, err := strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			return parseError("--stop-when", part)
+		}
+		g := perf.Goal{Figure: m[1], Width: percent / 100}
+		check := g
+		if g.Figure == "" {
+			check.Figure = perf.ThroughputFigure
+		}
+		if err := check.Validate(); err != nil {
+			return fmt.Errorf("Failed to parse --stop-when. %w.", err)
+		}
+		o.config.StopWhen = append(o.config.StopWhen, g)
+	}
+	return nil
+}
+
+// addFigures replaces goals without a figure by goals for the throughput and for the latency that
+// decides stability.
+func (o *options) addFigures() {
+	c := &o.config
+	latency := perf.AverageFigure
+	if c.Percentile > 0 {
+		latency = "p" + strconv.FormatFloat(c.Percentile, 'g', -1, 64)
+	}
+	var goals []perf.Goal
+	for _, g := range c.StopWhen {
+		if g.Figure != "" {
+			goals = append(goals, g)
+			continue
+		}
+		goals = append(goals, perf.Goal{Figure: perf.ThroughputFigure, Width: g.Width})
+		if !c.Async {
+			goals = append(goals, perf.Goal{Figure: latency, Width: g.Width})
+		}
+	}
+	c.StopWhen = goals
+}
+
+// The conditions of --fail-on.
+const (
+	failOnUnstable = "unstable"
+	failOnErrors   = "errors"
+	failOnLate     = "late"
+	failOnNone     = "none"
+)
+
+// setFailOn reads the conditions of --fail-on.
+func (o *options) setFailOn(text string) error {
+	o.failOn = nil
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		if !slices.Contains([]string{failOnUnstable, failOnErrors, failOnLate, failOnNone}, part) {
+			return fmt.Errorf("Failed to parse --fail-on. Unsupported condition provided: '%s'. The available conditions are unstable, errors, late and none.", part)
+		}
+		o.failOn = append(o.failOn, part)
+	}
+	if slices.Contains(o.failOn, failOnNone) && len(o.failOn) > 1 {
+		return fmt.Errorf("Failed to parse --fail-on. 'none' excludes other conditions.")
+	}
+	o.config.TolerateErrors = !o.failsOn(failOnErrors)
+	return nil
+}
+
+func (o *options) failsOn(condition string) bool { return slices.Contains(o.failOn, condition) }

@@ -1,0 +1,228 @@
+// Package inprocess is a perf.Target over a server in the same process: requests go to the
+// server's core without a socket and without a codec. It measures what models cost without a
+// protocol, as perf_analyzer's service kind triton_c_api does.
+package inprocess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"triton/perf"
+	"triton/pkg/client"
+	"triton/pkg/client/lane"
+	"triton/pkg/kserve"
+	"triton/pkg/kserve/rpc"
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server"
+	"triton/server/infer"
+	"triton/server/repository"
+)
+
+// Options configure the server.
+type Options struct {
+	// Server is the server without its repository, models and services.
+	Server     server.Options
+	Repository string
+	// Model and Version are the model to measure. Composing are models that it calls.
+	Model, Version string
+	Composing      []string
+	// Streaming lets a request have any number of responses.
+	Streaming bool
+}
+
+// exitTimeout bounds the wait for a request that a model does not finish.
+const exitTimeout = 5 * time.Second
+
+// target implements perf.Target.
+type target struct {
+	server    *server.Server
+	service   infer.Service
+	codec     *rpc.Codec
+	streaming bool
+
+	stop context.CancelFunc
+	done chan struct{} // closed when the server has ended
+	err  error         // of the server; valid when it has ended
+}
+
+var (
+	_ perf.Target       = (*target)(nil)
+	_ perf.SharedMemory = (*target)(nil)
+	_ perf.Embedded     = (*target)(nil)
+)
+
+// Start starts a server without services, loads the models and waits until they are ready.
+func Start(ctx context.Context, o Options) (perf.Target, error) {
+	c := o.Server
+	c.Repositories = []string{o.Repository}
+	c.Models = server.Models{Control: repository.ControlExplicit, Startup: append([]string{o.Model}, o.Composing...)}
+	c.ExitOnError, c.ClientSharedMemory = false, true
+	c.ExitTimeout = exitTimeout
+	for _, e := range []*server.Endpoint{&c.HTTP.Endpoint, &c.GRPC.Endpoint, &c.Metrics.Endpoint, &c.SageMaker.Endpoint, &c.Vertex.Endpoint} {
+		*e = server.Endpoint{}
+	}
+	s, err := server.New(c)
+	if err != nil {
+		return nil, err
+	}
+	t := &target{server: s, service: s.Service(), codec: rpc.NewCodec(s.Pool()), streaming: o.Streaming, done: make(chan struct{})}
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	t.stop = stop
+	go func() {
+		defer close(t.done)
+		t.err = s.Run(run)
+	}()
+	select {
+	case <-s.Serving():
+	case <-t.done:
+		stop()
+		return nil, fmt.Errorf("failed to find healthy inference server: %w", t.err)
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), t.Close())
+	}
+	if err := t.ready(o); err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
+}
+
+// ready returns why the model to measure is not ready.
+func (t *target) ready(o Options) error {
+	ok, err := t.service.ModelReady(o.Model, o.Version)
+	if ok && err == nil {
+		return nil
+	}
+	for _, m := range t.service.Index(false).GetModels() {
+		if m.GetName() == o.Model && m.GetReason() != "" && (o.Version == "" || m.GetVersion() == o.Version) {
+			return fmt.Errorf("failed to load model '%s' version %s: %s", o.Model, m.GetVersion(), m.GetReason())
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("failed to load model '%s' from %s: %w", o.Model, o.Repository, err)
+	}
+	if o.Version != "" {
+		return fmt.Errorf("model repository %s has no version %s of model '%s'", o.Repository, o.Version, o.Model)
+	}
+	return fmt.Errorf("model repository %s has no model '%s'", o.Repository, o.Model)
+}
+
+// Close stops the server.
+func (t *target) Close() error {
+	t.stop()
+	<-t.done
+	return t.err
+}
+
+// Embedded reports true.
+func (*target) Embedded() bool { return true }
+
+// Protocol returns the protocol whose rules hold: with streams those of gRPC.
+func (t *target) Protocol() client.Protocol {
+	if t.streaming {
+		return client.GRPC
+	}
+	return client.HTTP
+}
+
+func (t *target) ServerMetadata(context.Context) (*client.ServerMetadata, error) {
+	return t.service.Metadata(), nil
+}
+
+func (t *target) ModelMetadata(_ context.Context, model, version string) (*client.ModelMetadata, error) {
+	m, err := t.service.Model(model, version)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Release()
+	return m.Metadata(), nil
+}
+
+func (t *target) ModelConfig(_ context.Context, model, version string) (*client.ModelConfig, error) {
+	m, err := t.service.Model(model, version)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Release()
+	return m.Config(), nil
+}
+
+func (t *target) Statistics(_ context.Context, model, version string) ([]*client.ModelStatistics, error) {
+	r, err := t.service.Statistics(model, version)
+	return r.GetModelStats(), err
+}
+
+var errTrace = errors.New("client backend of kind TRITON_C_API does not support UpdateTraceSettings API")
+
+func (*target) TraceSettings(context.Context, string) (client.TraceSettings, error) {
+	return nil, errTrace
+}
+
+func (*target) SetTraceSettings(context.Context, string, client.TraceSettings) (client.TraceSettings, error) {
+	return nil, errTrace
+}
+
+func (t *target) SystemMemory(_ context.Context, name string) ([]client.SystemRegion, error) {
+	all, err := t.server.Regions().SystemStatus(name)
+	list := make([]client.SystemRegion, len(all))
+	for i, r := range all {
+		list[i] = client.SystemRegion{Name: r.Name, Key: r.Key, Offset: r.Offset, Size: r.Size}
+	}
+	return list, err
+}
+
+func (t *target) RegisterSystemMemory(_ context.Context, r client.SystemRegion) error {
+	return t.server.Regions().RegisterSystem(r.Name, r.Key, r.Offset, r.Size)
+}
+
+func (t *target) UnregisterSystemMemory(_ context.Context, name string) error {
+	return t.server.Regions().UnregisterSystem(name)
+}
+
+// errCUDA is the limit of CUDA's handles.
+var errCUDA = errors.New("CUDA shared memory is between processes: a process cannot open its own memory")
+
+func (*target) RegisterCUDAMemory(context.Context, client.CUDARegion) error { return errCUDA }
+
+func (*target) UnregisterCUDAMemory(context.Context, string) error { return errCUDA }
+
+func (t *target) Prepare(req *kserve.Request) (*lane.Prepared, error) {
+	return t.PrepareShared(req, lane.Regions{}, false)
+}
+
+func (t *target) PrepareSequence(req *kserve.Request) (*lane.Prepared, error) {
+	return t.PrepareShared(req, lane.Regions{}, true)
+}
+
+// PrepareShared copies the inputs to memory that the server's backends read in place.
+func (t *target) PrepareShared(req *kserve.Request, at lane.Regions, sequence bool) (*lane.Prepared, error) {
+	p := &prepared{at: at, sequence: sequence}
+	p.Request = *req
+	p.Inputs = slices.Clone(req.Inputs)
+	for i := range p.Inputs {
+		d := &req.Inputs[i].Data
+		p.Inputs[i].Data = tensor.Data{}
+		n := d.Len()
+		if n == 0 || i < len(at.Inputs) && at.Inputs[i].Region != "" {
+			continue
+		}
+		b, err := t.server.Pool().TryGet(n)
+		if err != nil {
+			p.release()
+			return nil, status.New(status.Unavailable, "no memory for input '%s': %w", p.Inputs[i].Name, err)
+		}
+		d.CopyTo(b.Bytes())
+		p.Inputs[i].Data = tensor.NewData(b)
+	}
+	return lane.Custom(p, p.release), nil
+}
+
+// Decode decodes a response that a lane kept.
+func (t *target) Decode(x *lane.Exchange, resp *kserve.Response) error {
+	return decode(t.codec, x.Body, resp)
+}
+
+func (t *target) Dial(context.Context) (lane.Conn, error) { return &conn{target: t}, nil }

@@ -1,0 +1,114 @@
+package perf
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"triton/cmd/cli/process"
+	"triton/perf"
+	"triton/perf/llm"
+	"triton/perf/llm/genaiperf"
+)
+
+// languageModel holds the options of the metrics of language models, and the metrics.
+type languageModel struct {
+	on     bool
+	goals  []llm.Objective
+	levels []measured
+}
+
+// measured are the metrics of a level.
+type measured struct {
+	load perf.Load
+	*llm.Metrics
+}
+
+// languageModel adds the options of metrics that genai-perf computes.
+func (o *options) languageModel(t table) {
+	t.toggle("llm", "", "report time to first token, inter-token latency and tokens per second of a language model; with --profile-export-file also as files of genai-perf's form", func() { o.llm.on = true })
+	t.value("goodput", "", "<metric:value,…>", "also report the requests per second that keep limits, such as time_to_first_token:300,inter_token_latency:20; may be repeated", func(text string) error {
+		goals, err := llm.ParseObjectives(text)
+		if err != nil {
+			return fmt.Errorf("Failed to parse --goodput. %w", err)
+		}
+		o.llm.on, o.llm.goals = true, append(o.llm.goals, goals...)
+		return nil
+	})
+	t.MarkOwn("llm", "goodput")
+}
+
+// profiled returns the function that computes the metrics of a level; nil if they were not
+// asked for.
+func (o *options) profiled() func(*perf.Level, *perf.Profile) error {
+	if !o.llm.on {
+		return nil
+	}
+	return func(l *perf.Level, p *perf.Profile) error {
+		m := llm.Compute(llm.FromProfile(p, o.config.ServiceKind), o.llm.goals)
+		o.llm.levels = append(o.llm.levels, measured{l.Load, m})
+		return nil
+	}
+}
+
+// writeLLM prints the metrics of all levels, and writes their files.
+func writeLLM(p process.Process, o *options) error {
+	for _, l := range o.llm.levels {
+		if err := printLLM(p, l); err != nil {
+			return err
+		}
+		if o.export == "" || o.export == "-" {
+			continue
+		}
+		run := genaiperf.Run{
+			Model: o.config.Model, ServiceKind: o.config.ServiceKind, Endpoint: o.endpoint, URL: o.client.Address,
+			Value: l.load.Value, ExportFile: filepath.Base(o.export), Goals: o.llm.goals,
+		}
+		if err := writeLLMFiles(p, o.export, l, run, len(o.llm.levels) > 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printLLM(p process.Process, l measured) error {
+	mode, _ := stimulus(l.load)
+	title := strings.ReplaceAll(mode, "_", " ")
+	if l.load.Mode != perf.FixedSchedule {
+		title += fmt.Sprintf(" %.6g", l.load.Value)
+	}
+	fmt.Fprintf(p.Stdout, "\nLLM metrics, %s\n", title)
+	return genaiperf.WriteTable(p.Stdout, l.Metrics)
+}
+
+// stimulus returns genai-perf's name of a load and, as in the names of its folders, the load
+// itself.
+func stimulus(l perf.Load) (mode, label string) {
+	switch l.Mode {
+	case perf.Concurrency, perf.Periodic:
+		mode = "concurrency"
+	case perf.Sessions:
+		mode = "session_concurrency"
+	case perf.FixedSchedule:
+		return "fixed_schedule", "fixed_schedule"
+	case perf.RequestRate, perf.Intervals:
+		mode = "request_rate"
+	}
+	return mode, fmt.Sprintf("%s%g", mode, l.Value)
+}
+
+// writeLLMFiles writes the files of a level beside the profile export, with its load in their
+// names if there are several.
+func writeLLMFiles(p process.Process, export string, l measured, run genaiperf.Run, several bool) error {
+	stem := strings.TrimSuffix(export, filepath.Ext(export))
+	mode, label := stimulus(l.load)
+	if several {
+		stem += "_" + label
+	}
+	run.Mode = mode
+	return errors.Join(
+		writeReport(p, stem+"_genai_perf.csv", func(w io.Writer) error { return genaiperf.WriteCSV(w, l.Metrics) }),
+		writeReport(p, stem+"_genai_perf.json", func(w io.Writer) error { return genaiperf.WriteJSON(w, l.Metrics, run) }))
+}

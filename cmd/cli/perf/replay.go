@@ -1,0 +1,67 @@
+package perf
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"triton/cmd/cli/process"
+	"triton/perf/trace"
+)
+
+const replayText = `Send the requests of a trace that 'triton perf record' wrote, at their own times
+or faster, and report as 'triton perf' does. It is short for
+
+  triton perf --fixed-schedule --input-data TRACE -m MODEL [options]
+
+with the model of the trace. Options follow the trace, and are those of 'triton
+perf': -u, -i, --speed, -f and so on. The trace is held in memory.`
+
+// newReplayCommand returns `triton perf replay`.
+func newReplayCommand(p process.Process) *cobra.Command {
+	return &cobra.Command{
+		Use:                "replay TRACE [options]",
+		Short:              "Send recorded requests again, at their own times or faster",
+		Long:               replayText,
+		Example:            "  triton perf replay trace.jsonl -u localhost:8000 --speed 2",
+		DisableFlagParsing: true, // options are those of triton perf
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
+				return cmd.Help()
+			}
+			if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+				return usageError(p, fmt.Errorf("perf replay takes the name of a trace, and then options"))
+			}
+			model, err := traceModel(args[0])
+			if err != nil {
+				return usageError(p, err)
+			}
+			first := []string{"--fixed-schedule", "--input-data", args[0]}
+			if model != "" {
+				first = append(first, "-m", model) // one in args wins
+			}
+			return run(cmd.Context(), p, append(first, args[1:]...))
+		},
+	}
+}
+
+// traceModel returns the model of a trace, empty if it has several.
+func traceModel(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	models, _, err := trace.Models(f)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", name, err)
+	case len(models) == 0:
+		return "", fmt.Errorf("%s has no requests", name)
+	case len(models) > 1:
+		return "", nil
+	}
+	return models[0], nil
+}

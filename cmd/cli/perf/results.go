@@ -1,0 +1,70 @@
+package perf
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"triton/cmd/cli/output"
+	"triton/cmd/cli/process"
+	"triton/perf"
+	"triton/perf/report"
+	resultfile "triton/perf/result"
+	"triton/perf/result/chart"
+)
+
+// results adds the options that say how the result is shown.
+func (o *options) results(t table) {
+	t.value("output", "", "<"+output.Names(output.Forms(), "|")+">", output.Usage+"; then perf_analyzer's text goes to standard error (text)", func(text string) error {
+		o.output.Form = text
+		return nil
+	})
+	t.value("output-file", "o", "<file>", output.FileUsage, func(text string) error {
+		o.output.Files = append(o.output.Files, text)
+		return nil
+	})
+	t.toggle("no-tui", "", "no live view: print lines on a terminal too", func() { o.noTUI = true })
+	t.MarkOwn("output", "output-file", "no-tui")
+}
+
+// checkFiles returns an error about a file that cannot be written after the measurement.
+func (o *options) checkFiles() (err error) {
+	if o.targets, err = o.output.Targets(output.Forms()); err != nil {
+		return err
+	}
+	for _, name := range []string{o.csv, o.export} {
+		if name == "" || name == "-" {
+			continue
+		}
+		if err := process.CheckWritable(name); err != nil {
+			return err
+		}
+	}
+	return o.targets.Check()
+}
+
+// writeResult writes the result in the forms of --output and -o.
+func writeResult(p process.Process, o *options, rep *perf.Report) error {
+	return o.targets.Write(p, func(w io.Writer, form string) error {
+		switch form {
+		case output.Text.Name:
+			return report.WriteTable(w, rep, false)
+		case output.CSV.Name:
+			return report.WriteTableCSV(w, rep)
+		case output.Markdown.Name:
+			return report.WriteMarkdown(w, rep)
+		case output.JSON.Name:
+			return resultfile.Write(w, rep, fileOptions(p, o))
+		case output.HTML.Name:
+			runs := []chart.Run{{Name: o.config.Model, File: resultfile.New(rep, fileOptions(p, o))}}
+			return chart.WriteHTML(w, runs, chart.Options{Version: p.Version})
+		}
+		return fmt.Errorf("no writer for the form %s", form)
+	})
+}
+
+func fileOptions(p process.Process, o *options) resultfile.Options {
+	return resultfile.Options{
+		Version: p.Version, Commit: p.Commit, URL: o.client.Address, Machine: resultfile.ThisMachine(), Created: time.Now(),
+	}
+}

@@ -1,0 +1,108 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"triton/cmd/cli/flags"
+	"triton/perf/offline"
+	"triton/perf/offline/rows"
+	"triton/pkg/client"
+)
+
+// options holds what the flags set.
+type options struct {
+	run      offline.Options
+	client   client.Options
+	tls      client.TLSFiles
+	inputs   []string
+	headers  []string
+	protocol string
+	memory   int
+}
+
+func (o *options) bind(f *flags.Set) {
+	f.StringVarP(&o.run.Model, "model", "m", "", "model that answers the rows; required")
+	f.StringVarP(&o.run.Version, "model-version", "x", "", "version of the model (default the newest)")
+	f.StringArrayVar(&o.inputs, "input", nil, "file of rows: FILE.jsonl, FILE.parquet, FILE.npy, or INPUT=FILE.npy for each input; - reads JSON lines from standard input")
+	f.StringVarP(&o.run.Output, "output", "o", "", "file of JSON lines to write; required")
+	f.BoolVar(&o.run.Restart, "restart", false, "replace the output and drop what an ended run has written")
+	f.IntVarP(&o.run.BatchSize, "batch-size", "b", 0, "rows in a request (default the model's max_batch_size)")
+	f.IntVar(&o.run.Concurrency, "concurrency", 0, "requests at a time (default as many as raise the throughput)")
+	f.IntVar(&o.run.Retries, "retries", offline.DefaultRetries, "times that a request is sent again when the server or the model is not available or the connection is lost")
+	f.IntVar(&o.memory, "memory", offline.DefaultMemoryBytes>>20, "MiB of rows and responses that wait to be sent or written")
+	f.StringVarP(&o.client.Address, "url", "u", "", "address of the server (default localhost:8000, with gRPC localhost:8001)")
+	f.StringVarP(&o.protocol, "protocol", "i", "http", "protocol: http or grpc")
+	f.StringArrayVarP(&o.headers, "header", "H", nil, "header or gRPC metadata of every request, NAME:VALUE; may be repeated")
+	f.StringVar(&o.tls.Root, "tls-ca-file", "", "root certificates of the server, PEM (default the machine's)")
+	f.StringVar(&o.tls.Cert, "tls-cert-file", "", "certificate of the client with its chain, PEM")
+	f.StringVar(&o.tls.Key, "tls-key-file", "", "key of the client's certificate, PEM")
+}
+
+// finish checks the flags and sets the options that depend on several of them.
+func (o *options) finish() error {
+	var err error
+	if o.client.Protocol, err = client.ParseProtocol(o.protocol); err != nil {
+		return fmt.Errorf("--protocol: %w", err)
+	}
+	switch {
+	case o.run.Model == "":
+		return errors.New("name the model with -m MODEL")
+	case len(o.inputs) == 0:
+		return errors.New("name the file of rows with --input FILE")
+	case o.run.Output == "":
+		return errors.New("name the file to write with --output FILE")
+	case o.run.BatchSize < 0:
+		return fmt.Errorf("--batch-size: %d is less than 0", o.run.BatchSize)
+	case o.run.Concurrency < 0:
+		return fmt.Errorf("--concurrency: %d is less than 0", o.run.Concurrency)
+	case o.run.Retries < 0:
+		return fmt.Errorf("--retries: %d is less than 0", o.run.Retries)
+	case o.memory < 1:
+		return fmt.Errorf("--memory: %d MiB is less than 1", o.memory)
+	}
+	for _, text := range o.inputs {
+		o.run.Inputs = append(o.run.Inputs, rows.ParseFile(text))
+	}
+	o.run.MemoryBytes = int64(o.memory) << 20
+	o.client.Headers = map[string]string{}
+	for _, h := range o.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok || name == "" {
+			return fmt.Errorf("--header: %q is not NAME:VALUE", h)
+		}
+		o.client.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	o.client.Address = withPort(o.client.Address, o.client.Protocol)
+	return o.secure()
+}
+
+// secure sets the TLS configuration if a file of certificates is given.
+func (o *options) secure() (err error) {
+	if o.tls == (client.TLSFiles{}) {
+		return nil // an address with https:// or grpcs:// uses the machine's certificates
+	}
+	o.client.TLS, err = o.tls.Config()
+	return err
+}
+
+// withPort adds Triton's port to an address without one.
+func withPort(address string, p client.Protocol) string {
+	port := "8000"
+	if p == client.GRPC {
+		port = "8001"
+	}
+	switch {
+	case address == "":
+		address = "localhost"
+	case strings.Contains(address, "/"):
+		return address // a URL
+	}
+	host := strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
+	if strings.Contains(address, ":") && net.ParseIP(host) == nil {
+		return address
+	}
+	return net.JoinHostPort(host, port)
+}

@@ -1,0 +1,94 @@
+package run
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"triton/cmd/cli/process"
+	"triton/perf/offline"
+	"triton/pkg/ui"
+)
+
+// progress shows a run on standard error: two rows on a terminal, a line now and then elsewhere.
+// Any goroutine may print.
+type progress struct {
+	process process.Process
+	done    chan struct{}
+	lines   sync.WaitGroup
+
+	mu   sync.Mutex
+	live *ui.Live
+}
+
+const (
+	drawInterval = 250 * time.Millisecond
+	lineInterval = 10 * time.Second
+)
+
+func (s *progress) start(r *offline.Run) {
+	s.done = make(chan struct{})
+	if s.process.StderrTerminal && s.process.Getenv("TERM") != "dumb" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.live = ui.StartLive(s.process.Stderr, drawInterval, func(_, _ int) string { return view(r.Progress()) })
+		return
+	}
+	s.lines.Go(func() {
+		tick := time.NewTicker(lineInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				s.print(line(r.Progress()))
+			case <-s.done:
+				return
+			}
+		}
+	})
+}
+
+// print prints a line, above the rows if there are any.
+func (s *progress) print(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live != nil {
+		s.live.Print(text)
+		return
+	}
+	fmt.Fprintln(s.process.Stderr, text)
+}
+
+func (s *progress) stop() error {
+	close(s.done)
+	s.lines.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live == nil {
+		return nil
+	}
+	live := s.live
+	s.live = nil
+	return live.Stop()
+}
+
+// view is the progress on a terminal.
+func view(p offline.Progress) string {
+	bar := ""
+	if p.Share >= 0 {
+		bar = ui.Bar(min(p.Share, 1), 30) + " "
+	}
+	return bar + ui.Strong(line(p)) + "\n" +
+		ui.Faint(fmt.Sprintf("%d requests at a time, up to %d rows in each, %d retries", p.Concurrency, p.Batch, p.Retries))
+}
+
+// line is the progress in one line.
+func line(p offline.Progress) string {
+	rate := float64(p.Rows-p.Resumed) / max(p.Elapsed.Seconds(), 1e-9)
+	s := fmt.Sprintf("%d rows, %.0f rows/s, %d failed", p.Rows, rate, p.Failed)
+	if p.Share > 0 {
+		s += fmt.Sprintf(", %.0f %%, %s left", math.Floor(100*min(p.Share, 1)), p.Left.Round(time.Second))
+	}
+	return s
+}

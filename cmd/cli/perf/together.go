@@ -1,0 +1,191 @@
+package perf
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"triton/cmd/cli/process"
+	"triton/perf"
+)
+
+// together measures several models at once. Each has a run of its own. At the start of a level
+// and after its last window a run waits for the others, under load, so that every window of one is
+// measured under the load of all.
+type together struct {
+	out      io.Writer
+	sections []*section
+
+	mu struct {
+		sync.Mutex
+		running int
+		waiting int
+		done    bool          // a waiting model has ended a level
+		passed  chan struct{} // closed when all running models wait
+	}
+}
+
+// section collects the text of a model, which is printed when all models end a level.
+type section struct {
+	name string
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *section) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+// measureTogether runs a measurement for each model and returns the error of the first one that
+// failed, or else the first other exit code.
+func measureTogether(ctx context.Context, p process.Process, all []*options) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	t := &together{out: p.Stdout}
+	t.mu.running, t.mu.passed = len(all), make(chan struct{})
+	for _, o := range all {
+		t.sections = append(t.sections, &section{name: o.name})
+	}
+	signals := newFanOut(p, len(all))
+	defer signals.stop()
+	codes := make([]error, len(all))
+	var runs sync.WaitGroup
+	for i, o := range all {
+		one := p
+		one.Stdout, one.StdoutTerminal, one.StderrTerminal = t.sections[i], false, false
+		one.Signals = func() (<-chan os.Signal, func()) { return signals.to[i], func() {} }
+		o.observer = func(next perf.Observer) perf.Observer { return &levelObserver{ctx, t, next} }
+		runs.Go(func() {
+			defer t.leave()
+			codes[i] = runModel(ctx, one, o)
+			var exit *process.ExitError
+			if errors.As(codes[i], &exit) && exit.Code == failed && ctx.Err() == nil {
+				fmt.Fprintf(p.Stderr, "The measurement of %s failed: the others end.\n", o.name)
+				cancel()
+			}
+		})
+	}
+	runs.Wait()
+	t.print()
+	var first error
+	for _, err := range codes {
+		var exit *process.ExitError
+		if errors.As(err, &exit) && exit.Code == failed {
+			return err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// await waits until all running models wait, and prints their sections then if a level is done.
+func (t *together) await(ctx context.Context, done bool) {
+	t.mu.Lock()
+	passed := t.mu.passed
+	t.mu.done = t.mu.done || done
+	t.mu.waiting++
+	t.pass()
+	t.mu.Unlock()
+	select {
+	case <-passed:
+	case <-ctx.Done():
+	}
+}
+
+// leave ends the part of a model whose run is over.
+func (t *together) leave() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.running--
+	t.pass()
+}
+
+// pass lets the waiting models go on if they are all that run. The caller holds t.mu.
+func (t *together) pass() {
+	if t.mu.waiting == 0 || t.mu.waiting < t.mu.running {
+		return
+	}
+	if t.mu.done {
+		t.print()
+	}
+	t.mu.waiting, t.mu.done = 0, false
+	close(t.mu.passed)
+	t.mu.passed = make(chan struct{})
+}
+
+// print prints the sections, one after the other.
+func (t *together) print() {
+	for _, s := range t.sections {
+		s.mu.Lock()
+		if s.text.Len() > 0 {
+			fmt.Fprintf(t.out, "=== Model %s\n%s\n", s.name, bytes.TrimRight(s.text.Bytes(), "\n"))
+			s.text.Reset()
+		}
+		s.mu.Unlock()
+	}
+}
+
+// levelObserver holds a run at the start of each level, after its windows and at its end.
+type levelObserver struct {
+	ctx  context.Context
+	all  *together
+	next perf.Observer
+}
+
+func (o *levelObserver) Observe(e perf.Event) {
+	o.next.Observe(e)
+	switch e.(type) {
+	case perf.LevelStarted, perf.LevelMeasured:
+		o.all.await(o.ctx, false)
+	case perf.LevelDone:
+		o.all.await(o.ctx, true)
+	}
+}
+
+// fanOut passes the signals of the process on to several runs.
+type fanOut struct {
+	to   []chan os.Signal
+	done chan struct{}
+	wg   sync.WaitGroup
+}
+
+func newFanOut(p process.Process, n int) *fanOut {
+	f := &fanOut{done: make(chan struct{})}
+	for range n {
+		f.to = append(f.to, make(chan os.Signal, 4))
+	}
+	from, unsubscribe := p.Signals()
+	f.wg.Go(func() {
+		defer unsubscribe()
+		for {
+			select {
+			case sig := <-from:
+				for _, to := range f.to {
+					select {
+					case to <- sig:
+					default: // the run has ended, or has signals enough
+					}
+				}
+			case <-f.done:
+				return
+			}
+		}
+	})
+	return f
+}
+
+func (f *fanOut) stop() {
+	close(f.done)
+	f.wg.Wait()
+}

@@ -1,0 +1,102 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"triton/perf"
+)
+
+// goals writes what ends a level with --stop-when, in place of the windows.
+func (c *Console) goals() {
+	s := c.settings
+	var all []string
+	for _, g := range s.StopWhen {
+		all = append(all, fmt.Sprintf("%s %.3g%%", g.Figure, 100*g.Width))
+	}
+	c.printf("  Measuring until the 95%% confidence intervals are within: %s\n", strings.Join(all, ", "))
+	c.printf("  Time limit of a level: %.3g sec\n", s.LevelLimit().Seconds())
+}
+
+// quality writes how far the figures of a level can be trusted. perf_analyzer has no such lines, so
+// they go to the stream of the notices.
+func (c *Console) quality(l *perf.Level) {
+	c.note(fmt.Sprintf("  Quality of %s, batch size %d: %s", l.Load, l.Batch, l.Grade))
+	warmUp := fmt.Sprintf("    Warm-up, not measured: %d requests in %.3g msec", l.WarmUp.Requests, 1000*l.WarmUp.Duration.Seconds())
+	if l.WarmUp.Limit {
+		warmUp += "; not every request in flight was answered by then"
+	}
+	c.note(warmUp)
+	c.note("    Throughput: " + interval(l.ThroughputInterval, l.Throughput, 1, "infer/sec"))
+	c.note("    Avg latency: " + interval(l.AvgInterval, float64(l.AvgLatency), time.Microsecond, "usec"))
+	for _, p := range append(l.Percentiles[:len(l.Percentiles):len(l.Percentiles)], l.P999) {
+		line := fmt.Sprintf("    p%g latency: %s of %d requests", p.P, interval(p.Interval, float64(p.Latency), time.Microsecond, "usec"), p.Samples)
+		if p.Few() {
+			line += ", too few of which were slower"
+		}
+		c.note(line)
+	}
+	c.note(fmt.Sprintf("    Max latency: %d usec", usec(l.MaxLatency)))
+	if s := l.Spread; s != (perf.Spread{}) {
+		c.note(fmt.Sprintf("    Spread of the last windows: throughput %.2g%%, latency %.2g%% (limit %.3g%%)", 100*s.Throughput, 100*s.Latency, 100*c.settings.Stability))
+	}
+	if t := l.Schedule; t != nil {
+		c.note(fmt.Sprintf("    From schedule: avg %d usec, p99 %d usec, max %d usec; started late: avg %d usec, max %d usec",
+			usec(t.AvgLatency), usec(t.Latency(99)), usec(t.MaxLatency), usec(t.AvgLate), usec(t.MaxLate)))
+	}
+	if p := l.Process; p != nil {
+		c.note(fmt.Sprintf("    Client: %.2f of %g cores; responses noticed %d usec late on average, p99 %d usec (%d probes)",
+			p.Busy()*p.Cores, p.Cores, usec(p.Delay), usec(p.DelayP99), p.Probes))
+	}
+	if l.Errors > 0 {
+		c.note(fmt.Sprintf("    Failed requests: %d", l.Errors))
+	}
+}
+
+// interval is a value with its interval, in a unit.
+func interval(i perf.Interval, value float64, unit time.Duration, name string) string {
+	u := float64(unit)
+	text := fmt.Sprintf("%.6g %s", value/u, name)
+	switch {
+	case i == perf.Interval{}:
+		return text + ", interval not known"
+	case math.IsInf(i.High, 1):
+		return text + fmt.Sprintf(", 95%% interval from %.6g", i.Low/u)
+	}
+	return text + fmt.Sprintf(", 95%% interval %.6g to %.6g (±%.2g%%)", i.Low/u, i.High/u, 100*i.Width(value))
+}
+
+// qualityColumns are at the end of the CSV with more columns.
+var qualityColumns = []string{
+	"p99.9 latency", "Max latency", "Request count", "Throughput low", "Throughput high",
+	"Latency low", "Latency high", "Grade", "Client cores", "Client delay", "Late", "Errors", "Warm-up", "Seed",
+}
+
+// qualityCells are latencies in microseconds, the warm-up in milliseconds, and the interval of the
+// latency that decides stability. What is not known is empty.
+func qualityCells(l *perf.Level, seed uint64) []string {
+	number := func(v float64, known bool) string {
+		if !known {
+			return ""
+		}
+		return strconv.FormatFloat(v, 'g', 6, 64)
+	}
+	t, s, p := l.ThroughputInterval, l.StabilizingInterval, l.Process
+	cells := []string{
+		strconv.FormatInt(usec(l.P999.Latency), 10), strconv.FormatInt(usec(l.MaxLatency), 10), strconv.Itoa(l.Requests),
+		number(t.Low, t.Known()), number(t.High, t.Known()),
+		number(s.Low/1000, s.Known()), number(s.High/1000, s.Known()), string(l.Grade),
+	}
+	if p == nil {
+		p = &perf.Process{}
+	}
+	late := ""
+	if l.Schedule != nil {
+		late = strconv.Itoa(l.Schedule.Delayed)
+	}
+	return append(cells, number(p.Busy()*p.Cores, l.Process != nil), number(float64(usec(p.Delay)), l.Process != nil),
+		late, strconv.FormatUint(l.Errors, 10), strconv.FormatInt(l.WarmUp.Duration.Milliseconds(), 10), strconv.FormatUint(seed, 10))
+}

@@ -1,0 +1,152 @@
+package chart_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/perf/result"
+	"triton/perf/result/chart"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func level(batch int, load, throughput, us float64) result.Level {
+	l := result.Level{
+		Number: 1, BatchSize: batch, Load: load, Stable: true, Requests: 2000, DurationS: 3, Throughput: throughput,
+		Latency: latency(us),
+		Server: &result.Server{
+			Model: "simple", Requests: 2000, RequestUs: us * 0.6, QueueUs: us * 0.1, ComputeInputUs: us * 0.05, ComputeInferUs: us * 0.4, ComputeOutputUs: us * 0.02,
+			Batches: []result.BatchSize{{Size: 1, Executions: 300, ComputeInferUs: us * 0.4}, {Size: 4, Executions: 100, ComputeInferUs: us}},
+		},
+	}
+	for i := range 10 {
+		l.Timeline = append(l.Timeline, result.Moment{StartS: float64(i) * 0.3, DurationS: 0.3, Requests: 200, Latency: latency(us * (1 + float64(i%3)/10))})
+	}
+	l.Timeline = append(l.Timeline, result.Moment{StartS: 3, DurationS: 0.3})
+	for i := range 12 {
+		low := us / 2 * (1 + float64(i)/4)
+		l.Histogram = append(l.Histogram, result.Bucket{LowUs: low, HighUs: low + us/8, Count: uint64(1500 >> i)})
+	}
+	return l
+}
+
+func latency(us float64) result.Latency {
+	return result.Latency{AvgUs: us, Percentiles: []result.Percentile{{P: 50, Us: us * 0.9}, {P: 90, Us: us * 1.2}, {P: 99, Us: us * 2}, {P: 99.9, Us: us * 3}}}
+}
+
+// runs are two runs with names that a page must escape, a level that failed, one without
+// requests, and a run without levels.
+func runs() []chart.Run {
+	file := func(speed float64) *result.File {
+		f := &result.File{
+			Format: result.Format, Version: result.Version, Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+			Program: result.Program{Name: "triton perf", Version: "1.2"}, Machine: result.Machine{Host: "host", CPUs: 2, CPU: "cpu"},
+			Settings: result.Settings{Model: "simple", Protocol: "HTTP", Mode: result.Concurrency, Windows: "time", IntervalMs: 5000, Input: "random"},
+			Levels: []result.Level{
+				level(1, 1, 900*speed, 1100/speed), level(1, 2, 1700*speed, 1200/speed), level(1, 4, 2000*speed, 2000/speed), level(1, 8, 1900*speed, 4300/speed),
+				level(4, 1, 3000*speed, 1400/speed),
+				{Number: 9, BatchSize: 4, Load: 2, Problem: "not stable"},
+			},
+		}
+		f.Levels[3].Stable, f.Levels[3].Problem, f.Levels[3].Requests = false, "not stable", 50
+		return f
+	}
+	empty := &result.File{Format: result.Format, Version: result.Version, Settings: result.Settings{Mode: result.FixedSchedule}}
+	return []chart.Run{{Name: "before.json", File: file(1)}, {Name: "</script><b>&\"after'.json", File: file(1.3)}, {Name: "empty.json", File: empty}}
+}
+
+// contains is require.Contains without a whole page in its message.
+func contains(t *testing.T, page, part string) {
+	t.Helper()
+	require.True(t, strings.Contains(page, part), "the page has no %s", part)
+}
+
+func TestHTML(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	require.NoError(t, chart.WriteHTML(&b, runs(), chart.Options{Version: "1.2"}))
+	text := b.String()
+	contains(t, text, `<html lang="en">`)
+	contains(t, text, "<title>Measurement of simple</title>")
+	contains(t, text, "default-src &#39;none&#39;")
+	contains(t, text, "Permission is hereby granted") // the library's license
+	require.False(t, strings.Contains(text, "</script><b>"), "names are escaped")
+	for _, load := range []string{"src=", "href=", "@import", "url("} {
+		require.False(t, strings.Contains(text, load), "the page loads nothing: %s", load)
+	}
+	contains(t, text, `<th scope="row">8</th><td>1900</td><td>50</td>`)
+	contains(t, text, `<td class="few" title="too few requests for this percentile">8600<span class="note"> (few)</span></td>`)
+	contains(t, text, "<p>No level was measured.</p>")
+	contains(t, text, `<td>300</td><td class="share"><span class="bar" aria-hidden="true"><i class="part0" style="width:75.0%"></i></span> 75.0 %</td>`)
+	require.EqualError(t, chart.WriteHTML(&b, nil, chart.Options{}), "a report needs at least one result")
+}
+
+// TestScripts: the policy of the page has the hash of each script, or browsers would not run it.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	require.NoError(t, chart.WriteHTML(&b, runs(), chart.Options{}))
+	scripts := regexp.MustCompile(`(?s)<script>(.*?)</script>`).FindAllStringSubmatch(b.String(), -1)
+	require.Len(t, scripts, 2)
+	policy := strings.NewReplacer("&#43;", "+", "&#39;", "'").Replace(b.String()[:4000])
+	for _, s := range scripts {
+		require.Contains(t, policy, chart.Hash(s[1]))
+	}
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	require.NoError(t, chart.WriteText(&b, runs()))
+	name := filepath.Join("testdata", "chart.txt")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(name, b.Bytes(), 0o600))
+	}
+	want, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, string(want), b.String())
+	require.Error(t, chart.WriteText(&b, nil))
+}
+
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	write := func(name string) string {
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(`{"format":"triton-perf-result","version":1}`), 0o600))
+		return name
+	}
+	dir := t.TempDir()
+	a, b, other := write(filepath.Join(dir, "a", "x.json")), write(filepath.Join(dir, "b", "x.json")), write(filepath.Join(dir, "y.json"))
+	list, err := chart.Runs([]string{a, other})
+	require.NoError(t, err)
+	require.Equal(t, "x.json", list[0].Name)
+	list, err = chart.Runs([]string{a, b})
+	require.NoError(t, err)
+	require.Equal(t, []string{a, b}, []string{list[0].Name, list[1].Name})
+	_, err = chart.Runs([]string{filepath.Join(dir, "none")})
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// TestLibrary: the files of the library are those that uplot/README.md names.
+func TestLibrary(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(filepath.Join("uplot", "README.md"))
+	require.NoError(t, err)
+	for _, name := range []string{"uPlot.iife.min.js", "uPlot.min.css", "LICENSE"} {
+		text, err := os.ReadFile(filepath.Join("uplot", name))
+		require.NoError(t, err)
+		sum := sha256.Sum256(text)
+		require.Contains(t, string(readme), "| `"+name+"`, SHA-256 | `"+hex.EncodeToString(sum[:])+"` |")
+	}
+}

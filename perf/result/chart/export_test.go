@@ -1,0 +1,4 @@
+package chart
+
+// Hash is hash, for tests.
+var Hash = hash

@@ -1,0 +1,95 @@
+package torchserve_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"triton/perf"
+	"triton/perf/service/torchserve"
+	"triton/pkg/client"
+	"triton/pkg/client/lane"
+	"triton/pkg/kserve"
+	"triton/pkg/tensor"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func request(version, path string) *kserve.Request {
+	req := &kserve.Request{ModelName: "dense net", ModelVersion: version}
+	in := req.AddInput()
+	in.Name, in.DataType, in.Shape = "TORCHSERVE_INPUT", tensor.Bytes, tensor.Shape{1}
+	in.Data = tensor.NewData(tensor.HeapBuffer(tensor.AppendElementString(nil, path)))
+	return req
+}
+
+func start(t *testing.T, answer http.HandlerFunc) perf.Target {
+	t.Helper()
+	s := httptest.NewServer(answer)
+	t.Cleanup(s.Close)
+	target, err := torchserve.New(client.Options{Address: s.URL})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, target.Close()) })
+	return target
+}
+
+func TestUpload(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "cat.jpg")
+	content := "\x00\xff--\r\n binary"
+	require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+	type upload struct{ path, content string }
+	got := make(chan upload, 1)
+	target := start(t, func(w http.ResponseWriter, r *http.Request) {
+		part, err := r.MultipartReader()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		p, err := part.NextPart()
+		if err != nil || p.FormName() != "data" {
+			http.Error(w, "no part data", http.StatusBadRequest)
+			return
+		}
+		b, _ := io.ReadAll(p)
+		got <- upload{r.URL.EscapedPath(), string(b)}
+		_, _ = io.WriteString(w, `{"tabby":0.4}`)
+	})
+	conn, err := target.Dial(t.Context())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close()) }()
+	for version, path := range map[string]string{"": "/predictions/dense%20net", "2.0": "/predictions/dense%20net/2.0"} {
+		p, err := target.Prepare(request(version, file))
+		require.NoError(t, err)
+		require.NoError(t, conn.Do(t.Context(), p, &lane.Exchange{}))
+		require.Equal(t, upload{path, content}, <-got)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	target := start(t, func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"code":404,"type":"ModelNotFoundException"}`, http.StatusNotFound)
+	})
+	file := filepath.Join(t.TempDir(), "x")
+	_, err := target.Prepare(request("", file))
+	require.ErrorContains(t, err, "Failed to open the specified file `"+file+"`")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	p, err := target.Prepare(request("", file))
+	require.NoError(t, err)
+	conn, err := target.Dial(t.Context())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close()) }()
+	require.EqualError(t, conn.Do(t.Context(), p, &lane.Exchange{}), `inference failed with error code 404: {"code":404,"type":"ModelNotFoundException"}`)
+
+	_, err = target.PrepareSequence(request("", file))
+	require.Error(t, err)
+	_, err = torchserve.New(client.Options{Protocol: client.GRPC})
+	require.EqualError(t, err, "perf_analyzer does not support gRPC protocol with TorchServe")
+}

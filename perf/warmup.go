@@ -1,0 +1,100 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"triton/perf/load"
+	"triton/pkg/client/lane"
+)
+
+// warmUp sends the warm-up requests of a level, which no figure counts.
+func (r *run) warmUp(ctx context.Context, gen load.Generator, l *Level) error {
+	n := r.settings.WarmupCount
+	if n == 0 {
+		return nil
+	}
+	at := l.Load
+	if at.Concurrency() > n {
+		r.notice("WARNING: The number of concurrent requests exceeds the warmup request count. Adjusting warmup concurrency to match the warmup request count.")
+		at.Value = float64(n)
+	}
+	if err := gen.Drain(ctx); err != nil {
+		return err
+	}
+	done := gen.Start(r.generated(at, n))
+	if at.Mode == Concurrency {
+		r.observe(LevelStarted{Batch: l.Batch, Load: at})
+	}
+	return r.await(ctx, gen, done)
+}
+
+// connector opens the connections of a level in advance.
+type connector interface {
+	Connect(ctx context.Context, n int) error
+}
+
+func openConnections(ctx context.Context, gen load.Generator, at Load) error {
+	if c, ok := gen.(connector); ok {
+		return c.Connect(ctx, at.Concurrency())
+	}
+	return nil
+}
+
+// start puts the generator under the load of a level, after the last request of the level before
+// was answered and the connections are open.
+func (r *run) start(ctx context.Context, gen load.Generator, l *Level) error {
+	if err := gen.Drain(ctx); err != nil {
+		return err
+	}
+	if err := openConnections(ctx, gen, l.Load); err != nil {
+		return err
+	}
+	gen.Collect(nil, lane.Now())
+	rate := l.Load.Mode.Rate()
+	if rate {
+		r.observe(LevelStarted{l.Batch, l.Load})
+	}
+	gen.Start(r.generated(l.Load, 0))
+	if !rate {
+		r.observe(LevelStarted{l.Batch, l.Load})
+	}
+	return nil
+}
+
+// answerer reports whether all workers of a level have received a response.
+type answerer interface{ Answered() bool }
+
+// answerPoll is how often settle looks. It is a prime number of microseconds, so that windows do not
+// begin in step with a periodic load.
+const answerPoll = 997 * time.Microsecond
+
+// settle waits until the level is under way: every worker has received a response, which includes
+// the first execution on the server, or with a schedule the first response has come. It waits no
+// longer than a window.
+func (r *run) settle(ctx context.Context, gen load.Generator, l *Level) error {
+	begin := time.Now()
+	limit := windowLength(r.settings.Interval)
+	for !answered(gen) {
+		if time.Since(begin) >= limit {
+			l.WarmUp.Limit = true
+			return nil
+		}
+		if err := r.pause(ctx, gen, answerPoll); err != nil {
+			if errors.Is(err, errInterrupted) {
+				l.Incomplete = true
+				err = nil
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func answered(gen load.Generator) bool {
+	if a, ok := gen.(answerer); ok {
+		return a.Answered()
+	}
+	return gen.Pending() > 0
+}
