@@ -35,6 +35,9 @@ func (f *fake) queue(service func() time.Duration) {
 // a probability of 1.1 %, and all seeds are fixed. The laws M/D/1 and bimodal are checked in
 // package measure.
 func TestStatedIntervalsHoldTheTruth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("200 runs: too slow under the race detector, and they have no goroutines of their own")
+	}
 	const mean = 2 * time.Millisecond
 	for _, c := range []struct {
 		name string
@@ -84,6 +87,9 @@ func TestStatedIntervalsHoldTheTruth(t *testing.T) {
 // A sweep to 256 requests in flight with intervals of 5 % takes less than a minute. perf_analyzer
 // needs three windows of 6 s at each level, 162 s.
 func TestSweepWithGoalsIsShort(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a minute of virtual requests: too slow under the race detector")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 13))
 		var mu sync.Mutex
