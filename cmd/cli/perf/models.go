@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"triton/cmd/cli/process"
 	"triton/perf"
@@ -63,7 +62,7 @@ func split(p process.Process, args []string) [][]string {
 		if arg != separator {
 			continue
 		}
-		if _, _, err := getopt(set, args[start:i]); err != nil && strings.Contains(err.Error(), "requires an argument") {
+		if _, _, err := getopt(set, args[start:i]); errors.As(err, new(missingArgument)) {
 			continue
 		}
 		groups = append(groups, args[start:i])
