@@ -319,6 +319,23 @@ func TestServiceUsage(t *testing.T) {
 	}
 }
 
+// TestLLMBesideOtherResults: the metrics leave a result on standard output alone, and each batch
+// size has files of its own.
+func TestLLMBesideOtherResults(t *testing.T) {
+	t.Parallel()
+	s := nullServer(t)
+	stem := filepath.Join(t.TempDir(), "profile")
+	code, out, errs := run(t, nil, "-m", "null", "-u", s.Address, "-b", "1,4", "--request-count", "10",
+		"--llm", "--profile-export-file", stem+".json", "--output", "json")
+	require.Zero(t, code, errs)
+	require.True(t, json.Valid([]byte(out)), out)
+	for _, batch := range []string{"1", "4"} {
+		require.Contains(t, errs, "\nLLM metrics, concurrency 1, batch size "+batch+"\n")
+		require.FileExists(t, stem+"_concurrency1_batch"+batch+"_genai_perf.csv")
+		require.FileExists(t, stem+"_concurrency1_batch"+batch+"_genai_perf.json")
+	}
+}
+
 func TestLLMFromAnExport(t *testing.T) {
 	t.Parallel()
 	file := write(t, "p.json", `{"experiments":[
