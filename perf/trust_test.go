@@ -175,6 +175,15 @@ func TestErrorsAreTolerated(t *testing.T) {
 		require.Equal(t, perf.Grade("F"), l.Grade)
 		require.Regexp(t, `^WARNING: \d+ requests failed, the last one with: no luck today$`, ev.notices()[0])
 
+		_, ev, err = measure(t, f, func(c *perf.Config) { c.TolerateErrors, c.RequestCount = true, 100 })
+		require.NoError(t, err)
+		require.Contains(t, ev.notices(), "WARNING: 10 requests failed, the last one with: no luck today")
+
+		f.fail = func(uint64) error { return status.New(status.Internal, "no luck at all") }
+		_, ev, err = measure(t, f, func(c *perf.Config) { c.TolerateErrors = true })
+		require.ErrorIs(t, err, perf.ErrNoRequests)
+		require.Regexp(t, `^WARNING: \d+ requests failed, the last one with: no luck at all$`, ev.notices()[0], "the reason")
+
 		f.fail = func(uint64) error { return errors.New("the connection is broken") }
 		_, _, err = measure(t, f, func(c *perf.Config) { c.TolerateErrors = true })
 		require.ErrorIs(t, err, load.ErrLoad, "it is not the server's answer")
