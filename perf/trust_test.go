@@ -1,6 +1,7 @@
 package perf_test
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -157,6 +158,27 @@ func TestClientLimitIsReported(t *testing.T) {
 			})
 		})
 	}
+}
+
+// embedded is a server in this process.
+type embedded struct{ *fake }
+
+func (embedded) Embedded() bool { return true }
+
+// TestServerInThisProcess: its processor time is not a limit of the client.
+func TestServerInThisProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		rep, err := perf.Run(t.Context(), perf.DefaultConfig("simple"), perf.Deps{
+			Dial:  func(context.Context) (perf.Target, error) { return embedded{newFake(time.Millisecond)}, nil },
+			Usage: func() measurement.Usage { return measurement.Usage{CPU: 2 * time.Since(begin), Cores: 2} },
+		})
+		require.NoError(t, err)
+		l := rep.Levels[0]
+		require.InDelta(t, 1, l.Process.Busy(), 0.001)
+		require.Empty(t, l.ClientLimit)
+		require.Equal(t, perf.Grade("A"), l.Grade)
+	})
 }
 
 func TestErrorsAreTolerated(t *testing.T) {
