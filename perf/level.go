@@ -96,7 +96,7 @@ func (r *run) measureLevel(ctx context.Context, gen load.Generator, l *Level) er
 	if measured != nil {
 		l.Summary = r.summarize(measured, l.Batch)
 		l.Widths = r.widths(measured.samples, measured.from, measured.to())
-		l.Detail.count(clock, measured, time.Now(), percentiles(r.settings.Percentile))
+		l.Detail.count(clock, measured, percentiles(r.settings.Percentile))
 		r.noteRefusal(clock, l.Errors)
 	}
 	return r.keepProfile(clock, l)
@@ -149,7 +149,7 @@ func (r *run) measureCount(ctx context.Context, gen load.Generator, l *Level) er
 	l.Trials, l.Stable = 1, true
 	s := r.summarize(w, l.Batch)
 	l.Detail.addWindow(clock, &s, nil)
-	l.Detail.count(clock, &course, time.Now(), percentiles(r.settings.Percentile))
+	l.Detail.count(clock, &course, percentiles(r.settings.Percentile))
 	r.observe(WindowDone{Trial: 1, Summary: &s})
 	l.Summary = s
 	return r.keepProfile(clock, l)
