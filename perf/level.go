@@ -124,7 +124,7 @@ func (r *run) measureCount(ctx context.Context, gen load.Generator, l *Level) er
 	}
 	defer clock.stop()
 	r.progress.window()
-	r.observe(LevelStarted{l.Batch, l.Load})
+	r.observe(LevelStarted{Batch: l.Batch, Load: l.Load})
 	done := gen.Start(r.generated(l.Load, r.settings.RequestCount))
 	if err := r.await(ctx, gen, done); err != nil {
 		return err

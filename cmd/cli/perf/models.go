@@ -114,8 +114,6 @@ func checkTogether(all []*options) error {
 			return errors.New("several models are measured at the same levels: a latency threshold, which ends the levels of one of them, needs a single level")
 		case c.Levels() != first.config.Levels():
 			return fmt.Errorf("several models are measured at the same levels: %s has %d levels, %s has %d", first.name, first.config.Levels(), o.name, c.Levels())
-		case (c.WarmupCount > 0) != (first.config.WarmupCount > 0):
-			return errors.New("several models are warmed up together: give --warmup-request-count for each of them")
 		}
 	}
 	return nil

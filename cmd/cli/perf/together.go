@@ -145,8 +145,12 @@ type levelObserver struct {
 
 func (o *levelObserver) Observe(e perf.Event) {
 	o.next.Observe(e)
-	switch e.(type) {
-	case perf.LevelStarted, perf.LevelMeasured:
+	switch e := e.(type) {
+	case perf.LevelStarted:
+		if !e.WarmUp { // some loads do not report it
+			o.all.await(o.ctx, false)
+		}
+	case perf.LevelMeasured:
 		o.all.await(o.ctx, false)
 	case perf.LevelDone:
 		o.all.await(o.ctx, true)
