@@ -4,22 +4,10 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"triton/perf"
 )
-
-// goals writes what ends a level with --stop-when, in place of the windows.
-func (c *Console) goals() {
-	s := c.settings
-	var all []string
-	for _, g := range s.StopWhen {
-		all = append(all, fmt.Sprintf("%s %.3g%%", g.Figure, 100*g.Width))
-	}
-	c.printf("  Measuring until the 95%% confidence intervals are within: %s\n", strings.Join(all, ", "))
-	c.printf("  Time limit of a level: %.3g sec\n", s.LevelLimit().Seconds())
-}
 
 // quality writes how far the figures of a level can be trusted. perf_analyzer has no such lines, so
 // they go to the stream of the notices.
