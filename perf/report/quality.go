@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,7 +21,11 @@ func (c *Console) quality(l *perf.Level) {
 	c.note(warmUp)
 	c.note("    Throughput: " + interval(l.ThroughputInterval, l.Throughput, 1, "infer/sec"))
 	c.note("    Avg latency: " + interval(l.AvgInterval, float64(l.AvgLatency), time.Microsecond, "usec"))
-	for _, p := range append(l.Percentiles[:len(l.Percentiles):len(l.Percentiles)], l.P999) {
+	percentiles := slices.Clone(l.Percentiles)
+	if moreTail(l) {
+		percentiles = append(percentiles, l.P999)
+	}
+	for _, p := range percentiles {
 		line := fmt.Sprintf("    p%g latency: %s of %d requests", p.P, interval(p.Interval, float64(p.Latency), time.Microsecond, "usec"), p.Samples)
 		if p.Few() {
 			line += ", too few of which were slower"
