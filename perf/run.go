@@ -56,11 +56,11 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 		}
 	}()
 	if err := r.setUp(ctx); err != nil {
-		if ctx.Err() == nil && r.interrupted() {
-			r.report.Settings, r.report.Interrupted = r.settings, true
-			return r.report, nil
+		if ctx.Err() != nil || !r.interrupted() {
+			return nil, err
 		}
-		return nil, err
+		r.report.Settings, r.report.Interrupted = r.settings, true
+		return r.report, nil
 	}
 	if err := r.share(); err != nil {
 		return nil, &SetupError{What: sharingFailed, Err: err, Data: true}
@@ -86,6 +86,16 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 
 // setUp connects and prepares the run. The interrupt ends it too: there is no load to wait for.
 func (r *run) setUp(ctx context.Context) error {
+	ctx, stop := r.untilInterrupt(ctx)
+	defer stop()
+	if err := r.connect(ctx); err != nil {
+		return err
+	}
+	return r.prepare(ctx)
+}
+
+// untilInterrupt returns a context that the interrupt ends too. stop must be called.
+func (r *run) untilInterrupt(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -95,12 +105,10 @@ func (r *run) setUp(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	})
-	defer watch.Wait()
-	defer cancel()
-	if err := r.connect(ctx); err != nil {
-		return err
+	return ctx, func() {
+		cancel()
+		watch.Wait()
 	}
-	return r.prepare(ctx)
 }
 
 // answerTime is how long the server may take to describe a model.
@@ -225,9 +233,15 @@ func (r *run) sweep(ctx context.Context) error {
 }
 
 func (r *run) sweepBatch(ctx context.Context, batch int) error {
-	requests, err := r.requests(ctx, batch)
+	preparing, stop := r.untilInterrupt(ctx)
+	requests, err := r.requests(preparing, batch)
+	stop()
 	defer r.release(ctx, requests)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() == nil && r.interrupted():
+		r.report.Interrupted = true
+		return nil
+	case err != nil:
 		return setupError("Failed to init manager inputs", err)
 	}
 	gen := r.generator(ctx, requests)

@@ -370,30 +370,6 @@ func TestInterruptBeforeAnything(t *testing.T) {
 	})
 }
 
-func TestSilentServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, start := newFake(time.Millisecond), time.Now()
-		f.silent = true
-		rep, _, err := measure(t, f, nil)
-		require.Nil(t, rep)
-		require.EqualError(t, err, "failed to get model metadata: the server did not answer within 30s")
-		require.Equal(t, 30*time.Second, time.Since(start))
-
-		stop := make(chan struct{})
-		time.AfterFunc(time.Second, func() { close(stop) })
-		start = time.Now()
-		rep, err = perf.Run(t.Context(), perf.DefaultConfig("simple"), perf.Deps{Dial: f.dial, Interrupt: stop})
-		require.NoError(t, err)
-		require.True(t, rep.Interrupted)
-		require.Equal(t, time.Second, time.Since(start))
-
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err = perf.Run(ctx, perf.DefaultConfig("simple"), perf.Deps{Dial: f.dial})
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-	})
-}
-
 func TestCancelEndsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
