@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -19,15 +20,15 @@ type liveView struct {
 
 	mu struct {
 		sync.Mutex
-		window  *perf.Summary // of the last window with figures
-		failed  error         // of the last window, if it failed
-		results map[int]string
+		window  *perf.Summary           // of the last window with figures
+		failed  error                   // of the last window, if it failed
+		results map[perf.Setting]string // problems of the levels that are over
 	}
 }
 
 func newLiveView(e perf.Started, colors ui.Palette) *liveView {
 	v := &liveView{progress: e.Progress, settings: e.Settings, colors: colors, plan: e.Settings.Plan()}
-	v.mu.results = map[int]string{}
+	v.mu.results = map[perf.Setting]string{}
 	return v
 }
 
@@ -43,7 +44,7 @@ func (v *liveView) observe(e perf.Event) {
 			v.mu.window = e.Summary
 		}
 	case perf.LevelDone:
-		v.mu.results[e.Level.Number] = e.Level.Problem()
+		v.mu.results[perf.Setting{Batch: e.Level.Batch, Load: e.Level.Load}] = e.Level.Problem()
 	}
 }
 
@@ -72,9 +73,10 @@ func (v *liveView) render(width, rows int) string {
 
 // head says which level is measured, which ones follow, and how long that takes.
 func (v *liveView) head(width int, p perf.Progress) string {
+	at := slices.Index(v.plan, perf.Setting{Batch: p.Batch, Load: p.Load})
 	number := fmt.Sprintf("level %d", p.Level)
-	if p.Levels > 0 {
-		number += fmt.Sprintf("/%d", p.Levels)
+	if at >= 0 { // a batch size may have ended before its last level
+		number = fmt.Sprintf("level %d/%d", at+1, len(v.plan))
 	}
 	batch := ""
 	if len(v.settings.Batches) > 1 || p.Batch > 1 {
@@ -89,7 +91,7 @@ func (v *liveView) head(width int, p perf.Progress) string {
 	}
 	load := fmt.Sprintf("%s %.6g", strings.ToLower(label(p.Load.Mode)), p.Load.Value)
 	return ui.Row(width, ui.Part{Text: ui.Strong(number + "  " + load)}, ui.Part{Text: batch, Spare: 1},
-		ui.Part{Text: left, Spare: 2}, ui.Part{Text: v.levels(p), Spare: 3})
+		ui.Part{Text: left, Spare: 2}, ui.Part{Text: v.levels(at), Spare: 3})
 }
 
 // neighbors is how many levels the view names before and after the current one.
@@ -97,21 +99,21 @@ const neighbors = 4
 
 // levels lists the levels around the current one, which is in brackets. A level that does not
 // count has a mark.
-func (v *liveView) levels(p perf.Progress) string {
-	if len(v.plan) < 2 || p.Level > len(v.plan) {
+func (v *liveView) levels(at int) string {
+	if len(v.plan) < 2 || at < 0 {
 		return ""
 	}
-	first, end := max(0, p.Level-1-neighbors), min(len(v.plan), p.Level+neighbors)
+	first, end := max(0, at-neighbors), min(len(v.plan), at+1+neighbors)
 	var names []string
 	if first > 0 {
 		names = append(names, ui.Faint("…"))
 	}
 	for i := first; i < end; i++ {
 		name := fmt.Sprintf("%.6g", v.plan[i].Load.Value)
-		switch reason := v.mu.results[i+1]; {
-		case i+1 == p.Level:
+		switch reason, over := v.mu.results[v.plan[i]]; {
+		case i == at:
 			name = ui.Strong("[" + name + "]")
-		case i+1 > p.Level:
+		case !over: // to come, or left out
 			name = ui.Faint(name)
 		case reason != "":
 			name = v.colors.Warn(name + "!")
