@@ -115,6 +115,10 @@ func (l Load) String() string {
 		return fmt.Sprintf("concurrency %d", l.Concurrency())
 	case RequestRate:
 		return fmt.Sprintf("request rate %.6g", l.Value)
+	case Periodic:
+		return fmt.Sprintf("periodic concurrency %.6g", l.Value)
+	case Sessions:
+		return fmt.Sprintf("session concurrency %.6g", l.Value)
 	default:
 		return "schedule"
 	}

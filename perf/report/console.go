@@ -139,7 +139,7 @@ func (c *Console) level(l *perf.Level) {
 
 func (c *Console) clientBlock(s *perf.Summary) {
 	c.printf("  Client: \n    Request count: %d\n", s.Requests)
-	if t := s.Schedule; t != nil && float64(t.Delayed) > 0.01*float64(s.Requests) {
+	if t := s.Schedule; s.ManyLate() {
 		c.printf("    Avg send request rate: %.2f infer/sec\n    [WARNING] Perf Analyzer was not able to keep up with the desired request rate. %.2f%% of the requests were delayed. \n",
 			t.SendRate, 100*float64(t.Delayed)/float64(s.Requests))
 	}
