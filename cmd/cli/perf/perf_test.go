@@ -370,4 +370,5 @@ func TestSeveralModels(t *testing.T) {
 	code, _, errs = run(t, nil, "-m", "null", "-m", "nosuch", "-u", a.Address, "-p", "500")
 	require.Equal(t, 99, code)
 	require.Contains(t, errs, "The measurement of nosuch failed: the others end.")
+	require.Contains(t, errs, "nosuch: error: failed to get model metadata: Request for unknown model: 'nosuch' is not found\n\n")
 }
