@@ -162,15 +162,18 @@ func (s *Summary) clientLimit() string {
 	return strings.Join(why, "; ")
 }
 
-// manyLate is the share of late requests above which perf_analyzer warns.
-const manyLate = 0.01
+// ManyLate reports whether more than one in a hundred requests of a schedule started late.
+// perf_analyzer warns then.
+func (s *Summary) ManyLate() bool {
+	return s.Schedule != nil && float64(s.Schedule.Delayed) > 0.01*float64(s.Requests)
+}
 
 // lateText says how late the requests of a schedule were; empty if they were not.
 func (s *Summary) lateText() string {
-	t := s.Schedule
-	if t == nil || float64(t.Delayed) <= manyLate*float64(s.Requests) {
+	if !s.ManyLate() {
 		return ""
 	}
+	t := s.Schedule
 	return fmt.Sprintf("%.1f %% of the requests started more than 1 ms late, on average %d usec",
 		100*float64(t.Delayed)/float64(s.Requests), t.AvgLate.Microseconds())
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"triton/pkg/client/lane"
 	"triton/pkg/measure"
 )
 
@@ -132,8 +133,8 @@ func (d *Detail) addWindow(c *levelClock, s *Summary, err error) {
 
 // count completes the detail of a level with the part of it that its Summary counts: windows that
 // follow one another, merged.
-func (d *Detail) count(c *levelClock, part *window, now time.Time, ps []float64) {
-	d.Start = now.Add(-time.Duration(c.edges[len(c.edges)-1] - c.edges[0]))
+func (d *Detail) count(c *levelClock, part *window, ps []float64) {
+	d.Start = time.Now().Add(-time.Duration(lane.Now() - c.edges[0]))
 	from := time.Duration(part.from - c.edges[0])
 	for i := range d.Windows {
 		w := &d.Windows[i]

@@ -21,8 +21,9 @@ type (
 	BatchStarted struct{ Batch int }
 	// LevelStarted is sent when the load of a level has started.
 	LevelStarted struct {
-		Batch int
-		Load  Load
+		Batch  int
+		Load   Load
+		WarmUp bool // of the warm-up requests before the level
 	}
 	// WindowDone is sent after each window; with Err the window does not count.
 	WindowDone struct {

@@ -30,6 +30,7 @@ type fake struct {
 	// grew are the models whose counters follow the requests, and how fast.
 	grew       map[string]uint64
 	extensions []string
+	silent     bool                   // describes nothing, until the context ends
 	statistics func() error           // fails Statistics; may be nil
 	traces     []client.TraceSettings // that were set
 	setTraces  func(n int) error      // fails change n of the settings; may be nil
@@ -99,7 +100,11 @@ func (f *fake) ServerMetadata(context.Context) (*client.ServerMetadata, error) {
 	return &client.ServerMetadata{Extensions: f.extensions}, nil
 }
 
-func (f *fake) ModelMetadata(_ context.Context, name, _ string) (*client.ModelMetadata, error) {
+func (f *fake) ModelMetadata(ctx context.Context, name, _ string) (*client.ModelMetadata, error) {
+	if f.silent {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if _, err := f.find(name); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ const (
 	AverageFigure    = "avg"
 )
 
-// percentileOf returns the percentile of a goal's figure.
+// percentile returns the percentile of the figure.
 func (g Goal) percentile() (p float64, ok bool) {
 	text, ok := strings.CutPrefix(g.Figure, "p")
 	if !ok {

@@ -80,6 +80,7 @@ func (r *run) measureLevel(ctx context.Context, gen load.Generator, l *Level) er
 	}
 	measured, err := measureWindows(ctx, clock, l)
 	if err != nil {
+		r.noteRefusal(clock, clock.tolerated)
 		return err
 	}
 	r.observe(LevelMeasured{})
@@ -95,12 +96,17 @@ func (r *run) measureLevel(ctx context.Context, gen load.Generator, l *Level) er
 	if measured != nil {
 		l.Summary = r.summarize(measured, l.Batch)
 		l.Widths = r.widths(measured.samples, measured.from, measured.to())
-		l.Detail.count(clock, measured, time.Now(), percentiles(r.settings.Percentile))
-		if clock.refusal != nil && l.Errors > 0 {
-			r.notice(fmt.Sprintf("WARNING: %d requests failed, the last one with: %v", l.Errors, clock.refusal))
-		}
+		l.Detail.count(clock, measured, percentiles(r.settings.Percentile))
+		r.noteRefusal(clock, l.Errors)
 	}
 	return r.keepProfile(clock, l)
+}
+
+// noteRefusal names the last of n failed requests.
+func (r *run) noteRefusal(clock *levelClock, n uint64) {
+	if n > 0 && clock.refusal != nil {
+		r.notice(fmt.Sprintf("WARNING: %d requests failed, the last one with: %v", n, clock.refusal))
+	}
 }
 
 // measureCount sends a given number of requests and measures the time from the
@@ -118,7 +124,7 @@ func (r *run) measureCount(ctx context.Context, gen load.Generator, l *Level) er
 	}
 	defer clock.stop()
 	r.progress.window()
-	r.observe(LevelStarted{l.Batch, l.Load})
+	r.observe(LevelStarted{Batch: l.Batch, Load: l.Load})
 	done := gen.Start(r.generated(l.Load, r.settings.RequestCount))
 	if err := r.await(ctx, gen, done); err != nil {
 		return err
@@ -131,6 +137,7 @@ func (r *run) measureCount(ctx context.Context, gen load.Generator, l *Level) er
 	}
 	w, err := r.endWindow(ctx, clock)
 	r.observe(LevelMeasured{})
+	r.noteRefusal(clock, clock.tolerated)
 	switch {
 	case err != nil && l.Incomplete:
 		return nil // no request was complete
@@ -142,7 +149,7 @@ func (r *run) measureCount(ctx context.Context, gen load.Generator, l *Level) er
 	l.Trials, l.Stable = 1, true
 	s := r.summarize(w, l.Batch)
 	l.Detail.addWindow(clock, &s, nil)
-	l.Detail.count(clock, &course, time.Now(), percentiles(r.settings.Percentile))
+	l.Detail.count(clock, &course, percentiles(r.settings.Percentile))
 	r.observe(WindowDone{Trial: 1, Summary: &s})
 	l.Summary = s
 	return r.keepProfile(clock, l)

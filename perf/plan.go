@@ -12,7 +12,7 @@ type Setting struct {
 const longestPlan = 10000
 
 // Plan returns the settings that a run visits, in order, unless it ends early. It is nil if
-// the results decide: in a binary search, and without an end.
+// the results decide, in a binary search and without an end, and for a very long sweep.
 func (c *Config) Plan() []Setting {
 	values := c.Range.levels()
 	switch {
@@ -32,6 +32,9 @@ func (c *Config) Plan() []Setting {
 	}
 	return plan
 }
+
+// Levels returns the number of levels, 0 if the run has no Plan.
+func (c *Config) Levels() int { return len(c.Plan()) }
 
 // levels returns the levels of a linear sweep; nil if it has no end or too many levels.
 func (r Range) levels() []float64 {

@@ -82,7 +82,10 @@ func (r *run) judge(l *Level) {
 	if l.Requests == 0 {
 		return
 	}
-	l.ClientLimit, l.Late = l.clientLimit(), l.lateText()
+	l.Late = l.lateText()
+	if r.settings.Protocol != "" { // else the process that is busy is the server
+		l.ClientLimit = l.clientLimit()
+	}
 	l.Grade = grade(l)
 	if l.ClientLimit != "" {
 		r.notice(fmt.Sprintf("WARNING: %s: the client limited this level: %s.", l.Load, l.ClientLimit))
@@ -112,6 +115,10 @@ func (l Load) String() string {
 		return fmt.Sprintf("concurrency %d", l.Concurrency())
 	case RequestRate:
 		return fmt.Sprintf("request rate %.6g", l.Value)
+	case Periodic:
+		return fmt.Sprintf("periodic concurrency %.6g", l.Value)
+	case Sessions:
+		return fmt.Sprintf("session concurrency %.6g", l.Value)
 	default:
 		return "schedule"
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"triton/perf/data"
@@ -49,12 +50,17 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 	if c.Profile || d.Profiled != nil {
 		r.recorder = &recorder{}
 	}
-	if err := r.connect(ctx); err != nil {
-		return nil, err
-	}
-	defer func() { _ = r.client.Close() }()
-	if err := r.prepare(ctx); err != nil {
-		return nil, err
+	defer func() {
+		if r.client != nil {
+			_ = r.client.Close()
+		}
+	}()
+	if err := r.setUp(ctx); err != nil {
+		if ctx.Err() != nil || !r.interrupted() {
+			return nil, err
+		}
+		r.report.Settings, r.report.Interrupted = r.settings, true
+		return r.report, nil
 	}
 	if err := r.share(); err != nil {
 		return nil, &SetupError{What: sharingFailed, Err: err, Data: true}
@@ -78,6 +84,51 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 	return r.report, err
 }
 
+// setUp connects and prepares the run. The interrupt ends it too: there is no load to wait for.
+func (r *run) setUp(ctx context.Context) error {
+	ctx, stop := r.untilInterrupt(ctx)
+	defer stop()
+	if err := r.connect(ctx); err != nil {
+		return err
+	}
+	return r.prepare(ctx)
+}
+
+// untilInterrupt returns a context that the interrupt ends too. stop must be called.
+func (r *run) untilInterrupt(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-r.deps.Interrupt:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() {
+		cancel()
+		watch.Wait()
+	}
+}
+
+// answerTime is how long the server may take to describe a model.
+const answerTime = 30 * time.Second
+
+// ask asks the server something within answerTime.
+func (r *run) ask(ctx context.Context, question func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	err := question(limited)
+	if err == nil || ctx.Err() != nil || limited.Err() == nil {
+		return err
+	}
+	silent := fmt.Errorf("the server did not answer within %s", answerTime)
+	if setup := (*SetupError)(nil); errors.As(err, &setup) {
+		return &SetupError{What: setup.What, Err: silent, Data: setup.Data}
+	}
+	return silent
+}
+
 func (r *run) connect(ctx context.Context) error {
 	c, err := r.deps.Dial(ctx)
 	if err != nil {
@@ -93,7 +144,7 @@ func (r *run) connect(ctx context.Context) error {
 
 // prepare reads the model's description and the input data.
 func (r *run) prepare(ctx context.Context) error {
-	if err := r.discover(ctx); err != nil {
+	if err := r.ask(ctx, r.discover); err != nil {
 		return err
 	}
 	r.settings.MaxBatchSize = r.model.maxBatch
@@ -112,12 +163,14 @@ func (r *run) prepare(ctx context.Context) error {
 	if r.server == nil {
 		return nil
 	}
-	meta, err := r.server.ServerMetadata(ctx)
-	if err != nil {
-		return &SetupError{What: "unable to get server metadata", Err: err}
-	}
-	r.settings.ServerStats = slices.Contains(meta.GetExtensions(), "statistics")
-	return nil
+	return r.ask(ctx, func(ctx context.Context) error {
+		meta, err := r.server.ServerMetadata(ctx)
+		if err != nil {
+			return &SetupError{What: "unable to get server metadata", Err: err}
+		}
+		r.settings.ServerStats = slices.Contains(meta.GetExtensions(), "statistics")
+		return nil
+	})
 }
 
 // checkModel compares the configuration of the run with the model. Requests of sequences and of
@@ -180,9 +233,15 @@ func (r *run) sweep(ctx context.Context) error {
 }
 
 func (r *run) sweepBatch(ctx context.Context, batch int) error {
-	requests, err := r.requests(ctx, batch)
+	preparing, stop := r.untilInterrupt(ctx)
+	requests, err := r.requests(preparing, batch)
+	stop()
 	defer r.release(ctx, requests)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() == nil && r.interrupted():
+		r.report.Interrupted = true
+		return nil
+	case err != nil:
 		return setupError("Failed to init manager inputs", err)
 	}
 	gen := r.generator(ctx, requests)

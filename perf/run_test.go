@@ -320,6 +320,44 @@ func TestInterruptReportsTheLevel(t *testing.T) {
 	})
 }
 
+// TestStartOfAnInterruptedLevel: the time for the requests in flight is not part of the level.
+func TestStartOfAnInterruptedLevel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, begin := newFake(0), time.Now()
+		f.latency = func(uint64) time.Duration {
+			if time.Since(begin) > time.Second {
+				return time.Minute
+			}
+			return time.Millisecond
+		}
+		stop := make(chan struct{})
+		time.AfterFunc(2*time.Second, func() { close(stop) })
+		rep, err := perf.Run(t.Context(), perf.DefaultConfig("simple"), perf.Deps{Dial: f.dial, Interrupt: stop})
+		require.NoError(t, err)
+		require.Equal(t, time.Minute+time.Second+time.Millisecond, time.Since(begin).Truncate(time.Millisecond))
+		require.WithinDuration(t, begin, rep.Levels[0].Detail.Start, 10*time.Millisecond)
+	})
+}
+
+// TestLatenessOfWindows: the figures after each window say how late its requests started.
+func TestLatenessOfWindows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, ev, err := measure(t, newFake(5*time.Millisecond), func(c *perf.Config) {
+			c.Mode, c.Range.Start, c.MaxInFlight, c.Stability = perf.RequestRate, 1000, 1, 10
+		})
+		require.NoError(t, err)
+		windows := 0
+		for _, e := range ev.all {
+			if w, ok := e.(perf.WindowDone); ok {
+				windows++
+				require.Equal(t, w.Summary.Requests, w.Summary.Schedule.Delayed, "a fifth of the rate is possible")
+				require.Greater(t, w.Summary.Schedule.MaxLate, w.Summary.Schedule.AvgLate)
+			}
+		}
+		require.Equal(t, 3, windows)
+	})
+}
+
 func TestInterruptBeforeAnything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})

@@ -21,21 +21,23 @@ var failedPoint = point{0, math.MaxInt64}
 // windowCount is how many consecutive windows must agree.
 const windowCount = 3
 
+// extremes returns the lowest and the highest figures of windows.
+func extremes(windows []point) (low, high point) {
+	low, high = windows[0], windows[0]
+	for _, p := range windows {
+		low.throughput, high.throughput = min(low.throughput, p.throughput), max(high.throughput, p.throughput)
+		low.latency, high.latency = min(low.latency, p.latency), max(high.latency, p.latency)
+	}
+	return low, high
+}
+
 // stable reports whether the last windows agree within the threshold.
 func stable(history []point, windows int, threshold float64, checkLatency bool) bool {
 	if len(history) < windows {
 		return false
 	}
-	last := history[len(history)-windows:]
-	low, high := last[0], last[0]
-	for _, p := range last {
-		if p.throughput == 0 {
-			return false
-		}
-		low.throughput, high.throughput = min(low.throughput, p.throughput), max(high.throughput, p.throughput)
-		low.latency, high.latency = min(low.latency, p.latency), max(high.latency, p.latency)
-	}
-	if high.throughput/low.throughput > 1+threshold {
+	low, high := extremes(history[len(history)-windows:])
+	if low.throughput == 0 || high.throughput/low.throughput > 1+threshold {
 		return false
 	}
 	return !checkLatency || float64(high.latency)/float64(low.latency) <= 1+threshold
@@ -60,12 +62,7 @@ func spread(history []point, windows int) Spread {
 	if len(history) < windows {
 		return Spread{}
 	}
-	last := history[len(history)-windows:]
-	low, high := last[0], last[0]
-	for _, p := range last {
-		low.throughput, high.throughput = min(low.throughput, p.throughput), max(high.throughput, p.throughput)
-		low.latency, high.latency = min(low.latency, p.latency), max(high.latency, p.latency)
-	}
+	low, high := extremes(history[len(history)-windows:])
 	return Spread{high.throughput/low.throughput - 1, float64(high.latency)/float64(low.latency) - 1}
 }
 

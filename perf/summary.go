@@ -32,6 +32,9 @@ func (r *run) glance(w *window, batch int) (Summary, []int64) {
 			s.Sequences++
 		}
 	}
+	if r.settings.Mode.Rate() {
+		s.Schedule = lateness(w)
+	}
 	s.ResponseThroughput = measure.Throughput(uint64(s.Responses), w.ns)
 	s.AvgLatency = time.Duration(measure.Mean(latencies))
 	s.StdDev = measure.StdDevMicros(latencies)
@@ -73,8 +76,8 @@ func (r *run) summarize(w *window, batch int) Summary {
 			s.StabilizingInterval = p.Interval
 		}
 	}
-	if r.settings.Mode.Rate() {
-		s.Schedule = r.schedule(w, latencies)
+	if s.Schedule != nil {
+		r.fromSchedule(s.Schedule, w, latencies)
 	}
 	return s
 }
@@ -134,30 +137,38 @@ func (q *quantiles) percentile(p float64, latency int64) Percentile {
 // late is the delay after which the start of a request counts as delayed.
 const late = time.Millisecond
 
-// schedule computes how well the schedule was kept. It uses the memory of latencies.
-func (r *run) schedule(w *window, latencies []int64) *ScheduleStats {
+// lateness computes how late requests started.
+func lateness(w *window) *ScheduleStats {
 	s := &ScheduleStats{SendRate: measure.Throughput(w.started, w.ns)}
 	var delay time.Duration
 	for i := range w.samples {
-		sample := &w.samples[i]
-		latencies[i] = sample.Late + sample.Latency
-		delay += time.Duration(sample.Late)
-		s.MaxLate = max(s.MaxLate, time.Duration(sample.Late))
-		if time.Duration(sample.Late) > late {
+		by := time.Duration(w.samples[i].Late)
+		delay += by
+		s.MaxLate = max(s.MaxLate, by)
+		if by > late {
 			s.Delayed++
 		}
 	}
-	if n := len(latencies); n > 0 {
+	if n := len(w.samples); n > 0 {
 		s.AvgLate = delay / time.Duration(n)
-		s.MaxLatency = time.Duration(slices.Max(latencies))
+	}
+	return s
+}
+
+// fromSchedule computes the latencies from the schedule. It uses the memory of latencies.
+func (r *run) fromSchedule(s *ScheduleStats, w *window, latencies []int64) {
+	for i := range w.samples {
+		latencies[i] = w.samples[i].Late + w.samples[i].Latency
 	}
 	slices.Sort(latencies)
+	if n := len(latencies); n > 0 {
+		s.MaxLatency = time.Duration(latencies[n-1])
+	}
 	s.AvgLatency = time.Duration(measure.Mean(latencies))
 	for _, p := range percentiles(r.settings.Percentile) {
 		s.Percentiles = append(s.Percentiles, Percentile{P: p, Latency: time.Duration(measure.Percentile(latencies, p)), Samples: len(latencies)})
 	}
 	s.P999 = Percentile{P: 99.9, Latency: time.Duration(measure.Percentile(latencies, 99.9)), Samples: len(latencies)}
-	return s
 }
 
 func percentiles(extra float64) []float64 {

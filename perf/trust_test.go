@@ -1,6 +1,7 @@
 package perf_test
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -159,6 +160,27 @@ func TestClientLimitIsReported(t *testing.T) {
 	}
 }
 
+// embedded is a server in this process.
+type embedded struct{ *fake }
+
+func (embedded) Embedded() bool { return true }
+
+// TestServerInThisProcess: its processor time is not a limit of the client.
+func TestServerInThisProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		rep, err := perf.Run(t.Context(), perf.DefaultConfig("simple"), perf.Deps{
+			Dial:  func(context.Context) (perf.Target, error) { return embedded{newFake(time.Millisecond)}, nil },
+			Usage: func() measurement.Usage { return measurement.Usage{CPU: 2 * time.Since(begin), Cores: 2} },
+		})
+		require.NoError(t, err)
+		l := rep.Levels[0]
+		require.InDelta(t, 1, l.Process.Busy(), 0.001)
+		require.Empty(t, l.ClientLimit)
+		require.Equal(t, perf.Grade("A"), l.Grade)
+	})
+}
+
 func TestErrorsAreTolerated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(time.Millisecond)
@@ -174,6 +196,15 @@ func TestErrorsAreTolerated(t *testing.T) {
 		require.InDelta(t, l.Requests, 9*l.Errors, 20)
 		require.Equal(t, perf.Grade("F"), l.Grade)
 		require.Regexp(t, `^WARNING: \d+ requests failed, the last one with: no luck today$`, ev.notices()[0])
+
+		_, ev, err = measure(t, f, func(c *perf.Config) { c.TolerateErrors, c.RequestCount = true, 100 })
+		require.NoError(t, err)
+		require.Contains(t, ev.notices(), "WARNING: 10 requests failed, the last one with: no luck today")
+
+		f.fail = func(uint64) error { return status.New(status.Internal, "no luck at all") }
+		_, ev, err = measure(t, f, func(c *perf.Config) { c.TolerateErrors = true })
+		require.ErrorIs(t, err, perf.ErrNoRequests)
+		require.Regexp(t, `^WARNING: \d+ requests failed, the last one with: no luck at all$`, ev.notices()[0], "the reason")
 
 		f.fail = func(uint64) error { return errors.New("the connection is broken") }
 		_, _, err = measure(t, f, func(c *perf.Config) { c.TolerateErrors = true })

@@ -81,18 +81,3 @@ func (r Range) Highest() float64 {
 	}
 	return max(r.Start, r.End)
 }
-
-// Levels returns the number of levels, 0 if the results decide it.
-func (c *Config) Levels() int {
-	r, each := c.Range, 1
-	switch {
-	case !c.Mode.sweeps():
-	case len(r.List) > 0:
-		each = len(r.List)
-	case c.Search == Binary || r.End == 0:
-		return 0
-	case r.Step > 0 && r.End > r.Start:
-		each += int((r.End - r.Start) / r.Step)
-	}
-	return each * len(c.Batches)
-}

@@ -25,7 +25,7 @@ func (r *run) warmUp(ctx context.Context, gen load.Generator, l *Level) error {
 	}
 	done := gen.Start(r.generated(at, n))
 	if at.Mode == Concurrency {
-		r.observe(LevelStarted{Batch: l.Batch, Load: at})
+		r.observe(LevelStarted{Batch: l.Batch, Load: at, WarmUp: true})
 	}
 	return r.await(ctx, gen, done)
 }
@@ -54,11 +54,11 @@ func (r *run) start(ctx context.Context, gen load.Generator, l *Level) error {
 	gen.Collect(nil, lane.Now())
 	rate := l.Load.Mode.Rate()
 	if rate {
-		r.observe(LevelStarted{l.Batch, l.Load})
+		r.observe(LevelStarted{Batch: l.Batch, Load: l.Load})
 	}
 	gen.Start(r.generated(l.Load, 0))
 	if !rate {
-		r.observe(LevelStarted{l.Batch, l.Load})
+		r.observe(LevelStarted{Batch: l.Batch, Load: l.Load})
 	}
 	return nil
 }

@@ -47,6 +47,7 @@ type levelClock struct {
 	started     uint64
 	refused     uint64
 	refusal     error    // the last one
+	tolerated   uint64   // requests that failed in the windows
 	discarded   int      // requests that completed before the first window
 	before      snapshot // of the server at windowStart; nil if it could not be read
 	scraper     *scraper
@@ -156,6 +157,7 @@ func (r *run) cut(ctx context.Context, c *levelClock) (*window, error) {
 	w.totals, w.started = batch.Totals.Sub(c.totals), batch.Started-c.started
 	w.refused, c.refusal = batch.Refused-c.refused, batch.Refusal
 	c.totals, c.started, c.refused = batch.Totals, batch.Started, batch.Refused
+	c.tolerated += w.refused
 	w.span = measure.Span(batch.Samples)
 	w.samples, c.later = measure.Select(batch.Samples, c.windowStart, to, nil)
 	if r.settings.Mode == Concurrency { // in the other modes idle workers wait for a time

@@ -26,8 +26,7 @@ func (f *finite) init(ctx context.Context, o Options) {
 	f.tasks.paused = make(chan struct{})
 }
 
-// begin expects n tasks. The channel receives when all are over, unless one failed or Pause
-// was called.
+// begin expects n tasks. The channel receives when all are over, unless one failed.
 func (f *finite) begin(n int) <-chan struct{} {
 	none, done := make(chan struct{}), make(chan struct{}, 1)
 	f.tasks.Lock()

@@ -175,13 +175,15 @@ func TestSessions(t *testing.T) {
 func TestSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &streams{responses: 1, begin: lane.Now()}
-		g := load.NewSessions(t.Context(), load.Options{Dialer: s}, []load.Session{&talk{turns: 5}})
+		later := &talk{turns: 5}
+		g := load.NewSessions(t.Context(), load.Options{Dialer: s}, []load.Session{&talk{turns: 5}, later})
 		defer g.Close()
 		g.Start(load.Level{Concurrency: 1})
 		time.Sleep(1500 * time.Millisecond) // in the first pause
 		require.NoError(t, g.Drain(t.Context()))
 		require.EqualValues(t, 1500*time.Millisecond, lane.Now()-s.begin)
 		require.Len(t, collect(g), 1)
+		require.Zero(t, later.next, "no request is prepared any more")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		s := &streams{responses: 1, begin: lane.Now()}

@@ -67,7 +67,7 @@ func (g *Sessions) take() Session {
 
 func (g *Sessions) run(w *worker) error {
 	w.x.Keep = true
-	for s := g.take(); s != nil; s = g.take() {
+	for s := g.take(); s != nil && g.sleep(0); s = g.take() { // sleep: not after Pause
 		for {
 			more, err := g.turn(w, s)
 			if err != nil {

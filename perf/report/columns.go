@@ -44,13 +44,18 @@ func percentileColumns(levels []*perf.Level) []column {
 			})
 		}
 	}
-	if has(levels, func(l *perf.Level) bool { return l.P999.Samples > 0 }) {
+	if has(levels, moreTail) {
 		add(99.9, 4, func(l *perf.Level) perf.Percentile { return l.P999 })
 	}
 	if has(levels, func(l *perf.Level) bool { return l.MaxLatency > 0 }) {
 		columns = append(columns, duration("Max", "max_us", 4, func(l *perf.Level) time.Duration { return l.MaxLatency }))
 	}
 	return columns
+}
+
+// moreTail reports whether p99.9 is known and not one of the percentiles of the level.
+func moreTail(l *perf.Level) bool {
+	return l.P999.Samples > 0 && !slices.ContainsFunc(l.Percentiles, func(p perf.Percentile) bool { return p.P == l.P999.P })
 }
 
 // scheduleColumns say how well the client kept its schedule.

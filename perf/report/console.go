@@ -5,12 +5,10 @@ package report
 import (
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"triton/perf"
 	"triton/pkg/measure"
-	"triton/pkg/ui"
 )
 
 // Console writes perf_analyzer's text. Notices go to a separate stream. After the
@@ -75,71 +73,6 @@ func (c *Console) dataRead(e perf.DataRead) {
 	c.printf(" Successfully read data for %d stream/streams.\n", e.Streams)
 }
 
-// start writes the settings.
-func (c *Console) start() {
-	s := c.settings
-	c.printf("*** Measurement Settings ***\n")
-	if s.ServiceKind == "triton" || s.Batching {
-		c.printf("  Batch size: %s\n", formatSizes(s.Batches))
-	}
-	c.printf("  Service Kind: %s\n", serviceName(s.ServiceKind))
-	if n := s.WarmupCount; n > 0 {
-		c.printf("  Sending %s\n", ui.Plural(n, "warmup request"))
-	}
-	if n := s.RequestCount; n > 0 {
-		c.printf("  Sending %s\n", ui.Plural(n, "benchmark request"))
-	} else {
-		c.windows()
-	}
-	c.limits()
-	if s.Search == perf.Binary {
-		c.printf("  Using Binary Search algorithm\n")
-	}
-	if s.Async {
-		c.printf("  Using asynchronous calls for inference\n")
-	} else {
-		c.printf("  Using synchronous calls for inference\n")
-	}
-	if c.verbose && s.Seed != 0 {
-		c.printf("  Random seed: %d\n", s.Seed)
-	}
-	if s.Decoupled {
-		c.printf("  Detected decoupled model, using the first response for measuring latency\n")
-	}
-	c.printf("\n")
-}
-
-// serviceName returns the name of a kind of server in the settings.
-func serviceName(kind string) string {
-	if kind == "tfserving" {
-		return "TENSORFLOW_SERVING"
-	}
-	return strings.ToUpper(kind)
-}
-
-// limits writes the ends of the sweep.
-func (c *Console) limits() {
-	s := c.settings
-	if s.Range.Sweeps() && !s.Mode.Once() {
-		c.printf("  Latency limit: %g msec\n", float64(s.LatencyLimit.Microseconds())/1000)
-		limit := s.Range.Highest()
-		switch {
-		case limit == 0:
-		case s.Mode == perf.Concurrency:
-			c.printf("  Concurrency limit: %.6g concurrent requests\n", limit)
-		default:
-			c.printf("  Request Rate limit: %.6g requests per seconds\n", limit)
-		}
-	}
-	switch {
-	case s.Mode != perf.RequestRate:
-	case s.Distribution == perf.Poisson:
-		c.printf("  Using poisson distribution on request generation\n")
-	default:
-		c.printf("  Using uniform distribution on request generation\n")
-	}
-}
-
 // header writes the line above a level. There is none for intervals and schedules of
 // the user.
 func (c *Console) header(at perf.Load) {
@@ -157,32 +90,6 @@ func label(m perf.Mode) string {
 		return "Request Rate"
 	}
 	return "Concurrency"
-}
-
-func (c *Console) windows() {
-	s := c.settings
-	if len(s.StopWhen) > 0 {
-		c.goals()
-		return
-	}
-	mode := "time_windows"
-	if s.Windows == perf.CountWindows {
-		mode = "count_windows"
-	}
-	c.printf("  Using %q mode for stabilization\n", mode)
-	latency := "average "
-	if s.Percentile > 0 {
-		latency = fmt.Sprintf("p%g", s.Percentile) // no blank behind it, as in the original
-	}
-	if !s.Async {
-		latency += "latency and "
-	}
-	c.printf("  Stabilizing using %sthroughput\n", latency)
-	if s.Windows == perf.CountWindows {
-		c.printf("  Minimum number of samples in each window: %d\n", s.Samples)
-		return
-	}
-	c.printf("  Measurement window: %d msec\n", s.Interval.Milliseconds())
 }
 
 func (c *Console) windowDone(e perf.WindowDone) {
@@ -232,7 +139,7 @@ func (c *Console) level(l *perf.Level) {
 
 func (c *Console) clientBlock(s *perf.Summary) {
 	c.printf("  Client: \n    Request count: %d\n", s.Requests)
-	if t := s.Schedule; t != nil && float64(t.Delayed) > 0.01*float64(s.Requests) {
+	if t := s.Schedule; s.ManyLate() {
 		c.printf("    Avg send request rate: %.2f infer/sec\n    [WARNING] Perf Analyzer was not able to keep up with the desired request rate. %.2f%% of the requests were delayed. \n",
 			t.SendRate, 100*float64(t.Delayed)/float64(s.Requests))
 	}

@@ -124,10 +124,10 @@ func captureSweep(t *testing.T, width int) string {
 	l.Number = 3
 	c.screen.Observe(perf.LevelDone{Level: &l})
 	c.screen.Observe(perf.LevelStarted{Batch: 1, Load: perf.Load{Value: 8}})
-	p = perf.Progress{Batch: 8, Load: perf.Load{Value: 8}, Level: 4, Levels: 5, Trial: 2, MaxTrials: 10, InWindow: 900 * time.Millisecond}
+	p = perf.Progress{Batch: 1, Load: perf.Load{Value: 8}, Level: 4, Levels: 5, Trial: 2, MaxTrials: 10, InWindow: 900 * time.Millisecond}
 	p.Widths = []perf.Width{{Goal: perf.Goal{Figure: "throughput", Width: 0.02}, Is: 0.031}, {Goal: perf.Goal{Figure: "p99", Width: 0.05}, Is: 0.024}}
 	c.frame("waiting for confidence intervals, windows by count", p)
-	p = perf.Progress{Batch: 1, Load: perf.Load{Value: 8}, Level: 5, Levels: 5, Trial: 1, Requests: 250, Total: 1000}
+	p = perf.Progress{Batch: 1, Load: perf.Load{Value: 64}, Level: 5, Levels: 5, Trial: 1, Requests: 250, Total: 1000}
 	c.frame("a number of requests", p)
 	return c.end(t)
 }
@@ -178,6 +178,21 @@ func TestLiveRowsOfLowTerminals(t *testing.T) {
 	require.Equal(t, []string{"level", "window", "spread", "infer/s", "p99", "server"}, titles(6))
 	require.Equal(t, []string{"level", "window", "infer/s"}, titles(3))
 	require.Equal(t, []string{"level"}, titles(1))
+}
+
+// TestLiveLevelsLeftOut: a batch size ends before its last level, at the latency limit.
+func TestLiveLevelsLeftOut(t *testing.T) {
+	t.Parallel()
+	s := sweep()
+	s.Batches, s.Range = []int{1, 4}, perf.Range{List: []float64{1, 2, 3}}
+	v := newLiveView(perf.Started{Settings: s, Progress: func() perf.Progress {
+		return perf.Progress{Batch: 4, Load: perf.Load{Value: 1}, Level: 3, Levels: 6, Trial: 1}
+	}}, palette(false))
+	for i, l := range []perf.Level{level(10), level(20)} {
+		l.Number, l.Load.Value, l.OverLimit = i+1, float64(i+1), i == 1
+		v.observe(perf.LevelDone{Level: &l})
+	}
+	require.Contains(t, plain(v.render(100, 10)), "level 4/6  concurrency 1  batch 4  1 2! 3 [1] 2 3\n")
 }
 
 func TestLiveColors(t *testing.T) {

@@ -3,23 +3,12 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"triton/perf"
 )
-
-// goals writes what ends a level with --stop-when, in place of the windows.
-func (c *Console) goals() {
-	s := c.settings
-	var all []string
-	for _, g := range s.StopWhen {
-		all = append(all, fmt.Sprintf("%s %.3g%%", g.Figure, 100*g.Width))
-	}
-	c.printf("  Measuring until the 95%% confidence intervals are within: %s\n", strings.Join(all, ", "))
-	c.printf("  Time limit of a level: %.3g sec\n", s.LevelLimit().Seconds())
-}
 
 // quality writes how far the figures of a level can be trusted. perf_analyzer has no such lines, so
 // they go to the stream of the notices.
@@ -32,7 +21,11 @@ func (c *Console) quality(l *perf.Level) {
 	c.note(warmUp)
 	c.note("    Throughput: " + interval(l.ThroughputInterval, l.Throughput, 1, "infer/sec"))
 	c.note("    Avg latency: " + interval(l.AvgInterval, float64(l.AvgLatency), time.Microsecond, "usec"))
-	for _, p := range append(l.Percentiles[:len(l.Percentiles):len(l.Percentiles)], l.P999) {
+	percentiles := slices.Clone(l.Percentiles)
+	if moreTail(l) {
+		percentiles = append(percentiles, l.P999)
+	}
+	for _, p := range percentiles {
 		line := fmt.Sprintf("    p%g latency: %s of %d requests", p.P, interval(p.Interval, float64(p.Latency), time.Microsecond, "usec"), p.Samples)
 		if p.Few() {
 			line += ", too few of which were slower"

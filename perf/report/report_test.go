@@ -213,6 +213,20 @@ func TestTableForms(t *testing.T) {
 	}
 }
 
+// TestPercentileOfTheTail: with --percentile 99.9 there is one p99.9.
+func TestPercentileOfTheTail(t *testing.T) {
+	t.Parallel()
+	rep := fullReport()
+	l := &rep.Levels[0]
+	l.Percentiles = append(l.Percentiles, l.P999)
+	var out, notes bytes.Buffer
+	require.NoError(t, WriteTableCSV(&out, rep))
+	require.Equal(t, 1, strings.Count(out.String(), "p99.9_us"), out.String())
+	c := NewConsole(&out, &notes, true)
+	c.Observe(perf.LevelDone{Level: l})
+	require.Equal(t, 1, strings.Count(notes.String(), "p99.9 latency"), notes.String())
+}
+
 func TestColorsDoNotMoveColumns(t *testing.T) {
 	t.Parallel()
 	var without, color bytes.Buffer

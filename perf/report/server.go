@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"triton/perf"
 )
@@ -152,4 +153,22 @@ func (c *Console) metrics(g *perf.GPUStats) {
 	gauge("Avg GPU Power Usage", "%.6g watts", g.Power, 1)
 	gauge("Max GPU Memory Usage", "%.0f bytes", g.MemoryUsed, 1)
 	gauge("Total GPU Memory", "%.0f bytes", g.MemoryTotal, 1)
+}
+
+// serverSplit is the mean time of a request on the server.
+type serverSplit struct{ queue, input, infer, output time.Duration }
+
+// serverTimes splits the time of a model, or of the composing models of an ensemble.
+func serverTimes(s *perf.ServerStats) serverSplit {
+	if s.Ensemble {
+		var sum serverSplit
+		for i := range s.Composing {
+			m := serverTimes(&s.Composing[i])
+			sum.queue, sum.input = sum.queue+m.queue, sum.input+m.input
+			sum.infer, sum.output = sum.infer+m.infer, sum.output+m.output
+		}
+		return sum
+	}
+	mean := func(d perf.Duration) time.Duration { return time.Duration(d.Ns / max(d.Count, 1)) }
+	return serverSplit{mean(s.Queue), mean(s.ComputeInput), mean(s.ComputeInfer), mean(s.ComputeOutput)}
 }

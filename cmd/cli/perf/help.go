@@ -22,7 +22,7 @@ those of NVIDIA's perf_analyzer.`
 
 func writeHelp(w io.Writer, p process.Process) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nUsage: triton perf -m MODEL [options]\n       triton perf report|compare FILE...\n       triton perf record [options]\n       triton perf replay TRACE [options]\n\n%s\n", helpText, helpExample)
+	fmt.Fprintf(&b, "%s\n\nUsage: triton perf -m MODEL [options]\n       triton perf run -m MODEL --input FILE --output FILE [options]\n       triton perf report|compare|llm FILE...\n       triton perf record [options]\n       triton perf replay TRACE [options]\n\n%s\n", helpText, helpExample)
 	set := newOptions().flags(p)
 	for _, group := range set.Groups() {
 		if group.Title == "" {

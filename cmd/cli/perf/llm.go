@@ -22,7 +22,8 @@ type languageModel struct {
 
 // measured are the metrics of a level.
 type measured struct {
-	load perf.Load
+	load  perf.Load
+	batch int // 0: the only batch size
 	*llm.Metrics
 }
 
@@ -48,15 +49,20 @@ func (o *options) profiled() func(*perf.Level, *perf.Profile) error {
 	}
 	return func(l *perf.Level, p *perf.Profile) error {
 		m := llm.Compute(llm.FromProfile(p, o.config.ServiceKind), o.llm.goals)
-		o.llm.levels = append(o.llm.levels, measured{l.Load, m})
+		batch := 0
+		if len(o.config.Batches) > 1 {
+			batch = l.Batch
+		}
+		o.llm.levels = append(o.llm.levels, measured{l.Load, batch, m})
 		return nil
 	}
 }
 
-// writeLLM prints the metrics of all levels, and writes their files.
+// writeLLM prints the metrics of all levels where the other text goes, and writes their files.
 func writeLLM(p process.Process, o *options) error {
+	text := screen(p, o).Out
 	for _, l := range o.llm.levels {
-		if err := printLLM(p, l); err != nil {
+		if err := printLLM(text, l); err != nil {
 			return err
 		}
 		if o.export == "" || o.export == "-" {
@@ -73,14 +79,19 @@ func writeLLM(p process.Process, o *options) error {
 	return nil
 }
 
-func printLLM(p process.Process, l measured) error {
+func printLLM(w io.Writer, l measured) error {
 	mode, _ := stimulus(l.load)
 	title := strings.ReplaceAll(mode, "_", " ")
 	if l.load.Mode != perf.FixedSchedule {
 		title += fmt.Sprintf(" %.6g", l.load.Value)
 	}
-	fmt.Fprintf(p.Stdout, "\nLLM metrics, %s\n", title)
-	return genaiperf.WriteTable(p.Stdout, l.Metrics)
+	if l.batch > 0 {
+		title += fmt.Sprintf(", batch size %d", l.batch)
+	}
+	if _, err := fmt.Fprintf(w, "\nLLM metrics, %s\n", title); err != nil {
+		return err
+	}
+	return genaiperf.WriteTable(w, l.Metrics)
 }
 
 // stimulus returns genai-perf's name of a load and, as in the names of its folders, the load
@@ -106,6 +117,9 @@ func writeLLMFiles(p process.Process, export string, l measured, run genaiperf.R
 	mode, label := stimulus(l.load)
 	if several {
 		stem += "_" + label
+	}
+	if l.batch > 0 {
+		stem += fmt.Sprintf("_batch%d", l.batch)
 	}
 	run.Mode = mode
 	return errors.Join(

@@ -78,8 +78,8 @@ func (o llmOptions) show(p process.Process, name string, goals []llm.Objective) 
 		return err
 	}
 	for _, x := range export.Experiments {
-		l := measured{loadOf(x), llm.Compute(x.Requests, goals)}
-		if err := printLLM(p, l); err != nil {
+		l := measured{load: loadOf(x), Metrics: llm.Compute(x.Requests, goals)}
+		if err := printLLM(p.Stdout, l); err != nil {
 			return err
 		}
 		if !o.files {

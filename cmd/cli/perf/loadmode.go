@@ -33,7 +33,7 @@ func (o *options) load(t table) {
 	t.toggle("binary-search", "", "find the highest level within the latency threshold", func() { c.Search = perf.Binary })
 	t.integer(&c.Sequences.Slots, 1, "> 0.", "num-of-sequences", "", "<n>", "sequences that are open at a time, with a rate or intervals (4)")
 	t.toggle("serial-sequences", "", "send a request of a sequence only after the one before is answered, as without this option", func() {})
-	t.value("max-threads", "", "<n>", "maximum number of requests in flight with a rate or intervals (1024); the highest concurrency of a range with end 0 (16)", func(text string) (err error) {
+	t.value("max-threads", "", "<n>", "maximum number of requests in flight with a rate or intervals, or the highest concurrency of a range with end 0 (1024, or 16)", func(text string) (err error) {
 		o.maxThreads, err = atLeast(1, "> 0.", "max-threads", "", text)
 		c.MaxInFlight = o.maxThreads
 		return err

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"triton/cmd/cli/process"
 	"triton/perf"
@@ -63,7 +62,7 @@ func split(p process.Process, args []string) [][]string {
 		if arg != separator {
 			continue
 		}
-		if _, _, err := getopt(set, args[start:i]); err != nil && strings.Contains(err.Error(), "requires an argument") {
+		if _, _, err := getopt(set, args[start:i]); errors.As(err, new(missingArgument)) {
 			continue
 		}
 		groups = append(groups, args[start:i])
@@ -115,8 +114,6 @@ func checkTogether(all []*options) error {
 			return errors.New("several models are measured at the same levels: a latency threshold, which ends the levels of one of them, needs a single level")
 		case c.Levels() != first.config.Levels():
 			return fmt.Errorf("several models are measured at the same levels: %s has %d levels, %s has %d", first.name, first.config.Levels(), o.name, c.Levels())
-		case (c.WarmupCount > 0) != (first.config.WarmupCount > 0):
-			return errors.New("several models are warmed up together: give --warmup-request-count for each of them")
 		}
 	}
 	return nil

@@ -77,6 +77,9 @@ func (o *options) checkOnce() error {
 		o.warn("WARNING: --warmup-request-count has no effect with --periodic-concurrency-range and --session-concurrency.")
 		c.WarmupCount = 0
 	}
-	c.RequestCount = 0
+	if c.RequestCount > 0 {
+		o.warn("WARNING: --request-count has no effect with --periodic-concurrency-range and --session-concurrency.")
+		c.RequestCount = 0
+	}
 	return nil
 }

@@ -72,8 +72,15 @@ func runModel(ctx context.Context, p process.Process, o *options) error {
 	if errors.Is(err, errQuit) {
 		return nil
 	}
-	if rep != nil {
-		err = errors.Join(err, writeCSVs(p, o, rep), writeExport(p, o, rep), writeLLM(p, o), writeResult(p, o, rep))
+	if rep == nil {
+		return result(p, o, rep, err)
+	}
+	written := errors.Join(writeCSVs(p, o, rep), writeExport(p, o, rep), writeLLM(p, o), writeResult(p, o, rep))
+	switch {
+	case err == nil:
+		err = written
+	case written != nil: // the text of err does not have it
+		fmt.Fprintf(p.Stderr, "%s\n\n", written)
 	}
 	return result(p, o, rep, err)
 }

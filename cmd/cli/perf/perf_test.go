@@ -55,6 +55,8 @@ func TestUsageErrors(t *testing.T) {
 		{"-m x -b 0", "Error: Failed to parse -b (batch size). The value must be > 0."},
 		{"-m x -b 4:1", "must be an increasing range"},
 		{"-m x -b 1:99999999", "at most 1000"},
+		{"-m x -f ./x.csv -o x.csv", "Error: x.csv: two options name the same file"},
+		{"-m x -f - --output json", "Error: -: two options name the same file"},
 		{"-m x -b abc", "Error: Failed to parse -b. Invalid value provided: abc"},
 		{"-m x -b 1,a", "Error: Failed to parse -b. Invalid value provided: 1,a"},
 		{"-m x -i udp", "Error: Failed to parse -i (protocol). The value should be either HTTP or gRPC."},
@@ -275,6 +277,12 @@ func TestFailedAndMissingRequests(t *testing.T) {
 	require.Equal(t, "Failed to maintain requested inference load. Worker thread(s) failed to generate concurrent requests.\n"+
 		"Thread [0] had error: no luck today\n\nThread [1] had error: no luck today\n\n\n", errs)
 
+	if _, err := os.Stat("/dev/full"); err == nil { // not on macOS
+		code, _, errs = run(t, nil, quick(s.Address, "-o", "/dev/full", "--output", "json")...)
+		require.Equal(t, 99, code)
+		require.Contains(t, errs, "write /dev/full: no space left on device\n\nFailed to maintain requested inference load.", "both errors")
+	}
+
 	hang := nullServer(t)
 	release := make(chan struct{})
 	hang.Respond = func(uint64) (string, bool) { <-release; return "", true }
@@ -362,4 +370,5 @@ func TestSeveralModels(t *testing.T) {
 	code, _, errs = run(t, nil, "-m", "null", "-m", "nosuch", "-u", a.Address, "-p", "500")
 	require.Equal(t, 99, code)
 	require.Contains(t, errs, "The measurement of nosuch failed: the others end.")
+	require.Contains(t, errs, "nosuch: error: failed to get model metadata: Request for unknown model: 'nosuch' is not found\n\n")
 }

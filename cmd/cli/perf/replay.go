@@ -3,10 +3,12 @@ package perf
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/perf/trace"
 )
@@ -39,12 +41,18 @@ func newReplayCommand(p process.Process) *cobra.Command {
 				return usageError(p, err)
 			}
 			first := []string{"--fixed-schedule", "--input-data", args[0]}
-			if model != "" {
-				first = append(first, "-m", model) // one in args wins
+			if model != "" && !namesModel(p, args[1:]) {
+				first = append(first, "-m", model)
 			}
 			return run(cmd.Context(), p, append(first, args[1:]...))
 		},
 	}
+}
+
+// namesModel reports whether options name a model. Those behind a separator are of other models.
+func namesModel(p process.Process, args []string) bool {
+	typed, _, err := getopt(newOptions().flags(p), split(p, args)[0])
+	return err == nil && slices.ContainsFunc(typed, func(a flags.Assignment) bool { return a.Flag.Name == "model" })
 }
 
 // traceModel returns the model of a trace, empty if it has several.

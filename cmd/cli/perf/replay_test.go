@@ -49,6 +49,20 @@ func TestRecordAndReplay(t *testing.T) {
 	require.Contains(t, out, "    Request count: 10\n")
 }
 
+// TestReplayToAnotherModel: -m names the model in place of that of the trace, not beside it.
+func TestReplayToAnotherModel(t *testing.T) {
+	t.Parallel()
+	s := nullServer(t)
+	trace := write(t, "trace.jsonl", `{"format":"triton-perf-trace","version":1}
+{"arrival_us":0,"model":"recorded","inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,16],"b64":"`+strings.Repeat("A", 86)+`=="}]}
+`)
+	for _, args := range []string{"-m null", "-mnull", "--model=null"} {
+		code, out, errs := run(t, nil, append([]string{"replay", trace, "-u", s.Address}, strings.Fields(args)...)...)
+		require.Zero(t, code, errs)
+		require.NotContains(t, out, "=== Model", "one model is measured")
+	}
+}
+
 func TestRecordGRPC(t *testing.T) {
 	t.Parallel()
 	s, err := loadtest.StartGRPC("127.0.0.1:0")

@@ -3,6 +3,8 @@ package perf
 import (
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"triton/cmd/cli/output"
@@ -32,12 +34,22 @@ func (o *options) checkFiles() (err error) {
 	if o.targets, err = o.output.Targets(output.Forms()); err != nil {
 		return err
 	}
-	for _, name := range []string{o.csv, o.export} {
+	names := []string{o.csv, o.export}
+	for _, name := range names {
 		if name == "" || name == "-" {
 			continue
 		}
 		if err := process.CheckWritable(name); err != nil {
 			return err
+		}
+	}
+	for _, target := range o.targets {
+		names = append(names, target.File)
+	}
+	for i, name := range names {
+		same := func(other string) bool { return filepath.Clean(other) == filepath.Clean(name) }
+		if name != "" && slices.ContainsFunc(names[:i], func(other string) bool { return other != "" && same(other) }) {
+			return fmt.Errorf("%s: two options name the same file", name)
 		}
 	}
 	return o.targets.Check()

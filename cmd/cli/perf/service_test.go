@@ -158,9 +158,10 @@ func TestSessionConcurrency(t *testing.T) {
 		{"payload":[{"messages":[{"role":"user","content":"x"}]}],"session_id":["b"]},
 		{"payload":[{"messages":[{"role":"user","content":"2"}]}],"session_id":["a"]}]}`)
 	file := filepath.Join(t.TempDir(), "p.json")
-	code, out, errs := run(t, nil, openAI(chatServer(t), input, "--session-concurrency", "2", "--profile-export-file", file, "--llm", "--warmup-request-count", "3")...)
+	code, out, errs := run(t, nil, openAI(chatServer(t), input, "--session-concurrency", "2", "--profile-export-file", file, "--llm", "--warmup-request-count", "3", "--request-count", "2")...)
 	require.Zero(t, code, errs)
-	require.Equal(t, "WARNING: --warmup-request-count has no effect with --periodic-concurrency-range and --session-concurrency.\n", errs)
+	require.Equal(t, "WARNING: --warmup-request-count has no effect with --periodic-concurrency-range and --session-concurrency.\n"+
+		"WARNING: --request-count has no effect with --periodic-concurrency-range and --session-concurrency.\n", errs)
 	require.Contains(t, out, "    Request count: 3\n")
 	require.Contains(t, out, "\nLLM metrics, session concurrency 2\n")
 	require.Contains(t, out, "Tokens are counted by: usage (output), usage (input).\n")
@@ -316,6 +317,23 @@ func TestServiceUsage(t *testing.T) {
 			require.Empty(t, out)
 			require.Contains(t, errs, "Error: "+want)
 		})
+	}
+}
+
+// TestLLMBesideOtherResults: the metrics leave a result on standard output alone, and each batch
+// size has files of its own.
+func TestLLMBesideOtherResults(t *testing.T) {
+	t.Parallel()
+	s := nullServer(t)
+	stem := filepath.Join(t.TempDir(), "profile")
+	code, out, errs := run(t, nil, "-m", "null", "-u", s.Address, "-b", "1,4", "--request-count", "10",
+		"--llm", "--profile-export-file", stem+".json", "--output", "json")
+	require.Zero(t, code, errs)
+	require.True(t, json.Valid([]byte(out)), out)
+	for _, batch := range []string{"1", "4"} {
+		require.Contains(t, errs, "\nLLM metrics, concurrency 1, batch size "+batch+"\n")
+		require.FileExists(t, stem+"_concurrency1_batch"+batch+"_genai_perf.csv")
+		require.FileExists(t, stem+"_concurrency1_batch"+batch+"_genai_perf.json")
 	}
 }
 

@@ -42,6 +42,26 @@ func (s *section) Write(p []byte) (int, error) {
 	return s.text.Write(p)
 }
 
+// labeled writes whole lines with the name of a model in front.
+type labeled struct {
+	name string
+	to   io.Writer
+}
+
+func (l labeled) Write(p []byte) (int, error) {
+	var b bytes.Buffer
+	for line := range bytes.Lines(p) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			b.WriteString(l.name + ": ")
+		}
+		b.Write(line)
+	}
+	if _, err := l.to.Write(b.Bytes()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
 // measureTogether runs a measurement for each model and returns the error of the first one that
 // failed, or else the first other exit code.
 func measureTogether(ctx context.Context, p process.Process, all []*options) error {
@@ -62,6 +82,7 @@ func measureTogether(ctx context.Context, p process.Process, all []*options) err
 	for i, o := range all {
 		one := p
 		one.Stdout, one.StdoutTerminal, one.StderrTerminal = t.sections[i], false, false
+		one.Stderr = labeled{o.name, p.Stderr}
 		one.Signals = func() (<-chan os.Signal, func()) { return signals.to[i], func() {} }
 		o.observer = func(next perf.Observer) perf.Observer { return &levelObserver{ctx, t, next} }
 		runs.Go(func() {
@@ -145,8 +166,12 @@ type levelObserver struct {
 
 func (o *levelObserver) Observe(e perf.Event) {
 	o.next.Observe(e)
-	switch e.(type) {
-	case perf.LevelStarted, perf.LevelMeasured:
+	switch e := e.(type) {
+	case perf.LevelStarted:
+		if !e.WarmUp { // some loads do not report it
+			o.all.await(o.ctx, false)
+		}
+	case perf.LevelMeasured:
 		o.all.await(o.ctx, false)
 	case perf.LevelDone:
 		o.all.await(o.ctx, true)
