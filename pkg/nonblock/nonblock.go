@@ -36,8 +36,9 @@ type operation struct {
 	try  func(fd uintptr) bool // made once, because each call would allocate it
 }
 
-// New returns a Conn of a TCP connection or a pipe, and nil for everything else, such as a TLS
-// connection.
+// New returns a Conn of a TCP connection or of a file that does not block, such as a pipe of
+// os.Pipe. It returns nil for everything else, such as a TLS connection or a pipe that blocks: a
+// call that waits unannounced stops the whole process at the next garbage collection.
 func New(of any) *Conn {
 	var raw syscall.RawConn
 	var err error
@@ -47,7 +48,7 @@ func New(of any) *Conn {
 	case *os.File:
 		raw, err = of.SyscallConn()
 	}
-	if raw == nil || err != nil || !supported {
+	if raw == nil || err != nil || blocks(raw) {
 		return nil
 	}
 	c := &Conn{raw: raw}

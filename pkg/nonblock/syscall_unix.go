@@ -5,9 +5,16 @@ package nonblock
 import (
 	"errors"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
-const supported = true
+// blocks reports whether calls may wait in the system.
+func blocks(raw syscall.RawConn) bool {
+	flags := 0
+	err := raw.Control(func(fd uintptr) { flags, _ = unix.FcntlInt(fd, unix.F_GETFL, 0) })
+	return err != nil || flags&unix.O_NONBLOCK == 0
+}
 
 func announcedRead(fd uintptr, b []byte) (n int, err error) {
 	for {
