@@ -29,7 +29,7 @@ type experiment struct {
 		Timestamp int64   `json:"timestamp"`
 		Responses []int64 `json:"response_timestamps"`
 	} `json:"requests"`
-	Windows []int64 `json:"window_boundaries"`
+	Windows []uint64 `json:"window_boundaries"`
 }
 
 // exportPercentiles are perf_analyzer's.
@@ -84,10 +84,8 @@ func (x *experiment) level(number int) (*Level, error) {
 	if len(samples) == 0 {
 		return l, nil
 	}
-	edges := slices.Clone(x.Windows)
-	slices.Sort(edges)
-	edges = slices.Compact(edges)
-	if len(edges) < 2 { // a run of --request-count in old versions
+	edges := x.edges()
+	if len(edges) < 2 {
 		edges = []int64{samples[0].Start(), samples[len(samples)-1].End}
 	}
 	if span := edges[len(edges)-1] - edges[0]; span < 0 || span > int64(24*time.Hour*366) {
@@ -125,6 +123,21 @@ func (x *experiment) level(number int) (*Level, error) {
 	l.Timeline = timeline(perf.Timeline(windows, edges[0], exportPercentiles))
 	l.Histogram = histogram(perf.Histogram(windows))
 	return l, nil
+}
+
+// edges returns the window boundaries, in their order. There are none in runs of --request-count of
+// old versions, and in those that have the limits of the numbers in their place: periodic and
+// session concurrency.
+func (x *experiment) edges() []int64 {
+	var edges []int64
+	for _, t := range x.Windows {
+		if t > math.MaxInt64 {
+			return nil
+		}
+		edges = append(edges, int64(t))
+	}
+	slices.Sort(edges)
+	return slices.Compact(edges)
 }
 
 // samples returns the requests that were answered, in the order of their ends.

@@ -94,7 +94,12 @@ const (
 	RequestRate   Mode = "request_rate"
 	Intervals     Mode = "request_intervals"
 	FixedSchedule Mode = "fixed_schedule"
+	Periodic      Mode = "periodic_concurrency"
+	Sessions      Mode = "session_concurrency"
 )
+
+// Rate reports whether the load of a level is requests per second.
+func (m Mode) Rate() bool { return m == RequestRate || m == Intervals || m == FixedSchedule }
 
 // Range is a sweep: from Start to End, or the levels of List.
 type Range struct {

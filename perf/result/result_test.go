@@ -175,6 +175,35 @@ func TestReadExport(t *testing.T) {
 	require.Zero(t, f.Levels[1].Requests)
 }
 
+// Exports of runs without windows have a boundary that is no time. Such a run is one window.
+func TestReadExportWithoutWindows(t *testing.T) {
+	t.Parallel()
+	const epoch = int64(1_700_000_000_000_000_000)
+	f, err := result.Read(strings.NewReader(`{"experiments":[{"experiment":{"mode":"request_rate","value":0},"requests":[` +
+		`{"timestamp":` + itoa(epoch) + `,"response_timestamps":[` + itoa(epoch+1e9) + `]},` +
+		`{"timestamp":` + itoa(epoch+1e9) + `,"response_timestamps":[` + itoa(epoch+2e9) + `]}],` +
+		`"window_boundaries":[0,18446744073709551615]}],"version":"2.51","service_kind":"openai","endpoint":"v1"}`))
+	require.NoError(t, err)
+	require.Equal(t, 2, f.Levels[0].Requests)
+	require.Equal(t, 2.0, f.Levels[0].DurationS)
+}
+
+// The file names the kind of the server and every load mode.
+func TestModes(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[perf.Mode]result.Mode{
+		perf.Concurrency: result.Concurrency, perf.RequestRate: result.RequestRate, perf.Intervals: result.Intervals,
+		perf.FixedSchedule: result.FixedSchedule, perf.Periodic: result.Periodic, perf.Sessions: result.Sessions,
+	} {
+		r := report()
+		r.Settings.Mode, r.Settings.ServiceKind = mode, "openai"
+		s := result.New(r, options()).Settings
+		require.Equal(t, want, s.Mode)
+		require.Equal(t, mode.Rate(), s.Mode.Rate())
+		require.Equal(t, "openai", s.ServiceKind)
+	}
+}
+
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 func FuzzRead(f *testing.F) {

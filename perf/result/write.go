@@ -56,7 +56,7 @@ func New(r *perf.Report, o Options) *File {
 
 func settings(s *perf.Settings, address string) Settings {
 	out := Settings{
-		Model: s.Model, ModelVersion: s.Version, URL: withoutUser(address), Protocol: s.Protocol, ServiceKind: "triton",
+		Model: s.Model, ModelVersion: s.Version, URL: withoutUser(address), Protocol: s.Protocol, ServiceKind: s.ServiceKind,
 		Mode: modes[s.Mode], BatchSizes: s.Batches,
 		Streaming: s.Streaming, Async: s.Async, Decoupled: s.Decoupled, Sequences: s.Sequence, Ensemble: s.Ensemble,
 		MaxBatchSize: s.MaxBatchSize, Stability: 100 * s.Stability, MaxWindows: s.MaxTrials, Percentile: s.Percentile,
@@ -87,6 +87,7 @@ func settings(s *perf.Settings, address string) Settings {
 var (
 	modes = map[perf.Mode]Mode{
 		perf.Concurrency: Concurrency, perf.RequestRate: RequestRate, perf.Intervals: Intervals, perf.FixedSchedule: FixedSchedule,
+		perf.Periodic: Periodic, perf.Sessions: Sessions,
 	}
 	sources = map[data.Source]string{data.Random: "random", data.Zero: "zero", data.Files: "files"}
 )

@@ -64,7 +64,11 @@ func writeResult(p process.Process, o *options, rep *perf.Report) error {
 }
 
 func fileOptions(p process.Process, o *options) resultfile.Options {
+	url := o.client.Address
+	if o.config.ServiceKind == tritonCAPI {
+		url = "" // the server is in this process
+	}
 	return resultfile.Options{
-		Version: p.Version, Commit: p.Commit, URL: o.client.Address, Machine: resultfile.ThisMachine(), Created: time.Now(),
+		Version: p.Version, Commit: p.Commit, URL: url, Machine: resultfile.ThisMachine(), Created: time.Now(),
 	}
 }

@@ -94,10 +94,10 @@ func significant(v float64) string {
 
 // loadName returns what the load of a level counts.
 func loadName(m result.Mode) string {
-	if m == result.Concurrency {
-		return "Concurrency"
+	if m.Rate() {
+		return "Request rate"
 	}
-	return "Request rate"
+	return "Concurrency"
 }
 
 // loadText formats the load of a level.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"triton/perf/result"
 	"triton/pkg/ui"
 )
 
@@ -59,9 +58,8 @@ func percent(share float64) string { return fmt.Sprintf("%+.1f %%", 100*share) }
 // head returns the titles, with the confidence and the name of the load.
 func head(c *Comparison) []string {
 	all := append([]string(nil), titles...)
-	if len(c.Differences) > 0 && c.Differences[0].Mode == result.Concurrency {
-		all[1] = "Concurrency"
-	} else {
+	all[1] = "Concurrency"
+	if len(c.Differences) > 0 && c.Differences[0].Mode.Rate() {
 		all[1] = "Request rate"
 	}
 	all[6] = fmt.Sprintf("%g %% interval", 100*(1-c.Significance))
