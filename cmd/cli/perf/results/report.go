@@ -94,8 +94,5 @@ func writeTo(p process.Process, name string, write func(io.Writer) error) error 
 	if name == "" || name == "-" {
 		return write(p.Stdout)
 	}
-	if err := process.WriteFile(name, write); err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	return nil
+	return process.WriteFile(name, write)
 }
