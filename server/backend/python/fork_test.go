@@ -90,6 +90,14 @@ def killed():
     os.read(read, 1)
     p.kill(), p.join(), os.close(read), os.close(write)
     return p.exitcode
+def handled():
+    """Ends a process by the signal that the model handles."""
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(7))
+    p = fork.Process(target=signal.pause)
+    p.start()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    p.terminate(), p.join()
+    return p.exitcode
 def outside(f, n):
     """Runs f in a process that may have children."""
     read, write = os.pipe()
@@ -148,6 +156,7 @@ func TestCallsOfForks(t *testing.T) {
 		{"pool(2, keep, [5000, 6000])", "['kept', 'kept']"},
 		{"outside(nested, 5000)", "[True, True]"},
 		{"killed()", "-9"},
+		{"handled()", "7"},
 		{"[len(pool(3, same, [1])) for _ in range(10)]", "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"}, // two are terminated idle
 		{"same(5000)", "True"},
 	} {

@@ -70,11 +70,12 @@ def in_parent():
 
 
 def in_child():
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # runner.py ignores it; multiprocessing ends its processes with it
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_IGN:  # by runner.py; multiprocessing ends its processes with it
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _base.host.cut()  # before the end of the relays, whose blocks would be given back
     for relay in _relays:
         relay.link.cut()
     _relays.clear()
-    _base.host.cut()
     if _forking.ends:
         ours, theirs = _forking.ends
         ours.close()
