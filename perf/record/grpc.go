@@ -91,7 +91,6 @@ func (p *grpcProxy) forward(_ any, client grpc.ServerStream) error {
 	var passing sync.Mutex
 	go p.requests(client, server, &passing, method == modelInfer || method == modelStreamInfer)
 	err = responses(server, client)
-	client.SetTrailer(server.Trailer())
 	passing.Lock()
 	defer passing.Unlock()
 	return err
@@ -151,7 +150,7 @@ func (p *grpcProxy) record(data mem.BufferSlice, arrival time.Duration) {
 	p.recorder.add(arrival, req)
 }
 
-// responses passes on the messages of the server and returns the status of the call.
+// responses passes on the messages and the trailer of the server and returns the status of the call.
 func responses(server grpc.ClientStream, client grpc.ServerStream) error {
 	first := true
 	for {
@@ -163,10 +162,11 @@ func responses(server grpc.ClientStream, client grpc.ServerStream) error {
 				_ = client.SendHeader(md) // its error is that of SendMsg
 			}
 		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
 		if err != nil {
+			client.SetTrailer(server.Trailer())
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
 			return err
 		}
 		if err := client.SendMsg(&f); err != nil {
