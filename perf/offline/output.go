@@ -86,7 +86,10 @@ func openOutput(path string, job []byte, restart bool) (_ *output, err error) {
 	}
 	switch {
 	case err == nil && !restart && bytes.Equal(before, job):
-		return o, o.resume()
+		if err := o.resume(); err != nil {
+			return nil, err
+		}
+		return o, nil
 	case err == nil && !restart:
 		return nil, fmt.Errorf("%s belongs to a run with another model or other rows, see %s: begin again with --restart, or choose another output", o.part(), o.jobFile())
 	}
@@ -97,7 +100,10 @@ func openOutput(path string, job []byte, restart bool) (_ *output, err error) {
 	if err := os.WriteFile(o.jobFile()+".new", job, 0o666); err != nil {
 		return nil, fmt.Errorf("cannot write the output: %w", err)
 	}
-	return o, os.Rename(o.jobFile()+".new", o.jobFile())
+	if err := os.Rename(o.jobFile()+".new", o.jobFile()); err != nil {
+		return nil, fmt.Errorf("cannot write the output: %w", err)
+	}
+	return o, nil
 }
 
 func (o *output) part() string { return o.path + ".part" }
