@@ -97,10 +97,10 @@
 
   function axes(c) {
     const common = { stroke: css("--fg"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line") }, font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif" };
-    const numbers = (u, splits) => splits.map((v) => (v === null ? "" : c.percentiles ? format(v) : format(v)));
+    const numbers = (u, splits) => splits.map((v) => (v === null ? "" : format(v)));
     return [
       { ...common, label: c.x(), labelSize: 20, values: c.percentiles ? (u, splits) => splits.map((v) => (v === null ? "" : percentile(v))) : numbers },
-      { ...common, label: c.y(), labelSize: 20, size: 70, values: (u, splits) => splits.map((v) => (v === null ? "" : format(v))) },
+      { ...common, label: c.y(), labelSize: 20, size: 70, values: numbers },
     ];
   }
   const top = (lists) => Math.max(...lists.flat(), 0) * 1.06 || 1;
