@@ -46,8 +46,9 @@ func (d *deadline) start() {
 // check runs on the timer, perhaps late: then it belongs to a call that has ended.
 func (d *deadline) check() {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.mu.at.IsZero() && !time.Now().Before(d.mu.at) {
+	over := !d.mu.at.IsZero() && !time.Now().Before(d.mu.at)
+	d.mu.Unlock()
+	if over {
 		d.exceeded()
 	}
 }
