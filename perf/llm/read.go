@@ -126,7 +126,7 @@ func (r *Request) readOpenAI(inputs []field, responses []timed) {
 	s.finish()
 	r.Responses, r.Stream = s.responses, s.events
 	if f := find(inputs, payload); f != nil {
-		r.Input = estimate(prompt(f.text))
+		r.Input = estimate(utf8.RuneCountInString(prompt(f.text)))
 	}
 	if s.usage.Prompt != nil {
 		r.Input = Tokens{*s.usage.Prompt, Usage}
@@ -154,7 +154,7 @@ func (r *Request) readTensors(inputs []field, responses []timed) {
 	if f := find(inputs, inputIDs); f != nil && !f.isText {
 		r.Input = Tokens{f.numbers, IDs}
 	} else if f := textOf(inputs, textInput); f != nil {
-		r.Input = estimate(string(f.text))
+		r.Input = estimate(utf8.RuneCount(f.text))
 	}
 	r.Output = r.countOutput()
 	if hasIDs {
@@ -164,19 +164,18 @@ func (r *Request) readTensors(inputs []field, responses []timed) {
 
 // countOutput counts tokens without help of the server.
 func (r *Request) countOutput() Tokens {
-	all, chunks := "", 0
+	characters, chunks := 0, 0
 	for _, p := range r.Responses {
-		all += p.Text
+		characters += utf8.RuneCountInString(p.Text)
 		chunks += p.Chunks
 	}
 	if r.Stream {
 		return Tokens{chunks, Chunks}
 	}
-	return estimate(all)
+	return estimate(characters)
 }
 
-// estimate counts the tokens of a text by its length.
-func estimate(text string) Tokens {
-	n := utf8.RuneCountInString(text)
-	return Tokens{(n + charactersPerToken - 1) / charactersPerToken, Characters}
+// estimate counts the tokens of a text with so many characters.
+func estimate(characters int) Tokens {
+	return Tokens{(characters + charactersPerToken - 1) / charactersPerToken, Characters}
 }

@@ -416,6 +416,22 @@ func TestEarlierRuns(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestClaim: a file that another run has renamed since it was opened is that run's output.
+func TestClaim(t *testing.T) {
+	t.Parallel()
+	o := &output{path: filepath.Join(t.TempDir(), "out.jsonl")}
+	var err error
+	o.file, err = os.OpenFile(o.part(), os.O_RDWR|os.O_CREATE, 0o600)
+	require.NoError(t, err)
+	defer o.file.Close()
+	require.NoError(t, os.Rename(o.part(), o.path))
+	require.EqualError(t, o.claim(), o.path+": another run has just finished it")
+	require.NoError(t, os.WriteFile(o.part(), nil, 0o600))
+	require.EqualError(t, o.claim(), o.path+": another run has just finished it")
+	require.NoError(t, os.Rename(o.path, o.part()))
+	require.NoError(t, o.claim())
+}
+
 func TestSetupErrors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 1)

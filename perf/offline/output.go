@@ -76,8 +76,8 @@ func openOutput(path string, job []byte, restart bool) (_ *output, err error) {
 		}
 	}()
 	o.file = file
-	if err := lock(o.file); err != nil {
-		return nil, fmt.Errorf("%s is locked: another run writes it (%w)", o.part(), err)
+	if err := o.claim(); err != nil {
+		return nil, err
 	}
 	o.buffer = bufio.NewWriterSize(o.file, 1<<20)
 	before, err := os.ReadFile(o.jobFile())
@@ -104,6 +104,22 @@ func openOutput(path string, job []byte, restart bool) (_ *output, err error) {
 		return nil, fmt.Errorf("cannot write the output: %w", err)
 	}
 	return o, nil
+}
+
+// claim locks the partial output. If another run has finished it meanwhile, the open file is that
+// run's output, which must not be truncated.
+func (o *output) claim() error {
+	if err := lock(o.file); err != nil {
+		return fmt.Errorf("%s is locked: another run writes it (%w)", o.part(), err)
+	}
+	opened, err := o.file.Stat()
+	if err != nil {
+		return fmt.Errorf("cannot write the output: %w", err)
+	}
+	if named, err := os.Stat(o.part()); err != nil || !os.SameFile(opened, named) {
+		return fmt.Errorf("%s: another run has just finished it", o.path)
+	}
+	return nil
 }
 
 func (o *output) part() string { return o.path + ".part" }

@@ -85,7 +85,7 @@ func TestRecordRefusals(t *testing.T) {
 		{"record --memory 0", "--memory: 0 is less than 1", 2},
 		{"record --listen nowhere:x", "--listen: ", 2},
 		{"record --listen 127.0.0.1:0 -o /no/such/folder/x", "--output-file: ", 2},
-		{"record --listen 127.0.0.1:0 -o TRACE -u ftp://x", `--url: "ftp://x" is no address`, 2},
+		{"record --listen 127.0.0.1:0 -o SEVERAL -u ftp://x", `--url: "ftp://x" is no address`, 2},
 		{"record x", `unknown command "x"`, 1},
 		{"replay", "perf replay takes the name of a trace", 99},
 		{"replay --speed 2", "perf replay takes the name of a trace", 99},
@@ -113,6 +113,9 @@ func TestRecordRefusals(t *testing.T) {
 			code, _, errs := run(t, nil, args...)
 			require.Equal(t, c.code, code, errs)
 			require.Contains(t, errs, c.want)
+			kept, err := os.ReadFile(filepath.Join(dir, "SEVERAL"))
+			require.NoError(t, err)
+			require.True(t, strings.HasPrefix(string(kept), header), "a trace is replaced only when a recording begins")
 		})
 	}
 }

@@ -73,9 +73,14 @@ as safe as that.`,
 	return cmd
 }
 
+// upstream is the server of the recording.
+type upstream struct {
+	name  string
+	proxy func(*record.Recorder) (*proxy, error)
+}
+
 // proxy is a frontend of the recording.
 type proxy struct {
-	name  string
 	serve func(net.Listener) error
 	// drain ends it after the requests in flight, or when ctx ends.
 	drain func(ctx context.Context)
@@ -88,6 +93,14 @@ func run(ctx context.Context, p process.Process, o options) (err error) {
 		return process.UsageError("--protocol: unknown protocol %q: use http or grpc", o.protocol)
 	case o.memory < 1:
 		return process.UsageError("--memory: %d is less than 1", o.memory)
+	}
+	newUpstream := newHTTP
+	if protocol == "grpc" {
+		newUpstream = newGRPC
+	}
+	server, err := newUpstream(o.url)
+	if err != nil {
+		return process.UsageError("--url: %w", err)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.listen)
 	if err != nil {
@@ -104,15 +117,11 @@ func run(ctx context.Context, p process.Process, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	newProxy := newHTTP
-	if protocol == "grpc" {
-		newProxy = newGRPC
-	}
-	x, err := newProxy(r, o.url)
+	x, err := server.proxy(r)
 	if err != nil {
 		return errors.Join(process.UsageError("--url: %w", err), r.Close())
 	}
-	fmt.Fprintf(p.Stdout, "Recording %s requests at %s for %s into %s. Ctrl-C ends the recording.\n", name, listener.Addr(), x.name, o.file)
+	fmt.Fprintf(p.Stdout, "Recording %s requests at %s for %s into %s. Ctrl-C ends the recording.\n", name, listener.Addr(), server.name, o.file)
 	err = serve(ctx, p, r, listener, x)
 	err = errors.Join(err, r.Close())
 	tell(p, r.Counts(), o.file)
@@ -150,7 +159,7 @@ func serve(ctx context.Context, p process.Process, r *record.Recorder, listener 
 	return err
 }
 
-func newHTTP(r *record.Recorder, address string) (*proxy, error) {
+func newHTTP(address string) (*upstream, error) {
 	address = cmp.Or(address, "localhost:8000")
 	if !strings.Contains(address, "://") {
 		address = "http://" + address
@@ -162,6 +171,10 @@ func newHTTP(r *record.Recorder, address string) (*proxy, error) {
 	if server.Scheme != "http" && server.Scheme != "https" || server.Host == "" {
 		return nil, fmt.Errorf("%q is no address such as localhost:8000 or https://host", address)
 	}
+	return &upstream{server.Redacted(), func(r *record.Recorder) (*proxy, error) { return httpProxy(r, server), nil }}, nil
+}
+
+func httpProxy(r *record.Recorder, server *url.URL) *proxy {
 	// One connection for each request in flight, as the clients themselves would have.
 	transport := &http.Transport{
 		Proxy: nil, DisableCompression: true, MaxIdleConnsPerHost: math.MaxInt32, IdleConnTimeout: time.Minute,
@@ -169,7 +182,6 @@ func newHTTP(r *record.Recorder, address string) (*proxy, error) {
 	}
 	s := &http.Server{Handler: r.HTTP(server, transport), ReadHeaderTimeout: time.Minute}
 	return &proxy{
-		name: server.Redacted(),
 		serve: func(l net.Listener) error {
 			if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 				return err
@@ -182,23 +194,26 @@ func newHTTP(r *record.Recorder, address string) (*proxy, error) {
 			}
 			transport.CloseIdleConnections()
 		},
-	}, nil
+	}
 }
 
-func newGRPC(r *record.Recorder, address string) (*proxy, error) {
+func newGRPC(address string) (*upstream, error) {
 	address = cmp.Or(address, "localhost:8001")
 	secure := insecure.NewCredentials()
 	if host, ok := strings.CutPrefix(address, "grpcs://"); ok {
 		address, secure = host, credentials.NewTLS(nil)
 	}
 	address = strings.TrimPrefix(address, "grpc://")
+	return &upstream{address, func(r *record.Recorder) (*proxy, error) { return grpcProxy(r, address, secure) }}, nil
+}
+
+func grpcProxy(r *record.Recorder, address string, secure credentials.TransportCredentials) (*proxy, error) {
 	server, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(secure))
 	if err != nil {
 		return nil, err
 	}
 	s := r.GRPC(server, math.MaxInt32)
 	return &proxy{
-		name:  address,
 		serve: s.Serve,
 		drain: func(ctx context.Context) {
 			done := make(chan struct{})
