@@ -107,7 +107,7 @@ def run(bench, server, client, model, protocol, options):
 
 def perf(bench):
     print("### `triton perf` and perf_analyzer, against the same server\n")
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as data, bench.ours(repository(bench)) as server:
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as data, bench.ours(repository(bench), more=["--allow-client-shm=true"]) as server:
         json.dump(FOUR, data)
         data.flush()
         rows = []
