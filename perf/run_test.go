@@ -429,6 +429,19 @@ func TestNoVersionWithRequests(t *testing.T) {
 	})
 }
 
+// Hits of an ensemble's cache leave its models idle: they have no executions, and that is no error.
+func TestCachedEnsembleWithIdleModels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(time.Millisecond, cached(ensemble("simple", "step")), config("step"))
+		f.grew["step"] = 0
+		rep, _, err := measure(t, f, nil)
+		require.NoError(t, err)
+		require.Len(t, rep.Levels, 1)
+		require.Equal(t, "step", rep.Levels[0].Server.Composing[0].Model)
+		require.Zero(t, rep.Levels[0].Server.Composing[0].Executions)
+	})
+}
+
 // A window after one whose statistics could not be read does not count what the server did
 // before it.
 func TestMissingStatisticsAreNotZero(t *testing.T) {

@@ -41,8 +41,8 @@ func (r *run) serverDelta(before, after snapshot) (*ServerStats, error) {
 }
 
 func (r *run) modelDelta(self modelID, before, after snapshot) (*ServerStats, error) {
-	top := self.name == r.model.signature.Model
-	id, err := r.executedVersion(self, before, after, top && r.settings.TopCache)
+	// A hit of its own cache, or of that of the ensemble that calls it, leaves a model idle.
+	id, err := r.executedVersion(self, before, after, r.settings.TopCache || r.model.cached[self.name])
 	if err != nil {
 		return nil, err
 	}
