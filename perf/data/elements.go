@@ -1,10 +1,8 @@
 package data
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -84,19 +82,19 @@ func appendElement(b []byte, n *node, d tensor.DataType) ([]byte, error) {
 		if !ok {
 			return nil, fmt.Errorf("unable to find %s_t data in json", strings.ToLower(d.String()))
 		}
-		return appendUint(b, u, d.Size()), nil
+		return tensor.AppendUint(b, u, d.Size()), nil
 	case tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64:
 		i, ok := signed(n, max(d.Size(), 4))
 		if !ok {
 			return nil, fmt.Errorf("unable to find %s_t data in json", strings.ToLower(d.String()))
 		}
-		return appendUint(b, uint64(i), d.Size()), nil
+		return tensor.AppendUint(b, uint64(i), d.Size()), nil
 	case tensor.FP16, tensor.BF16, tensor.FP32, tensor.FP64:
 		f, ok := float(n)
 		if !ok {
 			return nil, fmt.Errorf("unable to find %s data in json", floatNames[d])
 		}
-		return appendFloat(b, f, d), nil
+		return tensor.AppendFloat(b, f, d), nil
 	case tensor.Bytes:
 		if n.kind != text {
 			return nil, errors.New("unable to find string data in json")
@@ -121,28 +119,4 @@ func signed(n *node, size int) (int64, bool) {
 func float(n *node) (float64, bool) {
 	f, err := strconv.ParseFloat(n.text, 64)
 	return f, n.kind == number && (err == nil || errors.Is(err, strconv.ErrRange))
-}
-
-func appendUint(b []byte, u uint64, size int) []byte {
-	switch size {
-	case 1:
-		return append(b, byte(u))
-	case 2:
-		return binary.LittleEndian.AppendUint16(b, uint16(u))
-	case 4:
-		return binary.LittleEndian.AppendUint32(b, uint32(u))
-	}
-	return binary.LittleEndian.AppendUint64(b, u)
-}
-
-func appendFloat(b []byte, f float64, d tensor.DataType) []byte {
-	switch d {
-	case tensor.FP16:
-		return binary.LittleEndian.AppendUint16(b, tensor.FP16Bits(float32(f)))
-	case tensor.BF16:
-		return binary.LittleEndian.AppendUint16(b, tensor.BF16Bits(float32(f)))
-	case tensor.FP32:
-		return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(f)))
-	}
-	return binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
 }

@@ -196,7 +196,7 @@ func integers(low, span uint64, size int) draw {
 		if span < math.MaxUint64 {
 			u = low + rng.Uint64N(span+1)
 		}
-		return appendUint(b, u, size)
+		return tensor.AppendUint(b, u, size)
 	}
 }
 
@@ -219,7 +219,7 @@ func floatRange(d tensor.DataType, r Range, given bool) (draw, error) {
 	return func(b []byte, rng *rand.Rand) []byte {
 		u := float64(rng.Uint64()>>(64-digits)) * unit // below 1 in every data type
 		f := low*(1-u) + high*u                        // high-low may be infinite
-		return appendFloat(b, min(max(f, low), high), d)
+		return tensor.AppendFloat(b, min(max(f, low), high), d)
 	}, nil
 }
 

@@ -3,7 +3,6 @@ package perf
 import (
 	"cmp"
 	"errors"
-	"net"
 	"slices"
 	"strings"
 
@@ -93,16 +92,6 @@ func (o *options) check() error {
 		return err
 	}
 	return o.checkService()
-}
-
-// withPort adds a port to an address that has no port and is no URL.
-func withPort(address, port string) string {
-	host := strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
-	bare := !strings.ContainsAny(address, ":/") || net.ParseIP(host) != nil
-	if !bare {
-		return address
-	}
-	return net.JoinHostPort(host, port)
 }
 
 // lowest returns the lowest level that a range names.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/perf"
 	"triton/perf/data"
@@ -86,7 +87,7 @@ func (o *options) address() {
 	if o.client.Protocol == client.GRPC {
 		port = kind.grpc
 	}
-	o.client.Address = withPort(cmp.Or(o.client.Address, "localhost"), port)
+	o.client.Address = flags.WithPort(cmp.Or(o.client.Address, "localhost"), port)
 }
 
 // checkService checks the options against the kind.

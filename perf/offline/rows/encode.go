@@ -12,31 +12,6 @@ import (
 	"triton/pkg/tritonjson"
 )
 
-func appendUint(b []byte, u uint64, size int) []byte {
-	switch size {
-	case 1:
-		return append(b, byte(u))
-	case 2:
-		return binary.LittleEndian.AppendUint16(b, uint16(u))
-	case 4:
-		return binary.LittleEndian.AppendUint32(b, uint32(u))
-	}
-	return binary.LittleEndian.AppendUint64(b, u)
-}
-
-// appendFloat appends f rounded to the type.
-func appendFloat(b []byte, f float64, t tensor.DataType) []byte {
-	switch t {
-	case tensor.FP16:
-		return binary.LittleEndian.AppendUint16(b, tensor.FP16Bits(float32(f)))
-	case tensor.BF16:
-		return binary.LittleEndian.AppendUint16(b, tensor.BF16Bits(float32(f)))
-	case tensor.FP32:
-		return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(f)))
-	}
-	return binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
-}
-
 // Output is one output of one row, without the batch dimension.
 type Output struct {
 	Name     string

@@ -100,19 +100,19 @@ func (d *decoder) element(into []byte, t tensor.DataType) ([]byte, error) {
 		if err != nil || v > maxUint(t) {
 			return nil, d.noNumber(t)
 		}
-		return appendUint(into, v, t.Size()), nil
+		return tensor.AppendUint(into, v, t.Size()), nil
 	case tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64:
 		v, err := d.json.Int()
 		if err != nil || v < minInt(t) || v > maxInt(t) {
 			return nil, d.noNumber(t)
 		}
-		return appendUint(into, uint64(v), t.Size()), nil
+		return tensor.AppendUint(into, uint64(v), t.Size()), nil
 	}
 	v, err := d.json.Float64()
 	if err != nil {
 		return nil, d.noNumber(t)
 	}
-	return appendFloat(into, v, t), nil
+	return tensor.AppendFloat(into, v, t), nil
 }
 
 func (d *decoder) noNumber(t tensor.DataType) error {

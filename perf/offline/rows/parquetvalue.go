@@ -176,9 +176,9 @@ func (c *column) convert(into []byte, v *parquet.Value, t tensor.DataType) ([]by
 		}
 		return appendSigned(into, v.Int64(), t)
 	case parquet.Float:
-		return appendFloat(into, float64(v.Float()), t), nil
+		return tensor.AppendFloat(into, float64(v.Float()), t), nil
 	case parquet.Double:
-		return appendFloat(into, v.Double(), t), nil
+		return tensor.AppendFloat(into, v.Double(), t), nil
 	case parquet.FixedLenByteArray:
 		if t == tensor.FP16 {
 			return append(into, v.ByteArray()...), nil
@@ -190,13 +190,13 @@ func (c *column) convert(into []byte, v *parquet.Value, t tensor.DataType) ([]by
 func appendSigned(into []byte, v int64, t tensor.DataType) ([]byte, error) {
 	switch {
 	case isFloat(t):
-		return appendFloat(into, float64(v), t), nil
+		return tensor.AppendFloat(into, float64(v), t), nil
 	case v >= 0:
 		return appendUnsigned(into, uint64(v), t)
 	case isUnsigned(t) || v < minInt(t):
 		return nil, fmt.Errorf("%d is out of the range of %s", v, t)
 	}
-	return appendUint(into, uint64(v), t.Size()), nil
+	return tensor.AppendUint(into, uint64(v), t.Size()), nil
 }
 
 func appendUnsigned(into []byte, v uint64, t tensor.DataType) ([]byte, error) {
@@ -206,11 +206,11 @@ func appendUnsigned(into []byte, v uint64, t tensor.DataType) ([]byte, error) {
 	}
 	switch {
 	case isFloat(t):
-		return appendFloat(into, float64(v), t), nil
+		return tensor.AppendFloat(into, float64(v), t), nil
 	case v > highest:
 		return nil, fmt.Errorf("%d is out of the range of %s", v, t)
 	}
-	return appendUint(into, v, t.Size()), nil
+	return tensor.AppendUint(into, v, t.Size()), nil
 }
 
 func isUnsigned(t tensor.DataType) bool {

@@ -1,9 +1,9 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	"triton/cmd/cli/flags"
@@ -75,7 +75,11 @@ func (o *options) finish() error {
 		}
 		o.client.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
-	o.client.Address = withPort(o.client.Address, o.client.Protocol)
+	port := "8000"
+	if o.client.Protocol == client.GRPC {
+		port = "8001"
+	}
+	o.client.Address = flags.WithPort(cmp.Or(o.client.Address, "localhost"), port)
 	return o.secure()
 }
 
@@ -86,23 +90,4 @@ func (o *options) secure() (err error) {
 	}
 	o.client.TLS, err = o.tls.Config()
 	return err
-}
-
-// withPort adds Triton's port to an address without one.
-func withPort(address string, p client.Protocol) string {
-	port := "8000"
-	if p == client.GRPC {
-		port = "8001"
-	}
-	switch {
-	case address == "":
-		address = "localhost"
-	case strings.Contains(address, "/"):
-		return address // a URL
-	}
-	host := strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
-	if strings.Contains(address, ":") && net.ParseIP(host) == nil {
-		return address
-	}
-	return net.JoinHostPort(host, port)
 }
