@@ -121,6 +121,8 @@ var mayImport = map[string]string{
 	"perf/result/compare":       "perf/result pkg/ui",
 	"perf/result/chart":         "perf/result pkg/ui",
 	"analyzer":                  "analyzer/search pkg/modelconfig pkg/inferencepb pkg/gpu pkg/measure",
+	"analyzer/metric":           "",
+	"analyzer/trial":            "analyzer/metric pkg/inferencepb",
 	"analyzer/search":           "",
 	"analyzer/report":           "analyzer analyzer/search pkg/measure pkg/ui",
 	"repo":                      "pkg/modelconfig pkg/inferencepb",
