@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -159,14 +158,14 @@ func (s *Server) Run(ctx context.Context) error {
 			}
 		})
 	}
-	stopPolling := s.poll()
+	stopUpdates := s.update()
 	close(s.serving)
 	select {
 	case <-ctx.Done():
 	case <-s.drainCtx.Done():
 	case err = <-failed:
 	}
-	stopPolling()
+	stopUpdates()
 	err = errors.Join(err, s.stop(frontends))
 	serving.Wait()
 	return err
@@ -184,45 +183,21 @@ func (s *Server) openTraced() ([]frontend, error) {
 	return s.open()
 }
 
-// poll polls the repositories in poll control until the returned function is called.
-func (s *Server) poll() (stop func()) {
-	every := s.opts.Models.PollInterval
-	if s.opts.Models.Control != repository.ControlPoll || every <= 0 {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			if err := s.models.Poll(ctx); err != nil && ctx.Err() == nil {
-				s.opts.Log.Error(fmt.Sprintf("failed to poll model repository: %s", consoleError{status.From(err)}))
-			}
-		}
-	})
-	return func() {
-		cancel()
-		wg.Wait()
-	}
-}
-
 // load loads the models and reports the result. It returns nil if ctx ends meanwhile.
 func (s *Server) load(ctx context.Context) error {
 	err := s.models.Start(ctx)
 	if ctx.Err() != nil {
 		return nil
 	}
-	if err == nil || errors.Is(err, repository.ErrLoad) {
+	if err == nil || errors.Is(err, repository.ErrLoad) || !s.opts.ExitOnError {
 		s.logModels()
 		s.logOptions()
 	}
-	if err == nil || errors.Is(err, repository.ErrLoad) && !s.opts.ExitOnError {
+	switch {
+	case err == nil, errors.Is(err, repository.ErrLoad) && !s.opts.ExitOnError:
+		return nil
+	case !s.opts.ExitOnError:
+		s.opts.Log.Error(failureText(err) + ": the server is not live until this is corrected")
 		return nil
 	}
 	return errors.Join(fmt.Errorf("creating server: %w", consoleError{status.From(err)}), s.stop(nil))

@@ -99,6 +99,9 @@ func (s *service) RepositoryIndex(
 	if r.GetRepositoryName() != "" {
 		return nil, statusError(frontend.ErrRepositoryName)
 	}
+	if err := frontend.CheckIndex(s.svc); err != nil {
+		return nil, statusError(err)
+	}
 	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}

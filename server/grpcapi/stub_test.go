@@ -26,6 +26,7 @@ import (
 type stub struct {
 	pool              *tensor.Pool
 	notReady, exiting atomic.Bool
+	failure           error
 	held              atomic.Int64 // references to models
 	repeat            int          // how often outputs repeat their data
 	block             func(context.Context) error
@@ -39,9 +40,10 @@ func newStub() *stub {
 	}
 }
 
-func (s *stub) Live() bool    { return true }
-func (s *stub) Ready() bool   { return !s.notReady.Load() }
-func (s *stub) Exiting() bool { return s.exiting.Load() }
+func (s *stub) Live() bool     { return true }
+func (s *stub) Ready() bool    { return !s.notReady.Load() }
+func (s *stub) Exiting() bool  { return s.exiting.Load() }
+func (s *stub) Failure() error { return s.failure }
 
 func (s *stub) Metadata() *inferencepb.ServerMetadataResponse {
 	return &inferencepb.ServerMetadataResponse{Name: "triton", Version: "1.2.3", Extensions: []string{"statistics"}}

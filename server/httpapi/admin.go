@@ -4,6 +4,7 @@ import (
 	"triton/pkg/kserve/rest"
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
+	"triton/server/frontend"
 )
 
 var errExiting = status.New(status.Unavailable, "Server exiting")
@@ -82,6 +83,9 @@ func (a *api) index(x *exchange) error {
 		if readyOnly, err = rest.DecodeIndexRequest(body.Bytes()); err != nil {
 			return err
 		}
+	}
+	if err := frontend.CheckIndex(a.svc); err != nil {
+		return err
 	}
 	x.Text = appendIndex(x.Text[:0], a.svc.Index(readyOnly))
 	return nil

@@ -15,13 +15,14 @@ import (
 // stub is a service whose models return their inputs: INPUTn as OUTPUTn. It does not check
 // requests against the model, which frontends do not do either; it only completes raw requests.
 type stub struct {
-	pool   *tensor.Pool
-	ready  bool
-	exit   bool
-	models map[string]*stubModel
-	stats  *inferencepb.ModelStatisticsResponse
-	infer  func(ctx context.Context, r *infer.Request) (*infer.Response, error)
-	load   func() error // nil: as a server without --model-control-mode=explicit
+	pool    *tensor.Pool
+	ready   bool
+	exit    bool
+	failure error
+	models  map[string]*stubModel
+	stats   *inferencepb.ModelStatisticsResponse
+	infer   func(ctx context.Context, r *infer.Request) (*infer.Response, error)
+	load    func() error // nil: as a server without --model-control-mode=explicit
 }
 
 func newStub(pool *tensor.Pool) *stub {
@@ -55,9 +56,10 @@ func (s *stub) add(name string, batch int32, inputs ...*inferencepb.ModelInput) 
 	}}
 }
 
-func (s *stub) Live() bool    { return true }
-func (s *stub) Ready() bool   { return s.ready }
-func (s *stub) Exiting() bool { return s.exit }
+func (s *stub) Live() bool     { return true }
+func (s *stub) Ready() bool    { return s.ready }
+func (s *stub) Exiting() bool  { return s.exit }
+func (s *stub) Failure() error { return s.failure }
 
 func (s *stub) Metadata() *inferencepb.ServerMetadataResponse {
 	return &inferencepb.ServerMetadataResponse{Name: "triton", Version: "2.51.0", Extensions: []string{

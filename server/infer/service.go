@@ -16,6 +16,9 @@ type Service interface {
 	Ready() bool
 	// Exiting reports whether the server is shutting down.
 	Exiting() bool
+	// Failure returns why the server could not initialise, nil if it could. A server with a
+	// failure is neither live nor ready.
+	Failure() error
 	Metadata() *inferencepb.ServerMetadataResponse
 	ModelReady(name, version string) (bool, error)
 	// Statistics returns the statistics of one model, or of all models when name is empty.

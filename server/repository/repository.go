@@ -80,9 +80,11 @@ func serves(p phase) bool { return p == ready || p == finishing || p == exiting 
 // Requests see the actual state and take no lock. An operation holds the names of the
 // models that it may change.
 type Repository struct {
-	opts   Options
-	phase  atomic.Int32
-	actual *actual.State
+	opts  Options
+	phase atomic.Int32
+	// failure is why the start failed, in the phase failed.
+	failure atomic.Pointer[error]
+	actual  *actual.State
 
 	builder *model.Builder
 	locks   nameLocks

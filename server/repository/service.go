@@ -23,6 +23,14 @@ func (r *Repository) Ready() bool {
 // Exiting reports whether the server is shutting down.
 func (r *Repository) Exiting() bool { return r.phase.Load() == exiting }
 
+// Failure returns why Start failed with an error other than ErrLoad; nil once it has succeeded.
+func (r *Repository) Failure() error {
+	if err := r.failure.Load(); err != nil && r.phase.Load() == failed {
+		return *err
+	}
+	return nil
+}
+
 // Metadata returns the metadata of the server.
 func (r *Repository) Metadata() *inferencepb.ServerMetadataResponse {
 	return &inferencepb.ServerMetadataResponse{

@@ -12,18 +12,21 @@ import (
 
 // Start loads the startup models. The repository serves afterwards if the error is nil
 // or ErrLoad: some model failed, and the others serve. After any other error, such as the
-// end of ctx, it does not serve.
+// end of ctx, it does not serve, and Start may be called again.
 func (r *Repository) Start(ctx context.Context) error { return r.runTask(ctx, r.start) }
 
 func (r *Repository) start(ctx context.Context) error {
 	l, requested, err := r.startupModels(ctx)
 	if err != nil {
-		r.phase.Store(failed)
+		r.failure.Store(&err)
+		r.phase.CompareAndSwap(starting, failed)
 		return err
 	}
 	defer l.Release()
 	out := r.reconcile(ctx, l, edit{by: desired.ByStart, added: requested, composing: true})
-	r.phase.CompareAndSwap(starting, ready)
+	if !r.phase.CompareAndSwap(starting, ready) {
+		r.phase.CompareAndSwap(failed, ready)
+	}
 	for _, f := range requested {
 		if out.reported[f.ID] {
 			return ErrLoad

@@ -1,0 +1,89 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"triton/pkg/status"
+	"triton/server/repository"
+)
+
+// update keeps the models up to date until the returned function is called: it repeats a start
+// that failed, and then polls the repositories in poll control.
+func (s *Server) update() (stop func()) {
+	every := time.Duration(0)
+	if s.opts.Models.Control == repository.ControlPoll {
+		every = s.opts.Models.PollInterval
+	}
+	if every <= 0 && s.models.Failure() == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if s.restart(ctx) && every > 0 {
+			s.poll(ctx, every)
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// The first repetition of a start comes soon: a volume that is mounted, or a network that comes up.
+const (
+	firstRestart = time.Second
+	maxRestart   = 30 * time.Second
+)
+
+// restart repeats a start that failed until it succeeds. It reports false if ctx ended before.
+// Failures for the same reason are logged once.
+func (s *Server) restart(ctx context.Context) bool {
+	err := s.models.Failure()
+	for wait := firstRestart; err != nil; wait = min(2*wait, maxRestart) {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(wait):
+		}
+		again := s.models.Start(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case again == nil || errors.Is(again, repository.ErrLoad):
+			s.opts.Log.Info("the server has started: what failed before is corrected: " + failureText(err))
+			s.logModels()
+			return true
+		case again.Error() != err.Error():
+			s.opts.Log.Error(failureText(again) + ": the server is not live until this is corrected")
+		}
+		err = again
+	}
+	return true
+}
+
+// failureText formats an error of the start as Triton's log does.
+func failureText(err error) string {
+	e := status.From(err)
+	return e.Code.String() + ": " + e.Msg
+}
+
+// poll polls the repositories until ctx ends.
+func (s *Server) poll(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := s.models.Poll(ctx); err != nil && ctx.Err() == nil {
+			s.opts.Log.Error(fmt.Sprintf("failed to poll model repository: %s", consoleError{status.From(err)}))
+		}
+	}
+}
