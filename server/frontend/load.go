@@ -10,7 +10,7 @@ import (
 // ErrRepositoryName refuses calls that name a repository.
 var ErrRepositoryName = status.New(status.Unsupported, "'repository_name' specification is not supported")
 
-// CheckIndex refuses to list the models of a server that could not initialise, and says why.
+// CheckIndex refuses to list the models of a server that could not initialize, and says why.
 func CheckIndex(s infer.Service) error {
 	if err := s.Failure(); err != nil {
 		return status.New(status.Unavailable, "Server not ready: %s", status.From(err).Msg)

@@ -16,7 +16,7 @@ type Service interface {
 	Ready() bool
 	// Exiting reports whether the server is shutting down.
 	Exiting() bool
-	// Failure returns why the server could not initialise, nil if it could. A server with a
+	// Failure returns why the server could not initialize, nil if it could. A server with a
 	// failure is neither live nor ready.
 	Failure() error
 	Metadata() *inferencepb.ServerMetadataResponse
