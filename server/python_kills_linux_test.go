@@ -253,7 +253,7 @@ func (x *kills) restarted(model string) int {
 	_, page := get(x.t, x.client, "http://"+x.server.Metrics+"/metrics")
 	for line := range strings.Lines(page) {
 		name, value, _ := strings.Cut(line, "} ")
-		if strings.HasPrefix(name, "triton_instance_restart_count{") && strings.Contains(name, `model="`+model+`"`) {
+		if strings.HasPrefix(name, "triton_backend_restarts_total{") && strings.Contains(name, `model="`+model+`"`) {
 			n, err := strconv.Atoi(strings.TrimSpace(value))
 			require.NoError(x.t, err)
 			return n

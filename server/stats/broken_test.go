@@ -19,5 +19,5 @@ func TestBrokenInstances(t *testing.T) {
 	m.InstanceRestarted()
 	all := gather(t, stats.Served{Model: m})
 	require.Equal(t, map[string]float64{"model=m version=1": 1}, values(all["triton_instance_broken"]))
-	require.Equal(t, map[string]float64{"model=m version=1": 1}, values(all["triton_instance_restart_count"]))
+	require.Equal(t, map[string]float64{"model=m version=1": 1}, values(all["triton_backend_restarts_total"]))
 }

@@ -57,7 +57,7 @@ const (
 
 	brokenName   = "triton_instance_broken"
 	brokenHelp   = "Number of instances that are out of service because they broke"
-	restartsName = "triton_instance_restart_count"
+	restartsName = "triton_backend_restarts_total"
 	restartsHelp = "Number of instances that broke and were replaced"
 )
 
