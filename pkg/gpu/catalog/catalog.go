@@ -139,7 +139,7 @@ func find(name string) (entry, error) {
 	case 1:
 		return matches[0], nil
 	case 0:
-		return entry{}, fmt.Errorf("GPU %q is not known: use one of %s, or total=...,reserved=...", name, strings.Join(Names(), ", "))
+		return entry{}, fmt.Errorf("GPU %q is not known: use one of %s, or total=SIZE,reserved=SIZE", name, strings.Join(Names(), ", "))
 	}
 	sizes := make([]string, len(matches))
 	for i, e := range matches {
@@ -178,8 +178,16 @@ var units = []struct {
 	suffix string
 	bytes  uint64
 }{
-	{"kib", 1 << 10}, {"mib", mib}, {"gib", 1 << 30}, {"tib", 1 << 40},
-	{"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12}, {"b", 1}, {"", 1},
+	{"kib", 1 << 10},
+	{"mib", mib},
+	{"gib", 1 << 30},
+	{"tib", 1 << 40},
+	{"kb", 1e3},
+	{"mb", 1e6},
+	{"gb", 1e9},
+	{"tb", 1e12},
+	{"b", 1},
+	{"", 1},
 }
 
 // size reads a number of bytes with a unit, such as 40GiB.

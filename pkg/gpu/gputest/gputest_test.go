@@ -156,7 +156,9 @@ func TestNoise(t *testing.T) {
 func TestSharedInstanceMemory(t *testing.T) {
 	t.Parallel()
 	s := gputest.New(1, gputest.GPU{MIG: &gputest.MIG{Instances: []gputest.Instance{
-		{UUID: "MIG-a", GPUInstance: 1, MemoryMB: 1000}, {}, {UUID: "MIG-b", GPUInstance: 2, MemoryMB: 4000},
+		{UUID: "MIG-a", GPUInstance: 1, MemoryMB: 1000},
+		{},
+		{UUID: "MIG-b", GPUInstance: 2, MemoryMB: 4000},
 		{UUID: "MIG-c", GPUInstance: 1, ComputeInstance: 1, MemoryMB: 1000},
 	}}})
 	start(t, s, "MIG-a", law())

@@ -1,4 +1,4 @@
-package schedulertest_test
+package simulate_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"triton/server/instance"
 	"triton/server/scheduler"
 	"triton/server/scheduler/dynamic"
-	"triton/server/scheduler/schedulertest"
+	"triton/server/scheduler/simulate"
 	"triton/server/stats"
 )
 
@@ -60,7 +60,7 @@ func BenchmarkOfBest(b *testing.B) {
 	for _, load := range loads {
 		b.Run(load.name, func(b *testing.B) {
 			var whole, worst float64
-			e := &timed{cost: schedulertest.Linear(realBatch, realRow)}
+			e := &timed{cost: simulate.Linear(realBatch, realRow)}
 			for b.Loop() {
 				rate := load.share * capacity(realBatch, realRow)
 				trace, ends := live(b, poisson(1, int(3*rate), rate), e) // of three seconds
@@ -74,7 +74,7 @@ func BenchmarkOfBest(b *testing.B) {
 }
 
 // live serves a trace and returns when its requests arrived and were answered in real time.
-func live(b *testing.B, trace []schedulertest.Arrival, e *timed) ([]schedulertest.Arrival, []time.Duration) {
+func live(b *testing.B, trace []simulate.Arrival, e *timed) ([]simulate.Arrival, []time.Duration) {
 	cfg := batching(synthMax, &inferencepb.ModelDynamicBatching{})
 	counters := stats.NewModel("m", "1", synthMax)
 	source, slots := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Slots: 1, Stats: counters})
@@ -83,7 +83,7 @@ func live(b *testing.B, trace []schedulertest.Arrival, e *timed) ([]schedulertes
 		Source: source, Slots: slots, Stats: counters, Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(b, g.Start(b.Context()))
-	came, went := make([]schedulertest.Arrival, len(trace)), make([]int64, len(trace))
+	came, went := make([]simulate.Arrival, len(trace)), make([]int64, len(trace))
 	var all sync.WaitGroup
 	all.Add(len(trace))
 	begin := infer.Now()

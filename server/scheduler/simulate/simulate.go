@@ -1,11 +1,11 @@
-// Package schedulertest runs a model's queue in virtual time: the queue of waiting requests
+// Package simulate runs a model's queue in virtual time: the queue of waiting requests
 // and the batching policy are those of the server, the clock and the instances are
 // simulated. The same arrivals and configuration always give the same batches, and an
 // hour of traffic takes a moment.
 //
 // It ignores the time that the server itself takes, and anything but its rows that a batch's
-// time depends on. It is for tests only, as long as no command uses it.
-package schedulertest
+// time depends on.
+package simulate
 
 import (
 	"time"
@@ -121,6 +121,25 @@ func Run(m Model, trace []Arrival) *Result {
 	}
 	s.advance(forever)
 	return s.result
+}
+
+// RunClosed simulates clients that each send the next request, of that many rows, when the last
+// one was answered. It returns the arrivals too. The run ends when so many requests were sent
+// and answered. A client whose request was not answered sends no other one.
+func RunClosed(m Model, clients, rows, requests int) (*Result, []Arrival) {
+	s := newSimulation(m, nil)
+	for range min(clients, requests) {
+		s.send(rows)
+	}
+	for at := s.next(); at != forever; at = s.next() {
+		s.advance(at)
+		for ; s.answered > 0; s.answered-- {
+			if len(s.trace) < requests {
+				s.send(rows)
+			}
+		}
+	}
+	return s.result, s.trace
 }
 
 // policy returns the policy that a server would use.

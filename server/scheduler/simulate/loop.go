@@ -1,4 +1,4 @@
-package schedulertest
+package simulate
 
 import (
 	"math"
@@ -25,6 +25,7 @@ type simulation struct {
 	arrivals  []int // index in the trace by Position.Arrival
 	shapes    shapes
 	spare     []*infer.Request
+	answered  int // requests, for clients that wait for their answer
 	expired   infer.List
 }
 
@@ -76,6 +77,14 @@ func (s *simulation) next() int64 {
 		at = min(at, d)
 	}
 	return min(at, s.due)
+}
+
+// send adds a request that arrives now to the trace.
+func (s *simulation) send(rows int) {
+	s.trace = append(s.trace, Arrival{At: time.Duration(s.now), Rows: rows})
+	s.result.Outcomes = append(s.result.Outcomes, Waiting)
+	s.result.Latency = append(s.result.Latency, 0)
+	s.arrive(len(s.trace) - 1)
 }
 
 // arrive enqueues request i of the trace, if it is admitted.
@@ -173,6 +182,7 @@ func (s *simulation) endBatches() {
 		}
 		for _, a := range s.result.Batches[i.index].Members {
 			s.result.Outcomes[a] = Answered
+			s.answered++
 			s.result.Latency[a] = time.Duration(s.now) - s.trace[a].At
 		}
 		s.spare = append(s.spare, i.batch.Requests...)

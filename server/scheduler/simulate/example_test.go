@@ -1,4 +1,4 @@
-package schedulertest_test
+package simulate_test
 
 import (
 	"fmt"
@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"triton/pkg/modelconfig"
-	"triton/server/scheduler/schedulertest"
+	"triton/server/scheduler/simulate"
 )
 
 // What a recorded trace would do with another configuration.
 func Example() {
-	trace, err := schedulertest.ReadTrace(strings.NewReader(`at_us,rows
+	trace, err := simulate.ReadTrace(strings.NewReader(`at_us,rows
 0,1
 100,1
 300,2
@@ -27,9 +27,9 @@ func Example() {
 		panic(err)
 	}
 	config.Normalize()
-	result := schedulertest.Run(schedulertest.Model{
+	result := simulate.Run(simulate.Model{
 		Config: config.ModelConfig, Instances: 1,
-		Cost: schedulertest.Linear(2*time.Millisecond, 100*time.Microsecond),
+		Cost: simulate.Linear(2*time.Millisecond, 100*time.Microsecond),
 	}, trace)
 	for _, b := range result.Batches {
 		fmt.Printf("%v: rows %d, requests %v, until %v (%v)\n", b.Start, b.Rows, b.Members, b.End, b.Why)

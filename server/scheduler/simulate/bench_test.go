@@ -1,4 +1,4 @@
-package schedulertest_test
+package simulate_test
 
 import (
 	"math/rand/v2"
@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"triton/pkg/inferencepb"
-	"triton/server/scheduler/schedulertest"
+	"triton/server/scheduler/simulate"
 )
 
 // poisson are arrivals at random, so many a second on average.
-func poisson(seed uint64, n int, perSecond float64) []schedulertest.Arrival {
+func poisson(seed uint64, n int, perSecond float64) []simulate.Arrival {
 	r := rand.New(rand.NewPCG(seed, 1))
-	all := make([]schedulertest.Arrival, n)
+	all := make([]simulate.Arrival, n)
 	at := 0.0
 	for i := range all {
 		at += r.ExpFloat64() / perSecond * 1e9
-		all[i] = schedulertest.Arrival{At: time.Duration(at), Rows: 1}
+		all[i] = simulate.Arrival{At: time.Duration(at), Rows: 1}
 	}
 	return all
 }
@@ -29,11 +29,11 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			cfg := batching(32, d)
 			cfg.Input = nil
-			m := schedulertest.Model{Config: cfg, Cost: schedulertest.Linear(time.Millisecond, 50*time.Microsecond)}
+			m := simulate.Model{Config: cfg, Cost: simulate.Linear(time.Millisecond, 50*time.Microsecond)}
 			trace := poisson(1, 100_000, 8000)
 			b.ReportAllocs()
 			for b.Loop() {
-				schedulertest.Run(m, trace)
+				simulate.Run(m, trace)
 			}
 			b.ReportMetric(float64(len(trace))*float64(b.N)/b.Elapsed().Seconds(), "arrivals/s")
 		})

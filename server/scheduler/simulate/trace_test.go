@@ -1,4 +1,4 @@
-package schedulertest_test
+package simulate_test
 
 import (
 	"bytes"
@@ -8,12 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/server/scheduler/schedulertest"
+	"triton/server/scheduler/simulate"
 )
 
 func TestReadTrace(t *testing.T) {
 	t.Parallel()
-	want := []schedulertest.Arrival{
+	want := []simulate.Arrival{
 		{At: 10 * time.Microsecond, Rows: 2, Shape: 16, Priority: 1, Timeout: time.Millisecond},
 		{At: 10 * time.Microsecond},
 	}
@@ -21,11 +21,11 @@ func TestReadTrace(t *testing.T) {
 		"at_us,rows,shape,priority,timeout_us\n10,2,16,1,1000\n10,0,0,0,0\n",
 		`{"at_us":10,"rows":2,"shape":16,"priority":1,"timeout_us":1000}` + "\n" + `{"at_us":10}`,
 	} {
-		got, err := schedulertest.ReadTrace(strings.NewReader(text))
+		got, err := simulate.ReadTrace(strings.NewReader(text))
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-	none, err := schedulertest.ReadTrace(strings.NewReader(""))
+	none, err := simulate.ReadTrace(strings.NewReader(""))
 	require.NoError(t, err)
 	require.Empty(t, none)
 }
@@ -42,7 +42,7 @@ func TestWrongTraces(t *testing.T) {
 		`{"rows":-1}`:        "arrival 1: rows and shape are not negative",
 		`{"at_us":1,"id":2}`: `arrival 1: json: unknown field "id"`,
 	} {
-		_, err := schedulertest.ReadTrace(strings.NewReader(text))
+		_, err := simulate.ReadTrace(strings.NewReader(text))
 		require.EqualError(t, err, want)
 	}
 }
@@ -52,7 +52,7 @@ func FuzzReadTrace(f *testing.F) {
 	f.Add([]byte(`{"at_us":1}` + "\n" + `{"at_us":2}`))
 	f.Add([]byte("\"\n{"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		all, err := schedulertest.ReadTrace(bytes.NewReader(text))
+		all, err := simulate.ReadTrace(bytes.NewReader(text))
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package schedulertest_test
+package simulate_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/inferencepb"
-	"triton/server/scheduler/schedulertest"
+	"triton/server/scheduler/simulate"
 )
 
 // TestEarliest compares with all schedules of a few requests: every way to put
@@ -20,24 +20,24 @@ func TestEarliestEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 60 {
 		n, maxBatch := 1+r.IntN(6), 1+r.IntN(4)
-		cost := schedulertest.Linear(time.Duration(r.IntN(10)), time.Duration(1+r.IntN(5)))
-		var trace []schedulertest.Arrival
+		cost := simulate.Linear(time.Duration(r.IntN(10)), time.Duration(1+r.IntN(5)))
+		var trace []simulate.Arrival
 		at := time.Duration(0)
 		for range n {
 			at += time.Duration(r.IntN(15))
-			trace = append(trace, schedulertest.Arrival{At: at})
+			trace = append(trace, simulate.Arrival{At: at})
 		}
 		best := make([]time.Duration, n)
 		for i := range best {
 			best[i] = 1 << 60
 		}
 		search(trace, maxBatch, cost, 0, 0, best)
-		require.Equal(t, best, schedulertest.EarliestEnds(trace, maxBatch, cost), "%v %d", trace, maxBatch)
+		require.Equal(t, best, simulate.EarliestEnds(trace, maxBatch, cost), "%v %d", trace, maxBatch)
 	}
 }
 
 // search tries all next batches of requests that are not in done.
-func search(trace []schedulertest.Arrival, maxBatch int, cost func(int) time.Duration, done uint, now time.Duration, best []time.Duration) {
+func search(trace []simulate.Arrival, maxBatch int, cost func(int) time.Duration, done uint, now time.Duration, best []time.Duration) {
 	for batch := uint(1); batch < 1<<len(trace); batch++ {
 		rows, count, start := 0, 0, now
 		for i := range trace {
@@ -72,12 +72,12 @@ const (
 
 // capacity is the requests per second of full batches.
 func capacity(batch, row time.Duration) float64 {
-	return synthMax / schedulertest.Linear(batch, row)(synthMax).Seconds()
+	return synthMax / simulate.Linear(batch, row)(synthMax).Seconds()
 }
 
 // shares compares, for each tenth of the time, the number of answered requests with the bound.
-func shares(trace []schedulertest.Arrival, ends []time.Duration, cost func(int) time.Duration) (whole, worst float64) {
-	best := schedulertest.EarliestEnds(trace, synthMax, cost)
+func shares(trace []simulate.Arrival, ends []time.Duration, cost func(int) time.Duration) (whole, worst float64) {
+	best := simulate.EarliestEnds(trace, synthMax, cost)
 	sort.Slice(ends, func(i, j int) bool { return ends[i] < ends[j] })
 	by := func(all []time.Duration, at time.Duration) float64 {
 		return float64(sort.Search(len(all), func(i int) bool { return all[i] > at }))
@@ -96,14 +96,14 @@ func shares(trace []schedulertest.Arrival, ends []time.Duration, cost func(int) 
 // and at each tenth of the time.
 func TestThroughput(t *testing.T) {
 	t.Parallel()
-	cost := schedulertest.Linear(synthBatch, synthRow)
+	cost := simulate.Linear(synthBatch, synthRow)
 	for _, load := range loads {
 		for _, delay := range []uint64{0, 500, 2000} {
 			for seed := range uint64(5) {
 				cfg := batching(synthMax, &inferencepb.ModelDynamicBatching{MaxQueueDelayMicroseconds: delay})
 				trace := poisson(seed, 20_000, load.share*capacity(synthBatch, synthRow))
-				result := schedulertest.Run(schedulertest.Model{Config: cfg, Cost: cost}, trace)
-				require.Equal(t, len(trace), result.Count(schedulertest.Answered))
+				result := simulate.Run(simulate.Model{Config: cfg, Cost: cost}, trace)
+				require.Equal(t, len(trace), result.Count(simulate.Answered))
 				ends := make([]time.Duration, len(trace))
 				for i := range ends {
 					ends[i] = trace[i].At + result.Latency[i]

@@ -1,4 +1,4 @@
-package schedulertest
+package simulate
 
 import (
 	"slices"

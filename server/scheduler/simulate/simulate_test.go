@@ -1,4 +1,4 @@
-package schedulertest_test
+package simulate_test
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ import (
 	"triton/server/instance"
 	"triton/server/scheduler"
 	"triton/server/scheduler/dynamic"
-	"triton/server/scheduler/schedulertest"
+	"triton/server/scheduler/simulate"
 	"triton/server/stats"
 )
 
@@ -40,7 +40,7 @@ func batching(max int32, d *inferencepb.ModelDynamicBatching) *inferencepb.Model
 
 // scenario is a random model and trace. Times are random nanoseconds, so that only intended events
 // are simultaneous.
-func scenario(r *rand.Rand) (schedulertest.Model, []schedulertest.Arrival) {
+func scenario(r *rand.Rand) (simulate.Model, []simulate.Arrival) {
 	d := &inferencepb.ModelDynamicBatching{}
 	maxBatch := int32(1 + r.IntN(16))
 	if r.IntN(3) > 0 {
@@ -68,18 +68,18 @@ func scenario(r *rand.Rand) (schedulertest.Model, []schedulertest.Arrival) {
 	if r.IntN(8) == 0 {
 		cfg.SchedulingChoice = nil
 	}
-	m := schedulertest.Model{
+	m := simulate.Model{
 		Config: cfg, Instances: 1 + r.IntN(3),
-		Cost: schedulertest.Linear(time.Duration(1+r.IntN(3_000_000)), time.Duration(1+r.IntN(500_000))),
+		Cost: simulate.Linear(time.Duration(1+r.IntN(3_000_000)), time.Duration(1+r.IntN(500_000))),
 	}
 	gap := float64(100_000 + r.IntN(3_000_000))
-	var trace []schedulertest.Arrival
+	var trace []simulate.Arrival
 	at := time.Duration(0)
 	for range 20 + r.IntN(150) {
 		if r.IntN(6) > 0 { // else a burst
 			at += time.Duration(gap*r.ExpFloat64()) + 1
 		}
-		trace = append(trace, schedulertest.Arrival{
+		trace = append(trace, simulate.Arrival{
 			At: at, Rows: 1 + r.IntN(int(min(maxBatch, 3))), Shape: int64(1 + r.IntN(8)/7),
 			Priority: uint64(r.IntN(5)), Timeout: time.Duration(r.IntN(20000)) * time.Microsecond,
 		})
@@ -88,7 +88,7 @@ func scenario(r *rand.Rand) (schedulertest.Model, []schedulertest.Arrival) {
 }
 
 // serve runs a trace through the real queue and instances, in a bubble.
-func serve(t *testing.T, m schedulertest.Model, trace []schedulertest.Arrival) (result *schedulertest.Result, closes map[stats.CloseReason]uint64) {
+func serve(t *testing.T, m simulate.Model, trace []simulate.Arrival) (result *simulate.Result, closes map[stats.CloseReason]uint64) {
 	var policy scheduler.Policy = scheduler.NoBatching{}
 	if m.Config.GetDynamicBatching() != nil {
 		policy = dynamic.New(m.Config)
@@ -104,7 +104,7 @@ func serve(t *testing.T, m schedulertest.Model, trace []schedulertest.Arrival) (
 	})
 	require.NoError(t, g.Start(t.Context()))
 	synctest.Wait()
-	result = &schedulertest.Result{Outcomes: make([]schedulertest.Outcome, len(trace)), Latency: make([]time.Duration, len(trace))}
+	result = &simulate.Result{Outcomes: make([]simulate.Outcome, len(trace)), Latency: make([]time.Duration, len(trace))}
 	var all sync.WaitGroup
 	for i, a := range trace {
 		time.Sleep(a.At - time.Since(e.Begin))
@@ -112,16 +112,16 @@ func serve(t *testing.T, m schedulertest.Model, trace []schedulertest.Arrival) (
 		r := request(i, a)
 		began := time.Now()
 		r.Sink = infertest.SinkFunc(func(resp *infer.Response, _ bool) {
-			result.Outcomes[i] = schedulertest.Expired
+			result.Outcomes[i] = simulate.Expired
 			if resp.Err == nil {
-				result.Outcomes[i], result.Latency[i] = schedulertest.Answered, time.Since(began)
+				result.Outcomes[i], result.Latency[i] = simulate.Answered, time.Since(began)
 			}
 			resp.Release()
 			all.Done()
 		})
 		if err := g.Submit(r); err != nil {
 			require.Equal(t, status.Unavailable, status.CodeOf(err))
-			result.Outcomes[i] = schedulertest.Rejected
+			result.Outcomes[i] = simulate.Rejected
 			r.Release()
 			all.Done()
 		}
@@ -131,7 +131,7 @@ func serve(t *testing.T, m schedulertest.Model, trace []schedulertest.Arrival) (
 	all.Wait()
 	require.NoError(t, g.Drain(t.Context()))
 	for _, b := range e.Batches() {
-		did := schedulertest.Batch{Start: b.At, End: b.At + m.Cost(b.Rows), Rows: b.Rows}
+		did := simulate.Batch{Start: b.At, End: b.At + m.Cost(b.Rows), Rows: b.Rows}
 		for _, id := range b.IDs {
 			n, err := strconv.Atoi(id)
 			require.NoError(t, err)
@@ -148,7 +148,7 @@ func serve(t *testing.T, m schedulertest.Model, trace []schedulertest.Arrival) (
 	return result, closes
 }
 
-func request(i int, a schedulertest.Arrival) *infer.Request {
+func request(i int, a simulate.Arrival) *infer.Request {
 	r := infer.NewUnpooled()
 	r.ID, r.ModelName, r.Batch, r.Priority, r.TimeoutMicros = strconv.Itoa(i), "m", a.Rows, a.Priority, uint64(a.Timeout.Microseconds())
 	in := r.AddInput()
@@ -164,7 +164,7 @@ func TestSameAsTheServer(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			m, trace := scenario(rand.New(rand.NewPCG(seed, 5)))
-			want := schedulertest.Run(m, trace)
+			want := simulate.Run(m, trace)
 			synctest.Test(t, func(t *testing.T) {
 				got, gotCloses := serve(t, m, trace)
 				closes := map[stats.CloseReason]uint64{}
@@ -172,7 +172,7 @@ func TestSameAsTheServer(t *testing.T) {
 					closes[want.Batches[i].Why]++
 					want.Batches[i].Instance, want.Batches[i].Why = 0, 0
 				}
-				byStart := func(a, b schedulertest.Batch) int { return slices.Compare(a.Members, b.Members) }
+				byStart := func(a, b simulate.Batch) int { return slices.Compare(a.Members, b.Members) }
 				slices.SortFunc(got.Batches, byStart)
 				slices.SortFunc(want.Batches, byStart)
 				require.Equal(t, want, got)
@@ -185,14 +185,14 @@ func TestSameAsTheServer(t *testing.T) {
 func TestDeterministic(t *testing.T) {
 	t.Parallel()
 	m, trace := scenario(rand.New(rand.NewPCG(7, 7)))
-	require.Equal(t, schedulertest.Run(m, trace), schedulertest.Run(m, trace))
+	require.Equal(t, simulate.Run(m, trace), simulate.Run(m, trace))
 }
 
 func TestWaitingForEver(t *testing.T) {
 	t.Parallel()
-	m := schedulertest.Model{Config: batching(8, &inferencepb.ModelDynamicBatching{}), Policy: never{}, Cost: schedulertest.Linear(1, 1)}
-	got := schedulertest.Run(m, []schedulertest.Arrival{{}, {At: 5}})
-	require.Equal(t, 2, got.Count(schedulertest.Waiting))
+	m := simulate.Model{Config: batching(8, &inferencepb.ModelDynamicBatching{}), Policy: never{}, Cost: simulate.Linear(1, 1)}
+	got := simulate.Run(m, []simulate.Arrival{{}, {At: 5}})
+	require.Equal(t, 2, got.Count(simulate.Waiting))
 }
 
 type never struct{}
