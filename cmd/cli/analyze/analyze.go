@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"triton/cmd/cli/analyze/devices"
+	"triton/cmd/cli/analyze/simulate"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 )
@@ -58,8 +59,8 @@ error occurred, 2 wrong command line, 4 no server could be started, 130 interrup
 		return run(cmd.Context(), p, o)
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return &process.ExitError{Code: process.Usage, Err: suggest(f, err)}
+		return &process.ExitError{Code: process.Usage, Err: flags.Suggest(f, err)}
 	})
-	cmd.AddCommand(devices.NewCommand(p))
+	cmd.AddCommand(devices.NewCommand(p), simulate.NewCommand(p), simulate.NewCapacityCommand(p))
 	return cmd
 }

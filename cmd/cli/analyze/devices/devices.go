@@ -63,6 +63,7 @@ error: the exit code is 0, and the output says why there are none.`,
 	f := flags.New(p, "analyze devices", cmd.Flags())
 	a.output.Bind(f, forms)
 	f.BoolVar(&a.known, "known", false, "list the GPUs that other commands can assume, and what they can be divided into")
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return process.UsageError("%w", flags.Suggest(f, err)) })
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if err := f.FillCommand(""); err != nil {
 			return err
