@@ -68,7 +68,7 @@ func (p Planner) outcome(s Setting, t Trace) Outcome {
 		*to = time.Duration(measure.Percentile(latency, at))
 	}
 	o.P99Queue = time.Duration(measure.PercentileOf(queue, 99))
-	o.Overloaded = p.overloaded(s, t.Arrivals, end)
+	o.Overloaded = p.overloaded(s, t.Arrivals, end, o.Rejected+o.Expired > 0)
 	return o
 }
 
@@ -88,16 +88,16 @@ func (o *Outcome) rates(t Trace, busy, end time.Duration, rows int) {
 	}
 }
 
-// overloaded reports whether more rows arrive than the instances can run, or whether what waits
+// overloaded reports whether more rows arrive than the instances can run, unless some are refused, or whether what waits
 // when the last request arrives needs more than 2 % of the time again, and more than some
 // batches.
-func (p Planner) overloaded(s Setting, arrivals []Arrival, end time.Duration) bool {
+func (p Planner) overloaded(s Setting, arrivals []Arrival, end time.Duration, refused bool) bool {
 	rows, largest := rowsOf(s, arrivals)
 	last := arrivals[len(arrivals)-1].At
 	span := last - arrivals[0].At
 	run := float64(max(s.Instances, 1)) * p.Curve.Best(largest, s.PerDevice())
 	// Clients that wait for their answers fill the instances, but for less than a batch.
-	if span > 0 && float64(rows-largest*s.Instances)/span.Seconds() > run*1.001 {
+	if !refused && span > 0 && float64(rows-largest*s.Instances)/span.Seconds() > run*1.001 {
 		return true
 	}
 	batch := p.Curve.Time(largest, s.PerDevice())
