@@ -5,7 +5,6 @@ package capacity
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -118,7 +117,9 @@ func (p Planner) Run(s Setting, arrivals []Arrival) Outcome {
 
 // RunClosed returns what a setting does to clients that wait for their answers.
 func (p Planner) RunClosed(s Setting, clients, rows, requests int) Outcome {
-	return p.outcome(s, p.Queue.Closed(p.model(s), clients, rows, requests))
+	o := p.outcome(s, p.Queue.Closed(p.model(s), clients, rows, requests))
+	o.Overloaded = false // no more than the clients' requests ever wait
+	return o
 }
 
 func (p Planner) model(s Setting) Model {
@@ -172,9 +173,15 @@ type Space struct {
 	Instances, Devices []int // instances of each device
 }
 
+// Size returns the number of combinations.
+func (s Space) Size() int {
+	return len(s.MaxBatch) * len(s.Delays) * len(s.Devices) * len(s.Instances)
+}
+
 // Settings returns all combinations, without those that differ in nothing that counts.
 func (s Space) Settings() []Setting {
 	var all []Setting
+	seen := map[string]bool{}
 	for _, batch := range s.MaxBatch {
 		for _, delay := range s.Delays {
 			for _, devices := range s.Devices {
@@ -183,7 +190,8 @@ func (s Space) Settings() []Setting {
 					if !one.Dynamic() {
 						one.Delay, one.Preferred = NoDelay, nil
 					}
-					if !slices.ContainsFunc(all, one.same) {
+					if name := one.String(); !seen[name] {
+						seen[name] = true
 						all = append(all, one)
 					}
 				}
@@ -191,8 +199,4 @@ func (s Space) Settings() []Setting {
 		}
 	}
 	return all
-}
-
-func (s Setting) same(o Setting) bool {
-	return s.MaxBatch == o.MaxBatch && s.Delay == o.Delay && s.Instances == o.Instances && s.Devices == o.Devices && slices.Equal(s.Preferred, o.Preferred)
 }

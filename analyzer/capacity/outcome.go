@@ -96,7 +96,6 @@ func (p Planner) overloaded(s Setting, arrivals []Arrival, end time.Duration, re
 	last := arrivals[len(arrivals)-1].At
 	span := last - arrivals[0].At
 	run := float64(max(s.Instances, 1)) * p.Curve.Best(largest, s.PerDevice())
-	// Clients that wait for their answers fill the instances, but for less than a batch.
 	if !refused && span > 0 && float64(rows-largest*s.Instances)/span.Seconds() > run*1.001 {
 		return true
 	}

@@ -106,10 +106,10 @@ func (p Planner) atLeast(s Setting, arrivals []Arrival) int {
 // reason says why the most instances do not hold a target.
 func (t Target) reason(o Outcome) string {
 	switch {
-	case o.Overloaded:
-		return fmt.Sprintf("%d instances are overloaded", o.Setting.Instances)
 	case o.Waiting > 0:
 		return fmt.Sprintf("%d requests are never answered: no batch of the preferred sizes becomes due", o.Waiting)
+	case o.Overloaded:
+		return fmt.Sprintf("%d instances are overloaded", o.Setting.Instances)
 	case float64(o.Rejected+o.Expired) > t.Refused*float64(o.Requests):
 		return fmt.Sprintf("%d of %d requests are refused by the queue policy even with %d instances", o.Rejected+o.Expired, o.Requests, o.Setting.Instances)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -186,8 +187,17 @@ func (a *arguments) settings(w *work, base *inferencepb.ModelConfig) error {
 	if (a.queueSize > 0 || a.queueTimeout > 0) && len(w.space.MaxBatch) > 0 && w.space.MaxBatch[0] < 2 {
 		errs = append(errs, errors.New("--queue-size and --queue-timeout belong to dynamic batching, and need a --max-batch-size above 1"))
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if n := slices.Max(w.space.Instances) * slices.Max(w.space.Devices); n > maxInstances {
+		return fmt.Errorf("--instances and --devices: %d are more than %d instances", n, maxInstances)
+	}
+	return nil
 }
+
+// maxInstances bounds the memory of a run.
+const maxInstances = 100_000
 
 func (a *arguments) delayList(base *inferencepb.ModelConfig) ([]time.Duration, error) {
 	if a.delays == "" {
@@ -238,6 +248,9 @@ func integers(text string) ([]int, error) {
 		if last < first {
 			return nil, fmt.Errorf("the range %q ends before it begins", part)
 		}
+		if len(all)+(last-first)/step+1 > most {
+			return nil, fmt.Errorf("%q has more than %d numbers", text, most)
+		}
 		for n := first; n <= last; n += step {
 			all = append(all, n)
 		}
@@ -252,7 +265,7 @@ func (a *arguments) target() (capacity.Target, error) {
 		return capacity.Target{}, errors.New("--p99 TIME is required, such as 50ms")
 	case !(a.refused >= 0 && a.refused < 100):
 		return capacity.Target{}, fmt.Errorf("--refused: %g is no percentage below 100", a.refused)
-	case a.perDevice < 0 || a.mostInstances < 1 || a.mostInstances > 100_000:
+	case a.perDevice < 0 || a.mostInstances < 1 || a.mostInstances > maxInstances:
 		return capacity.Target{}, errors.New("--instances-per-device is not negative, --max-instances is from 1 to 100000")
 	}
 	return capacity.Target{P99: a.p99, Refused: a.refused / 100, PerDevice: a.perDevice, Most: a.mostInstances}, nil

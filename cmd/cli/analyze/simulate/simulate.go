@@ -74,10 +74,10 @@ func noArguments(_ *cobra.Command, args []string) error {
 
 // sweep runs every setting under every load.
 func sweep(w *work, loads []load) (*sweepResult, error) {
-	settings := w.space.Settings()
-	if n := len(settings) * len(loads); n > most {
+	if n := w.space.Size() * len(loads); n > most {
 		return nil, fmt.Errorf("%d combinations are more than the %d that are run: shorten the lists", n, most)
 	}
+	settings := w.space.Settings()
 	r := &sweepResult{model: w.model}
 	for _, l := range loads {
 		for _, s := range settings {
@@ -150,10 +150,10 @@ func (a *arguments) answer(w *work) (*capacityResult, error) {
 		return nil, errors.New("the load has no requests")
 	}
 	w.space.Instances, w.space.Devices = []int{1}, []int{1}
-	settings := w.space.Settings()
-	if len(settings) > most/20 {
-		return nil, fmt.Errorf("%d combinations are more than the %d that are run: shorten the lists", len(settings), most/20)
+	if n := w.space.Size(); n > most/20 {
+		return nil, fmt.Errorf("%d combinations are more than the %d that are run: shorten the lists", n, most/20)
 	}
+	settings := w.space.Settings()
 	r := &capacityResult{model: w.model, load: loads[0], target: target}
 	for _, s := range settings {
 		answer := w.planner.Fewest(s, loads[0].arrivals, target)
