@@ -76,12 +76,16 @@ func TestPatchedSettings(t *testing.T) {
 		want  Setting
 	}{
 		{nil, Setting{MaxBatch: 4, Delay: NoDelay, Instances: 2, Devices: 2}},
-		{trial.Patch{"max_batch_size": 16, "dynamic_batching": map[string]any{"max_queue_delay_microseconds": 500, "preferred_batch_size": []any{4, 8}}},
-			Setting{MaxBatch: 16, Delay: 500 * time.Microsecond, Preferred: []int{4, 8}, Instances: 2, Devices: 2}},
+		{
+			trial.Patch{"max_batch_size": 16, "dynamic_batching": map[string]any{"max_queue_delay_microseconds": 500, "preferred_batch_size": []any{4, 8}}},
+			Setting{MaxBatch: 16, Delay: 500 * time.Microsecond, Preferred: []int{4, 8}, Instances: 2, Devices: 2},
+		},
 		{trial.Patch{"dynamic_batching": map[string]any{}}, Setting{MaxBatch: 4, Instances: 2, Devices: 2}},
 		{trial.Patch{"instance_group": []any{map[string]any{"count": 3, "kind": "KIND_GPU"}}}, Setting{MaxBatch: 4, Delay: NoDelay, Instances: 6, Devices: 2}},
-		{trial.Patch{"instance_group": []any{map[string]any{"count": 3, "kind": "KIND_GPU", "gpus": []int{1}}, map[string]any{"kind": "KIND_CPU"}}},
-			Setting{MaxBatch: 4, Delay: NoDelay, Instances: 4, Devices: 2}},
+		{
+			trial.Patch{"instance_group": []any{map[string]any{"count": 3, "kind": "KIND_GPU", "gpus": []int{1}}, map[string]any{"kind": "KIND_CPU"}}},
+			Setting{MaxBatch: 4, Delay: NoDelay, Instances: 4, Devices: 2},
+		},
 		{trial.Patch{"instance_group": []any{}}, Setting{MaxBatch: 4, Delay: NoDelay, Instances: 2, Devices: 2}},
 	} {
 		c, err := patched(base(), test.patch)

@@ -25,11 +25,19 @@ func TestTime(t *testing.T) {
 		rows, instances int
 		want            time.Duration
 	}{
-		{1, 1, 10 * ms}, {2, 1, 10 * ms}, {3, 1, 12 * ms}, {4, 1, 14 * ms}, {6, 1, 16 * ms}, {8, 1, 18 * ms},
-		{16, 1, 26 * ms},                 // on the last line
-		{4, 3, 34 * ms}, {4, 9, 34 * ms}, // beyond: the nearest
-		{4, 2, 24 * ms}, {4, 0, 14 * ms}, // between 1 and 3 instances
-		{8, 3, 68 * ms}, {8, 2, (68 + 18) * ms / 2}, // of one point: in proportion
+		{1, 1, 10 * ms},
+		{2, 1, 10 * ms},
+		{3, 1, 12 * ms},
+		{4, 1, 14 * ms},
+		{6, 1, 16 * ms},
+		{8, 1, 18 * ms},
+		{16, 1, 26 * ms}, // on the last line
+		{4, 3, 34 * ms},
+		{4, 9, 34 * ms}, // beyond: the nearest
+		{4, 2, 24 * ms},
+		{4, 0, 14 * ms}, // between 1 and 3 instances
+		{8, 3, 68 * ms},
+		{8, 2, (68 + 18) * ms / 2}, // of one point: in proportion
 	} {
 		require.Equal(t, test.want, c.Time(test.rows, test.instances), "%d rows, %d instances", test.rows, test.instances)
 	}

@@ -155,7 +155,6 @@ var testsImport = map[string]string{
 	"server/http1/http1test":     "server/http1",
 	"server/infer/infertest":     "server/infer",
 	"server/scenario":            "pkg/inferencepb",
-	"server/scheduler/simulate":  "server/scheduler server/scheduler/dynamic server/infer server/stats pkg/inferencepb pkg/tensor",
 	"server/servertest":          "*",
 }
 
