@@ -169,8 +169,12 @@ func (f *fake) Decode(*lane.Exchange, *kserve.Response) error { return nil }
 
 func (f *fake) Close() error { return nil }
 
-func (f *fake) Dial(context.Context) (lane.Conn, error) {
-	time.Sleep(f.dialTime)
+func (f *fake) Dial(ctx context.Context) (lane.Conn, error) {
+	select {
+	case <-time.After(f.dialTime):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	return &fakeLane{f, make(chan struct{}), atomic.Bool{}}, nil
 }
 

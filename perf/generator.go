@@ -78,8 +78,7 @@ func (r *run) generator(ctx context.Context, q *requests) load.Generator {
 		Max:    r.settings.MaxInFlight,
 		Alarm:  r.deps.Alarm,
 
-		// A turn that failed has no answer to go on with, and a group no responses to wait for.
-		TolerateErrors: r.settings.TolerateErrors && (!r.settings.Mode.Once() || r.settings.Mode == FixedSchedule),
+		TolerateErrors: r.settings.TolerateErrors,
 	}
 	if r.settings.Mode == FixedSchedule {
 		r.entries = newEntries(q.prepared[0], faster(r.set.Times(), r.settings.Speed))

@@ -33,12 +33,37 @@ func (g Goal) percentile() (p float64, ok bool) {
 func (g Goal) Validate() error {
 	_, isPercentile := g.percentile()
 	switch {
-	case g.Figure != ThroughputFigure && g.Figure != AverageFigure && !isPercentile:
+	case g.Figure != "" && g.Figure != ThroughputFigure && g.Figure != AverageFigure && !isPercentile:
 		return fmt.Errorf("%q is no figure; the figures are throughput, avg and percentiles such as p99", g.Figure)
 	case !(g.Width > 0 && g.Width < 1):
 		return fmt.Errorf("the width of an interval must be more than 0 %% and less than 100 %%, not %g %%", 100*g.Width)
 	}
 	return nil
+}
+
+// figures returns the goals with a figure for each: one without is for the throughput and for the
+// latency that decides stability. It is called once the calls are known to be asynchronous or not.
+func (c *Config) figures() []Goal {
+	var goals []Goal
+	for _, g := range c.StopWhen {
+		if g.Figure != "" {
+			goals = append(goals, g)
+			continue
+		}
+		goals = append(goals, Goal{Figure: ThroughputFigure, Width: g.Width})
+		if !c.Async {
+			goals = append(goals, Goal{Figure: c.stabilityFigure(), Width: g.Width})
+		}
+	}
+	return goals
+}
+
+// stabilityFigure is the latency that decides stability.
+func (c *Config) stabilityFigure() string {
+	if c.Percentile > 0 {
+		return "p" + strconv.FormatFloat(c.Percentile, 'g', -1, 64)
+	}
+	return AverageFigure
 }
 
 // The intervals are computed after firstLook, and then each time that the level has become longer
@@ -142,11 +167,7 @@ func (r *run) look(l *Level, t *goalTrial, last bool) {
 
 // beyond reports whether the latency is above the limit with confidence.
 func (r *run) beyond(limit time.Duration, t *goalTrial) bool {
-	figure := AverageFigure
-	if p := r.settings.Percentile; p > 0 {
-		figure = "p" + strconv.FormatFloat(p, 'g', -1, 64)
-	}
-	_, i := estimate(Goal{Figure: figure}, t.steady(), t.from(), t.to())
+	_, i := estimate(Goal{Figure: r.settings.stabilityFigure()}, t.steady(), t.from(), t.to())
 	return i.Known() && i.Low >= float64(limit)
 }
 

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,9 @@ func (r *run) level(ctx context.Context, gen load.Generator, batch int, at Load)
 		err = r.measureCount(ctx, gen, l)
 	default:
 		err = r.measureLevel(ctx, gen, l)
+	}
+	if errors.Is(err, errInterrupted) { // before the level was under load
+		l.Incomplete, r.report.Interrupted, err = true, true, nil
 	}
 	if err != nil {
 		return l, err
@@ -89,7 +93,7 @@ func (r *run) measureLevel(ctx context.Context, gen load.Generator, l *Level) er
 	gen.Pause()
 	if l.Incomplete {
 		r.report.Interrupted = true
-		if err := gen.Drain(ctx); err != nil {
+		if err := r.finish(ctx, gen); err != nil {
 			return err
 		}
 	}
@@ -112,10 +116,10 @@ func (r *run) noteRefusal(clock *levelClock, n uint64) {
 // measureCount sends a given number of requests and measures the time from the
 // first start to the last end.
 func (r *run) measureCount(ctx context.Context, gen load.Generator, l *Level) error {
-	if err := gen.Drain(ctx); err != nil {
+	if err := r.becomeIdle(ctx, gen); err != nil {
 		return err
 	}
-	if err := openConnections(ctx, gen, l.Load); err != nil {
+	if err := r.openConnections(ctx, gen, l.Load); err != nil {
 		return err
 	}
 	clock, err := r.startClock(ctx, gen)
@@ -131,7 +135,7 @@ func (r *run) measureCount(ctx context.Context, gen load.Generator, l *Level) er
 	}
 	if r.interrupted() {
 		l.Incomplete, r.report.Interrupted = true, true
-		if err := gen.Drain(ctx); err != nil {
+		if err := r.finish(ctx, gen); err != nil {
 			return err
 		}
 	}
@@ -139,8 +143,8 @@ func (r *run) measureCount(ctx context.Context, gen load.Generator, l *Level) er
 	r.observe(LevelMeasured{})
 	r.noteRefusal(clock, clock.tolerated)
 	switch {
-	case err != nil && l.Incomplete:
-		return nil // no request was complete
+	case errors.Is(err, ErrNoRequests) && l.Incomplete:
+		return nil
 	case err != nil:
 		return err
 	}

@@ -37,7 +37,9 @@ type Spread struct{ Throughput, Latency float64 }
 
 // Goal is the width that the confidence interval of a figure has at most: 0.02 for ±2 %.
 type Goal struct {
-	Figure string // throughput, avg, or a percentile such as p99
+	// Figure is throughput, avg, or a percentile such as p99. Empty means those that decide
+	// stability.
+	Figure string
 	Width  float64
 }
 

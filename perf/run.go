@@ -154,6 +154,7 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := r.checkModel(); err != nil {
 		return &SetupError{Err: err}
 	}
+	r.settings.StopWhen = r.settings.figures()
 	if err := r.loadData(); err != nil {
 		return &SetupError{What: "Failed to init manager inputs", Err: err, Data: true}
 	}

@@ -326,7 +326,7 @@ func TestStartOfAnInterruptedLevel(t *testing.T) {
 		f, begin := newFake(0), time.Now()
 		f.latency = func(uint64) time.Duration {
 			if time.Since(begin) > time.Second {
-				return time.Minute
+				return 20 * time.Second
 			}
 			return time.Millisecond
 		}
@@ -334,8 +334,60 @@ func TestStartOfAnInterruptedLevel(t *testing.T) {
 		time.AfterFunc(2*time.Second, func() { close(stop) })
 		rep, err := perf.Run(t.Context(), perf.DefaultConfig("simple"), perf.Deps{Dial: f.dial, Interrupt: stop})
 		require.NoError(t, err)
-		require.Equal(t, time.Minute+time.Second+time.Millisecond, time.Since(begin).Truncate(time.Millisecond))
+		require.Equal(t, 21*time.Second+time.Millisecond, time.Since(begin).Truncate(time.Millisecond))
 		require.WithinDuration(t, begin, rep.Levels[0].Detail.Start, 10*time.Millisecond)
+	})
+}
+
+// TestInterruptWhileARequestIsNotAnswered: neither the next level nor the results wait for it.
+func TestInterruptWhileARequestIsNotAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, c := range map[string]struct {
+			lost      time.Duration // when the server stops answering one request
+			interrupt time.Duration
+			takes     time.Duration
+			levels    int
+		}{
+			"between levels": {3590 * time.Millisecond, 10 * time.Second, 10 * time.Second, 1},
+			"in a level":     {500 * time.Millisecond, 2 * time.Second, 32 * time.Second, 1},
+		} {
+			f, begin := newFake(0), time.Now()
+			var lost atomic.Bool
+			f.latency = func(uint64) time.Duration {
+				if time.Since(begin) > c.lost && lost.CompareAndSwap(false, true) {
+					return 24 * time.Hour
+				}
+				return time.Millisecond
+			}
+			stop := make(chan struct{})
+			time.AfterFunc(c.interrupt, func() { close(stop) })
+			config := perf.DefaultConfig("simple")
+			config.Interval, config.Range = time.Second, perf.Range{List: []float64{2, 4}}
+			rep, err := perf.Run(t.Context(), config, perf.Deps{Dial: f.dial, Interrupt: stop})
+			require.NoError(t, err, name)
+			require.True(t, rep.Interrupted, name)
+			require.Len(t, rep.Levels, c.levels, name)
+			require.Equal(t, c.takes, time.Since(begin).Truncate(10*time.Millisecond), name)
+		}
+	})
+}
+
+// TestConnectionsThatDoNotOpen: a level that cannot begin ends with an error, or with the interrupt.
+func TestConnectionsThatDoNotOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, begin := newFake(time.Millisecond), time.Now()
+		f.dialTime = time.Hour
+		_, _, err := measure(t, f, nil)
+		require.ErrorContains(t, err, "connecting: the server did not answer within 30s")
+		require.Equal(t, 30*time.Second, time.Since(begin))
+		stop := make(chan struct{})
+		time.AfterFunc(time.Second, func() { close(stop) })
+		begin = time.Now()
+		rep, err := perf.Run(t.Context(), perf.DefaultConfig("simple"), perf.Deps{Dial: f.dial, Interrupt: stop})
+		require.NoError(t, err)
+		require.True(t, rep.Interrupted)
+		require.Empty(t, rep.Levels)
+		require.Equal(t, time.Second, time.Since(begin))
 	})
 }
 

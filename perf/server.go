@@ -24,7 +24,11 @@ func (r *run) serverSnapshot(ctx context.Context) (snapshot, error) {
 	if r.model.ensemble {
 		name, version = "", ""
 	}
-	list, err := r.server.Statistics(ctx, name, version)
+	var list []*client.ModelStatistics
+	err := r.ask(ctx, func(ctx context.Context) (err error) {
+		list, err = r.server.Statistics(ctx, name, version)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("server statistics: %w", err)
 	}

@@ -308,6 +308,35 @@ func TestGoalsInterrupted(t *testing.T) {
 	})
 }
 
+// TestGoalsWithoutFigures: only the throughput decides the stability of asynchronous calls.
+func TestGoalsWithoutFigures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, c := range map[string]struct {
+			fake   *fake
+			change func(*perf.Config)
+			want   []string
+		}{
+			"synchronous":     {newFake(time.Millisecond), nil, []string{"throughput", "avg"}},
+			"with percentile": {newFake(time.Millisecond), func(c *perf.Config) { c.Percentile = 99.5 }, []string{"throughput", "p99.5"}},
+			"asynchronous":    {newFake(time.Millisecond), func(c *perf.Config) { c.Async = true }, []string{"throughput"}},
+			"sequences":       {newFake(time.Millisecond, sequence("simple")), nil, []string{"throughput"}},
+		} {
+			rep, _, err := measure(t, c.fake, func(p *perf.Config) {
+				p.StopWhen = []perf.Goal{{Width: 0.5}}
+				if c.change != nil {
+					c.change(p)
+				}
+			})
+			require.NoError(t, err, name)
+			var got []string
+			for _, w := range rep.Levels[0].Widths {
+				got = append(got, w.Figure)
+			}
+			require.Equal(t, c.want, got, name)
+		}
+	})
+}
+
 func TestWrongGoals(t *testing.T) {
 	t.Parallel()
 	for want, g := range map[string]perf.Goal{

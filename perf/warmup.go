@@ -3,6 +3,7 @@ package perf
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"triton/perf/load"
@@ -20,7 +21,7 @@ func (r *run) warmUp(ctx context.Context, gen load.Generator, l *Level) error {
 		r.notice("WARNING: The number of concurrent requests exceeds the warmup request count. Adjusting warmup concurrency to match the warmup request count.")
 		at.Value = float64(n)
 	}
-	if err := gen.Drain(ctx); err != nil {
+	if err := r.becomeIdle(ctx, gen); err != nil {
 		return err
 	}
 	done := gen.Start(r.generated(at, n))
@@ -35,20 +36,57 @@ type connector interface {
 	Connect(ctx context.Context, n int) error
 }
 
-func openConnections(ctx context.Context, gen load.Generator, at Load) error {
-	if c, ok := gen.(connector); ok {
-		return c.Connect(ctx, at.Concurrency())
+// openConnections waits until the connections of a level are open, at most answerTime.
+func (r *run) openConnections(ctx context.Context, gen load.Generator, at Load) error {
+	c, ok := gen.(connector)
+	if !ok {
+		return nil
 	}
-	return nil
+	return r.unlessInterrupted(ctx, func(ctx context.Context) error {
+		err := r.ask(ctx, func(ctx context.Context) error { return c.Connect(ctx, at.Concurrency()) })
+		if err != nil && !errors.Is(err, load.ErrLoad) {
+			return fmt.Errorf("connecting: %w", err)
+		}
+		return err
+	})
+}
+
+// becomeIdle waits until the requests of the level before are answered, or until the interrupt.
+func (r *run) becomeIdle(ctx context.Context, gen load.Generator) error {
+	return r.unlessInterrupted(ctx, gen.Drain)
+}
+
+// unlessInterrupted calls wait, which the interrupt ends with errInterrupted.
+func (r *run) unlessInterrupted(ctx context.Context, wait func(context.Context) error) error {
+	waiting, stop := r.untilInterrupt(ctx)
+	defer stop()
+	err := wait(waiting)
+	if err != nil && ctx.Err() == nil && r.interrupted() {
+		return errInterrupted
+	}
+	return err
+}
+
+// finish waits, after an interrupt, for the requests in flight. A request that is not answered
+// within answerTime does not keep the results back.
+func (r *run) finish(ctx context.Context, gen load.Generator) error {
+	limited, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	err := gen.Drain(limited)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		r.notice(fmt.Sprintf("WARNING: requests in flight were not answered within %s of the interrupt and are not counted.", answerTime))
+		return nil
+	}
+	return err
 }
 
 // start puts the generator under the load of a level, after the last request of the level before
 // was answered and the connections are open.
 func (r *run) start(ctx context.Context, gen load.Generator, l *Level) error {
-	if err := gen.Drain(ctx); err != nil {
+	if err := r.becomeIdle(ctx, gen); err != nil {
 		return err
 	}
-	if err := openConnections(ctx, gen, l.Load); err != nil {
+	if err := r.openConnections(ctx, gen, l.Load); err != nil {
 		return err
 	}
 	gen.Collect(nil, lane.Now())

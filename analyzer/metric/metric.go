@@ -1,4 +1,4 @@
-// Package metric is the catalogue of what an analysis measures: the tags of Model Analyzer with
+// Package metric is the catalog of what an analysis measures: the tags of Model Analyzer with
 // their headers, which direction is better, and how the values of several models are combined.
 package metric
 
@@ -55,9 +55,9 @@ type Spec struct {
 	GPU    bool // measured for each device
 }
 
-var specs = catalogue()
+var specs = catalog()
 
-func catalogue() []Spec {
+func catalog() []Spec {
 	out := []Spec{
 		{Tag: Throughput, Header: "Throughput (infer/sec)", Higher: true, Models: Sum},
 		{Tag: LatencyAvg, Header: "Avg Latency (ms)"},

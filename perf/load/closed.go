@@ -51,7 +51,7 @@ func (g *Closed) Connect(ctx context.Context, n int) error {
 		case <-g.failed:
 			return ErrLoad
 		case <-ctx.Done():
-			return fmt.Errorf("connecting: %w", ctx.Err())
+			return ctx.Err()
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"triton/perf/load"
 	"triton/pkg/client/lane"
+	"triton/pkg/status"
 )
 
 // streams answers each request with a number of responses, one a second, and records when the
@@ -107,6 +108,33 @@ func TestPeriodicFailures(t *testing.T) {
 		<-g.Failed()
 		require.EqualError(t, g.Failures()[0].Err, "no luck")
 		require.NoError(t, g.Drain(t.Context()))
+	})
+}
+
+// TestRefusedRequestsOfOnceLoads: a refused request ends its session, and does not hold up its group.
+func TestRefusedRequestsOfOnceLoads(t *testing.T) {
+	refused := &status.Error{Code: status.Unavailable, Msg: "no luck"}
+	synctest.Test(t, func(t *testing.T) {
+		s := &streams{fail: refused, begin: lane.Now()}
+		g := load.NewPeriodic(t.Context(), load.Options{
+			Dialer: s, Source: &load.Steps{Prepared: []*lane.Prepared{{}}, Batch: 1}, TolerateErrors: true,
+		}, load.PeriodicOptions{First: 2, Step: 2, Period: 3})
+		defer g.Close()
+		<-g.Start(load.Level{Total: 5})
+		require.NoError(t, g.Err())
+		require.EqualValues(t, 5, g.Collect(nil, lane.Now()).Refused)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := &streams{fail: refused, begin: lane.Now()}
+		first, second := &talk{turns: 3}, &talk{turns: 1}
+		g := load.NewSessions(t.Context(), load.Options{Dialer: s, TolerateErrors: true}, []load.Session{first, second})
+		defer g.Close()
+		<-g.Start(load.Level{Concurrency: 1})
+		require.NoError(t, g.Err())
+		require.EqualValues(t, 2, g.Collect(nil, lane.Now()).Refused)
+		require.Equal(t, 1, first.next, "its second turn has no answer to go on with")
+		require.Zero(t, first.answers)
+		require.Equal(t, 1, second.next)
 	})
 }
 

@@ -69,11 +69,16 @@ func (g *Periodic) run(w *worker, n uint64) error {
 			g.periodOver()
 		}
 	}
-	if err := w.send(g.ctx, n, 0); err != nil {
+	w.options.Source.Next(w.id, n, &w.request)
+	answered, err := w.exchange(g.ctx, 0)
+	switch {
+	case err != nil:
 		return err
-	}
-	if responses < g.options.Period {
+	case responses >= g.options.Period:
+	case answered:
 		return errPeriod
+	default: // refused; its group does not wait for responses that will not come
+		g.periodOver()
 	}
 	return nil
 }

@@ -81,14 +81,14 @@ func (g *Sessions) run(w *worker) error {
 	return nil
 }
 
-// turn sends the next request of a session. It reports false at the end of the session and
-// after Pause.
+// turn sends the next request of a session. It reports false at the end of the session, after
+// Pause, and after a refused request: there is no answer for the next one to go on with.
 func (g *Sessions) turn(w *worker, s Session) (more bool, err error) {
 	wait, more, err := s.Next(&w.request)
 	if err != nil || !more || !g.sleep(wait) {
 		return false, err
 	}
-	if err := w.exchange(g.ctx, 0); err != nil {
+	if answered, err := w.exchange(g.ctx, 0); !answered || err != nil {
 		return false, err
 	}
 	return true, s.Answered(&w.x)

@@ -52,22 +52,24 @@ func (w *worker) close() {
 // without a schedule.
 func (w *worker) send(ctx context.Context, n uint64, scheduled int64) error {
 	w.options.Source.Next(w.id, n, &w.request)
-	return w.exchange(ctx, scheduled)
+	_, err := w.exchange(ctx, scheduled)
+	return err
 }
 
-// exchange sends the worker's request and records it.
-func (w *worker) exchange(ctx context.Context, scheduled int64) error {
+// exchange sends the worker's request and records it. It reports false if the request was refused
+// and the load goes on.
+func (w *worker) exchange(ctx context.Context, scheduled int64) (answered bool, err error) {
 	if err := w.do(ctx); err != nil {
-		return w.tolerate(err)
+		return false, w.tolerate(err)
 	}
 	w.record(scheduled)
 	if w.options.Record != nil {
 		w.options.Record(&w.request, &w.x)
 	}
 	if w.options.Check != nil {
-		return w.options.Check(&w.request, &w.x)
+		return true, w.options.Check(&w.request, &w.x)
 	}
-	return nil
+	return true, nil
 }
 
 // tolerate returns an error that ends the worker.

@@ -17,7 +17,7 @@ import (
 
 // Client is the connection to the server.
 type Client interface {
-	Ready(ctx context.Context) (bool, error)
+	ModelReady(ctx context.Context, model, version string) (bool, error)
 	ModelMetadata(ctx context.Context, model, version string) (*client.ModelMetadata, error)
 	ModelConfig(ctx context.Context, model, version string) (*client.ModelConfig, error)
 	Infer(ctx context.Context, req *client.Request) (*client.Response, error)

@@ -37,7 +37,7 @@ type echo struct {
 	highest  int
 }
 
-func (e *echo) Ready(context.Context) (bool, error) { return e.ready, nil }
+func (e *echo) ModelReady(context.Context, string, string) (bool, error) { return e.ready, nil }
 
 func (e *echo) ModelMetadata(_ context.Context, model, _ string) (*client.ModelMetadata, error) {
 	if model != "echo" {
@@ -264,7 +264,7 @@ func TestServerGone(t *testing.T) {
 			return nil
 		}}
 		res, err := run(t.Context(), e, f.options())
-		require.EqualError(t, err, "the server did not answer after 3 retries: no connection")
+		require.EqualError(t, err, "the model is not ready after 3 retries: no connection")
 		require.Equal(t, f.want[:res.Rows], f.lines(t, "out.jsonl.part"))
 		require.Positive(t, res.Rows)
 		require.NoFileExists(t, f.path("out.jsonl"))

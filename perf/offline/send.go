@@ -79,17 +79,16 @@ func (p *pipeline) infer(b *batch) (*client.Response, error) {
 	}
 }
 
-// judge returns the error of a request that failed each time. If the server does not answer
-// either, it ends the run.
+// judge returns the error of a request that failed each time. If the model is not ready either, it
+// ends the run.
 func (p *pipeline) judge(err error) error {
 	ctx, cancel := context.WithTimeout(p.ctx, readyTimeout)
 	defer cancel()
-	ready, readyErr := p.client.Ready(ctx)
-	if ready && readyErr == nil && !isUnknownModel(err) {
+	if ready, readyErr := p.client.ModelReady(ctx, p.options.Model, p.options.Version); ready && readyErr == nil {
 		return err
 	}
 	if p.ctx.Err() == nil {
-		p.fail(fmt.Errorf("the server did not answer after %d retries: %w", p.options.Retries, err))
+		p.fail(fmt.Errorf("the model is not ready after %d retries: %w", p.options.Retries, err))
 	}
 	return errGivenUp
 }
@@ -121,16 +120,13 @@ func (p *pipeline) pause(try int) bool {
 func transient(err error) bool {
 	var s *status.Error
 	if errors.As(err, &s) {
-		return s.Code == status.Unavailable || isUnknownModel(err)
+		// The server had the model when the run began; it does not while it is reloaded.
+		return s.Code == status.Unavailable || s.Code == status.NotFound
 	}
 	var op *net.OpError
 	return errors.As(err, &op) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNREFUSED)
 }
-
-// isUnknownModel reports whether the server does not have the model, as while it is reloaded:
-// when the run began the server had it.
-func isUnknownModel(err error) bool { return strings.Contains(err.Error(), "unknown model") }
 
 // isOverload reports whether the server refused a request because its queue is full.
 func isOverload(err error) bool {

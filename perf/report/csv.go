@@ -93,6 +93,9 @@ func (t *csvTable) header() []string {
 		if s.CollectMetrics {
 			h = append(h, "Avg GPU Utilization", "Avg GPU Power Usage", "Max GPU Memory Usage", "Total GPU Memory")
 		}
+		if !t.hasTail() {
+			h = append(h, "p99.9 latency")
+		}
 		h = append(h, qualityColumns...)
 	}
 	if t.notes {
@@ -144,7 +147,15 @@ func (t *csvTable) row(l *perf.Level) []string {
 	if s.CollectMetrics {
 		row = append(row, gpuCells(l.GPU)...)
 	}
+	if !t.hasTail() {
+		add(usec(l.P999.Latency))
+	}
 	return append(row, qualityCells(l, s.Seed)...)
+}
+
+// hasTail reports whether p99.9 is one of the percentiles.
+func (t *csvTable) hasTail() bool {
+	return slices.ContainsFunc(t.levels[0].Percentiles, func(p perf.Percentile) bool { return p.P == 99.9 })
 }
 
 // accountedNs is the average time that the server's statistics account for.

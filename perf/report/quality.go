@@ -62,9 +62,9 @@ func interval(i perf.Interval, value float64, unit time.Duration, name string) s
 	return text + fmt.Sprintf(", 95%% interval %.6g to %.6g (±%.2g%%)", i.Low/u, i.High/u, 100*i.Width(value))
 }
 
-// qualityColumns are at the end of the CSV with more columns.
+// qualityColumns are at the end of the CSV with more columns, after the tail columns.
 var qualityColumns = []string{
-	"p99.9 latency", "Max latency", "Request count", "Throughput low", "Throughput high",
+	"Max latency", "Request count", "Throughput low", "Throughput high",
 	"Latency low", "Latency high", "Grade", "Client cores", "Client delay", "Late", "Errors", "Warm-up", "Seed",
 }
 
@@ -79,7 +79,7 @@ func qualityCells(l *perf.Level, seed uint64) []string {
 	}
 	t, s, p := l.ThroughputInterval, l.StabilizingInterval, l.Process
 	cells := []string{
-		strconv.FormatInt(usec(l.P999.Latency), 10), strconv.FormatInt(usec(l.MaxLatency), 10), strconv.Itoa(l.Requests),
+		strconv.FormatInt(usec(l.MaxLatency), 10), strconv.Itoa(l.Requests),
 		number(t.Low, t.Known()), number(t.High, t.Known()),
 		number(s.Low/1000, s.Known()), number(s.High/1000, s.Known()), string(l.Grade),
 	}

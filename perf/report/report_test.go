@@ -222,6 +222,10 @@ func TestPercentileOfTheTail(t *testing.T) {
 	var out, notes bytes.Buffer
 	require.NoError(t, WriteTableCSV(&out, rep))
 	require.Equal(t, 1, strings.Count(out.String(), "p99.9_us"), out.String())
+	out.Reset()
+	require.NoError(t, WriteCSV(&out, rep, CSVOptions{Verbose: true}))
+	require.Equal(t, 1, strings.Count(out.String(), "p99.9 latency"), out.String())
+	out.Reset()
 	c := NewConsole(&out, &notes, true)
 	c.Observe(perf.LevelDone{Level: l})
 	require.Equal(t, 1, strings.Count(notes.String(), "p99.9 latency"), notes.String())

@@ -12,6 +12,8 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"triton/pkg/kserve"
@@ -100,7 +102,11 @@ func parameterValue(p *kserve.Parameter) any {
 		if math.IsNaN(p.Double) || math.IsInf(p.Double, 0) {
 			return nil // JSON has no such numbers
 		}
-		return p.Double
+		text := strconv.FormatFloat(p.Double, 'g', -1, 64)
+		if !strings.ContainsAny(text, ".e") {
+			text += ".0" // or it would come back as an integer
+		}
+		return json.Number(text)
 	}
 	return p.String
 }
@@ -227,6 +233,10 @@ func (r *Request) KServe() ([]kserve.Parameter, error) {
 		case json.Number:
 			if n, err := v.Int64(); err == nil {
 				p.Kind, p.Int = kserve.ParamInt, n
+				break
+			}
+			if n, err := strconv.ParseUint(string(v), 10, 64); err == nil {
+				p.Kind, p.Uint = kserve.ParamUint, n
 				break
 			}
 			f, err := v.Float64()

@@ -23,6 +23,9 @@ func message() *kserve.Request {
 			{Name: "b", Kind: kserve.ParamBool, Bool: true},
 			{Name: "i", Kind: kserve.ParamInt, Int: math.MinInt64},
 			{Name: "d", Kind: kserve.ParamDouble, Double: 0.5},
+			{Name: "d1", Kind: kserve.ParamDouble, Double: 1},
+			{Name: "d2", Kind: kserve.ParamDouble, Double: -1e300},
+			{Name: "u", Kind: kserve.ParamUint, Uint: math.MaxUint64},
 			{Name: "s", Kind: kserve.ParamString, String: "<a>"},
 			{Name: "nan", Kind: kserve.ParamDouble, Double: math.NaN()},
 		},
@@ -71,7 +74,7 @@ func TestRoundTrip(t *testing.T) {
 	ps, err := r.KServe()
 	require.NoError(t, err)
 	slices.SortFunc(ps, func(a, b kserve.Parameter) int { return strings.Compare(a.Name, b.Name) })
-	want := message().Parameters[:4]
+	want := message().Parameters[:7]
 	slices.SortFunc(want, func(a, b kserve.Parameter) int { return strings.Compare(a.Name, b.Name) })
 	require.Equal(t, want, ps, "a number that JSON does not have is left out")
 }

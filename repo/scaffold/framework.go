@@ -49,27 +49,17 @@ func (d *described) guesses() bool {
 	return slices.ContainsFunc(d.tensors(), func(t namedTensor) bool { return t.unknown })
 }
 
-// writeDescribed makes the model directory for a model of a framework.
-func writeDescribed(d *described, o Options) (Result, error) {
+// model returns the model directory for a model of a framework.
+func (d *described) model(o Options) (*Model, error) {
 	cfg, err := d.config(o)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
-	dir := filepath.Join(o.Output, o.Name)
-	config := filepath.Join(dir, modelconfig.FileName)
-	for i := range d.files {
-		d.files[i].to = filepath.Join(dir, version, d.files[i].to)
-	}
-	if !o.Force {
-		if err := absent(append(targets(d.files), config)...); err != nil {
-			return Result{}, err
-		}
-	}
-	res := Result{Name: o.Name, Notes: d.notes}
+	m := &Model{name: o.Name, config: cfg, files: d.files, notes: d.notes}
 	if d.guesses() {
-		res.Notes = append(res.Notes, "the model does not say how many dimensions some tensors have: replace dims [ -1 ] in the configuration")
+		m.notes = append(m.notes, "the model does not say how many dimensions some tensors have: replace dims [ -1 ] in the configuration")
 	}
-	return install(res, d.files, config, modelconfig.Encode(cfg), o.Link)
+	return m, nil
 }
 
 // config returns the configuration.

@@ -70,11 +70,11 @@ func TestOpenVINO(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, "net.xml"), ir)
-	_, err := scaffold.Write(file, scaffold.Options{Output: t.TempDir()})
+	_, err := scaffold.Write(file, scaffold.Options{Bare: true, Output: t.TempDir()})
 	require.ErrorContains(t, err, "the weights of the model: ")
 	require.ErrorIs(t, err, os.ErrNotExist)
 	write(t, filepath.Join(dir, "net.bin"), "0000")
-	config, res := written(t, file, scaffold.Options{})
+	config, res := written(t, file, scaffold.Options{Bare: true})
 	require.Equal(t, []string{"net/1/model.xml", "net/1/model.bin", "net/config.pbtxt"}, res.Files)
 	require.Equal(t, `name: "net"
 backend: "openvino"
@@ -98,7 +98,7 @@ output {
 dynamic_batching { }
 `, config)
 	dynamic := strings.NewReplacer("?,3,1..8", "...", `<dim>-1</dim><dim>2</dim>`, "").Replace(ir)
-	config, res = written(t, write(t, file, dynamic), scaffold.Options{})
+	config, res = written(t, write(t, file, dynamic), scaffold.Options{Bare: true})
 	require.NotContains(t, config, "max_batch_size")
 	require.Equal(t, 3, strings.Count(config, "dims: [ -1 ]"))
 	require.Equal(t, []string{"the model does not say how many dimensions some tensors have: replace dims [ -1 ] in the configuration"}, res.Notes)
@@ -111,7 +111,7 @@ dynamic_batching { }
 		strings.ReplaceAll(ir, `precision="I64"`, `precision="NF4"`): `tensor 'y' has the type "NF4"`,
 		`<?xml version="1.0" encoding="UTF-7"?>` + ir[22:]:           `the encoding "UTF-7" is not supported`,
 	} {
-		_, err := scaffold.Write(write(t, filepath.Join(dir, "net.xml"), text), scaffold.Options{Output: t.TempDir()})
+		_, err := scaffold.Write(write(t, filepath.Join(dir, "net.xml"), text), scaffold.Options{Bare: true, Output: t.TempDir()})
 		require.ErrorContains(t, err, want, text)
 	}
 }
@@ -170,27 +170,27 @@ output {
 dynamic_batching { }
 `
 	for _, from := range []string{file, filepath.Join(dir, "net")} {
-		config, res := written(t, from, scaffold.Options{})
+		config, res := written(t, from, scaffold.Options{Bare: true})
 		require.Equal(t, want, config)
 		require.Equal(t, []string{"net/1/model.savedmodel", "net/config.pbtxt"}, res.Files)
 	}
 	out := t.TempDir()
-	_, err := scaffold.Write(file, scaffold.Options{Output: out})
+	_, err := scaffold.Write(file, scaffold.Options{Bare: true, Output: out})
 	require.NoError(t, err)
 	require.Equal(t, "v", read(t, filepath.Join(out, "net/1/model.savedmodel/variables/variables.index")))
-	_, err = scaffold.Write(file, scaffold.Options{Output: out, Link: true, Name: "linked"})
+	_, err = scaffold.Write(file, scaffold.Options{Bare: true, Output: out, Link: true, Name: "linked"})
 	require.NoError(t, err)
 	to, err := os.Readlink(filepath.Join(out, "linked/1/model.savedmodel"))
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(dir, "net"), to)
 
 	write(t, file, savedModel(signatureDef("mine", tensorInfo(1, "a", 3, 2), tensorInfo(2, "b", 9, 1))))
-	config, _ := written(t, file, scaffold.Options{})
+	config, _ := written(t, file, scaffold.Options{Bare: true})
 	require.Contains(t, config, "dims: [ 2 ]")
 	require.Contains(t, config, "TF_SIGNATURE_DEF")
 	require.NotContains(t, config, "max_batch_size")
 	many := 8
-	_, err = scaffold.Write(file, scaffold.Options{Output: t.TempDir(), MaxBatchSize: &many})
+	_, err = scaffold.Write(file, scaffold.Options{Bare: true, Output: t.TempDir(), MaxBatchSize: &many})
 	require.ErrorContains(t, err, "the model cannot batch with --max-batch-size 8")
 	for text, want := range map[string]string{
 		"":     "it is not a SavedModel: it has no graph",
@@ -202,7 +202,7 @@ dynamic_batching { }
 		message(2, serving) + message(2, serving):                                         `none of its 2 graphs has the tag "serve"`,
 		savedModel(serving)[:3000]:                                                        "truncated",
 	} {
-		_, err := scaffold.Write(write(t, file, text), scaffold.Options{Output: t.TempDir()})
+		_, err := scaffold.Write(write(t, file, text), scaffold.Options{Bare: true, Output: t.TempDir()})
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -230,7 +230,7 @@ func TestTorchScript(t *testing.T) {
 	t.Parallel()
 	head := "class Other(Module):\n  def forward(self: __torch__.Other,\n    z: Tensor) -> Tensor:\n    return z\nclass Net(Module):\n  __parameters__ = [\"w\", ]\n  w : Tensor\n  def forward(self: __torch__.a.Net,\n    "
 	path := filepath.Join(t.TempDir(), "net.pt")
-	config, res := written(t, torchScript(t, path, "__torch__.a", "Net", head+"x: Tensor,\n    mask: Tensor,\n    scale: float=1.) -> Tuple[Tensor, Tensor]:\n    return (x, mask)\n"), scaffold.Options{})
+	config, res := written(t, torchScript(t, path, "__torch__.a", "Net", head+"x: Tensor,\n    mask: Tensor,\n    scale: float=1.) -> Tuple[Tensor, Tensor]:\n    return (x, mask)\n"), scaffold.Options{Bare: true})
 	require.Equal(t, []string{"net/1/model.pt", "net/config.pbtxt"}, res.Files)
 	require.Len(t, res.Notes, 3)
 	require.Contains(t, res.Notes[1], "argument 'scale' of forward has its default")
@@ -243,9 +243,9 @@ platform: "pytorch_libtorch"
 	}
 	require.Equal(t, want, config)
 	many := 8
-	config, _ = written(t, path, scaffold.Options{MaxBatchSize: &many})
+	config, _ = written(t, path, scaffold.Options{Bare: true, MaxBatchSize: &many})
 	require.Equal(t, strings.Replace(want, "input", "max_batch_size: 8\ninput", 1)+"dynamic_batching { }\n", config)
-	config, res = written(t, torchScript(t, path, "__torch__.a", "Net", head+"x: Tensor) -> Dict[str, Tensor]:\n    return {}\n"), scaffold.Options{})
+	config, res = written(t, torchScript(t, path, "__torch__.a", "Net", head+"x: Tensor) -> Dict[str, Tensor]:\n    return {}\n"), scaffold.Options{Bare: true})
 	require.Contains(t, config, `name: "OUTPUT__0"`)
 	require.Contains(t, res.Notes[1], "forward returns Dict[str, Tensor]")
 
@@ -257,14 +257,14 @@ platform: "pytorch_libtorch"
 		"": "the class Net is not in its file",
 		"class Net(Module):\n  def forward(self: __torch__.Net) -> Tensor:\n": "forward takes no tensor",
 	} {
-		_, err := scaffold.Write(torchScript(t, path, "__torch__.a", "Net", code), scaffold.Options{Output: t.TempDir()})
+		_, err := scaffold.Write(torchScript(t, path, "__torch__.a", "Net", code), scaffold.Options{Bare: true, Output: t.TempDir()})
 		require.ErrorContains(t, err, want, code)
 	}
 	for _, module := range []string{"collections", "__torch__/../a", "__torch__"} {
-		_, err := scaffold.Write(torchScript(t, path, module, "OrderedDict", ""), scaffold.Options{Output: t.TempDir()})
+		_, err := scaffold.Write(torchScript(t, path, module, "OrderedDict", ""), scaffold.Options{Bare: true, Output: t.TempDir()})
 		require.Error(t, err, module)
 	}
-	_, err := scaffold.Write(write(t, path, "no archive"), scaffold.Options{Output: t.TempDir()})
+	_, err := scaffold.Write(write(t, path, "no archive"), scaffold.Options{Bare: true, Output: t.TempDir()})
 	require.ErrorContains(t, err, "is not a TorchScript archive: ")
 }
 
@@ -272,7 +272,7 @@ platform: "pytorch_libtorch"
 // a traced module returns two tensors.
 func TestTraced(t *testing.T) {
 	t.Parallel()
-	config, res := written(t, "testdata/traced.pt", scaffold.Options{})
+	config, res := written(t, "testdata/traced.pt", scaffold.Options{Bare: true})
 	require.Equal(t, []string{"traced/1/model.pt", "traced/config.pbtxt"}, res.Files)
 	require.Equal(t, []string{"x", "mask", "OUTPUT__0", "OUTPUT__1"}, names(config))
 }

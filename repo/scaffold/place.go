@@ -24,7 +24,7 @@ func targets(plan []placement) []string {
 }
 
 // placements returns the model file and the weight files that it names.
-func placements(file, dir string, graph *onnxmodel.Model) ([]placement, error) {
+func placements(file string, graph *onnxmodel.Model) ([]placement, error) {
 	var plan []placement
 	for _, weights := range graph.External {
 		if !filepath.IsLocal(weights) {
@@ -34,9 +34,9 @@ func placements(file, dir string, graph *onnxmodel.Model) ([]placement, error) {
 		if _, err := os.Stat(from); err != nil {
 			return nil, fmt.Errorf("the weights of the model: %w", err)
 		}
-		plan = append(plan, placement{from, filepath.Join(dir, weights)})
+		plan = append(plan, placement{from, weights})
 	}
-	return append(plan, placement{file, filepath.Join(dir, "model.onnx")}), nil
+	return append(plan, placement{file, "model.onnx"}), nil
 }
 
 // install places the files of a model and then writes its configuration. It returns res with

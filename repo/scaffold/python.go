@@ -3,7 +3,6 @@ package scaffold
 import (
 	_ "embed"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,37 +16,23 @@ import (
 //go:embed skeleton.py
 var skeleton []byte
 
-// writePython makes the model directory for a model.py. If the file does not exist, the
-// model is the skeleton.
-func writePython(file string, o Options) (Result, error) {
-	res := Result{Name: o.Name}
-	dir := filepath.Join(o.Output, o.Name)
-	config, model := filepath.Join(dir, modelconfig.FileName), placement{file, filepath.Join(dir, version, "model.py")}
-	_, err := os.Stat(file)
-	missing := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !missing {
-		return Result{}, err
+const pythonFile = "model.py"
+
+// readPython describes the model of a model.py. If the file does not exist, the model is the
+// skeleton.
+func readPython(file string, o Options) (*Model, error) {
+	m := &Model{name: o.Name, config: pythonConfig(o)}
+	switch _, err := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist):
+		m.source = skeleton
+	case err != nil:
+		return nil, err
+	default:
+		m.files = []placement{{file, pythonFile}}
+		m.notes = []string{"the inputs and outputs in " + filepath.Join(o.Output, o.Name, modelconfig.FileName) +
+			" are examples: write those of " + file + ", or remove them if it has auto_complete_config"}
 	}
-	if !o.Force {
-		if err := absent(append(targets([]placement{model}), config)...); err != nil {
-			return Result{}, err
-		}
-	}
-	if missing {
-		err = replace(model.to, func(w io.Writer) error { _, err := w.Write(skeleton); return err })
-	} else {
-		err = place(model, o.Link)
-		res.Notes = append(res.Notes, "the inputs and outputs in "+config+" are examples: write those of "+file+", or remove them if it has auto_complete_config")
-	}
-	if err != nil {
-		return Result{}, err
-	}
-	text := modelconfig.Encode(pythonConfig(o))
-	if err := replace(config, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
-		return Result{}, err
-	}
-	res.Files = []string{model.to, config}
-	return res, nil
+	return m, nil
 }
 
 // pythonConfig returns the configuration of the skeleton.

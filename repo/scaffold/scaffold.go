@@ -1,5 +1,5 @@
 // Package scaffold makes a model directory for a model file (ONNX, TorchScript, OpenVINO's IR,
-// model.py) or a TensorFlow SavedModel: the version directory with the model, and the
+// XGBoost, LightGBM, model.py) or a TensorFlow SavedModel, and an ensemble of models: the version directory with the model, and the
 // config.pbtxt that a server would complete by itself, written out for editing. It replaces
 // nothing unless Options.Force is set. It runs no framework.
 package scaffold
@@ -7,6 +7,7 @@ package scaffold
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,6 +33,8 @@ type Options struct {
 	Link bool
 	// Force replaces an existing configuration and model file.
 	Force bool
+	// Bare leaves out the comments that explain the configuration.
+	Bare bool
 }
 
 // Result describes the model directory that was made.
@@ -43,65 +46,129 @@ type Result struct {
 
 const version = "1"
 
-// Write makes the model directory for a file of a format that its name tells (.py, .pt, .xml), a
-// folder with a SavedModel, or else an ONNX file.
-func Write(file string, o Options) (res Result, err error) {
+// Model is a model directory before it is written.
+type Model struct {
+	name   string
+	config *inferencepb.ModelConfig
+	files  []placement // relative to the version directory
+	source []byte      // of a new model.py, instead of files
+	notes  []string
+}
+
+// Read describes the model of a file, by its name or its content, or of a SavedModel's folder. It
+// writes nothing.
+func Read(file string, o Options) (*Model, error) {
 	if filepath.Base(file) == savedModelFile {
 		file = filepath.Dir(file)
 	}
 	if o.Name == "" {
-		if o.Name, err = nameOf(file); err != nil {
-			return Result{}, err
+		name, err := nameOf(file)
+		if err != nil {
+			return nil, err
 		}
+		o.Name = name
 	}
 	if err := checkName(o.Name); err != nil {
-		return Result{}, err
+		return nil, err
 	}
-	var d *described
-	switch info, failed := os.Stat(file); {
-	case failed == nil && info.IsDir():
-		d, err = describeSavedModel(file)
-	case filepath.Ext(file) == ".py":
-		return writePython(file, o)
-	case filepath.Ext(file) == ".pt":
-		d, err = describeTorchScript(file)
-	case filepath.Ext(file) == ".xml":
-		d, err = describeOpenVINO(file)
-	default:
-		return writeONNX(file, o)
+	if filepath.Ext(file) == ".py" {
+		return readPython(file, o)
 	}
+	describe, err := describer(file)
+	if err != nil {
+		return nil, err
+	}
+	if describe == nil {
+		return readONNX(file, o)
+	}
+	d, err := describe(file)
+	if err != nil {
+		return nil, err
+	}
+	return d.model(o)
+}
+
+// describer returns the reader for the format of a file; nil for ONNX.
+func describer(file string) (func(string) (*described, error), error) {
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return describeSavedModel, nil
+	}
+	switch filepath.Ext(file) {
+	case ".onnx":
+		return nil, nil
+	case ".pt":
+		return describeTorchScript, nil
+	case ".xml":
+		return describeOpenVINO, nil
+	case ".pkl", ".joblib":
+		return describeEstimator, nil
+	}
+	return treesDescriber(file)
+}
+
+// Write makes the model directory for a file.
+func Write(file string, o Options) (Result, error) {
+	m, err := Read(file, o)
 	if err != nil {
 		return Result{}, err
 	}
-	return writeDescribed(d, o)
+	return m.Write(o)
 }
 
-func writeONNX(file string, o Options) (Result, error) {
+// Write makes the model directory.
+func (m *Model) Write(o Options) (Result, error) {
+	dir := filepath.Join(o.Output, m.name)
+	config := filepath.Join(dir, modelconfig.FileName)
+	plan := make([]placement, len(m.files))
+	for i, p := range m.files {
+		plan[i] = placement{p.from, filepath.Join(dir, version, p.to)}
+	}
+	written := append(targets(plan), config)
+	source := filepath.Join(dir, version, pythonFile)
+	if m.source != nil {
+		written = append([]string{source}, written...)
+	}
+	if !o.Force {
+		if err := absent(written...); err != nil {
+			return Result{}, err
+		}
+	}
+	res := Result{Name: m.name, Notes: m.notes}
+	if m.source != nil {
+		if err := replace(source, func(w io.Writer) error { _, err := w.Write(m.source); return err }); err != nil {
+			return Result{}, err
+		}
+		res.Files = append(res.Files, source)
+	}
+	if m.config.GetEnsembleScheduling() != nil { // its version folder is empty
+		if err := os.MkdirAll(filepath.Join(dir, version), 0o755); err != nil {
+			return Result{}, err
+		}
+	}
+	return install(res, plan, config, m.Text(!o.Bare), o.Link)
+}
+
+// Name is the model's name.
+func (m *Model) Name() string { return m.name }
+
+// Notes say what to edit, and what was chosen.
+func (m *Model) Notes() []string { return m.notes }
+
+func readONNX(file string, o Options) (*Model, error) {
 	graph, err := onnxmodel.ReadFile(file)
 	switch ext := filepath.Ext(file); {
 	case err == nil:
 	case ext == ".onnx" || errors.Is(err, fs.ErrNotExist):
-		return Result{}, err
+		return nil, err
 	default:
-		return Result{}, fmt.Errorf("%w; a file that is not ONNX must be .py, .pt (TorchScript), .xml (OpenVINO) or a SavedModel's folder", err)
+		return nil, fmt.Errorf("%w; a file that is not ONNX must be .py, .pt (TorchScript), .xml (OpenVINO), an XGBoost or LightGBM model, .pkl or .joblib (scikit-learn) or a SavedModel's folder", err)
 	}
 	cfg, notes, err := Config(graph, o)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
-	res := Result{Name: o.Name, Notes: notes}
-	dir := filepath.Join(o.Output, o.Name)
-	config := filepath.Join(dir, modelconfig.FileName)
-	plan, err := placements(file, filepath.Join(dir, version), graph)
-	if err != nil {
-		return Result{}, err
-	}
-	if !o.Force {
-		if err := absent(append(targets(plan), config)...); err != nil {
-			return Result{}, err
-		}
-	}
-	return install(res, plan, config, modelconfig.Encode(cfg), o.Link)
+	files, err := placements(file, graph)
+	return &Model{name: o.Name, config: cfg, files: files, notes: notes}, err
 }
 
 // Config returns the configuration that a server would complete for the graph, without

@@ -56,7 +56,7 @@ func TestWrite(t *testing.T) {
 	t.Parallel()
 	file := model(t, "net.onnx", "batch", 16)
 	out := t.TempDir()
-	o := scaffold.Options{Output: out, DefaultMaxBatch: 4}
+	o := scaffold.Options{Bare: true, Output: out, DefaultMaxBatch: 4}
 	res, err := scaffold.Write(file, o)
 	require.NoError(t, err)
 	require.Equal(t, "net", res.Name)
@@ -84,7 +84,7 @@ func TestWriteInPlace(t *testing.T) {
 	file := model(t, "models/net/1/model.onnx", "batch", 16)
 	before := read(t, file)
 	out := filepath.Dir(filepath.Dir(filepath.Dir(file)))
-	res, err := scaffold.Write(file, scaffold.Options{Output: out, DefaultMaxBatch: 4})
+	res, err := scaffold.Write(file, scaffold.Options{Bare: true, Output: out, DefaultMaxBatch: 4})
 	require.NoError(t, err)
 	require.Equal(t, "net", res.Name)
 	require.Equal(t, batched, read(t, filepath.Join(out, "net/config.pbtxt")))
@@ -107,7 +107,7 @@ func TestMaxBatchSize(t *testing.T) {
 		{fixed, nil, []string{"dims: [ 1, 16 ]"}, "batch"},
 	} {
 		out := t.TempDir()
-		_, err := scaffold.Write(c.file, scaffold.Options{Output: out, MaxBatchSize: c.size, DefaultMaxBatch: 4})
+		_, err := scaffold.Write(c.file, scaffold.Options{Bare: true, Output: out, MaxBatchSize: c.size, DefaultMaxBatch: 4})
 		require.NoError(t, err)
 		text := read(t, filepath.Join(out, "net/config.pbtxt"))
 		for _, w := range c.want {
@@ -115,7 +115,7 @@ func TestMaxBatchSize(t *testing.T) {
 		}
 		require.NotContains(t, text, c.not)
 	}
-	_, err := scaffold.Write(fixed, scaffold.Options{Output: t.TempDir(), MaxBatchSize: &many})
+	_, err := scaffold.Write(fixed, scaffold.Options{Bare: true, Output: t.TempDir(), MaxBatchSize: &many})
 	require.ErrorContains(t, err, "model does not support batching while non-zero max_batch_size is specified")
 }
 
@@ -123,7 +123,7 @@ func TestLink(t *testing.T) {
 	t.Parallel()
 	file := model(t, "net.onnx", "batch", 16)
 	out := t.TempDir()
-	_, err := scaffold.Write(file, scaffold.Options{Output: out, Name: "other", Link: true})
+	_, err := scaffold.Write(file, scaffold.Options{Bare: true, Output: out, Name: "other", Link: true})
 	require.NoError(t, err)
 	to, err := os.Readlink(filepath.Join(out, "other/1/model.onnx"))
 	require.NoError(t, err)
@@ -134,14 +134,14 @@ func TestErrors(t *testing.T) {
 	t.Parallel()
 	file := model(t, "net.onnx", 16)
 	for _, name := range []string{"..", "a/b", `a\b`} {
-		_, err := scaffold.Write(file, scaffold.Options{Output: t.TempDir(), Name: name})
+		_, err := scaffold.Write(file, scaffold.Options{Bare: true, Output: t.TempDir(), Name: name})
 		require.ErrorContains(t, err, "cannot be a model's name")
 	}
 	other := filepath.Join(t.TempDir(), "weights.bin")
 	require.NoError(t, os.WriteFile(other, []byte("no model"), 0o600))
-	_, err := scaffold.Write(other, scaffold.Options{Output: t.TempDir()})
-	require.ErrorContains(t, err, "a file that is not ONNX must be .py, .pt (TorchScript), .xml (OpenVINO) or a SavedModel's folder")
-	_, err = scaffold.Write(filepath.Join(t.TempDir(), "absent.onnx"), scaffold.Options{})
+	_, err := scaffold.Write(other, scaffold.Options{Bare: true, Output: t.TempDir()})
+	require.ErrorContains(t, err, "a file that is not ONNX must be .py, .pt (TorchScript), .xml (OpenVINO), an XGBoost or LightGBM model, .pkl or .joblib (scikit-learn) or a SavedModel's folder")
+	_, err = scaffold.Write(filepath.Join(t.TempDir(), "absent.onnx"), scaffold.Options{Bare: true})
 	require.ErrorIs(t, err, os.ErrNotExist)
 
 	lost := filepath.Join(t.TempDir(), "external.onnx")
@@ -149,10 +149,10 @@ func TestErrors(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(lost, data, 0o644))
 	out := t.TempDir()
-	_, err = scaffold.Write(lost, scaffold.Options{Output: out})
+	_, err = scaffold.Write(lost, scaffold.Options{Bare: true, Output: out})
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(lost), "weights.bin"), []byte("w"), 0o644))
-	_, err = scaffold.Write(lost, scaffold.Options{Output: out})
+	_, err = scaffold.Write(lost, scaffold.Options{Bare: true, Output: out})
 	require.NoError(t, err)
 	require.Equal(t, "w", read(t, filepath.Join(out, "external/1/weights.bin")), "weights come along")
 }

@@ -36,7 +36,6 @@ func (o *options) finish() error {
 		c.MetricsURL = metricsURL(o.client.Address)
 	}
 	o.applyMaxThreads()
-	o.addFigures()
 	o.checkTensors()
 	c.Range = o.concurrency
 	switch c.Mode {

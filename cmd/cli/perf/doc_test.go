@@ -10,7 +10,7 @@ import (
 	"triton/cmd/cli/process"
 )
 
-// TestDocument keeps the list of options in docs/perf.md true.
+// TestDocument keeps the list of options in docs/perf-options.md true.
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	set := newOptions().flags(process.Process{})
@@ -37,5 +37,5 @@ func TestDocument(t *testing.T) {
 			fmt.Fprintf(&s, "| %s | %s | %s |\n", option, initial, golden.Cell(effect))
 		}
 	}
-	golden.Section(t, filepath.Join("..", "..", "..", "docs", "perf.md"), "options", s.String())
+	golden.Section(t, filepath.Join("..", "..", "..", "docs", "perf-options.md"), "options", s.String())
 }

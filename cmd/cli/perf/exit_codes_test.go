@@ -69,15 +69,11 @@ func TestExitRule(t *testing.T) {
 
 func TestStopWhen(t *testing.T) {
 	t.Parallel()
-	goals := func(text string, change func(*perf.Config)) []perf.Goal {
+	goals := func(text string) []perf.Goal {
 		o := newOptions()
-		change(&o.config)
 		require.NoError(t, o.setStopWhen(text))
-		o.addFigures()
 		return o.config.StopWhen
 	}
-	require.Equal(t, []perf.Goal{{Figure: "throughput", Width: 0.02}, {Figure: "avg", Width: 0.02}}, goals("ci<2%", func(*perf.Config) {}))
-	require.Equal(t, []perf.Goal{{Figure: "throughput", Width: 0.05}, {Figure: "p99.5", Width: 0.05}}, goals("ci < 5%", func(c *perf.Config) { c.Percentile = 99.5 }))
-	require.Equal(t, []perf.Goal{{Figure: "throughput", Width: 0.05}}, goals("ci<=5%", func(c *perf.Config) { c.Async = true }))
-	require.Equal(t, []perf.Goal{{Figure: "p99", Width: 0.1}, {Figure: "avg", Width: 0.025}}, goals("ci(p99)<10%, ci(avg)<2.5%", func(*perf.Config) {}))
+	require.Equal(t, []perf.Goal{{Width: 0.05}}, goals("ci < 5%"), "of the figures that decide stability")
+	require.Equal(t, []perf.Goal{{Figure: "p99", Width: 0.1}, {Figure: "avg", Width: 0.025}}, goals("ci(p99)<10%, ci(avg)<2.5%"))
 }

@@ -13,8 +13,7 @@ import (
 // goal matches one goal of --stop-when: ci<2%, ci(p99)<5%.
 var goal = regexp.MustCompile(`^ci(?:\(([a-z0-9.]+)\))?<=?([0-9.]+)%$`)
 
-// setStopWhen reads the goals of --stop-when. A goal without a figure is for those that decide
-// stability, which addFigures adds.
+// setStopWhen reads the goals of --stop-when.
 func (o *options) setStopWhen(text string) error {
 	o.config.StopWhen = nil
 	for part := range strings.SplitSeq(strings.ReplaceAll(text, " ", ""), ",") {
@@ -27,38 +26,12 @@ func (o *options) setStopWhen(text string) error {
 			return parseError("--stop-when", part)
 		}
 		g := perf.Goal{Figure: m[1], Width: percent / 100}
-		check := g
-		if g.Figure == "" {
-			check.Figure = perf.ThroughputFigure
-		}
-		if err := check.Validate(); err != nil {
+		if err := g.Validate(); err != nil {
 			return fmt.Errorf("Failed to parse --stop-when. %w.", err)
 		}
 		o.config.StopWhen = append(o.config.StopWhen, g)
 	}
 	return nil
-}
-
-// addFigures replaces goals without a figure by goals for the throughput and for the latency that
-// decides stability.
-func (o *options) addFigures() {
-	c := &o.config
-	latency := perf.AverageFigure
-	if c.Percentile > 0 {
-		latency = "p" + strconv.FormatFloat(c.Percentile, 'g', -1, 64)
-	}
-	var goals []perf.Goal
-	for _, g := range c.StopWhen {
-		if g.Figure != "" {
-			goals = append(goals, g)
-			continue
-		}
-		goals = append(goals, perf.Goal{Figure: perf.ThroughputFigure, Width: g.Width})
-		if !c.Async {
-			goals = append(goals, perf.Goal{Figure: latency, Width: g.Width})
-		}
-	}
-	c.StopWhen = goals
 }
 
 // The conditions of --fail-on.

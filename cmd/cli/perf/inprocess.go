@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"triton/cmd/cli/devices"
 	"triton/cmd/cli/library"
@@ -20,6 +21,11 @@ const tritonCAPI = "triton_c_api"
 func (o *options) inProcess(t table) {
 	t.text(&o.repository, "model-repository", "", "<dir>", "model repository of the service kind triton_c_api")
 	t.text(&o.serverDirectory, "triton-server-directory", "", "<dir>", "has no effect: the service kind triton_c_api runs the server of this program (/opt/tritonserver)")
+}
+
+// embedded reports whether a model is measured on a server in this process.
+func embedded(all []*options) bool {
+	return slices.ContainsFunc(all, func(o *options) bool { return o.config.ServiceKind == tritonCAPI })
 }
 
 // checkInProcess checks the options of a server in this process.

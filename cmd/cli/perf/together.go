@@ -88,8 +88,7 @@ func measureTogether(ctx context.Context, p process.Process, all []*options) err
 		runs.Go(func() {
 			defer t.leave()
 			codes[i] = runModel(ctx, one, o)
-			var exit *process.ExitError
-			if errors.As(codes[i], &exit) && exit.Code == failed && ctx.Err() == nil {
+			if endsOthers(codes[i]) && ctx.Err() == nil {
 				fmt.Fprintf(p.Stderr, "The measurement of %s failed: the others end.\n", o.name)
 				cancel()
 			}
@@ -99,8 +98,7 @@ func measureTogether(ctx context.Context, p process.Process, all []*options) err
 	t.print()
 	var first error
 	for _, err := range codes {
-		var exit *process.ExitError
-		if errors.As(err, &exit) && exit.Code == failed {
+		if endsOthers(err) {
 			return err
 		}
 		if first == nil {
@@ -108,6 +106,13 @@ func measureTogether(ctx context.Context, p process.Process, all []*options) err
 		}
 	}
 	return first
+}
+
+// endsOthers reports whether a model has ended without having been measured, so that the figures of
+// the others would not be those of the load of all.
+func endsOthers(err error) bool {
+	var exit *process.ExitError
+	return errors.As(err, &exit) && (exit.Code == failed || exit.Code == noRequests)
 }
 
 // await waits until all running models wait, and prints their sections then if a level is done.

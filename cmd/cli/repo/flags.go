@@ -75,6 +75,9 @@ type scaffoldOptions struct {
 	scaffold.Options
 	maxBatch int // MaxBatchSize, when it is set
 	copied   bool
+	print    bool
+	comments bool
+	ensemble string
 	config   string
 }
 
@@ -90,6 +93,9 @@ func (o *scaffoldOptions) bind(f *flags.Set) {
 	f.BoolVar(&o.Link, "link", false, "link to the file instead of copying it")
 	f.BoolVar(&o.copied, "copy", false, "copy the file (the default)")
 	f.BoolVar(&o.Force, "force", false, "replace existing files")
+	f.BoolVar(&o.print, "print", false, "print the configuration and write nothing")
+	f.BoolVar(&o.comments, "comments", true, "explain the parts of the configuration in comments")
+	f.StringVar(&o.ensemble, "ensemble", "", "make an ensemble of this name; the arguments are models of the repository that run one after the other")
 	f.StringVar(&o.config, "config", "", configUsage)
 }
 
