@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"container/heap"
 	"math"
 	"time"
 
@@ -22,6 +23,7 @@ type simulation struct {
 	due       int64 // when the policy must be evaluated again; forever: after the next event
 	instances []instance
 	idle      []int // the last is used first, as in the queue
+	busy      busy
 	arrivals  []int // index in the trace by Position.Arrival
 	shapes    shapes
 	spare     []*infer.Request
@@ -32,8 +34,36 @@ type simulation struct {
 // instance is a simulated instance.
 type instance struct {
 	batch     infer.Batch
-	execution scheduler.Execution // End is forever when it is idle
-	index     int                 // of the batch in the result
+	execution scheduler.Execution
+	index     int // of the batch in the result
+}
+
+// busy is a heap of the instances that run, by the end of their batch, then by number.
+type busy []ending
+
+type ending struct {
+	at       int64
+	instance int
+}
+
+func (b busy) Len() int      { return len(b) }
+func (b busy) Swap(i, j int) { b[i], b[j] = b[j], b[i] }
+
+func (b busy) Less(i, j int) bool {
+	if b[i].at != b[j].at {
+		return b[i].at < b[j].at
+	}
+	return b[i].instance < b[j].instance
+}
+
+// Push implements heap.Interface.
+func (b *busy) Push(e any) { *b = append(*b, e.(ending)) }
+
+// Pop implements heap.Interface.
+func (b *busy) Pop() any {
+	last := (*b)[len(*b)-1]
+	*b = (*b)[:len(*b)-1]
+	return last
 }
 
 func newSimulation(m Model, trace []Arrival) *simulation {
@@ -47,7 +77,6 @@ func newSimulation(m Model, trace []Arrival) *simulation {
 		shapes:    newShapes(m.Config),
 	}
 	for i := range s.instances {
-		s.instances[i].execution.End = forever
 		s.idle = append(s.idle, i)
 	}
 	return s
@@ -70,8 +99,8 @@ func (s *simulation) advance(to int64) {
 // next returns the time of the next event that is not an arrival.
 func (s *simulation) next() int64 {
 	at := int64(forever)
-	for i := range s.instances {
-		at = min(at, s.instances[i].execution.End)
+	if len(s.busy) > 0 {
+		at = s.busy[0].at
 	}
 	if d := s.queue.Deadline(); d != 0 {
 		at = min(at, d)
@@ -160,6 +189,7 @@ func (s *simulation) start(decision scheduler.Decision) {
 		s.members = append(s.members, s.arrivals[r.Position.Arrival])
 	}
 	i.execution = scheduler.Execution{Why: decision.Why, Start: s.now, End: s.now + int64(s.model.Cost(i.batch.Rows))}
+	heap.Push(&s.busy, ending{i.execution.End, n})
 	i.index = len(s.result.Batches)
 	s.result.Batches = append(s.result.Batches, Batch{
 		Start: time.Duration(s.now), End: time.Duration(i.execution.End), Instance: n,
@@ -172,11 +202,9 @@ func (s *simulation) start(decision scheduler.Decision) {
 
 // endBatches answers the batches that have ended.
 func (s *simulation) endBatches() {
-	for n := range s.instances {
+	for len(s.busy) > 0 && s.busy[0].at <= s.now {
+		n := heap.Pop(&s.busy).(ending).instance
 		i := &s.instances[n]
-		if i.execution.End > s.now {
-			continue
-		}
 		if s.model.Observer != nil {
 			s.model.Observer.Ended(n, &i.batch, i.execution)
 		}
@@ -187,7 +215,6 @@ func (s *simulation) endBatches() {
 		}
 		s.spare = append(s.spare, i.batch.Requests...)
 		i.batch.Reset()
-		i.execution.End = forever
 		s.idle = append(s.idle, n)
 	}
 }
