@@ -1,6 +1,7 @@
 package gpu_test
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -158,4 +159,27 @@ func TestOlderForms(t *testing.T) {
 		require.Equal(t, gpu.Some[uint64](10*gib), r.MemoryUsed)
 		require.False(t, r.MemoryReserved.Known)
 	}
+}
+
+// TestConcurrentReadings: readings of one device at the same time, while a call begins to fail.
+func TestConcurrentReadings(t *testing.T) {
+	t.Parallel()
+	s := eight()
+	m := open(t, s, gpu.Environment{})
+	d := m.Devices()[0]
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				m.Read(d)
+				_, _ = m.Processes(d)
+				_, _ = m.Peak(d, 20)
+			}
+		})
+	}
+	s.Fail("Power", nvml.NotSupported, -1)
+	wg.Wait()
+	r := m.Read(d)
+	require.False(t, r.Power.Known)
+	require.True(t, r.MemoryTotal.Known)
 }
