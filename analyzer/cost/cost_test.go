@@ -68,8 +68,8 @@ func TestDoubts(t *testing.T) {
 	t.Parallel()
 	c := curve(t, Point{Batch: 4, Instances: 2, Time: ms}, Point{Batch: 8, Instances: 4, Time: ms})
 	require.Empty(t, c.Doubts(8, 3))
-	require.Contains(t, c.Doubts(8, 5)[0], "no more than 4 instances were measured on a device: 5")
-	require.Contains(t, c.Doubts(8, 1)[0], "no fewer than 2 instances")
+	require.Contains(t, c.Doubts(8, 5)[0], "at most 4 at work on a device: 5 instances")
+	require.Contains(t, c.Doubts(8, 1)[0], "at least 2 at work on a device: fewer, here 1,")
 	require.Contains(t, c.Doubts(9, 2)[0], "batches above 8 rows were not measured")
 }
 

@@ -118,10 +118,10 @@ func (c *Curve) Doubts(rows, instances int) []string {
 	var out []string
 	first, last := c.lines[0], c.lines[len(c.lines)-1]
 	if instances > last.instances {
-		out = append(out, fmt.Sprintf("no more than %d instances were measured on a device: %d are assumed not to slow each other down further, so this is the best case", last.instances, instances))
+		out = append(out, fmt.Sprintf("the curve was measured with at most %d at work on a device: %d instances are assumed not to slow each other down further, so this is the best case", last.instances, instances))
 	}
 	if instances < first.instances {
-		out = append(out, fmt.Sprintf("no fewer than %d instances were measured on a device: %d are assumed to be no faster", first.instances, instances))
+		out = append(out, fmt.Sprintf("the curve was measured with at least %d at work on a device: fewer, here %d, are assumed to be no faster", first.instances, instances))
 	}
 	largest := 0
 	for _, l := range c.lines {
