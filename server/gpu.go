@@ -49,13 +49,17 @@ func (g gpus) capability(device int) string {
 	return ""
 }
 
-// usage returns the fraction of a device's memory that is in use.
+// usage returns the fraction of a device's memory that is in use. Of a GPU in MIG mode that is
+// the memory of the instance that the process has.
 func (g gpus) usage(device int) (float64, error) {
 	for _, d := range g.devices() {
 		if d.Index != device {
 			continue
 		}
 		r := g.view.Read(d)
+		if d.Instance != "" {
+			r = g.view.Read(gpu.Device{UUID: d.Instance})
+		}
 		if !r.MemoryUsed.Known || !r.MemoryTotal.Known || r.MemoryTotal.Value == 0 {
 			return 0, fmt.Errorf("the memory of GPU %d cannot be read", device)
 		}

@@ -35,7 +35,9 @@ var mayImport = map[string]string{
 	"cmd/cli/perf/inprocess":    "perf server server/infer server/repository pkg/client pkg/client/lane pkg/kserve pkg/kserve/rpc pkg/tensor",
 	"cmd/cli/perf/recording":    "cmd/cli/process cmd/cli/flags perf/record pkg/ui",
 	"cmd/cli/perf/results":      "cmd/cli/process cmd/cli/flags perf/result/chart perf/result/compare",
-	"cmd/cli/analyze":           "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output cmd/cli/devices cmd/cli/perf cmd/cli/analyze/profile cmd/cli/analyze/report analyzer analyzer/report analyzer/search perf pkg/client pkg/client/lane pkg/gpu pkg/modelconfig",
+	"cmd/cli/analyze":           "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output cmd/cli/devices cmd/cli/perf cmd/cli/analyze/profile cmd/cli/analyze/report analyzer analyzer/report analyzer/search perf pkg/client pkg/client/lane pkg/gpu pkg/modelconfig cmd/cli/analyze/devices cmd/cli/analyze/simulate",
+	"cmd/cli/analyze/simulate":  "cmd/cli/process analyzer/trial cmd/cli/complete cmd/cli/flags cmd/cli/output analyzer/capacity analyzer/cost perf/result perf/trace pkg/inferencepb pkg/modelconfig pkg/ui server/scheduler/simulate",
+	"cmd/cli/analyze/devices":   "cmd/cli/process cmd/cli/devices cmd/cli/flags cmd/cli/output pkg/gpu pkg/gpu/catalog pkg/ui",
 	"cmd/cli/repo":              "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output repo repo/example repo/lint repo/report repo/scaffold pkg/modelconfig pkg/onnxmodel/autofill",
 	"pkg/invariant":             "",
 	"pkg/status":                "",
@@ -56,7 +58,9 @@ var mayImport = map[string]string{
 	"pkg/client/internal/wire":  "",
 	"pkg/client/lane":           "pkg/client pkg/client/internal/wire pkg/deflate pkg/kserve pkg/kserve/rest pkg/kserve/rpc pkg/inferencepb pkg/tensor pkg/tritonjson",
 	"pkg/deflate":               "",
-	"pkg/gpu":                   "",
+	"pkg/gpu":                   "pkg/gpu/nvml",
+	"pkg/gpu/nvml":              "",
+	"pkg/gpu/catalog":           "pkg/gpu",
 	"pkg/cuda":                  "",
 	"pkg/hashorder":             "",
 	"pkg/nonblock":              "",
@@ -87,6 +91,7 @@ var mayImport = map[string]string{
 	"server/scheduler":          "server/infer server/stats pkg/inferencepb pkg/tensor",
 	"server/scheduler/adaptive": "server/scheduler server/infer server/stats",
 	"server/scheduler/dynamic":  "server/scheduler server/infer server/stats pkg/inferencepb pkg/kserve pkg/tensor",
+	"server/scheduler/simulate": "server/scheduler server/scheduler/dynamic server/infer server/stats pkg/inferencepb pkg/tensor",
 	"server/scheduler/sequence": "server/scheduler server/scheduler/dynamic server/infer server/stats pkg/inferencepb pkg/kserve pkg/tensor",
 	"server/scheduler/state":    "server/scheduler/sequence server/infer pkg/inferencepb pkg/modelconfig pkg/tensor",
 	"server/ensemble":           "server/infer server/scheduler server/stats pkg/hashorder pkg/inferencepb pkg/kserve pkg/tensor",
@@ -137,6 +142,8 @@ var mayImport = map[string]string{
 	"analyzer/search/quick":     "analyzer/search/space analyzer/search/trials analyzer/trial",
 	"analyzer/search/tpe":       "analyzer/search/space analyzer/search/trials analyzer/trial",
 	"analyzer/search/planner":   "analyzer/metric analyzer/search/space analyzer/search/trials analyzer/trial",
+	"analyzer/cost":             "",
+	"analyzer/capacity":         "analyzer/cost analyzer/trial pkg/inferencepb pkg/measure",
 	"analyzer/report":           "analyzer analyzer/search pkg/measure pkg/ui",
 	"repo":                      "pkg/modelconfig pkg/inferencepb",
 	"repo/lint":                 "repo pkg/modelconfig pkg/inferencepb pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor pkg/modelconfig/agent pkg/modelconfig/extension pkg/spelling",
@@ -161,8 +168,8 @@ var testsImport = map[string]string{
 	"server/http1/http1test":              "server/http1",
 	"server/infer/infertest":              "server/infer",
 	"server/scenario":                     "pkg/inferencepb",
-	"server/scheduler/schedulertest":      "server/scheduler server/scheduler/dynamic server/infer server/stats pkg/inferencepb pkg/tensor",
 	"server/servertest":                   "*",
+	"pkg/gpu/gputest":                     "pkg/gpu pkg/gpu/nvml",
 }
 
 var openToAll = []string{"pkg/status", "pkg/invariant", "pkg/log"}
@@ -242,7 +249,7 @@ func TestEveryPackageIsDocumented(t *testing.T) {
 // rest builds everywhere.
 func TestCgo(t *testing.T) {
 	t.Parallel()
-	packages := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu"}
+	packages := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu/nvml"}
 	for _, p := range listPackages(t) {
 		for _, i := range []string{"C", "github.com/yalue/onnxruntime_go", "github.com/NVIDIA/go-nvml/pkg/nvml"} {
 			if slices.Contains(p.Imports, i) && !slices.Contains(packages, p.ImportPath) {

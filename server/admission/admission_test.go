@@ -21,7 +21,7 @@ import (
 	"triton/server/instance"
 	"triton/server/scheduler"
 	"triton/server/scheduler/dynamic"
-	"triton/server/scheduler/schedulertest"
+	"triton/server/scheduler/simulate"
 	"triton/server/stats"
 )
 
@@ -53,7 +53,7 @@ func learned(instances, maxRows int, cost func(int) time.Duration) *admission.Es
 
 func TestFinish(t *testing.T) {
 	t.Parallel()
-	cost := schedulertest.Linear(10*ms, ms)
+	cost := simulate.Linear(10*ms, ms)
 	busy := func(e *admission.Estimate, slot, rows int, began time.Duration) {
 		e.Started(slot, &infer.Batch{Rows: rows}, int64(began))
 	}
@@ -87,7 +87,7 @@ func TestFinish(t *testing.T) {
 // A broken instance gets no work.
 func TestBroken(t *testing.T) {
 	t.Parallel()
-	e := learned(2, 4, schedulertest.Linear(10*ms, ms))
+	e := learned(2, 4, simulate.Linear(10*ms, ms))
 	one := &infer.Batch{Rows: 4, Requests: make([]*infer.Request, 4)}
 	e.Started(0, one, 0)
 	e.Started(1, one, 0)
@@ -126,20 +126,20 @@ func TestKnowsTooLittle(t *testing.T) {
 	_, known = e.FinishTime(0, 0, 1)
 	require.False(t, known, "an idle instance is always tried, so that what is wrong is unlearned")
 
-	one := learned(1, 1, schedulertest.Linear(10*ms, 0))
+	one := learned(1, 1, simulate.Linear(10*ms, 0))
 	one.Started(0, &infer.Batch{Rows: 1}, 0)
 	got, _ := one.FinishTime(0, 0, 8)
 	require.EqualValues(t, 20*ms, got, "of larger batches nothing is known but that they take no less")
 }
 
 // overload is a trace with twice the load that an instance can serve; each request has a timeout.
-func overload(timeout time.Duration) []schedulertest.Arrival {
+func overload(timeout time.Duration) []simulate.Arrival {
 	r := rand.New(rand.NewPCG(4, 4))
-	trace := make([]schedulertest.Arrival, 20_000)
+	trace := make([]simulate.Arrival, 20_000)
 	at := 0.0
 	for i := range trace {
 		at += r.ExpFloat64() / 24_000 * 1e9
-		trace[i] = schedulertest.Arrival{At: time.Duration(at), Timeout: timeout}
+		trace[i] = simulate.Arrival{At: time.Duration(at), Timeout: timeout}
 	}
 	return trace
 }
@@ -155,20 +155,20 @@ func TestGoodput(t *testing.T) {
 			trace[i].Timeout = timeout
 			trace[i].At /= time.Duration(instances)
 		}
-		m := schedulertest.Model{Config: config(32), Instances: instances, Cost: schedulertest.Linear(ms, 50*time.Microsecond)}
-		without := schedulertest.Run(m, trace)
+		m := simulate.Model{Config: config(32), Instances: instances, Cost: simulate.Linear(ms, 50*time.Microsecond)}
+		without := simulate.Run(m, trace)
 		e := admission.NewEstimate(instances, 32)
 		m.Observer = e
 		m.Admit = func(r *infer.Request, now int64, waiting int) error {
 			return e.Check(r, now, waiting, time.Duration(r.TimeoutMicros)*time.Microsecond)
 		}
-		with := schedulertest.Run(m, trace)
-		answered, inTime := with.Count(schedulertest.Answered), with.Within(timeout)
+		with := simulate.Run(m, trace)
+		answered, inTime := with.Count(simulate.Answered), with.Within(timeout)
 		t.Logf("%d instances: %d of %d in time without, %d with, of %d answered", instances, without.Within(timeout), len(trace), inTime, answered)
 		require.Less(t, without.Within(timeout), len(trace)/10)
 		require.Greater(t, inTime, len(trace)*45/100, "capacity is half of the load")
 		require.Greater(t, inTime, answered*95/100)
-		require.Equal(t, len(trace), answered+with.Count(schedulertest.Refused))
+		require.Equal(t, len(trace), answered+with.Count(simulate.Refused))
 	}
 }
 
@@ -177,16 +177,16 @@ func TestGoodput(t *testing.T) {
 func TestNoise(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 6))
-	line := schedulertest.Linear(ms, 50*time.Microsecond)
+	line := simulate.Linear(ms, 50*time.Microsecond)
 	e := admission.NewEstimate(1, 32)
-	got := schedulertest.Run(schedulertest.Model{
+	got := simulate.Run(simulate.Model{
 		Config: config(32), Observer: e,
 		Cost: func(rows int) time.Duration {
 			return time.Duration(float64(line(rows)) * max(1+0.3*r.NormFloat64(), 0.1))
 		},
 		Admit: func(r *infer.Request, now int64, waiting int) error { return e.Check(r, now, waiting, 20*ms) },
 	}, overload(20*ms))
-	inTime, answered := got.Within(20*ms), got.Count(schedulertest.Answered)
+	inTime, answered := got.Within(20*ms), got.Count(simulate.Answered)
 	t.Logf("%d in time of %d answered", inTime, answered)
 	require.Greater(t, inTime, answered*9/10)
 	require.Greater(t, answered, 9000)
@@ -200,8 +200,8 @@ func TestRefusesNothingThatFits(t *testing.T) {
 		trace[i].At *= 3
 	}
 	e := admission.NewEstimate(1, 32)
-	got := schedulertest.Run(schedulertest.Model{
-		Config: config(32), Cost: schedulertest.Linear(ms, 50*time.Microsecond), Observer: e,
+	got := simulate.Run(simulate.Model{
+		Config: config(32), Cost: simulate.Linear(ms, 50*time.Microsecond), Observer: e,
 		Admit: func(r *infer.Request, now int64, waiting int) error { return e.Check(r, now, waiting, 20*ms) },
 	}, trace)
 	require.Equal(t, len(trace), got.Within(20*ms))
@@ -213,7 +213,7 @@ func start(t *testing.T, maxBatch int32) (*admission.Runner, *stats.Model) {
 	q, slots := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Slots: 1, Stats: counters})
 	e := admission.NewEstimate(1, int(maxBatch))
 	g := instance.New(instance.Options{
-		Name: "m", Version: "1", Config: cfg, Model: &backendtest.Model{Time: schedulertest.Linear(10*ms, ms)}, Placements: make([]backend.Placement, 1),
+		Name: "m", Version: "1", Config: cfg, Model: &backendtest.Model{Time: simulate.Linear(10*ms, ms)}, Placements: make([]backend.Placement, 1),
 		Source: q, Slots: slots, Stats: counters, Log: slog.New(slog.DiscardHandler), Observer: e,
 	})
 	require.NoError(t, g.Start(t.Context()))

@@ -10,12 +10,12 @@ import (
 	"triton/server/admission"
 	"triton/server/infer"
 	"triton/server/scheduler"
-	"triton/server/scheduler/schedulertest"
+	"triton/server/scheduler/simulate"
 )
 
 // busyEstimate knows its costs and has all its instances busy.
 func busyEstimate() *admission.Estimate {
-	e := learned(4, 32, schedulertest.Linear(ms, 50*time.Microsecond))
+	e := learned(4, 32, simulate.Linear(ms, 50*time.Microsecond))
 	for slot := range 4 {
 		e.Started(slot, &infer.Batch{Rows: 32}, 0)
 	}

@@ -5,8 +5,10 @@ package analyze
 import (
 	"github.com/spf13/cobra"
 
+	"triton/cmd/cli/analyze/devices"
 	"triton/cmd/cli/analyze/profile"
 	"triton/cmd/cli/analyze/report"
+	"triton/cmd/cli/analyze/simulate"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 )
@@ -59,8 +61,9 @@ error occurred, 2 wrong command line, 4 no server could be started, 130 interrup
 		return run(cmd.Context(), p, o)
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return &process.ExitError{Code: process.Usage, Err: suggest(f, err)}
+		return &process.ExitError{Code: process.Usage, Err: flags.Suggest(f, err)}
 	})
 	cmd.AddCommand(profile.NewCommand(p), profile.NewDeprecated(p), report.NewCommand(p))
+	cmd.AddCommand(devices.NewCommand(p), simulate.NewCommand(p), simulate.NewCapacityCommand(p))
 	return cmd
 }

@@ -18,6 +18,10 @@ func TestDocument(t *testing.T) {
 	t.Parallel()
 	set := flags.New(process.Process{}, "analyze", pflag.NewFlagSet("analyze", pflag.ContinueOnError))
 	new(arguments).bind(set)
+	golden.Section(t, filepath.Join("..", "..", "..", "docs", "analyze.md"), "flags", flagTable(set.FlagSet))
+}
+
+func flagTable(set *pflag.FlagSet) string {
 	var s strings.Builder
 	s.WriteString("| Flag | Default | Effect |\n|---|---|---|\n")
 	set.VisitAll(func(f *pflag.Flag) {
@@ -31,5 +35,15 @@ func TestDocument(t *testing.T) {
 		}
 		fmt.Fprintf(&s, "| %s | %s | %s |\n", name, initial, golden.Cell(f.Usage))
 	})
-	golden.Section(t, filepath.Join("..", "..", "..", "docs", "analyze.md"), "flags", s.String())
+	return s.String()
+}
+
+// TestDocumentSubcommands keeps the lists of flags in docs/analyze-simulate.md true.
+func TestDocumentSubcommands(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range NewCommand(process.Process{}).Commands() {
+		if name := cmd.Name(); name == "devices" || name == "simulate" || name == "capacity" {
+			golden.Section(t, filepath.Join("..", "..", "..", "docs", "analyze-simulate.md"), name+" flags", flagTable(cmd.Flags()))
+		}
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"triton/analyzer"
 	"triton/analyzer/search"
@@ -195,18 +194,4 @@ func parseSize(text string) (uint64, error) {
 		return 0, fmt.Errorf("%q is not a size such as 8GiB or 512MiB", text)
 	}
 	return uint64(v * factor), nil
-}
-
-// suggest adds the nearest flag to an error about an unknown flag.
-func suggest(f *flags.Set, err error) error {
-	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !ok {
-		return err
-	}
-	var names []string
-	f.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := flags.Closest(name, names); near != "" {
-		return fmt.Errorf("unknown flag --%s; did you mean --%s?", name, near)
-	}
-	return fmt.Errorf("unknown flag --%s", name)
 }

@@ -11,7 +11,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/server/scheduler/dynamic"
-	"triton/server/scheduler/schedulertest"
+	"triton/server/scheduler/simulate"
 )
 
 const ms = time.Millisecond
@@ -103,14 +103,14 @@ type phase struct {
 	requests  int
 }
 
-func arrivals(phases ...phase) []schedulertest.Arrival {
+func arrivals(phases ...phase) []simulate.Arrival {
 	r := rand.New(rand.NewPCG(9, 9))
-	var all []schedulertest.Arrival
+	var all []simulate.Arrival
 	at := 0.0
 	for _, p := range phases {
 		for range p.requests {
 			at += r.ExpFloat64() / p.perSecond * 1e9
-			all = append(all, schedulertest.Arrival{At: time.Duration(at)})
+			all = append(all, simulate.Arrival{At: time.Duration(at)})
 		}
 	}
 	return all
@@ -118,21 +118,21 @@ func arrivals(phases ...phase) []schedulertest.Arrival {
 
 // run is a trace under the controller.
 type run struct {
-	*schedulertest.Result
-	trace  []schedulertest.Arrival
+	*simulate.Result
+	trace  []simulate.Arrival
 	delays []time.Duration // that were set, with the first
 	rows   float64         // of a batch, on average
 }
 
 // The backend needs 1 ms for a batch and 50 us for a row: 32 rows at once are
 // 12 300 a second.
-func control(g Goal, start time.Duration, instances int, trace []schedulertest.Arrival, cost ...func(int) time.Duration) run {
+func control(g Goal, start time.Duration, instances int, trace []simulate.Arrival, cost ...func(int) time.Duration) run {
 	cfg := &inferencepb.ModelConfig{MaxBatchSize: 32, SchedulingChoice: &inferencepb.ModelConfig_DynamicBatching{
 		DynamicBatching: &inferencepb.ModelDynamicBatching{MaxQueueDelayMicroseconds: uint64(start.Microseconds())},
 	}}
 	policy := dynamic.New(cfg)
 	out := run{trace: trace}
-	m := schedulertest.Model{Config: cfg, Policy: policy, Instances: instances, Cost: schedulertest.Linear(ms, 50*time.Microsecond)}
+	m := simulate.Model{Config: cfg, Policy: policy, Instances: instances, Cost: simulate.Linear(ms, 50*time.Microsecond)}
 	if len(cost) > 0 {
 		m.Cost = cost[0]
 	}
@@ -142,7 +142,7 @@ func control(g Goal, start time.Duration, instances int, trace []schedulertest.A
 			out.delays = append(out.delays, d)
 		}})
 	}
-	out.Result = schedulertest.Run(m, trace)
+	out.Result = simulate.Run(m, trace)
 	out.rows = float64(len(trace)) / float64(len(out.Batches))
 	return out
 }

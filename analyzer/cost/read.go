@@ -1,0 +1,192 @@
+package cost
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// file is a cost curve in JSON.
+type file struct {
+	Model string `json:"model,omitempty"`
+	// Curve has at least batch and time_us of each point.
+	Curve []record `json:"cost_curve"`
+}
+
+// record is a point in JSON. Its names are also the columns in CSV.
+type record struct {
+	Batch      int     `json:"batch"`
+	TimeUs     float64 `json:"time_us"`
+	Instances  int     `json:"instances,omitempty"`
+	Executions uint64  `json:"executions,omitempty"`
+}
+
+func (r record) point() Point {
+	return Point{r.Batch, r.Instances, time.Duration(r.TimeUs * float64(time.Microsecond)), r.Executions}
+}
+
+// statistics is the server's answer to a request for the statistics of a model.
+type statistics struct {
+	Models []struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+		Batches []struct {
+			Size   flexible `json:"batch_size"`
+			Input  duration `json:"compute_input"`
+			Infer  duration `json:"compute_infer"`
+			Output duration `json:"compute_output"`
+		} `json:"batch_stats"`
+	} `json:"model_stats"`
+}
+
+type duration struct {
+	Count flexible `json:"count"`
+	Ns    flexible `json:"ns"`
+}
+
+// flexible is a whole number, which the protocol's JSON may write as text.
+type flexible uint64
+
+// UnmarshalJSON reads the number.
+func (f *flexible) UnmarshalJSON(text []byte) error {
+	n, err := strconv.ParseUint(strings.Trim(string(text), `"`), 10, 64)
+	*f = flexible(n)
+	return err
+}
+
+// Read reads the points of a file, of one of three forms:
+//
+//   - CSV whose first line names the columns batch, time_us and, if wanted, instances and
+//     executions;
+//   - JSON: {"cost_curve": [{"batch": 1, "time_us": 2300}, ...]} with the same names;
+//   - the statistics of a model as the server's HTTP endpoint gives them; with several models
+//     in it, those of the named one.
+func Read(in io.Reader, model string) ([]Point, error) {
+	text, err := io.ReadAll(io.LimitReader(in, maxBytes))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) == maxBytes:
+		return nil, fmt.Errorf("the file is larger than %d bytes", maxBytes)
+	case len(bytes.TrimSpace(text)) == 0:
+		return nil, errors.New("the file is empty")
+	}
+	if bytes.TrimSpace(text)[0] != '{' {
+		return readCSV(text)
+	}
+	var f file
+	var s statistics
+	if err := errors.Join(json.Unmarshal(text, &f), json.Unmarshal(text, &s)); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(f.Curve) > 0:
+		points := make([]Point, len(f.Curve))
+		for i, r := range f.Curve {
+			points[i] = r.point()
+		}
+		return points, nil
+	case len(s.Models) > 0:
+		return s.points(model)
+	}
+	return nil, errors.New("the JSON is no cost curve: it has neither cost_curve nor model_stats")
+}
+
+// maxBytes bounds a file.
+const maxBytes = 16 << 20
+
+// points returns the batches of one model. The time of a batch is what the instance was busy
+// for: input, computation and output.
+func (s statistics) points(model string) ([]Point, error) {
+	var names []string
+	var points []Point
+	for _, m := range s.Models {
+		if !slices.Contains(names, m.Name) {
+			names = append(names, m.Name)
+		}
+		if model != "" && m.Name != model {
+			continue
+		}
+		for _, b := range m.Batches {
+			if n := uint64(b.Infer.Count); n > 0 {
+				ns := float64(b.Input.Ns) + float64(b.Infer.Ns) + float64(b.Output.Ns)
+				points = append(points, Point{Batch: int(b.Size), Time: time.Duration(ns / float64(n)), Executions: n})
+			}
+		}
+	}
+	switch {
+	case model == "" && len(names) > 1:
+		return nil, fmt.Errorf("the statistics are of the models %s: name one", strings.Join(names, ", "))
+	case model != "" && !slices.Contains(names, model):
+		return nil, fmt.Errorf("the statistics have no model %q, but %s", model, strings.Join(names, ", "))
+	case len(points) == 0:
+		return nil, errors.New("the statistics have no executed batches")
+	}
+	return points, nil
+}
+
+func readCSV(text []byte) ([]Point, error) {
+	d := csv.NewReader(bytes.NewReader(text))
+	d.TrimLeadingSpace = true
+	rows, err := d.ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	columns := []string{"batch", "time_us", "instances", "executions"}
+	head := rows[0]
+	for i, name := range head {
+		if !slices.Contains(columns, name) || slices.Contains(head[:i], name) {
+			return nil, fmt.Errorf("column %q is unknown or repeated: the columns are %s", name, strings.Join(columns, ", "))
+		}
+	}
+	if !slices.Contains(head, "batch") || !slices.Contains(head, "time_us") {
+		return nil, errors.New("the columns batch and time_us are needed")
+	}
+	var points []Point
+	for _, row := range rows[1:] {
+		var r record
+		for i, cell := range row {
+			if err := r.set(head[i], strings.TrimSpace(cell)); err != nil {
+				return nil, fmt.Errorf("line %d: %q in column %s is not a number from 0", len(points)+2, cell, head[i])
+			}
+		}
+		points = append(points, r.point())
+	}
+	return points, nil
+}
+
+func (r *record) set(column, cell string) error {
+	n, err := strconv.ParseFloat(cell, 64)
+	if err != nil || !(n >= 0 && n < 1e15) {
+		return errors.Join(err, errors.New("out of range"))
+	}
+	switch column {
+	case "batch":
+		r.Batch = int(n)
+	case "time_us":
+		r.TimeUs = n
+	case "instances":
+		r.Instances = int(n)
+	case "executions":
+		r.Executions = uint64(n)
+	}
+	return nil
+}
+
+// Write writes a curve in JSON.
+func Write(w io.Writer, model string, c *Curve) error {
+	f := file{Model: model}
+	for _, p := range c.Points() {
+		f.Curve = append(f.Curve, record{p.Batch, float64(p.Time) / float64(time.Microsecond), p.Instances, p.Executions})
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(f)
+}
