@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	pb "triton/pkg/inferencepb"
@@ -29,6 +30,10 @@ func (r *run) groups() {
 	r.processors()
 }
 
+// enginesWithThreads are the backends whose instances compute with threads of their own. Instances
+// of others often wait.
+var enginesWithThreads = []string{"onnxruntime", "tensorflow", "pytorch", "openvino", "fil", "xgboost", "lightgbm", "sklearn"}
+
 // processors compares instances and their threads with the machine.
 func (r *run) processors() {
 	if r.options.CPUs == 0 {
@@ -49,6 +54,11 @@ func (r *run) processors() {
 	}
 	// Without instance_group the server chooses the count itself.
 	if len(r.written.InstanceGroup) == 0 || instances*threads <= r.options.CPUs {
+		return
+	}
+	if !slices.Contains(enginesWithThreads, r.config.Backend) {
+		r.add(ruleManyInstances, field, fmt.Sprintf("%d CPU instances share %d processors", instances, r.options.CPUs),
+			"more instances than processors help only if they wait for something else")
 		return
 	}
 	msg, hint := fmt.Sprintf("%d CPU instances", instances), "lower count"
