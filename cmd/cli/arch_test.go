@@ -44,6 +44,7 @@ var mayImport = map[string]string{
 	"pkg/onnxmodel/autofill":      "pkg/onnxmodel pkg/modelconfig pkg/inferencepb pkg/tensor pkg/spelling",
 	"pkg/modelconfig":             "pkg/inferencepb pkg/tensor pkg/spelling pkg/tritonjson",
 	"pkg/modelconfig/agent":       "pkg/modelconfig pkg/inferencepb",
+	"pkg/framework":               "pkg/inferencepb",
 	"pkg/modelconfig/modelfile":   "pkg/modelconfig pkg/inferencepb pkg/tensor",
 	"pkg/modelconfig/requirement": "pkg/modelconfig pkg/inferencepb pkg/tensor",
 	"pkg/modelconfig/extension":   "pkg/modelconfig pkg/inferencepb pkg/tensor pkg/spelling",
@@ -128,8 +129,8 @@ var mayImport = map[string]string{
 	"analyzer/search":             "",
 	"analyzer/report":             "analyzer analyzer/search pkg/measure pkg/ui",
 	"repo":                        "pkg/modelconfig pkg/inferencepb",
-	"repo/lint":                   "repo pkg/modelconfig pkg/inferencepb pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor pkg/modelconfig/agent pkg/modelconfig/extension pkg/modelconfig/requirement pkg/spelling pkg/modelconfig/modelfile",
-	"repo/scaffold":               "repo pkg/modelconfig pkg/inferencepb pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor",
+	"repo/lint":                   "repo pkg/modelconfig pkg/inferencepb pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor pkg/modelconfig/agent pkg/modelconfig/extension pkg/modelconfig/requirement pkg/spelling pkg/modelconfig/modelfile pkg/framework",
+	"repo/scaffold":               "repo pkg/modelconfig pkg/inferencepb pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor pkg/framework",
 	"repo/report":                 "repo pkg/ui",
 	"repo/example":                "pkg/onnxmodel pkg/tensor",
 }

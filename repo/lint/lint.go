@@ -117,6 +117,7 @@ func (r *run) check() {
 	r.trees()
 	r.programName()
 	r.graphs()
+	r.frameworks()
 	r.config.Normalize()
 	r.validate(known)
 	r.tensors()

@@ -56,6 +56,10 @@ var (
 	ruleNoWeights        = repo.Rule{ID: "TRN519", Severity: repo.Note, Doc: "the model files are there, unless they are left out on purpose"}
 	ruleNoWarmup         = repo.Rule{ID: "TRN520", Severity: repo.Note, Doc: "models on a GPU have warm-up samples"}
 	ruleFamily           = repo.Rule{ID: "TRN802", Severity: repo.Warning, Doc: "metric families are those whose buckets a model may set"}
+	ruleFrameworkFile    = repo.Rule{ID: "TRN620", Severity: repo.Warning, Doc: "TorchScript, SavedModel and OpenVINO files can be read"}
+	ruleFrameworkName    = repo.Rule{ID: "TRN621", Severity: repo.Warning, Doc: "every input and output is one of the TorchScript, SavedModel or OpenVINO model's"}
+	ruleFrameworkType    = repo.Rule{ID: "TRN622", Severity: repo.Warning, Doc: "data_type is the element type of the SavedModel or OpenVINO model"}
+	ruleFrameworkDims    = repo.Rule{ID: "TRN623", Severity: repo.Warning, Doc: "dims (or reshape) are the shape of the SavedModel or OpenVINO model"}
 	ruleStepFails        = repo.Rule{ID: "TRN713", Severity: repo.Error, Doc: "the composing models of an ensemble load"}
 	ruleElsewhere        = repo.Rule{ID: "TRN109", Severity: repo.Note, Doc: "this server has the backend, not only NVIDIA's"}
 	ruleNoEffect         = repo.Rule{ID: modelconfig.NoEffectRule().ID, Severity: repo.Note, Doc: modelconfig.NoEffectRule().Doc}
@@ -73,7 +77,7 @@ func Rules() []repo.Rule {
 		ruleSyntax, ruleUnreadable, ruleName, ruleNoBackend, ruleDuplicate, ruleNeverBatches, ruleNoDelay, ruleLongDelay,
 		ruleUnusedBatch, ruleCouldBatch, rulePreferredSort, ruleNoLevels, ruleCount, ruleTooManyThreads, ruleAllGPUs, ruleAutoGPU,
 		ruleNoVersion, ruleBadVersion, ruleMissingVersion, ruleModelFile, ruleLabelCount, ruleExternal,
-		ruleGraphFile, ruleIncomplete, ruleMissingComposing, ruleCycle, ruleStepVersion, ruleStepFails, ruleElsewhere, ruleUTF8, ruleLargestPreferred, ruleLengths, ruleManyInstances, ruleUnserved,
+		ruleGraphFile, ruleIncomplete, ruleMissingComposing, ruleCycle, ruleStepVersion, ruleStepFails, ruleFrameworkFile, ruleFrameworkName, ruleFrameworkType, ruleFrameworkDims, ruleElsewhere, ruleUTF8, ruleLargestPreferred, ruleLengths, ruleManyInstances, ruleUnserved,
 		rulePointer, ruleMisplaced, ruleEmptyFile, ruleLibrary, ruleNoWeights, ruleNoWarmup, ruleFamily, ruleNoEffect, ruleParameter,
 		rulePython, rulePythonClass, ruleNoTensors, ruleTensorsTwice, rulePythonSkipped,
 	}
