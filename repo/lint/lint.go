@@ -88,6 +88,8 @@ type run struct {
 	found   []repo.Finding
 	// unlisted reports that the model was not asked for: an ensemble uses it.
 	unlisted bool
+	// fixed reports that the file of a Python model has no auto_complete_config.
+	fixed bool
 	// weightless reports that a model file is not there.
 	weightless bool
 	compared   bool // the ensemble was compared with its composing models

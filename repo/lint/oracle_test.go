@@ -11,12 +11,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/modelconfig"
+	"triton/repo/lint"
 	"triton/repo/lint/linttest"
 )
 
@@ -40,6 +43,7 @@ func startOracle(t *testing.T) *oracle {
 	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "tritonserver"), "--model-repository="+o.dir, "--model-control-mode=explicit",
 		"--allow-gpu-metrics=false", "--http-port="+ports[0], "--grpc-port="+ports[1], "--metrics-port="+ports[2])
 	cmd.Dir = t.TempDir() // Python imports from the working directory
+	cmd.WaitDelay = 5 * time.Second // its processes of Python may outlive it and hold the pipe
 	cmd.Stdout, cmd.Stderr, o.cmd = o.log, o.log, cmd
 	require.NoError(t, cmd.Start())
 	require.Eventually(t, func() bool {
@@ -117,6 +121,13 @@ func (o *oracle) load(t *testing.T, files linttest.Files) (map[string]string, er
 	return outcome, nil
 }
 
+// nvidia describes NVIDIA's server as it is installed for tests.
+var nvidia = lint.Options{DefaultMaxBatch: 4, Python: interpreter(), Machine: &modelconfig.Machine{}, Backends: []string{"python"}}
+
+// ownRules are the mistakes that this server refuses and NVIDIA's does not notice: parameters of
+// features that it does not have, and models without an instance that takes requests.
+var ownRules = []string{"TRN405", "TRN820"}
+
 // newer reports whether NVIDIA's server could not decide: its release does not know a field that
 // the schema has today.
 func newer(reason, linted string) bool {
@@ -130,12 +141,12 @@ func TestGroundTruth(t *testing.T) {
 	g, err := linttest.New(t.Context(), true, true)
 	require.NoError(t, err)
 	var total confusion
-	undecided, crashes := 0, 0
+	undecided, own, crashes := 0, 0, 0
 	for i := range *casesFlag {
 		c := g.Case(*seedFlag + uint64(i))
 		dir := t.TempDir()
 		require.NoError(t, c.Files.Write(dir))
-		linted := verdict(t, dir)
+		linted := verdict(t, dir, nvidia)
 		loaded, err := o.load(t, c.Files)
 		if err != nil {
 			crashes++
@@ -144,8 +155,12 @@ func TestGroundTruth(t *testing.T) {
 			o = startOracle(t)
 		}
 		for name, why := range loaded {
-			if newer(why, linted[name]) {
+			switch {
+			case newer(why, linted[name]):
 				undecided++
+				continue
+			case why == "" && slices.ContainsFunc(ownRules, func(rule string) bool { return strings.HasPrefix(linted[name], rule+" ") }):
+				own++
 				continue
 			}
 			if text := total.add(linted[name], why); text != "" {
@@ -154,7 +169,7 @@ func TestGroundTruth(t *testing.T) {
 		}
 	}
 	o.stop()
-	t.Logf("NVIDIA's server: %s; too old to decide %d; ended by %d cases", total, undecided, crashes)
+	t.Logf("NVIDIA's server: %s; too old to decide %d; mistakes for this server only %d; ended by %d cases", total, undecided, own, crashes)
 }
 
 // add counts the verdicts about a model: the first error of the linter, and the reason of the

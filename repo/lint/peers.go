@@ -10,6 +10,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
+	"triton/pkg/modelconfig/requirement"
 	"triton/pkg/spelling"
 	"triton/repo"
 )
@@ -54,12 +55,28 @@ func (p *peers) names(from *run) []string {
 	return slices.Sorted(maps.Keys(p.runs[from.Repository]))
 }
 
+// mayComplete reports whether the backend may add inputs and outputs that are not known here.
+func (r *run) mayComplete() bool {
+	switch {
+	case r.isEnsemble():
+		return false
+	case r.config.Backend == pythonBackend:
+		return !r.fixed
+	case r.isONNX():
+		return r.graph == nil
+	}
+	return slices.Contains(shippedPython, r.config.Backend) || !slices.Contains(requirement.Backends(), r.config.Backend)
+}
+
 // config returns the configuration of a composing model. It returns nil when the configuration
-// lists no inputs or outputs, because the backend completes it, when it has mistakes of its own, and
+// lists no inputs or outputs, because the backend may complete it, when it has mistakes of its own, and
 // for an ensemble in a cycle.
 func (p *peers) config(from *run, name string) *inferencepb.ModelConfig {
 	r := p.find(from, name)
-	if r == nil || r.config == nil || len(r.config.Input) == 0 || len(r.config.Output) == 0 || len(r.config.Validate()) > 0 {
+	if r == nil || r.config == nil || len(r.config.Validate()) > 0 {
+		return nil
+	}
+	if (len(r.config.Input) == 0 || len(r.config.Output) == 0) && r.mayComplete() {
 		return nil
 	}
 	if _, found := p.findCycle(r, name, map[string]bool{}); found {

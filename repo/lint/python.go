@@ -62,6 +62,7 @@ func (r *run) program(path string, all inspections) {
 			Rule: rule.ID, Severity: rule.Severity, Model: r.Name, File: path, Line: file.Line, Col: max(file.Col, 1), Msg: msg, Hint: hint,
 		})
 	}
+	r.fixed = file.Error == "" && file.Known && !file.Complete
 	described := len(r.written.Input)+len(r.written.Output) > 0
 	switch {
 	case file.Error != "":

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -38,6 +39,7 @@ func serve(ctx context.Context, t testing.TB, backends backend.Set, dir string) 
 	r := repository.New(repository.Options{
 		Options: model.Options{
 			Backends: backends, AutoComplete: true, CPUs: runtime.NumCPU(), Pool: pool, Log: slog.New(slog.DiscardHandler),
+			BackendSettings: map[string]map[string]string{"python": {"python-executable": interpreter()}},
 		},
 		Paths: []string{dir}, LoadThreads: 4, ID: "triton", Version: "1",
 	})
@@ -52,9 +54,31 @@ func serve(ctx context.Context, t testing.TB, backends backend.Set, dir string) 
 			outcome[m.GetName()] = m.GetState() + ": " + m.GetReason()
 		}
 	}
+	for _, s := range r.Status() { // an ensemble that does not fit its models has no versions in the index
+		if _, ok := outcome[s.ID.Name]; !ok {
+			outcome[s.ID.Name] = s.Reason
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		if _, ok := outcome[e.Name()]; !ok && e.IsDir() {
+			outcome[e.Name()] = "it is in neither the index nor the status"
+		}
+	}
 	require.NoError(t, r.Drain(ctx))
 	require.Zero(t, pool.Outstanding())
 	return outcome
+}
+
+// interpreter returns a Python with numpy: that of .venv, else python3.
+func interpreter() string {
+	if path, err := filepath.Abs("../../.venv/bin/python"); err == nil {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return "python3"
 }
 
 // servable returns the backends of this program, without ONNX Runtime where its library is missing.
@@ -68,7 +92,7 @@ func servable(t testing.TB) backend.Set {
 }
 
 // verdict returns the first error of each model.
-func verdict(t testing.TB, dir string) map[string]string {
+func verdict(t testing.TB, dir string, o lint.Options) map[string]string {
 	t.Helper()
 	models, err := repo.Open(dir)
 	if errors.Is(err, repo.ErrNoModel) {
@@ -79,7 +103,7 @@ func verdict(t testing.TB, dir string) map[string]string {
 	for _, m := range models {
 		found[m.Name] = ""
 	}
-	for _, f := range lint.Check(models, serverOptions) {
+	for _, f := range lint.Check(models, o) {
 		if f.Severity == repo.Error && found[f.Model] == "" {
 			found[f.Model] = f.Rule + " " + f.Msg
 		}
@@ -116,7 +140,7 @@ func compare(t testing.TB, backends backend.Set, c linttest.Case, total *confusi
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, c.Files.Write(dir))
-	linted := verdict(t, dir)
+	linted := verdict(t, dir, serverOptions)
 	served := serve(t.Context(), t, backends, dir)
 	for name, why := range served {
 		if text := total.add(linted[name], why); text != "" {
