@@ -50,7 +50,11 @@ func (r *run) backend() {
 			continue
 		}
 		f.Hint = fmt.Sprintf("use one of %s, or name the backends of your server with --backends", strings.Join(has, ", "))
-		if near, ok := spelling.Nearest(r.config.Backend, append(slices.Clone(has), elsewhere...)); ok {
+		known := slices.Clone(has)
+		if r.options.Backends == nil {
+			known = append(known, elsewhere...)
+		}
+		if near, ok := spelling.Nearest(r.config.Backend, known); ok {
 			f.Hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		r.add(repo.Rule{ID: f.Rule, Severity: repo.Error}, f.Path, f.Msg, f.Hint)

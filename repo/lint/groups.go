@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	pb "triton/pkg/inferencepb"
+	"triton/repo"
 )
 
 // groups checks the kind, the GPUs and the count of each instance group.
@@ -21,6 +22,9 @@ func (r *run) groups() {
 				"write the number of instances")
 		case g.Kind == pb.ModelInstanceGroup_KIND_GPU && len(g.Gpus) == 0 && g.Count > 1:
 			r.add(ruleAllGPUs, field, fmt.Sprintf("%d instances run on every GPU of the machine", g.Count), "list gpus to choose some")
+		}
+		if r.config.Backend == "tensorrt" && (g.Kind == pb.ModelInstanceGroup_KIND_CPU || g.Kind == pb.ModelInstanceGroup_KIND_MODEL) {
+			r.add(repo.Rule{ID: "TRN406", Severity: repo.Error}, field+".kind", fmt.Sprintf("the group has kind %s, but TensorRT runs on GPUs only", g.Kind), "write kind: KIND_GPU")
 		}
 		if g.Kind == pb.ModelInstanceGroup_KIND_AUTO && len(g.Gpus) > 0 {
 			r.add(ruleAutoGPU, field+".gpus", "on a machine that lacks one of these GPUs the group becomes KIND_CPU and fails",

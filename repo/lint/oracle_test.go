@@ -66,7 +66,12 @@ func freePorts(t *testing.T) [3]string {
 	return ports
 }
 
+// callTime bounds a call: some ensembles make the server wait for itself.
+const callTime = 20 * time.Second
+
 func (o *oracle) call(ctx context.Context, method, path string) (int, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, o.url+path, nil)
 	if err != nil {
 		return 0, "", err
@@ -82,8 +87,8 @@ func (o *oracle) call(ctx context.Context, method, path string) (int, string, er
 
 // stop ends the server.
 func (o *oracle) stop() {
-	_ = o.cmd.Process.Signal(os.Interrupt) // it may have ended already
-	_ = o.cmd.Wait()                       // the exit code says nothing of interest
+	_ = o.cmd.Process.Kill() // it may have ended already, or wait for a lock for ever
+	_ = o.cmd.Wait()         // the exit code says nothing of interest
 }
 
 // load loads the models of a case. It returns the reason for each that does not load, and an error
